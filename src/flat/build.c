@@ -279,6 +279,36 @@ static bool pick_step(struct draft *d, const struct apply *a, value *out) {
     return true;
 }
 
+/* assess(v, f, args...) of a procedure of numbers, or of one that is elementwise. */
+static bool assess_step(struct draft *d, const struct apply *a, value *out) {
+    if (a->cls->code != SP_CODE_ASSESS || a->n_args < 2 || a->n_args > FLAT_ARGS + 1) return false;
+    const struct node *f = chase(a->n->in[2].node);
+    const struct sp_proc *p = sp_proc_of(f->val);
+    if (f->kind != NODE_CONST || !p || p->state || p->cls->code == SP_CODE_EXACTLY) return false;
+    struct apply inner = {.n = a->n, .cls = p->cls, .n_args = a->n_args - 2};
+    if (!p->cls->num_log_density || !is_numeric(&inner)) return false;
+    value args[FLAT_ARGS] = {a->args[0]};
+    bool scalars = is_scalar(args[0]);
+    for (uint32_t i = 2; i < a->n_args; i++) {
+        args[i - 1] = a->args[i];
+        scalars &= is_scalar(a->args[i]);
+    }
+    struct flat_op op = {.cls = p->cls, .code = FLAT_ASSESS, .n_args = (uint16_t)(a->n_args - 1)};
+    struct operands o;
+    for (uint32_t i = 0; scalars && i < op.n_args; i++) op.args[i] = scalar_ref(args[i]);
+    if (!scalars) {
+        if (!(p->cls->flags & SP_LIFTS) || !operands_of(args, op.n_args, &o)) return false;
+        op.code = FLAT_TOTAL;
+        op.how = SP_CODE_ASSESS;
+        op.len = (uint32_t)o.len;
+        for (size_t k = 0; k < o.n; k++)
+            op.args[k] = o.one[k] ? o.refs[k][0] : draft_column(d, o.refs[k], o.len);
+        operands_release(&o);
+    }
+    *out = scalar_sketch(draft_step(d, op, 1));
+    return true;
+}
+
 /* A block reads numbers that stand side by side: a sequence becomes a vector of such. */
 static bool block_operand(struct draft *d, value sketch, value *out) {
     uint32_t *refs;
@@ -346,8 +376,8 @@ static value computed(struct draft *d, const struct apply *a) {
         for (uint32_t i = 0; i < a->n_args; i++) refs[i] = scalar_ref(a->args[i]);
         return scalar_step(d, a->cls, refs, a->n_args);
     }
-    if (fold_step(d, a, &out) || lift_step(d, a, &out) || pick_step(d, a, &out) ||
-        block_step(d, a, &out))
+    if (assess_step(d, a, &out) || fold_step(d, a, &out) || lift_step(d, a, &out) ||
+        pick_step(d, a, &out) || block_step(d, a, &out))
         return out;
     return row_step(d, a);
 }

@@ -19,6 +19,14 @@ static inline struct sp_col col_of(const struct run *r, uint32_t arg) {
                            adj && slot < r->form->n_changing ? adj + slot : NULL};
 }
 
+void assess_back(const struct flat_op *op, double v, const double *args, double d, double *g) {
+    for (uint32_t k = 0; k < op->n_args; k++) g[k] = 0;
+    if (v == -INFINITY) return; /* no slope to follow */
+    op->cls->num_grad(args[0], args + 1, op->n_args - 1u, g);
+    if (op->cls->flags & SP_DISCRETE) g[0] = 0;
+    for (uint32_t k = 0; k < op->n_args; k++) g[k] *= d;
+}
+
 /* ---- elementwise ---- */
 
 static const enum col_op col_ops[] = {[SP_CODE_ADD] = COL_ADD,
@@ -77,8 +85,22 @@ static void arithmetic_back(const struct run *r, const struct flat_op *op) {
     }
 }
 
+/* The number a step gives for each element, and the adjoints of its operands. */
+static inline double element(const struct flat_op *op, const double *args) {
+    if (op->how != SP_CODE_ASSESS) return op->cls->num(args, op->n_args);
+    return op->cls->num_log_density(args[0], args + 1, op->n_args - 1u);
+}
+
+static inline void element_back(const struct flat_op *op, double v, const double *args, double d,
+                                double *g) {
+    if (op->how != SP_CODE_ASSESS)
+        op->cls->num_back(v, args, op->n_args, d, g);
+    else
+        assess_back(op, v, args, d, g);
+}
+
 static bool elementwise(const struct run *r, const struct flat_op *op) {
-    if (op->how) {
+    if (op->how && op->how != SP_CODE_ASSESS) {
         arithmetic(r, op);
         return true;
     }
@@ -87,18 +109,18 @@ static bool elementwise(const struct run *r, const struct flat_op *op) {
     for (uint32_t k = 0; k < op->n_args; k++) x[k] = col_of(r, op->args[k]);
     for (size_t i = 0; i < op->len; i++) {
         for (uint32_t k = 0; k < op->n_args; k++) args[k] = x[k].at[i * x[k].step];
-        out[i] = op->cls->num(args, op->n_args);
+        out[i] = element(op, args);
         if (out[i] != out[i]) return false;
     }
     return true;
 }
 
 static bool elementwise_back(const struct run *r, const struct flat_op *op) {
-    if (op->how) {
+    if (op->how && op->how != SP_CODE_ASSESS) {
         arithmetic_back(r, op);
         return true;
     }
-    if (!op->cls->num_back) return false;
+    if (op->how ? !op->cls->num_grad : !op->cls->num_back) return false;
     struct sp_col x[FLAT_ARGS];
     double args[FLAT_ARGS], g[FLAT_ARGS];
     const double *out = r->v + op->out, *d = r->form->adj + op->out;
@@ -106,7 +128,7 @@ static bool elementwise_back(const struct run *r, const struct flat_op *op) {
     for (size_t i = 0; i < op->len; i++) {
         if (d[i] == 0) continue;
         for (uint32_t k = 0; k < op->n_args; k++) args[k] = x[k].at[i * x[k].step];
-        op->cls->num_back(out[i], args, op->n_args, d[i], g);
+        element_back(op, out[i], args, d[i], g);
         for (uint32_t k = 0; k < op->n_args; k++)
             if (x[k].adj) x[k].adj[i * x[k].step] += g[k];
     }
@@ -128,6 +150,34 @@ static bool fold_back(const struct run *r, const struct flat_op *op) {
     if (d == 0 || !x.adj) return true;
     op->cls->num_back(r->v[op->out], x.at, op->len, d, g);
     for (size_t i = 0; i < op->len; i++) x.adj[i] += g[i];
+    return true;
+}
+
+/* The sum of a density over columns, as a step. */
+static bool total(const struct run *r, const struct flat_op *op) {
+    double args[FLAT_ARGS], sum = 0;
+    struct sp_col x[FLAT_ARGS];
+    for (uint32_t k = 0; k < op->n_args; k++) x[k] = col_of(r, op->args[k]);
+    for (size_t i = 0; i < op->len; i++) {
+        for (uint32_t k = 0; k < op->n_args; k++) args[k] = x[k].at[i * x[k].step];
+        sum += element(op, args);
+    }
+    r->v[op->out] = sum;
+    return sum == sum;
+}
+
+static bool total_back(const struct run *r, const struct flat_op *op) {
+    double args[FLAT_ARGS], g[FLAT_ARGS], d = r->form->adj[op->out];
+    struct sp_col x[FLAT_ARGS];
+    if (!op->cls->num_grad) return false;
+    if (d == 0 || r->v[op->out] == -INFINITY) return true;
+    for (uint32_t k = 0; k < op->n_args; k++) x[k] = col_of(r, op->args[k]);
+    for (size_t i = 0; i < op->len; i++) {
+        for (uint32_t k = 0; k < op->n_args; k++) args[k] = x[k].at[i * x[k].step];
+        assess_back(op, 0, args, d, g);
+        for (uint32_t k = 0; k < op->n_args; k++)
+            if (x[k].adj) x[k].adj[i * x[k].step] += g[k];
+    }
     return true;
 }
 
@@ -181,6 +231,7 @@ bool columns_run(const struct run *r, const struct flat_op *op) {
     switch ((enum flat_code)op->code) {
     case FLAT_COLS: return elementwise(r, op);
     case FLAT_FOLD: return fold(r, op);
+    case FLAT_TOTAL: return total(r, op);
     case FLAT_PACK: pack(r, op); return true;
     case FLAT_PICK: return pick(r, op);
     default: return block(r, op);
@@ -192,6 +243,7 @@ bool columns_back(const struct run *r, const struct flat_op *op) {
     switch ((enum flat_code)op->code) {
     case FLAT_COLS: return elementwise_back(r, op);
     case FLAT_FOLD: return fold_back(r, op);
+    case FLAT_TOTAL: return total_back(r, op);
     case FLAT_PACK: pack_back(r, op); return true;
     case FLAT_PICK:
         slot = picked(r, op);

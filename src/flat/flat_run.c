@@ -188,6 +188,10 @@ static inline __attribute__((always_inline)) bool run_steps(const struct run *r,
             operands(r, op, args);
             x = op->cls->num(args, op->n_args);
             break;
+        case FLAT_ASSESS:
+            operands(r, op, args);
+            x = op->cls->num_log_density(args[0], args + 1, op->n_args - 1u);
+            break;
         default:
             if (!columns_run(r, op)) return false;
             continue;
@@ -328,16 +332,21 @@ static inline bool back(const struct run *r, const struct flat_op *op) {
         adj[a[0]] += d / v[a[1]], adj[a[1]] -= d * v[op->out] / v[a[1]];
         return true;
     case FLAT_ROW: return shape_is_still(r, op->out) || row_gradient(r, op, OF_SIMULATE);
-    case FLAT_NUM: break;
+    case FLAT_NUM:
+    case FLAT_ASSESS: break;
     case FLAT_DRAW:
     case FLAT_DRAW_ROW: return true; /* principals end here */
     default: return columns_back(r, op);
     }
     d = adj[op->out];
     if (d == 0) return true;
-    if (!op->cls->num_back) return false;
+    bool assess = op->code == FLAT_ASSESS;
+    if (assess ? !op->cls->num_grad : !op->cls->num_back) return false;
     operands(r, op, args);
-    op->cls->num_back(v[op->out], args, op->n_args, d, g);
+    if (assess)
+        assess_back(op, v[op->out], args, d, g);
+    else
+        op->cls->num_back(v[op->out], args, op->n_args, d, g);
     for (size_t i = 0; i < op->n_args; i++) adj[a[i]] += g[i];
     return true;
 }

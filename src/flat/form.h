@@ -36,11 +36,13 @@ enum flat_code {
     FLAT_SUB,
     FLAT_MUL,
     FLAT_DIV,
+    FLAT_ASSESS, /* a step: num_log_density; args[0] is the value */
     FLAT_NORMAL,
     FLAT_DRAW,     /* a principal, numeric */
     FLAT_COLS,     /* cls->num elementwise; as density cls->cols or num_log_density, summed */
     FLAT_MANY,     /* such a density of as many nodes, whose words stand side by side */
     FLAT_FOLD,     /* cls->num of the elements of a column */
+    FLAT_TOTAL,    /* a step: FLAT_ASSESS of columns, summed */
     FLAT_PACK,     /* a column of slots that stand anywhere: refs from args[0] on */
     FLAT_PICK,     /* one of `len` slots, refs from args[0] on, by the number in args[1] */
     FLAT_BLOCK,    /* cls->block; operands are shapes, as with all that follow */
@@ -52,8 +54,8 @@ enum flat_code {
 struct flat_op {
     const struct sp_class *cls;
     uint8_t code;
-    uint8_t how; /* of a step on columns: the arithmetic (enum sp_code), or none: cls->num; of a
-                    density: does some operand change? */
+    uint8_t how; /* of a step on columns: the arithmetic or SP_CODE_ASSESS (enum sp_code), or none:
+                    cls->num; of a density: does some operand change? */
     uint16_t n_args;
     uint32_t len;             /* of columns */
     uint32_t out;             /* slot, the first of a range; where operands are shapes: a shape */
@@ -222,7 +224,9 @@ bool shape_is_still(const struct run *r, uint32_t shape) GPM_MUST_USE; /* its ad
 bool shape_changes(const struct flat_form *f, const uint32_t *words, uint32_t shape);
 /* Of one number, a vector or a matrix whose numbers stand side by side. */
 struct sp_block shape_block(const struct run *r, uint32_t shape);
-/* columns.c: operations on many numbers at once. False: left to the general way. */
+/* columns.c. Adjoints of the operands of FLAT_ASSESS, v its result and d its adjoint. */
+void assess_back(const struct flat_op *op, double v, const double *args, double d, double *g);
+/* Operations on many numbers at once. False: left to the general way. */
 bool columns_run(const struct run *r, const struct flat_op *op) GPM_MUST_USE;
 bool columns_back(const struct run *r, const struct flat_op *op) GPM_MUST_USE;
 /* The sum of a density over its columns; with a gradient, adds to the adjoints. NaN: left. */

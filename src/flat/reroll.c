@@ -141,7 +141,7 @@ static bool is_member(const struct roll *r, size_t i) {
     const struct flat_op *op = &r->old[i];
     if (i >= r->n_steps) /* the values of inputs, whose nodes keep the densities */
         return (op->code == FLAT_NUM || op->code == FLAT_NORMAL) && !r->pinned_input;
-    return op->code <= FLAT_DIV && op->n_args > 0 && !r->pinned[ref_index(op->out)];
+    return op->code <= FLAT_ASSESS && op->n_args > 0 && !r->pinned[ref_index(op->out)];
 }
 
 static bool alike(const struct roll *r, size_t i, size_t k) {
@@ -250,11 +250,12 @@ static struct flat_op group_op(struct roll *r, const struct group *g) {
     static const uint8_t how[] = {[FLAT_ADD] = SP_CODE_ADD,
                                   [FLAT_SUB] = SP_CODE_SUB,
                                   [FLAT_MUL] = SP_CODE_MUL,
-                                  [FLAT_DIV] = SP_CODE_DIV};
+                                  [FLAT_DIV] = SP_CODE_DIV,
+                                  [FLAT_ASSESS] = SP_CODE_ASSESS};
     const struct flat_op *one = &r->old[g->first];
     struct flat_op op = {
         .cls = one->cls, .code = FLAT_COLS, .n_args = one->n_args, .len = (uint32_t)g->n};
-    if (one->code <= FLAT_DIV) op.how = how[one->code];
+    if (one->code <= FLAT_ASSESS) op.how = how[one->code];
     for (uint32_t k = 0; k < op.n_args; k++) op.args[k] = column_of(r, g, k);
     return op;
 }

@@ -98,6 +98,13 @@ static const char *const smooth[] = {
     "assume v = normal(fill(10, 0), 1); assume u = [v[0] * 2, v[1] * 2, v[2] * 2, v[3] * 2, v[4] * "
     "2, v[5] * 2, v[6] * 2, v[7] * 2, v[8] * 2, v[9] * 2]; observe normal(exp(u), 3) = [1, 2, 1, "
     "0, 3, 1, 2, 2, 1, 1];",
+    /* densities as numbers */
+    "assume m = normal(0, 1); assume s = gamma(2, 1); assume w = beta(2, 2);"
+    "assume y = [1, 2, 0, 3, 1, 2, 4, 0.5, -1, 2];"
+    "assume l = mapv(v -> logsumexp([log(w) + assess(v, normal, m, s), log(1 - w) + "
+    "assess(v, student_t, 3, m, 2)]), y); observe exactly(0, sum(l)) = 1;"
+    "observe normal(assess(y, normal, m, s) + assess(2, poisson, s) + assess(s, gamma, 2, 2), 9) = "
+    "3;",
     /* makers that absorb */
     "assume a = gamma(2, 1); assume b = gamma(3, 1);" GP,
     "assume a = gamma(2, 1); assume b = gamma(3, 1); observe normal(a * b, 1) = 2;" GP,
