@@ -10,6 +10,7 @@
 #include "flat/form.h"
 
 #include "la/cols.h"
+#include "math/special.h"
 #include <math.h>
 
 static inline struct sp_col col_of(const struct run *r, uint32_t arg) {
@@ -99,7 +100,41 @@ static inline void element_back(const struct flat_op *op, double v, const double
         assess_back(op, v, args, d, g);
 }
 
+/* Normal densities of one sd, as mixtures have them: log N(x; mean, sd) of each element. */
+static bool is_normal(const struct flat_op *op) {
+    return op->how == SP_CODE_ASSESS && op->cls->code == SP_CODE_NORMAL && op->n_args == 3 &&
+           !(op->args[2] & COLUMN);
+}
+
+static bool normals(const struct run *r, const struct flat_op *op) {
+    struct sp_col x = col_of(r, op->args[0]), mean = col_of(r, op->args[1]);
+    double sd = r->v[op->args[2]], f = 1 / sd, *out = r->v + op->out;
+    if (!(sd > 0)) return false;
+    double shared = log(sd) + LOG_SQRT_2PI;
+    col_arith(COL_SUB, op->len, (struct col){x.at, x.step}, (struct col){mean.at, mean.step}, out);
+    for (size_t i = 0; i < op->len; i++) out[i] = -0.5 * (out[i] * f) * (out[i] * f) - shared;
+    return true;
+}
+
+static void normals_back(const struct run *r, const struct flat_op *op) {
+    struct sp_col x = col_of(r, op->args[0]), mean = col_of(r, op->args[1]);
+    struct sp_col sd = col_of(r, op->args[2]);
+    const double *d = r->form->adj + op->out;
+    double f = 1 / sd.at[0], dx = 0, d_sd = 0;
+    for (size_t i = 0; i < op->len; i++) {
+        double z = (x.at[i * x.step] - mean.at[i * mean.step]) * f, slope = d[i] * z * f;
+        if (x.adj && x.step) x.adj[i] -= slope;
+        if (mean.adj && mean.step) mean.adj[i] += slope;
+        dx += slope;
+        d_sd += d[i] * (z * z - 1) * f;
+    }
+    if (x.adj && !x.step) x.adj[0] -= dx;
+    if (mean.adj && !mean.step) mean.adj[0] += dx;
+    if (sd.adj) sd.adj[0] += d_sd;
+}
+
 static bool elementwise(const struct run *r, const struct flat_op *op) {
+    if (is_normal(op)) return normals(r, op);
     if (op->how && op->how != SP_CODE_ASSESS) {
         arithmetic(r, op);
         return true;
@@ -116,6 +151,10 @@ static bool elementwise(const struct run *r, const struct flat_op *op) {
 }
 
 static bool elementwise_back(const struct run *r, const struct flat_op *op) {
+    if (is_normal(op)) {
+        normals_back(r, op);
+        return true;
+    }
     if (op->how && op->how != SP_CODE_ASSESS) {
         arithmetic_back(r, op);
         return true;
