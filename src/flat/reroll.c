@@ -18,12 +18,15 @@
 
 #include <stdlib.h>
 
-enum { GROUP = 8, FEWEST = 24 }; /* members of a group; operations worth looking at */
+/* Members of a group; operations worth looking at; members that share an operand. */
+enum { GROUP = 8, FEWEST = 24, RUN = 64 };
 
 struct group {
     uint32_t level, first; /* first: the number of its first operation as drafted */
     size_t from, n;        /* in roll.members */
 };
+
+typedef VEC(struct group) groups;
 
 struct member {
     uint32_t group, op;
@@ -43,7 +46,7 @@ struct roll {
     uint32_t *rank;     /* in which order these will stand, by changing slot */
     uint32_t *input_to; /* new number of each input */
     VEC(struct member) members;
-    VEC(struct group) groups;
+    groups groups;
 };
 
 /* ---- what an operation reads and writes ---- */
@@ -195,9 +198,24 @@ static void find_groups(struct roll *r) {
     qsort(r->groups.at, n, sizeof *r->groups.at, by_level);
 }
 
+/* Members that share the operand they are ordered by are a group of their own where they are many:
+ * it need not be gathered. */
+static void split(struct roll *r, const struct group *g, groups *out) {
+    const struct member *m = r->members.at + g->from;
+    size_t runs = 1;
+    for (size_t i = 1; i < g->n; i++) runs += m[i].by != m[i - 1].by;
+    for (size_t i = 0, k; i < g->n; i += k) {
+        k = g->n;
+        if (g->n >= RUN * runs)
+            for (k = 1; i + k < g->n && m[i + k].by == m[i].by;) k++;
+        struct group part = {g->level, m[i].op, g->from + i, k};
+        vec_push(out, part);
+    }
+}
+
 /* Orders the members of a group by the first operand that differs among them, where that will
  * stand, and gives their results ranks in this order. */
-static void order_members(struct roll *r, const struct group *g, uint32_t *next) {
+static void order_members(struct roll *r, const struct group *g, uint32_t *next, groups *out) {
     struct member *m = r->members.at + g->from;
     const struct flat_op *one = &r->old[m[0].op];
     bool found = false;
@@ -212,6 +230,7 @@ static void order_members(struct roll *r, const struct group *g, uint32_t *next)
     qsort(m, g->n, sizeof *m, by_place);
     for (size_t i = 0; g->level != UINT32_MAX && i < g->n; i++)
         r->rank[ref_index(r->old[m[i].op].out)] = (*next)++;
+    split(r, g, out);
 }
 
 static uint32_t renamed(const struct roll *r, uint32_t ref) {
@@ -436,7 +455,10 @@ void draft_reroll(struct draft *d) {
     find_groups(&r);
     if (r.groups.n) {
         uint32_t next = r.n_slots;
-        for (size_t i = 0; i < r.groups.n; i++) order_members(&r, &r.groups.at[i], &next);
+        groups parts = {0};
+        for (size_t i = 0; i < r.groups.n; i++) order_members(&r, &r.groups.at[i], &next, &parts);
+        vec_release(&r.groups);
+        r.groups = parts;
         number_inputs(&r);
         emit(&r);
         rename_rest(&r, n_refs);
