@@ -190,25 +190,34 @@ static void exactly_num_grad(double v, const double *a, size_t n, double *g) {
 }
 
 /* ---- factor(lp): true, whose log density is lp; it is observed (lang/parse_special.c) */
-SP_SIMPLE(factor, value_bool(true))
 
-/* The sum, where it is a sequence. */
-static enum gpm_status factor_log_density(struct sp_call *c, value v, double *out) {
-    double *x;
+/* The log weight: a number, or the sum of a sequence. */
+static enum gpm_status factor_sum(struct sp_call *c, double *out) {
+    double sum = 0, *x;
     size_t n;
-    bool truth = v.tag == V_BOOL && v.u.boolean;
-    *out = 0;
-    if (sp_as_number(c->args[0], out)) {
-    } else if (seq_numbers(c->args[0], &x, &n)) {
-        for (size_t i = 0; i < n; i++) *out += x[i];
+    if (seq_numbers(c->args[0], &x, &n)) {
+        for (size_t i = 0; i < n; i++) sum += x[i];
         mem_free(x);
-    } else
+    } else if (!sp_as_number(c->args[0], &sum))
         return sp_error(c, DIAG_TYPE,
                         "factor: the log weight must be a number or a sequence of numbers, got %s",
                         SHOW(c->args[0]));
-    if (isnan(*out)) return sp_error(c, DIAG_DOMAIN, "factor: the log weight is NaN");
-    if (!truth) *out = -INFINITY;
+    if (isnan(sum)) return sp_error(c, DIAG_DOMAIN, "factor: the log weight is NaN");
+    *out = sum;
     return GPM_OK;
+}
+
+static enum gpm_status simulate_factor(struct sp_call *c, value *out) {
+    double lp;
+    enum gpm_status st = factor_sum(c, &lp);
+    if (!st) *out = value_bool(true);
+    return st;
+}
+
+static enum gpm_status factor_log_density(struct sp_call *c, value v, double *out) {
+    enum gpm_status st = factor_sum(c, out);
+    if (!st && !(v.tag == V_BOOL && v.u.boolean)) *out = -INFINITY;
+    return st;
 }
 
 static enum gpm_status factor_grad(struct sp_call *c, value v, value *dv, value *dargs) {
