@@ -190,6 +190,52 @@ static double sphere_lp(const double *x, const struct mat_dist *q) {
 static const struct vector_kind sphere = {
     {.support = SUPPORT_UNIT_VECTOR}, false, sphere_read, sphere_draw, sphere_lp, NULL};
 
+/* ---- zero_sum_normal(n, sd): draws of normal(0, sd) less their mean, a normal distribution on the
+ * numbers that sum to 0; in the first n - 1 of them its density is
+ * sqrt(n) (2 pi sd^2)^(-(n-1)/2) exp(-x'x / 2 sd^2) */
+static enum gpm_status zero_sum_read(struct sp_call *c, struct mat_dist *q) {
+    if (!(c->cls->flags & SP_IMPROPER)) q->dof = sp_num(c, 1);
+    return order_arg(c, 1e7, &q->p);
+}
+
+static void zero_sum_draw(struct rng *r, const struct mat_dist *q, double *out) {
+    double mean = 0, sd = q->dof > 0 ? q->dof : 1;
+    for (size_t i = 0; i < q->p; i++) mean += (out[i] = sd * rng_normal(r)) / (double)q->p;
+    for (size_t i = 0; i < q->p; i++) out[i] -= mean;
+}
+
+static bool sums_to_zero(const double *x, size_t n) {
+    double sum = 0, size = 0;
+    for (size_t i = 0; i < n; i++) sum += x[i], size += fabs(x[i]);
+    return fabs(sum) <= 1e-8 * size;
+}
+
+static double zero_sum_lp(const double *x, const struct mat_dist *q) {
+    double squares = 0, n = (double)q->p;
+    if (!sums_to_zero(x, q->p)) return -INFINITY;
+    for (size_t i = 0; i < q->p; i++) squares += x[i] / q->dof * (x[i] / q->dof);
+    return 0.5 * log(n) - (n - 1) * (LOG_SQRT_2PI + log(q->dof)) - 0.5 * squares;
+}
+
+static void zero_sum_grad(const double *x, const struct mat_dist *q, double *dx, value *dargs) {
+    double squares = 0, sd = q->dof;
+    for (size_t i = 0; i < q->p; i++) {
+        dx[i] = -x[i] / (sd * sd);
+        squares += x[i] / sd * (x[i] / sd);
+    }
+    dargs[0] = NIL;
+    dargs[1] = value_num((squares - (double)q->p + 1) / sd);
+}
+
+static double flat_zero_sum_lp(const double *x, const struct mat_dist *q) {
+    return sums_to_zero(x, q->p) ? 0 : -INFINITY;
+}
+
+static const struct vector_kind zero_sum = {
+    {.support = SUPPORT_ZERO_SUM}, false, zero_sum_read, zero_sum_draw, zero_sum_lp, zero_sum_grad};
+static const struct vector_kind flat_zero_sum = {
+    {.support = SUPPORT_ZERO_SUM}, false, zero_sum_read, zero_sum_draw, flat_zero_sum_lp, NULL};
+
 /* ---- improper ones: log density 0 on the whole support, which is not bounded. What is drawn is a
  * place to begin from, of order 1. */
 static void ordered_start(struct rng *r, const struct mat_dist *q, double *out) {
@@ -284,6 +330,16 @@ const struct sp_class sp_constrained_rows[] = {
      .doc = "vectors of n numbers and length 1, all directions equally likely",
      .example = "abs(flat_unit_vector(1)) => [1]",
      UNIFORM(sphere)},
+    {.name = "zero_sum_normal",
+     .sig = "(n: count, sd: positive) -> vector",
+     .doc = "n numbers that sum to 0: draws of normal(0, sd) less their mean",
+     .example = "zero_sum_normal(1, 2) => [0]",
+     VECTOR(zero_sum)},
+    {.name = "flat_zero_sum",
+     .sig = "(n: count) -> vector",
+     .doc = "n numbers that sum to 0, density 1 everywhere: an improper prior",
+     .example = "flat_zero_sum(1) => [0]",
+     IMPROPER(flat_zero_sum)},
     {.name = "flat_ordered",
      .sig = "(n: count) -> vector",
      .doc = "n numbers in ascending order, density 1 everywhere: an improper prior",

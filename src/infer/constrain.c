@@ -140,16 +140,22 @@ static double helmert(size_t i) {
     return 1 / sqrt((double)i * ((double)i + 1));
 }
 
-/* x = softmax(y), y = V z; log |dx/dz| = sum log x + log(k) / 2 */
-static double simplex_to_x(const struct constraint *c, const double *z, double *x) {
-    size_t n = c->n_x;
-    double above = 0, total, sum = 0;
+/* y = V z */
+static void contrasts(const double *z, size_t n, double *y) {
+    double above = 0;
     for (size_t i = n; i-- > 1;) {
         double step = z[i - 1] * helmert(i);
-        x[i] = above - (double)i * step;
+        y[i] = above - (double)i * step;
         above += step;
     }
-    x[0] = above;
+    if (n) y[0] = above;
+}
+
+/* x = softmax(V z); log |dx/dz| = sum log x + log(k) / 2 */
+static double simplex_to_x(const struct constraint *c, const double *z, double *x) {
+    size_t n = c->n_x;
+    double total, sum = 0;
+    contrasts(z, n, x);
     total = logsumexp(x, n);
     for (size_t i = 0; i < n; i++) {
         sum += x[i] - total;
@@ -158,8 +164,8 @@ static double simplex_to_x(const struct constraint *c, const double *z, double *
     return sum + 0.5 * log((double)n);
 }
 
-/* z = V' g */
-static void log_ratios(const double *g, size_t n, double *z) {
+/* z = V' y */
+static void to_contrasts(const double *g, size_t n, double *z) {
     double before = 0;
     for (size_t i = 1; i < n; i++) {
         before += g[i - 1];
@@ -175,7 +181,7 @@ static bool simplex_to_z(const struct constraint *c, const double *x, struct rng
         ok &= x[i] >= 0 && isfinite(x[i]);
         log_x[i] = log(fmax(x[i], DBL_MIN));
     }
-    log_ratios(log_x, c->n_x, z);
+    to_contrasts(log_x, c->n_x, z);
     mem_free(log_x);
     return ok;
 }
@@ -187,8 +193,26 @@ static void simplex_pull(const struct constraint *c, const double *z, const doub
     double *gy = NEW_ARRAY(double, n + 1), mean = 0;
     for (size_t i = 0; i < n; i++) mean += x[i] * gx[i];
     for (size_t i = 0; i < n; i++) gy[i] = x[i] * (gx[i] - mean) + (jac ? 1 - (double)n * x[i] : 0);
-    log_ratios(gy, n, gz);
+    to_contrasts(gy, n, gz);
     mem_free(gy);
+}
+
+/* ---- numbers that sum to 0: the first k - 1 rows of V have the determinant 1 / sqrt k */
+static double zero_sum_to_x(const struct constraint *c, const double *z, double *x) {
+    contrasts(z, c->n_x, x);
+    return -0.5 * log((double)c->n_x);
+}
+
+static bool zero_sum_to_z(const struct constraint *c, const double *x, struct rng *rng, double *z) {
+    bool ok = true;
+    for (size_t i = 0; i < c->n_x; i++) ok &= isfinite(x[i]);
+    to_contrasts(x, c->n_x, z);
+    return ok;
+}
+
+static void zero_sum_pull(const struct constraint *c, const double *z, const double *x,
+                          const double *gx, bool jac, double *gz) {
+    to_contrasts(gx, c->n_x, gz);
 }
 
 /* ---- unit vector: z = r x, r chi distributed with n degrees of freedom whatever x is, so that
@@ -232,15 +256,17 @@ static const struct transform {
 } numbers = {numbers_to_x, numbers_to_z, numbers_pull},
   ordered = {ordered_to_x, ordered_to_z, ordered_pull},
   simplex = {simplex_to_x, simplex_to_z, simplex_pull},
+  zero_sum = {zero_sum_to_x, zero_sum_to_z, zero_sum_pull},
   sphere = {sphere_to_x, sphere_to_z, sphere_pull},
   matrix = {matrix_to_x, matrix_to_z, matrix_pull};
 
 static const struct transform *const transforms[] = {
-    [SUPPORT_REAL] = &numbers,     [SUPPORT_POSITIVE] = &numbers,
-    [SUPPORT_INTERVAL] = &numbers, [SUPPORT_ORDERED] = &ordered,
-    [SUPPORT_SIMPLEX] = &simplex,  [SUPPORT_UNIT_VECTOR] = &sphere,
-    [SUPPORT_CORR] = &matrix,      [SUPPORT_CORR_FACTOR] = &matrix,
-    [SUPPORT_COV] = &matrix,       [SUPPORT_COV_FACTOR] = &matrix,
+    [SUPPORT_REAL] = &numbers,       [SUPPORT_POSITIVE] = &numbers,
+    [SUPPORT_INTERVAL] = &numbers,   [SUPPORT_ORDERED] = &ordered,
+    [SUPPORT_SIMPLEX] = &simplex,    [SUPPORT_ZERO_SUM] = &zero_sum,
+    [SUPPORT_UNIT_VECTOR] = &sphere, [SUPPORT_CORR] = &matrix,
+    [SUPPORT_CORR_FACTOR] = &matrix, [SUPPORT_COV] = &matrix,
+    [SUPPORT_COV_FACTOR] = &matrix,
 };
 
 struct constraint constraint_of(const struct sp_support *s, size_t n) {
@@ -250,7 +276,7 @@ struct constraint constraint_of(const struct sp_support *s, size_t n) {
     if (s->kind >= COUNT_OF(transforms)) c.kind = SUPPORT_REAL;
     if (between || s->kind == SUPPORT_POSITIVE) c.lo = s->lo;
     if (between) c.hi = s->hi;
-    if (s->kind == SUPPORT_SIMPLEX) c.n_z = n ? n - 1 : 0;
+    if (s->kind == SUPPORT_SIMPLEX || s->kind == SUPPORT_ZERO_SUM) c.n_z = n ? n - 1 : 0;
     if (s->kind == SUPPORT_CORR || s->kind == SUPPORT_CORR_FACTOR) c.n_z = (d * d - d) / 2;
     if (s->kind == SUPPORT_COV || s->kind == SUPPORT_COV_FACTOR) c.n_z = (d * d + d) / 2;
     return c;

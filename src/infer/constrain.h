@@ -10,6 +10,7 @@
  *     ordered          the first as above, x_k = x_{k-1} + exp z_k; with an upper bound each of
  *                      the ascending numbers as above
  *     simplex of k     isometric log ratios: x = softmax(V z), V k x (k - 1) orthonormal, 1'V = 0
+ *     numbers that sum to 0   x = V z
  *     unit vector      x = z / |z|; the length of z is an auxiliary variable
  *     factor of a correlation matrix   rows on the half sphere: tanh z are their canonical partial
  *                      correlations (Lewandowski, Kurowicka and Joe 2009)
@@ -17,9 +18,10 @@
  *     correlation, covariance matrix   LL' of such a factor L
  *
  * Densities of x are those with respect to Lebesgue measure on the free numbers: all but the last
- * of a simplex, the strict lower triangle of a correlation matrix and of its factor, the lower
- * triangle of a covariance matrix and of its factor; that of a unit vector is with respect to the
- * area of the sphere. log |dx/dz| below is what turns them into densities of z.
+ * of a simplex or of numbers that sum to 0, the strict lower triangle of a correlation matrix and
+ * of its factor, the lower triangle of a covariance matrix and of its factor; that of a unit vector
+ * is with respect to the area of the sphere. log |dx/dz| below is what turns them into densities of
+ * z.
  *
  * A simplex could be broken like a stick, one share after the other. Log ratios treat all shares
  * alike: the posterior is as smooth in one order of the shares as in another, shares near 0 cost no

@@ -117,6 +117,7 @@ enum sp_support_kind {
     SUPPORT_INTERVAL, /* lo to hi; either may be infinite */
     SUPPORT_ORDERED,  /* ascending numbers between lo and hi */
     SUPPORT_SIMPLEX,
+    SUPPORT_ZERO_SUM,
     SUPPORT_UNIT_VECTOR,
     SUPPORT_CORR, /* correlation matrices, and their lower Cholesky factors */
     SUPPORT_CORR_FACTOR,

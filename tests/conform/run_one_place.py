@@ -53,7 +53,7 @@ RULES = [
     ("text is escaped for JSON, HTML, Markdown and terminals by base/escape.c",
      Quoted(r"&(?:lt|gt|amp|quot);|\\\\u%04|\\\\x%02"), ["base/escape.c"], {}),
     ("supports have their transforms to unconstrained space in infer/constrain.c; rows say which they have",
-     r"\bSUPPORT_(?:POSITIVE|INTERVAL|ORDERED|SIMPLEX|UNIT_VECTOR|CORR\w*|COV\w*)\b",
+     r"\bSUPPORT_(?:POSITIVE|INTERVAL|ORDERED|SIMPLEX|ZERO_SUM|UNIT_VECTOR|CORR\w*|COV\w*)\b",
      ["infer/constrain.c", "infer/constrain_matrix.c", "dist/*", "sp/sp.h"], {}),
     ("what is not finite is null in JSON, by base/json.c", Quoted(r'"null"'), ["base/json.c"],
      {"discover/report_html.c": "seven digits are enough where a pointer rests", "host/csv.c": "a word for a missing cell"}),

@@ -64,6 +64,9 @@ static const struct {
     {"lkj_corr_cholesky", "3, 2.5", CORR_FACTOR, -0.9588675994161294},
     {"lkj_corr_cholesky", "3, 2.5", LOWER, -INFINITY},
     {"flat_simplex", "3", "[0.1, 0.3, 0.6]", 0.6931471805599453},
+    {"zero_sum_normal", "3, 2", "[1, 0.5, -1.5]", -3.112365283195181}, /* by the covariance */
+    {"zero_sum_normal", "3, 2", "[1, 0.5, 2]", -INFINITY},
+    {"flat_zero_sum", "3", "[1, 0.5, -1.5]", 0},
     {"flat_ordered", "3", "[-1, 0.5, 2]", 0},
     {"flat_ordered", "3", "[-1, 2, 0.5]", -INFINITY},
     {"flat_positive_ordered", "3", "[0.2, 0.5, 2]", 0},
@@ -254,6 +257,11 @@ static double sphere_last(struct call *k, value v) {
     UNUSED(k);
     return (v.u.vector->at[2] + 1) / 2;
 }
+/* Its variance is sd^2 (1 - 1/n). */
+static double zero_sum_last(struct call *k, value v) {
+    UNUSED(k);
+    return norm_cdf(v.u.vector->at[3] / (1.5 * sqrt(0.75)));
+}
 /* Order statistics of uniforms: the i-th of n is beta(i, n + 1 - i). */
 static double second_of_four(struct call *k, value v) {
     UNUSED(k);
@@ -293,6 +301,7 @@ static void draws_have_known_projections(void **state) {
         {"flat_corr_cholesky", "3", balls_second},
         {"flat_corr_cholesky", "3", balls_third},
         {"flat_unit_vector", "3", sphere_last},
+        {"zero_sum_normal", "4, 1.5", zero_sum_last},
         {"ordered_draws", "4, normal, 1, 2", second_of_four},
         {"ordered_draws", "4, normal, 1, 2", last_of_four},
     };
@@ -436,6 +445,7 @@ static void gradients_agree_with_differences(void **state) {
         {"ordered_draws", "3, normal, 1, 2", "v[-1, 0.5, 2]", ALONE, {FIXED, FIXED}},
         {"ordered_draws", "2, gamma, 2.5, 2", "v[0.5, 2]", ALONE, {FIXED, FIXED}},
         {"dirichlet", "v[0.5, 2, 3.5]", "v[0.1, 0.3, 0.6]", SIMPLEX, {ALONE}},
+        {"zero_sum_normal", "3, 2", "v[1, 0.5, -1.5]", SIMPLEX, {FIXED}},
         {"symmetric_dirichlet", "0.7, 4", "v[0.1, 0.2, 0.3, 0.4]", SIMPLEX, {ALONE, FIXED}},
         {"categorical", "v[0.2, 0.3, 0.9]", "1", FIXED, {ALONE}},
         {"categorical", "v[0.2, 0.3, 0.9], [\"a\", \"b\", \"a\"]", "\"a\"", FIXED, {ALONE}},

@@ -248,9 +248,9 @@ MODELS = {
         CONTINUOUS),
     "factors": (
         ["i = inv_wishart_cholesky([[1, 0], [0.3, 0.5]], 5)", "v = multivariate_normal_precision([0, 1], matrix([[2, 0.5], [0.5, 1]]))",
-         "t = multivariate_student_t_cholesky(5, v, i)", "q = flat_simplex(3)", "c = flat_corr(2)"],
-        ["normal(t[0] + q[0], 0.5)", "normal(t[1], 0.3)", "categorical(q)", "multivariate_normal(v, c)"],
-        ["lookup(i, list(0, 0))", "lookup(i, list(1, 0))", "lookup(i, list(1, 1))", "v[0]", "t[1]", "q[0]", "q[2]",
+         "t = multivariate_student_t_cholesky(5, v, i)", "q = flat_simplex(3)", "c = flat_corr(2)", "w = zero_sum_normal(3, 1.5)"],
+        ["normal(t[0] + q[0], 0.5)", "normal(t[1] + w[0], 0.3)", "categorical(q)", "multivariate_normal(v, c)"],
+        ["lookup(i, list(0, 0))", "lookup(i, list(1, 0))", "lookup(i, list(1, 1))", "v[0]", "t[1]", "q[0]", "q[2]", "w[0]", "w[2]",
          "lookup(c, list(1, 0))"],
         CONTINUOUS),
     "ordered": (  # k: bounds that move with another choice

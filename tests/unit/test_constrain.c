@@ -26,6 +26,7 @@ static const struct {
     {SUPPORT_ORDERED, -1, 2, 4},
     {SUPPORT_SIMPLEX, 0, 1, 2},
     {SUPPORT_SIMPLEX, 0, 1, 5},
+    {SUPPORT_ZERO_SUM, 0, 0, 5},
     {SUPPORT_UNIT_VECTOR, 0, 0, 4},
     {SUPPORT_CORR, 0, 0, 4},
     {SUPPORT_CORR, 0, 0, 16},
