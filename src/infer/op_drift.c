@@ -26,7 +26,8 @@ static enum gpm_status drift_step(struct step *s) {
 
 const struct infer_op infer_drift_rows[] = {
     {"drift", "(scope: target, block?: block, scale?: positive, transitions?: count) -> action",
-     "random-walk Metropolis on the continuous choices of the block, in unconstrained space",
+     "random-walk Metropolis on the continuous choices of the block: normal steps of standard "
+     "deviation `scale` (0.5) in their unconstrained space",
      STEPS(drift_step, "one"), .n_extra = 1, .extra = {0.5}},
     {0},
 };
