@@ -202,6 +202,18 @@ static enum gpm_status simulate_order(struct sp_call *c, value *out) {
     return GPM_OK;
 }
 
+/* Where numbers are missing (variant true), or where they are there. */
+static enum gpm_status simulate_which(struct sp_call *c, value *out) {
+    double *x;
+    size_t n, k = 0;
+    if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG; /* the signature has checked it */
+    for (size_t i = 0; i < n; i++)
+        if (isnan(x[i]) == (c->cls->variant != 0)) x[k++] = (double)i;
+    *out = value_vector(x, k);
+    mem_free(x);
+    return GPM_OK;
+}
+
 #define XS "(xs: numbers) -> "
 #define TO_NUMBER(NAME, DOC, EXAMPLE)                                                              \
     .name = #NAME, .sig = XS "number", .doc = DOC, .example = EXAMPLE,                             \
@@ -225,6 +237,13 @@ const struct sp_class sp_vectors_rows[] = {
                "softmax([5, 5]) => [0.5, 0.5]")},
     {TO_VECTOR(log_softmax, 0, "log(softmax(xs)), without overflow.",
                "round(log_softmax([0, 1000])) => [-1000, 0]")},
+    {SP_ROW(present, which, XS "vector",
+            "The indices of the numbers that are there: not nan, which stands for missing data.",
+            "present([4, log(-1), 6]) => [0, 2]"),
+     .variant = false},
+    {SP_ROW(missing, which, XS "vector", "The indices of missing numbers, which are nan.",
+            "missing([4, log(-1), 6]) => [1]"),
+     .variant = true},
     {SP_GROW(sort, sort, "(xs: any) -> any", "The elements in ascending order.",
              "sort([3, 1, 2]) => [1, 2, 3]")},
     {SP_ROW(order, order, "(xs: any) -> vector",

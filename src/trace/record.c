@@ -261,7 +261,8 @@ static enum gpm_status constrain_root(struct trace *t, struct node *root, value 
 static enum gpm_status check_observed(struct trace *t, struct span at, value v) {
     if (!value_has_nan(v)) return GPM_OK;
     diag_raise(t->core->diags, DIAG_NAN, at, "the value observed here is or holds NaN");
-    return diag_set_help(t->core->diags, "observe only what was measured; leave missing data out");
+    return diag_set_help(t->core->diags,
+                         "observe only what was measured: e[present(y)] = y[present(y)]");
 }
 
 /* Evaluates the expression (drawing a value), puts the observed one in its place, remembers the
