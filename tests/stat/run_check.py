@@ -66,6 +66,8 @@ def check_normal():
 
     for what, program in {
         "nuts": NORMAL + "infer nuts(default, all, 100);\ninfer posterior_predictive_check(%d, nuts(default, all, 2));" % N,
+        "a sequence at once": "assume mu = normal(0, 10);\nobserve normal(mu, 10) = [%s];\ninfer nuts(default, all, 100);\n"
+                              "infer posterior_predictive_check(%d, nuts(default, all, 2));" % (", ".join("%g" % y for y in Y), N),
         "particles": "resample(4000);\n" + NORMAL + "infer posterior_predictive_check(%d, pass);" % N,
     }.items():
         if what == "particles":  # a prior near the posterior, so that the weights do not degenerate
@@ -74,7 +76,7 @@ def check_normal():
         rows = table(run(program + "\ninfer checkInvariants();"))[0]
         assert rows["mean"][0] == 21.75 and rows["min"][0] == -44 and rows["max"][0] == 40
         sd = math.sqrt(v + 100 / n)
-        N_eff = N if what == "nuts" else N / 3  # few distinct particles
+        N_eff = N / 3 if what == "particles" else N  # few distinct particles
         moments(what + " mean", rows["mean"], m, sd, N_eff)
         share(what + " mean", rows["mean"], stats.norm.sf((Y.mean() - m) / sd), N_eff)
         share(what + " sd", rows["sd"], stats.chi2.sf((n - 1) * Y.var(ddof=1) / 100, n - 1), N_eff)
