@@ -127,6 +127,24 @@ static void back_softmax(const double *x, const double *y, size_t n, const doubl
     for (size_t i = 0; i < n; i++) dx[i] = y[i] * (dy[i] - s);
 }
 
+/* The same for compiled steps. */
+#define BLOCKS(NAME)                                                                               \
+    static bool block_##NAME(const struct sp_block *a, size_t n, double *out) {                    \
+        value_##NAME(a[0].at, a[0].rows, out);                                                     \
+        return true;                                                                               \
+    }                                                                                              \
+    static void block_back_##NAME(const struct sp_block *a, size_t n, const double *out,           \
+                                  const double *d) {                                               \
+        double *dx = NEW_ARRAY(double, a[0].rows + 1);                                             \
+        back_##NAME(a[0].at, out, a[0].rows, d, dx);                                               \
+        for (size_t i = 0; a[0].adj && i < a[0].rows; i++) a[0].adj[i] += dx[i];                   \
+        mem_free(dx);                                                                              \
+    }
+BLOCKS(cumsum)
+BLOCKS(diff)
+BLOCKS(softmax)
+BLOCKS(log_softmax)
+
 /* ---- order -------------------------------------------------------------------------------------
  */
 
@@ -220,7 +238,8 @@ static enum gpm_status simulate_which(struct sp_call *c, value *out) {
     .simulate = reduce_simulate, .grad_simulate = reduce_grad, .variant = LIFT_OF_NONE,            \
     LIFT_FNS(NAME)
 #define TO_VECTOR(NAME, SHORTER, DOC, EXAMPLE)                                                     \
-    SP_GROW(NAME, vector_row, XS "vector", DOC, EXAMPLE), .of = &(const struct vector_row) {       \
+    SP_GROW(NAME, vector_row, XS "vector", DOC, EXAMPLE),                                          \
+        .block = block_##NAME, .block_back = block_back_##NAME, .of = &(const struct vector_row) { \
         SHORTER, value_##NAME, back_##NAME                                                         \
     }
 

@@ -105,6 +105,18 @@ static const char *const smooth[] = {
     "assess(v, student_t, 3, m, 2)]), y); observe exactly(0, sum(l)) = 1;"
     "observe normal(assess(y, normal, m, s) + assess(2, poisson, s) + assess(s, gamma, 2, 2), 9) = "
     "3;",
+    /* gathered, cut, folded and scanned; products and factors of matrices */
+    "assume v = normal(fill(8, 0), 1); assume s = gamma(2, 1); assume k = [7, 0, 3, 3, 1, 2];"
+    "observe normal(v[k] * s + cumsum(v[1:7]), s) = [1, 2, 3, 4, 5, 6];"
+    "factor(softmax(v)[2] + log_softmax(s * v)[1] + mean(diff(v)) * sd(v) + log_sum_exp(v, s)[0]);"
+    "factor(log_mix(logistic(s), v[0], log1p_exp(v[1])) + variance(v) + sum(sort(v)[:3]));",
+    "assume b = normal([0, 1, 2], 1); assume s = gamma(2, 1);"
+    "assume X = matrix([[1, 2, 3], [0, 1, 0.5], [2, 2, 1], [1, 0, 1]]);"
+    "observe normal(dot(X, b), s) = [1, 2, 0, 1]; observe normal(dot(b, b) + s, 1) = 2;"
+    "observe normal(dot(b, transpose(X)), 1) = [1, 2, 0, 1];"
+    "factor(sum(diagonal(dot(crossprod(X), outer(b, b)))) / 100 - X[1, 2] * s);"
+    "assume L = cholesky(crossprod(X) + s * id_matrix(3)); assume z = solve_lower(L, b);"
+    "factor(-0.5 * dot(z, z) - sum(log(diagonal(L))) + log_det(to_matrix([s, 1, b[0], 3], 2, 2)));",
     /* makers that absorb */
     "assume a = gamma(2, 1); assume b = gamma(3, 1);" GP,
     "assume a = gamma(2, 1); assume b = gamma(3, 1); observe normal(a * b, 1) = 2;" GP,
