@@ -16,7 +16,7 @@ def run(text):
     finally:
         os.unlink(f.name)
     if r.returncode: sys.exit("exit status %d: %s\n%s" % (r.returncode, r.stderr, text))
-    return [json.loads(x) for x in r.stdout.strip().splitlines()]
+    return [json.loads(x) for x in r.stdout.strip().splitlines() if x.startswith("[")]  # reports are printed, too
 
 
 def moments(logp, lo, hi):
