@@ -117,9 +117,7 @@ def literal(v):
 def bare(v): return "[%s]" % ", ".join(map(bare, v)) if isinstance(v, list) else repr(v)
 
 
-def sampling(warmup, draws):
-    return ("infer nuts(default, all, %d, %d);\ninfer accumulate_dataset(%d, do(nuts(default, all, %d, 1), keep));\n"
-            % (warmup, warmup, draws, warmup))
+def sampling(warmup, draws): return "infer sample(warmup=%d, draws=%d);\n" % (warmup, draws)
 
 
 def program(posterior, warmup, draws):
@@ -157,8 +155,8 @@ def ours(tool, posterior, seed, chains=CHAINS, warmup=WARMUP, draws=DRAWS):
         path, folder = os.path.join(tmp, posterior["model"] + ".vnts"), os.path.join(tmp, "run")
         with open(path, "w") as f: f.write(program(posterior, warmup, draws))
         seconds, status, _, err = cpu([tool, "run", "-q", path, "--seed", str(seed), "--chains", str(chains), "--out", folder])
+        if status: return {"error": err.strip()[:600] or "exit status %d" % status, "cpu": seconds}
         kept = [columns(p) for p in sorted(glob.glob(os.path.join(folder, "chain-*.csv")))]
-        if status or len(kept) < chains: return {"error": err.strip()[-600:] or "exit status %d" % status, "cpu": seconds}
         x = np.array([k[1] for k in kept])
         r = judge({stan_name(c): x[:, :, j] for j, c in enumerate(kept[0][0])}, posterior["reference"])
         with open(os.path.join(folder, "diagnostics.json")) as f:
