@@ -117,14 +117,16 @@ def literal(v):
 def bare(v): return "[%s]" % ", ".join(map(bare, v)) if isinstance(v, list) else repr(v)
 
 
-def sampling(warmup, draws): return "infer sample(warmup=%d, draws=%d);\n" % (warmup, draws)
+def sampling(model, warmup, draws):
+    """What follows the model; a program that defines `keep`, an action that collects, has quantities that need not be kept."""
+    return "infer sample(warmup=%d, draws=%d%s);\n" % (warmup, draws, ", collect=keep" if "\ndefine keep = " in model else "")
 
 
 def program(posterior, warmup, draws):
     """The text of a run: the data, the model, sampling."""
     with open(os.path.join(PROGRAMS, posterior["model"] + ".vnts")) as f: model = f.read()
     data = "".join("define %s = %s;\n" % (k, literal(v)) for k, v in posterior["data"].items())
-    return data + model + sampling(warmup, draws)
+    return data + model + sampling(model, warmup, draws)
 
 
 def cpu(cmd, **kw):

@@ -22,6 +22,10 @@ KNOWN = {
     "negative_binomial": {"alpha": (1, None), "slope": (0.6, None), "between": (0.5, None), "shape": (2, None)},
     "stochastic_volatility": {"mu": (-1, None), "phi": (0.95, None), "s": (0.25, None)},
     "irt_2pl": {},
+    "mixture": {"mu.1": (-1.5, None), "mu.2": (1.5, None), "sigma.1": (0.6, None), "sigma.2": (1, None), "share": (0.4, None)},
+    "varying_slopes": {"centre.1": (1, None), "centre.2": (-0.5, None), "scale.1": (1, None), "scale.2": (0.6, None), "sigma": (0.5, None),
+                       "correlation": (0.5, None)},
+    "ordered_logistic": {"slope": (1.2, None), "cuts.1": (-1.5, None), "cuts.2": (0, None), "cuts.3": (1.2, None)},
 }
 QUICK = ("funnel_noncentred", "line")
 
@@ -31,7 +35,7 @@ def sample(tool, name, seed, chains=4, warmup=1000, draws=1000):
     with open(os.path.join(MODELS, name + ".vnts")) as f: text = f.read()
     with tempfile.TemporaryDirectory() as tmp:
         path, folder = os.path.join(tmp, name + ".vnts"), os.path.join(tmp, "run")
-        with open(path, "w") as f: f.write(text + posteriordb.sampling(warmup, draws))
+        with open(path, "w") as f: f.write(text + posteriordb.sampling(text, warmup, draws))
         seconds, status, _, err = posteriordb.cpu([tool, "run", "-q", path, "--seed", str(seed), "--chains", str(chains), "--out", folder])
         if status: return None, err[-400:], seconds
         kept = [posteriordb.columns(p) for p in sorted(glob.glob(os.path.join(folder, "chain-*.csv")))]
