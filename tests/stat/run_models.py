@@ -27,7 +27,7 @@ KNOWN = {
                        "correlation": (0.5, None)},
     "ordered_logistic": {"slope": (1.2, None), "cuts.1": (-1.5, None), "cuts.2": (0, None), "cuts.3": (1.2, None)},
 }
-QUICK = ("funnel_noncentred", "line")
+QUICK = ("funnel_noncentred", "line", "seeds", "mixture", "ordered_logistic", "varying_slopes")
 
 
 def sample(tool, name, seed, chains=4, warmup=1000, draws=1000):

@@ -11,7 +11,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 import posteriordb
 
-QUICK = ("eight_schools_noncentered", "logmesquite_logvolume", "gp_regr")
+QUICK = ("eight_schools_noncentered", "kidscore_momiq", "logmesquite", "kilpisjarvi", "gp_regr", "arma11")
 
 
 def check(tool, models, seeds=(1,)):
