@@ -141,7 +141,7 @@ def cpu(cmd, **kw):
 
 def columns(path):
     with open(path) as f: rows = list(csv.reader(x for x in f if not x.startswith("#")))
-    first = sum(name.endswith("__") for name in rows[0])  # what the sampler says of itself
+    first = next(i for i, name in enumerate(rows[0]) if not name.endswith("__"))  # after what the sampler says of itself
     return rows[0][first:], np.array([[float(v) for v in r[first:]] for r in rows[1:]])
 
 

@@ -59,3 +59,15 @@ for r in rows:
         if p not in ("scope", "block", "steps", "transitions", "parallel") and not re.search(r"\b%s\b" % p, doc): silent.append((r["name"], p))
 assert not silent, "no word about %s" % ", ".join("%s of %s" % (p, n) for n, p in silent)
 print("operators: every optional argument is explained")
+
+# The page for users of Stan: whatever the right column of a table calls or sets exists.
+own = set(known) | {"collect", "noise", "lower", "upper", "n", "method", "init", "target_accept", "max_depth", "metric", "warmup", "draws", "thin"}
+strange = []
+for line in read("docs/from-stan.md").split("\n"):
+    cells = re.split(r"(?<!\\)\|", line)
+    if len(cells) != 4 or "---" in line: continue
+    for code in re.findall(r"`([^`]*)`", cells[2]):
+        strange += [w for w in re.findall(r"\b([A-Za-z_]\w*)(?=\(|=[^=>])", re.sub(r'"[^"]*"', "", code)) if w not in own]
+        if re.fullmatch(r"[a-z]\w*_\w*", code) and code not in own: strange.append(code)
+assert not strange, "docs/from-stan.md names what there is not: %s" % strange
+print("docs/from-stan.md: every name of its tables is known")
