@@ -25,8 +25,11 @@ static void note_energy(struct sampler_totals *t, double e) {
 
 void sampler_note(struct infer_state *x, struct sampler_totals *of, const struct sampler_end *end) {
     of->stepsize = end->row.stepsize;
+    bool diverged = x->sampler.fresh && !x->sampler.warm && x->sampler.last.divergent > 0;
     x->sampler.last = end->row;
+    if (diverged) x->sampler.last.divergent = 1;
     x->sampler.fresh = true;
+    x->sampler.warm = end->warm;
     if (end->warm) {
         of->warmup++;
         of->warmup_leapfrogs += end->row.n_leapfrog;

@@ -47,6 +47,7 @@ struct sampler_stats {
     union sampler_draw last;
     double redrawn; /* draws of the prior that a directive could not be evaluated with */
     bool fresh;     /* `last` came after the draw collected last */
+    bool warm;      /* and belongs to a warm-up */
 };
 
 /* A transition is over. */
@@ -55,8 +56,8 @@ struct sampler_end {
     bool warm, moved, deep;
 };
 void sampler_note(struct infer_state *x, struct sampler_totals *of, const struct sampler_end *end);
-/* The row of the transition that led to the state that stands; false: none has been made since the
- * last call. */
+/* The row of the transition that led to the state that stands, divergent when one since the last
+ * call was; false: there was none. */
 bool sampler_take(struct infer_state *x, union sampler_draw *out);
 
 /* Over all targets: sums, means by transition, the worst E-BFMI. */

@@ -55,6 +55,17 @@ assert table[0] == "sampler accept stepsize depth at limit diverged E-BFMI".spli
 assert float(table[1][2]) == round(facts["accept_stat"], 2) and float(table[1][6]) == facts["divergences"], (table, facts)
 assert float(table[1][7]) == round(facts["ebfmi"], 2) < 0.5 and facts["transitions"] == 1500, (table, facts)
 
+# thinned draws: a divergence between two of them is marked in the second
+with tempfile.TemporaryDirectory() as dir:
+    with open(os.path.join(dir, "p.vnts"), "w") as f:
+        f.write(FUNNEL.replace("repeat(1500, do(nuts(default, all, 300, 1)", "repeat(150, do(nuts(default, all, 300, 10)"))
+    run("run", "--seed", "2", "--out", os.path.join(dir, "out"), os.path.join(dir, "p.vnts"))
+    rows = [line.split(",") for line in open(os.path.join(dir, "out", "chain-1.csv"))]
+    with open(os.path.join(dir, "out", "diagnostics.json")) as f:
+        total = json.load(f)["transitions"][0]["sampler"]["divergences"]
+    marked = sum(float(row[rows[0].index("divergent__")]) for row in rows[1:])
+    assert total > 0 and total / 10 <= marked <= total, (total, marked)
+
 warned, summary, (status, words, _), kept = folder(STUCK)
 assert status == 1 and "of 500 proposals were accepted; its choices are continuous" in words, words
 for operator in ("slice", "nuts", "laplace_mh"):
