@@ -129,6 +129,7 @@ const struct sp_class sp_continuous_rows[] = {
      .doc = "normal distribution",
      .example = "floor(1e6 * assess(1, normal, 1, 1)) => -918939",
      .code = SP_CODE_NORMAL,
+     .normal = true,
      .num_args = 2,
      .cols = cols_normal,
      SP_CONTINUOUS(normal, .best = best_loc_scale, SP_REAL, .tails = dist_normal_tails,

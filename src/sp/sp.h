@@ -202,6 +202,8 @@ struct sp_class {
     unsigned flags;
     enum sp_special special;
     enum sp_code code;
+    bool normal; /* random: normal around its first argument, whatever the others are (bounds apart)
+                  */
     int variant; /* which one of those that share these functions it is; they know what it says */
     enum gpm_status (*simulate)(struct sp_call *c, value *out);
     enum gpm_status (*log_density)(struct sp_call *c, value v,

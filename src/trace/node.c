@@ -294,6 +294,18 @@ enum gpm_status node_unincorporate(struct trace *t, struct node *n) {
     return statistics(t, n, false);
 }
 
+bool node_is_normal(const struct node *n) {
+    const struct sp_class *cls = node_class(n);
+    return cls && cls->normal && n->n_in == 3; /* the procedure, mean and spread */
+}
+
+enum gpm_status node_prior(struct trace *t, struct node *n, value *draw, value *mean) {
+    struct node_call k;
+    call_begin(t, n, &k);
+    *mean = k.c.args[0];
+    return call_end(t, n, &k, sp_simulate(&k.c, draw));
+}
+
 enum gpm_status node_support(struct trace *t, struct node *n, struct sp_support *out) {
     struct node_call k;
     call_begin(t, n, &k);

@@ -269,7 +269,6 @@ enum gpm_status call_begin_checked(struct trace *t, struct node *n,
 enum gpm_status call_end(struct trace *t, struct node *n, struct node_call *k,
                          enum gpm_status st) GPM_MUST_USE;
 bool node_is_stateful(const struct node *n); /* its procedure keeps statistics */
-enum gpm_status node_density(struct trace *t, struct node *n, value v, double *out) GPM_MUST_USE;
 /* During regen: makes sure that a node that is being rebuilt has its new value; the maker of a made
  * procedure; a node's operands with the makers of procedures among them (a made procedure computes
  * with its maker's parameters); its extra parents. */

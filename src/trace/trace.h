@@ -237,6 +237,11 @@ enum gpm_status node_enumerate(struct trace *t, struct node *n, value **vals,
                                size_t *count) GPM_MUST_USE;
 /* The log density of its value, from node->logp where that is kept. */
 enum gpm_status node_logp(struct trace *t, struct node *n, double *out) GPM_MUST_USE;
+enum gpm_status node_density(struct trace *t, struct node *n, value v, double *out) GPM_MUST_USE;
+/* Is it normal given its arguments (struct sp_class, normal), without bounds? Then a draw of its
+ * prior, owned, and its mean, borrowed. */
+bool node_is_normal(const struct node *n);
+enum gpm_status node_prior(struct trace *t, struct node *n, value *draw, value *mean) GPM_MUST_USE;
 const struct sp_class *node_class(const struct node *n); /* NULL: no primitive */
 struct span node_span(const struct node *n);
 

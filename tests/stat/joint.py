@@ -36,9 +36,15 @@ MODELS = {
          "drift": "repeat(4, %s)" % (DRIFT % "default, one"),
          "drift all": 'repeat(4, apply_mh_correction(subproblem=select(default, all), '
                       'proposal=symmetric_local_proposal_from_chain(proc(v) { normal(v, 0.5) })))',
-         "by hand": BY_HAND, "pgibbs": "pgibbs(default, ordered, 4, 2)",
+         "by hand": BY_HAND, "pgibbs": "pgibbs(default, ordered, 4, 2)", "ess": 'do(ess("m", all, 2), slice("s", one, 1, 20, 1))',
          "func_pgibbs": "func_pgibbs(default, all, 3, 2)", "rejection": 'rejection("m", 0, 1)',
          "each": 'do(mh("m", each, 2), slice("s", each_reverse, 1, 10, 2))'}),
+    "normal a priori": (
+        ['h = gamma(3, 2)', 'u = tag("u", 0, normal(1, 2))', 'v = tag("u", 1, multivariate_normal([0, 1], [[2, 0.5], [0.5, 1]]))',
+         'z = tag("u", 2, normal(0, 1))', 'f = gp_latent([0, 1, 3], [u, z, v[0]], make_squaredexp(h, 1), 0.5)'],
+        ["poisson(exp(f[1] / 2))", "normal(u * v[1], h)", "normal(f[2], 1)"],
+        ["u", "v[0]", "v[1]", "z", "h"],
+        {"ess all": 'ess("u", all, 3)', "ess one": 'ess("u", one, 6)', "nuts": "nuts(default, all, 0, 2)"}),
     "discrete": (
         ['k = tag("k", 0, uniform_discrete(0, 4))', 'b = tag("b", 0, flip(0.3))',
          'c = tag("c", 0, categorical([0.2, 0.5, 0.3]))'],
