@@ -174,6 +174,7 @@ const struct sp_class sp_discrete_rows[] = {
      .doc = "Poisson distribution with mean exp(log_mean)",
      .example = "assess(0, poisson_log, 0) => -1",
      .num_args = 1,
+     .cols = cols_poisson_log,
      COUNT(poisson_log, .tails = dist_poisson_log_tails)},
     {.name = "neg_binomial",
      .sig = "(shape: positive, rate: positive" SP_BOUNDS ") -> count",

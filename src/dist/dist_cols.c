@@ -86,3 +86,24 @@ double cols_logit(size_t n, const struct sp_col *x, size_t n_args) {
     }
     return sum;
 }
+
+/* log p(x) = x eta - exp eta - log x!,  d/d eta = x - exp eta */
+double cols_poisson_log(size_t n, const struct sp_col *x, size_t n_args) {
+    const struct vec_ops *ops = vec_ops();
+    double e[PIECE], slope[PIECE], sum = 0;
+    for (size_t at = 0; at < n; at += PIECE) {
+        size_t k = n - at < PIECE ? n - at : PIECE;
+        struct col v = piece(&x[0], at), eta = piece(&x[1], at);
+        for (size_t i = 0; i < k; i++) {
+            double count = v.at[i * v.step];
+            if (!is_count(count)) return NAN;
+            e[i] = eta.at[i * eta.step];
+            sum += count * e[i] - log_factorial(count);
+        }
+        ops->exp_scale(k, 1, e);
+        sum -= col_sum(k, e);
+        for (size_t i = 0; i < k; i++) slope[i] = v.at[i * v.step] - e[i];
+        give(&x[1], at, k, 1, slope);
+    }
+    return sum;
+}

@@ -8,4 +8,5 @@
 
 double cols_normal(size_t n, const struct sp_col *x, size_t n_args);
 double cols_logit(size_t n, const struct sp_col *x, size_t n_args); /* coins by their log odds */
+double cols_poisson_log(size_t n, const struct sp_col *x, size_t n_args);
 #endif

@@ -32,7 +32,7 @@ void dist_binomial_logit_grad(double k, const double *a, size_t n, double *g) {
 /* ---- poisson_log(l):  e^(k l - e^l) / k! */
 double dist_poisson_log_lp(double k, const double *a, size_t n) {
     if (isnan(a[0]) || isinf(a[0])) return NAN;
-    return is_count(k) ? k * a[0] - exp(a[0]) - log_gamma(k + 1) : -INFINITY;
+    return is_count(k) ? k * a[0] - exp(a[0]) - log_factorial(k) : -INFINITY;
 }
 
 double dist_poisson_log_draw(struct rng *r, const double *a, size_t n) {

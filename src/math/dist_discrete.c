@@ -127,7 +127,7 @@ double dist_poisson_lp(double k, const double *a, size_t n) {
     if (!(a[0] > 0)) return NAN;
     if (!is_count(k)) return -INFINITY;
     if (k >= 1000) return poisson_large(k, a[0]);
-    return k * log(a[0]) - a[0] - log_gamma(k + 1);
+    return k * log(a[0]) - a[0] - log_factorial(k);
 }
 
 /* Algorithm PTRS of Hoermann 1993; m >= 10. */

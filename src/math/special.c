@@ -46,6 +46,28 @@ double log_beta_fn(double a, double b) {
            large * log1p(small / large) - 0.5 * log(large);
 }
 
+/* Counts are small, or large enough for Stirling's series. */
+double log_factorial(double k) {
+    static const double small[] = {0.0,
+                                   0.0,
+                                   0.693147180559945,
+                                   1.7917594692280554,
+                                   3.178053830347945,
+                                   4.787491742782047,
+                                   6.579251212010102,
+                                   8.525161361065415,
+                                   10.604602902745249,
+                                   12.801827480081467,
+                                   15.104412573075514,
+                                   17.502307845873887,
+                                   19.987214495661885,
+                                   22.55216385312342,
+                                   25.191221182738683,
+                                   27.89927138384089};
+    if (k < (double)(sizeof small / sizeof *small)) return small[(size_t)k];
+    return (k + 0.5) * log(k) - k + LOG_SQRT_2PI + stirling_rest(k);
+}
+
 double log_choose(double n, double k) {
     if (k <= 0 || k >= n) return 0;
     return -log1p(n) - log_beta_fn(k + 1, n - k + 1);

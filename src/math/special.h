@@ -18,6 +18,7 @@ double log_gamma_multi(double a,
 double log_beta_fn(double a, double b); /* log B(a, b); accurate when one argument is large */
 /* Remainder of Stirling's series, lgamma(x) - (x - 1/2) log x + x - log sqrt(2 pi), x >= 10. */
 double stirling_rest(double x);
+double log_factorial(double k); /* of a count */
 double log_choose(double n, double k);
 double digamma(double x);
 double trigamma(double x); /* its derivative */

@@ -644,6 +644,49 @@ static void flat_is_one_between_its_bounds(void **state) {
     call_release(&k);
 }
 
+/* ---- columns: what compiled steps run instead of one element after the other */
+static void check_columns(const struct dist_case *d, const struct sp_class *cls, bool shared) {
+    enum { N = 300 };
+    static double at[6][N], adj[6][N];
+    struct sp_col col[6];
+    struct rng r;
+    double want[6][N] = {{0}}, sum = 0;
+    rng_init(&r, 9, 0, 0);
+    memset(adj, 0, sizeof adj);
+    for (size_t j = 0; j <= d->n; j++) {
+        for (size_t i = 0; i < N; i++) /* parameters near those of the case */
+            at[j][i] = j ? d->args[j - 1] + (shared ? 0 : 0.1 * rng_uniform(&r)) : 0;
+        col[j] = (struct sp_col){at[j], j && shared ? 0 : 1, adj[j]};
+    }
+    for (size_t i = 0; i < N; i++) {
+        double a[5], g[6] = {0};
+        for (size_t j = 0; j < d->n; j++) a[j] = at[j + 1][i * col[j + 1].step];
+        at[0][i] = cls->num_sample(&r, a, d->n);
+        sum += cls->num_log_density(at[0][i], a, d->n);
+        cls->num_grad(at[0][i], a, d->n, g);
+        for (size_t j = 0; j <= d->n; j++) want[j][i * col[j].step] += g[j];
+    }
+    assert_close(cls->cols(N, col, d->n), sum, 1e-12 * fabs(sum));
+    for (size_t j = (cls->flags & SP_DISCRETE) != 0; j <= d->n; j++)
+        for (size_t i = 0; i < (col[j].step ? N : 1); i++)
+            assert_close(adj[j][i], want[j][i], 1e-10 * fmax(1, fabs(want[j][i])));
+    at[0][0] = 0.5; /* no value of a discrete one: NaN, or -inf, and the slow path judges */
+    if (cls->flags & SP_DISCRETE) assert_false(isfinite(cls->cols(N, col, d->n)));
+}
+
+static void columns_agree_with_elements(void **state) {
+    UNUSED(state);
+    size_t seen = 0;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const struct sp_class *cls = sp_index_find(cases[i].name);
+        if (!cls->cols || (cls->num_args && cases[i].n > cls->num_args)) continue;
+        check_columns(&cases[i], cls, false);
+        check_columns(&cases[i], cls, true);
+        seen++;
+    }
+    assert_true(seen >= 3);
+}
+
 /* ---- sequences: densities and gradients are those of the elements, added up */
 static void check_sequence(const struct dist_case *d, bool vectors) {
     enum { N = 3 };
@@ -734,6 +777,7 @@ int main(void) {
         cmocka_unit_test(outside_the_support_is_minus_infinity),
         cmocka_unit_test(wrong_types_are_errors),
         cmocka_unit_test(flat_is_one_between_its_bounds),
+        cmocka_unit_test(columns_agree_with_elements),
         cmocka_unit_test(every_row_takes_sequences),
         cmocka_unit_test(sequences_of_other_lengths_are_errors),
     };
