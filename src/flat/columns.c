@@ -13,7 +13,7 @@
 #include "math/special.h"
 #include <math.h>
 
-static inline struct sp_col col_of(const struct run *r, uint32_t arg) {
+static inline struct sp_col col_of(const struct flat_run *r, uint32_t arg) {
     uint32_t slot = arg & ~COLUMN;
     double *adj = r->form->adj;
     return (struct sp_col){r->v + slot, arg & COLUMN ? 1 : 0,
@@ -35,7 +35,7 @@ static const enum col_op col_ops[] = {[SP_CODE_ADD] = COL_ADD,
                                       [SP_CODE_MUL] = COL_MUL,
                                       [SP_CODE_DIV] = COL_DIV};
 
-static void arithmetic(const struct run *r, const struct flat_op *op) {
+static void arithmetic(const struct flat_run *r, const struct flat_op *op) {
     struct sp_col x = col_of(r, op->args[0]), y = col_of(r, op->args[1]);
     col_arith(col_ops[op->how], op->len, (struct col){x.at, x.step}, (struct col){y.at, y.step},
               r->v + op->out);
@@ -74,7 +74,7 @@ static void back_div(const struct sp_col *x, const struct sp_col *y, size_t n, c
     if (y->adj && !y->step) y->adj[0] += dy;
 }
 
-static void arithmetic_back(const struct run *r, const struct flat_op *op) {
+static void arithmetic_back(const struct flat_run *r, const struct flat_op *op) {
     struct sp_col x = col_of(r, op->args[0]), y = col_of(r, op->args[1]);
     const double *d = r->form->adj + op->out;
     size_t n = op->len;
@@ -106,7 +106,7 @@ static bool is_normal(const struct flat_op *op) {
            !(op->args[2] & COLUMN);
 }
 
-static bool normals(const struct run *r, const struct flat_op *op) {
+static bool normals(const struct flat_run *r, const struct flat_op *op) {
     struct sp_col x = col_of(r, op->args[0]), mean = col_of(r, op->args[1]);
     double sd = r->v[op->args[2]], f = 1 / sd, *out = r->v + op->out;
     if (!(sd > 0)) return false;
@@ -116,7 +116,7 @@ static bool normals(const struct run *r, const struct flat_op *op) {
     return true;
 }
 
-static void normals_back(const struct run *r, const struct flat_op *op) {
+static void normals_back(const struct flat_run *r, const struct flat_op *op) {
     struct sp_col x = col_of(r, op->args[0]), mean = col_of(r, op->args[1]);
     struct sp_col sd = col_of(r, op->args[2]);
     const double *d = r->form->adj + op->out;
@@ -133,7 +133,7 @@ static void normals_back(const struct run *r, const struct flat_op *op) {
     if (sd.adj) sd.adj[0] += d_sd;
 }
 
-static bool elementwise(const struct run *r, const struct flat_op *op) {
+static bool elementwise(const struct flat_run *r, const struct flat_op *op) {
     if (is_normal(op)) return normals(r, op);
     if (op->how && op->how != SP_CODE_ASSESS) {
         arithmetic(r, op);
@@ -150,7 +150,7 @@ static bool elementwise(const struct run *r, const struct flat_op *op) {
     return true;
 }
 
-static bool elementwise_back(const struct run *r, const struct flat_op *op) {
+static bool elementwise_back(const struct flat_run *r, const struct flat_op *op) {
     if (is_normal(op)) {
         normals_back(r, op);
         return true;
@@ -176,13 +176,13 @@ static bool elementwise_back(const struct run *r, const struct flat_op *op) {
 
 /* ---- folds and gathers ---- */
 
-static bool fold(const struct run *r, const struct flat_op *op) {
+static bool fold(const struct flat_run *r, const struct flat_op *op) {
     double x = op->cls->num(r->v + (op->args[0] & ~COLUMN), op->len);
     r->v[op->out] = x;
     return x == x;
 }
 
-static bool fold_back(const struct run *r, const struct flat_op *op) {
+static bool fold_back(const struct flat_run *r, const struct flat_op *op) {
     struct sp_col x = col_of(r, op->args[0]);
     double d = r->form->adj[op->out], *g = r->form->adj + form_n_slots(r->form) + 1;
     if (!op->cls->num_back) return false;
@@ -193,7 +193,7 @@ static bool fold_back(const struct run *r, const struct flat_op *op) {
 }
 
 /* The sum of a density over columns, as a step. */
-static bool total(const struct run *r, const struct flat_op *op) {
+static bool total(const struct flat_run *r, const struct flat_op *op) {
     double args[FLAT_ARGS], sum = 0;
     struct sp_col x[FLAT_ARGS];
     for (uint32_t k = 0; k < op->n_args; k++) x[k] = col_of(r, op->args[k]);
@@ -205,7 +205,7 @@ static bool total(const struct run *r, const struct flat_op *op) {
     return sum == sum;
 }
 
-static bool total_back(const struct run *r, const struct flat_op *op) {
+static bool total_back(const struct flat_run *r, const struct flat_op *op) {
     double args[FLAT_ARGS], g[FLAT_ARGS], d = r->form->adj[op->out];
     struct sp_col x[FLAT_ARGS];
     if (!op->cls->num_grad) return false;
@@ -220,26 +220,26 @@ static bool total_back(const struct run *r, const struct flat_op *op) {
     return true;
 }
 
-static void pack(const struct run *r, const struct flat_op *op) {
+static void pack(const struct flat_run *r, const struct flat_op *op) {
     const uint32_t *from = form_refs(r->form) + op->args[0];
     double *out = r->v + op->out;
     for (size_t i = 0; i < op->len; i++) out[i] = r->v[from[i]];
 }
 
-static void pack_back(const struct run *r, const struct flat_op *op) {
+static void pack_back(const struct flat_run *r, const struct flat_op *op) {
     const uint32_t *to = form_refs(r->form) + op->args[0];
     const double *d = r->form->adj + op->out;
     for (size_t i = 0; i < op->len; i++) r->form->adj[to[i]] += d[i];
 }
 
 /* The slot that an index picks, or NO_SLOT. */
-static uint32_t picked(const struct run *r, const struct flat_op *op) {
+static uint32_t picked(const struct flat_run *r, const struct flat_op *op) {
     double i = r->v[op->args[1]];
     if (!(i >= 0 && i < op->len) || i != floor(i)) return NO_SLOT;
     return form_refs(r->form)[op->args[0] + (uint32_t)i];
 }
 
-static bool pick(const struct run *r, const struct flat_op *op) {
+static bool pick(const struct flat_run *r, const struct flat_op *op) {
     uint32_t slot = picked(r, op);
     if (slot != NO_SLOT) r->v[op->out] = r->v[slot];
     return slot != NO_SLOT;
@@ -247,18 +247,18 @@ static bool pick(const struct run *r, const struct flat_op *op) {
 
 /* ---- blocks ---- */
 
-static void block_args(const struct run *r, const struct flat_op *op, struct sp_block *args) {
+static void block_args(const struct flat_run *r, const struct flat_op *op, struct sp_block *args) {
     const uint32_t *shapes = op_shapes(r->form, op);
     for (uint32_t i = 0; i < op->n_args; i++) args[i] = shape_block(r, shapes[i]);
 }
 
-static bool block(const struct run *r, const struct flat_op *op) {
+static bool block(const struct flat_run *r, const struct flat_op *op) {
     struct sp_block args[FLAT_ARGS], out = shape_block(r, op->out);
     block_args(r, op, args);
     return op->cls->block(args, op->n_args, (double *)out.at);
 }
 
-static bool block_back(const struct run *r, const struct flat_op *op) {
+static bool block_back(const struct flat_run *r, const struct flat_op *op) {
     struct sp_block args[FLAT_ARGS], out = shape_block(r, op->out);
     if (!op->cls->block_back) return false;
     block_args(r, op, args);
@@ -266,7 +266,7 @@ static bool block_back(const struct run *r, const struct flat_op *op) {
     return true;
 }
 
-bool columns_run(const struct run *r, const struct flat_op *op) {
+bool columns_run(const struct flat_run *r, const struct flat_op *op) {
     switch ((enum flat_code)op->code) {
     case FLAT_COLS: return elementwise(r, op);
     case FLAT_FOLD: return fold(r, op);
@@ -277,7 +277,7 @@ bool columns_run(const struct run *r, const struct flat_op *op) {
     }
 }
 
-bool columns_back(const struct run *r, const struct flat_op *op) {
+bool columns_back(const struct flat_run *r, const struct flat_op *op) {
     uint32_t slot;
     switch ((enum flat_code)op->code) {
     case FLAT_COLS: return elementwise_back(r, op);
@@ -312,7 +312,7 @@ static double each_density(const struct flat_op *op, const struct sp_col *x, boo
     return sum;
 }
 
-double columns_density(const struct run *r, const struct flat_op *op, bool gradient) {
+double columns_density(const struct flat_run *r, const struct flat_op *op, bool gradient) {
     struct sp_col x[FLAT_ARGS + 1];
     x[0] = col_of(r, op->out);
     for (uint32_t k = 0; k < op->n_args; k++) x[1 + k] = col_of(r, op->args[k]);
@@ -321,7 +321,7 @@ double columns_density(const struct run *r, const struct flat_op *op, bool gradi
     return each_density(op, x, gradient);
 }
 
-double columns_one(const struct run *r, const struct flat_op *op, uint32_t i) {
+double columns_one(const struct flat_run *r, const struct flat_op *op, uint32_t i) {
     struct sp_col v = col_of(r, op->out);
     double args[FLAT_ARGS];
     for (uint32_t k = 0; k < op->n_args; k++) {

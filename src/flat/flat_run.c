@@ -38,7 +38,7 @@ struct row_call {
     size_t n_diags;
 };
 
-static struct sp_call *row_begin(const struct run *r, const struct flat_op *op,
+static struct sp_call *row_begin(const struct flat_run *r, const struct flat_op *op,
                                  struct row_call *k) {
     const uint32_t *shapes = op_shapes(r->form, op);
     value *args = r->form->args;
@@ -48,11 +48,12 @@ static struct sp_call *row_begin(const struct run *r, const struct flat_op *op,
     return &k->of.c;
 }
 
-static enum gpm_status row_check(const struct run *r, const struct flat_op *op, struct sp_call *c) {
+static enum gpm_status row_check(const struct flat_run *r, const struct flat_op *op,
+                                 struct sp_call *c) {
     return core_check_args(r->t->core, c, r->w[op->node].n->in[0].node->val, NO_SPAN);
 }
 
-static bool row_end(const struct run *r, struct row_call *k, enum gpm_status st) {
+static bool row_end(const struct flat_run *r, struct row_call *k, enum gpm_status st) {
     r->t->core->model = k->of.outer;
     for (size_t i = 0; i < k->of.c.n; i++) value_unref(k->of.args[i]);
     if (st != GPM_OK) diags_rewind(r->t->core->diags, k->n_diags);
@@ -60,7 +61,7 @@ static bool row_end(const struct run *r, struct row_call *k, enum gpm_status st)
 }
 
 /* A result of another type than before is not for the compiled code. */
-static bool row_simulate(const struct run *r, const struct flat_op *op) {
+static bool row_simulate(const struct flat_run *r, const struct flat_op *op) {
     struct row_call k;
     value out;
     if (op->cls->flags & SP_IMPROPER) return false; /* the general way says why it cannot */
@@ -74,7 +75,7 @@ static bool row_simulate(const struct run *r, const struct flat_op *op) {
 }
 
 /* Adjoints that a row gave, to its operands; false: one acts through a procedure, and is hidden. */
-static bool give_args(const struct run *r, const struct flat_op *op, value *dargs) {
+static bool give_args(const struct flat_run *r, const struct flat_op *op, value *dargs) {
     const uint32_t *shapes = op_shapes(r->form, op);
     bool ok = true;
     for (uint32_t i = 0; i < op->n_args; i++) {
@@ -91,7 +92,7 @@ enum grad_of { OF_SIMULATE, OF_DENSITY, OF_MAKER };
 /* Of a computed value d is its adjoint and operands get their share; of a density d is 1, and the
  * value itself gets its share too when it moves. False: the row has no derivative, and the general
  * way will say so, or find that none is needed. */
-static bool row_gradient(const struct run *r, const struct flat_op *op, enum grad_of of) {
+static bool row_gradient(const struct flat_run *r, const struct flat_op *op, enum grad_of of) {
     const struct sp_class *cls = op->cls;
     bool known = of == OF_SIMULATE  ? cls->grad_simulate != NULL
                  : of == OF_DENSITY ? cls->grad_density != NULL
@@ -124,7 +125,7 @@ static bool row_gradient(const struct run *r, const struct flat_op *op, enum gra
 }
 
 /* A maker holds the proposal until it is kept or dropped. */
-static enum verdict row_density(const struct run *r, const struct flat_op *op, double *logp,
+static enum verdict row_density(const struct flat_run *r, const struct flat_op *op, double *logp,
                                 bool gradient) {
     bool maker = op->code == FLAT_MAKER;
     struct row_call k;
@@ -158,12 +159,12 @@ static void end_pending(struct trace *t, bool keep) {
 
 /* ---- forwards ---- */
 
-static inline void operands(const struct run *r, const struct flat_op *op, double *out) {
+static inline void operands(const struct flat_run *r, const struct flat_op *op, double *out) {
     for (size_t i = 0; i < op->n_args; i++) out[i] = r->v[op->args[i]];
 }
 
 /* Values of the slots that change, in order; false: left to the general way. */
-static inline __attribute__((always_inline)) bool run_steps(const struct run *r, bool draw) {
+static inline __attribute__((always_inline)) bool run_steps(const struct flat_run *r, bool draw) {
     double *v = r->v, args[FLAT_ARGS];
     const struct flat_op *op = r->form->ops, *end = op + r->form->n_steps;
     for (; op < end; op++) {
@@ -204,7 +205,7 @@ static inline __attribute__((always_inline)) bool run_steps(const struct run *r,
 
 /* Any density but a normal one on numbers. own: its value, kept in the flat, or NULL; adj NULL: no
  * gradient. */
-static enum verdict other_density(struct run *r, const struct flat_op *op,
+static enum verdict other_density(struct flat_run *r, const struct flat_op *op,
                                   const union flat_word *own, double *adj, double *logp) {
     if (op->code == FLAT_ROW || op->code == FLAT_MAKER)
         return row_density(r, op, logp, adj != NULL);
@@ -232,7 +233,7 @@ struct sums {
 
 /* A node's density is up to date while the flat's epoch is; a maker keeps none at its node and is
  * asked. */
-static bool old_density(const struct run *r, const struct flat_op *op, double *out) {
+static bool old_density(const struct flat_run *r, const struct flat_op *op, double *out) {
     const struct node *n = r->w[op->node].n;
     *out = n->logp;
     for (uint32_t i = 1; i < op_n_nodes(op); i++) *out += r->w[op->node + i].n->logp;
@@ -247,8 +248,8 @@ static bool old_density(const struct run *r, const struct flat_op *op, double *o
  * log N(x; mean, sd) = -z^2 / 2 - log sd - log sqrt(2 pi), z = (x - mean) / sd; d/dx = -z / sd,
  * d/dmean = z / sd, d/dsd = (z^2 - 1) / sd. */
 static inline __attribute__((always_inline)) enum verdict
-weigh(struct run *r, const struct flat_op *op, size_t n, const union flat_word *own, double *adj,
-      bool with_old, struct sums *s) {
+weigh(struct flat_run *r, const struct flat_op *op, size_t n, const union flat_word *own,
+      double *adj, bool with_old, struct sums *s) {
     const double log_sqrt_2pi = 0.91893853320467274178, *v = r->v;
     double new = s->new, old = s->old, *next = s->next, before;
     double last_sd = r->form->last_sd, log_sd = r->form->log_sd;
@@ -291,7 +292,7 @@ weigh(struct run *r, const struct flat_op *op, size_t n, const union flat_word *
 /* log p(shared) + log p(owned), and of given values (not for_mh) + log p(principals). In the
  * gradient the `out` of an owned observation is one past the last slot (build.c): its adjoint is
  * nobody's. */
-static inline __attribute__((always_inline)) enum verdict weigh_all(struct run *r, double *adj,
+static inline __attribute__((always_inline)) enum verdict weigh_all(struct flat_run *r, double *adj,
                                                                     bool for_mh, struct sums *s) {
     const struct flat_form *f = r->form;
     const struct flat_op *op = f->ops + f->n_steps;
@@ -303,18 +304,18 @@ static inline __attribute__((always_inline)) enum verdict weigh_all(struct run *
     return weigh(r, op + f->n_own, f->n_principals, NULL, adj, false, s);
 }
 
-static enum verdict weigh_for_mh(struct run *r, struct sums *s) {
+static enum verdict weigh_for_mh(struct flat_run *r, struct sums *s) {
     return weigh_all(r, NULL, true, s);
 }
 
-static enum verdict weigh_given(struct run *r, double *adj, struct sums *s) {
+static enum verdict weigh_given(struct flat_run *r, double *adj, struct sums *s) {
     return adj ? weigh_all(r, adj, false, s) : weigh_all(r, NULL, false, s);
 }
 
 /* ---- backwards ---- */
 
 /* Adjoints of the operands of a deterministic operation given its own. */
-static inline bool back(const struct run *r, const struct flat_op *op) {
+static inline bool back(const struct flat_run *r, const struct flat_op *op) {
     double *adj = r->form->adj, args[FLAT_ARGS], g[FLAT_ARGS], d;
     const double *v = r->v;
     const uint32_t *a = op->args;
@@ -359,14 +360,14 @@ static double *clear_adjoints(struct flat_form *f) {
     return f->adj;
 }
 
-static bool run_back(const struct run *r) {
+static bool run_back(const struct flat_run *r) {
     struct flat_form *f = r->form;
     for (uint32_t i = f->n_steps; i-- > 0;)
         if (!back(r, &f->ops[i])) return false;
     return true;
 }
 
-static value principal_adjoint(const struct run *r, uint32_t i) {
+static value principal_adjoint(const struct flat_run *r, uint32_t i) {
     uint32_t place = form_places(r->form)[i];
     return place & AT_SHAPE ? shape_adjoint(r, place & ~AT_SHAPE) : value_num(r->form->adj[place]);
 }
@@ -386,7 +387,7 @@ static inline bool read_number(const struct node *n, double *out) {
 
 /* What the principals do not change; false: something that was a number is none any more, or
  * values are of another shape. Values are immutable: the same object need not be read twice. */
-static bool read_wide(const struct run *r) {
+static bool read_wide(const struct flat_run *r) {
     struct flat_form *f = r->form;
     const uint32_t *places = form_places(f) + f->n_nodes;
     const union flat_word *w = r->w + f->n_nodes + f->n_in;
@@ -400,7 +401,7 @@ static bool read_wide(const struct run *r) {
     return true;
 }
 
-static inline bool read_inputs(const struct run *r) {
+static inline bool read_inputs(const struct flat_run *r) {
     const struct flat_form *f = r->form;
     for (uint32_t i = 0; i < f->n_in; i++)
         if (!read_number(r->w[f->n_nodes + i].n, &r->v[f->n_changing + i])) return false;
@@ -408,7 +409,7 @@ static inline bool read_inputs(const struct run *r) {
 }
 
 /* NULL: as they stand in their nodes. */
-static bool set_principals(const struct run *r, const value *vals) {
+static bool set_principals(const struct flat_run *r, const value *vals) {
     const uint32_t *places = form_places(r->form);
     for (uint32_t i = 0; i < r->form->n_principals; i++) {
         value now = r->w[i].n->val, v = vals ? vals[i] : now;
@@ -422,7 +423,7 @@ static bool set_principals(const struct run *r, const value *vals) {
 }
 
 /* Old densities, from the state that stands, and what the flat owns. */
-static enum gpm_status refresh(struct run *r) {
+static enum gpm_status refresh(struct flat_run *r) {
     const struct flat_form *f = r->form;
     struct trace *t = r->t;
     write_ahead(t);
@@ -447,7 +448,7 @@ static enum gpm_status refresh(struct run *r) {
 
 /* Sum of the old densities, without the principals' own. An impossible state (or one that cannot be
  * judged) is the general way's to leave. */
-static bool old_weight(const struct run *r, double *sum) {
+static bool old_weight(const struct flat_run *r, double *sum) {
     const struct flat_form *f = r->form;
     const union flat_word *at = r->w + form_n_words(f);
     double logp;
@@ -463,7 +464,7 @@ static bool old_weight(const struct run *r, double *sum) {
 /* Begins with trace_settle: other flats may own or have moved what this one reads, and the old
  * densities must be those of the state that stands. */
 bool flat_open(struct trace *t, struct flat *f, double *weight) {
-    struct run r = run_of(t, f);
+    struct flat_run r = run_of(t, f);
     size_t n_diags = t->core->diags->list.n;
     double own;
     trace_settle(t);
@@ -477,7 +478,7 @@ bool flat_open(struct trace *t, struct flat *f, double *weight) {
     return ok && *weight > -INFINITY;
 }
 
-static void begin(struct run *r, bool draw) {
+static void begin(struct flat_run *r, bool draw) {
     struct flats *all = inner(r->t)->flats;
     if (all->pending.n) end_pending(r->t, false);
     all->before = r->t->rng;
@@ -486,7 +487,7 @@ static void begin(struct run *r, bool draw) {
 
 /* Makers go back to their old parameters unless the proposal stands. The generator is rewound for
  * LEFT only: an impossible proposal has used its random numbers. */
-static inline enum verdict end(struct run *r, enum verdict j) {
+static inline enum verdict end(struct flat_run *r, enum verdict j) {
     if (j == JUDGED) return j;
     if (inner(r->t)->flats->pending.n) end_pending(r->t, false);
     if (j == LEFT) r->t->rng = inner(r->t)->flats->before;
@@ -494,7 +495,7 @@ static inline enum verdict end(struct run *r, enum verdict j) {
 }
 
 /* The principals' values are set, or drawn; the gradient, where wanted, stands in adj. */
-static enum verdict propose(struct run *r, bool draw, bool gradient, double *weight) {
+static enum verdict propose(struct flat_run *r, bool draw, bool gradient, double *weight) {
     struct sums s = {0};
     enum verdict j = LEFT;
     double *adj = gradient ? clear_adjoints(r->form) : NULL;
@@ -506,7 +507,7 @@ static enum verdict propose(struct run *r, bool draw, bool gradient, double *wei
 
 bool flat_propose(struct trace *t, struct flat *f, const value *vals, double *weight,
                   value *grads) {
-    struct run r = run_of(t, f);
+    struct flat_run r = run_of(t, f);
     begin(&r, !vals);
     *weight = -INFINITY;
     enum verdict j = LEFT;
@@ -522,7 +523,7 @@ size_t flat_n_numbers(const struct flat *f) {
 
 bool flat_propose_numbers(struct trace *t, struct flat *f, const double *x, double *weight,
                           double *grad) {
-    struct run r = run_of(t, f);
+    struct flat_run r = run_of(t, f);
     begin(&r, false);
     memcpy(r.v, x, f->form->n_x * sizeof *x);
     enum verdict j = propose(&r, false, grad != NULL, weight);
@@ -531,14 +532,14 @@ bool flat_propose_numbers(struct trace *t, struct flat *f, const double *x, doub
 }
 
 /* The value of the node in word i, as proposed; owned. */
-static value word_value(const struct run *r, uint32_t i) {
+static value word_value(const struct flat_run *r, uint32_t i) {
     uint32_t place = form_places(r->form)[i];
     return place & AT_SHAPE ? shape_value(r, place & ~AT_SHAPE)
                             : as_number(r->w[i].n->val.tag, r->v[place]);
 }
 
 value flat_proposed(const struct flat *f, size_t i) {
-    struct run r = run_of(NULL, (struct flat *)f);
+    struct flat_run r = run_of(NULL, (struct flat *)f);
     struct flat_form *form = f->form;
     if (!form->proposed) form->proposed = mem_zalloc(form->n_principals * sizeof(value));
     value_set_take(&form->proposed[i], word_value(&r, (uint32_t)i));
@@ -549,7 +550,7 @@ void flat_drop(struct trace *t, struct flat *f) {
     end_pending(t, false);
 }
 
-static inline void put_word(const struct run *r, uint32_t i, uint32_t place) {
+static inline void put_word(const struct flat_run *r, uint32_t i, uint32_t place) {
     struct node *n = r->w[i].n;
     if (place & AT_SHAPE)
         value_set_take(&n->val, shape_value(r, place & ~AT_SHAPE));
@@ -568,7 +569,7 @@ static void note(struct flats *all, struct flat *f) {
 }
 
 /* The principals' own densities are wanted when they absorb a neighbour's move. */
-static void keep_principals(struct run *r, const double *logp) {
+static void keep_principals(struct flat_run *r, const double *logp) {
     const struct flat_form *f = r->form;
     const struct flat_op *op = f->ops + form_n_ops(f) - f->n_principals;
     for (uint32_t i = 0; i < f->n_principals; i++, op++) {
@@ -587,7 +588,7 @@ static void keep_principals(struct run *r, const double *logp) {
 
 /* The proposal becomes the state: values and shared densities into their nodes, owned densities
  * into the flat, which is ahead of the trace from now on (flat.h). */
-static inline void keep(struct run *r) {
+static inline void keep(struct flat_run *r) {
     struct flat_form *f = r->form;
     struct flats *all = inner(r->t)->flats;
     const double *logp = f->logp;
@@ -612,7 +613,7 @@ static inline void keep(struct run *r) {
 }
 
 void flat_keep(struct trace *t, struct flat *f) {
-    struct run r = run_of(t, f);
+    struct flat_run r = run_of(t, f);
     keep(&r);
 }
 
@@ -647,7 +648,7 @@ void write_ahead(struct trace *t) {
     all->ahead.n = 0;
 }
 
-static bool remake_makers(struct run *r) {
+static bool remake_makers(struct flat_run *r) {
     const struct flat_form *f = r->form;
     bool ok = true;
     double joint;
@@ -661,7 +662,7 @@ static bool remake_makers(struct run *r) {
 /* After values were put into the principals' nodes from outside (a journal): recomputes what
  * depends on them and forgets every density, which are looked up when somebody asks. */
 bool flat_follow(struct trace *t, struct flat *f) {
-    struct run r = run_of(t, f);
+    struct flat_run r = run_of(t, f);
     const struct flat_form *form = f->form;
     if (!read_inputs(&r) || !set_principals(&r, NULL) || !run_steps(&r, false)) return false;
     const uint32_t *places = form_places(f->form);
@@ -689,7 +690,7 @@ enum gpm_status flat_mh(struct trace *t, struct node *const *principals, size_t 
     *done = *accepted = false;
     if (!f || f->stamp != flats_of(t)->stamp || !f->form) f = flat_of(t, principals, n);
     if (!f) return GPM_OK;
-    struct run r = run_of(t, f);
+    struct flat_run r = run_of(t, f);
     struct sums s;
     if (n > 1) trace_settle(t); /* others own what it shares */
     if (f->stamp != inner(t)->flats->stamp) st = refresh(&r);

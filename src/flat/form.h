@@ -147,7 +147,7 @@ static inline uint32_t form_n_words(const struct flat_form *f) { /* before the o
 
 /* What every function that runs a flat works on; v and w are the form's scratch and the flat's
  * words, at hand. */
-struct run {
+struct flat_run {
     struct trace *t;
     struct flat *f;
     struct flat_form *form;
@@ -155,8 +155,8 @@ struct run {
     union flat_word *w;
 };
 
-static inline struct run run_of(struct trace *t, struct flat *f) {
-    return (struct run){t, f, f->form, f->form->v, f->w};
+static inline struct flat_run run_of(struct trace *t, struct flat *f) {
+    return (struct flat_run){t, f, f->form, f->form->v, f->w};
 }
 
 /* What a journal keeps: where a flat's principals stood when it first moved. */
@@ -215,23 +215,24 @@ size_t form_size(const struct flat_form *f); /* bytes, with operations and what 
 /* build.c. Owned by the caller; without a form where the scaffold does not allow one. */
 struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n);
 /* shapes.c: values from slots and back, along the words of a shape. */
-value shape_value(const struct run *r, uint32_t shape); /* owned */
+value shape_value(const struct flat_run *r, uint32_t shape); /* owned */
 /* Takes the numbers of a value; false: it is of another shape. */
-bool shape_set(const struct run *r, uint32_t shape, value v) GPM_MUST_USE;
-value shape_adjoint(const struct run *r, uint32_t shape);              /* owned */
-void shape_give(const struct run *r, uint32_t shape, value d);         /* adjoint += d */
-bool shape_is_still(const struct run *r, uint32_t shape) GPM_MUST_USE; /* its adjoint is zero */
+bool shape_set(const struct flat_run *r, uint32_t shape, value v) GPM_MUST_USE;
+value shape_adjoint(const struct flat_run *r, uint32_t shape);      /* owned */
+void shape_give(const struct flat_run *r, uint32_t shape, value d); /* adjoint += d */
+bool shape_is_still(const struct flat_run *r,
+                    uint32_t shape) GPM_MUST_USE; /* its adjoint is zero */
 bool shape_changes(const struct flat_form *f, const uint32_t *words, uint32_t shape);
 /* Of one number, a vector or a matrix whose numbers stand side by side. */
-struct sp_block shape_block(const struct run *r, uint32_t shape);
+struct sp_block shape_block(const struct flat_run *r, uint32_t shape);
 /* columns.c. Adjoints of the operands of FLAT_ASSESS, v its result and d its adjoint. */
 void assess_back(const struct flat_op *op, double v, const double *args, double d, double *g);
 /* Operations on many numbers at once. False: left to the general way. */
-bool columns_run(const struct run *r, const struct flat_op *op) GPM_MUST_USE;
-bool columns_back(const struct run *r, const struct flat_op *op) GPM_MUST_USE;
+bool columns_run(const struct flat_run *r, const struct flat_op *op) GPM_MUST_USE;
+bool columns_back(const struct flat_run *r, const struct flat_op *op) GPM_MUST_USE;
 /* The sum of a density over its columns; with a gradient, adds to the adjoints. NaN: left. */
-double columns_density(const struct run *r, const struct flat_op *op, bool gradient);
-double columns_one(const struct run *r, const struct flat_op *op, uint32_t i); /* one of it */
+double columns_density(const struct flat_run *r, const struct flat_op *op, bool gradient);
+double columns_one(const struct flat_run *r, const struct flat_op *op, uint32_t i); /* one of it */
 /* How many nodes the densities of an operation belong to; their words are op->node and those that
  * follow. */
 static inline uint32_t op_n_nodes(const struct flat_op *op) {

@@ -11,11 +11,11 @@
 
 /* A place in the words of a shape. */
 struct cursor {
-    const struct run *r;
+    const struct flat_run *r;
     const uint32_t *at;
 };
 
-static struct cursor cursor_at(const struct run *r, uint32_t shape) {
+static struct cursor cursor_at(const struct flat_run *r, uint32_t shape) {
     return (struct cursor){r, form_words(r->form) + shape};
 }
 
@@ -62,7 +62,7 @@ static value make_list(struct cursor *c, size_t n) {
 }
 
 static value make(struct cursor *c) {
-    const struct run *r = c->r;
+    const struct flat_run *r = c->r;
     uint32_t word = next(c);
     switch ((enum shape_word)word) {
     case SHAPE_NUM: return value_num(r->v[next(c)]);
@@ -99,7 +99,7 @@ static value make(struct cursor *c) {
     return NIL;
 }
 
-value shape_value(const struct run *r, uint32_t shape) {
+value shape_value(const struct flat_run *r, uint32_t shape) {
     struct cursor c = cursor_at(r, shape);
     return make(&c);
 }
@@ -115,7 +115,7 @@ static bool set_list(struct cursor *c, uint32_t n, value v) {
 }
 
 static bool set(struct cursor *c, value v) {
-    const struct run *r = c->r;
+    const struct flat_run *r = c->r;
     uint32_t word = next(c);
     switch ((enum shape_word)word) {
     case SHAPE_NUM: r->v[next(c)] = v.u.num; return v.tag == V_NUM;
@@ -151,7 +151,7 @@ static bool set(struct cursor *c, value v) {
     return false;
 }
 
-bool shape_set(const struct run *r, uint32_t shape, value v) {
+bool shape_set(const struct flat_run *r, uint32_t shape, value v) {
     struct cursor c = cursor_at(r, shape);
     return set(&c, v);
 }
@@ -159,7 +159,7 @@ bool shape_set(const struct run *r, uint32_t shape, value v) {
 /* ---- adjoints ---- */
 
 static value adjoint(struct cursor *c) {
-    const struct run *r = c->r;
+    const struct flat_run *r = c->r;
     uint32_t word = next(c);
     switch ((enum shape_word)word) {
     case SHAPE_NUM: return value_num(r->form->adj[next(c)]);
@@ -196,12 +196,12 @@ static value adjoint(struct cursor *c) {
     return NIL;
 }
 
-value shape_adjoint(const struct run *r, uint32_t shape) {
+value shape_adjoint(const struct flat_run *r, uint32_t shape) {
     struct cursor c = cursor_at(r, shape);
     return adjoint(&c);
 }
 
-static void give_numbers(const struct run *r, const struct range *g, size_t n, value d) {
+static void give_numbers(const struct flat_run *r, const struct range *g, size_t n, value d) {
     if (d.tag == V_NIL) return;
     double *x = NEW_ARRAY(double, n + 1);
     adj_doubles(d, x, n);
@@ -211,7 +211,7 @@ static void give_numbers(const struct run *r, const struct range *g, size_t n, v
 
 /* Inputs have no adjoints anybody reads; box[] holds changing objects alone. */
 static void give(struct cursor *c, value d) {
-    const struct run *r = c->r;
+    const struct flat_run *r = c->r;
     uint32_t word = next(c), n;
     switch ((enum shape_word)word) {
     case SHAPE_NUM: r->form->adj[next(c)] += adj_num(d); return;
@@ -245,7 +245,7 @@ static void give(struct cursor *c, value d) {
     }
 }
 
-void shape_give(const struct run *r, uint32_t shape, value d) {
+void shape_give(const struct flat_run *r, uint32_t shape, value d) {
     struct cursor c = cursor_at(r, shape);
     give(&c, d);
 }
@@ -289,7 +289,7 @@ static bool has_adjoint(const void *ctx, uint32_t word, uint32_t slot) {
     return word != SHAPE_NODE && f->adj[slot] != 0;
 }
 
-bool shape_is_still(const struct run *r, uint32_t shape) {
+bool shape_is_still(const struct flat_run *r, uint32_t shape) {
     const uint32_t *at = form_words(r->form) + shape;
     return !any(&at, has_adjoint, r->form);
 }
@@ -304,7 +304,7 @@ bool shape_changes(const struct flat_form *f, const uint32_t *words, uint32_t sh
     return any(&at, is_changing, f);
 }
 
-struct sp_block shape_block(const struct run *r, uint32_t shape) {
+struct sp_block shape_block(const struct flat_run *r, uint32_t shape) {
     const uint32_t *at = form_words(r->form) + shape;
     struct sp_block b = {.rows = 1, .cols = 1};
     uint32_t slot = at[1];
