@@ -75,7 +75,7 @@ static bool is_computed(const struct entry *e) {
     return e->role == ROLE_D && e->principal < 0 && !copy_source(e->n);
 }
 
-static void set_place(struct draft *d, struct placed *p, struct node *n, value sketch_taken) {
+static void set_place(struct draft *d, struct sketched *p, struct node *n, value sketch_taken) {
     p->sketch = sketch_taken;
     p->known = true;
     p->word = REF(CHANGING, d->nodes.n);
@@ -88,7 +88,7 @@ static void add_principals(struct draft *d) {
     struct scaffold *s = d->s;
     bool numbers = true;
     for (size_t i = 0; i < s->principals.n; i++) {
-        struct placed *p = &d->of[s->principals.at[i]->mark - 1];
+        struct sketched *p = &d->of[s->principals.at[i]->mark - 1];
         value v = s->principals.at[i]->val;
         set_place(d, p, s->principals.at[i], sketch_fresh(d, CHANGING, v));
         p->alone = true;
@@ -384,7 +384,7 @@ static value computed(struct draft *d, const struct apply *a) {
 
 static void add_computed(struct draft *d, uint32_t entry) {
     struct node *n = d->s->e.at[entry].n;
-    struct placed *p = &d->of[entry];
+    struct sketched *p = &d->of[entry];
     const struct sp_class *cls = node_class(n);
     value sketch;
     p->alone = true;

@@ -170,9 +170,9 @@ static bool is_fixed(struct draft *d, struct node *n, int depth) {
 
 /* An input gets slots for its numbers, and is read from its node when a proposal begins; of what
  * is not made of numbers the node itself is named. */
-static struct placed input_of(struct draft *d, struct node *n) {
+static struct sketched input_of(struct draft *d, struct node *n) {
     value v = n->val;
-    struct placed p = {.known = true};
+    struct sketched p = {.known = true};
     if (number_is(v)) {
         vec_push(&d->inputs, n);
         p.word = REF(INPUT, d->inputs.n - 1);
@@ -191,7 +191,7 @@ static struct placed input_of(struct draft *d, struct node *n) {
 value sketch_of(struct draft *d, struct node *operand, bool *alone) {
     struct node *n = chase(operand);
     if (n->kind != NODE_CONST && n->mark) {
-        struct placed *p = &d->of[n->mark - 1];
+        struct sketched *p = &d->of[n->mark - 1];
         if (!p->known) *p = input_of(d, n); /* it absorbs: its value stays */
         *alone &= p->alone;
         return p->sketch;

@@ -32,7 +32,7 @@ static inline bool is_scalar(value sketch) { /* of one number */
 }
 
 /* What is known of a value. */
-struct placed {
+struct sketched {
     value sketch; /* counted; known is false: none yet */
     bool known;
     bool alone;    /* it depends on no choice but the principals */
@@ -54,11 +54,11 @@ struct draft {
     VEC(struct node *) nodes, inputs, wide, copies, owned; /* words */
     VEC(uint32_t) copy_of;                                 /* words of what copies are of */
     VEC(value) node_sketch, wide_sketch;                   /* counted */
-    struct placed *of;                                     /* by entry */
+    struct sketched *of;                                   /* by entry */
     struct map numbered; /* hash of a step -> 1 + its number, for value numbering */
     struct map constant; /* bits of a number -> 1 + its constant */
     struct map seen;     /* node that does not change -> 1 + its place in `still` */
-    VEC(struct placed) still;
+    VEC(struct sketched) still;
     struct map fixed; /* node -> 1: data, 2: not */
 };
 
