@@ -42,7 +42,7 @@ enum { LOGISTIC, PROBIT }; /* variants */
 /* A call: etas, one or many, and the cutpoints between infinite ones. */
 struct ordered {
     struct sp_call eta; /* the call without the cutpoints */
-    struct columns q;
+    struct arg_columns q;
     double *cut; /* n_cut + 1: cut[0] = -inf, cut[n_cut] = inf; owned */
     size_t k;    /* categories */
     piece_fn *piece;

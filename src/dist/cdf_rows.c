@@ -46,7 +46,7 @@ static double log_probability(int variant, const struct sp_class *cls, double x,
 
 static enum gpm_status tail_simulate(struct sp_call *c, value *out) {
     struct sp_call of;
-    struct columns q;
+    struct arg_columns q;
     struct column x;
     double a[SP_MAX_PARAMS], sum = 0;
     enum gpm_status st = inner_call(c, &of);
@@ -94,7 +94,7 @@ static value scaled(value g_taken, double d) {
 
 static enum gpm_status tail_back(struct sp_call *c, value result, value dresult, value *dargs) {
     struct sp_call of;
-    struct columns q;
+    struct arg_columns q;
     struct column x;
     value d[SP_MAX_PARAMS + 1];
     if (dresult.tag != V_NUM) return GPM_OK;
@@ -114,7 +114,7 @@ static enum gpm_status tail_back(struct sp_call *c, value result, value dresult,
 
 static enum gpm_status inverse_simulate(struct sp_call *c, value *out) {
     struct sp_call of;
-    struct columns q;
+    struct arg_columns q;
     double a[SP_MAX_PARAMS], p = sp_num(c, 0);
     if (!(p > 0 && p < 1))
         return sp_error(c, DIAG_DOMAIN, "%s: p must be above 0 and below 1, got %g", c->cls->name,

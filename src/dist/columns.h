@@ -15,21 +15,21 @@ struct column {
 };
 
 /* The arguments of a call. */
-struct columns {
+struct arg_columns {
     size_t n;  /* elements */
     bool many; /* some argument is a sequence */
     struct column arg[SP_MAX_PARAMS];
 };
 
-enum gpm_status columns_init(struct sp_call *c, struct columns *q) GPM_MUST_USE;
-void columns_release(struct columns *q, size_t n);
+enum gpm_status columns_init(struct sp_call *c, struct arg_columns *q) GPM_MUST_USE;
+void columns_release(struct arg_columns *q, size_t n);
 /* Parameters of element i into a[n]. */
-void columns_element(const struct columns *q, size_t n, size_t i, double *a);
+void columns_element(const struct arg_columns *q, size_t n, size_t i, double *a);
 /* The domains that the signature cannot say. */
 enum gpm_status columns_check(struct sp_call *c, const double *a) GPM_MUST_USE;
 /* The value's column. Under numbers as arguments a sequence says itself how many elements there
  * are. */
-enum gpm_status columns_value(struct sp_call *c, value v, struct columns *q,
+enum gpm_status columns_value(struct sp_call *c, value v, struct arg_columns *q,
                               struct column *x) GPM_MUST_USE;
 void column_release(struct column *col);
 /* The distribution of one element, for a row with tails. */
@@ -39,6 +39,6 @@ struct law law_of(const struct sp_class *cls, const double *a);
  * adjoints, d[0] that of the value, are owned: of a number a number, of a sequence a vector, NIL
  * for zero. */
 typedef void columns_grad_fn(const struct sp_call *c, double x, const double *a, double *g);
-void columns_gradient(const struct sp_call *c, const struct columns *q, const struct column *x,
+void columns_gradient(const struct sp_call *c, const struct arg_columns *q, const struct column *x,
                       columns_grad_fn *grad, value *d);
 #endif

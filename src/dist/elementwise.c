@@ -38,7 +38,7 @@ void column_release(struct column *col) {
     col->owned = NULL;
 }
 
-void columns_release(struct columns *q, size_t n) {
+void columns_release(struct arg_columns *q, size_t n) {
     for (size_t i = 0; i < n; i++) column_release(&q->arg[i]);
 }
 
@@ -84,7 +84,7 @@ static double absent_value(const struct sp_call *c, size_t i) {
                                              : INFINITY;
 }
 
-enum gpm_status columns_init(struct sp_call *c, struct columns *q) {
+enum gpm_status columns_init(struct sp_call *c, struct arg_columns *q) {
     size_t first = 0;
     q->many = false;
     q->n = 1;
@@ -109,7 +109,7 @@ enum gpm_status columns_init(struct sp_call *c, struct columns *q) {
     return GPM_OK;
 }
 
-void columns_element(const struct columns *q, size_t n, size_t i, double *a) {
+void columns_element(const struct arg_columns *q, size_t n, size_t i, double *a) {
     for (size_t k = 0; k < n; k++) a[k] = q->arg[k].at[i * q->arg[k].step];
 }
 
@@ -118,7 +118,7 @@ enum gpm_status columns_check(struct sp_call *c, const double *a) {
     return f->check ? f->check(c, a) : GPM_OK;
 }
 
-enum gpm_status columns_value(struct sp_call *c, value v, struct columns *q, struct column *x) {
+enum gpm_status columns_value(struct sp_call *c, value v, struct arg_columns *q, struct column *x) {
     const struct scalar_family *f = c->cls->of;
     double one;
     size_t n;
@@ -214,7 +214,7 @@ static enum gpm_status no_element(struct sp_call *c, const double *a) {
 /* ---- the rows' functions -------------------------------------------------------------------- */
 
 /* Values keep the kind of the arguments: vectors where one is a vector, else arrays. */
-static value value_of(const struct sp_call *c, const struct columns *q, const double *x) {
+static value value_of(const struct sp_call *c, const struct arg_columns *q, const double *x) {
     const struct scalar_family *f = c->cls->of;
     if (!q->many) return f->coin ? value_bool(x[0] != 0) : value_num(x[0]);
     for (size_t i = 0; i < c->n && !f->coin; i++)
@@ -227,7 +227,7 @@ static value value_of(const struct sp_call *c, const struct columns *q, const do
 
 enum gpm_status sp_scalar_simulate(struct sp_call *c, value *out) {
     double a[SP_MAX_PARAMS], one, *x = &one;
-    struct columns q;
+    struct arg_columns q;
     enum gpm_status st = columns_init(c, &q);
     if (st != GPM_OK) return st;
     if (q.many) x = NEW_ARRAY(double, q.n + 1);
@@ -245,7 +245,7 @@ enum gpm_status sp_scalar_simulate(struct sp_call *c, value *out) {
 }
 
 /* A value that is no number has no density; parameters that make none are an error. */
-static enum gpm_status sum_densities(struct sp_call *c, const struct columns *q,
+static enum gpm_status sum_densities(struct sp_call *c, const struct arg_columns *q,
                                      const struct column *x, double *out) {
     double a[SP_MAX_PARAMS];
     *out = 0;
@@ -264,7 +264,7 @@ static enum gpm_status sum_densities(struct sp_call *c, const struct columns *q,
 }
 
 enum gpm_status sp_scalar_log_density(struct sp_call *c, value v, double *out) {
-    struct columns q;
+    struct arg_columns q;
     struct column x;
     enum gpm_status st = columns_init(c, &q);
     if (st != GPM_OK) return st;
@@ -285,7 +285,7 @@ static value adjoint_of(const struct column *col, size_t n, double **to) {
     return v;
 }
 
-void columns_gradient(const struct sp_call *c, const struct columns *q, const struct column *x,
+void columns_gradient(const struct sp_call *c, const struct arg_columns *q, const struct column *x,
                       columns_grad_fn *grad, value *d) {
     double a[SP_MAX_PARAMS], g[SP_MAX_PARAMS + 1], sum[SP_MAX_PARAMS + 1] = {0};
     double *to[SP_MAX_PARAMS + 1];
@@ -305,7 +305,7 @@ void columns_gradient(const struct sp_call *c, const struct columns *q, const st
 }
 
 enum gpm_status sp_scalar_grad(struct sp_call *c, value v, value *dv, value *dargs) {
-    struct columns q;
+    struct arg_columns q;
     struct column x;
     value d[SP_MAX_PARAMS + 1];
     enum gpm_status st = columns_init(c, &q);
@@ -326,7 +326,7 @@ enum gpm_status sp_scalar_grad(struct sp_call *c, value v, value *dv, value *dar
 /* Where values lie: one range for all elements, so that of ends which differ the outermost. */
 enum gpm_status sp_scalar_support(struct sp_call *c, struct sp_support *out) {
     const struct scalar_family *f = c->cls->of;
-    struct columns q;
+    struct arg_columns q;
     struct law w;
     double a[SP_MAX_PARAMS], least = INFINITY, most = -INFINITY;
     *out = (struct sp_support){.kind = f->support, .lo = f->lo, .hi = f->hi};
@@ -351,7 +351,7 @@ enum gpm_status sp_scalar_support(struct sp_call *c, struct sp_support *out) {
 /* The sum of the elements' bounds: no less than the bound of their sum. */
 enum gpm_status sp_scalar_bound(struct sp_call *c, value v, uint64_t varies, double *out) {
     const struct scalar_family *f = c->cls->of;
-    struct columns q;
+    struct arg_columns q;
     double a[SP_MAX_PARAMS];
     if (!varies) return c->cls->log_density(c, v, out);
     if (!f->best || (f->tails && c->n > c->cls->num_args)) return GPM_E_NOT_FOUND;
