@@ -27,6 +27,10 @@ struct continuous {
     struct rng frozen;     /* the brush of every evaluation is drawn with this generator */
 };
 
+/* Below this, differences of log weights drown in rounding: no trajectory can tell where it goes.
+ */
+#define CONTINUOUS_HOPELESS (-1e15)
+
 /* Takes the continuous choices among `at` out of the trace. c->n_parts == 0: there are none, and
  * nothing was done. */
 enum gpm_status continuous_open(struct step *s, bool transformed,

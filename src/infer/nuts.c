@@ -201,7 +201,7 @@ enum gpm_status nuts_trajectory(struct continuous *c, const struct metric *m, do
     int depth = 0;
     *numbers = tree_room(&t, max_depth);
     enum gpm_status st = point_begin(c, m, &t.first);
-    bool more = st == GPM_OK && t.first.logp > -INFINITY;
+    bool more = st == GPM_OK && t.first.logp > CONTINUOUS_HOPELESS;
     r->began = more;
     t.h0 = point_energy(&t.first, n);
     point_copy(&t.last, &t.first, n);

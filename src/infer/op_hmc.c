@@ -11,8 +11,9 @@
  * brush from the prior and is accepted by its true weight. nuts weighs every point of its
  * trajectory and could not: it makes such a step of hmc instead.
  *
- * A state of weight zero, or one whose gradient is not finite, is none that trajectories reach or
- * leave (continuous_eval calls both -inf): a fresh start takes its place, and is counted. */
+ * A state of weight zero, one whose gradient is not finite (continuous_eval calls both -inf), or
+ * one so improbable that energies drown in rounding, is none that trajectories reach or leave: a
+ * fresh start takes its place, and is counted. */
 #include "infer/sampler.h"
 #include "infer/start.h"
 
@@ -29,6 +30,8 @@ static enum gpm_status begin_anew(struct continuous *c, struct sampler *a, struc
     struct sampler_end end = {.warm = sampler_warm(a), .moved = s->accepted};
     if (st == GPM_OK) {
         a->totals.restarts += s->accepted;
+        /* a step size that was found there says nothing; one that was learned stays */
+        if (sampler_warm(a) || a->eps.k == 0) a->eps.log_eps = NAN;
         sampler_note(c->x, &a->totals, &end);
     }
     mem_free(z);
@@ -45,7 +48,7 @@ static enum gpm_status trajectory(struct continuous *c, struct sampler *a, doubl
     struct phase_point at = point_at(&room, n);
     struct sampler_end end = {.row = {{.stepsize = eps}}};
     enum gpm_status st = point_begin(c, &a->metric, &at);
-    bool ok = st == GPM_OK && at.logp > -INFINITY;
+    bool ok = st == GPM_OK && at.logp > CONTINUOUS_HOPELESS;
     bool stuck = c->w_old == -INFINITY || (!ok && !move_has_brush(&c->m));
     if (st == GPM_OK && stuck) {
         mem_free(all);

@@ -94,7 +94,7 @@ static enum gpm_status draw_laplace(struct continuous *c, double *z, double *tri
 enum { CANDIDATES = 10 };
 
 static enum gpm_status choose(struct continuous *c, const struct start *how, double *z,
-                              double *tries, bool *found) {
+                              double *tries, double *at, bool *found) {
     size_t n = c->n_z, have = 0;
     double *all = NEW_ARRAY(double, CANDIDATES *n + 1), logp[CANDIDATES], best = -INFINITY;
     enum gpm_status st = GPM_OK;
@@ -108,6 +108,7 @@ static enum gpm_status choose(struct continuous *c, const struct start *how, dou
     for (size_t i = 0; st == GPM_OK && i < have; i++) {
         if (logp[i] < best - 9 * fabs(best) - 100) continue;
         memcpy(z, all + i * n, n * sizeof *z);
+        *at = logp[i];
         break;
     }
     mem_free(all);
@@ -129,12 +130,13 @@ enum gpm_status start_draw(struct continuous *c, const struct start *how, double
         if (*found || st != GPM_OK) return st;
         *tries = 1;
     }
-    if (how->kind != START_PRIOR) st = choose(c, how, z, tries, found);
+    if (how->kind != START_PRIOR) st = choose(c, how, z, tries, &logp, found);
     while (how->kind == START_PRIOR && !*found && *tries < START_TRIES && st == GPM_OK) {
         st = draw(c, true, how->given, z, &logp, found);
         *tries += !*found;
     }
-    if (st == GPM_OK && *found && how->kind == START_OPTIMUM) st = climb(c, z);
+    bool hopeless = *found && logp < CONTINUOUS_HOPELESS;
+    if (st == GPM_OK && *found && (how->kind == START_OPTIMUM || hopeless)) st = climb(c, z);
     return st;
 }
 

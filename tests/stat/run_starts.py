@@ -13,6 +13,7 @@ Y = np.array([3.0, 4.1, 5.2, 4.4, 2.7, 3.9, 5.8, 4.6])
 BOUND = "assume s = uniform_continuous(0, 100);\nobserve normal(0, s) = 3;\nforce s = 100;\n"
 GAMMA = "assume mu = normal(0, 1000);\nassume s = gamma(0.001, 0.001);\n" + "".join("observe normal(mu, 1 / sqrt(s)) = %g;\n" % y for y in Y)
 UNIFORM = "assume mu = normal(0, 1000);\nassume s = uniform_continuous(0, 100);\n" + "".join("observe normal(mu, s) = %g;\n" % y for y in Y)
+COUNT = "assume s = normal(0, 1000);\nobserve poisson(exp(s)) = 3;\n"
 NUTS = "infer nuts(default, all, 200, 300);\ndefine d = run(accumulate_dataset(50, do(nuts(default, all, 200, 4), collect(s))));\n"
 HMC = "infer hmc(default, all, 0.2, 20, 300);\ndefine d = run(accumulate_dataset(50, do(hmc(default, all, 0.2, 20, 4), collect(s))));\n"
 SAMPLE = "define d = run(sample(warmup=200, draws=50, thin=4));\n"
@@ -30,11 +31,13 @@ def marginal(s, sd):
     return -(n - 1) * np.log(sd) - dev / (2 * sd ** 2)
 
 
+# Starts like -exp(560), where energies drown in rounding: s is on the log scale, so that its own deciles are the logs.
 at = np.linspace(np.log(1e-3), np.log(1e4), 200001)
 s = np.exp(at)
 EXACT = {
     "bound": (BOUND, quantiles(np.where(s < 100, -np.log(s) - 4.5 / s ** 2 + at, -np.inf), at)),
     "gamma": (GAMMA, quantiles(-0.999 * at - 0.001 * s + marginal(s, s ** -0.5) + at, at)),
+    "count": (COUNT, np.log(quantiles(3 * at - s, at))),
     "uniform": (UNIFORM, quantiles(np.where(s < 100, marginal(s, s) + at, -np.inf), at)),
 }
 
