@@ -156,6 +156,7 @@ static enum gpm_status run_kind(struct infer_state *x, struct action *a, value *
             if (st != GPM_OK) return st;
         }
         *out = NIL;
+        x->model->begun = true;
         return core_place(x->core, a->op->run(x, a, out), a->at);
     case ACTION_BLOCK: return plain_block(x->core, a->ast, a->frame, true, out);
     case ACTION_EVAL: return plain_eval(x->core, a->ast->kids[1], a->frame, out);
@@ -285,7 +286,10 @@ enum gpm_status directive_run(struct infer_state *x, struct action *a, value *ou
         r.names = &name;
         r.n_names = 1;
     }
-    if (st == GPM_OK) st = redraw_run(x, run_on_particles, &r, out);
+    bool may_redraw = kind == DIR_ASSUME || kind == DIR_OBSERVE;
+    x->model->begun |= kind == DIR_FORCE;
+    if (st == GPM_OK)
+        st = may_redraw ? redraw_run(x, run_on_particles, &r, out) : run_on_particles(x, &r, out);
     bool first = kind == DIR_SAMPLE || kind == DIR_PREDICT || kind == DIR_ASSUME;
     if (st == GPM_OK && first) value_set_take(out, value_ref(out->u.array->at[0]));
     return st;

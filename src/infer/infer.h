@@ -21,6 +21,7 @@ void particles_free(particles *p); /* NULL: an empty place */
 struct model {
     struct box box;
     particles p;
+    bool begun; /* an operator or a force has run: the state is more than a draw of the prior */
 };
 extern const struct box_class model_class;
 value model_new(struct session_core *core);
@@ -183,7 +184,8 @@ enum gpm_status action_run(struct session_core *core, value v, struct span at,
 enum gpm_status directive_run(struct infer_state *x, struct action *a, value *out) GPM_MUST_USE;
 
 /* Runs f, which evaluates in the model, and on an error of domain again after drawing the choices
- * anew, up to 100 times, as long as the model has one particle. */
+ * anew, up to 100 times, as long as the model has one particle and nothing but directives has
+ * worked on it. */
 typedef enum gpm_status redraw_fn(struct infer_state *x, void *ctx, value *out);
 enum gpm_status redraw_run(struct infer_state *x, redraw_fn *f, void *ctx, value *out) GPM_MUST_USE;
 

@@ -68,6 +68,7 @@ enum gpm_status model_add_copy(struct infer_state *x, struct trace *t, particles
 
 enum gpm_status model_fork(struct infer_state *x, struct model *m, value *out) {
     struct model *f = model_empty();
+    f->begun = m->begun;
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < m->p.n && st == GPM_OK; i++) st = model_add_copy(x, m->p.at[i], &f->p);
     *out = value_box(V_BOX, &f->box);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A directive may fail at an unlucky draw of the choices before it: a vague prior gives exp(-800),
- * and a mean of 0 is no mean. Such a state is one of probability zero, not an error of the program:
- * the choices are drawn again, with everything that was observed so far, and the directive is tried
- * once more. Particles are weighed, so that there the draw would have to count: with several of
- * them the error stands. */
+ * Assume and observe may fail at an unlucky draw of the choices before them: a vague prior gives
+ * exp(-800), and a mean of 0 is no mean. For a chain that begins there this is a bad start, not an
+ * error of the program: the choices are drawn again, with everything that was observed so far, and
+ * the directive is tried once more; a warning says so, since what is drawn forwards is from then on
+ * conditional on it. What an operator or a force has worked on is no start any more, and sample and
+ * predict only look: there the error stands. So it does with several particles, which are weighed.
+ */
 #include "infer/infer.h"
 
 #include <math.h>
@@ -15,21 +17,22 @@ enum { TRIES = 100 };
  * model failed otherwise, and the old state stands. */
 static bool draw_again(struct trace *t) {
     struct node **all = NEW_ARRAY(struct node *, t->choices.n + 1);
-    double weight;
+    double before, weight;
     memcpy(all, t->choices.at, t->choices.n * sizeof *all);
     struct scaffold *s = scaffold_build(t, all, t->choices.n);
     mem_free(all);
-    if (scaffold_detach(s, SCAFFOLD_PRIOR, &weight) != GPM_OK) return false;
+    if (scaffold_detach(s, SCAFFOLD_PRIOR, &before) != GPM_OK) return false;
     bool ok = scaffold_regen(s, SCAFFOLD_PRIOR, NULL, &weight) == GPM_OK && scaffold_built(s) &&
               weight > -INFINITY;
     scaffold_close(s, ok);
+    if (ok) t->log_weight += weight - before;
     return ok;
 }
 
 static bool unlucky(const struct infer_state *x, enum gpm_status st) {
     const struct diags *d = x->core->diags;
     return st == GPM_E_USER && d->list.n && vec_last(&d->list)->code == DIAG_DOMAIN &&
-           x->model->p.n == 1 && x->model->p.at[0]->choices.n;
+           x->model->p.n == 1 && x->model->p.at[0]->choices.n && !x->model->begun;
 }
 
 /* The last failure is said of the state that stands then, the first one: trying it a last time says
@@ -52,6 +55,9 @@ enum gpm_status redraw_run(struct infer_state *x, redraw_fn *f, void *ctx, value
     if (st == GPM_OK) {
         trace_free(was);
         x->sampler.redrawn += tries;
+        diag_warn(x->core->diags, DIAG_DOMAIN, x->at,
+                  "%g draw%s of the prior could not be evaluated here and %s drawn again", tries,
+                  tries == 1 ? "" : "s", tries == 1 ? "was" : "were");
         return st;
     }
     trace_free(t);

@@ -201,6 +201,10 @@ static struct ast *parse_simple(struct parser *p, enum place place) {
     enum ast_kind let = place == PLACE_TOP ? AST_DEFINE : AST_LET;
     if (t->kind != TOK_NAME) return parse_labelled(p);
     enum tok_kind next = peek(p, 1)->kind;
+    if (t->word == WORD_SAMPLE && place == PLACE_TOP && (next == TOK_SEMI || next == TOK_EOF)) {
+        advance(p); /* the operator's name alone would be printed */
+        fail_found(p, "an expression after sample");
+    }
     if (t->word == WORD_DEFINE && next == TOK_NAME) return parse_instruction(p, place);
     if (t->word == WORD_LOAD && next == TOK_STRING) return parse_instruction(p, place);
     if (for_ahead(p)) return parse_for(p);

@@ -86,6 +86,16 @@ for seed in range(1, 41):
     assert status == 0 and -3 < float(out.split()[-1]) < 4, (seed, out, err)
 status, _, err = run("assume a = normal(0, 1);\nobserve normal(0, -1 - exp(a)) = 3;\n", "-q")
 assert status != 0 and "sd must be" in err, err
+# What was forced or inferred is not drawn again, and looking draws nothing again.
+for before in ("force a = 800;", "force a = 800;\ninfer pass;"):
+    status, _, err = run("assume a = normal(0, 1000);\n%s\nobserve poisson(exp(a)) = 3;\n" % before, "-q")
+    assert status != 0 and "drawn again" not in err, (before, err)
+status, _, err = run("assume a = uniform_continuous(0, 1e6);\nsample poisson(exp(1000 + a));\n", "-q")
+assert status != 0 and "drawn again" not in err, err
+status, out, err = run("assume a = normal(0, 1);\nassume b = normal(0, a);\nsample a;\n", "--seed", "3")
+status2, out2, err2 = run("assume a = normal(0, 1);\nassume b = normal(0, a);\nsample a;\n", "--seed", "4")
+assert status == 0 and status2 == 0 and float(out) > 0 and float(out2) > 0, (out, out2)
+assert "drawn again" in err + err2, (err, err2)
 
 # Errors.
 for call, words in (("init=\"nowhere\"", "init is current, prior"), ("init=dict([\"nobody\", 1])", "no name of a continuous choice"),
