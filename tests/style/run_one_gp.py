@@ -23,6 +23,7 @@ CALLERS = {
     "gp/gp_predict.c": "densities of new values and joint draws",
     "dist/matdist.c": "distributions of matrices and vectors",
     "infer/laplace.c": "normal approximations of posteriors",
+    "infer/metric.c": "the covariance of a posterior, for momenta",
     "infer/op_bridge.c": "the normal distribution that draws of a posterior are bridged to",
     "optimize/bo_feas.c": "probit regression of feasibility, by Laplace",
     "optimize/bo_local.c": "a surface through points near the best one; no likelihood",
