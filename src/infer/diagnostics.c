@@ -171,21 +171,32 @@ static void fft(double *re, double *im, size_t n, double sign) {
     }
 }
 
-/* acov[t] = 1/n sum_i (x_i - m)(x_{i+t} - m), the inverse transform of |transform|^2 (Wiener and
- * Khinchin); zeros to twice the length keep the ends from meeting. */
-static void autocovariance(const double *x, size_t n, double *acov) {
+/* The mean over chains of 1/n sum_i (x_i - m)(x_{i+t} - m): the inverse transform of |transform|^2
+ * (Wiener and Khinchin); zeros to twice the length keep the ends from meeting. Two chains make one
+ * complex series, the real part of whose autocovariance is the sum of theirs; the squares of all
+ * are added before the one way back. */
+static void mean_autocovariance(const double *x, size_t chains, size_t n, double *acov) {
     size_t len = 1;
     while (len < 2 * n) len <<= 1;
-    double *re = mem_zalloc(2 * len * sizeof *re), *im = re + len, m = draws_mean(x, n);
-    for (size_t i = 0; i < n; i++) re[i] = x[i] - m;
-    fft(re, im, len, -1);
-    for (size_t i = 0; i < len; i++) {
-        re[i] = re[i] * re[i] + im[i] * im[i];
-        im[i] = 0;
+    double *part[2], *power = mem_zalloc(len * sizeof *power);
+    part[0] = NEW_ARRAY(double, 2 * len);
+    part[1] = part[0] + len;
+    for (size_t c = 0; c < chains; c += 2) {
+        memset(part[0], 0, 2 * len * sizeof *part[0]);
+        for (size_t k = 0; k < 2 && c + k < chains; k++) {
+            const double *chain = x + (c + k) * n;
+            double m = draws_mean(chain, n);
+            for (size_t i = 0; i < n; i++) part[k][i] = chain[i] - m;
+        }
+        fft(part[0], part[1], len, -1);
+        for (size_t i = 0; i < len; i++)
+            power[i] += part[0][i] * part[0][i] + part[1][i] * part[1][i];
     }
-    fft(re, im, len, 1);
-    for (size_t i = 0; i < n; i++) acov[i] = re[i] / ((double)len * (double)n);
-    mem_free(re);
+    memset(part[1], 0, len * sizeof *part[1]);
+    fft(power, part[1], len, 1);
+    for (size_t i = 0; i < n; i++) acov[i] = power[i] / ((double)len * (double)n * (double)chains);
+    mem_free(part[0]);
+    mem_free(power);
 }
 
 /* Geyer's (1992) initial monotone positive sequence on rho[t] = 1 - (W - mean acov[t]) / var+:
@@ -226,18 +237,14 @@ static double geyer(double *acov, size_t n, double mean_var, double var_plus, do
 /* ESS of draws as they are. mean_acov[0] has the divisor n: W undoes it. */
 static double ess_basic(const double *x, size_t chains, size_t n) {
     if (unusable(x, chains, n)) return NAN;
-    double *acov = NEW_ARRAY(double, n + 2), *mean_acov = mem_zalloc((n + 2) * sizeof(double));
+    double *mean_acov = mem_zalloc((n + 2) * sizeof(double));
     double *mean = NEW_ARRAY(double, chains + 1), total = (double)chains * (double)n;
-    for (size_t c = 0; c < chains; c++) {
-        autocovariance(x + c * n, n, acov);
-        for (size_t i = 0; i < n; i++) mean_acov[i] += acov[i] / (double)chains;
-        mean[c] = draws_mean(x + c * n, n);
-    }
+    mean_autocovariance(x, chains, n, mean_acov);
+    for (size_t c = 0; c < chains; c++) mean[c] = draws_mean(x + c * n, n);
     double mean_var = mean_acov[0] * (double)n / ((double)n - 1);
     double var_plus = mean_var * ((double)n - 1) / (double)n;
     if (chains > 1) var_plus += variance(mean, chains);
     double ess = total / geyer(mean_acov, n, mean_var, var_plus, total);
-    mem_free(acov);
     mem_free(mean_acov);
     mem_free(mean);
     return ess;
