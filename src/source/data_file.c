@@ -15,13 +15,13 @@
  */
 
 /* Where a value stands, from the outermost name on, for messages. */
-struct place {
-    const struct place *outer;
+struct json_place {
+    const struct json_place *outer;
     const char *name; /* NULL: an index */
     size_t index;
 };
 
-static void put_place(const struct place *p, struct buf *out) {
+static void put_place(const struct json_place *p, struct buf *out) {
     if (!p) return;
     put_place(p->outer, out);
     if (p->name)
@@ -30,7 +30,7 @@ static void put_place(const struct place *p, struct buf *out) {
         buf_printf(out, "[%zu]", p->index);
 }
 
-static enum gpm_status convert(const json_t *j, const struct place *at, value *out,
+static enum gpm_status convert(const json_t *j, const struct json_place *at, value *out,
                                struct buf *err);
 
 /* A number, also as the texts for what JSON cannot write; null: missing. */
@@ -81,7 +81,7 @@ static value vector_of(const json_t *j) {
 }
 
 /* Rows of numbers; different lengths are an error. */
-static enum gpm_status matrix_of(const json_t *j, const struct place *at, value *out,
+static enum gpm_status matrix_of(const json_t *j, const struct json_place *at, value *out,
                                  struct buf *err) {
     size_t rows = json_array_size(j), cols = json_array_size(json_array_get(j, 0));
     for (size_t i = 1; i < rows; i++) {
@@ -113,7 +113,7 @@ static bool is_tensor(value v) {
     return v.tag == V_MATRIX || (v.tag == V_ARRAY && v.u.array->n && is_tensor(v.u.array->at[0]));
 }
 
-static enum gpm_status array_of(const json_t *j, const struct place *at, value *out,
+static enum gpm_status array_of(const json_t *j, const struct json_place *at, value *out,
                                 struct buf *err) {
     size_t n = json_array_size(j);
     enum gpm_status st = GPM_OK;
@@ -126,7 +126,7 @@ static enum gpm_status array_of(const json_t *j, const struct place *at, value *
     if (rows) return matrix_of(j, at, out, err);
     *out = value_array_new(n);
     for (size_t i = 0; i < n && !st; i++) {
-        const struct place here = {.outer = at, .index = i};
+        const struct json_place here = {.outer = at, .index = i};
         value *item = &out->u.array->at[i];
         st = convert(json_array_get(j, i), &here, item, err);
         if (st || !i || !is_tensor(out->u.array->at[0]) || same_shape(out->u.array->at[0], *item))
@@ -138,7 +138,7 @@ static enum gpm_status array_of(const json_t *j, const struct place *at, value *
     return st;
 }
 
-static enum gpm_status dict_of(const json_t *j, const struct place *at, value *out,
+static enum gpm_status dict_of(const json_t *j, const struct json_place *at, value *out,
                                struct buf *err) {
     size_t n = json_object_size(j), k = 0;
     enum gpm_status st = GPM_OK;
@@ -146,7 +146,7 @@ static enum gpm_status dict_of(const json_t *j, const struct place *at, value *o
     const char *key;
     json_t *item;
     json_object_foreach((json_t *)(uintptr_t)j, key, item) {
-        const struct place here = {.outer = at, .name = key};
+        const struct json_place here = {.outer = at, .name = key};
         if (!st) st = convert(item, &here, &kv[2 * k + 1], err);
         if (!st) kv[2 * k++] = value_cstr(key);
     }
@@ -156,7 +156,7 @@ static enum gpm_status dict_of(const json_t *j, const struct place *at, value *o
 }
 
 /* *out is NIL when it fails. */
-static enum gpm_status convert(const json_t *j, const struct place *at, value *out,
+static enum gpm_status convert(const json_t *j, const struct json_place *at, value *out,
                                struct buf *err) {
     double x;
     enum gpm_status st = GPM_OK;
