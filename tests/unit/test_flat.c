@@ -51,6 +51,17 @@ static const char *const smooth[] = {
     "observe categorical(p, [0, 1, 2]) = 2;",
     "assume a = gamma(2, 1); observe normal(min(a, 2) + max(a, 1) + abs(a) + a ** 2 + sqrt(a) + "
     "log(a) + tanh(a) + add(a, 1, 2, a, a), 1) = 3;",
+    /* distributions of numbers on columns, between bounds, and their tails */
+    "assume a = normal(0, 1); assume b = gamma(2, 1); assume x = vector(1, 2, 3, 4, 5, 6, 7) / 4;"
+    "observe poisson_log(a + x) = vector(1, 3, 2, 4, 5, 7, 6);"
+    "observe weibull(b, exp(a)) = vector(1, 3, 2, 4, 5, 7, 6);"
+    "observe neg_binomial_2(exp(a + x), b) = vector(1, 0, 2, 4, 0, 7, 6);"
+    "observe bernoulli_logit(a * x) = vector(1, 0, 0, 1, 1, 1, 0);"
+    "observe ordered_logistic([a, b], [0, 1]) = [0, 2]; observe expon(b * x) = fill(7, 0.3);",
+    "assume a = normal(0, 1, lower=-1); assume b = gamma(2, 1, 0.1, 9); assume v = normal([0, 1], "
+    "b);"
+    "observe normal(a + v, b, lower=0) = [1, 2]; observe poisson(b, lower=1) = [1, 2];"
+    "observe exactly(0, log_ccdf([2, 3], gamma, b, 1)) = 1;",
     /* vectors and matrices: columns, folds, products, an index by data */
     "assume a = normal(0, 1); assume b = gamma(2, 1); assume x = vector(1, 2, 3, 4, 5, 6, 7, 8);"
     "observe normal(a + b * x - x / b, b) = vector(1, 3, 2, 4, 5, 7, 6, 8);"
