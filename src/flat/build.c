@@ -513,7 +513,7 @@ struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n
     for (size_t i = 0; i < d.wide.n; i++) vec_push(&d.nodes, d.wide.at[i]);
     for (size_t i = 0; i < d.copies.n; i++) vec_push(&d.nodes, d.copies.at[i]);
     struct flat *made = flat_new(t, f, d.nodes.at, d.owned.at);
+    draft_release(&d); /* as many places as the scaffold has entries */
     scaffold_close(d.s, false);
-    draft_release(&d);
     return made;
 }

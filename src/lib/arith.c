@@ -116,7 +116,7 @@ static double pow_dy(double x, double y) {
 
 LIFT2(sub, x - y, 1, -1)
 LIFT2(div, x / y, 1 / y, -x / (y * y))
-LIFT2(pow, pow(x, y), y == 0 ? 0 : y * pow(x, y - 1), pow_dy(x, y))
+LIFT2(pow, y == 2 ? x * x : pow(x, y), y == 0 ? 0 : y * pow(x, y - 1), pow_dy(x, y))
 LIFT2(atan2, atan2(x, y), y / (x * x + y * y), -x / (x * x + y * y))
 LIFT2(hypot, hypot(x, y), x / hypot(x, y), y / hypot(x, y))
 LIFT1(negate, -x, -1)
