@@ -22,6 +22,7 @@ CALLERS = {
     "gp/gp_white.c": "the function from standard normals",
     "gp/gp_predict.c": "densities of new values and joint draws",
     "dist/matdist.c": "distributions of matrices and vectors",
+    "lib/solve.c": "the procedure cholesky of the language",
     "infer/laplace.c": "normal approximations of posteriors",
     "infer/metric.c": "the covariance of a posterior, for momenta",
     "infer/op_bridge.c": "the normal distribution that draws of a posterior are bridged to",
