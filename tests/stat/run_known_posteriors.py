@@ -20,7 +20,7 @@ def run(text):
 
 
 def moments(logp, lo, hi):
-    xs = np.linspace(lo, hi, 20001)[1:-1]
+    xs = np.linspace(lo, hi, 1201)[1:-1]
     w = np.array([logp(x) for x in xs])
     w = np.exp(w - w.max())
     m = (w * xs).sum() / w.sum()
