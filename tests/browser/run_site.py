@@ -7,7 +7,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 QUERIES = {  # what is typed: where the first answer leads
     "posterior_predictive_check": "reference.html#posterior_predictive_check",
     "gpmem": "index.html#gpmem",
-    "stan csv": "howto-runs.html",
+    "stan csv": "from-stan.html",
     "make_squaredexp": "reference.html#make_squaredexp",
     "errata": "theory.html",
 }
