@@ -382,19 +382,23 @@ static value computed(struct draft *d, const struct apply *a) {
     return row_step(d, a);
 }
 
-static void add_computed(struct draft *d, uint32_t entry) {
+/* False: what came back from a request is not made of numbers, so that only the general way can put
+ * it together. */
+static bool add_computed(struct draft *d, uint32_t entry) {
     struct node *n = d->s->e.at[entry].n;
     struct sketched *p = &d->of[entry];
     const struct sp_class *cls = node_class(n);
     value sketch;
     p->alone = true;
     if (!(cls->flags & SP_ARRANGES) || !sketch_arrange(d, n, cls, &sketch, &p->alone)) {
+        if (cls->request) return false;
         struct apply a = apply_of(d, n);
         sketch = computed(d, &a);
         p->alone = a.alone;
         mem_free(a.args);
     }
     set_place(d, p, n, sketch);
+    return true;
 }
 
 static void add_draw(struct draft *d, uint32_t entry) {
@@ -483,17 +487,18 @@ static void add_copy(struct draft *d, struct node *n) {
     vec_push(&d->copy_of, d->of[chase(n)->mark - 1].word);
 }
 
-static void add_ops(struct draft *d) {
+static bool add_ops(struct draft *d) {
     struct scaffold *s = d->s;
     for (size_t i = 0; i < s->order.n; i++) {
         const struct entry *e = &s->e.at[s->order.at[i]];
         bool computed = is_computed(e);
-        if (computed) add_computed(d, s->order.at[i]);
+        if (computed && !add_computed(d, s->order.at[i])) return false;
         if (e->principal >= 0) add_draw(d, s->order.at[i]);
         if (e->role != ROLE_D) add_density(d, s->order.at[i]);
         if (e->role == ROLE_D && e->principal < 0 && !computed) add_copy(d, e->n);
     }
     for (size_t i = 0; i < s->principals.n; i++) add_density(d, s->principals.at[i]->mark - 1);
+    return true;
 }
 
 /* A flat without a form is a result too: it says, for this structure, that there is none, and the
@@ -505,9 +510,10 @@ struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n
         d.of = mem_zalloc(d.s->e.n * sizeof *d.of);
         for (size_t i = 0; i < d.s->e.n; i++) d.of[i].sketch = NIL;
         add_principals(&d);
-        add_ops(&d);
-        if (n > 1 || d.head.n_x > 1) draft_reroll(&d); /* single numbers own what they move */
-        f = form_share(flats_of(t), draft_form(&d));
+        if (add_ops(&d)) {
+            if (n > 1 || d.head.n_x > 1) draft_reroll(&d); /* single numbers own what they move */
+            f = form_share(flats_of(t), draft_form(&d));
+        }
     }
     for (size_t i = 0; i < d.inputs.n; i++) vec_push(&d.nodes, d.inputs.at[i]);
     for (size_t i = 0; i < d.wide.n; i++) vec_push(&d.nodes, d.wide.at[i]);

@@ -77,30 +77,30 @@ static const struct {
 extern const struct help_row embed_prelude_vnts_rows[];
 
 /* One entry of help; kind NULL: hidden. */
-struct entry {
+struct help_entry {
     struct help_row row;
     const char *kind;
 };
 
 /* Everything that has help: the words, the library, the tables. False: there are no more. */
-static bool entry_at(size_t i, struct entry *e) {
+static bool entry_at(size_t i, struct help_entry *e) {
     size_t n_library = 0;
     while (embed_prelude_vnts_rows[n_library].name) n_library++;
     const size_t n_words = COUNT_OF(words), n_text = n_words + n_library;
     if (i >= n_text + sp_index_count()) return false;
     if (i < n_text) {
         *e = i < n_words
-                 ? (struct entry){{words[i].name, words[i].form, words[i].doc, NULL}, "word"}
-                 : (struct entry){embed_prelude_vnts_rows[i - n_words], "procedure"};
+                 ? (struct help_entry){{words[i].name, words[i].form, words[i].doc, NULL}, "word"}
+                 : (struct help_entry){embed_prelude_vnts_rows[i - n_words], "procedure"};
         return true;
     }
     const struct sp_class *c = sp_index_at(i - n_text);
-    *e = (struct entry){{c->name, c->sig, c->doc, c->example},
-                        c->flags & SP_HIDDEN   ? NULL
-                        : c->flags & SP_RANDOM ? "random"
-                        : c->flags & SP_MAKER  ? "maker"
-                        : infer_op_of(c)       ? "operator"
-                                               : "procedure"};
+    *e = (struct help_entry){{c->name, c->sig, c->doc, c->example},
+                             c->flags & SP_HIDDEN   ? NULL
+                             : c->flags & SP_RANDOM ? "random"
+                             : c->flags & SP_MAKER  ? "maker"
+                             : infer_op_of(c)       ? "operator"
+                                                    : "procedure"};
     return true;
 }
 
@@ -118,7 +118,7 @@ static bool describe_kernel(const char *name, struct buf *out) {
 }
 
 bool session_help(struct session *s, const char *name, struct buf *out) {
-    struct entry e;
+    struct help_entry e;
     struct help_row found = {0};
     for (size_t i = 0; entry_at(i, &e); i++)
         if (!strcmp(e.row.name, name)) found = e.row;
@@ -141,7 +141,7 @@ bool session_help(struct session *s, const char *name, struct buf *out) {
 }
 
 void session_reference_json(struct session *s, struct buf *out) {
-    struct entry e;
+    struct help_entry e;
     buf_puts(out, "[\n");
     for (size_t i = 0; entry_at(i, &e); i++) {
         if (!e.kind) continue;
@@ -158,7 +158,7 @@ void session_reference_json(struct session *s, struct buf *out) {
 void session_complete(struct session *s, const char *prefix, void (*each)(void *, const char *),
                       void *user) {
     size_t n = strlen(prefix);
-    struct entry e;
+    struct help_entry e;
     for (size_t i = 0; entry_at(i, &e); i++)
         if (e.kind && !strncmp(e.row.name, prefix, n)) each(user, e.row.name);
     for (size_t i = 0; i < s->core.define_names.n; i++) { /* those of the library have rows */
