@@ -18,7 +18,7 @@ enum gpm_status sp_bad_value(struct sp_call *c, value v, const char *expected) {
 
 enum gpm_status sp_bad_arg(struct sp_call *c, size_t i, const char *name, const char *expected) {
     double x;
-    bool number = sp_as_number(c->args[i], &x) || seq_is(c->args[i]);
+    bool number = sp_as_number(c->args[i], &x) || seq_is(c->args[i]) || c->args[i].tag == V_MATRIX;
     return sp_error(c, number ? DIAG_DOMAIN : DIAG_TYPE, "%s: %s must be %s, got %s", c->cls->name,
                     name, expected, SHOW(c->args[i]));
 }
