@@ -130,7 +130,8 @@ double kern_phi(const struct kern *k, int c, double x) {
 /* WIENER(sf, x0): min(t, t') and IWIENER: m^3/3 + |t - t'| m^2/2, m = min, t = max(0, x - x0). */
 static void wiener_prepare(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
     const double *from = leaf_col(k, x, 0);
-    for (size_t i = 0; i < x.n; i++) f[i] = fmax(0, from[i] - k->par[1]);
+    double start = k->par[k->npar - 1];
+    for (size_t i = 0; i < x.n; i++) f[i] = fmax(0, from[i] - start);
 }
 
 static void wiener_value(const struct kern *k, const struct kern_strip *s, double *out) {
@@ -143,6 +144,36 @@ static void iwiener_value(const struct kern *k, const struct kern_strip *s, doub
     for (size_t i = 0; i < s->m; i++) {
         double m = s->row[i] < t ? s->row[i] : t, d = fabs(s->row[i] - t);
         out[i] = m * m * (m * (1.0 / 3) + 0.5 * d);
+    }
+}
+
+/* IOU(sf, l, x0): the integral from x0 of a slope that forgets, an Ornstein-Uhlenbeck process of
+ * variance sf^2 and memory l, in its stationary state. With a = min(t, t') / l, b = |t - t'| / l,
+ * E(u) = 1 - e^-u:  k = sf^2 l^2 (2 (a - E(a)) + E(a) E(b)), a sum without cancellation: sf^2 t t'
+ * (a straight line) for long memories, a Wiener process of variance 2 sf^2 l for short ones. */
+static double iou_rest(double a) { /* a - E(a); the series where the difference has no digits */
+    if (a > 0.5) return a + expm1(-a);
+    double term = a * a / 2, sum = term;
+    for (int m = 3; fabs(term) > 1e-18 * sum; m++) sum += term *= -a / m;
+    return sum;
+}
+
+static void iou_value(const struct kern *k, const struct kern_strip *s, double *out) {
+    double t = s->col[0], l = k->par[1];
+    for (size_t i = 0; i < s->m; i++) {
+        double a = fmin(s->row[i], t) / l, b = fabs(s->row[i] - t) / l;
+        out[i] = l * l * (2 * iou_rest(a) + expm1(-a) * expm1(-b));
+    }
+}
+
+/* With k = l^2 G(a, b): dk/dl = l (2 G - a G_a - b G_b). */
+static void iou_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
+    double t = s->col[0], l = k->par[1];
+    for (size_t i = 0; i < s->m; i++) {
+        double a = fmin(s->row[i], t) / l, b = fabs(s->row[i] - t) / l;
+        double ea = -expm1(-a), eb = -expm1(-b), both = 2 * iou_rest(a) + ea * eb;
+        double by_a = 2 * ea + (1 - ea) * eb, by_b = ea * (1 - eb);
+        g[1] += w[i] * l * (2 * both - a * by_a - b * by_b);
     }
 }
 
@@ -159,10 +190,11 @@ static void iwiener_value(const struct kern *k, const struct kern_strip *s, doub
     ROW(nm, text, words, KERN_ALG_OPAQUE),                                                         \
         .amp = KERN_AMP_SQUARE, .one_column = true, .npar = n, .features = n,                      \
         .prepare = weight_prepare, .value = weight_value, .add = weight_add, .grad = weight_grad
-#define WALK(nm, text, words, n)                                                                   \
-    ROW(nm, text, words, KERN_ALG_OPAQUE), .amp = KERN_AMP_SQUARE, .one_column = true, .walk = n,  \
-                                           .optional = 1, .npar = 2, .features = 1,                \
+#define STARTS(nm, text, words, n)                                                                 \
+    ROW(nm, text, words, KERN_ALG_OPAQUE), .amp = KERN_AMP_SQUARE, .one_column = true,             \
+                                           .optional = 1, .npar = n, .features = 1,                \
                                            .prepare = wiener_prepare
+#define WALK(nm, text, words, n) STARTS(nm, text, words, 2), .walk = n
 #define ORIGIN(nm, trans, prior, vec)                                                              \
     { nm, KERN_REAL, trans, prior, 0.5, 0.8, 0, vec }
 #define PLACE(nm, trans, at)                                                                       \
@@ -210,6 +242,15 @@ const struct kern_class kern_rows_linear[] = {
      .maker = {"make_integrated_wiener"},
      .par = {KERN_SD(1, 1.5), ORIGIN("x0", KERN_T_FIXED, KERN_P_FLAT, false)},
      .value = iwiener_value},
+    {STARTS("IOU",
+            "sf^2 l^2 (2 m/l - 1 + e(t) + e(t') - e(|t-t'|)), e(u) = exp(-u/l), m = min(t, t'), "
+            "t = max(0, x - x0)",
+            "a trend that forgets its slope", 3),
+     .motif = {.role = KERN_ROLE_WALK, .direction = true}, .maker = {"make_integrated_ou"},
+     .par = {KERN_SD(1, 1),
+             {"l", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -1.5, 1, 1, false},
+             ORIGIN("x0", KERN_T_FIXED, KERN_P_FLAT, false)},
+     .value = iou_value, .grad = iou_grad},
     {.name = NULL},
 };
 
