@@ -221,13 +221,13 @@ static bool total_back(const struct flat_run *r, const struct flat_op *op) {
 }
 
 static void pack(const struct flat_run *r, const struct flat_op *op) {
-    const uint32_t *from = form_refs(r->form) + op->args[0];
+    const uint32_t *from = r->form->gathered + op->args[0];
     double *out = r->v + op->out;
     for (size_t i = 0; i < op->len; i++) out[i] = r->v[from[i]];
 }
 
 static void pack_back(const struct flat_run *r, const struct flat_op *op) {
-    const uint32_t *to = form_refs(r->form) + op->args[0];
+    const uint32_t *to = r->form->gathered + op->args[0];
     const double *d = r->form->adj + op->out;
     for (size_t i = 0; i < op->len; i++) r->form->adj[to[i]] += d[i];
 }
@@ -236,7 +236,7 @@ static void pack_back(const struct flat_run *r, const struct flat_op *op) {
 static uint32_t picked(const struct flat_run *r, const struct flat_op *op) {
     double i = r->v[op->args[1]];
     if (!(i >= 0 && i < op->len) || i != floor(i)) return NO_SLOT;
-    return form_refs(r->form)[op->args[0] + (uint32_t)i];
+    return r->form->gathered[op->args[0] + (uint32_t)i];
 }
 
 static bool pick(const struct flat_run *r, const struct flat_op *op) {

@@ -185,6 +185,7 @@ static struct sketched input_of(struct draft *d, struct node *n) {
     p.sketch =
         numbers ? name_all(&(struct naming){d, WIDE}, v) : value_num(token_new(TOKEN_NODE, p.word));
     vec_push(&d->wide_sketch, numbers ? value_ref(p.sketch) : NIL);
+    d->head.reads |= numbers;
     return p;
 }
 
@@ -497,6 +498,7 @@ struct flat_form *draft_form(struct draft *d) {
     d->head.n_words = (uint32_t)s.w.n;
     struct flat_form *f = mem_zalloc(form_size(&d->head));
     *f = d->head;
+    form_lay_out(f);
     struct flat_op *to = f->ops;
     for (int part = 0; part < N_PARTS; part++)
         for (size_t i = 0; i < d->ops[part].at.n; i++, to++) {
@@ -504,10 +506,10 @@ struct flat_form *draft_form(struct draft *d) {
             place_op(d, &s, to, part);
             if (part != STEPS) to->how = operands_change(f, s.w.at, to);
         }
-    for (size_t i = 0; i < d->constants.n; i++) form_constants(f)[i] = d->constants.at[i];
-    for (size_t i = 0; i < d->refs.n; i++) form_refs(f)[i] = place_slot(d, d->refs.at[i]);
-    if (s.w.n) memcpy(form_words(f), s.w.at, s.w.n * sizeof *s.w.at);
-    if (places.n) memcpy(form_places(f), places.at, places.n * sizeof *places.at);
+    for (size_t i = 0; i < d->constants.n; i++) f->constants[i] = d->constants.at[i];
+    for (size_t i = 0; i < d->refs.n; i++) f->gathered[i] = place_slot(d, d->refs.at[i]);
+    if (s.w.n) memcpy(f->words, s.w.at, s.w.n * sizeof *s.w.at);
+    if (places.n) memcpy(f->places, places.at, places.n * sizeof *places.at);
     mem_free(s.of);
     vec_release(&s.w);
     vec_release(&places);

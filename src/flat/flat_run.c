@@ -36,13 +36,15 @@ static value as_number(uint32_t tag, double x) {
 struct row_call {
     struct node_call of;
     size_t n_diags;
+    bool made; /* some operands are values made for it */
 };
 
 static struct sp_call *row_begin(const struct flat_run *r, const struct flat_op *op,
                                  struct row_call *k) {
     const uint32_t *shapes = op_shapes(r->form, op);
     value *args = r->form->args;
-    for (uint32_t i = 0; i < op->n_args; i++) args[i] = shape_value(r, shapes[i]);
+    k->made = false;
+    for (uint32_t i = 0; i < op->n_args; i++) args[i] = shape_operand(r, shapes[i], &k->made);
     k->n_diags = r->t->core->diags->list.n;
     call_begin_with(r->t, r->w[op->node].n, args, &k->of);
     return &k->of.c;
@@ -53,9 +55,16 @@ static enum gpm_status row_check(const struct flat_run *r, const struct flat_op 
     return core_check_args(r->t->core, c, r->w[op->node].n->in[0].node->val, NO_SPAN);
 }
 
-static bool row_end(const struct flat_run *r, struct row_call *k, enum gpm_status st) {
+static void free_made(const struct flat_run *r, const struct flat_op *op, value *args) {
+    const uint32_t *shapes = op_shapes(r->form, op);
+    for (uint32_t i = 0; i < op->n_args; i++)
+        if (!shape_stands(r->form, shapes[i])) value_unref(args[i]);
+}
+
+static inline bool row_end(const struct flat_run *r, const struct flat_op *op, struct row_call *k,
+                           enum gpm_status st) {
     r->t->core->model = k->of.outer;
-    for (size_t i = 0; i < k->of.c.n; i++) value_unref(k->of.args[i]);
+    if (k->made) free_made(r, op, k->of.args);
     if (st != GPM_OK) diags_rewind(r->t->core->diags, k->n_diags);
     return st == GPM_OK;
 }
@@ -68,7 +77,7 @@ static bool row_simulate(const struct flat_run *r, const struct flat_op *op) {
     struct sp_call *c = row_begin(r, op, &k);
     enum gpm_status st = row_check(r, op, c);
     if (st == GPM_OK) st = sp_simulate(c, &out);
-    if (!row_end(r, &k, st)) return false;
+    if (!row_end(r, op, &k, st)) return false;
     bool ok = out.tag == r->w[op->node].n->val.tag && shape_set(r, op->out, out);
     value_unref(out);
     return ok;
@@ -80,7 +89,7 @@ static bool give_args(const struct flat_run *r, const struct flat_op *op, value 
     bool ok = true;
     for (uint32_t i = 0; i < op->n_args; i++) {
         bool hidden = is_absent(dargs[i]);
-        ok &= !hidden || !shape_changes(r->form, form_words(r->form), shapes[i]);
+        ok &= !hidden || !shape_changes(r->form, r->form->words, shapes[i]);
         if (!hidden) shape_give(r, shapes[i], dargs[i]);
         value_unref(hidden ? NIL : dargs[i]);
     }
@@ -114,7 +123,7 @@ static bool row_gradient(const struct flat_run *r, const struct flat_op *op, enu
         st = cls->grad_simulate(c, own, d, dargs);
         value_unref(d);
     }
-    bool ok = row_end(r, &k, st);
+    bool ok = row_end(r, op, &k, st);
     for (uint32_t i = 0; !ok && i < op->n_args; i++) value_unref(dargs[i]), dargs[i] = NIL;
     ok = give_args(r, op, dargs) && ok;
     if (of == OF_DENSITY && moves) shape_give(r, op->out, dv);
@@ -139,7 +148,7 @@ static enum verdict row_density(const struct flat_run *r, const struct flat_op *
         st = op->cls->log_density(c, own, logp);
         value_unref(own);
     }
-    if (!row_end(r, &k, st)) return LEFT;
+    if (!row_end(r, op, &k, st)) return LEFT;
     if (maker) vec_push(&inner(r->t)->flats->pending, p);
     if (*logp != *logp) return LEFT;
     if (*logp == -INFINITY) return IMPOSSIBLE;
@@ -368,7 +377,7 @@ static bool run_back(const struct flat_run *r) {
 }
 
 static value principal_adjoint(const struct flat_run *r, uint32_t i) {
-    uint32_t place = form_places(r->form)[i];
+    uint32_t place = r->form->places[i];
     return place & AT_SHAPE ? shape_adjoint(r, place & ~AT_SHAPE) : value_num(r->form->adj[place]);
 }
 
@@ -389,7 +398,7 @@ static inline bool read_number(const struct node *n, double *out) {
  * values are of another shape. Values are immutable: the same object need not be read twice. */
 static bool read_wide(const struct flat_run *r) {
     struct flat_form *f = r->form;
-    const uint32_t *places = form_places(f) + f->n_nodes;
+    const uint32_t *places = f->places + f->n_nodes;
     const union flat_word *w = r->w + f->n_nodes + f->n_in;
     for (uint32_t i = 0; i < f->n_wide; i++) {
         value v = w[i].n->val;
@@ -405,12 +414,12 @@ static inline bool read_inputs(const struct flat_run *r) {
     const struct flat_form *f = r->form;
     for (uint32_t i = 0; i < f->n_in; i++)
         if (!read_number(r->w[f->n_nodes + i].n, &r->v[f->n_changing + i])) return false;
-    return !f->n_wide || read_wide(r);
+    return !f->reads || read_wide(r);
 }
 
 /* NULL: as they stand in their nodes. */
 static bool set_principals(const struct flat_run *r, const value *vals) {
-    const uint32_t *places = form_places(r->form);
+    const uint32_t *places = r->form->places;
     for (uint32_t i = 0; i < r->form->n_principals; i++) {
         value now = r->w[i].n->val, v = vals ? vals[i] : now;
         if (v.tag != now.tag) return false;
@@ -533,7 +542,7 @@ bool flat_propose_numbers(struct trace *t, struct flat *f, const double *x, doub
 
 /* The value of the node in word i, as proposed; owned. */
 static value word_value(const struct flat_run *r, uint32_t i) {
-    uint32_t place = form_places(r->form)[i];
+    uint32_t place = r->form->places[i];
     return place & AT_SHAPE ? shape_value(r, place & ~AT_SHAPE)
                             : as_number(r->w[i].n->val.tag, r->v[place]);
 }
@@ -595,7 +604,7 @@ static inline void keep(struct flat_run *r) {
     const struct flat_op *op = f->ops + f->n_steps;
     union flat_word *at = r->w + form_n_words(f);
     if (all->journal.on && !r->f->noted) note(all, r->f);
-    const uint32_t *places = form_places(f);
+    const uint32_t *places = f->places;
     for (uint32_t i = 0; i < f->n_nodes; i++) put_word(r, i, places[i]);
     for (uint32_t i = 0; i < f->n_shared; i++, op++, logp++)
         if (op->code == FLAT_MANY)
@@ -633,7 +642,7 @@ static void settle_copies(struct node *n) {
 static void write_one(struct flat *f) {
     const struct flat_form *form = f->form;
     const union flat_word *at = f->w + form_n_words(form), *copies = at - form->n_copies;
-    const uint32_t *of = form_places(f->form) + form->n_nodes + form->n_wide;
+    const uint32_t *of = f->form->places + form->n_nodes + form->n_wide;
     for (uint32_t i = 0; i < form->n_copies; i++)
         value_set_take(&copies[i].n->val, value_ref(f->w[of[i]].n->val));
     for (uint32_t i = 0; form->n_principals == 1 && i < form->n_nodes; i++)
@@ -665,7 +674,7 @@ bool flat_follow(struct trace *t, struct flat *f) {
     struct flat_run r = run_of(t, f);
     const struct flat_form *form = f->form;
     if (!read_inputs(&r) || !set_principals(&r, NULL) || !run_steps(&r, false)) return false;
-    const uint32_t *places = form_places(f->form);
+    const uint32_t *places = f->form->places;
     for (uint32_t i = form->n_principals; i < form->n_nodes; i++) put_word(&r, i, places[i]);
     bool ok = !form->rows || remake_makers(&r);
     write_one(f);

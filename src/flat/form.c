@@ -23,13 +23,20 @@ size_t form_size(const struct flat_form *f) {
            words * sizeof(uint32_t);
 }
 
+void form_lay_out(struct flat_form *f) {
+    f->constants = (double *)(f->ops + form_n_ops(f));
+    f->gathered = (uint32_t *)(f->constants + f->n_constants);
+    f->words = f->gathered + f->n_refs;
+    f->places = f->words + f->n_words;
+}
+
 static void add_scratch(struct flat_form *f) {
     uint32_t n = form_n_slots(f), n_densities = form_n_ops(f) - f->n_steps;
     f->v = mem_zalloc((n + n_densities + 1) * sizeof *f->v);
     f->logp = f->v + n;
     f->last_sd = NAN;
     if (f->n_constants)
-        memcpy(f->v + n - f->n_constants, form_constants(f), f->n_constants * sizeof *f->v);
+        memcpy(f->v + n - f->n_constants, f->constants, f->n_constants * sizeof *f->v);
     size_t values = 2 * (size_t)f->n_boxes + f->n_wide + f->most_args;
     if (!values) return;
     f->box = mem_zalloc(values * sizeof *f->box);

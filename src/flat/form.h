@@ -83,6 +83,10 @@ struct flat_form {
     struct flat_form *next; /* another one of the same hash */
     uint64_t hash;
     uint32_t refs; /* flats */
+    /* what stands behind the operations: constants; slots that columns gather; words of shapes;
+     * places of nodes (n_nodes), of wide inputs (n_wide), words that copies are of (n_copies) */
+    double *constants;
+    uint32_t *gathered, *words, *places;
     /* scratch, valid from flat_open to keep or drop */
     double *v;              /* n_slots; the constants stay */
     double *logp;           /* of every density, as proposed */
@@ -99,9 +103,9 @@ struct flat_form {
     uint32_t n_refs, n_words, n_boxes;
     uint32_t most_args, most_len;
     uint16_t rows;        /* some operation runs on values */
-    uint16_t settles;     /* a proposal that is kept leaves something for trace_settle */
-    struct flat_op ops[]; /* then constants (double), refs, words of shapes, places of nodes,
-                             shapes of wide inputs, words that copies are of (uint32_t) */
+    uint8_t settles;      /* a proposal that is kept leaves something for trace_settle */
+    uint8_t reads;        /* some wide input is made of numbers */
+    struct flat_op ops[]; /* then constants, gathered, words, places */
 };
 
 static inline uint32_t form_n_ops(const struct flat_form *f) {
@@ -110,21 +114,9 @@ static inline uint32_t form_n_ops(const struct flat_form *f) {
 static inline uint32_t form_n_slots(const struct flat_form *f) {
     return f->n_changing + f->n_in + f->n_data + f->n_constants;
 }
-static inline double *form_constants(struct flat_form *f) {
-    return (double *)(f->ops + form_n_ops(f));
-}
-static inline uint32_t *form_refs(struct flat_form *f) {
-    return (uint32_t *)(form_constants(f) + f->n_constants);
-}
-static inline uint32_t *form_words(struct flat_form *f) {
-    return form_refs(f) + f->n_refs;
-}
-static inline uint32_t *form_places(struct flat_form *f) { /* n_nodes, n_wide, n_copies */
-    return form_words(f) + f->n_words;
-}
 /* The operands that are shapes. */
-static inline const uint32_t *op_shapes(struct flat_form *f, const struct flat_op *op) {
-    return op->n_args <= FLAT_ARGS ? op->args : form_words(f) + op->args[0];
+static inline const uint32_t *op_shapes(const struct flat_form *f, const struct flat_op *op) {
+    return op->n_args <= FLAT_ARGS ? op->args : f->words + op->args[0];
 }
 
 union flat_word {
@@ -212,12 +204,34 @@ struct flat *flat_new(struct trace *t, struct flat_form *taken, struct node *con
 /* The form equal to this one that is there already, or f itself; counted. */
 struct flat_form *form_share(struct flats *all, struct flat_form *taken);
 size_t form_size(const struct flat_form *f); /* bytes, with operations and what follows them */
+void form_lay_out(struct flat_form *f);      /* says where that stands, by the counts */
 /* build.c. Owned by the caller; without a form where the scaffold does not allow one. */
 struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n);
 /* shapes.c: values from slots and back, along the words of a shape. */
 value shape_value(const struct flat_run *r, uint32_t shape); /* owned */
+/* A single number, box or node, as most are, is there already. */
+static inline bool shape_stands(const struct flat_form *f, uint32_t shape) {
+    return f->words[shape] == SHAPE_NUM || f->words[shape] == SHAPE_BOX ||
+           f->words[shape] == SHAPE_NODE;
+}
+/* Borrowed where it stands, else owned, which *made says then. */
+static inline value shape_operand(const struct flat_run *r, uint32_t shape, bool *made) {
+    const uint32_t *w = r->form->words + shape;
+    switch (w[0]) {
+    case SHAPE_NUM: return value_num(r->v[w[1]]);
+    case SHAPE_BOX: return r->form->box[w[1]];
+    case SHAPE_NODE: return r->w[w[1]].n->val;
+    default: *made = true; return shape_value(r, shape);
+    }
+}
 /* Takes the numbers of a value; false: it is of another shape. */
-bool shape_set(const struct flat_run *r, uint32_t shape, value v) GPM_MUST_USE;
+bool shape_walk_set(const struct flat_run *r, uint32_t shape, value v) GPM_MUST_USE;
+static inline bool shape_set(const struct flat_run *r, uint32_t shape, value v) {
+    const uint32_t *w = r->form->words + shape;
+    if (w[0] != SHAPE_BOX) return shape_walk_set(r, shape, v);
+    value_set_take(&r->form->box[w[1]], value_ref(v));
+    return true;
+}
 value shape_adjoint(const struct flat_run *r, uint32_t shape);      /* owned */
 void shape_give(const struct flat_run *r, uint32_t shape, value d); /* adjoint += d */
 bool shape_is_still(const struct flat_run *r,

@@ -16,7 +16,7 @@ struct cursor {
 };
 
 static struct cursor cursor_at(const struct flat_run *r, uint32_t shape) {
-    return (struct cursor){r, form_words(r->form) + shape};
+    return (struct cursor){r, r->form->words + shape};
 }
 
 static inline uint32_t next(struct cursor *c) {
@@ -151,7 +151,7 @@ static bool set(struct cursor *c, value v) {
     return false;
 }
 
-bool shape_set(const struct flat_run *r, uint32_t shape, value v) {
+bool shape_walk_set(const struct flat_run *r, uint32_t shape, value v) {
     struct cursor c = cursor_at(r, shape);
     return set(&c, v);
 }
@@ -290,7 +290,7 @@ static bool has_adjoint(const void *ctx, uint32_t word, uint32_t slot) {
 }
 
 bool shape_is_still(const struct flat_run *r, uint32_t shape) {
-    const uint32_t *at = form_words(r->form) + shape;
+    const uint32_t *at = r->form->words + shape;
     return !any(&at, has_adjoint, r->form);
 }
 
@@ -305,7 +305,7 @@ bool shape_changes(const struct flat_form *f, const uint32_t *words, uint32_t sh
 }
 
 struct sp_block shape_block(const struct flat_run *r, uint32_t shape) {
-    const uint32_t *at = form_words(r->form) + shape;
+    const uint32_t *at = r->form->words + shape;
     struct sp_block b = {.rows = 1, .cols = 1};
     uint32_t slot = at[1];
     if (at[0] == SHAPE_VECTOR) {

@@ -10,14 +10,14 @@
 #include <stdlib.h>
 
 struct choice_search {
-    VEC(struct node *) todo;
+    VEC(struct node *) waiting;
     struct map seen;
 };
 
 static void look_at(struct choice_search *s, struct node *n) {
     if (n->kind == NODE_CONST || map_get(&s->seen, MAP_PTR(n))) return;
     map_put(&s->seen, MAP_PTR(n), n);
-    vec_push(&s->todo, n);
+    vec_push(&s->waiting, n);
 }
 
 /* Upwards through operands, branches and calls, until a choice is met. */
@@ -25,14 +25,14 @@ static bool depends_on_choice(struct node *n) {
     struct choice_search s = {0};
     bool found = false;
     look_at(&s, n);
-    while (s.todo.n && !found) {
-        n = vec_pop(&s.todo);
+    while (s.waiting.n && !found) {
+        n = vec_pop(&s.waiting);
         found = n->choice != NO_INDEX;
         for (uint32_t i = 0; i < n->n_in; i++) look_at(&s, n->in[i].node);
         for (uint32_t i = 0; n->req && i < n->req->n_xin; i++) look_at(&s, n->req->xin[i].node);
         for (uint32_t i = 0; n->req && i < n->req->n_fam; i++) look_at(&s, n->req->fam[i]->root);
     }
-    vec_release(&s.todo);
+    vec_release(&s.waiting);
     map_release(&s.seen);
     return found;
 }
