@@ -13,6 +13,7 @@ extern "C" {
 
 typedef struct gpm_discovery gpm_discovery;
 
+enum gpm_discover_decimal { GPM_DECIMAL_AUTO, GPM_DECIMAL_POINT, GPM_DECIMAL_COMMA };
 enum gpm_discover_log { GPM_LOG_AUTO, GPM_LOG_NEVER, GPM_LOG_ALWAYS };
 
 struct gpm_discover_options {
@@ -25,13 +26,16 @@ struct gpm_discover_options {
     size_t max_points;   /* most recent values kept; default 1000 */
     const char *kernels; /* "LIN SE PER W IW" ...; NULL: the default set */
     bool changepoints;
-    enum gpm_discover_log log; /* transform of the output */
-    double holdout;            /* share kept aside at the end; 0: none */
-    size_t horizon;            /* forecast steps in reports; 0: by size */
-    double level;              /* of intervals, default .95 */
-    double max_seconds;        /* 0: none */
-    bool paper;                /* the paper's grammar and priors */
-    double paper_x, paper_y;   /* paper: multiply x; scale y to this sd (0: centre only) */
+    enum gpm_discover_log log;         /* transform of the output */
+    double holdout;                    /* share kept aside at the end; 0: none */
+    size_t horizon;                    /* forecast steps in reports; 0: by size */
+    double level;                      /* of intervals, default .95 */
+    double max_seconds;                /* 0: none */
+    bool paper;                        /* the paper's grammar and priors */
+    double paper_x, paper_y;           /* paper: multiply x; scale y to this sd (0: centre only) */
+    const char *date_format;           /* "%d/%m/%Y", "unix-ms", "number" ...; NULL: found */
+    const char *missing;               /* cells that stand for missing values, by commas: "-999" */
+    enum gpm_discover_decimal decimal; /* how the file writes decimals */
 };
 GPM_API void gpm_discover_options_init_sized(struct gpm_discover_options *o, size_t size);
 static inline void gpm_discover_options_init(struct gpm_discover_options *o) {
@@ -74,6 +78,9 @@ GPM_API enum gpm_status gpm_discover_query(gpm_discovery *d, const char *query,
 GPM_API enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon,
                                               const char *const *times, size_t n_times,
                                               double level, const char **csv);
+/* The same at the times of a CSV file's column of times, found as that of the data is. */
+GPM_API enum gpm_status gpm_discover_forecast_file(gpm_discovery *d, const char *path, double level,
+                                                   const char **csv);
 #if defined(__cplusplus)
 }
 #endif

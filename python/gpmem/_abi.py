@@ -24,6 +24,9 @@ APPROX_AUTO = 0
 APPROX_NONE = 1
 APPROX_INDUCING = 2
 APPROX_VECCHIA = 3
+DECIMAL_AUTO = 0
+DECIMAL_POINT = 1
+DECIMAL_COMMA = 2
 LOG_AUTO = 0
 LOG_NEVER = 1
 LOG_ALWAYS = 2
@@ -120,6 +123,9 @@ class DiscoverOptions(c.Structure):
         ("paper", c.c_bool),
         ("paper_x", c.c_double),
         ("paper_y", c.c_double),
+        ("date_format", c.c_char_p),
+        ("missing", c.c_char_p),
+        ("decimal", c.c_int),
     ]
 
 
@@ -279,6 +285,7 @@ PROTOTYPES = {
     "gpm_discover_report": (c.c_char_p, [c.c_void_p, c.c_int]),
     "gpm_discover_query": (c.c_int, [c.c_void_p, c.c_char_p, c.POINTER(Answer)]),
     "gpm_discover_forecast": (c.c_int, [c.c_void_p, c.c_size_t, c.POINTER(c.c_char_p), c.c_size_t, c.c_double, c.POINTER(c.c_char_p)]),
+    "gpm_discover_forecast_file": (c.c_int, [c.c_void_p, c.c_char_p, c.c_double, c.POINTER(c.c_char_p)]),
     "gpm_optimize_options_init_sized": (None, [c.POINTER(OptimizeOptions), c.c_size_t]),
     "gpm_optimizer_new": (c.c_void_p, [c.POINTER(OptimizeOptions)]),
     "gpm_optimizer_free": (None, [c.c_void_p]),

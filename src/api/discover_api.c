@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "discover/discovery.h"
 #include "discover/paper.h"
+#include "host/csv.h"
 #include <math.h>
 
 struct gpm_discovery {
@@ -80,16 +81,21 @@ static enum gpm_status run(gpm_discovery *d, const char *name, const char *text,
     struct gpm_discover_options full = default_options;
     options_take(&full, sizeof full, given);
     const struct gpm_discover_options *o = &full;
-    struct discovery_options opt = {
-        .series = {o->time_column, o->value_column, o->skip_bad, o->max_points},
-        .seed = o->seed,
-        .threads = (int)o->threads,
-        .change = o->changepoints,
-        .logs = (enum log_choice)o->log,
-        .holdout = o->holdout,
-        .horizon = o->horizon,
-        .level = o->level,
-        .seconds = o->max_seconds};
+    struct discovery_options opt = {.series = {.time = o->time_column,
+                                               .value = o->value_column,
+                                               .skip_bad = o->skip_bad,
+                                               .max_points = o->max_points,
+                                               .date_format = o->date_format,
+                                               .missing = o->missing,
+                                               .decimal = (enum series_decimal)o->decimal},
+                                    .seed = o->seed,
+                                    .threads = (int)o->threads,
+                                    .change = o->changepoints,
+                                    .logs = (enum log_choice)o->log,
+                                    .holdout = o->holdout,
+                                    .horizon = o->horizon,
+                                    .level = o->level,
+                                    .seconds = o->max_seconds};
     if (!(o->level > 0 && o->level < 1) || !(o->holdout >= 0 && o->holdout < 1))
         return buf_fail(&d->err, GPM_E_ARG, "the level and the hold-out share lie between 0 and 1");
     if (o->paper && (!(o->paper_x > 0) || o->paper_y < 0))
@@ -175,37 +181,62 @@ enum gpm_status gpm_discover_query(gpm_discovery *d, const char *query, struct g
     return st;
 }
 
+/* Predictions at n times, as CSV. */
+static enum gpm_status forecast_at(gpm_discovery *d, size_t n, const double *x, double level,
+                                   const char **csv) {
+    const struct series *s = &d->d.series;
+    struct prediction p = {0};
+    unsigned long shortages = mem_shortages();
+    enum gpm_status st = predict(&d->d.post, n, x, NULL, level, &p);
+    if (st != GPM_OK) buf_puts(&d->err, "the forecast could not be computed");
+    buf_reset(&d->out);
+    buf_puts(&d->out, "x,median,lo,hi\n");
+    for (size_t i = 0; i < p.n; i++) {
+        struct buf at = BUF_INIT; /* "Jan 1, 2001" holds a comma */
+        series_print_time(s, p.x[i], &at);
+        csv_put(&d->out, at.data);
+        buf_printf(&d->out, ",%.10g,%.10g,%.10g\n", p.median[i], p.lo[i], p.hi[i]);
+        buf_release(&at);
+    }
+    *csv = d->out.data;
+    prediction_release(&p);
+    return search_no_shortage(shortages, st, &d->err);
+}
+
+static enum gpm_status bad_level(gpm_discovery *d) {
+    return buf_fail(&d->err, GPM_E_ARG,
+                    "the horizon lies between 1 and 100000, the level between 0 and 1");
+}
+
 enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon, const char *const *times,
                                       size_t n_times, double level, const char **csv) {
     enum gpm_status st = need_run(d);
     if (st != GPM_OK) return st;
-    const struct series *s = &d->d.series;
     if (!(level > 0 && level < 1) || horizon > 100000 || (horizon == 0 && n_times == 0))
-        return buf_fail(&d->err, GPM_E_ARG,
-                        "the horizon lies between 1 and 100000, the level between 0 and 1");
+        return bad_level(d);
     size_t n = n_times ? n_times : horizon;
     double *x = NEW_ARRAY(double, n);
     if (!n_times) discovery_future(&d->d, n, x);
     for (size_t i = 0; i < n_times && st == GPM_OK; i++) {
-        st = series_read_time(s, times[i], &x[i]);
+        st = series_read_time(&d->d.series, times[i], &x[i]);
         if (st != GPM_OK)
             buf_printf(&d->err, "cannot read the time '%s'; write it as the data file does",
                        times[i]);
     }
-    struct prediction p = {0};
-    unsigned long shortages = mem_shortages();
-    if (st == GPM_OK) {
-        st = predict(&d->d.post, n, x, NULL, level, &p);
-        if (st != GPM_OK) buf_puts(&d->err, "the forecast could not be computed");
-    }
-    buf_reset(&d->out);
-    buf_puts(&d->out, "x,median,lo,hi\n");
-    for (size_t i = 0; i < p.n; i++) {
-        series_print_time(s, p.x[i], &d->out);
-        buf_printf(&d->out, ",%.10g,%.10g,%.10g\n", p.median[i], p.lo[i], p.hi[i]);
-    }
-    *csv = d->out.data;
-    prediction_release(&p);
+    if (st == GPM_OK) st = forecast_at(d, n, x, level, csv);
     mem_free(x);
-    return search_no_shortage(shortages, st, &d->err);
+    return st;
+}
+
+enum gpm_status gpm_discover_forecast_file(gpm_discovery *d, const char *path, double level,
+                                           const char **csv) {
+    enum gpm_status st = need_run(d);
+    if (st != GPM_OK) return st;
+    if (!(level > 0 && level < 1)) return bad_level(d);
+    size_t n;
+    double *x;
+    st = series_read_times(&d->d.series, path, d->d.opt.series.time, &n, &x, &d->err);
+    if (st == GPM_OK) st = forecast_at(d, n, x, level, csv);
+    mem_free(x);
+    return st;
 }

@@ -86,6 +86,13 @@ static const struct option_row rows[] = {
     {"column", 'c', OPTION_TEXT, "NAME", "column of values (default: y, value, or the only one)",
      &args.o.value_column},
     {"skip-bad", 0, OPTION_FLAG, NULL, "skip and count rows that cannot be read", &args.o.skip_bad},
+    {"date-format", 0, OPTION_TEXT, "FORMAT",
+     "how times are written: %d/%m/%Y, %b %Y, unix, unix-ms, number ... (default: found)",
+     &args.o.date_format},
+    {"decimal", 0, OPTION_CHOICE, "auto|point|comma", "how decimals are written (default auto)",
+     &args.o.decimal},
+    {"missing", 0, OPTION_TEXT, "CODE,...", "cells that stand for missing values, such as -999",
+     &args.o.missing},
     {"max-points", 0, OPTION_SIZE, "N", "most recent values that are used (default 1000)",
      &args.o.max_points},
     {"kernels", 'k', OPTION_TEXT, "LIST",
@@ -121,8 +128,9 @@ static const struct option_row rows[] = {
 COMMAND(discover, 80) = {
     .args = "SERIES.csv",
     .summary = "Finds the structure of a time series: posterior, words, forecast",
-    .text = "Reads times and values from a CSV file (header or none; numbers, years, months, "
-            "quarters, ISO dates), searches sums of products of kernels, and prints the posterior "
+    .text = "Reads times and values from a CSV file (header or none; dates and numbers "
+            "as people write them, see --date-format and --decimal), searches sums of products of "
+            "kernels, and prints the posterior "
             "over structures with errors, English for every component and whether the result has "
             "settled.\n\n"
             "Exit status: 0 fine, 1 the run failed, 2 bad usage or bad data, 3 not settled "
@@ -140,6 +148,7 @@ static struct { /* each command has some of them */
     size_t horizon;
     double level;
     struct text_list at;
+    const char *at_file;
 } kept = {.horizon = 12, .level = 0.95};
 
 /* Says why when the status is not good, and frees. */
@@ -175,7 +184,9 @@ static int forecast(int argc, char **argv) {
     const char *csv;
     gpm_discovery *d = gpm_discover_new();
     enum gpm_status st = gpm_discover_open(d, argv[0]);
-    if (st == GPM_OK)
+    if (st == GPM_OK && kept.at_file)
+        st = gpm_discover_forecast_file(d, kept.at_file, kept.level, &csv);
+    else if (st == GPM_OK)
         st = gpm_discover_forecast(d, kept.horizon, kept.at.at, kept.at.n, kept.level, &csv);
     if (st == GPM_OK) out_data(csv, strlen(csv));
     return finish(d, st);
@@ -213,6 +224,8 @@ COMMAND(query, 90) = {
 static const struct option_row forecast_rows[] = {
     {"horizon", 'n', OPTION_SIZE, "N", "steps after the last value (default 12)", &kept.horizon},
     {"at", 0, OPTION_LIST, "TIME", "predict at this time instead; may be repeated", &kept.at},
+    {"at-file", 0, OPTION_TEXT, "FILE", "predict at the times of this CSV file instead",
+     &kept.at_file},
     {"level", 0, OPTION_REAL, "P", "probability of the interval (default 0.95)", &kept.level},
 };
 

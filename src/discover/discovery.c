@@ -12,7 +12,7 @@
 void discovery_future(const struct discovery *d, size_t h, double *x) {
     const struct smodel_data *m = &d->data;
     double end = m->x0 + m->span, step = (m->regular ? m->dt : m->step) * m->span;
-    bool decimal = d->series.kind == TIME_YEAR && m->regular; /* they keep their own phase */
+    bool decimal = d->series.form.kind == TIME_YEAR && m->regular; /* they keep their own phase */
     bool months = !decimal && !strcmp(d->series.unit, "year") && fabs(step * 12 - 1) < 0.05;
     for (size_t i = 0; i < h; i++) {
         double k = (double)(i + 1);

@@ -120,8 +120,18 @@ static bool pairs_text(value v, struct buf *out) {
     return ok;
 }
 
-/* args: data, time, column, skip_bad, max_points */
-enum { SERIES_ARGS = 5 };
+/* args: data, time, column, skip_bad, max_points, date_format, decimal, missing */
+enum { SERIES_ARGS = 8 };
+
+static enum gpm_status read_decimal(struct infer_state *x, const struct action *a,
+                                    enum series_decimal *out) {
+    const char *text = infer_text(action_arg(a, 6));
+    if (!text) return GPM_OK;
+    *out = !strcmp(text, "comma") ? DECIMAL_COMMA : DECIMAL_POINT;
+    if (*out == DECIMAL_COMMA || !strcmp(text, "point")) return GPM_OK;
+    return infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s: decimal is \"point\" or \"comma\"",
+                       a->op->name);
+}
 
 static enum gpm_status read_data(struct infer_state *x, const struct action *a,
                                  struct series_options *o, struct series *out) {
@@ -130,8 +140,11 @@ static enum gpm_status read_data(struct infer_state *x, const struct action *a,
     *o = (struct series_options){.time = infer_text(action_arg(a, 1)),
                                  .value = infer_text(action_arg(a, 2)),
                                  .skip_bad = flag(a, 3),
-                                 .max_points = 1000};
+                                 .max_points = 1000,
+                                 .date_format = infer_text(action_arg(a, 5)),
+                                 .missing = infer_text(action_arg(a, 7))};
     enum gpm_status st = take_count(x, a, 4, "max_points", 1e9, &o->max_points);
+    if (st == GPM_OK) st = read_decimal(x, a, &o->decimal);
     if (st != GPM_OK) return st;
     if (data.tag == V_STR) {
         struct sp_call c = {.host = &x->core->host};
@@ -376,21 +389,26 @@ static enum gpm_status op_draws(struct infer_state *x, const struct action *a, v
     return GPM_OK;
 }
 
-#define SERIES_SIG "data: any, time?: name, column?: name, skip_bad?: bool, max_points?: count"
+#define SERIES_SIG                                                                                 \
+    "data: any, time?: name, column?: name, skip_bad?: bool, max_points?: count, "                 \
+    "date_format?: name, decimal?: name, missing?: name"
 
 const struct infer_op infer_discover_rows[] = {
     {"read_series", "(" SERIES_SIG ") -> array",
      "pairs of time and value of a CSV file of a time series, as gpmem discover reads it: dates "
      "are years or days, missing values are left out, times ascend, and those that lie on a grid "
      "to the decimals of the file lie on it in full precision. time and column name its columns; "
-     "skip_bad leaves rows out that cannot be read; max_points keeps the last ones only",
+     "skip_bad leaves rows out that cannot be read; max_points keeps the last ones only; "
+     "date_format (\"%d/%m/%Y\"), decimal (\"comma\") and missing (\"-999\") say how times, "
+     "numbers "
+     "and missing values are written",
      NULL, OP_PLAIN, .run = op_read_series},
     {"structure_model",
      "(" SERIES_SIG
      ", kernels?: name, changepoints?: bool, log?: name, holdout?: probability) -> any",
      "a posterior over the structures of a time series (a CSV file, or an array of pairs), to be "
      "searched: what gpmem discover works on, with its prior. Prints as a table; prob(query, "
-     "model) asks it. time, column, skip_bad and max_points as in read_series; kernels, "
+     "model) asks it. time to missing as in read_series; kernels, "
      "changepoints, log "
      "and holdout as the options of gpmem discover",
      NULL, OP_PLAIN, .run = op_structure_model},

@@ -11,14 +11,20 @@ static void put_string(const char *text, struct buf *out) {
 
 /* structure_model(...), read_series(...): which values of which file. */
 void program_series(const struct series *s, const struct series_options *o, struct buf *out) {
+    const struct {
+        const char *name, *text;
+    } texts[] = {{"time", o->time},
+                 {"column", o->value},
+                 {"date_format", o->date_format},
+                 {"decimal", o->decimal == DECIMAL_COMMA   ? "comma"
+                             : o->decimal == DECIMAL_POINT ? "point"
+                                                           : NULL},
+                 {"missing", o->missing}};
     put_string(s->name, out);
-    if (o->time) {
-        buf_puts(out, ", time=");
-        put_string(o->time, out);
-    }
-    if (o->value) {
-        buf_puts(out, ", column=");
-        put_string(o->value, out);
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        if (!texts[i].text) continue;
+        buf_printf(out, ", %s=", texts[i].name);
+        put_string(texts[i].text, out);
     }
     if (o->skip_bad) buf_puts(out, ", skip_bad=true");
     if (o->max_points != 1000) buf_printf(out, ", max_points=%zu", o->max_points);

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "discover/discovery.h"
 
-/* Times in the form of the file: numbers, or dates as texts. */
+/* Times in the form of the file: numbers, or dates as texts; unix seconds are dates. */
 static void times(const struct series *s, size_t n, const double *x, struct buf *out) {
     if (!series_dated(s)) {
         json_numbers(out, "x", n, x);
@@ -14,7 +14,7 @@ static void times(const struct series *s, size_t n, const double *x, struct buf 
     buf_puts(out, "\"x\": [");
     for (size_t i = 0; i < n; i++) {
         buf_puts(out, i ? ", \"" : "\"");
-        series_print_time(s, x[i], out);
+        series_print_plain(s, x[i], out);
         buf_putc(out, '"');
     }
     buf_putc(out, ']');
@@ -55,7 +55,8 @@ static void data(const struct discovery *d, struct buf *out) {
          FIELD("unit", s->unit), FIELD("n", s->n), FIELD("rows", s->rows),
          FIELD("missing", s->missing), FIELD("skipped", s->bad),
          FIELD("repeated_times", s->repeated), FIELD("left_out", s->left_out),
-         FIELD("regular", d->data.regular),
+         FIELD("time_pattern", s->form.pattern ? s->form.pattern : "number"),
+         FIELD("value_unit", (const char *)s->style.unit), FIELD("regular", d->data.regular),
          FIELD("gaps", d->data.regular ? d->data.ng - d->data.n : 0));
     buf_printf(out, ", \"hash\": \"%016llx\"},\n", (unsigned long long)s->hash);
 }

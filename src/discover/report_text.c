@@ -4,6 +4,22 @@
  */
 #include "discover/discovery.h"
 #include <math.h>
+#include <string.h>
+
+/* How times were read, where a reader might wonder. */
+static void say_times(const struct series *s, struct buf *out) {
+    const struct time_form *f = &s->form;
+    if (f->kind == TIME_UNIX && f->pattern) {
+        buf_printf(out, ", times in %s (since 1970, UTC: ",
+                   strcmp(f->pattern, "unix") ? f->pattern : "unix seconds");
+        series_print_plain(s, s->x[0], out);
+        buf_printf(out, " on%s)", f->found ? "; if they are numbers: --date-format number" : "");
+    } else if (f->pattern && series_dated(s)) { /* the year first, and set off: nobody wonders */
+        bool plain = f->pattern[0] == '%' && strchr("YG", f->pattern[1]) && f->pattern[2] != '%';
+        if (!plain) buf_printf(out, ", times read as %s", f->pattern);
+    }
+    if (f->zones) buf_puts(out, ", times of several zones, written in UTC");
+}
 
 void report_data(const struct discovery *d, bool markdown, struct buf *out) {
     const struct series *s = &d->series;
@@ -22,9 +38,11 @@ void report_data(const struct discovery *d, bool markdown, struct buf *out) {
     if (s->bad) buf_printf(out, ", %zu rows skipped", s->bad);
     if (s->repeated)
         buf_printf(out, ", %zu repeated time%s", s->repeated, s->repeated == 1 ? "" : "s");
+    number_style_say(&s->style, out);
+    say_times(s, out);
     if (s->coded)
-        buf_printf(out, ", %zu of them %g (if that stands for missing, leave the cell empty)",
-                   s->coded, s->code);
+        buf_printf(out, ", %zu of them %g (if that stands for missing: --missing %g)", s->coded,
+                   s->code, s->code);
     if (!s->sorted) buf_puts(out, ", sorted by time");
     if (s->left_out)
         buf_printf(out, "; the %zu oldest values were left out (--max-points)", s->left_out);

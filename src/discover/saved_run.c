@@ -119,7 +119,10 @@ static void put_choices(const struct discovery *d, struct buf *out) {
     buf_puts(out, ",\n \"read\": {");
     if (o->time) JSON(out, FIELD("time", o->time));
     if (o->value) JSON(out, FIELD("column", o->value));
-    JSON(out, FIELD("skip_bad", o->skip_bad), FIELD("max_points", o->max_points));
+    if (o->date_format) JSON(out, FIELD("date_format", o->date_format));
+    if (o->missing) JSON(out, FIELD("missing", o->missing));
+    JSON(out, FIELD("skip_bad", o->skip_bad), FIELD("max_points", o->max_points),
+         FIELD("decimal", o->decimal));
     buf_putc(out, '}');
     JSON(out, FIELD("holdout", d->opt.holdout), FIELD("max_seconds", d->opt.seconds),
          FIELD("only_logs", series_space_of(&d->search)->grammar.only_logs));
@@ -137,11 +140,16 @@ static void put_manifest(const struct discovery *d, struct buf *out) {
                FORMAT, GPMEM_VERSION, quote, (unsigned long long)d->opt.seed, quote,
                (unsigned long long)s->hash);
     JSON(out, FIELD("file", s->name), FIELD("time_name", s->time_name),
-         FIELD("value_name", s->value_name), FIELD("time_kind", s->kind), FIELD("unit", s->unit),
-         FIELD("rows", s->rows), FIELD("missing", s->missing), FIELD("bad", s->bad),
-         FIELD("repeated", s->repeated), FIELD("left_out", s->left_out),
+         FIELD("value_name", s->value_name), FIELD("time_kind", s->form.kind),
+         FIELD("unit", s->unit), FIELD("rows", s->rows), FIELD("missing", s->missing),
+         FIELD("bad", s->bad), FIELD("repeated", s->repeated), FIELD("left_out", s->left_out),
          FIELD("sorted", s->sorted));
-    if (s->form) JSON(out, FIELD("time_form", s->form));
+    if (s->form.like) JSON(out, FIELD("time_form", s->form.like));
+    if (s->form.pattern) JSON(out, FIELD("time_pattern", s->form.pattern));
+    JSON(out, FIELD("time_zone", s->form.zone), FIELD("time_zones", s->form.zones),
+         FIELD("time_found", s->form.found), FIELD("month_end", s->month_end),
+         FIELD("value_unit", (const char *)s->style.unit),
+         FIELD("decimal_comma", s->style.decimal == ','), FIELD("thousands", s->style.thousands));
     put_choices(d, out);
     buf_puts(out, ",\n ");
     JSON(out, FIELD("factors", g->factors), FIELD("change", g->change), FIELD("logs", g->logs),
@@ -254,10 +262,38 @@ static double *get_array(json_t *j, const char *key, size_t *n, bool *bad) {
     return v;
 }
 
+/* The form of times: only what reads its own example; without one the usual form of the kind. */
+static void load_form(struct series *s, json_t *m) {
+    struct time_form f = {.kind = (enum time_kind)get_count(m, "time_kind", TIME_KINDS - 1)}, old;
+    const char *like = json_string_value(json_object_get(m, "time_form"));
+    const char *pattern = json_string_value(json_object_get(m, "time_pattern"));
+    double x, zone = get_number(m, "time_zone", 0);
+    struct buf why = BUF_INIT;
+    time_form_release(&s->form);
+    bool good = like && (pattern ? times_read(&old, pattern, 1, &like, &x, &why) == GPM_OK
+                                 : time_form_of(like, &old) == GPM_OK);
+    if (good && (isnan(x) || old.kind != f.kind)) time_form_release(&old);
+    if (good && old.pattern) {
+        f.pattern = mem_strdup(pattern ? pattern : old.pattern);
+        f.like = mem_strdup(like);
+        time_form_release(&old);
+    }
+    f.zone = fabs(zone) < 1440 ? (int)zone : 0;
+    f.zones = get_bool(m, "time_zones");
+    f.found = get_bool(m, "time_found");
+    s->form = f;
+    s->month_end = get_bool(m, "month_end");
+    const char *mark = json_string_value(json_object_get(m, "value_unit"));
+    s->style = (struct number_style){.decimal = get_bool(m, "decimal_comma") ? ',' : '.',
+                                     .thousands = get_bool(m, "thousands")};
+    if (mark && strlen(mark) < sizeof s->style.unit) memcpy(s->style.unit, mark, strlen(mark));
+    buf_release(&why);
+}
+
 static enum gpm_status load_series(struct discovery *d, const char *dir, json_t *m,
                                    struct buf *err) {
     struct buf text = BUF_INIT;
-    struct series_options o = {0};
+    struct series_options o = {.date_format = "number", .decimal = DECIMAL_POINT};
     enum gpm_status st = read_part(dir, "data.csv", &text);
     if (st)
         buf_printf(err, "'%s': data.csv: %s", dir, file_why());
@@ -273,16 +309,12 @@ static enum gpm_status load_series(struct discovery *d, const char *dir, json_t 
     set_text(&s->name, m, "file");
     set_text(&s->time_name, m, "time_name");
     set_text(&s->value_name, m, "value_name");
-    s->kind = (enum time_kind)get_count(m, "time_kind", TIME_INSTANT);
     const char *unit = json_string_value(json_object_get(m, "unit"));
     s->unit = unit && !strcmp(unit, "year")  ? "year"
               : unit && !strcmp(unit, "day") ? "day"
                                              : "step";
-    /* only what is a time of the series; without one times are printed in the usual form */
-    const char *form = json_string_value(json_object_get(m, "time_form"));
-    double x;
-    mem_free(s->form);
-    s->form = form && series_read_time(s, form, &x) == GPM_OK ? mem_strdup(form) : NULL;
+    load_form(s, m);
+    series_set_seasons(s);
     s->rows = get_count(m, "rows", 1e9);
     s->missing = get_count(m, "missing", 1e9);
     s->bad = get_count(m, "bad", 1e9);
@@ -294,10 +326,14 @@ static enum gpm_status load_series(struct discovery *d, const char *dir, json_t 
 /* The other way round of put_choices; folders of before lack them. */
 static void load_choices(struct discovery *d, json_t *m) {
     json_t *read = json_object_get(m, "read");
-    struct series_options o = {.time = json_string_value(json_object_get(read, "time")),
-                               .value = json_string_value(json_object_get(read, "column")),
-                               .skip_bad = get_bool(read, "skip_bad"),
-                               .max_points = d->opt.series.max_points};
+    struct series_options o = {
+        .time = json_string_value(json_object_get(read, "time")),
+        .value = json_string_value(json_object_get(read, "column")),
+        .date_format = json_string_value(json_object_get(read, "date_format")),
+        .missing = json_string_value(json_object_get(read, "missing")),
+        .decimal = (enum series_decimal)get_count(read, "decimal", DECIMAL_COMMA),
+        .skip_bad = get_bool(read, "skip_bad"),
+        .max_points = d->opt.series.max_points};
     if (read) o.max_points = get_count(read, "max_points", 1e9);
     d->opt.series = series_options_copy(&o);
     d->opt.holdout = fmin(fmax(get_number(m, "holdout", 0), 0), 1);

@@ -7,7 +7,6 @@
 #include "base/calendar.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/number.h"
 #include "host/csv.h"
 #include <math.h>
 #include <stdlib.h>
@@ -24,21 +23,20 @@ struct reading {
     struct buf *err;
     int time, value; /* columns; time -1: row numbers */
     struct point *p;
-    size_t n, kind_line;
+    size_t n;
+    const char **cells; /* of one column; NULL where one is missing */
 };
 
 /* ---- columns ---- */
-static bool is_number(const char *text, double *v) {
-    return number_parse(text, strlen(text), v) && isfinite(*v);
-}
-
 /* The first row is a header when no column could be a value of the series. */
 static bool has_header(const struct csv *c) {
-    double x;
-    enum time_kind kind;
     int last = c->n_cols - 1;
-    if (c->n_cols > 1 && series_parse_time(csv_text(c, 0, 0), &x, &kind) == GPM_OK) return false;
-    return !is_number(csv_text(c, 0, last), &x) && !csv_missing(c, 0, last);
+    const char *cell = csv_text(c, 0, last);
+    struct number_style style;
+    double v;
+    if (c->n_cols > 1 && time_is_one(csv_text(c, 0, 0))) return false;
+    number_style_find(1, &cell, 0, &style);
+    return !number_style_read(&style, cell, &v) && !csv_missing(c, 0, last);
 }
 
 /* The first of the names, up to NULL, that the header has; -1: none. */
@@ -91,58 +89,85 @@ static enum gpm_status bad_row(struct reading *r, size_t row, const char *what, 
                     r->csv.name, r->csv.lines[row], what, cell);
 }
 
-/* NaN: the row is skipped. */
-static enum gpm_status read_time(struct reading *r, size_t row, double *x) {
-    if (r->time < 0) {
-        *x = (double)row + 1;
-        return GPM_OK;
+/* Does the cell stand for a missing value, as the user said or as everybody writes it? */
+static bool is_missing(const struct reading *r, size_t row, int col) {
+    const char *cell = csv_text(&r->csv, row, col), *p = r->o->missing;
+    size_t n = strlen(cell);
+    while (p && *p) {
+        size_t k = strcspn(p, ",");
+        if (k == n && !strncmp(p, cell, n)) return true;
+        p += k + (p[k] == ',');
     }
-    enum time_kind kind;
-    const char *cell = csv_text(&r->csv, row, r->time);
-    if (csv_missing(&r->csv, row, r->time) || series_parse_time(cell, x, &kind) != GPM_OK) {
-        *x = NAN;
-        return bad_row(r, row,
-                       "cannot read the time (a number, 1949, 1949-01, 1949Q1, 1949-01-31, "
-                       "1949-01-31T12:00)",
-                       cell);
-    }
-    if (!r->kind_line) {
-        r->s->kind = kind;
-        r->kind_line = r->csv.lines[row];
-    } else if (kind != r->s->kind) {
-        *x = NAN;
-        struct buf what = BUF_INIT;
-        buf_printf(&what,
-                   "the times change their format (line %zu has another one): ", r->kind_line);
-        enum gpm_status st = bad_row(r, row, what.data, cell);
-        buf_release(&what);
-        return st;
-    }
-    if (!r->s->form || strlen(cell) > strlen(r->s->form)) {
-        mem_free(r->s->form);
-        r->s->form = mem_strdup(cell);
-    }
-    return GPM_OK;
+    return csv_missing(&r->csv, row, col);
 }
 
-static enum gpm_status read_row(struct reading *r, size_t row) {
-    double x, y;
-    enum gpm_status st = read_time(r, row, &x);
-    if (st != GPM_OK || isnan(x)) return st;
-    const char *cell = csv_text(&r->csv, row, r->value);
-    if (csv_missing(&r->csv, row, r->value)) {
-        r->s->missing++;
-        return GPM_OK;
+static void take_cells(struct reading *r, int col) {
+    for (size_t row = 0; row < r->csv.n_rows; row++)
+        r->cells[row] = is_missing(r, row, col) ? NULL : csv_text(&r->csv, row, col);
+}
+
+/* Says what is wrong with a time that could not be read. */
+static enum gpm_status bad_time(struct reading *r, size_t row, const double *x) {
+    const char *cell = csv_text(&r->csv, row, r->time);
+    size_t good = 0;
+    while (good < r->csv.n_rows && isnan(x[good])) good++;
+    struct buf what = BUF_INIT;
+    if (r->o->date_format)
+        buf_printf(&what, "the time is not of the form '%s':", r->o->date_format);
+    else if (good < r->csv.n_rows && r->cells[row] && time_is_one(cell))
+        buf_printf(&what, "the times change their format (line %zu has another one): ",
+                   r->csv.lines[good]);
+    else
+        buf_puts(&what, "cannot read the time (a number, 1949, 1949-01, 1949Q1, 1949-01-31, "
+                        "31.1.1949, 31-Jan-1949, 1949-01-31T12:00; others with --date-format)");
+    enum gpm_status st = bad_row(r, row, what.data, cell);
+    buf_release(&what);
+    return st;
+}
+
+/* x[row] is NaN where the row is skipped. */
+static enum gpm_status read_times(struct reading *r, double *x) {
+    enum gpm_status st = GPM_OK;
+    for (size_t row = 0; r->time < 0 && row < r->csv.n_rows; row++) x[row] = (double)row + 1;
+    if (r->time < 0) return GPM_OK;
+    struct buf why = BUF_INIT;
+    take_cells(r, r->time);
+    st = times_read(&r->s->form, r->o->date_format, r->csv.n_rows, r->cells, x, &why);
+    if (st != GPM_OK) buf_printf(r->err, "%s: %s", r->csv.name, why.data);
+    buf_release(&why);
+    for (size_t row = 0; row < r->csv.n_rows && st == GPM_OK; row++)
+        if (isnan(x[row])) st = bad_time(r, row, x);
+    return st;
+}
+
+static enum gpm_status find_style(struct reading *r) {
+    static const char decimal[] = {0, '.', ','};
+    struct number_style *s = &r->s->style;
+    number_style_find(r->csv.n_rows, r->cells, decimal[r->o->decimal], s);
+    if (!s->open) return GPM_OK;
+    return buf_fail(r->err, GPM_E_FORMAT,
+                    "%s: the comma of '%.40s' may separate decimals or thousands, and no other "
+                    "value tells; say --decimal comma or --decimal point",
+                    r->csv.name, s->doubt);
+}
+
+static enum gpm_status read_values(struct reading *r, const double *x) {
+    take_cells(r, r->value);
+    enum gpm_status st = find_style(r);
+    for (size_t row = 0; row < r->csv.n_rows && st == GPM_OK; row++) {
+        double y;
+        if (isnan(x[row])) continue;
+        if (!r->cells[row]) {
+            r->s->missing++;
+        } else if (number_style_read(&r->s->style, r->cells[row], &y)) {
+            r->p[r->n] = (struct point){x[row], y, r->n};
+            r->n++;
+        } else {
+            st = bad_row(r, row, "the value is not a number:", r->cells[row]);
+        }
     }
-    if (!is_number(cell, &y)) {
-        const char *what = strchr(cell, ',')
-                               ? "the value is not a number (no commas; decimals have a point):"
-                               : "the value is not a number:";
-        return bad_row(r, row, what, cell);
-    }
-    r->p[r->n] = (struct point){x, y, r->n};
-    r->n++;
-    return GPM_OK;
+    r->s->style.doubt = NULL; /* a cell of the file */
+    return st;
 }
 
 static int by_time(const void *a, const void *b) {
@@ -152,12 +177,20 @@ static int by_time(const void *a, const void *b) {
 }
 
 /* ---- the calendar ---- */
-/* Days that are all the first of a month count as months: equal steps, and a year is 1. */
+/* Days that are all the first, or all the last, of a month count as months: equal steps, and a year
+ * is 1. */
 static bool month_start(double day, double *x) {
     int y, m, d;
     calendar_date((long)day, &y, &m, &d);
     *x = y + (m - 1) / 12.0;
     return d == 1;
+}
+
+static bool month_end(double day, double *x) {
+    int y, m, d;
+    calendar_date((long)day, &y, &m, &d);
+    *x = y + (m - 1) / 12.0;
+    return d == calendar_month_length(y, m);
 }
 
 /* Replaces the times when the function knows every one of them. */
@@ -170,58 +203,104 @@ static bool replace_times(struct reading *r, bool (*read)(double v, double *x)) 
 }
 
 enum gpm_status series_read_time(const struct series *s, const char *text, double *x) {
-    enum time_kind kind;
-    bool days = !strcmp(s->unit, "day");
-    if (series_parse_time(text, x, &kind) != GPM_OK) return GPM_E_FORMAT;
-    if (s->kind == TIME_DATE && kind == TIME_NUMBER && series_compact_date(*x, x)) kind = TIME_DATE;
-    if (days ? kind < TIME_DATE : kind != (series_dated(s) ? s->kind : TIME_NUMBER))
-        return GPM_E_FORMAT;
-    if (s->kind == TIME_DATE && !days) (void)month_start(*x, x);
+    enum gpm_status st = time_read(&s->form, text, x);
+    if (st == GPM_OK && s->form.kind == TIME_DATE && strcmp(s->unit, "day"))
+        (void)month_start(*x, x);
+    return st;
+}
+
+/* The first row is one of times, or the header. */
+static enum gpm_status read_rows(const struct series *s, struct csv *c, const char *column,
+                                 size_t *n, double **x, struct buf *err) {
+    double v;
+    int col = 0;
+    bool times = false;
+    for (int j = 0; j < c->n_cols && !times; j++)
+        times = series_read_time(s, csv_text(c, 0, j), &v) == GPM_OK;
+    if (!times) csv_take_header(c);
+    if (column) {
+        if (csv_find(c, column, &col, err)) return GPM_E_FORMAT;
+    } else if (csv_column(c, s->time_name) >= 0) {
+        col = csv_column(c, s->time_name);
+    }
+    if (c->n_rows == 0) return buf_fail(err, GPM_E_FORMAT, "%s has no rows", c->name);
+    *n = c->n_rows;
+    *x = NEW_ARRAY(double, *n);
+    for (size_t row = 0; row < *n; row++)
+        if (series_read_time(s, csv_text(c, row, col), &(*x)[row]) != GPM_OK)
+            return buf_fail(err, GPM_E_FORMAT,
+                            "%s:%zu: cannot read the time '%s'; write it as the data file does",
+                            c->name, c->lines[row], csv_text(c, row, col));
     return GPM_OK;
+}
+
+enum gpm_status series_read_times(const struct series *s, const char *path, const char *column,
+                                  size_t *n, double **x, struct buf *err) {
+    struct csv c;
+    *x = NULL;
+    enum gpm_status st = csv_read(&c, path, err);
+    if (st != GPM_OK) return st;
+    st = read_rows(s, &c, column, n, x, err);
+    csv_release(&c);
+    if (st != GPM_OK) mem_free(*x), *x = NULL;
+    return st;
 }
 
 static void set_unit(struct reading *r) {
     struct series *s = r->s;
+    enum time_kind *kind = &s->form.kind;
     bool some = r->time >= 0 && r->n > 1;
     s->unit = "step";
-    if (s->kind == TIME_NUMBER && some && replace_times(r, series_compact_date))
-        s->kind = TIME_DATE;
-    if (s->kind == TIME_DATE && some && replace_times(r, month_start)) {
+    if (*kind == TIME_DATE && some && replace_times(r, month_start)) {
         s->unit = "year";
-    } else if (s->kind == TIME_DATE || s->kind == TIME_INSTANT) {
+    } else if (*kind == TIME_DATE && some && replace_times(r, month_end)) {
+        s->unit = "year";
+        s->month_end = true;
+    } else if (*kind >= TIME_DATE) {
         s->unit = "day";
-    } else if (s->kind == TIME_MONTH || s->kind == TIME_QUARTER) {
+    } else if (*kind != TIME_NUMBER) {
         s->unit = "year";
-    } else if (r->time >= 0 && r->n && r->p[0].x >= 1000 && r->p[r->n - 1].x <= 2200) {
-        s->kind = TIME_YEAR; /* numbers between 1000 and 2200 are taken for years */
+    } else if (r->time >= 0 && !r->o->date_format && r->n && r->p[0].x >= 1000 &&
+               r->p[r->n - 1].x <= 2200) {
+        *kind = TIME_YEAR; /* numbers between 1000 and 2200 are taken for years */
         s->unit = "year";
     }
 }
 
-static void set_seasons(struct series *s) {
+void series_set_seasons(struct series *s) {
+    s->n_season = 0;
     if (!strcmp(s->unit, "year")) s->season[s->n_season++] = 1;
     if (strcmp(s->unit, "day")) return;
     s->season[s->n_season++] = 7;
     s->season[s->n_season++] = 365.2425;
-    if (s->kind == TIME_INSTANT) s->season[s->n_season++] = 1;
+    if (s->form.kind == TIME_INSTANT || s->form.kind == TIME_UNIX) s->season[s->n_season++] = 1;
 }
 
 static void set_hash(struct series *s) {
     s->hash = hash_bytes(s->y, s->n * sizeof *s->y, hash_bytes(s->x, s->n * sizeof *s->x, 1));
 }
 
-/* -99, -999 ... as the least value, far below every other one. */
+/* 99, 999 ... : a power of ten less one. */
+static bool all_nines(double v) {
+    double k = log10(v + 1);
+    return v >= 99 && fabs(k - round(k)) < 1e-12;
+}
+
+/* -99, -999 ... as the least value or 999, 9999 ... as the greatest, far from every other one: four
+ * times as far out as these reach. */
 static void find_code(struct series *s) {
-    double least = INFINITY, next = INFINITY;
-    for (size_t i = 0; i < s->n; i++) least = fmin(least, s->y[i]);
-    for (size_t i = 0; i < s->n; i++) {
-        s->coded += s->y[i] == least;
-        if (s->y[i] > least) next = fmin(next, s->y[i]);
+    for (int sign = -1; sign <= 1 && !s->coded; sign += 2) {
+        double far = -INFINITY, next = -INFINITY, other = INFINITY;
+        for (size_t i = 0; i < s->n; i++) far = fmax(far, sign * s->y[i]);
+        for (size_t i = 0; i < s->n; i++) {
+            s->coded += sign * s->y[i] == far;
+            if (sign * s->y[i] < far) next = fmax(next, sign * s->y[i]);
+            other = fmin(other, sign * s->y[i]);
+        }
+        s->code = sign * far;
+        if (!all_nines(far) || !(next < far / 4) || !(other > -far) || s->coded == s->n)
+            s->coded = 0;
     }
-    double nines = 1 - least; /* a power of ten */
-    s->code = least;
-    if (!(least <= -99) || fabs(log10(nines) - round(log10(nines))) > 1e-12 || !(next > least / 4))
-        s->coded = 0;
 }
 
 static void finish(struct reading *r) {
@@ -242,7 +321,7 @@ static void finish(struct reading *r) {
         if (i && s->x[i] == s->x[i - 1]) s->repeated++;
     }
     find_code(s);
-    set_seasons(s);
+    series_set_seasons(s);
     set_hash(s);
 }
 
@@ -285,7 +364,11 @@ static enum gpm_status read_all(struct reading *r) {
     s->time_name = series_clean_name(head && r->time >= 0 ? head[r->time] : "time");
     s->value_name = series_clean_name(head ? head[r->value] : "value");
     r->p = NEW_ARRAY(struct point, r->csv.n_rows + 1);
-    for (size_t row = 0; row < r->csv.n_rows && st == GPM_OK; row++) st = read_row(r, row);
+    r->cells = NEW_ARRAY(const char *, r->csv.n_rows + 1);
+    double *x = NEW_ARRAY(double, r->csv.n_rows + 1);
+    st = read_times(r, x);
+    if (st == GPM_OK) st = read_values(r, x);
+    mem_free(x);
     if (st != GPM_OK) return st;
     finish(r);
     return check(r);
@@ -301,6 +384,7 @@ enum gpm_status series_read(struct series *s, const char *name, const char *text
     st = read_all(&r);
     csv_release(&r.csv);
     mem_free(r.p);
+    mem_free(r.cells);
     if (st != GPM_OK) series_release(s);
     return st;
 }
@@ -310,13 +394,13 @@ void series_release(struct series *s) {
     mem_free(s->y);
     mem_free(s->name);
     mem_free(s->time_name);
-    mem_free(s->form);
     mem_free(s->value_name);
+    time_form_release(&s->form);
     memset(s, 0, sizeof *s);
 }
 
 bool series_dated(const struct series *s) {
-    return s->kind != TIME_NUMBER && s->kind != TIME_YEAR;
+    return time_dated(&s->form);
 }
 
 void series_cut(struct series *s, size_t n) {
@@ -324,15 +408,55 @@ void series_cut(struct series *s, size_t n) {
     set_hash(s);
 }
 
+static const char *own(const char *text) {
+    return text ? mem_strdup(text) : NULL;
+}
+
 struct series_options series_options_copy(const struct series_options *o) {
     struct series_options c = *o;
-    c.time = o->time ? mem_strdup(o->time) : NULL;
-    c.value = o->value ? mem_strdup(o->value) : NULL;
+    c.time = own(o->time);
+    c.value = own(o->value);
+    c.date_format = own(o->date_format);
+    c.missing = own(o->missing);
     return c;
 }
 
 void series_options_release(struct series_options *o) {
     mem_free((char *)o->time);
     mem_free((char *)o->value);
-    o->time = o->value = NULL;
+    mem_free((char *)o->date_format);
+    mem_free((char *)o->missing);
+    *o = (struct series_options){0};
+}
+
+/* ---- times as text ---- */
+
+/* The day of a time that counts months. */
+static double day_of_month(const struct series *s, double x) {
+    double k = floor(x * 12 + 0.5);
+    int year = (int)floor(k / 12), month = (int)(k - 12.0 * year) + 1;
+    return (double)calendar_days(year, month,
+                                 s->month_end ? calendar_month_length(year, month) : 1);
+}
+
+static bool counts_months(const struct series *s, double x) {
+    return s->form.kind == TIME_DATE && !strcmp(s->unit, "year") && fabs(x) < 1e6;
+}
+
+void series_print_time(const struct series *s, double x, struct buf *out) {
+    time_print(&s->form, counts_months(s, x) ? day_of_month(s, x) : x, out);
+}
+
+void series_print_plain(const struct series *s, double x, struct buf *out) {
+    if (s->form.kind == TIME_UNIX)
+        time_print_iso(&s->form, x, out);
+    else
+        series_print_time(s, x, out);
+}
+
+void series_print_rounded(const struct series *s, double x, int digits, struct buf *out) {
+    if (series_dated(s))
+        series_print_plain(s, x, out);
+    else
+        buf_printf(out, "%.*g", digits, x);
 }

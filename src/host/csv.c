@@ -120,20 +120,40 @@ static bool skip_line(struct reader *r) {
     return true;
 }
 
-static char find_separator(const char *p, const char *end) {
-    static const char seps[] = {',', ';', '\t'};
-    int count[3] = {0}, best = 0;
+/* The separators of one line from *p on, outside quotes; *p becomes the next line. */
+static void count_separators(const char **p, const char *end, const char *seps, int *count) {
     bool quoted = false;
+    for (; *p < end && (quoted || (**p != '\n' && **p != '\r')); ++*p) {
+        if (**p == '"') quoted = !quoted;
+        for (int k = 0; seps[k] && !quoted; k++) count[k] += **p == seps[k];
+    }
+    while (*p < end && (**p == '\n' || **p == '\r')) ++*p;
+}
+
+/* The first that stands equally often in every one of the first lines; else the most frequent of
+ * the first line. A comma comes last: it may be a decimal's. */
+static char find_separator(const char *p, const char *end) {
+    static const char seps[] = "\t;|,";
+    enum { N = sizeof seps - 1, LINES = 20 };
+    int first[N] = {0}, best = N - 1;
+    bool steady[N];
+    for (int k = 0; k < N; k++) steady[k] = true;
     while (p < end && (*p == '#' || *p == '\n' || *p == '\r')) {
         while (p < end && *p != '\n') p++;
         if (p < end) p++;
     }
-    for (; p < end && (quoted || *p != '\n'); p++) {
-        if (*p == '"') quoted = !quoted;
-        for (int k = 0; k < 3 && !quoted; k++) count[k] += *p == seps[k];
+    for (int line = 0; line < LINES && p < end; line++) {
+        int count[N] = {0};
+        count_separators(&p, end, seps, count);
+        for (int k = 0; k < N; k++) {
+            if (line == 0) first[k] = count[k];
+            steady[k] &= count[k] == first[k] && count[k] > 0;
+        }
     }
-    for (int k = 1; k < 3; k++)
-        if (count[k] > count[best]) best = k;
+    for (int k = 0; k < N; k++)
+        if (steady[k]) return seps[k];
+    for (int k = 0; k < N; k++)
+        if (first[k] > first[best]) best = k;
     return seps[best];
 }
 

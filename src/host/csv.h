@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * CSV files as columns of text and of numbers. Quoted fields ("" inside stands for a quote, may
- * span lines), CRLF, a byte order mark; the separator (comma, semicolon, tab) is found from the
- * first line. Every row must have as many fields as the first; blank lines and lines
- * that start with # before the first row are skipped. Errors name the file and the line.
+ * span lines), CRLF, a byte order mark; the separator (comma, semicolon, tab, bar) is found from
+ * the first lines. Every row must have as many fields as the first; blank lines and lines that
+ * start with # before the first row are skipped. Errors name the file and the line.
  */
 #ifndef HOST_CSV_H
 #define HOST_CSV_H

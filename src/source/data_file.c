@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "host/amounts.h"
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
@@ -193,18 +194,23 @@ enum gpm_status data_json(const char *text, size_t n, value *out, struct buf *er
 /* ---- CSV --------------------------------------------------------------------------------------
  */
 
+/* Numbers in the style of the column (host/amounts.h); one that leaves it open is text. */
 static value column_of(const struct csv *file, int col) {
-    struct buf ignored = BUF_INIT;
+    const char **cells = NEW_ARRAY(const char *, file->n_rows + 1);
     value v = value_vector_new(file->n_rows);
-    bool numbers = true;
+    struct number_style style;
+    for (size_t r = 0; r < file->n_rows; r++)
+        cells[r] = csv_missing(file, r, col) ? NULL : csv_text(file, r, col);
+    number_style_find(file->n_rows, cells, 0, &style);
+    bool numbers = !style.open;
     for (size_t r = 0; r < file->n_rows && numbers; r++) {
         double *to = &v.u.vector->at[r];
-        if (csv_missing(file, r, col))
-            *to = NAN;
-        else
-            numbers = csv_number(file, r, col, to, &ignored) == GPM_OK;
+        *to = NAN;
+        if (cells[r])
+            numbers = number_style_read(&style, cells[r], to) ||
+                      (style.decimal == '.' && number_parse(cells[r], strlen(cells[r]), to));
     }
-    buf_release(&ignored);
+    mem_free(cells);
     if (numbers) return v;
     value_unref(v);
     v = value_array_new(file->n_rows);

@@ -9,6 +9,7 @@ FILES = {
     "d.json": '{"N": 4, "y": [1.25, "NaN", -3, null], "X": [[1, 2], [3, 4]], "s": "a", "b": true, "lo": "-inf", "e": [],\n'
               ' "T": [[[1, 2], [3, 4]], [[5, 6], [7, 8]]], "big": 12345678901234567890, "z": [[], []], "d": {"k": [1, "x"]}}',
     "d.csv": "a,log.b,c\n1,2,x\n3,NA,y\n",
+    "german.csv": "\ufeffa;b;c;d\r\n1,5;1.234,5;12 %;ABC 12\r\n-2;7;3%;ABC 13\r\n",
     "ragged.json": '{"n": 1, "y": [[1, 2], [3]]}',
     "deep.json": '{"y": {"q": [[[1, 2]], [[3]]]}}',
     "twice.json": '{"y": 1,\n "y": 2}',
@@ -36,6 +37,7 @@ expect("types", run(ALL, "--data", "d.json"),
        '1.2345678901234567e+19 2 0 {"k": [1, "x"]}\n')
 expect("read_json is the same", run('define q = read_json("d.json"); print(q["X"] == X, q["T"] == T, q["d"]["k"][1]);',
                                     "--data", "d.json"), "true true x\n")
+expect("CSV of people", run('print(a, b, c, d);', "-d", "german.csv"), '[1.5, -2] [1234.5, 7] [12, 3] ["ABC 12", "ABC 13"]\n')
 expect("CSV", run('print(a, c, data["log.b"], read_table("d.csv") == data);', "-d", "d.csv"), '[1, 3] ["x", "y"] [2, nan] false\n')
 expect("a value, and the last one of a name", run("print(n, v[1], m);", "--data", "n=1", "-d", "n=2.5", "-d", "v=[1, 2]", "-d", "m=[[1],[2]]"),
        "2.5 2 [[1], [2]]\n")

@@ -18,65 +18,6 @@ static void rows(struct buf *b, const char *fmt_year, int n) {
     }
 }
 
-static void test_times(void **state) {
-    UNUSED(state);
-    static const struct {
-        const char *text;
-        double x;
-        enum time_kind kind;
-    } good[] = {{"1949", 1949, TIME_NUMBER},
-                {"-3.5e2", -350, TIME_NUMBER},
-                {"1949-01", 1949, TIME_MONTH},
-                {"1949/07", 1949.5, TIME_MONTH},
-                {"Jul 1949", 1949.5, TIME_MONTH},
-                {"1949-Jul", 1949.5, TIME_MONTH},
-                {"1949Q2", 1949.25, TIME_QUARTER},
-                {"1949-Q4", 1949.75, TIME_QUARTER},
-                {"1970-01-01", 0, TIME_DATE},
-                {"2000-03-01", 11017, TIME_DATE},
-                {"1969-12-31", -1, TIME_DATE},
-                {"1970-01-02T12:00", 1.5, TIME_INSTANT},
-                {"1970-01-02 06:00:00Z", 1.25, TIME_INSTANT},
-                {"1970-01-02T06:00:00+06:00", 1, TIME_INSTANT}};
-    for (size_t i = 0; i < COUNT_OF(good); i++) {
-        double x;
-        enum time_kind kind;
-        assert_int_equal(series_parse_time(good[i].text, &x, &kind), GPM_OK);
-        assert_close(x, good[i].x, 1e-12);
-        assert_int_equal(kind, good[i].kind);
-    }
-    static const char *const bad[] = {
-        "",       "01/02/2020", "2020-13",          "2020-02-30", "2020-1-1", "20200101x",
-        "1949Q5", "yesterday",  "1970-01-01T25:00", "nan",        "inf",      "1949-"};
-    for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        double x;
-        enum time_kind kind;
-        assert_int_equal(series_parse_time(bad[i], &x, &kind), GPM_E_FORMAT);
-    }
-}
-
-static void test_round_trip_of_dates(void **state) {
-    UNUSED(state);
-    for (long day = -800000; day < 800000; day += 977) {
-        struct buf b = BUF_INIT;
-        double x;
-        enum time_kind kind;
-        series_print_time(&(struct series){.kind = TIME_DATE, .unit = "day"}, (double)day, &b);
-        if (day > -719000) { /* years 0001 and later have four digits */
-            assert_int_equal(series_parse_time(b.data, &x, &kind), GPM_OK);
-            assert_close(x, (double)day, 1e-15);
-        }
-        buf_release(&b);
-    }
-    for (int kind = TIME_NUMBER; kind <= TIME_INSTANT; kind++) { /* no calendar goes that far */
-        struct buf b = BUF_INIT;
-        series_print_time(&(struct series){.kind = (enum time_kind)kind, .unit = "day"}, -1.5e300,
-                          &b);
-        assert_string_equal(b.data, "-1.5e+300");
-        buf_release(&b);
-    }
-}
-
 static void test_months(void **state) {
     UNUSED(state);
     struct series s;
@@ -93,7 +34,7 @@ static void test_months(void **state) {
     rows(&text, "%04d-%02d", 30); /* no header */
     assert_int_equal(parse(text.data, (struct series_options){0}, &s, &err), GPM_OK);
     assert_int_equal(s.n, 30);
-    assert_int_equal(s.kind, TIME_MONTH);
+    assert_int_equal(s.form.kind, TIME_MONTH);
     series_release(&s);
     buf_release(&text);
     buf_release(&err);
@@ -139,7 +80,9 @@ static void test_errors(void **state) {
     expect_error("1,1\n2,1\n3,1\n4,1\n5,1\n6,1\n7,1\n8,1\n", o, "constant");
     expect_error("1,NA\n2,NA\n3,NA\n", o, "no value");
     expect_error("ds,y\n2000-01-01,1\n2000-02-01,x\n", o, "f.csv:3");
-    expect_error("ds;y\n2000-01;1,5\n2000-02;2,5\n", o, "decimals have a point");
+    expect_error("ds;y\n2000-01;1,500\n2000-02;2,500\n", o, "--decimal comma");
+    expect_error("ds,y\n1/2/2000,1\n2/2/2000,2\n", o, "'%m/%d/%Y'; say which");
+    expect_error("ds,y\n1,$1\n2,\u20ac2\n", o, "f.csv:3");
     expect_error("ds,y\n2000-01-01,1\n02/01/2000,2\n", o, "f.csv:3");
     expect_error("ds,y\n2000-01-01,1\n2000-02,2\n", o, "change their format");
     expect_error("a,b,c\n1,2,3\n2,3,4\n", o, "--column");
@@ -153,6 +96,68 @@ static void test_errors(void **state) {
     assert_int_equal(s.n, 8);
     series_release(&s);
     buf_release(&err);
+}
+
+/* Spellings of one series are one series. */
+static void test_people_write_it(void **state) {
+    UNUSED(state);
+    static const struct {
+        const char *date, *value, *end;
+        struct series_options o;
+    } ways[] = {
+        {"%3$d-%2$02d-%1$02d,", "%d.%d5", "\n", {0}},
+        {"%1$d/%2$d/%3$d;", "%d,%d5", "\r\n", {.date_format = "%d/%m/%Y"}},
+        {"%2$d/%1$d/%3$d\t", "$1,%03d.%d5", "\n", {.date_format = "%m/%d/%Y"}},
+        {"%1$02d.%2$02d.%3$d;", "%d,%d5 \u20ac", "\n", {0}},
+        {"%3$d%2$02d%1$02d,", "%d.%d5%%", "\n", {0}},
+        {"%3$d-%2$02d-%1$02d,", "\"1'%03d.%d5\"", "\n", {0}},
+        {"%3$d-%2$02d-%1$02d|", "1 %03d,%d5", "\n", {.decimal = DECIMAL_COMMA}},
+    };
+    double first[40] = {0};
+    for (size_t k = 0; k < COUNT_OF(ways); k++) {
+        struct buf text = BUF_INIT, err = BUF_INIT;
+        struct series s;
+        for (int i = 0; i < 40; i++) {
+            buf_printf(&text, ways[k].date, i % 28 + 1, i / 28 + 1, 2001);
+            buf_printf(&text, ways[k].value, i, i % 7);
+            buf_printf(&text, "%s%s", ways[k].end, i % 9 ? "" : "\n");
+        }
+        if (parse(text.data, ways[k].o, &s, &err) != GPM_OK) fail_msg("%zu: %s", k, err.data);
+        assert_int_equal(s.n, 40);
+        double shift = s.y[0] > 500 ? 1000 : 0;
+        for (int i = 0; i < 40; i++) {
+            if (k == 0) first[i] = s.y[i];
+            assert_close(s.y[i], first[i] + shift, 1e-12);
+            assert_close(s.x[i], s.x[0] + (i < 28 ? i : i + 3), 1e-12);
+        }
+        series_release(&s);
+        buf_release(&text);
+        buf_release(&err);
+    }
+}
+
+static void test_codes_for_missing(void **state) {
+    UNUSED(state);
+    static const struct {
+        const char *code;
+        size_t coded;
+    } cases[] = {{"-999", 1}, {"9999", 1}, {"-5", 0}, {"999.5", 0}, {"99", 1}};
+    for (size_t k = 0; k < COUNT_OF(cases); k++) {
+        struct buf text = BUF_INIT, err = BUF_INIT;
+        struct series s;
+        for (int i = 0; i < 20; i++)
+            buf_printf(&text, "%d,%s\n", i, i == 7 ? cases[k].code : i % 3 ? "4.5" : "6");
+        assert_int_equal(parse(text.data, (struct series_options){0}, &s, &err), GPM_OK);
+        assert_int_equal(s.coded, cases[k].coded);
+        series_release(&s);
+        struct series_options o = {.missing = "x,-999,9999,999.5,-5,99"};
+        assert_int_equal(parse(text.data, o, &s, &err), GPM_OK);
+        assert_int_equal(s.missing, 1);
+        assert_int_equal(s.n, 19);
+        series_release(&s);
+        buf_release(&text);
+        buf_release(&err);
+    }
 }
 
 static void test_choice_of_column(void **state) {
@@ -174,8 +179,8 @@ static void test_choice_of_column(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_times),  cmocka_unit_test(test_round_trip_of_dates),
-        cmocka_unit_test(test_months), cmocka_unit_test(test_order_missing_repeated),
-        cmocka_unit_test(test_errors), cmocka_unit_test(test_choice_of_column)};
+        cmocka_unit_test(test_months),          cmocka_unit_test(test_order_missing_repeated),
+        cmocka_unit_test(test_errors),          cmocka_unit_test(test_choice_of_column),
+        cmocka_unit_test(test_people_write_it), cmocka_unit_test(test_codes_for_missing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

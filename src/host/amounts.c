@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Numbers of tables; see the header.
+ */
+#include "host/amounts.h"
+#include "base/ascii.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- what stands around the digits ---- */
+
+/* The length of a blank at p: of ASCII, no-break, narrow and thin ones; 0: none. */
+static size_t blank(const char *p) {
+    static const char *const wide[] = {"\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x89", " ", "\t"};
+    for (size_t i = 0; i < COUNT_OF(wide); i++)
+        if (!strncmp(p, wide[i], strlen(wide[i]))) return strlen(wide[i]);
+    return 0;
+}
+
+static size_t minus(const char *p) {
+    if (*p == '-') return 1;
+    return strncmp(p, "\xe2\x88\x92", 3) ? 0 : 3; /* U+2212 */
+}
+
+/* mark := '%' | the sign or the code of a currency; its length, 0: none */
+static size_t mark(const char *p) {
+    static const char *const marks[] = {"%",
+                                        "$",
+                                        "\xe2\x82\xac",
+                                        "\xc2\xa3",
+                                        "\xc2\xa5",
+                                        "\xe2\x82\xb9",
+                                        "\xe2\x82\xbd",
+                                        "\xe2\x82\xa9",
+                                        "\xe2\x82\xba",
+                                        "R$",
+                                        "US$",
+                                        "Fr.",
+                                        "kr",
+                                        "USD",
+                                        "EUR",
+                                        "GBP",
+                                        "JPY",
+                                        "CHF",
+                                        "CNY",
+                                        "RMB",
+                                        "AUD",
+                                        "CAD",
+                                        "NZD",
+                                        "SEK",
+                                        "NOK",
+                                        "DKK",
+                                        "PLN",
+                                        "CZK",
+                                        "HUF",
+                                        "RUB",
+                                        "INR",
+                                        "BRL",
+                                        "MXN",
+                                        "ZAR",
+                                        "KRW",
+                                        "TRY",
+                                        "SGD",
+                                        "HKD",
+                                        "THB",
+                                        "ILS",
+                                        "TWD",
+                                        "IDR",
+                                        "MYR",
+                                        "PHP",
+                                        "AED",
+                                        "SAR",
+                                        "CLP",
+                                        "ARS",
+                                        "COP"};
+    size_t best = 0;
+    for (size_t i = 0; i < COUNT_OF(marks); i++) {
+        size_t n = strlen(marks[i]);
+        if (!strncmp(p, marks[i], n) && n > best) best = n;
+    }
+    return best;
+}
+
+struct body {
+    const char *p; /* digits and separators */
+    size_t n;
+    bool negative;
+    const char *unit;
+    size_t unit_n;
+};
+
+static bool take_mark(const char **p, struct body *b) {
+    size_t n = mark(*p);
+    if (!n) return true;
+    if (b->unit) return false; /* two of them */
+    b->unit = *p;
+    b->unit_n = n;
+    *p += n;
+    return true;
+}
+
+/* amount := ['('] [mark] [sign] [mark] body [mark] [')'], blanks between */
+static bool take_body(const char *p, struct body *b) {
+    *b = (struct body){0};
+    while (blank(p)) p += blank(p);
+    bool paren = *p == '(';
+    if (paren) p++;
+    for (int i = 0; i < 3; i++) {
+        if (!take_mark(&p, b)) return false;
+        while (blank(p)) p += blank(p);
+        if (i == 0 || !b->negative) {
+            size_t m = minus(p);
+            if (m)
+                b->negative = true, p += m;
+            else if (*p == '+')
+                p++;
+        }
+        while (blank(p)) p += blank(p);
+    }
+    b->p = p;
+    for (;;) { /* a blank belongs to the body where a digit follows it */
+        size_t k = blank(p);
+        if (ascii_digit(*p) || *p == '.' || *p == ',' || *p == '\'')
+            p++;
+        else if (k && ascii_digit(p[k]) && p > b->p)
+            p += k;
+        else
+            break;
+    }
+    if ((*p == 'e' || *p == 'E') && p > b->p) {
+        const char *q = p + 1 + (p[1] == '-' || p[1] == '+');
+        if (ascii_digit(*q)) {
+            while (ascii_digit(*q)) q++;
+            p = q;
+        }
+    }
+    b->n = (size_t)(p - b->p);
+    while (blank(p)) p += blank(p);
+    if (!take_mark(&p, b)) return false;
+    while (blank(p)) p += blank(p);
+    if (paren) {
+        if (*p++ != ')' || b->negative) return false;
+        b->negative = true;
+    }
+    return b->n > 0 && !*p;
+}
+
+/* ---- which sign is what ---- */
+
+struct votes {
+    size_t comma_decimal, comma_group, point_group, point_decimal, open;
+    bool large; /* an ungrouped number of four digits or more: thousands are not separated */
+};
+
+/* Digits before the first and after the last of a sign. */
+static void look(const struct body *b, char sign, size_t *count, size_t *before, size_t *after) {
+    *count = *before = *after = 0;
+    for (size_t i = 0; i < b->n && (ascii_digit(b->p[i]) || *count || b->p[i] == sign); i++) {
+        if (b->p[i] == sign) {
+            if (!(*count)++) *before = i;
+            *after = 0;
+        } else if (ascii_digit(b->p[i])) {
+            ++*after;
+        } else {
+            break;
+        }
+    }
+}
+
+static void vote(const struct body *b, struct votes *v) {
+    const char *comma = memchr(b->p, ',', b->n), *point = memchr(b->p, '.', b->n);
+    size_t nc, bc, ac, np, bp, ap;
+    look(b, ',', &nc, &bc, &ac);
+    look(b, '.', &np, &bp, &ap);
+    if (comma && point) {
+        const char *last = NULL;
+        for (size_t i = 0; i < b->n; i++)
+            if (b->p[i] == ',' || b->p[i] == '.') last = b->p + i;
+        if (*last == ',')
+            v->comma_decimal++;
+        else
+            v->comma_group++;
+    } else if (comma) {
+        bool group = ac == 3 && bc >= 1 && bc <= 3 && b->p[0] != '0';
+        if (nc > 1)
+            v->comma_group++;
+        else if (!group)
+            v->comma_decimal++;
+        else
+            v->open++;
+    } else if (point) {
+        if (np > 1)
+            v->point_group++;
+        else if (ap != 3 || bp > 3 || b->p[0] == '0')
+            v->point_decimal++;
+    } else if (b->n > 3 && strspn(b->p, "0123456789") >= b->n) {
+        v->large = true;
+    }
+}
+
+/* Does the cell separate its thousands? */
+static bool grouped(const struct number_style *s, const char *cell) {
+    struct body b;
+    if (!cell || !take_body(cell, &b)) return false;
+    for (size_t i = 0; i < b.n; i++)
+        if (b.p[i] == (s->decimal == ',' ? '.' : ',') || b.p[i] == '\'' || blank(b.p + i))
+            return true;
+    return false;
+}
+
+void number_style_find(size_t n, const char *const *cells, char decimal, struct number_style *out) {
+    struct votes v = {0};
+    bool small = false;
+    *out = (struct number_style){.decimal = decimal ? decimal : '.'};
+    for (size_t i = 0; i < n; i++) {
+        struct body b;
+        if (!cells[i] || !take_body(cells[i], &b)) continue;
+        size_t before = v.open;
+        vote(&b, &v);
+        if (v.open > before && !out->doubt) out->doubt = cells[i];
+        small |= b.n <= 3 && strspn(b.p, "0123456789") >= b.n;
+        if (b.unit && !*out->unit && b.unit_n < sizeof out->unit)
+            memcpy(out->unit, b.unit, b.unit_n);
+    }
+    size_t comma = v.comma_decimal + v.point_group, point = v.comma_group + v.point_decimal;
+    if (!decimal && comma > point) out->decimal = ',';
+    /* 998 beside 1,002: whole numbers that are grouped from a thousand on */
+    out->open = !decimal && v.open && !comma && !point && !(small && !v.large);
+    if (!out->open) out->doubt = NULL;
+    for (size_t i = 0; i < n && !out->thousands; i++) out->thousands = grouped(out, cells[i]);
+}
+
+/* group := 1 to 3 digits (sep 2 or 3 digits)*, the last of 3 */
+static bool ungroup(const struct number_style *s, const struct body *b, struct buf *out) {
+    char group = s->decimal == ',' ? '.' : ',';
+    size_t run = 0, groups = 0, fraction = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        const char *p = b->p + i;
+        size_t k = blank(p);
+        if (ascii_digit(*p)) {
+            buf_putc(out, *p);
+            run++;
+        } else if (*p == s->decimal) {
+            if (fraction || (groups && run != 3)) return false;
+            buf_putc(out, '.');
+            fraction = 1;
+            run = 0;
+        } else if (*p == group || *p == '\'' || k) {
+            if (fraction || run == 0 || run > 3 || (groups && run == 1)) return false;
+            groups++;
+            run = 0;
+            if (k) i += k - 1;
+        } else { /* the exponent */
+            buf_add(out, p, b->n - i);
+            return !groups || fraction;
+        }
+    }
+    return fraction || !groups || run == 3;
+}
+
+bool number_style_read(const struct number_style *s, const char *cell, double *out) {
+    struct body b;
+    struct buf text = BUF_INIT;
+    if (s->decimal != ',' && number_parse(cell, strlen(cell), out)) return isfinite(*out);
+    bool ok = take_body(cell, &b) &&
+              (!b.unit || (strlen(s->unit) == b.unit_n && !memcmp(s->unit, b.unit, b.unit_n))) &&
+              ungroup(s, &b, &text) && number_parse(text.data, text.len, out) && isfinite(*out);
+    if (ok && b.negative) *out = -*out;
+    buf_release(&text);
+    return ok;
+}
+
+void number_style_say(const struct number_style *s, struct buf *out) {
+    if (s->decimal == ',') buf_puts(out, ", decimal commas");
+    if (s->thousands) buf_puts(out, ", thousands separators left out");
+    if (*s->unit) buf_printf(out, ", in %s", s->unit);
+}

@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Patterns of times: matching a text, finding the pattern of a column. Writing is in
+ * times_print.c.
+ */
+#include "host/times.h"
+#include "base/ascii.h"
+#include "base/calendar.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include "base/vec.h"
+#include "host/amounts.h"
+#include "host/times_int.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- one text by one pattern ---- */
+
+const char *const time_months[12] = {"january",   "february", "march",    "april",
+                                     "may",       "june",     "july",     "august",
+                                     "september", "october",  "november", "december"};
+
+/* At least `least` and at most `most` decimal digits. */
+static bool digits(const char **p, int least, int most, int *out) {
+    int v = 0, n = 0;
+    for (; n < most && ascii_digit((*p)[n]); n++) v = v * 10 + ((*p)[n] - '0');
+    *p += n;
+    *out = v;
+    return n >= least;
+}
+
+/* Three letters of it or more; a point may follow what is cut short. */
+static bool month_name(const char **p, int *month) {
+    size_t n = 0;
+    while (ascii_alpha((*p)[n])) n++;
+    for (int i = 0; i < 12 && n >= 3; i++) {
+        bool sept = n == 4 && i == 8; /* Sept */
+        if (ascii_ncasecmp(*p, time_months[i], n) || (n < strlen(time_months[i]) && n > 3 && !sept))
+            continue;
+        *p += n;
+        if (**p == '.' && n < strlen(time_months[i])) (*p)++;
+        *month = i + 1;
+        return true;
+    }
+    return false;
+}
+
+/* second := 1 or 2 digits [('.' | ',') digits] */
+static bool seconds(const char **p, double *out) {
+    int s;
+    if (!digits(p, 1, 2, &s) || s > 60) return false;
+    *out = s;
+    if ((**p != '.' && **p != ',') || !ascii_digit((*p)[1])) return true;
+    double unit = 0.1;
+    for ((*p)++; ascii_digit(**p); (*p)++, unit /= 10) *out += unit * (**p - '0');
+    return true;
+}
+
+/* clock := HH ':' MM [':' second] */
+static bool clock_time(const char **p, struct time_parts *t) {
+    if (!digits(p, 1, 2, &t->hour) || *(*p)++ != ':' || !digits(p, 2, 2, &t->minute)) return false;
+    if (**p != ':') return true;
+    (*p)++;
+    return seconds(p, &t->second);
+}
+
+/* zone := 'Z' | 'UTC' | 'GMT' | ('+' | '-') HH [[':'] MM] */
+static bool zone(const char **p, struct time_parts *t) {
+    static const char *const names[] = {"UTC", "GMT", "Z"};
+    int h, m = 0;
+    t->zoned = true;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        size_t n = strlen(names[i]);
+        if (ascii_ncasecmp(*p, names[i], n) || ascii_alpha((*p)[n])) continue;
+        *p += n;
+        return true;
+    }
+    bool west = **p == '-';
+    if (!west && **p != '+') return false;
+    (*p)++;
+    if (!digits(p, 2, 2, &h) || h > 14) return false;
+    if (**p == ':') (*p)++;
+    if (ascii_digit(**p) && (!digits(p, 2, 2, &m) || m > 59)) return false;
+    t->zone = (west ? -1 : 1) * (60 * h + m);
+    return true;
+}
+
+static bool half_of_day(const char **p, struct time_parts *t) {
+    char c = ascii_lower(**p);
+    if ((c != 'a' && c != 'p') || ascii_lower((*p)[1]) != 'm') return false;
+    t->half = c == 'p' ? 2 : 1;
+    *p += 2;
+    return true;
+}
+
+static bool directive(char c, const char **p, struct time_parts *t) {
+    switch (c) {
+    case 'Y':
+    case 'G': return digits(p, 4, 4, &t->year);
+    case 'y':
+        if (!digits(p, 2, 2, &t->year)) return false;
+        t->year += t->year < 69 ? 2000 : 1900;
+        return true;
+    case 'm': return digits(p, 1, 2, &t->month);
+    case 'b': return month_name(p, &t->month);
+    case 'd': return digits(p, 1, 2, &t->day);
+    case 'q': return digits(p, 1, 1, &t->quarter);
+    case 'V': return digits(p, 1, 2, &t->week);
+    case 'u': return digits(p, 1, 1, &t->weekday);
+    case 'H':
+    case 'I': return digits(p, 1, 2, &t->hour) && (c == 'H' || (t->hour >= 1 && t->hour <= 12));
+    case 'M': return digits(p, 1, 2, &t->minute);
+    case 'S': return seconds(p, &t->second);
+    case 'T': return clock_time(p, t);
+    case 'p': return half_of_day(p, t);
+    case 'z': return zone(p, t);
+    default: return false;
+    }
+}
+
+/* The letter of the directive at `pattern`, whose end is *next; 0: it is none. */
+char time_directive(const char *pattern, const char **next) {
+    if (*pattern != '%') return 0;
+    pattern += 1 + (pattern[1] == '-');
+    *next = pattern + 1;
+    return *pattern;
+}
+
+const char *time_match_start(const char *pattern, const char *text, struct time_parts *t,
+                             const char **spans) {
+    const char *next;
+    size_t k = 0;
+    *t = (struct time_parts){.month = 1, .day = 1, .quarter = 1, .week = 1, .weekday = 1};
+    while (*pattern) {
+        char c = time_directive(pattern, &next);
+        if (c) {
+            if (spans && k < TIME_DIRECTIVES) spans[k++] = text;
+            if (!directive(c, &text, t)) return NULL;
+            pattern = next;
+        } else if (*pattern == ' ') {
+            if (*text != ' ') return NULL;
+            while (*text == ' ') text++;
+            pattern++;
+        } else if (ascii_lower(*text++) != ascii_lower(*pattern++)) {
+            return NULL;
+        }
+    }
+    return text;
+}
+
+/* ---- what was read as a number ---- */
+
+static bool in_range(const struct time_parts *t) {
+    return t->month >= 1 && t->month <= 12 && t->day >= 1 &&
+           t->day <= calendar_month_length(t->year, t->month) && t->quarter >= 1 &&
+           t->quarter <= 4 && t->weekday >= 1 && t->weekday <= 7 && t->hour <= 23 &&
+           t->minute <= 59 && t->week >= 1;
+}
+
+/* The Monday of the week that holds the 4th of January is that of week 1 (ISO 8601). */
+long time_week_day(int year, int week) {
+    long fourth = calendar_days(year, 1, 4);
+    return fourth - (((fourth + 3) % 7 + 7) % 7) + 7 * (week - 1);
+}
+
+static bool has(const char *pattern, const char *letters) {
+    const char *next;
+    for (; *pattern; pattern++) {
+        char c = time_directive(pattern, &next);
+        if (c && strchr(letters, c)) return true;
+        if (c) pattern = next - 1;
+    }
+    return false;
+}
+
+enum time_kind time_pattern_kind(const char *pattern) {
+    if (!strncmp(pattern, "unix", 4)) return TIME_UNIX;
+    if (!strcmp(pattern, "number")) return TIME_NUMBER;
+    if (has(pattern, "HITS")) return TIME_INSTANT;
+    if (has(pattern, "V")) return TIME_WEEK;
+    if (has(pattern, "d")) return TIME_DATE;
+    if (has(pattern, "q")) return TIME_QUARTER;
+    return has(pattern, "mb") ? TIME_MONTH : TIME_YEAR;
+}
+
+double time_unix_unit(const char *pattern) {
+    static const struct {
+        const char *name;
+        double per_second;
+    } units[] = {{"unix", 1}, {"unix-ms", 1e3}, {"unix-us", 1e6}, {"unix-ns", 1e9}};
+    for (size_t i = 0; i < COUNT_OF(units); i++)
+        if (!strcmp(pattern, units[i].name)) return units[i].per_second;
+    return 0;
+}
+
+static bool value_of(const char *pattern, struct time_parts *t, double *x) {
+    enum time_kind kind = time_pattern_kind(pattern);
+    if (t->half) t->hour = t->hour % 12 + (t->half == 2 ? 12 : 0);
+    if (!in_range(t)) return false;
+    double clock = ((t->hour * 60 + t->minute - t->zone) * 60 + t->second) / 86400;
+    bool week = has(pattern, "V");
+    long day = calendar_days(t->year, t->month, t->day);
+    if (week) { /* a year has 52 or 53 of them */
+        day = time_week_day(t->year, t->week);
+        if (day >= time_week_day(t->year + 1, 1)) return false;
+        day += t->weekday - 1;
+    }
+    *x = kind == TIME_QUARTER ? t->year + (t->quarter - 1) / 4.0
+         : kind == TIME_MONTH ? t->year + (t->month - 1) / 12.0
+         : kind == TIME_YEAR  ? t->year
+                              : (double)day + clock;
+    return true;
+}
+
+static bool is_number(const char *text, double *v) {
+    return number_parse(text, strlen(text), v) && isfinite(*v);
+}
+
+/* One text by a pattern or a word for one. */
+static bool read_by(const char *pattern, const char *text, double *x, struct time_parts *t) {
+    enum time_kind kind = time_pattern_kind(pattern);
+    *t = (struct time_parts){0};
+    if (kind == TIME_NUMBER || kind == TIME_UNIX) {
+        if (!is_number(text, x)) return false;
+        if (kind == TIME_UNIX) *x /= 86400 * time_unix_unit(pattern);
+        return true;
+    }
+    const char *end = time_match_start(pattern, text, t, NULL);
+    return end && !*end && value_of(pattern, t, x);
+}
+
+/* ---- the pattern of a column ---- */
+
+/* In the order of preference among those that read a column alike. */
+static const char *const dates[] = {
+    "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d",  "%Y%m%d",   "%d/%m/%Y", "%m/%d/%Y",
+    "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y",  "%d-%b-%Y", "%d %b %Y", "%d. %b %Y",
+    "%d/%b/%Y", "%b %d %Y", "%b %d, %Y", "%b-%d-%Y", "%Y-%b-%d", "%Y %b %d",
+    "%d%b%Y",   "%d/%m/%y", "%m/%d/%y",  "%y/%m/%d", "%d.%m.%y", "%d-%m-%y",
+    "%m-%d-%y", "%y-%m-%d", "%d-%b-%y",  "%d %b %y", "%Y%b%d",
+};
+static const char *const clocks[] = {
+    "T%T",         " %T",       "T%T%z",     " %T%z",    " %T %z",
+    "T%H%M%S",     "T%H%M%S%z", " %I:%M %p", " %I:%M%p", " %I:%M:%S %p",
+    " %I:%M:%S%p", ", %T",      " %H",       "T%H",      ":%T", /* 01/Jan/2001:12:00:00 */
+};
+static const char *const wholes[] = {
+    "%Y-%m",  "%Y/%m",  "%YM%m",  "%Y-M%m", "%Y:%m",  "%b %Y",     "%b-%Y",   "%b/%Y",  "%b, %Y",
+    "%Y %b",  "%Y-%b",  "%Y/%b",  "%Y%b",   "%b%Y",   "%m/%Y",     "%m-%Y",   "%b-%y",  "%YQ%q",
+    "%Y-Q%q", "%Y Q%q", "%Y/Q%q", "%Y:Q%q", "%Y:%q",  "Q%q %Y",    "Q%q-%Y",  "Q%q/%Y", "Q%q%Y",
+    "%qQ%Y",  "%qQ %Y", "%G-W%V", "%GW%V",  "%G W%V", "%G-W%V-%u", "%GW%V%u",
+};
+
+struct candidate {
+    char *pattern;
+    size_t n; /* cells that it reads */
+};
+struct finding {
+    VEC(struct candidate) at;
+    const char *const *cells;
+    size_t n;
+};
+
+static void consider(struct finding *f, const char *a, const char *b) {
+    struct buf pattern = BUF_INIT;
+    buf_printf(&pattern, "%s%s", a, b);
+    for (size_t i = 0; i < f->at.n; i++)
+        if (!strcmp(f->at.at[i].pattern, pattern.data)) {
+            buf_release(&pattern);
+            return;
+        }
+    vec_push(&f->at, ((struct candidate){.pattern = buf_take(&pattern)}));
+}
+
+/* Every pattern that reads this cell. */
+static void consider_cell(struct finding *f, const char *cell) {
+    struct time_parts t;
+    double x;
+    for (size_t i = 0; i < COUNT_OF(wholes); i++)
+        if (read_by(wholes[i], cell, &x, &t)) consider(f, wholes[i], "");
+    for (size_t i = 0; i < COUNT_OF(dates); i++) {
+        if (!time_match_start(dates[i], cell, &t, NULL)) continue;
+        if (read_by(dates[i], cell, &x, &t)) consider(f, dates[i], "");
+        for (size_t k = 0; k < COUNT_OF(clocks); k++) {
+            struct buf both = BUF_INIT;
+            buf_printf(&both, "%s%s", dates[i], clocks[k]);
+            if (read_by(both.data, cell, &x, &t)) consider(f, dates[i], clocks[k]);
+            buf_release(&both);
+        }
+    }
+}
+
+/* Keeps the candidates that read the most of every step-th cell. */
+static void keep_best(struct finding *f, size_t step) {
+    size_t most = 0, kept = 0;
+    struct time_parts t;
+    double x;
+    for (struct candidate *c = f->at.at; c < f->at.at + f->at.n; c++) {
+        c->n = 0;
+        for (size_t i = 0; i < f->n; i += step)
+            c->n += f->cells[i] && read_by(c->pattern, f->cells[i], &x, &t);
+        if (c->n > most) most = c->n;
+    }
+    for (size_t i = 0; i < f->at.n; i++) {
+        if (f->at.at[i].n == most)
+            f->at.at[kept++] = f->at.at[i];
+        else
+            mem_free(f->at.at[i].pattern);
+    }
+    f->at.n = kept;
+}
+
+/* The first cell that two patterns read differently; NULL: there is none. */
+static const char *disputed(const struct finding *f, const char *a, const char *b) {
+    struct time_parts t;
+    double x, y;
+    for (size_t i = 0; i < f->n; i++)
+        if (f->cells[i] && read_by(a, f->cells[i], &x, &t) && read_by(b, f->cells[i], &y, &t) &&
+            x != y)
+            return f->cells[i];
+    return NULL;
+}
+
+static enum gpm_status ask(const struct finding *f, struct buf *err) {
+    const char *first = f->at.at[0].pattern;
+    for (size_t k = 1; k < f->at.n; k++) {
+        const char *other = f->at.at[k].pattern, *cell = disputed(f, first, other);
+        if (!cell) continue;
+        buf_printf(err, "the times are ambiguous: '%.40s' is ", cell);
+        for (int i = 0; i < 2; i++) {
+            const char *pattern = i ? other : first;
+            struct time_form form = {.kind = time_pattern_kind(pattern)};
+            struct time_parts t;
+            double x;
+            if (!read_by(pattern, cell, &x, &t)) continue;
+            buf_puts(err, i ? " or " : "");
+            time_print_iso(&form, x, err);
+            buf_printf(err, " with --date-format '%s'", pattern);
+        }
+        return buf_fail(err, GPM_E_FORMAT, "; say which");
+    }
+    return GPM_OK;
+}
+
+/* ---- columns of numbers that are dates ---- */
+
+/* Every cell in [lo, hi] and readable by the pattern. */
+static bool all_read(const struct finding *f, double lo, double hi, const char *pattern) {
+    struct time_parts t;
+    double x, v;
+    size_t n = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        if (!f->cells[i]) continue;
+        if (!is_number(f->cells[i], &v) || !(v >= lo && v <= hi)) return false;
+        if (!read_by(pattern, f->cells[i], &x, &t)) return false;
+        n++;
+    }
+    return n > 1;
+}
+
+/* More different numbers than a year has months: running ones would have met a 13th month. */
+static bool many_months(const struct finding *f) {
+    size_t n = 0;
+    for (size_t i = 0; i < f->n; i++)
+        n += f->cells[i] && (!i || !f->cells[i - 1] || strcmp(f->cells[i], f->cells[i - 1]));
+    return n > 12;
+}
+
+/* The number of seconds from 1973 to 2103 has nine or ten digits, of milliseconds three more. */
+static const char *number_pattern(const struct finding *f) {
+    if (all_read(f, 18000101, 22001231, "%Y%m%d")) return "%Y%m%d";
+    if (all_read(f, 180001, 220012, "%Y%m") && many_months(f)) return "%Y%m";
+    if (all_read(f, 18000101000000, 22001231235959, "%Y%m%d%H%M%S")) return "%Y%m%d%H%M%S";
+    if (all_read(f, 1e8, 4.2e9, "unix")) return "unix";
+    if (all_read(f, 1e11, 4.2e12, "unix-ms")) return "unix-ms";
+    if (all_read(f, 1e14, 4.2e15, "unix-us")) return "unix-us";
+    if (all_read(f, 1e17, 4.2e18, "unix-ns")) return "unix-ns";
+    return "number";
+}
+
+static enum gpm_status find_pattern(struct finding *f, const char **out, struct buf *err) {
+    size_t numbers = 0, cells = 0, step = f->n / 200 + 1;
+    double v;
+    for (size_t i = 0; i < f->n; i++) {
+        cells += f->cells[i] != NULL;
+        numbers += f->cells[i] && is_number(f->cells[i], &v);
+    }
+    *out = "number";
+    if (2 * numbers >= cells) {
+        *out = number_pattern(f);
+        return GPM_OK;
+    }
+    for (size_t i = 0; i < f->n; i += step)
+        if (f->cells[i]) consider_cell(f, f->cells[i]);
+    if (f->at.n == 0) return GPM_OK;
+    if (step > 1 && f->at.n > 1) keep_best(f, step);
+    keep_best(f, 1);
+    *out = f->at.at[0].pattern;
+    return ask(f, err);
+}
+
+/* ---- the column ---- */
+
+static bool sound_pattern(const char *p) {
+    const char *next;
+    if (!strcmp(p, "number") || time_unix_unit(p) > 0) return true;
+    if (!has(p, "YyG")) return false;
+    for (; *p; p++) {
+        char c = time_directive(p, &next);
+        if (*p == '%' && (!c || !strchr("YyGmbdqVuHIMSTpz", c))) return false;
+        if (c) p = next - 1;
+    }
+    return true;
+}
+
+static enum gpm_status check_given(const char *given, struct buf *err) {
+    if (sound_pattern(given)) return GPM_OK;
+    return buf_fail(err, GPM_E_FORMAT,
+                    "'%s' is no date format: write number, unix, unix-ms, unix-us, unix-ns, or a "
+                    "pattern with a year of %%Y %%y %%G and %%m %%b %%d %%q %%V %%u %%H %%I %%M "
+                    "%%S %%T %%p %%z, such as %%d/%%m/%%Y",
+                    given);
+}
+
+/* %d becomes %-d where some cell writes it with one digit; a letter before a directive has the case
+ * of the example. */
+static void set_style(struct time_form *f, const bool *bare) {
+    struct buf out = BUF_INIT;
+    struct time_parts t;
+    const char *next, *spans[TIME_DIRECTIVES] = {NULL};
+    size_t k = 0;
+    (void)time_match_start(f->pattern, f->like, &t, spans);
+    for (const char *p = f->pattern; *p;) {
+        char c = time_directive(p, &next);
+        if (!c) {
+            buf_putc(&out, *p++);
+            continue;
+        }
+        bool seen = k < TIME_DIRECTIVES && spans[k];
+        if (seen && spans[k] > f->like && out.len && ascii_alpha(p[-1]) &&
+            ascii_alpha(spans[k][-1]))
+            if (p - f->pattern == 1 || p[-2] != '%') out.data[out.len - 1] = spans[k][-1];
+        buf_printf(&out, seen && bare[k] && strchr("mdHIMV", c) ? "%%-%c" : "%%%c", c);
+        k++;
+        p = next;
+    }
+    mem_free(f->pattern);
+    f->pattern = buf_take(&out);
+}
+
+static void note_style(struct time_form *f, size_t n, const char *const *cells, const double *x) {
+    bool bare[TIME_DIRECTIVES] = {false}, any = false;
+    struct time_parts t;
+    for (size_t i = 0; i < n; i++) {
+        const char *spans[TIME_DIRECTIVES];
+        if (!cells[i] || isnan(x[i])) continue;
+        if (!f->like || strlen(cells[i]) > strlen(f->like)) {
+            mem_free(f->like);
+            f->like = mem_strdup(cells[i]);
+        }
+        if (f->kind == TIME_NUMBER || f->kind == TIME_UNIX) continue;
+        memset(spans, 0, sizeof spans);
+        (void)time_match_start(f->pattern, cells[i], &t, spans);
+        f->zones |= any && t.zone != f->zone;
+        f->zone = t.zone;
+        any = true;
+        for (int k = 0; k < TIME_DIRECTIVES && spans[k]; k++)
+            bare[k] |= ascii_digit(spans[k][0]) && !ascii_digit(spans[k][1]);
+    }
+    if (f->zones) f->zone = 0;
+    if (any) set_style(f, bare);
+}
+
+enum gpm_status times_read(struct time_form *f, const char *given, size_t n,
+                           const char *const *cells, double *x, struct buf *err) {
+    struct finding finding = {.cells = cells, .n = n};
+    const char *pattern = given;
+    struct number_style style = {0};
+    struct time_parts t;
+    enum gpm_status st = given ? check_given(given, err) : find_pattern(&finding, &pattern, err);
+    memset(f, 0, sizeof *f);
+    if (st == GPM_OK) {
+        f->pattern = mem_strdup(pattern);
+        f->kind = time_pattern_kind(pattern);
+        f->found = !given;
+        if (f->kind == TIME_NUMBER) number_style_find(n, cells, 0, &style);
+        for (size_t i = 0; i < n; i++) {
+            bool ok = cells[i] && (read_by(pattern, cells[i], &x[i], &t) ||
+                                   (f->kind == TIME_NUMBER && style.decimal == ',' &&
+                                    number_style_read(&style, cells[i], &x[i])));
+            if (!ok) x[i] = NAN;
+        }
+        note_style(f, n, cells, x);
+    }
+    for (size_t i = 0; i < finding.at.n; i++) mem_free(finding.at.at[i].pattern);
+    vec_release(&finding.at);
+    return st;
+}
+
+enum gpm_status time_form_of(const char *example, struct time_form *f) {
+    double x;
+    struct buf err = BUF_INIT;
+    enum gpm_status st = times_read(f, NULL, 1, &example, &x, &err);
+    if (st == GPM_OK && isnan(x)) {
+        time_form_release(f);
+        st = GPM_E_FORMAT;
+    }
+    buf_release(&err);
+    return st;
+}
+
+enum gpm_status time_read(const struct time_form *f, const char *text, double *x) {
+    struct time_parts t;
+    const char *pattern = f->pattern ? f->pattern : time_usual_pattern(f->kind);
+    if (read_by(pattern, text, x, &t)) return GPM_OK;
+    struct time_form other; /* a day is an instant, too */
+    if (!time_dated(f) || time_form_of(text, &other) != GPM_OK) return GPM_E_FORMAT;
+    bool alike = other.kind == f->kind || (f->kind >= TIME_DATE && other.kind >= TIME_DATE);
+    bool read = alike && read_by(other.pattern, text, x, &t);
+    time_form_release(&other);
+    return read ? GPM_OK : GPM_E_FORMAT;
+}
+
+bool time_is_one(const char *text) {
+    struct finding f = {.cells = &text, .n = 1};
+    double v;
+    if (is_number(text, &v)) return true;
+    consider_cell(&f, text);
+    bool found = f.at.n > 0;
+    for (size_t i = 0; i < f.at.n; i++) mem_free(f.at.at[i].pattern);
+    vec_release(&f.at);
+    return found;
+}
+
+void time_form_release(struct time_form *f) {
+    mem_free(f->pattern);
+    mem_free(f->like);
+    memset(f, 0, sizeof *f);
+}
+
+struct time_form time_form_copy(const struct time_form *f) {
+    struct time_form c = *f;
+    c.pattern = f->pattern ? mem_strdup(f->pattern) : NULL;
+    c.like = f->like ? mem_strdup(f->like) : NULL;
+    return c;
+}
+
+bool time_dated(const struct time_form *f) {
+    return f->kind != TIME_NUMBER && f->kind != TIME_YEAR;
+}

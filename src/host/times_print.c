@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Times as text, in the form of the column that they belong to: the pattern says what stands where,
+ * the example how long names are, in which case, and how many decimals seconds have.
+ */
+#include "base/ascii.h"
+#include "base/calendar.h"
+#include "host/times_int.h"
+#include <math.h>
+#include <string.h>
+
+const char *time_usual_pattern(enum time_kind kind) {
+    static const char *const usual[TIME_KINDS] = {
+        [TIME_NUMBER] = "number", [TIME_YEAR] = "number",       [TIME_MONTH] = "%Y-%m",
+        [TIME_QUARTER] = "%YQ%q", [TIME_DATE] = "%Y-%m-%d",     [TIME_INSTANT] = "%Y-%m-%dT%T",
+        [TIME_WEEK] = "%G-W%V",   [TIME_UNIX] = "%Y-%m-%dT%T%z"};
+    return usual[kind];
+}
+
+static size_t letters_of(const char *text) {
+    size_t n = 0;
+    while (ascii_alpha(text[n])) n++;
+    return n;
+}
+
+/* A name as long and in the case that the example's has. */
+static void put_month(const char *like, int month, struct buf *out) {
+    size_t from = out->len;
+    buf_printf(out, letters_of(like) > 3 ? "%s" : "%.3s", time_months[month - 1]);
+    for (size_t i = from; i < out->len; i++) {
+        char c = like[i == from ? 0 : 1];
+        if (c != ascii_lower(c)) out->data[i] = ascii_upper(out->data[i]);
+    }
+    if (like[letters_of(like)] == '.' && letters_of(like) <= 3) buf_putc(out, '.');
+}
+
+/* How many decimals the seconds have in the example of a clock or of seconds. */
+static int decimals_of(const char *like) {
+    size_t n = strspn(like, "0123456789:"), d = 0;
+    if (like[n] == '.' || like[n] == ',') d = strspn(like + n + 1, "0123456789");
+    return d > 6 ? 6 : (int)d;
+}
+
+struct printed {
+    struct time_parts t;
+    long long part, scale; /* of the second */
+    int decimals;
+};
+
+static void put_second(const struct printed *p, const char *like, struct buf *out) {
+    char point = like[strspn(like, "0123456789:")] == ',' ? ',' : '.';
+    buf_printf(out, "%02d", (int)p->t.second);
+    if (p->decimals) buf_printf(out, "%c%0*lld", point, p->decimals, p->part);
+}
+
+static void put_clock(const struct printed *p, const char *like, struct buf *out) {
+    size_t n = strspn(like, "0123456789:");
+    int colons = 0;
+    for (size_t i = 0; i < n; i++) colons += like[i] == ':';
+    buf_printf(out, "%02d:%02d", p->t.hour, p->t.minute);
+    if (colons < 2 && p->t.second == 0 && *like) return;
+    buf_putc(out, ':');
+    put_second(p, like, out);
+}
+
+static void put_zone(const struct time_form *f, const char *like, struct buf *out) {
+    int m = f->zone < 0 ? -f->zone : f->zone;
+    size_t name = letters_of(like);
+    if (name || !*like) { /* UTC, GMT, Z */
+        buf_printf(out, "%.*s", name ? (int)name : 1, name ? like : "Z");
+        return;
+    }
+    buf_printf(out, "%c%02d", f->zone < 0 ? '-' : '+', m / 60);
+    if (ascii_digit(like[3]) || like[3] == ':' || m % 60)
+        buf_printf(out, "%s%02d", like[3] == ':' ? ":" : "", m % 60);
+}
+
+static void put_directive(const struct time_form *f, const struct printed *p, char c, bool bare,
+                          const char *like, struct buf *out) {
+    const struct time_parts *t = &p->t;
+    int twelve = t->hour % 12 ? t->hour % 12 : 12;
+    int small = c == 'y'   ? t->year % 100
+                : c == 'm' ? t->month
+                : c == 'd' ? t->day
+                : c == 'V' ? t->week
+                : c == 'H' ? t->hour
+                : c == 'I' ? twelve
+                           : t->minute;
+    bool upper = !ascii_alpha(*like) || *like != ascii_lower(*like);
+    switch (c) {
+    case 'Y':
+    case 'G': buf_printf(out, "%04d", t->year); break;
+    case 'b': put_month(*like ? like : "Jan", t->month, out); break;
+    case 'q': buf_printf(out, "%d", t->quarter); break;
+    case 'u': buf_printf(out, "%d", t->weekday); break;
+    case 'S': put_second(p, like, out); break;
+    case 'T': put_clock(p, like, out); break;
+    case 'p': buf_puts(out, t->hour < 12 ? (upper ? "AM" : "am") : (upper ? "PM" : "pm")); break;
+    case 'z': put_zone(f, like, out); break;
+    default: buf_printf(out, bare ? "%d" : "%02d", small);
+    }
+}
+
+/* Parts of a year (months, quarters) or a day with its clock. */
+static void fill_parts(const struct time_form *f, double x, struct printed *p) {
+    struct time_parts *t = &p->t;
+    if (f->kind == TIME_MONTH || f->kind == TIME_QUARTER) {
+        double per = f->kind == TIME_QUARTER ? 4 : 12, k = floor(x * per + 0.5);
+        t->year = (int)floor(k / per);
+        t->month = t->quarter = (int)(k - per * t->year) + 1;
+        return;
+    }
+    double unit = (double)p->scale, at = x + f->zone / 1440.0;
+    long long parts = 86400 * p->scale, all = llround(at * 86400 * unit);
+    if (f->kind == TIME_DATE || f->kind == TIME_WEEK) all = (long long)floor(x + 0.5) * parts;
+    long day = (long)(all >= 0 ? all / parts : -((parts - 1 - all) / parts));
+    long long rest = all - day * parts, sec = rest / p->scale;
+    calendar_date(day, &t->year, &t->month, &t->day);
+    t->quarter = (t->month - 1) / 3 + 1;
+    t->hour = (int)(sec / 3600);
+    t->minute = (int)(sec / 60 % 60);
+    t->second = (double)(sec % 60);
+    p->part = rest % p->scale;
+    if (f->kind != TIME_WEEK) return;
+    t->weekday = (int)(((day + 3) % 7 + 7) % 7) + 1;
+    t->year += day >= time_week_day(t->year + 1, 1) ? 1 : day < time_week_day(t->year, 1) ? -1 : 0;
+    t->week = (int)((day - time_week_day(t->year, 1)) / 7) + 1;
+}
+
+static void print_by(const struct time_form *f, const char *pattern, const char *like, double x,
+                     struct buf *out) {
+    const char *spans[TIME_DIRECTIVES] = {NULL}, *next;
+    struct printed p = {.scale = 1};
+    if (like && !time_match_start(pattern, like, &p.t, spans)) memset(spans, 0, sizeof spans);
+    size_t k = 0, n = 0;
+    for (const char *q = pattern; *q;) { /* the decimals, before the parts */
+        char c = time_directive(q, &next);
+        if ((c == 'S' || c == 'T') && n < TIME_DIRECTIVES && spans[n])
+            p.decimals = decimals_of(spans[n]);
+        n += c != 0;
+        q = c ? next : q + 1;
+    }
+    for (int i = 0; i < p.decimals; i++) p.scale *= 10;
+    fill_parts(f, x, &p);
+    for (const char *q = pattern; *q;) {
+        char c = time_directive(q, &next);
+        if (!c) {
+            buf_putc(out, *q++);
+            continue;
+        }
+        const char *span = k < TIME_DIRECTIVES && spans[k] ? spans[k] : "";
+        put_directive(f, &p, c, q[1] == '-', span, out);
+        k++;
+        q = next;
+    }
+}
+
+void time_print(const struct time_form *f, double x, struct buf *out) {
+    const char *pattern = f->pattern ? f->pattern : time_usual_pattern(f->kind);
+    if (f->kind == TIME_UNIX && f->pattern && fabs(x) < 1e9) {
+        double unit = time_unix_unit(f->pattern), v = x * 86400 * unit;
+        int decimals = f->like && strchr(f->like, '.') ? decimals_of(f->like) : 0;
+        if (unit > 1e6) v = floor(v / 1000 + 0.5) * 1000; /* no double has more */
+        buf_printf(out, "%.*f", decimals, v);
+        return;
+    }
+    if (!time_dated(f) || !(fabs(x) < 1e9)) /* no calendar goes that far */
+        buf_number(out, x);
+    else
+        print_by(f, pattern, f->like, x, out);
+}
+
+void time_print_iso(const struct time_form *f, double x, struct buf *out) {
+    if (!time_dated(f) || !(fabs(x) < 1e9)) {
+        buf_number(out, x);
+        return;
+    }
+    static const char fine[] = "2000-01-01T00:00:00.000000"; /* as many decimals as it takes */
+    struct time_form utc = {.kind = f->kind};
+    struct buf like = BUF_INIT;
+    if (f->kind == TIME_UNIX && f->pattern) {
+        double unit = time_unix_unit(f->pattern);
+        int decimals = unit > 1e3 ? 6 : unit > 1 ? 3 : f->like ? decimals_of(f->like) : 0;
+        buf_printf(&like, "%.*sZ", 19 + (decimals ? 1 + decimals : 0), fine);
+    }
+    print_by(&utc, time_usual_pattern(f->kind), like.len ? like.data : NULL, x, out);
+    buf_release(&like);
+}
