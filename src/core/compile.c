@@ -327,6 +327,7 @@ static bool same_value(value a, value b) {
  * it the frames that it closes over. */
 static bool is_current(struct session_core *core, const struct compiled *k) {
     struct cell *cell;
+    if (core->nest) return false; /* what it reads of models around must be read anew (nest.h) */
     for (size_t i = 0; i < k->outer.n; i++) {
         const struct outer *o = &k->outer.at[i];
         const value *v = o->frame ? NULL : core_global(core, core->model, o->name, &cell);

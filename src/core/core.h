@@ -9,6 +9,8 @@
 #include "core/frame.h"
 #include <signal.h>
 
+struct nest;
+
 /* What procedures of a model see of it: a trace begins with it. */
 struct world {
     struct rng rng;
@@ -49,8 +51,13 @@ struct session_core {
     enum gpm_status (*apply_op)(struct session_core *core, const struct sp_class *cls,
                                 const value *args, size_t n, struct span at, value *out);
     bool (*names_action)(value v); /* an action that a builtin name is bound to: pass */
+    /* run(a) of a model, for the run n (nest.h): evaluates a's expression and runs the action */
+    enum gpm_status (*run_nested)(struct session_core *core, struct nest *n, const struct ast *a,
+                                  struct frame *f, value *out);
     void *session;
     struct world *model;       /* on whose behalf procedures are called, or NULL */
+    struct nest *nest;         /* the run inside a model that is under way, or NULL */
+    bool dropping;             /* of the action run next nobody will see the value */
     struct map sigs;           /* sp_class* of made procedures -> struct sp_sig* */
     struct compiler *compiler; /* procedures compiled to numbers (compile.h); NULL: none yet */
     bool compiling;            /* values may be marks */

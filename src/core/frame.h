@@ -59,6 +59,8 @@ struct frame {
     struct code *code;          /* that the names are part of; counted, or NULL */
     struct sym *name;           /* extend_environment: the only one */
     struct frame *next, **link; /* the session's list of frames, for the collector */
+    uint16_t owner;   /* 1 + the depth (nest.h) of the model whose nodes the slots hold; 0: none */
+    uint16_t lexical; /* 1 + the depth of the model in whose text it was opened; 0: in none */
     struct slot s[];
 };
 struct frame *frame_new(struct session_core *core, struct frame *parent, size_t n,

@@ -8,19 +8,30 @@
  * there nodes that can be taken out and put back, here values and nothing else. Two ways of use,
  * told apart by core->model: NULL, an inference program runs, draws from the session's generator,
  * and operators build actions; else a row of that trace calls a procedure of the model, which sees
- * the model's names, draws from the trace's generator, and cannot reach operators. */
+ * the model's names, draws from the trace's generator, and reaches operators by run(...) alone,
+ * whose argument is an inference program again (nest.h). */
 #include "core/plain.h"
 #include "core/compile.h"
+#include "core/nest.h"
 
 enum { SMALL_ARGS = 8 };
 
 static enum gpm_status lookup_name(struct session_core *core, const struct ast *a, struct frame *f,
                                    value *out) {
-    const struct slot *s = core_local(core->model, a, f);
+    struct slot *s;
     struct cell *cell;
+    const value *v = NULL;
+    if (core->nest) {
+        enum gpm_status st = nest_find(core, core->model, a, f, &s, &cell, &v);
+        if (st != GPM_OK) return st;
+    } else
+        s = core_local(core->model, a, f);
     if (s && s->unset) return core_early(core, a);
     value local = s ? slot_value(s) : NIL;
-    const value *v = s ? &local : core_global(core, core->model, a, &cell);
+    if (s)
+        v = &local;
+    else if (!core->nest)
+        v = core_global(core, core->model, a, &cell);
     if (!v) return core_unbound(core, a->u.name.sym, a->span, NULL, 0);
     if (core->compiling) compile_read(core, a, f, *v);
     *out = value_ref(*v);
@@ -50,8 +61,11 @@ static enum gpm_status apply_memo(struct session_core *core, struct memo_proc *m
                                   size_t n, struct span at, value *out) {
     value key = value_array(args, n);
     struct memo_entry *e = memo_find(m, key);
+    struct nest *around = nest_of_memo(core, m);
     enum gpm_status st = GPM_OK;
-    if (e && (e->busy || e->family)) {
+    if (around && around->memo) {
+        st = around->memo(around, m, key, at, out);
+    } else if (e && (e->busy || e->family)) {
         if (e->family && *e->root)
             *out = value_ref(((struct cell *)*e->root)->val);
         else
@@ -207,6 +221,17 @@ static enum gpm_status eval_args(struct session_core *core, const struct ast *a,
     return GPM_OK;
 }
 
+/* run(a) in a procedure of a model that a row calls for its value. Such procedures are functions:
+ * what the row depends on was found by reading them (node_close_over), and random numbers are those
+ * of the model. */
+static enum gpm_status run_nested(struct session_core *core, const struct ast *a, struct frame *f,
+                                  value *out) {
+    struct nest n = {.world = core->model,
+                     .depth = (uint16_t)(nest_level(core) - 1),
+                     .stream = rng_u64(&core->model->rng)};
+    return core->run_nested(core, &n, a->kids[1], f, out);
+}
+
 /* Operator, operands, call. map with more than two arguments is an operator's old name; the source
  * function of a memoizer is wrapped in mem. Few operands stand on the C stack. */
 static enum gpm_status eval_call(struct session_core *core, const struct ast *a, struct frame *f,
@@ -216,6 +241,10 @@ static enum gpm_status eval_call(struct session_core *core, const struct ast *a,
     enum gpm_status st = plain_eval(core, a->kids[0], f, &op);
     if (st != GPM_OK) return st;
     enum sp_special which = core_special(op);
+    if (which == SPECIAL_RUN && core->model && a->n == 2 && !core->compiling) {
+        value_unref(op);
+        return run_nested(core, a, f, out);
+    }
     if (which == SPECIAL_MAP && a->n > 3 && !core->model) {
         struct cell *ascent =
             map_get(&core->builtins, MAP_PTR(sym_cstr(core->syms, "gradient_ascent")));
@@ -290,6 +319,8 @@ enum gpm_status plain_block(struct session_core *core, const struct ast *a, stru
                            : frame_ref(f);
     value result = NIL;
     enum gpm_status st = GPM_OK;
+    bool dropping = actions && core->dropping;
+    core->dropping = false;
     for (uint32_t i = 0; st == GPM_OK && i < a->n; i++) {
         const struct ast *s = a->kids[i], *e = actions && s->kind == AST_BIND ? s->kids[0] : s;
         value v;
@@ -301,6 +332,7 @@ enum gpm_status plain_block(struct session_core *core, const struct ast *a, stru
         st = plain_eval(core, e, inner, &v);
         if (st == GPM_OK && actions) {
             value action = v;
+            core->dropping = e == s && (dropping || i + 1 < a->n);
             st = core->run_action(core, action, e->span, &v);
             value_unref(action);
         }
@@ -344,6 +376,7 @@ static enum gpm_status eval_if(struct session_core *core, const struct ast *a, s
 enum gpm_status plain_splice(struct session_core *core, const struct ast *model, struct frame *f,
                              struct frame **out) {
     struct frame *s = frame_new(core, f, model->u.model.n_splices, NULL, model->code);
+    s->lexical = nest_level(core);
     for (uint32_t i = 0; i < model->u.model.n_splices; i++) {
         enum gpm_status st = plain_eval(core, model->u.model.splices[i]->kids[0], f, &s->s[i].v);
         if (st != GPM_OK) {

@@ -19,6 +19,7 @@ struct frame *frame_new(struct session_core *core, struct frame *parent, size_t 
     f->parent = parent ? frame_ref(parent) : NULL;
     f->names = names;
     f->code = code_ref(code);
+    f->lexical = parent ? parent->lexical : 0;
     f->next = core->frames;
     f->link = &core->frames;
     if (f->next) f->next->link = &f->next;
@@ -31,6 +32,8 @@ struct frame *frame_new(struct session_core *core, struct frame *parent, size_t 
 struct frame *frame_like(struct session_core *core, struct frame *parent, const struct frame *f) {
     struct frame *g = frame_new(core, parent, f->n, f->names, f->code);
     g->name = f->name;
+    g->owner = f->owner;
+    g->lexical = f->lexical;
     if (f->names == &f->name) g->names = &g->name;
     return g;
 }

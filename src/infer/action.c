@@ -7,6 +7,7 @@
  * the guard what kind of change is coming (guard.c), and hands over to the operator's row, to the
  * untraced evaluator (blocks), or to directive_run, which does the same to every particle. A
  * directive holds for all particles or for none. */
+#include "core/nest.h"
 #include "infer/infer.h"
 
 static void action_free(struct box *b) {
@@ -133,7 +134,7 @@ enum gpm_status action_make(struct session_core *core, const struct ast *a, stru
 static bool only_reads(const struct action *a) {
     enum directive k = a->ast->u.dir.kind;
     return k == DIR_INFER || k == DIR_SAMPLE || k == DIR_SAMPLE_ALL || k == DIR_COLLECT ||
-           k == DIR_EXTRACT_STATS || k == DIR_CALL_BACK;
+           k == DIR_EXTRACT_STATS || k == DIR_EXACT || k == DIR_CALL_BACK;
 }
 
 static enum gpm_status guard(struct infer_state *x, const struct action *a) {
@@ -146,7 +147,7 @@ static enum gpm_status guard(struct infer_state *x, const struct action *a) {
 }
 
 /* The guard first, then whatever a detach left open is closed (infer_close), then the action. */
-static enum gpm_status run_kind(struct infer_state *x, struct action *a, value *out) {
+static enum gpm_status run_kind(struct infer_state *x, struct action *a, bool dropped, value *out) {
     enum gpm_status guarded = guard(x, a);
     if (guarded != GPM_OK) return guarded;
     switch (a->kind) {
@@ -157,18 +158,34 @@ static enum gpm_status run_kind(struct infer_state *x, struct action *a, value *
         }
         *out = NIL;
         x->model->begun = true;
+        x->dropped = dropped;
         return core_place(x->core, a->op->run(x, a, out), a->at);
-    case ACTION_BLOCK: return plain_block(x->core, a->ast, a->frame, true, out);
+    case ACTION_BLOCK:
+        x->core->dropping = dropped;
+        return plain_block(x->core, a->ast, a->frame, true, out);
     case ACTION_EVAL: return plain_eval(x->core, a->ast->kids[1], a->frame, out);
-    case ACTION_DIRECTIVE: return directive_run(x, a, out);
+    case ACTION_DIRECTIVE: return directive_run(x, a, dropped, out);
     }
     return GPM_E_ARG;
 }
 
+/* Of an action inside a run: can its value depend on random numbers? Those that pass on what others
+ * give leave the answer to these. */
+static bool tells_draws(const struct action *a, value given) {
+    if (given.tag == V_NIL || a->kind == ACTION_BLOCK || a->kind == ACTION_EVAL) return false;
+    if (a->kind == ACTION_OP) return !(a->op->flags & OP_EXACT);
+    return a->ast->u.dir.kind != DIR_INFER && a->ast->u.dir.kind != DIR_EXACT;
+}
+
 enum gpm_status action_run(struct session_core *core, value v, struct span at, value *out) {
     struct action *a = action_of(v);
+    bool dropped = core->dropping;
+    core->dropping = false;
     /* s <- select(scope, one) picks the block */
-    if (subproblem_of(v)) return subproblem_settle(infer_of(core), v, out);
+    if (subproblem_of(v)) {
+        if (core->nest) core->nest->drawn = true;
+        return subproblem_settle(infer_of(core), v, out);
+    }
     if (!a) {
         diag_raise(core->diags, DIAG_NOT_ACTION, at, "%s is a %s, not an inference action", SHOW(v),
                    value_type_name(v));
@@ -184,7 +201,9 @@ enum gpm_status action_run(struct session_core *core, value v, struct span at, v
     x->at = a->at.unit == NO_SPAN_UNIT ? at : a->at;
     /* the program may drop its last reference to the action while that runs */
     value_ref(v);
-    if (st == GPM_OK) st = run_kind(x, a, out);
+    if (st == GPM_OK) st = run_kind(x, a, dropped, out);
+    core->dropping = false;
+    if (st == GPM_OK && core->nest && !dropped) core->nest->drawn |= tells_draws(a, *out);
     value_unref(v);
     x->at = outer;
     return st;
@@ -263,12 +282,15 @@ static enum gpm_status run_on_particles(struct infer_state *x, void *ctx, value 
 /* infer hands over to the action inside; collect, extract_stats and call_back read; the rest change
  * every particle. Observe and force multiply the particle's weight by what trace.h says. sample,
  * predict and assume give the value in the first particle; the others one value per particle. */
-enum gpm_status directive_run(struct infer_state *x, struct action *a, value *out) {
+enum gpm_status directive_run(struct infer_state *x, struct action *a, bool dropped, value *out) {
     const struct ast *d = a->ast;
     enum directive kind = d->u.dir.kind;
     struct one_run r = {a, d->u.dir.label, d->u.dir.names, d->u.dir.n_names};
     struct sym *name;
-    if (kind == DIR_INFER) return action_run(x->core, a->val, a->at, out);
+    if (kind == DIR_INFER) {
+        x->core->dropping = dropped;
+        return action_run(x->core, a->val, a->at, out);
+    }
     enum gpm_status st = infer_close(x, true);
     if (st != GPM_OK) return st;
     if (x->each_particle && (kind == DIR_ASSUME || kind == DIR_OBSERVE || kind == DIR_PREDICT ||
@@ -279,6 +301,7 @@ enum gpm_status directive_run(struct infer_state *x, struct action *a, value *ou
     if (kind == DIR_EXTRACT_STATS)
         return trace_stats(x->model->p.at[0], d->kids[0]->kids[0], a->splices[0], a->at, out);
     if (kind == DIR_COLLECT) return collect_run(x, a, out);
+    if (kind == DIR_EXACT) return exact_run(x, a, out);
     if (a->label.tag != V_NIL) st = infer_label(x, a->label, &r.label);
     if (st == GPM_OK && kind == DIR_CALL_BACK) return callback_run(x, a, r.label, out);
     if (st == GPM_OK && a->name.tag != V_NIL) {
@@ -292,5 +315,7 @@ enum gpm_status directive_run(struct infer_state *x, struct action *a, value *ou
         st = may_redraw ? redraw_run(x, run_on_particles, &r, out) : run_on_particles(x, &r, out);
     bool first = kind == DIR_SAMPLE || kind == DIR_PREDICT || kind == DIR_ASSUME;
     if (st == GPM_OK && first) value_set_take(out, value_ref(out->u.array->at[0]));
+    if (st == GPM_OK && kind == DIR_ASSUME && !dropped) /* it may outlive the model */
+        value_set_take(out, trace_export(x->model->p.at[0], *out));
     return st;
 }

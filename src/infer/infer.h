@@ -22,6 +22,7 @@ struct model {
     struct box box;
     particles p;
     bool begun; /* an operator or a force has run: the state is more than a draw of the prior */
+    uint64_t made_by; /* the run inside a model that made it (nest.h); 0: none */
 };
 extern const struct box_class model_class;
 value model_new(struct session_core *core);
@@ -95,6 +96,8 @@ struct infer_state {
     value structures;   /* draws of kernels collected last, for prob; NIL: none */
     value summed;       /* scope whose choices are summed out (marginalize), borrowed; NIL: none */
     bool each_particle; /* inside for_each_particle: no modelling directives */
+    bool dropped;       /* nobody will see what the operator that begins gives */
+    uint64_t runs;      /* inside models, so far */
 };
 static inline struct infer_state *infer_of(struct session_core *core) {
     return core->session;
@@ -105,7 +108,9 @@ enum {
     OP_VALUE = 2, /* a name bound to the action itself, called without arguments: pass */
     OP_OPEN = 4,  /* may run while part of the model is detached */
     OP_STEPS =
-        8 /* changes the model by infer_transitions and moves (move.h) alone: they guard it */
+        8, /* changes the model by infer_transitions and moves (move.h) alone: they guard it */
+    OP_EXACT =
+        16 /* gives what its arguments give, or what does not depend on the model's choices */
 };
 struct action;
 struct step;
@@ -181,7 +186,16 @@ enum gpm_status action_make(struct session_core *core, const struct ast *a, stru
 /* Runs an action value; DIAG_NOT_ACTION otherwise. */
 enum gpm_status action_run(struct session_core *core, value v, struct span at,
                            value *out) GPM_MUST_USE;
-enum gpm_status directive_run(struct infer_state *x, struct action *a, value *out) GPM_MUST_USE;
+/* dropped: nobody will see what it gives. */
+enum gpm_status directive_run(struct infer_state *x, struct action *a, bool dropped,
+                              value *out) GPM_MUST_USE;
+/* run(a) of a model (nested.c). */
+struct nest;
+enum { NEST_MAX = 200 };
+enum gpm_status infer_run_nested(struct session_core *core, struct nest *n, const struct ast *a,
+                                 struct frame *f, value *out) GPM_MUST_USE;
+/* exact_posterior(e) (exact.c). */
+enum gpm_status exact_run(struct infer_state *x, struct action *a, value *out) GPM_MUST_USE;
 
 /* Runs f, which evaluates in the model, and on an error of domain again after drawing the choices
  * anew, up to 100 times, as long as the model has one particle and nothing but directives has

@@ -8,6 +8,7 @@
  * (next_stream), copies split theirs. So no two traces that run share a stream, and what a program
  * draws does not depend on what other models do.
  */
+#include "core/nest.h"
 #include "infer/laplace_fit.h"
 
 #include <math.h>
@@ -47,6 +48,7 @@ value model_new(struct session_core *core) {
     struct infer_state *x = infer_of(core);
     struct rng r;
     rng_init(&r, core->rng.seed, core->rng.chain, ++x->next_stream);
+    m->made_by = core->nest ? core->nest->number : 0;
     vec_push(&m->p, trace_new(core, r));
     core->frames_made += 50; /* what a model holds soon outweighs its frames */
     return value_box(V_BOX, &m->box);
@@ -69,6 +71,7 @@ enum gpm_status model_add_copy(struct infer_state *x, struct trace *t, particles
 enum gpm_status model_fork(struct infer_state *x, struct model *m, value *out) {
     struct model *f = model_empty();
     f->begun = m->begun;
+    f->made_by = m->made_by;
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < m->p.n && st == GPM_OK; i++) st = model_add_copy(x, m->p.at[i], &f->p);
     *out = value_box(V_BOX, &f->box);
@@ -151,6 +154,7 @@ void infer_state_init(struct infer_state *x, struct session_core *core) {
     core->make_directive = action_make;
     core->apply_op = action_make_op;
     core->names_action = action_named;
+    core->run_nested = infer_run_nested;
     x->model = model_of(model_new(core));
     static const char *const names[] = {"one",  "all",     "each",   "each_reverse",
                                         "none", "default", "ordered"};

@@ -15,12 +15,13 @@ static enum gpm_status op_return(struct infer_state *x, const struct action *a, 
     return GPM_OK;
 }
 
-/* Runs f(args) as an action. */
+/* Runs f(args) as an action; drop: nobody wants to know what it gives. */
 static enum gpm_status run_call(struct infer_state *x, value f, const value *args, size_t n,
-                                value *out) {
+                                bool drop, value *out) {
     value action;
     enum gpm_status st = plain_apply(x->core, f, args, n, x->at, &action);
     if (st != GPM_OK) return st;
+    x->core->dropping = drop;
     st = action_run(x->core, action, x->at, out);
     value_unref(action);
     return st;
@@ -31,7 +32,7 @@ static enum gpm_status op_bind(struct infer_state *x, const struct action *a, va
     value v;
     enum gpm_status st = action_run(x->core, a->args[0], x->at, &v);
     if (st != GPM_OK) return st;
-    st = run_call(x, a->args[1], &v, (size_t)a->op->how, out);
+    st = run_call(x, a->args[1], &v, (size_t)a->op->how, false, out);
     value_unref(v);
     return st;
 }
@@ -56,7 +57,8 @@ static enum gpm_status op_each(struct infer_state *x, const struct action *a, va
         if (a->n == 1)
             st = action_run(x->core, items[done], x->at, &v);
         else
-            st = run_call(x, a->args[drop ? 1 : 0], index ? args : args + 1, index ? 2 : 1, &v);
+            st = run_call(x, a->args[drop ? 1 : 0], index ? args : args + 1, index ? 2 : 1, drop,
+                          &v);
         if (st != GPM_OK) break;
         value_set_take(&items[done], v);
     }
@@ -84,30 +86,31 @@ static enum gpm_status op_autorun(struct infer_state *x, const struct action *a,
 }
 
 const struct infer_op infer_control_rows[] = {
-    {"pass", "() -> action", "the action that does nothing", .flags = OP_VALUE | OP_OPEN,
+    {"pass", "() -> action", "the action that does nothing", .flags = OP_VALUE | OP_OPEN | OP_EXACT,
      .run = op_pass},
     {"return", "(v: any) -> action", "the action that gives v (evaluated now)",
-     "run(return(3)) => 3", OP_OPEN, .run = op_return},
+     "run(return(3)) => 3", OP_OPEN | OP_EXACT, .run = op_return},
     {"bind", "(a: action, f: proc) -> action", "runs a, then the action f(its result)",
-     .flags = OP_OPEN, .run = op_bind, .how = 1},
-    {"bind_", "(a: action, f: proc) -> action", "runs a, then the action f()", .flags = OP_OPEN,
-     .run = op_bind, .how = 0},
-    {"repeat", "(n: number, a: action) -> action", "runs a n times", .flags = OP_OPEN,
+     .flags = OP_OPEN | OP_EXACT, .run = op_bind, .how = 1},
+    {"bind_", "(a: action, f: proc) -> action", "runs a, then the action f()",
+     .flags = OP_OPEN | OP_EXACT, .run = op_bind, .how = 0},
+    {"repeat", "(n: number, a: action) -> action", "runs a n times", .flags = OP_OPEN | OP_EXACT,
      .run = op_repeat, .how = 1},
-    {"iterate", "(a: action, n: number) -> action", "runs a n times", .flags = OP_OPEN,
+    {"iterate", "(a: action, n: number) -> action", "runs a n times", .flags = OP_OPEN | OP_EXACT,
      .run = op_repeat, .how = 0},
     {"sequence", "(actions: seq) -> action", "runs the actions in order; list of their results",
-     .flags = OP_OPEN, .run = op_each},
+     .flags = OP_OPEN | OP_EXACT, .run = op_each},
     {"mapM", "(f: proc, xs: seq) -> action", "runs f(x) for every x; list of the results",
-     .flags = OP_OPEN, .run = op_each},
+     .flags = OP_OPEN | OP_EXACT, .run = op_each},
     {"imapM", "(f: proc, xs: seq) -> action", "runs f(i, x) for every x; list of the results",
-     .flags = OP_OPEN, .run = op_each, .how = WITH_INDEX},
-    {"for_each", "(xs: seq, f: proc) -> action", "runs f(x) for every x", .flags = OP_OPEN,
-     .run = op_each, .how = WITHOUT_RESULTS},
+     .flags = OP_OPEN | OP_EXACT, .run = op_each, .how = WITH_INDEX},
+    {"for_each", "(xs: seq, f: proc) -> action", "runs f(x) for every x",
+     .flags = OP_OPEN | OP_EXACT, .run = op_each, .how = WITHOUT_RESULTS},
     {"for_each_indexed", "(xs: seq, f: proc) -> action", "runs f(i, x) for every x",
-     .flags = OP_OPEN, .run = op_each, .how = WITH_INDEX | WITHOUT_RESULTS},
+     .flags = OP_OPEN | OP_EXACT, .run = op_each, .how = WITH_INDEX | WITHOUT_RESULTS},
     {"assert", "(ok: any, message?: any) -> action",
-     "an error, with the message, unless ok is true", .flags = OP_OPEN, .run = op_assert},
+     "an error, with the message, unless ok is true", .flags = OP_OPEN | OP_EXACT,
+     .run = op_assert},
     {"autorun", "(x: any) -> any", "runs x when it is an action, else gives it", .flags = OP_PLAIN,
      .run = op_autorun},
     {0},

@@ -2,6 +2,7 @@
  *
  * Models and labels: new_model, fork_model, in_model, forget, freeze, report, num_blocks,
  * likelihoods, reset_to_prior. */
+#include "core/nest.h"
 #include "infer/infer.h"
 
 #include <math.h>
@@ -18,11 +19,29 @@ static enum gpm_status op_make_model(struct infer_state *x, const struct action 
  * and is left as the action left it when that fails. */
 static enum gpm_status op_in_model(struct infer_state *x, const struct action *a, value *out) {
     struct model *outer = x->model;
-    value v;
-    x->model = model_of(a->args[0]);
-    enum gpm_status st = action_run(x->core, a->args[1], x->at, &v);
-    x->model = outer;
-    if (st == GPM_OK) *out = value_pair_take(v, value_ref(a->args[0]));
+    bool dropped = x->dropped;
+    value v, m = value_ref(a->args[0]);
+    enum gpm_status st = GPM_OK;
+    if (action_of(m)) { /* in_model(new_model(), a) */
+        value_unref(m);
+        st = action_run(x->core, a->args[0], x->at, &m);
+        if (st != GPM_OK) return st;
+    }
+    if (!model_of(m))
+        st = infer_error(x, DIAG_TYPE, "in_model: m must be a model, got %s", SHOW(m));
+    else if (model_of(m)->made_by != (x->core->nest ? x->core->nest->number : 0))
+        st = infer_error(x, DIAG_ACTION_IN_MODEL,
+                         "inference inside a model works on models that it makes itself");
+    if (st == GPM_OK) {
+        x->model = model_of(m);
+        x->core->dropping = dropped;
+        st = action_run(x->core, a->args[1], x->at, &v);
+        x->model = outer;
+    }
+    if (st == GPM_OK)
+        *out = value_pair_take(v, m);
+    else
+        value_unref(m);
     return st;
 }
 
@@ -132,11 +151,13 @@ static enum gpm_status op_memory(struct infer_state *x, const struct action *a, 
 }
 
 const struct infer_op infer_model_rows[] = {
-    {"new_model", "() -> action", "a fresh model", .run = op_make_model, .how = FRESH},
+    {"new_model", "() -> action", "a fresh model", .flags = OP_EXACT, .run = op_make_model,
+     .how = FRESH},
     {"fork_model", "() -> action", "a copy of the current model", .run = op_make_model,
      .how = COPY},
-    {"in_model", "(m: model, a: action) -> action", "runs a in model m; pair of its result and m",
-     .run = op_in_model},
+    {"in_model", "(m: any, a: action) -> action",
+     "runs a in model m, or in the one that the action m gives; pair of its result and the model",
+     .flags = OP_EXACT, .run = op_in_model},
     {"forget", "(label: label) -> action", "removes a directive; the log density it had",
      EACH(forget)},
     {"freeze", "(label: label) -> action", "replaces a directive by its current value",

@@ -62,6 +62,7 @@ struct repeated {
 static enum gpm_status run_once(void *ctx, double i) {
     struct repeated *r = ctx;
     value v;
+    r->x->core->dropping = !r->each;
     enum gpm_status st = action_run(r->x->core, r->action, r->x->at, &v);
     if (st != GPM_OK) return st;
     if (r->each) st = r->each(r->ctx, i, v);

@@ -60,6 +60,7 @@ enum directive {              /* the first ones in the order of their words, lex
                  DIR_PREDICT_ALL,
                  DIR_COLLECT,       /* kids: models; names[i] is the label of column i or NULL */
                  DIR_EXTRACT_STATS, /* kids: model */
+                 DIR_EXACT,         /* exact_posterior; kids: model */
                  DIR_CALL_BACK      /* label or label_expr: the callback; kids: models */
 };
 
@@ -82,12 +83,12 @@ struct ast {
         } string; /* AST_STRING, AST_LOAD */
         struct {
             struct sym *sym;
-            int32_t depth, slot; /* set by resolve: frames up, slot; depth < 0: global */
-            bool builtin;        /* always the builtin of that name */
-            bool global_first;   /* a model name that an enclosing inference variable may supply:
-                                    the model's globals are asked first */
-            bool inference;      /* outside model expressions: a procedure that is brought into a
-                                    model keeps the program's own definitions */
+            int32_t depth, slot;  /* set by resolve: frames up, slot; depth < 0: global */
+            bool builtin;         /* always the builtin of that name */
+            uint8_t global_first; /* model expressions between the name and the variable that may
+                                     supply it: the globals of that many models are asked first */
+            bool inference;       /* outside model expressions: a procedure that is brought into a
+                                     model keeps the program's own definitions */
         } name;
         struct {
             struct sym **kw; /* NULL, or per argument its keyword (NULL: none); n - 1 entries */

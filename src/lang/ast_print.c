@@ -195,7 +195,8 @@ static void print_assume(const struct ast *a, struct buf *out) {
 static bool print_call_form(const struct ast *a, struct buf *out) {
     static const char *const words[] = {[DIR_SAMPLE_ALL] = "sample_all",
                                         [DIR_PREDICT_ALL] = "predict_all",
-                                        [DIR_EXTRACT_STATS] = "extract_stats"};
+                                        [DIR_EXTRACT_STATS] = "extract_stats",
+                                        [DIR_EXACT] = "exact_posterior"};
     const struct sym *label = a->u.dir.label;
     switch (a->u.dir.kind) {
     case DIR_COLLECT: print_collect(a, out); return true;
@@ -208,6 +209,7 @@ static bool print_call_form(const struct ast *a, struct buf *out) {
     case DIR_SAMPLE_ALL:
     case DIR_PREDICT_ALL:
     case DIR_EXTRACT_STATS:
+    case DIR_EXACT:
         put(out, "%s(%a", words[a->u.dir.kind], a->kids[0]);
         if (label) put(out, ", %s", label->text);
         if (a->u.dir.label_expr) put(out, ", $(%a)", a->u.dir.label_expr);

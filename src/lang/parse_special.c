@@ -48,8 +48,8 @@ static void check_outside(struct parser *p, const char *name) {
              "`%s` inside [| ... |]", name);
     if (p->within == MODEL)
         fail(p, DIAG_ACTION_IN_MODEL, here(p),
-             "a model cannot run actions; splice a value of the inference program with "
-             "unquote(run(...))",
+             "run(...) around it makes it inference in a model of its own; unquote(run(...)) "
+             "splices a value of the inference program",
              "`%s` inside a model expression", name);
 }
 
@@ -439,7 +439,7 @@ static struct ast *call_form(struct parser *p, const struct special *s) {
     return d;
 }
 
-/* sample_all(e), predict_all(e[, label]), extract_stats(e) */
+/* sample_all(e), predict_all(e[, label]), extract_stats(e), exact_posterior(e) */
 static struct ast *special_directive(struct parser *p, const struct special *s) {
     struct ast *d = call_form(p, s);
     if (tok(p)->kind == TOK_RPAREN) needs_expression(p, s->at.start, s->name);
@@ -581,6 +581,17 @@ static struct ast *special_prob(struct parser *p, const struct special *s) {
     return call_builtin(p, s->at.start, s->at, "prob", args, args[1] ? 2 : 1);
 }
 
+/* run(a): inside a model its argument is a piece of inference program. */
+static struct ast *special_run(struct parser *p, const struct special *s) {
+    enum within within = p->within;
+    size_t first_splice = p->first_splice;
+    if (within == MODEL) p->within = PROGRAM;
+    struct ast *call = parse_call(p, name_node(p, s->at, sym_cstr(p->syms, s->name)));
+    p->within = within;
+    p->first_splice = first_splice;
+    return call;
+}
+
 /* Where a form may stand: anywhere; not in a model; only in one; not in a quasiquotation. BARE:
  * nothing but its name is taken before it is parsed. */
 enum where { ANYWHERE, ACTION, SPLICE, QUOTATION, BARE = 4 };
@@ -598,6 +609,7 @@ static const struct {
     {"call_back", ACTION, DIR_CALL_BACK, special_call_back},
     {"collect", ACTION, DIR_COLLECT, special_collect},
     {"do", ACTION, 0, special_do},
+    {"exact_posterior", ACTION, DIR_EXACT, special_directive},
     {"extract_stats", ACTION, DIR_EXTRACT_STATS, special_directive},
     {"factor", ACTION, DIR_OBSERVE, special_factor},
     {"list", ANYWHERE, 0, special_sequence},
@@ -606,6 +618,7 @@ static const struct {
     {"prob", ACTION | BARE, 0, special_prob},
     {"quasiquote", QUOTATION, false, special_quasi},
     {"quote", ANYWHERE, 0, special_quote},
+    {"run", ANYWHERE | BARE, 0, special_run},
     {"sample_all", ACTION, DIR_SAMPLE_ALL, special_directive},
     {"tag", ANYWHERE, 0, special_tag},
     {"tag_exclude", ANYWHERE, 0, special_tag_exclude},

@@ -56,7 +56,7 @@ static void unbind_to(struct resolver *r, size_t n) {
 static void resolve_name(struct resolver *r, struct ast *a) {
     a->u.name.depth = -1;
     a->u.name.slot = 0;
-    a->u.name.global_first = false;
+    a->u.name.global_first = 0;
     a->u.name.inference = r->models == 0;
     if (a->u.name.builtin) return;
     const struct name_place *b = map_get(&r->bound, MAP_PTR(a->u.name.sym));
@@ -64,7 +64,7 @@ static void resolve_name(struct resolver *r, struct ast *a) {
     if (!b) return;
     a->u.name.depth = r->level - b->level;
     a->u.name.slot = b->slot;
-    a->u.name.global_first = b->models < r->models && !b->loop;
+    if (!b->loop) a->u.name.global_first = (uint8_t)(r->models - b->models);
 }
 
 static void resolve_kids(struct resolver *r, struct ast *a) {

@@ -56,6 +56,11 @@ static const struct {
     {"data", " n, y",
      "the names that the program must be given (--data, data= of run); `data` itself is then a "
      "dictionary of all that was given"},
+    {"exact_posterior", "(e)",
+     "an action that gives the exact distribution of e given the observations, by trying all "
+     "values "
+     "of all choices: d() draws from it, assess(v, d) is a log probability, support(d) and "
+     "probabilities(d) are its table"},
     {"extract_stats", "(e)", "an action that gives the statistics of the made procedure e"},
     {"sample_all", "(e)", "an action: sample e in every particle, as a list"},
     {"predict_all", "(e)", "an action: predict e in every particle, as a list"},

@@ -13,6 +13,8 @@
  * node none of whose requests changed. */
 #include "trace/node.h"
 
+#include "core/nest.h"
+
 /* The operator may have changed from primitive to compound or back. */
 void set_linked_args(struct node *n, bool linked) {
     bool is = n->flags & NODE_LINKED_ARGS;
@@ -49,8 +51,8 @@ static enum gpm_status call_family(struct trace *t, struct closure *c, struct no
 
 /* The end of the evaluation of a family that n requested: n is its first requester, or it is taken
  * apart again. */
-static enum gpm_status request_family(struct trace *t, struct node *n, struct family *f,
-                                      enum gpm_status st) {
+enum gpm_status request_family(struct trace *t, struct node *n, struct family *f,
+                               enum gpm_status st) {
     f->refs = 1;
     if (st == GPM_OK) {
         t->structure++;
@@ -97,11 +99,30 @@ static enum gpm_status value_call_family(struct trace *t, value proc, const valu
     return st;
 }
 
-/* Families of a memo table are counted by their requesters and known by the array of argument
- * values; the table borrows them. `building` catches a family that asks for itself. */
-static enum gpm_status apply_memo(struct trace *t, struct node *n, struct memo_proc *m) {
+static value memo_key(const struct node *n) {
     value key = value_array_new(n->n_in - 1);
     for (uint32_t i = 1; i < n->n_in; i++) key.u.array->at[i - 1] = value_ref(n->in[i].node->val);
+    return key;
+}
+
+/* A memoized procedure of a model around the run that t belongs to: a function whose values that
+ * model keeps. */
+static enum gpm_status memo_of_nest(struct trace *t, struct node *n, struct nest *around,
+                                    struct memo_proc *m, value *out) {
+    value key = memo_key(n);
+    enum gpm_status st = GPM_OK;
+    if (around->memo)
+        st = around->memo(around, m, key, node_span(n), out);
+    else
+        st = plain_apply(t->core, n->in[0].node->val, key.u.array->at, key.u.array->n, node_span(n),
+                         out);
+    value_unref(key);
+    return st;
+}
+
+/* Families of a memo table are counted by their requesters and known by the array of argument
+ * values; the table borrows them. `building` catches a family that asks for itself. */
+enum gpm_status apply_memo(struct trace *t, struct node *n, struct memo_proc *m, value key) {
     struct memo_entry *e = memo_find(m, key);
     struct family *f = e ? e->family : NULL;
     enum gpm_status st = f ? GPM_OK : regen_maker(t, m->proc);
@@ -124,6 +145,12 @@ static enum gpm_status apply_memo(struct trace *t, struct node *n, struct memo_p
         f->building = false;
         st = request_family(t, n, f, st);
     }
+    return st;
+}
+
+static enum gpm_status call_memo(struct trace *t, struct node *n, struct memo_proc *m) {
+    value key = memo_key(n);
+    enum gpm_status st = apply_memo(t, n, m, key);
     value_unref(key);
     return st;
 }
@@ -187,18 +214,29 @@ static void close_over(struct trace *t, struct node *n, const struct ast *a, str
                              ? map_get(&t->globals, MAP_PTR(a->u.name.sym))
                              : NULL;
         if (!p && a->u.name.depth >= depth) {
-            struct slot *s = &frame_up(f, a->u.name.depth - depth)->s[a->u.name.slot];
-            if (s->node && !s->own)
+            struct frame *from = frame_up(f, a->u.name.depth - depth);
+            struct slot *s = &from->s[a->u.name.slot];
+            if (s->node && !s->own && from->owner == nest_level(t->core))
                 p = s->node;
             else
-                close_over_value(t, n, s->v, budget);
+                close_over_value(t, n, slot_value(s), budget);
         }
         if (p) depend_on(t, n, p, budget);
         return;
     }
+    if (a->kind == AST_UNQUOTE) return; /* with the model expression that it belongs to */
     int inner = depth;
     if (a->kind == AST_LAMBDA) inner++;
     if (a->kind == AST_BLOCK && a->u.block.n_slots) inner++;
+    if (a->kind == AST_MODEL || a->kind == AST_QUASI) { /* of a run inside */
+        inner++;
+        for (uint32_t i = 0; i < a->u.model.n_splices; i++)
+            close_over(t, n, a->u.model.splices[i]->kids[0], f, depth, budget);
+    }
+    if (a->kind == AST_DIRECTIVE) {
+        close_over(t, n, a->u.dir.label_expr, f, depth, budget);
+        close_over(t, n, a->u.dir.name_expr, f, depth, budget);
+    }
     for (uint32_t i = 0; i < a->n; i++) close_over(t, n, a->kids[i], f, inner, budget);
 }
 
@@ -239,7 +277,7 @@ static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_
     case SPECIAL_MEM: *out = memo_value(c->args[0], t); return GPM_OK;
     case SPECIAL_RUN:
         return diag_raise(t->core->diags, DIAG_ACTION_IN_MODEL, node_span(n),
-                          "run(...) is an inference action; a model expression cannot run it");
+                          "in a model, run is called by its name: run(action)");
     case SPECIAL_EVAL: {
         if (!requests) {
             *out = value_ref(n->req->fam[0]->root->val);
@@ -320,9 +358,12 @@ static enum gpm_status compute(struct trace *t, struct node *n, bool requests, v
     value op = n->in[0].node->val;
     struct closure *c = closure_of(op);
     struct memo_proc *m = memo_of(op);
+    struct nest *around = m ? nest_of_memo(t->core, m) : NULL;
     enum gpm_status st = GPM_OK;
+    if (around) return memo_of_nest(t, n, around, m, out);
+    if (n->n_in == 1 && core_special(op) == SPECIAL_RUN) return apply_run(t, n, out);
     if (c || m) {
-        if (requests) st = c ? apply_closure(t, n, c) : apply_memo(t, n, m);
+        if (requests) st = c ? apply_closure(t, n, c) : call_memo(t, n, m);
         if (st == GPM_OK) *out = value_ref(n->req->fam[0]->root->val);
         return st;
     }

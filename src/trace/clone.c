@@ -8,6 +8,7 @@
  * What a caller may rely on: the copy has the same values, order of evaluation, weight and
  * generator state (who wants another stream splits it) and shares nothing that can change. Contexts
  * and blocks may stand in another order. */
+#include "core/nest.h"
 #include "trace/node.h"
 
 #include <string.h>
@@ -27,17 +28,19 @@ static struct node *map_node(struct clone *c, struct node *n) {
     return m ? m : n; /* shared constants stay */
 }
 
-/* Does it, or a frame outside it, bind a name to a node of the trace? */
-static bool frame_needs_copy(const struct frame *f) {
+/* Does it, or a frame outside it, bind a name to a node of the trace? Nodes of a model around are
+ * somebody else's. */
+static bool frame_needs_copy(const struct clone *c, const struct frame *f) {
+    uint16_t level = nest_level(c->from->core);
     for (; f; f = f->parent)
         for (uint32_t i = 0; i < f->n; i++)
-            if (f->s[i].node && !f->s[i].own) return true;
+            if (f->s[i].node && !f->s[i].own && f->owner == level) return true;
     return false;
 }
 
 /* Slots are filled later, when all nodes exist. */
 static struct frame *clone_frame(struct clone *c, struct frame *f) {
-    if (!f || !frame_needs_copy(f)) return frame_ref(f);
+    if (!f || !frame_needs_copy(c, f)) return frame_ref(f);
     struct frame *g = map_get(&c->frames, MAP_PTR(f));
     if (g) return frame_ref(g);
     struct frame *parent = clone_frame(c, f->parent);
@@ -211,7 +214,8 @@ static bool is_traced(const struct clone *c, value v) {
     case V_PROC: {
         struct closure *k = closure_of(v);
         struct memo_proc *m = memo_of(v);
-        return (k && frame_needs_copy(k->env)) || (m && m->trace) || (c->to && sp_made_of(v));
+        return (k && frame_needs_copy(c, k->env)) || (m && m->trace == c->from) ||
+               (c->to && sp_made_of(v));
     }
     case V_REF: return v.u.ref->node || is_traced(c, v.u.ref->v);
     case V_PAIR:

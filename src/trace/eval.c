@@ -9,6 +9,7 @@
  * it apart (eval_family here, abandon in apply.c). */
 #include "trace/node.h"
 
+#include "core/nest.h"
 #include <string.h>
 
 static enum gpm_status unbound(struct trace *t, const struct ast *a) {
@@ -26,14 +27,21 @@ static struct node *slot_node(struct slot *s) {
     return s->node = (struct node *)cell_new(value_ref(s->v));
 }
 
-/* A name is the node it is bound to; what the inference program defines is a constant, its value
- * now. */
+/* A name is the node it is bound to; what the inference program defines, or a model around this
+ * one, is a constant, its value now. */
 static enum gpm_status eval_name(struct trace *t, struct family *fam, const struct ast *a,
                                  struct frame *f, struct node **out) {
-    struct slot *s = core_local(&t->world, a, f);
+    struct slot *s;
     struct cell *cell = NULL;
+    const value *v = NULL;
+    if (t->core->nest) {
+        enum gpm_status st = nest_find(t->core, &t->world, a, f, &s, &cell, &v);
+        if (st != GPM_OK) return st;
+    } else {
+        s = core_local(&t->world, a, f);
+        if (!s) v = core_global(t->core, &t->world, a, &cell);
+    }
     if (s && s->unset) return core_early(t->core, a);
-    const value *v = s ? NULL : core_global(t->core, &t->world, a, &cell);
     if (!s && !v) return unbound(t, a);
     *out = s ? slot_node(s) : cell ? (struct node *)cell : node_constant(t, fam, value_ref(*v));
     return regen_ensure(t, *out);
@@ -179,12 +187,27 @@ static enum gpm_status eval_applied(struct trace *t, struct family *fam, const s
     return st == GPM_OK ? eval_application(t, fam, a, ctx, nodes + skip, n - skip, out) : st;
 }
 
+/* run(a): the expression a is no part of the trace (nested.c). */
+static enum gpm_status eval_run(struct trace *t, struct family *fam, const struct ast *a,
+                                struct node *op, struct frame *f, struct tagctx *ctx,
+                                struct node **out) {
+    struct node *n = node_new(t, fam, NODE_APP, a, 1);
+    n->ctx = ctx;
+    n->in[0].node = op;
+    node_request(n)->frame = f;
+    if (f) vec_push(&fam->frames, frame_ref(f));
+    *out = n;
+    return node_apply(t, n, true);
+}
+
 static enum gpm_status eval_call(struct trace *t, struct family *fam, const struct ast *a,
                                  struct frame *f, struct tagctx *ctx, struct node **out) {
     enum { SMALL = 8 };
     struct node *op, *small[SMALL];
     enum gpm_status st = eval_expr(t, fam, a->kids[0], f, ctx, &op);
     if (st != GPM_OK) return st;
+    if (a->n == 2 && op->kind == NODE_CONST && core_special(op->val) == SPECIAL_RUN)
+        return eval_run(t, fam, a, op, f, ctx, out);
     size_t n = core_call_width(t->core, a, op->val) + 1;
     struct node **nodes = n <= SMALL ? small : NEW_ARRAY(struct node *, n);
     memset(nodes, 0, n * sizeof *nodes);
@@ -337,7 +360,8 @@ enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast 
     default: {
         diag_raise(t->core->diags, DIAG_ACTION_IN_MODEL, a->span,
                    "an inference directive cannot stand inside a model expression");
-        return diag_set_help(t->core->diags, "write it at the top level, or in an action block");
+        return diag_set_help(t->core->diags, "write it at the top level, in an action block, or "
+                                             "inside run(...)");
     }
     }
 }

@@ -9,6 +9,8 @@
  * NODE_INCORPORATED says on which side a node stands. */
 #include "trace/node.h"
 
+#include "core/nest.h"
+
 #include <assert.h>
 #include <math.h>
 
@@ -149,6 +151,8 @@ void family_free(struct trace *t, struct family *f) {
 struct frame *family_frame(struct session_core *core, struct family *fam, struct frame *parent,
                            size_t n, struct sym **names, struct code *code) {
     struct frame *f = frame_new(core, parent, n, names, code);
+    f->owner = nest_level(core);
+    if (!f->lexical) f->lexical = f->owner;
     vec_push(&fam->frames, f);
     return f;
 }

@@ -211,6 +211,14 @@ enum gpm_status eval_application(struct trace *t, struct family *fam, const stru
 /* n nodes of the family for the components of a package. */
 enum gpm_status eval_components(struct trace *t, struct family *fam, const struct ast *a,
                                 struct node *package, size_t n, struct node **out) GPM_MUST_USE;
+/* Pieces of applications that nested.c needs: the end of the evaluation of a family for n, a call
+ * of a memoized procedure by the array of its arguments; and the run that n is (run(a) in a model).
+ */
+enum gpm_status request_family(struct trace *t, struct node *n, struct family *f,
+                               enum gpm_status st) GPM_MUST_USE;
+enum gpm_status apply_memo(struct trace *t, struct node *n, struct memo_proc *m,
+                           value key) GPM_MUST_USE;
+enum gpm_status apply_run(struct trace *t, struct node *n, value *out) GPM_MUST_USE;
 /* Computes a node's value from its parents, with requests; registers and incorporates it.
  * `requests`: evaluate requests anew (else only the output is computed again). */
 enum gpm_status node_apply(struct trace *t, struct node *n, bool requests) GPM_MUST_USE;

@@ -234,8 +234,10 @@ static enum gpm_status set_value(struct trace *t, struct node *end, value v, boo
     return st;
 }
 
-/* Allowed (inference may lead out of it), but most often a slip in the data. */
+/* Allowed (inference may lead out of it), but most often a slip in the data. Inside a model every
+ * run would say so, however its inference goes on. */
 static void warn_impossible(struct trace *t, const struct node *end, struct span at) {
+    if (t->core->nest) return;
     diag_warn(t->core->diags, DIAG_IMPOSSIBLE, at,
               "this observation has probability zero: %s cannot give %s here",
               node_class(end)->name, SHOW(end->val));

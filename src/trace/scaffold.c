@@ -29,13 +29,14 @@ struct entry *entry_of(struct scaffold *s, const struct node *n) {
 
 /* Does a change of this operand change what the node requests, not only its output? The operator
  * decides which body is evaluated, the condition which branch; a memoized call and requesting
- * primitives use operands as keys or hand them on by value. An operand of a compound call does not:
- * the body's frame refers to the node. */
+ * primitives use operands as keys or hand them on by value; a run inside the model begins anew,
+ * whatever it has read. An operand of a compound call does not: the body's frame refers to the
+ * node. */
 bool requests_on(const struct node *n, uint32_t slot) {
     if (n->kind == NODE_IF) return slot == 0;
     if (n->kind != NODE_APP) return false;
     if (slot == 0) return true;
-    if (slot & XIN) return false;
+    if (slot & XIN) return n->special == SPECIAL_RUN;
     value op = n->in[0].node->val;
     if (memo_of(op)) return true;
     const struct sp_class *cls = proc_class(op, NULL);

@@ -59,6 +59,9 @@ static inline value node_value(const struct node *n) { /* borrowed */
     return ((const struct cell *)n)->val;
 }
 uint64_t node_seq(const struct node *n); /* its number, which no other node has had */
+/* The first free choice in the order of evaluation but for those of these numbers; NULL: none. What
+ * it depends on stands before it. */
+struct node *trace_first_choice(struct trace *t, const uint64_t *known, size_t n);
 /* Where in the program it is drawn, under which named blocks: relatives of it in other states and
  * copies of the trace have the same number. */
 uint64_t node_origin(const struct node *n);
