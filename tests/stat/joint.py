@@ -266,6 +266,26 @@ MODELS = {
         ["normal(o[1] + g[0], 0.5)", "normal(g[1] * u[0] + h[0], 0.5)", "normal(k[1] + u[2], 0.5)"],
         ["c", "o[0]", "o[2] - o[1]", "g[0]", "g[1]", "h[1]", "k[0]", "u[0]", "u[2]"],
         CONTINUOUS),
+    "nested exact": (  # an exact posterior inside the model is a function of what it reads
+        ['k = tag("k", 0, uniform_discrete(1, 5))', 'b = tag("b", 0, flip(0.3))',
+         'seen = mem(proc(i) { tag("seen", i, flip(if (b) { 0.8 } else { 0.3 })) })',
+         'believed = mem(proc(i) { exp(assess(true, run(do(assume(x, flip(k / 5)), assume(y, flip(if (x) { 0.6 } else { '
+         '0.2 })), observe(exactly(y), seen(i)), exact_posterior(x))))) })', "kept = array(believed(0), believed(1))"],
+        ["flip(believed(0))", "normal(believed(1), 0.3)"],
+        ["k", "b", "seen(0)", "if (seen(1)) { k } else { 0 }", "believed(1)"],
+        {"gibbs one": "gibbs(default, one, 4)", "gibbs all": "gibbs(default, all, 1)", "mh one": "mh(default, one, 5)",
+         "mh all": "mh(default, all, 3)", "rejection": "rejection(default, all, 1)", "pgibbs": "pgibbs(default, ordered, 3, 1)",
+         "by hand": BY_HAND, "particles": "do(resample(3), mh(default, one, 3), resample(1))"}),
+    "nested draws": (  # inference that draws is a choice of the model, drawn anew with what it reads
+        ['m = tag("m", 0, normal(0, 1))', 'b = tag("b", 0, flip(0.4))',
+         'near = mem(proc(i) { tag("near", i, run(do(resample(3), assume(z, if (b) { normal(m, 0.5) } else { normal(2, 1) }), '
+         'observe(normal(z, 1), m), resample(1), mh(default, one, 2), sample(z)))) })', "kept = array(near(0), near(1))"],
+        ["normal(near(0), 0.5)", "normal(near(1) * m, 0.7)"],
+        ["m", "b", "near(0)", "if (b) { near(1) } else { 0 }", "near(0) * near(1)"],
+        {"mh one": "mh(default, one, 5)", "mh all": "mh(default, all, 3)", "its own": 'mh("near", one, 4)',
+         "slice": 'do(slice("m", one, 1, 20, 2), mh("near", one, 2))', "drift": 'drift("m", all, 0.7, 4)',
+         "gibbs": 'do(gibbs("b", one, 2), mh(default, one, 2))', "pgibbs": "pgibbs(default, ordered, 3, 1)",
+         "by hand": BY_HAND, "particles": "do(resample(3), mh(default, one, 3), resample(1))"}),
 }
 
 
