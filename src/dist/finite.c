@@ -148,7 +148,7 @@ const struct sp_class sp_finite_rows[] = {
     {.name = "probabilities",
      .sig = "(d: proc) -> array",
      .doc = "the probabilities of support(d), in its order",
-     .example = "probabilities(run(exact_posterior(flip(0.25)))) => [0.75, 0.25]",
+     .example = "probabilities(run(exact_posterior(flip(0.25)))) => [0.25, 0.75]",
      .variant = PROBABILITIES,
      .simulate = tell},
     {.name = "_stream",

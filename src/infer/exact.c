@@ -23,7 +23,7 @@ struct found {
     double log_weight;
 };
 
-struct search {
+struct exact_search {
     struct infer_state *x;
     struct trace *t;
     VEC(uint64_t) known;        /* numbers of the choices that have their value, outermost first */
@@ -40,7 +40,7 @@ static double log_add(double a, double b) {
 }
 
 /* Values that differ may have one hash: then all are searched. */
-static struct found *place_of(struct search *s, value v) {
+static struct found *place_of(struct exact_search *s, value v) {
     uint64_t h = value_hash(v);
     size_t first = (size_t)(uintptr_t)map_get(&s->by_hash, h);
     for (size_t i = first ? first - 1 : s->found.n; i < s->found.n; i++)
@@ -50,7 +50,7 @@ static struct found *place_of(struct search *s, value v) {
     return &vec_last(&s->found);
 }
 
-static enum gpm_status count_state(struct search *s) {
+static enum gpm_status count_state(struct exact_search *s) {
     double joint, likelihood;
     if (++s->states > MOST_STATES)
         return infer_error(s->x, DIAG_LIMIT, "the model has more than %d states to enumerate",
@@ -67,7 +67,7 @@ static enum gpm_status count_state(struct search *s) {
     return GPM_OK;
 }
 
-static enum gpm_status check_choice(struct search *s, const struct node *n) {
+static enum gpm_status check_choice(struct exact_search *s, const struct node *n) {
     const struct sp_class *cls = node_class(n);
     if (!cls || !(cls->flags & SP_RENAMES)) return GPM_OK;
     diag_raise(s->x->core->diags, DIAG_NOT_ENUMERABLE, node_span(n),
@@ -76,7 +76,7 @@ static enum gpm_status check_choice(struct search *s, const struct node *n) {
 }
 
 /* *possible: the state stands with the value; else it is as before. */
-static enum gpm_status set_choice(struct search *s, struct node *n, value v, bool *possible) {
+static enum gpm_status set_choice(struct exact_search *s, struct node *n, value v, bool *possible) {
     struct scaffold *part;
     double before, after;
     *possible = true;
@@ -89,9 +89,9 @@ static enum gpm_status set_choice(struct search *s, struct node *n, value v, boo
     return st;
 }
 
-static enum gpm_status search_below(struct search *s);
+static enum gpm_status search_below(struct exact_search *s);
 
-static enum gpm_status try_value(struct search *s, struct node *n, value v) {
+static enum gpm_status try_value(struct exact_search *s, struct node *n, value v) {
     bool possible;
     double logp;
     enum gpm_status st = set_choice(s, n, v, &possible);
@@ -99,7 +99,7 @@ static enum gpm_status try_value(struct search *s, struct node *n, value v) {
     return st == GPM_OK && possible && logp > -INFINITY ? search_below(s) : st;
 }
 
-static enum gpm_status search_below(struct search *s) {
+static enum gpm_status search_below(struct exact_search *s) {
     struct node *n = trace_first_choice(s->t, s->known.at, s->known.n);
     if (!n) return count_state(s);
     value *vals;
@@ -115,7 +115,7 @@ static enum gpm_status search_below(struct search *s) {
 }
 
 /* The probabilities; those of value zero were not met. */
-static value distribution(struct search *s) {
+static value distribution(struct exact_search *s) {
     size_t n = s->found.n;
     value *at = NEW_ARRAY(value, n + 1);
     double *p = NEW_ARRAY(double, n + 1);
@@ -127,9 +127,9 @@ static value distribution(struct search *s) {
 }
 
 static enum gpm_status search(struct infer_state *x, const struct ast *e, struct frame *f,
-                              struct search *s) {
+                              struct exact_search *s) {
     value v = NIL;
-    *s = (struct search){.x = x, .log_total = -INFINITY, .t = trace_clone(x->model->p.at[0])};
+    *s = (struct exact_search){.x = x, .log_total = -INFINITY, .t = trace_clone(x->model->p.at[0])};
     enum gpm_status st = core_check_memory(x->core, x->at);
     if (st == GPM_OK && e) st = trace_predict(s->t, NULL, e, f, &v);
     value_unref(v);
@@ -139,7 +139,7 @@ static enum gpm_status search(struct infer_state *x, const struct ast *e, struct
     return st;
 }
 
-static void search_release(struct search *s) {
+static void search_release(struct exact_search *s) {
     for (size_t i = 0; i < s->found.n; i++) value_unref(s->found.at[i].v);
     vec_release(&s->found);
     vec_release(&s->known);
@@ -147,7 +147,7 @@ static void search_release(struct search *s) {
 }
 
 enum gpm_status exact_run(struct infer_state *x, struct action *a, value *out) {
-    struct search s;
+    struct exact_search s;
     enum gpm_status st = search(x, a->ast->kids[0]->kids[0], a->splices[0], &s);
     if (st == GPM_OK && s.log_total == -INFINITY)
         st = infer_error(x, DIAG_DOMAIN,
@@ -158,7 +158,7 @@ enum gpm_status exact_run(struct infer_state *x, struct action *a, value *out) {
 }
 
 static enum gpm_status op_evidence(struct infer_state *x, const struct action *a, value *out) {
-    struct search s;
+    struct exact_search s;
     UNUSED(a);
     enum gpm_status st = search(x, NULL, NULL, &s);
     if (st == GPM_OK) *out = value_num(s.log_total);

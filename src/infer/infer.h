@@ -189,7 +189,7 @@ enum gpm_status action_run(struct session_core *core, value v, struct span at,
 /* dropped: nobody will see what it gives. */
 enum gpm_status directive_run(struct infer_state *x, struct action *a, bool dropped,
                               value *out) GPM_MUST_USE;
-/* run(a) of a model (nested.c). */
+/* run(a) of a model (run_inside.c). */
 struct nest;
 enum { NEST_MAX = 200 };
 enum gpm_status infer_run_nested(struct session_core *core, struct nest *n, const struct ast *a,
