@@ -1,5 +1,5 @@
 # Thin front of CMake. `make` builds build/gpmem; `make test` is what CI runs.
-.PHONY: all build dev deps demo test test-slow bench figures fuzz install docs clean format coverage
+.PHONY: all build dev deps demo test test-slow bench figures notebooks fuzz install docs clean format coverage
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
@@ -66,6 +66,13 @@ install: build
 docs: build
 	@tools/reference build/gpmem
 	@tools/site build/site
+
+# The pages of docs that are made of programs, as Jupyter notebooks.
+notebooks:
+	@mkdir -p build/notebooks && ln -sfn ../../docs/img build/notebooks/img
+	@for page in $$(grep -l '^```venture' docs/*.md); do \
+	  tools/notebook $$page > build/notebooks/$$(basename $$page .md).ipynb; done
+	@ls build/notebooks/*.ipynb
 
 format:
 	@tools/install-packages format

@@ -27,6 +27,11 @@ typedef void gpm_write_fn(void *user, int stream, const char *text, size_t len);
  * a[1], a[2], ...; what is no number is left out. Names and row are valid during the call. */
 typedef void gpm_draw_fn(void *user, const char *const *names, const double *row, size_t n);
 
+/* Receives what a program shows: the value of an instruction, a picture, a table. `text` is what
+ * stream 1 would have received, `rich` the same as its MIME type `type` says: image/svg+xml (a
+ * picture), text/html (a table); both are NULL for a value. Valid during the call. */
+typedef void gpm_show_fn(void *user, const char *text, const char *type, const char *rich);
+
 enum gpm_format { GPM_FORMAT_TEXT, GPM_FORMAT_JSON };
 
 struct gpm_options {
@@ -57,6 +62,8 @@ struct gpm_options {
     /* A file that the program is about to read: itself, load, read_csv, csv_lookup. */
     void (*file)(void *user, const char *path);
     void *file_user;
+    gpm_show_fn *show; /* NULL: what is shown is written as text */
+    void *show_user;
 };
 GPM_API void gpm_options_init_sized(struct gpm_options *o, size_t size);
 static inline void gpm_options_init(struct gpm_options *o) {

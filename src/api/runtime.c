@@ -59,6 +59,8 @@ gpm_session *gpm_session_new(const struct gpm_options *given) {
     g->s.verbose = o->verbose > 0;
     g->s.infer.write = o->write;
     g->s.infer.user = o->user;
+    g->s.infer.show = o->show;
+    g->s.infer.show_user = o->show_user;
     g->s.infer.draw = o->draw;
     g->s.infer.draw_user = o->draw_user;
     g->s.infer.progress.report = o->progress;

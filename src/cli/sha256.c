@@ -3,6 +3,7 @@
  * See sha256.h. Names follow the standard.
  */
 #include "cli/sha256.h"
+#include "base/mem.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +48,7 @@ static void block(uint32_t h[8], const unsigned char *m) {
     for (int i = 0; i < 8; i++) h[i] += v[i];
 }
 
-void sha256_hex(const void *data, size_t len, char out[65]) {
+static void digest(const void *data, size_t len, unsigned char out[32]) {
     uint32_t h[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     const unsigned char *p = data;
@@ -60,5 +61,34 @@ void sha256_hex(const void *data, size_t len, char out[65]) {
     for (int i = 0; i < 8; i++)
         tail[size - 1 - (size_t)i] = (unsigned char)((uint64_t)len * 8 >> 8 * i);
     for (size_t i = 0; i < size; i += 64) block(h, tail + i);
-    for (int i = 0; i < 8; i++) snprintf(out + 8 * i, 9, "%08x", (unsigned)h[i]);
+    for (int i = 0; i < 32; i++) out[i] = (unsigned char)(h[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+static void hex(const unsigned char bytes[32], char out[65]) {
+    for (int i = 0; i < 32; i++) snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
+void sha256_hex(const void *data, size_t len, char out[65]) {
+    unsigned char d[32];
+    digest(data, len, d);
+    hex(d, out);
+}
+
+/* H((K ^ opad) H((K ^ ipad) text)), K padded with zeros to a block of 64 bytes. */
+void hmac_sha256_hex(const void *key, size_t key_len, const void *data, size_t len, char out[65]) {
+    unsigned char k64[64] = {0}, outer[96], d[32];
+    unsigned char *inner = mem_alloc(64 + len);
+    if (key_len > sizeof k64)
+        digest(key, key_len, k64);
+    else if (key_len)
+        memcpy(k64, key, key_len);
+    for (int i = 0; i < 64; i++) {
+        inner[i] = k64[i] ^ 0x36;
+        outer[i] = k64[i] ^ 0x5c;
+    }
+    if (len) memcpy(inner + 64, data, len);
+    digest(inner, 64 + len, outer + 64);
+    digest(outer, sizeof outer, d);
+    hex(d, out);
+    mem_free(inner);
 }

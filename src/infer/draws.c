@@ -208,6 +208,39 @@ void draw_table_summary(const struct draw_table *d, struct buf *out) {
     draw_table_complain(d, out);
 }
 
+void draw_table_summary_html(const struct draw_table *d, const char *remarks, struct buf *out) {
+    struct buf text = BUF_INIT;
+    buf_puts(out, "<table>\n<thead><tr><th></th>");
+    for (size_t k = 0; k < COUNT_OF(columns); k++) buf_printf(out, "<th>%s</th>", columns[k].title);
+    buf_puts(out, "</tr></thead>\n");
+    for (size_t j = 0; j < d->n_cols; j++) {
+        if (draw_group_of(d->names[j]) != DRAWS_POSTERIOR) continue;
+        struct draws_summary s;
+        double *x = draw_table_column(d, j);
+        draws_summarise(x, d->chain.n, draw_table_rows(d), &s);
+        mem_free(x);
+        buf_puts(out, "<tr><th>");
+        buf_markup(out, d->names[j]);
+        buf_puts(out, "</th>");
+        for (size_t k = 0; k < COUNT_OF(columns); k++) {
+            buf_reset(&text);
+            cell(k, field(&s, k), &text);
+            buf_printf(out, "<td>%s</td>", text.data + strspn(text.data, " "));
+        }
+        buf_puts(out, "</tr>\n");
+    }
+    buf_puts(out, "</table>\n");
+    buf_reset(&text);
+    draw_table_complain(d, &text);
+    buf_puts(&text, remarks);
+    if (text.len) {
+        buf_puts(out, "<pre>");
+        buf_markup(out, text.data);
+        buf_puts(out, "</pre>\n");
+    }
+    buf_release(&text);
+}
+
 void draw_table_summary_json(const struct draw_table *d, struct buf *out) {
     size_t rows = draw_table_rows(d);
     buf_putc(out, '{');

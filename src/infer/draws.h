@@ -56,6 +56,8 @@ void draw_table_json(const struct draw_table *d, struct buf *out);
 void draw_table_summary(const struct draw_table *d, struct buf *out);
 /* The complaints alone: about columns, and about chains that do not move. */
 void draw_table_complain(const struct draw_table *d, struct buf *out);
+/* The summary as an HTML table; complaints and `remarks`, lines of text, stand below it. */
+void draw_table_summary_html(const struct draw_table *d, const char *remarks, struct buf *out);
 /* {"a": {"mean": ..., ...}, ...} */
 void draw_table_summary_json(const struct draw_table *d, struct buf *out);
 #endif

@@ -75,6 +75,8 @@ struct infer_state {
     size_t n_stats;
     struct sampler_stats sampler; /* of hmc and nuts */
     void (*write)(void *user, int stream, const char *text, size_t n);
+    void (*show)(void *user, const char *text, const char *type, const char *rich);
+    void *show_user;
     bool wrote; /* the instruction had output of its own: its value, when it is nil, is no news */
     void *user;
     /* receives what collect gathers, as numbers; NULL: nobody */
@@ -334,6 +336,10 @@ enum gpm_status infer_unknown_block(struct infer_state *x, struct scope *s,
 void infer_state_init(struct infer_state *x, struct session_core *core);
 void infer_state_release(struct infer_state *x);
 void infer_write(struct infer_state *x, const char *text, size_t n); /* output of an action */
+/* The same for what some listeners take in another form, too: `rich` is made only when x->show
+ * listens. */
+void infer_present(struct infer_state *x, const struct buf *text, const char *type,
+                   const struct buf *rich);
 /* Statistics of a scope: their index; one proposal more. */
 size_t infer_stats_of(struct infer_state *x, value scope);
 void infer_count(struct infer_state *x, size_t stats, bool accepted);

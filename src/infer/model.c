@@ -187,6 +187,18 @@ void infer_write(struct infer_state *x, const char *text, size_t n) {
     if (x->write) x->write(x->user, 1, text, n);
 }
 
+void infer_present(struct infer_state *x, const struct buf *text, const char *type,
+                   const struct buf *rich) {
+    if (!x->show) {
+        infer_write(x, text->data, text->len);
+        return;
+    }
+    x->wrote = true;
+    bool both = rich && rich->len;
+    x->show(x->show_user, text->len ? text->data : "", both ? type : NULL,
+            both ? rich->data : NULL);
+}
+
 size_t infer_stats_of(struct infer_state *x, value scope) {
     size_t i = 0;
     while (i < x->n_stats && !value_name_equal(x->stats[i].scope, scope)) i++;

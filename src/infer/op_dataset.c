@@ -93,15 +93,40 @@ static void table_text(const struct dataset *d, struct buf *out) {
     mem_free(width);
 }
 
+/* The same as HTML. */
+static void table_html(const struct dataset *d, struct buf *out) {
+    size_t rows = dataset_rows(d);
+    struct buf cell = BUF_INIT;
+    buf_puts(out, "<table>\n");
+    for (size_t r = 0; r <= rows; r++) { /* row 0: the names */
+        buf_puts(out, r ? "<tr>" : "<thead><tr>");
+        for (size_t c = 0; c < d->n_columns; c++) {
+            if (c == DATASET_TIME) continue;
+            buf_reset(&cell);
+            if (r == 0) buf_puts(&cell, d->names[c]);
+            if (r > 0) cell_text(d->cells.at[(r - 1) * d->n_columns + c], &cell);
+            buf_puts(out, r ? "<td>" : "<th>");
+            buf_markup(out, cell.len ? cell.data : "");
+            buf_puts(out, r ? "</td>" : "</th>");
+        }
+        buf_puts(out, r ? "</tr>\n" : "</tr></thead>\n");
+    }
+    buf_puts(out, "</table>\n");
+    buf_release(&cell);
+}
+
 static void write_out(struct infer_state *x, struct buf *b) {
     infer_write(x, b->data, b->len);
     buf_release(b);
 }
 
 static enum gpm_status op_printf(struct infer_state *x, const struct action *a, value *out) {
-    struct buf b = BUF_INIT;
+    struct buf b = BUF_INIT, html = BUF_INIT;
     table_text(dataset_of(a->args[0]), &b);
-    write_out(x, &b);
+    if (x->show) table_html(dataset_of(a->args[0]), &html);
+    infer_present(x, &b, "text/html", &html);
+    buf_release(&b);
+    buf_release(&html);
     return GPM_OK;
 }
 
@@ -118,13 +143,18 @@ static enum gpm_status op_sweep(struct infer_state *x, const struct action *a, v
 
 static enum gpm_status op_summarize(struct infer_state *x, const struct action *a, value *out) {
     struct draw_table all;
-    struct buf b = BUF_INIT, accepted = BUF_INIT;
+    struct buf b = BUF_INIT, html = BUF_INIT, rest = BUF_INIT, accepted = BUF_INIT;
     dataset_table(dataset_of(a->args[0]), &all);
     draw_table_summary(&all, &b);
     acceptance_text(x, NULL, 0, &accepted);
-    if (accepted.len) buf_printf(&b, "proposals accepted: %s\n", accepted.data);
-    advice_all(x, &b);
-    write_out(x, &b);
+    if (accepted.len) buf_printf(&rest, "proposals accepted: %s\n", accepted.data);
+    advice_all(x, &rest);
+    if (x->show) draw_table_summary_html(&all, rest.len ? rest.data : "", &html);
+    buf_add(&b, rest.data, rest.len);
+    infer_present(x, &b, "text/html", &html);
+    buf_release(&b);
+    buf_release(&html);
+    buf_release(&rest);
     buf_release(&accepted);
     draw_table_release(&all);
     return GPM_OK;

@@ -133,11 +133,16 @@ static enum gpm_status may_write(struct infer_state *x, const char *name) {
 
 enum gpm_status infer_show(struct infer_state *x, const struct plot_scene *s, const char *file,
                            unsigned rows) {
-    struct buf b = BUF_INIT, path = BUF_INIT;
+    struct buf b = BUF_INIT, path = BUF_INIT, svg = BUF_INIT;
     enum gpm_status st = file ? may_write(x, file) : GPM_OK;
     if (!file) {
         plot_terminal(s, &(struct plot_terminal_options){.rows = rows}, &b);
-        infer_write(x, b.data, b.len);
+        if (x->show) { /* pages hold several: ids differ where pictures do */
+            char id[24];
+            snprintf(id, sizeof id, "p%llx", (unsigned long long)hash_bytes(b.data, b.len, 0));
+            plot_svg(s, &(struct plot_svg_options){.id = id, .embedded = true}, &svg);
+        }
+        infer_present(x, &b, "image/svg+xml", &svg);
     } else if (st == GPM_OK) {
         buf_puts(&path, file);
         if (path.len < 4 || strcmp(path.data + path.len - 4, ".svg") != 0) buf_puts(&path, ".svg");
@@ -148,6 +153,7 @@ enum gpm_status infer_show(struct infer_state *x, const struct plot_scene *s, co
     }
     buf_release(&b);
     buf_release(&path);
+    buf_release(&svg);
     return st;
 }
 

@@ -82,14 +82,14 @@ void session_define(struct session *s, const char *name, value v_taken) {
 
 /* The value of an instruction, as people or as programs read it. */
 static void print_value(struct session *s, value v) {
-    if (!s->printing || !s->infer.write) return;
+    if (!s->printing || (!s->infer.write && !s->infer.show)) return;
     struct buf b = BUF_INIT;
     if (s->json)
         value_print_json(v, &b);
     else
         value_print(v, &b);
     buf_putc(&b, '\n');
-    infer_write(&s->infer, b.data, b.len);
+    infer_present(&s->infer, &b, NULL, NULL);
     buf_release(&b);
 }
 

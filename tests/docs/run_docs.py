@@ -200,4 +200,5 @@ def main():
     sys.exit(1 if any(p.bad for p in pages) else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
