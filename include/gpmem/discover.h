@@ -7,6 +7,7 @@
 #ifndef GPMEM_DISCOVER_H
 #define GPMEM_DISCOVER_H
 #include "gpmem/gpmem.h"
+#include "gpmem/plot.h"
 #if defined(__cplusplus)
 extern "C" {
 #endif
@@ -36,6 +37,7 @@ struct gpm_discover_options {
     const char *date_format;           /* "%d/%m/%Y", "unix-ms", "number" ...; NULL: found */
     const char *missing;               /* cells that stand for missing values, by commas: "-999" */
     enum gpm_discover_decimal decimal; /* how the file writes decimals */
+    size_t backtest;                   /* origins of a backtest beside simple forecasts; 0: none */
 };
 GPM_API void gpm_discover_options_init_sized(struct gpm_discover_options *o, size_t size);
 static inline void gpm_discover_options_init(struct gpm_discover_options *o) {
@@ -67,6 +69,13 @@ enum gpm_discover_format {
 };
 /* "" when there is none: see gpm_discover_error. */
 GPM_API const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f);
+
+/* Whether a folder holds a run of the structure learner. */
+GPM_API bool gpm_discover_is_run(const char *dir);
+/* Data with forecast, and the components: a picture of those that are named ("forecast", "SE*PER"),
+ * of all when there are no names. */
+GPM_API enum gpm_status gpm_discover_plot(gpm_discovery *d, const char *const *names, size_t n,
+                                          const struct gpm_plot_options *o, const char **picture);
 
 struct gpm_answer {
     double probability, error, ess;

@@ -126,6 +126,7 @@ class DiscoverOptions(c.Structure):
         ("date_format", c.c_char_p),
         ("missing", c.c_char_p),
         ("decimal", c.c_int),
+        ("backtest", c.c_size_t),
     ]
 
 
@@ -283,6 +284,8 @@ PROTOTYPES = {
     "gpm_discover_save": (c.c_int, [c.c_void_p, c.c_char_p]),
     "gpm_discover_open": (c.c_int, [c.c_void_p, c.c_char_p]),
     "gpm_discover_report": (c.c_char_p, [c.c_void_p, c.c_int]),
+    "gpm_discover_is_run": (c.c_bool, [c.c_char_p]),
+    "gpm_discover_plot": (c.c_int, [c.c_void_p, c.POINTER(c.c_char_p), c.c_size_t, c.c_void_p, c.POINTER(c.c_char_p)]),
     "gpm_discover_query": (c.c_int, [c.c_void_p, c.c_char_p, c.POINTER(Answer)]),
     "gpm_discover_forecast": (c.c_int, [c.c_void_p, c.c_size_t, c.POINTER(c.c_char_p), c.c_size_t, c.c_double, c.POINTER(c.c_char_p)]),
     "gpm_discover_forecast_file": (c.c_int, [c.c_void_p, c.c_char_p, c.c_double, c.POINTER(c.c_char_p)]),

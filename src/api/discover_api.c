@@ -4,9 +4,10 @@
  */
 #include "gpmem/discover.h"
 #include "api/call.h"
+#include "api/picture.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "discover/discovery.h"
+#include "discover/charts.h"
 #include "discover/paper.h"
 #include "host/csv.h"
 #include <math.h>
@@ -93,11 +94,16 @@ static enum gpm_status run(gpm_discovery *d, const char *name, const char *text,
                                     .change = o->changepoints,
                                     .logs = (enum log_choice)o->log,
                                     .holdout = o->holdout,
+                                    .backtest = o->backtest,
                                     .horizon = o->horizon,
                                     .level = o->level,
                                     .seconds = o->max_seconds};
-    if (!(o->level > 0 && o->level < 1) || !(o->holdout >= 0 && o->holdout < 1))
-        return buf_fail(&d->err, GPM_E_ARG, "the level and the hold-out share lie between 0 and 1");
+    bool whole = o->holdout >= 1 && o->holdout <= 1e9 && o->holdout == floor(o->holdout);
+    if (!(o->level > 0 && o->level < 1) || !((o->holdout >= 0 && o->holdout < 1) || whole))
+        return buf_fail(
+            &d->err, GPM_E_ARG,
+            "the level lies between 0 and 1; the hold-out is a share between 0 and 1 or "
+            "a number of values");
     if (o->paper && (!(o->paper_x > 0) || o->paper_y < 0))
         return buf_fail(&d->err, GPM_E_ARG, "the scales of the paper's model are positive numbers");
     enum gpm_status st = GPM_OK;
@@ -170,6 +176,23 @@ const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f) {
     unsigned long shortages = mem_shortages();
     writers[f](&d->d, &d->out);
     return search_no_shortage(shortages, GPM_OK, &d->err) ? "" : d->out.data;
+}
+
+bool gpm_discover_is_run(const char *dir) {
+    return discovery_is_kept(dir);
+}
+
+enum gpm_status gpm_discover_plot(gpm_discovery *d, const char *const *names, size_t n,
+                                  const struct gpm_plot_options *o, const char **picture) {
+    struct plot_scene *s;
+    enum gpm_status st = need_run(d);
+    if (st == GPM_OK) st = discovery_scene(&d->d, names, n, &s, &d->err);
+    if (st != GPM_OK) return st;
+    buf_reset(&d->out);
+    plot_picture(s, o, &d->out);
+    plot_scene_free(s);
+    *picture = d->out.data;
+    return GPM_OK;
 }
 
 enum gpm_status gpm_discover_query(gpm_discovery *d, const char *query, struct gpm_answer *out) {

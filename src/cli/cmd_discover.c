@@ -58,9 +58,10 @@ static int write_all(gpm_discovery *d) {
 }
 
 static int run(int argc, char **argv) {
-    if (args.o.paper && (args.file[HTML] || args.file[MARKDOWN] || args.out || args.o.holdout > 0))
-        return complain(EXIT_USAGE, "--paper gives text and JSON; --html, --markdown, --out and "
-                                    "--holdout belong to the full learner");
+    if (args.o.paper && (args.file[HTML] || args.file[MARKDOWN] || args.out || args.o.holdout > 0 ||
+                         args.o.backtest))
+        return complain(EXIT_USAGE, "--paper gives text and JSON; --html, --markdown, --out, "
+                                    "--holdout and --backtest belong to the full learner");
     gpm_discovery *d = gpm_discover_new();
     explain("searching structures of '%s' with seed %llu", argv[0],
             (unsigned long long)args.o.seed);
@@ -101,8 +102,11 @@ static const struct option_row rows[] = {
      &args.o.changepoints},
     {"log", 0, OPTION_CHOICE, "auto|never|always", "model the logarithm (default auto)",
      &args.o.log},
-    {"holdout", 0, OPTION_REAL, "SHARE", "keep the last share aside and score the forecast",
-     &args.o.holdout},
+    {"holdout", 0, OPTION_REAL, "N",
+     "keep the last N values (or share below 1) aside, score forecasts", &args.o.holdout},
+    {"backtest", 0, OPTION_SIZE, "K",
+     "forecast from K earlier origins, --horizon steps each, beside simple methods",
+     &args.o.backtest},
     {"horizon", 'n', OPTION_SIZE, "N", "forecast steps in reports (default: a tenth of the data)",
      &args.o.horizon},
     {"level", 0, OPTION_REAL, "P", "probability of intervals (default 0.95)", &args.o.level},

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpmem plot DIR: trace and density of every quantity of a run, on the terminal or as SVG. gpmem
- * draw SCENE.json: a picture from a description in JSON; `make figures` uses it.
+ * gpmem plot DIR: trace and density of every quantity of a run, on the terminal or as SVG; of a run
+ * of discover, data with forecast and components. gpmem draw SCENE.json: a picture from a
+ * description in JSON; `make figures` uses it.
  */
 #include "cli/command.h"
 #include "base/number.h"
 #include "cli/run_folder.h"
 #include "cli/out.h"
+#include "gpmem/discover.h"
 #include "gpmem/plot.h"
 #include <jansson.h>
 #include <math.h>
@@ -159,17 +161,22 @@ static void keep_picture(void *user, int stream, const char *text, size_t len) {
     buf_add(user, text, len);
 }
 
+/* Width and colours of standard output. */
+static void fit_terminal(struct gpm_plot_options *o) {
+    struct winsize ws = {0};
+    ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws);
+    o->size = sizeof *o;
+    o->columns = ws.ws_col;
+    o->colour = colour_wanted(STDOUT_FILENO);
+}
+
 /* Draws a scene in JSON into a file or, when `path` is NULL, on standard output, whose width and
  * colours are filled in; false: said why. */
 static bool draw_scene(const char *name, const char *json, size_t len, struct gpm_plot_options *o,
                        const char *path) {
     char err[300] = "";
-    struct winsize ws = {0};
     struct buf b = BUF_INIT;
-    ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws);
-    o->size = sizeof *o;
-    o->columns = ws.ws_col;
-    o->colour = colour_wanted(STDOUT_FILENO);
+    fit_terminal(o);
     bool good = gpm_plot_json(json, len, o, keep_picture, &b, err, sizeof err) == GPM_OK;
     if (!good)
         complain(0, "%s: %s", name, err);
@@ -181,7 +188,25 @@ static bool draw_scene(const char *name, const char *json, size_t len, struct gp
     return good;
 }
 
+/* A run of discover: data, forecast, components. */
+static int run_discovery(const char *dir) {
+    struct gpm_plot_options o = {.format = args.svg ? GPM_PLOT_SVG : GPM_PLOT_TEXT, .rows = 16};
+    gpm_discovery *d = gpm_discover_new();
+    const char *picture;
+    fit_terminal(&o);
+    enum gpm_status st = gpm_discover_open(d, dir);
+    if (st == GPM_OK) st = gpm_discover_plot(d, args.columns.at, args.columns.n, &o, &picture);
+    int status = st == GPM_OK ? EXIT_FINE : complain(EXIT_USAGE, "%s", gpm_discover_error(d));
+    if (st == GPM_OK && args.svg)
+        status = out_file(args.svg, picture, strlen(picture)) ? EXIT_FINE : EXIT_FAILED;
+    else if (st == GPM_OK)
+        out_drawn(1, picture, strlen(picture));
+    gpm_discover_free(d);
+    return status;
+}
+
 static int run(int argc, char **argv) {
+    if (gpm_discover_is_run(argv[0])) return run_discovery(argv[0]);
     struct run_facts facts;
     gpm_draws *d;
     int status = run_folder_open(argv[0], &facts, &d);
@@ -208,8 +233,10 @@ static const struct option_row rows[] = {
 
 COMMAND(plot, 60) = {
     .args = "DIR",
-    .summary = "Draws traces and densities of a run",
-    .text = "One colour per chain. Ranks are those of a chain's draws among the draws of all "
+    .summary = "Draws traces and densities of a run; of discover, data and forecast",
+    .text = "Of a run of discover: the data with the forecast, then every component (--column "
+            "forecast, --column LIN ... chooses). Of other runs: one colour per chain. Ranks are "
+            "those of a chain's draws among the draws of all "
             "chains: flat histograms say that the chains agree.",
     OPTIONS(rows),
     .takes = {1, 1},

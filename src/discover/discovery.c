@@ -113,19 +113,6 @@ enum gpm_status discovery_kernels(const char *text, uint16_t *mask, struct buf *
 }
 
 /* ---- the hold-out ---- */
-/* Mean absolute error of the seasonal naive forecast inside the fitted data: the scale of MASE. */
-static double naive_error(const struct discovery *d) {
-    size_t lag = 1;
-    const struct smodel_data *m = &d->data;
-    if (m->regular && m->n_season) {
-        double k = m->season[0] / m->dt;
-        if (k >= 1.5 && k < (double)m->n / 2) lag = (size_t)floor(k + 0.5);
-    }
-    double s = 0;
-    for (size_t i = lag; i < d->series.n; i++) s += fabs(d->series.y[i] - d->series.y[i - lag]);
-    return s / (double)(d->series.n - lag);
-}
-
 static enum gpm_status score(struct discovery *d, struct buf *err) {
     struct holdout *h = &d->hold;
     enum gpm_status st = predict(&d->post, h->n, h->x, h->y, d->opt.level, &h->pred);
@@ -140,7 +127,9 @@ static enum gpm_status score(struct discovery *d, struct buf *err) {
         h->crps += h->pred.crps[i] / n;
     }
     h->rmse = sqrt(h->rmse);
-    h->mase = h->mae / naive_error(d);
+    h->mase = h->mae / contest_scale(&d->data, d->series.n, d->series.y);
+    d->contest[0] = (struct contest){.steps = h->n, .level = d->opt.level};
+    contest_add(&d->contest[0], &d->data, d->series.y, h->n, h->x, h->y, &h->pred);
     return GPM_OK;
 }
 
@@ -162,10 +151,14 @@ const struct evidence *discovery_top(const struct discovery *d) {
     return d->post.structures.n ? d->post.structures.at[0].best : NULL;
 }
 
-/* Splits the last share of the values off. */
+size_t discovery_held_out(double holdout, size_t n) {
+    return (size_t)floor((holdout < 1 ? holdout * (double)n : fmin(holdout, 1e9)) + 0.5);
+}
+
+/* Splits the last of the values off. */
 static enum gpm_status hold_out(struct discovery *d, struct buf *err) {
-    size_t n = d->series.n, k = (size_t)floor(d->opt.holdout * (double)n + 0.5);
-    if (k < 1 || n - k < 8)
+    size_t n = d->series.n, k = discovery_held_out(d->opt.holdout, n);
+    if (k < 1 || k >= n || n - k < 8)
         return buf_fail(err, GPM_E_ARG,
                         "a hold-out of %g leaves %zu of %zu values: at least 8 are needed",
                         d->opt.holdout, k < n ? n - k : 0, n);
@@ -177,6 +170,46 @@ static enum gpm_status hold_out(struct discovery *d, struct buf *err) {
     memcpy(h->y, d->series.y + n - k, k * sizeof *h->y);
     series_cut(&d->series, n - k);
     return GPM_OK;
+}
+
+/* ---- the backtest ---- */
+/* One origin: everything is done anew with the first n values, and the next h are predicted. */
+static enum gpm_status backtest_at(const struct discovery *d, size_t n, size_t h,
+                                   struct contest *out, struct buf *err) {
+    struct discovery past;
+    struct prediction p = {0};
+    struct discovery_options o = d->opt;
+    struct series part = series_copy(&d->series);
+    series_cut(&part, n);
+    o.holdout = 0;
+    o.backtest = 0;
+    enum gpm_status st = discovery_start(&past, &o, &part, err);
+    if (st == GPM_OK) st = discovery_search(&past, err);
+    const double *x = d->series.x + n, *y = d->series.y + n;
+    if (st == GPM_OK) st = predict(&past.post, h, x, NULL, d->opt.level, &p);
+    if (st == GPM_OK) contest_add(out, &past.data, past.series.y, h, x, y, &p);
+    prediction_release(&p);
+    discovery_release(&past);
+    return st;
+}
+
+static enum gpm_status backtest(struct discovery *d, struct buf *err) {
+    size_t n = d->series.n, k = d->opt.backtest, h = d->opt.horizon ? d->opt.horizon : n / 10;
+    if (!d->opt.horizon) h = h > 36 ? 36 : h;
+    if (!d->opt.horizon && 2 * k * h > n) h = n / (2 * k); /* half of the values are a past */
+    if (h < 1) h = 1;
+    struct contest *c = &d->contest[1];
+    *c = (struct contest){.steps = h, .level = d->opt.level};
+    if (k > 1000 || h > n || n < k * h + 12)
+        return buf_fail(
+            err, GPM_E_ARG,
+            "a backtest from %zu origins, %zu steps ahead, needs %zu values and 12 more; "
+            "there are %zu (--horizon sets the steps)",
+            k, h, k * h, n);
+    enum gpm_status st = GPM_OK;
+    for (size_t i = k; i > 0 && st == GPM_OK; i--) st = backtest_at(d, n - i * h, h, c, err);
+    if (st != GPM_OK) buf_puts(err, " (in the backtest)");
+    return st;
 }
 
 enum gpm_status discovery_start(struct discovery *d, const struct discovery_options *o,
@@ -199,6 +232,7 @@ enum gpm_status discovery_run(struct discovery *d, struct series *series,
     if (st == GPM_OK) posterior_chains(&d->post, d->opt.steps);
     if (st == GPM_OK) st = discovery_finish(d, err);
     if (st == GPM_OK && d->hold.n) st = score(d, err);
+    if (st == GPM_OK && d->opt.backtest) st = backtest(d, err);
     if (st == GPM_OK) discovery_checks(d);
     d->seconds = clock_seconds() - start;
     st = search_no_shortage(shortages, st, err);

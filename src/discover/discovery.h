@@ -5,6 +5,7 @@
  */
 #ifndef DISCOVER_DISCOVERY_H
 #define DISCOVER_DISCOVERY_H
+#include "discover/contest.h"
 #include "discover/predict.h"
 #include "discover/series.h"
 #include "discover/series_space.h"
@@ -18,9 +19,11 @@ struct discovery_options {
     uint16_t factors; /* 0: the default set */
     bool change;
     enum log_choice logs;
-    double holdout; /* share of the values at the end kept aside to score the forecast */
-    size_t horizon; /* steps of the forecast in reports; 0: a tenth of the data, at most 36 */
-    double level;   /* of intervals */
+    double
+        holdout; /* kept aside at the end to score the forecast: below 1 a share, else a number */
+    size_t backtest; /* origins of a backtest */
+    size_t horizon;  /* steps of the forecast in reports; 0: a tenth of the data, at most 36 */
+    double level;    /* of intervals */
     double seconds;
     size_t draws, steps;
 };
@@ -52,6 +55,7 @@ struct discovery {
     struct prediction fit;    /* over data and forecast times */
     size_t subset;            /* values that the search looked at; 0: all */
     struct holdout hold;
+    struct contest contest[2]; /* beside simple forecasts: on what was held out, in the backtest */
     struct residual_check check[DISCOVERY_CHECKS];
     double seconds;
 };
@@ -65,6 +69,8 @@ GPM_MUST_USE enum gpm_status discovery_start(struct discovery *d, const struct d
 GPM_MUST_USE enum gpm_status discovery_search(struct discovery *d, struct buf *err);
 /* Base kernels by name, as factors of the grammar. */
 GPM_MUST_USE enum gpm_status discovery_kernels(const char *text, uint16_t *mask, struct buf *err);
+/* A whole number or a share below 1 of n. */
+size_t discovery_held_out(double holdout, size_t n);
 /* Steps of a run, also used when one is read back. */
 GPM_MUST_USE enum gpm_status discovery_prepare(struct discovery *d, struct buf *err);
 GPM_MUST_USE enum gpm_status discovery_finish(struct discovery *d, struct buf *err);
@@ -109,5 +115,6 @@ void discovery_html(const struct discovery *d, struct buf *out);
 /* ---- folder ---- */
 GPM_MUST_USE enum gpm_status discovery_save(const struct discovery *d, const char *dir,
                                             struct buf *err);
+bool discovery_is_kept(const char *dir); /* Is it the folder of a run of discover? */
 GPM_MUST_USE enum gpm_status discovery_load(struct discovery *d, const char *dir, struct buf *err);
 #endif

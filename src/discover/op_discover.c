@@ -404,8 +404,7 @@ const struct infer_op infer_discover_rows[] = {
      "and missing values are written",
      NULL, OP_PLAIN, .run = op_read_series},
     {"structure_model",
-     "(" SERIES_SIG
-     ", kernels?: name, changepoints?: bool, log?: name, holdout?: probability) -> any",
+     "(" SERIES_SIG ", kernels?: name, changepoints?: bool, log?: name, holdout?: nonneg) -> any",
      "a posterior over the structures of a time series (a CSV file, or an array of pairs), to be "
      "searched: what gpmem discover works on, with its prior. Prints as a table; prob(query, "
      "model) asks it. time to missing as in read_series; kernels, "

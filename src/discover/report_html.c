@@ -5,8 +5,8 @@
  */
 #include "base/ascii.h"
 #include "base/mem.h"
-#include "plot/scene.h"
-#include "discover/discovery.h"
+#include "discover/charts.h"
+#include <stdio.h>
 #include <math.h>
 #include <string.h>
 
@@ -27,22 +27,26 @@ struct hover {
     size_t n;
 };
 
-static struct plot_panel *chart_begin(const struct discovery *d, const char *caption) {
-    struct plot_panel *p = plot_panel_add(plot_scene_new(NULL, caption, 1), NULL);
-    if (series_dated(&d->series))
-        p->x.time = strcmp(d->series.unit, "day") ? PLOT_TIME_YEARS : PLOT_TIME_DAYS;
-    return p;
-}
-
 /* The script reads what a chart shows from JSON beside it. A time as the file writes it has no
  * character that means something there, or to HTML. */
 static void chart_end(struct plot_panel *p, const char *id, double height,
                       const struct discovery *d, size_t n, const double *at, const struct hover *h,
                       size_t n_hover, struct buf *out) {
+    /* drawn twice, for wide pages and narrow ones: letters keep their size */
+    static const struct {
+        const char *class;
+        double width;
+    } sizes[] = {{"wide", 860}, {"narrow", 372}};
     struct plot_axis x = plot_panel_axes(p).x;
-    struct plot_svg_options o = {860, height, id, true};
     buf_puts(out, "<figure data-chart>\n");
-    plot_svg(p->scene, &o, out);
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%s-%s", id, sizes[i].class);
+        struct plot_svg_options o = {sizes[i].width, i ? fmin(height, 260) : height, name, true};
+        buf_printf(out, "<div class=\"%s\">\n", sizes[i].class);
+        plot_svg(p->scene, &o, out);
+        buf_puts(out, "</div>\n");
+    }
     put(out, "<figcaption>", p->scene->description,
         "</figcaption>\n<script type=\"application/json\">");
     buf_printf(out, "{\"x0\":%.12g,\"x1\":%.12g,\"x\":[", x.lo, x.hi);
@@ -65,68 +69,35 @@ static void chart_end(struct plot_panel *p, const char *id, double height,
     plot_scene_free(p->scene);
 }
 
-/* Values are modelled on the log scale, and the forecast leaves them so far behind that they would
- * lie on the axis: the chart is logarithmic, too. */
-static bool wide_forecast(const struct discovery *d) {
-    double most = 0, limit = 0;
-    if (smodel_of(discovery_top(d))->s.transform != TRANSFORM_LOG) return false;
-    for (size_t i = 0; i < d->series.n; i++) most = fmax(most, d->series.y[i]);
-    for (size_t i = 0; i < d->fit.n; i++) limit = fmax(limit, d->fit.hi[i]);
-    return limit > 5 * most;
+static struct plot_scene *scene(const char *caption) {
+    return plot_scene_new(NULL, caption, 1);
 }
 
 static void forecast_chart(const struct discovery *d, struct buf *out) {
-    size_t n = d->series.n, h = d->fit.n - n;
     const struct prediction *p = &d->fit;
     static const char caption[] =
         "Data (points), forecast (line) and its interval; the fit to the data lies underneath. "
         "Drag to zoom, double click to return.";
-    struct plot_panel *panel = chart_begin(d, caption);
-    plot_axis_labels(panel, d->series.time_name, d->series.value_name);
-    panel->y.log = wide_forecast(d);
-    plot_band(panel, NULL, n, p->x, p->lo, p->hi,
-              (struct plot_style){.colour = PLOT_SKY, .opacity = 0.25});
-    plot_band(panel, "forecast interval", h + 1, p->x + n - 1, p->lo + n - 1, p->hi + n - 1,
-              (struct plot_style){.colour = PLOT_VERMILION, .opacity = 0.25});
-    plot_xy(panel, PLOT_LINE, "fit", n, p->x, p->median,
-            (struct plot_style){.colour = PLOT_SKY, .width = 1.2});
-    plot_xy(panel, PLOT_LINE, "forecast", h + 1, p->x + n - 1, p->median + n - 1,
-            PLOT_COLOUR(PLOT_VERMILION));
-    plot_xy(panel, PLOT_POINTS, "data", n, d->series.x, d->series.y,
-            (struct plot_style){.colour = PLOT_BLACK, .width = n > 300 ? 1.3 : 2});
-    if (d->hold.n)
-        plot_xy(panel, PLOT_POINTS, "held out", d->hold.n, d->hold.pred.x, d->hold.y,
-                (struct plot_style){.colour = PLOT_GREEN, .width = 2});
-    const struct hover shown[] = {{"data", d->series.y, n},
+    const struct hover shown[] = {{"data", d->series.y, d->series.n},
                                   {"median", p->median, p->n},
                                   {"low", p->lo, p->n},
                                   {"high", p->hi, p->n}};
-    chart_end(panel, "fit", 380, d, p->n, p->x, shown, COUNT_OF(shown), out);
+    chart_end(chart_forecast(d, scene(caption), NULL), "fit", 380, d, p->n, p->x, shown,
+              COUNT_OF(shown), out);
 }
 
 static void part_chart(const struct discovery *d, int k, struct buf *out) {
     const struct series_part *p = &d->dec.part[k];
     size_t n = d->dec.n;
     double *lo = NEW_ARRAY(double, 2 * n), *hi = lo + n;
-    bool logs = smodel_of(discovery_top(d))->s.transform == TRANSFORM_LOG;
-    for (size_t i = 0; i < n; i++) {
-        lo[i] = p->mean[i] - 1.96 * p->sd[i];
-        hi[i] = p->mean[i] + 1.96 * p->sd[i];
-    }
+    chart_part_interval(p, n, lo, hi);
     static const char caption[] =
         "Posterior of this component with its 95% interval; beyond the rule: its forecast.";
     char id[16] = "part0";
     id[4] = (char)('0' + k);
-    struct plot_panel *panel = chart_begin(d, caption);
-    plot_axis_labels(panel, d->series.time_name,
-                     logs ? "effect (log scale units)" : d->series.value_name);
-    plot_band(panel, NULL, n, d->dec.x, lo, hi,
-              (struct plot_style){.colour = PLOT_BLUE, .opacity = 0.2});
-    plot_xy(panel, PLOT_LINE, NULL, n, d->dec.x, p->mean, PLOT_COLOUR(PLOT_BLUE));
-    plot_rule(panel, PLOT_RULE_X, NULL, d->series.x[d->series.n - 1],
-              (struct plot_style){.colour = PLOT_GREY, .dashed = true});
     const struct hover shown[] = {{"mean", p->mean, n}, {"low", lo, n}, {"high", hi, n}};
-    chart_end(panel, id, 250, d, n, d->dec.x, shown, COUNT_OF(shown), out);
+    chart_end(chart_part(d, k, scene(caption), NULL), id, 250, d, n, d->dec.x, shown,
+              COUNT_OF(shown), out);
     mem_free(lo);
 }
 
@@ -207,6 +178,25 @@ static void component_sections(const struct discovery *d, struct buf *out) {
     buf_release(&b);
 }
 
+static void contest_section(const struct discovery *d, struct buf *out) {
+    static const struct contest_form form = {
+        "<table><thead><tr><th>forecast</th><th class=\"n\">MASE</th><th class=\"n\">sMAPE</th><th "
+        "class=\"n\">inside %.0f%%</th></tr></thead><tbody>\n",
+        "<tr><td>%s</td><td class=\"n\">%.3f</td><td class=\"n\">%.2f%%</td><td "
+        "class=\"n\">%s</td></tr>\n",
+        "</tbody></table>\n"};
+    bool any = false;
+    for (const struct contest *c = d->contest; c < d->contest + COUNT_OF(d->contest); c++) {
+        if (!c->origins) continue;
+        if (!any) buf_puts(out, "<h2>Does the structure pay?</h2>\n");
+        any = true;
+        buf_puts(out, "<p>");
+        contest_sentence(c, out);
+        buf_puts(out, "</p>\n");
+        contest_print(c, &form, out);
+    }
+}
+
 static void checks_section(const struct discovery *d, struct buf *out) {
     buf_puts(out, "<h2>Checks of the model</h2>\n<table><thead><tr><th>check</th><th "
                   "class=\"n\">p-value</th></tr></thead><tbody>\n");
@@ -228,6 +218,7 @@ void discovery_html(const struct discovery *d, struct buf *out) {
     buf_puts(out, "<h2>Data and forecast</h2>\n");
     forecast_chart(d, out);
     forecast_table(d, out);
+    contest_section(d, out);
     component_sections(d, out);
     buf_puts(out, "<h2>Probable structures</h2>\n");
     entry_table("structure", &d->post.structures, out);

@@ -144,6 +144,31 @@ static void holdout(const struct discovery *d, struct buf *out) {
     buf_puts(out, "},\n");
 }
 
+static void contests(const struct discovery *d, struct buf *out) {
+    static const char *const names[] = {"holdout_comparison", "backtest"};
+    for (int i = 0; i < 2; i++) {
+        const struct contest *c = &d->contest[i];
+        double n = (double)c->origins;
+        struct buf words = BUF_INIT;
+        if (!c->origins) continue;
+        contest_sentence(c, &words);
+        buf_printf(out, "  \"%s\": {", names[i]);
+        JSON(out, FIELD("origins", c->origins), FIELD("steps", c->steps),
+             FIELD("text", words.data));
+        buf_puts(out, ", \"methods\": [\n");
+        for (int k = 0; k < CONTEST_ROWS; k++) {
+            const struct contest_row *r = &c->row[k];
+            buf_puts(out, "    {");
+            JSON(out, FIELD("method", contest_name(k)), FIELD("mase", r->mase / n),
+                 FIELD("smape", r->smape / n), FIELD("coverage", r->coverage / n),
+                 FIELD("structure_better_at", r->wins));
+            buf_puts(out, k + 1 < CONTEST_ROWS ? "},\n" : "}\n");
+        }
+        buf_puts(out, "  ]},\n");
+        buf_release(&words);
+    }
+}
+
 void discovery_json(const struct discovery *d, struct buf *out) {
     const struct posterior *p = &d->post;
     struct buf program = BUF_INIT;
@@ -162,6 +187,7 @@ void discovery_json(const struct discovery *d, struct buf *out) {
     buf_puts(out, ",\n");
     checks(d, out);
     holdout(d, out);
+    contests(d, out);
     decomposition(d, out);
     prediction("forecast", &d->series, &d->fit, d->series.n, out);
     buf_puts(out, "  ");

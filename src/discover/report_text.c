@@ -2,6 +2,7 @@
  *
  * The result on a terminal, and as Markdown.
  */
+#include "base/mem.h"
 #include "discover/discovery.h"
 #include <math.h>
 #include <string.h>
@@ -98,6 +99,19 @@ void report_holdout(const struct discovery *d, struct buf *out) {
                    h->log_score);
 }
 
+static void contest_lines(const struct discovery *d, bool markdown, struct buf *out) {
+    static const struct contest_form forms[] = {
+        {"Forecasts compared: MASE, sMAPE, inside the %.0f%% interval\n",
+         "  %-22s %7.3f %7.2f%% %5s\n", ""},
+        {"\n| forecast | MASE | sMAPE | inside %.0f%% |\n|---|---:|---:|---:|\n",
+         "| %s | %.3f | %.2f%% | %s |\n", "\n"}};
+    for (const struct contest *c = d->contest; c < d->contest + COUNT_OF(d->contest); c++) {
+        contest_print(c, &forms[markdown], out);
+        contest_sentence(c, out);
+        if (c->origins) buf_putc(out, '\n');
+    }
+}
+
 static void check_lines(const struct discovery *d, const char *mark, struct buf *out) {
     report_holdout(d, out);
     for (const struct residual_check *c = d->check; c < d->check + DISCOVERY_CHECKS; c++)
@@ -107,18 +121,19 @@ static void check_lines(const struct discovery *d, const char *mark, struct buf 
 void discovery_text(const struct discovery *d, struct buf *out) {
     const struct posterior *p = &d->post;
     report_data(d, false, out);
+    buf_puts(out, "\n\n");
+    describe_summary(d, out);
+    buf_puts(out, "\n\n");
+    term_lines(d, out);
+    buf_puts(out, "\n  ");
+    describe_formula(d, out);
     entry_rows("\n\nStructures: probability, error, structure\n", &p->structures, false, out);
     entry_rows("\nMotifs: probability that there is one, whatever components express it\n",
                &p->motifs, false, out);
     entry_rows("\nComponents: probability that the component is present\n", &p->components, false,
                out);
     buf_putc(out, '\n');
-    describe_summary(d, out);
-    buf_puts(out, "\n\n  ");
-    describe_formula(d, out);
-    buf_puts(out, "\n\n");
-    term_lines(d, out);
-    buf_putc(out, '\n');
+    contest_lines(d, false, out);
     check_lines(d, "Check: ", out);
     buf_printf(out, "%s%s\n%zu structures, %ld likelihoods, %.1f s, seed %llu\n",
                p->settled ? "" : "NOT SETTLED: ", p->verdict ? p->verdict : "", d->search.n,
@@ -154,6 +169,7 @@ void discovery_markdown(const struct discovery *d, struct buf *out) {
     entry_rows("\n| probability | error | component |\n|---:|---:|---|\n", &p->components, true,
                out);
     forecast_rows(d, out);
+    contest_lines(d, true, out);
     buf_puts(out, "\n## Checks\n\n");
     check_lines(d, "- ", out);
     buf_puts(out, p->settled ? "- " : "- **Not settled**: ");

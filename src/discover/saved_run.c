@@ -124,8 +124,28 @@ static void put_choices(const struct discovery *d, struct buf *out) {
     JSON(out, FIELD("skip_bad", o->skip_bad), FIELD("max_points", o->max_points),
          FIELD("decimal", o->decimal));
     buf_putc(out, '}');
-    JSON(out, FIELD("holdout", d->opt.holdout), FIELD("max_seconds", d->opt.seconds),
+    JSON(out, FIELD("holdout", d->opt.holdout), FIELD("backtest", d->opt.backtest),
+         FIELD("max_seconds", d->opt.seconds),
          FIELD("only_logs", series_space_of(&d->search)->grammar.only_logs));
+}
+
+/* Comparisons with simple forecasts: sums over origins, row by row. */
+static void put_contests(const struct discovery *d, struct buf *out) {
+    buf_puts(out, ",\n \"comparisons\": [");
+    for (int i = 0; i < 2; i++) {
+        const struct contest *c = &d->contest[i];
+        double v[4 * CONTEST_ROWS];
+        for (int k = 0; k < CONTEST_ROWS; k++) {
+            const struct contest_row *r = &c->row[k];
+            double row[] = {r->mase, r->smape, r->coverage, (double)r->wins};
+            memcpy(v + 4 * k, row, sizeof row);
+        }
+        buf_puts(out, i ? ", {" : "{");
+        JSON(out, FIELD("origins", c->origins), FIELD("steps", c->steps), FIELD("level", c->level));
+        put_array("rows", v, c->origins ? COUNT_OF(v) : 0, out);
+        buf_putc(out, '}');
+    }
+    buf_putc(out, ']');
 }
 
 static void put_manifest(const struct discovery *d, struct buf *out) {
@@ -151,6 +171,7 @@ static void put_manifest(const struct discovery *d, struct buf *out) {
          FIELD("value_unit", (const char *)s->style.unit),
          FIELD("decimal_comma", s->style.decimal == ','), FIELD("thousands", s->style.thousands));
     put_choices(d, out);
+    put_contests(d, out);
     buf_puts(out, ",\n ");
     JSON(out, FIELD("factors", g->factors), FIELD("change", g->change), FIELD("logs", g->logs),
          FIELD("window", SEARCH_WINDOW), FIELD("draws", o->draws), FIELD("horizon", d->opt.horizon),
@@ -227,6 +248,16 @@ static json_t *load_json(const char *dir, const char *name, struct buf *err) {
                    dir, name, st == GPM_OK ? e.text : file_why());
     buf_release(&text);
     return j;
+}
+
+bool discovery_is_kept(const char *dir) {
+    struct buf err = BUF_INIT;
+    json_t *m = load_json(dir, "manifest.json", &err);
+    const char *kind = json_string_value(json_object_get(m, "kind"));
+    bool kept = kind && !strcmp(kind, "gpmem discovery");
+    json_decref(m);
+    buf_release(&err);
+    return kept;
 }
 
 static double get_number(json_t *j, const char *key, double fallback) {
@@ -336,8 +367,31 @@ static void load_choices(struct discovery *d, json_t *m) {
         .max_points = d->opt.series.max_points};
     if (read) o.max_points = get_count(read, "max_points", 1e9);
     d->opt.series = series_options_copy(&o);
-    d->opt.holdout = fmin(fmax(get_number(m, "holdout", 0), 0), 1);
+    d->opt.holdout = fmin(fmax(get_number(m, "holdout", 0), 0), 1e9);
+    d->opt.backtest = get_count(m, "backtest", 1000);
     d->opt.seconds = fmax(get_number(m, "max_seconds", 0), 0);
+}
+
+/* Cells that are no number, as the coverage of what has no interval, are NaN. */
+static void load_contests(struct discovery *d, json_t *m) {
+    json_t *list = json_object_get(m, "comparisons");
+    for (size_t i = 0; i < 2; i++) {
+        json_t *j = json_array_get(list, i), *rows = json_object_get(j, "rows");
+        struct contest *c = &d->contest[i];
+        if (json_array_size(rows) != 4 * CONTEST_ROWS) continue;
+        *c = (struct contest){.origins = get_count(j, "origins", 1000),
+                              .steps = get_count(j, "steps", 1e9),
+                              .level = get_number(j, "level", 0.95)};
+        for (size_t k = 0; k < CONTEST_ROWS; k++) {
+            double v[4];
+            for (size_t q = 0; q < 4; q++) {
+                json_t *cell = json_array_get(rows, 4 * k + q);
+                v[q] = json_is_number(cell) ? json_number_value(cell) : NAN;
+            }
+            size_t wins = v[3] >= 0 && v[3] <= 1000 ? (size_t)v[3] : 0;
+            c->row[k] = (struct contest_row){v[0], v[1], v[2], wins};
+        }
+    }
 }
 
 /* False when it is none that a search visits, or not one of these data. */
@@ -480,6 +534,7 @@ enum gpm_status discovery_load(struct discovery *d, const char *dir, struct buf 
     if (!(d->opt.level > 0 && d->opt.level < 1)) d->opt.level = 0.95;
     d->seconds = get_number(m, "seconds", 0);
     load_choices(d, m);
+    load_contests(d, m);
     if (st == GPM_OK) st = load_series(d, dir, m, err);
     if (d->opt.horizon > 1000 + 10 * d->series.n) d->opt.horizon = 0; /* as no run was saved */
     if (st == GPM_OK) st = discovery_prepare(d, err);

@@ -399,6 +399,23 @@ void series_release(struct series *s) {
     memset(s, 0, sizeof *s);
 }
 
+static double *copy_numbers(const double *v, size_t n) {
+    double *c = NEW_ARRAY(double, n + 1);
+    memcpy(c, v, n * sizeof *v);
+    return c;
+}
+
+struct series series_copy(const struct series *s) {
+    struct series c = *s;
+    c.x = copy_numbers(s->x, s->n);
+    c.y = copy_numbers(s->y, s->n);
+    c.name = mem_strdup(s->name);
+    c.time_name = mem_strdup(s->time_name);
+    c.value_name = mem_strdup(s->value_name);
+    c.form = time_form_copy(&s->form);
+    return c;
+}
+
 bool series_dated(const struct series *s) {
     return time_dated(&s->form);
 }

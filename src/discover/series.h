@@ -50,6 +50,7 @@ GPM_MUST_USE enum gpm_status series_read(struct series *s, const char *name, con
                                          size_t len, const struct series_options *o,
                                          struct buf *err);
 void series_release(struct series *s);
+struct series series_copy(const struct series *s);
 void series_set_seasons(struct series *s);   /* by unit and kind of time */
 void series_cut(struct series *s, size_t n); /* to its first n points */
 

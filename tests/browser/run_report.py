@@ -29,10 +29,29 @@ window.addEventListener('load', function () {
 """
 
 
-def browse(browser, page, profile):
+# the sizes of letters of the charts that are seen, in pixels of the screen, and what sticks out
+SMALL = """
+<script>
+window.addEventListener('load', function () {
+  var out = {charts: 0, least: 99, wide: document.documentElement.scrollWidth};
+  document.querySelectorAll('figure[data-chart] svg').forEach(function (svg) {
+    var b = svg.getBoundingClientRect();
+    if (!b.width) return;
+    out.charts++;
+    svg.querySelectorAll('text').forEach(function (t) {
+      out.least = Math.min(out.least, parseFloat(getComputedStyle(t).fontSize) * b.width / svg.getAttribute('viewBox').split(' ')[2]);
+    });
+  });
+  var pre = document.createElement('pre'); pre.id = 'probe'; pre.textContent = JSON.stringify(out); document.body.appendChild(pre);
+});
+</script>
+"""
+
+
+def browse(browser, page, profile, width=1000, *more):
     r = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                        "--user-data-dir=" + profile, "--enable-logging=stderr", "--v=0", "--window-size=1000,1200",
-                        "--virtual-time-budget=3000", "--dump-dom", "file://" + page],
+                        "--user-data-dir=" + profile, "--enable-logging=stderr", "--v=0", "--window-size=%d,1200" % width,
+                        "--virtual-time-budget=3000", *more, "--dump-dom", "file://" + page],
                        capture_output=True, text=True, timeout=300)
     return r.stdout, [l for l in r.stderr.splitlines() if "CONSOLE" in l]
 
@@ -67,6 +86,20 @@ def main():
         assert out["figures"] >= 2 and out["bold"] == 0, out
         assert all(("median" in h or "mean" in h) and "20" in h for h in out["hover"]), out["hover"]
         assert all(out["zoom"]), out["zoom"]
+        for width in (1200, 500):  # a window cannot be narrower; a frame can
+            frame = os.path.join(tmp, "s%d.html" % width)
+            open(frame, "w", encoding="utf-8").write(page.replace("</body>", SMALL + "</body>"))
+            shown = frame
+            if width == 500:
+                shown = os.path.join(tmp, "frame.html")
+                open(shown, "w").write('<iframe id="f" src="s500.html" style="width:400px;height:900px;border:0"></iframe><script>'
+                                       'window.addEventListener("load",function(){setTimeout(function(){var p=document.createElement("pre");p.id="probe";'
+                                       'p.textContent=document.getElementById("f").contentDocument.getElementById("probe").textContent;document.body.appendChild(p)},500)})</script>')
+            seen, _ = browse(browser, shown, os.path.join(tmp, "profile"), width, "--allow-file-access-from-files")
+            small = json.loads(re.search(r'<pre id="probe">(.*?)</pre>', seen, re.S).group(1))
+            print(width, small)
+            assert small["charts"] == out["figures"] // 2 and small["least"] >= 9.9, small
+            assert small["wide"] <= (400 if width == 500 else width), small
         marks = len(re.findall(r"<(path|circle)", dom))
         assert marks > 60, marks
     print("report: charts, hover, zoom and escaping are fine")

@@ -1,13 +1,14 @@
 "use strict";
 // Hover: the nearest time and its values. Drag: zoom into a stretch of time. Double click: back.
 document.querySelectorAll("figure[data-chart]").forEach(function (fig) {
-  var svg = fig.querySelector("svg"), d = JSON.parse(fig.querySelector("script").textContent);
+  var d = JSON.parse(fig.querySelector("script").textContent);
+  fig.querySelectorAll("svg").forEach(function (svg) {
   var r = svg.querySelector("clipPath rect"), ns = "http://www.w3.org/2000/svg";
   if (!r || !d.x.length) return;
   var L = +r.getAttribute("x"), T = +r.getAttribute("y"), W = +r.getAttribute("width"), H = +r.getAttribute("height");
   var full = svg.getAttribute("viewBox").split(/\s+/).map(Number), view = full.slice();
   var tip = document.createElement("div"), line = document.createElementNS(ns, "line"), sel = document.createElementNS(ns, "rect");
-  tip.className = "tip"; fig.appendChild(tip);
+  tip.className = "tip"; svg.parentNode.appendChild(tip);
   line.setAttribute("stroke", "#1d2430"); line.setAttribute("stroke-dasharray", "3 3"); line.setAttribute("visibility", "hidden");
   sel.setAttribute("fill", "#0072b2"); sel.setAttribute("opacity", "0.15"); sel.setAttribute("visibility", "hidden");
   svg.appendChild(sel); svg.appendChild(line);
@@ -63,5 +64,6 @@ document.querySelectorAll("figure[data-chart]").forEach(function (fig) {
   });
   svg.addEventListener("dblclick", function () {
     view = full.slice(); svg.setAttribute("viewBox", full.join(" ")); svg.removeAttribute("preserveAspectRatio"); svg.style.height = "";
+  });
   });
 });
