@@ -98,12 +98,16 @@ static void month_marks(const struct plot_axis *a, int step, struct plot_ticks *
 
 /* Marks every `step` seconds from midnight on. */
 static void clock_marks(double lo, double hi, double step, struct plot_ticks *t) {
-    for (double s = ceil(lo * DAY / step - 1e-6) * step; s <= hi * DAY + 1e-6; s += step) {
-        long day = (long)floor(s / DAY);
-        int y, m, d, sec = (int)(s - (double)day * DAY);
+    for (double k = ceil(lo * DAY / step - 1e-6); k * step <= hi * DAY + 1e-6 * step; k++) {
+        double s = k * step;
+        long day = (long)floor((s + 1e-4) / DAY);
+        double rest = s - (double)day * DAY + 1e-4; /* what a double has of a day, and more */
+        int y, m, d, sec = (int)rest, part = (int)(1000 * (rest - sec));
         calendar_date(day, &y, &m, &d);
         if (step >= DAY)
             add_mark(t, s / DAY, "%d-%02d-%02d", y, m, d);
+        else if (step < 1 && (sec || part))
+            add_mark(t, s / DAY, "%02d:%02d:%02d.%03d", sec / 3600, sec / 60 % 60, sec % 60, part);
         else if (step >= 3600 || sec == 0)
             add_mark(t, s / DAY, "%02d-%02d %02d:%02d", m, d, sec / 3600, sec / 60 % 60);
         else if (step >= 60)
@@ -115,8 +119,10 @@ static void clock_marks(double lo, double hi, double step, struct plot_ticks *t)
 
 /* About `want` round times of the calendar: years, months, days, hours ... */
 static void time_marks(const struct plot_axis *a, unsigned want, struct plot_ticks *t) {
-    static const int seconds[] = {1,    5,     15,    30,    60,    300,    900,    1800,
-                                  3600, 10800, 21600, 43200, 86400, 172800, 604800, 1209600};
+    static const double seconds[] = {0.001, 0.005, 0.01,  0.05,   0.1,    0.5,    1,
+                                     2,     5,     10,    15,     30,     60,     120,
+                                     300,   600,   900,   1800,   3600,   7200,   10800,
+                                     21600, 43200, 86400, 172800, 604800, 1209600};
     static const int months[] = {1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000};
     bool years = a->time == PLOT_TIME_YEARS;
     if (!(a->hi > a->lo) || !(fabs(a->lo) < 1e7) || !(fabs(a->hi) < 1e7)) return;
@@ -134,8 +140,11 @@ static void time_marks(const struct plot_axis *a, unsigned want, struct plot_tic
 void plot_ticks_axis(const struct plot_axis *a, unsigned room, struct plot_ticks *t) {
     t->n = 0;
     if (a->time != PLOT_TIME_NONE) { /* dates are wider than numbers */
-        time_marks(a, room * 3 / 5 < 2 ? 2 : room * 3 / 5, t);
-        if (t->n >= 2) return;
+        for (unsigned want = room * 3 / 5 < 2 ? 2 : room * 3 / 5; want <= 2 * room + 2; want++) {
+            t->n = 0; /* finer, until there are two */
+            time_marks(a, want, t);
+            if (t->n >= 2) return;
+        }
         t->n = 0;
     }
     /* less than a decade: round numbers read better */

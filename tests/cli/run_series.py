@@ -179,7 +179,7 @@ def check_times_as_written():
         html, md = open("t.html").read(), open("t.md").read()
         assert all("<td>%s</td>" % w in html for w in dates) and all("| %s |" % w in md for w in want), name
         marks = re.findall(r'<text class="mark"[^>]*text-anchor="middle">([^<]*)<', html)
-        good = r"\d{4}" if name == "year" else r"\d{4}(-\d\d){0,2}|(\d\d-\d\d )?\d\d:\d\d(:\d\d)?"
+        good = r"\d{4}" if name == "year" else r"\d{4}(-\d\d){0,2}|(\d\d-\d\d )?\d\d:\d\d(:\d\d(\.\d{3})?)?"
         assert len(marks) >= 3 and all(re.fullmatch(good, m) for m in marks), (name, marks)
 
 

@@ -129,7 +129,7 @@ def check_bad_input(tmp):
     bad("empty.csv", "", "no rows")
     bad("header.csv", "ds,y\n", "no rows")
     bad("sametime.csv", "ds,y\n" + "".join("5,%d\n" % i for i in range(20)), "same time")
-    bad("slashes.csv", "ds,y\n" + "".join("01/%02d/2000,%d\n" % (i, i) for i in range(1, 20)), "1949-01-31")
+    bad("slashes.csv", "ds,y\n" + "".join("01/%02d/2000,%d\n" % (i, i) for i in range(1, 13)), "--date-format")
     bad("one.csv", "ds,y\n2000,1\n", "too few")
     bad("constant.csv", "ds,y\n" + "".join("%d,3\n" % i for i in range(50)), "constant")
     bad("missing.csv", "ds,y\n" + "".join("%d,NA\n" % i for i in range(50)), "no value")
