@@ -64,6 +64,9 @@ struct gpm_options {
     void *file_user;
     gpm_show_fn *show; /* NULL: what is shown is written as text */
     void *show_user;
+    /* Warnings of the check before a run go to `write` (stream 2) before it begins; else they are
+     * part of gpm_last_error at its end. */
+    bool warn_early;
 };
 GPM_API void gpm_options_init_sized(struct gpm_options *o, size_t size);
 static inline void gpm_options_init(struct gpm_options *o) {
@@ -74,12 +77,15 @@ static inline void gpm_options_init(struct gpm_options *o) {
 GPM_API gpm_session *gpm_session_new(const struct gpm_options *o);
 GPM_API void gpm_session_free(gpm_session *s);
 
-/* Parses and runs a program. `name` appears in messages and is the base of relative loads.
- * Every instruction before a failing one has taken effect; the failing one has not. */
+/* Parses, checks and runs a program. `name` appears in messages and is the base of relative loads.
+ * A program in which something would certainly fail does not begin. Of one that fails all the same,
+ * every instruction before the failing one has taken effect; the failing one has not. */
 GPM_API enum gpm_status gpm_run_text(gpm_session *s, const char *name, const char *text,
                                      size_t len);
 GPM_API enum gpm_status gpm_run_file(gpm_session *s, const char *path);
-/* Parses only. With `interactive`, GPM_E_INCOMPLETE says that more lines are wanted. */
+/* Runs nothing: parses, and says what would fail (errors) or is wrong should it be reached
+ * (warnings; gpm_last_error has both). With `interactive` it parses only, and GPM_E_INCOMPLETE says
+ * that more lines are wanted. */
 GPM_API enum gpm_status gpm_check_text(gpm_session *s, const char *name, const char *text,
                                        size_t len, bool interactive);
 

@@ -56,6 +56,7 @@ PLOT_TEXT = 1
 
 WriteFn = c.CFUNCTYPE(None, c.c_void_p, c.c_int, c.c_void_p, c.c_size_t)
 DrawFn = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(c.c_char_p), c.POINTER(c.c_double), c.c_size_t)
+ShowFn = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p, c.c_char_p, c.c_char_p)
 Function = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(c.c_double), c.c_size_t, c.POINTER(c.c_double), c.c_void_p, c.c_size_t)
 Callback = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_char_p, c.POINTER(c.c_char_p), c.c_void_p, c.c_size_t)
 MeanFn = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(c.c_double), c.c_int, c.POINTER(c.c_double))
@@ -89,6 +90,9 @@ class Options(c.Structure):
         ("progress_user", c.c_void_p),
         ("file", c.CFUNCTYPE(None, c.c_void_p, c.c_char_p)),
         ("file_user", c.c_void_p),
+        ("show", ShowFn),
+        ("show_user", c.c_void_p),
+        ("warn_early", c.c_bool),
     ]
 
 

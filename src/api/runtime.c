@@ -46,6 +46,15 @@ static void render_error(gpm_session *g) {
         diags_render(d, g->options.colour, &g->error);
 }
 
+/* Of the check before a run: said now, and not again at the end. */
+static void say_warnings(void *user) {
+    gpm_session *g = user;
+    render_error(g);
+    if (g->options.write) g->options.write(g->options.user, 2, g->error.data, g->error.len);
+    buf_reset(&g->error);
+    for (size_t i = 0; i < g->s.diags.list.n; i++) g->s.diags.list.at[i]->said = true;
+}
+
 gpm_session *gpm_session_new(const struct gpm_options *given) {
     gpm_session *g = NEW(gpm_session);
     g->options = default_options;
@@ -62,6 +71,8 @@ gpm_session *gpm_session_new(const struct gpm_options *given) {
     g->s.infer.show = o->show;
     g->s.infer.show_user = o->show_user;
     g->s.infer.draw = o->draw;
+    g->s.warn = o->warn_early ? say_warnings : NULL;
+    g->s.warn_user = g;
     g->s.infer.draw_user = o->draw_user;
     g->s.infer.progress.report = o->progress;
     g->s.infer.progress.user = o->progress_user;

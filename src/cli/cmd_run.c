@@ -109,6 +109,7 @@ static void run_chain(struct job *j, unsigned i) {
     struct chain *c = &j->chains[i];
     struct gpm_options o = session_settings();
     o.chain = (uint32_t)(j->first + i);
+    o.warn_early = !o.quiet;
     bool keep = j->n > 1;
     buf_init(&c->out);
     if (keep) {

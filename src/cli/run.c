@@ -156,7 +156,7 @@ int exit_status_of(enum gpm_status st, const char *name, const char *text, size_
     if (st == GPM_OK) return EXIT_FINE;
     if (st == GPM_E_INCOMPLETE) return EXIT_USAGE;
     gpm_session *s = gpm_session_new(NULL);
-    enum gpm_status parsed = gpm_check_text(s, name, text, len, false);
+    enum gpm_status parsed = gpm_check_text(s, name, text, len, true);
     gpm_session_free(s);
     return parsed == GPM_OK ? EXIT_FAILED : EXIT_USAGE;
 }

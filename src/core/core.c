@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/stop.h"
 #include "core/compile.h"
+#include "sp/guess.h"
 
 #include <string.h>
 #include <time.h>
@@ -365,9 +366,9 @@ enum gpm_status core_wrong_arity(struct session_core *core, const struct ast *la
 enum gpm_status core_not_procedure(struct session_core *core, value v, struct span at) {
     struct buf b = BUF_INIT;
     value_print(v, &b);
-    enum gpm_status st = diag_raise(core->diags, DIAG_NOT_PROCEDURE, at,
-                                    "%s is a %s, not a procedure; it cannot be applied",
-                                    b.len > 60 ? "this" : b.data, value_type_name(v));
+    enum gpm_status st = diag_raise(
+        core->diags, DIAG_NOT_PROCEDURE, at, "%s is a %s, not a procedure; it cannot be applied",
+        b.len > 60 || guess_of(v) ? "this" : b.data, value_type_name(v));
     buf_release(&b);
     return st;
 }

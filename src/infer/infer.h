@@ -127,6 +127,7 @@ struct infer_op {
     size_t n_extra;      /* arguments between block and transitions */
     double extra[2];     /* when they are left out */
     const char *counted; /* what the last of them counts, at least one; NULL: it may be anything */
+    enum { NEEDS_ANY, NEEDS_CONTINUOUS, NEEDS_ONE_CONTINUOUS, NEEDS_DISCRETE } needs;
     bool steps_last;     /* a single number after the block is the transitions: nuts(s, b, 100) */
     /* Under run = infer_steps: one transition. Under run = infer_each: the value in one particle,
      * nil in all: there is none. */
@@ -327,6 +328,15 @@ value subproblem_chosen(struct node **at, size_t n, value from);
 /* The choices that a subproblem names now, as a subproblem of its own: a block that is picked at
  * random is picked now. Owned. */
 enum gpm_status subproblem_settle(struct infer_state *x, value sub, value *out) GPM_MUST_USE;
+/* Messages of operators and of the check before a run: `have`, the scopes or blocks there are. */
+enum gpm_status infer_no_scope(struct diags *d, value scope, struct span at, const value *have,
+                               size_t n);
+enum gpm_status infer_no_block(struct diags *d, value scope, value block, struct span at,
+                               const char *have);
+enum gpm_status infer_no_default_block(struct diags *d, value block, struct span at);
+/* An operator whose choices are of the wrong kind, such as that of cls at `choice`. */
+enum gpm_status infer_wrong_kind(struct diags *d, const struct infer_op *op, value scope,
+                                 const struct sp_class *cls, struct span choice, struct span at);
 /* An error that lists the scopes there are; GPM_OK when some tag of the program text names it. */
 enum gpm_status infer_unknown_scope(struct infer_state *x, struct trace *t,
                                     value scope) GPM_MUST_USE;

@@ -83,7 +83,8 @@ static enum gpm_status ascent_step(struct step *s) {
 
 #define ASCENT_SIG                                                                                 \
     "(scope: target, block?: block, rate?: nonneg, steps?: count, transitions?: count) -> action"
-#define ASCENT STEPS(ascent_step, "all"), .n_extra = 2, .extra = {0.01, 1}
+#define ASCENT                                                                                     \
+    STEPS(ascent_step, "all"), .n_extra = 2, .extra = {0.01, 1}, .needs = NEEDS_CONTINUOUS
 const struct infer_op infer_ascent_rows[] = {
     {"gradient_ascent", ASCENT_SIG,
      "moves the block uphill by rate times the gradient, `steps` times", ASCENT, .how = PLAIN},

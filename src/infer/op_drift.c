@@ -28,6 +28,6 @@ const struct infer_op infer_drift_rows[] = {
     {"drift", "(scope: target, block?: block, scale?: positive, transitions?: count) -> action",
      "random-walk Metropolis on the continuous choices of the block: normal steps of standard "
      "deviation `scale` (0.5) in their unconstrained space",
-     STEPS(drift_step, "one"), .n_extra = 1, .extra = {0.5}},
+     STEPS(drift_step, "one"), .n_extra = 1, .extra = {0.5}, .needs = NEEDS_CONTINUOUS},
     {0},
 };

@@ -263,8 +263,8 @@ static enum gpm_status gibbs_step(struct step *s) {
 #define GIBBS_SIG "(scope: target, block?: block, steps?: count, parallel?: bool) -> action"
 const struct infer_op infer_gibbs_rows[] = {
     {"gibbs", GIBBS_SIG, "enumerates the joint values of the block and draws one by its weight",
-     .how = DRAW, STEPS(gibbs_step, "one")},
+     .how = DRAW, STEPS(gibbs_step, "one"), .needs = NEEDS_DISCRETE},
     {"emap", GIBBS_SIG, "enumerates the joint values of the block and takes the most probable",
-     .how = TAKE_HEAVIEST, STEPS(gibbs_step, "one")},
+     .how = TAKE_HEAVIEST, STEPS(gibbs_step, "one"), .needs = NEEDS_DISCRETE},
     {0},
 };

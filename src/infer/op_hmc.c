@@ -234,7 +234,7 @@ const struct infer_op infer_hmc_rows[] = {
      "transitions?: count) -> action",
      "Hamiltonian Monte Carlo on the continuous choices of the block, 1 to leapfrog_steps steps of "
      "step_size",
-     STEPS(hmc_step, "all"), .n_extra = 2, .extra = {0.1, 10},
+     STEPS(hmc_step, "all"), .n_extra = 2, .extra = {0.1, 10}, .needs = NEEDS_CONTINUOUS,
      .counted = "number of leapfrog steps"},
     {"nuts",
      "(scope: target, block?: block, warmup?: count, transitions?: count, "
@@ -244,7 +244,7 @@ const struct infer_op infer_hmc_rows[] = {
      "diag or dense. A trajectory has at most 2^max_depth (10) steps. It begins where the choices "
      "stand, or as init says (see sample)",
      .flags = OP_STEPS, .run = op_nuts, .block = "all", .n_extra = 1, .extra = {300},
-     .steps_last = true, .step = nuts_step},
+     .needs = NEEDS_CONTINUOUS, .steps_last = true, .step = nuts_step},
     {"sampler_stats", "() -> action",
      "dictionary of what hmc and nuts have done so far: transitions and leapfrog steps of warm-up "
      "and sampling, how many transitions moved, diverged or reached max_depth, starts drawn anew, "

@@ -102,7 +102,7 @@ const struct infer_op infer_laplace_rows[] = {
     {"laplace_mh", "(scope: target, block?: block, steps?: count) -> action",
      "Metropolis-Hastings on the continuous choices of the block: proposals from a mixture of "
      "Student-t distributions fitted to their conditional, in turn with steps of its shape",
-     STEPS(laplace_step, "all")},
+     STEPS(laplace_step, "all"), .needs = NEEDS_CONTINUOUS},
     {"log_evidence", "(scope: target, block?: block, draws?: count) -> action",
      "log of the integral over the block's continuous choices of what they weigh, everything else "
      "as it is: per particle a dictionary of log_evidence, error (its standard error) and ess; by "

@@ -151,6 +151,6 @@ const struct infer_op infer_meanfield_rows[] = {
      "count) -> action",
      "fits independent proposals for the block in training_steps (20), then makes one corrected "
      "draw from them",
-     STEPS(meanfield_step, "one"), .n_extra = 1, .extra = {20}},
+     STEPS(meanfield_step, "one"), .n_extra = 1, .extra = {20}, .needs = NEEDS_CONTINUOUS},
     {0},
 };

@@ -133,11 +133,8 @@ static enum gpm_status check_choice(const struct step *s) {
         return infer_error(s->x, DIAG_NOT_CONTINUOUS,
                            "slice moves one continuous choice; the block holds %zu", s->n);
     if (continuous_takes(s->t, n)) return GPM_OK;
-    infer_error(s->x, DIAG_NOT_CONTINUOUS, "slice needs one continuous choice; %s is not",
-                node_class(n)->name);
-    diag_add_label(s->x->core->diags, node_span(n), "the choice");
-    diag_set_help(s->x->core->diags, "gibbs enumerates discrete choices; mh moves any");
-    return GPM_E_USER;
+    return infer_wrong_kind(s->x->core->diags, s->g->op, NIL, node_class(n), node_span(n),
+                            s->x->at);
 }
 
 static enum gpm_status slice_number(struct slice_run *r) {
@@ -179,7 +176,8 @@ static enum gpm_status slice_step(struct step *s) {
     return node_value(s->at[0]).tag == V_NUM ? slice_number(&r) : slice_coordinate(&r);
 }
 
-#define SLICE STEPS(slice_step, "one"), .n_extra = 2, .counted = "limit"
+#define SLICE                                                                                      \
+    STEPS(slice_step, "one"), .n_extra = 2, .counted = "limit", .needs = NEEDS_ONE_CONTINUOUS
 const struct infer_op infer_slice_rows[] = {
     {"slice", "(scope: target, block?: block, w?: positive, m?: nonneg, steps?: count) -> action",
      "slice sampling of one continuous choice, stepping out by w at most m times", SLICE,

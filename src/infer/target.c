@@ -57,31 +57,39 @@ static bool is_default(value scope) {
     return infer_is_name(scope, "default");
 }
 
+enum gpm_status infer_no_scope(struct diags *d, value scope, struct span at, const value *have,
+                               size_t n) {
+    struct buf list = BUF_INIT;
+    VEC(const char *) names = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (i) buf_puts(&list, ", ");
+        value_print(have[i], &list);
+        if (infer_text(have[i])) vec_push(&names, infer_text(have[i]));
+    }
+    const char *shown = SHOW(scope);
+    const char *word = infer_text(scope) ? infer_text(scope) : shown;
+    const char *near = suggest_nearest(word, names.at, names.n);
+    diag_raise(d, DIAG_UNKNOWN_SCOPE, at, "no tag names the scope %s", shown);
+    if (n)
+        diag_add_note(d, "scopes of this model: %s", list.data);
+    else
+        diag_add_note(d, "no tag has been evaluated in this model");
+    if (near) diag_set_help(d, "did you mean \"%s\"?", near);
+    vec_release(&names);
+    buf_release(&list);
+    return GPM_E_USER;
+}
+
 /* A scope that a tag of the program's text names may just have no choices in this state: no error.
  */
 enum gpm_status infer_unknown_scope(struct infer_state *x, struct trace *t, value scope) {
     for (size_t i = 0; i < x->known_scopes.n; i++)
         if (value_name_equal(x->known_scopes.at[i], scope)) return GPM_OK;
-    struct buf have = BUF_INIT;
-    VEC(const char *) names = {0};
-    for (size_t i = 0; i < t->scopes.n; i++) {
-        value name = scope_name(t->scopes.at[i]);
-        if (i) buf_puts(&have, ", ");
-        value_print(name, &have);
-        if (infer_text(name)) vec_push(&names, infer_text(name));
-    }
-    const char *shown = SHOW(scope);
-    const char *word = infer_text(scope) ? infer_text(scope) : shown;
-    const char *near = suggest_nearest(word, names.at, names.n);
-    infer_error(x, DIAG_UNKNOWN_SCOPE, "no tag names the scope %s", shown);
-    if (have.len)
-        diag_add_note(x->core->diags, "scopes of this model: %s", have.data);
-    else
-        diag_add_note(x->core->diags, "no tag has been evaluated in this model");
-    if (near) diag_set_help(x->core->diags, "did you mean \"%s\"?", near);
-    vec_release(&names);
-    buf_release(&have);
-    return GPM_E_USER;
+    VEC(value) have = {0};
+    for (size_t i = 0; i < t->scopes.n; i++) vec_push(&have, scope_name(t->scopes.at[i]));
+    enum gpm_status st = infer_no_scope(x->core->diags, scope, x->at, have.at, have.n);
+    vec_release(&have);
+    return st;
 }
 
 /* Log probability of picking this block (again), in the state that stands; 0: it was not picked. */
@@ -207,16 +215,36 @@ static struct node_set every_choice(const struct trace *t) {
     return all;
 }
 
+enum gpm_status infer_no_default_block(struct diags *d, value block, struct span at) {
+    diag_raise(d, DIAG_DEFAULT_BLOCK, at, "the scope default has no block %s", SHOW(block));
+    return diag_set_help(d, "default takes one, all, none or ordered");
+}
+
+/* Where the operator leaves other choices alone, this is odd, not wrong. */
+enum gpm_status infer_wrong_kind(struct diags *d, const struct infer_op *op, value scope,
+                                 const struct sp_class *cls, struct span choice, struct span at) {
+    if (op->needs == NEEDS_DISCRETE) {
+        trace_not_enumerable(d, cls, at);
+        return diag_add_label(d, choice, "this choice");
+    }
+    if (op->needs == NEEDS_ONE_CONTINUOUS)
+        diag_raise(d, DIAG_NOT_CONTINUOUS, at, "slice needs one continuous choice; %s is not",
+                   cls->name);
+    else
+        diag_warn(d, DIAG_NOT_CONTINUOUS, at,
+                  "%s moves continuous choices only, and the scope %s has none", op->name,
+                  SHOW(scope));
+    diag_add_label(d, choice, "the choice");
+    return diag_set_help(d, "gibbs enumerates discrete choices; mh moves any");
+}
+
 /* all, ordered: one transition of all choices together. */
 static enum gpm_status on_default(struct visit *v, value block) {
     if (infer_is_name(block, "one")) return on_default_one(v);
     if (infer_is_name(block, "none")) return GPM_OK;
     if (infer_is_name(block, "all") || infer_is_name(block, "ordered"))
         return call_set(v, every_choice(v->s.t), NULL);
-    enum gpm_status st =
-        infer_error(v->s.x, DIAG_DEFAULT_BLOCK, "the scope default has no block %s", SHOW(block));
-    diag_set_help(v->s.x->core->diags, "default takes one, all, none or ordered");
-    return st;
+    return infer_no_default_block(v->s.x->core->diags, block, v->s.x->at);
 }
 
 /* ordered_range(lo, hi), as op_select.c makes it. */
@@ -246,12 +274,16 @@ static enum gpm_status on_each(struct visit *v, struct scope *s, bool reverse) {
     return st;
 }
 
+enum gpm_status infer_no_block(struct diags *d, value scope, value block, struct span at,
+                               const char *have) {
+    diag_raise(d, DIAG_UNKNOWN_BLOCK, at, "the scope %s has no block %s", SHOW(scope), SHOW(block));
+    return diag_add_note(d, "its blocks: %s", have);
+}
+
 enum gpm_status infer_unknown_block(struct infer_state *x, struct scope *s, value block) {
-    enum gpm_status st = infer_error(x, DIAG_UNKNOWN_BLOCK, "the scope %s has no block %s",
-                                     SHOW(scope_name(s)), SHOW(block));
     struct buf have = BUF_INIT;
     scope_show_blocks(s, &have);
-    diag_add_note(x->core->diags, "its blocks: %s", have.data);
+    enum gpm_status st = infer_no_block(x->core->diags, scope_name(s), block, x->at, have.data);
     buf_release(&have);
     return st;
 }

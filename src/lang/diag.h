@@ -33,6 +33,7 @@ struct diag_part {
 struct diag {
     enum diag_code code;
     bool warning;   /* something odd that was understood; does not fail the run */
+    bool said;      /* shown already; it is not rendered again */
     struct span at; /* unit == NO_SPAN_UNIT: no place */
     char *message;
     VEC(struct diag_part) parts[DIAG_KINDS];

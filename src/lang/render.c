@@ -266,7 +266,8 @@ static void draw_diag(struct paint *p, const struct diags *d, const struct diag 
 
 void diags_render(const struct diags *d, bool colour, struct buf *out) {
     struct paint p = {out, colour, 1};
-    for (size_t i = 0; i < d->list.n; i++) draw_diag(&p, d, d->list.at[i]);
+    for (size_t i = 0; i < d->list.n; i++)
+        if (!d->list.at[i]->said) draw_diag(&p, d, d->list.at[i]);
 }
 
 /* ---- JSON ---- */
@@ -304,6 +305,7 @@ static void json_parts(const struct diags *d, const char *key, const struct diag
 void diags_render_json(const struct diags *d, struct buf *out) {
     for (size_t i = 0; i < d->list.n; i++) {
         const struct diag *x = d->list.at[i];
+        if (x->said) continue;
         buf_printf(out, "{\"severity\":\"%s\",\"code\":\"%s\"", x->warning ? "warning" : "error",
                    diag_code_text(x->code));
         json_text(out, "message", x->message);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The top level: parses a text and runs its instructions. */
-#include "session/session.h"
+#include "session/check.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "core/compile.h"
@@ -279,7 +279,7 @@ static bool covers(struct span outer, struct span inner) {
 /* An error met while an instruction ran may lie in another one (inference in a model assumed
  * earlier): the message then shows both. That an operator cannot be used (E05..) is said of the
  * operator; the choice is a label. */
-static void show_instruction(struct session *s, const struct ast *a) {
+void session_show_instruction(struct session *s, const struct ast *a) {
     struct diag *d = s->diags.list.n ? vec_last(&s->diags.list) : NULL;
     if (!d || d->warning || d->at.unit == NO_SPAN_UNIT || covers(a->span, d->at)) return;
     for (int kind = 0; kind < DIAG_KINDS; kind++)
@@ -296,9 +296,9 @@ static void show_instruction(struct session *s, const struct ast *a) {
 }
 
 /* `data n, y;` names what the program must be given. */
-static void help_with_data(struct session *s, const struct ast *a) {
+void session_help_data(struct session *s, const struct ast *a) {
     struct diag *d = s->diags.list.n ? vec_last(&s->diags.list) : NULL;
-    bool declares = a->kind == AST_DEFINE && a->u.bind.n_names == 1 &&
+    bool declares = a && a->kind == AST_DEFINE && a->u.bind.n_names == 1 &&
                     !strcmp(a->u.bind.names[0]->text, DATA_NAMES);
     if (!declares || !d || d->code != DIAG_UNBOUND) return;
     const struct define_slot *all = map_get(&s->core.defines, MAP_PTR(sym_cstr(&s->syms, "data")));
@@ -312,6 +312,11 @@ static void help_with_data(struct session *s, const struct ast *a) {
     buf_release(&names);
 }
 
+void session_help_model_name(struct session *s, const struct sym *name) {
+    diag_set_help(&s->diags, "`%s` belongs to the model: sample %s gives its value there",
+                  name->text, name->text);
+}
+
 /* A name of the model is not bound in the inference program; newcomers type it all the same. */
 static void help_with_model_name(struct session *s) {
     struct diag *d = s->diags.list.n ? vec_last(&s->diags.list) : NULL;
@@ -320,9 +325,7 @@ static void help_with_model_name(struct session *s) {
     if (d->at.end > u->len) return;
     const char *text = u->text + d->at.start;
     struct sym *name = sym_intern(&s->syms, text, d->at.end - d->at.start);
-    if (!map_get(&s->infer.model->p.at[0]->globals, MAP_PTR(name))) return;
-    diag_set_help(&s->diags, "`%s` belongs to the model: sample %s gives its value there",
-                  name->text, name->text);
+    if (map_get(&s->infer.model->p.at[0]->globals, MAP_PTR(name))) session_help_model_name(s, name);
 }
 
 static enum gpm_status run_one(struct session *s, const struct ast *a, struct frame *f) {
@@ -346,9 +349,9 @@ static enum gpm_status run_instruction(struct session *s, const struct ast *a, s
     enum gpm_status st = core_check_memory(&s->core, a->span);
     if (st == GPM_OK) st = run_one(s, a, f);
     if (st != GPM_OK) {
-        show_instruction(s, a);
+        session_show_instruction(s, a);
         help_with_model_name(s);
-        help_with_data(s, a);
+        session_help_data(s, a);
     }
     return st;
 }
@@ -409,13 +412,31 @@ static void explain_end(struct session *s, struct explanation *e, const struct a
     mem_free(e->stats);
 }
 
+/* Parses; the program belongs to *code, which the session's core keeps while it is in use. */
+static enum gpm_status parse(struct session *s, const char *name, const char *text, size_t len,
+                             bool interactive, struct code **code, struct ast **program) {
+    *code = core_text(&s->core, name, text, len);
+    return parse_program(&(*code)->arena, *code, &s->syms, &s->diags, (*code)->unit, interactive,
+                         program);
+}
+
+/* The outermost text is checked with all that it loads; the library was, once for all. */
+static enum gpm_status check_first(struct session *s, const struct ast *program) {
+    if (!s->printing || s->running) return GPM_OK;
+    enum gpm_status st = session_check_program(s, program, s->loading > 0, false);
+    if (st == GPM_OK && s->warn && s->diags.list.n) s->warn(s->warn_user);
+    return st;
+}
+
 enum gpm_status session_run(struct session *s, const char *name, const char *text, size_t len) {
-    struct code *code = core_text(&s->core, name, text, len);
+    struct code *code;
     struct ast *program;
-    enum gpm_status st =
-        parse_program(&code->arena, code, &s->syms, &s->diags, code->unit, false, &program);
+    enum gpm_status st = parse(s, name, text, len, false, &code, &program);
     if (st != GPM_OK) return st;
     code_ref(code); /* while it runs */
+    bool outer = s->running;
+    st = check_first(s, program);
+    s->running = true;
     infer_note_scopes(&s->infer, program);
     for (uint32_t i = 0; i < program->n && st == GPM_OK; i++) {
         struct explanation e;
@@ -423,14 +444,24 @@ enum gpm_status session_run(struct session *s, const char *name, const char *tex
         st = run_instruction(s, program->kids[i], NULL);
         explain_end(s, &e, program->kids[i], st);
     }
+    s->running = outer;
     code_unref(code);
     return st;
 }
 
 enum gpm_status session_check(struct session *s, const char *name, const char *text, size_t len,
                               bool interactive) {
-    struct code *code = core_text(&s->core, name, text, len);
+    struct code *code;
     struct ast *program;
-    return parse_program(&code->arena, code, &s->syms, &s->diags, code->unit, interactive,
-                         &program);
+    enum gpm_status st = parse(s, name, text, len, interactive, &code, &program);
+    if (st != GPM_OK || interactive) return st;
+    const char *slash = strrchr(name, '/'), *outer = s->core.host.folder;
+    char *folder = slash ? mem_strndup(name, (size_t)(slash - name) + 1) : NULL;
+    code_ref(code);
+    s->core.host.folder = folder;
+    st = session_check_program(s, program, true, true);
+    s->core.host.folder = outer;
+    code_unref(code);
+    mem_free(folder);
+    return st;
 }

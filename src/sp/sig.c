@@ -4,7 +4,7 @@
  * the wording of messages and the test; a domain row (positive, count, ...) tells a number outside
  * the domain (DIAG_DOMAIN) from a value of another type (DIAG_TYPE).
  */
-#include "sp/sp.h"
+#include "sp/guess.h"
 
 #include "base/mem.h"
 #include <assert.h>
@@ -78,15 +78,29 @@ static const struct sp_type {
     {"grammar", "what structure_model gives, or the scope of a grammar", .tags = NAMES,
      .box = "posterior over structures"},
     {"proposal", "a proposal", .tags = TAG(V_PROC), .box = "proposal", .other_box = "action"},
+    {"atom", "an atom", .tags = TAG(V_ATOM)},
+    {"simplex", "a simplex", .tags = TAG(V_VECTOR)},
+    {"pair", "a pair", .tags = TAG(V_PAIR)},
+    {"nil", "the empty list", .tags = TAG(V_NIL)},
 };
 
 static bool is_box(value v, const char *kind) {
     return kind && v.tag == V_BOX && strcmp(v.u.box->cls->name, kind) == 0;
 }
 
+/* Of a value that is not known yet: could it fit? */
+static bool guess_fits(const struct sp_type *type, value v) {
+    const struct guess *g = guess_of(v);
+    if (!g) return false;
+    bool boxes = (type->box || type->other_box) && (g->tags >> V_BOX & 1);
+    return (g->tags & type->tags) || (boxes && !g->kind);
+}
+
 static enum fit fit_of(const struct sp_type *type, value v) {
     if (!(type->tags >> v.tag & 1))
-        return is_box(v, type->box) || is_box(v, type->other_box) ? FIT : WRONG_TYPE;
+        return is_box(v, type->box) || is_box(v, type->other_box) || guess_fits(type, v)
+                   ? FIT
+                   : WRONG_TYPE;
     if (type->domain) {
         double x = v.u.num; /* a NaN is nowhere inside */
         bool inside = x >= type->lo && x <= type->hi && (!type->whole || x == floor(x));
@@ -99,6 +113,7 @@ static enum fit fit_of(const struct sp_type *type, value v) {
 static enum fit fit_elements(const struct sp_type *type, value v, value *odd) {
     struct seq_walk w = {v, 0};
     enum fit fit = FIT;
+    if (guess_of(v)) return FIT;
     while (fit == FIT && seq_next(&w, odd)) fit = fit_of(type, *odd);
     return fit;
 }
@@ -181,8 +196,10 @@ void sp_sig_parse(const char *text, struct sp_sig *out) {
     }
     s = skip_space(s + 1);
     assert(s[0] == '-' && s[1] == '>' && "signature: -> expected");
-    char result[24]; /* for readers alone */
+    char result[24];
     read_word(s + 2, result);
+    out->result = find_type(result);
+    assert(out->result >= 0 && "signature: unknown type of the result");
     out->target = out->n_params > 1 && is_type(out->params[0].type, "target") &&
                   is_type(out->params[1].type, "block");
 }
@@ -191,6 +208,25 @@ int sp_sig_param(const struct sp_sig *sig, const char *name) {
     for (size_t i = 0; i < sig->n_params; i++)
         if (strcmp(sig->params[i].name, name) == 0) return (int)i;
     return -1;
+}
+
+unsigned sp_result_tags(const struct sp_class *cls, const char **kind) {
+    struct sp_sig sig;
+    sp_sig_parse(cls->sig, &sig);
+    const struct sp_type *type = &types[sig.result];
+    bool boxed = type->box && !is_type(sig.result, "mean");
+    *kind = boxed && !type->other_box ? type->box : NULL;
+    if (is_type(sig.result, "bool")) return TAG(V_BOOL);
+    return type->tags | (type->box ? TAG(V_BOX) : 0);
+}
+
+/* A value that the row's result cannot be: outside its domain, or of another type. */
+bool sp_result_fits(const struct sp_class *cls, value v) {
+    struct sp_sig sig;
+    sp_sig_parse(cls->sig, &sig);
+    const struct sp_type *type = &types[sig.result];
+    bool each = (cls->flags & SP_LIFTS) && type->domain && seq_is(v);
+    return (each ? fit_elements(type, v, &v) : fit_of(type, v)) == FIT;
 }
 
 /* ---- checks ------------------------------------------------------------------------------- */
@@ -252,7 +288,8 @@ enum gpm_status sp_check_args(struct sp_call *c, const struct sp_sig *sig) {
             return sp_error(c, DIAG_ARITY, "%s: the argument `%s` is missing; a later one is given",
                             c->cls->name, sig->params[p].name);
         value got = c->args[i];
-        bool each = (c->cls->flags & SP_LIFTS) && types[type].domain && seq_is(got);
+        bool each = (c->cls->flags & SP_LIFTS) && types[type].domain &&
+                    (seq_is(got) || (guess_of(got) && guess_may_be(got, V_ARRAY)));
         enum fit fit = each ? fit_elements(&types[type], got, &got) : fit_of(&types[type], got);
         if (fit == FIT || (sig->params[p].null_ok && got.tag == V_NIL)) continue;
         return type_error(c, got, sp_param_name(sig, p, i, (char[40]){0}), type,

@@ -308,6 +308,7 @@ struct sp_sig {
     size_t n_min, n_max; /* n_max == SIZE_MAX: variadic */
     size_t n_params;
     bool target; /* begins with a target and a block */
+    int result;  /* type of the result */
     struct {
         char name[24];
         int type; /* enum sp_type in sig.c */
@@ -316,6 +317,9 @@ struct sp_sig {
 };
 /* Parses a row's signature; a bad one is a bug (assert). */
 void sp_sig_parse(const char *text, struct sp_sig *out);
+/* Tags that the result of a row may have by its signature; *kind: the class of a box, or NULL. */
+unsigned sp_result_tags(const struct sp_class *cls, const char **kind);
+bool sp_result_fits(const struct sp_class *cls, value v);
 /* Checks number and types of c->args against the signature: DIAG_ARITY, DIAG_TYPE, DIAG_DOMAIN with
  * messages that name procedure, parameter, expected type and offending value. */
 enum gpm_status sp_check_args(struct sp_call *c, const struct sp_sig *sig);

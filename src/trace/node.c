@@ -318,15 +318,15 @@ enum gpm_status node_support(struct trace *t, struct node *n, struct sp_support 
     return call_end(t, n, &k, cls->support ? cls->support(&k.c, out) : GPM_OK);
 }
 
+enum gpm_status trace_not_enumerable(struct diags *d, const struct sp_class *cls, struct span at) {
+    diag_raise(d, DIAG_NOT_ENUMERABLE, at, "the values of %s cannot be enumerated", cls->name);
+    return diag_set_help(d, "gibbs and emap need discrete choices with finitely many values; "
+                            "mh, slice or hmc move continuous ones");
+}
+
 enum gpm_status node_enumerate(struct trace *t, struct node *n, value **vals, size_t *count) {
     const struct sp_class *cls = node_class(n);
-    if (!cls->enumerate) {
-        diag_raise(t->core->diags, DIAG_NOT_ENUMERABLE, node_span(n),
-                   "the values of %s cannot be enumerated", cls->name);
-        return diag_set_help(t->core->diags,
-                             "gibbs and emap need discrete choices with finitely many values; "
-                             "mh, slice or hmc move continuous ones");
-    }
+    if (!cls->enumerate) return trace_not_enumerable(t->core->diags, cls, node_span(n));
     struct node_call k;
     call_begin(t, n, &k);
     return call_end(t, n, &k, cls->enumerate(&k.c, vals, count));

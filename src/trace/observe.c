@@ -34,18 +34,23 @@ struct node *chase(struct node *n) {
     return n;
 }
 
+enum gpm_status trace_not_random(struct diags *d, const struct sp_class *from, bool constant,
+                                 struct span made, struct span at) {
+    diag_raise(d, DIAG_OBSERVE_DETERMINISTIC, at,
+               "this expression cannot be observed: its value is %s",
+               constant ? "a constant" : "computed, not random");
+    if (from) diag_add_label(d, made, "the value comes from %s", from->name);
+    return diag_set_help(d, "observe a random choice, e.g. observe normal(e, 0.1) = v");
+}
+
 enum gpm_status observation_end(struct trace *t, struct node *root, struct span at,
                                 struct node **out) {
     struct node *end = chase(root);
     struct diags *d = t->core->diags;
-    if (end->kind == NODE_CONST || !(end->flags & NODE_RANDOM)) {
-        diag_raise(d, DIAG_OBSERVE_DETERMINISTIC, at, "%s cannot be observed: its value is %s",
-                   "this expression",
-                   end->kind == NODE_CONST ? "a constant" : "computed, not random");
-        if (end->kind != NODE_CONST && node_class(end))
-            diag_add_label(d, node_span(end), "the value comes from %s", node_class(end)->name);
-        return diag_set_help(d, "observe a random choice, e.g. observe normal(e, 0.1) = v");
-    }
+    bool constant = end->kind == NODE_CONST;
+    if (constant || !(end->flags & NODE_RANDOM))
+        return trace_not_random(d, constant ? NULL : node_class(end), constant,
+                                constant ? NO_SPAN : node_span(end), at);
     const struct sp_class *cls = node_class(end);
     if (!cls || !cls->log_density)
         return diag_raise(d, DIAG_NO_DENSITY, at, "%s has no density, so it cannot be observed",
@@ -123,6 +128,12 @@ static value in_form_of(value like, value v) {
     return value_ref(v);
 }
 
+enum gpm_status trace_not_boolean(struct diags *d, const struct sp_class *cls, value v,
+                                  struct span at) {
+    return diag_raise(d, DIAG_TYPE, at, "%s gives true or false (1 or 0), not %s", cls->name,
+                      SHOW(v));
+}
+
 /* As the choice's own draws are: true for 1, a vector for a list of numbers. *out owned. */
 static enum gpm_status given_value(struct trace *t, struct node *n, value v, value *out) {
     const struct sp_class *cls = node_class(n);
@@ -133,10 +144,8 @@ static enum gpm_status given_value(struct trace *t, struct node *n, value v, val
     }
     *out = in_form_of(n->val, v);
     if (n->val.tag != V_BOOL || out->tag == V_BOOL) return GPM_OK;
-    diag_raise(t->core->diags, DIAG_TYPE, node_span(n), "%s gives true or false (1 or 0), not %s",
-               cls->name, SHOW(v));
     value_set_take(out, NIL);
-    return GPM_E_USER;
+    return trace_not_boolean(t->core->diags, cls, v, node_span(n));
 }
 
 enum gpm_status node_give(struct trace *t, struct node *n, value v, double *logp) {

@@ -106,20 +106,24 @@ static struct record *add_record(struct trace *t, enum record_kind kind, struct 
     return r;
 }
 
+enum gpm_status trace_name_taken(struct diags *d, const struct sym *name, struct span at,
+                                 struct span first) {
+    diag_raise(d, DIAG_DUPLICATE_NAME, at, "the name `%s` is assumed already", name->text);
+    if (first.unit != NO_SPAN_UNIT) diag_add_label(d, first, "first assumed here");
+    return diag_set_help(d, "choose another name, or forget(quote(%s)) first", name->text);
+}
+
 static enum gpm_status check_names(struct trace *t, struct sym *const *names, size_t n,
                                    struct span at) {
     for (size_t i = 0; i < n; i++) {
+        struct span first = NO_SPAN;
         if (!map_get(&t->globals, MAP_PTR(names[i]))) continue;
-        diag_raise(t->core->diags, DIAG_DUPLICATE_NAME, at, "the name `%s` is assumed already",
-                   names[i]->text);
         for (size_t j = 0; j < t->records.n; j++) {
             struct record *r = t->records.at[j];
             for (size_t k = 0; k < r->names.n; k++)
-                if (r->names.at[k].name == names[i])
-                    diag_add_label(t->core->diags, r->span, "first assumed here");
+                if (r->names.at[k].name == names[i]) first = r->span;
         }
-        return diag_set_help(t->core->diags, "choose another name, or forget(quote(%s)) first",
-                             names[i]->text);
+        return trace_name_taken(t->core->diags, names[i], at, first);
     }
     return GPM_OK;
 }
@@ -234,15 +238,11 @@ static enum gpm_status set_value(struct trace *t, struct node *end, value v, boo
     return st;
 }
 
-/* Allowed (inference may lead out of it), but most often a slip in the data. Inside a model every
- * run would say so, however its inference goes on. */
-static void warn_impossible(struct trace *t, const struct node *end, struct span at) {
-    if (t->core->nest) return;
-    diag_warn(t->core->diags, DIAG_IMPOSSIBLE, at,
-              "this observation has probability zero: %s cannot give %s here",
-              node_class(end)->name, SHOW(end->val));
-    diag_set_help(t->core->diags,
-                  "check the value; inference must first find a state in which it is possible");
+/* Allowed (inference may lead out of it), but most often a slip in the data. */
+void trace_impossible(struct diags *d, const struct sp_class *cls, value v, struct span at) {
+    diag_warn(d, DIAG_IMPOSSIBLE, at,
+              "this observation has probability zero: %s cannot give %s here", cls->name, SHOW(v));
+    diag_set_help(d, "check the value; inference must first find a state in which it is possible");
 }
 
 static enum gpm_status constrain_root(struct trace *t, struct node *root, value v, struct span at,
@@ -252,7 +252,7 @@ static enum gpm_status constrain_root(struct trace *t, struct node *root, value 
     if (st == GPM_OK) st = set_value(t, end, v, true, weight);
     if (st != GPM_OK) return st;
     end = chase(root);
-    if (*weight == -INFINITY) warn_impossible(t, end, at);
+    if (*weight == -INFINITY) trace_impossible(t->core->diags, node_class(end), end->val, at);
     end->flags |= NODE_OBSERVED;
     choice_remove(t, end);
     t->structure++;
@@ -318,16 +318,21 @@ static enum gpm_status unobserve(struct trace *t, struct record *r, double *weig
     return GPM_OK;
 }
 
+enum gpm_status trace_no_label(struct diags *d, const struct sym *label, struct span at,
+                               const char *const *names, size_t n) {
+    const char *near = suggest_nearest(label->text, names, n);
+    diag_raise(d, DIAG_UNKNOWN_LABEL, at, "no directive has the label `%s`", label->text);
+    if (near) diag_set_help(d, "did you mean `%s`?", near);
+    return GPM_E_USER;
+}
+
 static enum gpm_status unknown_label(struct trace *t, struct sym *label, struct span at) {
     VEC(const char *) names = {0};
     for (size_t i = 0; i < t->records.n; i++)
         if (t->records.at[i]->label) vec_push(&names, t->records.at[i]->label->text);
-    const char *near = suggest_nearest(label->text, names.at, names.n);
-    diag_raise(t->core->diags, DIAG_UNKNOWN_LABEL, at, "no directive has the label `%s`",
-               label->text);
-    if (near) diag_set_help(t->core->diags, "did you mean `%s`?", near);
+    enum gpm_status st = trace_no_label(t->core->diags, label, at, names.at, names.n);
     vec_release(&names);
-    return GPM_E_USER;
+    return st;
 }
 
 /* Do others read what this family made? Tried by switching it off. */

@@ -105,6 +105,19 @@ enum gpm_status trace_observe(struct trace *t, struct sym *label, const struct a
                               struct frame *frame, value v, double *weight) GPM_MUST_USE;
 enum gpm_status trace_force(struct trace *t, const struct ast *ast, struct frame *frame, value v,
                             double *weight) GPM_MUST_USE;
+/* Messages of directives and of the check before a run. `first`: where the name was assumed;
+ * `from`: the row whose value cannot be observed, applied at `made`; `names`: the labels there are.
+ */
+enum gpm_status trace_name_taken(struct diags *d, const struct sym *name, struct span at,
+                                 struct span first);
+enum gpm_status trace_not_random(struct diags *d, const struct sp_class *from, bool constant,
+                                 struct span made, struct span at);
+enum gpm_status trace_not_boolean(struct diags *d, const struct sp_class *cls, value v,
+                                  struct span at);
+void trace_impossible(struct diags *d, const struct sp_class *cls, value v, struct span at);
+enum gpm_status trace_not_enumerable(struct diags *d, const struct sp_class *cls, struct span at);
+enum gpm_status trace_no_label(struct diags *d, const struct sym *label, struct span at,
+                               const char *const *names, size_t n);
 enum gpm_status trace_forget(struct trace *t, struct sym *label, struct span at,
                              double *weight) GPM_MUST_USE;
 enum gpm_status trace_report(struct trace *t, struct sym *label, struct span at,
