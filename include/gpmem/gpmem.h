@@ -78,8 +78,8 @@ GPM_API gpm_session *gpm_session_new(const struct gpm_options *o);
 GPM_API void gpm_session_free(gpm_session *s);
 
 /* Parses, checks and runs a program. `name` appears in messages and is the base of relative loads.
- * A program in which something would certainly fail does not begin. Of one that fails all the same,
- * every instruction before the failing one has taken effect; the failing one has not. */
+ * A program that would certainly fail after inference or a loop does not begin. Otherwise, every
+ * instruction before a failing one has taken effect; the failing one has not. */
 GPM_API enum gpm_status gpm_run_text(gpm_session *s, const char *name, const char *text,
                                      size_t len);
 GPM_API enum gpm_status gpm_run_file(gpm_session *s, const char *path);

@@ -80,24 +80,6 @@ struct job {
 };
 static pthread_mutex_t printing = PTHREAD_MUTEX_INITIALIZER; /* and which chains are done */
 
-/* Length of the name in NAME=VALUE; 0: a file. */
-static size_t data_name(const char *text) {
-    size_t n = 0;
-    while (ascii_name(text[n])) n++;
-    return text[n] == '=' ? n : 0;
-}
-
-/* FILE or NAME=VALUE, the value as JSON. */
-static enum gpm_status give_data(gpm_session *s, const char *text) {
-    size_t n = data_name(text);
-    if (!n) return gpm_data_file(s, text);
-    struct buf json = BUF_INIT;
-    buf_printf(&json, "{\"%.*s\": %s}", (int)n, text, text + n + 1);
-    enum gpm_status st = gpm_data_json(s, json.data, json.len);
-    buf_release(&json);
-    return st;
-}
-
 static enum gpm_status run_program(gpm_session *s, const struct job *j) {
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < j->data->n && st == GPM_OK; i++) st = give_data(s, j->data->at[i]);

@@ -4,6 +4,7 @@
  * end. See run.h and command.h.
  */
 #include "cli/run.h"
+#include "base/ascii.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/out.h"
@@ -139,6 +140,22 @@ enum gpm_status read_program(const char *path, struct buf *out) {
 }
 
 /* ---- running ---- */
+
+size_t data_name(const char *text) {
+    size_t n = 0;
+    while (ascii_name(text[n])) n++;
+    return text[n] == '=' ? n : 0;
+}
+
+enum gpm_status give_data(gpm_session *s, const char *text) {
+    size_t n = data_name(text);
+    if (!n) return gpm_data_file(s, text);
+    struct buf json = BUF_INIT;
+    buf_printf(&json, "{\"%.*s\": %s}", (int)n, text, text + n + 1);
+    enum gpm_status st = gpm_data_json(s, json.data, json.len);
+    buf_release(&json);
+    return st;
+}
 
 void print_error(gpm_session *s, enum gpm_status st, bool quiet) {
     const char *text = gpm_last_error(s);

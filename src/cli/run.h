@@ -19,6 +19,10 @@ const volatile sig_atomic_t *stop_flag(void);
 /* The prompt: no number of SIGINTs ends the process. */
 void interrupt_forever(bool on);
 
+/* Data as --data has them: FILE or NAME=VALUE, the value as JSON. Length of NAME; 0: a file. */
+size_t data_name(const char *text);
+enum gpm_status give_data(gpm_session *s, const char *text);
+
 /* Prints what a call left to say on stderr: the error, or after success its warnings (not when
  * quiet). */
 void print_error(gpm_session *s, enum gpm_status st, bool quiet);

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/stop.h"
 #include "core/compile.h"
+#include "lang/foreign.h"
 #include "sp/guess.h"
 
 #include <string.h>
@@ -192,8 +193,13 @@ enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct sp
     for (size_t i = 0; i < sp_index_count(); i++)
         if (!(sp_index_at(i)->flags & SP_HIDDEN)) vec_push(&names, sp_index_at(i)->name);
     const char *near = suggest_nearest(s->text, names.at, names.n);
+    const char *here = foreign_name(s->text);
+    const struct sp_class *row = here ? sp_index_find(here) : NULL;
     diag_raise(core->diags, DIAG_UNBOUND, at, "the name `%s` is not bound", s->text);
-    if (near)
+    if (here)
+        diag_set_help(core->diags, "it is called `%s` here%s%s%s", here, row ? ": " : "",
+                      row ? here : "", row ? row->sig : "");
+    else if (near)
         diag_set_help(core->diags, "did you mean `%s`?", near);
     else
         diag_set_help(core->diags,
@@ -280,18 +286,23 @@ static int keyword_position(struct session_core *core, value op, const char *kw,
     return i;
 }
 
-/* Parameters of rows are suggested; those of a compound procedure stand in its text. */
 static enum gpm_status unknown_keyword(struct session_core *core, value op, const char *what,
                                        const char *kw, struct span at) {
-    const char *names[SP_MAX_PARAMS];
-    size_t n = 0;
-    if (proc_class(op, NULL)) {
-        const struct sp_sig *sig = signature(core, op);
-        for (; n < sig->n_params; n++) names[n] = sig->params[n].name;
-    }
-    const char *near = suggest_nearest(kw, names, n);
+    VEC(const char *) names = {0};
+    struct memo_proc *m = memo_of(op);
+    struct closure *c = closure_of(m ? m->proc : op);
+    const struct sp_class *cls = proc_class(op, NULL);
+    const struct sp_sig *sig = cls ? signature(core, op) : NULL;
+    for (size_t i = 0; sig && i < sig->n_params; i++) vec_push(&names, sig->params[i].name);
+    for (uint32_t i = 0; c && i < c->lambda->u.lambda.n_params; i++)
+        vec_push(&names, c->lambda->u.lambda.params[i]->text);
+    const char *near = suggest_nearest(kw, names.at, names.n);
     diag_raise(core->diags, DIAG_UNKNOWN_KEYWORD, at, "%s has no parameter `%s`", what, kw);
-    if (near) diag_set_help(core->diags, "did you mean `%s`?", near);
+    if (near)
+        diag_set_help(core->diags, "did you mean `%s`?", near);
+    else if (cls)
+        diag_set_help(core->diags, "the signature is %s%s", cls->name, cls->sig);
+    vec_release(&names);
     return GPM_E_USER;
 }
 

@@ -10,6 +10,8 @@
 #include "core/nest.h"
 #include "infer/infer.h"
 
+#include "sp/guess.h"
+
 static void action_free(struct box *b) {
     struct action *a = (struct action *)b;
     for (size_t i = 0; i < a->n; i++) value_unref(a->args[i]);
@@ -177,6 +179,14 @@ static bool tells_draws(const struct action *a, value given) {
     return a->ast->u.dir.kind != DIR_INFER && a->ast->u.dir.kind != DIR_EXACT;
 }
 
+enum gpm_status infer_not_action(struct diags *d, value v, struct span at) {
+    diag_raise(d, DIAG_NOT_ACTION, at, "%s is a %s, not an inference action",
+               guess_of(v) ? "this" : SHOW(v), value_type_name(v));
+    return diag_set_help(d, v.tag == V_NIL ? "print and the like run at once and give no action: "
+                                             "write action(print(x))"
+                                           : "return(v) makes an action that gives the value v");
+}
+
 enum gpm_status action_run(struct session_core *core, value v, struct span at, value *out) {
     struct action *a = action_of(v);
     bool dropped = core->dropping;
@@ -186,15 +196,7 @@ enum gpm_status action_run(struct session_core *core, value v, struct span at, v
         if (core->nest) core->nest->drawn = true;
         return subproblem_settle(infer_of(core), v, out);
     }
-    if (!a) {
-        diag_raise(core->diags, DIAG_NOT_ACTION, at, "%s is a %s, not an inference action", SHOW(v),
-                   value_type_name(v));
-        diag_set_help(core->diags, v.tag == V_NIL
-                                       ? "print and the like run at once and give no action: "
-                                         "write action(print(x))"
-                                       : "return(v) makes an action that gives the value v");
-        return GPM_E_USER;
-    }
+    if (!a) return infer_not_action(core->diags, v, at);
     struct infer_state *x = infer_of(core);
     struct span outer = x->at;
     enum gpm_status st = core_poll(core, at);

@@ -334,6 +334,7 @@ enum gpm_status infer_no_scope(struct diags *d, value scope, struct span at, con
 enum gpm_status infer_no_block(struct diags *d, value scope, value block, struct span at,
                                const char *have);
 enum gpm_status infer_no_default_block(struct diags *d, value block, struct span at);
+enum gpm_status infer_not_action(struct diags *d, value v, struct span at);
 /* An operator whose choices are of the wrong kind, such as that of cls at `choice`. */
 enum gpm_status infer_wrong_kind(struct diags *d, const struct infer_op *op, value scope,
                                  const struct sp_class *cls, struct span choice, struct span at);

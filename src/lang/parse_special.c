@@ -114,6 +114,10 @@ static struct ast *parse_call_rest(struct parser *p, struct ast *d, struct ast *
 static struct ast *parse_observed(struct parser *p, struct ast *d, struct ast *model) {
     struct ast *kids[] = {model, NULL};
     if (!has_value(d)) return finish(p, d, kids, 1);
+    const struct ast *e = model->kids[0];
+    if (tok(p)->kind != TOK_ASSIGN && ast_calls(e, "eq"))
+        fail(p, DIAG_UNEXPECTED_TOKEN, e->kids[0]->span,
+             "data are given by observe e = v, with one =", "an observation has no `==`");
     expect(p, TOK_ASSIGN, "`=` and the observed value");
     kids[1] = parse_expr(p);
     return finish(p, d, kids, 2);

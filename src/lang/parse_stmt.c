@@ -275,8 +275,10 @@ static void unexpected(struct parser *p, enum tok_kind closer, struct span open)
             closer != TOK_EOF)
             diag_add_label(p->diags, open, "the innermost open bracket is here");
     } else if (k == TOK_ASSIGN) {
+        bool arrow = peek(p, 1)->kind == TOK_GT && peek(p, 1)->start == at.end;
         (void)perr(p, DIAG_BAD_BINDER, at,
-                   "equality is written ==; data are given by observe e = v",
+                   arrow ? "a procedure is written x -> e"
+                         : "equality is written ==; data are given by observe e = v",
                    "only a name can stand before `=`");
     } else if (k == TOK_ELLIPSIS) {
         (void)perr(p, DIAG_BAD_RANGE, at, NULL, "`...` stands only between items of a list");
@@ -404,7 +406,10 @@ struct ast *make_block(struct parser *p, size_t base, bool trailing, bool action
     a->u.block.action = action || first;
     struct ast *end = n ? a->kids[n - 1] : NULL;
     if (end && (is_let(end) || end->kind == AST_BIND))
-        fail(p, DIAG_BAD_BINDER, end->span, "end it with the expression that is its value",
+        fail(p, DIAG_BAD_BINDER, end->span,
+             n == 1 && !action && p->lx.text[p->prev_end - 1] == ')'
+                 ? "equality is written =="
+                 : "end it with the expression that is its value",
              "a block ends in a binding, so it has no value");
     if (a->u.block.action && n && p->within == MODEL)
         fail(p, DIAG_ACTION_IN_MODEL, first ? first->span : a->kids[0]->span,

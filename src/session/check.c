@@ -44,6 +44,7 @@ void check_settle(struct checker *k, size_t before) {
         diag_add_call(d, k->calls.at[i].at, "in a call of %s", self ? self->text : "a procedure");
     }
     new->warning |= !k->certain;
+    if (!new->warning && k->top < k->fails_at) k->fails_at = k->top;
     if (!new->warning && k->instruction) session_show_instruction(k->s, k->instruction);
     for (size_t i = k->loads.n; i-- > 0 && !new->warning;)
         session_show_instruction(k->s, k->loads.at[i]);
@@ -308,9 +309,45 @@ static void release(struct checker *k) {
     vec_release(&k->aims);
 }
 
+/* Whether an expression may take long: it mentions an operator that moves a model, or a loop. */
+static bool works(const struct checker *k, const struct ast *a) {
+    static const char quick[] =
+        " pass return bind bind_ assert forget freeze report printf new_model "
+        "fork_model in_model global_log_joint global_log_likelihood ";
+    if (a->kind == AST_FOR || a->kind == AST_LOAD) return true;
+    if (a->kind == AST_NAME && !check_global(&k->defined, a->u.name.sym)) {
+        const struct sp_class *cls = sp_index_find(a->u.name.sym->text);
+        const struct infer_op *op = cls ? infer_op_of(cls) : NULL;
+        return op && !(op->flags & OP_PLAIN) && !among(quick, a->u.name.sym);
+    }
+    bool found = false;
+    for (uint32_t i = 0; i < a->n && !found; i++) found = a->kids[i] && works(k, a->kids[i]);
+    return found;
+}
+
+/* A run that will fail does not begin, when it would be a while before it fails; else it prints
+ * what comes before, and fails where it does. */
+static bool refused(const struct checker *k, const struct ast *program) {
+    bool found = false;
+    for (uint32_t i = 0; i < k->fails_at && i < program->n && !found; i++)
+        found = works(k, program->kids[i]);
+    return found && k->fails_at < program->n;
+}
+
+/* Errors alone; warnings stay. */
+static void drop_errors(struct diags *d) {
+    size_t n = 0;
+    for (size_t i = 0; i < d->list.n; i++) {
+        struct diag *x = d->list.at[i];
+        if (!x->warning) continue;
+        d->list.at[i] = d->list.at[n];
+        d->list.at[n++] = x;
+    }
+    diags_rewind(d, n);
+}
+
 enum gpm_status session_check_program(struct session *s, const struct ast *program, bool whole,
                                       bool for_people) {
-    size_t errors = diags_errors(&s->diags);
     struct checker k = {.s = s,
                         .core = &s->core,
                         .diags = &s->diags,
@@ -318,13 +355,16 @@ enum gpm_status session_check_program(struct session *s, const struct ast *progr
                         .for_people = for_people,
                         .whole = whole,
                         .certain = true,
+                        .fails_at = UINT32_MAX,
                         .budget = 200000 + 20 * (size_t)(program->span.end - program->span.start)};
     gather(&k, program, false);
-    for (uint32_t i = 0; i < program->n; i++) check_instruction(&k, program->kids[i]);
+    for (; k.top < program->n; k.top++) check_instruction(&k, program->kids[k.top]);
     k.instruction = NULL;
     check_procedures(&k);
     check_aims(&k);
     if (for_people && asks(program)) check_unused(&k, program, false);
+    bool fails = for_people ? diags_errors(&s->diags) > 0 : refused(&k, program);
+    if (!fails) drop_errors(&s->diags);
     release(&k);
-    return diags_errors(&s->diags) == errors ? GPM_OK : GPM_E_USER;
+    return fails ? GPM_E_USER : GPM_OK;
 }

@@ -39,7 +39,7 @@ struct checked_proc {
 struct checked_choice {
     const struct sp_class *cls;
     struct span at;
-    bool certain;
+    bool certain, observed;
 };
 
 /* A tag with a scope that is known, and the choices of its extent, choices[from .. to). */
@@ -56,6 +56,7 @@ struct checked_aim {
     struct span at;
     bool certain;
     const struct ast *instruction;
+    uint32_t top;
 };
 
 struct checked_call {
@@ -78,6 +79,7 @@ struct checker {
     unsigned depth;
     size_t budget; /* nodes of procedure bodies that may still be walked */
     const struct ast *instruction;
+    uint32_t top, fails_at; /* number of the instruction; of the first that will fail */
     VEC(struct local) locals;
     size_t floor;                 /* the first local that is visible */
     struct map assumed, defined;  /* sym -> struct global *, so far */

@@ -10,19 +10,17 @@
 
 /* ---- observations ---- */
 
-/* An observed choice is no choice that operators move. */
+/* An observed choice is no choice that operators move. It is one of the last, or not found. */
 static void take_choice(struct checker *k, const struct guess *g) {
-    for (size_t i = k->choices.n; i-- > 0;) {
+    enum { LOOK_BACK = 1000 };
+    for (size_t i = k->choices.n; i-- > 0 && i + LOOK_BACK > k->choices.n;) {
         struct checked_choice *c = &k->choices.at[i];
         if (c->cls != g->from || c->at.start != g->at.start || c->at.unit != g->at.unit) continue;
-        memmove(c, c + 1, (k->choices.n - i - 1) * sizeof *c);
-        k->choices.n--;
-        for (size_t t = 0; t < k->tags.n; t++) {
-            k->tags.at[t].from -= k->tags.at[t].from > i;
-            k->tags.at[t].to -= k->tags.at[t].to > i;
-        }
+        c->observed = true;
         return;
     }
+    struct checked_choice unknown = {.at = g->at};
+    vec_push(&k->choices, unknown);
 }
 
 static bool all_there(const struct guess *g) {
@@ -128,7 +126,8 @@ void check_aim(struct checker *k, const struct infer_op *op, const value *args, 
                               .block = named ? value_ref(args[1]) : ABSENT,
                               .at = at,
                               .certain = k->certain && k->runs && op->run == infer_steps,
-                              .instruction = k->instruction};
+                              .instruction = k->instruction,
+                              .top = k->top};
     vec_push(&k->aims, aim);
 }
 
@@ -196,6 +195,7 @@ struct kinds {
 };
 
 static bool count_kind(const struct checked_choice *c, struct kinds *out) {
+    if (c->observed) return true;
     if (!c->cls) return false;
     bool discrete = c->cls->flags & SP_DISCRETE;
     if (!discrete && !(c->cls->support && !(c->cls->flags & SP_MAKER))) return false;
@@ -263,6 +263,7 @@ void check_aims(struct checker *k) {
         size_t before = k->diags->list.n;
         k->certain = aim->certain;
         k->instruction = aim->instruction;
+        k->top = aim->top;
         judge(k, aim);
         check_settle(k, before);
         value_unref(aim->scope);

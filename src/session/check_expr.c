@@ -111,7 +111,7 @@ static value look_name(struct checker *k, const struct ast *a) {
 /* ---- calls ---- */
 
 static void push_choice(struct checker *k, const struct sp_class *cls, struct span at) {
-    struct checked_choice c = {cls, at, k->certain};
+    struct checked_choice c = {.cls = cls, .at = at, .certain = k->certain};
     if (k->choices.n < 100000) vec_push(&k->choices, c);
 }
 
@@ -135,12 +135,46 @@ static size_t size_of(value v) {
     return v.tag == V_VECTOR ? v.u.vector->n : v.tag == V_MATRIX ? 1000 : parts;
 }
 
-/* A random row may refuse arguments that its signature takes: those that it cannot say the support
- * of. */
+/* A random row may refuse arguments that its signature takes: it is asked for a draw, twice, since
+ * a draw can fail by chance. */
 static bool refused(struct sp_call *c) {
-    struct sp_support support;
-    if (!(c->cls->flags & SP_RANDOM) || !c->cls->support || !all_known(c->args, c->n)) return false;
-    return c->cls->support(c, &support) == GPM_E_USER;
+    struct rng rng;
+    size_t errors = 0, before = c->diags->list.n;
+    if (!(c->cls->flags & SP_RANDOM) || !c->cls->num_sample || !all_known(c->args, c->n))
+        return false;
+    for (uint32_t i = 0; i < 2; i++) {
+        value v = NIL;
+        diags_rewind(c->diags, before);
+        rng_init(&rng, 1, i, 0);
+        c->rng = &rng;
+        errors += sp_simulate(c, &v) == GPM_E_USER;
+        value_unref(v);
+    }
+    return errors == 2;
+}
+
+/* Arithmetic with something that is none of its numbers, whatever the other arguments are: those
+ * are taken to be 1. */
+static bool hopeless(struct sp_call *c) {
+    value *args = NEW_ARRAY(value, c->n + 1), v = NIL;
+    bool found = false, wrong = false;
+    for (size_t i = 0; i < c->n; i++) {
+        const struct guess *g = guess_of(c->args[i]);
+        bool odd = g && !guess_may_be(c->args[i], V_NUM) && !guess_may_be(c->args[i], V_ARRAY) &&
+                   !guess_may_be(c->args[i], V_MATRIX) && !guess_may_be(c->args[i], V_BOOL) &&
+                   !(g->kind && !strcmp(g->kind, "kernel")) &&
+                   (!guess_may_be(c->args[i], V_BOX) || g->kind);
+        bool text = c->args[i].tag == V_STR;
+        found |= odd || text;
+        args[i] = odd || text ? c->args[i] : value_num(1);
+    }
+    const value *all = c->args;
+    c->args = args;
+    if (found) wrong = sp_simulate(c, &v) == GPM_E_USER;
+    value_unref(v);
+    c->args = all;
+    mem_free(args);
+    return wrong;
 }
 
 static value apply_row(struct checker *k, struct sp_call *c, struct span at) {
@@ -154,7 +188,7 @@ static value apply_row(struct checker *k, struct sp_call *c, struct span at) {
         check_settle(k, before);
         return guess_any();
     }
-    if (refused(c)) {
+    if (refused(c) || (computes(cls) && (cls->flags & SP_LIFTS) && hopeless(c))) {
         diag_place(k->diags, at);
         check_settle(k, before);
         return guess_any();
@@ -412,6 +446,18 @@ static value look_if(struct checker *k, const struct ast *a) {
     return v;
 }
 
+/* A statement of a block of actions, and what infer is given. */
+static void must_act(struct checker *k, value v, struct span at) {
+    const struct guess *g = guess_of(v);
+    size_t before = k->diags->list.n;
+    bool may = g ? guess_may_be(v, V_BOX) &&
+                       (!g->kind || !strcmp(g->kind, "action") || !strcmp(g->kind, "subproblem"))
+                 : action_of(v) || subproblem_of(v);
+    if (may) return;
+    (void)!infer_not_action(k->diags, v, at);
+    check_settle(k, before);
+}
+
 static void look_let(struct checker *k, const struct ast *s) {
     size_t n = s->u.bind.n_names;
     if (s->kind == AST_LETREC) {
@@ -424,6 +470,7 @@ static void look_let(struct checker *k, const struct ast *s) {
         return;
     }
     value v = check_expr(k, s->kids[0]);
+    if (s->kind == AST_BIND) must_act(k, v, s->kids[0]->span);
     if (s->kind == AST_LET && n == 1) {
         push_local(k, s->u.bind.names[0], v, false);
         return;
@@ -444,8 +491,10 @@ static value look_block(struct checker *k, const struct ast *a) {
         const struct ast *s = a->kids[i];
         if (s->kind == AST_LET || s->kind == AST_LETREC || s->kind == AST_BIND)
             look_let(k, s);
-        else
+        else {
             value_set_take(&v, check_expr(k, s));
+            if (a->u.block.action) must_act(k, v, s->span);
+        }
     }
     pop_locals(k, base);
     k->certain = certain;
@@ -527,6 +576,7 @@ static value look_directive(struct checker *k, const struct ast *a) {
     k->certain = certain;
     if (d == DIR_ASSUME) bind_assumed(k, a, first);
     k->certain = certain && runs;
+    if (d == DIR_INFER && a->n) must_act(k, first, a->kids[0]->span);
     if ((d == DIR_OBSERVE || d == DIR_FORCE) && a->n == 2)
         check_observation(k, a->kids[0]->kids[0], first, second);
     k->certain = certain;

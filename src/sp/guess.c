@@ -75,6 +75,7 @@ bool guess_may_be(value v, unsigned tag) {
 value guess_result(const struct sp_class *cls, const value *args, size_t n, struct span at) {
     const char *kind;
     unsigned tags = sp_result_tags(cls, &kind);
+    if (tags == TAG(V_NIL)) return NIL;
     bool lifted = (cls->flags & SP_LIFTS) && !(tags & SEQUENCES);
     bool numbers = true;
     for (size_t i = 0; i < n; i++)

@@ -19,6 +19,15 @@ PRINT = ("printf", "vprintf", "puts", "putchar", "perror")
 BELOW_CLI = [f + "/*" for f in sorted(os.listdir(ROOT)) if f != "cli"]  # the rule before is theirs
 # what, the calls that have one place, the files that are it, {file: why it may nevertheless}
 RULES = [
+    ("what is wrong with names, calls, scopes and blocks is said in one place, to the run and to the check before it",
+     r"\bDIAG_(?:UNBOUND|UNKNOWN_KEYWORD|NOT_PROCEDURE|CONDITION|UNKNOWN_SCOPE|UNKNOWN_BLOCK|DEFAULT_BLOCK|UNKNOWN_LABEL|DUPLICATE_NAME)\b",
+     ["core/core.c", "infer/target.c", "trace/record.c", "lang/diag_codes.h"],
+     {"session/session.c": "adds help to what was said; data given from outside",
+      "infer/action.c": "moves the place from the expression to the name",
+      "infer/observed.c": "labels of observations alone, with patterns",
+      "infer/op_control.c": "assert has words of its own",
+      "infer/infer.h": "the help of an operator",
+      "lang/parse_special.c": "keywords of forms with a syntax of their own"}),
     ("columns of a store are read by store/memo_sql.c, which checks type, NULL and range", calls(r"sqlite3_column_\w+"), ["store/memo_sql.c"], {}),
     ("programs run, and their outcomes are stored, by source/runner.c", calls("proc_pool_new", "proc_pool_start", "proc_pool_wait"),
      ["source/runner.c", "host/*"], {}),

@@ -76,7 +76,7 @@ def missing_codes():
     with open(CODES) as f:
         codes = set(re.findall(r'"(E\d{4})"', f.read()))
     codes -= {"E0706"}  # an error of the program itself: tests/unit/test_restore.c makes one
-    for path in glob.glob(os.path.join(ERRORS, "*.expected")):
+    for path in glob.glob(os.path.join(ERRORS, "*.expected")) + [os.path.join(HERE, "..", "cli", "mistakes.txt")]:
         with open(path, encoding="utf-8") as f:
             codes -= set(re.findall(r"\[(E\d{4})\]", f.read()))
     return sorted(codes)

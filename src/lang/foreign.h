@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What people write who come from other languages and libraries.
+ */
+#ifndef LANG_FOREIGN_H
+#define LANG_FOREIGN_H
+#include <stddef.h>
+
+/* How what this word begins elsewhere is written here; NULL: nothing is known of it. */
+const char *foreign_word(const char *word, size_t len);
+/* What the procedure is called here that has this name elsewhere; NULL: none. */
+const char *foreign_name(const char *name);
+#endif
