@@ -58,7 +58,7 @@ static const struct foreign names[] = {
     {"concat push extend", "append"},
     {"enumerate", "imapv"},
     {"fold", "foldl"},
-    {"null", "nil"},
+    {"nothing null", "nil"},
     {"argmax which_max", "argmax_of_array"},
     {"argmin which_min", "argmin_of_array"},
     {"sigmoid expit", "logistic"},

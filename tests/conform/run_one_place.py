@@ -26,7 +26,6 @@ RULES = [
       "infer/action.c": "moves the place from the expression to the name",
       "infer/observed.c": "labels of observations alone, with patterns",
       "infer/op_control.c": "assert has words of its own",
-      "infer/infer.h": "the help of an operator",
       "lang/parse_special.c": "keywords of forms with a syntax of their own"}),
     ("columns of a store are read by store/memo_sql.c, which checks type, NULL and range", calls(r"sqlite3_column_\w+"), ["store/memo_sql.c"], {}),
     ("programs run, and their outcomes are stored, by source/runner.c", calls("proc_pool_new", "proc_pool_start", "proc_pool_wait"),
