@@ -15,9 +15,9 @@ struct session {
     volatile sig_atomic_t interrupted;
     bool json; /* format of printed values */
     bool printing;
-    bool verbose; /* says after each instruction what it did and how long it took */
-    bool running; /* a text runs; others are loaded by it, and were checked with it */
-    int loading;  /* files, one inside the other */
+    bool verbose;             /* says after each instruction what it did and how long it took */
+    bool running;             /* a text runs; others are loaded by it, and were checked with it */
+    int loading;              /* files, one inside the other */
     void (*warn)(void *user); /* says what the check found before the run begins, or NULL */
     void *warn_user;
     double max_seconds;
@@ -34,8 +34,8 @@ enum gpm_status session_run_file(struct session *s, const char *path, struct spa
 enum gpm_status session_check(struct session *s, const char *name, const char *text, size_t len,
                               bool interactive) GPM_MUST_USE;
 /* What can be known of a parsed program before it runs: errors that would certainly happen, and
- * warnings; see check.h. whole: it is a program by itself, not one line of several; for_people: also
- * what is merely untidy. */
+ * warnings; see check.h. whole: it is a program by itself, not one line of several; for_people:
+ * also what is merely untidy. */
 enum gpm_status session_check_program(struct session *s, const struct ast *program, bool whole,
                                       bool for_people) GPM_MUST_USE;
 void session_define(struct session *s, const char *name, value v_taken);
