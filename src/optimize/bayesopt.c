@@ -6,20 +6,76 @@
 #include <math.h>
 #include <string.h>
 
-struct bo *bo_new(const struct bo_space *space, const struct gpm_optimize_options *opt,
-                  uint64_t seed) {
+/* Large is good: everything inside is a minimisation, so that number is taken with its sign turned.
+ */
+static double sign_of(const struct bo_output *o) {
+    return o->goal.direction < 0 ? -1 : 1;
+}
+
+static void output_init(struct bo_output *o, struct bo *b, int k, const struct bo_goal *g) {
+    *o = (struct bo_output){.b = b, .k = k, .kern = BO_M52, .goal = *g, .spread = 1, .given = -1};
+    if (g->direction < 0) {
+        o->goal.lo = -g->hi;
+        o->goal.hi = -g->lo;
+        o->goal.reference = -g->reference;
+    }
+    bo_model_init(&o->model, b->space->d, b->space->n_cat, b->opt.noisy);
+}
+
+static void output_release(struct bo_output *o) {
+    for (int k = 0; k < BO_KERN_COUNT; k++)
+        for (int w = 0; w < BO_WARP_COUNT; w++) {
+            mem_free(o->combo[k][w].theta);
+            mem_free(o->combo[k][w].chain);
+        }
+    vec_release(&o->active);
+    bo_model_release(&o->model);
+    gp_path_free(o->path);
+    vec_release(&o->model_u);
+    vec_release(&o->model_y);
+}
+
+static void local_init(struct bo *b) {
+    struct bo_local *l = &b->local;
+    size_t K = (size_t)b->K;
+    *l = (struct bo_local){.center = SIZE_MAX, .rho = BO_RHO_FIRST};
+    l->x = mem_zalloc(sizeof(double) * ((size_t)b->D + 1)); /* saved before it is used */
+    l->gain = mem_zalloc(sizeof(double) * 5 * K);
+    l->from = l->gain + K, l->price = l->from + K, l->said = l->price + K;
+    l->margin = l->said + K;
+}
+
+struct bo *bo_new_goals(const struct bo_space *space, const struct gpm_optimize_options *opt,
+                        const struct bo_goal *goals, int n, uint64_t seed) {
     static const struct gpm_optimize_options defaults = {.mcmc = -1};
     struct bo *b = NEW(struct bo);
     b->space = space;
     b->opt = opt ? *opt : defaults;
     b->seed = seed;
     b->D = space->n;
-    b->kern = BO_M52;
+    b->K = n;
     b->region = (struct bo_region){.side = 0.8, .best = INFINITY};
-    bo_model_init(&b->model, space->d, space->n_cat, b->opt.noisy);
-    b->local = (struct bo_local){.center = SIZE_MAX, .rho = BO_RHO_FIRST};
-    b->local.x = mem_zalloc(sizeof(double) * ((size_t)b->D + 1)); /* saved before it is used */
+    b->out = NEW_ARRAY(struct bo_output, (size_t)n);
+    b->obj = NEW_ARRAY(int, (size_t)n);
+    b->gain = mem_zalloc(sizeof(double) * 2 * (size_t)n);
+    b->from = b->gain + n;
+    b->ideal = mem_zalloc(sizeof(double) * 3 * (size_t)n);
+    b->unit = b->ideal + n;
+    b->end = b->unit + n;
+    for (int k = 0; k < n; k++) {
+        output_init(&b->out[k], b, k, &goals[k]);
+        b->gain[k] = 1;
+        if (goals[k].direction) b->obj[b->n_obj++] = k;
+    }
+    b->plain = n == 1 && goals->direction && isinf(goals->lo) && isinf(goals->hi);
+    local_init(b);
     return b;
+}
+
+struct bo *bo_new(const struct bo_space *space, const struct gpm_optimize_options *opt,
+                  uint64_t seed) {
+    struct bo_goal goal = {opt && opt->maximize ? -1 : 1, -INFINITY, INFINITY, NAN};
+    return bo_new_goals(space, opt, &goal, 1, seed);
 }
 
 void bo_free(struct bo *b) {
@@ -28,21 +84,19 @@ void bo_free(struct bo *b) {
         mem_free(b->points.at[i].x);
         vec_release(&b->points.at[i].ys);
     }
-    for (int k = 0; k < BO_KERN_COUNT; k++)
-        for (int w = 0; w < BO_WARP_COUNT; w++) {
-            mem_free(b->combo[k][w].theta);
-            mem_free(b->combo[k][w].chain);
-        }
+    for (int k = 0; k < b->K; k++) output_release(&b->out[k]);
+    mem_free(b->out);
+    mem_free(b->obj);
+    mem_free(b->gain);
+    mem_free(b->ideal);
     vec_release(&b->points);
     vec_release(&b->pending);
     vec_release(&b->tabu);
-    vec_release(&b->active);
-    bo_model_release(&b->model);
-    gp_path_free(b->path);
-    vec_release(&b->model_u);
-    vec_release(&b->model_y);
+    vec_release(&b->front);
+    vec_release(&b->front_y);
     bo_feas_free(b->feas);
     mem_free(b->local.x);
+    mem_free(b->local.gain);
     mem_free(b);
 }
 
@@ -82,8 +136,10 @@ void bo_set_pending(struct bo *b, const double *x, size_t n) {
 static struct bo_point *point_at(struct bo *b, const double *x) {
     size_t i = bo_find(b, x), D = (size_t)b->D;
     if (i != SIZE_MAX) return &b->points.at[i];
-    struct bo_point p = {.x = NEW_ARRAY(double, 2 * D), .y = NAN};
+    struct bo_point p = {.x = NEW_ARRAY(double, 2 * D + (size_t)b->K)};
     p.u = p.x + D;
+    p.y = p.u + D;
+    for (int k = 0; k < b->K; k++) p.y[k] = NAN;
     memcpy(p.x, x, D * sizeof *x);
     bo_space_to_unit(b->space, x, p.u);
     vec_push(&b->points, p);
@@ -104,20 +160,39 @@ static void region_told(struct bo *b, double y) {
     if (g->side < 1.0 / 128) g->side = 0.8;
 }
 
-void bo_tell(struct bo *b, const double *x, double given) {
+/* Mean deviations from the means: what violations are measured in. */
+static void set_spreads(struct bo *b) {
+    for (int k = 0; k < b->K && !b->plain; k++) {
+        double mean = 0, sum = 0, n = 0;
+        for (size_t i = 0; i < b->points.n; i++)
+            if (b->points.at[i].count) mean += b->points.at[i].y[k], n++;
+        for (size_t i = 0; i < b->points.n; i++)
+            if (b->points.at[i].count) sum += fabs(b->points.at[i].y[k] - mean / n);
+        b->out[k].spread = sum > 0 && isfinite(sum) ? sum / n : 1;
+    }
+}
+
+void bo_tell_all(struct bo *b, const double *x, const double *given) {
     struct bo_point *p = point_at(b, x);
-    bool failed = !isfinite(given);
-    double y = failed ? INFINITY : bo_sign(b) * given;
-    if (!failed) {
-        p->y = p->count ? p->y + (y - p->y) / (p->count + 1) : y;
-        p->count++;
+    bool failed = false;
+    for (int k = 0; k < b->K; k++) failed = failed || !isfinite(given[k]);
+    for (int k = 0; k < b->K && !failed; k++) {
+        double y = sign_of(&b->out[k]) * given[k];
+        p->y[k] = p->count ? p->y[k] + (y - p->y[k]) / (p->count + 1) : y;
         vec_push(&p->ys, y);
     }
-    if (b->local.pending && same_point(b, x, b->local.x)) bo_local_told(b, y);
+    p->count += !failed;
+    set_spreads(b);
+    if (b->local.pending && same_point(b, x, b->local.x))
+        bo_local_told(b, failed ? NULL : p->ys.at + p->ys.n - (size_t)b->K);
     drop_pending(b, p->u);
     b->told++;
     b->failed_last = failed;
-    region_told(b, y);
+    region_told(b, failed ? INFINITY : bo_violation(b, p->y) > 0 ? BO_BROKEN : bo_merit(b, p->y));
+}
+
+void bo_tell(struct bo *b, const double *x, double y) {
+    bo_tell_all(b, x, &y);
 }
 
 size_t bo_count(const struct bo *b) {
@@ -184,7 +259,7 @@ static bool any_point(const struct bo *b, struct rng *r, double *u) {
 static double from_best(const struct bo *b, const double *u) {
     size_t inc = bo_incumbent(b, true);
     if (inc == SIZE_MAX) return INFINITY;
-    return sqrt(bo_distance2(b, u, b->points.at[inc].u, b->model.inv_l));
+    return sqrt(bo_distance2(b, u, b->points.at[inc].u, bo_lead(b)->model.inv_l));
 }
 
 /* Points that the active set drops teach the model nothing. With the local arm the optimum is soon
@@ -213,11 +288,16 @@ static bool repeat_due(const struct bo *b) {
 static bool repeat_point(struct bo *b, double *u) {
     double low = INFINITY;
     bool early = b->told < (size_t)initial_points(b) + 4;
-    if (!early && bo_ensure_model(b)) return false;
+    struct bo_output *o = bo_lead(b);
+    if (!early && bo_ensure_model(o)) return false;
     for (size_t i = 0; i < b->points.n; i++) {
         const struct bo_point *p = &b->points.at[i];
         if (!p->count || bo_duplicate(b, p->u)) continue;
-        double y = early ? p->count > 1 ? INFINITY : p->y : bo_model_mean(&b->model, p->u, NULL);
+        double y = bo_violation(b, p->y) > 0 ? BO_BROKEN : 0;
+        if (early)
+            y += p->count > 1 ? INFINITY : p->y[o->k];
+        else
+            y += bo_model_mean(&o->model, p->u, NULL);
         if (!(y < low)) continue;
         low = y;
         memcpy(u, p->u, (size_t)b->D * sizeof *u);
@@ -232,6 +312,7 @@ static bool decide(struct bo *b, struct rng *r, double *u) {
         design_point(b, b->n_initial - 1, u);
         return !bo_duplicate(b, u) || any_point(b, r, u);
     }
+    bo_front_update(b, r);
     if (repeat_due(b) && repeat_point(b, u)) {
         b->n_global++;
         return true;
@@ -273,6 +354,14 @@ bool bo_best(const struct bo *b, double *x, double *y) {
     size_t i = bo_incumbent(b, false);
     if (i == SIZE_MAX) return false;
     if (x) memcpy(x, b->points.at[i].x, (size_t)b->D * sizeof *x);
-    *y = bo_sign(b) * b->points.at[i].y;
+    for (int k = 0; k < b->K; k++) y[k] = sign_of(&b->out[k]) * b->points.at[i].y[k];
+    return true;
+}
+
+bool bo_feasible(const struct bo *b, const double *y) {
+    for (int k = 0; k < b->K; k++) {
+        double v = sign_of(&b->out[k]) * y[k];
+        if (!(v >= b->out[k].goal.lo && v <= b->out[k].goal.hi)) return false;
+    }
     return true;
 }

@@ -30,6 +30,17 @@ struct bo;
  * at 1. */
 struct bo *bo_new(const struct bo_space *space, const struct gpm_optimize_options *opt,
                   uint64_t seed);
+/* What is asked of one number of an evaluation. */
+struct bo_goal {
+    int direction; /* 1: the smaller the better, -1: the larger, 0: neither */
+    double lo, hi; /* where it may lie; infinite: anywhere */
+    /* of an objective among several: values beyond it are of no use; NaN: by what was seen */
+    double reference;
+};
+/* The same for evaluations that give n numbers. Several directions: the front of points that
+ * nothing is better than in all of them. */
+struct bo *bo_new_goals(const struct bo_space *space, const struct gpm_optimize_options *opt,
+                        const struct bo_goal *goals, int n, uint64_t seed);
 void bo_free(struct bo *b);
 
 /* The next point to evaluate, in x; it is pending until told or dropped. GPM_E_LIMIT when every
@@ -37,20 +48,25 @@ void bo_free(struct bo *b);
 GPM_MUST_USE enum gpm_status bo_ask(struct bo *b, double *x);
 /* An outcome, of an asked point or of any other (warm start). y not finite: it failed. */
 void bo_tell(struct bo *b, const double *x, double y);
+/* The same with all numbers; one that is not finite: it failed. */
+void bo_tell_all(struct bo *b, const double *x, const double *y);
 
 /* Exactly these n points (x, one after the other) are in flight. */
 void bo_set_pending(struct bo *b, const double *x, size_t n);
 
 size_t bo_count(const struct bo *b); /* evaluations told, failures included */
-/* Best value seen (noisy: lowest mean over replicates) and, unless x is NULL, its point; false when
- * there is none. */
+/* The best evaluation (noisy: mean over replicates), all its numbers in y, and unless x is NULL its
+ * point; false when there is none. Nothing within the bounds yet: the one that breaks them least.
+ * Several objectives: one in the middle of the front. */
 bool bo_best(const struct bo *b, double *x, double *y);
+bool bo_feasible(const struct bo *b, const double *y); /* the numbers keep their bounds */
 /* The point to use: best seen, or for a noisy function the minimum of the posterior mean, with the
  * mean and standard deviation of the function there. */
 bool bo_recommend(struct bo *b, double *x, double *mean, double *sd);
-/* n quantiles (p ascending) of the function's value at each of count points, one after the other in
- * x and in out; of the latent function when noisy. */
-bool bo_quantiles(struct bo *b, const double *x, size_t count, const double *p, int n, double *out);
+/* n quantiles (p ascending) of number k of the evaluations at each of count points, one after the
+ * other in x and in out; of the latent function when noisy. */
+bool bo_quantiles(struct bo *b, int k, const double *x, size_t count, const double *p, int n,
+                  double *out);
 
 struct bo_summary {
     const char *kernel, *warp;

@@ -36,10 +36,9 @@ double bo_log_ei(double best, double mean, double var, double *d_mean, double *d
     return log_h + log(s);
 }
 
-#define FEATURES  512 /* of a drawn function */
 #define BOUND_SDS 2.0 /* the lower bound is so many standard deviations below the mean */
 
-enum kind { PATH, LOG_EI, BOUND, MEAN };
+enum kind { PATH, LOG_EI, BOUND, MEAN, DRAWS }; /* the last: all numbers drawn (bo_draw.c) */
 
 struct acq {
     struct bo *b;
@@ -66,17 +65,18 @@ static double from_moments(const struct acq *a, double mean, double var, double 
 static double acq_value(void *ctx, const double *x, double *grad) {
     struct acq *a = ctx;
     struct bo *b = a->b;
+    struct bo_output *o = bo_lead(b);
     memcpy(a->full, x, (size_t)b->space->d * sizeof *x);
     for (int k = b->space->d; k < b->D; k++) a->full[k] = a->cats[k];
     double mean, var, dm, dv, v, *full = grad ? a->grad : NULL;
     if (a->kind == PATH) {
-        if (gp_path_eval(b->path, a->full, 1, &v, full)) return INFINITY;
+        if (gp_path_eval(o->path, a->full, 1, &v, full)) return INFINITY;
     } else if (a->kind == MEAN) {
-        v = bo_model_mean(&b->model, a->full, full);
+        v = bo_model_mean(&o->model, a->full, full);
     } else {
-        bo_model_predict(&b->model, a->full, &mean, &var);
+        bo_model_predict(&o->model, a->full, &mean, &var);
         v = from_moments(a, mean, var, &dm, &dv);
-        if (grad) bo_model_slope(&b->model, dm, dv, full);
+        if (grad) bo_model_slope(&o->model, dm, dv, full);
     }
     if (grad) memcpy(grad, full, (size_t)b->space->d * sizeof *grad);
     return v;
@@ -94,7 +94,8 @@ static double penalty(const struct acq *a, const double *u) {
 static double value_at(struct acq *a, const double *u) {
     a->cats = u;
     double p = penalty(a, u);
-    return isinf(p) ? p : p + acq_value(a, u, NULL);
+    if (isinf(p)) return p;
+    return p + (a->kind == DRAWS ? bo_draw_value(a->b, u) : acq_value(a, u, NULL));
 }
 
 /* ---- candidates ---- */
@@ -108,9 +109,9 @@ static void acq_init(struct acq *a, struct bo *b, enum kind kind, const double *
     a->full = a->grad + D;
     a->lo = a->full + D;
     a->hi = a->lo + D;
-    for (int k = 0; k < d; k++) log_mean -= log(b->model.inv_l[k]) / d;
+    for (int k = 0; k < d; k++) log_mean -= log(bo_lead(b)->model.inv_l[k]) / d;
     for (int k = 0; k < d; k++) {
-        double half = 0.5 * b->region.side * exp(-log(b->model.inv_l[k]) - log_mean);
+        double half = 0.5 * b->region.side * exp(-log(bo_lead(b)->model.inv_l[k]) - log_mean);
         a->lo[k] = a->region ? fmax(0, best[k] - half) : 0;
         a->hi[k] = a->region ? fmin(1, best[k] + half) : 1;
     }
@@ -144,7 +145,7 @@ static void nearby_point(const struct acq *a, const double *center, struct rng *
     for (int k = 0; k < b->space->d; k++) {
         u[k] = center[k];
         if (share < 1 && rng_uniform(r) >= share) continue;
-        double l = fmin(1, 1 / b->model.inv_l[k]);
+        double l = fmin(1, 1 / bo_lead(b)->model.inv_l[k]);
         u[k] = fmin(a->hi[k], fmax(a->lo[k], center[k] + scale * l * rng_normal(r)));
     }
     for (int k = b->space->d; k < b->D; k++)
@@ -160,8 +161,9 @@ static void make_candidates(const struct acq *a, struct rng *r, double *cand, in
     const struct bo *b = a->b;
     const double *best[N_BEST] = {NULL};
     int n = 0;
-    for (size_t i = 0; i < b->active.n && n < N_BEST; i++) {
-        const double *u = b->points.at[b->active.at[i]].u;
+    const struct bo_output *o = bo_lead(b);
+    for (size_t i = 0; i < o->active.n && n < N_BEST; i++) {
+        const double *u = b->points.at[o->active.at[i]].u;
         if (!bo_in_tabu(b, u)) best[n++] = u;
     }
     for (int i = 0; i < count; i++) {
@@ -176,12 +178,12 @@ static void make_candidates(const struct acq *a, struct rng *r, double *cand, in
 
 static void score_candidates(struct acq *a, const double *cand, int count, double *value) {
     struct bo *b = a->b;
-    if (a->kind == PATH) {
+    if (a->kind == PATH || a->kind == DRAWS) {
         for (int i = 0; i < count; i++) value[i] = value_at(a, cand + (size_t)i * (size_t)b->D);
         return;
     }
     double *var = NEW_ARRAY(double, (size_t)count), dm, dv;
-    bo_model_predict_many(&b->model, cand, (size_t)count, value, var);
+    bo_model_predict_many(&bo_lead(b)->model, cand, (size_t)count, value, var);
     for (int i = 0; i < count; i++)
         value[i] = from_moments(a, value[i], var[i], &dm, &dv) +
                    penalty(a, cand + (size_t)i * (size_t)b->D);
@@ -228,7 +230,10 @@ static double refine(struct acq *a, double *u, double value) {
     struct optim_options opt = {30, 1000, 0, f_tol, 0.02, 0.2, 0.1, a->lo, a->hi};
     memcpy(x, u, (size_t)b->D * sizeof *x);
     a->cats = u;
-    if (d) optim_minimise(acq_value, a, d, x, &opt);
+    if (a->kind == DRAWS)
+        bo_draw_refine(b, x, a->lo, a->hi);
+    else if (d)
+        optim_minimise(acq_value, a, d, x, &opt);
     bo_space_snap(b->space, x);
     double v = value_at(a, x);
     if (v < value) {
@@ -280,16 +285,21 @@ static bool search(struct acq *a, struct rng *r, double *u) {
 
 /* Pending points at their posterior means: then EI does not send two workers to one place. */
 static void believe_pending(struct bo *b) {
+    struct bo_output *o = bo_lead(b);
     for (size_t i = 0; i < b->pending.n; i += (size_t)b->D) {
         const double *u = b->pending.at + i;
-        b->given = -1;
-        if (bo_model_believe(&b->model, u, bo_model_mean(&b->model, u, NULL))) break;
+        o->given = -1;
+        if (bo_model_believe(&o->model, u, bo_model_mean(&o->model, u, NULL))) break;
     }
 }
 
 static enum kind choose_kind(const struct bo *b, struct rng *r, double *tau) {
     double t = rng_uniform(r);
     *tau = 1;
+    if (!b->plain) {
+        *tau = b->failed_last || t < 0.25 ? 1 : t < 0.6 ? 0.5 : 0.25;
+        return DRAWS;
+    }
     if (b->failed_last) return PATH; /* EI alone would propose a dead point for ever */
     static const enum kind asked[] = {
         [GPM_ACQ_THOMPSON] = PATH, [GPM_ACQ_EI] = LOG_EI, [GPM_ACQ_UCB] = BOUND};
@@ -301,11 +311,12 @@ static enum kind choose_kind(const struct bo *b, struct rng *r, double *tau) {
 }
 
 const double *bo_lowest_mean(struct bo *b, double *mean) {
-    const double *lowest = b->points.at[b->active.at[0]].u;
+    struct bo_output *o = bo_lead(b);
+    const double *lowest = b->points.at[o->active.at[0]].u;
     *mean = INFINITY;
-    for (size_t i = 0; i < b->active.n; i++) {
-        const double *u = b->points.at[b->active.at[i]].u;
-        double f = bo_model_mean(&b->model, u, NULL);
+    for (size_t i = 0; i < o->active.n; i++) {
+        const double *u = b->points.at[o->active.at[i]].u;
+        double f = bo_model_mean(&o->model, u, NULL);
         if (f < *mean) *mean = f, lowest = u;
     }
     return lowest;
@@ -313,7 +324,7 @@ const double *bo_lowest_mean(struct bo *b, double *mean) {
 
 /* The least value so far: exact ones are sorted by value. */
 static double best_value(struct bo *b) {
-    double best = b->model_y.at[0];
+    double best = bo_lead(b)->model_y.at[0];
     if (b->opt.noisy) bo_lowest_mean(b, &best);
     return best;
 }
@@ -326,11 +337,8 @@ enum gpm_status bo_global(struct bo *b, struct rng *r, double *u) {
     size_t inc = bo_incumbent(b, true);
     acq_init(&a, b, choose_kind(b, r, &tau), inc == SIZE_MAX ? NULL : b->points.at[inc].u);
     bo_feas_update(b);
-    if (a.kind == PATH) {
-        gp_path_free(b->path);
-        b->path = NULL;
-        s = gp_path_new(b->model.gp, FEATURES, r, &b->path);
-        if (!s) gp_path_temper(b->path, tau);
+    if (a.kind == PATH || a.kind == DRAWS) {
+        s = bo_draw(b, r, tau);
         if (b->feas) bo_feas_draw(b, r);
     } else {
         a.best = best_value(b);

@@ -13,13 +13,13 @@
 #include <math.h>
 #include <string.h>
 
-static bool model_ready(struct bo *b) {
-    return bo_n_good(b) >= 3 && bo_ensure_model(b) == GPM_OK;
+static bool model_ready(struct bo_output *o) {
+    return bo_n_good(o->b) >= 3 && bo_ensure_model(o) == GPM_OK;
 }
 
 /* How many draws of theta are worth their factors: with many points theta is known. */
-static int draws_for(const struct bo *b) {
-    return !b->opt.noisy ? 1 : b->active.n <= 80 ? 40 : b->active.n <= 250 ? 10 : 1;
+static int draws_for(const struct bo_output *o) {
+    return !o->b->opt.noisy ? 1 : o->active.n <= 80 ? 40 : o->active.n <= 250 ? 10 : 1;
 }
 
 /* Sums of the function's mean, squared mean and variance at count points over draws of theta, and
@@ -30,41 +30,41 @@ struct belief {
     int draws;
 };
 
-static void add_draw(struct bo *b, const double *u, size_t count, struct belief *t) {
+static void add_draw(struct bo_output *o, const double *u, size_t count, struct belief *t) {
     double m, v;
     for (size_t i = 0; i < count; i++) {
-        bo_model_predict(&b->model, u + i * (size_t)b->D, &m, &v);
+        bo_model_predict(&o->model, u + i * (size_t)o->b->D, &m, &v);
         t->mean[i] += m;
         t->square[i] += m * m;
         t->var[i] += v;
     }
-    t->log_noise += log(fmax(bo_model_noise_sd(&b->model), 1e-300));
+    t->log_noise += log(fmax(bo_model_noise_sd(&o->model), 1e-300));
     t->draws++;
 }
 
-static bool believe(struct bo *b, const double *u, size_t count, struct belief *t) {
+static bool believe(struct bo_output *o, const double *u, size_t count, struct belief *t) {
     enum { THIN = 8 };
-    struct bo_model *m = &b->model;
+    struct bo_model *m = &o->model;
     struct rng r;
-    int draws = draws_for(b);
+    int draws = draws_for(o);
     *t = (struct belief){.mean = mem_zalloc(sizeof(double) * (3 * count + 1))};
     t->square = t->mean + count;
     t->var = t->square + count;
     if (draws > 1) {
-        size_t bytes = sizeof(double) * ((size_t)b->D + 3);
+        size_t bytes = sizeof(double) * ((size_t)o->b->D + 3);
         double *best = mem_alloc(bytes), nlp = bo_model_nlp(m, m->theta, NULL);
         memcpy(best, m->theta, bytes);
-        rng_init(&r, b->seed, 4, 0);
+        rng_init(&r, o->b->seed, 4, 0);
         bo_model_mcmc(m, 10 * THIN, &nlp, &r);
         for (int i = 0; i < draws; i++) {
             bo_model_mcmc(m, THIN, &nlp, &r);
-            if (bo_model_factor(m) == GPM_OK) add_draw(b, u, count, t);
+            if (bo_model_factor(m) == GPM_OK) add_draw(o, u, count, t);
         }
         memcpy(m->theta, best, bytes);
         mem_free(best);
         if (bo_model_factor(m)) return false;
     }
-    if (t->draws == 0) add_draw(b, u, count, t);
+    if (t->draws == 0) add_draw(o, u, count, t);
     for (size_t i = 0; i < count; i++) {
         t->mean[i] /= t->draws;
         t->var[i] =
@@ -74,23 +74,36 @@ static bool believe(struct bo *b, const double *u, size_t count, struct belief *
     return true;
 }
 
-static double dof_of(const struct bo *b) {
-    return fmax(3, gp_dof(b->model.gp));
+static double dof_of(const struct bo_output *o) {
+    return fmax(3, gp_dof(o->model.gp));
+}
+
+/* Values as they were told. */
+static double sign_of(const struct bo_output *o) {
+    return o->goal.direction < 0 ? -1 : 1;
 }
 
 bool bo_recommend(struct bo *b, double *x, double *mean, double *sd) {
-    if (!bo_best(b, x, mean)) return false;
+    struct bo_output *o = bo_lead(b);
+    double *y = NEW_ARRAY(double, (size_t)b->K);
+    bool any = bo_best(b, x, y);
+    *mean = y[o->k];
     *sd = 0;
-    if (!b->opt.noisy || !model_ready(b)) return true;
+    mem_free(y);
+    if (!any || !b->opt.noisy || !model_ready(o)) return any;
     double *u = NEW_ARRAY(double, (size_t)b->D), low;
-    memcpy(u, bo_lowest_mean(b, &low), (size_t)b->D * sizeof *u);
-    bo_minimise_mean(b, u);
-    bo_space_from_unit(b->space, u, x);
+    if (b->plain) {
+        memcpy(u, bo_lowest_mean(b, &low), (size_t)b->D * sizeof *u);
+        bo_minimise_mean(b, u);
+        bo_space_from_unit(b->space, u, x);
+    } else {
+        bo_space_to_unit(b->space, x, u);
+    }
     struct belief t;
-    if (believe(b, u, 1, &t)) {
-        double dof = dof_of(b);
-        *mean = bo_sign(b) * bo_unwarp(b, t.mean[0]);
-        *sd = sqrt(t.var[0] * dof / (dof - 2)) * b->w_sd * b->w_scale;
+    if (believe(o, u, 1, &t)) {
+        double dof = dof_of(o);
+        *mean = sign_of(o) * bo_unwarp(o, t.mean[0]);
+        *sd = sqrt(t.var[0] * dof / (dof - 2)) * o->w_sd * o->w_scale;
     }
     mem_free(t.mean);
     mem_free(u);
@@ -103,44 +116,46 @@ static double t_quantile(double p, double dof) {
     return z + (z3 + z) / (4 * dof) + (5 * z5 + 16 * z3 + 3 * z) / (96 * dof * dof);
 }
 
-bool bo_quantiles(struct bo *b, const double *x, size_t count, const double *p, int n,
+bool bo_quantiles(struct bo *b, int k, const double *x, size_t count, const double *p, int n,
                   double *out) {
-    if (!model_ready(b)) return false;
+    struct bo_output *o = &b->out[k];
+    if (!model_ready(o)) return false;
     size_t D = (size_t)b->D;
-    double *u = NEW_ARRAY(double, D *count), sign = bo_sign(b);
+    double *u = NEW_ARRAY(double, D *count), sign = sign_of(o);
     for (size_t i = 0; i < count; i++) bo_space_to_unit(b->space, x + i * D, u + i * D);
     struct belief t;
-    bool ok = believe(b, u, count, &t);
+    bool ok = believe(o, u, count, &t);
     for (size_t i = 0; ok && i < count; i++)
         for (int j = 0; j < n; j++)
             out[i * (size_t)n + (size_t)j] =
                 sign *
-                bo_unwarp(b, t.mean[i] + sign * sqrt(t.var[i]) * t_quantile(p[j], dof_of(b)));
+                bo_unwarp(o, t.mean[i] + sign * sqrt(t.var[i]) * t_quantile(p[j], dof_of(o)));
     mem_free(t.mean);
     mem_free(u);
     return ok;
 }
 
 bool bo_summarise(struct bo *b, struct bo_summary *s) {
-    if (!model_ready(b)) return false;
-    struct bo_model *m = &b->model;
+    struct bo_output *o = bo_lead(b);
+    if (!model_ready(o)) return false;
+    struct bo_model *m = &o->model;
     size_t n = gp_npairs(m->gp);
     double *mean = NEW_ARRAY(double, 2 * n), *var = mean + n;
-    double q50 = t_quantile(0.75, dof_of(b)), q90 = t_quantile(0.95, dof_of(b));
-    *s = (struct bo_summary){.kernel = bo_kern_names[b->kern],
-                             .warp = bo_warp_names[b->warp],
+    double q50 = t_quantile(0.75, dof_of(o)), q90 = t_quantile(0.95, dof_of(o));
+    *s = (struct bo_summary){.kernel = bo_kern_names[o->kern],
+                             .warp = bo_warp_names[o->warp],
                              .n_model = gp_n(m->gp),
                              .tabu = (int)(b->tabu.n / bo_tabu_width(b))};
     bool left_out = gp_loo(m->gp, mean, var, NULL) == GPM_OK;
     for (size_t i = 0; left_out && i < n; i++) {
-        double t = fabs(b->model_y.at[i] - mean[i]) / sqrt(var[i]);
+        double t = fabs(o->model_y.at[i] - mean[i]) / sqrt(var[i]);
         s->coverage50 += (t <= q50) / (double)n;
         s->coverage90 += (t <= q90) / (double)n;
     }
     mem_free(mean);
     if (b->opt.noisy) {
         struct belief t;
-        if (believe(b, NULL, 0, &t)) s->noise_sd = exp(t.log_noise) * b->w_sd * b->w_scale;
+        if (believe(o, NULL, 0, &t)) s->noise_sd = exp(t.log_noise) * o->w_sd * o->w_scale;
         mem_free(t.mean);
     }
     return true;
@@ -149,7 +164,8 @@ bool bo_summarise(struct bo *b, struct bo_summary *s) {
 /* Saltelli's estimators on the posterior mean of z over 512 pairs of points. */
 bool bo_sensitivity(struct bo *b, double *first, double *total) {
     enum { PAIRS = 512 };
-    if (!model_ready(b)) return false;
+    struct bo_output *o = bo_lead(b);
+    if (!model_ready(o)) return false;
     size_t D = (size_t)b->D;
     struct rng r;
     rng_init(&r, b->seed, 3, 0);
@@ -159,13 +175,13 @@ bool bo_sensitivity(struct bo *b, double *first, double *total) {
     for (int i = 0; i < PAIRS; i++) {
         bo_uniform_point(b, &r, p);
         bo_uniform_point(b, &r, q);
-        fp[i] = bo_model_mean(&b->model, p, NULL);
-        fq[i] = bo_model_mean(&b->model, q, NULL);
+        fp[i] = bo_model_mean(&o->model, p, NULL);
+        fq[i] = bo_model_mean(&o->model, q, NULL);
         mean += (fp[i] + fq[i]) / (2 * PAIRS);
         for (size_t k = 0; k < D; k++) {
             memcpy(t, p, D * sizeof *t);
             t[k] = q[k];
-            double f = bo_model_mean(&b->model, t, NULL);
+            double f = bo_model_mean(&o->model, t, NULL);
             s1[k] += (fq[i] * (f - fp[i])) / PAIRS;
             st[k] += 0.5 * (fp[i] - f) * (fp[i] - f) / PAIRS;
         }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const bo_warp_names[BO_WARP_COUNT] = {"identity", "sqrt", "log"};
+const char *const bo_warp_names[BO_WARP_COUNT] = {"identity", "sqrt", "log", "bilog"};
 
 size_t bo_find(const struct bo *b, const double *x) {
     for (size_t i = 0; i < b->points.n; i++)
@@ -20,14 +20,40 @@ size_t bo_n_good(const struct bo *b) {
     return n;
 }
 
+double bo_violation(const struct bo *b, const double *y) {
+    double sum = 0;
+    for (int k = 0; k < b->K && !b->plain; k++) {
+        const struct bo_goal *g = &b->out[k].goal;
+        double over = fmax(0, fmax(g->lo - y[k], y[k] - g->hi));
+        if (over > 0) sum += over / b->out[k].spread;
+    }
+    return sum;
+}
+
+double bo_merit(const struct bo *b, const double *y) {
+    double most = -INFINITY;
+    for (int j = 0; j < b->n_obj; j++) {
+        int k = b->obj[j];
+        most = fmax(most, b->gain[k] * (y[k] - b->from[k]));
+    }
+    return b->n_obj ? most : 0;
+}
+
+static struct bo_ranked ranked(const struct bo *b, size_t i) {
+    const double *y = b->points.at[i].y;
+    return (struct bo_ranked){bo_violation(b, y), bo_merit(b, y), i};
+}
+
 size_t bo_incumbent(const struct bo *b, bool skip_tabu) {
-    size_t best = SIZE_MAX;
+    struct bo_ranked best = {INFINITY, INFINITY, SIZE_MAX};
     for (size_t i = 0; i < b->points.n; i++) {
         const struct bo_point *p = &b->points.at[i];
-        if (!p->count || (best != SIZE_MAX && p->y >= b->points.at[best].y)) continue;
-        if (!skip_tabu || !bo_in_tabu(b, p->u)) best = i;
+        if (!p->count) continue;
+        struct bo_ranked r = ranked(b, i);
+        if (best.i != SIZE_MAX && bo_by_key(&r, &best) >= 0) continue;
+        if (!skip_tabu || !bo_in_tabu(b, p->u)) best = r;
     }
-    return best;
+    return best.i;
 }
 
 /* u within `half` of v in every number, and of the same categories. half NULL: within 1e-7. */
@@ -57,7 +83,9 @@ bool bo_duplicate(const struct bo *b, const double *u) {
 
 int bo_by_key(const void *a, const void *b) {
     const struct bo_ranked *p = a, *q = b;
-    return p->key < q->key ? -1 : p->key > q->key ? 1 : p->i < q->i ? -1 : p->i > q->i;
+    if (p->key != q->key) return p->key < q->key ? -1 : 1;
+    if (p->second != q->second) return p->second < q->second ? -1 : 1;
+    return p->i < q->i ? -1 : p->i > q->i;
 }
 
 double bo_distance2(const struct bo *b, const double *u, const double *v, const double *inv_l) {
@@ -75,112 +103,145 @@ double bo_distance2(const struct bo *b, const double *u, const double *v, const 
 #define MODEL_NEAR 800  /* of which so many nearest to the best */
 
 /* With very many points: the nearest to the incumbent, and every so-manieth of the rest. */
-static void limit_active(struct bo *b, const double *inv_l) {
-    size_t n = b->active.n, kept = 0;
+static void limit_active(struct bo_output *o, const double *inv_l) {
+    const struct bo *b = o->b;
+    size_t n = o->active.n, kept = 0;
     if (n <= MODEL_MAX) return;
     struct bo_ranked *r = NEW_ARRAY(struct bo_ranked, n);
-    const double *best = b->points.at[b->active.at[0]].u; /* sorted by value */
+    const double *best = b->points.at[o->active.at[0]].u; /* sorted by value */
     for (size_t i = 0; i < n; i++) {
-        r[i].i = b->active.at[i];
+        r[i] = (struct bo_ranked){.i = o->active.at[i]};
         r[i].key = bo_distance2(b, b->points.at[r[i].i].u, best, inv_l);
     }
     qsort(r, n, sizeof *r, bo_by_key);
-    for (size_t i = 0; i < MODEL_NEAR; i++) b->active.at[kept++] = r[i].i;
+    for (size_t i = 0; i < MODEL_NEAR; i++) o->active.at[kept++] = r[i].i;
     size_t rest = n - MODEL_NEAR, want = MODEL_MAX - MODEL_NEAR;
-    for (size_t i = 0; i < want; i++) b->active.at[kept++] = r[MODEL_NEAR + i * rest / want].i;
-    b->active.n = kept;
+    for (size_t i = 0; i < want; i++) o->active.at[kept++] = r[MODEL_NEAR + i * rest / want].i;
+    o->active.n = kept;
     mem_free(r);
 }
 
 /* Deterministic functions: a point closer than 1e-3 (in length scales) to a better one is dropped;
  * without this the points of the local arm ruin the global fit. */
-void bo_load_points(struct bo *b, const double *theta) {
+void bo_load_points(struct bo_output *o, const double *theta) {
+    const struct bo *b = o->b;
     size_t n = b->points.n, m = 0;
     double *inv_l = NEW_ARRAY(double, (size_t)b->D);
     for (int k = 0; k < b->D; k++) inv_l[k] = exp(-theta[k]);
     struct bo_ranked *r = NEW_ARRAY(struct bo_ranked, n + 1);
     for (size_t i = 0; i < n; i++)
-        if (b->points.at[i].count) r[m++] = (struct bo_ranked){b->points.at[i].y, i};
+        if (b->points.at[i].count) r[m++] = ranked(b, i);
     qsort(r, m, sizeof *r, bo_by_key);
-    vec_clear(&b->active);
+    vec_clear(&o->active);
     for (size_t i = 0; i < m; i++) {
         bool keep = true;
         const double *u = b->points.at[r[i].i].u;
-        for (size_t j = 0; keep && j < b->active.n; j++)
+        for (size_t j = 0; keep && j < o->active.n; j++)
             keep =
-                b->opt.noisy || bo_distance2(b, u, b->points.at[b->active.at[j]].u, inv_l) >= 1e-6;
-        if (keep) vec_push(&b->active, r[i].i);
+                b->opt.noisy || bo_distance2(b, u, b->points.at[o->active.at[j]].u, inv_l) >= 1e-6;
+        if (keep) vec_push(&o->active, r[i].i);
     }
     mem_free(r);
-    limit_active(b, inv_l);
+    limit_active(o, inv_l);
     mem_free(inv_l);
-    b->given = -1;
+    o->given = -1;
 }
 
-/* ---- warps: t = (y - ymin)/c, then t, sqrt(1+t) or log(1+t), then standardised ---- */
+/* ---- warps: t = (y - min)/c, then t, sqrt(1+t), log(1+t) or sign(t) log(1+|t|), then
+ * standardised. min: the least value, or the bound of a number that has one ---- */
 
 static double warp(enum bo_warp w, double t) {
+    if (w == BO_BILOG) return copysign(log1p(fabs(t)), t);
     return w == BO_SQRT ? sqrt(1 + t) : w == BO_LOG ? log1p(t) : t;
 }
 
 static double unwarp(enum bo_warp w, double v) {
     if (w == BO_SQRT) return v > 0 ? v * v - 1 : -1;
+    if (w == BO_BILOG) return copysign(expm1(fabs(v)), v);
     return w == BO_LOG ? expm1(v) : v;
 }
 
-static double standard(const struct bo *b, enum bo_warp w, double y) {
-    return (warp(w, (y - b->w_min) / b->w_scale) - b->w_mean) / b->w_sd;
+static double y_at(const struct bo_output *o, size_t i) {
+    return o->b->points.at[o->active.at[i]].y[o->k];
 }
 
-/* c: from the first decile to the median, the half that matters (the active set is sorted by
- * value). */
-static void set_scale(struct bo *b) {
-    size_t n = b->active.n;
-    double lo = b->points.at[b->active.at[0]].y, hi = b->points.at[b->active.at[n - 1]].y;
-    double q1 = b->points.at[b->active.at[n / 10]].y, q3 = b->points.at[b->active.at[n / 2]].y;
-    b->w_min = lo;
-    b->w_scale = q3 > q1 ? q3 - q1 : hi > lo ? hi - lo : 1;
-    if (!isfinite(b->w_scale)) b->w_scale = 1e300;
+static double scaled(const struct bo_output *o, double y) {
+    return (y - o->w_min) / o->w_scale;
 }
 
-enum gpm_status bo_load_outputs(struct bo *b, enum bo_warp w) {
-    size_t n = b->active.n;
+double bo_to_z(const struct bo_output *o, double y) {
+    return isinf(y) ? y : (warp(o->warp, scaled(o, y)) - o->w_mean) / o->w_sd;
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* c: from the first decile to the median, the half that matters; of a bounded number the lower
+ * third of the distances from the bound. */
+static void set_scale(struct bo_output *o) {
+    const struct bo_goal *g = &o->goal;
+    size_t n = o->active.n;
+    double *y = NEW_ARRAY(double, n), q1, q3;
+    bool bounded = !g->direction;
+    double at = isinf(g->lo) ? g->hi : isinf(g->hi) ? g->lo : 0.5 * (g->lo + g->hi);
+    if (isinf(at)) at = 0; /* neither bounded nor an objective */
+    for (size_t i = 0; i < n; i++) y[i] = bounded ? fabs(y_at(o, i) - at) : y_at(o, i);
+    qsort(y, n, sizeof *y, ascending);
+    o->w_min = bounded ? at : y[0];
+    q1 = bounded ? 0 : y[n / 10];
+    q3 = bounded ? y[n / 3] : y[n / 2];
+    o->w_scale = q3 > q1 ? q3 - q1 : y[n - 1] > y[0] ? y[n - 1] - y[0] : 1;
+    if (!isfinite(o->w_scale)) o->w_scale = 1e300;
+    mem_free(y);
+}
+
+enum gpm_status bo_load_outputs(struct bo_output *o, enum bo_warp w) {
+    const struct bo *b = o->b;
+    size_t n = o->active.n;
     double mean = 0, var = 0;
-    if (b->given == (int)w) return GPM_OK;
-    set_scale(b);
-    for (size_t i = 0; i < n; i++)
-        mean += warp(w, (b->points.at[b->active.at[i]].y - b->w_min) / b->w_scale) / (double)n;
+    if (o->given == (int)w) return GPM_OK;
+    set_scale(o);
+    for (size_t i = 0; i < n; i++) mean += warp(w, scaled(o, y_at(o, i))) / (double)n;
     for (size_t i = 0; i < n; i++) {
-        double t = warp(w, (b->points.at[b->active.at[i]].y - b->w_min) / b->w_scale) - mean;
+        double t = warp(w, scaled(o, y_at(o, i))) - mean;
         var += t * t / (double)n;
     }
-    b->w_mean = mean;
-    b->w_sd = var > 0 ? sqrt(var) : 1;
-    vec_clear(&b->model_u);
-    vec_clear(&b->model_y);
+    o->w_mean = mean;
+    o->w_sd = var > 0 ? sqrt(var) : 1;
+    vec_clear(&o->model_u);
+    vec_clear(&o->model_y);
     for (size_t i = 0; i < n; i++) {
-        const struct bo_point *p = &b->points.at[b->active.at[i]];
-        for (size_t j = 0; j < (b->opt.noisy ? p->ys.n : 1); j++) { /* exact: their mean */
-            for (int k = 0; k < b->D; k++) vec_push(&b->model_u, p->u[k]);
-            vec_push(&b->model_y, standard(b, w, b->opt.noisy ? p->ys.at[j] : p->y));
+        const struct bo_point *p = &b->points.at[o->active.at[i]];
+        for (int j = 0; j < (b->opt.noisy ? p->count : 1); j++) { /* exact: their mean */
+            double y = b->opt.noisy ? p->ys.at[j * b->K + o->k] : p->y[o->k];
+            for (int c = 0; c < b->D; c++) vec_push(&o->model_u, p->u[c]);
+            vec_push(&o->model_y, (warp(w, scaled(o, y)) - o->w_mean) / o->w_sd);
         }
     }
-    enum gpm_status s = bo_model_load(&b->model, b->model_u.at, b->model_y.at, b->model_y.n);
-    b->given = s ? -1 : (int)w;
+    enum gpm_status s = bo_model_load(&o->model, o->model_u.at, o->model_y.at, o->model_y.n);
+    o->given = s ? -1 : (int)w;
     return s;
 }
 
 /* log density of the y given that of the z: sum log dwarp/dt - (N-1) log sd, constants left out.
  * The mean and scale are integrated out, so the standardisation costs N-1 times its logarithm. */
-double bo_log_jacobian(const struct bo *b, enum bo_warp w) {
-    double lj = -((double)gp_npairs(b->model.gp) - 1) * log(b->w_sd);
-    for (size_t i = 0; w != BO_IDENTITY && i < b->active.n; i++) {
-        double t = (b->points.at[b->active.at[i]].y - b->w_min) / b->w_scale;
-        lj -= w == BO_SQRT ? log(2) + 0.5 * log1p(t) : log1p(t);
+double bo_log_jacobian(const struct bo_output *o, enum bo_warp w) {
+    double lj = -((double)gp_npairs(o->model.gp) - 1) * log(o->w_sd);
+    for (size_t i = 0; w != BO_IDENTITY && i < o->active.n; i++) {
+        double t = scaled(o, y_at(o, i));
+        lj -= w == BO_SQRT ? log(2) + 0.5 * log1p(t) : log1p(fabs(t));
     }
     return lj;
 }
 
-double bo_unwarp(const struct bo *b, double z) {
-    return b->w_min + b->w_scale * unwarp(b->warp, z * b->w_sd + b->w_mean);
+double bo_unwarp(const struct bo_output *o, double z) {
+    return o->w_min + o->w_scale * unwarp(o->warp, z * o->w_sd + o->w_mean);
+}
+
+double bo_unwarp_slope(const struct bo_output *o, double z) {
+    double v = z * o->w_sd + o->w_mean, s = o->w_scale * o->w_sd;
+    if (o->warp == BO_SQRT) return v > 0 ? 2 * v * s : 0;
+    return o->warp == BO_IDENTITY ? s : s * exp(o->warp == BO_LOG ? v : fabs(v));
 }

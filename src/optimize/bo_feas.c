@@ -50,9 +50,9 @@ static bool load(struct bo *b, struct bo_feas *f, double *label) {
         for (size_t k = 0; k < D; k++) f->u[k * n + i] = p->u[k];
         label[i] = p->count ? 1 : -1;
     }
-    memcpy(theta, b->model.theta, D * sizeof *theta);
+    memcpy(theta, bo_lead(b)->model.theta, D * sizeof *theta);
     for (int k = 0; k < b->space->d; k++) theta[k] = fmin(log(0.5), theta[k] - log(2));
-    struct kern *k = bo_model_kern(&b->model, BO_M52, theta);
+    struct kern *k = bo_model_kern(&bo_lead(b)->model, BO_M52, theta);
     struct kern_pts at = {.x = f->u, .n = n, .ld = n, .dim = b->D};
     f->view = k ? kern_view_new(k, at) : NULL;
     f->prior = k ? gp_new(b->D, k, NULL, 0, NULL) : NULL;

@@ -8,87 +8,90 @@
 #include <math.h>
 #include <string.h>
 
-static bool full_fit_due(const struct bo *b, size_t n) {
-    if (b->n_full == 0 || n <= 24) return true;
-    return n >= b->n_full + (n <= 60 ? 3 : 5);
+/* Of many outputs each has its own turn. */
+static bool full_fit_due(const struct bo_output *o, size_t n) {
+    size_t every = n <= 60 ? 3 : 5;
+    if (o->n_full == 0 || n <= 24) return true;
+    return n >= o->n_full + every + (o->b->K > 1 && o->n_full <= 24 ? (size_t)o->k % every : 0);
 }
 
 /* MIX and ADD need data; ADD is SE-like in one dimension; warps assume exact values. */
-static bool allowed(const struct bo *b, enum bo_kern k, enum bo_warp w) {
-    if ((k == BO_MIX || k == BO_ADD) && b->active.n < 2 * (size_t)b->D + 4) return false;
+static bool allowed(const struct bo_output *o, enum bo_kern k, enum bo_warp w) {
+    const struct bo *b = o->b;
+    if ((k == BO_MIX || k == BO_ADD) && o->active.n < 2 * (size_t)b->D + 4) return false;
     if (k == BO_ADD && b->space->d < 2) return false;
-    return w == BO_IDENTITY || !b->opt.noisy;
+    return w == BO_IDENTITY || (!b->opt.noisy && (w == BO_BILOG) == !o->goal.direction);
 }
 
-static void use_combo(struct bo *b, enum bo_kern k, enum bo_warp w) {
-    struct bo_combo *c = &b->combo[k][w];
-    size_t bytes = sizeof(double) * ((size_t)b->D + 3);
-    b->model.kind = k;
+static void use_combo(struct bo_output *o, enum bo_kern k, enum bo_warp w) {
+    struct bo_combo *c = &o->combo[k][w];
+    size_t bytes = sizeof(double) * ((size_t)o->b->D + 3);
+    o->model.kind = k;
     if (!c->theta) {
         c->theta = mem_alloc(bytes);
-        bo_model_prior(&b->model, NULL, c->theta);
-        const struct bo_combo *known = &b->combo[b->kern][b->warp]; /* about the scales */
+        bo_model_prior(&o->model, NULL, c->theta);
+        const struct bo_combo *known = &o->combo[o->kern][o->warp]; /* about the scales */
         if (known != c && known->theta)
-            memcpy(c->theta, known->theta, sizeof(double) * ((size_t)b->D + 1));
+            memcpy(c->theta, known->theta, sizeof(double) * ((size_t)o->b->D + 1));
     }
-    memcpy(b->model.theta, c->theta, bytes);
+    memcpy(o->model.theta, c->theta, bytes);
 }
 
 /* Fits one combination and returns its log evidence. */
-static double fit_combo(struct bo *b, enum bo_kern k, enum bo_warp w, int iterations) {
-    struct bo_combo *c = &b->combo[k][w];
-    use_combo(b, k, w);
-    if (bo_load_outputs(b, w)) return -INFINITY;
-    double nlp = bo_model_fit(&b->model, c->fitted ? iterations : 30);
-    memcpy(c->theta, b->model.theta, sizeof(double) * ((size_t)b->D + 3));
+static double fit_combo(struct bo_output *o, enum bo_kern k, enum bo_warp w, int iterations) {
+    struct bo_combo *c = &o->combo[k][w];
+    use_combo(o, k, w);
+    if (bo_load_outputs(o, w)) return -INFINITY;
+    double nlp = bo_model_fit(&o->model, c->fitted ? iterations : 30);
+    memcpy(c->theta, o->model.theta, sizeof(double) * ((size_t)o->b->D + 3));
     c->fitted = true;
-    return bo_log_jacobian(b, w) - nlp;
+    return bo_log_jacobian(o, w) - nlp;
 }
 
 /* A second start from the prior; kept when it is better. */
-static void restart(struct bo *b, double evidence, struct rng *r) {
-    use_combo(b, b->kern, b->warp);
-    if (bo_load_outputs(b, b->warp)) return;
-    bo_model_prior(&b->model, r, b->model.theta);
-    double other = bo_log_jacobian(b, b->warp) - bo_model_fit(&b->model, 12);
+static void restart(struct bo_output *o, double evidence, struct rng *r) {
+    use_combo(o, o->kern, o->warp);
+    if (bo_load_outputs(o, o->warp)) return;
+    bo_model_prior(&o->model, r, o->model.theta);
+    double other = bo_log_jacobian(o, o->warp) - bo_model_fit(&o->model, 12);
     if (other > evidence)
-        memcpy(b->combo[b->kern][b->warp].theta, b->model.theta,
-               sizeof(double) * ((size_t)b->D + 3));
+        memcpy(o->combo[o->kern][o->warp].theta, o->model.theta,
+               sizeof(double) * ((size_t)o->b->D + 3));
 }
 
 /* Kernels under the current warp, or warps under the current kernel: fits those worth a try, takes
  * the best. One that lost by much five times in a row is tried every sixteenth time. Returns the
  * best evidence so far. */
-static double choose(struct bo *b, bool kernels, double best) {
+static double choose(struct bo_output *o, bool kernels, double best) {
     int count = kernels ? BO_KERN_COUNT : BO_WARP_COUNT;
-    int now = kernels ? (int)b->kern : (int)b->warp, taken = now;
+    int now = kernels ? (int)o->kern : (int)o->warp, taken = now;
     double evidence[BO_KERN_COUNT];
     struct bo_combo *combo[BO_KERN_COUNT] = {NULL};
     for (int i = 0; i < count; i++) {
-        enum bo_kern k = kernels ? (enum bo_kern)i : b->kern;
-        enum bo_warp w = kernels ? b->warp : (enum bo_warp)i;
-        struct bo_combo *c = &b->combo[k][w];
-        bool due = c->lost < 5 || b->fit_steps % 16 == 0;
+        enum bo_kern k = kernels ? (enum bo_kern)i : o->kern;
+        enum bo_warp w = kernels ? o->warp : (enum bo_warp)i;
+        struct bo_combo *c = &o->combo[k][w];
+        bool due = c->lost < 5 || o->fit_steps % 16 == 0;
         if (i == now ? !kernels : !due) continue; /* the current one was fitted as a kernel */
-        if (!allowed(b, k, w)) continue;
+        if (!allowed(o, k, w)) continue;
         combo[i] = c;
-        evidence[i] = fit_combo(b, k, w, 6);
+        evidence[i] = fit_combo(o, k, w, 6);
         if (evidence[i] > best) best = evidence[i], taken = i;
     }
     for (int i = 0; i < count; i++)
         if (combo[i]) combo[i]->lost = evidence[i] < best - 10 ? combo[i]->lost + 1 : 0;
     if (kernels)
-        b->kern = (enum bo_kern)taken;
+        o->kern = (enum bo_kern)taken;
     else
-        b->warp = (enum bo_warp)taken;
+        o->warp = (enum bo_warp)taken;
     return best;
 }
 
 /* Ten steps of the Markov chain of this combination; it starts again at the MAP when it is far. */
-static void sample_theta(struct bo *b, struct rng *r) {
-    struct bo_combo *c = &b->combo[b->kern][b->warp];
-    struct bo_model *m = &b->model;
-    size_t bytes = sizeof(double) * ((size_t)b->D + 3);
+static void sample_theta(struct bo_output *o, struct rng *r) {
+    struct bo_combo *c = &o->combo[o->kern][o->warp];
+    struct bo_model *m = &o->model;
+    size_t bytes = sizeof(double) * ((size_t)o->b->D + 3);
     double map = bo_model_nlp(m, c->theta, NULL), nlp = INFINITY;
     if (c->chain)
         nlp = bo_model_nlp(m, c->chain, NULL);
@@ -108,39 +111,45 @@ static bool wants_mcmc(const struct bo *b) {
 }
 
 /* The points for the model, by the scales known so far; before any, by the prior's. */
-static void choose_points(struct bo *b) {
-    double *theta = NEW_ARRAY(double, (size_t)b->D + 3);
-    const struct bo_combo *c = &b->combo[b->kern][b->warp];
-    bo_model_prior(&b->model, NULL, theta);
-    bo_load_points(b, c->theta ? c->theta : theta);
+static void choose_points(struct bo_output *o) {
+    double *theta = NEW_ARRAY(double, (size_t)o->b->D + 3);
+    const struct bo_combo *c = &o->combo[o->kern][o->warp];
+    bo_model_prior(&o->model, NULL, theta);
+    bo_load_points(o, c->theta ? c->theta : theta);
     mem_free(theta);
 }
 
 /* The current combination, ready for predictions. */
-static enum gpm_status settle(struct bo *b, struct rng *r) {
-    use_combo(b, b->kern, b->warp);
-    enum gpm_status s = bo_load_outputs(b, b->warp);
+static enum gpm_status settle(struct bo_output *o, struct rng *r) {
+    use_combo(o, o->kern, o->warp);
+    enum gpm_status s = bo_load_outputs(o, o->warp);
     if (s) return s;
-    if (r && wants_mcmc(b)) sample_theta(b, r);
-    return bo_model_factor(&b->model);
+    if (r && wants_mcmc(o->b)) sample_theta(o, r);
+    return bo_model_factor(&o->model);
+}
+
+static enum gpm_status refit_one(struct bo_output *o, struct rng *r) {
+    size_t n = o->b->told;
+    choose_points(o);
+    o->fit_steps++;
+    if (full_fit_due(o, n)) {
+        double best = choose(o, false, choose(o, true, -INFINITY));
+        if (n <= 24 && o->fit_steps % 2 == 1) restart(o, best, r);
+        o->n_full = n;
+    } else if (o->b->K == 1) {
+        fit_combo(o, o->kern, o->warp, 2);
+    }
+    return settle(o, r);
 }
 
 enum gpm_status bo_refit(struct bo *b, struct rng *r) {
-    size_t n = b->told;
-    choose_points(b);
-    b->fit_steps++;
-    if (full_fit_due(b, n)) {
-        double best = choose(b, false, choose(b, true, -INFINITY));
-        if (n <= 24 && b->fit_steps % 2 == 1) restart(b, best, r);
-        b->n_full = n;
-    } else {
-        fit_combo(b, b->kern, b->warp, 2);
-    }
-    return settle(b, r);
+    enum gpm_status s = GPM_OK;
+    for (int k = 0; k < b->K && !s; k++) s = refit_one(&b->out[k], r);
+    return s;
 }
 
-enum gpm_status bo_ensure_model(struct bo *b) {
-    choose_points(b);
-    if (!b->combo[b->kern][b->warp].fitted) fit_combo(b, b->kern, b->warp, 30);
-    return settle(b, NULL);
+enum gpm_status bo_ensure_model(struct bo_output *o) {
+    choose_points(o);
+    if (!o->combo[o->kern][o->warp].fitted) fit_combo(o, o->kern, o->warp, 30);
+    return settle(o, NULL);
 }

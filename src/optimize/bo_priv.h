@@ -7,13 +7,14 @@
 #include "optimize/bayesopt.h"
 #include "optimize/bo_model.h"
 
-enum bo_warp { BO_IDENTITY, BO_SQRT, BO_LOG, BO_WARP_COUNT };
+/* The last is for bounded numbers: sign(t) log(1 + |t|) around the bound. */
+enum bo_warp { BO_IDENTITY, BO_SQRT, BO_LOG, BO_BILOG, BO_WARP_COUNT };
 extern const char *const bo_warp_names[BO_WARP_COUNT];
 
 struct bo_point {
-    double *x, *u;  /* owned, one block */
-    VEC(double) ys; /* every value, in the order of telling */
-    double y;       /* their mean; NaN while all failed */
+    double *x, *u;  /* owned, one block with y */
+    double *y;      /* means of the K numbers; NaN while all evaluations failed */
+    VEC(double) ys; /* every value, K at a time in the order of telling */
     int count;
 };
 
@@ -25,15 +26,38 @@ struct bo_combo {
     double *chain; /* owned; state of the Markov chain, NULL: not begun */
 };
 
+/* One number of the evaluations, and what is believed about it as a function of the point. */
+struct bo_output {
+    struct bo *b;        /* borrowed */
+    int k;               /* which number */
+    struct bo_goal goal; /* in the optimiser's direction: small is good */
+    struct bo_model model;
+    struct bo_combo combo[BO_KERN_COUNT][BO_WARP_COUNT];
+    enum bo_kern kern;
+    enum bo_warp warp;
+    size_t n_full; /* evaluations at the last full fit; 0: none */
+    size_t fit_steps;
+    double w_mean, w_sd, w_min, w_scale; /* z = (warp((y - min)/scale) - mean)/sd */
+    VEC(size_t) active;                  /* points the model sees, the best first */
+    VEC(double) model_u, model_y;        /* what the model was given: points, values */
+    int given;                           /* under which warp; -1: the points are others by now */
+    struct gp_path *path;                /* the function drawn for this decision; NULL: none */
+    double spread;                       /* mean deviation of the values told: unit of violations */
+};
+
 struct bo_local {
     bool hot, pending, probing;
     size_t center; /* point, SIZE_MAX: none */
     double rho;
-    double y0, predicted, size; /* of the pending step */
-    size_t n_used;              /* points its model had */
-    int misses;                 /* bad steps in a row that did not shrink the region */
-    int run;                    /* local decisions in a row */
-    double *x;                  /* owned; the pending point, as it will be told */
+    double merit0, predicted, size; /* of the pending step */
+    size_t n_used;                  /* points its model had */
+    int misses;                     /* bad steps in a row that did not shrink the region */
+    int run;                        /* local decisions in a row */
+    double *x;                      /* owned; the pending point, as it will be told */
+    /* Of each number, K each, one block: the merit of the step is max over objectives of
+     * gain (y - from) plus the violations times their prices; what the step's model said; by how
+     * much bounds are kept away from, as the model was wrong by as much. */
+    double *gain, *from, *price, *said, *margin;
 };
 
 struct bo_region { /* trust region for many dimensions */
@@ -47,25 +71,25 @@ struct bo {
     struct gpm_optimize_options opt;
     uint64_t seed;
     int D;
+    int K;                 /* numbers of an evaluation */
+    struct bo_output *out; /* owned, K */
+    int n_obj;             /* of them objectives; their indices: */
+    int *obj;              /* owned */
+    bool plain;            /* one number, minimised, without bounds */
     VEC(struct bo_point) points;
     VEC(double) pending; /* points in flight as the model sees them, D numbers each */
     size_t told, asks;
     size_t n_local, n_global, n_initial; /* decisions by kind */
     bool failed_last, turn_local;
-    /* model */
-    struct bo_model model;
-    struct bo_combo combo[BO_KERN_COUNT][BO_WARP_COUNT];
-    enum bo_kern kern;
-    enum bo_warp warp;
-    size_t n_full; /* evaluations at the last full fit; 0: none */
-    size_t fit_steps;
     size_t stuck; /* global proposals in a row too close to the best to teach the model anything */
-    double w_mean, w_sd, w_min, w_scale; /* z = (warp((y - min)/scale) - mean)/sd */
-    VEC(size_t) active;                  /* points the model sees */
-    VEC(double) model_u, model_y;        /* what the model was given: points, values */
-    int given;                           /* under which warp; -1: the points are others by now */
-    struct gp_path *path;                /* the function drawn for this decision; NULL: none */
-    struct bo_feas *feas;                /* NULL: no failures */
+    /* Merit of a point: max over objectives of gain (y - from); one objective: the value. Several:
+     * Chebyshev's scalarisation in units of the front, with weights drawn for each decision. */
+    double *gain, *from; /* owned, K each, one block */
+    VEC(size_t) front;   /* points that nothing is better than in every objective */
+    VEC(double) front_y; /* their objectives in units of the front, n_obj each */
+    /* n_obj each, one block: where the front begins, its width, the reference point in its units */
+    double *ideal, *unit, *end;
+    struct bo_feas *feas; /* NULL: no failures */
     struct bo_local local;
     struct bo_region region;
     VEC(double) tabu; /* boxes: of each its centre, D numbers, and d half-widths */
@@ -75,16 +99,17 @@ static inline size_t bo_tabu_width(const struct bo *b) {
     return (size_t)(b->D + b->space->d);
 }
 
-#define BO_MANY_DIMS 20
-#define BO_RHO_FIRST 0.1 /* radius of a new trust region of the local arm */
-
-/* Everything inside is a minimisation: values are multiplied by this on their way in and out. */
-static inline double bo_sign(const struct bo *b) {
-    return b->opt.maximize ? -1 : 1;
+/* The output whose scales stand for all: the first objective, else the first number. */
+static inline struct bo_output *bo_lead(const struct bo *b) {
+    return &b->out[b->n_obj ? b->obj[0] : 0];
 }
 
+#define BO_MANY_DIMS      20
+#define BO_MAX_OBJECTIVES 6
+#define BO_RHO_FIRST      0.1 /* radius of a new trust region of the local arm */
+
 struct bo_ranked { /* a point with what it is sorted by; ties in the order of points */
-    double key;
+    double key, second;
     size_t i;
 };
 int bo_by_key(const void *a, const void *b); /* bo_data.c */
@@ -93,21 +118,26 @@ int bo_by_key(const void *a, const void *b); /* bo_data.c */
 size_t bo_find(const struct bo *b, const double *x);     /* SIZE_MAX: none */
 size_t bo_incumbent(const struct bo *b, bool skip_tabu); /* SIZE_MAX: none */
 size_t bo_n_good(const struct bo *b);
+/* By how much the K numbers break their bounds, in units of their spreads; 0: they do not. */
+double bo_violation(const struct bo *b, const double *y);
+double bo_merit(const struct bo *b, const double *y);
 /* Squared distance in units of the length scales; categories that differ are far. */
 double bo_distance2(const struct bo *b, const double *u, const double *v, const double *inv_l);
 bool bo_in_tabu(const struct bo *b, const double *u);
 /* u within 1e-7 of a told or pending point (noisy: of a pending one only) */
 bool bo_duplicate(const struct bo *b, const double *u);
-void bo_load_points(struct bo *b, const double *theta); /* the active set, lengths exp(theta) */
+void bo_load_points(struct bo_output *o, const double *theta); /* active set, lengths exp(theta) */
 /* The active set's values under the warp, into the model; sets w_*. */
-GPM_MUST_USE enum gpm_status bo_load_outputs(struct bo *b, enum bo_warp warp);
-double bo_log_jacobian(const struct bo *b, enum bo_warp warp); /* of y -> z over the active set */
-double bo_unwarp(const struct bo *b, double z);
+GPM_MUST_USE enum gpm_status bo_load_outputs(struct bo_output *o, enum bo_warp warp);
+double bo_log_jacobian(const struct bo_output *o, enum bo_warp warp); /* y -> z, active set */
+double bo_unwarp(const struct bo_output *o, double z);
+double bo_unwarp_slope(const struct bo_output *o, double z); /* dy/dz */
+double bo_to_z(const struct bo_output *o, double y);         /* infinite ones stay so */
 
-/* bo_fit.c: brings the model up to date for a decision, factor included. */
+/* bo_fit.c: brings the models up to date for a decision, factors included. */
 GPM_MUST_USE enum gpm_status bo_refit(struct bo *b, struct rng *r);
 /* The same without choosing or learning anything new: for predictions between decisions. */
-GPM_MUST_USE enum gpm_status bo_ensure_model(struct bo *b);
+GPM_MUST_USE enum gpm_status bo_ensure_model(struct bo_output *o);
 
 /* bayesopt.c */
 void bo_uniform_point(const struct bo *b, struct rng *r, double *u);
@@ -121,10 +151,26 @@ const double *bo_lowest_mean(struct bo *b, double *mean);
 /* minimum of the posterior mean, from the best evaluated point on */
 void bo_minimise_mean(struct bo *b, double *u);
 
+/* bo_front.c: several objectives. */
+void bo_front_update(struct bo *b, struct rng *r); /* the front, its units, new weights */
+/* What is to be minimised in the objectives y, with its derivatives: minus the log of the volume
+ * that y adds to the front, or how far behind the front y is. */
+double bo_front_value(const struct bo *b, const double *y, double *slope);
+
+/* bo_draw.c: all outputs drawn at once. */
+GPM_MUST_USE enum gpm_status bo_draw(struct bo *b, struct rng *r, double tau);
+/* Value of the draw at u: what is to be minimised, above BO_BROKEN where bounds are broken. */
+#define BO_BROKEN 1e6
+double bo_draw_value(struct bo *b, const double *u);
+/* A local minimum of it from u on, in the box; returns its value. */
+double bo_draw_refine(struct bo *b, double *u, const double *lo, const double *hi);
+
 /* bo_local.c */
+/* What a local step is to decrease, see struct bo_local. */
+double bo_local_merit(const struct bo *b, const double *y);
 bool bo_local_ask(struct bo *b, struct rng *r, double *u); /* false: nothing to do here */
-void bo_make_tabu(struct bo *b, const double *u); /* a box around u is left alone from now on */
-void bo_local_told(struct bo *b, double y); /* the pending point's value; infinite: it failed */
+void bo_make_tabu(struct bo *b, const double *u);  /* a box around u is left alone from now on */
+void bo_local_told(struct bo *b, const double *y); /* of the pending point; NULL: it failed */
 
 /* bo_feas.c */
 struct bo_feas;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STATE_MAGIC "gpmem-bo-1"
+#define STATE_MAGIC "gpmem-bo-2"
 
 /* Saving when out is set, else loading from p; bad is set at the first word that does not read. */
 struct walk {
@@ -72,7 +72,7 @@ static void walk_combo(struct walk *w, struct bo_combo *c, int n) {
 
 static void walk_local(struct walk *w, struct bo *b) {
     struct bo_local *l = &b->local;
-    double *const real[] = {&l->rho, &l->y0, &l->predicted, &l->size};
+    double *const real[] = {&l->rho, &l->merit0, &l->predicted, &l->size};
     flag(w, &l->hot);
     flag(w, &l->pending);
     flag(w, &l->probing);
@@ -82,6 +82,7 @@ static void walk_local(struct walk *w, struct bo *b) {
     small(w, &l->misses, 1 << 30);
     small(w, &l->run, 1 << 30);
     reals(w, l->x, b->D);
+    reals(w, l->gain, 5 * b->K);
     if (l->center != SIZE_MAX && l->center >= b->points.n) w->bad = true;
 }
 
@@ -95,20 +96,25 @@ static void walk_tabu(struct walk *w, struct bo *b) {
     }
 }
 
+static void walk_output(struct walk *w, struct bo_output *o) {
+    int kern = (int)o->kern, warp = (int)o->warp, D = o->b->D;
+    whole(w, &o->n_full);
+    whole(w, &o->fit_steps);
+    small(w, &kern, BO_KERN_COUNT);
+    small(w, &warp, BO_WARP_COUNT);
+    o->kern = (enum bo_kern)kern;
+    o->warp = (enum bo_warp)warp;
+    for (int k = 0; k < BO_KERN_COUNT && !w->bad; k++)
+        for (int v = 0; v < BO_WARP_COUNT && !w->bad; v++) walk_combo(w, &o->combo[k][v], D + 3);
+    reals(w, o->model.inv_l, D);
+}
+
 static void walk(struct walk *w, struct bo *b) {
-    int kern = (int)b->kern, warp = (int)b->warp;
-    size_t *const counts[] = {&b->asks,   &b->n_local,   &b->n_global, &b->n_initial,
-                              &b->n_full, &b->fit_steps, &b->stuck};
+    size_t *const counts[] = {&b->asks, &b->n_local, &b->n_global, &b->n_initial, &b->stuck};
     for (size_t i = 0; i < COUNT_OF(counts); i++) whole(w, counts[i]);
     flag(w, &b->failed_last);
     flag(w, &b->turn_local);
-    small(w, &kern, BO_KERN_COUNT);
-    small(w, &warp, BO_WARP_COUNT);
-    b->kern = (enum bo_kern)kern;
-    b->warp = (enum bo_warp)warp;
-    for (int k = 0; k < BO_KERN_COUNT && !w->bad; k++)
-        for (int v = 0; v < BO_WARP_COUNT && !w->bad; v++) walk_combo(w, &b->combo[k][v], b->D + 3);
-    reals(w, b->model.inv_l, b->D);
+    for (int k = 0; k < b->K && !w->bad; k++) walk_output(w, &b->out[k]);
     walk_local(w, b);
     reals(w, &b->region.side, 1);
     reals(w, &b->region.best, 1);
@@ -119,8 +125,8 @@ static void walk(struct walk *w, struct bo *b) {
 
 void bo_state_save(const struct bo *b, struct buf *out) {
     struct walk w = {.out = out};
-    buf_printf(out, STATE_MAGIC " %zu %d %d %d", b->told, b->space->d, b->space->n_cat,
-               b->opt.noisy);
+    buf_printf(out, STATE_MAGIC " %zu %d %d %d %d", b->told, b->space->d, b->space->n_cat,
+               b->opt.noisy, b->K);
     walk(&w, (struct bo *)(uintptr_t)b); /* saving writes nothing to b */
     buf_puts(out, " end");
 }
@@ -131,9 +137,11 @@ bool bo_state_told(const char *text, size_t *told) {
 
 bool bo_state_load(struct bo *b, const char *text) {
     size_t told;
-    int d, n_cat, noisy, used = 0;
-    if (sscanf(text, STATE_MAGIC " %zu %d %d %d%n", &told, &d, &n_cat, &noisy, &used) != 4 ||
-        d != b->space->d || n_cat != b->space->n_cat || noisy != b->opt.noisy || told != b->told)
+    int d, n_cat, noisy, outputs, used = 0;
+    if (sscanf(text, STATE_MAGIC " %zu %d %d %d %d%n", &told, &d, &n_cat, &noisy, &outputs,
+               &used) != 5 ||
+        outputs != b->K || d != b->space->d || n_cat != b->space->n_cat || noisy != b->opt.noisy ||
+        told != b->told)
         return false;
     struct walk w = {.p = text + used};
     walk(&w, b);

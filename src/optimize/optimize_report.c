@@ -192,7 +192,7 @@ static bool slice_panel(struct optimize *o, struct plot_scene *s, const double *
         memcpy(t + (size_t)i * n, x, n * sizeof *t);
         t[(size_t)i * n + (size_t)j] = at[i];
     }
-    bool ok = bo_quantiles(o->bo, t, SLICE, probs, 3, q);
+    bool ok = bo_quantiles(o->bo, 0, t, SLICE, probs, 3, q);
     mem_free(t);
     if (!ok) return false;
     for (int i = 0; i < SLICE; i++) {

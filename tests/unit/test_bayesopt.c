@@ -79,7 +79,7 @@ static void branin_to_many_digits(void **state) {
         assert_true(bo_sensitivity(b, first, total));
         assert_true(total[0] >= first[0] - 0.1 && total[0] > 0.2 && total[0] <= 1);
         double p[3] = {0.05, 0.5, 0.95}, q[3];
-        assert_true(bo_quantiles(b, x, 1, p, 3, q));
+        assert_true(bo_quantiles(b, 0, x, 1, p, 3, q));
         assert_true(q[0] <= q[1] && q[1] <= q[2] && fabs(q[1] - y) < 0.1);
         bo_free(b);
     }
