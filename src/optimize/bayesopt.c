@@ -40,8 +40,8 @@ static void local_init(struct bo *b) {
     size_t K = (size_t)b->K;
     *l = (struct bo_local){.center = SIZE_MAX, .rho = BO_RHO_FIRST};
     l->x = mem_zalloc(sizeof(double) * ((size_t)b->D + 1)); /* saved before it is used */
-    l->gain = mem_zalloc(sizeof(double) * 5 * K);
-    l->from = l->gain + K, l->price = l->from + K, l->said = l->price + K;
+    l->price = mem_zalloc(sizeof(double) * 3 * K);
+    l->said = l->price + K;
     l->margin = l->said + K;
 }
 
@@ -96,7 +96,7 @@ void bo_free(struct bo *b) {
     vec_release(&b->front_y);
     bo_feas_free(b->feas);
     mem_free(b->local.x);
-    mem_free(b->local.gain);
+    mem_free(b->local.price);
     mem_free(b);
 }
 
@@ -254,14 +254,6 @@ static bool any_point(const struct bo *b, struct rng *r, double *u) {
     return false;
 }
 
-/* Distance from the best point (outside tabu regions) in length scales; far when categories differ.
- */
-static double from_best(const struct bo *b, const double *u) {
-    size_t inc = bo_incumbent(b, true);
-    if (inc == SIZE_MAX) return INFINITY;
-    return sqrt(bo_distance2(b, u, b->points.at[inc].u, bo_lead(b)->model.inv_l));
-}
-
 /* Points that the active set drops teach the model nothing. With the local arm the optimum is soon
  * found and left alone; without it, four such proposals in a row mean the same. */
 static void note_stuck(struct bo *b, double far) {
@@ -271,8 +263,10 @@ static void note_stuck(struct bo *b, double far) {
     bo_make_tabu(b, b->points.at[bo_incumbent(b, true)].u);
 }
 
+/* A front has no best point to look around. */
 static bool local_turn(struct bo *b) {
-    return !b->opt.noisy && !b->opt.no_local && b->local.hot && b->turn_local && !b->local.pending;
+    return b->n_obj < 2 && !b->opt.noisy && !b->opt.no_local && b->local.hot && b->turn_local &&
+           !b->local.pending;
 }
 
 /* Noisy: two of the first points and then every fourth are repetitions. Without them nothing tells
@@ -326,8 +320,8 @@ static bool decide(struct bo *b, struct rng *r, double *u) {
     b->n_global++;
     b->turn_local = true;
     b->local.run = 0;
-    if (bo_global(b, r, u)) return any_point(b, r, u);
-    double far = from_best(b, u);
+    double far;
+    if (bo_global(b, r, u, &far)) return any_point(b, r, u);
     b->local.hot = far < 0.25;
     note_stuck(b, far);
     return true;

@@ -48,6 +48,7 @@ struct acq {
     double *grad, *full; /* scratch: a gradient, a point; categories have places in them */
     double *lo, *hi;     /* where to look: the whole box, or the trust region */
     bool region;
+    double first; /* squared distance of the first draw's minimum from the best point */
 };
 
 static double from_moments(const struct acq *a, double mean, double var, double *dm, double *dv) {
@@ -258,17 +259,19 @@ static int pick_starts(const double *value, int count, int *start) {
 }
 
 /* The best refined candidate that is no duplicate; else the best plain candidate that is none. */
-static bool search(struct acq *a, struct rng *r, double *u) {
+static bool search(struct acq *a, struct rng *r, double *u, double *least) {
     struct bo *b = a->b;
     int count = b->opt.noisy ? 400 : 200, start[N_START]; /* noisy: draws alone decide */
+    if (a->kind == DRAWS) count = (int)fmin(count, fmax(60, 400.0 / b->K)); /* K values each */
     size_t D = (size_t)b->D;
     double *cand = NEW_ARRAY(double, (size_t)count *(D + 1)), *value = cand + (size_t)count * D;
     bool found = false;
     make_candidates(a, r, cand, count);
     score_candidates(a, cand, count, value);
     double best = INFINITY;
+    int most = b->K > 2 && a->kind == DRAWS ? 2 : N_START;
     for (int round = 0, n; !found && (n = pick_starts(value, count, start)) > 0; round++)
-        for (int i = 0; i < n; i++) {
+        for (int i = 0; i < n && i < most; i++) {
             double *c = cand + (size_t)start[i] * D, v = value[start[i]];
             if (round == 0) v = refine(a, c, v);
             value[start[i]] = INFINITY; /* had its turn */
@@ -278,6 +281,7 @@ static bool search(struct acq *a, struct rng *r, double *u) {
             found = true;
         }
     mem_free(cand);
+    *least = best;
     return found;
 }
 
@@ -297,7 +301,7 @@ static enum kind choose_kind(const struct bo *b, struct rng *r, double *tau) {
     double t = rng_uniform(r);
     *tau = 1;
     if (!b->plain) {
-        *tau = b->failed_last || t < 0.25 ? 1 : t < 0.6 ? 0.5 : 0.25;
+        if (b->n_obj > 1 && !b->failed_last) *tau = t < 0.2 ? 1 : t < 0.5 ? 0.5 : 0.25;
         return DRAWS;
     }
     if (b->failed_last) return PATH; /* EI alone would propose a dead point for ever */
@@ -329,22 +333,55 @@ static double best_value(struct bo *b) {
     return best;
 }
 
-enum gpm_status bo_global(struct bo *b, struct rng *r, double *u) {
+/* Would the value of a drawn function be news, were it true? It must be better than the best that
+ * is known by more than rounding, or add to the front. */
+static bool promising(struct bo *b, double value, const double *best) {
+    if (b->n_obj > 1) return value < BO_NO_VOLUME;
+    if (!best || !b->n_obj) return true;
+    size_t i = bo_incumbent(b, false);
+    const struct bo_point *p = &b->points.at[i];
+    if (bo_violation(b, p->y) > 0) return true;
+    const struct bo_output *o = bo_lead(b);
+    return value < bo_to_z(o, p->y[o->k]) - 1e-6;
+}
+
+/* A drawn function, or all of them. When its minimum says nothing new, the draw gets twice the
+ * spread around the mean: the further a search has come, the wider it looks. */
+static enum gpm_status search_draws(struct acq *a, struct rng *r, double tau, const double *best,
+                                    double *u) {
+    enum { DRAWS_MOST = 4 };
+    struct bo *b = a->b;
+    enum gpm_status s = bo_draw(b, r, tau);
+    if (b->feas) bo_feas_draw(b, r);
+    for (int i = 0; i < DRAWS_MOST && !s; i++) {
+        double value;
+        if (i)
+            for (int k = 0; k < b->K; k++) gp_path_temper(b->out[k].path, 2);
+        if (!search(a, r, u, &value)) s = GPM_E_NOT_FOUND;
+        if (i == 0) a->first = !s && best ? bo_distance2(b, u, best, bo_lead(b)->model.inv_l) : 1e9;
+        if (!s && promising(b, value, best)) break;
+    }
+    return s;
+}
+
+enum gpm_status bo_global(struct bo *b, struct rng *r, double *u, double *far) {
     enum gpm_status s = bo_refit(b, r);
     if (s) return s;
-    double tau;
+    double tau, value;
     struct acq a;
     size_t inc = bo_incumbent(b, true);
-    acq_init(&a, b, choose_kind(b, r, &tau), inc == SIZE_MAX ? NULL : b->points.at[inc].u);
+    const double *best = inc == SIZE_MAX ? NULL : b->points.at[inc].u;
+    acq_init(&a, b, choose_kind(b, r, &tau), best);
     bo_feas_update(b);
     if (a.kind == PATH || a.kind == DRAWS) {
-        s = bo_draw(b, r, tau);
-        if (b->feas) bo_feas_draw(b, r);
+        s = search_draws(&a, r, tau, best, u);
+        *far = sqrt(a.first);
     } else {
         a.best = best_value(b);
         believe_pending(b);
+        if (!search(&a, r, u, &value)) s = GPM_E_NOT_FOUND;
+        *far = !s && best ? sqrt(bo_distance2(b, u, best, bo_lead(b)->model.inv_l)) : INFINITY;
     }
-    if (!s && !search(&a, r, u)) s = GPM_E_NOT_FOUND;
     mem_free(a.grad);
     return s;
 }

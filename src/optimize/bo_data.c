@@ -44,6 +44,29 @@ static struct bo_ranked ranked(const struct bo *b, size_t i) {
     return (struct bo_ranked){bo_violation(b, y), bo_merit(b, y), i};
 }
 
+/* u within `wider` times `half` of v in every number, and of the same categories. half NULL: within
+ * 1e-7. */
+static bool near(const struct bo *b, const double *u, const double *v, const double *half,
+                 double wider) {
+    for (int k = 0; k < b->space->d; k++)
+        if (!(fabs(u[k] - v[k]) <= wider * (half ? half[k] : 1e-7))) return false;
+    for (int k = b->space->d; k < b->D; k++)
+        if (u[k] != v[k]) return false;
+    return true;
+}
+
+static bool in_tabu(const struct bo *b, const double *u, double wider) {
+    for (const double *t = b->tabu.at, *end = t + b->tabu.n; t < end; t += bo_tabu_width(b))
+        if (near(b, u, t, t + b->D, wider)) return true;
+    return false;
+}
+
+bool bo_in_tabu(const struct bo *b, const double *u) {
+    return in_tabu(b, u, 1);
+}
+
+#define BASIN 1.5 /* points so much of a tabu box away still lead down into it */
+
 size_t bo_incumbent(const struct bo *b, bool skip_tabu) {
     struct bo_ranked best = {INFINITY, INFINITY, SIZE_MAX};
     for (size_t i = 0; i < b->points.n; i++) {
@@ -51,31 +74,16 @@ size_t bo_incumbent(const struct bo *b, bool skip_tabu) {
         if (!p->count) continue;
         struct bo_ranked r = ranked(b, i);
         if (best.i != SIZE_MAX && bo_by_key(&r, &best) >= 0) continue;
-        if (!skip_tabu || !bo_in_tabu(b, p->u)) best = r;
+        if (!skip_tabu || !in_tabu(b, p->u, BASIN)) best = r;
     }
     return best.i;
 }
 
-/* u within `half` of v in every number, and of the same categories. half NULL: within 1e-7. */
-static bool near(const struct bo *b, const double *u, const double *v, const double *half) {
-    for (int k = 0; k < b->space->d; k++)
-        if (!(fabs(u[k] - v[k]) <= (half ? half[k] : 1e-7))) return false;
-    for (int k = b->space->d; k < b->D; k++)
-        if (u[k] != v[k]) return false;
-    return true;
-}
-
-bool bo_in_tabu(const struct bo *b, const double *u) {
-    for (const double *t = b->tabu.at, *end = t + b->tabu.n; t < end; t += bo_tabu_width(b))
-        if (near(b, u, t, t + b->D)) return true;
-    return false;
-}
-
 bool bo_duplicate(const struct bo *b, const double *u) {
     for (size_t i = 0; i < b->pending.n; i += (size_t)b->D)
-        if (near(b, u, b->pending.at + i, NULL)) return true;
+        if (near(b, u, b->pending.at + i, NULL, 1)) return true;
     for (size_t i = 0; i < b->points.n && !b->opt.noisy; i++)
-        if (near(b, u, b->points.at[i].u, NULL)) return true;
+        if (near(b, u, b->points.at[i].u, NULL, 1)) return true;
     return false;
 }
 

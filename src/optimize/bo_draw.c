@@ -10,7 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-#define FEATURES 512 /* of a drawn function */
+#define FEATURES      512 /* of a drawn function */
+#define FEATURES_EACH 256 /* of each of several */
 
 enum gpm_status bo_draw(struct bo *b, struct rng *r, double tau) {
     enum gpm_status s = GPM_OK;
@@ -18,7 +19,7 @@ enum gpm_status bo_draw(struct bo *b, struct rng *r, double tau) {
         struct bo_output *o = &b->out[k];
         gp_path_free(o->path);
         o->path = NULL;
-        s = gp_path_new(o->model.gp, FEATURES, r, &o->path);
+        s = gp_path_new(o->model.gp, b->K > 1 ? FEATURES_EACH : FEATURES, r, &o->path);
         if (!s) gp_path_temper(o->path, tau);
     }
     return s;

@@ -12,17 +12,12 @@
 #define RHO_MIN 1e-8
 
 double bo_local_merit(const struct bo *b, const double *y) {
-    const struct bo_local *l = &b->local;
-    double most = b->n_obj ? -INFINITY : 0, over = 0;
-    for (int j = 0; j < b->n_obj; j++) {
-        int k = b->obj[j];
-        most = fmax(most, l->gain[k] * (y[k] - l->from[k]));
-    }
-    for (int k = 0; k < b->K; k++) {
+    double sum = b->n_obj ? y[b->obj[0]] : 0;
+    for (int k = 0; k < b->K && !b->plain; k++) {
         const struct bo_goal *g = &b->out[k].goal;
-        over += l->price[k] * fmax(0, fmax(g->lo - y[k], y[k] - g->hi));
+        sum += b->local.price[k] * fmax(0, fmax(g->lo - y[k], y[k] - g->hi));
     }
-    return most + over;
+    return sum;
 }
 
 void bo_make_tabu(struct bo *b, const double *u) {
@@ -50,6 +45,17 @@ static bool recenter(struct bo *b) {
     return true;
 }
 
+/* A tenth, or nothing when they are rounding; false: there were none. */
+static bool lower_margins(struct bo *b) {
+    bool any = false;
+    for (int k = 0; k < b->K; k++) {
+        double *m = &b->local.margin[k];
+        any = any || *m > 0;
+        *m = *m > 1e-14 * b->out[k].spread ? *m / 10 : 0;
+    }
+    return any;
+}
+
 /* One look at the region: true with x set, or false after shrinking it. */
 static bool propose(struct bo *b, struct bo_patch *p, struct rng *r, double *x) {
     struct bo_local *l = &b->local;
@@ -74,6 +80,7 @@ static bool propose(struct bo *b, struct bo_patch *p, struct rng *r, double *x) 
     l->merit0 = bo_local_merit(b, p->y0);
     l->size = l->predicted > 0 ? mat_max_abs(x, (size_t)p->d) : 0;
     if (l->predicted > 1e-16 * (1 + fabs(l->merit0)) && l->size >= 1e-3) return true;
+    if (!(l->predicted > 0) && lower_margins(b)) return false; /* they took all the gain */
     l->rho /= 10;
     return false;
 }

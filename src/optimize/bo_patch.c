@@ -222,16 +222,7 @@ static double minimise_plain(struct bo_patch *p, struct rng *r, double *x) {
     return (at_center - best) * p->unit[0];
 }
 
-/* ---- bounds, several objectives ---- */
-
-/* Rows of the program, c <= 0: objectives first where there are several (they are kept below an
- * unknown more, which is minimised), then bounds in units of their numbers. */
-static size_t count_rows(const struct bo *b) {
-    size_t m = b->n_obj > 1 ? (size_t)b->n_obj : 0;
-    for (int k = 0; k < b->K; k++)
-        m += (size_t)(isfinite(b->out[k].goal.lo) + isfinite(b->out[k].goal.hi));
-    return m;
-}
+/* ---- bounds ---- */
 
 struct row_of { /* c = sign (y - bound) scale */
     int k;
@@ -260,100 +251,78 @@ static double number_at(const struct bo_patch *p, int k) {
     return p->y0[k] + p->unit[k] * p->z[k];
 }
 
-/* x has d coordinates and, with several objectives, the unknown above them. */
+static size_t count_rows(const struct bo_patch *p) {
+    struct row_of row;
+    size_t m = 0;
+    while (bound_row(p, m, &row)) m++;
+    return m;
+}
+
+/* The objective and the rows of the bounds, in units of their numbers. */
 static bool evaluate(void *ctx, const double *x, double *f, double *c, double *gf, double *J) {
     struct bo_patch *p = ctx;
     const struct bo *b = p->b;
-    size_t d = (size_t)p->d, n = d + (b->n_obj > 1), at = 0;
+    size_t d = (size_t)p->d;
     values(p, x, 0, b->K, p->z, gf ? p->slope : NULL);
-    if (gf) memset(gf, 0, n * sizeof *gf);
-    if (gf) memset(J, 0, n * count_rows(b) * sizeof *J);
-    *f = b->n_obj > 1 ? x[d] : b->n_obj ? p->z[b->obj[0]] : 0;
-    if (gf && b->n_obj > 1) gf[d] = 1;
-    if (gf && b->n_obj == 1) memcpy(gf, p->slope + (size_t)b->obj[0] * d, d * sizeof *gf);
-    for (int j = 0; b->n_obj > 1 && j < b->n_obj; j++, at++) {
-        int k = b->obj[j];
-        c[at] = b->gain[k] * (number_at(p, k) - b->from[k]) - x[d];
-        for (size_t i = 0; gf && i < d; i++)
-            J[at * n + i] = b->gain[k] * p->unit[k] * p->slope[(size_t)k * d + i];
-        if (gf) J[at * n + d] = -1;
-    }
+    *f = b->n_obj ? p->z[b->obj[0]] : 0;
+    if (gf) memset(gf, 0, d * sizeof *gf);
+    if (gf && b->n_obj) memcpy(gf, p->slope + (size_t)b->obj[0] * d, d * sizeof *gf);
     struct row_of row;
-    for (size_t q = 0; bound_row(p, q, &row); q++, at++) {
-        c[at] = row.sign * (number_at(p, row.k) - row.bound) * row.scale;
+    for (size_t q = 0; bound_row(p, q, &row); q++) {
+        c[q] = row.sign * (number_at(p, row.k) - row.bound) * row.scale;
         for (size_t i = 0; gf && i < d; i++)
-            J[at * n + i] = row.sign * row.scale * p->unit[row.k] * p->slope[(size_t)row.k * d + i];
+            J[q * d + i] = row.sign * row.scale * p->unit[row.k] * p->slope[(size_t)row.k * d + i];
     }
     return true;
 }
 
-/* The merit of what the model says at the last point it was asked about. */
-static double merit(const struct bo_patch *p) {
-    double *y = NEW_ARRAY(double, (size_t)p->b->K);
-    for (int k = 0; k < p->b->K; k++) y[k] = number_at(p, k);
-    double m = bo_local_merit(p->b, y);
-    mem_free(y);
-    return m;
+/* The merit of what the model says at x. */
+static double merit(struct bo_patch *p, const double *x) {
+    values(p, x, 0, p->b->K, p->z, NULL);
+    for (int k = 0; k < p->b->K; k++) p->b->local.said[k] = number_at(p, k);
+    return bo_local_merit(p->b, p->b->local.said);
 }
 
 /* Prices of violations: above the multipliers, so that no decrease of the objective pays for one.
  */
 static void set_prices(struct bo_patch *p, const double *lambda) {
-    struct bo *b = p->b;
-    struct bo_local *l = &b->local;
-    size_t first = b->n_obj > 1 ? (size_t)b->n_obj : 0;
-    double worth = b->n_obj == 1 && p->unit[b->obj[0]] > 0 ? p->unit[b->obj[0]] : 1;
+    const struct bo *b = p->b;
+    double *price = b->local.price, worth = 1;
     struct row_of row;
-    memset(l->price, 0, (size_t)b->K * sizeof *l->price);
+    if (b->n_obj && p->unit[b->obj[0]] > 0) worth = p->unit[b->obj[0]];
+    memset(price, 0, (size_t)b->K * sizeof *price);
     for (size_t q = 0; bound_row(p, q, &row); q++)
-        l->price[row.k] = fmax(l->price[row.k], worth * row.scale * fmax(1, 2 * lambda[first + q]));
-    for (int k = 0; k < b->K; k++) {
-        l->gain[k] = b->gain[k];
-        l->from[k] = b->from[k];
-    }
+        price[row.k] = fmax(price[row.k], worth * row.scale * fmax(1, 2 * lambda[q]));
 }
 
 static double minimise_bounded(struct bo_patch *p, struct rng *r, double *x) {
-    const struct bo *b = p->b;
-    size_t d = (size_t)p->d, n = d + (b->n_obj > 1), m = count_rows(b);
-    double *block = NEW_ARRAY(double, 4 * n + 2 * m + 1), *low = block + n, *upp = low + n;
-    double *best = upp + n, *lambda = best + n, *kept = lambda + m;
-    struct sqp_options opt = {.max_iter = 60, .step_cap = 1, .tol = 1e-9, .low = low, .upp = upp};
+    size_t d = (size_t)p->d, m = count_rows(p);
+    double *start = NEW_ARRAY(double, d + 2 * m + 1), *lambda = start + d, *kept = lambda + m;
+    struct sqp_options opt = {
+        .max_iter = 60, .step_cap = 1, .tol = 1e-9, .low = p->lo, .upp = p->hi};
     struct sqp_result res, least = {INFINITY, INFINITY, 0};
-    memcpy(low, p->lo, d * sizeof *low);
-    memcpy(upp, p->hi, d * sizeof *upp);
-    if (n > d) low[d] = -1e9, upp[d] = 1e9;
-    for (int start = 0; start < 2; start++) {
-        memset(block, 0, n * sizeof *block);
-        if (start) random_in(p, r, block);
-        if (n > d) block[d] = bo_merit(b, p->y0);
-        if (sqp_minimise(evaluate, p, n, m, block, &opt, lambda, &res)) continue;
+    for (int i = 0; i < 2; i++) {
+        memset(start, 0, d * sizeof *start);
+        if (i) random_in(p, r, start);
+        if (sqp_minimise(evaluate, p, d, m, start, &opt, lambda, &res)) continue;
         bool fine = res.violation <= 1e-9, was = least.violation <= 1e-9;
         if (fine != was ? was : fine ? res.f >= least.f : res.violation >= least.violation)
             continue;
         least = res;
-        memcpy(best, block, n * sizeof *best);
+        memcpy(x, start, d * sizeof *x);
         memcpy(kept, lambda, m * sizeof *kept);
     }
     double gain = -INFINITY;
     if (isfinite(least.violation)) {
         set_prices(p, kept);
-        memset(block, 0, n * sizeof *block);
-        values(p, block, 0, b->K, p->z, NULL);
-        double now = merit(p);
-        memcpy(x, best, d * sizeof *x);
-        values(p, x, 0, b->K, p->z, NULL);
-        gain = now - merit(p);
-        for (int k = 0; k < b->K; k++) b->local.said[k] = number_at(p, k);
+        memset(start, 0, d * sizeof *start);
+        gain = merit(p, start);
+        gain -= merit(p, x);
     }
-    mem_free(block);
+    mem_free(start);
     return gain;
 }
 
 double bo_patch_minimise(struct bo_patch *p, struct rng *r, double *x) {
-    struct bo_local *l = &p->b->local;
-    if (!p->b->plain) return minimise_bounded(p, r, x);
-    l->gain[0] = 1;
-    l->from[0] = l->price[0] = 0;
-    return minimise_plain(p, r, x);
+    return p->b->plain ? minimise_plain(p, r, x) : minimise_bounded(p, r, x);
 }

@@ -54,10 +54,10 @@ struct bo_local {
     int misses;                     /* bad steps in a row that did not shrink the region */
     int run;                        /* local decisions in a row */
     double *x;                      /* owned; the pending point, as it will be told */
-    /* Of each number, K each, one block: the merit of the step is max over objectives of
-     * gain (y - from) plus the violations times their prices; what the step's model said; by how
-     * much bounds are kept away from, as the model was wrong by as much. */
-    double *gain, *from, *price, *said, *margin;
+    /* Of each number, K each, one block: the merit of a step is the objective plus the violations
+     * times their prices; what the step's model said; by how much bounds are kept away from, as the
+     * model was wrong by as much. */
+    double *price, *said, *margin;
 };
 
 struct bo_region { /* trust region for many dimensions */
@@ -143,8 +143,9 @@ GPM_MUST_USE enum gpm_status bo_ensure_model(struct bo_output *o);
 void bo_uniform_point(const struct bo *b, struct rng *r, double *u);
 double bo_any_level(const struct bo *b, struct rng *r, int k); /* of category k of u, at random */
 
-/* bo_acq.c: a global proposal in u. */
-GPM_MUST_USE enum gpm_status bo_global(struct bo *b, struct rng *r, double *u);
+/* bo_acq.c: a global proposal in u. far: how far from the best point (outside tabu regions) the
+ * first choice was, in length scales; infinite when categories differ. */
+GPM_MUST_USE enum gpm_status bo_global(struct bo *b, struct rng *r, double *u, double *far);
 double bo_log_ei(double best, double mean, double var, double *d_mean, double *d_var);
 /* the point that the model sees whose posterior mean is least; borrowed */
 const double *bo_lowest_mean(struct bo *b, double *mean);
@@ -155,6 +156,7 @@ void bo_minimise_mean(struct bo *b, double *u);
 void bo_front_update(struct bo *b, struct rng *r); /* the front, its units, new weights */
 /* What is to be minimised in the objectives y, with its derivatives: minus the log of the volume
  * that y adds to the front, or how far behind the front y is. */
+#define BO_NO_VOLUME 20.7 /* - log 1e-9 of the front's volume: above, y adds nothing */
 double bo_front_value(const struct bo *b, const double *y, double *slope);
 
 /* bo_draw.c: all outputs drawn at once. */

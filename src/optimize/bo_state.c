@@ -82,7 +82,7 @@ static void walk_local(struct walk *w, struct bo *b) {
     small(w, &l->misses, 1 << 30);
     small(w, &l->run, 1 << 30);
     reals(w, l->x, b->D);
-    reals(w, l->gain, 5 * b->K);
+    reals(w, l->price, 3 * b->K);
     if (l->center != SIZE_MAX && l->center >= b->points.n) w->bad = true;
 }
 
