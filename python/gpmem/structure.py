@@ -114,7 +114,7 @@ def discover(y, t=None, seed=1, threads=0, kernels=None, changepoints=False, log
 
     seed          of the search: the same seed gives the same answer
     threads       0: as many as there are cores
-    kernels       base kernels as text (default "LIN SE PER WIENER IWIENER WN"; also RQ, MAT32)
+    kernels       base kernels as text (default "LIN SE PER MAT12 WIENER IOU IWIENER WN"; also RQ, MAT32)
     changepoints  also look for change points, windows, ramps and steps
     log           model the logarithm: "auto", "never" or "always"
     level         probability of the intervals in reports

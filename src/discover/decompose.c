@@ -111,8 +111,8 @@ static double quantile(const struct weighted *v, size_t n, double q) {
 
 struct par_summary parameter_summary(const struct evidence *e, int par) {
     size_t n = e->draws.n;
-    if (n == 0) {
-        double v = smodel_value(smodel_of(e), par, e->prop.mode[0].z[par]);
+    if (n == 0 || !smodel_free(par)) {
+        double v = smodel_value(smodel_of(e), par, smodel_free(par) ? e->prop.mode[0].z[par] : 0);
         return (struct par_summary){v, v, v};
     }
     struct weighted *v = NEW_ARRAY(struct weighted, n);

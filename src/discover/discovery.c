@@ -20,9 +20,34 @@ void discovery_future(const struct discovery *d, size_t h, double *x) {
     }
 }
 
+static enum gpm_status make_data(struct discovery *d) {
+    const struct series *s = &d->series;
+    double *x = NEW_ARRAY(double, 2 * s->n + 1), *y = x + s->n;
+    size_t n = outliers_without(&d->out, s, x, y);
+    smodel_data_release(&d->data);
+    enum gpm_status st = smodel_data_init(&d->data, n, x, y);
+    mem_free(x);
+    return st;
+}
+
+/* All values but a few are the same: no series, but a finding. */
+static void explain_constant(const struct discovery *d, struct buf *err) {
+    const struct series *s = &d->series;
+    buf_printf(err, "%s: all values are %g but", s->name, s->y[0]);
+    for (size_t i = 0; i < d->out.n; i++) {
+        buf_printf(err, "%s %g at ", i ? "," : "", d->out.at[i].y);
+        series_print_time(s, d->out.at[i].x, err);
+    }
+    buf_puts(err, ": there is no structure to look for");
+}
+
 enum gpm_status discovery_prepare(struct discovery *d, struct buf *err) {
     const struct series *s = &d->series;
-    enum gpm_status st = smodel_data_init(&d->data, s->n, s->x, s->y);
+    enum gpm_status st = make_data(d);
+    if (st == GPM_E_ARG && d->out.n) {
+        explain_constant(d, err);
+        return st;
+    }
     if (st == GPM_E_NOMEM) buf_printf(err, "%s: not enough memory for %zu values", s->name, s->n);
     if (st == GPM_E_ARG)
         buf_printf(err,
@@ -30,7 +55,8 @@ enum gpm_status discovery_prepare(struct discovery *d, struct buf *err) {
                    "structure",
                    s->name);
     for (int i = 0; i < s->n_season && st == GPM_OK; i++)
-        d->data.season[d->data.n_season++] = s->season[i] / d->data.span;
+        smodel_data_season(&d->data, s->season[i] / d->data.span);
+    if (st == GPM_OK) outliers_spread(&d->out, &d->data);
     return st;
 }
 
@@ -70,7 +96,7 @@ static enum gpm_status search_coarse(struct discovery *d, size_t k) {
     return st;
 }
 
-enum gpm_status discovery_search(struct discovery *d, struct buf *err) {
+static enum gpm_status search_once(struct discovery *d, struct buf *err) {
     struct search_options o;
     struct grammar g;
     search_settings(d, &o, &g);
@@ -85,6 +111,24 @@ enum gpm_status discovery_search(struct discovery *d, struct buf *err) {
                         gpm_status_text(st));
     posterior_init(&d->post, &d->search);
     return GPM_OK;
+}
+
+/* Without the values under suspicion; again where some of them turn out to belong to the series. */
+enum gpm_status discovery_search(struct discovery *d, struct buf *err) {
+    bool back;
+    enum gpm_status st = search_once(d, err);
+    if (st != GPM_OK) return st;
+    d->data.wild = 0;
+    st = outliers_judge(&d->out, &d->post, &back);
+    if (st != GPM_OK) return buf_fail(err, st, "values out of line could not be predicted");
+    if (!back) {
+        outliers_spread(&d->out, &d->data);
+        return GPM_OK;
+    }
+    posterior_release(&d->post);
+    search_release(&d->search);
+    st = discovery_prepare(d, err);
+    return st == GPM_OK ? search_once(d, err) : st;
 }
 
 /* Names separated by blanks, commas or plus signs. */
@@ -220,7 +264,9 @@ enum gpm_status discovery_start(struct discovery *d, const struct discovery_opti
     d->series = *series;
     enum gpm_status st = o->holdout > 0 ? hold_out(d, err) : GPM_OK;
     if (st == GPM_OK) st = discovery_prepare(d, err);
-    return st;
+    if (st != GPM_OK) return st;
+    outliers_suspect(&d->out, &d->series, contest_season(&d->data));
+    return d->out.n ? discovery_prepare(d, err) : GPM_OK;
 }
 
 enum gpm_status discovery_run(struct discovery *d, struct series *series,

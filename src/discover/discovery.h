@@ -6,6 +6,7 @@
 #ifndef DISCOVER_DISCOVERY_H
 #define DISCOVER_DISCOVERY_H
 #include "discover/contest.h"
+#include "discover/outliers.h"
 #include "discover/predict.h"
 #include "discover/series.h"
 #include "discover/series_space.h"
@@ -47,7 +48,8 @@ struct residual_check {
 
 struct discovery {
     struct discovery_options opt; /* owns the texts of opt.series */
-    struct series series;         /* what was fitted */
+    struct series series;         /* what was fitted, and values out of line */
+    struct outliers out;          /* those, which the model does not see */
     struct smodel_data data;
     struct search search;
     struct posterior post;

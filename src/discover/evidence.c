@@ -7,7 +7,7 @@
 #include "discover/starts.h"
 #include <math.h>
 
-const struct fit_rules series_fit_rules = {.polished = 4,
+const struct fit_rules series_fit_rules = {.polished = 3,
                                            .iterations = 8,
                                            .modes = 40,
                                            .range = 5,
@@ -17,7 +17,7 @@ const struct fit_rules series_fit_rules = {.polished = 4,
                                            .hope = 15,
                                            .again = 16};
 /* A dense gradient of a long series costs twenty fast ones: fewer starts, fewer polished. */
-enum { STARTS_SLOW = 24, POLISHED_SLOW = 2, SLOW_FROM = 250 };
+enum { STARTS_SLOW = 24, POLISHED_SLOW = 2, SLOW_FROM = 60 };
 
 /* ---- the density ---- */
 static double eval(void *ctx, const double *z, double *grad) {

@@ -350,7 +350,7 @@ static enum gpm_status op_chains(struct infer_state *x, const struct action *a, 
                            "structure_chains: the structures have not been searched yet; run "
                            "structure_search(model) first");
     struct posterior *p = &m->d.post;
-    const struct search *s = p->search;
+    struct search *s = p->search;
     if (p->n_chains) { /* anew */
         posterior_release(p);
         posterior_init(p, s);

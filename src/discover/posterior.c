@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REPLICATES 300
+#define REPLICATES 200
 #define GROUP_LOG  1 /* the group of structures of logarithms, where there are groups */
 
 static void weights(const struct search *s, const double *shift, double *w) {
@@ -25,32 +25,36 @@ static void weights(const struct search *s, const double *shift, double *w) {
     for (size_t i = 0; i < s->n; i++) w[i] /= sum;
 }
 
+/* A fixed stream: the same errors for the same evidences. */
+static void replicates(struct posterior *p) {
+    const struct search *s = p->search;
+    double *shift = NEW_ARRAY(double, s->n + 1);
+    struct rng r;
+    rng_init(&r, 20, 0, 0);
+    p->replicate = NEW_ARRAY(double, REPLICATES * s->n + 1);
+    for (size_t k = 0; k < REPLICATES; k++) {
+        for (size_t i = 0; i < s->n; i++)
+            shift[i] = p->weight[i] > 1e-7 ? fmin(s->at[i]->se, 3) * rng_normal(&r) : 0;
+        weights(s, shift, p->replicate + k * s->n);
+    }
+    mem_free(shift);
+}
+
 struct query_answer posterior_probability(const struct posterior *p, structure_test holds,
                                           void *ctx) {
     const struct search *s = p->search;
     struct query_answer a = {0, 0, 0};
-    double *w = NEW_ARRAY(double, s->n + 1), *shift = NEW_ARRAY(double, s->n + 1), m2 = 0;
-    bool *in = NEW_ARRAY(bool, s->n + 1);
-    struct rng r;
-    rng_init(&r, 20, 0, 0); /* a fixed stream: the same errors for the same evidences */
+    double q[REPLICATES] = {0}, m2 = 0;
     for (size_t i = 0; i < s->n; i++) {
-        in[i] = holds(ctx, s->at[i]->text);
-        if (in[i]) a.probability += p->weight[i];
+        if (!holds(ctx, s->at[i]->text)) continue;
+        a.probability += p->weight[i];
+        for (size_t k = 0; k < REPLICATES; k++) q[k] += p->replicate[k * s->n + i];
     }
-    for (int k = 0; k < REPLICATES; k++) {
-        double q = 0;
-        for (size_t i = 0; i < s->n; i++) shift[i] = fmin(s->at[i]->se, 3) * rng_normal(&r);
-        weights(s, shift, w);
-        for (size_t i = 0; i < s->n; i++)
-            if (in[i]) q += w[i];
-        m2 += (q - a.probability) * (q - a.probability) / REPLICATES;
-    }
+    for (int k = 0; k < REPLICATES; k++)
+        m2 += (q[k] - a.probability) * (q[k] - a.probability) / REPLICATES;
     a.probability = fmin(a.probability, 1);
     a.error = fmax(POSTERIOR_ERROR_Z * sqrt(m2), 1e-4); /* nothing here is known better than that */
     a.ess = posterior_indicator_ess(p, holds, ctx);
-    mem_free(w);
-    mem_free(shift);
-    mem_free(in);
     return a;
 }
 
@@ -181,15 +185,29 @@ static void fill_motifs(struct posterior *p) {
     sort_table(t);
 }
 
-void posterior_init(struct posterior *p, const struct search *s) {
+/* Structures whose neighbours were not visited would lead to others at the rate at which the later
+ * half of those that were expanded did: probability found for probability expanded. */
+static double unexplored(const struct posterior *p) {
+    const struct search *s = p->search;
+    double left = 0, expanded = 0, found = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        const struct evidence *e = s->at[i];
+        if (!e->expanded) left += p->weight[i];
+        if (2 * e->round > (int)s->rounds) expanded += p->weight[i];
+        if (2 * e->found_in > (int)s->rounds) found += p->weight[i];
+    }
+    return expanded > 0 ? left * fmin(found / expanded, 1) : left;
+}
+
+void posterior_init(struct posterior *p, struct search *s) {
     memset(p, 0, sizeof *p);
     p->search = s;
     p->weight = NEW_ARRAY(double, s->n + 1);
     weights(s, NULL, p->weight);
-    for (size_t i = 0; i < s->n; i++) {
-        if (!s->at[i]->expanded) p->unexplored += p->weight[i];
+    replicates(p);
+    for (size_t i = 0; i < s->n; i++)
         if (s->at[i]->group == GROUP_LOG) p->p_log += p->weight[i];
-    }
+    p->unexplored = unexplored(p);
     fill_structures(p);
     fill_components(p);
     fill_motifs(p);
@@ -205,6 +223,7 @@ void posterior_release(struct posterior *p) {
     table_release(&p->components);
     table_release(&p->motifs);
     mem_free(p->weight);
+    mem_free(p->replicate);
     mem_free(p->chain);
     mem_free(p->verdict);
     memset(p, 0, sizeof *p);

@@ -27,20 +27,24 @@ struct chain_state {
     double logp;   /* log joint density */
 };
 struct posterior {
-    const struct search *search;
-    double *weight; /* of every evidence, summing to 1 */
+    struct search *search; /* borrowed; chains may mend its evidences */
+    double *weight;        /* of every evidence, summing to 1 */
+    double *replicate; /* REPLICATES such weights, each evidence perturbed by its standard error */
     struct post_table structures, components, motifs;
-    double unexplored; /* mass of structures whose neighbours were not visited */
+    double unexplored; /* estimate of the probability of structures that were not visited */
     double p_log;
     /* chains */
     int n_chains;
     size_t steps;
-    struct chain_state *chain;                             /* n_chains x steps */
-    double acceptance, tv_between, tv_evidence, rhat, ess; /* ess: least of component indicators */
+    struct chain_state *chain; /* n_chains x steps */
+    /* the largest difference of a stated probability between chains (on average over pairs), and
+     * between all chains and the evidences */
+    double tv_between, tv_evidence;
+    double acceptance, rhat, ess; /* ess: least of component indicators */
     bool settled;
     char *verdict; /* in words */
 };
-void posterior_init(struct posterior *p, const struct search *s);
+void posterior_init(struct posterior *p, struct search *s);
 void posterior_release(struct posterior *p);
 /* Runs the exact sampler and fills the diagnostics; steps 0: by size. */
 void posterior_chains(struct posterior *p, size_t steps);

@@ -88,6 +88,24 @@ static void keep_good(struct mixture *m) {
     m->n_c = kept;
 }
 
+/* Values out of line come again in their share: every part once more, as wide as they were. */
+static void add_wild(struct mixture *m, const struct smodel_data *d) {
+    if (!(d->wild > 0)) return;
+    size_t n = m->n_c;
+    m->c = mem_realloc(m->c, 2 * n * sizeof *m->c);
+    for (size_t k = 0; k < n; k++) {
+        struct component *c = &m->c[k], *w = &m->c[m->n_c++];
+        double more = d->wild_sd[smodel_of(c->e)->s.transform];
+        *w = *c;
+        w->weight = d->wild * c->weight;
+        c->weight *= 1 - d->wild;
+        w->mean = NEW_ARRAY(double, 2 * m->n);
+        w->sd = w->mean + m->n;
+        memcpy(w->mean, c->mean, m->n * sizeof *w->mean);
+        for (size_t i = 0; i < m->n; i++) w->sd[i] = hypot(c->sd[i], more);
+    }
+}
+
 /* ---- the mixture at one time ---- */
 static double to_scale(const struct component *c, double y) {
     if (smodel_of(c->e)->s.transform == TRANSFORM_NONE) return y;
@@ -211,6 +229,7 @@ enum gpm_status predict(const struct posterior *p, size_t n, const double *x, co
     choose(&m, d->n <= 300 ? 60 : d->n <= 700 ? 40 : 24);
     la_parallel(p->search->opt.threads, m.n_c, run_component, &m);
     keep_good(&m);
+    add_wild(&m, d);
     if (m.n_c) {
         prediction_init(out, n, x);
         for (size_t i = 0; i < n; i++) {

@@ -30,6 +30,15 @@ void program_series(const struct series *s, const struct series_options *o, stru
     if (o->max_points != 1000) buf_printf(out, ", max_points=%zu", o->max_points);
 }
 
+/* The kernels that were asked for; nothing for the default set. */
+static void put_kernels(unsigned factors, struct buf *out) {
+    for (int f = 0, n = 0; f < FACTOR_MAX && factors; f++) {
+        if (!(factors & FACTOR_BIT(f)) || factor_role(f) == KERN_ROLE_BREAK) continue;
+        buf_printf(out, "%s%s", n++ ? " " : ",\n  kernels=\"", factor_name(f));
+    }
+    if (factors) buf_putc(out, '"');
+}
+
 void discovery_program(const struct discovery *d, struct buf *out) {
     const struct search *s = &d->search;
     const struct grammar *g = &series_space_of(s)->grammar;
@@ -37,6 +46,7 @@ void discovery_program(const struct discovery *d, struct buf *out) {
                "// What gpmem discover ran; gpmem run --seed %llu does it again. The terms:\n//",
                (unsigned long long)d->opt.seed);
     for (int k = 0; k < g->n_terms; k++) {
+        if (g->terms[k].at) continue;
         buf_putc(out, ' ');
         term_print(g->terms[k], out);
     }
@@ -44,14 +54,8 @@ void discovery_program(const struct discovery *d, struct buf *out) {
                g->max_terms);
     buf_puts(out, "define model = structure_model(");
     program_series(&d->series, &d->opt.series, out);
-    buf_puts(out, ",\n  kernels=\"");
-    const char *sep = "";
-    for (int f = 0; f < FACTOR_MAX; f++) {
-        if (!(g->factors & FACTOR_BIT(f)) || factor_role(f) == KERN_ROLE_BREAK) continue;
-        buf_printf(out, "%s%s", sep, factor_name(f));
-        sep = " ";
-    }
-    buf_printf(out, "\", changepoints=%s, log=\"%s\"", g->change ? "true" : "false",
+    put_kernels(d->opt.factors, out);
+    buf_printf(out, ",\n  changepoints=%s, log=\"%s\"", g->change ? "true" : "false",
                g->only_logs ? "always"
                : g->logs    ? "auto"
                             : "never");
@@ -60,8 +64,9 @@ void discovery_program(const struct discovery *d, struct buf *out) {
     buf_printf(out, "infer structure_search(model, draws=%zu", s->opt.draws);
     if (d->opt.seconds > 0) buf_printf(out, ", seconds=%g", d->opt.seconds);
     buf_printf(out, ");   // %zu structures, %ld likelihoods\n", s->n, s->evals);
-    buf_printf(out, "infer structure_chains(model, steps=%zu);   // %d chains\n", d->post.steps,
-               d->post.n_chains);
+    buf_puts(out, "infer structure_chains(model");
+    if (d->opt.steps) buf_printf(out, ", steps=%zu", d->opt.steps);
+    buf_printf(out, ");   // %d chains of %zu steps\n", d->post.n_chains, d->post.steps);
     buf_puts(out, "model;                                       // the table of structures\n"
                   "prob(trend, model);\nprob(recurring pattern, model);\nprob(noise, model);\n");
 }

@@ -133,6 +133,19 @@ static void checks(const struct discovery *d, struct buf *out) {
     buf_puts(out, "\n  ],\n");
 }
 
+static void outliers(const struct discovery *d, struct buf *out) {
+    buf_puts(out, "  \"outliers\": [");
+    for (size_t i = 0; i < d->out.n; i++) {
+        const struct outlier *o = &d->out.at[i];
+        buf_puts(out, i ? ",\n    {" : "\n    {");
+        times(&d->series, 1, &o->x, out);
+        JSON(out, FIELD("value", o->y), FIELD("expected", o->expected),
+             FIELD("standard_deviations", o->sds));
+        buf_putc(out, '}');
+    }
+    buf_puts(out, "],\n");
+}
+
 static void holdout(const struct discovery *d, struct buf *out) {
     const struct holdout *h = &d->hold;
     if (!h->n) return;
@@ -186,6 +199,7 @@ void discovery_json(const struct discovery *d, struct buf *out) {
     JSON(out, FIELD("probability_of_log", p->p_log));
     buf_puts(out, ",\n");
     checks(d, out);
+    outliers(d, out);
     holdout(d, out);
     contests(d, out);
     decomposition(d, out);

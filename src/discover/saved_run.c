@@ -39,7 +39,7 @@ static void put_evidence(const struct evidence *e, struct buf *out) {
          FIELD("change", s->change));
     buf_puts(out, ", \"terms\": [");
     for (int k = 0; k < s->n; k++)
-        buf_printf(out, "%s[%u, %u]", k ? ", " : "", s->t[k].mask, s->t[k].gate);
+        buf_printf(out, "%s[%u, %u, %u]", k ? ", " : "", s->t[k].mask, s->t[k].gate, s->t[k].at);
     buf_putc(out, ']');
     JSON(out, FIELD("log_prior", e->log_prior), FIELD("log_evidence", e->logz),
          FIELD("laplace", e->laplace), FIELD("se", e->se), FIELD("ess", e->ess),
@@ -148,6 +148,15 @@ static void put_contests(const struct discovery *d, struct buf *out) {
     buf_putc(out, ']');
 }
 
+static void put_outliers(const struct outliers *o, struct buf *out) {
+    json_key(out, "outliers");
+    buf_putc(out, '[');
+    for (size_t i = 0; i < o->n; i++)
+        buf_printf(out, "%s[%zu, %.17g, %.17g]", i ? ", " : "", o->at[i].at, o->at[i].expected,
+                   o->at[i].sds);
+    buf_putc(out, ']');
+}
+
 static void put_manifest(const struct discovery *d, struct buf *out) {
     const struct series *s = &d->series;
     const struct search_options *o = &d->search.opt;
@@ -170,18 +179,21 @@ static void put_manifest(const struct discovery *d, struct buf *out) {
          FIELD("time_found", s->form.found), FIELD("month_end", s->month_end),
          FIELD("value_unit", (const char *)s->style.unit),
          FIELD("decimal_comma", s->style.decimal == ','), FIELD("thousands", s->style.thousands));
+    put_outliers(&d->out, out);
     put_choices(d, out);
     put_contests(d, out);
     buf_puts(out, ",\n ");
-    JSON(out, FIELD("factors", g->factors), FIELD("change", g->change), FIELD("logs", g->logs),
-         FIELD("window", SEARCH_WINDOW), FIELD("draws", o->draws), FIELD("horizon", d->opt.horizon),
-         FIELD("level", d->opt.level), FIELD("cut", d->search.cut), FIELD("evals", d->search.evals),
+    JSON(out, FIELD("factors", g->factors), FIELD("asked", d->opt.factors),
+         FIELD("change", g->change), FIELD("logs", g->logs), FIELD("window", SEARCH_WINDOW),
+         FIELD("draws", o->draws), FIELD("horizon", d->opt.horizon), FIELD("level", d->opt.level),
+         FIELD("cut", d->search.cut), FIELD("evals", d->search.evals),
          FIELD("seconds", d->seconds));
     buf_puts(out, ",\n ");
     JSON(out, FIELD("chains", p->n_chains), FIELD("steps", p->steps),
          FIELD("acceptance", p->acceptance), FIELD("tv_between", p->tv_between),
          FIELD("tv_evidence", p->tv_evidence), FIELD("rhat", p->rhat), FIELD("ess", p->ess),
-         FIELD("settled", p->settled), FIELD("verdict", p->verdict));
+         FIELD("settled", p->settled), FIELD("verdict", p->verdict),
+         FIELD("unexplored", p->unexplored));
     buf_puts(out, "}\n");
 }
 
@@ -321,6 +333,19 @@ static void load_form(struct series *s, json_t *m) {
     buf_release(&why);
 }
 
+static bool load_outliers(struct discovery *d, json_t *m) {
+    json_t *list = json_object_get(m, "outliers");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_t *o = json_array_get(list, i);
+        json_int_t at = json_integer_value(json_array_get(o, 0));
+        if (i == OUTLIERS_MAX || at < 0 || (size_t)at >= d->series.n) return false;
+        d->out.at[d->out.n++] = (struct outlier){(size_t)at, d->series.x[at], d->series.y[at],
+                                                 json_number_value(json_array_get(o, 1)),
+                                                 json_number_value(json_array_get(o, 2))};
+    }
+    return true;
+}
+
 static enum gpm_status load_series(struct discovery *d, const char *dir, json_t *m,
                                    struct buf *err) {
     struct buf text = BUF_INIT;
@@ -346,6 +371,9 @@ static enum gpm_status load_series(struct discovery *d, const char *dir, json_t 
                                              : "step";
     load_form(s, m);
     series_set_seasons(s);
+    if (!load_outliers(d, m))
+        st = buf_fail(err, GPM_E_FORMAT, "'%s': the outliers of manifest.json are none of its data",
+                      dir);
     s->rows = get_count(m, "rows", 1e9);
     s->missing = get_count(m, "missing", 1e9);
     s->bad = get_count(m, "bad", 1e9);
@@ -406,10 +434,12 @@ static bool load_structure(const struct smodel_data *data, json_t *j, struct str
         json_t *t = json_array_get(terms, k);
         json_int_t mask = json_integer_value(json_array_get(t, 0));
         json_int_t gate = json_integer_value(json_array_get(t, 1));
+        json_int_t at = json_integer_value(json_array_get(t, 2)); /* folders of before: none */
         if (mask < 0 || mask > UINT16_MAX || gate < 0 || gate > UINT16_MAX) return false;
-        s->t[k] = (struct term){(uint16_t)mask, (uint16_t)gate};
+        if (at < 0 || at > data->n_season) return false;
+        s->t[k] = (struct term){(uint16_t)mask, (uint16_t)gate, (uint16_t)at};
     }
-    return structure_sound(s) && data->y[s->transform];
+    return structure_sound(s, data->n_season) && data->y[s->transform];
 }
 
 /* The mode and the draws of the model's parameters; both may be missing, as of a structure that was
@@ -455,8 +485,10 @@ static enum gpm_status load_structures(struct discovery *d, const char *dir, jso
     struct search *s = &d->search;
     struct search_options o = {.seed = d->opt.seed, .draws = get_count(m, "draws", 1e6)};
     struct grammar g;
-    grammar_init(&g, (uint16_t)get_count(m, "factors", 65535), get_bool(m, "change"),
-                 get_bool(m, "logs"));
+    /* folders of before do not say what of the set was asked for */
+    const char *set = json_object_get(m, "asked") ? "asked" : "factors";
+    d->opt.factors = (uint16_t)get_count(m, set, 65535);
+    grammar_init(&g, d->opt.factors, get_bool(m, "change"), get_bool(m, "logs"));
     g.only_logs = get_bool(m, "only_logs");
     enum gpm_status st = series_search_init(s, &d->data, &g, &o);
     if (st == GPM_OK) {
@@ -493,6 +525,7 @@ static enum gpm_status load_chains(struct discovery *d, const char *dir, json_t 
     p->rhat = get_number(m, "rhat", 0);
     p->ess = get_number(m, "ess", 0);
     p->settled = get_bool(m, "settled");
+    p->unexplored = get_number(m, "unexplored", p->unexplored);
     set_text(&p->verdict, m, "verdict");
     struct buf text = BUF_INIT;
     enum gpm_status st = read_part(dir, "chains.csv", &text);

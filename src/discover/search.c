@@ -15,9 +15,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SAMPLE_WINDOW 7.0  /* nats below the top within which structures are sampled */
-#define PRUNE         9.0  /* nats below the top at which a structure is given up early */
-#define GROUP_WINDOW  60.0 /* at which a whole group is */
+#define SAMPLE_WINDOW 4.0 /* nats below the top within which structures are sampled */
+#define PRUNE         7.0 /* nats below the top at which a structure is given up early */
+/* The search ends when so many expansions one after the other found less than this share. */
+#define IDLE_ROUNDS  3
+#define IDLE_SHARE   0.01
+#define GROUP_WINDOW 60.0 /* at which a whole group is */
 
 int search_threads(int wanted) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -123,7 +126,10 @@ static void run_batch(struct batch *b) {
     struct search *s = b->search;
     b->result = NEW_ARRAY(struct evidence *, b->id.n + 1);
     la_parallel(s->opt.threads, b->id.n + b->old.n, fit_job, b);
-    for (size_t i = 0; i < b->id.n; i++) search_store(s, b->result[i]);
+    for (size_t i = 0; i < b->id.n; i++) {
+        b->result[i]->found_in = b->parent ? (int)s->rounds : 0;
+        search_store(s, b->result[i]);
+    }
     search_find_top(s);
     la_parallel(s->opt.threads, b->id.n, finish_job, b);
     search_find_top(s);
@@ -156,6 +162,7 @@ static void expand(struct search *s, struct evidence *e, bool climb) {
     e->climbed = true;
     e->expanded = !climb;
     s->rounds++;
+    e->round = (int)s->rounds;
     prepare(&b);
     s->space->ops->neighbours(s->space, e, collect, &b);
     run_batch(&b);
@@ -210,18 +217,33 @@ enum gpm_status search_no_shortage(unsigned long before, enum gpm_status st, str
 
 void search_sample(struct search *s) {
     sample_near_top(s, SAMPLE_WINDOW, s->opt.draws / 5 + 20);
-    sample_near_top(s, 4.0, s->opt.draws);
+    sample_near_top(s, 2.0, s->opt.draws);
+}
+
+/* Share of the structures from `from` on of the probability of all. */
+static double found(const struct search *s, size_t from) {
+    double all = 0, new = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        double w = exp(evidence_total(s->at[i]) - s->top);
+        if (isnan(w)) continue;
+        all += w;
+        if (i >= from) new += w;
+    }
+    return all > 0 ? new / all : 0;
 }
 
 static void grow(struct search *s, bool climb, double deadline) {
     struct evidence *e;
-    while (s->space->st == GPM_OK && (e = best_unexpanded(s, climb)) != NULL) {
+    for (int idle = 0; s->space->st == GPM_OK && idle < IDLE_ROUNDS;) {
+        size_t before = s->n;
+        if (!(e = best_unexpanded(s, climb))) break;
         if (s->n >= s->space->most || clock_seconds() > deadline ||
             mem_shortages() != s->shortages) {
             s->cut = true;
             return;
         }
         expand(s, e, climb);
+        idle = found(s, before) < IDLE_SHARE ? idle + 1 : 0;
     }
 }
 

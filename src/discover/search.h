@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "discover/space.h"
 
-#define SEARCH_WINDOW 4.0 /* nats below the top within which structures are expanded */
+#define SEARCH_WINDOW 3.0 /* nats below the top within which structures are expanded */
 
 struct search_options {
     uint64_t seed;

@@ -273,7 +273,10 @@ void series_set_seasons(struct series *s) {
     if (strcmp(s->unit, "day")) return;
     s->season[s->n_season++] = 7;
     s->season[s->n_season++] = 365.2425;
-    if (s->form.kind == TIME_INSTANT || s->form.kind == TIME_UNIX) s->season[s->n_season++] = 1;
+    s->season[s->n_season++] = 365.2425 / 12;
+    if (s->form.kind != TIME_INSTANT && s->form.kind != TIME_UNIX) return;
+    s->season[s->n_season++] = 1;
+    s->season[s->n_season++] = 1.0 / 24;
 }
 
 static void set_hash(struct series *s) {

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 enum series_decimal { DECIMAL_AUTO, DECIMAL_POINT, DECIMAL_COMMA };
+#define SERIES_SEASONS 5
 
 struct series_options {
     const char *time, *value; /* column name or number from 1, borrowed; NULL: the usual names */
@@ -37,10 +38,10 @@ struct series {
     bool month_end;   /* days that are all the last of a month: x as for months */
     const char *unit; /* of x: "year", "day", "step" */
     size_t rows, missing, bad, repeated, left_out;
-    double code;      /* a value that looks like a code for missing ones (-999, 9999), ... */
-    size_t coded;     /* and how many have it */
-    bool sorted;      /* the file was in order */
-    double season[4]; /* periods that the calendar suggests, in x */
+    double code;  /* a value that looks like a code for missing ones (-999, 9999), ... */
+    size_t coded; /* and how many have it */
+    bool sorted;  /* the file was in order */
+    double season[SERIES_SEASONS]; /* periods that the calendar suggests, in x */
     int n_season;
     uint64_t hash; /* of the kept values */
 };

@@ -202,7 +202,7 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
                                    const struct grammar *g, const struct search_options *o) {
     static const struct {
         size_t up_to, draws, most, steps;
-    } sizes[] = {{300, 1000, 600, 500}, {700, 500, 300, 250}, {SIZE_MAX, 200, 150, 150}},
+    } sizes[] = {{300, 250, 600, 500}, {700, 200, 300, 250}, {SIZE_MAX, 150, 150, 150}},
       *size = sizes;
     struct series_space *s = NEW(struct series_space);
     while (data->n > size->up_to) size++;
@@ -213,6 +213,7 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
                              .steps = size->steps};
     s->data = data;
     s->grammar = *g;
+    grammar_calendar(&s->grammar, data->n_season);
     if (!data->y[TRANSFORM_LOG]) s->grammar.logs = false;
     s->base.groups = s->grammar.logs ? 2 : 1;
     search_init(x, &s->base, o);

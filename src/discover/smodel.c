@@ -104,6 +104,10 @@ enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *
     return GPM_OK;
 }
 
+void smodel_data_season(struct smodel_data *d, double p) {
+    if (p >= 2.1 * d->dt && p <= 0.5 && d->n_season < SERIES_SEASONS) d->season[d->n_season++] = p;
+}
+
 enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
                                    struct smodel_data *out) {
     size_t n = full->n, kept = 0, *at = NEW_ARRAY(size_t, n);
@@ -157,6 +161,7 @@ enum spar_kind spar_kind_of(enum kern_role role, size_t p) {
     static const enum spar_kind of[][2] = {[KERN_ROLE_TREND] = {SPAR_C},
                                            [KERN_ROLE_SMOOTH] = {SPAR_L, SPAR_ALPHA},
                                            [KERN_ROLE_PERIODIC] = {SPAR_PERIOD, SPAR_LPER},
+                                           [KERN_ROLE_WALK] = {SPAR_L},
                                            [KERN_ROLE_BREAK] = {SPAR_TAU},
                                            [KERN_ROLE_WHITE] = {SPAR_NOISE}};
     return p ? of[role][p - 1] : SPAR_SD;
@@ -175,6 +180,12 @@ static int add_par(struct smodel *m, int kind, int k, int f, size_t p) {
     return m->d++;
 }
 
+static int add_held(struct smodel *m, int kind, int k, double value) {
+    int i = SMODEL_MAX_PAR + m->n_held++;
+    m->par[i] = (struct spar){.kind = kind, .term = k, .a = value};
+    return i;
+}
+
 static int first_of(unsigned mask) {
     return mask ? __builtin_ctz(mask) : -1;
 }
@@ -183,9 +194,9 @@ static int first_of(unsigned mask) {
  * origin: the constant has that. */
 static void layout_term(struct smodel *m, int k, struct term t) {
     static const enum kern_role order[] = {KERN_ROLE_SMOOTH, KERN_ROLE_PERIODIC, KERN_ROLE_TREND,
-                                           KERN_ROLE_BREAK};
+                                           KERN_ROLE_BREAK, KERN_ROLE_WALK};
     struct sterm *e = &m->term[k];
-    *e = (struct sterm){.mask = t.mask, .gate = t.gate};
+    *e = (struct sterm){.mask = t.mask, .gate = t.gate, .at = t.at};
     for (int i = 0; i < SPAR_KINDS; i++) e->par[i] = -1;
     e->par[SPAR_SD] = add_par(m, SPAR_SD, k, first_of(t.mask), 0);
     for (size_t i = 0; i < COUNT_OF(order); i++) {
@@ -193,7 +204,9 @@ static void layout_term(struct smodel *m, int k, struct term t) {
         if (f < 0 || t.mask == factors_of(KERN_ROLE_TREND)) continue;
         for (size_t p = 1; p < factor_class(f)->npar; p++) {
             enum spar_kind kind = spar_kind_of(order[i], p);
-            if (factor_class(f)->par[p].prior != KERN_P_FLAT)
+            if (kind == SPAR_PERIOD && t.at)
+                e->par[kind] = add_held(m, kind, k, m->data->season[t.at - 1]);
+            else if (factor_class(f)->par[p].prior != KERN_P_FLAT)
                 e->par[kind] = add_par(m, kind, k, f, p);
         }
     }
@@ -239,6 +252,7 @@ void smodel_init(struct smodel *m, const struct smodel_data *data, const struct 
 /* ---- priors on the standardised scale (docs/structure.md) ---- */
 double smodel_value(const struct smodel *m, int i, double z) {
     const struct spar *p = &m->par[i];
+    if (!smodel_free(i)) return p->a;
     double v = p->row ? z : p->a + (p->b - p->a) * logistic(z);
     return p->log ? exp(v) : v;
 }
@@ -283,15 +297,16 @@ void smodel_prior_draw_hint(const struct smodel *m, double *z) {
 
 /* ---- copies of the same term ---- */
 static int key_par(const struct sterm *e) {
-    return e->par[SPAR_PERIOD] >= 0 ? e->par[SPAR_PERIOD]
-           : e->par[SPAR_L] >= 0    ? e->par[SPAR_L]
-                                    : e->par[SPAR_SD];
+    return smodel_free(e->par[SPAR_PERIOD]) ? e->par[SPAR_PERIOD]
+           : e->par[SPAR_L] >= 0            ? e->par[SPAR_L]
+                                            : e->par[SPAR_SD];
 }
 
 /* Do terms k and k + 1, which are the same, stand in the wrong order? */
 static bool swapped(const struct smodel *m, const double *z, int k) {
     const struct sterm *a = &m->term[k], *b = a + 1;
-    return a->mask == b->mask && a->gate == b->gate && z[key_par(a)] > z[key_par(b)];
+    return a->mask == b->mask && a->gate == b->gate && a->at == b->at &&
+           z[key_par(a)] > z[key_par(b)];
 }
 
 bool smodel_ordered(const struct smodel *m, const double *z) {

@@ -14,6 +14,7 @@
 #ifndef DISCOVER_SMODEL_H
 #define DISCOVER_SMODEL_H
 #include "gpmem/status.h"
+#include "discover/series.h"
 #include "discover/structure.h"
 #include "gp/gp.h"
 #include <stdbool.h>
@@ -32,12 +33,17 @@ struct smodel_data {
     double dt;          /* grid step, or the median step */
     double step;        /* median step */
     bool regular;       /* at least half of the grid's points are there, each once */
-    double season[4];   /* periods (in t) that the calendar suggests; n_season of them */
+    /* Periods (in t) of the calendar of which the data hold at least two, at least two steps long;
+     * n_season of them. */
+    double season[SERIES_SEASONS];
     int n_season;
+    double wild, wild_sd[2]; /* values out of line: their share, their spread per transform */
 };
 /* Copies x (ascending) and y; GPM_E_ARG when n < 3, x spans nothing or y is constant. */
 GPM_MUST_USE enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *x,
                                               const double *y);
+/* A period of the calendar, where it is one that can be seen. */
+void smodel_data_season(struct smodel_data *d, double p);
 /* At most k of the points, first and last among them, chosen by a fixed random stream; keeps the
  * span, the step that bounds periods, and the seasons, so that parameters mean the same. */
 GPM_MUST_USE enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
@@ -59,15 +65,18 @@ enum spar_kind {
     SPAR_KINDS
 };
 #define SMODEL_MAX_PAR 32
+/* Parameters that a structure holds fixed (a period of the calendar) have numbers from
+ * SMODEL_MAX_PAR on and no coordinate. */
+#define SMODEL_MAX_HELD STRUCTURE_MAX_TERMS
 
 struct spar {
     int kind, term;               /* term -1: of the whole structure */
     const struct kern_param *row; /* NULL: uniform on an interval */
     bool log;                     /* z (or the place in the interval) is of the logarithm */
-    double a, b;                  /* mean of z, the row has the rest; or the interval's ends */
+    double a, b; /* mean of z, the row has the rest; or the interval's ends; held: the value */
 };
 struct sterm {
-    uint16_t mask, gate;
+    uint16_t mask, gate, at;
     int par[SPAR_KINDS]; /* index of its parameter of each kind, -1: it has none */
 };
 /* What parameter p of a row of this role is to a term. */
@@ -77,13 +86,18 @@ struct smodel {
     const struct smodel_data *data; /* borrowed */
     const double *y;
     int d;
-    struct spar par[SMODEL_MAX_PAR];
+    struct spar par[SMODEL_MAX_PAR + SMODEL_MAX_HELD];
+    int n_held;
     struct sterm term[STRUCTURE_MAX_TERMS];
     int n_terms, tau, width; /* change point, window */
     bool fast;               /* likelihood and gradient in O(n^2) */
     double log_copies;       /* log of the number of orders of equal terms */
 };
 void smodel_init(struct smodel *m, const struct smodel_data *data, const struct structure *s);
+/* Has parameter i (-1: none) a coordinate? */
+static inline bool smodel_free(int i) {
+    return i >= 0 && i < SMODEL_MAX_PAR;
+}
 
 struct smodel_work {
     struct gp *gp[2];       /* of the values, of their logarithms */

@@ -54,7 +54,9 @@ static struct kern *factor_kernel(struct expression *e, const struct sterm *t, i
     double par[8];
     for (size_t p = 0; p < row->npar; p++, e->n_theta++) {
         int i = p || first ? t->par[spar_kind_of(factor_role(f), p)] : -1;
-        par[p] = i < 0 ? held(&row->par[p], p) : bind(e, i, p ? 1 : unit);
+        par[p] = i < 0            ? held(&row->par[p], p)
+                 : smodel_free(i) ? bind(e, i, p ? 1 : unit)
+                                  : smodel_value(e->m, i, 0);
     }
     return kern_leaf(row, par, NULL);
 }

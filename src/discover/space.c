@@ -116,6 +116,39 @@ static void temper_weights(struct draws *d) {
     for (size_t i = 0; i < d->n && sum > 0; i++) d->w[i] /= sum;
 }
 
+/* Where few draws hold the weight the proposal has missed something: the mode that the heaviest
+ * draw leads to, or, where that is known, the region around the draw. */
+#define MEND_BELOW 0.1 /* effective share of the draws */
+#define MEND_TIMES 2
+#define APART      0.15
+
+static bool mend(struct evidence *e, const struct density *t, const double *heavy) {
+    struct proposal *p = &e->prop;
+    double z[PROPOSAL_MAX_DIM];
+    memcpy(z, heavy, sizeof *z * (size_t)p->d);
+    while (p->n > p->n_modes && p->n_modes) mem_free(p->mode[--p->n].z);
+    if (!isfinite(fit_optimise(t, z, 40)) || fit_known_mode(p, z, APART))
+        memcpy(z, heavy, sizeof *z * (size_t)p->d);
+    bool added = isfinite(proposal_add_mode(p, t, z));
+    p->n_modes = p->n;
+    return added;
+}
+
+void evidence_mend(struct evidence *e, size_t n, uint64_t seed, struct density t,
+                   const double *heavy) {
+    t.evals = &e->evals;
+    if (!mend(e, &t, heavy)) return;
+    is_draws_release(&e->draws);
+    evidence_sample(e, n, seed, t);
+}
+
+static const double *heaviest(const struct draws *d) {
+    size_t best = 0;
+    for (size_t i = 1; i < d->n; i++)
+        if (d->w[i] > d->w[best]) best = i;
+    return d->z + best * d->d;
+}
+
 void evidence_sample(struct evidence *e, size_t n, uint64_t seed, struct density t) {
     if (e->rough || e->prop.n == 0) return;
     t.evals = &e->evals;
@@ -124,6 +157,11 @@ void evidence_sample(struct evidence *e, size_t n, uint64_t seed, struct density
     size_t pilot = e->draws.n ? 0 : (n < 200 ? n : 200);
     struct draws d = {0};
     struct is_result res = importance(&t, &e->prop, pilot, n, &r, &d);
+    for (int k = 0; k < MEND_TIMES && res.ess < MEND_BELOW && isfinite(res.logz); k++) {
+        if (!mend(e, &t, heaviest(&d))) break;
+        is_draws_release(&d);
+        res = importance(&t, &e->prop, n < 200 ? n : 200, n, &r, &d);
+    }
     if (!isfinite(res.logz)) {
         is_draws_release(&d);
         return;

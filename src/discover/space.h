@@ -37,6 +37,8 @@ struct evidence {
     bool rough;              /* far from the top, not polished */
     bool climbed;            /* its neighbours with a fast density were visited */
     bool expanded;           /* all of them were */
+    int round;               /* of the search in which that was; 0: it was not */
+    int found_in;            /* the round that led to it; 0: it was there from the beginning */
     long evals;
 };
 static inline double evidence_total(const struct evidence *e) {
@@ -56,6 +58,10 @@ void evidence_at(struct evidence *e, struct density t, double *z);
 void evidence_improve(struct evidence *e, struct density t, double *z);
 /* Importance sampling with n draws from t; replaces logz, se, ess and the draws. */
 void evidence_sample(struct evidence *e, size_t n, uint64_t seed, struct density t);
+
+/* The same after the proposal was mended: it has missed the region around `heavy`. */
+void evidence_mend(struct evidence *e, size_t n, uint64_t seed, struct density t,
+                   const double *heavy);
 
 typedef void (*space_emit)(void *ctx, size_t id);
 

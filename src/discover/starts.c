@@ -10,17 +10,17 @@
 
 /* ---- carrying parameters over ---- */
 static void copy_par(const double *from, int a, double *to, int b, bool *fresh) {
-    if (a < 0 || b < 0) return;
+    if (!smodel_free(a) || !smodel_free(b)) return;
     to[b] = from[a];
     if (fresh) fresh[b] = false;
 }
 
-/* The size of a walk is another thing than that of other terms. */
+/* The size of a walk, and its memory, are other things than those of other terms. */
 static void copy_term(const struct sterm *a, const double *from, const struct sterm *b, double *to,
                       bool *fresh) {
-    unsigned walk = factors_of(KERN_ROLE_WALK);
+    bool walks = (a->mask | b->mask) & factors_of(KERN_ROLE_WALK);
     for (int kind = 0; kind < SPAR_KINDS; kind++)
-        if (kind != SPAR_SD || !(a->mask & walk) == !(b->mask & walk))
+        if ((kind != SPAR_SD && kind != SPAR_L) || !walks || a->mask == b->mask)
             copy_par(from, a->par[kind], to, b->par[kind], fresh);
 }
 
@@ -55,12 +55,16 @@ static const struct period_hints candidates[SPAR_KINDS] = {
 };
 static const struct period_hints beside_periodic = {{0.3, 1.0}, 2}; /* lengths there */
 static const struct period_hints walks[] = {{{0}, 0}, {{0.3, 1.5}, 2}, {{1.0, 8.0}, 2}}; /* sizes */
+static const struct period_hints slopes = {{1.0, 4.0}, 2}, memories = {{0.08, 0.3, 1.5}, 3};
 
 static const struct period_hints *candidates_of(const struct smodel *m, int i,
                                                 const struct period_hints *periods) {
     int kind = m->par[i].kind, k = m->par[i].term;
     if (kind == SPAR_PERIOD) return periods;
-    if (kind == SPAR_SD) return &walks[factor_class(factor_next(m->term[k].mask, -1))->walk];
+    const struct kern_class *first = k < 0 ? NULL : factor_class(factor_next(m->term[k].mask, -1));
+    if (first && first->variogram && (kind == SPAR_SD || kind == SPAR_L))
+        return kind == SPAR_SD ? &slopes : &memories;
+    if (kind == SPAR_SD) return &walks[first->walk];
     if (kind == SPAR_L && m->term[k].par[SPAR_PERIOD] >= 0) return &beside_periodic;
     return &candidates[kind];
 }

@@ -100,7 +100,7 @@ void term_print(struct term t, struct buf *out) {
 /* Terms in the order of their text; gated ones after the others. */
 static int term_compare(struct term a, struct term b) {
     if (a.gate != b.gate) return a.gate < b.gate ? -1 : 1;
-    if (a.mask == b.mask) return 0;
+    if (a.mask == b.mask) return (a.at > b.at) - (a.at < b.at);
     struct buf x = BUF_INIT, y = BUF_INIT;
     term_print(a, &x);
     term_print(b, &y);
@@ -117,7 +117,7 @@ void structure_canonical(struct structure *s) {
             s->t[j] = s->t[j - 1];
             s->t[j - 1] = x;
         }
-    for (int i = s->n; i < STRUCTURE_MAX_TERMS; i++) s->t[i] = (struct term){0, 0};
+    for (int i = s->n; i < STRUCTURE_MAX_TERMS; i++) s->t[i] = (struct term){0};
     s->pad = 0;
     bool gated = false;
     for (int i = 0; i < s->n; i++) gated |= s->t[i].gate != GATE_NONE;

@@ -6,7 +6,8 @@
  * the same sum) makes equality a memcmp and the hash a cache key.
  *
  * Text: factors LIN, SE, PER, others by name, WN last inside a product; terms by text, the lone WN
- * at the end; the constant is not written. "LIN + SE*PER + WN".
+ * at the end; the constant is not written. "LIN + SE*PER + WN". Periods of the calendar and free
+ * ones are written alike: structures of one text are one line of the posterior.
  */
 #ifndef DISCOVER_STRUCTURE_H
 #define DISCOVER_STRUCTURE_H
@@ -31,6 +32,7 @@ enum transform { TRANSFORM_NONE, TRANSFORM_LOG };
 struct term {
     uint16_t mask; /* FACTOR_BITs */
     uint16_t gate; /* enum gate */
+    uint16_t at;   /* PER: 0, its period is a parameter; k, it is the k-th of the calendar's */
 };
 struct structure {
     uint8_t transform, change, n, pad;
@@ -56,22 +58,26 @@ void term_print(struct term t, struct buf *out);                  /* without the
 
 /* ---- the grammar: which terms exist and which structures are neighbours ---- */
 struct grammar {
-    uint16_t factors; /* FACTOR_BITs in use */
-    bool change;      /* change points and windows */
-    bool logs;        /* log transform allowed */
-    bool only_logs;   /* and nothing else, where the values are positive */
+    uint16_t factors;  /* FACTOR_BITs in use */
+    uint16_t products; /* those that may stand in products */
+    bool change;       /* change points and windows */
+    bool logs;         /* log transform allowed */
+    bool only_logs;    /* and nothing else, where the values are positive */
     int max_terms;
-    double penalty; /* log prior per factor, default -1.5 */
-    struct term terms[48];
+    int seasons;    /* periods that the calendar offers */
+    double penalty; /* log prior per factor, default -2 */
+    struct term terms[128];
     int n_terms;
 };
-/* `factors` of 0: the default set, LIN SE PER WIENER IWIENER WN. */
+/* `factors` of 0: the default set, the standard rows of the kernel table. */
 void grammar_init(struct grammar *g, uint16_t factors, bool change, bool logs);
+/* Recurring patterns may have one of so many periods of the calendar. */
+void grammar_calendar(struct grammar *g, int seasons);
 double grammar_log_prior(const struct grammar *g, const struct structure *s);
 bool grammar_allows(const struct grammar *g, const struct structure *s);
 /* Canonical, made of terms that some grammar has, with the gates of its change: what a search
  * visits. Anything else came from a damaged file. */
-bool structure_sound(const struct structure *s);
+bool structure_sound(const struct structure *s, int seasons);
 
 typedef void (*structure_fn)(void *ctx, const struct structure *s);
 void grammar_seeds(const struct grammar *g, int transform, structure_fn each, void *ctx);

@@ -14,11 +14,14 @@
 
 #define CHAINS  4
 #define FLATTEN 0.7 /* power of the evidence in the proposal */
-/* Distances of distributions over structures that count as agreement: no answer of one chain
- * differs by more from another's, none of all chains by more from that of the evidences. */
-#define AGREE_CHAINS    0.15
-#define AGREE_EVIDENCES 0.1
-#define LONGEST         16 /* times the first length: what chains that disagree may grow to */
+/* How far probabilities that the report states (of components, of the logarithm, of the leading
+ * structures) may differ from chain to chain, and from all chains to the evidences. */
+#define AGREE_CHAINS    0.12
+#define AGREE_EVIDENCES 0.06
+#define LEADING         0.05 /* structures of at least this probability are compared, too */
+#define LONGEST         16   /* times the first length: what chains that disagree may grow to */
+#define GAP             15
+#define MEND_ROUNDS     3 /* times that proposals are mended where chains found a gap in them */
 
 struct state {
     size_t k;
@@ -32,6 +35,7 @@ struct run {
     size_t done, steps;
     struct rng g[CHAINS];
     struct state now[CHAINS];
+    struct state heavy[CHAINS];       /* of the largest ratio: what its proposal missed most */
     struct chain_state *path[CHAINS]; /* steps each */
     long accepted[CHAINS];
 };
@@ -97,6 +101,7 @@ static void step(struct run *r, size_t c, bool with_walk, bool counted, int thre
         r->accepted[c] += counted;
     }
     if (with_walk) walk(r, g, thread, now);
+    if (now->ratio > r->heavy[c].ratio) r->heavy[c] = *now;
 }
 
 static void start_chain(struct run *r, size_t c, int thread) {
@@ -106,7 +111,8 @@ static void start_chain(struct run *r, size_t c, int thread) {
     double *flat = NEW_ARRAY(double, s->n + 1), usable_n = 0;
     for (size_t i = 0; i < s->n; i++) usable_n += r->q[i] > 0;
     for (size_t i = 0; i < s->n; i++) flat[i] = r->q[i] > 0 ? 1 / usable_n : 0;
-    r->now[c].ratio = -INFINITY;
+    r->now[c].ratio = r->heavy[c].ratio = -INFINITY;
+    r->accepted[c] = 0;
     for (int tries = 0; tries < 50 && !isfinite(r->now[c].ratio); tries++) /* scattered start */
         propose(r, posterior_pick(tries < 25 ? flat : r->q, s->n, g), g, thread, &r->now[c]);
     mem_free(flat);
@@ -182,26 +188,38 @@ static double log_density_rhat(const struct posterior *p) {
     return within > 0 ? sqrt((n - 1) / n + between / within) : 1;
 }
 
-/* Between the distributions that counts a, of na states, and b, of nb, are. */
-static double distance(const double *a, double na, const double *b, double nb, size_t n) {
-    double d = 0;
-    for (size_t i = 0; i < n; i++) d += 0.5 * fabs(a[i] / na - b[i] / nb);
-    return d;
+/* The probability of one statement: in each chain (its share of the n structures' counts `one`) and
+ * by the evidences. Chains are compared in pairs, all of them together with the evidences. */
+static void compare(struct posterior *p, const double *one, structure_test holds, void *ctx) {
+    size_t n = p->search->n;
+    double share[CHAINS] = {0}, known = 0, all = 0, apart = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!holds(ctx, p->search->at[i]->text)) continue;
+        known += p->weight[i];
+        for (size_t c = 0; c < CHAINS; c++) share[c] += one[c * n + i] / (double)p->steps;
+    }
+    for (size_t a = 0; a < CHAINS; a++) {
+        all += share[a] / CHAINS;
+        for (size_t b = 0; b < a; b++) apart += fabs(share[a] - share[b]);
+    }
+    p->tv_between = fmax(p->tv_between, apart / (CHAINS * (CHAINS - 1) / 2.0));
+    p->tv_evidence = fmax(p->tv_evidence, fabs(all - known));
+}
+
+static bool same_structure(void *ctx, const char *structure) {
+    return !strcmp(ctx, structure);
 }
 
 static void distances(struct posterior *p) {
     size_t n = p->search->n;
-    double *one = mem_zalloc((CHAINS + 1) * n * sizeof *one), *all = one + CHAINS * n;
-    double steps = (double)p->steps;
-    for (size_t i = 0; i < CHAINS * p->steps; i++) {
+    double *one = mem_zalloc(CHAINS * n * sizeof *one);
+    for (size_t i = 0; i < CHAINS * p->steps; i++)
         one[i / p->steps * n + (size_t)p->chain[i].structure]++;
-        all[p->chain[i].structure]++;
-    }
-    for (size_t a = 0; a < CHAINS; a++)
-        for (size_t b = 0; b < a; b++)
-            p->tv_between += distance(one + a * n, steps, one + b * n, steps, n);
-    p->tv_between /= CHAINS * (CHAINS - 1) / 2.0;
-    p->tv_evidence = distance(all, CHAINS * steps, p->weight, 1, n);
+    p->tv_between = p->tv_evidence = 0;
+    for (size_t k = 0; k < p->components.n; k++)
+        compare(p, one, structure_has_term, p->components.at[k].text);
+    for (size_t k = 0; k < p->structures.n && p->structures.at[k].p >= LEADING; k++)
+        compare(p, one, same_structure, p->structures.at[k].text);
     mem_free(one);
 }
 
@@ -214,19 +232,21 @@ static void least_ess(struct posterior *p) {
     }
 }
 
-/* Every kind of disagreement in words; none: settled. Distances are those of the samples, which
+/* Every kind of disagreement in words; none: settled. Differences are those of the samples, which
  * are never closer than sampling lets them be: agreement has to be seen, not allowed for. */
 static void judge(struct posterior *p) {
     struct buf b = BUF_INIT;
     const struct search *s = p->search;
     if (s->cut) buf_puts(&b, "the search was stopped by a limit before it was done; ");
     if (p->unexplored > 0.1)
-        buf_printf(&b, "%.0f%% of the mass lies on structures whose neighbours were not visited; ",
+        buf_printf(&b, "structures that were not visited may have %.0f%% of the probability; ",
                    100 * p->unexplored);
     if (p->tv_evidence > AGREE_EVIDENCES)
-        buf_printf(&b, "chains and evidences disagree (distance %.3f); ", p->tv_evidence);
+        buf_printf(&b, "chains and evidences disagree about a probability by %.3f; ",
+                   p->tv_evidence);
     if (p->tv_between > AGREE_CHAINS)
-        buf_printf(&b, "chains disagree with each other (distance %.3f); ", p->tv_between);
+        buf_printf(&b, "chains disagree with each other about a probability by %.3f; ",
+                   p->tv_between);
     if (p->rhat > 1.1) buf_printf(&b, "R-hat of the log density is %.2f; ", p->rhat);
     if (p->ess < 40)
         buf_printf(&b, "only %.0f effective draws of a component's presence; ", p->ess);
@@ -237,8 +257,8 @@ static void judge(struct posterior *p) {
         return;
     }
     buf_printf(&b,
-               "settled: %d chains of %zu steps agree (distance %.3f between chains, %.3f from the "
-               "evidences, R-hat %.3f, at least %.0f effective draws)",
+               "settled: %d chains of %zu steps agree about every probability (to %.3f with each "
+               "other, to %.3f with the evidences; R-hat %.3f, at least %.0f effective draws)",
                p->n_chains, p->steps, p->tv_between, p->tv_evidence, p->rhat, p->ess);
     p->verdict = buf_take(&b);
 }
@@ -251,7 +271,6 @@ static void diagnose(struct run *r) {
     mem_free(p->verdict);
     p->chain = NEW_ARRAY(struct chain_state, CHAINS * r->steps);
     p->steps = r->steps;
-    p->tv_between = 0;
     for (size_t c = 0; c < CHAINS; c++) {
         memcpy(p->chain + c * r->steps, r->path[c], r->steps * sizeof *p->chain);
         accepted += r->accepted[c];
@@ -263,28 +282,89 @@ static void diagnose(struct run *r) {
     judge(p);
 }
 
+static bool apart(const struct posterior *p) {
+    return p->tv_between > AGREE_CHAINS || p->tv_evidence > AGREE_EVIDENCES || p->rhat > 1.1 ||
+           p->ess < 40;
+}
+
 /* Longer chains may bring them together, at no more than the search itself has cost. */
 static bool worth_more(const struct run *r, size_t first) {
     const struct posterior *p = r->p;
-    bool apart = p->tv_between > AGREE_CHAINS || p->tv_evidence > AGREE_EVIDENCES ||
-                 p->rhat > 1.1 || p->ess < 40;
-    return apart && !p->search->cut && 2 * r->steps <= LONGEST * first &&
-           (double)CHAINS * 3 * (double)r->steps < (double)p->search->evals;
+    return apart(p) && !p->search->cut && 2 * r->steps <= LONGEST * first &&
+           (double)CHAINS * 2 * (double)r->steps < (double)p->search->evals;
+}
+
+/* A gap: one draw there weighs as much as GAP average ones. */
+static bool gap(const struct run *r, size_t c) {
+    const struct state *h = &r->heavy[c];
+    if (!isfinite(h->ratio)) return false;
+    double even = evidence_total(r->p->search->at[h->k]) - log(r->q[h->k]);
+    return h->ratio - even > log(GAP);
+}
+
+static bool any_gap(const struct run *r) {
+    bool any = false;
+    for (size_t c = 0; c < CHAINS; c++) any |= gap(r, c);
+    return any;
+}
+
+/* Chains of the posterior as it is, longer and longer until they agree, or it is not worth it, or
+ * (mending) they met a gap. */
+static void run_chains(struct run *r, size_t steps, bool mending) {
+    const struct search *s = r->p->search;
+    size_t first = s->space->steps;
+    proposal_weights(r);
+    r->p->n_chains = CHAINS;
+    r->done = 0;
+    r->steps = steps ? steps : first;
+    for (bool more = true; more; r->done = r->steps, r->steps *= more ? 2 : 1) {
+        la_parallel(s->opt.threads, CHAINS, run_chain, r);
+        diagnose(r);
+        more = !steps && worth_more(r, first) && !(mending && any_gap(r));
+    }
+}
+
+/* ---- gaps in the proposals ---- */
+struct mending {
+    struct run *r;
+    const struct state *at[CHAINS];
+    size_t n;
+};
+
+static void mend_job(void *ctx, size_t job, int thread) {
+    struct mending *m = ctx;
+    const struct state *h = m->at[job];
+    struct search *s = m->r->p->search;
+    struct density t = s->space->ops->density(s->space, s->at[h->k], thread, true);
+    evidence_mend(s->at[h->k], 2 * s->opt.draws, s->opt.seed, t, h->z);
+}
+
+/* The structures in which chains met the states that their proposals missed most are sampled anew
+ * around these; then all probabilities are computed again. */
+static void mend_proposals(struct run *r) {
+    struct mending m = {.r = r};
+    struct posterior *p = r->p;
+    for (size_t c = 0; c < CHAINS; c++) {
+        bool known = !gap(r, c);
+        for (size_t i = 0; i < m.n && !known; i++) known = m.at[i]->k == r->heavy[c].k;
+        if (!known) m.at[m.n++] = &r->heavy[c];
+    }
+    struct search *s = p->search;
+    la_parallel(s->opt.threads, m.n, mend_job, &m);
+    search_find_top(s);
+    posterior_release(p);
+    posterior_init(p, s);
 }
 
 void posterior_chains(struct posterior *p, size_t steps) {
-    const struct search *s = p->search;
-    size_t first = s->space->steps;
-    struct run r = {.p = p, .q = NEW_ARRAY(double, s->n + 1), .warm = first / 10 + 5};
-    size_t room = steps ? steps : LONGEST * first;
+    struct search *s = p->search;
+    struct run r = {.p = p, .q = NEW_ARRAY(double, s->n + 1), .warm = s->space->steps / 10 + 5};
+    size_t room = steps ? steps : LONGEST * s->space->steps;
     for (size_t c = 0; c < CHAINS; c++) r.path[c] = NEW_ARRAY(struct chain_state, room);
-    proposal_weights(&r);
-    p->n_chains = CHAINS;
-    r.steps = steps ? steps : first;
-    for (bool more = true; more; r.done = r.steps, r.steps *= more ? 2 : 1) {
-        la_parallel(s->opt.threads, CHAINS, run_chain, &r);
-        diagnose(&r);
-        more = !steps && worth_more(&r, first);
+    run_chains(&r, steps, true);
+    for (int k = 0; k < MEND_ROUNDS && !steps && apart(p) && any_gap(&r); k++) {
+        mend_proposals(&r);
+        run_chains(&r, steps, k + 1 < MEND_ROUNDS);
     }
     for (size_t c = 0; c < CHAINS; c++) mem_free(r.path[c]);
     mem_free(r.q);

@@ -5,6 +5,8 @@
  */
 #include "base/mem.h"
 #include "discover/structure.h"
+#include "gp/kern_class.h"
+#include <math.h>
 #include <string.h>
 
 #define LIN    factors_of(KERN_ROLE_TREND)
@@ -14,9 +16,12 @@
 #define BREAK  factors_of(KERN_ROLE_BREAK)
 #define WN     factors_of(KERN_ROLE_WHITE)
 
+/* A periodic term once for each period it may have. */
 static void add_term(struct grammar *g, unsigned mask) {
-    if ((mask & g->factors) != mask || g->n_terms >= (int)COUNT_OF(g->terms)) return;
-    g->terms[g->n_terms++] = (struct term){(uint16_t)mask, GATE_NONE};
+    unsigned from = mask & (mask - 1) && !(mask & WN) ? g->products : g->factors;
+    for (int at = 0; at <= (mask & PER ? g->seasons : 0); at++)
+        if ((mask & from) == mask && g->n_terms < (int)COUNT_OF(g->terms))
+            g->terms[g->n_terms++] = (struct term){(uint16_t)mask, GATE_NONE, (uint16_t)at};
 }
 
 /* One term for each factor of `mask`, times `others`. */
@@ -25,14 +30,28 @@ static void add_terms(struct grammar *g, unsigned mask, unsigned others) {
         add_term(g, FACTOR_BIT(f) | others);
 }
 
+static unsigned factors_alone(void) {
+    unsigned mask = 0;
+    for (int f = 0; f < FACTOR_MAX; f++)
+        if (factor_class(f) && factor_class(f)->motif.alone) mask |= FACTOR_BIT(f);
+    return mask;
+}
+
 void grammar_init(struct grammar *g, uint16_t factors, bool change, bool logs) {
     memset(g, 0, sizeof *g);
     g->factors = factors ? factors : (uint16_t)factors_standard();
+    g->products = factors ? factors : (uint16_t)(g->factors & ~factors_alone());
     if (change) g->factors |= (uint16_t)BREAK;
     g->change = change;
     g->logs = logs;
     g->max_terms = 4;
-    g->penalty = -1.5;
+    g->penalty = -2;
+    grammar_calendar(g, 0);
+}
+
+void grammar_calendar(struct grammar *g, int seasons) {
+    g->seasons = seasons;
+    g->n_terms = 0;
     add_terms(g, LIN, 0);
     add_terms(g, SMOOTH, 0);
     add_terms(g, PER, 0);
@@ -45,19 +64,37 @@ void grammar_init(struct grammar *g, uint16_t factors, bool change, bool logs) {
     add_terms(g, BREAK, 0);
 }
 
-/* exp(-1.5 per factor of all terms); Wiener terms, which imitate smooth and linear ones on short
- * series, count one and a half; a change costs two factors more, its dates are integrated over. */
-double grammar_log_prior(const struct grammar *g, const struct structure *s) {
-    double cost = s->change != CHANGE_NONE ? 2 : 0;
-    for (int i = 0; i < s->n; i++)
-        cost += __builtin_popcount(s->t[i].mask) + (s->t[i].mask & WALK ? 0.5 : 0);
-    return g->penalty * cost;
+#define CALENDAR 0.7 /* share of recurring patterns whose period is one of the calendar's */
+
+static double factors_cost(unsigned mask) {
+    double cost = 0;
+    for (int f = factor_next(mask, -1); f < FACTOR_MAX; f = factor_next(mask, f))
+        cost += 1 + factor_class(f)->motif.cost;
+    return cost;
 }
 
-/* Terms that may stand twice: smooth functions of two time scales, patterns of two periods. */
-static int max_copies(unsigned mask) {
-    if (mask == PER) return 2;
-    return mask & SMOOTH && !(mask & LIN) ? 2 : 1;
+/* exp(-2 per factor of all terms and what its row adds); a change costs two factors more, its
+ * dates are integrated over. Where there is a calendar its periods share the weight of all but the
+ * free ones. */
+double grammar_log_prior(const struct grammar *g, const struct structure *s) {
+    double cost = s->change != CHANGE_NONE ? 2 : 0, sum = 0;
+    for (int i = 0; i < s->n; i++) {
+        cost += factors_cost(s->t[i].mask);
+        if (s->t[i].mask & PER && g->seasons)
+            sum += log(s->t[i].at ? CALENDAR / g->seasons : 1 - CALENDAR);
+    }
+    return g->penalty * cost + sum;
+}
+
+/* Terms that may stand twice: smooth functions of two time scales, patterns of two free periods. */
+static int max_copies(struct term t) {
+    if (t.at) return 1;
+    if (t.mask == PER) return 2;
+    return t.mask & SMOOTH && !(t.mask & LIN) ? 2 : 1;
+}
+
+static bool same_term(struct term a, struct term b) {
+    return a.mask == b.mask && a.at == b.at;
 }
 
 bool grammar_allows(const struct grammar *g, const struct structure *s) {
@@ -65,8 +102,9 @@ bool grammar_allows(const struct grammar *g, const struct structure *s) {
     int per = 0;
     for (int i = 0; i < s->n; i++) {
         int copies = 0;
-        for (int k = 0; k < s->n; k++) copies += s->t[k].mask == s->t[i].mask;
-        if (copies > max_copies(s->t[i].mask)) return false;
+        for (int k = 0; k < s->n; k++) copies += same_term(s->t[k], s->t[i]);
+        if (copies > max_copies(s->t[i])) return false;
+        if (s->t[i].at && (!(s->t[i].mask & PER) || s->t[i].at > g->seasons)) return false;
         if (s->t[i].gate != GATE_NONE && s->t[i].mask & BREAK) return false;
         per += (s->t[i].mask & PER) != 0;
     }
@@ -87,11 +125,12 @@ static bool term_exists(const struct grammar *g, unsigned mask) {
     return false;
 }
 
-bool structure_sound(const struct structure *s) {
+bool structure_sound(const struct structure *s, int seasons) {
     struct grammar all;
     struct structure c = *s;
     grammar_init(&all, (uint16_t)(FACTOR_BIT(FACTOR_MAX) - 1), true, true);
     all.max_terms = STRUCTURE_MAX_TERMS;
+    grammar_calendar(&all, seasons);
     if (!grammar_allows(&all, s)) return false;
     for (int i = 0; i < s->n; i++)
         if (!term_exists(&all, s->t[i].mask) || !gate_fits(s->t[i].gate, s->change)) return false;
@@ -127,8 +166,11 @@ void grammar_seeds(const struct grammar *g, int transform, structure_fn each, vo
 }
 
 /* Replacing is worth a try between relatives: one factor more or less, or both trends, or both
- * recurring. */
-static bool related(unsigned a, unsigned b) {
+ * recurring with the same period; or another period. */
+static bool related(struct term x, struct term y) {
+    unsigned a = x.mask, b = y.mask;
+    if (a == b) return x.at != y.at;
+    if (a & b & PER && x.at != y.at) return false;
     if (__builtin_popcount(a ^ b) == 1) return true;
     if ((a | b) & WN) return false;
     if (a != LIN && b != LIN && (a ^ b) & LIN) return false; /* amplitudes: one factor at a time */
@@ -168,9 +210,8 @@ void grammar_neighbours(const struct grammar *g, const struct structure *s, stru
     for (int i = 0; i < s->n; i++) emit(g, without_term(*s, i), each, ctx);
     for (int i = 0; i < s->n; i++)
         for (int k = 0; k < g->n_terms; k++) {
-            if (g->terms[k].mask == s->t[i].mask || !related(g->terms[k].mask, s->t[i].mask))
-                continue;
-            struct term t = {g->terms[k].mask, s->t[i].gate};
+            if (!related(g->terms[k], s->t[i])) continue;
+            struct term t = {g->terms[k].mask, s->t[i].gate, g->terms[k].at};
             emit(g, with_term(without_term(*s, i), t), each, ctx);
         }
     for (int k = 0; k < g->n_terms; k++)

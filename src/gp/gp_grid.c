@@ -2,7 +2,9 @@
  *
  * Stationary terms and noise make a Toeplitz matrix. A Wiener term becomes stationary after one
  * difference, an integrated Wiener term after two; differencing is a linear map of determinant 1,
- * so the density does not change. With q differences the first q values stay as a border:
+ * so the density does not change. Other processes of stationary increments, of variogram G (half
+ * the variance of an increment) and value 0 at the first point, count as the stationary kernel -G
+ * wherever both sides are differences. With q differences the first q values stay as a border:
  * y~ = (y_0, y_1 - y_0, second differences ...), and
  *
  *   K~^-1 = T^-1 + sum_c sign_c w_c w_c'
@@ -47,7 +49,7 @@
 #define TINY      1e-13
 #define RESIDUAL  1e-7
 
-enum kind { STATIONARY, WHITE, CONSTANT, RANK_ONE, WALK };
+enum kind { STATIONARY, WHITE, CONSTANT, RANK_ONE, WALK, INTRINSIC };
 /* A term of the kernel. */
 struct grid_term {
     enum kind kind;
@@ -74,14 +76,17 @@ struct job {
     const struct vec_ops *ops;
     struct grid_term *term;
     size_t n_term;
+    bool intrinsic;     /* some of them are */
     size_t n, q, nt;    /* grid length; differences; size of the Toeplitz part */
     double step, share; /* share of the noise that most points have */
     double floor;       /* variance of white noise in T */
     struct rank rank[MAX_RANK];
     size_t n_rank;
-    double *table;                         /* n: K(lag) of the stationary terms; later sums of M */
-    double *r;                             /* nt: first column of T; later sums along diagonals */
-    double *rhs;                           /* columns of nt: y, rank-one vectors, borders, solved */
+    double *table; /* n: K(lag) of the stationary terms; later sums of M */
+    double
+        *rising; /* the same for two differences: less the variograms; the table where none are */
+    double *r;   /* nt: first column of T; later sums along diagonals */
+    double *rhs; /* columns of nt: y, rank-one vectors, borders, solved */
     double *y, *u, *cov;                   /* the same before, n each (borders: nt) */
     double *w;                             /* correction columns of n */
     double *first, *alpha, *scratch;       /* nt: first column of T^-1; n: K~^-1 y~; 3n */
@@ -187,6 +192,11 @@ static bool sort_term(const struct kern *k, size_t at, double x0, struct grid_te
         out->amp = kern_amplitude(k);
         return true;
     }
+    if (k->op == KERN_LEAF && k->cls->variogram) {
+        out->kind = INTRINSIC;
+        out->amp = kern_amplitude(k);
+        return x0 == k->par[k->npar - 1];
+    }
     out->kind = k->stationary && !k->callback ? STATIONARY : RANK_ONE;
     return out->kind == STATIONARY || kern_rank_one(k);
 }
@@ -200,7 +210,9 @@ static bool sort_terms(struct job *j, const struct kern *k) {
         struct grid_term *t = &j->term[j->n_term++];
         fits = sort_term(kid, at, j->g->places.x0, t);
         at += kid->total;
-        if (t->kind == WALK && (size_t)t->order > j->q) j->q = (size_t)t->order;
+        if (t->kind == INTRINSIC) t->order = 1;
+        if ((size_t)t->order > j->q) j->q = (size_t)t->order;
+        j->intrinsic |= t->kind == INTRINSIC;
         if (t->kind != RANK_ONE) continue;
         fits = fits && j->n_rank < MAX_RANK - GRID_MAX_SPECIAL;
         if (fits) j->rank[j->n_rank++] = (struct rank){.term = t, .v = 1};
@@ -236,14 +248,15 @@ static bool sort_points(struct job *j) {
 
 static bool bind(struct job *j, bool gradient) {
     size_t n = j->n, columns = 1 + j->n_rank + j->q;
-    size_t all = 2 + columns + 1 + j->n_rank + j->q + (j->n_rank + j->q) + 3 + (gradient ? 2 : 0);
+    size_t all = 3 + columns + 1 + j->n_rank + j->q + (j->n_rank + j->q) + 3 + (gradient ? 2 : 0);
     double *at = gp_work(j->g, n * all);
     if (!at) return false;
     j->nt = n - j->q;
-    double **part[] = {&j->table, &j->r, &j->rhs,     &j->y,     &j->u,
-                       &j->cov,   &j->w, &j->scratch, &j->first, &j->alpha};
-    size_t len[] = {1, 1, columns, 1, j->n_rank, j->q, j->n_rank + j->q, 3, 1, 1};
-    for (size_t i = 0; i < (gradient ? 10 : 8); i++) *part[i] = at, at += len[i] * n;
+    double **part[] = {&j->table, &j->rising, &j->r,       &j->rhs,   &j->y,    &j->u,
+                       &j->cov,   &j->w,      &j->scratch, &j->first, &j->alpha};
+    size_t len[] = {1, 1, 1, columns, 1, j->n_rank, j->q, j->n_rank + j->q, 3, 1, 1};
+    for (size_t i = 0; i < (gradient ? 11 : 9); i++) *part[i] = at, at += len[i] * n;
+    if (!j->intrinsic) j->rising = j->table;
     return true;
 }
 
@@ -259,6 +272,16 @@ static void difference_transposed(const struct job *j, double *v) {
 }
 
 /* ---- the matrix ---- */
+
+static void fill_rising(struct job *j) {
+    double by[KERN_MAX_PAR];
+    memcpy(j->rising, j->table, j->n * sizeof *j->table);
+    for (size_t i = 0; i < j->n_term; i++) {
+        const struct grid_term *t = &j->term[i];
+        for (size_t l = 0; l < j->n && t->kind == INTRINSIC; l++)
+            j->rising[l] -= t->amp * t->k->cls->variogram(t->k->par, (double)l * j->step, by);
+    }
+}
 
 /* K(lag) of the stationary terms, without constants, which differencing removes but for the first
  * value. */
@@ -280,6 +303,7 @@ static enum gpm_status fill_table(struct job *j) {
         j->ops->axpy(j->n, 1, j->scratch + j->n, j->table);
     }
     j->table[0] += j->floor;
+    if (j->intrinsic) fill_rising(j);
     return GPM_OK;
 }
 
@@ -311,10 +335,11 @@ static void differences(const struct job *j, size_t p, size_t q, size_t m, doubl
  * from b on). */
 static void difference_table(struct job *j, size_t b) {
     size_t q = j->q;
-    differences(j, q, q, j->nt, j->table, j->r, false);
+    differences(j, q, q, j->nt, j->rising, j->r, false);
     for (size_t p = 0; p < q; p++) {
-        differences(j, p, q, j->nt, j->table, column(j, b + p), false);
-        for (size_t o = 0; o < q; o++) differences(j, p, o, 1, j->table, &j->border[p][o], false);
+        differences(j, p, q, j->nt, p ? j->rising : j->table, column(j, b + p), false);
+        for (size_t o = 0; o < q; o++)
+            differences(j, p, o, 1, p && o ? j->rising : j->table, &j->border[p][o], false);
     }
 }
 
@@ -547,20 +572,34 @@ static void diagonal_sums(const struct job *j, double *g) {
     for (size_t l = 1; l < j->nt; l++) g[l] *= 2;
 }
 
-/* s[lag] = sum of M dK~/dK(lag): the adjoint of difference_table. */
+/* s[lag] = sum of M dK~/dK(lag): the adjoint of difference_table; into j->rising the part of it
+ * that intrinsic terms have. */
 static void pull_back(const struct job *j, double *g, double *s) {
     size_t q = j->q;
-    double *row = j->scratch, m;
+    double *row = j->scratch, *rising = j->rising, m;
     memset(s, 0, j->n * sizeof *s);
-    differences(j, q, q, j->nt, s, g, true);
+    memset(rising, 0, j->n * sizeof *rising);
+    differences(j, q, q, j->nt, rising, g, true);
     for (size_t p = 0; p < q; p++) {
         for (size_t l = 0; l < j->nt; l++) row[l] = 2 * border_m(j, p, q + l);
-        differences(j, p, q, j->nt, s, row, true);
+        differences(j, p, q, j->nt, p ? rising : s, row, true);
         for (size_t o = 0; o < q; o++) {
             m = border_m(j, p, o);
-            differences(j, p, o, 1, s, &m, true);
+            differences(j, p, o, 1, p && o ? rising : s, &m, true);
         }
     }
+    if (j->intrinsic) j->ops->axpy(j->n, 1, rising, s);
+}
+
+/* Derivatives of a term -amp G(lag), from the sums of M. */
+static void variogram_grad(const struct job *j, const struct grid_term *t, double *g) {
+    double by[KERN_MAX_PAR] = {0}, unit = 0;
+    for (size_t l = 0; l < j->n; l++) {
+        double m = -0.5 * j->rising[l];
+        unit += m * t->k->cls->variogram(t->k->par, (double)l * j->step, by);
+        for (size_t p = 1; p < t->k->npar; p++) g[t->at + p] += m * t->amp * by[p];
+    }
+    g[t->at] += kern_amp_slope(t->k) * unit;
 }
 
 /* Sum of M dK~/dv of a walk v * ...: the adjoint of add_walk. */
@@ -600,6 +639,7 @@ static void gradient(struct job *j, const struct gp_slopes *want) {
             amp_grad(t, 0.5 * (j->q ? border_m(j, 0, 0) : j->ops->sum(j->n, sums)), g);
             break;
         case WALK: amp_grad(t, 0.5 * walk_sum(j, t, j->r), g); break;
+        case INTRINSIC: variogram_grad(j, t, g); break;
         default: break; /* stationary ones below */
         }
     }

@@ -67,8 +67,11 @@ struct kern_class {
     enum kern_amp amp;
     bool stationary; /* leaves: and of value 1 at lag 0 */
     bool one_column; /* makes sense on a single input column only */
-    int walk;     /* 1: Wiener process, stationary after one difference; 2: integrated, after two;
-                   * parameter 1 is where it starts */
+    int walk; /* 1: Wiener process, stationary after one difference; 2: integrated, after two;
+               * parameter 1 is where it starts */
+    /* Rows of stationary increments that start with value 0 at their last parameter: half the
+     * variance of an increment over a distance, the amplitude left out; d[p] = d/dpar_p, p > 0. */
+    double (*variogram)(const double *par, double distance, double *d);
     bool not_psd; /* not positive semi-definite for every input (platform's tolerance kernels) */
     struct kern_motif motif;
     const char *maker[2]; /* procedures of the language; the row's own name when it has none */

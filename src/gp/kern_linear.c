@@ -166,6 +166,14 @@ static void iou_value(const struct kern *k, const struct kern_strip *s, double *
     }
 }
 
+/* l^2 (u - E(u)), u the distance / l; its derivative in l is l (2 (u - E(u)) - u E(u)). */
+static double iou_variogram(const double *par, double distance, double *d) {
+    double l = par[1], u = distance / l, rest = iou_rest(u);
+    d[1] = l * (2 * rest + u * expm1(-u));
+    d[2] = 0;
+    return l * l * rest;
+}
+
 /* With k = l^2 G(a, b): dk/dl = l (2 G - a G_a - b G_b). */
 static void iou_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
     double t = s->col[0], l = k->par[1];
@@ -238,7 +246,8 @@ const struct kern_class kern_rows_linear[] = {
      .value = wiener_value},
     {WALK("IWIENER", "sf^2 (m^3/3 + |t-t'| m^2/2), m = min(t, t'), t = max(0, x - x0)",
           "a smoothly drifting function", 2),
-     .motif = {KERN_ROLE_WALK, true, 3, "IWIENER", "IW", 1, true, "a trend whose slope drifts"},
+     .motif = {KERN_ROLE_WALK, true, 3, "IWIENER", "IW", 1, true, "a trend whose slope drifts",
+               .cost = 1},
      .maker = {"make_integrated_wiener"},
      .par = {KERN_SD(1, 1.5), ORIGIN("x0", KERN_T_FIXED, KERN_P_FLAT, false)},
      .value = iwiener_value},
@@ -246,11 +255,12 @@ const struct kern_class kern_rows_linear[] = {
             "sf^2 l^2 (2 m/l - 1 + e(t) + e(t') - e(|t-t'|)), e(u) = exp(-u/l), m = min(t, t'), "
             "t = max(0, x - x0)",
             "a trend that forgets its slope", 3),
-     .motif = {.role = KERN_ROLE_WALK, .direction = true}, .maker = {"make_integrated_ou"},
+     .motif = {KERN_ROLE_WALK, true, 13, "IOU", NULL, 1, true, "a trend that levels off"},
+     .maker = {"make_integrated_ou"},
      .par = {KERN_SD(1, 1),
              {"l", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -1.5, 1, 1, false},
              ORIGIN("x0", KERN_T_FIXED, KERN_P_FLAT, false)},
-     .value = iou_value, .grad = iou_grad},
+     .value = iou_value, .grad = iou_grad, .variogram = iou_variogram},
     {.name = NULL},
 };
 

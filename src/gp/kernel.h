@@ -90,6 +90,8 @@ struct kern_motif {
     double unit;              /* of sf: makes the function of order one for x in [0, 1] */
     bool standard;            /* in the default set */
     const char *english;      /* what a term of this factor is called in reports */
+    bool alone;               /* in the default set it stands in no product */
+    double cost;              /* of its prior, in factors beyond one */
 };
 
 /* By name, or by a symbol that is no other row's name; NULL when unknown. */

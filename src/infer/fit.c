@@ -101,7 +101,7 @@ void fit_polish(const struct density *t, struct fit_starts *s, int n, const stru
 }
 
 /* ---- modes ---- */
-static bool known_mode(const struct proposal *p, const double *z, double apart) {
+bool fit_known_mode(const struct proposal *p, const double *z, double apart) {
     for (int k = 0; k < p->n; k++) {
         double far = 0;
         for (int i = 0; i < p->d; i++) far = fmax(far, fabs(z[i] - p->mode[k].z[i]));
@@ -118,7 +118,7 @@ double fit_modes(const struct density *t, struct fit_starts *s, int most, const 
         double *z = fit_best(t, s, k);
         if (s->best[k].logp < s->best[0].logp - r->range) break;
         if (k > 0) s->best[k].logp = fit_optimise(t, z, r->modes);
-        if (k > 0 && known_mode(p, z, r->apart)) continue;
+        if (k > 0 && fit_known_mode(p, z, r->apart)) continue;
         if (s->best[k].logp < *map - r->range) continue;
         double lap = proposal_add_mode(p, t, z);
         if (!isfinite(lap)) continue;

@@ -7,6 +7,7 @@
 #ifndef INFER_FIT_H
 #define INFER_FIT_H
 #include "infer/laplace.h"
+#include <stdbool.h>
 
 #define FIT_MAX_POLISHED 6
 
@@ -41,6 +42,8 @@ static inline double *fit_best(const struct density *t, struct fit_starts *s, in
 void fit_polish(const struct density *t, struct fit_starts *s, int n, const struct fit_rules *r);
 /* Maximises from z in place; the log density there, -inf where it cannot be evaluated. */
 double fit_optimise(const struct density *t, double *z, int iterations);
+/* Is z, in every coordinate, closer than `apart` to a mode of p? */
+bool fit_known_mode(const struct proposal *p, const double *z, double apart);
 /* Follows the best start, which has converged, and the others to their optima: modes of p, at most
  * `most` starts looked at. Laplace's log integral over all, -inf: none; *map: the best density. */
 double fit_modes(const struct density *t, struct fit_starts *s, int most, const struct fit_rules *r,

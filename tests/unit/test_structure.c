@@ -88,7 +88,7 @@ static void test_moves_connect(void **state) {
 /* What the search visits is sound, and stays so from move to move; what it cannot reach is not. */
 static void all_sound(void *ctx, const struct structure *s) {
     UNUSED(ctx);
-    assert_true(structure_sound(s));
+    assert_true(structure_sound(s, 1));
 }
 
 static void test_sound(void **state) {
@@ -107,11 +107,11 @@ static void test_sound(void **state) {
     bad[2].t[2].gate = 8;
     bad[3].t[1].mask = (uint16_t)factors_of(KERN_ROLE_WALK);
     bad[4].t[0].mask = 0;
-    for (size_t i = 0; i < COUNT_OF(bad); i++) assert_false(structure_sound(&bad[i]));
+    for (size_t i = 0; i < COUNT_OF(bad); i++) assert_false(structure_sound(&bad[i], 1));
     struct term swap = s.t[0];
     s.t[0] = s.t[1];
     s.t[1] = swap;
-    assert_false(structure_sound(&s)); /* not canonical */
+    assert_false(structure_sound(&s, 1)); /* not canonical */
 }
 
 static bool holds(const char *query, const char *text) {

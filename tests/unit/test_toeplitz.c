@@ -123,7 +123,7 @@ static double between(double a, double b) {
 /* One term; w: walks may stand there. */
 static void random_term(struct buf *b) {
     double sf = between(0.3, 2), l = exp(between(-2, 1)), p = between(0.7, 2);
-    switch ((int)(uniform() * 16)) {
+    switch ((int)(uniform() * 17)) {
     case 0: buf_printf(b, "SE(sf=%g, l=%g)", sf, l); break;
     case 1: buf_printf(b, "SE(sf=%g, l=%g) * PER(sf=1.2, p=%g, l=0.9)", sf, l, p); break;
     case 2: buf_printf(b, "SE(sf=%g, l=2) * ZPER(sf=0.8, p=%g, l=0.7)", sf, p); break;
@@ -138,6 +138,7 @@ static void random_term(struct buf *b) {
     case 11: buf_printf(b, "STEP(sf=%g, tau=2) * LIN(sf=0.4, c=1) * C(sf=2)", sf); break;
     case 12: buf_printf(b, "WIENER(sf=%g, x0=%g)", sf, between(-1, 0)); break;
     case 13: buf_printf(b, "0.6 * WIENER(sf=%g, x0=0)", sf); break;
+    case 15: buf_printf(b, "IOU(sf=%g, l=%g, x0=0.5)", sf, l); break;
     case 14: buf_printf(b, "IWIENER(sf=%g, x0=%g)", sf, between(-1, 0)); break;
     default: buf_printf(b, "C(sf=%g) + WN(sigma=0.2) + 0.9", sf); break;
     }

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Suspicion by medians, judgement by the posterior predictive distribution of the other values.
+ */
+#include "discover/outliers.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SUSPECT   5.0   /* robust standard deviations */
+#define SHARE     0.005 /* of values out of line, before the data */
+#define WIDE      10.0  /* their spread in standard deviations of the prediction */
+#define MOST      0.04  /* of the values at most: more are no exceptions */
+#define NEIGHBOUR 2     /* values on either side that a value is compared with */
+
+static double median(double *v, size_t n) {
+    qsort(v, n, sizeof *v, number_compare);
+    return n % 2 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
+}
+
+/* v less the median of its values `lag` steps apart, where there are at least three of them. */
+static void remove_season(double *v, size_t n, size_t lag) {
+    if (lag < 2 || n < 3 * lag) return;
+    double *same = NEW_ARRAY(double, n / lag + 1);
+    for (size_t phase = 0; phase < lag; phase++) {
+        size_t k = 0;
+        for (size_t i = phase; i < n; i += lag) same[k++] = v[i];
+        double m = median(same, k);
+        for (size_t i = phase; i < n; i += lag) v[i] -= m;
+    }
+    mem_free(same);
+}
+
+/* How far each value lies from the median of its neighbours on both sides, in robust standard
+ * deviations of such distances: 0 at the ends. */
+static void distances(const double *v, size_t n, double *out) {
+    double *size = NEW_ARRAY(double, n), around[2 * NEIGHBOUR];
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+        for (size_t h = 1; h <= NEIGHBOUR && h <= i && i + h < n; h++) {
+            around[k++] = v[i - h];
+            around[k++] = v[i + h];
+        }
+        out[i] = k ? v[i] - median(around, k) : 0;
+        size[i] = fabs(out[i]);
+    }
+    double unit = 1.4826 * median(size, n);
+    for (size_t i = 0; i < n; i++) out[i] = unit > 0 ? out[i] / unit : out[i] ? INFINITY : 0;
+    mem_free(size);
+}
+
+/* Distances of the values, or of their logarithms where those are smaller: what stands out on one
+ * scale alone is a matter of the scale. The season is taken out after a first round of local
+ * medians: a trend would make it the largest part of each phase's spread. */
+static double *all_distances(const struct series *s, size_t lag) {
+    size_t n = s->n;
+    double *v = NEW_ARRAY(double, 2 * n), *d = NEW_ARRAY(double, n), *e = v + n;
+    bool positive = true;
+    for (size_t i = 0; i < n; i++) positive &= s->y[i] > 0;
+    for (int logs = 0; logs <= positive; logs++) {
+        for (size_t i = 0; i < n; i++) v[i] = logs ? log(s->y[i]) : s->y[i];
+        remove_season(v, n, lag);
+        distances(v, n, e);
+        for (size_t i = 0; i < n; i++) d[i] = !logs || fabs(e[i]) < fabs(d[i]) ? e[i] : d[i];
+    }
+    mem_free(v);
+    return d;
+}
+
+void outliers_suspect(struct outliers *o, const struct series *s, size_t lag) {
+    o->n = 0;
+    if (s->n < 12) return;
+    double *d = all_distances(s, lag);
+    size_t most = (size_t)(MOST * (double)s->n) + 1;
+    if (most > OUTLIERS_MAX) most = OUTLIERS_MAX;
+    while (o->n < most) {
+        size_t best = 0;
+        for (size_t i = 1; i + 1 < s->n; i++)
+            if (fabs(d[i]) > fabs(d[best])) best = i;
+        if (!best || !(fabs(d[best]) > SUSPECT)) break;
+        o->at[o->n++] = (struct outlier){.at = best, .x = s->x[best], .y = s->y[best]};
+        d[best] = 0;
+    }
+    mem_free(d);
+}
+
+enum gpm_status outliers_judge(struct outliers *o, const struct posterior *p, bool *back) {
+    double x[OUTLIERS_MAX], y[OUTLIERS_MAX];
+    struct prediction pred = {0};
+    size_t kept = 0;
+    *back = false;
+    for (size_t i = 0; i < o->n; i++) x[i] = o->at[i].x, y[i] = o->at[i].y;
+    enum gpm_status st = o->n ? predict(p, o->n, x, y, 0.6827, &pred) : GPM_OK;
+    for (size_t i = 0; i < o->n && !st; i++) {
+        double sd = 0.5 * (pred.hi[i] - pred.lo[i]), far = (y[i] - pred.median[i]) / sd;
+        double wide = -0.5 * far * far / (WIDE * WIDE) - log(WIDE * sd) - 0.5 * log(2 * M_PI);
+        if (!(wide + log(SHARE) > pred.logp[i] + log1p(-SHARE))) continue;
+        o->at[i].expected = pred.median[i];
+        o->at[i].sds = far;
+        o->at[kept++] = o->at[i];
+    }
+    *back = !st && kept < o->n;
+    if (!st) o->n = kept;
+    prediction_release(&pred);
+    return st;
+}
+
+static bool is_out(const struct outliers *o, size_t at) {
+    for (size_t i = 0; i < o->n; i++)
+        if (o->at[i].at == at) return true;
+    return false;
+}
+
+size_t outliers_without(const struct outliers *o, const struct series *s, double *x, double *y) {
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        if (is_out(o, i)) continue;
+        x[n] = s->x[i];
+        y[n++] = s->y[i];
+    }
+    return n;
+}
+
+void outliers_spread(const struct outliers *o, struct smodel_data *d) {
+    d->wild = o->n ? ((double)o->n + 0.5) / ((double)(d->n + o->n) + 1) : 0;
+    for (int tr = 0; tr < 2; tr++) {
+        double sum = 0;
+        for (size_t i = 0; i < o->n && d->y[tr]; i++) {
+            double a = o->at[i].y, b = o->at[i].expected;
+            if (tr == TRANSFORM_LOG) a = log(a), b = log(fmax(b, 1e-300));
+            sum += (a - b) * (a - b) / (double)o->n;
+        }
+        d->wild_sd[tr] = sqrt(sum);
+    }
+}

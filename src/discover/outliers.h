@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Values out of line: a mixture of the model and of a wide distribution, in which each value
+ * belongs to one of the two. Values that stand out from their neighbours are left out of the
+ * search; the posterior that it gives then decides about each of them by the odds of the two
+ * distributions. Those that belong to the wide one stay out and are named; forecasts keep a share
+ * for values like them.
+ */
+#ifndef DISCOVER_OUTLIERS_H
+#define DISCOVER_OUTLIERS_H
+#include "discover/predict.h"
+#include "discover/series.h"
+
+#define OUTLIERS_MAX 12
+
+struct outlier {
+    size_t at;            /* number of the value in the series */
+    double x, y;          /* the value */
+    double expected, sds; /* what the others lead to expect; distance in standard deviations */
+};
+struct outliers {
+    struct outlier at[OUTLIERS_MAX];
+    size_t n;
+};
+/* Values that stand out from those around them, and from those of the same season (`lag` steps
+ * apart; 1: there is none); first and last value never do. */
+void outliers_suspect(struct outliers *o, const struct series *s, size_t lag);
+/* Keeps those that the posterior of the other values finds out of line, with what was expected;
+ * *back: values that belong to the series after all. */
+GPM_MUST_USE enum gpm_status outliers_judge(struct outliers *o, const struct posterior *p,
+                                            bool *back);
+/* x and y without the outliers, each of which has room for all; the number left. */
+size_t outliers_without(const struct outliers *o, const struct series *s, double *x, double *y);
+/* The share of such values among those to come, and their spread, in the data's units. */
+void outliers_spread(const struct outliers *o, struct smodel_data *d);
+#endif

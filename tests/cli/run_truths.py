@@ -1,0 +1,63 @@
+#!/usr/bin/python3
+"""Series made by formula, one or two seeds each: what discover says of them against what is true. bench/structure_truths.py
+makes many."""
+import json, math, os, random, subprocess, sys, tempfile
+
+TOOL = sys.argv[1]
+
+
+def run(tmp, name, ys, *extra, status=0):
+    path, js = os.path.join(tmp, name + ".csv"), os.path.join(tmp, name + ".json")
+    with open(path, "w") as f:
+        f.write("date,y\n" + "".join("%d-%02d-01,%r\n" % (1990 + i // 12, i % 12 + 1, y) for i, y in enumerate(ys)))
+    r = subprocess.run([TOOL, "discover", path, "--json", js, "-q", *extra], capture_output=True, text=True, timeout=300)
+    assert r.returncode == status, (name, r.returncode, r.stderr)
+    return json.load(open(js)) if status == 0 else r.stderr
+
+
+def month(i):
+    return "%d-%02d-01" % (1990 + i // 12, i % 12 + 1)
+
+
+def check_spikes(tmp):
+    """Values out of line are named, and the rest is what it is without them."""
+    rng = random.Random(1)
+    noise = [rng.gauss(10, 1) for _ in range(120)]
+    spiked = [y + 25 * (i == 50) for i, y in enumerate(noise)]
+    d = run(tmp, "spike", spiked, "--out", os.path.join(tmp, "kept"))
+    assert [o["x"] for o in d["outliers"]] == [[month(50)]], d["outliers"]
+    o = d["outliers"][0]
+    assert abs(o["value"] - spiked[50]) < 1e-9 and abs(o["expected"] - 10) < 0.5 and 15 < o["standard_deviations"] < 40, o
+    assert d["structures"][0]["struct"] == "WN", d["structures"][:2]
+    again = subprocess.run([TOOL, "report", os.path.join(tmp, "kept"), "--format", "json"], capture_output=True, text=True)
+    again = json.loads(again.stdout)
+    assert again["outliers"] == d["outliers"] and again["forecast"] == d["forecast"]
+    seasonal = [20 + 0.1 * i + 5 * math.sin(i * math.pi / 6) + rng.gauss(0, 1) + 30 * (i in (33, 77)) for i in range(120)]
+    d = run(tmp, "seasonal", seasonal)
+    assert {o["x"][0] for o in d["outliers"]} == {month(33), month(77)}, d["outliers"]
+    assert d["structures"][0]["struct"] == "LIN + PER + WN", d["structures"][:2]
+    # noise alone has none, nor has a series with a sharp season
+    sharp = [10 + 8 * (i % 12 == 11) + rng.gauss(0, 0.5) for i in range(120)]
+    for name, ys in (("noise", noise), ("sharp", sharp)):
+        assert run(tmp, name, ys)["outliers"] == [], name
+    # nothing but one other value: a finding, no structure
+    said = run(tmp, "constant", [5.0 + 12 * (i == 50) for i in range(120)], status=2)
+    assert "all values are 5 but 17 at " + month(50) in said, said
+
+
+def check_calendar(tmp):
+    """A pattern of the calendar has exactly that period."""
+    rng = random.Random(2)
+    d = run(tmp, "year", [math.sin(2 * math.pi * i / 12) + rng.gauss(0, 0.6) for i in range(90)])
+    said = " ".join(c["text"] for c in d["description"]["components"])
+    assert "It repeats every 1 year." in said, said
+
+
+def main():
+    with tempfile.TemporaryDirectory() as tmp:
+        check_spikes(tmp)
+        check_calendar(tmp)
+    print("truths: fine")
+
+
+main()
