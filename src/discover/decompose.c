@@ -17,6 +17,20 @@ void decomposition_release(struct decomposition *d) {
     memset(d, 0, sizeof *d);
 }
 
+/* One draw of the level: sums of means and of second moments. */
+static enum gpm_status add_level(struct decomposition *d, struct gp *g, const double *z) {
+    enum { N = LEVEL_POINTS };
+    const struct smodel *m = smodel_of(d->e);
+    double t[N], mean[N], cov[N * N];
+    for (int i = 0; i < N; i++) t[i] = (d->level.x[i] - m->data->x0) / m->data->span;
+    enum gpm_status st = smodel_part_cov(m, z, g, SMODEL_LEVEL, t, N, mean, cov);
+    for (int i = 0; i < N && !st; i++) {
+        d->level.mean[i] += mean[i];
+        for (int j = 0; j < N; j++) d->level.cov[i + N * j] += cov[i + N * j] + mean[i] * mean[j];
+    }
+    return st;
+}
+
 /* One draw: adds mean and mean^2 + variance of every part. */
 static enum gpm_status add_draw(struct decomposition *d, struct smodel_work *w, const double *z,
                                 const double *t) {
@@ -32,8 +46,37 @@ static enum gpm_status add_draw(struct decomposition *d, struct smodel_work *w, 
             p->sd[i] += mean[i] * mean[i] + var[i];
         }
     }
+    if (!st) st = add_level(d, g, z);
     mem_free(mean);
     return st;
+}
+
+static void finish_level(struct level *l, double shift, double scale, double used) {
+    enum { N = LEVEL_POINTS };
+    for (int i = 0; i < N; i++) l->mean[i] /= used;
+    for (int k = 0; k < N * N; k++)
+        l->cov[k] = scale * scale * (l->cov[k] / used - l->mean[k % N] * l->mean[k / N]);
+    for (int i = 0; i < N; i++) l->mean[i] = shift + scale * l->mean[i];
+}
+
+struct level_rate level_rate(const struct level *l, int i, int j) {
+    enum { N = LEVEL_POINTS };
+    double dx = l->x[j] - l->x[i];
+    double var = l->cov[i + N * i] + l->cov[j + N * j] - 2 * l->cov[i + N * j];
+    return (struct level_rate){(l->mean[j] - l->mean[i]) / dx, sqrt(fmax(var, 0)) / dx};
+}
+
+/* What the parts leave of the values. */
+static double left_over(const struct decomposition *d) {
+    const struct smodel *m = smodel_of(d->e);
+    int tr = m->s.transform;
+    double n = 0, sum = 0, sq = 0;
+    for (size_t i = 0, k = 0; i < d->n && k < m->data->n; i++, k++) {
+        double r = m->data->mean[tr] + m->data->sd[tr] * m->y[k];
+        for (int p = 0; p < d->n_parts; p++) r -= d->part[p].mean[i];
+        n++, sum += r, sq += r * r;
+    }
+    return (sq / n - sum / n * (sum / n)) / (m->data->sd[tr] * m->data->sd[tr]);
 }
 
 /* Variance share and slope over the times of the data. */
@@ -74,6 +117,10 @@ enum gpm_status decompose(const struct posterior *p, const struct evidence *e, s
     bool memory = true;
     for (size_t i = 0; i < n; i++) t[i] = (x[i] - data->x0) / data->span;
     int used = 0;
+    size_t late = 0; /* a time of the data, not one between */
+    while (late + 2 < data->n && data->t[late] < 0.8) late++;
+    const double places[LEVEL_POINTS] = {0, data->t[late], 1};
+    for (int i = 0; i < LEVEL_POINTS; i++) out->level.x[i] = data->x0 + data->span * places[i];
     for (size_t k = 0; k < DRAWS && memory; k++) { /* what fails, fails at its first part */
         enum gpm_status st =
             add_draw(out, series_space_of(p->search)->work[0], evidence_draw(e, k, DRAWS), t);
@@ -90,6 +137,10 @@ enum gpm_status decompose(const struct posterior *p, const struct evidence *e, s
                          (q->term == SMODEL_CONSTANT ? data->mean[smodel_of(e)->s.transform] : 0);
         }
         summarise(out, q);
+    }
+    if (used) {
+        finish_level(&out->level, data->mean[smodel_of(e)->s.transform], scale, used);
+        out->rest = left_over(out);
     }
     mem_free(t);
     if (used && memory) return GPM_OK;

@@ -8,60 +8,12 @@
 #include "base/ascii.h"
 #include "base/mem.h"
 #include "gp/kern_class.h"
-#include "discover/discovery.h"
+#include "discover/words.h"
 #include <math.h>
 #include <string.h>
 
 static bool has(unsigned mask, enum kern_role role) {
     return mask & factors_of(role);
-}
-
-/* ---- small words ---- */
-static void number(const char *before, double v, const char *after, struct buf *out) {
-    bool whole = fabs(v) >= 1000 && fabs(v) < 1e6;
-    buf_puts(out, before);
-    buf_printf(out, whole ? "%.0f" : "%.3g", v);
-    buf_puts(out, after);
-}
-
-/* Quantities: how a value is written in the user's units. */
-typedef void quantity(const struct discovery *d, double v, struct buf *out);
-
-/* A duration in the user's unit; fractions of a year in months, of a day in hours and less. */
-static void duration(const struct discovery *d, double v, struct buf *out) {
-    static const struct {
-        const char *unit, *part;
-        double parts, below;
-    } finer[] = {{"year", "month", 12, 1.95},
-                 {"day", "hour", 24, 0.995},
-                 {"hour", "minute", 60, 0.995},
-                 {"minute", "second", 60, 0.995}};
-    const char *unit = d->series.unit;
-    for (size_t i = 0; i < COUNT_OF(finer); i++) {
-        if (strcmp(unit, finer[i].unit) || v >= finer[i].below || fabs(v - 1) <= 0.005) continue;
-        unit = finer[i].part;
-        v *= finer[i].parts;
-    }
-    number("", v, " ", out);
-    buf_printf(out, "%s%s", unit, fabs(v - 1) < 0.005 ? "" : "s");
-}
-
-static bool is_log(const struct discovery *d) {
-    return smodel_of(discovery_top(d))->s.transform == TRANSFORM_LOG;
-}
-
-/* A standard deviation on the scale of the transform: in units, as a percentage, or a factor. */
-static void amount(const struct discovery *d, double sd, struct buf *out) {
-    if (!is_log(d))
-        number("", sd, "", out);
-    else if (sd > 1.2)
-        number("a factor of ", exp(sd), "", out);
-    else
-        number("", 100 * expm1(sd), "%", out);
-}
-
-static void date(const struct discovery *d, double t, struct buf *out) {
-    series_print_rounded(&d->series, d->data.x0 + d->data.span * t, 6, out);
 }
 
 /* A parameter with its interval, where that has a width in print; the scale makes the quantity. */
@@ -71,6 +23,7 @@ static void estimate(const struct discovery *d, const char *before, quantity *pu
     struct buf lo = BUF_INIT, hi = BUF_INIT;
     buf_puts(out, before);
     put(d, s.mean * scale, out);
+    if (put == words_period) put = words_duration; /* "every year (95%: 1 year to ...)" */
     put(d, s.lo * scale, &lo);
     put(d, s.hi * scale, &hi);
     if (strcmp(lo.data, hi.data)) buf_printf(out, " (95%%: %s to %s)", lo.data, hi.data);
@@ -82,19 +35,6 @@ static void estimate(const struct discovery *d, const char *before, quantity *pu
 /* The standard deviation of the values that are modelled. */
 static double value_sd(const struct discovery *d) {
     return d->data.sd[smodel_of(discovery_top(d))->s.transform];
-}
-
-static void probability(double p, struct buf *out) {
-    const char *word = p >= 0.99   ? "almost certain"
-                       : p >= 0.9  ? "very likely"
-                       : p >= 0.66 ? "likely"
-                       : p >= 0.33 ? "as likely as not"
-                       : p >= 0.1  ? "unlikely"
-                                   : "very unlikely";
-    if (p > 0.999)
-        buf_printf(out, "%s (above 99.9%%)", word);
-    else
-        buf_printf(out, "%s (%.*f%%)", word, p > 0.99 || p < 0.01 ? 1 : 0, 100 * p);
 }
 
 /* ---- terms ---- */
@@ -147,7 +87,7 @@ const char *term_motif(const struct discovery *d, int term) {
 static void presence(const struct discovery *d, const char *words, const char *motif,
                      struct buf *out) {
     buf_printf(out, " That there is %s is ", words);
-    probability(posterior_entry(&d->post.motifs, motif), out);
+    words_probability(posterior_entry(&d->post.motifs, motif), out);
     buf_putc(out, '.');
 }
 
@@ -191,6 +131,19 @@ void describe_headline(const struct discovery *d, int term, struct buf *out) {
                             : "varies");
 }
 
+void describe_time(const struct discovery *d, int term, struct buf *out) {
+    const struct evidence *top = discovery_top(d);
+    const struct sterm *e = &smodel_of(top)->term[term];
+    double span = d->data.span;
+    if (e->par[SPAR_PERIOD] >= 0) {
+        buf_puts(out, " of every ");
+        words_period(d, parameter_summary(top, e->par[SPAR_PERIOD]).mean * span, out);
+    } else if (e->par[SPAR_L] >= 0) {
+        buf_puts(out, " over about ");
+        words_duration(d, parameter_summary(top, e->par[SPAR_L]).mean * span, out);
+    }
+}
+
 static void describe_gate(const struct discovery *d, const struct sterm *e, struct buf *out) {
     static const char *const words[][2] = {
         [GATE_BEFORE] = {" It acts until "},
@@ -202,30 +155,19 @@ static void describe_gate(const struct discovery *d, const struct sterm *e, stru
     if (e->gate == GATE_NONE) return;
     double tau = parameter_summary(top, smodel_of(top)->tau).mean;
     buf_puts(out, words[e->gate][0]);
-    date(d, tau, out);
+    words_date(d, tau, out);
     if (words[e->gate][1]) {
         buf_puts(out, words[e->gate][1]);
-        date(d, tau + parameter_summary(top, smodel_of(top)->width).mean, out);
+        words_date(d, tau + parameter_summary(top, smodel_of(top)->width).mean, out);
     }
     buf_putc(out, '.');
 }
 
-/* A change per unit of time on the scale of the transform: in units, or in percent. */
-static double rate(const struct discovery *d, double slope) {
-    return is_log(d) ? 100 * expm1(slope) : slope;
-}
-
-static void put_rate(const struct discovery *d, double slope, struct buf *out) {
-    number("changes by ", rate(d, slope), is_log(d) ? "% per " : " per ", out);
-    buf_puts(out, d->series.unit);
-}
-
 static void describe_slope(const struct discovery *d, const struct series_part *p,
                            struct buf *out) {
-    buf_puts(out, is_log(d) ? " The level " : " It ");
-    put_rate(d, p->slope, out);
-    number(" (95%: ", rate(d, p->slope - 1.96 * p->slope_sd), " to ", out);
-    number("", rate(d, p->slope + 1.96 * p->slope_sd), ").", out);
+    buf_puts(out, words_log(d) ? " The level " : " It ");
+    words_rate(d, p->slope, p->slope_sd, false, out);
+    buf_putc(out, '.');
 }
 
 /* The slope at the end of the data. */
@@ -235,15 +177,16 @@ static void describe_drift(const struct discovery *d, const struct series_part *
     buf_puts(out, " Locally it is a straight line; the slope wanders slowly.");
     if (!p) return;
     buf_puts(out, " At the end it ");
-    put_rate(d, (p->mean[last] - p->mean[last - 1]) / (d->dec.x[last] - d->dec.x[last - 1]), out);
+    words_rate(d, (p->mean[last] - p->mean[last - 1]) / (d->dec.x[last] - d->dec.x[last - 1]), 0,
+               false, out);
     buf_putc(out, '.');
 }
 
 static void describe_periodic(const struct discovery *d, const struct sterm *e, struct buf *out) {
     double span = d->data.span, shape = parameter_summary(discovery_top(d), e->par[SPAR_LPER]).mean;
-    estimate(d, " It repeats every ", duration, e->par[SPAR_PERIOD], span, ".", out);
+    estimate(d, " It repeats every ", words_period, e->par[SPAR_PERIOD], span, ".", out);
     if (e->par[SPAR_L] >= 0)
-        estimate(d, " The pattern is alike within ", duration, e->par[SPAR_L], span,
+        estimate(d, " The pattern is alike within ", words_duration, e->par[SPAR_L], span,
                  " and may change beyond.", out);
     if (shape > 1.5)
         buf_puts(out, " Within a period it is close to a sine wave.");
@@ -254,7 +197,7 @@ static void describe_periodic(const struct discovery *d, const struct sterm *e, 
 static void describe_size(const struct discovery *d, const struct sterm *e, struct buf *out) {
     /* the sd of sqrt(12)(t-c) is of order one to two */
     double f = has(e->mask, KERN_ROLE_TREND) ? 1.7 : 1;
-    estimate(d, " Typical size: ", amount, e->par[SPAR_SD], f * value_sd(d), ".", out);
+    estimate(d, " Typical size: ", words_amount, e->par[SPAR_SD], f * value_sd(d), ".", out);
 }
 
 static void describe_course(const struct discovery *d, const struct sterm *e,
@@ -265,15 +208,16 @@ static void describe_course(const struct discovery *d, const struct sterm *e,
     } else if (has(e->mask, KERN_ROLE_WALK) && directed) {
         describe_drift(d, p, out);
     } else if (has(e->mask, KERN_ROLE_WALK)) {
-        buf_printf(out, " In one %s it moves by", d->series.unit);
-        estimate(d, " about ", amount, e->par[SPAR_SD], value_sd(d) / sqrt(d->data.span),
-                 ", in either direction.", out);
+        double per;
+        buf_printf(out, " In one %s it moves by", words_rate_unit(d, &per));
+        estimate(d, " about ", words_amount, e->par[SPAR_SD],
+                 value_sd(d) * sqrt(per / d->data.span), ", in either direction.", out);
     } else if (e->par[SPAR_TAU] >= 0) {
-        estimate(d, directed ? " It starts at " : " The level shifts at ", date, e->par[SPAR_TAU],
-                 1, ".", out);
+        estimate(d, directed ? " It starts at " : " The level shifts at ", words_date,
+                 e->par[SPAR_TAU], 1, ".", out);
     } else {
-        estimate(d, " It changes over a typical time of ", duration, e->par[SPAR_L], d->data.span,
-                 ".", out);
+        estimate(d, " It changes over a typical time of ", words_duration, e->par[SPAR_L],
+                 d->data.span, ".", out);
         describe_size(d, e, out);
     }
 }
@@ -283,8 +227,8 @@ void describe_term(const struct discovery *d, int term, struct buf *out) {
     describe_headline(d, term, out);
     out->data[at] = ascii_upper(out->data[at]);
     if (term < 0) {
-        estimate(d, " with a standard deviation of ", amount, 0, value_sd(d),
-                 is_log(d) ? " of the value." : ".", out);
+        estimate(d, " with a standard deviation of ", words_amount, 0, value_sd(d),
+                 words_log(d) ? " of the value." : ".", out);
         return;
     }
     const struct sterm *e = &smodel_of(discovery_top(d))->term[term];
@@ -301,23 +245,45 @@ void describe_term(const struct discovery *d, int term, struct buf *out) {
 }
 
 /* ---- formula ---- */
+/* What the variance of a factor on [0,1] is multiplied by for the user's x: (x - c)(x' - c) for a
+ * line (a ramp), min(x, x') for a random walk, the integral of one for a drifting trend. */
+static double time_unit(int f, double span) {
+    static const struct {
+        const char *name;
+        int power;
+    } powers[] = {{"LIN", 2}, {"RAMP", 2}, {"WIENER", 1}, {"IWIENER", 3}};
+    for (size_t i = 0; i < COUNT_OF(powers); i++)
+        if (!strcmp(factor_name(f), powers[i].name))
+            return pow(factor_class(f)->motif.unit, 2) / pow(span, powers[i].power);
+    return 1;
+}
+
 static void formula_term(const struct discovery *d, const struct sterm *s, struct buf *out) {
     const struct evidence *e = discovery_top(d);
-    number("", pow(parameter_summary(e, s->par[SPAR_SD]).mean * value_sd(d), 2), "", out);
+    double unit = 1, per; /* a line's slope and a walk's variance are per unit of time */
+    (void)words_rate_unit(d, &per);
+    for (int f = 0; f < FACTOR_MAX; f++)
+        if (s->mask & FACTOR_BIT(f)) unit *= time_unit(f, d->data.span / per);
+    words_number("", unit * pow(parameter_summary(e, s->par[SPAR_SD]).mean * value_sd(d), 2), "",
+                 out);
     for (int f = 0; f < FACTOR_MAX; f++) {
         if (!(s->mask & FACTOR_BIT(f))) continue;
         enum kern_role role = factor_role(f);
         int place = role == KERN_ROLE_TREND ? s->par[SPAR_C] : s->par[SPAR_TAU];
         buf_printf(out, " * %s", factor_name(f));
-        if (role == KERN_ROLE_SMOOTH)
-            number("(l=", parameter_summary(e, s->par[SPAR_L]).mean * d->data.span, ")", out);
-        if (role == KERN_ROLE_PERIODIC) {
-            number("(p=", parameter_summary(e, s->par[SPAR_PERIOD]).mean * d->data.span, ", ", out);
-            number("l=", parameter_summary(e, s->par[SPAR_LPER]).mean, ")", out);
+        if (role == KERN_ROLE_SMOOTH) {
+            buf_puts(out, "(l=");
+            words_duration(d, parameter_summary(e, s->par[SPAR_L]).mean * d->data.span, out);
+            buf_putc(out, ')');
         }
-        if ((role == KERN_ROLE_TREND || role == KERN_ROLE_BREAK) && place >= 0) {
+        if (role == KERN_ROLE_PERIODIC) {
+            buf_puts(out, "(p=");
+            words_duration(d, parameter_summary(e, s->par[SPAR_PERIOD]).mean * d->data.span, out);
+            words_number(", l=", parameter_summary(e, s->par[SPAR_LPER]).mean, ")", out);
+        }
+        if (role == KERN_ROLE_TREND || (role == KERN_ROLE_BREAK && place >= 0)) {
             buf_puts(out, role == KERN_ROLE_TREND ? "(c=" : "(at=");
-            date(d, parameter_summary(e, place).mean, out);
+            words_date(d, place < 0 ? 0.5 : parameter_summary(e, place).mean, out);
             buf_putc(out, ')');
         }
     }
@@ -325,33 +291,13 @@ static void formula_term(const struct discovery *d, const struct sterm *s, struc
 
 void describe_formula(const struct discovery *d, struct buf *out) {
     const struct evidence *e = discovery_top(d);
-    buf_puts(out, is_log(d) ? "log y" : "y");
-    number(" ~ GP(", d->data.mean[smodel_of(e)->s.transform], ", ", out);
+    buf_puts(out, words_log(d) ? "log y" : "y");
+    words_number(" ~ GP(", d->data.mean[smodel_of(e)->s.transform], ", ", out);
     for (int k = 0; k < smodel_of(e)->n_terms; k++) {
         formula_term(d, &smodel_of(e)->term[k], out);
         buf_puts(out, " + ");
     }
-    number("", pow(parameter_summary(e, 0).mean * value_sd(d), 2), " * WN)", out);
-}
-
-/* ---- the whole ---- */
-void describe_summary(const struct discovery *d, struct buf *out) {
-    static const char *const words[] = {"no", "one", "two", "three", "four", "five", "six"};
-    const struct post_entry *s = &d->post.structures.at[0];
-    int terms = smodel_of(discovery_top(d))->n_terms, n = terms + 1;
-    bool logs = d->post.p_log > 0.5;
-    buf_printf(out, "The search found %s additive component%s: ", words[n < 7 ? n : 6],
-               n == 1 ? "" : "s");
-    for (int k = 0; k < terms; k++) {
-        describe_headline(d, k, out);
-        buf_puts(out, k + 1 < terms ? ", " : terms == 1 ? " and " : ", and ");
-    }
-    describe_headline(d, -1, out);
-    buf_printf(out, ". This structure, %s, has probability %.3f (error %.3f).", s->text, s->p,
-               s->error);
-    if (d->data.y[TRANSFORM_LOG])
-        buf_printf(out, " The logarithm of the values %s (probability %.2f)%s.",
-                   logs ? "is modelled rather than the values themselves"
-                        : "fits worse than the values themselves",
-                   logs ? d->post.p_log : 1 - d->post.p_log, logs ? ": effects multiply" : "");
+    double per;
+    words_number("", pow(parameter_summary(e, 0).mean * value_sd(d), 2), " * WN)", out);
+    buf_printf(out, ", time in %ss", words_rate_unit(d, &per));
 }

@@ -90,7 +90,13 @@ void describe_headline(const struct discovery *d, int term, struct buf *out); /*
 void describe_name(const struct discovery *d, int term, struct buf *out);
 /* The most probable structure with numbers in the user's units. */
 void describe_formula(const struct discovery *d, struct buf *out);
-void describe_summary(const struct discovery *d, struct buf *out); /* a paragraph */
+void describe_summary(const struct discovery *d, struct buf *out);        /* a paragraph */
+void describe_time(const struct discovery *d, int term, struct buf *out); /* " over about 3 days" */
+/* Sentences: how the level moves; who has how much of the variance; what the conclusion hangs on.
+ */
+void describe_level(const struct discovery *d, struct buf *out);
+void describe_shares(const struct discovery *d, struct buf *out);
+void describe_open(const struct discovery *d, struct buf *out);
 /* What the term is an instance of, as queries name it: "recurring_pattern", "trend". */
 const char *term_motif(const struct discovery *d, int term);
 /* The program that was run: `gpmem run` of it gives the same posterior, draw for draw. */

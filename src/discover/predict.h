@@ -25,12 +25,26 @@ struct series_part {
     double share;           /* variance of the mean over the data / variance of the data */
     double slope, slope_sd; /* least-squares slope of the mean per unit of x, and its spread */
 };
+/* The level, all that is neither noise nor repeats, at a few times of the data: its start, the
+ * begin of the last fifth, its end. On the scale of the transform. */
+#define LEVEL_POINTS 3
+struct level {
+    double x[LEVEL_POINTS], mean[LEVEL_POINTS], cov[LEVEL_POINTS * LEVEL_POINTS];
+};
+/* Its change from point i to point j per unit of x, and the standard deviation. */
+struct level_rate {
+    double slope, sd;
+};
+struct level_rate level_rate(const struct level *l, int i, int j);
+
 struct decomposition {
     const struct evidence *e; /* borrowed */
     size_t n;
     double *x; /* and the numbers of all parts, one block */
     struct series_part part[STRUCTURE_MAX_TERMS + 1];
     int n_parts;
+    struct level level;
+    double rest; /* variance of what the fitted parts leave / variance of the data */
 };
 GPM_MUST_USE enum gpm_status decompose(const struct posterior *p, const struct evidence *e,
                                        size_t n, const double *x, struct decomposition *out);

@@ -149,6 +149,9 @@ static void head(const struct discovery *d, struct buf *out) {
     buf_reset(&b);
     describe_summary(d, &b);
     put(out, "<p class=\"lead\">", b.data, "</p>\n");
+    buf_reset(&b);
+    describe_level(d, &b);
+    put(out, "<p>", b.data, "</p>\n");
     put(out,
         d->post.settled ? "<p class=\"verdict\">"
                         : "<p class=\"verdict open\"><strong>Not settled.</strong> ",
@@ -175,6 +178,12 @@ static void component_sections(const struct discovery *d, struct buf *out) {
             if (term >= 0 && d->dec.part[q].term == term) part_chart(d, q, out);
         buf_puts(out, "</section>\n");
     }
+    buf_reset(&b);
+    describe_shares(d, &b);
+    put(out, "<p>", b.data, "</p>\n");
+    buf_reset(&b);
+    describe_open(d, &b);
+    put(out, "<h3>What would change this</h3>\n<p>", b.data, "</p>\n");
     buf_release(&b);
 }
 

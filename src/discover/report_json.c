@@ -61,6 +61,26 @@ static void data(const struct discovery *d, struct buf *out) {
     buf_printf(out, ", \"hash\": \"%016llx\"},\n", (unsigned long long)s->hash);
 }
 
+/* Sentences on the whole, and the numbers of the level: changes per unit of time, on the scale of
+ * the transform. */
+static void level(const struct discovery *d, struct buf *out) {
+    const struct level *l = &d->dec.level;
+    struct level_rate all = level_rate(l, 0, LEVEL_POINTS - 1);
+    struct level_rate late = level_rate(l, LEVEL_POINTS - 2, LEVEL_POINTS - 1);
+    struct buf b = BUF_INIT;
+    describe_level(d, &b);
+    JSON(out, FIELD("level", b.data));
+    buf_reset(&b);
+    describe_shares(d, &b);
+    JSON(out, FIELD("shares", b.data));
+    buf_reset(&b);
+    describe_open(d, &b);
+    JSON(out, FIELD("open", b.data), FIELD("level_slope", all.slope),
+         FIELD("level_slope_sd", all.sd), FIELD("level_slope_late", late.slope),
+         FIELD("level_slope_late_sd", late.sd), FIELD("rest_share", d->dec.rest));
+    buf_release(&b);
+}
+
 static void parts(const struct discovery *d, struct buf *out) {
     int n = smodel_of(discovery_top(d))->n_terms;
     struct buf b = BUF_INIT, formula = BUF_INIT;
@@ -68,6 +88,7 @@ static void parts(const struct discovery *d, struct buf *out) {
     describe_formula(d, &formula);
     buf_puts(out, "  \"description\": {");
     JSON(out, FIELD("summary", b.data), FIELD("formula", formula.data));
+    level(d, out);
     buf_puts(out, ", \"components\": [\n");
     for (int k = 0; k <= n; k++) {
         int term = k < n ? k : -1;

@@ -124,8 +124,14 @@ void discovery_text(const struct discovery *d, struct buf *out) {
     buf_puts(out, "\n\n");
     describe_summary(d, out);
     buf_puts(out, "\n\n");
+    describe_level(d, out);
+    buf_puts(out, "\n\n");
     term_lines(d, out);
-    buf_puts(out, "\n  ");
+    buf_putc(out, '\n');
+    describe_shares(d, out);
+    buf_putc(out, '\n');
+    describe_open(d, out);
+    buf_puts(out, "\n\n  ");
     describe_formula(d, out);
     entry_rows("\n\nStructures: probability, error, structure\n", &p->structures, false, out);
     entry_rows("\nMotifs: probability that there is one, whatever components express it\n",
@@ -159,10 +165,17 @@ void discovery_markdown(const struct discovery *d, struct buf *out) {
     report_data(d, true, out);
     buf_puts(out, "\n\n");
     describe_summary(d, out);
+    buf_puts(out, "\n\n");
+    describe_level(d, out);
     buf_puts(out, "\n\n    ");
     describe_formula(d, out);
     buf_puts(out, "\n\n## Components\n\n");
     term_lines(d, out);
+    buf_putc(out, '\n');
+    describe_shares(d, out);
+    buf_puts(out, "\n\n");
+    describe_open(d, out);
+    buf_putc(out, '\n');
     entry_rows("\n## Structures\n\n| probability | error | structure |\n|---:|---:|---|\n",
                &p->structures, true, out);
     entry_rows("\n| probability | error | motif |\n|---:|---:|---|\n", &p->motifs, true, out);

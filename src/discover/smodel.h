@@ -122,7 +122,13 @@ bool smodel_ordered(const struct smodel *m, const double *z);
 
 /* ---- prediction ---- */
 /* Parts of the structure beside term 0, 1, ... */
-enum { SMODEL_ALL = -1, SMODEL_CONSTANT = -2, SMODEL_SIGNAL = -3, SMODEL_WHITE = -4 };
+enum {
+    SMODEL_ALL = -1,
+    SMODEL_CONSTANT = -2,
+    SMODEL_SIGNAL = -3,
+    SMODEL_WHITE = -4,
+    SMODEL_LEVEL = -5 /* the signal without what repeats */
+};
 /* The kernel of a part; NULL: nothing. All but the constant noise is in SMODEL_ALL, noise whose
  * size varies in SMODEL_WHITE, the rest in SMODEL_SIGNAL. */
 struct kern *smodel_kernel(const struct smodel *m, const double *z, int part);
@@ -133,6 +139,10 @@ GPM_MUST_USE enum gpm_status smodel_condition(const struct smodel *m, struct smo
 GPM_MUST_USE enum gpm_status smodel_part(const struct smodel *m, const double *z, struct gp *g,
                                          int part, const double *t, size_t n, double *mean,
                                          double *var);
+/* The same at few times with the n x n covariance. */
+GPM_MUST_USE enum gpm_status smodel_part_cov(const struct smodel *m, const double *z, struct gp *g,
+                                             int part, const double *t, size_t n, double *mean,
+                                             double *cov);
 /* Variance of the noise at n times. */
 GPM_MUST_USE enum gpm_status smodel_noise_vars(const struct smodel *m, const double *z,
                                                const double *t, size_t n, double *var);

@@ -76,7 +76,9 @@ static struct kern *term_kernel(struct expression *e, const struct sterm *t) {
 
 static bool wanted(const struct smodel *m, int part, int k) {
     bool white = m->term[k].mask & factors_of(KERN_ROLE_WHITE);
-    if (part == SMODEL_SIGNAL) return !white;
+    bool repeats = m->term[k].mask & factors_of(KERN_ROLE_PERIODIC);
+    if (part == SMODEL_SIGNAL || part == SMODEL_LEVEL)
+        return !white && !(repeats && part == SMODEL_LEVEL);
     return part == SMODEL_ALL || part == k || (part == SMODEL_WHITE && white);
 }
 
@@ -126,7 +128,8 @@ static bool any_gate(const struct smodel *m, int part) {
 }
 
 static struct kern *expression(struct expression *e, int part) {
-    bool constant = part == SMODEL_ALL || part == SMODEL_SIGNAL || part == SMODEL_CONSTANT;
+    bool constant = part == SMODEL_ALL || part == SMODEL_SIGNAL || part == SMODEL_CONSTANT ||
+                    part == SMODEL_LEVEL;
     struct kern *k = constant ? kern_constant(1) : NULL;
     e->n_theta = constant;
     e->n_bind = 0;
@@ -218,6 +221,14 @@ enum gpm_status smodel_part(const struct smodel *m, const double *z, struct gp *
                             const double *t, size_t n, double *mean, double *var) {
     struct kern *k = smodel_kernel(m, z, part);
     enum gpm_status st = k ? gp_component(g, k, t, n, mean, var) : GPM_E_ARG;
+    kern_unref(k);
+    return st;
+}
+
+enum gpm_status smodel_part_cov(const struct smodel *m, const double *z, struct gp *g, int part,
+                                const double *t, size_t n, double *mean, double *cov) {
+    struct kern *k = smodel_kernel(m, z, part);
+    enum gpm_status st = k ? gp_component_cov(g, k, t, n, mean, cov, n) : GPM_E_ARG;
     kern_unref(k);
     return st;
 }

@@ -146,6 +146,11 @@ GPM_MUST_USE enum gpm_status gp_sample(struct gp *g, const double *x, size_t n,
  * variance (either may be NULL) at n points. The prior mean belongs to no part. */
 GPM_MUST_USE enum gpm_status gp_component(struct gp *g, const struct kern *part, const double *x,
                                           size_t n, double *mean, double *var);
+/* The same with the full n x n symmetric covariance, for a few points: of differences and slopes.
+ */
+GPM_MUST_USE enum gpm_status gp_component_cov(struct gp *g, const struct kern *part,
+                                              const double *x, size_t n, double *mean, double *cov,
+                                              size_t ld);
 /* L^-1 (y - m), one number for each distinct input in the order recorded: independent standard
  * normal when the model holds. */
 GPM_MUST_USE enum gpm_status gp_innovations(struct gp *g, double *out);

@@ -122,16 +122,29 @@ enum gpm_status gp_innovations(struct gp *g, double *out) {
     return st;
 }
 
+/* Both triangles of the covariance at points one after the other. */
+static enum gpm_status posterior_cov(struct gp *g, const struct kern *part, const double *x,
+                                     size_t n, double *mean, double *cov, size_t ld) {
+    double *t = transpose(x, n, g->dim);
+    enum gpm_status st = posterior(g, part, points(t, n, g->dim), 0, mean, NULL, cov, ld);
+    mem_free(t);
+    for (size_t j = 0; j < n && !st; j++)
+        for (size_t i = j + 1; i < n; i++) cov[j + i * ld] = cov[i + j * ld];
+    return st;
+}
+
+enum gpm_status gp_component_cov(struct gp *g, const struct kern *part, const double *x, size_t n,
+                                 double *mean, double *cov, size_t ld) {
+    return gp_approximates(g) ? GPM_E_LIMIT : posterior_cov(g, part, x, n, mean, cov, ld);
+}
+
 enum gpm_status gp_predict_cov(struct gp *g, const double *x, size_t n, enum gp_target target,
                                double *mean, double *cov, size_t ld) {
-    double *t = transpose(x, n, g->dim), noise = gp_noise(g);
-    enum gpm_status st = posterior(g, NULL, points(t, n, g->dim), 0, mean, NULL, cov, ld);
-    mem_free(t);
-    if (st) return st;
-    for (size_t i = 0; i < n && target == GP_MEASURED; i++) cov[i * (ld + 1)] += noise * noise;
-    for (size_t j = 0; j < n; j++)
-        for (size_t i = j + 1; i < n; i++) cov[j + i * ld] = cov[i + j * ld];
-    return GPM_OK;
+    double noise = gp_noise(g);
+    enum gpm_status st = posterior_cov(g, NULL, x, n, mean, cov, ld);
+    for (size_t i = 0; i < n && !st && target == GP_MEASURED; i++)
+        cov[i * (ld + 1)] += noise * noise;
+    return st;
 }
 
 /* ---- draws ---- */

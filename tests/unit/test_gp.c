@@ -416,9 +416,16 @@ static void parts(void **state) {
     static const char *const part[] = {"SE(sf=1, l=0.8)", "LIN(sf=0.5)"};
     for (int k = 0; k < 2; k++) {
         struct kern *one = parse(part[k]);
+        double cov[9], own[3];
         assert_int_equal(gp_component(g, one, at, 3, mean, var), GPM_OK);
+        assert_int_equal(gp_component_cov(g, one, at, 3, own, cov, 3), GPM_OK);
         for (int i = 0; i < 3; i++) {
             sum[i] += mean[i];
+            assert_close(own[i], mean[i], 1e-12);
+            assert_close(cov[4 * i], var[i], 1e-10);
+            for (int j = 0; j < 3; j++) assert_close(cov[i + 3 * j], cov[j + 3 * i], 0);
+            /* a line without an intercept is known everywhere by its slope: cov = sqrt(var var) */
+            if (k == 1) assert_close(cov[i + 3], sqrt(var[i] * var[1]), 1e-9);
             assert_true(var[i] > 0 && var[i] < 9);
         }
         kern_unref(one);

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What follows from the whole: the summary, the course of the level, how the variance is shared,
+ * and what the conclusion hangs on.
+ */
+#include "base/mem.h"
+#include "discover/words.h"
+#include "gp/kern_class.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- the summary ---- */
+
+/* The terms' noun phrases; those that read alike are told apart by their time. */
+static void list_terms(const struct discovery *d, struct buf *out) {
+    int terms = smodel_of(discovery_top(d))->n_terms;
+    struct buf name[STRUCTURE_MAX_TERMS];
+    for (int k = 0; k < terms; k++) {
+        buf_init(&name[k]);
+        describe_headline(d, k, &name[k]);
+    }
+    for (int k = 0; k < terms; k++) {
+        bool alike = false;
+        for (int j = 0; j < terms; j++) alike |= j != k && !strcmp(name[j].data, name[k].data);
+        buf_puts(out, name[k].data);
+        if (alike) describe_time(d, k, out);
+        buf_puts(out, k + 1 < terms ? ", " : terms == 1 ? " and " : ", and ");
+    }
+    for (int k = 0; k < terms; k++) buf_release(&name[k]);
+    describe_headline(d, -1, out);
+}
+
+/* The terms of one structure that another lacks: "WIENER", "LIN and SE", or nothing. */
+static void only_in(const char *one, const char *other, struct buf *out) {
+    const char *at = one, *term;
+    size_t len, n = 0;
+    while ((term = structure_next_term(&at, &len))) {
+        char *text = mem_strndup(term, len);
+        if (!structure_has_term(text, other)) buf_printf(out, "%s%s", n++ ? " and " : "", text);
+        mem_free(text);
+    }
+}
+
+static bool is_tie(const struct post_entry *a, const struct post_entry *b) {
+    return b->p > 0.75 * a->p || a->p - b->p <= a->error + b->error;
+}
+
+/* The runner-up, where it is one: what it has instead. */
+static void describe_runner_up(const struct discovery *d, struct buf *out) {
+    const struct post_table *t = &d->post.structures;
+    if (t->n < 2 || t->at[1].p < 0.1) return;
+    const struct post_entry *a = &t->at[0], *b = &t->at[1];
+    struct buf more = BUF_INIT, less = BUF_INIT;
+    only_in(b->text, a->text, &more);
+    only_in(a->text, b->text, &less);
+    buf_puts(out, is_tie(a, b) ? " That is a tie with the next, " : " The next, ");
+    buf_printf(out, "%s (%.3f)", b->text, b->p);
+    if (more.len && less.len)
+        buf_printf(out, ", which has %s instead of %s", more.data, less.data);
+    else if (more.len || less.len)
+        buf_printf(out, ", which has %s %s", more.len ? "also" : "no",
+                   more.len ? more.data : less.data);
+    buf_puts(out, is_tie(a, b) ? ": the data do not decide between them." : ".");
+    buf_release(&more);
+    buf_release(&less);
+}
+
+void describe_summary(const struct discovery *d, struct buf *out) {
+    static const char *const words[] = {"no", "one", "two", "three", "four", "five", "six"};
+    const struct post_entry *s = &d->post.structures.at[0];
+    int n = smodel_of(discovery_top(d))->n_terms + 1;
+    bool logs = d->post.p_log > 0.5;
+    buf_printf(out, "The search found %s additive component%s: ", words[n < 7 ? n : 6],
+               n == 1 ? "" : "s");
+    list_terms(d, out);
+    buf_printf(out, ". This structure, %s, has probability %.3f (error %.3f).", s->text, s->p,
+               s->error);
+    describe_runner_up(d, out);
+    double p = d->post.p_log;
+    if (d->data.y[TRANSFORM_LOG] && p > 0.33 && p < 0.67)
+        buf_printf(out,
+                   " Whether effects add or multiply is open: the logarithm of the values fits "
+                   "about as well as the values (probability %.2f); here %s.",
+                   p, words_log(d) ? "it is modelled" : "the values are");
+    else if (d->data.y[TRANSFORM_LOG])
+        buf_printf(out, " The logarithm of the values %s (probability %.2f)%s.",
+                   logs ? "is modelled rather than the values themselves"
+                        : "fits worse than the values themselves",
+                   logs ? p : 1 - p, logs ? ": effects multiply" : "");
+}
+
+/* ---- the level ---- */
+
+static bool level_moves(const struct discovery *d) {
+    const struct smodel *m = smodel_of(discovery_top(d));
+    unsigned other = factors_of(KERN_ROLE_PERIODIC) | factors_of(KERN_ROLE_WHITE);
+    for (int k = 0; k < m->n_terms; k++)
+        if (!(m->term[k].mask & other)) return true;
+    return false;
+}
+
+static bool repeats(const struct discovery *d) {
+    const struct smodel *m = smodel_of(discovery_top(d));
+    for (int k = 0; k < m->n_terms; k++)
+        if (m->term[k].mask & factors_of(KERN_ROLE_PERIODIC)) return true;
+    return false;
+}
+
+static double level_value(const struct discovery *d, int i) {
+    double v = d->dec.level.mean[i];
+    return words_log(d) ? exp(v) : v;
+}
+
+void describe_level(const struct discovery *d, struct buf *out) {
+    const struct level *l = &d->dec.level;
+    struct level_rate all = level_rate(l, 0, LEVEL_POINTS - 1);
+    struct level_rate late = level_rate(l, LEVEL_POINTS - 2, LEVEL_POINTS - 1);
+    buf_printf(out, "The level (%swithout noise) ", repeats(d) ? "without what repeats and " : "");
+    if (!level_moves(d)) {
+        words_number("stays the same throughout, at ", level_value(d, 0), ".", out);
+        return;
+    }
+    words_number("went from ", level_value(d, 0), " at the start to ", out);
+    words_number("", level_value(d, LEVEL_POINTS - 1), " at the end: over the whole series it ",
+                 out);
+    words_rate(d, all.slope, all.sd, true, out);
+    buf_puts(out, "; since ");
+    series_print_rounded(&d->series, l->x[LEVEL_POINTS - 2], 6, out);
+    buf_puts(out, " it ");
+    words_rate(d, late.slope, late.sd, true, out);
+    buf_putc(out, '.');
+}
+
+/* ---- shares of the variance ---- */
+
+/* var(y) = sum of var(part) + var(rest) + 2 sum of covariances, so that the last makes up what the
+ * shares lack. */
+void describe_shares(const struct discovery *d, struct buf *out) {
+    double sum = d->dec.rest;
+    int n = 0;
+    buf_puts(out, "Of the variance ");
+    for (int k = 0; k < d->dec.n_parts; k++) {
+        const struct series_part *p = &d->dec.part[k];
+        if (p->term < 0) continue;
+        buf_printf(out, "%s%.0f%% is ", n++ ? ", " : "", 100 * p->share);
+        describe_name(d, p->term, out);
+        buf_puts(out, "'s");
+        sum += p->share;
+    }
+    buf_printf(out, "%s%.0f%% is left as noise", n ? ", " : "", 100 * d->dec.rest);
+    double both = 100 * (1 - sum);
+    if (fabs(both) < 1.5)
+        buf_puts(out, "; the shares add up.");
+    else if (both > 0)
+        buf_printf(out,
+                   "; the other %.0f%% belong to no single one, because components rise and fall "
+                   "together.",
+                   both);
+    else
+        buf_printf(out, "; that is %.0f%% too much, because components partly cancel each other.",
+                   -both);
+}
+
+/* ---- what it hangs on ---- */
+
+static void open_item(struct buf *out, size_t *n, const char *what, double p) {
+    buf_printf(out, "%s%s (%.0f%%)", (*n)++ ? ", " : "Open: whether there is ", what, 100 * p);
+}
+
+/* Questions with an uncertain answer, and what the checks found: where more or other data would
+ * change what is said above. */
+void describe_open(const struct discovery *d, struct buf *out) {
+    static const struct {
+        const char *motif, *words;
+    } asked[] = {{"trend", "a trend"},
+                 {"recurring_pattern", "a recurring pattern"},
+                 {"changing_pattern", "a pattern that changes"},
+                 {"smooth", "a smooth variation"},
+                 {"random_walk", "a random walk"},
+                 {"heteroskedastic_noise", "noise that grows or shrinks"},
+                 {"change", "a change at a date"}};
+    size_t n = 0;
+    for (size_t i = 0; i < COUNT_OF(asked); i++) {
+        double p = posterior_entry(&d->post.motifs, asked[i].motif);
+        if (p > 0.1 && p < 0.9) open_item(out, &n, asked[i].words, p);
+    }
+    if (d->data.y[TRANSFORM_LOG] && d->post.p_log > 0.1 && d->post.p_log < 0.9)
+        open_item(out, &n, "multiplication rather than addition of effects", d->post.p_log);
+    if (n)
+        buf_puts(out, ". Data that decide these would change the conclusion and widen or narrow "
+                      "the forecast.");
+    else
+        buf_puts(out, "No question about the kind of components is open: every one above is at "
+                      "least 90% or at most 10% probable, under these kernels.");
+    for (int k = 0; k < DISCOVERY_CHECKS; k++)
+        if (d->check[k].name && d->check[k].p < 0.01)
+            buf_printf(out,
+                       " But %s (p = %.3f): the model misses that, and a kernel for it may change "
+                       "what is said.",
+                       d->check[k].text, d->check[k].p);
+    if (!d->post.settled) buf_puts(out, " The search has not settled: its errors are too small.");
+}

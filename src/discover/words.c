@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See words.h.
+ */
+#include "discover/words.h"
+#include "base/mem.h"
+#include <math.h>
+#include <string.h>
+
+void words_number(const char *before, double v, const char *after, struct buf *out) {
+    bool whole = fabs(v) >= 1000 && fabs(v) < 1e6;
+    buf_puts(out, before);
+    buf_printf(out, whole ? "%.0f" : "%.3g", v);
+    buf_puts(out, after);
+}
+
+/* ---- time ---- */
+#define YEAR 365.2425 /* days */
+
+/* Units of the calendar in days, and from where on the next one serves better. */
+static const struct {
+    const char *name;
+    double days, below;
+} units[] = {{"second", 1 / 86400.0, 90 / 86400.0},
+             {"minute", 1 / 1440.0, 90 / 1440.0},
+             {"hour", 1 / 24.0, 1.5},
+             {"day", 1, 45},
+             {"month", YEAR / 12, 1.95 * YEAR},
+             {"year", YEAR, INFINITY}};
+
+/* Days in a unit of x; 0: times are plain numbers. */
+static double unit_days(const struct discovery *d) {
+    const char *u = d->series.unit;
+    return !strcmp(u, "year") ? YEAR : !strcmp(u, "day") ? 1 : 0;
+}
+
+static bool near(double v, double to) {
+    return fabs(v / to - 1) < 0.005;
+}
+
+static void count(double v, const char *unit, struct buf *out) {
+    words_number("", v, " ", out);
+    buf_printf(out, "%s%s", unit, near(v, 1) ? "" : "s");
+}
+
+void words_duration(const struct discovery *d, double v, struct buf *out) {
+    double days = v * unit_days(d);
+    size_t i = 0;
+    if (!unit_days(d)) {
+        count(v, d->series.unit, out);
+        return;
+    }
+    while (days >= units[i].below) i++;
+    for (size_t k = 0; k < COUNT_OF(units); k++) /* one day rather than 24 hours */
+        if (near(days, units[k].days)) i = k;
+    if (days >= 13.9 && days < 45 && near(days / 7, floor(days / 7 + 0.5)))
+        count(days / 7, "week", out);
+    else
+        count(days / units[i].days, units[i].name, out);
+}
+
+void words_period(const struct discovery *d, double v, struct buf *out) {
+    double days = v * unit_days(d);
+    for (size_t k = 0; k < COUNT_OF(units) && days > 0; k++)
+        if (near(days, units[k].days)) {
+            buf_puts(out, units[k].name);
+            return;
+        }
+    if (near(days, 7))
+        buf_puts(out, "week");
+    else
+        words_duration(d, v, out);
+}
+
+void words_date(const struct discovery *d, double t, struct buf *out) {
+    series_print_rounded(&d->series, d->data.x0 + d->data.span * t, 6, out);
+}
+
+const char *words_rate_unit(const struct discovery *d, double *x) {
+    double per = unit_days(d), span = d->data.span * per;
+    size_t i = COUNT_OF(units) - 1;
+    *x = 1;
+    if (!per) return d->series.unit;
+    while (i > 0 && span < 3 * units[i].days) i--;
+    *x = units[i].days / per;
+    return units[i].name;
+}
+
+/* ---- values ---- */
+bool words_log(const struct discovery *d) {
+    return smodel_of(discovery_top(d))->s.transform == TRANSFORM_LOG;
+}
+
+/* The unit of the values after a number of them: " EUR", or points of a percentage. */
+static const char *value_unit(const struct discovery *d, char *room) {
+    const char *u = d->series.style.unit;
+    if (!*u) return "";
+    if (!strcmp(u, "%")) return " points";
+    room[0] = ' ';
+    strcpy(room + 1, u);
+    return room;
+}
+
+void words_amount(const struct discovery *d, double sd, struct buf *out) {
+    char room[16];
+    if (!words_log(d))
+        words_number("", sd, value_unit(d, room), out);
+    else if (sd > 1.2)
+        words_number("a factor of ", exp(sd), "", out);
+    else
+        words_number("", 100 * expm1(sd), "%", out);
+}
+
+/* Per unit: in units, or in percent. */
+static double rate(const struct discovery *d, double slope) {
+    return words_log(d) ? 100 * expm1(slope) : slope;
+}
+
+void words_rate(const struct discovery *d, double slope, double sd, bool past, struct buf *out) {
+    double per;
+    char room[16];
+    const char *unit = words_rate_unit(d, &per), *mark = words_log(d) ? "%" : value_unit(d, room);
+    double lo = rate(d, per * (slope - 1.96 * sd)), hi = rate(d, per * (slope + 1.96 * sd));
+    double mid = rate(d, per * slope);
+    if (lo < 0 && hi > 0) { /* the direction is open */
+        words_number(past ? "changed by " : "changes by ", mid, mark, out);
+    } else {
+        buf_puts(out, mid < 0 ? (past ? "fell" : "falls") : past ? "rose" : "rises");
+        words_number(" by ", fabs(mid), mark, out);
+    }
+    buf_printf(out, " per %s", unit);
+    if (!(sd > 0)) return;
+    bool down = hi <= 0; /* a fall by 2 to 3 */
+    words_number(" (95%: ", down ? -hi : lo, " to ", out);
+    words_number("", down ? -lo : hi, lo < 0 && hi > 0 ? "; which direction is open)" : ")", out);
+}
+
+void words_probability(double p, struct buf *out) {
+    const char *word = p >= 0.99   ? "almost certain"
+                       : p >= 0.9  ? "very likely"
+                       : p >= 0.66 ? "likely"
+                       : p >= 0.33 ? "as likely as not"
+                       : p >= 0.1  ? "unlikely"
+                                   : "very unlikely";
+    if (p > 0.999)
+        buf_printf(out, "%s (above 99.9%%)", word);
+    else
+        buf_printf(out, "%s (%.*f%%)", word, p > 0.99 || p < 0.01 ? 1 : 0, 100 * p);
+}
