@@ -172,7 +172,7 @@ const value *core_global(struct session_core *core, struct world *w, const struc
     if (!a->u.name.builtin) {
         d = map_get(&core->defines, key);
         bool own = a->u.name.inference && d && !d->library;
-        if (w && !own) *cell = map_get(&w->globals, key);
+        if (w && !own) *cell = (struct cell *)world_find(w, a->u.name.sym);
         if (d && !*cell) return &d->v;
     }
     if (!*cell) *cell = map_get(&core->builtins, key);

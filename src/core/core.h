@@ -11,11 +11,26 @@
 
 struct nest;
 
-/* What procedures of a model see of it: a trace begins with it. */
+/* What procedures of a model see of it: a trace begins with it. What the layers below it hold
+ * (trace/layer.c) is in two persistent maps; nodes, memoized procedures and their families below
+ * are those with numbers less than `first`, which is 0 where there is no layer below. */
 struct world {
     struct rng rng;
-    struct map globals; /* sym -> struct node *: what it assumes */
+    struct map globals;   /* sym -> struct node *: what it assumes */
+    struct pmap *names;   /* of the layers below: sym -> node; sym + 1 -> directive of that label */
+    struct pmap *entries; /* of tables of memoized procedures below, by what was added since */
+    VEC(struct memo_entry *) added; /* those of them that are this world's own */
+    uint64_t first;
 };
+/* The table of a memoized procedure as this world sees it (w NULL: as it is): families that were
+ * made above the procedure do not stand in its own table, which others share. */
+struct memo_entry *world_memo_find(const struct world *w, struct memo_proc *m, value key);
+struct memo_entry *world_memo_insert(struct world *w, struct memo_proc *m, value key);
+void world_memo_remove(struct world *w, struct memo_proc *m, value key);
+static inline struct node *world_find(const struct world *w, const struct sym *name) {
+    struct node *n = map_get(&w->globals, MAP_PTR(name));
+    return n || !w->names ? n : pmap_get(w->names, MAP_PTR(name));
+}
 
 /* What one session shares among its evaluators, traces and operators. One thread at a time works
  * with it; what other threads may set is `interrupted`. Names lead to values by three maps, asked
@@ -89,9 +104,8 @@ struct cell *core_literal(struct session_core *core, const struct ast *a); /* it
  * decided (depth), but a name that an enclosing inference variable could supply is the model's own
  * first. */
 static inline struct slot *core_local(struct world *w, const struct ast *name, struct frame *f) {
-    bool global =
-        name->u.name.depth < 0 || name->u.name.builtin ||
-        (name->u.name.global_first && w && map_get(&w->globals, MAP_PTR(name->u.name.sym)));
+    bool global = name->u.name.depth < 0 || name->u.name.builtin ||
+                  (name->u.name.global_first && w && world_find(w, name->u.name.sym));
     return global ? NULL : &frame_up(f, name->u.name.depth)->s[name->u.name.slot];
 }
 enum gpm_status core_early(struct session_core *core, const struct ast *name); /* slot->unset */

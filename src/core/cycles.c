@@ -62,9 +62,10 @@ static void meet_value(struct visitor *v, value x) {
     if (shows) meet((struct collection *)v, x.u.obj, false, fresh);
 }
 
-static void meet_part(struct visitor *v, void *part, void (*visit)(void *, struct visitor *)) {
-    meet((struct collection *)v, part, true,
-         (struct held){.part = part, .visit = visit, .left = 1});
+static void meet_part(struct visitor *v, void *part, uint32_t refs,
+                      void (*visit)(void *, struct visitor *)) {
+    struct held fresh = {.part = part, .visit = visit, .left = refs ? refs : 1};
+    meet((struct collection *)v, part, !refs, fresh);
 }
 
 static void visit_frame(struct collection *c, struct frame *f) {

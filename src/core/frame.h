@@ -7,6 +7,7 @@
 #define CORE_FRAME_H
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/pmap.h"
 #include "base/vec.h"
 #include "lang/ast.h"
 #include "sp/sp.h"
@@ -91,11 +92,13 @@ struct closure *closure_of(value v); /* NULL: something else */
 struct memo_proc {
     struct box box;
     value proc;
-    struct map table;    /* hash -> chain of struct memo_entry */
-    struct trace *trace; /* the trace it belongs to, or NULL: untraced */
+    struct map table; /* hash -> chain of struct memo_entry */
+    uint16_t owner;   /* 1 + depth of the model that it belongs to; 0: untraced */
+    uint64_t born;    /* traced: number of the node that made it */
 };
 struct memo_entry {
     struct memo_entry *next;
+    struct memo_proc *of;  /* in a layer above that of the procedure; borrowed */
     value key;             /* array of arguments; counted */
     value val;             /* untraced */
     bool busy;             /* untraced: being computed */
@@ -103,7 +106,7 @@ struct memo_entry {
     struct node **root;    /* traced: of the family; NULL in it while it is being evaluated */
 };
 extern const struct box_class memo_class;
-value memo_value(value proc, struct trace *t);
+value memo_value(value proc, uint16_t owner);
 struct memo_proc *memo_of(value v);
 struct memo_entry *memo_find(struct memo_proc *m, value key);
 struct memo_entry *memo_insert(struct memo_proc *m, value key);

@@ -14,7 +14,7 @@ static struct world *world_at(struct session_core *core, struct world *w, int de
 static struct cell *assumed(struct session_core *core, struct world *w, int depth,
                             const struct ast *name) {
     struct world *at = world_at(core, w, depth);
-    return at ? map_get(&at->globals, MAP_PTR(name->u.name.sym)) : NULL;
+    return at ? (struct cell *)world_find(at, name->u.name.sym) : NULL;
 }
 
 /* Statistics count what their own model does; somebody else's draws would go uncounted. */
@@ -112,7 +112,7 @@ enum gpm_status nest_find(struct session_core *core, struct world *w, const stru
 
 struct nest *nest_of_memo(struct session_core *core, const struct memo_proc *m) {
     struct nest *n = core->nest;
-    while (n && (!m->trace || n->world != (struct world *)m->trace)) n = n->outer;
+    while (n && n->depth + 1 != m->owner) n = n->outer;
     return n;
 }
 

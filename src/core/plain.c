@@ -60,7 +60,7 @@ static enum gpm_status apply_closure(struct session_core *core, struct closure *
 static enum gpm_status apply_memo(struct session_core *core, struct memo_proc *m, const value *args,
                                   size_t n, struct span at, value *out) {
     value key = value_array(args, n);
-    struct memo_entry *e = memo_find(m, key);
+    struct memo_entry *e = world_memo_find(core->model, m, key);
     struct nest *around = nest_of_memo(core, m);
     enum gpm_status st = GPM_OK;
     if (around && around->memo) {
@@ -76,7 +76,7 @@ static enum gpm_status apply_memo(struct session_core *core, struct memo_proc *m
         e = memo_insert(m, key);
         e->busy = true;
         st = plain_apply(core, m->proc, args, n, at, out);
-        if (st != GPM_OK || m->trace)
+        if (st != GPM_OK || m->owner)
             memo_remove(m, key); /* a traced table holds families only */
         else {
             e->busy = false;
@@ -164,7 +164,7 @@ static enum gpm_status apply_special(struct session_core *core, enum sp_special 
     switch (which) {
     case SPECIAL_REF: *out = value_ref_to(args[0], NULL); return GPM_OK;
     case SPECIAL_DEREF: *out = deref(args[0]); return GPM_OK;
-    case SPECIAL_MEM: *out = memo_value(args[0], NULL); return GPM_OK;
+    case SPECIAL_MEM: *out = memo_value(args[0], 0); return GPM_OK;
     case SPECIAL_EVAL: return eval_data(core, args, n, at, out);
     case SPECIAL_EMPTY_ENV: *out = env_value(NULL); return GPM_OK;
     case SPECIAL_EXTEND_ENV: return env_extend(core, args, at, out);
@@ -267,7 +267,7 @@ static enum gpm_status eval_call(struct session_core *core, const struct ast *a,
     size_t store = which == SPECIAL_GPMEM ? core_store_position(op) : 0;
     if (st == GPM_OK && which == SPECIAL_GPMEM && n &&
         core_memoizes(args[0], store < n ? args[store] : ABSENT))
-        value_set_take(&args[0], memo_value(args[0], NULL));
+        value_set_take(&args[0], memo_value(args[0], 0));
     if (st == GPM_OK) st = plain_apply(core, op, args, n, a->span, out);
     for (size_t i = 0; i < width; i++) value_unref(args[i]);
     value_unref(op);

@@ -159,11 +159,11 @@ static void memo_visit(struct box *b, struct visitor *v) {
 const struct box_class memo_class = {
     .name = "memoized procedure", .free = memo_free, .visit = memo_visit};
 
-value memo_value(value proc, struct trace *t) {
+value memo_value(value proc, uint16_t owner) {
     struct memo_proc *m = NEW(struct memo_proc);
     box_init(&m->box, &memo_class);
     m->proc = value_ref(proc);
-    m->trace = t;
+    m->owner = owner;
     return value_box(V_PROC, &m->box);
 }
 
@@ -200,6 +200,58 @@ void memo_remove(struct memo_proc *m, value key) {
         map_del(&m->table, h);
     value_unref(e->key);
     value_unref(e->val);
+    mem_free(e);
+}
+
+/* Entries above the procedure, by hash of both it and the key, or the next free number: one that
+ * has gone leaves a mark, which the search goes past. */
+static struct memo_entry gone;
+
+static uint64_t place_of(const struct memo_proc *m, value key) {
+    return hash_mix(MAP_PTR(m) ^ value_hash(key));
+}
+
+/* The entry and where it stands; NULL: none, and where one may stand. */
+static struct memo_entry *find_above(const struct world *w, const struct memo_proc *m, value key,
+                                     uint64_t *place) {
+    for (*place = place_of(m, key);; ++*place) {
+        struct memo_entry *e = pmap_get(w->entries, *place);
+        if (!e || (e->of == m && value_equal(e->key, key))) return e;
+    }
+}
+
+struct memo_entry *world_memo_find(const struct world *w, struct memo_proc *m, value key) {
+    uint64_t place;
+    struct memo_entry *e =
+        w && w->entries && m->born < w->first ? find_above(w, m, key, &place) : NULL;
+    return e ? e : memo_find(m, key);
+}
+
+struct memo_entry *world_memo_insert(struct world *w, struct memo_proc *m, value key) {
+    if (m->born >= w->first) return memo_insert(m, key);
+    uint64_t place;
+    struct memo_entry *e = NEW(struct memo_entry);
+    e->of = m;
+    e->key = value_ref(key);
+    find_above(w, m, key, &place);
+    w->entries = pmap_put(w->entries, place, e);
+    vec_push(&w->added, e);
+    return e;
+}
+
+void world_memo_remove(struct world *w, struct memo_proc *m, value key) {
+    if (m->born >= w->first) {
+        memo_remove(m, key);
+        return;
+    }
+    uint64_t place;
+    struct memo_entry *e = find_above(w, m, key, &place);
+    if (!e) return;
+    w->entries = pmap_put(w->entries, place, &gone);
+    size_t i = w->added.n - 1;
+    while (w->added.at[i] != e) i--;
+    vec_swap_out(&w->added, i);
+    value_unref(e->key);
     mem_free(e);
 }
 

@@ -99,14 +99,14 @@ static size_t flat_size(const struct flat_form *f) {
 
 void flat_free(struct trace *t, struct flat *f) {
     struct flat_form *form = f->form;
-    pool_free(&inner(t)->pool, f, flat_size(form));
+    pool_free(pool_of(t), f, flat_size(form));
     form_unref(inner(t)->flats, form);
 }
 
 /* Compiled for this structure, in no epoch yet. */
 struct flat *flat_new(struct trace *t, struct flat_form *taken, struct node *const *words,
                       struct node *const *owned) {
-    struct flat *f = pool_zalloc(&inner(t)->pool, flat_size(taken));
+    struct flat *f = pool_zalloc(pool_of(t), flat_size(taken));
     f->stamp = inner(t)->flats->stamp >> EPOCH_BITS << EPOCH_BITS;
     f->form = taken;
     if (!taken) return f;

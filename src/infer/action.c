@@ -140,12 +140,12 @@ static bool only_reads(const struct action *a) {
 }
 
 static enum gpm_status guard(struct infer_state *x, const struct action *a) {
-    bool steps = a->kind == ACTION_OP && (a->op->flags & OP_STEPS);
+    bool op = a->kind == ACTION_OP, steps = op && (a->op->flags & OP_STEPS);
     if (a->kind == ACTION_DIRECTIVE && a->ast->u.dir.kind == DIR_INFER) return GPM_OK;
-    if (a->kind == ACTION_OP && !steps) guard_whole(x, false);
-    return guard_action(x, steps,
-                        (a->kind == ACTION_OP && !steps) ||
-                            (a->kind == ACTION_DIRECTIVE && !only_reads(a)));
+    if (op && !steps && !(a->op->flags & OP_ATOMIC)) guard_whole(x, false);
+    bool changes = op ? !steps && !(a->op->flags & OP_COMBINES)
+                      : a->kind == ACTION_DIRECTIVE && !only_reads(a);
+    return guard_action(x, steps, changes, !op || (a->op->flags & OP_SHARED));
 }
 
 /* The guard first, then whatever a detach left open is closed (infer_close), then the action. */
@@ -159,6 +159,7 @@ static enum gpm_status run_kind(struct infer_state *x, struct action *a, bool dr
             if (st != GPM_OK) return st;
         }
         *out = NIL;
+        if (!(a->op->flags & OP_SHARED)) model_whole(x->model);
         x->model->begun = true;
         x->dropped = dropped;
         return core_place(x->core, a->op->run(x, a, out), a->at);
@@ -194,6 +195,7 @@ enum gpm_status action_run(struct session_core *core, value v, struct span at, v
     /* s <- select(scope, one) picks the block */
     if (subproblem_of(v)) {
         if (core->nest) core->nest->drawn = true;
+        model_whole(infer_of(core)->model);
         return subproblem_settle(infer_of(core), v, out);
     }
     if (!a) return infer_not_action(core->diags, v, at);

@@ -15,7 +15,7 @@ static const struct infer_op *operator_of(struct infer_state *x, const struct as
     if (e->kind != AST_CALL || e->kids[0]->kind != AST_NAME) return NULL;
     const struct ast *name = e->kids[0];
     struct cell *cell;
-    if (name->u.name.depth >= 0 || map_get(&x->model->p.at[0]->globals, MAP_PTR(name->u.name.sym)))
+    if (name->u.name.depth >= 0 || world_find(&x->model->p.at[0]->world, name->u.name.sym))
         return NULL;
     const value *v = core_global(x->core, NULL, name, &cell);
     const struct sp_class *cls = v ? proc_class(*v, NULL) : NULL;
@@ -30,6 +30,7 @@ static enum gpm_status run_operator(struct infer_state *x, const struct ast *e, 
     if (st != GPM_OK) return st;
     const struct action *a = action_of(made);
     *out = NIL;
+    if (!(a->op->flags & OP_SHARED)) trace_whole(t);
     st = core_place(x->core, a->op->each(x, a, t, out), e->span);
     value_unref(made);
     return st;

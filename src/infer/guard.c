@@ -29,11 +29,16 @@ static void each_journal(const struct guard *g, void (*fn)(struct trace *t)) {
     for (size_t i = 0; g->state == GUARD_JOURNAL && i < g->model->p.n; i++) fn(g->model->p.at[i]);
 }
 
-static enum gpm_status copy(struct infer_state *x) {
+/* share: nobody holds nodes of the model now, so that its traces may share layers with the copy.
+ * Else the copy is one, and the model's nodes stay what they are. */
+static enum gpm_status copy(struct infer_state *x, bool share) {
     struct guard *g = &x->guard;
     if (!g->model || g->state == GUARD_COPY) return GPM_OK;
     each_journal(g, flat_journal_swap);
-    for (size_t i = 0; i < g->model->p.n; i++) vec_push(&g->copy, trace_clone(g->model->p.at[i]));
+    for (size_t i = 0; i < g->model->p.n; i++) {
+        struct trace **t = &g->model->p.at[i];
+        vec_push(&g->copy, share ? trace_share(t) : trace_clone(*t));
+    }
     each_journal(g, flat_journal_swap);
     enum gpm_status st = core_check_memory(x->core, x->at);
     if (st == GPM_OK) {
@@ -44,11 +49,11 @@ static enum gpm_status copy(struct infer_state *x) {
     return st;
 }
 
-enum gpm_status guard_action(struct infer_state *x, bool steps, bool changes) {
+enum gpm_status guard_action(struct infer_state *x, bool steps, bool changes, bool share) {
     struct guard *g = &x->guard;
-    bool whole = g->state == GUARD_WHOLE;
+    bool whole = g->state == GUARD_WHOLE, fresh = g->state == GUARD_FRESH;
     if (g->state <= GUARD_SINGLE) g->state = whole && steps ? GUARD_SINGLE : GUARD_FRESH;
-    return changes && !whole ? copy(x) : GPM_OK;
+    return changes && !whole ? copy(x, share && fresh) : GPM_OK;
 }
 
 enum gpm_status guard_steps(struct infer_state *x, bool one) {
@@ -58,14 +63,14 @@ enum gpm_status guard_steps(struct infer_state *x, bool one) {
         g->state = GUARD_ATOMIC;
         return GPM_OK;
     }
-    if (x->model != g->model) return copy(x);
+    if (x->model != g->model) return copy(x, false);
     g->state = GUARD_JOURNAL;
     each_journal(g, flat_journal_begin);
     return GPM_OK;
 }
 
 enum gpm_status guard_general(struct infer_state *x) {
-    return x->guard.state == GUARD_ATOMIC ? GPM_OK : copy(x);
+    return x->guard.state == GUARD_ATOMIC ? GPM_OK : copy(x, false);
 }
 
 void guard_end(struct infer_state *x, bool ok) {

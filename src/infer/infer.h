@@ -31,7 +31,9 @@ struct infer_state;
 enum gpm_status model_fork(struct infer_state *x, struct model *m, value *out) GPM_MUST_USE;
 /* One copy of a particle more, which draws from a stream of its own; none where memory runs short.
  */
-enum gpm_status model_add_copy(struct infer_state *x, struct trace *t, particles *to) GPM_MUST_USE;
+enum gpm_status model_add_copy(struct infer_state *x, struct trace **t, particles *to) GPM_MUST_USE;
+/* Its traces share no layers from now on: for what changes or walks over them (trace_whole). */
+void model_whole(struct model *m);
 double model_log_weight(const struct model *m); /* log of the sum of the particles' weights */
 
 /* While an instruction runs: the way back to the model as it was, should the instruction fail half
@@ -112,7 +114,10 @@ enum {
     OP_STEPS =
         8, /* changes the model by infer_transitions and moves (move.h) alone: they guard it */
     OP_EXACT =
-        16 /* gives what its arguments give, or what does not depend on the model's choices */
+        16, /* gives what its arguments give, or what does not depend on the model's choices */
+    OP_SHARED = 32,   /* takes traces that share layers as they are; the others get whole ones */
+    OP_ATOMIC = 64,   /* leaves the model as it was when it fails: alone it needs no guard */
+    OP_COMBINES = 128 /* touches no model itself, but runs actions, which are guarded in turn */
 };
 struct action;
 struct step;
@@ -150,8 +155,10 @@ static inline const struct infer_op *infer_op_of(const struct sp_class *cls) {
 void guard_begin(struct infer_state *x);
 void guard_whole(struct infer_state *x, bool whole); /* is the next action the whole instruction? */
 /* Before an action: an operator of transitions (OP_STEPS), or one that changes the model otherwise;
- * a directive that is the whole instruction needs no copy. */
-enum gpm_status guard_action(struct infer_state *x, bool steps, bool changes) GPM_MUST_USE;
+ * a directive that is the whole instruction needs no copy. share: it works on traces that share
+ * layers, so that the copy may do so, too. */
+enum gpm_status guard_action(struct infer_state *x, bool steps, bool changes,
+                             bool share) GPM_MUST_USE;
 /* Before transitions. one: a single proposal. */
 enum gpm_status guard_steps(struct infer_state *x, bool one) GPM_MUST_USE;
 /* Before a trace is changed by anything but flats. */

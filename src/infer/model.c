@@ -58,14 +58,21 @@ struct model *model_of(value v) {
     return v.tag == V_BOX && v.u.box->cls == &model_class ? (struct model *)v.u.box : NULL;
 }
 
-enum gpm_status model_add_copy(struct infer_state *x, struct trace *t, particles *to) {
+enum gpm_status model_add_copy(struct infer_state *x, struct trace **t, particles *to) {
     enum gpm_status st = core_poll(x->core, x->at);
     if (st != GPM_OK) return st;
-    vec_push(to, trace_clone(t));
-    vec_last(to)->rng = rng_split(&t->rng);
+    struct trace *copy = trace_share(t);
+    copy->rng = rng_split(&(*t)->rng);
     st = core_check_memory(x->core, x->at);
-    if (st != GPM_OK) trace_free(vec_pop(to));
+    if (st == GPM_OK)
+        vec_push(to, copy);
+    else
+        trace_free(copy);
     return st;
+}
+
+void model_whole(struct model *m) {
+    for (size_t i = 0; i < m->p.n; i++) trace_whole(m->p.at[i]);
 }
 
 enum gpm_status model_fork(struct infer_state *x, struct model *m, value *out) {
@@ -73,7 +80,7 @@ enum gpm_status model_fork(struct infer_state *x, struct model *m, value *out) {
     f->begun = m->begun;
     f->made_by = m->made_by;
     enum gpm_status st = GPM_OK;
-    for (size_t i = 0; i < m->p.n && st == GPM_OK; i++) st = model_add_copy(x, m->p.at[i], &f->p);
+    for (size_t i = 0; i < m->p.n && st == GPM_OK; i++) st = model_add_copy(x, &m->p.at[i], &f->p);
     *out = value_box(V_BOX, &f->box);
     if (st != GPM_OK) value_unref(*out);
     return st;

@@ -140,29 +140,32 @@ static enum gpm_status check(struct infer_state *x, const struct action *a, stru
 static enum gpm_status op_memory(struct infer_state *x, const struct action *a, value *out) {
     static const char *const keys[] = {"applications", "bytes", "bytes per application"};
     size_t apps = 0, bytes = 0;
+    struct map seen = {0}; /* layers that particles share count once */
     for (size_t i = 0; i < x->model->p.n; i++) {
         size_t more;
-        bytes += trace_memory(x->model->p.at[i], &more);
+        bytes += trace_memory(x->model->p.at[i], &seen, &more);
         apps += more;
     }
+    map_release(&seen);
     double vals[] = {(double)apps, (double)bytes, apps ? floor((double)bytes / (double)apps) : 0};
     *out = infer_numbers(keys, vals, 3);
     return GPM_OK;
 }
 
 const struct infer_op infer_model_rows[] = {
-    {"new_model", "() -> action", "a fresh model", .flags = OP_EXACT, .run = op_make_model,
-     .how = FRESH},
-    {"fork_model", "() -> action", "a copy of the current model", .run = op_make_model,
-     .how = COPY},
+    {"new_model", "() -> action", "a fresh model", .flags = OP_EXACT | OP_SHARED | OP_ATOMIC,
+     .run = op_make_model, .how = FRESH},
+    {"fork_model", "() -> action", "a copy of the current model", .flags = OP_SHARED | OP_ATOMIC,
+     .run = op_make_model, .how = COPY},
     {"in_model", "(m: any, a: action) -> action",
      "runs a in model m, or in the one that the action m gives; pair of its result and the model",
-     .flags = OP_EXACT, .run = op_in_model},
+     .flags = OP_EXACT | OP_SHARED, .run = op_in_model},
     {"forget", "(label: label) -> action", "removes a directive; the log density it had",
      EACH(forget)},
     {"freeze", "(label: label) -> action", "replaces a directive by its current value",
      EACH(freeze)},
-    {"report", "(label: label) -> action", "the current value of a directive", .run = op_report},
+    {"report", "(label: label) -> action", "the current value of a directive",
+     .flags = OP_SHARED | OP_ATOMIC, .run = op_report},
     {"num_blocks", "(scope: scope) -> action",
      "how many blocks of the scope hold choices, per particle", EACH(num_blocks)},
     {"reset_to_prior", "() -> action",
@@ -182,7 +185,7 @@ const struct infer_op infer_model_rows[] = {
      "log density of all that the block touches", .run = op_density_at, .how = LIKELIHOOD,
      .block = "all"},
     {"trace_memory", "() -> action", "bytes that traced applications take, nodes and links",
-     .run = op_memory},
+     .flags = OP_SHARED | OP_ATOMIC, .run = op_memory},
     {"checkInvariants", "() -> action", "checks the whole trace; an error if it is inconsistent",
      EACH(check)},
     {0},

@@ -49,7 +49,11 @@ static enum gpm_status op_resample(struct infer_state *x, const struct action *a
         return infer_error(x, DIAG_LIMIT, "resample: %g particles are too many", given);
     size_t want = (size_t)given;
     struct model *m = x->model;
-    enum gpm_status st = m->p.n ? trace_each_node(m->p.at[0], refuse_improper, x) : GPM_OK;
+    enum gpm_status st = GPM_OK;
+    if (trace_had_improper(m->p.at[0])) {
+        trace_whole(m->p.at[0]);
+        st = trace_each_node(m->p.at[0], refuse_improper, x);
+    }
     if (st != GPM_OK) return st;
     double total = model_log_weight(m);
     size_t *count = mem_zalloc(m->p.n * sizeof *count);
@@ -57,7 +61,7 @@ static enum gpm_status op_resample(struct infer_state *x, const struct action *a
     particles next = {0};
     for (size_t i = 0; i < m->p.n; i++) {
         for (size_t k = 1; st == GPM_OK && k < count[i]; k++)
-            st = model_add_copy(x, m->p.at[i], &next);
+            st = model_add_copy(x, &m->p.at[i], &next);
         if (count[i]) vec_push(&next, NULL);
     }
     for (size_t i = 0, upto = 0; st == GPM_OK && i < m->p.n; i++) {
@@ -154,7 +158,7 @@ static enum gpm_status op_add_particle(struct infer_state *x, const struct actio
     size_t i;
     struct model *m = x->model;
     enum gpm_status st = read_index(x, a, &i);
-    if (st == GPM_OK) st = model_add_copy(x, m->p.at[i], &m->p);
+    if (st == GPM_OK) st = model_add_copy(x, &m->p.at[i], &m->p);
     if (st == GPM_OK) *out = value_num((double)(m->p.n - 1));
     return st;
 }
@@ -272,8 +276,9 @@ static enum gpm_status op_diversify(struct infer_state *x, const struct action *
         size_t count = 1;
         for (size_t j = 0; st == GPM_OK && j < count; j++) {
             double w = -INFINITY;
-            st = model_add_copy(x, m->p.at[i], &next);
+            st = model_add_copy(x, &m->p.at[i], &next);
             if (st != GPM_OK) break;
+            trace_whole(vec_last(&next));
             st = take_value(x, vec_last(&next), &g, j, &w, &count);
             if (st == GPM_OK && w > -INFINITY)
                 vec_last(&next)->log_weight += w;
@@ -291,23 +296,25 @@ static enum gpm_status op_diversify(struct infer_state *x, const struct action *
 
 const struct infer_op infer_particles_rows[] = {
     {"resample", "(n: count) -> action", "n particles drawn by weight; the total weight is kept",
-     .run = op_resample},
+     .flags = OP_SHARED | OP_ATOMIC, .run = op_resample},
     {"resample_multiprocess", "(n: count, max?: any) -> action",
-     "the same as resample; max, of processes, changes nothing", .run = op_resample},
+     "the same as resample; max, of processes, changes nothing", .flags = OP_SHARED | OP_ATOMIC,
+     .run = op_resample},
     {"particle_log_weights", "() -> action", "array of the particles' log weights",
-     EACH(weight_of)},
+     .flags = OP_SHARED | OP_ATOMIC, EACH(weight_of)},
     {"set_particle_log_weights", "(w: any) -> action", "sets the particles' log weights",
-     .run = op_change_weights, .how = SET},
+     .flags = OP_SHARED, .run = op_change_weights, .how = SET},
     {"increment_particle_log_weights", "(w: any) -> action", "adds to the particles' log weights",
-     .run = op_change_weights, .how = ADD},
+     .flags = OP_SHARED, .run = op_change_weights, .how = ADD},
     {"equalize_particle_log_weights", "() -> action",
-     "makes the weights equal, keeping their total", .run = op_equalize},
+     "makes the weights equal, keeping their total", .flags = OP_SHARED | OP_ATOMIC,
+     .run = op_equalize},
     {"on_particle", "(i: count, a: action) -> action", "runs a on particle i alone",
-     .run = op_on_particle},
+     .flags = OP_SHARED, .run = op_on_particle},
     {"for_each_particle", "(a: action) -> action",
      "runs a on each particle by itself; list of the results", .run = op_for_each_particle},
     {"add_particle", "(i?: count) -> action", "adds a copy of particle i; its number",
-     .run = op_add_particle},
+     .flags = OP_SHARED | OP_ATOMIC, .run = op_add_particle},
     {"collapse_equal", "(scope: target, block?: block) -> action",
      "merges particles that agree on the block, adding their weights", .run = op_collapse,
      .how = BY_WEIGHT, .block = "all"},

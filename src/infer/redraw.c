@@ -32,7 +32,7 @@ static bool draw_again(struct trace *t) {
 static bool unlucky(const struct infer_state *x, enum gpm_status st) {
     const struct diags *d = x->core->diags;
     return st == GPM_E_USER && d->list.n && vec_last(&d->list)->code == DIAG_DOMAIN &&
-           x->model->p.n == 1 && x->model->p.at[0]->choices.n && !x->model->begun;
+           x->model->p.n == 1 && !x->model->begun;
 }
 
 /* The last failure is said of the state that stands then, the first one: trying it a last time says
@@ -43,6 +43,8 @@ enum gpm_status redraw_run(struct infer_state *x, redraw_fn *f, void *ctx, value
     struct rng now = t->rng;
     enum gpm_status st = f(x, ctx, out);
     if (!unlucky(x, st)) return st;
+    trace_whole(t);
+    if (!t->choices.n) return st;
     struct rng after = t->rng;
     struct trace *was = trace_clone(t);
     t->rng = after;

@@ -34,7 +34,7 @@ static void pop_locals(struct checker *k, size_t n) {
 
 /* What the model assumes before this text: its value changes, but for procedures. */
 static bool assumed_before(const struct checker *k, const struct sym *name, value *out) {
-    struct cell *c = map_get(&k->s->infer.model->p.at[0]->globals, MAP_PTR(name));
+    struct cell *c = (struct cell *)world_find(&k->s->infer.model->p.at[0]->world, name);
     if (!c) return false;
     *out = c->val.tag == V_PROC ? value_ref(c->val) : guess_any();
     return true;
@@ -263,7 +263,7 @@ static value apply_primitive(struct checker *k, value op, const value *args, siz
         check_label(k, o, args, n, at);
     }
     switch (core_special(op)) {
-    case SPECIAL_MEM: return guess_of(args[0]) ? guess_any() : memo_value(args[0], NULL);
+    case SPECIAL_MEM: return guess_of(args[0]) ? guess_any() : memo_value(args[0], 0);
     case SPECIAL_APPLY_FUNCTION:
         return n == 1 ? value_ref(args[0]) : apply(k, args[0], args + 1, n - 1, at);
     case SPECIAL_RUN:

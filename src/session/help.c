@@ -138,7 +138,7 @@ bool session_help(struct session *s, const char *name, struct buf *out) {
         buf_printf(out, "%s: defined in this session\n", name);
         return true;
     }
-    if (map_get(&s->infer.model->p.at[0]->globals, MAP_PTR(y))) {
+    if (world_find(&s->infer.model->p.at[0]->world, y)) {
         buf_printf(out, "%s: assumed in the current model\n", name);
         return true;
     }

@@ -325,7 +325,7 @@ static void help_with_model_name(struct session *s) {
     if (d->at.end > u->len) return;
     const char *text = u->text + d->at.start;
     struct sym *name = sym_intern(&s->syms, text, d->at.end - d->at.start);
-    if (map_get(&s->infer.model->p.at[0]->globals, MAP_PTR(name))) session_help_model_name(s, name);
+    if (world_find(&s->infer.model->p.at[0]->world, name)) session_help_model_name(s, name);
 }
 
 static enum gpm_status run_one(struct session *s, const struct ast *a, struct frame *f) {

@@ -16,20 +16,20 @@
 #include "core/nest.h"
 
 /* The operator may have changed from primitive to compound or back. */
-void set_linked_args(struct node *n, bool linked) {
+void set_linked_args(struct trace *t, struct node *n, bool linked) {
     bool is = n->flags & NODE_LINKED_ARGS;
     if (is == linked) return;
     for (uint32_t i = 1; (n->flags & NODE_ON) && i < n->n_in; i++)
-        linked ? link_in(n, i) : unlink_in(n, i);
+        linked ? link_in(t, n, i) : unlink_in(t, n, i);
     n->flags ^= NODE_LINKED_ARGS;
 }
 
 /* The request's reference (the family's count is kept by who calls), and the root as a parent. */
-static void add_family(struct node *n, struct family *f) {
+static void add_family(struct trace *t, struct node *n, struct family *f) {
     struct request *r = node_request(n);
     r->fam = mem_realloc(r->fam, (r->n_fam + 1) * sizeof *r->fam);
     r->fam[r->n_fam++] = f;
-    request_add_parent(n, f->root);
+    request_add_parent(t, n, f->root);
 }
 
 /* A new family: body of the closure with its parameters bound to the given nodes. */
@@ -56,7 +56,7 @@ enum gpm_status request_family(struct trace *t, struct node *n, struct family *f
     f->refs = 1;
     if (st == GPM_OK) {
         t->structure++;
-        add_family(n, f);
+        add_family(t, n, f);
         return GPM_OK;
     }
     if (f->own_ctx) vec_clear(&f->own_ctx->joined);
@@ -123,7 +123,7 @@ static enum gpm_status memo_of_nest(struct trace *t, struct node *n, struct nest
 /* Families of a memo table are counted by their requesters and known by the array of argument
  * values; the table borrows them. `building` catches a family that asks for itself. */
 enum gpm_status apply_memo(struct trace *t, struct node *n, struct memo_proc *m, value key) {
-    struct memo_entry *e = memo_find(m, key);
+    struct memo_entry *e = world_memo_find(&t->world, m, key);
     struct family *f = e ? e->family : NULL;
     enum gpm_status st = f ? GPM_OK : regen_maker(t, m->proc);
     if (f && f->building)
@@ -131,14 +131,15 @@ enum gpm_status apply_memo(struct trace *t, struct node *n, struct memo_proc *m,
     else if (f) {
         st = regen_ensure(t, f->root);
         if (st == GPM_OK) family_take(t, f, n->ctx);
-        if (st == GPM_OK) add_family(n, f);
+        if (st == GPM_OK) add_family(t, n, f);
     } else if (st == GPM_OK) {
         f = family_new(NULL);
         f->own_ctx = tagctx_new(NULL, true);
         f->memo = m;
         f->key = value_ref(key);
         f->building = true;
-        memo_set_family(memo_insert(m, key), f);
+        f->born = inner(t)->next_seq;
+        memo_set_family(world_memo_insert(&t->world, m, key), f);
         if (n->ctx) vec_push(&f->own_ctx->joined, n->ctx);
         f->own_ctx->reach = tagctx_reach(n->ctx);
         st = value_call_family(t, m->proc, key.u.array->at, key.u.array->n, f, f->own_ctx, n->ast);
@@ -202,7 +203,7 @@ static void depend_on(struct trace *t, struct node *n, struct node *p, int budge
     }
     for (uint32_t i = 0; n->req && i < n->req->n_xin; i++)
         if (n->req->xin[i].node == p) return;
-    request_add_parent(n, p);
+    request_add_parent(t, n, p);
     close_over_value(t, n, p->val, budget);
 }
 
@@ -211,7 +212,7 @@ static void close_over(struct trace *t, struct node *n, const struct ast *a, str
     if (!a) return;
     if (a->kind == AST_NAME && !a->u.name.builtin) {
         struct node *p = a->u.name.depth < 0 || a->u.name.global_first
-                             ? map_get(&t->globals, MAP_PTR(a->u.name.sym))
+                             ? world_find(&t->world, a->u.name.sym)
                              : NULL;
         if (!p && a->u.name.depth >= depth) {
             struct frame *from = frame_up(f, a->u.name.depth - depth);
@@ -265,8 +266,8 @@ static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_
         if (target) {
             st = regen_ensure(t, target);
             if (st != GPM_OK) return st;
-            request_clear_parents(n);
-            request_add_parent(n, target);
+            request_clear_parents(t, n);
+            request_add_parent(t, n, target);
             *out = value_ref(target->val);
         } else
             *out = value_ref(r.tag == V_REF ? r.u.ref->v : r);
@@ -274,7 +275,10 @@ static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_
     }
     case SPECIAL_EMPTY_ENV: *out = env_value(NULL); return GPM_OK;
     case SPECIAL_EXTEND_ENV: return env_extend(t->core, c->args, node_span(n), out);
-    case SPECIAL_MEM: *out = memo_value(c->args[0], t); return GPM_OK;
+    case SPECIAL_MEM:
+        *out = memo_value(c->args[0], nest_level(t->core));
+        memo_of(*out)->born = n->seq;
+        return GPM_OK;
     case SPECIAL_RUN:
         return diag_raise(t->core->diags, DIAG_ACTION_IN_MODEL, node_span(n),
                           "in a model, run is called by its name: run(action)");
@@ -391,15 +395,17 @@ enum gpm_status node_apply(struct trace *t, struct node *n, bool requests) {
     if (n->kind == NODE_APP) {
         value op = n->in[0].node->val;
         const struct sp_class *cls = proc_class(op, NULL);
-        set_linked_args(n, closure_of(op) == NULL);
+        set_linked_args(t, n, closure_of(op) == NULL);
         if (cls && (cls->flags & SP_RANDOM))
             n->flags |= NODE_RANDOM;
         else
             n->flags &= (uint16_t)~NODE_RANDOM;
         if (cls && (cls->flags & SP_MAKER)) set_maker(n->val, n);
+        inner(t)->makers |= sp_made_of(op) || (cls && (cls->flags & SP_MAKER));
+        inner(t)->improper |= cls && (cls->flags & SP_IMPROPER);
     } else
         n->flags |= NODE_LINKED_ARGS;
-    if (!(n->flags & NODE_ON)) node_link_operands(n);
+    if (!(n->flags & NODE_ON)) node_link_operands(t, n);
     if (n->kind == NODE_TAG) tag_enter_index(t, n);
     n->flags |= NODE_ON;
     st = carry_weight(t, n);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Deep copies of traces, for particles, forks and guards. First every family, node, frame and
+ * Deep copies of traces, layers (layer.c) made into one. First every family, node, frame and
  * context is copied raw, with maps from old to new; then pointers and values are translated. Plain
  * data are shared, since values are immutable; closures over traced frames, memo tables, references
- * to nodes and statistics are copied.
+ * to nodes and statistics are copied. In the end the links from one layer to another are made, in
+ * the order of evaluation.
  *
  * What a caller may rely on: the copy has the same values, order of evaluation, weight and
  * generator state (who wants another stream splits it) and shares nothing that can change. Contexts
@@ -15,6 +16,8 @@
 
 struct clone {
     struct trace *from, *to; /* to: NULL for a value that leaves the trace */
+    struct trace **layers;   /* of `from`, the lowest first */
+    size_t n_layers;
     struct map nodes, families, frames, ctxs, values; /* old pointer -> new */
     VEC(struct family *) order;                       /* old families, as found */
     VEC(struct frame *) frame_order;                  /* old frames that are copied */
@@ -85,7 +88,7 @@ static struct tagctx *clone_ctx(struct clone *c, struct tagctx *x) {
 static void raw_node(struct clone *c, struct node *n, struct family *g) {
     bool constant = n->kind == NODE_CONST;
     size_t size = node_size(n->kind, n->n_in);
-    struct node *m = pool_zalloc(&inner(c->to)->pool, size);
+    struct node *m = pool_zalloc(pool_of(c->to), size);
     memcpy(m, n, size);
     m->val = NIL;
     if (!constant) {
@@ -107,6 +110,7 @@ static void find_families(struct clone *c, struct family *f) {
     if (map_get(&c->families, MAP_PTR(f))) return;
     struct family *g = family_new(NULL);
     g->refs = f->refs;
+    g->born = f->born;
     map_put(&c->families, MAP_PTR(f), g);
     vec_push(&c->order, f);
     for (size_t i = 0; i < f->nodes.n; i++) {
@@ -193,9 +197,10 @@ static value clone_made(struct clone *c, value v) {
 static value clone_memo(struct clone *c, value v) {
     struct memo_proc *m = memo_of(v);
     value proc = clone_value(c, m->proc);
-    value out = remember(c, v, memo_value(proc, c->to));
+    value out = remember(c, v, memo_value(proc, c->to ? m->owner : 0));
     value_unref(proc);
     struct memo_proc *k = memo_of(out);
+    k->born = m->born;
     for (size_t i = 0; c->to && i < m->table.cap; i++)
         for (struct memo_entry *e = m->table.slots[i].val; e; e = e->next) {
             value key = clone_value(c, e->key);
@@ -214,8 +219,8 @@ static bool is_traced(const struct clone *c, value v) {
     case V_PROC: {
         struct closure *k = closure_of(v);
         struct memo_proc *m = memo_of(v);
-        return (k && frame_needs_copy(c, k->env)) || (m && m->trace == c->from) ||
-               (c->to && sp_made_of(v));
+        bool own = m && m->owner == nest_level(c->from->core);
+        return (k && frame_needs_copy(c, k->env)) || own || (c->to && sp_made_of(v));
     }
     case V_REF: return v.u.ref->node || is_traced(c, v.u.ref->v);
     case V_PAIR:
@@ -292,9 +297,12 @@ static void fill_frames(struct clone *c) {
 }
 
 static void clone_scopes(struct clone *c) {
-    struct trace *t = c->from, *u = c->to;
-    for (size_t i = 0; i < t->scopes.n; i++) scope_get(u, t->scopes.at[i]->name);
-    for (size_t i = 0; i < t->choices.n; i++) choice_add(u, map_node(c, t->choices.at[i]));
+    struct trace *u = c->to;
+    for (size_t k = 0; k < c->n_layers; k++) {
+        struct trace *t = c->layers[k];
+        for (size_t i = 0; i < t->scopes.n; i++) scope_get(u, t->scopes.at[i]->name);
+        for (size_t i = 0; i < t->choices.n; i++) choice_add(u, map_node(c, t->choices.at[i]));
+    }
     /* in the order of evaluation, whatever order the old index has come to: the copies of two
      * traces with the same nodes list their blocks alike */
     for (size_t k = 0; k < c->order.n; k++)
@@ -305,8 +313,8 @@ static void clone_scopes(struct clone *c) {
         }
 }
 
-static void clone_records(struct clone *c) {
-    struct trace *t = c->from, *u = c->to;
+static void clone_records(struct clone *c, struct trace *t) {
+    struct trace *u = c->to;
     for (size_t i = 0; i < t->records.n; i++) {
         struct record *r = t->records.at[i], *q = NEW(struct record);
         *q = *r;
@@ -325,7 +333,26 @@ static void clone_records(struct clone *c) {
     }
 }
 
+/* What a family of a layer left out because it would have changed those below. */
+static void link_layers(struct clone *c, const struct trace *layer, struct family *f) {
+    struct trace *u = c->to;
+    struct family *g = map_get(&c->families, MAP_PTR(f));
+    if (f->memo && f->memo->born < layer->world.first)
+        memo_set_family(memo_insert(g->memo, g->key), g);
+    for (size_t i = 0; i < f->nodes.n; i++) {
+        struct node *n = f->nodes.at[i], *m = map_node(c, n);
+        if (n->kind == NODE_CONST) continue;
+        for (uint32_t j = 0; j < linked_operands(n); j++)
+            if (node_below(layer, n->in[j].node)) link_in(u, m, j);
+        for (uint32_t j = 0; n->req && j < n->req->n_xin; j++)
+            if (node_below(layer, n->req->xin[j].node)) link_in(u, m, XIN | j);
+        for (uint32_t j = 0; n->req && j < n->req->n_fam; j++)
+            if (family_below(layer, n->req->fam[j])) family_take(u, m->req->fam[j], m->ctx);
+    }
+}
+
 static void clone_release(struct clone *c) {
+    mem_free(c->layers);
     map_release(&c->nodes);
     map_release(&c->families);
     map_release(&c->frames);
@@ -342,18 +369,29 @@ static void clone_release(struct clone *c) {
 struct trace *trace_clone(struct trace *t) {
     struct trace *u = trace_new(t->core, t->rng);
     struct clone c = {.from = t, .to = u};
+    c.n_layers = trace_layers(t, &c.layers);
+    size_t *upto = NEW_ARRAY(size_t, c.n_layers); /* number of families of each layer and below */
     inner(u)->next_block = inner(t)->next_block;
     inner(u)->scopes_vary = inner(t)->scopes_vary;
+    inner(u)->makers = inner(t)->makers;
+    inner(u)->improper = inner(t)->improper;
     u->log_weight = t->log_weight;
-    for (size_t i = 0; i < t->records.n; i++) find_families(&c, t->records.at[i]->family);
+    for (size_t k = 0; k < c.n_layers; k++) {
+        struct trace *l = c.layers[k];
+        for (size_t i = 0; i < l->records.n; i++) find_families(&c, l->records.at[i]->family);
+        upto[k] = c.order.n;
+    }
     for (size_t i = 0; i < c.order.n; i++) fill_family(&c, c.order.at[i]);
     for (size_t i = 0; i < c.order.n; i++)
         for (size_t j = 0; j < c.order.at[i]->nodes.n; j++)
             fill_node(&c, c.order.at[i]->nodes.at[j]);
     fill_frames(&c);
-    clone_records(&c);
+    for (size_t k = 0; k < c.n_layers; k++) clone_records(&c, c.layers[k]);
     clone_scopes(&c);
+    for (size_t k = 1; k < c.n_layers; k++)
+        for (size_t i = upto[k - 1]; i < upto[k]; i++) link_layers(&c, c.layers[k], c.order.at[i]);
     inner(u)->next_seq = inner(t)->next_seq;
+    mem_free(upto);
     clone_release(&c);
     return u;
 }

@@ -33,7 +33,7 @@ static enum gpm_status read_node(struct nest *nest, struct cell *cell) {
     struct nest_pause pause = nest_pause(r->t->core, nest);
     enum gpm_status st = regen_ensure(r->t, p);
     nest_resume(r->t->core, pause);
-    if (st == GPM_OK) request_add_parent(r->n, p);
+    if (st == GPM_OK) request_add_parent(r->t, r->n, p);
     return st;
 }
 
@@ -46,7 +46,7 @@ static bool is_requested(const struct node *n, const struct family *f) {
 static enum gpm_status call_memo(struct nest *nest, struct memo_proc *m, value key, struct span at,
                                  value *out) {
     struct run *r = (struct run *)nest;
-    struct memo_entry *e = memo_find(m, key);
+    struct memo_entry *e = world_memo_find(&r->t->world, m, key);
     enum gpm_status st = GPM_OK;
     if (!e || !e->family || !is_requested(r->n, e->family)) {
         struct nest_pause pause = nest_pause(r->t->core, nest);
@@ -54,7 +54,7 @@ static enum gpm_status call_memo(struct nest *nest, struct memo_proc *m, value k
         nest_resume(r->t->core, pause);
         if (st != GPM_OK) diag_add_call(r->t->core->diags, at, "in a call inside run(...)");
     }
-    if (st == GPM_OK) *out = value_ref(memo_find(m, key)->family->root->val);
+    if (st == GPM_OK) *out = value_ref(world_memo_find(&r->t->world, m, key)->family->root->val);
     return st;
 }
 
@@ -71,12 +71,12 @@ static enum gpm_status request_stream(struct trace *t, struct node *n, uint64_t 
 static void release_stream(struct trace *t, struct node *n) {
     struct request *r = n->req;
     struct family *f = r->fam[0];
-    request_unlink(n);
+    request_unlink(t, n);
     r->n_xin--;
     r->n_fam--;
     memmove(r->xin, r->xin + 1, r->n_xin * sizeof *r->xin);
     memmove(r->fam, r->fam + 1, r->n_fam * sizeof(struct family *));
-    for (uint32_t i = 0; i < r->n_xin; i++) link_in(n, XIN | i);
+    for (uint32_t i = 0; i < r->n_xin; i++) link_in(t, n, XIN | i);
     family_drop(t, f, n->ctx);
     families_free_dead(t, &f, 1);
 }

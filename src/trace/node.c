@@ -18,7 +18,7 @@
  * choices by it (SUB_CHOSEN). */
 struct node *node_new(struct trace *t, struct family *fam, enum node_kind kind,
                       const struct ast *ast, uint32_t n_in) {
-    struct node *n = pool_zalloc(&inner(t)->pool, node_size(kind, n_in));
+    struct node *n = pool_zalloc(pool_of(t), node_size(kind, n_in));
     n->kind = (uint8_t)kind;
     n->ast = ast;
     n->n_in = n_in;
@@ -31,7 +31,8 @@ struct node *node_new(struct trace *t, struct family *fam, enum node_kind kind,
 }
 
 struct node *node_constant(struct trace *t, struct family *fam, value v_taken) {
-    struct node *n = pool_zalloc(&inner(t)->pool, sizeof(struct cell));
+    struct node *n = pool_zalloc(pool_of(t), sizeof(struct cell));
+    inner(t)->makers |= first_made(v_taken) != NULL;
     n->kind = NODE_CONST;
     n->val = v_taken;
     t->n_nodes++;
@@ -48,13 +49,13 @@ void node_free(struct trace *t, struct node *n) {
         mem_free(n->member);
         if (n->flat) inner(t)->flat_hooks->drop(t, n->flat);
     }
-    pool_free(&inner(t)->pool, n, node_size(n->kind, n->n_in));
+    pool_free(pool_of(t), n, node_size(n->kind, n->n_in));
 }
 
-void link_in(struct node *child, uint32_t slot) {
+void link_in(struct trace *t, struct node *child, uint32_t slot) {
     struct in_edge *e = edge_of(child, slot);
     struct node *p = e->node;
-    if (p->kind == NODE_CONST) return;
+    if (p->kind == NODE_CONST || node_below(t, p)) return;
     if (p->n_out == p->cap_out) {
         p->cap_out = p->cap_out ? 2 * p->cap_out : 2;
         p->out = mem_realloc(p->out, p->cap_out * sizeof *p->out);
@@ -64,10 +65,10 @@ void link_in(struct node *child, uint32_t slot) {
 }
 
 /* The last child takes the free place, and its edge learns of it. */
-void unlink_in(struct node *child, uint32_t slot) {
+void unlink_in(struct trace *t, struct node *child, uint32_t slot) {
     struct in_edge *e = edge_of(child, slot);
     struct node *p = e->node;
-    if (p->kind == NODE_CONST) return;
+    if (p->kind == NODE_CONST || node_below(t, p)) return;
     struct out_edge last = p->out[--p->n_out];
     if (e->back == p->n_out) return;
     p->out[e->back] = last;
@@ -87,43 +88,43 @@ void request_free(struct request *r) {
     mem_free(r);
 }
 
-void request_add_parent(struct node *n, struct node *parent) {
+void request_add_parent(struct trace *t, struct node *n, struct node *parent) {
     struct request *r = node_request(n);
     r->xin = mem_realloc(r->xin, (r->n_xin + 1) * sizeof *r->xin);
     r->xin[r->n_xin].node = parent;
-    link_in(n, XIN | r->n_xin++);
+    link_in(t, n, XIN | r->n_xin++);
 }
 
 /* For a request that is put away with its list (detach): links go, xin[] stays for relinking. */
-void request_unlink(struct node *n) {
-    for (uint32_t i = n->req ? n->req->n_xin : 0; i-- > 0;) unlink_in(n, XIN | i);
+void request_unlink(struct trace *t, struct node *n) {
+    for (uint32_t i = n->req ? n->req->n_xin : 0; i-- > 0;) unlink_in(t, n, XIN | i);
 }
 
-void request_clear_parents(struct node *n) {
-    request_unlink(n);
+void request_clear_parents(struct trace *t, struct node *n) {
+    request_unlink(t, n);
     if (n->req) n->req->n_xin = 0;
 }
 
 /* A compound call is no child of its operands (NODE_LINKED_ARGS is off): the body's nodes read them
  * themselves, and a change must reach those alone. */
-static uint32_t linked_operands(const struct node *n) {
+uint32_t linked_operands(const struct node *n) {
     return n->flags & NODE_LINKED_ARGS ? n->n_in : n->kind == NODE_APP;
 }
 
-void node_link_operands(struct node *n) {
-    for (uint32_t i = 0; i < linked_operands(n); i++) link_in(n, i);
+void node_link_operands(struct trace *t, struct node *n) {
+    for (uint32_t i = 0; i < linked_operands(n); i++) link_in(t, n, i);
 }
 
-void node_link_all(struct node *n) {
+void node_link_all(struct trace *t, struct node *n) {
     if (n->flags & NODE_FROZEN) return;
-    node_link_operands(n);
-    for (uint32_t i = 0; n->req && i < n->req->n_xin; i++) link_in(n, XIN | i);
+    node_link_operands(t, n);
+    for (uint32_t i = 0; n->req && i < n->req->n_xin; i++) link_in(t, n, XIN | i);
 }
 
-void node_unlink_all(struct node *n) {
-    request_unlink(n);
+void node_unlink_all(struct trace *t, struct node *n) {
+    request_unlink(t, n);
     if (n->flags & NODE_FROZEN) return;
-    for (uint32_t i = linked_operands(n); i-- > 0;) unlink_in(n, i);
+    for (uint32_t i = linked_operands(n); i-- > 0;) unlink_in(t, n, i);
 }
 
 struct family *family_new(struct tagctx *ctx) {

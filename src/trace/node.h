@@ -80,6 +80,7 @@ struct family {
     struct tagctx *own_ctx;     /* memoized: the context that joins its requesters'; owned */
     struct memo_proc *memo;     /* memoized: the table it stands in; borrowed */
     value key;                  /* memoized: array of arguments */
+    uint64_t born;              /* memoized: number of the next node when it was made */
     uint32_t lost;              /* scaffold: requesters lost so far */
     uint32_t visit;             /* scope.c */
     uint64_t fresh;             /* scope.c: registered anew in this visit */
@@ -149,6 +150,12 @@ struct flat_hooks {
     void (*free)(struct trace *t);
 };
 
+/* What the layers that go on from each other have in common. */
+struct lineage {
+    uint32_t refs;
+    struct pool pool; /* nodes and flats */
+};
+
 /* A trace behind the view of it that trace.h gives. */
 struct inner {
     struct trace view;
@@ -159,13 +166,33 @@ struct inner {
     uint64_t next_seq, next_block;
     uint32_t ctx_visit;
     bool scopes_vary;    /* a tag has changed its scope: their bits say nothing */
-    struct pool pool;    /* nodes and flats */
-    struct flats *flats; /* all compiled steps; NULL: none yet */
+    bool makers;         /* it has or had procedures with statistics, which change in place */
+    bool improper;       /* it has or had choices with improper priors */
+    struct lineage *kin; /* shared by the layers of one stack; counted */
+    struct trace *below; /* sealed, counted (above); NULL: the trace is whole */
+    uint32_t above;      /* layers that go on from this one, which is sealed while there are any */
+    struct pmap *names, *entries; /* of a sealed one: as its world's, with its own */
+    struct flats *flats;          /* all compiled steps; NULL: none yet */
     const struct flat_hooks *flat_hooks;
 };
 static inline struct inner *inner(const struct trace *t) {
     return (struct inner *)(uintptr_t)t;
 }
+
+static inline struct pool *pool_of(const struct trace *t) {
+    return &inner(t)->kin->pool;
+}
+
+/* Layers (layer.c). Is the node, the family, in one below? What is there is read, not written. */
+static inline bool node_below(const struct trace *t, const struct node *n) {
+    return n->kind != NODE_CONST && n->seq < t->world.first;
+}
+static inline bool family_below(const struct trace *t, const struct family *f) {
+    return f->memo && f->born < t->world.first;
+}
+/* All layers of t, the lowest first; mem_free *out. */
+size_t trace_layers(const struct trace *t, struct trace ***out);
+struct record *layer_record(const struct trace *t, const struct sym *label); /* NULL: none */
 
 /* Allocation and links (node.c). */
 struct node *node_new(struct trace *t, struct family *fam, enum node_kind kind,
@@ -176,13 +203,15 @@ static inline size_t node_size(int kind, uint32_t n_in) {
                               : sizeof(struct node) + n_in * sizeof(struct in_edge);
 }
 void node_free(struct trace *t, struct node *n);
-void link_in(struct node *child, uint32_t slot); /* registers child in in[slot].node->out */
-void unlink_in(struct node *child, uint32_t slot);
+/* Registers child in in[slot].node->out, but for a parent in a layer below: then the link is
+ * made when the trace becomes whole. */
+void link_in(struct trace *t, struct node *child, uint32_t slot);
+void unlink_in(struct trace *t, struct node *child, uint32_t slot);
 struct request *node_request(struct node *n); /* allocated on first use */
 void request_free(struct request *r);
-void request_add_parent(struct node *n, struct node *parent); /* links too */
-void request_clear_parents(struct node *n);
-void request_unlink(struct node *n); /* but remembers them for relinking */
+void request_add_parent(struct trace *t, struct node *n, struct node *parent); /* links too */
+void request_clear_parents(struct trace *t, struct node *n);
+void request_unlink(struct trace *t, struct node *n); /* but remembers them for relinking */
 static inline struct in_edge *edge_of(struct node *n, uint32_t slot) {
     return slot & XIN ? &n->req->xin[slot & ~XIN] : &n->in[slot];
 }
@@ -234,6 +263,8 @@ void family_drop(struct trace *t, struct family *f, struct tagctx *ctx);
 void family_take(struct trace *t, struct family *f, struct tagctx *ctx);
 /* Frees those of the families that nobody requests, and what only they requested. */
 void families_free_dead(struct trace *t, struct family *const *fam, size_t n);
+/* Frees all families as they stand: the trace ends. */
+void families_free_all(struct trace *t);
 /* Drops all families of a request and frees the dead ones, and the request's extra parents. */
 void request_release(struct trace *t, struct node *n);
 void set_maker(value v, struct node *maker);
@@ -249,10 +280,12 @@ static inline struct world *model_enter(struct trace *t) {
 }
 
 /* Pieces of on and off. */
-void node_link_all(struct node *n);
-void node_link_operands(struct node *n);
-void set_linked_args(struct node *n, bool linked); /* of an application, which is on or not */
-void node_unlink_all(struct node *n);
+void node_link_all(struct trace *t, struct node *n);
+void node_link_operands(struct trace *t, struct node *n);
+uint32_t linked_operands(const struct node *n); /* how many of them know it as their child */
+void set_linked_args(struct trace *t, struct node *n,
+                     bool linked); /* of an application, which is on or not */
+void node_unlink_all(struct trace *t, struct node *n);
 void choice_add(struct trace *t, struct node *n);
 void choice_remove(struct trace *t, struct node *n);
 enum gpm_status node_incorporate(struct trace *t, struct node *n);

@@ -68,11 +68,11 @@ static void family_off(struct trace *t, struct family *f) {
         struct node *n = f->nodes.at[i];
         if (n->kind != NODE_CONST && (n->flags & NODE_ON)) node_off(t, n);
     }
-    if (f->memo) memo_remove(f->memo, f->key);
+    if (f->memo) world_memo_remove(&t->world, f->memo, f->key);
 }
 
 static void family_on(struct trace *t, struct family *f) {
-    if (f->memo) memo_set_family(memo_insert(f->memo, f->key), f);
+    if (f->memo) memo_set_family(world_memo_insert(&t->world, f->memo, f->key), f);
     for (size_t i = 0; i < f->nodes.n; i++) {
         struct node *n = f->nodes.at[i];
         if (n->kind != NODE_CONST) node_on(t, n);
@@ -80,11 +80,13 @@ static void family_on(struct trace *t, struct family *f) {
 }
 
 void family_drop(struct trace *t, struct family *f, struct tagctx *ctx) {
+    if (family_below(t, f)) return; /* nor was it taken */
     if (f->own_ctx) memo_part(t, f, ctx);
     if (--f->refs == 0) family_off(t, f);
 }
 
 void family_take(struct trace *t, struct family *f, struct tagctx *ctx) {
+    if (family_below(t, f)) return; /* counted when the trace becomes whole */
     if (f->refs++ == 0) family_on(t, f);
     if (f->own_ctx) memo_join(t, f, ctx);
 }
@@ -98,13 +100,13 @@ void node_off(struct trace *t, struct node *n) {
     core_must(t->core, st, "an application cannot leave its procedure's statistics");
     if (n->flags & NODE_IN_INDEX) tag_leave_index(t, n);
     if (n->kind == NODE_APP && is_maker(n)) set_maker(n->val, NULL);
-    node_unlink_all(n);
+    node_unlink_all(t, n);
     for (uint32_t i = n->req ? n->req->n_fam : 0; i-- > 0;) family_drop(t, n->req->fam[i], n->ctx);
 }
 
 void node_on(struct trace *t, struct node *n) {
     for (uint32_t i = 0; n->req && i < n->req->n_fam; i++) family_take(t, n->req->fam[i], n->ctx);
-    node_link_all(n);
+    node_link_all(t, n);
     if (n->kind == NODE_APP && is_maker(n)) set_maker(n->val, n);
     if (n->kind == NODE_TAG) tag_enter_index(t, n);
     core_must(t->core, node_incorporate(t, n),
@@ -126,6 +128,19 @@ static void collect_dead(struct family *f, families *dead) {
     }
 }
 
+/* Whoever still requests them. */
+static void collect_all(struct trace *t, struct family *f, families *all) {
+    if (f->dead || family_below(t, f)) return;
+    f->refs = 0;
+    f->dead = true;
+    vec_push(all, f);
+    for (size_t i = 0; i < f->nodes.n; i++) {
+        struct node *n = f->nodes.at[i];
+        if (n->kind == NODE_CONST || !n->req) continue;
+        for (uint32_t j = 0; j < n->req->n_fam; j++) collect_all(t, n->req->fam[j], all);
+    }
+}
+
 void families_free_dead(struct trace *t, struct family *const *fam, size_t n) {
     families dead = {0};
     for (size_t i = 0; i < n; i++) collect_dead(fam[i], &dead);
@@ -134,9 +149,16 @@ void families_free_dead(struct trace *t, struct family *const *fam, size_t n) {
     vec_release(&dead);
 }
 
+void families_free_all(struct trace *t) {
+    families all = {0};
+    for (size_t i = 0; i < t->records.n; i++) collect_all(t, t->records.at[i]->family, &all);
+    for (size_t i = 0; i < all.n; i++) family_free(t, all.at[i]);
+    vec_release(&all);
+}
+
 void request_release(struct trace *t, struct node *n) {
     if (!n->req) return;
-    request_clear_parents(n);
+    request_clear_parents(t, n);
     for (uint32_t i = n->req->n_fam; i-- > 0;) family_drop(t, n->req->fam[i], n->ctx);
     families_free_dead(t, n->req->fam, n->req->n_fam);
     n->req->n_fam = 0;
@@ -151,10 +173,16 @@ static void family_visit(void *family, struct visitor *v) {
         struct node *n = f->nodes.at[i];
         v->value(v, n->val);
         for (uint32_t j = 0; n->kind != NODE_CONST && n->req && j < n->req->n_fam; j++)
-            v->part(v, n->req->fam[j], family_visit);
+            v->part(v, n->req->fam[j], 0, family_visit);
     }
 }
 
+static void layer_visit(void *layer, struct visitor *v) {
+    trace_visit(layer, v);
+}
+
 void trace_visit(struct trace *t, struct visitor *v) {
-    for (size_t i = 0; i < t->records.n; i++) v->part(v, t->records.at[i]->family, family_visit);
+    for (size_t i = 0; i < t->records.n; i++) v->part(v, t->records.at[i]->family, 0, family_visit);
+    for (size_t i = 0; i < t->world.added.n; i++) v->value(v, t->world.added.at[i]->key);
+    if (inner(t)->below) v->part(v, inner(t)->below, inner(inner(t)->below)->above, layer_visit);
 }

@@ -18,6 +18,8 @@ struct trace *trace_new(struct session_core *core, struct rng rng) {
     t->core = core;
     t->rng = rng;
     in->next_seq = 1;
+    in->kin = NEW(struct lineage);
+    in->kin->refs = 1;
     return t;
 }
 
@@ -34,22 +36,50 @@ static void drop_family(struct trace *t, struct family *f) {
     families_free_dead(t, &f, 1);
 }
 
-void trace_free(struct trace *t) {
-    for (size_t i = t->records.n; i-- > 0;) { /* what uses others goes first */
-        struct record *r = t->records.at[i];
-        drop_family(t, r->family);
-        record_free(r);
+/* Everything goes, so that nothing needs to be taken apart link by link; but procedures with
+ * statistics may be in use outside the trace: their data leave them, and they forget their makers.
+ */
+static void free_families(struct trace *t) {
+    if (!inner(t)->makers)
+        families_free_all(t);
+    else
+        for (size_t i = t->records.n; i-- > 0;) /* what uses others goes first */
+            drop_family(t, t->records.at[i]->family);
+}
+
+/* One layer; what it leaves to be freed below it. */
+static struct trace *layer_free(struct trace *t) {
+    struct inner *in = inner(t);
+    struct trace *below = in->below;
+    free_families(t);
+    for (size_t i = 0; i < t->records.n; i++) record_free(t->records.at[i]);
+    for (size_t i = 0; i < t->world.added.n; i++) {
+        value_unref(t->world.added.at[i]->key);
+        mem_free(t->world.added.at[i]);
     }
-    map_release(&inner(t)->observations);
+    vec_release(&t->world.added);
+    pmap_unref(t->world.names);
+    pmap_unref(t->world.entries);
+    pmap_unref(in->names);
+    pmap_unref(in->entries);
+    map_release(&in->observations);
     vec_release(&t->records);
     map_release(&t->globals);
-    map_release(&inner(t)->labels);
+    map_release(&in->labels);
     vec_release(&t->choices);
     scopes_release(t);
-    if (inner(t)->flats) inner(t)->flat_hooks->free(t);
-    pool_release(&inner(t)->pool);
-    scaffold_release(inner(t)->spare);
-    mem_free(inner(t));
+    if (in->flats) in->flat_hooks->free(t);
+    scaffold_release(in->spare);
+    if (!--in->kin->refs) {
+        pool_release(&in->kin->pool);
+        mem_free(in->kin);
+    }
+    mem_free(in);
+    return below && !--inner(below)->above ? below : NULL;
+}
+
+void trace_free(struct trace *t) {
+    while (t) t = layer_free(t);
 }
 
 void trace_settle(struct trace *t) {
@@ -74,16 +104,21 @@ value record_observed(const struct record *r) {
 
 size_t trace_names(const struct trace *t, const char ***out) {
     VEC(const char *) names = {0};
-    for (size_t i = 0; i < t->records.n; i++) {
-        const struct record *r = t->records.at[i];
-        for (size_t j = 0; j < r->names.n; j++) vec_push(&names, r->names.at[j].name->text);
-    }
+    struct trace **layers;
+    size_t n = trace_layers(t, &layers);
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = 0; i < layers[k]->records.n; i++) {
+            const struct record *r = layers[k]->records.at[i];
+            for (size_t j = 0; j < r->names.n; j++) vec_push(&names, r->names.at[j].name->text);
+        }
+    mem_free(layers);
     *out = names.at;
     return names.n;
 }
 
 static struct record *find_record(struct trace *t, struct sym *label) {
-    return map_get(&inner(t)->labels, MAP_PTR(label));
+    struct record *r = map_get(&inner(t)->labels, MAP_PTR(label));
+    return r ? r : layer_record(t, label);
 }
 
 static enum gpm_status check_label(struct trace *t, struct sym *label, struct span at) {
@@ -113,16 +148,20 @@ enum gpm_status trace_name_taken(struct diags *d, const struct sym *name, struct
     return diag_set_help(d, "choose another name, or forget(quote(%s)) first", name->text);
 }
 
+static void find_assumed(const struct trace *t, const struct sym *name, struct span *first) {
+    for (size_t j = 0; j < t->records.n; j++) {
+        struct record *r = t->records.at[j];
+        for (size_t k = 0; k < r->names.n; k++)
+            if (r->names.at[k].name == name) *first = r->span;
+    }
+}
+
 static enum gpm_status check_names(struct trace *t, struct sym *const *names, size_t n,
                                    struct span at) {
     for (size_t i = 0; i < n; i++) {
         struct span first = NO_SPAN;
-        if (!map_get(&t->globals, MAP_PTR(names[i]))) continue;
-        for (size_t j = 0; j < t->records.n; j++) {
-            struct record *r = t->records.at[j];
-            for (size_t k = 0; k < r->names.n; k++)
-                if (r->names.at[k].name == names[i]) first = r->span;
-        }
+        if (!world_find(&t->world, names[i])) continue;
+        for (const struct trace *l = t; l; l = inner(l)->below) find_assumed(l, names[i], &first);
         return trace_name_taken(t->core->diags, names[i], at, first);
     }
     return GPM_OK;
@@ -201,6 +240,7 @@ enum gpm_status trace_sample(struct trace *t, const struct ast *ast, struct fram
 enum gpm_status trace_stats(struct trace *t, const struct ast *ast, struct frame *frame,
                             struct span at, value *out) {
     struct family *f;
+    trace_whole(t);
     uint64_t structure = t->structure;
     enum gpm_status st = eval_family(t, ast, frame, NULL, &f);
     if (st != GPM_OK) return st;
@@ -267,6 +307,19 @@ static enum gpm_status check_observed(struct trace *t, struct span at, value v) 
                          "observe only what was measured: e[present(y)] = y[present(y)]");
 }
 
+/* An expression whose choice is to get a value. Where that lies in a layer below, the trace is made
+ * whole first. */
+static enum gpm_status eval_target(struct trace *t, const struct ast *ast, struct frame *frame,
+                                   struct family **f) {
+    struct rng before = t->rng;
+    enum gpm_status st = eval_family(t, ast, frame, NULL, f);
+    if (st != GPM_OK || !node_below(t, chase((*f)->root))) return st;
+    drop_family(t, *f);
+    trace_whole(t);
+    t->rng = before;
+    return eval_family(t, ast, frame, NULL, f);
+}
+
 /* Evaluates the expression (drawing a value), puts the observed one in its place, remembers the
  * observation by the root of the expression: where its end is can change with every proposal. */
 enum gpm_status trace_observe(struct trace *t, struct sym *label, const struct ast *ast,
@@ -274,7 +327,7 @@ enum gpm_status trace_observe(struct trace *t, struct sym *label, const struct a
     enum gpm_status st = check_label(t, label, ast->span);
     struct family *f;
     if (st == GPM_OK) st = check_observed(t, ast->span, v);
-    if (st == GPM_OK) st = eval_family(t, ast, frame, NULL, &f);
+    if (st == GPM_OK) st = eval_target(t, ast, frame, &f);
     if (st != GPM_OK) return st;
     st = constrain_root(t, f->root, v, ast->span, weight);
     if (st != GPM_OK) {
@@ -295,7 +348,7 @@ enum gpm_status trace_force(struct trace *t, const struct ast *ast, struct frame
     struct family *f;
     struct node *end;
     enum gpm_status st = check_observed(t, ast->span, v);
-    if (st == GPM_OK) st = eval_family(t, ast, frame, NULL, &f);
+    if (st == GPM_OK) st = eval_target(t, ast, frame, &f);
     if (st != GPM_OK) return st;
     st = observation_end(t, f->root, ast->span, &end);
     if (st == GPM_OK) st = set_value(t, end, v, false, weight);
@@ -328,8 +381,9 @@ enum gpm_status trace_no_label(struct diags *d, const struct sym *label, struct 
 
 static enum gpm_status unknown_label(struct trace *t, struct sym *label, struct span at) {
     VEC(const char *) names = {0};
-    for (size_t i = 0; i < t->records.n; i++)
-        if (t->records.at[i]->label) vec_push(&names, t->records.at[i]->label->text);
+    for (const struct trace *l = t; l; l = inner(l)->below)
+        for (size_t i = 0; i < l->records.n; i++)
+            if (l->records.at[i]->label) vec_push(&names, l->records.at[i]->label->text);
     enum gpm_status st = trace_no_label(t->core->diags, label, at, names.at, names.n);
     vec_release(&names);
     return st;
@@ -347,6 +401,7 @@ static bool in_use(struct trace *t, struct family *f) {
 
 /* An observed choice becomes free with the value it has; what others read cannot be forgotten. */
 enum gpm_status trace_forget(struct trace *t, struct sym *label, struct span at, double *weight) {
+    trace_whole(t);
     struct record *r = find_record(t, label);
     if (!r) return unknown_label(t, label, at);
     *weight = 0;
@@ -374,6 +429,7 @@ enum gpm_status trace_report(struct trace *t, struct sym *label, struct span at,
  * linked); the computation under them is switched off and freed, but for nodes that closures read.
  */
 enum gpm_status trace_freeze(struct trace *t, struct sym *label, struct span at) {
+    trace_whole(t);
     struct record *r = find_record(t, label);
     if (!r) return unknown_label(t, label, at);
     if (r->kind == REC_OBSERVE) {

@@ -88,7 +88,7 @@ static enum gpm_status detach_d(struct scaffold *s, struct entry *e) {
     set_maker(n->val, NULL);
     if (e->requests && n->req) {
         e->old_req = n->req;
-        request_unlink(n);
+        request_unlink(t, n);
         for (uint32_t i = n->req->n_fam; i-- > 0;) family_drop(t, n->req->fam[i], n->ctx);
         n->req = NEW(struct request); /* the frame does not change */
         n->req->frame = e->old_req->frame;
@@ -117,7 +117,7 @@ static enum gpm_status detach_entry(struct scaffold *s, struct entry *e) {
         *s->sink += logp;
         if (e->requests && e->n->req) { /* what its closures close over may go away */
             e->old_req = e->n->req;
-            request_unlink(e->n);
+            request_unlink(s->t, e->n);
             e->n->req = NULL;
         }
         return GPM_OK;
@@ -235,13 +235,13 @@ static enum gpm_status regen_d(struct scaffold *s, struct entry *e) {
 }
 
 /* Back to the links of before: without the new ones, with the old ones where they are given. */
-static void close_over_old(struct node *n, struct request *old) {
+static void close_over_old(struct trace *t, struct node *n, struct request *old) {
     if (n->req) {
-        request_clear_parents(n);
+        request_clear_parents(t, n);
         request_free(n->req);
     }
     n->req = old;
-    for (uint32_t i = 0; old && i < old->n_xin; i++) link_in(n, XIN | i);
+    for (uint32_t i = 0; old && i < old->n_xin; i++) link_in(t, n, XIN | i);
 }
 
 /* The maker keeps its procedures, and they their statistics; remake puts the new parameters under
@@ -389,7 +389,7 @@ static void unregen_entry(struct scaffold *s, struct entry *e) {
     } else {
         if (e->remade) node_class(e->n)->aaa->undo(maker_state(e->n)->data, e->token);
         e->remade = false;
-        if (e->requests) close_over_old(e->n, NULL);
+        if (e->requests) close_over_old(s->t, e->n, NULL);
     }
 }
 
@@ -415,9 +415,9 @@ static void restore_d(struct scaffold *s, struct entry *e) {
         n->req = e->old_req;
         e->old_req = NULL;
         for (uint32_t i = 0; i < n->req->n_fam; i++) family_take(t, n->req->fam[i], n->ctx);
-        for (uint32_t i = 0; i < n->req->n_xin; i++) link_in(n, XIN | i);
+        for (uint32_t i = 0; i < n->req->n_xin; i++) link_in(t, n, XIN | i);
     }
-    if (n->kind == NODE_APP) set_linked_args(n, e->old_flags & NODE_LINKED_ARGS);
+    if (n->kind == NODE_APP) set_linked_args(t, n, e->old_flags & NODE_LINKED_ARGS);
     n->flags = (uint16_t)((e->old_flags & ~(NODE_INCORPORATED | NODE_IN_INDEX)) |
                           (n->flags & (NODE_INCORPORATED | NODE_IN_INDEX)));
     n->logp = e->old_logp;
@@ -437,7 +437,7 @@ static void restore_entry(struct scaffold *s, struct entry *e) {
         e->n->flags |= e->old_flags & NODE_HAS_LOGP;
         core_must(core, node_incorporate(s->t, e->n), RESTORE_FAILED);
     } else if (e->requests) {
-        close_over_old(e->n, e->old_req);
+        close_over_old(s->t, e->n, e->old_req);
         e->old_req = NULL;
     }
     if (e->old_end && !(e->old_end->flags & NODE_INCORPORATED))

@@ -52,14 +52,21 @@ struct scope_block *scope_find_block(struct scope *s, value id) {
     return NULL;
 }
 
-struct scope *scope_get(struct trace *t, value name) {
-    struct scope *s = trace_scope(t, name);
-    if (s) return s;
-    s = NEW(struct scope);
+static struct scope *scope_add(struct trace *t, value name) {
+    struct scope *s = NEW(struct scope);
     s->name = value_ref(name);
     s->pos = (uint32_t)t->scopes.n;
     vec_push(&t->scopes, s);
     return s;
+}
+
+struct scope *scope_get(struct trace *t, value name) {
+    /* scopes have the same numbers in all layers: a layer that has any has all from below */
+    const struct trace *below = t->scopes.n ? NULL : inner(t)->below;
+    while (below && !below->scopes.n) below = inner(below)->below;
+    for (size_t i = 0; below && i < below->scopes.n; i++) scope_add(t, below->scopes.at[i]->name);
+    struct scope *s = trace_scope(t, name);
+    return s ? s : scope_add(t, name);
 }
 
 /* A tag without a block is a block of its own, which no name leads to (unique). */
@@ -228,6 +235,7 @@ static uint64_t unclaimed(const struct trace *t, const struct family *f, const s
 /* Tags of these scopes outwards of the family have come or gone: its choices register anew, but for
  * those in the extent of inner tags of the same scopes. */
 static void refresh(struct trace *t, struct family *f, uint64_t scopes) {
+    if (family_below(t, f)) return;
     if (f->visit != inner(t)->ctx_visit) f->fresh = 0;
     f->visit = inner(t)->ctx_visit;
     if (!(scopes & ~f->fresh)) return;

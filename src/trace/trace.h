@@ -42,7 +42,7 @@ struct trace {
         struct world world;
         struct {
             struct rng rng;
-            struct map globals; /* sym -> struct node* */
+            struct map globals; /* sym -> struct node*; names of layers below: world_find */
         };
     };
     struct session_core *core; /* borrowed: builtins, options, diagnostics */
@@ -90,8 +90,16 @@ struct trace *trace_new(struct session_core *core, struct rng rng);
 void trace_free(struct trace *t);
 /* For the collector: names what the trace holds. */
 void trace_visit(struct trace *t, struct visitor *v);
-/* A deep copy; the copy draws from its own stream. */
+/* A deep copy of all layers, with the same generator: who wants another stream splits it. */
 struct trace *trace_clone(struct trace *t);
+/* Layers (layer.c). Another trace like *t, which from now on stands for the same state without
+ * holding it: both go on from what *t was, and what they have in common is there once. Directives
+ * work on such traces as they are; trace_whole is for everything that may change or walk over what
+ * is there already. Nodes of *t are no longer anybody's after trace_share, and other ones after
+ * trace_whole of a trace that was not. */
+struct trace *trace_share(struct trace **t) GPM_MUST_USE;
+void trace_whole(struct trace *t);
+bool trace_is_whole(const struct trace *t);
 
 /* Directives. On failure the trace is as before. `frame` is the splice frame of the model
  * expression (counted by the callee), `ast` the expression inside AST_MODEL. */
@@ -268,6 +276,9 @@ enum gpm_status trace_each_node(struct trace *t, node_fn *fn, void *ctx) GPM_MUS
 enum gpm_status trace_log_joint(struct trace *t, double *joint, double *likelihood) GPM_MUST_USE;
 /* Checks every invariant; a violation is described in `why`. */
 bool trace_check(struct trace *t, struct buf *why);
-/* Bytes of all applications (nodes, links, requests) and how many there are. */
-size_t trace_memory(struct trace *t, size_t *n_apps);
+/* Has a choice without a distribution to draw from (SP_IMPROPER) ever stood in it? */
+bool trace_had_improper(const struct trace *t);
+/* Bytes of all applications (nodes, links, requests) and how many there are, but for those in
+ * layers that are in `seen`; then they are. */
+size_t trace_memory(struct trace *t, struct map *seen, size_t *n_apps);
 #endif

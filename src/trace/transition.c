@@ -94,7 +94,7 @@ enum gpm_status trace_redraw(struct trace *t, struct node *const *principals, si
 
 static enum gpm_status each_in_family(struct trace *t, struct family *f, uint32_t visit,
                                       node_fn *fn, void *ctx) {
-    if (f->visit == visit) return GPM_OK;
+    if (f->visit == visit || family_below(t, f)) return GPM_OK;
     f->visit = visit;
     for (size_t i = 0; i < f->nodes.n; i++) {
         struct node *n = f->nodes.at[i];
@@ -136,10 +136,13 @@ static enum gpm_status count_bytes(void *ctx, struct trace *t, struct node *n) {
     return GPM_OK;
 }
 
-size_t trace_memory(struct trace *t, size_t *n_apps) {
+size_t trace_memory(struct trace *t, struct map *seen, size_t *n_apps) {
     struct count c = {0, 0};
-    enum gpm_status st = trace_each_node(t, count_bytes, &c);
-    UNUSED(st);
+    for (; t && !map_get(seen, MAP_PTR(t)); t = inner(t)->below) {
+        enum gpm_status st = trace_each_node(t, count_bytes, &c);
+        UNUSED(st);
+        map_put(seen, MAP_PTR(t), t);
+    }
     *n_apps = c.apps;
     return c.bytes;
 }

@@ -114,8 +114,10 @@ struct frame;
 struct visitor {
     void (*value)(struct visitor *v, value x);
     void (*frame)(struct visitor *v, struct frame *f);
-    /* A part with one owner, which it may be met through many times; it shows what it holds. */
-    void (*part)(struct visitor *v, void *part, void (*visit)(void *part, struct visitor *v));
+    /* A part that shows what it holds. refs: how often it is held; 0: it has one owner, which it
+     * may be met through many times. */
+    void (*part)(struct visitor *v, void *part, uint32_t refs,
+                 void (*visit)(void *part, struct visitor *v));
 };
 
 struct box_class {
