@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Parse time is linear in the size of the text, particle Gibbs in the number of blocks: instructions
+"""Parse time is linear in the size of the text, particle Gibbs in the number of blocks, a
+filter in the number of steps: instructions
 counted by callgrind for `gpmem check` and `gpmem run` at n, 2n and 4n. The start of the tool costs the same each time, so the test is on differences:
 (I(4n) - I(2n)) / (I(2n) - I(n)) is 2 for what is linear and 4 for what is quadratic."""
 import os
@@ -23,7 +24,13 @@ def pgibbs(model):
     return lambda n: model[0] + "".join(map(model[1], range(n))) + 'pgibbs("x", ordered, 4, 1);\n'
 
 
-RUNS = {"pgibbs": (100, pgibbs(CHAIN)), "pgibbs, data behind if": (100, pgibbs(SWITCHES))}
+def bootstrap(n):
+    """A filter that keeps the whole past of its particles."""
+    return CHAIN[0] + "".join(CHAIN[1](t) + "infer resample(8);\n" for t in range(n))
+
+
+RUNS = {"pgibbs": (100, pgibbs(CHAIN)), "pgibbs, data behind if": (100, pgibbs(SWITCHES)),
+        "bootstrap filter": (40, bootstrap)}
 SHAPES = {
     "statements": (1500, lambda n: "assume x = normal(0, 1) + f(2, [3, 4], a=\"s\");\n" * n),
     "sum": (5000, lambda n: "1" + " + x" * n),

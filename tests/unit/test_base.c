@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "base/pmap.h"
 #include "base/sym.h"
 
 static void map_survives_random_put_and_del(void **state) {
@@ -31,6 +32,31 @@ static void map_survives_random_put_and_del(void **state) {
     }
     assert_int_equal(m.n, n);
     map_release(&m);
+}
+
+/* Versions stay as they were whatever is put into those made from them. */
+static void versions_of_a_map_do_not_disturb_each_other(void **state) {
+    UNUSED(state);
+    enum { KEYS = 300, VERSIONS = 40 };
+    static char there[VERSIONS][KEYS], mark[KEYS];
+    struct pmap *version[VERSIONS] = {NULL};
+    uint64_t x = 7;
+    for (int v = 1; v < VERSIONS; v++) {
+        int from = v - 1 - (v > 3 ? v % 3 : 0);
+        version[v] = pmap_ref(version[from]);
+        memcpy(there[v], there[from], KEYS);
+        for (int step = 0; step < 60; step++) {
+            x = x * 6364136223846793005ULL + 1442695040888963407ULL;
+            unsigned key = (unsigned)(x >> 40) % KEYS;
+            there[v][key] = (x >> 61) != 0;
+            version[v] = pmap_put(version[v], key, there[v][key] ? &mark[key] : NULL);
+        }
+    }
+    for (int v = 0; v < VERSIONS; v++) {
+        for (unsigned k = 0; k < KEYS; k++)
+            assert_ptr_equal(pmap_get(version[v], k), there[v][k] ? &mark[k] : NULL);
+        pmap_unref(version[v]);
+    }
 }
 
 static void numbers_print_shortest(void **state) {
@@ -93,6 +119,7 @@ static void symbols_are_unique(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(map_survives_random_put_and_del),
+        cmocka_unit_test(versions_of_a_map_do_not_disturb_each_other),
         cmocka_unit_test(numbers_print_shortest),
         cmocka_unit_test(json_fields_are_separated_and_escaped),
         cmocka_unit_test(arena_keeps_what_it_gave),

@@ -44,9 +44,18 @@ static const struct {
     {"assume a = normal(0, 1); assume b = normal(a, 1); resample(3); observe normal(a + b, 1) = 2; "
      "observe normal(b, 1) = 1;",
      "[a, b]"},
+    /* that share a past, and a memo table in it */
+    {"assume s = gamma(2, 1); assume x = mem(proc(t) { if (t == 0) { normal(0, s) } else { "
+     "normal(x(t - 1), 1) } }); resample(4); observe normal(x(0), 1) = 1; resample(4);"
+     "observe normal(x(1), 1) = 2; assume y = x(1) + x(2); resample(3);",
+     "[s, x(0), x(1), y]"},
 };
 
 static const char *const failures[] = {
+    "infer do(observe normal(0, 1) = 0.5, mh(\"nope\", one, 1));",
+    "infer do(add_particle(0), observe normal(0, 1) = 0.5, mh(default, one, 5), "
+    "mh(\"nope\", one, 1));",
+    "infer do(resample(5), mh(default, one, 2), sample normal(0, 1), mh(\"nope\", one, 1));",
     "infer do(mh(default, one, 60), mh(\"nope\", one, 1));",
     "infer do(mh(default, one, 1), mh(default, one, 1), mh(\"nope\", one, 1));",
     "infer do(mh(default, one, 60), hmc(\"nope\", all, 0.1, 3, 1));",
