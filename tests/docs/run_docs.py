@@ -8,6 +8,7 @@ A fenced block says what it is:
   ```venture        a program, run with seed 1; what it prints is in the next ```output block
   ```venture more   goes on with the page's program so far; ```output holds only what is new
   ```python, ```c   a program; likewise with ```output
+  ```r              a program of R, run by tests/r/run_package.py; likewise
   ```text, ```json  shown, not run (JSON is parsed)
   ```KIND file=NAME  any kind: written to the file, for the commands that follow
   ```diff and file=src/...: changes of the tree itself, tried by run_extending.py
@@ -21,7 +22,7 @@ BUILD = os.path.dirname(TOOL)
 UPDATE = "--update" in sys.argv
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 RUN = ("console", "venture", "python", "c")
-SHOWN = ("text", "json", "diff", "output")
+SHOWN = ("text", "json", "diff", "output", "r")  # R is run by tests/r/run_package.py
 
 
 class Block:

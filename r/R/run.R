@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# Programs of the language.
+
+gpm_version <- function() .Call(C_library_version)
+
+gpm_run <- function(program, data = NULL, chains = 1, seed = 1, allow_run = FALSE, allow_write = FALSE, max_seconds = 0,
+                    quiet = FALSE) {
+  name <- "<program>"
+  if (length(program) == 1 && !grepl("[\n;]", program) && file.exists(program)) {
+    name <- program
+    program <- readLines(program, warn = FALSE, encoding = "UTF-8")
+  }
+  program <- paste(program, collapse = "\n")
+  json <- if (!is.null(data)) as.character(jsonlite::toJSON(data, auto_unbox = TRUE, digits = NA, na = "string"))
+  one <- function(chain) .Call(C_program_run, program, name, json,
+                               list(seed = seed, chain = chain, allow_run = allow_run, allow_write = allow_write,
+                                    max_seconds = max_seconds, quiet = quiet || chain > 0))
+  runs <- lapply(seq_len(chains) - 1L, one)
+  part <- function(sampler) bind_chains(lapply(runs, function(r)
+    if (!is.null(r$draws) && any(r$sampler == sampler)) r$draws[, r$sampler == sampler, drop = FALSE]))
+  structure(list(output = runs[[1]]$output, draws = part(FALSE), diagnostics = part(TRUE)), class = "gpmem_run")
+}
+
+# draws_array of the package posterior where it is installed, else a plain array of the same shape.
+bind_chains <- function(draws) {
+  if (any(vapply(draws, is.null, NA))) return(NULL)
+  rows <- min(vapply(draws, nrow, 1L))
+  variables <- colnames(draws[[1]])
+  out <- array(NA_real_, c(rows, length(draws), length(variables)),
+               list(iteration = as.character(seq_len(rows)), chain = as.character(seq_along(draws)), variable = variables))
+  for (i in seq_along(draws)) out[, i, ] <- draws[[i]][seq_len(rows), ]
+  if (requireNamespace("posterior", quietly = TRUE)) posterior::as_draws_array(out) else out
+}
+
+print.gpmem_run <- function(x, ...) {
+  if (nzchar(x$output)) cat(x$output)
+  if (!is.null(x$draws)) cat("draws:", paste(dim(x$draws)[1:2], collapse = " x "), "of", paste(dimnames(x$draws)[[3]], collapse = ", "), "\n")
+  invisible(x)
+}
+
+summary.gpmem_run <- function(object, ...) {
+  if (is.null(object$draws)) stop("the program collected nothing: infer sample(...) or collect(...) does")
+  if (requireNamespace("posterior", quietly = TRUE)) return(posterior::summarise_draws(object$draws, ...))
+  t(apply(object$draws, 3, function(v) c(mean = mean(v), sd = sd(v), stats::quantile(v, c(0.05, 0.5, 0.95)))))
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Structure of time series, and the optimiser.
+ */
+#include "gpmem.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- discover ---- */
+
+static void finalize_discovery(SEXP handle) {
+    gpm_discovery *d = R_ExternalPtrAddr(handle);
+    if (d) gpm_discover_free(d);
+    R_ClearExternalPtr(handle);
+}
+
+static gpm_discovery *discovery_of(SEXP handle) {
+    gpm_discovery *d = TYPEOF(handle) == EXTPTRSXP ? R_ExternalPtrAddr(handle) : NULL;
+    if (!d) error("this discovery does not belong to this session; run discover() again, or keep it with folder=");
+    return d;
+}
+
+struct search {
+    gpm_discovery *d;
+    const char *csv, *path;
+    struct gpm_discover_options o;
+    enum gpm_status st;
+};
+
+static void do_search(void *arg) {
+    struct search *s = arg;
+    s->st = s->csv ? gpm_discover_run_text(s->d, "the series", s->csv, strlen(s->csv), &s->o)
+                   : gpm_discover_run(s->d, s->path, &s->o);
+}
+
+/* csv: the text of a series, or NULL and the path of a file */
+SEXP discover_run(SEXP csv, SEXP path, SEXP options) {
+    struct search s = {.d = gpm_discover_new()};
+    SEXP handle = PROTECT(R_MakeExternalPtr(s.d, R_NilValue, R_NilValue));
+    R_RegisterCFinalizerEx(handle, finalize_discovery, TRUE);
+    s.csv = isNull(csv) ? NULL : translateCharUTF8(STRING_ELT(csv, 0));
+    s.path = isNull(path) ? NULL : translateCharUTF8(STRING_ELT(path, 0));
+    gpm_discover_options_init(&s.o);
+    s.o.seed = (uint64_t)number(options, "seed", 1);
+    s.o.threads = (unsigned)number(options, "threads", 0);
+    s.o.level = number(options, "level", 0.95);
+    s.o.max_seconds = number(options, "max_seconds", 0);
+    s.o.holdout = number(options, "holdout", 0);
+    s.o.log = (enum gpm_discover_log)(int)number(options, "log", 0);
+    s.o.kernels = word(options, "kernels");
+    s.o.time_column = word(options, "time");
+    s.o.value_column = word(options, "value");
+    if (run_beside(do_search, NULL, NULL, &s)) error("interrupted");
+    if (s.st != GPM_OK) error("%s", gpm_discover_error(s.d));
+    UNPROTECT(1);
+    return handle;
+}
+
+SEXP discover_report(SEXP handle, SEXP format) {
+    const char *text = gpm_discover_report(discovery_of(handle), (enum gpm_discover_format)asInteger(format));
+    return ScalarString(mkCharCE(text, CE_UTF8));
+}
+
+SEXP discover_query(SEXP handle, SEXP question) {
+    gpm_discovery *d = discovery_of(handle);
+    struct gpm_answer a;
+    if (gpm_discover_query(d, translateCharUTF8(STRING_ELT(question, 0)), &a) != GPM_OK)
+        error("%s", gpm_discover_error(d));
+    SEXP out = PROTECT(allocVector(REALSXP, 2));
+    REAL(out)[0] = a.probability;
+    REAL(out)[1] = a.error;
+    UNPROTECT(1);
+    return out;
+}
+
+SEXP discover_forecast(SEXP handle, SEXP horizon, SEXP times, SEXP level) {
+    gpm_discovery *d = discovery_of(handle);
+    size_t n = isNull(times) ? 0 : (size_t)xlength(times);
+    const char **at = (const char **)R_alloc(n + 1, sizeof *at), *csv;
+    for (size_t i = 0; i < n; i++) at[i] = translateCharUTF8(STRING_ELT(times, (R_xlen_t)i));
+    if (gpm_discover_forecast(d, (size_t)asReal(horizon), at, n, asReal(level), &csv) != GPM_OK)
+        error("%s", gpm_discover_error(d));
+    return ScalarString(mkCharCE(csv, CE_UTF8));
+}
+
+SEXP discover_save(SEXP handle, SEXP folder) {
+    gpm_discovery *d = discovery_of(handle);
+    if (gpm_discover_save(d, translateCharUTF8(STRING_ELT(folder, 0))) != GPM_OK)
+        error("%s", gpm_discover_error(d));
+    return R_NilValue;
+}
+
+/* ---- the optimiser ---- */
+
+static void finalize_optimizer(SEXP handle) {
+    gpm_optimizer *o = R_ExternalPtrAddr(handle);
+    if (o) gpm_optimizer_free(o);
+    R_ClearExternalPtr(handle);
+}
+
+static gpm_optimizer *optimizer_of(SEXP handle) {
+    gpm_optimizer *o = TYPEOF(handle) == EXTPTRSXP ? R_ExternalPtrAddr(handle) : NULL;
+    if (!o) error("this optimiser does not belong to this session");
+    return o;
+}
+
+/* The function runs in R, between ask and tell; the library only needs to know that there is one. */
+static int never(void *user, const double *x, double *y) {
+    return 1;
+}
+
+/* The path of the store must outlive the handle: it is kept in the pointer's tag. */
+SEXP optimizer_new(SEXP variables, SEXP options) {
+    struct gpm_optimize_options o;
+    gpm_optimize_options_init(&o);
+    o.seed = (uint64_t)number(options, "seed", 1);
+    o.maximize = number(options, "maximize", 0) != 0;
+    o.noisy = number(options, "noisy", 0) != 0;
+    o.initial = (int)number(options, "initial", 0);
+    o.store = word(options, "store");
+    gpm_optimizer *made = gpm_optimizer_new(&o);
+    SEXP handle = PROTECT(R_MakeExternalPtr(made, options, R_NilValue));
+    R_RegisterCFinalizerEx(handle, finalize_optimizer, TRUE);
+    for (R_xlen_t i = 0; i < xlength(variables); i++)
+        if (gpm_optimizer_variable(made, translateCharUTF8(STRING_ELT(variables, i))) != GPM_OK)
+            error("%s", gpm_optimizer_error(made));
+    gpm_optimizer_function(made, "a function of R", never, NULL);
+    if (gpm_optimizer_open(made) != GPM_OK) error("%s", gpm_optimizer_error(made));
+    UNPROTECT(1);
+    return handle;
+}
+
+/* list(id, x) with the values as text: the level of a category, or a number. */
+SEXP optimizer_ask(SEXP handle) {
+    static const char *names[] = {"id", "x", ""};
+    gpm_optimizer *o = optimizer_of(handle);
+    size_t d = gpm_optimizer_dim(o);
+    double *x = (double *)R_alloc(d + 1, sizeof *x);
+    int64_t id;
+    if (gpm_optimizer_ask(o, x, &id) != GPM_OK) error("%s", gpm_optimizer_error(o));
+    SEXP out = PROTECT(mkNamed(VECSXP, names)), values = PROTECT(allocVector(STRSXP, (R_xlen_t)d));
+    for (size_t j = 0; j < d; j++)
+        SET_STRING_ELT(values, (R_xlen_t)j, mkCharCE(gpm_optimizer_value(o, j, x[j]), CE_UTF8));
+    SET_VECTOR_ELT(out, 0, ScalarReal((double)id));
+    SET_VECTOR_ELT(out, 1, values);
+    UNPROTECT(2);
+    return out;
+}
+
+SEXP optimizer_tell(SEXP handle, SEXP id, SEXP y) {
+    gpm_optimizer *o = optimizer_of(handle);
+    if (gpm_optimizer_tell(o, (int64_t)asReal(id), asReal(y)) != GPM_OK) error("%s", gpm_optimizer_error(o));
+    return ScalarReal((double)gpm_optimizer_count(o));
+}
+
+/* list(x as text, value, mean, sd) */
+SEXP optimizer_best(SEXP handle) {
+    static const char *names[] = {"x", "value", "mean", "sd", ""};
+    gpm_optimizer *o = optimizer_of(handle);
+    size_t d = gpm_optimizer_dim(o);
+    double *x = (double *)R_alloc(d + 1, sizeof *x), y = NA_REAL, mean = NA_REAL, sd = NA_REAL;
+    if (!gpm_optimizer_best(o, x, &y)) return R_NilValue;
+    SEXP out = PROTECT(mkNamed(VECSXP, names)), values = PROTECT(allocVector(STRSXP, (R_xlen_t)d));
+    for (size_t j = 0; j < d; j++)
+        SET_STRING_ELT(values, (R_xlen_t)j, mkCharCE(gpm_optimizer_value(o, j, x[j]), CE_UTF8));
+    if (!gpm_optimizer_recommend(o, x, &mean, &sd)) mean = sd = NA_REAL;
+    SET_VECTOR_ELT(out, 0, values);
+    SET_VECTOR_ELT(out, 1, ScalarReal(y));
+    SET_VECTOR_ELT(out, 2, ScalarReal(mean));
+    SET_VECTOR_ELT(out, 3, ScalarReal(sd));
+    UNPROTECT(2);
+    return out;
+}
+
+SEXP optimizer_report(SEXP handle, SEXP format) {
+    const char *text = gpm_optimizer_report(optimizer_of(handle), (enum gpm_optimize_format)asInteger(format));
+    return ScalarString(mkCharCE(text, CE_UTF8));
+}
