@@ -46,7 +46,7 @@ invisible(plot(m))
 
 ## structure
 d <- discover(ts(10 + sin(2 * pi * (1:72) / 12) + 0.05 * cos(1:72 * 7), start = c(2000, 1), frequency = 12), threads = 2)
-stopifnot(abs(sum(d$structures$probability) - 1) < 0.2, structure_probability(d, "PER")["probability"] > 0.9)
+stopifnot(abs(sum(d$structures$probability) - 1) < 0.2, structure_probability(d, "recurring_pattern")["probability"] > 0.9)
 h <- predict(d, h = 12)
 near(h$median, 10 + sin(2 * pi * (73:84) / 12), 0.3)
 stopifnot(h[[1]][1] == "2006-01", all(h$lo < h$hi))
