@@ -4,6 +4,7 @@
  * of the four parts that follow, in hexadecimal), header, parent header, metadata, content.
  */
 #include "cli/jupyter_wire.h"
+#include "base/calendar.h"
 #include "base/file.h"
 #include "base/utf8.h"
 #include "cli/command.h"
@@ -13,7 +14,6 @@
 #include <pwd.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- the library (ZeroMQ 4.3; the names and numbers are those of its manual) ---- */
@@ -259,15 +259,10 @@ struct jupyter_message *jupyter_receive(enum jupyter_channel c) {
 }
 
 static json_t *new_header(const char *type) {
-    char id[33], date[40], moment[64];
-    struct timespec now;
-    struct tm utc;
+    char id[33], moment[40];
     const struct passwd *who = getpwuid(geteuid());
     unique(id);
-    clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &utc);
-    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc);
-    snprintf(moment, sizeof moment, "%s.%06ldZ", date, now.tv_nsec / 1000);
+    calendar_now(true, moment);
     return json_pack("{s:s, s:s, s:o, s:s, s:s, s:s}", "msg_id", id, "session", wire.session,
                      "username",
                      jupyter_text(who ? who->pw_name : "", strlen(who ? who->pw_name : "")), "date",

@@ -4,6 +4,7 @@
  */
 #include "cli/run_folder.h"
 #include "base/ascii.h"
+#include "base/calendar.h"
 #include "base/mem.h"
 #include "cli/command.h"
 #include "cli/out.h"
@@ -13,7 +14,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct chain_file {
     gpm_session *session;
@@ -54,11 +54,8 @@ static bool write_manifest(void) {
     json_object_foreach(run.files, path, hash) {
         json_array_append_new(files, json_pack("{s:s, s:O}", "path", path, "sha256", hash));
     }
-    char when[32];
-    time_t now = time(NULL);
-    struct tm tm;
-    gmtime_r(&now, &tm);
-    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    char when[40];
+    calendar_now(false, when);
     json_t *m = json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:o, s:O}", "gpmem",
                           run.facts.version, "program", run.facts.program, "seed", run.facts.seed,
                           "chains", run.facts.chains, "first_chain", run.facts.first, "state",

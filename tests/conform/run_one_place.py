@@ -67,7 +67,7 @@ RULES = [
     ("times are read and written by host/times.c and times_print.c",
      calls("calendar_(?:days|date|month_length)", "strptime", "strftime", "mktime", "timegm", "(?:gm|local)time(?:_r)?") + r"|\btime_parts\b",
      ["host/times.c", "host/times_print.c", "host/times_int.h", "base/calendar.c", "base/calendar.h"],
-     {"plot/ticks.c": "marks of an axis", "cli/run_folder.c": "the clock of the machine", "optimize/memo_csv.c": "the clock of the machine",
+     {"plot/ticks.c": "marks of an axis", "optimize/memo_csv.c": "the clock of the machine",
       "discover/series.c": "days that are all the first or the last of a month count as months"}),
     ("months have their names in host/times.c", Quoted(r'"(?i:jan|january|dec|december)\b'), ["host/times.c"],
      {"host/times_print.c": "the form of a name where there is no example"}),
