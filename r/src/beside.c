@@ -43,7 +43,8 @@ Rboolean run_beside(void (*f)(void *), void (*pump)(void *), void (*stop)(void *
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         pthread_mutex_lock(&w.lock);
-        while (!w.done && pthread_cond_timedwait(&w.ended, &w.lock, &until) == 0) {}
+        while (!w.done && pthread_cond_timedwait(&w.ended, &w.lock, &until) == 0) {
+        }
         done = w.done;
         pthread_mutex_unlock(&w.lock);
         if (pump) pump(arg);

@@ -16,7 +16,9 @@ static void finalize_discovery(SEXP handle) {
 
 static gpm_discovery *discovery_of(SEXP handle) {
     gpm_discovery *d = TYPEOF(handle) == EXTPTRSXP ? R_ExternalPtrAddr(handle) : NULL;
-    if (!d) error("this discovery does not belong to this session; run discover() again, or keep it with folder=");
+    if (!d)
+        error("this discovery does not belong to this session; run discover() again, or keep it "
+              "with folder=");
     return d;
 }
 
@@ -57,7 +59,8 @@ SEXP discover_run(SEXP csv, SEXP path, SEXP options) {
 }
 
 SEXP discover_report(SEXP handle, SEXP format) {
-    const char *text = gpm_discover_report(discovery_of(handle), (enum gpm_discover_format)asInteger(format));
+    const char *text =
+        gpm_discover_report(discovery_of(handle), (enum gpm_discover_format)asInteger(format));
     return ScalarString(mkCharCE(text, CE_UTF8));
 }
 
@@ -104,7 +107,8 @@ static gpm_optimizer *optimizer_of(SEXP handle) {
     return o;
 }
 
-/* The function runs in R, between ask and tell; the library only needs to know that there is one. */
+/* The function runs in R, between ask and tell; the library only needs to know that there is one.
+ */
 static int never(void *user, const double *x, double *y) {
     return 1;
 }
@@ -149,7 +153,8 @@ SEXP optimizer_ask(SEXP handle) {
 
 SEXP optimizer_tell(SEXP handle, SEXP id, SEXP y) {
     gpm_optimizer *o = optimizer_of(handle);
-    if (gpm_optimizer_tell(o, (int64_t)asReal(id), asReal(y)) != GPM_OK) error("%s", gpm_optimizer_error(o));
+    if (gpm_optimizer_tell(o, (int64_t)asReal(id), asReal(y)) != GPM_OK)
+        error("%s", gpm_optimizer_error(o));
     return ScalarReal((double)gpm_optimizer_count(o));
 }
 
@@ -173,6 +178,7 @@ SEXP optimizer_best(SEXP handle) {
 }
 
 SEXP optimizer_report(SEXP handle, SEXP format) {
-    const char *text = gpm_optimizer_report(optimizer_of(handle), (enum gpm_optimize_format)asInteger(format));
+    const char *text =
+        gpm_optimizer_report(optimizer_of(handle), (enum gpm_optimize_format)asInteger(format));
     return ScalarString(mkCharCE(text, CE_UTF8));
 }

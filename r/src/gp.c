@@ -83,7 +83,8 @@ SEXP gp_fit(SEXP gp, SEXP seed, SEXP starts, SEXP keep_noise) {
 
 /* list(kernel, noise, n, method, log_likelihood, parameters) */
 SEXP gp_facts(SEXP gp) {
-    static const char *names[] = {"kernel", "noise", "n", "method", "log_likelihood", "parameters", ""};
+    static const char *names[] = {"kernel",         "noise",      "n", "method",
+                                  "log_likelihood", "parameters", ""};
     struct process *p = process_of(gp);
     double value;
     check(p, gpm_gp_log_likelihood(p->gp, &value));
@@ -99,7 +100,8 @@ SEXP gp_facts(SEXP gp) {
     SET_VECTOR_ELT(out, 5, theta);
     SEXP labels = PROTECT(allocVector(STRSXP, (R_xlen_t)n));
     gpm_kernel_params(k, REAL(theta));
-    for (size_t i = 0; i < n; i++) SET_STRING_ELT(labels, (R_xlen_t)i, mkChar(gpm_kernel_param_name(k, i)));
+    for (size_t i = 0; i < n; i++)
+        SET_STRING_ELT(labels, (R_xlen_t)i, mkChar(gpm_kernel_param_name(k, i)));
     setAttrib(theta, R_NamesSymbol, labels);
     gpm_kernel_free(k);
     UNPROTECT(2);
@@ -138,7 +140,8 @@ SEXP kernel_rows(void) {
     const char *name, *formula;
     size_t n = 0;
     while (gpm_kernel_row(n, &name, &formula)) n++;
-    SEXP out = PROTECT(allocVector(STRSXP, (R_xlen_t)n)), names = PROTECT(allocVector(STRSXP, (R_xlen_t)n));
+    SEXP out = PROTECT(allocVector(STRSXP, (R_xlen_t)n)),
+         names = PROTECT(allocVector(STRSXP, (R_xlen_t)n));
     for (size_t i = 0; i < n && gpm_kernel_row(i, &name, &formula); i++) {
         SET_STRING_ELT(out, (R_xlen_t)i, mkCharCE(formula, CE_UTF8));
         SET_STRING_ELT(names, (R_xlen_t)i, mkCharCE(name, CE_UTF8));

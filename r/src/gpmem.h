@@ -13,8 +13,8 @@
 #include <gpmem/optimize.h>
 
 /* Runs f(arg) on a thread of its own. Meanwhile this one passes on what `pump` (may be NULL) finds
- * to print, and asks R for interrupts: at the first it calls stop(arg), if there is one. TRUE: there
- * was an interrupt. */
+ * to print, and asks R for interrupts: at the first it calls stop(arg), if there is one. TRUE:
+ * there was an interrupt. */
 Rboolean run_beside(void (*f)(void *), void (*pump)(void *), void (*stop)(void *), void *arg);
 
 /* Members of a list by name; errors name what is wrong. */

@@ -99,11 +99,14 @@ static void release(SEXP handle) {
 static SEXP results(const struct program *p) {
     static const char *names[] = {"output", "draws", "sampler", ""};
     SEXP out = PROTECT(mkNamed(VECSXP, names));
-    SET_VECTOR_ELT(out, 0, ScalarString(mkCharLenCE(p->output.n ? p->output.data : "", (int)p->output.n, CE_UTF8)));
+    SET_VECTOR_ELT(
+        out, 0,
+        ScalarString(mkCharLenCE(p->output.n ? p->output.data : "", (int)p->output.n, CE_UTF8)));
     if (p->n_columns && p->n_rows) {
         SEXP draws = PROTECT(allocMatrix(REALSXP, (int)p->n_rows, (int)p->n_columns));
         for (size_t i = 0; i < p->n_rows; i++)
-            for (size_t j = 0; j < p->n_columns; j++) REAL(draws)[i + j * p->n_rows] = p->rows[i * p->n_columns + j];
+            for (size_t j = 0; j < p->n_columns; j++)
+                REAL(draws)[i + j * p->n_rows] = p->rows[i * p->n_columns + j];
         SEXP columns = PROTECT(allocVector(STRSXP, (R_xlen_t)p->n_columns));
         const char *at = p->names.data;
         for (size_t j = 0; j < p->n_columns; j++, at += strlen(at) + 1)
@@ -115,7 +118,8 @@ static SEXP results(const struct program *p) {
         SEXP sampler = allocVector(LGLSXP, (R_xlen_t)p->n_columns);
         SET_VECTOR_ELT(out, 2, sampler);
         for (size_t j = 0; j < p->n_columns; j++)
-            LOGICAL(sampler)[j] = gpm_draws_group_of(CHAR(STRING_ELT(columns, (R_xlen_t)j))) == GPM_DRAWS_SAMPLER;
+            LOGICAL(sampler)
+            [j] = gpm_draws_group_of(CHAR(STRING_ELT(columns, (R_xlen_t)j))) == GPM_DRAWS_SAMPLER;
         UNPROTECT(3);
     }
     UNPROTECT(1);
@@ -146,7 +150,8 @@ SEXP program_run(SEXP program, SEXP name, SEXP data, SEXP options) {
     R_RegisterCFinalizerEx(handle, release, TRUE);
     if (!isNull(data)) {
         const char *json = translateCharUTF8(STRING_ELT(data, 0));
-        if (gpm_data_json(p->session, json, strlen(json)) != GPM_OK) error("%s", gpm_last_error(p->session));
+        if (gpm_data_json(p->session, json, strlen(json)) != GPM_OK)
+            error("%s", gpm_last_error(p->session));
     }
     Rboolean interrupted = run_beside(do_run, print_messages, stop_run, p);
     if (p->st != GPM_OK) {
