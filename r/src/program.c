@@ -117,9 +117,8 @@ static SEXP results(const struct program *p) {
         SET_VECTOR_ELT(out, 1, draws);
         SEXP sampler = allocVector(LGLSXP, (R_xlen_t)p->n_columns);
         SET_VECTOR_ELT(out, 2, sampler);
-        for (size_t j = 0; j < p->n_columns; j++)
-            LOGICAL(sampler)
-            [j] = gpm_draws_group_of(CHAR(STRING_ELT(columns, (R_xlen_t)j))) == GPM_DRAWS_SAMPLER;
+        for (size_t j = 0; j < p->n_columns; j++) LOGICAL(sampler)
+        [j] = gpm_draws_group_of(CHAR(STRING_ELT(columns, (R_xlen_t)j))) == GPM_DRAWS_SAMPLER;
         UNPROTECT(3);
     }
     UNPROTECT(1);
