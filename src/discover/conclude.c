@@ -53,14 +53,15 @@ static void describe_runner_up(const struct discovery *d, struct buf *out) {
     struct buf more = BUF_INIT, less = BUF_INIT;
     only_in(b->text, a->text, &more);
     only_in(a->text, b->text, &less);
-    buf_puts(out, is_tie(a, b) ? " That is a tie with the next, " : " The next, ");
-    buf_printf(out, "%s (%.3f)", b->text, b->p);
+    bool tie = is_tie(a, b);
+    buf_printf(out, tie ? " That is a tie with %s (%.3f)" : " The next is %s (%.3f)", b->text,
+               b->p);
     if (more.len && less.len)
         buf_printf(out, ", which has %s instead of %s", more.data, less.data);
     else if (more.len || less.len)
         buf_printf(out, ", which has %s %s", more.len ? "also" : "no",
                    more.len ? more.data : less.data);
-    buf_puts(out, is_tie(a, b) ? ": the data do not decide between them." : ".");
+    buf_puts(out, tie ? ": the data do not decide between them." : ".");
     buf_release(&more);
     buf_release(&less);
 }
@@ -129,6 +130,27 @@ void describe_level(const struct discovery *d, struct buf *out) {
     buf_puts(out, " it ");
     words_rate(d, late.slope, late.sd, true, out);
     buf_putc(out, '.');
+}
+
+/* ---- values out of line ---- */
+
+void describe_outliers(const struct discovery *d, struct buf *out) {
+    size_t n = d->out.n;
+    if (!n) return;
+    if (n == 1)
+        buf_puts(out, "One value is out of line and was left out: ");
+    else
+        buf_printf(out, "%zu values are out of line and were left out: ", n);
+    for (size_t i = 0; i < n; i++) {
+        const struct outlier *o = &d->out.at[i];
+        buf_puts(out, i ? "; " : "");
+        series_print_rounded(&d->series, o->x, 8, out);
+        words_number(", ", o->y, " where ", out);
+        words_number("", o->expected, " was expected", out);
+        buf_printf(out, " (%.0f standard deviations %s)", fabs(o->sds),
+                   o->y < o->expected ? "below" : "above");
+    }
+    buf_puts(out, ".");
 }
 
 /* ---- shares of the variance ---- */

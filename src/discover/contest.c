@@ -34,28 +34,34 @@ struct gridded {
     size_t n, *step, most;
 };
 
-static void fill_grid(const struct smodel_data *m, const double *y, struct gridded *g) {
+/* The place of a time on the grid. */
+static size_t place(const struct smodel_data *m, double x) {
+    double k = floor((x - m->x0) / m->span / m->dt + 0.5);
+    return k >= 0 && k < 1e7 ? (size_t)k : 0;
+}
+
+static void fill_grid(const struct smodel_data *m, struct contest_values v, struct gridded *g) {
     size_t last = 0;
-    for (size_t i = 0; i < m->n; i++) {
-        size_t k = m->regular ? (size_t)floor(m->t[i] / m->dt + 0.5) : i;
+    for (size_t i = 0; i < v.n; i++) {
+        size_t k = m->regular ? place(m, v.x[i]) : i;
         if (k >= g->n) k = g->n - 1;
         for (size_t j = last + 1; j < k && i; j++)
-            g->y[j] = g->y[last] + (y[i] - g->y[last]) * (double)(j - last) / (double)(k - last);
-        g->y[k] = y[i];
+            g->y[j] = g->y[last] + (v.y[i] - g->y[last]) * (double)(j - last) / (double)(k - last);
+        g->y[k] = v.y[i];
         last = k;
     }
 }
 
-static struct gridded grid_of(const struct smodel_data *m, const double *y, size_t h,
-                              const double *x_next) {
-    struct gridded g = {.n = m->regular ? m->ng : m->n, .most = h};
+static struct gridded grid_of(const struct smodel_data *m, struct contest_values past,
+                              struct contest_values next) {
+    struct gridded g = {.n = m->regular ? place(m, past.x[past.n - 1]) + 1 : past.n,
+                        .most = next.n};
     g.y = NEW_ARRAY(double, g.n);
-    g.step = NEW_ARRAY(size_t, h);
-    fill_grid(m, y, &g);
-    for (size_t i = 0; i < h; i++) {
-        double k =
-            m->regular ? floor(((x_next[i] - m->x0) / m->span - 1) / m->dt + 0.5) : (double)i + 1;
-        g.step[i] = k >= 1 && k < 1e6 ? (size_t)k - 1 : i;
+    g.step = NEW_ARRAY(size_t, next.n);
+    fill_grid(m, past, &g);
+    for (size_t i = 0; i < next.n; i++) {
+        size_t k = m->regular ? place(m, next.x[i]) : 0;
+        g.step[i] = k >= g.n && k - g.n < 1000000 ? k - g.n : i;
         if (g.step[i] >= g.most) g.most = g.step[i] + 1;
     }
     return g;
@@ -74,10 +80,13 @@ static void score(struct contest_row *r, double scale, size_t h, const double *y
     r->smape += smape;
 }
 
-void contest_add(struct contest *c, const struct smodel_data *m, const double *y, size_t h,
-                 const double *x_next, const double *y_next, const struct prediction *p) {
-    struct gridded g = grid_of(m, y, h, x_next);
-    double *f = NEW_ARRAY(double, g.most), scale = contest_scale(m, m->n, y), own, mae, inside = 0;
+void contest_add(struct contest *c, const struct smodel_data *m, struct contest_values past,
+                 struct contest_values next, const struct prediction *p) {
+    struct gridded g = grid_of(m, past, next);
+    size_t h = next.n;
+    const double *y_next = next.y;
+    double *f = NEW_ARRAY(double, g.most), scale = contest_scale(m, past.n, past.y), own, mae;
+    double inside = 0;
     size_t season = contest_season(m);
     c->origins++;
     score(&c->row[CONTEST_STRUCTURE], scale, h, y_next, p->median, NULL, &own);

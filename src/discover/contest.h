@@ -28,10 +28,14 @@ const char *contest_name(int row);
 size_t contest_season(const struct smodel_data *m);
 /* Mean absolute error of the seasonal naive forecast inside the data: the scale of MASE. */
 double contest_scale(const struct smodel_data *m, size_t n, const double *y);
-/* Adds an origin: n values that were fitted (m: the same, standardised), h that follow, and the
- * structure's prediction of these. */
-void contest_add(struct contest *c, const struct smodel_data *m, const double *y, size_t h,
-                 const double *x_next, const double *y_next, const struct prediction *p);
+struct contest_values {
+    size_t n;
+    const double *x, *y;
+};
+/* Adds an origin: the values before it, those that follow and the structure's prediction of these.
+ * m: the data of the fit, for their grid and season. */
+void contest_add(struct contest *c, const struct smodel_data *m, struct contest_values past,
+                 struct contest_values next, const struct prediction *p);
 /* A table and a sentence; rows as the form says: name, MASE, sMAPE, coverage as text. */
 struct contest_form {
     const char *title, *row, *end;

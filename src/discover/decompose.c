@@ -71,7 +71,10 @@ static double left_over(const struct decomposition *d) {
     const struct smodel *m = smodel_of(d->e);
     int tr = m->s.transform;
     double n = 0, sum = 0, sq = 0;
-    for (size_t i = 0, k = 0; i < d->n && k < m->data->n; i++, k++) {
+    for (size_t i = 0, k = 0; k < m->data->n; i++, k++) {
+        double x = m->data->x0 + m->data->span * m->data->t[k], slack = 1e-9 * m->data->span;
+        while (i < d->n && d->x[i] < x - slack) i++; /* a value out of line */
+        if (i == d->n) break;
         double r = m->data->mean[tr] + m->data->sd[tr] * m->y[k];
         for (int p = 0; p < d->n_parts; p++) r -= d->part[p].mean[i];
         n++, sum += r, sq += r * r;

@@ -157,6 +157,10 @@ enum gpm_status discovery_kernels(const char *text, uint16_t *mask, struct buf *
 }
 
 /* ---- the hold-out ---- */
+static struct contest_values values(const struct series *s, size_t from, size_t n) {
+    return (struct contest_values){n, s->x + from, s->y + from};
+}
+
 static enum gpm_status score(struct discovery *d, struct buf *err) {
     struct holdout *h = &d->hold;
     enum gpm_status st = predict(&d->post, h->n, h->x, h->y, d->opt.level, &h->pred);
@@ -173,7 +177,8 @@ static enum gpm_status score(struct discovery *d, struct buf *err) {
     h->rmse = sqrt(h->rmse);
     h->mase = h->mae / contest_scale(&d->data, d->series.n, d->series.y);
     d->contest[0] = (struct contest){.steps = h->n, .level = d->opt.level};
-    contest_add(&d->contest[0], &d->data, d->series.y, h->n, h->x, h->y, &h->pred);
+    contest_add(&d->contest[0], &d->data, values(&d->series, 0, d->series.n),
+                (struct contest_values){h->n, h->x, h->y}, &h->pred);
     return GPM_OK;
 }
 
@@ -229,9 +234,9 @@ static enum gpm_status backtest_at(const struct discovery *d, size_t n, size_t h
     o.backtest = 0;
     enum gpm_status st = discovery_start(&past, &o, &part, err);
     if (st == GPM_OK) st = discovery_search(&past, err);
-    const double *x = d->series.x + n, *y = d->series.y + n;
-    if (st == GPM_OK) st = predict(&past.post, h, x, NULL, d->opt.level, &p);
-    if (st == GPM_OK) contest_add(out, &past.data, past.series.y, h, x, y, &p);
+    if (st == GPM_OK) st = predict(&past.post, h, d->series.x + n, NULL, d->opt.level, &p);
+    if (st == GPM_OK)
+        contest_add(out, &past.data, values(&d->series, 0, n), values(&d->series, n, h), &p);
     prediction_release(&p);
     discovery_release(&past);
     return st;

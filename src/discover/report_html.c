@@ -152,6 +152,9 @@ static void head(const struct discovery *d, struct buf *out) {
     buf_reset(&b);
     describe_level(d, &b);
     put(out, "<p>", b.data, "</p>\n");
+    buf_reset(&b);
+    describe_outliers(d, &b);
+    if (b.len) put(out, "<p>", b.data, "</p>\n");
     put(out,
         d->post.settled ? "<p class=\"verdict\">"
                         : "<p class=\"verdict open\"><strong>Not settled.</strong> ",

@@ -125,6 +125,8 @@ void discovery_text(const struct discovery *d, struct buf *out) {
     describe_summary(d, out);
     buf_puts(out, "\n\n");
     describe_level(d, out);
+    buf_puts(out, d->out.n ? "\n" : "");
+    describe_outliers(d, out);
     buf_puts(out, "\n\n");
     term_lines(d, out);
     buf_putc(out, '\n');
@@ -167,6 +169,8 @@ void discovery_markdown(const struct discovery *d, struct buf *out) {
     describe_summary(d, out);
     buf_puts(out, "\n\n");
     describe_level(d, out);
+    buf_puts(out, d->out.n ? "\n\n" : "");
+    describe_outliers(d, out);
     buf_puts(out, "\n\n    ");
     describe_formula(d, out);
     buf_puts(out, "\n\n## Components\n\n");
