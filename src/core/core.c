@@ -179,6 +179,25 @@ const value *core_global(struct session_core *core, struct world *w, const struc
     return *cell ? &(*cell)->val : NULL;
 }
 
+void core_tell_call(struct session_core *core, struct span at, const struct sym *self) {
+    diag_add_call(core->diags, at, "in a call of %s", self ? self->text : "a procedure");
+}
+
+/* From the newest on; those between the last and the first are counted. */
+void tail_calls_tell(struct session_core *core, const struct tail_calls *c) {
+    enum { MOST = 100 };
+    for (size_t i = c->n; i-- > 0;) {
+        if (c->n > MOST && i == c->n - MOST / 2) {
+            size_t left_out = c->n - MOST;
+            if (core->diags->list.n) vec_last(&core->diags->list)->calls_dropped += left_out;
+            i -= left_out;
+        }
+        size_t newest = c->n - i < TAIL_LAST ? i : c->n - TAIL_LAST;
+        const struct tail_call *k = i < TAIL_FIRST ? &c->first[i] : &c->last[newest % TAIL_LAST];
+        core_tell_call(core, k->at, k->self);
+    }
+}
+
 enum gpm_status core_early(struct session_core *core, const struct ast *name) {
     return diag_raise(core->diags, DIAG_LETREC_EARLY, name->span,
                       "`%s` is used before it has a value", name->u.name.sym->text);

@@ -145,6 +145,24 @@ static inline enum sp_special core_special(value op) { /* of a builtin procedure
  * the argument that is the store, or what no call has. */
 size_t core_store_position(value op);
 bool core_memoizes(value source, value store);
+/* Calls that took the place of the call they were the end of, of which there may be any number: the
+ * first and the last are kept for messages, newest last. */
+enum { TAIL_FIRST = 2, TAIL_LAST = 4 };
+struct tail_calls {
+    size_t n;
+    struct tail_call {
+        struct span at;
+        const struct sym *self; /* the procedure's name, or NULL */
+    } first[TAIL_FIRST], last[TAIL_LAST];
+};
+static inline void tail_call(struct tail_calls *c, struct span at, const struct sym *self) {
+    struct tail_call now = {at, self};
+    if (c->n < TAIL_FIRST) c->first[c->n] = now;
+    c->last[c->n++ % TAIL_LAST] = now;
+}
+/* For an error: "in a call of ...". */
+void core_tell_call(struct session_core *core, struct span at, const struct sym *self);
+void tail_calls_tell(struct session_core *core, const struct tail_calls *c);
 /* What both evaluators refuse. */
 enum gpm_status core_wrong_arity(struct session_core *core, const struct ast *lambda, size_t n,
                                  struct span at);

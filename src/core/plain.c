@@ -38,20 +38,28 @@ static enum gpm_status lookup_name(struct session_core *core, const struct ast *
     return GPM_OK;
 }
 
-/* The frame outlives the call when a closure made in it does. Collections happen here, where every
- * frame in use is counted by somebody. */
-static enum gpm_status apply_closure(struct session_core *core, struct closure *c,
-                                     const value *args, size_t n, struct span at, value *out) {
+/* The frame of a call: its parameters. It outlives the call when a closure made in it does.
+ * Collections happen here, where every frame in use is counted by somebody. */
+static enum gpm_status enter_closure(struct session_core *core, struct closure *c,
+                                     const value *args, size_t n, struct span at,
+                                     struct frame **out) {
     const struct ast *l = c->lambda;
     if (n != l->u.lambda.n_params) return core_wrong_arity(core, l, n, at);
     core_collect(core);
-    struct frame *f = frame_new(core, c->env, n, l->u.lambda.params, l->code);
+    struct frame *f = *out = frame_new(core, c->env, n, l->u.lambda.params, l->code);
     for (size_t i = 0; i < n; i++) f->s[i].v = value_ref(args[i]);
-    enum gpm_status st = plain_eval(core, l->kids[0], f, out);
+    return GPM_OK;
+}
+
+static enum gpm_status apply_closure(struct session_core *core, struct closure *c,
+                                     const value *args, size_t n, struct span at, value *out) {
+    const struct ast *l = c->lambda;
+    struct frame *f;
+    enum gpm_status st = enter_closure(core, c, args, n, at, &f);
+    if (st != GPM_OK) return st;
+    st = plain_eval(core, l->kids[0], f, out);
     frame_unref(f);
-    if (st != GPM_OK)
-        diag_add_call(core->diags, at, "in a call of %s",
-                      l->u.lambda.self ? l->u.lambda.self->text : "a procedure");
+    if (st != GPM_OK) core_tell_call(core, at, l->u.lambda.self);
     return st;
 }
 
@@ -233,9 +241,11 @@ static enum gpm_status run_nested(struct session_core *core, const struct ast *a
 }
 
 /* Operator, operands, call. map with more than two arguments is an operator's old name; the source
- * function of a memoizer is wrapped in mem. Few operands stand on the C stack. */
+ * function of a memoizer is wrapped in mem. Few operands stand on the C stack. A compound procedure
+ * is not called but entered: *body is then what is to be evaluated in its frame *enter, in the
+ * place of the call. */
 static enum gpm_status eval_call(struct session_core *core, const struct ast *a, struct frame *f,
-                                 value *out) {
+                                 const struct ast **body, struct frame **enter, value *out) {
     size_t small_order[SMALL_ARGS], *order = NULL;
     value op, small[SMALL_ARGS];
     enum gpm_status st = plain_eval(core, a->kids[0], f, &op);
@@ -268,7 +278,13 @@ static enum gpm_status eval_call(struct session_core *core, const struct ast *a,
     if (st == GPM_OK && which == SPECIAL_GPMEM && n &&
         core_memoizes(args[0], store < n ? args[store] : ABSENT))
         value_set_take(&args[0], memo_value(args[0], 0));
-    if (st == GPM_OK) st = plain_apply(core, op, args, n, a->span, out);
+    struct closure *c = closure_of(op);
+    if (st == GPM_OK && c) {
+        *body = c->lambda;
+        st = core_poll(core, a->span);
+        if (st == GPM_OK) st = enter_closure(core, c, args, n, a->span, enter);
+    } else if (st == GPM_OK)
+        st = plain_apply(core, op, args, n, a->span, out);
     for (size_t i = 0; i < width; i++) value_unref(args[i]);
     value_unref(op);
     if (args != small) mem_free(args);
@@ -309,40 +325,41 @@ enum gpm_status plain_let(struct session_core *core, const struct ast *s, struct
     return GPM_OK;
 }
 
-/* Statements in a frame of their own. In a block of actions, { x <- a; b }, each is evaluated to an
- * action and run before the next is looked at, so later ones see what earlier ones bound and did.
- * The result is that of the last. */
+/* A block of actions, { x <- a; b }, in a frame of its own: each is evaluated to an action and run
+ * before the next is looked at, so later ones see what earlier ones bound and did. The last is
+ * evaluated and not run: that is left to the caller, so that a loop whose last action is itself
+ * needs no stack. */
 enum gpm_status plain_block(struct session_core *core, const struct ast *a, struct frame *f,
-                            bool actions, value *out) {
+                            value *last, struct span *at) {
     struct frame *inner =
         a->u.block.n_slots ? frame_new(core, f, a->u.block.n_slots, a->u.block.slot_names, a->code)
                            : frame_ref(f);
-    value result = NIL;
     enum gpm_status st = GPM_OK;
-    bool dropping = actions && core->dropping;
-    core->dropping = false;
     for (uint32_t i = 0; st == GPM_OK && i < a->n; i++) {
-        const struct ast *s = a->kids[i], *e = actions && s->kind == AST_BIND ? s->kids[0] : s;
-        value v;
+        const struct ast *s = a->kids[i], *e = s->kind == AST_BIND ? s->kids[0] : s;
+        value action, v;
         if (s->kind == AST_LET || s->kind == AST_LETREC) {
             st = plain_let(core, s, inner);
             continue;
         }
-        if (actions) core_collect(core);
-        st = plain_eval(core, e, inner, &v);
-        if (st == GPM_OK && actions) {
-            value action = v;
-            core->dropping = e == s && (dropping || i + 1 < a->n);
-            st = core->run_action(core, action, e->span, &v);
-            value_unref(action);
+        core_collect(core);
+        st = plain_eval(core, e, inner, &action);
+        if (st != GPM_OK) break;
+        if (i + 1 == a->n) {
+            *last = action;
+            *at = e->span;
+            break;
         }
-        if (st == GPM_OK) value_set_take(e == s ? &result : &inner->s[s->u.bind.slot].v, v);
+        core->dropping = e == s;
+        st = core->run_action(core, action, e->span, &v);
+        value_unref(action);
+        if (st != GPM_OK) break;
+        if (e == s)
+            value_unref(v);
+        else
+            value_set_take(&inner->s[s->u.bind.slot].v, v);
     }
     frame_unref(inner);
-    if (st == GPM_OK)
-        *out = result;
-    else
-        value_unref(result);
     return st;
 }
 
@@ -359,16 +376,34 @@ static enum gpm_status eval_both(struct session_core *core, const struct ast *a,
     return st;
 }
 
+/* *branch: to be evaluated in the place of the `if`; NULL: *out is its value. */
 static enum gpm_status eval_if(struct session_core *core, const struct ast *a, struct frame *f,
-                               value *out) {
+                               const struct ast **branch, value *out) {
     value c;
-    bool truth;
+    bool truth = false;
     enum gpm_status st = plain_eval(core, a->kids[0], f, &c);
+    *branch = NULL;
     if (st != GPM_OK) return st;
     if (core->compiling && compile_is_mark(c)) return eval_both(core, a, f, c, out);
     st = core_truth(core, c, a->kids[0]->span, &truth);
     value_unref(c);
-    return st == GPM_OK ? plain_eval(core, a->kids[truth ? 1 : 2], f, out) : st;
+    *branch = a->kids[truth ? 1 : 2];
+    return st;
+}
+
+/* The let forms of a block that is no block of actions, in a frame of their own (*enter; NULL: it
+ * has none); *last: what is to be evaluated in it in the place of the block. */
+static enum gpm_status enter_block(struct session_core *core, const struct ast *a, struct frame *f,
+                                   const struct ast **last, struct frame **enter) {
+    uint32_t n = a->u.block.n_slots;
+    struct frame *inner = n ? frame_new(core, f, n, a->u.block.slot_names, a->code) : frame_ref(f);
+    enum gpm_status st = GPM_OK;
+    for (uint32_t i = 0; i + 1 < a->n && st == GPM_OK; i++) st = plain_let(core, a->kids[i], inner);
+    *last = a->kids[a->n - 1];
+    *enter = inner;
+    if (st == GPM_OK) return st;
+    frame_unref(inner);
+    return st;
 }
 
 /* The $-parts of a model expression, evaluated now, into a frame of their own that the expression
@@ -400,8 +435,9 @@ static enum gpm_status eval_quasi(struct session_core *core, const struct ast *a
     return GPM_OK;
 }
 
-enum gpm_status plain_eval(struct session_core *core, const struct ast *a, struct frame *f,
-                           value *out) {
+/* Whatever is evaluated without going on elsewhere. */
+static enum gpm_status eval_leaf(struct session_core *core, const struct ast *a, struct frame *f,
+                                 value *out) {
     switch (a->kind) {
     case AST_NUMBER:
     case AST_ATOM:
@@ -411,19 +447,17 @@ enum gpm_status plain_eval(struct session_core *core, const struct ast *a, struc
         if (!core_quote_splices(core, a, f, out)) *out = value_ref(core_literal(core, a)->val);
         return GPM_OK;
     case AST_NAME: return lookup_name(core, a, f, out);
-    case AST_CALL: return eval_call(core, a, f, out);
     case AST_LAMBDA: *out = closure_value(a, f); return GPM_OK;
-    case AST_IF: return eval_if(core, a, f, out);
-    case AST_BLOCK:
-        if (a->u.block.action) return core->make_directive(core, a, f, out);
-        return plain_block(core, a, f, false, out);
-    case AST_TAG:
-    case AST_TAG_OUT: return plain_eval(core, a->kids[a->n - 1], f, out);
     case AST_QUASI: return eval_quasi(core, a, f, out);
     case AST_UNQUOTE:
         *out = value_ref(frame_up(f, a->u.unquote.depth)->s[a->u.unquote.slot].v);
         return GPM_OK;
-    case AST_MODEL: return plain_eval(core, a->kids[0], f, out);
+    case AST_BLOCK:
+        if (!a->u.block.action) {
+            *out = NIL;
+            return GPM_OK;
+        }
+        return core->make_directive(core, a, f, out);
     case AST_DIRECTIVE: return core->make_directive(core, a, f, out);
     case AST_BIND:
         return diag_raise(core->diags, DIAG_BAD_BINDER, a->span,
@@ -431,4 +465,47 @@ enum gpm_status plain_eval(struct session_core *core, const struct ast *a, struc
     default:
         return diag_raise(core->diags, DIAG_BAD_BINDER, a->span, "a statement cannot stand here");
     }
+}
+
+/* What is left to do when the last thing is known (the branch of an `if`, the end of a block, a
+ * call of a compound procedure) takes the place of what led there: loops written as recursion need
+ * no stack. The frame that is left is dropped; what is remembered are calls, for messages. */
+enum gpm_status plain_eval(struct session_core *core, const struct ast *a, struct frame *f,
+                           value *out) {
+    struct frame *held = NULL; /* f, where it is ours */
+    struct tail_calls calls = {0};
+    enum gpm_status st = GPM_OK;
+    while (a) {
+        const struct ast *next = NULL;
+        struct frame *enter = NULL;
+        bool call = false;
+        switch (a->kind) {
+        case AST_CALL:
+            st = eval_call(core, a, f, &next, &enter, out);
+            call = st == GPM_OK && enter;
+            if (call) tail_call(&calls, a->span, next->u.lambda.self);
+            next = call ? next->kids[0] : NULL;
+            break;
+        case AST_IF: st = eval_if(core, a, f, &next, out); break;
+        case AST_BLOCK:
+            if (a->u.block.action || !a->n)
+                st = eval_leaf(core, a, f, out);
+            else
+                st = enter_block(core, a, f, &next, &enter);
+            break;
+        case AST_TAG:
+        case AST_TAG_OUT: next = a->kids[a->n - 1]; break;
+        case AST_MODEL: next = a->kids[0]; break;
+        default: st = eval_leaf(core, a, f, out);
+        }
+        if (st != GPM_OK) break;
+        if (enter) {
+            frame_unref(held);
+            f = held = enter;
+        }
+        a = next;
+    }
+    frame_unref(held);
+    if (st != GPM_OK) tail_calls_tell(core, &calls);
+    return st;
 }

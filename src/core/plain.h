@@ -17,9 +17,10 @@ enum gpm_status plain_let(struct session_core *core, const struct ast *s,
 /* Splice frame of a model expression: its unquotes, evaluated now in `f`. Counted. */
 enum gpm_status plain_splice(struct session_core *core, const struct ast *model, struct frame *f,
                              struct frame **out) GPM_MUST_USE;
-/* A block; actions: each statement is evaluated to an action, which is run. */
+/* A block of actions: each statement is evaluated to an action, and each but the last run. *last:
+ * that one, owned, and where it stands. */
 enum gpm_status plain_block(struct session_core *core, const struct ast *block, struct frame *f,
-                            bool actions, value *out) GPM_MUST_USE;
+                            value *last, struct span *at) GPM_MUST_USE;
 /* Releases frames that only rings of references keep (cycles.c): any time when no model is under
  * change. core_collect: when it is due. */
 void frames_collect(struct session_core *core);

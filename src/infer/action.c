@@ -163,9 +163,7 @@ static enum gpm_status run_kind(struct infer_state *x, struct action *a, bool dr
         x->model->begun = true;
         x->dropped = dropped;
         return core_place(x->core, a->op->run(x, a, out), a->at);
-    case ACTION_BLOCK:
-        x->core->dropping = dropped;
-        return plain_block(x->core, a->ast, a->frame, true, out);
+    case ACTION_BLOCK: break; /* goes on in another action */
     case ACTION_EVAL: return plain_eval(x->core, a->ast->kids[1], a->frame, out);
     case ACTION_DIRECTIVE: return directive_run(x, a, dropped, out);
     }
@@ -188,27 +186,53 @@ enum gpm_status infer_not_action(struct diags *d, value v, struct span at) {
                                            : "return(v) makes an action that gives the value v");
 }
 
-enum gpm_status action_run(struct session_core *core, value v, struct span at, value *out) {
+/* A block and infer hand over to another action (*goes_on): *out is that one, owned, and *at where
+ * it stands. Others give their value. */
+static enum gpm_status run_or_go_on(struct infer_state *x, value v, bool dropped, bool *goes_on,
+                                    struct span *at, value *out) {
     struct action *a = action_of(v);
-    bool dropped = core->dropping;
-    core->dropping = false;
-    /* s <- select(scope, one) picks the block */
-    if (subproblem_of(v)) {
+    struct session_core *core = x->core;
+    *goes_on = false;
+    if (subproblem_of(v)) { /* s <- select(scope, one) picks the block */
         if (core->nest) core->nest->drawn = true;
-        model_whole(infer_of(core)->model);
-        return subproblem_settle(infer_of(core), v, out);
+        model_whole(x->model);
+        return subproblem_settle(x, v, out);
     }
-    if (!a) return infer_not_action(core->diags, v, at);
+    if (!a) return infer_not_action(core->diags, v, *at);
+    enum gpm_status st = core_poll(core, *at);
+    x->at = a->at.unit == NO_SPAN_UNIT ? *at : a->at;
+    if (st != GPM_OK) return st;
+    if (a->kind == ACTION_DIRECTIVE && a->ast->u.dir.kind == DIR_INFER) {
+        *out = value_ref(a->val);
+        *at = a->at;
+        *goes_on = true;
+        return GPM_OK;
+    }
+    if (a->kind == ACTION_BLOCK) {
+        st = guard(x, a);
+        *goes_on = true;
+        return st == GPM_OK ? plain_block(core, a->ast, a->frame, out, at) : st;
+    }
+    st = run_kind(x, a, dropped, out);
+    if (st == GPM_OK && core->nest && !dropped) core->nest->drawn |= tells_draws(a, *out);
+    return st;
+}
+
+/* The program may drop its last reference to an action while that runs. */
+enum gpm_status action_run(struct session_core *core, value v, struct span at, value *out) {
     struct infer_state *x = infer_of(core);
     struct span outer = x->at;
-    enum gpm_status st = core_poll(core, at);
-    x->at = a->at.unit == NO_SPAN_UNIT ? at : a->at;
-    /* the program may drop its last reference to the action while that runs */
-    value_ref(v);
-    if (st == GPM_OK) st = run_kind(x, a, dropped, out);
+    bool dropped = core->dropping;
+    enum gpm_status st = GPM_OK;
     core->dropping = false;
-    if (st == GPM_OK && core->nest && !dropped) core->nest->drawn |= tells_draws(a, *out);
-    value_unref(v);
+    value_ref(v);
+    for (bool goes_on = true; goes_on;) {
+        st = run_or_go_on(x, v, dropped, &goes_on, &at, out);
+        core->dropping = false;
+        value_unref(v);
+        if (st != GPM_OK) break;
+        v = *out;
+    }
     x->at = outer;
     return st;
 }
@@ -283,7 +307,7 @@ static enum gpm_status run_on_particles(struct infer_state *x, void *ctx, value 
     return st;
 }
 
-/* infer hands over to the action inside; collect, extract_stats and call_back read; the rest change
+/* collect, extract_stats and call_back read; the rest change
  * every particle. Observe and force multiply the particle's weight by what trace.h says. sample,
  * predict and assume give the value in the first particle; the others one value per particle. */
 enum gpm_status directive_run(struct infer_state *x, struct action *a, bool dropped, value *out) {
@@ -291,10 +315,6 @@ enum gpm_status directive_run(struct infer_state *x, struct action *a, bool drop
     enum directive kind = d->u.dir.kind;
     struct one_run r = {a, d->u.dir.label, d->u.dir.names, d->u.dir.n_names};
     struct sym *name;
-    if (kind == DIR_INFER) {
-        x->core->dropping = dropped;
-        return action_run(x->core, a->val, a->at, out);
-    }
     enum gpm_status st = infer_close(x, true);
     if (st != GPM_OK) return st;
     if (x->each_particle && (kind == DIR_ASSUME || kind == DIR_OBSERVE || kind == DIR_PREDICT ||
