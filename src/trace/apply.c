@@ -43,9 +43,7 @@ static enum gpm_status call_family(struct trace *t, struct closure *c, struct no
     struct frame *f = family_frame(t->core, fam, c->env, n, l->u.lambda.params, l->code);
     for (size_t i = 0; i < n; i++) f->s[i].node = args[i];
     st = eval_expr(t, fam, l->kids[0], f, ctx, &fam->root);
-    if (st != GPM_OK)
-        diag_add_call(t->core->diags, at, "in a call of %s",
-                      l->u.lambda.self ? l->u.lambda.self->text : "a procedure");
+    if (st != GPM_OK) core_tell_call(t->core, at, l->u.lambda.self);
     return st;
 }
 

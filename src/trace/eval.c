@@ -86,9 +86,37 @@ static enum gpm_status eval_operands(struct trace *t, struct family *fam, const 
     return st;
 }
 
+/* A function of constants is a constant: it never changes, and nobody can tell that it was
+ * computed. Loops over numbers leave no applications behind. */
+static bool is_constant(struct node *const *nodes, size_t n) {
+    const struct sp_class *cls = proc_class(nodes[0]->val, NULL);
+    if (!cls || !cls->simulate || cls->request || cls->special || sp_made_of(nodes[0]->val) ||
+        (cls->flags & (SP_RANDOM | SP_MAKER | SP_CALLS | SP_NO_MODEL_EFFECT)))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (nodes[i]->kind != NODE_CONST) return false;
+    return true;
+}
+
+static enum gpm_status fold(struct trace *t, struct family *fam, const struct ast *a,
+                            struct node *const *nodes, size_t n, struct node **out) {
+    enum { SMALL = 8 };
+    value small[SMALL], *args = n <= SMALL ? small : NEW_ARRAY(value, n), v;
+    struct sp_call c = {.rng = &t->rng};
+    struct world *outer = model_enter(t);
+    for (size_t i = 1; i < n; i++) args[i - 1] = nodes[i]->val;
+    enum gpm_status st = core_check_call(t->core, &c, nodes[0]->val, args, n - 1, a->span);
+    if (st == GPM_OK) st = core_place(t->core, sp_simulate(&c, &v), a->span);
+    t->core->model = outer;
+    if (args != small) mem_free(args);
+    if (st == GPM_OK) *out = node_constant(t, fam, v);
+    return st;
+}
+
 enum gpm_status eval_application(struct trace *t, struct family *fam, const struct ast *a,
                                  struct tagctx *ctx, struct node *const *nodes, size_t n,
                                  struct node **out) {
+    if (is_constant(nodes, n)) return fold(t, fam, a, nodes, n, out);
     struct node *app = *out = node_new(t, fam, NODE_APP, a, (uint32_t)n);
     app->ctx = ctx;
     for (size_t i = 0; i < n; i++) app->in[i].node = nodes[i];
@@ -200,8 +228,25 @@ static enum gpm_status eval_run(struct trace *t, struct family *fam, const struc
     return node_apply(t, n, true);
 }
 
+/* The frame of a call in the family of the caller. */
+static enum gpm_status enter_closure(struct trace *t, struct family *fam, const struct closure *c,
+                                     struct node *const *args, size_t n, struct span at,
+                                     struct frame **out) {
+    const struct ast *l = c->lambda;
+    if (n != l->u.lambda.n_params) return core_wrong_arity(t->core, l, n, at);
+    enum gpm_status st = core_poll(t->core, at);
+    if (st != GPM_OK) return st;
+    *out = family_frame(t->core, fam, c->env, n, l->u.lambda.params, l->code);
+    for (size_t i = 0; i < n; i++) (*out)->s[i].node = args[i];
+    return GPM_OK;
+}
+
+/* A compound procedure that is a constant will always be this one: there is no application to
+ * request its body anew. *enter is then the frame in which *body is to be evaluated in the place of
+ * the call. */
 static enum gpm_status eval_call(struct trace *t, struct family *fam, const struct ast *a,
-                                 struct frame *f, struct tagctx *ctx, struct node **out) {
+                                 struct frame *f, struct tagctx *ctx, const struct ast **body,
+                                 struct frame **enter, struct node **out) {
     enum { SMALL = 8 };
     struct node *op, *small[SMALL];
     enum gpm_status st = eval_expr(t, fam, a->kids[0], f, ctx, &op);
@@ -213,21 +258,29 @@ static enum gpm_status eval_call(struct trace *t, struct family *fam, const stru
     memset(nodes, 0, n * sizeof *nodes);
     nodes[0] = op;
     st = eval_operands(t, fam, a, f, ctx, nodes, &n);
-    if (st == GPM_OK) st = eval_applied(t, fam, a, f, ctx, nodes, n, out);
+    struct closure *c = op->kind == NODE_CONST ? closure_of(op->val) : NULL;
+    if (st == GPM_OK && c) {
+        *body = c->lambda;
+        st = enter_closure(t, fam, c, nodes + 1, n - 1, a->span, enter);
+    } else if (st == GPM_OK)
+        st = eval_applied(t, fam, a, f, ctx, nodes, n, out);
     if (nodes != small) mem_free(nodes);
     return st;
 }
 
-/* The branches are families, requested by the value of the condition: only the taken one exists. */
+/* The branches are families, requested by the value of the condition: only the taken one exists.
+ * *branch: what is to be evaluated in the place of one whose condition is decided for good. */
 static enum gpm_status eval_if(struct trace *t, struct family *fam, const struct ast *a,
-                               struct frame *f, struct tagctx *ctx, struct node **out) {
+                               struct frame *f, struct tagctx *ctx, const struct ast **branch,
+                               struct node **out) {
     struct node *cond;
     enum gpm_status st = eval_expr(t, fam, a->kids[0], f, ctx, &cond);
     if (st != GPM_OK) return st;
-    if (cond->kind == NODE_CONST) { /* decided for good: no node */
-        bool truth;
+    if (cond->kind == NODE_CONST) {
+        bool truth = false;
         st = core_truth(t->core, cond->val, a->kids[0]->span, &truth);
-        return st == GPM_OK ? eval_expr(t, fam, a->kids[truth ? 1 : 2], f, ctx, out) : st;
+        *branch = a->kids[truth ? 1 : 2];
+        return st;
     }
     struct node *n = node_new(t, fam, NODE_IF, a, 1);
     n->ctx = ctx;
@@ -312,31 +365,30 @@ static enum gpm_status eval_let(struct trace *t, struct family *fam, const struc
     return GPM_OK;
 }
 
-/* Nodes of a block belong to the family around it; only its names have a frame of their own. */
+/* Nodes of a block belong to the family around it; only its names have a frame of their own, *enter
+ * (NULL: there are none). *last is to be evaluated in the place of the block. */
 static enum gpm_status eval_block(struct trace *t, struct family *fam, const struct ast *a,
-                                  struct frame *f, struct tagctx *ctx, struct node **out) {
-    if (a->u.block.action) {
-        diag_raise(t->core->diags, DIAG_ACTION_IN_MODEL, a->span,
-                   "a model expression cannot run inference actions");
-        return GPM_E_USER;
+                                  struct frame *f, struct tagctx *ctx, const struct ast **last,
+                                  struct frame **enter, struct node **out) {
+    if (a->u.block.action)
+        return diag_raise(t->core->diags, DIAG_ACTION_IN_MODEL, a->span,
+                          "a model expression cannot run inference actions");
+    if (!a->n) {
+        *out = node_constant(t, fam, NIL);
+        return GPM_OK;
     }
-    struct frame *inner = a->u.block.n_slots ? family_frame(t->core, fam, f, a->u.block.n_slots,
-                                                            a->u.block.slot_names, a->code)
-                                             : f;
-    *out = NULL;
-    for (uint32_t i = 0; i < a->n; i++) {
-        const struct ast *s = a->kids[i];
-        enum gpm_status st = s->kind == AST_LET || s->kind == AST_LETREC
-                                 ? eval_let(t, fam, s, inner, ctx)
-                                 : eval_expr(t, fam, s, inner, ctx, out);
-        if (st != GPM_OK) return st;
-    }
-    if (!*out) *out = node_constant(t, fam, NIL);
-    return GPM_OK;
+    if (a->u.block.n_slots)
+        f = *enter =
+            family_frame(t->core, fam, f, a->u.block.n_slots, a->u.block.slot_names, a->code);
+    enum gpm_status st = GPM_OK;
+    for (uint32_t i = 0; i + 1 < a->n && st == GPM_OK; i++)
+        st = eval_let(t, fam, a->kids[i], f, ctx);
+    *last = a->kids[a->n - 1];
+    return st;
 }
 
-enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast *a, struct frame *f,
-                          struct tagctx *ctx, struct node **out) {
+static enum gpm_status eval_leaf(struct trace *t, struct family *fam, const struct ast *a,
+                                 struct frame *f, struct tagctx *ctx, struct node **out) {
     switch (a->kind) {
     case AST_NUMBER:
     case AST_ATOM:
@@ -349,14 +401,10 @@ enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast 
         return GPM_OK;
     }
     case AST_NAME: return eval_name(t, fam, a, f, out);
-    case AST_CALL: return eval_call(t, fam, a, f, ctx, out);
     case AST_LAMBDA: *out = node_constant(t, fam, closure_value(a, f)); return GPM_OK;
-    case AST_IF: return eval_if(t, fam, a, f, ctx, out);
-    case AST_BLOCK: return eval_block(t, fam, a, f, ctx, out);
     case AST_TAG:
     case AST_TAG_OUT: return eval_tag(t, fam, a, f, ctx, out);
     case AST_UNQUOTE: return eval_unquote(t, fam, a, f, ctx, out);
-    case AST_MODEL: return eval_expr(t, fam, a->kids[0], f, ctx, out);
     default: {
         diag_raise(t->core->diags, DIAG_ACTION_IN_MODEL, a->span,
                    "an inference directive cannot stand inside a model expression");
@@ -364,6 +412,47 @@ enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast 
                                              "inside run(...)");
     }
     }
+}
+
+/* Frames that were opened on the way, from number `first` on, and left by the call that has opened
+ * the last one, go where nothing but the family holds them. */
+static void drop_left_frames(struct family *fam, size_t first) {
+    struct frame *last = vec_last(&fam->frames);
+    while (fam->frames.n > first + 1 && fam->frames.at[fam->frames.n - 2]->refs == 1) {
+        frame_unref(fam->frames.at[fam->frames.n - 2]);
+        fam->frames.n--;
+    }
+    vec_last(&fam->frames) = last;
+}
+
+/* As in the untraced evaluator, what comes last takes the place of what led to it: loops written as
+ * recursion need no stack where only constants decide how they go on. */
+enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast *a, struct frame *f,
+                          struct tagctx *ctx, struct node **out) {
+    struct tail_calls calls = {0};
+    enum gpm_status st = GPM_OK;
+    size_t first = fam->frames.n;
+    while (a && st == GPM_OK) {
+        const struct ast *next = NULL;
+        struct frame *enter = NULL;
+        switch (a->kind) {
+        case AST_CALL:
+            st = eval_call(t, fam, a, f, ctx, &next, &enter, out);
+            if (st != GPM_OK || !next) break;
+            tail_call(&calls, a->span, next->u.lambda.self);
+            next = next->kids[0];
+            drop_left_frames(fam, first);
+            break;
+        case AST_IF: st = eval_if(t, fam, a, f, ctx, &next, out); break;
+        case AST_BLOCK: st = eval_block(t, fam, a, f, ctx, &next, &enter, out); break;
+        case AST_MODEL: next = a->kids[0]; break;
+        default: st = eval_leaf(t, fam, a, f, ctx, out);
+        }
+        if (enter) f = enter;
+        a = next;
+    }
+    if (st != GPM_OK) tail_calls_tell(t->core, &calls);
+    return st;
 }
 
 /* The family of a directive: one reference, which belongs to the caller. */

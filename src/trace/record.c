@@ -167,6 +167,11 @@ static enum gpm_status check_names(struct trace *t, struct sym *const *names, si
     return GPM_OK;
 }
 
+static void unbind(struct trace *t, const struct record *r) {
+    if (r->label && find_record(t, r->label) == r) map_del(&inner(t)->labels, MAP_PTR(r->label));
+    for (size_t i = 0; i < r->names.n; i++) map_del(&t->globals, MAP_PTR(r->names.at[i].name));
+}
+
 /* Names and label are free again; nodes of others that read the family's must be gone by now. */
 static void undo_record(struct trace *t, struct record *r) {
     for (size_t i = 0; i < t->records.n; i++)
@@ -175,8 +180,7 @@ static void undo_record(struct trace *t, struct record *r) {
             t->records.n--;
             break;
         }
-    if (r->label && find_record(t, r->label) == r) map_del(&inner(t)->labels, MAP_PTR(r->label));
-    for (size_t i = 0; i < r->names.n; i++) map_del(&t->globals, MAP_PTR(r->names.at[i].name));
+    unbind(t, r);
     drop_family(t, r->family);
     record_free(r);
 }
@@ -399,7 +403,32 @@ static bool in_use(struct trace *t, struct family *f) {
     return used;
 }
 
-/* An observed choice becomes free with the value it has; what others read cannot be forgotten. */
+static bool is_of(const struct record *r, const struct node *n) {
+    return n->kind != NODE_CONST && n->family == r->family;
+}
+
+/* Is a name of another directive a node of this one? */
+static bool is_shared(struct trace *t, const struct record *r) {
+    for (size_t i = 0; i < t->records.n; i++) {
+        const struct record *q = t->records.at[i];
+        if (q == r) continue;
+        if (is_of(r, q->family->root)) return true;
+        for (size_t k = 0; k < q->names.n; k++)
+            if (is_of(r, q->names.at[k].node)) return true;
+    }
+    return false;
+}
+
+/* Constants do not know who reads them. */
+static bool binds_constant(const struct record *r) {
+    for (size_t i = 0; i < r->names.n; i++)
+        if (r->names.at[i].node->kind == NODE_CONST) return true;
+    return false;
+}
+
+/* An observed choice becomes free with the value it has; what others read cannot be forgotten. Of a
+ * directive that binds a constant the name and the label go, and the constant stays for those who
+ * may read it. */
 enum gpm_status trace_forget(struct trace *t, struct sym *label, struct span at, double *weight) {
     trace_whole(t);
     struct record *r = find_record(t, label);
@@ -408,12 +437,18 @@ enum gpm_status trace_forget(struct trace *t, struct sym *label, struct span at,
     if (r->kind == REC_OBSERVE) {
         enum gpm_status st = unobserve(t, r, weight);
         if (st != GPM_OK) return st;
-    } else if (in_use(t, r->family)) {
+    } else if (in_use(t, r->family) || is_shared(t, r)) {
         diag_raise(t->core->diags, DIAG_FORGET_IN_USE, at,
                    "`%s` cannot be forgotten: other directives use it", label->text);
         return diag_set_help(t->core->diags, "forget those first");
     }
-    undo_record(t, r);
+    if (binds_constant(r)) {
+        unbind(t, r);
+        r->names.n = 0;
+        r->label = NULL;
+        r->kind = REC_PREDICT;
+    } else
+        undo_record(t, r);
     t->structure++;
     return GPM_OK;
 }
