@@ -89,6 +89,10 @@ GPM_API enum gpm_status gpm_run_file(gpm_session *s, const char *path);
 GPM_API enum gpm_status gpm_check_text(gpm_session *s, const char *name, const char *text,
                                        size_t len, bool interactive);
 
+/* The text of a program in the style of the house: the same tokens and comments on the same lines.
+ * NULL: it does not parse, gpm_last_error says why. Lives until the next call for this session. */
+GPM_API const char *gpm_format_text(gpm_session *s, const char *name, const char *text, size_t len);
+
 /* Data for the programs that the session will run: every name of a JSON object, or every column of
  * a CSV file, is defined, and `data` is a dictionary of all of them. JSON as Stan's data files have
  * it: arrays of numbers are vectors, nested ones matrices, "NaN" and "Infinity" numbers. A program

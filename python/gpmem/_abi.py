@@ -209,6 +209,7 @@ PROTOTYPES = {
     "gpm_run_text": (c.c_int, [c.c_void_p, c.c_char_p, c.c_char_p, c.c_size_t]),
     "gpm_run_file": (c.c_int, [c.c_void_p, c.c_char_p]),
     "gpm_check_text": (c.c_int, [c.c_void_p, c.c_char_p, c.c_char_p, c.c_size_t, c.c_bool]),
+    "gpm_format_text": (c.c_char_p, [c.c_void_p, c.c_char_p, c.c_char_p, c.c_size_t]),
     "gpm_data_json": (c.c_int, [c.c_void_p, c.c_char_p, c.c_size_t]),
     "gpm_data_file": (c.c_int, [c.c_void_p, c.c_char_p]),
     "gpm_last_error": (c.c_char_p, [c.c_void_p]),

@@ -6,6 +6,7 @@
 #include "api/call.h"
 #include "infer/advice.h"
 #include "infer/progress.h"
+#include "lang/format.h"
 #include "session/session.h"
 #include "sp/sp_options.h"
 #include "source/srcfn.h"
@@ -143,7 +144,7 @@ struct job {
     gpm_session *g;
     const char *name, *text;
     size_t len;
-    bool file;
+    bool file, check;
     const char *stack; /* its lowest byte */
     enum gpm_status st;
 };
@@ -156,8 +157,9 @@ static void *run_job(void *arg) {
     /* of this thread, which ends with the job */
     const struct file_guard limits = {&s->interrupted, s->core.deadline, s->core.max_memory};
     file_set_guard(&limits);
-    j->st =
-        j->file ? session_run_file(s, j->name, NO_SPAN) : session_run(s, j->name, j->text, j->len);
+    j->st = j->check  ? session_check(s, j->name, j->text, j->len, false)
+            : j->file ? session_run_file(s, j->name, NO_SPAN)
+                      : session_run(s, j->name, j->text, j->len);
     s->core.stack_limit = NULL;
     file_set_guard(NULL);
     return NULL;
@@ -197,12 +199,26 @@ enum gpm_status gpm_run_file(gpm_session *g, const char *path) {
 
 enum gpm_status gpm_check_text(gpm_session *g, const char *name, const char *text, size_t len,
                                bool interactive) {
+    struct job j = {.name = name, .text = text, .len = len, .check = true};
+    if (!interactive) return run(g, &j);
     diags_rewind(&g->s.diags, 0);
     buf_reset(&g->error);
     if (!mem_reserve()) return GPM_E_NOMEM;
-    enum gpm_status st = session_check(&g->s, name, text, len, interactive);
+    enum gpm_status st = session_check(&g->s, name, text, len, true);
     render_error(g);
     return st;
+}
+
+const char *gpm_format_text(gpm_session *g, const char *name, const char *text, size_t len) {
+    diags_rewind(&g->s.diags, 0);
+    buf_reset(&g->error);
+    buf_reset(&g->text);
+    if (!mem_reserve()) return NULL;
+    enum gpm_status st = session_check(&g->s, name, text, len, true);
+    if (st == GPM_E_INCOMPLETE) st = session_check(&g->s, name, text, len, false);
+    if (st != GPM_OK) render_error(g);
+    if (st == GPM_OK) format_text(text, len, &g->text);
+    return st == GPM_OK ? g->text.data : NULL;
 }
 
 static enum gpm_status take_data(gpm_session *g, const char *path, const char *text, size_t len) {

@@ -1,12 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Fuzz target of the lexer, parser, resolver and renderer: any bytes give a tree or diagnostics,
- * and a tree printed and parsed again is the same tree. Run: fuzz_parse -dict=parse.dict
- * corpus/parse
+ * and a tree printed and parsed again is the same tree, and so is that of the text laid out anew.
+ * Run: fuzz_parse -dict=parse.dict corpus/parse
  */
+#include "lang/format.h"
 #include "support/parsed.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_format(struct parsed *p, const struct ast *first, const char *text, size_t len) {
+    struct buf a = BUF_INIT, b = BUF_INIT;
+    char *whole = mem_strndup(text, len);
+    format_text(whole, len, &a);
+    if (parsed_add(p, a.data, a.len, false) != GPM_OK || !tree_equal(first, p->program)) abort();
+    format_text(a.data, a.len, &b);
+    if (a.len != b.len || memcmp(a.data, b.data, a.len) != 0) abort();
+    mem_free(whole);
+    buf_release(&a);
+    buf_release(&b);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct parsed p;
@@ -15,6 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     bool interactive = size > 0 && data[size - 1] == '?';
     if (parsed_add(&p, (const char *)data, size, interactive) == GPM_OK) {
         struct ast *first = p.program;
+        check_format(&p, first, (const char *)data, size);
         ast_print(first, &b);
         if (parsed_add(&p, b.data, b.len, false) == GPM_OK) {
             if (!tree_equal(first, p.program)) abort();
