@@ -51,6 +51,12 @@ NAME_ASSUME = 0
 NAME_DEFINE = 1
 NAME_LET = 2
 NAME_PARAMETER = 3
+TOKEN_NAME = 0
+TOKEN_WORD = 1
+TOKEN_NUMBER = 2
+TOKEN_STRING = 3
+TOKEN_SIGN = 4
+TOKEN_COMMENT = 5
 PLOT_SVG = 0
 PLOT_TEXT = 1
 
@@ -346,6 +352,7 @@ PROTOTYPES = {
     "gpm_draws_group_of": (c.c_int, [c.c_char_p]),
     "gpm_draws_json": (c.c_char_p, [c.c_void_p]),
     "gpm_outline": (c.c_int, [c.c_char_p, c.c_size_t, c.CFUNCTYPE(None, c.c_void_p, c.POINTER(NamePlace)), c.c_void_p]),
+    "gpm_tokens": (None, [c.c_char_p, c.c_size_t, c.CFUNCTYPE(None, c.c_void_p, c.c_int, c.c_size_t, c.c_size_t), c.c_void_p]),
     "gpm_plot_options_init_sized": (None, [c.POINTER(PlotOptions), c.c_size_t]),
     "gpm_plot_json": (c.c_int, [c.c_char_p, c.c_size_t, c.POINTER(PlotOptions), WriteFn, c.c_void_p, c.c_char_p, c.c_size_t]),
 }

@@ -109,11 +109,41 @@ static void used(void *user, const struct ast *name, void *tag) {
     if (d) tell(w, d, name->span);
 }
 
+/* f(alpha=1): the parameter of the procedure that f is defined as. */
+static struct definition *parameter_of(const struct walker *w, const struct definition *f,
+                                       const struct sym *name) {
+    for (size_t i = w->n_globals; i < w->defs.n; i++) {
+        struct definition *d = w->defs.at[i];
+        if (d->sym == name && d->place.kind == GPM_NAME_PARAMETER &&
+            d->place.def_start >= f->place.whole_start && d->place.def_end <= f->place.whole_end)
+            return d;
+    }
+    return NULL;
+}
+
+static void tell_keywords(struct walker *w, const struct ast *a) {
+    const struct ast *callee = a->kind == AST_CALL ? a->kids[0] : NULL;
+    bool named = callee && callee->kind == AST_NAME && !callee->u.name.builtin && a->u.call.kw;
+    const struct definition *f =
+        named ? find_global(w, callee->u.name.sym, callee->span.start) : NULL;
+    for (uint32_t i = 1; f && i < a->n; i++) {
+        const struct sym *kw = a->u.call.kw[i - 1];
+        struct definition *d = kw && a->kids[i] ? parameter_of(w, f, kw) : NULL;
+        if (!d) continue;
+        struct span before = {a->span.unit, a->kids[i - 1]->span.end, a->kids[i]->span.start};
+        struct span at = find_name(w, before, kw);
+        if (at.end > at.start) tell(w, d, at);
+    }
+    for (uint32_t i = 0; i < a->n; i++)
+        if (a->kids[i]) tell_keywords(w, a->kids[i]);
+}
+
 /* The program, a tree of parse_program, is good for nothing else afterwards. */
 static void walk(struct walker *w, struct arena *arena, struct ast *program) {
     gather(w, program);
     w->n_globals = w->defs.n;
     resolve_program(arena, program, &(struct resolve_hook){bound, used, w});
+    tell_keywords(w, program);
     for (size_t i = 0; i < w->defs.n; i++) mem_free(w->defs.at[i]);
     vec_release(&w->defs);
 }
@@ -135,4 +165,47 @@ enum gpm_status gpm_outline(const char *text, size_t len,
     sym_table_release(&syms);
     arena_release(&arena);
     return st;
+}
+
+/* ---- tokens ---- */
+
+struct token_teller {
+    const char *text;
+    void (*each)(void *user, enum gpm_token_kind kind, size_t start, size_t end);
+    void *user;
+};
+
+/* Comments stand between tokens, beside blanks. */
+static void tell_comments(const struct token_teller *t, uint32_t at, uint32_t end) {
+    while (at < end) {
+        uint32_t to = lex_comment_end(t->text, at, end);
+        if (to > at) t->each(t->user, GPM_TOKEN_COMMENT, at, to);
+        at = to > at ? to : at + 1;
+    }
+}
+
+static enum gpm_token_kind kind_of(const struct token *t) {
+    switch (t->kind) {
+    case TOK_NAME: return t->word != WORD_NONE ? GPM_TOKEN_WORD : GPM_TOKEN_NAME;
+    case TOK_NUMBER:
+    case TOK_TYPED: return GPM_TOKEN_NUMBER;
+    case TOK_STRING: return GPM_TOKEN_STRING;
+    default: return GPM_TOKEN_SIGN;
+    }
+}
+
+void gpm_tokens(const char *text, size_t len,
+                void (*each)(void *user, enum gpm_token_kind kind, size_t start, size_t end),
+                void *user) {
+    struct token_teller teller = {text, each, user};
+    struct lexer lx;
+    lex_init(&lx, text, (uint32_t)len);
+    for (;;) {
+        uint32_t from = lx.pos;
+        struct token t = lex_next(&lx);
+        tell_comments(&teller, from, t.kind == TOK_EOF ? (uint32_t)len : t.start);
+        if (t.kind == TOK_EOF) break;
+        each(user, kind_of(&t), t.start, t.end);
+        if (lx.pos <= from) break; /* cannot be */
+    }
 }

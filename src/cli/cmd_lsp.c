@@ -4,161 +4,13 @@
  * output). Diagnostics come from gpm_check_text, hover from gpm_help, names from gpm_outline; no
  * program is run. Documents are sent whole (TextDocumentSyncKind.Full).
  */
-#include "base/ascii.h"
-#include "base/utf8.h"
-#include "cli/command.h"
-#include "gpmem/outline.h"
-#include <jansson.h>
+#include "cli/lsp.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { PARSE_ERROR = -32700, INVALID_REQUEST = -32600, METHOD_NOT_FOUND = -32601 };
+#define UNUSED_NAME "E0224"
 enum { MESSAGE_MAX = 256 << 20 }; /* bytes of one message */
-
-/* An open document. The protocol counts lines from 0 and characters in UTF-16 units; everything
- * here counts bytes. */
-struct document {
-    struct document *next;
-    char *uri, *text;
-    size_t len;
-    VEC(struct gpm_name_place) names; /* of the last version that parsed; their texts are owned */
-};
-
-static struct {
-    gpm_session *session;
-    struct document *documents;
-    bool stopping; /* shutdown was asked for */
-} server;
-
-/* ---- documents, and positions in them ---- */
-
-static struct document *document_find(const char *uri) {
-    struct document *d = server.documents;
-    while (d && strcmp(d->uri, uri) != 0) d = d->next;
-    return d;
-}
-
-static void drop_names(struct document *d) {
-    for (size_t i = 0; i < d->names.n; i++) mem_free((char *)d->names.at[i].name);
-    vec_release(&d->names);
-}
-
-static void keep_name(void *user, const struct gpm_name_place *p) {
-    struct document *d = user;
-    vec_push(&d->names, *p);
-    vec_last(&d->names).name = mem_strdup(p->name);
-}
-
-/* Keeps the names of the last good version when the new text does not parse: while one types, most
- * texts do not. */
-static void refresh_names(struct document *d) {
-    struct document fresh = {0}, old = *d;
-    if (gpm_outline(d->text, d->len, keep_name, &fresh) == GPM_OK)
-        d->names = fresh.names;
-    else
-        old = fresh;
-    drop_names(&old);
-}
-
-/* Opens or replaces; takes copies. */
-static struct document *document_set(const char *uri, const char *text) {
-    struct document *d = document_find(uri);
-    if (!d) {
-        d = NEW(struct document);
-        d->uri = mem_strdup(uri);
-        d->next = server.documents;
-        server.documents = d;
-    }
-    mem_free(d->text);
-    d->text = mem_strdup(text);
-    d->len = strlen(text);
-    refresh_names(d);
-    return d;
-}
-
-static void document_close(const char *uri) {
-    for (struct document **at = &server.documents; *at; at = &(*at)->next) {
-        struct document *d = *at;
-        if (strcmp(d->uri, uri) != 0) continue;
-        *at = d->next;
-        drop_names(d);
-        mem_free(d->uri);
-        mem_free(d->text);
-        mem_free(d);
-        return;
-    }
-}
-
-/* Bytes of the UTF-8 sequence at `offset`; 1 for a stray byte. */
-static size_t sequence(const struct document *d, size_t offset) {
-    uint32_t code, n = utf8_decode(d->text + offset, d->len - offset, &code);
-    return n ? n : 1;
-}
-
-static size_t line_start(const struct document *d, size_t line) {
-    size_t at = 0;
-    for (; line > 0; line--) {
-        const char *nl = memchr(d->text + at, '\n', d->len - at);
-        if (!nl) return d->len;
-        at = (size_t)(nl - d->text) + 1;
-    }
-    return at;
-}
-
-/* Byte offset of what comes `units` after the start of a line, counted from 0; past its end: its
- * end. Positions of the protocol count UTF-16 units, diagnostics code points. */
-static size_t offset_at(const struct document *d, size_t line, size_t units, bool utf16) {
-    size_t at = line_start(d, line);
-    while (units > 0 && at < d->len && d->text[at] != '\n') {
-        size_t n = sequence(d, at), width = utf16 && n == 4 ? 2 : 1;
-        at += n;
-        units -= width < units ? width : units;
-    }
-    return at;
-}
-
-static json_t *position(const struct document *d, size_t offset) {
-    json_int_t line = 0, character = 0;
-    if (offset > d->len) offset = d->len;
-    size_t start = offset;
-    while (start > 0 && d->text[start - 1] != '\n') start--;
-    for (size_t i = 0; i < start; i++) line += d->text[i] == '\n';
-    for (size_t i = start; i < offset;) {
-        size_t n = sequence(d, i);
-        character += n == 4 ? 2 : 1;
-        i += n;
-    }
-    return json_pack("{s:I, s:I}", "line", line, "character", character);
-}
-
-/* Protocol range of bytes; the caller owns the result. */
-static json_t *range(const struct document *d, size_t start, size_t end) {
-    return json_pack("{s:o, s:o}", "start", position(d, start), "end", position(d, end));
-}
-
-/* The word around `offset`; empty: start == end. */
-static void word(const struct document *d, size_t offset, size_t *start, size_t *end) {
-    *start = *end = offset < d->len ? offset : d->len;
-    while (*start > 0 && ascii_name(d->text[*start - 1])) --*start;
-    while (*end < d->len && ascii_name(d->text[*end])) ++*end;
-}
-
-/* The names may be those of an older text: the bytes must still spell the name. */
-static bool still_there(const struct document *d, const struct gpm_name_place *n) {
-    size_t len = strlen(n->name);
-    return n->end <= d->len && n->def_end <= d->len && n->whole_end <= d->len &&
-           memcmp(d->text + n->start, n->name, len) == 0 &&
-           memcmp(d->text + n->def_start, n->name, len) == 0;
-}
-
-/* The name occurrence at `offset`, or NULL. */
-static const struct gpm_name_place *name_at(const struct document *d, size_t offset) {
-    for (size_t i = 0; i < d->names.n; i++) {
-        const struct gpm_name_place *n = &d->names.at[i];
-        if (n->start <= offset && offset <= n->end && still_there(d, n)) return n;
-    }
-    return NULL;
-}
 
 /* ---- messages ---- */
 
@@ -218,25 +70,46 @@ static json_t *diagnostic_range(const struct document *d, json_t *x) {
     return range(d, start, end);
 }
 
+static bool is_here(const struct document *d, json_t *place) {
+    const char *file = json_string_value(json_object_get(place, "file"));
+    return !file || strcmp(file, d->path) == 0;
+}
+
+/* What is wrong in another file is shown where that is loaded. */
+static json_t *place_here(const struct document *d, json_t *x) {
+    json_t *labels = json_object_get(x, "labels"), *one;
+    size_t i;
+    if (is_here(d, x)) return x;
+    json_array_foreach(labels, i, one) {
+        if (is_here(d, one)) return one;
+    }
+    return NULL;
+}
+
 static json_t *make_diagnostic(const struct document *d, json_t *x) {
     const char *severity = "error", *code = "", *message = "error", *help = NULL;
-    json_t *notes = NULL, *labels = NULL, *related = json_array(), *one;
+    json_t *notes = NULL, *labels = NULL, *related = json_array(), *one, *at = place_here(d, x);
     size_t i;
     json_unpack(x, "{s?s, s?s, s?s, s?s, s?o, s?o}", "severity", &severity, "code", &code,
                 "message", &message, "help", &help, "notes", &notes, "labels", &labels);
     struct buf text = BUF_INIT; /* message, notes and help as one text */
+    if (at && at != x) buf_printf(&text, "%s: ", json_string_value(json_object_get(x, "file")));
     buf_puts(&text, message);
     json_array_foreach(notes, i, one) buf_printf(&text, "\nnote: %s", json_string_value(one));
     if (help) buf_printf(&text, "\nhelp: %s", help);
     json_array_foreach(labels, i, one) {
+        if (!is_here(d, one)) continue;
         json_t *item = json_pack("{s:{s:s, s:o}, s:O}", "location", "uri", d->uri, "range",
                                  diagnostic_range(d, one), "message", json_object_get(one, "text"));
         if (item) json_array_append_new(related, item);
     }
-    json_t *out = json_pack("{s:o, s:i, s:s, s:s, s:s, s:o}", "range", diagnostic_range(d, x),
-                            "severity", strcmp(severity, "warning") == 0 ? 2 : 1, "code", code,
-                            "source", "gpmem", "message", text.data, "relatedInformation", related);
+    json_t *out =
+        json_pack("{s:o, s:i, s:s, s:s, s:s, s:o}", "range", diagnostic_range(d, at ? at : x),
+                  "severity", strcmp(severity, "warning") == 0 ? 2 : 1, "code", code, "source",
+                  "gpmem", "message", text.data, "relatedInformation", related);
     buf_release(&text);
+    if (strcmp(code, UNUSED_NAME) == 0) /* editors draw it pale */
+        json_object_set_new(out, "tags", json_pack("[i]", 1));
     return out;
 }
 
@@ -249,7 +122,7 @@ static void publish(const char *uri, json_t *list) {
 static void check_document(const struct document *d) {
     json_t *list = json_array();
     /* warnings are there after success, too */
-    (void)!gpm_check_text(server.session, d->uri, d->text, d->len, false);
+    (void)!gpm_check_text(server.session, d->path, d->text, d->len, false);
     for (const char *line = gpm_last_error(server.session); *line;) {
         size_t n = strcspn(line, "\n");
         json_t *x = json_loadb(line, n, 0, NULL);
@@ -261,22 +134,6 @@ static void check_document(const struct document *d) {
 }
 
 /* ---- requests about a place ---- */
-
-static const char *uri_of(json_t *params) {
-    const char *uri = "";
-    json_unpack(params, "{s:{s:s}}", "textDocument", "uri", &uri);
-    return uri;
-}
-
-static struct document *place_of(json_t *params, size_t *offset) {
-    struct document *d = document_find(uri_of(params));
-    json_int_t line = 0, character = 0;
-    json_unpack(params, "{s:{s?I, s?I}}", "position", "line", &line, "character", &character);
-    if (d)
-        *offset =
-            offset_at(d, line > 0 ? (size_t)line : 0, character > 0 ? (size_t)character : 0, true);
-    return d;
-}
 
 static const char *kind_text(enum gpm_name_kind k) {
     static const char *const text[] = {"assumed in the model", "defined", "local", "parameter"};
@@ -362,10 +219,16 @@ static json_t *do_symbols(json_t *params) {
 }
 
 static json_t *do_initialize(json_t *params) {
-    return json_pack("{s:{s:i, s:b, s:b, s:b, s:{s:[s]}}, s:{s:s, s:s}}", "capabilities",
-                     "textDocumentSync", 1, "hoverProvider", 1, "definitionProvider", 1,
-                     "documentSymbolProvider", 1, "completionProvider", "triggerCharacters", "_",
-                     "serverInfo", "name", "gpmem", "version", gpm_version());
+    json_t *can = json_pack(
+        "{s:i, s:b, s:b, s:b, s:b, s:b, s:{s:b}, s:{s:[s]}, s:{s:[s, s]}, s:{s:[s]}, s:{s:o, s:b}}",
+        "textDocumentSync", 1, "hoverProvider", 1, "definitionProvider", 1,
+        "documentSymbolProvider", 1, "referencesProvider", 1, "documentFormattingProvider", 1,
+        "renameProvider", "prepareProvider", 1, "completionProvider", "triggerCharacters", "_",
+        "signatureHelpProvider", "triggerCharacters", "(", ",", "codeActionProvider",
+        "codeActionKinds", "quickfix", "semanticTokensProvider", "legend", semantic_legend(),
+        "full", 1);
+    return json_pack("{s:o, s:{s:s, s:s}}", "capabilities", can, "serverInfo", "name", "gpmem",
+                     "version", gpm_version());
 }
 
 static json_t *do_shutdown(json_t *params) {
@@ -404,6 +267,13 @@ static const struct method {
     {"textDocument/definition", do_definition},
     {"textDocument/completion", do_completion},
     {"textDocument/documentSymbol", do_symbols},
+    {"textDocument/references", do_references},
+    {"textDocument/prepareRename", do_prepare_rename},
+    {"textDocument/rename", do_rename},
+    {"textDocument/codeAction", do_code_action},
+    {"textDocument/formatting", do_formatting},
+    {"textDocument/signatureHelp", do_signature},
+    {"textDocument/semanticTokens/full", do_semantic_tokens},
     {"textDocument/didOpen", did_set},
     {"textDocument/didChange", did_set},
     {"textDocument/didClose", did_close},
@@ -457,9 +327,11 @@ static int run(int argc, char **argv) {
 
 COMMAND(lsp, 190) = {
     .args = "",
-    .summary = "Serves editors: diagnostics, hover, completion, go to definition",
-    .text =
-        "Speaks the Language Server Protocol on standard input and output. Programs are parsed, "
-        "never\nrun. Exit status: 0 after shutdown and exit, 1 when the client just went away.",
+    .summary = "Serves editors: diagnostics, help, completion, names, formatting",
+    .text = "Speaks the Language Server Protocol on standard input and output: what `gpmem check` "
+            "says, "
+            "hover, signatures, completion, definitions, references, renaming, quick fixes, `gpmem "
+            "fmt`, colours. Programs are never run.\n\nExit status: 0 after shutdown and exit, 1 "
+            "when the client just went away.",
     .run = run,
 };

@@ -145,26 +145,6 @@ static void comment(struct layout *f, uint32_t start, uint32_t end, const struct
     f->remark = true;
 }
 
-/* The end of the comment at `at`. */
-static uint32_t comment_end(const struct layout *f, uint32_t at, uint32_t limit) {
-    unsigned depth = 0;
-    if (f->text[at + 1] == '/') {
-        while (at < limit && f->text[at] != '\n') at++;
-        return at;
-    }
-    do { /* they nest */
-        if (strncmp(f->text + at, "/**", 3) == 0) {
-            depth++;
-            at += 3;
-        } else if (strncmp(f->text + at, "**/", 3) == 0) {
-            depth--;
-            at += 3;
-        } else
-            at++;
-    } while (depth && at < limit);
-    return at;
-}
-
 /* Comments and line ends before the token at `end`. */
 static void between(struct layout *f, uint32_t start, uint32_t end, const struct token *next) {
     unsigned lines = 0;
@@ -175,7 +155,7 @@ static void between(struct layout *f, uint32_t start, uint32_t end, const struct
             if (lines > 1 || f->out->len == 0) f->blank = true;
             at++;
         } else if (c == '/') {
-            uint32_t to = comment_end(f, at, end);
+            uint32_t to = lex_comment_end(f->text, at, end);
             comment(f, at, to, next);
             at = to;
             lines = 0;

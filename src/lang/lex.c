@@ -101,6 +101,18 @@ static bool skip_blank(struct lexer *lx, bool *newline, uint32_t *open) {
     }
 }
 
+uint32_t lex_comment_end(const char *text, uint32_t start, uint32_t limit) {
+    struct lexer lx = {text, limit, start};
+    if (text[start] != '/') return start;
+    if (comment_starts(&lx)) {
+        (void)skip_comment(&lx);
+        return lx.pos < limit ? lx.pos : limit;
+    }
+    if (text[start + 1] != '/') return start;
+    const char *nl = memchr(text + start, '\n', limit - start);
+    return nl ? (uint32_t)(nl - text) : limit;
+}
+
 static void fail(struct token *t, enum lex_error err, uint32_t start, uint32_t end) {
     if (t->err != LEX_OK) return;
     t->err = err;

@@ -131,6 +131,9 @@ struct lexer {
 void lex_init(struct lexer *lx, const char *text, uint32_t len);
 struct token lex_next(struct lexer *lx);
 
+/* The end of the comment that begins at `at`, at most `limit`; `at`: none begins there. */
+uint32_t lex_comment_end(const char *text, uint32_t at, uint32_t limit);
+
 /* The value of a TOK_NUMBER. */
 double lex_number(const struct lexer *lx, const struct token *t);
 /* Appends the value of a TOK_STRING. */

@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """Drives `gpmem lsp` with a scripted client that speaks the real protocol (argument: the tool)."""
-import json, subprocess, sys
+import os, sys, tempfile
+
+import lsp_client
 
 URI = "file:///tmp/example.vnts"
 TEXT = """assume mu = normal(0, 1);
@@ -10,37 +12,9 @@ predict twice(mu);
 """
 
 
-class Client:
-    def __init__(self, tool):
-        self.p = subprocess.Popen([tool, "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.number = 0
-
-    def send(self, **message):
-        body = json.dumps(dict(jsonrpc="2.0", **message)).encode()
-        self.p.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-        self.p.stdin.flush()
-
-    def read(self):
-        length = None
-        while True:
-            line = self.p.stdout.readline()
-            assert line, "the server closed its output"
-            if line == b"\r\n":
-                break
-            name, value = line.decode().split(":")
-            if name == "Content-Length":
-                length = int(value)
-        return json.loads(self.p.stdout.read(length))
-
-    def ask(self, method, **params):
-        self.number += 1
-        self.send(id=self.number, method=method, params=params)
-        answer = self.read()
-        assert answer["id"] == self.number, answer
-        return answer
-
-    def at(self, method, line, character):
-        return self.ask(method, textDocument={"uri": URI}, position={"line": line, "character": character})["result"]
+class Client(lsp_client.Client):
+    def at(self, method, line, character, **more):
+        return self.ask(method, textDocument={"uri": URI}, position={"line": line, "character": character}, **more)["result"]
 
     def change(self, version, text):
         self.send(method="textDocument/didChange", params={"textDocument": {"uri": URI, "version": version},
@@ -54,14 +28,103 @@ def span(r):
     return (r["start"]["line"], r["start"]["character"], r["end"]["line"], r["end"]["character"])
 
 
+def apply(text, edits):
+    """The text after edits of the protocol, whose characters are UTF-16 units."""
+    lines = text.split("\n")
+    starts = [sum(len(l) + 1 for l in lines[:i]) for i in range(len(lines))]
+
+    def offset(p):
+        line = lines[p["line"]].encode("utf-16-le")
+        return starts[p["line"]] + len(line[:2 * p["character"]].decode("utf-16-le"))
+
+    spans = sorted(((offset(e["range"]["start"]), offset(e["range"]["end"]), e["newText"]) for e in edits), reverse=True)
+    for start, end, new in spans:
+        text = text[:start] + new + text[end:]
+    return text
+
+
+GOOD = """define scale = proc(alpha, beta) { alpha * beta };
+/** \U0001d11e **/ define size_of = scale(2, beta=3); // \U0001d11e
+assume mu = normal( 0,1 );
+"a\U0001d11eb"; sample mu + size_of + 1;
+infer forget(quote(mu));
+"""
+
+
+def edits(c):
+    assert c.change(10, GOOD) == []
+    # references: definition and uses, also as the keyword of an argument; columns in UTF-16 units
+    spans = lambda r: sorted(span(x["range"]) for x in r)
+    found = c.at("textDocument/references", 1, 18, context={"includeDeclaration": True})
+    assert spans(found) == [(1, 18, 1, 25), (3, 20, 3, 27)], found
+    found = c.at("textDocument/references", 0, 28, context={"includeDeclaration": False})
+    assert spans(found) == [(0, 43, 0, 47), (1, 37, 1, 41)], found
+    assert spans(c.at("textDocument/references", 2, 8, context={"includeDeclaration": True})) == [(2, 7, 2, 9), (3, 15, 3, 17), (4, 19, 4, 21)]
+    assert c.at("textDocument/references", 2, 14, context={"includeDeclaration": True}) == []
+    # rename: the same places; not to what is no name or is taken, and no builtins
+    assert span(c.at("textDocument/prepareRename", 0, 28)) == (0, 27, 0, 31)
+    assert c.at("textDocument/prepareRename", 2, 14) is None
+    new = apply(GOOD, c.at("textDocument/rename", 0, 28, newName="rate")["changes"][URI])
+    assert new == GOOD.replace("beta", "rate"), new
+    assert c.at("textDocument/rename", 0, 28, newName="alpha") is None
+    assert c.at("textDocument/rename", 0, 28, newName="2b") is None
+    # signatures: of a builtin, of a procedure of the text, by position and by keyword
+    sig = c.at("textDocument/signatureHelp", 2, 22)
+    assert sig["signatures"][0]["label"].startswith("normal(mean: real, sd: positive") and sig["activeParameter"] == 1, sig
+    label, parts = sig["signatures"][0]["label"], [p["label"] for p in sig["signatures"][0]["parameters"]]
+    assert [label[a:b] for a, b in parts][:2] == ["mean: real", "sd: positive"], parts
+    sig = c.at("textDocument/signatureHelp", 1, 36)
+    assert sig["signatures"][0]["label"] == "scale(alpha, beta)" and sig["activeParameter"] == 1, sig
+    assert c.at("textDocument/signatureHelp", 3, 2) is None
+    # formatting
+    done = c.ask("textDocument/formatting", textDocument={"uri": URI}, options={})["result"]
+    assert apply(GOOD, done) == GOOD.replace("normal( 0,1 )", "normal(0, 1)"), done
+    # colours: every token by its place and type
+    legend = c.capabilities["semanticTokensProvider"]["legend"]
+    data = c.ask("textDocument/semanticTokens/full", textDocument={"uri": URI})["result"]["data"]
+    line = character = 0
+    seen = {}
+    for i in range(0, len(data), 5):
+        line, character = line + data[i], data[i + 1] + (0 if data[i] else character)
+        text = GOOD.split("\n")[line].encode("utf-16-le")[2 * character:2 * (character + data[i + 2])].decode("utf-16-le")
+        seen[line, text] = (legend["tokenTypes"][data[i + 3]], data[i + 4])
+    assert seen[0, "define"] == ("keyword", 0) and seen[0, "scale"] == ("variable", 1), seen
+    assert seen[0, "alpha"][0] == "parameter" and seen[2, "normal"] == ("function", 2), seen
+    assert seen[1, "// \U0001d11e"] == ("comment", 0) and seen[3, '"a\U0001d11eb"'] == ("string", 0) and seen[3, "1"] == ("number", 0), seen
+
+
+def quick_fixes(c):
+    def fixed(version, text):
+        bad = c.change(version, text)
+        actions = c.ask("textDocument/codeAction", textDocument={"uri": URI}, range=bad[0]["range"], context={"diagnostics": bad})["result"]
+        return apply(text, [e for a in actions for e in a["edit"]["changes"][URI]])
+
+    wrong = '"\U0001d11e"; assume slope = normla(0, 1); sample slpe;\n'
+    assert fixed(20, wrong) == wrong.replace("normla", "normal").replace("slpe", "slope"), fixed(21, wrong)
+    wrong = "assume x = gaussian(0, 1);\n"
+    assert fixed(22, wrong) == "assume x = normal(0, 1);\n"
+    wrong = 'assume x = tag("hyper", 0, flip());\ninfer mh("hypr", one, stesp=1);\n'
+    assert fixed(23, wrong) == wrong.replace("stesp", "steps"), fixed(23, wrong)
+    wrong = wrong.replace("stesp", "steps")
+    assert fixed(24, wrong) == wrong.replace('"hypr"', '"hyper"'), fixed(24, wrong)
+    wrong = "assume x = 1\nassume y = 2;\n"
+    assert fixed(25, wrong) == "assume x = 1;\nassume y = 2;\n", fixed(25, wrong)
+
+
+def loaded_files(c):
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "a b.vnts"), "w") as f:
+            f.write("define inner = 1;\nnowhere;\n")
+        uri = "file://" + folder + "/main.vnts"
+        bad = c.open(uri, 'define x = 2;\nload "a b.vnts";\nx + inner;\n')
+        assert len(bad) == 1 and span(bad[0]["range"]) == (1, 0, 1, 15) and "a b.vnts: the name `nowhere`" in bad[0]["message"], bad
+
+
 def main():
     c = Client(sys.argv[1])
-    caps = c.ask("initialize", processId=None, rootUri=None, capabilities={})["result"]["capabilities"]
+    caps = c.capabilities
     assert caps["hoverProvider"] and caps["definitionProvider"] and caps["textDocumentSync"] == 1, caps
-    c.send(method="initialized", params={})
-    c.send(method="textDocument/didOpen", params={"textDocument": {"uri": URI, "languageId": "gpmem", "version": 1, "text": TEXT}})
-    note = c.read()
-    assert note["params"] == {"uri": URI, "diagnostics": []}, note
+    assert c.open(URI, TEXT) == []
 
     # go to definition: a global, a parameter, a local; nothing on a builtin
     assert span(c.at("textDocument/definition", 3, 15)["range"]) == (0, 7, 0, 9)
@@ -92,6 +155,9 @@ def main():
     assert span(c.at("textDocument/definition", 3, 15)["range"]) == (0, 7, 0, 9)
     assert c.change(3, TEXT) == []
     assert c.change(4, "") == []
+    edits(c)
+    quick_fixes(c)
+    loaded_files(c)
 
     # wrong requests get errors, and the server lives on
     assert c.ask("textDocument/nonsense")["error"]["code"] == -32601
