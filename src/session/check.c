@@ -346,6 +346,17 @@ static void drop_errors(struct diags *d) {
     diags_rewind(d, n);
 }
 
+/* In order of the text. There are few. */
+static void sort_findings(struct diags *d) {
+    for (size_t i = 1; i < d->list.n; i++)
+        for (size_t j = i; j > 0; j--) {
+            struct diag *a = d->list.at[j - 1], *b = d->list.at[j];
+            if (a->at.unit != b->at.unit || a->at.start <= b->at.start) break;
+            d->list.at[j - 1] = b;
+            d->list.at[j] = a;
+        }
+}
+
 enum gpm_status session_check_program(struct session *s, const struct ast *program, bool whole,
                                       bool for_people) {
     struct checker k = {.s = s,
@@ -365,6 +376,7 @@ enum gpm_status session_check_program(struct session *s, const struct ast *progr
     if (for_people && asks(program)) check_unused(&k, program, false);
     bool fails = for_people ? diags_errors(&s->diags) > 0 : refused(&k, program);
     if (!fails) drop_errors(&s->diags);
+    sort_findings(&s->diags);
     release(&k);
     return fails ? GPM_E_USER : GPM_OK;
 }

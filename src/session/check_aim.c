@@ -125,7 +125,7 @@ void check_aim(struct checker *k, const struct infer_op *op, const value *args, 
                               .scope = value_ref(args[0]),
                               .block = named ? value_ref(args[1]) : ABSENT,
                               .at = at,
-                              .certain = k->certain && k->runs && op->run == infer_steps,
+                              .certain = k->certain && k->runs && (op->flags & OP_STEPS),
                               .instruction = k->instruction,
                               .top = k->top};
     vec_push(&k->aims, aim);
