@@ -36,7 +36,8 @@ enum gpm_token_kind {
     GPM_TOKEN_SIGN,
     GPM_TOKEN_COMMENT
 };
-/* Calls `each` for every token and comment of any text, in order; offsets in bytes, [start, end). */
+/* Calls `each` for every token and comment of any text, in order; offsets in bytes, [start, end).
+ */
 GPM_API void gpm_tokens(const char *text, size_t len,
                         void (*each)(void *user, enum gpm_token_kind kind, size_t start,
                                      size_t end),
