@@ -5,16 +5,18 @@
     loo(result, ...)       leave-one-out cross-validation, models compared
     GPRegressor            Gaussian-process regression for scikit-learn
     discover(y)            the structure of a time series
+    Forecaster             the same with sktime's fit and predict
     optimize(f, space)     the optimum of an expensive function
 """
 from ._library import GpmemError, GpmemValueError, version
 from .draws import loo
+from .forecaster import Forecaster
 from .optimise import Optimum, optimize
 from .program import Result, run
 from .structure import Discovery, discover
 
 __version__ = version()
-__all__ = ["Discovery", "GPRegressor", "GpmemError", "GpmemValueError", "Optimum", "Result", "discover",
+__all__ = ["Discovery", "Forecaster", "GPRegressor", "GpmemError", "GpmemValueError", "Optimum", "Result", "discover",
            "loo", "optimize", "run", "version"]
 
 

@@ -8,7 +8,7 @@ import os
 
 import numpy as np
 
-from . import _abi
+from . import _abi, _frames
 from ._library import GpmemError, GpmemValueError, assign, lib, options, path, real, text, whole
 
 _FORMATS = {"text": 0, "json": 1, "markdown": 2, "html": 3, "program": 4}
@@ -26,6 +26,7 @@ class Discovery:
 
     def __init__(self):
         self._handle = lib.gpm_discover_new()
+        self._times = None  # those of the data, where they came as an index of pandas
 
     def __del__(self):
         lib.gpm_discover_free(self._handle)
@@ -71,8 +72,7 @@ class Discovery:
         horizon = whole(horizon or 0, "horizon", 0, 10**9)
         level = real(level, "level")
         self._check(lib.gpm_discover_forecast(self._handle, horizon, array, len(given), level, c.byref(out)))
-        lines = out.value.decode().splitlines()
-        names, rows = lines[0].split(","), [line.split(",") for line in lines[1:]]
+        names, *rows = csv.reader(io.StringIO(out.value.decode()))
         columns = {}
         for i, name in enumerate(names):
             column = [row[i] for row in rows]
@@ -81,6 +81,35 @@ class Discovery:
             except ValueError:  # dates
                 columns[name] = np.array(column)
         return columns
+
+    def forecast_frame(self, horizon=None, times=None, level=0.95):
+        """The forecast as a DataFrame (median, lo, hi) with an index like that of the series."""
+        index = times
+        if self._times is not None and times is None:
+            index = self._times.after(whole(horizon or 0, "horizon", 1, 10**6))
+        given = None if index is None else _frames.as_texts(index)
+        f = self.forecast(horizon, given, level)
+        return _frames.pandas().DataFrame({k: f[k] for k in ("median", "lo", "hi")},
+                                          index=_frames.index_of(f["x"] if index is None else index))
+
+    def components_frame(self):
+        """The components of the most probable structure as a DataFrame: a column each, with mean and sd below it, over
+        the data and the forecast of the report. On the scale of the model: logarithms, where these are modelled."""
+        d = self.result["decomposition"]
+        columns, seen = {}, {}
+        for part in d["parts"]:
+            n = seen[part["struct"]] = seen.get(part["struct"], 0) + 1  # SE + SE: the second one is SE.2
+            name = part["struct"] if n == 1 else "%s.%d" % (part["struct"], n)
+            columns[name, "mean"], columns[name, "sd"] = part["mean"], part["sd"]
+        return _frames.pandas().DataFrame(columns, index=_frames.index_of(d["x"]))
+
+    def probabilities_frame(self, of="structures"):
+        """Probabilities and errors of structures, components or motifs as a DataFrame."""
+        key = {"structures": "struct", "components": "struct", "motifs": "motif"}
+        _choice("of", {k: k for k in key}, of)
+        rows = self.result[of]
+        return _frames.pandas().DataFrame({"probability": [r["probability"] for r in rows], "error": [r["error"] for r in rows]},
+                                          index=_frames.pandas().Index([r[key[of]] for r in rows], name=of[:-1]))
 
     def save(self, folder):
         """Keeps the run for `gpmem query`, `gpmem forecast` and `gpmem report`."""
@@ -108,9 +137,16 @@ def _table(y, t):
     return text(out.getvalue(), "t")
 
 
+def _column(name):
+    """A column by its name, or by its number from 1."""
+    return str(name) if isinstance(name, int) and not isinstance(name, bool) else name
+
+
 def discover(y, t=None, seed=1, threads=0, kernels=None, changepoints=False, log="auto", level=0.95, holdout=0,
-             max_points=1000, max_seconds=0):
-    """Finds the structure of a series: values y at times t (None: 0, 1, 2, ...), or the path of a CSV file.
+             max_points=1000, max_seconds=0, backtest=0, horizon=0, time=None, column=None, date_format=None, decimal="auto",
+             missing=None, skip_bad=False):
+    """Finds the structure of a series: values y at times t (None: 0, 1, 2, ...), a Series of pandas with its index, or
+    the path of a CSV file.
 
     seed          of the search: the same seed gives the same answer
     threads       0: as many as there are cores
@@ -118,19 +154,31 @@ def discover(y, t=None, seed=1, threads=0, kernels=None, changepoints=False, log
     changepoints  also look for change points, windows, ramps and steps
     log           model the logarithm: "auto", "never" or "always"
     level         probability of the intervals in reports
-    holdout       share of the series that is kept aside to score the forecast
+    holdout       kept aside at the end to score the forecast: a share below 1, or a number of values
+    backtest      origins of a backtest beside simple forecasts, horizon steps each
+    horizon       forecast steps in reports (0: a tenth of the data)
     max_points    most recent values that are used
     max_seconds   stop after this time (0: no limit)
+    time, column  of a file: its columns of times and values
+    date_format   of a file: how times are written ("%d/%m/%Y", "unix-ms", "number"; None: found)
+    decimal       of a file: "point", "comma" or "auto"
+    missing       of a file: cells that stand for missing values ("-999,x")
+    skip_bad      of a file: skip rows that cannot be read
 
     Returns a Discovery: structures, query(...), forecast(...), report(...), save(...)."""
     o = options(_abi.DiscoverOptions)
     assign(o, seed=seed, threads=threads, changepoints=changepoints, holdout=holdout, level=level,
-           max_points=max_points, max_seconds=max_seconds, kernels=kernels,
+           max_points=max_points, max_seconds=max_seconds, kernels=kernels, backtest=backtest, horizon=horizon,
+           time_column=_column(time), value_column=_column(column), date_format=date_format, missing=missing, skip_bad=skip_bad,
+           decimal=_choice("decimal", {"auto": 0, "point": 1, "comma": 2}, decimal),
            log=_choice("log", {"auto": 0, "never": 1, "always": 2}, log))
     d = Discovery()
     if isinstance(y, (str, os.PathLike)):
         d._check(lib.gpm_discover_run(d._handle, path(y, "y"), c.byref(o)))
     else:
+        if t is None and _frames.is_series(y):
+            d._times = _frames.Times(y.index)
+            y, t = y.to_numpy(dtype=float), d._times.values
         table = _table(y, t)
         d._check(lib.gpm_discover_run_text(d._handle, b"y", table, len(table), c.byref(o)))
     return d

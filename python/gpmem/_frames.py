@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Series and frames of pandas, which is needed by those alone who use them."""
+import sys
+
+import numpy as np
+
+from ._library import GpmemValueError
+
+
+def pandas():
+    """The module, or an error that says who needs it."""
+    try:
+        import pandas as pd
+    except ImportError as e:
+        raise GpmemValueError("DataFrames need pandas (Debian: python3-pandas); forecast() and result do without") from e
+    return pd
+
+
+def is_series(y):
+    """Whether y is a Series of pandas, without importing it for those who have none."""
+    pd = sys.modules.get("pandas")
+    return pd is not None and isinstance(y, pd.Series)
+
+
+class Times:
+    """The index of a series: as times that the library reads, and the times that follow."""
+
+    def __init__(self, index):
+        pd = pandas()
+        if isinstance(index, pd.MultiIndex):
+            raise GpmemValueError("the index of a series has one level; of a panel, choose one series")
+        if not index.is_unique and isinstance(index, pd.PeriodIndex):
+            raise GpmemValueError("periods of the index repeat")
+        self.index = index
+        self.values = self._texts_or_numbers(index)
+
+    @staticmethod
+    def _texts_or_numbers(index):
+        pd = pandas()
+        if isinstance(index, pd.PeriodIndex):
+            index = index.to_timestamp(how="start")
+        if isinstance(index, pd.DatetimeIndex):
+            if index.tz is not None:
+                index = index.tz_convert("UTC").tz_localize(None)
+            return index.to_numpy()
+        if index.dtype.kind in "iuf":
+            return index.to_numpy()
+        return index.astype(str).to_numpy()
+
+    def after(self, n):
+        """The n entries that follow the last one; None where the index does not say which they are."""
+        pd, index = pandas(), self.index
+        if isinstance(index, pd.PeriodIndex):
+            return pd.period_range(index.max() + 1, periods=n, freq=index.freq, name=index.name)
+        if isinstance(index, pd.DatetimeIndex):
+            freq = index.freq
+            if freq is None and len(index) > 2 and index.is_monotonic_increasing:
+                freq = pd.infer_freq(index)
+            return None if freq is None else pd.date_range(index.max(), periods=n + 1, freq=freq, name=index.name)[1:]
+        if isinstance(index, pd.RangeIndex) or index.dtype.kind in "iu":
+            steps = np.diff(np.sort(index.to_numpy()))
+            if len(steps) and (steps == steps[0]).all() and steps[0] > 0:
+                return pd.Index(index.max() + steps[0] * np.arange(1, n + 1), name=index.name)
+        return None
+
+
+def as_texts(index):
+    """Entries of an index as the library reads times of a series that came from such an index."""
+    pd = pandas()
+    values = Times._texts_or_numbers(pd.Index(index))
+    if values.dtype.kind != "M":
+        return [repr(v) if isinstance(v, float) else str(v) for v in values.tolist()]
+    days = values.astype("datetime64[D]")
+    return np.datetime_as_string(days if (days == values).all() else values).tolist()
+
+
+def index_of(times):
+    """An index for times as the library writes them: dates where they are."""
+    pd = pandas()
+    index = pd.Index(times)
+    if index.dtype.kind != "O" or isinstance(index, (pd.PeriodIndex, pd.DatetimeIndex)):
+        return index
+    try:
+        return pd.DatetimeIndex(pd.to_datetime(index))
+    except (ValueError, TypeError):
+        return index

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Forecaster: the structure learner with the methods and conventions of sktime's forecasters. sktime itself is not needed."""
+import inspect
+
+import numpy as np
+
+from . import _frames
+from ._library import GpmemError, GpmemValueError
+from .structure import discover
+
+
+class NotFittedError(GpmemError):
+    """predict before fit."""
+
+
+class Forecaster:
+    """fit(y), predict(fh), predict_interval(fh, coverage=), predict_quantiles(fh, alpha=); y is a Series of pandas (or an
+    array), fh steps ahead (3, [1, 2, 3]) or times of the same kind as the index of y. Parameters are those of discover.
+
+        f = Forecaster().fit(y)
+        f.predict([1, 2, 3])
+    """
+
+    def __init__(self, kernels=None, changepoints=False, log="auto", seed=1, threads=0, max_points=1000, max_seconds=0):
+        self.kernels = kernels
+        self.changepoints = changepoints
+        self.log = log
+        self.seed = seed
+        self.threads = threads
+        self.max_points = max_points
+        self.max_seconds = max_seconds
+
+    # -- parameters, as scikit-learn and sktime ask for them --
+    @classmethod
+    def _names(cls):
+        return [p for p in inspect.signature(cls.__init__).parameters if p != "self"]
+
+    def get_params(self, deep=True):
+        """The parameters as a dictionary."""
+        return {name: getattr(self, name) for name in self._names()}
+
+    def set_params(self, **params):
+        """Sets parameters by name; gives self."""
+        for name, v in params.items():
+            if name not in self._names():
+                raise GpmemValueError("Forecaster has no parameter %r; it has %s" % (name, ", ".join(self._names())))
+            setattr(self, name, v)
+        return self
+
+    def clone(self):
+        """A new one with the same parameters, not fitted."""
+        return type(self)(**self.get_params())
+
+    def __repr__(self):
+        first = inspect.signature(type(self).__init__).parameters
+        own = ["%s=%r" % (k, v) for k, v in self.get_params().items() if v != first[k].default]
+        return "Forecaster(%s)" % ", ".join(own)
+
+    # -- fitting --
+    @property
+    def is_fitted(self):
+        """Whether fit has been called."""
+        return hasattr(self, "discovery_")
+
+    @property
+    def cutoff(self):
+        """The last time of the series that was fitted."""
+        self._check_fitted()
+        return self._index.max()
+
+    @property
+    def fh(self):
+        """The horizon that was given last."""
+        return getattr(self, "_fh", None)
+
+    def _check_fitted(self):
+        if not self.is_fitted:
+            raise NotFittedError("this Forecaster has not been fitted yet; call fit(y) first")
+
+    def fit(self, y, X=None, fh=None):
+        """Learns the structure of y; discovery_ is the Discovery."""
+        if X is not None:
+            raise GpmemValueError("Forecaster takes no X: series alone are modelled")
+        pd = _frames.pandas()
+        if isinstance(y, pd.DataFrame):
+            if y.shape[1] != 1:
+                raise GpmemValueError("y has %d columns; fit one Forecaster to each" % y.shape[1])
+            y = y.iloc[:, 0]
+        self._pandas = isinstance(y, pd.Series)
+        series = y if self._pandas else pd.Series(np.asarray(y, dtype=float))
+        self._index, self._name = series.index, series.name
+        self._times = _frames.Times(series.index)
+        self._y = series
+        self.discovery_ = discover(series, **self.get_params())
+        if fh is not None:
+            self._fh = fh
+        return self
+
+    def update(self, y, X=None, update_params=True):
+        """Adds values that follow; the structure is learned anew from all (update_params False: not)."""
+        self._check_fitted()
+        pd = _frames.pandas()
+        new = y if isinstance(y, pd.Series) else pd.Series(np.asarray(y, dtype=float), index=self._times.after(len(y)))
+        whole = pd.concat([self._y[~self._y.index.isin(new.index)], new])
+        if update_params:
+            was = self._pandas, self._name
+            self.fit(whole, X=X)
+            self._pandas, self._name = was
+        return self
+
+    def _steps(self, fh):
+        """(index of the answers, times to ask for): fh as steps, as times, or as a ForecastingHorizon of sktime."""
+        self._check_fitted()
+        fh = self.fh if fh is None else fh
+        if fh is None:
+            raise GpmemValueError("fh is needed: steps ahead such as [1, 2, 3], or times")
+        self._fh = fh
+        pd = _frames.pandas()
+        relative = getattr(fh, "is_relative", None)
+        if relative is not None:
+            fh = fh.to_pandas()
+        at = pd.Index([fh] if np.isscalar(fh) else fh)
+        if relative is False or (relative is None and at.dtype.kind not in "iu"):
+            return at, at
+        steps = at.to_numpy()
+        if (steps < 1).any():
+            raise GpmemValueError("fh counts steps after the last value, from 1 on; in-sample steps are in components_frame()")
+        after = self._times.after(int(steps.max()))
+        return (None, steps) if after is None else (after[steps - 1], after[steps - 1])
+
+    def _forecast(self, fh, level):
+        index, at = self._steps(fh)
+        d = self.discovery_
+        if index is None:  # irregular times: steps of their median length
+            f = d.forecast(int(at.max()), level=level)
+            f = {k: v[at - 1] for k, v in f.items()}
+            return _frames.index_of(f["x"]), f
+        return index, d.forecast(times=_frames.as_texts(at), level=level)
+
+    # -- forecasts --
+    def predict(self, fh=None, X=None):
+        """The median of the forecast: a Series, or an array where fit had one."""
+        index, f = self._forecast(fh, 0.95)
+        return _frames.pandas().Series(f["median"], index=index, name=self._name) if self._pandas else f["median"]
+
+    def fit_predict(self, y, X=None, fh=None):
+        """fit(y), then predict(fh)."""
+        return self.fit(y, X=X, fh=fh).predict()
+
+    def _frame(self, columns, index):
+        return _frames.pandas().DataFrame(columns, index=index)
+
+    def predict_interval(self, fh=None, X=None, coverage=0.9):
+        """Intervals: a DataFrame with columns (name, coverage, "lower" or "upper")."""
+        columns, name = {}, self._label()
+        for c in [coverage] if np.isscalar(coverage) else coverage:
+            index, f = self._forecast(fh, c)
+            columns[name, c, "lower"], columns[name, c, "upper"] = f["lo"], f["hi"]
+        return self._frame(columns, index)
+
+    def predict_quantiles(self, fh=None, X=None, alpha=None):
+        """Quantiles: a DataFrame with columns (name, alpha)."""
+        columns, name = {}, self._label()
+        for a in [0.05, 0.95] if alpha is None else [alpha] if np.isscalar(alpha) else alpha:
+            if not 0 < a < 1:
+                raise GpmemValueError("alpha lies between 0 and 1, got %r" % (a,))
+            index, f = self._forecast(fh, abs(1 - 2 * a) if a != 0.5 else 0.5)
+            columns[name, a] = f["median" if a == 0.5 else "lo" if a < 0.5 else "hi"]
+        return self._frame(columns, index)
+
+    def _label(self):
+        return 0 if self._name is None else self._name

@@ -1,0 +1,105 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Series and frames of pandas in and out, and a forecaster with sktime's conventions; the package works without pandas."""
+import os, subprocess, sys
+
+os.environ["GPMEM_LIBRARY"] = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "libgpmem.so")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+sys.path.insert(0, os.path.join(ROOT, "python"))
+import numpy as np
+import pandas as pd
+import gpmem
+
+rng = np.random.RandomState(1)
+N, K = 48, "LIN PER"
+Y = 20 + 0.2 * np.arange(N) + 3 * np.sin(np.arange(N) * np.pi / 6) + 0.3 * rng.normal(size=N)
+
+
+def raises(words, call):
+    try:
+        call()
+    except (ValueError, gpmem.GpmemError) as e:
+        assert words in str(e), e
+    else:
+        raise AssertionError("no error: " + words)
+
+
+def check_indices():
+    """The same series under every index gives the same forecast, at the times that follow in that index."""
+    indices = {"month start": pd.date_range("2001-01", periods=N, freq="MS"), "month end": pd.date_range("2001-01", periods=N, freq="M"),
+               "period": pd.period_range("2001-01", periods=N, freq="M"), "inferred": pd.DatetimeIndex(pd.date_range("2001-01", periods=N, freq="MS").to_numpy())}
+    want = None
+    for name, index in indices.items():
+        f = gpmem.discover(pd.Series(Y, index=index, name="sales"), kernels=K).forecast_frame(3)
+        assert type(f.index) is type(index) and f.index[0] > index[-1] and len(f) == 3, (name, f)
+        assert f.index.equals(pd.date_range("2005-01", periods=3, freq="MS") if name in ("month start", "inferred") else
+                              pd.date_range("2005-01", periods=3, freq="M") if name == "month end" else pd.period_range("2005-01", periods=3, freq="M")), (name, f.index)
+        want = f if want is None else want
+        assert np.allclose(f.to_numpy(), want.to_numpy(), rtol=1e-6), (name, f, want)
+    for index in (pd.RangeIndex(N), pd.RangeIndex(10, 10 + 2 * N, 2), pd.period_range("2001Q1", periods=N, freq="Q"), pd.date_range("2001-01-01", periods=N, freq="B"),
+                  pd.date_range("2001-01-01 12:00", periods=N, freq="30min", tz="Europe/Berlin")):
+        f = gpmem.discover(pd.Series(Y, index=index), kernels="LIN").forecast_frame(4)
+        after = index.union(f.index)
+        assert len(after) == N + 4 and f.index[0] > index[-1] and (f.lo < f["median"]).all() and (f["median"] < f.hi).all(), f
+        if isinstance(index, pd.DatetimeIndex):
+            assert f.index.equals(pd.date_range(index[0], periods=N + 4, freq=index.freq)[N:]), f.index
+
+
+def check_frames():
+    d = gpmem.discover(pd.Series(Y, index=pd.date_range("2001-01", periods=N, freq="MS")), kernels=K)
+    c = d.components_frame()
+    assert isinstance(c.index, pd.DatetimeIndex) and c.index[0] == pd.Timestamp("2001-01-01") and {"LIN", "PER", "C"} <= set(c.columns.get_level_values(0)), c
+    fit = c.xs("mean", axis=1, level=1).sum(axis=1)[:N]
+    assert np.std(Y - fit) < 0.5, np.std(Y - fit)
+    for of in ("structures", "components", "motifs"):
+        p = d.probabilities_frame(of)
+        assert p.probability.between(0, 1).all() and p.index.name == of[:-1] and len(p), p
+    assert d.probabilities_frame().probability.sum() < 1 + 1e-9 and d.probabilities_frame().index[0] == d.structures[0][0]
+    raises("of is one of", lambda: d.probabilities_frame("x"))
+    raises("one level", lambda: gpmem.discover(pd.Series(Y, index=pd.MultiIndex.from_product([["a"], range(N)]))))
+
+
+def check_forecaster():
+    y = pd.Series(Y, index=pd.period_range("2001-01", periods=N, freq="M"), name="sales")
+    f = gpmem.Forecaster(kernels=K)
+    assert f.get_params()["kernels"] == K and f.clone().get_params() == f.get_params() and not f.is_fitted and repr(f) == "Forecaster(kernels='LIN PER')"
+    raises("not been fitted", lambda: f.predict([1]))
+    raises("no parameter", lambda: f.set_params(size=3))
+    assert f.fit(y[:42]) is f and f.is_fitted and f.cutoff == y.index[41]
+    p = f.predict([1, 2, 6])
+    assert p.name == "sales" and list(p.index) == [y.index[42], y.index[43], y.index[47]], p
+    assert np.abs(p - y[p.index]).max() < 1.5, p
+    assert f.predict(3).equals(f.predict([3])) and f.predict(y.index[42:45]).equals(f.predict([1, 2, 3]))
+    i = f.predict_interval([1, 2], coverage=[0.5, 0.9])
+    assert list(i.columns) == [("sales", 0.5, "lower"), ("sales", 0.5, "upper"), ("sales", 0.9, "lower"), ("sales", 0.9, "upper")], i
+    assert (i["sales", 0.9, "lower"] < i["sales", 0.5, "lower"]).all() and (i["sales", 0.5, "upper"] < i["sales", 0.9, "upper"]).all()
+    q = f.predict_quantiles([1, 2], alpha=[0.05, 0.5, 0.95])
+    assert np.allclose(q["sales", 0.05], i["sales", 0.9, "lower"]) and np.allclose(q["sales", 0.5], f.predict([1, 2]))
+    assert f.fit_predict(y[:42], fh=[1, 2]).equals(f.predict([1, 2]))
+    f.update(y[42:45])
+    assert f.cutoff == y.index[44] and f.predict([1]).index[0] == y.index[45]
+    raises("from 1 on", lambda: f.predict([0]))
+    raises("takes no X", lambda: f.fit(y, X=y))
+    raises("2 columns", lambda: f.fit(pd.DataFrame({"a": Y, "b": Y})))
+    a = gpmem.Forecaster(kernels=K).fit(Y).predict([1, 2])
+    assert isinstance(a, np.ndarray) and a.shape == (2,)
+    try:
+        from sklearn.base import clone
+        assert clone(gpmem.Forecaster(kernels="SE")).kernels == "SE"
+    except ImportError:
+        pass
+
+
+def check_without_pandas():
+    """Nothing of pandas is imported by those who do not use it, and what needs it says so."""
+    code = ("import sys; sys.modules['pandas'] = None; import gpmem; d = gpmem.discover([1, 2, 3, 2] * 5, kernels='LIN')\n"
+            "assert len(d.forecast(3)['median']) == 3\n"
+            "try: d.forecast_frame(3)\nexcept ValueError as e: assert 'python3-pandas' in str(e), e\nelse: raise SystemExit('no error')")
+    subprocess.run([sys.executable, "-c", code], check=True, env=dict(os.environ, PYTHONPATH=os.path.join(ROOT, "python")))
+
+
+check_indices()
+check_frames()
+check_forecaster()
+check_without_pandas()
+print("pandas: series, frames and forecasters are fine")
