@@ -62,9 +62,23 @@ GPM_API const char *gpm_optimizer_error(const gpm_optimizer *o);
 /* name=lo:hi[:log][:int] or name=a,b,c; before the command and open. A level with a comma, colon
  * or quote in it is written as a JSON string. */
 GPM_API enum gpm_status gpm_optimizer_variable(gpm_optimizer *o, const char *text);
-/* A program with {name} in its arguments that prints one number. */
+/* Several numbers of an evaluation, each by its name; before open. An objective is NAME, NAME:min
+ * or NAME:max, with @VALUE behind it for a reference value; several (one call each, or separated by
+ * commas) ask for the front. A constraint is NAME<=B, NAME>=A, A<=NAME<=B or NAME=V+-TOLERANCE.
+ * Numbers to collect are kept. A program prints them in the order objectives, constraints,
+ * collected (each name once), or as members of one JSON object, or patterns such as
+ * "loss: {loss}" take them out of what it prints. */
+GPM_API enum gpm_status gpm_optimizer_objective(gpm_optimizer *o, const char *text);
+GPM_API enum gpm_status gpm_optimizer_constraint(gpm_optimizer *o, const char *text);
+GPM_API enum gpm_status gpm_optimizer_collect(gpm_optimizer *o, const char *names);
+GPM_API enum gpm_status gpm_optimizer_read_output(gpm_optimizer *o, const char *pattern);
+GPM_API size_t gpm_optimizer_outputs(const gpm_optimizer *o); /* numbers, at least 1 */
+GPM_API const char *gpm_optimizer_output(const gpm_optimizer *o,
+                                         size_t k); /* "value" without one */
+/* A program with {name} in its arguments that prints one number, or those asked for above. */
 GPM_API enum gpm_status gpm_optimizer_command(gpm_optimizer *o, int argc, char *const *argv);
-/* A function in this process; non-zero: failed. `identity` is checked against the store. */
+/* A function in this process; non-zero: failed. y has room for all numbers of an evaluation.
+ * `identity` is checked against the store. */
 typedef int gpm_objective(void *user, const double *x, double *y);
 GPM_API void gpm_optimizer_function(gpm_optimizer *o, const char *identity, gpm_objective *f,
                                     void *user);
@@ -77,6 +91,11 @@ GPM_API enum gpm_status gpm_optimizer_ask(gpm_optimizer *o, double *x, int64_t *
 GPM_API enum gpm_status gpm_optimizer_tell(gpm_optimizer *o, int64_t id, double y);
 GPM_API enum gpm_status gpm_optimizer_tell_at(gpm_optimizer *o, const double *x, double y);
 
+/* The same with all numbers, gpm_optimizer_outputs of them; NULL: the evaluation failed. */
+GPM_API enum gpm_status gpm_optimizer_tell_all(gpm_optimizer *o, int64_t id, const double *y);
+GPM_API enum gpm_status gpm_optimizer_tell_all_at(gpm_optimizer *o, const double *x,
+                                                  const double *y);
+
 GPM_API size_t gpm_optimizer_dim(const gpm_optimizer *o);
 GPM_API const char *gpm_optimizer_name(const gpm_optimizer *o, size_t j);
 /* Value of variable j as text; reading one back: GPM_E_ARG with a message. */
@@ -85,6 +104,9 @@ GPM_API enum gpm_status gpm_optimizer_read(gpm_optimizer *o, size_t j, const cha
 GPM_API size_t gpm_optimizer_count(const gpm_optimizer *o); /* evaluations in the store */
 /* The best point, which nobody asks for when x is NULL, and its value; false: nothing succeeded. */
 GPM_API bool gpm_optimizer_best(const gpm_optimizer *o, double *x, double *y);
+/* The same with all numbers (those only kept: NaN). feasible: they keep the bounds; when not, it is
+ * the evaluation that breaks them least. */
+GPM_API bool gpm_optimizer_best_all(const gpm_optimizer *o, double *x, double *y, bool *feasible);
 GPM_API bool gpm_optimizer_recommend(gpm_optimizer *o, double *x, double *mean, double *sd);
 enum gpm_optimize_format { GPM_OPTIMIZE_TEXT, GPM_OPTIMIZE_JSON, GPM_OPTIMIZE_HTML };
 GPM_API const char *gpm_optimizer_report(gpm_optimizer *o, enum gpm_optimize_format f);

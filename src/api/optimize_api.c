@@ -5,6 +5,7 @@
 #include "gpmem/optimize.h"
 #include "api/call.h"
 #include "optimize/optimize.h"
+#include <math.h>
 
 struct gpm_optimizer {
     struct optimize *o;
@@ -68,14 +69,59 @@ enum gpm_status gpm_optimizer_ask(gpm_optimizer *o, double *x, int64_t *id) {
     return st ? st : optimize_ask(o->o, x, id, &o->err);
 }
 
-enum gpm_status gpm_optimizer_tell(gpm_optimizer *o, int64_t id, double y) {
+enum gpm_status gpm_optimizer_tell_all(gpm_optimizer *o, int64_t id, const double *y) {
     enum gpm_status st = call_begin(&o->err);
     return st ? st : optimize_tell(o->o, id, y, &o->err);
 }
 
-enum gpm_status gpm_optimizer_tell_at(gpm_optimizer *o, const double *x, double y) {
+enum gpm_status gpm_optimizer_tell_all_at(gpm_optimizer *o, const double *x, const double *y) {
     enum gpm_status st = call_begin(&o->err);
     return st ? st : optimize_tell_at(o->o, x, y, &o->err);
+}
+
+/* One number where several are asked for tells a failure only. */
+static enum gpm_status one_number(gpm_optimizer *o, double *y) {
+    int n = goals_count(&o->o->goals);
+    if (n == 1 || !isfinite(*y)) return call_begin(&o->err);
+    return buf_fail(&o->err, GPM_E_ARG, "an evaluation gives %d numbers here, not one", n);
+}
+
+enum gpm_status gpm_optimizer_tell(gpm_optimizer *o, int64_t id, double y) {
+    enum gpm_status st = one_number(o, &y);
+    return st ? st : gpm_optimizer_tell_all(o, id, isfinite(y) ? &y : NULL);
+}
+
+enum gpm_status gpm_optimizer_tell_at(gpm_optimizer *o, const double *x, double y) {
+    enum gpm_status st = one_number(o, &y);
+    return st ? st : gpm_optimizer_tell_all_at(o, x, isfinite(y) ? &y : NULL);
+}
+
+enum gpm_status gpm_optimizer_objective(gpm_optimizer *o, const char *text) {
+    enum gpm_status st = call_begin(&o->err);
+    return st ? st : goals_objective(&o->o->goals, text, o->o->opt.maximize, &o->err);
+}
+
+enum gpm_status gpm_optimizer_constraint(gpm_optimizer *o, const char *text) {
+    enum gpm_status st = call_begin(&o->err);
+    return st ? st : goals_bound(&o->o->goals, text, &o->err);
+}
+
+enum gpm_status gpm_optimizer_collect(gpm_optimizer *o, const char *text) {
+    enum gpm_status st = call_begin(&o->err);
+    return st ? st : goals_collect(&o->o->goals, text, &o->err);
+}
+
+enum gpm_status gpm_optimizer_read_output(gpm_optimizer *o, const char *pattern) {
+    enum gpm_status st = call_begin(&o->err);
+    return st ? st : goals_pattern(&o->o->goals, pattern, &o->err);
+}
+
+size_t gpm_optimizer_outputs(const gpm_optimizer *o) {
+    return (size_t)goals_count(&o->o->goals);
+}
+
+const char *gpm_optimizer_output(const gpm_optimizer *o, size_t k) {
+    return k < gpm_optimizer_outputs(o) ? goals_name(&o->o->goals, (int)k) : "";
 }
 
 size_t gpm_optimizer_dim(const gpm_optimizer *o) {
@@ -102,8 +148,20 @@ size_t gpm_optimizer_count(const gpm_optimizer *o) {
     return o->o->trace.n;
 }
 
+bool gpm_optimizer_best_all(const gpm_optimizer *o, double *x, double *y, bool *feasible) {
+    bool any = optimize_best(o->o, x, y);
+    *feasible = any && goals_met(&o->o->goals, y);
+    return any;
+}
+
 bool gpm_optimizer_best(const gpm_optimizer *o, double *x, double *y) {
-    return bo_best(o->o->bo, x, y);
+    int first;
+    double *all = NEW_ARRAY(double, gpm_optimizer_outputs(o));
+    bool any = optimize_best(o->o, x, all);
+    goals_objectives(&o->o->goals, &first);
+    *y = all[first];
+    mem_free(all);
+    return any;
 }
 
 bool gpm_optimizer_recommend(gpm_optimizer *o, double *x, double *mean, double *sd) {

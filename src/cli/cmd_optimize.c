@@ -17,7 +17,7 @@
 static struct gpm_optimize_options options = {
     .size = sizeof options, .seed = 1, .mcmc = -1, .jobs = 1};
 static struct { /* each command has some of them */
-    struct text_list vars, target;
+    struct text_list vars, target, objectives, bounds, kept, patterns;
     bool mcmc; /* sets options.mcmc, whose default is neither yes nor no */
     bool minimize;
     const char *json, *report, *join;
@@ -29,6 +29,16 @@ static const struct option_row search_rows[] = {
     {"maximize", 0, OPTION_FLAG, NULL, "look for the largest value", &options.maximize},
     {"var", 0, OPTION_LIST, "NAME=LO:HI",
      "a variable; also NAME=LO:HI:log, :int, :log:int, NAME=a,b,c", &args.vars},
+    {"objective", 0, OPTION_LIST, "NAME[:max]",
+     "which number to minimise (or maximise) when there are several; NAME,NAME: the front of both; "
+     "NAME@V: values beyond V are of no use",
+     &args.objectives},
+    {"constraint", 0, OPTION_LIST, "NAME<=B",
+     "a number's bound; also NAME>=A, A<=NAME<=B, NAME=V+-TOLERANCE", &args.bounds},
+    {"collect", 0, OPTION_LIST, "NAME", "numbers that are only kept", &args.kept},
+    {"read", 0, OPTION_LIST, "PATTERN",
+     "takes a number out of what the program prints: 'loss: {}', 'loss={loss} time={time}'",
+     &args.patterns},
     {"store", 0, OPTION_TEXT, "FILE", "memo table that keeps everything (default: memory)",
      &options.store},
     {"seed", 's', OPTION_UINT, "N", "seed of all decisions (default 1)", &options.seed},
@@ -59,12 +69,23 @@ static int status_of(enum gpm_status s) {
     }
 }
 
+static bool give(gpm_optimizer *o, const struct text_list *list,
+                 enum gpm_status (*take)(gpm_optimizer *, const char *)) {
+    for (size_t i = 0; i < list->n; i++)
+        if (take(o, list->at[i])) return false;
+    return true;
+}
+
 /* The search that the options describe; its failure is told by `finish`. */
 static int begin(gpm_optimizer **o, int argc, char **argv) {
     if (args.mcmc) options.mcmc = 1;
     *o = gpm_optimizer_new(&options);
-    for (size_t i = 0; i < args.vars.n; i++)
-        if (gpm_optimizer_variable(*o, args.vars.at[i])) return EXIT_USAGE;
+    if (!give(*o, &args.vars, gpm_optimizer_variable) ||
+        !give(*o, &args.objectives, gpm_optimizer_objective) ||
+        !give(*o, &args.bounds, gpm_optimizer_constraint) ||
+        !give(*o, &args.kept, gpm_optimizer_collect) ||
+        !give(*o, &args.patterns, gpm_optimizer_read_output))
+        return EXIT_USAGE;
     if (argc && gpm_optimizer_command(*o, argc, argv)) return EXIT_USAGE;
     return status_of(gpm_optimizer_open(*o));
 }
@@ -164,7 +185,10 @@ COMMAND(optimize, 120) = {
     .summary = "Minimises or maximises what a program prints",
     .text =
         "Runs COMMAND with {name} in its arguments replaced by values of the variables; it prints "
-        "one number. A program that fails, hangs (--timeout) or prints anything else is a recorded "
+        "one number. With --objective, --constraint or --collect it prints several: in a line, in "
+        "the order objectives, constraints, collected, or as members of one JSON object; --read "
+        "takes them out of a log. A program that fails, hangs (--timeout) or prints anything else "
+        "is a recorded "
         "failure. Everything is kept in the store as it happens: stop at any time and give the "
         "same command again to go on, or --join the store with more workers.\n\n"
         "Standard output: the number of evaluations, the best value and its point. Exit status: 0 "
@@ -249,49 +273,74 @@ COMMAND(ask, 130) = {
 
 /* ---- tell ---- */
 
-static bool read_value(const char *text, double *y) {
-    if (strcmp(text, "fail") == 0 || strcmp(text, "failed") == 0) {
-        *y = NAN;
-        return true;
-    }
-    return number_parse(text, strlen(text), y) && isfinite(*y);
+/* Which variable or number has this name, or SIZE_MAX. */
+static size_t index_of(gpm_optimizer *o, const char *(*name)(const gpm_optimizer *, size_t),
+                       size_t count, const char *text, size_t n) {
+    for (size_t j = 0; j < count; j++)
+        if (strlen(name(o, j)) == n && strncmp(name(o, j), text, n) == 0) return j;
+    return SIZE_MAX;
 }
 
-/* name=value for every variable. */
-static int read_point(gpm_optimizer *o, int argc, char **argv, double *x) {
-    size_t d = gpm_optimizer_dim(o), seen = 0;
-    for (int i = 0; i < argc; i++) {
-        const char *eq = strchr(argv[i], '=');
-        size_t j = 0;
-        while (j < d && (strlen(gpm_optimizer_name(o, j)) != (size_t)(eq - argv[i]) ||
-                         strncmp(gpm_optimizer_name(o, j), argv[i], (size_t)(eq - argv[i])) != 0))
-            j++;
-        if (j == d) return complain(EXIT_USAGE, "there is no variable '%s'", argv[i]);
-        if (gpm_optimizer_read(o, j, eq + 1, &x[j])) return EXIT_USAGE;
-        seen++;
+/* The arguments of tell: name=value for each variable (or the ID was given), and the numbers by
+ * name or in their order, or 'fail'. */
+struct told {
+    double *x, *y;
+    size_t given, numbers; /* variables, numbers */
+    bool failed;
+};
+
+static int read_word(gpm_optimizer *o, const char *word, struct told *t) {
+    size_t count = gpm_optimizer_outputs(o), at = t->numbers;
+    const char *eq = strchr(word, '='), *value = eq ? eq + 1 : word;
+    if (strcmp(word, "fail") == 0 || strcmp(word, "failed") == 0) {
+        t->failed = true;
+        return EXIT_FINE;
     }
-    if (seen != d) return complain(EXIT_USAGE, "give every one of the %zu variables", d);
+    if (eq) {
+        size_t n = (size_t)(eq - word);
+        size_t j = index_of(o, gpm_optimizer_name, gpm_optimizer_dim(o), word, n);
+        if (j != SIZE_MAX) {
+            t->given++;
+            return gpm_optimizer_read(o, j, value, &t->x[j]) ? EXIT_USAGE : EXIT_FINE;
+        }
+        at = index_of(o, gpm_optimizer_output, count, word, n);
+        if (at == SIZE_MAX) return complain(EXIT_USAGE, "there is no variable '%s'", word);
+    }
+    double y;
+    if (!number_parse(value, strlen(value), &y) || !isfinite(y))
+        return complain(EXIT_USAGE, "'%s' is neither a finite number nor 'fail'", word);
+    if (at >= count) return complain(EXIT_USAGE, "an evaluation gives %zu numbers", count);
+    t->y[at] = y;
+    t->numbers++;
     return EXIT_FINE;
 }
 
 static int tell(gpm_optimizer *o, int argc, char **argv) {
-    const char *value = argv[argc - 1];
+    size_t d = gpm_optimizer_dim(o), count = gpm_optimizer_outputs(o);
+    struct told t = {.x = NEW_ARRAY(double, d + count + 1)};
     char *end;
-    double y;
-    if (!read_value(value, &y))
-        return complain(EXIT_USAGE, "'%s' is neither a finite number nor 'fail'", value);
-    if (strchr(argv[0], '=')) {
-        double *x = NEW_ARRAY(double, gpm_optimizer_dim(o) + 1);
-        int status = read_point(o, argc - 1, argv, x);
-        if (!status) status = status_of(gpm_optimizer_tell_at(o, x, y));
-        mem_free(x);
-        return status;
-    }
     long long id = strtoll(argv[0], &end, 10);
-    if (*end || argc != 2)
-        return complain(EXIT_USAGE,
-                        "expected ID VALUE, or name=value of each variable and the VALUE");
-    return status_of(gpm_optimizer_tell(o, id, y));
+    bool by_id = end != argv[0] && !*end;
+    int status = EXIT_FINE;
+    t.y = t.x + d;
+    for (int i = by_id; i < argc && !status; i++) status = read_word(o, argv[i], &t);
+    const double *y = t.failed ? NULL : t.y;
+    if (status) {
+    } else if (!t.failed && t.numbers != count) {
+        status = complain(EXIT_USAGE, "expected %zu number%s (%zu given), or 'fail'", count,
+                          count == 1 ? "" : "s", t.numbers);
+    } else if (by_id && t.given) {
+        status =
+            complain(EXIT_USAGE, "expected ID VALUE, or name=value of each variable and the VALUE");
+    } else if (by_id) {
+        status = status_of(gpm_optimizer_tell_all(o, id, y));
+    } else if (t.given != d) {
+        status = complain(EXIT_USAGE, "give every one of the %zu variables", d);
+    } else {
+        status = status_of(gpm_optimizer_tell_all_at(o, t.x, y));
+    }
+    mem_free(t.x);
+    return status;
 }
 
 static int run_tell(int argc, char **argv) {
@@ -310,10 +359,12 @@ static const struct option_row tell_rows[] = {
 };
 
 COMMAND(tell, 140) = {
-    .args = "STORE ID VALUE",
+    .args = "STORE ID VALUE...",
     .summary = "The outcome of an evaluation done elsewhere",
     .text = "ID is the number `gpmem ask` printed; VALUE is a number, or 'fail'. A point that was "
-            "never asked: gpmem tell STORE x=1.5 y=2 VALUE. Prints the best point so far.",
+            "never asked: gpmem tell STORE x=1.5 y=2 VALUE. Several numbers stand in their order, "
+            "or as "
+            "NAME=VALUE. Prints the best point so far.",
     OPTIONS(tell_rows),
     .takes = {1, -1},
     .run = run_tell,

@@ -207,6 +207,8 @@ void proc_result_init(struct proc_result *r) {
 }
 
 void proc_result_release(struct proc_result *r) {
+    mem_free(r->values);
+    r->values = NULL;
     buf_release(&r->message);
     buf_release(&r->stderr_tail);
 }

@@ -160,6 +160,25 @@ static void drain(struct job *j, int *fd, bool is_err) {
     }
 }
 
+/* What was printed, and why it is not what was asked for. */
+static void describe_wrong(struct job *j, const char *why) {
+    struct proc_result *r = &j->r;
+    size_t show = j->out.len < 80 ? j->out.len : 80;
+    if (r->outcome == PROC_GARBAGE && j->out.len == 0 && !j->overflow) {
+        buf_puts(&r->message, j->c->outputs
+                                  ? "printed nothing on stdout"
+                                  : "printed nothing on stdout; it must print one number");
+        return;
+    }
+    if (*why)
+        buf_puts(&r->message, why);
+    else
+        buf_puts(&r->message, r->outcome == PROC_NAN ? "printed a value that is not finite: "
+                                                     : "did not print exactly one number but ");
+    buf_json_string(&r->message, j->out.data, show);
+    if (show < j->out.len || j->overflow) buf_puts(&r->message, "...");
+}
+
 static void describe_output(struct job *j) {
     struct proc_result *r = &j->r;
     if (j->c->timing) {
@@ -167,17 +186,19 @@ static void describe_output(struct job *j) {
         r->value = r->seconds;
         return;
     }
-    r->outcome = j->overflow ? PROC_GARBAGE : proc_parse_number(j->out.data, j->out.len, &r->value);
-    if (r->outcome == PROC_OK) return;
-    size_t show = j->out.len < 80 ? j->out.len : 80;
-    if (r->outcome == PROC_GARBAGE && j->out.len == 0 && !j->overflow) {
-        buf_puts(&r->message, "printed nothing on stdout; it must print one number");
-        return;
-    }
-    buf_puts(&r->message, r->outcome == PROC_NAN ? "printed a value that is not finite: "
-                                                 : "did not print exactly one number but ");
-    buf_json_string(&r->message, j->out.data, show);
-    if (show < j->out.len || j->overflow) buf_puts(&r->message, "...");
+    const struct proc_outputs *several = j->c->outputs;
+    struct buf why = BUF_INIT;
+    if (several && !r->values) r->values = NEW_ARRAY(double, (size_t)several->n);
+    if (j->overflow)
+        r->outcome = PROC_GARBAGE;
+    else if (several)
+        r->outcome = proc_read_outputs(several, j->out.data, r->values, &why);
+    else
+        r->outcome = proc_parse_number(j->out.data, j->out.len, &r->value);
+    if (several) r->value = r->values[0];
+    r->outputs = several;
+    if (r->outcome != PROC_OK) describe_wrong(j, why.data);
+    buf_release(&why);
 }
 
 /* The child is gone: what happened, from its wait status and its output. */

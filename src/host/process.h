@@ -22,12 +22,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The numbers that a program gives, when they are more than the one that it prints: members of a
+ * JSON object, numbers in a line in this order, or taken out of a log by patterns such as
+ * "loss: {loss}" ({}: the first name), the last place where one fits. */
+struct proc_outputs {
+    char **names; /* owned, as are the patterns */
+    int n;
+    char **patterns;
+    int n_patterns;
+};
+void proc_outputs_name(struct proc_outputs *o, const char *name, size_t n);
+/* GPM_E_ARG with a message: there is no {..} in it, or nothing before it. Names are added. */
+GPM_MUST_USE enum gpm_status proc_outputs_pattern(struct proc_outputs *o, const char *pattern,
+                                                  struct buf *err);
+void proc_outputs_release(struct proc_outputs *o);
+
 struct proc_command {
     char **argv; /* owned; argc strings, may hold {name}; {{ and }} stand for brackets */
     int argc;
     char **names; /* owned; the placeholders that exist */
     int n_names;
-    bool json;       /* {"name": value, ..} on stdin; then placeholders are not required */
+    bool json; /* {"name": value, ..} on stdin; then placeholders are not required */
+    const struct proc_outputs *outputs; /* borrowed; NULL: one number */
     bool timing;     /* its value is the seconds that it took, whatever it prints */
     double timeout;  /* seconds of wall time per attempt; 0: none */
     int retries;     /* further attempts after a failure */
@@ -49,8 +65,10 @@ enum proc_outcome {
 
 struct proc_result {
     enum proc_outcome outcome;
-    double value; /* when PROC_OK */
-    int code;     /* exit status or signal number */
+    double value;   /* when PROC_OK */
+    double *values; /* owned; all numbers when several are asked for, else NULL */
+    const struct proc_outputs *outputs; /* borrowed; their names */
+    int code;                           /* exit status or signal number */
     int attempts;
     double seconds;         /* wall time of the last attempt */
     struct buf message;     /* one line: what failed and how; empty when PROC_OK */
@@ -100,6 +118,9 @@ bool proc_pool_wait(struct proc_pool *p, double seconds, const volatile sig_atom
 void proc_run(const struct proc_command *c, const char *const *values,
               const volatile sig_atomic_t *stop, struct proc_result *r);
 
+/* The numbers asked for into values (o->n of them); else what is wrong, for people. */
+enum proc_outcome proc_read_outputs(const struct proc_outputs *o, const char *text, double *values,
+                                    struct buf *why);
 /* Exactly one number with blanks around it; PROC_OK, PROC_NAN or PROC_GARBAGE. */
 enum proc_outcome proc_parse_number(const char *text, size_t n, double *value);
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The evaluations, the thinned set the model sees, and the output warps. */
+#include "base/number.h"
 #include "optimize/bo_priv.h"
 
 #include <math.h>
@@ -181,11 +182,6 @@ double bo_to_z(const struct bo_output *o, double y) {
     return isinf(y) ? y : (warp(o->warp, scaled(o, y)) - o->w_mean) / o->w_sd;
 }
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* c: from the first decile to the median, the half that matters; of a bounded number the lower
  * third of the distances from the bound. */
 static void set_scale(struct bo_output *o) {
@@ -196,7 +192,7 @@ static void set_scale(struct bo_output *o) {
     double at = isinf(g->lo) ? g->hi : isinf(g->hi) ? g->lo : 0.5 * (g->lo + g->hi);
     if (isinf(at)) at = 0; /* neither bounded nor an objective */
     for (size_t i = 0; i < n; i++) y[i] = bounded ? fabs(y_at(o, i) - at) : y_at(o, i);
-    qsort(y, n, sizeof *y, ascending);
+    qsort(y, n, sizeof *y, number_compare);
     o->w_min = bounded ? at : y[0];
     q1 = bounded ? 0 : y[n / 10];
     q3 = bounded ? y[n / 3] : y[n / 2];

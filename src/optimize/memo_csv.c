@@ -34,6 +34,7 @@ enum gpm_status memo_inputs(struct memo *m, struct bo_space *space, struct buf *
 struct export {
     const struct bo_space *space;
     struct buf *out;
+    bool outputs; /* rows hold several numbers */
 };
 
 void memo_time(struct buf *out, const char *format, double when) {
@@ -71,23 +72,36 @@ static bool export_row(const struct memo_row *r, void *user) {
     memo_time(e->out, "%Y-%m-%dT%H:%M:%SZ", r->finished);
     buf_putc(e->out, ',');
     put_foreign(e->out, r->host);
-    buf_printf(e->out, ",%d\n", r->rep);
+    buf_printf(e->out, ",%d", r->rep);
+    if (e->outputs) {
+        buf_putc(e->out, ',');
+        put_foreign(e->out, r->outputs);
+    }
+    buf_putc(e->out, '\n');
     buf_release(&text);
     return true;
 }
 
+static bool has_outputs(const struct memo_row *r, void *any) {
+    *(bool *)any = *r->outputs != 0;
+    return !*r->outputs;
+}
+
 enum gpm_status memo_csv_export(struct memo *m, const struct bo_space *space, struct buf *out,
                                 struct buf *err) {
-    struct export e = {space, out};
+    struct export e = {space, out, false};
+    enum gpm_status s = memo_each(m, -1, has_outputs, &e.outputs, err);
+    if (s) return s;
     for (int j = 0; j < space->n; j++) buf_printf(out, "%s,", space->vars[j].name);
-    buf_puts(out, "value,status,seconds,error,finished,host,replicate\n");
+    buf_printf(out, "value,status,seconds,error,finished,host,replicate%s\n",
+               e.outputs ? ",outputs" : "");
     return memo_each(m, -1, export_row, &e, err);
 }
 
 /* ---- import ---- */
 
 struct columns {
-    int *input, value, status, seconds, error;
+    int *input, value, status, seconds, error, outputs;
 };
 
 static enum gpm_status find_columns(const struct bo_space *space, const struct csv *c,
@@ -106,6 +120,7 @@ static enum gpm_status find_columns(const struct bo_space *space, const struct c
     cols->status = csv_column(c, "status");
     cols->seconds = csv_column(c, "seconds");
     cols->error = csv_column(c, "error");
+    cols->outputs = csv_column(c, "outputs");
     return GPM_OK;
 }
 
@@ -133,7 +148,8 @@ static enum gpm_status import_row(struct memo *m, const struct bo_space *space, 
         s = csv_number(c, i, cols->seconds, &seconds, err);
     if (s) return s;
     bool more = false;
-    s = memo_add(m, x, y, error, seconds, replicate, &more, err);
+    const char *outputs = cols->outputs >= 0 ? csv_text(c, i, cols->outputs) : NULL;
+    s = memo_add(m, x, y, outputs, error, seconds, replicate, &more, err);
     if (s == GPM_E_CONFLICT) buf_printf(err, " (%s:%zu)", c->name, c->lines[i]);
     *added += more;
     return s;

@@ -23,6 +23,7 @@ void optimize_free(struct optimize *o) {
     if (!o) return;
     for (size_t i = 0; i < o->trace.n; i++) {
         mem_free(o->trace.at[i].x);
+        mem_free(o->trace.at[i].values);
         mem_free(o->trace.at[i].error);
     }
     vec_release(&o->trace);
@@ -32,6 +33,7 @@ void optimize_free(struct optimize *o) {
     if (o->command_text) proc_command_release(&o->command);
     mem_free(o->command_text);
     bo_space_release(&o->space);
+    goals_release(&o->goals);
     mem_free(o->identity);
     mem_free(o->state);
     mem_free(o->failure);
@@ -143,6 +145,35 @@ static enum gpm_status settle_space(struct optimize *o, struct buf *err) {
     return s;
 }
 
+/* Objectives and bounds: stored and given must agree; whichever is there is used. */
+static enum gpm_status settle_goals(struct optimize *o, struct buf *err) {
+    char *text = NULL, *settings = NULL;
+    struct buf mine = BUF_INIT, theirs = BUF_INIT;
+    struct goals stored = {0};
+    enum gpm_status s = goals_settle(&o->goals, o->opt.maximize, err);
+    if (s) return s;
+    goals_text(&o->goals, &mine);
+    s = memo_get(o->memo, "goals", &text, err);
+    if (s == GPM_E_NOT_FOUND) {
+        bool begun = memo_get(o->memo, "settings", &settings, err) == GPM_OK;
+        s = GPM_OK;
+        if (o->goals.given && begun) s = conflict(o, "one number as its only objective", err);
+        if (o->goals.given && !s) s = memo_set(o->memo, "goals", mine.data, err);
+    } else if (!s) {
+        s = goals_parse(&stored, text, err);
+        goals_text(&stored, &theirs);
+        if (!s && o->goals.given && strcmp(mine.data, theirs.data) != 0)
+            s = conflict(o, "other objectives, bounds or numbers", err);
+        goals_release(&o->goals);
+        o->goals = stored;
+    }
+    mem_free(text);
+    mem_free(settings);
+    buf_release(&mine);
+    buf_release(&theirs);
+    return s;
+}
+
 static enum gpm_status settle_settings(struct optimize *o, struct buf *err) {
     char *text = NULL;
     struct gpm_optimize_options *mine = &o->opt, stored = *mine;
@@ -221,10 +252,12 @@ enum gpm_status optimize_open(struct optimize *o, struct buf *err) {
     if (s) return s;
     s = memo_begin(o->memo, err);
     if (!s) s = settle_space(o, err);
+    if (!s) s = settle_goals(o, err);
     if (!s) s = settle_settings(o, err);
     if (!s) s = o->command_text || o->fn ? store_command(o, err) : adopt_command(o, err);
     if (!s && o->opt.warm)
         s = memo_csv_import(o->memo, &o->space, o->opt.warm, o->opt.noisy, &added, err);
+    if (o->goals.names.n) o->command.outputs = &o->goals.names;
     s = memo_end(o->memo, s, err);
     if (!s) s = optimize_refresh(o, err);
     return s ? s : optimize_write_log(o, err);
@@ -240,10 +273,18 @@ static bool add_eval(const struct memo_row *r, void *user) {
                               .seq = r->seq,
                               .seconds = r->seconds};
     memcpy(e.x, r->x, (size_t)r->dim * sizeof(double));
-    if (r->status == MEMO_DONE)
-        e.y = r->y;
-    else
+    int first;
+    goals_objectives(&o->goals, &first);
+    if (r->status == MEMO_DONE) e.values = NEW_ARRAY(double, (size_t)goals_count(&o->goals));
+    if (e.values && !goals_read(&o->goals, r->y, r->outputs, e.values)) {
+        mem_free(e.values);
+        e.values = NULL;
+        e.error = mem_strdup("the stored evaluation lacks numbers that are asked for");
+    } else if (e.values) {
+        e.y = e.values[first];
+    } else {
         e.error = mem_strdup(r->error);
+    }
     e.given = strcmp(r->tag, MEMO_GIVEN) == 0;
     vec_push(&o->trace, e);
     return true;
@@ -252,13 +293,13 @@ static bool add_eval(const struct memo_row *r, void *user) {
 static void feed(struct optimize *o, size_t upto) {
     for (; o->fed < upto && o->fed < o->trace.n; o->fed++) {
         const struct optimize_eval *e = &o->trace.at[o->fed];
-        if (bo_space_inside(&o->space, e->x)) bo_tell(o->bo, e->x, e->y);
+        if (bo_space_inside(&o->space, e->x)) goals_tell(&o->goals, o->bo, e->x, e->values);
     }
 }
 
 static void begin_anew(struct optimize *o) {
     bo_free(o->bo);
-    o->bo = bo_new(&o->space, &o->opt, o->opt.seed);
+    o->bo = goals_optimiser(&o->goals, &o->space, &o->opt);
     o->fed = 0;
 }
 

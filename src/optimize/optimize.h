@@ -14,13 +14,14 @@
 #include "base/vec.h"
 #include "host/process.h"
 #include "store/memo.h"
-#include "optimize/bayesopt.h"
+#include "optimize/goals.h"
 #include <signal.h>
 
 /* One finished evaluation, in the order of finishing. */
 struct optimize_eval {
-    double *x; /* owned; one number per variable */
-    double y;  /* NaN: failed */
+    double *x;      /* owned; one number per variable */
+    double y;       /* the first objective; NaN: failed */
+    double *values; /* owned; all numbers, NULL: failed */
     double seconds;
     char *error; /* owned; NULL unless failed */
     int64_t id, seq;
@@ -30,6 +31,7 @@ struct optimize_eval {
 struct optimize {
     struct gpm_optimize_options opt;
     struct bo_space space;
+    struct goals goals;
     struct proc_command command;
     char *command_text; /* owned; NULL: there is no command */
     bool foreign;       /* the store brought it, and this user never gave it */
@@ -56,14 +58,21 @@ void optimize_function(struct optimize *o, const char *identity, gpm_objective *
 GPM_MUST_USE enum gpm_status optimize_open(struct optimize *o, struct buf *err);
 /* Evaluates until the budget, target, time or stop. GPM_E_INTERRUPT when stopped. */
 GPM_MUST_USE enum gpm_status optimize_run(struct optimize *o, struct buf *err);
-/* For evaluations elsewhere: a point with its id, then its outcome (failed when y is NaN). */
+/* For evaluations elsewhere: a point with its id, then its numbers (NULL, or one that is not
+ * finite: it failed). */
 GPM_MUST_USE enum gpm_status optimize_ask(struct optimize *o, double *x, int64_t *id,
                                           struct buf *err);
-GPM_MUST_USE enum gpm_status optimize_tell(struct optimize *o, int64_t id, double y,
+GPM_MUST_USE enum gpm_status optimize_tell(struct optimize *o, int64_t id, const double *y,
                                            struct buf *err);
-GPM_MUST_USE enum gpm_status optimize_tell_at(struct optimize *o, const double *x, double y,
+GPM_MUST_USE enum gpm_status optimize_tell_at(struct optimize *o, const double *x, const double *y,
                                               struct buf *err);
 
+/* The best evaluation: point (may be NULL) and all numbers (those only kept: NaN). false: none
+ * succeeded. */
+bool optimize_best(const struct optimize *o, double *x, double *y);
+/* The evaluations that nothing is better than in every objective, within the bounds: indices into
+ * the trace, at most trace.n; how many. */
+size_t optimize_front(const struct optimize *o, size_t *index);
 void optimize_report_text(struct optimize *o, struct buf *out);
 void optimize_report_json(struct optimize *o, struct buf *out);
 void optimize_report_html(struct optimize *o, struct buf *out);
@@ -73,6 +82,9 @@ void optimize_report_html(struct optimize *o, struct buf *out);
 /* " x=3 y=4", with so many digits (0: all that there are). */
 void optimize_put_point(const struct optimize *o, const double *x, int digits, struct buf *out);
 size_t optimize_failed(const struct optimize *o); /* evaluations that did */
+size_t optimize_within(const struct optimize *o); /* evaluations that keep the bounds */
+/* " f=3 c=-1" of the numbers that are known. */
+void optimize_put_numbers(const struct optimize *o, const double *y, int digits, struct buf *out);
 /* Reads what other workers stored; under the write lock the picture is complete. */
 GPM_MUST_USE enum gpm_status optimize_refresh(struct optimize *o, struct buf *err);
 GPM_MUST_USE enum gpm_status optimize_save_state(struct optimize *o, struct buf *err);

@@ -5,19 +5,76 @@
 #include "base/mem.h"
 #include "plot/scene.h"
 #include "optimize/optimize.h"
+#include "optimize/pareto.h"
 
 #include <math.h>
 #include <string.h>
 
 size_t optimize_failed(const struct optimize *o) {
     size_t n = 0;
-    for (size_t i = 0; i < o->trace.n; i++) n += isnan(o->trace.at[i].y);
+    for (size_t i = 0; i < o->trace.n; i++) n += !o->trace.at[i].values;
     return n;
+}
+
+size_t optimize_within(const struct optimize *o) {
+    size_t n = 0;
+    for (size_t i = 0; i < o->trace.n; i++) {
+        const double *y = o->trace.at[i].values;
+        n += y && goals_met(&o->goals, y);
+    }
+    return n;
+}
+
+bool optimize_best(const struct optimize *o, double *x, double *y) {
+    int n = goals_count(&o->goals);
+    double *modelled = NEW_ARRAY(double, (size_t)n);
+    bool any = bo_best(o->bo, x, modelled);
+    for (int k = 0; any && k < n; k++) {
+        int at = goals_place(&o->goals, k);
+        y[k] = at < 0 ? NAN : modelled[at];
+    }
+    mem_free(modelled);
+    return any;
+}
+
+/* Objectives of evaluation i, small is good; false: it does not count. */
+static bool objectives(const struct optimize *o, size_t i, double *y) {
+    const double *v = o->trace.at[i].values;
+    if (!v || !goals_met(&o->goals, v)) return false;
+    for (int k = 0, m = 0; k < (int)o->goals.goal.n; k++)
+        if (o->goals.goal.at[k].direction) y[m++] = o->goals.goal.at[k].direction * v[k];
+    return true;
+}
+
+size_t optimize_front(const struct optimize *o, size_t *index) {
+    int first, m = goals_objectives(&o->goals, &first);
+    double *y = NEW_ARRAY(double, o->trace.n *(size_t)m + 1);
+    size_t *at = NEW_ARRAY(size_t, o->trace.n + 1), n = 0, kept = 0;
+    for (size_t i = 0; i < o->trace.n; i++)
+        if (objectives(o, i, y + n * (size_t)m)) at[n++] = i;
+    bool *keep = NEW_ARRAY(bool, n + 1);
+    pareto_front(y, n, m, keep);
+    for (size_t i = 0; i < n; i++) { /* in the order of the first objective */
+        size_t j = kept;
+        if (!keep[i]) continue;
+        for (; j > 0 && o->trace.at[index[j - 1]].y > o->trace.at[at[i]].y; j--)
+            index[j] = index[j - 1];
+        index[j] = at[i];
+        kept++;
+    }
+    mem_free(y);
+    mem_free(at);
+    mem_free(keep);
+    return kept;
 }
 
 /* NaN: none, as a value and as the best so far. */
 static bool better(const struct optimize *o, double y, double best) {
-    return !isnan(y) && (isnan(best) || (o->opt.maximize ? y > best : y < best));
+    bool up = o->opt.maximize;
+    int first;
+    goals_objectives(&o->goals, &first);
+    if (o->goals.names.n) up = o->goals.goal.at[first].direction < 0;
+    return !isnan(y) && (isnan(best) || (up ? y > best : y < best));
 }
 
 /* ---- text ---- */
@@ -29,21 +86,76 @@ void optimize_put_point(const struct optimize *o, const double *x, int digits, s
     }
 }
 
-void optimize_report_text(struct optimize *o, struct buf *out) {
-    double *x = NEW_ARRAY(double, (size_t)o->space.n), y, sd;
-    buf_printf(out, "evaluations: %zu (%zu failed)\n", o->trace.n, optimize_failed(o));
-    if (bo_best(o->bo, x, &y)) {
-        buf_puts(out, "best: ");
-        buf_number(out, y);
+void optimize_put_numbers(const struct optimize *o, const double *y, int digits, struct buf *out) {
+    for (int k = 0; k < goals_count(&o->goals); k++) {
+        if (isnan(y[k])) continue;
+        buf_putc(out, ' ');
+        if (o->goals.names.n) buf_printf(out, "%s=", goals_name(&o->goals, k));
+        if (digits)
+            buf_printf(out, "%.*g", digits, y[k]);
+        else
+            buf_number(out, y[k]);
+    }
+}
+
+/* Which bounds the numbers break, and by how much. */
+static void put_broken(const struct optimize *o, const double *y, struct buf *out) {
+    const char *sep = "";
+    for (int k = 0; k < o->goals.names.n; k++) {
+        const struct bo_goal *g = &o->goals.goal.at[k];
+        double over = fmax(g->lo - y[k], y[k] - g->hi);
+        if (!(over > 0)) continue;
+        buf_printf(out, "%s%s is %.3g %s", sep, goals_name(&o->goals, k), over,
+                   y[k] > g->hi ? "above " : "below ");
+        buf_number(out, y[k] > g->hi ? g->hi : g->lo);
+        sep = ", ";
+    }
+}
+
+static void front_text(const struct optimize *o, struct buf *out) {
+    size_t *index = NEW_ARRAY(size_t, o->trace.n + 1), n = optimize_front(o, index);
+    buf_printf(out, "front: %zu point%s that nothing is better than in every objective\n", n,
+               n == 1 ? "" : "s");
+    for (size_t i = 0; i < n; i++) {
+        buf_putc(out, ' ');
+        optimize_put_numbers(o, o->trace.at[index[i]].values, 6, out);
         buf_puts(out, " at");
-        optimize_put_point(o, x, 0, out);
+        optimize_put_point(o, o->trace.at[index[i]].x, 6, out);
         buf_putc(out, '\n');
-    } else {
+    }
+    mem_free(index);
+}
+
+static void best_text(struct optimize *o, double *x, double *y, struct buf *out) {
+    bool met = goals_met(&o->goals, y);
+    buf_puts(out, met ? "best:" : "best: none within the bounds yet; the closest is");
+    optimize_put_numbers(o, y, 0, out);
+    buf_puts(out, " at");
+    optimize_put_point(o, x, 0, out);
+    if (!met) {
+        buf_puts(out, " (");
+        put_broken(o, y, out);
+        buf_puts(out, "); the search first looks for points within the bounds");
+    }
+    buf_putc(out, '\n');
+}
+
+void optimize_report_text(struct optimize *o, struct buf *out) {
+    int first, n = goals_objectives(&o->goals, &first), count = goals_count(&o->goals);
+    double *x = NEW_ARRAY(double, (size_t)(o->space.n + count)), *y = x + o->space.n, mean, sd;
+    buf_printf(out, "evaluations: %zu (%zu failed", o->trace.n, optimize_failed(o));
+    if (goals_bounded(&o->goals)) buf_printf(out, ", %zu within the bounds", optimize_within(o));
+    buf_puts(out, ")\n");
+    if (!optimize_best(o, x, y)) {
         buf_puts(out, "best: none, no evaluation succeeded\n");
         if (o->failure) buf_printf(out, "the last failure: %s\n", o->failure);
+    } else if (n > 1 && goals_met(&o->goals, y)) {
+        front_text(o, out);
+    } else {
+        best_text(o, x, y, out);
     }
-    if (o->opt.noisy && bo_recommend(o->bo, x, &y, &sd)) {
-        buf_printf(out, "recommended: %.6g +- %.2g at", y, sd);
+    if (o->opt.noisy && n == 1 && bo_recommend(o->bo, x, &mean, &sd)) {
+        buf_printf(out, "recommended: %.6g +- %.2g at", mean, sd);
         optimize_put_point(o, x, 0, out);
         buf_putc(out, '\n');
     }
@@ -70,16 +182,45 @@ static void json_point(const struct optimize *o, const char *key, const double *
     buf_release(&level);
 }
 
+/* "outputs": {..} where numbers have names. */
+static void json_numbers_of(const struct optimize *o, const double *y, struct buf *out) {
+    if (!o->goals.names.n) return;
+    json_key(out, "outputs");
+    buf_putc(out, '{');
+    for (int k = 0; k < o->goals.names.n; k++)
+        if (!isnan(y[k])) JSON(out, FIELD(goals_name(&o->goals, k), y[k]));
+    buf_putc(out, '}');
+    bool met = goals_met(&o->goals, y);
+    if (goals_bounded(&o->goals)) JSON(out, FIELD("feasible", met));
+}
+
+static void json_front(const struct optimize *o, struct buf *out) {
+    int first;
+    if (goals_objectives(&o->goals, &first) < 2) return;
+    size_t *index = NEW_ARRAY(size_t, o->trace.n + 1), n = optimize_front(o, index);
+    buf_puts(out, "  \"front\": [");
+    for (size_t i = 0; i < n; i++) {
+        const struct optimize_eval *e = &o->trace.at[index[i]];
+        buf_printf(out, "%s\n    {\"id\": %lld", i ? "," : "", (long long)e->id);
+        json_point(o, "x", e->x, out);
+        json_numbers_of(o, e->values, out);
+        buf_putc(out, '}');
+    }
+    buf_puts(out, "\n  ],\n");
+    mem_free(index);
+}
+
 static void json_trace(const struct optimize *o, struct buf *out) {
     double best = NAN;
     buf_puts(out, "  \"trace\": [");
     for (size_t i = 0; i < o->trace.n; i++) {
         const struct optimize_eval *e = &o->trace.at[i];
-        if (better(o, e->y, best)) best = e->y;
+        if (better(o, e->y, best) && goals_met(&o->goals, e->values)) best = e->y;
         buf_printf(out, "%s\n    {\"id\": %lld", i ? "," : "", (long long)e->id);
         json_point(o, "x", e->x, out);
-        JSON(out, FIELD("y", e->y), FIELD("status", isnan(e->y) ? "failed" : "done"),
+        JSON(out, FIELD("y", e->y), FIELD("status", e->values ? "done" : "failed"),
              FIELD("best", best));
+        if (e->values) json_numbers_of(o, e->values, out);
         buf_printf(out, ", \"seconds\": %.6g", e->seconds);
         if (e->given) JSON(out, FIELD("given", e->given));
         if (e->error) JSON(out, FIELD("error", e->error));
@@ -123,25 +264,29 @@ static void json_variables(const struct optimize *o, struct buf *out) {
 }
 
 void optimize_report_json(struct optimize *o, struct buf *out) {
-    double *x = NEW_ARRAY(double, (size_t)o->space.n), y, sd;
+    int first, count = goals_count(&o->goals);
+    double *x = NEW_ARRAY(double, (size_t)(o->space.n + count)), *y = x + o->space.n, mean, sd;
+    goals_objectives(&o->goals, &first);
     buf_printf(out, "{\n  \"goal\": \"%s\",\n  \"ended\": \"%s\",\n  \"seed\": %llu,\n  ",
                o->opt.maximize ? "maximize" : "minimize", o->end, (unsigned long long)o->opt.seed);
     JSON(out, FIELD("function", o->memo->function));
     json_variables(o, out);
     buf_printf(out, ",\n  \"evaluations\": %zu,\n  \"failed\": %zu,\n", o->trace.n,
                optimize_failed(o));
-    if (bo_best(o->bo, x, &y)) {
+    if (optimize_best(o, x, y)) {
         buf_puts(out, "  \"best\": {");
         json_point(o, "x", x, out);
-        JSON(out, FIELD("y", y));
+        JSON(out, FIELD("y", y[first]));
+        json_numbers_of(o, y, out);
         buf_puts(out, "},\n  \"recommended\": {");
-        if (!bo_recommend(o->bo, x, &y, &sd)) y = sd = NAN;
+        if (!bo_recommend(o->bo, x, &mean, &sd)) mean = sd = NAN;
         json_point(o, "x", x, out);
-        JSON(out, FIELD("mean", y), FIELD("sd", sd));
+        JSON(out, FIELD("mean", mean), FIELD("sd", sd));
         buf_puts(out, "},\n");
     } else {
         buf_puts(out, "  \"best\": null,\n  \"recommended\": null,\n");
     }
+    json_front(o, out);
     json_model(o, out);
     json_trace(o, out);
     buf_puts(out, "\n}\n");
@@ -164,7 +309,7 @@ static void trace_figure(const struct optimize *o, struct buf *out) {
     for (size_t k = 0; k < n; k++) {
         i[k] = (double)k + 1;
         y[k] = o->trace.at[k].y;
-        if (better(o, y[k], low)) low = y[k];
+        if (better(o, y[k], low) && goals_met(&o->goals, o->trace.at[k].values)) low = y[k];
         best[k] = low;
     }
     struct plot_scene *s =
@@ -210,12 +355,12 @@ static bool slice_panel(struct optimize *o, struct plot_scene *s, const double *
 }
 
 static void slices_figure(struct optimize *o, struct buf *out) {
-    double *x = NEW_ARRAY(double, (size_t)o->space.n), y;
+    double *x = NEW_ARRAY(double, (size_t)(o->space.n + goals_count(&o->goals)));
     bool any = false;
     struct plot_scene *s =
         plot_scene_new(NULL, "Posterior of the function along each variable through the best point",
                        o->space.d > 1 ? 2 : 1);
-    if (bo_best(o->bo, x, &y))
+    if (optimize_best(o, x, x + o->space.n))
         for (int j = 0; j < o->space.n; j++)
             if (!o->space.vars[j].n_levels) any = slice_panel(o, s, x, j) || any;
     if (any) {

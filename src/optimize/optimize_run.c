@@ -37,10 +37,11 @@ static void log_line(struct optimize *o, const struct optimize_eval *e, struct b
         bo_space_value(&o->space, j, e->x[j], 0, out);
         buf_putc(out, ' ');
     }
-    if (isnan(e->y))
-        buf_puts(out, "fail");
-    else
-        buf_number(out, e->y);
+    if (!e->values) buf_puts(out, "fail");
+    for (int k = 0; e->values && k < goals_count(&o->goals); k++) {
+        if (k) buf_putc(out, ' ');
+        buf_number(out, e->values[k]);
+    }
     buf_putc(out, '\n');
 }
 
@@ -147,16 +148,20 @@ static enum gpm_status next_point(struct optimize *o, bool ask, double *x, int64
 
 static void say(struct optimize *o) {
     if (!o->opt.progress || o->trace.n == 0) return;
-    double *x = NEW_ARRAY(double, (size_t)o->space.n), y, last = vec_last(&o->trace).y;
+    int count = goals_count(&o->goals);
+    double *x = NEW_ARRAY(double, (size_t)o->space.n + (size_t)count), *y = x + o->space.n;
+    const struct optimize_eval *last = &vec_last(&o->trace);
     struct buf line = BUF_INIT;
     buf_printf(&line, "%zu", counted(o));
     if (o->opt.budget) buf_printf(&line, "/%zu", o->opt.budget);
-    if (isnan(last))
+    if (!last->values)
         buf_printf(&line, " failed%s%s", o->failure ? ": " : "", o->failure ? o->failure : "");
     else
-        buf_printf(&line, " %.6g", last);
-    if (bo_best(o->bo, x, &y)) {
-        buf_printf(&line, "  best %.6g at", y);
+        optimize_put_numbers(o, last->values, 6, &line);
+    if (optimize_best(o, x, y)) {
+        buf_puts(&line, goals_met(&o->goals, y) ? "  best" : "  closest to the bounds");
+        optimize_put_numbers(o, y, 6, &line);
+        buf_puts(&line, " at");
         optimize_put_point(o, x, 5, &line);
     }
     if (optimize_failed(o)) buf_printf(&line, "  (%zu failed)", optimize_failed(o));
@@ -166,9 +171,13 @@ static void say(struct optimize *o) {
 }
 
 static bool target_met(const struct optimize *o) {
-    double y;
-    return o->opt.has_target && bo_best(o->bo, NULL, &y) &&
-           (o->opt.maximize ? y >= o->opt.target : y <= o->opt.target);
+    int first, n = goals_objectives(&o->goals, &first);
+    double *y = NEW_ARRAY(double, (size_t)goals_count(&o->goals));
+    bool met = o->opt.has_target && n == 1 && optimize_best(o, NULL, y) && goals_met(&o->goals, y);
+    bool up = o->goals.names.n ? o->goals.goal.at[first].direction < 0 : o->opt.maximize;
+    met = met && (up ? y[first] >= o->opt.target : y[first] <= o->opt.target);
+    mem_free(y);
+    return met;
 }
 
 static enum gpm_status finished(struct optimize *o, struct buf *err) {
@@ -185,15 +194,28 @@ static void note_failure(struct optimize *o, const char *why) {
     o->failure = mem_strndup(why, n < 160 ? n : 160);
 }
 
+static bool all_finite(const double *y, int n) {
+    for (int k = 0; k < n; k++)
+        if (!isfinite(y[k])) return false;
+    return true;
+}
+
 /* The C callback runs here and now. */
 static enum gpm_status call_function(struct optimize *o, int64_t id, const double *x,
                                      struct buf *err) {
-    struct outcome got = {.tag = (size_t)id, .y = NAN, .why = BUF_INIT};
+    struct outcome got = {.tag = (size_t)id, .y = NAN, .why = BUF_INIT, .outputs = BUF_INIT};
     double t = clock_seconds();
     runner_hold(o->runner, id, (size_t)id);
-    bool failed = o->fn(o->fn_user, x, &got.y) != 0;
+    int n = goals_count(&o->goals), first;
+    double *y = NEW_ARRAY(double, (size_t)n);
+    for (int k = 0; k < n; k++) y[k] = NAN;
+    bool failed = o->fn(o->fn_user, x, y) != 0;
     got.seconds = clock_seconds() - t;
-    got.ok = !failed && isfinite(got.y);
+    got.ok = !failed && all_finite(y, n);
+    goals_objectives(&o->goals, &first);
+    got.y = y[first];
+    if (got.ok && o->goals.names.n) outcome_put(&got, &o->goals.names, y);
+    mem_free(y);
     if (!got.ok) buf_puts(&got.why, failed ? "the function failed" : "the value is not finite");
     if (!got.ok) note_failure(o, got.why.data);
     enum gpm_status s = runner_settle(o->runner, &got, err);
@@ -310,20 +332,38 @@ static bool is_open(const struct memo_row *r, void *open) {
     return false;
 }
 
-enum gpm_status optimize_tell(struct optimize *o, int64_t id, double y, struct buf *err) {
+/* The numbers as they are stored; false: they say that it failed. */
+static bool told(const struct optimize *o, const double *y, struct outcome *out) {
+    int first;
+    *out = (struct outcome){.y = NAN, .why = BUF_INIT, .outputs = BUF_INIT};
+    if (!y || !all_finite(y, goals_count(&o->goals))) return false;
+    goals_objectives(&o->goals, &first);
+    out->y = y[first];
+    if (o->goals.names.n) outcome_put(out, &o->goals.names, y);
+    return true;
+}
+
+enum gpm_status optimize_tell(struct optimize *o, int64_t id, const double *y, struct buf *err) {
     bool open = false;
+    struct outcome t;
+    const char *why = told(o, y, &t) ? NULL : "told: failed";
     enum gpm_status s = memo_row_by_id(o->memo, id, is_open, &open, err);
     if (!s && !open)
         s = buf_fail(err, GPM_E_CONFLICT,
                      "point %lld has its value already; remove it first with gpmem memo rm",
                      (long long)id);
-    if (!s) s = memo_finish(o->memo, id, y, isfinite(y) ? NULL : "told: failed", 0, NULL, err);
+    if (!s) s = memo_finish(o->memo, id, t.y, t.outputs.data, why, 0, NULL, err);
+    outcome_release(&t);
     return s ? s : finished(o, err);
 }
 
-enum gpm_status optimize_tell_at(struct optimize *o, const double *x, double y, struct buf *err) {
+enum gpm_status optimize_tell_at(struct optimize *o, const double *x, const double *y,
+                                 struct buf *err) {
     bool added;
+    struct outcome t;
+    const char *why = told(o, y, &t) ? NULL : "told: failed";
     enum gpm_status s =
-        memo_add(o->memo, x, y, isfinite(y) ? NULL : "told: failed", 0, o->opt.noisy, &added, err);
+        memo_add(o->memo, x, t.y, t.outputs.data, why, 0, o->opt.noisy, &added, err);
+    outcome_release(&t);
     return s ? s : finished(o, err);
 }

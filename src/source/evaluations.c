@@ -184,7 +184,7 @@ static bool evaluate_here(struct batch *b, size_t i, double *y, struct buf *why)
 
 /* A function of this process, without the lock: it cannot be stopped, and what it gives is kept. */
 static void call_function(struct batch *b, size_t i, int64_t id) {
-    struct outcome o = {.tag = i, .y = NAN, .why = BUF_INIT};
+    struct outcome o = {.tag = i, .y = NAN, .why = BUF_INIT, .outputs = BUF_INIT};
     runner_hold(b->runner, id, i);
     pthread_mutex_unlock(&b->lock);
     double t = clock_seconds();

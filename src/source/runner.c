@@ -3,6 +3,7 @@
 #include "source/runner.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/vec.h"
 
@@ -25,8 +26,15 @@ void runner_start(struct runner *r, const struct proc_command *c, const char *co
     proc_pool_start(r->pool, c, values, (int64_t)tag);
 }
 
+void outcome_put(struct outcome *o, const struct proc_outputs *names, const double *values) {
+    buf_putc(&o->outputs, '{');
+    for (int i = 0; i < names->n; i++) JSON(&o->outputs, FIELD(names->names[i], values[i]));
+    buf_putc(&o->outputs, '}');
+}
+
 void outcome_release(struct outcome *o) {
     buf_release(&o->why);
+    buf_release(&o->outputs);
 }
 
 static enum gpm_status give_back(struct runner *r, int64_t id, struct buf *err) {
@@ -40,7 +48,8 @@ enum gpm_status runner_settle(struct runner *r, struct outcome *o, struct buf *e
     vec_swap_out(&r->open, i);
     if (!r->store) return GPM_OK;
     if (o->nothing) return give_back(r, id, err);
-    return memo_finish(r->store, id, o->y, o->ok ? NULL : o->why.data, o->seconds, &o->y, err);
+    return memo_finish(r->store, id, o->y, o->outputs.data, o->ok ? NULL : o->why.data, o->seconds,
+                       &o->y, err);
 }
 
 enum gpm_status runner_renew(struct runner *r, struct buf *err) {
@@ -67,7 +76,9 @@ enum gpm_status runner_wait(struct runner *r, double seconds, const volatile sig
                               .nothing = proc_says_nothing(&p),
                               .y = p.value,
                               .seconds = p.seconds,
-                              .why = BUF_INIT};
+                              .why = BUF_INIT,
+                              .outputs = BUF_INIT};
+        if (o->ok && p.values) outcome_put(o, p.outputs, p.values);
         if (!o->ok) proc_result_text(&p, &o->why);
         s = runner_settle(r, o, err);
     }

@@ -37,9 +37,12 @@ struct outcome {
     bool ok;      /* y holds the value: the one that now counts, should another have been first */
     bool nothing; /* interrupted, or the machine could not start it: given back, not stored */
     double y, seconds;
-    struct buf why; /* of a failure, as it is stored */
+    struct buf why;     /* of a failure, as it is stored */
+    struct buf outputs; /* all numbers as JSON, where there are several; else empty */
 };
 void outcome_release(struct outcome *o);
+/* All numbers of an evaluation that gives several. */
+void outcome_put(struct outcome *o, const struct proc_outputs *names, const double *values);
 /* Stores the outcome of a held claim. */
 GPM_MUST_USE enum gpm_status runner_settle(struct runner *r, struct outcome *o, struct buf *err);
 /* Waits up to `seconds` for a program to end, stores what it gave. *got: o is filled (and to be

@@ -81,6 +81,7 @@ static const char *read_row(struct memo *m, sqlite3_stmt *st, double *x, struct 
         .seq = cell_int(&c, 13, 0, INT64_MAX, number),
         .expires = cell_number(&c, 14, 0, time),
         .pid_start = cell_int(&c, 15, INT64_MIN, INT64_MAX, number),
+        .outputs = cell_text(&c, 16, text),
     };
     cell_inputs(&c, 1, x, m->dim);
     if (!c.wrong && r->status == MEMO_DONE && isnan(r->y)) c.wrong = "has no finite value";
@@ -94,9 +95,10 @@ static enum gpm_status read_rows(struct memo *m, const char *which, memo_row_fn 
                                  struct buf *err, const char *kinds, int64_t id) {
     struct buf sql = BUF_INIT;
     sqlite3_stmt *st = NULL;
-    buf_puts(&sql, "SELECT id, key, rep, status, y, error, seconds, started, finished, host, pid, "
-                   "attempts, tag, seq, expires, pid_start FROM point ");
-    buf_puts(&sql, which);
+    buf_printf(&sql,
+               "SELECT id, key, rep, status, y, error, seconds, started, finished, host, pid, "
+               "attempts, tag, seq, expires, pid_start, %s FROM point %s",
+               m->version < 3 ? "''" : "outputs", which);
     enum gpm_status s = memo_query(m, "read it", sql.data, &st, err, kinds, id);
     double *x = NEW_ARRAY(double, (size_t)m->dim); /* fn may call back into the table */
     struct memo_row row;
@@ -255,14 +257,14 @@ enum gpm_status memo_reclaim(struct memo *m, bool *found, int64_t *id, double *x
 
 /* The outcome of a row: *y, or a failure with its text. A done row stays as it is: the first value
  * stored is the one everybody uses, and *y becomes it. */
-static enum gpm_status put_result(struct memo *m, int64_t id, double *y, const char *error,
-                                  double seconds, struct buf *err) {
+static enum gpm_status put_result(struct memo *m, int64_t id, double *y, const char *outputs,
+                                  const char *error, double seconds, struct buf *err) {
     enum gpm_status s = memo_do(
         m, "store the result",
         "UPDATE point SET status=?1, y=?2, error=?3, seconds=?4, finished=?5, expires=NULL, "
-        "seq=(SELECT coalesce(max(seq),0)+1 FROM point) WHERE id=?6 AND status<>2",
-        err, "idsddi", (int64_t)(error ? MEMO_FAILED : MEMO_DONE), error ? NAN : *y,
-        error ? error : "", seconds, memo_now(), id);
+        "outputs=?7, seq=(SELECT coalesce(max(seq),0)+1 FROM point) WHERE id=?6 AND status<>2",
+        err, "idsddis", (int64_t)(error ? MEMO_FAILED : MEMO_DONE), error ? NAN : *y,
+        error ? error : "", seconds, memo_now(), id, outputs && !error ? outputs : "");
     if (s || sqlite3_changes(m->db) == 1) return s;
     struct found f = {.m = m};
     s = read_rows(m, "WHERE id=? AND status=2", note_found, &f, err, "i", id);
@@ -271,19 +273,20 @@ static enum gpm_status put_result(struct memo *m, int64_t id, double *y, const c
     return memo_fault(m, GPM_E_NOT_FOUND, err, "row %lld is not there any more", (long long)id);
 }
 
-enum gpm_status memo_finish(struct memo *m, int64_t id, double y, const char *error, double seconds,
-                            double *stored, struct buf *err) {
+enum gpm_status memo_finish(struct memo *m, int64_t id, double y, const char *outputs,
+                            const char *error, double seconds, double *stored, struct buf *err) {
     if (!error && !isfinite(y))
         return memo_fault(m, GPM_E_ARG, err, "the value to store is not finite; record a failure");
     enum gpm_status s = begin_with(m, true, err);
-    if (!s) s = put_result(m, id, &y, error, seconds, err);
+    if (!s) s = put_result(m, id, &y, outputs, error, seconds, err);
     s = memo_end(m, s, err);
     if (!s && stored) *stored = y;
     return s;
 }
 
-static enum gpm_status add(struct memo *m, const double *x, double y, const char *error,
-                           double seconds, bool replicate, bool *added, struct buf *err) {
+static enum gpm_status add(struct memo *m, const double *x, double y, const char *outputs,
+                           const char *error, double seconds, bool replicate, bool *added,
+                           struct buf *err) {
     struct found f;
     enum gpm_status s = find(m, x, &f, NULL, err);
     if (s) return s;
@@ -296,16 +299,17 @@ static enum gpm_status add(struct memo *m, const double *x, double y, const char
         return GPM_E_CONFLICT;
     }
     if (*added) s = insert_row(m, x, MEMO_CLAIMED, MEMO_GIVEN, &f.id, err);
-    return s ? s : put_result(m, f.id, &y, error, seconds, err);
+    return s ? s : put_result(m, f.id, &y, outputs, error, seconds, err);
 }
 
-enum gpm_status memo_add(struct memo *m, const double *x, double y, const char *error,
-                         double seconds, bool replicate, bool *added, struct buf *err) {
+enum gpm_status memo_add(struct memo *m, const double *x, double y, const char *outputs,
+                         const char *error, double seconds, bool replicate, bool *added,
+                         struct buf *err) {
     enum gpm_status s = check_x(m, x, err);
     if (!s && !error && !isfinite(y))
         s = memo_fault(m, GPM_E_ARG, err, "the value to store is not finite");
     if (!s) s = begin_with(m, true, err);
-    if (!s) s = add(m, x, y, error, seconds, replicate, added, err);
+    if (!s) s = add(m, x, y, outputs, error, seconds, replicate, added, err);
     return memo_end(m, s, err);
 }
 

@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MEMO_VERSION 2 /* of the file; older ones are migrated, newer ones refused */
+#define MEMO_VERSION 3 /* of the file; older ones are migrated, newer ones refused */
 
 #define MEMO_GIVEN "given" /* tag of rows that were not evaluated here */
 
@@ -48,6 +48,7 @@ struct memo {
     char *path, *function; /* owned */
     char *names;           /* owned; comma separated */
     int dim;
+    int version; /* of the file; below MEMO_VERSION where it may only be read */
     double claim_seconds;
     struct sqlite3 *db;
     char *host;
@@ -68,6 +69,7 @@ struct memo_row {
     int dim, rep;    /* rep: 0, 1, .. number of the replicate at this input */
     enum memo_status status;
     double y;                 /* NaN unless done */
+    const char *outputs;      /* all numbers of an evaluation that gives several, as JSON; or "" */
     const char *error;        /* of a failure, "" otherwise */
     double seconds;           /* wall time of the evaluation */
     double started, finished; /* seconds since 1970, 0 unknown */
@@ -113,15 +115,18 @@ GPM_MUST_USE enum gpm_status memo_reclaim(struct memo *m, bool *found, int64_t *
 GPM_MUST_USE enum gpm_status memo_abandon(struct memo *m, int64_t id, struct buf *err);
 /* Gives a claim back unevaluated: the row is deleted. */
 GPM_MUST_USE enum gpm_status memo_unclaim(struct memo *m, int64_t id, struct buf *err);
-/* Stores y (finite), or a failure with its text. *stored (may be NULL) gets the value that now
+/* Stores y (finite) and, as a JSON object, all numbers where there are several (outputs, else
+ * NULL); or a failure with its text. *stored (may be NULL) gets the value that now
  * counts: y, or the one another process stored first after our claim ran out. Durable on return. */
-GPM_MUST_USE enum gpm_status memo_finish(struct memo *m, int64_t id, double y, const char *error,
-                                         double seconds, double *stored, struct buf *err);
+GPM_MUST_USE enum gpm_status memo_finish(struct memo *m, int64_t id, double y, const char *outputs,
+                                         const char *error, double seconds, double *stored,
+                                         struct buf *err);
 /* Adds a finished row (error NULL) or a failed one, tagged MEMO_GIVEN; as a replicate when x is
  * there already and `replicate` is set, else an existing done row with the same y is left alone and
  * one with another y is GPM_E_CONFLICT. *added: there is one row more. */
-GPM_MUST_USE enum gpm_status memo_add(struct memo *m, const double *x, double y, const char *error,
-                                      double seconds, bool replicate, bool *added, struct buf *err);
+GPM_MUST_USE enum gpm_status memo_add(struct memo *m, const double *x, double y,
+                                      const char *outputs, const char *error, double seconds,
+                                      bool replicate, bool *added, struct buf *err);
 
 /* Calls fn for the rows with seq > after (finished ones, in that order), or for all rows in the
  * order of their making when after is -1; fn returns false to stop. */

@@ -13,6 +13,7 @@
 
 #define APPLICATION_ID 0x67706d31 /* "gpm1" */
 #define MAX_INPUTS     100000
+#define OLDEST_READ    2  /* version that can be read without writing to the file */
 #define BUSY_SECONDS   30 /* that another writer is waited for */
 
 /* Step v takes a file of version v to version v+1; a new file takes all of them. */
@@ -28,6 +29,7 @@ static const char *const schema_steps[MEMO_VERSION] = {
     "CREATE INDEX point_seq ON point(seq);",
     "ALTER TABLE point ADD COLUMN tag TEXT NOT NULL DEFAULT '';"
     "CREATE TABLE state(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;",
+    "ALTER TABLE point ADD COLUMN outputs TEXT NOT NULL DEFAULT '';", /* a JSON object */
 };
 
 static enum gpm_status read_int(struct memo *m, const char *sql, int *out, struct buf *err) {
@@ -108,19 +110,20 @@ static enum gpm_status check_objects(struct memo *m, struct buf *err) {
         {"SELECT 3 - count(*) FROM sqlite_schema WHERE type = 'table' AND "
          "name IN ('meta', 'point', 'state')",
          "a table is missing; the file is damaged"},
-        {"SELECT 21 - count(*) FROM (SELECT * FROM pragma_table_xinfo('point') WHERE name IN "
+        {"SELECT 22 - count(*) FROM (SELECT * FROM pragma_table_xinfo('point') WHERE name IN "
          "('id', 'key', 'rep', 'x', 'status', 'y', 'error', 'seconds', 'started', 'finished', "
-         "'host', 'pid', 'pid_start', 'expires', 'attempts', 'seq', 'tag') UNION ALL "
+         "'host', 'pid', 'pid_start', 'expires', 'attempts', 'seq', 'tag', 'outputs') UNION ALL "
          "SELECT * FROM pragma_table_xinfo('state') WHERE name IN ('key', 'value') UNION ALL "
          "SELECT * FROM pragma_table_xinfo('meta') WHERE name IN ('key', 'value')) "
          "WHERE hidden = 0",
          "a column is missing or computed; the file is damaged"},
     };
+    int absent = m->version < 3; /* the column of outputs */
     for (size_t i = 0; i < COUNT_OF(checks); i++) {
         int n = 0;
         enum gpm_status s = read_int(m, checks[i].sql, &n, err);
         if (s) return s;
-        if (!n) continue;
+        if (n == (i == 2 ? absent : 0)) continue;
         return memo_fault(m, GPM_E_FORMAT, err, "%s", checks[i].wrong);
     }
     return GPM_OK;
@@ -161,17 +164,19 @@ static enum gpm_status settle_schema(struct memo *m, const struct memo_options *
     if (s) return s;
     if (version == 0 && (m->read_only || !opt->function || opt->dim < 1))
         return memo_fault(m, GPM_E_FORMAT, err, "the file is empty");
-    if (version < MEMO_VERSION && m->read_only)
+    if (version < OLDEST_READ && m->read_only)
         return memo_fault(m, GPM_E_FORMAT, err,
                           "file version %d must be migrated to %d first; open it "
                           "once with write permission",
                           version, MEMO_VERSION);
-    if (version < MEMO_VERSION) {
+    if (version < MEMO_VERSION && !m->read_only) {
         s = memo_begin(m, err);
         if (!s) s = check_version(m, &version, err); /* another process may have been first */
         if (!s && version < MEMO_VERSION) s = upgrade(m, version, opt, err);
         s = memo_end(m, s, err);
+        version = MEMO_VERSION;
     }
+    m->version = version;
     if (!s) s = check_objects(m, err);
     return s ? s : check_identity(m, opt, err);
 }

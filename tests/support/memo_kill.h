@@ -53,7 +53,7 @@ static void kill_worker(const char *db, const char *log, int nap) {
             if (c.state != MEMO_OURS) continue;
             kill_log(fd, "E %d %g\n", i, 0);
             if (nap) kill_nap(nap);
-            if (memo_finish(m, c.id, x * x, NULL, 0, &stored, &err)) _exit(5);
+            if (memo_finish(m, c.id, x * x, NULL, NULL, 0, &stored, &err)) _exit(5);
             kill_log(fd, "U %d %.17g\n", i, stored);
         }
         if (left) kill_nap(2000);

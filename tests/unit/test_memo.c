@@ -42,7 +42,7 @@ static double eval_store(struct memo *m, const double *x, double y) {
     double stored = NAN;
     assert_int_equal(memo_claim(m, x, &c, &err), GPM_OK);
     assert_int_equal(c.state, MEMO_OURS);
-    assert_int_equal(memo_finish(m, c.id, y, NULL, 0.5, &stored, &err), GPM_OK);
+    assert_int_equal(memo_finish(m, c.id, y, NULL, NULL, 0.5, &stored, &err), GPM_OK);
     buf_release(&err);
     return stored;
 }
@@ -98,12 +98,12 @@ static void claims_exclude_and_expire(void **state) {
     assert_int_equal(again.id, c.id);
     /* the first to store decides; the slower one is told */
     double stored;
-    assert_int_equal(memo_finish(m, c.id, 10, NULL, 1, &stored, &err), GPM_OK);
+    assert_int_equal(memo_finish(m, c.id, 10, NULL, NULL, 1, &stored, &err), GPM_OK);
     assert_true(stored == 10);
-    assert_int_equal(memo_finish(m, again.id, 11, NULL, 1, &stored, &err), GPM_OK);
+    assert_int_equal(memo_finish(m, again.id, 11, NULL, NULL, 1, &stored, &err), GPM_OK);
     assert_true(stored == 10);
-    assert_int_equal(memo_finish(m, 999, 11, NULL, 1, &stored, &err), GPM_E_NOT_FOUND);
-    assert_int_equal(memo_finish(m, c.id, NAN, NULL, 1, &stored, &err), GPM_E_ARG);
+    assert_int_equal(memo_finish(m, 999, 11, NULL, NULL, 1, &stored, &err), GPM_E_NOT_FOUND);
+    assert_int_equal(memo_finish(m, c.id, NAN, NULL, NULL, 1, &stored, &err), GPM_E_ARG);
     memo_close(m);
     buf_release(&err);
 }
@@ -193,14 +193,14 @@ static void failures_replicates_asks_and_listing(void **state) {
     int64_t id;
     bool added;
     assert_int_equal(memo_claim(m, &x, &c, &err), GPM_OK);
-    assert_int_equal(memo_finish(m, c.id, NAN, "signal 11", 0.1, NULL, &err), GPM_OK);
+    assert_int_equal(memo_finish(m, c.id, NAN, NULL, "signal 11", 0.1, NULL, &err), GPM_OK);
     assert_int_equal(memo_claim(m, &x, &c, &err), GPM_OK);
     assert_int_equal(c.state, MEMO_KNOWN_FAILED);
     assert_string_equal(err.data, "signal 11");
     x = 2;
     eval_store(m, &x, 20);
     assert_int_equal(memo_new_row(m, &x, false, &id, &err), GPM_OK);
-    assert_int_equal(memo_finish(m, id, 21, NULL, 0, NULL, &err), GPM_OK);
+    assert_int_equal(memo_finish(m, id, 21, NULL, NULL, 0, NULL, &err), GPM_OK);
     x = 3;
     assert_int_equal(memo_new_row(m, &x, true, &id, &err), GPM_OK);
     assert_int_equal(memo_claim(m, &x, &c, &err), GPM_OK);
@@ -208,20 +208,20 @@ static void failures_replicates_asks_and_listing(void **state) {
     assert_int_equal(memo_each(m, -1, collect, &text, &err), GPM_OK);
     assert_string_equal(text.data,
                         "1/1:failed(signal 11) 2/2:done=20 2/3:done=21rep1 3/0:askedask ");
-    assert_int_equal(memo_finish(m, id, 30, NULL, 0, NULL, &err), GPM_OK);
+    assert_int_equal(memo_finish(m, id, 30, NULL, NULL, 0, NULL, &err), GPM_OK);
     x = 1; /* a failed point again, this time with success */
     assert_int_equal(memo_claim(m, &x, &c, &err), GPM_OK);
     assert_int_equal(c.state, MEMO_KNOWN_FAILED);
-    assert_int_equal(memo_finish(m, c.id, 10, NULL, 0, NULL, &err), GPM_OK);
+    assert_int_equal(memo_finish(m, c.id, 10, NULL, NULL, 0, NULL, &err), GPM_OK);
     buf_reset(&text);
     assert_int_equal(memo_each(m, 2, collect, &text, &err), GPM_OK);
     assert_string_equal(text.data, "2/3:done=21rep1 3/4:done=30ask 1/5:done=10 ");
     assert_int_equal(memo_delete(m, id, &err), GPM_OK);
     assert_int_equal(memo_delete(m, id, &err), GPM_E_NOT_FOUND);
     x = 2;
-    assert_int_equal(memo_add(m, &x, 20, NULL, 0, false, &added, &err), GPM_OK);
-    assert_int_equal(memo_add(m, &x, 19, NULL, 0, false, &added, &err), GPM_E_CONFLICT);
-    assert_int_equal(memo_add(m, &x, 19, NULL, 0, true, &added, &err), GPM_OK);
+    assert_int_equal(memo_add(m, &x, 20, NULL, NULL, 0, false, &added, &err), GPM_OK);
+    assert_int_equal(memo_add(m, &x, 19, NULL, NULL, 0, false, &added, &err), GPM_E_CONFLICT);
+    assert_int_equal(memo_add(m, &x, 19, NULL, NULL, 0, true, &added, &err), GPM_OK);
     buf_reset(&text);
     assert_int_equal(memo_row_by_id(m, c.id, collect, &text, &err), GPM_OK);
     assert_string_equal(text.data, "1/5:done=10 ");
@@ -273,7 +273,16 @@ static void versions_and_strange_files(void **state) {
     double x = 5;
     eval_store(m, &x, 50);
     memo_close(m);
-    /* back to version 1: no tags, no state table */
+    /* back to version 2: no outputs; it can be read without writing to it */
+    run_sql("v.db", "ALTER TABLE point DROP COLUMN outputs; PRAGMA user_version=2;");
+    const struct memo_options look = {.read_only = true};
+    struct buf before = BUF_INIT;
+    assert_int_equal(memo_open(&m, tmp_path("v.db"), &look, &before), GPM_OK);
+    assert_int_equal(memo_each(m, 0, collect, &before, &before), GPM_OK);
+    assert_string_equal(before.data, "5/1:done=50 ");
+    buf_release(&before);
+    memo_close(m);
+    /* back to version 1: no tags, no state table either */
     run_sql("v.db", "ALTER TABLE point DROP COLUMN tag; DROP TABLE state; PRAGMA user_version=1;");
     m = open_store("v.db", "f", 1);
     struct buf text = BUF_INIT, err = BUF_INIT;
@@ -334,7 +343,7 @@ static void full_disk_loses_nothing(void **state) {
         struct memo_claim c;
         double x = stored;
         s = memo_claim(m, &x, &c, &err);
-        if (!s) s = memo_finish(m, c.id, 2 * x, NULL, 0, NULL, &err);
+        if (!s) s = memo_finish(m, c.id, 2 * x, NULL, NULL, 0, NULL, &err);
     }
     stored--;
     assert_int_equal(s, GPM_E_IO);
