@@ -65,7 +65,7 @@ GPM_API enum gpm_status gpm_gp_sample(gpm_gp *g, const double *x, size_t n, uint
 GPM_API const char *gpm_gp_kernel(gpm_gp *g); /* as text, with the current parameters */
 GPM_API double gpm_gp_noise(const gpm_gp *g);
 GPM_API size_t gpm_gp_count(const gpm_gp *g); /* pairs */
-/* How the likelihood was computed: "Cholesky", "Toeplitz", ... */
+/* How the likelihood was computed: "Cholesky", "Toeplitz", "state space (19 states)", ... */
 GPM_API const char *gpm_gp_method(const gpm_gp *g);
 /* By how much the likelihood may be off, in nats, where it is approximated (above 8,000 distinct
  * inputs, or on request); 0 where it is exact or was not computed. */
@@ -84,7 +84,8 @@ typedef enum gpm_status (*gpm_mean_fn)(void *user, const double *x, int dim, dou
 GPM_API enum gpm_status gpm_gp_set_mean_function(gpm_gp *g, gpm_mean_fn fn, void *user,
                                                  void (*drop)(void *user));
 enum gpm_approximation {
-    GPM_APPROX_AUTO, /* exact up to 8000 distinct inputs, then by size and smoothness */
+    GPM_APPROX_AUTO, /* exact up to 8000 distinct inputs, and above where a filter serves; else by
+                      * size and smoothness */
     GPM_APPROX_NONE,
     GPM_APPROX_INDUCING, /* size: inducing points */
     GPM_APPROX_VECCHIA   /* size: neighbours per block */

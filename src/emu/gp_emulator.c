@@ -158,7 +158,7 @@ static void *em_make(struct sp_call *c, int dim) {
     *e = (struct gp_em){.gp = g, .a = a.a, .b = a.b};
     if (!e->a) return e;
     gp_set_approx(g, GP_EXACT, 0); /* the quadratic form is that of the exact matrix */
-    gp_set_structured(g, false);
+    gp_set_structured(g, 0);
     return e;
 }
 

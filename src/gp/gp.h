@@ -58,8 +58,9 @@ void gp_accept(struct gp *g); /* no-op without a proposal */
 void gp_reject(struct gp *g);
 /* Bytes for cached term matrices; default 128 MiB, 0 switches the cache off. */
 void gp_set_budget(struct gp *g, size_t bytes);
-/* Toeplitz and grid shortcuts; on by default. */
-void gp_set_structured(struct gp *g, bool on);
+/* Exact ways without an n x n matrix, those that may be taken; all by default. */
+enum gp_shortcut { GP_TOEPLITZ = 1, GP_FILTERS = 2, GP_SHORTCUTS = 3 };
+void gp_set_structured(struct gp *g, unsigned shortcuts);
 
 /* Before data are added: every pair becomes an input of its own, also where inputs are equal, and
  * white noise inside the kernel is by pair. Needs noise; such pairs cannot be removed. */

@@ -31,8 +31,7 @@ double gp_approx_error(const struct gp *g) {
     double worst = 0;
     for (int i = 0; i < 2; i++) {
         const struct gp_slot *s = &g->slot[i];
-        if (s->have_logml && s->used != GP_EXACT && (i == g->cur || g->proposed))
-            worst = fmax(worst, s->error);
+        if (s->have_logml && (i == g->cur || g->proposed)) worst = fmax(worst, s->error);
     }
     return worst;
 }

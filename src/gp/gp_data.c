@@ -203,7 +203,8 @@ static void follow_append(struct gp *g, size_t first) {
 
 /* ---- public ---- */
 
-static void data_changed(struct gp *g) {
+/* changed: more than pairs at new inputs. */
+static void data_changed(struct gp *g, bool changed) {
     gp_reject(g);
     gp_drop_view(g);
     g->places.known = false;
@@ -214,6 +215,7 @@ static void data_changed(struct gp *g) {
         s->have_r = s->have_w = false; /* nothing extends them */
     g->slot[!g->cur].have_factor = g->slot[!g->cur].have_r = false;
     g->vecchia.n = 0;
+    gp_timeline_changed(g, g->n, changed);
 }
 
 /* The entry is about to change; whether that is news. */
@@ -228,7 +230,7 @@ enum gpm_status gp_add(struct gp *g, enum gp_target target, const double *x, con
     if (!kern_all_bounded(x, n * (size_t)g->dim) || !kern_all_bounded(y, n)) return GPM_E_ARG;
     enum gpm_status st = grow(g, g->n + n);
     if (st) return st;
-    data_changed(g);
+    data_changed(g, false);
     size_t first = g->n, repeats = 0;
     bool exact = target == GP_LATENT;
     for (size_t i = 0; i < n; i++) {
@@ -242,7 +244,10 @@ enum gpm_status gp_add(struct gp *g, enum gp_target target, const double *x, con
         vec_push(&g->pairs, pair);
     }
     if (exact) g->nexact += n;
-    if (repeats) summarise(g);
+    if (repeats) {
+        summarise(g);
+        gp_timeline_changed(g, first, true);
+    }
     if (repeats > 8 + first / 8) gp_current(g)->have_factor = false; /* rebuilding is cheaper */
     for (size_t e = 0; e < g->n && repeats; e++)
         if (g->at[e].touched && e < first)
@@ -281,7 +286,7 @@ enum gpm_status gp_remove(struct gp *g, enum gp_target target, const double *x, 
         if (p->entry == e && p->y == y && p->exact == exact) break;
     }
     if (at == 0) return GPM_E_NOT_FOUND;
-    data_changed(g);
+    data_changed(g, true);
     memmove(g->pairs.at + at - 1, g->pairs.at + at, (g->pairs.n - at) * sizeof *g->pairs.at);
     g->pairs.n--;
     g->nexact -= exact;
@@ -295,7 +300,7 @@ enum gpm_status gp_remove(struct gp *g, enum gp_target target, const double *x, 
 }
 
 void gp_clear(struct gp *g) {
-    data_changed(g);
+    data_changed(g, true);
     map_release(&g->index);
     memset(&g->index, 0, sizeof g->index);
     g->pairs.n = 0;

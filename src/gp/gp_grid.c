@@ -31,6 +31,7 @@
 #include "la/vec_ops.h"
 #include "math/special.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,7 +128,7 @@ static void find_missing(const struct gp *g, struct gp_places *p) {
     mem_free(there);
 }
 
-/* Regular to 1e-10 of a step, in any order. */
+/* Regular to 1e-10 of a step or to the rounding of the numbers, in any order. */
 static void find_places(struct gp *g, struct gp_places *p) {
     double lo = INFINITY, hi = -INFINITY;
     p->known = true;
@@ -139,9 +140,11 @@ static void find_places(struct gp *g, struct gp_places *p) {
     p->x0 = lo;
     p->step = (hi - lo) / steps;
     p->place = mem_realloc(p->place, g->n * sizeof *p->place);
+    double rounding = fmin(4 * DBL_EPSILON * fmax(fabs(lo), fabs(hi)), 1e-6 * p->step);
+    double tolerance = fmax(1e-10 * p->step, rounding);
     for (size_t i = 0; i < g->n; i++) {
         double at = (g->x[i] - lo) / p->step, k = floor(at + 0.5);
-        if (fabs(g->x[i] - (lo + k * p->step)) > 1e-10 * p->step) return;
+        if (fabs(g->x[i] - (lo + k * p->step)) > tolerance) return;
         p->place[i] = (size_t)k;
         p->in_order = (i == 0 || p->in_order) && p->place[i] == i;
     }
@@ -155,7 +158,7 @@ const struct gp_places *gp_places(struct gp *g) {
 }
 
 static bool few_missing(struct gp *g) {
-    if (!g->structured || g->n < LEAST) return false;
+    if (!(g->structured & GP_TOEPLITZ) || g->n < LEAST) return false;
     const struct gp_places *p = gp_places(g);
     return p->n && !p->repeats && p->n - g->n <= GRID_MAX_SPECIAL;
 }

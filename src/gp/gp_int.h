@@ -8,6 +8,7 @@
 #include "gp/gp_approx.h"
 #include "gp/gp_cache.h"
 #include "gp/gp_grid.h"
+#include "gp/gp_states.h"
 #include "la/chol.h"
 
 /* One model with what was computed for it. */
@@ -27,7 +28,8 @@ struct gp_slot {
     struct inducing low;
     struct kern *smooth; /* kernel without white noise, for the inducing points */
     double white;        /* its variance */
-    double error;        /* of the approximate logml, in nats */
+    double error;        /* of the logml, in nats; 0: exact */
+    struct gp_kept kept; /* of the filters */
 };
 
 /* v = L^-1 K(X, x) of the last single point asked for: f_compute scores a pair and then records it,
@@ -65,7 +67,8 @@ struct gp {
     struct gp_places places; /* on a regular grid, perhaps with gaps */
     struct gp_slot slot[2];
     int cur;
-    bool proposed, structured;
+    bool proposed;
+    unsigned structured;    /* enum gp_shortcut */
     unsigned integrated;    /* enum gp_integrated */
     struct kern_view *view; /* of the current model, for gp_point; NULL: to be made */
     double *row;            /* its scratch */
@@ -73,6 +76,7 @@ struct gp {
     enum gp_approx approx;
     size_t approx_size;
     struct vecchia vecchia; /* order of the points; n = 0: to be made */
+    struct gp_timeline times;
     struct gp_cache cache;
     struct gp_solved solved;
     double *work; /* grows only */

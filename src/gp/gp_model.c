@@ -25,6 +25,9 @@ static void slot_set(struct gp_slot *s, const struct kern *k, const struct mean 
 void gp_slot_forget(struct gp_slot *s) {
     s->have_factor = s->have_r = s->have_w = s->have_logml = s->singular = false;
     s->used = GP_EXACT;
+    s->error = 0;
+    gp_kept_release(&s->kept);
+    s->kept.asked = 0;
 }
 
 static void slot_release(struct gp_slot *s) {
@@ -36,6 +39,7 @@ static void slot_release(struct gp_slot *s) {
     mem_free(s->u);
     inducing_release(&s->low);
     kern_unref(s->smooth);
+    gp_kept_release(&s->kept);
 }
 
 static bool model_fits(int dim, const struct kern *k, double noise, char **why) {
@@ -55,7 +59,7 @@ struct gp *gp_new(int dim, const struct kern *k, const struct mean *mean, double
     if (!model_fits(dim, k, noise, why)) return NULL;
     struct gp *g = NEW(struct gp);
     g->dim = dim;
-    g->structured = true;
+    g->structured = GP_SHORTCUTS;
     g->approx_size = 256;
     g->slot[0].used = g->slot[1].used = GP_EXACT;
     g->cache.budget = (size_t)128 << 20;
@@ -71,6 +75,7 @@ void gp_free(struct gp *g) {
     map_release(&g->index);
     vec_release(&g->pairs);
     vecchia_release(&g->vecchia);
+    gp_timeline_release(g);
     gp_drop_view(g);
     void *owned[] = {g->x, g->at, g->row, g->places.place, g->solved.v, g->solved.x, g->work, g};
     for (size_t i = 0; i < COUNT_OF(owned); i++) mem_free(owned[i]);
@@ -98,6 +103,9 @@ enum gpm_status gp_copy(const struct gp *g, struct gp **out) {
         t->have_w = s->have_w;
     }
     t->method = s->method;
+    t->error = s->error;
+    if (s->method == s->kept.label)
+        t->method = memcpy(t->kept.label, s->kept.label, sizeof t->kept.label);
     t->logml = s->logml;
     t->have_logml = s->have_logml && !g->integrated;
     t->singular = t->have_logml && s->singular;
@@ -126,8 +134,8 @@ void gp_set_budget(struct gp *g, size_t bytes) {
     gp_cache_clear(&g->cache);
 }
 
-void gp_set_structured(struct gp *g, bool on) {
-    g->structured = on;
+void gp_set_structured(struct gp *g, unsigned shortcuts) {
+    g->structured = shortcuts;
     gp_slot_forget(gp_current(g));
     gp_cache_clear(&g->cache);
 }
@@ -202,6 +210,24 @@ enum gpm_status gp_slot_solve(struct gp *g, struct gp_slot *s) {
     return GPM_OK;
 }
 
+static void clear_slopes(const struct gp_slot *s, const struct gp_slopes *want) {
+    memset(want->dkern, 0, kern_nparam(s->kern) * sizeof *want->dkern);
+    if (want->dnoise) *want->dnoise = 0;
+    for (size_t i = 0; want->dmean && i < mean_nparam(s->mean); i++) want->dmean[i] = 0;
+}
+
+/* The exact ways that need no n x n matrix, fastest first. *done is false where none serves. What
+ * the caller asked for by name goes before them, and so does a factor that is there. */
+static enum gpm_status without_matrix(struct gp *g, struct gp_slot *s, const struct gp_slopes *want,
+                                      bool *done) {
+    *done = false;
+    if (s->have_factor || gp_approx_asked(g)) return GPM_OK;
+    enum gpm_status st = gp_states_logml(g, s, want, done);
+    if (st || *done) return st;
+    if (want) clear_slopes(s, want);
+    return gp_grid_logml(g, s, want, done);
+}
+
 /* log N(ybar; m, K) + the replicates' part. */
 enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s) {
     if (s->have_logml) return s->singular ? GPM_E_NOT_PD : GPM_OK;
@@ -210,9 +236,8 @@ enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s) {
         s->have_logml = true;
         return GPM_OK;
     }
-    bool done = false; /* what the caller asked for goes before what would be chosen */
-    enum gpm_status st =
-        s->have_factor || gp_approx_asked(g) ? GPM_OK : gp_grid_logml(g, s, NULL, &done);
+    bool done;
+    enum gpm_status st = without_matrix(g, s, NULL, &done);
     if (!st && !done && gp_approximates(g)) return gp_slot_approx(g, s);
     if (st || done) {
         s->have_logml = !st;
@@ -242,9 +267,10 @@ enum gpm_status gp_logml(struct gp *g, double *out) {
 
 enum gpm_status gp_quadratic(struct gp *g, bool proposed, double *out) {
     struct gp_slot *s = &g->slot[proposed && g->proposed ? !g->cur : g->cur];
-    enum gpm_status st = gp_slot_solve(g, s);
+    bool filtered = s->have_logml && s->kept.used && !s->singular;
+    enum gpm_status st = filtered ? GPM_OK : gp_slot_solve(g, s);
     if (st) return st;
-    *out = vec_ops()->dot(g->n, s->w, s->w);
+    *out = filtered ? s->kept.quad : vec_ops()->dot(g->n, s->w, s->w);
     for (size_t i = 0; i < g->n && s->noise > 0; i++) *out += g->at[i].ss / (s->noise * s->noise);
     return GPM_OK;
 }
@@ -325,17 +351,15 @@ static enum gpm_status current_grad(struct gp *g, double weight, double *logml, 
     size_t n = g->n, nmean = dmean ? mean_nparam(s->mean) : 0;
     struct gp_slopes want = {weight, dkern, nmean ? dmean : NULL, dnoise};
     bool approx = gp_approximates(g), done = false;
-    memset(dkern, 0, kern_nparam(s->kern) * sizeof *dkern);
-    if (dnoise) *dnoise = 0;
-    for (size_t i = 0; i < nmean; i++) dmean[i] = 0;
     enum gpm_status st = GPM_OK;
-    if (!s->have_factor && !gp_approx_asked(g) && !gp_contradicts(g, s->noise))
-        st = gp_grid_logml(g, s, &want, &done);
+    clear_slopes(s, &want);
+    if (!gp_contradicts(g, s->noise)) st = without_matrix(g, s, &want, &done);
     if (done) {
         s->have_logml = true;
         *logml = s->logml;
     }
     if (st || done) return st;
+    clear_slopes(s, &want);
     if (!approx) st = gp_slot_factor(g, s); /* the likelihood then uses it */
     if (st && st != GPM_E_NOT_PD) return st;
     st = gp_slot_logml(g, s);

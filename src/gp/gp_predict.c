@@ -13,6 +13,9 @@
 #include <string.h>
 
 #define CHUNK 384 /* points solved for at once */
+#define JOINT_MAX                                                                                  \
+    500 /* points drawn by a factor of their covariance, where there is another way                \
+         */
 
 /* Row-major points to column-major; the caller frees. */
 static double *transpose(const double *x, size_t n, int dim) {
@@ -64,13 +67,14 @@ enum gpm_status gp_project(const struct kern *k, struct kern_pts xs, size_t n, d
 }
 
 /* Posterior at column-major points, of a part of the function or (NULL) of all of it: mean,
- * variance (plus extra) and lower triangle of the covariance, each may be NULL. */
-static enum gpm_status posterior(struct gp *g, const struct kern *part, struct kern_pts xs,
+ * variance (plus extra) and lower triangle of the covariance, each may be NULL. By the factor, or
+ * by an approximation where there is none. */
+static enum gpm_status by_matrix(struct gp *g, const struct kern *part, struct kern_pts xs,
                                  double extra, double *mean, double *var, double *cov, size_t ld) {
     struct gp_slot *s = gp_current(g);
     size_t n = g->n, room = (n + 1) * xs.n;
     if (gp_approximates(g)) {
-        enum gpm_status st = gp_approx_posterior(g, xs, mean, var, cov, ld);
+        enum gpm_status st = part ? GPM_E_LIMIT : gp_approx_posterior(g, xs, mean, var, cov, ld);
         for (size_t i = 0; i < xs.n && var && !st; i++) var[i] += extra;
         return st;
     }
@@ -89,15 +93,28 @@ static enum gpm_status posterior(struct gp *g, const struct kern *part, struct k
     return st;
 }
 
-/* An approximation sees all points at once, which it groups itself. */
+/* The same by a filter where one serves. */
+static enum gpm_status posterior(struct gp *g, const struct kern *part, struct kern_pts xs,
+                                 double *mean, double *cov, size_t ld) {
+    bool done;
+    enum gpm_status st = gp_states_posterior(g, part, xs, mean, NULL, cov, ld, &done);
+    return st || done ? st : by_matrix(g, part, xs, 0, mean, NULL, cov, ld);
+}
+
+/* Filters and approximations see all points at once; a factor is solved with for some of them. */
 static enum gpm_status predict(struct gp *g, const struct kern *part, const double *x, size_t n,
                                double extra, double *mean, double *var) {
     size_t step = gp_approximates(g) ? n + 1 : CHUNK;
-    enum gpm_status st = GPM_OK;
-    for (size_t i = 0; i < n && !st; i += step) {
+    double *t = transpose(x, n, g->dim);
+    bool done;
+    enum gpm_status st =
+        gp_states_posterior(g, part, points(t, n, g->dim), mean, var, NULL, 0, &done);
+    mem_free(t);
+    for (size_t i = 0; i < n && var && done && !st; i++) var[i] += extra;
+    for (size_t i = 0; i < n && !done && !st; i += step) {
         size_t m = n - i < step ? n - i : step;
-        double *t = transpose(x + i * (size_t)g->dim, m, g->dim);
-        st = posterior(g, part, points(t, m, g->dim), extra, mean ? mean + i : NULL,
+        t = transpose(x + i * (size_t)g->dim, m, g->dim);
+        st = by_matrix(g, part, points(t, m, g->dim), extra, mean ? mean + i : NULL,
                        var ? var + i : NULL, NULL, 0);
         mem_free(t);
     }
@@ -112,7 +129,7 @@ enum gpm_status gp_predict(struct gp *g, const double *x, size_t n, enum gp_targ
 
 enum gpm_status gp_component(struct gp *g, const struct kern *part, const double *x, size_t n,
                              double *mean, double *var) {
-    return gp_approximates(g) ? GPM_E_LIMIT : predict(g, part, x, n, 0, mean, var);
+    return predict(g, part, x, n, 0, mean, var);
 }
 
 enum gpm_status gp_innovations(struct gp *g, double *out) {
@@ -126,7 +143,7 @@ enum gpm_status gp_innovations(struct gp *g, double *out) {
 static enum gpm_status posterior_cov(struct gp *g, const struct kern *part, const double *x,
                                      size_t n, double *mean, double *cov, size_t ld) {
     double *t = transpose(x, n, g->dim);
-    enum gpm_status st = posterior(g, part, points(t, n, g->dim), 0, mean, NULL, cov, ld);
+    enum gpm_status st = posterior(g, part, points(t, n, g->dim), mean, cov, ld);
     mem_free(t);
     for (size_t j = 0; j < n && !st; j++)
         for (size_t i = j + 1; i < n; i++) cov[j + i * ld] = cov[i + j * ld];
@@ -135,7 +152,7 @@ static enum gpm_status posterior_cov(struct gp *g, const struct kern *part, cons
 
 enum gpm_status gp_component_cov(struct gp *g, const struct kern *part, const double *x, size_t n,
                                  double *mean, double *cov, size_t ld) {
-    return gp_approximates(g) ? GPM_E_LIMIT : posterior_cov(g, part, x, n, mean, cov, ld);
+    return posterior_cov(g, part, x, n, mean, cov, ld);
 }
 
 enum gpm_status gp_predict_cov(struct gp *g, const double *x, size_t n, enum gp_target target,
@@ -202,9 +219,13 @@ static bool any_positive(const double *cov, size_t m) {
 /* Joint draw at column-major points; extra variance on the diagonal for measurements. */
 static enum gpm_status draw(struct gp *g, struct kern_pts xs, double extra, const double *z,
                             double *out) {
+    bool done = false;
+    enum gpm_status st = GPM_OK;
+    if (xs.n > JOINT_MAX) st = gp_states_draw(g, xs, extra, z, out, &done);
+    if (st || done) return st;
     double *cov = mem_try_doubles(xs.n * xs.n);
     if (!cov) return GPM_E_NOMEM;
-    enum gpm_status st = posterior(g, NULL, xs, 0, out, NULL, cov, xs.n);
+    st = posterior(g, NULL, xs, out, cov, xs.n);
     for (size_t i = 0; i < xs.n && !st; i++) cov[i * (xs.n + 1)] += extra;
     if (!st && any_positive(cov, xs.n)) st = gp_add_draw(xs.n, cov, z, out);
     mem_free(cov);
@@ -236,7 +257,7 @@ enum gpm_status gp_sample(struct gp *g, const double *x, size_t n, enum gp_targe
     if (n == 1) { /* one point, as optimisers ask: no matrices */
         double var;
         if (noise == 0 && gp_known(g, x, out)) return GPM_OK;
-        enum gpm_status st = posterior(g, NULL, points(x, 1, g->dim), 0, out, NULL, &var, 1);
+        enum gpm_status st = posterior(g, NULL, points(x, 1, g->dim), out, &var, 1);
         if (!st) *out += sqrt(var + noise * noise) * *z;
         return st;
     }
@@ -270,8 +291,7 @@ static enum gpm_status density(struct gp *g, double noise, const double *xs, con
     double *t = transpose(xs, n, g->dim), *r = NEW_ARRAY(double, n);
     double *cov = mem_try_doubles(n * n);
     struct chol c = {0};
-    enum gpm_status st =
-        cov ? posterior(g, NULL, points(t, n, g->dim), 0, r, NULL, cov, n) : GPM_E_NOMEM;
+    enum gpm_status st = cov ? posterior(g, NULL, points(t, n, g->dim), r, cov, n) : GPM_E_NOMEM;
     for (size_t i = 0; i < n && !st; i++) {
         cov[i * (n + 1)] += noise * noise;
         r[i] = ys[i] - r[i];
@@ -314,8 +334,7 @@ enum gpm_status gp_conditional_slope(struct gp *g, enum gp_target target, const 
     double noise = target == GP_MEASURED ? gp_noise(g) : 0;
     double *t = transpose(x, n, g->dim), *cov = mem_try_doubles(n * n + 1);
     struct chol c = {0};
-    enum gpm_status st =
-        cov ? posterior(g, NULL, points(t, n, g->dim), 0, dy, NULL, cov, n) : GPM_E_NOMEM;
+    enum gpm_status st = cov ? posterior(g, NULL, points(t, n, g->dim), dy, cov, n) : GPM_E_NOMEM;
     for (size_t i = 0; i < n && !st; i++) {
         cov[i * (n + 1)] += noise * noise;
         dy[i] -= y[i];

@@ -68,10 +68,25 @@ const char *gp_method(const struct gp *g) {
     return s->have_logml && s->method ? s->method : "none";
 }
 
+/* No matrix was made, and none needed jitter. */
+static void report_filter(const struct gp *g, const struct gp_slot *s, struct buf *out) {
+    buf_printf(out, "%zu inputs by %s", g->n, s->method);
+    if (s->error > 0) buf_printf(out, ", log likelihood within about %.2g nats", s->error);
+    buf_puts(out, "; kernel ");
+    kern_print(s->kern, out);
+    buf_puts(out, ", noise ");
+    buf_number(out, s->noise);
+}
+
 enum gpm_status gp_report(struct gp *g, struct buf *out) {
     struct gp_slot *s = gp_current(g);
     bool approx = gp_approximates(g);
-    enum gpm_status st = approx ? gp_slot_logml(g, s) : gp_slot_factor(g, s);
+    enum gpm_status st = approx || s->have_logml ? gp_slot_logml(g, s) : GPM_OK;
+    if (!st && s->kept.used && !s->have_factor) {
+        report_filter(g, s, out);
+        return GPM_OK;
+    }
+    if (!st && !approx) st = gp_slot_factor(g, s);
     if (st && st != GPM_E_NOT_PD) return st;
     const struct chol *f = approx ? &s->low.kuu : &s->f; /* n = 0 under Vecchia: nothing to tell */
     if (s->used != GP_EXACT)

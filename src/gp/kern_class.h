@@ -54,9 +54,7 @@ struct kern_wave {
     uint64_t *sign; /* per input column: 0, or a key; the value v then has the sign of
                      * kern_sign(key, v) */
 };
-/* A kernel as a linear system driven by white noise, x(t+dt) = A(dt) x + N(0, Q(dt)), k the
- * covariance of h'x: what a Kalman filter needs to compute in O(n). Nothing fills it yet. */
-struct kern_states;
+struct kern_states;                       /* kern_states.h */
 double kern_sign(uint64_t key, double v); /* 1 or -1 */
 
 struct kern_class {
@@ -108,8 +106,8 @@ struct kern_class {
     double nu; /* Matern rows: smoothness */
     /* Optional: one random feature, see kern_wave. */
     void (*wave)(const struct kern *k, int dim, struct kern_wave *f);
-    /* State-space form, for engines that filter instead of factoring; NULL: none, or not written.
-     */
+    /* State-space form (kern_states.h), for engines that filter instead of factoring; NULL: none.
+     * Lines, constants and white noise need none. */
     const struct kern_states *states;
 
     /* Aliases: each parameter of the leaf they stand for, named by the symbol, is a factor times

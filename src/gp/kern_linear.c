@@ -5,6 +5,7 @@
  */
 #include "gp/kern_tree.h"
 #include "gp/kern_leaf.h"
+#include "gp/kern_states.h"
 
 #include "math/special.h"
 
@@ -185,6 +186,68 @@ static void iou_grad(const struct kern *k, const struct kern_strip *s, const dou
     }
 }
 
+/* ---- state-space forms ---- */
+static const double FIRST[] = {1, 0}; /* the value; the slope stands behind it */
+
+static void wiener_step(const struct kern *k, const double *p, double dt, double *a, double *q,
+                        double *da, double *dq) {
+    a[0] = 1;
+    q[0] = dt;
+}
+static void wiener_prior(const struct kern *k, double t, double *p, double *dp) {
+    p[0] = t;
+}
+
+static void iwiener_step(const struct kern *k, const double *p, double dt, double *a, double *q,
+                         double *da, double *dq) {
+    a[0] = a[3] = 1, a[1] = dt, a[2] = 0;
+    q[0] = dt * dt * dt / 3, q[1] = q[2] = dt * dt / 2, q[3] = dt;
+}
+static void iwiener_prior(const struct kern *k, double t, double *p, double *dp) {
+    double a[4];
+    iwiener_step(k, NULL, t, a, p, NULL, NULL);
+}
+
+/* 2u - 3 + 4 e^-u - e^-2u = 2 int (1 - e^-v)^2 dv from 0 to u: the series where the sum has no
+ * digits. */
+static double iou_square(double u) {
+    if (u > 0.5) return 2 * u - 3 + 4 * exp(-u) - exp(-2 * u);
+    double term = -u * u * u / 6, power = 8, sum = 0;
+    for (int m = 3; m < 26; m++, power *= 2) {
+        sum += (4 - power) * term;
+        term *= -u / (m + 1);
+    }
+    return sum;
+}
+
+/* With e = e^-u, u = dt/l:  A = (1, l (1-e); 0, e),
+ * Q = (l^2 (2u - 3 + 4e - e^2), l (1-e)^2; ., 1 - e^2). */
+static void iou_step(const struct kern *k, const double *p, double dt, double *a, double *q,
+                     double *da, double *dq) {
+    double l = k->par[1], u = dt / l, e = exp(-u), f = -expm1(-u), w = iou_square(u);
+    a[0] = 1, a[1] = l * f, a[2] = 0, a[3] = e;
+    q[0] = l * l * w, q[1] = q[2] = l * f * f, q[3] = -expm1(-2 * u);
+    if (!da) return;
+    da[0] = da[2] = 0, da[1] = f - u * e, da[3] = e * u / l;
+    dq[0] = 2 * l * (w - u * f * f), dq[1] = dq[2] = f * (f - 2 * u * e),
+    dq[3] = -2 * e * e * u / l;
+}
+/* It starts at 0 with a slope of variance 1: P = A (0, 0; 0, 1) A' + Q. */
+static void iou_prior(const struct kern *k, double t, double *p, double *dp) {
+    double a[4], da[4];
+    iou_step(k, NULL, t, a, p, dp ? da : NULL, dp);
+    p[0] += a[1] * a[1], p[1] += a[1] * a[3], p[2] = p[1], p[3] = 1;
+    if (!dp) return;
+    dp[0] += 2 * a[1] * da[1], dp[1] += da[1] * a[3] + a[1] * da[3], dp[2] = dp[1], dp[3] = 0;
+}
+
+static const struct kern_states wiener_states = {
+    .n = 1, .starts = true, .observe = FIRST, .step = wiener_step, .prior = wiener_prior};
+static const struct kern_states iwiener_states = {
+    .n = 2, .starts = true, .observe = FIRST, .step = iwiener_step, .prior = iwiener_prior};
+static const struct kern_states iou_states = {
+    .n = 2, .length = true, .starts = true, .observe = FIRST, .step = iou_step, .prior = iou_prior};
+
 #define ROW(nm, text, words, alg)                                                                  \
     .name = nm, .symbol = nm, .doc = text, .phrase = words, .op = KERN_LEAF, .algebra = alg
 #define CONSTANT(nm, text, size)                                                                   \
@@ -243,14 +306,14 @@ const struct kern_class kern_rows_linear[] = {
      .motif = {KERN_ROLE_WALK, false, 8, "WIENER", "W", 1, true, "a random walk"},
      .maker = {"make_wiener"},
      .par = {KERN_SD(-0.3, 1), ORIGIN("x0", KERN_T_FIXED, KERN_P_FLAT, false)},
-     .value = wiener_value},
+     .value = wiener_value, .states = &wiener_states},
     {WALK("IWIENER", "sf^2 (m^3/3 + |t-t'| m^2/2), m = min(t, t'), t = max(0, x - x0)",
           "a smoothly drifting function", 2),
      .motif = {KERN_ROLE_WALK, true, 3, "IWIENER", "IW", 1, true, "a trend whose slope drifts",
                .cost = 1},
      .maker = {"make_integrated_wiener"},
      .par = {KERN_SD(1, 1.5), ORIGIN("x0", KERN_T_FIXED, KERN_P_FLAT, false)},
-     .value = iwiener_value},
+     .value = iwiener_value, .states = &iwiener_states},
     {STARTS("IOU",
             "sf^2 l^2 (2 m/l - 1 + e(t) + e(t') - e(|t-t'|)), e(u) = exp(-u/l), m = min(t, t'), "
             "t = max(0, x - x0)",
@@ -260,7 +323,7 @@ const struct kern_class kern_rows_linear[] = {
      .par = {KERN_SD(1, 1),
              {"l", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -1.5, 1, 1, false},
              ORIGIN("x0", KERN_T_FIXED, KERN_P_FLAT, false)},
-     .value = iou_value, .grad = iou_grad, .variogram = iou_variogram},
+     .value = iou_value, .grad = iou_grad, .variogram = iou_variogram, .states = &iou_states},
     {.name = NULL},
 };
 

@@ -6,6 +6,7 @@
  */
 #include "gp/kern_tree.h"
 #include "gp/kern_leaf.h"
+#include "gp/kern_states.h"
 
 #include "math/special.h"
 
@@ -118,6 +119,60 @@ static void cos_wave(const struct kern *k, int dim, struct kern_wave *f) {
     f->w[leaf_place(k, 0)] += (rng_uniform(f->rng) < 0.5 ? -1 : 1) * TWO_PI / k->par[1];
 }
 
+/* ---- state-space forms: the harmonics ---- */
+
+/* e^-z I_j(z), j <= top, by the recurrence I_(j-1) = I_(j+1) + 2j/z I_j downwards, scaled at the
+ * end by I_0 + 2 sum I_j = e^z. Starts so far up that what it leaves out is below rounding. */
+static void bessel_scaled(double z, int top, double *out) {
+    int start = top + 40 + (int)(7 * sqrt(z));
+    double above = 0, here = 1e-290, sum = 0;
+    memset(out, 0, (size_t)(top + 1) * sizeof *out);
+    for (int j = start; j >= 0; j--) {
+        if (j <= top) out[j] = here;
+        sum += (j ? 2 : 1) * here;
+        double below = above + 2 * j / z * here;
+        above = here, here = below;
+        if (here < 1e200) continue;
+        above *= 1e-200, here *= 1e-200, sum *= 1e-200;
+        for (int i = j; i <= top; i++) out[i] *= 1e-200;
+    }
+    for (int j = 0; j <= top; j++) out[j] /= sum;
+}
+
+/* PER = i_0 + sum 2 i_j cos(2 pi j d/p), i_j = e^-z I_j(z), z = 1/l^2; d i_j/dz = (i_(j-1) +
+ * i_(j+1))/2 - i_j. ZPER leaves i_0 out and divides by 1 - i_0. */
+static size_t series(const struct kern *k, bool zero, double tail, double *q, double *dq) {
+    enum { TOP = KERN_HARMONICS_MAX };
+    double z = 1 / (k->par[2] * k->par[2]), by_length = -2 * z / k->par[2], i[TOP + 2];
+    double rest = zero ? bessel_rest(z) : 1, left = 0;
+    if (z > TOP * TOP) return 0;
+    bessel_scaled(z, TOP + 1, i);
+    size_t n = TOP;
+    while (n > 1 && left + 2 * i[n] / rest < tail) left += 2 * i[n--] / rest;
+    if (n == TOP) return 0;
+    double drest = zero ? i[0] - i[1] : 0;
+    for (size_t j = zero, m = 0; j <= n; j++, m++) {
+        double size = j ? 2 : 1, slope = j ? (i[j - 1] + i[j + 1]) / 2 - i[j] : i[1] - i[0];
+        q[m] = size * i[j] / rest;
+        dq[m] = by_length * (size * slope - q[m] * drest) / rest;
+    }
+    return n + !zero;
+}
+
+static size_t per_series(const struct kern *k, double tail, double *q, double *dq) {
+    return series(k, false, tail, q, dq);
+}
+static size_t zper_series(const struct kern *k, double tail, double *q, double *dq) {
+    return series(k, true, tail, q, dq);
+}
+static size_t cos_series(const struct kern *k, double tail, double *q, double *dq) {
+    q[0] = 1, dq[0] = 0;
+    return 1;
+}
+static const struct kern_states per_states = {.harmonics = per_series},
+                                zper_states = {.harmonics = zper_series, .first = 1},
+                                cos_states = {.harmonics = cos_series, .first = 1};
+
 #define PERIOD                                                                                     \
     { "p", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -2, 1, 1, false }
 #define SHAPE                                                                                      \
@@ -141,16 +196,17 @@ const struct kern_class kern_rows_periodic[] = {
     {PERIODIC("PER", "sf^2 exp(-2 sin^2(pi (x-x')/p) / l^2)", "a periodic function"),
      .motif = {.role = KERN_ROLE_PERIODIC}, .maker = {"make_periodic"}, .npar = 3,
      .par = {KERN_SF, PERIOD, SHAPE}, .order = -1, .expo = per_expo, .grad = per_grad,
-     .wave = per_wave},
+     .wave = per_wave, .states = &per_states},
     {PERIODIC("COS", "sf^2 cos(2 pi (x-x')/p)", "a sinusoid"), .one_column = true,
      .motif = {.role = KERN_ROLE_PERIODIC}, .maker = {"make_cosine"}, .npar = 2,
-     .par = {KERN_SF, PERIOD}, .value = cos_value, .grad = cos_grad, .wave = cos_wave},
+     .par = {KERN_SF, PERIOD}, .value = cos_value, .grad = cos_grad, .wave = cos_wave,
+     .states = &cos_states},
     {PERIODIC("ZPER",
               "sf^2 (exp(q (cos(2 pi (x-x')/p) - 1)) - i0) / (1 - i0), q = 1/l^2, "
               "i0 = exp(-q) I0(q)",
               "a periodic function with mean zero"),
      .motif = {KERN_ROLE_PERIODIC, false, 2, "PER", NULL, 1, true}, .one_column = true,
      .maker = {"make_zero_periodic"}, .npar = 3, .par = {KERN_SF, LEARNT_PERIOD, LEARNT_SHAPE},
-     .value = zper_value, .grad = zper_grad},
+     .value = zper_value, .grad = zper_grad, .states = &zper_states},
     {.name = NULL},
 };

@@ -11,6 +11,7 @@
  */
 #include "gp/kern_tree.h"
 #include "gp/kern_leaf.h"
+#include "gp/kern_states.h"
 
 #include <float.h>
 #include <math.h>
@@ -330,6 +331,152 @@ static void add_wave(const struct kern *k, int dim, struct kern_wave *f) {
             sqrt(2.5 / draw_gamma(f->rng, 2.5)) * rng_normal(f->rng) / k->par[length_at(k, c)];
 }
 
+/* ---- state-space forms ---- */
+
+/* Matern of smoothness n - 1/2 as a cascade of n equal low-pass filters of rate lam = sqrt(2n-1)/l,
+ * the function being the last one's output. With u = lam dt, i, j from 0:
+ *   A_ij = e^-u u^(i-j)/(i-j)!  (j <= i),   Q_ij = c g_(i+j)/(i! j!),   g_m = int_0^u s^m e^-2s ds
+ * and P = Q at infinity, g_m = m!/2^(m+1); c makes the last variance 1. A is triangular and nothing
+ * cancels, however short the step. */
+#define CASCADE_MAX 3
+static const double CASCADE_SIZE[CASCADE_MAX] = {2, 4, 16.0 / 3}; /* c */
+static const double FACTORIAL[2 * CASCADE_MAX] = {1, 1, 2, 6, 24, 120};
+
+static void cascade_fill(int n, const double *g, double *q) {
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            q[i * n + j] = CASCADE_SIZE[n - 1] * g[i + j] / (FACTORIAL[i] * FACTORIAL[j]);
+}
+
+/* g_0 .. g_top: one series of positive terms for the last, then g_(m-1) = (u^m e^-2u + 2 g_m)/m. */
+static void cascade_integrals(double u, int top, double *g) {
+    double e2 = exp(-2 * u), power = 1;
+    for (int m = 0; m <= top; m++) power *= u; /* u^(top+1) */
+    if (u > 40) {
+        g[top] = FACTORIAL[top] / (double)(1 << (top + 1));
+        for (int m = top; m > 0; m--) g[m - 1] = FACTORIAL[m - 1] / (double)(1 << m);
+        return;
+    }
+    double term = power / (top + 1), sum = term;
+    for (int m = 1; term > 1e-18 * sum; m++) sum += term *= 2 * u / (top + 1 + m);
+    g[top] = e2 * sum;
+    for (int m = top; m > 0; m--) {
+        power = u > 0 ? power / u : 0;
+        g[m - 1] = (power * e2 + 2 * g[m]) / m;
+    }
+}
+
+static int cascade_size(const struct kern *k) {
+    return (int)(k->cls->nu + 0.5);
+}
+
+static void matern_step(const struct kern *k, const double *p, double dt, double *a, double *q,
+                        double *da, double *dq) {
+    int n = cascade_size(k);
+    double u = sqrt(2 * k->cls->nu) * dt / k->par[L], e = exp(-u), g[2 * CASCADE_MAX - 1];
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            a[i * n + j] = j == i ? e : 0;
+            for (int m = 1; m <= i - j; m++) a[i * n + j] = m > 1 ? a[i * n + j] * u / m : e * u;
+        }
+    cascade_integrals(u, 2 * n - 2, g);
+    cascade_fill(n, g, q);
+    if (!da) return;
+    double by_length = -u / k->par[L], power = e * e; /* du/dl; dg_m/du = u^m e^-2u */
+    for (int m = 0; m < 2 * n - 1; m++, power *= u) g[m] = by_length * power;
+    cascade_fill(n, g, dq);
+    for (int i = 0; i < n * n; i++) da[i] = by_length * ((i >= n ? a[i - n] : 0) - a[i]);
+}
+
+static void matern_prior(const struct kern *k, double t, double *p, double *dp) {
+    int n = cascade_size(k);
+    double g[2 * CASCADE_MAX - 1];
+    cascade_integrals(INFINITY, 2 * n - 2, g);
+    cascade_fill(n, g, p);
+    for (int i = 0; i < n * n && dp; i++) dp[i] = 0;
+}
+
+/* SE has no finite form. Four damped waves e^(s_j u), u = dt/l, all driven by one white noise, have
+ * a covariance within 2.2e-7 of it: f = sum_j 2 Re(c_j z_j), E z_i z_j* = -1/(s_i + s_j*). The
+ * poles s and residues c are a minimax fit of the rational spectrum. States: Re and Im of each z.
+ */
+#define SE_WAVES 4
+static const double SE_POLE[SE_WAVES][2] = {{-2.1649579876204785, 2.375034003351112},
+                                            {-2.2243434114102683, 1.3812721173523497},
+                                            {-2.2516317788080187, 0.4541855020676949},
+                                            {-2.0570783531448074, 3.542286971352231}};
+static const double SE_OBSERVE[2 * SE_WAVES] = {2 * -3.7829144084903565, 2 * 14.127927545866605,
+                                                2 * 8.276285280239444,   2 * -60.17327287675707,
+                                                2 * -5.011055645210079,  2 * 116.84128544027445,
+                                                2 * 0.5176847734610075,  2 * -0.9894585978129943};
+
+static void se_prior(const struct kern *k, double t, double *p, double *dp) {
+    const int n = 2 * SE_WAVES;
+    for (int i = 0; i < SE_WAVES; i++)
+        for (int j = 0; j < SE_WAVES; j++) { /* c = E z_i z_j*, d = E z_i z_j */
+            double re = -(SE_POLE[i][0] + SE_POLE[j][0]), ci = SE_POLE[i][1] - SE_POLE[j][1];
+            double di = SE_POLE[i][1] + SE_POLE[j][1], mc = re * re + ci * ci,
+                   md = re * re + di * di;
+            double *at = p + 2 * i * n + 2 * j, cr = re / mc, dr = re / md;
+            ci /= mc, di /= md;
+            at[0] = (cr + dr) / 2, at[1] = (di - ci) / 2;
+            at[n] = (di + ci) / 2, at[n + 1] = (cr - dr) / 2;
+        }
+    for (int i = 0; i < n * n && dp; i++) dp[i] = 0;
+}
+
+/* out += f B p C'. */
+static void se_turn(const double *b, const double *p, const double *c, double f, double *out) {
+    const int n = 2 * SE_WAVES;
+    double left[4 * SE_WAVES * SE_WAVES];
+    for (int i = 0; i < n; i++) /* B and C are block-diagonal, 2 x 2 */
+        for (int j = 0; j < n; j++)
+            left[i * n + j] =
+                b[i * n + (i & ~1)] * p[(i & ~1) * n + j] + b[i * n + (i | 1)] * p[(i | 1) * n + j];
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            out[i * n + j] += f * (left[i * n + (j & ~1)] * c[j * n + (j & ~1)] +
+                                   left[i * n + (j | 1)] * c[j * n + (j | 1)]);
+}
+
+static void se_step(const struct kern *k, const double *p, double dt, double *a, double *q,
+                    double *da, double *dq) {
+    const int n = 2 * SE_WAVES;
+    double u = dt / k->par[L];
+    memset(a, 0, (size_t)(n * n) * sizeof *a);
+    if (da) memset(da, 0, (size_t)(n * n) * sizeof *da);
+    for (int j = 0; j < SE_WAVES; j++) {
+        double re = SE_POLE[j][0], im = SE_POLE[j][1], e = exp(re * u), *at = a + 2 * j * (n + 1);
+        double x = e * cos(im * u), y = e * sin(im * u);
+        at[0] = at[n + 1] = x, at[1] = -y, at[n] = y;
+        if (!da) continue;
+        double f = -u / k->par[L], dx = f * (re * x - im * y), dy = f * (re * y + im * x);
+        at = da + 2 * j * (n + 1);
+        at[0] = at[n + 1] = dx, at[1] = -dy, at[n] = dy;
+    }
+    memcpy(q, p, (size_t)(n * n) * sizeof *q); /* Q = P - A P A' */
+    se_turn(a, p, a, -1, q);
+    if (!da) return;
+    memset(dq, 0, (size_t)(n * n) * sizeof *dq);
+    se_turn(da, p, a, -1, dq);
+    se_turn(a, p, da, -1, dq);
+}
+
+static const double LAST[CASCADE_MAX][CASCADE_MAX] = {{1}, {0, 1}, {0, 0, 1}};
+#define CASCADE(size)                                                                              \
+    {                                                                                              \
+        .n = size, .length = true, .observe = LAST[size - 1], .step = matern_step,                 \
+        .prior = matern_prior                                                                      \
+    }
+static const struct kern_states mat12_states = CASCADE(1), mat32_states = CASCADE(2),
+                                mat52_states = CASCADE(3);
+static const struct kern_states se_states = {.n = 2 * SE_WAVES,
+                                             .length = true,
+                                             .error = 2.2e-7,
+                                             .observe = SE_OBSERVE,
+                                             .step = se_step,
+                                             .prior = se_prior};
+
 /* Median 0.12 of the span; half of it where it says how fast a periodic pattern changes. */
 #define LENGTH                                                                                     \
     {                                                                                              \
@@ -351,7 +498,8 @@ const struct kern_class kern_rows_stationary[] = {
     {RADIAL("SE", "sf^2 exp(-(x-x')^2 / (2 l^2))", "a smooth function", KERN_ALG_SE),
      .maker = {"make_squaredexp", "make_se"}, .npar = 2,
      .motif = {KERN_ROLE_SMOOTH, false, 1, "SE", NULL, 1, true, "a smooth function"},
-     .par = {KERN_SF, LENGTH}, .expo = se_expo, .fall_factor = 2, .wave = se_wave, .order = -2},
+     .par = {KERN_SF, LENGTH}, .expo = se_expo, .fall_factor = 2, .wave = se_wave, .order = -2,
+     .states = &se_states},
     {RADIAL("RQ", "sf^2 (1 + (x-x')^2 / (2 alpha l^2))^-alpha",
             "a function that varies on several scales", KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 6, "RQ", NULL, 1, false, "a smooth function"},
@@ -370,17 +518,19 @@ const struct kern_class kern_rows_stationary[] = {
      .motif = {KERN_ROLE_SMOOTH, false, 10, "MAT12", "OU", 1, true, "a rough function",
                .alone = true},
      .maker = {"make_matern_12"}, .npar = 2, .par = {KERN_SF, LENGTH}, .expo = mat12_expo,
-     .fall = mat12_fall, .fall_factor = 1, .wave = matern_wave, .nu = 0.5},
+     .fall = mat12_fall, .fall_factor = 1, .wave = matern_wave, .nu = 0.5, .states = &mat12_states},
     {RADIAL("MAT32", "sf^2 (1 + a) exp(-a), a = sqrt(3) |x-x'| / l",
             "a function with continuous slope", KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 4, "MAT32", "MAT", 1, false, "a rough function"},
      .maker = {"make_matern_32"}, .npar = 2, .par = {KERN_SF, LENGTH}, .value = radial_value,
-     .fall = radial_fall, .profile = mat32, .fall_factor = 3, .wave = matern_wave, .nu = 1.5},
+     .fall = radial_fall, .profile = mat32, .fall_factor = 3, .wave = matern_wave, .nu = 1.5,
+     .states = &mat32_states},
     {RADIAL("MAT52", "sf^2 (1 + a + a^2/3) exp(-a), a = sqrt(5) |x-x'| / l",
             "a function with continuous curvature", KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 11, "MAT52", NULL, 1, false, "a smooth function"},
      .maker = {"make_matern_52"}, .npar = 2, .par = {KERN_SF, LENGTH}, .value = radial_value,
-     .fall = radial_fall, .profile = mat52, .fall_factor = 5.0 / 3, .wave = matern_wave, .nu = 2.5},
+     .fall = radial_fall, .profile = mat52, .fall_factor = 5.0 / 3, .wave = matern_wave, .nu = 2.5,
+     .states = &mat52_states},
     {RADIAL("GE", "sf^2 exp(-(|x-x'| / l)^gamma)", "a function of adjustable roughness",
             KERN_ALG_STAT),
      .maker = {"make_gamma_exponential"}, .npar = 3,

@@ -330,7 +330,8 @@ static void approximation_warns(void **state) {
     value args[CALL_ARGS], made = NIL;
     void *token;
     double lp;
-    assert_int_equal(kern_parse("PER(sf=1, p=3000, l=1) + MAT32(sf=1, l=50)", &kern, NULL), GPM_OK);
+    assert_int_equal(kern_parse("PER(sf=1, p=3000, l=1) + RQ(sf=1, l=50, alpha=1)", &kern, NULL),
+                     GPM_OK);
     for (size_t i = 0; i < CALL_ARGS; i++) args[i] = ABSENT;
     args[0] = kernel_value_take(kern);
     args[2] = value_num(0.1);

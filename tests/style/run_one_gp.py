@@ -6,6 +6,10 @@ Whoever wants a log determinant with its quadratic form needs a factor of a matr
 algebra call its factorisations? Those of src/gp, each named here with what it computes, and a few others that factor
 something else. A new caller, or one that has gone, fails: it belongs into src/gp, or here with its reason.
 
+Filters give the same without a factor. Each way (dense, Toeplitz, filters, approximations) has its entry points, and which of
+them is taken is decided in two files: gp_model.c for likelihoods and gradients, gp_predict.c for what is asked of a posterior.
+Nobody else calls an entry point, so another way, on another device, is added there.
+
     run_one_gp.py GPMEM"""
 import os, re, sys
 
@@ -29,7 +33,18 @@ CALLERS = {
     "optimize/bo_feas.c": "probit regression of feasibility, by Laplace",
     "optimize/bo_local.c": "a surface through points near the best one; no likelihood",
 }
-found = {}
+WAYS = { # entry point -> the files that may call it: its own, and the one that chooses
+    "gp_grid_logml": {"gp/gp_grid.c", "gp/gp_model.c"},
+    "gp_states_logml": {"gp/gp_states.c", "gp/gp_model.c"},
+    "gp_slot_approx": {"gp/gp_approx.c", "gp/gp_model.c"},
+    "gp_approx_grad": {"gp/gp_approx.c", "gp/gp_model.c"},
+    "gp_states_posterior": {"gp/gp_states_predict.c", "gp/gp_predict.c"},
+    "gp_states_draw": {"gp/gp_states_predict.c", "gp/gp_predict.c"},
+    "gp_approx_posterior": {"gp/gp_approx.c", "gp/gp_predict.c"},
+    "st_model_init": {"gp/states_model.c", "gp/gp_states.c", "gp/gp_states_predict.c"},
+    "st_run_init": {"gp/states_run.c", "gp/gp_states.c", "gp/gp_states_predict.c"},
+}
+found, called = {}, {}
 for folder, _, files in os.walk(SRC):
     for name in sorted(files):
         path = os.path.relpath(os.path.join(folder, name), SRC)
@@ -37,6 +52,9 @@ for folder, _, files in os.walk(SRC):
             continue
         with open(os.path.join(SRC, path), encoding="utf-8") as f:
             text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
+        for way in WAYS:
+            if name.endswith(".c") and re.search(r"\b%s\(" % way, text):
+                called.setdefault(way, set()).add(path)
         calls = set(FACTORS.findall(text))
         if calls and name.endswith(".c"):
             found[path] = calls
@@ -48,5 +66,12 @@ for path in sorted(set(found) - set(CALLERS)):
 for path in sorted(set(CALLERS) - set(found)):
     bad += 1
     print("src/%s factors nothing any more: take it off the list" % path)
+for way, files in sorted(WAYS.items()):
+    for path in sorted(called.get(way, set()) - files):
+        bad += 1
+        print("src/%s calls %s: which way is taken is decided in %s" % (path, way, " and ".join(sorted(files))))
+    for path in sorted(files - called.get(way, set())):
+        bad += 1
+        print("src/%s has nothing to do with %s any more" % (path, way))
 print("%d files factor matrices, %d of them in src/gp" % (len(found), sum(p.startswith("gp/") for p in found)))
 sys.exit(bad != 0)

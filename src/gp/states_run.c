@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Filters over a series; contract in states_run.h. */
+#include "gp/states_run.h"
+
+#include "base/mem.h"
+#include "math/special.h"
+
+#include <math.h>
+#include <string.h>
+
+#define GUARD_EVENTS    128
+#define GUARD_TOLERANCE 1e-10
+#define PIECE_MIN       32
+
+/* ---- columns ---- */
+
+/* Values of y and the regressors at event k, before mixing. */
+static void raw_columns(struct st_run *r, size_t k, double *u) {
+    size_t nz = r->m->n_columns;
+    double y = r->x->y[k];
+    u[0] = isnan(y) ? 0 : y;
+    for (size_t c = 0; c < nz; c++) {
+        u[1 + c] = st_column(r->m, c, r->x->x[k]);
+        u[0] -= r->beta[c] * u[1 + c];
+    }
+    for (size_t i = 0; i < r->n_special; i++) u[1 + nz + i] = r->special[i] == k;
+}
+
+void st_columns(struct st_run *r, size_t k, double *u) {
+    double raw[ST_MIX_MAX];
+    raw_columns(r, k, r->mixed ? raw : u);
+    for (size_t c = 0; c < r->cols && r->mixed; c++) {
+        u[c] = 0;
+        for (size_t j = 0; j < r->cols; j++) u[c] += r->mix[c * ST_MIX_MAX + j] * raw[j];
+    }
+}
+
+void st_combine(const struct st_term *t, bool trans, size_t len, const double *restrict in,
+                double *restrict out) {
+    size_t n = (size_t)t->ns;
+    memset(out, 0, n * len * sizeof *out);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            double f = trans ? t->a[j * n + i] : t->a[i * n + j];
+            if (f != 0) st_axpy(len, f, in + j * len, out + i * len);
+        }
+}
+
+/* Cholesky factor of the n x n matrix a (row-major, ld) in place, lower triangle. */
+static bool small_factor(size_t n, double *a, size_t ld) {
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double z = a[i * ld + j] - st_dot(j, a + i * ld, a + j * ld);
+            if (i == j && !(z > 0)) return false;
+            a[i * ld + j] = i == j ? sqrt(z) : z / a[j * ld + j];
+        }
+    return true;
+}
+
+/* x = L^-1 x, then perhaps L^-T x. */
+static void small_solve(size_t n, const double *l, size_t ld, double *x, bool back) {
+    for (size_t i = 0; i < n; i++) x[i] = (x[i] - st_dot(i, l + i * ld, x)) / l[i * ld + i];
+    for (size_t i = n; i-- > 0 && back;) {
+        for (size_t j = i + 1; j < n; j++) x[i] -= l[j * ld + i] * x[j];
+        x[i] /= l[i * ld + i];
+    }
+}
+
+/* What is left of y after least squares has no large parts, which would cancel in G. A little of
+ * the identity makes columns that say the same thing harmless. */
+static void fit_columns(struct st_run *r) {
+    size_t n = r->m->n_columns, ld = ST_MIX_MAX;
+    double *a = mem_zalloc(ld * ld * sizeof *a), b[ST_MIX_MAX] = {0}, u[ST_MIX_MAX];
+    memset(r->beta, 0, sizeof r->beta);
+    for (size_t k = 0; k < r->x->n && n; k++) {
+        if (isnan(r->x->y[k])) continue;
+        raw_columns(r, k, u);
+        for (size_t i = 0; i < n; i++) {
+            b[i] += u[1 + i] * u[0];
+            for (size_t j = 0; j <= i; j++) a[i * ld + j] += u[1 + i] * u[1 + j];
+        }
+    }
+    for (size_t i = 0; i < n; i++) a[i * ld + i] = a[i * ld + i] * (1 + 1e-9) + 1e-300;
+    if (n && small_factor(n, a, ld)) {
+        small_solve(n, a, ld, b, true);
+        memcpy(r->beta, b, n * sizeof *b);
+    }
+    mem_free(a);
+}
+
+/* ---- forwards ---- */
+
+enum gpm_status st_run_init(struct st_run *r, struct st_model *m, const struct st_series *x,
+                            bool grid) {
+    *r = (struct st_run){.m = m, .x = x, .filter = grid ? &st_chandrasekhar : &st_kalman};
+    for (size_t k = 0; k < x->n && grid; k++)
+        if (isnan(x->y[k]) && r->n_special < ST_SPECIAL_MAX) r->special[r->n_special++] = k;
+    r->cols = 1 + m->n_columns + r->n_special;
+    fit_columns(r);
+    r->work = mem_try_doubles(r->filter->size(r) * 3 + (16 + ST_SYSTEM_MAX) * m->d + 64);
+    return r->work ? GPM_OK : GPM_E_NOMEM;
+}
+
+void st_run_release(struct st_run *r) {
+    mem_free(r->work);
+    mem_free(r->back.now);
+    mem_free(r->back.next);
+    r->work = r->back.now = r->back.next = NULL;
+}
+
+/* Events [from, to) from `state` on, which is left at `to`. */
+static bool feed(struct st_run *r, size_t from, size_t to, double *state) {
+    size_t c = r->cols;
+    double product = 1; /* of s: one logarithm for many of them */
+    for (size_t k = from; k < to; k++) {
+        if (!r->filter->step(r, k, state)) return false;
+        if (r->s == 0) continue;
+        r->observed++;
+        for (size_t i = 0; i < c && !r->mixed; i++)
+            st_axpy(i + 1, r->v[i] / r->s, r->v, r->g + i * ST_MIX_MAX);
+        product *= r->s;
+        if (product > 1e-100 && product < 1e100) continue;
+        r->log_s += log(product);
+        product = 1;
+    }
+    r->log_s += log(product);
+    return isfinite(r->log_s);
+}
+
+/* From G to the answer. */
+static bool solve(struct st_run *r) {
+    size_t n = r->cols - 1, nz = r->m->n_columns, ld = ST_MIX_MAX;
+    double *w = mem_zalloc(ld * ld * sizeof *w), delta[ST_MIX_MAX], quad = r->g[0], det = 0;
+    for (size_t i = 0; i < n; i++) {
+        double prior = i < nz;
+        for (size_t j = 0; j <= i; j++)
+            w[i * ld + j] = r->g[(1 + i) * ld + 1 + j] + (i == j) * prior;
+        delta[i] = r->g[(1 + i) * ld] - prior * r->beta[i];
+    }
+    bool ok = small_factor(n, w, ld);
+    if (ok) small_solve(n, w, ld, delta, true);
+    for (size_t i = 0; i < n && ok;
+         i++) { /* (y - Zx)'(S + noise)^-1 (y - Zx) + x'x, x = beta + delta */
+        double x = r->beta[i] + delta[i], row = 0;
+        for (size_t j = 0; j < n; j++)
+            row += delta[j] * r->g[(1 + (i > j ? i : j)) * ld + 1 + (i > j ? j : i)];
+        quad += delta[i] * (row - 2 * r->g[(1 + i) * ld]) + (i < nz ? x * x : 0);
+        det += 2 * log(w[i * ld + i]);
+        r->x_post[i] = x;
+        double *mixing = r->mixing + i * ld; /* row i: of L^-1, C = L^-T */
+        memset(mixing, 0, n * sizeof *mixing);
+        mixing[i] = 1;
+    }
+    for (size_t i = 0; i < n && ok; i++) small_solve(n, w, ld, r->mixing + i * ld, false);
+    size_t observed = r->observed - r->n_special;
+    r->quad = quad;
+    r->logdet = r->log_s + det;
+    r->logml = -0.5 * (quad + r->logdet + (double)observed * LOG_2PI);
+    mem_free(w);
+    return ok && isfinite(r->logml);
+}
+
+static size_t piece_of(size_t n) {
+    size_t p = (size_t)sqrt((double)n);
+    return p < PIECE_MIN ? PIECE_MIN : p;
+}
+
+enum gpm_status st_run_value(struct st_run *r, double **end, bool *ok) {
+    double *state = mem_try_doubles(r->filter->size(r));
+    if (!state) return GPM_E_NOMEM;
+    memset(r->g, 0, sizeof r->g);
+    r->log_s = 0, r->observed = 0, r->mixed = false;
+    r->filter->start(r, state);
+    *ok = feed(r, 0, r->x->n, state) && solve(r);
+    if (end)
+        *end = state;
+    else
+        mem_free(state);
+    return GPM_OK;
+}
+
+bool st_run_append(struct st_run *r, const struct st_series *more, double last, double *state) {
+    r->x = more;
+    for (size_t i = 0; i < r->n_special; i++) r->special[i] = SIZE_MAX; /* events that are past */
+    double gap = more->step > 0 ? more->step : more->x[0] - last;
+    r->filter->resume(r, last, gap, state);
+    return feed(r, 0, more->n, state) && solve(r);
+}
+
+enum gpm_status st_run_guard(struct st_model *m, const struct st_series *x, bool *ok) {
+    struct st_run a, b;
+    struct st_series head = *x;
+    if (head.n > GUARD_EVENTS) head.n = GUARD_EVENTS;
+    enum gpm_status st = st_run_init(&a, m, &head, true);
+    if (!st) st = st_run_init(&b, m, &head, false);
+    double *p = st ? NULL : mem_try_doubles(a.filter->size(&a)), *q = NULL;
+    if (p) q = mem_try_doubles(b.filter->size(&b));
+    if (!st && !q) st = GPM_E_NOMEM;
+    *ok = !st;
+    if (!st) {
+        a.filter->start(&a, p);
+        b.filter->start(&b, q);
+    }
+    for (size_t k = 0; k < head.n && *ok; k++) {
+        *ok = a.filter->step(&a, k, p) && b.filter->step(&b, k, q);
+        if (*ok && b.s > 0) *ok = fabs(a.s - b.s) <= GUARD_TOLERANCE * b.s;
+        if (b.s == 0) break; /* a missing value: the two differ from here on */
+    }
+    mem_free(p);
+    mem_free(q);
+    st_run_release(&a);
+    st_run_release(&b);
+    return st;
+}
+
+/* ---- backwards ---- */
+
+/* Rows of the mix: y - Zx (times the root of the weight), then Z C. */
+static void set_mix(struct st_run *r, double weight) {
+    size_t n = r->cols - 1, ld = ST_MIX_MAX;
+    memset(r->mix, 0, sizeof r->mix);
+    r->mix[0] = sqrt(weight);
+    for (size_t i = 0; i < n; i++) r->mix[1 + i] = sqrt(weight) * (r->beta[i] - r->x_post[i]);
+    for (size_t c = 0; c < n; c++) /* C_jc = (L^-1)_cj: mixing holds the columns of L^-1 as rows */
+        for (size_t j = 0; j < n; j++) r->mix[(1 + c) * ld + 1 + j] = r->mixing[j * ld + c];
+    r->mixed = true;
+}
+
+/* Derivatives in the columns at event k reach the parameters of the regressors. */
+static void column_slopes(struct st_run *r, size_t k) {
+    size_t nz = r->m->n_columns;
+    double bar[ST_MIX_MAX] = {0};
+    for (size_t c = 0; c < r->cols; c++)
+        st_axpy(1 + nz, r->back.e[c], r->mix + c * ST_MIX_MAX, bar);
+    for (size_t j = 0; j < nz; j++)
+        st_column_slope(r->m, j, r->x->x[k], bar[1 + j] - r->beta[j] * bar[0]);
+}
+
+enum gpm_status st_run_back(struct st_run *r, bool slopes, double weight, st_visit visit,
+                            void *ctx) {
+    size_t n = r->x->n, size = r->filter->size(r), piece = piece_of(n),
+           pieces = (n + piece - 1) / piece;
+    double *first = mem_try_doubles((pieces + 1) * size),
+           *part = mem_try_doubles((piece + 1) * size);
+    r->back.now = mem_try_doubles(size);
+    r->back.next = mem_try_doubles(size);
+    bool ok = first && part && r->back.now && r->back.next;
+    double log_s = r->log_s;
+    size_t observed = r->observed;
+    enum gpm_status st = ok ? GPM_OK : GPM_E_NOMEM;
+    if (ok) {
+        set_mix(r, weight);
+        r->back.slopes = r->m->slopes = slopes;
+        r->m->last = NAN;
+        memset(r->back.now, 0, size * sizeof *first);
+        r->filter->start(r, first);
+        for (size_t p = 0; p + 1 < pieces && ok; p++) {
+            memcpy(first + (p + 1) * size, first + p * size, size * sizeof *first);
+            ok = feed(r, p * piece, (p + 1) * piece, first + (p + 1) * size);
+        }
+    }
+    for (size_t p = pieces; p-- > 0 && ok;) {
+        size_t from = p * piece, to = from + piece < n ? from + piece : n;
+        memcpy(part, first + p * size, size * sizeof *part);
+        for (size_t k = from; k + 1 < to && ok; k++) {
+            double *here = part + (k - from) * size;
+            memcpy(here + size, here, size * sizeof *here);
+            ok = r->filter->step(r, k, here + size);
+        }
+        for (size_t k = to; k-- > from && ok;) {
+            const double *here = part + (k - from) * size;
+            r->filter->back(r, k, here);
+            if (slopes) column_slopes(r, k);
+            if (visit) visit(ctx, r, k, here);
+        }
+    }
+    if (ok && slopes) r->filter->finish(r);
+    r->mixed = r->m->slopes = false;
+    r->m->last = NAN;
+    r->log_s = log_s, r->observed = observed;
+    mem_free(first);
+    mem_free(part);
+    return !st && !ok ? GPM_E_NOT_PD : st;
+}

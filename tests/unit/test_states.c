@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Gaussian processes by filters: every row that has a state-space form, sums, products, weights and
+ * change operators against the dense factor.
+ */
+#include "support/check.h"
+
+#include "gp/gp_int.h"
+#include "gp/kern_tree.h"
+
+static double uniform(uint64_t *s) {
+    *s = *s * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*s >> 11) * 0x1p-53;
+}
+static double normal(uint64_t *s) {
+    return sqrt(-2 * log(uniform(s) + 1e-300)) * cos(2 * M_PI * uniform(s));
+}
+
+static struct kern *parse(const char *text) {
+    struct kern *k = NULL;
+    char *why = NULL;
+    enum gpm_status st = kern_parse(text, &k, &why);
+    if (st) print_error("%s: %s\n", text, why ? why : "?");
+    mem_free(why);
+    assert_int_equal(st, GPM_OK);
+    return k;
+}
+
+enum layout { GRID, GAPS, SCATTERED };
+
+static void fill(size_t n, enum layout how, uint64_t *seed, double *x, double *y) {
+    double t = 0.3, walk = 0;
+    for (size_t i = 0; i < n; i++) {
+        x[i] = how == SCATTERED ? t : 0.3 + 0.02 * (double)(i + (how == GAPS ? 1 + i / 40 : 0));
+        t += 0.04 * uniform(seed);
+        walk += 0.05 * normal(seed);
+        y[i] = 1 + 0.3 * x[i] + sin(2 * M_PI * x[i]) + walk + 0.2 * normal(seed);
+    }
+}
+
+static struct gp *process(const char *kernel, double noise, size_t n, const double *x,
+                          const double *y) {
+    struct kern *k = parse(kernel);
+    struct gp *g = gp_new(1, k, NULL, noise, NULL);
+    kern_unref(k);
+    assert_non_null(g);
+    assert_int_equal(gp_add(g, GP_MEASURED, x, y, n), GPM_OK);
+    return g;
+}
+
+static bool by_states(const struct gp *g) {
+    return strncmp(gp_method(g), "state space", 11) == 0;
+}
+
+static const char *const kernels[] = {
+    "C(sf=1.3)+MAT12(sf=0.8, l=0.7)",
+    "MAT12(sf=0.8, l=0.7)",
+    "MAT32(sf=1.1, l=0.6)",
+    "MAT52(sf=1.1, l=0.9)",
+    "WIENER(sf=0.8, x0=0)",
+    "IWIENER(sf=0.8, x0=-0.5)",
+    "IOU(sf=0.8, l=0.7, x0=0.1)",
+    "WIENER(sf=0.8, x0=2)",
+    "IOU(sf=0.8, l=0.7, x0=2)",
+    "PER(sf=1, p=1.1, l=1)",
+    "ZPER(sf=1, p=1.1, l=0.8)",
+    "COS(sf=1, p=0.9)",
+    "LIN(sf=0.5, c=0.2)+RAMP(sf=1, tau=3)+STEP(sf=0.6, tau=5, s=0.1)+MAT12(sf=0.5, l=1)",
+    "LIN(sf=0.5)+WIENER(sf=0.5)+PER(sf=1, p=1, l=1.2)+C(sf=2)",
+    "LIN(sf=0.5, c=1)+MAT32(sf=0.7, l=0.5)+PER(sf=1, p=1, l=1.2)",
+    "IWIENER(sf=0.1)+WIENER(sf=0.5)+IOU(sf=1, l=0.5)+MAT12(sf=0.5, l=0.1)",
+    "MAT32(sf=1, l=2)*PER(sf=1, p=1, l=1.5)",
+    "MAT12(sf=1, l=2)*MAT52(sf=1, l=3)",
+    "MAT32(sf=1, l=2)*COS(sf=1, p=0.7)",
+    "PER(sf=1, p=1, l=2)*COS(sf=1, p=0.7)",
+    "COS(sf=1, p=1)*COS(sf=0.8, p=1)",
+    "WIENER(sf=0.7, x0=0)*MAT32(sf=1, l=1)",
+    "WIENER(sf=0.7, x0=0)*COS(sf=1, p=1)",
+    "LIN(sf=0.5, c=1)*MAT32(sf=1, l=1)",
+    "LIN(sf=0.5, c=1)*PER(sf=1, p=1, l=1.5)",
+    "RAMP(sf=0.5, tau=2)*MAT12(sf=1, l=1)",
+    "CP(MAT32(sf=1, l=1), PER(sf=1, p=1, l=1.5), tau=4, s=0.2)",
+    "CW(MAT12(sf=1, l=1), LIN(sf=1), tau1=2, tau2=5, s=0.2)+C(sf=1)",
+    "(LIN(sf=0.3, c=0.2) + C(sf=0.4)) * (MAT32(sf=1, l=0.5) + WN(sigma=0.2))",
+    "MAT32(sf=1, l=1)+LIN(sf=0.1, c=1)*WN(sigma=0.4)+WN(sigma=0.1)",
+    "MAT32(sf=1, l=1)*WN(sigma=0.4)+2*MAT12(sf=1, l=0.5)",
+    "0.25*gp_cov_periodic(l2=2, T=1.3)*gp_cov_linear(origin=0.4)+gp_cov_matern_32(l2=0.6)",
+};
+
+static void check_against_dense(const char *text, enum layout how) {
+    size_t n = 620;
+    double *x = NEW_ARRAY(double, n), *y = NEW_ARRAY(double, n), a, b, ga[32], gb[32], na, nb;
+    uint64_t seed = 5;
+    fill(n, how, &seed, x, y);
+    struct gp *f = process(text, 0.2, n, x, y), *d = process(text, 0.2, n, x, y);
+    gp_set_structured(d, 0);
+    assert_int_equal(gp_logml(f, &a), GPM_OK);
+    assert_int_equal(gp_logml(d, &b), GPM_OK);
+    if (!by_states(f) || fabs(a - b) > 1e-8 * fmax(1, fabs(b)))
+        print_error("%s, %d: %.12g by %s, %.12g by %s\n", text, (int)how, a, gp_method(f), b,
+                    gp_method(d));
+    assert_true(by_states(f));
+    assert_close(a, b, 1e-8);
+    gp_forget(f);
+    gp_forget(d);
+    assert_int_equal(gp_logml_grad(f, &a, ga, &na), GPM_OK);
+    assert_int_equal(gp_logml_grad(d, &b, gb, &nb), GPM_OK);
+    assert_true(by_states(f));
+    assert_close(a, b, 1e-8);
+    for (size_t p = 0; p < kern_nparam(gp_kern(f)); p++) {
+        if (kern_param_at(gp_kern(f), p)->transform == KERN_T_FIXED) continue;
+        if (fabs(ga[p] - gb[p]) > 1e-6 * fmax(1, fabs(gb[p])))
+            print_error("%s, %d: parameter %zu: %.12g, dense %.12g\n", text, (int)how, p, ga[p],
+                        gb[p]);
+        assert_close(ga[p], gb[p], 1e-6);
+    }
+    assert_close(na, nb, 1e-6);
+    gp_free(f);
+    gp_free(d);
+    mem_free(x);
+    mem_free(y);
+}
+
+static void every_form(void **state) {
+    for (size_t i = 0; i < COUNT_OF(kernels); i++)
+        for (int how = GRID; how <= SCATTERED; how++)
+            check_against_dense(kernels[i], (enum layout)how);
+}
+
+/* Times to predict at: between the data, before and after them, some of the data's own. */
+static size_t ask(size_t n, const double *x, double *at) {
+    size_t m = 0;
+    for (size_t i = 0; i < n; i += 41) at[m++] = x[i];
+    for (int i = 0; i < 25; i++) at[m++] = -1.3 + 0.77 * i;
+    return m;
+}
+
+/* Mean and variance, of the whole and of parts, and the joint covariance. */
+static void check_posterior(const char *text, enum layout how) {
+    enum { N = 620, M = 60 };
+    double x[N], y[N], at[M], m1[M], m2[M], v1[M], v2[M], c1[M * M], c2[M * M];
+    uint64_t seed = 9;
+    fill(N, how, &seed, x, y);
+    size_t m = ask(N, x, at);
+    struct gp *f = process(text, 0.2, N, x, y), *d = process(text, 0.2, N, x, y);
+    gp_set_structured(d, 0);
+    assert_int_equal(gp_predict(f, at, m, GP_MEASURED, m1, v1), GPM_OK);
+    assert_int_equal(gp_predict(d, at, m, GP_MEASURED, m2, v2), GPM_OK);
+    for (size_t i = 0; i < m; i++) {
+        if (fabs(m1[i] - m2[i]) > 1e-8 || fabs(v1[i] - v2[i]) > 1e-8 * fmax(1, v2[i]))
+            print_error("%s, %d: at %g mean %.12g %.12g, variance %.12g %.12g\n", text, (int)how,
+                        at[i], m1[i], m2[i], v1[i], v2[i]);
+        assert_close(m1[i], m2[i], 1e-8);
+        assert_close(v1[i], v2[i], 1e-8);
+    }
+    assert_int_equal(gp_predict_cov(f, at, m, GP_LATENT, m1, c1, M), GPM_OK);
+    assert_int_equal(gp_predict_cov(d, at, m, GP_LATENT, m2, c2, M), GPM_OK);
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < m; j++) assert_close(c1[i + j * M], c2[i + j * M], 1e-8);
+    for (size_t k = 0; k < kern_nparts(gp_kern(f), KERN_SUM); k++) {
+        const struct kern *part = kern_part(gp_kern(f), KERN_SUM, k);
+        assert_int_equal(gp_component(f, part, at, m, m1, v1), GPM_OK);
+        assert_int_equal(gp_component(d, part, at, m, m2, v2), GPM_OK);
+        for (size_t i = 0; i < m; i++) {
+            assert_close(m1[i], m2[i], 1e-8);
+            assert_close(v1[i], v2[i], 1e-8);
+        }
+    }
+    assert_true(!gp_current(f)->have_factor ||
+                strstr(text, "WN")); /* joint, with their own noise */
+    gp_free(f);
+    gp_free(d);
+}
+
+static void posteriors(void **state) {
+    for (size_t i = 0; i < COUNT_OF(kernels); i++)
+        check_posterior(kernels[i], i % 2 ? SCATTERED : i % 3 ? GRID : GAPS);
+}
+
+/* Appending equals starting again, and does not start again. */
+static void check_appending(const char *text, enum layout how) {
+    enum { N = 700, FIRST = 620 };
+    double x[N], y[N], a, b;
+    uint64_t seed = 3;
+    fill(N, how, &seed, x, y);
+    struct gp *f = process(text, 0.2, FIRST, x, y);
+    assert_int_equal(gp_logml(f, &a), GPM_OK);
+    assert_true(by_states(f));
+    for (size_t i = FIRST; i < N; i += i % 3 + 1) {
+        size_t more = i + i % 3 + 1 < N ? i % 3 + 1 : N - i;
+        assert_int_equal(gp_add(f, GP_MEASURED, x + i, y + i, more), GPM_OK);
+        assert_int_equal(gp_logml(f, &a), GPM_OK);
+        if (how != GAPS) assert_int_equal(gp_current(f)->kept.n, i + more);
+    }
+    struct gp *g = process(text, 0.2, N, x, y);
+    assert_int_equal(gp_logml(g, &b), GPM_OK);
+    assert_close(a, b, 1e-9);
+    double at = x[300] + 0.001, value = 1; /* and in the middle */
+    assert_int_equal(gp_add(f, GP_MEASURED, &at, &value, 1), GPM_OK);
+    assert_int_equal(gp_add(g, GP_MEASURED, &at, &value, 1), GPM_OK);
+    gp_set_structured(g, 0);
+    assert_int_equal(gp_logml(f, &a), GPM_OK);
+    assert_int_equal(gp_logml(g, &b), GPM_OK);
+    assert_close(a, b, 1e-8);
+    assert_int_equal(gp_remove(f, GP_MEASURED, &at, value), GPM_OK);
+    assert_int_equal(gp_remove(g, GP_MEASURED, &at, value), GPM_OK);
+    assert_int_equal(gp_logml(f, &a), GPM_OK);
+    assert_int_equal(gp_logml(g, &b), GPM_OK);
+    assert_close(a, b, 1e-8);
+    gp_free(f);
+    gp_free(g);
+}
+
+static void appending(void **state) {
+    for (int how = GRID; how <= SCATTERED; how++) {
+        check_appending("LIN(sf=0.5, c=1)+MAT32(sf=0.7, l=0.5)+PER(sf=1, p=1, l=1.2)",
+                        (enum layout)how);
+        check_appending("WIENER(sf=0.5, x0=0)+C(sf=1)+WN(sigma=0.1)", (enum layout)how);
+        check_appending("CP(MAT12(sf=1, l=1), IOU(sf=1, l=1), tau=12, s=1)", (enum layout)how);
+    }
+}
+
+/* ---- low noise: long double is the judge ---- */
+
+enum form { MAT12, MAT32, MAT52, PERIODIC, WALK, DRIFT, DAMPED, LINE, CONSTANT };
+struct part {
+    enum form form;
+    double sf, a, b; /* length or period; shape or origin */
+};
+
+static long double part_value(const struct part *p, long double x, long double y) {
+    long double d = fabsl(x - y), m = fminl(x, y), l = p->a, r = sqrtl(3) * d / l,
+                u = sqrtl(5) * d / l;
+    long double s = sinl((long double)M_PIl * d / l), v = p->sf;
+    v *= v;
+    switch (p->form) {
+    case MAT12: return v * expl(-d / l);
+    case MAT32: return v * (1 + r) * expl(-r);
+    case MAT52: return v * (1 + u + u * u / 3) * expl(-u);
+    case PERIODIC: return v * expl(-2 * s * s / ((long double)p->b * p->b));
+    case WALK: return v * m;
+    case DRIFT: return v * (m * m * m / 3 + d * m * m / 2);
+    case DAMPED: return v * l * l * (2 * m / l - 1 + expl(-x / l) + expl(-y / l) - expl(-d / l));
+    case LINE: return v * (x - p->a) * (y - p->a);
+    default: return v;
+    }
+}
+
+static void part_text(const struct part *p, char *out, size_t room) {
+    static const char *const name[] = {
+        "MAT12(sf=%g, l=%g)",     "MAT32(sf=%g, l=%g)", "MAT52(sf=%g, l=%g)",
+        "PER(sf=%g, p=%g, l=%g)", "WIENER(sf=%g)",      "IWIENER(sf=%g)",
+        "IOU(sf=%g, l=%g)",       "LIN(sf=%g, c=%g)",   "C(sf=%g)"};
+    snprintf(out, room, name[p->form], p->sf, p->a, p->b);
+}
+
+static long double judge(const struct part *part, size_t parts, double variance, size_t n,
+                         const double *x, const double *y) {
+    long double *l = malloc(n * n * sizeof *l), *w = malloc(n * sizeof *w), sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j <= i; j++) {
+            long double z = i == j ? variance : 0;
+            for (size_t p = 0; p < parts; p++) z += part_value(&part[p], x[i], x[j]);
+            for (size_t k = 0; k < j; k++) z -= l[i * n + k] * l[j * n + k];
+            if (i == j) assert_true(z > 0);
+            l[i * n + j] = i == j ? sqrtl(z) : z / l[j * n + j];
+        }
+        w[i] = y[i];
+        for (size_t k = 0; k < i; k++) w[i] -= l[i * n + k] * w[k];
+        w[i] /= l[i * n + i];
+        sum += w[i] * w[i] + 2 * logl(l[i * n + i]);
+    }
+    free(l);
+    free(w);
+    return -(sum + (long double)n * logl(2 * (long double)M_PIl)) / 2;
+}
+
+/* Data of the model: a draw of it, so that the likelihood is of the usual size. */
+static void draw_data(const struct gp *from, size_t n, const double *x, uint64_t *seed, double *y) {
+    struct kern *k = kern_ref(gp_kern(from));
+    struct gp *g = gp_new(1, k, NULL, gp_noise(from), NULL);
+    double *z = NEW_ARRAY(double, n);
+    for (size_t i = 0; i < n; i++) z[i] = normal(seed);
+    assert_int_equal(gp_sample(g, x, n, GP_MEASURED, z, y), GPM_OK);
+    mem_free(z);
+    gp_free(g);
+    kern_unref(k);
+}
+
+struct low {
+    struct part part[3];
+    size_t parts;
+    double variance;
+    bool breaks;  /* Chandrasekhar's filter loses digits */
+    double wrong; /* and is off by this much at least */
+};
+
+/* What Chandrasekhar's filter says when nobody asks whether it may. */
+static double unguarded(struct gp *g) {
+    struct gp_series e;
+    struct st_run r;
+    bool ok;
+    assert_int_equal(gp_series_init(g, gp_current(g), &e, &ok), GPM_OK);
+    assert_true(ok && e.grid);
+    assert_int_equal(st_run_init(&r, &e.m, &e.x, true), GPM_OK);
+    assert_int_equal(st_run_value(&r, NULL, &ok), GPM_OK);
+    st_run_release(&r);
+    gp_series_release(&e);
+    return ok ? r.logml : INFINITY;
+}
+
+static void check_low(const struct low *c, enum layout how) {
+    enum { MOST = 302 };
+    size_t n = how == GRID ? MOST : 150; /* long double is slow */
+    double x[MOST], y[MOST], a, b;
+    char text[300] = "", one[100];
+    uint64_t seed = 17;
+    fill(n, how, &seed, x, y);
+    for (size_t i = 0; i < c->parts; i++) {
+        part_text(&c->part[i], one, sizeof one);
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? " + " : "", one);
+    }
+    struct gp *f = process(text, sqrt(c->variance), n, x, y);
+    draw_data(f, n, x, &seed, y);
+    gp_free(f);
+    f = process(text, sqrt(c->variance), n, x, y);
+    struct gp *d = process(text, sqrt(c->variance), n, x, y);
+    gp_set_structured(d, 0);
+    double noise = sqrt(c->variance),
+           truth = (double)judge(c->part, c->parts, noise * noise, n, x, y);
+    assert_int_equal(gp_logml(f, &a), GPM_OK);
+    bool dense = gp_logml(d, &b) == GPM_OK;
+    double off = fabs(a - truth), theirs = dense ? fabs(b - truth) : INFINITY;
+    bool kalman = by_states(f) && gp_current(f)->kept.run->filter == &st_kalman;
+    double alone = c->wrong > 0 && how == GRID ? fabs(unguarded(f) - truth) : INFINITY;
+    if (!(alone > c->wrong)) print_error("%s: off by %g without the guard\n", text, alone);
+    assert_true(alone > c->wrong);
+    print_message("%-70s %8g %d: %.6f, off %.2g (%s%s), dense %.2g\n", text, c->variance, (int)how,
+                  truth, off, gp_method(f), kalman ? ", Kalman" : "", theirs);
+    assert_true(off <= fmax(1e-8 * fmax(1, fabs(truth)), theirs));
+    if (how == GRID) assert_true(!by_states(f) || kalman == c->breaks);
+    gp_free(f);
+    gp_free(d);
+}
+
+static void low_noise(void **state) {
+    static const struct low cases[] = {
+        {{{MAT32, 1, 1, 0}}, 1, 1e-2, false, 0},
+        {{{MAT32, 1, 1, 0}}, 1, 1e-6, false, 0},
+        {{{MAT32, 1, 1, 0}}, 1, 1e-10, false, 0},
+        {{{MAT32, 1, 1e3, 0}}, 1, 1e-6, true, 0},
+        {{{MAT32, 1, 1e3, 0}}, 1, 1e-10, true, 0},
+        {{{MAT52, 1, 1, 0}}, 1, 1e-6, true, 0},
+        {{{MAT52, 1, 1, 0}}, 1, 1e-10, true, 0},
+        {{{MAT52, 1e3, 1e4, 0}}, 1, 1e-6, true, 10},
+        {{{MAT12, 1, 1, 0}}, 1, 1e-10, false, 0},
+        {{{PERIODIC, 1, 1, 1}}, 1, 1e-2, false, 0},
+        {{{PERIODIC, 1, 1, 1}}, 1, 1e-6, true, 0},
+        {{{WALK, 1, 0, 0}}, 1, 1e-6, false, 0},
+        {{{DRIFT, 1, 0, 0}}, 1, 1e-6, false, 0},
+        {{{DAMPED, 1, 1e3, 0}}, 1, 1e-4, false, 0},
+        {{{DAMPED, 1, 1, 0}}, 1, 1e-8, false, 0},
+        {{{CONSTANT, 1e3, 0, 0}, {MAT32, 1, 1, 0}}, 2, 1e-6, false, 0},
+        {{{LINE, 1e3, -1e3, 0}, {MAT32, 1, 1, 0}}, 2, 1e-2, false, 0},
+        {{{LINE, 1, 0, 0}, {MAT32, 1, 1, 0}, {PERIODIC, 1, 1, 1}}, 3, 1e-2, false, 0},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        check_low(&cases[i], GRID);
+        if (cases[i].part[cases[i].parts - 1].form != PERIODIC) /* too short for so many states */
+            check_low(&cases[i], SCATTERED);
+    }
+}
+
+/* ---- joint draws ---- */
+
+/* More points than are drawn from a matrix: means, variances and a covariance of many draws are
+ * those of the dense posterior. */
+static void draws(void **state) {
+    enum { N = 300, M = 520, DRAWS = 250, LOOK = 6 };
+    static const char *const text[] = {
+        "LIN(sf=0.5, c=1)+MAT32(sf=0.7, l=0.5)+COS(sf=1, p=1)",
+        "IOU(sf=1, l=1)+C(sf=1)+WN(sigma=0.3)",
+        "CP(MAT12(sf=1, l=1), LIN(sf=1)*MAT32(sf=0.3, l=1), tau=3, s=0.5)"};
+    static const size_t look[LOOK] = {0, 1, 77, 260, 500, M - 1};
+    double x[N], y[N], at[M], z[M], f[M], sum[LOOK], cross[LOOK][LOOK], mean[LOOK],
+        cov[LOOK * LOOK], ask[LOOK];
+    uint64_t seed = 21;
+    fill(N, SCATTERED, &seed, x, y);
+    for (size_t i = 0; i < M; i++) at[i] = -0.5 + 0.0141 * (double)i;
+    for (size_t i = 0; i < LOOK; i++) ask[i] = at[look[i]];
+    for (size_t k = 0; k < COUNT_OF(text); k++) {
+        struct gp *g = process(text[k], 0.2, N, x, y), *d = process(text[k], 0.2, N, x, y);
+        gp_set_structured(d, 0);
+        assert_int_equal(gp_predict_cov(d, ask, LOOK, GP_LATENT, mean, cov, LOOK), GPM_OK);
+        memset(sum, 0, sizeof sum);
+        memset(cross, 0, sizeof cross);
+        for (int r = 0; r < DRAWS; r++) {
+            for (size_t i = 0; i < M; i++) z[i] = normal(&seed);
+            assert_int_equal(gp_sample(g, at, M, GP_LATENT, z, f), GPM_OK);
+            for (size_t i = 0; i < LOOK; i++) {
+                double e = f[look[i]] - mean[i];
+                sum[i] += e;
+                for (size_t j = 0; j < LOOK; j++) cross[i][j] += e * (f[look[j]] - mean[j]);
+            }
+        }
+        assert_false(gp_current(g)->have_factor);
+        for (size_t i = 0; i < LOOK; i++) {
+            double v = cov[i * (LOOK + 1)];
+            assert_true(fabs(sum[i] / DRAWS) < 4.5 * sqrt(v / DRAWS));
+            for (size_t j = 0; j < LOOK; j++) { /* var of e_i e_j = v_i v_j + c^2 */
+                double c = cov[i + j * LOOK], sd = sqrt((v * cov[j * (LOOK + 1)] + c * c) / DRAWS);
+                assert_true(fabs(cross[i][j] / DRAWS - c) < 5 * sd);
+            }
+        }
+        gp_free(g);
+        gp_free(d);
+    }
+}
+
+/* ---- which way is taken ---- */
+
+static void chosen(void **state) {
+    static const struct {
+        const char *kernel;
+        double noise;
+        bool states;
+    } cases[] = {{"LIN(sf=1)+WIENER(sf=1)", 0.3, true},
+                 {"LIN(sf=1)+MAT32(sf=1, l=1)+PER(sf=1, p=1, l=1)", 0.3, true},
+                 {"CP(MAT12(sf=1, l=1), LIN(sf=1)*MAT32(sf=0.3, l=1), tau=3, s=0.5)", 0.3, true},
+                 {"LIN(sf=1)*WN(sigma=0.1)+IOU(sf=1, l=1)", 0.3, true},
+                 {"SE(sf=1, l=1)", 0.3, true},
+                 {"SE(sf=1, l=1)*PER(sf=1, p=1, l=1.5)+WIENER(sf=1)", 0.3, true},
+                 {"SE(sf=100, l=1)", 0.3, false}, /* the noise is too small for its form */
+                 {"RQ(sf=1, l=1, alpha=1)", 0.3, false}};
+    size_t n = 8200;
+    double *x = NEW_ARRAY(double, n), *y = NEW_ARRAY(double, n), a;
+    uint64_t seed = 2;
+    fill(n, SCATTERED, &seed, x, y);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct gp *g = process(cases[i].kernel, cases[i].noise, n, x, y);
+        assert_int_equal(gp_logml(g, &a), GPM_OK);
+        assert_true(by_states(g) == cases[i].states);
+        bool se = strstr(cases[i].kernel, "SE(") && cases[i].states;
+        assert_true(!strstr(gp_method(g), "SE by order 8") == !se);
+        assert_true(!cases[i].states || (gp_approx_error(g) > 0) == se);
+        gp_free(g);
+    }
+    /* below GP_EXACT_MAX nobody uses SE's form */
+    struct gp *g = process("SE(sf=1, l=1)", 0.3, 1000, x, y);
+    assert_int_equal(gp_logml(g, &a), GPM_OK);
+    assert_string_equal(gp_method(g), "Cholesky");
+    gp_free(g);
+    mem_free(x);
+    mem_free(y);
+}
+
+/* SE by its form is as near to the exact value as it says. */
+static void smooth_form(void **state) {
+    enum { N = 900 };
+    double x[N], y[N], noise[N], exact, sd = 0.1;
+    uint64_t seed = 8;
+    fill(N, SCATTERED, &seed, x, y);
+    for (size_t i = 0; i < N; i++) noise[i] = sd * sd;
+    struct gp *g = process("SE(sf=1, l=0.3)+C(sf=1)", sd, N, x, y);
+    assert_int_equal(gp_logml(g, &exact), GPM_OK);
+    struct st_model m;
+    struct st_run r;
+    struct st_series s = {.n = N, .x = x, .y = y, .noise = noise};
+    bool ok;
+    assert_true(st_model_init(&m, gp_kern(g), x[0], sd * sd, N));
+    assert_int_equal(st_run_init(&r, &m, &s, false), GPM_OK);
+    assert_int_equal(st_run_value(&r, NULL, &ok), GPM_OK);
+    assert_true(ok);
+    double bound = gp_form_error(&r, sd * sd);
+    print_message("SE by order 8: %.9g, exact %.9g, bound %.2g\n", r.logml, exact, bound);
+    assert_true(fabs(r.logml - exact) < bound);
+    assert_true(bound < 1);
+    st_run_release(&r);
+    st_model_release(&m);
+    gp_free(g);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_form),  cmocka_unit_test(posteriors), cmocka_unit_test(appending),
+        cmocka_unit_test(low_noise),   cmocka_unit_test(draws),      cmocka_unit_test(chosen),
+        cmocka_unit_test(smooth_form),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
