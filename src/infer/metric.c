@@ -31,7 +31,7 @@ void metric_init(struct metric *m, enum metric_kind kind, size_t n) {
     if (kind == METRIC_LOW_RANK) m->points = NEW_ARRAY(double, 2 * n * KEPT + 1);
 }
 
-static void forget_directions(struct metric *m) {
+void metric_forget(struct metric *m) {
     mem_free(m->full);
     mem_free(m->u);
     m->full = m->l = m->u = m->lambda = NULL;
@@ -39,7 +39,7 @@ static void forget_directions(struct metric *m) {
 }
 
 void metric_release(struct metric *m) {
-    forget_directions(m);
+    metric_forget(m);
     mem_free(m->diag);
     mem_free(m->cov);
     mem_free(m->points);
@@ -102,6 +102,11 @@ void metric_note(struct metric *m, const double *z, const double *g) {
         for (size_t i = j; i < n; i++) m->cov[i + j * n] += m->room[j] * (z[i] - m->z_mean[i]);
 }
 
+void metric_set(struct metric *m, size_t i, double variance) {
+    m->diag[i] = fmin(fmax(variance, 1e-20), 1e20);
+    m->root[i] = sqrt(m->diag[i]);
+}
+
 /* A direction whose gradient does not vary (a straight slope) has only its points to say. False: no
  * direction has moved. */
 static bool learn_diag(struct metric *m) {
@@ -111,8 +116,7 @@ static bool learn_diag(struct metric *m) {
         if (!(isfinite(var) && var > 0)) var = by_points;
         if (!(isfinite(var) && var > 0)) continue;
         any = true;
-        m->diag[i] = fmin(fmax(var, 1e-20), 1e20);
-        m->root[i] = sqrt(m->diag[i]);
+        metric_set(m, i, var);
     }
     return any;
 }
@@ -129,7 +133,7 @@ static void learn_dense(struct metric *m) {
             m->full[i + j * n] =
                 w * m->cov[i + j * n] / (m->seen - 1) + (i == j ? (1 - w) * m->diag[i] : 0);
     memcpy(m->l, m->full, n * n * sizeof(double));
-    if (la_potrf(n, m->l, n, &pivot) != GPM_OK) forget_directions(m);
+    if (la_potrf(n, m->l, n, &pivot) != GPM_OK) metric_forget(m);
 }
 
 /* Orthonormal columns that span those of q (n x k), in place; how many (Gram and Schmidt, twice).
@@ -240,7 +244,7 @@ static void learn_low_rank(struct metric *m) {
 bool metric_learn(struct metric *m) {
     bool learned = m->seen >= LEAST && learn_diag(m);
     if (learned) {
-        forget_directions(m);
+        metric_forget(m);
         if (m->kind == METRIC_DENSE) learn_dense(m);
         if (m->kind == METRIC_LOW_RANK) learn_low_rank(m);
     }

@@ -117,7 +117,7 @@ static enum gpm_status nuts_draw(struct continuous *c, struct sampler *a, struct
         sampler_note(c->x, &a->totals, &end);
         memcpy(a->z, pick.z, c->n_z * sizeof *a->z);
         a->has_z = true;
-        sampler_adapt(a, &pick, r.accept_stat);
+        sampler_adapt(c, a, &pick, r.accept_stat);
     }
     mem_free(numbers);
     return st;
@@ -128,6 +128,11 @@ enum gpm_status nuts_step(struct step *s) {
     enum gpm_status st = continuous_open(s, true, &c);
     if (st != GPM_OK || !c.n_parts) return st;
     struct sampler *a = sampler_find(s->x, s->g->op, s->g, c.n_z, s->ctx);
+    st = continuous_centre(&c, a->centred.by);
+    if (st != GPM_OK) {
+        continuous_close(&c, false);
+        return st;
+    }
     if (a->has_z) continuous_refine(&c, a->z);
     if (c.w_old == -INFINITY || move_has_brush(&c.m))
         st = trajectory(&c, a, 0.1, 1 + (double)rng_below(&s->t->rng, 10), s);

@@ -52,6 +52,8 @@ void sampler_restart(struct sampler *a, const struct sampler_settings *set) {
     a->eps = (struct step_size){.log_eps = NAN};
     metric_release(&a->metric);
     metric_init(&a->metric, set->metric, a->n);
+    centred_release(&a->centred);
+    centred_init(&a->centred, a->n);
     plan_windows(a);
 }
 
@@ -84,6 +86,7 @@ void samplers_free(struct sampler_totals *first) {
         value_unref(a->scope);
         value_unref(a->block);
         metric_release(&a->metric);
+        centred_release(&a->centred);
         vec_release(&a->ends);
         mem_free(a->z);
         mem_free(a);
@@ -142,12 +145,18 @@ static void average(struct step_size *s, double miss) {
     s->log_eps_bar = w * s->log_eps + (1 - w) * s->log_eps_bar;
 }
 
-void sampler_adapt(struct sampler *a, const struct phase_point *picked, double accept_stat) {
+/* Coordinates settle before the last window, which teaches the metric for good. */
+void sampler_adapt(struct continuous *c, struct sampler *a, const struct phase_point *picked,
+                   double accept_stat) {
     bool warm = sampler_warm(a);
     a->done++;
     if (!warm) return;
     average(&a->eps, a->set.target_accept - accept_stat);
     if (!a->ends.n || a->done > vec_last(&a->ends)) return;
     metric_note(&a->metric, picked->z, picked->g);
-    if (window_ends(a) && metric_learn(&a->metric)) a->eps.log_eps = NAN; /* of the new metric */
+    centred_note(&a->centred, c, picked->z, picked->g);
+    if (!window_ends(a)) return;
+    bool learned = metric_learn(&a->metric);
+    if (a->done < vec_last(&a->ends)) learned |= centred_learn(&a->centred, &a->metric);
+    if (learned) a->eps.log_eps = NAN; /* of the new metric */
 }

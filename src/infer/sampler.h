@@ -14,6 +14,7 @@
 #ifndef INFER_SAMPLER_H
 #define INFER_SAMPLER_H
 #include "infer/continuous.h"
+#include "infer/centred.h"
 #include "infer/metric.h"
 #include "infer/sampler_stats.h"
 
@@ -62,6 +63,7 @@ struct sampler {
     size_t n;
     struct sampler_settings set;
     struct metric metric;
+    struct centred centred;
     struct step_size eps;
     double done;      /* transitions made; until set.warmup they adapt */
     VEC(double) ends; /* transitions at which windows of the warm-up end */
@@ -81,7 +83,8 @@ static inline bool sampler_warm(const struct sampler *a) {
 enum gpm_status sampler_step_size(struct continuous *c, struct sampler *a,
                                   double *eps) GPM_MUST_USE;
 /* After a transition: step size and metric learn, in the warm-up. */
-void sampler_adapt(struct sampler *a, const struct phase_point *picked, double accept_stat);
+void sampler_adapt(struct continuous *c, struct sampler *a, const struct phase_point *picked,
+                   double accept_stat);
 
 /* Before the first transition: where it begins; what was learned is forgotten. s->ctx: */
 struct start;

@@ -39,7 +39,7 @@ static enum gpm_status assign(struct continuous *c, value given, double *z) {
                                "init: %s is no name of a continuous choice here", SHOW(key));
     }
     trace_quantities_free(q, n);
-    return st;
+    return st == GPM_OK ? continuous_settle(c, z) : st;
 }
 
 static enum gpm_status draw(struct continuous *c, bool prior, value given, double *z, double *logp,
