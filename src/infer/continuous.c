@@ -72,6 +72,7 @@ static void set_part(struct continuous *c, size_t i) {
     p->arg[1] = p->place == PLACE_BOUNDED ? support.hi_arg : support.scale_arg;
     if (p->place == PLACE_FREE || (!c->transformed && constraint_separates(&p->to)))
         p->to = constraint_of(&(struct sp_support){.kind = SUPPORT_REAL}, n);
+    p->given = false;
     p->x0 = c->n_x;
     p->z0 = c->n_z;
     c->n_x += p->to.n_x;
