@@ -136,28 +136,6 @@ static void learn_dense(struct metric *m) {
     if (la_potrf(n, m->l, n, &pivot) != GPM_OK) metric_forget(m);
 }
 
-/* Orthonormal columns that span those of q (n x k), in place; how many (Gram and Schmidt, twice).
- */
-static size_t orthonormal(double *q, size_t n, size_t k) {
-    size_t rank = 0;
-    for (size_t j = 0; j < k && rank < n; j++) {
-        double *x = q + rank * n, norm = 0, left = 0;
-        memmove(x, q + j * n, n * sizeof *x);
-        for (size_t i = 0; i < n; i++) norm += x[i] * x[i];
-        for (int twice = 0; twice < 2; twice++)
-            for (size_t c = 0; c < rank; c++) {
-                double dot = 0;
-                for (size_t i = 0; i < n; i++) dot += q[i + c * n] * x[i];
-                for (size_t i = 0; i < n; i++) x[i] -= dot * q[i + c * n];
-            }
-        for (size_t i = 0; i < n; i++) left += x[i] * x[i];
-        if (!(left > 1e-16 * norm)) continue;
-        for (size_t i = 0; i < n; i++) x[i] /= sqrt(left);
-        rank++;
-    }
-    return rank;
-}
-
 /* C (r x r, whole) = Q' X (Q' X)' / m + 1e-5 I, X n x m. */
 static void projected_covariance(const double *q, size_t r, const double *x, size_t n, size_t m,
                                  double *c) {
@@ -230,7 +208,7 @@ static void learn_low_rank(struct metric *m) {
             g[i + j * n] = (m->points[i + (2 * j + 1) * n] - m->g_mean[i]) * m->root[i];
         }
     memcpy(q, z, 2 * n * k * sizeof *q);
-    size_t r = orthonormal(q, n, 2 * k);
+    size_t r = mat_orthonormal(q, n, 2 * k);
     double *cz = NEW_ARRAY(double, (2 * r + 1) * r + 1), *cg = cz + r * r, *w = cg + r * r;
     if (mat_max_abs(z, 2 * n * k) < 1e100) {
         projected_covariance(q, r, z, n, k, cz);
