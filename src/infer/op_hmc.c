@@ -117,7 +117,7 @@ static enum gpm_status nuts_draw(struct continuous *c, struct sampler *a, struct
         sampler_note(c->x, &a->totals, &end);
         memcpy(a->z, pick.z, c->n_z * sizeof *a->z);
         a->has_z = true;
-        sampler_adapt(c, a, &pick, r.accept_stat);
+        sampler_adapt(c, a, &pick, &r);
     }
     mem_free(numbers);
     return st;
@@ -178,7 +178,7 @@ enum gpm_status sampler_settings_read(struct infer_state *x, const struct action
     value metric = action_arg(a, first + 2);
     if (!is_absent(accept)) set->target_accept = accept.u.num;
     if (!is_absent(depth)) set->max_depth = depth.u.num;
-    if (!(set->target_accept > 0 && set->target_accept < 1))
+    if (!is_absent(accept) && !(set->target_accept > 0 && set->target_accept < 1))
         return infer_error(x, DIAG_BAD_OPERATOR_ARG,
                            "%s: target_accept must lie between 0 and 1, got %g", a->op->name,
                            set->target_accept);
