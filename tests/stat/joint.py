@@ -77,6 +77,12 @@ MODELS = {
         ["n", "j"],
         {"gibbs all": "gibbs(default, all, 1)", "gibbs one": "gibbs(default, one, 2)",
          "pgibbs": "pgibbs(default, ordered, 3, 1)", "mh one": "mh(default, one, 3)"}),
+    "moving bounds": (  # the ends of a support are other choices of the block
+        ['y = tag("y", 0, gamma(3, 1))', 'x = tag("x", 0, uniform_continuous(0, y))', 'w = tag("w", 0, normal(x, 1, lower=x))',
+         'v = uniform_continuous([x, 0], y + 1)'],
+        ["normal(x + w, 1)", "normal(y * v[0] - v[1], 2)"],
+        ["y", "x", "w", "v[0]", "x / y", "v[0] * v[1]"],
+        CONTINUOUS),
     "structure": (
         ['b = tag("b", 0, flip(0.4))',
          'x = if (b) { tag("x", 0, normal(0, 1)) } else { tag("x", 1, normal(1, 1)) + tag("x", 2, gamma(2, 2)) }',
