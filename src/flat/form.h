@@ -253,8 +253,8 @@ double columns_one(const struct flat_run *r, const struct flat_op *op, uint32_t 
 static inline uint32_t op_n_nodes(const struct flat_op *op) {
     return op->code == FLAT_MANY ? op->len : 1;
 }
-/* place.c: a principal whose arguments are known is placed, shown after a draw, or pulled back.
- * False: left to the general way. */
+/* flat_place.c: a principal whose arguments are known is placed, shown after a draw, or pulled
+ * back. False: left to the general way. */
 bool place_principal(const struct flat_run *r, const struct flat_op *op) GPM_MUST_USE;
 bool place_drawn(const struct flat_run *r, const struct flat_op *op) GPM_MUST_USE;
 bool place_back(const struct flat_run *r, const struct flat_op *op) GPM_MUST_USE;

@@ -309,6 +309,10 @@ struct constraint constraint_of(const struct sp_support *s, size_t n) {
     return c;
 }
 
+bool constraint_follows(const struct sp_support *s) {
+    return s->kind == SUPPORT_INTERVAL && !s->mixed;
+}
+
 bool constraint_separates(const struct constraint *c) {
     return transforms[c->kind] == &numbers;
 }

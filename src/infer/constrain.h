@@ -44,6 +44,8 @@ struct constraint {
 
 /* Of a value of n numbers. */
 struct constraint constraint_of(const struct sp_support *s, size_t n);
+/* Can the transform follow ends that are arguments (constraint_pull_ends)? */
+bool constraint_follows(const struct sp_support *s);
 /* False: more than bounds of single numbers ties the numbers together, so that almost no step in
  * their own space stays in the support. */
 bool constraint_separates(const struct constraint *c);

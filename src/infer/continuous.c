@@ -47,8 +47,8 @@ static enum continuous_place place_of(const struct continuous *c, size_t i,
     const struct node *at = move_principal(&c->m, i);
     bool may = c->transformed && !c->m.n_summed;
     if (s->moves) {
-        bool ends = s->kind == SUPPORT_INTERVAL && !s->mixed;
-        ends = ends && is_column(at, s->lo_arg, n) && is_column(at, s->hi_arg, n);
+        bool ends =
+            constraint_follows(s) && is_column(at, s->lo_arg, n) && is_column(at, s->hi_arg, n);
         return may && ends ? PLACE_BOUNDED : PLACE_FREE;
     }
     bool shifted = s->kind == SUPPORT_REAL && s->loc_arg && s->scale_arg;

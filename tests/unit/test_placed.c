@@ -90,7 +90,7 @@ static void check_gradient(struct continuous *c, const char *program) {
         z[i] = keep;
         double want = (up - down) / (2 * h);
         if (!(fabs(g[i] - want) < 1e-5 * (1 + fabs(want) + fabs(at))))
-            fail_msg("%s\nnumber %zu: %.12g, difference %.12g", program, i, g[i], want);
+            fail_msg("%s\n at number %zu: %.12g, difference %.12g", program, i, g[i], want);
     }
 }
 
