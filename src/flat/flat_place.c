@@ -24,7 +24,7 @@ static uint32_t slot_in(const uint32_t *at, uint32_t k) {
 static uint32_t argument_slot(const struct flat_run *r, const struct flat_op *op, uint8_t arg,
                               uint32_t k) {
     if (op->code == FLAT_DRAW) return op->args[arg - 1];
-    return slot_in(form_words(r->form) + op_shapes(r->form, op)[arg - 1], k);
+    return slot_in(r->form->words + op_shapes(r->form, op)[arg - 1], k);
 }
 
 static bool read_arguments(const struct flat_run *r, const struct flat_op *op,

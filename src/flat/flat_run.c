@@ -172,7 +172,7 @@ static inline void operands(const struct flat_run *r, const struct flat_op *op, 
     for (size_t i = 0; i < op->n_args; i++) out[i] = r->v[op->args[i]];
 }
 
-static bool draw_principal(const struct flat_run *r, const struct flat_op *op) {
+static inline bool draw_principal(const struct flat_run *r, const struct flat_op *op) {
     double args[FLAT_ARGS];
     if (op->code == FLAT_DRAW_ROW) return row_simulate(r, op);
     operands(r, op, args);
