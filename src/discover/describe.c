@@ -200,6 +200,27 @@ static void describe_size(const struct discovery *d, const struct sterm *e, stru
     estimate(d, " Typical size: ", words_amount, e->par[SPAR_SD], f * value_sd(d), ".", out);
 }
 
+/* A step between two values: its size is that of the part after it, its date the first of those. */
+static void describe_shift(const struct discovery *d, const struct sterm *e,
+                           const struct series_part *p, struct buf *out) {
+    size_t last = d->series.n - 1;
+    double size = fabs(p->mean[last]), half = 1.96 * p->sd[last];
+    bool down = p->mean[last] < 0, percent = down && words_log(d);
+    double v[] = {size, fmax(size - half, 0), size + half};
+    static const char *const before[] = {" by ", " (95%: ", " to "};
+    buf_printf(out, " The level shifts %s", down ? "down" : "up");
+    for (int i = 0; i < 3; i++) {
+        buf_puts(out, before[i]);
+        if (percent)
+            buf_printf(out, "%.3g%%", -100 * expm1(-v[i]));
+        else
+            words_amount(d, v[i], out);
+    }
+    buf_puts(out, ") at ");
+    words_date(d, parameter_summary(discovery_top(d), e->par[SPAR_TAU]).mean + d->data.dt / 2, out);
+    buf_putc(out, '.');
+}
+
 static void describe_course(const struct discovery *d, const struct sterm *e,
                             const struct series_part *p, struct buf *out) {
     bool directed = has_direction(e->mask & ~factors_of(KERN_ROLE_TREND));
@@ -212,6 +233,8 @@ static void describe_course(const struct discovery *d, const struct sterm *e,
         buf_printf(out, " In one %s it moves by", words_rate_unit(d, &per));
         estimate(d, " about ", words_amount, e->par[SPAR_SD],
                  value_sd(d) * sqrt(per / d->data.span), ", in either direction.", out);
+    } else if (e->par[SPAR_TAU] >= 0 && !smodel_free(e->par[SPAR_TAU]) && p) {
+        describe_shift(d, e, p, out);
     } else if (e->par[SPAR_TAU] >= 0) {
         estimate(d, directed ? " It starts at " : " The level shifts at ", words_date,
                  e->par[SPAR_TAU], 1, ".", out);

@@ -8,10 +8,11 @@
 #include "discover/smodel.h"
 #include "discover/space.h"
 
-/* Periods that stand out. */
+/* Periods that stand out; dates and widths of changes that do, NULL: the usual ones. */
 struct period_hints {
     double p[12];
     int n;
+    const struct period_hints *places, *widths;
 };
 
 _Static_assert(SMODEL_MAX_PAR <= PROPOSAL_MAX_DIM, "parameters of a structure fit a proposal");

@@ -138,6 +138,7 @@ static double rank_double(int64_t k) {
  * at most 64 steps however many orders of magnitude the parts are apart. +inf: beyond all numbers.
  * slack: doubles by which the answer may be too large. */
 static double mixture_quantile(const struct mixture *m, size_t i, double q, int64_t slack) {
+    double least = smodel_of(m->c->e)->data->counts ? 0 : -INFINITY;
     double lo = INFINITY, hi = -INFINITY, z = norm_quantile(q);
     for (const struct component *c = m->c; c < m->c + m->n_c; c++) {
         double v = c->mean[i] + z * c->sd[i];
@@ -153,7 +154,7 @@ static double mixture_quantile(const struct mixture *m, size_t i, double q, int6
         else
             b = mid;
     }
-    return rank_double(b);
+    return fmax(rank_double(b), least);
 }
 
 /* The mean; of a lognormal part exp(m + s^2/2). It may be infinite. */

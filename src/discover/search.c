@@ -20,6 +20,7 @@
 /* The search ends when so many expansions one after the other found less than this share. */
 #define IDLE_ROUNDS  3
 #define IDLE_SHARE   0.01
+#define SUGGESTED    4    /* times that changes are looked for */
 #define GROUP_WINDOW 60.0 /* at which a whole group is */
 
 int search_threads(int wanted) {
@@ -262,6 +263,35 @@ static void try_groups(struct search *s) {
     }
 }
 
+/* ---- what the data suggest ---- */
+static struct evidence *best_fitted(const struct search *s, bool plain) {
+    struct evidence *best = NULL;
+    for (size_t i = 0; i < s->n; i++) {
+        struct evidence *e = s->at[i];
+        if (plain ? !e->prop.n || !s->space->ops->plain(e) : !fitted(e)) continue;
+        if (!best || evidence_total(e) > evidence_total(best)) best = e;
+    }
+    return best;
+}
+
+/* Suggestions beside the best structure, and beside the best of those that cannot imitate a change
+ * by bending: were some of them worth a search around them? */
+static bool try_suggestions(struct search *s) {
+    size_t before = s->n;
+    for (int plain = 0; plain < 2; plain++) {
+        struct evidence *e = best_fitted(s, plain);
+        if (!e || (plain && e == best_fitted(s, false))) continue;
+        struct batch b = {.search = s, .parent = e, .fast = true, .dense = true};
+        prepare(&b);
+        s->space->ops->suggestions(s->space, e, collect, &b);
+        run_batch(&b);
+    }
+    bool worth = false;
+    for (size_t i = before; i < s->n; i++)
+        worth |= fitted(s->at[i]) && evidence_total(s->at[i]) > s->top - SEARCH_WINDOW;
+    return worth;
+}
+
 enum gpm_status search_run(struct search *s) {
     double start = clock_seconds();
     s->shortages = mem_shortages();
@@ -276,6 +306,10 @@ enum gpm_status search_run(struct search *s) {
     grow(s, false, deadline);
     try_groups(s);
     grow(s, false, deadline);
+    for (int k = 0; k < SUGGESTED && s->space->ops->suggestions && !s->cut; k++) {
+        if (!try_suggestions(s)) break;
+        grow(s, false, deadline);
+    }
     for (int pass = 0; pass < 2; pass++) { /* sampling may lift a structure into the window */
         sample_near_top(s, SAMPLE_WINDOW, s->opt.draws / 5 + 20);
         grow(s, false, deadline);

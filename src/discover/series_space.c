@@ -4,6 +4,7 @@
  * likelihood is O(n^2) on a regular grid are the fast ones.
  */
 #include "discover/series_space.h"
+#include "discover/changes.h"
 #include "discover/starts.h"
 #include "la/parallel.h"
 #include "base/clock.h"
@@ -62,6 +63,42 @@ static void seeds(struct space *s, int group, space_emit each, void *ctx) {
 static void neighbours(struct space *s, const struct evidence *e, space_emit each, void *ctx) {
     struct emission x = {own(s), each, ctx};
     grammar_neighbours(&x.s->grammar, &smodel_of(e)->s, emit, &x);
+}
+
+/* ---- changes ---- */
+static bool plain(const struct evidence *e) {
+    const struct structure *k = &smodel_of(e)->s;
+    unsigned stiff =
+        factors_of(KERN_ROLE_TREND) | factors_of(KERN_ROLE_PERIODIC) | factors_of(KERN_ROLE_BREAK);
+    for (int i = 0; i < k->n; i++) /* one such factor each */
+        if (k->t[i].mask & ~stiff || k->t[i].mask & (k->t[i].mask - 1)) return false;
+    return true;
+}
+
+/* Those whose gain could pay for what they cost. */
+static void suggestions(struct space *base, const struct evidence *e, space_emit each, void *ctx) {
+    struct series_space *s = own(base);
+    const struct grammar *g = &s->grammar;
+    const struct structure *k = &smodel_of(e)->s;
+    struct structure v;
+    struct changes c;
+    double dates = log((double)s->data->n);
+    if (!g->changes || !changes_scan(e, &c)) return;
+    s->places = s->widths = (struct period_hints){0};
+    const struct change_place *at[] = {&c.bend, &c.variance, &c.window};
+    for (int i = 0; i < 3; i++)
+        if (at[i]->gain > 0) s->places.p[s->places.n++] = at[i]->tau;
+    s->widths.p[s->widths.n++] = fmin(fmax(c.window.width, 0.04), 0.58);
+    for (int tr = 0; tr < 2; tr++)
+        s->around[tr].places = &s->places, s->around[tr].widths = &s->widths;
+    for (int i = 0; i < c.n_shift; i++)
+        if (c.shift[i].gain > dates && grammar_shift(g, k, c.shift[i].tau, &v))
+            each(ctx, number_of(s, &v));
+    if (c.bend.gain > 3 && grammar_bend(g, k, &v)) each(ctx, number_of(s, &v));
+    if (c.variance.gain > 5 && grammar_spread(g, k, c.variance.more ? GATE_AFTER : GATE_BEFORE, &v))
+        each(ctx, number_of(s, &v));
+    if (c.window.gain > 8 && grammar_spread(g, k, c.window.more ? GATE_INSIDE : GATE_OUTSIDE, &v))
+        each(ctx, number_of(s, &v));
 }
 
 static bool is_fast(struct space *s, size_t id) {
@@ -193,6 +230,8 @@ static const struct space_ops ops = {.free = space_free,
                                      .seeds = seeds,
                                      .neighbours = neighbours,
                                      .fast = is_fast,
+                                     .suggestions = suggestions,
+                                     .plain = plain,
                                      .prepare = prepare,
                                      .fit = fit,
                                      .carry = carry,
@@ -213,7 +252,7 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
                              .steps = size->steps};
     s->data = data;
     s->grammar = *g;
-    grammar_calendar(&s->grammar, data->n_season);
+    grammar_calendar(&s->grammar, data->n_season, data->n);
     if (!data->y[TRANSFORM_LOG]) s->grammar.logs = false;
     s->base.groups = s->grammar.logs ? 2 : 1;
     search_init(x, &s->base, o);

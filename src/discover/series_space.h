@@ -15,11 +15,12 @@ struct series_space {
     const struct smodel_data *data; /* borrowed */
     struct grammar grammar;
     int threads;
-    struct smodel_work **work;     /* one per thread */
-    VEC(struct structure) known;   /* by number */
-    struct map index;              /* structure hash -> number + 1 */
-    struct period_hints hints[2];  /* of the data, per transform */
-    struct period_hints around[2]; /* of the parent of those that are fitted now */
+    struct smodel_work **work;          /* one per thread */
+    VEC(struct structure) known;        /* by number */
+    struct map index;                   /* structure hash -> number + 1 */
+    struct period_hints hints[2];       /* of the data, per transform */
+    struct period_hints around[2];      /* of the parent of those that are fitted now */
+    struct period_hints places, widths; /* of changes that the data suggest */
     struct screen *screen; /* long regular series: a subset on which dense structures are tried */
     double top;            /* of the search, when they were prepared */
 };

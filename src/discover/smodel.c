@@ -91,9 +91,11 @@ enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *
     d->span = x[n - 1] - x[0];
     d->t = NEW_ARRAY(double, n);
     bool positive = true;
+    d->counts = true;
     for (size_t i = 0; i < n; i++) {
         d->t[i] = (x[i] - d->x0) / d->span;
         positive &= y[i] > 0;
+        d->counts &= y[i] >= 0 && y[i] == floor(y[i]);
     }
     if (!standardise(d, TRANSFORM_NONE, y)) {
         smodel_data_release(d);
@@ -130,7 +132,6 @@ enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
         out->step = full->step;
         memcpy(out->season, full->season, sizeof out->season);
         out->n_season = full->n_season;
-        out->shared = full->shared;
         out->grid = full->grid;
         if (full->grid) { /* the same grid with gaps: distances stay few */
             for (size_t i = 0; i < out->n; i++) out->t[i] = full->t[at[i]];
@@ -154,7 +155,7 @@ void smodel_data_release(struct smodel_data *d) {
 /* ---- parameters ---- */
 /* A parameter on an interval: uniform there. */
 static int add_interval(struct smodel *m, int kind, int term, bool logs, double a, double b) {
-    m->par[m->d] = (struct spar){kind, term, NULL, logs, logs ? log(a) : a, logs ? log(b) : b, 0};
+    m->par[m->d] = (struct spar){kind, term, NULL, logs, logs ? log(a) : a, logs ? log(b) : b};
     return m->d++;
 }
 
@@ -163,7 +164,7 @@ enum spar_kind spar_kind_of(enum kern_role role, size_t p) {
                                            [KERN_ROLE_SMOOTH] = {SPAR_L, SPAR_ALPHA},
                                            [KERN_ROLE_PERIODIC] = {SPAR_PERIOD, SPAR_LPER},
                                            [KERN_ROLE_WALK] = {SPAR_L},
-                                           [KERN_ROLE_BREAK] = {SPAR_TAU},
+                                           [KERN_ROLE_BREAK] = {SPAR_TAU, SPAR_WIDTH},
                                            [KERN_ROLE_WHITE] = {SPAR_NOISE}};
     return p ? of[role][p - 1] : SPAR_SD;
 }
@@ -177,9 +178,7 @@ static int add_par(struct smodel *m, int kind, int k, int f, size_t p) {
     if (row->prior == KERN_P_LOGUNIFORM)
         return add_interval(m, kind, k, true, fmin(2.1 * m->data->dt, b / 2), b);
     if (row->beside && m->s.t[k].mask & factors_of(KERN_ROLE_PERIODIC)) a = row->beside;
-    m->par[m->d] = (struct spar){kind, k, row, row->prior == KERN_P_LOGNORMAL, a, b, 0};
-    const struct hyper_prior *h = hyper_find(m->data->shared, k < 0 ? 0 : m->s.t[k].mask, kind);
-    if (h) m->par[m->d].a = h->mean, m->par[m->d].sd = h->sd;
+    m->par[m->d] = (struct spar){kind, k, row, row->prior == KERN_P_LOGNORMAL, a, b};
     return m->d++;
 }
 
@@ -189,12 +188,12 @@ static int add_held(struct smodel *m, int kind, int k, double value) {
     return i;
 }
 
-const char *spar_name(int kind) {
-    static const char *const names[SPAR_KINDS] = {
-        [SPAR_NOISE] = "noise_sd", [SPAR_SD] = "sd",       [SPAR_L] = "l",
-        [SPAR_PERIOD] = "period",  [SPAR_LPER] = "l_per",  [SPAR_C] = "c",
-        [SPAR_TAU] = "tau",        [SPAR_ALPHA] = "alpha", [SPAR_WIDTH] = "width"};
-    return names[kind];
+/* What the structure itself says of a periodic factor or a step: a step is sharp. */
+static int add_chosen(struct smodel *m, int kind, int k, uint16_t at) {
+    double v = kind == SPAR_PERIOD ? m->data->season[at - 1]
+               : kind == SPAR_TAU  ? term_place(at)
+                                   : m->data->dt / 20;
+    return add_held(m, kind, k, v);
 }
 
 static int first_of(unsigned mask) {
@@ -215,8 +214,8 @@ static void layout_term(struct smodel *m, int k, struct term t) {
         if (f < 0 || t.mask == factors_of(KERN_ROLE_TREND)) continue;
         for (size_t p = 1; p < factor_class(f)->npar; p++) {
             enum spar_kind kind = spar_kind_of(order[i], p);
-            if (kind == SPAR_PERIOD && t.at)
-                e->par[kind] = add_held(m, kind, k, m->data->season[t.at - 1]);
+            if (t.at && (kind == SPAR_PERIOD || order[i] == KERN_ROLE_BREAK))
+                e->par[kind] = add_chosen(m, kind, k, t.at);
             else if (factor_class(f)->par[p].prior != KERN_P_FLAT)
                 e->par[kind] = add_par(m, kind, k, f, p);
         }
@@ -288,11 +287,6 @@ double smodel_unvalue(const struct smodel *m, int i, double value) {
 
 /* Uniform on an interval is the logistic density of z. */
 static double par_prior(const struct spar *p, double z, double *g) {
-    if (p->sd > 0) {
-        double r = (z - p->a) / p->sd;
-        *g = -r / p->sd;
-        return -0.5 * r * r - log(p->sd) - 0.91893853320467274;
-    }
     if (p->row) return kern_log_scale_prior(p->row, z, p->a, g);
     *g = 1 - 2 * logistic(z);
     return -fabs(z) - 2 * log1p(exp(-fabs(z)));

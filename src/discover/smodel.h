@@ -14,7 +14,6 @@
 #ifndef DISCOVER_SMODEL_H
 #define DISCOVER_SMODEL_H
 #include "gpmem/status.h"
-#include "discover/hyper.h"
 #include "discover/series.h"
 #include "discover/structure.h"
 #include "gp/gp.h"
@@ -38,7 +37,7 @@ struct smodel_data {
      * n_season of them. */
     double season[SERIES_SEASONS];
     int n_season;
-    const struct hyper_priors *shared; /* of a panel, borrowed; NULL: the rows' priors alone */
+    bool counts;             /* whole numbers from 0 on: predictions are not below 0 */
     double wild, wild_sd[2]; /* values out of line: their share, their spread per transform */
 };
 /* Copies x (ascending) and y; GPM_E_ARG when n < 3, x spans nothing or y is constant. */
@@ -69,16 +68,14 @@ enum spar_kind {
 #define SMODEL_MAX_PAR 32
 /* Parameters that a structure holds fixed (a period of the calendar) have numbers from
  * SMODEL_MAX_PAR on and no coordinate. */
-#define SMODEL_MAX_HELD STRUCTURE_MAX_TERMS
+#define SMODEL_MAX_HELD (2 * STRUCTURE_MAX_TERMS)
 
 struct spar {
     int kind, term;               /* term -1: of the whole structure */
     const struct kern_param *row; /* NULL: uniform on an interval */
     bool log;                     /* z (or the place in the interval) is of the logarithm */
     double a, b; /* mean of z, the row has the rest; or the interval's ends; held: the value */
-    double sd;   /* of a prior that is shared in a panel, N(a, sd^2); 0: the row's */
 };
-const char *spar_name(int kind); /* "sd", "period" */
 struct sterm {
     uint16_t mask, gate, at;
     int par[SPAR_KINDS]; /* index of its parameter of each kind, -1: it has none */
@@ -147,7 +144,7 @@ GPM_MUST_USE enum gpm_status smodel_part(const struct smodel *m, const double *z
 GPM_MUST_USE enum gpm_status smodel_part_cov(const struct smodel *m, const double *z, struct gp *g,
                                              int part, const double *t, size_t n, double *mean,
                                              double *cov);
-/* Variance of the noise at n times. */
+/* Variance of the noise at n times; outside of the data at least that at their end. */
 GPM_MUST_USE enum gpm_status smodel_noise_vars(const struct smodel *m, const double *z,
                                                const double *t, size_t n, double *var);
 #endif

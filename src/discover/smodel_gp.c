@@ -233,13 +233,22 @@ enum gpm_status smodel_part_cov(const struct smodel *m, const double *z, struct 
     return st;
 }
 
+/* Noise that shrinks goes on shrinking only as long as there are data: outside of them it is not
+ * smaller than at their end. */
 enum gpm_status smodel_noise_vars(const struct smodel *m, const double *z, const double *t,
                                   size_t n, double *var) {
     struct kern *k = smodel_kernel(m, z, SMODEL_WHITE);
-    struct kern_pts x = {.x = t, .n = n, .ld = n, .dim = 1};
-    double noise = smodel_noise(m, z);
+    const double ends[] = {0, 1};
+    struct kern_pts x = {.x = t, .n = n, .ld = n, .dim = 1},
+                    end = {.x = ends, .n = 2, .ld = 2, .dim = 1};
+    double noise = smodel_noise(m, z), least[2] = {0};
     enum gpm_status st = k ? kern_diag(k, x, var) : GPM_OK;
-    for (size_t i = 0; i < n && !st; i++) var[i] = (k ? var[i] : 0) + noise * noise;
+    if (k && !st) st = kern_diag(k, end, least);
+    for (size_t i = 0; i < n && !st; i++) {
+        double v = k ? var[i] : 0;
+        if (t[i] < 0 || t[i] > 1) v = fmax(v, least[t[i] > 1]);
+        var[i] = v + noise * noise;
+    }
     kern_unref(k);
     return st;
 }

@@ -74,6 +74,10 @@ struct space_ops {
     void (*neighbours)(struct space *s, const struct evidence *e, space_emit each, void *ctx);
     /* Has it a fast density? NULL: there is no such difference. */
     bool (*fast)(struct space *s, size_t id);
+    /* Structures that the data suggest beside e, which no step from it leads to; may be NULL. */
+    void (*suggestions)(struct space *s, const struct evidence *e, space_emit each, void *ctx);
+    /* Is it one of those that cannot follow a change by bending? */
+    bool (*plain)(const struct evidence *e);
     /* Before structures around `parent` (NULL: none) are fitted; may be NULL. */
     void (*prepare)(struct space *s, const struct search *x, const struct evidence *parent,
                     bool dense);

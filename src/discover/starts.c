@@ -47,15 +47,17 @@ void starts_carry(const struct smodel *m, const struct evidence *from, double *z
 
 /* ---- candidates for new parameters ---- */
 static const struct period_hints candidates[SPAR_KINDS] = {
-    [SPAR_L] = {{0.03, 0.12, 0.6}, 3},
-    [SPAR_LPER] = {{0.15, 0.3, 0.7, 1.5}, 4},
-    [SPAR_C] = {{-0.2, 0.5, 1.2}, 3},
-    [SPAR_TAU] = {{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}, 9},
-    [SPAR_WIDTH] = {{0.08, 0.2, 0.4}, 3},
+    [SPAR_L] = {.p = {0.03, 0.12, 0.6}, .n = 3},
+    [SPAR_LPER] = {.p = {0.15, 0.3, 0.7, 1.5}, .n = 4},
+    [SPAR_C] = {.p = {-0.2, 0.5, 1.2}, .n = 3},
+    [SPAR_TAU] = {.p = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}, .n = 9},
+    [SPAR_WIDTH] = {.p = {0.08, 0.2, 0.4}, .n = 3},
 };
-static const struct period_hints beside_periodic = {{0.3, 1.0}, 2}; /* lengths there */
-static const struct period_hints walks[] = {{{0}, 0}, {{0.3, 1.5}, 2}, {{1.0, 8.0}, 2}}; /* sizes */
-static const struct period_hints slopes = {{1.0, 4.0}, 2}, memories = {{0.08, 0.3, 1.5}, 3};
+static const struct period_hints beside_periodic = {.p = {0.3, 1.0}, .n = 2}; /* lengths there */
+static const struct period_hints walks[] = {
+    {.n = 0}, {.p = {0.3, 1.5}, .n = 2}, {.p = {1.0, 8.0}, .n = 2}}; /* sizes */
+static const struct period_hints slopes = {.p = {1.0, 4.0}, .n = 2},
+                                 memories = {.p = {0.08, 0.3, 1.5}, .n = 3};
 
 static const struct period_hints *candidates_of(const struct smodel *m, int i,
                                                 const struct period_hints *periods) {
@@ -65,6 +67,8 @@ static const struct period_hints *candidates_of(const struct smodel *m, int i,
     if (first && first->variogram && (kind == SPAR_SD || kind == SPAR_L))
         return kind == SPAR_SD ? &slopes : &memories;
     if (kind == SPAR_SD) return &walks[first->walk];
+    if (kind == SPAR_TAU && periods->places) return periods->places;
+    if (kind == SPAR_WIDTH && periods->widths) return periods->widths;
     if (kind == SPAR_L && m->term[k].par[SPAR_PERIOD] >= 0) return &beside_periodic;
     return &candidates[kind];
 }
@@ -198,7 +202,7 @@ static bool residual(const struct evidence *e, struct smodel_work *w, double *r)
 void period_hints_residual(const struct evidence *parent, struct smodel_work *w,
                            const struct period_hints *data, struct period_hints *h) {
     const struct smodel_data *d = smodel_of(parent)->data;
-    h->n = 0;
+    *h = (struct period_hints){0};
     double *r = NEW_ARRAY(double, d->n);
     if (residual(parent, w, r)) add_peaks(d, r, 3, h);
     for (int i = 0; i < data->n && i < 4; i++) add_hint(h, data->p[i], d->dt);

@@ -32,8 +32,13 @@ enum transform { TRANSFORM_NONE, TRANSFORM_LOG };
 struct term {
     uint16_t mask; /* FACTOR_BITs */
     uint16_t gate; /* enum gate */
-    uint16_t at;   /* PER: 0, its period is a parameter; k, it is the k-th of the calendar's */
+    /* PER: 0, its period is a parameter; k, it is the k-th of the calendar's. STEP: 0, its date is
+     * a parameter; else that date (term_place). */
+    uint16_t at;
 };
+/* Dates of steps, in t, as whole numbers. */
+uint16_t term_at(double t);
+double term_place(uint16_t at);
 struct structure {
     uint8_t transform, change, n, pad;
     struct term t[STRUCTURE_MAX_TERMS]; /* sorted; unused ones zero */
@@ -60,19 +65,29 @@ void term_print(struct term t, struct buf *out);                  /* without the
 struct grammar {
     uint16_t factors;  /* FACTOR_BITs in use */
     uint16_t products; /* those that may stand in products */
-    bool change;       /* change points and windows */
+    bool change;       /* change points and windows of every term */
+    bool changes;      /* shifts, bends, noise of another size where the data suggest them */
     bool logs;         /* log transform allowed */
     bool only_logs;    /* and nothing else, where the values are positive */
     int max_terms;
     int seasons;    /* periods that the calendar offers */
+    size_t places;  /* dates that a step may have */
     double penalty; /* log prior per factor, default -2 */
     struct term terms[128];
     int n_terms;
 };
 /* `factors` of 0: the default set, the standard rows of the kernel table. */
 void grammar_init(struct grammar *g, uint16_t factors, bool change, bool logs);
-/* Recurring patterns may have one of so many periods of the calendar. */
-void grammar_calendar(struct grammar *g, int seasons);
+/* Recurring patterns may have one of so many periods of the calendar, steps one of so many dates.
+ */
+void grammar_calendar(struct grammar *g, int seasons, size_t places);
+/* s with one more term, or with more noise on one side of a date or of a window; false: the grammar
+ * has no such structure. */
+bool grammar_shift(const struct grammar *g, const struct structure *s, double t,
+                   struct structure *out);
+bool grammar_bend(const struct grammar *g, const struct structure *s, struct structure *out);
+bool grammar_spread(const struct grammar *g, const struct structure *s, enum gate gate,
+                    struct structure *out);
 double grammar_log_prior(const struct grammar *g, const struct structure *s);
 bool grammar_allows(const struct grammar *g, const struct structure *s);
 /* Canonical, made of terms that some grammar has, with the gates of its change: what a search

@@ -43,14 +43,26 @@ void grammar_init(struct grammar *g, uint16_t factors, bool change, bool logs) {
     g->products = factors ? factors : (uint16_t)(g->factors & ~factors_alone());
     if (change) g->factors |= (uint16_t)BREAK;
     g->change = change;
+    g->changes = !factors || change;
     g->logs = logs;
     g->max_terms = 4;
     g->penalty = -2;
-    grammar_calendar(g, 0);
+    grammar_calendar(g, 0, 1);
 }
 
-void grammar_calendar(struct grammar *g, int seasons) {
+#define PLACES 65534.0
+
+uint16_t term_at(double t) {
+    return (uint16_t)(1 + floor(fmin(fmax(t, 0), 1) * PLACES + 0.5));
+}
+
+double term_place(uint16_t at) {
+    return (at - 1) / PLACES;
+}
+
+void grammar_calendar(struct grammar *g, int seasons, size_t places) {
     g->seasons = seasons;
+    g->places = places;
     g->n_terms = 0;
     add_terms(g, LIN, 0);
     add_terms(g, SMOOTH, 0);
@@ -82,6 +94,7 @@ double grammar_log_prior(const struct grammar *g, const struct structure *s) {
         cost += factors_cost(s->t[i].mask);
         if (s->t[i].mask & PER && g->seasons)
             sum += log(s->t[i].at ? CALENDAR / g->seasons : 1 - CALENDAR);
+        if (s->t[i].mask & BREAK && s->t[i].at) sum -= log((double)g->places);
     }
     return g->penalty * cost + sum;
 }
@@ -104,7 +117,9 @@ bool grammar_allows(const struct grammar *g, const struct structure *s) {
         int copies = 0;
         for (int k = 0; k < s->n; k++) copies += same_term(s->t[k], s->t[i]);
         if (copies > max_copies(s->t[i])) return false;
-        if (s->t[i].at && (!(s->t[i].mask & PER) || s->t[i].at > g->seasons)) return false;
+        if (s->t[i].mask & PER && s->t[i].at > g->seasons) return false;
+        if (s->t[i].at && !(s->t[i].mask & (PER | BREAK))) return false;
+        if (s->t[i].mask == WN && s->t[i].gate == GATE_NONE) return false;
         if (s->t[i].gate != GATE_NONE && s->t[i].mask & BREAK) return false;
         per += (s->t[i].mask & PER) != 0;
     }
@@ -130,10 +145,12 @@ bool structure_sound(const struct structure *s, int seasons) {
     struct structure c = *s;
     grammar_init(&all, (uint16_t)(FACTOR_BIT(FACTOR_MAX) - 1), true, true);
     all.max_terms = STRUCTURE_MAX_TERMS;
-    grammar_calendar(&all, seasons);
+    grammar_calendar(&all, seasons, 1);
     if (!grammar_allows(&all, s)) return false;
     for (int i = 0; i < s->n; i++)
-        if (!term_exists(&all, s->t[i].mask) || !gate_fits(s->t[i].gate, s->change)) return false;
+        if ((s->t[i].mask != WN && !term_exists(&all, s->t[i].mask)) ||
+            !gate_fits(s->t[i].gate, s->change))
+            return false;
     structure_canonical(&c);
     return structure_equal(s, &c);
 }
@@ -186,7 +203,10 @@ static void emit_changes(const struct grammar *g, const struct structure *s, str
                          void *ctx) {
     if (s->change != CHANGE_NONE) { /* undo the gate of each term, or gate another one */
         struct structure all = *s;
-        for (int i = 0; i < all.n; i++) all.t[i].gate = GATE_NONE;
+        for (int i = all.n - 1; i >= 0; i--) {
+            all.t[i].gate = GATE_NONE;
+            if (all.t[i].mask == WN) all = without_term(all, i);
+        }
         emit(g, all, each, ctx);
     }
     for (int i = 0; i < s->n; i++) {
@@ -203,6 +223,34 @@ static void emit_changes(const struct grammar *g, const struct structure *s, str
             }
         }
     }
+}
+
+/* ---- changes that the data suggest ---- */
+static bool extended(const struct grammar *g, struct structure s, struct structure *out) {
+    structure_canonical(&s);
+    *out = s;
+    return s.n <= STRUCTURE_MAX_TERMS && grammar_allows(g, &s);
+}
+
+static struct term change_term(const char *word, uint16_t at) {
+    return (struct term){(uint16_t)FACTOR_BIT(factor_find(word, strlen(word))), GATE_NONE, at};
+}
+
+bool grammar_shift(const struct grammar *g, const struct structure *s, double t,
+                   struct structure *out) {
+    return extended(g, with_term(*s, change_term("STEP", term_at(t))), out);
+}
+
+bool grammar_bend(const struct grammar *g, const struct structure *s, struct structure *out) {
+    return extended(g, with_term(*s, change_term("RAMP", 0)), out);
+}
+
+bool grammar_spread(const struct grammar *g, const struct structure *s, enum gate gate,
+                    struct structure *out) {
+    struct structure v = *s;
+    if (s->change != CHANGE_NONE) return false;
+    v.change = gate == GATE_BEFORE || gate == GATE_AFTER ? CHANGE_POINT : CHANGE_WINDOW;
+    return extended(g, with_term(v, (struct term){(uint16_t)WN, (uint16_t)gate, 0}), out);
 }
 
 void grammar_neighbours(const struct grammar *g, const struct structure *s, structure_fn each,

@@ -48,6 +48,38 @@ def check_spikes(tmp):
     assert "all values are 5 but 17 at " + month(50) in said, said
 
 
+def probability(d, component):
+    return sum(c["probability"] for c in d["components"] if c["struct"] == component)
+
+
+def check_changes(tmp):
+    """Shifts of level with date, size and direction; noise of another size; neither where there is none."""
+    rng = random.Random(3)
+    kept = os.path.join(tmp, "shifted")
+    d = run(tmp, "shift", [rng.gauss(10, 1) - 6 * (i >= 70) for i in range(120)], "--out", kept)
+    again = subprocess.run([TOOL, "report", kept, "--format", "json"], capture_output=True, text=True)
+    assert json.loads(again.stdout)["structures"] == d["structures"], again.stderr
+    said = " ".join(c["text"] for c in d["description"]["components"])
+    assert probability(d, "STEP") > 0.95 and "The level shifts down by " in said and month(70) in said, said
+    d = run(tmp, "pattern", [4 * math.sin(i * math.pi / 6) + rng.gauss(0, 1) + 5 * (i >= 60) for i in range(110)])
+    assert d["structures"][0]["struct"] == "PER + STEP + WN", d["structures"][:2]
+    d = run(tmp, "louder", [rng.gauss(0, 1 if i < 60 else 4) for i in range(100)])
+    assert d["structures"][0]["struct"].startswith("CP(C, "), d["structures"][:2]
+    d = run(tmp, "line", [0.1 * i + rng.gauss(0, 1) for i in range(80)])
+    assert probability(d, "STEP") < 0.2 and d["structures"][0]["struct"] == "LIN + WN", d["structures"][:2]
+
+
+def check_counts(tmp):
+    """No negative bound for a count; noise that shrank does not vanish."""
+    rng = random.Random(4)
+    d = run(tmp, "counts", [sum(rng.random() < 0.03 for _ in range(40)) for _ in range(60)])
+    assert min(d["forecast"]["lo"]) >= 0 and max(d["forecast"]["hi"]) > 1, d["forecast"]["lo"]
+    d = run(tmp, "quieter", [rng.gauss(0, 5 - 0.045 * i) for i in range(100)], "--horizon", "40", "--kernels", "LIN")
+    f = d["forecast"]
+    widths = [hi - lo for lo, hi in zip(f["lo"], f["hi"])]
+    assert min(widths) > 0.8 * widths[0], widths
+
+
 def check_calendar(tmp):
     """A pattern of the calendar has exactly that period."""
     rng = random.Random(2)
@@ -60,6 +92,8 @@ def main():
     with tempfile.TemporaryDirectory() as tmp:
         check_spikes(tmp)
         check_calendar(tmp)
+        check_changes(tmp)
+        check_counts(tmp)
     print("truths: fine")
 
 

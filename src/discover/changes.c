@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * With K the covariance at the optimum and alpha = K^-1 y, a term s^2 h h' changes the log
+ * likelihood by
+ *
+ *     -1/2 log(1 + s^2 q) + 1/2 s^2 b^2 / (1 + s^2 q),   q = h' K^-1 h,  b = h' alpha,
+ *
+ * and for steps all q come from one pass over K^-1: h differs by one value from place to place.
+ * The size of the noise is looked for in the innovations L^-1 y, which have variance 1 where the
+ * structure holds: two variances instead of one gain -1/2 (n1 log v1 + n2 log v2 - n log v).
+ */
+#include "discover/changes.h"
+#include "base/mem.h"
+#include "la/blas.h"
+#include <math.h>
+#include <string.h>
+
+#define MARGIN  4    /* values on either side of a change, at least */
+#define BENDS   40   /* places where a trend may bend */
+#define LONGEST 1200 /* values: K^-1 costs n^3 */
+
+struct scan {
+    size_t n;
+    const double *t;
+    double *inverse, *alpha, *e; /* K^-1 (lower triangle), K^-1 y, innovations */
+};
+
+static double gain_of(double q, double b) {
+    static const double size[] = {0.2, 0.5, 1, 2};
+    double best = 0;
+    for (size_t i = 0; i < COUNT_OF(size); i++) {
+        double v = size[i] * size[i], f = 1 + v * q;
+        best = fmax(best, -0.5 * log(f) + 0.5 * v * b * b / f);
+    }
+    return best;
+}
+
+/* The matrix, its factor and its inverse. */
+static bool factor(struct scan *s, const struct evidence *e) {
+    const struct smodel *m = smodel_of(e);
+    const double *z = e->prop.mode[0].z;
+    size_t n = s->n, pivot;
+    struct kern *k = smodel_kernel(m, z, SMODEL_ALL);
+    struct kern_pts x = {.x = s->t, .n = n, .ld = n, .dim = 1};
+    double *l = NEW_ARRAY(double, n *n), noise = smodel_value(m, 0, z[0]);
+    bool ok = k && kern_fill(k, x, l, n) == GPM_OK;
+    kern_unref(k);
+    for (size_t i = 0; i < n && ok; i++) l[i + i * n] += noise * noise + 1e-8;
+    ok = ok && la_potrf(n, l, n, &pivot) == GPM_OK;
+    if (ok) {
+        memcpy(s->e, m->y, n * sizeof *s->e);
+        la_trsv(false, n, l, n, s->e);
+        memcpy(s->alpha, s->e, n * sizeof *s->alpha);
+        la_trsv(true, n, l, n, s->alpha);
+        la_inverse(n, l, n, s->inverse, n);
+    }
+    mem_free(l);
+    return ok;
+}
+
+/* Into the list of the best, which lie at least MARGIN values apart. */
+static void keep(struct changes *c, struct change_place p, double apart) {
+    int at = c->n_shift;
+    for (int i = 0; i < c->n_shift; i++)
+        if (fabs(c->shift[i].tau - p.tau) < apart) {
+            if (c->shift[i].gain < p.gain) c->shift[i] = p;
+            return;
+        }
+    if (at == CHANGES_MAX) {
+        at = 0;
+        for (int i = 1; i < CHANGES_MAX; i++)
+            if (c->shift[i].gain < c->shift[at].gain) at = i;
+        if (c->shift[at].gain >= p.gain) return;
+    } else {
+        c->n_shift++;
+    }
+    c->shift[at] = p;
+}
+
+static void scan_shifts(const struct scan *s, struct changes *c) {
+    size_t n = s->n;
+    double q = 0, b = 0;
+    for (size_t k = n; k-- > MARGIN;) { /* h = 1 from value k on */
+        q += s->inverse[k + k * n];
+        for (size_t j = k + 1; j < n; j++) q += 2 * s->inverse[j + k * n];
+        b += s->alpha[k];
+        if (n - k < MARGIN || !(s->t[k] > s->t[k - 1])) continue;
+        keep(c, (struct change_place){.tau = 0.5 * (s->t[k - 1] + s->t[k]), .gain = gain_of(q, b)},
+             1.5 / (double)n);
+    }
+}
+
+/* h = 3 (t - tau)+, the unit of RAMP. */
+static void scan_bends(const struct scan *s, struct changes *c) {
+    size_t n = s->n;
+    double *h = NEW_ARRAY(double, n);
+    for (int k = 1; k < BENDS; k++) {
+        double tau = 0.05 + 0.9 * k / BENDS, q = 0, b = 0;
+        for (size_t i = 0; i < n; i++) {
+            h[i] = 3 * fmax(0, s->t[i] - tau);
+            b += h[i] * s->alpha[i];
+        }
+        for (size_t j = 0; j < n; j++) {
+            double sum = 0.5 * h[j] * s->inverse[j + j * n];
+            if (h[j] == 0) continue;
+            for (size_t i = j + 1; i < n; i++) sum += h[i] * s->inverse[i + j * n];
+            q += 2 * h[j] * sum;
+        }
+        double gain = gain_of(q, b);
+        if (gain > c->bend.gain) c->bend = (struct change_place){.tau = tau, .gain = gain};
+    }
+    mem_free(h);
+}
+
+static double two_variances(double sum1, double n1, double sum2, double n2) {
+    double v1 = fmax(sum1 / n1, 1e-6), v2 = fmax(sum2 / n2, 1e-6);
+    return -0.5 * (n1 * log(v1) + n2 * log(v2) - (n1 + n2) * log((sum1 + sum2) / (n1 + n2)));
+}
+
+/* Another size from a place on, and within a window: ends at every other value of a long series. */
+static void scan_variances(const struct scan *s, struct changes *c) {
+    size_t n = s->n, stride = 1 + n / 150, least = 2 * MARGIN;
+    double *sum = NEW_ARRAY(double, n + 1);
+    for (size_t i = 0; i < n; i++) sum[i + 1] = sum[i] + s->e[i] * s->e[i];
+    for (size_t a = 0; a + least <= n; a += stride)
+        for (size_t b = a + least; b <= n; b += stride) {
+            bool point = b + stride > n;
+            if (point) b = n;
+            if ((!point && n - b < least) || (a > 0 && a < least) || n - (b - a) < least) continue;
+            if (a == 0) continue; /* the other side of a point */
+            double n1 = (double)(b - a), in = sum[b] - sum[a], out = sum[n] - in;
+            double gain = two_variances(in, n1, out, (double)n - n1);
+            struct change_place *best = point ? &c->variance : &c->window;
+            if (gain <= best->gain) continue;
+            *best = (struct change_place){.tau = s->t[a],
+                                          .width = point ? 0 : s->t[b - 1] - s->t[a],
+                                          .gain = gain,
+                                          .more = in / n1 > out / ((double)n - n1)};
+        }
+    mem_free(sum);
+}
+
+bool changes_scan(const struct evidence *e, struct changes *out) {
+    const struct smodel_data *d = smodel_of(e)->data;
+    struct scan s = {.n = d->n, .t = d->t};
+    memset(out, 0, sizeof *out);
+    if (d->n < 6 * MARGIN || d->n > LONGEST || !e->prop.n) return false;
+    s.inverse = NEW_ARRAY(double, s.n *(s.n + 2));
+    s.alpha = s.inverse + s.n * s.n;
+    s.e = s.alpha + s.n;
+    bool ok = factor(&s, e);
+    if (ok) {
+        scan_shifts(&s, out);
+        scan_bends(&s, out);
+        scan_variances(&s, out);
+    }
+    mem_free(s.inverse);
+    return ok;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where a series may change: at the optimum of a structure, what a shift of level, a bend of the
+ * trend or another size of the noise would add to the likelihood at every place, all places at
+ * once. The search tries the best of them.
+ */
+#ifndef DISCOVER_CHANGES_H
+#define DISCOVER_CHANGES_H
+#include "discover/evidence.h"
+
+#define CHANGES_MAX 3
+
+struct change_place {
+    double tau, width; /* in t; width: of a window, else 0 */
+    double gain;       /* of the log likelihood */
+    bool more;         /* variance: larger after tau, or inside the window */
+};
+struct changes {
+    struct change_place shift[CHANGES_MAX]; /* of level, the best places first */
+    int n_shift;
+    struct change_place bend, variance, window; /* gain 0: none */
+};
+/* What could be added to the structure of e; false: nothing could be computed. */
+bool changes_scan(const struct evidence *e, struct changes *out);
+#endif
