@@ -90,6 +90,31 @@ GPM_API enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon,
 /* The same at the times of a CSV file's column of times, found as that of the data is. */
 GPM_API enum gpm_status gpm_discover_forecast_file(gpm_discovery *d, const char *path, double level,
                                                    const char **csv);
+
+/* ---- several series of one file ---- */
+typedef struct gpm_panel gpm_panel;
+struct gpm_panel_options {
+    size_t size;      /* set by init */
+    const char *by;   /* column whose values tell the series apart; NULL: a series in each column */
+    bool independent; /* every series by itself: no shared hyper-parameters */
+};
+GPM_API void gpm_panel_options_init_sized(struct gpm_panel_options *o, size_t size);
+static inline void gpm_panel_options_init(struct gpm_panel_options *o) {
+    gpm_panel_options_init_sized(o, sizeof *o);
+}
+GPM_API gpm_panel *gpm_panel_new(void);
+GPM_API void gpm_panel_free(gpm_panel *p);
+/* A run for each series; a series that cannot be used does not stop the others. */
+GPM_API enum gpm_status gpm_panel_run(gpm_panel *p, const char *path,
+                                      const struct gpm_discover_options *o,
+                                      const struct gpm_panel_options *how);
+GPM_API const char *gpm_panel_error(gpm_panel *p);
+GPM_API size_t gpm_panel_size(const gpm_panel *p);
+GPM_API const char *gpm_panel_key(const gpm_panel *p, size_t i);
+/* The run of series i, owned by the panel; NULL when there is none: *why says so (may be NULL). */
+GPM_API gpm_discovery *gpm_panel_member(gpm_panel *p, size_t i, const char **why);
+/* Text or JSON. */
+GPM_API const char *gpm_panel_report(gpm_panel *p, enum gpm_discover_format f);
 #if defined(__cplusplus)
 }
 #endif

@@ -2,22 +2,24 @@
 """gpmem: probabilistic programs with Gaussian-process memoization.
 
     run(program, data)     runs a program of the language, returns arrays
+    Session()              a model that stays: assume, observe, infer, sample, fork, save
     loo(result, ...)       leave-one-out cross-validation, models compared
     GPRegressor            Gaussian-process regression for scikit-learn
     discover(y)            the structure of a time series
     Forecaster             the same with sktime's fit and predict
-    optimize(f, space)     the optimum of an expensive function
+    optimize(f, space)     the optimum of an expensive function; minimize, Optimizer (ask and tell)
 """
 from ._library import GpmemError, GpmemValueError, version
 from .draws import loo
 from .forecaster import Forecaster
-from .optimise import Optimum, optimize
+from .optimise import Optimizer, Optimum, Trial, minimize, optimize
 from .program import Result, run
+from .session import Session
 from .structure import Discovery, discover
 
 __version__ = version()
-__all__ = ["Discovery", "Forecaster", "GPRegressor", "GpmemError", "GpmemValueError", "Optimum", "Result", "discover",
-           "loo", "optimize", "run", "version"]
+__all__ = ["Discovery", "Forecaster", "GPRegressor", "GpmemError", "GpmemValueError", "Optimizer", "Optimum", "Result",
+           "Session", "Trial", "discover", "loo", "minimize", "optimize", "run", "version"]
 
 
 def __getattr__(name):

@@ -149,6 +149,15 @@ class Answer(c.Structure):
     ]
 
 
+class PanelOptions(c.Structure):
+    """struct gpm_panel_options"""
+    _fields_ = [
+        ("size", c.c_size_t),
+        ("by", c.c_char_p),
+        ("independent", c.c_bool),
+    ]
+
+
 class OptimizeOptions(c.Structure):
     """struct gpm_optimize_options"""
     _fields_ = [
@@ -300,6 +309,15 @@ PROTOTYPES = {
     "gpm_discover_query": (c.c_int, [c.c_void_p, c.c_char_p, c.POINTER(Answer)]),
     "gpm_discover_forecast": (c.c_int, [c.c_void_p, c.c_size_t, c.POINTER(c.c_char_p), c.c_size_t, c.c_double, c.POINTER(c.c_char_p)]),
     "gpm_discover_forecast_file": (c.c_int, [c.c_void_p, c.c_char_p, c.c_double, c.POINTER(c.c_char_p)]),
+    "gpm_panel_options_init_sized": (None, [c.POINTER(PanelOptions), c.c_size_t]),
+    "gpm_panel_new": (c.c_void_p, []),
+    "gpm_panel_free": (None, [c.c_void_p]),
+    "gpm_panel_run": (c.c_int, [c.c_void_p, c.c_char_p, c.POINTER(DiscoverOptions), c.POINTER(PanelOptions)]),
+    "gpm_panel_error": (c.c_char_p, [c.c_void_p]),
+    "gpm_panel_size": (c.c_size_t, [c.c_void_p]),
+    "gpm_panel_key": (c.c_char_p, [c.c_void_p, c.c_size_t]),
+    "gpm_panel_member": (c.c_void_p, [c.c_void_p, c.c_size_t, c.POINTER(c.c_char_p)]),
+    "gpm_panel_report": (c.c_char_p, [c.c_void_p, c.c_int]),
     "gpm_optimize_options_init_sized": (None, [c.POINTER(OptimizeOptions), c.c_size_t]),
     "gpm_optimizer_new": (c.c_void_p, [c.POINTER(OptimizeOptions)]),
     "gpm_optimizer_free": (None, [c.c_void_p]),

@@ -1,27 +1,66 @@
 # SPDX-License-Identifier: Apache-2.0
-"""optimize: the optimum of an expensive function of Python."""
+"""optimize, minimize, Optimizer: the optimum of an expensive function of Python."""
 import ctypes as c
+import inspect
 import json
+import math
+import weakref
 
 import numpy as np
 
 from . import _abi
 from ._library import GpmemError, GpmemValueError, assign, lib, mapping, options, path, text
 
+_ACQUISITIONS = {"auto": 0, "thompson": 1, "ei": 2, "ucb": 3}
+
 
 class Optimum:
-    """x, y: the best evaluation. evaluations: how many there are in all, those that were in the store included.
-    points, values: every evaluation of this call in order (NaN: it failed). report: what `gpmem optimize --json`
-    writes; its "trace" holds all evaluations."""
+    """x, y: the best evaluation. outputs: its numbers by name, where an evaluation gives several. feasible: it keeps the
+    constraints. front: with several objectives, the evaluations that nothing is better than in all of them.
+    evaluations: how many there are in all, those that were in the store included. points, values: every evaluation of
+    this call in order (NaN: it failed). records: all evaluations, a dictionary each; to_frame() makes a DataFrame of
+    them. report: what `gpmem optimize --json` writes."""
 
-    def __init__(self, x, y, evaluations, points, values, report):
+    def __init__(self, x, y, evaluations, points, values, report, space):
         self.x, self.y, self.evaluations, self.points, self.values = x, y, evaluations, points, values
-        self.report = report
+        self.report, self._space = report, space
+        best = report["best"] or {}
+        self.outputs, self.feasible = best.get("outputs", {}), best.get("feasible", True)
+        self.front = [{**_typed(p["x"], space), **p["outputs"]} for p in report.get("front", [])]
+
+    @property
+    def records(self):
+        return _records(self.report, self._space)
+
+    def to_frame(self):
+        """All evaluations as a pandas.DataFrame, a row each."""
+        return _frame(self.records)
 
     def __repr__(self):
         stored = self.evaluations - len(self.values)
-        return "Optimum(x=%r, y=%r, %d evaluations%s)" % (self.x, self.y, self.evaluations,
-                                                          ", %d of them from the store" % stored if stored else "")
+        return "Optimum(x=%r, y=%r, %d evaluations%s%s)" % (
+            self.x, self.y, self.evaluations, ", %d of them from the store" % stored if stored else "",
+            "" if self.feasible else ", none within the constraints")
+
+
+def _typed(x, space):
+    """Values of a report as the function gets them."""
+    return {k: int(round(v)) if isinstance(space.get(k), tuple) and "int" in space[k] else v for k, v in x.items()}
+
+
+def _records(report, space):
+    out = []
+    for t in report["trace"]:
+        row = {**_typed(t["x"], space), **t.get("outputs", {"value": t["y"]}), "status": t["status"], "seconds": t["seconds"]}
+        for key in ("feasible", "error"):
+            if key in t: row[key] = t[key]
+        out.append(row)
+    return out
+
+
+def _frame(records):
+    import pandas
+    return pandas.DataFrame.from_records(records)
 
 
 def _variable(name, spec):
@@ -42,14 +81,95 @@ def _variable(name, spec):
     return "%s=%r:%r%s" % (name, low, high, "".join(":" + w for w in words))
 
 
-class _Function:
-    """The callable as the library calls it."""
+class Point(dict):
+    """A point to evaluate: {name: value}, with the id it was asked under."""
 
-    def __init__(self, f, space, catch):
-        self.f, self.space, self.catch = f, space, catch
-        self.stop, self.failure, self.points, self.values = c.c_int(0), None, [], []
+    def __init__(self, values, id):
+        super().__init__(values)
+        self.id = id
 
-    def point(self, x):
+
+class Trial:
+    """A point whose values are asked for by name, as in Optuna: trial.suggest_float("x", 0, 1)."""
+
+    def __init__(self, point, space=None):
+        self.params, self._space = point, space
+
+    def _suggest(self, name, spec, middle):
+        if self.params is None or name not in self.params:
+            if self._space is None:
+                raise GpmemValueError("the trial asks for %r, which it did not ask for the first time; ask for every "
+                                      "variable in every trial" % name)
+            self._space[name] = spec
+            return middle
+        return self.params[name]
+
+    def suggest_float(self, name, low, high, log=False):
+        return self._suggest(name, (low, high, "log") if log else (low, high), math.sqrt(low * high) if log else (low + high) / 2)
+
+    def suggest_int(self, name, low, high, log=False):
+        return self._suggest(name, (low, high, "log", "int") if log else (low, high, "int"), (low + high) // 2)
+
+    def suggest_categorical(self, name, choices):
+        return self._suggest(name, list(choices), choices[0])
+
+
+class Optimizer:
+    """Decides what to evaluate next; you evaluate, wherever and in whatever order.
+
+    space        {name: (low, high)}, with "log" or "int" after the bounds for scales and whole numbers, or
+                 {name: ["a", "b"]} for categories
+    objectives   names of the numbers to minimise ("name:max": to maximise); several ask for the front. None: an
+                 evaluation gives one number
+    constraints  texts such as "weight<=3", "0<=stress<=1", "mass=2+-0.01" on numbers that an evaluation gives
+    collect      names of numbers that are only kept
+    maximize, noisy, seed, acquisition, store, name: as for optimize
+
+    >>> o = Optimizer({"x": (-10, 10)})
+    >>> p = o.ask()
+    >>> o.tell(p, (p["x"] - 2) ** 2)"""
+
+    def __init__(self, space, objectives=None, constraints=(), collect=(), maximize=False, noisy=False, seed=1,
+                 acquisition="auto", store=None, name=None, **more):
+        space = mapping(space, "space")
+        if not space:
+            raise GpmemValueError("there are no variables; give a space such as {\"x\": (-5, 10)}")
+        self.space = {k: tuple(v) if isinstance(v, tuple) else v for k, v in space.items()}
+        if acquisition not in _ACQUISITIONS:
+            raise GpmemValueError("acquisition is one of %s, not %r" % (", ".join(_ACQUISITIONS), acquisition))
+        o = options(_abi.OptimizeOptions)
+        assign(o, seed=seed, maximize=maximize, noisy=noisy, acquisition=_ACQUISITIONS[acquisition],
+               **{k: v for k, v in more.items() if k != "stop"})
+        o.store = path(store, "store") if store is not None else None
+        if "stop" in more: o.stop = c.pointer(more["stop"])
+        self._keep = o  # texts in it are borrowed
+        self._handle = lib.gpm_optimizer_new(c.byref(o))
+        weakref.finalize(self, lib.gpm_optimizer_free, self._handle)
+        for variable, spec in self.space.items():
+            self._check(lib.gpm_optimizer_variable(self._handle, text(_variable(variable, spec), "space")), GpmemValueError)
+        for take, what, given in ((lib.gpm_optimizer_objective, "objectives", objectives or ()),
+                                  (lib.gpm_optimizer_constraint, "constraints", constraints),
+                                  (lib.gpm_optimizer_collect, "collect", collect)):
+            for t in [given] if isinstance(given, str) else given:
+                self._check(take(self._handle, text(t, what)), GpmemValueError)
+        self._open = False
+
+    def _check(self, status, kind=GpmemError):
+        if status:
+            raise kind(lib.gpm_optimizer_error(self._handle).decode())
+
+    def _begin(self):
+        if self._open: return
+        self._check(lib.gpm_optimizer_open(self._handle))
+        self._open = True
+
+    @property
+    def names(self):
+        """Names of the numbers of an evaluation, in their order."""
+        self._begin()
+        return [lib.gpm_optimizer_output(self._handle, k).decode() for k in range(lib.gpm_optimizer_outputs(self._handle))]
+
+    def _point(self, x):
         out = {}
         for i, (name, spec) in enumerate(self.space.items()):
             v = float(x[i])
@@ -57,12 +177,90 @@ class _Function:
             out[name] = spec[int(round(v))] if isinstance(spec, list) else int(round(v)) if whole else v
         return out
 
+    def _numbers(self, values):
+        """The numbers of an evaluation: one, a sequence in their order, or {name: number}."""
+        names = self.names
+        if isinstance(values, dict):
+            missing = [n for n in names if n not in values]
+            if missing: raise GpmemValueError("the evaluation lacks %s" % ", ".join(missing))
+            values = [values[n] for n in names]
+        values = [float(v) for v in np.atleast_1d(np.asarray(values, dtype=float))]
+        if len(values) != len(names):
+            raise GpmemValueError("an evaluation gives %d numbers (%s), not %d" % (len(names), ", ".join(names), len(values)))
+        return values
+
+    def ask(self):
+        """The next point to evaluate: a dictionary. It stays reserved until it is told."""
+        self._begin()
+        x, id = (c.c_double * len(self.space))(), c.c_int64()
+        self._check(lib.gpm_optimizer_ask(self._handle, x, c.byref(id)))
+        return Point(self._point(x), id.value)
+
+    def tell(self, point, values):
+        """What the evaluation of a point gave: a number, a sequence, {name: number}, or None when it failed. Points that
+        were never asked for are told the same way."""
+        self._begin()
+        y = None
+        if values is not None:
+            numbers = self._numbers(values)
+            y = (c.c_double * len(numbers))(*numbers)
+        if isinstance(point, Point):
+            self._check(lib.gpm_optimizer_tell_all(self._handle, point.id, y))
+            return
+        point, x = mapping(point, "point"), (c.c_double * len(self.space))()
+        if set(point) != set(self.space):
+            raise GpmemValueError("the point must have the variables %s" % ", ".join(self.space))
+        for j, name in enumerate(self.space):
+            value = text(str(point[name]), name)
+            read = c.c_double()
+            self._check(lib.gpm_optimizer_read(self._handle, j, value, c.byref(read)), GpmemValueError)
+            x[j] = read.value
+        self._check(lib.gpm_optimizer_tell_all_at(self._handle, x, y))
+
+    def report(self, kind="json"):
+        """What was found: "json" (as Python's objects), "text" or "html"."""
+        self._begin()
+        kinds = {"text": 0, "json": 1, "html": 2}
+        if kind not in kinds: raise GpmemValueError("a report is json, text or html, not %r" % (kind,))
+        out = lib.gpm_optimizer_report(self._handle, kinds[kind]).decode()
+        return json.loads(out) if kind == "json" else out
+
+    @property
+    def best(self):
+        """The best evaluation as an Optimum; None while there is none."""
+        r = self.report()
+        if not r["best"]: return None
+        values = np.array([math.nan if t["y"] is None else t["y"] for t in r["trace"]])
+        return Optimum(_typed(r["best"]["x"], self.space), r["best"]["y"], r["evaluations"],
+                       [_typed(t["x"], self.space) for t in r["trace"]], values, r, self.space)
+
+    @property
+    def records(self):
+        """All evaluations, a dictionary each."""
+        return _records(self.report(), self.space)
+
+    def to_frame(self):
+        """All evaluations as a pandas.DataFrame, a row each."""
+        return _frame(self.records)
+
+
+class _Function:
+    """The callable as the library calls it."""
+
+    def __init__(self, f, catch, callback, takes_trial):
+        self.f, self.catch, self.callback, self.takes_trial = f, catch, callback, takes_trial
+        self.stop, self.failure, self.points, self.values = c.c_int(0), None, [], []
+        self.optimizer = None
+
     def call(self, _user, x, y):
         point, value, status = None, float("nan"), 1
         try:
-            point = self.point(x)
-            value = float(self.f(**point))
-            y[0], status = value, 0
+            point = self.optimizer._point(x)
+            got = self.f(Trial(point)) if self.takes_trial else self.f(**point)
+            numbers = self.optimizer._numbers(got)
+            for k, v in enumerate(numbers): y[k] = v
+            value, status = numbers[0], 0
+            if self.callback is not None and self.callback(point, got): self.stop.value = 1
         except self.catch:
             pass
         except BaseException as e:  # crosses C: it is raised again when the search has stopped
@@ -72,12 +270,20 @@ class _Function:
         return status
 
 
-def optimize(f, space, budget=50, maximize=False, noisy=False, seed=1, acquisition="auto", store=None, name=None,
-             target=None, max_seconds=0, catch=()):
+def _learn(f):
+    """The space of a function that takes a trial: it is called once, in the middle."""
+    space = {}
+    f(Trial(None, space))
+    return space
+
+
+def optimize(f, space=None, budget=50, maximize=False, noisy=False, seed=1, acquisition="auto", store=None, name=None,
+             target=None, max_seconds=0, catch=(), objectives=None, constraints=(), collect=(), callback=None):
     """Minimises (or maximises) f over a box of named variables, which f takes as keyword arguments.
 
     space        {name: (low, high)}, with "log" or "int" after the bounds for scales and whole numbers, or
-                 {name: ["a", "b"]} for categories
+                 {name: ["a", "b"]} for categories. A function of one argument called trial asks for its variables
+                 (trial.suggest_float("x", 0, 1), suggest_int, suggest_categorical) and needs no space
     budget       evaluations in all, those already in the store included
     maximize     look for the largest value instead of the smallest
     noisy        f is noisy: points are repeated, and the optimum is that of the mean
@@ -88,6 +294,11 @@ def optimize(f, space, budget=50, maximize=False, noisy=False, seed=1, acquisiti
     target       stop as soon as a value is this good
     max_seconds  stop after this time (0: no limit)
     catch        exceptions that mean "this evaluation failed"; any other ends the search and is raised
+    objectives   f gives several numbers, as {name: number} or a sequence in the order objectives, constraints,
+                 collect: the names of those to minimise ("name:max": to maximise); several ask for the front
+    constraints  texts such as "weight<=3", "0<=stress<=1", "mass=2+-0.01" on those numbers
+    collect      names of numbers that are only kept
+    callback     called with the point and what f gave after each evaluation; true ends the search
 
     Returns an Optimum. Raises GpmemValueError for a space that makes no sense, GpmemError when nothing succeeded.
 
@@ -95,46 +306,31 @@ def optimize(f, space, budget=50, maximize=False, noisy=False, seed=1, acquisiti
     {'x': 2.00...}"""
     if not callable(f):
         raise GpmemValueError("f must be a function, not %s" % type(f).__name__)
-    space = mapping(space, "space")
-    if not space:
-        raise GpmemValueError("there are no variables; give a space such as {\"x\": (-5, 10)}")
-    space = {k: v if isinstance(v, list) else tuple(v) if isinstance(v, tuple) else v for k, v in space.items()}
-    kinds = {"auto": 0, "thompson": 1, "ei": 2, "ucb": 3}
-    if acquisition not in kinds:
-        raise GpmemValueError("acquisition is one of %s, not %r" % (", ".join(kinds), acquisition))
-    o = options(_abi.OptimizeOptions)
-    assign(o, seed=seed, maximize=maximize, noisy=noisy, budget=budget, max_seconds=max_seconds,
-           acquisition=kinds[acquisition])
-    o.store = path(store, "store") if store is not None else None
-    if target is not None:
-        assign(o, has_target=True, target=target)
+    takes_trial = space is None
+    if takes_trial:
+        try: arguments = list(inspect.signature(f).parameters)
+        except (TypeError, ValueError): arguments = []
+        if arguments != ["trial"]:
+            raise GpmemValueError("give a space such as {\"x\": (-5, 10)}, or a function of one argument, trial")
+        space = _learn(f)
+    function = _Function(f, catch, callback, takes_trial)
+    more = {"budget": budget, "max_seconds": max_seconds, "stop": function.stop}
+    if target is not None: more.update(has_target=True, target=target)
+    o = function.optimizer = Optimizer(space, objectives, constraints, collect, maximize, noisy, seed, acquisition, store, **more)
     identity = text(name or getattr(f, "__name__", "function"), "name")
-    function = _Function(f, space, catch)
-    o.stop = c.pointer(function.stop)
-    callback = _abi.Objective(function.call)
-    handle = lib.gpm_optimizer_new(c.byref(o))
-    try:
-        return _run(handle, function, callback, identity)
-    finally:
-        lib.gpm_optimizer_free(handle)
-
-
-def _run(handle, function, callback, identity):
-    def check(status, kind=GpmemError):
-        if status:
-            raise kind(lib.gpm_optimizer_error(handle).decode())
-
-    for variable, spec in function.space.items():
-        check(lib.gpm_optimizer_variable(handle, text(_variable(variable, spec), "space")), GpmemValueError)
-    lib.gpm_optimizer_function(handle, identity, callback, None)
-    check(lib.gpm_optimizer_open(handle))
-    status = lib.gpm_optimizer_run(handle)
+    callback_ = _abi.Objective(function.call)
+    lib.gpm_optimizer_function(o._handle, identity, callback_, None)
+    o._begin()
+    status = lib.gpm_optimizer_run(o._handle)
     if function.failure is not None:
         raise function.failure
-    check(status)
-    x, y = (c.c_double * len(function.space))(), c.c_double()
-    if not lib.gpm_optimizer_best(handle, x, c.byref(y)):
+    if not (callback is not None and function.stop.value): o._check(status)
+    best = o.best
+    if best is None:
         raise GpmemError("no evaluation of the function succeeded")
-    report = json.loads(lib.gpm_optimizer_report(handle, 1).decode())
-    return Optimum(function.point(x), y.value, lib.gpm_optimizer_count(handle), function.points,
-                   np.array(function.values), report)
+    return Optimum(best.x, best.y, best.evaluations, function.points, np.array(function.values), best.report, o.space)
+
+
+def minimize(f, space=None, constraints=(), objectives=None, **more):
+    """optimize with the arguments that a minimisation under constraints needs first; see there."""
+    return optimize(f, space, constraints=constraints, objectives=objectives, **more)

@@ -217,6 +217,10 @@ class _Chain:
 
     def close(self):
         lib.gpm_session_free(self.session)
+        return self.take_values()
+
+    def take_values(self):
+        """What was printed as values; the rest joins what was written besides."""
         values = []
         for line in b"".join(self.results).decode(errors="replace").split("\n"):
             try:

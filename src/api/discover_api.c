@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "discover/charts.h"
 #include "discover/paper.h"
+#include "discover/panel.h"
 #include "host/csv.h"
 #include <math.h>
 
@@ -75,39 +76,47 @@ static enum gpm_status all_had_memory(gpm_discovery *d, unsigned long before, en
     return st;
 }
 
+/* What the caller asked for, checked. */
+static enum gpm_status take_options(const struct gpm_discover_options *given,
+                                    struct gpm_discover_options *full,
+                                    struct discovery_options *opt, struct buf *err) {
+    *full = default_options;
+    options_take(full, sizeof *full, given);
+    const struct gpm_discover_options *o = full;
+    *opt = (struct discovery_options){.series = {.time = o->time_column,
+                                                 .value = o->value_column,
+                                                 .skip_bad = o->skip_bad,
+                                                 .max_points = o->max_points,
+                                                 .date_format = o->date_format,
+                                                 .missing = o->missing,
+                                                 .decimal = (enum series_decimal)o->decimal},
+                                      .seed = o->seed,
+                                      .threads = (int)o->threads,
+                                      .change = o->changepoints,
+                                      .logs = (enum log_choice)o->log,
+                                      .holdout = o->holdout,
+                                      .backtest = o->backtest,
+                                      .horizon = o->horizon,
+                                      .level = o->level,
+                                      .seconds = o->max_seconds};
+    bool whole = o->holdout >= 1 && o->holdout <= 1e9 && o->holdout == floor(o->holdout);
+    if (!(o->level > 0 && o->level < 1) || !((o->holdout >= 0 && o->holdout < 1) || whole))
+        return buf_fail(err, GPM_E_ARG,
+                        "the level lies between 0 and 1; the hold-out is a share between 0 and 1 "
+                        "or a number of values");
+    if (o->paper && (!(o->paper_x > 0) || o->paper_y < 0))
+        return buf_fail(err, GPM_E_ARG, "the scales of the paper's model are positive numbers");
+    return o->kernels ? discovery_kernels(o->kernels, &opt->factors, err) : GPM_OK;
+}
+
 static enum gpm_status run(gpm_discovery *d, const char *name, const char *text, size_t len,
                            const struct gpm_discover_options *given) {
     clear(d);
     if (call_begin(&d->err)) return GPM_E_NOMEM;
-    struct gpm_discover_options full = default_options;
-    options_take(&full, sizeof full, given);
+    struct gpm_discover_options full;
+    struct discovery_options opt;
+    enum gpm_status st = take_options(given, &full, &opt, &d->err);
     const struct gpm_discover_options *o = &full;
-    struct discovery_options opt = {.series = {.time = o->time_column,
-                                               .value = o->value_column,
-                                               .skip_bad = o->skip_bad,
-                                               .max_points = o->max_points,
-                                               .date_format = o->date_format,
-                                               .missing = o->missing,
-                                               .decimal = (enum series_decimal)o->decimal},
-                                    .seed = o->seed,
-                                    .threads = (int)o->threads,
-                                    .change = o->changepoints,
-                                    .logs = (enum log_choice)o->log,
-                                    .holdout = o->holdout,
-                                    .backtest = o->backtest,
-                                    .horizon = o->horizon,
-                                    .level = o->level,
-                                    .seconds = o->max_seconds};
-    bool whole = o->holdout >= 1 && o->holdout <= 1e9 && o->holdout == floor(o->holdout);
-    if (!(o->level > 0 && o->level < 1) || !((o->holdout >= 0 && o->holdout < 1) || whole))
-        return buf_fail(
-            &d->err, GPM_E_ARG,
-            "the level lies between 0 and 1; the hold-out is a share between 0 and 1 or "
-            "a number of values");
-    if (o->paper && (!(o->paper_x > 0) || o->paper_y < 0))
-        return buf_fail(&d->err, GPM_E_ARG, "the scales of the paper's model are positive numbers");
-    enum gpm_status st = GPM_OK;
-    if (o->kernels) st = discovery_kernels(o->kernels, &opt.factors, &d->err);
     if (st != GPM_OK) return st;
     unsigned long shortages = mem_shortages();
     const struct file_guard limits = {
@@ -262,4 +271,103 @@ enum gpm_status gpm_discover_forecast_file(gpm_discovery *d, const char *path, d
     if (st == GPM_OK) st = forecast_at(d, n, x, level, csv);
     mem_free(x);
     return st;
+}
+
+/* ---- panels ---- */
+
+struct gpm_panel {
+    struct panel p;
+    gpm_discovery **member; /* as many as p.n, NULL where there is no run */
+    size_t room;
+    struct buf err, out;
+};
+
+static const struct gpm_panel_options panel_defaults;
+
+void gpm_panel_options_init_sized(struct gpm_panel_options *o, size_t size) {
+    options_give(o, size, &panel_defaults, sizeof panel_defaults);
+}
+
+gpm_panel *gpm_panel_new(void) {
+    gpm_panel *p = NEW(gpm_panel);
+    buf_init(&p->err);
+    buf_init(&p->out);
+    return p;
+}
+
+/* Runs that failed hold nothing. */
+static void clear_panel(gpm_panel *p) {
+    for (size_t i = 0; i < p->room; i++)
+        if (p->member[i]) gpm_discover_free(p->member[i]);
+    mem_free(p->member);
+    p->member = NULL;
+    p->room = 0;
+    panel_release(&p->p);
+    buf_reset(&p->err);
+}
+
+void gpm_panel_free(gpm_panel *p) {
+    if (!p) return;
+    clear_panel(p);
+    buf_release(&p->err);
+    buf_release(&p->out);
+    mem_free(p);
+}
+
+static struct discovery *place_member(void *ctx, size_t i) {
+    gpm_panel *p = ctx;
+    p->member = mem_realloc(p->member, (i + 1) * sizeof(gpm_discovery *));
+    while (p->room <= i) p->member[p->room++] = NULL;
+    p->member[i] = gpm_discover_new();
+    return &p->member[i]->d;
+}
+
+enum gpm_status gpm_panel_run(gpm_panel *p, const char *path,
+                              const struct gpm_discover_options *given,
+                              const struct gpm_panel_options *how) {
+    clear_panel(p);
+    if (call_begin(&p->err)) return GPM_E_NOMEM;
+    struct gpm_panel_options h = panel_defaults;
+    struct gpm_discover_options full;
+    struct discovery_options opt;
+    options_take(&h, sizeof h, how);
+    enum gpm_status st = take_options(given, &full, &opt, &p->err);
+    if (st == GPM_OK && (full.paper || (!h.by && full.value_column)))
+        st = buf_fail(&p->err, GPM_E_ARG, "%s",
+                      full.paper ? "the paper's model is for one series"
+                                 : "a wide file has a series in every column: choose none");
+    if (st != GPM_OK) return st;
+    const struct panel_options o = {.by = h.by, .independent = h.independent};
+    unsigned long shortages = mem_shortages();
+    st = panel_run(&p->p, path, &opt, &o, place_member, p, &p->err);
+    for (size_t i = 0; i < p->room && st == GPM_OK; i++)
+        if (p->member[i]) p->member[i]->ready = !p->p.at[i].error;
+    return search_no_shortage(shortages, st, &p->err);
+}
+
+const char *gpm_panel_error(gpm_panel *p) {
+    return p->err.data;
+}
+
+size_t gpm_panel_size(const gpm_panel *p) {
+    return p->p.n;
+}
+
+const char *gpm_panel_key(const gpm_panel *p, size_t i) {
+    return i < p->p.n ? p->p.at[i].key : NULL;
+}
+
+gpm_discovery *gpm_panel_member(gpm_panel *p, size_t i, const char **why) {
+    const char *error = i < p->p.n ? p->p.at[i].error : "there is no such series";
+    if (why) *why = error;
+    return error ? NULL : p->member[i];
+}
+
+const char *gpm_panel_report(gpm_panel *p, enum gpm_discover_format f) {
+    buf_reset(&p->out);
+    if (f == GPM_REPORT_JSON)
+        panel_json(&p->p, &p->out);
+    else
+        panel_text(&p->p, &p->out);
+    return p->out.data;
 }

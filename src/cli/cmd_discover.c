@@ -6,6 +6,7 @@
  * JSON.
  */
 #include "cli/command.h"
+#include "base/file.h"
 #include "cli/out.h"
 #include "gpmem/discover.h"
 #include <stdlib.h>
@@ -17,7 +18,8 @@ enum { JSON, HTML, MARKDOWN, N_FILES };
 static struct {
     struct gpm_discover_options o;
     const char *file[N_FILES], *out;
-    bool strict, program;
+    bool strict, program, wide, independent;
+    const char *by;
     struct text_list query;
 } args = {.o = {.size = sizeof(struct gpm_discover_options),
                 .seed = 1,
@@ -57,7 +59,83 @@ static int write_all(gpm_discovery *d) {
     return ok ? EXIT_FINE : EXIT_FAILED;
 }
 
+/* A name for a folder: what is no letter, digit, dot or dash becomes an underscore. */
+static void folder_name(const char *key, size_t i, struct buf *out) {
+    buf_printf(out, "%s/", args.out);
+    size_t from = out->len;
+    for (; *key; key++) {
+        bool plain =
+            strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-", *key) ||
+            (*key == '.' && out->len > from);
+        buf_putc(out, plain ? *key : '_');
+    }
+    if (out->len == from) buf_printf(out, "series-%zu", i + 1);
+}
+
+/* Each run into a folder of its own; two keys that would share one get a number. */
+static int save_members(gpm_panel *p) {
+    int status = EXIT_FINE;
+    if (file_folder(args.out, FILE_GIVEN) != GPM_OK)
+        return complain(EXIT_FAILED, "cannot make the folder '%s': %s", args.out, file_why());
+    for (size_t i = 0; i < gpm_panel_size(p) && status == EXIT_FINE; i++) {
+        gpm_discovery *d = gpm_panel_member(p, i, NULL);
+        struct buf dir = BUF_INIT;
+        if (!d) continue;
+        folder_name(gpm_panel_key(p, i), i, &dir);
+        for (size_t j = 0; j < i; j++) {
+            struct buf other = BUF_INIT;
+            folder_name(gpm_panel_key(p, j), j, &other);
+            if (!strcmp(other.data, dir.data)) {
+                buf_printf(&dir, "-%zu", i + 1);
+                j = i;
+            }
+            buf_release(&other);
+        }
+        if (gpm_discover_save(d, dir.data) != GPM_OK)
+            status = complain(EXIT_FAILED, "%s", gpm_discover_error(d));
+        buf_release(&dir);
+    }
+    return status;
+}
+
+/* Several series of one file. */
+static int run_panel(const char *path) {
+    struct gpm_panel_options how = {
+        .size = sizeof how, .by = args.by, .independent = args.independent};
+    gpm_panel *p = gpm_panel_new();
+    enum gpm_status st = gpm_panel_run(p, path, &args.o, &how);
+    int status = EXIT_FINE;
+    bool input = st == GPM_E_FORMAT || st == GPM_E_ARG || st == GPM_E_IO || st == GPM_E_LIMIT;
+    if (st != GPM_OK) {
+        const char *why = gpm_panel_error(p);
+        complain(EXIT_USAGE, "%s", *why ? why : gpm_status_text(st));
+        status = input ? EXIT_USAGE : EXIT_FAILED;
+    } else {
+        const char *json = args.file[JSON];
+        if (json) {
+            const char *text = gpm_panel_report(p, GPM_REPORT_JSON);
+            if (!out_file(json, text, strlen(text))) status = EXIT_FAILED;
+        }
+        if (status == EXIT_FINE && args.out) status = save_members(p);
+        if (!(json && !strcmp(json, "-")) && !(voice.quiet && (json || args.out)))
+            out_text(gpm_panel_report(p, GPM_REPORT_TEXT));
+        for (size_t i = 0; i < gpm_panel_size(p) && status == EXIT_FINE && args.strict; i++) {
+            gpm_discovery *d = gpm_panel_member(p, i, NULL);
+            if (d && !gpm_discover_settled(d)) status = EXIT_UNSETTLED;
+        }
+    }
+    gpm_panel_free(p);
+    return status;
+}
+
 static int run(int argc, char **argv) {
+    if (args.by || args.wide) {
+        if (args.o.paper || args.file[HTML] || args.file[MARKDOWN] || args.program ||
+            args.query.n || (args.by && args.wide))
+            return complain(EXIT_USAGE, "--by and --wide give text, JSON and folders (--out), from "
+                                        "which report, query and forecast work on each series");
+        return run_panel(argv[0]);
+    }
     if (args.o.paper && (args.file[HTML] || args.file[MARKDOWN] || args.out || args.o.holdout > 0 ||
                          args.o.backtest))
         return complain(EXIT_USAGE, "--paper gives text and JSON; --html, --markdown, --out, "
@@ -86,6 +164,11 @@ static const struct option_row rows[] = {
      &args.o.time_column},
     {"column", 'c', OPTION_TEXT, "NAME", "column of values (default: y, value, or the only one)",
      &args.o.value_column},
+    {"by", 0, OPTION_TEXT, "COLUMN", "a series for every value of this column, in one file",
+     &args.by},
+    {"wide", 0, OPTION_FLAG, NULL, "a series in every column", &args.wide},
+    {"independent", 0, OPTION_FLAG, NULL,
+     "with --by, --wide: no priors of hyper-parameters learnt from all series", &args.independent},
     {"skip-bad", 0, OPTION_FLAG, NULL, "skip and count rows that cannot be read", &args.o.skip_bad},
     {"date-format", 0, OPTION_TEXT, "FORMAT",
      "how times are written: %d/%m/%Y, %b %Y, unix, unix-ms, number ... (default: found)",

@@ -26,6 +26,7 @@ static enum gpm_status make_data(struct discovery *d) {
     size_t n = outliers_without(&d->out, s, x, y);
     smodel_data_release(&d->data);
     enum gpm_status st = smodel_data_init(&d->data, n, x, y);
+    d->data.shared = d->opt.shared;
     mem_free(x);
     return st;
 }

@@ -22,9 +22,10 @@ struct discovery_options {
     enum log_choice logs;
     double
         holdout; /* kept aside at the end to score the forecast: below 1 a share, else a number */
-    size_t backtest; /* origins of a backtest */
-    size_t horizon;  /* steps of the forecast in reports; 0: a tenth of the data, at most 36 */
-    double level;    /* of intervals */
+    size_t backtest;                   /* origins of a backtest */
+    const struct hyper_priors *shared; /* of a panel, borrowed */
+    size_t horizon; /* steps of the forecast in reports; 0: a tenth of the data, at most 36 */
+    double level;   /* of intervals */
     double seconds;
     size_t draws, steps;
 };
@@ -57,6 +58,7 @@ struct discovery {
     struct prediction fit;    /* over data and forecast times */
     size_t subset;            /* values that the search looked at; 0: all */
     struct holdout hold;
+    struct hyper_priors own_shared; /* of a kept run */
     struct contest contest[2]; /* beside simple forecasts: on what was held out, in the backtest */
     struct residual_check check[DISCOVERY_CHECKS];
     double seconds;

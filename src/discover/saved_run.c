@@ -73,20 +73,16 @@ static void put_chains(const struct discovery *d, struct buf *out) {
                    p->chain[i].logp);
 }
 
-/* Names of the parameters, and what makes their values the user's. */
-static const struct {
-    const char *name;
-    enum { OF_VALUES, OF_TIME, A_TIME, PLAIN } unit;
-} kinds[] = {
-    [SPAR_NOISE] = {"noise_sd", OF_VALUES},
-    [SPAR_SD] = {"sd", OF_VALUES},
-    [SPAR_L] = {"l", OF_TIME},
-    [SPAR_PERIOD] = {"period", OF_TIME},
-    [SPAR_LPER] = {"l_per", PLAIN},
-    [SPAR_ALPHA] = {"alpha", PLAIN},
-    [SPAR_C] = {"c", A_TIME},
-    [SPAR_TAU] = {"tau", A_TIME},
-    [SPAR_WIDTH] = {"width", OF_TIME},
+/* What makes the values of parameters the user's. */
+static const enum {
+    OF_VALUES,
+    OF_TIME,
+    A_TIME,
+    PLAIN
+} units[SPAR_KINDS] = {
+    [SPAR_NOISE] = OF_VALUES, [SPAR_SD] = OF_VALUES, [SPAR_L] = OF_TIME,
+    [SPAR_PERIOD] = OF_TIME,  [SPAR_LPER] = PLAIN,   [SPAR_ALPHA] = PLAIN,
+    [SPAR_C] = A_TIME,        [SPAR_TAU] = A_TIME,   [SPAR_WIDTH] = OF_TIME,
 };
 
 static void put_evidence_draws(const struct discovery *d, const struct evidence *e,
@@ -97,11 +93,11 @@ static void put_evidence_draws(const struct discovery *d, const struct evidence 
     structure_print(&smodel_of(e)->s, &name);
     for (size_t k = 0; k < e->draws.n; k++)
         for (int j = 0; j < smodel_of(e)->d; j++) {
-            int kind = smodel_of(e)->par[j].kind, unit = kinds[kind].unit;
+            int kind = smodel_of(e)->par[j].kind, unit = units[kind];
             double v = smodel_value(smodel_of(e), j, e->draws.z[k * e->draws.d + (size_t)j]);
             v = scale[unit] * v + (unit == A_TIME ? d->data.x0 : 0);
             buf_printf(out, "%s,%s,%.6g,%.8g,%s_%d,%.8g\n", name.data, tr ? "log" : "none",
-                       e->draws.w[k], e->draws.logp[k], kinds[kind].name,
+                       e->draws.w[k], e->draws.logp[k], spar_name(kind),
                        smodel_of(e)->par[j].term + 1, v);
         }
     buf_release(&name);
@@ -127,6 +123,15 @@ static void put_choices(const struct discovery *d, struct buf *out) {
     JSON(out, FIELD("holdout", d->opt.holdout), FIELD("backtest", d->opt.backtest),
          FIELD("max_seconds", d->opt.seconds),
          FIELD("only_logs", series_space_of(&d->search)->grammar.only_logs));
+}
+
+static void put_shared(const struct hyper_priors *h, struct buf *out) {
+    double v[4 * HYPER_MAX];
+    for (size_t i = 0; h && i < h->n; i++) {
+        double row[] = {h->at[i].mask, h->at[i].kind, h->at[i].mean, h->at[i].sd};
+        memcpy(v + 4 * i, row, sizeof row);
+    }
+    put_array("shared_priors", v, h ? 4 * h->n : 0, out);
 }
 
 /* Comparisons with simple forecasts: sums over origins, row by row. */
@@ -182,6 +187,7 @@ static void put_manifest(const struct discovery *d, struct buf *out) {
     put_outliers(&d->out, out);
     put_choices(d, out);
     put_contests(d, out);
+    put_shared(d->data.shared, out);
     buf_puts(out, ",\n ");
     JSON(out, FIELD("factors", g->factors), FIELD("asked", d->opt.factors),
          FIELD("change", g->change), FIELD("logs", g->logs), FIELD("window", SEARCH_WINDOW),
@@ -400,6 +406,20 @@ static void load_choices(struct discovery *d, json_t *m) {
     d->opt.seconds = fmax(get_number(m, "max_seconds", 0), 0);
 }
 
+/* Those of a panel; what is none of them is left out. */
+static void load_shared(struct discovery *d, json_t *m) {
+    json_t *list = json_object_get(m, "shared_priors");
+    struct hyper_priors *h = &d->own_shared;
+    for (size_t i = 0; i + 3 < json_array_size(list) && h->n < HYPER_MAX; i += 4) {
+        double v[4];
+        for (size_t k = 0; k < 4; k++) v[k] = json_number_value(json_array_get(list, i + k));
+        if (!(v[0] >= 0 && v[0] <= UINT16_MAX && v[1] >= 0 && v[1] < SPAR_KINDS && v[3] > 1e-3))
+            continue;
+        h->at[h->n++] = (struct hyper_prior){(uint16_t)v[0], (uint16_t)v[1], v[2], v[3]};
+    }
+    if (h->n) d->opt.shared = h;
+}
+
 /* Cells that are no number, as the coverage of what has no interval, are NaN. */
 static void load_contests(struct discovery *d, json_t *m) {
     json_t *list = json_object_get(m, "comparisons");
@@ -568,6 +588,7 @@ enum gpm_status discovery_load(struct discovery *d, const char *dir, struct buf 
     d->seconds = get_number(m, "seconds", 0);
     load_choices(d, m);
     load_contests(d, m);
+    load_shared(d, m);
     if (st == GPM_OK) st = load_series(d, dir, m, err);
     if (d->opt.horizon > 1000 + 10 * d->series.n) d->opt.horizon = 0; /* as no run was saved */
     if (st == GPM_OK) st = discovery_prepare(d, err);

@@ -51,31 +51,33 @@ static enum gpm_status choose_value(struct reading *r) {
     static const char *const usual[] = {"y", "value", "values", NULL};
     if (r->o->value)
         return csv_find(&r->csv, r->o->value, &r->value, r->err) ? GPM_E_FORMAT : GPM_OK;
+    int by = -1, rest = 0;
+    if (r->o->by && csv_find(&r->csv, r->o->by, &by, r->err)) return GPM_E_FORMAT;
     r->value = find_named(&r->csv, usual);
-    if (r->value >= 0 && r->value != r->time) return GPM_OK;
-    r->value = r->csv.n_cols == 2 && r->time == 0;
-    if (r->csv.n_cols <= 2) return GPM_OK;
+    if (r->value >= 0 && r->value != r->time && r->value != by) return GPM_OK;
+    for (int c = 0; c < r->csv.n_cols; c++)
+        if (c != r->time && c != by) r->value = c, rest++;
+    if (rest == 1) return GPM_OK;
     buf_printf(r->err, "%s has %d columns; choose the values with --column:", r->csv.name,
                r->csv.n_cols);
     for (int c = 0; c < r->csv.n_cols; c++)
-        if (c != r->time)
+        if (c != r->time && c != by)
             buf_printf(r->err, " '%s'", r->csv.header ? r->csv.header[c] : "(number)");
     return GPM_E_FORMAT;
 }
 
-static enum gpm_status choose_columns(struct reading *r) {
+enum gpm_status series_time_column(struct csv *file, const struct series_options *o, int *time,
+                                   struct buf *err) {
     static const char *const usual[] = {"ds",   "date", "time",  "timestamp", "datetime",
                                         "t",    "year", "month", "day",       "quarter",
                                         "week", "x",    NULL};
-    if (has_header(&r->csv)) csv_take_header(&r->csv);
-    r->time = -1;
-    if (r->o->time) {
-        if (csv_find(&r->csv, r->o->time, &r->time, r->err)) return GPM_E_FORMAT;
-    } else if (r->csv.n_cols > 1) {
-        r->time = find_named(&r->csv, usual);
-        if (r->time < 0) r->time = 0;
-    }
-    return choose_value(r);
+    if (!file->header && has_header(file)) csv_take_header(file);
+    *time = -1;
+    if (o->time) return csv_find(file, o->time, time, err) ? GPM_E_FORMAT : GPM_OK;
+    if (file->n_cols < 2) return GPM_OK;
+    *time = find_named(file, usual);
+    if (*time < 0) *time = 0;
+    return GPM_OK;
 }
 
 /* ---- rows ---- */
@@ -359,7 +361,8 @@ char *series_clean_name(const char *text) {
 }
 
 static enum gpm_status read_all(struct reading *r) {
-    enum gpm_status st = choose_columns(r);
+    enum gpm_status st = series_time_column(&r->csv, r->o, &r->time, r->err);
+    if (st == GPM_OK) st = choose_value(r);
     if (st != GPM_OK) return st;
     struct series *s = r->s;
     const char **head = r->csv.header;
@@ -377,18 +380,27 @@ static enum gpm_status read_all(struct reading *r) {
     return check(r);
 }
 
-enum gpm_status series_read(struct series *s, const char *name, const char *text, size_t len,
-                            const struct series_options *o, struct buf *err) {
-    struct reading r = {.s = s, .o = o, .err = err};
+enum gpm_status series_read_csv(struct series *s, const struct csv *file,
+                                const struct series_options *o, struct buf *err) {
+    struct reading r = {.s = s, .o = o, .err = err, .csv = *file};
     memset(s, 0, sizeof *s);
-    enum gpm_status st =
-        text ? csv_parse(&r.csv, name, text, len, err) : csv_read(&r.csv, name, err);
-    if (st != GPM_OK) return st;
-    st = read_all(&r);
-    csv_release(&r.csv);
+    enum gpm_status st = read_all(&r);
     mem_free(r.p);
     mem_free(r.cells);
     if (st != GPM_OK) series_release(s);
+    return st;
+}
+
+enum gpm_status series_read(struct series *s, const char *name, const char *text, size_t len,
+                            const struct series_options *o, struct buf *err) {
+    struct csv file;
+    int time;
+    memset(s, 0, sizeof *s);
+    enum gpm_status st = text ? csv_parse(&file, name, text, len, err) : csv_read(&file, name, err);
+    if (st != GPM_OK) return st;
+    st = series_time_column(&file, o, &time, err);
+    if (st == GPM_OK) st = series_read_csv(s, &file, o, err);
+    csv_release(&file);
     return st;
 }
 
@@ -438,6 +450,7 @@ struct series_options series_options_copy(const struct series_options *o) {
     c.value = own(o->value);
     c.date_format = own(o->date_format);
     c.missing = own(o->missing);
+    c.by = own(o->by);
     return c;
 }
 
@@ -446,6 +459,7 @@ void series_options_release(struct series_options *o) {
     mem_free((char *)o->value);
     mem_free((char *)o->date_format);
     mem_free((char *)o->missing);
+    mem_free((char *)o->by);
     *o = (struct series_options){0};
 }
 

@@ -24,6 +24,7 @@ struct series_options {
     size_t max_points; /* 0: all. More rows: the most recent ones are kept and the rest counted */
     const char *date_format; /* a pattern of host/times.h; NULL: found */
     enum series_decimal decimal;
+    const char *by;      /* a column that tells series apart: none of values; NULL: there is none */
     const char *missing; /* cells that stand for missing values, separated by commas: "-999,x" */
 };
 /* A copy that owns its texts, and its end. */
@@ -50,6 +51,14 @@ struct series {
 GPM_MUST_USE enum gpm_status series_read(struct series *s, const char *name, const char *text,
                                          size_t len, const struct series_options *o,
                                          struct buf *err);
+struct csv;
+/* Of a file that was read, which stays as it is; its header, if there is one, was taken off by
+ * series_time_column. */
+GPM_MUST_USE enum gpm_status series_read_csv(struct series *s, const struct csv *file,
+                                             const struct series_options *o, struct buf *err);
+/* Takes the header off and finds the column of times; -1: there is none. */
+GPM_MUST_USE enum gpm_status series_time_column(struct csv *file, const struct series_options *o,
+                                                int *time, struct buf *err);
 void series_release(struct series *s);
 struct series series_copy(const struct series *s);
 void series_set_seasons(struct series *s);   /* by unit and kind of time */

@@ -132,6 +132,7 @@ enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
         out->step = full->step;
         memcpy(out->season, full->season, sizeof out->season);
         out->n_season = full->n_season;
+        out->shared = full->shared;
         out->grid = full->grid;
         if (full->grid) { /* the same grid with gaps: distances stay few */
             for (size_t i = 0; i < out->n; i++) out->t[i] = full->t[at[i]];
@@ -155,7 +156,7 @@ void smodel_data_release(struct smodel_data *d) {
 /* ---- parameters ---- */
 /* A parameter on an interval: uniform there. */
 static int add_interval(struct smodel *m, int kind, int term, bool logs, double a, double b) {
-    m->par[m->d] = (struct spar){kind, term, NULL, logs, logs ? log(a) : a, logs ? log(b) : b};
+    m->par[m->d] = (struct spar){kind, term, NULL, logs, logs ? log(a) : a, logs ? log(b) : b, 0};
     return m->d++;
 }
 
@@ -178,7 +179,9 @@ static int add_par(struct smodel *m, int kind, int k, int f, size_t p) {
     if (row->prior == KERN_P_LOGUNIFORM)
         return add_interval(m, kind, k, true, fmin(2.1 * m->data->dt, b / 2), b);
     if (row->beside && m->s.t[k].mask & factors_of(KERN_ROLE_PERIODIC)) a = row->beside;
-    m->par[m->d] = (struct spar){kind, k, row, row->prior == KERN_P_LOGNORMAL, a, b};
+    m->par[m->d] = (struct spar){kind, k, row, row->prior == KERN_P_LOGNORMAL, a, b, 0};
+    const struct hyper_prior *h = hyper_find(m->data->shared, k < 0 ? 0 : m->s.t[k].mask, kind);
+    if (h) m->par[m->d].a = h->mean, m->par[m->d].sd = h->sd;
     return m->d++;
 }
 
@@ -186,6 +189,14 @@ static int add_held(struct smodel *m, int kind, int k, double value) {
     int i = SMODEL_MAX_PAR + m->n_held++;
     m->par[i] = (struct spar){.kind = kind, .term = k, .a = value};
     return i;
+}
+
+const char *spar_name(int kind) {
+    static const char *const names[SPAR_KINDS] = {
+        [SPAR_NOISE] = "noise_sd", [SPAR_SD] = "sd",       [SPAR_L] = "l",
+        [SPAR_PERIOD] = "period",  [SPAR_LPER] = "l_per",  [SPAR_C] = "c",
+        [SPAR_TAU] = "tau",        [SPAR_ALPHA] = "alpha", [SPAR_WIDTH] = "width"};
+    return names[kind];
 }
 
 /* What the structure itself says of a periodic factor or a step: a step is sharp. */
@@ -287,6 +298,11 @@ double smodel_unvalue(const struct smodel *m, int i, double value) {
 
 /* Uniform on an interval is the logistic density of z. */
 static double par_prior(const struct spar *p, double z, double *g) {
+    if (p->sd > 0) {
+        double r = (z - p->a) / p->sd;
+        *g = -r / p->sd;
+        return -0.5 * r * r - log(p->sd) - 0.91893853320467274;
+    }
     if (p->row) return kern_log_scale_prior(p->row, z, p->a, g);
     *g = 1 - 2 * logistic(z);
     return -fabs(z) - 2 * log1p(exp(-fabs(z)));

@@ -14,6 +14,7 @@
 #ifndef DISCOVER_SMODEL_H
 #define DISCOVER_SMODEL_H
 #include "gpmem/status.h"
+#include "discover/hyper.h"
 #include "discover/series.h"
 #include "discover/structure.h"
 #include "gp/gp.h"
@@ -37,6 +38,7 @@ struct smodel_data {
      * n_season of them. */
     double season[SERIES_SEASONS];
     int n_season;
+    const struct hyper_priors *shared; /* of a panel, borrowed; NULL: the rows' priors alone */
     bool counts;             /* whole numbers from 0 on: predictions are not below 0 */
     double wild, wild_sd[2]; /* values out of line: their share, their spread per transform */
 };
@@ -75,7 +77,9 @@ struct spar {
     const struct kern_param *row; /* NULL: uniform on an interval */
     bool log;                     /* z (or the place in the interval) is of the logarithm */
     double a, b; /* mean of z, the row has the rest; or the interval's ends; held: the value */
+    double sd;   /* of a prior that is shared in a panel, N(a, sd^2); 0: the row's */
 };
+const char *spar_name(int kind); /* "sd", "period" */
 struct sterm {
     uint16_t mask, gate, at;
     int par[SPAR_KINDS]; /* index of its parameter of each kind, -1: it has none */

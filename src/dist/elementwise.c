@@ -323,6 +323,26 @@ enum gpm_status sp_scalar_grad(struct sp_call *c, value v, value *dv, value *dar
     return st;
 }
 
+/* Which argument an end of the support is, if any: those of the family's range, found by asking
+ * it about numbers that tell the arguments apart, and the bounds of truncation. */
+static void name_ends(const struct sp_call *c, struct sp_support *out) {
+    const struct scalar_family *f = c->cls->of;
+    double marks[SP_MAX_PARAMS], end[2] = {f->lo, f->hi};
+    uint8_t from[2] = {0, 0};
+    for (size_t k = 0; k < SP_MAX_PARAMS; k++) marks[k] = -1e300 - 1e290 * (double)k;
+    if (f->range) f->range(marks, &end[0], &end[1]);
+    for (size_t e = 0; e < 2; e++) {
+        for (size_t k = 0; k < c->n; k++)
+            if (end[e] == marks[k]) from[e] = sp_given(c, k) ? (uint8_t)(k + 1) : 0;
+        size_t bound = c->cls->num_args + e;
+        if (!f->tails || !sp_given(c, bound)) continue;
+        out->mixed |= from[e] || isfinite(end[e]);
+        from[e] = (uint8_t)(bound + 1);
+    }
+    out->lo_arg = from[0];
+    out->hi_arg = from[1];
+}
+
 /* Where values lie: one range for all elements, so that of ends which differ the outermost. */
 enum gpm_status sp_scalar_support(struct sp_call *c, struct sp_support *out) {
     const struct scalar_family *f = c->cls->of;
@@ -331,6 +351,11 @@ enum gpm_status sp_scalar_support(struct sp_call *c, struct sp_support *out) {
     double a[SP_MAX_PARAMS], least = INFINITY, most = -INFINITY;
     *out = (struct sp_support){.kind = f->support, .lo = f->lo, .hi = f->hi};
     bool between = f->tails && c->n > c->cls->num_args;
+    if (f->slopes == slopes_loc_scale || f->slopes == slopes_shape_loc_scale) {
+        size_t loc = f->slopes == slopes_shape_loc_scale;
+        if (sp_given(c, loc)) out->loc_arg = (uint8_t)(loc + 1);
+        if (sp_given(c, loc + 1)) out->scale_arg = (uint8_t)(loc + 2);
+    }
     if (c->cls->flags & SP_DISCRETE || (!between && !f->range)) return GPM_OK;
     enum gpm_status st = columns_init(c, &q);
     if (st != GPM_OK) return st;
@@ -344,7 +369,8 @@ enum gpm_status sp_scalar_support(struct sp_call *c, struct sp_support *out) {
         most = fmax(most, fmin(hi, upper));
     }
     columns_release(&q, c->n);
-    *out = (struct sp_support){SUPPORT_INTERVAL, least, most, true};
+    *out = (struct sp_support){.kind = SUPPORT_INTERVAL, .lo = least, .hi = most, .moves = true};
+    name_ends(c, out);
     return GPM_OK;
 }
 

@@ -51,6 +51,9 @@ bool flat_propose(struct trace *t, struct flat *f, const value *vals, double *we
 bool flat_propose_numbers(struct trace *t, struct flat *f, const double *x, double *weight,
                           double *grad) GPM_MUST_USE;
 size_t flat_n_numbers(const struct flat *f);
+/* Values are given for principals to be placed (trace.h) until this is called again with NULL; not
+ * where flat_n_numbers is 0. */
+void flat_set_placing(struct flat *f, const struct placing *p);
 value flat_proposed(const struct flat *f, size_t i); /* the value proposed; borrowed */
 void flat_keep(struct trace *t, struct flat *f);
 void flat_drop(struct trace *t, struct flat *f);

@@ -29,6 +29,7 @@ struct point {
     size_t n;
     const value *vals;
     bool gradient;
+    const struct placing *placing;
     size_t n_x; /* numbers of the values that have any */
 };
 
@@ -54,6 +55,7 @@ static enum gpm_status weigh(const struct point *p, int probe, double *weight, d
     for (size_t i = 0; i < p->n_x; i++) grad[i] = NAN;
     enum gpm_status st = scaffold_open(p->t, p->at, p->n, SCAFFOLD_FIXED, &w_old, &s);
     if (st == GPM_OK) {
+        scaffold_set_placing(s, p->placing);
         st = scaffold_regen(s, SCAFFOLD_FIXED, moved, weight);
         bool wanted = st == GPM_OK && p->gradient && scaffold_built(s) && isfinite(*weight);
         if (wanted) st = scaffold_gradient(s, slopes);
@@ -99,7 +101,8 @@ static enum gpm_status compare(const struct point *p, size_t i, double flat, dou
 enum gpm_status flat_check(struct trace *t, const struct flat *f, const value *vals, double weight,
                            const value *grads) {
     size_t n = flat_n_principals(f);
-    struct point p = {t, NEW_ARRAY(struct node *, n + 1), n, vals, grads != NULL, 0};
+    struct point p = {t, NEW_ARRAY(struct node *, n + 1), n, vals, grads != NULL, f->form->placing,
+                      0};
     for (size_t i = 0; i < n; i++) {
         p.at[i] = flat_principal(f, i);
         p.n_x += numbers_in(vals[i]);

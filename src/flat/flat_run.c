@@ -172,6 +172,15 @@ static inline void operands(const struct flat_run *r, const struct flat_op *op, 
     for (size_t i = 0; i < op->n_args; i++) out[i] = r->v[op->args[i]];
 }
 
+static inline bool draw_principal(const struct flat_run *r, const struct flat_op *op) {
+    double args[FLAT_ARGS];
+    if (op->code == FLAT_DRAW_ROW) return row_simulate(r, op);
+    operands(r, op, args);
+    double x = op->cls->num_sample(&r->t->rng, args, op->n_args);
+    r->v[op->out] = x;
+    return x == x;
+}
+
 /* Values of the slots that change, in order; false: left to the general way. */
 static inline __attribute__((always_inline)) bool run_steps(const struct flat_run *r, bool draw) {
     double *v = r->v, args[FLAT_ARGS];
@@ -184,12 +193,9 @@ static inline __attribute__((always_inline)) bool run_steps(const struct flat_ru
         case FLAT_MUL: x = v[op->args[0]] * v[op->args[1]]; break;
         case FLAT_DIV: x = v[op->args[0]] / v[op->args[1]]; break;
         case FLAT_DRAW:
-            if (!draw) continue;
-            operands(r, op, args);
-            x = op->cls->num_sample(&r->t->rng, args, op->n_args);
-            break;
         case FLAT_DRAW_ROW:
-            if (draw && !row_simulate(r, op)) return false;
+            if (draw && !draw_principal(r, op)) return false;
+            if (r->form->placing && !(draw ? place_drawn : place_principal)(r, op)) return false;
             continue;
         case FLAT_ROW:
             if (!row_simulate(r, op)) return false;
@@ -345,7 +351,7 @@ static inline bool back(const struct flat_run *r, const struct flat_op *op) {
     case FLAT_NUM:
     case FLAT_ASSESS: break;
     case FLAT_DRAW:
-    case FLAT_DRAW_ROW: return true; /* principals end here */
+    case FLAT_DRAW_ROW: return !r->form->placing || place_back(r, op); /* principals end here */
     default: return columns_back(r, op);
     }
     d = adj[op->out];

@@ -94,7 +94,8 @@ struct flat_form {
     double last_sd, log_sd; /* of the last normal density: most share them */
     value *box, *box_adj;   /* n_boxes each */
     value *args, *seen;     /* most_args; n_wide: inputs as they were last read, counted */
-    value *proposed;        /* n_principals, counted; what flat_proposed showed */
+    const struct placing *placing; /* borrowed; NULL: principals are given as they are */
+    value *proposed;               /* n_principals, counted; what flat_proposed showed */
     /* from here on: what makes two forms equal */
     uint32_t n_principals, n_x;               /* and their numbers; n_x 0: some are none */
     uint32_t n_nodes, n_in, n_wide, n_copies; /* words */
@@ -252,6 +253,11 @@ double columns_one(const struct flat_run *r, const struct flat_op *op, uint32_t 
 static inline uint32_t op_n_nodes(const struct flat_op *op) {
     return op->code == FLAT_MANY ? op->len : 1;
 }
+/* flat_place.c: a principal whose arguments are known is placed, shown after a draw, or pulled
+ * back. False: left to the general way. */
+bool place_principal(const struct flat_run *r, const struct flat_op *op) GPM_MUST_USE;
+bool place_drawn(const struct flat_run *r, const struct flat_op *op) GPM_MUST_USE;
+bool place_back(const struct flat_run *r, const struct flat_op *op) GPM_MUST_USE;
 /* flat_run.c */
 void write_ahead(struct trace *t); /* nothing is ahead any more; the epoch stays */
 /* Deterministic nodes from the principals as they stand in their nodes, makers too. False: some of

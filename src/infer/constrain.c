@@ -61,6 +61,33 @@ static bool number_z(const struct constraint *c, double x, double *z) {
     return true;
 }
 
+void constraint_pull_ends(const struct constraint *c, double z, double gx, bool jacobian,
+                          double *glo, double *ghi) {
+    bool low = isfinite(c->lo), high = isfinite(c->hi);
+    double share = low && high ? logistic(z) : 0, wide = jacobian ? 1 / (c->hi - c->lo) : 0;
+    *glo = low && high ? gx * (1 - share) - wide : low ? gx : 0;
+    *ghi = low && high ? gx * share + wide : high ? gx : 0;
+}
+
+double centring_to_x(struct centring c, double z) {
+    return c.by == 1 ? z : c.m + pow(c.s, 1 - c.by) * (z - c.by * c.m);
+}
+
+double centring_to_z(struct centring c, double x) {
+    return c.by == 1 ? x : (x - c.m) * pow(c.s, c.by - 1) + c.by * c.m;
+}
+
+double centring_log_slope(struct centring c) {
+    return c.by == 1 ? 0 : (1 - c.by) * log(c.s);
+}
+
+void centring_pull(struct centring c, double x, double *gx, double *gm, double *gs) {
+    double slope = c.by == 1 ? 1 : pow(c.s, 1 - c.by), g = *gx;
+    *gm = g * (1 - c.by * slope);
+    *gs = (1 - c.by) * (g * (x - c.m) + 1) / c.s;
+    *gx = g * slope;
+}
+
 static double numbers_to_x(const struct constraint *c, const double *z, double *x) {
     double sum = 0;
     for (size_t i = 0; i < c->n_z; i++) {
@@ -280,6 +307,10 @@ struct constraint constraint_of(const struct sp_support *s, size_t n) {
     if (s->kind == SUPPORT_CORR || s->kind == SUPPORT_CORR_FACTOR) c.n_z = (d * d - d) / 2;
     if (s->kind == SUPPORT_COV || s->kind == SUPPORT_COV_FACTOR) c.n_z = (d * d + d) / 2;
     return c;
+}
+
+bool constraint_follows(const struct sp_support *s) {
+    return s->kind == SUPPORT_INTERVAL && !s->mixed;
 }
 
 bool constraint_separates(const struct constraint *c) {

@@ -23,6 +23,12 @@
  * is with respect to the area of the sphere. log |dx/dz| below is what turns them into densities of
  * z.
  *
+ * Ends of an interval may be arguments that move with other choices; then so does x at a given z.
+ * Real numbers whose distribution a location m and a scale s shift and stretch can be centred by
+ * degrees (Papaspiliopoulos, Roberts and Skold 2007; Gorinova, Moore and Hoffman 2020):
+ *
+ *     centred by c     x = m + s^(1-c) (z - c m); c = 1: x = z, c = 0: x = m + s z
+ *
  * A simplex could be broken like a stick, one share after the other. Log ratios treat all shares
  * alike: the posterior is as smooth in one order of the shares as in another, shares near 0 cost no
  * digits of the others, and Dirichlet posteriors are closer to normal ones. */
@@ -38,6 +44,8 @@ struct constraint {
 
 /* Of a value of n numbers. */
 struct constraint constraint_of(const struct sp_support *s, size_t n);
+/* Can the transform follow ends that are arguments (constraint_pull_ends)? */
+bool constraint_follows(const struct sp_support *s);
 /* False: more than bounds of single numbers ties the numbers together, so that almost no step in
  * their own space stays in the support. */
 bool constraint_separates(const struct constraint *c);
@@ -48,6 +56,19 @@ double constraint_to_x(const struct constraint *c, const double *z, double *x);
  * drawn afresh, which leaves the joint distribution of x and z as it is. False: x lies outside, and
  * z is a point near the middle of the support. */
 bool constraint_to_z(const struct constraint *c, const double *x, struct rng *rng, double *z);
+/* One number between ends that move: what x, with slope gx, and (with `jacobian`) log |dx/dz| say
+ * to them. */
+void constraint_pull_ends(const struct constraint *c, double z, double gx, bool jacobian,
+                          double *glo, double *ghi);
+/* Numbers by degrees of centring; log |dx/dz| = (1 - by) log s. */
+struct centring {
+    double by, m, s;
+};
+double centring_to_x(struct centring c, double z);
+double centring_to_z(struct centring c, double x);
+double centring_log_slope(struct centring c);
+/* gx becomes the slope in z; *gm and *gs: those in m and s, log |dx/dz| included. */
+void centring_pull(struct centring c, double x, double *gx, double *gm, double *gs);
 /* gz = d f(x(z)) / dz from gx = df / dx, of all the numbers of x as if they were free; with
  * `jacobian`, d log |dx/dz| / dz added. */
 void constraint_pull(const struct constraint *c, const double *z, const double *x, const double *gx,

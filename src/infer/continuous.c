@@ -14,62 +14,67 @@
  * then a function of z alone, as gradients and optimisers need. continuous_build draws afresh, and
  * its weight is the one to accept by. */
 #include "infer/continuous.h"
+#include "infer/placed.h"
 
 #include "sp/adjoint.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Numbers of a value: 0 when it is none of number, vector, array of numbers, matrix. Reading
- * (adj_doubles), and writing in the shape of the old value, are inverse to each other. */
-static size_t numbers_in(value v) {
-    if (v.tag == V_NUM) return 1;
-    if (v.tag == V_VECTOR) return v.u.vector->n;
-    if (v.tag == V_MATRIX) return v.u.matrix->rows * v.u.matrix->cols;
-    if (v.tag != V_ARRAY) return 0;
-    for (size_t i = 0; i < v.u.array->n; i++)
-        if (v.u.array->at[i].tag != V_NUM) return 0;
-    return v.u.array->n;
-}
-
-static value with_numbers(value shape, const double *x) {
-    if (shape.tag == V_NUM) return value_num(x[0]);
-    if (shape.tag == V_VECTOR) {
-        value v = value_vector(x, shape.u.vector->n);
-        v.u.obj->flags = shape.u.obj->flags;
-        return v;
-    }
-    if (shape.tag == V_MATRIX) {
-        value v = value_matrix_new(shape.u.matrix->rows, shape.u.matrix->cols);
-        memcpy(v.u.matrix->at, x, numbers_in(shape) * sizeof *x);
-        return v;
-    }
-    value v = value_array_new(shape.u.array->n);
-    for (size_t i = 0; i < shape.u.array->n; i++) v.u.array->at[i] = value_num(x[i]);
-    return v;
-}
-
 /* Integers are numbers too: rows say that they are discrete. */
 static bool is_continuous(struct trace *t, struct node *n, struct sp_support *support) {
     const struct sp_class *cls = node_class(n);
-    if (!cls || !numbers_in(node_value(n)) || (cls->flags & SP_DISCRETE)) return false;
+    if (!cls || !adj_count(node_value(n)) || (cls->flags & SP_DISCRETE)) return false;
     return node_support(t, n, support) == GPM_OK && support->kind != SUPPORT_DISCRETE;
 }
 
-/* The transform is fixed for as long as the block is open, lo and hi included: numbers whose bounds
- * move with other choices of the block stay in x, where a step outside has weight -inf. Without
- * transforms numbers that are tied together still have one (there is no other way to move along
- * their support), but the density stays that of x. */
+/* Is argument `arg` (1 + its number; 0: none) of a node a number, or n of them? */
+static bool is_column(const struct node *n, uint8_t arg, size_t count) {
+    if (!arg) return true;
+    value v = node_arg(n, arg);
+    return v.tag == V_NUM || adj_count(v) == count;
+}
+
+static void read_column(const struct node *n, uint8_t arg, size_t count, double *out) {
+    if (arg) adj_doubles(node_arg(n, arg), out, count);
+}
+
+/* How a part stands to its arguments, when they change with other choices of the block. Without
+ * transforms, where choices are summed out, and where no argument is the end of the support, the
+ * numbers stay in x, where a step outside has weight -inf. */
+static enum continuous_place place_of(const struct continuous *c, size_t i,
+                                      const struct sp_support *s, size_t n) {
+    const struct node *at = move_principal(&c->m, i);
+    bool may = c->transformed && !c->m.n_summed;
+    if (s->moves) {
+        bool ends =
+            constraint_follows(s) && is_column(at, s->lo_arg, n) && is_column(at, s->hi_arg, n);
+        return may && ends ? PLACE_BOUNDED : PLACE_FREE;
+    }
+    bool shifted = s->kind == SUPPORT_REAL && s->loc_arg && s->scale_arg;
+    shifted = shifted && is_column(at, s->loc_arg, n) && is_column(at, s->scale_arg, n);
+    return may && shifted ? PLACE_CENTRED : PLACE_ALONE;
+}
+
+/* Without transforms numbers that are tied together still have one (there is no other way to move
+ * along their support), but the density stays that of x. */
 static void set_part(struct continuous *c, size_t i) {
     struct continuous_part *p = &c->part[i];
     struct sp_support support;
-    (void)is_continuous(c->t, move_principal(&c->m, i), &support);
-    p->shape = value_ref(node_value(move_principal(&c->m, i)));
-    size_t n = numbers_in(p->shape);
+    struct node *at = move_principal(&c->m, i);
+    (void)is_continuous(c->t, at, &support);
+    p->shape = value_ref(node_value(at));
+    size_t n = adj_count(p->shape);
     p->to = constraint_of(&support, n);
-    bool moves = support.moves && move_args_change(&c->m, i);
-    if (moves || (!c->transformed && constraint_separates(&p->to)))
+    bool tied = support.moves || support.loc_arg;
+    p->place = tied && move_args_change(&c->m, i) ? place_of(c, i, &support, n) : PLACE_ALONE;
+    p->arg[0] = p->place == PLACE_BOUNDED ? support.lo_arg : support.loc_arg;
+    p->arg[1] = p->place == PLACE_BOUNDED ? support.hi_arg : support.scale_arg;
+    if (p->place == PLACE_FREE || (!c->transformed && constraint_separates(&p->to)))
         p->to = constraint_of(&(struct sp_support){.kind = SUPPORT_REAL}, n);
+    p->given = false;
+    p->x0 = c->n_x;
+    p->z0 = c->n_z;
     c->n_x += p->to.n_x;
     c->n_z += p->to.n_z;
 }
@@ -85,17 +90,32 @@ static void set_parts(struct continuous *c) {
     c->vals = NEW_ARRAY(value, 2 * c->n_parts + 1);
     c->grads = c->vals + c->n_parts;
     for (size_t i = 0; i < c->n_parts; i++) c->vals[i] = NIL;
+    for (size_t i = 0; i < c->n_parts && !c->placed; i++)
+        if (c->part[i].place > PLACE_FREE) placed_new(c);
+    for (size_t i = 0; i < c->n_parts && c->placed; i++) {
+        const struct continuous_part *p = &c->part[i];
+        if (p->place <= PLACE_FREE) continue;
+        for (size_t k = 0; k < 2; k++)
+            read_column(move_principal(&c->m, i), p->arg[k], p->to.n_x, c->standing[k] + p->x0);
+        placed_set(c, i, p->place == PLACE_BOUNDED);
+    }
 }
 
-/* The principals' values as z: those that stand, or those that were built. */
+/* The principals' values as z: those that stand, or those that were built. What is placed by its
+ * arguments was shown to placed.c when it was drawn. */
 static bool read_state(struct continuous *c, bool built, double *z) {
-    double *x = c->buf_x, *at = z;
+    double *x = c->buf_x;
     bool ok = true;
     for (size_t i = 0; i < c->n_parts; i++) {
         const struct constraint *to = &c->part[i].to;
+        double *at = z + c->part[i].z0;
         adj_doubles(built ? move_value(&c->m, i) : c->part[i].shape, x, to->n_x);
-        ok &= constraint_to_z(to, x, &c->t->rng, at);
-        at += to->n_z;
+        if (!placed_is(c, i))
+            ok &= constraint_to_z(to, x, &c->t->rng, at);
+        else if (built)
+            memcpy(at, c->found + c->part[i].x0, to->n_z * sizeof *at);
+        else
+            ok &= placed_standing(c, i, x, at);
     }
     return ok;
 }
@@ -108,28 +128,47 @@ static void release(struct continuous *c) {
     mem_free(c->part);
     mem_free(c->old);
     mem_free(c->vals);
+    placed_free(c);
     c->n_parts = 0;
 }
 
-/* x of z into buf_x; log |dx/dz| there. */
+/* x of z into buf_x; log |dx/dz| there. Parts that their arguments place keep their z, and their
+ * share of the sum comes when they are placed (placed_log_slopes). */
 static double set_numbers(struct continuous *c, const double *z) {
-    double *x = c->buf_x, sum = 0;
+    double sum = 0;
+    c->at_z = z;
     for (size_t i = 0; i < c->n_parts; i++) {
-        const struct constraint *to = &c->part[i].to;
-        sum += constraint_to_x(to, z, x);
-        z += to->n_z;
-        x += to->n_x;
+        const struct continuous_part *p = &c->part[i];
+        if (placed_is(c, i))
+            memcpy(c->buf_x + p->x0, z + p->z0, p->to.n_z * sizeof *z);
+        else
+            sum += constraint_to_x(&p->to, z + p->z0, c->buf_x + p->x0);
     }
     return c->transformed ? sum : 0;
+}
+
+/* The same of the state that stands, whose arguments are known. */
+static double set_standing(struct continuous *c, const double *z) {
+    double sum = set_numbers(c, z);
+    for (size_t i = 0; i < c->n_parts; i++)
+        if (placed_is(c, i)) sum += placed_at_standing(c, i, c->buf_x + c->part[i].x0);
+    return sum;
 }
 
 /* The values of the numbers in buf_x. */
 static void set_values(struct continuous *c) {
     const double *x = c->buf_x;
     for (size_t i = 0; i < c->n_parts; i++) {
-        value_set_take(&c->vals[i], with_numbers(c->part[i].shape, x));
+        value_set_take(&c->vals[i], adj_like(c->part[i].shape, x));
         x += c->part[i].to.n_x;
     }
+}
+
+/* Tells the model which parts it is to place, if any. */
+static enum gpm_status follow_arguments(struct continuous *c) {
+    bool any = false;
+    for (size_t i = 0; i < c->n_parts; i++) any |= placed_is(c, i);
+    return any ? move_set_placing(&c->m, &c->placing) : GPM_OK;
 }
 
 /* The other choices of the block stay where they are. The frozen generator is split off after the
@@ -151,6 +190,7 @@ enum gpm_status continuous_open(struct step *s, bool transformed, struct continu
     set_parts(c);
     bool inside = read_state(c, false, c->old);
     st = move_open(&c->m);
+    if (st == GPM_OK) st = follow_arguments(c);
     c->w_old = c->m.w_old;
     if (!inside)
         c->w_old = -INFINITY; /* an impossible start: any possible state is accepted */
@@ -162,19 +202,32 @@ enum gpm_status continuous_open(struct step *s, bool transformed, struct continu
 }
 
 double continuous_log_jacobian(struct continuous *c, const double *z) {
-    return set_numbers(c, z);
+    return set_standing(c, z);
+}
+
+enum gpm_status continuous_centre(struct continuous *c, const double *by) {
+    if (!c->placed) return GPM_OK;
+    double before = set_standing(c, c->old), *x = c->buf_x;
+    c->by = by;
+    for (size_t i = 0; i < c->n_parts; i++) {
+        if (c->part[i].place != PLACE_CENTRED) continue;
+        placed_set(c, i, true);
+        adj_doubles(c->part[i].shape, x, c->part[i].to.n_x);
+        (void)placed_standing(c, i, x, c->old + c->part[i].z0);
+    }
+    c->w_old += set_standing(c, c->old) - before;
+    return follow_arguments(c);
 }
 
 /* The gradient in z from that in x, which stands in buf_g; x stands in buf_x. */
 static void pull_back(const struct continuous *c, const double *z, double *grad) {
-    const double *x = c->buf_x, *g = c->buf_g;
     for (size_t i = 0; i < c->n_parts; i++) {
-        const struct constraint *to = &c->part[i].to;
-        constraint_pull(to, z, x, g, c->transformed, grad);
-        z += to->n_z;
-        x += to->n_x;
-        g += to->n_x;
-        grad += to->n_z;
+        const struct continuous_part *p = &c->part[i];
+        const double *x = c->buf_x + p->x0, *g = c->buf_g + p->x0;
+        if (placed_is(c, i))
+            memcpy(grad + p->z0, g, p->to.n_z * sizeof *g); /* pulled where it was placed */
+        else
+            constraint_pull(&p->to, z + p->z0, x, g, c->transformed, grad + p->z0);
     }
 }
 
@@ -200,7 +253,7 @@ static enum gpm_status check_numbers(struct continuous *c, double logp, bool gra
     const double *g = c->buf_g;
     set_values(c);
     for (size_t i = 0; i < c->n_parts; g += c->part[i++].to.n_x)
-        c->grads[i] = gradient ? with_numbers(c->part[i].shape, g) : NIL;
+        c->grads[i] = gradient ? adj_like(c->part[i].shape, g) : NIL;
     enum gpm_status st = move_check(&c->m, c->vals, logp, gradient ? c->grads : NULL);
     for (size_t i = 0; i < c->n_parts; i++) value_unref(c->grads[i]);
     return st;
@@ -236,7 +289,8 @@ enum gpm_status continuous_eval(struct continuous *c, const double *z, double *l
     if (st != GPM_OK) return st;
     move_drop(&c->m);
     if (*logp == -INFINITY) return GPM_OK;
-    *logp += log_j;
+    *logp += log_j + placed_log_slopes(c);
+    if (isnan(*logp)) *logp = -INFINITY;
     if (grad) pull_back(c, z, grad);
     if (grad && !finite_all(grad, c->n_z)) *logp = -INFINITY;
     return GPM_OK;
@@ -248,7 +302,7 @@ enum gpm_status continuous_build(struct continuous *c, const double *z, double *
     double log_j = set_numbers(c, z);
     set_values(c);
     enum gpm_status st = move_build(&c->m, c->vals, logp, NULL);
-    *logp += log_j;
+    if (*logp > -INFINITY) *logp += log_j + placed_log_slopes(c);
     return st;
 }
 
@@ -285,7 +339,7 @@ enum gpm_status continuous_prior(struct continuous *c, double *z, double *logp, 
     if (logp) *logp = w;
     *ok = move_built(&c->m);
     for (size_t i = 0; *ok && i < c->n_parts; i++)
-        *ok = numbers_in(move_value(&c->m, i)) == c->part[i].to.n_x;
+        *ok = adj_count(move_value(&c->m, i)) == c->part[i].to.n_x;
     if (*ok) *ok = read_state(c, true, z);
     move_drop(&c->m);
     return GPM_OK;
@@ -293,7 +347,7 @@ enum gpm_status continuous_prior(struct continuous *c, double *z, double *logp, 
 
 void continuous_refine(struct continuous *c, const double *z) {
     if (!finite_all(z, c->n_z)) return;
-    double log_j = set_numbers(c, z), *x = NEW_ARRAY(double, c->n_x + 1), *at = x;
+    double log_j = set_standing(c, z), *x = NEW_ARRAY(double, c->n_x + 1), *at = x;
     for (size_t i = 0; i < c->n_parts; at += c->part[i++].to.n_x)
         adj_doubles(c->part[i].shape, at, c->part[i].to.n_x);
     if (!memcmp(x, c->buf_x, c->n_x * sizeof *x)) {
@@ -309,16 +363,34 @@ bool continuous_has(const struct continuous *c, const struct node *n) {
     return false;
 }
 
+/* Where a part's arguments place it they are not known yet: x stands for z until
+ * continuous_settle. */
 bool continuous_assign(struct continuous *c, const struct node *n, value v, double *z) {
-    double *x = c->buf_x;
-    for (size_t i = 0; i < c->n_parts; z += c->part[i++].to.n_z) {
-        const struct constraint *to = &c->part[i].to;
+    for (size_t i = 0; i < c->n_parts; i++) {
+        struct continuous_part *p = &c->part[i];
         if (move_principal(&c->m, i) != n) continue;
-        if (numbers_in(v) != to->n_x) return false;
-        adj_doubles(v, x, to->n_x);
-        return constraint_to_z(to, x, &c->t->rng, z);
+        if (adj_count(v) != p->to.n_x) return false;
+        adj_doubles(v, c->buf_x, p->to.n_x);
+        p->given = placed_is(c, i);
+        if (!p->given) return constraint_to_z(&p->to, c->buf_x, &c->t->rng, z + p->z0);
+        memcpy(z + p->z0, c->buf_x, p->to.n_x * sizeof *z);
+        return true;
     }
     return false;
+}
+
+enum gpm_status continuous_settle(struct continuous *c, double *z) {
+    bool any = false;
+    double logp;
+    for (size_t i = 0; i < c->n_parts; i++) any |= c->part[i].given;
+    if (!any) return GPM_OK;
+    enum gpm_status st = continuous_eval(c, z, &logp, NULL);
+    for (size_t i = 0; i < c->n_parts; i++) {
+        struct continuous_part *p = &c->part[i];
+        if (p->given) memcpy(z + p->z0, c->found + p->x0, p->to.n_z * sizeof *z);
+        p->given = false;
+    }
+    return st;
 }
 
 void continuous_close(struct continuous *c, bool keep) {

@@ -35,6 +35,8 @@ enum gpm_status model_add_copy(struct infer_state *x, struct trace **t, particle
 /* Its traces share no layers from now on: for what changes or walks over them (trace_whole). */
 void model_whole(struct model *m);
 double model_log_weight(const struct model *m); /* log of the sum of the particles' weights */
+/* Effective number of particles, (sum w)^2 / sum w^2; 0: all have weight 0. */
+double model_ess(const struct model *m);
 
 /* While an instruction runs: the way back to the model as it was, should the instruction fail half
  * way (guard.c). */
@@ -292,9 +294,11 @@ value infer_numbers(const char *const *keys, const double *vals, size_t n);
 enum gpm_status infer_close(struct infer_state *x, bool complain);
 void samplers_free(struct sampler_totals *first);
 /* count[i] += how often particle i is drawn in `want` draws by weight, total = model_log_weight;
- * all equally likely when every weight is 0. */
+ * all equally likely when every weight is 0. systematic: by one random number for all, so that a
+ * particle of share s is drawn floor(s * want) times, or once more. */
 size_t infer_first_above(const double *upto, size_t n, double u); /* n: none; upto ascends */
-void infer_draw_particles(struct infer_state *x, double total, size_t want, size_t *count);
+void infer_draw_particles(struct infer_state *x, double total, bool systematic, size_t want,
+                          size_t *count);
 /* The current model reduced to particle i for a while: what it was is handed to infer_take_back,
  * with the status and result of what ran meanwhile, which may have replaced the trace. An error
  * when there are several traces now. */

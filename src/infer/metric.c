@@ -31,7 +31,7 @@ void metric_init(struct metric *m, enum metric_kind kind, size_t n) {
     if (kind == METRIC_LOW_RANK) m->points = NEW_ARRAY(double, 2 * n * KEPT + 1);
 }
 
-static void forget_directions(struct metric *m) {
+void metric_forget(struct metric *m) {
     mem_free(m->full);
     mem_free(m->u);
     m->full = m->l = m->u = m->lambda = NULL;
@@ -39,7 +39,7 @@ static void forget_directions(struct metric *m) {
 }
 
 void metric_release(struct metric *m) {
-    forget_directions(m);
+    metric_forget(m);
     mem_free(m->diag);
     mem_free(m->cov);
     mem_free(m->points);
@@ -102,6 +102,11 @@ void metric_note(struct metric *m, const double *z, const double *g) {
         for (size_t i = j; i < n; i++) m->cov[i + j * n] += m->room[j] * (z[i] - m->z_mean[i]);
 }
 
+void metric_set(struct metric *m, size_t i, double variance) {
+    m->diag[i] = fmin(fmax(variance, 1e-20), 1e20);
+    m->root[i] = sqrt(m->diag[i]);
+}
+
 /* A direction whose gradient does not vary (a straight slope) has only its points to say. False: no
  * direction has moved. */
 static bool learn_diag(struct metric *m) {
@@ -111,8 +116,7 @@ static bool learn_diag(struct metric *m) {
         if (!(isfinite(var) && var > 0)) var = by_points;
         if (!(isfinite(var) && var > 0)) continue;
         any = true;
-        m->diag[i] = fmin(fmax(var, 1e-20), 1e20);
-        m->root[i] = sqrt(m->diag[i]);
+        metric_set(m, i, var);
     }
     return any;
 }
@@ -129,29 +133,7 @@ static void learn_dense(struct metric *m) {
             m->full[i + j * n] =
                 w * m->cov[i + j * n] / (m->seen - 1) + (i == j ? (1 - w) * m->diag[i] : 0);
     memcpy(m->l, m->full, n * n * sizeof(double));
-    if (la_potrf(n, m->l, n, &pivot) != GPM_OK) forget_directions(m);
-}
-
-/* Orthonormal columns that span those of q (n x k), in place; how many (Gram and Schmidt, twice).
- */
-static size_t orthonormal(double *q, size_t n, size_t k) {
-    size_t rank = 0;
-    for (size_t j = 0; j < k && rank < n; j++) {
-        double *x = q + rank * n, norm = 0, left = 0;
-        memmove(x, q + j * n, n * sizeof *x);
-        for (size_t i = 0; i < n; i++) norm += x[i] * x[i];
-        for (int twice = 0; twice < 2; twice++)
-            for (size_t c = 0; c < rank; c++) {
-                double dot = 0;
-                for (size_t i = 0; i < n; i++) dot += q[i + c * n] * x[i];
-                for (size_t i = 0; i < n; i++) x[i] -= dot * q[i + c * n];
-            }
-        for (size_t i = 0; i < n; i++) left += x[i] * x[i];
-        if (!(left > 1e-16 * norm)) continue;
-        for (size_t i = 0; i < n; i++) x[i] /= sqrt(left);
-        rank++;
-    }
-    return rank;
+    if (la_potrf(n, m->l, n, &pivot) != GPM_OK) metric_forget(m);
 }
 
 /* C (r x r, whole) = Q' X (Q' X)' / m + 1e-5 I, X n x m. */
@@ -226,7 +208,7 @@ static void learn_low_rank(struct metric *m) {
             g[i + j * n] = (m->points[i + (2 * j + 1) * n] - m->g_mean[i]) * m->root[i];
         }
     memcpy(q, z, 2 * n * k * sizeof *q);
-    size_t r = orthonormal(q, n, 2 * k);
+    size_t r = mat_orthonormal(q, n, 2 * k);
     double *cz = NEW_ARRAY(double, (2 * r + 1) * r + 1), *cg = cz + r * r, *w = cg + r * r;
     if (mat_max_abs(z, 2 * n * k) < 1e100) {
         projected_covariance(q, r, z, n, k, cz);
@@ -240,7 +222,7 @@ static void learn_low_rank(struct metric *m) {
 bool metric_learn(struct metric *m) {
     bool learned = m->seen >= LEAST && learn_diag(m);
     if (learned) {
-        forget_directions(m);
+        metric_forget(m);
         if (m->kind == METRIC_DENSE) learn_dense(m);
         if (m->kind == METRIC_LOW_RANK) learn_low_rank(m);
     }

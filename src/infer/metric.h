@@ -47,4 +47,8 @@ void metric_note(struct metric *m, const double *z, const double *g);
 /* The window is over: M^-1 is what its points say, and a new window begins. False: they say
  * nothing (too few, or they stood still), and M^-1 stays. */
 bool metric_learn(struct metric *m);
+/* One number is another coordinate now, of this variance; and what was learned about directions
+ * does not hold any more. */
+void metric_set(struct metric *m, size_t i, double variance);
+void metric_forget(struct metric *m);
 #endif

@@ -119,6 +119,12 @@ double model_log_weight(const struct model *m) {
     return max + log(sum);
 }
 
+double model_ess(const struct model *m) {
+    double total = model_log_weight(m), squares = 0;
+    for (size_t i = 0; i < m->p.n; i++) squares += exp(2 * (m->p.at[i]->log_weight - total));
+    return total > -INFINITY ? 1 / squares : 0;
+}
+
 size_t infer_first_above(const double *upto, size_t n, double u) {
     size_t lo = 0, hi = n;
     while (lo < hi) {
@@ -139,15 +145,18 @@ static size_t draw_from(const double *upto, size_t n, double u) {
     return i;
 }
 
-void infer_draw_particles(struct infer_state *x, double total, size_t want, size_t *count) {
+void infer_draw_particles(struct infer_state *x, double total, bool systematic, size_t want,
+                          size_t *count) {
     const struct model *m = x->model;
     bool any = total > -INFINITY;
     /* the weights of particles 0 .. i added up, as shares of the total */
     double *upto = NEW_ARRAY(double, m->p.n), sum = 0;
     for (size_t i = 0; any && i < m->p.n; i++) upto[i] = sum += exp(m->p.at[i]->log_weight - total);
-    for (size_t k = 0; k < want; k++)
-        count[any ? draw_from(upto, m->p.n, rng_uniform(&x->core->rng))
-                  : rng_below(&x->core->rng, m->p.n)]++;
+    double comb = systematic ? rng_uniform(&x->core->rng) : 0;
+    for (size_t k = 0; k < want; k++) {
+        double u = systematic ? ((double)k + comb) / (double)want : rng_uniform(&x->core->rng);
+        count[any ? draw_from(upto, m->p.n, u) : (size_t)(u * (double)m->p.n)]++;
+    }
     mem_free(upto);
 }
 

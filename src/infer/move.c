@@ -90,17 +90,30 @@ enum gpm_status move_open(struct move *m) {
     return flat_open(m->t, m->flat, &m->w_old) ? GPM_OK : move_generally(m);
 }
 
+enum gpm_status move_set_placing(struct move *m, const struct placing *p) {
+    m->placing = p;
+    if (m->flat && !flat_n_numbers(m->flat)) return move_generally(m);
+    if (m->flat)
+        flat_set_placing(m->flat, p);
+    else
+        scaffold_set_placing(m->s, p);
+    return GPM_OK;
+}
+
 /* From the old state, which the flat has left as it was. */
 enum gpm_status move_generally(struct move *m) {
     if (!m->flat) return GPM_OK;
     size_t n = move_n(m);
     struct node **at = NEW_ARRAY(struct node *, n + 1);
     for (size_t i = 0; i < n; i++) at[i] = flat_principal(m->flat, i);
+    flat_set_placing(m->flat, NULL);
     m->flat = NULL;
     struct step s = {.x = m->x, .t = m->t, .at = at, .n = n};
     enum gpm_status st = move_scaffold(&s, &m->s);
     mem_free(at);
-    return st == GPM_OK ? detach(m) : st;
+    if (st == GPM_OK) st = detach(m);
+    if (st == GPM_OK) scaffold_set_placing(m->s, m->placing);
+    return st;
 }
 
 size_t move_n(const struct move *m) {
@@ -194,6 +207,7 @@ void move_drop(struct move *m) {
 /* trace_settle: the caller may read or change the trace by any way next. */
 void move_close(struct move *m, bool keep) {
     if (!m->flat && !m->s) return; /* it ended in an error, as it was */
+    if (m->flat) flat_set_placing(m->flat, NULL);
     keep = keep && move_built(m);
     if (m->sum)
         marginal_close(m->sum, keep);

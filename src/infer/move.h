@@ -20,8 +20,9 @@ struct move {
     /* s is that of the principals and of the choices to be summed out, in this order: weights are
      * marginal ones, and closing draws the summed choices given the rest (marginal.h) */
     size_t n_summed;
-    struct marginal *sum; /* from open on */
-    bool built;           /* flat: a state was proposed that can be kept */
+    struct marginal *sum;          /* from open on */
+    const struct placing *placing; /* borrowed, or NULL */
+    bool built;                    /* flat: a state was proposed that can be kept */
     double w_old; /* log weight of the state that stands, the principals' densities included */
 };
 
@@ -33,6 +34,9 @@ enum gpm_status move_open(struct move *m) GPM_MUST_USE;
 /* From here on through a scaffold: what the principals could be is asked of them while they are
  * out. */
 enum gpm_status move_generally(struct move *m) GPM_MUST_USE;
+/* After open: from here to the end values are given for principals to be placed (trace.h). Not for
+ * moves with summed choices. */
+enum gpm_status move_set_placing(struct move *m, const struct placing *p) GPM_MUST_USE;
 size_t move_n(const struct move *m); /* principals; one inside another's brush is none */
 struct node *move_principal(const struct move *m, size_t i);
 value move_old_value(const struct move *m, size_t i);  /* borrowed */

@@ -137,7 +137,7 @@ static enum gpm_status check_replicate(void *ctx, double i, value ignored) {
     struct predictive_check *c = ctx;
     struct model *m = c->x->model;
     size_t *drawn = mem_zalloc(m->p.n * sizeof *drawn), which = 0;
-    if (m->p.n > 1) infer_draw_particles(c->x, model_log_weight(m), 1, drawn);
+    if (m->p.n > 1) infer_draw_particles(c->x, model_log_weight(m), false, 1, drawn);
     while (m->p.n > 1 && !drawn[which]) which++;
     mem_free(drawn);
     struct trace *t = m->p.at[which];

@@ -117,7 +117,7 @@ static enum gpm_status nuts_draw(struct continuous *c, struct sampler *a, struct
         sampler_note(c->x, &a->totals, &end);
         memcpy(a->z, pick.z, c->n_z * sizeof *a->z);
         a->has_z = true;
-        sampler_adapt(a, &pick, r.accept_stat);
+        sampler_adapt(c, a, &pick, &r);
     }
     mem_free(numbers);
     return st;
@@ -128,6 +128,11 @@ enum gpm_status nuts_step(struct step *s) {
     enum gpm_status st = continuous_open(s, true, &c);
     if (st != GPM_OK || !c.n_parts) return st;
     struct sampler *a = sampler_find(s->x, s->g->op, s->g, c.n_z, s->ctx);
+    st = continuous_centre(&c, a->centred.by);
+    if (st != GPM_OK) {
+        continuous_close(&c, false);
+        return st;
+    }
     if (a->has_z) continuous_refine(&c, a->z);
     if (c.w_old == -INFINITY || move_has_brush(&c.m))
         st = trajectory(&c, a, 0.1, 1 + (double)rng_below(&s->t->rng, 10), s);
@@ -173,7 +178,7 @@ enum gpm_status sampler_settings_read(struct infer_state *x, const struct action
     value metric = action_arg(a, first + 2);
     if (!is_absent(accept)) set->target_accept = accept.u.num;
     if (!is_absent(depth)) set->max_depth = depth.u.num;
-    if (!(set->target_accept > 0 && set->target_accept < 1))
+    if (!is_absent(accept) && !(set->target_accept > 0 && set->target_accept < 1))
         return infer_error(x, DIAG_BAD_OPERATOR_ARG,
                            "%s: target_accept must lie between 0 and 1, got %g", a->op->name,
                            set->target_accept);
@@ -240,7 +245,8 @@ const struct infer_op infer_hmc_rows[] = {
      "(scope: target, block?: block, warmup?: count, transitions?: count, "
      "target_accept?: probability, max_depth?: count, metric?: name, init?: any) -> action",
      "No-U-turn sampler; the first `warmup` transitions (300) adapt the step size towards "
-     "target_accept (0.8) and the metric: low_rank (a diagonal and the directions that it misses), "
+     "target_accept (0.8; 0.95 where their end still diverges), how far choices around others are "
+     "centred, and the metric: low_rank (a diagonal and the directions that it misses), "
      "diag or dense. A trajectory has at most 2^max_depth (10) steps. It begins where the choices "
      "stand, or as init says (see sample)",
      .flags = OP_STEPS, .run = op_nuts, .block = "all", .n_extra = 1, .extra = {300},

@@ -7,10 +7,10 @@
  * observed:
  *
  *     observe        w_i *= p(y | p_i)
- *     resample(n)    n draws with replacement by w_i, each of weight W / n, W = sum w_i
- *     equalize       w_i = W / n
- *     collapse       one of those that agree, drawn by weight, with the sum of their weights
- *     diversify      particle i becomes one per value v of a block, weight w_i p(v | rest)
+ *     resample(n)    n draws with replacement by w_i, each of weight W / n, W = sum w_i; or none,
+ * where the weights are even enough (ess=) equalize       w_i = W / n collapse       one of those
+ * that agree, drawn by weight, with the sum of their weights diversify      particle i becomes one
+ * per value v of a block, weight w_i p(v | rest)
  *
  * resample, collapse and diversify leave expectations as they were (on average over their draws),
  * and W; equalize leaves W alone. Every copy draws from a stream of its own. */
@@ -18,6 +18,8 @@
 
 #include "math/special.h"
 #include <math.h>
+
+enum { ONLY_COUNT, WITH_METHOD }; /* arguments of resample */
 
 /* The model's particles, which are somebody else's by now or freed, give way to others. */
 static void replace_all(struct model *m, particles *by) {
@@ -37,7 +39,24 @@ static enum gpm_status refuse_improper(void *ctx, struct trace *t, struct node *
                        cls->name);
 }
 
-/* Multinomial. The last of the draws of a particle takes the trace itself, so that a run with one
+/* The further arguments of resample: how to draw, and the share of the particles that the effective
+ * number of them must have fallen to (1: always). */
+static enum gpm_status read_method(struct infer_state *x, const struct action *a, bool *systematic,
+                                   double *below) {
+    value share = action_arg(a, 2);
+    const char *method = is_absent(action_arg(a, 1)) ? "multinomial" : infer_text(a->args[1]);
+    *systematic = !strcmp(method, "systematic");
+    if (!*systematic && strcmp(method, "multinomial") != 0)
+        return infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                           "resample: the method is \"multinomial\" or \"systematic\", not \"%s\"",
+                           method);
+    *below = is_absent(share) ? 1 : share.u.num;
+    if (*below > 0 && *below <= 1) return GPM_OK;
+    return infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                       "resample: ess, a share of the particles, must be above 0 and at most 1");
+}
+
+/* The last of the draws of a particle takes the trace itself, so that a run with one
  * particle copies nothing; until all copies are made its place stays empty. */
 static enum gpm_status op_resample(struct infer_state *x, const struct action *a, value *out) {
     double most = 1e7, given = a->args[0].u.num;
@@ -55,9 +74,13 @@ static enum gpm_status op_resample(struct infer_state *x, const struct action *a
         st = trace_each_node(m->p.at[0], refuse_improper, x);
     }
     if (st != GPM_OK) return st;
-    double total = model_log_weight(m);
+    bool systematic = false;
+    double total = model_log_weight(m), below = 1;
+    if (a->op->how == WITH_METHOD) st = read_method(x, a, &systematic, &below);
+    if (st != GPM_OK) return st;
+    if (below < 1 && m->p.n == want && model_ess(m) >= below * given) return GPM_OK;
     size_t *count = mem_zalloc(m->p.n * sizeof *count);
-    infer_draw_particles(x, total, want, count);
+    infer_draw_particles(x, total, systematic, want, count);
     particles next = {0};
     for (size_t i = 0; i < m->p.n; i++) {
         for (size_t k = 1; st == GPM_OK && k < count[i]; k++)
@@ -295,8 +318,11 @@ static enum gpm_status op_diversify(struct infer_state *x, const struct action *
 }
 
 const struct infer_op infer_particles_rows[] = {
-    {"resample", "(n: count) -> action", "n particles drawn by weight; the total weight is kept",
-     .flags = OP_SHARED | OP_ATOMIC, .run = op_resample},
+    {"resample", "(n: count, method?: name, ess?: number) -> action",
+     "n particles drawn by weight; the total weight is kept. method=\"systematic\" draws with less "
+     "noise than \"multinomial\"; ess=0.5 resamples only when the effective number of the n "
+     "particles is less than half of n. Copies share what they have in common",
+     .flags = OP_SHARED | OP_ATOMIC, .run = op_resample, .how = WITH_METHOD},
     {"resample_multiprocess", "(n: count, max?: any) -> action",
      "the same as resample; max, of processes, changes nothing", .flags = OP_SHARED | OP_ATOMIC,
      .run = op_resample},

@@ -4,7 +4,8 @@
  * blocks in order. The current values are the retained particle; P further particles are drawn
  * block by block from the prior, each continuing an ancestor picked by the weight of the step
  * before, which may be the retained one. At the end one of the P + 1 is drawn by its last weight.
- * func_pmap takes the one of greatest joint density instead.
+ * func_pmap takes the one of greatest joint density instead. particle_filter is the same without a
+ * retained particle: it draws the blocks anew, and estimates the evidence of what depends on them.
  *
  * A particle is the chain of its steps back to where it left the retained one; a step is the
  * generator that drew it, and drawing with it again rebuilds it, so that one trace serves for all.
@@ -19,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BY_WEIGHT, MOST_PROBABLE }; /* which of the particles is kept */
+enum { BY_WEIGHT, MOST_PROBABLE, FILTER }; /* which of the particles is kept */
 
 /* A step of a drawn particle. The tree of links is shared: a particle holds its last link, a link
  * its parent, and lines that died out free themselves. */
@@ -47,6 +48,8 @@ struct csmc {
     size_t *turn; /* next: number of the particle built at each turn */
     double *upto; /* now: normalised weights, added up */
     struct rng rng;
+    bool free;           /* there is no retained particle */
+    double log_evidence; /* of the steps done: sum of the logs of their mean weights */
     /* what stands in the trace: steps [0, shared) of the retained particle, [shared, built) drawn
      */
     uint32_t shared, built;
@@ -88,9 +91,8 @@ static bool add_up(struct csmc *c, double retained) {
     return total > -INFINITY;
 }
 
-/* Number of a particle drawn by weight; c->n is the retained one. */
-static size_t draw(struct csmc *c, double retained, bool any) {
-    double u = rng_uniform(&c->rng);
+/* Number of the particle in whose share u lies; c->n is the retained one. */
+static size_t draw(struct csmc *c, double retained, bool any, double u) {
     if (!any) return c->n;
     size_t i = infer_first_above(c->upto, c->n, u);
     if (i < c->n || retained > -INFINITY) return i;
@@ -155,14 +157,23 @@ static int by_place(const void *a, const void *b, void *ctx) {
  * order of their parents, those of the retained particle last. */
 static void draw_parents(struct csmc *c, uint32_t k) {
     bool any = k && add_up(c, c->w_old[k - 1]);
+    double comb = c->free ? rng_uniform(&c->rng) : 0; /* systematic: one number for all */
     for (size_t i = 0; i < c->n; i++) {
-        size_t a = k ? draw(c, c->w_old[k - 1], any) : c->n;
+        double u = c->free ? ((double)i + comb) / (double)c->n : rng_uniform(&c->rng);
+        size_t a = k ? draw(c, c->w_old[k - 1], any, u) : c->n;
         c->next[i].at = link_new(c, a == c->n ? NULL : c->now[a].at, k);
         c->next[i].place = a == c->n ? c->n : c->now[a].place;
         c->turn[i] = i;
     }
     qsort_r(c->turn, c->n, sizeof *c->turn, by_place, c);
     for (size_t i = 0; i < c->n; i++) c->next[c->turn[i]].place = i;
+}
+
+/* One step more of a filter; false: no particle has survived it. */
+static bool count_evidence(struct csmc *c) {
+    for (size_t i = 0; i < c->n; i++) c->upto[i] = c->now[i].weight;
+    c->log_evidence += logsumexp(c->upto, c->n) - log((double)c->n);
+    return c->log_evidence > -INFINITY;
 }
 
 /* For each step: ancestors by the weights of the step before (multinomial, the retained particle
@@ -181,6 +192,7 @@ static enum gpm_status sweep(struct csmc *c) {
         struct particle *swap = c->now;
         c->now = c->next;
         c->next = swap;
+        if (c->free && !count_evidence(c)) break;
     }
     return st;
 }
@@ -211,7 +223,7 @@ static enum gpm_status choose(struct csmc *c, bool max, bool *moved) {
     if (max)
         st = most_probable(c, &k);
     else
-        k = draw(c, retained, add_up(c, retained));
+        k = draw(c, retained, add_up(c, retained), rng_uniform(&c->rng));
     if (st == GPM_OK && k != c->n) st = build(c, c->now[k].at, &ignored);
     *moved = st == GPM_OK && k != c->n;
     return st;
@@ -234,6 +246,17 @@ static void csmc_release(struct csmc *c) {
     arena_release(&c->mem);
 }
 
+/* The particle that stands stays, or the state of before. */
+static enum gpm_status close_sweep(struct csmc *c, bool keep, enum gpm_status st) {
+    if (st != GPM_OK || !keep) {
+        enum gpm_status cleared = scaffold_attach_old(c->s, 0);
+        if (st == GPM_OK) st = cleared;
+        keep = false;
+    }
+    scaffold_close(c->s, keep);
+    return st;
+}
+
 /* One sweep over the sets; the principals of set i belong to step i. */
 static enum gpm_status run(struct csmc *c, const struct target *g, bool *moved) {
     csmc_init(c, (size_t)g->extra[0].u.num);
@@ -244,14 +267,61 @@ static enum gpm_status run(struct csmc *c, const struct target *g, bool *moved) 
         st = sweep(c);
         if (st == GPM_OK) st = choose(c, g->op->how == MOST_PROBABLE, moved);
         c->t->rng = outer;
-        bool keep = st == GPM_OK && *moved;
-        if (!keep) {
-            enum gpm_status cleared = scaffold_attach_old(c->s, 0);
-            if (st == GPM_OK) st = cleared;
-        }
-        scaffold_close(c->s, keep);
+        st = close_sweep(c, *moved, st);
     }
     csmc_release(c);
+    return st;
+}
+
+/* Filters: the particle that stays is drawn by the evidence of its run, then by its weight there,
+ * so that the weighted runs are one filter. log_z: of each run. */
+static enum gpm_status run_filters(struct csmc *c, size_t runs, double *log_z) {
+    struct link *kept = NULL;
+    double total = -INFINITY, ignored;
+    enum gpm_status st = GPM_OK;
+    for (uint32_t k = 0; k < c->steps; k++) c->w_old[k] = -INFINITY; /* nobody goes on from it */
+    for (size_t r = 0; r < runs && st == GPM_OK; r++) {
+        c->log_evidence = 0;
+        st = sweep(c);
+        log_z[r] = c->log_evidence;
+        if (st != GPM_OK || log_z[r] == -INFINITY) continue;
+        total = logaddexp(total, log_z[r]);
+        size_t k = draw(c, -INFINITY, add_up(c, -INFINITY), rng_uniform(&c->rng));
+        if (log(rng_uniform(&c->rng)) >= log_z[r] - total) continue;
+        link_unref(c, kept);
+        kept = c->now[k].at;
+        kept->refs++;
+    }
+    bool keep = st == GPM_OK && kept;
+    if (keep) st = build(c, kept, &ignored);
+    link_unref(c, kept);
+    return close_sweep(c, keep, st);
+}
+
+/* log of the mean evidence of the runs, and its standard error, which one run does not tell. */
+static value evidence_of(const double *log_z, size_t runs) {
+    static const char *const keys[] = {"log_evidence", "error"};
+    double n = (double)runs, log_mean = logsumexp(log_z, runs) - log(n), squares = 0;
+    for (size_t r = 0; r < runs; r++) squares += pow(expm1(log_z[r] - log_mean), 2);
+    bool told = runs > 1 && log_mean > -INFINITY;
+    return infer_numbers(keys, (double[]){log_mean, told ? sqrt(squares / (n * (n - 1))) : NAN}, 2);
+}
+
+static enum gpm_status filter(struct csmc *c, const struct target *g, value *out) {
+    size_t runs = (size_t)g->extra[1].u.num;
+    double *log_z = NEW_ARRAY(double, runs);
+    c->free = true;
+    csmc_init(c, (size_t)g->extra[0].u.num);
+    enum gpm_status st = scaffold_detach(c->s, SCAFFOLD_PRIOR, c->w_old);
+    if (st == GPM_OK) {
+        c->rng = rng_split(&c->t->rng);
+        struct rng outer = c->t->rng;
+        st = run_filters(c, runs, log_z);
+        c->t->rng = outer;
+    }
+    if (st == GPM_OK) *out = evidence_of(log_z, runs);
+    csmc_release(c);
+    mem_free(log_z);
     return st;
 }
 
@@ -278,10 +348,18 @@ static enum gpm_status on_sets(struct step *s, const struct node_set *sets, size
     if (st == GPM_OK) {
         c.s = scaffold_build(s->t, at, total);
         c.steps = scaffold_set_steps(c.s, at, step, total);
-        st = run(&c, s->g, &s->accepted);
+        st = s->g->op->how == FILTER ? filter(&c, s->g, s->ctx) : run(&c, s->g, &s->accepted);
     }
     mem_free(at);
     mem_free(step);
+    return st;
+}
+
+static enum gpm_status in_order(struct infer_state *x, struct trace *t, const struct target *g,
+                                node_sets *sets) {
+    enum gpm_status st = infer_target_sets(x, t, g, sets);
+    if (sets->n && infer_is_name(g->scope, "default"))
+        qsort(sets->at, sets->n, sizeof *sets->at, by_seq);
     return st;
 }
 
@@ -299,10 +377,27 @@ static enum gpm_status pgibbs_step(struct step *s) {
     if (!infer_is_name(g->block, "ordered") && !infer_is_name(g->block, "all") &&
         g->block.tag != V_ARRAY)
         return on_sets(s, &one, 1);
-    enum gpm_status st = infer_target_sets(s->x, s->t, g, &sets);
-    if (sets.n && infer_is_name(g->scope, "default"))
-        qsort(sets.at, sets.n, sizeof *sets.at, by_seq);
+    enum gpm_status st = in_order(s->x, s->t, g, &sets);
     if (st == GPM_OK) st = on_sets(s, sets.at, sets.n);
+    node_sets_free(&sets);
+    return st;
+}
+
+/* In one particle. Nothing to draw: the evidence is that of nothing. */
+static enum gpm_status op_filter(struct infer_state *x, const struct action *a, struct trace *t,
+                                 value *out) {
+    struct target g;
+    node_sets sets;
+    enum gpm_status st = infer_target(x, a, &g);
+    if (st != GPM_OK) return st;
+    double n = g.extra[0].u.num, runs = g.extra[1].u.num;
+    if (n < 1 || n > 1e6 || runs > 1e6)
+        return infer_error(x, DIAG_LIMIT, "%s: %g particles in %g runs; 1 to 1000000 are possible",
+                           g.op->name, n, runs);
+    st = in_order(x, t, &g, &sets);
+    struct step s = {.x = x, .t = t, .g = &g, .ctx = out};
+    if (st == GPM_OK) st = on_sets(&s, sets.at, sets.n);
+    if (st == GPM_OK && out->tag == V_NIL) *out = evidence_of((double[]){0, 0}, 2);
     node_sets_free(&sets);
     return st;
 }
@@ -320,5 +415,13 @@ const struct infer_op infer_pgibbs_rows[] = {
     {"func_pgibbs", PGIBBS_SIG, "the same as pgibbs", PGIBBS, .how = BY_WEIGHT},
     {"func_pmap", PGIBBS_SIG, "as pgibbs, but takes the most probable of the particles", PGIBBS,
      .how = MOST_PROBABLE},
+    {"particle_filter", "(scope: target, block?: block, particles?: count, runs?: count) -> action",
+     "a bootstrap filter over the blocks in order, with that many particles (100), resampled at "
+     "every block: draws the blocks anew, and gives, per particle of the model, a dictionary of "
+     "log_evidence, the log density of all that depends on the blocks with these summed out (its "
+     "exp is unbiased), and error, its standard error over the runs (nan for the one run that "
+     "there is unless runs= says more). What is kept is one particle drawn by weight",
+     .run = infer_each, .each = op_filter, .how = FILTER, .block = "ordered", .n_extra = 2,
+     .extra = {100, 1}, .counted = "number of runs"},
     {0},
 };

@@ -34,7 +34,7 @@ struct sampling {
     struct sampler_settings set;
     struct target g;
     struct start start;
-    double draws, thin;
+    double draws, thin;  /* thin 0: as many transitions a draw as they are worth */
     value collect, also; /* actions, or ABSENT; borrowed */
     struct dataset *kept;
     /* the quantities of the trace looked at last, found anew when its structure changes */
@@ -167,12 +167,14 @@ static enum gpm_status keep(struct sampling *r, double i) {
     return st;
 }
 
+/* A transition of the warm-up, or a draw. */
 static enum gpm_status one_round(void *ctx, double i) {
     struct sampling *r = ctx;
-    enum gpm_status st = transition(r);
-    double after = i + 1 - r->set.warmup;
-    if (st != GPM_OK || after < 1 || fmod(after, r->thin) != 0) return st;
-    return keep(r, after / r->thin);
+    enum gpm_status st = GPM_OK;
+    if (i < r->set.warmup) return transition(r);
+    if (i == r->set.warmup && !(r->thin > 0)) r->thin = sampler_pace(r->x, &r->g);
+    for (double k = 0; k < r->thin && st == GPM_OK; k++) st = transition(r);
+    return st == GPM_OK ? keep(r, i + 1 - r->set.warmup) : st;
 }
 
 /* ---- the operator ---- */
@@ -188,13 +190,13 @@ static enum gpm_status read_arguments(struct infer_state *x, const struct action
     *r = (struct sampling){.x = x, .set = sampler_defaults};
     r->set.warmup = number_or(a, ARG_WARMUP, 1000);
     r->draws = number_or(a, ARG_DRAWS, 1000);
-    r->thin = number_or(a, ARG_THIN, 1);
+    r->thin = number_or(a, ARG_THIN, 0);
     r->collect = action_arg(a, ARG_COLLECT);
     r->also = action_arg(a, ARG_ALSO);
     r->g = infer_aim(x, is_absent(scope) ? infer_name(x, "default") : scope,
                      is_absent(block) ? infer_name(x, "all") : block);
     r->g.op = a->op;
-    if (r->thin < 1)
+    if (!is_absent(action_arg(a, ARG_THIN)) && r->thin < 1)
         return infer_error(x, DIAG_BAD_OPERATOR_ARG, "sample: thin must be at least 1");
     enum gpm_status st = sampler_settings_read(x, a, ARG_ACCEPT, &r->set);
     return st == GPM_OK ? start_read(x, action_arg(a, ARG_INIT), &r->start) : st;
@@ -207,7 +209,7 @@ static enum gpm_status op_sample(struct infer_state *x, const struct action *a, 
     r.kept = dataset_new(NULL, 0);
     struct sampler_begin begin = {&r.set, &r.start, false};
     st = infer_transitions(x, &r.g, sampler_begin_step, &begin);
-    if (st == GPM_OK) st = progress_loop(x, r.set.warmup + r.draws * r.thin, one_round, &r);
+    if (st == GPM_OK) st = progress_loop(x, r.set.warmup + r.draws, one_round, &r);
     trace_quantities_free(r.q, r.n_q);
     st = dataset_give(r.kept, st, out);
     query_note(x, *out);
@@ -221,10 +223,12 @@ const struct infer_op infer_sample_rows[] = {
      "max_depth?: count, metric?: name, init?: any, collect?: action, also?: action, "
      "scope?: target, block?: block) -> action",
      "samples the posterior: a start, `warmup` transitions (1000) of nuts that adapt and are not "
-     "kept, then `draws` (1000), each after `thin` transitions (1). Gives a dataset of all names "
+     "kept, then `draws` (1000), each after `thin` transitions (as many as the end of the warm-up "
+     "says a draw is worth, 1 to 8). Gives a dataset of all names "
      "that the model assumes and that depend on a choice, or of what the action `collect` gives; "
-     "the draws go to the run's folder, too. target_accept (0.8), max_depth (10) and metric as in "
-     "nuts. init: random (uniform in -2 .. 2 in the unconstrained space), prior, current, optimum, "
+     "the draws go to the run's folder, too. target_accept, max_depth (10) and metric as in "
+     "nuts. init: pathfinder (the default: a draw from the best normal approximation along paths "
+     "uphill), random (uniform in -2 .. 2 in the unconstrained space), prior, current, optimum, "
      "laplace, or a dictionary of names and values; a start that is impossible is drawn again, up "
      "to 100 times. Choices that are not continuous move by gibbs or mh, one at a time, or by the "
      "action `also` before each transition. `sample e` and `sample(e)` are the directive: they "

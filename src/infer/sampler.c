@@ -8,7 +8,11 @@
 #include <math.h>
 #include <string.h>
 
-const struct sampler_settings sampler_defaults = {300, 0.8, 10, METRIC_LOW_RANK};
+const struct sampler_settings sampler_defaults = {300, 0, 10, METRIC_LOW_RANK};
+
+/* Acceptance that is aimed at, and after a warm-up whose last window still diverged. */
+#define USUAL   0.8
+#define CAREFUL 0.95
 
 /* ---- windows ---- */
 
@@ -50,20 +54,29 @@ void sampler_restart(struct sampler *a, const struct sampler_settings *set) {
     a->set = *set;
     a->done = 0;
     a->eps = (struct step_size){.log_eps = NAN};
+    a->target = set->target_accept > 0 ? set->target_accept : USUAL;
+    a->wrong = 0;
+    pace_release(&a->pace);
+    pace_init(&a->pace, a->n);
     metric_release(&a->metric);
     metric_init(&a->metric, set->metric, a->n);
+    centred_release(&a->centred);
+    centred_init(&a->centred, a->n);
     plan_windows(a);
 }
 
 /* By the target, or the subproblem as the program holds it. */
+static bool is_of(const struct sampler *a, const struct infer_op *op, const struct target *g) {
+    value scope = g->sub ? value_box(V_BOX, (struct box *)&g->sub->box) : g->scope;
+    return a->op == op && value_equal(a->scope, scope) && value_equal(a->block, g->block);
+}
+
 struct sampler *sampler_find(struct infer_state *x, const struct infer_op *op,
                              const struct target *g, size_t n, const struct sampler_settings *set) {
     value scope = g->sub ? value_box(V_BOX, (struct box *)&g->sub->box) : g->scope;
     for (struct sampler_totals *t = x->sampler.first; t; t = t->next) {
         struct sampler *a = (struct sampler *)t;
-        if (a->op == op && a->n == n && value_equal(a->scope, scope) &&
-            value_equal(a->block, g->block))
-            return a;
+        if (a->n == n && is_of(a, op, g)) return a;
     }
     struct sampler *a = NEW(struct sampler);
     a->op = op;
@@ -84,6 +97,8 @@ void samplers_free(struct sampler_totals *first) {
         value_unref(a->scope);
         value_unref(a->block);
         metric_release(&a->metric);
+        centred_release(&a->centred);
+        pace_release(&a->pace);
         vec_release(&a->ends);
         mem_free(a->z);
         mem_free(a);
@@ -142,12 +157,41 @@ static void average(struct step_size *s, double miss) {
     s->log_eps_bar = w * s->log_eps + (1 - w) * s->log_eps_bar;
 }
 
-void sampler_adapt(struct sampler *a, const struct phase_point *picked, double accept_stat) {
+/* The last window, from when the step size has settled, is watched: it is made by almost the kernel
+ * that samples. */
+static void watch(struct sampler *a, const struct phase_point *picked, bool divergent) {
+    size_t n = a->ends.n;
+    double from = n > 1 ? a->ends.at[n - 2] : 0;
+    if (a->done <= from) return;
+    pace_note(&a->pace, picked->z);
+    a->wrong += divergent && a->done > from + LAST;
+}
+
+/* Coordinates settle before the last window, which teaches the metric for good. Trajectories that
+ * diverge with the step size as it is then miss a narrow place: shorter steps see more of it. */
+void sampler_adapt(struct continuous *c, struct sampler *a, const struct phase_point *picked,
+                   const struct nuts_result *r) {
     bool warm = sampler_warm(a);
     a->done++;
     if (!warm) return;
-    average(&a->eps, a->set.target_accept - accept_stat);
+    average(&a->eps, a->target - r->accept_stat);
     if (!a->ends.n || a->done > vec_last(&a->ends)) return;
+    bool last = a->done == vec_last(&a->ends);
+    watch(a, picked, r->divergent);
     metric_note(&a->metric, picked->z, picked->g);
-    if (window_ends(a) && metric_learn(&a->metric)) a->eps.log_eps = NAN; /* of the new metric */
+    centred_note(&a->centred, c, picked->z, picked->g);
+    if (!window_ends(a)) return;
+    bool learned = metric_learn(&a->metric);
+    if (!last) learned |= centred_learn(&a->centred, &a->metric);
+    if (last && a->wrong > 0 && a->set.target_accept == 0) a->target = CAREFUL;
+    if (learned) a->eps.log_eps = NAN; /* of the new metric */
+}
+
+double sampler_pace(const struct infer_state *x, const struct target *g) {
+    double pace = 1;
+    for (struct sampler_totals *t = x->sampler.first; t; t = t->next) {
+        const struct sampler *a = (struct sampler *)t;
+        if (is_of(a, g->op, g)) pace = fmax(pace, pace_advice(&a->pace));
+    }
+    return pace;
 }

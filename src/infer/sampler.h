@@ -14,7 +14,9 @@
 #ifndef INFER_SAMPLER_H
 #define INFER_SAMPLER_H
 #include "infer/continuous.h"
+#include "infer/centred.h"
 #include "infer/metric.h"
+#include "infer/pace.h"
 #include "infer/sampler_stats.h"
 
 /* An energy that goes wrong by DIVERGED nats is no rounding of a step size that fits: the
@@ -39,9 +41,14 @@ enum gpm_status point_begin(struct continuous *c, const struct metric *m,
 enum gpm_status point_leap(struct continuous *c, const struct metric *m, double eps,
                            struct phase_point *a) GPM_MUST_USE;
 
+/* One trajectory that doubles until it turns (nuts.c). */
+struct nuts_result {
+    double accept_stat, n_leapfrog, depth, energy; /* energy: of the start, after the momenta */
+    bool began, divergent, deep; /* began: the start can be evaluated, gradient included */
+};
 /* What a user sets. */
 struct sampler_settings {
-    double warmup, target_accept, max_depth;
+    double warmup, target_accept, max_depth; /* target_accept 0: 0.8, and higher where needed */
     enum metric_kind metric;
 };
 extern const struct sampler_settings sampler_defaults;
@@ -62,6 +69,9 @@ struct sampler {
     size_t n;
     struct sampler_settings set;
     struct metric metric;
+    struct centred centred;
+    struct pace pace;     /* of the last window */
+    double target, wrong; /* acceptance to reach; trajectories of the last window that diverged */
     struct step_size eps;
     double done;      /* transitions made; until set.warmup they adapt */
     VEC(double) ends; /* transitions at which windows of the warm-up end */
@@ -81,7 +91,10 @@ static inline bool sampler_warm(const struct sampler *a) {
 enum gpm_status sampler_step_size(struct continuous *c, struct sampler *a,
                                   double *eps) GPM_MUST_USE;
 /* After a transition: step size and metric learn, in the warm-up. */
-void sampler_adapt(struct sampler *a, const struct phase_point *picked, double accept_stat);
+void sampler_adapt(struct continuous *c, struct sampler *a, const struct phase_point *picked,
+                   const struct nuts_result *r);
+/* How many transitions a draw takes: of the slowest sampler of this target. */
+double sampler_pace(const struct infer_state *x, const struct target *g);
 
 /* Before the first transition: where it begins; what was learned is forgotten. s->ctx: */
 struct start;
@@ -95,11 +108,6 @@ step_fn sampler_begin_step;
 step_fn nuts_step;
 void nuts_warn(struct infer_state *x); /* of trajectories that do not follow the posterior */
 
-/* One trajectory that doubles until it turns (nuts.c). */
-struct nuts_result {
-    double accept_stat, n_leapfrog, depth, energy; /* energy: of the start, after the momenta */
-    bool began, divergent, deep; /* began: the start can be evaluated, gradient included */
-};
 /* *pick: the point drawn from it; *numbers: what it stands in, for mem_free. */
 enum gpm_status nuts_trajectory(struct continuous *c, const struct metric *m, double eps,
                                 int max_depth, struct nuts_result *r, struct phase_point *pick,

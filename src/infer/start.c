@@ -6,6 +6,7 @@
 #include "infer/start.h"
 
 #include "infer/laplace_fit.h"
+#include "infer/pathfinder.h"
 #include "la/optim.h"
 #include <math.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static enum gpm_status assign(struct continuous *c, value given, double *z) {
                                "init: %s is no name of a continuous choice here", SHOW(key));
     }
     trace_quantities_free(q, n);
-    return st;
+    return st == GPM_OK ? continuous_settle(c, z) : st;
 }
 
 static enum gpm_status draw(struct continuous *c, bool prior, value given, double *z, double *logp,
@@ -87,11 +88,30 @@ static enum gpm_status draw_laplace(struct continuous *c, double *z, double *tri
     return st;
 }
 
+/* Of several paths (pathfinder.h) the start that one of them gives, by their evidence bounds: of
+ * two modes of equal mass each gets its share of the chains, one of which is e^-40 of the other
+ * none. A path that has found nothing leaves its point as it was. */
+static enum gpm_status follow_paths(struct continuous *c, double *all, size_t have, double *z) {
+    double top = -INFINITY;
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < have && st == GPM_OK; i++) {
+        double elbo, logp;
+        bool ok;
+        st = pathfinder_path(c, all + i * c->n_z, &elbo);
+        if (st == GPM_OK) st = judge(c, all + i * c->n_z, &logp, &ok);
+        double race = elbo - log(-log(rng_uniform(&c->t->rng)));
+        if (st != GPM_OK || !ok || !(race > top)) continue;
+        top = race;
+        memcpy(z, all + i * c->n_z, c->n_z * sizeof *z);
+    }
+    return st;
+}
+
 /* Of up to CANDIDATES random points the first that is no disaster beside the best of them: where
  * one of them overflows a recursion, its log density is a million times that of another, and the
  * other parameters would settle around it. All that are not stay equally likely, so that chains
  * still begin far apart. */
-enum { CANDIDATES = 10 };
+enum { CANDIDATES = 10, PATHS = 6 };
 
 static enum gpm_status choose(struct continuous *c, const struct start *how, double *z,
                               double *tries, double *at, bool *found) {
@@ -105,12 +125,18 @@ static enum gpm_status choose(struct continuous *c, const struct start *how, dou
         *tries += !ok;
     }
     *found = have > 0;
+    size_t good = 0;
     for (size_t i = 0; st == GPM_OK && i < have; i++) {
         if (logp[i] < best - 9 * fabs(best) - 100) continue;
-        memcpy(z, all + i * n, n * sizeof *z);
-        *at = logp[i];
-        break;
+        memmove(all + good * n, all + i * n, n * sizeof *z);
+        logp[good++] = logp[i];
     }
+    if (good) {
+        memcpy(z, all, n * sizeof *z);
+        *at = logp[0];
+    }
+    if (st == GPM_OK && good && how->kind == START_PATHFINDER && *at >= CONTINUOUS_HOPELESS)
+        st = follow_paths(c, all, good < PATHS ? good : PATHS, z);
     mem_free(all);
     return st;
 }
@@ -141,11 +167,12 @@ enum gpm_status start_draw(struct continuous *c, const struct start *how, double
 }
 
 enum gpm_status start_read(struct infer_state *x, value init, struct start *out) {
-    static const char *const kinds[] = {"current", "prior", "random", "optimum", "laplace"};
-    *out = (struct start){START_RANDOM, NIL};
+    static const char *const kinds[] = {"current", "prior",   "random",
+                                        "optimum", "laplace", "pathfinder"};
+    *out = (struct start){START_PATHFINDER, NIL};
     if (is_absent(init)) return GPM_OK;
     if (init.tag == V_DICT) {
-        out->given = init;
+        *out = (struct start){START_RANDOM, init};
         return GPM_OK;
     }
     const char *word = infer_text(init);
@@ -154,8 +181,9 @@ enum gpm_status start_read(struct infer_state *x, value init, struct start *out)
             out->kind = (enum start_kind)i;
             return GPM_OK;
         }
-    return infer_error(x, DIAG_BAD_OPERATOR_ARG,
-                       "init is current, prior, random, optimum, laplace or a dictionary of names "
-                       "and values, not %s",
-                       SHOW(init));
+    return infer_error(
+        x, DIAG_BAD_OPERATOR_ARG,
+        "init is current, prior, random, optimum, laplace, pathfinder or a dictionary of names "
+        "and values, not %s",
+        SHOW(init));
 }

@@ -7,11 +7,12 @@
 #include "infer/continuous.h"
 
 enum start_kind {
-    START_CURRENT, /* where the choices stand */
-    START_PRIOR,   /* a draw from the prior */
-    START_RANDOM,  /* uniform in -2 .. 2 in the unconstrained space, disasters left out */
-    START_OPTIMUM, /* uphill from there to a mode */
-    START_LAPLACE  /* a draw from the fit of laplace_mh */
+    START_CURRENT,   /* where the choices stand */
+    START_PRIOR,     /* a draw from the prior */
+    START_RANDOM,    /* uniform in -2 .. 2 in the unconstrained space, disasters left out */
+    START_OPTIMUM,   /* uphill from there to a mode */
+    START_LAPLACE,   /* a draw from the fit of laplace_mh */
+    START_PATHFINDER /* a draw from the best normal approximation along paths uphill */
 };
 enum { START_TRIES = 100 };
 struct start {
@@ -19,7 +20,8 @@ struct start {
     value given; /* dictionary: names of choices -> values that they begin with, or NIL; borrowed */
 };
 
-/* What a user wrote: current, prior, random, optimum, laplace, or a dictionary. */
+/* What a user wrote: current, prior, random, optimum, laplace, pathfinder (the default), or a
+ * dictionary. */
 enum gpm_status start_read(struct infer_state *x, value init, struct start *out) GPM_MUST_USE;
 /* A point z that can be begun from: log weight and gradient are finite. *tries: how many were drawn
  * in vain; *found false: none of START_TRIES. */

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "la/mat.h"
+#include <string.h>
 #include "la/vec_ops.h"
 
 #include <cblas.h>
@@ -147,4 +148,25 @@ void mat_mirror(double *a, size_t n, size_t ld) {
             for (size_t j = jb; j < n && j < jb + TILE; j++)
                 for (size_t i = ib > j ? ib : j + 1; i < n && i < ib + TILE; i++)
                     a[j + i * ld] = a[i + j * ld];
+}
+
+/* Gram and Schmidt, twice. */
+size_t mat_orthonormal(double *q, size_t n, size_t k) {
+    size_t rank = 0;
+    for (size_t j = 0; j < k && rank < n; j++) {
+        double *x = q + rank * n, norm = 0, left = 0;
+        memmove(x, q + j * n, n * sizeof *x);
+        for (size_t i = 0; i < n; i++) norm += x[i] * x[i];
+        for (int twice = 0; twice < 2; twice++)
+            for (size_t c = 0; c < rank; c++) {
+                double dot = 0;
+                for (size_t i = 0; i < n; i++) dot += q[i + c * n] * x[i];
+                for (size_t i = 0; i < n; i++) x[i] -= dot * q[i + c * n];
+            }
+        for (size_t i = 0; i < n; i++) left += x[i] * x[i];
+        if (!(left > 1e-16 * norm)) continue;
+        for (size_t i = 0; i < n; i++) x[i] /= sqrt(left);
+        rank++;
+    }
+    return rank;
 }

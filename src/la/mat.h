@@ -19,6 +19,8 @@ static inline double mat_max_abs(const double *v, size_t n) {
     return m;
 }
 
+/* Orthonormal columns that span those of q (n x k), in place; how many. */
+size_t mat_orthonormal(double *q, size_t n, size_t k);
 /* Copies the lower triangle onto the upper one. */
 void mat_mirror(double *a, size_t n, size_t ld);
 #endif

@@ -140,6 +140,11 @@ static bool line_search(struct work *w, double *fx) {
 }
 
 double optim_minimise(optim_fn f, void *ctx, size_t n, double *x, const struct optim_options *opt) {
+    return optim_path(f, NULL, ctx, n, x, opt);
+}
+
+double optim_path(optim_fn f, optim_seen_fn seen, void *ctx, size_t n, double *x,
+                  const struct optim_options *opt) {
     struct work w = {.n = n, .f = f, .ctx = ctx, .opt = opt, .evals = 1, .x = x};
     double *block = mem_zalloc(((2 * MEMORY + 4) * n + 1) * sizeof(double));
     double **part[] = {&w.g, &w.xn, &w.gn, &w.d};
@@ -148,6 +153,7 @@ double optim_minimise(optim_fn f, void *ctx, size_t n, double *x, const struct o
     w.y = w.s + MEMORY * n;
     for (size_t i = 0; i < n; i++) x[i] = clip(&w, i, x[i]);
     double best = f(ctx, x, w.g);
+    if (seen && isfinite(best)) seen(ctx, x, w.g);
     for (int it = 0; it < opt->max_iter && isfinite(best); it++) {
         if (projected_norm(&w) <= opt->grad_tol || w.evals >= opt->max_eval) break;
         direction(&w);
@@ -161,6 +167,7 @@ double optim_minimise(optim_fn f, void *ctx, size_t n, double *x, const struct o
         remember(&w);
         memcpy(x, w.xn, n * sizeof *x);
         memcpy(w.g, w.gn, n * sizeof *w.g);
+        if (seen) seen(ctx, x, w.g);
         double gain = best - fx;
         best = fx;
         if (gain <= opt->f_tol * fmax(1, fabs(fx))) break;

@@ -30,4 +30,8 @@ struct optim_options {
 /* Minimises from x (clipped first), which is replaced by the best point; returns its value, that at
  * the start where it is not finite. */
 double optim_minimise(optim_fn f, void *ctx, size_t n, double *x, const struct optim_options *opt);
+/* The same, seen by `seen` at the start and after every iteration. */
+typedef void (*optim_seen_fn)(void *ctx, const double *x, const double *grad);
+double optim_path(optim_fn f, optim_seen_fn seen, void *ctx, size_t n, double *x,
+                  const struct optim_options *opt);
 #endif

@@ -48,6 +48,33 @@ void adj_doubles(value d, double *out, size_t n) {
         for (size_t i = 0; i < n; i++) out[i] = adj_num(d);
 }
 
+size_t adj_count(value v) {
+    if (v.tag == V_NUM) return 1;
+    if (v.tag == V_VECTOR) return v.u.vector->n;
+    if (v.tag == V_MATRIX) return v.u.matrix->rows * v.u.matrix->cols;
+    if (v.tag != V_ARRAY) return 0;
+    for (size_t i = 0; i < v.u.array->n; i++)
+        if (v.u.array->at[i].tag != V_NUM) return 0;
+    return v.u.array->n;
+}
+
+value adj_like(value shape, const double *x) {
+    if (shape.tag == V_NUM) return value_num(x[0]);
+    if (shape.tag == V_VECTOR) {
+        value v = value_vector(x, shape.u.vector->n);
+        v.u.obj->flags = shape.u.obj->flags;
+        return v;
+    }
+    if (shape.tag == V_MATRIX) {
+        value v = value_matrix_new(shape.u.matrix->rows, shape.u.matrix->cols);
+        memcpy(v.u.matrix->at, x, adj_count(shape) * sizeof *x);
+        return v;
+    }
+    value v = value_array_new(shape.u.array->n);
+    for (size_t i = 0; i < shape.u.array->n; i++) v.u.array->at[i] = value_num(x[i]);
+    return v;
+}
+
 static value add_doubles(value v, value d, double *to, size_t n) {
     double *at = NULL;
     size_t m;

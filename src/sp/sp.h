@@ -130,6 +130,11 @@ struct sp_support {
     enum sp_support_kind kind;
     double lo, hi; /* where the kind says so */
     bool moves;    /* lo or hi come from the arguments */
+    /* 1 + the number of the argument that it is, 0: of none. An end that is the narrower of two of
+     * which one moves is `mixed`: no argument gives it. */
+    uint8_t lo_arg, hi_arg;
+    bool mixed;
+    uint8_t loc_arg, scale_arg; /* of real numbers whose distribution these shift and stretch */
 };
 
 /* Where argument `arg` of request number `request` comes from: the requesting application's

@@ -265,6 +265,15 @@ static struct node *observed_end(struct grad *g, struct node *n) {
     return !absorbs && (end->flags & NODE_OBSERVED) ? end : NULL;
 }
 
+/* The adjoint of a principal that is placed becomes that of what was given for it. */
+static void pull(struct grad *g, const struct entry *e) {
+    const struct placed *of = &g->s->placing->of[e->principal];
+    value dargs[2], *out = &g->out[e->principal];
+    value_set_take(out, placed_adjoint(g->s, e->n, e->principal, *out, dargs));
+    for (size_t k = 0; k < 2; k++)
+        if (of->arg[k]) give(g, e->n->in[of->arg[k]].node, dargs[k]);
+}
+
 /* One entry, its adjoint complete. For a principal:  d/dv = adjoint + d log p(v | args) / dv, and
  * its arguments get their part of the same density. */
 static enum gpm_status entry_back(struct grad *g, uint32_t i) {
@@ -278,6 +287,7 @@ static enum gpm_status entry_back(struct grad *g, uint32_t i) {
         enum gpm_status st = density(g, n, share, &dv);
         if (st == GPM_OK) g->out[e->principal] = adj_add(g->adj[i], dv);
         value_unref(dv);
+        if (st == GPM_OK && is_placed(g->s, e->principal)) pull(g, e);
         return st;
     }
     struct node *end = observed_end(g, n);

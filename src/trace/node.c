@@ -195,6 +195,10 @@ value node_procedure(const struct node *n) {
     return n->in[0].node->val;
 }
 
+value node_arg(const struct node *n, size_t i) {
+    return n->in[i].node->val;
+}
+
 const struct sp_class *node_class(const struct node *n) {
     bool applies = n->kind == NODE_APP && !(n->flags & NODE_FROZEN);
     return applies ? proc_class(n->in[0].node->val, NULL) : NULL;

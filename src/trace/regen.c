@@ -218,15 +218,26 @@ static enum gpm_status regen_fixed(struct scaffold *s, struct entry *e, value v)
     return node_incorporate_given(s->t, e->n);
 }
 
+static enum gpm_status regen_given(struct scaffold *s, struct entry *e) {
+    value given = s->values[e->principal];
+    if (!is_placed(s, e->principal)) return regen_fixed(s, e, given);
+    value v = placed_value(s, e->n, e->principal, given);
+    enum gpm_status st = regen_fixed(s, e, v);
+    value_unref(v);
+    return st;
+}
+
 /* Given values go to principals that still apply the same procedure; one whose operator has changed
  * is drawn like anything else. */
 static enum gpm_status regen_d(struct scaffold *s, struct entry *e) {
     struct node *n = e->n;
     enum gpm_status st;
     if (e->principal >= 0 && s->mode == SCAFFOLD_FIXED && !e->op_changed)
-        st = regen_fixed(s, e, s->values[e->principal]);
+        st = regen_given(s, e);
     else
         st = node_apply(s->t, n, e->requests);
+    if (st == GPM_OK && s->mode == SCAFFOLD_PRIOR && is_placed(s, e->principal))
+        placed_drawn(s, n, e->principal);
     if (st != GPM_OK || !(n->flags & NODE_OBS_ROOT)) return st;
     double logp = 0;
     st = observation_follow(s, e, &logp);

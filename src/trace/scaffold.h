@@ -60,6 +60,7 @@ struct scaffold {
     VEC(struct node *) principals; /* less those inside the brush of another */
     enum scaffold_mode mode;       /* of the last detach or regen; from here on cleared for reuse */
     const value *values;           /* SCAFFOLD_FIXED: borrowed, one per principal */
+    const struct placing *placing; /* borrowed, or NULL */
     const double *shares; /* by entry: how much of its weight counts in the gradient; NULL: all */
     size_t n_old;         /* since detach: how many of the order stand as before it */
     double *sink; /* during detach and regen: of the entry under way, where its weight adds up */
@@ -105,6 +106,16 @@ enum gpm_status trace_each_maker(struct trace *t, maker_fn *fn, void *ctx) GPM_M
 /* The joint log density of the data of maker n, whose made procedures share `state`. */
 enum gpm_status maker_log_joint(struct trace *t, struct node *n, struct sp_state *state,
                                 double *logp) GPM_MUST_USE;
+/* place.c: is the value of principal i placed? What it is where v was given for it, owned; what a
+ * draw of it is shown to; the adjoint of what was given, owned, from that of its value, and of the
+ * two arguments. */
+static inline bool is_placed(const struct scaffold *s, int32_t i) {
+    return s->placing && i >= 0 && s->placing->of[i].n;
+}
+value placed_value(const struct scaffold *s, const struct node *n, int32_t i, value v);
+void placed_drawn(const struct scaffold *s, const struct node *n, int32_t i);
+value placed_adjoint(const struct scaffold *s, const struct node *n, int32_t i, value adj,
+                     value dargs[2]);
 bool requests_on(const struct node *n, uint32_t slot);
 /* Every requester goes away with this proposal. */
 static inline bool family_is_brush(const struct family *f) {

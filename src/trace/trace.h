@@ -67,7 +67,8 @@ struct node *trace_first_choice(struct trace *t, const uint64_t *known, size_t n
 uint64_t node_origin(const struct node *n);
 /* Does a random choice or an observation depend on its value, if only by way of others? */
 bool node_matters(const struct node *n);
-value node_procedure(const struct node *n); /* that it applies; borrowed */
+value node_procedure(const struct node *n);     /* that it applies; borrowed */
+value node_arg(const struct node *n, size_t i); /* argument i, from 1 on; borrowed */
 /* Facts about a directive. */
 enum record_kind { REC_ASSUME, REC_OBSERVE, REC_PREDICT };
 enum record_kind record_kind(const struct record *r);
@@ -216,6 +217,26 @@ enum gpm_status factors_read(struct factors *f, bool *grew) GPM_MUST_USE;
 size_t factors_count(const struct factors *f);
 double factors_weight(const struct factors *f, size_t i); /* of the state that stands */
 const uint32_t *factors_scope(const struct factors *f, size_t i, size_t *n); /* ascending */
+/* Principals whose numbers follow from given ones and from their arguments, which may be others by
+ * then: x = T(z; a, b). Whoever gives values gives z; place is called when the arguments are known
+ * and puts x in its stead. In the gradient pull turns the adjoint of x into that of z and says what
+ * the arguments get by it; what T adds to the weight, and its derivatives in z and the arguments,
+ * are for its owner to keep and for pull to add. A principal that is drawn is shown to unplace. */
+struct placing {
+    void *ctx;
+    const struct placed { /* by principal */
+        size_t n, first;  /* numbers (0: values are given as they are); the first among those of
+                             all principals */
+        uint8_t arg[2];   /* a and b: 1 + the number of the argument, 0: none */
+    } * of;
+    double *room; /* four times as many numbers as the longest has; scratch */
+    /* a and b: as many numbers as x, NULL: no such argument */
+    void (*place)(void *ctx, size_t i, const double *a, const double *b, double *x);
+    void (*pull)(void *ctx, size_t i, const double *a, const double *b, const double *x,
+                 double *adj, double *da, double *db);
+    void (*unplace)(void *ctx, size_t i, const double *a, const double *b, const double *x);
+};
+void scaffold_set_placing(struct scaffold *s, const struct placing *p); /* borrowed; NULL: none */
 /* Do operands of principal i change with the others? */
 bool scaffold_args_change(const struct scaffold *s, size_t i);
 

@@ -7,7 +7,7 @@ A fenced block says what it is:
   ```console        lines "$ command" with their output below, errors included
   ```venture        a program, run with seed 1; what it prints is in the next ```output block
   ```venture more   goes on with the page's program so far; ```output holds only what is new
-  ```python, ```c   a program; likewise with ```output
+  ```python, ```c   a program; likewise with ```output; ```python more goes on with the one before
   ```r              a program of R, run by tests/r/run_package.py; likewise
   ```text, ```json  shown, not run (JSON is parsed)
   ```KIND file=NAME  any kind: written to the file, for the commands that follow
@@ -118,12 +118,16 @@ class Page:
             f.write("\n".join(block.lines) + "\n")
         os.chmod(path, 0o755)
 
-    def venture(self, block, after):
+    def so_far(self, block):
+        """The program of the block, after those that it goes on with."""
         text = "\n".join(block.lines) + "\n"
         if "more" in block.words:
             self.program += text
         else:
             self.program, self.printed = text, 0
+
+    def venture(self, block, after):
+        self.so_far(block)
         got, p = self.shell([TOOL, "run", "-q", "-"], input=self.program.encode())
         if p.returncode and "fails" not in block.words:
             return self.complain(block, p.stderr.decode()[-800:])
@@ -133,10 +137,12 @@ class Page:
         self.printed = len(got)
 
     def python(self, block, after):
-        got, p = self.shell(["/usr/bin/python3", "-c", "\n".join(block.lines)])
+        self.so_far(block)
+        got, p = self.shell(["/usr/bin/python3", "-c", self.program])
         if p.returncode:
             return self.complain(block, p.stderr.decode()[-800:])
-        self.result(block, after, got)
+        self.result(block, after, got[self.printed:])
+        self.printed = len(got)
 
     def c(self, block, after):
         name = os.path.join(self.dir, "page.c")

@@ -77,6 +77,12 @@ MODELS = {
         ["n", "j"],
         {"gibbs all": "gibbs(default, all, 1)", "gibbs one": "gibbs(default, one, 2)",
          "pgibbs": "pgibbs(default, ordered, 3, 1)", "mh one": "mh(default, one, 3)"}),
+    "moving bounds": (  # the ends of a support are other choices of the block
+        ['y = tag("y", 0, gamma(3, 1))', 'x = tag("x", 0, uniform_continuous(0, y))', 'w = tag("w", 0, normal(x, 1, lower=x))',
+         'v = uniform_continuous([x, 0], y + 1)'],
+        ["normal(x + w, 1)", "normal(y * v[0] - v[1], 2)"],
+        ["y", "x", "w", "v[0]", "x / y", "v[0] * v[1]"],
+        CONTINUOUS),
     "structure": (
         ['b = tag("b", 0, flip(0.4))',
          'x = if (b) { tag("x", 0, normal(0, 1)) } else { tag("x", 1, normal(1, 1)) + tag("x", 2, gamma(2, 2)) }',
@@ -149,7 +155,9 @@ MODELS = {
         ["normal(x(0), 1)", "normal(x(1), 0.5)", "normal(x(2), 0.5)", "normal(x(3), 0.5)"],
         ["x(0)", "x(3)", "x(1) * x(2)"],
         {"pgibbs": 'pgibbs("x", ordered, 4, 2)', "pgibbs range": 'pgibbs("x", ordered_range(1, 2), 3, 2)',
-         "mh one": 'mh("x", one, 6)', "hmc": 'hmc("x", all, 0.2, 4, 2)', "slice": 'slice("x", one, 0.5, 20, 4)'}),
+         "mh one": 'mh("x", one, 6)', "hmc": 'hmc("x", all, 0.2, 4, 2)', "slice": 'slice("x", one, 0.5, 20, 4)',
+         "particles": 'do(resample(3, method="systematic"), mh("x", one, 4), resample(2, ess=0.9), add_particle(1), '
+                      'pgibbs("x", ordered, 3, 1), resample(1, method="systematic"))'}),
     "switching chain": (  # longer, with data behind `if` and conditions of conditions
         ['z = mem(proc(t) { tag("z", t, if (t == 0) { flip(0.5) } else { if (z(t - 1)) { flip(0.8) } else { flip(0.3) } }) })',
          'x = mem(proc(t) { if (z(t)) { tag("x", t, normal(1, 1)) } else { 0 } })',

@@ -29,6 +29,7 @@ CALLERS = {
     "lib/solve.c": "the procedure cholesky of the language",
     "infer/laplace.c": "normal approximations of posteriors",
     "infer/metric.c": "the covariance of a posterior, for momenta",
+    "infer/pathfinder.c": "normal approximations along paths, for starts",
     "infer/op_bridge.c": "the normal distribution that draws of a posterior are bridged to",
     "optimize/bo_feas.c": "probit regression of feasibility, by Laplace",
     "optimize/bo_local.c": "a surface through points near the best one; no likelihood",

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Session: a model that stays, to be built, observed and asked from Python."""
+import json
+import re
+import threading
+
+import numpy as np
+
+from . import draws as _draws
+from .program import _Chain, _plain, literal
+from ._library import GpmemError, GpmemValueError, lib, mapping, path as _path, text, whole
+
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_FORMAT = "gpmem session 1"
+
+
+def _name(x, what):
+    if not isinstance(x, str) or not _NAME.fullmatch(x):
+        raise GpmemValueError("%s must be a name of letters, digits and _, not %r" % (what, x))
+    return x
+
+
+class _Shared:
+    """What a session and its forks have in common: one session of the library, and the log of what it ran."""
+
+    def __init__(self, options, functions, callbacks):
+        self.options, self.log, self.models = options, [], 0
+        self.chain = _Chain(0, options)
+        self.chain.bind(functions)
+        self.chain.bind_callbacks(callbacks)
+
+    def run(self, source, data=None):
+        """Values that it printed, in order, and what it wrote besides. What fails is not logged."""
+        if self.chain is None:
+            raise GpmemValueError("the session is closed")
+        chain = self.chain
+        chain.results, chain.other, chain.failures, chain.error = [], [], [], None
+        if data is not None and lib.gpm_data_json(chain.session, data, len(data)):
+            raise GpmemError(lib.gpm_last_error(chain.session).decode(errors="replace"))
+        worker = threading.Thread(target=chain.run, args=([(b"session", text(source, "the program"))],))
+        worker.start()
+        try:
+            worker.join()
+        except KeyboardInterrupt:
+            lib.gpm_interrupt(chain.session)
+            worker.join()
+            raise
+        values = chain.take_values()
+        if chain.error is not None:
+            raise chain.failures[0] if chain.failures else GpmemError(chain.error)
+        self.log.append({"data": data.decode()} if data is not None else {"run": source})
+        return values, b"".join(chain.other).decode(errors="replace")
+
+    def close(self):
+        if self.chain is not None:
+            lib.gpm_session_free(self.chain.session)
+        self.chain = None
+
+
+class Session:
+    """A model that stays between calls.
+
+    seed         the same seed and the same calls give the same results
+    data         {name: value}: defined in the program, as with gpmem.run
+    functions    {name: callable of numbers}: source functions, for example of gpmem
+    callbacks    {name: callable}: what call_back("name", ...) calls
+    allow_run, allow_write, max_seconds, jobs: as with gpmem.run
+
+    Expressions and actions are texts of the language. `output` is what the last call wrote besides its value. A call
+    that fails leaves the model as it was and raises GpmemError.
+
+    >>> s = Session()
+    >>> _ = s.assume("x", "normal(0, 1)")
+    >>> s.observe("normal(x, 1)", 2)
+    >>> s.infer("mh(default, one, 100)")
+    >>> isinstance(s.sample("x"), float)
+    True"""
+
+    def __init__(self, seed=1, data=None, functions=None, callbacks=None, allow_run=False, allow_write=False,
+                 max_seconds=0, jobs=1):
+        options = dict(seed=seed, allow_run=allow_run, allow_write=allow_write, max_seconds=max_seconds, jobs=jobs)
+        self._shared = _Shared(options, mapping(functions, "functions"), mapping(callbacks, "callbacks"))
+        self._model, self.output = None, ""
+        if data:
+            for k in mapping(data, "data"):
+                _name(k, "the name of data")
+            self._shared.run("", json.dumps({k: _plain(v) for k, v in data.items()}).encode())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Frees the model, and those of all forks."""
+        self._shared.close()
+
+    def _run(self, source):
+        values, self.output = self._shared.run(source)
+        return values
+
+    def _act(self, action):
+        """The value of an action. One directive in a definition needs no copy of the model, should it fail."""
+        action = "run(%s)" % action if self._model is None else "first(run(in_model(%s, %s)))" % (self._model, action)
+        v = self._run("define _value = %s;\n_value;" % action)[-1]
+        return None if isinstance(v, np.ndarray) and not v.size else v  # nil
+
+    @staticmethod
+    def _expression(x, what="the expression"):
+        text(x, what)
+        return x.rstrip().rstrip(";")
+
+    def run(self, program):
+        """Runs any text of the language in the session; the values of its top-level expressions, as a list. Its
+        directives are those of the session's first model, not of a fork."""
+        if self._model is not None:
+            raise GpmemValueError("run is for the session's first model; in a fork use assume, observe, infer, ...")
+        return self._run(program)
+
+    def define(self, name, value):
+        """Defines a name of the inference program, which models see too: a value of Python."""
+        self._run("define %s = %s;" % (_name(name, "name"), literal(value)))
+
+    def assume(self, name, expression, label=None):
+        """Binds a name of the model to an expression; its value now."""
+        more = "" if label is None else ", " + _name(label, "label")
+        return self._act("assume(%s, %s%s)" % (_name(name, "name"), self._expression(expression), more))
+
+    def observe(self, expression, value, label=None):
+        """Conditions the model on the expression having the value: a value of Python."""
+        more = "" if label is None else ", " + _name(label, "label")
+        self._act("observe(%s, %s%s)" % (self._expression(expression), literal(value), more))
+
+    def predict(self, expression, label=None):
+        """Evaluates the expression and keeps it in the model; its value now. report(label) tells it later."""
+        more = "" if label is None else ", " + _name(label, "label")
+        return self._act("predict(%s%s)" % (self._expression(expression), more))
+
+    def sample(self, expression):
+        """A value of the expression in the model as it is; nothing is kept."""
+        return self._act("sample(%s)" % self._expression(expression))
+
+    def force(self, expression, value):
+        """Sets what the expression ends in to the value, and leaves it free."""
+        self._act("force(%s, %s)" % (self._expression(expression), literal(value)))
+
+    def infer(self, action):
+        """Runs an inference action, such as "mh(default, one, 100)" or "repeat(10, do(...))"; its value."""
+        return self._act(self._expression(action, "the action"))
+
+    def report(self, label):
+        """The current value of a directive: of a name, or by label."""
+        return self._act("report(quote(%s))" % _name(label, "label"))
+
+    def forget(self, label):
+        """Takes a directive out of the model."""
+        self._act("forget(quote(%s))" % _name(label, "label"))
+
+    def freeze(self, label):
+        """Replaces a directive by its current value."""
+        self._act("freeze(quote(%s))" % _name(label, "label"))
+
+    def draws(self, n, action, *expressions, **named):
+        """Runs the action n times and keeps values of the expressions after each: {name: array of n}. An expression
+        that is not named goes by its text."""
+        columns = [self._expression(e) for e in expressions]
+        columns += ["labelled(%s, %s)" % (self._expression(e), _name(k, "a name of draws")) for k, e in named.items()]
+        if not columns:
+            raise GpmemValueError("draws needs an expression to keep")
+        chain = self._shared.chain
+        if chain is not None:
+            chain.rows, chain.names = [], None
+        step = "do(%s, collect(%s))" % (self._expression(action, "the action"), ", ".join(columns))
+        self._act("do(accumulate_dataset(%d, %s), return(0))" % (whole(n, "n", 1, 2**53), step))
+        return {k: np.array([row[i] for row in chain.rows]) for i, k in enumerate(chain.names or [])
+                if not _draws.is_sample_stat(k)}
+
+    def fork(self):
+        """A session that goes on from here by itself: a copy of the model, which draws its own random numbers.
+        Definitions, functions and callbacks are common to both."""
+        other = Session.__new__(Session)
+        other._shared, other.output = self._shared, ""
+        self._shared.models += 1
+        other._model = "_fork%d" % self._shared.models
+        fork = "fork_model()" if self._model is None else "in_model(%s, fork_model())" % self._model
+        self._run("define %s = %s(run(%s));" % (other._model, "first" if self._model else "", fork))
+        return other
+
+    def save(self, path):
+        """Writes a file from which Session.load makes this session again: the seed and all that was run. Loading runs
+        it again, with the same result."""
+        shared = {k: v for k, v in self._shared.options.items()}
+        with open(_path(path, "path"), "w", encoding="utf-8") as f:
+            json.dump({"format": _FORMAT, "options": shared, "model": self._model, "models": self._shared.models,
+                       "log": self._shared.log}, f, indent=1)
+            f.write("\n")
+
+    @classmethod
+    def load(cls, path, functions=None, callbacks=None):
+        """The session that save wrote; functions and callbacks are given again."""
+        with open(_path(path, "path"), encoding="utf-8") as f:
+            try:
+                saved = json.load(f)
+            except ValueError:
+                saved = None
+        if not isinstance(saved, dict) or saved.get("format") != _FORMAT:
+            raise GpmemValueError("%s is no file of a session" % path)
+        s = cls(functions=functions, callbacks=callbacks, **saved["options"])
+        for entry in saved["log"]:
+            if "data" in entry:
+                s._shared.run("", entry["data"].encode())
+            else:
+                s._shared.run(entry["run"])
+        s._model, s._shared.models = saved["model"], saved["models"]
+        return s

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See panel.h. The shared prior of a parameter z (term, kind) is one step of EM from the default
+ * prior N(a, b): with the posterior mean m_i and variance v_i of every series i, weighted by the
+ * probability w_i that it has the term,
+ *
+ *   mean = (sum w_i m_i + 2 a) / (sum w_i + 2)
+ *   sd^2 = (sum w_i ((m_i - mean)^2 + v_i) + 2 (b^2 + (a - mean)^2)) / (sum w_i + 2)
+ *
+ * The default counts as two series, so that few of them do not make it narrow.
+ */
+#include "discover/panel.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "discover/words.h"
+#include "host/csv.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PANEL_MAX 10000 /* series */
+
+/* ---- the shared priors ---- */
+
+struct gathered {
+    struct hyper_prior key;
+    double a, b;                /* the default */
+    double w, m, sq;            /* sums over series */
+    double own_w, own_m, own_s; /* of the series at hand */
+};
+struct gathering {
+    struct gathered at[HYPER_MAX];
+    size_t n;
+};
+
+static struct gathered *gathered_of(struct gathering *g, unsigned mask, int kind) {
+    for (size_t i = 0; i < g->n; i++)
+        if (g->at[i].key.mask == mask && g->at[i].key.kind == kind) return &g->at[i];
+    if (g->n == HYPER_MAX) return NULL;
+    g->at[g->n] = (struct gathered){.key = {(uint16_t)mask, (uint16_t)kind, 0, 0}};
+    return &g->at[g->n++];
+}
+
+/* Weighted moments of one structure's draws. */
+static void gather_evidence(struct gathering *g, const struct evidence *e, double weight) {
+    const struct smodel *m = smodel_of(e);
+    for (int j = 0; j < m->d; j++) {
+        const struct spar *p = &m->par[j];
+        struct gathered *to =
+            p->row ? gathered_of(g, p->term < 0 ? 0 : m->term[p->term].mask, p->kind) : NULL;
+        if (!to) continue;
+        to->a = p->a;
+        to->b = p->b > 0 ? p->b : 1;
+        for (size_t k = 0; k < e->draws.n; k++) {
+            double z = e->draws.z[k * e->draws.d + (size_t)j], w = weight * e->draws.w[k];
+            to->own_w += w, to->own_m += w * z, to->own_s += w * z * z;
+        }
+    }
+}
+
+static void gather_series(struct gathering *g, const struct posterior *p) {
+    for (size_t i = 0; i < p->search->n; i++)
+        if (p->weight[i] > 0.01 && p->search->at[i]->draws.n)
+            gather_evidence(g, p->search->at[i], p->weight[i]);
+    for (struct gathered *c = g->at; c < g->at + g->n; c++) {
+        if (c->own_w > 0) { /* a series counts by the probability that it has the term */
+            double w = fmin(c->own_w, 1), mean = c->own_m / c->own_w;
+            c->w += w;
+            c->m += w * mean;
+            c->sq += w * c->own_s / c->own_w;
+        }
+        c->own_w = c->own_m = c->own_s = 0;
+    }
+}
+
+static void learn_shared(struct panel *p) {
+    struct gathering *g = mem_zalloc(sizeof *g);
+    for (size_t i = 0; i < p->n; i++)
+        if (!p->at[i].error) gather_series(g, &p->at[i].d->post);
+    for (struct gathered *c = g->at; c < g->at + g->n; c++) {
+        double n = c->w + 2, mean = (c->m + 2 * c->a) / n;
+        if (c->w < 2) continue;                                       /* two series must have it */
+        double second = c->sq - 2 * mean * c->m + c->w * mean * mean; /* sum w E(z - mean)^2 */
+        double var = (second + 2 * (c->b * c->b + (c->a - mean) * (c->a - mean))) / n;
+        p->shared.at[p->shared.n++] =
+            (struct hyper_prior){c->key.mask, c->key.kind, mean, sqrt(fmax(var, 0.01))};
+    }
+    mem_free(g);
+}
+
+/* ---- the series of a file ---- */
+
+struct reader {
+    struct panel *p;
+    struct csv csv;
+    struct series_options o;
+    struct series *series; /* of member i, where it has no error */
+    struct time_form form; /* of all times */
+};
+
+static void add_member(struct reader *r, const char *key) {
+    struct panel *p = r->p;
+    p->at = mem_realloc(p->at, (p->n + 1) * sizeof *p->at);
+    r->series = mem_realloc(r->series, (p->n + 1) * sizeof *r->series);
+    p->at[p->n] = (struct panel_member){.key = series_clean_name(key)};
+    memset(&r->series[p->n], 0, sizeof *r->series);
+    p->n++;
+}
+
+static void read_member(struct reader *r, const struct csv *part, const struct series_options *o) {
+    struct buf why = BUF_INIT;
+    size_t i = r->p->n - 1;
+    enum gpm_status st = series_read_csv(&r->series[i], part, o, &why);
+    if (st != GPM_OK) r->p->at[i].error = mem_strdup(why.data);
+    buf_release(&why);
+}
+
+/* The rows whose cell in the column is that of row `first`; `done` marks them. */
+static void read_rows_like(struct reader *r, int col, size_t first, bool *done) {
+    const struct csv *c = &r->csv;
+    struct csv part = *c;
+    size_t n = 0, width = (size_t)c->n_cols;
+    const char *key = csv_text(c, first, col);
+    part.cells = NEW_ARRAY(const char *, c->n_rows *width + 1);
+    part.lines = NEW_ARRAY(size_t, c->n_rows + 1);
+    for (size_t row = first; row < c->n_rows; row++) {
+        if (done[row] || strcmp(csv_text(c, row, col), key)) continue;
+        done[row] = true;
+        memcpy(part.cells + n * width, c->cells + row * width, width * sizeof *part.cells);
+        part.lines[n++] = c->lines[row];
+    }
+    part.n_rows = n;
+    add_member(r, key);
+    read_member(r, &part, &r->o);
+    mem_free(part.cells);
+    mem_free(part.lines);
+}
+
+static enum gpm_status read_long(struct reader *r, const char *by, struct buf *err) {
+    int col;
+    if (csv_find(&r->csv, by, &col, err) != GPM_OK) return GPM_E_FORMAT;
+    bool *done = mem_zalloc(r->csv.n_rows + 1);
+    enum gpm_status st = GPM_OK;
+    for (size_t row = 0; row < r->csv.n_rows && st == GPM_OK; row++) {
+        if (done[row]) continue;
+        if (r->p->n == PANEL_MAX)
+            st = buf_fail(err, GPM_E_LIMIT, "%s: the column '%s' has more than %d different values",
+                          r->csv.name, by, PANEL_MAX);
+        else
+            read_rows_like(r, col, row, done);
+    }
+    mem_free(done);
+    return st;
+}
+
+static enum gpm_status read_wide(struct reader *r, int time, struct buf *err) {
+    if (!r->csv.header)
+        return buf_fail(err, GPM_E_FORMAT, "%s: a file with a series in each column has a header",
+                        r->csv.name);
+    for (int c = 0; c < r->csv.n_cols; c++) {
+        char number[16];
+        struct series_options o = r->o;
+        if (c == time) continue;
+        snprintf(number, sizeof number, "%d", c + 1);
+        o.value = number;
+        add_member(r, r->csv.header[c]);
+        read_member(r, &r->csv, &o);
+    }
+    return GPM_OK;
+}
+
+/* How times are written is a question to the whole file. */
+static enum gpm_status find_times(struct reader *r, int time, struct buf *err) {
+    size_t n = r->csv.n_rows;
+    if (time < 0 || r->o.date_format) return GPM_OK;
+    const char **cells = NEW_ARRAY(const char *, n + 1);
+    double *x = NEW_ARRAY(double, n + 1);
+    struct buf why = BUF_INIT;
+    for (size_t i = 0; i < n; i++)
+        cells[i] = csv_missing(&r->csv, i, time) ? NULL : csv_text(&r->csv, i, time);
+    enum gpm_status st = times_read(&r->form, NULL, n, cells, x, &why);
+    if (st != GPM_OK) buf_printf(err, "%s: %s", r->csv.name, why.data);
+    if (st == GPM_OK && time_dated(&r->form)) r->o.date_format = r->form.pattern;
+    buf_release(&why);
+    mem_free(cells);
+    mem_free(x);
+    return st;
+}
+
+static enum gpm_status read_panel(struct reader *r, const char *path,
+                                  const struct panel_options *how, struct buf *err) {
+    int time;
+    enum gpm_status st = csv_read(&r->csv, path, err);
+    if (st != GPM_OK) return st;
+    st = series_time_column(&r->csv, &r->o, &time, err);
+    if (st == GPM_OK) st = find_times(r, time, err);
+    if (st == GPM_OK) st = how->by ? read_long(r, how->by, err) : read_wide(r, time, err);
+    csv_release(&r->csv);
+    return st;
+}
+
+/* ---- the runs ---- */
+
+/* A series is named by its file and its key, so that nobody reads the whole file for it. */
+static void name_member(const struct panel *p, size_t i, struct series *s) {
+    struct buf name = BUF_INIT;
+    if (!p->by) return; /* the column says it */
+    buf_printf(&name, "%s (%s = %s)", p->name, p->by, p->at[i].key);
+    mem_free(s->name);
+    s->name = buf_take(&name);
+}
+
+static void run_member(struct panel *p, size_t i, const struct series *given,
+                       struct discovery_options *o) {
+    struct buf why = BUF_INIT;
+    struct panel_member *m = &p->at[i];
+    struct series s = series_copy(given);
+    name_member(p, i, &s);
+    if (!p->by) o->series.value = m->key;
+    if (discovery_run(m->d, &s, o, &why) != GPM_OK) m->error = mem_strdup(why.data);
+    buf_release(&why);
+}
+
+/* Again from the same series with the shared priors. */
+static void run_again(struct panel *p, const struct series *series, struct discovery_options *o) {
+    o->shared = &p->shared;
+    p->second = true;
+    for (size_t i = 0; i < p->n; i++) {
+        if (p->at[i].error) continue;
+        discovery_release(p->at[i].d);
+        run_member(p, i, &series[i], o);
+    }
+}
+
+enum gpm_status panel_run(struct panel *p, const char *path, const struct discovery_options *given,
+                          const struct panel_options *how, panel_place place, void *ctx,
+                          struct buf *err) {
+    struct discovery_options o = *given;
+    struct reader r = {.p = p, .o = given->series};
+    r.o.by = how->by;
+    size_t good = 0;
+    memset(p, 0, sizeof *p);
+    p->name = series_clean_name(path);
+    p->by = how->by ? series_clean_name(how->by) : NULL;
+    enum gpm_status st = read_panel(&r, path, how, err);
+    o.series = r.o;
+    for (size_t i = 0; i < p->n && st == GPM_OK; i++) {
+        if (p->at[i].error) continue;
+        p->at[i].d = place(ctx, i);
+        run_member(p, i, &r.series[i], &o);
+        good += !p->at[i].error;
+    }
+    if (good > 2 && !how->independent) learn_shared(p);
+    if (p->shared.n) run_again(p, r.series, &o);
+    for (size_t i = 0; i < p->n; i++) series_release(&r.series[i]);
+    mem_free(r.series);
+    time_form_release(&r.form);
+    if (st == GPM_OK && !good)
+        st = buf_fail(err, GPM_E_FORMAT, "%s: no series of the panel could be used; the first: %s",
+                      path, p->n ? p->at[0].error : "there is none");
+    if (st != GPM_OK) panel_release(p);
+    return st;
+}
+
+void panel_release(struct panel *p) {
+    for (size_t i = 0; i < p->n; i++) {
+        mem_free(p->at[i].key);
+        mem_free(p->at[i].error);
+    }
+    mem_free(p->at);
+    mem_free(p->name);
+    mem_free(p->by);
+    memset(p, 0, sizeof *p);
+}
+
+/* ---- reports ---- */
+
+static const char *const motifs[] = {"trend",  "recurring_pattern",    "smooth", "random_walk",
+                                     "change", "heteroskedastic_noise"};
+
+/* The mean probability of a motif over the series that have a run. */
+static double panel_motif(const struct panel *p, const char *motif) {
+    double sum = 0, n = 0;
+    for (size_t i = 0; i < p->n; i++)
+        if (!p->at[i].error) sum += posterior_entry(&p->at[i].d->post.motifs, motif), n++;
+    return n > 0 ? sum / n : 0;
+}
+
+static void put_rise(const struct discovery *d, struct buf *out) {
+    struct level_rate all = level_rate(&d->dec.level, 0, LEVEL_POINTS - 1);
+    if (all.sd > 0 || all.slope != 0)
+        words_rate(d, all.slope, all.sd, true, out);
+    else
+        buf_puts(out, "level stays the same");
+}
+
+static size_t count_bad(const struct panel *p) {
+    size_t bad = 0;
+    for (size_t i = 0; i < p->n; i++) bad += p->at[i].error != NULL;
+    return bad;
+}
+
+void panel_text(const struct panel *p, struct buf *out) {
+    size_t bad = count_bad(p);
+    buf_printf(out, "%s: %zu series", p->name, p->n);
+    if (p->by) buf_printf(out, " by '%s'", p->by);
+    if (bad) buf_printf(out, ", %zu of them without a result", bad);
+    buf_puts(out,
+             p->second ? "; hyper-parameters have priors learnt from all of them\n\n" : "\n\n");
+    buf_puts(out,
+             "Series: values, most probable structure, its probability; how the level moved\n");
+    for (size_t i = 0; i < p->n; i++) {
+        const struct panel_member *m = &p->at[i];
+        buf_printf(out, "  %-16s ", m->key);
+        if (m->error) {
+            buf_printf(out, "no result: %s\n", m->error);
+            continue;
+        }
+        const struct post_entry *top = &m->d->post.structures.at[0];
+        buf_printf(out, "%5zu  %s%s  %.2f  ", m->d->series.n, top->p_log > 0.5 ? "log " : "",
+                   top->text, top->p);
+        put_rise(m->d, out);
+        buf_puts(out, m->d->post.settled ? "\n" : "  NOT SETTLED\n");
+    }
+    buf_puts(out, "\nOver the panel: mean probability that a series has\n");
+    for (size_t k = 0; k < COUNT_OF(motifs); k++)
+        buf_printf(out, "  %.3f  %s\n", panel_motif(p, motifs[k]), motifs[k]);
+}
+
+void panel_json(const struct panel *p, struct buf *out) {
+    buf_puts(out, "{\n  ");
+    JSON(out, FIELD("file", p->name), FIELD("by", p->by ? p->by : ""), FIELD("series", p->n),
+         FIELD("shared_hyperparameters", p->second));
+    buf_puts(out, ",\n  \"motifs\": [\n");
+    for (size_t k = 0; k < COUNT_OF(motifs); k++) {
+        buf_puts(out, "    {");
+        JSON(out, FIELD("motif", motifs[k]), FIELD("mean_probability", panel_motif(p, motifs[k])));
+        buf_puts(out, k + 1 < COUNT_OF(motifs) ? "},\n" : "}\n  ],\n  \"shared\": [\n");
+    }
+    for (size_t k = 0; k < p->shared.n; k++) {
+        const struct hyper_prior *h = &p->shared.at[k];
+        struct buf term = BUF_INIT;
+        if (h->mask)
+            term_print((struct term){.mask = h->mask}, &term);
+        else
+            buf_puts(&term, "WN");
+        buf_puts(out, "    {");
+        JSON(out, FIELD("term", term.data), FIELD("parameter", spar_name(h->kind)),
+             FIELD("mean", h->mean), FIELD("sd", h->sd));
+        buf_puts(out, k + 1 < p->shared.n ? "},\n" : "}\n");
+        buf_release(&term);
+    }
+    buf_puts(out, "  ],\n  \"panel\": [\n");
+    for (size_t i = 0; i < p->n; i++) {
+        const struct panel_member *m = &p->at[i];
+        buf_puts(out, "{");
+        JSON(out, FIELD("key", m->key));
+        if (m->error) {
+            JSON(out, FIELD("error", m->error));
+        } else {
+            buf_puts(out, ", \"result\": ");
+            discovery_json(m->d, out);
+        }
+        buf_puts(out, i + 1 < p->n ? "},\n" : "}\n");
+    }
+    buf_puts(out, "]}\n");
+}

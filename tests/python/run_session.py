@@ -1,0 +1,97 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""gpmem.Session: directives, inference, forks, failures, save and load. Usage: run_session.py TOOL"""
+import os, sys, tempfile
+
+os.environ["GPMEM_LIBRARY"] = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "libgpmem.so")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"))
+import numpy as np
+import gpmem
+
+
+def raises(kind, words, call):
+    try:
+        call()
+    except kind as e:
+        assert words in str(e), e
+    else:
+        raise AssertionError("no " + kind.__name__)
+
+
+def check_directives():
+    with gpmem.Session(seed=2, data={"shift": 3}) as s:
+        x = s.assume("x", "normal(shift, 1)")
+        assert x == s.sample("x") == s.report("x") and s.predict("2 * x", label="twice") == 2 * x
+        assert s.assume("f", "proc(a) { a + x }", label="adder") is not None
+        assert s.observe("normal(x, 0.001)", 5, label="seen") is None
+        assert s.infer("slice(default, one, 1, 20, 20)") is None
+        assert abs(s.report("x") - 5) < 0.01 and abs(s.report("twice") - 10) < 0.02
+        s.forget("seen")
+        d = s.draws(2000, "mh(default, one, 3)", "x", y="f(1) - 1")
+        assert set(d) == {"x", "y"} and d["x"].shape == (2000,) and np.allclose(d["x"], d["y"])
+        assert abs(d["x"].mean() - 3) < 0.15 and abs(d["x"].std() - 1) < 0.15, d["x"].mean()
+        s.define("table", [[1, 2], [3, 4]])
+        assert s.sample("table[1][0]") == 3 and s.run("1 + 1; sample 4;") == [2, 4]
+        s.force("x", 1.5)
+        assert s.sample("x") == 1.5
+        s.freeze("x")
+        s.infer("mh(default, one, 5)") if s.infer("num_blocks(default)")[0] else None
+        assert s.sample("x") == 1.5
+
+
+def check_failures():
+    s = gpmem.Session()
+    s.assume("x", "normal(0, 1)")
+    before = s.sample("x")
+    raises(gpmem.GpmemError, "nowhere", lambda: s.sample("nowhere"))
+    raises(gpmem.GpmemError, "is assumed already", lambda: s.assume("x", "1"))
+    raises(gpmem.GpmemError, "tenth", lambda: s.infer('repeat(3, do(mh(default, one, 5), assert(false, "tenth")))'))
+    assert s.sample("x") == before
+    raises(ValueError, "must be a name", lambda: s.assume("x y", "1"))
+    raises(ValueError, "must be a text", lambda: s.sample(3))
+    raises(ValueError, "an expression to keep", lambda: s.draws(3, "pass"))
+    s.close()
+    raises(ValueError, "closed", lambda: s.sample("x"))
+
+
+def check_functions():
+    calls = []
+    s = gpmem.Session(functions={"slow": lambda x: calls.append(x) or x * x})
+    s.assume("pair", "gpmem(slow, make_squaredexp(10, 2))")
+    assert s.predict("first(pair)(3)") == 9 and s.predict("first(pair)(3)") == 9 and calls == [3.0]
+
+
+def check_forks():
+    s = gpmem.Session(seed=4)
+    s.assume("x", "normal(0, 1)")
+    f = s.fork()
+    g = f.fork()
+    assert s.report("x") == f.report("x") == g.report("x")
+    f.observe("normal(x, 0.001)", 7)
+    f.infer("slice(default, one, 1, 20, 20)")
+    assert abs(f.report("x") - 7) < 0.1 and g.report("x") == s.report("x")
+    f.assume("only", "3")
+    raises(gpmem.GpmemError, "only", lambda: s.sample("only"))
+    a, b = (m.draws(20, "mh(default, one, 1)", "x")["x"] for m in (s, g))
+    assert not np.array_equal(a, b)
+    raises(ValueError, "first model", lambda: f.run("1"))
+    return s, f
+
+
+def check_saved():
+    s, f = check_forks()
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "a.session")
+        for m in (s, f):
+            m.save(path)
+            again = gpmem.Session.load(path)
+            assert again.report("x") == m.report("x")
+            assert again.infer("mh(default, one, 3)") is None and again.sample("x") is not None
+            again.close()
+        with open(path, "w") as out: out.write("{}")
+        raises(ValueError, "no file of a session", lambda: gpmem.Session.load(path))
+
+
+for check in (check_directives, check_failures, check_functions, check_forks, check_saved):
+    check()
+    print("ok", check.__name__)

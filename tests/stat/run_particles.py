@@ -1,0 +1,96 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Filters against a Kalman filter and smoother: the evidence that particles estimate is unbiased, Z = E[exp(log Z)],
+and the state that they keep is properly weighted, E[Z x_t] = Z E[x_t | y], the first state as well as the last (whose
+past particles share). 60 seeds for each way to filter; standard errors from the seeds themselves.
+
+    run_particles.py GPMEM"""
+import re
+import subprocess
+import sys
+
+import numpy as np
+
+TOOL = sys.argv[1]
+SEEDS = 60
+Y = [0.7, 1.9, 0.4, -0.8, -1.1, 0.3, 1.2, 2.0]
+T = len(Y)
+
+MEM = 'assume x = mem(proc(t) { tag("x", t, if (t == 0) { normal(0, 1) } else { normal(0.9 * x(t - 1), 1) }) });\n'
+NAMES = "".join("assume x%d = %s;\n" % (t, "normal(0.9 * x%d, 1)" % (t - 1) if t else "normal(0, 1)") for t in range(T))
+WEIGHTS = 'infer do(w <- particle_log_weights(), action(print("z", logsumexp(w))));\n'
+LAST = "infer resample(1);\n"
+LOOK = 'infer do(a <- sample x(0), b <- sample x(%d), action(print("x", a, b)));\n' % (T - 1)
+
+
+def steps(each, more=""):
+    text = "infer resample(20);\n"
+    for t, y in enumerate(Y):
+        text += "observe normal(x(%d), 1) = %g;\ninfer do(resample(20%s)%s);\n" % (t, y, each, more)
+    return MEM + text
+
+
+def by_names():
+    text = "infer resample(20);\n"
+    for t, y in enumerate(Y):
+        text += NAMES.splitlines()[t] + "\nobserve normal(x%d, 1) = %g;\ninfer resample(20);\n" % (t, y)
+    return text
+
+
+def one_instruction():
+    return (MEM + "define ys = [%s];\n" % ", ".join(map(str, Y)) +
+            "infer do(resample(20), for_each_indexed(ys, proc(t, y) { do(observe normal(x($t), 1) = y, resample(20)) }));\n")
+
+
+OBSERVED = MEM + "".join("observe normal(x(%d), 1) = %g;\n" % (t, y) for t, y in enumerate(Y))
+FILTER = ('infer do(r <- particle_filter("x", ordered, %d, %d), action(print("z", lookup(r[0], "log_evidence"))));\n')
+WAYS = {
+    "resample": steps("") + WEIGHTS + LAST + LOOK,
+    "resample, names": by_names() + WEIGHTS + LAST + LOOK.replace("x(0)", "x0").replace("x(%d)" % (T - 1), "x%d" % (T - 1)),
+    "resample, one instruction": one_instruction() + WEIGHTS + LAST + LOOK,
+    "systematic": steps(', method="systematic"') + WEIGHTS + LAST + LOOK,
+    "adaptive": steps(', method="systematic", ess=0.5') + WEIGHTS + LAST + LOOK,
+    "moves": steps("", ', mh("x", one, 2)') + WEIGHTS + LAST + LOOK,
+    "particle_filter": OBSERVED + FILTER % (20, 1) + LOOK,
+    "particle_filter, runs": OBSERVED + FILTER % (8, 3) + LOOK,
+}
+
+
+def exact():
+    """Evidence and smoothed means by the joint normal distribution of states and data."""
+    cov = np.zeros((T, T))
+    for t in range(T):
+        v = sum(0.81 ** k for k in range(t + 1))
+        for s in range(t, T):
+            cov[t, s] = cov[s, t] = v * 0.9 ** (s - t)
+    of_y = cov + np.eye(T)
+    y = np.array(Y)
+    _, logdet = np.linalg.slogdet(of_y)
+    log_z = -0.5 * (y @ np.linalg.solve(of_y, y) + logdet + T * np.log(2 * np.pi))
+    return log_z, cov @ np.linalg.solve(of_y, y)
+
+
+def estimate(text, seed):
+    done = subprocess.run([TOOL, "run", "--seed", str(seed), "/dev/stdin"], input=text, capture_output=True, text=True)
+    found = re.findall(r"^(z|x) (.*)$", done.stdout, re.M)
+    if done.returncode or len(found) != 2:
+        raise SystemExit("%s\n%s" % (done.stderr, text))
+    return [float(v) for _, rest in found for v in rest.split()]
+
+
+def main():
+    log_z, means = exact()
+    bad = 0
+    for name, text in WAYS.items():
+        got = np.array([estimate(text, 100 + s) for s in range(SEEDS)])
+        z = np.exp(got[:, 0] - log_z)
+        for what, sample, want in [("evidence", z, 1), ("x(0)", z * (got[:, 1] - means[0]), 0),
+                                   ("x(%d)" % (T - 1), z * (got[:, 2] - means[-1]), 0)]:
+            error = sample.std(ddof=1) / np.sqrt(SEEDS)
+            ok = abs(sample.mean() - want) <= 3.7 * error
+            bad += not ok
+            print("%s %-27s %-9s %7.3f, exact %g, error %.3f" % ("ok  " if ok else "FAIL", name, what, sample.mean(), want, error))
+    sys.exit(1 if bad else 0)
+
+
+main()
