@@ -39,7 +39,7 @@ struct smodel_data {
     double season[SERIES_SEASONS];
     int n_season;
     const struct hyper_priors *shared; /* of a panel, borrowed; NULL: the rows' priors alone */
-    bool counts;             /* whole numbers from 0 on: predictions are not below 0 */
+    bool counts;                       /* whole numbers from 0 on: predictions are not below 0 */
     double wild, wild_sd[2]; /* values out of line: their share, their spread per transform */
 };
 /* Copies x (ascending) and y; GPM_E_ARG when n < 3, x spans nothing or y is constant. */
