@@ -67,6 +67,7 @@ struct gpm_options {
     /* Warnings of the check before a run go to `write` (stream 2) before it begins; else they are
      * part of gpm_last_error at its end. */
     bool warn_early;
+    bool profile; /* gpm_profile says where the time went */
 };
 GPM_API void gpm_options_init_sized(struct gpm_options *o, size_t size);
 static inline void gpm_options_init(struct gpm_options *o) {
@@ -100,6 +101,13 @@ GPM_API const char *gpm_format_text(gpm_session *s, const char *name, const char
 GPM_API enum gpm_status gpm_data_json(gpm_session *s, const char *text, size_t len);
 /* A file: CSV when its name ends in .csv or .tsv, else JSON. */
 GPM_API enum gpm_status gpm_data_file(gpm_session *s, const char *path);
+
+/* The directives of the current model, one a line: what stands in the program, and its value. Valid
+ * until the next call for this session. */
+GPM_API const char *gpm_list_directives(gpm_session *s);
+/* With the option `profile`: a table of directives and operators, their own time, calls, scope and
+ * share of accepted proposals, the slowest first; "" without it. */
+GPM_API const char *gpm_profile(gpm_session *s);
 
 /* The last error, rendered as the options say; "" when there was none. */
 GPM_API const char *gpm_last_error(gpm_session *s);

@@ -99,6 +99,7 @@ class Options(c.Structure):
         ("show", ShowFn),
         ("show_user", c.c_void_p),
         ("warn_early", c.c_bool),
+        ("profile", c.c_bool),
     ]
 
 
@@ -227,6 +228,8 @@ PROTOTYPES = {
     "gpm_format_text": (c.c_char_p, [c.c_void_p, c.c_char_p, c.c_char_p, c.c_size_t]),
     "gpm_data_json": (c.c_int, [c.c_void_p, c.c_char_p, c.c_size_t]),
     "gpm_data_file": (c.c_int, [c.c_void_p, c.c_char_p]),
+    "gpm_list_directives": (c.c_char_p, [c.c_void_p]),
+    "gpm_profile": (c.c_char_p, [c.c_void_p]),
     "gpm_last_error": (c.c_char_p, [c.c_void_p]),
     "gpm_interrupt": (None, [c.c_void_p]),
     "gpm_acceptance": (c.c_uint64, [c.c_void_p, c.CFUNCTYPE(None, c.c_void_p, c.c_char_p, c.c_uint64, c.c_uint64), c.c_void_p]),

@@ -5,6 +5,7 @@
 #include "gpmem/gpmem.h"
 #include "api/call.h"
 #include "infer/advice.h"
+#include "infer/profile.h"
 #include "infer/progress.h"
 #include "lang/format.h"
 #include "session/session.h"
@@ -72,6 +73,7 @@ gpm_session *gpm_session_new(const struct gpm_options *given) {
     g->s.infer.show = o->show;
     g->s.infer.show_user = o->show_user;
     g->s.infer.draw = o->draw;
+    if (o->profile) g->s.infer.profile = profile_new();
     g->s.warn = o->warn_early ? say_warnings : NULL;
     g->s.warn_user = g;
     g->s.infer.draw_user = o->draw_user;
@@ -238,6 +240,18 @@ enum gpm_status gpm_data_json(gpm_session *g, const char *text, size_t len) {
 
 enum gpm_status gpm_data_file(gpm_session *g, const char *path) {
     return take_data(g, path, NULL, 0);
+}
+
+const char *gpm_list_directives(gpm_session *g) {
+    buf_reset(&g->text);
+    infer_list_directives(&g->s.infer, &g->text);
+    return g->text.data;
+}
+
+const char *gpm_profile(gpm_session *g) {
+    buf_reset(&g->text);
+    if (g->s.infer.profile) profile_text(g->s.infer.profile, &g->s.sources, &g->text);
+    return g->text.data;
 }
 
 const char *gpm_last_error(gpm_session *g) {

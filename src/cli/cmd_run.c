@@ -71,6 +71,7 @@ struct job {
     const struct text_list *data;
     const char *path; /* the program; "-": standard input */
     bool folder;      /* draws are kept */
+    bool profile;     /* where the time went is said */
     char *text;       /* NULL: the path; else its name is */
     const char *name;
     size_t len;
@@ -87,11 +88,20 @@ static enum gpm_status run_program(gpm_session *s, const struct job *j) {
     return j->text ? gpm_run_text(s, j->name, j->text, j->len) : gpm_run_file(s, j->path);
 }
 
+static void say_profile(struct chain *c, bool keep, const char *text) {
+    progress_hide();
+    if (keep)
+        keep_output(c, 2, text, strlen(text));
+    else
+        err_text(text, strlen(text));
+}
+
 static void run_chain(struct job *j, unsigned i) {
     struct chain *c = &j->chains[i];
     struct gpm_options o = session_settings();
     o.chain = (uint32_t)(j->first + i);
     o.warn_early = !o.quiet;
+    o.profile = j->profile;
     bool keep = j->n > 1;
     buf_init(&c->out);
     if (keep) {
@@ -111,6 +121,7 @@ static void run_chain(struct job *j, unsigned i) {
     } else if (st != GPM_OK || !o.quiet) {
         keep_error(c, i + 1, st, gpm_last_error(s));
     }
+    if (j->profile) say_profile(c, keep, gpm_profile(s));
     if (j->folder) run_folder_note(i, s, st);
     gpm_session_free(s);
 }
@@ -190,12 +201,17 @@ static struct {
     uint64_t chains, chain;
     const char *out;
     struct text_list data;
+    bool profile;
 } args = {.chains = 1};
 
 static int run(int argc, char **argv) {
     if (args.chains < 1 || args.chains > MAX_CHAINS)
         return complain(EXIT_USAGE, "--chains wants a number from 1 to %d", MAX_CHAINS);
-    struct job j = {.n = args.chains, .first = args.chain, .data = &args.data, .path = argv[0]};
+    struct job j = {.n = args.chains,
+                    .first = args.chain,
+                    .data = &args.data,
+                    .path = argv[0],
+                    .profile = args.profile};
     if (!args.out) return run_job(&j);
     if (strcmp(argv[0], "-") == 0) {
         return complain(EXIT_USAGE, "--out needs a program in a file, not on standard input");
@@ -223,6 +239,8 @@ static const struct option_row rows[] = {
     {"data", 'd', OPTION_LIST, "FILE|NAME=VALUE",
      "names for the program: a JSON or CSV file, or one value as JSON; may be repeated",
      &args.data},
+    {"profile", 0, OPTION_FLAG, NULL, "say at the end where the time went, on standard error",
+     &args.profile},
     {"out", 'o', OPTION_TEXT, "DIR",
      "keep the draws of `collect` for summary, plot, export, resume", &args.out},
 };

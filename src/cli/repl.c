@@ -31,7 +31,7 @@ struct prompt_command {
     const char *name, *args, *help;
     void (*run)(const char *arg);
 };
-static const struct prompt_command prompt_commands[6]; /* the last has no name */
+static const struct prompt_command prompt_commands[7]; /* the last has no name */
 
 /* Runs a file, or when `path` is NULL the text. */
 static void run_here(const char *path, const struct buf *text) {
@@ -62,6 +62,10 @@ static void do_help(const char *arg) {
     out_text("Tab completes, Ctrl-C stops a running command, Ctrl-D leaves.\n");
 }
 
+static void do_list(const char *arg) {
+    out_text(gpm_list_directives(session));
+}
+
 static void do_quit(const char *arg) {
     leave = true;
 }
@@ -88,6 +92,7 @@ static void do_names(const char *arg) {
 
 static const struct prompt_command prompt_commands[] = {
     {"help", "[NAME]", "this text, or help on a name", do_help},
+    {"list", "", "the directives of the model and their values", do_list},
     {"load", "FILE", "run a file in this session", do_load},
     {"names", "[PREFIX]", "names that begin with PREFIX", do_names},
     {"reset", "", "start again with an empty session", do_reset},

@@ -9,6 +9,7 @@
  * directive holds for all particles or for none. */
 #include "core/nest.h"
 #include "infer/infer.h"
+#include "infer/profile.h"
 
 #include "sp/guess.h"
 
@@ -213,7 +214,10 @@ static enum gpm_status run_or_go_on(struct infer_state *x, value v, bool dropped
         *goes_on = true;
         return st == GPM_OK ? plain_block(core, a->ast, a->frame, out, at) : st;
     }
+    struct profile *watching = x->profile; /* the action itself may begin or end one */
+    bool watched = watching && profile_enter(watching, a);
     st = run_kind(x, a, dropped, out);
+    if (watched) profile_leave(watching);
     if (st == GPM_OK && core->nest && !dropped) core->nest->drawn |= tells_draws(a, *out);
     return st;
 }

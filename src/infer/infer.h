@@ -77,6 +77,7 @@ struct infer_state {
         uint64_t proposed, accepted;
     } * stats;
     size_t n_stats;
+    struct profile *profile;      /* profile.h; NULL: nobody asked */
     struct sampler_stats sampler; /* of hmc and nuts */
     void (*write)(void *user, int stream, const char *text, size_t n);
     void (*show)(void *user, const char *text, const char *type, const char *rich);

@@ -11,7 +11,7 @@
     X(control), X(discover), X(dataset), X(plot), X(check), X(custom), X(drift), X(gibbs),         \
         X(ascent), X(hmc), X(laplace), X(meanfield), X(mh), X(model), X(particles), X(pgibbs),     \
         X(query), X(rejection), X(sample), X(slice), X(structure), X(select), X(loo), X(observed), \
-        X(bridge), X(marginal), X(ess), X(exact)
+        X(bridge), X(marginal), X(ess), X(exact), X(explain)
 #define ROWS(name)  infer_##name##_rows
 #define TABLE(name) ROWS(name)[]
 

@@ -9,6 +9,7 @@
  * draws does not depend on what other models do.
  */
 #include "core/nest.h"
+#include "infer/profile.h"
 #include "infer/laplace_fit.h"
 
 #include <math.h>
@@ -186,6 +187,7 @@ void infer_state_init(struct infer_state *x, struct session_core *core) {
 }
 
 void infer_state_release(struct infer_state *x) {
+    profile_free(x->profile);
     value_unref(value_box(V_BOX, &x->model->box));
     for (size_t i = 0; i < x->known_scopes.n; i++) value_unref(x->known_scopes.at[i]);
     vec_release(&x->known_scopes);
@@ -228,6 +230,7 @@ size_t infer_stats_of(struct infer_state *x, value scope) {
 void infer_count(struct infer_state *x, size_t stats, bool accepted) {
     x->stats[stats].proposed++;
     x->stats[stats].accepted += accepted;
+    if (x->profile) profile_count(x->profile, x->stats[stats].scope, accepted);
 }
 
 static void note_scope(struct infer_state *x, value scope) {

@@ -160,13 +160,14 @@ static bool hopeless(struct sp_call *c) {
     bool found = false, wrong = false;
     for (size_t i = 0; i < c->n; i++) {
         const struct guess *g = guess_of(c->args[i]);
+        bool truth = g && g->tags == 1u << V_BOOL;
         bool odd = g && !guess_may_be(c->args[i], V_NUM) && !guess_may_be(c->args[i], V_ARRAY) &&
                    !guess_may_be(c->args[i], V_MATRIX) && !guess_may_be(c->args[i], V_BOOL) &&
                    !(g->kind && !strcmp(g->kind, "kernel")) &&
                    (!guess_may_be(c->args[i], V_BOX) || g->kind);
-        bool text = c->args[i].tag == V_STR;
-        found |= odd || text;
-        args[i] = odd || text ? c->args[i] : value_num(1);
+        bool kept = odd || c->args[i].tag == V_STR;
+        found |= kept || truth;
+        args[i] = kept ? c->args[i] : truth ? value_bool(true) : value_num(1);
     }
     const value *all = c->args;
     c->args = args;

@@ -75,6 +75,21 @@ enum record_kind record_kind(const struct record *r);
 struct sym *record_label(const struct record *r); /* NULL: none */
 value record_value(const struct record *r);       /* of its expression; borrowed */
 value record_observed(const struct record *r);    /* as the choice holds it; borrowed */
+struct span record_span(const struct record *r);  /* of its expression */
+/* Calls `each` for every random choice that the value of a directive was made with, those of others
+ * that it reads apart; values are borrowed. blocks[i] ABSENT: of one evaluation of a tag. */
+enum { CHOICE_FACTS = 8 };
+struct choice_facts {
+    const struct sp_class *cls;
+    struct span at;
+    value val, args[CHOICE_FACTS], scopes[CHOICE_FACTS], blocks[CHOICE_FACTS];
+    size_t n_args, n_tags;
+    double logp;
+    bool observed;
+};
+typedef void choice_fn(void *ctx, const struct choice_facts *f);
+enum gpm_status trace_explain(struct trace *t, const struct record *r, choice_fn *each,
+                              void *ctx) GPM_MUST_USE;
 /* Names that the model assumes, in their order; mem_free *out. */
 size_t trace_names(const struct trace *t, const char ***out);
 
@@ -293,6 +308,9 @@ struct span node_span(const struct node *n);
 /* Calls fn for every node that is on. */
 typedef enum gpm_status node_fn(void *ctx, struct trace *t, struct node *n);
 enum gpm_status trace_each_node(struct trace *t, node_fn *fn, void *ctx) GPM_MUST_USE;
+/* Of one directive, what it reads of others apart. */
+enum gpm_status trace_each_in(struct trace *t, const struct record *r, node_fn *fn,
+                              void *ctx) GPM_MUST_USE;
 /* log P of all random choices and observations, from scratch. */
 enum gpm_status trace_log_joint(struct trace *t, double *joint, double *likelihood) GPM_MUST_USE;
 /* Checks every invariant; a violation is described in `why`. */

@@ -119,6 +119,10 @@ enum gpm_status trace_each_node(struct trace *t, node_fn *fn, void *ctx) {
     return GPM_OK;
 }
 
+enum gpm_status trace_each_in(struct trace *t, const struct record *r, node_fn *fn, void *ctx) {
+    return each_in_family(t, r->family, ++inner(t)->ctx_visit, fn, ctx);
+}
+
 struct count {
     size_t bytes, apps;
 };

@@ -136,8 +136,7 @@ def mutate(r, text):
 
 
 def errors_are_true(n):
-    """What check calls an error fails when it is evaluated: the prompt takes one instruction after the other, and knows
-    nothing of those to come."""
+    """What check calls an error fails when it is run."""
     r, found = random.Random(7), 0
     good = [p for w, p, f in programs_of_tree() if "conformance" in w or "golden" in w]
     with tempfile.TemporaryDirectory() as folder:

@@ -145,6 +145,8 @@ def test_commands():
     t = Terminal("-q")
     t.wait_for("gpmem> ")
     assert ":load" in t.line(":help")
+    t.line("assume listed = exactly(3); d: observe normal(listed, 1) = 2;")
+    assert t.line(":list") == "assume listed = exactly(3)    // 3\nd: observe normal(listed, 1) = 2\n"
     assert "normal" in t.line(":help normal")
     assert "no help on" in t.line(":help zzzz")
     assert "did you mean :help" in t.line(":hepl")
