@@ -9,6 +9,9 @@
 
 enum gpm_status plain_eval(struct session_core *core, const struct ast *a, struct frame *f,
                            value *out) GPM_MUST_USE;
+/* The log density of v as a value of the procedure (density.c). */
+enum gpm_status plain_density(struct session_core *core, value proc, const value *args, size_t n,
+                              value v, struct span at, double *out) GPM_MUST_USE;
 enum gpm_status plain_apply(struct session_core *core, value proc, const value *args, size_t n,
                             struct span at, value *out) GPM_MUST_USE;
 /* A let form: fills its slots of f. */

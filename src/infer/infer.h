@@ -99,6 +99,8 @@ struct infer_state {
         struct scaffold *s; /* NULL: nothing is open */
         struct box *part;   /* its name in the program; borrowed */
         bool regenerated;   /* the new state stands: closing keeps it */
+        bool fixed;         /* it was made of given values */
+        double weight;      /* its log weight, by that */
     } open;
     value structures;   /* draws of kernels collected last, for prob; NIL: none */
     value summed;       /* scope whose choices are summed out (marginalize), borrowed; NIL: none */

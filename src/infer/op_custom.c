@@ -286,11 +286,58 @@ static enum gpm_status op_current(struct infer_state *x, const struct action *a,
     return GPM_OK;
 }
 
+/* A name for what is out now, which programs hold. */
+static value part_taken_out(struct infer_state *x, double weight) {
+    struct box *part = NEW(struct box);
+    box_init(part, &part_class);
+    return value_pair_take(value_num(weight), value_box(V_BOX, part));
+}
+
+static bool is_part(const struct scaffold *s, const struct node_set *set) {
+    bool same = scaffold_n_principals(s) == set->n;
+    for (size_t i = 0; i < set->n && same; i++) {
+        bool found = false;
+        for (size_t j = 0; j < set->n; j++) found |= scaffold_principal(s, j) == set->at[i];
+        same = found;
+    }
+    return same;
+}
+
+/* Detach after regen, of the same part: the new state is taken out again, and the old one can be
+ * put back. That is how Venture's programs reject: do(detach(s), restore(s, old)). Its weight is
+ * that of the regen, with or without the densities of the choices themselves:
+ *
+ *     w_fixed = w_prior + sum log p(choice) */
+static enum gpm_status detach_again(struct infer_state *x, bool fixed, value *out) {
+    struct scaffold *s = x->open.s;
+    double own = 0, w = x->open.weight;
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; fixed != x->open.fixed && i < scaffold_n_principals(s) && st == GPM_OK;
+         i++) {
+        double logp;
+        st = node_logp(x->model->p.at[0], scaffold_principal(s, i), &logp);
+        if (st == GPM_OK) own += logp;
+    }
+    if (st != GPM_OK) return st;
+    scaffold_unregen(s);
+    x->open.regenerated = false;
+    *out = part_taken_out(x, fixed == x->open.fixed ? w : fixed ? w + own : w - own);
+    return GPM_OK;
+}
+
 /* The result is pair(log weight, part): the weight of what was taken out, under SCAFFOLD_FIXED with
  * the choices' own densities, to be subtracted from regen's. */
 static enum gpm_status op_detach(struct infer_state *x, const struct action *a, value *out) {
     struct node_set set;
-    enum gpm_status st = infer_close(x, true);
+    enum gpm_status st = GPM_OK;
+    if (x->open.s && x->open.regenerated) {
+        st = sub_nodes(x, a->args[0], &set);
+        if (st != GPM_OK) return st;
+        bool same = is_part(x->open.s, &set);
+        mem_free(set.at);
+        if (same) return detach_again(x, a->op->how == SCAFFOLD_FIXED, out);
+    }
+    st = infer_close(x, true);
     if (st == GPM_OK && x->model->p.n != 1)
         st = infer_error(x, DIAG_PARTICLES, "%s works on one particle; use for_each_particle",
                          a->op->name);
@@ -301,12 +348,10 @@ static enum gpm_status op_detach(struct infer_state *x, const struct action *a, 
     st = scaffold_open(x->model->p.at[0], set.at, set.n, (enum scaffold_mode)a->op->how, &w, &s);
     mem_free(set.at);
     if (st != GPM_OK) return st;
-    struct box *part = NEW(struct box);
-    box_init(part, &part_class);
     x->open.s = s;
-    x->open.part = part;
     x->open.regenerated = false;
-    *out = value_pair_take(value_num(w), value_box(V_BOX, part));
+    *out = part_taken_out(x, w);
+    x->open.part = out->u.pair->rest.u.box;
     return GPM_OK;
 }
 
@@ -324,6 +369,8 @@ static enum gpm_status rebuild(struct infer_state *x, const char *op, const valu
     if (st != GPM_OK) return st;
     x->open.regenerated = scaffold_built(s);
     if (!x->open.regenerated) w = -INFINITY;
+    x->open.fixed = vals != NULL;
+    x->open.weight = w;
     *out = value_num(w);
     return GPM_OK;
 }
@@ -390,17 +437,21 @@ const struct infer_op infer_custom_rows[] = {
      .flags = OP_PLAIN, .run = op_local, .how = PROPOSE_VALUES},
     {"on_subproblem", "(scope: any, block: any, proposal?: any) -> proposal",
      "a proposal on the block of a scope", .flags = OP_PLAIN, .run = op_on_subproblem},
-    {"mh_correct", "(proposal: any) -> action", "makes the move, then accepts it or takes it back",
+    {"mh_correct", "(proposal: any) -> action",
+     "makes the move, then accepts it or takes it back. A proposal may be a procedure of the "
+     "subproblem, proc(s) { ... return(list(weight, undo)) }: the log of p(x') q(x | x') / (p(x) "
+     "q(x' | x)), and the action that takes the move back",
      .run = op_mh_correct},
     {"apply_mh_correction", "(subproblem: any, proposal: any) -> action",
      "mh_correct of a proposal on a subproblem", .run = op_apply},
     {"get_current_values", "(subproblem: subproblem) -> action",
      "the values of the choices of a subproblem", .run = op_current, .how = ALWAYS_ARRAY},
     {"detach", "(subproblem: subproblem) -> action",
-     "takes the subproblem out: pair(log weight, old part)", .run = op_detach,
-     .how = SCAFFOLD_PRIOR},
+     "takes the subproblem out: pair(log weight, old part); after regen it takes the new state out "
+     "again, and the old part can be put back by restore",
+     .flags = OP_OPEN, .run = op_detach, .how = SCAFFOLD_PRIOR},
     {"detach_for_proposal", "(subproblem: subproblem) -> action",
-     "detach whose weight includes the choices' own densities", .run = op_detach,
+     "detach whose weight includes the choices' own densities", .flags = OP_OPEN, .run = op_detach,
      .how = SCAFFOLD_FIXED},
     {"regen", "(subproblem?: any) -> action",
      "draws what was detached (the subproblem) from the prior; its log weight", .flags = OP_OPEN,

@@ -32,9 +32,20 @@ static enum gpm_status inner_call(struct sp_call *c, struct sp_call *inner) {
     return sp_check_args(inner, &sig);
 }
 
+/* Of a compound procedure the evaluator knows the density (core/density.c). */
+static bool is_compound(const struct sp_call *c) {
+    return c->args[1].tag == V_PROC && !sp_proc_of(c->args[1]) && c->host && c->host->density;
+}
+
 static enum gpm_status simulate_assess(struct sp_call *c, value *out) {
     struct sp_call inner;
     double logp;
+    if (is_compound(c)) {
+        enum gpm_status known = c->host->density(c->host, c->args[1], c->args + FIRST_ARG,
+                                                 c->n - FIRST_ARG, c->args[0], &logp);
+        if (!known) *out = value_num(logp);
+        return known;
+    }
     enum gpm_status st = inner_call(c, &inner);
     if (!st) st = inner.cls->log_density(&inner, c->args[0], &logp);
     if (!st) *out = value_num(logp);
@@ -49,6 +60,12 @@ static bool wants_none(value d) {
 static enum gpm_status grad_assess(struct sp_call *c, value r, value dr, value *dargs) {
     struct sp_call inner;
     if (wants_none(dr)) return GPM_OK;
+    if (is_compound(c)) {
+        sp_error(c, DIAG_NO_GRADIENT,
+                 "assess: the density of a compound procedure has no gradient");
+        return diag_set_help(c->diags,
+                             "name the random procedure itself, or use mh, slice or gibbs");
+    }
     enum gpm_status st = inner_call(c, &inner);
     if (st) return st;
     if (!inner.cls->grad_density) {
@@ -67,9 +84,12 @@ static enum gpm_status grad_assess(struct sp_call *c, value r, value dr, value *
 }
 
 const struct sp_class sp_assess_rows[] = {
-    {SP_GROW(assess, assess, "(v: any, f: proc, ...args: any) -> number",
-             "The log density of v as a value of f(args...), with the statistics f has now.",
-             "assess(true, flip, 1) => 0"),
+    {SP_GROW(
+         assess, assess, "(v: any, f: proc, ...args: any) -> number",
+         "The log density of v as a value of f(args...), with the statistics f has now. A compound "
+         "procedure has one when its value is that of one random procedure and nothing else in "
+         "it is random.",
+         "assess(true, flip, 1) => 0"),
      .code = SP_CODE_ASSESS},
 };
 const size_t sp_assess_count = COUNT_OF(sp_assess_rows);

@@ -39,7 +39,9 @@ struct checked_proc {
 struct checked_choice {
     const struct sp_class *cls;
     struct span at;
-    bool certain, observed;
+    bool certain;
+    bool fixed;   /* observed, or of a sample: no operator moves it */
+    uint32_t top; /* number of the instruction that makes it */
 };
 
 /* A tag with a scope that is known, and the choices of its extent, choices[from .. to). */

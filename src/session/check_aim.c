@@ -16,7 +16,7 @@ static void take_choice(struct checker *k, const struct guess *g) {
     for (size_t i = k->choices.n; i-- > 0 && i + LOOK_BACK > k->choices.n;) {
         struct checked_choice *c = &k->choices.at[i];
         if (c->cls != g->from || c->at.start != g->at.start || c->at.unit != g->at.unit) continue;
-        c->observed = true;
+        c->fixed = true;
         return;
     }
     struct checked_choice unknown = {.at = g->at};
@@ -166,6 +166,51 @@ static void no_scope(struct checker *k, const struct checked_aim *aim) {
     vec_release(&have);
 }
 
+/* The choices of a scope, of which all are known; false: they are not. */
+struct kinds {
+    size_t n, continuous, discrete, uncertain;
+    const struct checked_choice *first;
+};
+
+static bool count_kind(const struct checked_choice *c, uint32_t before, struct kinds *out) {
+    if (c->fixed) return true;
+    if (!c->cls) return false;
+    bool discrete = c->cls->flags & SP_DISCRETE;
+    if (!discrete && !(c->cls->support && !(c->cls->flags & SP_MAKER))) return false;
+    out->n++;
+    out->continuous += !discrete;
+    out->discrete += discrete;
+    out->uncertain += !c->certain || c->top >= before;
+    if (!out->first) out->first = c;
+    return true;
+}
+
+/* Choices that stand for certain when instruction `before` runs are told from others. */
+static bool kinds_of(const struct checker *k, value scope, uint32_t before, struct kinds *out) {
+    *out = (struct kinds){0};
+    bool known = true;
+    if (infer_is_name(scope, "default")) {
+        if (k->s->infer.model->p.at[0]->choices.n) return false;
+        for (size_t i = 0; i < k->choices.n && known; i++)
+            known = count_kind(&k->choices.at[i], before, out);
+        return known;
+    }
+    for (size_t i = 0; i < k->literal_tags.n && known; i++) {
+        const struct ast *t = k->literal_tags.at[i];
+        if (!value_name_equal(literal(k, t->kids[0]), scope)) continue;
+        known = false; /* until it is found among those that were looked at */
+        for (size_t j = 0; j < k->tags.n; j++)
+            if (k->tags.at[j].tag == t) known = true;
+    }
+    for (size_t j = 0; j < k->tags.n && known; j++) {
+        const struct checked_tag *t = &k->tags.at[j];
+        if (!value_name_equal(t->scope, scope)) continue;
+        for (size_t i = t->from; i < t->to && i < k->choices.n && known; i++)
+            known = count_kind(&k->choices.at[i], before, out);
+    }
+    return known && !known_before(k, scope);
+}
+
 /* Blocks of a scope all of whose tags say theirs. */
 static void check_block(struct checker *k, const struct checked_aim *aim) {
     struct buf have = BUF_INIT;
@@ -183,60 +228,21 @@ static void check_block(struct checker *k, const struct checked_aim *aim) {
         if (n++) buf_puts(&have, ", ");
         value_print(block, &have);
     }
+    struct kinds kinds; /* an operator on a scope without choices does nothing */
+    bool live = kinds_of(k, aim->scope, aim->top, &kinds) && kinds.n > kinds.uncertain;
+    k->certain &= live;
     if (told && !found && n)
         (void)!infer_no_block(k->diags, aim->scope, aim->block, aim->at, have.data);
     buf_release(&have);
 }
 
-/* The choices of a scope, of which all are known; false: they are not. */
-struct kinds {
-    size_t n, continuous, discrete, uncertain;
-    const struct checked_choice *first;
-};
-
-static bool count_kind(const struct checked_choice *c, struct kinds *out) {
-    if (c->observed) return true;
-    if (!c->cls) return false;
-    bool discrete = c->cls->flags & SP_DISCRETE;
-    if (!discrete && !(c->cls->support && !(c->cls->flags & SP_MAKER))) return false;
-    out->n++;
-    out->continuous += !discrete;
-    out->discrete += discrete;
-    out->uncertain += !c->certain;
-    if (!out->first) out->first = c;
-    return true;
-}
-
-static bool kinds_of(const struct checker *k, value scope, struct kinds *out) {
-    *out = (struct kinds){0};
-    bool known = true;
-    if (infer_is_name(scope, "default")) {
-        if (k->s->infer.model->p.at[0]->choices.n) return false;
-        for (size_t i = 0; i < k->choices.n && known; i++)
-            known = count_kind(&k->choices.at[i], out);
-        return known;
-    }
-    for (size_t i = 0; i < k->literal_tags.n && known; i++) {
-        const struct ast *t = k->literal_tags.at[i];
-        if (!value_name_equal(literal(k, t->kids[0]), scope)) continue;
-        known = false; /* until it is found among those that were looked at */
-        for (size_t j = 0; j < k->tags.n; j++)
-            if (k->tags.at[j].tag == t) known = true;
-    }
-    for (size_t j = 0; j < k->tags.n && known; j++) {
-        const struct checked_tag *t = &k->tags.at[j];
-        if (!value_name_equal(t->scope, scope)) continue;
-        for (size_t i = t->from; i < t->to && i < k->choices.n && known; i++)
-            known = count_kind(&k->choices.at[i], out);
-    }
-    return known && !known_before(k, scope);
-}
-
 static void check_kind(struct checker *k, const struct checked_aim *aim) {
     struct kinds kinds;
-    if (!aim->op->needs || k->removes || !kinds_of(k, aim->scope, &kinds) || !kinds.n) return;
-    bool discrete = aim->op->needs == NEEDS_DISCRETE;
-    if (discrete ? kinds.discrete || kinds.uncertain : kinds.continuous) return;
+    if (!aim->op->needs || k->removes || !kinds_of(k, aim->scope, aim->top, &kinds) || !kinds.n)
+        return;
+    bool fails = aim->op->needs != NEEDS_CONTINUOUS; /* others leave such choices alone */
+    size_t right = aim->op->needs == NEEDS_DISCRETE ? kinds.discrete : kinds.continuous;
+    if (right || (fails && kinds.uncertain)) return;
     (void)!infer_wrong_kind(k->diags, aim->op, aim->scope, kinds.first->cls, kinds.first->at,
                             aim->at);
 }

@@ -111,7 +111,7 @@ static value look_name(struct checker *k, const struct ast *a) {
 /* ---- calls ---- */
 
 static void push_choice(struct checker *k, const struct sp_class *cls, struct span at) {
-    struct checked_choice c = {.cls = cls, .at = at, .certain = k->certain};
+    struct checked_choice c = {.cls = cls, .at = at, .certain = k->certain, .top = k->top};
     if (k->choices.n < 100000) vec_push(&k->choices, c);
 }
 
@@ -562,6 +562,7 @@ static void bind_assumed(struct checker *k, const struct ast *a, value v) {
 static value look_directive(struct checker *k, const struct ast *a) {
     enum directive d = a->u.dir.kind;
     bool certain = k->certain, runs = k->runs;
+    size_t choices = k->choices.n;
     value first = NIL, second = NIL;
     if (a->u.dir.label_expr) value_unref(check_expr(k, a->u.dir.label_expr));
     if (a->u.dir.name_expr) value_unref(check_expr(k, a->u.dir.name_expr));
@@ -575,6 +576,8 @@ static value look_directive(struct checker *k, const struct ast *a) {
     }
     k->runs = runs;
     k->certain = certain;
+    bool keeps = d == DIR_ASSUME || d == DIR_PREDICT || d == DIR_PREDICT_ALL || d == DIR_OBSERVE;
+    for (size_t i = choices; i < k->choices.n && !keeps; i++) k->choices.at[i].fixed = true;
     if (d == DIR_ASSUME) bind_assumed(k, a, first);
     k->certain = certain && runs;
     if (d == DIR_INFER && a->n) must_act(k, first, a->kids[0]->span);

@@ -19,6 +19,11 @@ static enum gpm_status host_apply(struct sp_host *h, value proc, const value *ar
     return plain_apply(core_of_host(h), proc, args, n, NO_SPAN, out);
 }
 
+static enum gpm_status host_density(struct sp_host *h, value proc, const value *args, size_t n,
+                                    value v, double *out) {
+    return plain_density(core_of_host(h), proc, args, n, v, NO_SPAN, out);
+}
+
 static enum gpm_status host_poll(struct sp_host *h) {
     return core_poll(core_of_host(h), NO_SPAN);
 }
@@ -47,6 +52,7 @@ enum gpm_status session_init(struct session *s, uint64_t seed, uint32_t chain) {
     core->interrupted = &s->interrupted;
     core->host.apply = host_apply;
     core->host.poll = host_poll;
+    core->host.density = host_density;
     core->host.print = host_print;
     core->host.describe = host_describe;
     core->host.numeric = compile_numeric;

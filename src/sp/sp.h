@@ -52,6 +52,9 @@ struct sp_host {
     /* Calls a procedure value (untraced). Result owned. */
     enum gpm_status (*apply)(struct sp_host *h, value proc, const value *args, size_t n,
                              value *out);
+    /* The log density of v as a value of a compound procedure. */
+    enum gpm_status (*density)(struct sp_host *h, value proc, const value *args, size_t n, value v,
+                               double *out);
     enum gpm_status (*poll)(struct sp_host *h); /* whether long work is to go on */
     struct sym_table *syms;
     void (*print)(struct sp_host *h, const char *text, size_t n); /* `print`, `debug` */

@@ -328,7 +328,7 @@ static enum gpm_status apply_primitive(struct trace *t, struct node *n, bool req
         st = diag_raise(t->core->diags, DIAG_ACTION_IN_MODEL, node_span(n),
                         "%s cannot be called in a model expression", c->cls->name);
     if ((c->cls->flags & SP_IMPROPER) && inner(t)->active) st = no_prior(t, n, c->cls);
-    if (c->cls->flags & SP_CALLS) {
+    if (node_calls(n, c->cls)) {
         if (requests) node_close_over(t, n);
         if (st == GPM_OK) st = regen_extra(t, n);
     }

@@ -81,8 +81,8 @@ static enum gpm_status check_value(struct audit *c, struct trace *t, struct node
         if (!(fresh == n->logp || fabs(fresh - n->logp) <= 1e-9 * (1 + fabs(fresh))))
             return fail(c, n, "a cached density is stale");
     }
-    if (!cls || (cls->flags & (SP_RANDOM | SP_MAKER | SP_CALLS)) || cls->request || n->special ||
-        !cls->simulate)
+    if (!cls || (cls->flags & (SP_RANDOM | SP_MAKER)) || node_calls(n, cls) || cls->request ||
+        n->special || !cls->simulate)
         return GPM_OK;
     value fresh;
     struct node_call k;

@@ -91,7 +91,8 @@ static enum gpm_status eval_operands(struct trace *t, struct family *fam, const 
 static bool is_constant(struct node *const *nodes, size_t n) {
     const struct sp_class *cls = proc_class(nodes[0]->val, NULL);
     if (!cls || !cls->simulate || cls->request || cls->special || sp_made_of(nodes[0]->val) ||
-        (cls->flags & (SP_RANDOM | SP_MAKER | SP_CALLS | SP_NO_MODEL_EFFECT)))
+        (cls->flags & (SP_RANDOM | SP_MAKER | SP_CALLS | SP_NO_MODEL_EFFECT)) ||
+        (cls->code == SP_CODE_ASSESS && n > 2 && !sp_proc_of(nodes[2]->val)))
         return false;
     for (size_t i = 0; i < n; i++)
         if (nodes[i]->kind != NODE_CONST) return false;

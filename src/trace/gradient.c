@@ -149,7 +149,7 @@ static enum gpm_status deterministic(struct grad *g, struct node *n, value d) {
     const struct sp_class *cls = node_class(n);
     if (n->special == SPECIAL_RUN && acts_through_procedure(g, n))
         return no_gradient(g, n, ": what it reads acts through inference inside the model");
-    if (cls && (cls->flags & SP_CALLS) && acts_through_procedure(g, n))
+    if (cls && node_calls(n, cls) && acts_through_procedure(g, n))
         return no_gradient(g, n,
                            " through what its procedure reads of the model; pass it on as an "
                            "argument");

@@ -251,6 +251,12 @@ enum gpm_status apply_run(struct trace *t, struct node *n, value *out) GPM_MUST_
 /* Computes a node's value from its parents, with requests; registers and incorporates it.
  * `requests`: evaluate requests anew (else only the output is computed again). */
 enum gpm_status node_apply(struct trace *t, struct node *n, bool requests) GPM_MUST_USE;
+/* Does it call procedures among its operands directly (SP_CALLS, or assess of a compound one)? */
+static inline bool node_calls(const struct node *n, const struct sp_class *cls) {
+    return (cls->flags & SP_CALLS) ||
+           (cls->code == SP_CODE_ASSESS && n->n_in > 2 && n->in[2].node->val.tag == V_PROC &&
+            !sp_proc_of(n->in[2].node->val));
+}
 /* What the procedures among n's operands close over becomes its parents (SP_CALLS). */
 void node_close_over(struct trace *t, struct node *n);
 /* Off: unregistered, unincorporated, unlinked; then its families lose a requester each. On is the

@@ -40,7 +40,7 @@ bool requests_on(const struct node *n, uint32_t slot) {
     value op = n->in[0].node->val;
     if (memo_of(op)) return true;
     const struct sp_class *cls = proc_class(op, NULL);
-    return cls && (cls->request || (cls->flags & SP_CALLS) || n->special == SPECIAL_EVAL ||
+    return cls && (cls->request || node_calls(n, cls) || n->special == SPECIAL_EVAL ||
                    n->special == SPECIAL_DEREF);
 }
 

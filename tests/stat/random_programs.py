@@ -187,7 +187,8 @@ class Gen:
             "laplace_mh(%s, %d)" % (where, r.randint(1, 2)), "log_evidence(%s, all, 20)" % scope,
             "structure_mh(\"%s\", %s, %s, %d)" % (r.choice(scopes or ["s"]), r.choice(["one", "all"]),
                                                 r.choice(["default", scope]), r.randint(1, 3)) if scopes else "pass",
-            "mh_correct(on_subproblem(%s, proc(s) { do(w <- detach(s), v <- regen(s), return(list(v - first(w), restore(s, rest(w))))) }))" % where] +
+            "mh_correct(on_subproblem(%s, proc(s) { do(w <- detach(s), v <- regen(s), return(list(v - first(w), restore(s, rest(w))))) }))" % where,
+            "mh_correct(on_subproblem(%s, proc(s) { do(w <- detach(s), v <- regen(s), return(list(v - first(w), do(detach(s), restore(s, rest(w)))))) }))" % where] +
             ["posterior_predictive_check(2, mh(%s, 1), quantities=\"mean\")" % where] * (3 if self.labels else 0))
 
     def text(self):
