@@ -279,12 +279,14 @@ static void replicates(const struct kind *kind) {
     call_release(&k);
 }
 
-/* Every row that makes an emulator alone is tried, at least once. */
+/* Every row that makes an emulator alone is tried, at least once; those from outside are by
+ * run_plugins.py, since they need an evaluator or a shared object. */
 static int all_are_tried(void **state) {
     UNUSED(state);
     for (size_t r = 0; r < sp_index_count(); r++) {
         const struct sp_class *row = sp_index_at(r);
-        bool tried = row->aaa != &memoizer_aaa;
+        bool tried = row->aaa != &memoizer_aaa || !strcmp(row->name, "make_emulator") ||
+                     !strcmp(row->name, "make_plugin");
         for (size_t i = 0; i < COUNT_OF(kinds); i++) tried |= !strcmp(kinds[i].maker, row->name);
         if (!tried) fail_msg("%s: no row of `kinds` tries this emulator", row->name);
     }

@@ -53,7 +53,7 @@ static void examples_have_an_arrow_and_balanced_brackets(void **state) {
 static void deterministic_rows_have_examples(void **state) {
     UNUSED(state);
     static const char *const none[] = {"print",   "debug",      "value_error", "command",
-                                       "foreign", "csv_lookup", "read_json"};
+                                       "foreign", "csv_lookup", "read_json",   "plugin"};
     for (size_t i = 0; i < sp_index_count(); i++) {
         const struct sp_class *c = sp_index_at(i);
         bool excused = c->example || (c->flags & (SP_RANDOM | SP_MAKER | SP_INFERENCE_ONLY));

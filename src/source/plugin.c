@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Loading plug-ins, and distributions of theirs as procedures. The row checks what it can once, at
+ * loading; a draw or density that is no number is an error that names the plug-in. */
+#include "source/plugin.h"
+
+#include "base/mem.h"
+#include "math/rng.h"
+#include "source/srcfn.h"
+#include "sp/sp_options.h"
+#include <math.h>
+#include <string.h>
+
+static double next_uniform(void *source) {
+    return rng_uniform(source);
+}
+
+struct gpm_random plugin_random(struct rng *rng) {
+    return (struct gpm_random){next_uniform, rng};
+}
+
+static bool is_sound(const struct gpm_plugin *p) {
+    if (p->version != GPM_PLUGIN_VERSION) return false;
+    for (size_t i = 0; i < p->n_distributions; i++) {
+        const struct gpm_plugin_distribution *d = &p->distributions[i];
+        if (!d->name || !d->draw || !d->log_density || d->n_args > 8) return false;
+    }
+    for (size_t i = 0; i < p->n_emulators; i++) {
+        const struct gpm_plugin_emulator *e = &p->emulators[i];
+        if (!e->name || !e->draw || !e->log_density) return false;
+    }
+    return true;
+}
+
+const struct gpm_plugin *plugin_load(struct sp_call *c, const char *path) {
+    char *full = srcfn_path(c, path);
+    struct buf err = BUF_INIT;
+    struct foreign object = {0};
+    const struct gpm_plugin *found = NULL;
+    enum gpm_status st = sp_need(c, SP_MAY_RUN, "load", full);
+    if (st == GPM_OK && foreign_open(&object, full, "gpm_plugin", FOREIGN_SCALAR, &err))
+        st = sp_error(c, DIAG_FILE, "%s", err.data);
+    if (st == GPM_OK) {
+        const struct gpm_plugin *(*get)(void); /* ISO C has no cast to function pointers */
+        memcpy(&get, &object.symbol, sizeof get);
+        found = get();
+        if (!found || !is_sound(found)) {
+            sp_error(c, DIAG_FILE, "'%s' is no plug-in of version %d: something is missing in it",
+                     path, GPM_PLUGIN_VERSION);
+            found = NULL;
+            foreign_close(&object);
+        }
+    }
+    buf_release(&err);
+    mem_free(full);
+    return found;
+}
+
+const struct gpm_plugin_emulator *plugin_emulator(struct sp_call *c, const char *path,
+                                                  const char *name) {
+    const struct gpm_plugin *p = plugin_load(c, path);
+    for (size_t i = 0; p && i < p->n_emulators; i++)
+        if (!strcmp(p->emulators[i].name, name)) return &p->emulators[i];
+    if (p) sp_error(c, DIAG_FILE, "the plug-in '%s' has no emulator '%s'", path, name);
+    return NULL;
+}
+
+/* ---- distributions ---- */
+
+struct plugged {
+    const struct gpm_plugin_distribution *d;
+};
+
+static void plugged_free(void *state) {
+    mem_free(state);
+}
+
+static void *plugged_copy(void *state, const struct sp_aaa *aaa) {
+    struct plugged *p = NEW(struct plugged);
+    UNUSED(aaa);
+    *p = *(struct plugged *)state;
+    return p;
+}
+
+static const struct sp_state_class plugged_state = {.copy = plugged_copy, .free = plugged_free};
+
+/* The parameters, which must be as many numbers as the distribution has. */
+static enum gpm_status read_args(struct sp_call *c, double *args) {
+    const struct gpm_plugin_distribution *d = ((struct plugged *)c->state)->d;
+    if (c->n != d->n_args)
+        return sp_error(c, DIAG_ARITY, "%s takes %zu argument%s, got %zu", d->name, d->n_args,
+                        d->n_args == 1 ? "" : "s", c->n);
+    for (size_t i = 0; i < c->n; i++)
+        if (!sp_as_number(c->args[i], &args[i]))
+            return sp_type_error(c, c->args[i], "%s: argument %zu must be a number", d->name,
+                                 i + 1);
+    return GPM_OK;
+}
+
+static enum gpm_status outside(struct sp_call *c) {
+    return sp_error(c, DIAG_DOMAIN, "%s: the parameters are outside their domain",
+                    ((struct plugged *)c->state)->d->name);
+}
+
+static enum gpm_status plugged_simulate(struct sp_call *c, value *out) {
+    const struct gpm_plugin_distribution *d = ((struct plugged *)c->state)->d;
+    double args[8], v = NAN;
+    enum gpm_status st = read_args(c, args);
+    if (st != GPM_OK) return st;
+    if (d->draw(args, plugin_random(c->rng), &v)) return outside(c);
+    if (!isfinite(v)) return sp_error(c, DIAG_NAN, "the plug-in %s drew %g", d->name, v);
+    *out = value_num(v);
+    return GPM_OK;
+}
+
+static enum gpm_status plugged_log_density(struct sp_call *c, value v, double *out) {
+    const struct gpm_plugin_distribution *d = ((struct plugged *)c->state)->d;
+    double args[8], x;
+    enum gpm_status st = read_args(c, args);
+    *out = -INFINITY;
+    if (st != GPM_OK || !sp_as_number(v, &x)) return st;
+    return d->log_density(x, args, out) ? outside(c) : GPM_OK;
+}
+
+static enum gpm_status plugged_support(struct sp_call *c, struct sp_support *out) {
+    const struct gpm_plugin_distribution *d = ((struct plugged *)c->state)->d;
+    static const enum sp_support_kind kinds[] = {[GPM_SUPPORT_REAL] = SUPPORT_REAL,
+                                                 [GPM_SUPPORT_POSITIVE] = SUPPORT_POSITIVE,
+                                                 [GPM_SUPPORT_INTERVAL] = SUPPORT_INTERVAL,
+                                                 [GPM_SUPPORT_COUNTABLE] = SUPPORT_DISCRETE};
+    *out = (struct sp_support){.kind = kinds[d->support], .lo = d->lo, .hi = d->hi};
+    return GPM_OK;
+}
+
+static enum gpm_status plugged_grad(struct sp_call *c, value v, value *dv, value *dargs) {
+    const struct gpm_plugin_distribution *d = ((struct plugged *)c->state)->d;
+    double args[8], g[9] = {0}, x;
+    enum gpm_status st = read_args(c, args);
+    if (st != GPM_OK) return st;
+    if (!d->gradient) return sp_error(c, DIAG_NO_GRADIENT, "%s has no gradient", d->name);
+    if (!sp_as_number(v, &x) || d->gradient(x, args, g)) return outside(c);
+    if (dv) *dv = value_num(g[0]);
+    for (size_t i = 0; i < c->n; i++) dargs[i] = value_num(g[1 + i]);
+    return GPM_OK;
+}
+
+#define PLUGGED                                                                                    \
+    .name = "plugin", .sig = "(...args: number) -> number", .doc = "a distribution of a plug-in",  \
+    .simulate = plugged_simulate, .log_density = plugged_log_density, .support = plugged_support
+static const struct sp_class plugged_class = {PLUGGED, .flags = SP_RANDOM,
+                                              .grad_density = plugged_grad};
+static const struct sp_class plugged_discrete_class = {PLUGGED, .flags = SP_RANDOM | SP_DISCRETE,
+                                                       .grad_density = plugged_grad};
+
+static enum gpm_status make_plugged(struct sp_call *c, value *out) {
+    const char *path = c->args[0].u.str->text, *name = c->args[1].u.str->text;
+    const struct gpm_plugin *p = plugin_load(c, path);
+    if (!p) return GPM_E_USER;
+    for (size_t i = 0; i < p->n_distributions; i++) {
+        const struct gpm_plugin_distribution *d = &p->distributions[i];
+        if (strcmp(d->name, name) != 0) continue;
+        struct plugged *made = NEW(struct plugged);
+        made->d = d;
+        struct sp_state *state = sp_state_new(&plugged_state, made);
+        bool countable = d->support == GPM_SUPPORT_COUNTABLE;
+        *out = sp_made_value(countable ? &plugged_discrete_class : &plugged_class, state);
+        sp_state_unref(state);
+        return GPM_OK;
+    }
+    return sp_error(c, DIAG_FILE, "the plug-in '%s' has no distribution '%s'", path, name);
+}
+
+const struct sp_class sp_plugin_rows[] = {
+    {.name = "plugin",
+     .sig = "(path: string, name: string) -> proc",
+     .doc = "A distribution of a plug-in, a shared object that gpmem/plugin.h describes; needs "
+            "--allow-run.",
+     .simulate = make_plugged},
+};
+const size_t sp_plugin_count = COUNT_OF(sp_plugin_rows);

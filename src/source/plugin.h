@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Shared objects that hold plug-ins (gpmem/plugin.h). Objects stay loaded while the process runs:
+ * procedures of theirs may be anywhere.
+ */
+#ifndef SOURCE_PLUGIN_H
+#define SOURCE_PLUGIN_H
+#include "sp/sp.h"
+#include <gpmem/plugin.h>
+
+/* What the object at this path holds, for a program that may load it; NULL after sp_error. */
+const struct gpm_plugin *plugin_load(struct sp_call *c, const char *path);
+/* The emulator of that name; NULL after sp_error. */
+const struct gpm_plugin_emulator *plugin_emulator(struct sp_call *c, const char *path,
+                                                  const char *name);
+/* A generator as plug-ins see it. */
+struct gpm_random plugin_random(struct rng *rng);
+#endif
