@@ -90,6 +90,13 @@ GPM_API enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon,
 /* The same at the times of a CSV file's column of times, found as that of the data is. */
 GPM_API enum gpm_status gpm_discover_forecast_file(gpm_discovery *d, const char *path, double level,
                                                    const char **csv);
+/* What forecasts made after this hold beside: the quantiles at these levels (columns q0.1, ...) and
+ * draws of the whole course (path1, ...). */
+GPM_API enum gpm_status gpm_discover_forecast_add(gpm_discovery *d, const double *levels,
+                                                  size_t n_levels, size_t paths);
+/* Goes on with the run that is open: more draws, more structures, longer chains; within so many
+ * seconds (0: no limit). */
+GPM_API enum gpm_status gpm_discover_continue(gpm_discovery *d, double max_seconds);
 
 /* ---- several series of one file ---- */
 typedef struct gpm_panel gpm_panel;

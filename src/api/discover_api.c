@@ -12,6 +12,7 @@
 #include "discover/panel.h"
 #include "host/csv.h"
 #include <math.h>
+#include <string.h>
 
 struct gpm_discovery {
     struct discovery d;
@@ -19,6 +20,8 @@ struct gpm_discovery {
     struct paper paper; /* of the paper's model */
     bool paper_ready;
     struct buf err, out;
+    double *levels; /* quantiles of forecasts */
+    size_t n_levels, paths;
 };
 
 static const struct gpm_discover_options default_options = {
@@ -45,6 +48,7 @@ static void clear(gpm_discovery *d) {
 void gpm_discover_free(gpm_discovery *d) {
     if (!d) return;
     clear(d);
+    mem_free(d->levels);
     buf_release(&d->err);
     buf_release(&d->out);
     mem_free(d);
@@ -56,6 +60,15 @@ const char *gpm_discover_error(gpm_discovery *d) {
 
 bool gpm_discover_settled(const gpm_discovery *d) {
     return d->paper_ready ? d->paper.post->settled : d->ready && d->d.post.settled;
+}
+
+static enum gpm_status need_run(gpm_discovery *d) {
+    enum gpm_status st = call_begin(&d->err);
+    if (st || d->ready) return st;
+    return buf_fail(&d->err, GPM_E_ARG, "%s",
+                    d->paper_ready ? "the paper's model has no forecast, report or folder; its "
+                                     "result is text, JSON and queries"
+                                   : "there is no run yet");
 }
 
 static enum gpm_status run_paper(gpm_discovery *d, struct series *series,
@@ -141,15 +154,6 @@ enum gpm_status gpm_discover_run_text(gpm_discovery *d, const char *name, const 
     return run(d, name, text ? text : "", len, o); /* no text is no file */
 }
 
-static enum gpm_status need_run(gpm_discovery *d) {
-    enum gpm_status st = call_begin(&d->err);
-    if (st || d->ready) return st;
-    return buf_fail(&d->err, GPM_E_ARG, "%s",
-                    d->paper_ready ? "the paper's model has no forecast, report or folder; its "
-                                     "result is text, JSON and queries"
-                                   : "there is no run yet");
-}
-
 enum gpm_status gpm_discover_save(gpm_discovery *d, const char *dir) {
     enum gpm_status st = need_run(d);
     return st == GPM_OK ? discovery_save(&d->d, dir, &d->err) : st;
@@ -162,6 +166,31 @@ enum gpm_status gpm_discover_open(gpm_discovery *d, const char *dir) {
     enum gpm_status st = discovery_load(&d->d, dir, &d->err);
     d->ready = st == GPM_OK;
     return all_had_memory(d, shortages, st);
+}
+
+enum gpm_status gpm_discover_continue(gpm_discovery *d, double max_seconds) {
+    enum gpm_status st = need_run(d);
+    if (st != GPM_OK) return st;
+    if (!(max_seconds >= 0)) return buf_fail(&d->err, GPM_E_ARG, "seconds are at least 0");
+    unsigned long shortages = mem_shortages();
+    st = discovery_continue(&d->d, max_seconds, &d->err);
+    if (st != GPM_OK) discovery_release(&d->d), d->ready = false;
+    return all_had_memory(d, shortages, st);
+}
+
+enum gpm_status gpm_discover_forecast_add(gpm_discovery *d, const double *levels, size_t n_levels,
+                                          size_t paths) {
+    for (size_t i = 0; i < n_levels; i++)
+        if (!(levels[i] > 0 && levels[i] < 1))
+            return buf_fail(&d->err, GPM_E_ARG, "levels of quantiles lie between 0 and 1");
+    if (paths > 10000 || n_levels > 1000)
+        return buf_fail(&d->err, GPM_E_ARG, "at most 1000 quantiles and 10000 paths");
+    mem_free(d->levels);
+    d->levels = NEW_ARRAY(double, n_levels + 1);
+    memcpy(d->levels, levels, n_levels * sizeof *levels);
+    d->n_levels = n_levels;
+    d->paths = paths;
+    return GPM_OK;
 }
 
 const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f) {
@@ -220,16 +249,31 @@ static enum gpm_status forecast_at(gpm_discovery *d, size_t n, const double *x, 
     struct prediction p = {0};
     unsigned long shortages = mem_shortages();
     enum gpm_status st = predict(&d->d.post, n, x, NULL, level, &p);
-    if (st != GPM_OK) buf_puts(&d->err, "the forecast could not be computed");
     buf_reset(&d->out);
-    buf_puts(&d->out, "x,median,lo,hi\n");
+    buf_puts(&d->out, "x,median,lo,hi");
+    for (size_t k = 0; k < d->n_levels; k++) buf_printf(&d->out, ",q%.10g", d->levels[k]);
+    for (size_t k = 0; k < d->paths; k++) buf_printf(&d->out, ",path%zu", k + 1);
+    buf_putc(&d->out, '\n');
+    size_t more = d->n_levels + d->paths;
+    double *beside = NEW_ARRAY(double, n *more + 1), *paths = beside + n * d->n_levels;
+    if (st == GPM_OK && d->n_levels)
+        st = predict_quantiles(&d->d.post, n, x, d->levels, d->n_levels, beside);
+    if (st == GPM_OK && d->paths)
+        st = predict_paths(&d->d.post, n, x, d->paths, d->d.opt.seed, paths);
+    if (st != GPM_OK && !d->err.len) buf_puts(&d->err, "the forecast could not be computed");
     for (size_t i = 0; i < p.n; i++) {
         struct buf at = BUF_INIT; /* "Jan 1, 2001" holds a comma */
         series_print_time(s, p.x[i], &at);
         csv_put(&d->out, at.data);
-        buf_printf(&d->out, ",%.10g,%.10g,%.10g\n", p.median[i], p.lo[i], p.hi[i]);
+        buf_printf(&d->out, ",%.10g,%.10g,%.10g", p.median[i], p.lo[i], p.hi[i]);
+        for (size_t k = 0; k < d->n_levels; k++)
+            buf_printf(&d->out, ",%.10g", beside[i * d->n_levels + k]);
+        for (size_t k = 0; k < d->paths; k++)
+            buf_printf(&d->out, ",%.10g", paths[i * d->paths + k]);
+        buf_putc(&d->out, '\n');
         buf_release(&at);
     }
+    mem_free(beside);
     *csv = d->out.data;
     prediction_release(&p);
     return search_no_shortage(shortages, st, &d->err);

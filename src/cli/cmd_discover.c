@@ -6,6 +6,7 @@
  * JSON.
  */
 #include "cli/command.h"
+#include "base/number.h"
 #include "base/file.h"
 #include "cli/out.h"
 #include "gpmem/discover.h"
@@ -19,7 +20,7 @@ static struct {
     struct gpm_discover_options o;
     const char *file[N_FILES], *out;
     bool strict, program, wide, independent;
-    const char *by;
+    const char *by, *resume;
     struct text_list query;
 } args = {.o = {.size = sizeof(struct gpm_discover_options),
                 .seed = 1,
@@ -128,22 +129,8 @@ static int run_panel(const char *path) {
     return status;
 }
 
-static int run(int argc, char **argv) {
-    if (args.by || args.wide) {
-        if (args.o.paper || args.file[HTML] || args.file[MARKDOWN] || args.program ||
-            args.query.n || (args.by && args.wide))
-            return complain(EXIT_USAGE, "--by and --wide give text, JSON and folders (--out), from "
-                                        "which report, query and forecast work on each series");
-        return run_panel(argv[0]);
-    }
-    if (args.o.paper && (args.file[HTML] || args.file[MARKDOWN] || args.out || args.o.holdout > 0 ||
-                         args.o.backtest))
-        return complain(EXIT_USAGE, "--paper gives text and JSON; --html, --markdown, --out, "
-                                    "--holdout and --backtest belong to the full learner");
-    gpm_discovery *d = gpm_discover_new();
-    explain("searching structures of '%s' with seed %llu", argv[0],
-            (unsigned long long)args.o.seed);
-    enum gpm_status st = gpm_discover_run(d, argv[0], &args.o);
+/* Writes what was asked for, or says why there is nothing; frees. */
+static int keep_all(gpm_discovery *d, enum gpm_status st) {
     int status = EXIT_FINE;
     if (st != GPM_OK) {
         const char *why = gpm_discover_error(d);
@@ -156,6 +143,38 @@ static int run(int argc, char **argv) {
     }
     gpm_discover_free(d);
     return status;
+}
+
+/* The run of a folder, longer; kept there again unless --out names another place. */
+static enum gpm_status resume(gpm_discovery *d) {
+    enum gpm_status st = gpm_discover_open(d, args.resume);
+    if (st == GPM_OK) st = gpm_discover_continue(d, args.o.max_seconds);
+    if (!args.out) args.out = args.resume;
+    return st;
+}
+
+static int run(int argc, char **argv) {
+    if (args.by || args.wide) {
+        if (args.o.paper || args.file[HTML] || args.file[MARKDOWN] || args.program ||
+            args.query.n || (args.by && args.wide))
+            return complain(EXIT_USAGE, "--by and --wide give text, JSON and folders (--out), from "
+                                        "which report, query and forecast work on each series");
+        return run_panel(argv[0]);
+    }
+    if (args.o.paper && (args.file[HTML] || args.file[MARKDOWN] || args.out || args.o.holdout > 0 ||
+                         args.o.backtest))
+        return complain(EXIT_USAGE, "--paper gives text and JSON; --html, --markdown, --out, "
+                                    "--holdout and --backtest belong to the full learner");
+    if (argc == 0 && !args.resume)
+        return complain(EXIT_USAGE, "which series? `gpmem discover FILE.csv`, or --continue RUN");
+    if (args.resume && (argc || args.o.paper || args.o.holdout > 0 || args.o.backtest))
+        return complain(EXIT_USAGE, "--continue RUN goes on with that run: no file, no --paper, "
+                                    "--holdout or --backtest beside it");
+    gpm_discovery *d = gpm_discover_new();
+    if (args.resume) return keep_all(d, resume(d));
+    explain("searching structures of '%s' with seed %llu", argv[0],
+            (unsigned long long)args.o.seed);
+    return keep_all(d, gpm_discover_run(d, argv[0], &args.o));
 }
 
 static const struct option_row rows[] = {
@@ -199,6 +218,8 @@ static const struct option_row rows[] = {
     {"html", 0, OPTION_TEXT, "FILE", "write a self-contained HTML report", &args.file[HTML]},
     {"markdown", 0, OPTION_TEXT, "FILE", "write a Markdown report", &args.file[MARKDOWN]},
     {"out", 'o', OPTION_TEXT, "DIR", "keep the run for query, forecast and report", &args.out},
+    {"continue", 0, OPTION_TEXT, "RUN",
+     "go on with a kept run: more draws, more structures, longer chains", &args.resume},
     {"paper", 0, OPTION_FLAG, NULL,
      "the paper's grammar and Gamma(5,1) priors, enumerated (text and JSON only)", &args.o.paper},
     {"x-scale", 0, OPTION_REAL, "F", "--paper: multiply centred x by F (default 1)",
@@ -214,7 +235,7 @@ static const struct option_row rows[] = {
 };
 
 COMMAND(discover, 80) = {
-    .args = "SERIES.csv",
+    .args = "SERIES.csv | --continue RUN",
     .summary = "Finds the structure of a time series: posterior, words, forecast",
     .text = "Reads times and values from a CSV file (header or none; dates and numbers "
             "as people write them, see --date-format and --decimal), searches sums of products of "
@@ -224,7 +245,7 @@ COMMAND(discover, 80) = {
             "Exit status: 0 fine, 1 the run failed, 2 bad usage or bad data, 3 not settled "
             "(with --strict).",
     OPTIONS(rows),
-    .takes = {1, 1},
+    .takes = {0, 1},
     .run = run,
 };
 
@@ -236,7 +257,8 @@ static struct { /* each command has some of them */
     size_t horizon;
     double level;
     struct text_list at;
-    const char *at_file;
+    const char *at_file, *quantiles;
+    size_t paths;
 } kept = {.horizon = 12, .level = 0.95};
 
 /* Says why when the status is not good, and frees. */
@@ -268,10 +290,33 @@ static int query(int argc, char **argv) {
     return finish(d, st);
 }
 
+#define MOST_LEVELS 100
+/* Numbers separated by commas; false: one is no level. */
+static bool read_levels(const char *text, double *levels, size_t *n) {
+    *n = 0;
+    while (text && *text) {
+        char *end;
+        double v = number_read(text, &end);
+        if (end == text || (*end && *end != ',') || !(v > 0 && v < 1) || *n == MOST_LEVELS)
+            return false;
+        levels[(*n)++] = v;
+        text = *end ? end + 1 : end;
+    }
+    return true;
+}
+
 static int forecast(int argc, char **argv) {
     const char *csv;
     gpm_discovery *d = gpm_discover_new();
     enum gpm_status st = gpm_discover_open(d, argv[0]);
+    double levels[MOST_LEVELS];
+    size_t n = 0;
+    if (st == GPM_OK && !read_levels(kept.quantiles, levels, &n)) {
+        gpm_discover_free(d);
+        return complain(EXIT_USAGE, "--quantiles takes up to %d numbers between 0 and 1, by commas",
+                        MOST_LEVELS);
+    }
+    if (st == GPM_OK) st = gpm_discover_forecast_add(d, levels, n, kept.paths);
     if (st == GPM_OK && kept.at_file)
         st = gpm_discover_forecast_file(d, kept.at_file, kept.level, &csv);
     else if (st == GPM_OK)
@@ -315,6 +360,9 @@ static const struct option_row forecast_rows[] = {
     {"at-file", 0, OPTION_TEXT, "FILE", "predict at the times of this CSV file instead",
      &kept.at_file},
     {"level", 0, OPTION_REAL, "P", "probability of the interval (default 0.95)", &kept.level},
+    {"quantiles", 0, OPTION_TEXT, "P,...", "also these quantiles, in columns of their own",
+     &kept.quantiles},
+    {"paths", 0, OPTION_SIZE, "N", "also N draws of the whole course, noise included", &kept.paths},
 };
 
 COMMAND(forecast, 100) = {

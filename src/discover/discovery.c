@@ -292,13 +292,33 @@ enum gpm_status discovery_run(struct discovery *d, struct series *series,
     return st;
 }
 
-void discovery_release(struct discovery *d) {
+/* What follows from the search. */
+static void release_results(struct discovery *d) {
     for (size_t i = 0; i < DISCOVERY_CHECKS; i++) mem_free(d->check[i].text);
+    memset(d->check, 0, sizeof d->check);
     prediction_release(&d->fit);
-    prediction_release(&d->hold.pred);
-    mem_free(d->hold.x);
     decomposition_release(&d->dec);
     posterior_release(&d->post);
+}
+
+enum gpm_status discovery_continue(struct discovery *d, double seconds, struct buf *err) {
+    double start = clock_seconds();
+    d->search.opt.seconds = seconds;
+    enum gpm_status st = search_resume(&d->search);
+    if (st != GPM_OK) return buf_fail(err, st, "%s: the search cannot go on", d->series.name);
+    release_results(d);
+    posterior_init(&d->post, &d->search);
+    posterior_chains(&d->post, 0);
+    st = discovery_finish(d, err);
+    if (st == GPM_OK) discovery_checks(d);
+    d->seconds += clock_seconds() - start;
+    return st;
+}
+
+void discovery_release(struct discovery *d) {
+    release_results(d);
+    prediction_release(&d->hold.pred);
+    mem_free(d->hold.x);
     search_release(&d->search);
     smodel_data_release(&d->data);
     series_release(&d->series);

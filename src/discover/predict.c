@@ -6,6 +6,7 @@
 #include "discover/predict.h"
 #include "la/parallel.h"
 #include "base/mem.h"
+#include "la/blas.h"
 #include "math/special.h"
 #include <math.h>
 #include <string.h>
@@ -21,9 +22,9 @@ struct mixture {
     const struct posterior *p;
     struct component *c;
     size_t n_c, n;
-    double total;    /* of the weights */
-    const double *t; /* new times, standardised */
-    bool failed;     /* for want of memory */
+    double total; /* of the weights */
+    double *t;    /* new times, standardised */
+    bool failed;  /* for want of memory */
 };
 
 /* ---- which draws ---- */
@@ -222,16 +223,29 @@ static double *standard_times(const struct smodel_data *d, size_t n, const doubl
     return t;
 }
 
+/* The mixture at n times; GPM_OK: it has parts. Release it in any case. */
+static enum gpm_status mixture_make(struct mixture *m, const struct posterior *p, size_t n,
+                                    const double *x) {
+    const struct smodel_data *d = series_space_of(p->search)->data;
+    *m = (struct mixture){.p = p, .n = n, .t = standard_times(d, n, x)};
+    choose(m, d->n <= 300 ? 60 : d->n <= 700 ? 40 : 24);
+    la_parallel(p->search->opt.threads, m->n_c, run_component, m);
+    keep_good(m);
+    add_wild(m, d);
+    return m->n_c ? GPM_OK : m->failed ? GPM_E_NOMEM : GPM_E_NOT_PD;
+}
+
+static void mixture_release(struct mixture *m) {
+    for (size_t k = 0; k < m->n_c; k++) mem_free(m->c[k].mean);
+    mem_free(m->c);
+    mem_free(m->t);
+}
+
 enum gpm_status predict(const struct posterior *p, size_t n, const double *x, const double *y,
                         double level, struct prediction *out) {
-    const struct smodel_data *d = series_space_of(p->search)->data;
-    double *t = standard_times(d, n, x);
-    struct mixture m = {.p = p, .n = n, .t = t};
-    choose(&m, d->n <= 300 ? 60 : d->n <= 700 ? 40 : 24);
-    la_parallel(p->search->opt.threads, m.n_c, run_component, &m);
-    keep_good(&m);
-    add_wild(&m, d);
-    if (m.n_c) {
+    struct mixture m;
+    enum gpm_status st = mixture_make(&m, p, n, x);
+    if (st == GPM_OK) {
         prediction_init(out, n, x);
         for (size_t i = 0; i < n; i++) {
             out->mean[i] = mixture_mean(&m, i);
@@ -243,8 +257,78 @@ enum gpm_status predict(const struct posterior *p, size_t n, const double *x, co
             out->crps[i] = mixture_crps(&m, i, y[i]);
         }
     }
-    for (size_t k = 0; k < m.n_c; k++) mem_free(m.c[k].mean);
-    mem_free(m.c);
-    mem_free(t);
-    return m.n_c ? GPM_OK : m.failed ? GPM_E_NOMEM : GPM_E_NOT_PD;
+    mixture_release(&m);
+    return st;
+}
+
+enum gpm_status predict_quantiles(const struct posterior *p, size_t n, const double *x,
+                                  const double *levels, size_t n_levels, double *out) {
+    struct mixture m;
+    enum gpm_status st = mixture_make(&m, p, n, x);
+    for (size_t i = 0; i < n && st == GPM_OK; i++)
+        for (size_t k = 0; k < n_levels; k++)
+            out[i * n_levels + k] = mixture_quantile(&m, i, levels[k], 0);
+    mixture_release(&m);
+    return st;
+}
+
+/* ---- paths ---- */
+/* A part of the mixture as a joint distribution: mean and Cholesky factor of the signal. */
+static enum gpm_status joint(const struct mixture *m, const struct component *c, double *mean,
+                             double *cov) {
+    const struct smodel *sm = smodel_of(c->e);
+    struct gp *g;
+    size_t n = m->n, pivot;
+    enum gpm_status st = smodel_condition(sm, series_space_of(m->p->search)->work[0], c->z, &g);
+    struct kern *k = st ? NULL : smodel_kernel(sm, c->z, SMODEL_SIGNAL);
+    if (!st) st = gp_component_cov(g, k, m->t, n, mean, cov, n);
+    kern_unref(k);
+    for (size_t i = 0; i < n && !st; i++) cov[i * (n + 1)] += 1e-9 * (1 + cov[i * (n + 1)]);
+    return st ? st : la_potrf(n, cov, n, &pivot);
+}
+
+/* One path into column k of out: the signal together, the noise (and whether a value is out of
+ * line) one by one. */
+static void draw_path(const struct mixture *m, const struct component *c, const double *mean,
+                      const double *factor, const double *noise, struct rng *r, size_t paths,
+                      double *out) {
+    const struct smodel *sm = smodel_of(c->e);
+    const struct smodel_data *d = sm->data;
+    int tr = sm->s.transform;
+    double *z = NEW_ARRAY(double, m->n);
+    for (size_t i = 0; i < m->n; i++) z[i] = rng_normal(r);
+    la_trmv(false, m->n, factor, m->n, z);
+    for (size_t i = 0; i < m->n; i++) {
+        double wild = rng_uniform(r) < d->wild ? d->wild_sd[tr] : 0;
+        double v = d->mean[tr] + d->sd[tr] * (mean[i] + z[i]) +
+                   hypot(d->sd[tr] * sqrt(noise[i]), wild) * rng_normal(r);
+        v = tr == TRANSFORM_LOG ? exp(v) : v;
+        out[i * paths] = d->counts ? fmax(v, 0) : v;
+    }
+    mem_free(z);
+}
+
+/* Every part gives the paths that fall to it by systematic resampling. */
+enum gpm_status predict_paths(const struct posterior *p, size_t n, const double *x, size_t paths,
+                              uint64_t seed, double *out) {
+    struct mixture m;
+    enum gpm_status st = mixture_make(&m, p, n, x);
+    double *mean = NEW_ARRAY(double, n *(n + 2)), *noise = mean + n, *cov = noise + n, sum = 0;
+    struct rng r;
+    rng_init(&r, seed, 0, 55);
+    double shift = rng_uniform(&r);
+    size_t done = 0;
+    for (const struct component *c = m.c; st == GPM_OK && c < m.c + m.n_c; c++) {
+        sum += c->weight / m.total * (double)paths;
+        bool last = c + 1 == m.c + m.n_c, ready = false;
+        for (; done < paths && (last || (double)done + shift < sum) && st == GPM_OK; done++) {
+            if (!ready) st = joint(&m, c, mean, cov);
+            if (!ready && !st) st = smodel_noise_vars(smodel_of(c->e), c->z, m.t, n, noise);
+            ready = true;
+            if (!st) draw_path(&m, c, mean, cov, noise, &r, paths, out + done);
+        }
+    }
+    mem_free(mean);
+    mixture_release(&m);
+    return st;
 }

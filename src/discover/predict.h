@@ -17,6 +17,12 @@ struct prediction {
 GPM_MUST_USE enum gpm_status predict(const struct posterior *p, size_t n, const double *x,
                                      const double *y, double level, struct prediction *out);
 void prediction_release(struct prediction *p);
+/* Quantiles at n times: out[i * n_levels + k]. */
+GPM_MUST_USE enum gpm_status predict_quantiles(const struct posterior *p, size_t n, const double *x,
+                                               const double *levels, size_t n_levels, double *out);
+/* Draws of the whole course over n times, with noise: out[i * paths + k], k the path. */
+GPM_MUST_USE enum gpm_status predict_paths(const struct posterior *p, size_t n, const double *x,
+                                           size_t paths, uint64_t seed, double *out);
 
 /* One additive part of one structure, on the scale of the transform (log units for logs). */
 struct series_part {

@@ -515,7 +515,7 @@ static enum gpm_status load_structures(struct discovery *d, const char *dir, jso
         for (size_t i = 0; i < n; i++) {
             struct evidence *e = load_evidence(&d->data, json_array_get(list, i));
             if (!e) break;
-            e->id = i;
+            e->id = series_space_number(series_space_of(s), &smodel_of(e)->s);
             search_store(s, e);
             s->top = fmax(s->top, evidence_total(e));
         }

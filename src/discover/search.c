@@ -292,6 +292,21 @@ static bool try_suggestions(struct search *s) {
     return worth;
 }
 
+/* Other groups, changes, then draws: those may lift a structure into the window. */
+static void explore(struct search *s, double deadline) {
+    try_groups(s);
+    grow(s, false, deadline);
+    for (int k = 0; k < SUGGESTED && s->space->ops->suggestions && !s->cut; k++) {
+        if (!try_suggestions(s)) break;
+        grow(s, false, deadline);
+    }
+    for (int pass = 0; pass < 2; pass++) { /* sampling may lift a structure into the window */
+        sample_near_top(s, SAMPLE_WINDOW, s->opt.draws / 5 + 20);
+        grow(s, false, deadline);
+    }
+    search_sample(s);
+}
+
 enum gpm_status search_run(struct search *s) {
     double start = clock_seconds();
     s->shortages = mem_shortages();
@@ -304,17 +319,37 @@ enum gpm_status search_run(struct search *s) {
     if (s->space->st != GPM_OK) return s->space->st;
     if (!isfinite(s->top)) return GPM_E_NO_CONVERGENCE;
     grow(s, false, deadline);
-    try_groups(s);
-    grow(s, false, deadline);
-    for (int k = 0; k < SUGGESTED && s->space->ops->suggestions && !s->cut; k++) {
-        if (!try_suggestions(s)) break;
-        grow(s, false, deadline);
-    }
-    for (int pass = 0; pass < 2; pass++) { /* sampling may lift a structure into the window */
-        sample_near_top(s, SAMPLE_WINDOW, s->opt.draws / 5 + 20);
-        grow(s, false, deadline);
-    }
-    search_sample(s);
+    explore(s, deadline);
     s->seconds = clock_seconds() - start;
+    return s->space->st;
+}
+
+static void again_job(void *ctx, size_t job, int thread) {
+    struct sampling *p = ctx;
+    struct space *s = p->s->space;
+    double z[PROPOSAL_MAX_DIM];
+    struct evidence *e = p->e[job];
+    memcpy(z, e->prop.mode[0].z, sizeof *z * (size_t)e->prop.d);
+    evidence_at(e, s->ops->density(s, e, thread, false), z);
+}
+
+enum gpm_status search_resume(struct search *s) {
+    double start = clock_seconds();
+    struct sampling p = {s, NEW_ARRAY(struct evidence *, s->n + 1), 0, 0};
+    for (size_t i = 0; i < s->n; i++)
+        if (fitted(s->at[i]) && evidence_total(s->at[i]) > s->top - SAMPLE_WINDOW - 1)
+            p.e[p.n++] = s->at[i];
+    s->shortages = mem_shortages();
+    s->cut = false;
+    s->opt.draws *= 2;
+    s->space->steps *= 2;
+    s->space->most *= 2;
+    la_parallel(s->opt.threads, p.n, again_job, &p);
+    mem_free(p.e);
+    search_find_top(s);
+    double deadline = s->opt.seconds > 0 ? start + s->opt.seconds : INFINITY;
+    grow(s, false, deadline);
+    explore(s, deadline);
+    s->seconds += clock_seconds() - start;
     return s->space->st;
 }

@@ -38,6 +38,9 @@ int search_threads(int wanted);
 void search_init(struct search *s, struct space *space, const struct search_options *o);
 void search_release(struct search *s);
 GPM_MUST_USE enum gpm_status search_run(struct search *s);
+/* Goes on where a search ended: with what it found (of which only the best optima are known, as of
+ * a run that was read back), twice the draws and further structures. */
+GPM_MUST_USE enum gpm_status search_resume(struct search *s);
 /* A few draws of everything within the window, many of what matters. */
 void search_sample(struct search *s);
 /* A structure that was evaluated elsewhere; takes it over. */

@@ -34,7 +34,7 @@ static struct series_space *own(struct space *s) {
     return (struct series_space *)s;
 }
 
-static size_t number_of(struct series_space *s, const struct structure *k) {
+size_t series_space_number(struct series_space *s, const struct structure *k) {
     uint64_t h = structure_hash(k);
     size_t at = (size_t)(uintptr_t)map_get(&s->index, h);
     if (at && structure_equal(&s->known.at[at - 1], k)) return at - 1;
@@ -52,7 +52,7 @@ struct emission {
 
 static void emit(void *ctx, const struct structure *k) {
     struct emission *x = ctx;
-    x->each(x->ctx, number_of(x->s, k));
+    x->each(x->ctx, series_space_number(x->s, k));
 }
 
 static void seeds(struct space *s, int group, space_emit each, void *ctx) {
@@ -93,12 +93,12 @@ static void suggestions(struct space *base, const struct evidence *e, space_emit
         s->around[tr].places = &s->places, s->around[tr].widths = &s->widths;
     for (int i = 0; i < c.n_shift; i++)
         if (c.shift[i].gain > dates && grammar_shift(g, k, c.shift[i].tau, &v))
-            each(ctx, number_of(s, &v));
-    if (c.bend.gain > 3 && grammar_bend(g, k, &v)) each(ctx, number_of(s, &v));
+            each(ctx, series_space_number(s, &v));
+    if (c.bend.gain > 3 && grammar_bend(g, k, &v)) each(ctx, series_space_number(s, &v));
     if (c.variance.gain > 5 && grammar_spread(g, k, c.variance.more ? GATE_AFTER : GATE_BEFORE, &v))
-        each(ctx, number_of(s, &v));
+        each(ctx, series_space_number(s, &v));
     if (c.window.gain > 8 && grammar_spread(g, k, c.window.more ? GATE_INSIDE : GATE_OUTSIDE, &v))
-        each(ctx, number_of(s, &v));
+        each(ctx, series_space_number(s, &v));
 }
 
 static bool is_fast(struct space *s, size_t id) {
@@ -304,7 +304,7 @@ enum gpm_status series_search_refine(struct search *s, const struct search *coar
     la_parallel(s->opt.threads, n, refine_job, &r);
     for (size_t i = 0; i < n; i++) {
         r.result[i]->expanded = r.from[i]->expanded;
-        r.result[i]->id = number_of(r.s, &smodel_of(r.result[i])->s);
+        r.result[i]->id = series_space_number(r.s, &smodel_of(r.result[i])->s);
         search_store(s, r.result[i]);
     }
     search_find_top(s);

@@ -31,6 +31,8 @@ GPM_MUST_USE enum gpm_status series_search_init(struct search *s, const struct s
 static inline struct series_space *series_space_of(const struct search *s) {
     return (struct series_space *)s->space;
 }
+/* The number of a structure in its space. */
+size_t series_space_number(struct series_space *s, const struct structure *k);
 /* Instead of a search: the structures of `coarse` (a search on a subset of the same data) that lie
  * within its window, started from their optima there. */
 GPM_MUST_USE enum gpm_status series_search_refine(struct search *s, const struct search *coarse,
