@@ -118,6 +118,9 @@ def table(rows, inside, peers):
     print("\nshare inside the 95% interval, interval score\n\n| method | " + count + " | all |\n|---|---|---|---|---|")
     for name, of in [("gpmem discover", ok)] + list(beside.items()):
         print(intervals(name, of))
+        if of is not ok:
+            ids = {r["id"] for r in of}
+            print(intervals("gpmem on these %d" % len(ids), [r for r in ok if r["id"] in ids]))
     cpu = [r["cpu"] for r in ok]
     print("\nCPU s: median %.2f, 95%% %.2f, mean %.2f, largest %.2f; likelihoods: median %d; settled %d of %d; failed %d" % (
         quantile(cpu, .5), quantile(cpu, .95), mean(cpu), max(cpu), quantile([r["likelihoods"] for r in ok], .5),

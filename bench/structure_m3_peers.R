@@ -1,4 +1,4 @@
-# Scores of R's forecasters on the series of structure_m3.py: Rscript structure_m3_peers.R OUT.csv [METHOD...]
+# Scores of R's forecasters on the series of structure_m3.py: Rscript structure_m3_peers.R OUT.csv [PERIOD...]
 # Needs the Debian package r-cran-forecast. MASE, sMAPE, share inside the 95% interval and interval score as there.
 suppressMessages(library(forecast))
 args <- commandArgs(trailingOnly = TRUE)
@@ -7,7 +7,7 @@ root <- file.path(here, "..", "..", "shared", "data", "m3")
 train <- read.csv(file.path(root, "train.csv")); test <- read.csv(file.path(root, "test.csv"))
 methods <- list(ETS = function(y, h) forecast(ets(y), h = h, level = 95),
                 auto.arima = function(y, h) forecast(auto.arima(y), h = h, level = 95))
-if (length(args) > 1) methods <- methods[args[-1]]
+if (length(args) > 1) train <- train[train$period %in% args[-1], ]
 lag <- c(MONTHLY = 12, QUARTERLY = 4, YEARLY = 1)
 cat("id,period,method,mase,smape,coverage,interval\n", file = args[1])
 for (id in unique(train$id)) {

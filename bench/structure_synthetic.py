@@ -95,8 +95,8 @@ def saw(t, p):
 LINE = ("LIN",)
 RECUR = ("PER", "SE*PER")
 GROWING = ("LIN*PER", "LIN*SE*PER")
-BEND = ("SE", "IWIENER", "WIENER", "LIN*SE")
-ROUGH = ("WIENER", "SE", "LIN*SE")
+BEND = ("SE", "IWIENER", "WIENER", "LIN*SE", "IOU")
+ROUGH = ("WIENER", "SE", "LIN*SE", "MAT12")
 # name: (n, times, series of (t, rng), components that must be there (any of each tuple), those that must not)
 WIDE = {
     "white noise, n=60": (60, "plain", lambda t, g: g.standard_normal(len(t)), [], ["LIN", "PER", "SE", "SE*PER", "WIENER", "IWIENER", "LIN*WN"]),
@@ -122,7 +122,7 @@ WIDE = {
     "random walk": (200, "plain", lambda t, g: walk(t, g), [ROUGH], ["PER", "SE*PER"]),
     "random walk + noise": (150, "years", lambda t, g: 1.5 * walk(t, g) + 0.1 * g.standard_normal(len(t)), [ROUGH], ["PER", "SE*PER"]),
     "random walk with drift": (150, "plain", lambda t, g: 6 * t + walk(t, g), [LINE, ROUGH], ["PER", "SE*PER"]),
-    "bent trend": (120, "years", lambda t, g: 4 * t * t + 0.15 * g.standard_normal(len(t)), [("SE", "IWIENER", "LIN*SE")], ["PER", "SE*PER"]),
+    "bent trend": (120, "years", lambda t, g: 4 * t * t + 0.15 * g.standard_normal(len(t)), [("SE", "IWIENER", "LIN*SE", "IOU")], ["PER", "SE*PER"]),
     "changing wave": (200, "plain", lambda t, g: smooth(t, 0.2, g) * np.sin(2 * np.pi * t / 0.07) + smooth(t, 0.2, g) * np.cos(2 * np.pi * t / 0.07) + 0.15 * g.standard_normal(len(t)), [("SE*PER",)], ["LIN", "WIENER"]),
     "growing wave": (150, "months", lambda t, g: 3 * t * wave(t, 12 / 149) + 0.2 * g.standard_normal(len(t)), [GROWING + ("SE*PER",)], ["SE", "WIENER"]),
     "line + growing wave": (150, "months", lambda t, g: 50 + 20 * t + 4 * (0.2 + t) * wave(t, 12 / 149) + 0.5 * g.standard_normal(len(t)), [LINE, GROWING + ("SE*PER",)], ["WIENER"]),
@@ -130,6 +130,9 @@ WIDE = {
     "noise that grows": (200, "plain", lambda t, g: (0.1 + 2 * t) * g.standard_normal(len(t)), [("LIN*WN",)], ["LIN", "PER", "SE*PER", "SE", "WIENER"]),
     "line, noise that shrinks": (200, "months", lambda t, g: 5 * t + 1.5 * (1.1 - t) * g.standard_normal(len(t)), [LINE, ("LIN*WN",)], ["PER", "SE*PER", "SE", "WIENER"]),
 }
+for _, _, _, _, absent in WIDE.values():  # where no walk is, nothing rough and no shift is either
+    if "WIENER" in absent:
+        absent.extend(["MAT12", "STEP"])
 
 
 def discover(tool, labels, y):

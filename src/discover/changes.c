@@ -15,9 +15,10 @@
 #include <math.h>
 #include <string.h>
 
-#define MARGIN  4    /* values on either side of a change, at least */
-#define BENDS   40   /* places where a trend may bend */
-#define LONGEST 1200 /* values: K^-1 costs n^3 */
+#define MARGIN     4    /* values on either side of a change, at least */
+#define BENDS      40   /* places where a trend may bend */
+#define PART_RATIO 10.0 /* of the mean squares of a term inside and outside */
+#define LONGEST    1200 /* values: K^-1 costs n^3 */
 
 struct scan {
     size_t n;
@@ -117,20 +118,21 @@ static double two_variances(double sum1, double n1, double sum2, double n2) {
     return -0.5 * (n1 * log(v1) + n2 * log(v2) - (n1 + n2) * log((sum1 + sum2) / (n1 + n2)));
 }
 
-/* Another size from a place on, and within a window: ends at every other value of a long series. */
-static void scan_variances(const struct scan *s, struct changes *c) {
+/* Another variance of v from a place on (*point), and within a window (*window): ends at every
+ * other value of a long series. */
+static void scan_variances(const struct scan *s, const double *v, struct change_place *at_point,
+                           struct change_place *at_window) {
     size_t n = s->n, stride = 1 + n / 150, least = 2 * MARGIN;
     double *sum = NEW_ARRAY(double, n + 1);
-    for (size_t i = 0; i < n; i++) sum[i + 1] = sum[i] + s->e[i] * s->e[i];
-    for (size_t a = 0; a + least <= n; a += stride)
+    for (size_t i = 0; i < n; i++) sum[i + 1] = sum[i] + v[i] * v[i];
+    for (size_t a = least; a + least <= n; a += stride)
         for (size_t b = a + least; b <= n; b += stride) {
             bool point = b + stride > n;
             if (point) b = n;
-            if ((!point && n - b < least) || (a > 0 && a < least) || n - (b - a) < least) continue;
-            if (a == 0) continue; /* the other side of a point */
+            if ((!point && n - b < least) || n - (b - a) < least) continue;
             double n1 = (double)(b - a), in = sum[b] - sum[a], out = sum[n] - in;
             double gain = two_variances(in, n1, out, (double)n - n1);
-            struct change_place *best = point ? &c->variance : &c->window;
+            struct change_place *best = point ? at_point : at_window;
             if (gain <= best->gain) continue;
             *best = (struct change_place){.tau = s->t[a],
                                           .width = point ? 0 : s->t[b - 1] - s->t[a],
@@ -140,7 +142,40 @@ static void scan_variances(const struct scan *s, struct changes *c) {
     mem_free(sum);
 }
 
-bool changes_scan(const struct evidence *e, struct changes *out) {
+/* A term whose mean is much larger on one side of a date, or within a window, may live only there.
+ * A rough test: neighbours are alike, so the gain says little; the ratio of sizes decides. */
+static void scan_part(const struct scan *s, const struct evidence *e, struct smodel_work *w, int k,
+                      struct change_place *out) {
+    const struct smodel *m = smodel_of(e);
+    const double *z = e->prop.mode[0].z;
+    struct change_place point = {0}, window = {0};
+    double *v = NEW_ARRAY(double, s->n), total = 0, in = 0, n_in = 0;
+    struct gp *g;
+    if (smodel_condition(m, w, z, &g) == GPM_OK &&
+        smodel_part(m, z, g, k, s->t, s->n, v, NULL) == GPM_OK)
+        scan_variances(s, v, &point, &window);
+    *out = window.gain > 1.3 * point.gain ? window : point; /* a window has one end more */
+    double end = out->width > 0 ? out->tau + out->width : 2;
+    for (size_t i = 0; i < s->n; i++) {
+        bool inside = s->t[i] >= out->tau && s->t[i] <= end;
+        total += v[i] * v[i];
+        if (inside) in += v[i] * v[i], n_in++;
+    }
+    double ratio = (in / n_in) / ((total - in) / ((double)s->n - n_in));
+    if (!(ratio > PART_RATIO || ratio < 1 / PART_RATIO)) out->gain = 0;
+    mem_free(v);
+}
+
+static void scan_parts(const struct scan *s, const struct evidence *e, struct smodel_work *w,
+                       struct changes *c) {
+    const struct smodel *m = smodel_of(e);
+    unsigned lasting = factors_of(KERN_ROLE_PERIODIC) | factors_of(KERN_ROLE_SMOOTH);
+    for (int k = 0; k < m->n_terms; k++)
+        if (m->term[k].gate == GATE_NONE && m->term[k].mask & lasting)
+            scan_part(s, e, w, k, &c->part[k]);
+}
+
+bool changes_scan(const struct evidence *e, struct smodel_work *w, struct changes *out) {
     const struct smodel_data *d = smodel_of(e)->data;
     struct scan s = {.n = d->n, .t = d->t};
     memset(out, 0, sizeof *out);
@@ -152,7 +187,8 @@ bool changes_scan(const struct evidence *e, struct changes *out) {
     if (ok) {
         scan_shifts(&s, out);
         scan_bends(&s, out);
-        scan_variances(&s, out);
+        scan_variances(&s, s.e, &out->variance, &out->window);
+        scan_parts(&s, e, w, out);
     }
     mem_free(s.inverse);
     return ok;

@@ -18,8 +18,9 @@ struct change_place {
 struct changes {
     struct change_place shift[CHANGES_MAX]; /* of level, the best places first */
     int n_shift;
-    struct change_place bend, variance, window; /* gain 0: none */
+    struct change_place bend, variance, window;    /* gain 0: none */
+    struct change_place part[STRUCTURE_MAX_TERMS]; /* where a term is much larger than elsewhere */
 };
 /* What could be added to the structure of e; false: nothing could be computed. */
-bool changes_scan(const struct evidence *e, struct changes *out);
+bool changes_scan(const struct evidence *e, struct smodel_work *w, struct changes *out);
 #endif

@@ -75,6 +75,27 @@ static bool plain(const struct evidence *e) {
     return true;
 }
 
+static enum gate gate_of(const struct change_place *p) {
+    if (p->width > 0) return p->more ? GATE_INSIDE : GATE_OUTSIDE;
+    return p->more ? GATE_AFTER : GATE_BEFORE;
+}
+
+/* Dates and widths as starting points of what is fitted next. */
+static void hint_places(struct series_space *s, const struct changes *c, int n_terms) {
+    s->places = s->widths = (struct period_hints){0};
+    const struct change_place *at[3 + STRUCTURE_MAX_TERMS] = {&c->bend, &c->variance, &c->window};
+    for (int k = 0; k < n_terms; k++) at[3 + k] = &c->part[k];
+    for (int i = 0; i < 3 + n_terms; i++) {
+        if (!(at[i]->gain > 0)) continue;
+        s->places.p[s->places.n++] = fmin(fmax(at[i]->tau, 0.06), 0.94);
+        if (at[i]->width > 0) s->widths.p[s->widths.n++] = fmin(fmax(at[i]->width, 0.04), 0.58);
+    }
+    for (int tr = 0; tr < 2; tr++) {
+        s->around[tr].places = s->places.n ? &s->places : NULL;
+        s->around[tr].widths = s->widths.n ? &s->widths : NULL;
+    }
+}
+
 /* Those whose gain could pay for what they cost. */
 static void suggestions(struct space *base, const struct evidence *e, space_emit each, void *ctx) {
     struct series_space *s = own(base);
@@ -83,22 +104,19 @@ static void suggestions(struct space *base, const struct evidence *e, space_emit
     struct structure v;
     struct changes c;
     double dates = log((double)s->data->n);
-    if (!g->changes || !changes_scan(e, &c)) return;
-    s->places = s->widths = (struct period_hints){0};
-    const struct change_place *at[] = {&c.bend, &c.variance, &c.window};
-    for (int i = 0; i < 3; i++)
-        if (at[i]->gain > 0) s->places.p[s->places.n++] = at[i]->tau;
-    s->widths.p[s->widths.n++] = fmin(fmax(c.window.width, 0.04), 0.58);
-    for (int tr = 0; tr < 2; tr++)
-        s->around[tr].places = &s->places, s->around[tr].widths = &s->widths;
+    if (!g->changes || !changes_scan(e, s->work[0], &c)) return;
+    hint_places(s, &c, k->n);
     for (int i = 0; i < c.n_shift; i++)
         if (c.shift[i].gain > dates && grammar_shift(g, k, c.shift[i].tau, &v))
             each(ctx, series_space_number(s, &v));
     if (c.bend.gain > 3 && grammar_bend(g, k, &v)) each(ctx, series_space_number(s, &v));
-    if (c.variance.gain > 5 && grammar_spread(g, k, c.variance.more ? GATE_AFTER : GATE_BEFORE, &v))
+    if (c.variance.gain > 5 && grammar_spread(g, k, gate_of(&c.variance), &v))
         each(ctx, series_space_number(s, &v));
-    if (c.window.gain > 8 && grammar_spread(g, k, c.window.more ? GATE_INSIDE : GATE_OUTSIDE, &v))
+    if (c.window.gain > 8 && grammar_spread(g, k, gate_of(&c.window), &v))
         each(ctx, series_space_number(s, &v));
+    for (int i = 0; i < k->n; i++)
+        if (c.part[i].gain > 0 && grammar_gate(g, k, i, gate_of(&c.part[i]), &v))
+            each(ctx, series_space_number(s, &v));
 }
 
 static bool is_fast(struct space *s, size_t id) {

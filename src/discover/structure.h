@@ -88,6 +88,9 @@ bool grammar_shift(const struct grammar *g, const struct structure *s, double t,
 bool grammar_bend(const struct grammar *g, const struct structure *s, struct structure *out);
 bool grammar_spread(const struct grammar *g, const struct structure *s, enum gate gate,
                     struct structure *out);
+/* s with its term i on one side of a date or of a window alone. */
+bool grammar_gate(const struct grammar *g, const struct structure *s, int i, enum gate gate,
+                  struct structure *out);
 double grammar_log_prior(const struct grammar *g, const struct structure *s);
 bool grammar_allows(const struct grammar *g, const struct structure *s);
 /* Canonical, made of terms that some grammar has, with the gates of its change: what a search

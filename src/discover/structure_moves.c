@@ -245,11 +245,24 @@ bool grammar_bend(const struct grammar *g, const struct structure *s, struct str
     return extended(g, with_term(*s, change_term("RAMP", 0)), out);
 }
 
+static unsigned change_of(enum gate gate) {
+    return gate == GATE_BEFORE || gate == GATE_AFTER ? CHANGE_POINT : CHANGE_WINDOW;
+}
+
+bool grammar_gate(const struct grammar *g, const struct structure *s, int i, enum gate gate,
+                  struct structure *out) {
+    struct structure v = *s;
+    if (s->change != CHANGE_NONE || s->t[i].mask & (BREAK | WN)) return false;
+    v.change = (uint8_t)change_of(gate);
+    v.t[i].gate = (uint16_t)gate;
+    return extended(g, v, out);
+}
+
 bool grammar_spread(const struct grammar *g, const struct structure *s, enum gate gate,
                     struct structure *out) {
     struct structure v = *s;
     if (s->change != CHANGE_NONE) return false;
-    v.change = gate == GATE_BEFORE || gate == GATE_AFTER ? CHANGE_POINT : CHANGE_WINDOW;
+    v.change = (uint8_t)change_of(gate);
     return extended(g, with_term(v, (struct term){(uint16_t)WN, (uint16_t)gate, 0}), out);
 }
 

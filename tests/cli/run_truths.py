@@ -65,6 +65,8 @@ def check_changes(tmp):
     assert d["structures"][0]["struct"] == "PER + STEP + WN", d["structures"][:2]
     d = run(tmp, "louder", [rng.gauss(0, 1 if i < 60 else 4) for i in range(100)])
     assert d["structures"][0]["struct"].startswith("CP(C, "), d["structures"][:2]
+    d = run(tmp, "later", [rng.gauss(0, 1) + 4 * math.sin(i * math.pi / 6) * (i >= 55) for i in range(110)])
+    assert d["structures"][0]["struct"] == "CP(C, PER) + WN", d["structures"][:2]
     d = run(tmp, "line", [0.1 * i + rng.gauss(0, 1) for i in range(80)])
     assert probability(d, "STEP") < 0.2 and d["structures"][0]["struct"] == "LIN + WN", d["structures"][:2]
 
