@@ -308,14 +308,14 @@ static const double branin_box[] = {-5, 10, 0, 15};
 static const double vehicle_box[] = {1, 3, 1, 3, 1, 3, 1, 3, 1, 3};
 
 const struct problem problems[] = {
-    N("Branin 5%", branin, 2, 0, 0, branin_box, .39788735772973816, .05, 61.6, .44),
-    N("Branin 20%", branin, 2, 0, 0, branin_box, .39788735772973816, .2, 61.6, 1),
-    N("Branin 50%", branin, 2, 0, 0, branin_box, .39788735772973816, .5, 61.6, 2.8),
-    N("Hartmann-6 5%", hartmann6, 6, 0, 1, NULL, -3.322368011415515, .05, .31, .0078),
-    N("Hartmann-6 20%", hartmann6, 6, 0, 1, NULL, -3.322368011415515, .2, .31, .03),
-    N("Hartmann-6 50%", hartmann6, 6, 0, 1, NULL, -3.322368011415515, .5, .31, .03),
-    N("Ackley-4 5%", ackley4, 4, -5, 10, NULL, 0, .05, 3.2, 0),
-    N("Ackley-4 20%", ackley4, 4, -5, 10, NULL, 0, .2, 3.2, 0),
+    N("Branin 5%", branin, 2, 0, 0, branin_box, .39788735772973816, .05, 64.1, .44),
+    N("Branin 20%", branin, 2, 0, 0, branin_box, .39788735772973816, .2, 64.1, 1),
+    N("Branin 50%", branin, 2, 0, 0, branin_box, .39788735772973816, .5, 64.1, 2.8),
+    N("Hartmann-6 5%", hartmann6, 6, 0, 1, NULL, -3.322368011415515, .05, .295, .0078),
+    N("Hartmann-6 20%", hartmann6, 6, 0, 1, NULL, -3.322368011415515, .2, .295, .03),
+    N("Hartmann-6 50%", hartmann6, 6, 0, 1, NULL, -3.322368011415515, .5, .295, .03),
+    N("Ackley-4 5%", ackley4, 4, -5, 10, NULL, 0, .05, 3.17, 0),
+    N("Ackley-4 20%", ackley4, 4, -5, 10, NULL, 0, .2, 3.17, 0),
     C("Branin in a disk", branin_disk, 2, 1, 0, 0, branin_box, .39788735772973816, 1e-3),
     C("Gardner", gardner, 2, 1, 0, 6, NULL, -1.8887513614506, 1e-3),
     C("Gramacy", gramacy, 2, 2, 0, 1, NULL, .599788052, 1e-3),

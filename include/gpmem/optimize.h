@@ -62,6 +62,9 @@ GPM_API const char *gpm_optimizer_error(const gpm_optimizer *o);
 /* name=lo:hi[:log][:int] or name=a,b,c; before the command and open. A level with a comma, colon
  * or quote in it is written as a JSON string. */
 GPM_API enum gpm_status gpm_optimizer_variable(gpm_optimizer *o, const char *text);
+/* A guess, evaluated before anything else: name=value of every variable, separated by blanks;
+ * several calls, several guesses. After the variables. */
+GPM_API enum gpm_status gpm_optimizer_start(gpm_optimizer *o, const char *text);
 /* Several numbers of an evaluation, each by its name; before open. An objective is NAME, NAME:min
  * or NAME:max, with @VALUE behind it for a reference value; several (one call each, or separated by
  * commas) ask for the front. A constraint is NAME<=B, NAME>=A, A<=NAME<=B or NAME=V+-TOLERANCE.

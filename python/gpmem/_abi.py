@@ -326,6 +326,7 @@ PROTOTYPES = {
     "gpm_optimizer_free": (None, [c.c_void_p]),
     "gpm_optimizer_error": (c.c_char_p, [c.c_void_p]),
     "gpm_optimizer_variable": (c.c_int, [c.c_void_p, c.c_char_p]),
+    "gpm_optimizer_start": (c.c_int, [c.c_void_p, c.c_char_p]),
     "gpm_optimizer_objective": (c.c_int, [c.c_void_p, c.c_char_p]),
     "gpm_optimizer_constraint": (c.c_int, [c.c_void_p, c.c_char_p]),
     "gpm_optimizer_collect": (c.c_int, [c.c_void_p, c.c_char_p]),

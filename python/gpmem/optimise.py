@@ -76,9 +76,10 @@ def _variable(name, spec):
         raise GpmemValueError("%s: %r is no range; give (low, high), (low, high, \"log\"), (low, high, \"int\") or a "
                               "list of names" % (name, spec)) from None
     for w in words:
-        if w not in ("log", "int"):
-            raise GpmemValueError("%s: after the bounds only \"log\" and \"int\" may follow, not %r" % (name, w))
-    return "%s=%r:%r%s" % (name, low, high, "".join(":" + w for w in words))
+        if w not in ("log", "int") and not (isinstance(w, str) and w.startswith("when ")):
+            raise GpmemValueError("%s: after the bounds only \"log\" and \"int\" may follow, and \"when NAME=level\", not %r" %
+                                  (name, w))
+    return "%s=%r:%r%s" % (name, low, high, "".join(" " + w if w.startswith("when ") else ":" + w for w in words))
 
 
 class Point(dict):
@@ -281,7 +282,8 @@ def optimize(f, space=None, budget=50, maximize=False, noisy=False, seed=1, acqu
              target=None, max_seconds=0, catch=(), objectives=None, constraints=(), collect=(), callback=None):
     """Minimises (or maximises) f over a box of named variables, which f takes as keyword arguments.
 
-    space        {name: (low, high)}, with "log" or "int" after the bounds for scales and whole numbers, or
+    space        {name: (low, high)}, with "log" or "int" after the bounds for scales and whole numbers and
+                 "when kind=a,b" where it matters for some levels of a category only, or
                  {name: ["a", "b"]} for categories. A function of one argument called trial asks for its variables
                  (trial.suggest_float("x", 0, 1), suggest_int, suggest_categorical) and needs no space
     budget       evaluations in all, those already in the store included

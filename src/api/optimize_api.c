@@ -96,6 +96,11 @@ enum gpm_status gpm_optimizer_tell_at(gpm_optimizer *o, const double *x, double 
     return st ? st : gpm_optimizer_tell_all_at(o, x, isfinite(y) ? &y : NULL);
 }
 
+enum gpm_status gpm_optimizer_start(gpm_optimizer *o, const char *text) {
+    enum gpm_status st = call_begin(&o->err);
+    return st ? st : optimize_start(o->o, text, &o->err);
+}
+
 enum gpm_status gpm_optimizer_objective(gpm_optimizer *o, const char *text) {
     enum gpm_status st = call_begin(&o->err);
     return st ? st : goals_objective(&o->o->goals, text, o->o->opt.maximize, &o->err);

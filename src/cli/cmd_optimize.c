@@ -17,7 +17,7 @@
 static struct gpm_optimize_options options = {
     .size = sizeof options, .seed = 1, .mcmc = -1, .jobs = 1};
 static struct { /* each command has some of them */
-    struct text_list vars, target, objectives, bounds, kept, patterns;
+    struct text_list vars, target, objectives, bounds, kept, patterns, starts;
     bool mcmc; /* sets options.mcmc, whose default is neither yes nor no */
     bool minimize;
     const char *json, *report, *join;
@@ -28,7 +28,11 @@ static struct { /* each command has some of them */
 static const struct option_row search_rows[] = {
     {"maximize", 0, OPTION_FLAG, NULL, "look for the largest value", &options.maximize},
     {"var", 0, OPTION_LIST, "NAME=LO:HI",
-     "a variable; also NAME=LO:HI:log, :int, :log:int, NAME=a,b,c", &args.vars},
+     "a variable; also NAME=LO:HI:log, :int, :log:int, NAME=a,b,c, and behind it ' when KIND=a,b': "
+     "it matters for these levels of the category KIND",
+     &args.vars},
+    {"start", 0, OPTION_LIST, "'NAME=V ...'", "a guess, evaluated before anything else",
+     &args.starts},
     {"objective", 0, OPTION_LIST, "NAME[:max]",
      "which number to minimise (or maximise) when there are several; NAME,NAME: the front of both; "
      "NAME@V: values beyond V are of no use",
@@ -81,6 +85,7 @@ static int begin(gpm_optimizer **o, int argc, char **argv) {
     if (args.mcmc) options.mcmc = 1;
     *o = gpm_optimizer_new(&options);
     if (!give(*o, &args.vars, gpm_optimizer_variable) ||
+        !give(*o, &args.starts, gpm_optimizer_start) ||
         !give(*o, &args.objectives, gpm_optimizer_objective) ||
         !give(*o, &args.bounds, gpm_optimizer_constraint) ||
         !give(*o, &args.kept, gpm_optimizer_collect) ||

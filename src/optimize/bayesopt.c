@@ -201,9 +201,21 @@ size_t bo_count(const struct bo *b) {
 
 /* ---- ask ---- */
 
+/* The category with most levels, each of which has one of the first points; -1: there is none. */
+static int widest_category(const struct bo *b) {
+    int widest = -1, most = 2;
+    for (int k = b->space->d; k < b->D; k++) {
+        int n = bo_space_levels(b->space, k);
+        if (n > most && n <= 30) most = n, widest = k;
+    }
+    return widest;
+}
+
 static int initial_points(const struct bo *b) {
     if (b->opt.initial > 0) return b->opt.initial;
-    return b->D < 10 ? b->D + 3 : 13;
+    int n = b->D < 10 ? b->D + 3 : 13, widest = widest_category(b);
+    int levels = widest < 0 ? 0 : bo_space_levels(b->space, widest);
+    return levels > n ? levels : n;
 }
 
 /* The additive sequence of the generalised golden ratio, shifted by the seed: phi^(D+1) = phi + 1,
@@ -219,6 +231,8 @@ static void design_point(const struct bo *b, size_t i, double *u) {
         t -= floor(t);
         u[k] = k < b->space->d ? t : floor(t * bo_space_levels(b->space, k));
     }
+    int widest = widest_category(b);
+    if (widest >= 0) u[widest] = (double)(i % (size_t)bo_space_levels(b->space, widest));
     bo_space_snap(b->space, u);
 }
 

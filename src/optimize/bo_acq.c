@@ -209,6 +209,7 @@ static double discrete_search(struct acq *a, double *u, double value) {
                     t[k] = i;
                 else if (!bo_space_step(b->space, t, k, i ? 1 : -1))
                     continue;
+                if (levels) bo_space_snap(b->space, t); /* other variables may matter now */
                 double v = value_at(a, t);
                 if (!(v < value) || bo_duplicate(b, t)) continue;
                 value = v;

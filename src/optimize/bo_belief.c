@@ -11,6 +11,7 @@
 #include "optimize/bo_priv.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool model_ready(struct bo_output *o) {
@@ -83,6 +84,29 @@ static double sign_of(const struct bo_output *o) {
     return o->goal.direction < 0 ? -1 : 1;
 }
 
+/* By how much the model's mean is off around u, squared, as far as the noise does not explain it:
+ * the mean residual of the nearest values. A sharp minimum under noise is smoothed away by every
+ * smooth model, and its variance does not say so. */
+static double misfit2(struct bo_output *o, const double *u) {
+    enum { NEAREST = 6 };
+    const struct bo *b = o->b;
+    size_t n = o->model_y.n, D = (size_t)b->D;
+    struct bo_ranked *r = NEW_ARRAY(struct bo_ranked, n + 1);
+    double sum = 0, noise = bo_model_noise_sd(&o->model);
+    size_t used = n < NEAREST ? n : NEAREST;
+    for (size_t i = 0; i < n; i++)
+        r[i] = (struct bo_ranked){bo_distance2(b, u, o->model_u.at + i * D, o->model.inv_l), 0, i};
+    qsort(r, n, sizeof *r, bo_by_key);
+    for (size_t i = 0; i < used; i++) {
+        size_t at = r[i].i;
+        sum += o->model_y.at[at] - bo_model_mean(&o->model, o->model_u.at + at * D, NULL);
+    }
+    mem_free(r);
+    if (!used) return 0;
+    double off = sum / (double)used;
+    return fmax(0, off * off - noise * noise / (double)used);
+}
+
 bool bo_recommend(struct bo *b, double *x, double *mean, double *sd) {
     struct bo_output *o = bo_lead(b);
     double *y = NEW_ARRAY(double, (size_t)b->K);
@@ -103,7 +127,7 @@ bool bo_recommend(struct bo *b, double *x, double *mean, double *sd) {
     if (believe(o, u, 1, &t)) {
         double dof = dof_of(o);
         *mean = sign_of(o) * bo_unwarp(o, t.mean[0]);
-        *sd = sqrt(t.var[0] * dof / (dof - 2)) * o->w_sd * o->w_scale;
+        *sd = sqrt(t.var[0] * dof / (dof - 2) + misfit2(o, u)) * o->w_sd * o->w_scale;
     }
     mem_free(t.mean);
     mem_free(u);

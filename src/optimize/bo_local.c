@@ -99,8 +99,6 @@ bool bo_local_ask(struct bo *b, struct rng *r, double *u) {
     bool found = false;
     if (!recenter(b)) return false;
     bo_patch_init(&p, b);
-    p.center = b->points.at[l->center].u;
-    p.y0 = b->points.at[l->center].y;
     double *x = NEW_ARRAY(double, (size_t)p.d + 1);
     while (!found && p.d > 0 && p.d <= BO_MANY_DIMS) {
         if (l->rho < RHO_MIN) {

@@ -28,7 +28,7 @@ struct bo_patch {
     double *z;                       /* K: values of the model */
 };
 
-void bo_patch_init(struct bo_patch *p, struct bo *b);
+void bo_patch_init(struct bo_patch *p, struct bo *b); /* around the local arm's centre */
 void bo_patch_release(struct bo_patch *p);
 /* The points of the region, and its factor; false: there is none. */
 GPM_MUST_USE bool bo_patch_load(struct bo_patch *p);

@@ -12,6 +12,7 @@
 static void var_release(struct bo_var *v) {
     for (int i = 0; i < v->n_levels; i++) mem_free(v->levels[i]);
     mem_free(v->levels);
+    mem_free(v->when);
     mem_free(v->name);
 }
 
@@ -39,7 +40,8 @@ static void number_places(struct bo_space *s) {
 
 static struct bo_var *new_var(struct bo_space *s, const char *name, size_t n) {
     s->vars = mem_realloc(s->vars, sizeof *s->vars * (size_t)(s->n + 1));
-    s->vars[s->n] = (struct bo_var){.name = mem_strndup(name, n), .lo = -INFINITY, .hi = INFINITY};
+    s->vars[s->n] = (struct bo_var){
+        .name = mem_strndup(name, n), .lo = -INFINITY, .hi = INFINITY, .parent = -1};
     return &s->vars[s->n++];
 }
 
@@ -125,7 +127,41 @@ static enum gpm_status parse_levels(struct bo_var *v, const char *text, const ch
     return v->n_levels > 1 ? GPM_OK : bad(err, text, "expected a range lo:hi or levels a,b,..");
 }
 
-enum gpm_status bo_space_add(struct bo_space *s, const char *text, struct buf *err) {
+static int level_of(const struct bo_var *v, const char *name) {
+    for (int i = 0; i < v->n_levels; i++)
+        if (strcmp(v->levels[i], name) == 0) return i;
+    return -1;
+}
+
+/* category '=' level (',' level)*, of the last variable */
+static enum gpm_status parse_when(struct bo_space *s, const char *text, const char *p,
+                                  struct buf *err) {
+    struct bo_var *v = &s->vars[s->n - 1];
+    const char *eq = strchr(p, '=');
+    size_t len = eq ? (size_t)(eq - p) : 0;
+    for (int j = 0; j + 1 < s->n; j++)
+        if (strlen(s->vars[j].name) == len && memcmp(s->vars[j].name, p, len) == 0) v->parent = j;
+    if (!eq || v->parent < 0 || !s->vars[v->parent].n_levels)
+        return bad(err, text,
+                   "after 'when' a category given before is expected, as in when kind=a,b");
+    const struct bo_var *parent = &s->vars[v->parent];
+    v->when = mem_zalloc(sizeof(bool) * (size_t)parent->n_levels);
+    for (p = eq; *p;) {
+        p++;
+        char *name = read_level(&p);
+        int level = name ? level_of(parent, name) : -1;
+        mem_free(name);
+        if (level < 0)
+            return bad(err, text, "after 'when' there is a level that the category has not");
+        v->when[level] = true;
+        if (*p && *p != ',') return bad(err, text, "unexpected text after 'when'");
+    }
+    return GPM_OK;
+}
+
+/* One variable, its condition (or NULL) apart. */
+static enum gpm_status add(struct bo_space *s, const char *text, const char *when,
+                           struct buf *err) {
     const char *eq = strchr(text, '=');
     size_t len = eq ? (size_t)(eq - text) : 0;
     if (!eq || !valid_name(text, len))
@@ -137,8 +173,19 @@ enum gpm_status bo_space_add(struct bo_space *s, const char *text, struct buf *e
     const char *mark = strpbrk(eq, ":\""); /* a colon in quotes makes no range */
     enum gpm_status st = mark && *mark == ':' ? parse_range(v, text, eq + 1, err)
                                               : parse_levels(v, text, eq + 1, err);
+    if (!st && when) st = parse_when(s, text, when, err);
     if (st) var_release(&s->vars[--s->n]);
     number_places(s);
+    return st;
+}
+
+enum gpm_status bo_space_add(struct bo_space *s, const char *text, struct buf *err) {
+    static const char word[] = " when ";
+    const char *when = strstr(text, word);
+    if (!when) return add(s, text, NULL, err);
+    char *first = mem_strndup(text, (size_t)(when - text));
+    enum gpm_status st = add(s, first, when + strlen(word), err);
+    mem_free(first);
     return st;
 }
 
@@ -148,22 +195,35 @@ static void put_range(const struct bo_var *v, struct buf *out) {
     buf_number(out, v->hi);
 }
 
+/* The levels (those chosen, NULL: all), in quotes where one needs them: the first then says that
+ * these are levels. */
+static void put_levels(const struct bo_var *v, const bool *chosen, struct buf *out) {
+    bool quote = false;
+    const char *sep = "";
+    for (int i = 0; i < v->n_levels; i++) quote |= strpbrk(v->levels[i], ",:\"\n\r ") != NULL;
+    for (int i = 0; i < v->n_levels; i++) {
+        if (chosen && !chosen[i]) continue;
+        buf_puts(out, sep);
+        sep = ",";
+        if (quote)
+            buf_json_string(out, v->levels[i], strlen(v->levels[i]));
+        else
+            buf_puts(out, v->levels[i]);
+    }
+}
+
 void bo_space_text(const struct bo_space *s, struct buf *out) {
     for (int j = 0; j < s->n; j++) {
         const struct bo_var *v = &s->vars[j];
         buf_printf(out, "%s=", v->name);
-        bool quote = false; /* all, so that the first says that these are levels */
-        for (int i = 0; i < v->n_levels; i++) quote |= strpbrk(v->levels[i], ",:\"\n\r") != NULL;
-        for (int i = 0; i < v->n_levels; i++) {
-            if (i) buf_putc(out, ',');
-            if (quote)
-                buf_json_string(out, v->levels[i], strlen(v->levels[i]));
-            else
-                buf_puts(out, v->levels[i]);
-        }
+        put_levels(v, NULL, out);
         if (!v->n_levels) {
             put_range(v, out);
             buf_printf(out, "%s%s", v->log ? ":log" : "", v->integer ? ":int" : "");
+        }
+        if (v->parent >= 0) {
+            buf_printf(out, " when %s=", s->vars[v->parent].name);
+            put_levels(&s->vars[v->parent], v->when, out);
         }
         buf_putc(out, '\n');
     }
@@ -204,6 +264,10 @@ void bo_space_to_unit(const struct bo_space *s, const double *x, double *u) {
         const struct bo_var *v = &s->vars[j];
         u[v->at] = v->n_levels ? x[j] : var_to_unit(v, x[j]);
     }
+    for (int j = 0; j < s->n; j++) { /* whatever was told for what means nothing */
+        const struct bo_var *v = &s->vars[j];
+        if (v->parent >= 0 && !bo_space_active(s, u, v->at)) u[v->at] = v->n_levels ? 0 : 0.5;
+    }
 }
 
 void bo_space_from_unit(const struct bo_space *s, const double *u, double *x) {
@@ -213,9 +277,20 @@ void bo_space_from_unit(const struct bo_space *s, const double *u, double *x) {
     }
 }
 
+bool bo_space_active(const struct bo_space *s, const double *u, int k) {
+    for (int j = s->var_at[k]; s->vars[j].parent >= 0; j = s->vars[j].parent) {
+        const struct bo_var *parent = &s->vars[s->vars[j].parent];
+        double level = u[parent->at];
+        if (!(level >= 0 && level < parent->n_levels) || !s->vars[j].when[(int)level]) return false;
+    }
+    return true;
+}
+
 void bo_space_snap(const struct bo_space *s, double *u) {
-    for (int k = 0; k < s->d; k++) {
+    for (int k = 0; k < s->n; k++) {
         const struct bo_var *v = &s->vars[s->var_at[k]];
+        if (v->parent >= 0 && !bo_space_active(s, u, k)) u[k] = k < s->d ? 0.5 : 0;
+        if (k >= s->d) continue;
         u[k] = clamp01(u[k]);
         if (v->integer) u[k] = var_to_unit(v, var_from_unit(v, u[k]));
     }
@@ -270,11 +345,11 @@ void bo_space_value(const struct bo_space *s, int j, double x, int digits, struc
 enum gpm_status bo_space_read(const struct bo_space *s, int j, const char *text, double *x,
                               struct buf *err) {
     const struct bo_var *v = &s->vars[j];
-    for (int i = 0; i < v->n_levels; i++)
-        if (strcmp(v->levels[i], text) == 0) {
-            *x = i;
-            return GPM_OK;
-        }
+    int level = level_of(v, text);
+    if (level >= 0) {
+        *x = level;
+        return GPM_OK;
+    }
     double value;
     if (v->n_levels)
         return buf_fail(err, GPM_E_ARG, "variable '%s': '%s' is not one of its levels", v->name,

@@ -19,6 +19,8 @@ struct bo_var {
     char **levels; /* owned; categories only */
     int n_levels;  /* 0: numeric */
     int at;        /* place in u */
+    int parent;    /* category that decides whether it matters, -1: it always does */
+    bool *when;    /* owned; for which levels of the parent; NULL without one */
 };
 
 struct bo_space {        /* zeroed: without variables */
@@ -29,8 +31,10 @@ struct bo_space {        /* zeroed: without variables */
 };
 
 void bo_space_release(struct bo_space *s);
-/* One variable from text: name=lo:hi[:log][:int], or name=a,b,c for categories. GPM_E_ARG with a
- * message for bad names, empty ranges, a log scale that reaches 0, one name twice. */
+/* One variable from text: name=lo:hi[:log][:int], or name=a,b,c for categories; behind it perhaps
+ * " when category=a,b": for other levels of that category (given before) it means nothing, and has
+ * the value in its middle. GPM_E_ARG with a message for bad names, empty ranges, a log scale that
+ * reaches 0, one name twice. */
 GPM_MUST_USE enum gpm_status bo_space_add(struct bo_space *s, const char *text, struct buf *err);
 /* n variables that are any numbers; names: separated by commas. */
 void bo_space_any(struct bo_space *s, const char *names, int n);
@@ -40,12 +44,14 @@ GPM_MUST_USE enum gpm_status bo_space_parse(struct bo_space *s, const char *text
 
 void bo_space_to_unit(const struct bo_space *s, const double *x, double *u);
 void bo_space_from_unit(const struct bo_space *s, const double *u, double *x);
-/* Moves integer coordinates of u to the nearest grid point, everything into the box. */
+/* Moves integer coordinates of u to the nearest grid point, everything into the box, and what means
+ * nothing at this point to its middle. */
 void bo_space_snap(const struct bo_space *s, double *u);
 /* The step of integer coordinate k of u around u[k] towards dir (+1, -1); false at the border. */
 bool bo_space_step(const struct bo_space *s, double *u, int k, int dir);
 bool bo_space_is_integer(const struct bo_space *s, int k); /* of coordinate k < d of u */
-int bo_space_levels(const struct bo_space *s, int k);      /* of coordinate k of u; 0: numeric */
+bool bo_space_active(const struct bo_space *s, const double *u, int k); /* coordinate k matters */
+int bo_space_levels(const struct bo_space *s, int k); /* of coordinate k of u; 0: numeric */
 bool bo_space_inside(const struct bo_space *s, const double *x);
 /* Number of points when every variable is discrete, else infinity. */
 double bo_space_size(const struct bo_space *s);

@@ -28,6 +28,7 @@ void optimize_free(struct optimize *o) {
     }
     vec_release(&o->trace);
     vec_release(&o->pending);
+    vec_release(&o->starts);
     bo_free(o->bo);
     memo_close(o->memo);
     if (o->command_text) proc_command_release(&o->command);
@@ -71,6 +72,37 @@ enum gpm_status optimize_command(struct optimize *o, char *const *argv, int argc
         proc_command_init(&o->command, argv, argc, names, o->space.n, o->opt.json, err);
     mem_free(names);
     return take_command(o, s);
+}
+
+/* One word name=value into x; false: there is no such variable, or its value is none. */
+static enum gpm_status read_word(struct optimize *o, const char *word, double *x, struct buf *err) {
+    const char *eq = strchr(word, '=');
+    size_t len = eq ? (size_t)(eq - word) : 0;
+    for (int j = 0; j < o->space.n; j++)
+        if (strlen(o->space.vars[j].name) == len && memcmp(o->space.vars[j].name, word, len) == 0)
+            return bo_space_read(&o->space, j, eq + 1, &x[j], err);
+    return buf_fail(err, GPM_E_ARG, "guess '%s': expected name=value of a variable", word);
+}
+
+enum gpm_status optimize_start(struct optimize *o, const char *text, struct buf *err) {
+    size_t n = (size_t)o->space.n;
+    double *x = NEW_ARRAY(double, n + 1);
+    enum gpm_status s = GPM_OK;
+    for (size_t j = 0; j < n; j++) x[j] = NAN;
+    for (const char *p = text + strspn(text, " "); *p && !s; p += strspn(p, " ")) {
+        size_t len = strcspn(p, " ");
+        char *word = mem_strndup(p, len);
+        s = read_word(o, word, x, err);
+        mem_free(word);
+        p += len;
+    }
+    for (size_t j = 0; j < n && !s; j++)
+        if (isnan(x[j]))
+            s = buf_fail(err, GPM_E_ARG, "guess '%s': the variable '%s' is missing", text,
+                         o->space.vars[j].name);
+    for (size_t j = 0; j < n && !s; j++) vec_push(&o->starts, x[j]);
+    mem_free(x);
+    return s;
 }
 
 void optimize_function(struct optimize *o, const char *identity, gpm_objective *fn, void *user) {

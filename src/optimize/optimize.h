@@ -43,6 +43,7 @@ struct optimize {
     char *state;                     /* owned; the optimiser's state as last stored */
     VEC(struct optimize_eval) trace; /* finished rows in the order of finishing */
     size_t fed;                      /* of them told to the optimiser */
+    VEC(double) starts;              /* guesses to evaluate first, one after the other */
     VEC(double) pending;             /* inputs in flight, here and elsewhere */
     struct runner *runner;           /* of the run in progress; tags are the ids of the rows */
     const char *end;                 /* why: "budget", "target", "time", "stopped" or "exhausted" */
@@ -53,6 +54,8 @@ struct optimize *optimize_new(const struct gpm_optimize_options *opt); /* texts 
 void optimize_free(struct optimize *o);
 GPM_MUST_USE enum gpm_status optimize_command(struct optimize *o, char *const *argv, int argc,
                                               struct buf *err);
+/* A guess to evaluate first: name=value of every variable, separated by blanks. */
+GPM_MUST_USE enum gpm_status optimize_start(struct optimize *o, const char *text, struct buf *err);
 void optimize_function(struct optimize *o, const char *identity, gpm_objective *fn, void *user);
 /* Opens the store (made when it does not exist), imports the warm start, reads everything. */
 GPM_MUST_USE enum gpm_status optimize_open(struct optimize *o, struct buf *err);

@@ -110,6 +110,22 @@ static enum gpm_status claim(struct optimize *o, const double *x, bool ask, int6
     return s;
 }
 
+/* A guess that nobody has begun with yet. */
+static bool next_start(const struct optimize *o, double *x) {
+    size_t n = (size_t)o->space.n, bytes = n * sizeof *x;
+    for (size_t i = 0; i < o->starts.n; i += n) {
+        bool begun = false;
+        for (size_t k = 0; k < o->trace.n; k++)
+            begun = begun || memcmp(o->trace.at[k].x, o->starts.at + i, bytes) == 0;
+        for (size_t k = 0; k < o->pending.n; k += n)
+            begun = begun || memcmp(o->pending.at + k, o->starts.at + i, bytes) == 0;
+        if (begun) continue;
+        memcpy(x, o->starts.at + i, bytes);
+        return true;
+    }
+    return false;
+}
+
 static enum gpm_status decide(struct optimize *o, bool ask, double *x, int64_t *id, enum next *what,
                               struct buf *err) {
     bool found = false;
@@ -128,7 +144,7 @@ static enum gpm_status decide(struct optimize *o, bool ask, double *x, int64_t *
         *what = NEXT_BUDGET;
         return GPM_OK;
     }
-    s = bo_ask(o->bo, x);
+    s = next_start(o, x) ? GPM_OK : bo_ask(o->bo, x);
     if (s == GPM_E_LIMIT) {
         *what = NEXT_EXHAUSTED;
         return GPM_OK;

@@ -109,6 +109,21 @@ def test_a_store_of_the_version_before():
     assert rows("old.db")[:6] == before and len(rows("old.db")) == 9
 
 
+def test_conditional_variables_and_guesses():
+    kinds = script("kinds.sh", "#!/bin/sh\nawk -v k=$1 -v a=$2 -v b=$3 'BEGIN { if (k == \"p\") print 1 + (a - 0.3) ^ 2; else print 0.5 + (b - 0.7) ^ 2 }'\n")
+    space = ["--var", "k=p,q", "--var", "a=0:1 when k=p", "--var", "b=0:1 when k=q"]
+    out = run("optimize", "-q", *space, "--start", "k=p a=0.1 b=0.2", "--start", "k=q a=0 b=1", "--budget", "20", "--log", "k.log", "--store", "k.db",
+              "--", kinds, "{k}", "{a}", "{b}")
+    points = [l.split() for l in open("k.log")]
+    assert points[0][:3] == ["p", "0.1", "0.2"] and points[1][:3] == ["q", "0", "1"], points[:2]
+    assert all((p[2] if p[0] == "p" else p[1]) == "0.5" for p in points[2:])  # means nothing there: its middle
+    assert abs(float(out.split("best: ")[1].split()[0]) - .5) < 1e-6, out
+    assert run("optimize", "-q", "--join", "k.db", "--budget", "20") == out  # the space survives as text
+    for bad in ("a=0:1 when z=p", "a=0:1 when k=z", "a=0:1 when k"):
+        assert "when" in run("optimize", "--var", "k=p,q", "--var", bad, "--budget", "2", "--", kinds, "{k}", "{a}", "1", status=2)
+    assert "missing" in run("optimize", *space, "--start", "k=p a=0.1", "--budget", "2", "--", kinds, "{k}", "{a}", "{b}", status=2)
+
+
 def killed(args, db, budget):
     """Runs until the budget is there, killing at random moments; how many kills there were."""
     rng, kills = random.Random(3), 0
