@@ -12,7 +12,7 @@ struct pool_block {
     char pad[56]; /* objects start on a cache line */
 };
 
-enum { FIRST_BLOCK = 4096, HUGE = 2 << 20 };
+enum { FIRST_BLOCK = 1024, HUGE = 2 << 20 };
 
 void pool_release(struct pool *p) {
     while (p->blocks) {
@@ -23,10 +23,11 @@ void pool_release(struct pool *p) {
     memset(p, 0, sizeof *p);
 }
 
-/* Blocks double up to 2 MiB; those are aligned so that the system can use one large page each. */
+/* Blocks of a class double up to 2 MiB; those are aligned so that the system can use one large page
+ * each. */
 static void grow(struct pool *p, size_t class) {
-    size_t size = p->next_size ? p->next_size : FIRST_BLOCK;
-    p->next_size = size < HUGE ? size * 2 : HUGE;
+    size_t size = (size_t)FIRST_BLOCK << p->grown[class];
+    if (size < HUGE) p->grown[class]++;
     struct pool_block *b = aligned_alloc(size < HUGE ? 64 : HUGE, size);
     if (!b) b = mem_alloc(size);
     if (size == HUGE) madvise(b, size, MADV_HUGEPAGE);
@@ -67,4 +68,14 @@ void pool_free(struct pool *p, void *q, size_t size) {
     size_t class = (size + POOL_UNIT - 1) / POOL_UNIT;
     memcpy(q, &p->free[class], sizeof(void *));
     p->free[class] = q;
+}
+
+/* From one item on, to what the size class holds and then twice as many. */
+void *pool_grow(struct pool *p, void *at, uint32_t *cap, size_t size) {
+    uint32_t old = *cap, fits = (uint32_t)(POOL_UNIT / size);
+    *cap = old ? 2 * old : fits ? fits : 1;
+    void *more = pool_zalloc(p, *cap * size);
+    if (old) memcpy(more, at, old * size);
+    pool_free(p, at, old * size);
+    return more;
 }

@@ -7,6 +7,7 @@
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
 #include <stddef.h>
+#include <stdint.h>
 
 enum { POOL_UNIT = 16, POOL_CLASSES = 32, POOL_MAX = POOL_UNIT * POOL_CLASSES };
 
@@ -15,10 +16,27 @@ struct pool {
     char *at[POOL_CLASSES + 1];   /* next unused byte of the current block */
     size_t left[POOL_CLASSES + 1];
     struct pool_block *blocks;
-    size_t next_size; /* of the next block */
+    unsigned char grown[POOL_CLASSES + 1]; /* blocks of the class so far */
 };
 
 void pool_release(struct pool *p);
 void *pool_zalloc(struct pool *p, size_t size);       /* zeroed; never NULL */
 void pool_free(struct pool *p, void *q, size_t size); /* the size it was allocated with */
+
+/* Small arrays in a pool, where an array more matters: PVEC(struct foo) v = {0}; pvec_push(p, &v,
+ * x); pvec_release(p, &v). Fields as those of VEC. */
+#define PVEC(type)                                                                                 \
+    struct {                                                                                       \
+        type *at;                                                                                  \
+        uint32_t n, cap;                                                                           \
+    }
+#define pvec_push(p, v, x)                                                                         \
+    do {                                                                                           \
+        if ((v)->n == (v)->cap) (v)->at = pool_grow((p), (v)->at, &(v)->cap, sizeof *(v)->at);     \
+        (v)->at[(v)->n++] = (x);                                                                   \
+    } while (0)
+#define pvec_release(p, v)                                                                         \
+    (pool_free((p), (v)->at, (v)->cap * sizeof *(v)->at), (v)->at = NULL, (v)->n = (v)->cap = 0)
+/* Room for more items of that size than *cap, which becomes what there is room for. */
+void *pool_grow(struct pool *p, void *at, uint32_t *cap, size_t size);
 #endif

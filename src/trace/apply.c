@@ -26,8 +26,8 @@ void set_linked_args(struct trace *t, struct node *n, bool linked) {
 
 /* The request's reference (the family's count is kept by who calls), and the root as a parent. */
 static void add_family(struct trace *t, struct node *n, struct family *f) {
-    struct request *r = node_request(n);
-    r->fam = mem_realloc(r->fam, (r->n_fam + 1) * sizeof *r->fam);
+    struct request *r = node_request(t, n);
+    if (r->n_fam == r->cap_fam) r->fam = pool_grow(pool_of(t), r->fam, &r->cap_fam, sizeof *r->fam);
     r->fam[r->n_fam++] = f;
     request_add_parent(t, n, f->root);
 }
@@ -40,7 +40,7 @@ static enum gpm_status call_family(struct trace *t, struct closure *c, struct no
     if (n != l->u.lambda.n_params) return core_wrong_arity(t->core, l, n, at);
     enum gpm_status st = core_poll(t->core, at);
     if (st != GPM_OK) return st;
-    struct frame *f = family_frame(t->core, fam, c->env, n, l->u.lambda.params, l->code);
+    struct frame *f = family_frame(t, fam, c->env, n, l->u.lambda.params, l->code);
     for (size_t i = 0; i < n; i++) f->s[i].node = args[i];
     st = eval_expr(t, fam, l->kids[0], f, ctx, &fam->root);
     if (st != GPM_OK) core_tell_call(t->core, at, l->u.lambda.self);
@@ -69,7 +69,7 @@ static enum gpm_status apply_closure(struct trace *t, struct node *n, struct clo
     size_t k = n->n_in - 1;
     struct node *small[8], **args = k <= 8 ? small : NEW_ARRAY(struct node *, k);
     for (size_t i = 0; i < k; i++) args[i] = n->in[i + 1].node;
-    struct family *f = family_new(n->ctx);
+    struct family *f = family_new(t, n->ctx);
     enum gpm_status st = call_family(t, c, args, k, f, n->ctx, node_span(n));
     if (args != small) mem_free(args);
     return request_family(t, n, f, st);
@@ -82,7 +82,7 @@ static enum gpm_status value_call_family(struct trace *t, value proc, const valu
                                          struct family *f, struct tagctx *ctx,
                                          const struct ast *at) {
     struct closure *c = closure_of(proc);
-    family_keep_code(f, at->code);
+    family_keep_code(t, f, at->code);
     struct node *small[8], **nodes = n < 8 ? small : NEW_ARRAY(struct node *, n + 1);
     enum gpm_status st;
     if (c) {
@@ -131,7 +131,7 @@ enum gpm_status apply_memo(struct trace *t, struct node *n, struct memo_proc *m,
         if (st == GPM_OK) family_take(t, f, n->ctx);
         if (st == GPM_OK) add_family(t, n, f);
     } else if (st == GPM_OK) {
-        f = family_new(NULL);
+        f = family_new(t, NULL);
         f->own_ctx = tagctx_new(NULL, true);
         f->memo = m;
         f->key = value_ref(key);
@@ -166,7 +166,7 @@ static void request_one(void *ctx, value proc, const value *args, size_t n_args)
     if (r->st != GPM_OK) return;
     r->st = regen_maker(r->t, proc);
     if (r->st != GPM_OK) return;
-    struct family *f = family_new(r->n->ctx);
+    struct family *f = family_new(r->t, r->n->ctx);
     r->st = value_call_family(r->t, proc, args, n_args, f, r->n->ctx, r->n->ast);
     r->st = request_family(r->t, r->n, f, r->st);
 }
@@ -287,8 +287,8 @@ static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_
         }
         struct frame *env = c->n > 1 ? env_frame(c->args[1]) : NULL;
         struct ast *a = core_code(t->core, c->args[0], true, env, node_span(n));
-        struct family *f = family_new(n->ctx);
-        family_keep_code(f, a->code);
+        struct family *f = family_new(t, n->ctx);
+        family_keep_code(t, f, a->code);
         code_unref(a->code);
         st = eval_expr(t, f, a, env, n->ctx, &f->root);
         st = request_family(t, n, f, st);
@@ -342,7 +342,7 @@ static enum gpm_status apply_if(struct trace *t, struct node *n, bool requests, 
         bool truth;
         enum gpm_status st = core_truth(t->core, n->in[0].node->val, n->ast->kids[0]->span, &truth);
         if (st != GPM_OK) return st;
-        struct family *f = family_new(n->ctx);
+        struct family *f = family_new(t, n->ctx);
         st = eval_expr(t, f, n->ast->kids[truth ? 1 : 2], n->req->frame, n->ctx, &f->root);
         st = request_family(t, n, f, st);
         if (st != GPM_OK) return st;

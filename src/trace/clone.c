@@ -97,18 +97,18 @@ static void raw_node(struct clone *c, struct node *n, struct family *g) {
         m->member = NULL;
         m->flat = NULL;
         m->req = NULL;
-        m->out = n->cap_out ? mem_alloc(n->cap_out * sizeof *n->out) : NULL;
+        m->out = n->cap_out ? pool_zalloc(pool_of(c->to), n->cap_out * sizeof *n->out) : NULL;
         m->flags &= (uint16_t)~NODE_IN_INDEX;
     }
     map_put(&c->nodes, MAP_PTR(n), m);
-    vec_push(&g->nodes, m);
+    pvec_push(pool_of(c->to), &g->nodes, m);
     c->to->n_nodes++;
 }
 
 /* Requesters first, so every family is found from a directive; shared ones once. */
 static void find_families(struct clone *c, struct family *f) {
     if (map_get(&c->families, MAP_PTR(f))) return;
-    struct family *g = family_new(NULL);
+    struct family *g = family_new(c->to, NULL);
     g->refs = f->refs;
     g->born = f->born;
     map_put(&c->families, MAP_PTR(f), g);
@@ -127,10 +127,10 @@ static void fill_family(struct clone *c, struct family *f) {
     g->ctx = clone_ctx(c, f->ctx);
     g->own_ctx = clone_ctx(c, f->own_ctx);
     g->key = clone_value(c, f->key);
-    for (size_t i = 0; i < f->code.n; i++) family_keep_code(g, f->code.at[i]);
+    for (size_t i = 0; i < f->code.n; i++) family_keep_code(c->to, g, f->code.at[i]);
     for (size_t i = 0; i < f->frames.n; i++) {
         struct frame *h = clone_frame(c, f->frames.at[i]);
-        vec_push(&g->frames, h);
+        pvec_push(pool_of(c->to), &g->frames, h);
     }
     if (f->memo) { /* the table holds the copy */
         value m = clone_value(c, value_box(V_PROC, &f->memo->box));
@@ -149,12 +149,14 @@ static void fill_node(struct clone *c, struct node *n) {
     for (uint32_t i = 0; i < n->n_out; i++)
         m->out[i] = (struct out_edge){map_node(c, n->out[i].child), n->out[i].slot};
     if (!n->req) return;
-    struct request *r = m->req = NEW(struct request), *q = n->req;
+    struct request *r = m->req = request_new(c->to), *q = n->req;
     r->n_fam = q->n_fam;
     r->n_xin = q->n_xin;
-    r->fam = q->n_fam ? NEW_ARRAY(struct family *, q->n_fam) : NULL;
+    r->cap_fam = q->n_fam;
+    r->cap_xin = q->n_xin;
+    r->fam = q->n_fam ? pool_zalloc(pool_of(c->to), q->n_fam * sizeof *r->fam) : NULL;
     for (uint32_t i = 0; i < q->n_fam; i++) r->fam[i] = map_get(&c->families, MAP_PTR(q->fam[i]));
-    r->xin = q->n_xin ? NEW_ARRAY(struct in_edge, q->n_xin) : NULL;
+    r->xin = q->n_xin ? pool_zalloc(pool_of(c->to), q->n_xin * sizeof *r->xin) : NULL;
     for (uint32_t i = 0; i < q->n_xin; i++) {
         r->xin[i].node = map_node(c, q->xin[i].node);
         r->xin[i].back = q->xin[i].back;
@@ -316,14 +318,14 @@ static void clone_scopes(struct clone *c) {
 static void clone_records(struct clone *c, struct trace *t) {
     struct trace *u = c->to;
     for (size_t i = 0; i < t->records.n; i++) {
-        struct record *r = t->records.at[i], *q = NEW(struct record);
+        struct record *r = t->records.at[i], *q = pool_zalloc(pool_of(u), sizeof *q);
         *q = *r;
         memset(&q->names, 0, sizeof q->names);
         q->family = map_get(&c->families, MAP_PTR(r->family));
         q->observed = value_ref(r->observed);
         for (size_t j = 0; j < r->names.n; j++) {
             struct binding b = {r->names.at[j].name, map_node(c, r->names.at[j].node)};
-            vec_push(&q->names, b);
+            pvec_push(pool_of(u), &q->names, b);
             map_put(&u->globals, MAP_PTR(b.name), b.node);
         }
         vec_push(&u->records, q);

@@ -58,7 +58,7 @@ static enum gpm_status eval_unquote(struct trace *t, struct family *fam, const s
         return GPM_OK;
     }
     struct ast *built = core_code(t->core, s->v, false, f, a->span);
-    family_keep_code(fam, built->code);
+    family_keep_code(t, fam, built->code);
     code_unref(built->code);
     return eval_expr(t, fam, built, f, ctx, out);
 }
@@ -223,8 +223,8 @@ static enum gpm_status eval_run(struct trace *t, struct family *fam, const struc
     struct node *n = node_new(t, fam, NODE_APP, a, 1);
     n->ctx = ctx;
     n->in[0].node = op;
-    node_request(n)->frame = f;
-    if (f) vec_push(&fam->frames, frame_ref(f));
+    node_request(t, n)->frame = f;
+    if (f) pvec_push(pool_of(t), &fam->frames, frame_ref(f));
     *out = n;
     return node_apply(t, n, true);
 }
@@ -237,7 +237,7 @@ static enum gpm_status enter_closure(struct trace *t, struct family *fam, const 
     if (n != l->u.lambda.n_params) return core_wrong_arity(t->core, l, n, at);
     enum gpm_status st = core_poll(t->core, at);
     if (st != GPM_OK) return st;
-    *out = family_frame(t->core, fam, c->env, n, l->u.lambda.params, l->code);
+    *out = family_frame(t, fam, c->env, n, l->u.lambda.params, l->code);
     for (size_t i = 0; i < n; i++) (*out)->s[i].node = args[i];
     return GPM_OK;
 }
@@ -286,8 +286,8 @@ static enum gpm_status eval_if(struct trace *t, struct family *fam, const struct
     struct node *n = node_new(t, fam, NODE_IF, a, 1);
     n->ctx = ctx;
     n->in[0].node = cond;
-    node_request(n)->frame = f;
-    if (f) vec_push(&fam->frames, frame_ref(f));
+    node_request(t, n)->frame = f;
+    if (f) pvec_push(pool_of(t), &fam->frames, frame_ref(f));
     *out = n;
     return node_apply(t, n, true);
 }
@@ -306,7 +306,7 @@ static enum gpm_status eval_tag(struct trace *t, struct family *fam, const struc
     /* the node is made first so that it owns the context, and goes behind its body when that is
      * evaluated: families are kept in order of evaluation */
     struct node *n = node_new(t, fam, NODE_TAG, a, block ? 3 : 2);
-    node_request(n)->own = own;
+    node_request(t, n)->own = own;
     n->ctx = ctx;
     size_t at = fam->nodes.n - 1;
     st = eval_expr(t, fam, a->kids[a->n - 1], f, own, &body);
@@ -379,8 +379,7 @@ static enum gpm_status eval_block(struct trace *t, struct family *fam, const str
         return GPM_OK;
     }
     if (a->u.block.n_slots)
-        f = *enter =
-            family_frame(t->core, fam, f, a->u.block.n_slots, a->u.block.slot_names, a->code);
+        f = *enter = family_frame(t, fam, f, a->u.block.n_slots, a->u.block.slot_names, a->code);
     enum gpm_status st = GPM_OK;
     for (uint32_t i = 0; i + 1 < a->n && st == GPM_OK; i++)
         st = eval_let(t, fam, a->kids[i], f, ctx);
@@ -456,14 +455,32 @@ enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast 
     return st;
 }
 
+/* Does no constant of a slot stand in it that a node may read? */
+static bool frame_is_bare(const struct frame *f) {
+    for (; f; f = f->parent)
+        for (uint32_t i = 0; i < f->n; i++)
+            if (f->s[i].node) return false;
+    return true;
+}
+
+/* The frame that a directive was evaluated in goes where nothing has come to need it, nor the
+ * frames of the program around it: of a million observations each has its own. */
+static void leave_frame(struct trace *t, struct family *fam, struct frame *f, uint32_t held) {
+    if (f->refs != held + 1 || fam->frames.n != 1 || !frame_is_bare(f)) return;
+    family_keep_code(t, fam, f->code);
+    pvec_release(pool_of(t), &fam->frames);
+    frame_unref(f);
+}
+
 /* The family of a directive: one reference, which belongs to the caller. */
 enum gpm_status eval_family(struct trace *t, const struct ast *a, struct frame *f,
                             struct tagctx *ctx, struct family **out) {
-    struct family *fam = family_new(ctx);
+    struct family *fam = family_new(t, ctx);
+    uint32_t held = f ? f->refs : 0;
     if (f)
-        vec_push(&fam->frames, frame_ref(f)); /* it holds the code */
+        pvec_push(pool_of(t), &fam->frames, frame_ref(f)); /* it holds the code */
     else
-        family_keep_code(fam, a->code);
+        family_keep_code(t, fam, a->code);
     enum gpm_status st = eval_expr(t, fam, a, f, ctx, &fam->root);
     fam->refs = 1;
     if (st != GPM_OK) {
@@ -471,6 +488,7 @@ enum gpm_status eval_family(struct trace *t, const struct ast *a, struct frame *
         families_free_dead(t, &fam, 1);
         return st;
     }
+    if (f) leave_frame(t, fam, f, held);
     t->structure++;
     *out = fam;
     return GPM_OK;

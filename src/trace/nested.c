@@ -60,7 +60,7 @@ static enum gpm_status call_memo(struct nest *nest, struct memo_proc *m, value k
 
 static enum gpm_status request_stream(struct trace *t, struct node *n, uint64_t *stream) {
     struct node *op = map_get(&t->core->builtins, MAP_PTR(sym_cstr(t->core->syms, "_stream")));
-    struct family *f = family_new(n->ctx);
+    struct family *f = family_new(t, n->ctx);
     enum gpm_status st = eval_application(t, f, n->ast, n->ctx, &op, 1, &f->root);
     st = request_family(t, n, f, st);
     if (st == GPM_OK) *stream = (uint64_t)f->root->val.u.num;

@@ -26,7 +26,7 @@ struct node *node_new(struct trace *t, struct family *fam, enum node_kind kind,
     n->seq = inner(t)->next_seq++;
     n->choice = NO_INDEX;
     t->n_nodes++;
-    vec_push(&fam->nodes, n);
+    pvec_push(pool_of(t), &fam->nodes, n);
     return n;
 }
 
@@ -36,7 +36,7 @@ struct node *node_constant(struct trace *t, struct family *fam, value v_taken) {
     n->kind = NODE_CONST;
     n->val = v_taken;
     t->n_nodes++;
-    vec_push(&fam->nodes, n);
+    pvec_push(pool_of(t), &fam->nodes, n);
     return n;
 }
 
@@ -44,8 +44,8 @@ void node_free(struct trace *t, struct node *n) {
     t->n_nodes--;
     value_unref(n->val);
     if (n->kind != NODE_CONST) {
-        if (n->req) request_free(n->req);
-        mem_free(n->out);
+        if (n->req) request_free(t, n->req);
+        pool_free(pool_of(t), n->out, n->cap_out * sizeof *n->out);
         mem_free(n->member);
         if (n->flat) inner(t)->flat_hooks->drop(t, n->flat);
     }
@@ -56,10 +56,7 @@ void link_in(struct trace *t, struct node *child, uint32_t slot) {
     struct in_edge *e = edge_of(child, slot);
     struct node *p = e->node;
     if (p->kind == NODE_CONST || node_below(t, p)) return;
-    if (p->n_out == p->cap_out) {
-        p->cap_out = p->cap_out ? 2 * p->cap_out : 2;
-        p->out = mem_realloc(p->out, p->cap_out * sizeof *p->out);
-    }
+    if (p->n_out == p->cap_out) p->out = pool_grow(pool_of(t), p->out, &p->cap_out, sizeof *p->out);
     e->back = p->n_out;
     p->out[p->n_out++] = (struct out_edge){child, slot};
 }
@@ -76,21 +73,25 @@ void unlink_in(struct trace *t, struct node *child, uint32_t slot) {
 }
 
 /* Most nodes request nothing, and carry a NULL. */
-struct request *node_request(struct node *n) {
-    if (!n->req) n->req = NEW(struct request);
+struct request *node_request(struct trace *t, struct node *n) {
+    if (!n->req) n->req = request_new(t);
     return n->req;
 }
 
-void request_free(struct request *r) {
+struct request *request_new(struct trace *t) {
+    return pool_zalloc(pool_of(t), sizeof(struct request));
+}
+
+void request_free(struct trace *t, struct request *r) {
     if (r->own) tagctx_free(r->own);
-    mem_free(r->fam);
-    mem_free(r->xin);
-    mem_free(r);
+    pool_free(pool_of(t), r->fam, r->cap_fam * sizeof *r->fam);
+    pool_free(pool_of(t), r->xin, r->cap_xin * sizeof *r->xin);
+    pool_free(pool_of(t), r, sizeof *r);
 }
 
 void request_add_parent(struct trace *t, struct node *n, struct node *parent) {
-    struct request *r = node_request(n);
-    r->xin = mem_realloc(r->xin, (r->n_xin + 1) * sizeof *r->xin);
+    struct request *r = node_request(t, n);
+    if (r->n_xin == r->cap_xin) r->xin = pool_grow(pool_of(t), r->xin, &r->cap_xin, sizeof *r->xin);
     r->xin[r->n_xin].node = parent;
     link_in(t, n, XIN | r->n_xin++);
 }
@@ -127,34 +128,34 @@ void node_unlink_all(struct trace *t, struct node *n) {
     for (uint32_t i = linked_operands(n); i-- > 0;) unlink_in(t, n, i);
 }
 
-struct family *family_new(struct tagctx *ctx) {
-    struct family *f = NEW(struct family);
+struct family *family_new(struct trace *t, struct tagctx *ctx) {
+    struct family *f = pool_zalloc(pool_of(t), sizeof *f);
     f->ctx = ctx;
     return f;
 }
 
-void family_keep_code(struct family *f, struct code *k) {
-    if (k && !(f->code.n && f->code.at[0] == k)) vec_push(&f->code, code_ref(k));
+void family_keep_code(struct trace *t, struct family *f, struct code *k) {
+    if (k && !(f->code.n && f->code.at[0] == k)) pvec_push(pool_of(t), &f->code, code_ref(k));
 }
 
 void family_free(struct trace *t, struct family *f) {
     for (size_t i = f->nodes.n; i-- > 0;) node_free(t, f->nodes.at[i]);
     for (size_t i = 0; i < f->frames.n; i++) frame_unref(f->frames.at[i]);
-    vec_release(&f->nodes);
-    vec_release(&f->frames);
+    pvec_release(pool_of(t), &f->nodes);
+    pvec_release(pool_of(t), &f->frames);
     value_unref(f->key);
     if (f->own_ctx) tagctx_free(f->own_ctx);
     for (size_t i = 0; i < f->code.n; i++) code_unref(f->code.at[i]);
-    vec_release(&f->code);
-    mem_free(f);
+    pvec_release(pool_of(t), &f->code);
+    pool_free(pool_of(t), f, sizeof *f);
 }
 
-struct frame *family_frame(struct session_core *core, struct family *fam, struct frame *parent,
-                           size_t n, struct sym **names, struct code *code) {
-    struct frame *f = frame_new(core, parent, n, names, code);
-    f->owner = nest_level(core);
+struct frame *family_frame(struct trace *t, struct family *fam, struct frame *parent, size_t n,
+                           struct sym **names, struct code *code) {
+    struct frame *f = frame_new(t->core, parent, n, names, code);
+    f->owner = nest_level(t->core);
     if (!f->lexical) f->lexical = f->owner;
-    vec_push(&fam->frames, f);
+    pvec_push(pool_of(t), &fam->frames, f);
     return f;
 }
 

@@ -63,8 +63,8 @@ struct node {
 /* What a requesting node holds. */
 struct request {
     struct family **fam;
-    uint32_t n_fam;
-    uint32_t n_xin;
+    uint32_t n_fam, cap_fam;
+    uint32_t n_xin, cap_xin;
     struct in_edge *xin; /* family roots, dereferenced nodes, closed-over nodes */
     struct frame *frame; /* NODE_IF: where the branches are evaluated; borrowed from the family */
     struct tagctx *own;  /* NODE_TAG: its context */
@@ -72,20 +72,20 @@ struct request {
 
 struct family {
     struct node *root;
-    VEC(struct node *) nodes;   /* owned, in order of evaluation */
-    VEC(struct frame *) frames; /* counted */
-    VEC(struct code *) code;    /* that its nodes are part of; counted. Of a call: the frame's */
-    uint32_t refs;              /* requesters */
-    struct tagctx *ctx;         /* enclosing tag context, borrowed, or NULL */
-    struct tagctx *own_ctx;     /* memoized: the context that joins its requesters'; owned */
-    struct memo_proc *memo;     /* memoized: the table it stands in; borrowed */
-    value key;                  /* memoized: array of arguments */
-    uint64_t born;              /* memoized: number of the next node when it was made */
-    uint32_t lost;              /* scaffold: requesters lost so far */
-    uint32_t visit;             /* scope.c */
-    uint64_t fresh;             /* scope.c: registered anew in this visit */
-    bool building;              /* memoized: being evaluated (a second request is a loop) */
-    bool dead;                  /* about to be freed */
+    PVEC(struct node *) nodes;   /* owned, in order of evaluation */
+    PVEC(struct frame *) frames; /* counted */
+    PVEC(struct code *) code;    /* that its nodes are part of; counted. Of a call: the frame's */
+    struct tagctx *ctx;          /* enclosing tag context, borrowed, or NULL */
+    struct tagctx *own_ctx;      /* memoized: the context that joins its requesters'; owned */
+    struct memo_proc *memo;      /* memoized: the table it stands in; borrowed */
+    value key;                   /* memoized: array of arguments */
+    uint64_t born;               /* memoized: number of the next node when it was made */
+    uint32_t refs;               /* requesters */
+    uint32_t lost;               /* scaffold: requesters lost so far */
+    uint32_t visit;              /* scope.c */
+    uint64_t fresh;              /* scope.c: registered anew in this visit */
+    bool building;               /* memoized: being evaluated (a second request is a loop) */
+    bool dead;                   /* about to be freed */
 };
 
 /* Scopes (scope.c). A context is one evaluation of `tag`; choices in its dynamic extent register
@@ -134,7 +134,7 @@ struct record {
     enum record_kind kind;
     struct sym *label; /* NULL: none */
     struct family *family;
-    VEC(struct binding) names; /* assume: one, or those of the components */
+    PVEC(struct binding) names; /* assume: one, or those of the components */
     struct span span;
     value observed; /* observe: as the choice holds it */
     double weight;  /* observe: log density when it was made */
@@ -207,25 +207,25 @@ void node_free(struct trace *t, struct node *n);
  * made when the trace becomes whole. */
 void link_in(struct trace *t, struct node *child, uint32_t slot);
 void unlink_in(struct trace *t, struct node *child, uint32_t slot);
-struct request *node_request(struct node *n); /* allocated on first use */
-void request_free(struct request *r);
+struct request *node_request(struct trace *t, struct node *n); /* allocated on first use */
+struct request *request_new(struct trace *t);
+void request_free(struct trace *t, struct request *r);
 void request_add_parent(struct trace *t, struct node *n, struct node *parent); /* links too */
 void request_clear_parents(struct trace *t, struct node *n);
 void request_unlink(struct trace *t, struct node *n); /* but remembers them for relinking */
 static inline struct in_edge *edge_of(struct node *n, uint32_t slot) {
     return slot & XIN ? &n->req->xin[slot & ~XIN] : &n->in[slot];
 }
-struct family *family_new(struct tagctx *ctx);
+struct family *family_new(struct trace *t, struct tagctx *ctx);
 static inline void memo_set_family(struct memo_entry *e, struct family *f) {
     e->family = f;
     e->root = &f->root;
 }
 /* Keeps code that nodes of the family are part of; NULL: nothing to keep. */
-void family_keep_code(struct family *f, struct code *k);
+void family_keep_code(struct trace *t, struct family *f, struct code *k);
 void family_free(struct trace *t, struct family *f); /* nodes must be off */
-struct frame *family_frame(struct session_core *core, struct family *f, struct frame *parent,
-                           size_t n, struct sym **names,
-                           struct code *code); /* owned by the family */
+struct frame *family_frame(struct trace *t, struct family *f, struct frame *parent, size_t n,
+                           struct sym **names, struct code *code); /* owned by the family */
 
 /* Evaluation (eval.c, apply.c). */
 enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast *a, struct frame *f,

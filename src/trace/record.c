@@ -23,10 +23,10 @@ struct trace *trace_new(struct session_core *core, struct rng rng) {
     return t;
 }
 
-static void record_free(struct record *r) {
-    vec_release(&r->names);
+static void record_free(struct trace *t, struct record *r) {
+    pvec_release(pool_of(t), &r->names);
     value_unref(r->observed);
-    mem_free(r);
+    pool_free(pool_of(t), r, sizeof *r);
 }
 
 /* For families that a directive holds: the one reference goes, and what nobody else requests with
@@ -52,7 +52,7 @@ static struct trace *layer_free(struct trace *t) {
     struct inner *in = inner(t);
     struct trace *below = in->below;
     free_families(t);
-    for (size_t i = 0; i < t->records.n; i++) record_free(t->records.at[i]);
+    for (size_t i = 0; i < t->records.n; i++) record_free(t, t->records.at[i]);
     for (size_t i = 0; i < t->world.added.n; i++) {
         value_unref(t->world.added.at[i]->key);
         mem_free(t->world.added.at[i]);
@@ -131,7 +131,7 @@ static enum gpm_status check_label(struct trace *t, struct sym *label, struct sp
 
 static struct record *add_record(struct trace *t, enum record_kind kind, struct sym *label,
                                  struct family *f, struct span at) {
-    struct record *r = NEW(struct record);
+    struct record *r = pool_zalloc(pool_of(t), sizeof *r);
     r->kind = kind;
     r->label = label;
     r->family = f;
@@ -182,7 +182,7 @@ static void undo_record(struct trace *t, struct record *r) {
         }
     unbind(t, r);
     drop_family(t, r->family);
-    record_free(r);
+    record_free(t, r);
 }
 
 enum gpm_status trace_assume(struct trace *t, struct sym *const *names, size_t n, struct sym *label,
@@ -199,7 +199,7 @@ enum gpm_status trace_assume(struct trace *t, struct sym *const *names, size_t n
     /* assume (a, b) = e: e is evaluated once, each name is a node for its component */
     if (n > 1) st = eval_components(t, f, ast, f->root, n, parts);
     for (size_t i = 0; st == GPM_OK && i < n; i++) {
-        vec_push(&r->names, ((struct binding){names[i], parts[i]}));
+        pvec_push(pool_of(t), &r->names, ((struct binding){names[i], parts[i]}));
         map_put(&t->globals, MAP_PTR(names[i]), parts[i]);
     }
     mem_free(parts);

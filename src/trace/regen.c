@@ -90,7 +90,7 @@ static enum gpm_status detach_d(struct scaffold *s, struct entry *e) {
         e->old_req = n->req;
         request_unlink(t, n);
         for (uint32_t i = n->req->n_fam; i-- > 0;) family_drop(t, n->req->fam[i], n->ctx);
-        n->req = NEW(struct request); /* the frame does not change */
+        n->req = request_new(t); /* the frame does not change */
         n->req->frame = e->old_req->frame;
     }
     return GPM_OK;
@@ -249,7 +249,7 @@ static enum gpm_status regen_d(struct scaffold *s, struct entry *e) {
 static void close_over_old(struct trace *t, struct node *n, struct request *old) {
     if (n->req) {
         request_clear_parents(t, n);
-        request_free(n->req);
+        request_free(t, n->req);
     }
     n->req = old;
     for (uint32_t i = 0; old && i < old->n_xin; i++) link_in(t, n, XIN | i);
@@ -422,7 +422,7 @@ static void restore_d(struct scaffold *s, struct entry *e) {
     struct node *n = e->n;
     value_set_take(&n->val, value_ref(e->old));
     if (e->old_req) {
-        if (n->req) request_free(n->req);
+        if (n->req) request_free(t, n->req);
         n->req = e->old_req;
         e->old_req = NULL;
         for (uint32_t i = 0; i < n->req->n_fam; i++) family_take(t, n->req->fam[i], n->ctx);
@@ -486,7 +486,7 @@ static void commit(struct scaffold *s) {
     for (size_t i = 0; i < dead.n; i++)
         for (uint32_t j = 0; j < dead.at[i]->n_fam; j++) vec_push(&fams, dead.at[i]->fam[j]);
     families_free_dead(t, fams.at, fams.n);
-    for (size_t i = 0; i < dead.n; i++) request_free(dead.at[i]);
+    for (size_t i = 0; i < dead.n; i++) request_free(t, dead.at[i]);
     if (dead.n) t->structure++;
     vec_release(&fams);
     vec_release(&dead);
