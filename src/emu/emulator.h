@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Emulators: anything that can simulate jointly, absorb, release and score data plugs into the
- * statistical memoizer (memoizer.c). Points are contiguous: x[i * dim + c]. One state object is
- * shared by the procedures that one maker call made. */
+ * statistical memoizer (memoizer.c). Points are contiguous: x[i * dim + c], and so are values where
+ * a point has several (several.c): y[i * q + j]. One state object is shared by the procedures that
+ * one maker call made. */
 #ifndef EMU_EMULATOR_H
 #define EMU_EMULATOR_H
 #include "sp/sp.h"
@@ -20,7 +21,7 @@ struct emulator_class {
     enum gpm_status (*slope)(void *e, bool measured, const double *x, const double *y, size_t n,
                              double *dy);
     enum gpm_status (*add)(void *e, bool measured, const double *x, const double *y, size_t n);
-    enum gpm_status (*remove)(void *e, bool measured, const double *x, double y);
+    enum gpm_status (*remove)(void *e, bool measured, const double *x, const double *y);
     enum gpm_status (*log_joint)(void *e, double *out);
     /* By how much that may be off, in nats, and the approximation's name; NULL: it is exact. */
     double (*error)(void *e, const char **method);
@@ -51,6 +52,12 @@ extern const struct emulator_class gp_emulator;
 extern const struct emulator_class tp_emulator;      /* Student-t process */
 extern const struct emulator_class poly_emulator;    /* polynomial regression, unknown noise */
 extern const struct emulator_class laplace_emulator; /* measurements that are not normal */
+extern const struct emulator_class several_emulator; /* several values at a point */
+/* Is it a maker of vectors: with a list of kernels, or outputs=? One kernel in a list, and
+ * outputs=1, make vectors of one number. And how many numbers they have. */
+bool several_given(const struct sp_call *c);
+enum gpm_status several_outputs(struct sp_call *c, size_t *q) GPM_MUST_USE;
+size_t process_kernel_place(const struct sp_call *c); /* of the kernel among the arguments */
 /* Kernel and mean among the arguments of a maker of processes; owned. */
 struct kern;
 struct mean;

@@ -12,25 +12,26 @@
 
 const struct sp_class sp_gp_rows[] = {
     {.name = "make_gp",
-     .sig = "(a: any, b?: any, noise?: any, dim?: any, likelihood?: any) -> proc",
+     .sig = "(a: any, b?: any, noise?: any, dim?: any, likelihood?: any, outputs?: any) -> proc",
      .doc = "A Gaussian process: make_gp(kernel) or make_gp(mean, kernel). g(x) draws at a number, "
             "g(array) jointly; "
             "every recorded application conditions the next. noise= gives each pair its own noise; "
             "likelihood= makes measurements other than normal ones around the function, by "
             "Laplace's approximation: \"poisson\" (of its exponential), \"bernoulli\", "
             "[\"binomial\", n] (of its logistic), [\"negative_binomial\", size], "
-            "[\"student_t\", df, scale].",
+            "[\"student_t\", df, scale]. Several outputs: a list of kernels, one each; outputs=n, "
+            "of the same kernel; outputs=B, a matrix of covariances between them.",
      .flags = SP_MAKER | SP_CALLS,
      ALONE(gp)},
     {.name = "gpmem",
      .special = SPECIAL_GPMEM,
-     .sig = "(f: proc, a: any, b?: any, noise?: any, dim?: any, store?: any, likelihood?: any) -> "
-            "list",
+     .sig = "(f: proc, a: any, b?: any, noise?: any, dim?: any, store?: any, likelihood?: any, "
+            "outputs?: any) -> list",
      .doc = "Gaussian-process memoization: (f_compute, f_emu) = gpmem(f, kernel) or gpmem(f, mean, "
             "kernel). "
             "f_compute(x) evaluates f once per input and records the pair; f_emu is the GP given "
             "all pairs. dim= numbers make one input; noise= gives each pair its own noise; store= "
-            "keeps the values of f in a file; likelihood= as in make_gp.",
+            "keeps the values of f in a file; likelihood= and outputs= as in make_gp.",
      .flags = SP_MAKER | SP_CALLS,
      PAIRED(gp)},
 };
@@ -38,7 +39,7 @@ const size_t sp_gp_count = COUNT_OF(sp_gp_rows);
 
 const struct sp_class sp_emulators_rows[] = {
     {.name = "make_tp",
-     .sig = "(a: any, b?: any, noise?: any, dim?: any, df?: any) -> proc",
+     .sig = "(a: any, b?: any, noise?: any, dim?: any, df?: any, outputs?: any) -> proc",
      .doc =
          "A Student-t process, make_tp(kernel) or make_tp(mean, kernel): like make_gp with tails "
          "of df= degrees of freedom (above 2; default 5). The kernel is its covariance.",
@@ -46,7 +47,8 @@ const struct sp_class sp_emulators_rows[] = {
      ALONE(tp)},
     {.name = "tpmem",
      .special = SPECIAL_GPMEM,
-     .sig = "(f: proc, a: any, b?: any, noise?: any, dim?: any, store?: any, df?: any) -> list",
+     .sig = "(f: proc, a: any, b?: any, noise?: any, dim?: any, store?: any, df?: any, outputs?: "
+            "any) -> list",
      .doc = "Memoization with a Student-t process: gpmem with tails of df= degrees of freedom; the "
             "band widens when the values are larger than the kernel expects.",
      .flags = SP_MAKER | SP_CALLS,

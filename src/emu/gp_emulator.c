@@ -58,6 +58,10 @@ static struct places places_of(const struct sp_call *c) {
     return (struct places){f, mean ? f + 1 : f, f + 2, mean, sp_given(c, f + 2)};
 }
 
+size_t process_kernel_place(const struct sp_call *c) {
+    return places_of(c).kernel;
+}
+
 static void args_release(struct model_args *a) {
     kern_unref(a->k);
     if (a->m) mean_unref(a->m);
@@ -282,8 +286,8 @@ static enum gpm_status em_add(void *p, bool measured, const double *x, const dou
     return gp_add(harden(p)->gp, target(measured), x, y, n);
 }
 
-static enum gpm_status em_remove(void *p, bool measured, const double *x, double y) {
-    return gp_remove(harden(p)->gp, target(measured), x, y);
+static enum gpm_status em_remove(void *p, bool measured, const double *x, const double *y) {
+    return gp_remove(harden(p)->gp, target(measured), x, *y);
 }
 
 static size_t em_n_pairs(void *p) {

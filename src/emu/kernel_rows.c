@@ -6,6 +6,7 @@
 #include "gp/kern_class.h"
 
 #include "base/mem.h"
+#include "base/vec.h"
 #include <string.h>
 
 /* Where another row of that name has as many parameters as are given, that one; else the others
@@ -29,19 +30,62 @@ static enum gpm_status give(struct sp_call *c, struct kern *k, char *why, value 
     return st;
 }
 
+/* How many numbers argument i is: one, or one for each coordinate of the inputs. */
+static size_t width(const struct sp_call *c, size_t i) {
+    size_t n = 1;
+    return c->args[i].tag == V_NUM || !seq_length(c->args[i], &n) ? 1 : n;
+}
+
+/* The numbers of all arguments, one after another, and defaults for those left out; the parameter
+ * that may be given for each coordinate (a row has one at most) takes *ard of them. */
+static enum gpm_status leaf_numbers(struct sp_call *c, const struct kern_class *row, double **par,
+                                    size_t *ard) {
+    VEC(double) all = {0};
+    enum gpm_status st = GPM_OK;
+    *ard = 1;
+    for (size_t i = 0; i < c->n && st == GPM_OK; i++) {
+        double *numbers = NULL, one;
+        size_t n = 1;
+        if (value_number(c->args[i], &one))
+            vec_push(&all, one);
+        else if (!seq_numbers(c->args[i], &numbers, &n) || !n)
+            st = sp_error(c, DIAG_DOMAIN, "%s: %s has no numbers", c->cls->name, row->par[i].name);
+        for (size_t k = 0; numbers && k < n; k++) vec_push(&all, numbers[k]);
+        if (numbers) *ard = n;
+        mem_free(numbers);
+    }
+    for (size_t i = c->n; i < row->npar; i++) vec_push(&all, row->par[i].fallback);
+    *par = all.at;
+    return st;
+}
+
 static enum gpm_status k_leaf(struct sp_call *c, value *out) {
-    double par[8];
+    const struct kern_class *row = c->cls->of;
+    double *par = NULL, few[8];
+    size_t ard;
     char *why = NULL;
-    for (size_t i = 0; i < c->n; i++) par[i] = sp_num(c, i);
-    struct kern *k = leaf_kernel(c->cls->of, par, c->n, &why);
-    return give(c, k, why, out);
+    struct kern *k = NULL;
+    enum gpm_status st = leaf_numbers(c, row, &par, &ard);
+    if (st == GPM_OK && ard == 1) {
+        memcpy(few, par, c->n * sizeof *few);
+        k = leaf_kernel(row, few, c->n, &why);
+    } else if (st == GPM_OK)
+        k = kern_leaf_on(row, par, ard, NULL, 0, &why);
+    mem_free(par);
+    return st == GPM_OK ? give(c, k, why, out) : st;
 }
 
 /* The adjoint of a kernel is the vector of adjoints of its flat parameters, which for a leaf are
  * its arguments. */
 static enum gpm_status k_leaf_grad(struct sp_call *c, value result, value d, value *dargs) {
-    for (size_t i = 0; i < c->n; i++)
-        dargs[i] = d.tag == V_VECTOR && i < d.u.vector->n ? value_num(d.u.vector->at[i]) : NIL;
+    size_t at = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        size_t n = width(c, i);
+        dargs[i] = d.tag != V_VECTOR || at + n > d.u.vector->n ? NIL
+                   : c->args[i].tag == V_NUM                   ? value_num(d.u.vector->at[at])
+                                             : value_vector(d.u.vector->at + at, n);
+        at += n;
+    }
     return GPM_OK;
 }
 
@@ -199,8 +243,8 @@ static char *leaf_sig(const struct kern_class *row) {
     struct buf b = BUF_INIT;
     size_t n = row->npar;
     for (size_t p = 0; p < n; p++)
-        buf_printf(&b, "%s%s%s: number", p ? ", " : "(", row->par[p].name,
-                   p + row->optional >= n ? "?" : "");
+        buf_printf(&b, "%s%s%s: %s", p ? ", " : "(", row->par[p].name,
+                   p + row->optional >= n ? "?" : "", row->par[p].vector ? "per_input" : "number");
     buf_puts(&b, ") -> kernel");
     return buf_take(&b);
 }

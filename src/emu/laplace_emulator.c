@@ -138,13 +138,14 @@ static enum gpm_status em_add(void *p, bool measured, const double *x, const dou
     return GPM_OK;
 }
 
-static enum gpm_status em_remove(void *p, bool measured, const double *x, double y) {
+static enum gpm_status em_remove(void *p, bool measured, const double *x, const double *y) {
     struct laplace_em *e = p;
     struct gp_laplace *g = &e->gp;
     size_t d = (size_t)g->dim, i = g->pairs.n;
     while (i-- > 0) { /* what came last goes first */
         const struct laplace_pair *q = &g->pairs.at[i];
-        if (q->exact == !measured && q->y == y && !memcmp(g->x.at + i * d, x, d * sizeof *x)) break;
+        if (q->exact == !measured && q->y == *y && !memcmp(g->x.at + i * d, x, d * sizeof *x))
+            break;
     }
     if (i == SIZE_MAX) return GPM_E_NOT_FOUND;
     memmove(g->x.at + i * d, g->x.at + (i + 1) * d, (g->pairs.n - i - 1) * d * sizeof *x);

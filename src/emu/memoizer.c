@@ -26,8 +26,10 @@
  * taken out again at once: sample f_emu(x)); computed inputs with counts. */
 struct memoizer {
     const struct emulator_class *cls;
-    void *em; /* NULL until the dimension is known */
-    int dim;  /* 0: not yet known */
+    void *em;    /* NULL until the dimension is known */
+    int dim;     /* 0: not yet known */
+    size_t q;    /* values of a point */
+    bool vector; /* they are a vector, if only of one */
     value f;
     struct sp_call call;    /* the maker's call, for making the emulator later */
     struct array_obj *args; /* of it; counted, nobody else's */
@@ -58,6 +60,7 @@ static struct memoizer *memoizer_new(const struct emulator_class *cls, const str
     m->call = *maker;
     (void)swap_args(m, value_array(maker->args, maker->n).u.array);
     m->call.rng = NULL;
+    m->q = 1;
     return m;
 }
 
@@ -76,6 +79,8 @@ static void *memoizer_copy(void *state, const struct sp_aaa *aaa) {
     UNUSED(aaa);
     struct memoizer *m = state, *n = memoizer_new(m->cls, &m->call, m->f);
     n->dim = m->dim;
+    n->q = m->q;
+    n->vector = m->vector;
     if (m->em) n->em = m->cls->copy(m->em);
     point_map_copy(&n->computed, &m->computed, m->dim);
     for (size_t i = 0; i < m->px.n; i++) vec_push(&n->px, m->px.at[i]);
@@ -88,11 +93,15 @@ static void *memoizer_copy(void *state, const struct sp_aaa *aaa) {
 static enum gpm_status flush(struct memoizer *m) {
     if (m->dim && !m->em) return GPM_E_NOMEM; /* a copy there was no room for */
     if (!m->py.n) return GPM_OK;
-    enum gpm_status st = m->cls->add(m->em, m->pmeasured, m->px.at, m->py.at, m->py.n);
+    enum gpm_status st = m->cls->add(m->em, m->pmeasured, m->px.at, m->py.at, m->py.n / m->q);
     if (st != GPM_OK) return st; /* they stay, so that they can be taken out again */
     vec_clear(&m->px);
     vec_clear(&m->py);
     return GPM_OK;
+}
+
+static value output_value(const struct memoizer *m, const double *y) {
+    return m->vector ? value_vector(y, m->q) : value_num(*y);
 }
 
 /* extract_stats: an array of (x, y) arrays. */
@@ -101,15 +110,16 @@ static value memoizer_stats(void *state) {
     if (!m->em || flush(m) != GPM_OK) return value_array_new(0);
     size_t n = m->cls->n_pairs(m->em);
     value out = value_array_new(n);
-    double *x = NEW_ARRAY(double, (size_t)m->dim), y;
+    double *x = NEW_ARRAY(double, (size_t)m->dim), *y = NEW_ARRAY(double, m->q);
     for (size_t i = 0; i < n; i++) {
-        m->cls->pair(m->em, i, x, &y);
+        m->cls->pair(m->em, i, x, y);
         value row = value_array_new(2);
         row.u.array->at[0] = point_value(x, m->dim);
-        row.u.array->at[1] = value_num(y);
+        row.u.array->at[1] = output_value(m, y);
         out.u.array->at[i] = row;
     }
     mem_free(x);
+    mem_free(y);
     return out;
 }
 
@@ -124,7 +134,7 @@ static const struct sp_state_class memoizer_state = {
 
 /* What f_emu or f_compute is applied to. */
 struct points {
-    double *x, *y; /* y: the outputs, where they were read */
+    double *x, *y; /* y: the outputs, where they were read, m->q of each point */
     size_t n;
     bool single; /* the result is one number */
 };
@@ -205,30 +215,69 @@ static enum gpm_status points_read(struct sp_call *c, struct points *p) {
     return st;
 }
 
+/* The values of one point. */
+static bool output_read(const struct memoizer *m, value v, double *y) {
+    double *numbers;
+    size_t n;
+    if (!m->vector) {
+        *y = v.u.num;
+        return v.tag == V_NUM;
+    }
+    if (v.tag == V_NUM || !seq_numbers(v, &numbers, &n)) return false;
+    if (n == m->q) memcpy(y, numbers, n * sizeof *y);
+    mem_free(numbers);
+    return n == m->q;
+}
+
+static enum gpm_status bad_output(struct sp_call *c, const struct memoizer *m, value v) {
+    if (m->vector)
+        return sp_error(c, DIAG_TYPE, "an output must be %zu numbers, got %s", m->q, SHOW(v));
+    return sp_error(c, DIAG_TYPE, "an output must be a number, got a %s", value_type_name(v));
+}
+
+static enum gpm_status outputs_read(struct sp_call *c, const struct memoizer *m, value v,
+                                    struct points *p) {
+    size_t n = 0;
+    enum gpm_status st = GPM_OK;
+    if (!m->vector) {
+        if (!seq_numbers(v, &p->y, &n))
+            return sp_error(c, DIAG_TYPE, "the outputs must be an array of numbers, got a %s",
+                            value_type_name(v));
+    } else if (!seq_length(v, &n))
+        return sp_error(c, DIAG_TYPE, "the outputs must be an array of %zu numbers each, got a %s",
+                        m->q, value_type_name(v));
+    if (n != p->n) return sp_error(c, DIAG_GP_LENGTH, "%zu inputs but %zu outputs", p->n, n);
+    if (!m->vector) return GPM_OK;
+    p->y = NEW_ARRAY(double, n * m->q + 1);
+    for (size_t i = 0; i < n && st == GPM_OK; i++) {
+        value item;
+        if (!seq_get(v, i, &item)) return GPM_E_ARG;
+        if (!output_read(m, item, p->y + i * m->q)) st = bad_output(c, m, item);
+        value_unref(item);
+    }
+    return st;
+}
+
 /* Inputs and outputs of an application. The pairs of a table and their densities are finite: no
  * other output gets in. */
 static enum gpm_status pairs_read(struct sp_call *c, value v, struct points *p) {
-    size_t n = 1;
+    const struct memoizer *m = c->state;
     enum gpm_status st = points_read(c, p);
     if (st != GPM_OK) return st;
-    if (p->single && v.tag != V_NUM)
-        return sp_error(c, DIAG_TYPE, "an output must be a number, got a %s", value_type_name(v));
     if (p->single) {
-        p->y = NEW_ARRAY(double, 1);
-        p->y[0] = v.u.num;
-    } else if (!seq_numbers(v, &p->y, &n))
-        return sp_error(c, DIAG_TYPE, "the outputs must be an array of numbers, got a %s",
-                        value_type_name(v));
-    if (n != p->n) return sp_error(c, DIAG_GP_LENGTH, "%zu inputs but %zu outputs", p->n, n);
-    if (kern_all_bounded(p->y, n)) return GPM_OK;
+        p->y = NEW_ARRAY(double, m->q);
+        if (!output_read(m, v, p->y)) st = bad_output(c, m, v);
+    } else
+        st = outputs_read(c, m, v, p);
+    if (st != GPM_OK || kern_all_bounded(p->y, p->n * m->q)) return st;
     return sp_error(c, DIAG_DOMAIN,
                     "an output of an emulator must be a number below 1e150 in size");
 }
 
-static value outputs_value(const struct points *p) {
-    if (p->single) return value_num(p->y[0]);
+static value outputs_value(const struct memoizer *m, const struct points *p) {
+    if (p->single) return output_value(m, p->y);
     value v = value_array_new(p->n);
-    for (size_t i = 0; i < p->n; i++) v.u.array->at[i] = value_num(p->y[i]);
+    for (size_t i = 0; i < p->n; i++) v.u.array->at[i] = output_value(m, p->y + i * m->q);
     return v;
 }
 
@@ -256,23 +305,23 @@ static enum gpm_status record(struct memoizer *m, bool measured, const double *x
     if (st != GPM_OK) return st;
     m->pmeasured = measured;
     for (size_t i = 0; i < n * (size_t)m->dim; i++) vec_push(&m->px, x[i]);
-    for (size_t i = 0; i < n; i++) vec_push(&m->py, y[i]);
+    for (size_t i = 0; i < n * m->q; i++) vec_push(&m->py, y[i]);
     return st;
 }
 
 static enum gpm_status take_out(struct memoizer *m, bool measured, const double *x, const double *y,
                                 size_t n) {
-    size_t d = (size_t)m->dim;
+    size_t d = (size_t)m->dim, q = m->q;
     if (!n) return GPM_OK;
-    if (m->py.n == n && m->pmeasured == measured && !memcmp(m->px.at, x, n * d * sizeof *x) &&
-        !memcmp(m->py.at, y, n * sizeof *y)) {
+    if (m->py.n == n * q && m->pmeasured == measured && !memcmp(m->px.at, x, n * d * sizeof *x) &&
+        !memcmp(m->py.at, y, n * q * sizeof *y)) {
         vec_clear(&m->px); /* they never reached the emulator */
         vec_clear(&m->py);
         return GPM_OK;
     }
     enum gpm_status st = flush(m);
     for (size_t i = n; i-- > 0 && st == GPM_OK;)
-        st = m->cls->remove(m->em, measured, x + i * d, y[i]);
+        st = m->cls->remove(m->em, measured, x + i * d, y + i * q);
     return st;
 }
 
@@ -289,10 +338,10 @@ static enum gpm_status draw(struct sp_call *c, bool measured, value *out) {
     struct points p;
     enum gpm_status st = points_read(c, &p);
     if (st == GPM_OK) st = numeric(c, flush(m));
-    p.y = NEW_ARRAY(double, p.n + 1);
+    p.y = NEW_ARRAY(double, p.n * m->q + 1);
     if (st == GPM_OK && p.n)
         st = numeric(c, m->cls->sample(m->em, p.x, p.n, measured, c->rng, p.y));
-    if (st == GPM_OK) *out = outputs_value(&p);
+    if (st == GPM_OK) *out = outputs_value(m, &p);
     points_free(&p);
     return st;
 }
@@ -349,14 +398,16 @@ static enum gpm_status emulate_grad(struct sp_call *c, value v, value *dv, value
     enum gpm_status st = pairs_read(c, v, &p);
     if (st == GPM_OK) st = numeric(c, flush(m));
     if (st == GPM_OK && p.n) {
-        double *d = NEW_ARRAY(double, p.n);
+        double *d = NEW_ARRAY(double, p.n * m->q);
         st =
             m->cls->slope ? m->cls->slope(m->em, wants_measured(c), p.x, p.y, p.n, d) : GPM_E_LIMIT;
         if (st == GPM_E_LIMIT)
             st = sp_error(c, DIAG_NO_GRADIENT, "%s: measurements of this kind have no gradient",
                           c->cls->name);
         st = numeric(c, st);
-        if (st == GPM_OK) *dv = p.single ? value_num(d[0]) : value_vector(d, p.n);
+        struct points slopes = {.y = d, .n = p.n, .single = p.single};
+        if (st == GPM_OK)
+            *dv = m->vector || p.single ? outputs_value(m, &slopes) : value_vector(d, p.n);
         mem_free(d);
     }
     points_free(&p);
@@ -364,7 +415,9 @@ static enum gpm_status emulate_grad(struct sp_call *c, value v, value *dv, value
 }
 
 static enum gpm_status emulate_support(struct sp_call *c, struct sp_support *out) {
-    *out = (struct sp_support){.kind = c->args[0].tag == V_NUM ? SUPPORT_REAL : SUPPORT_OTHER};
+    const struct memoizer *m = c->state;
+    bool number = c->args[0].tag == V_NUM && !m->vector;
+    *out = (struct sp_support){.kind = number ? SUPPORT_REAL : SUPPORT_OTHER};
     return GPM_OK;
 }
 
@@ -403,18 +456,29 @@ static enum gpm_status compute_request(struct sp_call *c, sp_emit_fn *emit, void
 /* results: one for each input that was requested. */
 static enum gpm_status compute_output(struct sp_call *c, const value *results, size_t n,
                                       value *out) {
+    const struct memoizer *m = c->state;
     struct points p;
     enum gpm_status st = points_read(c, &p);
-    p.y = NEW_ARRAY(double, n + 1);
+    p.y = NEW_ARRAY(double, n * m->q + 1);
     for (size_t i = 0; i < n && st == GPM_OK; i++) {
-        p.y[i] = results[i].u.num;
-        if (results[i].tag == V_NUM && isfinite(p.y[i])) continue;
-        st = sp_error(c, DIAG_SOURCE_FAILED, "the source function gave %s, not a finite number",
-                      SHOW(results[i]));
+        bool fine = output_read(m, results[i], p.y + i * m->q);
+        for (size_t j = 0; j < m->q && fine; j++) fine = isfinite(p.y[i * m->q + j]);
+        if (fine) continue;
+        st = m->vector
+                 ? sp_error(c, DIAG_SOURCE_FAILED,
+                            "the source function gave %s, not %zu finite numbers", SHOW(results[i]),
+                            m->q)
+                 : sp_error(c, DIAG_SOURCE_FAILED,
+                            "the source function gave %s, not a finite number", SHOW(results[i]));
     }
-    if (st == GPM_OK) *out = outputs_value(&p);
+    if (st == GPM_OK) *out = outputs_value(m, &p);
     points_free(&p);
     return st;
+}
+
+/* What the table of computed inputs knows a value by: the number, or a number made of several. */
+static double known_by(const struct memoizer *m, const double *y) {
+    return m->vector ? (double)(hash_bytes(y, m->q * sizeof *y, 0) >> 11) : *y;
 }
 
 /* Inputs already in the table are no news: they have no density, or contradict it. */
@@ -428,11 +492,11 @@ static enum gpm_status compute_density(struct sp_call *c, value v, double *out) 
     for (size_t i = 0; i < p.n && st == GPM_OK; i++) {
         struct point_entry *known = point_map_find(&m->computed, p.x + i * d, m->dim);
         if (known) {
-            clash |= known->y != p.y[i];
+            clash |= known->y != known_by(m, p.y + i * m->q);
             continue;
         }
         memmove(p.x + n * d, p.x + i * d, d * sizeof *p.x);
-        p.y[n++] = p.y[i];
+        memmove(p.y + n++ * m->q, p.y + i * m->q, m->q * sizeof *p.y);
     }
     p.n = n;
     if (st == GPM_OK) st = density(c, &p, true, out);
@@ -453,8 +517,8 @@ static enum gpm_status compute_in(struct sp_call *c, value v) {
             known->count++;
             continue;
         }
-        point_map_add(&m->computed, x, m->dim, p.y[i]);
-        st = numeric(c, record(m, true, x, p.y + i, 1));
+        point_map_add(&m->computed, x, m->dim, known_by(m, p.y + i * m->q));
+        st = numeric(c, record(m, true, x, p.y + i * m->q, 1));
     }
     points_free(&p);
     return st;
@@ -468,7 +532,7 @@ static enum gpm_status compute_out(struct sp_call *c, value v) {
         const double *x = p.x + i * (size_t)m->dim;
         struct point_entry *known = point_map_find(&m->computed, x, m->dim);
         if (!known || --known->count) continue;
-        st = numeric(c, take_out(m, true, x, p.y + i, 1));
+        st = numeric(c, take_out(m, true, x, p.y + i * m->q, 1));
         point_map_remove(&m->computed, known, m->dim);
     }
     points_free(&p);
@@ -506,18 +570,35 @@ static value source_parameter(struct sp_call *c, int dim) {
     return evaluations_value(c, f, i >= 0 ? c->args[i].u.str->text : NULL, dim);
 }
 
+/* Stores and functions from outside hold one number for an input. */
+static enum gpm_status check_several(struct sp_call *c, bool pair) {
+    if (maker_parameter(c, "likelihood") >= 0)
+        return sp_error(c, DIAG_DOMAIN, "%s: likelihood= is for one output", c->cls->name);
+    if (pair && (maker_parameter(c, "store") >= 0 || srcfn_of(c->args[0])))
+        return sp_error(c, DIAG_DOMAIN,
+                        "%s: several outputs need a procedure of the language, and no store",
+                        c->cls->name);
+    return GPM_OK;
+}
+
 enum gpm_status memoizer_make(struct sp_call *c, value *out) {
     const struct emulator_class *cls = c->cls->of;
     if (maker_parameter(c, "likelihood") >= 0) cls = cls->with_likelihood;
-    bool pair = c->cls->special == SPECIAL_GPMEM;
+    bool pair = c->cls->special == SPECIAL_GPMEM, vector = several_given(c);
+    size_t q = 1;
     int dim;
-    enum gpm_status st = cls->check(c);
+    if (vector) cls = &several_emulator;
+    enum gpm_status st = vector ? several_outputs(c, &q) : GPM_OK;
+    if (st == GPM_OK && vector) st = check_several(c, pair);
+    if (st == GPM_OK) st = cls->check(c);
     if (st == GPM_OK) st = srcfn_dim(c, maker_parameter(c, "dim"), 0, &dim);
     if (st != GPM_OK) return st;
     value f = pair ? source_parameter(c, dim) : NIL;
     if (pair && f.tag == V_NIL) return GPM_E_USER;
     struct memoizer *m = memoizer_new(cls, c, f);
     value_unref(f);
+    m->q = q;
+    m->vector = vector;
     struct sp_state *s = sp_state_new(&memoizer_state, m);
     if (dim) st = set_dim(c, m, dim);
     if (st == GPM_OK && pair) {

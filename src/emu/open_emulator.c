@@ -160,14 +160,14 @@ static enum gpm_status open_add(void *e, bool measured, const double *x, const d
     return GPM_OK;
 }
 
-static enum gpm_status open_remove(void *e, bool measured, const double *x, double y) {
+static enum gpm_status open_remove(void *e, bool measured, const double *x, const double *y) {
     struct open_table *t = e;
     size_t d = t->dim;
     UNUSED(measured);
     for (size_t i = t->y.n; i-- > 0;) {
-        if (t->y.at[i] != y || memcmp(t->x.at + i * d, x, d * sizeof *x) != 0) continue;
+        if (t->y.at[i] != *y || memcmp(t->x.at + i * d, x, d * sizeof *x) != 0) continue;
         memmove(t->x.at + i * d, t->x.at + (i + 1) * d, (t->y.n - i - 1) * d * sizeof *x);
-        memmove(t->y.at + i, t->y.at + i + 1, (t->y.n - i - 1) * sizeof y);
+        memmove(t->y.at + i, t->y.at + i + 1, (t->y.n - i - 1) * sizeof *y);
         t->x.n -= d;
         t->y.n--;
         return GPM_OK;

@@ -23,10 +23,14 @@ static bool all_numbers(value v) {
 }
 
 /* A boolean is no number: a number may stand for a condition, not the other way round. */
-#define TAG(t)           (1u << (t))
-#define LISTS            (TAG(V_NIL) | TAG(V_PAIR))
-#define ARRAYS           (TAG(V_ARRAY) | TAG(V_VECTOR))
-#define NAMES            (TAG(V_SYM) | TAG(V_STR))
+#define TAG(t) (1u << (t))
+#define LISTS  (TAG(V_NIL) | TAG(V_PAIR))
+#define ARRAYS (TAG(V_ARRAY) | TAG(V_VECTOR))
+#define NAMES  (TAG(V_SYM) | TAG(V_STR))
+static bool number_or_numbers(value v) {
+    return v.tag == V_NUM || all_numbers(v);
+}
+
 #define ANYTHING         (~0u)
 #define WITHIN(from, to) .domain = true, .lo = (from), .hi = (to)
 #define SCOPES           (ANYTHING & ~(TAG(V_PROC) | TAG(V_BOX) | TAG(V_DICT) | TAG(V_ENV)))
@@ -57,6 +61,8 @@ static const struct sp_type {
     {"array", "an array", .tags = ARRAYS},
     {"seq", "a sequence (a list, array or vector)", .tags = LISTS | ARRAYS, .also = seq_is},
     {"numbers", "a sequence of numbers", .tags = LISTS | ARRAYS, .also = all_numbers},
+    {"per_input", "a number, or a sequence of numbers, one for each coordinate of the inputs",
+     .tags = TAG(V_NUM) | LISTS | ARRAYS, .also = number_or_numbers},
     {"vector", "a vector", .tags = TAG(V_VECTOR)},
     {"matrix", "a matrix", .tags = TAG(V_MATRIX)},
     {"dict", "a dictionary", .tags = TAG(V_DICT)},

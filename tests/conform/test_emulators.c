@@ -141,10 +141,10 @@ static void leaves_no_mark(const struct kind *kind) {
     void *copy = class_of(kind)->copy(e);
     add(kind, e, 3, 3);
     for (size_t i = N; i-- > 3;)
-        assert_int_equal(class_of(kind)->remove(e, measured(kind, i), at(kind, i), ys[i]), GPM_OK);
+        assert_int_equal(class_of(kind)->remove(e, measured(kind, i), at(kind, i), &ys[i]), GPM_OK);
     assert_close(joint(kind, e), before, 1e-9);
     assert_close(conditional(kind, e, 4, 1), next, 1e-8);
-    assert_int_equal(class_of(kind)->remove(e, measured(kind, 5), at(kind, 5), ys[5]),
+    assert_int_equal(class_of(kind)->remove(e, measured(kind, 5), at(kind, 5), &ys[5]),
                      GPM_E_NOT_FOUND);
     assert_true(class_of(kind)->n_pairs(e) == 3);
     add(kind, e, 3, 1); /* a copy does not see it */
@@ -168,7 +168,7 @@ static void proposals(const struct kind *kind) {
         assert_close(lp, want, 1e-9);
         if (data) {
             add(kind, e, 4, 1);
-            assert_int_equal(class_of(kind)->remove(e, measured(kind, 4), at(kind, 4), ys[4]),
+            assert_int_equal(class_of(kind)->remove(e, measured(kind, 4), at(kind, 4), &ys[4]),
                              GPM_OK);
         }
         class_of(kind)->reject(e);

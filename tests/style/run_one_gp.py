@@ -25,6 +25,7 @@ CALLERS = {
     "gp/gp_laplace.c": "the likelihood of measurements that are not normal, by Laplace",
     "gp/gp_white.c": "the function from standard normals",
     "gp/gp_predict.c": "densities of new values and joint draws",
+    "emu/several.c": "covariances between the outputs of a process",
     "dist/matdist.c": "distributions of matrices and vectors",
     "lib/solve.c": "the procedure cholesky of the language",
     "infer/laplace.c": "normal approximations of posteriors",
