@@ -206,10 +206,27 @@ static enum gpm_status add_to(struct several *s, struct setting *g, bool measure
     return st;
 }
 
+static bool is_among(const double *x, const double *all, size_t n, size_t dim) {
+    size_t i = 0;
+    while (i < n && memcmp(x, all + i * dim, dim * sizeof *x) != 0) i++;
+    return i < n;
+}
+
+/* Of n points, those that are not among `known` nor before them: others have the value that is
+ * known there (there is no noise between outputs with covariances), and no density. */
+static double news(const struct several *s, const struct setting *g, const double *x, size_t n,
+                   const double *known, size_t n_known) {
+    double count = 0;
+    for (size_t i = 0; g->a && i < n; i++)
+        count += !is_among(x + i * s->dim, known, n_known, s->dim) &&
+                 !is_among(x + i * s->dim, x, i, s->dim);
+    return count;
+}
+
 static enum gpm_status joint_of(struct several *s, struct setting *g, double *out) {
     double one;
     enum gpm_status st = GPM_OK;
-    *out = -(double)s->measured.n * g->log_det;
+    *out = -news(s, g, s->x.at, s->measured.n, NULL, 0) * g->log_det;
     for (size_t j = 0; j < s->q && st == GPM_OK; j++) {
         st = s->cls->log_joint(g->em[j], &one);
         if (st == GPM_OK) *out += one;
@@ -236,7 +253,7 @@ static enum gpm_status several_conditional(void *e, bool measured, const double 
     struct several *s = e;
     double *u = combined(s, &s->now, y, n), one;
     enum gpm_status st = GPM_OK;
-    *logpdf = -(double)n * s->now.log_det;
+    *logpdf = -news(s, &s->now, x, n, s->x.at, s->measured.n) * s->now.log_det;
     for (size_t j = 0; j < s->q && st == GPM_OK; j++) {
         st = s->cls->conditional(s->now.em[j], measured, x, u + j * n, n, &one);
         if (st == GPM_OK) *logpdf += one;
@@ -385,12 +402,14 @@ static enum gpm_status several_gradient(void *e, struct sp_call *c, value *dargs
         for (size_t i = 0; i < c->n; i++) one[i] = NIL;
         st = s->cls->gradient(s->now.em[j], &call, one);
         for (size_t i = 0; i < c->n && st == GPM_OK; i++) {
-            if (list && i == k)
+            if (list && i == k) {
                 kernels.u.array->at[j] = one[i];
-            else if (is_absent(one[i]) || is_absent(dargs[i]))
-                dargs[i] = ABSENT;
-            else
-                dargs[i] = adj_add(dargs[i], one[i]);
+                continue;
+            }
+            value sum =
+                is_absent(one[i]) || is_absent(dargs[i]) ? ABSENT : adj_add(dargs[i], one[i]);
+            value_set_take(&dargs[i], sum);
+            value_unref(one[i]);
         }
     }
     if (list) dargs[k] = kernels;

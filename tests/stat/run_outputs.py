@@ -135,6 +135,22 @@ close("at a probed input", json.loads(out[2]), [math.sin(1), math.cos(1)], 1e-6)
 close("after inference", json.loads(out[3]), [[math.sin(1), math.cos(1)], [0.14, -0.99]], 1e-6)
 close("pairs", float(out[4]), 4)
 
+# Points asked twice, in one application or several, have the value that is known there and count once.
+run("""
+assume l = tag("l", 0, gamma(2, 1));
+assume r = tag("r", 0, uniform_continuous(-1, 1));
+assume (compute, emulate) = gpmem(proc(x) { [sin(x), cos(x)] }, make_squaredexp(1, l), outputs=[[1, r], [r, 1.5]]);
+predict compute([0, 1, 2, 1]);
+infer checkInvariants();
+assume z = emulate(1);
+assume w = emulate([5, 6, 5]);
+infer checkInvariants();
+infer mh(default, one, 20);
+infer resample(2);
+infer mh(default, one, 5);
+infer checkInvariants();
+""")
+
 for text, why in (("assume f = make_gp(make_squaredexp(1, 1), outputs=[[1, 2], [2, 1]]);", "positive definite"),
                   ("assume f = make_gp(make_squaredexp(1, 1), outputs=[[1, 0.1], [0.2, 1]]);", "positive definite"),
                   ("assume f = make_gp(make_squaredexp(1, 1), outputs=0.5);", "number of outputs"),
