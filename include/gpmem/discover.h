@@ -24,7 +24,7 @@ struct gpm_discover_options {
     const char *time_column; /* name or number; NULL: by the usual names */
     const char *value_column;
     bool skip_bad;       /* skip rows that cannot be read instead of failing */
-    size_t max_points;   /* most recent values kept; default 1000 */
+    size_t max_points;   /* most recent values kept; default 0: all */
     const char *kernels; /* "LIN SE PER W IW" ...; NULL: the default set */
     bool changepoints;
     enum gpm_discover_log log;         /* transform of the output */
@@ -38,6 +38,8 @@ struct gpm_discover_options {
     const char *missing;               /* cells that stand for missing values, by commas: "-999" */
     enum gpm_discover_decimal decimal; /* how the file writes decimals */
     size_t backtest;                   /* origins of a backtest beside simple forecasts; 0: none */
+    const char *every;                 /* means over this step: "1h", "1d", "none"; NULL: above 2000
+                                        * values, to at most 1200 */
 };
 GPM_API void gpm_discover_options_init_sized(struct gpm_discover_options *o, size_t size);
 static inline void gpm_discover_options_init(struct gpm_discover_options *o) {

@@ -138,6 +138,7 @@ class DiscoverOptions(c.Structure):
         ("missing", c.c_char_p),
         ("decimal", c.c_int),
         ("backtest", c.c_size_t),
+        ("every", c.c_char_p),
     ]
 
 

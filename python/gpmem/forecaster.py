@@ -21,7 +21,7 @@ class Forecaster:
         f.predict([1, 2, 3])
     """
 
-    def __init__(self, kernels=None, changepoints=False, log="auto", seed=1, threads=0, max_points=1000, max_seconds=0):
+    def __init__(self, kernels=None, changepoints=False, log="auto", seed=1, threads=0, max_points=0, max_seconds=0):
         self.kernels = kernels
         self.changepoints = changepoints
         self.log = log

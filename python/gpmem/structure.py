@@ -143,8 +143,8 @@ def _column(name):
 
 
 def discover(y, t=None, seed=1, threads=0, kernels=None, changepoints=False, log="auto", level=0.95, holdout=0,
-             max_points=1000, max_seconds=0, backtest=0, horizon=0, time=None, column=None, date_format=None, decimal="auto",
-             missing=None, skip_bad=False):
+             max_points=0, max_seconds=0, backtest=0, horizon=0, time=None, column=None, date_format=None, decimal="auto",
+             missing=None, skip_bad=False, every=None):
     """Finds the structure of a series: values y at times t (None: 0, 1, 2, ...), a Series of pandas with its index, or
     the path of a CSV file.
 
@@ -157,7 +157,8 @@ def discover(y, t=None, seed=1, threads=0, kernels=None, changepoints=False, log
     holdout       kept aside at the end to score the forecast: a share below 1, or a number of values
     backtest      origins of a backtest beside simple forecasts, horizon steps each
     horizon       forecast steps in reports (0: a tenth of the data)
-    max_points    most recent values that are used
+    max_points    use the most recent ones alone (0: all)
+    every         means over this step: "10min", "1h", "1d", a number; "none": every value (None: above 2000 values)
     max_seconds   stop after this time (0: no limit)
     time, column  of a file: its columns of times and values
     date_format   of a file: how times are written ("%d/%m/%Y", "unix-ms", "number"; None: found)
@@ -169,7 +170,7 @@ def discover(y, t=None, seed=1, threads=0, kernels=None, changepoints=False, log
     o = options(_abi.DiscoverOptions)
     assign(o, seed=seed, threads=threads, changepoints=changepoints, holdout=holdout, level=level,
            max_points=max_points, max_seconds=max_seconds, kernels=kernels, backtest=backtest, horizon=horizon,
-           time_column=_column(time), value_column=_column(column), date_format=date_format, missing=missing, skip_bad=skip_bad,
+           time_column=_column(time), value_column=_column(column), date_format=date_format, missing=missing, skip_bad=skip_bad, every=every,
            decimal=_choice("decimal", {"auto": 0, "point": 1, "comma": 2}, decimal),
            log=_choice("log", {"auto": 0, "never": 1, "always": 2}, log))
     d = Discovery()

@@ -24,8 +24,7 @@ struct gpm_discovery {
     size_t n_levels, paths;
 };
 
-static const struct gpm_discover_options default_options = {
-    .seed = 1, .level = 0.95, .max_points = 1000, .paper_x = 1};
+static const struct gpm_discover_options default_options = {.seed = 1, .level = 0.95, .paper_x = 1};
 
 void gpm_discover_options_init_sized(struct gpm_discover_options *o, size_t size) {
     options_give(o, size, &default_options, sizeof default_options);
@@ -102,6 +101,7 @@ static enum gpm_status take_options(const struct gpm_discover_options *given,
                                                  .max_points = o->max_points,
                                                  .date_format = o->date_format,
                                                  .missing = o->missing,
+                                                 .every = o->every,
                                                  .decimal = (enum series_decimal)o->decimal},
                                       .seed = o->seed,
                                       .threads = (int)o->threads,

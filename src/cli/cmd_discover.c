@@ -22,11 +22,8 @@ static struct {
     bool strict, program, wide, independent;
     const char *by, *resume;
     struct text_list query;
-} args = {.o = {.size = sizeof(struct gpm_discover_options),
-                .seed = 1,
-                .level = 0.95,
-                .max_points = 1000,
-                .paper_x = 1}};
+} args = {
+    .o = {.size = sizeof(struct gpm_discover_options), .seed = 1, .level = 0.95, .paper_x = 1}};
 
 static bool write_report(const char *path, gpm_discovery *d, enum gpm_discover_format format) {
     const char *text = gpm_discover_report(d, format);
@@ -196,8 +193,11 @@ static const struct option_row rows[] = {
      &args.o.decimal},
     {"missing", 0, OPTION_TEXT, "CODE,...", "cells that stand for missing values, such as -999",
      &args.o.missing},
-    {"max-points", 0, OPTION_SIZE, "N", "most recent values that are used (default 1000)",
+    {"max-points", 0, OPTION_SIZE, "N", "use the most recent N values alone (default: all)",
      &args.o.max_points},
+    {"every", 0, OPTION_TEXT, "STEP",
+     "means over 10min, 1h, 1d ...; none: every value (default: above 2000 values, to 1200)",
+     &args.o.every},
     {"kernels", 'k', OPTION_TEXT, "LIST",
      "base kernels (default \"LIN SE PER MAT12 WIENER IOU IWIENER WN\"; -k help lists all)",
      &args.o.kernels},

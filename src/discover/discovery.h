@@ -30,7 +30,7 @@ struct discovery_options {
     size_t draws, steps;
 };
 #define DISCOVERY_OPTIONS_INIT                                                                     \
-    { .series.max_points = 1000, .seed = 1, .level = 0.95 }
+    { .seed = 1, .level = 0.95 }
 
 /* Scores on values that the fit has not seen. */
 struct holdout {

@@ -120,8 +120,8 @@ static bool pairs_text(value v, struct buf *out) {
     return ok;
 }
 
-/* args: data, time, column, skip_bad, max_points, date_format, decimal, missing */
-enum { SERIES_ARGS = 8 };
+/* args: data, time, column, skip_bad, max_points, date_format, decimal, missing, every */
+enum { SERIES_ARGS = 9 };
 
 static enum gpm_status read_decimal(struct infer_state *x, const struct action *a,
                                     enum series_decimal *out) {
@@ -140,9 +140,9 @@ static enum gpm_status read_data(struct infer_state *x, const struct action *a,
     *o = (struct series_options){.time = infer_text(action_arg(a, 1)),
                                  .value = infer_text(action_arg(a, 2)),
                                  .skip_bad = flag(a, 3),
-                                 .max_points = 1000,
                                  .date_format = infer_text(action_arg(a, 5)),
-                                 .missing = infer_text(action_arg(a, 7))};
+                                 .missing = infer_text(action_arg(a, 7)),
+                                 .every = infer_text(action_arg(a, 8))};
     enum gpm_status st = take_count(x, a, 4, "max_points", 1e9, &o->max_points);
     if (st == GPM_OK) st = read_decimal(x, a, &o->decimal);
     if (st != GPM_OK) return st;
@@ -391,14 +391,15 @@ static enum gpm_status op_draws(struct infer_state *x, const struct action *a, v
 
 #define SERIES_SIG                                                                                 \
     "data: any, time?: name, column?: name, skip_bad?: bool, max_points?: count, "                 \
-    "date_format?: name, decimal?: name, missing?: name"
+    "date_format?: name, decimal?: name, missing?: name, every?: name"
 
 const struct infer_op infer_discover_rows[] = {
     {"read_series", "(" SERIES_SIG ") -> array",
      "pairs of time and value of a CSV file of a time series, as gpmem discover reads it: dates "
      "are years or days, missing values are left out, times ascend, and those that lie on a grid "
      "to the decimals of the file lie on it in full precision. time and column name its columns; "
-     "skip_bad leaves rows out that cannot be read; max_points keeps the last ones only; "
+     "skip_bad leaves rows out that cannot be read; max_points keeps the last ones only, every "
+     "(\"1h\", \"none\") averages over steps; "
      "date_format (\"%d/%m/%Y\"), decimal (\"comma\") and missing (\"-999\") say how times, "
      "numbers "
      "and missing values are written",

@@ -19,7 +19,8 @@ void program_series(const struct series *s, const struct series_options *o, stru
                  {"decimal", o->decimal == DECIMAL_COMMA   ? "comma"
                              : o->decimal == DECIMAL_POINT ? "point"
                                                            : NULL},
-                 {"missing", o->missing}};
+                 {"missing", o->missing},
+                 {"every", o->every}};
     put_string(s->name, out);
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         if (!texts[i].text) continue;
@@ -27,7 +28,7 @@ void program_series(const struct series *s, const struct series_options *o, stru
         put_string(texts[i].text, out);
     }
     if (o->skip_bad) buf_puts(out, ", skip_bad=true");
-    if (o->max_points != 1000) buf_printf(out, ", max_points=%zu", o->max_points);
+    if (o->max_points) buf_printf(out, ", max_points=%zu", o->max_points);
 }
 
 /* The kernels that were asked for; nothing for the default set. */

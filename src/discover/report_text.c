@@ -4,6 +4,7 @@
  */
 #include "base/mem.h"
 #include "discover/discovery.h"
+#include "discover/every.h"
 #include <math.h>
 #include <string.h>
 
@@ -47,6 +48,7 @@ void report_data(const struct discovery *d, bool markdown, struct buf *out) {
     if (!s->sorted) buf_puts(out, ", sorted by time");
     if (s->left_out)
         buf_printf(out, "; the %zu oldest values were left out (--max-points)", s->left_out);
+    every_say(s, out);
     if (d->subset)
         buf_printf(out, "; structures were searched on a subset of %zu values", d->subset);
 }

@@ -117,6 +117,7 @@ static void put_choices(const struct discovery *d, struct buf *out) {
     if (o->value) JSON(out, FIELD("column", o->value));
     if (o->date_format) JSON(out, FIELD("date_format", o->date_format));
     if (o->missing) JSON(out, FIELD("missing", o->missing));
+    if (o->every) JSON(out, FIELD("every", o->every));
     JSON(out, FIELD("skip_bad", o->skip_bad), FIELD("max_points", o->max_points),
          FIELD("decimal", o->decimal));
     buf_putc(out, '}');
@@ -396,6 +397,7 @@ static void load_choices(struct discovery *d, json_t *m) {
         .value = json_string_value(json_object_get(read, "column")),
         .date_format = json_string_value(json_object_get(read, "date_format")),
         .missing = json_string_value(json_object_get(read, "missing")),
+        .every = json_string_value(json_object_get(read, "every")),
         .decimal = (enum series_decimal)get_count(read, "decimal", DECIMAL_COMMA),
         .skip_bad = get_bool(read, "skip_bad"),
         .max_points = d->opt.series.max_points};

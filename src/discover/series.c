@@ -7,22 +7,19 @@
 #include "base/calendar.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "discover/every.h"
 #include "host/csv.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct point {
-    double x, y;
-    size_t order;
-};
 struct reading {
     struct csv csv;
     struct series *s;
     const struct series_options *o;
     struct buf *err;
     int time, value; /* columns; time -1: row numbers */
-    struct point *p;
+    struct every_row *p;
     size_t n;
     const char **cells; /* of one column; NULL where one is missing */
 };
@@ -162,7 +159,7 @@ static enum gpm_status read_values(struct reading *r, const double *x) {
         if (!r->cells[row]) {
             r->s->missing++;
         } else if (number_style_read(&r->s->style, r->cells[row], &y)) {
-            r->p[r->n] = (struct point){x[row], y, r->n};
+            r->p[r->n] = (struct every_row){x[row], y, r->n};
             r->n++;
         } else {
             st = bad_row(r, row, "the value is not a number:", r->cells[row]);
@@ -173,7 +170,7 @@ static enum gpm_status read_values(struct reading *r, const double *x) {
 }
 
 static int by_time(const void *a, const void *b) {
-    const struct point *p = a, *q = b;
+    const struct every_row *p = a, *q = b;
     if (p->x != q->x) return p->x < q->x ? -1 : 1;
     return p->order < q->order ? -1 : 1;
 }
@@ -308,14 +305,18 @@ static void find_code(struct series *s) {
     }
 }
 
-static void finish(struct reading *r) {
+static enum gpm_status finish(struct reading *r) {
     struct series *s = r->s;
     s->rows = r->csv.n_rows;
     s->sorted = true;
     for (size_t i = 1; i < r->n; i++) s->sorted &= r->p[i].x >= r->p[i - 1].x;
     qsort(r->p, r->n, sizeof *r->p, by_time);
-    size_t drop = r->o->max_points && r->n > r->o->max_points ? r->n - r->o->max_points : 0;
     set_unit(r);
+    if (!r->o->max_points) {
+        enum gpm_status st = every_average(s, r->o->every, r->p, &r->n, r->err);
+        if (st != GPM_OK) return st;
+    }
+    size_t drop = r->o->max_points && r->n > r->o->max_points ? r->n - r->o->max_points : 0;
     s->left_out = drop;
     s->n = r->n - drop;
     s->x = NEW_ARRAY(double, s->n + 1);
@@ -328,6 +329,7 @@ static void finish(struct reading *r) {
     find_code(s);
     series_set_seasons(s);
     set_hash(s);
+    return GPM_OK;
 }
 
 static enum gpm_status check(const struct reading *r) {
@@ -369,15 +371,15 @@ static enum gpm_status read_all(struct reading *r) {
     s->name = series_clean_name(r->csv.name);
     s->time_name = series_clean_name(head && r->time >= 0 ? head[r->time] : "time");
     s->value_name = series_clean_name(head ? head[r->value] : "value");
-    r->p = NEW_ARRAY(struct point, r->csv.n_rows + 1);
+    r->p = NEW_ARRAY(struct every_row, r->csv.n_rows + 1);
     r->cells = NEW_ARRAY(const char *, r->csv.n_rows + 1);
     double *x = NEW_ARRAY(double, r->csv.n_rows + 1);
     st = read_times(r, x);
     if (st == GPM_OK) st = read_values(r, x);
     mem_free(x);
     if (st != GPM_OK) return st;
-    finish(r);
-    return check(r);
+    st = finish(r);
+    return st == GPM_OK ? check(r) : st;
 }
 
 enum gpm_status series_read_csv(struct series *s, const struct csv *file,
@@ -451,6 +453,7 @@ struct series_options series_options_copy(const struct series_options *o) {
     c.date_format = own(o->date_format);
     c.missing = own(o->missing);
     c.by = own(o->by);
+    c.every = own(o->every);
     return c;
 }
 
@@ -460,6 +463,7 @@ void series_options_release(struct series_options *o) {
     mem_free((char *)o->date_format);
     mem_free((char *)o->missing);
     mem_free((char *)o->by);
+    mem_free((char *)o->every);
     *o = (struct series_options){0};
 }
 

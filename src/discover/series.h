@@ -26,6 +26,7 @@ struct series_options {
     enum series_decimal decimal;
     const char *by;      /* a column that tells series apart: none of values; NULL: there is none */
     const char *missing; /* cells that stand for missing values, separated by commas: "-999,x" */
+    const char *every;   /* means over this step ("1h"); NULL: of long series; "none" (every.h) */
 };
 /* A copy that owns its texts, and its end. */
 struct series_options series_options_copy(const struct series_options *o);
@@ -39,9 +40,12 @@ struct series {
     bool month_end;   /* days that are all the last of a month: x as for months */
     const char *unit; /* of x: "year", "day", "step" */
     size_t rows, missing, bad, repeated, left_out;
-    double code;  /* a value that looks like a code for missing ones (-999, 9999), ... */
-    size_t coded; /* and how many have it */
-    bool sorted;  /* the file was in order */
+    double code;           /* a value that looks like a code for missing ones (-999, 9999), ... */
+    size_t coded;          /* and how many have it */
+    bool sorted;           /* the file was in order */
+    char every[24];        /* the step that values are means over; "": none */
+    size_t averaged, ends; /* rows in the means; rows at the ends that fill no step */
+    double within, next;   /* sd within a step, about its line; from row to row */
     double season[SERIES_SEASONS]; /* periods that the calendar suggests, in x */
     int n_season;
     uint64_t hash; /* of the kept values */

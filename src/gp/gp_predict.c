@@ -318,10 +318,13 @@ enum gpm_status gp_conditional(struct gp *g, enum gp_target target, const double
     if (!kern_all_bounded(x, n * dim)) return GPM_E_ARG;
     for (size_t i = 0; i < n; i++)
         if (isnan(y[i])) return GPM_E_ARG;
+    bool done = false;
+    enum gpm_status st = GPM_OK;
+    if (n > JOINT_MAX) st = gp_states_conditional(g, target, x, y, n, logpdf, &done);
+    if (st || done) return st;
     if (noise > 0 && n) return density(g, noise, x, y, n, logpdf);
     double *xs = NEW_ARRAY(double, n *dim + 1), *ys = NEW_ARRAY(double, n + 1);
     size_t m = drop_repeats(g, x, y, n, xs, ys);
-    enum gpm_status st = GPM_OK;
     *logpdf = m == SIZE_MAX ? -INFINITY : 0;
     if (m && m != SIZE_MAX) st = density(g, noise, xs, ys, m, logpdf);
     mem_free(xs);

@@ -125,9 +125,9 @@ static bool fits_grid(struct gp *g, const struct st_model *m) {
 }
 
 /* SE's form: amplitudes times the form's error, against the noise. */
-static bool exact_enough(const struct gp *g, const struct st_model *m, double least) {
+static bool exact_enough(const struct gp *g, size_t n, const struct st_model *m, double least) {
     if (m->error == 0) return true;
-    if (g->approx != GP_AUTO || g->n <= GP_EXACT_MAX) return false;
+    if (g->approx != GP_AUTO || n <= GP_EXACT_MAX) return false;
     for (size_t i = 0; i < m->n_terms; i++) {
         const struct st_term *t = &m->term[i];
         for (int f = 0; f < t->systems && t->kind == ST_TERM_STATES; f++)
@@ -137,11 +137,11 @@ static bool exact_enough(const struct gp *g, const struct st_model *m, double le
     return true;
 }
 
-static bool long_enough(const struct gp *g, const struct gp_series *e) {
+static bool long_enough(size_t n, const struct gp_series *e) {
     size_t d = e->m.d;
-    if (g->n > GP_EXACT_MAX) return true;
-    if (e->grid && g->n >= (e->m.moving ? GRID_LEAST_START : GRID_LEAST)) return true;
-    return g->n > KALMAN_LEAST(d);
+    if (n > GP_EXACT_MAX) return true;
+    if (e->grid && n >= (e->m.moving ? GRID_LEAST_START : GRID_LEAST)) return true;
+    return n > KALMAN_LEAST(d);
 }
 
 /* ---- the series ---- */
@@ -149,13 +149,13 @@ static bool long_enough(const struct gp *g, const struct gp_series *e) {
 static enum gpm_status fill_events(struct gp *g, struct gp_slot *s, struct gp_series *e) {
     const struct gp_places *p = gp_places(g);
     size_t n = e->grid ? p->n : g->n;
-    double *x = e->buf = mem_try_doubles(3 * n), *y = x + n, *noise = y + n;
+    double *x = e->buf = mem_try_doubles(3 * n + 1), *y = x + n, *noise = y + n;
     if (!x) return GPM_E_NOMEM;
-    e->entry = mem_try_alloc(n, sizeof *e->entry);
+    e->entry = mem_try_alloc(n + 1, sizeof *e->entry);
     bool places = p->n && !p->repeats;
     e->place = places && !e->grid ? mem_try_alloc(n, sizeof *e->place) : NULL;
     if (!e->entry || (places && !e->grid && !e->place)) return GPM_E_NOMEM;
-    double white = st_white(&e->m, g->x[0]);
+    double white = n ? st_white(&e->m, g->x[0]) : 0;
     for (size_t k = 0; k < n && e->grid; k++) {
         x[k] = p->x0 + (double)k * p->step;
         y[k] = NAN;
@@ -176,11 +176,12 @@ static enum gpm_status fill_events(struct gp *g, struct gp_slot *s, struct gp_se
     return GPM_OK;
 }
 
-enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, struct gp_series *e, bool *done) {
+enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, size_t more, struct gp_series *e,
+                               bool *done) {
     memset(e, 0, sizeof *e);
     *done = false;
     if (g->dim != 1 || !(g->structured & GP_FILTERS) || g->integrated || gp_approx_asked(g) ||
-        g->n < GRID_LEAST_START)
+        g->n + more < GRID_LEAST_START)
         return GPM_OK;
     sort_times(g);
     e->least = least_noise(g, s);
@@ -188,10 +189,10 @@ enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, struct gp_series
     struct kern *rest = gp_without_white(s->kern, &white); /* the harmonics see it as noise */
     kern_unref(rest);
     e->least += white;
-    if (!st_model_init(&e->m, s->kern, g->x[entry_at(&g->times, 0)], e->least, power_of_two(g->n)))
-        return GPM_OK;
+    double t0 = g->n ? g->x[entry_at(&g->times, 0)] : 0;
+    if (!st_model_init(&e->m, s->kern, t0, e->least, power_of_two(g->n + more))) return GPM_OK;
     e->grid = fits_grid(g, &e->m);
-    if (!exact_enough(g, &e->m, e->least) || !long_enough(g, e)) {
+    if (!exact_enough(g, g->n + more, &e->m, e->least) || !long_enough(g->n + more, e)) {
         gp_series_release(e);
         return GPM_OK;
     }
@@ -343,7 +344,7 @@ static enum gpm_status run_series(struct gp *g, struct gp_slot *s, struct gp_ser
     if (e->grid) st = st_run_guard(&e->m, &e->x, done);
     if (!st && !*done) { /* Chandrasekhar's filter would lose its digits */
         e->grid = false;
-        if (!long_enough(g, e)) return GPM_OK;
+        if (!long_enough(g->n, e)) return GPM_OK;
     }
     if (!st) st = st_run_init(&r, &e->m, &e->x, e->grid);
     if (st) return st;
@@ -371,9 +372,35 @@ enum gpm_status gp_states_logml(struct gp *g, struct gp_slot *s, const struct gp
     if (!want) st = append(g, s, done);
     if (st || *done) return st;
     gp_kept_release(&s->kept);
-    st = gp_series_init(g, s, &e, done);
+    st = gp_series_init(g, s, 0, &e, done);
     if (st || !*done) return st;
     st = run_series(g, s, &e, want, done);
     gp_series_release(&e);
+    return st;
+}
+
+enum gpm_status gp_states_conditional(struct gp *g, enum gp_target target, const double *x,
+                                      const double *y, size_t n, double *logpdf, bool *done) {
+    struct gp_slot *s = gp_current(g), *t;
+    struct gp *all;
+    double before = 0;
+    *done = false;
+    if (g->dim != 1 || g->integrated || gp_approx_asked(g)) return GPM_OK;
+    enum gpm_status st = gp_copy(g, &all);
+    if (st) return st;
+    t = gp_current(all);
+    gp_slot_forget(t); /* a factor would be extended */
+    st = gp_add(all, target, x, y, n);
+    bool never = !st && gp_contradicts(all, t->noise);
+    if (never)
+        t->logml = -INFINITY, *done = true;
+    else if (!st)
+        st = gp_states_logml(all, t, NULL, done);
+    if (!st && *done && g->n) {
+        st = gp_slot_logml(g, s);
+        before = s->logml;
+    }
+    *logpdf = *done && !st ? t->logml - before : 0;
+    gp_free(all);
     return st;
 }

@@ -13,6 +13,7 @@
  */
 #ifndef GP_GP_STATES_H
 #define GP_GP_STATES_H
+#include "gp/gp.h"
 #include "gp/gp_grid.h"
 #include "gp/states_run.h"
 
@@ -52,6 +53,10 @@ GPM_MUST_USE enum gpm_status gp_states_posterior(struct gp *g, const struct kern
  * matrix of theirs is wanted for. */
 GPM_MUST_USE enum gpm_status gp_states_draw(struct gp *g, struct kern_pts xs, double extra,
                                             const double *z, double *out, bool *done);
+/* Log density of many new pairs given the data: that of all less that of the data. */
+GPM_MUST_USE enum gpm_status gp_states_conditional(struct gp *g, enum gp_target target,
+                                                   const double *x, const double *y, size_t n,
+                                                   double *logpdf, bool *done);
 /* The points change: entries from `first` on are new, or (changed) others have changed, too. */
 void gp_timeline_changed(struct gp *g, size_t first, bool changed);
 void gp_timeline_release(struct gp *g);
@@ -60,7 +65,8 @@ void gp_timeline_release(struct gp *g);
 double gp_form_error(const struct st_run *r, double noise);
 
 /* ---- for the two files ---- */
-/* The model of a slot and its series; *done is false when it does not serve. */
+/* The model of a slot and its series, `more` events to be added; *done is false when it does not
+ * serve. */
 struct gp_series {
     struct st_model m;
     struct st_series x;
@@ -70,7 +76,7 @@ struct gp_series {
     double least; /* variance of a measurement */
     bool grid;    /* Chandrasekhar's filter fits */
 };
-GPM_MUST_USE enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, struct gp_series *e,
-                                            bool *done);
+GPM_MUST_USE enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, size_t more,
+                                            struct gp_series *e, bool *done);
 void gp_series_release(struct gp_series *e);
 #endif

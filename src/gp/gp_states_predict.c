@@ -103,12 +103,12 @@ static bool wants_white(const struct question *q) {
 }
 
 static enum gpm_status ask(struct question *q, struct gp *g, const struct kern *part,
-                           struct kern_pts xs, bool *done) {
+                           struct kern_pts xs, size_t more, bool *done) {
     memset(q, 0, sizeof *q);
     q->g = g;
     q->xs = xs;
     q->seen = NAN;
-    enum gpm_status st = gp_series_init(g, gp_current(g), &q->e, done);
+    enum gpm_status st = gp_series_init(g, gp_current(g), more, &q->e, done);
     if (st || !*done) return st;
     *done = match_terms(q, part);
     return *done ? merge(q) : GPM_OK;
@@ -264,7 +264,7 @@ enum gpm_status gp_states_posterior(struct gp *g, const struct kern *part, struc
     struct question q;
     *done = false;
     if (gp_approx_asked(g) || factor_pays(g, s)) return GPM_OK;
-    enum gpm_status st = ask(&q, g, part, xs, done);
+    enum gpm_status st = ask(&q, g, part, xs, 0, done);
     if (!st && *done && mean) st = mean_eval(part ? NULL : s->mean, xs, mean);
     q.mean = mean;
     q.var = var;
@@ -333,7 +333,7 @@ enum gpm_status gp_states_draw(struct gp *g, struct kern_pts xs, double extra, c
     uint64_t seed = hash_bytes(z, xs.n * sizeof *z, 11);
     *done = false;
     if (gp_approx_asked(g) || s->have_factor) return GPM_OK;
-    enum gpm_status st = ask(&q, g, NULL, xs, done);
+    enum gpm_status st = ask(&q, g, NULL, xs, xs.n, done);
     double *f = NULL, *x = NULL;
     if (!st && *done) {
         f = mem_try_doubles(q.x.n);
@@ -352,7 +352,7 @@ enum gpm_status gp_states_draw(struct gp *g, struct kern_pts xs, double extra, c
             ((double *)q.x.y)[k] -= f[k] + own;
         }
         q.mean = out;
-        st = answer(&q, NULL, 0, done);
+        if (g->n) st = answer(&q, NULL, 0, done);
     }
     mem_free(f);
     mem_free(x);

@@ -41,6 +41,7 @@ WAYS = { # entry point -> the files that may call it: its own, and the one that 
     "gp_slot_approx": {"gp/gp_approx.c", "gp/gp_model.c"},
     "gp_approx_grad": {"gp/gp_approx.c", "gp/gp_model.c"},
     "gp_states_posterior": {"gp/gp_states_predict.c", "gp/gp_predict.c"},
+    "gp_states_conditional": {"gp/gp_states.c", "gp/gp_predict.c"},
     "gp_states_draw": {"gp/gp_states_predict.c", "gp/gp_predict.c"},
     "gp_approx_posterior": {"gp/gp_approx.c", "gp/gp_predict.c"},
     "st_model_init": {"gp/states_model.c", "gp/gp_states.c", "gp/gp_states_predict.c"},

@@ -63,6 +63,59 @@ static void test_order_missing_repeated(void **state) {
     buf_release(&err);
 }
 
+/* A minute's rows: hh:mm from 2024-01-01 on, which is a Monday. */
+static void minutes(size_t n, struct buf *text) {
+    buf_puts(text, "t,v\n");
+    for (size_t i = 0; i < n; i++)
+        buf_printf(text, "2024-01-%02zuT%02zu:%02zu,%zu\n", 1 + i / 1440, i / 60 % 24, i % 60,
+                   i % 3 + 10 * (i / 60));
+}
+
+/* Means over steps: asked for, by themselves above 2000 values, and not. */
+static void test_every(void **state) {
+    UNUSED(state);
+    struct series s;
+    struct buf err = BUF_INIT, text = BUF_INIT, said = BUF_INIT;
+    struct series_options o = {.every = "1h"};
+    minutes(610, &text);
+    assert_int_equal(parse(text.data, o, &s, &err), GPM_OK);
+    assert_int_equal(s.n, 10); /* the last ten minutes do not half fill their hour */
+    assert_int_equal(s.averaged, 610);
+    assert_int_equal(s.ends, 10);
+    for (size_t i = 0; i < s.n; i++) {
+        assert_close(s.y[i], 10.0 * (double)i + 1, 1e-12);
+        assert_close(s.x[i], s.x[0] + (double)i / 24, 1e-9);
+    }
+    series_print_time(&s, s.x[3], &said);
+    assert_string_equal(said.data, "2024-01-01T03:00");
+    assert_close(s.within, sqrt(2.0 / 3), 0.02); /* 0, 1, 2 again and again */
+    series_release(&s);
+    o.every = NULL;
+    assert_int_equal(parse(text.data, o, &s, &err), GPM_OK);
+    assert_int_equal(s.n, 610);
+    assert_string_equal(s.every, "");
+    series_release(&s);
+    buf_reset(&text);
+    minutes(9000, &text);
+    assert_int_equal(parse(text.data, o, &s, &err), GPM_OK);
+    assert_string_equal(s.every, "10min");
+    assert_int_equal(s.n, 900);
+    series_release(&s);
+    o.every = "none";
+    assert_int_equal(parse(text.data, o, &s, &err), GPM_OK);
+    assert_int_equal(s.n, 9000);
+    series_release(&s);
+    o.every = NULL;
+    o.max_points = 100; /* then it is the most recent ones */
+    assert_int_equal(parse(text.data, o, &s, &err), GPM_OK);
+    assert_int_equal(s.n, 100);
+    assert_int_equal(s.left_out, 8900);
+    series_release(&s);
+    buf_release(&said);
+    buf_release(&text);
+    buf_release(&err);
+}
+
 static void expect_error(const char *text, struct series_options o, const char *part) {
     struct series s;
     struct buf err = BUF_INIT;
@@ -73,6 +126,10 @@ static void expect_error(const char *text, struct series_options o, const char *
 
 static void test_errors(void **state) {
     UNUSED(state);
+    const char *days = "t,v\n2001-01-01,1\n2001-01-02,2\n2001-01-03,1\n";
+    expect_error(days, (struct series_options){.every = "3month"}, "10min, 1h, 1d, 1w");
+    expect_error(days, (struct series_options){.every = "-1d"}, "is no step");
+    expect_error("t,v\n1,1\n2,2\n", (struct series_options){.every = "1h"}, "numbers above 0");
     struct series_options o = {0}, skip = {.skip_bad = true}, col = {.value = "nope"};
     expect_error("", o, "no rows");
     expect_error("ds,y\n", o, "no rows");
@@ -179,8 +236,9 @@ static void test_choice_of_column(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_months),          cmocka_unit_test(test_order_missing_repeated),
-        cmocka_unit_test(test_errors),          cmocka_unit_test(test_choice_of_column),
-        cmocka_unit_test(test_people_write_it), cmocka_unit_test(test_codes_for_missing)};
+        cmocka_unit_test(test_months),           cmocka_unit_test(test_order_missing_repeated),
+        cmocka_unit_test(test_errors),           cmocka_unit_test(test_every),
+        cmocka_unit_test(test_choice_of_column), cmocka_unit_test(test_people_write_it),
+        cmocka_unit_test(test_codes_for_missing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -220,6 +220,28 @@ static void appending(void **state) {
     }
 }
 
+/* Many new pairs at once, with data and without, measured and of the function itself. */
+static void conditional(void **state) {
+    enum { N = 700, FIRST = 100 };
+    double x[N], y[N], a, b;
+    uint64_t seed = 13;
+    fill(N, SCATTERED, &seed, x, y);
+    static const char text[] = "LIN(sf=0.5)+MAT12(sf=0.7, l=0.5)+COS(sf=1, p=1)";
+    for (int known = 0; known < 2; known++)
+        for (int target = GP_LATENT; target <= GP_MEASURED; target++) {
+            struct gp *g = process(text, 0.2, known ? FIRST : 0, x, y), *d;
+            d = process(text, 0.2, known ? FIRST : 0, x, y);
+            gp_set_structured(d, 0);
+            enum gp_target t = (enum gp_target)target;
+            assert_int_equal(gp_conditional(g, t, x + FIRST, y + FIRST, N - FIRST, &a), GPM_OK);
+            assert_int_equal(gp_conditional(d, t, x + FIRST, y + FIRST, N - FIRST, &b), GPM_OK);
+            assert_close(a, b, 1e-8);
+            assert_false(gp_current(g)->have_factor);
+            gp_free(g);
+            gp_free(d);
+        }
+}
+
 /* ---- low noise: long double is the judge ---- */
 
 enum form { MAT12, MAT32, MAT52, PERIODIC, WALK, DRIFT, DAMPED, LINE, CONSTANT };
@@ -300,7 +322,7 @@ static double unguarded(struct gp *g) {
     struct gp_series e;
     struct st_run r;
     bool ok;
-    assert_int_equal(gp_series_init(g, gp_current(g), &e, &ok), GPM_OK);
+    assert_int_equal(gp_series_init(g, gp_current(g), 0, &e, &ok), GPM_OK);
     assert_true(ok && e.grid);
     assert_int_equal(st_run_init(&r, &e.m, &e.x, true), GPM_OK);
     assert_int_equal(st_run_value(&r, NULL, &ok), GPM_OK);
@@ -388,8 +410,10 @@ static void draws(void **state) {
     fill(N, SCATTERED, &seed, x, y);
     for (size_t i = 0; i < M; i++) at[i] = -0.5 + 0.0141 * (double)i;
     for (size_t i = 0; i < LOOK; i++) ask[i] = at[look[i]];
-    for (size_t k = 0; k < COUNT_OF(text); k++) {
-        struct gp *g = process(text[k], 0.2, N, x, y), *d = process(text[k], 0.2, N, x, y);
+    for (size_t k = 0; k < 2 * COUNT_OF(text); k++) { /* of the posterior, then of the prior */
+        const char *kernel = text[k % COUNT_OF(text)];
+        size_t n = k < COUNT_OF(text) ? N : 0;
+        struct gp *g = process(kernel, 0.2, n, x, y), *d = process(kernel, 0.2, n, x, y);
         gp_set_structured(d, 0);
         assert_int_equal(gp_predict_cov(d, ask, LOOK, GP_LATENT, mean, cov, LOOK), GPM_OK);
         memset(sum, 0, sizeof sum);
@@ -482,9 +506,9 @@ static void smooth_form(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_form),  cmocka_unit_test(posteriors), cmocka_unit_test(appending),
-        cmocka_unit_test(low_noise),   cmocka_unit_test(draws),      cmocka_unit_test(chosen),
-        cmocka_unit_test(smooth_form),
+        cmocka_unit_test(every_form),  cmocka_unit_test(posteriors),  cmocka_unit_test(appending),
+        cmocka_unit_test(conditional), cmocka_unit_test(low_noise),   cmocka_unit_test(draws),
+        cmocka_unit_test(chosen),      cmocka_unit_test(smooth_form),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
