@@ -70,8 +70,10 @@ struct sampler {
     struct sampler_settings set;
     struct metric metric;
     struct centred centred;
-    struct pace pace;     /* of the last window */
-    double target, wrong; /* acceptance to reach; trajectories of the last window that diverged */
+    struct pace pace;      /* of the last window */
+    double target;         /* acceptance to reach */
+    double watched, wrong; /* trajectories of the last window; those that met narrow places */
+    bool careful;
     struct step_size eps;
     double done;      /* transitions made; until set.warmup they adapt */
     VEC(double) ends; /* transitions at which windows of the warm-up end */
