@@ -22,6 +22,9 @@ bool number_parse(const char *text, size_t n, double *x);
 enum { NUMBER_TEXT = 32 };
 void number_shortest(char text[NUMBER_TEXT], double x);
 
+/* All 17 digits, byte for byte as %.17g, which reads back as x; a tenth of its work. */
+void number_exact(char text[NUMBER_TEXT], double x);
+
 /* As the functions of stdio that they are named after. */
 int number_vsnprintf(char *text, size_t size, const char *fmt, va_list ap);
 int number_snprintf(char *text, size_t size, const char *fmt, ...)

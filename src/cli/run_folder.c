@@ -6,6 +6,7 @@
 #include "base/ascii.h"
 #include "base/calendar.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "cli/command.h"
 #include "cli/out.h"
 #include "cli/run.h"
@@ -369,7 +370,12 @@ static void keep_draw(void *chain, const char *const *names, const double *row, 
         c->odd_columns = true;
         return;
     }
-    for (size_t i = 0; i < n; i++) buf_printf(&b, "%.17g,", row[i]);
+    for (size_t i = 0; i < n; i++) {
+        char text[NUMBER_TEXT];
+        number_exact(text, row[i]);
+        buf_puts(&b, text);
+        buf_putc(&b, ',');
+    }
     end_line(c, &b);
 }
 

@@ -92,20 +92,87 @@ static double *split(const double *x, size_t chains, size_t n) {
     return s;
 }
 
+/* What every quantity of a table needs alike: the normal scores of ranks 1 .. n, and cos, sin of k
+ * 2 pi / len, k < len / 2. Made when first asked for and kept, one of each for the sizes asked for
+ * last. */
+struct draws_tables {
+    size_t n, len;
+    double *scores, *turns;
+};
+
+struct draws_tables *draws_tables_new(void) {
+    return NEW(struct draws_tables);
+}
+
+void draws_tables_free(struct draws_tables *t) {
+    mem_free(t->scores);
+    mem_free(t->turns);
+    mem_free(t);
+}
+
+/* qnorm((r - 3/8) / (n + 1/4)) */
+static double score(double rank, size_t n) {
+    return norm_quantile((rank - 0.375) / ((double)n + 0.25));
+}
+
+static const double *scores_of(struct draws_tables *t, size_t n) {
+    if (t->n == n) return t->scores;
+    mem_free(t->scores);
+    t->scores = NEW_ARRAY(double, n + 1);
+    t->n = n;
+    for (size_t i = 0; i < (n + 1) / 2; i++) {
+        t->scores[i] = score((double)i + 1, n);
+        t->scores[n - 1 - i] = -t->scores[i];
+    }
+    return t->scores;
+}
+
+static const double *turns_of(struct draws_tables *t, size_t len) {
+    if (t->len == len) return t->turns;
+    mem_free(t->turns);
+    t->turns = NEW_ARRAY(double, len + 2);
+    t->len = len;
+    for (size_t k = 0; k < len / 2; k++) {
+        double angle = 2 * M_PI * (double)k / (double)len;
+        t->turns[2 * k] = cos(angle);
+        t->turns[2 * k + 1] = sin(angle);
+    }
+    return t->turns;
+}
+
 struct ranked {
-    double x; /* first, for number_compare */
+    double x;
     size_t at;
 };
 
-/* In place: normal scores of the average ranks, qnorm((r - 3/8) / (S + 1/4)). */
-static void z_scale(double *x, size_t n) {
-    struct ranked *r = NEW_ARRAY(struct ranked, n + 1);
+/* Merges neighbours of growing length; `room` as long as r. What qsort does, with the comparison in
+ * line. */
+static void sort_ranked(struct ranked *r, struct ranked *room, size_t n) {
+    struct ranked *from = r, *to = room;
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t lo = 0; lo < n; lo += 2 * width) {
+            size_t mid = lo + width < n ? lo + width : n, hi = mid + width < n ? mid + width : n;
+            size_t a = lo, b = mid, k = lo;
+            while (a < mid && b < hi) to[k++] = from[b].x < from[a].x ? from[b++] : from[a++];
+            while (a < mid) to[k++] = from[a++];
+            while (b < hi) to[k++] = from[b++];
+        }
+        struct ranked *t = from;
+        from = to;
+        to = t;
+    }
+    if (from != r) memcpy(r, from, n * sizeof *r);
+}
+
+/* In place: normal scores of the average ranks. */
+static void z_scale(struct draws_tables *t, double *x, size_t n) {
+    struct ranked *r = NEW_ARRAY(struct ranked, 2 * n + 1);
+    const double *scores = scores_of(t, n);
     for (size_t i = 0; i < n; i++) r[i] = (struct ranked){x[i], i};
-    qsort(r, n, sizeof *r, number_compare);
+    sort_ranked(r, r + n, n);
     for (size_t i = 0, j; i < n; i = j) {
         for (j = i + 1; j < n && r[j].x == r[i].x;) j++;
-        double rank = 0.5 * (double)(i + j + 1),
-               z = norm_quantile((rank - 0.375) / ((double)n + 0.25));
+        double z = j == i + 1 ? scores[i] : score(0.5 * (double)(i + j + 1), n);
         for (size_t k = i; k < j; k++) x[r[k].at] = z;
     }
     mem_free(r);
@@ -124,9 +191,9 @@ static double rhat_basic(const double *x, size_t chains, size_t n) {
 }
 
 /* Of the normal scores of the split chains' ranks. */
-static double rhat_of_ranks(const double *x, size_t chains, size_t n) {
+static double rhat_of_ranks(struct draws_tables *t, const double *x, size_t chains, size_t n) {
     double *s = split(x, chains, n);
-    z_scale(s, 2 * chains * (n / 2));
+    z_scale(t, s, 2 * chains * (n / 2));
     double r = rhat_basic(s, 2 * chains, n / 2);
     mem_free(s);
     return r;
@@ -135,11 +202,12 @@ static double rhat_of_ranks(const double *x, size_t chains, size_t n) {
 /* The worse of two: on ranks (do the chains agree where they are?) and on ranks of the distance
  * from the median (do they agree how wide they are?). Ranks make it finite where moments are not.
  */
-static double rhat(const double *x, size_t chains, size_t n) {
+static double rhat(struct draws_tables *t, const double *x, size_t chains, size_t n,
+                   double median) {
     if (unusable(x, chains, n)) return NAN;
-    double median = draws_quantile(x, chains * n, 0.5), *folded = NEW_ARRAY(double, chains *n);
+    double *folded = NEW_ARRAY(double, chains *n);
     for (size_t i = 0; i < chains * n; i++) folded[i] = fabs(x[i] - median);
-    double bulk = rhat_of_ranks(x, chains, n), tail = rhat_of_ranks(folded, chains, n);
+    double bulk = rhat_of_ranks(t, x, chains, n), tail = rhat_of_ranks(t, folded, chains, n);
     mem_free(folded);
     return fmax(bulk, tail);
 }
@@ -147,7 +215,7 @@ static double rhat(const double *x, size_t chains, size_t n) {
 /* Autocovariance by the fast Fourier transform, length a power of two, data zero-padded. In place,
  * not normalised: Cooley and Tukey's radix 2, bit reversal and then butterflies of growing length.
  * sign -1: forward, +1: backward. */
-static void fft(double *re, double *im, size_t n, double sign) {
+static void fft(const double *turns, double *re, double *im, size_t n, double sign) {
     for (size_t i = 1, j = 0; i < n; i++) { /* bit reversal */
         size_t bit = n >> 1;
         for (; j & bit; bit >>= 1) j ^= bit;
@@ -158,9 +226,9 @@ static void fft(double *re, double *im, size_t n, double sign) {
         t = im[i], im[i] = im[j], im[j] = t;
     }
     for (size_t len = 2; len <= n; len <<= 1) {
-        double angle = sign * 2 * M_PI / (double)len;
         for (size_t k = 0; k < len / 2; k++) {
-            double c = cos(angle * (double)k), s = sin(angle * (double)k);
+            size_t turn = 2 * k * (n / len);
+            double c = turns[turn], s = sign * turns[turn + 1];
             for (size_t i = k; i < n; i += len) {
                 size_t j = i + len / 2;
                 double a = re[j] * c - im[j] * s, b = re[j] * s + im[j] * c;
@@ -175,9 +243,11 @@ static void fft(double *re, double *im, size_t n, double sign) {
  * (Wiener and Khinchin); zeros to twice the length keep the ends from meeting. Two chains make one
  * complex series, the real part of whose autocovariance is the sum of theirs; the squares of all
  * are added before the one way back. */
-static void mean_autocovariance(const double *x, size_t chains, size_t n, double *acov) {
+static void mean_autocovariance(struct draws_tables *t, const double *x, size_t chains, size_t n,
+                                double *acov) {
     size_t len = 1;
     while (len < 2 * n) len <<= 1;
+    const double *turns = turns_of(t, len);
     double *part[2], *power = mem_zalloc(len * sizeof *power);
     part[0] = NEW_ARRAY(double, 2 * len);
     part[1] = part[0] + len;
@@ -188,12 +258,12 @@ static void mean_autocovariance(const double *x, size_t chains, size_t n, double
             double m = draws_mean(chain, n);
             for (size_t i = 0; i < n; i++) part[k][i] = chain[i] - m;
         }
-        fft(part[0], part[1], len, -1);
+        fft(turns, part[0], part[1], len, -1);
         for (size_t i = 0; i < len; i++)
             power[i] += part[0][i] * part[0][i] + part[1][i] * part[1][i];
     }
     memset(part[1], 0, len * sizeof *part[1]);
-    fft(power, part[1], len, 1);
+    fft(turns, power, part[1], len, 1);
     for (size_t i = 0; i < n; i++) acov[i] = power[i] / ((double)len * (double)n * (double)chains);
     mem_free(part[0]);
     mem_free(power);
@@ -235,11 +305,11 @@ static double geyer(double *acov, size_t n, double mean_var, double var_plus, do
 }
 
 /* ESS of draws as they are. mean_acov[0] has the divisor n: W undoes it. */
-static double ess_basic(const double *x, size_t chains, size_t n) {
+static double ess_basic(struct draws_tables *t, const double *x, size_t chains, size_t n) {
     if (unusable(x, chains, n)) return NAN;
     double *mean_acov = mem_zalloc((n + 2) * sizeof(double));
     double *mean = NEW_ARRAY(double, chains + 1), total = (double)chains * (double)n;
-    mean_autocovariance(x, chains, n, mean_acov);
+    mean_autocovariance(t, x, chains, n, mean_acov);
     for (size_t c = 0; c < chains; c++) mean[c] = draws_mean(x + c * n, n);
     double mean_var = mean_acov[0] * (double)n / ((double)n - 1);
     double var_plus = mean_var * ((double)n - 1) / (double)n;
@@ -252,37 +322,37 @@ static double ess_basic(const double *x, size_t chains, size_t n) {
 
 /* Halves as chains of their own: a chain that drifts then disagrees with itself. scores: of the
  * ranks (bulk), which exist where variances do not. */
-static double ess_split(const double *x, size_t chains, size_t n, bool scores) {
+static double ess_split(struct draws_tables *t, const double *x, size_t chains, size_t n,
+                        bool scores) {
     if (unusable(x, chains, n)) return NAN;
     double *s = split(x, chains, n);
-    if (scores) z_scale(s, 2 * chains * (n / 2));
-    double ess = ess_basic(s, 2 * chains, n / 2);
+    if (scores) z_scale(t, s, 2 * chains * (n / 2));
+    double ess = ess_basic(t, s, 2 * chains, n / 2);
     mem_free(s);
     return ess;
 }
 
 double draws_ess_mean(const double *x, size_t chains, size_t n) {
-    return ess_split(x, chains, n, false);
+    struct draws_tables t = {0};
+    double ess = ess_split(&t, x, chains, n, false);
+    mem_free(t.turns);
+    return ess;
 }
 
-/* ESS of the indicator x <= q_p, whose mean is what a quantile's error comes from. */
-static double ess_quantile(const double *x, size_t chains, size_t n, double p) {
+/* ESS of the indicator x <= q, whose mean is what a quantile's error comes from. */
+static double ess_below(struct draws_tables *t, const double *x, size_t chains, size_t n,
+                        double q) {
     if (unusable(x, chains, n)) return NAN;
-    double q = draws_quantile(x, chains * n, p), *below = NEW_ARRAY(double, chains *n);
+    double *below = NEW_ARRAY(double, chains *n);
     for (size_t i = 0; i < chains * n; i++) below[i] = x[i] <= q;
-    double ess = ess_split(below, chains, n, false);
+    double ess = ess_split(t, below, chains, n, false);
     mem_free(below);
     return ess;
 }
 
-/* The smaller of the ESS of the 5% and 95% quantiles. */
-static double ess_tail(const double *x, size_t chains, size_t n) {
-    double low = ess_quantile(x, chains, n, 0.05);
-    double high = ess_quantile(x, chains, n, 0.95);
-    return isnan(low) || isnan(high) ? NAN : fmin(low, high);
-}
-
-void draws_summarise(const double *x, size_t chains, size_t n, struct draws_summary *out) {
+/* The tail's ESS is the smaller of those of the 5% and 95% quantiles. */
+void draws_summarise(struct draws_tables *t, const double *x, size_t chains, size_t n,
+                     struct draws_summary *out) {
     size_t total = chains * n;
     *out = (struct draws_summary){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     if (total == 0) return;
@@ -293,10 +363,11 @@ void draws_summarise(const double *x, size_t chains, size_t n, struct draws_summ
     out->median = quantile_of_sorted(s, total, 0.5);
     out->q95 = quantile_of_sorted(s, total, 0.95);
     mem_free(s);
-    out->mcse_mean = draws_sd(x, total) / sqrt(draws_ess_mean(x, chains, n));
-    out->rhat = rhat(x, chains, n);
-    out->ess_bulk = ess_split(x, chains, n, true);
-    out->ess_tail = ess_tail(x, chains, n);
+    out->mcse_mean = out->sd / sqrt(ess_split(t, x, chains, n, false));
+    out->rhat = rhat(t, x, chains, n, out->median);
+    out->ess_bulk = ess_split(t, x, chains, n, true);
+    double low = ess_below(t, x, chains, n, out->q5), high = ess_below(t, x, chains, n, out->q95);
+    out->ess_tail = isnan(low) || isnan(high) ? NAN : fmin(low, high);
 }
 
 size_t draws_complain(const struct draws_summary *s, const double *x, size_t chains, size_t n,

@@ -24,7 +24,12 @@ double draws_ess_mean(const double *x, size_t chains, size_t n);
 struct draws_summary {
     double mean, sd, mcse_mean, q5, median, q95, rhat, ess_bulk, ess_tail;
 };
-void draws_summarise(const double *x, size_t chains, size_t n, struct draws_summary *out);
+/* What columns of one length share; for the quantities of a table one after the other. */
+struct draws_tables;
+struct draws_tables *draws_tables_new(void);
+void draws_tables_free(struct draws_tables *t);
+void draws_summarise(struct draws_tables *t, const double *x, size_t chains, size_t n,
+                     struct draws_summary *out);
 
 /* In words, what is wrong with a quantity called `name`: R-hat above 1.01, an effective sample size
  * below 100 per chain, draws that are not finite or never move. Appends one line per complaint and

@@ -177,20 +177,23 @@ static bool is_fixed_part(const struct draw_table *d, size_t j) {
 
 void draw_table_complain(const struct draw_table *d, struct buf *out) {
     size_t rows = draw_table_rows(d);
+    struct draws_tables *t = draws_tables_new();
     for (size_t c = 0; c < d->chain.n && d->chain.n > 1; c++) complain_of_chain(d, c, out);
     for (size_t j = 0; j < d->n_cols && d->chain.n; j++) {
         if (draw_group_of(d->names[j]) != DRAWS_POSTERIOR || is_fixed_part(d, j)) continue;
         struct draws_summary s;
         double *x = draw_table_column(d, j);
-        draws_summarise(x, d->chain.n, rows, &s);
+        draws_summarise(t, x, d->chain.n, rows, &s);
         (void)draws_complain(&s, x, d->chain.n, rows, d->names[j], out);
         mem_free(x);
     }
+    draws_tables_free(t);
 }
 
 void draw_table_summary(const struct draw_table *d, struct buf *out) {
     size_t rows = draw_table_rows(d);
     int w = name_width(d);
+    struct draws_tables *t = draws_tables_new();
     buf_printf(out, "%-*s", w, "");
     for (size_t k = 0; k < COUNT_OF(columns); k++)
         buf_printf(out, " %*s", columns[k].width, columns[k].title);
@@ -199,17 +202,19 @@ void draw_table_summary(const struct draw_table *d, struct buf *out) {
         if (draw_group_of(d->names[j]) != DRAWS_POSTERIOR) continue;
         struct draws_summary s;
         double *x = draw_table_column(d, j);
-        draws_summarise(x, d->chain.n, rows, &s);
+        draws_summarise(t, x, d->chain.n, rows, &s);
         buf_printf(out, "%-*s", w, d->names[j]);
         for (size_t k = 0; k < COUNT_OF(columns); k++) cell(k, field(&s, k), out);
         buf_putc(out, '\n');
         mem_free(x);
     }
+    draws_tables_free(t);
     draw_table_complain(d, out);
 }
 
 void draw_table_summary_html(const struct draw_table *d, const char *remarks, struct buf *out) {
     struct buf text = BUF_INIT;
+    struct draws_tables *t = draws_tables_new();
     buf_puts(out, "<table>\n<thead><tr><th></th>");
     for (size_t k = 0; k < COUNT_OF(columns); k++) buf_printf(out, "<th>%s</th>", columns[k].title);
     buf_puts(out, "</tr></thead>\n");
@@ -217,7 +222,7 @@ void draw_table_summary_html(const struct draw_table *d, const char *remarks, st
         if (draw_group_of(d->names[j]) != DRAWS_POSTERIOR) continue;
         struct draws_summary s;
         double *x = draw_table_column(d, j);
-        draws_summarise(x, d->chain.n, draw_table_rows(d), &s);
+        draws_summarise(t, x, d->chain.n, draw_table_rows(d), &s);
         mem_free(x);
         buf_puts(out, "<tr><th>");
         buf_markup(out, d->names[j]);
@@ -229,6 +234,7 @@ void draw_table_summary_html(const struct draw_table *d, const char *remarks, st
         }
         buf_puts(out, "</tr>\n");
     }
+    draws_tables_free(t);
     buf_puts(out, "</table>\n");
     buf_reset(&text);
     draw_table_complain(d, &text);
@@ -243,12 +249,13 @@ void draw_table_summary_html(const struct draw_table *d, const char *remarks, st
 
 void draw_table_summary_json(const struct draw_table *d, struct buf *out) {
     size_t rows = draw_table_rows(d);
+    struct draws_tables *t = draws_tables_new();
     buf_putc(out, '{');
     for (size_t j = 0; j < d->n_cols; j++) {
         if (draw_group_of(d->names[j]) != DRAWS_POSTERIOR) continue;
         struct draws_summary s;
         double *x = draw_table_column(d, j);
-        draws_summarise(x, d->chain.n, rows, &s);
+        draws_summarise(t, x, d->chain.n, rows, &s);
         mem_free(x);
         json_key(out, d->names[j]);
         buf_putc(out, '{');
@@ -256,5 +263,6 @@ void draw_table_summary_json(const struct draw_table *d, struct buf *out) {
             JSON(out, FIELD(columns[k].key, field(&s, k)));
         buf_putc(out, '}');
     }
+    draws_tables_free(t);
     buf_puts(out, "}\n");
 }

@@ -11,7 +11,7 @@
  * one: 4,000 of them then tell R-hat from 1.01 in most posteriors. Beyond MOST the batches are too
  * short to say more. */
 enum { BATCH = 20, FEWEST = 5, SETTLING = 50, MOST = 8 };
-#define PER_DRAW 4.0
+#define PER_DRAW 3.0
 
 struct running { /* mean and squared deviations (Welford 1962) */
     double mean, m2;

@@ -16,7 +16,7 @@ const struct sampler_settings sampler_defaults = {300, 0, 10, METRIC_LOW_RANK};
 /* A trajectory whose acceptance statistic is below LOST has met curvature that its steps do not
  * follow; in a posterior near a normal one less than RARE of them do. */
 #define LOST 0.2
-#define RARE 0.005
+#define RARE 0.01
 /* Where there are more, narrow places may have been seen from outside alone: every SHORT_EVERY-th
  * transition takes steps SHORTER times as short, which enter and leave them. Each leaves the
  * posterior alone, and so do all in turn. */

@@ -35,7 +35,9 @@ static void compare(FILE *r, const struct draw_table *d) {
         assert_string_equal(name, d->names[j]);
         size_t n = draw_table_rows(d), c = d->chain.n;
         struct draws_summary s;
-        draws_summarise(x, c, n, &s);
+        struct draws_tables *t = draws_tables_new();
+        draws_summarise(t, x, c, n, &s);
+        draws_tables_free(t);
         assert_close(s.mean, want[0], 1e-9);
         assert_close(s.rhat, want[1], 1e-9);
         assert_close(s.ess_bulk, want[2], 1e-8);

@@ -86,6 +86,15 @@ static const struct {
       1.13294161280288, 1.24631905349226, 6, 6, 6}},
 };
 
+static void summarise(const double *x, size_t chains, size_t n, struct draws_summary *s) {
+    struct draws_tables *t = draws_tables_new();
+    draws_summarise(t, x, chains, n, s);
+    struct draws_summary again;
+    draws_summarise(t, x, chains, n, &again); /* by tables that are there */
+    assert_memory_equal(s, &again, sizeof again);
+    draws_tables_free(t);
+}
+
 static void figures_agree_with_posterior(void **state) {
     UNUSED(state);
     static const char *const names[] = {"mean", "sd",   "mcse_mean", "q5",       "q50",
@@ -94,7 +103,7 @@ static void figures_agree_with_posterior(void **state) {
         size_t c = cases[i].chains, n = cases[i].n;
         double *x = series(cases[i].kind, cases[i].phi, c, n, cases[i].shift, cases[i].seed);
         struct draws_summary s;
-        draws_summarise(x, c, n, &s);
+        summarise(x, c, n, &s);
         double got[FIGURES] = {s.mean, s.sd,   s.mcse_mean, s.q5,       s.median,
                                s.q95,  s.rhat, s.ess_bulk,  s.ess_tail, draws_ess_mean(x, c, n)};
         for (size_t k = 0; k < FIGURES; k++) {
@@ -112,16 +121,16 @@ static void useless_draws_give_nan_and_a_complaint(void **state) {
     for (int i = 0; i < 20; i++) still[i] = 3, wild[i] = i == 7 ? INFINITY : i;
     struct draws_summary s;
     struct buf b = BUF_INIT;
-    draws_summarise(still, 2, 10, &s);
+    summarise(still, 2, 10, &s);
     assert_true(isnan(s.rhat) && isnan(s.ess_bulk) && isnan(s.ess_tail));
     assert_int_equal(draws_complain(&s, still, 2, 10, "x", &b), 1);
     assert_non_null(strstr(b.data, "x: the same in every draw"));
-    draws_summarise(wild, 2, 10, &s);
+    summarise(wild, 2, 10, &s);
     assert_int_equal(draws_complain(&s, wild, 2, 10, "y", &b), 1);
     assert_non_null(strstr(b.data, "y: some draws are not finite"));
-    draws_summarise(wild, 0, 0, &s);
+    summarise(wild, 0, 0, &s);
     assert_true(isnan(s.mean));
-    draws_summarise(wild, 1, 1, &s);
+    summarise(wild, 1, 1, &s);
     assert_true(s.mean == 0 && isnan(s.sd));
     buf_release(&b);
 }
@@ -131,13 +140,13 @@ static void unmixed_chains_are_named(void **state) {
     double *x = series(0, 0.9, 4, 1000, 2, 2);
     struct draws_summary s;
     struct buf b = BUF_INIT;
-    draws_summarise(x, 4, 1000, &s);
+    summarise(x, 4, 1000, &s);
     assert_int_equal(draws_complain(&s, x, 4, 1000, "mu", &b), 3);
     assert_non_null(strstr(b.data, "mu: chains have not mixed, R-hat 1.129"));
     buf_release(&b);
     mem_free(x);
     x = series(0, 0, 4, 1000, 0, 9);
-    draws_summarise(x, 4, 1000, &s);
+    summarise(x, 4, 1000, &s);
     assert_int_equal(draws_complain(&s, x, 4, 1000, "mu", &b), 0);
     mem_free(x);
 }

@@ -85,6 +85,40 @@ static void shortest_reads_back(void **state) {
     }
 }
 
+/* Byte for byte as printf: numbers of all sizes, halves between two 17-digit decimals, powers. */
+static void exact_text_is_that_of_printf(void **state) {
+    static const double sizes[] = {1,
+                                   1e-10,
+                                   9.9999999999999999e-11,
+                                   1e-5,
+                                   9.5e-5,
+                                   1e-4,
+                                   0.1,
+                                   0.5,
+                                   10,
+                                   1e14,
+                                   999999999999999.9,
+                                   1e15,
+                                   1e16,
+                                   0.30000000000000004,
+                                   4503599627370497.5,
+                                   281474976710656.25,
+                                   100,
+                                   12345678};
+    char want[64], got[NUMBER_TEXT];
+    uint64_t bits = 3;
+    for (size_t i = 0; i < 60000; i++) {
+        bits = bits * 6364136223846793005u + 1442695040888963407u;
+        double x = sizes[i % COUNT_OF(sizes)];
+        if (i >= COUNT_OF(sizes)) x *= (double)(bits >> 40) / 4194304; /* few bits: exact halves */
+        if (i % 3 == 1) memcpy(&x, &bits, sizeof x);
+        if (i % 5 == 1) x = -x * pow(10, (double)(bits >> 60) - 8);
+        number_snprintf(want, sizeof want, "%.17g", x);
+        number_exact(got, x);
+        assert_string_equal(got, want);
+    }
+}
+
 static void draws_stop_at_their_length(void **state) {
     static const struct {
         const char *text, *err; /* NULL: fine */
@@ -128,6 +162,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parses_whole_texts),
         cmocka_unit_test(shortest_reads_back),
+        cmocka_unit_test(exact_text_is_that_of_printf),
         cmocka_unit_test(draws_stop_at_their_length),
         cmocka_unit_test(refused_draws_leave_no_columns),
     };
