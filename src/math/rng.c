@@ -5,7 +5,6 @@
  * enter the numbers, so gcc and clang agree.
  */
 #include "math/rng.h"
-#include <Random123/philox.h>
 #include <math.h>
 
 void rng_init(struct rng *r, uint64_t seed, uint32_t chain, uint32_t stream) {
@@ -13,11 +12,21 @@ void rng_init(struct rng *r, uint64_t seed, uint32_t chain, uint32_t stream) {
 }
 
 static void refill(struct rng *r) {
-    philox4x32_ctr_t c = {
-        {(uint32_t)r->counter, (uint32_t)(r->counter >> 32), r->chain, r->stream}};
-    philox4x32_key_t k = {{(uint32_t)r->seed, (uint32_t)(r->seed >> 32)}};
-    philox4x32_ctr_t out = philox4x32(c, k);
-    for (int i = 0; i < 4; i++) r->block[i] = out.v[i];
+    uint32_t c0 = (uint32_t)r->counter, c1 = (uint32_t)(r->counter >> 32), c2 = r->chain,
+             c3 = r->stream, k0 = (uint32_t)r->seed, k1 = (uint32_t)(r->seed >> 32);
+    for (int round = 0; round < 10; round++) {
+        uint64_t p0 = (uint64_t)0xD2511F53 * c0, p1 = (uint64_t)0xCD9E8D57 * c2;
+        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
+        c1 = (uint32_t)p1;
+        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+        c3 = (uint32_t)p0;
+        k0 += 0x9E3779B9; /* the golden ratio, and sqrt(3) - 1 */
+        k1 += 0xBB67AE85;
+    }
+    r->block[0] = c0;
+    r->block[1] = c1;
+    r->block[2] = c2;
+    r->block[3] = c3;
     r->counter++;
     r->left = 4;
 }
