@@ -1,5 +1,5 @@
 # Thin front of CMake. `make` builds build/gpmem; `make test` is what CI runs.
-.PHONY: all build dev deps demo test test-slow bench figures notebooks fuzz install docs clean format coverage
+.PHONY: all build dev deps demo test test-slow bench figures notebooks wasm fuzz install docs clean format coverage
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
@@ -73,6 +73,11 @@ notebooks:
 	@for page in $$(grep -l '^```venture' docs/*.md); do \
 	  tools/notebook $$page > build/notebooks/$$(basename $$page .md).ipynb; done
 	@ls build/notebooks/*.ipynb
+
+# The library for web pages and the playground, in build-web/site.
+wasm:
+	@command -v emcc > /dev/null || apt-get install -y emscripten
+	@tools/wasm
 
 format:
 	@tools/install-packages format

@@ -52,8 +52,8 @@ void qsort_r(void *at, size_t n, size_t size, int (*compare)(const void *, const
             size_t i = low, mid = low + run < n ? low + run : n;
             size_t j = mid, end = low + 2 * run < n ? low + 2 * run : n;
             for (size_t k = low; k < end; k++) {
-                bool left = j == end ||
-                            (i < mid && compare(from + i * size, from + j * size, ctx) <= 0);
+                bool left =
+                    j == end || (i < mid && compare(from + i * size, from + j * size, ctx) <= 0);
                 memcpy(to + k * size, from + (left ? i++ : j++) * size, size);
             }
         }
@@ -98,12 +98,14 @@ NO_INT(sqlite3_column_bytes, (sqlite3_stmt * s, int i))
 NO_INT(sqlite3_column_type, (sqlite3_stmt * s, int i))
 NO_INT(sqlite3_db_config, (sqlite3 * db, int op, ...))
 NO_INT(sqlite3_db_readonly, (sqlite3 * db, const char *name))
-NO_INT(sqlite3_exec, (sqlite3 * db, const char *sql, int (*f)(void *, int, char **, char **), void *p, char **e))
+NO_INT(sqlite3_exec,
+       (sqlite3 * db, const char *sql, int (*f)(void *, int, char **, char **), void *p, char **e))
 NO_INT(sqlite3_extended_result_codes, (sqlite3 * db, int on))
 NO_INT(sqlite3_finalize, (sqlite3_stmt * s))
 NO_INT(sqlite3_get_autocommit, (sqlite3 * db))
 NO_INT(sqlite3_limit, (sqlite3 * db, int id, int value))
-NO_INT(sqlite3_prepare_v2, (sqlite3 * db, const char *sql, int n, sqlite3_stmt **s, const char **tail))
+NO_INT(sqlite3_prepare_v2,
+       (sqlite3 * db, const char *sql, int n, sqlite3_stmt **s, const char **tail))
 NO_INT(sqlite3_reset, (sqlite3_stmt * s))
 NO_INT(sqlite3_step, (sqlite3_stmt * s))
 NO_INT(sqlite3_stmt_busy, (sqlite3_stmt * s))

@@ -4,6 +4,7 @@
  * with a large stack, so deep recursion ends in a diagnostic and not in a crash. */
 #include "gpmem/gpmem.h"
 #include "api/call.h"
+#include "api/stack.h"
 #include "infer/advice.h"
 #include "infer/profile.h"
 #include "infer/progress.h"
@@ -17,10 +18,8 @@
 #include "base/stop.h"
 #include "la/blas.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 struct gpm_session {
     struct session s;
@@ -94,29 +93,6 @@ gpm_session *gpm_session_new(const struct gpm_options *given) {
     }
     g->s.core.watch_memory = true;
     return g;
-}
-
-/* Runs f(arg) on a thread with a stack of that size, whose lowest byte *lowest is before f begins;
- * false: there is none. The stack is address space that nobody reserves (a limit for recursion may
- * lie far above the machine's memory), and below it lies a page that nobody may touch. */
-static bool run_on_stack(size_t size, void *(*f)(void *), void *arg, const char **lowest) {
-    const size_t guard = 65536;
-    pthread_attr_t attr;
-    pthread_t thread;
-    char *stack = size > SIZE_MAX - guard
-                      ? MAP_FAILED
-                      : mmap(NULL, size + guard, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (stack == MAP_FAILED) return false;
-    *lowest = stack + guard;
-    pthread_attr_init(&attr);
-    bool ok = mprotect(stack, guard, PROT_NONE) == 0 &&
-              pthread_attr_setstack(&attr, stack + guard, size) == 0 &&
-              pthread_create(&thread, &attr, f, arg) == 0;
-    if (ok) pthread_join(thread, NULL);
-    pthread_attr_destroy(&attr);
-    munmap(stack, size + guard);
-    return ok;
 }
 
 static void *release_job(void *arg) {

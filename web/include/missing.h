@@ -5,5 +5,6 @@
 #ifndef WEB_MISSING_H
 #define WEB_MISSING_H
 #include <stddef.h>
-void qsort_r(void *at, size_t n, size_t size, int (*compare)(const void *, const void *, void *), void *ctx);
+void qsort_r(void *at, size_t n, size_t size, int (*compare)(const void *, const void *, void *),
+             void *ctx);
 #endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A large stack for deep recursion (a web page has its own body of this: web/stack.c).
+ */
+#ifndef API_STACK_H
+#define API_STACK_H
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Runs f(arg) on a thread with a stack of that size, whose lowest byte *lowest is before f begins;
+ * false: there is none. */
+bool run_on_stack(size_t size, void *(*f)(void *), void *arg, const char **lowest);
+#endif
