@@ -16,6 +16,8 @@ void dgetrs_(const char *, const int *, const int *, const double *, const int *
 void dsyevd_(const char *, const char *, const int *, double *, const int *, double *, double *,
              const int *, int *, const int *, int *);
 
+/* under names of their own, which no header declares */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #define WEB_NAME(name) web_##name
 #include "../../web/blas.c"
 
