@@ -76,9 +76,10 @@ struct bo_summary {
     int tabu;                      /* optima found to the last digit and left alone */
 };
 bool bo_summarise(struct bo *b, struct bo_summary *out); /* false before there is a model */
-/* Share of the posterior mean's variance over the box that each variable explains alone, and
- * together with its interactions (first order and total Sobol indices); n numbers each. */
-bool bo_sensitivity(struct bo *b, double *first, double *total);
+/* Share of the first objective's variance over the box that each variable explains alone, and
+ * together with its interactions (first order and total Sobol indices), and the standard deviation
+ * of the latter over what is believed about the function; n numbers each. */
+bool bo_sensitivity(struct bo *b, double *first, double *total, double *sd);
 
 /* What is not in the evaluations: fitted parameters, the local arm, counters. A run that is fed the
  * first bo_state_told outcomes in the same order, loads the state and is fed the rest goes on as if

@@ -185,40 +185,68 @@ bool bo_summarise(struct bo *b, struct bo_summary *s) {
     return true;
 }
 
-/* Saltelli's estimators on the posterior mean of z over 512 pairs of points. */
-bool bo_sensitivity(struct bo *b, double *first, double *total) {
-    enum { PAIRS = 512 };
+/* Indices of one drawn function by Saltelli's estimators over pairs of points, in the order of u.
+ */
+static bool indices(struct bo_output *o, struct gp_path *f, struct rng *r, int pairs, double *s1,
+                    double *st) {
+    const struct bo *b = o->b;
+    size_t D = (size_t)b->D;
+    double *p = NEW_ARRAY(double, 3 * D), *q = p + D, *t = q + D, sum = 0, square = 0;
+    bool good = true;
+    memset(s1, 0, D * sizeof *s1);
+    memset(st, 0, D * sizeof *st);
+    for (int i = 0; i < pairs && good; i++) {
+        double fp = 0, fq = 0, ft = 0;
+        bo_uniform_point(b, r, p);
+        bo_uniform_point(b, r, q);
+        good = !gp_path_eval(f, p, 1, &fp, NULL) && !gp_path_eval(f, q, 1, &fq, NULL);
+        sum += fp + fq;
+        square += fp * fp + fq * fq;
+        for (size_t k = 0; k < D && good; k++) {
+            memcpy(t, p, D * sizeof *t);
+            t[k] = q[k];
+            good = !gp_path_eval(f, t, 1, &ft, NULL);
+            s1[k] += fq * (ft - fp) / pairs;
+            st[k] += 0.5 * (fp - ft) * (fp - ft) / pairs;
+        }
+    }
+    double n = 2.0 * pairs, var = (square - sum * sum / n) / n;
+    for (size_t k = 0; k < D; k++) {
+        s1[k] = var > 0 ? fmin(1, fmax(0, s1[k] / var)) : 0;
+        st[k] = var > 0 ? fmin(1, st[k] / var) : 0;
+    }
+    mem_free(p);
+    return good;
+}
+
+/* Means and standard deviation over draws of the function. */
+bool bo_sensitivity(struct bo *b, double *first, double *total, double *sd) {
+    enum { DRAWS = 16, FEATURES = 256 };
     struct bo_output *o = bo_lead(b);
     if (!model_ready(o)) return false;
     size_t D = (size_t)b->D;
+    int pairs = b->D <= 20 ? 128 : 24;
     struct rng r;
+    bool good = true;
+    double *s1 = mem_zalloc(sizeof(double) * 5 * D), *st = s1 + D, *m1 = st + D, *mt = m1 + D,
+           *vt = mt + D;
     rng_init(&r, b->seed, 3, 0);
-    double *p = NEW_ARRAY(double, 3 * D), *q = p + D, *t = q + D;
-    double *fp = NEW_ARRAY(double, 2 * PAIRS), *fq = fp + PAIRS, mean = 0, var = 0;
-    double *s1 = mem_zalloc(sizeof(double) * 2 * D), *st = s1 + D;
-    for (int i = 0; i < PAIRS; i++) {
-        bo_uniform_point(b, &r, p);
-        bo_uniform_point(b, &r, q);
-        fp[i] = bo_model_mean(&o->model, p, NULL);
-        fq[i] = bo_model_mean(&o->model, q, NULL);
-        mean += (fp[i] + fq[i]) / (2 * PAIRS);
+    for (int i = 0; i < DRAWS && good; i++) {
+        struct gp_path *f = NULL;
+        good = !gp_path_new(o->model.gp, FEATURES, &r, &f) && indices(o, f, &r, pairs, s1, st);
         for (size_t k = 0; k < D; k++) {
-            memcpy(t, p, D * sizeof *t);
-            t[k] = q[k];
-            double f = bo_model_mean(&o->model, t, NULL);
-            s1[k] += (fq[i] * (f - fp[i])) / PAIRS;
-            st[k] += 0.5 * (fp[i] - f) * (fp[i] - f) / PAIRS;
+            m1[k] += s1[k] / DRAWS;
+            mt[k] += st[k] / DRAWS;
+            vt[k] += st[k] * st[k] / DRAWS;
         }
+        gp_path_free(f);
     }
-    for (int i = 0; i < PAIRS; i++)
-        var += ((fp[i] - mean) * (fp[i] - mean) + (fq[i] - mean) * (fq[i] - mean)) / (2 * PAIRS);
     for (int j = 0; j < b->D; j++) {
         int k = b->space->vars[j].at;
-        first[j] = var > 0 ? fmin(1, fmax(0, s1[k] / var)) : 0;
-        total[j] = var > 0 ? fmin(1, st[k] / var) : 0;
+        first[j] = m1[k];
+        total[j] = mt[k];
+        sd[j] = sqrt(fmax(0, vt[k] - mt[k] * mt[k]));
     }
-    mem_free(p);
-    mem_free(fp);
     mem_free(s1);
-    return true;
+    return good;
 }

@@ -86,6 +86,10 @@ void optimize_report_html(struct optimize *o, struct buf *out);
 void optimize_put_point(const struct optimize *o, const double *x, int digits, struct buf *out);
 size_t optimize_failed(const struct optimize *o); /* evaluations that did */
 size_t optimize_within(const struct optimize *o); /* evaluations that keep the bounds */
+/* Objectives of evaluation i, small is good; false: it failed or breaks a bound. */
+bool optimize_objectives(const struct optimize *o, size_t i, double *y);
+/* NaN: none, as a value of the first objective and as the best so far. */
+bool optimize_better(const struct optimize *o, double y, double best);
 /* " f=3 c=-1" of the numbers that are known. */
 void optimize_put_numbers(const struct optimize *o, const double *y, int digits, struct buf *out);
 /* Reads what other workers stored; under the write lock the picture is complete. */

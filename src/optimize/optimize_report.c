@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What an optimisation found: text, JSON, and one HTML page with the trace, slices of the posterior
- * through the best point, and what mattered. */
+ * What an optimisation found: text and JSON; the page is in optimize_page.c. */
 #include "base/json.h"
 #include "base/mem.h"
-#include "plot/scene.h"
 #include "optimize/optimize.h"
 #include "optimize/pareto.h"
 
@@ -37,8 +35,7 @@ bool optimize_best(const struct optimize *o, double *x, double *y) {
     return any;
 }
 
-/* Objectives of evaluation i, small is good; false: it does not count. */
-static bool objectives(const struct optimize *o, size_t i, double *y) {
+bool optimize_objectives(const struct optimize *o, size_t i, double *y) {
     const double *v = o->trace.at[i].values;
     if (!v || !goals_met(&o->goals, v)) return false;
     for (int k = 0, m = 0; k < (int)o->goals.goal.n; k++)
@@ -51,7 +48,7 @@ size_t optimize_front(const struct optimize *o, size_t *index) {
     double *y = NEW_ARRAY(double, o->trace.n *(size_t)m + 1);
     size_t *at = NEW_ARRAY(size_t, o->trace.n + 1), n = 0, kept = 0;
     for (size_t i = 0; i < o->trace.n; i++)
-        if (objectives(o, i, y + n * (size_t)m)) at[n++] = i;
+        if (optimize_objectives(o, i, y + n * (size_t)m)) at[n++] = i;
     bool *keep = NEW_ARRAY(bool, n + 1);
     pareto_front(y, n, m, keep);
     for (size_t i = 0; i < n; i++) { /* in the order of the first objective */
@@ -68,8 +65,7 @@ size_t optimize_front(const struct optimize *o, size_t *index) {
     return kept;
 }
 
-/* NaN: none, as a value and as the best so far. */
-static bool better(const struct optimize *o, double y, double best) {
+bool optimize_better(const struct optimize *o, double y, double best) {
     bool up = o->opt.maximize;
     int first;
     goals_objectives(&o->goals, &first);
@@ -215,7 +211,7 @@ static void json_trace(const struct optimize *o, struct buf *out) {
     buf_puts(out, "  \"trace\": [");
     for (size_t i = 0; i < o->trace.n; i++) {
         const struct optimize_eval *e = &o->trace.at[i];
-        if (better(o, e->y, best) && goals_met(&o->goals, e->values)) best = e->y;
+        if (optimize_better(o, e->y, best) && goals_met(&o->goals, e->values)) best = e->y;
         buf_printf(out, "%s\n    {\"id\": %lld", i ? "," : "", (long long)e->id);
         json_point(o, "x", e->x, out);
         JSON(out, FIELD("y", e->y), FIELD("status", e->values ? "done" : "failed"),
@@ -232,7 +228,7 @@ static void json_trace(const struct optimize *o, struct buf *out) {
 static void json_model(struct optimize *o, struct buf *out) {
     struct bo_summary s;
     size_t n = (size_t)o->space.n;
-    double *first = NEW_ARRAY(double, 2 * n), *total = first + n;
+    double *first = NEW_ARRAY(double, 3 * n), *total = first + n, *sd = total + n;
     if (bo_summarise(o->bo, &s)) {
         buf_printf(out,
                    "  \"model\": {\"kernel\": \"%s\", \"warp\": \"%s\", \"points\": %zu, "
@@ -240,11 +236,12 @@ static void json_model(struct optimize *o, struct buf *out) {
                    "\"converged_optima\": %d},\n",
                    s.kernel, s.warp, s.n_model, s.noise_sd, s.coverage50, s.coverage90, s.tabu);
     }
-    if (bo_sensitivity(o->bo, first, total)) {
+    if (bo_sensitivity(o->bo, first, total, sd)) {
         buf_puts(out, "  \"sensitivity\": {");
         for (size_t j = 0; j < n; j++) {
             json_key(out, o->space.vars[j].name);
-            buf_printf(out, "{\"first\": %.4f, \"total\": %.4f}", first[j], total[j]);
+            buf_printf(out, "{\"first\": %.4f, \"total\": %.4f, \"sd\": %.4f}", first[j], total[j],
+                       sd[j]);
         }
         buf_puts(out, "},\n");
     }
@@ -291,165 +288,4 @@ void optimize_report_json(struct optimize *o, struct buf *out) {
     json_trace(o, out);
     buf_puts(out, "\n}\n");
     mem_free(x);
-}
-
-/* ---- HTML ---- */
-
-static void draw(struct plot_scene *scene, const char *id, struct buf *out) {
-    struct plot_svg_options svg = {.id = id, .embedded = true};
-    buf_puts(out, "<figure>");
-    plot_svg(scene, &svg, out);
-    buf_puts(out, "</figure>\n");
-    plot_scene_free(scene);
-}
-
-static void trace_figure(const struct optimize *o, struct buf *out) {
-    size_t n = o->trace.n;
-    double *i = NEW_ARRAY(double, 3 * n + 1), *y = i + n, *best = y + n, low = NAN;
-    for (size_t k = 0; k < n; k++) {
-        i[k] = (double)k + 1;
-        y[k] = o->trace.at[k].y;
-        if (better(o, y[k], low) && goals_met(&o->goals, o->trace.at[k].values)) low = y[k];
-        best[k] = low;
-    }
-    struct plot_scene *s =
-        plot_scene_new(NULL, "Value of each evaluation, and the best value so far", 1);
-    struct plot_panel *p = plot_panel_add(s, "Values and best so far");
-    plot_axis_labels(p, "evaluation", "value");
-    plot_xy(p, PLOT_POINTS, "value", n, i, y, PLOT_COLOUR(PLOT_GREY));
-    plot_xy(p, PLOT_LINE, "best so far", n, i, best, PLOT_COLOUR(PLOT_BLUE));
-    draw(s, "trace", out);
-    mem_free(i);
-}
-
-#define SLICE 61
-
-/* The posterior along one numeric variable through the best point. */
-static bool slice_panel(struct optimize *o, struct plot_scene *s, const double *x, int j) {
-    const struct bo_var *v = &o->space.vars[j];
-    const double probs[3] = {0.05, 0.5, 0.95};
-    double at[SLICE], lo[SLICE], mid[SLICE], hi[SLICE], q[3 * SLICE];
-    size_t n = (size_t)o->space.n;
-    double *t = NEW_ARRAY(double, n *SLICE);
-    for (int i = 0; i < SLICE; i++) {
-        double u = (double)i / (SLICE - 1);
-        at[i] = v->log ? v->lo * pow(v->hi / v->lo, u) : v->lo + u * (v->hi - v->lo);
-        memcpy(t + (size_t)i * n, x, n * sizeof *t);
-        t[(size_t)i * n + (size_t)j] = at[i];
-    }
-    bool ok = bo_quantiles(o->bo, 0, t, SLICE, probs, 3, q);
-    mem_free(t);
-    if (!ok) return false;
-    for (int i = 0; i < SLICE; i++) {
-        lo[i] = q[3 * i];
-        mid[i] = q[3 * i + 1];
-        hi[i] = q[3 * i + 2];
-    }
-    struct plot_panel *p = plot_panel_add(s, v->name);
-    plot_axis_labels(p, v->name, "value");
-    p->x.log = v->log;
-    plot_band(p, "90% band", SLICE, at, lo, hi, PLOT_COLOUR(PLOT_BLUE));
-    plot_xy(p, PLOT_LINE, "median", SLICE, at, mid, PLOT_COLOUR(PLOT_BLUE));
-    plot_rule(p, PLOT_RULE_X, "best", x[j], PLOT_COLOUR(PLOT_VERMILION));
-    return true;
-}
-
-static void slices_figure(struct optimize *o, struct buf *out) {
-    double *x = NEW_ARRAY(double, (size_t)(o->space.n + goals_count(&o->goals)));
-    bool any = false;
-    struct plot_scene *s =
-        plot_scene_new(NULL, "Posterior of the function along each variable through the best point",
-                       o->space.d > 1 ? 2 : 1);
-    if (optimize_best(o, x, x + o->space.n))
-        for (int j = 0; j < o->space.n; j++)
-            if (!o->space.vars[j].n_levels) any = slice_panel(o, s, x, j) || any;
-    if (any) {
-        buf_puts(out, "<h2>Slices through the best point</h2>\n");
-        draw(s, "slices", out);
-    } else {
-        plot_scene_free(s);
-    }
-    mem_free(x);
-}
-
-static void sensitivity_figure(struct optimize *o, struct buf *out) {
-    size_t n = (size_t)o->space.n;
-    double *first = NEW_ARRAY(double, 2 * n), *total = first + n;
-    const char **names = NEW_ARRAY(const char *, n);
-    if (bo_sensitivity(o->bo, first, total)) {
-        for (size_t j = 0; j < n; j++) names[j] = o->space.vars[j].name;
-        struct plot_scene *s = plot_scene_new(NULL, "Total sensitivity index of each variable", 1);
-        struct plot_panel *p = plot_panel_add(s, "Share of the variation, interactions included");
-        plot_add(p, (struct plot_item){PLOT_NAMED, PLOT_COLOUR(PLOT_BLUE), .n = n, .names = names,
-                                       .y = total});
-        buf_puts(out, "<h2>What mattered</h2>\n");
-        draw(s, "sensitivity", out);
-    }
-    mem_free(names);
-    mem_free(first);
-}
-
-static void trace_table(const struct optimize *o, struct buf *out) {
-    struct buf cell = BUF_INIT;
-    buf_puts(out, "<h2>Evaluations</h2>\n<table><tr><th>#</th>");
-    for (int j = 0; j < o->space.n; j++) {
-        buf_puts(out, "<th>");
-        buf_markup(out, o->space.vars[j].name);
-        buf_puts(out, "</th>");
-    }
-    buf_puts(out, "<th>value</th><th>seconds</th></tr>\n");
-    for (size_t i = 0; i < o->trace.n; i++) {
-        const struct optimize_eval *e = &o->trace.at[i];
-        buf_printf(out, "<tr><td>%zu</td>", i + 1);
-        for (int j = 0; j < o->space.n; j++) {
-            buf_reset(&cell);
-            bo_space_value(&o->space, j, e->x[j], 6, &cell);
-            buf_puts(out, "<td>");
-            buf_markup(out, cell.data);
-            buf_puts(out, "</td>");
-        }
-        buf_puts(out, "<td>");
-        if (isnan(e->y))
-            buf_markup(out, e->error);
-        else
-            buf_printf(out, "%.8g", e->y);
-        buf_printf(out, "</td><td>%.3g</td></tr>\n", e->seconds);
-    }
-    buf_puts(out, "</table>\n");
-    buf_release(&cell);
-}
-
-static void model_paragraph(struct optimize *o, struct buf *out) {
-    struct bo_summary s;
-    if (!bo_summarise(o->bo, &s)) return;
-    buf_printf(out,
-               "<p>Model: kernel %s, output %s, %zu points; leave-one-out coverage of the 50%% "
-               "and 90%% intervals %.0f%% and %.0f%%.",
-               s.kernel, s.warp, s.n_model, 100 * s.coverage50, 100 * s.coverage90);
-    if (o->opt.noisy) buf_printf(out, " Estimated noise: %.3g.", s.noise_sd);
-    if (s.tabu) buf_printf(out, " Optima found to the last digit: %d.", s.tabu);
-    buf_puts(out, "</p>\n");
-}
-
-void optimize_report_html(struct optimize *o, struct buf *out) {
-    struct buf text = BUF_INIT;
-    buf_puts(out,
-             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-             "<title>Optimisation</title>\n<style>body{font:16px/1.5 sans-serif;max-width:60em;"
-             "margin:2em auto;padding:0 1em}table{border-collapse:collapse;font-size:14px}"
-             "td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}"
-             "figure{margin:1em 0}svg{max-width:100%;height:auto}</style></head><body>\n");
-    buf_printf(out, "<h1>%s <code>", o->opt.maximize ? "Maximum of" : "Minimum of");
-    buf_markup(out, o->memo->function);
-    buf_puts(out, "</code></h1>\n<pre>");
-    optimize_report_text(o, &text);
-    buf_markup(out, text.data);
-    buf_puts(out, "</pre>\n");
-    model_paragraph(o, out);
-    trace_figure(o, out);
-    slices_figure(o, out);
-    sensitivity_figure(o, out);
-    trace_table(o, out);
-    buf_puts(out, "</body></html>\n");
-    buf_release(&text);
 }

@@ -71,12 +71,12 @@ static void branin_to_many_digits(void **state) {
     for (uint64_t seed = 1; seed <= 3; seed++) {
         struct bo *b = bo_new(&s, NULL, seed);
         assert_true(minimise(b, branin, 50) < 1e-6);
-        double x[2], y, first[2], total[2];
+        double x[2], y, first[2], total[2], share_sd[2];
         assert_true(bo_best(b, x, &y) && y < 1e-6);
         struct bo_summary sum;
         assert_true(bo_summarise(b, &sum));
         assert_int_equal(b->n_initial + b->n_local + b->n_global, 50);
-        assert_true(bo_sensitivity(b, first, total));
+        assert_true(bo_sensitivity(b, first, total, share_sd));
         assert_true(total[0] >= first[0] - 0.1 && total[0] > 0.2 && total[0] <= 1);
         double p[3] = {0.05, 0.5, 0.95}, q[3];
         assert_true(bo_quantiles(b, 0, x, 1, p, 3, q));
