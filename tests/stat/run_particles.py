@@ -44,6 +44,14 @@ def one_instruction():
 
 OBSERVED = MEM + "".join("observe normal(x(%d), 1) = %g;\n" % (t, y) for t, y in enumerate(Y))
 FILTER = ('infer do(r <- particle_filter("x", ordered, %d, %d), action(print("z", lookup(r[0], "log_evidence"))));\n')
+STEPS = "[%s]" % ", ".join("observe(normal(x(%d), 1), %g)" % (t, y) for t, y in enumerate(Y))
+TEMPER = "mapv(k -> factor(0.1 * (%s)), arange(10))" % " + ".join("assess(%g, normal, x(%d), 1)" % (y, t) for t, y in enumerate(Y))
+# a look ahead at the next datum, taken out again when it has come
+TWIST = "[%s]" % ", ".join(
+    "do(factor(%s), observe(normal(x(%d), 1), %g)%s)" % (
+        "assess(%g, normal, 0.9 * x(%d), 1.7)" % (Y[t + 1], t) if t + 1 < T else "0", t, y,
+        ", factor(0 - assess(%g, normal, 0.9 * x(%d), 1.7))" % (y, t - 1) if t else "") for t, y in enumerate(Y))
+SMC = 'infer do(z <- smc(20, %s, %s), action(print("z", z)));\n'
 WAYS = {
     "resample": steps("") + WEIGHTS + LAST + LOOK,
     "resample, names": by_names() + WEIGHTS + LAST + LOOK.replace("x(0)", "x0").replace("x(%d)" % (T - 1), "x%d" % (T - 1)),
@@ -51,6 +59,10 @@ WAYS = {
     "systematic": steps(', method="systematic"') + WEIGHTS + LAST + LOOK,
     "adaptive": steps(', method="systematic", ess=0.5') + WEIGHTS + LAST + LOOK,
     "moves": steps("", ', mh("x", one, 2)') + WEIGHTS + LAST + LOOK,
+    "smc": MEM + SMC % (STEPS, "pass") + LAST + LOOK,
+    "smc, moves": MEM + SMC % (STEPS, 'mh("x", each, 1)') + LAST + LOOK,
+    "smc, tempered": MEM + SMC % (TEMPER, 'mh("x", each, 2)') + LAST + LOOK,
+    "smc, twisted": MEM + SMC % (TWIST, "pass") + LAST + LOOK,
     "particle_filter": OBSERVED + FILTER % (20, 1) + LOOK,
     "particle_filter, runs": OBSERVED + FILTER % (8, 3) + LOOK,
 }
