@@ -202,39 +202,49 @@ static void look_loop_let(struct checker *k, const struct ast *s) {
     }
 }
 
+/* The file's instructions; paths in it are relative to it. */
+static void look_loaded(struct checker *k, const struct ast *a, const char *path,
+                        const struct buf *text) {
+    const char *slash = strrchr(path, '/'), *outer = k->core->host.folder;
+    char *folder = slash ? mem_strndup(path, (size_t)(slash - path) + 1) : NULL;
+    struct code *code = core_text(k->core, path, text->data, text->len);
+    struct ast *program;
+    k->core->host.folder = folder;
+    vec_push(&k->loads, a);
+    if (parse_program(&code->arena, code, &k->s->syms, k->diags, code->unit, false, &program) ==
+        GPM_OK) {
+        gather(k, program, false);
+        for (uint32_t i = 0; i < program->n; i++) check_instruction(k, program->kids[i]);
+    } else {
+        k->unread = true;
+        k->instruction = a;
+        check_settle(k, k->diags->list.n - 1);
+    }
+    (void)vec_pop(&k->loads);
+    k->core->host.folder = outer;
+    mem_free(folder);
+}
+
+/* What is no regular file (a pipe) gives its text once, to the run. */
 static void look_load(struct checker *k, const struct ast *a) {
     char *path = mem_strndup(a->u.string.text, a->u.string.len);
     struct sp_call call = {.host = &k->core->host};
     char *full = srcfn_path(&call, path);
     struct buf text = BUF_INIT;
     size_t before = k->diags->list.n;
-    bool readable = k->loads.n <= 50 && file_read(full, FILE_GIVEN, FILE_TEXT_MAX, &text) == GPM_OK;
-    if (!readable && k->loads.n <= 50) {
+    bool once = file_there(full) && !file_regular(full), deep = k->loads.n > 50;
+    k->unread |= once || deep;
+    if (once || deep) {
+        /* the run will say */
+    } else if (file_read(full, FILE_GIVEN, FILE_TEXT_MAX, &text) == GPM_OK) {
+        look_loaded(k, a, full, &text);
+    } else {
         bool certain = k->certain;
         k->certain &= !k->writes;
         diag_raise(k->diags, DIAG_FILE, a->span, "cannot read %s: %s", full, file_why());
         check_settle(k, before);
         k->certain = certain;
-    }
-    if (readable) {
-        const char *slash = strrchr(full, '/'), *outer = k->core->host.folder;
-        char *folder = slash ? mem_strndup(full, (size_t)(slash - full) + 1) : NULL;
-        struct code *code = core_text(k->core, full, text.data, text.len);
-        struct ast *program;
-        k->core->host.folder = folder;
-        vec_push(&k->loads, a);
-        if (parse_program(&code->arena, code, &k->s->syms, k->diags, code->unit, false, &program) ==
-            GPM_OK) {
-            gather(k, program, false);
-            for (uint32_t i = 0; i < program->n; i++) check_instruction(k, program->kids[i]);
-        } else {
-            k->computed_names = true; /* what it binds is not known */
-            k->instruction = a;
-            check_settle(k, k->diags->list.n - 1);
-        }
-        (void)vec_pop(&k->loads);
-        k->core->host.folder = outer;
-        mem_free(folder);
+        k->unread = true;
     }
     buf_release(&text);
     mem_free(full);

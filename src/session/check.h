@@ -89,6 +89,7 @@ struct checker {
     struct map anywhere, inside;  /* sym -> itself: bound somewhere; not at the top level */
     struct map mentioned, labels; /* sym -> itself: read or quoted somewhere; of directives */
     bool computed_names, computed_labels, computed_scopes, removes, writes;
+    bool unread;      /* a file whose names are not known is loaded */
     struct map procs; /* lambda -> struct checked_proc *; owned */
     VEC(struct checked_proc *) waiting;
     VEC(struct checked_call) calls; /* that are being followed */

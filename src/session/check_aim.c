@@ -96,7 +96,8 @@ void check_label(struct checker *k, const struct infer_op *op, const value *args
     sp_sig_parse(op->sig, &sig);
     int p = sp_sig_param(&sig, "label");
     const char *text = p == 0 && n ? infer_text(args[0]) : NULL;
-    if (!text || k->computed_labels || k->computed_names || k->lent || !k->whole) return;
+    if (!text || k->unread || k->computed_labels || k->computed_names || k->lent || !k->whole)
+        return;
     struct sym *label = sym_cstr(k->core->syms, text);
     if (map_get(&k->labels, MAP_PTR(label))) return;
     VEC(const char *) names = {0};
@@ -255,7 +256,7 @@ static void judge(struct checker *k, const struct checked_aim *aim) {
     } else if (aim->scope.tag != V_STR && aim->scope.tag != V_SYM && aim->scope.tag != V_NUM) {
         return;
     } else if (!in_text(k, aim->scope)) {
-        if (!known_before(k, aim->scope) && !k->computed_scopes) no_scope(k, aim);
+        if (!known_before(k, aim->scope) && !k->computed_scopes && !k->unread) no_scope(k, aim);
         return;
     } else if (!words && !k->computed_scopes && !known_before(k, aim->scope)) {
         check_block(k, aim);

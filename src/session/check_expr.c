@@ -51,7 +51,8 @@ static bool from_model(const struct checker *k, const struct sym *name, value *o
 static bool believed(const struct checker *k, const struct sym *name) {
     uint64_t key = MAP_PTR(name);
     bool model = check_in_model(k);
-    if (map_get(&k->inside, key) || (model && (k->computed_names || k->lent))) return true;
+    if (k->unread || map_get(&k->inside, key) || (model && (k->computed_names || k->lent)))
+        return true;
     return !k->certain && (!k->whole || map_get(&k->anywhere, key));
 }
 

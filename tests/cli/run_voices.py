@@ -19,6 +19,7 @@ OBJECTIVE = ["--", "awk", "BEGIN { print ({x} - 1)^2 }"]
 CALLS = {
     "run": ["p.vnts"],
     "check": ["p.vnts"],
+    "fmt": ["p.vnts"],
     "resume": ["run"],
     "summary": ["run"],
     "diagnose": ["run"],
