@@ -127,6 +127,24 @@ static enum gpm_status k_combine_grad(struct sp_call *c, value result, value d, 
     return GPM_OK;
 }
 
+/* make_kernel(k, parameters) */
+static enum gpm_status k_written(struct sp_call *c, value *out) {
+    double *par = NULL;
+    size_t n = 0;
+    if (!seq_numbers(c->args[1], &par, &n))
+        return sp_type_error(c, c->args[1], "%s: parameters must be numbers", c->cls->name);
+    *out = kernel_value_take(kernel_written(c, c->args[0], par, n));
+    mem_free(par);
+    return GPM_OK;
+}
+
+static enum gpm_status k_written_grad(struct sp_call *c, value result, value d, value *dargs) {
+    UNUSED(c);
+    UNUSED(result);
+    dargs[1] = value_ref(d);
+    return GPM_OK;
+}
+
 static enum gpm_status k_change(struct sp_call *c, value *out) {
     struct kern *a = kernel_from(c, c->args[0]), *b = kernel_from(c, c->args[1]), *r = NULL;
     double par[2] = {sp_num(c, 2), sp_num(c, 3)};
@@ -312,6 +330,14 @@ const struct sp_class sp_kernel_rows[] = {
     {.name = "mult_funcs",
      .example = "mult_funcs(make_linear(1), make_whitenoise(2)) => LIN(sf=1) * WN(sigma=2)",
      COMBINE("*", "The product of kernels.")},
+    {.name = "make_kernel",
+     .sig = "(k: proc, parameters: numbers) -> kernel",
+     .doc = "The kernel k(x, y, parameters) of a procedure written in the language, with gradients "
+            "in the parameters where the procedure computes with numbers.",
+     .example = "make_kernel(proc(x, y, p) { p[0] * x * y }, [2]) => procedure",
+     .flags = SP_CALLS,
+     .simulate = k_written,
+     .grad_simulate = k_written_grad},
     {.name = "gp_cov_sum",
      .example = "gp_cov_sum(make_linear(1), make_whitenoise(2)) => LIN(sf=1) + WN(sigma=2)",
      COMBINE("+", "The sum of kernels.")},

@@ -276,8 +276,15 @@ struct kern *kern_change(const struct kern_class *cls, const double *par, int co
 
 struct kern *kern_callback(kern_callback_fn fn, void *user, void (*drop)(void *user),
                            const char *label) {
-    struct kern *k = node_new(KERN_CALLBACK, NULL, NULL, 0, NULL, 0, 0);
+    return kern_callback_with(fn, NULL, user, drop, label, NULL, 0);
+}
+
+struct kern *kern_callback_with(kern_callback_fn fn, kern_callback_slope_fn slope, void *user,
+                                void (*drop)(void *user), const char *label, const double *par,
+                                size_t npar) {
+    struct kern *k = node_new(KERN_CALLBACK, NULL, par, npar, NULL, 0, 0);
     k->fn = fn;
+    k->slope = slope;
     k->user = user;
     k->drop = drop;
     k->label = mem_strdup(label ? label : "procedure");

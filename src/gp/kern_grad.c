@@ -172,6 +172,19 @@ static void change(struct pass *s, struct plan_node *q, const double *w) {
     descend(s, q->kid[1], b);
 }
 
+static void callback(struct pass *s, struct plan_node *q, const double *w) {
+    struct plan *p = s->p;
+    struct kern_pts other = s->diag ? p->rows : p->cols;
+    for (size_t i = 0; i < s->m && q->k->slope && !p->status; i++) {
+        size_t at = s->diag ? s->i0 + i : s->j;
+        for (int c = 0; c < p->rows.dim; c++) {
+            q->row_f[c] = p->rows.x[s->i0 + i + (size_t)c * p->rows.ld];
+            q->col_f[c] = other.x[at + (size_t)c * other.ld];
+        }
+        p->status = q->k->slope(q->k->user, q->row_f, q->col_f, p->rows.dim, w[i], s->g + q->at);
+    }
+}
+
 static void descend(struct pass *s, struct plan_node *q, const double *w) {
     if (q->lag_sum && !s->diag) {
         const size_t *place = s->p->rows.place;
@@ -185,6 +198,7 @@ static void descend(struct pass *s, struct plan_node *q, const double *w) {
     case KERN_LEAF: leaf(s, q, w); break;
     case KERN_PRODUCT: product(s, q, w); break;
     case KERN_CHANGE: change(s, q, w); break;
+    case KERN_CALLBACK: callback(s, q, w); break;
     case KERN_SUM:
         for (size_t c = 0; c < q->nkids; c++) descend(s, q->kid[c], w);
         break;

@@ -40,7 +40,9 @@ static const struct kern *owner(const struct kern *k, size_t *i) {
 const struct kern_param *kern_param_at(const struct kern *k, size_t i) {
     int c;
     if (i >= k->total) return NULL;
+    static const struct kern_param of_callback = {.name = "parameter"};
     const struct kern *o = owner(k, &i);
+    if (!o->cls) return &of_callback;
     return &o->cls->par[kern_par_of(o, i, &c)];
 }
 
@@ -65,6 +67,10 @@ void kern_param_name(const struct kern *k, size_t i, struct buf *out) {
     int c, total = 0;
     if (i >= k->total) return;
     const struct kern *o = owner(k, &at);
+    if (!o->cls) {
+        buf_printf(out, "%s.%zu", o->label, at);
+        return;
+    }
     int before = count_before(k, o->cls->symbol, 0, i - at, &total);
     size_t p = kern_par_of(o, at, &c);
     buf_puts(out, o->cls->symbol);
@@ -78,6 +84,10 @@ struct kern *kern_with_params(const struct kern *k, const double *theta, char **
     bool same = k->npar == 0 || memcmp(k->par, theta, k->npar * sizeof *theta) == 0;
     if (k->op == KERN_LEAF || k->op == KERN_ALIAS)
         return same ? kern_ref(k) : kern_leaf_on(k->cls, theta, k->ard, k->col, k->ncol, why);
+    if (k->op == KERN_CALLBACK) { /* `user` knows its parameters */
+        if (!same && why) *why = mem_strdup("the parameters of a procedure cannot be set here");
+        return same ? kern_ref(k) : NULL;
+    }
     const double *rest = theta + k->npar;
     if (k->nkids > 2) all = NEW_ARRAY(struct kern *, k->nkids);
     size_t n = 0;

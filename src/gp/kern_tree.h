@@ -24,7 +24,8 @@ struct kern {
     size_t ncol;
     struct kern **kid; /* owned references */
     size_t nkids;
-    kern_callback_fn fn; /* callback leaf */
+    kern_callback_fn fn;          /* callback leaf */
+    kern_callback_slope_fn slope; /* of one with parameters */
     void *user;
     void (*drop)(void *);
     char *label;

@@ -129,6 +129,12 @@ typedef enum gpm_status (*kern_callback_fn)(void *user, const double *x1, const 
  * callback leaves are equal when function and user pointer are. */
 struct kern *kern_callback(kern_callback_fn fn, void *user, void (*drop)(void *user),
                            const char *label);
+/* One with parameters, which `user` knows too; slope adds w (d k / d par) to g. */
+typedef enum gpm_status (*kern_callback_slope_fn)(void *user, const double *x1, const double *x2,
+                                                  int dim, double w, double *g);
+struct kern *kern_callback_with(kern_callback_fn fn, kern_callback_slope_fn slope, void *user,
+                                void (*drop)(void *user), const char *label, const double *par,
+                                size_t npar);
 
 struct kern *kern_ref(const struct kern *k); /* returns k */
 void kern_unref(struct kern *k);             /* NULL is fine */

@@ -2,6 +2,7 @@
  *
  * Kernels and means as values; procedures of the language as kernels. */
 #include "sp/kernel_value.h"
+#include "sp/numeric.h"
 
 #include "base/mem.h"
 #include <math.h>
@@ -166,6 +167,86 @@ static struct procedure *procedure_new(struct sp_call *c, value proc, const char
     p->diags = c->diags;
     p->what = what;
     return p;
+}
+
+/* A kernel written with its parameters: code on numbers, made when the dimension is known. */
+struct written {
+    struct procedure p;
+    struct numeric *code; /* NULL: not yet asked for */
+    int dim;              /* that it was made for */
+    double *in;           /* both points, then the parameters */
+    size_t n_par;
+};
+
+static void written_drop(void *user) {
+    struct written *k = user;
+    value_unref(k->p.proc);
+    numeric_unref(k->code);
+    mem_free(k->in);
+    mem_free(k);
+}
+
+/* Code for points of this dimension, and the point in its inputs. */
+static enum gpm_status written_at(struct written *k, const double *x1, const double *x2, int dim) {
+    size_t d = (size_t)dim;
+    if (k->dim != dim) {
+        double *in = NEW_ARRAY(double, 2 * d + k->n_par + 1);
+        memcpy(in + 2 * d, k->in + 2 * (size_t)k->dim, k->n_par * sizeof *in);
+        mem_free(k->in);
+        k->in = in;
+        k->dim = dim;
+        numeric_unref(k->code);
+        k->code = NULL;
+    }
+    memcpy(k->in, x1, d * sizeof *x1);
+    memcpy(k->in + d, x2, d * sizeof *x2);
+    if (k->code) return GPM_OK;
+    value like[3] = {point_value(x1, dim), point_value(x2, dim),
+                     value_vector(k->in + 2 * d, k->n_par)};
+    enum gpm_status st = k->p.host->numeric(k->p.host, k->p.proc, like, 3, 1, &k->code);
+    for (int i = 0; i < 3; i++) value_unref(like[i]);
+    return st == GPM_OK ? st : GPM_E_USER;
+}
+
+static enum gpm_status written_value(void *user, const double *x1, const double *x2, int dim,
+                                     double *out) {
+    struct written *k = user;
+    struct sp_call c = {.diags = k->p.diags, .host = k->p.host};
+    enum gpm_status st = written_at(k, x1, x2, dim);
+    if (st == GPM_OK) st = numeric_run(&c, k->code, k->in, out);
+    if (st != GPM_OK) return GPM_E_USER;
+    if (isfinite(*out)) return GPM_OK;
+    value args[2] = {point_value(x1, dim), point_value(x2, dim)};
+    st = not_finite(&k->p, args, 2, value_num(*out));
+    for (int i = 0; i < 2; i++) value_unref(args[i]);
+    return st;
+}
+
+static enum gpm_status written_slope(void *user, const double *x1, const double *x2, int dim,
+                                     double w, double *g) {
+    struct written *k = user;
+    double y;
+    size_t d = 2 * (size_t)dim, n = d + k->n_par;
+    enum gpm_status st = written_value(user, x1, x2, dim, &y);
+    if (st != GPM_OK) return st;
+    if (!k->code->out)
+        return diag_raise(k->p.diags, DIAG_NO_GRADIENT, NO_SPAN,
+                          "the kernel has no gradient, since it cannot be compiled: %s",
+                          k->code->why ? k->code->why : "");
+    double *din = mem_zalloc((n + 1) * sizeof *din);
+    numeric_back(k->code, &w, din);
+    for (size_t i = 0; i < k->n_par; i++) g[i] += din[d + i];
+    mem_free(din);
+    return GPM_OK;
+}
+
+struct kern *kernel_written(struct sp_call *c, value proc, const double *par, size_t n) {
+    struct written *k = NEW(struct written);
+    k->p = (struct procedure){value_ref(proc), c->host, c->diags, "kernel"};
+    k->n_par = n;
+    k->in = NEW_ARRAY(double, n + 1);
+    memcpy(k->in, par, n * sizeof *par);
+    return kern_callback_with(written_value, written_slope, k, written_drop, "procedure", par, n);
 }
 
 struct kern *kernel_from(struct sp_call *c, value v) {

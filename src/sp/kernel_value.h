@@ -23,6 +23,9 @@ value point_value(const double *x, int dim); /* an input: a number, or a vector 
 struct kern *kernel_of(value v);             /* borrowed; NULL: not a kernel */
 /* A kernel value, or a procedure of two inputs as a callback kernel. Owned; NULL after sp_error. */
 struct kern *kernel_from(struct sp_call *c, value v);
+/* The procedure k(x, y, parameters) at these parameters, with slopes where it can be compiled to
+ * numbers. Owned. */
+struct kern *kernel_written(struct sp_call *c, value k, const double *par, size_t n);
 /* A mean value, a number, or a procedure of one input. Owned; NULL after sp_error. */
 struct mean *mean_from(struct sp_call *c, value v);
 /* contains(k, s): is s, a structure or a kernel, among the global additive components of the kernel
