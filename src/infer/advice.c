@@ -119,7 +119,7 @@ void advice_all(const struct infer_state *x, struct buf *out) {
 }
 
 void nuts_warn(struct infer_state *x) {
-    struct sampler_summary s = sampler_summarise(x);
+    struct sampler_summary s = sampler_since_mark(x);
     bool slow = s.ebfmi < EBFMI_LOW;
     if (!(s.stuck || s.divergences > 0 || slow || s.deep > 0)) return;
     diag_warn(x->core->diags, DIAG_SLOW, x->at, "nuts does not follow this posterior: %s",

@@ -211,6 +211,7 @@ static enum gpm_status begin(struct infer_state *x, const struct action *a, cons
 static enum gpm_status op_nuts(struct infer_state *x, const struct action *a, value *out) {
     struct sampler_settings set = sampler_defaults;
     struct target g;
+    sampler_mark(x);
     enum gpm_status st = infer_target(x, a, &g);
     if (st == GPM_OK) st = sampler_settings_read(x, a, 4, &set);
     set.warmup = g.extra[0].u.num;

@@ -204,6 +204,7 @@ static enum gpm_status read_arguments(struct infer_state *x, const struct action
 
 static enum gpm_status op_sample(struct infer_state *x, const struct action *a, value *out) {
     struct sampling r;
+    sampler_mark(x);
     enum gpm_status st = read_arguments(x, a, &r);
     if (st != GPM_OK) return st;
     r.kept = dataset_new(NULL, 0);

@@ -60,8 +60,10 @@ static bool window_ends(const struct sampler *a) {
 /* ---- the list ---- */
 
 void sampler_restart(struct sampler *a, const struct sampler_settings *set) {
+    struct sampler_totals *t = &a->totals;
     a->set = *set;
     a->done = 0;
+    t->e_last = t->e_mean = t->e_m2 = t->e_steps = t->energies = 0; /* of another run */
     a->eps = (struct step_size){.log_eps = NAN};
     a->target = set->target_accept > 0 ? set->target_accept : USUAL;
     a->wrong = a->watched = 0;

@@ -84,7 +84,7 @@ struct sampler {
 /* The sampler of a target; a new one gets these settings. */
 struct sampler *sampler_find(struct infer_state *x, const struct infer_op *op,
                              const struct target *g, size_t n, const struct sampler_settings *set);
-/* Forgets what was learned; totals stay. */
+/* Forgets what was learned, and energies; counts stay. */
 void sampler_restart(struct sampler *a, const struct sampler_settings *set);
 static inline bool sampler_warm(const struct sampler *a) {
     return a->done < a->set.warmup;
@@ -108,7 +108,8 @@ struct sampler_begin {
 step_fn sampler_begin_step;
 /* One transition; s->ctx: struct sampler_settings for a new sampler. */
 step_fn nuts_step;
-void nuts_warn(struct infer_state *x); /* of trajectories that do not follow the posterior */
+/* Of trajectories since the mark that do not follow the posterior. */
+void nuts_warn(struct infer_state *x);
 
 /* *pick: the point drawn from it; *numbers: what it stands in, for mem_free. */
 enum gpm_status nuts_trajectory(struct continuous *c, const struct metric *m, double eps,

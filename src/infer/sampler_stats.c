@@ -16,10 +16,11 @@ const char *const sampler_names[SAMPLER_COLUMNS] = {"accept_stat__", "stepsize__
  * through the levels of the posterior slowly, and may not have reached some. Mean and spread by
  * Welford's rule. */
 static void note_energy(struct sampler_totals *t, double e) {
-    if (t->transitions > 1) t->e_steps += (e - t->e_last) * (e - t->e_last);
+    t->energies++;
+    if (t->energies > 1) t->e_steps += (e - t->e_last) * (e - t->e_last);
     double d = e - t->e_mean;
     t->e_last = e;
-    t->e_mean += d / t->transitions;
+    t->e_mean += d / t->energies;
     t->e_m2 += d * (e - t->e_mean);
 }
 
@@ -52,6 +53,11 @@ bool sampler_take(struct infer_state *x, union sampler_draw *out) {
     return fresh;
 }
 
+/* NaN, which fmin passes over: too few to say. */
+static double ebfmi_of(const struct sampler_totals *t) {
+    return t->energies >= SAMPLER_EBFMI_DRAWS && t->e_m2 > 0 ? t->e_steps / t->e_m2 : NAN;
+}
+
 struct sampler_summary sampler_summarise(const struct infer_state *x) {
     struct sampler_summary s = {
         .ebfmi = NAN, .stepsize = x->sampler.last.stepsize, .restarts = x->sampler.redrawn};
@@ -68,11 +74,32 @@ struct sampler_summary sampler_summarise(const struct infer_state *x) {
         accepted += t->accept_sum;
         depths += t->depth_sum;
         s.stuck |= t->transitions >= SAMPLER_STUCK && t->moved == 0;
-        if (t->transitions >= SAMPLER_EBFMI_DRAWS && t->e_m2 > 0)
-            s.ebfmi = fmin(t->e_steps / t->e_m2, s.ebfmi);
+        s.ebfmi = fmin(ebfmi_of(t), s.ebfmi);
     }
     s.accept_stat = accepted / s.transitions;
     s.treedepth = depths / s.transitions;
+    return s;
+}
+
+void sampler_mark(struct infer_state *x) {
+    for (struct sampler_totals *t = x->sampler.first; t; t = t->next) {
+        t->marked_transitions = t->transitions;
+        t->marked_moved = t->moved;
+        t->marked_divergences = t->divergences;
+        t->marked_deep = t->deep;
+    }
+}
+
+/* What warnings look at, of targets that were at work. */
+struct sampler_summary sampler_since_mark(const struct infer_state *x) {
+    struct sampler_summary s = {.ebfmi = NAN};
+    for (const struct sampler_totals *t = x->sampler.first; t; t = t->next) {
+        double made = t->transitions - t->marked_transitions;
+        s.divergences += t->divergences - t->marked_divergences;
+        s.deep += t->deep - t->marked_deep;
+        s.stuck |= made >= SAMPLER_STUCK && t->moved == t->marked_moved;
+        if (made > 0) s.ebfmi = fmin(ebfmi_of(t), s.ebfmi);
+    }
     return s;
 }
 

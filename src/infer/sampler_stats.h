@@ -38,7 +38,8 @@ struct sampler_totals {
     double restarts;    /* states that could not be begun from, drawn anew */
     double depth_sum;   /* doublings */
     double accept_sum, stepsize;
-    double e_last, e_mean, e_m2, e_steps; /* energies, see sampler_note */
+    double e_last, e_mean, e_m2, e_steps, energies; /* of `energies` transitions: sampler_note */
+    double marked_transitions, marked_moved, marked_divergences, marked_deep; /* sampler_mark */
 };
 
 /* Of a session; infer_state holds it. */
@@ -70,6 +71,9 @@ struct sampler_summary {
     bool stuck;         /* some target made SAMPLER_STUCK transitions and never moved */
 };
 enum { SAMPLER_STUCK = 20, SAMPLER_EBFMI_DRAWS = 100 };
+/* A run begins: what is said afterwards of trajectories since is said of it alone. */
+void sampler_mark(struct infer_state *x);
+struct sampler_summary sampler_since_mark(const struct infer_state *x);
 struct sampler_summary sampler_summarise(const struct infer_state *x);
 /* The same as names and numbers, for dictionaries and files: number i; NULL: no more. */
 const char *sampler_fact(const struct sampler_summary *s, size_t i, double *out);

@@ -123,6 +123,12 @@ for funnel in ("assume x = mem(proc(i) { normal(0, exp(v / 2)) });\nassume all_x
     assert status == 0 and "does not follow" not in err, (funnel, err)
     assert abs(sum(v) / 1000) < 0.6 and 2.5 < (sum(x * x for x in v) / 1000) ** 0.5 < 3.5, (funnel, sum(v) / 1000, sum(x * x for x in v) / 1000)
 
+# A warning is of its own run: what an easy one says is nothing, whatever came before.
+status, _, err = run('assume v = tag("hard", 0, normal(0, 3));\nassume x = tag("hard", 1, flat(n=9));\nfactor(assess(x, normal, 0, exp(v / 2)));\n'
+                     'assume a = tag("easy", 0, normal(0, 1));\nassume b = tag("easy", 1, normal(a, 1));\n'
+                     'infer nuts("hard", all, 300, 1500, 0.5);\ninfer sample(warmup=300, draws=500, scope="easy");\ninfer nuts("easy", all, 100, 300);\n')
+assert status == 0 and err.count("does not follow this posterior") == 1, err
+
 # Bounds that are other choices: a triangle, and no trajectory leaves it.
 status, out, err = run("assume a = flat(lower=0, upper=1);\nassume b = flat(lower=0, upper=1 - a);\nobserve normal(a + b, 0.1) = 0.9;\n"
                        'define d = run(sample(warmup=500, draws=2000));\nprint(mean(column(d, "a")), mean(column(d, "b")));\n'
