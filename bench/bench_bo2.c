@@ -2,8 +2,8 @@
  * The optimiser on families of problems: noise, bounds, several objectives, spaces, many variables,
  * hard shapes. Median over seeds of what is missing at the end: the value above the least possible
  * (noise: the true value at the recommendation; bounds: of the best point within them, relative),
- * or the share of the front's volume. Usage: bench_bo2 [SEEDS [FAMILY or NAME]], or bench_bo2 serve
- * NAME: a point per line in, its numbers out, for peers. */
+ * or the share of the front's volume. Usage: bench_bo2 [SEEDS [FAMILY or NAME]]; bench_bo2 serve
+ * NAME: a point per line in, its numbers out, for peers; bench_bo2 list: what there is for them. */
 #include "bo2_problems.h"
 #include "math/rng.h"
 #include "optimize/bayesopt.h"
@@ -120,7 +120,23 @@ static int serve(const char *name) {
     return 2;
 }
 
+/* What peers need to know: problems in a box of numbers whose values are exact. */
+static int list(void) {
+    for (size_t i = 0; i < n_problems; i++) {
+        const struct problem *p = &problems[i];
+        if (p->space || p->noise > 0) continue;
+        printf("%s\t%s\t%d\t%d\t%d\t%d\t%.17g\t", p->name, p->family, p->d, p->n_obj, p->n_con,
+               p->budget, p->best);
+        for (int j = 0; j < p->d; j++)
+            printf("%.17g %.17g ", p->box ? p->box[2 * j] : p->lo,
+                   p->box ? p->box[2 * j + 1] : p->hi);
+        printf("\n");
+    }
+    return 0;
+}
+
 int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "list") == 0) return list();
     if (argc > 2 && strcmp(argv[1], "serve") == 0) return serve(argv[2]);
     int seeds = argc > 1 ? atoi(argv[1]) : 10, broken = 0;
     double half[200], end[200];

@@ -101,7 +101,9 @@ static void read_patterns(const struct proc_outputs *o, const char *text, double
 
 /* false: it is no JSON object. Members that are no numbers stay as they are. */
 static bool read_json(const struct proc_outputs *o, const char *text, double *values) {
+    locale_t before = number_locale_enter();
     json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    number_locale_leave(before);
     bool object = json_is_object(j);
     for (int i = 0; object && i < o->n; i++) {
         const json_t *v = json_object_get(j, o->names[i]);

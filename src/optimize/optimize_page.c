@@ -196,33 +196,38 @@ static bool level_panel(struct optimize *o, struct plot_scene *s, const double *
     return ok;
 }
 
-static void slices_figure(struct optimize *o, struct buf *out) {
-    enum { MOST_VARIABLES = 12, MOST_NUMBERS = 6 };
-    int shown = 0;
-    double *x = NEW_ARRAY(double, (size_t)(o->space.n + goals_count(&o->goals)));
-    bool best = optimize_best(o, x, x + o->space.n);
-    for (int k = 0; best && k < goals_count(&o->goals) && shown < MOST_NUMBERS; k++) {
-        if (goals_place(&o->goals, k) < 0) continue;
-        bool any = false;
-        struct plot_scene *s =
-            plot_scene_new(NULL, "What is believed along each variable through the best point",
-                           o->space.n > 1 ? 2 : 1);
-        for (int j = 0; j < o->space.n && j < MOST_VARIABLES; j++)
-            any = (o->space.vars[j].n_levels ? level_panel(o, s, x, j, k)
-                                             : slice_panel(o, s, x, j, k)) ||
-                  any;
-        if (!any) {
+/* One number along every variable, a figure each: they stand side by side where there is room. */
+static bool number_slices(struct optimize *o, const double *x, int k, struct buf *out) {
+    enum { MOST_VARIABLES = 12 };
+    bool any = false;
+    for (int j = 0; j < o->space.n && j < MOST_VARIABLES; j++) {
+        struct plot_scene *s = plot_scene_new(NULL, "What is believed along one variable", 1);
+        if (!(o->space.vars[j].n_levels ? level_panel : slice_panel)(o, s, x, j, k)) {
             plot_scene_free(s);
             continue;
         }
         struct buf id = BUF_INIT;
-        buf_printf(&id, "slices%d", k);
-        buf_printf(out, "<h2>%s along each variable, through the best point</h2>\n",
-                   goals_name(&o->goals, k));
+        buf_printf(&id, "slice%d-%d", k, j);
+        if (!any)
+            buf_printf(out,
+                       "<h2>%s along each variable, through the best point</h2>\n"
+                       "<div class=\"grid\">\n",
+                       goals_name(&o->goals, k));
+        any = true;
         draw(s, id.data, out);
         buf_release(&id);
-        shown++;
     }
+    if (any) buf_puts(out, "</div>\n");
+    return any;
+}
+
+static void slices_figure(struct optimize *o, struct buf *out) {
+    enum { MOST_NUMBERS = 6 };
+    int shown = 0;
+    double *x = NEW_ARRAY(double, (size_t)(o->space.n + goals_count(&o->goals)));
+    bool best = optimize_best(o, x, x + o->space.n);
+    for (int k = 0; best && k < goals_count(&o->goals) && shown < MOST_NUMBERS; k++)
+        if (goals_place(&o->goals, k) >= 0) shown += number_slices(o, x, k, out);
     mem_free(x);
 }
 
@@ -369,7 +374,9 @@ void optimize_report_html(struct optimize *o, struct buf *out) {
              "<title>Optimisation</title>\n<style>body{font:16px/1.5 sans-serif;max-width:60em;"
              "margin:2em auto;padding:0 1em}table{border-collapse:collapse;font-size:14px}"
              "td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}"
-             ".out{color:#767676}.wide{overflow-x:auto}h1 code{overflow-wrap:anywhere}"
+             ".grid{display:grid;gap:0 1em;grid-template-columns:repeat(auto-fit,"
+             "minmax(min(20em,100%),1fr))}.out{color:#767676}.wide{overflow-x:auto}h1 "
+             "code{overflow-wrap:anywhere}"
              "pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#f6f6f6;padding:.6em}"
              "summary,li{overflow-wrap:anywhere}figure{margin:1em 0}"
              "svg{max-width:100%;height:auto}</style></head><body>\n<h1>");

@@ -56,7 +56,7 @@ def test_finds_the_minimum_and_reports():
     log = [list(map(float, l.split())) for l in lines("a.log")]
     assert [[t["x"]["x"], t["x"]["y"], t["y"]] for t in d["trace"]] == log
     page = open("a.html").read()
-    assert page.count("<svg") == 3 and page.rstrip().endswith("</html>") and "What matters" in page and "What to try next" in page
+    assert page.count("<svg") == 4 and page.rstrip().endswith("</html>") and "What matters" in page and "What to try next" in page
     # the same seed decides the same; another seed otherwise
     run("optimize", "-q", *BOX, "--budget", "20", "--log", "b.log", "--", SIM, "{x}", "{y}")
     assert lines("b.log") == lines("a.log")[:20]

@@ -31,7 +31,8 @@ def test_all_run():
         r = subprocess.run([TOOL, "run", "--allow-run", "examples/" + name], cwd=ROOT, stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, timeout=120)
         assert r.returncode == 0, (name, r.stderr.decode())
-    for name in ("tutorial.vnts", "neal.vnts", "bayesopt_uniform.vnts", "bayesopt_drift.vnts"):
+    for name in ("tutorial.vnts", "neal.vnts", "bayesopt_uniform.vnts", "bayesopt_drift.vnts", "bayesopt_constrained.vnts",
+                 "bayesopt_two_goals.vnts"):
         assert code_lines(name) < 20, (name, code_lines(name))
 
 
@@ -73,6 +74,20 @@ def test_bayesopt():
     # uniform proposals get past local optima, drift stays where it starts more often
     assert reached["bayesopt_uniform.vnts"] >= 12, reached
     assert reached["bayesopt_drift.vnts"] < reached["bayesopt_uniform.vnts"], reached
+
+
+def test_bayesopt_goals():
+    """With a bound: the best hill beyond it is found; with two goals: probes spread over the front."""
+    found = spread = 0
+    for seed in range(1, 9):
+        values, loads = run("bayesopt_constrained.vnts", seed)[-2:]
+        assert len(values) == len(loads) == 20 and all(abs(c - 3 * math.cos(x / 4) + 1) < 1e-9 for x, c in loads)
+        found += max([f for (x, f), (_, c) in zip(values, loads) if c <= 0], default=-9) > 0.42
+        values, efforts = run("bayesopt_two_goals.vnts", seed)[-2:]
+        both = [(-f, e) for (_, f), (_, e) in zip(values, efforts)]
+        front = [a for a in both if not any(b != a and b[0] <= a[0] and b[1] <= a[1] for b in both)]
+        spread += len(front) >= 4 and max(-a for a, _ in front) > 0.9 and min(b for _, b in front) < 0.1
+    assert found >= 6 and spread >= 5, (found, spread)
 
 
 def test_structure():

@@ -33,7 +33,7 @@ CALLERS = {
     "infer/pathfinder.c": "normal approximations along paths, for starts",
     "infer/op_bridge.c": "the normal distribution that draws of a posterior are bridged to",
     "optimize/bo_feas.c": "probit regression of feasibility, by Laplace",
-    "optimize/bo_local.c": "a surface through points near the best one; no likelihood",
+    "optimize/bo_patch.c": "a surface through points near the best one; no likelihood",
 }
 WAYS = { # entry point -> the files that may call it: its own, and the one that chooses
     "gp_grid_logml": {"gp/gp_grid.c", "gp/gp_model.c"},
