@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/stop.h"
 #include "core/compile.h"
-#include "lang/foreign.h"
+#include "lang/elsewhere.h"
 #include "sp/guess.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
  * What people write who come from other languages, and how it is written here. Only called after an
  * error was reported: a hint adds its help line and decides nothing.
  */
-#include "lang/foreign.h"
+#include "lang/elsewhere.h"
 #include "lang/parse.h"
 #include <string.h>
 

@@ -168,7 +168,7 @@ static void look_define(struct checker *k, const struct ast *a) {
 /* The first round, with the values that it has. */
 static void look_for(struct checker *k, const struct ast *a) {
     bool certain = k->certain, truth = false;
-    struct local var = {a->u.bind.names[0], check_expr(k, a->kids[0]), k->models, true};
+    struct checked_local var = {a->u.bind.names[0], check_expr(k, a->kids[0]), k->models, true};
     vec_push(&k->locals, var);
     size_t base = k->locals.n;
     value c = check_expr(k, a->kids[1]);
@@ -195,7 +195,7 @@ static void look_loop_let(struct checker *k, const struct ast *s) {
         bool one = s->u.bind.n_names == 1 && s->kind == AST_LET;
         if (!one) value_set_take(&v, guess_any());
         for (uint32_t j = 0; j < s->u.bind.n_names; j++) {
-            struct local l = {s->u.bind.names[j], value_ref(v), k->models, false};
+            struct checked_local l = {s->u.bind.names[j], value_ref(v), k->models, false};
             vec_push(&k->locals, l);
         }
         value_unref(v);

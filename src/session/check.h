@@ -12,7 +12,7 @@
 #include "session/session.h"
 #include "sp/guess.h"
 
-struct local {
+struct checked_local {
     struct sym *name;
     value v;         /* owned */
     unsigned models; /* model expressions around the binding */
@@ -82,7 +82,7 @@ struct checker {
     size_t budget; /* nodes of procedure bodies that may still be walked */
     const struct ast *instruction;
     uint32_t top, fails_at; /* number of the instruction; of the first that will fail */
-    VEC(struct local) locals;
+    VEC(struct checked_local) locals;
     size_t floor;                 /* the first local that is visible */
     struct map assumed, defined;  /* sym -> struct global *, so far */
     VEC(struct global *) globals; /* of both, in order; owned */

@@ -17,14 +17,14 @@ bool check_in_model(const struct checker *k) {
 
 /* ---- names ---- */
 
-static struct local *find_local(const struct checker *k, const struct sym *name) {
+static struct checked_local *find_local(const struct checker *k, const struct sym *name) {
     for (size_t i = k->locals.n; i-- > k->floor;)
         if (k->locals.at[i].name == name) return &k->locals.at[i];
     return NULL;
 }
 
 static void push_local(struct checker *k, struct sym *name, value v_taken, bool loop) {
-    struct local l = {name, v_taken, k->models, loop};
+    struct checked_local l = {name, v_taken, k->models, loop};
     vec_push(&k->locals, l);
 }
 
@@ -99,7 +99,7 @@ static value look_global(struct checker *k, const struct ast *a) {
 }
 
 static value look_name(struct checker *k, const struct ast *a) {
-    const struct local *l = a->u.name.builtin ? NULL : find_local(k, a->u.name.sym);
+    const struct checked_local *l = a->u.name.builtin ? NULL : find_local(k, a->u.name.sym);
     value v;
     if (!l) return look_global(k, a);
     if (l->models < k->models && !l->loop && from_model(k, a->u.name.sym, &v)) {

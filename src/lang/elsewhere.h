@@ -2,8 +2,8 @@
  *
  * What people write who come from other languages and libraries.
  */
-#ifndef LANG_FOREIGN_H
-#define LANG_FOREIGN_H
+#ifndef LANG_ELSEWHERE_H
+#define LANG_ELSEWHERE_H
 #include <stddef.h>
 
 /* How what this word begins elsewhere is written here; NULL: nothing is known of it. */

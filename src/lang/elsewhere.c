@@ -3,7 +3,7 @@
  * Words and names of other languages, and what stands for them here. Messages of the parser and of
  * names that are not bound point to it; tests/cli/run_mistakes.py looks that what they name exists.
  */
-#include "lang/foreign.h"
+#include "lang/elsewhere.h"
 
 #include "base/ascii.h"
 #include "base/vec.h"
