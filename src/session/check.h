@@ -104,7 +104,7 @@ struct checker {
 value check_expr(struct checker *k, const struct ast *a);
 void check_procedures(struct checker *k); /* the bodies of those that nobody called */
 
-/* check.c */
+/* check_program.c */
 void check_instruction(struct checker *k, const struct ast *a);
 void check_bind(struct checker *k, struct map *to, struct sym *name, value v_taken, struct span at);
 struct global *check_global(const struct map *of, const struct sym *name);

@@ -2,7 +2,7 @@
  *
  * What is known of a value before the program runs: a value that stands for any of several. It goes
  * through the checks of calls like others (sp/sig.c), which refuse it when none of those it stands
- * for would fit. Made by session/check.c; never seen by a running program.
+ * for would fit. Made by session/check_program.c; never seen by a running program.
  */
 #ifndef SP_GUESS_H
 #define SP_GUESS_H
