@@ -40,6 +40,8 @@ struct gpm_discover_options {
     size_t backtest;                   /* origins of a backtest beside simple forecasts; 0: none */
     const char *every;                 /* means over this step: "1h", "1d", "none"; NULL: above 2000
                                         * values, to at most 1200 */
+    const char *with_columns;          /* "price,temp": columns with linear effects */
+    const char *smooth_columns;        /* columns with smooth effects */
 };
 GPM_API void gpm_discover_options_init_sized(struct gpm_discover_options *o, size_t size);
 static inline void gpm_discover_options_init(struct gpm_discover_options *o) {
@@ -89,8 +91,13 @@ GPM_API enum gpm_status gpm_discover_query(gpm_discovery *d, const char *query,
 GPM_API enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon,
                                               const char *const *times, size_t n_times,
                                               double level, const char **csv);
-/* The same at the times of a CSV file's column of times, found as that of the data is. */
+/* The same at the times of a CSV file's column of times, found as that of the data is; a run with
+ * effects of other columns needs their values there, too. */
 GPM_API enum gpm_status gpm_discover_forecast_file(gpm_discovery *d, const char *path, double level,
+                                                   const char **csv);
+/* The same for CSV in memory. */
+GPM_API enum gpm_status gpm_discover_forecast_text(gpm_discovery *d, const char *name,
+                                                   const char *text, size_t len, double level,
                                                    const char **csv);
 /* What forecasts made after this hold beside: the quantiles at these levels (columns q0.1, ...) and
  * draws of the whole course (path1, ...). */

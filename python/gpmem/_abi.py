@@ -139,6 +139,8 @@ class DiscoverOptions(c.Structure):
         ("decimal", c.c_int),
         ("backtest", c.c_size_t),
         ("every", c.c_char_p),
+        ("with_columns", c.c_char_p),
+        ("smooth_columns", c.c_char_p),
     ]
 
 
@@ -313,6 +315,7 @@ PROTOTYPES = {
     "gpm_discover_query": (c.c_int, [c.c_void_p, c.c_char_p, c.POINTER(Answer)]),
     "gpm_discover_forecast": (c.c_int, [c.c_void_p, c.c_size_t, c.POINTER(c.c_char_p), c.c_size_t, c.c_double, c.POINTER(c.c_char_p)]),
     "gpm_discover_forecast_file": (c.c_int, [c.c_void_p, c.c_char_p, c.c_double, c.POINTER(c.c_char_p)]),
+    "gpm_discover_forecast_text": (c.c_int, [c.c_void_p, c.c_char_p, c.c_char_p, c.c_size_t, c.c_double, c.POINTER(c.c_char_p)]),
     "gpm_discover_forecast_add": (c.c_int, [c.c_void_p, c.POINTER(c.c_double), c.c_size_t, c.c_size_t]),
     "gpm_discover_continue": (c.c_int, [c.c_void_p, c.c_double]),
     "gpm_panel_options_init_sized": (None, [c.POINTER(PanelOptions), c.c_size_t]),

@@ -21,7 +21,7 @@ class Forecaster:
         f.predict([1, 2, 3])
     """
 
-    def __init__(self, kernels=None, changepoints=False, log="auto", seed=1, threads=0, max_points=0, max_seconds=0):
+    def __init__(self, kernels=None, changepoints=False, log="auto", seed=1, threads=0, max_points=0, max_seconds=0, smooth=None):
         self.kernels = kernels
         self.changepoints = changepoints
         self.log = log
@@ -29,6 +29,7 @@ class Forecaster:
         self.threads = threads
         self.max_points = max_points
         self.max_seconds = max_seconds
+        self.smooth = smooth  # names of columns of X with smooth effects: "temp,rain"
 
     # -- parameters, as scikit-learn and sktime ask for them --
     @classmethod
@@ -78,9 +79,7 @@ class Forecaster:
             raise NotFittedError("this Forecaster has not been fitted yet; call fit(y) first")
 
     def fit(self, y, X=None, fh=None):
-        """Learns the structure of y; discovery_ is the Discovery."""
-        if X is not None:
-            raise GpmemValueError("Forecaster takes no X: series alone are modelled")
+        """Learns the structure of y, with the effects of the columns of X; discovery_ is the Discovery."""
         pd = _frames.pandas()
         if isinstance(y, pd.DataFrame):
             if y.shape[1] != 1:
@@ -90,11 +89,27 @@ class Forecaster:
         series = y if self._pandas else pd.Series(np.asarray(y, dtype=float))
         self._index, self._name = series.index, series.name
         self._times = _frames.Times(series.index)
-        self._y = series
-        self.discovery_ = discover(series, **self.get_params())
+        self._y, self._columns = series, None
+        if X is not None:
+            X = self._frame_of(X, len(series))
+            if not X.index.equals(series.index):
+                X = X.reindex(series.index)
+            self._columns = list(X.columns)
+        self._X = X
+        self.discovery_ = discover(series, X=X, **self.get_params())
         if fh is not None:
             self._fh = fh
         return self
+
+    @staticmethod
+    def _frame_of(X, n):
+        pd = _frames.pandas()
+        if isinstance(X, pd.Series):
+            X = X.to_frame(X.name or "x1")
+        elif not isinstance(X, pd.DataFrame):
+            X = np.asarray(X, dtype=float).reshape(n, -1)
+            X = pd.DataFrame(X, columns=["x%d" % (k + 1) for k in range(X.shape[1])])
+        return X
 
     def update(self, y, X=None, update_params=True):
         """Adds values that follow; the structure is learned anew from all (update_params False: not)."""
@@ -104,6 +119,9 @@ class Forecaster:
         whole = pd.concat([self._y[~self._y.index.isin(new.index)], new])
         if update_params:
             was = self._pandas, self._name
+            if self._X is not None:
+                X = self._frame_of(X, len(new)).set_axis(new.index)
+                X = pd.concat([self._X[~self._X.index.isin(new.index)], X])
             self.fit(whole, X=X)
             self._pandas, self._name = was
         return self
@@ -128,19 +146,32 @@ class Forecaster:
         after = self._times.after(int(steps.max()))
         return (None, steps) if after is None else (after[steps - 1], after[steps - 1])
 
-    def _forecast(self, fh, level):
+    def _forecast(self, fh, level, X):
         index, at = self._steps(fh)
         d = self.discovery_
+        if self._columns is not None:
+            return index, self._forecast_with(index, level, X)
         if index is None:  # irregular times: steps of their median length
             f = d.forecast(int(at.max()), level=level)
             f = {k: v[at - 1] for k, v in f.items()}
             return _frames.index_of(f["x"]), f
         return index, d.forecast(times=_frames.as_texts(at), level=level)
 
+    def _forecast_with(self, index, level, X):
+        """With regressors: X has a row for each answer, or rows by their times."""
+        if X is None or index is None:
+            raise GpmemValueError("fit had columns %s: predict needs their values to come as X, and regular times" % ", ".join(map(str, self._columns)))
+        X = self._frame_of(X, len(index))
+        if set(index) <= set(X.index):
+            X = X.loc[index]
+        if len(X) != len(index) or list(X.columns) != self._columns:
+            raise GpmemValueError("X needs the columns %s and a row for each of %d answers" % (", ".join(map(str, self._columns)), len(index)))
+        return self.discovery_.forecast_with(_frames.as_texts(index), X, level)
+
     # -- forecasts --
     def predict(self, fh=None, X=None):
         """The median of the forecast: a Series, or an array where fit had one."""
-        index, f = self._forecast(fh, 0.95)
+        index, f = self._forecast(fh, 0.95, X)
         return _frames.pandas().Series(f["median"], index=index, name=self._name) if self._pandas else f["median"]
 
     def fit_predict(self, y, X=None, fh=None):
@@ -154,7 +185,7 @@ class Forecaster:
         """Intervals: a DataFrame with columns (name, coverage, "lower" or "upper")."""
         columns, name = {}, self._label()
         for c in [coverage] if np.isscalar(coverage) else coverage:
-            index, f = self._forecast(fh, c)
+            index, f = self._forecast(fh, c, X)
             columns[name, c, "lower"], columns[name, c, "upper"] = f["lo"], f["hi"]
         return self._frame(columns, index)
 
@@ -164,7 +195,7 @@ class Forecaster:
         for a in [0.05, 0.95] if alpha is None else [alpha] if np.isscalar(alpha) else alpha:
             if not 0 < a < 1:
                 raise GpmemValueError("alpha lies between 0 and 1, got %r" % (a,))
-            index, f = self._forecast(fh, abs(1 - 2 * a) if a != 0.5 else 0.5)
+            index, f = self._forecast(fh, abs(1 - 2 * a) if a != 0.5 else 0.5, X)
             columns[name, a] = f["median" if a == 0.5 else "lo" if a < 0.5 else "hi"]
         return self._frame(columns, index)
 

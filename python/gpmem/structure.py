@@ -21,6 +21,34 @@ def _choice(name, known, given):
     return known[given]
 
 
+def _columns(text_of_csv):
+    """{name: array}: of numbers where they are."""
+    names, *rows = csv.reader(io.StringIO(text_of_csv))
+    columns = {}
+    for i, name in enumerate(names):
+        column = [row[i] for row in rows]
+        try:
+            columns[name] = np.array(column, dtype=float)
+        except ValueError:  # dates
+            columns[name] = np.array(column)
+    return columns
+
+
+def _column_names(X):
+    """Names of the columns of a dictionary or a DataFrame."""
+    return [str(k) for k in (X.columns if hasattr(X, "columns") else X)]
+
+
+def _csv(columns):
+    """Columns of one length as CSV."""
+    if len({len(v) for v in columns.values()}) != 1:
+        raise GpmemValueError("columns differ in length: %s" % ", ".join("%s has %d" % (k, len(v)) for k, v in columns.items()))
+    out = io.StringIO()
+    rows = zip(*(v.tolist() if isinstance(v, np.ndarray) else v for v in columns.values()))
+    csv.writer(out, lineterminator="\n").writerows([list(columns), *rows])
+    return text(out.getvalue(), "X")
+
+
 class Discovery:
     """The posterior over structures of one series, with its forecasts, answers and reports."""
 
@@ -72,15 +100,14 @@ class Discovery:
         horizon = whole(horizon or 0, "horizon", 0, 10**9)
         level = real(level, "level")
         self._check(lib.gpm_discover_forecast(self._handle, horizon, array, len(given), level, c.byref(out)))
-        names, *rows = csv.reader(io.StringIO(out.value.decode()))
-        columns = {}
-        for i, name in enumerate(names):
-            column = [row[i] for row in rows]
-            try:
-                columns[name] = np.array(column, dtype=float)
-            except ValueError:  # dates
-                columns[name] = np.array(column)
-        return columns
+        return _columns(out.value.decode())
+
+    def forecast_with(self, times, X, level=0.95):
+        """The forecast at times whose regressors are X: a dictionary (or DataFrame) of columns by name."""
+        table = _csv({"x": [str(t) for t in times], **{k: np.asarray(X[k], dtype=float) for k in _column_names(X)}})
+        out = c.c_char_p()
+        self._check(lib.gpm_discover_forecast_text(self._handle, b"X", table, len(table), real(level, "level"), c.byref(out)))
+        return _columns(out.value.decode())
 
     def forecast_frame(self, horizon=None, times=None, level=0.95):
         """The forecast as a DataFrame (median, lo, hi) with an index like that of the series."""
@@ -116,8 +143,8 @@ class Discovery:
         self._check(lib.gpm_discover_save(self._handle, path(folder, "folder")))
 
 
-def _table(y, t):
-    """The series as CSV; times as the library reads them."""
+def _table(y, t, X=None):
+    """The series as CSV; times as the library reads them; regressors beside it."""
     y = np.asarray(y, dtype=float)
     t = np.arange(len(y)) if t is None and y.ndim else np.asarray(t)
     if y.ndim != 1 or t.shape != y.shape:
@@ -132,9 +159,12 @@ def _table(y, t):
             raise GpmemValueError("t[%d] is no time" % np.flatnonzero(np.isnat(t))[0])
         days = t.astype("datetime64[D]")
         t = np.datetime_as_string(days if (days == t).all() else t)
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([("x", "y"), *zip(t.tolist(), y.tolist())])
-    return text(out.getvalue(), "t")
+    if X is None:
+        return _csv({"x": t, "y": y})
+    names = _column_names(X)
+    if {"x", "y"} & set(names) or any("," in n for n in names):
+        raise GpmemValueError("columns of X are not called x or y, and have no comma in their names")
+    return _csv({"x": t, "y": y, **{k: np.asarray(X[k], dtype=float) for k in names}})
 
 
 def _column(name):
@@ -144,7 +174,7 @@ def _column(name):
 
 def discover(y, t=None, seed=1, threads=0, kernels=None, changepoints=False, log="auto", level=0.95, holdout=0,
              max_points=0, max_seconds=0, backtest=0, horizon=0, time=None, column=None, date_format=None, decimal="auto",
-             missing=None, skip_bad=False, every=None):
+             missing=None, skip_bad=False, every=None, X=None, smooth=None, with_columns=None):
     """Finds the structure of a series: values y at times t (None: 0, 1, 2, ...), a Series of pandas with its index, or
     the path of a CSV file.
 
@@ -165,6 +195,9 @@ def discover(y, t=None, seed=1, threads=0, kernels=None, changepoints=False, log
     decimal       of a file: "point", "comma" or "auto"
     missing       of a file: cells that stand for missing values ("-999,x")
     skip_bad      of a file: skip rows that cannot be read
+    X             other columns that act on y, a dictionary or DataFrame: linear effects, unless
+    smooth        ... these names ("temp,rain") have smooth ones
+    with_columns  of a file: names of columns with linear effects
 
     Returns a Discovery: structures, query(...), forecast(...), report(...), save(...)."""
     o = options(_abi.DiscoverOptions)
@@ -173,13 +206,23 @@ def discover(y, t=None, seed=1, threads=0, kernels=None, changepoints=False, log
            time_column=_column(time), value_column=_column(column), date_format=date_format, missing=missing, skip_bad=skip_bad, every=every,
            decimal=_choice("decimal", {"auto": 0, "point": 1, "comma": 2}, decimal),
            log=_choice("log", {"auto": 0, "never": 1, "always": 2}, log))
+    if X is not None:
+        names = _column_names(X)
+        bent = [n for n in (smooth or "").split(",") if n]
+        if set(bent) - set(names):
+            raise GpmemValueError("smooth names columns that X has not: %s" % ", ".join(sorted(set(bent) - set(names))))
+        with_columns = ",".join(n for n in names if n not in bent) or None
+        assign(o, value_column="y", time_column="x")
+    assign(o, with_columns=with_columns, smooth_columns=smooth)
     d = Discovery()
     if isinstance(y, (str, os.PathLike)):
+        if X is not None:
+            raise GpmemValueError("X goes with values; the columns of a file are named by with_columns and smooth")
         d._check(lib.gpm_discover_run(d._handle, path(y, "y"), c.byref(o)))
     else:
         if t is None and _frames.is_series(y):
             d._times = _frames.Times(y.index)
             y, t = y.to_numpy(dtype=float), d._times.values
-        table = _table(y, t)
+        table = _table(y, t, X)
         d._check(lib.gpm_discover_run_text(d._handle, b"y", table, len(table), c.byref(o)))
     return d

@@ -102,6 +102,8 @@ static enum gpm_status take_options(const struct gpm_discover_options *given,
                                                  .date_format = o->date_format,
                                                  .missing = o->missing,
                                                  .every = o->every,
+                                                 .with = o->with_columns,
+                                                 .smooth = o->smooth_columns,
                                                  .decimal = (enum series_decimal)o->decimal},
                                       .seed = o->seed,
                                       .threads = (int)o->threads,
@@ -242,6 +244,22 @@ enum gpm_status gpm_discover_query(gpm_discovery *d, const char *query, struct g
     return st;
 }
 
+/* Nobody knows the regressors of these times? */
+static enum gpm_status need_regressors(gpm_discovery *d, size_t n, const double *x) {
+    const struct regressors *r = &d->d.series.reg;
+    double z[REGRESSORS_MAX], slack = 0.3 * d->d.data.step * d->d.data.span;
+    for (size_t i = 0; i < n && r->n; i++) {
+        if (regressors_at(r, x[i], slack, z)) continue;
+        buf_puts(&d->err, "the value of ");
+        for (int j = 0; j < r->n; j++) buf_printf(&d->err, "%s%s", j ? ", " : "", r->name[j]);
+        buf_puts(&d->err, " is not known at ");
+        series_print_time(&d->d.series, x[i], &d->err);
+        return buf_fail(&d->err, GPM_E_ARG,
+                        "; give a file with the times and these columns: --at-file FILE");
+    }
+    return GPM_OK;
+}
+
 /* Predictions at n times, as CSV. */
 static enum gpm_status forecast_at(gpm_discovery *d, size_t n, const double *x, double level,
                                    const char **csv) {
@@ -299,6 +317,27 @@ enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon, const ch
             buf_printf(&d->err, "cannot read the time '%s'; write it as the data file does",
                        times[i]);
     }
+    if (st == GPM_OK) st = need_regressors(d, n, x);
+    if (st == GPM_OK) st = forecast_at(d, n, x, level, csv);
+    mem_free(x);
+    return st;
+}
+
+/* At the times of a text under a name, or of the file of this name where text is NULL. */
+static enum gpm_status forecast_table(gpm_discovery *d, const char *name, const char *text,
+                                      size_t len, double level, const char **csv) {
+    struct series *s = &d->d.series;
+    struct csv c;
+    size_t n;
+    double *x = NULL;
+    enum gpm_status st = need_run(d);
+    if (st != GPM_OK) return st;
+    if (!(level > 0 && level < 1)) return bad_level(d);
+    st = text ? csv_parse(&c, name, text, len, &d->err) : csv_read(&c, name, &d->err);
+    if (st != GPM_OK) return st;
+    st = series_read_times(s, &c, d->d.opt.series.time, &n, &x, &d->err);
+    if (st == GPM_OK && s->reg.n) st = series_read_future(s, &c, x, &d->err);
+    csv_release(&c);
     if (st == GPM_OK) st = forecast_at(d, n, x, level, csv);
     mem_free(x);
     return st;
@@ -306,15 +345,12 @@ enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon, const ch
 
 enum gpm_status gpm_discover_forecast_file(gpm_discovery *d, const char *path, double level,
                                            const char **csv) {
-    enum gpm_status st = need_run(d);
-    if (st != GPM_OK) return st;
-    if (!(level > 0 && level < 1)) return bad_level(d);
-    size_t n;
-    double *x;
-    st = series_read_times(&d->d.series, path, d->d.opt.series.time, &n, &x, &d->err);
-    if (st == GPM_OK) st = forecast_at(d, n, x, level, csv);
-    mem_free(x);
-    return st;
+    return forecast_table(d, path, NULL, 0, level, csv);
+}
+
+enum gpm_status gpm_discover_forecast_text(gpm_discovery *d, const char *name, const char *text,
+                                           size_t len, double level, const char **csv) {
+    return forecast_table(d, name, text ? text : "", len, level, csv);
 }
 
 /* ---- panels ---- */

@@ -158,6 +158,9 @@ static int run(int argc, char **argv) {
                                         "which report, query and forecast work on each series");
         return run_panel(argv[0]);
     }
+    if (args.o.paper && (args.o.with_columns || args.o.smooth_columns))
+        return complain(EXIT_USAGE,
+                        "--with and --smooth belong to the full learner, not to --paper");
     if (args.o.paper && (args.file[HTML] || args.file[MARKDOWN] || args.out || args.o.holdout > 0 ||
                          args.o.backtest))
         return complain(EXIT_USAGE, "--paper gives text and JSON; --html, --markdown, --out, "
@@ -180,6 +183,10 @@ static const struct option_row rows[] = {
      &args.o.time_column},
     {"column", 'c', OPTION_TEXT, "NAME", "column of values (default: y, value, or the only one)",
      &args.o.value_column},
+    {"with", 0, OPTION_TEXT, "COLUMN,...", "columns with a linear effect on the values",
+     &args.o.with_columns},
+    {"smooth", 0, OPTION_TEXT, "COLUMN,...", "columns with a smooth effect",
+     &args.o.smooth_columns},
     {"by", 0, OPTION_TEXT, "COLUMN", "a series for every value of this column, in one file",
      &args.by},
     {"wide", 0, OPTION_FLAG, NULL, "a series in every column", &args.wide},
@@ -357,8 +364,8 @@ COMMAND(query, 90) = {
 static const struct option_row forecast_rows[] = {
     {"horizon", 'n', OPTION_SIZE, "N", "steps after the last value (default 12)", &kept.horizon},
     {"at", 0, OPTION_LIST, "TIME", "predict at this time instead; may be repeated", &kept.at},
-    {"at-file", 0, OPTION_TEXT, "FILE", "predict at the times of this CSV file instead",
-     &kept.at_file},
+    {"at-file", 0, OPTION_TEXT, "FILE",
+     "predict at the times of this CSV file, which has the columns of --with, too", &kept.at_file},
     {"level", 0, OPTION_REAL, "P", "probability of the interval (default 0.95)", &kept.level},
     {"quantiles", 0, OPTION_TEXT, "P,...", "also these quantiles, in columns of their own",
      &kept.quantiles},

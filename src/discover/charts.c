@@ -88,7 +88,7 @@ static bool is_known(const struct discovery *d, const char *name, struct buf *al
     buf_puts(all, "forecast");
     for (int k = 0; k < d->dec.n_parts; k++) {
         struct buf own = BUF_INIT;
-        if (d->dec.part[k].term < 0) continue;
+        if (d->dec.part[k].term == SMODEL_CONSTANT) continue;
         describe_name(d, d->dec.part[k].term, &own);
         known |= !strcmp(own.data, name);
         buf_printf(all, ", %s", own.data);
@@ -116,11 +116,14 @@ enum gpm_status discovery_scene(const struct discovery *d, const char *const *on
     for (int k = 0; k < d->dec.n_parts; k++) {
         int term = d->dec.part[k].term;
         struct buf name = BUF_INIT;
-        if (term < 0) continue;
+        if (term == SMODEL_CONSTANT) continue;
         describe_name(d, term, &name);
         buf_reset(&title);
         buf_printf(&title, "%s: ", name.data);
-        describe_headline(d, term, &title);
+        if (term >= 0)
+            describe_headline(d, term, &title);
+        else
+            buf_puts(&title, "effect of another column");
         if (wanted(only, n_only, name.data)) chart_part(d, k, s, title.data);
         buf_release(&name);
     }

@@ -116,7 +116,8 @@ void describe_level(const struct discovery *d, struct buf *out) {
     const struct level *l = &d->dec.level;
     struct level_rate all = level_rate(l, 0, LEVEL_POINTS - 1);
     struct level_rate late = level_rate(l, LEVEL_POINTS - 2, LEVEL_POINTS - 1);
-    buf_printf(out, "The level (%swithout noise) ", repeats(d) ? "without what repeats and " : "");
+    buf_printf(out, "The level (%swithout noise%s) ", repeats(d) ? "without what repeats and " : "",
+               d->series.reg.n ? ", other columns at their means" : "");
     if (!level_moves(d)) {
         words_number("stays the same throughout, at ", level_value(d, 0), ".", out);
         return;
@@ -130,6 +131,45 @@ void describe_level(const struct discovery *d, struct buf *out) {
     buf_puts(out, " it ");
     words_rate(d, late.slope, late.sd, true, out);
     buf_putc(out, '.');
+}
+
+/* ---- effects of other columns ---- */
+
+/* A change of the values on the scale of the transform: in units, or in percent. */
+static void put_change(const struct discovery *d, double lo, double mid, double hi,
+                       struct buf *out) {
+    bool logs = words_log(d);
+    const char *unit = logs ? "%" : "";
+    words_number("", logs ? 100 * expm1(mid) : mid, unit, out);
+    words_number(" (95%: ", logs ? 100 * expm1(lo) : lo, "", out);
+    words_number(" to ", logs ? 100 * expm1(hi) : hi, ")", out);
+}
+
+void describe_effect(const struct discovery *d, int j, struct buf *out) {
+    const struct effect *e = &d->dec.effect[j];
+    const struct regressors *r = &d->series.reg;
+    double sd = d->data.reg_sd[j], half = 1.96 * e->sd;
+    double per = r->smooth[j] ? 1 : 1 / (2 * sd); /* a line: for one more of it */
+    buf_printf(out, "%s has a %s effect: ", r->name[j], r->smooth[j] ? "smooth" : "linear");
+    if (r->smooth[j]) {
+        words_number("from ", d->data.reg_mean[j] - sd, "", out);
+        words_number(" to ", d->data.reg_mean[j] + sd, " of it the value changes by ", out);
+    } else {
+        buf_puts(out, "one more of it changes the value by ");
+    }
+    put_change(d, per * (e->change - half), per * e->change, per * (e->change + half), out);
+    buf_puts(out, ", all else equal. That it has an effect is ");
+    words_probability(e->p, out);
+    buf_putc(out, '.');
+}
+
+void describe_future(const struct discovery *d, struct buf *out) {
+    const struct regressors *r = &d->series.reg;
+    if (!r->n) return;
+    buf_puts(out, "Forecasts need values to come of ");
+    for (int j = 0; j < r->n; j++) buf_printf(out, "%s%s", j ? ", " : "", r->name[j]);
+    buf_puts(out,
+             " (gpmem forecast RUN --at-file FILE); in this report they stay as they were last.");
 }
 
 /* ---- values out of line ---- */
@@ -163,7 +203,7 @@ void describe_shares(const struct discovery *d, struct buf *out) {
     buf_puts(out, "Of the variance ");
     for (int k = 0; k < d->dec.n_parts; k++) {
         const struct series_part *p = &d->dec.part[k];
-        if (p->term < 0) continue;
+        if (p->term == SMODEL_CONSTANT) continue;
         buf_printf(out, "%s%.0f%% is ", n++ ? ", " : "", 100 * p->share);
         describe_name(d, p->term, out);
         buf_puts(out, "'s");

@@ -31,6 +31,21 @@ static enum gpm_status add_level(struct decomposition *d, struct gp *g, const do
     return st;
 }
 
+/* Sums over draws: of the change, of its square, of the odds against an effect. */
+static enum gpm_status add_effects(struct decomposition *d, struct gp *g) {
+    const struct smodel *m = smodel_of(d->e);
+    enum gpm_status st = GPM_OK;
+    for (int j = 0; j < (m->data->reg ? m->data->reg->n : 0) && !st; j++) {
+        double c, var, prior;
+        st = smodel_effect(m, g, j, &c, &var, &prior);
+        if (st || !(var > 0)) continue;
+        d->effect[j].change += c;
+        d->effect[j].sd += c * c + var;
+        d->effect[j].p += exp(-0.5 * c * c / var) * sqrt(prior / var);
+    }
+    return st;
+}
+
 /* One draw: adds mean and mean^2 + variance of every part. */
 static enum gpm_status add_draw(struct decomposition *d, struct smodel_work *w, const double *z,
                                 const double *t) {
@@ -47,8 +62,18 @@ static enum gpm_status add_draw(struct decomposition *d, struct smodel_work *w, 
         }
     }
     if (!st) st = add_level(d, g, z);
+    if (!st) st = add_effects(d, g);
     mem_free(mean);
     return st;
+}
+
+static void finish_effects(struct decomposition *d, double scale, double used) {
+    for (struct effect *e = d->effect; e < d->effect + REGRESSORS_MAX; e++) {
+        double mean = e->change / used, odds = e->p / used;
+        e->sd = scale * sqrt(fmax(e->sd / used - mean * mean, 0));
+        e->change = scale * mean;
+        e->p = 1 / (1 + odds);
+    }
 }
 
 static void finish_level(struct level *l, double shift, double scale, double used) {
@@ -106,7 +131,7 @@ static void summarise(struct decomposition *d, struct series_part *p) {
 enum gpm_status decompose(const struct posterior *p, const struct evidence *e, size_t n,
                           const double *x, struct decomposition *out) {
     const struct smodel_data *data = smodel_of(e)->data;
-    double *sums = mem_zalloc(sizeof(double) * n * (1 + 2 * (STRUCTURE_MAX_TERMS + 1)));
+    double *sums = mem_zalloc(sizeof(double) * n * (1 + 2 * COUNT_OF(out->part)));
     *out = (struct decomposition){.e = e, .n = n, .x = sums};
     memcpy(out->x, x, n * sizeof *x);
     for (int k = -1; k < smodel_of(e)->n_terms; k++) {
@@ -115,6 +140,11 @@ enum gpm_status decompose(const struct posterior *p, const struct evidence *e, s
         sums += 2 * n;
         *q =
             (struct series_part){.term = k < 0 ? SMODEL_CONSTANT : k, .mean = sums - n, .sd = sums};
+    }
+    for (int j = 0; data->reg && j < data->reg->n; j++) {
+        sums += 2 * n;
+        out->part[out->n_parts++] =
+            (struct series_part){.term = SMODEL_REGRESS - j, .mean = sums - n, .sd = sums};
     }
     double *t = NEW_ARRAY(double, n + 1);
     bool memory = true;
@@ -143,6 +173,7 @@ enum gpm_status decompose(const struct posterior *p, const struct evidence *e, s
     }
     if (used) {
         finish_level(&out->level, data->mean[smodel_of(e)->s.transform], scale, used);
+        finish_effects(out, scale, used);
         out->rest = left_over(out);
     }
     mem_free(t);

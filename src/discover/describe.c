@@ -45,7 +45,10 @@ static const struct series_part *part_of(const struct discovery *d, int term) {
 }
 
 void describe_name(const struct discovery *d, int term, struct buf *out) {
-    if (term >= 0)
+    if (term <= SMODEL_REGRESS)
+        buf_printf(out, "%s(%s)", d->series.reg.smooth[SMODEL_REGRESS - term] ? "LIN+SE" : "LIN",
+                   d->series.reg.name[SMODEL_REGRESS - term]);
+    else if (term >= 0)
         term_print(smodel_of(discovery_top(d))->s.t[term], out);
     else
         buf_puts(out, term == SMODEL_CONSTANT ? "C" : "WN");
@@ -322,5 +325,16 @@ void describe_formula(const struct discovery *d, struct buf *out) {
     }
     double per;
     words_number("", pow(parameter_summary(e, 0).mean * value_sd(d), 2), " * WN)", out);
+    for (int j = 0; j < d->series.reg.n; j++) {
+        const struct regressors *r = &d->series.reg;
+        double slope = d->dec.effect[j].change / (2 * d->data.reg_sd[j]);
+        if (r->smooth[j]) {
+            buf_printf(out, " + s(%s)", r->name[j]);
+            continue;
+        }
+        words_number(slope < 0 ? " - " : " + ", fabs(slope), " (", out);
+        buf_puts(out, r->name[j]);
+        words_number(" - ", d->data.reg_mean[j], ")", out);
+    }
     buf_printf(out, ", time in %ss", words_rate_unit(d, &per));
 }

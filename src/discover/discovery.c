@@ -27,6 +27,7 @@ static enum gpm_status make_data(struct discovery *d) {
     smodel_data_release(&d->data);
     enum gpm_status st = smodel_data_init(&d->data, n, x, y);
     d->data.shared = d->opt.shared;
+    if (st == GPM_OK && s->reg.n) smodel_data_regressors(&d->data, &s->reg);
     mem_free(x);
     return st;
 }

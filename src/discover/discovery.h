@@ -100,6 +100,8 @@ void describe_time(const struct discovery *d, int term, struct buf *out); /* " o
 /* Sentences: how the level moves; who has how much of the variance; what the conclusion hangs on.
  */
 void describe_level(const struct discovery *d, struct buf *out);
+void describe_effect(const struct discovery *d, int j, struct buf *out); /* of regressor j */
+void describe_future(const struct discovery *d, struct buf *out);   /* nothing without regressors */
 void describe_outliers(const struct discovery *d, struct buf *out); /* nothing without one */
 void describe_shares(const struct discovery *d, struct buf *out);
 void describe_open(const struct discovery *d, struct buf *out);

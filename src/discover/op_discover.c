@@ -120,8 +120,9 @@ static bool pairs_text(value v, struct buf *out) {
     return ok;
 }
 
-/* args: data, time, column, skip_bad, max_points, date_format, decimal, missing, every */
-enum { SERIES_ARGS = 9 };
+/* args: data, time, column, skip_bad, max_points, date_format, decimal, missing, every, with,
+ * smooth */
+enum { SERIES_ARGS = 11 };
 
 static enum gpm_status read_decimal(struct infer_state *x, const struct action *a,
                                     enum series_decimal *out) {
@@ -142,7 +143,9 @@ static enum gpm_status read_data(struct infer_state *x, const struct action *a,
                                  .skip_bad = flag(a, 3),
                                  .date_format = infer_text(action_arg(a, 5)),
                                  .missing = infer_text(action_arg(a, 7)),
-                                 .every = infer_text(action_arg(a, 8))};
+                                 .every = infer_text(action_arg(a, 8)),
+                                 .with = infer_text(action_arg(a, 9)),
+                                 .smooth = infer_text(action_arg(a, 10))};
     enum gpm_status st = take_count(x, a, 4, "max_points", 1e9, &o->max_points);
     if (st == GPM_OK) st = read_decimal(x, a, &o->decimal);
     if (st != GPM_OK) return st;
@@ -391,7 +394,7 @@ static enum gpm_status op_draws(struct infer_state *x, const struct action *a, v
 
 #define SERIES_SIG                                                                                 \
     "data: any, time?: name, column?: name, skip_bad?: bool, max_points?: count, "                 \
-    "date_format?: name, decimal?: name, missing?: name, every?: name"
+    "date_format?: name, decimal?: name, missing?: name, every?: name, with?: name, smooth?: name"
 
 const struct infer_op infer_discover_rows[] = {
     {"read_series", "(" SERIES_SIG ") -> array",
@@ -402,13 +405,15 @@ const struct infer_op infer_discover_rows[] = {
      "(\"1h\", \"none\") averages over steps; "
      "date_format (\"%d/%m/%Y\"), decimal (\"comma\") and missing (\"-999\") say how times, "
      "numbers "
-     "and missing values are written",
+     "and missing values are written; with and smooth (\"price,temp\") name columns whose linear "
+     "or "
+     "smooth effects a structure_model has",
      NULL, OP_PLAIN, .run = op_read_series},
     {"structure_model",
      "(" SERIES_SIG ", kernels?: name, changepoints?: bool, log?: name, holdout?: nonneg) -> any",
      "a posterior over the structures of a time series (a CSV file, or an array of pairs), to be "
      "searched: what gpmem discover works on, with its prior. Prints as a table; prob(query, "
-     "model) asks it. time to missing as in read_series; kernels, "
+     "model) asks it. time to smooth as in read_series; kernels, "
      "changepoints, log "
      "and holdout as the options of gpmem discover",
      NULL, OP_PLAIN, .run = op_structure_model},

@@ -26,7 +26,7 @@ GPM_MUST_USE enum gpm_status predict_paths(const struct posterior *p, size_t n, 
 
 /* One additive part of one structure, on the scale of the transform (log units for logs). */
 struct series_part {
-    int term;               /* -2: the constant */
+    int term;               /* SMODEL_CONSTANT, SMODEL_REGRESS - j */
     double *mean, *sd;      /* n each, in the decomposition's block */
     double share;           /* variance of the mean over the data / variance of the data */
     double slope, slope_sd; /* least-squares slope of the mean per unit of x, and its spread */
@@ -43,13 +43,20 @@ struct level_rate {
 };
 struct level_rate level_rate(const struct level *l, int i, int j);
 
+/* The step from one standard deviation of a regressor below its mean to one above, on the scale of
+ * the transform; p: that there is an effect, at even odds beforehand (Savage and Dickey). */
+struct effect {
+    double change, sd, p;
+};
+
 struct decomposition {
     const struct evidence *e; /* borrowed */
     size_t n;
     double *x; /* and the numbers of all parts, one block */
-    struct series_part part[STRUCTURE_MAX_TERMS + 1];
+    struct series_part part[STRUCTURE_MAX_TERMS + 1 + REGRESSORS_MAX];
     int n_parts;
     struct level level;
+    struct effect effect[REGRESSORS_MAX];
     double rest; /* variance of what the fitted parts leave / variance of the data */
 };
 GPM_MUST_USE enum gpm_status decompose(const struct posterior *p, const struct evidence *e,

@@ -20,7 +20,9 @@ void program_series(const struct series *s, const struct series_options *o, stru
                              : o->decimal == DECIMAL_POINT ? "point"
                                                            : NULL},
                  {"missing", o->missing},
-                 {"every", o->every}};
+                 {"every", o->every},
+                 {"with", o->with},
+                 {"smooth", o->smooth}};
     put_string(s->name, out);
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         if (!texts[i].text) continue;

@@ -93,8 +93,8 @@ static void part_chart(const struct discovery *d, int k, struct buf *out) {
     chart_part_interval(p, n, lo, hi);
     static const char caption[] =
         "Posterior of this component with its 95% interval; beyond the rule: its forecast.";
-    char id[16] = "part0";
-    id[4] = (char)('0' + k);
+    char id[16];
+    snprintf(id, sizeof id, "part%d", k);
     const struct hover shown[] = {{"mean", p->mean, n}, {"low", lo, n}, {"high", hi, n}};
     chart_end(chart_part(d, k, scene(caption), NULL), id, 250, d, n, d->dec.x, shown,
               COUNT_OF(shown), out);
@@ -181,6 +181,19 @@ static void component_sections(const struct discovery *d, struct buf *out) {
             if (term >= 0 && d->dec.part[q].term == term) part_chart(d, q, out);
         buf_puts(out, "</section>\n");
     }
+    for (int j = 0; j < d->series.reg.n; j++) {
+        buf_printf(out, "<section><h3>%d. ", n + 2 + j);
+        put(out, "Effect of ", d->series.reg.name[j], "</h3>\n");
+        buf_reset(&b);
+        describe_effect(d, j, &b);
+        put(out, "<p>", b.data, "</p>\n");
+        for (int q = 0; q < d->dec.n_parts; q++)
+            if (d->dec.part[q].term == SMODEL_REGRESS - j) part_chart(d, q, out);
+        buf_puts(out, "</section>\n");
+    }
+    buf_reset(&b);
+    describe_future(d, &b);
+    if (b.len) put(out, "<p>", b.data, "</p>\n");
     buf_reset(&b);
     describe_shares(d, &b);
     put(out, "<p>", b.data, "</p>\n");

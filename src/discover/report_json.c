@@ -154,6 +154,27 @@ static void checks(const struct discovery *d, struct buf *out) {
     buf_puts(out, "\n  ],\n");
 }
 
+/* Per unit of the column for a line, else over two standard deviations; on the transform's scale.
+ */
+static void effects(const struct discovery *d, struct buf *out) {
+    const struct regressors *r = &d->series.reg;
+    if (!r->n) return;
+    buf_puts(out, "  \"effects\": [\n");
+    for (int j = 0; j < r->n; j++) {
+        const struct effect *e = &d->dec.effect[j];
+        double per = r->smooth[j] ? 1 : 1 / (2 * d->data.reg_sd[j]);
+        struct buf b = BUF_INIT;
+        describe_effect(d, j, &b);
+        buf_puts(out, "    {");
+        JSON(out, FIELD("column", r->name[j]), FIELD("smooth", r->smooth[j]),
+             FIELD("change", per * e->change), FIELD("sd", per * e->sd), FIELD("probability", e->p),
+             FIELD("text", b.data));
+        buf_puts(out, j + 1 < r->n ? "},\n" : "}\n");
+        buf_release(&b);
+    }
+    buf_puts(out, "  ],\n");
+}
+
 static void outliers(const struct discovery *d, struct buf *out) {
     buf_puts(out, "  \"outliers\": [");
     for (size_t i = 0; i < d->out.n; i++) {
@@ -221,6 +242,7 @@ void discovery_json(const struct discovery *d, struct buf *out) {
     buf_puts(out, ",\n");
     checks(d, out);
     outliers(d, out);
+    effects(d, out);
     holdout(d, out);
     contests(d, out);
     decomposition(d, out);

@@ -89,6 +89,15 @@ static void term_lines(const struct discovery *d, struct buf *out) {
         describe_term(d, k < n ? k : -1, out);
         buf_putc(out, '\n');
     }
+    for (int j = 0; j < d->series.reg.n; j++) {
+        buf_printf(out, "%d. ", n + 2 + j);
+        describe_effect(d, j, out);
+        buf_putc(out, '\n');
+    }
+    if (!d->series.reg.n) return;
+    buf_putc(out, '\n');
+    describe_future(d, out);
+    buf_putc(out, '\n');
 }
 
 void report_holdout(const struct discovery *d, struct buf *out) {

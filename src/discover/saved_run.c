@@ -2,7 +2,7 @@
  *
  * A run as a folder:
  *   manifest.json    format, version, seed, hash of the data, options
- *   data.csv         the values that were fitted: x,y
+ *   data.csv         the values that were fitted: x,y and the regressors r1, r2, ...
  *   structures.json  every structure visited: evidence, modes, weighted draws of the parameters
  *   chains.csv       the states of the exact sampler
  *   draws.csv        the draws of the most probable structures in the user's units, for other tools
@@ -60,9 +60,16 @@ static void put_structures(const struct discovery *d, struct buf *out) {
 }
 
 static void put_data(const struct discovery *d, struct buf *out) {
-    buf_puts(out, "x,y\n");
-    for (size_t i = 0; i < d->series.n; i++)
-        buf_printf(out, "%.17g,%.17g\n", d->series.x[i], d->series.y[i]);
+    const struct regressors *r = &d->series.reg;
+    buf_puts(out, "x,y");
+    for (int j = 0; j < r->n; j++) buf_printf(out, ",r%d", j + 1);
+    for (size_t i = 0; i < d->series.n; i++) {
+        double z[REGRESSORS_MAX];
+        if (r->n) (void)regressors_at(r, d->series.x[i], 0, z);
+        buf_printf(out, "\n%.17g,%.17g", d->series.x[i], d->series.y[i]);
+        for (int j = 0; j < r->n; j++) buf_printf(out, ",%.17g", z[j]);
+    }
+    buf_putc(out, '\n');
 }
 
 static void put_chains(const struct discovery *d, struct buf *out) {
@@ -118,12 +125,24 @@ static void put_choices(const struct discovery *d, struct buf *out) {
     if (o->date_format) JSON(out, FIELD("date_format", o->date_format));
     if (o->missing) JSON(out, FIELD("missing", o->missing));
     if (o->every) JSON(out, FIELD("every", o->every));
+    if (o->with) JSON(out, FIELD("with", o->with));
+    if (o->smooth) JSON(out, FIELD("smooth", o->smooth));
     JSON(out, FIELD("skip_bad", o->skip_bad), FIELD("max_points", o->max_points),
          FIELD("decimal", o->decimal));
     buf_putc(out, '}');
     JSON(out, FIELD("holdout", d->opt.holdout), FIELD("backtest", d->opt.backtest),
          FIELD("max_seconds", d->opt.seconds),
          FIELD("only_logs", series_space_of(&d->search)->grammar.only_logs));
+}
+
+static void put_regressors(const struct regressors *r, struct buf *out) {
+    buf_puts(out, ",\n \"regressors\": [");
+    for (int j = 0; j < r->n; j++) {
+        buf_puts(out, j ? ", {" : "{");
+        JSON(out, FIELD("name", r->name[j]), FIELD("smooth", r->smooth[j]));
+        buf_putc(out, '}');
+    }
+    buf_putc(out, ']');
 }
 
 static void put_shared(const struct hyper_priors *h, struct buf *out) {
@@ -187,6 +206,7 @@ static void put_manifest(const struct discovery *d, struct buf *out) {
          FIELD("decimal_comma", s->style.decimal == ','), FIELD("thousands", s->style.thousands));
     put_outliers(&d->out, out);
     put_choices(d, out);
+    put_regressors(&d->series.reg, out);
     put_contests(d, out);
     put_shared(d->data.shared, out);
     buf_puts(out, ",\n ");
@@ -353,18 +373,36 @@ static bool load_outliers(struct discovery *d, json_t *m) {
     return true;
 }
 
+/* r1,r2 ... in data.csv; linear effects come first, as they were read. */
+static void list_regressors(json_t *m, struct buf *lists) {
+    json_t *all = json_object_get(m, "regressors");
+    for (size_t j = 0; j < json_array_size(all) && j < REGRESSORS_MAX; j++) {
+        struct buf *to = &lists[get_bool(json_array_get(all, j), "smooth")];
+        buf_printf(to, "%sr%zu", to->len ? "," : "", j + 1);
+    }
+}
+
 static enum gpm_status load_series(struct discovery *d, const char *dir, json_t *m,
                                    struct buf *err) {
     struct buf text = BUF_INIT;
-    struct series_options o = {.date_format = "number", .decimal = DECIMAL_POINT};
+    struct series_options o = {.value = "y", .date_format = "number", .decimal = DECIMAL_POINT};
+    struct buf lists[2] = {BUF_INIT, BUF_INIT}; /* of linear effects, of smooth ones */
+    list_regressors(m, lists);
+    o.with = lists[0].data;
+    o.smooth = lists[1].data;
     enum gpm_status st = read_part(dir, "data.csv", &text);
     if (st)
         buf_printf(err, "'%s': data.csv: %s", dir, file_why());
     else
         st = series_read(&d->series, "data.csv", text.data, text.len, &o, err);
     buf_release(&text);
+    buf_release(&lists[0]);
+    buf_release(&lists[1]);
     if (st != GPM_OK) return st;
     struct series *s = &d->series;
+    for (int j = 0; j < s->reg.n; j++)
+        set_text(&s->reg.name[j], json_array_get(json_object_get(m, "regressors"), (size_t)j),
+                 "name");
     const char *hash = json_string_value(json_object_get(m, "data_hash"));
     if (!hash || strtoull(hash, NULL, 16) != s->hash)
         st = buf_fail(err, GPM_E_CONFLICT,
@@ -398,6 +436,8 @@ static void load_choices(struct discovery *d, json_t *m) {
         .date_format = json_string_value(json_object_get(read, "date_format")),
         .missing = json_string_value(json_object_get(read, "missing")),
         .every = json_string_value(json_object_get(read, "every")),
+        .with = json_string_value(json_object_get(read, "with")),
+        .smooth = json_string_value(json_object_get(read, "smooth")),
         .decimal = (enum series_decimal)get_count(read, "decimal", DECIMAL_COMMA),
         .skip_bad = get_bool(read, "skip_bad"),
         .max_points = d->opt.series.max_points};

@@ -21,7 +21,9 @@ struct reading {
     int time, value; /* columns; time -1: row numbers */
     struct every_row *p;
     size_t n;
-    const char **cells; /* of one column; NULL where one is missing */
+    const char **cells;      /* of one column; NULL where one is missing */
+    int reg[REGRESSORS_MAX]; /* columns of regressors */
+    double *z;               /* by row of the file; NaN: missing */
 };
 
 /* ---- columns ---- */
@@ -44,6 +46,44 @@ static int find_named(const struct csv *c, const char *const *names) {
     return -1;
 }
 
+/* ---- regressors ---- */
+static bool is_regressor(const struct reading *r, int col) {
+    for (int j = 0; j < r->s->reg.n; j++)
+        if (r->reg[j] == col) return true;
+    return false;
+}
+
+/* The columns of a list "price,temp" by name or number. */
+static enum gpm_status add_regressors(struct reading *r, const char *list, bool smooth) {
+    struct regressors *g = &r->s->reg;
+    for (const char *p = list; p && *p;) {
+        size_t n = strcspn(p, ",");
+        char *name = mem_strndup(p, n);
+        int col = -1;
+        enum gpm_status st = GPM_OK;
+        if (csv_find(&r->csv, name, &col, r->err))
+            st = GPM_E_FORMAT;
+        else if (g->n == REGRESSORS_MAX)
+            st = buf_fail(r->err, GPM_E_FORMAT, "at most %d columns can have effects",
+                          REGRESSORS_MAX);
+        else if (col == r->time || is_regressor(r, col))
+            st = buf_fail(r->err, GPM_E_FORMAT, "the column '%s' cannot have an effect %s", name,
+                          col == r->time ? "beside being the time" : "twice");
+        mem_free(name);
+        if (st != GPM_OK) return st;
+        r->reg[g->n] = col;
+        g->smooth[g->n] = smooth;
+        g->name[g->n++] = series_clean_name(r->csv.header ? r->csv.header[col] : "column");
+        p += n + (p[n] == ',');
+    }
+    return GPM_OK;
+}
+
+static enum gpm_status choose_regressors(struct reading *r) {
+    enum gpm_status st = add_regressors(r, r->o->with, false);
+    return st == GPM_OK ? add_regressors(r, r->o->smooth, true) : st;
+}
+
 static enum gpm_status choose_value(struct reading *r) {
     static const char *const usual[] = {"y", "value", "values", NULL};
     if (r->o->value)
@@ -53,12 +93,12 @@ static enum gpm_status choose_value(struct reading *r) {
     r->value = find_named(&r->csv, usual);
     if (r->value >= 0 && r->value != r->time && r->value != by) return GPM_OK;
     for (int c = 0; c < r->csv.n_cols; c++)
-        if (c != r->time && c != by) r->value = c, rest++;
+        if (c != r->time && c != by && !is_regressor(r, c)) r->value = c, rest++;
     if (rest == 1) return GPM_OK;
     buf_printf(r->err, "%s has %d columns; choose the values with --column:", r->csv.name,
                r->csv.n_cols);
     for (int c = 0; c < r->csv.n_cols; c++)
-        if (c != r->time && c != by)
+        if (c != r->time && c != by && !is_regressor(r, c))
             buf_printf(r->err, " '%s'", r->csv.header ? r->csv.header[c] : "(number)");
     return GPM_E_FORMAT;
 }
@@ -150,16 +190,42 @@ static enum gpm_status find_style(struct reading *r) {
                     r->csv.name, s->doubt);
 }
 
+/* The regressors of every row. */
+static enum gpm_status read_regressors(struct reading *r) {
+    static const char decimal[] = {0, '.', ','};
+    size_t k = (size_t)r->s->reg.n, rows = r->csv.n_rows;
+    if (k) r->z = NEW_ARRAY(double, rows *k + 1);
+    for (size_t j = 0; j < k; j++) {
+        struct number_style style;
+        take_cells(r, r->reg[j]);
+        number_style_find(rows, r->cells, decimal[r->o->decimal], &style);
+        for (size_t row = 0; row < rows; row++) {
+            double *z = &r->z[row * k + j];
+            *z = NAN;
+            if (!r->cells[row] || number_style_read(&style, r->cells[row], z)) continue;
+            return buf_fail(r->err, GPM_E_FORMAT, "%s:%zu: the value of '%s' is not a number: '%s'",
+                            r->csv.name, r->csv.lines[row], r->s->reg.name[j], r->cells[row]);
+        }
+    }
+    return GPM_OK;
+}
+
+static bool row_complete(const struct reading *r, size_t row) {
+    for (int j = 0; j < r->s->reg.n; j++)
+        if (isnan(r->z[row * (size_t)r->s->reg.n + (size_t)j])) return false;
+    return true;
+}
+
 static enum gpm_status read_values(struct reading *r, const double *x) {
     take_cells(r, r->value);
     enum gpm_status st = find_style(r);
     for (size_t row = 0; row < r->csv.n_rows && st == GPM_OK; row++) {
         double y;
         if (isnan(x[row])) continue;
-        if (!r->cells[row]) {
+        if (!r->cells[row] || !row_complete(r, row)) {
             r->s->missing++;
         } else if (number_style_read(&r->s->style, r->cells[row], &y)) {
-            r->p[r->n] = (struct every_row){x[row], y, r->n};
+            r->p[r->n] = (struct every_row){x[row], y, row};
             r->n++;
         } else {
             st = bad_row(r, row, "the value is not a number:", r->cells[row]);
@@ -233,14 +299,40 @@ static enum gpm_status read_rows(const struct series *s, struct csv *c, const ch
     return GPM_OK;
 }
 
-enum gpm_status series_read_times(const struct series *s, const char *path, const char *column,
+/* The regressors in the rows of a file whose times are x. */
+enum gpm_status series_read_future(struct series *s, const struct csv *c, const double *x,
+                                   struct buf *err) {
+    size_t k = (size_t)s->reg.n;
+    double *z = NEW_ARRAY(double, c->n_rows *k + 1);
+    const char **cells = NEW_ARRAY(const char *, c->n_rows + 1);
+    enum gpm_status st = GPM_OK;
+    for (size_t j = 0; j < k && st == GPM_OK; j++) {
+        int col = csv_column(c, s->reg.name[j]);
+        struct number_style style;
+        if (col < 0) {
+            st = buf_fail(err, GPM_E_FORMAT,
+                          "%s has no column '%s'; future values of every column with an effect are "
+                          "needed",
+                          c->name, s->reg.name[j]);
+            break;
+        }
+        for (size_t i = 0; i < c->n_rows; i++) cells[i] = csv_text(c, i, col);
+        number_style_find(c->n_rows, cells, s->style.decimal == ',' ? ',' : 0, &style);
+        for (size_t i = 0; i < c->n_rows && st == GPM_OK; i++)
+            if (!number_style_read(&style, cells[i], &z[i * k + j]))
+                st = buf_fail(err, GPM_E_FORMAT, "%s:%zu: '%s' needs a number, not '%s'", c->name,
+                              c->lines[i], s->reg.name[j], cells[i]);
+    }
+    if (st == GPM_OK) regressors_add(&s->reg, c->n_rows, x, z);
+    mem_free(z);
+    mem_free(cells);
+    return st;
+}
+
+enum gpm_status series_read_times(const struct series *s, struct csv *file, const char *column,
                                   size_t *n, double **x, struct buf *err) {
-    struct csv c;
     *x = NULL;
-    enum gpm_status st = csv_read(&c, path, err);
-    if (st != GPM_OK) return st;
-    st = read_rows(s, &c, column, n, x, err);
-    csv_release(&c);
+    enum gpm_status st = read_rows(s, file, column, n, x, err);
     if (st != GPM_OK) mem_free(*x), *x = NULL;
     return st;
 }
@@ -305,6 +397,36 @@ static void find_code(struct series *s) {
     }
 }
 
+static void keep_regressors(struct reading *r, size_t drop) {
+    struct series *s = r->s;
+    size_t k = (size_t)s->reg.n;
+    if (!k) return;
+    s->reg.rows = s->n;
+    s->reg.x = NEW_ARRAY(double, s->n + 1);
+    s->reg.z = NEW_ARRAY(double, s->n *k + 1);
+    memcpy(s->reg.x, s->x, s->n * sizeof *s->x);
+    for (size_t i = 0; i < s->n; i++)
+        memcpy(s->reg.z + i * k, r->z + r->p[drop + i].order * k, k * sizeof *r->z);
+}
+
+static enum gpm_status check_regressors(const struct reading *r) {
+    const struct series *s = r->s;
+    size_t k = (size_t)s->reg.n;
+    if (k && s->repeated)
+        return buf_fail(r->err, GPM_E_FORMAT,
+                        "%s: times repeat; with effects of other columns each has one row",
+                        r->csv.name);
+    for (size_t j = 0; j < k; j++) {
+        bool varies = false;
+        for (size_t i = 1; i < s->n; i++) varies |= s->reg.z[i * k + j] != s->reg.z[j];
+        if (!varies)
+            return buf_fail(r->err, GPM_E_FORMAT,
+                            "%s: the column '%s' is constant: its effect cannot be seen",
+                            r->csv.name, s->reg.name[j]);
+    }
+    return GPM_OK;
+}
+
 static enum gpm_status finish(struct reading *r) {
     struct series *s = r->s;
     s->rows = r->csv.n_rows;
@@ -312,11 +434,17 @@ static enum gpm_status finish(struct reading *r) {
     for (size_t i = 1; i < r->n; i++) s->sorted &= r->p[i].x >= r->p[i - 1].x;
     qsort(r->p, r->n, sizeof *r->p, by_time);
     set_unit(r);
-    if (!r->o->max_points) {
+    size_t most = r->o->max_points;
+    if (s->reg.n && r->o->every && strcmp(r->o->every, "none"))
+        return buf_fail(r->err, GPM_E_FORMAT,
+                        "%s: means over steps (--every) do not go with effects of other columns",
+                        r->csv.name);
+    if (s->reg.n && !most) most = REGRESSORS_ROWS;
+    if (!most) {
         enum gpm_status st = every_average(s, r->o->every, r->p, &r->n, r->err);
         if (st != GPM_OK) return st;
     }
-    size_t drop = r->o->max_points && r->n > r->o->max_points ? r->n - r->o->max_points : 0;
+    size_t drop = most && r->n > most ? r->n - most : 0;
     s->left_out = drop;
     s->n = r->n - drop;
     s->x = NEW_ARRAY(double, s->n + 1);
@@ -326,6 +454,7 @@ static enum gpm_status finish(struct reading *r) {
         s->y[i] = r->p[drop + i].y;
         if (i && s->x[i] == s->x[i - 1]) s->repeated++;
     }
+    keep_regressors(r, drop);
     find_code(s);
     series_set_seasons(s);
     set_hash(s);
@@ -364,6 +493,7 @@ char *series_clean_name(const char *text) {
 
 static enum gpm_status read_all(struct reading *r) {
     enum gpm_status st = series_time_column(&r->csv, r->o, &r->time, r->err);
+    if (st == GPM_OK) st = choose_regressors(r);
     if (st == GPM_OK) st = choose_value(r);
     if (st != GPM_OK) return st;
     struct series *s = r->s;
@@ -375,11 +505,12 @@ static enum gpm_status read_all(struct reading *r) {
     r->cells = NEW_ARRAY(const char *, r->csv.n_rows + 1);
     double *x = NEW_ARRAY(double, r->csv.n_rows + 1);
     st = read_times(r, x);
+    if (st == GPM_OK) st = read_regressors(r);
     if (st == GPM_OK) st = read_values(r, x);
     mem_free(x);
-    if (st != GPM_OK) return st;
-    st = finish(r);
-    return st == GPM_OK ? check(r) : st;
+    if (st == GPM_OK) st = finish(r);
+    if (st == GPM_OK) st = check(r);
+    return st == GPM_OK ? check_regressors(r) : st;
 }
 
 enum gpm_status series_read_csv(struct series *s, const struct csv *file,
@@ -389,6 +520,7 @@ enum gpm_status series_read_csv(struct series *s, const struct csv *file,
     enum gpm_status st = read_all(&r);
     mem_free(r.p);
     mem_free(r.cells);
+    mem_free(r.z);
     if (st != GPM_OK) series_release(s);
     return st;
 }
@@ -413,6 +545,7 @@ void series_release(struct series *s) {
     mem_free(s->time_name);
     mem_free(s->value_name);
     time_form_release(&s->form);
+    regressors_release(&s->reg);
     memset(s, 0, sizeof *s);
 }
 
@@ -430,6 +563,7 @@ struct series series_copy(const struct series *s) {
     c.time_name = mem_strdup(s->time_name);
     c.value_name = mem_strdup(s->value_name);
     c.form = time_form_copy(&s->form);
+    c.reg = regressors_copy(&s->reg);
     return c;
 }
 
@@ -454,6 +588,8 @@ struct series_options series_options_copy(const struct series_options *o) {
     c.missing = own(o->missing);
     c.by = own(o->by);
     c.every = own(o->every);
+    c.with = own(o->with);
+    c.smooth = own(o->smooth);
     return c;
 }
 
@@ -464,6 +600,8 @@ void series_options_release(struct series_options *o) {
     mem_free((char *)o->missing);
     mem_free((char *)o->by);
     mem_free((char *)o->every);
+    mem_free((char *)o->with);
+    mem_free((char *)o->smooth);
     *o = (struct series_options){0};
 }
 

@@ -8,6 +8,7 @@
 #ifndef DISCOVER_SERIES_H
 #define DISCOVER_SERIES_H
 #include "base/buf.h"
+#include "discover/regressors.h"
 #include "gpmem/status.h"
 #include "host/amounts.h"
 #include "host/times.h"
@@ -15,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct csv;
 enum series_decimal { DECIMAL_AUTO, DECIMAL_POINT, DECIMAL_COMMA };
 #define SERIES_SEASONS 5
 
@@ -24,6 +26,7 @@ struct series_options {
     size_t max_points; /* 0: all. More rows: the most recent ones are kept and the rest counted */
     const char *date_format; /* a pattern of host/times.h; NULL: found */
     enum series_decimal decimal;
+    const char *with, *smooth; /* columns with a linear, with a smooth effect: "price,temp" */
     const char *by;      /* a column that tells series apart: none of values; NULL: there is none */
     const char *missing; /* cells that stand for missing values, separated by commas: "-999,x" */
     const char *every;   /* means over this step ("1h"); NULL: of long series; "none" (every.h) */
@@ -48,14 +51,14 @@ struct series {
     double within, next;   /* sd within a step, about its line; from row to row */
     double season[SERIES_SEASONS]; /* periods that the calendar suggests, in x */
     int n_season;
-    uint64_t hash; /* of the kept values */
+    struct regressors reg; /* at the times of the rows */
+    uint64_t hash;         /* of the kept values */
 };
 
 /* A text under a name, or the file of this name where text is NULL. */
 GPM_MUST_USE enum gpm_status series_read(struct series *s, const char *name, const char *text,
                                          size_t len, const struct series_options *o,
                                          struct buf *err);
-struct csv;
 /* Of a file that was read, which stays as it is; its header, if there is one, was taken off by
  * series_time_column. */
 GPM_MUST_USE enum gpm_status series_read_csv(struct series *s, const struct csv *file,
@@ -74,11 +77,15 @@ void series_print_time(const struct series *s, double x, struct buf *out);
 void series_print_rounded(const struct series *s, double x, int digits, struct buf *out);
 /* A time of this series, written in any form of its kind; GPM_E_FORMAT when it is none. */
 GPM_MUST_USE enum gpm_status series_read_time(const struct series *s, const char *text, double *x);
-/* The times of a file: of the column of this name, of the series' own name, or of the first. *x is
- * the caller's, NULL when it fails. */
-GPM_MUST_USE enum gpm_status series_read_times(const struct series *s, const char *path,
+/* The times of a file, whose header is taken off: of the column of this name, of the series' own
+ * name, or of the first. *x is the caller's, NULL when it fails. */
+GPM_MUST_USE enum gpm_status series_read_times(const struct series *s, struct csv *file,
                                                const char *column, size_t *n, double **x,
                                                struct buf *err);
+/* Rows of regressors, from a file with a column for each whose times are x: added to those of the
+ * series. */
+GPM_MUST_USE enum gpm_status series_read_future(struct series *s, const struct csv *file,
+                                                const double *x, struct buf *err);
 /* A time for other tools: as the file writes it, but dates of ISO instead of unix seconds. */
 void series_print_plain(const struct series *s, double x, struct buf *out);
 bool series_dated(const struct series *s); /* times are of the calendar, not numbers */

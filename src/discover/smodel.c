@@ -85,6 +85,7 @@ static bool standardise(struct smodel_data *d, int tr, const double *y) {
 enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *x,
                                  const double *y) {
     memset(d, 0, sizeof *d);
+    d->dim = 1;
     if (n < 3 || !(x[n - 1] > x[0])) return GPM_E_ARG;
     d->n = n;
     d->x0 = x[0];
@@ -104,6 +105,37 @@ enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *
     if (positive && !standardise(d, TRANSFORM_LOG, y)) d->y[TRANSFORM_LOG] = NULL;
     d->grid = find_grid(d);
     return GPM_OK;
+}
+
+double *smodel_points(const struct smodel_data *d, size_t n, const double *t) {
+    size_t dim = (size_t)d->dim;
+    double *p = NEW_ARRAY(double, n *dim + 1);
+    for (size_t i = 0; i < n; i++) {
+        p[i * dim] = t[i];
+        if (!d->reg) continue;
+        double *z = p + i * dim + 1;
+        (void)regressors_at(d->reg, d->x0 + d->span * t[i], 0.3 * d->step * d->span, z);
+        for (size_t j = 0; j + 1 < dim; j++) z[j] = (z[j] - d->reg_mean[j]) / d->reg_sd[j];
+    }
+    return p;
+}
+
+void smodel_data_regressors(struct smodel_data *d, const struct regressors *r) {
+    size_t k = (size_t)r->n;
+    d->reg = r;
+    d->dim = 1 + r->n;
+    for (size_t j = 0; j < k; j++) d->reg_mean[j] = 0, d->reg_sd[j] = 1;
+    double *raw = smodel_points(d, d->n, d->t);
+    for (size_t j = 0; j < k; j++) {
+        double mean = 0, ss = 0;
+        for (size_t i = 0; i < d->n; i++) mean += raw[i * (k + 1) + j + 1] / (double)d->n;
+        for (size_t i = 0; i < d->n; i++) ss += pow(raw[i * (k + 1) + j + 1] - mean, 2);
+        d->reg_mean[j] = mean;
+        d->reg_sd[j] = ss > 0 ? sqrt(ss / (double)d->n) : 1;
+    }
+    mem_free(raw);
+    mem_free(d->points);
+    d->points = smodel_points(d, d->n, d->t);
 }
 
 void smodel_data_season(struct smodel_data *d, double p) {
@@ -139,6 +171,13 @@ enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
             out->ng = full->ng;
             out->regular = full->regular && 2 * out->n >= out->ng;
         }
+        if (full->reg) { /* in the units of all values */
+            out->reg = full->reg;
+            out->dim = full->dim;
+            memcpy(out->reg_mean, full->reg_mean, sizeof out->reg_mean);
+            memcpy(out->reg_sd, full->reg_sd, sizeof out->reg_sd);
+            out->points = smodel_points(out, out->n, out->t);
+        }
     }
     mem_free(at);
     mem_free(x);
@@ -148,6 +187,7 @@ enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
 
 void smodel_data_release(struct smodel_data *d) {
     mem_free(d->t);
+    mem_free(d->points);
     mem_free(d->y[0]);
     mem_free(d->y[1]);
     memset(d, 0, sizeof *d);
@@ -234,7 +274,7 @@ static void layout_term(struct smodel *m, int k, struct term t) {
 }
 
 bool smodel_fast_grid(const struct smodel_data *d) {
-    return d->regular && d->ng - d->n <= FAST_MAX_GAPS;
+    return d->regular && d->ng - d->n <= FAST_MAX_GAPS && !d->reg;
 }
 
 /* On a grid with few gaps, every term stationary, of rank one, or Wiener: the grid engine's. */

@@ -38,6 +38,11 @@ struct smodel_data {
      * n_season of them. */
     double season[SERIES_SEASONS];
     int n_season;
+    /* Other columns that act on the values, borrowed; NULL: none. points: time and standardised
+     * columns of every value, n x dim, one value after the other; NULL when dim is 1. */
+    const struct regressors *reg;
+    int dim;
+    double *points, reg_mean[REGRESSORS_MAX], reg_sd[REGRESSORS_MAX];
     const struct hyper_priors *shared; /* of a panel, borrowed; NULL: the rows' priors alone */
     bool counts;                       /* whole numbers from 0 on: predictions are not below 0 */
     double wild, wild_sd[2]; /* values out of line: their share, their spread per transform */
@@ -45,6 +50,10 @@ struct smodel_data {
 /* Copies x (ascending) and y; GPM_E_ARG when n < 3, x spans nothing or y is constant. */
 GPM_MUST_USE enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *x,
                                               const double *y);
+/* Gives the data their regressors, whose rows hold every time; r outlives them. */
+void smodel_data_regressors(struct smodel_data *d, const struct regressors *r);
+/* The points of n times: contiguous, dim coordinates each; the caller frees. */
+double *smodel_points(const struct smodel_data *d, size_t n, const double *t);
 /* A period of the calendar, where it is one that can be seen. */
 void smodel_data_season(struct smodel_data *d, double p);
 /* At most k of the points, first and last among them, chosen by a fixed random stream; keeps the
@@ -132,7 +141,8 @@ enum {
     SMODEL_CONSTANT = -2,
     SMODEL_SIGNAL = -3,
     SMODEL_WHITE = -4,
-    SMODEL_LEVEL = -5 /* the signal without what repeats */
+    SMODEL_LEVEL = -5,  /* the signal without what repeats and without regressors */
+    SMODEL_REGRESS = -6 /* the effect of the first regressor; -7: of the second, ... */
 };
 /* The kernel of a part; NULL: nothing. All but the constant noise is in SMODEL_ALL, noise whose
  * size varies in SMODEL_WHITE, the rest in SMODEL_SIGNAL. */
@@ -148,6 +158,10 @@ GPM_MUST_USE enum gpm_status smodel_part(const struct smodel *m, const double *z
 GPM_MUST_USE enum gpm_status smodel_part_cov(const struct smodel *m, const double *z, struct gp *g,
                                              int part, const double *t, size_t n, double *mean,
                                              double *cov);
+/* What the step from one standard deviation below the mean of regressor j to one above changes:
+ * posterior mean and variance, and the variance a priori; standardised. */
+GPM_MUST_USE enum gpm_status smodel_effect(const struct smodel *m, struct gp *g, int j,
+                                           double *change, double *var, double *prior);
 /* Variance of the noise at n times; outside of the data at least that at their end. */
 GPM_MUST_USE enum gpm_status smodel_noise_vars(const struct smodel *m, const double *z,
                                                const double *t, size_t n, double *var);

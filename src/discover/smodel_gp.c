@@ -58,7 +58,9 @@ static struct kern *factor_kernel(struct expression *e, const struct sterm *t, i
                  : smodel_free(i) ? bind(e, i, p ? 1 : unit)
                                   : smodel_value(e->m, i, 0);
     }
-    return kern_leaf(row, par, NULL);
+    static const int time = 0;
+    return e->m->data->dim > 1 ? kern_leaf_on(row, par, 1, &time, 1, NULL)
+                               : kern_leaf(row, par, NULL);
 }
 
 static struct kern *term_kernel(struct expression *e, const struct sterm *t) {
@@ -127,6 +129,30 @@ static bool any_gate(const struct smodel *m, int part) {
     return false;
 }
 
+/* ---- regressors ---- */
+/* The effect of a column: sizes and length-scales are those of regressors.h, no parameters. */
+static struct kern *column_kernel(const struct smodel_data *d, int j) {
+    const double line[] = {1, 0}, smooth[] = {0.5, 1};
+    const int col = j + 1;
+    struct kern *k = kern_leaf_on(factor_class(factor_find("LIN", 3)), line, 1, &col, 1, NULL);
+    if (!d->reg->smooth[j]) return k;
+    return kern_join(KERN_SUM, k,
+                     kern_leaf_on(factor_class(factor_find("SE", 2)), smooth, 1, &col, 1, NULL));
+}
+
+static struct kern *effect(struct expression *e, int j) {
+    e->n_theta += e->m->data->reg->smooth[j] ? 4 : 2;
+    return column_kernel(e->m->data, j);
+}
+
+static struct kern *effects(struct expression *e, int part) {
+    struct kern *sum = NULL;
+    bool all = part == SMODEL_ALL || part == SMODEL_SIGNAL;
+    for (int j = 0; e->m->data->reg && j < e->m->data->reg->n; j++)
+        if (all || part == SMODEL_REGRESS - j) sum = kern_join(KERN_SUM, sum, effect(e, j));
+    return sum;
+}
+
 static struct kern *expression(struct expression *e, int part) {
     bool constant = part == SMODEL_ALL || part == SMODEL_SIGNAL || part == SMODEL_CONSTANT ||
                     part == SMODEL_LEVEL;
@@ -135,7 +161,7 @@ static struct kern *expression(struct expression *e, int part) {
     e->n_bind = 0;
     k = kern_join(KERN_SUM, k, gated(e, part, GATE_NONE));
     if (any_gate(e->m, part)) k = kern_join(KERN_SUM, k, change_kernel(e, part));
-    return k;
+    return kern_join(KERN_SUM, k, effects(e, part));
 }
 
 struct kern *smodel_kernel(const struct smodel *m, const double *z, int part) {
@@ -151,11 +177,11 @@ static double smodel_noise(const struct smodel *m, const double *z) {
 /* A process with these data; the kernel comes later. */
 static struct gp *process(const struct smodel_data *d, const double *y) {
     struct kern *k = kern_constant(1);
-    struct gp *g = gp_new(1, k, NULL, 1, NULL);
+    struct gp *g = gp_new(d->dim, k, NULL, 1, NULL);
     kern_unref(k);
     gp_set_apart(g);
     gp_set_budget(g, 0); /* hardly a kernel is asked for twice */
-    if (gp_add(g, GP_MEASURED, d->t, y, d->n) == GPM_OK) return g;
+    if (gp_add(g, GP_MEASURED, d->points ? d->points : d->t, y, d->n) == GPM_OK) return g;
     gp_free(g);
     return NULL;
 }
@@ -220,7 +246,9 @@ enum gpm_status smodel_condition(const struct smodel *m, struct smodel_work *w, 
 enum gpm_status smodel_part(const struct smodel *m, const double *z, struct gp *g, int part,
                             const double *t, size_t n, double *mean, double *var) {
     struct kern *k = smodel_kernel(m, z, part);
-    enum gpm_status st = k ? gp_component(g, k, t, n, mean, var) : GPM_E_ARG;
+    double *points = m->data->dim > 1 ? smodel_points(m->data, n, t) : NULL;
+    enum gpm_status st = k ? gp_component(g, k, points ? points : t, n, mean, var) : GPM_E_ARG;
+    mem_free(points);
     kern_unref(k);
     return st;
 }
@@ -228,7 +256,33 @@ enum gpm_status smodel_part(const struct smodel *m, const double *z, struct gp *
 enum gpm_status smodel_part_cov(const struct smodel *m, const double *z, struct gp *g, int part,
                                 const double *t, size_t n, double *mean, double *cov) {
     struct kern *k = smodel_kernel(m, z, part);
-    enum gpm_status st = k ? gp_component_cov(g, k, t, n, mean, cov, n) : GPM_E_ARG;
+    double *points = m->data->dim > 1 ? smodel_points(m->data, n, t) : NULL;
+    enum gpm_status st =
+        k ? gp_component_cov(g, k, points ? points : t, n, mean, cov, n) : GPM_E_ARG;
+    mem_free(points);
+    kern_unref(k);
+    return st;
+}
+
+enum gpm_status smodel_effect(const struct smodel *m, struct gp *g, int j, double *change,
+                              double *var, double *prior) {
+    size_t dim = (size_t)m->data->dim;
+    double *at = mem_zalloc(2 * dim * sizeof *at), mean[2], cov[4], own[4];
+    struct kern *k = column_kernel(m->data, j);
+    at[1 + j] = -1; /* the first point; then the second */
+    at[dim + 1 + (size_t)j] = 1;
+    enum gpm_status st = gp_component_cov(g, k, at, 2, mean, cov, 2);
+    double t[2] = {-1, 1}; /* the prior is that of the column alone */
+    struct kern_pts pts = {.x = NULL, .n = 2, .ld = 2, .dim = (int)dim};
+    double *columns = mem_zalloc(2 * dim * sizeof *columns);
+    memcpy(columns + 2 * (1 + (size_t)j), t, sizeof t);
+    pts.x = columns;
+    if (!st) st = kern_fill(k, pts, own, 2);
+    *change = mean[1] - mean[0];
+    *var = fmax(cov[0] + cov[3] - 2 * cov[1], 0);
+    *prior = own[0] + own[3] - 2 * own[1]; /* the lower triangle */
+    mem_free(at);
+    mem_free(columns);
     kern_unref(k);
     return st;
 }

@@ -79,7 +79,6 @@ def check_forecaster():
     f.update(y[42:45])
     assert f.cutoff == y.index[44] and f.predict([1]).index[0] == y.index[45]
     raises("from 1 on", lambda: f.predict([0]))
-    raises("takes no X", lambda: f.fit(y, X=y))
     raises("2 columns", lambda: f.fit(pd.DataFrame({"a": Y, "b": Y})))
     a = gpmem.Forecaster(kernels=K).fit(Y).predict([1, 2])
     assert isinstance(a, np.ndarray) and a.shape == (2,)
@@ -88,6 +87,27 @@ def check_forecaster():
         assert clone(gpmem.Forecaster(kernels="SE")).kernels == "SE"
     except ImportError:
         pass
+
+
+def check_regressors():
+    """Columns beside y: effects, forecasts with their values to come, by position and by time."""
+    index = pd.period_range("2001-01", periods=N, freq="M")
+    X = pd.DataFrame({"price": 10 + rng.normal(size=N), "temp": rng.normal(size=N)}, index=index)
+    y = pd.Series(Y - 4 * X.price + 3 * np.sin(2 * X.temp), index=index, name="sales")
+    f = gpmem.Forecaster(kernels=K, smooth="temp").fit(y[:40], X=X[:40])
+    e = {e["column"]: e for e in f.discovery_.result["effects"]}
+    assert abs(e["price"]["change"] + 4) < 3 * e["price"]["sd"] and e["temp"]["smooth"] and not e["price"]["smooth"], e
+    p = f.predict([1, 2, 3], X=X[40:43])
+    assert np.abs(p - y[40:43]).max() < 2.5 and p.equals(f.predict([1, 2, 3], X=X)), (p, y[40:43])
+    f.update(y[40:42], X=X[40:42])
+    assert f.cutoff == index[41] and np.abs(f.predict([1], X=X) - y[42:43]).max() < 2.5
+    raises("values to come", lambda: f.predict([1]))
+    raises("a row for each", lambda: f.predict([1, 2], X=X[40:41]))
+    raises("not called x or y", lambda: gpmem.discover(Y, X={"x": Y}))
+    raises("smooth names", lambda: gpmem.discover(Y, X={"a": Y}, smooth="b"))
+    raises("differ in length", lambda: gpmem.discover(Y, X={"a": Y[:3]}))
+    d = gpmem.discover(y.to_numpy(), X={"price": X.price.to_numpy()}, kernels="LIN PER")
+    assert len(d.forecast_with([N], {"price": [9.0]})["median"]) == 1
 
 
 def check_without_pandas():
@@ -101,5 +121,6 @@ def check_without_pandas():
 check_indices()
 check_frames()
 check_forecaster()
+check_regressors()
 check_without_pandas()
 print("pandas: series, frames and forecasters are fine")

@@ -6,6 +6,7 @@
  */
 #include "math/rng.h"
 #include "discover/smodel.h"
+#include "la/blas.h"
 #include "support/check.h"
 #include <math.h>
 #include <stdio.h>
@@ -288,11 +289,70 @@ static void test_order_of_copies(void **state) {
     smodel_data_release(&d);
 }
 
+/* Two regressors, the second one smooth, and a shared prior: the likelihood is that of the matrix
+ * with their effects added, written out; gradients are those of differences. */
+static void test_regressors(void **state) {
+    UNUSED(state);
+    enum { N = 40 };
+    static const struct hyper_priors shared = {
+        .at = {{LIN, SPAR_SD, -0.4, 0.3}, {0, SPAR_NOISE, -1, 0.5}}, .n = 2};
+    double x[N], z[2 * N];
+    struct rng r;
+    rng_init(&r, 5, 0, 0);
+    for (int i = 0; i < N; i++) {
+        x[i] = i;
+        z[2 * i] = 3 + 2 * rng_normal(&r);
+        z[2 * i + 1] = rng_normal(&r);
+    }
+    const struct regressors reg = {.n = 2, .smooth = {false, true}, .rows = N, .x = x, .z = z};
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        struct smodel_data d, plain;
+        struct structure s = make(0, cases[c].change, cases[c].n, cases[c].t);
+        struct smodel m, m0;
+        double par[SMODEL_MAX_PAR] = {0}, k[N * N], y[N], ld = 0, q = 0;
+        data_make(&plain, N, 0);
+        data_make(&d, N, 0);
+        d.shared = plain.shared = &shared;
+        smodel_data_regressors(&d, &reg);
+        smodel_init(&m, &d, &s);
+        smodel_init(&m0, &plain, &s);
+        assert_false(m.fast);
+        start(&m, par, &r);
+        struct smodel_work *w = smodel_work_new(&d);
+        check_gradient(&m, w, par);
+        double value = smodel_eval(&m, w, par, NULL) - smodel_log_prior(&m, par, NULL), noise[N];
+        struct kern *kern = smodel_kernel(&m0, par, SMODEL_SIGNAL);
+        struct kern_pts p = {.x = plain.t, .n = N, .ld = N, .dim = 1};
+        assert_int_equal(kern_cross(kern, p, p, k, N), GPM_OK);
+        assert_int_equal(smodel_noise_vars(&m0, par, plain.t, N, noise), GPM_OK);
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < N; j++) {
+                const double *a = d.points + 3 * i, *b = d.points + 3 * j;
+                k[i + N * j] += a[1] * b[1] + a[2] * b[2] +
+                                0.25 * exp(-0.5 * (a[2] - b[2]) * (a[2] - b[2])) +
+                                (i == j) * noise[i];
+            }
+        size_t pivot;
+        assert_int_equal(la_potrf(N, k, N, &pivot), GPM_OK);
+        memcpy(y, plain.y[0], sizeof y);
+        la_trsv(false, N, k, N, y);
+        for (int i = 0; i < N; i++) ld += log(k[i * (N + 1)]), q += y[i] * y[i];
+        assert_close(value, -0.5 * q - ld - 0.5 * N * log(2 * M_PI), 1e-8);
+        kern_unref(kern);
+        smodel_work_free(w);
+        smodel_data_release(&d);
+        smodel_data_release(&plain);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gradients),      cmocka_unit_test(test_version_01),
-        cmocka_unit_test(test_fast),           cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_twins),          cmocka_unit_test(test_subset),
-        cmocka_unit_test(test_order_of_copies)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradients),
+                                       cmocka_unit_test(test_version_01),
+                                       cmocka_unit_test(test_fast),
+                                       cmocka_unit_test(test_noise),
+                                       cmocka_unit_test(test_twins),
+                                       cmocka_unit_test(test_subset),
+                                       cmocka_unit_test(test_order_of_copies),
+                                       cmocka_unit_test(test_regressors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

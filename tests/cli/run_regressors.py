@@ -1,0 +1,98 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Effects of other columns: found with their sizes, none where there is none; forecasts with values to come; kept runs; refusals."""
+import json, math, os, random, subprocess, sys, tempfile
+
+TOOL = os.path.abspath(sys.argv[1])
+N = 84
+
+
+def run(*args, status=0):
+    r = subprocess.run([TOOL, *args], capture_output=True, text=True, timeout=600)
+    assert r.returncode == status, (args, r.returncode, r.stderr[-500:], r.stdout[-500:])
+    return r
+
+
+def month(i): return "%02d.%d" % (i % 12 + 1, 2001 + i // 12)
+
+
+def make(seed):
+    rng = random.Random(seed)
+    rows = []
+    for i in range(N + 12):
+        price, temp, promo, idle = 10 + rng.gauss(0, 1.5), 15 + rng.gauss(0, 8), int(i in (20, 21, 50, 70, 90)), rng.gauss(0, 1)
+        y = 80 + 0.2 * i - 2 * price + 6 * math.sin((temp - 15) / 8) + 15 * promo + rng.gauss(0, 1)
+        rows.append((i, y, price, temp, promo, idle))
+    return rows
+
+
+def text(rows, future=False):
+    out = ["month;" + ("" if future else "sales;") + "price;temp;promo;idle"]
+    def comma(v): return ("%.4f" % v).replace(".", ",")
+    for i, y, *z in rows: out.append(";".join([month(i)] + ([] if future else [comma(y)]) + [comma(v) for v in z]))
+    return "\n".join(out) + "\n"
+
+
+def write(name, what):
+    with open(name, "w") as f: f.write(what)
+    return name
+
+
+OPTIONS = ("--date-format", "%m.%Y", "--column", "sales", "--with", "price,promo,idle", "--smooth", "temp")
+
+
+def check_effects():
+    rows = make(1)
+    data = write("data.csv", text(rows[:N]))
+    d = json.loads(run("discover", data, *OPTIONS, "--json", "-", "-o", "kept", "--kernels", "LIN SE PER").stdout)
+    e = {x["column"]: x for x in d["effects"]}
+    for column, truth in (("price", -2), ("promo", 15), ("idle", 0)):
+        assert abs(e[column]["change"] - truth) < 3 * e[column]["sd"] + 1e-9 and e[column]["sd"] < 1, (column, e[column])
+    assert e["price"]["probability"] > 0.99 and e["promo"]["probability"] > 0.99 and e["idle"]["probability"] < 0.3, e
+    assert abs(e["temp"]["change"] - 12 * math.sin(1)) < 1.5, e["temp"]
+    assert d["structures"][0]["struct"] == "LIN + WN" and "LIN(price)" in d["description"]["shares"], d["structures"][:2]
+    assert d["outliers"] == [], d["outliers"]  # a promotion is none
+    again = json.loads(run("report", "kept", "--format", "json").stdout)
+    assert again["effects"] == d["effects"] and again["forecast"] == d["forecast"] and again["structures"] == d["structures"]
+    assert "at-file" in run("forecast", "kept", "-n", "2", status=2).stderr
+    after = rows[N:]
+    random.Random(3).shuffle(after)
+    got = run("forecast", "kept", "--at-file", write("future.csv", text(after, True))).stdout.splitlines()[1:]
+    for line, row in zip(got, after):
+        x, mid, lo, hi = line.split(",")
+        assert x == month(row[0]) and abs(float(mid) - row[1]) < 4 and float(lo) < float(mid) < float(hi), (line, row)
+    inside = sum(float(g.split(",")[2]) <= r[1] <= float(g.split(",")[3]) for g, r in zip(got, after))
+    assert inside >= 10, inside
+    first = run("forecast", "kept", "--at", month(3)).stdout  # known rows need no file
+    assert first.splitlines()[1].startswith(month(3) + ","), first
+    program = run("report", "kept", "--format", "program").stdout
+    assert 'with="price,promo,idle", smooth="temp"' in program, program
+    write("again.vnts", program)
+    assert "LIN + WN" in run("run", "again.vnts", "--seed", "1").stdout
+    scored = json.loads(run("discover", data, *OPTIONS, "--json", "-", "--holdout", "12", "--kernels", "LIN SE PER").stdout)
+    assert scored["holdout"]["mase"] < 0.5 and "pays" in scored["holdout_comparison"]["text"], scored["holdout"]
+
+
+def check_refusals():
+    rows = make(2)[:40]
+    data = write("d.csv", text(rows))
+    flat = write("flat.csv", "t,y,z\n" + "".join("%d,%d,1\n" % (i, i * i % 7) for i in range(20)))
+    twice = write("twice.csv", "t,y,z\n" + "".join("%d,%d,%d\n" % (i // 2, i * i % 7, i) for i in range(20)))
+    word = write("word.csv", "t,y,z\n" + "".join("%d,%d,%s\n" % (i, i * i % 7, "x" if i == 4 else i % 3) for i in range(20)))
+    for args, why in (((data, "--column", "sales", "--with", "prise", "--date-format", "%m.%Y"), "no column 'prise'"), ((flat, "--with", "z"), "constant"),
+                      ((twice, "--with", "z"), "repeat"), ((word, "--with", "z"), ":6:"), ((flat, "--with", "t"), "beside being the time"),
+                      ((flat, "--with", "z", "--paper"), "full learner"), ((word, "--with", "z,z"), "twice")):
+        err = run("discover", *args, status=2).stderr
+        assert why in err, (args, err)
+    gap = write("gap.csv", "t,y,z\n" + "".join("%d,%d,%s\n" % (i, i * i % 7, "" if i == 4 else i % 3) for i in range(20)))
+    assert "19 values" in run("discover", gap, "--with", "z", "--kernels", "LIN", "-o", "gap").stdout
+    for body, why in (("t\n21\n", "no column 'z'"), ("t,z\n21,\n", "needs a number"), ("t,z\nx,1\n", ":2:")):
+        err = run("forecast", "gap", "--at-file", write("f.csv", body), status=2).stderr
+        assert why in err, (body, err)
+
+
+with tempfile.TemporaryDirectory() as tmp:
+    os.chdir(tmp)
+    check_effects()
+    check_refusals()
+print("regressors: fine")
