@@ -42,9 +42,11 @@ static bool factor(struct scan *s, const struct evidence *e) {
     const double *z = e->prop.mode[0].z;
     size_t n = s->n, pivot;
     struct kern *k = smodel_kernel(m, z, SMODEL_ALL);
-    struct kern_pts x = {.x = s->t, .n = n, .ld = n, .dim = 1};
+    double *columns = smodel_columns(m->data, n, s->t);
+    struct kern_pts x = {.x = columns, .n = n, .ld = n, .dim = m->data->dim};
     double *l = NEW_ARRAY(double, n *n), noise = smodel_value(m, 0, z[0]);
     bool ok = k && kern_fill(k, x, l, n) == GPM_OK;
+    mem_free(columns);
     kern_unref(k);
     for (size_t i = 0; i < n && ok; i++) l[i + i * n] += noise * noise + 1e-8;
     ok = ok && la_potrf(n, l, n, &pivot) == GPM_OK;

@@ -280,9 +280,7 @@ static enum gpm_status joint(const struct mixture *m, const struct component *c,
     struct gp *g;
     size_t n = m->n, pivot;
     enum gpm_status st = smodel_condition(sm, series_space_of(m->p->search)->work[0], c->z, &g);
-    struct kern *k = st ? NULL : smodel_kernel(sm, c->z, SMODEL_SIGNAL);
-    if (!st) st = gp_component_cov(g, k, m->t, n, mean, cov, n);
-    kern_unref(k);
+    if (!st) st = smodel_part_cov(sm, c->z, g, SMODEL_SIGNAL, m->t, n, mean, cov);
     for (size_t i = 0; i < n && !st; i++) cov[i * (n + 1)] += 1e-9 * (1 + cov[i * (n + 1)]);
     return st ? st : la_potrf(n, cov, n, &pivot);
 }

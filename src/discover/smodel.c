@@ -120,6 +120,15 @@ double *smodel_points(const struct smodel_data *d, size_t n, const double *t) {
     return p;
 }
 
+double *smodel_columns(const struct smodel_data *d, size_t n, const double *t) {
+    size_t dim = (size_t)d->dim;
+    double *rows = smodel_points(d, n, t), *p = NEW_ARRAY(double, n *dim + 1);
+    for (size_t i = 0; i < n; i++)
+        for (size_t c = 0; c < dim; c++) p[i + c * n] = rows[i * dim + c];
+    mem_free(rows);
+    return p;
+}
+
 void smodel_data_regressors(struct smodel_data *d, const struct regressors *r) {
     size_t k = (size_t)r->n;
     d->reg = r;

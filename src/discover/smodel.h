@@ -54,6 +54,8 @@ GPM_MUST_USE enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, c
 void smodel_data_regressors(struct smodel_data *d, const struct regressors *r);
 /* The points of n times: contiguous, dim coordinates each; the caller frees. */
 double *smodel_points(const struct smodel_data *d, size_t n, const double *t);
+/* The same column by column, as kernels take them. */
+double *smodel_columns(const struct smodel_data *d, size_t n, const double *t);
 /* A period of the calendar, where it is one that can be seen. */
 void smodel_data_season(struct smodel_data *d, double p);
 /* At most k of the points, first and last among them, chosen by a fixed random stream; keeps the

@@ -63,12 +63,18 @@ def check_effects():
         assert x == month(row[0]) and abs(float(mid) - row[1]) < 4 and float(lo) < float(mid) < float(hi), (line, row)
     inside = sum(float(g.split(",")[2]) <= r[1] <= float(g.split(",")[3]) for g, r in zip(got, after))
     assert inside >= 10, inside
+    paths = run("forecast", "kept", "--at-file", "future.csv", "--paths", "40", "--quantiles", "0.3,0.5").stdout.splitlines()[1:]
+    for line, row in zip(paths, after):
+        q3, q5, *p = [float(v) for v in line.split(",")[4:]]
+        assert q3 < q5 and abs(sum(p) / len(p) - q5) < 1.5, line
     first = run("forecast", "kept", "--at", month(3)).stdout  # known rows need no file
     assert first.splitlines()[1].startswith(month(3) + ","), first
     program = run("report", "kept", "--format", "program").stdout
     assert 'with="price,promo,idle", smooth="temp"' in program, program
     write("again.vnts", program)
     assert "LIN + WN" in run("run", "again.vnts", "--seed", "1").stdout
+    changed = json.loads(run("discover", data, *OPTIONS, "--json", "-", "--changepoints", "--kernels", "LIN").stdout)
+    assert changed["structures"][0]["struct"] == "LIN + WN" and abs(changed["effects"][0]["change"] + 2) < 0.5, changed["structures"][:2]
     scored = json.loads(run("discover", data, *OPTIONS, "--json", "-", "--holdout", "12", "--kernels", "LIN SE PER").stdout)
     assert scored["holdout"]["mase"] < 0.5 and "pays" in scored["holdout_comparison"]["text"], scored["holdout"]
 
