@@ -385,7 +385,11 @@ static void list_regressors(json_t *m, struct buf *lists) {
 static enum gpm_status load_series(struct discovery *d, const char *dir, json_t *m,
                                    struct buf *err) {
     struct buf text = BUF_INIT;
-    struct series_options o = {.value = "y", .date_format = "number", .decimal = DECIMAL_POINT};
+    struct series_options o = {.value = "y",
+                               .date_format = "number",
+                               .decimal = DECIMAL_POINT,
+                               .every = "none",
+                               .max_points = SIZE_MAX};
     struct buf lists[2] = {BUF_INIT, BUF_INIT}; /* of linear effects, of smooth ones */
     list_regressors(m, lists);
     o.with = lists[0].data;
