@@ -185,16 +185,18 @@ static void fill_motifs(struct posterior *p) {
     sort_table(t);
 }
 
-/* Structures whose neighbours were not visited would lead to others at the rate at which the later
- * half of those that were expanded did: probability found for probability expanded. */
+/* Structures whose neighbours were not visited would lead to others at the rate at which the last
+ * of those that were expanded did (a quarter of them, at least four): probability found, and not
+ * expanded itself since, for probability expanded. */
 static double unexplored(const struct posterior *p) {
     const struct search *s = p->search;
     double left = 0, expanded = 0, found = 0;
+    int last = s->rounds - (s->rounds > 16 ? s->rounds / 4 : 4);
     for (size_t i = 0; i < s->n; i++) {
         const struct evidence *e = s->at[i];
         if (!e->expanded) left += p->weight[i];
-        if (2 * e->round > (int)s->rounds) expanded += p->weight[i];
-        if (2 * e->found_in > (int)s->rounds) found += p->weight[i];
+        if (e->round > last) expanded += p->weight[i];
+        if (!e->expanded && e->found_in > last && e->found_in > 0) found += p->weight[i];
     }
     return expanded > 0 ? left * fmin(found / expanded, 1) : left;
 }

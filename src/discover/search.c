@@ -53,6 +53,7 @@ struct batch {
     struct search *search;
     const struct evidence *parent;
     bool fast, dense; /* which structures are wanted: with a fast density, with another one */
+    int round;        /* of the expansion; 0: it is none */
     VEC(size_t) id;
     struct evidence **result;
     VEC(struct evidence *) old; /* known neighbours that may profit from the parent's optimum */
@@ -128,7 +129,7 @@ static void run_batch(struct batch *b) {
     b->result = NEW_ARRAY(struct evidence *, b->id.n + 1);
     la_parallel(s->opt.threads, b->id.n + b->old.n, fit_job, b);
     for (size_t i = 0; i < b->id.n; i++) {
-        b->result[i]->found_in = b->parent ? (int)s->rounds : 0;
+        b->result[i]->found_in = b->round;
         search_store(s, b->result[i]);
     }
     search_find_top(s);
@@ -163,7 +164,7 @@ static void expand(struct search *s, struct evidence *e, bool climb) {
     e->climbed = true;
     e->expanded = !climb;
     s->rounds++;
-    e->round = (int)s->rounds;
+    e->round = b.round = s->rounds;
     prepare(&b);
     s->space->ops->neighbours(s->space, e, collect, &b);
     run_batch(&b);

@@ -38,7 +38,7 @@ struct evidence {
     bool climbed;            /* its neighbours with a fast density were visited */
     bool expanded;           /* all of them were */
     int round;               /* of the search in which that was; 0: it was not */
-    int found_in;            /* the round that led to it; 0: it was there from the beginning */
+    int found_in;            /* the round that led to it; 0: it was suggested */
     long evals;
 };
 static inline double evidence_total(const struct evidence *e) {

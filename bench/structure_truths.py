@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+"""What discover says of series whose truth is known: structure_truths.py GPMEM [SEEDS [CASE...]]
+
+Each case makes a series from a seed and states claims about the result; the table counts how many seeds each claim holds for."""
+import datetime, json, math, os, random, subprocess, sys, tempfile
+
+
+def months(n):
+    return ["%d-%02d-01" % (1990 + i // 12, i % 12 + 1) for i in range(n)]
+
+
+def days(n):
+    return [str(datetime.date(2015, 1, 1) + datetime.timedelta(i)) for i in range(n)]
+
+
+def component(d, *names):
+    """Probability of a structure with one of these components, also inside a change."""
+    def has(s):
+        return set(names) & set(s.replace("CP(", "").replace("CW(", "").replace(")", "").replace(",", " +").split(" + "))
+    return sum(s["probability"] for s in d["structures"] if has(s["struct"]))
+
+
+def said(d):
+    return " ".join(c["text"] for c in d["description"]["components"])
+
+
+def temperatures(g):
+    weather, ys = 0.0, []
+    for i in range(800):
+        weather = 0.7 * weather + g.gauss(0, 4 * math.sqrt(1 - 0.49))
+        ys.append(round(20 + 10 * math.sin(2 * math.pi * (i - 100) / 365.25) + weather, 1))
+    return days(800), ys, {
+        "a recurring pattern": lambda d: component(d, "PER", "SE*PER") > 0.9,
+        "of a year": lambda d: "It repeats every year" in said(d),
+        "rough, no random walk": lambda d: component(d, "MAT12") > 0.5 > component(d, "WIENER"),
+        "forecast within the range of the data": lambda d: min(d["forecast"]["lo"]) > -15 and max(d["forecast"]["hi"]) < 55}
+
+
+def counts(g):
+    ys = []
+    for i in range(96):
+        rate, k, p = 2 + 1.5 * math.sin(i * math.pi / 6), 0, g.random()
+        while p > math.exp(-rate):
+            p *= g.random()
+            k += 1
+        ys.append(k)
+    return months(96), ys, {
+        "no negative bound": lambda d: min(d["forecast"]["lo"]) >= 0,
+        "a recurring pattern": lambda d: component(d, "PER", "SE*PER", "LIN*PER") > 0.5,
+        "no trend": lambda d: component(d, "LIN", "IOU", "IWIENER") < 0.5}
+
+
+def spikes(g):
+    at = sorted(g.sample(range(5, 115), 3))
+    ys = [20 + 0.1 * i + 5 * math.sin(i * math.pi / 6) + g.gauss(0, 1) + (i in at) * g.choice([-1, 1]) * 15 for i in range(120)]
+    dates = months(120)
+    return dates, ys, {
+        "all three named, nothing else": lambda d: [o["x"][0] for o in sorted(d["outliers"], key=lambda o: o["x"])] == [dates[i] for i in at],
+        "the structure without them": lambda d: d["structures"][0]["struct"] == "LIN + PER + WN"}
+
+
+def step(g):
+    at, up = g.randrange(30, 90), g.choice([-1, 1])
+    dates = months(120)
+    return dates, [10 + g.gauss(0, 1) + 4 * up * (i >= at) for i in range(120)], {
+        "a shift": lambda d: component(d, "STEP") > 0.9,
+        "its direction": lambda d: "shifts " + ("up" if up > 0 else "down") in said(d),
+        "its date, to a month": lambda d: any(t in said(d) for t in dates[at - 1:at + 2])}
+
+
+def louder(g):
+    at = g.randrange(40, 80)
+    return months(120), [g.gauss(0, 1 if i < at else 3.5) for i in range(120)], {
+        "noise of another size": lambda d: sum(s["probability"] for s in d["structures"] if "CP(" in s["struct"] or "CW(" in s["struct"]) > 0.5,
+        "no trend, no pattern": lambda d: component(d, "LIN", "PER", "SE*PER", "WIENER", "IOU") < 0.5}
+
+
+def noise(g):
+    return months(120), [g.gauss(0, 1) for _ in range(120)], {
+        "nothing but noise": lambda d: d["structures"][0]["struct"] == "WN",
+        "no change": lambda d: sum(s["probability"] for s in d["structures"] if "CP(" in s["struct"] or "CW(" in s["struct"] or "STEP" in s["struct"]) < 0.2,
+        "nothing out of line": lambda d: not d["outliers"]}
+
+
+CASES = {"daily temperatures": temperatures, "counts": counts, "spikes": spikes, "step": step, "louder": louder, "noise": noise}
+
+
+def main():
+    tool, seeds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 20
+    print("| series | claim | right |\n|---|---|--:|")
+    for name in sys.argv[3:] or CASES:
+        right, settled = {}, 0
+        for seed in range(seeds):
+            dates, ys, claims = CASES[name](random.Random("%s %d" % (name, seed)))
+            with tempfile.TemporaryDirectory() as tmp:
+                path, js = os.path.join(tmp, "s.csv"), os.path.join(tmp, "s.json")
+                with open(path, "w") as f:
+                    f.write("date,y\n" + "".join("%s,%r\n" % r for r in zip(dates, ys)))
+                subprocess.run([tool, "discover", path, "--json", js, "-q"], check=True)
+                d = json.load(open(js))
+            settled += d["settled"]
+            for claim, holds in claims.items():
+                right[claim] = right.get(claim, 0) + bool(holds(d))
+        for claim, k in list(right.items()) + [("settled", settled)]:
+            print("| %s | %s | %d of %d |" % (name, claim, k, seeds), flush=True)
+
+
+main()
