@@ -18,6 +18,7 @@
 #define MARGIN     4    /* values on either side of a change, at least */
 #define BENDS      40   /* places where a trend may bend */
 #define PART_RATIO 10.0 /* of the mean squares of a term inside and outside */
+#define SHORTEST   48   /* values: in shorter series a change and a bending trend are alike */
 #define LONGEST    1200 /* values: K^-1 costs n^3 */
 
 struct scan {
@@ -181,7 +182,7 @@ bool changes_scan(const struct evidence *e, struct smodel_work *w, struct change
     const struct smodel_data *d = smodel_of(e)->data;
     struct scan s = {.n = d->n, .t = d->t};
     memset(out, 0, sizeof *out);
-    if (d->n < 6 * MARGIN || d->n > LONGEST || !e->prop.n) return false;
+    if (d->n < SHORTEST || d->n > LONGEST || !e->prop.n) return false;
     s.inverse = NEW_ARRAY(double, s.n *(s.n + 2));
     s.alpha = s.inverse + s.n * s.n;
     s.e = s.alpha + s.n;

@@ -26,7 +26,7 @@ struct linear {           /* a factor of rank one: f(x) f(x'), f = sum_c dir_c g
     double *dir;          /* n per column of the factor */
 };
 
-struct level { /* signs of one value of a column */
+struct path_level { /* signs of one value of a column */
     int column;
     double value, *sign; /* nf */
 };
@@ -39,10 +39,10 @@ struct gp_path {
     double *w, *b, *a; /* nf per column frequencies in turns; phases; weights */
     uint64_t *key;     /* nf per column: of the signs; NULL: there are none */
     VEC(struct linear) linear;
-    VEC(struct level) level; /* as they come up */
-    double *t, *weight;      /* scratch: phases, weights with signs and linear factors */
-    double *x, *alpha;       /* points of the update, column-major, and their weights */
-    double *mean_alpha;      /* the weights of the posterior mean */
+    VEC(struct path_level) level; /* as they come up */
+    double *t, *weight;           /* scratch: phases, weights with signs and linear factors */
+    double *x, *alpha;            /* points of the update, column-major, and their weights */
+    double *mean_alpha;           /* the weights of the posterior mean */
     size_t n;
     double base, mean_base; /* the integrated mean: drawn, and estimated */
     struct kern_view *view;
@@ -141,7 +141,7 @@ static bool draw_features(struct gp_path *p, size_t features, double scale, stru
 static const double *signs_of(struct gp_path *p, int c, double value) {
     for (size_t i = 0; i < p->level.n; i++)
         if (p->level.at[i].column == c && p->level.at[i].value == value) return p->level.at[i].sign;
-    struct level l = {c, value, NEW_ARRAY(double, p->nf)};
+    struct path_level l = {c, value, NEW_ARRAY(double, p->nf)};
     const uint64_t *key = p->key + (size_t)c * p->nf;
     for (size_t j = 0; j < p->nf; j++) l.sign[j] = key[j] ? kern_sign(key[j], value) : 1;
     vec_push(&p->level, l);
