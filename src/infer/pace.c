@@ -12,6 +12,10 @@
  * short to say more. */
 enum { BATCH = 20, FEWEST = 5, SETTLING = 50, MOST = 8 };
 #define PER_DRAW 3.0
+/* Below this nothing is thinned: draws of trajectories often lie on opposite sides of the middle,
+ * and are worth more one after the other than every second one; and the slowest of many estimates
+ * is high by its noise. */
+#define SLOW 6.0
 
 struct running { /* mean and squared deviations (Welford 1962) */
     double mean, m2;
@@ -73,5 +77,5 @@ double pace_advice(const struct pace *p) {
         double took = BATCH * (s->batch.m2 / (p->batches - 1)) / (s->each.m2 / (n - 1));
         if (isfinite(took)) longest = fmax(longest, took);
     }
-    return fmin(ceil(longest / PER_DRAW), MOST);
+    return longest > SLOW ? fmin(ceil(longest / PER_DRAW), MOST) : 1;
 }
