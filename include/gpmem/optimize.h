@@ -50,6 +50,7 @@ struct gpm_optimize_options {
     const volatile sig_atomic_t *stop;
     void (*progress)(void *user, const char *line); /* after each evaluation; may be NULL */
     void *user;
+    const char *from; /* store of an earlier search: its values where variables' names agree */
 };
 GPM_API void gpm_optimize_options_init_sized(struct gpm_optimize_options *o, size_t size);
 static inline void gpm_optimize_options_init(struct gpm_optimize_options *o) {

@@ -190,6 +190,7 @@ class OptimizeOptions(c.Structure):
         ("stop", c.POINTER(c.c_int)),
         ("progress", c.CFUNCTYPE(None, c.c_void_p, c.c_char_p)),
         ("user", c.c_void_p),
+        ("from", c.c_char_p),
     ]
 
 

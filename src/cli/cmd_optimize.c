@@ -57,6 +57,10 @@ static const struct option_row search_rows[] = {
      &options.no_local},
     {"warm-start", 0, OPTION_TEXT, "FILE",
      "CSV of known values: a column per variable, and 'value'", &options.warm},
+    {"from", 0, OPTION_TEXT, "STORE",
+     "values of an earlier search, also of other variables: where every variable of this one is "
+     "among them and within its range",
+     &options.from},
     {"objective-version", 0, OPTION_TEXT, "TAG",
      "part of the function's identity: change it when the program changed", &options.version},
 };

@@ -338,6 +338,7 @@ static double best_value(struct bo *b) {
  * is known by more than rounding, or add to the front. */
 static bool promising(struct bo *b, double value, const double *best) {
     if (b->n_obj > 1) return value < BO_NO_VOLUME;
+    if (b->plain && !b->opt.noisy && !b->tabu.n) return true; /* not converged yet */
     if (!best || !b->n_obj) return true;
     size_t i = bo_incumbent(b, false);
     const struct bo_point *p = &b->points.at[i];

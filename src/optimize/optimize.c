@@ -275,6 +275,74 @@ static enum gpm_status store_command(struct optimize *o, struct buf *err) {
     return s || !o->opt.store ? s : optimize_own_command(o->memo, o->command_text, true, &own, err);
 }
 
+/* ---- values of an earlier search ---- */
+
+struct import {
+    struct optimize *o;
+    struct bo_space theirs;
+    int *at; /* place of each variable of ours in theirs */
+    double *x, *values;
+    enum gpm_status s;
+    struct buf *err;
+};
+
+/* A row of theirs, when it is a point of ours and has the numbers that are asked for. */
+static bool import_row(const struct memo_row *r, void *user) {
+    struct import *m = user;
+    struct optimize *o = m->o;
+    struct buf text = BUF_INIT, why = BUF_INIT;
+    bool fits = r->status == MEMO_DONE && goals_read(&o->goals, r->y, r->outputs, m->values), added;
+    for (int j = 0; fits && j < o->space.n; j++) {
+        buf_reset(&text);
+        bo_space_value(&m->theirs, m->at[j], r->x[m->at[j]], 0, &text);
+        fits = bo_space_read(&o->space, j, text.data, &m->x[j], &why) == GPM_OK;
+    }
+    if (fits)
+        m->s = memo_add(o->memo, m->x, r->y, r->outputs, NULL, r->seconds, o->opt.noisy, &added,
+                        m->err);
+    buf_release(&text);
+    buf_release(&why);
+    return m->s == GPM_OK;
+}
+
+static enum gpm_status match_names(struct import *m, struct buf *err) {
+    const struct bo_space *ours = &m->o->space;
+    for (int j = 0; j < ours->n; j++) {
+        m->at[j] = -1;
+        for (int i = 0; i < m->theirs.n; i++)
+            if (strcmp(ours->vars[j].name, m->theirs.vars[i].name) == 0) m->at[j] = i;
+        if (m->at[j] < 0)
+            return buf_fail(err, GPM_E_CONFLICT, "store '%s' knows nothing of the variable '%s'",
+                            m->o->opt.from, ours->vars[j].name);
+    }
+    return GPM_OK;
+}
+
+static enum gpm_status import_store(struct optimize *o, struct buf *err) {
+    struct memo *from = NULL;
+    const struct memo_options look = {.read_only = true, .stop = o->opt.stop};
+    struct import m = {.o = o, .err = err, .at = NEW_ARRAY(int, (size_t)o->space.n)};
+    m.x = NEW_ARRAY(double, (size_t)(o->space.n + goals_count(&o->goals)));
+    m.values = m.x + o->space.n;
+    struct buf key = BUF_INIT; /* once: a search that goes on has them already */
+    char *done = NULL;
+    buf_printf(&key, "from:%s", o->opt.from);
+    enum gpm_status s = memo_get(o->memo, key.data, &done, err);
+    bool taken = !s;
+    if (s == GPM_E_NOT_FOUND) s = memo_open(&from, o->opt.from, &look, err);
+    if (!s && !taken) s = memo_inputs(from, &m.theirs, err);
+    if (!s && !taken) s = match_names(&m, err);
+    if (!s && !taken) s = memo_each(from, 0, import_row, &m, err);
+    if (!s && !taken && !m.s) s = memo_set(o->memo, key.data, "taken", err);
+    buf_release(&key);
+    mem_free(done);
+    bo_space_release(&m.theirs);
+    memo_close(from);
+    mem_free(m.at);
+    mem_free(m.x);
+    return s ? s : m.s;
+}
+
 enum gpm_status optimize_open(struct optimize *o, struct buf *err) {
     size_t added;
     if (!o->space.n && !o->opt.store)
@@ -289,6 +357,7 @@ enum gpm_status optimize_open(struct optimize *o, struct buf *err) {
     if (!s) s = o->command_text || o->fn ? store_command(o, err) : adopt_command(o, err);
     if (!s && o->opt.warm)
         s = memo_csv_import(o->memo, &o->space, o->opt.warm, o->opt.noisy, &added, err);
+    if (!s && o->opt.from) s = import_store(o, err);
     if (o->goals.names.n) o->command.outputs = &o->goals.names;
     s = memo_end(o->memo, s, err);
     if (!s) s = optimize_refresh(o, err);

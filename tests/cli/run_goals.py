@@ -124,6 +124,19 @@ def test_conditional_variables_and_guesses():
     assert "missing" in run("optimize", *space, "--start", "k=p a=0.1", "--budget", "2", "--", kinds, "{k}", "{a}", "{b}", status=2)
 
 
+def test_values_of_an_earlier_search():
+    three = script("three.sh", "#!/bin/sh\nawk -v x=$1 -v y=$2 'BEGIN { printf \"%.17g\\n\", (x - 1) ^ 2 + (y - 1) ^ 2 }'\n")
+    run("optimize", "-q", "--var", "x=0:4", "--var", "y=0:4", "--budget", "20", "--store", "wide.db", "--", three, "{x}", "{y}")
+    inside = [r for r in rows("wide.db") if all(float(v) <= 2 for v in r[1].split())]
+    args = ["optimize", "-q", "--var", "y=0:2", "--var", "x=0:2", "--budget", "3", "--from", "wide.db", "--store", "narrow.db", "--", three, "{x}", "{y}"]
+    out = run(*args)
+    got = rows("narrow.db")
+    assert len(got) == len(inside) + 3 and got[0][3] == inside[0][3], (len(got), len(inside))
+    assert got[0][1].split() == inside[0][1].split()[::-1]  # by name, not by place
+    assert run(*args) == out and len(rows("narrow.db")) == len(got)
+    assert "knows nothing of the variable 'z'" in run("optimize", "--var", "z=0:2", "--budget", "3", "--from", "wide.db", "--", three, "{z}", "1", status=2)
+
+
 def killed(args, db, budget):
     """Runs until the budget is there, killing at random moments; how many kills there were."""
     rng, kills = random.Random(3), 0
