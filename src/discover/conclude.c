@@ -113,7 +113,7 @@ static double level_value(const struct discovery *d, int i) {
 }
 
 void describe_level(const struct discovery *d, struct buf *out) {
-    const struct level *l = &d->dec.level;
+    const struct series_level *l = &d->dec.level;
     struct level_rate all = level_rate(l, 0, LEVEL_POINTS - 1);
     struct level_rate late = level_rate(l, LEVEL_POINTS - 2, LEVEL_POINTS - 1);
     buf_printf(out, "The level (%swithout noise%s) ", repeats(d) ? "without what repeats and " : "",

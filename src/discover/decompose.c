@@ -76,7 +76,7 @@ static void finish_effects(struct decomposition *d, double scale, double used) {
     }
 }
 
-static void finish_level(struct level *l, double shift, double scale, double used) {
+static void finish_level(struct series_level *l, double shift, double scale, double used) {
     enum { N = LEVEL_POINTS };
     for (int i = 0; i < N; i++) l->mean[i] /= used;
     for (int k = 0; k < N * N; k++)
@@ -84,7 +84,7 @@ static void finish_level(struct level *l, double shift, double scale, double use
     for (int i = 0; i < N; i++) l->mean[i] = shift + scale * l->mean[i];
 }
 
-struct level_rate level_rate(const struct level *l, int i, int j) {
+struct level_rate level_rate(const struct series_level *l, int i, int j) {
     enum { N = LEVEL_POINTS };
     double dx = l->x[j] - l->x[i];
     double var = l->cov[i + N * i] + l->cov[j + N * j] - 2 * l->cov[i + N * j];

@@ -34,14 +34,14 @@ struct series_part {
 /* The level, all that is neither noise nor repeats, at a few times of the data: its start, the
  * begin of the last fifth, its end. On the scale of the transform. */
 #define LEVEL_POINTS 3
-struct level {
+struct series_level {
     double x[LEVEL_POINTS], mean[LEVEL_POINTS], cov[LEVEL_POINTS * LEVEL_POINTS];
 };
 /* Its change from point i to point j per unit of x, and the standard deviation. */
 struct level_rate {
     double slope, sd;
 };
-struct level_rate level_rate(const struct level *l, int i, int j);
+struct level_rate level_rate(const struct series_level *l, int i, int j);
 
 /* The step from one standard deviation of a regressor below its mean to one above, on the scale of
  * the transform; p: that there is an effect, at even odds beforehand (Savage and Dickey). */
@@ -55,7 +55,7 @@ struct decomposition {
     double *x; /* and the numbers of all parts, one block */
     struct series_part part[STRUCTURE_MAX_TERMS + 1 + REGRESSORS_MAX];
     int n_parts;
-    struct level level;
+    struct series_level level;
     struct effect effect[REGRESSORS_MAX];
     double rest; /* variance of what the fitted parts leave / variance of the data */
 };

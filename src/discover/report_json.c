@@ -64,7 +64,7 @@ static void data(const struct discovery *d, struct buf *out) {
 /* Sentences on the whole, and the numbers of the level: changes per unit of time, on the scale of
  * the transform. */
 static void level(const struct discovery *d, struct buf *out) {
-    const struct level *l = &d->dec.level;
+    const struct series_level *l = &d->dec.level;
     struct level_rate all = level_rate(l, 0, LEVEL_POINTS - 1);
     struct level_rate late = level_rate(l, LEVEL_POINTS - 2, LEVEL_POINTS - 1);
     struct buf b = BUF_INIT;
