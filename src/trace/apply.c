@@ -75,6 +75,13 @@ static enum gpm_status apply_closure(struct trace *t, struct node *n, struct clo
     return request_family(t, n, f, st);
 }
 
+/* A constant for as long as its family lasts: it stands for an operand of who requests that. */
+static struct node *argument_constant(struct trace *t, struct family *f, value v) {
+    struct node *n = node_constant(t, f, value_ref(v));
+    n->flags |= NODE_ARGUMENT;
+    return n;
+}
+
 /* Application of any procedure value to constants, as a family of its own. The constants stand
  * first in it, in the order of the arguments, after the procedure where that is no compound one:
  * gradients find them there (gradient.c). */
@@ -86,11 +93,11 @@ static enum gpm_status value_call_family(struct trace *t, value proc, const valu
     struct node *small[8], **nodes = n < 8 ? small : NEW_ARRAY(struct node *, n + 1);
     enum gpm_status st;
     if (c) {
-        for (size_t i = 0; i < n; i++) nodes[i] = node_constant(t, f, value_ref(args[i]));
+        for (size_t i = 0; i < n; i++) nodes[i] = argument_constant(t, f, args[i]);
         st = call_family(t, c, nodes, n, f, ctx, at->span);
     } else {
         nodes[0] = node_constant(t, f, value_ref(proc));
-        for (size_t i = 0; i < n; i++) nodes[i + 1] = node_constant(t, f, value_ref(args[i]));
+        for (size_t i = 0; i < n; i++) nodes[i + 1] = argument_constant(t, f, args[i]);
         st = eval_application(t, f, at, ctx, nodes, n + 1, &f->root);
     }
     if (nodes != small) mem_free(nodes);

@@ -88,6 +88,7 @@ static enum gpm_status eval_operands(struct trace *t, struct family *fam, const 
 
 /* A function of constants is a constant: it never changes, and nobody can tell that it was
  * computed. Loops over numbers leave no applications behind. */
+/* Functions of what stands for an operand (NODE_ARGUMENT) are kept: gradients go through them. */
 static bool is_constant(struct node *const *nodes, size_t n) {
     const struct sp_class *cls = proc_class(nodes[0]->val, NULL);
     if (!cls || !cls->simulate || cls->request || cls->special || sp_made_of(nodes[0]->val) ||
@@ -95,7 +96,7 @@ static bool is_constant(struct node *const *nodes, size_t n) {
         (cls->code == SP_CODE_ASSESS && n > 2 && !sp_proc_of(nodes[2]->val)))
         return false;
     for (size_t i = 0; i < n; i++)
-        if (nodes[i]->kind != NODE_CONST) return false;
+        if (nodes[i]->kind != NODE_CONST || (nodes[i]->flags & NODE_ARGUMENT)) return false;
     return true;
 }
 

@@ -215,7 +215,8 @@ static struct node *argument(struct family *f, size_t j) {
     bool compound =
         !(f->root->kind == NODE_APP && f->nodes.n && f->root->in[0].node == f->nodes.at[0]);
     size_t i = j + (compound ? 0 : 1);
-    return i < f->nodes.n && f->nodes.at[i]->kind == NODE_CONST ? f->nodes.at[i] : NULL;
+    struct node *n = i < f->nodes.n ? f->nodes.at[i] : NULL;
+    return n && n->kind == NODE_CONST && (n->flags & NODE_ARGUMENT) ? n : NULL;
 }
 
 /* Which operand (or element of one) each constant argument of requested family f was: for mem the

@@ -18,7 +18,8 @@ enum {
     NODE_HAS_LOGP = 256, /* logp is the log density of val given the current operands */
     NODE_FROZEN = 1024,
     NODE_AS_DATA = 2048, /* incorporated as an observation */
-    NODE_IN_INDEX = 512  /* a tag whose context stands in the scope index */
+    NODE_IN_INDEX = 512, /* a tag whose context stands in the scope index */
+    NODE_ARGUMENT = 4096 /* a constant that stands for an operand of who requests its family */
 };
 
 struct in_edge {
