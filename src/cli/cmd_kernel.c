@@ -512,6 +512,7 @@ static int install(void) {
     char *text = json_dumps(spec, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
     ok = ok && make_folders(folder.data) && put(folder.data, "kernel.json", text) &&
          put(folder.data, "logo-svg.svg", logo);
+    if (ok) explain("Jupyter starts it as %s", n > 0 ? self : "gpmem");
     if (ok) out_printf("installed in %s\n", folder.data);
     free(text);
     json_decref(spec);

@@ -2,6 +2,7 @@
  * Means over equal steps; contract in every.h. */
 #include "discover/every.h"
 
+#include "base/number.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -38,7 +39,7 @@ static const struct step_unit *unit_of(const char *name, const char *unit) {
 }
 
 static void write_step(struct series *s, double count, const char *name) {
-    snprintf(s->every, sizeof s->every, "%.6g%s", count, name);
+    number_snprintf(s->every, sizeof s->every, "%.6g%s", count, name);
 }
 
 /* The shortest round step that makes at most EVERY_MOST of the span; 0: none. */
@@ -60,7 +61,7 @@ static double choose(struct series *s, double span) {
 static enum gpm_status read_step(struct series *s, const char *text, double *step,
                                  struct buf *err) {
     char *end;
-    double count = strtod(text, &end);
+    double count = number_read(text, &end);
     while (*end == ' ') end++;
     const struct step_unit *u = end > text ? unit_of(end, s->unit) : NULL;
     if (!u || !(count > 0) || !isfinite(count)) {

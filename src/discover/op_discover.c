@@ -413,9 +413,10 @@ const struct infer_op infer_discover_rows[] = {
      "(" SERIES_SIG ", kernels?: name, changepoints?: bool, log?: name, holdout?: nonneg) -> any",
      "a posterior over the structures of a time series (a CSV file, or an array of pairs), to be "
      "searched: what gpmem discover works on, with its prior. Prints as a table; prob(query, "
-     "model) asks it. time to smooth as in read_series; kernels, "
-     "changepoints, log "
-     "and holdout as the options of gpmem discover",
+     "model) asks it. time, column, skip_bad, max_points, date_format, decimal, missing, every, "
+     "with and "
+     "smooth as in read_series; kernels, changepoints, log and holdout as the options of gpmem "
+     "discover",
      NULL, OP_PLAIN, .run = op_structure_model},
     {"structure_search",
      "(model: grammar, parameters?: any, draws?: count, seconds?: nonneg) -> action",

@@ -39,6 +39,7 @@ CALLS = {
     "help": ["normal"],
     "draw": ["scene.json", "--format", "text"],
     "lsp": [],
+    "kernel": ["--install", "--prefix", "jupyter"],
     "reference": [],
     "completions": ["bash"],
 }
