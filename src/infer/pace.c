@@ -15,7 +15,7 @@ enum { BATCH = 20, FEWEST = 5, SETTLING = 50, MOST = 8 };
 /* Below this nothing is thinned: draws of trajectories often lie on opposite sides of the middle,
  * and are worth more one after the other than every second one; and the slowest of many estimates
  * is high by its noise. */
-#define SLOW 6.0
+#define SLOW 4.0
 
 struct running { /* mean and squared deviations (Welford 1962) */
     double mean, m2;

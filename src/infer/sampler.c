@@ -22,6 +22,8 @@ const struct sampler_settings sampler_defaults = {300, 0, 10, METRIC_LOW_RANK};
  * posterior alone, and so do all in turn. */
 #define SHORT_EVERY 5
 #define SHORTER     4
+/* Such a place is seen from few draws: each takes this many transitions at least. */
+#define CAREFUL_PACE 2
 
 /* ---- windows ---- */
 
@@ -208,7 +210,8 @@ double sampler_pace(const struct infer_state *x, const struct target *g) {
     double pace = 1;
     for (struct sampler_totals *t = x->sampler.first; t; t = t->next) {
         const struct sampler *a = (struct sampler *)t;
-        if (is_of(a, g->op, g)) pace = fmax(pace, pace_advice(&a->pace));
+        if (!is_of(a, g->op, g)) continue;
+        pace = fmax(pace, fmax(pace_advice(&a->pace), a->careful ? CAREFUL_PACE : 1));
     }
     return pace;
 }
