@@ -28,6 +28,7 @@ extern const struct box_class model_class;
 value model_new(struct session_core *core);
 struct model *model_of(value v); /* NULL: something else */
 struct infer_state;
+/* A copy that shares layers with the model, which does from now on, too (model_whole). */
 enum gpm_status model_fork(struct infer_state *x, struct model *m, value *out) GPM_MUST_USE;
 /* One copy of a particle more, which draws from a stream of its own; none where memory runs short.
  */

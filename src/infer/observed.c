@@ -108,6 +108,7 @@ enum gpm_status observed_numbers(struct infer_state *x, struct trace *t, value l
                                  enum observed_what what, const char *who, numbers *y) {
     struct asked c = {x, t, who};
     records r = {0};
+    trace_whole(t); /* all of its records are asked */
     enum gpm_status st = select_records(&c, labels, &r);
     if (st == GPM_OK)
         st = what == OBSERVED_LOG_LIK ? add_densities(&c, &r, y)

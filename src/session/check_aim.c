@@ -121,12 +121,16 @@ void check_aim(struct checker *k, const struct infer_op *op, const value *args, 
     struct sp_sig sig;
     sp_sig_parse(op->sig, &sig);
     if (!sig.target || !n || guess_of(args[0]) || subproblem_of(args[0])) return;
-    bool named = n > 1 && !is_absent(args[1]);
+    bool named = n > 1 && !is_absent(args[1]), runs = true;
+    for (size_t i = 2; i < n; i++) { /* no steps, or perhaps none, harm nobody */
+        if (args[i].tag == V_NUM && args[i].u.num == 0) return;
+        runs &= !guess_of(args[i]);
+    }
     struct checked_aim aim = {.op = op,
                               .scope = value_ref(args[0]),
                               .block = named ? value_ref(args[1]) : ABSENT,
                               .at = at,
-                              .certain = k->certain && k->runs && (op->flags & OP_STEPS),
+                              .certain = k->certain && k->runs && runs && (op->flags & OP_STEPS),
                               .instruction = k->instruction,
                               .top = k->top};
     vec_push(&k->aims, aim);
