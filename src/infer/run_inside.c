@@ -140,6 +140,7 @@ enum gpm_status infer_run_nested(struct session_core *core, struct nest *n, cons
     if (n->depth >= NEST_MAX)
         return diag_raise(core->diags, DIAG_RECURSION, a->span,
                           "models run inference in each other without end");
+    size_t said = core->diags->list.n;
     begin(x, n, &w);
     struct rng first = core->rng;
     st = plain_eval(core, a, f, &action);
@@ -153,5 +154,7 @@ enum gpm_status infer_run_nested(struct session_core *core, struct nest *n, cons
     if (st == GPM_OK) st = closed;
     n->drawn |= !same_place(&first, &core->rng);
     end(x, n, &w);
+    /* it runs as often as the model around it is tried: its warnings are of states on the way */
+    if (st == GPM_OK) diags_rewind(core->diags, said);
     return st;
 }
