@@ -118,6 +118,7 @@ static enum gpm_status nuts_draw(struct continuous *c, struct sampler *a, struct
         memcpy(a->z, pick.z, c->n_z * sizeof *a->z);
         a->has_z = true;
         sampler_adapt(c, a, &pick, &r);
+        sampler_notice(a, s->t, &r);
     }
     mem_free(numbers);
     return st;

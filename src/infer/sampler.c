@@ -79,6 +79,18 @@ void sampler_restart(struct sampler *a, const struct sampler_settings *set) {
     plan_windows(a);
 }
 
+void sampler_notice(struct sampler *a, const struct trace *t, const struct nuts_result *r) {
+    enum { ENOUGH = 10 };
+    const double refused = 1e-3; /* mean acceptance of a trajectory */
+    a->still = !sampler_warm(a) && r->accept_stat < refused ? a->still + 1 : 0;
+    if (sampler_warm(a)) a->structure = t->structure;
+    if (a->still < ENOUGH || a->structure == t->structure) return;
+    const struct sampler_settings set = a->set;
+    sampler_restart(a, &set);
+    a->still = 0;
+    a->structure = t->structure;
+}
+
 /* By the target, or the subproblem as the program holds it. */
 static bool is_of(const struct sampler *a, const struct infer_op *op, const struct target *g) {
     value scope = g->sub ? value_box(V_BOX, (struct box *)&g->sub->box) : g->scope;

@@ -79,6 +79,8 @@ struct sampler {
     VEC(double) ends; /* transitions at which windows of the warm-up end */
     double *z;        /* where the last transition ended; n numbers */
     bool has_z, warned;
+    unsigned still;     /* transitions in a row that were refused as good as surely */
+    uint64_t structure; /* of the trace, when what was learned was forgotten last */
 };
 
 /* The sampler of a target; a new one gets these settings. */
@@ -95,6 +97,9 @@ enum gpm_status sampler_step_size(struct continuous *c, struct sampler *a,
 /* After a transition: step size and metric learn, in the warm-up. */
 void sampler_adapt(struct continuous *c, struct sampler *a, const struct phase_point *picked,
                    const struct nuts_result *r);
+/* Forgets what was learned when the model has changed since and the chain stands still: data that
+ * came later make steps too long for ever. */
+void sampler_notice(struct sampler *a, const struct trace *t, const struct nuts_result *r);
 /* How many transitions a draw takes: of the slowest sampler of this target. */
 double sampler_pace(const struct infer_state *x, const struct target *g);
 

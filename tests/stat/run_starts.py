@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Chains do not stand still, from whatever start: a choice that begins on its bound, precisions and scales with the vague
-priors of BUGS (draws that round to a bound, or to 2e-308), each with 40 seeds. No seed may be stuck, and together they must be
+priors of BUGS (draws that round to a bound, or to 2e-308), data that come after the adaptation, each with 40 seeds. No seed may be
+stuck, and together they must be
 the posterior, whose quantiles come from integrals on a grid. Argument: the tool."""
-import os, re, subprocess, sys, tempfile
+import os, re, statistics, subprocess, sys, tempfile
 
 import numpy as np
 
@@ -13,6 +14,7 @@ Y = np.array([3.0, 4.1, 5.2, 4.4, 2.7, 3.9, 5.8, 4.6])
 BOUND = "assume s = uniform_continuous(0, 100);\nobserve normal(0, s) = 3;\nforce s = 100;\n"
 GAMMA = "assume mu = normal(0, 1000);\nassume s = gamma(0.001, 0.001);\n" + "".join("observe normal(mu, 1 / sqrt(s)) = %g;\n" % y for y in Y)
 UNIFORM = "assume mu = normal(0, 1000);\nassume s = uniform_continuous(0, 100);\n" + "".join("observe normal(mu, s) = %g;\n" % y for y in Y)
+LATER = "assume s = normal(0, 100);\ninfer nuts(default, all, 400);\nobserve normal(s, 0.01) = 3;\n"
 COUNT = "assume s = normal(0, 1000);\nobserve poisson(exp(s)) = 3;\n"
 NUTS = "infer nuts(default, all, 200, 300);\ndefine d = run(accumulate_dataset(50, do(nuts(default, all, 200, 4), collect(s))));\n"
 HMC = "infer hmc(default, all, 0.2, 20, 300);\ndefine d = run(accumulate_dataset(50, do(hmc(default, all, 0.2, 20, 4), collect(s))));\n"
@@ -38,12 +40,14 @@ EXACT = {
     "bound": (BOUND, quantiles(np.where(s < 100, -np.log(s) - 4.5 / s ** 2 + at, -np.inf), at)),
     "gamma": (GAMMA, quantiles(-0.999 * at - 0.001 * s + marginal(s, s ** -0.5) + at, at)),
     "count": (COUNT, np.log(quantiles(3 * at - s, at))),
+    "later": (LATER, np.array([statistics.NormalDist(3, 0.01).inv_cdf(k / 10) for k in range(1, 10)])),
     "uniform": (UNIFORM, quantiles(np.where(s < 100, marginal(s, s) + at, -np.inf), at)),
 }
 
 bad = 0
 for name, (model, exact) in EXACT.items():
     for how, operator in (("nuts", NUTS), ("hmc", HMC), ("sample", SAMPLE)):
+        if name == "later" and how != "nuts": continue  # what was learned before the data
         if how == "hmc" and name != "bound": continue  # its step size is given, and no vague prior knows it
         rows, stuck = [], []
         for seed in range(1, SEEDS + 1):
