@@ -77,16 +77,18 @@ static enum gpm_status trajectory(struct continuous *c, struct sampler *a, doubl
     return st;
 }
 
+static const struct sampler_settings hmc_settings = {.metric = METRIC_DIAG};
+
 static enum gpm_status hmc_step(struct step *s) {
-    static const struct sampler_settings none = {.metric = METRIC_DIAG};
     struct continuous c;
     enum gpm_status st = continuous_open(s, true, &c);
     if (st != GPM_OK || !c.n_parts) return st;
-    struct sampler *a = sampler_find(s->x, s->g->op, s->g, c.n_z, &none);
+    struct sampler *a = sampler_find(s->x, s->g->op, s->g, c.n_z, &hmc_settings);
     if (a->has_z) continuous_refine(&c, a->z);
     /* A random length breaks the periods at which a fixed one returns to its start (Neal 2011). */
     double steps = 1 + (double)rng_below(&s->t->rng, (uint64_t)s->g->extra[1].u.num);
     st = trajectory(&c, a, s->g->extra[0].u.num, steps, s);
+    a->done++;
     continuous_close(&c, s->accepted);
     return st;
 }
@@ -198,15 +200,23 @@ enum gpm_status sampler_settings_read(struct infer_state *x, const struct action
 }
 
 /* init=, before the first transition alone: the operator may stand in a loop. */
-static enum gpm_status begin(struct infer_state *x, const struct action *a, const struct target *g,
-                             const struct sampler_settings *set) {
+static enum gpm_status begin(struct infer_state *x, const struct target *g,
+                             const struct sampler_settings *set, value init) {
     struct start start;
     struct target once = *g;
     once.transitions = 1;
-    enum gpm_status st = start_read(x, action_arg(a, 7), &start);
+    enum gpm_status st = start_read(x, init, &start);
     if (st != GPM_OK) return st;
     return infer_transitions(x, &once, sampler_begin_step,
                              &(struct sampler_begin){set, &start, true});
+}
+
+static enum gpm_status op_hmc(struct infer_state *x, const struct action *a, value *out) {
+    struct target g;
+    value init = action_arg(a, 5);
+    enum gpm_status st = infer_target(x, a, &g);
+    if (st == GPM_OK && !is_absent(init)) st = begin(x, &g, &hmc_settings, init);
+    return st == GPM_OK ? infer_transitions(x, &g, hmc_step, NULL) : st;
 }
 
 static enum gpm_status op_nuts(struct infer_state *x, const struct action *a, value *out) {
@@ -216,7 +226,7 @@ static enum gpm_status op_nuts(struct infer_state *x, const struct action *a, va
     enum gpm_status st = infer_target(x, a, &g);
     if (st == GPM_OK) st = sampler_settings_read(x, a, 4, &set);
     set.warmup = g.extra[0].u.num;
-    if (st == GPM_OK && !is_absent(action_arg(a, 7))) st = begin(x, a, &g, &set);
+    if (st == GPM_OK && !is_absent(action_arg(a, 7))) st = begin(x, &g, &set, action_arg(a, 7));
     if (st == GPM_OK) st = infer_transitions(x, &g, nuts_step, &set);
     if (st == GPM_OK) nuts_warn(x);
     return st;
@@ -238,11 +248,11 @@ static enum gpm_status op_stats(struct infer_state *x, const struct action *a, v
 const struct infer_op infer_hmc_rows[] = {
     {"hmc",
      "(scope: target, block?: block, step_size?: nonneg, leapfrog_steps?: count, "
-     "transitions?: count) -> action",
+     "transitions?: count, init?: any) -> action",
      "Hamiltonian Monte Carlo on the continuous choices of the block, 1 to leapfrog_steps steps of "
-     "step_size",
-     STEPS(hmc_step, "all"), .n_extra = 2, .extra = {0.1, 10}, .needs = NEEDS_CONTINUOUS,
-     .counted = "number of leapfrog steps"},
+     "step_size. It begins where the choices stand, or as init says (see sample)",
+     .flags = OP_STEPS, .run = op_hmc, .step = hmc_step, .block = "all", .n_extra = 2,
+     .extra = {0.1, 10}, .needs = NEEDS_CONTINUOUS, .counted = "number of leapfrog steps"},
     {"nuts",
      "(scope: target, block?: block, warmup?: count, transitions?: count, "
      "target_accept?: probability, max_depth?: count, metric?: name, init?: any) -> action",

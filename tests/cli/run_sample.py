@@ -74,10 +74,13 @@ for init in ('"random"', '"prior"', '"optimum"', '"laplace"', '"current"'):
 assert numbers("assume m = normal(0, 1);\nassume s = gamma(2, 1);\ninfer sample(warmup=0, draws=0, init=dict([\"m\", 3.5], [\"s\", 2]));\nsample array(m, s);\n") == [3.5, 2]
 with tempfile.TemporaryDirectory() as dir:
     with open(os.path.join(dir, "starts.json"), "w") as f: json.dump({"m": -1.25}, f)
-    for call in ("sample(warmup=0, draws=0, init=%s)", "nuts(default, all, 0, 0, init=%s)"):
+    for call in ("sample(warmup=0, draws=0, init=%s)", "nuts(default, all, 0, 0, init=%s)", "hmc(default, all, 0.1, 5, 0, init=%s)"):
         assert numbers("assume m = normal(0, 1);\ninfer %s;\nsample m;\n" % call % ('read_json("%s/starts.json")' % dir)) == [-1.25]
 optimum = numbers("assume m = normal(50, 1);\nobserve normal(m, 1) = 52;\ninfer sample(warmup=0, draws=0, init=\"optimum\");\nsample m;\n")
 assert abs(optimum[0] - 51) < 1e-3, optimum
+once = "infer hmc(default, all, 0.0001, 1, 3, init=dict([\"m\", 3.5]));\n"  # in a loop it begins once
+x = numbers("assume m = normal(0, 1);\n" + once + "force m = 1;\n" + once + "sample m;\n")
+assert abs(x[0] - 1) < 0.1, x
 
 # A draw of the prior that the model cannot be evaluated with is drawn again; 40 seeds.
 UNLUCKY = "assume a = normal(0, 1000);\nobserve poisson(exp(a)) = 3;\ninfer sample(warmup=100, draws=20);\nsample a;\n"
