@@ -95,10 +95,16 @@ def displays(k):
     check("tables", len(tables) == 2 and tables[0].count("<tr>") == 31 and "<th>rhat</th>" in tables[1] and
           "proposals accepted" in tables[1], tables)
     check("text beside", all("text/plain" in c["data"] for c in shown), shown)
-    got, reply = k.run("infer repeat(3000000, mh(default, one, 1));")
-    bars = [c for t, c in got if t == "display_data"]
-    later = of(got, "update_display_data")
-    check("progress is one display", len(bars) == 1 and "<progress" in bars[0]["data"]["text/html"] and later and all(c["transient"] == bars[0]["transient"] for c in later), got[:3])
+    ident, got = k.client.execute("infer repeat(2000000000, mh(default, one, 1));"), []
+    while not of(got, "update_display_data"):  # it shows how far it is, until it is stopped
+        m = k.client.get_iopub_msg(timeout=LIMIT)
+        got.append((m["msg_type"], m["content"]))
+    k.manager.interrupt_kernel()
+    while k.client.get_shell_msg(timeout=LIMIT)["parent_header"].get("msg_id") != ident:
+        pass
+    bars, later = of(got, "display_data"), of(got, "update_display_data")
+    check("progress is one display", len(bars) == 1 and "<progress" in bars[0]["data"]["text/html"] and
+          later[0]["transient"] == bars[0]["transient"], got)
     got, reply = k.run('print(strange)'.replace("strange", '"<b>&"'))
     check("foreign text", text(got) == "<b>&\n", got)
 
