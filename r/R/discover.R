@@ -16,15 +16,25 @@ as_times <- function(time) {
 }
 
 run_discover <- function(csv, path, x, log = c("auto", "never", "always"), seed = 1, threads = 0, level = 0.95,
-                         kernels = NULL, max_seconds = 0, holdout = 0, time = NULL, value = NULL) {
+                         kernels = NULL, max_seconds = 0, holdout = 0, time = NULL, value = NULL, folder = NULL) {
   log <- match(match.arg(log), c("auto", "never", "always")) - 1
   options <- list(seed = seed, threads = threads, level = level, kernels = kernels, max_seconds = max_seconds,
                   holdout = holdout, log = log, time = time, value = value)
   object <- list(handle = .Call(C_discover_run, csv, path, options), x = x, level = level)
   object$result <- jsonlite::fromJSON(.Call(C_discover_report, object$handle, 1L), simplifyVector = TRUE)
+  if (!is.null(folder)) {
+    object$folder <- normalizePath(folder, mustWork = FALSE)
+    .Call(C_discover_save, object$handle, object$folder)
+  }
   s <- object$result$structures
   object$structures <- data.frame(structure = s$struct, probability = s$probability)
   structure(object, class = "gpmem_discovery")
+}
+
+# After readRDS() the handle is gone: a run that was kept in a folder is opened again.
+discovery_handle <- function(object) {
+  if (.Call(C_gp_alive, object$handle) || is.null(object$folder)) return(object$handle)
+  .Call(C_discover_open, object$folder)
 }
 
 discover.default <- function(x, time = NULL, ...) {
@@ -65,17 +75,17 @@ print.gpmem_discovery <- function(x, ...) {
 }
 
 summary.gpmem_discovery <- function(object, ...) {
-  cat(.Call(C_discover_report, object$handle, 0L))
+  cat(.Call(C_discover_report, discovery_handle(object), 0L))
   invisible(object)
 }
 
 structure_probability <- function(object, question) {
-  a <- .Call(C_discover_query, object$handle, question)
+  a <- .Call(C_discover_query, discovery_handle(object), question)
   c(probability = a[1], error = a[2])
 }
 
 predict.gpmem_discovery <- function(object, h = 10, times = NULL, level = object$level, ...) {
-  csv <- .Call(C_discover_forecast, object$handle, if (is.null(times)) as.double(h) else 0,
+  csv <- .Call(C_discover_forecast, discovery_handle(object), if (is.null(times)) as.double(h) else 0,
                if (is.null(times)) NULL else as_times(times), as.double(level))
   read.csv(text = csv, check.names = FALSE)
 }

@@ -86,6 +86,16 @@ SEXP discover_forecast(SEXP handle, SEXP horizon, SEXP times, SEXP level) {
     return ScalarString(mkCharCE(csv, CE_UTF8));
 }
 
+SEXP discover_open(SEXP folder) {
+    gpm_discovery *d = gpm_discover_new();
+    SEXP handle = PROTECT(R_MakeExternalPtr(d, R_NilValue, R_NilValue));
+    R_RegisterCFinalizerEx(handle, finalize_discovery, TRUE);
+    if (gpm_discover_open(d, translateCharUTF8(STRING_ELT(folder, 0))) != GPM_OK)
+        error("%s", gpm_discover_error(d));
+    UNPROTECT(1);
+    return handle;
+}
+
 SEXP discover_save(SEXP handle, SEXP folder) {
     gpm_discovery *d = discovery_of(handle);
     if (gpm_discover_save(d, translateCharUTF8(STRING_ELT(folder, 0))) != GPM_OK)

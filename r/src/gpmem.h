@@ -35,6 +35,7 @@ SEXP discover_report(SEXP handle, SEXP format);
 SEXP discover_query(SEXP handle, SEXP question);
 SEXP discover_forecast(SEXP handle, SEXP horizon, SEXP times, SEXP level);
 SEXP discover_save(SEXP handle, SEXP folder);
+SEXP discover_open(SEXP folder);
 
 SEXP optimizer_new(SEXP variables, SEXP options);
 SEXP optimizer_ask(SEXP handle);

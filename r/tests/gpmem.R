@@ -55,6 +55,11 @@ if (requireNamespace("forecast", quietly = TRUE)) {
   stopifnot(inherits(fc, "forecast"), identical(dim(fc$lower), c(6L, 2L)), all(fc$lower[, 2] <= fc$lower[, 1]))
   near(tsp(fc$mean), c(2006, 2006 + 5 / 12, 12), 1e-9)
 }
+k <- discover(1:40 + sin(1:40), threads = 2, folder = tempfile())
+saveRDS(k, path)
+near(structure_probability(readRDS(path), "trend")[1], structure_probability(k, "trend")[1], 1e-9)
+saveRDS(d, path)
+fails(structure_probability(readRDS(path), "trend"), "folder=")
 invisible(plot(d, h = 6))
 fails(discover(c(1, 2, Inf)), "finite")
 fails(discover("no such file.csv"), "no such file")

@@ -29,8 +29,9 @@ void proc_outputs_release(struct proc_outputs *o) {
     *o = (struct proc_outputs){0};
 }
 
-/* The next {name} or {} from p on; NULL: there is none. */
-static const char *placeholder(const char *p, size_t *len) {
+/* The next {name} or {} from p on; NULL: there is none. Unlike the arguments of a command
+ * (proc_command.c) a pattern has slots without a name, and no doubled brackets. */
+static const char *next_slot(const char *p, size_t *len) {
     for (; (p = strchr(p, '{')); p++) {
         size_t n = 0;
         while (ascii_name(p[1 + n])) n++;
@@ -43,13 +44,13 @@ static const char *placeholder(const char *p, size_t *len) {
 
 enum gpm_status proc_outputs_pattern(struct proc_outputs *o, const char *pattern, struct buf *err) {
     size_t len;
-    const char *p = placeholder(pattern, &len);
+    const char *p = next_slot(pattern, &len);
     if (!p || p == pattern)
         return buf_fail(err, GPM_E_ARG,
                         "the pattern '%s' needs a text and {} or {name} after it, where the number "
                         "stands, for example 'loss: {}'",
                         pattern);
-    for (; p; p = placeholder(p + 1, &len))
+    for (; p; p = next_slot(p + 1, &len))
         if (len) proc_outputs_name(o, p + 1, len);
     o->patterns = mem_realloc(o->patterns, sizeof *o->patterns * ((size_t)o->n_patterns + 1));
     o->patterns[o->n_patterns++] = mem_strdup(pattern);
@@ -67,7 +68,7 @@ static size_t number_at(const char *s, double *value) {
 /* Does the pattern fit at s? Blanks stand for any number of blanks; numbers go into values. */
 static bool fits(const struct proc_outputs *o, const char *pattern, const char *s, double *values) {
     size_t len;
-    const char *next = placeholder(pattern, &len);
+    const char *next = next_slot(pattern, &len);
     for (const char *p = pattern; *p;) {
         if (p == next) {
             double v;
@@ -77,7 +78,7 @@ static bool fits(const struct proc_outputs *o, const char *pattern, const char *
             if (at >= 0) values[at] = v;
             s += used;
             p += len + 2;
-            next = placeholder(p, &len);
+            next = next_slot(p, &len);
         } else if (ascii_space(*p)) {
             p++;
             s += strspn(s, " \t");
