@@ -282,11 +282,23 @@ static bool run_commands(const struct jupyter_message *m, char **code) {
     }
 }
 
-/* What waits on the shell channel after an error is not run, if it was to run only then. */
-static void abort_waiting(void) {
+typedef VEC(struct jupyter_message *) waiting_messages;
+
+/* Takes what waits on the shell channel when a cell has failed. This is done before the failure is
+ * told: whoever has read of it and sends the next cell means that one to run. */
+static waiting_messages take_waiting(void) {
+    waiting_messages waiting = {0};
     while (jupyter_wait(1u << CHANNEL_SHELL, cell_fd(), 0) >> CHANNEL_SHELL & 1) {
         struct jupyter_message *m = jupyter_receive(CHANNEL_SHELL);
-        if (!m) continue;
+        if (m) vec_push(&waiting, m);
+    }
+    return waiting;
+}
+
+/* The messages are answered without being run. */
+static void abort_all(waiting_messages waiting) {
+    for (size_t i = 0; i < waiting.n; i++) {
+        struct jupyter_message *m = waiting.at[i];
         char type[64];
         size_t stem = strlen(m->type) > 8 ? strlen(m->type) - 8 : 0; /* "_request" */
         snprintf(type, sizeof type, "%.*s_reply", (int)stem, m->type);
@@ -295,6 +307,7 @@ static void abort_waiting(void) {
         publish_status(m, "idle");
         jupyter_message_free(m);
     }
+    vec_release(&waiting);
 }
 
 static void end_cell(void) {
@@ -304,9 +317,11 @@ static void end_cell(void) {
     bool quiet = flag_of(m, "silent", false);
     if (error && !quiet) publish(m, "error", json_deep_copy(error));
     if (error) json_object_set_new(content, "status", json_string("error"));
+    waiting_messages waiting = {0};
+    if (error && flag_of(m, "stop_on_error", true)) waiting = take_waiting();
     reply_to_cell(m, content, json_array());
     publish_status(m, "idle");
-    if (error && flag_of(m, "stop_on_error", true)) abort_waiting();
+    abort_all(waiting);
     jupyter_message_free(m);
     kernel.request = NULL;
 }

@@ -154,6 +154,10 @@ def interrupts(k):
         replies[m["parent_header"]["msg_id"]] = m["content"]
     check("interrupt", replies[first]["status"] == "error" and replies[first]["ename"] == "E0704", replies)
     check("what waits behind an error", replies[second]["status"] == "aborted", replies)
+    for _ in range(150):  # a cell that is sent when the error has been read did not wait behind it
+        k.ask(k.client.execute, "sample nobody;")
+        reply = k.ask(k.client.execute, "sample 1;")
+        check("the cell after an error", reply["status"] == "ok", reply)
     got, reply = k.run("sample 6 * 7;")
     check("the session survives", of(got, "execute_result")[0]["data"]["text/plain"] == "42", got)
     check("heartbeat", k.client.hb_channel.is_beating())
