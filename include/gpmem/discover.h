@@ -8,6 +8,7 @@
 #define GPMEM_DISCOVER_H
 #include "gpmem/gpmem.h"
 #include "gpmem/plot.h"
+#include <signal.h>
 #if defined(__cplusplus)
 extern "C" {
 #endif
@@ -42,6 +43,9 @@ struct gpm_discover_options {
                                         * values, to at most 1200 */
     const char *with_columns;          /* "price,temp": columns with linear effects */
     const char *smooth_columns;        /* columns with smooth effects */
+    /* Non-zero (set by a signal handler, or by another thread with an atomic store): the run ends
+     * soon with GPM_E_INTERRUPT and holds nothing. Looked at while it runs alone. */
+    const volatile sig_atomic_t *stop;
 };
 GPM_API void gpm_discover_options_init_sized(struct gpm_discover_options *o, size_t size);
 static inline void gpm_discover_options_init(struct gpm_discover_options *o) {

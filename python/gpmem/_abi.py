@@ -141,6 +141,7 @@ class DiscoverOptions(c.Structure):
         ("every", c.c_char_p),
         ("with_columns", c.c_char_p),
         ("smooth_columns", c.c_char_p),
+        ("stop", c.POINTER(c.c_int)),
     ]
 
 

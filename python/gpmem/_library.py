@@ -5,6 +5,7 @@ import ctypes.util
 import math
 import operator
 import os
+import threading
 
 from . import _abi
 
@@ -152,6 +153,22 @@ def options(kind):
 INIT = {_abi.Options: "gpm_options_init_sized", _abi.GpFitOptions: "gpm_gp_fit_options_init_sized",
         _abi.DiscoverOptions: "gpm_discover_options_init_sized",
         _abi.OptimizeOptions: "gpm_optimize_options_init_sized", _abi.PlotOptions: "gpm_plot_options_init_sized"}
+
+
+def beside(works, stop):
+    """Calls the works, each in a thread of its own; at Ctrl-C it calls stop and waits for their end: a call of the
+    library in the main thread would keep it waiting."""
+    threads = [threading.Thread(target=work) for work in works]
+    for t in threads:
+        t.start()
+    try:
+        for t in threads:
+            t.join()
+    except KeyboardInterrupt:
+        stop()
+        for t in threads:
+            t.join()
+        raise
 
 
 def doubles(a):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """run: programs of the language with data from Python, results as arrays."""
 import ctypes as c
+import functools
 import inspect
 import json
 import math
 import re
-import threading
 
 import numpy as np
 
@@ -268,19 +268,8 @@ def run(program, data=None, functions=None, seed=1, chains=1, name="program", al
             chain.bind_callbacks(callbacks)
             if data and lib.gpm_data_json(chain.session, given, len(given)):
                 raise GpmemError(lib.gpm_last_error(chain.session).decode(errors="replace"))
-        threads = [threading.Thread(target=chain.run, args=([(name, program)],))
-                   for chain in all_chains]
-        for t in threads:
-            t.start()
-        try:
-            for t in threads:
-                t.join()
-        except KeyboardInterrupt:
-            for chain in all_chains:
-                lib.gpm_interrupt(chain.session)
-            for t in threads:
-                t.join()
-            raise
+        _library.beside([functools.partial(chain.run, [(name, program)]) for chain in all_chains],
+                        lambda: [lib.gpm_interrupt(chain.session) for chain in all_chains])
     finally:
         values = [chain.close() for chain in all_chains]
     failed = {i + 1: chain.error for i, chain in enumerate(all_chains) if chain.error is not None}

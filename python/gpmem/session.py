@@ -2,13 +2,12 @@
 """Session: a model that stays, to be built, observed and asked from Python."""
 import json
 import re
-import threading
 
 import numpy as np
 
 from . import draws as _draws
 from .program import _Chain, _plain, literal
-from ._library import GpmemError, GpmemValueError, lib, mapping, path as _path, text, whole
+from ._library import GpmemError, GpmemValueError, beside, lib, mapping, path as _path, text, whole
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _FORMAT = "gpmem session 1"
@@ -37,14 +36,8 @@ class _Shared:
         chain.results, chain.other, chain.failures, chain.error = [], [], [], None
         if data is not None and lib.gpm_data_json(chain.session, data, len(data)):
             raise GpmemError(lib.gpm_last_error(chain.session).decode(errors="replace"))
-        worker = threading.Thread(target=chain.run, args=([(b"session", text(source, "the program"))],))
-        worker.start()
-        try:
-            worker.join()
-        except KeyboardInterrupt:
-            lib.gpm_interrupt(chain.session)
-            worker.join()
-            raise
+        sources = [(b"session", text(source, "the program"))]
+        beside([lambda: chain.run(sources)], lambda: lib.gpm_interrupt(chain.session))
         values = chain.take_values()
         if chain.error is not None:
             raise chain.failures[0] if chain.failures else GpmemError(chain.error)

@@ -9,7 +9,7 @@ import os
 import numpy as np
 
 from . import _abi, _frames
-from ._library import GpmemError, GpmemValueError, assign, lib, options, path, real, text, whole
+from ._library import GpmemError, GpmemValueError, assign, beside, lib, options, path, real, text, whole
 
 _FORMATS = {"text": 0, "json": 1, "markdown": 2, "html": 3, "program": 4}
 
@@ -62,6 +62,14 @@ class Discovery:
     def __repr__(self):
         best = self.structures[:1]
         return "Discovery(%s)" % ("%s with probability %.2f" % best[0] if best else "no structure")
+
+    def _run(self, function, *arguments, options):
+        """Runs the learner; Ctrl-C ends it."""
+        status, stop = [], c.c_int(0)
+        options.stop = c.pointer(stop)
+        beside([lambda: status.append(function(self._handle, *arguments, c.byref(options)))],
+               lambda: setattr(stop, "value", 1))
+        self._check(status[0])
 
     def _check(self, status):
         if status:
@@ -199,7 +207,7 @@ def discover(y, t=None, seed=1, threads=0, kernels=None, changepoints=False, log
     smooth        ... these names ("temp,rain") have smooth ones
     with_columns  of a file: names of columns with linear effects
 
-    Returns a Discovery: structures, query(...), forecast(...), report(...), save(...)."""
+    Returns a Discovery: structures, query(...), forecast(...), report(...), save(...). Ctrl-C ends the search."""
     o = options(_abi.DiscoverOptions)
     assign(o, seed=seed, threads=threads, changepoints=changepoints, holdout=holdout, level=level,
            max_points=max_points, max_seconds=max_seconds, kernels=kernels, backtest=backtest, horizon=horizon,
@@ -218,11 +226,11 @@ def discover(y, t=None, seed=1, threads=0, kernels=None, changepoints=False, log
     if isinstance(y, (str, os.PathLike)):
         if X is not None:
             raise GpmemValueError("X goes with values; the columns of a file are named by with_columns and smooth")
-        d._check(lib.gpm_discover_run(d._handle, path(y, "y"), c.byref(o)))
+        d._run(lib.gpm_discover_run, path(y, "y"), options=o)
     else:
         if t is None and _frames.is_series(y):
             d._times = _frames.Times(y.index)
             y, t = y.to_numpy(dtype=float), d._times.values
         table = _table(y, t, X)
-        d._check(lib.gpm_discover_run_text(d._handle, b"y", table, len(table), c.byref(o)))
+        d._run(lib.gpm_discover_run_text, b"y", table, len(table), options=o)
     return d

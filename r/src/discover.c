@@ -26,6 +26,7 @@ struct search {
     gpm_discovery *d;
     const char *csv, *path;
     struct gpm_discover_options o;
+    volatile sig_atomic_t stop;
     enum gpm_status st;
 };
 
@@ -33,6 +34,10 @@ static void do_search(void *arg) {
     struct search *s = arg;
     s->st = s->csv ? gpm_discover_run_text(s->d, "the series", s->csv, strlen(s->csv), &s->o)
                    : gpm_discover_run(s->d, s->path, &s->o);
+}
+
+static void stop_search(void *arg) {
+    __atomic_store_n(&((struct search *)arg)->stop, 1, __ATOMIC_RELAXED);
 }
 
 /* csv: the text of a series, or NULL and the path of a file */
@@ -52,7 +57,8 @@ SEXP discover_run(SEXP csv, SEXP path, SEXP options) {
     s.o.kernels = word(options, "kernels");
     s.o.time_column = word(options, "time");
     s.o.value_column = word(options, "value");
-    if (run_beside(do_search, NULL, NULL, &s)) error("interrupted");
+    s.o.stop = &s.stop;
+    if (run_beside(do_search, NULL, stop_search, &s)) error("interrupted");
     if (s.st != GPM_OK) error("%s", gpm_discover_error(s.d));
     UNPROTECT(1);
     return handle;

@@ -62,6 +62,12 @@ saveRDS(d, path)
 fails(structure_probability(readRDS(path), "trend"), "folder=")
 invisible(plot(d, h = 6))
 fails(discover(c(1, 2, Inf)), "finite")
+## an interrupt ends a search that would take minutes (Windows has no such signal)
+if (.Platform$OS.type == "unix") {
+  t <- cumsum(1 + 0.4 * sin(7 * (1:2500)))
+  system(sprintf("(sleep 0.7; kill -INT %d) &", Sys.getpid()))
+  fails(discover(sin(t / 30) + 0.2 * cos(5 * (1:2500)^2), time = t), "interrupted")
+}
 fails(discover("no such file.csv"), "no such file")
 fails(structure_probability(d, "PER &"), ".")
 

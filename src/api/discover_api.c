@@ -73,8 +73,11 @@ static enum gpm_status need_run(gpm_discovery *d) {
 static enum gpm_status run_paper(gpm_discovery *d, struct series *series,
                                  const struct discovery_options *opt,
                                  const struct gpm_discover_options *o) {
-    struct paper_options p = {
-        .x_scale = o->paper_x, .y_sd = o->paper_y, .seed = o->seed, .seconds = o->max_seconds};
+    struct paper_options p = {.x_scale = o->paper_x,
+                              .y_sd = o->paper_y,
+                              .seed = o->seed,
+                              .seconds = o->max_seconds,
+                              .stop = o->stop};
     enum gpm_status st = paper_run(&d->paper, series, &opt->series, &p, &d->err);
     d->paper_ready = st == GPM_OK;
     return st;
@@ -113,7 +116,8 @@ static enum gpm_status take_options(const struct gpm_discover_options *given,
                                       .backtest = o->backtest,
                                       .horizon = o->horizon,
                                       .level = o->level,
-                                      .seconds = o->max_seconds};
+                                      .seconds = o->max_seconds,
+                                      .stop = o->stop};
     bool whole = o->holdout >= 1 && o->holdout <= 1e9 && o->holdout == floor(o->holdout);
     if (!(o->level > 0 && o->level < 1) || !((o->holdout >= 0 && o->holdout < 1) || whole))
         return buf_fail(err, GPM_E_ARG,
@@ -135,7 +139,7 @@ static enum gpm_status run(gpm_discovery *d, const char *name, const char *text,
     if (st != GPM_OK) return st;
     unsigned long shortages = mem_shortages();
     const struct file_guard limits = {
-        .deadline = o->max_seconds > 0 ? clock_seconds() + o->max_seconds : 0};
+        .stop = o->stop, .deadline = o->max_seconds > 0 ? clock_seconds() + o->max_seconds : 0};
     const struct file_guard *before = file_set_guard(&limits);
     struct series series;
     st = series_read(&series, name, text, len, &opt.series, &d->err);

@@ -71,6 +71,7 @@ static void search_settings(const struct discovery *d, struct search_options *o,
         .threads = d->opt.threads,
         .seconds = d->opt.seconds,
         .draws = d->opt.draws,
+        .stop = d->opt.stop,
     };
 }
 
@@ -283,12 +284,14 @@ enum gpm_status discovery_run(struct discovery *d, struct series *series,
     enum gpm_status st = discovery_start(d, o, series, err);
     if (st == GPM_OK) st = discovery_search(d, err);
     if (st == GPM_OK) posterior_chains(&d->post, d->opt.steps);
+    st = search_not_stopped(o->stop, st, err);
     if (st == GPM_OK) st = discovery_finish(d, err);
     if (st == GPM_OK && d->hold.n) st = score(d, err);
     if (st == GPM_OK && d->opt.backtest) st = backtest(d, err);
     if (st == GPM_OK) discovery_checks(d);
     d->seconds = clock_seconds() - start;
-    st = search_no_shortage(shortages, st, err);
+    st = search_not_stopped(o->stop, search_no_shortage(shortages, st, err), err);
+    d->opt.stop = d->search.opt.stop = NULL; /* the caller's, of this call alone */
     if (st != GPM_OK) discovery_release(d);
     return st;
 }

@@ -48,7 +48,12 @@ static void settle(void *ctx, double *z) {
 
 struct density smodel_density(const struct smodel *m, struct smodel_work *w, bool folded) {
     w->m = m;
-    return (struct density){m->d, folded ? eval_folded : eval, w, units, settle, NULL};
+    return (struct density){.d = m->d,
+                            .eval = folded ? eval_folded : eval,
+                            .ctx = w,
+                            .units = units,
+                            .settle = settle,
+                            .stop = w->stop};
 }
 
 /* ---- evidences ---- */

@@ -261,10 +261,12 @@ static enum gpm_status search_series(struct infer_state *x, struct structure_mod
     struct buf err = BUF_INIT;
     posterior_release(&m->d.post);
     search_release(&m->d.search);
-    enum gpm_status st = discovery_search(&m->d, &err);
-    if (st != GPM_OK) {
+    m->d.opt.stop = x->core->interrupted;
+    enum gpm_status st = discovery_search(&m->d, &err), ended = core_poll(x->core, x->at);
+    if (st != GPM_OK || ended != GPM_OK) {
+        posterior_release(&m->d.post);
         search_release(&m->d.search);
-        st = infer_error(x, DIAG_DATA, "%s", err.data);
+        st = ended ? ended : infer_error(x, DIAG_DATA, "%s", err.data);
     }
     buf_release(&err);
     return st;
@@ -360,8 +362,9 @@ static enum gpm_status op_chains(struct infer_state *x, const struct action *a, 
     }
     posterior_chains(p, steps);
     if (m->scope) program_space_rest(s->space);
-    if (s->space->st != GPM_OK) p->n_chains = 0;
-    return s->space->st;
+    st = s->space->st == GPM_OK ? core_poll(x->core, x->at) : s->space->st;
+    if (st != GPM_OK) p->n_chains = 0;
+    return st;
 }
 
 /* A row per state of the chains; a chain is a particle. */

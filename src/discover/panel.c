@@ -10,6 +10,7 @@
  * The default counts as two series, so that few of them do not make it narrow.
  */
 #include "discover/panel.h"
+#include "base/stop.h"
 #include "base/json.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -226,7 +227,7 @@ static void run_member(struct panel *p, size_t i, const struct series *given,
 static void run_again(struct panel *p, const struct series *series, struct discovery_options *o) {
     o->shared = &p->shared;
     p->second = true;
-    for (size_t i = 0; i < p->n; i++) {
+    for (size_t i = 0; i < p->n && !stop_asked(o->stop); i++) {
         if (p->at[i].error) continue;
         discovery_release(p->at[i].d);
         run_member(p, i, &series[i], o);
@@ -245,17 +246,18 @@ enum gpm_status panel_run(struct panel *p, const char *path, const struct discov
     p->by = how->by ? series_clean_name(how->by) : NULL;
     enum gpm_status st = read_panel(&r, path, how, err);
     o.series = r.o;
-    for (size_t i = 0; i < p->n && st == GPM_OK; i++) {
+    for (size_t i = 0; i < p->n && st == GPM_OK && !stop_asked(o.stop); i++) {
         if (p->at[i].error) continue;
         p->at[i].d = place(ctx, i);
         run_member(p, i, &r.series[i], &o);
         good += !p->at[i].error;
     }
-    if (good > 2 && !how->independent) learn_shared(p);
+    if (good > 2 && !how->independent && !stop_asked(o.stop)) learn_shared(p);
     if (p->shared.n) run_again(p, r.series, &o);
     for (size_t i = 0; i < p->n; i++) series_release(&r.series[i]);
     mem_free(r.series);
     time_form_release(&r.form);
+    st = search_not_stopped(o.stop, st, err);
     if (st == GPM_OK && !good)
         st = buf_fail(err, GPM_E_FORMAT, "%s: no series of the panel could be used; the first: %s",
                       path, p->n ? p->at[0].error : "there is none");

@@ -101,6 +101,7 @@ enum gpm_status paper_run(struct paper *p, struct series *s, const struct series
     p->opt = *o;
     enum gpm_status st = session_init(&p->session, o->seed, 0);
     if (st == GPM_OK) {
+        if (o->stop) p->session.core.interrupted = o->stop;
         session_define(&p->session, "data", series_pairs(s));
         put_model(p, &text);
         st = session_run(&p->session, "the paper's program", text.data, text.len);
@@ -109,7 +110,8 @@ enum gpm_status paper_run(struct paper *p, struct series *s, const struct series
     if (st == GPM_OK) p->post = structure_model_posterior(p->session.infer.structures);
     p->seconds = clock_seconds() - start;
     buf_release(&text);
-    st = search_no_shortage(shortages, st, err);
+    st = search_not_stopped(o->stop, search_no_shortage(shortages, st, err), err);
+    p->session.core.interrupted = &p->session.interrupted;
     if (st != GPM_OK) paper_release(p);
     return st == GPM_E_USER ? GPM_E_NO_CONVERGENCE : st;
 }

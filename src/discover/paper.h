@@ -18,7 +18,8 @@ struct paper_options {
     double x_scale; /* multiplies centred x */
     double y_sd;    /* sd of scaled y; 0: centred only */
     uint64_t seed;
-    double seconds; /* of the search; 0: no limit */
+    double seconds;                    /* of the search; 0: no limit */
+    const volatile sig_atomic_t *stop; /* of the run (base/stop.h); NULL: none */
 };
 struct paper {
     struct series series;

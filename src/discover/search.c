@@ -9,6 +9,7 @@
 #include "la/parallel.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/stop.h"
 #include "base/vec.h"
 #include "la/blas.h"
 #include <math.h>
@@ -217,6 +218,13 @@ enum gpm_status search_no_shortage(unsigned long before, enum gpm_status st, str
     return buf_fail(err, GPM_E_NOMEM, "out of memory");
 }
 
+enum gpm_status search_not_stopped(const volatile sig_atomic_t *stop, enum gpm_status st,
+                                   struct buf *err) {
+    if (!stop_asked(stop)) return st;
+    buf_reset(err);
+    return buf_fail(err, GPM_E_INTERRUPT, "interrupted");
+}
+
 void search_sample(struct search *s) {
     sample_near_top(s, SAMPLE_WINDOW, s->opt.draws / 5 + 20);
     sample_near_top(s, 2.0, s->opt.draws);
@@ -234,9 +242,15 @@ static double found(const struct search *s, size_t from) {
     return all > 0 ? new / all : 0;
 }
 
+/* Has an error of the model, or somebody who asked for it, ended the search? */
+static bool ended(struct search *s) {
+    if (s->space->st == GPM_OK && stop_asked(s->opt.stop)) s->space->st = GPM_E_INTERRUPT;
+    return s->space->st != GPM_OK;
+}
+
 static void grow(struct search *s, bool climb, double deadline) {
     struct evidence *e;
-    for (int idle = 0; s->space->st == GPM_OK && idle < IDLE_ROUNDS;) {
+    for (int idle = 0; !ended(s) && idle < IDLE_ROUNDS;) {
         size_t before = s->n;
         if (!(e = best_unexpanded(s, climb))) break;
         if (s->n >= s->space->most || clock_seconds() > deadline ||
@@ -297,7 +311,7 @@ static bool try_suggestions(struct search *s) {
 static void explore(struct search *s, double deadline) {
     try_groups(s);
     grow(s, false, deadline);
-    for (int k = 0; k < SUGGESTED && s->space->ops->suggestions && !s->cut; k++) {
+    for (int k = 0; k < SUGGESTED && s->space->ops->suggestions && !s->cut && !ended(s); k++) {
         if (!try_suggestions(s)) break;
         grow(s, false, deadline);
     }
@@ -317,12 +331,12 @@ enum gpm_status search_run(struct search *s) {
         grow(s, true, deadline);
     }
     seed(s, false, true);
-    if (s->space->st != GPM_OK) return s->space->st;
+    if (ended(s)) return s->space->st;
     if (!isfinite(s->top)) return GPM_E_NO_CONVERGENCE;
     grow(s, false, deadline);
     explore(s, deadline);
     s->seconds = clock_seconds() - start;
-    return s->space->st;
+    return ended(s) ? s->space->st : GPM_OK;
 }
 
 static void again_job(void *ctx, size_t job, int thread) {
@@ -352,5 +366,5 @@ enum gpm_status search_resume(struct search *s) {
     grow(s, false, deadline);
     explore(s, deadline);
     s->seconds += clock_seconds() - start;
-    return s->space->st;
+    return ended(s) ? s->space->st : GPM_OK;
 }

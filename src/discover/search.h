@@ -13,9 +13,10 @@
 
 struct search_options {
     uint64_t seed;
-    int threads;    /* 0: as many as the machine has, at most 8 */
-    size_t draws;   /* per structure near the top; 0: as the space has it */
-    double seconds; /* wall-clock limit; 0: none. A search cut short says so */
+    int threads;                       /* 0: as many as the machine has, at most 8 */
+    size_t draws;                      /* per structure near the top; 0: as the space has it */
+    double seconds;                    /* wall-clock limit; 0: none. A search cut short says so */
+    const volatile sig_atomic_t *stop; /* ends it with GPM_E_INTERRUPT (base/stop.h) */
 };
 
 struct search {
@@ -50,4 +51,7 @@ void search_find_top(struct search *s);
 /* What could not be computed for want of memory since `before` (mem_shortages) counted as
  * impossible: the result is void, GPM_E_NOMEM. Otherwise st. */
 enum gpm_status search_no_shortage(unsigned long before, enum gpm_status st, struct buf *err);
+/* The same for what was computed after somebody asked to stop: GPM_E_INTERRUPT. */
+enum gpm_status search_not_stopped(const volatile sig_atomic_t *stop, enum gpm_status st,
+                                   struct buf *err);
 #endif

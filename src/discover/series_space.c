@@ -212,13 +212,16 @@ static void free_works(struct smodel_work **w, int n) {
 }
 
 /* A workspace per thread; NULL: out of memory. */
-static struct smodel_work **new_works(const struct smodel_data *d, int n) {
+static struct smodel_work **new_works(const struct smodel_data *d, int n,
+                                      const volatile sig_atomic_t *stop) {
     struct smodel_work **w = mem_zalloc((size_t)n * sizeof *w);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         if (!(w[i] = smodel_work_new(d))) {
             free_works(w, n);
             return NULL;
         }
+        w[i]->stop = stop;
+    }
     return w;
 }
 
@@ -235,11 +238,11 @@ static void space_free(struct space *base) {
     mem_free(s);
 }
 
-static enum gpm_status screen_init(struct series_space *s) {
+static enum gpm_status screen_init(struct series_space *s, const volatile sig_atomic_t *stop) {
     if (s->data->n < SCREEN_FROM || !smodel_fast_grid(s->data)) return GPM_OK;
     s->screen = NEW(struct screen);
     enum gpm_status st = smodel_data_subset(s->data, SCREEN_SIZE, &s->screen->data);
-    if (st == GPM_OK && !(s->screen->work = new_works(&s->screen->data, s->threads)))
+    if (st == GPM_OK && !(s->screen->work = new_works(&s->screen->data, s->threads, stop)))
         st = GPM_E_NOMEM;
     return st;
 }
@@ -275,10 +278,10 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
     s->base.groups = s->grammar.logs ? 2 : 1;
     search_init(x, &s->base, o);
     s->threads = x->opt.threads;
-    s->work = new_works(data, s->threads);
+    s->work = new_works(data, s->threads, o->stop);
     for (int tr = 0; tr < 2; tr++)
         if (data->y[tr]) period_hints_data(data, tr, &s->hints[tr]);
-    enum gpm_status st = s->work ? screen_init(s) : GPM_E_NOMEM;
+    enum gpm_status st = s->work ? screen_init(s, o->stop) : GPM_E_NOMEM;
     if (st != GPM_OK) search_release(x);
     return st;
 }

@@ -13,6 +13,7 @@
  */
 #ifndef DISCOVER_SMODEL_H
 #define DISCOVER_SMODEL_H
+#include <signal.h>
 #include "gpmem/status.h"
 #include "discover/hyper.h"
 #include "discover/series.h"
@@ -116,8 +117,9 @@ static inline bool smodel_free(int i) {
 }
 
 struct smodel_work {
-    struct gp *gp[2];       /* of the values, of their logarithms */
-    const struct smodel *m; /* whose density is asked for (evidence.h) */
+    struct gp *gp[2];                  /* of the values, of their logarithms */
+    const struct smodel *m;            /* whose density is asked for (evidence.h) */
+    const volatile sig_atomic_t *stop; /* of its densities; NULL: none */
 };
 struct smodel_work *smodel_work_new(const struct smodel_data *data); /* NULL: out of memory */
 void smodel_work_free(struct smodel_work *w);

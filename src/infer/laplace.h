@@ -6,6 +6,7 @@
  */
 #ifndef INFER_LAPLACE_H
 #define INFER_LAPLACE_H
+#include "base/stop.h"
 #include "math/rng.h"
 #include <math.h>
 #include <stddef.h>
@@ -24,9 +25,12 @@ struct density {
     void (*units)(void *ctx, const double *z, double *unit);
     void (*settle)(void *ctx, double *z);
     long *evals; /* NULL, or counts the evaluations inside the domain */
+    /* Once this is set everything is impossible: what works on the density ends by itself, and its
+     * result is void. May be NULL. */
+    const volatile sig_atomic_t *stop;
 };
 static inline double density_eval(const struct density *t, const double *z, double *grad) {
-    double logp = t->eval(t->ctx, z, grad);
+    double logp = stop_asked(t->stop) ? -INFINITY : t->eval(t->ctx, z, grad);
     if (t->evals) *t->evals += logp > -INFINITY;
     return logp;
 }

@@ -6,10 +6,12 @@
 #include "support/tmp.h"
 
 #include "base/buf.h"
+#include "base/stop.h"
 #include "gpmem/discover.h"
 #include "gpmem/gp.h"
 #include "gpmem/optimize.h"
 #include <pthread.h>
+#include <time.h>
 
 static const char program[] =
     "assume l = gamma(2, 1); assume s = gamma(2, 2);"
@@ -124,7 +126,42 @@ static void together_as_alone(void **state) {
     gpm_kernel_free(shared);
 }
 
+/* A series whose search takes minutes, stopped by another thread in its first tenths of a second;
+ * the handle then serves another one. */
+static void *ask_to_stop(void *flag) {
+    nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+    stop_set(flag, true);
+    return NULL;
+}
+
+static void another_thread_stops_a_search(void **state) {
+    UNUSED(state);
+    struct buf csv = BUF_INIT;
+    struct gpm_discover_options o;
+    volatile sig_atomic_t stop = 0;
+    pthread_t other;
+    buf_puts(&csv, "t,y\n");
+    for (int i = 0; i < 2500; i++)
+        buf_printf(&csv, "%.6f,%.6f\n", i + 0.4 * sin(7.0 * i),
+                   sin(0.03 * i) + 0.2 * cos(5.0 * i * i));
+    gpm_discover_options_init(&o);
+    o.every = "none";
+    o.stop = &stop;
+    gpm_discovery *d = gpm_discover_new();
+    assert_int_equal(pthread_create(&other, NULL, ask_to_stop, (void *)&stop), 0);
+    assert_int_equal(gpm_discover_run_text(d, "long", csv.data, csv.len, &o), GPM_E_INTERRUPT);
+    pthread_join(other, NULL);
+    assert_string_equal(gpm_discover_error(d), "interrupted");
+    assert_string_equal(gpm_discover_report(d, GPM_REPORT_TEXT), "");
+    static const char line[] = "t,y\n1,1.1\n2,2\n3,2.9\n4,4.2\n5,5\n6,5.9\n7,7.1\n8,8\n9,9.2\n";
+    stop = 0;
+    assert_int_equal(gpm_discover_run_text(d, "short", line, sizeof line - 1, &o), GPM_OK);
+    gpm_discover_free(d);
+    buf_release(&csv);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(together_as_alone)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(together_as_alone),
+                                       cmocka_unit_test(another_thread_stops_a_search)};
     return cmocka_run_group_tests(tests, tmp_setup, tmp_teardown);
 }

@@ -1,0 +1,39 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Ctrl-C ends what would take minutes: discover, a search inside a session, chains; and what is there goes on
+(argument: the tool)."""
+import os, signal, sys, tempfile, threading
+
+os.environ["GPMEM_LIBRARY"] = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "libgpmem.so")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+sys.path.insert(0, os.path.join(ROOT, "python"))
+import numpy as np
+import gpmem
+
+rng = np.random.default_rng(1)
+t = np.sort(rng.uniform(0, 100, 3000))
+y = np.sin(t) + 0.02 * t + 0.1 * rng.normal(size=len(t))
+
+
+def interrupted(call):
+    """Does the call end by KeyboardInterrupt, of a signal a little after its start?"""
+    threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+assert interrupted(lambda: gpmem.discover(y, t, every="none"))
+with gpmem.Session() as s, tempfile.NamedTemporaryFile("w", suffix=".csv") as f:
+    f.writelines(["x,y\n", *("%r,%r\n" % pair for pair in zip(t.tolist(), y.tolist()))])
+    f.flush()
+    s.run('define m = structure_model("%s", every="none");' % f.name)
+    assert interrupted(lambda: s.run("infer structure_search(m);"))
+    assert "not searched yet" in s.run("m;")[0]
+    assert s.run("6 * 7;") == [42]
+assert interrupted(lambda: gpmem.run("assume x = normal(0, 1); infer repeat(2000000000, mh(default, one, 1));", chains=2))
+short = gpmem.discover(np.arange(30) + 0.1 * np.cos(np.arange(30) * 7.0))
+assert short.query("LIN")[0] > 0.5, short.structures
+print("three long calls were interrupted; a short one after them was not")
