@@ -1,5 +1,5 @@
 # Thin front of CMake. `make` builds build/gpmem; `make test` is what CI runs.
-.PHONY: all build dev deps demo test test-slow bench figures notebooks wasm fuzz install docs clean format coverage
+.PHONY: all build dev deps demo test test-slow bench figures notebooks wasm editors vsix fuzz install docs clean format coverage
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
@@ -73,6 +73,16 @@ notebooks:
 	@for page in $$(grep -l '^```venture' docs/*.md); do \
 	  tools/notebook $$page > build/notebooks/$$(basename $$page .md).ipynb; done
 	@ls build/notebooks/*.ipynb
+
+# Files for Vim, Neovim, Emacs, Helix and VS Code, with the names of the tool; the extension packed (npm's registry
+# has its language client and the packer).
+editors: build
+	@tools/editors build/gpmem build/editors
+	@echo "editor files: build/editors"
+
+vsix: editors
+	@cd build/editors/vscode && npm install --omit=dev --no-audit --no-fund && \
+	  npx --yes @vscode/vsce package --allow-missing-repository -o ../gpmem.vsix
 
 # The library for web pages and the playground, in build-web/site.
 wasm:

@@ -12,7 +12,7 @@ KEEP = sys.argv[sys.argv.index("--keep") + 1] if "--keep" in sys.argv else None
 WORK = os.path.abspath(KEEP) if KEEP else tempfile.mkdtemp(prefix="gpmem-extending-")
 # What sees every row, besides all of tests/conform/test_*.c.
 UNITS = ["tests/test_gp_api"]
-SCRIPTS = ["golden/run_golden.py", "conform/run_one_place.py", "conform/run_examples.py", "conform/run_conformance.py", "docs/run_reference.sh", "cli/run_syntax.py", "style/run_format.sh"]
+SCRIPTS = ["golden/run_golden.py", "conform/run_one_place.py", "conform/run_examples.py", "conform/run_conformance.py", "docs/run_reference.sh", "editors/run_editors.py", "style/run_format.sh"]
 
 
 def do(*command, text=None, cwd=None):

@@ -1,0 +1,1 @@
+autocmd BufNewFile,BufRead *.vnts,*.vnt,*.gpm set filetype=gpmem
