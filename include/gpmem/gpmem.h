@@ -113,6 +113,9 @@ GPM_API const char *gpm_profile(gpm_session *s);
 GPM_API const char *gpm_last_error(gpm_session *s);
 /* Asks the running command to stop at the next safe point (async-signal-safe). */
 GPM_API void gpm_interrupt(gpm_session *s);
+/* Did the last run end because it was asked to, or because its time was up? Nothing is wrong then:
+ * the program can be run again, or go on elsewhere. */
+GPM_API bool gpm_stopped(const gpm_session *s);
 
 /* What the operators have proposed so far: calls `each` for every scope, in the order of first use,
  * and returns how many trajectories of hmc and nuts diverged. */

@@ -237,6 +237,7 @@ PROTOTYPES = {
     "gpm_profile": (c.c_char_p, [c.c_void_p]),
     "gpm_last_error": (c.c_char_p, [c.c_void_p]),
     "gpm_interrupt": (None, [c.c_void_p]),
+    "gpm_stopped": (c.c_bool, [c.c_void_p]),
     "gpm_acceptance": (c.c_uint64, [c.c_void_p, c.CFUNCTYPE(None, c.c_void_p, c.c_char_p, c.c_uint64, c.c_uint64), c.c_void_p]),
     "gpm_trajectory_complaints": (c.c_char_p, [c.c_void_p]),
     "gpm_sampler_facts": (None, [c.c_void_p, c.CFUNCTYPE(None, c.c_void_p, c.c_char_p, c.c_double), c.c_void_p]),

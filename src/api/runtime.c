@@ -26,6 +26,7 @@ struct gpm_session {
     struct sp_options permissions;
     struct gpm_options options;
     struct buf error, text;
+    bool stopped;          /* the last run ended on request or by its limit of time */
     enum gpm_status ready; /* not GPM_OK: the library could not be read, and nothing runs */
 };
 
@@ -161,6 +162,8 @@ static enum gpm_status run(gpm_session *g, struct job *j) {
         j->st = GPM_E_USER;
     }
     la_leave(1);
+    g->stopped = j->st != GPM_OK && (stop_asked(&s->interrupted) ||
+                                     (s->core.deadline > 0 && clock_seconds() > s->core.deadline));
     render_error(g);
     return j->st && mem_shortages() != s->core.shortages ? GPM_E_NOMEM : j->st;
 }
@@ -236,6 +239,10 @@ const char *gpm_last_error(gpm_session *g) {
 
 void gpm_interrupt(gpm_session *g) {
     stop_set(&g->s.interrupted, true);
+}
+
+bool gpm_stopped(const gpm_session *g) {
+    return *g->error.data && g->stopped;
 }
 
 void gpm_complete(gpm_session *g, const char *prefix, void (*each)(void *, const char *),

@@ -153,7 +153,7 @@ static int run(int argc, char **argv) {
         if (!status) status = write_outputs(o);
         if (!status && gpm_optimizer_count(o) && !gpm_optimizer_best(o, NULL, &best))
             status = EXIT_FAILED;
-        if (!status && s == GPM_E_INTERRUPT) status = EXIT_FAILED;
+        if (!status && s == GPM_E_INTERRUPT) status = EXIT_STOPPED;
     }
     stop_on_signals(false);
     return finish(o, status);
@@ -197,8 +197,8 @@ COMMAND(optimize, 120) = {
         "failure. Everything is kept in the store as it happens: stop at any time and give the "
         "same command again to go on, or --join the store with more workers.\n\n"
         "Standard output: the number of evaluations, the best value and its point. Exit status: 0 "
-        "when budget, target or time was reached, 1 when stopped by a signal, when no evaluation "
-        "succeeded or when the store failed, 2 bad usage.",
+        "when budget, target or time was reached, 1 when no evaluation succeeded or when the store "
+        "failed, 2 bad usage, 4 stopped by a signal.",
     OPTIONS(rows),
     .takes = {0, -1},
     .run = run,

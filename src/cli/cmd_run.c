@@ -8,7 +8,11 @@
  * another.
  */
 #include "base/ascii.h"
+#include "base/cores.h"
 #include "base/file.h"
+#include "base/number.h"
+#include "base/stop.h"
+#include "cli/array_task.h"
 #include "cli/command.h"
 #include "cli/out.h"
 #include "cli/progress_line.h"
@@ -25,8 +29,8 @@
 enum { DRAWN = 3, MAX_CHAINS = 256 };
 struct chain {
     int status;
-    bool done;
-    struct buf out; /* records of stdout and stderr, in order */
+    bool done, stopped; /* stopped: it was asked to end, or its time was up */
+    struct buf out;     /* records of stdout and stderr, in order */
 };
 struct output_record {
     int stream;
@@ -116,6 +120,7 @@ static void run_chain(struct job *j, unsigned i) {
     enum gpm_status st = run_program(s, j);
     interrupt_end(i);
     c->status = st;
+    c->stopped = gpm_stopped(s);
     if (!keep) {
         print_error(s, st, o.quiet > 0);
     } else if (st != GPM_OK || !o.quiet) {
@@ -129,7 +134,11 @@ static void run_chain(struct job *j, unsigned i) {
 static void *work(void *user) {
     struct job *j = user;
     for (unsigned i; (i = atomic_fetch_add(&j->next, 1)) < j->n;) {
-        run_chain(j, i);
+        if (stop_asked(stop_flag())) /* between two chains */
+            j->chains[i] =
+                (struct chain){.status = GPM_E_INTERRUPT, .stopped = true, .out = BUF_INIT};
+        else
+            run_chain(j, i);
         pthread_mutex_lock(&printing);
         j->chains[i].done = true;
         for (; j->printed < j->n && j->chains[j->printed].done; j->printed++)
@@ -140,9 +149,8 @@ static void *work(void *user) {
 }
 
 static void run_chains(struct job *j) {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned n = (unsigned)j->n;
-    if (cores > 0 && n > (unsigned)cores) n = (unsigned)cores;
+    unsigned n = (unsigned)j->n, cores = (unsigned)cores_available();
+    if (n > cores) n = cores;
     pthread_t threads[64];
     unsigned started = 0;
     while (started + 1 < n && started < 64 &&
@@ -157,10 +165,12 @@ static void run_chains(struct job *j) {
 
 static int overall_status(const struct job *j) {
     enum gpm_status worst = GPM_OK;
+    bool stopped = false;
     for (uint64_t i = 0; i < j->n && worst == GPM_OK; i++) {
-        worst = (enum gpm_status)j->chains[i].status;
+        stopped |= j->chains[i].stopped;
+        if (!j->chains[i].stopped) worst = (enum gpm_status)j->chains[i].status;
     }
-    if (worst == GPM_OK) return EXIT_FINE;
+    if (worst == GPM_OK) return stopped ? EXIT_STOPPED : EXIT_FINE;
     if (j->text) return exit_status_of(worst, j->path, j->text, j->len);
     struct buf text = BUF_INIT;
     int status = EXIT_USAGE; /* no such program */
@@ -188,7 +198,9 @@ static int run_job(struct job *j) {
     if (status == EXIT_FINE) {
         j->chains = mem_zalloc(j->n * sizeof *j->chains);
         progress_begin(j->n);
+        stop_on_signals(true);
         run_chains(j);
+        stop_on_signals(false);
         progress_end();
         status = overall_status(j);
         mem_free(j->chains);
@@ -198,27 +210,107 @@ static int run_job(struct job *j) {
 }
 
 static struct {
-    uint64_t chains, chain;
-    const char *out;
+    uint64_t chains;
+    const char *chain, *out;
     struct text_list data;
-    bool profile;
+    bool profile, go_on;
 } args = {.chains = 1};
+
+/* --chain I, or auto: the environment says. */
+static int first_chain(uint64_t *first, struct buf *counted) {
+    double number;
+    *first = 0;
+    if (!args.chain) return EXIT_FINE;
+    if (strcmp(args.chain, "auto") != 0) {
+        if (!number_parse(args.chain, strlen(args.chain), &number) || number < 0 ||
+            number > UINT32_MAX - MAX_CHAINS || number != (double)(uint64_t)number)
+            return complain(EXIT_USAGE, "--chain wants a whole number or auto, not '%s'",
+                            args.chain);
+        *first = (uint64_t)number;
+        return EXIT_FINE;
+    }
+    if (array_task(first, counted)) {
+        explain("chain %llu (%s)", (unsigned long long)*first, counted->data);
+        *first *= args.chains;
+        return EXIT_FINE;
+    }
+    struct buf names = BUF_INIT;
+    for (const char *const *n = array_task_names; *n; n++)
+        buf_printf(&names, "%s%s", n == array_task_names ? "" : ", ", *n);
+    int status = complain(EXIT_USAGE,
+                          "--chain auto: the environment gives no number; a job array or a "
+                          "parallel launcher sets one of %s",
+                          names.data);
+    buf_release(&names);
+    return status;
+}
+
+/* {chain} in the name of the folder is the number of its first chain. */
+static char *folder_name(const char *pattern, uint64_t chain) {
+    struct buf b = BUF_INIT;
+    for (const char *hole; (hole = strstr(pattern, "{chain}")); pattern = hole + 7) {
+        buf_add(&b, pattern, (size_t)(hole - pattern));
+        buf_printf(&b, "%llu", (unsigned long long)chain);
+    }
+    buf_puts(&b, pattern);
+    return buf_take(&b);
+}
+
+static int resume_run(const char *dir); /* below */
+
+/* The folder of the folders of many chains; whoever comes first makes it. Failures show when the
+ * folder itself is made. */
+static void make_parent(const char *dir) {
+    char *parent = mem_strdup(dir), *end = strrchr(parent, '/');
+    if (end && end > parent) {
+        *end = 0;
+        if (file_folder(parent, FILE_GIVEN) != GPM_OK) explain("%s: %s", parent, file_why());
+    }
+    mem_free(parent);
+}
+
+/* With --continue the folder may be there: of this very run, which then goes on. */
+static int go_on(const char *dir, const char *program, uint64_t first) {
+    struct run_facts facts;
+    if (run_facts_read(dir, &facts) != EXIT_FINE) return EXIT_USAGE;
+    if ((uint64_t)facts.seed != session_args.seed || (uint64_t)facts.chains != args.chains ||
+        (uint64_t)facts.first != first)
+        return complain(EXIT_USAGE,
+                        "'%s' holds another run (seed %lld, %lld chains from %lld on); choose "
+                        "another folder",
+                        dir, (long long)facts.seed, (long long)facts.chains,
+                        (long long)facts.first);
+    char *full = realpath(program, NULL);
+    bool same = !full || strcmp(full, facts.program) == 0 || !file_there(facts.program);
+    free(full);
+    if (!same)
+        return complain(EXIT_USAGE, "'%s' holds a run of '%s'; choose another folder", dir,
+                        facts.program);
+    return strcmp(facts.state, "finished") == 0 ? EXIT_FINE : resume_run(dir);
+}
 
 static int run(int argc, char **argv) {
     if (args.chains < 1 || args.chains > MAX_CHAINS)
         return complain(EXIT_USAGE, "--chains wants a number from 1 to %d", MAX_CHAINS);
+    uint64_t first;
+    struct buf counted = BUF_INIT;
+    int status = first_chain(&first, &counted);
+    if (status != EXIT_FINE) return status;
     struct job j = {.n = args.chains,
-                    .first = args.chain,
+                    .first = first,
                     .data = &args.data,
                     .path = argv[0],
                     .profile = args.profile};
+    if (!args.out && args.go_on)
+        return complain(EXIT_USAGE, "--continue goes on with a folder; give it with --out DIR");
     if (!args.out) return run_job(&j);
     if (strcmp(argv[0], "-") == 0) {
         return complain(EXIT_USAGE, "--out needs a program in a file, not on standard input");
     }
     struct run_facts facts = {.seed = session_args.seed,
                               .chains = args.chains,
-                              .first = args.chain,
+                              .first = first,
+                              .counted = counted.len ? counted.data : NULL,
                               .data = json_array()};
     for (size_t i = 0; i < args.data.n; i++) {
         const char *text = args.data.at[i];
@@ -226,7 +318,11 @@ static int run(int argc, char **argv) {
         json_array_append_new(facts.data, json_string(full ? full : text));
         free(full);
     }
-    j.folder = run_folder_create(args.out, argv[0], &facts);
+    char *dir = folder_name(args.out, first);
+    if (strcmp(dir, args.out) != 0) make_parent(dir);
+    if (args.go_on && file_there(run_path(dir, "manifest.json").text))
+        return go_on(dir, argv[0], first);
+    j.folder = run_folder_create(dir, argv[0], &facts);
     return j.folder ? run_job(&j) : EXIT_USAGE;
 }
 
@@ -235,14 +331,19 @@ static const struct option_row rows[] = {
     {.kind = OPTION_GROUP, .field = &session_options},
     {"chains", 'c', OPTION_UINT, "N", "run the program N times in threads (default 1)",
      &args.chains},
-    {"chain", 0, OPTION_UINT, "I", "number of the first chain (default 0)", &args.chain},
+    {"chain", 0, OPTION_TEXT, "I|auto",
+     "number of the first chain (default 0); auto: of this task of a job array, or rank",
+     &args.chain},
     {"data", 'd', OPTION_LIST, "FILE|NAME=VALUE",
      "names for the program: a JSON or CSV file, or one value as JSON; may be repeated",
      &args.data},
     {"profile", 0, OPTION_FLAG, NULL, "say at the end where the time went, on standard error",
      &args.profile},
     {"out", 'o', OPTION_TEXT, "DIR",
-     "keep the draws of `collect` for summary, plot, export, resume", &args.out},
+     "keep the draws of `collect` for summary, plot, export, resume; {chain} in it is the chain",
+     &args.out},
+    {"continue", 0, OPTION_FLAG, NULL, "go on when --out holds this run already, or is finished",
+     &args.go_on},
 };
 
 COMMAND(run, 10) = {
@@ -256,7 +357,10 @@ COMMAND(run, 10) = {
         "program starts: those of a JSON object (Stan's data files), the columns of a CSV file, "
         "or one, as in --data n=3; `data n, y;` in the program says which it needs.\n\nExit "
         "status: 0 fine, 1 the run "
-        "failed, 2 the program does not parse or cannot be read.",
+        "failed, 2 the program does not parse or cannot be read, 4 stopped in good order: by a "
+        "signal (SIGINT, SIGTERM, SIGUSR1, SIGXCPU, SIGHUP) or by --max-time, and resume or the "
+        "same "
+        "command with --continue goes on.",
     OPTIONS(rows),
     .takes = {1, 1},
     .run = run,
@@ -265,9 +369,9 @@ COMMAND(run, 10) = {
 /* ---- resume: the program is run again from its seed; draws that are on disk are compared, the
  * rest is added, so the result is that of a run that was never interrupted ---- */
 
-static int resume(int argc, char **argv) {
+static int resume_run(const char *dir) {
     struct run_facts facts;
-    if (!run_folder_reopen(argv[0], &facts)) return EXIT_USAGE;
+    if (!run_folder_reopen(dir, &facts)) return EXIT_USAGE;
     session_args.seed = (uint64_t)facts.seed;
     struct text_list data = {0};
     size_t i;
@@ -285,6 +389,10 @@ static int resume(int argc, char **argv) {
     return status;
 }
 
+static int resume(int argc, char **argv) {
+    return resume_run(argv[0]);
+}
+
 static const struct option_row resume_rows[] = {
     {.kind = OPTION_GROUP, .field = &session_options},
 };
@@ -296,7 +404,7 @@ COMMAND(resume, 30) = {
         "The program is run again from its seed. Draws that are on disk are compared with the new "
         "ones, the others are added: the files end up as if nothing had happened.\n\nExit "
         "status: 0 finished, 1 the run failed or did not repeat its draws, 2 no such run, or its "
-        "program has changed.",
+        "program has changed, 4 stopped again.",
     OPTIONS(resume_rows),
     .takes = {1, 1},
     .run = resume,

@@ -26,7 +26,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum exit_status { EXIT_FINE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+/* EXIT_STOPPED: a signal or a limit of time ended it in good order; the same command, or resume,
+ * goes on. 3 is a result of `discover`. */
+enum exit_status { EXIT_FINE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_STOPPED = 4 };
 
 enum option_kind {
     OPTION_FLAG,   /* bool; no argument */

@@ -20,15 +20,27 @@
 
 /* What the signal handler may touch: the sessions that run now. */
 static _Atomic(gpm_session *) running[INTERRUPT_MAX];
-static atomic_int n_running, n_signals, n_inside; /* the last: handlers at work */
-static atomic_bool forever;
+static atomic_int n_running, n_inside; /* the last: handlers at work */
+static atomic_bool forever, stopping;
 static volatile sig_atomic_t stopped;
+
+/* What asks to stop in good order: a person, a machine that goes down, a scheduler before it ends
+ * or moves a job, a limit of CPU time, a terminal that closes. */
+static const int stop_signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGXCPU, SIGHUP};
+static atomic_int n_signals[COUNT_OF(stop_signals)]; /* how often each has come */
+
+/* Who asks a second time by SIGINT or SIGTERM does not want to wait. The others come in pairs with
+ * those (Slurm: SIGUSR1 some time before SIGTERM). */
+static bool insists(int sig) {
+    size_t i = 0;
+    while (stop_signals[i] != sig) i++;
+    return atomic_fetch_add(&n_signals[i], 1) > 0 && i < 2;
+}
 
 static void on_interrupt(int sig) {
     atomic_fetch_add(&n_inside, 1);
     __atomic_store_n(&stopped, 1, __ATOMIC_RELAXED); /* any thread may get the signal */
-    if (atomic_fetch_add(&n_signals, 1) > 0 &&
-        !atomic_load(&forever)) { /* the polite way did not help */
+    if (insists(sig) && !atomic_load(&forever)) {
         signal(sig, SIG_DFL);
         raise(sig);
     }
@@ -44,9 +56,14 @@ static void handle(int sig, void (*handler)(int)) {
     sigaction(sig, &sa, NULL);
 }
 
+/* One that is ignored stays so: nohup ignores SIGHUP. */
 void stop_on_signals(bool on) {
-    handle(SIGINT, on ? on_interrupt : SIG_DFL);
-    handle(SIGTERM, on ? on_interrupt : SIG_DFL);
+    atomic_store(&stopping, on);
+    for (size_t i = 0; i < COUNT_OF(stop_signals); i++) {
+        struct sigaction was;
+        sigaction(stop_signals[i], NULL, &was);
+        if (was.sa_handler != SIG_IGN) handle(stop_signals[i], on ? on_interrupt : SIG_DFL);
+    }
 }
 
 const volatile sig_atomic_t *stop_flag(void) {
@@ -56,7 +73,7 @@ const volatile sig_atomic_t *stop_flag(void) {
 void interrupt_begin(size_t slot, gpm_session *s) {
     atomic_store(&running[slot], s);
     if (atomic_fetch_add(&n_running, 1) > 0) return;
-    atomic_store(&n_signals, 0);
+    for (size_t i = 0; i < COUNT_OF(n_signals); i++) atomic_store(&n_signals[i], 0);
     handle(SIGINT, on_interrupt);
 }
 
@@ -64,7 +81,7 @@ void interrupt_end(size_t slot) {
     atomic_store(&running[slot], NULL);
     /* the caller frees the session, which a handler on another thread may still have in hand */
     while (atomic_load(&n_inside)) sched_yield();
-    if (atomic_fetch_sub(&n_running, 1) == 1) handle(SIGINT, SIG_DFL);
+    if (atomic_fetch_sub(&n_running, 1) == 1 && !atomic_load(&stopping)) handle(SIGINT, SIG_DFL);
 }
 
 void interrupt_forever(bool on) {

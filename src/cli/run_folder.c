@@ -49,20 +49,30 @@ static bool put_json(struct run_path path, json_t *all) {
 
 /* ---- manifest ---- */
 
-static bool write_manifest(void) {
-    json_t *files = json_array(), *hash;
-    const char *path;
-    json_object_foreach(run.files, path, hash) {
-        json_array_append_new(files, json_pack("{s:s, s:O}", "path", path, "sha256", hash));
-    }
+bool run_write_manifest(const char *dir, const struct run_facts *f) {
     char when[40];
     calendar_now(false, when);
-    json_t *m = json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:o, s:O}", "gpmem",
-                          run.facts.version, "program", run.facts.program, "seed", run.facts.seed,
-                          "chains", run.facts.chains, "first_chain", run.facts.first, "state",
-                          run.facts.state, "written", when, "files", files, "failed", run.failed);
-    if (json_array_size(run.facts.data)) json_object_set(m, "data", run.facts.data);
-    return put_json(run_path(run.dir, "manifest.json"), m);
+    json_t *m = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:O, s:O}", "gpmem", f->version,
+                          "program", f->program, "folder", f->folder, "seed", f->seed, "chains",
+                          f->chains, "first_chain", f->first, "state", f->state, "written", when,
+                          "files", f->files, "failed", f->failed);
+    if (f->counted) json_object_set_new(m, "chain_from", json_string(f->counted));
+    if (json_array_size(f->data)) json_object_set(m, "data", f->data);
+    return put_json(run_path(dir, "manifest.json"), m);
+}
+
+static bool write_manifest(void) {
+    json_t *hash;
+    const char *path;
+    run.facts.files = json_array();
+    run.facts.failed = run.failed;
+    json_object_foreach(run.files, path, hash) {
+        json_array_append_new(run.facts.files,
+                              json_pack("{s:s, s:O}", "path", path, "sha256", hash));
+    }
+    bool good = run_write_manifest(run.dir, &run.facts);
+    json_decref(run.facts.files);
+    return good;
 }
 
 /* ---- beginning ---- */
@@ -131,9 +141,10 @@ static bool may_create(const char *dir, const char *program) {
 
 bool run_folder_create(const char *dir, const char *program, const struct run_facts *facts) {
     if (!may_create(dir, program) || !take_folder(dir)) return false;
-    char *full = realpath(program, NULL);
+    char *full = realpath(program, NULL), *folder = realpath(dir, NULL);
     run.facts = *facts;
     run.facts.program = full ? full : program;
+    run.facts.folder = folder ? folder : "";
     run.facts.version = gpm_version();
     explain("draws go to '%s'", dir);
     /* again: another process may have been faster */
@@ -141,7 +152,39 @@ bool run_folder_create(const char *dir, const char *program, const struct run_fa
     return leave_folder();
 }
 
-/* The program must still be the one the run began with. */
+/* As seen from the folder: the steps up out of it, and down to the file. */
+static char *seen_from(const char *folder, const char *path) {
+    size_t common = 0;
+    for (size_t i = 0; folder[i] && folder[i] == path[i]; i++)
+        if (path[i] == '/') common = i;
+    struct buf b = BUF_INIT;
+    if (strlen(folder) < strlen(path) && !strncmp(folder, path, strlen(folder)) &&
+        path[strlen(folder)] == '/')
+        common = strlen(folder); /* inside it */
+    for (const char *at = folder + common; *at; at++)
+        if (*at == '/' && at[1]) buf_puts(&b, "../");
+    buf_puts(&b, path + common + 1);
+    return buf_take(&b);
+}
+
+/* The path now of a file that was at `path` when the folder was at `folder`: there, or at the same
+ * place as seen from the folder. */
+static char *file_now(const char *dir, const char *folder, const char *path) {
+    if (file_there(path) || path[0] != '/' || folder[0] != '/') return mem_strdup(path);
+    char *steps = seen_from(folder, path), *now = NULL;
+    struct buf b = BUF_INIT;
+    buf_printf(&b, "%s/%s", dir, steps);
+    if (file_there(b.data)) {
+        char *full = realpath(b.data, NULL);
+        now = mem_strdup(full ? full : b.data);
+        free(full);
+    }
+    mem_free(steps);
+    buf_release(&b);
+    return now ? now : mem_strdup(path);
+}
+
+/* The program must still be the one the run began with, unless nothing but its copy is left. */
 static bool same_program(const char *dir, const char *program) {
     struct run_path path = run_path(dir, "program.vnts");
     struct buf kept = BUF_INIT, now = BUF_INIT;
@@ -161,20 +204,40 @@ static bool same_program(const char *dir, const char *program) {
     return same;
 }
 
+static json_t *path_now(const char *dir, const char *folder, const json_t *path) {
+    if (!json_is_string(path)) return NULL;
+    char *now = file_now(dir, folder, json_string_value(path));
+    json_t *out = json_string(now);
+    mem_free(now);
+    return out;
+}
+
 bool run_folder_reopen(const char *dir, struct run_facts *facts) {
     if (run_facts_read(dir, facts) != EXIT_FINE) return false;
     if (strcmp(facts->version, gpm_version()) != 0)
         return complain(false,
                         "the run was made by gpmem %s, this is %s; its draws would not agree",
                         facts->version, gpm_version());
+    facts->program = file_now(dir, facts->folder, facts->program);
+    if (!file_there(facts->program))
+        facts->program = mem_strdup(run_path(dir, "program.vnts").text);
     if (!same_program(dir, facts->program) || !take_folder(dir)) return false;
-    run.facts = *facts;
     size_t i;
     json_t *row;
     json_array_foreach(facts->files, i, row) {
-        const char *path = json_string_value(json_object_get(row, "path"));
-        if (path) json_object_set(run.before, path, json_object_get(row, "sha256"));
+        json_t *now = path_now(dir, facts->folder, json_object_get(row, "path"));
+        if (now)
+            json_object_set(run.before, json_string_value(now), json_object_get(row, "sha256"));
+        json_decref(now);
     }
+    json_array_foreach(facts->data, i, row) {
+        const char *text = json_string_value(row);
+        if (text && !data_name(text))
+            json_array_set_new(facts->data, i, path_now(dir, facts->folder, row));
+    }
+    run.facts = *facts;
+    char *folder = realpath(dir, NULL); /* from here on paths are as they are now */
+    run.facts.folder = folder ? folder : "";
     explain("'%s' was %s; its program is run again from seed %llu", dir, facts->state,
             (unsigned long long)facts->seed);
     return begin() || leave_folder();
@@ -206,21 +269,21 @@ static json_t *moves_of(gpm_session *s) {
 }
 
 /* Summary and complaints of every quantity, for those who read the folder without this tool. */
-static bool write_diagnostics(void) {
+bool run_write_diagnostics(const char *dir, json_t *moves) {
     gpm_draws *d;
     struct run_facts facts;
-    if (run_folder_read(run.dir, &facts, &d) != EXIT_FINE) return false;
+    if (run_folder_read(dir, &facts, &d) != EXIT_FINE) return false;
     json_t *quantities = json_loads(gpm_draws_summary(d, GPM_FORMAT_JSON), 0, NULL);
     struct buf accepted = BUF_INIT, wrong = BUF_INIT;
-    run_tell_moves(run.moves, &accepted, &wrong);
+    run_tell_moves(moves, &accepted, &wrong);
     json_t *all =
         json_pack("{s:o, s:I, s:s+, s:O}", "quantities", quantities ? quantities : json_null(),
                   "draws", (json_int_t)gpm_draws_rows(d), "complaints", gpm_draws_complaints(d),
-                  wrong.data, "transitions", run.moves);
+                  wrong.data, "transitions", moves);
     buf_release(&accepted);
     buf_release(&wrong);
     gpm_draws_free(d);
-    return put_json(run_path(run.dir, "diagnostics.json"), all);
+    return put_json(run_path(dir, "diagnostics.json"), all);
 }
 
 static void stop_chain(struct chain_file *c) {
@@ -247,15 +310,17 @@ int run_folder_close(int status) {
         good &= !c->failed;
         collected |= c->n_columns > 0;
     }
-    if (!good && status == EXIT_FINE) status = EXIT_FAILED;
-    run.facts.state = status == EXIT_FINE ? "finished" : "failed";
+    if (!good && (status == EXIT_FINE || status == EXIT_STOPPED)) status = EXIT_FAILED;
+    run.facts.state = status == EXIT_FINE      ? "finished"
+                      : status == EXIT_STOPPED ? "stopped"
+                                               : "failed";
     size_t failed = json_array_size(run.failed), chains = (size_t)run.facts.chains;
     if (failed && failed < chains && !voice.quiet)
         complain(0,
                  "%zu of %zu chains failed; summary, diagnose and export of '%s' read the others",
                  failed, chains, run.dir);
     bool written = write_manifest();
-    if (collected) written &= write_diagnostics();
+    if (collected) written &= run_write_diagnostics(run.dir, run.moves);
     leave_folder();
     return written || status != EXIT_FINE ? status : EXIT_FAILED;
 }
@@ -279,7 +344,7 @@ void run_folder_note(size_t i, gpm_session *s, enum gpm_status st) {
     if (st != GPM_OK) first_line(gpm_last_error(s), &why);
     pthread_mutex_lock(&run.lock);
     json_array_set_new(run.moves, i, moves_of(s));
-    if (st != GPM_OK)
+    if (st != GPM_OK && !gpm_stopped(s))
         json_array_append_new(run.failed,
                               json_pack("{s:I, s:s}", "chain", (json_int_t)i + 1, "why", why.data));
     pthread_mutex_unlock(&run.lock);

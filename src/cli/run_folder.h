@@ -20,7 +20,10 @@
 struct run_facts {
     json_int_t seed, chains, first;
     const char *program; /* path of the program when the run began */
-    const char *state;   /* running, finished, failed */
+    const char *folder;  /* where the folder was when the run began; "" where that is not known */
+    const char
+        *counted; /* what gave the chain its number, as SLURM_ARRAY_TASK_ID=3; NULL: the user */
+    const char *state; /* running, stopped (asked to: resume goes on), finished, failed */
     const char *version;
     json_t *data;     /* what --data gave, as it was written; NULL: nothing */
     json_t *files;    /* [{"path": .., "sha256": ..}], those that it read */
@@ -31,10 +34,16 @@ struct run_facts {
 /* A process writes one run. New folder, with seed, chains and first of `facts`; false: said on
  * stderr why. The folder's name is borrowed until the run is closed. */
 bool run_folder_create(const char *dir, const char *program, const struct run_facts *facts);
-/* Opens a run to go on with it; false: said on stderr why. */
+/* Opens a run to go on with it; false: said on stderr why. facts->program is where it is now: where
+ * it was, or at the same place beside a folder that was moved, or the copy. */
 bool run_folder_reopen(const char *dir, struct run_facts *facts);
 /* Writes the final state; gives the exit status (worse than `status` when draws did not agree). */
 int run_folder_close(int status);
+/* The last lines of a finished folder: diagnostics.json of the chains whose moves (run_folder_note)
+ * are given. */
+bool run_write_diagnostics(const char *dir, json_t *moves);
+/* The manifest; `files` is [{"path": .., "sha256": ..}]. */
+bool run_write_manifest(const char *dir, const struct run_facts *facts);
 
 /* Makes the session of chain i, which is made with `o`, report its draws and files. */
 void run_folder_attach(size_t i, struct gpm_options *o);

@@ -45,11 +45,13 @@ int run_facts_read(const char *dir, struct run_facts *facts) {
             EXIT_USAGE,
             "'%s' holds no run that can be read: %s; `gpmem run --out DIR FILE` makes one", dir,
             why.text);
-    *facts = (struct run_facts){.program = "", .state = "", .version = "", .lost = ""};
-    if (json_unpack(m, "{s?I, s?I, s:I, s?s, s?s, s?s, s?o, s?o, s?o}", "seed", &facts->seed,
-                    "chains", &facts->chains, "first_chain", &facts->first, "program",
-                    &facts->program, "state", &facts->state, "gpmem", &facts->version, "files",
-                    &facts->files, "data", &facts->data, "failed", &facts->failed))
+    *facts =
+        (struct run_facts){.program = "", .folder = "", .state = "", .version = "", .lost = ""};
+    if (json_unpack(m, "{s?I, s?I, s:I, s?s, s?s, s?s, s?s, s?s, s?o, s?o, s?o}", "seed",
+                    &facts->seed, "chains", &facts->chains, "first_chain", &facts->first, "program",
+                    &facts->program, "folder", &facts->folder, "chain_from", &facts->counted,
+                    "state", &facts->state, "gpmem", &facts->version, "files", &facts->files,
+                    "data", &facts->data, "failed", &facts->failed))
         return complain(EXIT_USAGE,
                         "'%s' is no run of `gpmem run --out`; for a run of `gpmem discover` there "
                         "are query, forecast and report",

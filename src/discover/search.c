@@ -8,13 +8,13 @@
 #include "discover/search.h"
 #include "la/parallel.h"
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/mem.h"
 #include "base/stop.h"
 #include "base/vec.h"
 #include "la/blas.h"
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SAMPLE_WINDOW 4.0 /* nats below the top within which structures are sampled */
 #define PRUNE         7.0 /* nats below the top at which a structure is given up early */
@@ -25,8 +25,8 @@
 #define GROUP_WINDOW 60.0 /* at which a whole group is */
 
 int search_threads(int wanted) {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return wanted > 0 ? wanted : cores < 1 ? 1 : cores > 8 ? 8 : (int)cores;
+    int cores = cores_available();
+    return wanted > 0 ? wanted : cores > 8 ? 8 : cores;
 }
 
 void search_init(struct search *s, struct space *space, const struct search_options *o) {

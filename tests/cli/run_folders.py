@@ -196,7 +196,7 @@ def check_kills():
                             "--out", at("short")], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         if r.returncode:
             break
-    assert r.returncode == 1 and b"E0703" in r.stderr, (r.returncode, r.stderr)
+    assert r.returncode == 4 and b"E0703" in r.stderr, (r.returncode, r.stderr)
     run("resume", at("short"))
     assert same_draws(at("short"), at("whole"), 2)
 

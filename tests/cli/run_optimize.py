@@ -179,7 +179,7 @@ def test_interrupt_keeps_what_is_done():
     time.sleep(2.5)
     p.send_signal(signal.SIGINT)
     out, err = p.communicate(timeout=20)
-    assert p.returncode == 1 and b"kept" in err and b"best:" in out, (out, err)
+    assert p.returncode == 4 and b"kept" in err and b"best:" in out, (out, err)
     done = sum(1 for r in trace("i.db") if r[3] not in ("claimed", "failed"))
     assert done >= 2
     run("optimize", "-q", *BOX, "--budget", str(done + 4), "--store", "i.db", "--", SIM + "", "{x}", "{y}", status=2)

@@ -21,6 +21,8 @@ CALLS = {
     "check": ["p.vnts"],
     "fmt": ["p.vnts"],
     "resume": ["run"],
+    "merge": ["--partial", "fresh-merged", "run"],
+    "jobs": ["slurm", "p.vnts"],
     "summary": ["run"],
     "diagnose": ["run"],
     "loo": ["run"],
@@ -60,6 +62,7 @@ def fresh():
     for name in ("fresh.db", "fresh-times.db", "told.db"):
         if os.path.exists(at(name)):
             os.remove(at(name))
+    shutil.rmtree(at("fresh-merged"), ignore_errors=True)
     subprocess.run([TOOL, "ask", "told.db", "--var", "x=0:1"], cwd=WORK, check=True, stdout=subprocess.DEVNULL)
 
 

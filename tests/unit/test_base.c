@@ -2,6 +2,7 @@
  * Arena, buffer, map and symbols. */
 #include "support/check.h"
 
+#include "base/cores.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -116,8 +117,21 @@ static void symbols_are_unique(void **state) {
     sym_table_release(&t);
 }
 
+/* The words of cpu.max, or of the two files of cgroup version 1; whole processors, rounded up. */
+static void quotas_become_processors(void **state) {
+    assert_int_equal(cores_of_quota("max", "100000"), 0);
+    assert_int_equal(cores_of_quota("-1", "100000"), 0);
+    assert_int_equal(cores_of_quota("", ""), 0);
+    assert_int_equal(cores_of_quota("200000", "100000"), 2);
+    assert_int_equal(cores_of_quota("150000", "100000"), 2);
+    assert_int_equal(cores_of_quota("1000", "100000"), 1);
+    assert_int_equal(cores_of_quota("1000", "0"), 0);
+    assert_true(cores_available() >= 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quotas_become_processors),
         cmocka_unit_test(map_survives_random_put_and_del),
         cmocka_unit_test(versions_of_a_map_do_not_disturb_each_other),
         cmocka_unit_test(numbers_print_shortest),

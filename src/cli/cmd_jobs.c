@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpmem jobs KIND FILE: a script of a few lines for a scheduler, which runs every chain as a task
+ * of a job array and merges them. It is printed, not submitted: sites differ, and people read what
+ * they submit.
+ */
+#include "base/mem.h"
+#include "cli/command.h"
+#include "cli/out.h"
+#include "cli/run.h"
+#include <string.h>
+
+static struct {
+    uint64_t chains;
+    const char *out;
+    double time;
+    size_t memory;
+} args = {.chains = 4, .time = 3600, .memory = (size_t)2 << 30};
+
+/* In quotes for the shell; those of YAML double their quotes instead of ours. */
+static void put_word(struct buf *b, const char *word) {
+    buf_putc(b, '\'');
+    for (; *word; word++) {
+        if (*word == '\'') buf_puts(b, "'\\'");
+        buf_putc(b, *word);
+    }
+    buf_putc(b, '\'');
+}
+
+/* What one task runs, and what runs when all are done. `chain`: auto, or what the script's own
+ * language puts there. */
+struct work {
+    struct buf one, all;
+};
+
+static void describe(struct work *w, const char *file, const char *chain) {
+    buf_printf(&w->one, "gpmem run --seed %llu --chain %s --out ",
+               (unsigned long long)session_args.seed, chain);
+    struct buf folder = BUF_INIT;
+    buf_printf(&folder, "%s/%s", args.out, strcmp(chain, "auto") ? chain : "{chain}");
+    put_word(&w->one, folder.data);
+    buf_puts(&w->one, " --continue ");
+    put_word(&w->one, file);
+    buf_puts(&w->all, "gpmem merge ");
+    buf_reset(&folder);
+    buf_printf(&folder, "%s/all", args.out);
+    put_word(&w->all, folder.data);
+    for (uint64_t i = 0; i < args.chains; i++) {
+        buf_reset(&folder);
+        buf_printf(&folder, "%s/%llu", args.out, (unsigned long long)i);
+        buf_putc(&w->all, ' ');
+        put_word(&w->all, folder.data);
+    }
+    buf_release(&folder);
+}
+
+static unsigned long long last(void) {
+    return (unsigned long long)args.chains - 1;
+}
+static unsigned long long megabytes(void) {
+    return (unsigned long long)((args.memory + (1 << 20) - 1) >> 20);
+}
+static unsigned long long minutes(void) {
+    return (unsigned long long)(args.time / 60 + 0.999);
+}
+
+/* Stopped in good order (status 4) two minutes before the limit, a task is put back into the queue
+ * and goes on. */
+static void slurm(struct buf *b, const struct work *w) {
+    buf_printf(
+        b,
+        "#!/bin/bash\n"
+        "#SBATCH --job-name=gpmem --array=0-%llu --ntasks=1 --cpus-per-task=1\n"
+        "#SBATCH --time=%llu --mem=%lluM --requeue --signal=USR1@120 --open-mode=append\n"
+        "#SBATCH --output=%s/%%a.log\n"
+        "# mkdir -p %s; sbatch THIS; then: sbatch --dependency=afterok:JOBID --wrap THE LAST "
+        "LINE\n"
+        "srun %s\n"
+        "status=$?\n"
+        "[ $status -ne 4 ] || scontrol requeue \"${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID\"\n"
+        "exit $status\n"
+        "# %s\n",
+        last(), minutes(), megabytes(), args.out, args.out, w->one.data, w->all.data);
+}
+
+static void pbs(struct buf *b, const struct work *w) {
+    buf_printf(b,
+               "#!/bin/bash\n"
+               "#PBS -N gpmem\n"
+               "#PBS -J 0-%llu\n"
+               "#PBS -l select=1:ncpus=1:mem=%llumb\n"
+               "#PBS -l walltime=%llu:%02llu:00\n"
+               "#PBS -r y\n"
+               "# qsub THIS, again where tasks were stopped (status 4); then the last line\n"
+               "cd \"$PBS_O_WORKDIR\"\n"
+               "%s\n"
+               "# %s\n",
+               last(), megabytes(), minutes() / 60, minutes() % 60, w->one.data, w->all.data);
+}
+
+/* A task that ends with 4 was stopped and is started again; other failures count. */
+static void kubernetes(struct buf *b, const struct work *w) {
+    buf_printf(b,
+               "# kubectl apply -f THIS; the volume holds the program and takes the results\n"
+               "apiVersion: batch/v1\n"
+               "kind: Job\n"
+               "metadata:\n"
+               "  name: gpmem\n"
+               "spec:\n"
+               "  completions: %llu\n"
+               "  parallelism: %llu\n"
+               "  completionMode: Indexed\n"
+               "  backoffLimit: %llu\n"
+               "  podFailurePolicy:\n"
+               "    rules:\n"
+               "    - action: Ignore\n"
+               "      onExitCodes: {operator: In, values: [4]}\n"
+               "  template:\n"
+               "    spec:\n"
+               "      restartPolicy: Never\n"
+               "      containers:\n"
+               "      - name: chain\n"
+               "        image: gpmem\n"
+               "        workingDir: /work\n"
+               "        command: [\"/bin/sh\", \"-c\"]\n"
+               "        args:\n"
+               "        - |\n"
+               "          exec %s\n"
+               "        resources: {requests: {cpu: 1, memory: %lluMi}}\n"
+               "        volumeMounts: [{name: work, mountPath: /work}]\n"
+               "      volumes: [{name: work, persistentVolumeClaim: {claimName: gpmem}}]\n"
+               "# then: %s\n",
+               (unsigned long long)args.chains, (unsigned long long)args.chains,
+               (unsigned long long)(2 * args.chains), w->one.data, megabytes(), w->all.data);
+}
+
+static void snakemake(struct buf *b, const struct work *w) {
+    buf_printf(b,
+               "# snakemake --cores all -s THIS\n"
+               "rule all:\n"
+               "    input: expand(\"%s/{chain}.done\", chain=range(%llu))\n"
+               "    output: directory(\"%s/all\")\n"
+               "    shell: r\"\"\"%s\"\"\"\n"
+               "rule chain:\n"
+               "    output: touch(\"%s/{chain}.done\")\n"
+               "    resources: mem_mb=%llu, runtime=%llu\n"
+               "    retries: 20\n"
+               "    shell: r\"\"\"%s\"\"\"\n",
+               args.out, (unsigned long long)args.chains, args.out, w->all.data, args.out,
+               megabytes(), minutes(), w->one.data);
+}
+
+static const struct {
+    const char *name, *chain;
+    void (*put)(struct buf *b, const struct work *w);
+} kinds[] = {{"slurm", "auto", slurm},
+             {"pbs", "auto", pbs},
+             {"k8s", "auto", kubernetes},
+             {"snakemake", "{wildcards.chain}", snakemake}};
+
+static int jobs(int argc, char **argv) {
+    if (args.chains < 1 || args.chains > 1000000)
+        return complain(EXIT_USAGE, "--chains wants a number from 1 to 1000000");
+    if (args.time < 60) return complain(EXIT_USAGE, "--time wants a minute at least");
+    if (strpbrk(args.out ? args.out : "", "\n\"{}\\"))
+        return complain(EXIT_USAGE, "--out: the folder's name goes into a script; leave out line "
+                                    "ends, quotes, brackets and backslashes");
+    if (!args.out) args.out = "runs";
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        if (strcmp(kinds[i].name, argv[0]) != 0) continue;
+        struct work w = {BUF_INIT, BUF_INIT};
+        struct buf text = BUF_INIT;
+        describe(&w, argv[1], kinds[i].chain);
+        kinds[i].put(&text, &w);
+        out_data(text.data, text.len);
+        buf_release(&w.one);
+        buf_release(&w.all);
+        buf_release(&text);
+        return EXIT_FINE;
+    }
+    return complain(EXIT_USAGE,
+                    "there is no scheduler '%s' here; slurm, pbs, k8s and snakemake are", argv[0]);
+}
+
+static const struct option_row rows[] = {
+    SEED_OPTION,
+    {"chains", 'c', OPTION_UINT, "N", "chains, each a task (default 4)", &args.chains},
+    {"out", 'o', OPTION_TEXT, "DIR", "folder of the runs (default runs)", &args.out},
+    {"time", 0, OPTION_TIME, "S", "limit of a task's time (also 30m, 2h; default 1h)", &args.time},
+    {"memory", 0, OPTION_BYTES, "M", "memory of a task (also 512M, 4G; default 2G)", &args.memory},
+};
+
+COMMAND(jobs, 34) = {
+    .args = "slurm|pbs|k8s|snakemake FILE",
+    .summary = "Prints a script that runs chains as tasks of a scheduler",
+    .text =
+        "Each task runs `gpmem run --chain auto --continue --out DIR/{chain} FILE`: one command "
+        "that begins, goes on after a stop, and does nothing when its chain is finished. The "
+        "last line merges the chains. The script is printed; read it, change it, submit it.",
+    OPTIONS(rows),
+    .takes = {2, 2},
+    .run = jobs,
+};
