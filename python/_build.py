@@ -33,7 +33,7 @@ def _files():
     """{path in the wheel: bytes}"""
     out = {}
     for name in sorted(os.listdir(os.path.join(HERE, "gpmem"))):
-        if name.endswith(".py"):
+        if name.endswith((".py", "py.typed")):
             with open(os.path.join(HERE, "gpmem", name), "rb") as f:
                 out["gpmem/" + name] = f.read()
     if os.path.exists(LIBRARY):

@@ -6,6 +6,10 @@ import math
 import operator
 import os
 import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from . import _abi
 
@@ -48,7 +52,7 @@ lib = _load()
 _D = c.POINTER(c.c_double)
 
 
-def text(x, what):
+def text(x: Any, what: str) -> bytes:
     """Bytes for a text of the library: an error rather than a text of which the end is missing there."""
     if not isinstance(x, str):
         raise GpmemValueError("%s must be a text, not %s" % (what, type(x).__name__))
@@ -58,7 +62,7 @@ def text(x, what):
         raise GpmemValueError("%s is no valid text: %s" % (what, e.reason)) from None
 
 
-def path(x, what):
+def path(x: Any, what: str) -> bytes:
     """Bytes for the name of a file or folder."""
     try:
         return _without_nul(os.fsencode(x), what)
@@ -66,13 +70,13 @@ def path(x, what):
         raise GpmemValueError("%s must be a path, not %s" % (what, type(x).__name__)) from None
 
 
-def _without_nul(raw, what):
+def _without_nul(raw: bytes, what: str) -> bytes:
     if b"\0" in raw:
         raise GpmemValueError("%s holds a NUL character" % what)
     return raw
 
 
-def whole(x, what, low, high):
+def whole(x: Any, what: str, low: int, high: int) -> int:
     """A whole number from low to high, which C's types would cut to size in silence."""
     try:
         n = operator.index(x)
@@ -83,7 +87,7 @@ def whole(x, what, low, high):
     return n
 
 
-def real(x, what, low=-math.inf):
+def real(x: Any, what: str, low: float = -math.inf) -> float:
     """A number of at least low."""
     try:
         v = float(x)
@@ -94,7 +98,7 @@ def real(x, what, low=-math.inf):
     return v
 
 
-def mapping(x, what):
+def mapping(x: Any, what: str) -> Mapping[str, Any]:
     """A dictionary whose keys are texts, {} for None."""
     if x is None:
         return {}
@@ -108,9 +112,9 @@ def mapping(x, what):
 _LEAST = {"target": -math.inf}  # the other numbers are times, shares, probabilities
 
 
-def assign(options, **values):
+def assign(options: Any, **values: Any) -> None:
     """Fills fields of a structure with arguments of the same name; what a field cannot hold is an error."""
-    kinds = {f[0]: f[1] for f in options._fields_}
+    kinds: dict[str, Any] = {f[0]: f[1] for f in options._fields_}
     for name, v in values.items():
         kind = kinds[name]
         if kind is c.c_bool:
@@ -132,18 +136,19 @@ class _Text(c.c_char_p):
 
     @classmethod
     def from_param(cls, x):
-        if x is not None:
+        if x is not None and not isinstance(x, c.Array):  # a buffer to be filled
             x = _without_nul(x, "a text") if isinstance(x, bytes) else text(x, "a text")
         return c.c_char_p.from_param(x)
 
 
-for _name, (_result, _arguments) in _abi.PROTOTYPES.items():
+_prototypes: dict[str, Any] = dict(_abi.PROTOTYPES)
+for _name, (_result, _arguments) in _prototypes.items():
     _f = getattr(lib, _name, None)
     if _f is not None:
         _f.restype, _f.argtypes = _result, [_Text if a is c.c_char_p else a for a in _arguments]
 
 
-def options(kind):
+def options(kind: type[Any]) -> Any:
     """Options of a struct of _abi, each at its default."""
     o = kind()
     getattr(lib, INIT[kind])(c.byref(o), c.sizeof(o))
@@ -155,7 +160,7 @@ INIT = {_abi.Options: "gpm_options_init_sized", _abi.GpFitOptions: "gpm_gp_fit_o
         _abi.OptimizeOptions: "gpm_optimize_options_init_sized", _abi.PlotOptions: "gpm_plot_options_init_sized"}
 
 
-def beside(works, stop):
+def beside(works: Sequence[Callable[[], Any]], stop: Callable[[], Any]) -> None:
     """Calls the works, each in a thread of its own; at Ctrl-C it calls stop and waits for their end: a call of the
     library in the main thread would keep it waiting."""
     threads = [threading.Thread(target=work) for work in works]
@@ -171,11 +176,11 @@ def beside(works, stop):
         raise
 
 
-def doubles(a):
+def doubles(a: np.ndarray) -> Any:
     """Pointer to the data of a contiguous array of float64."""
     return a.ctypes.data_as(_D)
 
 
-def version():
+def version() -> str:
     """The version of the library."""
     return lib.gpm_version().decode()

@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forecaster: the structure learner with the methods and conventions of sktime's forecasters. sktime itself is not needed."""
+from __future__ import annotations
+
 import inspect
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _frames
 from ._library import GpmemError, GpmemValueError
 from .structure import discover
+
+
+if TYPE_CHECKING:
+    import pandas
 
 
 class NotFittedError(GpmemError):
@@ -17,11 +24,12 @@ class Forecaster:
     """fit(y), predict(fh), predict_interval(fh, coverage=), predict_quantiles(fh, alpha=); y is a Series of pandas (or an
     array), fh steps ahead (3, [1, 2, 3]) or times of the same kind as the index of y. Parameters are those of discover.
 
-        f = Forecaster().fit(y)
-        f.predict([1, 2, 3])
-    """
+    >>> f = Forecaster(threads=1).fit([float(i) for i in range(30)])
+    >>> abs(f.predict([1, 2])[1] - 31) < 0.5
+    True"""
 
-    def __init__(self, kernels=None, changepoints=False, log="auto", seed=1, threads=0, max_points=0, max_seconds=0, smooth=None):
+    def __init__(self, kernels: str | None = None, changepoints: bool = False, log: str = "auto", seed: int = 1, threads: int = 0,
+                 max_points: int = 0, max_seconds: float = 0, smooth: str | None = None) -> None:
         self.kernels = kernels
         self.changepoints = changepoints
         self.log = log
@@ -36,11 +44,11 @@ class Forecaster:
     def _names(cls):
         return [p for p in inspect.signature(cls.__init__).parameters if p != "self"]
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters as a dictionary."""
         return {name: getattr(self, name) for name in self._names()}
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Forecaster:
         """Sets parameters by name; gives self."""
         for name, v in params.items():
             if name not in self._names():
@@ -48,29 +56,29 @@ class Forecaster:
             setattr(self, name, v)
         return self
 
-    def clone(self):
+    def clone(self) -> Forecaster:
         """A new one with the same parameters, not fitted."""
         return type(self)(**self.get_params())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         first = inspect.signature(type(self).__init__).parameters
         own = ["%s=%r" % (k, v) for k, v in self.get_params().items() if v != first[k].default]
         return "Forecaster(%s)" % ", ".join(own)
 
     # -- fitting --
     @property
-    def is_fitted(self):
+    def is_fitted(self) -> bool:
         """Whether fit has been called."""
         return hasattr(self, "discovery_")
 
     @property
-    def cutoff(self):
+    def cutoff(self) -> Any:
         """The last time of the series that was fitted."""
         self._check_fitted()
         return self._index.max()
 
     @property
-    def fh(self):
+    def fh(self) -> Any:
         """The horizon that was given last."""
         return getattr(self, "_fh", None)
 
@@ -78,7 +86,7 @@ class Forecaster:
         if not self.is_fitted:
             raise NotFittedError("this Forecaster has not been fitted yet; call fit(y) first")
 
-    def fit(self, y, X=None, fh=None):
+    def fit(self, y: Any, X: Any = None, fh: Any = None) -> Forecaster:
         """Learns the structure of y, with the effects of the columns of X; discovery_ is the Discovery."""
         pd = _frames.pandas()
         if isinstance(y, pd.DataFrame):
@@ -89,7 +97,8 @@ class Forecaster:
         series = y if self._pandas else pd.Series(np.asarray(y, dtype=float))
         self._index, self._name = series.index, series.name
         self._times = _frames.Times(series.index)
-        self._y, self._columns = series, None
+        self._y = series
+        self._columns: list[Any] | None = None
         if X is not None:
             X = self._frame_of(X, len(series))
             if not X.index.equals(series.index):
@@ -111,7 +120,7 @@ class Forecaster:
             X = pd.DataFrame(X, columns=["x%d" % (k + 1) for k in range(X.shape[1])])
         return X
 
-    def update(self, y, X=None, update_params=True):
+    def update(self, y: Any, X: Any = None, update_params: bool = True) -> Forecaster:
         """Adds values that follow; the structure is learned anew from all (update_params False: not)."""
         self._check_fitted()
         pd = _frames.pandas()
@@ -159,29 +168,30 @@ class Forecaster:
 
     def _forecast_with(self, index, level, X):
         """With regressors: X has a row for each answer, or rows by their times."""
+        named = ", ".join(map(str, self._columns or ()))
         if X is None or index is None:
-            raise GpmemValueError("fit had columns %s: predict needs their values to come as X, and regular times" % ", ".join(map(str, self._columns)))
+            raise GpmemValueError("fit had columns %s: predict needs their values to come as X, and regular times" % named)
         X = self._frame_of(X, len(index))
         if set(index) <= set(X.index):
             X = X.loc[index]
         if len(X) != len(index) or list(X.columns) != self._columns:
-            raise GpmemValueError("X needs the columns %s and a row for each of %d answers" % (", ".join(map(str, self._columns)), len(index)))
+            raise GpmemValueError("X needs the columns %s and a row for each of %d answers" % (named, len(index)))
         return self.discovery_.forecast_with(_frames.as_texts(index), X, level)
 
     # -- forecasts --
-    def predict(self, fh=None, X=None):
+    def predict(self, fh: Any = None, X: Any = None) -> pandas.Series | np.ndarray:
         """The median of the forecast: a Series, or an array where fit had one."""
         index, f = self._forecast(fh, 0.95, X)
         return _frames.pandas().Series(f["median"], index=index, name=self._name) if self._pandas else f["median"]
 
-    def fit_predict(self, y, X=None, fh=None):
+    def fit_predict(self, y: Any, X: Any = None, fh: Any = None) -> pandas.Series | np.ndarray:
         """fit(y), then predict(fh)."""
         return self.fit(y, X=X, fh=fh).predict()
 
     def _frame(self, columns, index):
         return _frames.pandas().DataFrame(columns, index=index)
 
-    def predict_interval(self, fh=None, X=None, coverage=0.9):
+    def predict_interval(self, fh: Any = None, X: Any = None, coverage: Any = 0.9) -> pandas.DataFrame:
         """Intervals: a DataFrame with columns (name, coverage, "lower" or "upper")."""
         columns, name = {}, self._label()
         for c in [coverage] if np.isscalar(coverage) else coverage:
@@ -189,10 +199,12 @@ class Forecaster:
             columns[name, c, "lower"], columns[name, c, "upper"] = f["lo"], f["hi"]
         return self._frame(columns, index)
 
-    def predict_quantiles(self, fh=None, X=None, alpha=None):
+    def predict_quantiles(self, fh: Any = None, X: Any = None, alpha: Any = None) -> pandas.DataFrame:
         """Quantiles: a DataFrame with columns (name, alpha)."""
         columns, name = {}, self._label()
-        for a in [0.05, 0.95] if alpha is None else [alpha] if np.isscalar(alpha) else alpha:
+        if alpha is None:
+            alpha = [0.05, 0.95]
+        for a in [alpha] if np.isscalar(alpha) else alpha:
             if not 0 < a < 1:
                 raise GpmemValueError("alpha lies between 0 and 1, got %r" % (a,))
             index, f = self._forecast(fh, abs(1 - 2 * a) if a != 0.5 else 0.5, X)

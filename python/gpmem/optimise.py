@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """optimize, minimize, Optimizer: the optimum of an expensive function of Python."""
+from __future__ import annotations
+
 import ctypes as c
 import inspect
 import json
 import math
+import os
 import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _abi
+from . import _abi, _shown
 from ._library import GpmemError, GpmemValueError, assign, lib, mapping, options, path, text
+
+if TYPE_CHECKING:
+    import pandas
 
 _ACQUISITIONS = {"auto": 0, "thompson": 1, "ei": 2, "ucb": 3}
 
@@ -21,7 +29,8 @@ class Optimum:
     this call in order (NaN: it failed). records: all evaluations, a dictionary each; to_frame() makes a DataFrame of
     them. report: what `gpmem optimize --json` writes."""
 
-    def __init__(self, x, y, evaluations, points, values, report, space):
+    def __init__(self, x: dict[str, Any], y: float, evaluations: int, points: list[Any], values: np.ndarray,
+                 report: dict[str, Any], space: Mapping[str, Any]) -> None:
         self.x, self.y, self.evaluations, self.points, self.values = x, y, evaluations, points, values
         self.report, self._space = report, space
         best = report["best"] or {}
@@ -29,14 +38,29 @@ class Optimum:
         self.front = [{**_typed(p["x"], space), **p["outputs"]} for p in report.get("front", [])]
 
     @property
-    def records(self):
+    def records(self) -> list[dict[str, Any]]:
+        """All evaluations, a dictionary each."""
         return _records(self.report, self._space)
 
-    def to_frame(self):
+    def to_frame(self) -> pandas.DataFrame:
         """All evaluations as a pandas.DataFrame, a row each."""
         return _frame(self.records)
 
-    def __repr__(self):
+    def picture(self) -> _shown.Picture:
+        """Every evaluation, and the best so far, as an SVG picture."""
+        values, best = ([math.nan if t.get(k) is None else t[k] for t in self.report["trace"]] for k in ("y", "best"))
+        at = list(range(1, len(values) + 1))
+        return _shown.draw([{"x": {"label": "evaluation"}, "items": [
+            {"type": "points", "label": "value", "x": at, "y": _shown.numbers(values)},
+            {"type": "line", "label": "best so far", "x": at, "y": _shown.numbers(best)}]}])
+
+    def _repr_html_(self) -> str:
+        rows = [[k, v] for k, v in {**self.x, **(self.outputs or {"value": self.y})}.items()]
+        note = "" if self.feasible else "None is within the constraints."
+        return (_shown.table(["best of %d" % self.evaluations, ""], rows) + _shown.paragraph(note)
+                + self.picture().image())
+
+    def __repr__(self) -> str:
         stored = self.evaluations - len(self.values)
         return "Optimum(x=%r, y=%r, %d evaluations%s%s)" % (
             self.x, self.y, self.evaluations, ", %d of them from the store" % stored if stored else "",
@@ -85,7 +109,7 @@ def _variable(name, spec):
 class Point(dict):
     """A point to evaluate: {name: value}, with the id it was asked under."""
 
-    def __init__(self, values, id):
+    def __init__(self, values: Mapping[str, Any], id: int) -> None:
         super().__init__(values)
         self.id = id
 
@@ -93,7 +117,7 @@ class Point(dict):
 class Trial:
     """A point whose values are asked for by name, as in Optuna: trial.suggest_float("x", 0, 1)."""
 
-    def __init__(self, point, space=None):
+    def __init__(self, point: Mapping[str, Any] | None, space: dict[str, Any] | None = None) -> None:
         self.params, self._space = point, space
 
     def _suggest(self, name, spec, middle):
@@ -105,13 +129,16 @@ class Trial:
             return middle
         return self.params[name]
 
-    def suggest_float(self, name, low, high, log=False):
+    def suggest_float(self, name: str, low: float, high: float, log: bool = False) -> float:
+        """A number from low to high; log: by its logarithm."""
         return self._suggest(name, (low, high, "log") if log else (low, high), math.sqrt(low * high) if log else (low + high) / 2)
 
-    def suggest_int(self, name, low, high, log=False):
+    def suggest_int(self, name: str, low: int, high: int, log: bool = False) -> int:
+        """A whole number from low to high."""
         return self._suggest(name, (low, high, "log", "int") if log else (low, high, "int"), (low + high) // 2)
 
-    def suggest_categorical(self, name, choices):
+    def suggest_categorical(self, name: str, choices: Sequence[str]) -> str:
+        """One of the choices."""
         return self._suggest(name, list(choices), choices[0])
 
 
@@ -130,8 +157,10 @@ class Optimizer:
     >>> p = o.ask()
     >>> o.tell(p, (p["x"] - 2) ** 2)"""
 
-    def __init__(self, space, objectives=None, constraints=(), collect=(), maximize=False, noisy=False, seed=1,
-                 acquisition="auto", store=None, name=None, **more):
+    def __init__(self, space: Mapping[str, Any], objectives: str | Iterable[str] | None = None,
+                 constraints: str | Iterable[str] = (), collect: str | Iterable[str] = (), maximize: bool = False,
+                 noisy: bool = False, seed: int = 1, acquisition: str = "auto", store: str | os.PathLike[str] | None = None,
+                 name: str | None = None, **more: Any) -> None:
         space = mapping(space, "space")
         if not space:
             raise GpmemValueError("there are no variables; give a space such as {\"x\": (-5, 10)}")
@@ -165,7 +194,7 @@ class Optimizer:
         self._open = True
 
     @property
-    def names(self):
+    def names(self) -> list[str]:
         """Names of the numbers of an evaluation, in their order."""
         self._begin()
         return [lib.gpm_optimizer_output(self._handle, k).decode() for k in range(lib.gpm_optimizer_outputs(self._handle))]
@@ -190,14 +219,14 @@ class Optimizer:
             raise GpmemValueError("an evaluation gives %d numbers (%s), not %d" % (len(names), ", ".join(names), len(values)))
         return values
 
-    def ask(self):
+    def ask(self) -> Point:
         """The next point to evaluate: a dictionary. It stays reserved until it is told."""
         self._begin()
         x, id = (c.c_double * len(self.space))(), c.c_int64()
         self._check(lib.gpm_optimizer_ask(self._handle, x, c.byref(id)))
         return Point(self._point(x), id.value)
 
-    def tell(self, point, values):
+    def tell(self, point: Mapping[str, Any], values: Any) -> None:
         """What the evaluation of a point gave: a number, a sequence, {name: number}, or None when it failed. Points that
         were never asked for are told the same way."""
         self._begin()
@@ -218,7 +247,7 @@ class Optimizer:
             x[j] = read.value
         self._check(lib.gpm_optimizer_tell_all_at(self._handle, x, y))
 
-    def report(self, kind="json"):
+    def report(self, kind: str = "json") -> Any:
         """What was found: "json" (as Python's objects), "text" or "html"."""
         self._begin()
         kinds = {"text": 0, "json": 1, "html": 2}
@@ -227,7 +256,7 @@ class Optimizer:
         return json.loads(out) if kind == "json" else out
 
     @property
-    def best(self):
+    def best(self) -> Optimum | None:
         """The best evaluation as an Optimum; None while there is none."""
         r = self.report()
         if not r["best"]: return None
@@ -235,12 +264,16 @@ class Optimizer:
         return Optimum(_typed(r["best"]["x"], self.space), r["best"]["y"], r["evaluations"],
                        [_typed(t["x"], self.space) for t in r["trace"]], values, r, self.space)
 
+    def _repr_html_(self) -> str:
+        best = self.best
+        return _shown.paragraph("an optimiser without evaluations") if best is None else best._repr_html_()
+
     @property
-    def records(self):
+    def records(self) -> list[dict[str, Any]]:
         """All evaluations, a dictionary each."""
         return _records(self.report(), self.space)
 
-    def to_frame(self):
+    def to_frame(self) -> pandas.DataFrame:
         """All evaluations as a pandas.DataFrame, a row each."""
         return _frame(self.records)
 
@@ -248,10 +281,13 @@ class Optimizer:
 class _Function:
     """The callable as the library calls it."""
 
-    def __init__(self, f, catch, callback, takes_trial):
+    def __init__(self, f: Callable[..., Any], catch: Any, callback: Any, takes_trial: bool) -> None:
         self.f, self.catch, self.callback, self.takes_trial = f, catch, callback, takes_trial
-        self.stop, self.failure, self.points, self.values = c.c_int(0), None, [], []
-        self.optimizer = None
+        self.stop = c.c_int(0)
+        self.failure: BaseException | None = None
+        self.points: list[Any] = []
+        self.values: list[float] = []
+        self.optimizer: Any = None
 
     def call(self, _user, x, y):
         point, value, status = None, float("nan"), 1
@@ -273,13 +309,17 @@ class _Function:
 
 def _learn(f):
     """The space of a function that takes a trial: it is called once, in the middle."""
-    space = {}
+    space: dict[str, Any] = {}
     f(Trial(None, space))
     return space
 
 
-def optimize(f, space=None, budget=50, maximize=False, noisy=False, seed=1, acquisition="auto", store=None, name=None,
-             target=None, max_seconds=0, catch=(), objectives=None, constraints=(), collect=(), callback=None):
+def optimize(f: Callable[..., Any], space: Mapping[str, Any] | None = None, budget: int = 50, maximize: bool = False,
+             noisy: bool = False, seed: int = 1, acquisition: str = "auto", store: str | os.PathLike[str] | None = None,
+             name: str | None = None, target: float | None = None, max_seconds: float = 0,
+             catch: type[BaseException] | tuple[type[BaseException], ...] = (), objectives: str | Iterable[str] | None = None,
+             constraints: str | Iterable[str] = (), collect: str | Iterable[str] = (),
+             callback: Callable[[Any, Any], Any] | None = None) -> Optimum:
     """Minimises (or maximises) f over a box of named variables, which f takes as keyword arguments.
 
     space        {name: (low, high)}, with "log" or "int" after the bounds for scales and whole numbers and
@@ -304,8 +344,9 @@ def optimize(f, space=None, budget=50, maximize=False, noisy=False, seed=1, acqu
 
     Returns an Optimum. Raises GpmemValueError for a space that makes no sense, GpmemError when nothing succeeded.
 
-    >>> optimize(lambda x: (x - 2) ** 2, {"x": (-10, 10)}, budget=15).x  # doctest: +SKIP
-    {'x': 2.00...}"""
+    >>> o = optimize(lambda x: (x - 2) ** 2, {"x": (-10, 10)}, budget=15)
+    >>> abs(o.x["x"] - 2) < 0.01, o.evaluations
+    (True, 15)"""
     if not callable(f):
         raise GpmemValueError("f must be a function, not %s" % type(f).__name__)
     takes_trial = space is None
@@ -315,8 +356,9 @@ def optimize(f, space=None, budget=50, maximize=False, noisy=False, seed=1, acqu
         if arguments != ["trial"]:
             raise GpmemValueError("give a space such as {\"x\": (-5, 10)}, or a function of one argument, trial")
         space = _learn(f)
+    assert space is not None
     function = _Function(f, catch, callback, takes_trial)
-    more = {"budget": budget, "max_seconds": max_seconds, "stop": function.stop}
+    more: dict[str, Any] = {"budget": budget, "max_seconds": max_seconds, "stop": function.stop}
     if target is not None: more.update(has_target=True, target=target)
     o = function.optimizer = Optimizer(space, objectives, constraints, collect, maximize, noisy, seed, acquisition, store, **more)
     identity = text(name or getattr(f, "__name__", "function"), "name")
@@ -333,6 +375,7 @@ def optimize(f, space=None, budget=50, maximize=False, noisy=False, seed=1, acqu
     return Optimum(best.x, best.y, best.evaluations, function.points, np.array(function.values), best.report, o.space)
 
 
-def minimize(f, space=None, constraints=(), objectives=None, **more):
+def minimize(f: Callable[..., Any], space: Mapping[str, Any] | None = None, constraints: str | Iterable[str] = (),
+             objectives: str | Iterable[str] | None = None, **more: Any) -> Optimum:
     """optimize with the arguments that a minimisation under constraints needs first; see there."""
     return optimize(f, space, constraints=constraints, objectives=objectives, **more)

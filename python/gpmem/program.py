@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """run: programs of the language with data from Python, results as arrays."""
+from __future__ import annotations
+
 import ctypes as c
 import functools
 import inspect
 import json
 import math
 import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _abi, _library
+from . import _abi, _library, _shown, _stored
 from . import draws as _draws
 from ._library import GpmemError, GpmemValueError, assign, lib, mapping, text, whole
+
+
+if TYPE_CHECKING:
+    import xarray
 
 
 class Result:
@@ -24,47 +32,90 @@ class Result:
     failed  {number of a chain, from 1: its error}; the other attributes are of the chains that did not fail
     With several chains `values` holds one list per chain."""
 
-    def __init__(self, values, draws, output, failed=None, sample_stats=None):
+    def __init__(self, values: list[Any], draws: dict[str, np.ndarray], output: str,
+                 failed: dict[int, str] | None = None, sample_stats: dict[str, np.ndarray] | None = None) -> None:
         self.values, self.draws, self.output, self.failed = values, draws, output, failed or {}
         self.sample_stats = sample_stats or {}
 
-    def summary(self):
+    def summary(self) -> dict[str, dict[str, float]]:
         """{name: {mean, sd, quantiles, effective sample sizes, rhat}} of every quantity."""
         return _draws.summary(self.draws)
 
-    def diagnose(self):
+    def diagnose(self) -> str:
         """What is wrong with the draws in words, a line each; "" when nothing is."""
         return _draws.diagnose(self.draws)
 
-    def loo(self):
+    def loo(self) -> dict[str, Any]:
         """Leave-one-out and WAIC; the draws hold collect(..., log_lik()). gpmem.loo(a, b) compares models."""
         return _draws.loo(self)[0]
 
-    def predictive_check(self):
+    def predictive_check(self) -> dict[str, Any]:
         """Replicated data beside the data; the draws hold collect(..., y_rep(), y_obs())."""
         return _draws.predictive_check(self.draws)
 
-    def predictive_picture(self):
-        """The same as the text of an SVG picture."""
-        return _draws.predictive_picture(self.draws)
+    def predictive_picture(self) -> _shown.Picture:
+        """The same as an SVG picture: a text, which notebooks show."""
+        return _shown.Picture(_draws.predictive_picture(self.draws))
 
-    def to_inference_data(self, prior=None):
+    def picture(self, *names: str) -> _shown.Picture:
+        """Traces and histograms of quantities (the first four, where none is named) as an SVG picture.
+
+        >>> r = run("assume x = normal(0, 1); infer accumulate_dataset(50, do(mh(default, one, 1), collect(x)));")
+        >>> "<svg" in r.picture("x")
+        True"""
+        names = names or tuple(self.draws)[:4]
+        panels: list[dict[str, Any]] = []
+        for name in names:
+            if name not in self.draws:
+                raise GpmemValueError("there are no draws of %r; there are %s" % (name, ", ".join(self.draws) or "none"))
+            lines = [{"type": "line", "x": list(range(1, len(chain) + 1)), "y": _shown.numbers(chain)} for chain in self.draws[name]]
+            panels += [{"title": name, "x": {"label": "draw"}, "items": lines},
+                       {"title": name, "items": [{"type": "histogram", "x": _shown.numbers(self.draws[name]), "bins": 30}]}]
+        return _shown.draw(panels, columns=2)
+
+    def _repr_html_(self) -> str:
+        failed = "".join(_shown.paragraph("chain %d failed: %s" % item) for item in self.failed.items())
+        if not self.draws:
+            values = [v if isinstance(v, str) else repr(v) for v in self.values]
+            return failed + _shown.table(["value"], [[v] for v in values])
+        rows = self.summary()
+        head = list(next(iter(rows.values())))
+        return (failed + _shown.table(["", *head], [[name, *row.values()] for name, row in rows.items()])
+                + _shown.paragraph(self.diagnose()))
+
+    def to_inference_data(self, prior: Result | None = None) -> dict[str, dict[str, np.ndarray]]:
         """{group: {name: array}} with the groups of ArviZ: arviz.from_dict(**r.to_inference_data()). prior: the
         result of a run that draws from the prior."""
         return _draws.to_inference_data({**self.sample_stats, **self.draws}, prior)
 
-    def __repr__(self):
+    def to_xarray(self, prior: Result | None = None) -> dict[str, xarray.Dataset]:
+        """{group: xarray.Dataset} of the same groups, with the dimensions chain and draw."""
+        return _stored.to_xarray(self.to_inference_data(prior))
+
+    def to_netcdf(self, path: Any, prior: Result | None = None) -> None:
+        """Writes the groups to a file of netCDF-4: arviz.from_netcdf(path). Needs xarray, with h5netcdf or netCDF4."""
+        _stored.to_netcdf(self.to_inference_data(prior), path)
+
+    def to_zarr(self, folder: Any, prior: Result | None = None) -> None:
+        """Writes the groups to a new folder of Zarr: arviz.from_zarr(folder). Needs nothing."""
+        _stored.to_zarr(self.to_inference_data(prior), folder)
+
+    def __repr__(self) -> str:
         shapes = ["%s %s" % (name, "x".join(map(str, a.shape))) for name, a in self.draws.items()]
         return "Result(values=%r, draws: %s)" % (self.values, ", ".join(shapes) or "none")
 
 
-def _quoted(x):
+def _escape(m: re.Match[str]) -> str:
+    return "\\" + m[0] if m[0] in '"\\' else "\\%03o" % ord(m[0])
+
+
+def _quoted(x: str) -> str:
     """A text of the language; control characters are three octal digits."""
     text(x, "a text in data")
-    return '"%s"' % re.sub(r'["\\\x00-\x1f\x7f]', lambda m: "\\" + m[0] if m[0] in '"\\' else "\\%03o" % ord(m[0]), x)
+    return '"%s"' % re.sub(r'["\\\x00-\x1f\x7f]', _escape, x)
 
 
-def literal(x):
+def literal(x: Any) -> str:
     """A value of Python as text of the language: numbers, texts, sequences, arrays."""
     if isinstance(x, (bool, np.bool_)):
         return "true" if x else "false"
@@ -84,7 +135,7 @@ def literal(x):
                     % type(x).__name__)
 
 
-def _plain(x):
+def _plain(x: Any) -> Any:
     """A value of Python as JSON has it, as Stan's data files write what JSON cannot: "NaN", "Infinity"."""
     if isinstance(x, (bool, np.bool_)):
         return bool(x)
@@ -141,7 +192,7 @@ def _wrap(f, failures):
 
 def _wrap_callback(f, failures):
     """What call_back calls: f gets one list per expression, with its value in every particle."""
-    reply = []
+    reply: list[bytes] = []
 
     def call(_user, args, result, err, err_size):
         try:
@@ -173,7 +224,7 @@ class _Chain:
 
     def __init__(self, chain, options):
         self.results, self.other, self.rows, self.failures, self.keep = [], [], [], [], []
-        self.names = None
+        self.names: list[str] | None = None
         self.options = _library.options(_abi.Options)
         assign(self.options, **options)
         self.options.chain, self.options.format = chain, 1
@@ -188,6 +239,9 @@ class _Chain:
         if self.names is None:
             self.names = [names[i].decode() for i in range(n)]
         self.rows.append(np.array(row[:n]))
+
+    def forget_draws(self) -> None:
+        self.rows, self.names = [], None
 
     def bind(self, functions):
         for name, f in functions.items():
@@ -230,8 +284,9 @@ class _Chain:
         return values
 
 
-def run(program, data=None, functions=None, seed=1, chains=1, name="program", allow_run=False, allow_write=False,
-        max_seconds=0, jobs=1, callbacks=None):
+def run(program: str, data: Mapping[str, Any] | None = None, functions: Mapping[str, Callable[..., float]] | None = None,
+        seed: int = 1, chains: int = 1, name: str = "program", allow_run: bool = False, allow_write: bool = False,
+        max_seconds: float = 0, jobs: int = 1, callbacks: Mapping[str, Callable[..., Any]] | None = None) -> Result:
     """Runs a program of the language and returns a Result: values, draws, output.
 
     program      the text of the program
@@ -253,7 +308,7 @@ def run(program, data=None, functions=None, seed=1, chains=1, name="program", al
 
     >>> run("sample x + 1;", data={"x": 41}).values
     [42]"""
-    program, name, chains = text(program, "program"), text(name, "name"), whole(chains, "chains", 1, 100000)
+    source, called, chains = text(program, "program"), text(name, "name"), whole(chains, "chains", 1, 100000)
     data, functions, callbacks = mapping(data, "data"), mapping(functions, "functions"), mapping(callbacks, "callbacks")
     for k in data:
         if not re.fullmatch(r"[A-Za-z_]\w*", k, re.ASCII):
@@ -268,13 +323,14 @@ def run(program, data=None, functions=None, seed=1, chains=1, name="program", al
             chain.bind_callbacks(callbacks)
             if data and lib.gpm_data_json(chain.session, given, len(given)):
                 raise GpmemError(lib.gpm_last_error(chain.session).decode(errors="replace"))
-        _library.beside([functools.partial(chain.run, [(name, program)]) for chain in all_chains],
+        _library.beside([functools.partial(chain.run, [(called, source)]) for chain in all_chains],
                         lambda: [lib.gpm_interrupt(chain.session) for chain in all_chains])
     finally:
         values = [chain.close() for chain in all_chains]
     failed = {i + 1: chain.error for i, chain in enumerate(all_chains) if chain.error is not None}
     good = [chain for chain in all_chains if chain.error is None]
-    draws, stats = {}, {}
+    draws: dict[str, np.ndarray] = {}
+    stats: dict[str, np.ndarray] = {}
     if good and good[0].names is not None:
         n = min(len(chain.rows) for chain in good)
         for i, column in enumerate(good[0].names):

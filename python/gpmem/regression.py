@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """GPRegressor: Gaussian-process regression as an estimator of scikit-learn."""
-import ctypes as c
+from __future__ import annotations
 
+import ctypes as c
 import warnings
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -15,7 +17,7 @@ except ImportError:
     def validate_data(estimator, *args, **options):
         return estimator._validate_data(*args, **options)
 
-from . import _abi
+from . import _abi, _shown
 from ._library import GpmemError, GpmemValueError, assign, doubles, lib, options, text
 
 
@@ -49,9 +51,17 @@ class GPRegressor(RegressorMixin, BaseEstimator):
 
     After fit: kernel_ (text; variances relative to y_scale_**2), noise_ (units of y),
     log_marginal_likelihood_ (of the normalised y), method_ (how it was computed),
-    likelihood_error_ (by how many nats it may be off: 0 up to 8,000 points)."""
+    likelihood_error_ (by how many nats it may be off: 0 up to 8,000 points).
 
-    def __init__(self, kernel=None, noise=None, optimize=True, restarts=2, normalize_y=True, random_state=0):
+    >>> import numpy as np
+    >>> x = np.linspace(0, 6, 30)
+    >>> m = GPRegressor().fit(x[:, None], np.sin(x))
+    >>> mean, sd = m.predict([[1.5]], return_std=True)
+    >>> abs(mean[0] - np.sin(1.5)) < 0.01
+    True"""
+
+    def __init__(self, kernel: str | None = None, noise: float | None = None, optimize: bool = True, restarts: int = 2,
+                 normalize_y: bool = True, random_state: Any = 0) -> None:
         self.kernel = kernel
         self.noise = noise
         self.optimize = optimize
@@ -73,7 +83,7 @@ class GPRegressor(RegressorMixin, BaseEstimator):
         p.check(lib.gpm_gp_add(p.handle, doubles(self.X_train_), doubles(self.y_train_), len(self.y_train_)))
         return p
 
-    def fit(self, X, y):
+    def fit(self, X: Any, y: Any) -> GPRegressor:
         """Fits the parameters of the kernel and the noise to the data."""
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
@@ -106,7 +116,7 @@ class GPRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         return np.array(validate_data(self, X, dtype=np.float64, order="C", reset=False), order="C")
 
-    def predict(self, X, return_std=False, return_cov=False, measured=False):
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, measured: bool = False) -> Any:
         """The mean at X; with it the standard deviation or the covariance of the function, or of new
         measurements (measured=True)."""
         if return_std and return_cov:
@@ -123,7 +133,7 @@ class GPRegressor(RegressorMixin, BaseEstimator):
         mean = self.y_mean_ + self.y_scale_ * mean
         return (mean, self.y_scale_ * np.sqrt(var)) if return_std else mean
 
-    def sample_y(self, X, n_samples=1, random_state=0):
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
         """Joint draws of the function at X: array of shape (points, n_samples)."""
         X = self._points(X)
         out = np.empty((n_samples, len(X)))
@@ -131,6 +141,36 @@ class GPRegressor(RegressorMixin, BaseEstimator):
         p = self._process
         p.check(lib.gpm_gp_sample(p.handle, doubles(X), len(X), seed, n_samples, doubles(out)))
         return self.y_mean_ + self.y_scale_ * out.T
+
+    def picture(self, points: int = 200) -> _shown.Picture:
+        """The data and the function with its 95% band as an SVG picture; for one column of X.
+
+        >>> "<svg" in GPRegressor().fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 0.8, 0.9, 0.1]).picture()
+        True"""
+        check_is_fitted(self)
+        if self.n_features_in_ != 1:
+            raise GpmemValueError("a picture is of one column; X has %d" % self.n_features_in_)
+        x = self.X_train_[:, 0]
+        room = 0.05 * (np.ptp(x) or 1.0)
+        at = np.linspace(x.min() - room, x.max() + room, points)
+        mean, sd = self.predict(at[:, None], return_std=True)
+        n = _shown.numbers
+        return _shown.draw([{"items": [
+            {"type": "band", "x": n(at), "low": n(mean - 1.96 * sd), "high": n(mean + 1.96 * sd)},
+            {"type": "line", "x": n(at), "y": n(mean)},
+            {"type": "points", "x": n(x), "y": n(self.y_mean_ + self.y_scale_ * self.y_train_)}]}])
+
+    def _repr_mimebundle_(self, **more: Any) -> dict[str, Any]:
+        """Before fit as any estimator of scikit-learn; then what was found, with a picture for one column."""
+        if not hasattr(self, "kernel_"):
+            return super()._repr_mimebundle_(**more)
+        facts = [["kernel", self.kernel_], ["noise", self.noise_], ["log marginal likelihood", self.log_marginal_likelihood_],
+                 ["points", len(self.y_train_)], ["computed", self.method_]]
+        bundle = {"text/plain": repr(self), "text/html": _shown.table(["GPRegressor", ""], facts)}
+        if self.n_features_in_ == 1:
+            picture = self.picture()
+            bundle.update({"image/svg+xml": str(picture), "text/html": bundle["text/html"] + picture.image()})
+        return bundle
 
     def __getstate__(self):
         state = super().__getstate__().copy()

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Session: a model that stays, to be built, observed and asked from Python."""
+from __future__ import annotations
+
 import json
+import os
 import re
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
+from . import _shown
 from . import draws as _draws
 from .program import _Chain, _plain, literal
 from ._library import GpmemError, GpmemValueError, beside, lib, mapping, path as _path, text, whole
@@ -13,7 +19,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _FORMAT = "gpmem session 1"
 
 
-def _name(x, what):
+def _name(x: Any, what: str) -> str:
     if not isinstance(x, str) or not _NAME.fullmatch(x):
         raise GpmemValueError("%s must be a name of letters, digits and _, not %r" % (what, x))
     return x
@@ -22,13 +28,15 @@ def _name(x, what):
 class _Shared:
     """What a session and its forks have in common: one session of the library, and the log of what it ran."""
 
-    def __init__(self, options, functions, callbacks):
-        self.options, self.log, self.models = options, [], 0
-        self.chain = _Chain(0, options)
-        self.chain.bind(functions)
-        self.chain.bind_callbacks(callbacks)
+    def __init__(self, options: dict[str, Any], functions: Mapping[str, Any], callbacks: Mapping[str, Any]) -> None:
+        self.options, self.models = options, 0
+        self.log: list[dict[str, str]] = []
+        chain = _Chain(0, options)
+        chain.bind(functions)
+        chain.bind_callbacks(callbacks)
+        self.chain: _Chain | None = chain
 
-    def run(self, source, data=None):
+    def run(self, source: str, data: bytes | None = None, logged: bool = True) -> tuple[list[Any], str]:
         """Values that it printed, in order, and what it wrote besides. What fails is not logged."""
         if self.chain is None:
             raise GpmemValueError("the session is closed")
@@ -41,6 +49,8 @@ class _Shared:
         values = chain.take_values()
         if chain.error is not None:
             raise chain.failures[0] if chain.failures else GpmemError(chain.error)
+        if not logged:
+            return values, ""
         self.log.append({"data": data.decode()} if data is not None else {"run": source})
         return values, b"".join(chain.other).decode(errors="replace")
 
@@ -69,109 +79,141 @@ class Session:
     >>> isinstance(s.sample("x"), float)
     True"""
 
-    def __init__(self, seed=1, data=None, functions=None, callbacks=None, allow_run=False, allow_write=False,
-                 max_seconds=0, jobs=1):
+    def __init__(self, seed: int = 1, data: Mapping[str, Any] | None = None,
+                 functions: Mapping[str, Callable[..., float]] | None = None,
+                 callbacks: Mapping[str, Callable[..., Any]] | None = None, allow_run: bool = False,
+                 allow_write: bool = False, max_seconds: float = 0, jobs: int = 1) -> None:
         options = dict(seed=seed, allow_run=allow_run, allow_write=allow_write, max_seconds=max_seconds, jobs=jobs)
         self._shared = _Shared(options, mapping(functions, "functions"), mapping(callbacks, "callbacks"))
-        self._model, self.output = None, ""
+        self._model: str | None = None
+        self.output = ""
         if data:
             for k in mapping(data, "data"):
                 _name(k, "the name of data")
             self._shared.run("", json.dumps({k: _plain(v) for k, v in data.items()}).encode())
 
-    def __enter__(self):
+    def __enter__(self) -> Session:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def close(self):
+    def close(self) -> None:
         """Frees the model, and those of all forks."""
         self._shared.close()
 
-    def _run(self, source):
+    def _run(self, source: str) -> list[Any]:
         values, self.output = self._shared.run(source)
         return values
 
-    def _act(self, action):
+    def _act(self, action: str) -> Any:
         """The value of an action. One directive in a definition needs no copy of the model, should it fail."""
         action = "run(%s)" % action if self._model is None else "first(run(in_model(%s, %s)))" % (self._model, action)
         v = self._run("define _value = %s;\n_value;" % action)[-1]
         return None if isinstance(v, np.ndarray) and not v.size else v  # nil
 
+    def directives(self) -> list[dict[str, Any]]:
+        """What the model holds, in its order: a dictionary each, with label, kind, text and value.
+
+        >>> s = Session()
+        >>> _ = s.assume("x", "normal(0, 1)")
+        >>> s.observe("normal(x, 1)", 2)
+        >>> [(d["kind"], d["text"]) for d in s.directives()]
+        [('assume', 'normal(0, 1)'), ('observe', 'normal(x, 1)')]"""
+        action = "list_directives()" if self._model is None else "first(run(in_model(%s, list_directives())))" % self._model
+        return list(self._shared.run(action + ";", logged=False)[0][-1])
+
+    def _repr_html_(self) -> str:
+        if self._shared.chain is None:
+            return _shown.paragraph("a session that is closed")
+        return _shown.table(["", "label", "expression", "value"],
+                            [[d["kind"], d["label"] or "", d["text"], d["value"]] for d in self.directives()])
+
     @staticmethod
-    def _expression(x, what="the expression"):
+    def _expression(x: str, what: str = "the expression") -> str:
         text(x, what)
         return x.rstrip().rstrip(";")
 
-    def run(self, program):
+    def run(self, program: str) -> list[Any]:
         """Runs any text of the language in the session; the values of its top-level expressions, as a list. Its
         directives are those of the session's first model, not of a fork."""
         if self._model is not None:
             raise GpmemValueError("run is for the session's first model; in a fork use assume, observe, infer, ...")
         return self._run(program)
 
-    def define(self, name, value):
+    def define(self, name: str, value: Any) -> None:
         """Defines a name of the inference program, which models see too: a value of Python."""
         self._run("define %s = %s;" % (_name(name, "name"), literal(value)))
 
-    def assume(self, name, expression, label=None):
+    def assume(self, name: str, expression: str, label: str | None = None) -> Any:
         """Binds a name of the model to an expression; its value now."""
         more = "" if label is None else ", " + _name(label, "label")
         return self._act("assume(%s, %s%s)" % (_name(name, "name"), self._expression(expression), more))
 
-    def observe(self, expression, value, label=None):
+    def observe(self, expression: str, value: Any, label: str | None = None) -> None:
         """Conditions the model on the expression having the value: a value of Python."""
         more = "" if label is None else ", " + _name(label, "label")
         self._act("observe(%s, %s%s)" % (self._expression(expression), literal(value), more))
 
-    def predict(self, expression, label=None):
+    def predict(self, expression: str, label: str | None = None) -> Any:
         """Evaluates the expression and keeps it in the model; its value now. report(label) tells it later."""
         more = "" if label is None else ", " + _name(label, "label")
         return self._act("predict(%s%s)" % (self._expression(expression), more))
 
-    def sample(self, expression):
+    def sample(self, expression: str) -> Any:
         """A value of the expression in the model as it is; nothing is kept."""
         return self._act("sample(%s)" % self._expression(expression))
 
-    def force(self, expression, value):
+    def force(self, expression: str, value: Any) -> None:
         """Sets what the expression ends in to the value, and leaves it free."""
         self._act("force(%s, %s)" % (self._expression(expression), literal(value)))
 
-    def infer(self, action):
+    def infer(self, action: str) -> Any:
         """Runs an inference action, such as "mh(default, one, 100)" or "repeat(10, do(...))"; its value."""
         return self._act(self._expression(action, "the action"))
 
-    def report(self, label):
+    def report(self, label: str) -> Any:
         """The current value of a directive: of a name, or by label."""
         return self._act("report(quote(%s))" % _name(label, "label"))
 
-    def forget(self, label):
+    def forget(self, label: str) -> None:
         """Takes a directive out of the model."""
         self._act("forget(quote(%s))" % _name(label, "label"))
 
-    def freeze(self, label):
+    def freeze(self, label: str) -> None:
         """Replaces a directive by its current value."""
         self._act("freeze(quote(%s))" % _name(label, "label"))
 
-    def draws(self, n, action, *expressions, **named):
+    def draws(self, n: int, action: str, *expressions: str, **named: str) -> dict[str, np.ndarray]:
         """Runs the action n times and keeps values of the expressions after each: {name: array of n}. An expression
-        that is not named goes by its text."""
+        that is not named goes by its text.
+
+        >>> s = Session()
+        >>> _ = s.assume("x", "normal(0, 1)")
+        >>> s.draws(20, "mh(default, one, 5)", "x", twice="2 * x")["twice"].shape
+        (20,)"""
         columns = [self._expression(e) for e in expressions]
         columns += ["labelled(%s, %s)" % (self._expression(e), _name(k, "a name of draws")) for k, e in named.items()]
         if not columns:
             raise GpmemValueError("draws needs an expression to keep")
         chain = self._shared.chain
-        if chain is not None:
-            chain.rows, chain.names = [], None
+        if chain is None:
+            raise GpmemValueError("the session is closed")
+        chain.forget_draws()
         step = "do(%s, collect(%s))" % (self._expression(action, "the action"), ", ".join(columns))
         self._act("do(accumulate_dataset(%d, %s), return(0))" % (whole(n, "n", 1, 2**53), step))
-        return {k: np.array([row[i] for row in chain.rows]) for i, k in enumerate(chain.names or [])
-                if not _draws.is_sample_stat(k)}
+        return {k: np.array([row[i] for row in chain.rows]) for i, k in enumerate(chain.names or ()) if not _draws.is_sample_stat(k)}
 
-    def fork(self):
+    def fork(self) -> Session:
         """A session that goes on from here by itself: a copy of the model, which draws its own random numbers.
-        Definitions, functions and callbacks are common to both."""
+        Definitions, functions and callbacks are common to both.
+
+        >>> s = Session()
+        >>> _ = s.assume("x", "normal(0, 1)")
+        >>> other = s.fork()
+        >>> other.force("x", 7)
+        >>> other.sample("x"), s.sample("x") == 7
+        (7, False)"""
         other = Session.__new__(Session)
         other._shared, other.output = self._shared, ""
         self._shared.models += 1
@@ -180,7 +222,7 @@ class Session:
         self._run("define %s = %s(run(%s));" % (other._model, "first" if self._model else "", fork))
         return other
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a file from which Session.load makes this session again: the seed and all that was run. Loading runs
         it again, with the same result."""
         shared = {k: v for k, v in self._shared.options.items()}
@@ -190,7 +232,8 @@ class Session:
             f.write("\n")
 
     @classmethod
-    def load(cls, path, functions=None, callbacks=None):
+    def load(cls, path: str | os.PathLike[str], functions: Mapping[str, Callable[..., float]] | None = None,
+             callbacks: Mapping[str, Callable[..., Any]] | None = None) -> Session:
         """The session that save wrote; functions and callbacks are given again."""
         with open(_path(path, "path"), encoding="utf-8") as f:
             try:

@@ -1,27 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """discover: the structure of a time series."""
+from __future__ import annotations
+
 import csv
 import ctypes as c
 import io
 import json
 import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _abi, _frames
+from . import _abi, _frames, _shown
 from ._library import GpmemError, GpmemValueError, assign, beside, lib, options, path, real, text, whole
+
+if TYPE_CHECKING:
+    import pandas
 
 _FORMATS = {"text": 0, "json": 1, "markdown": 2, "html": 3, "program": 4}
 
 
-def _choice(name, known, given):
+def _choice(name: str, known: Mapping[str, Any], given: str) -> Any:
     """The number of a word, or an error that lists the words."""
     if given not in known:
         raise GpmemValueError("%s is one of %s, not %r" % (name, ", ".join(known), given))
     return known[given]
 
 
-def _columns(text_of_csv):
+def _columns(text_of_csv: str) -> dict[str, np.ndarray]:
     """{name: array}: of numbers where they are."""
     names, *rows = csv.reader(io.StringIO(text_of_csv))
     columns = {}
@@ -52,20 +59,21 @@ def _csv(columns):
 class Discovery:
     """The posterior over structures of one series, with its forecasts, answers and reports."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._handle = lib.gpm_discover_new()
-        self._times = None  # those of the data, where they came as an index of pandas
+        self._times: _frames.Times | None = None  # those of the data, where they came as an index of pandas
 
     def __del__(self):
         lib.gpm_discover_free(self._handle)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         best = self.structures[:1]
         return "Discovery(%s)" % ("%s with probability %.2f" % best[0] if best else "no structure")
 
     def _run(self, function, *arguments, options):
         """Runs the learner; Ctrl-C ends it."""
-        status, stop = [], c.c_int(0)
+        status: list[int] = []
+        stop = c.c_int(0)
         options.stop = c.pointer(stop)
         beside([lambda: status.append(function(self._handle, *arguments, c.byref(options)))],
                lambda: setattr(stop, "value", 1))
@@ -76,31 +84,44 @@ class Discovery:
             raise GpmemError(lib.gpm_discover_error(self._handle).decode())
 
     @property
-    def settled(self):
+    def settled(self) -> bool:
         """Whether the posterior has settled."""
         return lib.gpm_discover_settled(self._handle)
 
     @property
-    def result(self):
+    def result(self) -> dict[str, Any]:
         """Everything as a dictionary (that of `gpmem discover --json`)."""
         return json.loads(self.report("json"))
 
     @property
-    def structures(self):
+    def structures(self) -> list[tuple[str, float]]:
         """[(structure, probability)], the most probable first."""
         return [(s["struct"], s["probability"]) for s in self.result["structures"]]
 
-    def report(self, format="text"):
+    def report(self, format: str = "text") -> str:
         """The report as text, markdown, html, json, or the program that was run."""
         return lib.gpm_discover_report(self._handle, _choice("format", _FORMATS, format)).decode()
 
-    def query(self, question):
+    def picture(self, *names: str) -> _shown.Picture:
+        """Data with forecast and the components as an SVG picture; names ("forecast", "SE*PER") choose."""
+        array = (c.c_char_p * max(len(names), 1))(*[text(n, "a name") for n in names])
+        out, o = c.c_char_p(), options(_abi.PlotOptions)
+        self._check(lib.gpm_discover_plot(self._handle, array, len(names), c.byref(o), c.byref(out)))
+        return _shown.Picture((out.value or b"").decode())
+
+    def _repr_html_(self) -> str:
+        rows = [(s, p) for s, p in self.structures[:6]]
+        verdict = "" if self.settled else "The posterior has not settled."
+        return _shown.table(["structure", "probability"], rows) + _shown.paragraph(verdict) + self.picture("forecast").image()
+
+    def query(self, question: str) -> tuple[float, float]:
         """Probability that the structure has a property, such as "SE*PER & !LIN": (probability, error)."""
         a = _abi.Answer()
         self._check(lib.gpm_discover_query(self._handle, text(question, "question"), c.byref(a)))
         return a.probability, a.error
 
-    def forecast(self, horizon=None, times=None, level=0.95):
+    def forecast(self, horizon: int | None = None, times: Iterable[Any] | None = None,
+                 level: float = 0.95) -> dict[str, np.ndarray]:
         """{"x", "median", "lo", "hi"}: the next `horizon` steps, or the given times."""
         given = [text(str(t), "a time") for t in times] if times is not None else []
         array = (c.c_char_p * max(len(given), 1))(*given)
@@ -108,16 +129,17 @@ class Discovery:
         horizon = whole(horizon or 0, "horizon", 0, 10**9)
         level = real(level, "level")
         self._check(lib.gpm_discover_forecast(self._handle, horizon, array, len(given), level, c.byref(out)))
-        return _columns(out.value.decode())
+        return _columns((out.value or b"").decode())
 
-    def forecast_with(self, times, X, level=0.95):
+    def forecast_with(self, times: Iterable[Any], X: Mapping[str, Any] | pandas.DataFrame,
+                      level: float = 0.95) -> dict[str, np.ndarray]:
         """The forecast at times whose regressors are X: a dictionary (or DataFrame) of columns by name."""
         table = _csv({"x": [str(t) for t in times], **{k: np.asarray(X[k], dtype=float) for k in _column_names(X)}})
         out = c.c_char_p()
         self._check(lib.gpm_discover_forecast_text(self._handle, b"X", table, len(table), real(level, "level"), c.byref(out)))
-        return _columns(out.value.decode())
+        return _columns((out.value or b"").decode())
 
-    def forecast_frame(self, horizon=None, times=None, level=0.95):
+    def forecast_frame(self, horizon: int | None = None, times: Any = None, level: float = 0.95) -> pandas.DataFrame:
         """The forecast as a DataFrame (median, lo, hi) with an index like that of the series."""
         index = times
         if self._times is not None and times is None:
@@ -127,18 +149,19 @@ class Discovery:
         return _frames.pandas().DataFrame({k: f[k] for k in ("median", "lo", "hi")},
                                           index=_frames.index_of(f["x"] if index is None else index))
 
-    def components_frame(self):
+    def components_frame(self) -> pandas.DataFrame:
         """The components of the most probable structure as a DataFrame: a column each, with mean and sd below it, over
         the data and the forecast of the report. On the scale of the model: logarithms, where these are modelled."""
         d = self.result["decomposition"]
-        columns, seen = {}, {}
+        columns: dict[tuple[str, str], list[float]] = {}
+        seen: dict[str, int] = {}
         for part in d["parts"]:
             n = seen[part["struct"]] = seen.get(part["struct"], 0) + 1  # SE + SE: the second one is SE.2
             name = part["struct"] if n == 1 else "%s.%d" % (part["struct"], n)
             columns[name, "mean"], columns[name, "sd"] = part["mean"], part["sd"]
         return _frames.pandas().DataFrame(columns, index=_frames.index_of(d["x"]))
 
-    def probabilities_frame(self, of="structures"):
+    def probabilities_frame(self, of: str = "structures") -> pandas.DataFrame:
         """Probabilities and errors of structures, components or motifs as a DataFrame."""
         key = {"structures": "struct", "components": "struct", "motifs": "motif"}
         _choice("of", {k: k for k in key}, of)
@@ -146,8 +169,14 @@ class Discovery:
         return _frames.pandas().DataFrame({"probability": [r["probability"] for r in rows], "error": [r["error"] for r in rows]},
                                           index=_frames.pandas().Index([r[key[of]] for r in rows], name=of[:-1]))
 
-    def save(self, folder):
-        """Keeps the run for `gpmem query`, `gpmem forecast` and `gpmem report`."""
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Keeps the run for `gpmem query`, `gpmem forecast` and `gpmem report`.
+
+        >>> import os, tempfile
+        >>> folder = os.path.join(tempfile.mkdtemp(), "run")
+        >>> discover(range(20), threads=1).save(folder)
+        >>> "manifest.json" in os.listdir(folder)
+        True"""
         self._check(lib.gpm_discover_save(self._handle, path(folder, "folder")))
 
 
@@ -180,9 +209,12 @@ def _column(name):
     return str(name) if isinstance(name, int) and not isinstance(name, bool) else name
 
 
-def discover(y, t=None, seed=1, threads=0, kernels=None, changepoints=False, log="auto", level=0.95, holdout=0,
-             max_points=0, max_seconds=0, backtest=0, horizon=0, time=None, column=None, date_format=None, decimal="auto",
-             missing=None, skip_bad=False, every=None, X=None, smooth=None, with_columns=None):
+def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: str | None = None, changepoints: bool = False,
+             log: str = "auto", level: float = 0.95, holdout: float = 0, max_points: int = 0, max_seconds: float = 0,
+             backtest: int = 0, horizon: int = 0, time: str | int | None = None, column: str | int | None = None,
+             date_format: str | None = None, decimal: str = "auto", missing: str | None = None, skip_bad: bool = False,
+             every: str | None = None, X: Mapping[str, Any] | pandas.DataFrame | None = None, smooth: str | None = None,
+             with_columns: str | None = None) -> Discovery:
     """Finds the structure of a series: values y at times t (None: 0, 1, 2, ...), a Series of pandas with its index, or
     the path of a CSV file.
 
@@ -207,7 +239,14 @@ def discover(y, t=None, seed=1, threads=0, kernels=None, changepoints=False, log
     smooth        ... these names ("temp,rain") have smooth ones
     with_columns  of a file: names of columns with linear effects
 
-    Returns a Discovery: structures, query(...), forecast(...), report(...), save(...). Ctrl-C ends the search."""
+    Returns a Discovery: structures, query(...), forecast(...), report(...), save(...). Ctrl-C ends the search.
+
+    >>> import math
+    >>> d = discover([10 + math.sin(2 * math.pi * i / 12) for i in range(60)], threads=1)
+    >>> d.query("recurring_pattern")[0] > 0.9
+    True
+    >>> abs(d.forecast(horizon=3)["median"][2] - 10 - math.sin(2 * math.pi * 62 / 12)) < 0.1
+    True"""
     o = options(_abi.DiscoverOptions)
     assign(o, seed=seed, threads=threads, changepoints=changepoints, holdout=holdout, level=level,
            max_points=max_points, max_seconds=max_seconds, kernels=kernels, backtest=backtest, horizon=horizon,
