@@ -138,17 +138,6 @@ static void inspect(struct jupyter_message *m) {
     mem_free(word);
 }
 
-static void is_complete(struct jupyter_message *m) {
-    const char *code = text_of(m, "code");
-    enum gpm_status st = gpm_check_text(kernel.session, "<cell>", code, strlen(code), true);
-    const char *state = st == GPM_OK             ? "complete"
-                        : st == GPM_E_INCOMPLETE ? "incomplete"
-                                                 : "invalid";
-    json_t *content = json_pack("{s:s}", "status", state);
-    if (st == GPM_E_INCOMPLETE) json_object_set_new(content, "indent", json_string("    "));
-    reply(m, "is_complete_reply", content);
-}
-
 static json_t *past(const struct past_cell *p, bool output) {
     json_t *input = jupyter_text(p->input, strlen(p->input));
     return output ? json_pack("[i, i, [o, n]]", 0, p->number, input)
@@ -259,8 +248,9 @@ static void do_clear(const struct jupyter_message *m) {
     publish(m, "clear_output", json_pack("{s:b}", "wait", 0));
 }
 
-/* Lines at the top of a cell that begin with a colon are for the kernel. They are run, and blanks
- * take their place, so that lines keep their numbers; false: the line at *code is not known. */
+/* Lines at the top of a cell that begin with a colon are for the kernel. They are run (m NULL: only
+ * read), and blanks take their place, so that lines keep their numbers; false: the line at *code is
+ * not known. */
 static bool run_commands(const struct jupyter_message *m, char **code) {
     static const struct {
         const char *name;
@@ -276,10 +266,27 @@ static bool run_commands(const struct jupyter_message *m, char **code) {
                 !memcmp(commands[i].name, at + blank + 1, end - blank - 1))
                 break;
         if (i == COUNT_OF(commands)) return false;
-        commands[i].run(m);
+        if (m) commands[i].run(m);
         memset(at, ' ', n);
         at += n;
     }
+}
+
+/* Whether a cell can be run as it stands: read by the same rules as by `execute`. */
+static void is_complete(struct jupyter_message *m) {
+    char *code = mem_strdup(text_of(m, "code")), *at = code, *name = asked_for(code);
+    enum gpm_status st = GPM_OK;
+    if (!name && !run_commands(NULL, &at)) st = GPM_E_USER;
+    if (!name && st == GPM_OK)
+        st = gpm_check_text(kernel.session, "<cell>", code, strlen(code), true);
+    const char *state = st == GPM_OK             ? "complete"
+                        : st == GPM_E_INCOMPLETE ? "incomplete"
+                                                 : "invalid";
+    json_t *content = json_pack("{s:s}", "status", state);
+    if (st == GPM_E_INCOMPLETE) json_object_set_new(content, "indent", json_string("    "));
+    reply(m, "is_complete_reply", content);
+    mem_free(name);
+    mem_free(code);
 }
 
 typedef VEC(struct jupyter_message *) waiting_messages;
