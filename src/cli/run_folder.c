@@ -215,9 +215,12 @@ static json_t *path_now(const char *dir, const char *folder, const json_t *path)
 bool run_folder_reopen(const char *dir, struct run_facts *facts) {
     if (run_facts_read(dir, facts) != EXIT_FINE) return false;
     if (strcmp(facts->version, gpm_version()) != 0)
-        return complain(false,
-                        "the run was made by gpmem %s, this is %s; its draws would not agree",
-                        facts->version, gpm_version());
+        return complain(
+            false,
+            "the run was made by gpmem %s, this is %s: the same seed may give other draws, "
+            "so it cannot go on with them. All that reads a run still reads this one; for more "
+            "draws begin a new one with `gpmem run --out`",
+            facts->version, gpm_version());
     facts->program = file_now(dir, facts->folder, facts->program);
     if (!file_there(facts->program))
         facts->program = mem_strdup(run_path(dir, "program.vnts").text);
