@@ -1,5 +1,5 @@
 # Thin front of CMake. `make` builds build/gpmem; `make test` is what CI runs.
-.PHONY: all build dev deps demo test test-slow bench figures notebooks wasm editors vsix fuzz install docs clean format coverage
+.PHONY: all build dev deps demo test test-slow bench figures notebooks wasm editors vsix fuzz install docs dist deb wheel clean format coverage
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
@@ -27,7 +27,7 @@ test: build dev
 	ctest --test-dir build -LE slow --output-on-failure -j $(JOBS)
 
 test-slow: build
-	@tools/install-packages test bench
+	@tools/install-packages test bench package
 	ctest --test-dir build -L slow --output-on-failure -j $(JOBS)
 
 # The tool alone is built for it: the first look should not wait for the tests.
@@ -61,6 +61,19 @@ install: build
 	@tools/install-python $(PREFIX)
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 	@echo "installed gpmem in $(PREFIX)"
+
+# What a release is made of, in build/dist: the tarball (Python's source distribution, too) with its checksum, Debian's packages,
+# and a wheel that needs no compiler.
+dist:
+	@tools/dist build/dist
+
+deb:
+	@tools/install-packages build docs package
+	@tools/deb build/dist
+
+wheel:
+	@tools/install-packages build package
+	@tools/wheel build/dist
 
 # The reference page from the tables, then every page as a site in build/site, links checked.
 docs: build

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """libgpmem through ctypes: where it is found, the structures of its headers, errors as exceptions."""
 import ctypes as c
-import ctypes.util
 import math
 import operator
 import os
@@ -30,9 +29,7 @@ def _candidates():
     yield os.path.join(here, "libgpmem.so.0")  # in the wheel
     yield os.path.join(here, "..", "..", "build", "libgpmem.so")  # the source tree
     yield os.path.join(here, "..", "..", "..", "libgpmem.so.0")  # make install: PREFIX/lib/python3.N/dist-packages
-    found = ctypes.util.find_library("gpmem")
-    if found:
-        yield found
+    yield "libgpmem.so.0"  # where the loader looks: Debian's package
     yield "/usr/local/lib/libgpmem.so.0"
 
 

@@ -74,6 +74,10 @@ def check_exports():
     assert len(declared) > 50
     assert not declared - exported, "declared, not exported: %s" % sorted(declared - exported)
     assert not exported - declared, "exported, not declared: %s" % sorted(exported - declared)
+    with open(os.path.join(ROOT, "debian/libgpmem0.symbols")) as f:
+        packaged = set(re.findall(r"^ (gpm_\w+)@Base \d", f.read(), re.M))
+    assert packaged == exported, ("debian/libgpmem0.symbols: every exported function has a line with the version that it came with; "
+                                  "missing: %s; gone (the soname must change): %s" % (sorted(exported - packaged), sorted(packaged - exported)))
     return len(exported)
 
 
@@ -105,7 +109,7 @@ with tempfile.TemporaryDirectory(prefix="gpmem-binaries-") as folder:
     sys.path.insert(0, os.path.join(ROOT, "python"))
     sys.dont_write_bytecode = True
     import _build
-    _build.LIBRARY = os.path.join(BUILD, "libgpmem.so")
+    _build.BUILD = BUILD
     with zipfile.ZipFile(os.path.join(wheel, _build.build_wheel(wheel))) as z:
         z.extractall(wheel)
     counts.append(check_search_paths(wheel))
