@@ -351,8 +351,8 @@ static void again_job(void *ctx, size_t job, int thread) {
 enum gpm_status search_resume(struct search *s) {
     double start = clock_seconds();
     struct sampling p = {s, NEW_ARRAY(struct evidence *, s->n + 1), 0, 0};
-    /* A folder keeps modes, not the shapes around them, which chains and samplers draw from. All get
-     * theirs again: which structures are near the top changes as they do. */
+    /* A folder keeps modes, not the shapes around them, which chains and samplers draw from. All
+     * get theirs again: which structures are near the top changes as they do. */
     for (size_t i = 0; i < s->n; i++)
         if (fitted(s->at[i])) p.e[p.n++] = s->at[i];
     s->shortages = mem_shortages();
