@@ -339,3 +339,15 @@ enum gpm_status gp_path_eval(struct gp_path *p, const double *x, size_t n, doubl
     }
     return st;
 }
+
+enum gpm_status gp_path_eval_both(struct gp_path *p, const double *x, size_t n, double *f,
+                                  double *mean) {
+    enum gpm_status st = p->nf ? GPM_OK : GPM_E_LIMIT;
+    for (size_t i = 0; i < n && !st; i++) {
+        struct kern_pts at = {.x = x + i * (size_t)p->dim, .n = 1, .ld = 1, .dim = p->dim};
+        st = value_at(p, at.x, &f[i]); /* leaves the covariances in row */
+        if (!st) st = mean_eval(p->mean, at, &mean[i]);
+        if (!st) mean[i] += p->mean_base + vec_ops()->dot(p->n, p->row, p->mean_alpha);
+    }
+    return st;
+}

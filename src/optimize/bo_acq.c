@@ -177,18 +177,55 @@ static void make_candidates(const struct acq *a, struct rng *r, double *cand, in
     }
 }
 
-static void score_candidates(struct acq *a, const double *cand, int count, double *value) {
+/* The candidates of a decision, with what is known of each. */
+struct pool {
+    int count;
+    double *cand, *value, *apart; /* D coordinates, value, penalty of each; one block */
+    double *z, *mean;             /* draws: K values each, and the means beneath; one block */
+};
+
+static void pool_init(struct pool *p, struct acq *a, struct rng *r) {
     struct bo *b = a->b;
-    if (a->kind == PATH || a->kind == DRAWS) {
-        for (int i = 0; i < count; i++) value[i] = value_at(a, cand + (size_t)i * (size_t)b->D);
-        return;
+    bool draws = a->kind == PATH || a->kind == DRAWS;
+    size_t D = (size_t)b->D;
+    p->count = b->opt.noisy ? 400 : 200; /* noisy: draws alone decide */
+    if (a->kind == DRAWS)
+        p->count = (int)fmin(p->count, fmax(40, 400.0 / b->K)); /* K values each */
+    size_t n = (size_t)p->count, K = draws ? (size_t)b->K : 1;
+    p->cand = NEW_ARRAY(double, n *(D + 2));
+    p->value = p->cand + n * D;
+    p->apart = p->value + n;
+    p->z = NEW_ARRAY(double, 2 * n * K);
+    p->mean = p->z + n * K;
+    make_candidates(a, r, p->cand, p->count);
+    for (size_t i = 0; i < n; i++) p->apart[i] = penalty(a, p->cand + i * D);
+    if (draws)
+        bo_draw_many(b, p->cand, n, p->z, p->mean);
+    else
+        bo_model_predict_many(&bo_lead(b)->model, p->cand, n, p->mean, p->z);
+}
+
+static void pool_release(struct pool *p) {
+    mem_free(p->cand);
+    mem_free(p->z);
+}
+
+/* Values of the candidates; of draws with `wider` times their spread around the means. */
+static void pool_score(const struct pool *p, struct acq *a, double wider) {
+    size_t K = (size_t)a->b->K;
+    double *z = NEW_ARRAY(double, K), dm, dv;
+    for (size_t i = 0; i < (size_t)p->count; i++) {
+        if (a->kind != PATH && a->kind != DRAWS) {
+            p->value[i] = p->apart[i] + from_moments(a, p->mean[i], p->z[i], &dm, &dv);
+            continue;
+        }
+        for (size_t k = 0; k < K; k++) {
+            double mean = p->mean[i * K + k];
+            z[k] = mean + wider * (p->z[i * K + k] - mean);
+        }
+        p->value[i] = isinf(p->apart[i]) ? p->apart[i] : p->apart[i] + bo_draw_judge(a->b, z);
     }
-    double *var = NEW_ARRAY(double, (size_t)count), dm, dv;
-    bo_model_predict_many(&bo_lead(b)->model, cand, (size_t)count, value, var);
-    for (int i = 0; i < count; i++)
-        value[i] = from_moments(a, value[i], var[i], &dm, &dv) +
-                   penalty(a, cand + (size_t)i * (size_t)b->D);
-    mem_free(var);
+    mem_free(z);
 }
 
 /* ---- refinement ---- */
@@ -259,29 +296,26 @@ static int pick_starts(const double *value, int count, int *start) {
     return n;
 }
 
-/* The best refined candidate that is no duplicate; else the best plain candidate that is none. */
-static bool search(struct acq *a, struct rng *r, double *u, double *least) {
+/* The best of the `most` best candidates, refined, that is no duplicate; else the best plain
+ * candidate that is none. */
+static bool search(struct acq *a, const struct pool *p, int most, double *u, double *least) {
     struct bo *b = a->b;
-    int count = b->opt.noisy ? 400 : 200, start[N_START]; /* noisy: draws alone decide */
-    if (a->kind == DRAWS) count = (int)fmin(count, fmax(60, 400.0 / b->K)); /* K values each */
+    int start[N_START];
     size_t D = (size_t)b->D;
-    double *cand = NEW_ARRAY(double, (size_t)count *(D + 1)), *value = cand + (size_t)count * D;
+    double best = INFINITY, *c = NEW_ARRAY(double, D);
     bool found = false;
-    make_candidates(a, r, cand, count);
-    score_candidates(a, cand, count, value);
-    double best = INFINITY;
-    int most = b->K > 2 && a->kind == DRAWS ? 2 : N_START;
-    for (int round = 0, n; !found && (n = pick_starts(value, count, start)) > 0; round++)
+    for (int round = 0, n; !found && (n = pick_starts(p->value, p->count, start)) > 0; round++)
         for (int i = 0; i < n && i < most; i++) {
-            double *c = cand + (size_t)start[i] * D, v = value[start[i]];
+            double v = p->value[start[i]];
+            memcpy(c, p->cand + (size_t)start[i] * D, D * sizeof *c);
             if (round == 0) v = refine(a, c, v);
-            value[start[i]] = INFINITY; /* had its turn */
+            p->value[start[i]] = INFINITY; /* had its turn */
             if (!(v < best) || bo_duplicate(b, c)) continue;
             best = v;
             memcpy(u, c, D * sizeof *u);
             found = true;
         }
-    mem_free(cand);
+    mem_free(c);
     *least = best;
     return found;
 }
@@ -353,23 +387,42 @@ static enum gpm_status search_draws(struct acq *a, struct rng *r, double tau, co
                                     double *u) {
     enum { DRAWS_MOST = 4 };
     struct bo *b = a->b;
+    struct pool p;
+    int starts = b->K > 2 ? 2 : N_START;
     enum gpm_status s = bo_draw(b, r, tau);
+    if (s) return s;
     if (b->feas) bo_feas_draw(b, r);
+    pool_init(&p, a, r);
     for (int i = 0; i < DRAWS_MOST && !s; i++) {
         double value;
         if (i)
             for (int k = 0; k < b->K; k++) gp_path_temper(b->out[k].path, 2);
-        if (!search(a, r, u, &value)) s = GPM_E_NOT_FOUND;
+        pool_score(&p, a, 1 << i);
+        if (!search(a, &p, i && b->K > 2 ? 1 : starts, u, &value)) s = GPM_E_NOT_FOUND;
         if (i == 0) a->first = !s && best ? bo_distance2(b, u, best, bo_lead(b)->model.inv_l) : 1e9;
         if (!s && promising(b, value, best)) break;
     }
+    pool_release(&p);
     return s;
+}
+
+/* Expected improvement or a bound, of one number. */
+static enum gpm_status search_moments(struct acq *a, struct rng *r, double *u) {
+    struct pool p;
+    double value;
+    a->best = best_value(a->b);
+    believe_pending(a->b);
+    pool_init(&p, a, r);
+    pool_score(&p, a, 1);
+    bool found = search(a, &p, N_START, u, &value);
+    pool_release(&p);
+    return found ? GPM_OK : GPM_E_NOT_FOUND;
 }
 
 enum gpm_status bo_global(struct bo *b, struct rng *r, double *u, double *far) {
     enum gpm_status s = bo_refit(b, r);
     if (s) return s;
-    double tau, value;
+    double tau;
     struct acq a;
     size_t inc = bo_incumbent(b, true);
     const double *best = inc == SIZE_MAX ? NULL : b->points.at[inc].u;
@@ -379,9 +432,7 @@ enum gpm_status bo_global(struct bo *b, struct rng *r, double *u, double *far) {
         s = search_draws(&a, r, tau, best, u);
         *far = sqrt(a.first);
     } else {
-        a.best = best_value(b);
-        believe_pending(b);
-        if (!search(&a, r, u, &value)) s = GPM_E_NOT_FOUND;
+        s = search_moments(&a, r, u);
         *far = !s && best ? sqrt(bo_distance2(b, u, best, bo_lead(b)->model.inv_l)) : INFINITY;
     }
     mem_free(a.grad);

@@ -10,8 +10,10 @@
 #include <math.h>
 #include <string.h>
 
-#define FEATURES      512 /* of a drawn function */
-#define FEATURES_EACH 256 /* of each of several */
+/* Random features of each drawn function: they carry the prior alone, the data are met exactly. */
+static size_t features_of(const struct bo *b) {
+    return b->K == 1 ? 512 : b->K <= 4 ? 256 : 128;
+}
 
 enum gpm_status bo_draw(struct bo *b, struct rng *r, double tau) {
     enum gpm_status s = GPM_OK;
@@ -19,7 +21,7 @@ enum gpm_status bo_draw(struct bo *b, struct rng *r, double tau) {
         struct bo_output *o = &b->out[k];
         gp_path_free(o->path);
         o->path = NULL;
-        s = gp_path_new(o->model.gp, b->K > 1 ? FEATURES_EACH : FEATURES, r, &o->path);
+        s = gp_path_new(o->model.gp, features_of(b), r, &o->path);
         if (!s) gp_path_temper(o->path, tau);
     }
     return s;
@@ -109,23 +111,39 @@ static double total(const double *c, size_t m) {
     return sum;
 }
 
-double bo_draw_value(struct bo *b, const double *u) {
-    struct view v;
+void bo_draw_many(struct bo *b, const double *u, size_t count, double *z, double *mean) {
+    size_t K = (size_t)b->K, D = (size_t)b->D;
+    for (size_t k = 0; k < K; k++)
+        for (size_t i = 0; i < count; i++)
+            if (gp_path_eval_both(b->out[k].path, u + i * D, 1, &z[i * K + k], &mean[i * K + k]))
+                z[i * K + k] = mean[i * K + k] = INFINITY;
+}
+
+double bo_draw_judge(struct bo *b, double *z) {
+    struct view v = {.b = b, .z = z};
     size_t m = count_rows(b);
-    double f, *c = NEW_ARRAY(double, m + 1);
-    view_init(&v, b);
-    memcpy(v.u, u, (size_t)b->D * sizeof *u);
-    bool known = evaluate(&v, u, &f, c, NULL, NULL);
-    double over = known ? total(c, m) : INFINITY;
-    mem_free(v.u);
+    double *c = NEW_ARRAY(double, m + 1);
+    bounds(&v, false, c, NULL);
+    double over = total(c, m);
     mem_free(c);
-    return over > 1e-7 ? BO_BROKEN * (1 + over) : f;
+    return over > 1e-7 ? BO_BROKEN * (1 + over) : objective(&v, NULL);
+}
+
+double bo_draw_value(struct bo *b, const double *u) {
+    bool known = true;
+    double *z = NEW_ARRAY(double, (size_t)b->K);
+    for (int k = 0; k < b->K; k++)
+        known = known && !gp_path_eval(b->out[k].path, u, 1, &z[k], NULL);
+    double v = known ? bo_draw_judge(b, z) : INFINITY;
+    mem_free(z);
+    return v;
 }
 
 double bo_draw_refine(struct bo *b, double *u, const double *lo, const double *hi) {
     struct view v;
     size_t d = (size_t)b->space->d, m = count_rows(b);
-    struct sqp_options opt = {.max_iter = 25, .step_cap = 0.2, .tol = 1e-6, .low = lo, .upp = hi};
+    struct sqp_options opt = {
+        .max_iter = b->K > 4 ? 15 : 25, .step_cap = 0.2, .tol = 1e-6, .low = lo, .upp = hi};
     struct sqp_result res;
     double *x = NEW_ARRAY(double, d + 1);
     view_init(&v, b);

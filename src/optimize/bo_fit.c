@@ -1,18 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Choosing and fitting the model: kernels under the current warp, then warps under the best kernel,
  * by evidence (MAP density plus the warp's Jacobian). Every combination keeps its own parameters as
- * a warm start. Full fits on a schedule (every evaluation to 24, every third to 60, then every
- * fifth), two iterations of the current combination in between. */
+ * a warm start. Full fits on a schedule (every evaluation to 24, every third to 60, every fifth to
+ * 100, then the rarer the more there are), two iterations of the current combination in between. */
 #include "optimize/bo_priv.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Of many outputs each has its own turn. */
+#define MANY 3 /* outputs: from so many on their fits have to be thrifty */
+
+/* Of many outputs each has its own turn, the later in the search the rarer. */
 static bool full_fit_due(const struct bo_output *o, size_t n) {
-    size_t every = n <= 60 ? 3 : 5;
-    if (o->n_full == 0 || n <= 24) return true;
+    bool many = o->b->K >= MANY;
+    size_t every = many ? 3 + n / 6 : n <= 60 ? 3 : n <= 100 ? 5 : n / 16;
+    if (o->n_full == 0 || (n <= 24 && !many)) return true;
     return n >= o->n_full + every + (o->b->K > 1 && o->n_full <= 24 ? (size_t)o->k % every : 0);
+}
+
+/* Another combination is fitted when its turn has come: one that lost by much five times in a row
+ * every sixteenth time, and of many outputs one of `count` at each fit. */
+static bool challenges(const struct bo_output *o, const struct bo_combo *c, int i, int count) {
+    if (c->lost >= 5 && o->fit_steps % 16) return false;
+    return o->b->K < MANY || o->n_full == 0 || (o->fits + (size_t)i) % (size_t)count == 0;
 }
 
 /* MIX and ADD need data; ADD is SE-like in one dimension; warps assume exact values. */
@@ -42,7 +52,8 @@ static double fit_combo(struct bo_output *o, enum bo_kern k, enum bo_warp w, int
     struct bo_combo *c = &o->combo[k][w];
     use_combo(o, k, w);
     if (bo_load_outputs(o, w)) return -INFINITY;
-    double nlp = bo_model_fit(&o->model, c->fitted ? iterations : 30);
+    bool first_of_all = o->n_full == 0 || o->b->K < MANY;
+    double nlp = bo_model_fit(&o->model, c->fitted ? iterations : first_of_all ? 30 : 8);
     memcpy(c->theta, o->model.theta, sizeof(double) * ((size_t)o->b->D + 3));
     c->fitted = true;
     return bo_log_jacobian(o, w) - nlp;
@@ -60,8 +71,7 @@ static void restart(struct bo_output *o, double evidence, struct rng *r) {
 }
 
 /* Kernels under the current warp, or warps under the current kernel: fits those worth a try, takes
- * the best. One that lost by much five times in a row is tried every sixteenth time. Returns the
- * best evidence so far. */
+ * the best. Returns the best evidence so far. */
 static double choose(struct bo_output *o, bool kernels, double best) {
     int count = kernels ? BO_KERN_COUNT : BO_WARP_COUNT;
     int now = kernels ? (int)o->kern : (int)o->warp, taken = now;
@@ -71,11 +81,11 @@ static double choose(struct bo_output *o, bool kernels, double best) {
         enum bo_kern k = kernels ? (enum bo_kern)i : o->kern;
         enum bo_warp w = kernels ? o->warp : (enum bo_warp)i;
         struct bo_combo *c = &o->combo[k][w];
-        bool due = c->lost < 5 || o->fit_steps % 16 == 0;
-        if (i == now ? !kernels : !due) continue; /* the current one was fitted as a kernel */
+        if (i == now ? !kernels : !challenges(o, c, i, count))
+            continue; /* the current one was fitted as a kernel */
         if (!allowed(o, k, w)) continue;
         combo[i] = c;
-        evidence[i] = fit_combo(o, k, w, 6);
+        evidence[i] = fit_combo(o, k, w, o->b->K < MANY ? 6 : 4);
         if (evidence[i] > best) best = evidence[i], taken = i;
     }
     for (int i = 0; i < count; i++)
@@ -136,7 +146,8 @@ static enum gpm_status refit_one(struct bo_output *o, struct rng *r) {
         double best = choose(o, false, choose(o, true, -INFINITY));
         if (n <= 24 && o->fit_steps % 2 == 1) restart(o, best, r);
         o->n_full = n;
-    } else if (o->b->K == 1) {
+        o->fits++;
+    } else if (o->b->K == 1 && n % (1 + n / 100) == 0) {
         fit_combo(o, o->kern, o->warp, 2);
     }
     return settle(o, r);

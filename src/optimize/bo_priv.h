@@ -36,7 +36,7 @@ struct bo_output {
     enum bo_kern kern;
     enum bo_warp warp;
     size_t n_full; /* evaluations at the last full fit; 0: none */
-    size_t fit_steps;
+    size_t fit_steps, fits; /* fits of any kind, full ones */
     double w_mean, w_sd, w_min, w_scale; /* z = (warp((y - min)/scale) - mean)/sd */
     VEC(size_t) active;                  /* points the model sees, the best first */
     VEC(double) model_u, model_y;        /* what the model was given: points, values */
@@ -164,6 +164,9 @@ GPM_MUST_USE enum gpm_status bo_draw(struct bo *b, struct rng *r, double tau);
 /* Value of the draw at u: what is to be minimised, above BO_BROKEN where bounds are broken. */
 #define BO_BROKEN 1e6
 double bo_draw_value(struct bo *b, const double *u);
+/* K values of the draw and of the means beneath at each of count points; the value of K of them. */
+void bo_draw_many(struct bo *b, const double *u, size_t count, double *z, double *mean);
+double bo_draw_judge(struct bo *b, double *z);
 /* A local minimum of it from u on, in the box; returns its value. */
 double bo_draw_refine(struct bo *b, double *u, const double *lo, const double *hi);
 

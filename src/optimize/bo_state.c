@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STATE_MAGIC "gpmem-bo-2"
+#define STATE_MAGIC "gpmem-bo-3"
 
 /* Saving when out is set, else loading from p; bad is set at the first word that does not read. */
 struct walk {
@@ -100,6 +100,7 @@ static void walk_output(struct walk *w, struct bo_output *o) {
     int kern = (int)o->kern, warp = (int)o->warp, D = o->b->D;
     whole(w, &o->n_full);
     whole(w, &o->fit_steps);
+    whole(w, &o->fits);
     small(w, &kern, BO_KERN_COUNT);
     small(w, &warp, BO_WARP_COUNT);
     o->kern = (enum bo_kern)kern;
