@@ -325,6 +325,10 @@ static bool decide(struct bo *b, struct rng *r, double *u) {
         b->n_global++;
         return true;
     }
+    if (bo_doubt(b, u)) {
+        b->n_global++;
+        return true;
+    }
     if (local_turn(b) && bo_local_ask(b, r, u)) {
         b->n_local++;
         b->local.run++;

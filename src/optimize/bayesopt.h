@@ -68,6 +68,9 @@ bool bo_recommend(struct bo *b, double *x, double *mean, double *sd);
 bool bo_quantiles(struct bo *b, int k, const double *x, size_t count, const double *p, int n,
                   double *out);
 
+/* Do values at the same point differ? sd: by how much, of one evaluation. */
+bool bo_noise_seen(const struct bo *b, double *sd);
+
 struct bo_summary {
     const char *kernel, *warp;
     size_t n_model;                /* points the model sees */

@@ -84,27 +84,48 @@ static double sign_of(const struct bo_output *o) {
     return o->goal.direction < 0 ? -1 : 1;
 }
 
-/* By how much the model's mean is off around u, squared, as far as the noise does not explain it:
- * the mean residual of the nearest values. A sharp minimum under noise is smoothed away by every
- * smooth model, and its variance does not say so. */
-static double misfit2(struct bo_output *o, const double *u) {
-    enum { NEAREST = 6 };
-    const struct bo *b = o->b;
-    size_t n = o->model_y.n, D = (size_t)b->D;
-    struct bo_ranked *r = NEW_ARRAY(struct bo_ranked, n + 1);
-    double sum = 0, noise = bo_model_noise_sd(&o->model);
-    size_t used = n < NEAREST ? n : NEAREST;
+/* Under noise: of the evaluated points and the minimum of the posterior mean the one whose mean and
+ * half its standard deviation are least; u gets it, t[0] and [1] its mean and variance. */
+static bool surest(struct bo_output *o, double *u, double *t) {
+    struct bo *b = o->b;
+    struct bo_noise noise;
+    struct belief all;
+    size_t D = (size_t)b->D, n = o->active.n;
+    double *at = NEW_ARRAY(double, (n + 1) * D), low, least = INFINITY;
     for (size_t i = 0; i < n; i++)
-        r[i] = (struct bo_ranked){bo_distance2(b, u, o->model_u.at + i * D, o->model.inv_l), 0, i};
-    qsort(r, n, sizeof *r, bo_by_key);
-    for (size_t i = 0; i < used; i++) {
-        size_t at = r[i].i;
-        sum += o->model_y.at[at] - bo_model_mean(&o->model, o->model_u.at + at * D, NULL);
+        memcpy(at + i * D, b->points.at[o->active.at[i]].u, D * sizeof *at);
+    memcpy(at + n * D, bo_lowest_mean(b, &low), D * sizeof *at);
+    bo_minimise_mean(b, at + n * D);
+    bool known = believe(o, at, n + 1, &all);
+    if (known) bo_noise_of(o, &noise);
+    for (size_t i = 0; known && i <= n; i++) {
+        double m = all.mean[i], v = all.var[i];
+        bo_noise_believe(o, &noise, at + i * D, i < n ? o->active.at[i] : SIZE_MAX, &m, &v);
+        if (!(m + 0.5 * sqrt(v) < least)) continue;
+        least = m + 0.5 * sqrt(v);
+        t[0] = m, t[1] = v;
+        memcpy(u, at + i * D, D * sizeof *u);
     }
-    mem_free(r);
-    if (!used) return 0;
-    double off = sum / (double)used;
-    return fmax(0, off * off - noise * noise / (double)used);
+    if (known) bo_noise_release(&noise);
+    mem_free(all.mean);
+    mem_free(at);
+    return isfinite(least);
+}
+
+/* With bounds or several objectives the point is the best one seen. */
+static bool at_best(struct bo_output *o, const double *x, double *u, double *t) {
+    struct bo_noise noise;
+    struct belief all;
+    bo_space_to_unit(o->b->space, x, u);
+    bool known = believe(o, u, 1, &all);
+    if (known) {
+        bo_noise_of(o, &noise);
+        t[0] = all.mean[0], t[1] = all.var[0];
+        bo_noise_believe(o, &noise, u, bo_find(o->b, x), &t[0], &t[1]);
+        bo_noise_release(&noise);
+    }
+    mem_free(all.mean);
+    return known;
 }
 
 bool bo_recommend(struct bo *b, double *x, double *mean, double *sd) {
@@ -115,21 +136,14 @@ bool bo_recommend(struct bo *b, double *x, double *mean, double *sd) {
     *sd = 0;
     mem_free(y);
     if (!any || !b->opt.noisy || !model_ready(o)) return any;
-    double *u = NEW_ARRAY(double, (size_t)b->D), low;
-    if (b->plain) {
-        memcpy(u, bo_lowest_mean(b, &low), (size_t)b->D * sizeof *u);
-        bo_minimise_mean(b, u);
-        bo_space_from_unit(b->space, u, x);
-    } else {
-        bo_space_to_unit(b->space, x, u);
-    }
-    struct belief t;
-    if (believe(o, u, 1, &t)) {
+    double *u = NEW_ARRAY(double, (size_t)b->D), t[2];
+    bool known = b->plain ? surest(o, u, t) : at_best(o, x, u, t);
+    if (known && b->plain) bo_space_from_unit(b->space, u, x);
+    if (known) {
         double dof = dof_of(o);
-        *mean = sign_of(o) * bo_unwarp(o, t.mean[0]);
-        *sd = sqrt(t.var[0] * dof / (dof - 2) + misfit2(o, u)) * o->w_sd * o->w_scale;
+        *mean = sign_of(o) * bo_unwarp(o, t[0]);
+        *sd = sqrt(t[1] * dof / (dof - 2)) * o->w_sd * o->w_scale;
     }
-    mem_free(t.mean);
     mem_free(u);
     return true;
 }

@@ -35,8 +35,8 @@ struct bo_output {
     struct bo_combo combo[BO_KERN_COUNT][BO_WARP_COUNT];
     enum bo_kern kern;
     enum bo_warp warp;
-    size_t n_full; /* evaluations at the last full fit; 0: none */
-    size_t fit_steps, fits; /* fits of any kind, full ones */
+    size_t n_full;                       /* evaluations at the last full fit; 0: none */
+    size_t fit_steps, fits;              /* fits of any kind, full ones */
     double w_mean, w_sd, w_min, w_scale; /* z = (warp((y - min)/scale) - mean)/sd */
     VEC(size_t) active;                  /* points the model sees, the best first */
     VEC(double) model_u, model_y;        /* what the model was given: points, values */
@@ -81,6 +81,7 @@ struct bo {
     size_t told, asks;
     size_t n_local, n_global, n_initial; /* decisions by kind */
     bool failed_last, turn_local;
+    size_t doubted; /* evaluations when noise was last looked for */
     size_t stuck; /* global proposals in a row too close to the best to teach the model anything */
     /* Merit of a point: max over objectives of gain (y - from); one objective: the value. Several:
      * Chebyshev's scalarisation in units of the front, with weights drawn for each decision. */
@@ -176,6 +177,22 @@ double bo_local_merit(const struct bo *b, const double *y);
 bool bo_local_ask(struct bo *b, struct rng *r, double *u); /* false: nothing to do here */
 void bo_make_tabu(struct bo *b, const double *u);  /* a box around u is left alone from now on */
 void bo_local_told(struct bo *b, const double *y); /* of the pending point; NULL: it failed */
+
+/* bo_noise.c */
+struct bo_noise {
+    double every;       /* variance of an evaluation's noise, wherever */
+    double *mean, *var; /* what the model says at the points it sees; one block */
+};
+void bo_noise_of(struct bo_output *o, struct bo_noise *n); /* of a factored model */
+void bo_noise_release(struct bo_noise *n);
+double bo_noise_at(const struct bo_output *o, const double *u, const struct bo_noise *n);
+/* What the model says at u, which is point i (SIZE_MAX: none), turned into what is known there. */
+void bo_noise_believe(const struct bo_output *o, const struct bo_noise *n, const double *u,
+                      size_t i, double *mean, double *var);
+
+/* Exact values: is it time to evaluate the best point u once more, because noise would explain the
+ * values better? */
+bool bo_doubt(struct bo *b, double *u);
 
 /* bo_feas.c */
 struct bo_feas;

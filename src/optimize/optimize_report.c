@@ -150,6 +150,13 @@ void optimize_report_text(struct optimize *o, struct buf *out) {
     } else {
         best_text(o, x, y, out);
     }
+    if (!o->opt.noisy && bo_noise_seen(o->bo, &sd))
+        buf_printf(
+            out,
+            "noise: values at the same point differ (standard deviation about %.2g), and the "
+            "search took them for exact; begin a new one with --noisy (--from brings the "
+            "values along)\n",
+            sd);
     if (o->opt.noisy && n == 1 && bo_recommend(o->bo, x, &mean, &sd)) {
         buf_printf(out, "recommended: %.6g +- %.2g at", mean, sd);
         optimize_put_point(o, x, 0, out);
@@ -283,6 +290,8 @@ void optimize_report_json(struct optimize *o, struct buf *out) {
     } else {
         buf_puts(out, "  \"best\": null,\n  \"recommended\": null,\n");
     }
+    bool seen = !o->opt.noisy && bo_noise_seen(o->bo, &sd);
+    if (seen) buf_printf(out, "  \"noise_noticed\": %.6g,\n", sd);
     json_front(o, out);
     json_model(o, out);
     json_trace(o, out);

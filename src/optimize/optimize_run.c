@@ -103,7 +103,10 @@ static enum gpm_status claim(struct optimize *o, const double *x, bool ask, int6
                              enum next *what, struct buf *err) {
     struct memo_claim c;
     *what = NEXT_POINT;
-    if (ask || o->opt.noisy) return memo_new_row(o->memo, x, ask, id, err);
+    bool again = false; /* to see whether the value is the same */
+    for (size_t i = 0; i < o->trace.n && !again; i++)
+        again = memcmp(o->trace.at[i].x, x, (size_t)o->space.n * sizeof *x) == 0;
+    if (ask || o->opt.noisy || again) return memo_new_row(o->memo, x, ask, id, err);
     enum gpm_status s = memo_claim(o->memo, x, &c, err);
     *id = c.id;
     if (!s && c.state != MEMO_OURS) *what = NEXT_WAIT;
