@@ -84,47 +84,46 @@ static double sign_of(const struct bo_output *o) {
     return o->goal.direction < 0 ? -1 : 1;
 }
 
-/* Under noise: of the evaluated points and the minimum of the posterior mean the one whose mean and
- * half its standard deviation are least; u gets it, t[0] and [1] its mean and variance. */
-static bool surest(struct bo_output *o, double *u, double *t) {
+/* Quantile of Student's t by the normal one (Cornish-Fisher, Abramowitz and Stegun 26.7.5). */
+static double t_quantile(double p, double dof) {
+    double z = norm_quantile(p), z3 = z * z * z, z5 = z3 * z * z;
+    return z + (z3 + z) / (4 * dof) + (5 * z5 + 16 * z3 + 3 * z) / (96 * dof * dof);
+}
+
+/* What the function is at u, point i, under noise, from what the model says of
+ * it: the model is off by t2 there, alike at each of the m values of mean y. With D = t2 + s2/m and
+ * q = s2/(m D) the truth has the mean m + (1 - q)(y - m) and the variance D q (1 - q) + q^2 v. */
+static void correct(struct bo_output *o, const double *u, size_t i, double *mean, double *var) {
+    double t2 = bo_ripple(o, u, 1), s = bo_noise_sd_at(o, u);
+    const struct bo_point *p = &o->b->points.at[i];
+    double s2 = s * s / p->count, D = t2 + s2, q = D > 0 ? s2 / D : 1;
+    *mean += (1 - q) * (bo_to_z(o, p->y[o->k]) - *mean);
+    *var = D * q * (1 - q) + q * q * *var;
+}
+
+/* The minimum of the posterior mean, or the evaluated point with the lowest mean when the model is
+ * off around the former by more than that. Only then is the model corrected: chosen by corrected
+ * values it would be the luckiest point. */
+static bool surest(struct bo_output *o, double *u, double *mean, double *var) {
     struct bo *b = o->b;
-    struct bo_noise noise;
-    struct belief all;
-    size_t D = (size_t)b->D, n = o->active.n;
-    double *at = NEW_ARRAY(double, (n + 1) * D), low, least = INFINITY;
+    struct belief t;
+    size_t D = (size_t)b->D, n = o->active.n, best = n;
+    double *at = NEW_ARRAY(double, (n + 1) * D), low;
     for (size_t i = 0; i < n; i++)
         memcpy(at + i * D, b->points.at[o->active.at[i]].u, D * sizeof *at);
     memcpy(at + n * D, bo_lowest_mean(b, &low), D * sizeof *at);
     bo_minimise_mean(b, at + n * D);
-    bool known = believe(o, at, n + 1, &all);
-    if (known) bo_noise_of(o, &noise);
-    for (size_t i = 0; known && i <= n; i++) {
-        double m = all.mean[i], v = all.var[i];
-        bo_noise_believe(o, &noise, at + i * D, i < n ? o->active.at[i] : SIZE_MAX, &m, &v);
-        if (!(m + 0.5 * sqrt(v) < least)) continue;
-        least = m + 0.5 * sqrt(v);
-        t[0] = m, t[1] = v;
-        memcpy(u, at + i * D, D * sizeof *u);
-    }
-    if (known) bo_noise_release(&noise);
-    mem_free(all.mean);
+    bool known = believe(o, at, n + 1, &t);
+    double off = known ? sqrt(bo_ripple(o, at + n * D, 2)) : 0, least = t.mean[n] + off;
+    if (known) t.var[n] += bo_ripple(o, at + n * D, 1);
+    for (size_t i = 0; off > 0 && i < n; i++)
+        if (t.mean[i] < least) least = t.mean[i], best = i;
+    *mean = t.mean[best];
+    *var = t.var[best];
+    memcpy(u, at + best * D, D * sizeof *u);
+    if (known && best < n) correct(o, u, o->active.at[best], mean, var);
+    mem_free(t.mean);
     mem_free(at);
-    return isfinite(least);
-}
-
-/* With bounds or several objectives the point is the best one seen. */
-static bool at_best(struct bo_output *o, const double *x, double *u, double *t) {
-    struct bo_noise noise;
-    struct belief all;
-    bo_space_to_unit(o->b->space, x, u);
-    bool known = believe(o, u, 1, &all);
-    if (known) {
-        bo_noise_of(o, &noise);
-        t[0] = all.mean[0], t[1] = all.var[0];
-        bo_noise_believe(o, &noise, u, bo_find(o->b, x), &t[0], &t[1]);
-        bo_noise_release(&noise);
-    }
-    mem_free(all.mean);
     return known;
 }
 
@@ -136,22 +135,26 @@ bool bo_recommend(struct bo *b, double *x, double *mean, double *sd) {
     *sd = 0;
     mem_free(y);
     if (!any || !b->opt.noisy || !model_ready(o)) return any;
-    double *u = NEW_ARRAY(double, (size_t)b->D), t[2];
-    bool known = b->plain ? surest(o, u, t) : at_best(o, x, u, t);
-    if (known && b->plain) bo_space_from_unit(b->space, u, x);
+    double *u = NEW_ARRAY(double, (size_t)b->D), z, var;
+    bool known;
+    if (b->plain) {
+        known = surest(o, u, &z, &var);
+        bo_space_from_unit(b->space, u, x);
+    } else { /* with bounds or several objectives the best one seen */
+        struct belief t;
+        bo_space_to_unit(b->space, x, u);
+        known = believe(o, u, 1, &t);
+        z = t.mean[0], var = t.var[0];
+        if (known) correct(o, u, bo_find(b, x), &z, &var);
+        mem_free(t.mean);
+    }
     if (known) {
-        double dof = dof_of(o);
-        *mean = sign_of(o) * bo_unwarp(o, t[0]);
-        *sd = sqrt(t[1] * dof / (dof - 2)) * o->w_sd * o->w_scale;
+        double wider = t_quantile(0.75, dof_of(o)) / norm_quantile(0.75); /* half of t is within */
+        *mean = sign_of(o) * bo_unwarp(o, z);
+        *sd = wider * sqrt(var) * o->w_sd * o->w_scale;
     }
     mem_free(u);
     return true;
-}
-
-/* Quantile of Student's t by the normal one (Cornish-Fisher, Abramowitz and Stegun 26.7.5). */
-static double t_quantile(double p, double dof) {
-    double z = norm_quantile(p), z3 = z * z * z, z5 = z3 * z * z;
-    return z + (z3 + z) / (4 * dof) + (5 * z5 + 16 * z3 + 3 * z) / (96 * dof * dof);
 }
 
 bool bo_quantiles(struct bo *b, int k, const double *x, size_t count, const double *p, int n,

@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- *
- * What an evaluation's noise is, and what is known of the function at a point that was evaluated.
- * The model's function is smooth; at sharp minima and on ripples finer than the points lie apart it
- * is off, alike at each repetition. So y = f(x) + r(x) + e:
- *
- *   s2 = var e      from repetitions; around a place, from those there: noise may differ by place
- *   t2 = var r      around a place: how far means of repetitions lie from the model's mean there,
- *                   beyond what s2 and the model's own variance explain
- *
- * At a point with m values of mean y, f ~ N(mean, v) by the model, D = t2 + s2/m, q = s2/(m D):
- *   f + r ~ N(mean + (1 - q)(y - mean), D q (1 - q) + q^2 v);   elsewhere N(mean, v + t2).
- * All in the model's units. */
+ * What repetitions say: how far off the model is, how noisy a place is, and whether values that are
+ * taken for exact are noisy. In the model's units. */
 #include "optimize/bo_priv.h"
 
 #include <math.h>
 #include <string.h>
 
-#define PRIOR_DOF 2.0 /* the model's noise counts as so many repetitions for s2 */
+#define PRIOR_DOF 2.0 /* the model's noise counts as so many repetitions */
 #define PLACE_DOF 6.0 /* and the noise everywhere as so many for that of a place */
-#define SURE      1.5
 #define PLACE     2.0 /* weights around a place: exp(-PLACE r^2), r in length scales */
 
 /* Values of output o at point p around their mean: sum of squares, in the model's units. */
@@ -35,70 +24,46 @@ static double weight(const struct bo_output *o, const double *u, const struct bo
     return exp(-PLACE * bo_distance2(o->b, u, p->u, o->model.inv_l));
 }
 
-double bo_noise_at(const struct bo_output *o, const double *u, const struct bo_noise *n) {
+/* Variance of an evaluation's noise from repetitions; at u: from those around it. */
+static double noise_at(struct bo_output *o, const double *u) {
     const struct bo *b = o->b;
-    double sum = PLACE_DOF * n->every, dof = PLACE_DOF;
+    double model = bo_model_noise_sd(&o->model), sum = PRIOR_DOF * model * model, dof = PRIOR_DOF;
+    double near = 0, near_dof = 0;
     for (size_t i = 0; i < b->points.n; i++) {
         const struct bo_point *p = &b->points.at[i];
         if (p->count < 2) continue;
-        double w = weight(o, u, p);
-        sum += w * within(o, p);
-        dof += w * (p->count - 1);
+        double w = u ? weight(o, u, p) : 0, square = within(o, p);
+        sum += square;
+        dof += p->count - 1;
+        near += w * square;
+        near_dof += w * (p->count - 1);
     }
-    return sum / dof;
+    return (PLACE_DOF * sum / dof + near) / (PLACE_DOF + near_dof);
 }
 
-/* t2 around u. Of a residual mean r = y - mean the model expects the variance e = s2/m - v, so
- * r^2 - e has the mean t2, and without ripples the standard deviation sqrt(2) e: less than SURE of
- * those is nothing. */
-static double ripple_at(const struct bo_output *o, const double *u, const struct bo_noise *n) {
+double bo_noise_sd_at(struct bo_output *o, const double *u) {
+    return sqrt(noise_at(o, u));
+}
+
+/* A smooth model is off at sharp minima and on ripples finer than the points lie apart, alike at
+ * each repetition, and its variance does not say so. Of the residual r = y - mean of a point's m
+ * values the model expects the variance e = s2/m - v; the mean of r^2 - e around u, the points
+ * weighed by their values, is what it is off by, less `sure` times its standard deviation by
+ * chance. */
+double bo_ripple(struct bo_output *o, const double *u, double sure) {
     const struct bo *b = o->b;
-    double sum = 0, total = 0, spread = 0;
+    double sum = 0, total = 0, chance = 0, mean, var, s2 = noise_at(o, NULL);
     for (size_t i = 0; i < o->active.n; i++) {
         const struct bo_point *p = &b->points.at[o->active.at[i]];
-        double w = p->count * weight(o, u, p), r = bo_to_z(o, p->y[o->k]) - n->mean[i];
-        double own = n->every / p->count, e = fmax(0.1 * own, own - n->var[i]);
+        double w = p->count * weight(o, u, p);
+        if (w < 1e-6) continue;
+        bo_model_predict(&o->model, p->u, &mean, &var);
+        double r = bo_to_z(o, p->y[o->k]) - mean, e = fmax(0, s2 / p->count - var);
         sum += w * (r * r - e);
-        spread += 2 * w * w * e * e;
+        chance += 2 * w * w * e * e;
         total += w;
     }
-    return sum > SURE * sqrt(spread) ? sum / total : 0;
-}
-
-void bo_noise_of(struct bo_output *o, struct bo_noise *n) {
-    const struct bo *b = o->b;
-    size_t D = (size_t)b->D, m = o->active.n;
-    double model = bo_model_noise_sd(&o->model), sum = PRIOR_DOF * model * model, dof = PRIOR_DOF;
-    for (size_t i = 0; i < b->points.n; i++)
-        if (b->points.at[i].count > 1) {
-            sum += within(o, &b->points.at[i]);
-            dof += b->points.at[i].count - 1;
-        }
-    n->every = sum / dof;
-    double *at = NEW_ARRAY(double, m *D + 1);
-    for (size_t i = 0; i < m; i++)
-        memcpy(at + i * D, b->points.at[o->active.at[i]].u, D * sizeof *at);
-    n->mean = NEW_ARRAY(double, 2 * m + 1);
-    n->var = n->mean + m;
-    bo_model_predict_many(&o->model, at, m, n->mean, n->var);
-    mem_free(at);
-}
-
-void bo_noise_release(struct bo_noise *n) {
-    mem_free(n->mean);
-}
-
-void bo_noise_believe(const struct bo_output *o, const struct bo_noise *n, const double *u,
-                      size_t i, double *mean, double *var) {
-    double t2 = ripple_at(o, u, n);
-    if (i == SIZE_MAX) {
-        *var += t2;
-        return;
-    }
-    const struct bo_point *p = &o->b->points.at[i];
-    double s2 = bo_noise_at(o, u, n) / p->count, D = t2 + s2, q = D > 0 ? s2 / D : 1;
-    *mean += (1 - q) * (bo_to_z(o, p->y[o->k]) - *mean);
-    *var = D * q * (1 - q) + q * q * *var;
+    return total > 0 ? fmax(0, sum - sure * sqrt(chance)) / total : 0;
 }
 
 /* ---- a search that takes its values for exact ---- */

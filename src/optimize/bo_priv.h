@@ -178,18 +178,12 @@ bool bo_local_ask(struct bo *b, struct rng *r, double *u); /* false: nothing to 
 void bo_make_tabu(struct bo *b, const double *u);  /* a box around u is left alone from now on */
 void bo_local_told(struct bo *b, const double *y); /* of the pending point; NULL: it failed */
 
-/* bo_noise.c */
-struct bo_noise {
-    double every;       /* variance of an evaluation's noise, wherever */
-    double *mean, *var; /* what the model says at the points it sees; one block */
-};
-void bo_noise_of(struct bo_output *o, struct bo_noise *n); /* of a factored model */
-void bo_noise_release(struct bo_noise *n);
-double bo_noise_at(const struct bo_output *o, const double *u, const struct bo_noise *n);
-/* What the model says at u, which is point i (SIZE_MAX: none), turned into what is known there. */
-void bo_noise_believe(const struct bo_output *o, const struct bo_noise *n, const double *u,
-                      size_t i, double *mean, double *var);
-
+/* bo_noise.c: in the model's units, of a factored model. */
+/* Standard deviation of an evaluation's noise; at u (or NULL: anywhere) by the repetitions there.
+ */
+double bo_noise_sd_at(struct bo_output *o, const double *u);
+/* By how much, squared, the model's mean is off around u beyond its variance. */
+double bo_ripple(struct bo_output *o, const double *u, double sure);
 /* Exact values: is it time to evaluate the best point u once more, because noise would explain the
  * values better? */
 bool bo_doubt(struct bo *b, double *u);

@@ -289,6 +289,7 @@ static void noisy_answers_are_honest(void **state) {
         double noise_sd;
     } cases[] = {
         {"x=0:1\n", nothing, 1}, {"x=0:1\ny=0:1\n", nothing, 1}, {"x=-5:10\ny=0:15\n", branin, 5}};
+    double all = 0;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         double pooled = 0, noise;
         for (int budget = 10; budget <= 25; budget += 15) {
@@ -298,8 +299,32 @@ static void noisy_answers_are_honest(void **state) {
             print_message("%zu: budget %d, held %.2f, noise %.2f\n", c, budget, held, noise);
             assert_true(noise > 0.5 && noise < 2);
         }
-        assert_true(pooled >= 0.8 && pooled <= 0.97);
+        assert_true(pooled >= 0.8); /* where more noise is found than there is, it may be 1 */
+        all += pooled / COUNT_OF(cases);
     }
+    assert_true(all >= 0.8 && all <= 0.95);
+}
+
+/* Noise that nobody spoke of: the best point is evaluated again and the difference is seen; a rough
+ * function without noise is exact. */
+static void noise_is_noticed(void **state) {
+    UNUSED(state);
+    struct bo_space s = make_space("x=0:1\ny=0:1\n");
+    for (int noisy = 0; noisy < 2; noisy++) {
+        struct bo *b = bo_new(&s, NULL, 3);
+        struct rng r;
+        double x[2], sd;
+        rng_init(&r, 5, 0, 0);
+        for (int i = 0; i < 30; i++) {
+            assert_int_equal(bo_ask(b, x), GPM_OK);
+            double y = (x[0] - 0.3) * (x[0] - 0.3) + (x[1] - 0.6) * (x[1] - 0.6);
+            bo_tell(b, x, y + (noisy ? 0.05 * rng_normal(&r) : 0.02 * sin(40 * x[0] + 30 * x[1])));
+        }
+        assert_int_equal(bo_noise_seen(b, &sd), noisy);
+        if (noisy) assert_true(sd > 0.002 && sd < 0.3);
+        bo_free(b);
+    }
+    bo_space_release(&s);
 }
 
 static double sphere30(const double *x) {
@@ -359,6 +384,7 @@ int main(void) {
         cmocka_unit_test(failures_are_learnt_not_repeated),
         cmocka_unit_test(noise_is_estimated_and_averaged),
         cmocka_unit_test(noisy_answers_are_honest),
+        cmocka_unit_test(noise_is_noticed),
         cmocka_unit_test(thirty_dimensions_use_a_trust_region),
         cmocka_unit_test(degenerate_functions_do_no_harm),
     };
