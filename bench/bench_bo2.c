@@ -95,7 +95,6 @@ static void run(const struct problem *p, uint64_t seed, struct result *out) {
             p->f(x, &truth);
             *(last ? &out->end : &out->half) = missing_value(p, truth);
             out->held = fabs(truth - mean) <= 1.645 * sd;
-            if (getenv("BO2_TRACE")) fprintf(stderr, "%s seed %d n %d: truth %.4g mean %.4g sd %.3g\n", p->name, (int)seed, n + 1, truth, mean, sd);
         }
     }
     if (!p->noise) out->end = judge(p, b, ys, p->budget);
