@@ -38,9 +38,10 @@ struct gpm_optimize_options {
     double target;
     double timeout; /* of one program; 0: none */
     int retries;
-    bool json;           /* inputs as JSON on the program's stdin */
-    const char *store;   /* file; NULL: in memory. Texts are borrowed until free. */
-    const char *log;     /* appends one line "x1 .. xd y" per evaluation */
+    bool json; /* inputs as JSON on the program's stdin */
+    const char
+        *store;      /* file, or postgresql://..; NULL: in memory. Texts are borrowed until free. */
+    const char *log; /* appends one line "x1 .. xd y" per evaluation */
     const char *warm;    /* CSV of known values */
     const char *version; /* tag of the objective */
     bool join;           /* space, settings and command from the store */
@@ -51,6 +52,9 @@ struct gpm_optimize_options {
     void (*progress)(void *user, const char *line); /* after each evaluation; may be NULL */
     void *user;
     const char *from; /* store of an earlier search: its values where variables' names agree */
+    /* A worker of the store that gives no sign of life for so long is taken for dead, and its point
+     * offered again; 0: 600, and 60 on a server. */
+    double claim_seconds;
 };
 GPM_API void gpm_optimize_options_init_sized(struct gpm_optimize_options *o, size_t size);
 static inline void gpm_optimize_options_init(struct gpm_optimize_options *o) {
@@ -133,6 +137,10 @@ GPM_API enum gpm_status gpm_memo_show(gpm_memo *m, int64_t id, enum gpm_format f
 GPM_API enum gpm_status gpm_memo_export(gpm_memo *m, const char **csv);
 GPM_API enum gpm_status gpm_memo_import(gpm_memo *m, const char *path, bool replicate,
                                         size_t *added);
+/* Is there a store that can be opened? */
+GPM_API bool gpm_memo_there(const char *path);
+/* All rows and what belongs to them into a new store: a file, or postgresql://... */
+GPM_API enum gpm_status gpm_memo_copy(gpm_memo *m, const char *to, size_t *rows);
 GPM_API enum gpm_status gpm_memo_remove(gpm_memo *m, int64_t id);
 
 /* ---- run times ---- */

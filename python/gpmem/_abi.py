@@ -192,6 +192,7 @@ class OptimizeOptions(c.Structure):
         ("progress", c.CFUNCTYPE(None, c.c_void_p, c.c_char_p)),
         ("user", c.c_void_p),
         ("from", c.c_char_p),
+        ("claim_seconds", c.c_double),
     ]
 
 
@@ -369,6 +370,8 @@ PROTOTYPES = {
     "gpm_memo_show": (c.c_int, [c.c_void_p, c.c_int64, c.c_int, c.POINTER(c.c_char_p)]),
     "gpm_memo_export": (c.c_int, [c.c_void_p, c.POINTER(c.c_char_p)]),
     "gpm_memo_import": (c.c_int, [c.c_void_p, c.c_char_p, c.c_bool, c.POINTER(c.c_size_t)]),
+    "gpm_memo_there": (c.c_bool, [c.c_char_p]),
+    "gpm_memo_copy": (c.c_int, [c.c_void_p, c.c_char_p, c.POINTER(c.c_size_t)]),
     "gpm_memo_remove": (c.c_int, [c.c_void_p, c.c_int64]),
     "gpm_timer_new": (c.c_void_p, [c.c_char_p]),
     "gpm_timer_free": (None, [c.c_void_p]),

@@ -203,6 +203,15 @@ enum gpm_status gpm_memo_import(gpm_memo *m, const char *path, bool replicate, s
     return s ? s : memo_csv_import(m->memo, &m->space, path, replicate, added, &m->err);
 }
 
+bool gpm_memo_there(const char *path) {
+    return memo_there(path);
+}
+
+enum gpm_status gpm_memo_copy(gpm_memo *m, const char *to, size_t *rows) {
+    enum gpm_status s = begin(m);
+    return s ? s : memo_copy(m->memo, to, rows, &m->err);
+}
+
 enum gpm_status gpm_memo_remove(gpm_memo *m, int64_t id) {
     enum gpm_status s = begin(m);
     return s ? s : memo_delete(m->memo, id, &m->err);
@@ -240,7 +249,7 @@ static enum gpm_status timer_open(gpm_timer *t, const char *function, size_t n,
     struct memo_options opt = {
         .function = function, .dim = function ? (int)n : 0, .names = joined.data};
     enum gpm_status s =
-        function || file_there(t->path)
+        function || memo_there(t->path)
             ? memo_open(out, t->path, &opt, &t->err)
             : buf_fail(&t->err, GPM_E_NOT_FOUND,
                        "there are no runs in '%s' yet; gpmem time NAME=X,X,X -- COMMAND makes some",

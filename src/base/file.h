@@ -9,7 +9,7 @@
  * and a link in one must not lead a write, or a read, out of it. FILE_PRIVATE is moreover this
  * user's, and nobody else could have written it.
  *
- * SQLite (store/memo_open.c), dlopen (host/foreign.c) and libedit's history (cli/line.c) open files
+ * SQLite (store/sqlite.c), dlopen (host/foreign.c) and libedit's history (cli/line.c) open files
  * themselves; the first two ask file_regular before.
  */
 #ifndef BASE_FILE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpmem memo list|show|export|import|rm STORE: looking at memo tables, CSV both ways.
+ * gpmem memo list|show|export|import|copy|rm STORE: looking at memo tables, CSV both ways, copies.
  */
 #include "cli/command.h"
 #include "cli/out.h"
@@ -40,6 +40,13 @@ static enum gpm_status import(gpm_memo *m, const char *arg, int64_t id, const ch
     return s;
 }
 
+static enum gpm_status copy(gpm_memo *m, const char *arg, int64_t id, const char **text) {
+    size_t rows = 0;
+    enum gpm_status s = gpm_memo_copy(m, arg, &rows);
+    if (!s) out_printf("%zu rows copied to %s\n", rows, arg);
+    return s;
+}
+
 static enum gpm_status rm(gpm_memo *m, const char *arg, int64_t id, const char **text) {
     return gpm_memo_remove(m, id);
 }
@@ -53,6 +60,7 @@ static const struct action {
                {"show", show, .ids = true, .many = true},
                {"export", export, .write = false},
                {"import", import, true, .many = true, .missing = "name the CSV file to import"},
+               {"copy", copy, .missing = "name the store to copy to"},
                {"rm", rm, true, true, true, "name the ids of the rows to remove"}};
 
 static int act(const struct action *act, gpm_memo *m, int argc, char **argv) {
@@ -88,10 +96,11 @@ static int run(int argc, char **argv) {
     const struct action *found = actions, *end = actions + COUNT_OF(actions);
     while (found < end && strcmp(found->name, argv[0]) != 0) found++;
     if (found == end)
-        return complain(EXIT_USAGE, "there is no 'memo %s'; say list, show, export, import or rm",
+        return complain(EXIT_USAGE,
+                        "there is no 'memo %s'; say list, show, export, import, copy or rm",
                         argv[0]);
     gpm_memo *m = gpm_memo_new();
-    bool fresh = found->fn == import && argc > 2 && args.function && access(argv[1], F_OK) != 0;
+    bool fresh = found->fn == import && argc > 2 && args.function && !gpm_memo_there(argv[1]);
     enum gpm_status s =
         fresh ? create(m, argv[1], argv[2]) : gpm_memo_open(m, argv[1], found->write);
     int status = EXIT_FAILED;
@@ -114,12 +123,16 @@ static const struct option_row rows[] = {
 };
 
 COMMAND(memo, 150) = {
-    .args = "list|show|export|import|rm STORE [ARGS]",
+    .args = "list|show|export|import|copy|rm STORE [ARGS]",
     .summary = "Looks at memo tables, and moves them to and from CSV",
     .text = "memo list STORE: every row, tab-separated. memo show STORE [ID..]: the table as a "
             "whole, or rows with everything known about them. memo export STORE [FILE]: CSV. memo "
-            "import STORE FILE..: adds rows, all of a file or none. memo rm STORE ID..: removes "
-            "rows. Exit status: 1 when the store cannot be used, 2 bad usage or no such row.",
+            "import STORE FILE..: adds rows, all of a file or none. memo copy STORE NEW: "
+            "everything into "
+            "a new store. memo rm STORE ID..: removes "
+            "rows. A store is an SQLite file, or postgresql://[user@]host[:port]/database[#name], "
+            "which workers on many machines share. Exit status: 1 when the store cannot be used, 2 "
+            "bad usage or no such row.",
     OPTIONS(rows),
     .takes = {2, -1},
     .run = run,

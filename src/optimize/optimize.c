@@ -252,7 +252,7 @@ static enum gpm_status adopt_command(struct optimize *o, struct buf *err) {
 /* ---- opening ---- */
 
 static enum gpm_status open_memo(struct optimize *o, struct buf *err) {
-    struct memo_options mo = {.stop = o->opt.stop};
+    struct memo_options mo = {.stop = o->opt.stop, .claim_seconds = o->opt.claim_seconds};
     struct buf names = BUF_INIT;
     for (int j = 0; j < o->space.n; j++)
         buf_printf(&names, "%s%s", j ? "," : "", o->space.vars[j].name);
@@ -261,8 +261,8 @@ static enum gpm_status open_memo(struct optimize *o, struct buf *err) {
         mo.dim = o->space.n;
         mo.names = names.data;
     }
-    bool exists = o->opt.store && access(o->opt.store, F_OK) == 0;
-    if (!o->identity && exists) mo.function = NULL; /* of ask and tell: whatever it is for */
+    bool exists = o->opt.store && !o->identity && memo_there(o->opt.store);
+    if (exists) mo.function = NULL; /* of ask and tell: whatever it is for */
     enum gpm_status s = memo_open(&o->memo, o->opt.store ? o->opt.store : ":memory:", &mo, err);
     buf_release(&names);
     return s;

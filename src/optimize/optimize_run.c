@@ -86,13 +86,18 @@ enum gpm_status optimize_write_log(struct optimize *o, struct buf *err) {
     char *full = realpath(o->opt.log, NULL); /* it is there now */
     buf_printf(&key, "log:%s", full ? full : o->opt.log);
     free(full);
-    enum gpm_status s = memo_begin(o->memo, err);
-    if (!s) s = optimize_refresh(o, err);
-    if (!s) s = log_append(o, fd, key.data, err);
+    enum gpm_status s;
+    size_t said = err->len;
+    do { /* lines whose mark was lost are written again in their place */
+        s = memo_begin(o->memo, err);
+        if (!s) s = optimize_refresh(o, err);
+        if (!s) s = log_append(o, fd, key.data, err);
+        s = memo_end(o->memo, s, err);
+    } while (memo_again(o->memo, s, said, err));
     buf_release(&key);
     if (file_close(fd) && !s)
         s = buf_fail(err, GPM_E_IO, "log '%s': writing failed: %s", o->opt.log, file_why());
-    return memo_end(o->memo, s, err);
+    return s;
 }
 
 /* ---- one decision ---- */
@@ -158,9 +163,15 @@ static enum gpm_status decide(struct optimize *o, bool ask, double *x, int64_t *
 
 static enum gpm_status next_point(struct optimize *o, bool ask, double *x, int64_t *id,
                                   enum next *what, struct buf *err) {
-    enum gpm_status s = memo_begin(o->memo, err);
-    if (!s) s = decide(o, ask, x, id, what, err);
-    return memo_end(o->memo, s, err);
+    enum gpm_status s;
+    size_t said = err->len;
+    do { /* a point whose claim was lost with the connection is offered again when its time is over
+          */
+        s = memo_begin(o->memo, err);
+        if (!s) s = decide(o, ask, x, id, what, err);
+        s = memo_end(o->memo, s, err);
+    } while (!ask && memo_again(o->memo, s, said, err));
+    return s;
 }
 
 /* ---- running ---- */
@@ -308,7 +319,7 @@ static enum gpm_status loop(struct optimize *o, double *x, struct buf *err) {
         } else if (!more) {
             return GPM_OK;
         } else if (!o->fn || what != NEXT_WAIT) {
-            nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+            memo_wait(o->memo, 1);
         }
     }
     return s;

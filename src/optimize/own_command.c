@@ -42,7 +42,10 @@ static bool describe(struct memo *m, const char *id, const char *command, struct
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     if (strlen(id) != ID_LENGTH || strspn(id, "0123456789abcdef") != ID_LENGTH) return false;
-    if (stat(m->path, &sb)) return false;
+    if (!memo_is_file(m->path))
+        sb.st_dev = 0, sb.st_ino = 0; /* a server's tables are not copied like a file */
+    else if (stat(m->path, &sb))
+        return false;
     if (state && *state == '/')
         buf_puts(path, state);
     else if (home && *home == '/')

@@ -15,13 +15,33 @@ const char *memo_status_name(enum memo_status s) {
     return names[s];
 }
 
-enum gpm_status memo_begin(struct memo *m, struct buf *err) {
-    if (m->depth == 0) {
-        enum gpm_status s = memo_do(m, "lock it", "BEGIN IMMEDIATE", err, "");
-        if (s) return s;
+bool memo_again(struct memo *m, enum gpm_status s, size_t said, struct buf *err) {
+    enum { TIMES = 8 };
+    bool again = s && !m->depth && m->driver->again && m->lost_times < TIMES && m->driver->again(m);
+    m->lost_times = again ? m->lost_times + 1 : 0;
+    if (again) {
+        err->len = said;
+        err->data[said] = 0;
     }
-    m->depth++;
-    return GPM_OK;
+    return again;
+}
+
+/* Does it until the connection holds; for what may be done twice. */
+#define PERSIST(m, err, s, call)                                                                   \
+    for (size_t said_ = (err)->len;;) {                                                            \
+        (s) = (call);                                                                              \
+        if (!memo_again(m, s, said_, err)) break;                                                  \
+    }
+
+static enum gpm_status begin_to(struct memo *m, enum memo_intent to, struct buf *err) {
+    enum gpm_status s = GPM_OK;
+    if (!m->depth) PERSIST(m, err, s, m->driver->begin(m, to, err));
+    if (!s) m->depth++;
+    return s;
+}
+
+enum gpm_status memo_begin(struct memo *m, struct buf *err) {
+    return begin_to(m, MEMO_TO_STORE, err);
 }
 
 enum gpm_status memo_end(struct memo *m, enum gpm_status s, struct buf *err) {
@@ -29,24 +49,10 @@ enum gpm_status memo_end(struct memo *m, enum gpm_status s, struct buf *err) {
         m->depth--;
         return GPM_OK;
     }
-    if (!s) s = memo_do(m, "store the result", "COMMIT", err, "");
-    if (m->depth && !sqlite3_get_autocommit(m->db))
-        sqlite3_exec(m->db, "ROLLBACK", NULL, NULL, NULL);
+    if (!s) s = m->driver->commit(m, err);
+    if (s && m->depth) m->driver->rollback(m);
     m->depth = 0;
     return s;
-}
-
-/* memo_begin where something is to be stored. Results must reach the disk before they are used;
- * claims need not (a lost claim is offered again). Only possible outside a transaction. */
-static enum gpm_status begin_with(struct memo *m, bool durable, struct buf *err) {
-    enum gpm_status s = GPM_OK;
-    if (!m->depth && m->durable != durable) {
-        m->durable = durable;
-        /* not memo_do: SQLite sets this while it reads the words, which are read once there */
-        s = memo_exec(m, durable ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL",
-                      "set it up", err);
-    }
-    return s ? s : memo_begin(m, err);
 }
 
 static enum gpm_status check_x(struct memo *m, const double *x, struct buf *err) {
@@ -59,10 +65,10 @@ static enum gpm_status check_x(struct memo *m, const double *x, struct buf *err)
 /* ---- reading ---- */
 
 /* What is wrong with a row that this program did not write; NULL: nothing. */
-static const char *read_row(struct memo *m, sqlite3_stmt *st, double *x, struct memo_row *r) {
+static const char *read_row(struct memo *m, struct memo_answer *a, double *x, struct memo_row *r) {
     static const char time[] = "has a time that is no number",
                       number[] = "has a count that is none", text[] = "has a text that is none";
-    struct memo_cells c = {.st = st};
+    struct memo_cells c = {.m = m, .a = a};
     *r = (struct memo_row){
         .id = cell_int(&c, 0, INT64_MIN, INT64_MAX, number),
         .x = x,
@@ -94,18 +100,18 @@ static const char *read_row(struct memo *m, sqlite3_stmt *st, double *x, struct 
 static enum gpm_status read_rows(struct memo *m, const char *which, memo_row_fn *fn, void *user,
                                  struct buf *err, const char *kinds, int64_t id) {
     struct buf sql = BUF_INIT;
-    sqlite3_stmt *st = NULL;
+    struct memo_answer a = {0};
     buf_printf(&sql,
                "SELECT id, key, rep, status, y, error, seconds, started, finished, host, pid, "
                "attempts, tag, seq, expires, pid_start, %s FROM point %s",
                m->version < 3 ? "''" : "outputs", which);
-    enum gpm_status s = memo_query(m, "read it", sql.data, &st, err, kinds, id);
+    enum gpm_status s = memo_query(m, "read it", sql.data, &a, err, kinds, id);
     double *x = NEW_ARRAY(double, (size_t)m->dim); /* fn may call back into the table */
     struct memo_row row;
     bool more = true;
     size_t seen = 0;
-    while (!s && more && !(s = memo_next(m, st, &more, err)) && more) {
-        const char *what = read_row(m, st, x, &row);
+    while (!s && more && !(s = memo_next(m, &a, &more, err)) && more) {
+        const char *what = read_row(m, &a, x, &row);
         if (what)
             s = memo_fault(m, GPM_E_FORMAT, err, "row %lld %s; the file is damaged",
                            (long long)row.id, what);
@@ -114,7 +120,7 @@ static enum gpm_status read_rows(struct memo *m, const char *which, memo_row_fn 
     }
     m->seen = seen; /* not those that fn asked for */
     mem_free(x);
-    sqlite3_reset(st);
+    memo_done(m, &a);
     buf_release(&sql);
     return s;
 }
@@ -125,7 +131,9 @@ struct found {
     int64_t id;
     enum memo_status status; /* MEMO_ABSENT: there is no such row */
     double y;
-    bool idle;       /* a claim that is void */
+    bool idle;      /* a claim that is void */
+    double expires; /* of the claim; NaN: it has no end */
+    int attempts;
     struct buf *why; /* gets the text of a failure; NULL: not asked for */
     double *x;       /* the inputs; NULL: not asked for */
 };
@@ -133,9 +141,9 @@ struct found {
 /* A claim is void when it was abandoned, when its owner was a process of this machine that is gone
  * (or another process has its number now), or when its time is over. A process of this machine
  * that still lives is at a long evaluation: it has a day more. */
-static bool claim_is_void(const struct memo *m, const struct memo_row *r) {
+static bool claim_is_void(struct memo *m, const struct memo_row *r) {
     bool here = strcmp(r->host, m->host) == 0 && r->pid_start;
-    double over = r->expires ? memo_now() - r->expires : -INFINITY;
+    double over = r->expires ? memo_now(m) - r->expires : -INFINITY;
     if (r->expires && r->expires <= 1) return true;
     if (!here || (r->pid == m->pid && r->pid_start == m->pid_start)) return over > 0;
     long long now = memo_pid_start(r->pid);
@@ -148,6 +156,8 @@ static bool note_found(const struct memo_row *r, void *user) {
     f->id = r->id;
     f->status = r->status;
     f->y = r->y;
+    f->expires = r->expires ? r->expires : NAN;
+    f->attempts = r->attempts;
     f->idle = r->status == MEMO_CLAIMED && claim_is_void(f->m, r);
     if (f->why && r->status == MEMO_FAILED) buf_puts(f->why, r->error);
     if (f->x) memcpy(f->x, r->x, (size_t)r->dim * sizeof *f->x);
@@ -159,7 +169,7 @@ static enum gpm_status find(struct memo *m, const double *x, struct found *f, st
                             struct buf *err) {
     *f = (struct found){.m = m, .y = NAN, .why = why};
     memo_key(m->key, x, m->dim);
-    return read_rows(m, "WHERE key=? ORDER BY status=2 DESC, rep LIMIT 1", note_found, f, err, "k",
+    return read_rows(m, "WHERE key=?1 ORDER BY status=2 DESC, rep LIMIT 1", note_found, f, err, "k",
                      0);
 }
 
@@ -170,24 +180,32 @@ static enum gpm_status insert_row(struct memo *m, const double *x, enum memo_sta
     static const char sql[] =
         "INSERT INTO point(started, expires, host, pid, pid_start, key, x, status, tag, rep, "
         "attempts) VALUES(?1,CASE ?8 WHEN 4 THEN NULL ELSE ?2 END,?3,?4,?5,?6,?7,?8,?9,"
-        "(SELECT coalesce(max(rep)+1, 0) FROM point WHERE key=?6), 1)";
+        "(SELECT coalesce(max(rep)+1, 0) FROM point WHERE key=?6), 1) "
+        "ON CONFLICT(key, rep) DO NOTHING RETURNING id";
     struct buf text = BUF_INIT;
     for (int j = 0; j < m->dim; j++) {
         if (j) buf_putc(&text, ' ');
         buf_number(&text, x[j]);
     }
     memo_key(m->key, x, m->dim);
-    enum gpm_status s = memo_do(m, "add a row", sql, err, "oksis", text.data, (int64_t)status, tag);
-    if (!s) *id = sqlite3_last_insert_rowid(m->db);
+    enum gpm_status s =
+        memo_do(m, "add a row", sql, id, err, "oksis", text.data, (int64_t)status, tag);
     buf_release(&text);
     return s;
 }
 
-static enum gpm_status take_row(struct memo *m, int64_t id, struct buf *err) {
-    return memo_do(m, "claim a point",
-                   "UPDATE point SET started=?1, expires=?2, host=?3, pid=?4, pid_start=?5, "
-                   "status=1, error='', seq=0, attempts=attempts+1 WHERE id=?6",
-                   err, "oi", id);
+/* A void claim becomes ours, unless somebody was faster: *taken. */
+static enum gpm_status take_row(struct memo *m, const struct found *f, bool *taken,
+                                struct buf *err) {
+    int64_t id;
+    enum gpm_status s =
+        memo_do(m, "claim a point",
+                "UPDATE point SET started=?1, expires=?2, host=?3, pid=?4, pid_start=?5, "
+                "status=1, error='', seq=0, attempts=attempts+1 WHERE id=?6 AND status=1 AND "
+                "expires IS NOT DISTINCT FROM ?7 AND attempts=?8 RETURNING id",
+                &id, err, "oidi", f->id, f->expires, (int64_t)f->attempts);
+    *taken = !s && id;
+    return s;
 }
 
 static enum gpm_status claim(struct memo *m, const double *x, struct memo_claim *out,
@@ -201,56 +219,87 @@ static enum gpm_status claim(struct memo *m, const double *x, struct memo_claim 
     enum gpm_status s = find(m, x, &f, err, err);
     if (s) return s;
     *out = (struct memo_claim){.state = states[f.status], .id = f.id, .y = f.y};
-    if (f.status == MEMO_ABSENT) return insert_row(m, x, MEMO_CLAIMED, "", &out->id, err);
-    if (!f.idle) return GPM_OK;
-    out->state = MEMO_OURS;
-    return take_row(m, f.id, err);
+    bool taken = false;
+    if (f.status == MEMO_ABSENT) {
+        s = insert_row(m, x, MEMO_CLAIMED, "", &out->id, err);
+        taken = out->id;
+    } else if (f.idle)
+        s = take_row(m, &f, &taken, err);
+    else
+        return GPM_OK;
+    out->state = taken ? MEMO_OURS : MEMO_BUSY; /* somebody was faster */
+    return s;
 }
 
-enum gpm_status memo_claim(struct memo *m, const double *x, struct memo_claim *out,
-                           struct buf *err) {
+static enum gpm_status claim_once(struct memo *m, const double *x, struct memo_claim *out,
+                                  struct buf *err) {
     struct found f = {.y = NAN};
     enum gpm_status s = check_x(m, x, err);
     if (!s) s = find(m, x, &f, NULL, err);
     *out = (struct memo_claim){.state = MEMO_KNOWN, .id = f.id, .y = f.y};
     if (s || f.status == MEMO_DONE) return s; /* known: without a lock */
-    s = begin_with(m, false, err);
+    s = begin_to(m, MEMO_TO_CLAIM, err);
     if (!s) s = claim(m, x, out, err);
     return memo_end(m, s, err);
+}
+
+enum gpm_status memo_claim(struct memo *m, const double *x, struct memo_claim *out,
+                           struct buf *err) {
+    enum gpm_status s;
+    PERSIST(m, err, s, claim_once(m, x, out, err));
+    return s;
 }
 
 enum gpm_status memo_new_row(struct memo *m, const double *x, bool asked, int64_t *id,
                              struct buf *err) {
     enum gpm_status s = check_x(m, x, err);
-    if (!s) s = begin_with(m, asked, err);
-    if (!s && asked) s = insert_row(m, x, MEMO_ASKED, "ask", id, err);
-    if (!s && !asked) s = insert_row(m, x, MEMO_CLAIMED, "", id, err);
+    if (!s) s = begin_to(m, asked ? MEMO_TO_STORE : MEMO_TO_CLAIM, err);
+    *id = 0; /* somebody else's replicate may take the number: then ours is the next */
+    while (!s && !*id)
+        s = insert_row(m, x, asked ? MEMO_ASKED : MEMO_CLAIMED, asked ? "ask" : "", id, err);
     return memo_end(m, s, err);
 }
 
 enum gpm_status memo_renew(struct memo *m, int64_t id, struct buf *err) {
-    return memo_do(m, "renew a claim", "UPDATE point SET expires=? WHERE id=? AND status=1", err,
-                   "di", memo_now() + m->claim_seconds, id);
+    enum gpm_status s;
+    PERSIST(m, err, s,
+            memo_do(m, "renew a claim", "UPDATE point SET expires=?1 WHERE id=?2 AND status=1",
+                    NULL, err, "di", memo_now(m) + m->claim_seconds, id));
+    return s;
 }
 
 enum gpm_status memo_unclaim(struct memo *m, int64_t id, struct buf *err) {
-    return memo_do(m, "give a claim back", "DELETE FROM point WHERE id=? AND status=1 AND pid=?",
-                   err, "ii", id, (int64_t)m->pid);
+    enum gpm_status s;
+    PERSIST(m, err, s,
+            memo_do(m, "give a claim back",
+                    "DELETE FROM point WHERE id=?1 AND status=1 AND pid=?2 AND host=?3", NULL, err,
+                    "iis", id, (int64_t)m->pid, m->host));
+    return s;
 }
 
 enum gpm_status memo_abandon(struct memo *m, int64_t id, struct buf *err) {
-    return memo_do(m, "abandon a claim", "UPDATE point SET expires=1 WHERE id=? AND status=1", err,
-                   "i", id);
+    enum gpm_status s;
+    PERSIST(m, err, s,
+            memo_do(m, "abandon a claim", "UPDATE point SET expires=1 WHERE id=?1 AND status=1",
+                    NULL, err, "i", id));
+    return s;
 }
 
-enum gpm_status memo_reclaim(struct memo *m, bool *found, int64_t *id, double *x, struct buf *err) {
+static enum gpm_status reclaim_once(struct memo *m, bool *found, int64_t *id, double *x,
+                                    struct buf *err) {
     struct found f = {.m = m, .x = x};
-    enum gpm_status s = begin_with(m, false, err);
+    enum gpm_status s = begin_to(m, MEMO_TO_CLAIM, err);
     if (!s) s = read_rows(m, "WHERE status=1 ORDER BY id", note_found, &f, err, "", 0);
     *found = !s && f.idle; /* the first that is void ends the search */
     *id = f.id;
-    if (*found) s = take_row(m, f.id, err);
+    if (*found) s = take_row(m, &f, found, err);
     return memo_end(m, s, err);
+}
+
+enum gpm_status memo_reclaim(struct memo *m, bool *found, int64_t *id, double *x, struct buf *err) {
+    enum gpm_status s;
+    PERSIST(m, err, s, reclaim_once(m, found, id, x, err));
+    return s;
 }
 
 /* ---- results ---- */
@@ -259,27 +308,36 @@ enum gpm_status memo_reclaim(struct memo *m, bool *found, int64_t *id, double *x
  * stored is the one everybody uses, and *y becomes it. */
 static enum gpm_status put_result(struct memo *m, int64_t id, double *y, const char *outputs,
                                   const char *error, double seconds, struct buf *err) {
+    int64_t put;
     enum gpm_status s = memo_do(
         m, "store the result",
         "UPDATE point SET status=?1, y=?2, error=?3, seconds=?4, finished=?5, expires=NULL, "
-        "outputs=?7, seq=(SELECT coalesce(max(seq),0)+1 FROM point) WHERE id=?6 AND status<>2",
-        err, "idsddis", (int64_t)(error ? MEMO_FAILED : MEMO_DONE), error ? NAN : *y,
-        error ? error : "", seconds, memo_now(), id, outputs && !error ? outputs : "");
-    if (s || sqlite3_changes(m->db) == 1) return s;
+        "outputs=?7, seq=(SELECT coalesce(max(seq),0)+1 FROM point) WHERE id=?6 AND status<>2 "
+        "RETURNING id",
+        &put, err, "idsddis", (int64_t)(error ? MEMO_FAILED : MEMO_DONE), error ? NAN : *y,
+        error ? error : "", seconds, memo_now(m), id, outputs && !error ? outputs : "");
+    if (s || put) return s;
     struct found f = {.m = m};
-    s = read_rows(m, "WHERE id=? AND status=2", note_found, &f, err, "i", id);
+    s = read_rows(m, "WHERE id=?1 AND status=2", note_found, &f, err, "i", id);
     *y = f.y;
     if (s || f.status == MEMO_DONE) return s;
     return memo_fault(m, GPM_E_NOT_FOUND, err, "row %lld is not there any more", (long long)id);
+}
+
+/* May be done twice: a row that is done stays as it is. */
+static enum gpm_status finish_once(struct memo *m, int64_t id, double *y, const char *outputs,
+                                   const char *error, double seconds, struct buf *err) {
+    enum gpm_status s = begin_to(m, MEMO_TO_STORE, err);
+    if (!s) s = put_result(m, id, y, outputs, error, seconds, err);
+    return memo_end(m, s, err);
 }
 
 enum gpm_status memo_finish(struct memo *m, int64_t id, double y, const char *outputs,
                             const char *error, double seconds, double *stored, struct buf *err) {
     if (!error && !isfinite(y))
         return memo_fault(m, GPM_E_ARG, err, "the value to store is not finite; record a failure");
-    enum gpm_status s = begin_with(m, true, err);
-    if (!s) s = put_result(m, id, &y, outputs, error, seconds, err);
-    s = memo_end(m, s, err);
+    enum gpm_status s;
+    PERSIST(m, err, s, finish_once(m, id, &y, outputs, error, seconds, err));
     if (!s && stored) *stored = y;
     return s;
 }
@@ -308,7 +366,7 @@ enum gpm_status memo_add(struct memo *m, const double *x, double y, const char *
     enum gpm_status s = check_x(m, x, err);
     if (!s && !error && !isfinite(y))
         s = memo_fault(m, GPM_E_ARG, err, "the value to store is not finite");
-    if (!s) s = begin_with(m, true, err);
+    if (!s) s = begin_to(m, MEMO_TO_STORE, err);
     if (!s) s = add(m, x, y, outputs, error, seconds, replicate, added, err);
     return memo_end(m, s, err);
 }
@@ -317,8 +375,11 @@ enum gpm_status memo_add(struct memo *m, const double *x, double y, const char *
 
 enum gpm_status memo_each(struct memo *m, int64_t after, memo_row_fn *fn, void *user,
                           struct buf *err) {
-    return after < 0 ? read_rows(m, "ORDER BY id", fn, user, err, "", 0)
-                     : read_rows(m, "WHERE seq>? ORDER BY seq", fn, user, err, "i", after);
+    enum gpm_status s; /* a server answers whole or not at all: no row is shown twice */
+    PERSIST(m, err, s,
+            after < 0 ? read_rows(m, "ORDER BY id", fn, user, err, "", 0)
+                      : read_rows(m, "WHERE seq>?1 ORDER BY seq", fn, user, err, "i", after));
+    return s;
 }
 
 static enum gpm_status no_row(struct memo *m, int64_t id, struct buf *err) {
@@ -327,21 +388,30 @@ static enum gpm_status no_row(struct memo *m, int64_t id, struct buf *err) {
 
 enum gpm_status memo_row_by_id(struct memo *m, int64_t id, memo_row_fn *fn, void *user,
                                struct buf *err) {
-    enum gpm_status s = read_rows(m, "WHERE id=?", fn, user, err, "i", id);
+    enum gpm_status s;
+    PERSIST(m, err, s, read_rows(m, "WHERE id=?1", fn, user, err, "i", id));
     return s || m->seen ? s : no_row(m, id, err);
 }
 
 enum gpm_status memo_delete(struct memo *m, int64_t id, struct buf *err) {
-    enum gpm_status s = memo_do(m, "delete a row", "DELETE FROM point WHERE id=?", err, "i", id);
-    return !s && sqlite3_changes(m->db) == 0 ? no_row(m, id, err) : s;
+    int64_t gone;
+    enum gpm_status s = memo_do(m, "delete a row", "DELETE FROM point WHERE id=?1 RETURNING id",
+                                &gone, err, "i", id);
+    return !s && !gone ? no_row(m, id, err) : s;
 }
 
 enum gpm_status memo_get(struct memo *m, const char *key, char **value, struct buf *err) {
-    enum gpm_status s = memo_text(m, "SELECT value FROM state WHERE key=?", key, value, err);
+    enum gpm_status s;
+    PERSIST(m, err, s, memo_text(m, "SELECT value FROM state WHERE key=?1", key, value, err));
     return !s && !*value ? GPM_E_NOT_FOUND : s;
 }
 
 enum gpm_status memo_set(struct memo *m, const char *key, const char *value, struct buf *err) {
-    return memo_do(m, "write to it", "INSERT OR REPLACE INTO state VALUES(?,?)", err, "ss", key,
-                   value);
+    enum gpm_status s;
+    PERSIST(m, err, s,
+            memo_do(m, "write to it",
+                    "INSERT INTO state VALUES(?1,?2) "
+                    "ON CONFLICT(key) DO UPDATE SET value=excluded.value",
+                    NULL, err, "ss", key, value));
+    return s;
 }

@@ -39,7 +39,7 @@ struct memo_options {
     const char *names;    /* names of the inputs, separated by commas, for people; NULL: x1,x2.. */
     int dim;              /* number of inputs; 0: take what the file says */
     bool read_only;
-    double claim_seconds;              /* how long a claim lasts without memo_renew; 0: 600 */
+    double claim_seconds; /* how long a claim lasts without memo_renew; 0: 600, server 60 */
     const volatile sig_atomic_t *stop; /* ends a long statement; may be NULL */
 };
 
@@ -50,8 +50,11 @@ struct memo {
     int dim;
     int version; /* of the file; below MEMO_VERSION where it may only be read */
     double claim_seconds;
-    struct sqlite3 *db;
+    const struct memo_driver *driver;
+    void *db;          /* the driver's connection */
+    const char *doing; /* what its statement is for, in messages */
     char *host;
+    int lost_times;          /* that the connection was lost, one after the other */
     int depth;               /* of memo_begin */
     size_t seen;             /* rows that the last list of them gave */
     bool read_only, durable; /* durable: synchronous=FULL is on */
@@ -59,7 +62,7 @@ struct memo {
     long long pid_start;
     unsigned char *key; /* scratch: 8 dim bytes */
     const volatile sig_atomic_t *stop;
-    int64_t steps, max_steps; /* of SQLite's machine in this statement (see memo_harden) */
+    int64_t steps, max_steps; /* of SQLite's machine in this statement (sqlite.c) */
 };
 
 /* One row. Pointers are borrowed and valid during the callback only. */
@@ -151,4 +154,16 @@ GPM_MUST_USE enum gpm_status memo_begin(struct memo *m, struct buf *err);
 GPM_MUST_USE enum gpm_status memo_end(struct memo *m, enum gpm_status s, struct buf *err);
 
 const char *memo_status_name(enum memo_status s); /* "done", "failed", .. */
+/* Waits until somebody may have stored something, at most so long. */
+void memo_wait(struct memo *m, double seconds);
+/* All rows and texts into a new store. */
+GPM_MUST_USE enum gpm_status memo_copy(struct memo *from, const char *path, size_t *rows,
+                                       struct buf *err);
+/* After s, outside of memo_begin: the connection to a server was lost, and there is a new one: try
+ * again. What has been said in err beyond `said` bytes is taken back. memo_claim, memo_reclaim,
+ * memo_renew, memo_finish, memo_set and what reads do so themselves; memo_new_row, memo_add and
+ * memo_delete do not, since what they did may stand. */
+GPM_MUST_USE bool memo_again(struct memo *m, enum gpm_status s, size_t said, struct buf *err);
+bool memo_there(const char *path);   /* is there a store that can be opened? */
+bool memo_is_file(const char *path); /* else a name of a server's store: postgresql://... */
 #endif

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Opening a memo table: the file, its version, whose function it belongs to. */
+ * Opening a memo table: its version, whose function it belongs to. */
 #include "store/memo_priv.h"
+#include "base/file.h"
 #include "base/mem.h"
 
-#include <errno.h>
-#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define APPLICATION_ID 0x67706d31 /* "gpm1" */
-#define MAX_INPUTS     100000
-#define OLDEST_READ    2  /* version that can be read without writing to the file */
-#define BUSY_SECONDS   30 /* that another writer is waited for */
+#define MAX_INPUTS  100000
+#define OLDEST_READ 2 /* version that can be read without writing to the file */
 
 /* Step v takes a file of version v to version v+1; a new file takes all of them. */
 static const char *const schema_steps[MEMO_VERSION] = {
@@ -32,29 +28,20 @@ static const char *const schema_steps[MEMO_VERSION] = {
     "ALTER TABLE point ADD COLUMN outputs TEXT NOT NULL DEFAULT '';", /* a JSON object */
 };
 
-static enum gpm_status read_int(struct memo *m, const char *sql, int *out, struct buf *err) {
-    sqlite3_stmt *st = NULL;
-    bool row;
-    enum gpm_status s = memo_query(m, "read the header", sql, &st, err, "");
-    if (!s) s = memo_next(m, st, &row, err);
-    struct memo_cells c = {.st = st};
-    if (!s) *out = row ? (int)cell_int(&c, 0, INT_MIN, INT_MAX, "") : 0;
-    sqlite3_reset(st);
-    return s;
-}
-
 static enum gpm_status meta_get(struct memo *m, const char *key, char **out, struct buf *err) {
-    return memo_text(m, "SELECT value FROM meta WHERE key=?", key, out, err);
+    return memo_text(m, "SELECT value FROM meta WHERE key=?1", key, out, err);
 }
 
 static enum gpm_status create_meta(struct memo *m, const struct memo_options *opt,
                                    struct buf *err) {
     struct buf names = BUF_INIT;
+    char dim[24];
+    snprintf(dim, sizeof dim, "%d", opt->dim);
     for (int j = 0; j < opt->dim && !opt->names; j++)
         buf_printf(&names, "%sx%d", j ? "," : "", j + 1);
     enum gpm_status s = memo_do(
         m, "create the table", "INSERT INTO meta VALUES('function',?1),('inputs',?2),('names',?3)",
-        err, "sis", opt->function, (int64_t)opt->dim, opt->names ? opt->names : names.data);
+        NULL, err, "sss", opt->function, dim, opt->names ? opt->names : names.data);
     buf_release(&names);
     return s;
 }
@@ -62,31 +49,16 @@ static enum gpm_status create_meta(struct memo *m, const struct memo_options *op
 /* Under the write lock: brings the file from version `from` to the current one. */
 static enum gpm_status upgrade(struct memo *m, int from, const struct memo_options *opt,
                                struct buf *err) {
-    enum gpm_status s = GPM_OK;
+    enum gpm_status s = m->driver->prepare && !from ? m->driver->prepare(m, err) : GPM_OK;
     for (int v = from; v < MEMO_VERSION && !s; v++)
         s = memo_exec(m, schema_steps[v], from ? "migrate the table" : "create the table", err);
     if (!s && from == 0) s = create_meta(m, opt, err);
-    struct buf sql = BUF_INIT;
-    buf_printf(&sql, "PRAGMA user_version=%d; PRAGMA application_id=%d;", MEMO_VERSION,
-               APPLICATION_ID);
-    if (!s) s = memo_exec(m, sql.data, "write the header", err);
-    buf_release(&sql);
-    return s;
+    return s ? s : m->driver->stamp(m, err);
 }
 
 static enum gpm_status check_version(struct memo *m, int *version, struct buf *err) {
-    /* one statement sees one state of the file, while another process may be creating the table */
-    static const char foreign_sql[] =
-        "SELECT application_id <> 0x67706d31 AND (user_version <> 0 OR "
-        "EXISTS(SELECT * FROM sqlite_schema)) FROM pragma_application_id, pragma_user_version";
-    int foreign = 0;
-    enum gpm_status s = read_int(m, "PRAGMA user_version", version, err);
-    if (!s) s = read_int(m, foreign_sql, &foreign, err);
+    enum gpm_status s = m->driver->version(m, version, err);
     if (s) return s;
-    if (foreign)
-        return memo_fault(m, GPM_E_FORMAT, err,
-                          "the file is an SQLite database of another program; "
-                          "name another store");
     if (*version < 0)
         return memo_fault(m, GPM_E_FORMAT, err, "there is no file version %d; the file is damaged",
                           *version);
@@ -95,37 +67,6 @@ static enum gpm_status check_version(struct memo *m, int *version, struct buf *e
                           "made by a newer gpmem (file version %d, this one reads "
                           "up to %d); upgrade gpmem",
                           *version, MEMO_VERSION);
-    return GPM_OK;
-}
-
-/* What a file of this version holds: three tables, each with the columns that are read. Views,
- * triggers, virtual tables and computed columns are code of whoever made the file. A plain table
- * has a root page, the others have none. */
-static enum gpm_status check_objects(struct memo *m, struct buf *err) {
-    static const struct {
-        const char *sql, *wrong;
-    } checks[] = {
-        {"SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index') OR rootpage < 1",
-         "it holds views, triggers or virtual tables, which gpmem does not make"},
-        {"SELECT 3 - count(*) FROM sqlite_schema WHERE type = 'table' AND "
-         "name IN ('meta', 'point', 'state')",
-         "a table is missing; the file is damaged"},
-        {"SELECT 22 - count(*) FROM (SELECT * FROM pragma_table_xinfo('point') WHERE name IN "
-         "('id', 'key', 'rep', 'x', 'status', 'y', 'error', 'seconds', 'started', 'finished', "
-         "'host', 'pid', 'pid_start', 'expires', 'attempts', 'seq', 'tag', 'outputs') UNION ALL "
-         "SELECT * FROM pragma_table_xinfo('state') WHERE name IN ('key', 'value') UNION ALL "
-         "SELECT * FROM pragma_table_xinfo('meta') WHERE name IN ('key', 'value')) "
-         "WHERE hidden = 0",
-         "a column is missing or computed; the file is damaged"},
-    };
-    int absent = m->version < 3; /* the column of outputs */
-    for (size_t i = 0; i < COUNT_OF(checks); i++) {
-        int n = 0;
-        enum gpm_status s = read_int(m, checks[i].sql, &n, err);
-        if (s) return s;
-        if (n == (i == 2 ? absent : 0)) continue;
-        return memo_fault(m, GPM_E_FORMAT, err, "%s", checks[i].wrong);
-    }
     return GPM_OK;
 }
 
@@ -163,7 +104,8 @@ static enum gpm_status settle_schema(struct memo *m, const struct memo_options *
     enum gpm_status s = check_version(m, &version, err);
     if (s) return s;
     if (version == 0 && (m->read_only || !opt->function || opt->dim < 1))
-        return memo_fault(m, GPM_E_FORMAT, err, "the file is empty");
+        return memo_is_file(m->path) ? memo_fault(m, GPM_E_FORMAT, err, "the file is empty")
+                                     : memo_fault(m, GPM_E_IO, err, "No such store on the server");
     if (version < OLDEST_READ && m->read_only)
         return memo_fault(m, GPM_E_FORMAT, err,
                           "file version %d must be migrated to %d first; open it "
@@ -177,68 +119,8 @@ static enum gpm_status settle_schema(struct memo *m, const struct memo_options *
         version = MEMO_VERSION;
     }
     m->version = version;
-    if (!s) s = check_objects(m, err);
+    if (!s) s = m->driver->check(m, err);
     return s ? s : check_identity(m, opt, err);
-}
-
-/* WAL needs a shared-memory file beside the table; in a folder that cannot be written a table
- * without a pending log can still be read when SQLite is told that nothing will change. */
-static int open_immutable(struct memo *m) {
-    if (memo_bytes(m, "-wal") > 0) return SQLITE_CANTOPEN;
-    struct buf uri = BUF_INIT;
-    sqlite3_close(m->db);
-    m->db = NULL;
-    buf_puts(&uri, "file:");
-    for (const char *p = m->path; *p; p++) {
-        if (strchr("%?#", *p))
-            buf_printf(&uri, "%%%02x", (unsigned char)*p);
-        else
-            buf_putc(&uri, *p);
-    }
-    buf_puts(&uri, "?immutable=1");
-    int rc = sqlite3_open_v2(uri.data, &m->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
-    if (rc == SQLITE_OK) memo_harden(m);
-    buf_release(&uri);
-    return rc;
-}
-
-/* The change to WAL needs the file for itself, and SQLite does not wait for that: processes that
- * create one table together try again. */
-static int use_wal(struct memo *m) {
-    double end = memo_now() + BUSY_SECONDS;
-    for (;;) {
-        int rc = sqlite3_exec(m->db, "PRAGMA journal_mode=WAL", NULL, NULL, NULL);
-        if ((rc & 0xff) != SQLITE_BUSY || memo_now() > end) return rc;
-        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
-    }
-}
-
-static enum gpm_status open_file(struct memo *m, const struct memo_options *opt, struct buf *err) {
-    int flags = opt->read_only ? SQLITE_OPEN_READONLY
-                               : SQLITE_OPEN_READWRITE | (opt->function ? SQLITE_OPEN_CREATE : 0);
-    struct stat sb;
-    if (stat(m->path, &sb) == 0) {
-        if (!S_ISREG(sb.st_mode)) /* SQLite would wait for the writer of a pipe without end */
-            return memo_fault(m, GPM_E_IO, err, "%s; name a file",
-                              S_ISDIR(sb.st_mode) ? "is a folder" : "is no regular file");
-    } else if (!opt->function || opt->read_only)
-        return memo_fault(m, GPM_E_IO, err, "%s", strerror(errno));
-    int rc = sqlite3_open_v2(m->path, &m->db, flags, NULL);
-    if (rc != SQLITE_OK) return memo_sql_error(m, rc, "open it", err);
-    memo_harden(m);
-    sqlite3_busy_timeout(m->db, 1000 * BUSY_SECONDS);
-    if (opt->read_only) {
-        rc = sqlite3_exec(m->db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
-        if ((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY)
-            rc = open_immutable(m);
-        return rc == SQLITE_OK ? GPM_OK : memo_sql_error(m, rc, "read it", err);
-    }
-    if (sqlite3_db_readonly(m->db, "main") == 1)
-        return memo_sql_error(m, SQLITE_READONLY, "write to it", err);
-    rc = use_wal(m);
-    if (rc != SQLITE_OK) return memo_sql_error(m, rc, "open it", err);
-    /* FULL: a value is on the disk before it is used, even when the power fails. */
-    return memo_exec(m, "PRAGMA synchronous=FULL;", "open it", err);
 }
 
 enum gpm_status memo_open(struct memo **out, const char *path, const struct memo_options *opt,
@@ -251,10 +133,15 @@ enum gpm_status memo_open(struct memo **out, const char *path, const struct memo
     m->pid = (long)getpid();
     m->pid_start = memo_pid_start(m->pid);
     m->read_only = opt->read_only;
-    m->claim_seconds = opt->claim_seconds != 0 ? opt->claim_seconds : 600;
+    double claim = memo_is_file(path) ? 600 : 60;
+    m->claim_seconds = opt->claim_seconds != 0 ? opt->claim_seconds : claim;
     m->stop = opt->stop;
-    enum gpm_status s = open_file(m, opt, err);
-    if (!s) s = settle_schema(m, opt, err);
+    m->driver = memo_driver_of(path);
+    enum gpm_status s = m->driver->open(m, opt, err);
+    size_t said = err->len;
+    if (!s) do {
+            s = settle_schema(m, opt, err);
+        } while (memo_again(m, s, said, err));
     if (s) {
         memo_close(m);
         return s;
@@ -264,10 +151,19 @@ enum gpm_status memo_open(struct memo **out, const char *path, const struct memo
     return GPM_OK;
 }
 
+bool memo_there(const char *path) {
+    if (memo_is_file(path)) return file_there(path);
+    struct memo *m = NULL;
+    struct buf ignored = BUF_INIT;
+    bool there = memo_open(&m, path, &(struct memo_options){.read_only = true}, &ignored) == GPM_OK;
+    memo_close(m);
+    buf_release(&ignored);
+    return there;
+}
+
 void memo_close(struct memo *m) {
     if (!m) return;
-    for (sqlite3_stmt *st; m->db && (st = sqlite3_next_stmt(m->db, NULL));) sqlite3_finalize(st);
-    sqlite3_close(m->db);
+    m->driver->close(m);
     mem_free(m->path);
     mem_free(m->function);
     mem_free(m->names);

@@ -38,6 +38,7 @@ static void kill_worker(const char *db, const char *log, int nap) {
     opt = (struct memo_options){0};
     opt.function = "f";
     opt.dim = 1;
+    if (!nap && getenv("GPMEM_TEST_SERVER")) opt.claim_seconds = 0.3; /* nobody knows who died */
     int fd = open(log, O_WRONLY | O_APPEND | O_CREAT, 0644);
     if (memo_open(&m, db, &opt, &err)) {
         dprintf(2, "worker: %s\n", err.data);
@@ -109,7 +110,7 @@ static void kill_run(int kills, int workers, int nap) {
     long at = 0;
     int done = 0, killed = 0;
     unsigned long long rng = 12345;
-    snprintf(db, sizeof db, "%s", tmp_path("kill.db"));
+    snprintf(db, sizeof db, "%s", store_path("kill.db"));
     snprintf(log, sizeof log, "%s", tmp_path("kill.log"));
     while (killed < kills || done < KILL_POINTS) {
         pid_t pid[8];
@@ -130,7 +131,10 @@ static void kill_run(int kills, int workers, int nap) {
         }
         done = kill_check(db, log, &at);
         if (done == KILL_POINTS && killed < kills) { /* finished too soon: start over */
+            char name[32];
+            snprintf(name, sizeof name, "kill-%d.db", killed);
             unlink(db);
+            if (getenv("GPMEM_TEST_SERVER")) snprintf(db, sizeof db, "%s", store_path(name));
             unlink(log);
             unlink(tmp_path("kill.db-wal"));
             unlink(tmp_path("kill.db-shm"));

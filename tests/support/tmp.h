@@ -35,6 +35,16 @@ static inline const char *tmp_path(const char *name) {
     snprintf(path[turn], sizeof path[turn], "%s/%s", tmp_dir, name);
     return path[turn];
 }
+/* The same for a store: on the server that GPMEM_TEST_SERVER names, where it does. */
+static inline const char *store_path(const char *name) {
+    static char path[4][256];
+    static int turn;
+    const char *server = getenv("GPMEM_TEST_SERVER");
+    if (!server) return tmp_path(name);
+    turn = (turn + 1) % 4;
+    snprintf(path[turn], sizeof path[turn], "%s#%s-%s", server, tmp_dir + 12, name);
+    return path[turn];
+}
 static inline void tmp_write(const char *name, const char *text) {
     FILE *f = fopen(tmp_path(name), "w");
     if (!f) abort();

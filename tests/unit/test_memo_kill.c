@@ -12,7 +12,7 @@ static void eight_processes_evaluate_each_point_once(void **state) {
     UNUSED(state);
     pid_t pid[8];
     char db[256], log[256];
-    snprintf(db, sizeof db, "%s", tmp_path("eight.db"));
+    snprintf(db, sizeof db, "%s", store_path("eight.db"));
     snprintf(log, sizeof log, "%s", tmp_path("eight.log"));
     for (int w = 0; w < 8; w++)
         if ((pid[w] = fork()) == 0) kill_worker(db, log, 50);

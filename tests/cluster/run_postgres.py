@@ -1,0 +1,125 @@
+#!/usr/bin/python3
+"""Stores on a PostgreSQL server: optimisers and memo tables shared by workers, some of them killed, while the server is
+stopped and started; copies between SQLite and the server; programs and messages (arguments: the tool, [workers])."""
+import os, random, signal, sqlite3, subprocess, sys, tempfile, time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from engines import Postgres
+
+TOOL = os.path.abspath(sys.argv[1])
+WORKERS = int(sys.argv[2]) if len(sys.argv) > 2 else 4
+WORK = tempfile.TemporaryDirectory(prefix="gpmem-postgres-")
+BRANIN = """#!/usr/bin/python3
+import math, os, sys
+x, y = float(sys.argv[1]), float(sys.argv[2])
+with open(os.environ["EVALUATED"], "a") as f: f.write("%r %r\\n" % (x, y))
+print((y - 5.1 / (4 * math.pi**2) * x * x + 5 / math.pi * x - 6)**2 + 10 * (1 - 1 / (8 * math.pi)) * math.cos(x) + 10)
+"""
+
+
+def at(name): return os.path.join(WORK.name, name)
+
+
+def run(*args, status=0, **options):
+    r = subprocess.run([TOOL, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=WORK.name, timeout=300, **options)
+    assert r.returncode == status, (args, r.returncode, r.stdout[-500:], r.stderr[-1500:])
+    return r.stdout + r.stderr
+
+
+def rows(store): return [l.split("\t") for l in run("memo", "list", store).splitlines()[1:]]
+
+
+def check_workers(pg, env):
+    """Nothing is lost, nothing is evaluated twice but what the dead were at."""
+    store, budget = pg.url + "#shared", 12 * WORKERS
+    command = ["--budget", str(budget), "--claim", "3", "-q"]
+    variables = ["--var", "x=-5:10", "--var", "y=0:15"]
+    run("optimize", *variables, "--budget", "2", "-q", "--store", store, "--", at("branin.py"), "{x}", "{y}", env=env)
+    start = lambda: subprocess.Popen([TOOL, "optimize", "--join", store, *command], cwd=WORK.name, env=env,
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    workers, killed, rng = [start() for _ in range(WORKERS)], 0, random.Random(1)
+    time.sleep(1.5)
+    for _ in range(max(1, WORKERS // 2)):
+        k = rng.randrange(len(workers))
+        if workers[k].poll() is None:
+            workers[k].send_signal(signal.SIGKILL)
+            killed += 1
+        workers[k].communicate()
+        workers[k] = start()
+        time.sleep(0.3)
+    pg.restart()  # as a crash: every connection is lost
+    for p in workers:
+        out, err = p.communicate(timeout=240)
+        assert p.returncode == 0, (p.returncode, out, err)
+    done = [r for r in rows(store) if r[3] not in ("claimed", "failed")]
+    points = [tuple(r[1:3]) for r in done]
+    evaluated = open(at("evaluated")).read().splitlines()
+    assert len(set(points)) == len(points) and budget <= len(points) <= budget + WORKERS, (len(points), budget)
+    again = len(evaluated) - len(set(evaluated))
+    assert set("%r %r" % (float(a), float(b)) for a, b in points) <= set(evaluated) and again <= killed + WORKERS, (again, killed)
+    seq = [int(v) for v in pg.sql("SELECT seq FROM shared.point WHERE seq > 0 ORDER BY seq").split()]
+    assert seq == list(range(1, len(seq) + 1)), seq
+    best = min(float(r[3]) for r in done)
+    assert best < 1, best
+    print("%d workers, %d killed, server restarted: %d points, %d evaluated again, best %.4f" % (WORKERS, killed, len(points), again, best))
+    return store
+
+
+def check_copies(pg, store):
+    file = at("copy.db")
+    run("memo", "copy", store, file)
+    run("memo", "copy", file, pg.url + "#back")
+    assert run("memo", "export", file) == run("memo", "export", store) == run("memo", "export", pg.url + "#back")
+    db = sqlite3.connect(file)
+    want = db.execute("SELECT id, seq, rep, x, y, tag FROM point ORDER BY id").fetchall()
+    got = pg.sql("SELECT id, seq, rep, x, y, tag FROM back.point ORDER BY id").splitlines()
+    assert len(want) == len(got) and all([str(v) for v in w[:4]] == g.split("|")[:4] for w, g in zip(want, got))
+    assert sorted(k for k, in db.execute("SELECT key FROM state")) == sorted(pg.sql("SELECT key FROM back.state").split())
+    assert "holds rows already" in run("memo", "copy", file, store, status=1)
+    out = run("ask", pg.url + "#back")  # the next row has the next number
+    assert int(out.split()[0]) == max(w[0] for w in want) + 1, out
+
+
+def check_programs(pg):
+    """A memo table of a program, shared by two runs of it; nothing is evaluated twice."""
+    program = at("memo.vnts")
+    with open(program, "w") as f:
+        f.write('assume f = command("%s {x}");\nassume (c, e) = gpmem(f, make_squaredexp(1, 1), store="%s#memo");\n'
+                'sample c(1) + c(2);\nsample c(2) + c(3);\n' % (at("square.sh"), pg.url))
+    first = run("run", "--allow-run", program)
+    assert first.split() == ["5", "13"], first
+    assert run("run", "--allow-run", program) == first
+    assert sorted(open(at("squares")).read().split()) == ["1", "2", "3"]
+    assert "allow" in run("run", program, status=1)
+    assert "belongs to the function" in run("optimize", "--var", "x=0:1", "--budget", "1", "--store", pg.url + "#memo", "--", "true", "{x}", status=2)
+    assert "s, 90% between" in (run("time", "--store", pg.url + "#times", "n=1,2,3", "--", "true", "{n}") and
+                                run("time", "--store", pg.url + "#times", "--predict", "n=4"))
+
+
+def check_messages(pg):
+    assert "No such store" in run("memo", "list", pg.url + "#none", status=1)
+    secret = pg.url.replace("gpmem@", "gpmem:secret@")
+    assert "secret" not in run("memo", "show", secret + "#shared") + run("memo", "list", secret + "#none", status=1)
+    assert "cannot connect" in run("memo", "list", "postgresql://gpmem@127.0.0.1:1/postgres", status=1)
+    assert "does not exist" in run("memo", "list", pg.url.replace("/postgres", "/nothing"), status=1)
+    assert "longer than 63" in run("memo", "list", pg.url + "#" + "x" * 64, status=1)
+    odd = pg.url + '#a "quoted"; DROP'
+    run("optimize", "--var", "x=0:1", "--budget", "2", "-q", "--store", odd, "--", "echo", "{x}")
+    assert len(rows(odd)) == 2
+    env = dict(os.environ, LD_LIBRARY_PATH="", GPMEM_TEST_SERVER=pg.url, GPMEM_TEST_TOOL=TOOL)
+    r = subprocess.run([os.path.join(HERE, "..", "cli", "run_optimize.py"), os.path.join(HERE, "on_server.py"), "test_memo", "test_ends"], env=env,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert r.returncode == 0, r.stdout[-3000:]
+
+
+with Postgres() as pg, WORK:
+    for name, text in (("branin.py", BRANIN), ("square.sh", "#!/bin/sh\necho $1 >> %s\necho $(($1 * $1))\n" % at("squares"))):
+        with open(at(name), "w") as f:
+            f.write(text)
+        os.chmod(at(name), 0o755)
+    store = check_workers(pg, dict(os.environ, EVALUATED=at("evaluated")))
+    check_copies(pg, store)
+    check_programs(pg)
+    check_messages(pg)
+print("stores on a server: all checks passed")
