@@ -54,7 +54,20 @@ struct kern_wave {
     uint64_t *sign; /* per input column: 0, or a key; the value v then has the sign of
                      * kern_sign(key, v) */
 };
-struct kern_states;                       /* kern_states.h */
+struct kern_states; /* kern_states.h */
+
+/* The same row for a device: bodies of C functions of one pair of points, compiled at run time
+ * (kern_device.h). What they see: x, the leaf's n columns of a point; p, its parameters, a vector
+ * parameter of v values (1: shared) in its place, so that column c has p[first + c % v]; k, its
+ * constants; f and h, the features of two points; w, a weight; g, one sum per parameter. */
+struct kern_device {
+    const char *prepare;                                 /* f from x; NULL: the coordinates */
+    const char *value;                                   /* returns it; of rows with expo its log */
+    const char *grad;                                    /* as `grad` of the row */
+    const char *weight;                                  /* as `weight`: x, p, dh; returns h */
+    int constants;                                       /* numbers made of the parameters once, */
+    void (*constant)(const struct kern *k, double *out); /* by this */
+};
 double kern_sign(uint64_t key, double v); /* 1 or -1 */
 
 struct kern_class {
@@ -109,6 +122,7 @@ struct kern_class {
     /* State-space form (kern_states.h), for engines that filter instead of factoring; NULL: none.
      * Lines, constants and white noise need none. */
     const struct kern_states *states;
+    struct kern_device device;
 
     /* Aliases: each parameter of the leaf they stand for, named by the symbol, is a factor times
      * parameter `par`, its root (factor 0), or 1 (par -1). */

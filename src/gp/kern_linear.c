@@ -250,9 +250,21 @@ static const struct kern_states iou_states = {
 
 #define ROW(nm, text, words, alg)                                                                  \
     .name = nm, .symbol = nm, .doc = text, .phrase = words, .op = KERN_LEAF, .algebra = alg
+/* ---- device text ---- */
+#define DEVICE_DOT   "double s = 0; COLUMNS s += f[c] * h[c];"
+#define DEVICE_START "f[0] = fmax(0., x[0] - p[1]);"
+#define DEVICE_IOU                                                                                 \
+    "double l = p[1], a = fmin(f[0], h[0]) / l, b = fabs(f[0] - h[0]) / l;"                        \
+    "double ea = -expm1(-a), eb = -expm1(-b), both = 2 * iou_rest(a) + ea * eb;"
+#define DEVICE_RISE                                                                                \
+    "double z = (x - p[0]) / p[1], r = logistic(z), d = r * (1 - r) / p[1];"                       \
+    "dh[0] = -d, dh[1] = -d * z;"                                                                  \
+    "return r;"
+
 #define CONSTANT(nm, text, size)                                                                   \
     ROW(nm, text, "a constant", KERN_ALG_CONST), .amp = size, .stationary = true, .npar = 1,       \
-                                                 .value = unit_value, .add = unit_add
+                                                 .value = unit_value, .add = unit_add,             \
+                                                 .device = {.value = "return 1;"}
 #define LINEAR(text)                                                                               \
     ROW("LIN", text, "a linear function", KERN_ALG_LIN), .order = -3, .amp = KERN_AMP_SQUARE,      \
                                                          .features = 1, .prepare = lin_prepare,    \
@@ -278,42 +290,52 @@ const struct kern_class kern_rows_linear[] = {
     {CONSTANT("CONST", "c, written as a plain number", KERN_AMP_LINEAR), .maker = {"gp_cov_const"},
      .par = {{"c", KERN_NONNEGATIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -1.4, 2, 1, false}}},
     {LINEAR("sf^2 x x'"), .motif = {.role = KERN_ROLE_TREND, .direction = true}, .npar = 1,
-     .par = {KERN_SF}},
+     .par = {KERN_SF}, .device = {.value = DEVICE_DOT "return s;"}},
     {LINEAR("sf^2 (x - c)(x' - c)"),
      .motif = {KERN_ROLE_TREND, true, 0, "LIN", NULL, 3.4641016151377546, true},
      .maker = {"make_linear"}, .optional = 1, .npar = 2,
-     .par = {KERN_SF, ORIGIN("c", KERN_T_NONE, KERN_P_NORMAL, true)}, .grad = lin_grad},
+     .par = {KERN_SF, ORIGIN("c", KERN_T_NONE, KERN_P_NORMAL, true)}, .grad = lin_grad,
+     .device = {.prepare = "COLUMNS f[c] = x[c] - p[1 + c % v];",
+                .value = DEVICE_DOT "return s;",
+                .grad = "COLUMNS g[1 + c % v] -= w * (f[c] + h[c]);"}},
     {ROW("POLY", "sf^2 (c + x x')^degree", "a polynomial", KERN_ALG_OPAQUE), .amp = KERN_AMP_SQUARE,
      .maker = {"make_polynomial"}, .npar = 3,
      .par = {KERN_SF,
              {"c", KERN_NONNEGATIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, false},
              {"degree", KERN_DEGREE, KERN_T_FIXED, KERN_P_FLAT, 0, 0, 2, false}},
-     .features = 1, .value = poly_value, .grad = poly_grad},
+     .features = 1, .value = poly_value, .grad = poly_grad,
+     .device = {.value = DEVICE_DOT "return power(s + p[1], (int)p[2]);",
+                .grad = DEVICE_DOT "g[1] += w * p[2] * power(s + p[1], (int)p[2] - 1);"}},
     {LINE("RAMP", "sf^2 h h', h = max(0, x - tau)", "a trend that starts at a point", 2),
      .motif = {KERN_ROLE_BREAK, true, 5, "RAMP", NULL, 3, false, "a trend that starts at a date"},
-     .maker = {"make_ramp"}, .par = {KERN_SF, PLACE("tau", KERN_T_NONE, 0.5)}, .weight = ramp},
+     .maker = {"make_ramp"}, .par = {KERN_SF, PLACE("tau", KERN_T_NONE, 0.5)}, .weight = ramp,
+     .device = {.weight = "dh[0] = x > p[0] ? -1 : 0; return x > p[0] ? x - p[0] : 0;"}},
     {LINE("STEP", "sf^2 [x > tau][x' > tau]", "a jump at a point", 2),
      .motif = {.role = KERN_ROLE_BREAK}, .par = {KERN_SF, PLACE("tau", KERN_T_FIXED, 0.5)},
-     .weight = step},
+     .weight = step, .device = {.weight = "dh[0] = 0; return x > p[0];"}},
     {LINE("STEP", "sf^2 h h', h = 1 / (1 + exp(-(x - tau)/s))", "a jump at a point", 3),
      .motif = {KERN_ROLE_BREAK, false, 7, "STEP", NULL, 1, false, "a shift of level"},
      .maker = {"make_step"}, .optional = 1,
      .par = {KERN_SF,
              PLACE("tau", KERN_T_NONE, 0.5),
              {"s", KERN_POSITIVE, KERN_T_LOG, KERN_P_FLAT, 0, 0, 0.005, false}},
-     .weight = rise},
+     .weight = rise, .device = {.weight = DEVICE_RISE}},
     {WALK("WIENER", "sf^2 min(t, t'), t = max(0, x - x0)", "a random walk", 1),
      .motif = {KERN_ROLE_WALK, false, 8, "WIENER", "W", 1, true, "a random walk"},
      .maker = {"make_wiener"},
      .par = {KERN_SD(-0.3, 1), ORIGIN("x0", KERN_T_FIXED, KERN_P_FLAT, false)},
-     .value = wiener_value, .states = &wiener_states},
+     .value = wiener_value, .states = &wiener_states,
+     .device = {.prepare = DEVICE_START, .value = "return fmin(f[0], h[0]);"}},
     {WALK("IWIENER", "sf^2 (m^3/3 + |t-t'| m^2/2), m = min(t, t'), t = max(0, x - x0)",
           "a smoothly drifting function", 2),
      .motif = {KERN_ROLE_WALK, true, 3, "IWIENER", "IW", 1, true, "a trend whose slope drifts",
                .cost = 1},
      .maker = {"make_integrated_wiener"},
      .par = {KERN_SD(1, 1.5), ORIGIN("x0", KERN_T_FIXED, KERN_P_FLAT, false)},
-     .value = iwiener_value, .states = &iwiener_states},
+     .value = iwiener_value, .states = &iwiener_states,
+     .device = {.prepare = DEVICE_START,
+                .value = "double m = fmin(f[0], h[0]), d = fabs(f[0] - h[0]);"
+                         "return m * m * (m * (1.0 / 3) + 0.5 * d);"}},
     {STARTS("IOU",
             "sf^2 l^2 (2 m/l - 1 + e(t) + e(t') - e(|t-t'|)), e(u) = exp(-u/l), m = min(t, t'), "
             "t = max(0, x - x0)",
@@ -323,7 +345,11 @@ const struct kern_class kern_rows_linear[] = {
      .par = {KERN_SD(1, 1),
              {"l", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -1.5, 1, 1, false},
              ORIGIN("x0", KERN_T_FIXED, KERN_P_FLAT, false)},
-     .value = iou_value, .grad = iou_grad, .variogram = iou_variogram, .states = &iou_states},
+     .value = iou_value, .grad = iou_grad, .variogram = iou_variogram, .states = &iou_states,
+     .device = {.prepare = "f[0] = fmax(0., x[0] - p[2]);",
+                .value = DEVICE_IOU "return l * l * both;",
+                .grad = DEVICE_IOU
+                "g[1] += w * l * (2 * both - a * (2 * ea + (1 - ea) * eb) - b * ea * (1 - eb));"}},
     {.name = NULL},
 };
 
@@ -332,10 +358,16 @@ const struct kern_class kern_rows_linear[] = {
     .op = KERN_CHANGE, .one_column = true
 const struct kern_class kern_rows_change[] = {
     {CHANGE("CP", "1 / (1 + exp(-(x - tau)/s))", "a change from one behaviour to another"),
-     .npar = 2, .par = {PLACE("tau", KERN_T_NONE, 0.5), WIDTH}, .weight = rise},
+     .npar = 2, .par = {PLACE("tau", KERN_T_NONE, 0.5), WIDTH}, .weight = rise,
+     .device = {.weight = DEVICE_RISE}},
     {CHANGE("CW", "sigmoid((x - tau1)/s) (1 - sigmoid((x - tau2)/s))",
             "another behaviour inside a window"),
      .npar = 3, .par = {PLACE("tau1", KERN_T_NONE, 0.3), PLACE("tau2", KERN_T_NONE, 0.7), WIDTH},
-     .weight = window},
+     .weight = window,
+     .device = {.weight = "double z1 = (x - p[0]) / p[2], z2 = (x - p[1]) / p[2];"
+                          "double a = logistic(z1), b = logistic(-z2);"
+                          "double da = a * (1 - a) / p[2] * b, db = b * (1 - b) / p[2] * a;"
+                          "dh[0] = -da, dh[1] = db, dh[2] = -da * z1 + db * z2;"
+                          "return a * b;"}},
     {.name = NULL},
 };

@@ -113,33 +113,54 @@ static void ham_wave(const struct kern *k, int dim, struct kern_wave *f) {
     .name = nm, .symbol = sym, .doc = text, .phrase = words, .op = KERN_LEAF, .algebra = alg,      \
     .stationary = true, .features = 1
 
+#define DEVICE_BUMP                                                                                \
+    "double d = sqrt(squared(f, h, n)), r = (d - p[0]) / (p[1] - p[0]);"                           \
+    "r = d <= p[0] ? 0 : d >= p[1] ? 1 : r;"
+
 const struct kern_class kern_rows_noise[] = {
     {NOISE("WN", "WN", "sigma^2 [x = x']", "uncorrelated noise", KERN_ALG_WN), .order = 1,
      .motif = {KERN_ROLE_WHITE, false, 9, "WN", NULL, 1, true}, .amp = KERN_AMP_SQUARE,
      .maker = {"make_whitenoise", "make_noise"}, .npar = 1,
      .par = {{"sigma", KERN_NONNEGATIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -1.6, 1, 1, false}},
-     .value = wn_value},
+     .value = wn_value, .device = {.value = "COLUMNS if (f[c] != h[c]) return 0; return 1;"}},
     {NOISE("HAM", "HAM", "exp(-sum_c [x_c != x'_c] / l_c)", "a function of categories",
            KERN_ALG_STAT),
      .npar = 1, .par = {{"l", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, true}},
-     .expo = ham_expo, .grad = ham_grad, .slope = ham_slope, .wave = ham_wave},
+     .expo = ham_expo, .grad = ham_grad, .slope = ham_slope, .wave = ham_wave,
+     .device = {.value = "double e = 0; COLUMNS e -= f[c] != h[c] ? 1 / p[c % v] : 0; return e;",
+                .grad = "COLUMNS g[c % v] += f[c] != h[c] ? w / (p[c % v] * p[c % v]) : 0;"}},
     {NOISE("gp_cov_delta", "DELTA", "[(x-x')^2 <= tol2]", "noise shared by near inputs",
            KERN_ALG_STAT),
      .not_psd = true, .npar = 1,
      .par = {{"tol2", KERN_NONNEGATIVE, KERN_T_FIXED, KERN_P_FLAT, 0, 0, 0, false}},
-     .value = delta_value},
+     .value = delta_value, .device = {.value = "return squared(f, h, n) <= p[0];"}},
     {NOISE("gp_cov_deltoid", "DELTOID", "1 / (1 + ((x-x')^2 / t2)^(s/2))",
            "noise that fades with distance", KERN_ALG_STAT),
      .not_psd = true, .npar = 2,
      .par = {{"t2", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, false},
              {"s", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, false}},
-     .value = deltoid_value, .grad = deltoid_grad},
+     .value = deltoid_value, .grad = deltoid_grad,
+     .device = {.value = "return 1 / (1 + pow(squared(f, h, n) / p[0], p[1] / 2));",
+                .grad = "double q = squared(f, h, n) / p[0];"
+                        "if (q > 0) {"
+                        "  double u = pow(q, p[1] / 2), a = 1 / (1 + u);"
+                        "  a = u < 1e300 ? a * a * u : 0;"
+                        "  g[0] += w * a * p[1] / (2 * p[0]);"
+                        "  g[1] -= w * a * log(q) / 2;"
+                        "}"}},
     {NOISE("gp_cov_bump", "BUMP",
            "1 for |x-x'| <= t0, 0 from t1 on, exp(1 - 1/(1 - r^2)) between, r from 0 to 1",
            "noise shared by near inputs", KERN_ALG_STAT),
      .not_psd = true, .npar = 2,
      .par = {{"t0", KERN_NONNEGATIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 0.5, false},
              {"t1", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, false}},
-     .value = bump_value, .grad = bump_grad},
+     .value = bump_value, .grad = bump_grad,
+     .device = {.value = DEVICE_BUMP "return r >= 1 ? 0 : exp(1 - 1 / (1 - r * r));",
+                .grad =
+                    DEVICE_BUMP "if (r > 0 && r < 1) {"
+                                "  double b = 1 - r * r, dr = -2 * r / (b * b) * exp(1 - 1 / b);"
+                                "  g[0] += w * dr * (r - 1) / (p[1] - p[0]);"
+                                "  g[1] -= w * dr * r / (p[1] - p[0]);"
+                                "}"}},
     {.name = NULL},
 };

@@ -173,6 +173,24 @@ static const struct kern_states per_states = {.harmonics = per_series},
                                 zper_states = {.harmonics = zper_series, .first = 1},
                                 cos_states = {.harmonics = cos_series, .first = 1};
 
+/* ---- device text ---- */
+#define DEVICE_CIRCLE(size)                                                                        \
+    "COLUMNS {"                                                                                    \
+    "  double turns = x[c] / p[1], a = TWO_PI * (turns - floor(turns));"                           \
+    "  f[3 * c] = cos(a)" size ", f[3 * c + 1] = sin(a)" size ", f[3 * c + 2] = x[c];"             \
+    "}"
+#define DEVICE_TURN /* d cos / dp of column c, the features' factor left in */                     \
+    "(f[3 * c + 1] * h[3 * c] - f[3 * c] * h[3 * c + 1]) * (f[3 * c + 2] - h[3 * c + 2]) * "       \
+    "(TWO_PI / (p[1] * p[1]))"
+#define DEVICE_COS "double o = f[0] * h[0] + f[1] * h[1];"
+
+static void zper_constants(const struct kern *k, double *out) {
+    double q = 1 / (k->par[2] * k->par[2]);
+    out[0] = bessel_rest(q);
+    out[1] = bessel_i0e(q);
+    out[2] = bessel_i1e(q) - out[1];
+}
+
 #define PERIOD                                                                                     \
     { "p", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -2, 1, 1, false }
 #define SHAPE                                                                                      \
@@ -196,17 +214,45 @@ const struct kern_class kern_rows_periodic[] = {
     {PERIODIC("PER", "sf^2 exp(-2 sin^2(pi (x-x')/p) / l^2)", "a periodic function"),
      .motif = {.role = KERN_ROLE_PERIODIC}, .maker = {"make_periodic"}, .npar = 3,
      .par = {KERN_SF, PERIOD, SHAPE}, .order = -1, .expo = per_expo, .grad = per_grad,
-     .wave = per_wave, .states = &per_states},
+     .wave = per_wave, .states = &per_states,
+     .device = {.prepare = DEVICE_CIRCLE(" / p[2 + c % v]"),
+                .value =
+                    "double e = 0;"
+                    "COLUMNS {"
+                    "  double d = f[3 * c] * h[3 * c] + f[3 * c + 1] * h[3 * c + 1] - 1 / (p[2 "
+                    "+ c % v] * p[2 + c % v]);"
+                    "  e += d < 0 ? d : 0;"
+                    "}"
+                    "return e;",
+                .grad =
+                    "COLUMNS {"
+                    "  double d = f[3 * c] * h[3 * c] + f[3 * c + 1] * h[3 * c + 1] - 1 / (p[2 + "
+                    "c % v] * p[2 + c % v]);"
+                    "  g[2 + c % v] -= w * (d < 0 ? d : 0) * (2 / p[2 + c % v]);"
+                    "  g[1] += w * " DEVICE_TURN ";"
+                    "}"}},
     {PERIODIC("COS", "sf^2 cos(2 pi (x-x')/p)", "a sinusoid"), .one_column = true,
      .motif = {.role = KERN_ROLE_PERIODIC}, .maker = {"make_cosine"}, .npar = 2,
      .par = {KERN_SF, PERIOD}, .value = cos_value, .grad = cos_grad, .wave = cos_wave,
-     .states = &cos_states},
+     .states = &cos_states,
+     .device = {.prepare = DEVICE_CIRCLE(""),
+                .value = DEVICE_COS "return o;",
+                .grad = "const int c = 0; g[1] += w * " DEVICE_TURN ";"}},
     {PERIODIC("ZPER",
               "sf^2 (exp(q (cos(2 pi (x-x')/p) - 1)) - i0) / (1 - i0), q = 1/l^2, "
               "i0 = exp(-q) I0(q)",
               "a periodic function with mean zero"),
      .motif = {KERN_ROLE_PERIODIC, false, 2, "PER", NULL, 1, true}, .one_column = true,
      .maker = {"make_zero_periodic"}, .npar = 3, .par = {KERN_SF, LEARNT_PERIOD, LEARNT_SHAPE},
-     .value = zper_value, .grad = zper_grad, .states = &zper_states},
+     .value = zper_value, .grad = zper_grad, .states = &zper_states,
+     .device = {.prepare = DEVICE_CIRCLE(""),
+                .value = DEVICE_COS "return 1 + expm1((o < 1 ? o - 1 : 0) / (p[2] * p[2])) / k[0];",
+                .grad = DEVICE_COS
+                "const int c = 0;"
+                "double q = 1 / (p[2] * p[2]), m = o < 1 ? o - 1 : 0, e = kexp(q * m), r = k[0];"
+                "g[2] -= 2 * q / p[2] * w * ((m * e - k[2]) * r + (e - k[1]) * k[2]) / (r * r);"
+                "g[1] += q / r * w * e * " DEVICE_TURN ";",
+                .constants = 3,
+                .constant = zper_constants}},
     {.name = NULL},
 };

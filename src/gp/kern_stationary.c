@@ -477,6 +477,11 @@ static const struct kern_states se_states = {.n = 2 * SE_WAVES,
                                              .step = se_step,
                                              .prior = se_prior};
 
+/* ---- device text: squared, spread and kexp stand in kern_device.c ---- */
+#define DEVICE_SCALED "COLUMNS f[c] = x[c] / p[1 + c % v];"
+#define DEVICE_MIXED  "double s = p[1 + v] / (1 + p[1 + v]), rho = p[2 + v], q = squared(f, h, n);"
+#define DEVICE_SHAPES "g[2 + v] += dr / rho; g[1 + v] += ds * s * (1 - s) / p[1 + v];"
+
 /* Median 0.12 of the span; half of it where it says how fast a periodic pattern changes. */
 #define LENGTH                                                                                     \
     {                                                                                              \
@@ -499,7 +504,10 @@ const struct kern_class kern_rows_stationary[] = {
      .maker = {"make_squaredexp", "make_se"}, .npar = 2,
      .motif = {KERN_ROLE_SMOOTH, false, 1, "SE", NULL, 1, true, "a smooth function"},
      .par = {KERN_SF, LENGTH}, .expo = se_expo, .fall_factor = 2, .wave = se_wave, .order = -2,
-     .states = &se_states},
+     .states = &se_states,
+     .device = {.prepare = "COLUMNS f[c] = x[c] * (0.70710678118654752440 / p[1 + c % v]);",
+                .value = "return -squared(f, h, n);",
+                .grad = "spread(f, h, p, n, v, 2 * w, g);"}},
     {RADIAL("RQ", "sf^2 (1 + (x-x')^2 / (2 alpha l^2))^-alpha",
             "a function that varies on several scales", KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 6, "RQ", NULL, 1, false, "a smooth function"},
@@ -507,42 +515,94 @@ const struct kern_class kern_rows_stationary[] = {
      .par = {KERN_SF,
              LENGTH,
              {"alpha", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, false}},
-     .expo = rq_expo, .fall = rq_fall, .fall_factor = 1, .wave = rq_wave},
+     .expo = rq_expo, .fall = rq_fall, .fall_factor = 1, .wave = rq_wave,
+     .device = {.prepare = DEVICE_SCALED,
+                .value = "return -p[1 + v] * log(1 + squared(f, h, n) * (0.5 / p[1 + v]));",
+                .grad = "double b = 1 + squared(f, h, n) * (0.5 / p[1 + v]);"
+                        "g[1 + v] += w * ((b - 1) / b - log(b));"
+                        "spread(f, h, p, n, v, w / b, g);"}},
     {RADIAL("CAUCHY", "sf^2 / (1 + (x-x')^2 / l^2)", "a function whose correlation fades slowly",
             KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 12, "CAUCHY", NULL, 1, false,
                "a smooth function with a long memory"},
      .maker = {"make_cauchy"}, .npar = 2, .par = {KERN_SF, LENGTH}, .value = radial_value,
-     .fall = radial_fall, .profile = cauchy, .fall_factor = 2, .wave = cauchy_wave},
+     .fall = radial_fall, .profile = cauchy, .fall_factor = 2, .wave = cauchy_wave,
+     .device = {.prepare = DEVICE_SCALED,
+                .value = "return 1 / (1 + squared(f, h, n));",
+                .grad = "double b = 1 / (1 + squared(f, h, n));"
+                        "spread(f, h, p, n, v, 2 * w * b * b, g);"}},
     {RADIAL("MAT12", "sf^2 exp(-|x-x'| / l)", "a rough, continuous function", KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 10, "MAT12", "OU", 1, true, "a rough function",
                .alone = true},
      .maker = {"make_matern_12"}, .npar = 2, .par = {KERN_SF, LENGTH}, .expo = mat12_expo,
-     .fall = mat12_fall, .fall_factor = 1, .wave = matern_wave, .nu = 0.5, .states = &mat12_states},
+     .fall = mat12_fall, .fall_factor = 1, .wave = matern_wave, .nu = 0.5, .states = &mat12_states,
+     .device = {.prepare = DEVICE_SCALED,
+                .value = "return -sqrt(squared(f, h, n));",
+                .grad = "double q = squared(f, h, n);"
+                        "spread(f, h, p, n, v, q > 0 ? w / sqrt(q) : 0, g);"}},
     {RADIAL("MAT32", "sf^2 (1 + a) exp(-a), a = sqrt(3) |x-x'| / l",
             "a function with continuous slope", KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 4, "MAT32", "MAT", 1, false, "a rough function"},
      .maker = {"make_matern_32"}, .npar = 2, .par = {KERN_SF, LENGTH}, .value = radial_value,
      .fall = radial_fall, .profile = mat32, .fall_factor = 3, .wave = matern_wave, .nu = 1.5,
-     .states = &mat32_states},
+     .states = &mat32_states,
+     .device = {.prepare = DEVICE_SCALED,
+                .value = "double a = ROOT3 * sqrt(squared(f, h, n)); return (1 + a) * kexp(-a);",
+                .grad = "spread(f, h, p, n, v, 3 * w * kexp(-ROOT3 * sqrt(squared(f, h, n))), "
+                        "g);"}},
     {RADIAL("MAT52", "sf^2 (1 + a + a^2/3) exp(-a), a = sqrt(5) |x-x'| / l",
             "a function with continuous curvature", KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 11, "MAT52", NULL, 1, false, "a smooth function"},
      .maker = {"make_matern_52"}, .npar = 2, .par = {KERN_SF, LENGTH}, .value = radial_value,
      .fall = radial_fall, .profile = mat52, .fall_factor = 5.0 / 3, .wave = matern_wave, .nu = 2.5,
-     .states = &mat52_states},
+     .states = &mat52_states,
+     .device = {.prepare = DEVICE_SCALED,
+                .value = "return mat52(ROOT5 * sqrt(squared(f, h, n)));",
+                .grad = "spread(f, h, p, n, v, w * mat52_fall(ROOT5 * sqrt(squared(f, h, n))), "
+                        "g);"}},
     {RADIAL("GE", "sf^2 exp(-(|x-x'| / l)^gamma)", "a function of adjustable roughness",
             KERN_ALG_STAT),
      .maker = {"make_gamma_exponential"}, .npar = 3,
      .par = {KERN_SF, LENGTH, {"gamma", KERN_UPTO2, KERN_T_LOGIT2, KERN_P_UNIFORM, 0, 2, 1, false}},
-     .expo = gamma_expo, .fall = gamma_fall, .fall_factor = 1},
+     .expo = gamma_expo, .fall = gamma_fall, .fall_factor = 1,
+     .device = {.prepare = DEVICE_SCALED,
+                .value = "double q = squared(f, h, n);"
+                         "return q > 0 ? -exp(0.5 * p[1 + v] * log(q)) : 0;",
+                .grad = "double q = squared(f, h, n), a = p[1 + v];"
+                        "if (q > 0) {"
+                        "  double l = log(q), t = w * exp(0.5 * a * l);"
+                        "  g[1 + v] -= 0.5 * t * l;"
+                        "  spread(f, h, p, n, v, a * t / q, g);"
+                        "}"}},
     {RADIAL("MIX", "sf^2 ((1-w) MAT52(l) + w MAT32(rho l)), w = odds/(1+odds)",
             "a ripple on a funnel", KERN_ALG_STAT),
      .npar = 4, .par = {MIXTURE}, .value = mix_value, .fall = mix_fall, .fall_factor = 1,
-     .wave = mix_wave},
+     .wave = mix_wave,
+     .device = {.prepare = DEVICE_SCALED,
+                .value = DEVICE_MIXED "double r = sqrt(q), a = ROOT3 / rho * r;"
+                                      "return (1 - s) * mat52(ROOT5 * r) + s * (1 + a) * kexp(-a);",
+                .grad = DEVICE_MIXED
+                "double r = sqrt(q), a = ROOT3 / rho * r, e = kexp(-a);"
+                "double fall = s * 3 * e / (rho * rho), dr = w * fall * q;"
+                "double ds = w * ((1 + a) * e - mat52(ROOT5 * r));" DEVICE_SHAPES
+                "spread(f, h, p, n, v, w * ((1 - s) * mat52_fall(ROOT5 * r) + fall), g);"}},
     {SCALED("ADD", "sf^2 (w mean_c MAT52(l_c) + (1-w) MAT52(rho l)), w = odds/(1+odds)",
             "a sum of functions of one input each, with interaction", KERN_ALG_STAT),
      .npar = 4, .par = {MIXTURE}, .value = add_value, .grad = add_grad, .slope = add_slope,
-     .wave = add_wave},
+     .wave = add_wave,
+     .device = {.prepare = DEVICE_SCALED,
+                .value =
+                    DEVICE_MIXED "double sum = 0;"
+                                 "COLUMNS sum += mat52(ROOT5 * fabs(f[c] - h[c]));"
+                                 "return s / n * sum + (1 - s) * mat52(ROOT5 / rho * sqrt(q));",
+                .grad = DEVICE_MIXED
+                "double a = ROOT5 / rho * sqrt(q), alone = 0;"
+                "double both = w * (1 - s) * mat52_fall(a) / (rho * rho), dr = both * q;"
+                "COLUMNS {"
+                "  double d = f[c] - h[c], b = ROOT5 * fabs(d);"
+                "  alone += mat52(b) / n;"
+                "  g[1 + c % v] += (both + w * s / n * mat52_fall(b)) * d * d / p[1 + c % v];"
+                "}"
+                "double ds = w * (alone - mat52(a));" DEVICE_SHAPES}},
     {.name = NULL},
 };

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Kernel expressions as text for a device; contracts in kern_device.h. */
+#include "gp/kern_device.h"
+#include "gp/kern_leaf.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/vec.h"
+
+#include <stdio.h>
+#include <string.h>
+
+extern const char embed_device_kernels_cu[];
+
+/* One node of the tree, aliases resolved, with its places in the arrays of a program. */
+struct site {
+    const struct kern *k, *alias;
+    int par, feature, constant;
+    size_t own;             /* first parameter in the expression's own vector */
+    size_t first_kid, past; /* sites of the kids begin there; the next one after the subtree */
+};
+struct sites {
+    VEC(struct site) at;
+    int dim, par, feature, constant;
+    const struct kern *procedure; /* what has no text */
+};
+
+static int site_features(const struct kern *k, int dim) {
+    if (k->op == KERN_CHANGE) return 1 + (int)k->npar;
+    return k->op == KERN_LEAF ? k->cls->features * leaf_dim(k, dim) : 0;
+}
+
+static void collect(struct sites *s, const struct kern *k, size_t own) {
+    struct site t = {.k = k, .own = own};
+    if (k->op == KERN_ALIAS) {
+        t.alias = k;
+        t.k = k->kid[0];
+    }
+    if (k->op == KERN_CALLBACK) s->procedure = k;
+    t.par = s->par, t.feature = s->feature, t.constant = s->constant;
+    s->par += (int)t.k->npar;
+    s->feature += site_features(t.k, s->dim);
+    s->constant += t.k->cls && t.k->op == KERN_LEAF ? t.k->cls->device.constants : 0;
+    t.first_kid = s->at.n + 1;
+    size_t me = s->at.n;
+    vec_push(&s->at, t);
+    own += k->npar;
+    for (size_t i = 0; i < k->nkids && !t.alias; i++) {
+        collect(s, k->kid[i], own);
+        own += k->kid[i]->total;
+    }
+    s->at.at[me].past = s->at.n;
+}
+
+/* ---- text of rows ---- */
+
+#define ROW_ARGS "const double *p, const double *k, const int n, const int v"
+
+static void row_name(const struct kern_class *cls, struct buf *out) {
+    buf_printf(out, "%s_%zu", cls->name, cls->npar);
+}
+
+static void function(const struct kern_class *cls, const char *type, const char *what,
+                     const char *args, const char *body, struct buf *out) {
+    if (!body) return;
+    buf_printf(out, "DEVICE %s ", type);
+    row_name(cls, out);
+    buf_printf(out, "_%s(%s) {\n    %s\n}\n", what, args, body);
+}
+
+static void row_functions(const struct kern_class *cls, struct buf *out) {
+    const struct kern_device *d = &cls->device;
+    struct buf b = BUF_INIT;
+    function(cls, "double", "weight", "double x, const double *p, double *dh", d->weight, out);
+    if (d->weight && cls->op == KERN_LEAF) { /* value h h'; features h and its derivatives */
+        buf_puts(&b, "f[0] = ");
+        row_name(cls, &b);
+        buf_puts(&b, "_weight(x[0], p + 1, f + 1);");
+    } else
+        buf_puts(&b, d->prepare ? d->prepare : "COLUMNS f[c] = x[c];");
+    if (cls->op == KERN_LEAF)
+        function(cls, "void", "prepare", "const double *x, " ROW_ARGS ", double *f", b.data, out);
+    function(cls, "double", "value", "const double *f, const double *h, " ROW_ARGS,
+             d->value               ? d->value
+             : cls->op == KERN_LEAF ? "return f[0] * h[0];"
+                                    : NULL,
+             out);
+    buf_reset(&b);
+    if (d->weight)
+        buf_printf(&b, "for (int q = 1; q < %zu; q++) g[q] += w * (f[0] * h[q] + f[q] * h[0]);",
+                   cls->npar);
+    if (cls->op == KERN_LEAF)
+        function(cls, "void", "grad",
+                 "const double *f, const double *h, " ROW_ARGS ", double w, double *g",
+                 d->grad ? d->grad
+                 : b.len ? b.data
+                         : NULL,
+                 out);
+    buf_release(&b);
+}
+
+static bool has_grad(const struct kern_class *cls) {
+    return cls->device.grad || cls->device.weight;
+}
+
+/* ---- the expression ---- */
+
+struct writer {
+    const struct sites *s;
+    struct buf *out;
+    int np;
+};
+
+static void call(const struct writer *w, const struct site *t, const char *what, const char *before,
+                 const char *after) {
+    row_name(t->k->cls, w->out);
+    buf_printf(w->out, "_%s(%s, t + %d, t + %d, %d, %zu%s)", what, before, t->par,
+               w->np + t->constant, leaf_dim(t->k, w->s->dim), t->k->ard, after);
+}
+
+static void both_points(const struct site *t, char *out, size_t size) {
+    snprintf(out, size, "f + %d, h + %d", t->feature, t->feature);
+}
+
+/* " * t[3] * t[3]": its amplitude, as a factor. */
+static void amplitude(const struct site *t, struct buf *out) {
+    if (t->k->cls->amp != KERN_AMP_NONE) buf_printf(out, " * t[%d]", t->par);
+    if (t->k->cls->amp == KERN_AMP_SQUARE) buf_printf(out, " * t[%d]", t->par);
+}
+
+static bool is_expo(const struct site *t) {
+    return t->k->op == KERN_LEAF && t->k->cls->expo;
+}
+
+/* r: the row's value without amplitude, of rows with expo its logarithm. */
+static void raw(const struct writer *w, const struct site *t, size_t id) {
+    char points[64];
+    both_points(t, points, sizeof points);
+    buf_printf(w->out, "    double r%zu = ", id);
+    if (kern_is_white(t->k) && !t->k->ncol) buf_puts(w->out, "same != 2 ? same : ");
+    call(w, t, "value", points, "");
+    buf_puts(w->out, ";\n");
+}
+
+static size_t next_kid(const struct writer *w, size_t kid) {
+    return w->s->at.at[kid].past;
+}
+
+/* v: the value of the subtree; x of a product: that of its exponentials, with their amplitudes. */
+static void values(const struct writer *w, size_t id) {
+    const struct site *t = &w->s->at.at[id], *kid = w->s->at.at;
+    if (t->k->op == KERN_LEAF) {
+        raw(w, t, id);
+        if (is_expo(t)) buf_printf(w->out, "    r%zu = kexp(r%zu);\n", id, id);
+        buf_printf(w->out, "    double v%zu = r%zu", id, id);
+        amplitude(t, w->out);
+        buf_puts(w->out, ";\n");
+        return;
+    }
+    bool product = t->k->op == KERN_PRODUCT;
+    for (size_t i = t->first_kid; i < t->past; i = next_kid(w, i))
+        if (product && is_expo(&kid[i]))
+            raw(w, &kid[i], i);
+        else
+            values(w, i);
+    if (product) {
+        bool any = false;
+        buf_printf(w->out, "    double x%zu = 1", id);
+        for (size_t i = t->first_kid; i < t->past; i = next_kid(w, i))
+            if (is_expo(&kid[i])) amplitude(&kid[i], w->out), any = true;
+        if (any) buf_puts(w->out, " * kexp(0");
+        for (size_t i = t->first_kid; i < t->past; i = next_kid(w, i))
+            if (is_expo(&kid[i])) buf_printf(w->out, " + r%zu", i);
+        buf_puts(w->out, any ? ");\n" : ";\n");
+    }
+    buf_printf(w->out, "    double v%zu = ", id);
+    if (t->k->op == KERN_CHANGE) {
+        size_t a = t->first_kid, b = next_kid(w, a);
+        buf_printf(w->out, "(1 - f[%d]) * (1 - h[%d]) * v%zu + f[%d] * h[%d] * v%zu;\n", t->feature,
+                   t->feature, a, t->feature, t->feature, b);
+        return;
+    }
+    if (product)
+        buf_printf(w->out, "x%zu", id);
+    else
+        buf_puts(w->out, "0");
+    for (size_t i = t->first_kid; i < t->past; i = next_kid(w, i))
+        if (!product || !is_expo(&kid[i])) buf_printf(w->out, " %c v%zu", product ? '*' : '+', i);
+    buf_puts(w->out, ";\n");
+}
+
+static void leaf_slopes(const struct writer *w, const struct site *t, const char *weight) {
+    char points[64], after[64];
+    both_points(t, points, sizeof points);
+    snprintf(after, sizeof after, ", %s, g + %d", weight, t->par);
+    if (!has_grad(t->k->cls)) return;
+    buf_puts(w->out, "    ");
+    call(w, t, "grad", points, after);
+    buf_puts(w->out, ";\n");
+}
+
+/* From w of a node to its sums and to w of its kids. */
+static void slopes(const struct writer *w, size_t id);
+
+static void leaf(const struct writer *w, const struct site *t, size_t id) {
+    struct buf b = BUF_INIT;
+    if (t->k->cls->amp != KERN_AMP_NONE) {
+        buf_printf(w->out, "    g[%d] += w%zu * r%zu", t->par, id, id);
+        if (t->k->cls->amp == KERN_AMP_SQUARE) buf_printf(w->out, " * 2 * t[%d]", t->par);
+        buf_puts(w->out, ";\n");
+    }
+    buf_printf(&b, "w%zu", id);
+    if (is_expo(t))
+        buf_printf(&b, " * v%zu", id);
+    else
+        amplitude(t, &b);
+    leaf_slopes(w, t, b.data);
+    buf_release(&b);
+}
+
+static void product(const struct writer *w, const struct site *t, size_t id) {
+    const struct site *kid = w->s->at.at;
+    char weight[32];
+    snprintf(weight, sizeof weight, "y%zu", id);
+    buf_printf(w->out, "    double y%zu = w%zu * v%zu;\n", id, id, id);
+    for (size_t i = t->first_kid; i < t->past; i = next_kid(w, i)) {
+        if (is_expo(&kid[i])) { /* of the logarithm */
+            if (kid[i].k->cls->amp == KERN_AMP_SQUARE)
+                buf_printf(w->out, "    g[%d] += t[%d] > 0 ? y%zu * (2 / t[%d]) : 0;\n", kid[i].par,
+                           kid[i].par, id, kid[i].par);
+            leaf_slopes(w, &kid[i], weight);
+            continue;
+        }
+        buf_printf(w->out, "    double w%zu = w%zu * x%zu", i, id, id);
+        for (size_t j = t->first_kid; j < t->past; j = next_kid(w, j))
+            if (j != i && !is_expo(&kid[j])) buf_printf(w->out, " * v%zu", j);
+        buf_puts(w->out, ";\n");
+        slopes(w, i);
+    }
+}
+
+/* d/dp of (1-h)(1-h') a + h h' b = (dh h' + h dh') b - (dh (1-h') + (1-h) dh') a. */
+static void change(const struct writer *w, const struct site *t, size_t id) {
+    size_t a = t->first_kid, b = next_kid(w, a);
+    int h = t->feature;
+    for (int p = 0; p < (int)t->k->npar; p++) {
+        int d = h + 1 + p;
+        buf_printf(w->out,
+                   "    g[%d] += w%zu * ((f[%d] * h[%d] + f[%d] * h[%d]) * v%zu - (f[%d] * (1 - "
+                   "h[%d]) + (1 - f[%d]) * h[%d]) * v%zu);\n",
+                   t->par + p, id, d, h, h, d, b, d, h, h, d, a);
+    }
+    buf_printf(w->out, "    double w%zu = w%zu * (1 - f[%d]) * (1 - h[%d]);\n", a, id, h, h);
+    buf_printf(w->out, "    double w%zu = w%zu * f[%d] * h[%d];\n", b, id, h, h);
+    slopes(w, a);
+    slopes(w, b);
+}
+
+static void slopes(const struct writer *w, size_t id) {
+    const struct site *t = &w->s->at.at[id];
+    switch (t->k->op) {
+    case KERN_LEAF: leaf(w, t, id); break;
+    case KERN_PRODUCT: product(w, t, id); break;
+    case KERN_CHANGE: change(w, t, id); break;
+    default:
+        for (size_t i = t->first_kid; i < t->past; i = next_kid(w, i)) {
+            buf_printf(w->out, "    double w%zu = w%zu;\n", i, id);
+            slopes(w, i);
+        }
+    }
+}
+
+static void prepare(const struct writer *w) {
+    buf_puts(w->out, "DEVICE void k_prepare(const double *x, const double *t, double *f) {\n");
+    for (size_t i = 0; i < w->s->at.n; i++) {
+        const struct site *t = &w->s->at.at[i];
+        if (t->k->op == KERN_CHANGE) {
+            buf_printf(w->out, "    f[%d] = ", t->feature);
+            row_name(t->k->cls, w->out);
+            buf_printf(w->out, "_weight(x[%d], t + %d, f + %d);\n", t->k->col[0], t->par,
+                       t->feature + 1);
+        }
+        if (t->k->op != KERN_LEAF || site_features(t->k, w->s->dim) == 0) continue;
+        char after[32];
+        int n = leaf_dim(t->k, w->s->dim);
+        snprintf(after, sizeof after, ", f + %d", t->feature);
+        buf_printf(w->out, "    {\n        double y[%d] = {", n);
+        for (int c = 0; c < n; c++) buf_printf(w->out, "x[%d], ", leaf_place(t->k, c));
+        buf_puts(w->out, "};\n        ");
+        call(w, t, "prepare", "y", after);
+        buf_puts(w->out, ";\n    }\n");
+    }
+    buf_puts(w->out, "}\n");
+}
+
+static enum gpm_status refuse(const struct sites *s, char **why) {
+    struct buf b = BUF_INIT;
+    const struct kern_class *none = NULL;
+    for (size_t i = 0; i < s->at.n && !none; i++) {
+        const struct kern_class *c = s->at.at[i].k->cls;
+        if (c && !c->device.value && !c->device.weight) none = c;
+    }
+    if (s->procedure)
+        buf_printf(&b, "the kernel %s is a procedure, which cannot run on a GPU",
+                   s->procedure->label);
+    else if (none)
+        buf_printf(&b, "the kernel %s has no device text (docs/extending.md)", none->name);
+    else if (s->feature > KERN_PROGRAM_MAX || s->par + s->constant > KERN_PROGRAM_MAX)
+        buf_printf(&b,
+                   "the kernel is too large for a GPU: %d parameters and %d features, at most %d",
+                   s->par, s->feature, KERN_PROGRAM_MAX);
+    enum gpm_status st = b.len ? GPM_E_LIMIT : GPM_OK;
+    if (st && why) *why = buf_take(&b);
+    buf_release(&b);
+    return st;
+}
+
+enum gpm_status kern_program(const struct kern *k, int dim, struct kern_program *p,
+                             struct buf *text, char **why) {
+    struct sites s = {.dim = dim};
+    collect(&s, k, 0);
+    enum gpm_status st = refuse(&s, why);
+    if (!st) {
+        struct writer w = {&s, text, s.par};
+        *p = (struct kern_program){dim, s.feature, s.par, s.par + s.constant};
+        buf_printf(text, "#define DIM %d\n#define NF %d\n#define NP %d\n#define NT %d\n", dim,
+                   s.feature ? s.feature : 1, s.par, p->nt);
+        buf_puts(text, embed_device_kernels_cu);
+        for (size_t i = 0; i < s.at.n; i++) {
+            bool seen = !s.at.at[i].k->cls;
+            for (size_t j = 0; j < i && !seen; j++) seen = s.at.at[j].k->cls == s.at.at[i].k->cls;
+            if (!seen) row_functions(s.at.at[i].k->cls, text);
+        }
+        prepare(&w);
+        buf_puts(text,
+                 "DEVICE double k_value(const double *f, const double *h, const double *t, int "
+                 "same) {\n");
+        values(&w, 0);
+        buf_puts(text,
+                 "    return v0;\n}\nDEVICE void k_grad(const double *f, const double *h, const "
+                 "double *t, int same, double w0, double *g) {\n");
+        values(&w, 0);
+        slopes(&w, 0);
+        buf_puts(text, "}\n");
+    }
+    vec_release(&s.at);
+    return st;
+}
+
+/* ---- numbers ---- */
+
+static void numbers(const struct kern *k, double **par, double **constant) {
+    const struct kern *base = k->op == KERN_ALIAS ? k->kid[0] : k;
+    memcpy(*par, base->par, base->npar * sizeof **par);
+    *par += base->npar;
+    if (base->op == KERN_LEAF && base->cls->device.constants) {
+        base->cls->device.constant(base, *constant);
+        *constant += base->cls->device.constants;
+    }
+    for (size_t i = 0; i < k->nkids && k->op != KERN_ALIAS; i++) numbers(k->kid[i], par, constant);
+}
+
+static size_t count_numbers(const struct kern *k) {
+    size_t n = k->op == KERN_ALIAS ? k->kid[0]->npar : k->npar;
+    for (size_t i = 0; i < k->nkids && k->op != KERN_ALIAS; i++) n += count_numbers(k->kid[i]);
+    return n;
+}
+
+void kern_program_params(const struct kern *k, double *t) {
+    double *constant = t + count_numbers(k);
+    numbers(k, &t, &constant);
+}
+
+static void deliver(const struct kern *k, const double **g, double **dkern) {
+    const struct kern *base = k->op == KERN_ALIAS ? k->kid[0] : k;
+    for (size_t i = 0; i < base->npar; i++) {
+        double slope = 1;
+        int p = (int)i;
+        if (k->op == KERN_ALIAS) {
+            kern_base_par(k, i, &slope);
+            p = k->cls->from[i].par;
+        }
+        if (p >= 0) (*dkern)[p] += slope * (*g)[i];
+    }
+    *g += base->npar;
+    *dkern += k->npar;
+    for (size_t i = 0; i < k->nkids && k->op != KERN_ALIAS; i++) deliver(k->kid[i], g, dkern);
+}
+
+void kern_program_slopes(const struct kern *k, const double *g, double *dkern) {
+    deliver(k, &g, &dkern);
+}
+
+uint64_t kern_shape(const struct kern *k) {
+    uint64_t h = hash_mix((uint64_t)k->op + 3);
+    if (k->cls) h = hash_mix(h ^ MAP_PTR(k->cls));
+    h = hash_mix(h + k->ard);
+    for (size_t i = 0; i < k->ncol; i++) h = hash_mix(h ^ (uint64_t)(k->col[i] + 1));
+    for (size_t i = 0; i < k->nkids && k->op != KERN_ALIAS; i++)
+        h = hash_mix(31 * h + kern_shape(k->kid[i]));
+    return h;
+}
+
+bool kern_same_shape(const struct kern *a, const struct kern *b) {
+    if (a->op != b->op || a->cls != b->cls || a->ard != b->ard || a->ncol != b->ncol ||
+        a->nkids != b->nkids || a->callback || b->callback)
+        return false;
+    for (size_t i = 0; i < a->ncol; i++)
+        if (a->col[i] != b->col[i]) return false;
+    for (size_t i = 0; i < a->nkids && a->op != KERN_ALIAS; i++)
+        if (!kern_same_shape(a->kid[i], b->kid[i])) return false;
+    return true;
+}
