@@ -22,7 +22,8 @@
     X(GPM_E_CONFLICT, "the stored state belongs to something else")                                \
     X(GPM_E_BUSY, "somebody else holds the resource")                                              \
     X(GPM_E_NOT_FOUND, "no such thing")                                                            \
-    X(GPM_E_IMPOSSIBLE, "the state has probability zero")
+    X(GPM_E_IMPOSSIBLE, "the state has probability zero")                                          \
+    X(GPM_E_DEVICE, "the GPU cannot do it; the reason is told")
 
 enum gpm_status {
 #define X(name, text) name,

@@ -62,6 +62,16 @@ void gp_set_budget(struct gp *g, size_t bytes);
 enum gp_shortcut { GP_TOEPLITZ = 1, GP_FILTERS = 2, GP_SHORTCUTS = 3 };
 void gp_set_structured(struct gp *g, unsigned shortcuts);
 
+/* Where matrices are factored: here, on a GPU (what that cannot do fails with GPM_E_DEVICE, and
+ * gp_device_error says why), or there where it can be done. gp_device_use says it for the processes
+ * made from now on and tells whether there is a GPU: GPM_E_DEVICE without one, under GP_ON_GPU. Processes of
+ * fewer inputs than a GPU is worth (GPMEM_DEVICE_FROM, 512) stay here. */
+enum gp_device { GP_ON_CPU, GP_ON_GPU, GP_ON_ANY };
+GPM_MUST_USE enum gpm_status gp_device_use(enum gp_device device);
+enum gp_device gp_device(void);
+const char *gp_device_error(void);
+void gp_set_device(struct gp *g, enum gp_device device);
+
 /* Before data are added: every pair becomes an input of its own, also where inputs are equal, and
  * white noise inside the kernel is by pair. Needs noise; such pairs cannot be removed. */
 void gp_set_apart(struct gp *g);

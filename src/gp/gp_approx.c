@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * When and how a GP uses an approximation; contracts in gp.h and gp_approx.h. */
-#include "gp/gp_int.h"
+#include "gp/gp_engine.h"
 
 #include "gp/kern_tree.h"
 
@@ -23,7 +23,7 @@ void gp_set_approx(struct gp *g, enum gp_approx kind, size_t size) {
 }
 
 bool gp_approximates(const struct gp *g) {
-    if (g->approx == GP_AUTO) return g->n > GP_EXACT_MAX;
+    if (g->approx == GP_AUTO) return g->n > gp_exact_max(g);
     return g->approx != GP_EXACT && g->n > 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Recorded pairs, grouped by distinct input, and their effect on the current factor. */
-#include "gp/gp_int.h"
+#include "gp/gp_engine.h"
 
 #include "base/mem.h"
 #include "la/blas.h"
@@ -117,6 +117,10 @@ static void follow_share(struct gp *g, size_t e) {
     double d = s->noise * s->noise * (gp_share(g, e) - g->at[e].before);
     g->at[e].touched = s->have_r = s->have_w = false;
     if (!s->have_factor || d == 0) return;
+    if (s->engine != &gp_engine_cpu) {
+        s->have_factor = false;
+        return;
+    }
     double *v = mem_zalloc(g->n * sizeof *v);
     v[e] = sqrt(fabs(d));
     if (d > 0)
@@ -126,20 +130,14 @@ static void follow_share(struct gp *g, size_t e) {
     mem_free(v);
 }
 
-/* w = L^-1 r grows by solving with the new rows only. */
-static enum gpm_status follow_solution(struct gp *g, struct gp_slot *s, size_t first) {
-    size_t m = g->n - first;
+enum gpm_status gp_residual_from(struct gp *g, struct gp_slot *s, size_t first) {
     struct kern_pts x = gp_points(g);
     x.x += first;
-    x.n = m;
-    x.step = 0;
+    x.n -= first;
+    if (first) x.step = 0;
     enum gpm_status st = mean_eval(s->mean, x, s->r + first);
-    if (st) return st;
-    for (size_t i = first; i < g->n; i++) s->r[i] = g->at[i].ybar - s->r[i];
-    memcpy(s->w + first, s->r + first, m * sizeof *s->w);
-    la_gemv(m, first, -1, s->f.l + first, s->f.ld, s->w, 1, s->w + first);
-    la_trsv(false, m, s->f.l + first + first * s->f.ld, s->f.ld, s->w + first);
-    return GPM_OK;
+    for (size_t i = first; i < g->n && !st; i++) s->r[i] = g->at[i].ybar - s->r[i];
+    return st;
 }
 
 const double *gp_solved_find(const struct gp *g, const struct gp_slot *s, struct kern_pts xs) {
@@ -164,40 +162,12 @@ void gp_solved_keep(struct gp *g, const struct gp_slot *s, struct kern_pts xs, c
     q->changes = s->f.changes;
 }
 
-/* The factor grows by the rows of the points `fresh`. */
-static enum gpm_status append_rows(struct gp *g, struct gp_slot *s, struct kern_pts fresh) {
-    size_t m = fresh.n, first = g->n - m;
-    double *block = mem_try_doubles((first + m) * m), *corner = block + first * m;
-    if (!block) return GPM_E_NOMEM;
-    enum gpm_status st = kern_fill(s->kern, fresh, corner, m);
-    for (size_t i = 0; i < m && !st; i++)
-        corner[i * (m + 1)] += s->noise * s->noise * gp_share(g, first + i);
-    const double *known = m == 1 ? gp_solved_find(g, s, fresh) : NULL;
-    struct kern_pts old = gp_points(g);
-    old.n = first;
-    old.step = 0;
-    if (!st && known)
-        st = chol_append_solved(&s->f, known, corner[0]);
-    else if (!st) {
-        st = kern_cross(s->kern, old, fresh, block, first ? first : 1);
-        if (!st) st = chol_append(&s->f, m, block, first ? first : 1, corner, m);
-    }
-    mem_free(block);
-    return st;
-}
-
 /* Rows first .. n-1 are new inputs. */
 static void follow_append(struct gp *g, size_t first) {
     struct gp_slot *s = gp_current(g);
-    size_t m = g->n - first;
-    if (!s->have_factor || m == 0) return;
-    struct kern_pts fresh = gp_points(g);
-    fresh.step = 0;
-    fresh.x += first;
-    fresh.n = m;
-    enum gpm_status st = append_rows(g, s, fresh);
+    if (!s->have_factor || g->n == first) return;
+    enum gpm_status st = s->engine->append(g, s, first);
     s->have_factor = st == GPM_OK;
-    if (s->have_factor && s->have_w && s->have_r) st = follow_solution(g, s, first);
     if (st) s->have_r = s->have_w = false;
 }
 
@@ -271,7 +241,10 @@ static void delete_entry(struct gp *g, size_t e) {
     for (size_t i = e; i < g->n; i++) index_entry(g, i);
     for (size_t i = 0; i < g->pairs.n; i++)
         if (g->pairs.at[i].entry > e) g->pairs.at[i].entry--;
-    if (s->have_factor) chol_delete(&s->f, e);
+    if (s->have_factor && s->engine == &gp_engine_cpu)
+        chol_delete(&s->f, e);
+    else
+        s->have_factor = false;
     s->have_r = s->have_w = false;
     gp_cache_clear(&g->cache);
 }

@@ -16,11 +16,13 @@ struct gp_slot {
     struct kern *kern;
     struct mean *mean; /* NULL: zero */
     double noise;
-    struct chol f;
-    double *r;       /* residual ybar - mean, n values */
-    double *w;       /* L^-1 r; less the integrated mean, L^-1 (r - mu) */
-    double *u;       /* L^-1 1, with an integrated mean */
-    double mu, q, S; /* see gp_set_integrated */
+    const struct gp_engine *engine;     /* of the factor; set with have_factor */
+    struct chol f;                      /* of "cpu" */
+    struct gp_device_factor *on_device; /* of "gpu"; NULL: none */
+    double *r;                          /* residual ybar - mean, n values */
+    double *w;                          /* L^-1 r; less the integrated mean, L^-1 (r - mu) */
+    double *u;                          /* L^-1 1, with an integrated mean */
+    double mu, q, S;                    /* see gp_set_integrated */
     bool have_factor, have_r, have_w, have_logml, singular;
     double logml;
     const char *method;
@@ -56,8 +58,12 @@ struct gp_entry {
     double before; /* and its share of the noise was this */
 };
 
+struct gp_engine;
+struct gp_device_factor;
+
 struct gp {
     int dim;
+    enum gp_device device;
     double *x; /* distinct inputs, column-major, leading dimension cap */
     size_t n, cap;
     struct gp_entry *at;
@@ -88,14 +94,16 @@ static inline struct gp_slot *gp_current(struct gp *g) {
 }
 /* gp_integrated.c: after L^-1 r is in w; the log likelihood; the factor of the quadratic form's
  * part in the gradient, and its inverse matrix less the mean's part. */
-void gp_integrate(const struct gp *g, struct gp_slot *s);
+GPM_MUST_USE enum gpm_status gp_integrate(struct gp *g, struct gp_slot *s);
 double gp_integrated_logml(const struct gp *g, const struct gp_slot *s);
-double gp_integrated_weights(const struct gp *g, const struct gp_slot *s, double *inverse,
-                             size_t ld, double *scratch);
-/* What the integrated mean and scale make of a posterior at m points: v is V' = K(X*, X) L^-T, m x
- * n row after row in columns; var m values or cov m x m, either may be NULL. */
-void gp_integrated_posterior(const struct gp *g, const struct gp_slot *s, size_t m, const double *v,
-                             double *mean, double *var, double *cov, size_t ld);
+double gp_integrated_scale(const struct gp *g, const struct gp_slot *s); /* s2, 1 when it is not */
+GPM_MUST_USE enum gpm_status gp_integrated_weights(struct gp *g, struct gp_slot *s, double *inverse,
+                                                   size_t ld, double *scratch, double *weight);
+/* What the integrated mean and scale make of a posterior at m points; along: 1 - V'u, V = L^-1 K(X,
+ * X*); var m values or cov m x m, either may be NULL. */
+void gp_integrated_posterior(const struct gp *g, const struct gp_slot *s, size_t m,
+                             const double *along, double *mean, double *var, double *cov,
+                             size_t ld);
 /* out += A z with AA' = cov (m x m), by Cholesky with the jitter ladder, else from the clipped
  * spectrum; cov is overwritten. */
 GPM_MUST_USE enum gpm_status gp_add_draw(size_t m, double *cov, const double *z, double *out);

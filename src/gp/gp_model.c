@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Life of a GP, its two model slots, likelihood and gradient; contracts in gp.h. */
-#include "gp/gp_int.h"
+#include "gp/gp_engine.h"
 
 #include "base/mem.h"
-#include "la/mat.h"
 #include "la/vec_ops.h"
 #include "math/special.h"
 
@@ -33,7 +32,8 @@ void gp_slot_forget(struct gp_slot *s) {
 static void slot_release(struct gp_slot *s) {
     kern_unref(s->kern);
     mean_unref(s->mean);
-    chol_release(&s->f);
+    gp_engine_cpu.release(s);
+    gp_engine_gpu.release(s);
     mem_free(s->r);
     mem_free(s->w);
     mem_free(s->u);
@@ -59,6 +59,7 @@ struct gp *gp_new(int dim, const struct kern *k, const struct mean *mean, double
     if (!model_fits(dim, k, noise, why)) return NULL;
     struct gp *g = NEW(struct gp);
     g->dim = dim;
+    g->device = gp_device();
     g->structured = GP_SHORTCUTS;
     g->approx_size = 256;
     g->slot[0].used = g->slot[1].used = GP_EXACT;
@@ -92,11 +93,14 @@ enum gpm_status gp_copy(const struct gp *g, struct gp **out) {
     c->apart = g->apart;
     c->approx = g->approx;
     c->approx_size = g->approx_size;
+    c->device = g->device;
     enum gpm_status st = gp_copy_data(c, g);
-    bool solved = s->have_factor && !g->integrated; /* which is solved anew */
+    /* what is integrated is solved anew; what lies on a device is built there again */
+    bool solved = s->have_factor && s->engine == &gp_engine_cpu && !g->integrated;
     if (!st && solved) st = chol_copy(&t->f, &s->f);
     if (!st && solved) {
         t->have_factor = true;
+        t->engine = s->engine;
         if (s->have_r && g->n) memcpy(t->r, s->r, g->n * sizeof *t->r);
         if (s->have_w && g->n) memcpy(t->w, s->w, g->n * sizeof *t->w);
         t->have_r = s->have_r;
@@ -166,34 +170,20 @@ struct kern_pts gp_points(struct gp *g) {
 
 enum gpm_status gp_slot_residual(struct gp *g, struct gp_slot *s) {
     if (s->have_r) return GPM_OK;
-    enum gpm_status st = mean_eval(s->mean, gp_points(g), s->r);
-    for (size_t i = 0; i < g->n && !st; i++) s->r[i] = g->at[i].ybar - s->r[i];
+    enum gpm_status st = gp_residual_from(g, s, 0);
     s->have_r = !st;
-    return st;
-}
-
-struct fill_job {
-    struct gp *g;
-    struct gp_slot *s;
-};
-
-static enum gpm_status fill_covariance(void *ctx, double *a, size_t n, size_t ld) {
-    struct fill_job *job = ctx;
-    enum gpm_status st = gp_cache_fill(&job->g->cache, job->s->kern, gp_points(job->g), a, ld);
-    double v = job->s->noise * job->s->noise;
-    for (size_t i = 0; i < n && v > 0 && !st; i++) a[i * (ld + 1)] += v * gp_share(job->g, i);
     return st;
 }
 
 enum gpm_status gp_slot_factor(struct gp *g, struct gp_slot *s) {
     if (s->have_factor) return GPM_OK;
     if (s->singular) return GPM_E_NOT_PD;
-    struct fill_job job = {g, s};
-    enum gpm_status st = chol_build(&s->f, g->n, fill_covariance, &job);
+    enum gpm_status st = gp_engine_choose(g, s, &s->engine);
+    if (!st) st = s->engine->factor(g, s);
     s->singular = st == GPM_E_NOT_PD;
     s->have_factor = !st;
     s->have_w = false;
-    if (!s->have_logml) s->method = "Cholesky";
+    if (!s->have_logml && s->engine) s->method = s->engine->method;
     return st;
 }
 
@@ -203,11 +193,11 @@ enum gpm_status gp_slot_solve(struct gp *g, struct gp_slot *s) {
     st = gp_slot_residual(g, s);
     if (st) return st;
     if (g->n) memcpy(s->w, s->r, g->n * sizeof *s->w);
-    chol_solve_l(&s->f, s->w, 1, g->n);
+    st = s->engine->solve(g, s, false, s->w);
     gp_drop_view(g);
-    if (g->integrated) gp_integrate(g, s);
-    s->have_w = true;
-    return GPM_OK;
+    if (!st && g->integrated) st = gp_integrate(g, s);
+    s->have_w = !st;
+    return st;
 }
 
 static void clear_slopes(const struct gp_slot *s, const struct gp_slopes *want) {
@@ -250,7 +240,7 @@ enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s) {
     else if (g->integrated)
         s->logml = gp_integrated_logml(g, s);
     else
-        s->logml = -0.5 * (vec_ops()->dot(g->n, s->w, s->w) + chol_logdet(&s->f) +
+        s->logml = -0.5 * (vec_ops()->dot(g->n, s->w, s->w) + s->engine->logdet(s) +
                            (double)g->n * LOG_2PI) +
                    gp_replicate_term(g, s->noise);
     if (isnan(s->logml)) s->logml = -INFINITY;
@@ -325,26 +315,6 @@ void gp_reject(struct gp *g) {
     g->proposed = false;
 }
 
-/* alpha = sqrt(weight) K^-1 r and the lower triangle of K^-1; the gradient's weights are
- * alpha alpha' - K^-1. */
-static void gradient_weights(const struct gp *g, const struct gp_slot *s, double *weight, double *a,
-                             size_t ld, double *alpha) {
-    chol_inverse(&s->f, a, ld);
-    *weight *= gp_integrated_weights(g, s, a, ld, alpha);
-    for (size_t i = 0; i < g->n; i++) alpha[i] = sqrt(*weight) * s->w[i];
-    chol_solve_lt(&s->f, alpha, 1, g->n);
-}
-
-/* d logml / dnoise: the diagonal carries noise^2 / m_i, and the replicates' part has its own; where
- * the function's value is known there is only that. */
-static double noise_slope(const struct gp *g, const double *alpha, const double *inv, size_t ld,
-                          double noise, double weight) {
-    double sum = 0;
-    for (size_t i = 0; i < g->n; i++)
-        sum += (alpha[i] * alpha[i] - inv[i * (ld + 1)]) * gp_share(g, i);
-    return noise * sum + gp_replicate_slope(g, noise, weight);
-}
-
 static enum gpm_status current_grad(struct gp *g, double weight, double *logml, double *dkern,
                                     double *dmean, double *dnoise) {
     struct gp_slot *s = gp_current(g);
@@ -368,14 +338,9 @@ static enum gpm_status current_grad(struct gp *g, double weight, double *logml, 
     if (st || n == 0 || s->logml == -INFINITY) return st;
     if (approx) return gp_approx_grad(g, dkern, nmean ? dmean : NULL, dnoise);
     if ((st = gp_slot_solve(g, s))) return st;
-    size_t ld = mat_ld(n);
-    double *a = gp_work(g, ld * n + n);
-    if (!a) return GPM_E_NOMEM;
-    double *alpha = a + ld * n;
-    gradient_weights(g, s, &weight, a, ld, alpha);
-    st = kern_grad_add(s->kern, gp_points(g), alpha, a, ld, dkern);
-    for (size_t i = 0; i < kern_nparam(s->kern); i++) dkern[i] *= 0.5;
-    if (dnoise && s->noise > 0) *dnoise = noise_slope(g, alpha, a, ld, s->noise, weight);
+    double *alpha;
+    st = s->engine->gradient(g, s, &weight, dkern, s->noise > 0 ? dnoise : NULL, &alpha);
+    if (st) return st;
     if (nmean) mean_grad(s->mean, gp_points(g), alpha, dmean);
     for (size_t i = 0; i < nmean; i++) dmean[i] *= sqrt(weight); /* alpha holds one of the two */
     return st;

@@ -7,7 +7,7 @@
  */
 #include "gp/gp_path.h"
 
-#include "gp/gp_int.h"
+#include "gp/gp_engine.h"
 #include "gp/kern_tree.h"
 #include "gp/kern_leaf.h"
 
@@ -173,8 +173,8 @@ static double prior_at(struct gp_path *p, const double *x) {
 
 /* Weights of the update at the data, from the prior draw there. White noise counts as noise. Under
  * an integrated mean or scale those are drawn first. */
-static void condition(struct gp *g, struct gp_path *p, double white, double scale,
-                      struct kern_wave *f) {
+static enum gpm_status condition(struct gp *g, struct gp_path *p, double white, double scale,
+                                 struct kern_wave *f) {
     struct gp_slot *s = gp_current(g);
     double *point = NEW_ARRAY(double, (size_t)p->dim);
     p->n = g->n;
@@ -191,10 +191,11 @@ static void condition(struct gp *g, struct gp_path *p, double white, double scal
         double v = white + s->noise * s->noise * gp_share(g, i);
         p->alpha[i] = s->r[i] - p->base - prior_at(p, point) - scale * sqrt(v) * rng_normal(f->rng);
     }
-    chol_solve(&s->f, p->alpha, 1, g->n);
-    if (g->n) memcpy(p->mean_alpha, s->w, g->n * sizeof *s->w);
-    chol_solve_lt(&s->f, p->mean_alpha, 1, g->n);
     mem_free(point);
+    enum gpm_status st = s->engine->solve(g, s, false, p->alpha);
+    if (!st) st = s->engine->solve(g, s, true, p->alpha);
+    if (g->n) memcpy(p->mean_alpha, s->w, g->n * sizeof *s->w);
+    return st ? st : s->engine->solve(g, s, true, p->mean_alpha);
 }
 
 /* m support points: a lattice in the box (golden-ratio sequence in several dimensions), then the
@@ -237,7 +238,7 @@ static enum gpm_status support(struct gp *g, struct gp_path *p, double white, si
         for (size_t k = 0; k < dim; k++)
             memcpy(p->x + k * c->n, c->x + k * c->cap, c->n * sizeof *p->x);
         memcpy(p->alpha, gp_current(c)->w, c->n * sizeof *p->alpha);
-        chol_solve_lt(&gp_current(c)->f, p->alpha, 1, c->n);
+        st = gp_current(c)->engine->solve(c, gp_current(c), true, p->alpha);
     }
     gp_free(c);
     gp_free(from);
@@ -262,7 +263,7 @@ enum gpm_status gp_path_new(struct gp *g, size_t features, struct rng *rng, stru
         scale = sqrt(s->S / fmax(2 * draw_gamma(rng, dof / 2), 1e-3 * dof));
     }
     if (!st && draw_features(p, features ? features : 1024, scale, &f))
-        condition(g, p, white, scale, &f);
+        st = condition(g, p, white, scale, &f);
     else if (!st)
         st = g->integrated ? GPM_E_LIMIT : support(g, p, white, features ? features : 256, &f);
     if (!st) {

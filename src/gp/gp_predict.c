@@ -2,7 +2,7 @@
  * Prediction, draws, conditional densities, leave-one-out; contracts in gp.h.
  *
  * With V = L^-1 K(X, X*), w = L^-1 r:  mean = m(X*) + V'w,  cov = K(X*, X*) - V'V. */
-#include "gp/gp_int.h"
+#include "gp/gp_engine.h"
 
 #include "base/mem.h"
 #include "la/blas.h"
@@ -12,7 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-#define CHUNK 384 /* points solved for at once */
 #define JOINT_MAX                                                                                  \
     500 /* points drawn by a factor of their covariance, where there is another way                \
          */
@@ -30,49 +29,12 @@ static struct kern_pts points(const double *t, size_t n, int dim) {
     return x;
 }
 
-/* V' = K(X*, X) L^-T for the points xs, into v (xs.n x n), K the kernel of a part of the function
- * or (NULL) of all of it. Points are rows, so that all of them are
- * solved for at once in contiguous memory. */
-static enum gpm_status half_solve(struct gp *g, struct gp_slot *s, const struct kern *part,
-                                  struct kern_pts xs, double *v) {
-    const double *known = xs.n == 1 && !part ? gp_solved_find(g, s, xs) : NULL;
-    if (known) {
-        memcpy(v, known, g->n * sizeof *v);
-        return GPM_OK;
-    }
-    enum gpm_status st = kern_cross(part ? part : s->kern, xs, gp_points(g), v, xs.n);
-    if (st) return st;
-    if (xs.n == 1) {
-        la_trsv(false, g->n, s->f.l, s->f.ld, v);
-        if (!part) gp_solved_keep(g, s, xs, v);
-    } else
-        la_solve_rows(g->n, xs.n, s->f.l, s->f.ld, v, xs.n);
-    return GPM_OK;
-}
-
-enum gpm_status gp_project(const struct kern *k, struct kern_pts xs, size_t n, double *v,
-                           const double *w, double *mean, double *var, double *cov, size_t ld) {
-    size_t m = xs.n;
-    enum gpm_status st = var ? kern_diag(k, xs, var) : GPM_OK;
-    if (!st && cov) st = kern_fill(k, xs, cov, ld);
-    if (st || n == 0 || m == 0) return st;
-    if (mean) la_gemv(m, n, 1, v, m, w, 1, mean);
-    if (cov) la_syrk(false, m, n, -1, v, m, 1, cov, ld);
-    if (!var) return GPM_OK;
-    double *known = v + n * m;
-    memset(known, 0, m * sizeof *known);
-    for (size_t j = 0; j < n; j++) vec_ops()->add_square(m, v + j * m, known);
-    for (size_t i = 0; i < m; i++) var[i] = var[i] > known[i] ? var[i] - known[i] : 0;
-    return GPM_OK;
-}
-
 /* Posterior at column-major points, of a part of the function or (NULL) of all of it: mean,
  * variance (plus extra) and lower triangle of the covariance, each may be NULL. By the factor, or
  * by an approximation where there is none. */
 static enum gpm_status by_matrix(struct gp *g, const struct kern *part, struct kern_pts xs,
                                  double extra, double *mean, double *var, double *cov, size_t ld) {
     struct gp_slot *s = gp_current(g);
-    size_t n = g->n, room = (n + 1) * xs.n;
     if (gp_approximates(g)) {
         enum gpm_status st = part ? GPM_E_LIMIT : gp_approx_posterior(g, xs, mean, var, cov, ld);
         for (size_t i = 0; i < xs.n && var && !st; i++) var[i] += extra;
@@ -81,13 +43,13 @@ static enum gpm_status by_matrix(struct gp *g, const struct kern *part, struct k
     enum gpm_status st = gp_slot_solve(g, s);
     if (!st && mean) st = mean_eval(part ? NULL : s->mean, xs, mean);
     if (st) return st;
-    double *v = xs.n > CHUNK ? mem_try_doubles(room) : gp_work(g, room + 1);
-    if (!v) return GPM_E_NOMEM;
-    if (n && xs.n) st = half_solve(g, s, part, xs, v);
-    if (!st) st = gp_project(part ? part : s->kern, xs, n, v, s->w, mean, var, cov, ld);
+    double *along = g->integrated ? NEW_ARRAY(double, xs.n + 1) : NULL;
+    for (size_t i = 0; i < xs.n && along; i++) along[i] = 1;
+    st = s->engine->posterior(g, s, part, xs, mean, var, cov, ld,
+                              g->integrated & GP_MEAN ? along : NULL);
     for (size_t i = 0; i < xs.n && var && !st; i++) var[i] += extra;
-    if (!st) gp_integrated_posterior(g, s, xs.n, v, mean, var, cov, ld);
-    if (v != g->work) mem_free(v);
+    if (!st) gp_integrated_posterior(g, s, xs.n, along, mean, var, cov, ld);
+    mem_free(along);
     for (size_t i = 0; i < xs.n && cov && !st; i++)
         if (cov[i * (ld + 1)] < 0) cov[i * (ld + 1)] = 0;
     return st;
@@ -104,11 +66,13 @@ static enum gpm_status posterior(struct gp *g, const struct kern *part, struct k
 /* Filters and approximations see all points at once; a factor is solved with for some of them. */
 static enum gpm_status predict(struct gp *g, const struct kern *part, const double *x, size_t n,
                                double extra, double *mean, double *var) {
-    size_t step = gp_approximates(g) ? n + 1 : CHUNK;
+    const struct gp_engine *engine;
+    enum gpm_status st = gp_engine_choose(g, gp_current(g), &engine);
+    if (st) return st;
+    size_t step = gp_approximates(g) ? n + 1 : engine->chunk;
     double *t = transpose(x, n, g->dim);
     bool done;
-    enum gpm_status st =
-        gp_states_posterior(g, part, points(t, n, g->dim), mean, var, NULL, 0, &done);
+    st = gp_states_posterior(g, part, points(t, n, g->dim), mean, var, NULL, 0, &done);
     mem_free(t);
     for (size_t i = 0; i < n && var && done && !st; i++) var[i] += extra;
     for (size_t i = 0; i < n && !done && !st; i += step) {
@@ -370,10 +334,13 @@ enum gpm_status gp_loo(struct gp *g, double *mean, double *var, double *logpdf) 
     if (st || n == 0) return st;
     double *a = gp_work(g, n * n + n), *alpha = a ? a + n * n : NULL;
     if (!a) return GPM_E_NOMEM;
-    chol_inverse(&s->f, a, n);
-    double s2 = 1 / gp_integrated_weights(g, s, a, n, alpha);
+    double weight;
+    st = s->engine->inverse(g, s, a, n);
+    if (!st) st = gp_integrated_weights(g, s, a, n, alpha, &weight);
     memcpy(alpha, s->w, n * sizeof *alpha);
-    chol_solve_lt(&s->f, alpha, 1, n);
+    if (!st) st = s->engine->solve(g, s, true, alpha);
+    if (st) return st;
+    double s2 = 1 / weight;
     for (size_t i = 0; i < g->pairs.n; i++) {
         size_t e = g->pairs.at[i].entry;
         double y = g->pairs.at[i].y, m = (double)g->at[e].count, q = a[e * (n + 1)], b = alpha[e];

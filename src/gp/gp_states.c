@@ -2,7 +2,7 @@
  * Likelihood and gradient of a GP by filters, and when they are chosen; contract in gp_states.h. */
 #include "gp/gp_states.h"
 
-#include "gp/gp_int.h"
+#include "gp/gp_engine.h"
 
 #include "base/mem.h"
 
@@ -127,7 +127,7 @@ static bool fits_grid(struct gp *g, const struct st_model *m) {
 /* SE's form: amplitudes times the form's error, against the noise. */
 static bool exact_enough(const struct gp *g, size_t n, const struct st_model *m, double least) {
     if (m->error == 0) return true;
-    if (g->approx != GP_AUTO || n <= GP_EXACT_MAX) return false;
+    if (g->approx != GP_AUTO || n <= gp_exact_max(g)) return false;
     for (size_t i = 0; i < m->n_terms; i++) {
         const struct st_term *t = &m->term[i];
         for (int f = 0; f < t->systems && t->kind == ST_TERM_STATES; f++)

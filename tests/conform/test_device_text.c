@@ -70,7 +70,7 @@ static void *build(void) {
         buf_printf(&all, "#include \"%zu.c\"\n", i);
     }
     snprintf(command, sizeof command,
-             "cd %s && ls *.c | xargs -P 2 -n 25 ${CC:-cc} -O1 -fPIC -w -c && ${CC:-cc} -shared -o "
+             "cd %s && ls *.c | xargs -P 2 -n 25 ${CC:-cc} -O0 -fPIC -w -c && ${CC:-cc} -shared -o "
              "lib.so *.o -lm",
              dir);
     assert_int_equal(system(command), 0);
@@ -142,7 +142,7 @@ static void test_all(void **state) {
     const struct kern_class *cls;
     rng_init(&r, 5, 0, 0);
     for (size_t i = 0; (cls = kern_class_at(i)); i++)
-        for (int dim = 1; dim <= 3 && cls->op != KERN_CHANGE; dim++)
+        for (int dim = 1; dim <= 3 && cls->op != KERN_CHANGE; dim += 2)
             for (int again = 0; again < (dim > 1 ? 2 : 1); again++)
                 add(random_leaf(cls, dim, &r), dim);
     size_t rows = count;

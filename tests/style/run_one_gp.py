@@ -8,7 +8,8 @@ something else. A new caller, or one that has gone, fails: it belongs into src/g
 
 Filters give the same without a factor. Each way (dense, Toeplitz, filters, approximations) has its entry points, and which of
 them is taken is decided in two files: gp_model.c for likelihoods and gradients, gp_predict.c for what is asked of a posterior.
-Nobody else calls an entry point, so another way, on another device, is added there.
+Nobody else calls an entry point. What is dense is an engine (gp_engine.h): gp_dense.c here, gp_device.c on a GPU; the factor of a
+slot is touched through its table alone.
 
     run_one_gp.py GPMEM"""
 import os, re, sys
@@ -17,9 +18,8 @@ SRC = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspa
 FACTORS = re.compile(r"\b(la_potrf|la_potri|chol_build|chol_build_from|chol_logdet|toeplitz_solve|toeplitz_half_solve"
                      r"|LAPACKE?_\w*potr\w*|cblas_\w+)\s*\(")
 CALLERS = {
-    "gp/gp_model.c": "the likelihood, densely",
+    "gp/gp_dense.c": "the likelihood, densely: the engine of this machine",
     "gp/gp_grid.c": "the likelihood and its gradient on a regular grid",
-    "gp/gp_integrated.c": "the likelihood with mean and scale integrated out",
     "gp/gp_inducing.c": "the likelihood by inducing points",
     "gp/gp_vecchia.c": "the likelihood by neighbours",
     "gp/gp_laplace.c": "the likelihood of measurements that are not normal, by Laplace",
@@ -46,6 +46,8 @@ WAYS = { # entry point -> the files that may call it: its own, and the one that 
     "gp_states_conditional": {"gp/gp_states.c", "gp/gp_predict.c"},
     "gp_states_draw": {"gp/gp_states_predict.c", "gp/gp_predict.c"},
     "gp_approx_posterior": {"gp/gp_approx.c", "gp/gp_predict.c"},
+    "gp_engine_choose": {"gp/gp_device.c", "gp/gp_model.c", "gp/gp_predict.c"},
+    "gpu_blocks_factor": {"gpu/blocks.c", "gp/gp_device.c"},
     "st_model_init": {"gp/states_model.c", "gp/gp_states.c", "gp/gp_states_predict.c"},
     "st_run_init": {"gp/states_run.c", "gp/gp_states.c", "gp/gp_states_predict.c"},
 }

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What computes with the factor of a covariance matrix, K + noise = L L'. "cpu" (gp_dense.c) and
+ * "gpu" (gp_device.c) do the same to a model slot; gp_model.c and gp_predict.c choose the way and
+ * know no other difference. Vectors have an element for each distinct input and live on the host.
+ */
+#ifndef GP_GP_ENGINE_H
+#define GP_GP_ENGINE_H
+#include "gp/gp_int.h"
+
+struct gp_engine {
+    const char *method; /* as gp_method says it */
+    /* The factor of the slot's model; GPM_E_NOT_PD when no jitter helps. */
+    enum gpm_status (*factor)(struct gp *g, struct gp_slot *s);
+    /* b = L^-1 b, or L^-T b. */
+    enum gpm_status (*solve)(struct gp *g, struct gp_slot *s, bool trans, double *b);
+    double (*logdet)(const struct gp_slot *s); /* log |LL'| */
+    /* After gp_slot_solve: d logml in the kernel's parameters and the noise (NULL: not wanted), the
+     * quadratic form counted *weight times; *weight gets the factor of an integrated scale, too.
+     * *alpha: sqrt(weight) K^-1 r, in the process's scratch memory. */
+    enum gpm_status (*gradient)(struct gp *g, struct gp_slot *s, double *weight, double *dkern,
+                                double *dnoise, double **alpha);
+    enum gpm_status (*inverse)(struct gp *g, struct gp_slot *s, double *a,
+                               size_t ld); /* lower triangle */
+    /* The posterior at points, of a part of the function or (NULL) of all of it, added to the mean
+     * (may be NULL, as the others); cov: lower triangle; along: less V'u, V = L^-1 K(X, X*), u that
+     * of an integrated mean. */
+    enum gpm_status (*posterior)(struct gp *g, struct gp_slot *s, const struct kern *part,
+                                 struct kern_pts xs, double *mean, double *var, double *cov,
+                                 size_t ld, double *along);
+    /* The last inputs, from `first` on, are new. Fails where building anew is the way. */
+    enum gpm_status (*append)(struct gp *g, struct gp_slot *s, size_t first);
+    void (*release)(struct gp_slot *s); /* its memory */
+    size_t chunk;                       /* points that a posterior is asked for at once */
+};
+extern const struct gp_engine gp_engine_cpu, gp_engine_gpu;
+
+/* The engine for what the process is now; GPM_E_DEVICE (gp_device_error) where it asks for a GPU
+ * that cannot serve. */
+GPM_MUST_USE enum gpm_status gp_engine_choose(const struct gp *g, const struct gp_slot *s,
+                                              const struct gp_engine **out);
+/* Distinct inputs up to which matrices are factored, if nothing was said about it. */
+size_t gp_exact_max(const struct gp *g);
+/* r = ybar - mean at the inputs from `first` on. */
+GPM_MUST_USE enum gpm_status gp_residual_from(struct gp *g, struct gp_slot *s, size_t first);
+#endif

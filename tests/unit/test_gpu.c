@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The engine "gpu" against the engine "cpu", on a CUDA that is this machine
+ * (tests/gpu/fake_cuda.c): the loader, the device text of whole kernels, block columns and
+ * everything that a process is asked for. With GPMEM_REAL_GPU set, on the card that is there. */
+#include "support/check.h"
+#include "support/random_kernel.h"
+
+#include "gp/gp.h"
+#include "gp/gp_path.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST = 1200, NEW = 7 };
+static struct rng rng;
+
+struct pair {
+    struct gp *cpu, *gpu;
+    int dim;
+    size_t n;
+};
+static double inputs[MOST * 3], values[MOST];
+
+static struct gp *process(const char *kernel, int dim, double noise, size_t n,
+                          enum gp_device device) {
+    struct kern *k = NULL;
+    char *why = NULL;
+    if (kern_parse(kernel, &k, &why)) fail_msg("%s: %s", kernel, why);
+    struct gp *g = gp_new(dim, k, NULL, noise, NULL);
+    kern_unref(k);
+    assert_non_null(g);
+    gp_set_structured(g, 0);
+    gp_set_device(g, device);
+    assert_int_equal(gp_add(g, GP_MEASURED, inputs, values, n), GPM_OK);
+    return g;
+}
+
+static struct pair pair(const char *kernel, int dim, double noise, size_t n) {
+    rng_init(&rng, n, 1, 0);
+    for (size_t i = 0; i < n; i++) {
+        values[i] = 0.3 * rng_normal(&rng);
+        for (int c = 0; c < dim; c++) {
+            double *x = &inputs[i * (size_t)dim + (size_t)c];
+            *x = 4 * rng_uniform(&rng);
+            values[i] += sin(3 * *x);
+        }
+    }
+    return (struct pair){process(kernel, dim, noise, n, GP_ON_CPU),
+                         process(kernel, dim, noise, n, GP_ON_GPU), dim, n};
+}
+static void release(struct pair p) {
+    gp_free(p.cpu);
+    gp_free(p.gpu);
+}
+
+static void ok(enum gpm_status st) {
+    if (st) fail_msg("%s", st == GPM_E_DEVICE ? gp_device_error() : gpm_status_text(st));
+}
+static void same(const char *what, const double *a, const double *b, size_t n, double tol) {
+    double size = 1;
+    for (size_t i = 0; i < n; i++) size = fmax(size, fabs(a[i]));
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs(a[i] - b[i]) <= tol * size))
+            fail_msg("%s %zu: %.17g here, %.17g on the GPU", what, i, a[i], b[i]);
+}
+
+static void compare_likelihood(struct pair p) {
+    double a, b, da[64] = {0}, db[64] = {0};
+    size_t np = kern_nparam(gp_kern(p.cpu));
+    ok(gp_logml(p.cpu, &a));
+    ok(gp_logml(p.gpu, &b));
+    same("logml", &a, &b, 1, 1e-10);
+    gp_forget(p.cpu);
+    gp_forget(p.gpu);
+    ok(gp_logml_grad(p.cpu, &a, da, &da[np]));
+    ok(gp_logml_grad(p.gpu, &b, db, &db[np]));
+    same("logml", &a, &b, 1, 1e-10);
+    same("gradient", da, db, np + 1, 1e-8);
+    assert_string_equal(gp_method(p.cpu), "Cholesky");
+    assert_string_equal(gp_method(p.gpu), "Cholesky (GPU)");
+}
+
+static void compare_posterior(struct pair p) {
+    double x[NEW * 3], m[2][NEW], v[2][NEW], c[2][NEW * NEW], z[NEW], y[2][NEW], d[2];
+    for (int i = 0; i < NEW * p.dim; i++) x[i] = 4 * rng_uniform(&rng);
+    memcpy(x, inputs, (size_t)p.dim * sizeof *x); /* one that was measured */
+    for (int i = 0; i < NEW; i++) z[i] = rng_normal(&rng);
+    for (int k = 0; k < 2; k++) {
+        struct gp *g = k ? p.gpu : p.cpu;
+        ok(gp_predict(g, x, NEW, GP_MEASURED, m[k], v[k]));
+        ok(gp_predict_cov(g, x, NEW, GP_LATENT, NULL, c[k], NEW));
+        ok(gp_sample(g, x, NEW, GP_MEASURED, z, y[k]));
+        ok(gp_conditional(g, GP_MEASURED, x, z, NEW, &d[k]));
+    }
+    same("mean", m[0], m[1], NEW, 1e-10);
+    same("variance", v[0], v[1], NEW, 1e-10);
+    same("covariance", c[0], c[1], NEW * NEW, 1e-10);
+    same("draw", y[0], y[1], NEW, 1e-8);
+    same("density", &d[0], &d[1], 1, 1e-9);
+}
+
+static void compare_rest(struct pair p) {
+    double *a = NEW_ARRAY(double, 6 * p.n), g[2][3], f[2], v[2];
+    for (int k = 0; k < 2; k++) {
+        struct gp *q = k ? p.gpu : p.cpu;
+        double *to = a + (k ? 3 * p.n : 0), at[3] = {1.5, 0.7, 2.1}, total;
+        ok(gp_innovations(q, to));
+        ok(gp_loo(q, to + p.n, to + 2 * p.n, &total));
+        ok(gp_point(q, at, &f[k], &v[k]));
+        ok(gp_point_slope(q, 0.7, 0.2, g[k]));
+    }
+    same("innovation, left out", a, a + 3 * p.n, 3 * p.n, 1e-8);
+    same("point", f, f + 1, 1, 1e-10);
+    same("its variance", v, v + 1, 1, 1e-10);
+    same("its slope", g[0], g[1], (size_t)p.dim, 1e-8);
+    mem_free(a);
+}
+
+static void test_kernels(void **state) {
+    static const struct {
+        const char *kernel;
+        int dim;
+        size_t n;
+    } cases[] = {
+        {"LIN(sf=0.4) + SE(sf=1.1, l=0.7)*PER(sf=1, p=1.3, l=0.9) + WN(sigma=0.1)", 1, 300},
+        {"SE(sf=1.2, l=[0.4, 0.9, 2]) + MAT32(sf=0.7, l=0.5) + C(sf=0.5)", 3, 270},
+        {"CP(SE(sf=1, l=1), MAT12(sf=1, l=0.4), tau=2, s=0.3) + gp_cov_se(0.7)*LIN(sf=1, c=0.4)", 1,
+         140}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct pair p = pair(cases[i].kernel, cases[i].dim, 0.3, cases[i].n);
+        compare_likelihood(p);
+        compare_posterior(p);
+        if (i < 2) compare_rest(p);
+        release(p);
+    }
+}
+
+/* Random expressions over the table, small ones: that whole programs compile and agree. */
+static void test_random(void **state) {
+    struct rng r;
+    int many = getenv("GPMEM_REAL_GPU") ? 100 : 4;
+    rng_init(&r, 9, 0, 0);
+    for (int i = 0; i < many; i++) {
+        int dim = 1 + i % 3;
+        struct kern *k = random_kernel(dim, 2, &r);
+        struct pair p = pair("SE(sf=1, l=1)", dim, 0.5, 60);
+        ok(gp_set_model(p.cpu, k, NULL, 0.5));
+        ok(gp_set_model(p.gpu, k, NULL, 0.5));
+        compare_likelihood(p);
+        compare_posterior(p);
+        kern_unref(k);
+        release(p);
+    }
+}
+
+/* Mean and scale integrated out, replicates, exact values, a mean function. */
+static void test_integrated(void **state) {
+    struct pair p = pair("MAT52(sf=1, l=0.8)", 1, 0.3, 200);
+    double again[3] = {0.4, -0.2, 1.1};
+    for (int k = 0; k < 2; k++) {
+        struct gp *g = k ? p.gpu : p.cpu;
+        ok(gp_add(g, GP_MEASURED, inputs, again, 3));
+        gp_set_integrated(g, GP_MEAN | GP_SCALE);
+    }
+    compare_likelihood(p);
+    compare_posterior(p);
+    release(p);
+}
+
+/* Points that come one by one and in numbers, within a block and beyond; and that go. */
+static void test_appending(void **state) {
+    struct pair p = pair("SE(sf=1, l=0.8) + MAT12(sf=0.5, l=1)", 1, 0.3, 320);
+    static const size_t steps[] = {250, 251, 255, 259, 300, 320};
+    struct gp *whole = p.gpu;
+    p.gpu = process("SE(sf=1, l=0.8) + MAT12(sf=0.5, l=1)", 1, 0.3, steps[0], GP_ON_GPU);
+    double a, b;
+    ok(gp_logml(p.gpu, &a));
+    for (size_t i = 1; i < COUNT_OF(steps); i++) {
+        size_t from = steps[i - 1];
+        ok(gp_add(p.gpu, GP_MEASURED, inputs + from, values + from, steps[i] - from));
+        ok(gp_logml(p.gpu, &a));
+    }
+    ok(gp_logml(whole, &b));
+    same("appended", &a, &b, 1, 1e-11);
+    compare_posterior(p);
+    for (int k = 0; k < 2; k++)
+        ok(gp_remove(k ? p.gpu : p.cpu, GP_MEASURED, inputs + 9, values[9]));
+    compare_likelihood(p);
+    gp_free(whole);
+    release(p);
+}
+
+static void test_proposals(void **state) {
+    struct pair p = pair("SE(sf=1, l=0.8)", 1, 0.3, 150);
+    struct kern *k;
+    double a[3], b[3];
+    ok(kern_parse("SE(sf=1.4, l=0.5)", &k, NULL));
+    for (int i = 0; i < 2; i++) {
+        struct gp *g = i ? p.gpu : p.cpu;
+        double *to = i ? b : a;
+        ok(gp_logml(g, &to[0]));
+        ok(gp_propose(g, k, NULL, 0.2, &to[1]));
+        gp_accept(g);
+        struct gp *copy;
+        ok(gp_copy(g, &copy));
+        ok(gp_logml(copy, &to[2]));
+        assert_true(to[2] == to[1]);
+        gp_free(copy);
+    }
+    same("proposal", a, b, 3, 1e-10);
+    compare_posterior(p);
+    kern_unref(k);
+    release(p);
+}
+
+/* A matrix that needs jitter, one that no jitter helps. */
+static void test_trouble(void **state) {
+    struct pair p = pair("SE(sf=1, l=30)", 1, 0, 120);
+    double a, b;
+    enum gpm_status s = gp_logml(p.cpu, &a), t = gp_logml(p.gpu, &b);
+    assert_int_equal(s, t);
+    if (!s) same("logml", &a, &b, 1, 1e-3);
+    release(p);
+    p = pair("gp_cov_delta(3)", 1, 0, 60);
+    assert_int_equal(gp_logml(p.cpu, &a), GPM_E_NOT_PD);
+    assert_int_equal(gp_logml(p.gpu, &b), GPM_E_NOT_PD);
+    assert_true(isinf(a) && isinf(b));
+    release(p);
+}
+
+static void test_bits(void **state) {
+    double v[2], g[2][16];
+    for (int k = 0; k < 2; k++) {
+        struct pair p =
+            pair("LIN(sf=0.4) + SE(sf=1.1, l=0.7)*PER(sf=1, p=1.3, l=0.9)", 1, 0.3, 200);
+        ok(gp_logml_grad(p.gpu, &v[k], g[k], &g[k][15]));
+        release(p);
+    }
+    assert_memory_equal(&v[0], &v[1], sizeof v[0]);
+    assert_memory_equal(g[0], g[1], 6 * sizeof(double));
+}
+
+static void test_paths(void **state) {
+    struct pair p = pair("SE(sf=1, l=0.8)", 1, 0.3, 150);
+    double x[3] = {0.4, 1.3, 3.1}, f[2][3];
+    for (int k = 0; k < 2; k++) {
+        struct gp_path *path;
+        struct rng r;
+        rng_init(&r, 4, 0, 0);
+        ok(gp_path_new(k ? p.gpu : p.cpu, 200, &r, &path));
+        ok(gp_path_eval(path, x, 3, f[k], NULL));
+        gp_path_free(path);
+    }
+    same("path", f[0], f[1], 3, 1e-8);
+    release(p);
+}
+
+int main(int argc, char **argv) {
+    const char *at = getenv("LD_LIBRARY_PATH");
+    if (!getenv("GPMEM_REAL_GPU") &&
+        (!at || !strstr(at, "fake_cuda"))) { /* the loader reads it once */
+        setenv("LD_LIBRARY_PATH", BUILD_DIR "/tests/fake_cuda", 1);
+        setenv("GPMEM_DEVICE_FROM", "1", 1);
+        execv("/proc/self/exe", argv);
+        return 1;
+    }
+    setenv("GPMEM_DEVICE_FROM", "1", 1);
+    if (gp_device_use(GP_ON_GPU)) {
+        printf("%s\n", gp_device_error());
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kernels),   cmocka_unit_test(test_integrated),
+        cmocka_unit_test(test_appending), cmocka_unit_test(test_proposals),
+        cmocka_unit_test(test_trouble),   cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_paths),     cmocka_unit_test(test_random)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
