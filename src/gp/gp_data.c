@@ -69,6 +69,7 @@ enum gpm_status gp_copy_data(struct gp *to, const struct gp *from) {
     for (size_t i = 0; i < from->pairs.n; i++) vec_push(&to->pairs, from->pairs.at[i]);
     to->n = from->n;
     to->nexact = from->nexact;
+    to->stamp = from->stamp;
     for (size_t e = 0; e < to->n; e++) index_entry(to, e);
     return GPM_OK;
 }
@@ -175,8 +176,10 @@ static void follow_append(struct gp *g, size_t first) {
 
 /* changed: more than pairs at new inputs. */
 static void data_changed(struct gp *g, bool changed) {
+    static _Atomic(uint64_t) stamps;
     gp_reject(g);
     gp_drop_view(g);
+    g->stamp = ++stamps;
     g->places.known = false;
     struct gp_slot *s = gp_current(g);
     s->have_logml = s->singular = false;

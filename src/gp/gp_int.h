@@ -67,7 +67,8 @@ struct gp {
     double *x; /* distinct inputs, column-major, leading dimension cap */
     size_t n, cap;
     struct gp_entry *at;
-    size_t nexact; /* exact pairs in all */
+    size_t nexact;  /* exact pairs in all */
+    uint64_t stamp; /* of the data: equal in two processes that hold the same */
     VEC(struct gp_pair) pairs;
     struct map index;        /* hash of an input -> 1 + its place */
     struct gp_places places; /* on a regular grid, perhaps with gaps */
@@ -110,6 +111,10 @@ GPM_MUST_USE enum gpm_status gp_add_draw(size_t m, double *cov, const double *z,
 void gp_drop_view(struct gp *g);
 struct kern_pts gp_points(struct gp *g); /* the inputs, with what is known about them */
 void gp_slot_forget(struct gp_slot *s);  /* drops what was computed, keeps memory */
+/* Another model in the proposed slot, with nothing computed for it. */
+GPM_MUST_USE enum gpm_status gp_proposed(struct gp *g, const struct kern *k,
+                                         const struct mean *mean, double noise,
+                                         struct gp_slot **out);
 /* Residuals, factor and w = L^-1 r of a slot; GPM_E_NOT_PD (slot marked singular). */
 GPM_MUST_USE enum gpm_status gp_slot_residual(struct gp *g, struct gp_slot *s);
 GPM_MUST_USE enum gpm_status gp_slot_factor(struct gp *g, struct gp_slot *s);

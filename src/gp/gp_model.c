@@ -287,16 +287,24 @@ void gp_forget(struct gp *g) {
     gp_slot_forget(gp_current(g));
 }
 
-enum gpm_status gp_propose(struct gp *g, const struct kern *k, const struct mean *mean,
-                           double noise, double *logml) {
-    struct gp_slot *s = &g->slot[!g->cur];
+enum gpm_status gp_proposed(struct gp *g, const struct kern *k, const struct mean *mean,
+                            double noise, struct gp_slot **out) {
+    struct gp_slot *s = *out = &g->slot[!g->cur];
     if (!model_fits(g->dim, k, noise, NULL)) return GPM_E_ARG;
     bool same_mean = s->have_r && mean_equal(s->mean, mean); /* the residuals stay */
     slot_set(s, k, mean, noise);
     gp_slot_forget(s);
     s->have_r = same_mean;
     g->proposed = true;
-    enum gpm_status st = gp_slot_logml(g, s);
+    return GPM_OK;
+}
+
+enum gpm_status gp_propose(struct gp *g, const struct kern *k, const struct mean *mean,
+                           double noise, double *logml) {
+    struct gp_slot *s;
+    enum gpm_status st = gp_proposed(g, k, mean, noise, &s);
+    if (st) return st;
+    st = gp_slot_logml(g, s);
     if (st && st != GPM_E_NOT_PD) {
         gp_reject(g);
         return st;

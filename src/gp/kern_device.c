@@ -21,7 +21,7 @@ struct site {
 };
 struct sites {
     VEC(struct site) at;
-    int dim, par, feature, constant;
+    int dim, par, feature, gram, constant;
     const struct kern *procedure; /* what has no text */
 };
 
@@ -37,9 +37,8 @@ static void collect(struct sites *s, const struct kern *k, size_t own) {
         t.k = k->kid[0];
     }
     if (k->op == KERN_CALLBACK) s->procedure = k;
-    t.par = s->par, t.feature = s->feature, t.constant = s->constant;
+    t.par = s->par, t.constant = s->constant;
     s->par += (int)t.k->npar;
-    s->feature += site_features(t.k, s->dim);
     s->constant += t.k->cls && t.k->op == KERN_LEAF ? t.k->cls->device.constants : 0;
     t.first_kid = s->at.n + 1;
     size_t me = s->at.n;
@@ -50,6 +49,26 @@ static void collect(struct sites *s, const struct kern *k, size_t own) {
         own += k->kid[i]->total;
     }
     s->at.at[me].past = s->at.n;
+}
+
+/* White noise knows by its place whether a pair is one point: its coordinates come last. */
+static bool by_place(const struct kern *k) {
+    return kern_is_white(k) && !k->ncol;
+}
+
+static struct sites sites_of(const struct kern *k, int dim) {
+    struct sites s = {.dim = dim};
+    collect(&s, k, 0);
+    for (int white = 0; white < 2; white++) {
+        for (size_t i = 0; i < s.at.n; i++) {
+            struct site *t = &s.at.at[i];
+            if (by_place(t->k) != white) continue;
+            t->feature = s.feature;
+            s.feature += site_features(t->k, dim);
+        }
+        if (!white) s.gram = s.feature;
+    }
+    return s;
 }
 
 /* ---- text of rows ---- */
@@ -137,7 +156,7 @@ static void raw(const struct writer *w, const struct site *t, size_t id) {
     char points[64];
     both_points(t, points, sizeof points);
     buf_printf(w->out, "    double r%zu = ", id);
-    if (kern_is_white(t->k) && !t->k->ncol) buf_puts(w->out, "same != 2 ? same : ");
+    if (by_place(t->k)) buf_puts(w->out, "same != 2 ? same : ");
     call(w, t, "value", points, "");
     buf_puts(w->out, ";\n");
 }
@@ -317,14 +336,14 @@ static enum gpm_status refuse(const struct sites *s, char **why) {
 
 enum gpm_status kern_program(const struct kern *k, int dim, struct kern_program *p,
                              struct buf *text, char **why) {
-    struct sites s = {.dim = dim};
-    collect(&s, k, 0);
+    struct sites s = sites_of(k, dim);
     enum gpm_status st = refuse(&s, why);
     if (!st) {
         struct writer w = {&s, text, s.par};
-        *p = (struct kern_program){dim, s.feature, s.par, s.par + s.constant};
-        buf_printf(text, "#define DIM %d\n#define NF %d\n#define NP %d\n#define NT %d\n", dim,
-                   s.feature ? s.feature : 1, s.par, p->nt);
+        *p = (struct kern_program){dim, s.feature, s.par, s.par + s.constant, s.gram};
+        buf_printf(text,
+                   "#define DIM %d\n#define NF %d\n#define NG %d\n#define NP %d\n#define NT %d\n",
+                   dim, s.feature ? s.feature : 1, s.gram, s.par, p->nt);
         buf_puts(text, embed_device_kernels_cu);
         for (size_t i = 0; i < s.at.n; i++) {
             bool seen = !s.at.at[i].k->cls;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A kernel expression as text for a device: C that is CUDA, too, made of the rows' device text.
- * Parameters are data, so expressions of one shape share a program. It defines DIM, NF, NP, NT and
+ * Parameters are data, so expressions of one shape share a program. It defines DIM, NF, NG, NP, NT
+ * and
  *
  *   k_prepare(x, t, f)             NF features of a point from its DIM coordinates
  *   k_value(f, h, t, same)         the kernel of two points
@@ -17,6 +18,7 @@
 
 struct kern_program {
     int dim, nf, np, nt;
+    int ng; /* features that a Gram matrix needs, the first ones */
 };
 #define KERN_PROGRAM_MAX 128 /* features, and numbers: they live in registers */
 

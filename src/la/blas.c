@@ -18,6 +18,7 @@ void openblas_set_num_threads(int n);
 /* OpenBLAS's store of work buffers, one for each thread inside it; exported, but not announced. */
 __attribute__((weak)) void *blas_memory_alloc(int position);
 __attribute__((weak)) void blas_memory_free(void *buffer);
+__attribute__((weak)) char *openblas_get_corename(void);
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -25,6 +26,10 @@ static void start(void) {
     double a[64 * 64] = {0}, b[64 * 64] = {0}, c[64 * 64] = {0};
     openblas_set_num_threads(1);
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, 64, 64, 64, 1, a, 64, b, 64, 0, c, 64);
+}
+
+const char *la_blas_core(void) {
+    return openblas_get_corename ? openblas_get_corename() : "built in";
 }
 
 void la_init(void) {

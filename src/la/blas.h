@@ -15,6 +15,8 @@
 #include <stddef.h>
 
 void la_init(void); /* idempotent, thread-safe */
+/* The processor whose code OpenBLAS runs: "SkylakeX", "Prescott", ... */
+const char *la_blas_core(void);
 
 /* `threads` more threads may now be inside BLAS at once, until la_leave takes them back; false when
  * the address space has no room for their work buffers. OpenBLAS itself would try for ever, so

@@ -6,6 +6,7 @@
 #include "support/random_kernel.h"
 
 #include "gp/gp.h"
+#include "gp/gp_batch.h"
 #include "gp/gp_path.h"
 
 #include <math.h>
@@ -257,6 +258,65 @@ static void test_paths(void **state) {
     release(p);
 }
 
+/* Many small processes: shapes and sizes mixed, with and without gradients, replicates, tiles on
+ * the chip and in memory; beside the same by a loop. */
+static void test_batch(void **state) {
+    static const struct {
+        const char *kernel;
+        int dim;
+        size_t n;
+    } cases[] = {{"LIN(sf=0.4) + SE(sf=1.1, l=0.7)*PER(sf=1, p=1.3, l=0.9) + WN(sigma=0.1)", 1, 50},
+                 {"SE(sf=1.2, l=[0.4, 0.9]) + C(sf=0.5)", 2, 20},
+                 {"LIN(sf=0.4) + SE(sf=0.9, l=0.4)*PER(sf=1, p=1.1, l=0.7) + WN(sigma=0.2)", 1, 71},
+                 {"C(sf=1) + WN(sigma=0.3)", 1, 9},
+                 {"SE(sf=1.2, l=[0.8, 0.3]) + C(sf=0.1)", 2, 1},
+                 {"MAT12(sf=1, l=0.4)", 1, 232}};
+    struct gp_batch_item item[2][COUNT_OF(cases)];
+    struct pair p[COUNT_OF(cases)];
+    double grad[2][COUNT_OF(cases)][12] = {{{0}}};
+    for (int slopes = 0; slopes < 2; slopes++) {
+        for (size_t i = 0; i < COUNT_OF(cases); i++) {
+            p[i] = pair(cases[i].kernel, cases[i].dim, 0.3, cases[i].n);
+            double again = 0.1;
+            if (i == 1)
+                for (int k = 0; k < 2; k++)
+                    ok(gp_add(k ? p[i].gpu : p[i].cpu, GP_MEASURED, inputs, &again, 1));
+            for (int k = 0; k < 2; k++) {
+                struct gp *g = k ? p[i].gpu : p[i].cpu;
+                item[k][i] = (struct gp_batch_item){.g = g, .kern = gp_kern(g), .noise = 0.25};
+                if (slopes) item[k][i].dkern = grad[k][i], item[k][i].dnoise = &grad[k][i][11];
+            }
+        }
+        ok(gp_batch(item[0], COUNT_OF(cases)));
+        ok(gp_batch(item[1], COUNT_OF(cases)));
+        for (size_t i = 0; i < COUNT_OF(cases); i++) {
+            same(cases[i].kernel, &item[0][i].logml, &item[1][i].logml, 1, 1e-10);
+            same(cases[i].kernel, grad[0][i], grad[1][i], 12, 1e-8);
+            gp_accept(p[i].gpu);
+            assert_string_equal(gp_method(p[i].gpu), "Cholesky (GPU)");
+            double v;
+            ok(gp_logml(p[i].gpu, &v));
+            assert_true(v == item[1][i].logml);
+            release(p[i]);
+        }
+    }
+}
+
+/* What one block of threads cannot do goes the other way: jitter, procedures, means. */
+static void test_batch_alone(void **state) {
+    struct pair p = pair("SE(sf=1, l=30)", 1, 0, 40);
+    struct mean *m = mean_const(0.3);
+    struct gp_batch_item item[2] = {{.g = p.cpu, .kern = gp_kern(p.cpu)},
+                                    {.g = p.gpu, .kern = gp_kern(p.gpu)}};
+    ok(gp_batch(item, 2));
+    same("with jitter", &item[0].logml, &item[1].logml, 1, 1e-5);
+    for (int k = 0; k < 2; k++) item[k].mean = m, item[k].noise = 0.3;
+    ok(gp_batch(item, 2));
+    same("with a mean", &item[0].logml, &item[1].logml, 1, 1e-10);
+    mean_unref(m);
+    release(p);
+}
+
 int main(int argc, char **argv) {
     const char *at = getenv("LD_LIBRARY_PATH");
     if (!getenv("GPMEM_REAL_GPU") &&
@@ -275,6 +335,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_kernels),   cmocka_unit_test(test_integrated),
         cmocka_unit_test(test_appending), cmocka_unit_test(test_proposals),
         cmocka_unit_test(test_trouble),   cmocka_unit_test(test_bits),
-        cmocka_unit_test(test_paths),     cmocka_unit_test(test_random)};
+        cmocka_unit_test(test_paths),     cmocka_unit_test(test_random),
+        cmocka_unit_test(test_batch),     cmocka_unit_test(test_batch_alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
