@@ -64,8 +64,8 @@ void gp_set_structured(struct gp *g, unsigned shortcuts);
 
 /* Where matrices are factored: here, on a GPU (what that cannot do fails with GPM_E_DEVICE, and
  * gp_device_error says why), or there where it can be done. gp_device_use says it for the processes
- * made from now on and tells whether there is a GPU: GPM_E_DEVICE without one, under GP_ON_GPU. Processes of
- * fewer inputs than a GPU is worth (GPMEM_DEVICE_FROM, 512) stay here. */
+ * made from now on and tells whether there is a GPU: GPM_E_DEVICE without one, under GP_ON_GPU.
+ * Processes of fewer inputs than a GPU is worth (GPMEM_DEVICE_FROM, 512) stay here. */
 enum gp_device { GP_ON_CPU, GP_ON_GPU, GP_ON_ANY };
 GPM_MUST_USE enum gpm_status gp_device_use(enum gp_device device);
 enum gp_device gp_device(void);

@@ -73,7 +73,8 @@
 #define DECLARE(name, suffix, args) static int(*name) args;
 DRIVER(DECLARE)
 COMPILER(DECLARE)
-PRODUCTS(DECLARE) FACTORS(DECLARE)
+PRODUCTS(DECLARE)
+FACTORS(DECLARE)
 
     struct symbol {
     const char *name;
