@@ -76,7 +76,7 @@ COMPILER(DECLARE)
 PRODUCTS(DECLARE)
 FACTORS(DECLARE)
 
-    struct symbol {
+struct symbol {
     const char *name;
     void *at; /* of the pointer to the function */
 };
