@@ -22,6 +22,55 @@ void number_locale_leave(locale_t before) {
 
 /* ---- reading ---- */
 
+typedef unsigned __int128 wide;
+
+/* 5^p, 0 <= p <= 27. */
+static uint64_t power_of_five(int p) {
+    static const uint64_t low[] = {1,       5,        25,        125,       625,
+                                   3125,    15625,    78125,     390625,    1953125,
+                                   9765625, 48828125, 244140625, 1220703125};
+    return p < 14 ? low[p] : low[13] * low[p - 13 < 14 ? p - 13 : 13] * (p == 27 ? 5 : 1);
+}
+
+/* D / 10^p rounded half to even, 0 < D < 2^63, 0 <= p <= 27: with s so that q = D 2^s / 5^p has 55
+ * bits or more, q and whether anything is left over say how to round to 53. */
+static double decimal(uint64_t d, int p) {
+    uint64_t five = power_of_five(p);
+    int s = 55 + (64 - __builtin_clzll(five)) - (64 - __builtin_clzll(d));
+    if (s < 0) s = 0;
+    wide all = (wide)d << s, quotient = all / five;
+    uint64_t q = (uint64_t)quotient;
+    bool rest = (wide)q * five != all;
+    int cut = (64 - __builtin_clzll(q)) - 53;
+    uint64_t below = q & (((uint64_t)1 << cut) - 1), half = (uint64_t)1 << (cut - 1);
+    q >>= cut;
+    if (below > half || (below == half && (rest || (q & 1)))) q++;
+    return ldexp((double)q, cut - s - p);
+}
+
+/* What nearly all numbers in files are: digits, at most 18, and a point. False: something else. */
+static bool read_plain(const char *text, size_t n, double *x) {
+    uint64_t d = 0;
+    int digits = 0, behind = -1; /* digits, and those behind the point */
+    bool minus = n && *text == '-';
+    for (size_t i = minus; i < n; i++) {
+        bool digit = text[i] >= '0' && text[i] <= '9';
+        if (!digit && (text[i] != '.' || behind >= 0)) return false;
+        if (!digit)
+            behind = 0;
+        else {
+            d = 10 * d + (uint64_t)(text[i] - '0');
+            digits += d > 0;
+            behind += behind >= 0;
+        }
+        if (digits > 18 || behind > 27) return false;
+    }
+    if (d == 0) return false;
+    *x = decimal(d, behind > 0 ? behind : 0);
+    if (minus) *x = -*x;
+    return true;
+}
+
 double number_read(const char *text, char **end) {
     return strtod_l(text, end, c_locale());
 }
@@ -29,6 +78,7 @@ double number_read(const char *text, char **end) {
 bool number_parse(const char *text, size_t n, double *x) {
     char word[512], *end; /* %f of the largest number has 316 characters */
     if (n == 0 || n >= sizeof word) return false;
+    if (read_plain(text, n, x)) return true;
     memcpy(word, text, n);
     word[n] = 0;
     *x = number_read(word, &end);
@@ -71,12 +121,8 @@ void number_shortest(char text[NUMBER_TEXT], double x) {
 
 /* x 10^p as a whole number of 17 digits, p = 16 - exponent, rounded half to even: with x = m 2^e
  * the product m 5^p 2^(e + p) is exact in 128 bits for 0 <= p <= 27. */
-typedef unsigned __int128 wide;
-
 static uint64_t digits17(uint64_t m, int e, int p) {
-    uint64_t five = 1;
-    for (int i = 0; i < p; i++) five *= 5;
-    wide all = (wide)m * five;
+    wide all = (wide)m * power_of_five(p);
     int cut = -(e + p);
     if (cut <= 0) return (uint64_t)(all << -cut);
     uint64_t whole = (uint64_t)(all >> cut);
@@ -89,7 +135,13 @@ static uint64_t digits17(uint64_t m, int e, int p) {
 static void write17(char *text, bool minus, uint64_t digits, int exponent) {
     char d[17];
     int last = 16;
-    for (int i = 16; i >= 0; i--, digits /= 10) d[i] = (char)('0' + digits % 10);
+    uint32_t half[] = {(uint32_t)(digits / 100000000 % 100000000), (uint32_t)(digits % 100000000)};
+    d[0] = (char)('0' + digits / 10000000000000000);
+    for (int i = 8; i > 0; i--)
+        for (int k = 0; k < 2; k++) {
+            d[8 * k + i] = (char)('0' + half[k] % 10);
+            half[k] /= 10;
+        }
     while (last > 0 && d[last] == '0') last--;
     if (minus) *text++ = '-';
     int point = exponent < -4 ? 0 : exponent; /* digit after which it stands */

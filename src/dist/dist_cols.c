@@ -40,17 +40,36 @@ static double normal_one_sd(size_t n, const struct sp_col *x) {
     return -0.5 * squares - size * (log(sd) + LOG_SQRT_2PI);
 }
 
+/* The sum of logarithms of positive numbers as that of their product, as long as it is of medium
+ * size: most of it, and most of the time of densities with known errors, are logarithms. */
+struct log_product {
+    double sum, product;
+};
+
+static inline void log_times(struct log_product *l, double x) {
+    const double size = 1e100;
+    if (x > 1 / size && x < size)
+        l->product *= x;
+    else
+        l->sum += log(x);
+    if (l->product > 1 / size && l->product < size) return;
+    l->sum += log(l->product);
+    l->product = 1;
+}
+
 static double normal_each(size_t n, const struct sp_col *x) {
+    struct log_product sds = {0, 1};
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
         double sd = x[2].at[i], z = (x[0].at[i * x[0].step] - x[1].at[i * x[1].step]) / sd;
         if (!(sd > 0)) return NAN;
-        sum -= 0.5 * z * z + log(sd) + LOG_SQRT_2PI;
+        sum -= 0.5 * z * z;
+        log_times(&sds, sd);
         if (x[0].adj) x[0].adj[i * x[0].step] -= z / sd;
         if (x[1].adj) x[1].adj[i * x[1].step] += z / sd;
         if (x[2].adj) x[2].adj[i] += (z * z - 1) / sd;
     }
-    return sum;
+    return sum - (sds.sum + log(sds.product)) - (double)n * LOG_SQRT_2PI;
 }
 
 double cols_normal(size_t n, const struct sp_col *x, size_t n_args) {

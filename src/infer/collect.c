@@ -83,13 +83,14 @@ static void add_sampler(struct infer_state *x, struct draw_row *r) {
 /* Its numbers with their names; what is no number is left out. */
 void collect_pass_on(struct infer_state *x, const struct dataset *d) {
     if (!x->draw) return;
+    if (!x->row) x->row = NEW(struct draw_row);
     for (size_t row = 0; row < dataset_rows(d); row++) {
-        struct draw_row r = {0};
-        add_sampler(x, &r);
+        struct draw_row *r = x->row;
+        r->at.n = 0;
+        add_sampler(x, r);
         for (size_t c = DATASET_FIRST; c < d->n_columns; c++)
-            (void)draw_row_add(&r, d->names[c], d->cells.at[row * d->n_columns + c]);
-        x->draw(x->draw_user, (const char *const *)r.names.at, r.at.at, r.at.n);
-        draw_row_release(&r);
+            (void)draw_row_add(r, d->names[c], d->cells.at[row * d->n_columns + c]);
+        x->draw(x->draw_user, (const char *const *)r->names.at, r->at.at, r->at.n);
     }
 }
 

@@ -12,6 +12,7 @@
 #include "math/special.h"
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 /* ---- one number between lo and hi, either of which may be infinite; x ascends with z */
 
@@ -88,8 +89,16 @@ void centring_pull(struct centring c, double x, double *gx, double *gm, double *
     *gx = g * slope;
 }
 
+static bool is_free(const struct constraint *c) {
+    return c->lo == -INFINITY && c->hi == INFINITY;
+}
+
 static double numbers_to_x(const struct constraint *c, const double *z, double *x) {
     double sum = 0;
+    if (is_free(c)) {
+        memcpy(x, z, c->n_z * sizeof *x);
+        return 0;
+    }
     for (size_t i = 0; i < c->n_z; i++) {
         x[i] = number_x(c, z[i]);
         sum += number_log_slope(c, z[i]);
@@ -105,6 +114,10 @@ static bool numbers_to_z(const struct constraint *c, const double *x, struct rng
 
 static void numbers_pull(const struct constraint *c, const double *z, const double *x,
                          const double *gx, bool jac, double *gz) {
+    if (is_free(c)) {
+        memcpy(gz, gx, c->n_z * sizeof *gz);
+        return;
+    }
     for (size_t i = 0; i < c->n_z; i++) {
         double bend, slope = number_slope(c, z[i], &bend);
         gz[i] = gx[i] * slope + (jac ? bend : 0);

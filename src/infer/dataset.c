@@ -90,14 +90,39 @@ double *dataset_numbers(const struct dataset *d, size_t column) {
 
 /* ---- draws ---- */
 
+/* "[3]", "[2,5]" or "" into `text`; how long it is. */
+enum { INDEX = 24, SUFFIX = 2 * INDEX }; /* a number at most, with comma or bracket */
+static size_t put_index(char text[SUFFIX], const size_t *index, size_t n_index) {
+    char *at = text;
+    for (size_t i = 0; i < n_index; i++) {
+        char digits[INDEX], *d = digits + INDEX;
+        size_t left = index[i];
+        do *--d = (char)('0' + left % 10);
+        while (left /= 10);
+        *at++ = i ? ',' : '[';
+        memcpy(at, d, (size_t)(digits + INDEX - d));
+        at += digits + INDEX - d;
+    }
+    if (n_index) *at++ = ']';
+    return (size_t)(at - text);
+}
+
 static void add_number(struct draw_row *r, const char *name, const size_t *index, size_t n_index,
                        double x) {
-    struct buf b = BUF_INIT;
-    buf_puts(&b, name);
-    for (size_t i = 0; i < n_index; i++) buf_printf(&b, "%s%zu", i ? "," : "[", index[i]);
-    if (n_index) buf_putc(&b, ']');
-    vec_push(&r->names, buf_take(&b));
+    char suffix[SUFFIX];
+    size_t n = strlen(name), m = put_index(suffix, index, n_index), k = r->at.n;
+    const char *before = k < r->names.n ? r->names.at[k] : NULL;
+    bool same = before && strlen(before) == n + m && !memcmp(before, name, n) &&
+                !memcmp(before + n, suffix, m);
     vec_push(&r->at, x);
+    if (same) return;
+    char *text = NEW_ARRAY(char, n + m + 1);
+    memcpy(text, name, n);
+    memcpy(text + n, suffix, m);
+    text[n + m] = 0;
+    if (!before) vec_push(&r->names, NULL);
+    mem_free(r->names.at[k]);
+    r->names.at[k] = text;
 }
 
 bool draw_row_add(struct draw_row *r, const char *name, value v) {

@@ -36,7 +36,8 @@ void dataset_begin_row(struct dataset *d, const double first[DATASET_FIRST]);
 size_t dataset_rows(const struct dataset *d);
 /* Appends the rows of b; `iter` >= 0 replaces their iteration. False: other columns. */
 bool dataset_append(struct dataset *d, const struct dataset *b, double iter);
-/* Numbers with their names. */
+/* Numbers with their names: the first at.n of names; those behind are left of the row before, and
+ * are taken again where they fit. */
 struct draw_row {
     VEC(char *) names; /* owned */
     VEC(double) at;

@@ -15,6 +15,7 @@
 #include "infer/diagnostics.h"
 #include "base/number.h"
 #include "base/mem.h"
+#include "la/cols.h"
 #include "math/special.h"
 #include <math.h>
 #include <stdbool.h>
@@ -40,26 +41,51 @@ double draws_sd(const double *x, size_t n) {
     return sqrt(variance(x, n));
 }
 
-/* R's type 7: linear between the order statistics at p (n - 1). f == 0 is apart so that an infinite
- * neighbour does not make NaN of it. */
-static double quantile_of_sorted(const double *sorted, size_t n, double p) {
-    double at = p * ((double)n - 1), low = floor(at);
-    size_t i = (size_t)low;
-    if (i + 1 >= n) return sorted[n - 1];
-    double f = at - low;
-    return f == 0 ? sorted[i] : sorted[i] + f * (sorted[i + 1] - sorted[i]);
+struct ranked {
+    double x;
+    size_t at;
+};
+
+/* Merges neighbours of growing length; `room` as long as r. What qsort does, with the comparison in
+ * line. */
+static void sort_ranked(struct ranked *r, struct ranked *room, size_t n) {
+    struct ranked *from = r, *to = room;
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t lo = 0; lo < n; lo += 2 * width) {
+            size_t mid = lo + width < n ? lo + width : n, hi = mid + width < n ? mid + width : n;
+            size_t a = lo, b = mid, k = lo;
+            while (a < mid && b < hi) to[k++] = from[b].x < from[a].x ? from[b++] : from[a++];
+            while (a < mid) to[k++] = from[a++];
+            while (b < hi) to[k++] = from[b++];
+        }
+        struct ranked *t = from;
+        from = to;
+        to = t;
+    }
+    if (from != r) memcpy(r, from, n * sizeof *r);
 }
 
-static double *sorted_copy(const double *x, size_t n) {
-    double *s = NEW_ARRAY(double, n + 1);
-    memcpy(s, x, n * sizeof *s);
-    qsort(s, n, sizeof *s, number_compare);
-    return s;
+static struct ranked *ranked_copy(const double *x, size_t n) {
+    struct ranked *r = NEW_ARRAY(struct ranked, 2 * n + 1);
+    for (size_t i = 0; i < n; i++) r[i] = (struct ranked){x[i], i};
+    sort_ranked(r, r + n, n);
+    return r;
+}
+
+/* R's type 7: linear between the order statistics at p (n - 1). f == 0 is apart so that an infinite
+ * neighbour does not make NaN of it. */
+static double quantile_of_sorted(const struct ranked *sorted, size_t n, double p) {
+    double at = p * ((double)n - 1), low = floor(at);
+    size_t i = (size_t)low;
+    if (i + 1 >= n) return sorted[n - 1].x;
+    double f = at - low;
+    return f == 0 ? sorted[i].x : sorted[i].x + f * (sorted[i + 1].x - sorted[i].x);
 }
 
 double draws_quantile(const double *x, size_t n, double p) {
     if (n == 0) return NAN;
-    double *s = sorted_copy(x, n), q = quantile_of_sorted(s, n, p);
+    struct ranked *s = ranked_copy(x, n);
+    double q = quantile_of_sorted(s, n, p);
     mem_free(s);
     return q;
 }
@@ -140,42 +166,24 @@ static const double *turns_of(struct draws_tables *t, size_t len) {
     return t->turns;
 }
 
-struct ranked {
-    double x;
-    size_t at;
-};
-
-/* Merges neighbours of growing length; `room` as long as r. What qsort does, with the comparison in
- * line. */
-static void sort_ranked(struct ranked *r, struct ranked *room, size_t n) {
-    struct ranked *from = r, *to = room;
-    for (size_t width = 1; width < n; width *= 2) {
-        for (size_t lo = 0; lo < n; lo += 2 * width) {
-            size_t mid = lo + width < n ? lo + width : n, hi = mid + width < n ? mid + width : n;
-            size_t a = lo, b = mid, k = lo;
-            while (a < mid && b < hi) to[k++] = from[b].x < from[a].x ? from[b++] : from[a++];
-            while (a < mid) to[k++] = from[a++];
-            while (b < hi) to[k++] = from[b++];
-        }
-        struct ranked *t = from;
-        from = to;
-        to = t;
-    }
-    if (from != r) memcpy(r, from, n * sizeof *r);
-}
-
-/* In place: normal scores of the average ranks. */
-static void z_scale(struct draws_tables *t, double *x, size_t n) {
-    struct ranked *r = NEW_ARRAY(struct ranked, 2 * n + 1);
+/* Normal scores of the average ranks of what is sorted in r, into z. */
+static void z_scale(struct draws_tables *t, const struct ranked *r, size_t n, double *z) {
     const double *scores = scores_of(t, n);
-    for (size_t i = 0; i < n; i++) r[i] = (struct ranked){x[i], i};
-    sort_ranked(r, r + n, n);
     for (size_t i = 0, j; i < n; i = j) {
         for (j = i + 1; j < n && r[j].x == r[i].x;) j++;
-        double z = j == i + 1 ? scores[i] : score(0.5 * (double)(i + j + 1), n);
-        for (size_t k = i; k < j; k++) x[r[k].at] = z;
+        double all = j == i + 1 ? scores[i] : score(0.5 * (double)(i + j + 1), n);
+        for (size_t k = i; k < j; k++) z[r[k].at] = all;
     }
-    mem_free(r);
+}
+
+/* Distances from the middle, sorted: in what is sorted they fall, then rise. */
+static void fold(const struct ranked *r, size_t n, double middle, struct ranked *out) {
+    size_t lo = 0, hi = n, k = n;
+    while (lo < hi) {
+        double below = fabs(r[lo].x - middle), above = fabs(r[hi - 1].x - middle);
+        size_t i = below > above ? lo++ : --hi;
+        out[--k] = (struct ranked){fmax(below, above), r[i].at};
+    }
 }
 
 /* sqrt((B/W + n - 1) / n): B = n times the variance of the chain means, W the mean variance. */
@@ -188,28 +196,6 @@ static double rhat_basic(const double *x, size_t chains, size_t n) {
     double between = (double)n * variance(mean, chains);
     mem_free(mean);
     return sqrt((between / within + (double)n - 1) / (double)n);
-}
-
-/* Of the normal scores of the split chains' ranks. */
-static double rhat_of_ranks(struct draws_tables *t, const double *x, size_t chains, size_t n) {
-    double *s = split(x, chains, n);
-    z_scale(t, s, 2 * chains * (n / 2));
-    double r = rhat_basic(s, 2 * chains, n / 2);
-    mem_free(s);
-    return r;
-}
-
-/* The worse of two: on ranks (do the chains agree where they are?) and on ranks of the distance
- * from the median (do they agree how wide they are?). Ranks make it finite where moments are not.
- */
-static double rhat(struct draws_tables *t, const double *x, size_t chains, size_t n,
-                   double median) {
-    if (unusable(x, chains, n)) return NAN;
-    double *folded = NEW_ARRAY(double, chains *n);
-    for (size_t i = 0; i < chains * n; i++) folded[i] = fabs(x[i] - median);
-    double bulk = rhat_of_ranks(t, x, chains, n), tail = rhat_of_ranks(t, folded, chains, n);
-    mem_free(folded);
-    return fmax(bulk, tail);
 }
 
 /* Autocovariance by the fast Fourier transform, length a power of two, data zero-padded. In place,
@@ -239,10 +225,10 @@ static void fft(const double *turns, double *re, double *im, size_t n, double si
     }
 }
 
-/* The mean over chains of 1/n sum_i (x_i - m)(x_{i+t} - m): the inverse transform of |transform|^2
- * (Wiener and Khinchin); zeros to twice the length keep the ends from meeting. Two chains make one
- * complex series, the real part of whose autocovariance is the sum of theirs; the squares of all
- * are added before the one way back. */
+/* The mean over chains, of mean 0 each, of 1/n sum_i x_i x_{i+t}: the inverse transform of
+ * |transform|^2 (Wiener and Khinchin); zeros to twice the length keep the ends from meeting. Two
+ * chains make one complex series, the real part of whose autocovariance is the sum of theirs; the
+ * squares of all are added before the one way back. */
 static void mean_autocovariance(struct draws_tables *t, const double *x, size_t chains, size_t n,
                                 double *acov) {
     size_t len = 1;
@@ -255,8 +241,7 @@ static void mean_autocovariance(struct draws_tables *t, const double *x, size_t 
         memset(part[0], 0, 2 * len * sizeof *part[0]);
         for (size_t k = 0; k < 2 && c + k < chains; k++) {
             const double *chain = x + (c + k) * n;
-            double m = draws_mean(chain, n);
-            for (size_t i = 0; i < n; i++) part[k][i] = chain[i] - m;
+            memcpy(part[k], chain, n * sizeof *chain);
         }
         fft(turns, part[0], part[1], len, -1);
         for (size_t i = 0; i < len; i++)
@@ -269,15 +254,39 @@ static void mean_autocovariance(struct draws_tables *t, const double *x, size_t 
     mem_free(power);
 }
 
+/* Autocovariances as they are asked for: chains that move well need few, which their sums give
+ * sooner than transforms; from FEW on all are made. */
+enum { AT_ONCE = 8, FEW = 32 };
+struct lags {
+    struct draws_tables *t;
+    size_t chains, n, known;
+    double *x, *acov; /* chains less their means; n numbers, the first `known` of which are made */
+};
+
+static double autocovariance(struct lags *l, size_t lag) {
+    size_t n = l->n, to = l->known + AT_ONCE < n ? l->known + AT_ONCE : n;
+    if (lag >= l->known && (l->known >= FEW || lag >= to)) {
+        mean_autocovariance(l->t, l->x, l->chains, n, l->acov);
+        l->known = n;
+    }
+    for (; lag >= l->known && l->known < to; l->known++) {
+        double sum = 0, size = (double)n * (double)l->chains;
+        for (size_t c = 0; c < l->chains; c++)
+            sum += col_dot(n - l->known, l->x + c * n, l->x + c * n + l->known);
+        l->acov[l->known] = sum / size;
+    }
+    return l->acov[lag];
+}
+
 /* Geyer's (1992) initial monotone positive sequence on rho[t] = 1 - (W - mean acov[t]) / var+:
  * sums of neighbours rho[2k] + rho[2k+1] of a reversible chain are positive and fall, so the sum is
  * cut at the first that is not positive and each is held below the one before; what is cut is
  * noise. Returns the autocorrelation time, at least 1 / log10(total): antithetic draws may be worth
  * more than independent ones, but not without bound. */
-static double geyer(double *acov, size_t n, double mean_var, double var_plus, double total) {
+static double geyer(struct lags *l, double mean_var, double var_plus, double total) {
+    size_t n = l->n, t = 0;
     double *rho = mem_zalloc((n + 2) * sizeof *rho);
-    size_t t = 0;
-#define RHO(k) (1 - (mean_var - acov[k]) / var_plus)
+#define RHO(k) (1 - (mean_var - autocovariance(l, k)) / var_plus)
     double even = 1, odd = RHO(1);
     rho[0] = even;
     rho[1] = odd;
@@ -304,37 +313,36 @@ static double geyer(double *acov, size_t n, double mean_var, double var_plus, do
     return fmax(tau, 1 / log10(total));
 }
 
-/* ESS of draws as they are. mean_acov[0] has the divisor n: W undoes it. */
+/* ESS of draws as they are. The autocovariance has the divisor n: W undoes it. */
 static double ess_basic(struct draws_tables *t, const double *x, size_t chains, size_t n) {
     if (unusable(x, chains, n)) return NAN;
-    double *mean_acov = mem_zalloc((n + 2) * sizeof(double));
     double *mean = NEW_ARRAY(double, chains + 1), total = (double)chains * (double)n;
-    mean_autocovariance(t, x, chains, n, mean_acov);
-    for (size_t c = 0; c < chains; c++) mean[c] = draws_mean(x + c * n, n);
-    double mean_var = mean_acov[0] * (double)n / ((double)n - 1);
+    double *all = NEW_ARRAY(double, chains *n + n + 1);
+    struct lags l = {t, chains, n, 0, all, all + chains * n};
+    for (size_t c = 0; c < chains; c++) {
+        mean[c] = draws_mean(x + c * n, n);
+        for (size_t i = 0; i < n; i++) l.x[c * n + i] = x[c * n + i] - mean[c];
+    }
+    double mean_var = autocovariance(&l, 0) * (double)n / ((double)n - 1);
     double var_plus = mean_var * ((double)n - 1) / (double)n;
     if (chains > 1) var_plus += variance(mean, chains);
-    double ess = total / geyer(mean_acov, n, mean_var, var_plus, total);
-    mem_free(mean_acov);
+    double ess = total / geyer(&l, mean_var, var_plus, total);
+    mem_free(all);
     mem_free(mean);
     return ess;
 }
 
-/* Halves as chains of their own: a chain that drifts then disagrees with itself. scores: of the
- * ranks (bulk), which exist where variances do not. */
-static double ess_split(struct draws_tables *t, const double *x, size_t chains, size_t n,
-                        bool scores) {
+/* Halves as chains of their own: a chain that drifts then disagrees with itself. */
+static double ess_split(struct draws_tables *t, const double *x, size_t chains, size_t n) {
     if (unusable(x, chains, n)) return NAN;
-    double *s = split(x, chains, n);
-    if (scores) z_scale(t, s, 2 * chains * (n / 2));
-    double ess = ess_basic(t, s, 2 * chains, n / 2);
+    double *s = split(x, chains, n), ess = ess_basic(t, s, 2 * chains, n / 2);
     mem_free(s);
     return ess;
 }
 
 double draws_ess_mean(const double *x, size_t chains, size_t n) {
     struct draws_tables t = {0};
-    double ess = ess_split(&t, x, chains, n, false);
+    double ess = ess_split(&t, x, chains, n);
     mem_free(t.turns);
     return ess;
 }
@@ -345,9 +353,36 @@ static double ess_below(struct draws_tables *t, const double *x, size_t chains, 
     if (unusable(x, chains, n)) return NAN;
     double *below = NEW_ARRAY(double, chains *n);
     for (size_t i = 0; i < chains * n; i++) below[i] = x[i] <= q;
-    double ess = ess_split(t, below, chains, n, false);
+    double ess = ess_split(t, below, chains, n);
     mem_free(below);
     return ess;
+}
+
+/* R-hat is the worse of two: on ranks (do the chains agree where they are?) and on ranks of the
+ * distance from the median (do they agree how wide they are?). Ranks make it finite where moments
+ * are not; the ESS of the bulk rests on them, too. r: the m numbers of the halves, sorted, with
+ * room for as many behind. */
+static void of_ranks(struct draws_tables *t, struct ranked *r, size_t chains, size_t n,
+                     struct draws_summary *out) {
+    size_t half = n / 2, halves = 2 * chains, m = halves * half;
+    double *z = NEW_ARRAY(double, 2 * m + 1), *folded = z + m;
+    z_scale(t, r, m, z);
+    fold(r, m, out->median, r + m);
+    z_scale(t, r + m, m, folded);
+    out->rhat = fmax(rhat_basic(z, halves, half), rhat_basic(folded, halves, half));
+    out->ess_bulk = ess_basic(t, z, halves, half);
+    mem_free(z);
+}
+
+/* Of the sorted draws; r: those of the halves, which are all of them unless n is odd. */
+static void quantiles(const double *x, size_t total, const struct ranked *r, size_t m,
+                      struct draws_summary *out) {
+    struct ranked *all = m == total ? NULL : ranked_copy(x, total);
+    const struct ranked *s = all ? all : r;
+    out->q5 = quantile_of_sorted(s, total, 0.05);
+    out->median = quantile_of_sorted(s, total, 0.5);
+    out->q95 = quantile_of_sorted(s, total, 0.95);
+    mem_free(all);
 }
 
 /* The tail's ESS is the smaller of those of the 5% and 95% quantiles. */
@@ -356,16 +391,16 @@ void draws_summarise(struct draws_tables *t, const double *x, size_t chains, siz
     size_t total = chains * n;
     *out = (struct draws_summary){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     if (total == 0) return;
-    double *s = sorted_copy(x, total);
+    double *s = split(x, chains, n);
+    size_t m = 2 * chains * (n / 2);
+    struct ranked *r = ranked_copy(s, m);
     out->mean = draws_mean(x, total);
     out->sd = total > 1 ? draws_sd(x, total) : NAN;
-    out->q5 = quantile_of_sorted(s, total, 0.05);
-    out->median = quantile_of_sorted(s, total, 0.5);
-    out->q95 = quantile_of_sorted(s, total, 0.95);
+    quantiles(x, total, r, m, out);
+    out->mcse_mean = out->sd / sqrt(ess_split(t, x, chains, n));
+    if (!unusable(x, chains, n)) of_ranks(t, r, chains, n, out);
+    mem_free(r);
     mem_free(s);
-    out->mcse_mean = out->sd / sqrt(ess_split(t, x, chains, n, false));
-    out->rhat = rhat(t, x, chains, n, out->median);
-    out->ess_bulk = ess_split(t, x, chains, n, true);
     double low = ess_below(t, x, chains, n, out->q5), high = ess_below(t, x, chains, n, out->q95);
     out->ess_tail = isnan(low) || isnan(high) ? NAN : fmin(low, high);
 }

@@ -20,6 +20,7 @@ void draw_table_release(struct draw_table *d) {
     for (size_t j = 0; j < d->n_cols; j++) mem_free(d->names[j]);
     for (size_t c = 0; c < d->chain.n; c++) vec_release(&d->chain.at[c].x);
     mem_free(d->names);
+    mem_free(d->known);
     vec_release(&d->chain);
     *d = (struct draw_table){0};
 }
@@ -121,6 +122,25 @@ static void cell(size_t k, double x, struct buf *out) {
                    x);
 }
 
+/* Made when first asked for, and anew when draws have come since. */
+static const struct draws_summary *summaries(struct draw_table *d) {
+    size_t rows = draw_table_rows(d), draws = 0;
+    for (size_t c = 0; c < d->chain.n; c++) draws += d->chain.at[c].x.n;
+    if (d->known && d->known_draws == draws) return d->known;
+    struct draws_tables *t = draws_tables_new();
+    mem_free(d->known);
+    d->known = mem_zalloc((d->n_cols + 1) * sizeof *d->known);
+    d->known_draws = draws;
+    for (size_t j = 0; j < d->n_cols; j++) {
+        if (draw_group_of(d->names[j]) != DRAWS_POSTERIOR) continue;
+        double *x = draw_table_column(d, j);
+        draws_summarise(t, x, d->chain.n, rows, &d->known[j]);
+        mem_free(x);
+    }
+    draws_tables_free(t);
+    return d->known;
+}
+
 /* ---- complaints ---- */
 
 enum { STANDS_STILL = 20 }; /* fewer equal draws say nothing */
@@ -175,66 +195,52 @@ static bool is_fixed_part(const struct draw_table *d, size_t j) {
     return false;
 }
 
-void draw_table_complain(const struct draw_table *d, struct buf *out) {
+void draw_table_complain(struct draw_table *d, struct buf *out) {
     size_t rows = draw_table_rows(d);
-    struct draws_tables *t = draws_tables_new();
+    const struct draws_summary *s = summaries(d);
     for (size_t c = 0; c < d->chain.n && d->chain.n > 1; c++) complain_of_chain(d, c, out);
     for (size_t j = 0; j < d->n_cols && d->chain.n; j++) {
         if (draw_group_of(d->names[j]) != DRAWS_POSTERIOR || is_fixed_part(d, j)) continue;
-        struct draws_summary s;
         double *x = draw_table_column(d, j);
-        draws_summarise(t, x, d->chain.n, rows, &s);
-        (void)draws_complain(&s, x, d->chain.n, rows, d->names[j], out);
+        (void)draws_complain(&s[j], x, d->chain.n, rows, d->names[j], out);
         mem_free(x);
     }
-    draws_tables_free(t);
 }
 
-void draw_table_summary(const struct draw_table *d, struct buf *out) {
-    size_t rows = draw_table_rows(d);
+void draw_table_summary(struct draw_table *d, struct buf *out) {
+    const struct draws_summary *s = summaries(d);
     int w = name_width(d);
-    struct draws_tables *t = draws_tables_new();
     buf_printf(out, "%-*s", w, "");
     for (size_t k = 0; k < COUNT_OF(columns); k++)
         buf_printf(out, " %*s", columns[k].width, columns[k].title);
     buf_putc(out, '\n');
     for (size_t j = 0; j < d->n_cols; j++) {
         if (draw_group_of(d->names[j]) != DRAWS_POSTERIOR) continue;
-        struct draws_summary s;
-        double *x = draw_table_column(d, j);
-        draws_summarise(t, x, d->chain.n, rows, &s);
         buf_printf(out, "%-*s", w, d->names[j]);
-        for (size_t k = 0; k < COUNT_OF(columns); k++) cell(k, field(&s, k), out);
+        for (size_t k = 0; k < COUNT_OF(columns); k++) cell(k, field(&s[j], k), out);
         buf_putc(out, '\n');
-        mem_free(x);
     }
-    draws_tables_free(t);
     draw_table_complain(d, out);
 }
 
-void draw_table_summary_html(const struct draw_table *d, const char *remarks, struct buf *out) {
+void draw_table_summary_html(struct draw_table *d, const char *remarks, struct buf *out) {
     struct buf text = BUF_INIT;
-    struct draws_tables *t = draws_tables_new();
+    const struct draws_summary *s = summaries(d);
     buf_puts(out, "<table>\n<thead><tr><th></th>");
     for (size_t k = 0; k < COUNT_OF(columns); k++) buf_printf(out, "<th>%s</th>", columns[k].title);
     buf_puts(out, "</tr></thead>\n");
     for (size_t j = 0; j < d->n_cols; j++) {
         if (draw_group_of(d->names[j]) != DRAWS_POSTERIOR) continue;
-        struct draws_summary s;
-        double *x = draw_table_column(d, j);
-        draws_summarise(t, x, d->chain.n, draw_table_rows(d), &s);
-        mem_free(x);
         buf_puts(out, "<tr><th>");
         buf_markup(out, d->names[j]);
         buf_puts(out, "</th>");
         for (size_t k = 0; k < COUNT_OF(columns); k++) {
             buf_reset(&text);
-            cell(k, field(&s, k), &text);
+            cell(k, field(&s[j], k), &text);
             buf_printf(out, "<td>%s</td>", text.data + strspn(text.data, " "));
         }
         buf_puts(out, "</tr>\n");
     }
-    draws_tables_free(t);
     buf_puts(out, "</table>\n");
     buf_reset(&text);
     draw_table_complain(d, &text);
@@ -247,22 +253,16 @@ void draw_table_summary_html(const struct draw_table *d, const char *remarks, st
     buf_release(&text);
 }
 
-void draw_table_summary_json(const struct draw_table *d, struct buf *out) {
-    size_t rows = draw_table_rows(d);
-    struct draws_tables *t = draws_tables_new();
+void draw_table_summary_json(struct draw_table *d, struct buf *out) {
+    const struct draws_summary *s = summaries(d);
     buf_putc(out, '{');
     for (size_t j = 0; j < d->n_cols; j++) {
         if (draw_group_of(d->names[j]) != DRAWS_POSTERIOR) continue;
-        struct draws_summary s;
-        double *x = draw_table_column(d, j);
-        draws_summarise(t, x, d->chain.n, rows, &s);
-        mem_free(x);
         json_key(out, d->names[j]);
         buf_putc(out, '{');
         for (size_t k = 0; k < COUNT_OF(columns); k++)
-            JSON(out, FIELD(columns[k].key, field(&s, k)));
+            JSON(out, FIELD(columns[k].key, field(&s[j], k)));
         buf_putc(out, '}');
     }
-    draws_tables_free(t);
     buf_puts(out, "}\n");
 }

@@ -36,6 +36,8 @@ struct draw_table {
     char **names; /* owned */
     size_t n_cols;
     VEC(struct draws_chain) chain;
+    struct draws_summary *known; /* of each column of the posterior; NULL: not asked for yet */
+    size_t known_draws;          /* how many there were then */
 };
 
 void draw_table_init(struct draw_table *d, const char *const *names, size_t n_cols, size_t chains);
@@ -53,11 +55,11 @@ void draw_table_json(const struct draw_table *d, struct buf *out);
 
 /* One line per column of the posterior: mean, mcse, sd, 5%, 50%, 95%, ess_bulk, ess_tail, rhat;
  * then complaints. */
-void draw_table_summary(const struct draw_table *d, struct buf *out);
+void draw_table_summary(struct draw_table *d, struct buf *out);
 /* The complaints alone: about columns, and about chains that do not move. */
-void draw_table_complain(const struct draw_table *d, struct buf *out);
+void draw_table_complain(struct draw_table *d, struct buf *out);
 /* The summary as an HTML table; complaints and `remarks`, lines of text, stand below it. */
-void draw_table_summary_html(const struct draw_table *d, const char *remarks, struct buf *out);
+void draw_table_summary_html(struct draw_table *d, const char *remarks, struct buf *out);
 /* {"a": {"mean": ..., ...}, ...} */
-void draw_table_summary_json(const struct draw_table *d, struct buf *out);
+void draw_table_summary_json(struct draw_table *d, struct buf *out);
 #endif

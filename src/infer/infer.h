@@ -88,7 +88,8 @@ struct infer_state {
     /* receives what collect gathers, as numbers; NULL: nobody */
     void (*draw)(void *user, const char *const *names, const double *row, size_t n);
     void *draw_user;
-    struct { /* see progress.h */
+    struct draw_row *row; /* the one given last (dataset.h); NULL: none yet */
+    struct {              /* see progress.h */
         void (*report)(void *user, double share, double elapsed, const char *acceptance);
         void *user;
         bool busy; /* a loop reports already */

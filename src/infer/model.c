@@ -9,6 +9,7 @@
  * draws does not depend on what other models do.
  */
 #include "core/nest.h"
+#include "infer/dataset.h"
 #include "infer/profile.h"
 #include "infer/laplace_fit.h"
 
@@ -196,6 +197,8 @@ void infer_state_release(struct infer_state *x) {
     for (size_t i = 0; i < x->callbacks.n; i++) mem_free(x->callbacks.at[i].name);
     vec_release(&x->callbacks);
     samplers_free(x->sampler.first);
+    if (x->row) draw_row_release(x->row);
+    mem_free(x->row);
     laplace_fits_free(x->fits);
     value_unref(x->structures);
 }

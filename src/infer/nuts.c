@@ -16,12 +16,14 @@
 struct phase_point point_at(double **room, size_t n) {
     double *z = *room;
     *room += 5 * n;
-    return (struct phase_point){z, z + n, z + 2 * n, z + 3 * n, z + 4 * n, 0};
+    return (struct phase_point){z, z + n, z + 2 * n, z + 3 * n, z + 4 * n, 0, 0, 0};
 }
 
 void point_copy(struct phase_point *to, const struct phase_point *from, size_t n) {
     memcpy(to->z, from->z, 5 * n * sizeof(double));
     to->logp = from->logp;
+    to->h = from->h;
+    to->log_way = from->log_way;
 }
 
 double point_energy(const struct phase_point *a, size_t n) {
@@ -53,6 +55,12 @@ enum gpm_status point_leap(struct continuous *c, const struct metric *m, double 
     return st;
 }
 
+/* A step of the tree keeps the energy within NEAR nats, or with a probability that falls to 0 at
+ * TOO_FAR, in up to 2^HALVINGS leapfrog steps. */
+#define NEAR    0.5
+#define TOO_FAR 10.0
+enum { HALVINGS = 8 };
+
 /* A subtree: 2^depth points grown in one direction from an end of the tree. */
 struct branch {
     struct phase_point end;  /* outermost point in the direction of growth */
@@ -70,8 +78,10 @@ struct tree {
     const struct metric *m;
     double eps, h0;              /* step size, above 0; energy of the start */
     double sum_accept, n_accept; /* of min(1, exp(h0 - h)) over all leaves: what eps is tuned by */
+    double n_leapfrog;
     bool divergent;
     struct phase_point first, last, pick; /* of the whole */
+    struct phase_point back;              /* scratch */
     double log_weight, *rho, *sum;        /* of the whole; scratch */
     struct branch added, *half;
 };
@@ -88,10 +98,11 @@ static struct branch branch_at(double **room, size_t n) {
 /* The numbers of the tree; owned by the caller. */
 static double *tree_room(struct tree *t, int max_depth) {
     size_t n = t->c->n_z, branches = (size_t)max_depth + 1;
-    double *all = NEW_ARRAY(double, (17 + 13 * branches) * n + 1), *room = all;
+    double *all = NEW_ARRAY(double, (22 + 13 * branches) * n + 1), *room = all;
     t->first = point_at(&room, n);
     t->last = point_at(&room, n);
     t->pick = point_at(&room, n);
+    t->back = point_at(&room, n);
     t->rho = room;
     t->sum = room + n;
     room += 2 * n;
@@ -124,19 +135,74 @@ static bool no_turn_joined(double *sum, const struct part *a, const struct part 
     return no_turn(a->v_seam, b->v, sum, n);
 }
 
-/* One leapfrog step. Its weight is exp(h0 - h), so that the start of the tree weighs 1. */
+/* ---- steps that are as short as where they are needs ---- */
+
+/* From `from` over the time eps in 2^halvings leapfrog steps to `to`; *varied: by how much the
+ * energy did on the way (infinite: too much, the way is not gone to its end). */
+static enum gpm_status stretch(struct tree *t, const struct phase_point *from, double eps,
+                               int halvings, struct phase_point *to, double *varied) {
+    size_t n = t->c->n_z, steps = (size_t)1 << halvings;
+    double lo = from->h, hi = from->h;
+    enum gpm_status st = GPM_OK;
+    point_copy(to, from, n);
+    *varied = 0;
+    for (size_t i = 0; i < steps && *varied < TOO_FAR && st == GPM_OK; i++) {
+        st = point_leap(t->c, t->m, eps / (double)steps, to);
+        t->n_leapfrog++;
+        to->h = point_energy(to, n);
+        lo = fmin(lo, to->h);
+        hi = fmax(hi, to->h);
+        *varied = hi - lo;
+    }
+    return st;
+}
+
+/* The probability that so many steps do, by how much the energy varied. */
+static double satisfied(double varied) {
+    double p = log(varied / TOO_FAR) / log(NEAR / TOO_FAR);
+    return varied <= NEAR ? 1 : varied < TOO_FAR ? p : 0;
+}
+
+/* The same, after one step varied by so much, in 2^k steps: the first k that does. The way back
+ * from `to` is taken in as many with another probability, since it tries fewer steps from
+ * elsewhere: by the ratio of both the point weighs more or less. */
+static enum gpm_status shorter(struct tree *t, const struct phase_point *from, double eps,
+                               double varied, struct phase_point *to, bool *ok) {
+    int k = 0;
+    enum gpm_status st = GPM_OK;
+    double p = satisfied(varied), ratio = 0;
+    *ok = p > 0 && rng_uniform(&t->c->t->rng) < p;
+    while (!*ok && k < HALVINGS && st == GPM_OK) {
+        ratio -= log1p(-p);
+        st = stretch(t, from, eps, ++k, to, &varied);
+        p = satisfied(varied);
+        *ok = p > 0 && rng_uniform(&t->c->t->rng) < p;
+    }
+    t->divergent |= !*ok;
+    for (int back = 0; *ok && back < k && st == GPM_OK; back++) {
+        st = stretch(t, to, -eps, back, &t->back, &varied);
+        ratio += log1p(-satisfied(varied));
+        *ok = ratio > -INFINITY;
+    }
+    to->log_way = from->log_way + ratio;
+    return st;
+}
+
+/* One step of the tree, over the time eps. Its weight is exp(h0 - h), so that the start of the tree
+ * weighs 1, times that of the way to it. What eps is tuned by is how one leapfrog step does it. */
 static enum gpm_status leaf(struct tree *t, const struct phase_point *from, double dir,
                             struct branch *b) {
     size_t n = t->c->n_z;
-    point_copy(&b->end, from, n);
-    enum gpm_status st = point_leap(t->c, t->m, dir * t->eps, &b->end);
+    double varied;
+    enum gpm_status st = stretch(t, from, dir * t->eps, 0, &b->end, &varied);
     if (st != GPM_OK) return st;
-    double gain = t->h0 - point_energy(&b->end, n);
+    double gain = t->h0 - b->end.h;
     t->sum_accept += gain >= 0 ? 1 : exp(gain);
     t->n_accept++;
-    b->ok = gain > -DIVERGED;
-    t->divergent |= !b->ok;
-    b->log_weight = gain;
+    b->ok = varied <= NEAR;
+    if (!b->ok) st = shorter(t, from, dir * t->eps, varied, &b->end, &b->ok);
+    if (st != GPM_OK) return st;
+    b->log_weight = t->h0 - b->end.h + b->end.log_way;
     if (!b->ok) return GPM_OK;
     point_copy(&b->pick, &b->end, n);
     memcpy(b->rho, b->end.p, n * sizeof(double));
@@ -158,10 +224,9 @@ static enum gpm_status grow(struct tree *t, const struct phase_point *from, doub
     st = grow(t, &b->end, dir, depth - 1, more);
     b->ok = more->ok;
     if (st != GPM_OK || !b->ok) return st;
-    double total = logaddexp(b->log_weight, more->log_weight);
-    if (log(rng_uniform(&t->c->t->rng)) < more->log_weight - total)
-        point_copy(&b->pick, &more->pick, n);
-    b->log_weight = total;
+    double other = exp(b->log_weight - more->log_weight); /* w1 / w2 */
+    if (rng_uniform(&t->c->t->rng) * (1 + other) < 1) point_copy(&b->pick, &more->pick, n);
+    b->log_weight = logaddexp(b->log_weight, more->log_weight);
     struct part before = {b->v_near, b->end.p, b->end.v, b->rho};
     struct part after = {more->end.v, more->p_near, more->v_near, more->rho};
     b->ok = no_turn_joined(t->sum, &before, &after, n);
@@ -203,7 +268,7 @@ enum gpm_status nuts_trajectory(struct continuous *c, const struct metric *m, do
     enum gpm_status st = point_begin(c, m, &t.first);
     bool more = st == GPM_OK && t.first.logp > CONTINUOUS_HOPELESS;
     r->began = more;
-    t.h0 = point_energy(&t.first, n);
+    t.h0 = t.first.h = point_energy(&t.first, n);
     point_copy(&t.last, &t.first, n);
     point_copy(&t.pick, &t.first, n);
     memcpy(t.rho, t.first.p, n * sizeof(double));
@@ -211,7 +276,7 @@ enum gpm_status nuts_trajectory(struct continuous *c, const struct metric *m, do
     *pick = t.pick;
     mem_free(t.half);
     r->accept_stat = t.n_accept ? t.sum_accept / t.n_accept : 0;
-    r->n_leapfrog = t.n_accept;
+    r->n_leapfrog = t.n_leapfrog;
     r->depth = depth && !t.added.ok ? depth - 1 : depth; /* whole doublings */
     r->energy = t.h0;
     r->divergent = t.divergent;

@@ -257,11 +257,11 @@ const struct infer_op infer_hmc_rows[] = {
      "(scope: target, block?: block, warmup?: count, transitions?: count, "
      "target_accept?: probability, max_depth?: count, metric?: name, init?: any) -> action",
      "No-U-turn sampler; the first `warmup` transitions (300) adapt the step size towards "
-     "target_accept (0.8; 0.95 where trajectories still get lost at their end), how far choices "
-     "around others are "
-     "centred, and the metric: low_rank (a diagonal and the directions that it misses), "
-     "diag or dense. A trajectory has at most 2^max_depth (10) steps. It begins where the choices "
-     "stand, or as init says (see sample)",
+     "target_accept (0.8), how far choices around others are centred, and the metric: low_rank (a "
+     "diagonal and the directions that it misses), diag or dense. A trajectory has at most "
+     "2^max_depth (10) steps; one that does not keep the energy is made of shorter ones, up to "
+     "256. "
+     "It begins where the choices stand, or as init says (see sample)",
      .flags = OP_STEPS, .run = op_nuts, .block = "all", .n_extra = 1, .extra = {300},
      .needs = NEEDS_CONTINUOUS, .steps_last = true, .step = nuts_step},
     {"sampler_stats", "() -> action",

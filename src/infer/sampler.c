@@ -10,20 +10,8 @@
 
 const struct sampler_settings sampler_defaults = {300, 0, 10, METRIC_LOW_RANK};
 
-/* Acceptance that is aimed at, and after a warm-up whose last window still diverged. */
-#define USUAL   0.8
-#define CAREFUL 0.95
-/* A trajectory whose acceptance statistic is below LOST has met curvature that its steps do not
- * follow; in a posterior near a normal one less than RARE of them do. */
-#define LOST 0.2
-#define RARE 0.01
-/* Where there are more, narrow places may have been seen from outside alone: every SHORT_EVERY-th
- * transition takes steps SHORTER times as short, which enter and leave them. Each leaves the
- * posterior alone, and so do all in turn. */
-#define SHORT_EVERY 5
-#define SHORTER     4
-/* Such a place is seen from few draws: each takes this many transitions at least. */
-#define CAREFUL_PACE 2
+/* Acceptance that is aimed at. */
+#define USUAL 0.8
 
 /* ---- windows ---- */
 
@@ -68,8 +56,6 @@ void sampler_restart(struct sampler *a, const struct sampler_settings *set) {
     t->e_last = t->e_mean = t->e_m2 = t->e_steps = t->energies = 0; /* of another run */
     a->eps = (struct step_size){.log_eps = NAN};
     a->target = set->target_accept > 0 ? set->target_accept : USUAL;
-    a->wrong = a->watched = 0;
-    a->careful = false;
     pace_release(&a->pace);
     pace_init(&a->pace, a->n);
     metric_release(&a->metric);
@@ -161,7 +147,6 @@ static enum gpm_status find_step_size(struct continuous *c, struct sampler *a) {
 enum gpm_status sampler_step_size(struct continuous *c, struct sampler *a, double *eps) {
     enum gpm_status st = isnan(a->eps.log_eps) ? find_step_size(c, a) : GPM_OK;
     *eps = exp(sampler_warm(a) ? a->eps.log_eps : a->eps.log_eps_bar);
-    if (a->careful && !sampler_warm(a) && fmod(a->done, SHORT_EVERY) == 0) *eps /= SHORTER;
     return st;
 }
 
@@ -184,21 +169,14 @@ static void average(struct step_size *s, double miss) {
     s->log_eps_bar = w * s->log_eps + (1 - w) * s->log_eps_bar;
 }
 
-/* The last window, from when the step size has settled, is watched: it is made by almost the kernel
- * that samples. */
-static void watch(struct sampler *a, const struct phase_point *picked,
-                  const struct nuts_result *r) {
+/* The last window is watched: it is made by almost the kernel that samples. */
+static void watch(struct sampler *a, const struct phase_point *picked) {
     size_t n = a->ends.n;
     double from = n > 1 ? a->ends.at[n - 2] : 0;
-    if (a->done <= from) return;
-    pace_note(&a->pace, picked->z);
-    if (a->done <= from + LAST) return;
-    a->watched++;
-    a->wrong += r->divergent || r->accept_stat < LOST;
+    if (a->done > from) pace_note(&a->pace, picked->z);
 }
 
-/* Coordinates settle before the last window, which teaches the metric for good. Trajectories that
- * diverge with the step size as it is then miss a narrow place: shorter steps see more of it. */
+/* Coordinates settle before the last window, which teaches the metric for good. */
 void sampler_adapt(struct continuous *c, struct sampler *a, const struct phase_point *picked,
                    const struct nuts_result *r) {
     bool warm = sampler_warm(a);
@@ -207,14 +185,12 @@ void sampler_adapt(struct continuous *c, struct sampler *a, const struct phase_p
     average(&a->eps, a->target - r->accept_stat);
     if (!a->ends.n || a->done > vec_last(&a->ends)) return;
     bool last = a->done == vec_last(&a->ends);
-    watch(a, picked, r);
+    watch(a, picked);
     metric_note(&a->metric, picked->z, picked->g);
     centred_note(&a->centred, c, picked->z, picked->g);
     if (!window_ends(a)) return;
     bool learned = metric_learn(&a->metric);
     if (!last) learned |= centred_learn(&a->centred, &a->metric);
-    a->careful |= last && a->wrong > RARE * a->watched && a->set.target_accept == 0;
-    if (a->careful) a->target = CAREFUL;
     if (learned) a->eps.log_eps = NAN; /* of the new metric */
 }
 
@@ -222,8 +198,7 @@ double sampler_pace(const struct infer_state *x, const struct target *g) {
     double pace = 1;
     for (struct sampler_totals *t = x->sampler.first; t; t = t->next) {
         const struct sampler *a = (struct sampler *)t;
-        if (!is_of(a, g->op, g)) continue;
-        pace = fmax(pace, fmax(pace_advice(&a->pace), a->careful ? CAREFUL_PACE : 1));
+        if (is_of(a, g->op, g)) pace = fmax(pace, pace_advice(&a->pace));
     }
     return pace;
 }

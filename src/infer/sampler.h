@@ -28,6 +28,8 @@ struct phase_point {
     double *z, *p, *g; /* position, momentum, gradient of logp at z; borrowed */
     double *v, *u;     /* M^-1 p, the velocity, and M^-1 g */
     double logp;       /* -inf outside the support: the energy is infinite there */
+    double h;          /* energy, where it was asked for */
+    double log_way;    /* of a trajectory (nuts.c) */
 };
 struct phase_point point_at(double **room,
                             size_t n); /* its numbers stand at *room, which moves on */
@@ -48,7 +50,7 @@ struct nuts_result {
 };
 /* What a user sets. */
 struct sampler_settings {
-    double warmup, target_accept, max_depth; /* target_accept 0: 0.8, and higher where needed */
+    double warmup, target_accept, max_depth; /* target_accept 0: 0.8 */
     enum metric_kind metric;
 };
 extern const struct sampler_settings sampler_defaults;
@@ -70,10 +72,8 @@ struct sampler {
     struct sampler_settings set;
     struct metric metric;
     struct centred centred;
-    struct pace pace;      /* of the last window */
-    double target;         /* acceptance to reach */
-    double watched, wrong; /* trajectories of the last window; those that met narrow places */
-    bool careful;
+    struct pace pace; /* of the last window */
+    double target;    /* acceptance to reach */
     struct step_size eps;
     double done;      /* transitions made; until set.warmup they adapt */
     VEC(double) ends; /* transitions at which windows of the warm-up end */

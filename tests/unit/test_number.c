@@ -54,6 +54,53 @@ static void parses_whole_texts(void **state) {
     assert_false(number_parse("1\0002", 3, &x));
 }
 
+/* Plain decimals are read as strtod reads them: 17 digits of numbers of all sizes, decimals near
+ * and at the middle between two doubles, many digits, zeros before and behind. */
+static void plain_decimals_read_as_strtod(void **state) {
+    static const char *const texts[] = {"9007199254740993",
+                                        "9007199254740992.5",
+                                        "9007199254740993.0",
+                                        "0.5",
+                                        "-0.1",
+                                        "18014398509481990",
+                                        "18014398509481986",
+                                        "0.000000000000000000000000001",
+                                        "999999999999999999",
+                                        "0.99999999999999999",
+                                        "4503599627370496.5",
+                                        "4503599627370497.5",
+                                        "100000000000000000",
+                                        "00012.50",
+                                        "123456789012345678.9",
+                                        "1.7976931348623157",
+                                        "0.30000000000000004",
+                                        "72057594037927945",
+                                        "-72057594037927937",
+                                        "0.0",
+                                        "-0"};
+    char text[64];
+    double x;
+    uint64_t bits = 5;
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        assert_true(number_parse(texts[i], strlen(texts[i]), &x));
+        assert_true(x == strtod(texts[i], NULL) && signbit(x) == signbit(strtod(texts[i], NULL)));
+    }
+    for (size_t i = 0; i < 60000; i++) {
+        bits = bits * 6364136223846793005u + 1442695040888963407u;
+        int point = (int)(bits >> 59) % 28, digits = 1 + (int)(bits >> 40) % 18;
+        uint64_t d = (bits >> 1) % (uint64_t)pow(10, digits);
+        if (i % 2) { /* what number_exact writes */
+            number_exact(text, (i % 4 == 1 ? 1 : -1) * (double)d * pow(10, -point));
+        } else {
+            char all[64];
+            int n = snprintf(all, sizeof all, "%0*llu", point + 1, (unsigned long long)d);
+            snprintf(text, sizeof text, "%.*s.%s", n - point, all, all + n - point);
+        }
+        assert_true(number_parse(text, strlen(text), &x));
+        assert_true(x == strtod(text, NULL));
+    }
+}
+
 static void shortest_reads_back(void **state) {
     static const struct {
         double x;
@@ -161,6 +208,7 @@ static void refused_draws_leave_no_columns(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parses_whole_texts),
+        cmocka_unit_test(plain_decimals_read_as_strtod),
         cmocka_unit_test(shortest_reads_back),
         cmocka_unit_test(exact_text_is_that_of_printf),
         cmocka_unit_test(draws_stop_at_their_length),
