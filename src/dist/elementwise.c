@@ -5,8 +5,9 @@
  *
  *     log p(x | a) = sum_i log p(x_i | a_i),    d/da = sum_i d/da_i  for a number that all share
  *
- * A plain application is the case of one element. Truncation subtracts the mass between the bounds
- * (math/tails.h) from each element's density.
+ * A plain application is the case of one element. Elements of an observed sequence that are missing
+ * (NaN) are left out of the sum: they were not observed. Truncation subtracts the mass between the
+ * bounds (math/tails.h) from each element's density.
  */
 #include "base/mem.h"
 #include "dist/columns.h"
@@ -244,12 +245,18 @@ enum gpm_status sp_scalar_simulate(struct sp_call *c, value *out) {
     return st;
 }
 
+/* Is element i of a value, one of several, missing? */
+static inline bool is_missing(const struct column *x, size_t i) {
+    return x->step && isnan(x->at[i]);
+}
+
 /* A value that is no number has no density; parameters that make none are an error. */
 static enum gpm_status sum_densities(struct sp_call *c, const struct arg_columns *q,
                                      const struct column *x, double *out) {
     double a[SP_MAX_PARAMS];
     *out = 0;
     for (size_t i = 0; i < q->n; i++) {
+        if (is_missing(x, i)) continue;
         columns_element(q, c->n, i, a);
         enum gpm_status st = columns_check(c, a);
         if (st != GPM_OK) return st;
@@ -293,7 +300,7 @@ void columns_gradient(const struct sp_call *c, const struct arg_columns *q, cons
     for (size_t i = 0; i < q->n; i++) {
         columns_element(q, c->n, i, a);
         memset(g, 0, sizeof g);
-        grad(c, x->at[i * x->step], a, g);
+        if (!is_missing(x, i)) grad(c, x->at[i * x->step], a, g);
         for (size_t k = 0; k <= c->n; k++)
             if (d[k].tag == V_NIL)
                 sum[k] += g[k];
@@ -388,6 +395,7 @@ enum gpm_status sp_scalar_bound(struct sp_call *c, value v, uint64_t varies, dou
     if (!x.at) x.at = &x.one;
     *out = 0;
     for (size_t i = 0; i < q.n && st == GPM_OK; i++) {
+        if (is_missing(&x, i)) continue;
         columns_element(&q, c->n, i, a);
         *out += f->best(c, varies, x.at[i * x.step], a);
     }

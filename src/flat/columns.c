@@ -294,12 +294,14 @@ bool columns_back(const struct flat_run *r, const struct flat_op *op) {
 
 /* ---- densities ---- */
 
-/* One element after the other by the row's numeric forms. */
+/* One element after the other by the row's numeric forms; those of the value that are missing weigh
+ * nothing. */
 static double each_density(const struct flat_op *op, const struct sp_col *x, bool gradient) {
     double args[FLAT_ARGS], g[FLAT_ARGS + 1], sum = 0;
     if (gradient && !op->cls->num_grad) return NAN;
     for (size_t i = 0; i < op->len; i++) {
         double v = x[0].at[i * x[0].step];
+        if (x[0].step && isnan(v)) continue;
         for (uint32_t k = 0; k < op->n_args; k++) args[k] = x[1 + k].at[i * x[1 + k].step];
         sum += op->cls->num_log_density(v, args, op->n_args);
         if (!gradient) continue;
@@ -312,12 +314,19 @@ static double each_density(const struct flat_op *op, const struct sp_col *x, boo
     return sum;
 }
 
+static bool some_missing(const struct sp_col *x, size_t n) {
+    for (size_t i = 0; x->step && i < n; i++)
+        if (isnan(x->at[i])) return true;
+    return false;
+}
+
 double columns_density(const struct flat_run *r, const struct flat_op *op, bool gradient) {
     struct sp_col x[FLAT_ARGS + 1];
     x[0] = col_of(r, op->out);
     for (uint32_t k = 0; k < op->n_args; k++) x[1 + k] = col_of(r, op->args[k]);
     for (uint32_t k = 0; k <= op->n_args && !gradient; k++) x[k].adj = NULL;
-    if (op->cls->cols) return op->cls->cols(op->len, x, op->n_args);
+    if (op->cls->cols && !(r->form->missing && some_missing(&x[0], op->len)))
+        return op->cls->cols(op->len, x, op->n_args);
     return each_density(op, x, gradient);
 }
 

@@ -411,6 +411,7 @@ static bool read_wide(const struct flat_run *r) {
         if (!places[i] || (f->seen[i].tag == v.tag && f->seen[i].u.obj == v.u.obj)) continue;
         value_set_take(&f->seen[i], NIL);
         if (!shape_set(r, places[i] & ~AT_SHAPE, v)) return false;
+        f->missing |= value_has_nan(v);
         f->seen[i] = value_ref(v);
     }
     return true;

@@ -37,6 +37,7 @@ static void add_scratch(struct flat_form *f) {
     f->last_sd = NAN;
     if (f->n_constants)
         memcpy(f->v + n - f->n_constants, f->constants, f->n_constants * sizeof *f->v);
+    for (uint32_t i = 0; i < f->n_constants; i++) f->missing |= isnan(f->constants[i]);
     size_t values = 2 * (size_t)f->n_boxes + f->n_wide + f->most_args;
     if (!values) return;
     f->box = mem_zalloc(values * sizeof *f->box);

@@ -92,6 +92,7 @@ struct flat_form {
     double *logp;           /* of every density, as proposed */
     double *adj;            /* n_slots, and most_len for one operation; made when first wanted */
     double last_sd, log_sd; /* of the last normal density: most share them */
+    bool missing;           /* some number that was read, or a constant, is NaN */
     value *box, *box_adj;   /* n_boxes each */
     value *args, *seen;     /* most_args; n_wide: inputs as they were last read, counted */
     const struct placing *placing; /* borrowed; NULL: principals are given as they are */

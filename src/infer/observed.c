@@ -4,6 +4,8 @@
  */
 #include "infer/observed.h"
 
+#include <math.h>
+
 typedef VEC(struct record *) records;
 
 /* One question about the data of one particle. */
@@ -14,7 +16,7 @@ struct asked {
 };
 
 /* Appends the numbers of v, sequences and matrices one element after the other. */
-static bool add_numbers(numbers *y, value v) {
+static bool all_numbers(numbers *y, value v) {
     value *items;
     size_t n;
     bool good = true;
@@ -29,8 +31,19 @@ static bool add_numbers(numbers *y, value v) {
         return true;
     }
     if (!seq_items(v, &items, &n)) return false;
-    for (size_t i = 0; i < n && good; i++) good = add_numbers(y, items[i]);
+    for (size_t i = 0; i < n && good; i++) good = all_numbers(y, items[i]);
     values_free(items, n);
+    return good;
+}
+
+/* Those of v, data or their replicate, that are not missing in the data. */
+static bool add_numbers(numbers *y, value v, value data) {
+    numbers x = {0}, seen = {0};
+    bool good = all_numbers(&x, v) && all_numbers(&seen, data);
+    for (size_t i = 0; good && i < x.n; i++)
+        if (!(i < seen.n && isnan(seen.at[i]))) vec_push(y, x.at[i]);
+    vec_release(&x);
+    vec_release(&seen);
     return good;
 }
 
@@ -83,7 +96,7 @@ static enum gpm_status add_values(const struct asked *c, const records *r, bool 
     for (; st == GPM_OK && have < r->n; have++)
         if (!replicate) v[have] = value_ref(record_observed(r->at[have]));
     for (size_t i = 0; i < have && st == GPM_OK; i++)
-        if (!add_numbers(y, v[i]))
+        if (!add_numbers(y, v[i], record_observed(r->at[i])))
             st = infer_error(c->x, DIAG_TYPE,
                              "%s compares numbers; a %s is observed here, leave it out with "
                              "labels=",

@@ -303,12 +303,37 @@ static enum gpm_status constrain_root(struct trace *t, struct node *root, value 
     return GPM_OK;
 }
 
-/* Nothing has a density at NaN; it is what missing data often turn into. */
-static enum gpm_status check_observed(struct trace *t, struct span at, value v) {
+/* How many of the items of v are NaN, and how many there are; 0 and 1 of what is no sequence. */
+static void count_missing(value v, size_t *missing, size_t *n) {
+    struct seq_walk w = {v, 0};
+    *missing = 0;
+    *n = 1;
+    if (!seq_length(v, n)) return;
+    for (value item; seq_next(&w, &item);) *missing += item.tag == V_NUM && isnan(item.u.num);
+}
+
+static enum gpm_status refuse_nan(struct trace *t, struct span at, value v) {
     if (!value_has_nan(v)) return GPM_OK;
     diag_raise(t->core->diags, DIAG_NAN, at, "the value observed here is or holds NaN");
     return diag_set_help(t->core->diags,
                          "observe only what was measured: e[present(y)] = y[present(y)]");
+}
+
+/* Nothing has a density at NaN, which is what missing data are. Where the expression is a procedure
+ * that takes its elements one by one, those that are missing are left unobserved, and it is said; a
+ * choice that has a name would keep them. */
+static enum gpm_status check_observed(struct trace *t, const struct ast *e, struct node *root,
+                                      value v) {
+    const struct sp_class *cls = node_class(root);
+    size_t missing, n;
+    count_missing(v, &missing, &n);
+    bool own = e->kind == AST_CALL && chase(root) == root;
+    bool apart = own && cls && (cls->flags & SP_LIFTS) && (cls->flags & SP_RANDOM);
+    if (!missing || missing == n || !apart) return refuse_nan(t, e->span, v);
+    diag_warn(t->core->diags, DIAG_NAN, e->span,
+              "%zu of the %zu elements observed here are missing (nan), and left unobserved",
+              missing, n);
+    return GPM_OK;
 }
 
 /* An expression whose choice is to get a value. Where that lies in a layer below, the trace is made
@@ -330,10 +355,10 @@ enum gpm_status trace_observe(struct trace *t, struct sym *label, const struct a
                               struct frame *frame, value v, double *weight) {
     enum gpm_status st = check_label(t, label, ast->span);
     struct family *f;
-    if (st == GPM_OK) st = check_observed(t, ast->span, v);
     if (st == GPM_OK) st = eval_target(t, ast, frame, &f);
     if (st != GPM_OK) return st;
-    st = constrain_root(t, f->root, v, ast->span, weight);
+    st = check_observed(t, ast, f->root, v);
+    if (st == GPM_OK) st = constrain_root(t, f->root, v, ast->span, weight);
     if (st != GPM_OK) {
         drop_family(t, f);
         return st;
@@ -351,7 +376,7 @@ enum gpm_status trace_force(struct trace *t, const struct ast *ast, struct frame
                             double *weight) {
     struct family *f;
     struct node *end;
-    enum gpm_status st = check_observed(t, ast->span, v);
+    enum gpm_status st = refuse_nan(t, ast->span, v);
     if (st == GPM_OK) st = eval_target(t, ast, frame, &f);
     if (st != GPM_OK) return st;
     st = observation_end(t, f->root, ast->span, &end);

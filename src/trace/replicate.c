@@ -160,15 +160,27 @@ static enum gpm_status element_density(struct trace *t, struct node *end, size_t
     return call_end(t, end, &k, st);
 }
 
-/* Each element by itself; *apart false: the terms do not add up to the whole. */
-static enum gpm_status densities_apart(struct trace *t, struct node *end, size_t n, double total,
+/* Is element i of what was observed missing? */
+static bool element_missing(value v, size_t i) {
+    value item = element(v, i);
+    bool is = item.tag == V_NUM && isnan(item.u.num);
+    value_unref(item);
+    return is;
+}
+
+/* Each of the *n elements by itself, without those that are missing, which *n then leaves out, too;
+ * *apart false: the terms do not add up to the whole. */
+static enum gpm_status densities_apart(struct trace *t, struct node *end, size_t *n, double total,
                                        double *each, bool *apart) {
     double sum = 0;
+    size_t there = 0;
     enum gpm_status st = GPM_OK;
-    for (size_t i = 0; i < n && st == GPM_OK; i++) {
-        st = element_density(t, end, i, &each[i]);
-        sum += each[i];
+    for (size_t i = 0; i < *n && st == GPM_OK; i++) {
+        if (element_missing(end->val, i)) continue;
+        st = element_density(t, end, i, &each[there]);
+        sum += each[there++];
     }
+    *n = there;
     *apart = sum == total || fabs(sum - total) <= 1e-6 * (1 + fabs(total));
     return st;
 }
@@ -183,7 +195,7 @@ enum gpm_status trace_log_likelihood(struct trace *t, struct record *r, double *
     size_t elements = 1;
     bool apart = (node_class(end)->flags & SP_LIFTS) && seq_length(end->val, &elements);
     *each = NEW_ARRAY(double, elements + 1);
-    if (apart && elements > 1) st = densities_apart(t, end, elements, total, *each, &apart);
+    if (apart && elements > 1) st = densities_apart(t, end, &elements, total, *each, &apart);
     *n = apart ? elements : 1;
     if (*n == 1) **each = total;
     if (st != GPM_OK) mem_free(*each);
