@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/stop.h"
 #include "core/compile.h"
+#include "core/pure.h"
 #include "lang/elsewhere.h"
 #include "sp/guess.h"
 
@@ -50,6 +51,7 @@ void core_init(struct session_core *core) {
  * code its literals, so texts go after them; builtins are held by nothing that is left then. */
 void core_release(struct session_core *core) {
     compile_release(core);
+    pure_forget(core);
     for (size_t i = 0; i < core->defines.cap; i++) {
         struct define_slot *d = core->defines.slots[i].val;
         if (!d) continue;

@@ -21,6 +21,8 @@ struct world {
     struct pmap *entries; /* of tables of memoized procedures below, by what was added since */
     VEC(struct memo_entry *) added; /* those of them that are this world's own */
     uint64_t first;
+    uint64_t
+        stamp; /* since its names were last looked at together (pure.h); 0: they have changed */
 };
 /* The table of a memoized procedure as this world sees it (w NULL: as it is): families that were
  * made above the procedure do not stand in its own table, which others share. */
@@ -70,12 +72,14 @@ struct session_core {
     enum gpm_status (*run_nested)(struct session_core *core, struct nest *n, const struct ast *a,
                                   struct frame *f, value *out);
     void *session;
-    struct world *model;       /* on whose behalf procedures are called, or NULL */
-    struct nest *nest;         /* the run inside a model that is under way, or NULL */
-    bool dropping;             /* of the action run next nobody will see the value */
-    struct map sigs;           /* sp_class* of made procedures -> struct sp_sig* */
-    struct compiler *compiler; /* procedures compiled to numbers (compile.h); NULL: none yet */
-    bool compiling;            /* values may be marks */
+    struct world *model;          /* on whose behalf procedures are called, or NULL */
+    struct nest *nest;            /* the run inside a model that is under way, or NULL */
+    bool dropping;                /* of the action run next nobody will see the value */
+    struct map sigs;              /* sp_class* of made procedures -> struct sp_sig* */
+    struct compiler *compiler;    /* procedures compiled to numbers (compile.h); NULL: none yet */
+    bool compiling;               /* values may be marks */
+    struct pure_memo *remembered; /* values of pure procedures (pure.h), or NULL */
+    uint64_t stamps, defined;     /* the last one given out; when a definition was last changed */
 };
 static inline struct session_core *core_of_host(struct sp_host *h) {
     return (struct session_core *)((char *)h - offsetof(struct session_core, host));

@@ -14,6 +14,8 @@
 
 struct family;
 struct node;
+struct pure;
+struct pure_text;
 struct session_core;
 struct trace;
 
@@ -37,6 +39,7 @@ struct code {
     uint32_t unit; /* of the text; NO_SPAN_UNIT: made at run time */
     struct arena arena;
     VEC(struct cell *) literals;
+    VEC(struct pure_text *) texts; /* of its procedures (pure.h) */
 };
 struct code *code_new(uint32_t unit);  /* one reference */
 struct code *code_ref(struct code *k); /* NULL: stays NULL */
@@ -75,12 +78,15 @@ static inline struct frame *frame_up(struct frame *f, int depth) {
     return f;
 }
 value slot_value(const struct slot *s); /* borrowed */
+/* The node of a slot; a value gets a constant one, kept with the slot. */
+struct cell *slot_cell(struct slot *s);
 
 /* Compound procedure. */
 struct closure {
     struct box box;
     const struct ast *lambda;
     struct frame *env; /* counted; NULL at the top level */
+    struct pure *pure; /* its code (pure.h); owned, NULL: not asked for yet */
 };
 extern const struct box_class closure_class;
 value closure_value(const struct ast *lambda, struct frame *env);

@@ -10,6 +10,7 @@
  * A traced frame's slots hold borrowed nodes, so no ring goes through them: their family owns both.
  */
 #include "core/plain.h"
+#include "core/pure.h"
 
 struct frame *frame_new(struct session_core *core, struct frame *parent, size_t n,
                         struct sym **names, struct code *code) {
@@ -91,11 +92,20 @@ value slot_value(const struct slot *s) {
     return s->node && !s->own ? ((struct cell *)s->node)->val : s->v;
 }
 
+struct cell *slot_cell(struct slot *s) {
+    if (!s->node) {
+        s->own = true;
+        s->node = (struct node *)cell_new(value_ref(s->v));
+    }
+    return (struct cell *)s->node;
+}
+
 /* Compound procedures. */
 
 static void closure_free(struct box *b) {
     struct closure *c = (struct closure *)b;
     struct frame *env = c->env;
+    pure_free(c->pure);
     code_unref(c->lambda->code);
     mem_free(c);
     frame_unref(env);

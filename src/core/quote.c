@@ -11,6 +11,7 @@
  * back makes a tree of its own (struct code), which who made it holds, and then the procedures,
  * frames and families that were made of it. */
 #include "core/plain.h"
+#include "core/pure.h"
 
 #include <string.h>
 
@@ -79,6 +80,8 @@ void code_unref(struct code *k) {
     if (!k || --k->refs) return;
     for (size_t i = 0; i < k->literals.n; i++) cell_free(k->literals.at[i]);
     vec_release(&k->literals);
+    for (size_t i = 0; i < k->texts.n; i++) pure_text_free(k->texts.at[i]);
+    vec_release(&k->texts);
     arena_release(&k->arena);
     mem_free(k);
 }

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "core/compile.h"
+#include "core/pure.h"
 #include "infer/progress.h"
 #include "source/srcfn.h"
 #include "sp/sp_options.h"
@@ -83,6 +84,7 @@ void session_define(struct session *s, const char *name, value v_taken) {
         vec_push(&s->core.define_names, y);
     }
     value_set_take(&d->v, v_taken);
+    s->core.defined = ++s->core.stamps;
     d->library = !s->printing; /* the prelude is loaded silently */
 }
 
@@ -352,6 +354,7 @@ static enum gpm_status run_one(struct session *s, const struct ast *a, struct fr
 
 static enum gpm_status run_instruction(struct session *s, const struct ast *a, struct frame *f) {
     core_collect(&s->core);
+    pure_forget(&s->core);
     enum gpm_status st = core_check_memory(&s->core, a->span);
     if (st == GPM_OK) st = run_one(s, a, f);
     if (st != GPM_OK) {

@@ -274,6 +274,12 @@ const char *sp_param_name(const struct sp_sig *sig, size_t p, size_t i, char nam
     return name;
 }
 
+bool sp_sig_takes_any(const struct sp_sig *sig) {
+    bool any = sig->n_params > 0 && !sig->target;
+    for (size_t i = 0; i < sig->n_params; i++) any &= sig->params[i].type == TYPE_ANY;
+    return any;
+}
+
 enum gpm_status sp_check_args(struct sp_call *c, const struct sp_sig *sig) {
     /* a subproblem stands for scope and block: argument i >= 1 belongs to parameter i + 1 */
     size_t shift =

@@ -108,8 +108,9 @@ enum sp_special {
     SPECIAL_RUN,
     SPECIAL_ACTION,
     SPECIAL_PERMUTE,
-    SPECIAL_MAP,  /* with more than two arguments: the alias of gradient_ascent */
-    SPECIAL_GPMEM /* makers of memoizers: their source function is wrapped in mem */
+    SPECIAL_MAP,   /* with more than two arguments: the alias of gradient_ascent */
+    SPECIAL_GPMEM, /* makers of memoizers: their source function is wrapped in mem */
+    SPECIAL_PURE   /* of no builtin: a call of a compound procedure held as one (core/pure.h) */
 };
 
 /* Where the values of a random procedure lie: each number by itself, or all of them together.
@@ -200,6 +201,8 @@ enum sp_code {
     SP_CODE_NORMAL,
     SP_CODE_EXACTLY,
     SP_CODE_LOOKUP,
+    SP_CODE_ITEM,  /* element number `variant` */
+    SP_CODE_EQUAL, /* and, with variant 0, its opposite */
     SP_CODE_ASSESS
 };
 
@@ -331,6 +334,8 @@ bool sp_result_fits(const struct sp_class *cls, value v);
 /* Checks number and types of c->args against the signature: DIAG_ARITY, DIAG_TYPE, DIAG_DOMAIN with
  * messages that name procedure, parameter, expected type and offending value. */
 enum gpm_status sp_check_args(struct sp_call *c, const struct sp_sig *sig);
+/* Has it parameters, and may each of them be anything? */
+bool sp_sig_takes_any(const struct sp_sig *sig);
 /* What messages call argument i, which belongs to parameter p: those of `...xs` by their number. */
 const char *sp_param_name(const struct sp_sig *sig, size_t p, size_t i, char name[40]);
 /* Number of the parameter called `name`, or -1. */

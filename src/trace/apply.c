@@ -14,6 +14,7 @@
 #include "trace/node.h"
 
 #include "core/nest.h"
+#include "core/pure.h"
 
 /* The operator may have changed from primitive to compound or back. */
 void set_linked_args(struct trace *t, struct node *n, bool linked) {
@@ -101,6 +102,23 @@ static enum gpm_status value_call_family(struct trace *t, value proc, const valu
         st = eval_application(t, f, at, ctx, nodes, n + 1, &f->root);
     }
     if (nodes != small) mem_free(nodes);
+    return st;
+}
+
+enum gpm_status call_taken_apart(struct trace *t, struct node *n, struct family **out) {
+    enum { SMALL = 8 };
+    size_t k = n->n_in - 1;
+    value small[SMALL], *args = k <= SMALL ? small : NEW_ARRAY(value, k);
+    uint64_t structure = t->structure;
+    for (size_t i = 0; i < k; i++) args[i] = n->in[i + 1].node->val;
+    struct family *f = *out = family_new(t, n->ctx);
+    bool outer = inner(t)->opening;
+    inner(t)->opening = true;
+    enum gpm_status st = value_call_family(t, n->in[0].node->val, args, k, f, n->ctx, n->ast);
+    inner(t)->opening = outer;
+    t->structure = structure; /* nothing that stays has changed */
+    f->refs = 1;
+    if (args != small) mem_free(args);
     return st;
 }
 
@@ -253,6 +271,34 @@ void node_close_over(struct trace *t, struct node *n) {
         if (i > 32 || !(fixed >> (i - 1) & 1)) close_over_value(t, n, n->in[i].node->val, 8);
 }
 
+/* A call held as one (core/pure.h): a function of its operands and of the nodes that the procedure
+ * reads, which are its further parents. */
+static enum gpm_status apply_pure(struct trace *t, struct node *n, struct closure *c, value *out) {
+    enum { SMALL = 8 };
+    struct pure *p = pure_of(t->core, &t->world, c);
+    if (!p)
+        return diag_raise(t->core->diags, DIAG_TYPE, node_span(n),
+                          "what this procedure calls has been replaced by something random since "
+                          "the call was evaluated");
+    size_t k = n->n_in - 1, n_reads;
+    struct cell *const *reads = pure_reads(p, &n_reads);
+    bool same = n_reads == (n->req ? n->req->n_xin : 0);
+    for (size_t i = 0; same && i < n_reads; i++)
+        same = n->req->xin[i].node == (struct node *)reads[i];
+    if (!same) request_clear_parents(t, n);
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; st == GPM_OK && i < n_reads; i++) {
+        st = regen_ensure(t, (struct node *)reads[i]);
+        if (!same) request_add_parent(t, n, (struct node *)reads[i]);
+    }
+    if (st != GPM_OK) return st;
+    value small[SMALL], *args = k <= SMALL ? small : NEW_ARRAY(value, k);
+    for (size_t i = 0; i < k; i++) args[i] = n->in[i + 1].node->val;
+    st = pure_call(t->core, &t->world, p, args, node_span(n), out);
+    if (args != small) mem_free(args);
+    return st;
+}
+
 /* Builtins that work on nodes rather than values: references, mem, eval, environments. */
 static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_call *c,
                                      bool requests, value *out, bool *handled) {
@@ -369,6 +415,7 @@ static enum gpm_status compute(struct trace *t, struct node *n, bool requests, v
     struct memo_proc *m = memo_of(op);
     struct nest *around = m ? nest_of_memo(t->core, m) : NULL;
     enum gpm_status st = GPM_OK;
+    if (n->special == SPECIAL_PURE) return apply_pure(t, n, c, out);
     if (around) return memo_of_nest(t, n, around, m, out);
     if (n->n_in == 1 && core_special(op) == SPECIAL_RUN) return apply_run(t, n, out);
     if (c || m) {
@@ -400,7 +447,7 @@ enum gpm_status node_apply(struct trace *t, struct node *n, bool requests) {
     if (n->kind == NODE_APP) {
         value op = n->in[0].node->val;
         const struct sp_class *cls = proc_class(op, NULL);
-        set_linked_args(t, n, closure_of(op) == NULL);
+        set_linked_args(t, n, !closure_of(op) || n->special == SPECIAL_PURE);
         if (cls && (cls->flags & SP_RANDOM))
             n->flags |= NODE_RANDOM;
         else

@@ -64,16 +64,28 @@ static bool alike(value a, value b) {
     return !more && !seq_next(&y, &v);
 }
 
+/* A call that is held as one has the value that it has when it is taken apart. */
+static enum gpm_status check_held(struct audit *c, struct trace *t, struct node *n) {
+    struct family *f;
+    enum gpm_status st = call_taken_apart(t, n, &f);
+    bool same = st == GPM_OK && (alike(f->root->val, n->val) || n->val.tag == V_PROC);
+    family_drop(t, f, NULL);
+    families_free_dead(t, &f, 1);
+    return same ? GPM_OK : fail(c, n, "a call that is held as one has another value");
+}
+
 /* Deterministic values are computed again and compared. Not for procedures with effects, nor for
  * boxes and procedures, which are equal only to themselves. */
 static enum gpm_status check_value(struct audit *c, struct trace *t, struct node *n) {
     value op = n->kind == NODE_APP ? n->in[0].node->val : NIL;
-    bool requests = n->kind == NODE_IF || closure_of(op) || memo_of(op);
+    bool requests =
+        n->kind == NODE_IF || memo_of(op) || (closure_of(op) && n->special != SPECIAL_PURE);
     if (requests && (!n->req || n->req->n_fam != 1))
         return fail(c, n, "a request without its family");
     const struct node *source = copy_source(n);
     if (source && !value_equal(n->val, source->val))
         return fail(c, n, "a value that is passed on differs from its source");
+    if (n->special == SPECIAL_PURE) return check_held(c, t, n);
     const struct sp_class *cls = node_class(n);
     if ((n->flags & NODE_HAS_LOGP) && cls && !node_is_stateful(n)) {
         double fresh;

@@ -10,6 +10,7 @@
 #include "trace/node.h"
 
 #include "core/nest.h"
+#include "core/pure.h"
 #include <string.h>
 
 static enum gpm_status unbound(struct trace *t, const struct ast *a) {
@@ -18,13 +19,6 @@ static enum gpm_status unbound(struct trace *t, const struct ast *a) {
     enum gpm_status st = core_unbound(t->core, a->u.name.sym, a->span, names, n);
     mem_free(names);
     return st;
-}
-
-/* The node for a frame slot; values get a constant node, kept with the slot. */
-static struct node *slot_node(struct slot *s) {
-    if (s->node) return s->node;
-    s->own = true;
-    return s->node = (struct node *)cell_new(value_ref(s->v));
 }
 
 /* A name is the node it is bound to; what the inference program defines, or a model around this
@@ -43,7 +37,8 @@ static enum gpm_status eval_name(struct trace *t, struct family *fam, const stru
     }
     if (s && s->unset) return core_early(t->core, a);
     if (!s && !v) return unbound(t, a);
-    *out = s ? slot_node(s) : cell ? (struct node *)cell : node_constant(t, fam, value_ref(*v));
+    if (s) cell = slot_cell(s);
+    *out = cell ? (struct node *)cell : node_constant(t, fam, value_ref(*v));
     return regen_ensure(t, *out);
 }
 
@@ -54,7 +49,7 @@ static enum gpm_status eval_unquote(struct trace *t, struct family *fam, const s
     struct slot *s = &frame_up(f, a->u.unquote.depth)->s[a->u.unquote.slot];
     bool code = s->v.tag == V_SYM || (s->v.tag == V_ARRAY && (s->v.u.obj->flags & OBJ_CODE));
     if (!code || a->u.unquote.constant) {
-        *out = slot_node(s);
+        *out = (struct node *)slot_cell(s);
         return GPM_OK;
     }
     struct ast *built = core_code(t->core, s->v, false, f, a->span);
@@ -243,6 +238,31 @@ static enum gpm_status enter_closure(struct trace *t, struct family *fam, const 
     return GPM_OK;
 }
 
+/* Is the call of a deterministic procedure that recurses by values that change held as one
+ * application? What it would request is requested anew whenever those change, so nothing is lost by
+ * not having it, but for values that are handed on as they are: observe reaches through those. */
+static bool is_held_as_one(struct trace *t, struct closure *c, struct node *const *args, size_t n) {
+    struct pure *p = t->core->nest || inner(t)->opening ? NULL : pure_of(t->core, &t->world, c);
+    bool decided = false;
+    if (!p || n != c->lambda->u.lambda.n_params) return false;
+    for (size_t i = 0; i < n; i++) {
+        if (args[i]->kind == NODE_CONST) continue;
+        decided |= pure_decides(p, i);
+        if (pure_passes(p, i) && (chase(args[i])->flags & NODE_RANDOM)) return false;
+    }
+    return decided;
+}
+
+static enum gpm_status hold_as_one(struct trace *t, struct family *fam, const struct ast *a,
+                                   struct tagctx *ctx, struct node *const *nodes, size_t n,
+                                   struct node **out) {
+    struct node *app = *out = node_new(t, fam, NODE_APP, a, (uint32_t)n);
+    app->ctx = ctx;
+    app->special = SPECIAL_PURE;
+    for (size_t i = 0; i < n; i++) app->in[i].node = nodes[i];
+    return node_apply(t, app, true);
+}
+
 /* A compound procedure that is a constant will always be this one: there is no application to
  * request its body anew. *enter is then the frame in which *body is to be evaluated in the place of
  * the call. */
@@ -261,7 +281,9 @@ static enum gpm_status eval_call(struct trace *t, struct family *fam, const stru
     nodes[0] = op;
     st = eval_operands(t, fam, a, f, ctx, nodes, &n);
     struct closure *c = op->kind == NODE_CONST ? closure_of(op->val) : NULL;
-    if (st == GPM_OK && c) {
+    if (st == GPM_OK && c && is_held_as_one(t, c, nodes + 1, n - 1)) {
+        st = hold_as_one(t, fam, a, ctx, nodes, n, out);
+    } else if (st == GPM_OK && c) {
         *body = c->lambda;
         st = enter_closure(t, fam, c, nodes + 1, n - 1, a->span, enter);
     } else if (st == GPM_OK)

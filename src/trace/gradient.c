@@ -29,9 +29,11 @@ struct grad {
     struct trace *t;
     value *adj; /* of the scaffold's entries */
     VEC(struct sweep_step) steps;
-    struct map place; /* node outside the torus, or constant -> 1 + its step */
-    uint32_t visit;   /* in families that are listed */
-    value *out;       /* per principal */
+    struct map place;            /* node outside the torus, or constant -> 1 + its step */
+    uint32_t visit;              /* in families that are listed */
+    VEC(struct family *) opened; /* calls held as one, taken apart for as long as this lasts */
+    struct map opening;          /* such a call -> its family */
+    value *out;                  /* per principal */
 };
 
 static bool in_torus(const struct grad *g, const struct node *n) {
@@ -192,7 +194,8 @@ static enum gpm_status requesting(struct grad *g, struct node *n, const struct s
 /* Hands the adjoint d of a computed node to its parents. */
 static enum gpm_status pass_on(struct grad *g, struct node *n, value d) {
     if (d.tag == V_NIL || (n->flags & NODE_RANDOM)) return GPM_OK;
-    struct node *source = copy_source(n);
+    struct family *opened = map_get(&g->opening, MAP_PTR(n));
+    struct node *source = opened ? opened->root : copy_source(n);
     if (source) {
         give(g, source, value_ref(d));
         return GPM_OK;
@@ -233,19 +236,42 @@ static void add_arguments(struct grad *g, struct node *n, uint32_t f) {
     }
 }
 
-static void add_requests(struct grad *g, struct node *n) {
-    for (uint32_t i = 0; n->req && i < n->req->n_fam; i++) {
-        struct family *f = n->req->fam[i];
-        add_arguments(g, n, i);
-        if (f->visit == g->visit) continue;
-        f->visit = g->visit;
-        for (size_t j = 0; j < f->nodes.n; j++) {
-            struct node *m = f->nodes.at[j];
-            if (m->kind == NODE_CONST || !(m->flags & NODE_ON) || in_torus(g, m)) continue;
-            add_requests(g, m);
-            add_step(g, m, NULL, -1);
-        }
+static enum gpm_status add_inside(struct grad *g, struct node *n);
+
+static enum gpm_status add_family(struct grad *g, struct family *f) {
+    enum gpm_status st = GPM_OK;
+    if (f->visit == g->visit) return st;
+    f->visit = g->visit;
+    for (size_t j = 0; st == GPM_OK && j < f->nodes.n; j++) {
+        struct node *m = f->nodes.at[j];
+        if (m->kind == NODE_CONST || !(m->flags & NODE_ON) || in_torus(g, m)) continue;
+        st = add_inside(g, m);
+        add_step(g, m, NULL, -1);
     }
+    return st;
+}
+
+/* A call that is held as one: what it is made of, as long as it is needed. */
+static enum gpm_status add_opened(struct grad *g, struct node *n) {
+    struct family *f;
+    struct node *k;
+    enum gpm_status st = call_taken_apart(g->t, n, &f);
+    vec_push(&g->opened, f);
+    if (st != GPM_OK) return st;
+    map_put(&g->opening, MAP_PTR(n), f);
+    for (uint32_t j = 1; j < n->n_in && (k = argument(f, j - 1)); j++)
+        add_step(g, k, n->in[j].node, -1);
+    return add_family(g, f);
+}
+
+static enum gpm_status add_inside(struct grad *g, struct node *n) {
+    enum gpm_status st = GPM_OK;
+    if (n->special == SPECIAL_PURE) return add_opened(g, n);
+    for (uint32_t i = 0; st == GPM_OK && n->req && i < n->req->n_fam; i++) {
+        add_arguments(g, n, i);
+        st = add_family(g, n->req->fam[i]);
+    }
+    return st;
 }
 
 static void pass_to_operand(struct grad *g, const struct sweep_step *k) {
@@ -306,12 +332,13 @@ enum gpm_status scaffold_gradient(struct scaffold *s, value *grads) {
     g.adj = NEW_ARRAY(value, s->e.n + 1);
     for (size_t i = 0; i < s->e.n; i++) g.adj[i] = NIL;
     for (size_t i = 0; i < s->principals.n; i++) grads[i] = NIL;
-    for (size_t i = 0; i < n; i++) {
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < n && st == GPM_OK; i++) {
         const struct entry *e = &s->e.at[order[i]];
-        if (e->role == ROLE_D && e->requests) add_requests(&g, e->n);
+        if (e->role == ROLE_D && (e->requests || e->n->special == SPECIAL_PURE))
+            st = add_inside(&g, e->n);
         vec_push(&g.steps, ((struct sweep_step){.n = e->n, .entry = order[i] + 1}));
     }
-    enum gpm_status st = GPM_OK;
     for (size_t i = g.steps.n; i-- > 0 && st == GPM_OK;) {
         const struct sweep_step *k = &g.steps.at[i];
         if (k->entry)
@@ -325,6 +352,10 @@ enum gpm_status scaffold_gradient(struct scaffold *s, value *grads) {
     for (size_t i = 0; i < g.steps.n; i++) value_unref(g.steps.at[i].adj);
     vec_release(&g.steps);
     map_release(&g.place);
+    map_release(&g.opening);
+    for (size_t i = 0; i < g.opened.n; i++) family_drop(s->t, g.opened.at[i], NULL);
+    families_free_dead(s->t, g.opened.at, g.opened.n);
+    vec_release(&g.opened);
     if (st != GPM_OK)
         for (size_t i = 0; i < s->principals.n; i++) value_set_take(&grads[i], NIL);
     return st;

@@ -169,6 +169,7 @@ struct inner {
     bool scopes_vary;    /* a tag has changed its scope: their bits say nothing */
     bool makers;         /* it has or had procedures with statistics, which change in place */
     bool improper;       /* it has or had choices with improper priors */
+    bool opening;        /* calls are taken apart that else would be held as one */
     struct lineage *kin; /* shared by the layers of one stack; counted */
     struct trace *below; /* sealed, counted (above); NULL: the trace is whole */
     uint32_t above;      /* layers that go on from this one, which is sealed while there are any */
@@ -249,6 +250,9 @@ enum gpm_status request_family(struct trace *t, struct node *n, struct family *f
 enum gpm_status apply_memo(struct trace *t, struct node *n, struct memo_proc *m,
                            value key) GPM_MUST_USE;
 enum gpm_status apply_run(struct trace *t, struct node *n, value *out) GPM_MUST_USE;
+/* A call that is held as one (SPECIAL_PURE), evaluated as any other: a family that nobody has
+ * requested, for the caller to drop and free, whatever the status. */
+enum gpm_status call_taken_apart(struct trace *t, struct node *n, struct family **out) GPM_MUST_USE;
 /* Computes a node's value from its parents, with requests; registers and incorporates it.
  * `requests`: evaluate requests anew (else only the output is computed again). */
 enum gpm_status node_apply(struct trace *t, struct node *n, bool requests) GPM_MUST_USE;

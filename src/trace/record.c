@@ -170,6 +170,7 @@ static enum gpm_status check_names(struct trace *t, struct sym *const *names, si
 static void unbind(struct trace *t, const struct record *r) {
     if (r->label && find_record(t, r->label) == r) map_del(&inner(t)->labels, MAP_PTR(r->label));
     for (size_t i = 0; i < r->names.n; i++) map_del(&t->globals, MAP_PTR(r->names.at[i].name));
+    t->world.stamp = 0;
 }
 
 /* Names and label are free again; nodes of others that read the family's must be gone by now. */
@@ -202,6 +203,7 @@ enum gpm_status trace_assume(struct trace *t, struct sym *const *names, size_t n
         pvec_push(pool_of(t), &r->names, ((struct binding){names[i], parts[i]}));
         map_put(&t->globals, MAP_PTR(names[i]), parts[i]);
     }
+    t->world.stamp = 0;
     mem_free(parts);
     if (st == GPM_OK)
         *out = value_ref(f->root->val);

@@ -85,7 +85,7 @@ static enum gpm_status detach_d(struct scaffold *s, struct entry *e) {
     if (e->op_changed) choice_remove(t, n);
     if (n->flags & NODE_IN_INDEX) tag_leave_index(t, n);
     value_set_take(&e->old, value_ref(n->val));
-    set_maker(n->val, NULL);
+    if (inner(t)->makers) set_maker(n->val, NULL);
     if (e->requests && n->req) {
         e->old_req = n->req;
         request_unlink(t, n);
@@ -156,6 +156,7 @@ enum gpm_status scaffold_detach(struct scaffold *s, enum scaffold_mode mode, dou
     s->mode = mode;
     s->detached = true;
     s->first_seq = inner(s->t)->next_seq;
+    s->structure = s->t->structure;
     s->n_old = s->order.n;
     for (uint32_t i = 0; i < s->n_steps; i++) weights[i] = 0;
     enum gpm_status st = take_old(s, 0, weights);
@@ -386,7 +387,7 @@ static void unregen_d(struct scaffold *s, struct entry *e) {
     if (e->op_changed) choice_remove(t, n);
     core_must(t->core, node_unincorporate(t, n), "a choice cannot leave its statistics");
     if (n->flags & NODE_IN_INDEX) tag_leave_index(t, n);
-    set_maker(n->val, NULL);
+    if (inner(t)->makers) set_maker(n->val, NULL);
     if (e->requests && n->req) request_release(t, n);
 }
 
@@ -500,6 +501,7 @@ void scaffold_close(struct scaffold *s, bool keep) {
     else {
         scaffold_unregen(s);
         put_old(s, s->order.n);
+        s->t->structure = s->structure; /* every node is where it was: compiled steps hold */
         scaffold_end(s);
     }
 }

@@ -257,7 +257,7 @@ void scaffold_release(struct scaffold *s) {
 }
 
 void scaffold_end(struct scaffold *s) {
-    enum { KEPT = 64 };
+    enum { KEPT = 1024 };
     struct inner *in = inner(s->t);
     for (size_t i = 0; i < s->e.n; i++) {
         s->e.at[i].n->mark = 0;

@@ -67,6 +67,7 @@ struct scaffold {
     bool detached, built, has_brush;
     bool strict; /* a regen that fails is an error, never weight -inf: values that the user gave */
     uint64_t first_seq; /* of the nodes made since detach */
+    uint64_t structure; /* of the trace before detach, and again after restoring */
     bool by_steps;      /* smc.c */
     uint32_t n_steps;   /* smc.c; else 1 */
     bool tangled;       /* smc.c */

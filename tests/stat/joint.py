@@ -96,6 +96,20 @@ MODELS = {
          "structure_mh default": 'structure_mh(scope="b", block=all, steps=1)',
          "drift": "repeat(3, %s)" % (DRIFT % '"x", one'), "pgibbs": 'pgibbs(default, all, 3, 1)',
          "gibbs pick": 'do(mh("x", one, 1), gibbs("b", one, 1))'}),
+    "random trees": (  # deterministic recursion over them is held as one call, and read by `w`
+        ['w = tag("w", 0, normal(0, 1))',
+         'grow = proc(d) { if (tag(scope="t", flip(0.5)) || d > 2) { list("c", tag(scope="c", normal(0, 1))) } else { '
+         'if (tag(scope="t", flip(0.3))) { list("x") } else { list("p", grow(d + 1), grow(d + 1)) } } }',
+         'value = proc(e, x) { if (first(e) == "c") { second(e) } else { if (first(e) == "x") { x * w } else { '
+         'value(second(e), x) + value(e[2], x) } } }',
+         'leaves = proc(e) { if (first(e) == "p") { leaves(second(e)) + leaves(e[2]) } else { 1 } }', "e = grow(0)"],
+        ["normal(value(e, 1), 0.5)", "normal(value(e, w), 1)", "poisson(leaves(e))"],
+        ["leaves(e)", "w", "value(e, 2)", "value(e, w) * w"],
+        {"mh one": "mh(default, one, 6)", "mh all": "mh(default, all, 2)", "gibbs": 'gibbs("t", one, 2)', "by hand": BY_HAND,
+         "slice": 'do(slice("c", one, 1, 20, 2), slice("w", 0, 1, 20, 1), checkInvariants())',
+         "hmc": 'do(hmc("c", all, 0.3, 4, 1), hmc("w", all, 0.3, 4, 1))', "nuts": 'nuts("w", 0, 0, 2)',
+         "particles": 'do(resample(3), mh(default, one, 3), add_particle(1), mh("t", one, 1), resample(1))',
+         "pgibbs": 'pgibbs(default, all, 3, 1)'}),
     "cut-off": (
         ['u = tag("u", 0, uniform_continuous(0, 1))',
          'x = if (u < 0.5) { tag("x", 0, normal(0, 1)) } else { 2 + tag("x", 1, gamma(2, 1)) }'],
