@@ -90,6 +90,8 @@ struct gpm_answer {
 };
 GPM_API enum gpm_status gpm_discover_query(gpm_discovery *d, const char *query,
                                            struct gpm_answer *out);
+/* How the last question was read, in the formal language. */
+GPM_API const char *gpm_discover_reading(gpm_discovery *d);
 /* CSV x,median,lo,hi for the next `horizon` steps, or at the n times given (numbers in the file's
  * unit; dates as the file writes them). */
 GPM_API enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon,

@@ -7,6 +7,7 @@
 #include "api/picture.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "discover/ask.h"
 #include "discover/charts.h"
 #include "discover/paper.h"
 #include "discover/panel.h"
@@ -243,9 +244,21 @@ enum gpm_status gpm_discover_query(gpm_discovery *d, const char *query, struct g
     enum gpm_status st = d->paper_ready ? GPM_OK : need_run(d);
     if (st != GPM_OK) return st;
     struct query_answer r = {0, 0, 0};
-    st = posterior_query(d->paper_ready ? d->paper.post : &d->d.post, query, &r, &d->err);
+    struct arena a = {0};
+    const char *reading = query;
+    if (d->paper_ready) /* its components have no functions here */
+        st = posterior_query(d->paper.post, query, &r, &d->err);
+    else
+        st = ask_discovery(&d->d, query, &r, &reading, &a, &d->err);
+    buf_reset(&d->out);
+    if (st == GPM_OK) buf_puts(&d->out, reading);
+    arena_release(&a);
     *out = (struct gpm_answer){r.probability, r.error, r.ess};
     return st;
+}
+
+const char *gpm_discover_reading(gpm_discovery *d) {
+    return d->out.data;
 }
 
 /* Nobody knows the regressors of these times? */

@@ -30,8 +30,11 @@ static bool write_report(const char *path, gpm_discovery *d, enum gpm_discover_f
     return out_file(path, text, strlen(text));
 }
 
-static void print_answer(const struct gpm_answer *r, const char *query) {
-    out_printf("%.4f  error %.4f  ess %.0f  %s\n", r->probability, r->error, r->ess, query);
+/* The question, and how it was read where that is something else. */
+static void print_answer(const struct gpm_answer *r, const char *query, const char *reading) {
+    out_printf("%.4f  error %.4f  ess %.0f  %s", r->probability, r->error, r->ess, query);
+    if (strcmp(query, reading)) out_printf("  read as: %s", reading);
+    out_text("\n");
 }
 
 static int write_all(gpm_discovery *d) {
@@ -51,7 +54,7 @@ static int write_all(gpm_discovery *d) {
         struct gpm_answer r;
         if (gpm_discover_query(d, args.query.at[i], &r) != GPM_OK)
             return complain(EXIT_USAGE, "%s", gpm_discover_error(d));
-        print_answer(&r, args.query.at[i]);
+        print_answer(&r, args.query.at[i], gpm_discover_reading(d));
     }
     if (args.program) ok &= write_report(NULL, d, GPM_REPORT_PROGRAM);
     return ok ? EXIT_FINE : EXIT_FAILED;
@@ -287,10 +290,12 @@ static int query(int argc, char **argv) {
         if (json) {
             out_text(i > 1 ? ",\n {\"query\": " : "{\"query\": ");
             out_json_string(argv[i]);
+            out_text(", \"reading\": ");
+            out_json_string(gpm_discover_reading(d));
             out_printf(", \"probability\": %.6f, \"error\": %.6f, \"ess\": %.1f}", r.probability,
                        r.error, r.ess);
         } else {
-            print_answer(&r, argv[i]);
+            print_answer(&r, argv[i], gpm_discover_reading(d));
         }
     }
     if (json && st == GPM_OK) out_text("]\n");
@@ -354,8 +359,9 @@ COMMAND(query, 90) = {
             "smooth, random_walk, noise, white_noise, heteroskedastic_noise, changing_amplitude, "
             "changing_pattern, change) and of AND (&), OR (|), NOT (!) and parentheses. A sum asks "
             "for all of its "
-            "terms. The error is the half-width of a 99% interval, ess the effective number of "
-            "draws of the exact sampler.",
+            "terms. Questions with time in them, formal or English, are those of gpmem search: "
+            "periodic(1970..1980), \"has a rising trend starting around 1988\". The error is the "
+            "half-width of a 99% interval, ess the effective number of draws behind it.",
     OPTIONS(query_rows),
     .takes = {2, -1},
     .run = query,

@@ -15,11 +15,12 @@
 #include <math.h>
 #include <string.h>
 
-#define MARGIN     4    /* values on either side of a change, at least */
-#define BENDS      40   /* places where a trend may bend */
-#define PART_RATIO 10.0 /* of the mean squares of a term inside and outside */
-#define SHORTEST   48   /* values: in shorter series a change and a bending trend are alike */
-#define LONGEST    1200 /* values: K^-1 costs n^3 */
+#define MARGIN       4    /* values on either side of a change, at least */
+#define BENDS        40   /* places where a trend may bend */
+#define PART_RATIO   10.0 /* of the mean squares of a term inside and outside */
+#define PATTERN_GAIN 4.0  /* nats, from which a pattern may live in a part of the data alone */
+#define SHORTEST     48   /* values: in shorter series a change and a bending trend are alike */
+#define LONGEST      1200 /* values: K^-1 costs n^3 */
 
 struct scan {
     size_t n;
@@ -169,13 +170,65 @@ static void scan_part(const struct scan *s, const struct evidence *e, struct smo
     mem_free(v);
 }
 
+/* A pattern of one shape that lives on one side of a date, or within a window: with v its mean over
+ * all of the data, h = v there and 0 elsewhere is what its size there adds or takes, and q of every
+ * window comes from the sums of v_i K^-1_ij v_j over squares of its corner. */
+static void scan_pattern(const struct scan *s, const struct evidence *e, struct smodel_work *w,
+                         int k, struct change_place *out) {
+    const struct smodel *m = smodel_of(e);
+    const double *z = e->prop.mode[0].z;
+    size_t n = s->n, least = 2 * MARGIN, stride = 1 + n / 100;
+    double *v = NEW_ARRAY(double, n *(n + 2) + n + 1), *b = v + n, *sum = b + n + 1;
+    struct change_place point = {0}, window = {0};
+    struct gp *g;
+    bool ok = smodel_condition(m, w, z, &g) == GPM_OK &&
+              smodel_part(m, z, g, k, s->t, n, v, NULL) == GPM_OK;
+    b[0] = 0;
+    for (size_t i = 0; i < n && ok; i++) b[i + 1] = b[i] + v[i] * s->alpha[i];
+    /* sum[j + i n]: over rows up to i and columns up to j, i >= j or the other way round */
+    for (size_t i = 0; i < n && ok; i++) {
+        double row = 0;
+        for (size_t j = 0; j < n; j++) {
+            row += v[i] * v[j] * s->inverse[i > j ? i + j * n : j + i * n];
+            sum[j + i * n] = row + (i ? sum[j + (i - 1) * n] : 0);
+        }
+    }
+    for (size_t from = 0; from + least <= n && ok; from += stride)
+        for (size_t to = from + least - 1; to < n; to += stride) {
+            bool end = to + stride >= n;
+            if (end) to = n - 1;
+            if (n - (to + 1 - from) < least) continue;
+            double q = sum[to + to * n];
+            if (from)
+                q += sum[from - 1 + (from - 1) * n] - sum[from - 1 + to * n] -
+                     sum[to + (from - 1) * n];
+            double c = b[to + 1] - b[from], gain = gain_of(fmax(q, 0), c);
+            struct change_place *best = end || !from ? &point : &window;
+            if (gain <= best->gain) continue;
+            *best = (struct change_place){.tau = s->t[end    ? from
+                                                      : from ? from
+                                                             : to],
+                                          .width = end || !from ? 0 : s->t[to] - s->t[from],
+                                          .gain = gain,
+                                          .more = (c > 0) == (end || from > 0)};
+        }
+    *out = window.gain > point.gain + 3 ? window : point; /* a window has one end more */
+    if (!(out->gain > PATTERN_GAIN)) out->gain = 0;
+    mem_free(v);
+}
+
 static void scan_parts(const struct scan *s, const struct evidence *e, struct smodel_work *w,
                        struct changes *c) {
     const struct smodel *m = smodel_of(e);
     unsigned lasting = factors_of(KERN_ROLE_PERIODIC) | factors_of(KERN_ROLE_SMOOTH);
-    for (int k = 0; k < m->n_terms; k++)
-        if (m->term[k].gate == GATE_NONE && m->term[k].mask & lasting)
+    for (int k = 0; k < m->n_terms; k++) {
+        unsigned mask = m->term[k].mask;
+        if (m->term[k].gate != GATE_NONE || !(mask & lasting)) continue;
+        if (mask & factors_of(KERN_ROLE_SMOOTH))
             scan_part(s, e, w, k, &c->part[k]);
+        else
+            scan_pattern(s, e, w, k, &c->part[k]);
+    }
 }
 
 bool changes_scan(const struct evidence *e, struct smodel_work *w, struct changes *out) {

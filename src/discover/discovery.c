@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#define BRIEF_VALUES 160 /* that the search for one of many looks at */
+
 void discovery_future(const struct discovery *d, size_t h, double *x) {
     const struct smodel_data *m = &d->data;
     double end = m->x0 + m->span, step = (m->regular ? m->dt : m->step) * m->span;
@@ -65,6 +67,7 @@ enum gpm_status discovery_prepare(struct discovery *d, struct buf *err) {
 static void search_settings(const struct discovery *d, struct search_options *o,
                             struct grammar *g) {
     grammar_init(g, d->opt.factors, d->opt.change, d->opt.logs != LOG_NEVER);
+    if (d->opt.brief && !d->opt.factors) grammar_brief(g);
     g->only_logs = d->opt.logs == LOG_ALWAYS;
     *o = (struct search_options){
         .seed = d->opt.seed,
@@ -72,6 +75,7 @@ static void search_settings(const struct discovery *d, struct search_options *o,
         .seconds = d->opt.seconds,
         .draws = d->opt.draws,
         .stop = d->opt.stop,
+        .brief = d->opt.brief,
     };
 }
 
@@ -83,7 +87,7 @@ static enum gpm_status search_coarse(struct discovery *d, size_t k) {
     struct smodel_data part;
     struct search coarse;
     search_settings(d, &o, &g);
-    o.draws = 60; /* only the choice of structures is kept */
+    o.draws = d->opt.brief ? 20 : 60; /* only the choice of structures is kept */
     enum gpm_status st = smodel_data_subset(&d->data, k, &part);
     if (st != GPM_OK) return st;
     st = series_search_init(&coarse, &part, &g, &o);
@@ -91,7 +95,11 @@ static enum gpm_status search_coarse(struct discovery *d, size_t k) {
         struct series_space *all = series_space_of(&d->search), *few = series_space_of(&coarse);
         memcpy(few->hints, all->hints, sizeof few->hints);
         st = search_run(&coarse);
-        if (st == GPM_OK) st = series_search_refine(&d->search, &coarse, d->data.n > 800 ? 5 : 8);
+        if (st == GPM_OK)
+            st = series_search_refine(&d->search, &coarse,
+                                      d->opt.brief      ? 4
+                                      : d->data.n > 800 ? 5
+                                                        : 8);
         d->subset = k;
         search_release(&coarse);
     }
@@ -107,8 +115,9 @@ static enum gpm_status search_once(struct discovery *d, struct buf *err) {
     if (st != GPM_OK)
         return buf_fail(err, st, "%s: not enough memory for %zu values", d->series.name,
                         d->series.n);
-    bool coarse = d->data.n > 450 && !smodel_fast_grid(&d->data);
-    st = coarse ? search_coarse(d, 350) : search_run(&d->search);
+    size_t few = d->opt.brief ? BRIEF_VALUES : 350;
+    bool coarse = d->opt.brief ? d->data.n > few : d->data.n > 450 && !smodel_fast_grid(&d->data);
+    st = coarse ? search_coarse(d, few) : search_run(&d->search);
     if (st != GPM_OK)
         return buf_fail(err, st, "%s: no structure could be fitted (%s)", d->series.name,
                         gpm_status_text(st));

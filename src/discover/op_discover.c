@@ -6,6 +6,7 @@
  */
 #include "base/mem.h"
 #include "infer/dataset.h"
+#include "discover/ask.h"
 #include "infer/query.h"
 #include "source/srcfn.h"
 #include "discover/discovery.h"
@@ -53,7 +54,11 @@ static enum gpm_status model_ask(const struct structure_posterior *s, const char
     if (!m->d.post.search)
         return buf_fail(err, GPM_E_ARG,
                         "the structures have not been searched yet: infer structure_search(model)");
-    return posterior_query(&m->d.post, query, out, err);
+    struct arena a = {0};
+    const char *reading;
+    enum gpm_status st = ask_discovery(&m->d, query, out, &reading, &a, err);
+    arena_release(&a);
+    return st;
 }
 
 /* Rows of tabulate. */

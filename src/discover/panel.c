@@ -265,6 +265,20 @@ enum gpm_status panel_run(struct panel *p, const char *path, const struct discov
     return st;
 }
 
+enum gpm_status panel_read(struct panel *p, const char *path, const struct series_options *o,
+                           const struct panel_options *how, struct series **series,
+                           struct buf *err) {
+    struct reader r = {.p = p, .o = *o};
+    r.o.by = how->by;
+    memset(p, 0, sizeof *p);
+    p->name = series_clean_name(path);
+    p->by = how->by ? series_clean_name(how->by) : NULL;
+    enum gpm_status st = read_panel(&r, path, how, err);
+    time_form_release(&r.form);
+    *series = r.series;
+    return st;
+}
+
 void panel_release(struct panel *p) {
     for (size_t i = 0; i < p->n; i++) {
         mem_free(p->at[i].key);

@@ -32,6 +32,12 @@ GPM_MUST_USE enum gpm_status panel_run(struct panel *p, const char *path,
                                        const struct discovery_options *o,
                                        const struct panel_options *how, panel_place place,
                                        void *ctx, struct buf *err);
+/* The series alone: keys and errors of the members, *series one each (the caller releases those
+ * without an error, and the block). */
+GPM_MUST_USE enum gpm_status panel_read(struct panel *p, const char *path,
+                                        const struct series_options *o,
+                                        const struct panel_options *how, struct series **series,
+                                        struct buf *err);
 void panel_release(struct panel *p); /* not the runs */
 void panel_text(const struct panel *p, struct buf *out);
 void panel_json(const struct panel *p, struct buf *out);

@@ -273,16 +273,21 @@ enum gpm_status predict_quantiles(const struct posterior *p, size_t n, const dou
 }
 
 /* ---- paths ---- */
-/* A part of the mixture as a joint distribution: mean and Cholesky factor of the signal. */
+enum gpm_status predict_joint(const struct smodel *m, const double *z, struct gp *g, int part,
+                              const double *t, size_t n, double *mean, double *factor) {
+    size_t pivot;
+    enum gpm_status st = smodel_part_cov(m, z, g, part, t, n, mean, factor);
+    for (size_t i = 0; i < n && !st; i++) factor[i * (n + 1)] += 1e-9 * (1 + factor[i * (n + 1)]);
+    return st ? st : la_potrf(n, factor, n, &pivot);
+}
+
+/* A part of the mixture as a joint distribution. */
 static enum gpm_status joint(const struct mixture *m, const struct component *c, double *mean,
                              double *cov) {
     const struct smodel *sm = smodel_of(c->e);
     struct gp *g;
-    size_t n = m->n, pivot;
     enum gpm_status st = smodel_condition(sm, series_space_of(m->p->search)->work[0], c->z, &g);
-    if (!st) st = smodel_part_cov(sm, c->z, g, SMODEL_SIGNAL, m->t, n, mean, cov);
-    for (size_t i = 0; i < n && !st; i++) cov[i * (n + 1)] += 1e-9 * (1 + cov[i * (n + 1)]);
-    return st ? st : la_potrf(n, cov, n, &pivot);
+    return st ? st : predict_joint(sm, c->z, g, SMODEL_SIGNAL, m->t, m->n, mean, cov);
 }
 
 /* One path into column k of out: the signal together, the noise (and whether a value is out of

@@ -24,6 +24,12 @@ GPM_MUST_USE enum gpm_status predict_quantiles(const struct posterior *p, size_t
 GPM_MUST_USE enum gpm_status predict_paths(const struct posterior *p, size_t n, const double *x,
                                            size_t paths, uint64_t seed, double *out);
 
+/* A part (smodel.h) at n times, jointly: mean and Cholesky factor (n x n) of its posterior, on the
+ * standardised scale; g as smodel_condition gives. */
+GPM_MUST_USE enum gpm_status predict_joint(const struct smodel *m, const double *z, struct gp *g,
+                                           int part, const double *t, size_t n, double *mean,
+                                           double *factor);
+
 /* One additive part of one structure, on the scale of the transform (log units for logs). */
 struct series_part {
     int term;               /* SMODEL_CONSTANT, SMODEL_REGRESS - j */

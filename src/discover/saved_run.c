@@ -211,8 +211,9 @@ static void put_manifest(const struct discovery *d, struct buf *out) {
     put_shared(d->data.shared, out);
     buf_puts(out, ",\n ");
     JSON(out, FIELD("factors", g->factors), FIELD("asked", d->opt.factors),
-         FIELD("change", g->change), FIELD("logs", g->logs), FIELD("window", SEARCH_WINDOW),
-         FIELD("draws", o->draws), FIELD("horizon", d->opt.horizon), FIELD("level", d->opt.level),
+         FIELD("change", g->change), FIELD("logs", g->logs),
+         FIELD("window", search_window(&d->search)), FIELD("draws", o->draws),
+         FIELD("horizon", d->opt.horizon), FIELD("level", d->opt.level),
          FIELD("cut", d->search.cut), FIELD("evals", d->search.evals),
          FIELD("seconds", d->seconds));
     buf_puts(out, ",\n ");

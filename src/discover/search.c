@@ -16,13 +16,25 @@
 #include <math.h>
 #include <string.h>
 
-#define SAMPLE_WINDOW 4.0 /* nats below the top within which structures are sampled */
-#define PRUNE         7.0 /* nats below the top at which a structure is given up early */
-/* The search ends when so many expansions one after the other found less than this share. */
-#define IDLE_ROUNDS  3
-#define IDLE_SHARE   0.01
-#define SUGGESTED    4    /* times that changes are looked for */
-#define GROUP_WINDOW 60.0 /* at which a whole group is */
+#define SAMPLE_WINDOW 4.0  /* nats below the top within which structures are sampled */
+#define IDLE_SHARE    0.01 /* of the probability: an expansion that finds less was idle */
+#define GROUP_WINDOW  60.0 /* nats below the top at which a whole group is given up */
+
+/* How thorough a search is; the second is the brief one. */
+static const struct effort {
+    double window, prune; /* nats below the top: what is expanded, what is given up early */
+    int idle;             /* so many idle expansions one after the other end the search */
+    int suggested;        /* times that changes are looked for */
+    size_t draws, most;   /* at most; 0: as the space has it */
+} efforts[] = {{3, 7, 3, 4, 0, 0}, {0.5, 4, 1, 2, 40, 48}};
+
+static const struct effort *effort(const struct search *s) {
+    return &efforts[s->opt.brief];
+}
+
+double search_window(const struct search *s) {
+    return effort(s)->window;
+}
 
 int search_threads(int wanted) {
     int cores = cores_available();
@@ -38,7 +50,8 @@ void search_init(struct search *s, struct space *space, const struct search_opti
     s->opt.threads = search_threads(o->threads);
     if (space->max_threads && s->opt.threads > space->max_threads)
         s->opt.threads = space->max_threads;
-    if (!o->draws) s->opt.draws = space->draws;
+    if (!o->draws) s->opt.draws = o->brief ? efforts[1].draws : space->draws;
+    if (o->brief && space->most > efforts[1].most) space->most = efforts[1].most;
 }
 
 void search_release(struct search *s) {
@@ -99,7 +112,8 @@ static void finish_job(void *ctx, size_t job, int thread) {
     struct evidence *e = b->result[job];
     struct space *s = b->search->space;
     struct density t = s->ops->density(s, e, thread, false);
-    if (s->st == GPM_OK) evidence_finish(e, t, b->search->top - e->log_prior - PRUNE, s->rules);
+    if (s->st == GPM_OK)
+        evidence_finish(e, t, b->search->top - e->log_prior - effort(b->search)->prune, s->rules);
 }
 
 void search_store(struct search *s, struct evidence *e) {
@@ -180,7 +194,7 @@ static struct evidence *best_unexpanded(const struct search *s, bool climb) {
     for (size_t i = 0; i < s->n; i++) {
         struct evidence *e = s->at[i];
         if ((climb ? e->climbed : e->expanded) || !fitted(e)) continue;
-        if (evidence_total(e) < s->top - SEARCH_WINDOW) continue;
+        if (evidence_total(e) < s->top - effort(s)->window) continue;
         if (!best || evidence_total(e) > evidence_total(best)) best = e;
     }
     return best;
@@ -250,7 +264,7 @@ static bool ended(struct search *s) {
 
 static void grow(struct search *s, bool climb, double deadline) {
     struct evidence *e;
-    for (int idle = 0; !ended(s) && idle < IDLE_ROUNDS;) {
+    for (int idle = 0; !ended(s) && idle < effort(s)->idle;) {
         size_t before = s->n;
         if (!(e = best_unexpanded(s, climb))) break;
         if (s->n >= s->space->most || clock_seconds() > deadline ||
@@ -303,7 +317,7 @@ static bool try_suggestions(struct search *s) {
     }
     bool worth = false;
     for (size_t i = before; i < s->n; i++)
-        worth |= fitted(s->at[i]) && evidence_total(s->at[i]) > s->top - SEARCH_WINDOW;
+        worth |= fitted(s->at[i]) && evidence_total(s->at[i]) > s->top - effort(s)->window;
     return worth;
 }
 
@@ -311,7 +325,8 @@ static bool try_suggestions(struct search *s) {
 static void explore(struct search *s, double deadline) {
     try_groups(s);
     grow(s, false, deadline);
-    for (int k = 0; k < SUGGESTED && s->space->ops->suggestions && !s->cut && !ended(s); k++) {
+    for (int k = 0; k < effort(s)->suggested && s->space->ops->suggestions && !s->cut && !ended(s);
+         k++) {
         if (!try_suggestions(s)) break;
         grow(s, false, deadline);
     }

@@ -9,14 +9,13 @@
 #include "base/buf.h"
 #include "discover/space.h"
 
-#define SEARCH_WINDOW 3.0 /* nats below the top within which structures are expanded */
-
 struct search_options {
     uint64_t seed;
     int threads;                       /* 0: as many as the machine has, at most 8 */
     size_t draws;                      /* per structure near the top; 0: as the space has it */
     double seconds;                    /* wall-clock limit; 0: none. A search cut short says so */
     const volatile sig_atomic_t *stop; /* ends it with GPM_E_INTERRUPT (base/stop.h) */
+    bool brief; /* for collections: the surroundings of the best alone, few draws */
 };
 
 struct search {
@@ -33,6 +32,8 @@ struct search {
     unsigned long shortages; /* of memory, when the search began: one more ends it */
     double seconds;
 };
+/* Nats below the top within which structures are expanded. */
+double search_window(const struct search *s);
 /* How many threads an option of `wanted` means. */
 int search_threads(int wanted);
 /* Takes the space over. */

@@ -50,6 +50,15 @@ void grammar_init(struct grammar *g, uint16_t factors, bool change, bool logs) {
     grammar_calendar(g, 0, 1);
 }
 
+void grammar_brief(struct grammar *g) {
+    static const char *const names[] = {"MAT52", "MAT12", "WIENER", "IOU"};
+    g->factors = g->products = (uint16_t)(LIN | PER | WN);
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        g->factors |= (uint16_t)FACTOR_BIT(factor_find(names[i], strlen(names[i])));
+    g->max_terms = 3;
+    grammar_calendar(g, 0, 1);
+}
+
 #define PLACES 65534.0
 
 uint16_t term_at(double t) {

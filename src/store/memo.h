@@ -46,6 +46,7 @@ struct memo_options {
 /* A handle. Others read what the file says, and leave the rest to the files of this folder. */
 struct memo {
     char *path, *function; /* owned */
+    const char *noun;      /* what it is, in messages: "memo table" */
     char *names;           /* owned; comma separated */
     int dim;
     int version; /* of the file; below MEMO_VERSION where it may only be read */

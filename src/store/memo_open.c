@@ -126,6 +126,7 @@ static enum gpm_status settle_schema(struct memo *m, const struct memo_options *
 enum gpm_status memo_open(struct memo **out, const char *path, const struct memo_options *opt,
                           struct buf *err) {
     struct memo *m = NEW(struct memo);
+    m->noun = "memo table";
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     m->path = mem_strdup(path);

@@ -9,8 +9,9 @@ enum gpm_status memo_exec(struct memo *m, const char *sql, const char *doing, st
 enum gpm_status memo_fault(struct memo *m, enum gpm_status s, struct buf *err, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* A statement with its parameters, one letter of `kinds` each: i int64_t, d double (NaN: NULL), s
- * text that lives as long as the statement; without an argument k: the key in m->key, and o: who we
- * are (started, expires, host, pid, pid_start). Ended by memo_done, also after a failure. */
+ * text and b bytes (pointer, size_t) that live as long as the statement; without an argument k: the
+ * key in m->key, and o: who we are (started, expires, host, pid, pid_start). Ended by memo_done,
+ * also after a failure. */
 enum gpm_status memo_query(struct memo *m, const char *doing, const char *sql,
                            struct memo_answer *a, struct buf *err, const char *kinds, ...);
 /* The same for one that gives one row at most, run. *id (may be NULL): the number in its first
@@ -32,6 +33,8 @@ struct memo_cells {
 int64_t cell_int(struct memo_cells *c, int col, int64_t lo, int64_t hi, const char *wrong);
 double cell_number(struct memo_cells *c, int col, double absent, const char *wrong); /* finite */
 const char *cell_text(struct memo_cells *c, int col, const char *wrong); /* borrowed, never NULL */
+/* Bytes, borrowed; *n of them. */
+const void *cell_blob(struct memo_cells *c, int col, size_t *n, const char *wrong);
 void cell_inputs(struct memo_cells *c, int col, double *x, int dim);
 
 /* Key of an input: big-endian bits of each coordinate, -0 as 0. */

@@ -35,7 +35,7 @@ enum gpm_status memo_fault(struct memo *m, enum gpm_status s, struct buf *err, c
                            ...) {
     va_list ap;
     va_start(ap, fmt);
-    buf_printf(err, "memo table '%s': ", m->path);
+    buf_printf(err, "%s '%s': ", m->noun, m->path);
     buf_vprintf(err, fmt, ap);
     va_end(ap);
     return s;
@@ -61,6 +61,11 @@ static enum gpm_status query(struct memo *m, const char *doing, const char *sql,
         case 'i': p[n++] = (struct memo_param){PARAM_INT, .i = va_arg(ap, int64_t)}; break;
         case 'd': p[n++] = (struct memo_param){PARAM_NUMBER, .d = va_arg(ap, double)}; break;
         case 's': p[n++] = (struct memo_param){PARAM_TEXT, .p = va_arg(ap, const char *)}; break;
+        case 'b': {
+            const void *data = va_arg(ap, const void *);
+            p[n++] = (struct memo_param){PARAM_BYTES, .p = data, .n = va_arg(ap, size_t)};
+            break;
+        }
         case 'k':
             p[n++] = (struct memo_param){PARAM_BYTES, .p = m->key, .n = 8 * (size_t)m->dim};
             break;
@@ -128,6 +133,14 @@ const char *cell_text(struct memo_cells *c, int col, const char *wrong) {
     if (s && strlen(s) == n) return s;
     if (!c->wrong) c->wrong = wrong;
     return "";
+}
+
+const void *cell_blob(struct memo_cells *c, int col, size_t *n, const char *wrong) {
+    const void *data = NULL;
+    *n = 0;
+    if (c->m->driver->kind(c->a, col) == CELL_BYTES) data = c->m->driver->bytes(c->a, col, n);
+    if (!data && !c->wrong) c->wrong = wrong;
+    return data;
 }
 
 static void unkey(double *x, const unsigned char *key, int dim) {

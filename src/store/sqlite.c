@@ -57,7 +57,7 @@ static enum gpm_status sql_error(struct memo *m, int rc, const char *doing, stru
             text = sql_errors[i].text;
             st = sql_errors[i].status;
         }
-    buf_printf(err, "memo table '%s': cannot %s: %s", m->path, doing, text);
+    buf_printf(err, "%s '%s': cannot %s: %s", m->noun, m->path, doing, text);
     if ((rc & 0xff) == SQLITE_IOERR && sys) buf_printf(err, " (%s)", strerror(sys));
     return st;
 }

@@ -31,6 +31,8 @@ CALLS = {
     "export": ["run", "--format", "json"],
     "discover": ["series.csv", "--max-time", "20"],
     "query": ["found", "LIN"],
+    "index": ["list", "series.db"],
+    "search": ["series.db", "rises()"],
     "forecast": ["found", "--horizon", "3"],
     "report": ["found"],
     "optimize": ["--var", "x=-5:5", "--budget", "4", *OBJECTIVE],
@@ -134,6 +136,7 @@ def main():
         f.write(SCENE)
     with open(at("series.csv"), "w") as f:
         f.write("x,y\n" + "".join("%d,%d\n" % (i, 2 * i + i % 3) for i in range(20)))
+    subprocess.run([TOOL, "index", "add", "series.db", "series.csv"], cwd=WORK, check=True, stdout=subprocess.PIPE)
     for args in (["run", "p.vnts", "--out", "run", "--chains", "2"], ["discover", "series.csv", "-q", "--out", "found"]):
         r = subprocess.run([TOOL, *args], cwd=WORK, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert r.returncode == 0 and r.stdout == b"", (args, r.stdout, r.stderr)

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpmem index add|list|remove|verify|compact|export INDEX: collections of series;
+ * gpmem search INDEX QUESTION: questions to them.
+ */
+#include "cli/command.h"
+#include "cli/out.h"
+#include "gpmem/index.h"
+#include <string.h>
+
+static struct {
+    struct gpm_index_options o;
+    int decimal, format;
+    size_t top;
+    const char *like, *html;
+    bool json;
+} args = {.top = 20};
+
+/* Says why when the status is not good, and frees. */
+static int finish(gpm_index *x, enum gpm_status st) {
+    int status = EXIT_FINE;
+    if (st)
+        status =
+            complain(st == GPM_E_FORMAT || st == GPM_E_ARG || st == GPM_E_NOT_FOUND ? EXIT_USAGE
+                                                                                    : EXIT_FAILED,
+                     "%s", gpm_index_error(x));
+    gpm_index_free(x);
+    return status;
+}
+
+static void progress(void *user, size_t done, size_t of) {
+    explain("%zu of %zu series", done, of);
+}
+
+static struct gpm_index_options options(void) {
+    struct gpm_index_options o = args.o, fresh;
+    gpm_index_options_init(&fresh);
+    o.size = fresh.size;
+    if (!o.seed) o.seed = fresh.seed;
+    o.decimal = (enum gpm_discover_decimal)args.decimal;
+    o.progress = progress;
+    return o;
+}
+
+/* 0: all are in; 1: the index failed; 2: nothing could be used; 3: some were refused. */
+static int add(gpm_index *x, int n, char **files) {
+    struct gpm_index_options o = options();
+    struct gpm_index_counts c;
+    const char *refusals;
+    if (!n) {
+        complain(0, "name files or folders to add");
+        gpm_index_free(x);
+        return EXIT_USAGE;
+    }
+    enum gpm_status st = gpm_index_add(x, (const char *const *)files, (size_t)n, &o, &c, &refusals);
+    if (st) return finish(x, st);
+    out_printf("%zu added, %zu replaced, %zu unchanged, %zu refused\n", c.added, c.replaced,
+               c.unchanged, c.refused);
+    for (const char *p = refusals; *p;) {
+        size_t line = strcspn(p, "\n");
+        complain(0, "%.*s", (int)line, p);
+        p += line + (p[line] == '\n');
+    }
+    gpm_index_free(x);
+    if (!c.refused) return EXIT_FINE;
+    return c.added + c.replaced + c.unchanged ? 3 : EXIT_USAGE;
+}
+
+static int list(gpm_index *x, int n, char **more) {
+    const char *text;
+    enum gpm_status st = gpm_index_list(x, args.format ? GPM_INDEX_JSON : GPM_INDEX_TEXT, &text);
+    if (!st) out_text(text);
+    return finish(x, st);
+}
+
+static int removed(gpm_index *x, int n, char **names) {
+    enum gpm_status st = GPM_OK;
+    if (!n) {
+        gpm_index_free(x);
+        return complain(EXIT_USAGE, "name the series to remove");
+    }
+    for (int i = 0; i < n && !st; i++) st = gpm_index_remove(x, names[i]);
+    return finish(x, st);
+}
+
+static int verify(gpm_index *x, int n, char **more) {
+    size_t series;
+    enum gpm_status st = gpm_index_verify(x, &series);
+    if (!st) out_printf("%zu series, all readable\n", series);
+    return finish(x, st);
+}
+
+static int compact(gpm_index *x, int n, char **more) {
+    return finish(x, gpm_index_compact(x, n ? more[0] : NULL));
+}
+
+static int export(gpm_index *x, int n, char **more) {
+    const char *text;
+    enum gpm_status st = gpm_index_export(x, &text);
+    bool written = !st && out_file(n ? more[0] : NULL, text, strlen(text));
+    int status = finish(x, st);
+    return !st && !written ? EXIT_FAILED : status;
+}
+
+static const struct {
+    const char *name;
+    int (*run)(gpm_index *x, int n, char **more);
+} actions[] = {{"add", add},       {"list", list},       {"remove", removed},
+               {"verify", verify}, {"compact", compact}, {"export", export}};
+
+static int run_index(int argc, char **argv) {
+    explain("index %s: %s", argv[1], argv[0]);
+    for (size_t i = 0; i < COUNT_OF(actions); i++)
+        if (!strcmp(actions[i].name, argv[0]))
+            return actions[i].run(gpm_index_new(argv[1]), argc - 2, argv + 2);
+    return complain(EXIT_USAGE,
+                    "there is no 'index %s'; say add, list, remove, verify, compact or export",
+                    argv[0]);
+}
+
+static int run_search(int argc, char **argv) {
+    const char *text;
+    bool page = args.html != NULL;
+    gpm_index *x = gpm_index_new(argv[0]);
+    enum gpm_index_format form = page        ? GPM_INDEX_HTML
+                                 : args.json ? GPM_INDEX_JSON
+                                             : GPM_INDEX_TEXT;
+    struct gpm_index_options o = options();
+    if (argc == 2 && gpm_index_read(x, argv[1], &text) == GPM_OK) explain("read as %s", text);
+    if ((argc == 2) == (args.like != NULL)) {
+        gpm_index_free(x);
+        return complain(EXIT_USAGE, "search takes a question, or --like FILE instead of one");
+    }
+    enum gpm_status st = args.like ? gpm_index_like(x, args.like, args.top, &o, form, &text)
+                                   : gpm_index_search(x, argv[1], args.top, form, &text);
+    bool written = true;
+    if (!st && page)
+        written = out_file(args.html, text, strlen(text));
+    else if (!st)
+        out_text(text);
+    int status = finish(x, st);
+    return written ? status : EXIT_FAILED;
+}
+
+static const struct option_row index_rows[] = {
+    {"seed", 's', OPTION_UINT, "N", "add: seed of the random numbers (default 1)", &args.o.seed},
+    {"time", 0, OPTION_TEXT, "NAME",
+     "add: column of times (default: ds, date, time, ... or the first)", &args.o.time_column},
+    {"column", 'c', OPTION_TEXT, "NAME",
+     "add: column of values (default: y, value, or the only one)", &args.o.value_column},
+    {"by", 0, OPTION_TEXT, "COLUMN", "add: a series for every value of this column", &args.o.by},
+    {"wide", 0, OPTION_FLAG, NULL, "add: a series in every column", &args.o.wide},
+    {"thorough", 0, OPTION_FLAG, NULL,
+     "add: the search of discover for every series, ten times the work", &args.o.thorough},
+    {"skip-bad", 0, OPTION_FLAG, NULL, "add: skip rows that cannot be read", &args.o.skip_bad},
+    {"date-format", 0, OPTION_TEXT, "FORMAT", "add: how times are written (default: found)",
+     &args.o.date_format},
+    {"decimal", 0, OPTION_CHOICE, "auto|point|comma",
+     "add: how decimals are written (default auto)", &args.decimal},
+    {"missing", 0, OPTION_TEXT, "CODE,...", "add: cells that stand for missing values",
+     &args.o.missing},
+    {"format", 0, OPTION_CHOICE, "text|json", "list: how series are printed (default text)",
+     &args.format},
+    {"threads", 'j', OPTION_SMALL, "N", "add: threads (default: all cores, at most 8)",
+     &args.o.threads},
+};
+
+COMMAND(index, 112) = {
+    .args = "add|list|remove|verify|compact|export INDEX [ARGS]",
+    .summary = "Keeps an index of many series, for search",
+    .text =
+        "index add INDEX FILE|FOLDER..: CSV files, the *.csv of folders, kept runs of discover; "
+        "makes the index where there is none. What is unchanged is skipped, so a run that was "
+        "stopped or killed goes on where it was. A series is called by its file, or by file and "
+        "column (--wide) or value (--by). index list INDEX: what is in it, and what was refused. "
+        "index remove INDEX NAME..: takes series out. index verify INDEX: reads everything. index "
+        "compact INDEX [COPY]: without gaps, in place or as a new file. index export INDEX [FILE]: "
+        "JSON, a line a series. Exit status: 0 fine, 1 the index failed, 2 bad usage or nothing "
+        "could be used, 3 some series were refused.",
+    OPTIONS(index_rows),
+    .takes = {2, -1},
+    .run = run_index,
+};
+
+static const struct option_row search_rows[] = {
+    {"top", 'n', OPTION_SIZE, "N", "results (default 20)", &args.top},
+    {"json", 0, OPTION_FLAG, NULL, "print JSON", &args.json},
+    {"html", 0, OPTION_TEXT, "FILE", "write a page with charts that can be sorted", &args.html},
+    {"like", 0, OPTION_TEXT, "FILE",
+     "series with the structure of this file, kept run, or series of the index", &args.like},
+};
+
+COMMAND(search, 114) = {
+    .args = "INDEX [QUESTION]",
+    .summary = "Ranks the series of an index by the probability that something is so",
+    .text =
+        "A question is English (\"is periodic during the 1990s but not before\", \"has a rising "
+        "trend starting around 1988\") or formal: rises(from=1988), falls(1970..1980), linear(), "
+        "periodic(1990..2000, period=12 months), periodic(until=1970), swing_grows(), "
+        "noise_grows(), jumps(1963..1967, size>2), smooth(), random_walk(), pure_noise(), "
+        "value(1990) > 5, share(periodic) > 0.5, and the components and motifs of gpmem query; "
+        "AND (&), OR (|), NOT (!), parentheses. How it was read is shown.",
+    OPTIONS(search_rows),
+    .takes = {1, 2},
+    .run = run_search,
+};

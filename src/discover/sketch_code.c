@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sketchs as bytes. Numbers are little-endian. A level is written as its distance from the mean of
+ * all draws at the knot, in 1/127 of the largest; sizes by their logarithm, in sixteenths of an
+ * octave of the values' standard deviation.
+ *
+ *   u8 format, clock, structures, draws; f64 x0, span, mean, sd; u32 n
+ *   structures: u32 number, u16 probability, u16 error (of 65535)
+ *   knots: f32 mean, f32 largest distance of the level
+ *   draws: u8 structure, u8 patterns + 4 * (noise varies) + 8 * events + 32 * (has a line)
+ *          i8 level[knots]; u8 noise[1 or knots]; patterns: f32 period, u8 swing[knots];
+ *          f32 line; events: u8 step, u16 date, f32 size; u8 share[kinds]
+ */
+#include "discover/sketch.h"
+#include "base/mem.h"
+#include <math.h>
+#include <string.h>
+
+#define K      SKETCH_KNOTS
+#define FORMAT 1
+#define OCTAVE 16.0 /* steps of an octave */
+#define MIDDLE 160  /* the step of 1 */
+
+enum { HAS_NOISE = 4, HAS_EVENT = 8, HAS_LINE = 32 };
+
+/* ---- writing ---- */
+static void put_bits(struct buf *b, uint64_t v, int bytes) {
+    for (int i = 0; i < bytes; i++) buf_putc(b, (char)(v >> (8 * i) & 255));
+}
+static void put_double(struct buf *b, double v) {
+    uint64_t u;
+    memcpy(&u, &v, sizeof u);
+    put_bits(b, u, 8);
+}
+static void put_float(struct buf *b, float v) {
+    uint32_t u;
+    memcpy(&u, &v, sizeof u);
+    put_bits(b, u, 4);
+}
+static void put_unit(struct buf *b, double v) {
+    put_bits(b, (uint64_t)floor(fmin(fmax(v, 0), 1) * 65535 + 0.5), 2);
+}
+/* 0: nothing at all. */
+static unsigned size_code(double v) {
+    if (!(v > 0)) return 0;
+    return (unsigned)fmin(fmax(floor(OCTAVE * log2(v) + MIDDLE + 0.5), 1), 255);
+}
+static double size_of(unsigned code) {
+    return code ? exp2(((double)code - MIDDLE) / OCTAVE) : 0;
+}
+static void put_sizes(struct buf *b, const float *v, int n, double unit) {
+    for (int k = 0; k < n; k++) put_bits(b, size_code(v[k] / unit), 1);
+}
+
+static bool varies(const struct sketch_draw *d, double sd) {
+    for (int k = 1; k < K; k++)
+        if (size_code(d->noise[k] / sd) != size_code(d->noise[0] / sd)) return true;
+    return false;
+}
+
+static void put_draw(const struct sketch *p, const struct sketch_draw *d, const float *mean,
+                     const float *most, struct buf *b) {
+    bool noise = varies(d, p->sd);
+    put_bits(b, (uint64_t)d->structure, 1);
+    put_bits(b,
+             (uint64_t)(d->n_patterns + noise * HAS_NOISE + d->n_events * HAS_EVENT +
+                        (d->line != 0) * HAS_LINE),
+             1);
+    for (int k = 0; k < K; k++) {
+        double v = most[k] > 0 ? ((double)d->level[k] - mean[k]) / most[k] : 0;
+        put_bits(b, (uint8_t)(int8_t)floor(fmin(fmax(v, -1), 1) * 127 + 0.5), 1);
+    }
+    put_sizes(b, d->noise, noise ? K : 1, p->sd);
+    for (int i = 0; i < d->n_patterns; i++) {
+        put_float(b, d->pattern[i].period);
+        put_sizes(b, d->pattern[i].swing, K, p->sd);
+    }
+    if (d->line != 0) put_float(b, d->line);
+    for (int i = 0; i < d->n_events; i++) {
+        put_bits(b, d->event[i].step, 1);
+        put_unit(b, d->event[i].date);
+        put_float(b, d->event[i].size);
+    }
+    put_sizes(b, d->share, SKETCH_KINDS, 1);
+}
+
+static void level_range(const struct sketch *p, float *mean, float *most) {
+    for (int k = 0; k < K; k++) {
+        double sum = 0, far = 0;
+        for (size_t i = 0; i < p->n_draws; i++) sum += p->draw[i].level[k];
+        mean[k] = (float)(sum / (double)p->n_draws);
+        for (size_t i = 0; i < p->n_draws; i++)
+            far = fmax(far, fabs((double)p->draw[i].level[k] - mean[k]));
+        most[k] = (float)far;
+    }
+}
+
+void sketch_write(const struct sketch *p, const struct sketch_names *names, struct buf *b) {
+    float mean[K], most[K];
+    put_bits(b, FORMAT, 1);
+    put_bits(b, p->clock, 1);
+    put_bits(b, p->n_structures, 1);
+    put_bits(b, p->n_draws, 1);
+    put_double(b, p->x0);
+    put_double(b, p->span);
+    put_double(b, p->mean);
+    put_double(b, p->sd);
+    put_bits(b, p->n, 4);
+    for (size_t i = 0; i < p->n_structures; i++) {
+        put_bits(b, names->number(names->ctx, p->structure[i].text), 4);
+        put_unit(b, p->structure[i].p);
+        put_unit(b, p->structure[i].error);
+    }
+    level_range(p, mean, most);
+    for (int k = 0; k < K; k++) {
+        put_float(b, mean[k]);
+        put_float(b, most[k]);
+    }
+    for (size_t i = 0; i < p->n_draws; i++) put_draw(p, &p->draw[i], mean, most, b);
+}
+
+/* ---- reading ---- */
+struct bytes {
+    const uint8_t *at, *end;
+    bool bad;
+};
+
+static uint64_t get_bits(struct bytes *s, int bytes) {
+    uint64_t v = 0;
+    if (s->end - s->at < bytes) {
+        s->bad = true;
+        s->at = s->end;
+        return 0;
+    }
+    for (int i = 0; i < bytes; i++) v |= (uint64_t)s->at[i] << (8 * i);
+    s->at += bytes;
+    return v;
+}
+static double get_double(struct bytes *s) {
+    uint64_t u = get_bits(s, 8);
+    double v;
+    memcpy(&v, &u, sizeof v);
+    if (!isfinite(v)) s->bad = true;
+    return v;
+}
+static float get_float(struct bytes *s) {
+    uint32_t u = (uint32_t)get_bits(s, 4);
+    float v;
+    memcpy(&v, &u, sizeof v);
+    if (!isfinite(v)) s->bad = true;
+    return v;
+}
+static double get_unit(struct bytes *s) {
+    return (double)get_bits(s, 2) / 65535;
+}
+static void get_sizes(struct bytes *s, float *v, int n, const float *size) {
+    if (s->end - s->at < n) {
+        s->bad = true;
+        return;
+    }
+    for (int k = 0; k < n; k++) v[k] = size[s->at[k]];
+    s->at += n;
+}
+
+static void get_draw(struct bytes *s, const struct sketch *p, const float *mean, const float *most,
+                     const float *size, struct sketch_draw *d) {
+    d->structure = (int)get_bits(s, 1);
+    unsigned has = (unsigned)get_bits(s, 1);
+    d->n_patterns = has & 3;
+    d->n_events = has / HAS_EVENT & 3;
+    if ((size_t)d->structure >= p->n_structures || d->n_patterns > SKETCH_PATTERNS) {
+        s->bad = true;
+        return;
+    }
+    for (int k = 0; k < K; k++)
+        d->level[k] = mean[k] + most[k] * (float)(int8_t)get_bits(s, 1) / 127;
+    get_sizes(s, d->noise, has & HAS_NOISE ? K : 1, size);
+    for (int k = 1; k < K && !(has & HAS_NOISE); k++) d->noise[k] = d->noise[0];
+    for (int i = 0; i < d->n_patterns; i++) {
+        d->pattern[i].period = get_float(s);
+        get_sizes(s, d->pattern[i].swing, K, size);
+    }
+    d->line = has & HAS_LINE ? get_float(s) : 0;
+    for (int i = 0; i < d->n_events; i++) {
+        d->event[i].step = get_bits(s, 1) != 0;
+        d->event[i].date = (float)get_unit(s);
+        d->event[i].size = get_float(s);
+    }
+    for (int i = 0; i < SKETCH_KINDS; i++) d->share[i] = (float)size_of((unsigned)get_bits(s, 1));
+}
+
+static void get_head(struct bytes *s, struct sketch *p, const struct sketch_names *names) {
+    p->x0 = get_double(s);
+    p->span = get_double(s);
+    p->mean = get_double(s);
+    p->sd = get_double(s);
+    p->n = get_bits(s, 4);
+    s->bad |= !(p->span > 0 && p->sd > 0);
+    size_t n = p->n_structures;
+    p->n_structures = 0;
+    p->structure = mem_zalloc((n + 1) * sizeof *p->structure);
+    for (size_t i = 0; i < n && !s->bad; i++) {
+        const char *text = names->text(names->ctx, (uint32_t)get_bits(s, 4));
+        if (!text) s->bad = true;
+        struct sketch_structure *to = &p->structure[p->n_structures++];
+        to->text = mem_strdup(text ? text : "");
+        to->p = (float)get_unit(s);
+        to->error = (float)get_unit(s);
+    }
+}
+
+enum gpm_status sketch_read(struct sketch *p, const struct sketch_names *names, const void *data,
+                            size_t n) {
+    struct bytes s = {data, (const uint8_t *)data + n, false};
+    float mean[K], most[K], size[256];
+    memset(p, 0, sizeof *p);
+    if (get_bits(&s, 1) != FORMAT) return GPM_E_FORMAT;
+    p->clock = (enum sketch_clock)get_bits(&s, 1);
+    p->n_structures = get_bits(&s, 1);
+    size_t draws = get_bits(&s, 1);
+    s.bad |= p->clock > CLOCK_DAYS || !draws || !p->n_structures;
+    if (s.bad) {
+        p->n_structures = 0;
+        return GPM_E_FORMAT;
+    }
+    get_head(&s, p, names);
+    for (int k = 0; k < K; k++) {
+        mean[k] = get_float(&s);
+        most[k] = get_float(&s);
+    }
+    for (unsigned i = 0; i < 256; i++) size[i] = (float)(p->sd * size_of(i));
+    p->draw = mem_zalloc(draws * sizeof *p->draw);
+    for (size_t i = 0; i < draws && !s.bad; i++, p->n_draws++)
+        get_draw(&s, p, mean, most, size, &p->draw[i]);
+    if (!s.bad && s.at == s.end) return GPM_OK;
+    sketch_release(p);
+    return GPM_E_FORMAT;
+}

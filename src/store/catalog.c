@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See catalog.h. The file is opened and its columns are read by the functions of the memo table. */
+#include "store/catalog.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "store/memo_priv.h"
+#include <limits.h>
+#include <string.h>
+
+#define APPLICATION_ID 0x67706d69 /* "gpmi" */
+
+struct catalog {
+    struct memo m;
+    VEC(char *) text;  /* of structures, by number - 1; NULL: none */
+    struct map number; /* hash of the text -> number */
+};
+
+static const char schema[] =
+    "CREATE TABLE structure(id INTEGER PRIMARY KEY, text TEXT NOT NULL);"
+    "CREATE TABLE series(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, n INTEGER NOT NULL,"
+    " hash TEXT NOT NULL, source TEXT NOT NULL, made TEXT NOT NULL, words TEXT NOT NULL,"
+    " posting BLOB NOT NULL, sketch BLOB NOT NULL);"
+    "CREATE TABLE refused(name TEXT PRIMARY KEY, source TEXT NOT NULL, why TEXT NOT NULL)"
+    " WITHOUT ROWID;"
+    "CREATE TABLE block(first INTEGER PRIMARY KEY, data BLOB NOT NULL);"
+    "PRAGMA user_version=1; PRAGMA application_id=0x67706d69;";
+
+/* ---- opening ---- */
+/* A number from the first row; 0: there is none. */
+static enum gpm_status read_int(struct memo *m, const char *sql, int *out, struct buf *err) {
+    int64_t v = 0;
+    enum gpm_status s = memo_do(m, "read it", sql, &v, err, "");
+    *out = v > INT_MAX ? INT_MAX : v < INT_MIN ? INT_MIN : (int)v;
+    return s;
+}
+
+static enum gpm_status settle_schema(struct catalog *c, struct buf *err) {
+    struct memo *m = &c->m;
+    int version = 0, foreign = 0, tables = 0;
+    enum gpm_status s = read_int(m, "PRAGMA user_version", &version, err);
+    if (!s)
+        s = read_int(m,
+                     "SELECT application_id <> 0x67706d69 AND (user_version <> 0 OR "
+                     "EXISTS(SELECT * FROM sqlite_schema)) FROM pragma_application_id, "
+                     "pragma_user_version",
+                     &foreign, err);
+    if (s) return s;
+    if (foreign)
+        return memo_fault(m, GPM_E_FORMAT, err, "the file is an SQLite database of another kind");
+    if (version > CATALOG_VERSION)
+        return memo_fault(m, GPM_E_FORMAT, err,
+                          "made by a newer gpmem (file version %d, this one reads up to %d)",
+                          version, CATALOG_VERSION);
+    if (version == 0 && m->read_only) return memo_fault(m, GPM_E_FORMAT, err, "the file is empty");
+    if (version == 0) {
+        s = memo_begin(m, err);
+        if (!s) s = read_int(m, "PRAGMA user_version", &version, err);
+        if (!s && version == 0) s = memo_exec(m, schema, "create the index", err);
+        s = memo_end(m, s, err);
+    }
+    if (!s)
+        s = read_int(m,
+                     "SELECT (SELECT count(*) FROM sqlite_schema WHERE type='table' AND rootpage > "
+                     "0 AND name IN ('structure', 'series', 'refused', 'block')) - (SELECT "
+                     "count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index') OR rootpage "
+                     "< 1)",
+                     &tables, err);
+    if (!s && tables != 4)
+        return memo_fault(m, GPM_E_FORMAT, err,
+                          "tables are missing or foreign; the file is damaged");
+    return s;
+}
+
+static uint64_t text_hash(const char *s) {
+    uint64_t h = 14695981039346656037u;
+    for (; *s; s++) h = (h ^ (unsigned char)*s) * 1099511628211u;
+    return h;
+}
+
+static void know(struct catalog *c, uint32_t number, const char *text) {
+    while (c->text.n < number) vec_push(&c->text, NULL);
+    mem_free(c->text.at[number - 1]);
+    c->text.at[number - 1] = mem_strdup(text);
+    map_put(&c->number, text_hash(text), (void *)(uintptr_t)number);
+}
+
+static enum gpm_status read_structures(struct catalog *c, struct buf *err) {
+    struct memo_answer st = {0};
+    bool row = true;
+    enum gpm_status s =
+        memo_query(&c->m, "read it", "SELECT id, text FROM structure ORDER BY id", &st, err, "");
+    while (!s && !(s = memo_next(&c->m, &st, &row, err)) && row) {
+        struct memo_cells cell = {.m = &c->m, .a = &st};
+        int64_t id = cell_int(&cell, 0, 1, 1 << 24, "has no number");
+        const char *text = cell_text(&cell, 1, "has no text");
+        if (cell.wrong)
+            s = memo_fault(&c->m, GPM_E_FORMAT, err, "a structure %s; the file is damaged",
+                           cell.wrong);
+        else
+            know(c, (uint32_t)id, text);
+    }
+    memo_done(&c->m, &st);
+    return s;
+}
+
+enum gpm_status catalog_open(struct catalog **out, const char *path, enum catalog_mode mode,
+                             struct buf *err) {
+    struct catalog *c = NEW(struct catalog);
+    c->m = (struct memo){.noun = "index",
+                         .path = mem_strdup(path),
+                         .driver = &memo_sqlite,
+                         .read_only = mode == CATALOG_READ};
+    struct memo_options o = {.function = mode == CATALOG_CREATE ? "index" : NULL,
+                             .read_only = mode == CATALOG_READ};
+    enum gpm_status s = c->m.driver->open(&c->m, &o, err);
+    if (!s) s = settle_schema(c, err);
+    if (!s) s = read_structures(c, err);
+    if (s) {
+        catalog_close(c);
+        return s;
+    }
+    *out = c;
+    return GPM_OK;
+}
+
+void catalog_close(struct catalog *c) {
+    if (!c) return;
+    if (c->m.db) c->m.driver->close(&c->m);
+    mem_free(c->m.path);
+    for (size_t i = 0; i < c->text.n; i++) mem_free(c->text.at[i]);
+    vec_release(&c->text);
+    map_release(&c->number);
+    mem_free(c);
+}
+
+enum gpm_status catalog_begin(struct catalog *c, struct buf *err) {
+    return memo_begin(&c->m, err);
+}
+
+enum gpm_status catalog_end(struct catalog *c, enum gpm_status s, struct buf *err) {
+    return memo_end(&c->m, s, err);
+}
+
+/* ---- structures ---- */
+uint32_t catalog_structure(struct catalog *c, const char *text, struct buf *err) {
+    uint32_t known = (uint32_t)(uintptr_t)map_get(&c->number, text_hash(text));
+    if (known && !strcmp(c->text.at[known - 1], text)) return known;
+    uint32_t number = (uint32_t)c->text.n + 1;
+    if (memo_do(&c->m, "store a structure", "INSERT INTO structure VALUES(?, ?)", NULL, err, "is",
+                (int64_t)number, text))
+        return 0;
+    know(c, number, text);
+    return number;
+}
+
+const char *catalog_structure_text(const struct catalog *c, uint32_t number) {
+    return number >= 1 && number <= c->text.n ? c->text.at[number - 1] : NULL;
+}
+
+uint32_t catalog_structures(const struct catalog *c) {
+    return (uint32_t)c->text.n;
+}
+
+/* ---- series ---- */
+enum gpm_status catalog_number(struct catalog *c, const char *name, int64_t *id, struct buf *err) {
+    struct memo_answer st = {0};
+    bool row = false;
+    enum gpm_status s =
+        memo_query(&c->m, "read it", "SELECT id FROM series WHERE name=?", &st, err, "s", name);
+    if (!s) s = memo_next(&c->m, &st, &row, err);
+    struct memo_cells cell = {.m = &c->m, .a = &st};
+    *id = !s && row ? cell_int(&cell, 0, 1, INT64_MAX, "") : 0;
+    memo_done(&c->m, &st);
+    return s;
+}
+
+static enum gpm_status drop_block(struct catalog *c, int64_t id, struct buf *err) {
+    return memo_do(&c->m, "write to it", "DELETE FROM block WHERE first=?", NULL, err, "i",
+                   (id - 1) / CATALOG_BLOCK * CATALOG_BLOCK);
+}
+
+enum gpm_status catalog_put(struct catalog *c, const struct catalog_row *r, struct buf *err) {
+    int64_t id = 0;
+    int next = 0;
+    enum gpm_status s = catalog_number(c, r->name, &id, err);
+    if (!s && !id) s = read_int(&c->m, "SELECT coalesce(max(id), 0) + 1 FROM series", &next, err);
+    if (!s && !id) id = next;
+    if (!s)
+        s = memo_do(&c->m, "store a series",
+                    "INSERT OR REPLACE INTO series VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", NULL, err,
+                    "isissssbb", id, r->name, r->n, r->hash, r->source, r->made, r->words,
+                    r->posting, r->n_posting, r->sketch, r->n_sketch);
+    if (!s)
+        s = memo_do(&c->m, "write to it", "DELETE FROM refused WHERE name=?", NULL, err, "s",
+                    r->name);
+    return s ? s : drop_block(c, id, err);
+}
+
+enum gpm_status catalog_find(struct catalog *c, const char *name, bool *found, struct buf *hash,
+                             struct buf *source, struct buf *err) {
+    struct memo_answer st = {0};
+    enum gpm_status s = memo_query(&c->m, "read it", "SELECT hash, source FROM series WHERE name=?",
+                                   &st, err, "s", name);
+    *found = false;
+    if (!s) s = memo_next(&c->m, &st, found, err);
+    struct memo_cells cell = {.m = &c->m, .a = &st};
+    if (!s && *found) {
+        buf_puts(hash, cell_text(&cell, 0, ""));
+        buf_puts(source, cell_text(&cell, 1, ""));
+    }
+    memo_done(&c->m, &st);
+    return s;
+}
+
+enum gpm_status catalog_remove(struct catalog *c, const char *name, bool *found, struct buf *err) {
+    int64_t id = 0;
+    enum gpm_status s = catalog_number(c, name, &id, err);
+    *found = id > 0;
+    if (!s && id)
+        s = memo_do(&c->m, "remove a series", "DELETE FROM series WHERE id=?", NULL, err, "i", id);
+    if (!s && id) s = drop_block(c, id, err);
+    return s;
+}
+
+enum gpm_status catalog_each(struct catalog *c, int64_t id, catalog_fn each, void *ctx,
+                             struct buf *err) {
+    static const char all[] = "SELECT id, name, n, hash, source, made, words, posting, sketch "
+                              "FROM series ORDER BY id",
+                      one[] = "SELECT id, name, n, hash, source, made, words, posting, sketch "
+                              "FROM series WHERE id=?";
+    struct memo_answer st = {0};
+    bool row = true;
+    enum gpm_status s = memo_query(&c->m, "read it", id ? one : all, &st, err, id ? "i" : "", id);
+    while (!s && !(s = memo_next(&c->m, &st, &row, err)) && row) {
+        struct memo_cells cell = {.m = &c->m, .a = &st};
+        struct catalog_row r = {.id = cell_int(&cell, 0, 1, INT64_MAX, "has no number"),
+                                .name = cell_text(&cell, 1, "has no name"),
+                                .n = cell_int(&cell, 2, 0, INT64_MAX, "has no length"),
+                                .hash = cell_text(&cell, 3, "has no hash"),
+                                .source = cell_text(&cell, 4, "has no source"),
+                                .made = cell_text(&cell, 5, "has no provenance"),
+                                .words = cell_text(&cell, 6, "has no words")};
+        r.posting = cell_blob(&cell, 7, &r.n_posting, "has no structures");
+        r.sketch = cell_blob(&cell, 8, &r.n_sketch, "has no sketch");
+        s = cell.wrong ? memo_fault(&c->m, GPM_E_FORMAT, err, "a series %s; the file is damaged",
+                                    cell.wrong)
+                       : each(ctx, &r, err);
+    }
+    memo_done(&c->m, &st);
+    return s;
+}
+
+enum gpm_status catalog_count(struct catalog *c, int64_t *n, int64_t *largest, struct buf *err) {
+    int count = 0, most = 0;
+    enum gpm_status s = read_int(&c->m, "SELECT count(*) FROM series", &count, err);
+    if (!s) s = read_int(&c->m, "SELECT coalesce(max(id), 0) FROM series", &most, err);
+    *n = count;
+    *largest = most;
+    return s;
+}
+
+/* ---- refused ---- */
+enum gpm_status catalog_refuse(struct catalog *c, const char *name, const char *source,
+                               const char *why, struct buf *err) {
+    return memo_do(&c->m, "write to it", "INSERT OR REPLACE INTO refused VALUES(?, ?, ?)", NULL,
+                   err, "sss", name, source, why);
+}
+
+enum gpm_status catalog_refused(struct catalog *c, catalog_refused_fn each, void *ctx,
+                                struct buf *err) {
+    struct memo_answer st = {0};
+    bool row = true;
+    enum gpm_status s = memo_query(
+        &c->m, "read it", "SELECT name, source, why FROM refused ORDER BY name", &st, err, "");
+    while (!s && !(s = memo_next(&c->m, &st, &row, err)) && row) {
+        struct memo_cells cell = {.m = &c->m, .a = &st};
+        each(ctx, cell_text(&cell, 0, ""), cell_text(&cell, 1, ""), cell_text(&cell, 2, ""));
+    }
+    memo_done(&c->m, &st);
+    return s;
+}
+
+/* ---- blocks ---- */
+/* From the rows themselves. */
+static enum gpm_status make_block(struct catalog *c, int64_t first, struct buf *out,
+                                  struct buf *err) {
+    struct memo_answer st = {0};
+    bool row = true;
+    int64_t next = first + 1;
+    enum gpm_status s = memo_query(
+        &c->m, "read it", "SELECT id, posting FROM series WHERE id>? AND id<=? ORDER BY id", &st,
+        err, "ii", first, first + CATALOG_BLOCK);
+    while (!s && !(s = memo_next(&c->m, &st, &row, err)) && row) {
+        struct memo_cells cell = {.m = &c->m, .a = &st};
+        size_t n;
+        int64_t id = cell_int(&cell, 0, 1, INT64_MAX, "has no number");
+        const void *data = cell_blob(&cell, 1, &n, "has no structures");
+        if (cell.wrong || n > 65535)
+            s = memo_fault(&c->m, GPM_E_FORMAT, err,
+                           "a series has no structures; the file is "
+                           "damaged");
+        for (; !s && next <= id; next++) {
+            size_t len = next < id ? 0 : n;
+            buf_putc(out, (char)(len & 255));
+            buf_putc(out, (char)(len >> 8));
+            buf_add(out, data, len);
+        }
+    }
+    memo_done(&c->m, &st);
+    return s;
+}
+
+enum gpm_status catalog_blocks(struct catalog *c, catalog_block_fn each, void *ctx,
+                               struct buf *err) {
+    int64_t n, largest;
+    enum gpm_status s = catalog_count(c, &n, &largest, err);
+    for (int64_t first = 0; first < largest && !s; first += CATALOG_BLOCK) {
+        struct memo_answer st = {0};
+        bool row = false;
+        s = memo_query(&c->m, "read it", "SELECT data FROM block WHERE first=?", &st, err, "i",
+                       first);
+        if (!s) s = memo_next(&c->m, &st, &row, err);
+        struct memo_cells cell = {.m = &c->m, .a = &st};
+        size_t size = 0;
+        const void *data = !s && row ? cell_blob(&cell, 0, &size, "is no block") : NULL;
+        struct buf made = BUF_INIT;
+        if (!s && !data) {
+            s = make_block(c, first, &made, err);
+            data = made.data;
+            size = made.len;
+        }
+        if (!s) s = each(ctx, first, data, size);
+        if (s == GPM_E_FORMAT && !err->len)
+            s = memo_fault(&c->m, s, err, "a block is damaged; gpmem index compact mends it");
+        buf_release(&made);
+        memo_done(&c->m, &st);
+    }
+    return s;
+}
+
+enum gpm_status catalog_settle(struct catalog *c, struct buf *err) {
+    int64_t n, largest;
+    enum gpm_status s = catalog_count(c, &n, &largest, err);
+    for (int64_t first = 0; first < largest && !s; first += CATALOG_BLOCK) {
+        struct buf made = BUF_INIT;
+        struct memo_answer st = {0};
+        bool row = false;
+        s = memo_query(&c->m, "read it", "SELECT 1 FROM block WHERE first=?", &st, err, "i", first);
+        if (!s) s = memo_next(&c->m, &st, &row, err);
+        memo_done(&c->m, &st);
+        if (!s && !row) {
+            s = make_block(c, first, &made, err);
+            if (!s)
+                s = memo_do(&c->m, "write to it", "INSERT INTO block VALUES(?, ?)", NULL, err, "ib",
+                            first, (const void *)made.data, made.len);
+        }
+        buf_release(&made);
+    }
+    return s;
+}
+
+/* ---- the whole file ---- */
+enum gpm_status catalog_check(struct catalog *c, struct buf *err) {
+    struct memo_answer st = {0};
+    bool row = false;
+    enum gpm_status s = memo_query(&c->m, "check it", "PRAGMA quick_check(1)", &st, err, "");
+    if (!s) s = memo_next(&c->m, &st, &row, err);
+    struct memo_cells cell = {.m = &c->m, .a = &st};
+    const char *said = !s && row ? cell_text(&cell, 0, "") : "";
+    if (!s && strcmp(said, "ok"))
+        s = memo_fault(&c->m, GPM_E_FORMAT, err, "the file is damaged: %s", said);
+    memo_done(&c->m, &st);
+    return s;
+}
+
+enum gpm_status catalog_compact(struct catalog *c, const char *copy, struct buf *err) {
+    if (!copy) return memo_do(&c->m, "compact it", "VACUUM", NULL, err, "");
+    return memo_do(&c->m, "copy it", "VACUUM INTO ?", NULL, err, "s", copy);
+}
