@@ -1,5 +1,5 @@
 # Thin front of CMake. `make` builds build/gpmem; `make test` is what CI runs.
-.PHONY: all build dev deps demo test test-slow bench figures notebooks wasm editors vsix fuzz install docs dist deb wheel clean format coverage
+.PHONY: all build dev deps demo test test-slow bench figures notebooks wasm editors vsix gallery docs-versions fuzz install docs dist deb wheel clean format coverage
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
@@ -75,10 +75,18 @@ wheel:
 	@tools/install-packages build package
 	@tools/wheel build/dist
 
-# The reference page from the tables, then every page as a site in build/site, links checked.
+# The reference page from the tables, then every page as a site in build/site, links checked; with the playground where
+# `make wasm` built it. docs-versions: the same in build/sites/VERSION, beside other versions that are there.
 docs: build
 	@tools/reference build/gpmem
 	@tools/site build/site
+
+docs-versions: build
+	@tools/site --versions build/sites
+
+# The pictures of docs/gallery.md, by its programs.
+gallery: build
+	@tools/gallery build/gpmem
 
 # The pages of docs that are made of programs, as Jupyter notebooks.
 notebooks:

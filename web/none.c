@@ -5,6 +5,7 @@
  * sort that emscripten's C library lacks.
  */
 #include "base/buf.h"
+#include "base/cores.h"
 #include "base/mem.h"
 #include "host/foreign.h"
 #include "host/proc_priv.h"
@@ -34,6 +35,10 @@ double foreign_call(const struct foreign *f, const double *x, int n) {
     return 0;
 }
 void foreign_close(struct foreign *f) {}
+
+int cores_available(void) { /* a page has one thread */
+    return 1;
+}
 
 enum ode_end ode_stiff(struct ode *o, double *out, double *sens) {
     return ODE_LIBRARY;

@@ -4,19 +4,19 @@
 """The playground in headless Chromium (arguments: the tool; --keep DIR: pictures of the page at 1200 and 400 px). Examples print the
 numbers of the native tool (last digits apart: another libm, no fused multiply-add), errors show their line, a deep recursion is an
 error, Stop stops, links carry a program, a CSV file gives a report, nothing is fetched from elsewhere. Builds build-web if need be."""
-import http.server, json, math, os, re, shutil, subprocess, sys, tempfile, threading, time
+import json, os, re, shutil, subprocess, sys, tempfile, time
+
+import visit
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOOL = os.path.abspath(sys.argv[1])
 SITE = os.path.join(ROOT, "build-web", "site")
 KEEP = os.path.abspath(sys.argv[sys.argv.index("--keep") + 1]) if "--keep" in sys.argv else None
-NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
-EXAMPLES = ["coin", "tutorial", "neal"]
+EXAMPLES = ["coin", "tutorial", "neal", "structure"]
 LIMITS = {"wasm": 2.6e6, "js": 120e3}  # bytes of the download, not compressed
 PROBE = """
 (async () => {
-  const wait = test => new Promise(done => { const t = setInterval(() => { if (test()) { clearInterval(t); done(); } }, 20); });
-  const text = () => [...document.querySelectorAll('#output pre')].map(e => e.textContent).join('\\n');
+  const wait = visit.wait, text = () => visit.texts('');
   const out = {width: innerWidth, scroll: 0, first: 0, examples: {}};
   async function run(program) {
     $('program').value = program;
@@ -32,7 +32,7 @@ PROBE = """
     for (const name of EXAMPLES) {
       const t = performance.now();
       await run(examples[name + '.vnts']);
-      out.examples[name] = {text: text(), cells: [...document.querySelectorAll('#output td')].map(e => e.textContent).join(' '), ms: performance.now() - t};
+      out.examples[name] = {...visit.shown(), ms: performance.now() - t};
     }
     await run('sample 1;\\nassume y = nrmal(0, 1);');
     out.error = text();
@@ -64,58 +64,9 @@ PROBE = """
     }
     out.scroll = document.documentElement.scrollWidth;
   } catch (e) { out.failed = String(e) + e.stack; }
-  await fetch('/result', {method: 'POST', body: JSON.stringify(out)});
+  visit.tell(out);
 })();
 """
-results, asked = [], []
-
-
-class Handler(http.server.SimpleHTTPRequestHandler):
-    def __init__(self, *args): super().__init__(*args, directory=SITE)
-    def log_message(self, *args): pass
-
-    def do_GET(self):
-        asked.append(self.path)
-        if self.path.split("?")[0] in ("/", "/index.html"):
-            page = open(os.path.join(SITE, "index.html")).read().replace("</body>", '<script src="probe.js"></script></body>')
-            self.answer(page.encode(), "text/html")
-        elif self.path == "/probe.js":
-            self.answer(PROBE.replace("EXAMPLES", json.dumps(EXAMPLES)).encode(), "text/javascript")
-        else:
-            super().do_GET()
-
-    def answer(self, body, kind):
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_POST(self):
-        results.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-        self.answer(b"", "text/plain")
-
-
-def visit(browser, port, width, folder):
-    del results[:]
-    p = subprocess.Popen([browser, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=%s/profile%d" % (folder, width),
-                          "--window-size=%d,1000" % width, "--remote-debugging-port=0", "http://127.0.0.1:%d/" % port],
-                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    until = time.time() + 420
-    while not results and time.time() < until and p.poll() is None:
-        time.sleep(0.1)
-    p.terminate()
-    p.wait()
-    return results[0] if results else {"failed": "no answer at %d px" % width}
-
-
-def alike(got, want):
-    """Texts whose numbers agree to 1e-6."""
-    a, b = NUMBER.findall(got), NUMBER.findall(want)
-    return NUMBER.sub("#", got).split() == NUMBER.sub("#", want).split() and len(a) == len(b) and \
-        all(math.isclose(float(x), float(y), rel_tol=1e-6, abs_tol=1e-8) for x, y in zip(a, b))
-
-
 def native(*command):
     t = time.time()
     p = subprocess.run([TOOL, *command], capture_output=True, text=True, cwd=os.path.join(ROOT, "examples"))
@@ -131,12 +82,7 @@ def check_page(r):
     for name in EXAMPLES:
         want, _ = native("run", "-q", name + ".vnts")
         got = r["examples"][name]
-        if got["cells"]:  # a summary is a table here: its cells are those of the rows, without their names
-            lines = want.split("\n")
-            rows = [i for i, l in enumerate(lines) if i and l.count("  ") > 7]
-            check(name + ", table", alike(got["cells"], " ".join(lines[i].split(None, 1)[1] for i in rows)), (got, want))
-            want = "\n".join(l for i, l in enumerate(lines) if i not in rows and i + 1 not in rows[:1])
-        check(name, alike(got["text"], want), (got, want))
+        check(name, visit.alike_shown(got, want), (got, want))
     check("error", "did you mean `normal`" in r["error"] and "E0201" in r["error"], r["error"])
     check("the error's line", r["selected"].startswith("assume y = nrmal"), r["selected"])
     check("deep recursion", "too deep" in r["deep"] or "deeper" in r["deep"], r["deep"])
@@ -153,11 +99,11 @@ def check_page(r):
     return bad
 
 
-def pictures(browser, port, folder):
+def pictures(browser, address, folder):
     for width in (1200, 400):
         subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=%s/shot%d" % (folder, width),
                         "--hide-scrollbars", "--window-size=%d,1000" % width, "--virtual-time-budget=15000",
-                        "--screenshot=%s/playground-%d.png" % (KEEP, width), "http://127.0.0.1:%d/" % port],
+                        "--screenshot=%s/playground-%d.png" % (KEEP, width), address],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
 
 
@@ -168,12 +114,11 @@ def main():
         return 0
     if not os.path.exists(os.path.join(SITE, "gpmem-web.wasm")):
         subprocess.run([os.path.join(ROOT, "tools", "wasm")], check=True)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     bad = []
-    with tempfile.TemporaryDirectory(prefix="gpmem-web-") as folder:
+    with tempfile.TemporaryDirectory(prefix="gpmem-web-") as folder, visit.Server(SITE) as server:
         for width in (1200, 500):
-            r = visit(browser, server.server_port, width, folder)
+            r = server.visit(browser, "/index.html", PROBE.replace("EXAMPLES", json.dumps(EXAMPLES)), folder, width)
+            r = r or {"failed": "no answer at %d px" % width}
             bad += check_page(r)
             if "failed" not in r:
                 print("%d px: first answer after %.0f ms; stop and next answer %.0f ms; %s" % (
@@ -182,13 +127,13 @@ def main():
                 _, seconds = native("discover", "-q", "-j", "1", "../data/airline.csv")
                 print("discover airline: %.1f s in the page, %.1f s native" % (r["discover"]["ms"] / 1000, seconds))
         if KEEP:
-            pictures(browser, server.server_port, folder)
+            pictures(browser, server.address("/"), folder)
+        elsewhere = [p for p in server.asked if not p.startswith("/")]
     for kind, limit in LIMITS.items():
         size = os.path.getsize(os.path.join(SITE, "gpmem-web." + kind))
         print("gpmem-web.%s: %d bytes" % (kind, size))
         if size > limit:
             bad.append("gpmem-web.%s has %d bytes" % (kind, size))
-    elsewhere = [p for p in asked if not p.startswith("/")]
     for line in bad + elsewhere:
         print(line)
     return 1 if bad or elsewhere else 0

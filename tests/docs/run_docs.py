@@ -12,7 +12,9 @@ A fenced block says what it is:
   ```text, ```json  shown, not run (JSON is parsed)
   ```KIND file=NAME  any kind: written to the file, for the commands that follow
   ```diff and file=src/...: changes of the tree itself, tried by run_extending.py
-Numbers may differ by 1e-6 relative; "..." stands for any text, a line of its own for any lines. --update writes what was printed into the
+Numbers may differ by 1e-6 relative; "..." stands for any text, a line of its own for any lines. ```output near=0.2 and
+```console near=0.2: numbers may differ by that share; in tables of draws, means and quantiles by half a standard deviation,
+standard deviations by a half, and what describes the chains (mcse, ess, rhat) is not compared. --update writes what was printed into the
 pages. All blocks of a page run in one folder that holds links to the tree's build, data, examples, include and python."""
 import concurrent.futures as cf, glob, json, math, os, re, shutil, subprocess, sys, tempfile
 
@@ -30,6 +32,7 @@ class Block:
         self.where = "%s:%d" % (os.path.relpath(path, ROOT), line)
         self.words, self.lines, self.at = info.split(), [], line
         self.kind = self.words[0] if self.words else ""
+        self.share = next((float(w[5:]) for w in self.words if w.startswith("near=")), 1e-6)
 
 
 def blocks(path):
@@ -47,26 +50,39 @@ def blocks(path):
         raise ValueError("%s: the block does not end" % block.where)
 
 
-def near(a, b):
-    return a == b or math.isclose(float(a), float(b), rel_tol=1e-6, abs_tol=1e-9)
+def near(a, b, share=1e-6):
+    return a == b or math.isclose(float(a), float(b), rel_tol=share, abs_tol=share * 1e-3)
 
 
-def same_line(got, want):
+def same_row(got, want):
+    """Rows of a table of draws: name, mean, mcse, sd, three quantiles, three figures of the chains."""
+    try:
+        a, b = [float(x) for x in got[1:7]], [float(x) for x in want[1:7]]
+    except ValueError:  # a quantity that is the same in every draw
+        return got[:2] == want[:2]
+    sd = abs(b[2])
+    return got[0] == want[0] and abs(a[2] - b[2]) <= 0.5 * sd and all(abs(a[i] - b[i]) <= 0.5 * sd for i in (0, 3, 4, 5))
+
+
+def same_line(got, want, share=1e-6):
     if got == want:
         return True
     if "..." in want:
         return re.fullmatch(".*".join(map(re.escape, want.split("..."))), got) is not None
+    if share > 1e-6 and len(got.split()) == len(want.split()) == 10 and want[0] != " ":
+        return same_row(got.split(), want.split())
     a, b = NUMBER.findall(got), NUMBER.findall(want)
-    return NUMBER.sub("#", got) == NUMBER.sub("#", want) and len(a) == len(b) and all(map(near, a, b))
+    texts = [re.sub(r" +", " ", NUMBER.sub("#", x)) if share > 1e-6 else NUMBER.sub("#", x) for x in (got, want)]
+    return texts[0] == texts[1] and len(a) == len(b) and all(near(x, y, share) for x, y in zip(a, b))
 
 
-def same(got, want):
+def same(got, want, share=1e-6):
     """Lines of output against the page's lines, in which "..." stands for any lines."""
     if not want:
         return not got
     if want[0] == "...":
-        return any(same(got[i:], want[1:]) for i in range(len(got) + 1))
-    return bool(got) and same_line(got[0], want[0]) and same(got[1:], want[1:])
+        return any(same(got[i:], want[1:], share) for i in range(len(got) + 1))
+    return bool(got) and same_line(got[0], want[0], share) and same(got[1:], want[1:], share)
 
 
 class Page:
@@ -89,9 +105,9 @@ class Page:
     def complain(self, block, text):
         self.bad.append("%s: %s" % (block.where, text))
 
-    def compare(self, block, got, want):
+    def compare(self, block, got, want, share):
         self.count += 1
-        if not same(got, want):
+        if not same(got, want, share):
             self.complain(block, "prints\n    %s\ninstead of\n    %s" % ("\n    ".join(got), "\n    ".join(want)))
 
     def console(self, block):
@@ -108,8 +124,8 @@ class Page:
         lines = []
         for command, want in steps:
             got, _ = self.shell(["bash", "-c", "exec 2>&1\n" + command])
-            self.compare(block, got, want)
-            lines += ("$ " + command).split("\n") + (want if same(got, want) else got)
+            self.compare(block, got, want, block.share)
+            lines += ("$ " + command).split("\n") + (want if same(got, want, block.share) else got)
         self.new[block.at] = (len(block.lines), lines)
 
     def write(self, block, name):
@@ -157,9 +173,10 @@ class Page:
     def result(self, block, after, got):
         """The output against the output block that follows; without one there must be none."""
         want = after.lines if after is not None and after.kind == "output" else []
-        self.compare(block, got, want)
+        share = after.share if want else 1e-6
+        self.compare(block, got, want, share)
         if want or (after is not None and after.kind == "output"):
-            self.new[after.at] = (len(after.lines), want if same(got, want) else got)
+            self.new[after.at] = (len(after.lines), want if same(got, want, share) else got)
 
     def run(self):
         try:

@@ -38,3 +38,31 @@ document.addEventListener("keydown", e => {
   if (e.key === "/" && document.activeElement !== box) { e.preventDefault(); box.focus(); }
 });
 show();
+
+// On a narrow screen the text comes first.
+if (matchMedia("(max-width: 55em)").matches) document.getElementById("pages").open = false;
+
+// Versions of the site beside this one (versions.js, where there are several).
+if (typeof VERSIONS !== "undefined" && VERSIONS.length > 1) {
+  const here = document.getElementById("version"), list = document.createElement("select");
+  const now = here.textContent.replace(/^gpmem /, "");
+  for (const v of VERSIONS) list.append(new Option("gpmem " + v, v, v === now, v === now));
+  list.setAttribute("aria-label", "Version");
+  list.onchange = () => { location.href = "../" + list.value + "/index.html"; };
+  here.replaceChildren(list);
+}
+
+// A program runs below its text, in the playground; without a web server the link leads there.
+for (const link of document.querySelectorAll(".run a")) {
+  link.addEventListener("click", e => {
+    if (location.protocol === "file:") return;
+    e.preventDefault();
+    const place = link.parentElement, open = place.querySelector("iframe");
+    if (open) { open.remove(); link.textContent = "Run"; return; }
+    const frame = document.createElement("iframe");
+    frame.title = "playground";
+    frame.src = link.getAttribute("href").replace("#", "?embed#");
+    place.append(frame);
+    link.textContent = "Close";
+  });
+}

@@ -132,7 +132,7 @@ async function discover(file) {
   ask({do: 'discover', name: file.name, text: await file.text(), seconds: 120});
 }
 
-// ---- links: the fragment holds program and seed ----
+// ---- links: the fragment holds program and seed, and whether it runs at once ----
 const encode = o => btoa(String.fromCharCode(...new TextEncoder().encode(JSON.stringify(o)))).replace(/\+/g, '-').replace(/\//g, '_').replace(/=+$/, '');
 function decode(text) {
   try {
@@ -159,6 +159,8 @@ $('examples').onchange = e => {
   if (name.endsWith('.csv')) discover(new File([examples[name]], name)); else $('program').value = examples[name];
 };
 
+if (new URLSearchParams(location.search).has('embed')) document.body.classList.add('embed');
+if (location.protocol === 'file:') state('browsers run this from a web server only: python3 -m http.server');
 start();
 fetch('examples.json').then(r => r.json()).then(all => {
   examples = all;
@@ -167,7 +169,8 @@ fetch('examples.json').then(r => r.json()).then(all => {
   const given = decode(location.hash.slice(1));
   if (given) {
     $('program').value = given.program;
-    $('seed').value = given.seed;
+    $('seed').value = given.seed || 1;
+    if (given.run === true) run();
   } else {
     $('examples').value = 'coin.vnts';
     $('program').value = all['coin.vnts'];
