@@ -14,6 +14,7 @@
 #include "base/stop.h"
 #include "cli/array_task.h"
 #include "cli/command.h"
+#include "cli/events.h"
 #include "cli/out.h"
 #include "cli/progress_line.h"
 #include "cli/run.h"
@@ -114,6 +115,7 @@ static void run_chain(struct job *j, unsigned i) {
     }
     progress_attach(i, &o);
     if (j->folder) run_folder_attach(i, &o);
+    events_attach(i, &o);
     gpm_session *s = gpm_session_new(&o);
     if (j->folder) run_folder_watch(i, s);
     interrupt_begin(i, s);
@@ -121,6 +123,11 @@ static void run_chain(struct job *j, unsigned i) {
     interrupt_end(i);
     c->status = st;
     c->stopped = gpm_stopped(s);
+    events_end_chain(i,
+                     st == GPM_OK ? "finished"
+                     : c->stopped ? "stopped"
+                                  : "failed",
+                     st == GPM_OK ? "" : gpm_last_error(s));
     if (!keep) {
         print_error(s, st, o.quiet > 0);
     } else if (st != GPM_OK || !o.quiet) {
@@ -195,6 +202,7 @@ static int read_once(struct job *j) {
 /* Returns the exit status; errors are on stderr. */
 static int run_job(struct job *j) {
     int status = read_once(j);
+    if (status == EXIT_FINE && !events_begin(j->n, j->first)) status = EXIT_USAGE;
     if (status == EXIT_FINE) {
         j->chains = mem_zalloc(j->n * sizeof *j->chains);
         progress_begin(j->n);
@@ -202,6 +210,7 @@ static int run_job(struct job *j) {
         run_chains(j);
         stop_on_signals(false);
         progress_end();
+        events_end();
         status = overall_status(j);
         mem_free(j->chains);
     }
@@ -342,6 +351,7 @@ static const struct option_row rows[] = {
     {"out", 'o', OPTION_TEXT, "DIR",
      "keep the draws of `collect` for summary, plot, export, resume; {chain} in it is the chain",
      &args.out},
+    {.kind = OPTION_GROUP, .field = &event_options},
     {"continue", 0, OPTION_FLAG, NULL, "go on when --out holds this run already, or is finished",
      &args.go_on},
 };
@@ -395,6 +405,7 @@ static int resume(int argc, char **argv) {
 
 static const struct option_row resume_rows[] = {
     {.kind = OPTION_GROUP, .field = &session_options},
+    {.kind = OPTION_GROUP, .field = &event_options},
 };
 
 COMMAND(resume, 30) = {

@@ -27,14 +27,12 @@ static volatile sig_atomic_t stopped;
 /* What asks to stop in good order: a person, a machine that goes down, a scheduler before it ends
  * or moves a job, a limit of CPU time, a terminal that closes. */
 static const int stop_signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGXCPU, SIGHUP};
-static atomic_int n_signals[COUNT_OF(stop_signals)]; /* how often each has come */
+static atomic_int n_interrupts;
 
-/* Who asks a second time by SIGINT or SIGTERM does not want to wait. The others come in pairs with
- * those (Slurm: SIGUSR1 some time before SIGTERM). */
+/* A person who asks a second time does not want to wait. Machines send their signals twice without
+ * meaning it: Slurm to the step and to the job, SIGUSR1 before SIGTERM. */
 static bool insists(int sig) {
-    size_t i = 0;
-    while (stop_signals[i] != sig) i++;
-    return atomic_fetch_add(&n_signals[i], 1) > 0 && i < 2;
+    return sig == SIGINT && atomic_fetch_add(&n_interrupts, 1) > 0;
 }
 
 static void on_interrupt(int sig) {
@@ -73,7 +71,7 @@ const volatile sig_atomic_t *stop_flag(void) {
 void interrupt_begin(size_t slot, gpm_session *s) {
     atomic_store(&running[slot], s);
     if (atomic_fetch_add(&n_running, 1) > 0) return;
-    for (size_t i = 0; i < COUNT_OF(n_signals); i++) atomic_store(&n_signals[i], 0);
+    atomic_store(&n_interrupts, 0);
     handle(SIGINT, on_interrupt);
 }
 

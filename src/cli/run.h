@@ -14,7 +14,7 @@
 void interrupt_begin(size_t slot, gpm_session *s);
 void interrupt_end(size_t slot);
 /* While on, SIGINT, SIGTERM, SIGUSR1, SIGXCPU and SIGHUP set the flag and interrupt the sessions; a
- * second SIGINT or SIGTERM ends the process. */
+ * second SIGINT ends the process. */
 void stop_on_signals(bool on);
 const volatile sig_atomic_t *stop_flag(void);
 /* The prompt: no number of SIGINTs ends the process. */

@@ -118,7 +118,8 @@ def signals():
     time.sleep(0.3)
     assert p.poll() is None
     p.send_signal(signal.SIGUSR1)
-    p.send_signal(signal.SIGTERM)  # as Slurm does: no second wish to end at once
+    p.send_signal(signal.SIGTERM)  # as Slurm does: no wish to end at once
+    p.send_signal(signal.SIGTERM)
     assert p.wait(timeout=10) == 4
     p.communicate()
 

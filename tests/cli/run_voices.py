@@ -23,6 +23,7 @@ CALLS = {
     "resume": ["run"],
     "merge": ["--partial", "fresh-merged", "run"],
     "jobs": ["slurm", "p.vnts"],
+    "watch": ["run", "--once"],
     "summary": ["run"],
     "diagnose": ["run"],
     "loo": ["run"],

@@ -1,0 +1,77 @@
+#!/usr/bin/python3
+"""On a Slurm cluster of one node: the script that `gpmem jobs slurm` prints runs an array whose chains, merged, are the
+bytes of --chains 4; a job that is preempted is stopped in good order, put back into the queue and goes on (argument: the tool)."""
+import filecmp, json, os, re, subprocess, sys, tempfile, time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from engines import Slurm
+
+TOOL = os.path.abspath(sys.argv[1])
+WORK = tempfile.TemporaryDirectory(prefix="gpmem-jobs-")
+PROGRAM = """assume mu = normal(0, 2);
+for (i = 0; i < 10; i++) { observe normal(mu, 1) = 1 + 0.1 * i; };
+infer accumulate_dataset(%d, do(mh(default, one, %d), collect(mu)));
+"""
+
+
+def at(*names): return os.path.join(WORK.name, *names)
+
+
+def run(*args):
+    r = subprocess.run([TOOL, *args], cwd=WORK.name, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert r.returncode == 0, (args, r.stderr)
+    return r.stdout
+
+
+def same(a, b, chains):
+    names = ["chain-%d.csv" % (i + 1) for i in range(chains)] + ["diagnostics.json"]
+    return all(filecmp.cmp(at(a, n), at(b, n), False) for n in names)
+
+
+def state(folder):
+    try:
+        return json.load(open(at(folder, "manifest.json")))["state"]
+    except (OSError, ValueError):
+        return None
+
+
+def check_array(slurm):
+    run("run", "short.vnts", "--chains", "4", "--seed", "3", "--out", "whole")
+    script = run("jobs", "slurm", "short.vnts", "--chains", "4", "--seed", "3", "--time", "5m", "--memory", "100M")
+    os.mkdir(at("runs"))
+    slurm.submit(script, cwd=WORK.name)
+    slurm.wait(lambda: not slurm.queue().strip(), 90)
+    last = script.rstrip().split("\n")[-1].lstrip("# ")
+    assert last.startswith("gpmem merge"), last
+    subprocess.run(["bash", "-c", last], cwd=WORK.name, env=slurm.env, check=True, stderr=subprocess.DEVNULL)
+    assert same("whole", "runs/all", 4)
+    assert json.load(open(at("runs/2/manifest.json")))["chain_from"] == "SLURM_ARRAY_TASK_ID=2"
+
+
+def check_preempted(slurm):
+    run("run", "long.vnts", "--out", "straight")
+    job = slurm.submit("#!/bin/bash\nexec srun gpmem run long.vnts --out moved --continue\n", "--requeue", "--cpus-per-task=2", "--open-mode=append",
+                       "--output=moved.log", cwd=WORK.name)
+    drawn = lambda: os.path.exists(at("moved/chain-1.csv")) and os.path.getsize(at("moved/chain-1.csv")) > 3000
+    slurm.wait(drawn, 60)
+    urgent = slurm.submit("#!/bin/bash\nsleep 1\n", "--partition=high", "--cpus-per-task=2", "--output=/dev/null", cwd=WORK.name)
+    slurm.wait(lambda: state("moved") == "stopped", 40)  # in good order, before it is killed
+    rows = open(at("moved/chain-1.csv")).read()
+    assert rows.endswith("\n") and rows.count("\n") > 50
+    slurm.wait(lambda: not re.search(r"^%s " % urgent, slurm.queue(), re.M), 60)
+    slurm.call("scontrol", "update", "jobid=" + job, "starttime=now", check=False)  # else a requeued job waits two minutes
+    slurm.wait(lambda: not slurm.queue().strip(), 120)
+    assert state("moved") == "finished" and same("straight", "moved", 1), (state("moved"), open(at("moved.log")).read())
+
+
+with WORK:
+    for name, sizes in (("short.vnts", (300, 5)), ("long.vnts", (4000, 400))):
+        with open(at(name), "w") as f:
+            f.write(PROGRAM % sizes)
+    os.mkdir(at("bin"))
+    os.symlink(TOOL, at("bin/gpmem"))
+    os.environ["PATH"] = at("bin") + ":" + os.environ["PATH"]
+    with Slurm() as slurm:
+        check_array(slurm)
+        check_preempted(slurm)
+print("Slurm: an array merged, a job preempted and gone on: the bytes of runs without it")
