@@ -4,6 +4,7 @@
  */
 #include "gpmem/optimize.h"
 #include "api/call.h"
+#include "optimize/bo_rules.h"
 #include "optimize/optimize.h"
 #include <math.h>
 
@@ -108,7 +109,9 @@ enum gpm_status gpm_optimizer_objective(gpm_optimizer *o, const char *text) {
 
 enum gpm_status gpm_optimizer_constraint(gpm_optimizer *o, const char *text) {
     enum gpm_status st = call_begin(&o->err);
-    return st ? st : goals_bound(&o->o->goals, text, &o->err);
+    if (st) return st;
+    if (bo_rule_is(&o->o->space, text)) return bo_rule_add(&o->o->space, text, &o->err);
+    return goals_bound(&o->o->goals, text, &o->err);
 }
 
 enum gpm_status gpm_optimizer_collect(gpm_optimizer *o, const char *text) {

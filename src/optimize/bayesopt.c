@@ -2,6 +2,7 @@
  * Ask and tell; see bayesopt.h. */
 #include "optimize/bayesopt.h"
 #include "optimize/bo_priv.h"
+#include "optimize/bo_rules.h"
 
 #include <math.h>
 #include <string.h>
@@ -67,7 +68,8 @@ struct bo *bo_new_goals(const struct bo_space *space, const struct gpm_optimize_
         b->gain[k] = 1;
         if (goals[k].direction) b->obj[b->n_obj++] = k;
     }
-    b->plain = n == 1 && goals->direction && isinf(goals->lo) && isinf(goals->hi);
+    b->plain =
+        n == 1 && goals->direction && isinf(goals->lo) && isinf(goals->hi) && !space->n_rules;
     local_init(b);
     return b;
 }
@@ -234,6 +236,7 @@ static void design_point(const struct bo *b, size_t i, double *u) {
     int widest = widest_category(b);
     if (widest >= 0) u[widest] = (double)(i % (size_t)bo_space_levels(b->space, widest));
     bo_space_snap(b->space, u);
+    bo_rules_repair(b->space, u);
 }
 
 double bo_any_level(const struct bo *b, struct rng *r, int k) {
@@ -244,13 +247,14 @@ void bo_uniform_point(const struct bo *b, struct rng *r, double *u) {
     for (int k = 0; k < b->space->d; k++) u[k] = rng_uniform(r);
     for (int k = b->space->d; k < b->D; k++) u[k] = bo_any_level(b, r, k);
     bo_space_snap(b->space, u);
+    bo_rules_repair(b->space, u);
 }
 
 /* Anything new at all; a finite space is searched through in the end. */
 static bool any_point(const struct bo *b, struct rng *r, double *u) {
     for (int tries = 0; tries < 1000; tries++) {
         bo_uniform_point(b, r, u);
-        if (!bo_duplicate(b, u)) return true;
+        if (!bo_duplicate(b, u) && bo_rules_kept(b->space, u)) return true;
     }
     double size = bo_space_size(b->space);
     for (double i = 0; i < size && i < 1e6; i++) {
@@ -263,7 +267,7 @@ static bool any_point(const struct bo *b, struct rng *r, double *u) {
             rest = q;
         }
         bo_space_snap(b->space, u);
-        if (!bo_duplicate(b, u)) return true;
+        if (!bo_duplicate(b, u) && bo_rules_kept(b->space, u)) return true;
     }
     return false;
 }
@@ -318,7 +322,7 @@ static bool decide(struct bo *b, struct rng *r, double *u) {
     if (begun < (size_t)initial_points(b) || bo_n_good(b) < 3) {
         b->n_initial++;
         design_point(b, b->n_initial - 1, u);
-        return !bo_duplicate(b, u) || any_point(b, r, u);
+        return (!bo_duplicate(b, u) && bo_rules_kept(b->space, u)) || any_point(b, r, u);
     }
     bo_front_update(b, r);
     if (repeat_due(b) && repeat_point(b, u)) {

@@ -4,6 +4,7 @@
 #include "la/optim.h"
 #include "math/special.h"
 #include "optimize/bo_priv.h"
+#include "optimize/bo_rules.h"
 
 #include <math.h>
 #include <string.h>
@@ -86,7 +87,7 @@ static double acq_value(void *ctx, const double *x, double *grad) {
 /* What failures say about a point, added to its value: outside the drawn region nothing goes. */
 static double penalty(const struct acq *a, const double *u) {
     struct bo *b = a->b;
-    if (bo_in_tabu(b, u)) return INFINITY;
+    if (bo_in_tabu(b, u) || !bo_rules_kept(b->space, u)) return INFINITY;
     if (!b->feas || a->kind == MEAN) return 0; /* the mean knows nothing of drawn regions */
     if (a->kind == LOG_EI) return -bo_feas_log_prob(b, u);
     return bo_feas_path(b, u) > 0 ? 0 : INFINITY;
@@ -174,6 +175,7 @@ static void make_candidates(const struct acq *a, struct rng *r, double *cand, in
         else
             nearby_point(a, best[i % 2 ? 0 : rng_below(r, (uint64_t)n)], r, u);
         bo_space_snap(b->space, u);
+        bo_rules_repair(b->space, u);
     }
 }
 
@@ -230,7 +232,30 @@ static void pool_score(const struct pool *p, struct acq *a, double wider) {
 
 /* ---- refinement ---- */
 
-/* Whole numbers by steps of one, categories one at a time, as long as that helps. */
+/* The next neighbour of coordinate k: another level, a whole number by a step of one, a change of
+ * places in an order. i: how many there were before. False: there are no more. */
+static bool neighbour(const struct bo *b, double *u, int k, int i) {
+    int levels = bo_space_levels(b->space, k), other = bo_space_partner(b->space, k, k + 1);
+    if (levels) {
+        if (i >= levels) return false;
+        u[k] = i;
+        bo_space_snap(b->space, u); /* other variables may matter now */
+        return true;
+    }
+    if (bo_space_partner(b->space, k, 0) >= 0) {
+        for (; other >= 0 && i > 0; i--) other = bo_space_partner(b->space, k, other + 1);
+        if (other < 0) return false;
+        double t = u[k];
+        u[k] = u[other];
+        u[other] = t;
+        return true;
+    }
+    if (!bo_space_is_integer(b->space, k) || i > 1) return false;
+    (void)bo_space_step(b->space, u, k, i ? 1 : -1); /* at the border it stays, and is no gain */
+    return true;
+}
+
+/* Neighbour after neighbour, as long as that helps. */
 static double discrete_search(struct acq *a, double *u, double value) {
     struct bo *b = a->b;
     double *t = NEW_ARRAY(double, (size_t)b->D);
@@ -238,15 +263,8 @@ static double discrete_search(struct acq *a, double *u, double value) {
     for (int sweep = 0; better && sweep < 8; sweep++) {
         better = false;
         for (int k = 0; k < b->D; k++) {
-            int levels = bo_space_levels(b->space, k), tries = levels;
-            if (!levels && bo_space_is_integer(b->space, k)) tries = 2;
-            for (int i = 0; i < tries; i++) {
-                memcpy(t, u, (size_t)b->D * sizeof *t);
-                if (levels)
-                    t[k] = i;
-                else if (!bo_space_step(b->space, t, k, i ? 1 : -1))
-                    continue;
-                if (levels) bo_space_snap(b->space, t); /* other variables may matter now */
+            memcpy(t, u, (size_t)b->D * sizeof *t);
+            for (int i = 0; neighbour(b, t, k, i); i++, memcpy(t, u, (size_t)b->D * sizeof *t)) {
                 double v = value_at(a, t);
                 if (!(v < value) || bo_duplicate(b, t)) continue;
                 value = v;

@@ -6,6 +6,7 @@
  * sequential quadratic programming from a few starts takes milliseconds. */
 #include "la/sqp.h"
 #include "optimize/bo_priv.h"
+#include "optimize/bo_rules.h"
 
 #include <math.h>
 #include <string.h>
@@ -102,6 +103,12 @@ static bool evaluate(void *ctx, const double *x, double *f, double *c, double *g
     }
     bounds(v, gf != NULL, c, J);
     *f = objective(v, gf);
+    size_t first = count_rows(b);
+    for (int i = 0; i < b->space->n_rules; i++) {
+        c[first + (size_t)i] = bo_rule_value(
+            b->space, i, v->u, gf ? J + (first + (size_t)i) * (size_t)b->space->d : NULL);
+        if (isinf(c[first + (size_t)i])) return false;
+    }
     return true;
 }
 
@@ -141,7 +148,7 @@ double bo_draw_value(struct bo *b, const double *u) {
 
 double bo_draw_refine(struct bo *b, double *u, const double *lo, const double *hi) {
     struct view v;
-    size_t d = (size_t)b->space->d, m = count_rows(b);
+    size_t d = (size_t)b->space->d, m = count_rows(b) + (size_t)b->space->n_rules;
     struct sqp_options opt = {
         .max_iter = b->K > 4 ? 15 : 25, .step_cap = 0.2, .tol = 1e-6, .low = lo, .upp = hi};
     struct sqp_result res;
@@ -152,6 +159,7 @@ double bo_draw_refine(struct bo *b, double *u, const double *lo, const double *h
     if (d && sqp_minimise(evaluate, &v, d, m, x, &opt, NULL, &res) == GPM_OK)
         memcpy(u, x, d * sizeof *x);
     bo_space_snap(b->space, u);
+    bo_rules_repair(b->space, u);
     mem_free(x);
     mem_free(v.u);
     return bo_draw_value(b, u);

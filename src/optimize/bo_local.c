@@ -4,6 +4,7 @@
  */
 #include "la/mat.h"
 #include "optimize/bo_patch.h"
+#include "optimize/bo_rules.h"
 
 #include <math.h>
 #include <string.h>
@@ -109,7 +110,8 @@ bool bo_local_ask(struct bo *b, struct rng *r, double *u) {
         memcpy(u, p.center, (size_t)b->D * sizeof *u);
         for (int i = 0; i < p.d; i++)
             u[p.coord[i]] = fmin(1, fmax(0, u[p.coord[i]] + p.scale[i] * x[i]));
-        found = !exactly_known(b, u) && !bo_in_tabu(b, u);
+        if (b->space->n_groups) bo_space_snap(b->space, u);
+        found = bo_rules_repair(b->space, u) && !exactly_known(b, u) && !bo_in_tabu(b, u);
         if (!found) l->rho /= 10;
     }
     if (found) l->pending = true;

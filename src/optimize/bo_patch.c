@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The local arm's model; see bo_patch.h. */
 #include "optimize/bo_patch.h"
+#include "optimize/bo_rules.h"
 #include "la/blas.h"
 #include "la/optim.h"
 #include "la/sqp.h"
@@ -260,6 +261,24 @@ static size_t count_rows(const struct bo_patch *p) {
     return m;
 }
 
+/* Known constraints, behind the bounds; they are exact. */
+static bool rules(const struct bo_patch *p, const double *x, double *c, double *J) {
+    const struct bo_space *s = p->b->space;
+    size_t d = (size_t)p->d, D = (size_t)p->b->D, first = s->n_rules ? count_rows(p) : 0;
+    double *u = NEW_ARRAY(double, 2 * D), *grad = u + D;
+    bool known = true;
+    memcpy(u, p->center, D * sizeof *u);
+    for (size_t i = 0; i < d; i++) u[p->coord[i]] += p->scale[i] * x[i];
+    for (int r = 0; r < s->n_rules && known; r++) {
+        size_t q = first + (size_t)r;
+        c[q] = bo_rule_value(s, r, u, grad);
+        known = isfinite(c[q]);
+        for (size_t i = 0; J && i < d; i++) J[q * d + i] = grad[p->coord[i]] * p->scale[i];
+    }
+    mem_free(u);
+    return known;
+}
+
 /* The objective and the rows of the bounds, in units of their numbers. */
 static bool evaluate(void *ctx, const double *x, double *f, double *c, double *gf, double *J) {
     struct bo_patch *p = ctx;
@@ -275,7 +294,7 @@ static bool evaluate(void *ctx, const double *x, double *f, double *c, double *g
         for (size_t i = 0; gf && i < d; i++)
             J[q * d + i] = row.sign * row.scale * p->unit[row.k] * p->slope[(size_t)row.k * d + i];
     }
-    return true;
+    return rules(p, x, c, gf ? J : NULL);
 }
 
 /* The merit of what the model says at x. */
@@ -298,7 +317,7 @@ static void set_prices(struct bo_patch *p, const double *lambda) {
 }
 
 static double minimise_bounded(struct bo_patch *p, struct rng *r, double *x) {
-    size_t d = (size_t)p->d, m = count_rows(p);
+    size_t d = (size_t)p->d, m = count_rows(p) + (size_t)p->b->space->n_rules;
     double *start = NEW_ARRAY(double, d + 2 * m + 1), *lambda = start + d, *kept = lambda + m;
     struct sqp_options opt = {
         .max_iter = 60, .step_cap = 1, .tol = 1e-9, .low = p->lo, .upp = p->hi};

@@ -5,12 +5,16 @@
 #include "base/mem.h"
 #include "base/number.h"
 
+#include "optimize/bo_rules.h"
+
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
 
 static void var_release(struct bo_var *v) {
     for (int i = 0; i < v->n_levels; i++) mem_free(v->levels[i]);
+    for (int i = 0; v->labels && i <= (int)v->hi; i++) mem_free(v->labels[i]);
+    mem_free(v->labels);
     mem_free(v->levels);
     mem_free(v->when);
     mem_free(v->name);
@@ -18,6 +22,7 @@ static void var_release(struct bo_var *v) {
 
 void bo_space_release(struct bo_space *s) {
     for (int j = 0; j < s->n; j++) var_release(&s->vars[j]);
+    bo_rules_release(s);
     mem_free(s->vars);
     mem_free(s->var_at);
     *s = (struct bo_space){0};
@@ -127,6 +132,24 @@ static enum gpm_status parse_levels(struct bo_var *v, const char *text, const ch
     return v->n_levels > 1 ? GPM_OK : bad(err, text, "expected a range lo:hi or levels a,b,..");
 }
 
+/* Levels in order: whole numbers with names. */
+static enum gpm_status parse_ordered(struct bo_var *v, const char *text, const char *p,
+                                     struct buf *err) {
+    v->integer = true;
+    v->lo = 0;
+    v->hi = -1;
+    for (;; p++) {
+        size_t n = strcspn(p, "<");
+        if (!n) return bad(err, text, "a level is empty");
+        v->labels = mem_realloc(v->labels, sizeof(char *) * (size_t)(v->hi + 2));
+        char *label = v->labels[(int)++v->hi] = mem_strndup(p, n);
+        for (int i = 0; i < (int)v->hi; i++)
+            if (strcmp(v->labels[i], label) == 0) return bad(err, text, "a level is named twice");
+        p += n;
+        if (!*p) return GPM_OK;
+    }
+}
+
 static int level_of(const struct bo_var *v, const char *name) {
     for (int i = 0; i < v->n_levels; i++)
         if (strcmp(v->levels[i], name) == 0) return i;
@@ -159,6 +182,40 @@ static enum gpm_status parse_when(struct bo_space *s, const char *text, const ch
     return GPM_OK;
 }
 
+static bool is_named(const struct bo_space *s, const char *name, size_t n) {
+    for (int j = 0; j < s->n; j++)
+        if (strlen(s->vars[j].name) == n && memcmp(s->vars[j].name, name, n) == 0) return true;
+    return false;
+}
+
+/* names '=' ('shares' | 'order'): variables that belong together. */
+static enum gpm_status add_group(struct bo_space *s, const char *text, const char *eq,
+                                 struct buf *err) {
+    int before = s->n, count = 1;
+    enum gpm_status st = GPM_OK;
+    for (const char *p = text; p < eq; p++) count += *p == ',';
+    for (const char *p = text; p < eq && !st;) {
+        size_t n = strcspn(p, ",=");
+        if (!valid_name(p, n))
+            st = bad(err, text, "names are letters, digits and _");
+        else if (is_named(s, p, n))
+            st = bad(err, text, "there is a variable of this name already");
+        if (st) break;
+        struct bo_var *v = new_var(s, p, n);
+        v->group = s->n_groups + 1;
+        v->shares = strcmp(eq, "=shares") == 0;
+        v->integer = !v->shares;
+        v->lo = v->shares ? 0 : 1;
+        v->hi = v->shares ? 1 : count;
+        p += n + 1;
+    }
+    if (!st && count < 2) st = bad(err, text, "at least two names are expected");
+    if (!st) s->n_groups++;
+    while (st && s->n > before) var_release(&s->vars[--s->n]);
+    number_places(s);
+    return st;
+}
+
 /* One variable, its condition (or NULL) apart. */
 static enum gpm_status add(struct bo_space *s, const char *text, const char *when,
                            struct buf *err) {
@@ -166,13 +223,13 @@ static enum gpm_status add(struct bo_space *s, const char *text, const char *whe
     size_t len = eq ? (size_t)(eq - text) : 0;
     if (!eq || !valid_name(text, len))
         return bad(err, text, "expected name=lo:hi or name=a,b,c; names are letters, digits and _");
-    for (int j = 0; j < s->n; j++)
-        if (strlen(s->vars[j].name) == len && memcmp(s->vars[j].name, text, len) == 0)
-            return bad(err, text, "there is a variable of this name already");
+    if (is_named(s, text, len)) return bad(err, text, "there is a variable of this name already");
     struct bo_var *v = new_var(s, text, len);
     const char *mark = strpbrk(eq, ":\""); /* a colon in quotes makes no range */
-    enum gpm_status st = mark && *mark == ':' ? parse_range(v, text, eq + 1, err)
-                                              : parse_levels(v, text, eq + 1, err);
+    bool range = mark && *mark == ':', ordered = !mark && strchr(eq, '<') && !strchr(eq, ',');
+    enum gpm_status st = range     ? parse_range(v, text, eq + 1, err)
+                         : ordered ? parse_ordered(v, text, eq + 1, err)
+                                   : parse_levels(v, text, eq + 1, err);
     if (!st && when) st = parse_when(s, text, when, err);
     if (st) var_release(&s->vars[--s->n]);
     number_places(s);
@@ -180,8 +237,11 @@ static enum gpm_status add(struct bo_space *s, const char *text, const char *whe
 }
 
 enum gpm_status bo_space_add(struct bo_space *s, const char *text, struct buf *err) {
-    static const char word[] = " when ";
-    const char *when = strstr(text, word);
+    static const char word[] = " when ", rule[] = "rule ";
+    const char *when = strstr(text, word), *eq = strchr(text, '=');
+    if (strncmp(text, rule, strlen(rule)) == 0) return bo_rule_add(s, text + strlen(rule), err);
+    if (eq && (strcmp(eq, "=shares") == 0 || strcmp(eq, "=order") == 0))
+        return add_group(s, text, eq, err);
     if (!when) return add(s, text, NULL, err);
     char *first = mem_strndup(text, (size_t)(when - text));
     enum gpm_status st = add(s, first, when + strlen(word), err);
@@ -215,9 +275,16 @@ static void put_levels(const struct bo_var *v, const bool *chosen, struct buf *o
 void bo_space_text(const struct bo_space *s, struct buf *out) {
     for (int j = 0; j < s->n; j++) {
         const struct bo_var *v = &s->vars[j];
-        buf_printf(out, "%s=", v->name);
+        buf_puts(out, v->name);
+        if (v->group && j + 1 < s->n && s->vars[j + 1].group == v->group) {
+            buf_putc(out, ',');
+            continue;
+        }
+        buf_puts(out, v->shares ? "=shares" : v->group ? "=order" : "=");
         put_levels(v, NULL, out);
-        if (!v->n_levels) {
+        for (int i = 0; v->labels && i <= (int)v->hi; i++)
+            buf_printf(out, "%s%s", i ? "<" : "", v->labels[i]);
+        if (!v->n_levels && !v->labels && !v->group) {
             put_range(v, out);
             buf_printf(out, "%s%s", v->log ? ":log" : "", v->integer ? ":int" : "");
         }
@@ -227,6 +294,7 @@ void bo_space_text(const struct bo_space *s, struct buf *out) {
         }
         buf_putc(out, '\n');
     }
+    for (int i = 0; i < s->n_rules; i++) buf_printf(out, "rule %s\n", bo_rule_text(s, i));
 }
 
 enum gpm_status bo_space_parse(struct bo_space *s, const char *text, struct buf *err) {
@@ -286,14 +354,51 @@ bool bo_space_active(const struct bo_space *s, const double *u, int k) {
     return true;
 }
 
+double bo_space_relaxed(const struct bo_space *s, int k, double u) {
+    const struct bo_var *v = &s->vars[s->var_at[k]];
+    return v->log ? v->lo * pow(v->hi / v->lo, u) : v->lo + u * (v->hi - v->lo);
+}
+
+int bo_space_partner(const struct bo_space *s, int k, int from) {
+    const struct bo_var *v = &s->vars[s->var_at[k]];
+    for (int i = from; v->group && !v->shares && i < s->d; i++)
+        if (i != k && s->vars[s->var_at[i]].group == v->group) return i;
+    return -1;
+}
+
+/* Shares are divided by their sum; the places of an order follow its numbers, ties in the order of
+ * the variables. */
+static void snap_group(const struct bo_space *s, int group, double *u) {
+    double sum = 0;
+    int n = 0;
+    for (int k = 0; k < s->d; k++)
+        if (s->vars[s->var_at[k]].group == group) sum += u[k], n++;
+    for (int k = 0; k < s->d; k++) {
+        const struct bo_var *v = &s->vars[s->var_at[k]];
+        if (v->group == group && v->shares) u[k] = sum > 0 ? u[k] / sum : 1.0 / n;
+    }
+    for (int place = 0; place < n; place++) { /* numbers that have their place are above 1 */
+        int least = -1;
+        for (int k = 0; k < s->d; k++) {
+            const struct bo_var *v = &s->vars[s->var_at[k]];
+            if (v->group != group || v->shares || u[k] >= 2) continue;
+            if (least < 0 || u[k] < u[least]) least = k;
+        }
+        if (least >= 0) u[least] = 2 + (double)place / (n - 1);
+    }
+    for (int k = 0; k < s->d; k++)
+        if (s->vars[s->var_at[k]].group == group && u[k] >= 2) u[k] -= 2;
+}
+
 void bo_space_snap(const struct bo_space *s, double *u) {
     for (int k = 0; k < s->n; k++) {
         const struct bo_var *v = &s->vars[s->var_at[k]];
         if (v->parent >= 0 && !bo_space_active(s, u, k)) u[k] = k < s->d ? 0.5 : 0;
         if (k >= s->d) continue;
         u[k] = clamp01(u[k]);
-        if (v->integer) u[k] = var_to_unit(v, var_from_unit(v, u[k]));
+        if (v->integer && !v->group) u[k] = var_to_unit(v, var_from_unit(v, u[k]));
     }
+    for (int g = 1; g <= s->n_groups; g++) snap_group(s, g, u);
 }
 
 bool bo_space_is_integer(const struct bo_space *s, int k) {
@@ -320,6 +425,18 @@ bool bo_space_inside(const struct bo_space *s, const double *x) {
             return false;
         if (v->integer && x[j] != rint(x[j])) return false;
     }
+    for (int g = 1; g <= s->n_groups; g++) {
+        double sum = 0, square = 0, n = 0;
+        bool shares = false;
+        for (int j = 0; j < s->n; j++) {
+            if (s->vars[j].group != g) continue;
+            shares = s->vars[j].shares;
+            sum += x[j], square += x[j] * x[j], n++;
+        }
+        if (shares ? fabs(sum - 1) > 1e-9
+                   : sum != n * (n + 1) / 2 || square != n * (n + 1) * (2 * n + 1) / 6)
+            return false;
+    }
     return true;
 }
 
@@ -336,6 +453,8 @@ void bo_space_value(const struct bo_space *s, int j, double x, int digits, struc
     const struct bo_var *v = &s->vars[j];
     if (x >= 0 && x < v->n_levels)
         buf_puts(out, v->levels[(int)x]);
+    else if (v->labels && x >= 0 && x <= v->hi && x == floor(x))
+        buf_puts(out, v->labels[(int)x]);
     else if (digits && !v->n_levels)
         buf_printf(out, "%.*g", digits, x);
     else
@@ -350,8 +469,13 @@ enum gpm_status bo_space_read(const struct bo_space *s, int j, const char *text,
         *x = level;
         return GPM_OK;
     }
+    for (int i = 0; v->labels && i <= (int)v->hi; i++)
+        if (strcmp(v->labels[i], text) == 0) {
+            *x = i;
+            return GPM_OK;
+        }
     double value;
-    if (v->n_levels)
+    if (v->n_levels || v->labels)
         return buf_fail(err, GPM_E_ARG, "variable '%s': '%s' is not one of its levels", v->name,
                         text);
     if (!number_parse(text, strlen(text), &value) || !isfinite(value))

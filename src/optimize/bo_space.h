@@ -21,6 +21,9 @@ struct bo_var {
     int at;        /* place in u */
     int parent;    /* category that decides whether it matters, -1: it always does */
     bool *when;    /* owned; for which levels of the parent; NULL without one */
+    char **labels; /* owned; of whole numbers 0, 1, ..: their names in order; NULL: none */
+    int group;     /* of variables that belong together, from 1 on; 0: none */
+    bool shares;   /* those of its group sum to one; else they are an order: 1, 2, .. in some */
 };
 
 struct bo_space {        /* zeroed: without variables */
@@ -28,13 +31,17 @@ struct bo_space {        /* zeroed: without variables */
     int n;               /* variables */
     int d, n_cat;        /* numeric variables, categories; n = d + n_cat */
     int *var_at;         /* owned; variable at each place of u */
+    int n_groups;
+    struct bo_rule *rules; /* owned; known constraints, bo_rules.h */
+    int n_rules;
 };
 
 void bo_space_release(struct bo_space *s);
-/* One variable from text: name=lo:hi[:log][:int], or name=a,b,c for categories; behind it perhaps
- * " when category=a,b": for other levels of that category (given before) it means nothing, and has
- * the value in its middle. GPM_E_ARG with a message for bad names, empty ranges, a log scale that
- * reaches 0, one name twice. */
+/* One variable from text: name=lo:hi[:log][:int], name=a,b,c for categories, or name=a<b<c for
+ * levels in order; behind it perhaps " when category=a,b": for other levels of that category (given
+ * before) it means nothing, and has the value in its middle. Several at once: a,b,c=shares are
+ * numbers of at least 0 that sum to one, a,b,c=order the places 1, 2, 3 in some order. GPM_E_ARG
+ * with a message for bad names, empty ranges, a log scale that reaches 0, one name twice. */
 GPM_MUST_USE enum gpm_status bo_space_add(struct bo_space *s, const char *text, struct buf *err);
 /* n variables that are any numbers; names: separated by commas. */
 void bo_space_any(struct bo_space *s, const char *names, int n);
@@ -49,6 +56,10 @@ void bo_space_from_unit(const struct bo_space *s, const double *u, double *x);
 void bo_space_snap(const struct bo_space *s, double *u);
 /* The step of integer coordinate k of u around u[k] towards dir (+1, -1); false at the border. */
 bool bo_space_step(const struct bo_space *s, double *u, int k, int dir);
+/* Variable of coordinate k < d of u at u_k, whole numbers and edges left aside. */
+double bo_space_relaxed(const struct bo_space *s, int k, double u);
+/* Coordinate k is a place in an order: the next member after `from` to change places with; -1. */
+int bo_space_partner(const struct bo_space *s, int k, int from);
 bool bo_space_is_integer(const struct bo_space *s, int k); /* of coordinate k < d of u */
 bool bo_space_active(const struct bo_space *s, const double *u, int k); /* coordinate k matters */
 int bo_space_levels(const struct bo_space *s, int k); /* of coordinate k of u; 0: numeric */

@@ -131,7 +131,8 @@ static bool number(const char **p, double *v) {
 /* bound := [number rel] name rel number ['+-' number] */
 enum gpm_status goals_bound(struct goals *g, const char *text, struct buf *err) {
     static const char form[] = "expected name<=number, name>=number, number<=name<=number or "
-                               "name=number+-tolerance";
+                               "name=number+-tolerance, or a comparison of expressions in the "
+                               "variables, as in x + 2*y <= 10";
     const char *p = text;
     double v, tolerance = 0, left = 0;
     int before = 2;

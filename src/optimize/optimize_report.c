@@ -176,7 +176,7 @@ static void json_point(const struct optimize *o, const char *key, const double *
         const struct bo_var *v = &o->space.vars[j];
         buf_reset(&level);
         bo_space_value(&o->space, j, x[j], 0, &level);
-        if (v->n_levels)
+        if (v->n_levels || v->labels)
             JSON(out, FIELD(v->name, level.data));
         else
             JSON(out, FIELD(v->name, x[j]));
