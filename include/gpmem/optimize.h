@@ -55,6 +55,10 @@ struct gpm_optimize_options {
     /* A worker of the store that gives no sign of life for so long is taken for dead, and its point
      * offered again; 0: 600, and 60 on a server. */
     double claim_seconds;
+    /* Of evaluations together; 0: no limit. One costs the number "cost" that it collects, else 1, or
+     * of a variable with :fidelity its share. */
+    double max_cost;
+    bool no_early_stop; /* programs that fall behind (lines "gpmem: STEP VALUE") are not stopped */
 };
 GPM_API void gpm_optimize_options_init_sized(struct gpm_optimize_options *o, size_t size);
 static inline void gpm_optimize_options_init(struct gpm_optimize_options *o) {
@@ -64,7 +68,8 @@ static inline void gpm_optimize_options_init(struct gpm_optimize_options *o) {
 GPM_API gpm_optimizer *gpm_optimizer_new(const struct gpm_optimize_options *o);
 GPM_API void gpm_optimizer_free(gpm_optimizer *o);
 GPM_API const char *gpm_optimizer_error(const gpm_optimizer *o);
-/* name=lo:hi[:log][:int] or name=a,b,c; before the command and open. A level with a comma, colon
+/* name=lo:hi[:log][:int][:fidelity], name=a,b,c, name=a<b<c (in order), a,b,c=shares (they sum to
+ * one) or a,b,c=order (the places 1, 2, 3); before the command and open. A level with a comma, colon
  * or quote in it is written as a JSON string. */
 GPM_API enum gpm_status gpm_optimizer_variable(gpm_optimizer *o, const char *text);
 /* A guess, evaluated before anything else: name=value of every variable, separated by blanks;
@@ -72,7 +77,8 @@ GPM_API enum gpm_status gpm_optimizer_variable(gpm_optimizer *o, const char *tex
 GPM_API enum gpm_status gpm_optimizer_start(gpm_optimizer *o, const char *text);
 /* Several numbers of an evaluation, each by its name; before open. An objective is NAME, NAME:min
  * or NAME:max, with @VALUE behind it for a reference value; several (one call each, or separated by
- * commas) ask for the front. A constraint is NAME<=B, NAME>=A, A<=NAME<=B or NAME=V+-TOLERANCE.
+ * commas) ask for the front. A constraint is NAME<=B, NAME>=A, A<=NAME<=B or NAME=V+-TOLERANCE, or
+ * after the variables a comparison of expressions in them, which no point then breaks.
  * Numbers to collect are kept. A program prints them in the order objectives, constraints,
  * collected (each name once), or as members of one JSON object, or patterns such as
  * "loss: {loss}" take them out of what it prints. */

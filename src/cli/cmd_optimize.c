@@ -17,10 +17,10 @@
 static struct gpm_optimize_options options = {
     .size = sizeof options, .seed = 1, .mcmc = -1, .jobs = 1};
 static struct { /* each command has some of them */
-    struct text_list vars, target, objectives, bounds, kept, patterns, starts;
+    struct text_list vars, fidelity, target, objectives, bounds, kept, patterns, starts;
     bool mcmc; /* sets options.mcmc, whose default is neither yes nor no */
     bool minimize;
-    const char *json, *report, *join;
+    const char *json, *report, *join, *max_cost;
     uint64_t count;
     int format;
 } args = {.count = 1};
@@ -28,15 +28,20 @@ static struct { /* each command has some of them */
 static const struct option_row search_rows[] = {
     {"maximize", 0, OPTION_FLAG, NULL, "look for the largest value", &options.maximize},
     {"var", 0, OPTION_LIST, "NAME=LO:HI",
-     "a variable; also LO:HI:log, :int, NAME=a,b,c; 'X=0:1 when KIND=a': X matters for KIND=a",
+     "a variable; also LO:HI:log, :int, NAME=a,b,c, a<b<c; A,B=shares; A,B=order; 'X=0:1 when "
+     "KIND=a'",
      &args.vars},
+    {"fidelity", 0, OPTION_LIST, "NAME=LO:HI",
+     "a variable that sets the cost of an evaluation (also LO:HI:log, :int); HI is what is meant",
+     &args.fidelity},
     {"start", 0, OPTION_LIST, "POINT", "a guess to evaluate first, for example 'x=1 y=2'",
      &args.starts},
     {"objective", 0, OPTION_LIST, "NAME",
      "the number to minimise (NAME:max: maximise); A,B: the front of both; A@V: reference value V",
      &args.objectives},
     {"constraint", 0, OPTION_LIST, "BOUND",
-     "a bound: NAME<=B, NAME>=A, A<=NAME<=B, or NAME=V+-TOLERANCE", &args.bounds},
+     "a bound: NAME<=B, NAME>=A, A<=NAME<=B, NAME=V+-TOLERANCE; or of variables: 'x + 2*y <= 10'",
+     &args.bounds},
     {"collect", 0, OPTION_LIST, "NAME", "numbers that are only kept", &args.kept},
     {"read", 0, OPTION_LIST, "PATTERN",
      "takes numbers out of what is printed: 'loss: {}', 'loss={loss} time={time}'", &args.patterns},
@@ -80,11 +85,19 @@ static bool give(gpm_optimizer *o, const struct text_list *list,
     return true;
 }
 
+static enum gpm_status give_fidelity(gpm_optimizer *o, const char *text) {
+    struct buf b = BUF_INIT;
+    buf_printf(&b, "%s:fidelity", text);
+    enum gpm_status s = gpm_optimizer_variable(o, b.data);
+    buf_release(&b);
+    return s;
+}
+
 /* The search that the options describe; its failure is told by `finish`. */
 static int begin(gpm_optimizer **o, int argc, char **argv) {
     if (args.mcmc) options.mcmc = 1;
     *o = gpm_optimizer_new(&options);
-    if (!give(*o, &args.vars, gpm_optimizer_variable) ||
+    if (!give(*o, &args.vars, gpm_optimizer_variable) || !give(*o, &args.fidelity, give_fidelity) ||
         !give(*o, &args.starts, gpm_optimizer_start) ||
         !give(*o, &args.objectives, gpm_optimizer_objective) ||
         !give(*o, &args.bounds, gpm_optimizer_constraint) ||
@@ -129,13 +142,18 @@ static int run(int argc, char **argv) {
                                     "optimize --var x=-5:10 -- ./sim {x}");
     if (!args.join && !args.vars.n)
         return complain(EXIT_USAGE, "there are no variables; give them with --var x=-5:10");
-    if (!args.join && !options.budget && !options.max_seconds && !target)
-        return complain(EXIT_USAGE, "there is no end; give --budget N, --max-time S or --target V");
+    if (!args.join && !options.budget && !options.max_seconds && !target && !args.max_cost)
+        return complain(
+            EXIT_USAGE,
+            "there is no end; give --budget N, --max-cost C, --max-time S or --target V");
     if (args.join && argc)
         return complain(EXIT_USAGE, "--join takes the command from the store; leave it out");
     if (target && !number_parse(target, strlen(target), &options.target))
         return complain(EXIT_USAGE, "--target: '%s' is not a number", target);
     options.has_target = target != NULL;
+    if (args.max_cost && (!number_parse(args.max_cost, strlen(args.max_cost), &options.max_cost) ||
+                          !(options.max_cost > 0)))
+        return complain(EXIT_USAGE, "--max-cost: '%s' is not a number above 0", args.max_cost);
     options.stop = stop_flag();
     if (!voice.quiet) options.progress = progress, options.user = &tty;
     if (args.join) options.join = true, options.store = args.join;
@@ -164,6 +182,13 @@ static const struct option_row rows[] = {
     {.kind = OPTION_GROUP, .field = &search_options},
     {"budget", 'n', OPTION_SIZE, "N", "evaluations in all, earlier runs on the store included",
      &options.budget},
+    {"max-cost", 0, OPTION_TEXT, "C",
+     "stop when evaluations cost C in all: their number 'cost', else 1 each, or the fidelity's "
+     "share",
+     &args.max_cost},
+    {"no-early-stop", 0, OPTION_FLAG, NULL,
+     "do not stop programs that fall behind by their lines 'gpmem: STEP VALUE'",
+     &options.no_early_stop},
     {"max-time", 0, OPTION_TIME, "S", "stop after S seconds (also 5m, 2h)", &options.max_seconds},
     {"target", 0, OPTION_LIST, "V", "stop at a value at least as good as V", &args.target},
     {"jobs", 'j', OPTION_SMALL, "N", "programs run at once (default 1)", &options.jobs},

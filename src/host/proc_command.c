@@ -203,7 +203,8 @@ enum proc_outcome proc_parse_number(const char *text, size_t n, double *value) {
 }
 
 void proc_result_init(struct proc_result *r) {
-    *r = (struct proc_result){.value = NAN, .message = BUF_INIT, .stderr_tail = BUF_INIT};
+    *r = (struct proc_result){
+        .value = NAN, .message = BUF_INIT, .stderr_tail = BUF_INIT, .steps = BUF_INIT};
 }
 
 void proc_result_release(struct proc_result *r) {
@@ -211,6 +212,7 @@ void proc_result_release(struct proc_result *r) {
     r->values = NULL;
     buf_release(&r->message);
     buf_release(&r->stderr_tail);
+    buf_release(&r->steps);
 }
 
 void proc_result_text(const struct proc_result *r, struct buf *out) {

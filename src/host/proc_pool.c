@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The pool: up to `jobs` children watched by one poll loop. */
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/stop.h"
 #include "base/vec.h"
 #include "host/proc_priv.h"
@@ -18,6 +19,7 @@
 struct job {
     const struct proc_command *c; /* NULL: a free slot */
     bool ended, timed_out, overflow;
+    bool hopeless; /* said the watcher */
     struct proc_child child;
     char **argv; /* owned */
     struct buf input, out;
@@ -104,7 +106,8 @@ static void job_launch(struct proc_pool *p, struct job *j) {
     buf_reset(&j->out);
     buf_reset(&j->r.message);
     buf_reset(&j->r.stderr_tail);
-    j->timed_out = j->overflow = false;
+    buf_reset(&j->r.steps);
+    j->timed_out = j->overflow = j->hopeless = false;
     j->again = 0;
     j->started = clock_seconds();
     j->deadline = j->c->timeout > 0 ? j->started + j->c->timeout : INFINITY;
@@ -138,6 +141,38 @@ static void keep_tail(struct buf *b) {
     b->len = PROC_STDERR_MAX;
 }
 
+/* Takes the lines "gpmem: STEP VALUE" out of what was printed, and tells them. */
+static void take_steps(struct job *j) {
+    static const char mark[] = "gpmem:";
+    for (char *line = j->out.data, *end; line && (end = strchr(line, '\n'));) {
+        char *step_end, *value_end;
+        double step = 0, value = 0;
+        bool told = strncmp(line, mark, strlen(mark)) == 0;
+        if (told) step = number_read(line + strlen(mark), &step_end);
+        told = told && step_end > line + strlen(mark) && step_end < end;
+        if (told) value = number_read(step_end, &value_end);
+        if (!told || value_end == step_end || value_end > end || !isfinite(value)) {
+            line = end + 1;
+            continue;
+        }
+        if (j->r.steps.len < PROC_STDOUT_MAX) {
+            buf_puts(&j->r.steps, j->r.steps.len ? ", [" : "[");
+            buf_number(&j->r.steps, step);
+            buf_puts(&j->r.steps, ", ");
+            buf_number(&j->r.steps, value);
+            buf_putc(&j->r.steps, ']');
+        }
+        if (!j->hopeless) j->r.value = value;
+        if (!j->hopeless && j->c->watch(j->c->watcher, j->tag, step, value)) {
+            j->hopeless = true;
+            j->deadline = 0;
+        }
+        size_t rest = j->out.len - (size_t)(end + 1 - j->out.data);
+        memmove(line, end + 1, rest + 1);
+        j->out.len -= (size_t)(end + 1 - line);
+    }
+}
+
 /* Reads what is there, at most 1 MiB per turn so that a flood cannot starve the time-out. */
 static void drain(struct job *j, int *fd, bool is_err) {
     char chunk[16384];
@@ -154,6 +189,7 @@ static void drain(struct job *j, int *fd, bool is_err) {
             keep_tail(&j->r.stderr_tail);
         } else if (j->out.len + (size_t)n <= PROC_STDOUT_MAX) {
             buf_add(&j->out, chunk, (size_t)n);
+            if (j->c->watch) take_steps(j);
         } else {
             j->overflow = true;
         }
@@ -205,7 +241,10 @@ static void describe_output(struct job *j) {
 static void judge(struct job *j) {
     struct proc_result *r = &j->r;
     r->seconds = clock_seconds() - j->started;
-    if (j->timed_out) {
+    if (j->hopeless) {
+        r->outcome = PROC_OK;
+        r->stopped = true;
+    } else if (j->timed_out) {
         r->outcome = PROC_TIMEOUT;
         buf_printf(&r->message, "ran longer than its time-out of %g s and was killed",
                    j->c->timeout);

@@ -48,6 +48,10 @@ struct proc_command {
     double timeout;  /* seconds of wall time per attempt; 0: none */
     int retries;     /* further attempts after a failure */
     double patience; /* seconds that a shortage of the machine may last */
+    /* Lines "gpmem: STEP VALUE" of its output are told as they come; true: it is stopped, and the
+     * value is its result. NULL: they are output like any other. */
+    bool (*watch)(void *watcher, int64_t tag, double step, double value);
+    void *watcher;
 };
 #define PROC_PATIENCE 60.0
 
@@ -71,6 +75,8 @@ struct proc_result {
     int code;                           /* exit status or signal number */
     int attempts;
     double seconds;         /* wall time of the last attempt */
+    struct buf steps;       /* what was told on the way, as JSON: [step, value], .. */
+    bool stopped;           /* by the watcher: `value` is the last of them */
     struct buf message;     /* one line: what failed and how; empty when PROC_OK */
     struct buf stderr_tail; /* the last PROC_STDERR_MAX bytes the program wrote to stderr */
 };

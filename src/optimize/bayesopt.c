@@ -54,6 +54,7 @@ struct bo *bo_new_goals(const struct bo_space *space, const struct gpm_optimize_
     b->opt = opt ? *opt : defaults;
     b->seed = seed;
     b->D = space->n;
+    b->fidelity = bo_space_fidelity(space);
     b->K = n;
     b->region = (struct bo_region){.side = 0.8, .best = INFINITY};
     b->out = NEW_ARRAY(struct bo_output, (size_t)n);
@@ -235,6 +236,7 @@ static void design_point(const struct bo *b, size_t i, double *u) {
     }
     int widest = widest_category(b);
     if (widest >= 0) u[widest] = (double)(i % (size_t)bo_space_levels(b->space, widest));
+    if (b->fidelity >= 0) u[b->fidelity] = i % 3 == 2 ? 1 : 0.3;
     bo_space_snap(b->space, u);
     bo_rules_repair(b->space, u);
 }
@@ -344,6 +346,7 @@ static bool decide(struct bo *b, struct rng *r, double *u) {
     b->local.run = 0;
     double far;
     if (bo_global(b, r, u, &far)) return any_point(b, r, u);
+    bo_choose_fidelity(b, u);
     b->local.hot = far < 0.25;
     note_stuck(b, far);
     return true;

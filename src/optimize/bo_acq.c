@@ -117,6 +117,7 @@ static void acq_init(struct acq *a, struct bo *b, enum kind kind, const double *
         a->lo[k] = a->region ? fmax(0, best[k] - half) : 0;
         a->hi[k] = a->region ? fmin(1, best[k] + half) : 1;
     }
+    if (b->fidelity >= 0) a->lo[b->fidelity] = a->hi[b->fidelity] = 1;
 }
 
 /* Of the coordinates of a trust region so many are perturbed. */
@@ -174,6 +175,7 @@ static void make_candidates(const struct acq *a, struct rng *r, double *cand, in
             random_point(a, best[0], r, u);
         else
             nearby_point(a, best[i % 2 ? 0 : rng_below(r, (uint64_t)n)], r, u);
+        if (b->fidelity >= 0) u[b->fidelity] = 1;
         bo_space_snap(b->space, u);
         bo_rules_repair(b->space, u);
     }
@@ -373,6 +375,7 @@ const double *bo_lowest_mean(struct bo *b, double *mean) {
     *mean = INFINITY;
     for (size_t i = 0; i < o->active.n; i++) {
         const double *u = b->points.at[o->active.at[i]].u;
+        if (*mean < INFINITY && !bo_is_full(b, u)) continue; /* those come first */
         double f = bo_model_mean(&o->model, u, NULL);
         if (f < *mean) *mean = f, lowest = u;
     }

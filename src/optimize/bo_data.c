@@ -41,8 +41,9 @@ double bo_merit(const struct bo *b, const double *y) {
 }
 
 static struct bo_ranked ranked(const struct bo *b, size_t i) {
-    const double *y = b->points.at[i].y;
-    return (struct bo_ranked){bo_violation(b, y), bo_merit(b, y), i};
+    const struct bo_point *p = &b->points.at[i];
+    double less = b->fidelity < 0 ? 0 : BO_BROKEN * (1 - p->u[b->fidelity]);
+    return (struct bo_ranked){less + bo_violation(b, p->y), bo_merit(b, p->y), i};
 }
 
 /* u within `wider` times `half` of v in every number, and of the same categories. half NULL: within

@@ -31,7 +31,8 @@ void bo_patch_init(struct bo_patch *p, struct bo *b) {
     *p = (struct bo_patch){.b = b, .center = center->u, .y0 = center->y};
     p->coord = NEW_ARRAY(int, (size_t)b->space->d + 1);
     for (int k = 0; k < b->space->d; k++)
-        if (!bo_space_is_integer(b->space, k) && bo_space_active(b->space, p->center, k))
+        if (!bo_space_is_integer(b->space, k) && bo_space_active(b->space, p->center, k) &&
+            k != b->fidelity)
             p->coord[p->d++] = k;
     size_t d = (size_t)p->d, K = (size_t)b->K, most = most_points(p);
     p->scale = NEW_ARRAY(double, 4 * d + K * (d + 2) + most * (d + K + 1 + most));

@@ -75,6 +75,8 @@ struct bo {
     struct bo_output *out; /* owned, K */
     int n_obj;             /* of them objectives; their indices: */
     int *obj;              /* owned */
+    int fidelity;          /* coordinate that sets the cost of an evaluation; -1: none */
+    size_t cheap;          /* decisions in a row for less than the full cost */
     bool plain;            /* one number, minimised, without bounds */
     VEC(struct bo_point) points;
     VEC(double) pending; /* points in flight as the model sees them, D numbers each */
@@ -98,6 +100,11 @@ struct bo {
 
 static inline size_t bo_tabu_width(const struct bo *b) {
     return (size_t)(b->D + b->space->d);
+}
+
+/* u is of the function meant: it has no fidelity, or its upper end. */
+static inline bool bo_is_full(const struct bo *b, const double *u) {
+    return b->fidelity < 0 || u[b->fidelity] >= 1;
 }
 
 /* The output whose scales stand for all: the first objective, else the first number. */
@@ -187,6 +194,9 @@ double bo_ripple(struct bo_output *o, const double *u, double sure);
 /* Exact values: is it time to evaluate the best point u once more, because noise would explain the
  * values better? */
 bool bo_doubt(struct bo *b, double *u);
+
+/* bo_fidelity.c: what the point u, chosen for the function meant, is to cost. */
+void bo_choose_fidelity(struct bo *b, double *u);
 
 /* bo_feas.c */
 struct bo_feas;

@@ -86,8 +86,10 @@ static enum gpm_status parse_range(struct bo_var *v, const char *text, const cha
             v->log = true;
         else if (n == 3 && strncmp(p, "int", n) == 0)
             v->integer = true;
+        else if (n == 8 && strncmp(p, "fidelity", n) == 0)
+            v->fidelity = true;
         else
-            return bad(err, text, "after the range only :log and :int may follow");
+            return bad(err, text, "after the range only :log, :int and :fidelity may follow");
         p += n;
     }
     if (*p) return bad(err, text, "unexpected text after the range");
@@ -230,6 +232,10 @@ static enum gpm_status add(struct bo_space *s, const char *text, const char *whe
     enum gpm_status st = range     ? parse_range(v, text, eq + 1, err)
                          : ordered ? parse_ordered(v, text, eq + 1, err)
                                    : parse_levels(v, text, eq + 1, err);
+    if (!st && v->fidelity && !(v->lo > 0)) st = bad(err, text, "a fidelity is above 0");
+    if (!st && v->fidelity && when) st = bad(err, text, "a fidelity always matters");
+    for (int j = 0; !st && v->fidelity && j + 1 < s->n; j++)
+        if (s->vars[j].fidelity) st = bad(err, text, "there is a fidelity already");
     if (!st && when) st = parse_when(s, text, when, err);
     if (st) var_release(&s->vars[--s->n]);
     number_places(s);
@@ -286,7 +292,8 @@ void bo_space_text(const struct bo_space *s, struct buf *out) {
             buf_printf(out, "%s%s", i ? "<" : "", v->labels[i]);
         if (!v->n_levels && !v->labels && !v->group) {
             put_range(v, out);
-            buf_printf(out, "%s%s", v->log ? ":log" : "", v->integer ? ":int" : "");
+            buf_printf(out, "%s%s%s", v->log ? ":log" : "", v->integer ? ":int" : "",
+                       v->fidelity ? ":fidelity" : "");
         }
         if (v->parent >= 0) {
             buf_printf(out, " when %s=", s->vars[v->parent].name);
@@ -399,6 +406,12 @@ void bo_space_snap(const struct bo_space *s, double *u) {
         if (v->integer && !v->group) u[k] = var_to_unit(v, var_from_unit(v, u[k]));
     }
     for (int g = 1; g <= s->n_groups; g++) snap_group(s, g, u);
+}
+
+int bo_space_fidelity(const struct bo_space *s) {
+    for (int k = 0; k < s->d; k++)
+        if (s->vars[s->var_at[k]].fidelity) return k;
+    return -1;
 }
 
 bool bo_space_is_integer(const struct bo_space *s, int k) {

@@ -15,6 +15,7 @@
 struct bo_var {
     char *name; /* owned */
     bool log, integer;
+    bool fidelity; /* it sets what an evaluation costs; only its upper end is the function meant */
     double lo, hi; /* numeric variables */
     char **levels; /* owned; categories only */
     int n_levels;  /* 0: numeric */
@@ -37,11 +38,12 @@ struct bo_space {        /* zeroed: without variables */
 };
 
 void bo_space_release(struct bo_space *s);
-/* One variable from text: name=lo:hi[:log][:int], name=a,b,c for categories, or name=a<b<c for
- * levels in order; behind it perhaps " when category=a,b": for other levels of that category (given
- * before) it means nothing, and has the value in its middle. Several at once: a,b,c=shares are
- * numbers of at least 0 that sum to one, a,b,c=order the places 1, 2, 3 in some order. GPM_E_ARG
- * with a message for bad names, empty ranges, a log scale that reaches 0, one name twice. */
+/* One variable from text: name=lo:hi[:log][:int][:fidelity], name=a,b,c for categories, or
+ * name=a<b<c for levels in order; behind it perhaps " when category=a,b": for other levels of that
+ * category (given before) it means nothing, and has the value in its middle. Several at once:
+ * a,b,c=shares are numbers of at least 0 that sum to one, a,b,c=order the places 1, 2, 3 in some
+ * order. GPM_E_ARG with a message for bad names, empty ranges, a log scale that reaches 0, one name
+ * twice. */
 GPM_MUST_USE enum gpm_status bo_space_add(struct bo_space *s, const char *text, struct buf *err);
 /* n variables that are any numbers; names: separated by commas. */
 void bo_space_any(struct bo_space *s, const char *names, int n);
@@ -60,6 +62,7 @@ bool bo_space_step(const struct bo_space *s, double *u, int k, int dir);
 double bo_space_relaxed(const struct bo_space *s, int k, double u);
 /* Coordinate k is a place in an order: the next member after `from` to change places with; -1. */
 int bo_space_partner(const struct bo_space *s, int k, int from);
+int bo_space_fidelity(const struct bo_space *s);           /* its coordinate; -1: there is none */
 bool bo_space_is_integer(const struct bo_space *s, int k); /* of coordinate k < d of u */
 bool bo_space_active(const struct bo_space *s, const double *u, int k); /* coordinate k matters */
 int bo_space_levels(const struct bo_space *s, int k); /* of coordinate k of u; 0: numeric */

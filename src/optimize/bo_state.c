@@ -111,8 +111,8 @@ static void walk_output(struct walk *w, struct bo_output *o) {
 }
 
 static void walk(struct walk *w, struct bo *b) {
-    size_t *const counts[] = {&b->asks,      &b->n_local, &b->n_global,
-                              &b->n_initial, &b->stuck,   &b->doubted};
+    size_t *const counts[] = {&b->asks,  &b->n_local, &b->n_global, &b->n_initial,
+                              &b->stuck, &b->doubted, &b->cheap};
     for (size_t i = 0; i < COUNT_OF(counts); i++) whole(w, counts[i]);
     flag(w, &b->failed_last);
     flag(w, &b->turn_local);

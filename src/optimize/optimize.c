@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "optimize/memo_csv.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +26,7 @@ void optimize_free(struct optimize *o) {
         mem_free(o->trace.at[i].x);
         mem_free(o->trace.at[i].values);
         mem_free(o->trace.at[i].error);
+        vec_release(&o->trace.at[i].steps);
     }
     vec_release(&o->trace);
     vec_release(&o->pending);
@@ -366,6 +368,22 @@ enum gpm_status optimize_open(struct optimize *o, struct buf *err) {
 
 /* ---- in step with the store ---- */
 
+/* {.., "steps": [[step, value], ..], "stopped": true} */
+static void read_steps(const char *outputs, struct optimize_eval *e) {
+    locale_t before = number_locale_enter();
+    json_t *j = json_loads(outputs, 0, NULL);
+    number_locale_leave(before);
+    const json_t *steps = json_object_get(j, "steps");
+    for (size_t i = 0; i < json_array_size(steps); i++) {
+        const json_t *pair = json_array_get(steps, i);
+        struct optimize_step s = {json_number_value(json_array_get(pair, 0)),
+                                  json_number_value(json_array_get(pair, 1))};
+        vec_push(&e->steps, s);
+    }
+    e->stopped = json_is_true(json_object_get(j, "stopped"));
+    json_decref(j);
+}
+
 static bool add_eval(const struct memo_row *r, void *user) {
     struct optimize *o = user;
     struct optimize_eval e = {.x = NEW_ARRAY(double, (size_t)r->dim),
@@ -387,14 +405,32 @@ static bool add_eval(const struct memo_row *r, void *user) {
         e.error = mem_strdup(r->error);
     }
     e.given = strcmp(r->tag, MEMO_GIVEN) == 0;
+    if (strstr(r->outputs, "\"steps\"")) read_steps(r->outputs, &e);
     vec_push(&o->trace, e);
     return true;
+}
+
+/* What an evaluation that was stopped would have come to: its last value, and the mean way that the
+ * complete ones before it still went from that step on. */
+static double would_be(const struct optimize *o, size_t at) {
+    const struct optimize_eval *e = &o->trace.at[at];
+    double way = 0, n = 0, step = vec_last(&e->steps).step;
+    for (size_t i = 0; i < at; i++) {
+        const struct optimize_eval *other = &o->trace.at[i];
+        double then = optimize_by_step(o, other, step);
+        if (other->stopped || isnan(then) || isnan(other->y)) continue;
+        way += other->y - then;
+        n++;
+    }
+    return e->y + (n > 0 ? way / n : 0);
 }
 
 static void feed(struct optimize *o, size_t upto) {
     for (; o->fed < upto && o->fed < o->trace.n; o->fed++) {
         const struct optimize_eval *e = &o->trace.at[o->fed];
-        if (bo_space_inside(&o->space, e->x)) goals_tell(&o->goals, o->bo, e->x, e->values);
+        if (!bo_space_inside(&o->space, e->x)) continue;
+        double guess = e->stopped && e->steps.n ? would_be(o, o->fed) : NAN;
+        goals_tell(&o->goals, o->bo, e->x, isnan(guess) ? e->values : &guess);
     }
 }
 

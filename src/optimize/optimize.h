@@ -17,6 +17,9 @@
 #include "optimize/goals.h"
 #include <signal.h>
 
+struct optimize_step {
+    double step, value;
+};
 /* One finished evaluation, in the order of finishing. */
 struct optimize_eval {
     double *x;      /* owned; one number per variable */
@@ -25,7 +28,9 @@ struct optimize_eval {
     double seconds;
     char *error; /* owned; NULL unless failed */
     int64_t id, seq;
-    bool given; /* told or imported, not evaluated by the search */
+    bool given;                      /* told or imported, not evaluated by the search */
+    VEC(struct optimize_step) steps; /* what it told on the way */
+    bool stopped;                    /* on the way: y is the last of them */
 };
 
 struct optimize {
@@ -88,6 +93,12 @@ size_t optimize_failed(const struct optimize *o); /* evaluations that did */
 size_t optimize_within(const struct optimize *o); /* evaluations that keep the bounds */
 /* Objectives of evaluation i, small is good; false: it failed or breaks a bound. */
 bool optimize_objectives(const struct optimize *o, size_t i, double *y);
+/* The best that an evaluation had told by this step; NaN: it never came so far. */
+double optimize_by_step(const struct optimize *o, const struct optimize_eval *e, double step);
+/* What an evaluation cost, see gpm_optimize_options.max_cost; and is it of the function meant, not
+ * of a lower fidelity? */
+double optimize_cost(const struct optimize *o, const struct optimize_eval *e);
+bool optimize_is_full(const struct optimize *o, const double *x);
 /* NaN: none, as a value of the first objective and as the best so far. */
 bool optimize_better(const struct optimize *o, double y, double best);
 /* " f=3 c=-1" of the numbers that are known. */

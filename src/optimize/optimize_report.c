@@ -23,6 +23,31 @@ size_t optimize_within(const struct optimize *o) {
     return n;
 }
 
+bool optimize_is_full(const struct optimize *o, const double *x) {
+    for (int j = 0; j < o->space.n; j++)
+        if (o->space.vars[j].fidelity && x[j] < o->space.vars[j].hi) return false;
+    return true;
+}
+
+double optimize_cost(const struct optimize *o, const struct optimize_eval *e) {
+    double cost = 1;
+    for (int j = 0; j < o->space.n; j++)
+        if (o->space.vars[j].fidelity) cost = e->x[j] / o->space.vars[j].hi;
+    for (int k = 0; e->values && k < o->goals.names.n; k++)
+        if (strcmp(o->goals.names.names[k], "cost") == 0) cost = e->values[k];
+    return cost;
+}
+
+double optimize_by_step(const struct optimize *o, const struct optimize_eval *e, double step) {
+    double best = NAN, last = -INFINITY;
+    for (size_t i = 0; i < e->steps.n; i++) {
+        last = fmax(last, e->steps.at[i].step);
+        if (e->steps.at[i].step <= step && optimize_better(o, e->steps.at[i].value, best))
+            best = e->steps.at[i].value;
+    }
+    return last >= step ? best : NAN;
+}
+
 bool optimize_best(const struct optimize *o, double *x, double *y) {
     int n = goals_count(&o->goals);
     double *modelled = NEW_ARRAY(double, (size_t)n);
@@ -136,11 +161,24 @@ static void best_text(struct optimize *o, double *x, double *y, struct buf *out)
     buf_putc(out, '\n');
 }
 
+/* Those stopped on the way, and what all cost where it differs. */
+static void put_costs(const struct optimize *o, struct buf *out) {
+    size_t stopped = 0;
+    double cost = 0;
+    for (size_t i = 0; i < o->trace.n; i++) {
+        stopped += o->trace.at[i].stopped;
+        cost += optimize_cost(o, &o->trace.at[i]);
+    }
+    if (stopped) buf_printf(out, ", %zu stopped early", stopped);
+    if (fabs(cost - (double)o->trace.n) > 1e-9) buf_printf(out, ", cost %.6g", cost);
+}
+
 void optimize_report_text(struct optimize *o, struct buf *out) {
     int first, n = goals_objectives(&o->goals, &first), count = goals_count(&o->goals);
     double *x = NEW_ARRAY(double, (size_t)(o->space.n + count)), *y = x + o->space.n, mean, sd;
     buf_printf(out, "evaluations: %zu (%zu failed", o->trace.n, optimize_failed(o));
     if (goals_bounded(&o->goals)) buf_printf(out, ", %zu within the bounds", optimize_within(o));
+    put_costs(o, out);
     buf_puts(out, ")\n");
     if (!optimize_best(o, x, y)) {
         buf_puts(out, "best: none, no evaluation succeeded\n");
@@ -218,7 +256,9 @@ static void json_trace(const struct optimize *o, struct buf *out) {
     buf_puts(out, "  \"trace\": [");
     for (size_t i = 0; i < o->trace.n; i++) {
         const struct optimize_eval *e = &o->trace.at[i];
-        if (optimize_better(o, e->y, best) && goals_met(&o->goals, e->values)) best = e->y;
+        bool counts = optimize_is_full(o, e->x) && !e->stopped;
+        if (counts && optimize_better(o, e->y, best) && goals_met(&o->goals, e->values))
+            best = e->y;
         buf_printf(out, "%s\n    {\"id\": %lld", i ? "," : "", (long long)e->id);
         json_point(o, "x", e->x, out);
         JSON(out, FIELD("y", e->y), FIELD("status", e->values ? "done" : "failed"),
@@ -226,6 +266,7 @@ static void json_trace(const struct optimize *o, struct buf *out) {
         if (e->values) json_numbers_of(o, e->values, out);
         buf_printf(out, ", \"seconds\": %.6g", e->seconds);
         if (e->given) JSON(out, FIELD("given", e->given));
+        if (e->stopped) JSON(out, FIELD("stopped", e->stopped));
         if (e->error) JSON(out, FIELD("error", e->error));
         buf_putc(out, '}');
     }

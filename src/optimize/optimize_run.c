@@ -24,6 +24,14 @@ static size_t counted(const struct optimize *o) {
     return n;
 }
 
+/* The budget of costs is used up, those in flight left aside. */
+static bool cost_spent(const struct optimize *o) {
+    double sum = 0;
+    for (size_t i = 0; i < o->trace.n; i++)
+        if (!o->trace.at[i].given) sum += optimize_cost(o, &o->trace.at[i]);
+    return o->opt.max_cost > 0 && sum >= o->opt.max_cost * (1 - 1e-12);
+}
+
 /* Points that are being evaluated, here and elsewhere. */
 static size_t in_flight(const struct optimize *o) {
     return o->pending.n / (size_t)o->space.n;
@@ -148,7 +156,7 @@ static enum gpm_status decide(struct optimize *o, bool ask, double *x, int64_t *
     *what = NEXT_POINT;
     if (s || found) return s;
     size_t begun = counted(o) + in_flight(o);
-    if (o->opt.budget && begun >= o->opt.budget && !ask) {
+    if (((o->opt.budget && begun >= o->opt.budget) || cost_spent(o)) && !ask) {
         *what = NEXT_BUDGET;
         return GPM_OK;
     }
@@ -277,6 +285,24 @@ static enum gpm_status wait_for_one(struct optimize *o, double limit, struct buf
     return s ? s : finished(o, err);
 }
 
+#define CURVES_LEAST 5 /* so many finished ones, before one is stopped */
+
+/* The median rule: what a program tells on its way is worse than the median of the best values that
+ * others had told by that step. Only a single number can stand for the result. */
+static bool hopeless(void *user, int64_t tag, double step, double now) {
+    struct optimize *o = user;
+    (void)tag;
+    if (o->opt.no_early_stop || goals_count(&o->goals) != 1) return false;
+    size_t better = 0, n = 0;
+    for (size_t i = 0; i < o->trace.n; i++) {
+        double other = optimize_by_step(o, &o->trace.at[i], step);
+        if (isnan(other) || !optimize_is_full(o, o->trace.at[i].x)) continue;
+        n++;
+        better += optimize_better(o, other, now);
+    }
+    return n >= CURVES_LEAST && 2 * better > n;
+}
+
 /* Decides on a point and starts it, or does not: *what. */
 static enum gpm_status start_one(struct optimize *o, double *x, enum next *what, struct buf *err) {
     int64_t id;
@@ -336,6 +362,8 @@ enum gpm_status optimize_run(struct optimize *o, struct buf *err) {
                         "command %s; allow it with --allow-run",
                         o->opt.store, o->command_text);
     o->runner = runner_new(o->memo, (int)o->opt.jobs, true);
+    o->command.watch = hopeless;
+    o->command.watcher = o;
     double *x = NEW_ARRAY(double, (size_t)o->space.n);
     const struct file_guard limits = {.stop = o->opt.stop}; /* the log may be a pipe */
     const struct file_guard *before = file_set_guard(&limits);

@@ -32,6 +32,17 @@ void outcome_put(struct outcome *o, const struct proc_outputs *names, const doub
     buf_putc(&o->outputs, '}');
 }
 
+void outcome_steps(struct outcome *o, const char *steps, bool stopped) {
+    if (o->outputs.len)
+        o->outputs.data[--o->outputs.len] = 0; /* the bracket */
+    else
+        buf_putc(&o->outputs, '{');
+    json_key(&o->outputs, "steps");
+    buf_printf(&o->outputs, "[%s]", steps);
+    if (stopped) JSON(&o->outputs, FIELD("stopped", stopped));
+    buf_putc(&o->outputs, '}');
+}
+
 void outcome_release(struct outcome *o) {
     buf_release(&o->why);
     buf_release(&o->outputs);
@@ -79,6 +90,7 @@ enum gpm_status runner_wait(struct runner *r, double seconds, const volatile sig
                               .why = BUF_INIT,
                               .outputs = BUF_INIT};
         if (o->ok && p.values) outcome_put(o, p.outputs, p.values);
+        if (o->ok && p.steps.len) outcome_steps(o, p.steps.data, p.stopped);
         if (!o->ok) proc_result_text(&p, &o->why);
         s = runner_settle(r, o, err);
     }
