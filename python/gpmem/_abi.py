@@ -18,6 +18,7 @@ E_CONFLICT = 12
 E_BUSY = 13
 E_NOT_FOUND = 14
 E_IMPOSSIBLE = 15
+E_DEVICE = 16
 FORMAT_TEXT = 0
 FORMAT_JSON = 1
 APPROX_AUTO = 0
@@ -193,6 +194,8 @@ class OptimizeOptions(c.Structure):
         ("user", c.c_void_p),
         ("from", c.c_char_p),
         ("claim_seconds", c.c_double),
+        ("max_cost", c.c_double),
+        ("no_early_stop", c.c_bool),
     ]
 
 

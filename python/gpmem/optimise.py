@@ -100,10 +100,28 @@ def _variable(name, spec):
         raise GpmemValueError("%s: %r is no range; give (low, high), (low, high, \"log\"), (low, high, \"int\") or a "
                               "list of names" % (name, spec)) from None
     for w in words:
-        if w not in ("log", "int") and not (isinstance(w, str) and w.startswith("when ")):
-            raise GpmemValueError("%s: after the bounds only \"log\" and \"int\" may follow, and \"when NAME=level\", not %r" %
+        if w not in ("log", "int", "fidelity") and not (isinstance(w, str) and w.startswith("when ")):
+            raise GpmemValueError("%s: after the bounds only \"log\", \"int\", \"fidelity\" and \"when NAME=level\" may follow, not %r" %
                                   (name, w))
     return "%s=%r:%r%s" % (name, low, high, "".join(" " + w if w.startswith("when ") else ":" + w for w in words))
+
+
+def _variables(space):
+    """Each variable with its range or levels, and the texts that make them."""
+    each: dict[str, Any] = {}
+    texts = []
+    for name, spec in space.items():
+        members = [n.strip() for n in name.split(",")]
+        if spec in ("shares", "order"):
+            texts.append("%s=%s" % (",".join(members), spec))
+            for n in members: each[n] = (0.0, 1.0) if spec == "shares" else (1, len(members), "int")
+        elif isinstance(spec, str) and "<" in spec:
+            texts.append("%s=%s" % (name, spec))
+            each[name] = spec.split("<")
+        else:
+            texts.append(_variable(name, spec))
+            each[name] = spec
+    return each, texts
 
 
 class Point(dict):
@@ -146,10 +164,12 @@ class Optimizer:
     """Decides what to evaluate next; you evaluate, wherever and in whatever order.
 
     space        {name: (low, high)}, with "log" or "int" after the bounds for scales and whole numbers, or
-                 {name: ["a", "b"]} for categories
+                 {name: ["a", "b"]} for categories, {name: "a<b<c"} for levels in order, {"a,b,c": "shares"} for
+                 numbers that sum to one, {"a,b,c": "order"} for the places 1, 2, 3 in some order
     objectives   names of the numbers to minimise ("name:max": to maximise); several ask for the front. None: an
                  evaluation gives one number
-    constraints  texts such as "weight<=3", "0<=stress<=1", "mass=2+-0.01" on numbers that an evaluation gives
+    constraints  texts such as "weight<=3", "0<=stress<=1", "mass=2+-0.01" on numbers that an evaluation gives, or
+                 comparisons of expressions in the variables, as "x + 2*y <= 10", which no point then breaks
     collect      names of numbers that are only kept
     maximize, noisy, seed, acquisition, store, name: as for optimize
 
@@ -164,7 +184,7 @@ class Optimizer:
         space = mapping(space, "space")
         if not space:
             raise GpmemValueError("there are no variables; give a space such as {\"x\": (-5, 10)}")
-        self.space = {k: tuple(v) if isinstance(v, tuple) else v for k, v in space.items()}
+        self.space, texts = _variables(space)
         if acquisition not in _ACQUISITIONS:
             raise GpmemValueError("acquisition is one of %s, not %r" % (", ".join(_ACQUISITIONS), acquisition))
         o = options(_abi.OptimizeOptions)
@@ -175,8 +195,8 @@ class Optimizer:
         self._keep = o  # texts in it are borrowed
         self._handle = lib.gpm_optimizer_new(c.byref(o))
         weakref.finalize(self, lib.gpm_optimizer_free, self._handle)
-        for variable, spec in self.space.items():
-            self._check(lib.gpm_optimizer_variable(self._handle, text(_variable(variable, spec), "space")), GpmemValueError)
+        for t in texts:
+            self._check(lib.gpm_optimizer_variable(self._handle, text(t, "space")), GpmemValueError)
         for take, what, given in ((lib.gpm_optimizer_objective, "objectives", objectives or ()),
                                   (lib.gpm_optimizer_constraint, "constraints", constraints),
                                   (lib.gpm_optimizer_collect, "collect", collect)):
@@ -319,12 +339,12 @@ def optimize(f: Callable[..., Any], space: Mapping[str, Any] | None = None, budg
              name: str | None = None, target: float | None = None, max_seconds: float = 0,
              catch: type[BaseException] | tuple[type[BaseException], ...] = (), objectives: str | Iterable[str] | None = None,
              constraints: str | Iterable[str] = (), collect: str | Iterable[str] = (),
-             callback: Callable[[Any, Any], Any] | None = None) -> Optimum:
+             callback: Callable[[Any, Any], Any] | None = None, max_cost: float = 0) -> Optimum:
     """Minimises (or maximises) f over a box of named variables, which f takes as keyword arguments.
 
     space        {name: (low, high)}, with "log" or "int" after the bounds for scales and whole numbers and
                  "when kind=a,b" where it matters for some levels of a category only, or
-                 {name: ["a", "b"]} for categories. A function of one argument called trial asks for its variables
+                 {name: ["a", "b"]} for categories; levels in order, shares, orders: see Optimizer. A function of one argument called trial asks for its variables
                  (trial.suggest_float("x", 0, 1), suggest_int, suggest_categorical) and needs no space
     budget       evaluations in all, those already in the store included
     maximize     look for the largest value instead of the smallest
@@ -335,10 +355,13 @@ def optimize(f: Callable[..., Any], space: Mapping[str, Any] | None = None, budg
     name         identity of the function in the store (default: its name)
     target       stop as soon as a value is this good
     max_seconds  stop after this time (0: no limit)
+    max_cost     stop when the evaluations cost this much: the number "cost" that they collect, else 1 each, or of a
+                 variable with "fidelity" after its bounds its share (0: no limit)
     catch        exceptions that mean "this evaluation failed"; any other ends the search and is raised
     objectives   f gives several numbers, as {name: number} or a sequence in the order objectives, constraints,
                  collect: the names of those to minimise ("name:max": to maximise); several ask for the front
-    constraints  texts such as "weight<=3", "0<=stress<=1", "mass=2+-0.01" on those numbers
+    constraints  texts such as "weight<=3", "0<=stress<=1", "mass=2+-0.01" on those numbers, or on variables:
+                 "x + 2*y <= 10"
     collect      names of numbers that are only kept
     callback     called with the point and what f gave after each evaluation; true ends the search
 
@@ -358,7 +381,7 @@ def optimize(f: Callable[..., Any], space: Mapping[str, Any] | None = None, budg
         space = _learn(f)
     assert space is not None
     function = _Function(f, catch, callback, takes_trial)
-    more: dict[str, Any] = {"budget": budget, "max_seconds": max_seconds, "stop": function.stop}
+    more: dict[str, Any] = {"budget": budget, "max_seconds": max_seconds, "max_cost": max_cost, "stop": function.stop}
     if target is not None: more.update(has_target=True, target=target)
     o = function.optimizer = Optimizer(space, objectives, constraints, collect, maximize, noisy, seed, acquisition, store, **more)
     identity = text(name or getattr(f, "__name__", "function"), "name")

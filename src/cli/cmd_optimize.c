@@ -183,7 +183,8 @@ static const struct option_row rows[] = {
     {"budget", 'n', OPTION_SIZE, "N", "evaluations in all, earlier runs on the store included",
      &options.budget},
     {"max-cost", 0, OPTION_TEXT, "C",
-     "stop when evaluations cost C in all: their number 'cost', else 1 each, or the fidelity's "
+     "stop when evaluations cost C in all: the number 'cost' they collect, else 1 each, or the "
+     "fidelity's "
      "share",
      &args.max_cost},
     {"no-early-stop", 0, OPTION_FLAG, NULL,

@@ -100,11 +100,29 @@ static void read_patterns(const struct proc_outputs *o, const char *text, double
     mem_free(trial);
 }
 
+static json_t *parse(const char *text, size_t flags) {
+    locale_t before = number_locale_enter();
+    json_t *j = json_loads(text, flags, NULL);
+    number_locale_leave(before);
+    return j;
+}
+
+/* {.., "steps": [[step, value], ..], "stopped": true} */
+size_t proc_read_steps(const char *outputs, double **pairs, bool *stopped) {
+    json_t *j = parse(outputs, 0);
+    const json_t *steps = json_object_get(j, "steps");
+    size_t n = json_array_size(steps);
+    *pairs = NEW_ARRAY(double, 2 * n + 1);
+    for (size_t i = 0; i < 2 * n; i++)
+        (*pairs)[i] = json_number_value(json_array_get(json_array_get(steps, i / 2), i % 2));
+    *stopped = json_is_true(json_object_get(j, "stopped"));
+    json_decref(j);
+    return n;
+}
+
 /* false: it is no JSON object. Members that are no numbers stay as they are. */
 static bool read_json(const struct proc_outputs *o, const char *text, double *values) {
-    locale_t before = number_locale_enter();
-    json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    number_locale_leave(before);
+    json_t *j = parse(text, JSON_REJECT_DUPLICATES);
     bool object = json_is_object(j);
     for (int i = 0; object && i < o->n; i++) {
         const json_t *v = json_object_get(j, o->names[i]);

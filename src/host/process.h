@@ -127,6 +127,9 @@ void proc_run(const struct proc_command *c, const char *const *values,
 /* The numbers asked for into values (o->n of them); else what is wrong, for people. */
 enum proc_outcome proc_read_outputs(const struct proc_outputs *o, const char *text, double *values,
                                     struct buf *why);
+/* What an evaluation told on its way, from its stored numbers: pairs of step and value (owned), how
+ * many. */
+size_t proc_read_steps(const char *outputs, double **pairs, bool *stopped);
 /* Exactly one number with blanks around it; PROC_OK, PROC_NAN or PROC_GARBAGE. */
 enum proc_outcome proc_parse_number(const char *text, size_t n, double *value);
 #endif

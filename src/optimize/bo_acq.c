@@ -182,13 +182,13 @@ static void make_candidates(const struct acq *a, struct rng *r, double *cand, in
 }
 
 /* The candidates of a decision, with what is known of each. */
-struct pool {
+struct candidates {
     int count;
     double *cand, *value, *apart; /* D coordinates, value, penalty of each; one block */
     double *z, *mean;             /* draws: K values each, and the means beneath; one block */
 };
 
-static void pool_init(struct pool *p, struct acq *a, struct rng *r) {
+static void pool_init(struct candidates *p, struct acq *a, struct rng *r) {
     struct bo *b = a->b;
     bool draws = a->kind == PATH || a->kind == DRAWS;
     size_t D = (size_t)b->D;
@@ -209,13 +209,13 @@ static void pool_init(struct pool *p, struct acq *a, struct rng *r) {
         bo_model_predict_many(&bo_lead(b)->model, p->cand, n, p->mean, p->z);
 }
 
-static void pool_release(struct pool *p) {
+static void pool_release(struct candidates *p) {
     mem_free(p->cand);
     mem_free(p->z);
 }
 
 /* Values of the candidates; of draws with `wider` times their spread around the means. */
-static void pool_score(const struct pool *p, struct acq *a, double wider) {
+static void pool_score(const struct candidates *p, struct acq *a, double wider) {
     size_t K = (size_t)a->b->K;
     double *z = NEW_ARRAY(double, K), dm, dv;
     for (size_t i = 0; i < (size_t)p->count; i++) {
@@ -318,7 +318,7 @@ static int pick_starts(const double *value, int count, int *start) {
 
 /* The best of the `most` best candidates, refined, that is no duplicate; else the best plain
  * candidate that is none. */
-static bool search(struct acq *a, const struct pool *p, int most, double *u, double *least) {
+static bool search(struct acq *a, const struct candidates *p, int most, double *u, double *least) {
     struct bo *b = a->b;
     int start[N_START];
     size_t D = (size_t)b->D;
@@ -408,7 +408,7 @@ static enum gpm_status search_draws(struct acq *a, struct rng *r, double tau, co
                                     double *u) {
     enum { DRAWS_MOST = 4 };
     struct bo *b = a->b;
-    struct pool p;
+    struct candidates p;
     int starts = b->K > 2 ? 2 : N_START;
     enum gpm_status s = bo_draw(b, r, tau);
     if (s) return s;
@@ -429,7 +429,7 @@ static enum gpm_status search_draws(struct acq *a, struct rng *r, double tau, co
 
 /* Expected improvement or a bound, of one number. */
 static enum gpm_status search_moments(struct acq *a, struct rng *r, double *u) {
-    struct pool p;
+    struct candidates p;
     double value;
     a->best = best_value(a->b);
     believe_pending(a->b);

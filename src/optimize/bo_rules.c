@@ -13,7 +13,7 @@
 
 enum { STACK = 64 };
 
-struct step { /* a number, a variable, or a procedure of the n topmost */
+struct rule_step { /* a number, a variable, or a procedure of the n topmost */
     const struct sp_class *proc;
     int var; /* -1: none */
     double number;
@@ -22,7 +22,7 @@ struct step { /* a number, a variable, or a procedure of the n topmost */
 
 struct bo_rule {
     char *text; /* owned */
-    VEC(struct step) code;
+    VEC(struct rule_step) code;
 };
 
 /* ---- compiling ---- */
@@ -35,7 +35,7 @@ struct compiler {
     bool foreign;    /* a name that is no variable */
 };
 
-static void emit(struct compiler *c, struct step step) {
+static void emit(struct compiler *c, struct rule_step step) {
     c->depth += 1 - step.n;
     if (c->depth >= STACK) c->why = "it is nested too deeply";
     vec_push(&c->rule->code, step);
@@ -49,19 +49,19 @@ static int variable_named(const struct bo_space *s, const char *name) {
 
 static void compile(struct compiler *c, const struct ast *a) {
     if (a->kind == AST_NUMBER) {
-        emit(c, (struct step){.var = -1, .number = a->u.number});
+        emit(c, (struct rule_step){.var = -1, .number = a->u.number});
     } else if (a->kind == AST_NAME) {
         int j = variable_named(c->s, a->u.name.sym->text);
         if (j < 0) c->foreign = true;
         if (j >= 0 && c->s->vars[j].n_levels) c->why = "a category is no number";
-        emit(c, (struct step){.var = j});
+        emit(c, (struct rule_step){.var = j});
     } else if (a->kind == AST_CALL && a->kids[0]->kind == AST_NAME && !a->u.call.kw) {
         const struct sp_class *proc = sp_index_find(a->kids[0]->u.name.sym->text);
         size_t n = a->n - 1;
         if (!proc || !proc->num || (proc->num_args && n > proc->num_args))
             c->why = "it calls something that is no function of numbers";
         for (uint32_t i = 1; i < a->n; i++) compile(c, a->kids[i]);
-        emit(c, (struct step){.proc = proc, .var = -1, .n = n});
+        emit(c, (struct rule_step){.proc = proc, .var = -1, .n = n});
     } else {
         c->why = "only numbers, variables, arithmetic and functions of numbers may stand in it";
     }
@@ -76,7 +76,7 @@ static void compile_rule(struct compiler *c, const struct ast *a) {
     }
     compile(c, a->kids[less ? 1 : 2]);
     compile(c, a->kids[less ? 2 : 1]);
-    emit(c, (struct step){.proc = sp_index_find("sub"), .var = -1, .n = 2});
+    emit(c, (struct rule_step){.proc = sp_index_find("sub"), .var = -1, .n = 2});
 }
 
 /* "e = v +- tolerance" as "abs((e) - (v)) <= tolerance": equality is no question for numbers. */
@@ -160,7 +160,7 @@ static double run(const struct bo_rule *r, const double *x) {
     double stack[STACK + 1];
     size_t top = 0;
     for (size_t i = 0; i < r->code.n; i++) {
-        const struct step *t = &r->code.at[i];
+        const struct rule_step *t = &r->code.at[i];
         double v = t->var >= 0 ? x[t->var] : t->number;
         if (t->proc) {
             top -= t->n;

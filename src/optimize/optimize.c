@@ -5,7 +5,6 @@
 #include "base/number.h"
 #include "optimize/memo_csv.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -368,22 +367,6 @@ enum gpm_status optimize_open(struct optimize *o, struct buf *err) {
 
 /* ---- in step with the store ---- */
 
-/* {.., "steps": [[step, value], ..], "stopped": true} */
-static void read_steps(const char *outputs, struct optimize_eval *e) {
-    locale_t before = number_locale_enter();
-    json_t *j = json_loads(outputs, 0, NULL);
-    number_locale_leave(before);
-    const json_t *steps = json_object_get(j, "steps");
-    for (size_t i = 0; i < json_array_size(steps); i++) {
-        const json_t *pair = json_array_get(steps, i);
-        struct optimize_step s = {json_number_value(json_array_get(pair, 0)),
-                                  json_number_value(json_array_get(pair, 1))};
-        vec_push(&e->steps, s);
-    }
-    e->stopped = json_is_true(json_object_get(j, "stopped"));
-    json_decref(j);
-}
-
 static bool add_eval(const struct memo_row *r, void *user) {
     struct optimize *o = user;
     struct optimize_eval e = {.x = NEW_ARRAY(double, (size_t)r->dim),
@@ -405,7 +388,15 @@ static bool add_eval(const struct memo_row *r, void *user) {
         e.error = mem_strdup(r->error);
     }
     e.given = strcmp(r->tag, MEMO_GIVEN) == 0;
-    if (strstr(r->outputs, "\"steps\"")) read_steps(r->outputs, &e);
+    if (strstr(r->outputs, "\"steps\"")) {
+        double *pairs;
+        size_t n = proc_read_steps(r->outputs, &pairs, &e.stopped);
+        for (size_t i = 0; i < n; i++) {
+            struct optimize_step step = {pairs[2 * i], pairs[2 * i + 1]};
+            vec_push(&e.steps, step);
+        }
+        mem_free(pairs);
+    }
     vec_push(&o->trace, e);
     return true;
 }

@@ -34,7 +34,8 @@ double optimize_cost(const struct optimize *o, const struct optimize_eval *e) {
     for (int j = 0; j < o->space.n; j++)
         if (o->space.vars[j].fidelity) cost = e->x[j] / o->space.vars[j].hi;
     for (int k = 0; e->values && k < o->goals.names.n; k++)
-        if (strcmp(o->goals.names.names[k], "cost") == 0) cost = e->values[k];
+        if (goals_place(&o->goals, k) < 0 && strcmp(goals_name(&o->goals, k), "cost") == 0)
+            cost = e->values[k];
     return cost;
 }
 

@@ -37,6 +37,19 @@ def check_ask_and_tell():
     raises("tolerance", lambda: gpmem.Optimizer(BOX, objectives="f", constraints="r=1"))
 
 
+def check_spaces():
+    o = gpmem.minimize(lambda x, y: x * x + y * y, {"x": (0, 10), "y": (0, 10)}, constraints=["x + 2*y >= 5"], budget=25)
+    assert abs(o.y - 5) < 1e-5 and all(p["x"] + 2 * p["y"] >= 5 - 1e-8 for p in o.points), o
+    o = gpmem.minimize(lambda a, b, size: (a - 0.2) ** 2 + (b - 0.8) ** 2 + (size != "m"), {"a,b": "shares", "size": "s<m<l"}, budget=25)
+    assert o.x["size"] == "m" and o.y < 1e-6 and all(abs(p["a"] + p["b"] - 1) < 1e-9 for p in o.points), o
+    o = gpmem.minimize(lambda a, b, c: (a - 3) ** 2 + (b - 1) ** 2, {"a,b,c": "order"}, budget=6)
+    assert o.x == {"a": 3, "b": 1, "c": 2} and isinstance(o.x["a"], int), o
+    o = gpmem.minimize(lambda x, n: (x - 0.3) ** 2 + 0.5 / n, {"x": (0, 1), "n": (1, 50, "int", "fidelity")}, budget=40, max_cost=8)
+    assert o.x["n"] == 50 and abs(o.x["x"] - 0.3) < 0.02, o
+    assert 8 <= sum(p["n"] / 50 for p in o.points) < 9.01, o.points
+    raises("no range", lambda: gpmem.Optimizer({"x": "anything"}))
+
+
 def check_minimize():
     r = gpmem.minimize(lambda x, y: {"f": x + 2 * y, "r": x * x + y * y, "gap": x - y}, BOX, constraints=["r>=1"],
                        objectives=["f"], collect=["gap"], budget=30)
@@ -78,5 +91,5 @@ def check_frame():
     assert list(frame["value"]) == list(r.values) and len(frame) == 6
 
 
-for check in (check_ask_and_tell, check_minimize, check_trial, check_store, check_frame): check()
+for check in (check_ask_and_tell, check_spaces, check_minimize, check_trial, check_store, check_frame): check()
 print("optimizer: all good")
