@@ -55,8 +55,8 @@ struct gpm_optimize_options {
     /* A worker of the store that gives no sign of life for so long is taken for dead, and its point
      * offered again; 0: 600, and 60 on a server. */
     double claim_seconds;
-    /* Of evaluations together; 0: no limit. One costs the number "cost" that it collects, else 1, or
-     * of a variable with :fidelity its share. */
+    /* Of evaluations together; 0: no limit. One costs the number "cost" that it collects, else 1,
+     * or of a variable with :fidelity its share. */
     double max_cost;
     bool no_early_stop; /* programs that fall behind (lines "gpmem: STEP VALUE") are not stopped */
 };
@@ -69,8 +69,8 @@ GPM_API gpm_optimizer *gpm_optimizer_new(const struct gpm_optimize_options *o);
 GPM_API void gpm_optimizer_free(gpm_optimizer *o);
 GPM_API const char *gpm_optimizer_error(const gpm_optimizer *o);
 /* name=lo:hi[:log][:int][:fidelity], name=a,b,c, name=a<b<c (in order), a,b,c=shares (they sum to
- * one) or a,b,c=order (the places 1, 2, 3); before the command and open. A level with a comma, colon
- * or quote in it is written as a JSON string. */
+ * one) or a,b,c=order (the places 1, 2, 3); before the command and open. A level with a comma,
+ * colon or quote in it is written as a JSON string. */
 GPM_API enum gpm_status gpm_optimizer_variable(gpm_optimizer *o, const char *text);
 /* A guess, evaluated before anything else: name=value of every variable, separated by blanks;
  * several calls, several guesses. After the variables. */
