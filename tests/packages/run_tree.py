@@ -1,0 +1,19 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+# label: slow
+"""README's first command in a bare root: the release's tarball, `apt install make`, `make demo`; BARE_TEST=1: then `make test`,
+which installs all that the tests want and takes its time. Argument: the tool, which only says where the tree is."""
+import os, tempfile
+import bare
+
+version = bare.do(os.path.join(bare.ROOT, "tools/version")).strip()
+with bare.root() as inside, tempfile.TemporaryDirectory() as folder:
+    bare.do(os.path.join(bare.ROOT, "tools/dist"), folder)
+    inside.put(os.path.join(folder, "gpmem-%s.tar.gz" % version), "packages")
+    inside.install("make")
+    out = inside.run("cd /tmp && tar xf /packages/*.tar.gz && cd gpmem-* && make demo")
+    assert "LIN + SE*PER" in out, out[-2000:]
+    inside.run("test \"$(/tmp/gpmem-*/build/gpmem --version)\" = 'gpmem %s'" % version)
+    if os.environ.get("BARE_TEST"):
+        print(inside.run("cd /tmp/gpmem-* && make test")[-2000:])
+print("README's commands in a bare root of %s" % bare.ARCH)
