@@ -28,4 +28,13 @@ with tempfile.TemporaryDirectory(prefix="gpmem-site-") as out:
         assert links and links[0].startswith(wanted), (query, links[:5])
         place, _, mark = links[0].partition("#")
         assert 'id="%s"' % mark in open(os.path.join(out, place), encoding="utf-8").read(), links[0]
+    # versions stand beside each other, and the newest is led to
+    for version in ("0.0.9", None):
+        subprocess.run([os.path.join(ROOT, "tools/site"), "--versions", os.path.join(out, "v")], check=True, stdout=subprocess.DEVNULL)
+        here, = [v for v in os.listdir(os.path.join(out, "v")) if re.fullmatch(r"[0-9.]+", v) and v != "0.0.9"]
+        if version:
+            shutil.copytree(os.path.join(out, "v", here), os.path.join(out, "v", version))
+    assert open(os.path.join(out, "v", "versions.js")).read() == 'const VERSIONS = ["%s", "0.0.9"];\n' % here
+    assert "url=%s/index.html" % here in open(os.path.join(out, "v", "index.html")).read()
+    assert "../versions.js" in open(os.path.join(out, "v", here, "tutorial.html")).read()
 print("the search answers %d questions" % len(QUERIES))

@@ -3,12 +3,13 @@
 const box = document.getElementById("search"), found = document.getElementById("found");
 
 function score(entry, words) {
-  const title = entry[2].toLowerCase(), rest = entry[4];
+  const title = entry[2].toLowerCase(), rest = " " + entry[4] + " ";
   let sum = 0;
   for (const w of words) {
     const at = title.indexOf(w);
     if (at < 0 && !rest.includes(w)) return 0;
-    sum += title === w ? 100 : at === 0 ? 20 : at > 0 ? 10 : 1;
+    const below = rest.includes(" " + w + " ") ? 3 : rest.includes(" " + w) ? 2 : 1; // a word, its beginning, a part
+    sum += title === w ? 100 : at === 0 ? 20 : at > 0 ? 10 : below;
   }
   return sum;
 }
