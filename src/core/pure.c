@@ -396,6 +396,15 @@ static enum gpm_status apply(struct machine *m, const struct pure *p, const stru
     return st;
 }
 
+static inline bool apply_by_heart(const struct pure *p, const struct pure_op *op, const value *reg,
+                                  value *out) {
+    const int32_t *from = &p->x->operands.at[op->at];
+    const struct bound *f = &p->bound[op->of];
+    return f->code && (op->n == 1 || op->n == 2) &&
+           by_heart(f, operand(reg, p->bound, from[0]),
+                    op->n == 2 ? operand(reg, p->bound, from[1]) : NULL, out);
+}
+
 /* Runs until the procedure has its value, or calls another in its place: *tail. */
 static enum gpm_status steps(struct machine *m, const struct pure *p, value *reg,
                              const struct pure_op **tail, value *out) {
@@ -405,17 +414,12 @@ static enum gpm_status steps(struct machine *m, const struct pure *p, value *reg
         value v;
         bool truth = false;
         switch ((enum pure_op_code)op->code) {
-        case PURE_APPLY: {
-            const int32_t *from = &p->x->operands.at[op->at];
-            const struct bound *f = &p->bound[op->of];
-            bool known = f->code && (op->n == 1 || op->n == 2) &&
-                         by_heart(f, operand(reg, p->bound, from[0]),
-                                  op->n == 2 ? operand(reg, p->bound, from[1]) : NULL, &v);
-            if (!known) st = apply(m, p, op, reg, &v);
+        case PURE_APPLY:
+            if (!apply_by_heart(p, op, reg, &v)) st = apply(m, p, op, reg, &v);
             if (st == GPM_OK) value_set_take(&reg[op->out], v);
             break;
-        }
         case PURE_TAIL:
+            if (apply_by_heart(p, op, reg, out)) return GPM_OK;
             if (p->bound[op->of].cls) return apply(m, p, op, reg, out);
             *tail = op;
             return GPM_OK;
@@ -487,7 +491,8 @@ enum gpm_status pure_call(struct session_core *core, struct world *w, struct pur
                           const value *args, struct span at, value *out) {
     struct machine m = {core, w, .remember = !p->reads.n};
     enum gpm_status st = core_poll(core, at);
-    if (st == GPM_OK) st = call(&m, p, args, p->closure->lambda->u.lambda.n_params, out);
+    if (st == GPM_OK)
+        st = run(&m, p, args, out); /* it was asked for because something has changed */
     if (st != GPM_OK) core_tell_call(core, at, p->closure->lambda->u.lambda.self);
     return st;
 }
