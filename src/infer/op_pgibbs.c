@@ -4,6 +4,12 @@
  * blocks in order. The current values are the retained particle; P further particles are drawn
  * block by block from the prior, each continuing an ancestor picked by the weight of the step
  * before, which may be the retained one. At the end one of the P + 1 is drawn by its last weight.
+ * The retained particle has its ancestor drawn, too (Lindsten, Jordan and Schoen 2014): any
+ * particle of the step before may be continued by the values that are retained from there on, with
+ * a probability proportional to its weight times the density of what follows given it. So early
+ * blocks move, however many follow. Where what follows reads far back, or where its structure
+ * depends on values, that would cost too much or mean something else, and the retained particle
+ * keeps its line.
  * func_pmap takes the one of greatest joint density instead. particle_filter is the same without a
  * retained particle: it draws the blocks anew, and estimates the evidence of what depends on them.
  *
@@ -28,6 +34,7 @@ struct link {
     struct link *parent; /* counted; NULL: the retained particle */
     uint32_t step, refs;
     struct rng rng;
+    bool given; /* of the retained values instead */
 };
 
 struct particle {
@@ -41,12 +48,16 @@ struct csmc {
     struct trace *t;
     struct scaffold *s;
     uint32_t steps;
-    size_t n;         /* new particles */
-    double *w_old;    /* retained: log weight per step */
-    double old_joint; /* retained: log joint of the whole trace (func_pmap) */
-    struct particle *now, *next;
-    size_t *turn; /* next: number of the particle built at each turn */
-    double *upto; /* now: normalised weights, added up */
+    size_t n;                    /* new particles */
+    double *w_old;               /* retained: log weight per step */
+    double old_joint;            /* retained: log joint of the whole trace (func_pmap) */
+    struct particle *now, *next; /* number n: the retained one, where its ancestors are drawn */
+    size_t all;                  /* how many of them are built at each step */
+    size_t *turn;                /* number of the particle built at each turn */
+    uint32_t *last; /* by step: see scaffold_looks_ahead; NULL: no ancestors are drawn */
+    value *values;  /* of the retained particle, borrowed, by principal */
+    double *ahead;  /* log shares of the particles as its ancestors */
+    double *upto;   /* now: normalised weights, added up */
     struct rng rng;
     bool free;           /* there is no retained particle */
     double log_evidence; /* of the steps done: sum of the logs of their mean weights */
@@ -63,7 +74,7 @@ struct csmc {
  * same. */
 static struct link *link_new(struct csmc *c, struct link *parent, uint32_t step) {
     struct link *l = NEW(struct link);
-    *l = (struct link){parent, step, 1, rng_split(&c->rng)};
+    *l = (struct link){parent, step, 1, rng_split(&c->rng), false};
     if (parent) parent->refs++;
     return l;
 }
@@ -125,6 +136,7 @@ static enum gpm_status branch_off(struct csmc *c, struct link *to) {
 /* Lets a particle stand in the trace; *weight: of its last step, without which it stands when that
  * is -inf. */
 static enum gpm_status build(struct csmc *c, struct link *to, double *weight) {
+    double ignored;
     enum gpm_status st = core_poll(c->x->core, c->x->at);
     if (st == GPM_OK) st = branch_off(c, to);
     *weight = 0;
@@ -132,7 +144,8 @@ static enum gpm_status build(struct csmc *c, struct link *to, double *weight) {
         uint32_t k = c->built;
         c->mark[k] = scaffold_mark(c->s);
         c->t->rng = c->way[k]->rng;
-        st = scaffold_regen_step(c->s, k, weight);
+        st = c->way[k]->given ? scaffold_regen_given(c->s, k, c->values, weight, &ignored)
+                              : scaffold_regen_step(c->s, k, weight);
         if (st != GPM_OK) break;
         if (*weight == -INFINITY) {
             scaffold_rewind(c->s, c->mark[k]);
@@ -153,20 +166,64 @@ static int by_place(const void *a, const void *b, void *ctx) {
     return i < j ? -1 : i > j;
 }
 
+/* Of the retained particle: log weight of step k. */
+static double retained_weight(const struct csmc *c, uint32_t k) {
+    return c->last ? c->now[c->n].weight : c->w_old[k];
+}
+
+/* log of weight times density of what is retained from step k on, for each particle of the step
+ * before; what lies behind last[k] is the same for all. */
+static enum gpm_status look_ahead(struct csmc *c, uint32_t k) {
+    enum gpm_status st = GPM_OK;
+    double ignored, weight, own;
+    for (size_t i = 0; i < c->all && st == GPM_OK; i++) {
+        size_t p = c->turn[k % 2 ? c->all - 1 - i : i];
+        c->ahead[p] = c->now[p].weight;
+        if (c->ahead[p] == -INFINITY) continue;
+        st = build(c, c->now[p].at, &ignored);
+        size_t mark = scaffold_mark(c->s);
+        for (uint32_t q = k; st == GPM_OK && q <= c->last[k] && c->ahead[p] > -INFINITY; q++) {
+            st = scaffold_regen_given(c->s, q, c->values, &weight, &own);
+            c->ahead[p] += weight + own;
+        }
+        if (st == GPM_OK) scaffold_rewind(c->s, mark);
+    }
+    return st;
+}
+
+/* The ancestor of the retained particle at step k: its own stays possible. */
+static size_t draw_ahead(struct csmc *c) {
+    double total = logsumexp(c->ahead, c->all), u = rng_uniform(&c->rng), sum = 0;
+    for (size_t i = 0; i < c->n && total > -INFINITY; i++)
+        if ((sum += exp(c->ahead[i] - total)) > u) return i;
+    return c->n;
+}
+
+/* Particle i of step k goes on from particle a of the step before; c->n: the retained one. */
+static void descend(struct csmc *c, size_t i, size_t a, uint32_t k) {
+    bool line = k && (a < c->n || c->last);
+    c->next[i].at = link_new(c, line ? c->now[a].at : NULL, k);
+    c->next[i].at->given = i == c->n;
+    c->next[i].place = line ? c->now[a].place : c->n;
+    c->turn[i] = i;
+}
+
 /* Ancestors for the particles of step k, and the order in which to build them: children in the
- * order of their parents, those of the retained particle last. */
-static void draw_parents(struct csmc *c, uint32_t k) {
-    bool any = k && add_up(c, c->w_old[k - 1]);
+ * order of their parents, those that leave the old state last. */
+static enum gpm_status draw_parents(struct csmc *c, uint32_t k) {
+    double retained = k ? retained_weight(c, k - 1) : 0;
+    enum gpm_status st = k && c->last ? look_ahead(c, k) : GPM_OK;
+    if (st != GPM_OK) return st;
+    bool any = k && add_up(c, retained);
     double comb = c->free ? rng_uniform(&c->rng) : 0; /* systematic: one number for all */
+    if (c->last) descend(c, c->n, k ? draw_ahead(c) : c->n, k);
     for (size_t i = 0; i < c->n; i++) {
         double u = c->free ? ((double)i + comb) / (double)c->n : rng_uniform(&c->rng);
-        size_t a = k ? draw(c, c->w_old[k - 1], any, u) : c->n;
-        c->next[i].at = link_new(c, a == c->n ? NULL : c->now[a].at, k);
-        c->next[i].place = a == c->n ? c->n : c->now[a].place;
-        c->turn[i] = i;
+        descend(c, i, k ? draw(c, retained, any, u) : c->n, k);
     }
-    qsort_r(c->turn, c->n, sizeof *c->turn, by_place, c);
-    for (size_t i = 0; i < c->n; i++) c->next[c->turn[i]].place = i;
+    qsort_r(c->turn, c->all, sizeof *c->turn, by_place, c);
+    for (size_t i = 0; i < c->all; i++) c->next[c->turn[i]].place = i;
+    return st;
 }
 
 /* One step more of a filter; false: no particle has survived it. */
@@ -183,12 +240,12 @@ static bool count_evidence(struct csmc *c) {
 static enum gpm_status sweep(struct csmc *c) {
     enum gpm_status st = GPM_OK;
     for (uint32_t k = 0; k < c->steps && st == GPM_OK; k++) {
-        draw_parents(c, k);
-        for (size_t i = 0; i < c->n && st == GPM_OK; i++) {
-            struct particle *p = &c->next[c->turn[k % 2 ? c->n - 1 - i : i]];
+        st = draw_parents(c, k);
+        for (size_t i = 0; i < c->all && st == GPM_OK; i++) {
+            struct particle *p = &c->next[c->turn[k % 2 ? c->all - 1 - i : i]];
             st = build(c, p->at, &p->weight);
         }
-        for (size_t i = 0; i < c->n; i++) link_unref(c, c->now[i].at);
+        for (size_t i = 0; i < c->all; i++) link_unref(c, c->now[i].at);
         struct particle *swap = c->now;
         c->now = c->next;
         c->next = swap;
@@ -217,32 +274,45 @@ static enum gpm_status most_probable(struct csmc *c, size_t *best) {
 /* The last weight is the last factor of the product that resampling has not yet used; earlier ones
  * are in the particles' survival. func_pmap compares whole states, so it builds each again. */
 static enum gpm_status choose(struct csmc *c, bool max, bool *moved) {
-    double retained = c->w_old[c->steps - 1], ignored;
+    double retained = retained_weight(c, c->steps - 1), ignored;
     size_t k = c->n;
     enum gpm_status st = GPM_OK;
     if (max)
         st = most_probable(c, &k);
     else
         k = draw(c, retained, add_up(c, retained), rng_uniform(&c->rng));
-    if (st == GPM_OK && k != c->n) st = build(c, c->now[k].at, &ignored);
-    *moved = st == GPM_OK && k != c->n;
+    bool built = k != c->n || c->last;
+    if (st == GPM_OK && built) st = build(c, c->now[k].at, &ignored);
+    *moved = st == GPM_OK && built;
     return st;
 }
 
 static void csmc_init(struct csmc *c, size_t n) {
-    c->n = n;
+    c->n = c->all = n;
     c->w_old = ARENA_ARRAY(&c->mem, double, c->steps);
-    c->now = ARENA_ARRAY(&c->mem, struct particle, n);
-    c->next = ARENA_ARRAY(&c->mem, struct particle, n);
-    c->turn = ARENA_ARRAY(&c->mem, size_t, n);
+    c->now = ARENA_ARRAY(&c->mem, struct particle, n + 1);
+    c->next = ARENA_ARRAY(&c->mem, struct particle, n + 1);
+    c->turn = ARENA_ARRAY(&c->mem, size_t, n + 1);
     c->upto = ARENA_ARRAY(&c->mem, double, n + 1);
     c->path = ARENA_ARRAY(&c->mem, struct link *, c->steps);
     c->mark = ARENA_ARRAY(&c->mem, size_t, c->steps);
     c->way = ARENA_ARRAY(&c->mem, struct link *, c->steps);
 }
 
+/* Where it can be, the retained particle is one of those that are built. */
+static void retain(struct csmc *c) {
+    uint32_t *last = ARENA_ARRAY(&c->mem, uint32_t, c->steps);
+    size_t n = scaffold_n_principals(c->s);
+    if (c->steps < 2 || !scaffold_looks_ahead(c->s, last)) return;
+    c->last = last;
+    c->all = c->n + 1;
+    c->ahead = ARENA_ARRAY(&c->mem, double, c->all);
+    c->values = ARENA_ARRAY(&c->mem, value, n);
+    for (size_t i = 0; i < n; i++) c->values[i] = scaffold_old_value(c->s, i);
+}
+
 static void csmc_release(struct csmc *c) {
-    for (size_t i = 0; i < c->n; i++) link_unref(c, c->now[i].at);
+    for (size_t i = 0; i < c->all; i++) link_unref(c, c->now[i].at);
     arena_release(&c->mem);
 }
 
@@ -262,6 +332,7 @@ static enum gpm_status run(struct csmc *c, const struct target *g, bool *moved) 
     csmc_init(c, (size_t)g->extra[0].u.num);
     enum gpm_status st = scaffold_detach(c->s, SCAFFOLD_PRIOR, c->w_old);
     if (st == GPM_OK) {
+        if (g->op->how == BY_WEIGHT) retain(c);
         c->rng = rng_split(&c->t->rng);
         struct rng outer = c->t->rng;
         st = sweep(c);

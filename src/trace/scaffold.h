@@ -37,6 +37,7 @@ struct entry {
     double drawn;       /* weight at regen */
     uint32_t rank;      /* smc.c: place before sorting */
     uint32_t group;     /* step of a sequential regen; see smc.c */
+    uint32_t low;       /* smc.c: the earliest step whose draws it is computed from */
     value old;          /* counted */
     double old_logp;
     uint16_t old_flags;

@@ -15,6 +15,7 @@
  * the empty state. */
 #include "trace/scaffold.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static struct entry *torus_entry(struct scaffold *s, const struct node *n) {
@@ -55,6 +56,13 @@ static void each_read_by_brush(struct scaffold *s, const struct family *f, struc
 /* Forwards: a node weighs in the latest step of what it reads. */
 static void not_before(struct entry *reader, struct entry *read) {
     if (read->group > reader->group) reader->group = read->group;
+}
+
+/* Forwards: what absorbs keeps its value, and draws are where the chain of what is computed begins.
+ */
+static void takes_from(struct entry *reader, struct entry *read) {
+    uint32_t low = read->principal >= 0 ? read->group : read->low;
+    if (read->role == ROLE_D && low < reader->low) reader->low = low;
 }
 
 /* Backwards: what a node reads must stand when the old state of its step does. */
@@ -105,7 +113,8 @@ uint32_t scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const
     for (size_t i = 0; i < s->order.n; i++) {
         struct entry *e = &s->e.at[s->order.at[i]];
         each_read(s, e->n, !e->requests, e, not_before);
-        e->early = e->group;
+        e->early = e->low = e->group;
+        each_read(s, e->n, true, e, takes_from);
     }
     sort_by_step(s, s->torus.at, s->torus.n);
     for (size_t i = s->order.n; i-- > 0;) {
@@ -187,4 +196,40 @@ void find_tangles(struct scaffold *s, size_t mark, uint64_t seq) {
 
 enum gpm_status scaffold_regen_step(struct scaffold *s, uint32_t step, double *weight) {
     return regen_range(s, step_begin(s, step), step_begin(s, step + 1), weight);
+}
+
+/* A density in step g that is computed from draws of step `low` on, and of none before, differs
+ * between states that differ before step k only where low < k <= g. */
+bool scaffold_looks_ahead(struct scaffold *s, uint32_t *last) {
+    enum { MOST = 4 }; /* steps looked at for each step, on average */
+    size_t sum = 0;
+    if (s->tangled || scaffold_has_brush(s)) return false;
+    for (uint32_t k = 0; k < s->n_steps; k++) last[k] = k;
+    for (size_t i = 0; i < s->torus.n; i++) {
+        const struct entry *e = &s->e.at[s->torus.at[i]];
+        if (e->op_changed || e->role == ROLE_M || node_is_stateful(e->n)) return false;
+        sum += e->group - e->low;
+        if (sum > MOST * (s->torus.n + s->n_steps)) return false;
+        for (uint32_t k = e->low + 1; k <= e->group; k++)
+            if (last[k] < e->group) last[k] = e->group;
+    }
+    sum = 0;
+    for (uint32_t k = 0; k < s->n_steps; k++) sum += last[k] - k;
+    return sum <= (size_t)MOST * s->n_steps;
+}
+
+enum gpm_status scaffold_regen_given(struct scaffold *s, uint32_t step, const value *values,
+                                     double *weight, double *own) {
+    size_t from = step_begin(s, step), to = step_begin(s, step + 1);
+    s->mode = SCAFFOLD_FIXED;
+    s->values = values;
+    enum gpm_status st = regen_range(s, from, to, weight);
+    s->mode = SCAFFOLD_PRIOR;
+    *own = 0;
+    for (size_t i = from; s->built && i < to; i++) {
+        const struct entry *e = &s->e.at[s->torus.at[i]];
+        if (e->principal >= 0) *own += e->drawn;
+    }
+    if (*weight > -INFINITY) *weight -= *own;
+    return st;
 }

@@ -266,6 +266,13 @@ enum gpm_status scaffold_attach_old(struct scaffold *s, uint32_t n) GPM_MUST_USE
 /* Draws one step from the prior; *weight: log density of what absorbs in it. A step that fails
  * softly has weight -inf and leaves nothing drawn. */
 enum gpm_status scaffold_regen_step(struct scaffold *s, uint32_t step, double *weight) GPM_MUST_USE;
+/* The same with values given for the principals; *own: the log density of those of this step, which
+ * is no part of the weight. */
+enum gpm_status scaffold_regen_given(struct scaffold *s, uint32_t step, const value *values,
+                                     double *weight, double *own) GPM_MUST_USE;
+/* last[k]: the last step whose densities, with given values from step k on, depend on what was
+ * drawn before step k; false: that depends on the state, or is too far ahead. */
+bool scaffold_looks_ahead(struct scaffold *s, uint32_t *last);
 /* Undoes the steps drawn since the mark was taken; not when the scaffold is tangled (smc.c): then
  * only scaffold_attach_old leads to another state. */
 size_t scaffold_mark(const struct scaffold *s);
