@@ -172,6 +172,14 @@ MODELS = {
          "mh one": 'mh("x", one, 6)', "hmc": 'hmc("x", all, 0.2, 4, 2)', "slice": 'slice("x", one, 0.5, 20, 4)',
          "particles": 'do(resample(3, method="systematic"), mh("x", one, 4), resample(2, ess=0.9), add_particle(1), '
                       'pgibbs("x", ordered, 3, 1), resample(1, method="systematic"))'}),
+    "second order chain": (  # blocks read two blocks back, data two blocks, and a choice of no block; ancestors look ahead
+        ['s = gamma(4, 4)', 'x = mem(proc(t) { tag("x", t, if (t < 2) { normal(0, s) } else { normal(x(t - 1) - 0.5 * x(t - 2), s) }) })',
+         "kept = x(5)"],
+        ["normal(x(0), 1)", "normal(x(1) + x(0), 0.5)", "normal(x(3) * x(2), 0.7)", "poisson(exp(x(4)))", "normal(x(5), s)"],
+        ["x(0)", "x(1)", "x(5)", "x(0) * x(2)", "s * x(3)"],
+        {"pgibbs": 'pgibbs("x", ordered, 3, 2)', "two particles": 'pgibbs("x", ordered, 1, 3)',
+         "pgibbs range": 'pgibbs("x", ordered_range(1, 3), 2, 2)', "pgibbs all": "pgibbs(default, ordered, 3, 2)",
+         "both": 'do(pgibbs("x", ordered, 2, 1), mh(default, one, 2), checkInvariants())'}),
     "switching chain": (  # longer, with data behind `if` and conditions of conditions
         ['z = mem(proc(t) { tag("z", t, if (t == 0) { flip(0.5) } else { if (z(t - 1)) { flip(0.8) } else { flip(0.3) } }) })',
          'x = mem(proc(t) { if (z(t)) { tag("x", t, normal(1, 1)) } else { 0 } })',

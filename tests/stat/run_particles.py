@@ -90,9 +90,20 @@ def estimate(text, seed):
     return [float(v) for _, rest in found for v in rest.split()]
 
 
+def early_moves():
+    """Sweeps of particle Gibbs, of 40, in which the first of 60 states moves; a few particles coalesce within ten."""
+    text = MEM + "infer for_each(arange(60), proc(t) { observe normal(x($t), 1) = sin(t / 5) });\n"
+    text += """define sweeps = proc(n, moved, before) { if (n == 0) { return(moved) } else { do(
+  pgibbs("x", ordered, 5, 1), now <- sample(x(0)), sweeps(n - 1, moved + (if (now == before) { 0 } else { 1 }), now)) } };
+infer do(moved <- sweeps(40, 0, 0), action(print("z", moved)), action(print("x", 0)));"""
+    return estimate(text, 1)[0]
+
+
 def main():
     log_z, means = exact()
-    bad = 0
+    moved = early_moves()
+    bad = moved < 20
+    print("%s the first of 60 states moved in %d of 40 sweeps of pgibbs" % ("FAIL" if bad else "ok  ", moved))
     for name, text in WAYS.items():
         got = np.array([estimate(text, 100 + s) for s in range(SEEDS)])
         z = np.exp(got[:, 0] - log_z)
