@@ -13,12 +13,11 @@
 #include <string.h>
 
 /* From so many points on the filters are faster than the other exact ways (bench/run states):
- * Chandrasekhar's than Toeplitz, which does not know processes that start as well as it does; the
- * Kalman filter, with d states, than a dense factor. */
-#define GRID_LEAST       300
-#define GRID_LEAST_START 60
-#define KALMAN_LEAST(d)  (60 + 13 * (d))
-#define SE_NOISE         0.03
+ * Chandrasekhar's, with the guard's run of the Kalman filter over the first events, than Toeplitz;
+ * elsewhere the Kalman filter, with d states, than a dense factor. */
+#define GRID_LEAST      300
+#define KALMAN_LEAST(d) (60 + 13 * (d))
+#define SE_NOISE        0.03
 
 /* ---- time order ---- */
 
@@ -140,8 +139,7 @@ static bool exact_enough(const struct gp *g, size_t n, const struct st_model *m,
 static bool long_enough(size_t n, const struct gp_series *e) {
     size_t d = e->m.d;
     if (n > GP_EXACT_MAX) return true;
-    if (e->grid && n >= (e->m.moving ? GRID_LEAST_START : GRID_LEAST)) return true;
-    return n > KALMAN_LEAST(d);
+    return e->grid ? n >= GRID_LEAST : n > KALMAN_LEAST(d);
 }
 
 /* ---- the series ---- */
@@ -181,7 +179,7 @@ enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, size_t more, str
     memset(e, 0, sizeof *e);
     *done = false;
     if (g->dim != 1 || !(g->structured & GP_FILTERS) || g->integrated || gp_approx_asked(g) ||
-        g->n + more < GRID_LEAST_START)
+        g->n + more <= KALMAN_LEAST(0))
         return GPM_OK;
     sort_times(g);
     e->least = least_noise(g, s);
