@@ -8,7 +8,7 @@ structure_m3.py --table FILE [--peers CSV]
 absolute error by the in-sample error of the seasonal naive forecast (lag 12, 4, 1), sMAPE is the competition's; the
 interval score is that of Gneiting and Raftery (2007) for 95%, divided as MASE is. The point forecast is the median.
 --inside cuts the last values of the training part off instead and forecasts those: for choices of defaults, which
-must not see the test part. --peers: scores of R's forecasters by structure_m3_peers.R."""
+must not see the test part. --json keeps what is done after every series; with a file of it a run goes on there. --peers: scores of R's forecasters by structure_m3_peers.R."""
 import argparse, csv, json, math, os, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
 
@@ -59,6 +59,12 @@ def run(tool, name, train, test, seed, extra, tmp):
            "verdict": d["diagnostics"]["verdict"], "median": f["median"], "lo": f["lo"], "hi": f["hi"]}
     out.update(scores(f["median"], f["lo"], f["hi"], [y for _, _, y in test], scale_of(ys, LAG[period])))
     return out
+
+
+def keep(path, what):
+    with open(path + ".new", "w") as f:
+        json.dump(what, f)
+    os.replace(path + ".new", path)
 
 
 def mean(v):
@@ -156,10 +162,13 @@ def main():
         elif len(rows) - AHEAD[period] >= max(10, 3 * LAG[period]):
             jobs.append((name, rows[:-AHEAD[period]], rows[-AHEAD[period]:]))
     jobs = jobs[o.first::o.every]
+    rows = json.load(open(o.json))["rows"] if o.json and os.path.exists(o.json) else []
+    jobs = [j for j in jobs if j[0] not in {r["id"] for r in rows}]
     with tempfile.TemporaryDirectory() as tmp, ThreadPoolExecutor(o.jobs) as pool:
-        rows = list(pool.map(lambda j: run(os.path.abspath(o.tool), *j, o.seed, o.extra, tmp), jobs))
-    if o.json:
-        json.dump({"inside": o.inside, "rows": rows}, open(o.json, "w"))
+        for row in pool.map(lambda j: run(os.path.abspath(o.tool), *j, o.seed, o.extra, tmp), jobs):
+            rows.append(row)
+            if o.json:
+                keep(o.json, {"inside": o.inside, "rows": rows})
     table(rows, o.inside, o.peers)
 
 

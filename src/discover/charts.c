@@ -3,6 +3,7 @@
  * See charts.h.
  */
 #include "discover/charts.h"
+#include "discover/words.h"
 #include "base/mem.h"
 #include <math.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static struct plot_panel *dated_panel(const struct discovery *d, struct plot_sce
  * lie on the axis: the chart is logarithmic, too. */
 static bool wide_forecast(const struct discovery *d) {
     double most = 0, limit = 0;
-    if (smodel_of(discovery_top(d))->s.transform != TRANSFORM_LOG) return false;
+    if (!words_log(d)) return false;
     for (size_t i = 0; i < d->series.n; i++) most = fmax(most, d->series.y[i]);
     for (size_t i = 0; i < d->fit.n; i++) limit = fmax(limit, d->fit.hi[i]);
     return limit > 5 * most;
@@ -60,7 +61,7 @@ struct plot_panel *chart_part(const struct discovery *d, int part, struct plot_s
     const struct series_part *p = &d->dec.part[part];
     size_t n = d->dec.n;
     double *lo = NEW_ARRAY(double, 2 * n), *hi = lo + n;
-    bool logs = smodel_of(discovery_top(d))->s.transform == TRANSFORM_LOG;
+    bool logs = words_log(d);
     struct plot_panel *panel = dated_panel(d, s, title);
     chart_part_interval(p, n, lo, hi);
     plot_axis_labels(panel, d->series.time_name,

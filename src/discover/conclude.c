@@ -78,7 +78,15 @@ void describe_summary(const struct discovery *d, struct buf *out) {
                s->error);
     describe_runner_up(d, out);
     double p = d->post.p_log;
-    if (d->data.y[TRANSFORM_LOG] && p > 0.33 && p < 0.67)
+    if (d->data.root)
+        buf_printf(out, " The square root of the counts %s (probability %.2f)%s.",
+                   logs ? "is modelled rather than the counts themselves"
+                        : "fits worse than the counts themselves",
+                   logs ? p : 1 - p,
+                   logs ? ": they scatter the more the higher they are; sizes are given for their "
+                          "middle"
+                        : "");
+    else if (d->data.y[TRANSFORM_LOG] && p > 0.33 && p < 0.67)
         buf_printf(out,
                    " Whether effects add or multiply is open: the logarithm of the values fits "
                    "about as well as the values (probability %.2f); here %s.",
@@ -247,7 +255,10 @@ void describe_open(const struct discovery *d, struct buf *out) {
         if (p > 0.1 && p < 0.9) open_item(out, &n, asked[i].words, p);
     }
     if (d->data.y[TRANSFORM_LOG] && d->post.p_log > 0.1 && d->post.p_log < 0.9)
-        open_item(out, &n, "multiplication rather than addition of effects", d->post.p_log);
+        open_item(out, &n,
+                  d->data.root ? "scatter that grows with the level"
+                               : "multiplication rather than addition of effects",
+                  d->post.p_log);
     if (n)
         buf_puts(out, ". Data that decide these would change the conclusion and widen or narrow "
                       "the forecast.");

@@ -76,12 +76,23 @@ static void finish_effects(struct decomposition *d, double scale, double used) {
     }
 }
 
-static void finish_level(struct series_level *l, double shift, double scale, double used) {
+/* On the scale of the transform; roots become values, each with the slope of the square there. */
+static void finish_level(struct series_level *l, const struct smodel_data *data, int tr,
+                         double used) {
     enum { N = LEVEL_POINTS };
-    for (int i = 0; i < N; i++) l->mean[i] /= used;
+    double slope[N], shift = data->mean[tr], scale = data->sd[tr];
+    bool root = tr && data->root;
+    for (int i = 0; i < N; i++) {
+        l->mean[i] /= used;
+        slope[i] = scale * (root ? 2 * fmax(shift + scale * l->mean[i], 0) : 1);
+    }
     for (int k = 0; k < N * N; k++)
-        l->cov[k] = scale * scale * (l->cov[k] / used - l->mean[k % N] * l->mean[k / N]);
-    for (int i = 0; i < N; i++) l->mean[i] = shift + scale * l->mean[i];
+        l->cov[k] =
+            slope[k % N] * slope[k / N] * (l->cov[k] / used - l->mean[k % N] * l->mean[k / N]);
+    for (int i = 0; i < N; i++) {
+        l->mean[i] = shift + scale * l->mean[i];
+        if (root) l->mean[i] = smodel_back(data, tr, l->mean[i]);
+    }
 }
 
 struct level_rate level_rate(const struct series_level *l, int i, int j) {
@@ -95,16 +106,16 @@ struct level_rate level_rate(const struct series_level *l, int i, int j) {
 static double left_over(const struct decomposition *d) {
     const struct smodel *m = smodel_of(d->e);
     int tr = m->s.transform;
-    double n = 0, sum = 0, sq = 0;
+    double n = 0, sum = 0, sq = 0, unit = smodel_unit(m->data, tr);
     for (size_t i = 0, k = 0; k < m->data->n; i++, k++) {
         double x = m->data->x0 + m->data->span * m->data->t[k], slack = 1e-9 * m->data->span;
         while (i < d->n && d->x[i] < x - slack) i++; /* a value out of line */
         if (i == d->n) break;
-        double r = m->data->mean[tr] + m->data->sd[tr] * m->y[k];
+        double r = smodel_middle(m->data, tr) + unit * m->y[k];
         for (int p = 0; p < d->n_parts; p++) r -= d->part[p].mean[i];
         n++, sum += r, sq += r * r;
     }
-    return (sq / n - sum / n * (sum / n)) / (m->data->sd[tr] * m->data->sd[tr]);
+    return (sq / n - sum / n * (sum / n)) / (unit * unit);
 }
 
 /* Variance share and slope over the times of the data. */
@@ -122,7 +133,7 @@ static void summarise(struct decomposition *d, struct series_part *p) {
         sxy += (d->x[i] - mx) * (p->mean[i] - my);
         syy += (p->mean[i] - my) * (p->mean[i] - my);
     }
-    double sd = data->sd[smodel_of(d->e)->s.transform];
+    double sd = smodel_unit(data, smodel_of(d->e)->s.transform);
     p->share = syy / n / (sd * sd);
     p->slope = sxx > 0 ? sxy / sxx : 0;
     p->slope_sd = sxx > 0 ? p->sd[0] * 2 / data->span : 0;
@@ -160,19 +171,19 @@ enum gpm_status decompose(const struct posterior *p, const struct evidence *e, s
         used += st == GPM_OK;
         memory = st != GPM_E_NOMEM;
     }
-    double scale = data->sd[smodel_of(e)->s.transform];
+    int tr = smodel_of(e)->s.transform;
+    double scale = smodel_unit(data, tr), middle = smodel_middle(data, tr);
     for (int k = 0; k < out->n_parts && used; k++) {
         struct series_part *q = &out->part[k];
         for (size_t i = 0; i < n; i++) {
             double mu = q->mean[i] / used;
             q->sd[i] = scale * sqrt(fmax(q->sd[i] / used - mu * mu, 0));
-            q->mean[i] = scale * mu +
-                         (q->term == SMODEL_CONSTANT ? data->mean[smodel_of(e)->s.transform] : 0);
+            q->mean[i] = scale * mu + (q->term == SMODEL_CONSTANT ? middle : 0);
         }
         summarise(out, q);
     }
     if (used) {
-        finish_level(&out->level, data->mean[smodel_of(e)->s.transform], scale, used);
+        finish_level(&out->level, data, tr, used);
         finish_effects(out, scale, used);
         out->rest = left_over(out);
     }

@@ -34,7 +34,7 @@ static void estimate(const struct discovery *d, const char *before, quantity *pu
 
 /* The standard deviation of the values that are modelled. */
 static double value_sd(const struct discovery *d) {
-    return d->data.sd[smodel_of(discovery_top(d))->s.transform];
+    return smodel_unit(&d->data, smodel_of(discovery_top(d))->s.transform);
 }
 
 /* ---- terms ---- */
@@ -318,7 +318,7 @@ static void formula_term(const struct discovery *d, const struct sterm *s, struc
 void describe_formula(const struct discovery *d, struct buf *out) {
     const struct evidence *e = discovery_top(d);
     buf_puts(out, words_log(d) ? "log y" : "y");
-    words_number(" ~ GP(", d->data.mean[smodel_of(e)->s.transform], ", ", out);
+    words_number(" ~ GP(", smodel_middle(&d->data, smodel_of(e)->s.transform), ", ", out);
     for (int k = 0; k < smodel_of(e)->n_terms; k++) {
         formula_term(d, &smodel_of(e)->term[k], out);
         buf_puts(out, " + ");

@@ -137,10 +137,14 @@ enum gpm_status discovery_search(struct discovery *d, struct buf *err) {
         outliers_spread(&d->out, &d->data);
         return GPM_OK;
     }
+    double left = d->search.deadline - clock_seconds(), all = d->opt.seconds;
     posterior_release(&d->post);
     search_release(&d->search);
     st = discovery_prepare(d, err);
-    return st == GPM_OK ? search_once(d, err) : st;
+    if (all > 0) d->opt.seconds = fmax(left, 0.1 * all);
+    if (st == GPM_OK) st = search_once(d, err);
+    d->opt.seconds = all;
+    return st;
 }
 
 /* Names separated by blanks, commas or plus signs. */

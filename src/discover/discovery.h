@@ -115,10 +115,11 @@ void discovery_program(const struct discovery *d, struct buf *out);
 /* The arguments of read_series and structure_model: which values of which file. */
 void program_series(const struct series *s, const struct series_options *o, struct buf *out);
 /* ---- output ---- */
-/* How a report writes the posterior's tables. Arguments of a row: probability, error, `log` or
- * nothing, text, percent; of the others: what each of them, or their sum, comes to. */
+/* How a report writes the posterior's tables. Arguments of a row: probability, error, the transform
+ * with `after` behind it or nothing, text, percent; of the others: what each of them, or their sum,
+ * comes to. */
 struct entry_form {
-    const char *log, *row, *each, *rest;
+    const char *after, *row, *each, *rest;
 };
 void report_entries(const struct post_table *t, const struct entry_form *f, struct buf *out);
 void report_data(const struct discovery *d, bool markdown, struct buf *out);

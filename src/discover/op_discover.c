@@ -32,7 +32,7 @@ static void model_free(struct box *b) {
 static void model_print(const struct box *b, struct buf *out) {
     const struct structure_model *m = (const struct structure_model *)b;
     const struct posterior *p = &m->d.post;
-    static const struct entry_form form = {.log = "log ",
+    static const struct entry_form form = {.after = " ",
                                            .row = "\n  %1$.4f  %2$.4f  %3$s%4$s",
                                            .rest = "\n  %.4f          all others"};
     if (m->scope)

@@ -128,8 +128,9 @@ void outliers_spread(const struct outliers *o, struct smodel_data *d) {
     for (int tr = 0; tr < 2; tr++) {
         double sum = 0;
         for (size_t i = 0; i < o->n && d->y[tr]; i++) {
-            double a = o->at[i].y, b = o->at[i].expected;
-            if (tr == TRANSFORM_LOG) a = log(a), b = log(fmax(b, 1e-300));
+            double a = smodel_forward(d, tr, o->at[i].y);
+            double b =
+                smodel_forward(d, tr, tr ? fmax(o->at[i].expected, 1e-300) : o->at[i].expected);
             sum += (a - b) * (a - b) / (double)o->n;
         }
         d->wild_sd[tr] = sqrt(sum);

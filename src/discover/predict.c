@@ -151,8 +151,7 @@ static double tail_log_slope(double dof, double r, double w) {
 
 /* ---- the mixture at one time ---- */
 static double to_scale(const struct component *c, double y) {
-    if (smodel_of(c->e)->s.transform == TRANSFORM_NONE) return y;
-    return y > 0 ? log(y) : -INFINITY;
+    return smodel_forward(smodel_of(c->e)->data, smodel_of(c->e)->s.transform, y);
 }
 
 static double mixture_cdf(const struct mixture *m, size_t i, double y) {
@@ -181,11 +180,10 @@ static double rank_double(int64_t k) {
  * at most 64 steps however many orders of magnitude the parts are apart. +inf: beyond all numbers.
  * slack: doubles by which the answer may be too large. */
 static double mixture_quantile(const struct mixture *m, size_t i, double q, int64_t slack) {
-    double least = smodel_of(m->c->e)->data->counts ? 0 : -INFINITY;
+    const struct smodel_data *d = smodel_of(m->c->e)->data;
     double lo = INFINITY, hi = -INFINITY, z = tail_deviate(tail_dof(m, i), norm_quantile(q));
     for (const struct component *c = m->c; c < m->c + m->n_c; c++) {
-        double v = c->mean[i] + z * c->sd[i];
-        if (smodel_of(c->e)->s.transform == TRANSFORM_LOG) v = exp(v);
+        double v = smodel_back(d, smodel_of(c->e)->s.transform, c->mean[i] + z * c->sd[i]);
         lo = fmin(lo, v);
         hi = fmax(hi, v);
     }
@@ -197,7 +195,9 @@ static double mixture_quantile(const struct mixture *m, size_t i, double q, int6
         else
             b = mid;
     }
-    return fmax(rank_double(b), least);
+    double y = rank_double(b);
+    if (d->root) y = ceil(y - 0.5); /* a count k has what lies within half of it */
+    return d->counts ? fmax(y, 0) : y;
 }
 
 /* The mean; of a lognormal part exp(m + s^2/2), of which the heavier tails would have none. It may
@@ -205,8 +205,9 @@ static double mixture_quantile(const struct mixture *m, size_t i, double q, int6
 static double mixture_mean(const struct mixture *m, size_t i) {
     double s = 0;
     for (const struct component *c = m->c; c < m->c + m->n_c; c++) {
-        bool logs = smodel_of(c->e)->s.transform == TRANSFORM_LOG;
-        s += c->weight * (logs ? exp(c->mean[i] + 0.5 * (c->sd[i] * c->sd[i])) : c->mean[i]);
+        const struct smodel *sm = smodel_of(c->e);
+        s += c->weight *
+             smodel_back_mean(sm->data, sm->s.transform, c->mean[i], c->sd[i] * c->sd[i]);
     }
     return s / m->total;
 }
@@ -214,8 +215,9 @@ static double mixture_mean(const struct mixture *m, size_t i) {
 static double component_logp(const struct component *c, size_t i, double y, double dof) {
     double v = to_scale(c, y), r = (v - c->mean[i]) / c->sd[i], w = tail_normal(dof, r);
     double lp = -0.5 * w * w - log(c->sd[i]) - 0.91893853320467274 + tail_log_slope(dof, r, w);
-    if (smodel_of(c->e)->s.transform == TRANSFORM_NONE) return lp;
-    return y > 0 ? lp - v : -INFINITY;
+    return isinf(v)
+               ? -INFINITY
+               : lp + smodel_log_stretch(smodel_of(c->e)->data, smodel_of(c->e)->s.transform, y);
 }
 
 static double mixture_logp(const struct mixture *m, size_t i, double y) {
@@ -353,7 +355,8 @@ static void draw_path(const struct mixture *m, const struct component *c, const 
         double wild = rng_uniform(r) < d->wild ? d->wild_sd[tr] : 0;
         double off = d->sd[tr] * z[i] + hypot(d->sd[tr] * sqrt(noise[i]), wild) * rng_normal(r);
         double v = d->mean[tr] + d->sd[tr] * mean[i] + (isinf(tail_dof(m, i)) ? 1 : size) * off;
-        v = tr == TRANSFORM_LOG ? exp(v) : v;
+        v = smodel_back(d, tr, v);
+        if (d->root) v = floor(v + 0.5);
         out[i * paths] = d->counts ? fmax(v, 0) : v;
     }
     mem_free(z);

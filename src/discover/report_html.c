@@ -104,7 +104,7 @@ static void part_chart(const struct discovery *d, int k, struct buf *out) {
 /* ---- tables ---- */
 static void entry_table(const char *what, const struct post_table *t, struct buf *out) {
     static const struct entry_form form = {
-        "log: ",
+        ": ",
         "<tr><td>%3$s<code>%4$s</code></td><td class=\"n\">%1$.3f</td><td class=\"n\">%2$.3f</td>"
         "<td class=\"bar\"><div style=\"width:%5$.1f%%\"></div></td></tr>\n",
         "<tr><td>each of the others</td><td class=\"n\">below %.3f</td><td></td><td></td></tr>\n",

@@ -112,7 +112,7 @@ static void parts(const struct discovery *d, struct buf *out) {
 
 static void decomposition(const struct discovery *d, struct buf *out) {
     buf_printf(out, "  \"decomposition\": {\"transform\": \"%s\", ",
-               smodel_of(discovery_top(d))->s.transform == TRANSFORM_LOG ? "log" : "none");
+               smodel_transform_name(&d->data, smodel_of(discovery_top(d))->s.transform));
     times(&d->series, d->dec.n, d->dec.x, out);
     buf_puts(out, ", \"parts\": [\n");
     for (int k = 0; k < d->dec.n_parts; k++) {
@@ -238,7 +238,8 @@ void discovery_json(const struct discovery *d, struct buf *out) {
     buf_puts(out, "  ");
     JSON(out, FIELD("program", program.data));
     buf_puts(out, ",\n  ");
-    JSON(out, FIELD("probability_of_log", p->p_log));
+    JSON(out, FIELD("probability_of_log", d->data.root ? 0 : p->p_log),
+         FIELD("probability_of_root", d->data.root ? p->p_log : 0));
     buf_puts(out, ",\n");
     checks(d, out);
     outliers(d, out);

@@ -6,6 +6,7 @@
 #include "discover/discovery.h"
 #include "discover/every.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* How times were read, where a reader might wonder. */
@@ -53,16 +54,25 @@ void report_data(const struct discovery *d, bool markdown, struct buf *out) {
         buf_printf(out, "; structures were searched on a subset of %zu values", d->subset);
 }
 
+/* The transform of a structure that is of transformed values: "log ". */
+static const char *entry_mark(const struct post_entry *e, const struct entry_form *f, char *room) {
+    if (!e->best || e->p_log <= 0.5) return "";
+    snprintf(room, 16, "%s%s", smodel_transform_name(smodel_of(e->best)->data, TRANSFORM_LOG),
+             f->after);
+    return room;
+}
+
 /* Structures exclude each other, so that the rest can be summed up; components do not. */
 void report_entries(const struct post_table *t, const struct entry_form *f, struct buf *out) {
     const double shown = 0.005;
     double rest = 0;
+    char mark[16];
     for (size_t i = 0; i < t->n; i++) {
         const struct post_entry *e = &t->at[i];
         if (e->p < shown && i > 0)
             rest += e->p;
         else
-            buf_printf(out, f->row, e->p, e->error, e->p_log > 0.5 ? f->log : "", e->text,
+            buf_printf(out, f->row, e->p, e->error, entry_mark(e, f, mark), e->text,
                        100 * fmin(e->p, 1));
     }
     if (rest > 0 && !t->at[0].best)
@@ -74,9 +84,9 @@ void report_entries(const struct post_table *t, const struct entry_form *f, stru
 static void entry_rows(const char *title, const struct post_table *t, bool markdown,
                        struct buf *out) {
     static const struct entry_form forms[] = {
-        {"log ", "  %1$.4f  %2$.4f  %3$s%4$s\n", "< %.3f           each of the others\n",
+        {" ", "  %1$.4f  %2$.4f  %3$s%4$s\n", "< %.3f           each of the others\n",
          "  %.4f          all others\n"},
-        {"log ", "| %1$.4f | %2$.4f | %3$s`%4$s` |\n", "| < %.3f | | each of the others |\n",
+        {" ", "| %1$.4f | %2$.4f | %3$s`%4$s` |\n", "| < %.3f | | each of the others |\n",
          "| %.4f | | all others |\n"}};
     buf_puts(out, title);
     report_entries(t, &forms[markdown], out);

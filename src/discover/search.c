@@ -36,6 +36,12 @@ double search_window(const struct search *s) {
     return effort(s)->window;
 }
 
+/* Of the time allowed the search for structures takes this share, draws and chains the rest; once
+ * it is over, structures so close to the top get so many draws. */
+#define GROW_SHARE  0.7
+#define LATE_WINDOW 0.5
+#define LATE_DRAWS  20
+
 int search_threads(int wanted) {
     int cores = cores_available();
     return wanted > 0 ? wanted : cores > 8 ? 8 : cores;
@@ -46,12 +52,24 @@ void search_init(struct search *s, struct space *space, const struct search_opti
     s->space = space;
     s->opt = *o;
     s->top = -INFINITY;
+    s->grown = s->deadline = INFINITY;
     la_init();
     s->opt.threads = search_threads(o->threads);
     if (space->max_threads && s->opt.threads > space->max_threads)
         s->opt.threads = space->max_threads;
     if (!o->draws) s->opt.draws = o->brief ? efforts[1].draws : space->draws;
     if (o->brief && space->most > efforts[1].most) space->most = efforts[1].most;
+}
+
+bool search_late(const struct search *s) {
+    return clock_seconds() > s->deadline;
+}
+
+/* The time allowed begins. */
+static void limit(struct search *s, double start) {
+    double all = s->opt.seconds;
+    s->deadline = all > 0 ? start + all : INFINITY;
+    s->grown = all > 0 ? start + GROW_SHARE * all : INFINITY;
 }
 
 void search_release(struct search *s) {
@@ -214,8 +232,14 @@ static void sample_job(void *ctx, size_t job, int thread) {
     evidence_sample(p->e[job], p->draws, p->s->opt.seed, t);
 }
 
-/* Structures within `window` of the top whose draws are fewer than `draws`. */
+/* Structures within `window` of the top whose draws are fewer than `draws`; past the deadline a few
+ * draws of those close to the top. */
 static void sample_near_top(struct search *s, double window, size_t draws) {
+    if (search_late(s)) {
+        window = LATE_WINDOW;
+        draws = LATE_DRAWS;
+        s->cut = true;
+    }
     struct sampling p = {s, NEW_ARRAY(struct evidence *, s->n + 1), 0, draws};
     for (size_t i = 0; i < s->n; i++)
         if (fitted(s->at[i]) && s->at[i]->draws.n < draws &&
@@ -262,12 +286,12 @@ static bool ended(struct search *s) {
     return s->space->st != GPM_OK;
 }
 
-static void grow(struct search *s, bool climb, double deadline) {
+static void grow(struct search *s, bool climb) {
     struct evidence *e;
     for (int idle = 0; !ended(s) && idle < effort(s)->idle;) {
         size_t before = s->n;
         if (!(e = best_unexpanded(s, climb))) break;
-        if (s->n >= s->space->most || clock_seconds() > deadline ||
+        if (s->n >= s->space->most || clock_seconds() > s->grown ||
             mem_shortages() != s->shortages) {
             s->cut = true;
             return;
@@ -322,17 +346,17 @@ static bool try_suggestions(struct search *s) {
 }
 
 /* Other groups, changes, then draws: those may lift a structure into the window. */
-static void explore(struct search *s, double deadline) {
+static void explore(struct search *s) {
     try_groups(s);
-    grow(s, false, deadline);
+    grow(s, false);
     for (int k = 0; k < effort(s)->suggested && s->space->ops->suggestions && !s->cut && !ended(s);
          k++) {
         if (!try_suggestions(s)) break;
-        grow(s, false, deadline);
+        grow(s, false);
     }
     for (int pass = 0; pass < 2; pass++) { /* sampling may lift a structure into the window */
         sample_near_top(s, SAMPLE_WINDOW, s->opt.draws / 5 + 20);
-        grow(s, false, deadline);
+        grow(s, false);
     }
     search_sample(s);
 }
@@ -340,16 +364,16 @@ static void explore(struct search *s, double deadline) {
 enum gpm_status search_run(struct search *s) {
     double start = clock_seconds();
     s->shortages = mem_shortages();
-    double deadline = s->opt.seconds > 0 ? start + s->opt.seconds : INFINITY;
+    limit(s, start);
     if (s->space->ops->fast) {
         seed(s, true, false);
-        grow(s, true, deadline);
+        grow(s, true);
     }
     seed(s, false, true);
     if (ended(s)) return s->space->st;
     if (!isfinite(s->top)) return GPM_E_NO_CONVERGENCE;
-    grow(s, false, deadline);
-    explore(s, deadline);
+    grow(s, false);
+    explore(s);
     s->seconds = clock_seconds() - start;
     return ended(s) ? s->space->st : GPM_OK;
 }
@@ -378,9 +402,9 @@ enum gpm_status search_resume(struct search *s) {
     la_parallel(s->opt.threads, p.n, again_job, &p);
     mem_free(p.e);
     search_find_top(s);
-    double deadline = s->opt.seconds > 0 ? start + s->opt.seconds : INFINITY;
-    grow(s, false, deadline);
-    explore(s, deadline);
+    limit(s, start);
+    grow(s, false);
+    explore(s);
     s->seconds += clock_seconds() - start;
     return ended(s) ? s->space->st : GPM_OK;
 }

@@ -11,9 +11,9 @@
 
 struct search_options {
     uint64_t seed;
-    int threads;                       /* 0: as many as the machine has, at most 8 */
-    size_t draws;                      /* per structure near the top; 0: as the space has it */
-    double seconds;                    /* wall-clock limit; 0: none. A search cut short says so */
+    int threads;    /* 0: as many as the machine has, at most 8 */
+    size_t draws;   /* per structure near the top; 0: as the space has it */
+    double seconds; /* wall-clock limit of all but predictions; 0: none. It says when it was met */
     const volatile sig_atomic_t *stop; /* ends it with GPM_E_INTERRUPT (base/stop.h) */
     bool brief; /* for collections: the surroundings of the best alone, few draws */
 };
@@ -25,15 +25,19 @@ struct search {
     size_t n, cap;
     struct evidence **of; /* by number of the structure; NULL: not visited */
     size_t n_of;
-    double top;              /* best total log evidence */
-    long evals;              /* likelihood evaluations */
-    int rounds;              /* expansions */
-    bool cut;                /* stopped by a limit */
+    double top; /* best total log evidence */
+    long evals; /* likelihood evaluations */
+    int rounds; /* expansions */
+    bool cut;   /* stopped by a limit */
+    /* By clock_seconds: when the search for structures ends, when draws and chains do. */
+    double grown, deadline;
     unsigned long shortages; /* of memory, when the search began: one more ends it */
     double seconds;
 };
 /* Nats below the top within which structures are expanded. */
 double search_window(const struct search *s);
+/* Past its deadline: what is still to be done is done in short. */
+bool search_late(const struct search *s);
 /* How many threads an option of `wanted` means. */
 int search_threads(int wanted);
 /* Takes the space over. */

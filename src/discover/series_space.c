@@ -275,6 +275,7 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
     s->grammar = *g;
     grammar_calendar(&s->grammar, data->n_season, data->n);
     if (!data->y[TRANSFORM_LOG]) s->grammar.logs = false;
+    if (data->root) s->grammar.only_logs = false;
     s->base.groups = s->grammar.logs ? 2 : 1;
     search_init(x, &s->base, o);
     s->threads = x->opt.threads;
@@ -332,6 +333,7 @@ enum gpm_status series_search_refine(struct search *s, const struct search *coar
     mem_free(r.from);
     mem_free(r.result);
     if (!isfinite(s->top)) return GPM_E_NO_CONVERGENCE;
+    s->deadline = coarse->deadline;
     s->rounds = coarse->rounds;
     s->cut = coarse->cut;
     search_sample(s);

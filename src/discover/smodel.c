@@ -61,12 +61,49 @@ static bool find_grid(struct smodel_data *d) {
            (d->n >= 20 && try_grid(d, least, 0.05, 8 * d->n));
 }
 
+/* ---- transforms ---- */
+#define ANSCOMBE 0.375
+
+double smodel_forward(const struct smodel_data *d, int transform, double y) {
+    if (transform == TRANSFORM_NONE) return y;
+    if (d->root) return y >= 0 ? sqrt(y + ANSCOMBE) : -INFINITY;
+    return y > 0 ? log(y) : -INFINITY;
+}
+
+double smodel_back(const struct smodel_data *d, int transform, double v) {
+    if (transform == TRANSFORM_NONE) return v;
+    return d->root ? fmax(v * fabs(v) - ANSCOMBE, 0) : exp(v);
+}
+
+double smodel_back_mean(const struct smodel_data *d, int transform, double mean, double var) {
+    if (transform == TRANSFORM_NONE) return mean;
+    return d->root ? fmax(mean * fabs(mean) + var - ANSCOMBE, 0) : exp(mean + 0.5 * var);
+}
+
+double smodel_log_stretch(const struct smodel_data *d, int transform, double y) {
+    if (transform == TRANSFORM_NONE) return 0;
+    return d->root ? -0.5 * log(y + ANSCOMBE) - M_LN2 : -log(y);
+}
+
+double smodel_unit(const struct smodel_data *d, int transform) {
+    return d->sd[transform] * (transform && d->root ? 2 * d->mean[transform] : 1);
+}
+
+double smodel_middle(const struct smodel_data *d, int transform) {
+    double m = d->mean[transform];
+    return transform && d->root ? smodel_back(d, transform, m) : m;
+}
+
+const char *smodel_transform_name(const struct smodel_data *d, int transform) {
+    return transform == TRANSFORM_NONE ? "none" : d->root ? "root" : "log";
+}
+
 static bool standardise(struct smodel_data *d, int tr, const double *y) {
     double *v = NEW_ARRAY(double, d->n), mean = 0, ss = 0, jac = 0;
     for (size_t i = 0; i < d->n; i++) {
-        v[i] = tr == TRANSFORM_LOG ? log(y[i]) : y[i];
+        v[i] = smodel_forward(d, tr, y[i]);
         mean += v[i] / (double)d->n;
-        if (tr == TRANSFORM_LOG) jac -= v[i];
+        jac += smodel_log_stretch(d, tr, y[i]);
     }
     for (size_t i = 0; i < d->n; i++) ss += (v[i] - mean) * (v[i] - mean);
     double sd = sqrt(ss / (double)d->n);
@@ -82,8 +119,9 @@ static bool standardise(struct smodel_data *d, int tr, const double *y) {
     return true;
 }
 
-enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *x,
-                                 const double *y) {
+/* root: the transform is the root, for they are part of a series in which it is. */
+static enum gpm_status data_init(struct smodel_data *d, size_t n, const double *x, const double *y,
+                                 bool root) {
     memset(d, 0, sizeof *d);
     d->dim = 1;
     if (n < 3 || !(x[n - 1] > x[0])) return GPM_E_ARG;
@@ -102,9 +140,15 @@ enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *
         smodel_data_release(d);
         return GPM_E_ARG;
     }
-    if (positive && !standardise(d, TRANSFORM_LOG, y)) d->y[TRANSFORM_LOG] = NULL;
+    d->root = root || (d->counts && !positive);
+    if ((positive || d->root) && !standardise(d, TRANSFORM_LOG, y)) d->y[TRANSFORM_LOG] = NULL;
     d->grid = find_grid(d);
     return GPM_OK;
+}
+
+enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *x,
+                                 const double *y) {
+    return data_init(d, n, x, y, false);
 }
 
 double *smodel_points(const struct smodel_data *d, size_t n, const double *t) {
@@ -163,11 +207,13 @@ enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
         if (!end && !(rng_uniform(&r) * left < need)) continue;
         at[kept] = i;
         x[kept] = full->x0 + full->span * full->t[i];
-        y[kept++] = full->y[TRANSFORM_LOG]
+        y[kept++] = full->y[TRANSFORM_LOG] && !full->root
                         ? exp(full->mean[1] + full->sd[1] * full->y[TRANSFORM_LOG][i])
                         : full->mean[0] + full->sd[0] * full->y[0][i];
     }
-    enum gpm_status st = smodel_data_init(out, kept, x, y);
+    if (full->root)
+        for (size_t i = 0; i < kept; i++) y[i] = floor(y[i] + 0.5);
+    enum gpm_status st = data_init(out, kept, x, y, full->root);
     if (st == GPM_OK) {
         out->dt = full->dt;
         out->step = full->step;

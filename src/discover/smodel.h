@@ -25,7 +25,8 @@
 struct smodel_data {
     size_t n;
     double *t;    /* ascending, [0,1] */
-    double *y[2]; /* standardised, per transform; y[TRANSFORM_LOG] NULL unless all values > 0 */
+    double *y[2]; /* standardised, per transform; y[TRANSFORM_LOG] NULL where there is none */
+    bool root;    /* TRANSFORM_LOG stands for the root of counts: zeros have no logarithm */
     double mean[2], sd[2];
     double
         log_measure[2]; /* log density of the standardised y -> of the user's y: added to log Z */
@@ -51,6 +52,17 @@ struct smodel_data {
 /* Copies x (ascending) and y; GPM_E_ARG when n < 3, x spans nothing or y is constant. */
 GPM_MUST_USE enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *x,
                                               const double *y);
+/* The scale of a transform: the logarithm; of counts with zeros among them sqrt(y + 3/8), whose
+ * noise is of one size whatever the rate is (Anscombe). */
+double smodel_forward(const struct smodel_data *d, int transform, double y); /* -inf: below all */
+double smodel_back(const struct smodel_data *d, int transform, double v);
+double smodel_back_mean(const struct smodel_data *d, int transform, double mean, double var);
+double smodel_log_stretch(const struct smodel_data *d, int transform, double y); /* log dv/dy */
+/* What a small change by one standard deviation of the transformed values means: of the values, at
+ * their middle; of logarithms it stays one of logarithms. */
+double smodel_unit(const struct smodel_data *d, int transform);
+double smodel_middle(const struct smodel_data *d, int transform); /* of that scale */
+const char *smodel_transform_name(const struct smodel_data *d, int transform);
 /* Gives the data their regressors, whose rows hold every time; r outlives them. */
 void smodel_data_regressors(struct smodel_data *d, const struct regressors *r);
 /* The points of n times: contiguous, dim coordinates each; the caller frees. */

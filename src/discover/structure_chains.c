@@ -21,7 +21,8 @@
 #define LEADING         0.05 /* structures of at least this probability are compared, too */
 #define LONGEST         16   /* times the first length: what chains that disagree may grow to */
 #define GAP             15
-#define MEND_ROUNDS     3 /* times that proposals are mended where chains found a gap in them */
+#define LATE_STEPS      10 /* of chains that begin past the deadline: too few to settle */
+#define MEND_ROUNDS     3  /* times that proposals are mended where chains found a gap in them */
 
 struct state {
     size_t k;
@@ -290,7 +291,8 @@ static bool apart(const struct posterior *p) {
 /* Longer chains may bring them together, at no more than the search itself has cost. */
 static bool worth_more(const struct run *r, size_t first) {
     const struct posterior *p = r->p;
-    return apart(p) && !p->search->cut && 2 * r->steps <= LONGEST * first &&
+    return apart(p) && !p->search->cut && !search_late(p->search) &&
+           2 * r->steps <= LONGEST * first &&
            (double)CHAINS * 2 * (double)r->steps < (double)p->search->evals;
 }
 
@@ -359,6 +361,7 @@ static void mend_proposals(struct run *r) {
 void posterior_chains(struct posterior *p, size_t steps) {
     struct search *s = p->search;
     struct run r = {.p = p, .q = NEW_ARRAY(double, s->n + 1), .warm = s->space->steps / 10 + 5};
+    if (!steps && search_late(s)) steps = LATE_STEPS;
     size_t room = steps ? steps : LONGEST * s->space->steps;
     for (size_t c = 0; c < CHAINS; c++) r.path[c] = NEW_ARRAY(struct chain_state, room);
     run_chains(&r, steps, true);

@@ -76,10 +76,43 @@ def check_counts(tmp):
     rng = random.Random(4)
     d = run(tmp, "counts", [sum(rng.random() < 0.03 for _ in range(40)) for _ in range(60)])
     assert min(d["forecast"]["lo"]) >= 0 and max(d["forecast"]["hi"]) > 1, d["forecast"]["lo"]
+    assert d["probability_of_root"] > 0.5, d["probability_of_root"]
+    whole = [v for k in ("median", "lo", "hi") for v in d["forecast"][k]]
+    assert all(v == int(v) for v in whole), whole
+    assert "square root of the counts is modelled" in d["description"]["summary"], d["description"]["summary"]
+    assert d["decomposition"]["transform"] == "root", d["decomposition"]["transform"]
     d = run(tmp, "quieter", [rng.gauss(0, 5 - 0.045 * i) for i in range(100)], "--horizon", "40", "--kernels", "LIN")
     f = d["forecast"]
     widths = [hi - lo for lo, hi in zip(f["lo"], f["hi"])]
     assert min(widths) > 0.8 * widths[0], widths
+
+
+def check_tails(tmp):
+    """What is to come may be of another size than the few values that were seen; among the data it may not."""
+    rng = random.Random(8)
+    path, folder = os.path.join(tmp, "few.csv"), os.path.join(tmp, "few")
+    with open(path, "w") as f:
+        f.write("t,y\n" + "".join("%d,%r\n" % (i, rng.gauss(0, 1)) for i in range(20)))
+    subprocess.run([TOOL, "discover", path, "--out", folder, "-q", "--kernels", "LIN"], check=True, capture_output=True)
+    ratio = {}
+    for at in ("10.5", "25"):
+        r = subprocess.run([TOOL, "forecast", folder, "--at", at, "--quantiles", "0.5,0.75,0.975"], check=True, capture_output=True, text=True)
+        a, b, c = [float(v) for v in r.stdout.split("\n")[1].split(",")[-3:]]
+        ratio[at] = (c - a) / (b - a)
+    assert ratio["25"] > 3.5 > ratio["10.5"], ratio  # normal: 2.9, Student's t with 3 degrees of freedom: 4.2
+    paths = subprocess.run([TOOL, "forecast", folder, "--at", "25", "--paths", "2000"], check=True, capture_output=True, text=True).stdout
+    values = sorted(float(v) for v in paths.split("\n")[1].split(",")[4:])  # after x, median, lo, hi
+    q = [values[int(u * len(values))] for u in (0.5, 0.75, 0.975)]
+    assert (q[2] - q[0]) / (q[1] - q[0]) > 3.4, q
+
+
+def check_time(tmp):
+    """A limit of time is one of draws and chains, too."""
+    rng = random.Random(5)
+    y = [math.sin(i / 7) + 0.01 * i + rng.gauss(0, 0.5) for i in range(240)]
+    d = run(tmp, "limit", y, "--max-time", "0.001")
+    assert not d["settled"] and "stopped by a limit" in d["diagnostics"]["verdict"], d["diagnostics"]
+    assert d["diagnostics"]["steps"] <= 10, d["diagnostics"]
 
 
 def check_calendar(tmp):
@@ -96,6 +129,8 @@ def main():
         check_calendar(tmp)
         check_changes(tmp)
         check_counts(tmp)
+        check_tails(tmp)
+        check_time(tmp)
     print("truths: fine")
 
 
