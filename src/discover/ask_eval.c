@@ -18,7 +18,7 @@
 #define EDGE_FIT    0.75 /* share of the course that the shape explains */
 #define EDGE_MOST   0.55 /* of the range of the course: a trend is most of the way it goes */
 #define EDGE_SWING  0.15 /* sd: a pattern that is seen */
-#define EDGE_THERE  0.12 /* of its largest swing: where it is there */
+#define EDGE_THERE  0.06 /* of its largest swing: where it is there */
 #define EDGE_COVER  0.75 /* of an interval in which it is there */
 #define EDGE_GROWTH 0.5  /* of the mean over an interval, from its start to its end */
 #define EDGE_JUMP   0.4  /* sd */
@@ -242,7 +242,7 @@ static double swing(const struct ask_predicate *q, const struct sketch *p,
 static double presence(const struct ask_predicate *q, const struct sketch *p,
                        const struct sketch_draw *d, double *there) {
     double most = swing(q, p, d, there), seen = soft(most, EDGE_SWING, 0.04);
-    double edge = fmax(EDGE_THERE * most, EDGE_SWING);
+    double edge = fmax(EDGE_THERE * most, EDGE_SWING / 3);
     for (int k = 0; k < K; k++) there[k] = soft(there[k] / edge, 1, 0.25);
     return most > 0 ? seen : 0;
 }

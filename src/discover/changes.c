@@ -170,51 +170,123 @@ static void scan_part(const struct scan *s, const struct evidence *e, struct smo
     mem_free(v);
 }
 
+/* Terms h = v within a window and 0 elsewhere: b and q of every window come from sums of v alpha,
+ * and of v_i K^-1_ij v_j over squares with a corner at the first value. */
+struct windows {
+    size_t n;
+    double *b, *q; /* b[i]: over values before i; q[j + i n]: over rows up to i, columns up to j */
+};
+
+static void windows_fill(struct windows *w, const struct scan *s, const double *v) {
+    size_t n = w->n;
+    w->b[0] = 0;
+    for (size_t i = 0; i < n; i++) {
+        double row = 0;
+        w->b[i + 1] = w->b[i] + v[i] * s->alpha[i];
+        for (size_t j = 0; j < n; j++) {
+            row += v[i] * v[j] * s->inverse[i > j ? i + j * n : j + i * n];
+            w->q[j + i * n] = row + (i ? w->q[j + (i - 1) * n] : 0);
+        }
+    }
+}
+
+static double windows_b(const struct windows *w, size_t from, size_t to) {
+    return w->b[to + 1] - w->b[from];
+}
+
+static double windows_gain(const struct windows *w, size_t from, size_t to) {
+    size_t n = w->n;
+    double q = w->q[to + to * n];
+    if (from)
+        q += w->q[from - 1 + (from - 1) * n] - w->q[from - 1 + to * n] - w->q[to + (from - 1) * n];
+    return gain_of(fmax(q, 0), windows_b(w, from, to));
+}
+
+static struct windows windows_new(size_t n) {
+    double *block = NEW_ARRAY(double, (n + 1) * (n + 1));
+    return (struct windows){n, block, block + n + 1};
+}
+
+/* A window that ends with the data, or begins with them, is a side of a date. */
+static struct change_place place_of(const struct scan *s, size_t from, size_t to, double gain,
+                                    bool more) {
+    bool end = to == s->n - 1, side = end || !from;
+    return (struct change_place){.tau = s->t[end || from ? from : to],
+                                 .width = side ? 0 : s->t[to] - s->t[from],
+                                 .gain = gain,
+                                 .more = more == (end || from > 0)};
+}
+
+typedef double (*window_fn)(void *ctx, size_t from, size_t to, bool *more);
+
+/* The best side of a date or window; a window has one end more. */
+static struct change_place best_window(const struct scan *s, size_t least, window_fn gain,
+                                       void *ctx) {
+    struct change_place point = {0}, window = {0};
+    size_t n = s->n, stride = 1 + n / 100;
+    for (size_t from = 0; from + least <= n; from += stride)
+        for (size_t to = from + least - 1; to < n; to += stride) {
+            bool more = true;
+            if (to + stride >= n) to = n - 1;
+            if (n - (to + 1 - from) < 2 * MARGIN) continue;
+            double v = gain(ctx, from, to, &more);
+            struct change_place *best = to == n - 1 || !from ? &point : &window;
+            if (v > best->gain) *best = place_of(s, from, to, v, more);
+        }
+    return window.gain > point.gain + 3 ? window : point;
+}
+
+static double resized(void *ctx, size_t from, size_t to, bool *more) {
+    const struct windows *w = ctx;
+    *more = windows_b(w, from, to) > 0;
+    return windows_gain(w, from, to);
+}
+
 /* A pattern of one shape that lives on one side of a date, or within a window: with v its mean over
- * all of the data, h = v there and 0 elsewhere is what its size there adds or takes, and q of every
- * window comes from the sums of v_i K^-1_ij v_j over squares of its corner. */
+ * all of the data, what its size there adds or takes. */
 static void scan_pattern(const struct scan *s, const struct evidence *e, struct smodel_work *w,
                          int k, struct change_place *out) {
     const struct smodel *m = smodel_of(e);
     const double *z = e->prop.mode[0].z;
-    size_t n = s->n, least = 2 * MARGIN, stride = 1 + n / 100;
-    double *v = NEW_ARRAY(double, n *(n + 2) + n + 1), *b = v + n, *sum = b + n + 1;
-    struct change_place point = {0}, window = {0};
+    double *v = NEW_ARRAY(double, s->n);
     struct gp *g;
-    bool ok = smodel_condition(m, w, z, &g) == GPM_OK &&
-              smodel_part(m, z, g, k, s->t, n, v, NULL) == GPM_OK;
-    b[0] = 0;
-    for (size_t i = 0; i < n && ok; i++) b[i + 1] = b[i] + v[i] * s->alpha[i];
-    /* sum[j + i n]: over rows up to i and columns up to j, i >= j or the other way round */
-    for (size_t i = 0; i < n && ok; i++) {
-        double row = 0;
-        for (size_t j = 0; j < n; j++) {
-            row += v[i] * v[j] * s->inverse[i > j ? i + j * n : j + i * n];
-            sum[j + i * n] = row + (i ? sum[j + (i - 1) * n] : 0);
-        }
+    if (smodel_condition(m, w, z, &g) == GPM_OK &&
+        smodel_part(m, z, g, k, s->t, s->n, v, NULL) == GPM_OK) {
+        struct windows sums = windows_new(s->n);
+        windows_fill(&sums, s, v);
+        *out = best_window(s, 2 * MARGIN, resized, &sums);
+        mem_free(sums.b);
     }
-    for (size_t from = 0; from + least <= n && ok; from += stride)
-        for (size_t to = from + least - 1; to < n; to += stride) {
-            bool end = to + stride >= n;
-            if (end) to = n - 1;
-            if (n - (to + 1 - from) < least) continue;
-            double q = sum[to + to * n];
-            if (from)
-                q += sum[from - 1 + (from - 1) * n] - sum[from - 1 + to * n] -
-                     sum[to + (from - 1) * n];
-            double c = b[to + 1] - b[from], gain = gain_of(fmax(q, 0), c);
-            struct change_place *best = end || !from ? &point : &window;
-            if (gain <= best->gain) continue;
-            *best = (struct change_place){.tau = s->t[end    ? from
-                                                      : from ? from
-                                                             : to],
-                                          .width = end || !from ? 0 : s->t[to] - s->t[from],
-                                          .gain = gain,
-                                          .more = (c > 0) == (end || from > 0)};
-        }
-    *out = window.gain > point.gain + 3 ? window : point; /* a window has one end more */
     if (!(out->gain > PATTERN_GAIN)) out->gain = 0;
     mem_free(v);
+}
+
+/* A wave: cosine and sine, nearly orthogonal over a period. */
+static double waves(void *ctx, size_t from, size_t to, bool *more) {
+    const struct windows *w = ctx;
+    return windows_gain(&w[0], from, to) + windows_gain(&w[1], from, to);
+}
+
+/* A pattern that is not in the structure, over three periods at least. */
+static void scan_waves(const struct scan *s, const double *periods, int n, struct changes *c) {
+    struct windows sums[2] = {windows_new(s->n), windows_new(s->n)};
+    double *v = NEW_ARRAY(double, s->n);
+    for (int k = 0; k < n; k++) {
+        size_t least = (size_t)fmax(2 * MARGIN, ceil(3 * periods[k] * (double)s->n));
+        if (!(periods[k] > 0) || least > s->n / 2) continue;
+        for (int part = 0; part < 2; part++) {
+            for (size_t i = 0; i < s->n; i++)
+                v[i] = sin(6.283185307179586 * s->t[i] / periods[k] + part * 1.5707963267948966);
+            windows_fill(&sums[part], s, v);
+        }
+        struct change_place p = best_window(s, least, waves, sums);
+        if (p.gain <= c->pattern.gain) continue;
+        c->pattern = p;
+        c->period = periods[k];
+    }
+    mem_free(v);
+    mem_free(sums[0].b);
+    mem_free(sums[1].b);
 }
 
 static void scan_parts(const struct scan *s, const struct evidence *e, struct smodel_work *w,
@@ -231,7 +303,8 @@ static void scan_parts(const struct scan *s, const struct evidence *e, struct sm
     }
 }
 
-bool changes_scan(const struct evidence *e, struct smodel_work *w, struct changes *out) {
+bool changes_scan(const struct evidence *e, struct smodel_work *w, const double *periods, int n,
+                  struct changes *out) {
     const struct smodel_data *d = smodel_of(e)->data;
     struct scan s = {.n = d->n, .t = d->t};
     memset(out, 0, sizeof *out);
@@ -245,6 +318,7 @@ bool changes_scan(const struct evidence *e, struct smodel_work *w, struct change
         scan_bends(&s, out);
         scan_variances(&s, s.e, &out->variance, &out->window);
         scan_parts(&s, e, w, out);
+        if (n) scan_waves(&s, periods, n, out);
     }
     mem_free(s.inverse);
     return ok;

@@ -20,7 +20,11 @@ struct changes {
     int n_shift;
     struct change_place bend, variance, window;    /* gain 0: none */
     struct change_place part[STRUCTURE_MAX_TERMS]; /* where a term is much larger than elsewhere */
+    struct change_place pattern; /* of a period below that lives in a part of the data */
+    double period;
 };
-/* What could be added to the structure of e; false: nothing could be computed. */
-bool changes_scan(const struct evidence *e, struct smodel_work *w, struct changes *out);
+/* What could be added to the structure of e; false: nothing could be computed. periods: those that
+ * a pattern in a part of the data may have; n of them, 0: such a one is not looked for. */
+bool changes_scan(const struct evidence *e, struct smodel_work *w, const double *periods, int n,
+                  struct changes *out);
 #endif

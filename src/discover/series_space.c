@@ -83,9 +83,10 @@ static enum gate gate_of(const struct change_place *p) {
 /* Dates and widths as starting points of what is fitted next. */
 static void hint_places(struct series_space *s, const struct changes *c, int n_terms) {
     s->places = s->widths = (struct period_hints){0};
-    const struct change_place *at[3 + STRUCTURE_MAX_TERMS] = {&c->bend, &c->variance, &c->window};
-    for (int k = 0; k < n_terms; k++) at[3 + k] = &c->part[k];
-    for (int i = 0; i < 3 + n_terms; i++) {
+    const struct change_place *at[4 + STRUCTURE_MAX_TERMS] = {&c->pattern, &c->bend, &c->variance,
+                                                              &c->window};
+    for (int k = 0; k < n_terms; k++) at[4 + k] = &c->part[k];
+    for (int i = 0; i < 4 + n_terms; i++) {
         if (!(at[i]->gain > 0)) continue;
         s->places.p[s->places.n++] = fmin(fmax(at[i]->tau, 0.06), 0.94);
         if (at[i]->width > 0) s->widths.p[s->widths.n++] = fmin(fmax(at[i]->width, 0.04), 0.58);
@@ -96,6 +97,48 @@ static void hint_places(struct series_space *s, const struct changes *c, int n_t
     }
 }
 
+/* A step or a bend beside k; also without the line that imitated it. */
+static void suggest_shifts(struct series_space *s, const struct changes *c,
+                           const struct structure *k, space_emit each, void *ctx) {
+    const struct grammar *g = &s->grammar;
+    struct structure v, bare;
+    bool line = grammar_without_line(k, &bare);
+    for (int i = 0; i < c->n_shift; i++) {
+        if (c->shift[i].gain <= log((double)s->data->n)) continue;
+        if (grammar_shift(g, k, c->shift[i].tau, &v)) each(ctx, series_space_number(s, &v));
+        if (line && grammar_shift(g, &bare, c->shift[i].tau, &v))
+            each(ctx, series_space_number(s, &v));
+    }
+    if (c->bend.gain <= 3) return;
+    if (grammar_bend(g, k, &v)) each(ctx, series_space_number(s, &v));
+    if (line && grammar_bend(g, &bare, &v)) each(ctx, series_space_number(s, &v));
+}
+
+/* A pattern in a part of the data, of a period of the calendar or of its own. */
+static void suggest_wave(struct series_space *s, const struct changes *c, const struct structure *k,
+                         space_emit each, void *ctx) {
+    struct period_hints *h = &s->around[k->transform];
+    struct structure v;
+    int at = 0;
+    for (int i = 0; i < s->data->n_season; i++)
+        if (fabs(log(c->period / s->data->season[i])) < 0.03) at = i + 1;
+    memmove(h->p + 1, h->p, sizeof h->p - sizeof h->p[0]);
+    h->p[0] = c->period;
+    h->n += h->n < (int)COUNT_OF(h->p);
+    for (int own = at > 0; own >= 0; own--)
+        if (grammar_wave(&s->grammar, k, own ? at : 0, gate_of(&c->pattern), &v))
+            each(ctx, series_space_number(s, &v));
+}
+
+/* Periods of the calendar, and those that stand out. */
+static int wave_periods(const struct series_space *s, int transform, double *p) {
+    const struct period_hints *h = &s->hints[transform];
+    int n = 0;
+    for (int i = 0; i < s->data->n_season; i++) p[n++] = s->data->season[i];
+    for (int i = 0; i < h->n; i++) p[n++] = h->p[i];
+    return n;
+}
+
 /* Those whose gain could pay for what they cost. */
 static void suggestions(struct space *base, const struct evidence *e, space_emit each, void *ctx) {
     struct series_space *s = own(base);
@@ -103,17 +146,16 @@ static void suggestions(struct space *base, const struct evidence *e, space_emit
     const struct structure *k = &smodel_of(e)->s;
     struct structure v;
     struct changes c;
-    double dates = log((double)s->data->n);
-    if (!g->changes || !changes_scan(e, s->work[0], &c)) return;
+    double periods[SERIES_SEASONS + COUNT_OF(s->hints[0].p)];
+    int n = plain(e) ? wave_periods(s, k->transform, periods) : 0;
+    if (!g->changes || !changes_scan(e, s->work[0], periods, n, &c)) return;
     hint_places(s, &c, k->n);
-    for (int i = 0; i < c.n_shift; i++)
-        if (c.shift[i].gain > dates && grammar_shift(g, k, c.shift[i].tau, &v))
-            each(ctx, series_space_number(s, &v));
-    if (c.bend.gain > 3 && grammar_bend(g, k, &v)) each(ctx, series_space_number(s, &v));
+    suggest_shifts(s, &c, k, each, ctx);
     if (c.variance.gain > 5 && grammar_spread(g, k, gate_of(&c.variance), &v))
         each(ctx, series_space_number(s, &v));
     if (c.window.gain > 8 && grammar_spread(g, k, gate_of(&c.window), &v))
         each(ctx, series_space_number(s, &v));
+    if (c.pattern.gain > 10) suggest_wave(s, &c, k, each, ctx);
     for (int i = 0; i < k->n; i++)
         if (c.part[i].gain > 0 && grammar_gate(g, k, i, gate_of(&c.part[i]), &v))
             each(ctx, series_space_number(s, &v));

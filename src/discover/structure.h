@@ -91,6 +91,11 @@ bool grammar_shift(const struct grammar *g, const struct structure *s, double t,
 bool grammar_bend(const struct grammar *g, const struct structure *s, struct structure *out);
 bool grammar_spread(const struct grammar *g, const struct structure *s, enum gate gate,
                     struct structure *out);
+/* s with a pattern on one side of a date or in a window; at: 0, or a period of the calendar. */
+bool grammar_wave(const struct grammar *g, const struct structure *s, int at, enum gate gate,
+                  struct structure *out);
+/* s without its straight line; false: it has none. */
+bool grammar_without_line(const struct structure *s, struct structure *out);
 /* s with its term i on one side of a date or of a window alone. */
 bool grammar_gate(const struct grammar *g, const struct structure *s, int i, enum gate gate,
                   struct structure *out);

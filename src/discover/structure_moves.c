@@ -267,6 +267,25 @@ bool grammar_gate(const struct grammar *g, const struct structure *s, int i, enu
     return extended(g, v, out);
 }
 
+bool grammar_wave(const struct grammar *g, const struct structure *s, int at, enum gate gate,
+                  struct structure *out) {
+    struct structure v = *s;
+    if (s->change != CHANGE_NONE) return false;
+    v.change = (uint8_t)change_of(gate);
+    return extended(g, with_term(v, (struct term){(uint16_t)PER, (uint16_t)gate, (uint16_t)at}),
+                    out);
+}
+
+bool grammar_without_line(const struct structure *s, struct structure *out) {
+    for (int i = 0; i < s->n; i++)
+        if (s->t[i].mask == LIN && s->t[i].gate == GATE_NONE) {
+            *out = without_term(*s, i);
+            out->t[out->n] = (struct term){0, 0, 0};
+            return true;
+        }
+    return false;
+}
+
 bool grammar_spread(const struct grammar *g, const struct structure *s, enum gate gate,
                     struct structure *out) {
     struct structure v = *s;
