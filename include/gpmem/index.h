@@ -29,6 +29,7 @@ struct gpm_index_options {
     bool thorough;                                        /* the search of discover */
     void (*progress)(void *user, size_t done, size_t of); /* may be NULL */
     void *user;
+    const volatile sig_atomic_t *stop; /* not 0 there: add ends after the series at hand */
 };
 GPM_API void gpm_index_options_init_sized(struct gpm_index_options *o, size_t size);
 static inline void gpm_index_options_init(struct gpm_index_options *o) {

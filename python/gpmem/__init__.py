@@ -6,19 +6,21 @@
     loo(result, ...)       leave-one-out cross-validation, models compared
     GPRegressor            Gaussian-process regression for scikit-learn
     discover(y)            the structure of a time series
+    Index(file)            a search engine for many of them
     Forecaster             the same with sktime's fit and predict
     optimize(f, space)     the optimum of an expensive function; minimize, Optimizer (ask and tell)
 """
 from ._library import GpmemError, GpmemValueError, version
 from .draws import loo
 from .forecaster import Forecaster
+from .index import Index
 from .optimise import Optimizer, Optimum, Trial, minimize, optimize
 from .program import Result, run
 from .session import Session
 from .structure import Discovery, discover
 
 __version__ = version()
-__all__ = ["Discovery", "Forecaster", "GPRegressor", "GpmemError", "GpmemValueError", "Optimizer", "Optimum", "Result",
+__all__ = ["Discovery", "Forecaster", "GPRegressor", "GpmemError", "GpmemValueError", "Index", "Optimizer", "Optimum", "Result",
            "Session", "Trial", "discover", "loo", "minimize", "optimize", "run", "version"]
 
 

@@ -36,6 +36,9 @@ REPORT_JSON = 1
 REPORT_MARKDOWN = 2
 REPORT_HTML = 3
 REPORT_PROGRAM = 4
+INDEX_TEXT = 0
+INDEX_JSON = 1
+INDEX_HTML = 2
 ACQ_DEFAULT = 0
 ACQ_THOMPSON = 1
 ACQ_EI = 2
@@ -161,6 +164,37 @@ class PanelOptions(c.Structure):
         ("size", c.c_size_t),
         ("by", c.c_char_p),
         ("independent", c.c_bool),
+    ]
+
+
+class IndexOptions(c.Structure):
+    """struct gpm_index_options"""
+    _fields_ = [
+        ("size", c.c_size_t),
+        ("seed", c.c_uint64),
+        ("threads", c.c_uint),
+        ("time_column", c.c_char_p),
+        ("value_column", c.c_char_p),
+        ("skip_bad", c.c_bool),
+        ("date_format", c.c_char_p),
+        ("missing", c.c_char_p),
+        ("decimal", c.c_int),
+        ("by", c.c_char_p),
+        ("wide", c.c_bool),
+        ("thorough", c.c_bool),
+        ("progress", c.CFUNCTYPE(None, c.c_void_p, c.c_size_t, c.c_size_t)),
+        ("user", c.c_void_p),
+        ("stop", c.POINTER(c.c_int)),
+    ]
+
+
+class IndexCounts(c.Structure):
+    """struct gpm_index_counts"""
+    _fields_ = [
+        ("added", c.c_size_t),
+        ("replaced", c.c_size_t),
+        ("unchanged", c.c_size_t),
+        ("refused", c.c_size_t),
     ]
 
 
@@ -320,6 +354,7 @@ PROTOTYPES = {
     "gpm_discover_is_run": (c.c_bool, [c.c_char_p]),
     "gpm_discover_plot": (c.c_int, [c.c_void_p, c.POINTER(c.c_char_p), c.c_size_t, c.c_void_p, c.POINTER(c.c_char_p)]),
     "gpm_discover_query": (c.c_int, [c.c_void_p, c.c_char_p, c.POINTER(Answer)]),
+    "gpm_discover_reading": (c.c_char_p, [c.c_void_p]),
     "gpm_discover_forecast": (c.c_int, [c.c_void_p, c.c_size_t, c.POINTER(c.c_char_p), c.c_size_t, c.c_double, c.POINTER(c.c_char_p)]),
     "gpm_discover_forecast_file": (c.c_int, [c.c_void_p, c.c_char_p, c.c_double, c.POINTER(c.c_char_p)]),
     "gpm_discover_forecast_text": (c.c_int, [c.c_void_p, c.c_char_p, c.c_char_p, c.c_size_t, c.c_double, c.POINTER(c.c_char_p)]),
@@ -334,6 +369,19 @@ PROTOTYPES = {
     "gpm_panel_key": (c.c_char_p, [c.c_void_p, c.c_size_t]),
     "gpm_panel_member": (c.c_void_p, [c.c_void_p, c.c_size_t, c.POINTER(c.c_char_p)]),
     "gpm_panel_report": (c.c_char_p, [c.c_void_p, c.c_int]),
+    "gpm_index_options_init_sized": (None, [c.POINTER(IndexOptions), c.c_size_t]),
+    "gpm_index_new": (c.c_void_p, [c.c_char_p]),
+    "gpm_index_free": (None, [c.c_void_p]),
+    "gpm_index_error": (c.c_char_p, [c.c_void_p]),
+    "gpm_index_add": (c.c_int, [c.c_void_p, c.POINTER(c.c_char_p), c.c_size_t, c.POINTER(IndexOptions), c.POINTER(IndexCounts), c.POINTER(c.c_char_p)]),
+    "gpm_index_search": (c.c_int, [c.c_void_p, c.c_char_p, c.c_size_t, c.c_int, c.POINTER(c.c_char_p)]),
+    "gpm_index_like": (c.c_int, [c.c_void_p, c.c_char_p, c.c_size_t, c.POINTER(IndexOptions), c.c_int, c.POINTER(c.c_char_p)]),
+    "gpm_index_list": (c.c_int, [c.c_void_p, c.c_int, c.POINTER(c.c_char_p)]),
+    "gpm_index_remove": (c.c_int, [c.c_void_p, c.c_char_p]),
+    "gpm_index_verify": (c.c_int, [c.c_void_p, c.POINTER(c.c_size_t)]),
+    "gpm_index_compact": (c.c_int, [c.c_void_p, c.c_char_p]),
+    "gpm_index_export": (c.c_int, [c.c_void_p, c.POINTER(c.c_char_p)]),
+    "gpm_index_read": (c.c_int, [c.c_void_p, c.c_char_p, c.POINTER(c.c_char_p)]),
     "gpm_optimize_options_init_sized": (None, [c.POINTER(OptimizeOptions), c.c_size_t]),
     "gpm_optimizer_new": (c.c_void_p, [c.POINTER(OptimizeOptions)]),
     "gpm_optimizer_free": (None, [c.c_void_p]),

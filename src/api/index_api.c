@@ -62,7 +62,8 @@ static enum gpm_status taken(gpm_index *x, const struct gpm_index_options *given
                                   .wide = o.wide,
                                   .thorough = o.thorough,
                                   .progress = o.progress,
-                                  .progress_ctx = o.user};
+                                  .progress_ctx = o.user,
+                                  .stop = o.stop};
     return GPM_OK;
 }
 

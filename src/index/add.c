@@ -214,6 +214,7 @@ static enum gpm_status search_series(struct discovery *d, struct series *s,
     how.seed = o->seed;
     how.threads = 1;
     how.brief = !o->thorough;
+    how.stop = o->stop;
     how.logs = wide_range(s) || o->thorough ? LOG_AUTO : LOG_NEVER;
     enum gpm_status st = discovery_start(d, &how, s, why);
     return st == GPM_OK ? discovery_search(d, why) : st;
@@ -244,6 +245,7 @@ static void work(struct adding *a, struct job *j) {
     }
     if (loaded) discovery_release(&d);
     if (j->read) series_release(&j->series);
+    if (st == GPM_E_INTERRUPT) return buf_release(&why); /* nothing became of it */
     if (st != GPM_OK) j->why = why.len ? buf_take(&why) : mem_strdup(gpm_status_text(st));
     buf_release(&why);
 }
@@ -346,6 +348,7 @@ static void run_job(void *ctx, size_t i, int thread) {
     struct job *j = &a->job.at[i];
     if (a->st || stop_asked(a->o->stop)) return;
     if (!j->why) work(a, j);
+    if (stop_asked(a->o->stop)) return;
     pthread_mutex_lock(&a->lock);
     j->done = true;
     write_ready(a);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Inference operators among the procedures (sp/families.def). A family file ends with `const struct
- * infer_op infer_NAME_rows[]`, the last of them empty, and is named here. One family
- * (discover) stands in a higher layer, above what its operators work on. */
+ * infer_op infer_NAME_rows[]`, the last of them empty, and is named here. Two families
+ * (discover, series) stand in higher layers, above what their operators work on. */
 #include "infer/infer.h"
 
 #include "base/vec.h"
 
 #define FAMILIES(X)                                                                                \
-    X(control), X(discover), X(dataset), X(plot), X(check), X(custom), X(drift), X(gibbs),         \
-        X(ascent), X(hmc), X(laplace), X(meanfield), X(mh), X(model), X(particles), X(pgibbs),     \
-        X(query), X(rejection), X(sample), X(slice), X(structure), X(select), X(loo), X(observed), \
-        X(bridge), X(marginal), X(ess), X(exact), X(explain)
+    X(control), X(discover), X(series), X(dataset), X(plot), X(check), X(custom), X(drift),        \
+        X(gibbs), X(ascent), X(hmc), X(laplace), X(meanfield), X(mh), X(model), X(particles),      \
+        X(pgibbs), X(query), X(rejection), X(sample), X(slice), X(structure), X(select), X(loo),   \
+        X(observed), X(bridge), X(marginal), X(ess), X(exact), X(explain)
 #define ROWS(name)  infer_##name##_rows
 #define TABLE(name) ROWS(name)[]
 

@@ -1,0 +1,49 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""gpmem.Index, and structure_index and search in the language, over a few series."""
+import os, random, sys, tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+os.environ.setdefault("GPMEM_LIBRARY", os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "libgpmem.so"))
+sys.path.insert(0, os.path.join(ROOT, "python"))
+import gpmem
+
+
+def raises(word, f):
+    try:
+        f()
+    except gpmem.GpmemError as e:
+        assert word in str(e), (word, str(e))
+    else:
+        raise AssertionError(word)
+
+
+with tempfile.TemporaryDirectory() as tmp:
+    os.chdir(tmp)
+    os.mkdir("folder")
+    for name, slope in (("up", 0.5), ("down", -0.5), ("flat", 0)):
+        rng = random.Random(name)
+        with open("folder/%s.csv" % name, "w") as f:
+            f.write("x,y\n" + "".join("%d,%.3f\n" % (1950 + i, slope * i + rng.gauss(0, 1)) for i in range(40)))
+    index = gpmem.Index("x.db")
+    counts = index.add("folder", "missing.csv")
+    assert counts["added"] == 3 and counts["refused"][0][0] == "missing" and "No such file" in counts["refused"][0][2], counts
+    assert index.add("folder")["unchanged"] == 3
+    found = index.search("is rising")
+    assert found[0]["name"] == "up" and found[0]["probability"] > 0.9 and found[0]["rank"] == 1, found
+    assert index.search("falls()", top=1)[0]["name"] == "down" and len(index.search("falls()", top=1)) == 1
+    assert index.read("is periodic during the 1990s") == "periodic(1990..2000)"
+    assert "up" in [h["name"] for h in index.like("up", top=2)] and index.like("up")[0]["probability"] > 0.9
+    assert "<li " in index.page("rises()")
+    assert sorted(e["name"] for e in index.list()) == ["down", "flat", "missing", "up"]
+    raises("not known", lambda: index.search("has elephants"))
+    raises("no series", lambda: index.remove("nobody"))
+    index.remove("flat")
+    assert "flat" not in [e["name"] for e in index.list()]
+    r = gpmem.run('structure_index("y.db", array("folder/up.csv", "folder/down.csv")); search("y.db", "rises()", 1);')
+    assert r.values[0] == 2 and r.values[1][0][0] == "up" and r.values[1][0][1] > 0.9, r.values
+    raises("not known", lambda: gpmem.run('search("y.db", "has elephants");'))
+    raises("nothing could be used", lambda: gpmem.run('structure_index("y.db", "nothere.csv");'))
+    raises("index 'nothere.db'", lambda: gpmem.run('search("nothere.db", "rises()");'))
+    raises("a text or an array of texts", lambda: gpmem.run('structure_index("y.db", 3);'))
+print("index from Python and the language: fine")
