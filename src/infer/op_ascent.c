@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Ascent of the local log joint in the choices' own space: gradient_ascent with a fixed rate, and
- * nesterov with momentum. A step that leaves the support or makes the model impossible is halved
- * until it does not; so is a step of gradient_ascent that leads downhill (a rate that suits one
- * parameter overshoots another). When 40 halvings do not help the ascent ends there. */
+ * nesterov with momentum. A step that leaves the support, makes the model impossible or leads
+ * downhill (a rate that suits one parameter overshoots another) is halved until it does not. When
+ * 40 halvings do not help the ascent ends there. */
 #include "infer/continuous.h"
 
 #include <math.h>
@@ -12,17 +12,16 @@
 enum { PLAIN, MOMENTUM };
 enum { MAX_HALVINGS = 40 };
 
-/* From `at` along g to a place whose log density is at least `floor` and not -inf: *to. *moved
- * false: there is none. */
+/* From `at` along g to a place whose log density is at least `floor` and not -inf: *to, and there
+ * *logp. *moved false: there is none in `tries`. */
 static enum gpm_status step(struct continuous *c, const double *at, const double *g, double rate,
-                            double floor, double *to, bool *moved) {
+                            double floor, int tries, double *to, double *logp, bool *moved) {
     *moved = false;
-    for (int k = 0; k < MAX_HALVINGS && !*moved; k++, rate /= 2) {
-        double logp;
+    for (int k = 0; k < tries && !*moved; k++, rate /= 2) {
         for (size_t i = 0; i < c->n_z; i++) to[i] = at[i] + rate * g[i];
-        enum gpm_status st = continuous_eval(c, to, &logp, NULL);
+        enum gpm_status st = continuous_eval(c, to, logp, NULL);
         if (st != GPM_OK) return st;
-        *moved = logp > -INFINITY && logp >= floor;
+        *moved = *logp > -INFINITY && *logp >= floor;
     }
     return GPM_OK;
 }
@@ -33,28 +32,31 @@ static enum gpm_status step(struct continuous *c, const double *at, const double
  *     t_{k+1} = (1 + sqrt(1 + 4 t_k^2)) / 2
  *     y_{k+1} = z_{k+1} + (t_k - 1) / t_{k+1} (z_{k+1} - z_k)
  *
- * Without momentum y = z. Nesterov's steps may lead downhill for a while, so they have no floor. */
+ * Without momentum y = z. Where momentum leads downhill or out of the support it is forgotten, y =
+ * z and t = 1 (O'Donoghue and Candes 2015): else it runs away from narrow summits for ever. */
 static enum gpm_status climb(struct continuous *c, const struct target *how, double *z) {
     size_t n = c->n_z;
     double *g = NEW_ARRAY(double, 3 * n + 1), *y = g + n, *next = y + n;
-    double t = 1, logp, rate = how->extra[0].u.num, steps = how->extra[1].u.num;
+    double t = 1, here, there, at_z, rate = how->extra[0].u.num, steps = how->extra[1].u.num;
     bool moved = true, momentum = how->op->how == MOMENTUM;
-    enum gpm_status st = GPM_OK;
+    enum gpm_status st = continuous_eval(c, z, &at_z, NULL);
     memcpy(y, z, n * sizeof *y);
     for (double k = 0; k < steps && moved && st == GPM_OK; k++) {
-        st = continuous_eval(c, y, &logp, g);
-        if (st == GPM_OK &&
-            logp == -INFINITY) { /* momentum left the support: start anew from here */
+        moved = false;
+        for (bool carried = t > 1; !moved && st == GPM_OK; carried = false) {
+            st = continuous_eval(c, y, &here, g);
+            if (st == GPM_OK && here > -INFINITY)
+                st = step(c, y, g, rate, at_z, carried ? 1 : MAX_HALVINGS, next, &there, &moved);
+            if (!carried || moved) break;
             memcpy(y, z, n * sizeof *y);
             t = 1;
-            st = continuous_eval(c, y, &logp, g);
         }
-        if (st == GPM_OK) st = step(c, y, g, rate, momentum ? -INFINITY : logp, next, &moved);
         if (st != GPM_OK || !moved) break;
         double t_next = (1 + sqrt(1 + 4 * t * t)) / 2, push = momentum ? (t - 1) / t_next : 0;
         for (size_t i = 0; i < n; i++) y[i] = next[i] + push * (next[i] - z[i]);
         memcpy(z, next, n * sizeof *z);
-        t = t_next;
+        at_z = there;
+        t = momentum ? t_next : 1;
     }
     mem_free(g);
     return st;
