@@ -7,6 +7,12 @@
 #include "math/dist.h"
 #include <math.h>
 
+static enum gpm_status check_share(struct sp_call *c, const double *a) {
+    if (a[2] > 0 && a[2] < 1) return GPM_OK;
+    return sp_error(c, DIAG_DOMAIN, "%s: beta must be above 0 and below 1, got %g", c->cls->name,
+                    a[2]);
+}
+
 const struct sp_class sp_location_rows[] = {
     {.name = "cauchy",
      .sig = "(loc: real, scale: positive" SP_BOUNDS ") -> real",
@@ -65,5 +71,13 @@ const struct sp_class sp_location_rows[] = {
      .example = "floor(1e6 * assess(0, exp_mod_normal, 0, 1, 1)) => -1341022",
      .num_args = 3,
      SP_CONTINUOUS(exp_mod_normal, SP_REAL, .tails = dist_exp_mod_normal_tails)},
+    {.name = "wiener",
+     .sig = "(alpha: positive, tau: nonneg, beta: probability, delta: real) -> real",
+     .doc = "when and where a Wiener process that drifts by delta leaves between two boundaries at "
+            "the distance alpha, begun at the share beta of it after a delay tau: the time, with a "
+            "minus for the lower boundary",
+     .example = "floor(1e6 * assess(1, wiener, 2, 0.2, 0.5, 0.3)) => -965643",
+     .num_args = 4,
+     SP_CONTINUOUS(wiener, SP_REAL, .check = check_share)},
 };
 const size_t sp_location_count = COUNT_OF(sp_location_rows);

@@ -51,6 +51,7 @@ DIST_DECLARE(half_student_t);          /* degrees of freedom, scale */
 DIST_DECLARE(skew_normal);             /* location, scale, shape */
 DIST_DECLARE(skew_double_exponential); /* location, scale, share below the location */
 DIST_DECLARE(exp_mod_normal);          /* mean and sd of a normal, rate of what is added */
+DIST_DECLARE(wiener); /* distance of the boundaries, delay, share of the way, drift */
 
 DIST_DECLARE(weibull);               /* shape, scale */
 DIST_DECLARE(frechet);               /* shape, scale */

@@ -10,7 +10,7 @@
 static const struct {
     const char *name;
     size_t n;
-    double args[3], x, expect;
+    double args[4], x, expect;
 } scipy_rows[] = {
     {"normal", 2, {0.5, 2.0}, 0.5, -1.612085713764618},
     {"normal", 2, {0.5, 2.0}, -3.0, -3.143335713764618},
@@ -157,6 +157,9 @@ static const struct dist_case {
     {"skew_double_exponential", 3, {1, 2, 0.3}, 1, 2},
     {"exp_mod_normal", 3, {1, 0.5, 0.8}, 1, 1},
     {"exp_mod_normal", 3, {1, 2, 5}, 1, 2},
+    {"wiener", 4, {2, 0.2, 0.5, 0.3}, 0, 1},
+    {"wiener", 4, {1.5, 0.05, 0.9, -2}, 0, 0.5},
+    {"wiener", 4, {0.8, 0.1, 0.3, 6}, 0, 0.3},
     {"weibull", 2, {0.7, 2}, 0, 1},
     {"weibull", 2, {3, 2}, 0, 2},
     {"frechet", 2, {1.5, 2}, 0, 2},
@@ -472,7 +475,7 @@ static void normal_bound_from_sd_or_distance(void **state) {
 static const struct {
     const char *name;
     size_t n;
-    double args[3];
+    double args[4];
 } bad[] = {
     {"bernoulli", 1, {1.5}},
     {"flip", 1, {-0.1}},
@@ -506,6 +509,9 @@ static const struct {
     {"skew_normal", 3, {0, 0, 1}},
     {"skew_double_exponential", 3, {0, 1, 1}},
     {"exp_mod_normal", 3, {0, 1, 0}},
+    {"wiener", 4, {0, 0, 0.5, 1}},
+    {"wiener", 4, {1, 0, 1, 1}},
+    {"wiener", 4, {1, -1, 0.5, 1}},
     {"weibull", 2, {0, 1}},
     {"frechet", 2, {1, 0}},
     {"rayleigh", 1, {0}},

@@ -235,7 +235,7 @@ MODELS = {
         ["a = cauchy(0, 1)", "b = logistic_distribution(0.5, 1)", "c = gumbel(0, 1)", "d = half_normal(2)", "e = half_cauchy(1)",
          "f = half_student_t(3, 1)", "g = skew_normal(0, 1, 3)", "h = skew_double_exponential(0, 1, 0.3)",
          "i = exp_mod_normal(0, 0.5, 1)"],
-        ["normal(b + c + g, 1)", "normal(h + i, 0.1 + d)", "cauchy(a, 0.1 + e)", "student_t(3, b, 0.1 + f)"],
+        ["normal(b + c + g, 1)", "wiener(0.5 + d, 0.05, 0.4, b)", "normal(h + i, 0.1 + d)", "cauchy(a, 0.1 + e)", "student_t(3, b, 0.1 + f)"],
         ["atan(a)", "b", "c", "d", "atan(e)", "atan(f)", "g", "h", "i", "b * h"],
         {"nuts": "nuts(default, all, 0, 2)", "slice": "slice(default, one, 1, 20, 15)", "mh one": "mh(default, one, 15)"}),
     "positive": (
