@@ -402,23 +402,24 @@ static bool promising(struct bo *b, double value, const double *best) {
     return value < bo_to_z(o, p->y[o->k]) - 1e-6;
 }
 
-/* A drawn function, or all of them. When its minimum says nothing new, the draw gets twice the
+/* A drawn function, or all of them. When its minimum says nothing new, the draw gets more
  * spread around the mean: the further a search has come, the wider it looks. */
 static enum gpm_status search_draws(struct acq *a, struct rng *r, double tau, const double *best,
                                     double *u) {
-    enum { DRAWS_MOST = 4 };
     struct bo *b = a->b;
     struct candidates p;
-    int starts = b->K > 2 ? 2 : N_START;
+    bool many = b->K > 4; /* then each round counts */
+    int starts = b->K > 2 ? 2 : N_START, rounds = many ? 3 : 4;
+    double wider = many ? 3 : 2, all = 1;
     enum gpm_status s = bo_draw(b, r, tau);
     if (s) return s;
     if (b->feas) bo_feas_draw(b, r);
     pool_init(&p, a, r);
-    for (int i = 0; i < DRAWS_MOST && !s; i++) {
+    for (int i = 0; i < rounds && !s; i++, all *= wider) {
         double value;
         if (i)
-            for (int k = 0; k < b->K; k++) gp_path_temper(b->out[k].path, 2);
-        pool_score(&p, a, 1 << i);
+            for (int k = 0; k < b->K; k++) gp_path_temper(b->out[k].path, wider);
+        pool_score(&p, a, all);
         if (!search(a, &p, i && b->K > 2 ? 1 : starts, u, &value)) s = GPM_E_NOT_FOUND;
         if (i == 0) a->first = !s && best ? bo_distance2(b, u, best, bo_lead(b)->model.inv_l) : 1e9;
         if (!s && promising(b, value, best)) break;

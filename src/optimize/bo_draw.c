@@ -150,7 +150,7 @@ double bo_draw_refine(struct bo *b, double *u, const double *lo, const double *h
     struct view v;
     size_t d = (size_t)b->space->d, m = count_rows(b) + (size_t)b->space->n_rules;
     struct sqp_options opt = {
-        .max_iter = b->K > 4 ? 15 : 25, .step_cap = 0.2, .tol = 1e-6, .low = lo, .upp = hi};
+        .max_iter = b->K > 4 ? 10 : 25, .step_cap = 0.2, .tol = 1e-6, .low = lo, .upp = hi};
     struct sqp_result res;
     double *x = NEW_ARRAY(double, d + 1);
     view_init(&v, b);

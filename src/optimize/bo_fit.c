@@ -8,12 +8,12 @@
 #include <math.h>
 #include <string.h>
 
-#define MANY 3 /* outputs: from so many on their fits have to be thrifty */
+#define MANY 5 /* outputs: from so many on their fits have to be thrifty */
 
 /* Of many outputs each has its own turn, the later in the search the rarer. */
 static bool full_fit_due(const struct bo_output *o, size_t n) {
     bool many = o->b->K >= MANY;
-    size_t every = many ? 3 + n / 6 : n <= 60 ? 3 : n <= 100 ? 5 : n / 16;
+    size_t every = many ? 4 + n / 4 : n <= 60 ? 3 : n <= 100 ? 5 : n / 16;
     if (o->n_full == 0 || (n <= 24 && !many)) return true;
     return n >= o->n_full + every + (o->b->K > 1 && o->n_full <= 24 ? (size_t)o->k % every : 0);
 }
@@ -52,8 +52,10 @@ static double fit_combo(struct bo_output *o, enum bo_kern k, enum bo_warp w, int
     struct bo_combo *c = &o->combo[k][w];
     use_combo(o, k, w);
     if (bo_load_outputs(o, w)) return -INFINITY;
-    bool first_of_all = o->n_full == 0 || o->b->K < MANY;
-    double nlp = bo_model_fit(&o->model, c->fitted ? iterations : first_of_all ? 30 : 8);
+    double nlp = bo_model_fit(&o->model, c->fitted        ? iterations
+                                         : o->b->K < MANY ? 30
+                                         : o->n_full      ? 8
+                                                          : 12);
     memcpy(c->theta, o->model.theta, sizeof(double) * ((size_t)o->b->D + 3));
     c->fitted = true;
     return bo_log_jacobian(o, w) - nlp;
