@@ -19,10 +19,11 @@ static bool full_fit_due(const struct bo_output *o, size_t n) {
 }
 
 /* Another combination is fitted when its turn has come: one that lost by much five times in a row
- * every sixteenth time, and of many outputs one of `count` at each fit. */
+ * every sixteenth time, and of several outputs one of `count` at each fit. */
 static bool challenges(const struct bo_output *o, const struct bo_combo *c, int i, int count) {
     if (c->lost >= 5 && o->fit_steps % 16) return false;
-    return o->b->K < MANY || o->n_full == 0 || (o->fits + (size_t)i) % (size_t)count == 0;
+    bool all = o->b->K == 1 || o->n_full == 0 || (o->b->K < MANY && o->n_full <= 24);
+    return all || (o->fits + (size_t)i) % (size_t)count == 0;
 }
 
 /* MIX and ADD need data; ADD is SE-like in one dimension; warps assume exact values. */
