@@ -78,16 +78,19 @@ def test_bayesopt():
 
 def test_bayesopt_goals():
     """With a bound: the best hill beyond it is found; with two goals: probes spread over the front."""
-    found = spread = 0
+    found = by_operators = spread = 0
     for seed in range(1, 9):
         values, loads = run("bayesopt_constrained.vnts", seed)[-2:]
         assert len(values) == len(loads) == 20 and all(abs(c - 3 * math.cos(x / 4) + 1) < 1e-9 for x, c in loads)
         found += max([f for (x, f), (_, c) in zip(values, loads) if c <= 0], default=-9) > 0.42
+        probes = run("bayesopt_outputs.vnts", seed)[-1]
+        assert len(probes) == 20 and all(abs(y[1] - 3 * math.cos(x / 4) + 1) < 1e-9 for x, y in probes)
+        by_operators += max([y[0] for _, y in probes if y[1] <= 0], default=-9) > 0.42
         values, efforts = run("bayesopt_two_goals.vnts", seed)[-2:]
         both = [(-f, e) for (_, f), (_, e) in zip(values, efforts)]
         front = [a for a in both if not any(b != a and b[0] <= a[0] and b[1] <= a[1] for b in both)]
         spread += len(front) >= 4 and max(-a for a, _ in front) > 0.9 and min(b for _, b in front) < 0.1
-    assert found >= 6 and spread >= 5, (found, spread)
+    assert found >= 6 and by_operators >= 6 and spread >= 5, (found, by_operators, spread)
 
 
 def test_structure():
