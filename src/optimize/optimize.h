@@ -99,6 +99,11 @@ double optimize_by_step(const struct optimize *o, const struct optimize_eval *e,
  * of a lower fidelity? */
 double optimize_cost(const struct optimize *o, const struct optimize_eval *e);
 bool optimize_is_full(const struct optimize *o, const double *x);
+/* optimize_front.c: under noise what the objectives of these evaluations are believed to be, one
+ * after the other; false: they are as they were told. And a table of the page to pick one in. */
+bool optimize_front_belief(struct optimize *o, const size_t *index, size_t n, double *mean,
+                           double *sd);
+void optimize_front_table(struct optimize *o, const size_t *index, size_t n, struct buf *out);
 /* NaN: none, as a value of the first objective and as the best so far. */
 bool optimize_better(const struct optimize *o, double y, double best);
 /* " f=3 c=-1" of the numbers that are known. */

@@ -66,7 +66,8 @@ static void trace_figure(const struct optimize *o, struct buf *out) {
     double low = NAN;
     for (size_t k = 0; k < n; k++) {
         const struct optimize_eval *e = &o->trace.at[k];
-        bool met = e->values && goals_met(&o->goals, e->values);
+        bool met = e->values && goals_met(&o->goals, e->values) && !e->stopped &&
+                   optimize_is_full(o, e->x);
         i[k] = (double)k + 1;
         in[k] = met ? e->y : NAN;
         beyond[k] = met ? NAN : e->y;
@@ -116,7 +117,7 @@ static void front_panel(const struct optimize *o, struct plot_scene *s, int a, i
     mem_free(x);
 }
 
-static void front_figure(const struct optimize *o, struct buf *out) {
+static void front_figure(struct optimize *o, struct buf *out) {
     int first, m = goals_objectives(&o->goals, &first);
     if (m < 2) return;
     size_t *index = NEW_ARRAY(size_t, o->trace.n + 1), n = optimize_front(o, index);
@@ -130,6 +131,7 @@ static void front_figure(const struct optimize *o, struct buf *out) {
     buf_puts(out, "<h2>The front</h2>\n<p>Nothing found is better than these in every objective; "
                   "which of them to take is yours to say.</p>\n");
     draw(s, "front", out);
+    optimize_front_table(o, index, n, out);
     mem_free(index);
 }
 
@@ -378,6 +380,9 @@ void optimize_report_html(struct optimize *o, struct buf *out) {
              "minmax(min(20em,100%),1fr))}.out{color:#767676}.wide{overflow-x:auto}h1 "
              "code{overflow-wrap:anywhere}"
              "pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#f6f6f6;padding:.6em}"
+             ".picked{background:#fde8c8;font-weight:bold}.weights "
+             "label{margin-right:1em;white-space:nowrap}"
+             "#pick tbody tr{cursor:pointer}"
              "summary,li{overflow-wrap:anywhere}figure{margin:1em 0}"
              "svg{max-width:100%;height:auto}</style></head><body>\n<h1>");
     title(o, out);

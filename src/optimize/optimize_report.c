@@ -79,7 +79,11 @@ size_t optimize_front(const struct optimize *o, size_t *index) {
     pareto_front(y, n, m, keep);
     for (size_t i = 0; i < n; i++) { /* in the order of the first objective */
         size_t j = kept;
-        if (!keep[i]) continue;
+        bool again = false; /* noisy: a point counts once */
+        for (size_t k = 0; k < kept; k++)
+            again = again || memcmp(o->trace.at[index[k]].x, o->trace.at[at[i]].x,
+                                    (size_t)o->space.n * sizeof(double)) == 0;
+        if (!keep[i] || again) continue;
         for (; j > 0 && o->trace.at[index[j - 1]].y > o->trace.at[at[i]].y; j--)
             index[j] = index[j - 1];
         index[j] = at[i];
@@ -134,18 +138,36 @@ static void put_broken(const struct optimize *o, const double *y, struct buf *ou
     }
 }
 
-static void front_text(const struct optimize *o, struct buf *out) {
+/* " (f=3 +- 0.1)": what is believed of the objectives under noise. */
+static void put_belief(const struct optimize *o, const double *mean, const double *sd,
+                       struct buf *out) {
+    const char *sep = " (";
+    for (int k = 0, j = 0; k < o->goals.names.n; k++) {
+        if (!o->goals.goal.at[k].direction) continue;
+        buf_printf(out, "%s%s=%.5g +- %.2g", sep, goals_name(&o->goals, k), mean[j], sd[j]);
+        sep = " ";
+        j++;
+    }
+    buf_putc(out, ')');
+}
+
+static void front_text(struct optimize *o, struct buf *out) {
+    int first, m = goals_objectives(&o->goals, &first);
     size_t *index = NEW_ARRAY(size_t, o->trace.n + 1), n = optimize_front(o, index);
+    double *mean = NEW_ARRAY(double, 2 * n * (size_t)m + 1), *sd = mean + n * (size_t)m;
+    bool known = optimize_front_belief(o, index, n, mean, sd);
     buf_printf(out, "front: %zu point%s that nothing is better than in every objective\n", n,
                n == 1 ? "" : "s");
     for (size_t i = 0; i < n; i++) {
         buf_putc(out, ' ');
         optimize_put_numbers(o, o->trace.at[index[i]].values, 6, out);
+        if (known) put_belief(o, mean + i * (size_t)m, sd + i * (size_t)m, out);
         buf_puts(out, " at");
         optimize_put_point(o, o->trace.at[index[i]].x, 6, out);
         buf_putc(out, '\n');
     }
     mem_free(index);
+    mem_free(mean);
 }
 
 static void best_text(struct optimize *o, double *x, double *y, struct buf *out) {
@@ -236,20 +258,40 @@ static void json_numbers_of(const struct optimize *o, const double *y, struct bu
     if (goals_bounded(&o->goals)) JSON(out, FIELD("feasible", met));
 }
 
-static void json_front(const struct optimize *o, struct buf *out) {
-    int first;
-    if (goals_objectives(&o->goals, &first) < 2) return;
+/* "believed": {"f": {"mean": .., "sd": ..}} */
+static void json_belief(const struct optimize *o, const double *mean, const double *sd,
+                        struct buf *out) {
+    json_key(out, "believed");
+    buf_putc(out, '{');
+    for (int k = 0, j = 0; k < o->goals.names.n; k++) {
+        if (!o->goals.goal.at[k].direction) continue;
+        json_key(out, goals_name(&o->goals, k));
+        buf_putc(out, '{');
+        JSON(out, FIELD("mean", mean[j]), FIELD("sd", sd[j]));
+        buf_putc(out, '}');
+        j++;
+    }
+    buf_putc(out, '}');
+}
+
+static void json_front(struct optimize *o, struct buf *out) {
+    int first, m = goals_objectives(&o->goals, &first);
+    if (m < 2) return;
     size_t *index = NEW_ARRAY(size_t, o->trace.n + 1), n = optimize_front(o, index);
+    double *mean = NEW_ARRAY(double, 2 * n * (size_t)m + 1), *sd = mean + n * (size_t)m;
+    bool known = optimize_front_belief(o, index, n, mean, sd);
     buf_puts(out, "  \"front\": [");
     for (size_t i = 0; i < n; i++) {
         const struct optimize_eval *e = &o->trace.at[index[i]];
         buf_printf(out, "%s\n    {\"id\": %lld", i ? "," : "", (long long)e->id);
         json_point(o, "x", e->x, out);
         json_numbers_of(o, e->values, out);
+        if (known) json_belief(o, mean + i * (size_t)m, sd + i * (size_t)m, out);
         buf_putc(out, '}');
     }
     buf_puts(out, "\n  ],\n");
     mem_free(index);
+    mem_free(mean);
 }
 
 static void json_trace(const struct optimize *o, struct buf *out) {

@@ -47,6 +47,20 @@ def test_bounds():
     assert "other objectives" in run("optimize", "-q", *BOX, "--budget", "30", "--objective", "f", "--store", "b.db", "--", NUMBERS, "{x}", "{y}", status=2)
 
 
+def test_front_under_noise():
+    noisy = script("noisy.sh", "#!/bin/sh\nawk -v x=$1 -v y=$2 -v s=$(od -An -N3 -tu4 /dev/urandom | tr -d ' ') 'BEGIN { srand(s); "
+                   "print x * x + y * y + 0.02 * (rand() - 0.5), (x - 1) ^ 2 + y * y + 0.02 * (rand() - 0.5) }'\n")
+    out = run("optimize", "-q", "--noisy", *BOX, "--objective", "f,g", "--budget", "24", "--json", "n.json", "--report", "n.html", "--", noisy, "{x}", "{y}")
+    front = json.load(open("n.json"))["front"]
+    assert len({json.dumps(p["x"]) for p in front}) == len(front) > 3 and "+-" in out, out
+    for p in front:
+        for name, truth in (("f", p["x"]["x"] ** 2 + p["x"]["y"] ** 2), ("g", (p["x"]["x"] - 1) ** 2 + p["x"]["y"] ** 2)):
+            b = p["believed"][name]
+            assert 0 < b["sd"] < 0.1 and abs(b["mean"] - truth) < 6 * b["sd"] + 0.01, (p, name, truth)
+    page = open("n.html").read()
+    assert page.count("data-y=") == len(front) and 'class="weight"' in page and "±" in page
+
+
 def test_nothing_within_the_bounds_is_said():
     out = run("optimize", "-q", *BOX, "--budget", "12", "--objective", "f", "--constraint", "r<=-1", "--collect", "g", "--", NUMBERS, "{x}", "{y}")
     assert "none within the bounds yet" in out and "r is 1" in out and "0 within" in out, out
