@@ -13,6 +13,8 @@
 #include <errno.h>
 #include <sqlite3.h>
 #include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 /* ---- programs, shared objects, stiff equations, BLAS ---- */
 
@@ -38,6 +40,10 @@ void foreign_close(struct foreign *f) {}
 
 int cores_available(void) { /* a page has one thread */
     return 1;
+}
+
+ssize_t getrandom(void *to, size_t n, unsigned flags) {
+    return getentropy(to, n) == 0 ? (ssize_t)n : -1;
 }
 
 enum ode_end ode_stiff(struct ode *o, double *out, double *sens) {

@@ -148,7 +148,10 @@ static struct ast *parse_paren_form(struct parser *p, struct ast *d, const char 
         return parse_call_rest(p, d, model, open, name);
     }
     close_bracket(p, TOK_RPAREN, open, "`,` or `)`");
-    return parse_observed(p, d, model_close(p, parse_from(p, open.start, e)));
+    struct span inside = e->span;
+    struct ast *whole = parse_from(p, open.start, e);
+    if (whole == e) e->span = inside; /* the parenthesis is that of the call */
+    return parse_observed(p, d, model_close(p, whole));
 }
 
 /* The name of an assume that is computed: `$e`, unquote(e); or quote(x), which is x. */

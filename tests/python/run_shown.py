@@ -83,9 +83,11 @@ with gpmem.Session() as s:
     before = len(s._shared.log)
     assert Page(s._repr_html_()).cells[4:7] == ["assume", "x", "normal(0, 1)"], s._repr_html_()
     assert len(s._shared.log) == before  # looking is no step of the session
+    s.predict("x + 1")
+    assert s.directives()[2]["text"] == "x + 1", s.directives()  # not "(x + 1"
     f = s.fork()
     f.assume("y", "2")
-    assert len(f.directives()) == 3 and len(s.directives()) == 2
+    assert len(f.directives()) == 4 and len(s.directives()) == 3
 assert "closed" in s._repr_html_()
 
 groups = r.to_inference_data()
