@@ -159,11 +159,20 @@ static double iou_rest(double a) { /* a - E(a); the series where the difference 
     return sum;
 }
 
+/* What depends on the earlier of two times alone; mostly that is the column's, computed once. */
+struct iou_start {
+    double a, e, rest; /* t / l, E(a), a - E(a) */
+};
+static struct iou_start iou_start(double t, double l) {
+    return (struct iou_start){t / l, -expm1(-t / l), iou_rest(t / l)};
+}
+
 static void iou_value(const struct kern *k, const struct kern_strip *s, double *out) {
     double t = s->col[0], l = k->par[1];
+    const struct iou_start column = iou_start(t, l);
     for (size_t i = 0; i < s->m; i++) {
-        double a = fmin(s->row[i], t) / l, b = fabs(s->row[i] - t) / l;
-        out[i] = l * l * (2 * iou_rest(a) + expm1(-a) * expm1(-b));
+        struct iou_start f = s->row[i] < t ? iou_start(s->row[i], l) : column;
+        out[i] = l * l * (2 * f.rest - f.e * expm1(-fabs(s->row[i] - t) / l));
     }
 }
 
@@ -178,11 +187,12 @@ static double iou_variogram(const double *par, double distance, double *d) {
 /* With k = l^2 G(a, b): dk/dl = l (2 G - a G_a - b G_b). */
 static void iou_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
     double t = s->col[0], l = k->par[1];
+    const struct iou_start column = iou_start(t, l);
     for (size_t i = 0; i < s->m; i++) {
-        double a = fmin(s->row[i], t) / l, b = fabs(s->row[i] - t) / l;
-        double ea = -expm1(-a), eb = -expm1(-b), both = 2 * iou_rest(a) + ea * eb;
-        double by_a = 2 * ea + (1 - ea) * eb, by_b = ea * (1 - eb);
-        g[1] += w[i] * l * (2 * both - a * by_a - b * by_b);
+        struct iou_start f = s->row[i] < t ? iou_start(s->row[i], l) : column;
+        double b = fabs(s->row[i] - t) / l, eb = -expm1(-b), both = 2 * f.rest + f.e * eb;
+        double by_a = 2 * f.e + (1 - f.e) * eb, by_b = f.e * (1 - eb);
+        g[1] += w[i] * l * (2 * both - f.a * by_a - b * by_b);
     }
 }
 
