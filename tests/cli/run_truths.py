@@ -74,7 +74,12 @@ def check_changes(tmp):
 def check_counts(tmp):
     """No negative bound for a count; noise that shrank does not vanish."""
     rng = random.Random(4)
-    d = run(tmp, "counts", [sum(rng.random() < 0.03 for _ in range(40)) for _ in range(60)])
+    kept = os.path.join(tmp, "counted")
+    d = run(tmp, "counts", [sum(rng.random() < 0.03 for _ in range(40)) for _ in range(60)], "--out", kept)
+    again = json.loads(subprocess.run([TOOL, "report", kept, "--format", "json"], check=True, capture_output=True, text=True).stdout)
+    assert again["forecast"] == d["forecast"] and again["decomposition"] == d["decomposition"]
+    said = subprocess.run([TOOL, "report", kept, "--format", "text"], check=True, capture_output=True, text=True).stdout
+    assert "  root " in said and "  log " not in said, said
     assert min(d["forecast"]["lo"]) >= 0 and max(d["forecast"]["hi"]) > 1, d["forecast"]["lo"]
     assert d["probability_of_root"] > 0.5, d["probability_of_root"]
     whole = [v for k in ("median", "lo", "hi") for v in d["forecast"][k]]

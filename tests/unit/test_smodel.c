@@ -345,6 +345,35 @@ static void test_regressors(void **state) {
     }
 }
 
+/* Counts with zeros have a root in the logarithm's place: there and back, and the Jacobian that
+ * makes evidences comparable is that of the transform. */
+static void test_root(void **state) {
+    enum { N = 12 };
+    double x[N], y[N] = {0, 3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5}, sum = 0;
+    struct smodel_data d;
+    for (int i = 0; i < N; i++) x[i] = i;
+    assert_int_equal(smodel_data_init(&d, N, x, y), GPM_OK);
+    assert_true(d.root && d.counts && d.y[TRANSFORM_LOG]);
+    assert_string_equal(smodel_transform_name(&d, TRANSFORM_LOG), "root");
+    for (int i = 0; i < N; i++) {
+        double v = smodel_forward(&d, TRANSFORM_LOG, y[i]), h = 1e-5;
+        assert_close(v, d.mean[1] + d.sd[1] * d.y[1][i], 1e-12);
+        assert_close(smodel_back(&d, TRANSFORM_LOG, v), y[i], 1e-12);
+        double slope = (smodel_forward(&d, TRANSFORM_LOG, y[i] + h) - v) / h;
+        assert_close(smodel_log_stretch(&d, TRANSFORM_LOG, y[i]), log(slope), 1e-4);
+        sum += smodel_log_stretch(&d, TRANSFORM_LOG, y[i]);
+    }
+    assert_close(d.log_measure[1], sum - N * log(d.sd[1]), 1e-9);
+    assert_true(isinf(smodel_forward(&d, TRANSFORM_LOG, -1)));
+    assert_close(smodel_back(&d, TRANSFORM_LOG, -2), 0, 0); /* nothing below no count */
+    smodel_data_release(&d);
+    for (int i = 0; i < N; i++) y[i] += 1; /* no zeros: logarithms */
+    assert_int_equal(smodel_data_init(&d, N, x, y), GPM_OK);
+    assert_true(!d.root && d.y[TRANSFORM_LOG]);
+    assert_close(smodel_forward(&d, TRANSFORM_LOG, 7), log(7), 0);
+    smodel_data_release(&d);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradients),
                                        cmocka_unit_test(test_version_01),
@@ -353,6 +382,7 @@ int main(void) {
                                        cmocka_unit_test(test_twins),
                                        cmocka_unit_test(test_subset),
                                        cmocka_unit_test(test_order_of_copies),
+                                       cmocka_unit_test(test_root),
                                        cmocka_unit_test(test_regressors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
