@@ -277,9 +277,10 @@ static enum gpm_status apply_pure(struct trace *t, struct node *n, struct closur
     enum { SMALL = 8 };
     struct pure *p = pure_of(t->core, &t->world, c);
     if (!p)
-        return diag_raise(t->core->diags, DIAG_TYPE, node_span(n),
-                          "what this procedure calls has been replaced by something random since "
-                          "the call was evaluated");
+        return diag_raise(
+            t->core->diags, DIAG_TYPE, node_span(n),
+            "names that this procedure uses have changed their meaning since the call "
+            "was evaluated");
     size_t k = n->n_in - 1, n_reads;
     struct cell *const *reads = pure_reads(p, &n_reads);
     bool same = n_reads == (n->req ? n->req->n_xin : 0);

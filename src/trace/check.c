@@ -79,7 +79,7 @@ static enum gpm_status check_held(struct audit *c, struct trace *t, struct node 
 static enum gpm_status check_value(struct audit *c, struct trace *t, struct node *n) {
     value op = n->kind == NODE_APP ? n->in[0].node->val : NIL;
     bool requests =
-        n->kind == NODE_IF || memo_of(op) || (closure_of(op) && n->special != SPECIAL_PURE);
+        n->kind == NODE_IF || memo_of(op) || (closure_of(op) && !(n->flags & NODE_LINKED_ARGS));
     if (requests && (!n->req || n->req->n_fam != 1))
         return fail(c, n, "a request without its family");
     const struct node *source = copy_source(n);

@@ -18,6 +18,7 @@
  * before anything is freed. Entries do not move or grow after scaffold_build. Time and memory are
  * proportional to the scaffold and its edges, not to the trace (Mansinghka, Selsam and Perov 2014).
  */
+#include "core/pure.h"
 #include "trace/scaffold.h"
 
 #include <stdlib.h>
@@ -31,7 +32,7 @@ struct entry *entry_of(struct scaffold *s, const struct node *n) {
  * decides which body is evaluated, the condition which branch; a memoized call and requesting
  * primitives use operands as keys or hand them on by value; a run inside the model begins anew,
  * whatever it has read. An operand of a compound call does not: the body's frame refers to the
- * node. */
+ * node; but one that was held as one has no body yet. */
 bool requests_on(const struct node *n, uint32_t slot) {
     if (n->kind == NODE_IF) return slot == 0;
     if (n->kind != NODE_APP) return false;
@@ -39,6 +40,7 @@ bool requests_on(const struct node *n, uint32_t slot) {
     if (slot & XIN) return n->special == SPECIAL_RUN;
     value op = n->in[0].node->val;
     if (memo_of(op)) return true;
+    if (closure_of(op)) return n->special != SPECIAL_PURE && !(n->req && n->req->n_fam);
     const struct sp_class *cls = proc_class(op, NULL);
     return cls && (cls->request || node_calls(n, cls) || n->special == SPECIAL_EVAL ||
                    n->special == SPECIAL_DEREF);
@@ -77,8 +79,17 @@ static bool can_absorb_for_applications(const struct node *n, uint32_t slot,
     return (cls->flags & SP_CALLS) || !closure_of(n->in[slot].node->val);
 }
 
+/* A call that was held as one and cannot be any more, since names have come to mean other things,
+ * is a call like others from here on. */
+static void release_held(struct scaffold *s, struct node *n) {
+    if (n->special != SPECIAL_PURE) return;
+    struct closure *c = closure_of(n->in[0].node->val);
+    if (!pure_of(s->t->core, &s->t->world, c)) n->special = SPECIAL_NONE;
+}
+
 /* The edge (n, slot) leads from something that changes. */
 static void reach(struct scaffold *s, edges *w, struct node *n, uint32_t slot) {
+    release_held(s, n);
     struct entry *e = entry_make(s, n);
     const struct sp_class *cls = node_class(n);
     bool op_changed = n->kind == NODE_APP && slot == 0;
