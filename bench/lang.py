@@ -55,12 +55,77 @@ def ours_nuts(tmp):
     return run
 
 
-def webppl_regression(tmp):
+def webppl():
+    """The program, or None."""
     exe = os.path.join(HERE, "node_modules/.bin/webppl")
     if not os.path.exists(exe) and shutil.which("npm"):
         subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--no-save", "--prefix", HERE, "webppl@0.9.15"],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    if not os.path.exists(exe):
+    return exe if os.path.exists(exe) else None
+
+
+def ours_expressions(tmp):
+    text = """assume grow = proc(d) { if (flip(0.4) || d > 6) { list("c", normal(0, 2)) } else {
+  if (flip(0.3)) { list("x") } else { list("p", grow(d + 1), grow(d + 1)) } } };
+assume ev = proc(e, x) { if (first(e) == "c") { second(e) } else {
+  if (first(e) == "x") { x } else { ev(second(e), x) + ev(e[2], x) } } };
+assume e = grow(0);
+infer for_each(arange(10), proc(i) { observe normal(ev(e, $i), 1) = 2 * i + 1 });
+infer mh(default, one, %d);
+"""
+    return lambda k: [GPMEM, "run", "-q", write(os.path.join(tmp, "e%d.vnts" % k), text % k)]
+
+
+def webppl_expressions(tmp, exe):
+    text = """var grow = function(d) {
+  if (flip(0.4) || d > 6) { return ["c", gaussian(0, 2)] }
+  else if (flip(0.3)) { return ["x"] } else { return ["p", grow(d + 1), grow(d + 1)] }
+};
+var ev = function(e, x) { return e[0] == "c" ? e[1] : (e[0] == "x" ? x : ev(e[1], x) + ev(e[2], x)) };
+var model = function() {
+  var e = grow(0);
+  map(function(i) { observe(Gaussian({mu: ev(e, i), sigma: 1}), 2 * i + 1) }, _.range(10));
+  return e;
+};
+Infer({method: 'MCMC', kernel: 'MH', samples: %d, onlyMAP: true, model: model}); 0
+"""
+    return lambda k: [exe, write(os.path.join(tmp, "e%d.wppl" % k), text % k)]
+
+
+def filters(tmp, exe):
+    """CPU seconds of a bootstrap filter, 200 particles over 300 steps, start-up included."""
+    ys = [(i * 7919) % 101 / 25 for i in range(300)]  # WebPPL's compiler dies of negative numbers in a long array
+    text = """infer resample(200);
+assume x = mem(proc(t) { if (t == 0) { normal(0, 1) } else { normal(0.9 * x(t - 1), 1) } });
+infer for_each_indexed(%s, proc(t, y) { do(observe normal(x($t), 1) = y - 2, resample(200)) });
+"""
+    ours = cpu([GPMEM, "run", "-q", write(os.path.join(tmp, "f.vnts"), text % json.dumps(ys))])
+    text = """var ys = %s;
+var step = function(t, x) {
+  if (t == ys.length) { return x } else {
+    var z = gaussian(0.9 * x, 1);
+    observe(Gaussian({mu: z, sigma: 1}), ys[t] - 2);
+    return step(t + 1, z);
+  }
+};
+Infer({method: 'SMC', particles: 200, model: function() { return step(0, 0) }}); 0
+"""
+    return ours, cpu([exe, write(os.path.join(tmp, "f.wppl"), text % json.dumps(ys))]) if exe else float("nan")
+
+
+def structures(tmp):
+    exe = webppl()
+    print("\nExpressions of random shape under ten observations, single-site steps; a bootstrap filter of 200 particles over 300 steps.\n")
+    print("| program | gpmem | WebPPL |\n|---|---|---|")
+    ours, lo, hi = per_step(ours_expressions(tmp), 2000, 42000)
+    theirs = per_step(webppl_expressions(tmp, exe), 5000, 105000) if exe else (float("nan"),) * 3
+    print("| expressions, microseconds per step | %.1f (%.1f to %.1f) | %.1f (%.1f to %.1f) |" % tuple(1e6 * v for v in (ours, lo, hi) + theirs))
+    print("| filter, seconds of CPU with the start | %.2f | %.2f |" % filters(tmp, exe))
+
+
+def webppl_regression(tmp):
+    exe = webppl()
+    if not exe:
         return None
     text = """var xs = %s; var ys = %s;
 var model = function() {
@@ -135,6 +200,7 @@ def main():
             j = per_step(make, 10, 10 + 5000000 // states)[0] / states * 1e6 if make else float("nan")
             first = first or s
             print("| %d | %.3f (%.3f to %.3f) | %.2f | %.0f | %.2f |" % (states, s * 1e6, lo * 1e6, hi * 1e6, s / first, max(0, plans * 1e3), j))
+        structures(tmp)
         out = subprocess.run([GPMEM, "run", write(os.path.join(tmp, "m.vnts"), "assume mu = normal(0, 1);\nfor (i = 0; i < 10000; i++) { observe normal(mu, 1) = 0.5 };\ntrace_memory();\n")],
                              stdout=subprocess.PIPE, universal_newlines=True).stdout
         print("\nMemory: %s" % out.strip())
