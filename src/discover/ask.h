@@ -96,7 +96,8 @@ bool ask_english(const char *text, struct buf *formal, struct buf *err);
 void ask_print(const struct ask *q, struct buf *out);
 bool ask_dated(const struct ask *q); /* has it a predicate over functions? */
 
-/* Does it hold for a structure, each predicate counting as `dated`? */
+/* Could it hold for a structure: each predicate counting as true, where the structure has what it
+ * is about (dated), or as false? */
 bool ask_holds(const struct ask *q, const char *structure, bool dated);
 /* The answer of a sketch. */
 struct query_answer ask_sketch(const struct ask *q, const struct sketch *p);

@@ -83,32 +83,46 @@ struct shape {
     double spread, range;      /* of the course, in sd of the values */
 };
 
+/* Sums over the knots from k on. */
+struct tails {
+    double n[K + 1], t[K + 1], tt[K + 1], y[K + 1], ty[K + 1], yy;
+};
+
+static void tails_of(const double *y, struct tails *s) {
+    memset(s, 0, sizeof *s);
+    for (int k = K - 1; k >= 0; k--) {
+        double t = knot(k);
+        s->n[k] = s->n[k + 1] + 1;
+        s->t[k] = s->t[k + 1] + t;
+        s->tt[k] = s->tt[k + 1] + t * t;
+        s->y[k] = s->y[k + 1] + y[k];
+        s->ty[k] = s->ty[k + 1] + t * y[k];
+        s->yy += y[k] * y[k];
+    }
+}
+
 /* Least squares of y on 1, t, (t - tau)+ over the knots; c: the coefficients. Returns the sum of
  * squares left. tau >= 1: no bend. */
-static double fit_bend(const double *y, double tau, double c[3]) {
-    int d = tau < 1 ? 3 : 2;
-    double m[3][4] = {{0}};
-    for (int k = 0; k < K; k++) {
-        double t = knot(k), h[3] = {1, t, fmax(0, t - tau)};
-        for (int i = 0; i < d; i++) {
-            for (int j = 0; j < d; j++) m[i][j] += h[i] * h[j];
-            m[i][3] += h[i] * y[k];
-        }
-    }
+static double fit_bend(const struct tails *s, double tau, double c[3]) {
+    int d = tau < 1 ? 3 : 2, k = (int)fmin(fmax(ceil(tau * K - 0.5), 0), K);
+    double h = s->t[k] - tau * s->n[k]; /* sums with (t - tau)+ */
+    double th = s->tt[k] - tau * s->t[k], hy = s->ty[k] - tau * s->y[k];
+    double m[3][4] = {{s->n[0], s->t[0], h, s->y[0]},
+                      {s->t[0], s->tt[0], th, s->ty[0]},
+                      {h, th, th - tau * h, hy}};
+    const double right[3] = {s->y[0], s->ty[0], hy};
     for (int i = 0; i < d; i++) /* Gauss and Jordan: positive definite */
         for (int r = 0; r < d; r++) {
             if (r == i) continue;
             double f = m[r][i] / m[i][i];
-            for (int j = i; j < d; j++) m[r][j] -= f * m[i][j];
-            m[r][3] -= f * m[i][3];
+            for (int j = i; j < 4; j++) m[r][j] -= f * m[i][j];
         }
-    double left = 0;
-    for (int i = 0; i < 3; i++) c[i] = i < d ? m[i][3] / m[i][i] : 0;
-    for (int k = 0; k < K; k++) {
-        double t = knot(k), e = y[k] - c[0] - c[1] * t - c[2] * fmax(0, t - tau);
-        left += e * e;
+    double left = s->yy;
+    for (int i = 0; i < 3; i++) {
+        c[i] = i < d ? m[i][3] / m[i][i] : 0;
+        left -= c[i] * right[i];
     }
-    return left;
+    return fmax(left, 0);
 }
 
 static void course(const struct sketch *p, const struct sketch_draw *d, double *y) {
@@ -126,13 +140,15 @@ static struct shape shape_of(const struct sketch *p, const struct sketch_draw *d
     course(p, d, y);
     for (int k = 0; k < K; k++) mean += y[k] / K, lo = fmin(lo, y[k]), hi = fmax(hi, y[k]);
     s.range = hi - lo;
-    for (int k = 0; k < K; k++) all += (y[k] - mean) * (y[k] - mean);
+    for (int k = 0; k < K; k++) y[k] -= mean, all += y[k] * y[k];
+    struct tails sums;
+    tails_of(y, &sums);
     s.spread = sqrt(all / K);
     if (!(all > 1e-12)) return s;
-    s.fit_line = 1 - fit_bend(y, 2, c) / all;
+    s.fit_line = 1 - fit_bend(&sums, 2, c) / all;
     s.line = c[1];
     for (int i = 4; i <= 2 * K - 4; i++) { /* two knots on either side */
-        double tau = i / (2.0 * K), left = fit_bend(y, tau, c);
+        double tau = i / (2.0 * K), left = fit_bend(&sums, tau, c);
         if (left >= best) continue;
         best = left;
         s.tau = tau;
@@ -409,13 +425,29 @@ static double degree(const struct ask *q, const struct sketch *p, const struct s
     }
 }
 
+/* Can a draw of this structure have the property at all? */
+static bool could(const struct ask_predicate *q, const char *structure) {
+    switch (q->name) {
+    case ASK_PERIODIC:
+    case ASK_SWING_GROWS:
+    case ASK_SWING_SHRINKS: return strstr(structure, "PER") || strstr(structure, "COS");
+    case ASK_JUMPS: return strstr(structure, "STEP");
+    case ASK_RISES:
+    case ASK_FALLS:
+    case ASK_LINEAR:
+    case ASK_SMOOTH:
+    case ASK_RANDOM_WALK: return strcmp(structure, "WN") != 0;
+    default: return true;
+    }
+}
+
 bool ask_holds(const struct ask *q, const char *structure, bool dated) {
     switch (q->op) {
     case ASK_AND: return ask_holds(q->a, structure, dated) && ask_holds(q->b, structure, dated);
     case ASK_OR: return ask_holds(q->a, structure, dated) || ask_holds(q->b, structure, dated);
     case ASK_NOT: return !ask_holds(q->a, structure, !dated);
     case ASK_STRUCTURE: return kern_query_holds_text(q->structure, structure);
-    default: return dated;
+    default: return dated && could(&q->p, structure);
     }
 }
 

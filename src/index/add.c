@@ -276,20 +276,23 @@ struct sketch_names index_names(struct index_names *n) {
     return (struct sketch_names){number, text, n};
 }
 
-void index_posting(const struct sketch *p, struct catalog *c, struct buf *out, struct buf *err) {
+enum gpm_status index_posting(const struct sketch *p, struct catalog *c, struct buf *out,
+                              struct buf *err) {
     for (size_t i = 0; i < p->n_structures; i++) {
         uint32_t id = catalog_structure(c, p->structure[i].text, err);
+        if (!id) return GPM_E_IO;
         unsigned share = (unsigned)floor(p->structure[i].p * 65535 + 0.5);
         for (int b = 0; b < 4; b++) buf_putc(out, (char)(id >> (8 * b) & 255));
         for (int b = 0; b < 2; b++) buf_putc(out, (char)(share >> (8 * b) & 255));
     }
+    return GPM_OK;
 }
 
 static enum gpm_status write_series(struct adding *a, struct job *j) {
     struct index_names who = {a->c, a->err};
     struct sketch_names names = index_names(&who);
     struct buf posting = BUF_INIT, bytes = BUF_INIT, made = BUF_INIT;
-    index_posting(&j->sketch, a->c, &posting, a->err);
+    enum gpm_status st = index_posting(&j->sketch, a->c, &posting, a->err);
     sketch_write(&j->sketch, &names, &bytes);
     buf_printf(&made, MADE_BY ", seed %llu, %s search", (unsigned long long)a->o->seed,
                a->o->thorough ? "thorough" : "brief");
@@ -303,7 +306,7 @@ static enum gpm_status write_series(struct adding *a, struct job *j) {
                               .n_posting = posting.len,
                               .sketch = bytes.data,
                               .n_sketch = bytes.len};
-    enum gpm_status st = catalog_put(a->c, &row, a->err);
+    if (!st) st = catalog_put(a->c, &row, a->err);
     a->report->added += !j->replaces;
     a->report->replaced += j->replaces;
     buf_release(&posting);

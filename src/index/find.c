@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Probabilities are of SKETCH_DRAWS draws: closer than this they are equal. */
-#define TIE 5e-4
+/* Probabilities are means over SKETCH_DRAWS draws, with errors of .02 and more: closer than this
+ * they are equal. */
+#define TIE 5e-3
 
 struct candidate {
     double bound;
@@ -79,9 +80,9 @@ static int by_bound(const void *a, const void *b) {
 
 /* ---- hits ---- */
 static bool worse(const struct index_hit *a, const struct index_hit *b) {
-    if (fabs(a->probability - b->probability) > TIE) return a->probability < b->probability;
-    if (fabs(a->error - b->error) > TIE) return a->error > b->error;
-    return a->id > b->id;
+    double p = floor(a->probability / TIE + 0.5), q = floor(b->probability / TIE + 0.5);
+    if (p != q) return p < q;
+    return a->error != b->error ? a->error > b->error : a->id > b->id;
 }
 
 struct reading {
@@ -138,7 +139,7 @@ static enum gpm_status visit(struct scan *s, size_t top, struct index_result *ou
     out->at = mem_zalloc((top + 1) * sizeof *out->at);
     for (size_t i = 0; i < s->at.n && !st; i++) {
         const struct candidate *c = &s->at.at[i];
-        if (out->n == top && out->at[top - 1].probability >= c->bound - TIE) break;
+        if (out->n == top && out->at[top - 1].probability >= c->bound - TIE / 2) break;
         struct reading r = {.s = s};
         st = catalog_each(s->c, c->id, read_hit, &r, err);
         if (st || !r.hit.name) continue;

@@ -38,7 +38,8 @@ void index_report_release(struct index_report *r);
 GPM_MUST_USE enum gpm_status index_sketch(const char *path, const struct index_options *o,
                                           struct sketch *out, struct buf *err);
 /* Structures and probabilities of a sketch as a posting: u32 number, u16 of 65535, each. */
-void index_posting(const struct sketch *p, struct catalog *c, struct buf *out, struct buf *err);
+GPM_MUST_USE enum gpm_status index_posting(const struct sketch *p, struct catalog *c,
+                                           struct buf *out, struct buf *err);
 /* The names of a catalog's structures for sketch_write, sketch_read. */
 struct index_names {
     struct catalog *c;

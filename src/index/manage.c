@@ -121,8 +121,8 @@ static enum gpm_status verify_one(void *ctx, const struct catalog_row *r, struct
     struct buf posting = BUF_INIT;
     enum gpm_status st = sketch_read(&p, &names, r->sketch, r->n_sketch);
     if (st) return buf_fail(err, st, "the sketch of '%s' is damaged", r->name);
-    index_posting(&p, l->c, &posting, err);
-    if (posting.len != r->n_posting || memcmp(posting.data, r->posting, posting.len))
+    st = index_posting(&p, l->c, &posting, err);
+    if (!st && (posting.len != r->n_posting || memcmp(posting.data, r->posting, posting.len)))
         st = buf_fail(err, GPM_E_FORMAT, "the structures of '%s' are not those of its sketch",
                       r->name);
     l->n++;

@@ -85,11 +85,13 @@ static void know(struct catalog *c, uint32_t number, const char *text) {
     map_put(&c->number, text_hash(text), (void *)(uintptr_t)number);
 }
 
+/* Those that are not known yet. */
 static enum gpm_status read_structures(struct catalog *c, struct buf *err) {
     struct memo_answer st = {0};
     bool row = true;
     enum gpm_status s =
-        memo_query(&c->m, "read it", "SELECT id, text FROM structure ORDER BY id", &st, err, "");
+        memo_query(&c->m, "read it", "SELECT id, text FROM structure WHERE id>?1 ORDER BY id", &st,
+                   err, "i", (int64_t)c->text.n);
     while (!s && !(s = memo_next(&c->m, &st, &row, err)) && row) {
         struct memo_cells cell = {.m = &c->m, .a = &st};
         int64_t id = cell_int(&cell, 0, 1, 1 << 24, "has no number");
@@ -134,8 +136,11 @@ void catalog_close(struct catalog *c) {
     mem_free(c);
 }
 
+/* Others may have added structures since. */
 enum gpm_status catalog_begin(struct catalog *c, struct buf *err) {
-    return memo_begin(&c->m, err);
+    enum gpm_status s = memo_begin(&c->m, err);
+    if (!s) s = read_structures(c, err);
+    return s && c->m.depth ? memo_end(&c->m, s, err) : s;
 }
 
 enum gpm_status catalog_end(struct catalog *c, enum gpm_status s, struct buf *err) {

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """An index of series and search over it: what is found first, what is refused and why, the same index for any number of
-threads and after kills at any moment, damaged files. INDEX_KILLS sets the number of kills (default 6)."""
+threads and after kills at any moment, damaged files. INDEX_KILLS sets the number of kills (default 6),
+`run_index.py TOOL kills` does nothing else."""
 import json, math, os, random, re, shutil, signal, sqlite3, subprocess, sys, tempfile, time
 
 TOOL = os.path.abspath(sys.argv[1])
@@ -48,8 +49,8 @@ def make_corpus():
         write("corpus/%s.csv" % name, [10 + f(1960 + (i + 0.5) / 12) + rng.gauss(0, 1) for i in range(240)])
 
 
-def names(question, *more):
-    return [(r["name"], r["probability"]) for r in json.loads(run("search", "x.db", question, "--json", *more).stdout)["results"]]
+def names(question, *more, db="x.db"):
+    return [(r["name"], r["probability"]) for r in json.loads(run("search", db, question, "--json", *more).stdout)["results"]]
 
 
 def check_answers():
@@ -153,6 +154,15 @@ def check_kills():
     assert killed > KILLS // 3, killed
 
 
+def check_together():
+    """Several processes add to one index at the same time, each with structures that the others have not met."""
+    files = ["corpus/%s.csv" % n for n in sorted(KINDS)]
+    ps = [subprocess.Popen([TOOL, "index", "add", "t.db", *files[k::3], "-j", "1"], stdout=subprocess.DEVNULL) for k in range(3)]
+    assert [p.wait() for p in ps] == [0, 0, 0]
+    assert run("index", "verify", "t.db").stdout == "8 series, all readable\n"
+    assert sorted(n for n, _ in names("rises() | !rises()", db="t.db")) == sorted(KINDS)
+
+
 def check_damage():
     for name, content in (("text.db", b"this is no index"), ("cut.db", open("x.db", "rb").read()[:5000]), ("empty.db", b"")):
         open(name, "wb").write(content)
@@ -174,6 +184,9 @@ def check_damage():
 
 with tempfile.TemporaryDirectory() as tmp:
     os.chdir(tmp)
+    if sys.argv[2:] == ["kills"]:  # those alone
+        check_kills()
+        sys.exit(print("%d kills: nothing lost, nothing twice, the same bytes" % KILLS))
     make_corpus()
     assert run("index", "add", "x.db", "corpus").stdout == "8 added, 0 replaced, 0 unchanged, 0 refused\n"
     assert run("index", "add", "x.db", "corpus").stdout == "0 added, 0 replaced, 8 unchanged, 0 refused\n"
@@ -181,5 +194,6 @@ with tempfile.TemporaryDirectory() as tmp:
     check_refusals()
     check_forms()
     check_damage()
+    check_together()
     check_kills()
 print("index: fine, %d kills" % KILLS)
