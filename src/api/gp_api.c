@@ -2,6 +2,7 @@
  *
  * Public face of the Gaussian processes (include/gpmem/gp.h).
  */
+#include "la/parts.h"
 #include "gpmem/gp.h"
 #include "api/call.h"
 #include "gp/gp.h"
@@ -443,6 +444,18 @@ enum gpm_status gpm_gp_set_approximation(gpm_gp *g, enum gpm_approximation kind,
     if ((unsigned)kind >= COUNT_OF(map)) return fail(g, GPM_E_ARG, "no such approximation");
     gp_set_approx(g->gp, map[kind], size);
     return GPM_OK;
+}
+
+void gpm_parts(unsigned part, unsigned parts, gpm_sum_fn *sum, void *user) {
+    parts_set(part, parts, sum, user);
+}
+
+unsigned gpm_parts_number(void) {
+    return parts_number();
+}
+
+unsigned gpm_parts_count(void) {
+    return parts_count();
 }
 
 enum gpm_status gpm_gp_set_cache(gpm_gp *g, size_t bytes) {

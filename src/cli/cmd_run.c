@@ -19,6 +19,7 @@
 #include "cli/progress_line.h"
 #include "cli/run.h"
 #include "cli/run_folder.h"
+#include <gpmem/gp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -156,7 +157,8 @@ static void *work(void *user) {
 }
 
 static void run_chains(struct job *j) {
-    unsigned n = (unsigned)j->n, cores = (unsigned)cores_available();
+    unsigned n = (unsigned)j->n;
+    unsigned cores = gpm_parts_count() > 1 ? 1 : (unsigned)cores_available();
     if (n > cores) n = cores;
     pthread_t threads[64];
     unsigned started = 0;
@@ -305,12 +307,13 @@ static int run(int argc, char **argv) {
     struct buf counted = BUF_INIT;
     int status = first_chain(&first, &counted);
     if (status != EXIT_FINE) return status;
+    if (gpm_parts_number() > 0) args.out = NULL; /* one of many processes writes */
     struct job j = {.n = args.chains,
                     .first = first,
                     .data = &args.data,
                     .path = argv[0],
                     .profile = args.profile};
-    if (!args.out && args.go_on)
+    if (!args.out && args.go_on && !gpm_parts_number())
         return complain(EXIT_USAGE, "--continue goes on with a folder; give it with --out DIR");
     if (!args.out) return run_job(&j);
     if (strcmp(argv[0], "-") == 0) {

@@ -99,6 +99,9 @@ const struct command *command_find(const char *name);
 /* The prompt: what `gpmem` without a command runs. Not in the list. */
 extern const struct command command_prompt;
 
+/* The whole tool: the exit status for a command line. */
+int tool_main(int argc, char **argv);
+
 /* Parses options and runs the command. argv[0] is the command's name. Returns the exit status. */
 int command_main(const struct command *c, int argc, char **argv);
 void command_print_help(const struct command *c);

@@ -111,7 +111,7 @@ static void show_processors(void) {
 static void show_processors(void) {}
 #endif
 
-int main(int argc, char **argv) {
+int tool_main(int argc, char **argv) {
     show_processors();
     signal(SIGXFSZ, SIG_IGN); /* a file over the limit of its size is an error that is said */
     if (argc < 2) return command_main(&command_prompt, argc, argv);

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "la/blas.h"
 #include "la/mat.h"
+#include "la/parts.h"
 #include "la/vec_ops.h"
 #include "math/special.h"
 
@@ -12,6 +13,36 @@
 #include <string.h>
 
 #define CHUNK 512 /* data points per pass */
+
+/* Sums over all data are taken over GROUPS of chunks, each by itself, and then over the groups in
+ * their order: parts (la/parts.h) have groups of their own, and the result is the same whatever the
+ * number of parts. */
+enum { GROUPS = 16 };
+typedef enum gpm_status chunk_fn(void *ctx, size_t from, size_t n, double *sum);
+
+/* total (`size` zeros) += fn over all chunks of n points; fn adds to what is in `sum`. */
+static enum gpm_status sum_chunks(size_t n, size_t size, chunk_fn *fn, void *ctx, double *total) {
+    size_t chunks = (n + CHUNK - 1) / CHUNK, groups = chunks < GROUPS ? chunks : GROUPS;
+    size_t own = parts_many() ? groups : 1;
+    double *sums = mem_try_doubles(own * size + size);
+    enum gpm_status st = sums ? GPM_OK : GPM_E_NOMEM;
+    if (!sums && !parts_many()) return st;
+    for (size_t g = 0; g < groups; g++) {
+        double *sum = sums ? sums + (parts_many() ? g * size : 0) : NULL;
+        if (sum) memset(sum, 0, size * sizeof *sum);
+        size_t end = (g + 1) * chunks / groups;
+        for (size_t c = g * chunks / groups; c < end && !st && parts_mine(g); c++)
+            st = fn(ctx, c * CHUNK, n - c * CHUNK < CHUNK ? n - c * CHUNK : CHUNK, sum);
+        for (size_t i = 0; i < size && !st && !parts_many(); i++) total[i] += sum[i];
+    }
+    for (size_t g = 0; g < groups && parts_many(); g++) {
+        st = parts_sum(sums ? sums + g * size : NULL, sums ? size : 0, st);
+        for (size_t i = 0; i < size && !st; i++) total[i] += sums[g * size + i];
+        if (st) break;
+    }
+    mem_free(sums);
+    return st;
+}
 
 void inducing_release(struct inducing *q) {
     chol_release(&q->kuu);
@@ -94,28 +125,33 @@ static double own_variance(double kd, double left, double noise) {
 /* One chunk of data points: V' scaled by D^-1/2, then A += V D^-1 V', b += V D^-1 r and the sums of
  * the likelihood. */
 struct sums {
-    double *a, *b, *v, *kd, *rest;
+    const struct inducing *q;
+    const struct approx_data *d;
+    double *a, *b, *v, *kd, *rest; /* a, b and what follows: of all data, one piece of memory */
     size_t lda;
-    double logd, quad, loss;
 };
+enum { SUM_LOGD, SUM_QUAD, SUM_LOSS, SUMS }; /* behind b */
 
-static enum gpm_status add_chunk(const struct inducing *q, const struct approx_data *d, size_t from,
-                                 size_t n, struct sums *s) {
+static enum gpm_status add_chunk(void *ctx, size_t from, size_t n, double *sum) {
+    struct sums *s = ctx;
+    const struct inducing *q = s->q;
+    const struct approx_data *d = s->d;
+    double *b = sum + s->lda * q->m, *more = b + q->m;
     enum gpm_status st = explain(q, d, chunk_points(d, from, n), s->v, s->kd, s->rest);
     if (st) return st;
     for (size_t i = 0; i < n; i++) {
         double left = fmax(0, s->kd[i] - s->rest[i]), noise = d->noise[from + i];
         double var = own_variance(s->kd[i], left, noise);
         /* what rounding leaves is nothing */
-        if (left > 1e-9 * s->kd[i]) s->loss += left / noise;
-        s->logd += log(var);
-        s->quad += d->r[from + i] * d->r[from + i] / var;
+        if (left > 1e-9 * s->kd[i]) more[SUM_LOSS] += left / noise;
+        more[SUM_LOGD] += log(var);
+        more[SUM_QUAD] += d->r[from + i] * d->r[from + i] / var;
         s->kd[i] = 1 / sqrt(var);
         s->rest[i] = d->r[from + i] / sqrt(var);
     }
     for (size_t j = 0; j < q->m; j++) vec_ops()->mul(n, s->kd, s->v + j * n);
-    la_syrk(true, q->m, n, 1, s->v, n, 1, s->a, s->lda);
-    for (size_t j = 0; j < q->m; j++) s->b[j] += vec_ops()->dot(n, s->v + j * n, s->rest);
+    la_syrk(true, q->m, n, 1, s->v, n, 1, sum, s->lda);
+    for (size_t j = 0; j < q->m; j++) b[j] += vec_ops()->dot(n, s->v + j * n, s->rest);
     return GPM_OK;
 }
 
@@ -128,15 +164,18 @@ static enum gpm_status finish(struct inducing *q, size_t n, struct sums *s, doub
     chol_solve_l(&q->a, q->c, 1, q->m);
     double fit = vec_ops()->dot(q->m, q->c, q->c);
     chol_solve_lt(&q->a, q->c, 1, q->m);
-    q->loss = s->loss;
-    *logml = -0.5 * (s->logd + chol_logdet(&q->a) + s->quad - fit + (double)n * LOG_2PI);
+    const double *more = s->b + q->m;
+    q->loss = more[SUM_LOSS];
+    *logml =
+        -0.5 * (more[SUM_LOGD] + chol_logdet(&q->a) + more[SUM_QUAD] - fit + (double)n * LOG_2PI);
     return GPM_OK;
 }
 
 enum gpm_status inducing_build(struct inducing *q, const struct approx_data *d, size_t size,
                                double *logml) {
     size_t m = size < d->x.n ? size : d->x.n, ld = mat_ld(m);
-    struct sums s = {.lda = ld};
+    struct sums s = {q, d, .lda = ld};
+    size_t room = (ld + 1) * m + SUMS;
     q->m = m;
     q->dim = d->x.dim;
     q->u = mem_realloc(q->u, (m * (size_t)q->dim + 1) * sizeof *q->u);
@@ -145,15 +184,14 @@ enum gpm_status inducing_build(struct inducing *q, const struct approx_data *d, 
     struct fill f = {d->kern, inducing_points(q)};
     enum gpm_status st = chol_build(&q->kuu, m, fill_kuu, &f);
     if (st) return st;
-    s.a = mem_try_doubles((ld + 1) * m + CHUNK * (m + 2));
+    s.a = mem_try_doubles(room + CHUNK * (m + 2));
     if (!s.a) return GPM_E_NOMEM;
-    memset(s.a, 0, (ld + 1) * m * sizeof *s.a);
+    memset(s.a, 0, room * sizeof *s.a);
     s.b = s.a + ld * m;
-    s.v = s.b + m;
+    s.v = s.a + room;
     s.kd = s.v + CHUNK * m;
     s.rest = s.kd + CHUNK;
-    for (size_t i = 0; i < d->x.n && !st; i += CHUNK)
-        st = add_chunk(q, d, i, d->x.n - i < CHUNK ? d->x.n - i : CHUNK, &s);
+    st = sum_chunks(d->x.n, room, add_chunk, &s, s.a);
     if (!st) st = finish(q, d->x.n, &s, logml);
     mem_free(s.a);
     return st;
@@ -169,10 +207,13 @@ enum gpm_status inducing_build(struct inducing *q, const struct approx_data *d, 
  *   (2 V W)_i = c a_i - A^-1 v_i / D_i - 2 h_i v_i.
  * A's factor has no jitter (A >= I). */
 struct adjoint {
+    const struct inducing *q;
+    const struct approx_data *d;
+    struct approx_slopes points;  /* of the points alone */
     double *v, *w;                /* V' and (2 V W)' of a chunk, rows are points */
     double *kd, *known, *fit;     /* k(x, x); |v_i|^2, then v_i'A^-1 v_i; v_i'c, then a_i */
     double *inverse, *own, *diag; /* 1/D_i, 2 h_i, the weight of dk_ii */
-    double *kuu;                  /* - V W V', m x m */
+    double *kuu; /* - V W V', m x m; behind it the derivatives in the kernel's parameters */
     size_t ld;
 };
 
@@ -202,9 +243,11 @@ static void chunk_weights(const struct inducing *q, const struct approx_data *d,
     }
 }
 
-static enum gpm_status grad_chunk(const struct inducing *q, const struct approx_data *d,
-                                  size_t from, size_t n, struct adjoint *t,
-                                  const struct approx_slopes *out) {
+static enum gpm_status grad_chunk(void *ctx, size_t from, size_t n, double *sum) {
+    struct adjoint *t = ctx;
+    const struct inducing *q = t->q;
+    const struct approx_data *d = t->d;
+    double *kern = sum + t->ld * q->m;
     struct kern_pts x = chunk_points(d, from, n);
     enum gpm_status st = explain(q, d, x, t->v, t->kd, t->known);
     if (st) return st;
@@ -212,11 +255,11 @@ static enum gpm_status grad_chunk(const struct inducing *q, const struct approx_
     la_solve_rows(q->m, n, q->a.l, q->a.ld, t->w, n);
     la_solve_rows_t(q->m, n, q->a.l, q->a.ld, t->w, n);
     la_gemv(n, q->m, 1, t->v, n, q->c, 0, t->fit);
-    chunk_weights(q, d, from, n, t, out);
-    la_gemm(true, false, q->m, q->m, n, -0.5, t->w, n, t->v, n, 1, t->kuu, t->ld);
+    chunk_weights(q, d, from, n, t, &t->points);
+    la_gemm(true, false, q->m, q->m, n, -0.5, t->w, n, t->v, n, 1, sum, t->ld);
     la_solve_rows_t(q->m, n, q->kuu.l, q->kuu.ld, t->w, n); /* 2 W P' */
-    st = kern_grad_cross(d->kern, x, inducing_points(q), t->w, n, out->kern);
-    return st ? st : kern_grad_diag(d->kern, x, t->diag, out->kern);
+    st = kern_grad_cross(d->kern, x, inducing_points(q), t->w, n, kern);
+    return st ? st : kern_grad_diag(d->kern, x, t->diag, kern);
 }
 
 /* The inducing matrix with its jitter, a part of the mean diagonal. */
@@ -234,19 +277,26 @@ static enum gpm_status grad_inducing(const struct inducing *q, const struct appr
 
 enum gpm_status inducing_grad(const struct inducing *q, const struct approx_data *d,
                               const struct approx_slopes *out) {
-    size_t m = q->m;
-    struct adjoint t = {.ld = mat_ld(m)};
-    double *work = mem_try_doubles(CHUNK * (2 * m + 6) + t.ld * m + 1);
+    size_t m = q->m, n = d->x.n, n_kern = kern_nparam(d->kern);
+    struct adjoint t = {.q = q, .d = d, .ld = mat_ld(m)};
+    size_t size = t.ld * m + n_kern;
+    double *work = mem_try_doubles(CHUNK * (2 * m + 6) + size + 2 * n + 1);
     if (!work) return GPM_E_NOMEM;
     double **part[] = {&t.kd, &t.known, &t.fit, &t.inverse, &t.own, &t.diag};
     t.v = work;
     t.w = t.v + CHUNK * m;
     t.kuu = t.w + CHUNK * m;
     for (size_t i = 0; i < 6; i++, t.kuu += CHUNK) *part[i] = t.kuu;
-    memset(t.kuu, 0, t.ld * m * sizeof *t.kuu);
-    enum gpm_status st = GPM_OK;
-    for (size_t i = 0; i < d->x.n && !st; i += CHUNK)
-        st = grad_chunk(q, d, i, d->x.n - i < CHUNK ? d->x.n - i : CHUNK, &t, out);
+    memset(t.kuu, 0, (size + 2 * n) * sizeof *t.kuu);
+    t.points.noise = t.kuu + size;
+    t.points.mean = t.points.noise + n;
+    enum gpm_status st = sum_chunks(n, size, grad_chunk, &t, t.kuu);
+    st = parts_sum(t.points.noise, 2 * n, st); /* a point is in one chunk */
+    for (size_t i = 0; i < n_kern && !st; i++) out->kern[i] += t.kuu[t.ld * m + i];
+    for (size_t i = 0; i < n && !st; i++) {
+        out->noise[i] += t.points.noise[i];
+        out->mean[i] += t.points.mean[i];
+    }
     if (!st) st = grad_inducing(q, d, &t, out->kern);
     mem_free(work);
     return st;

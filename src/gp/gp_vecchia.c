@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "la/blas.h"
 #include "la/mat.h"
+#include "la/parts.h"
 #include "math/special.h"
 
 #include <math.h>
@@ -145,16 +146,22 @@ static size_t gather_block(struct local *l, size_t i) {
     return before;
 }
 
+static size_t blocks_of(const struct vecchia *v) {
+    return (v->n + v->size - 1) / v->size;
+}
+
 enum gpm_status vecchia_logml(const struct vecchia *v, const struct approx_data *d, double *logml) {
     struct local l;
-    double sum = 0, part;
+    size_t blocks = blocks_of(v);
+    double sum = 0, *part = mem_zalloc((blocks + 1) * sizeof *part);
     enum gpm_status st = GPM_OK;
     local_init(&l, v, d, 2 * v->size);
-    for (size_t i = 0; i < v->n && !st; i += v->size) {
-        st = suffix_density(&l, gather_block(&l, i), &part);
-        sum += part;
-    }
+    for (size_t b = 0; b < blocks && !st; b++)
+        if (parts_mine(b)) st = suffix_density(&l, gather_block(&l, b * v->size), &part[b]);
+    st = parts_sum(part, blocks, st);
+    for (size_t b = 0; b < blocks; b++) sum += part[b];
     local_release(&l);
+    mem_free(part);
     if (!st) *logml = sum;
     return st;
 }
@@ -200,6 +207,35 @@ static enum gpm_status add_window(struct local *l, struct window *w,
     return kern_grad_add(l->d->kern, local_points(l), w->a, w->m, w->ld, out->kern);
 }
 
+/* Derivatives in the kernel's parameters block by block, which are added up in the order of the
+ * blocks; a point has a share in two blocks at most, so that its sums have no order. */
+struct slopes_by_block {
+    size_t blocks, n_kern, size;
+    double *all, *noise, *mean; /* one piece of memory */
+};
+
+static struct slopes_by_block slopes_begin(const struct vecchia *v, const struct approx_data *d) {
+    struct slopes_by_block by = {.blocks = blocks_of(v), .n_kern = kern_nparam(d->kern)};
+    by.size = by.blocks * by.n_kern + 2 * v->n;
+    by.all = mem_zalloc((by.size + 1) * sizeof *by.all);
+    by.noise = by.all + by.blocks * by.n_kern;
+    by.mean = by.noise + v->n;
+    return by;
+}
+
+static enum gpm_status slopes_end(struct slopes_by_block *by, const struct vecchia *v,
+                                  const struct approx_slopes *out, enum gpm_status st) {
+    st = parts_sum(by->all, by->size, st);
+    for (size_t i = 0; i < by->blocks * by->n_kern && !st; i++)
+        out->kern[i % by->n_kern] += by->all[i];
+    for (size_t i = 0; i < v->n && !st; i++) {
+        out->noise[i] += by->noise[i];
+        out->mean[i] += by->mean[i];
+    }
+    mem_free(by->all);
+    return st;
+}
+
 enum gpm_status vecchia_grad(const struct vecchia *v, const struct approx_data *d,
                              const struct approx_slopes *out) {
     struct local l;
@@ -212,13 +248,17 @@ enum gpm_status vecchia_grad(const struct vecchia *v, const struct approx_data *
     w.m = w.a + w.ld;
     w.u = w.m + w.ld * cap;
     local_init(&l, v, d, 2 * v->size);
-    for (size_t i = 0; i < v->n && !st; i += v->size) {
-        size_t before = gather_block(&l, i);
+    struct slopes_by_block by = slopes_begin(v, d);
+    for (size_t b = 0; b < by.blocks && !st; b++) {
+        if (!parts_mine(b)) continue;
+        size_t before = gather_block(&l, b * v->size);
         st = local_solve(&l);
         if (st) break;
         window_weights(&l, before, &w);
-        st = add_window(&l, &w, out);
+        const struct approx_slopes here = {by.all + b * by.n_kern, by.noise, by.mean};
+        st = add_window(&l, &w, &here);
     }
+    st = slopes_end(&by, v, out, st);
     local_release(&l);
     mem_free(work);
     return st;
@@ -229,7 +269,8 @@ enum gpm_status vecchia_grad(const struct vecchia *v, const struct approx_data *
  * shows there; where dependence is short nothing changes. */
 enum gpm_status vecchia_error(const struct vecchia *v, const struct approx_data *d, double *error) {
     enum { SAMPLED = 12 };
-    size_t size = v->size, blocks = (v->n + size - 1) / size, tried = 0;
+    size_t size = v->size, blocks = blocks_of(v), tried = 0;
+    double part[SAMPLED + 2] = {0};
     struct local l;
     enum gpm_status st = GPM_OK;
     *error = 0;
@@ -237,6 +278,7 @@ enum gpm_status vecchia_error(const struct vecchia *v, const struct approx_data 
     local_init(&l, v, d, 3 * size);
     size_t step = (blocks - 2 + SAMPLED - 1) / SAMPLED;
     for (size_t b = blocks - 1; b >= 2 && !st; b -= b > step ? step : b, tried++) {
+        if (!parts_mine(tried)) continue;
         size_t from = b * size, here = v->n - from < size ? v->n - from : size, past = from - size;
         double near = 0, all = 0;
         gather(&l, from - size, size + here);
@@ -247,8 +289,10 @@ enum gpm_status vecchia_error(const struct vecchia *v, const struct approx_data 
         for (size_t i = far; i < l.n; i++) l.idx[i] = v->order[from - size + i - far];
         copy_points(&l);
         if (!st) st = suffix_density(&l, far + size, &all);
-        *error += fabs(all - near);
+        part[tried] = fabs(all - near);
     }
+    st = parts_sum(part, SAMPLED + 2, st);
+    for (size_t i = 0; i < tried && !st; i++) *error += part[i];
     local_release(&l);
     if (tried) *error *= (double)(blocks - 2) / (double)tried;
     return st;
@@ -298,15 +342,17 @@ enum gpm_status vecchia_predict(const struct vecchia *v, const struct approx_dat
         key[i] = (struct keyed){insertion(v, code_of(v, xs.x, i, xs.ld)), i};
     qsort(key, n, sizeof *key, by_code);
     for (size_t i = 0; i < n * (size_t)xs.dim; i++) x[i] = xs.x[key[i % n].i + i / n * xs.ld];
-    for (size_t i = 0, some; i < n && !st; i += some) {
+    for (size_t i = 0, some, group = 0; i < n && !st; i += some, group++) {
         for (some = 1; i + some < n && some < GROUP; some++)
             if (key[i + some].code - key[i].code > half) break;
         size_t lo = (size_t)key[i].code, hi = (size_t)key[i + some - 1].code;
         size_t from = lo > half ? lo - half : 0, end = hi + half < v->n ? hi + half : v->n;
+        if (!parts_mine(group)) continue;
         struct kern_pts here = {.x = x + i, .n = some, .ld = n, .dim = xs.dim};
         gather(&l, from, end - from);
         st = predict_window(&l, here, m + i, var ? m + n + i : NULL, NULL, 0);
     }
+    st = parts_sum(m, 2 * n, st);
     for (size_t i = 0; i < n && !st; i++) {
         if (mean) mean[key[i].i] += m[i];
         if (var) var[key[i].i] = m[n + i];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Threads over a shared counter; contract in parallel.h. */
 #include "la/parallel.h"
+#include "la/parts.h"
 
 #include "base/mem.h"
 #include "la/blas.h"
@@ -32,6 +33,7 @@ void la_parallel(int threads, size_t jobs, la_job_fn fn, void *ctx) {
     struct job_range pool = {.jobs = jobs, .fn = fn, .ctx = ctx};
     atomic_init(&pool.next, 0);
     if ((size_t)threads > jobs) threads = (int)jobs;
+    if (parts_many()) threads = 1; /* parts come to their sums in one order */
     struct worker *w = NEW_ARRAY(struct worker, (size_t)(threads > 0 ? threads : 1));
     int started = 1;
     while (threads > 1 && !la_enter((size_t)threads)) threads--; /* this one may have none yet */
