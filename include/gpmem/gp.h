@@ -93,14 +93,14 @@ enum gpm_approximation {
 /* size 0: the default (512 inducing points, 256 neighbours). gpm_gp_method names what was used. */
 GPM_API enum gpm_status gpm_gp_set_approximation(gpm_gp *g, enum gpm_approximation kind,
                                                  size_t size);
-/* One computation on many processes, all of which run the same program: where an approximation falls
- * into blocks, each process does some of them, and `sum` adds up n numbers over all (v := sum of v;
- * 0: it could). The results are the same bits whatever the number of processes. Set once, before
- * anything is computed; then a process computes in one thread. MPI: gpmem-mpi does this. */
+/* One computation on many processes, all of which run the same program: where an approximation
+ * falls into blocks, each process does some of them, and `sum` adds up n numbers over all (v := sum
+ * of v; 0: it could). The results are the same bits whatever the number of processes. Set once,
+ * before anything is computed; then a process computes in one thread. MPI: gpmem-mpi does this. */
 typedef int gpm_sum_fn(void *user, double *v, size_t n);
 GPM_API void gpm_parts(unsigned part, unsigned parts, gpm_sum_fn *sum, void *user);
-GPM_API unsigned gpm_parts_number(void); /* of this process, from 0 on */
-GPM_API unsigned gpm_parts_count(void);  /* 1: it is alone */
+GPM_API unsigned gpm_parts_number(void);                           /* of this process, from 0 on */
+GPM_API unsigned gpm_parts_count(void);                            /* 1: it is alone */
 GPM_API enum gpm_status gpm_gp_set_cache(gpm_gp *g, size_t bytes); /* for term matrices */
 /* With its gradient in the kernel's parameters (gpm_kernel_nparams) and the noise (may be NULL). */
 GPM_API enum gpm_status gpm_gp_log_likelihood_grad(gpm_gp *g, double *value, double *dkernel,

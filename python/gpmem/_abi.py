@@ -70,6 +70,7 @@ ShowFn = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p, c.c_char_p, c.c_char_p)
 Function = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(c.c_double), c.c_size_t, c.POINTER(c.c_double), c.c_void_p, c.c_size_t)
 Callback = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_char_p, c.POINTER(c.c_char_p), c.c_void_p, c.c_size_t)
 MeanFn = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(c.c_double), c.c_int, c.POINTER(c.c_double))
+SumFn = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(c.c_double), c.c_size_t)
 CovarianceFn = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(c.c_double), c.POINTER(c.c_double), c.c_int, c.POINTER(c.c_double))
 Objective = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(c.c_double), c.POINTER(c.c_double))
 
@@ -313,6 +314,9 @@ PROTOTYPES = {
     "gpm_gp_set_mean_linear": (c.c_int, [c.c_void_p, c.c_double, c.POINTER(c.c_double)]),
     "gpm_gp_set_mean_function": (c.c_int, [c.c_void_p, MeanFn, c.c_void_p, c.CFUNCTYPE(None, c.c_void_p)]),
     "gpm_gp_set_approximation": (c.c_int, [c.c_void_p, c.c_int, c.c_size_t]),
+    "gpm_parts": (None, [c.c_uint, c.c_uint, SumFn, c.c_void_p]),
+    "gpm_parts_number": (c.c_uint, []),
+    "gpm_parts_count": (c.c_uint, []),
     "gpm_gp_set_cache": (c.c_int, [c.c_void_p, c.c_size_t]),
     "gpm_gp_log_likelihood_grad": (c.c_int, [c.c_void_p, c.POINTER(c.c_double), c.POINTER(c.c_double), c.POINTER(c.c_double)]),
     "gpm_gp_propose": (c.c_int, [c.c_void_p, c.c_void_p, c.c_double, c.POINTER(c.c_double)]),
