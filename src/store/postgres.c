@@ -158,8 +158,9 @@ static enum gpm_status enter(struct memo *m, struct buf *err) {
     lib.PQsetNoticeProcessor(v->conn, no_notices, NULL);
     v->listening = v->lost = false;
     v->read_at = -INFINITY;
-    buf_printf(&sql, "SET search_path TO %s; SET lock_timeout TO '30s'%s", v->schema,
-               m->read_only ? "; SET default_transaction_read_only TO on" : "");
+    buf_printf(&sql,
+               "SET search_path TO %s; SET synchronous_commit TO on; SET lock_timeout TO '30s'%s",
+               v->schema, m->read_only ? "; SET default_transaction_read_only TO on" : "");
     enum gpm_status s = run(m, sql.data, "connect", err);
     buf_release(&sql);
     return s;
@@ -367,16 +368,15 @@ static void rollback(struct memo *m) {
     buf_release(&ignored);
 }
 
-/* Who stores waits for the others who do, in this store. A claim needs no lock, and need not reach
- * the disk. */
+/* Who stores waits for the others who do, in this store. No transaction waits for the disk with the
+ * lock in hand: its commit fixes the order, and the waiting comes after (flush). */
 static enum gpm_status begin(struct memo *m, enum memo_intent to, struct buf *err) {
     struct buf sql = BUF_INIT;
     const char *name = server_of(m)->schema;
     unsigned store = (unsigned)hash_bytes(name, strlen(name), 0) >> 1;
+    buf_puts(&sql, "BEGIN; SET LOCAL synchronous_commit TO off");
     if (to == MEMO_TO_STORE)
-        buf_printf(&sql, "BEGIN; SELECT pg_advisory_xact_lock(%d, %u)", LOCK_CLASS, store);
-    else
-        buf_puts(&sql, "BEGIN; SET LOCAL synchronous_commit TO off");
+        buf_printf(&sql, "; SELECT pg_advisory_xact_lock(%d, %u)", LOCK_CLASS, store);
     enum gpm_status s = run(m, sql.data, "lock it", err);
     m->durable = to == MEMO_TO_STORE;
     buf_release(&sql);
@@ -384,9 +384,17 @@ static enum gpm_status begin(struct memo *m, enum memo_intent to, struct buf *er
     return s;
 }
 
+/* An empty transaction that does wait: what was committed before it is on the disk then, too. Many
+ * clients wait for one write. */
+static enum gpm_status flush(struct memo *m, struct buf *err) {
+    return run(m, "SELECT pg_current_xact_id()", "store the result", err);
+}
+
 static enum gpm_status commit(struct memo *m, struct buf *err) {
-    return run(m, m->durable ? "SELECT pg_notify(current_schema(), ''); COMMIT" : "COMMIT",
-               "store the result", err);
+    enum gpm_status s =
+        run(m, m->durable ? "SELECT pg_notify(current_schema(), ''); COMMIT" : "COMMIT",
+            "store the result", err);
+    return s || !m->durable ? s : flush(m, err);
 }
 
 static double now(struct memo *m) {
