@@ -135,7 +135,14 @@ static bool no_turn_joined(double *sum, const struct part *a, const struct part 
     return no_turn(a->v_seam, b->v, sum, n);
 }
 
-/* ---- steps that are as short as where they are needs ---- */
+/* ---- steps that are as short as where they are needs ----
+ *
+ * Within-orbit adaptive steps (Bou-Rabee, Carpenter, Kleppe and Liu 2025). A number of leapfrog
+ * steps is chosen at random, with probabilities that depend on the point and its energies alone.
+ * The tree grown from a point of it by these choices has a probability; so has the same tree from
+ * another point, and points are drawn by exp(-H) times it. From neighbour to neighbour it changes
+ * by the ratio of the choice on the way back to that on the way there, and log_way adds those up
+ * from the start. */
 
 /* From `from` over the time eps in 2^halvings leapfrog steps to `to`; *varied: by how much the
  * energy did on the way (infinite: too much, the way is not gone to its end). */

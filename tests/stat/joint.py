@@ -238,6 +238,10 @@ MODELS = {
         ["normal(b + c + g, 1)", "wiener(0.5 + d, 0.05, 0.4, b)", "normal(h + i, 0.1 + d)", "cauchy(a, 0.1 + e)", "student_t(3, b, 0.1 + f)"],
         ["atan(a)", "b", "c", "d", "atan(e)", "atan(f)", "g", "h", "i", "b * h"],
         {"nuts": "nuts(default, all, 0, 2)", "slice": "slice(default, one, 1, 20, 15)", "mh one": "mh(default, one, 15)"}),
+    "narrow places": (  # a funnel that nothing centres: its steps are shortened half of the time
+        ["v = normal(0, 2)", "x = multivariate_normal(zeros(2), exp(v) * id_matrix(2))"], ["normal(v + x[0], 2)"],
+        ["v", "v ** 2", "atan(x[0])", "atan(x[1]) ** 2", "v * atan(x[0])", "v * atan(x[1]) ** 2"],
+        {"nuts": "nuts(default, all, 0, 3)"}),
     "positive": (
         ["a = weibull(1.5, 1)", "b = frechet(3, 1)", "c = rayleigh(1)", "d = loglogistic(1, 3)", "e = pareto(1, 4)",
          "f = pareto_type_2(-1, 1, 4)", "g = chi_square(4)", "h = inv_chi_square(5)", "i = scaled_inv_chi_square(5, 1)",
