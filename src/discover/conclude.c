@@ -66,6 +66,21 @@ static void describe_runner_up(const struct discovery *d, struct buf *out) {
     buf_release(&less);
 }
 
+/* Roots of counts, log odds of percentages. */
+static void describe_scale(const struct discovery *d, bool other, double p, struct buf *out) {
+    bool root = d->data.scale == SCALE_ROOT;
+    if (!d->data.y[TRANSFORM_LOG]) return;
+    buf_printf(out, " %s of the %s %s than the %s themselves (probability %.2f)%s.",
+               root ? "Square roots" : "Log odds", root ? "counts" : "percentages",
+               other ? "are modelled rather" : "fit worse", root ? "counts" : "percentages",
+               other ? p : 1 - p,
+               !other ? ""
+               : root ? ": they scatter the more the higher they are; sizes are given for their "
+                        "middle"
+                      : ": they scatter the less the closer to 0 or 100 they are; sizes are given "
+                        "for their middle");
+}
+
 void describe_summary(const struct discovery *d, struct buf *out) {
     static const char *const words[] = {"no", "one", "two", "three", "four", "five", "six"};
     const struct post_entry *s = &d->post.structures.at[0];
@@ -78,14 +93,8 @@ void describe_summary(const struct discovery *d, struct buf *out) {
                s->error);
     describe_runner_up(d, out);
     double p = d->post.p_log;
-    if (d->data.root)
-        buf_printf(out, " The square root of the counts %s (probability %.2f)%s.",
-                   logs ? "is modelled rather than the counts themselves"
-                        : "fits worse than the counts themselves",
-                   logs ? p : 1 - p,
-                   logs ? ": they scatter the more the higher they are; sizes are given for their "
-                          "middle"
-                        : "");
+    if (d->data.scale != SCALE_LOG)
+        describe_scale(d, logs, p, out);
     else if (d->data.y[TRANSFORM_LOG] && p > 0.33 && p < 0.67)
         buf_printf(out,
                    " Whether effects add or multiply is open: the logarithm of the values fits "
@@ -256,8 +265,8 @@ void describe_open(const struct discovery *d, struct buf *out) {
     }
     if (d->data.y[TRANSFORM_LOG] && d->post.p_log > 0.1 && d->post.p_log < 0.9)
         open_item(out, &n,
-                  d->data.root ? "scatter that grows with the level"
-                               : "multiplication rather than addition of effects",
+                  d->data.scale != SCALE_LOG ? "scatter that depends on the level"
+                                             : "multiplication rather than addition of effects",
                   d->post.p_log);
     if (n)
         buf_puts(out, ". Data that decide these would change the conclusion and widen or narrow "

@@ -76,22 +76,21 @@ static void finish_effects(struct decomposition *d, double scale, double used) {
     }
 }
 
-/* On the scale of the transform; roots become values, each with the slope of the square there. */
+/* On the scale of the transform; all but logarithms become values, each with the slope there. */
 static void finish_level(struct series_level *l, const struct smodel_data *data, int tr,
                          double used) {
     enum { N = LEVEL_POINTS };
     double slope[N], shift = data->mean[tr], scale = data->sd[tr];
-    bool root = tr && data->root;
     for (int i = 0; i < N; i++) {
         l->mean[i] /= used;
-        slope[i] = scale * (root ? 2 * fmax(shift + scale * l->mean[i], 0) : 1);
+        slope[i] = scale * smodel_slope_back(data, tr, shift + scale * l->mean[i]);
     }
     for (int k = 0; k < N * N; k++)
         l->cov[k] =
             slope[k % N] * slope[k / N] * (l->cov[k] / used - l->mean[k % N] * l->mean[k / N]);
     for (int i = 0; i < N; i++) {
         l->mean[i] = shift + scale * l->mean[i];
-        if (root) l->mean[i] = smodel_back(data, tr, l->mean[i]);
+        if (data->scale != SCALE_LOG) l->mean[i] = smodel_back(data, tr, l->mean[i]);
     }
 }
 

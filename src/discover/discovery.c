@@ -27,7 +27,8 @@ static enum gpm_status make_data(struct discovery *d) {
     double *x = NEW_ARRAY(double, 2 * s->n + 1), *y = x + s->n;
     size_t n = outliers_without(&d->out, s, x, y);
     smodel_data_release(&d->data);
-    enum gpm_status st = smodel_data_init(&d->data, n, x, y);
+    enum gpm_status st = smodel_data_init_capped(
+        &d->data, n, x, y, strcmp(s->style.unit, "%") ? INFINITY : 100); /* shares have two ends */
     d->data.shared = d->opt.shared;
     if (st == GPM_OK && s->reg.n) smodel_data_regressors(&d->data, &s->reg);
     mem_free(x);

@@ -9,13 +9,15 @@
  * (chosen on training parts of M3). It is Wallace's form (1959), which is a distribution of its own
  * and within .002 of t's:
  *
- *     F(r) = Phi(w(r)),  w(r) = c sgn(r) sqrt(v log(1 + r^2/v)),  c = (8v + 1)/(8v + 3).
+ *     F(r) = Phi(w(r)),  w(r) = c sgn(r) sqrt(v log(1 + r^2/v)),  c = (8v + 1)/(8v + 3),
+ *
+ * and beyond w = 2, of which those data say nothing, normal with the spread that it has there: on
+ * the scale of logarithms t itself would have no mean.
  */
 #include "discover/predict.h"
 #include "la/parallel.h"
 #include "base/mem.h"
 #include "la/blas.h"
-#include "math/dist.h"
 #include "math/special.h"
 #include <math.h>
 #include <string.h>
@@ -120,6 +122,7 @@ static void add_wild(struct mixture *m, const struct smodel_data *d) {
 /* ---- tails ---- */
 #define DOF_LEAST  3.0
 #define DOF_VALUES 8.0 /* of a series that count as one */
+#define TAIL_END   2.0 /* normal deviate beyond which tails are normal again */
 
 static double tail_dof(const struct mixture *m, size_t i) {
     return m->t[i] >= 0 && m->t[i] <= 1 ? INFINITY : m->dof;
@@ -129,23 +132,34 @@ static double tail_unit(double dof) {
     return (8 * dof + 1) / (8 * dof + 3);
 }
 
+static double wallace(double dof, double r) {
+    return copysign(tail_unit(dof) * sqrt(dof * log1p(r / dof * r)), r);
+}
+
+static double wallace_inverse(double dof, double w) {
+    double u = w / tail_unit(dof);
+    return copysign(sqrt(dof * expm1(u / dof * u)), w);
+}
+
 /* w(r): the normal deviate of the same probability. */
 static double tail_normal(double dof, double r) {
     if (isinf(dof)) return r;
-    return copysign(tail_unit(dof) * sqrt(dof * log1p(r / dof * r)), r);
+    double end = wallace_inverse(dof, TAIL_END);
+    return fabs(r) <= end ? wallace(dof, r) : r * (TAIL_END / end);
 }
 
 /* The inverse. */
 static double tail_deviate(double dof, double w) {
     if (isinf(dof)) return w;
-    double u = w / tail_unit(dof);
-    return copysign(sqrt(dof * expm1(u / dof * u)), w);
+    if (fabs(w) <= TAIL_END) return wallace_inverse(dof, w);
+    return w * (wallace_inverse(dof, TAIL_END) / TAIL_END);
 }
 
 /* log dw/dr */
 static double tail_log_slope(double dof, double r, double w) {
-    double c = tail_unit(dof);
     if (isinf(dof)) return 0;
+    if (fabs(w) > TAIL_END) return log(TAIL_END / wallace_inverse(dof, TAIL_END));
+    double c = tail_unit(dof);
     return (fabs(r) < 1e-6 ? log(c) : 2 * log(c) + log(r / w)) - log1p(r / dof * r);
 }
 
@@ -196,7 +210,7 @@ static double mixture_quantile(const struct mixture *m, size_t i, double q, int6
             b = mid;
     }
     double y = rank_double(b);
-    if (d->root) y = ceil(y - 0.5); /* a count k has what lies within half of it */
+    if (d->scale == SCALE_ROOT) y = ceil(y - 0.5); /* a count k has what lies within half of it */
     return d->counts ? fmax(y, 0) : y;
 }
 
@@ -340,7 +354,8 @@ static enum gpm_status joint(const struct mixture *m, const struct component *c,
 }
 
 /* One path into column k of out: the signal together, the noise (and whether a value is out of
- * line) one by one. Outside of the data its deviations have one size, that of Student's t. */
+ * line) one by one. The dependence is that of the normal distribution, every single
+ * value has its own tails. */
 static void draw_path(const struct mixture *m, const struct component *c, const double *mean,
                       const double *factor, const double *noise, struct rng *r, size_t paths,
                       double *out) {
@@ -350,13 +365,16 @@ static void draw_path(const struct mixture *m, const struct component *c, const 
     double *z = NEW_ARRAY(double, m->n);
     for (size_t i = 0; i < m->n; i++) z[i] = rng_normal(r);
     la_trmv(false, m->n, factor, m->n, z);
-    double size = sqrt(0.5 * m->dof / draw_gamma(r, 0.5 * m->dof));
     for (size_t i = 0; i < m->n; i++) {
         double wild = rng_uniform(r) < d->wild ? d->wild_sd[tr] : 0;
-        double off = d->sd[tr] * z[i] + hypot(d->sd[tr] * sqrt(noise[i]), wild) * rng_normal(r);
-        double v = d->mean[tr] + d->sd[tr] * mean[i] + (isinf(tail_dof(m, i)) ? 1 : size) * off;
+        double beside = hypot(d->sd[tr] * sqrt(noise[i]), wild), var = 0;
+        for (size_t j = 0; j <= i; j++) var += factor[i + j * m->n] * factor[i + j * m->n];
+        double off = d->sd[tr] * z[i] + beside * rng_normal(r);
+        double spread = hypot(d->sd[tr] * sqrt(var), beside);
+        double v =
+            d->mean[tr] + d->sd[tr] * mean[i] + spread * tail_deviate(tail_dof(m, i), off / spread);
         v = smodel_back(d, tr, v);
-        if (d->root) v = floor(v + 0.5);
+        if (d->scale == SCALE_ROOT) v = floor(v + 0.5);
         out[i * paths] = d->counts ? fmax(v, 0) : v;
     }
     mem_free(z);

@@ -317,7 +317,7 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
     s->grammar = *g;
     grammar_calendar(&s->grammar, data->n_season, data->n);
     if (!data->y[TRANSFORM_LOG]) s->grammar.logs = false;
-    if (data->root) s->grammar.only_logs = false;
+    if (data->scale != SCALE_LOG) s->grammar.only_logs = false;
     s->base.groups = s->grammar.logs ? 2 : 1;
     search_init(x, &s->base, o);
     s->threads = x->opt.threads;

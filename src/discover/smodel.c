@@ -66,36 +66,48 @@ static bool find_grid(struct smodel_data *d) {
 
 double smodel_forward(const struct smodel_data *d, int transform, double y) {
     if (transform == TRANSFORM_NONE) return y;
-    if (d->root) return y >= 0 ? sqrt(y + ANSCOMBE) : -INFINITY;
-    return y > 0 ? log(y) : -INFINITY;
+    if (d->scale == SCALE_ROOT) return y >= 0 ? sqrt(y + ANSCOMBE) : -INFINITY;
+    if (!(y > 0)) return -INFINITY;
+    if (d->scale == SCALE_LOG) return log(y);
+    return y < d->cap ? log(y / (d->cap - y)) : INFINITY;
 }
 
 double smodel_back(const struct smodel_data *d, int transform, double v) {
     if (transform == TRANSFORM_NONE) return v;
-    return d->root ? fmax(v * fabs(v) - ANSCOMBE, 0) : exp(v);
+    if (d->scale == SCALE_ROOT) return fmax(v * fabs(v) - ANSCOMBE, 0);
+    return d->scale == SCALE_LOG ? exp(v) : d->cap * logistic(v);
 }
 
 double smodel_back_mean(const struct smodel_data *d, int transform, double mean, double var) {
     if (transform == TRANSFORM_NONE) return mean;
-    return d->root ? fmax(mean * fabs(mean) + var - ANSCOMBE, 0) : exp(mean + 0.5 * var);
+    if (d->scale == SCALE_ROOT) return fmax(mean * fabs(mean) + var - ANSCOMBE, 0);
+    return d->scale == SCALE_LOG ? exp(mean + 0.5 * var)
+                                 : d->cap * logistic(mean / sqrt(1 + M_PI / 8 * var));
 }
 
 double smodel_log_stretch(const struct smodel_data *d, int transform, double y) {
     if (transform == TRANSFORM_NONE) return 0;
-    return d->root ? -0.5 * log(y + ANSCOMBE) - M_LN2 : -log(y);
+    if (d->scale == SCALE_ROOT) return -0.5 * log(y + ANSCOMBE) - M_LN2;
+    return -log(y) - (d->scale == SCALE_LOG ? 0 : log1p(-y / d->cap));
+}
+
+double smodel_slope_back(const struct smodel_data *d, int transform, double v) {
+    if (transform == TRANSFORM_NONE || d->scale == SCALE_LOG) return 1;
+    return d->scale == SCALE_ROOT ? 2 * fmax(v, 0) : d->cap * logistic(v) * logistic(-v);
 }
 
 double smodel_unit(const struct smodel_data *d, int transform) {
-    return d->sd[transform] * (transform && d->root ? 2 * d->mean[transform] : 1);
+    return d->sd[transform] * smodel_slope_back(d, transform, d->mean[transform]);
 }
 
 double smodel_middle(const struct smodel_data *d, int transform) {
     double m = d->mean[transform];
-    return transform && d->root ? smodel_back(d, transform, m) : m;
+    return transform && d->scale != SCALE_LOG ? smodel_back(d, transform, m) : m;
 }
 
 const char *smodel_transform_name(const struct smodel_data *d, int transform) {
-    return transform == TRANSFORM_NONE ? "none" : d->root ? "root" : "log";
+    static const char *const names[] = {"log", "root", "odds"};
+    return transform == TRANSFORM_NONE ? "none" : names[d->scale];
 }
 
 static bool standardise(struct smodel_data *d, int tr, const double *y) {
@@ -119,36 +131,47 @@ static bool standardise(struct smodel_data *d, int tr, const double *y) {
     return true;
 }
 
-/* root: the transform is the root, for they are part of a series in which it is. */
+/* like: a series of which these are a part, for what its transform is; NULL: the whole. */
 static enum gpm_status data_init(struct smodel_data *d, size_t n, const double *x, const double *y,
-                                 bool root) {
+                                 double cap, const struct smodel_data *like) {
     memset(d, 0, sizeof *d);
+    d->cap = cap;
     d->dim = 1;
     if (n < 3 || !(x[n - 1] > x[0])) return GPM_E_ARG;
     d->n = n;
     d->x0 = x[0];
     d->span = x[n - 1] - x[0];
     d->t = NEW_ARRAY(double, n);
-    bool positive = true;
+    bool positive = true, below = true;
     d->counts = true;
     for (size_t i = 0; i < n; i++) {
         d->t[i] = (x[i] - d->x0) / d->span;
         positive &= y[i] > 0;
+        below &= y[i] < cap;
         d->counts &= y[i] >= 0 && y[i] == floor(y[i]);
     }
     if (!standardise(d, TRANSFORM_NONE, y)) {
         smodel_data_release(d);
         return GPM_E_ARG;
     }
-    d->root = root || (d->counts && !positive);
-    if ((positive || d->root) && !standardise(d, TRANSFORM_LOG, y)) d->y[TRANSFORM_LOG] = NULL;
+    d->scale = like                                  ? like->scale
+               : d->counts && !positive              ? SCALE_ROOT
+               : positive && below && cap < INFINITY ? SCALE_ODDS
+                                                     : SCALE_LOG;
+    if ((positive || d->scale == SCALE_ROOT) && !standardise(d, TRANSFORM_LOG, y))
+        d->y[TRANSFORM_LOG] = NULL;
     d->grid = find_grid(d);
     return GPM_OK;
 }
 
 enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *x,
                                  const double *y) {
-    return data_init(d, n, x, y, false);
+    return data_init(d, n, x, y, INFINITY, NULL);
+}
+
+enum gpm_status smodel_data_init_capped(struct smodel_data *d, size_t n, const double *x,
+                                        const double *y, double cap) {
+    return data_init(d, n, x, y, cap, NULL);
 }
 
 double *smodel_points(const struct smodel_data *d, size_t n, const double *t) {
@@ -207,13 +230,13 @@ enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
         if (!end && !(rng_uniform(&r) * left < need)) continue;
         at[kept] = i;
         x[kept] = full->x0 + full->span * full->t[i];
-        y[kept++] = full->y[TRANSFORM_LOG] && !full->root
+        y[kept++] = full->y[TRANSFORM_LOG] && full->scale == SCALE_LOG
                         ? exp(full->mean[1] + full->sd[1] * full->y[TRANSFORM_LOG][i])
                         : full->mean[0] + full->sd[0] * full->y[0][i];
     }
-    if (full->root)
+    if (full->scale == SCALE_ROOT)
         for (size_t i = 0; i < kept; i++) y[i] = floor(y[i] + 0.5);
-    enum gpm_status st = data_init(out, kept, x, y, full->root);
+    enum gpm_status st = data_init(out, kept, x, y, full->cap, full);
     if (st == GPM_OK) {
         out->dt = full->dt;
         out->step = full->step;

@@ -22,11 +22,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The other scale that values are modelled on: their logarithm; of counts with zeros among them,
+ * which have none, sqrt(y + 3/8), whose noise is of one size whatever the rate is (Anscombe); of
+ * percentages, which have two ends, the log odds y / (cap - y). */
+enum smodel_scale { SCALE_LOG, SCALE_ROOT, SCALE_ODDS };
+
 struct smodel_data {
     size_t n;
     double *t;    /* ascending, [0,1] */
     double *y[2]; /* standardised, per transform; y[TRANSFORM_LOG] NULL where there is none */
-    bool root;    /* TRANSFORM_LOG stands for the root of counts: zeros have no logarithm */
+    enum smodel_scale scale; /* what TRANSFORM_LOG stands for */
+    double cap;              /* SCALE_ODDS: values lie between 0 and this */
     double mean[2], sd[2];
     double
         log_measure[2]; /* log density of the standardised y -> of the user's y: added to log Z */
@@ -52,9 +58,12 @@ struct smodel_data {
 /* Copies x (ascending) and y; GPM_E_ARG when n < 3, x spans nothing or y is constant. */
 GPM_MUST_USE enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *x,
                                               const double *y);
-/* The scale of a transform: the logarithm; of counts with zeros among them sqrt(y + 3/8), whose
- * noise is of one size whatever the rate is (Anscombe). */
-double smodel_forward(const struct smodel_data *d, int transform, double y); /* -inf: below all */
+/* The same of values that cannot reach cap, where they do not: their log odds are modelled, too. */
+GPM_MUST_USE enum gpm_status smodel_data_init_capped(struct smodel_data *d, size_t n,
+                                                     const double *x, const double *y, double cap);
+/* To the scale of a transform, infinite beyond its ends, and back. Means of log odds are
+ * MacKay's approximation. */
+double smodel_forward(const struct smodel_data *d, int transform, double y);
 double smodel_back(const struct smodel_data *d, int transform, double v);
 double smodel_back_mean(const struct smodel_data *d, int transform, double mean, double var);
 double smodel_log_stretch(const struct smodel_data *d, int transform, double y); /* log dv/dy */
@@ -62,6 +71,8 @@ double smodel_log_stretch(const struct smodel_data *d, int transform, double y);
  * their middle; of logarithms it stays one of logarithms. */
 double smodel_unit(const struct smodel_data *d, int transform);
 double smodel_middle(const struct smodel_data *d, int transform); /* of that scale */
+/* The factor from small changes at v to changes of values; 1 for logarithms. */
+double smodel_slope_back(const struct smodel_data *d, int transform, double v);
 const char *smodel_transform_name(const struct smodel_data *d, int transform);
 /* Gives the data their regressors, whose rows hold every time; r outlives them. */
 void smodel_data_regressors(struct smodel_data *d, const struct regressors *r);

@@ -84,12 +84,26 @@ def check_counts(tmp):
     assert d["probability_of_root"] > 0.5, d["probability_of_root"]
     whole = [v for k in ("median", "lo", "hi") for v in d["forecast"][k]]
     assert all(v == int(v) for v in whole), whole
-    assert "square root of the counts is modelled" in d["description"]["summary"], d["description"]["summary"]
+    assert "Square roots of the counts are modelled" in d["description"]["summary"], d["description"]["summary"]
     assert d["decomposition"]["transform"] == "root", d["decomposition"]["transform"]
     d = run(tmp, "quieter", [rng.gauss(0, 5 - 0.045 * i) for i in range(100)], "--horizon", "40", "--kernels", "LIN")
     f = d["forecast"]
     widths = [hi - lo for lo, hi in zip(f["lo"], f["hi"])]
     assert min(widths) > 0.8 * widths[0], widths
+
+
+def check_shares(tmp):
+    """Percentages stay between 0 and 100."""
+    rng = random.Random(6)
+    path, js, kept = (os.path.join(tmp, "share" + e) for e in (".csv", ".json", ""))
+    with open(path, "w") as f:
+        f.write("date,share\n" + "".join("%s,%.3f%%\n" % (month(i), 100 / (1 + math.exp(-(i - 30) / 15 - rng.gauss(0, 0.3)))) for i in range(90)))
+    subprocess.run([TOOL, "discover", path, "--json", js, "--out", kept, "-q", "--horizon", "24"], check=True, capture_output=True)
+    d = json.load(open(js))
+    assert max(d["forecast"]["hi"]) <= 100 and min(d["forecast"]["lo"]) >= 90, d["forecast"]
+    assert d["probability_of_odds"] > 0.9 and "Log odds of the percentages are modelled" in d["description"]["summary"], d["description"]["summary"]
+    again = json.loads(subprocess.run([TOOL, "report", kept, "--format", "json"], check=True, capture_output=True, text=True).stdout)
+    assert again["forecast"] == d["forecast"] and again["decomposition"] == d["decomposition"]
 
 
 def check_tails(tmp):
@@ -134,6 +148,7 @@ def main():
         check_calendar(tmp)
         check_changes(tmp)
         check_counts(tmp)
+        check_shares(tmp)
         check_tails(tmp)
         check_time(tmp)
     print("truths: fine")

@@ -353,7 +353,7 @@ static void test_root(void **state) {
     struct smodel_data d;
     for (int i = 0; i < N; i++) x[i] = i;
     assert_int_equal(smodel_data_init(&d, N, x, y), GPM_OK);
-    assert_true(d.root && d.counts && d.y[TRANSFORM_LOG]);
+    assert_true(d.scale == SCALE_ROOT && d.counts && d.y[TRANSFORM_LOG]);
     assert_string_equal(smodel_transform_name(&d, TRANSFORM_LOG), "root");
     for (int i = 0; i < N; i++) {
         double v = smodel_forward(&d, TRANSFORM_LOG, y[i]), h = 1e-5;
@@ -369,8 +369,35 @@ static void test_root(void **state) {
     smodel_data_release(&d);
     for (int i = 0; i < N; i++) y[i] += 1; /* no zeros: logarithms */
     assert_int_equal(smodel_data_init(&d, N, x, y), GPM_OK);
-    assert_true(!d.root && d.y[TRANSFORM_LOG]);
+    assert_true(d.scale == SCALE_LOG && d.y[TRANSFORM_LOG]);
     assert_close(smodel_forward(&d, TRANSFORM_LOG, 7), log(7), 0);
+    smodel_data_release(&d);
+}
+
+/* Percentages have two ends: log odds in the logarithm's place. */
+static void test_odds(void **state) {
+    enum { N = 10 };
+    double x[N], y[N] = {55, 60, 72, 81, 88, 90, 94, 95, 97.5, 99};
+    struct smodel_data d, part;
+    for (int i = 0; i < N; i++) x[i] = i;
+    assert_int_equal(smodel_data_init_capped(&d, N, x, y, 100), GPM_OK);
+    assert_string_equal(smodel_transform_name(&d, TRANSFORM_LOG), "odds");
+    for (int i = 0; i < N; i++) {
+        double v = smodel_forward(&d, TRANSFORM_LOG, y[i]), h = 1e-6;
+        double slope = (smodel_forward(&d, TRANSFORM_LOG, y[i] + h) - v) / h;
+        assert_close(smodel_back(&d, TRANSFORM_LOG, v), y[i], 1e-10);
+        assert_close(smodel_log_stretch(&d, TRANSFORM_LOG, y[i]), log(slope), 1e-4);
+        assert_close(smodel_slope_back(&d, TRANSFORM_LOG, v) * slope, 1, 1e-4);
+    }
+    assert_true(smodel_forward(&d, TRANSFORM_LOG, 100) == INFINITY);
+    assert_true(smodel_back(&d, TRANSFORM_LOG, 1000) <= 100);
+    assert_int_equal(smodel_data_subset(&d, 6, &part), GPM_OK);
+    assert_int_equal(part.scale, SCALE_ODDS);
+    smodel_data_release(&part);
+    smodel_data_release(&d);
+    y[3] = 104; /* no share of a whole */
+    assert_int_equal(smodel_data_init_capped(&d, N, x, y, 100), GPM_OK);
+    assert_int_equal(d.scale, SCALE_LOG);
     smodel_data_release(&d);
 }
 
@@ -383,6 +410,7 @@ int main(void) {
                                        cmocka_unit_test(test_subset),
                                        cmocka_unit_test(test_order_of_copies),
                                        cmocka_unit_test(test_root),
+                                       cmocka_unit_test(test_odds),
                                        cmocka_unit_test(test_regressors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
