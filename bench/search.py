@@ -38,7 +38,7 @@ for entries in [int(x) for x in sys.argv[3:]] or [10000, 100000]:
         db = os.path.join(tmp, "large.db")
         enlarge(source, db, entries)
         subprocess.run([tool, "index", "remove", db, "nobody"], capture_output=True)  # makes the blocks
-        for q in QUESTIONS:
+        for q in QUESTIONS[:1] if entries > 200000 else QUESTIONS:  # the others grow as the entries do
             seconds(tool, "search", db, q, "--json")
             s, r = seconds(tool, "search", db, q, "--json")
             print("%8d entries  %7.3f s CPU  %6d sketches read  %s" % (entries, s, r["sketches_read"], q), flush=True)

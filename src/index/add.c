@@ -46,12 +46,6 @@ struct adding {
 };
 
 /* ---- the jobs ---- */
-static uint64_t name_hash(const char *s) {
-    uint64_t h = 14695981039346656037u;
-    for (; *s; s++) h = (h ^ (unsigned char)*s) * 1099511628211u;
-    return h;
-}
-
 /* The file's name without folders and ending. */
 static char *name_of(const char *path) {
     const char *base = strrchr(path, '/');
@@ -68,7 +62,7 @@ static char *name_of(const char *path) {
 
 static struct job *add_job(struct adding *a, char *name, const char *source) {
     struct job j = {.name = name, .source = mem_strdup(source)};
-    uint64_t h = name_hash(name);
+    uint64_t h = hash_bytes(name, strlen(name), 0);
     size_t other = (size_t)(uintptr_t)map_get(&a->names, h);
     vec_push(&a->job, j);
     struct job *to = &a->job.at[a->job.n - 1];

@@ -73,9 +73,7 @@ static enum gpm_status settle_schema(struct catalog *c, struct buf *err) {
 }
 
 static uint64_t text_hash(const char *s) {
-    uint64_t h = 14695981039346656037u;
-    for (; *s; s++) h = (h ^ (unsigned char)*s) * 1099511628211u;
-    return h;
+    return hash_bytes(s, strlen(s), 0);
 }
 
 static void know(struct catalog *c, uint32_t number, const char *text) {
