@@ -16,6 +16,8 @@
  * they are equal. */
 #define TIE 5e-3
 
+#define BOUND_STEPS 400 /* that bounds are counted in */
+
 struct candidate {
     double bound;
     int64_t id;
@@ -27,6 +29,7 @@ struct scan {
     VEC(struct candidate) at;
     double least;
     int64_t series;
+    size_t count[BOUND_STEPS + 1]; /* of candidates, by their bound in steps */
     /* of a posting to be compared with: sqrt of its probabilities by number of a structure */
     bool like;
 };
@@ -47,6 +50,21 @@ void index_result_release(struct index_result *r) {
 }
 
 /* ---- the pass over postings ---- */
+static int step_of(double bound) {
+    return (int)(fmin(bound, 1) * BOUND_STEPS);
+}
+
+/* Where bounds are the answers, those that cannot be among the best go before the rest is sorted.
+ */
+static void keep_best(struct scan *s, size_t top) {
+    size_t above = 0, kept = 0;
+    int step = BOUND_STEPS;
+    for (; step > 0 && above < top; step--) above += s->count[step];
+    for (size_t i = 0; i < s->at.n; i++) /* one step more: ties */
+        if (step_of(s->at.at[i].bound) + 2 >= step) s->at.at[kept++] = s->at.at[i];
+    s->at.n = kept;
+}
+
 static enum gpm_status scan_block(void *ctx, int64_t first, const void *data, size_t n) {
     struct scan *s = ctx;
     const uint8_t *p = data, *end = p + n;
@@ -67,7 +85,9 @@ static enum gpm_status scan_block(void *ctx, int64_t first, const void *data, si
         if (!len) continue;
         s->series++;
         sum = all > 0 ? s->like ? sum / sqrt(all) : sum / all : 0;
-        if (sum >= s->least) vec_push(&s->at, ((struct candidate){sum, id}));
+        if (sum < s->least) continue;
+        s->count[step_of(sum)]++;
+        vec_push(&s->at, ((struct candidate){sum, id}));
     }
     return GPM_OK;
 }
@@ -135,6 +155,7 @@ static enum gpm_status visit(struct scan *s, size_t top, struct index_result *ou
                              struct buf *err) {
     enum gpm_status st = GPM_OK;
     bool exact = s->like || !ask_dated(s->q);
+    if (exact) keep_best(s, top);
     qsort(s->at.at, s->at.n, sizeof *s->at.at, by_bound);
     out->at = mem_zalloc((top + 1) * sizeof *out->at);
     for (size_t i = 0; i < s->at.n && !st; i++) {

@@ -254,13 +254,9 @@ enum gpm_status catalog_each(struct catalog *c, int64_t id, catalog_fn each, voi
     return s;
 }
 
-enum gpm_status catalog_count(struct catalog *c, int64_t *n, int64_t *largest, struct buf *err) {
-    int count = 0, most = 0;
-    enum gpm_status s = read_int(&c->m, "SELECT count(*) FROM series", &count, err);
-    if (!s) s = read_int(&c->m, "SELECT coalesce(max(id), 0) FROM series", &most, err);
-    *n = count;
-    *largest = most;
-    return s;
+/* The largest number of a series. */
+static enum gpm_status largest_of(struct catalog *c, int64_t *largest, struct buf *err) {
+    return memo_do(&c->m, "read it", "SELECT coalesce(max(id), 0) FROM series", largest, err, "");
 }
 
 /* ---- refused ---- */
@@ -316,8 +312,8 @@ static enum gpm_status make_block(struct catalog *c, int64_t first, struct buf *
 
 enum gpm_status catalog_blocks(struct catalog *c, catalog_block_fn each, void *ctx,
                                struct buf *err) {
-    int64_t n, largest;
-    enum gpm_status s = catalog_count(c, &n, &largest, err);
+    int64_t largest;
+    enum gpm_status s = largest_of(c, &largest, err);
     for (int64_t first = 0; first < largest && !s; first += CATALOG_BLOCK) {
         struct memo_answer st = {0};
         bool row = false;
@@ -343,8 +339,8 @@ enum gpm_status catalog_blocks(struct catalog *c, catalog_block_fn each, void *c
 }
 
 enum gpm_status catalog_settle(struct catalog *c, struct buf *err) {
-    int64_t n, largest;
-    enum gpm_status s = catalog_count(c, &n, &largest, err);
+    int64_t largest;
+    enum gpm_status s = largest_of(c, &largest, err);
     for (int64_t first = 0; first < largest && !s; first += CATALOG_BLOCK) {
         struct buf made = BUF_INIT;
         struct memo_answer st = {0};

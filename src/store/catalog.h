@@ -61,8 +61,6 @@ GPM_MUST_USE enum gpm_status catalog_remove(struct catalog *c, const char *name,
 typedef enum gpm_status (*catalog_fn)(void *ctx, const struct catalog_row *r, struct buf *err);
 GPM_MUST_USE enum gpm_status catalog_each(struct catalog *c, int64_t id, catalog_fn each, void *ctx,
                                           struct buf *err);
-GPM_MUST_USE enum gpm_status catalog_count(struct catalog *c, int64_t *n, int64_t *largest,
-                                           struct buf *err);
 
 /* ---- what could not be indexed ---- */
 GPM_MUST_USE enum gpm_status catalog_refuse(struct catalog *c, const char *name, const char *source,
