@@ -26,8 +26,8 @@ struct memo_answer {
 };
 enum cell_kind { CELL_NULL, CELL_INT, CELL_NUMBER, CELL_TEXT, CELL_BYTES };
 
-/* How a transaction begins. A claim that is lost is offered again; a result must be safe before it
- * is used, and rows get the numbers of their order (seq) one after the other. */
+/* How a transaction begins. A claim that is lost with the machine is offered again; a result must
+ * be safe before it is used, and rows get the numbers of their order (seq) one after the other. */
 enum memo_intent { MEMO_TO_CLAIM, MEMO_TO_STORE };
 
 struct memo_driver {

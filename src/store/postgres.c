@@ -384,17 +384,19 @@ static enum gpm_status begin(struct memo *m, enum memo_intent to, struct buf *er
     return s;
 }
 
-/* An empty transaction that does wait: what was committed before it is on the disk then, too. Many
- * clients wait for one write. */
+/* A transaction that does wait: what was committed before it is on the disk then, too, and many
+ * clients wait for one write. It must write to the log, be it an empty message: PostgreSQL does not
+ * wait for one that wrote nothing. */
 static enum gpm_status flush(struct memo *m, struct buf *err) {
-    return run(m, "SELECT pg_current_xact_id()", "store the result", err);
+    return run(m, "SELECT pg_logical_emit_message(true, 'gpmem', '')", "store the result", err);
 }
 
+/* Claims, too: a worker that outlives a crash of the server must find the row that it works on. */
 static enum gpm_status commit(struct memo *m, struct buf *err) {
     enum gpm_status s =
         run(m, m->durable ? "SELECT pg_notify(current_schema(), ''); COMMIT" : "COMMIT",
             "store the result", err);
-    return s || !m->durable ? s : flush(m, err);
+    return s ? s : flush(m, err);
 }
 
 static double now(struct memo *m) {
