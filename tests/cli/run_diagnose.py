@@ -10,6 +10,11 @@ assume x = multivariate_normal(zeros(9), exp(v) * id_matrix(9));
 infer nuts(default, all, 300, 300);
 infer repeat(1500, do(nuts(default, all, 300, 1), collect(v)));
 """
+WALL = """assume v = flat();
+factor(assess(v, normal, 0, 1) + assess(v, uniform_continuous, -1, 2));
+infer nuts(default, all, 300, 300);
+infer repeat(150, do(nuts(default, all, 300, 10), collect(v)));
+"""  # no step is short enough where the density ends
 STUCK = """assume m = normal(0, 1);
 for (i = 0; i < 200; i++) { observe normal(m, 0.1) = 0.7 };
 infer repeat(500, do(mh(default, one, 1), collect(m)));
@@ -58,7 +63,7 @@ assert float(table[1][7]) == round(facts["ebfmi"], 2) < 0.5 and facts["transitio
 # thinned draws: a divergence between two of them is marked in the second
 with tempfile.TemporaryDirectory() as dir:
     with open(os.path.join(dir, "p.vnts"), "w") as f:
-        f.write(FUNNEL.replace("repeat(1500, do(nuts(default, all, 300, 1)", "repeat(150, do(nuts(default, all, 300, 10)"))
+        f.write(WALL)
     run("run", "--seed", "2", "--out", os.path.join(dir, "out"), os.path.join(dir, "p.vnts"))
     rows = [line.split(",") for line in open(os.path.join(dir, "out", "chain-1.csv"))]
     with open(os.path.join(dir, "out", "diagnostics.json")) as f:
