@@ -102,6 +102,8 @@ GPM_API void gpm_parts(unsigned part, unsigned parts, gpm_sum_fn *sum, void *use
 GPM_API unsigned gpm_parts_number(void);                           /* of this process, from 0 on */
 GPM_API unsigned gpm_parts_count(void);                            /* 1: it is alone */
 GPM_API enum gpm_status gpm_gp_set_cache(gpm_gp *g, size_t bytes); /* for term matrices */
+/* As gpm_device_use, for this one. */
+GPM_API enum gpm_status gpm_gp_set_device(gpm_gp *g, const char *device);
 /* With its gradient in the kernel's parameters (gpm_kernel_nparams) and the noise (may be NULL). */
 GPM_API enum gpm_status gpm_gp_log_likelihood_grad(gpm_gp *g, double *value, double *dkernel,
                                                    double *dnoise);

@@ -171,6 +171,20 @@ typedef int gpm_callback(void *user, const char *args, const char **result, char
 GPM_API enum gpm_status gpm_bind_callback(gpm_session *s, const char *name, gpm_callback *f,
                                           void *user);
 GPM_API const char *gpm_version(void);
+
+/* ---- where Gaussian processes are computed ---- */
+/* For what this process makes from now on: "cpu"; "gpu", which never falls back; "auto", a GPU
+ * where there is one and it can do it. GPM_E_DEVICE: there is none, gpm_device_error says why.
+ * GPM_E_ARG: no such word. */
+GPM_API enum gpm_status gpm_device_use(const char *device);
+/* Why the last call of this thread ended with GPM_E_DEVICE. */
+GPM_API const char *gpm_device_error(void);
+/* The GPU as a line of text, "NVIDIA H200, 141 GB, ..."; NULL: none, gpm_device_error says why. */
+GPM_API const char *gpm_device_text(void);
+/* The processor whose code the library's BLAS runs, "SkylakeX"; and, where that is older than this
+ * machine's, what OPENBLAS_CORETYPE has to be before the process starts, else NULL. */
+GPM_API const char *gpm_blas_core(void);
+GPM_API const char *gpm_blas_better_core(void);
 #if defined(__cplusplus)
 }
 #endif

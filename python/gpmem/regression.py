@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as c
+import os
 import warnings
 from typing import Any
 
@@ -48,6 +49,8 @@ class GPRegressor(RegressorMixin, BaseEstimator):
     restarts      random starts besides the given parameters
     normalize_y   model y less its mean, divided by its standard deviation
     random_state  seed of the random starts
+    device        "cpu", "gpu" (never falls back: what cannot be done there raises GpmemError with the reason) or "auto";
+                  None: as GPMEM_DEVICE says, else the CPU
 
     After fit: kernel_ (text; variances relative to y_scale_**2), noise_ (units of y),
     log_marginal_likelihood_ (of the normalised y), method_ (how it was computed),
@@ -61,13 +64,14 @@ class GPRegressor(RegressorMixin, BaseEstimator):
     True"""
 
     def __init__(self, kernel: str | None = None, noise: float | None = None, optimize: bool = True, restarts: int = 2,
-                 normalize_y: bool = True, random_state: Any = 0) -> None:
+                 normalize_y: bool = True, random_state: Any = 0, device: str | None = None) -> None:
         self.kernel = kernel
         self.noise = noise
         self.optimize = optimize
         self.restarts = restarts
         self.normalize_y = normalize_y
         self.random_state = random_state
+        self.device = device
 
     def _start(self, X):
         if self.kernel is not None:
@@ -80,6 +84,9 @@ class GPRegressor(RegressorMixin, BaseEstimator):
 
     def _make(self, kernel, noise):
         p = _Process(self.n_features_in_, kernel, noise)
+        device = self.device or os.environ.get("GPMEM_DEVICE")
+        if device:
+            p.check(lib.gpm_gp_set_device(p.handle, text(device, "device")))
         p.check(lib.gpm_gp_add(p.handle, doubles(self.X_train_), doubles(self.y_train_), len(self.y_train_)))
         return p
 

@@ -5,6 +5,7 @@
 #include "la/parts.h"
 #include "gpmem/gp.h"
 #include "api/call.h"
+#include "api/device.h"
 #include "gp/gp.h"
 #include "gp/gp_path.h"
 #include "gp/kern_class.h"
@@ -62,7 +63,7 @@ static enum gpm_status end(gpm_gp *g, enum gpm_status st) {
     return fail(g, st,
                 st == GPM_E_NOT_PD ? "the covariance matrix is singular: give some noise, "
                                      "or take out inputs that are nearly equal"
-                                   : gpm_status_text(st));
+                                   : gp_status_text(st));
 }
 
 static enum gpm_status begin_at(gpm_gp *g, const double *x, size_t n) {
@@ -462,6 +463,15 @@ enum gpm_status gpm_gp_set_cache(gpm_gp *g, size_t bytes) {
     enum gpm_status st = begin(g);
     if (!st) gp_set_budget(g->gp, bytes);
     return st;
+}
+
+enum gpm_status gpm_gp_set_device(gpm_gp *g, const char *device) {
+    enum gp_device d;
+    enum gpm_status st = begin(g);
+    if (st) return st;
+    if (!device_named(device, &d)) return fail(g, GPM_E_ARG, "a device is cpu, gpu or auto");
+    gp_set_device(g->gp, d);
+    return GPM_OK;
 }
 
 enum gpm_status gpm_gp_remove(gpm_gp *g, const double *x, double y) {

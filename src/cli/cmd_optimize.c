@@ -26,6 +26,7 @@ static struct { /* each command has some of them */
 } args = {.count = 1};
 
 static const struct option_row search_rows[] = {
+    {.kind = OPTION_GROUP, .field = &device_options},
     {"maximize", 0, OPTION_FLAG, NULL, "look for the largest value", &options.maximize},
     {"var", 0, OPTION_LIST, "NAME=LO:HI",
      "a variable; also LO:HI:log, :int, NAME=a,b,c, a<b<c; A,B=shares; A,B=order; 'X=0:1 when "

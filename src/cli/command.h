@@ -101,6 +101,7 @@ extern const struct command command_prompt;
 
 /* The whole tool: the exit status for a command line. */
 int tool_main(int argc, char **argv);
+extern bool tool_may_restart; /* it may exec itself */
 
 /* Parses options and runs the command. argv[0] is the command's name. Returns the exit status. */
 int command_main(const struct command *c, int argc, char **argv);
@@ -136,6 +137,10 @@ void name_list_release(struct name_list *l);
 /* Options of every command that runs programs, and what the command line gave of them. The seed is
  * apart: a run that goes on has its own. */
 extern struct option_group session_options;
+/* --device, and what it asks for (the exit status); command_main does it before a command that has
+ * the option. */
+extern struct option_group device_options;
+int device_choose(void);
 extern struct gpm_options session_args;
 extern int session_diagnostics; /* 1: as JSON */
 #define SEED_OPTION                                                                                \

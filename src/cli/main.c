@@ -111,13 +111,30 @@ static void show_processors(void) {
 static void show_processors(void) {}
 #endif
 
+bool tool_may_restart;
+
+/* OpenBLAS may not know this processor and run the code of an old one, three times slower; it reads
+ * its variable when it is loaded, so the tool starts again. Once: the variable is then there. */
+static void renew_blas(char **argv) {
+    const char *better = gpm_blas_better_core();
+    if (!better || !tool_may_restart || getenv("OPENBLAS_CORETYPE")) return;
+    if (setenv("OPENBLAS_CORETYPE", better, 1) == 0) execv("/proc/self/exe", argv);
+}
+
 int tool_main(int argc, char **argv) {
     show_processors();
+    renew_blas(argv);
     signal(SIGXFSZ, SIG_IGN); /* a file over the limit of its size is an error that is said */
     if (argc < 2) return command_main(&command_prompt, argc, argv);
     const char *word = argv[1];
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         out_printf("gpmem %s\n", gpm_version());
+        if (argc > 2 && (strcmp(argv[2], "-v") == 0 || strcmp(argv[2], "--verbose") == 0)) {
+            const char *better = gpm_blas_better_core();
+            out_printf("linear algebra: OpenBLAS for %s\n", gpm_blas_core());
+            if (better)
+                out_printf("this machine is a %s: set OPENBLAS_CORETYPE=%s\n", better, better);
+        }
         return out_finish(EXIT_FINE);
     }
     bool help = strcmp(word, "help") == 0 && argc == 2;

@@ -315,6 +315,12 @@ static bool help_wanted(int argc, char **argv) {
     return false;
 }
 
+static bool has_device_option(const struct option_list *l) {
+    for (size_t i = 0; i < l->own; i++)
+        if (l->at[i] == &device_options.rows[0]) return true;
+    return false;
+}
+
 int command_main(const struct command *c, int argc, char **argv) {
     if (help_wanted(argc, argv)) {
         command_print_help(c);
@@ -331,7 +337,8 @@ int command_main(const struct command *c, int argc, char **argv) {
         double start = clock_seconds();
         explain("version %s, %s%s%s", gpm_version(), c == &command_prompt ? "the prompt" : c->name,
                 n ? " of " : "", n ? argv[1] : "");
-        status = c->row->run(n, argv + 1);
+        status = has_device_option(&r.options) ? device_choose() : EXIT_FINE;
+        if (status == EXIT_FINE) status = c->row->run(n, argv + 1);
         explain("%.3f s, exit status %d", clock_seconds() - start, status);
     }
     return out_finish(status);

@@ -107,6 +107,7 @@ static const struct option_row rows[] = {
      &session_args.max_depth},
     {"max-memory", 0, OPTION_BYTES, "M",
      "bytes a program may hold (also 512M, 2G; default: no limit)", &session_args.max_memory},
+    {.kind = OPTION_GROUP, .field = &device_options},
 };
 struct option_group session_options = {rows, COUNT_OF(rows)};
 

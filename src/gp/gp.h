@@ -70,6 +70,9 @@ enum gp_device { GP_ON_CPU, GP_ON_GPU, GP_ON_ANY };
 GPM_MUST_USE enum gpm_status gp_device_use(enum gp_device device);
 enum gp_device gp_device(void);
 const char *gp_device_error(void);
+size_t gp_device_most(void); /* inputs that an open GPU has memory for */
+/* gpm_status_text, of GPM_E_DEVICE the reason. */
+const char *gp_status_text(enum gpm_status st);
 void gp_set_device(struct gp *g, enum gp_device device);
 
 /* Before data are added: every pair becomes an input of its own, also where inputs are equal, and

@@ -47,6 +47,10 @@ const char *gp_device_error(void) {
     return gpu_error();
 }
 
+const char *gp_status_text(enum gpm_status st) {
+    return st == GPM_E_DEVICE ? gpu_error() : gpm_status_text(st);
+}
+
 void gp_set_device(struct gp *g, enum gp_device device) {
     gp_reject(g);
     g->device = device;
@@ -55,14 +59,14 @@ void gp_set_device(struct gp *g, enum gp_device device) {
 }
 
 /* By what the card had free; more is refused when it comes to it. */
-static size_t most_on_card(void) {
+size_t gp_device_most(void) {
     return (size_t)sqrt(0.9 * (double)gpu_info()->free / 4);
 }
 
 size_t gp_exact_max(const struct gp *g) {
     if (g->device == GP_ON_GPU) return SIZE_MAX;
-    if (g->device == GP_ON_ANY && gpu_open() == GPM_OK && most_on_card() > GP_EXACT_MAX)
-        return most_on_card();
+    if (g->device == GP_ON_ANY && gpu_open() == GPM_OK && gp_device_most() > GP_EXACT_MAX)
+        return gp_device_most();
     return GP_EXACT_MAX;
 }
 

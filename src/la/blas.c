@@ -32,6 +32,22 @@ const char *la_blas_core(void) {
     return openblas_get_corename ? openblas_get_corename() : "built in";
 }
 
+/* OpenBLAS chooses by the processor's number and knows none that is newer than itself. */
+const char *la_blas_better_core(void) {
+#if defined(__x86_64__)
+    static const char *const old[] = {"Prescott", "Core2",      "Penryn", "Dunnington",
+                                      "Nehalem",  "Atom",       "Katmai", "Northwood",
+                                      "Banias",   "Sandybridge"};
+    bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+    bool fused = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    for (size_t i = 0; i < sizeof old / sizeof *old; i++)
+        if (strcmp(la_blas_core(), old[i]) == 0)
+            return wide ? "SkylakeX" : fused ? "Haswell" : NULL;
+#endif
+    return NULL;
+}
+
 void la_init(void) {
     pthread_once(&once, start);
 }

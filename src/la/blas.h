@@ -17,6 +17,9 @@
 void la_init(void); /* idempotent, thread-safe */
 /* The processor whose code OpenBLAS runs: "SkylakeX", "Prescott", ... */
 const char *la_blas_core(void);
+/* Where it is older than this machine's, and so several times slower, the one to ask for: OpenBLAS
+ * reads OPENBLAS_CORETYPE when it is loaded. NULL: all is well. */
+const char *la_blas_better_core(void);
 
 /* `threads` more threads may now be inside BLAS at once, until la_leave takes them back; false when
  * the address space has no room for their work buffers. OpenBLAS itself would try for ever, so
