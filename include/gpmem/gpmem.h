@@ -68,6 +68,9 @@ struct gpm_options {
      * part of gpm_last_error at its end. */
     bool warn_early;
     bool profile; /* gpm_profile says where the time went */
+    /* One of several sessions that run at once, each in its thread: their small Gaussian processes
+     * are computed together on a GPU, where one is used (gpm_device_use). */
+    bool together;
 };
 GPM_API void gpm_options_init_sized(struct gpm_options *o, size_t size);
 static inline void gpm_options_init(struct gpm_options *o) {

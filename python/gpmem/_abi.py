@@ -105,6 +105,7 @@ class Options(c.Structure):
         ("show_user", c.c_void_p),
         ("warn_early", c.c_bool),
         ("profile", c.c_bool),
+        ("together", c.c_bool),
     ]
 
 

@@ -6,6 +6,7 @@
 #include "gpmem/gp.h"
 #include "api/call.h"
 #include "api/device.h"
+#include "gpu/gpu.h"
 #include "gp/gp.h"
 #include "gp/gp_path.h"
 #include "gp/kern_class.h"
@@ -470,6 +471,7 @@ enum gpm_status gpm_gp_set_device(gpm_gp *g, const char *device) {
     enum gpm_status st = begin(g);
     if (st) return st;
     if (!device_named(device, &d)) return fail(g, GPM_E_ARG, "a device is cpu, gpu or auto");
+    if (d == GP_ON_GPU && gpu_open()) return end(g, GPM_E_DEVICE);
     gp_set_device(g->gp, d);
     return GPM_OK;
 }

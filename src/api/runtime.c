@@ -5,6 +5,7 @@
 #include "gpmem/gpmem.h"
 #include "api/call.h"
 #include "api/stack.h"
+#include "gp/gp.h"
 #include "infer/advice.h"
 #include "infer/profile.h"
 #include "infer/progress.h"
@@ -136,9 +137,11 @@ static void *run_job(void *arg) {
     /* of this thread, which ends with the job */
     const struct file_guard limits = {&s->interrupted, s->core.deadline, s->core.max_memory};
     file_set_guard(&limits);
+    if (j->g->options.together) gp_meeting_join();
     j->st = j->check  ? session_check(s, j->name, j->text, j->len, false)
             : j->file ? session_run_file(s, j->name, NO_SPAN)
                       : session_run(s, j->name, j->text, j->len);
+    if (j->g->options.together) gp_meeting_leave();
     s->core.stack_limit = NULL;
     file_set_guard(NULL);
     return NULL;

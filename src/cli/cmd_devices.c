@@ -14,6 +14,11 @@ static const struct option_row rows[] = {
 };
 struct option_group device_options = {rows, COUNT_OF(rows)};
 
+static bool gpu;
+bool device_is_gpu(void) {
+    return gpu;
+}
+
 int device_choose(void) {
     const char *word = device ? device : getenv("GPMEM_DEVICE");
     if (!word || !*word) return EXIT_FINE;
@@ -22,7 +27,8 @@ int device_choose(void) {
         return complain(EXIT_USAGE, "%s wants cpu, gpu or auto, not '%s'",
                         device ? "--device" : "GPMEM_DEVICE", word);
     if (st) return complain(EXIT_FAILED, "%s", gpm_device_error());
-    if (strcmp(word, "auto") == 0 && !gpm_device_text() && !voice.quiet)
+    gpu = strcmp(word, "cpu") != 0 && gpm_device_text();
+    if (strcmp(word, "auto") == 0 && !gpu && !voice.quiet)
         complain(0, "--device auto: %s; the CPU is used", gpm_device_error());
     else if (strcmp(word, "cpu") != 0)
         explain("device: %s", gpm_device_text());
@@ -30,11 +36,11 @@ int device_choose(void) {
 }
 
 static int devices(int argc, char **argv) {
-    const char *gpu = gpm_device_text(), *better = gpm_blas_better_core();
+    const char *card = gpm_device_text(), *better = gpm_blas_better_core();
     out_printf("cpu   OpenBLAS for %s%s%s, exact to 8000 inputs\n", gpm_blas_core(),
                better ? ", this machine is a " : "", better ? better : "");
-    if (gpu)
-        out_printf("gpu   %s\n", gpu);
+    if (card)
+        out_printf("gpu   %s\n", card);
     else
         out_printf("gpu   %s\n", gpm_device_error());
     return EXIT_FINE;

@@ -28,7 +28,7 @@
 
 /* One chain: its outcome and its output as a list of (stream, bytes); the error that it ended with
  * is drawn already. */
-enum { DRAWN = 3, MAX_CHAINS = 256 };
+enum { DRAWN = 3, MAX_CHAINS = 1024 };
 struct chain {
     int status;
     bool done, stopped; /* stopped: it was asked to end, or its time was up */
@@ -108,6 +108,7 @@ static void run_chain(struct job *j, unsigned i) {
     o.chain = (uint32_t)(j->first + i);
     o.warn_early = !o.quiet;
     o.profile = j->profile;
+    o.together = j->n > 1 && device_is_gpu() && gpm_parts_count() == 1;
     bool keep = j->n > 1;
     buf_init(&c->out);
     if (keep) {
@@ -158,11 +159,12 @@ static void *work(void *user) {
 
 static void run_chains(struct job *j) {
     unsigned n = (unsigned)j->n;
-    unsigned cores = gpm_parts_count() > 1 ? 1 : (unsigned)cores_available();
-    if (n > cores) n = cores;
-    pthread_t threads[64];
+    bool apart = gpm_parts_count() > 1; /* several processes compute one chain after the other */
+    unsigned cores = apart ? 1 : (unsigned)cores_available();
+    if (n > cores && (apart || !device_is_gpu())) n = cores; /* on a GPU they wait for each other */
+    pthread_t threads[MAX_CHAINS];
     unsigned started = 0;
-    while (started + 1 < n && started < 64 &&
+    while (started + 1 < n && started < MAX_CHAINS &&
            pthread_create(&threads[started], NULL, work, j) == 0) {
         started++;
     }

@@ -141,6 +141,7 @@ extern struct option_group session_options;
  * the option. */
 extern struct option_group device_options;
 int device_choose(void);
+bool device_is_gpu(void); /* chosen, and there */
 extern struct gpm_options session_args;
 extern int session_diagnostics; /* 1: as JSON */
 #define SEED_OPTION                                                                                \

@@ -308,6 +308,8 @@ static enum gpm_status em_propose(void *p, struct sp_call *c, double *log_joint)
     if (st != GPM_OK) return st;
     st = gp_propose(e->gp, new.k, new.m, new.noise, &logml);
     args_release(&new);
+    if (st == GPM_E_DEVICE)
+        return sp_error(c, DIAG_LIMIT, "%s: %s", c->cls->name, gp_status_text(st));
     if (st != GPM_OK) return st == GPM_E_USER ? st : does_not_fit(c, NULL);
     const struct mean *m = gp_mean(e->gp);
     e->old = (struct model_args){kern_ref(gp_kern(e->gp)), m ? mean_ref(m) : NULL, gp_noise(e->gp),

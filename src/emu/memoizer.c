@@ -292,7 +292,8 @@ static enum gpm_status numeric(struct sp_call *c, enum gpm_status st) {
     }
     if (st == GPM_E_ARG)
         return sp_error(c, DIAG_GP_NUMERIC, "inputs and outputs must be finite numbers");
-    return sp_error(c, DIAG_GP_NUMERIC, "%s", gp_status_text(st));
+    /* a matrix counts as an impossible state; that there is no GPU does not */
+    return sp_error(c, st == GPM_E_DEVICE ? DIAG_LIMIT : DIAG_GP_NUMERIC, "%s", gp_status_text(st));
 }
 
 /* Recording of pairs. The last ones wait outside the emulator (px, py): a sample is taken out again

@@ -21,15 +21,6 @@ double gp_batch_seconds(void) {
     return seconds;
 }
 
-/* ---- one by one ---- */
-
-static void alone(struct gp_batch_item *t) {
-    t->status = gp_propose(t->g, t->kern, t->mean, t->noise, &t->logml);
-    if (t->status || !t->dkern || t->logml == -INFINITY) return;
-    t->status = gp_grad_weighted(t->g, 1, &t->logml, t->dkern, t->dmean, t->dnoise);
-    if (t->status == GPM_E_NOT_PD) t->status = GPM_OK;
-}
-
 /* ---- programs ---- */
 
 /* How a block of threads is laid out, by the rows of tiles. */
@@ -141,7 +132,7 @@ static enum gpm_status make_room(size_t doubles) {
 }
 
 /* meta: offset and number of inputs of each; new data go over in one piece. */
-static enum gpm_status send_data(struct gp_batch_item *const *group, size_t n, long long *meta) {
+static enum gpm_status send_data(struct gp_job *const *group, size_t n, long long *meta) {
     size_t all = 0, fresh = 0;
     for (size_t i = 0; i < n; i++) all += data_size(group[i]->g);
     enum gpm_status st = make_room(all);
@@ -207,33 +198,29 @@ static enum gpm_status launch(struct launch *k) {
     return st;
 }
 
-static void take(struct gp_batch_item *t, const struct kern_program *p, const double *out) {
-    struct gp_slot *s = NULL;
-    t->status = gp_proposed(t->g, t->kern, t->mean, t->noise, &s);
-    if (t->status) return;
-    if (isnan(out[0])) { /* jitter, or none helps */
-        alone(t);
-        return;
-    }
-    t->logml = s->logml = out[0] + gp_replicate_term(t->g, t->noise);
+static void take(struct gp_job *t, const struct kern_program *p, const double *out) {
+    struct gp_slot *s = t->s;
+    t->done = !isnan(out[0]); /* else jitter, or none helps */
+    if (!t->done) return;
+    s->logml = out[0] + gp_replicate_term(t->g, s->noise);
     s->have_logml = true;
-    s->method = "Cholesky (GPU)";
+    s->method = gp_engine_gpu.method;
     if (!t->dkern) return;
-    memset(t->dkern, 0, kern_nparam(t->kern) * sizeof *t->dkern);
-    kern_program_slopes(t->kern, out + 1, t->dkern);
-    for (size_t i = 0; i < kern_nparam(t->kern); i++) t->dkern[i] *= 0.5;
+    memset(t->dkern, 0, kern_nparam(s->kern) * sizeof *t->dkern);
+    kern_program_slopes(s->kern, out + 1, t->dkern);
+    for (size_t i = 0; i < kern_nparam(s->kern); i++) t->dkern[i] *= 0.5;
     if (t->dnoise)
         *t->dnoise =
-            t->noise > 0 ? t->noise * out[1 + p->np] + gp_replicate_slope(t->g, t->noise, 1) : 0;
+            s->noise > 0 ? s->noise * out[1 + p->np] + gp_replicate_slope(t->g, s->noise, 1) : 0;
 }
 
-static enum gpm_status together(struct gp_batch_item *const *group, size_t n) {
+static enum gpm_status together(struct gp_job *const *group, size_t n) {
     struct launch k = {.n = n};
     size_t most = 0;
     for (size_t i = 0; i < n; i++) most = group[i]->g->n > most ? group[i]->g->n : most;
     enum gpm_status st = gpu_lock();
     if (st) return st;
-    st = text_of(group[0]->kern, group[0]->g->dim, &k.prog);
+    st = text_of(group[0]->s->kern, group[0]->g->dim, &k.prog);
     if (!st) {
         size_t nt = (size_t)k.prog.layout.nt + 1;
         k.l = layout_for(most, &k.prog.layout);
@@ -241,8 +228,8 @@ static enum gpm_status together(struct gp_batch_item *const *group, size_t n) {
         k.out = NEW_ARRAY(double, n *((size_t)k.prog.layout.np + 2));
         k.meta = NEW_ARRAY(long long, 2 * n);
         for (size_t i = 0; i < n; i++) {
-            kern_program_params(group[i]->kern, k.theta + i * nt);
-            k.theta[i * nt + nt - 1] = group[i]->noise * group[i]->noise;
+            kern_program_params(group[i]->s->kern, k.theta + i * nt);
+            k.theta[i * nt + nt - 1] = group[i]->s->noise * group[i]->s->noise;
         }
         st = compile(&k.prog, &k.l, group[0]->dkern != NULL, &k.p);
         if (!st) st = send_data(group, n, k.meta);
@@ -259,40 +246,66 @@ static enum gpm_status together(struct gp_batch_item *const *group, size_t n) {
 
 /* ---- all ---- */
 
-static bool fits(const struct gp_batch_item *t) {
+bool gp_job_fits(const struct gp_job *t) {
     const struct gp *g = t->g;
     return g->device != GP_ON_CPU && g->n > 0 && g->n <= GP_BATCH_MAX && !g->integrated &&
-           !t->mean && !gp_approximates(g) && !gp_contradicts(g, t->noise) && !t->kern->callback;
+           !t->s->mean && !gp_approx_asked(g) && !gp_contradicts(g, t->s->noise) &&
+           !t->s->kern->callback;
 }
 
-static bool same_group(const struct gp_batch_item *a, const struct gp_batch_item *b) {
-    return a->g->dim == b->g->dim && !a->dkern == !b->dkern && kern_same_shape(a->kern, b->kern);
+static bool same_group(const struct gp_job *a, const struct gp_job *b) {
+    return a->g->dim == b->g->dim && !a->dkern == !b->dkern &&
+           kern_same_shape(a->s->kern, b->s->kern);
+}
+
+void gp_jobs_run(struct gp_job **jobs, size_t n) {
+    struct gp_job **group = NEW_ARRAY(struct gp_job *, n + 1);
+    bool *taken = mem_zalloc(n + 1);
+    seconds = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t m = 0;
+        for (size_t j = i; j < n && !taken[i]; j++)
+            if (!taken[j] && same_group(jobs[i], jobs[j])) group[m++] = jobs[j], taken[j] = j > i;
+        taken[i] = true;
+        enum gpm_status st = m ? together(group, m) : GPM_OK;
+        for (size_t j = 0; j < m && st; j++)
+            group[j]->status = group[j]->g->device == GP_ON_ANY ? GPM_OK : st;
+    }
+    mem_free(group);
+    mem_free(taken);
+}
+
+static void alone(struct gp_batch_item *t, struct gp_slot *s) {
+    t->status = gp_slot_logml(t->g, s);
+    if (t->status == GPM_E_NOT_PD) t->status = GPM_OK;
+    t->logml = s->logml;
+    if (t->status || !t->dkern || t->logml == -INFINITY) return;
+    t->status = gp_grad_weighted(t->g, 1, &t->logml, t->dkern, t->dmean, t->dnoise);
 }
 
 enum gpm_status gp_batch(struct gp_batch_item *items, size_t n) {
-    struct gp_batch_item **group = NEW_ARRAY(struct gp_batch_item *, n + 1);
-    bool *done = mem_zalloc(n + 1);
+    struct gp_job *jobs = mem_zalloc((n + 1) * sizeof *jobs),
+                  **fit = NEW_ARRAY(struct gp_job *, n + 1);
     enum gpm_status st = GPM_OK;
-    seconds = 0;
+    size_t m = 0;
     for (size_t i = 0; i < n; i++) {
-        if (done[i]) continue;
-        size_t m = 0;
-        for (size_t j = i; j < n && fits(&items[i]); j++)
-            if (!done[j] && fits(&items[j]) && same_group(&items[i], &items[j]))
-                group[m++] = &items[j], done[j] = true;
-        enum gpm_status failed = m ? together(group, m) : GPM_OK;
-        bool fall_back = failed && items[i].g->device == GP_ON_ANY;
-        for (size_t j = 0; j < m && failed; j++) {
-            if (fall_back)
-                alone(group[j]);
-            else
-                group[j]->status = failed;
-        }
-        if (!m) alone(&items[i]);
-        if (failed && !fall_back && !st) st = failed;
+        struct gp_batch_item *t = &items[i];
+        jobs[i] = (struct gp_job){.g = t->g, .dkern = t->dkern, .dnoise = t->dnoise};
+        t->status = gp_proposed(t->g, t->kern, t->mean, t->noise, &jobs[i].s);
+        if (!t->status && gp_job_fits(&jobs[i])) fit[m++] = &jobs[i];
     }
-    for (size_t i = 0; i < n && !st; i++) st = items[i].status;
-    mem_free(group);
-    mem_free(done);
+    gp_jobs_run(fit, m);
+    for (size_t i = 0; i < n; i++) {
+        struct gp_batch_item *t = &items[i];
+        if (!t->status) t->status = jobs[i].status;
+        if (!t->status && !jobs[i].done)
+            alone(t, jobs[i].s);
+        else if (!t->status)
+            t->logml = jobs[i].s->logml;
+        if (t->status && t->status != GPM_E_ARG) gp_reject(t->g);
+        if (!st) st = t->status;
+    }
+    mem_free(jobs);
+    mem_free(fit);
     return st;
 }

@@ -29,11 +29,16 @@ struct gp_device_factor {
 /* ---- whether ---- */
 
 static _Atomic(int) asked = GP_ON_CPU;
-static _Atomic(size_t) least = 512;
+
+/* Inputs from which the card is worth its while. */
+static size_t least(void) {
+    static _Atomic(size_t) known;
+    const char *from = known ? NULL : getenv("GPMEM_DEVICE_FROM");
+    if (!known) known = from && atoi(from) > 0 ? (size_t)atoi(from) : 512;
+    return known;
+}
 
 enum gpm_status gp_device_use(enum gp_device device) {
-    const char *from = getenv("GPMEM_DEVICE_FROM");
-    if (from && atoi(from) > 0) least = (size_t)atoi(from);
     enum gpm_status st = device == GP_ON_CPU ? GPM_OK : gpu_open();
     asked = st && device == GP_ON_ANY ? GP_ON_CPU : (int)device;
     return device == GP_ON_ANY ? GPM_OK : st;
@@ -106,7 +111,7 @@ static enum gpm_status program_of(const struct kern *k, int dim, struct program 
 enum gpm_status gp_engine_choose(const struct gp *g, const struct gp_slot *s,
                                  const struct gp_engine **out) {
     *out = &gp_engine_cpu;
-    if (g->device == GP_ON_CPU || g->n < least) return GPM_OK;
+    if (g->device == GP_ON_CPU || g->n < least()) return GPM_OK;
     struct program p;
     enum gpm_status st = gpu_lock();
     if (!st) {

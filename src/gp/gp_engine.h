@@ -39,6 +39,21 @@ extern const struct gp_engine gp_engine_cpu, gp_engine_gpu;
  * that cannot serve. */
 GPM_MUST_USE enum gpm_status gp_engine_choose(const struct gp *g, const struct gp_slot *s,
                                               const struct gp_engine **out);
+/* ---- small processes by many at once (gp_batch.c, gp_meet.c) ---- */
+/* The likelihood of a slot, with its gradient where dkern is not NULL. */
+struct gp_job {
+    struct gp *g;
+    struct gp_slot *s;
+    double *dkern, *dnoise;
+    bool done;              /* out: the slot has its likelihood; else it is to be computed alone */
+    enum gpm_status status; /* out */
+};
+bool gp_job_fits(const struct gp_job *t);
+void gp_jobs_run(struct gp_job **jobs, size_t n); /* those that fit */
+/* The same for one, with what the other threads of a meeting have; at once where there is none. */
+GPM_MUST_USE enum gpm_status gp_meet(struct gp_job *t);
+bool gp_meeting(void); /* this thread is at one */
+
 /* Distinct inputs up to which matrices are factored, if nothing was said about it. */
 size_t gp_exact_max(const struct gp *g);
 /* r = ybar - mean at the inputs from `first` on. */

@@ -218,6 +218,17 @@ static enum gpm_status without_matrix(struct gp *g, struct gp_slot *s, const str
     return gp_grid_logml(g, s, want, done);
 }
 
+/* Small processes of threads that compute many of them go to the card together. */
+static enum gpm_status on_meeting(struct gp *g, struct gp_slot *s, double *dkern, double *dmean,
+                                  double *dnoise, bool *done) {
+    struct gp_job t = {.g = g, .s = s, .dkern = dkern, .dnoise = dnoise};
+    *done = false;
+    if (!gp_meeting() || dmean || !gp_job_fits(&t)) return GPM_OK;
+    enum gpm_status st = gp_meet(&t);
+    *done = t.done;
+    return st;
+}
+
 /* log N(ybar; m, K) + the replicates' part. */
 enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s) {
     if (s->have_logml) return s->singular ? GPM_E_NOT_PD : GPM_OK;
@@ -227,7 +238,9 @@ enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s) {
         return GPM_OK;
     }
     bool done;
-    enum gpm_status st = without_matrix(g, s, NULL, &done);
+    enum gpm_status st = on_meeting(g, s, NULL, NULL, NULL, &done);
+    if (st || done) return st;
+    st = without_matrix(g, s, NULL, &done);
     if (!st && !done && gp_approximates(g)) return gp_slot_approx(g, s);
     if (st || done) {
         s->have_logml = !st;
@@ -331,7 +344,8 @@ static enum gpm_status current_grad(struct gp *g, double weight, double *logml, 
     bool approx = gp_approximates(g), done = false;
     enum gpm_status st = GPM_OK;
     clear_slopes(s, &want);
-    if (!gp_contradicts(g, s->noise)) st = without_matrix(g, s, &want, &done);
+    if (weight == 1) st = on_meeting(g, s, dkern, nmean ? dmean : NULL, dnoise, &done);
+    if (!st && !done && !gp_contradicts(g, s->noise)) st = without_matrix(g, s, &want, &done);
     if (done) {
         s->have_logml = true;
         *logml = s->logml;

@@ -13,7 +13,7 @@ static size_t round_up(size_t n) { /* leading dimensions: whole sectors of memor
 
 /* Wide enough for the products to run at full speed, narrow enough for several blocks. */
 static size_t width_for(size_t n) {
-    return n <= 1024 ? 256 : n <= 6000 ? 512 : n <= 30000 ? 1024 : 2048;
+    return n <= 2048 ? (n + 31) / 32 * 32 : n <= 60000 ? 1024 : 2048;
 }
 
 /* Room for points to come, where memory is not short. */
