@@ -38,6 +38,11 @@ static enum gpm_status solve(struct gp *g, struct gp_slot *s, bool trans, double
     return GPM_OK;
 }
 
+static enum gpm_status times(struct gp *g, struct gp_slot *s, double *b) {
+    la_trmv(false, g->n, s->f.l, s->f.ld, b);
+    return GPM_OK;
+}
+
 static double logdet(const struct gp_slot *s) {
     return chol_logdet(&s->f);
 }
@@ -183,6 +188,7 @@ const struct gp_engine gp_engine_cpu = {
     .method = "Cholesky",
     .factor = factor,
     .solve = solve,
+    .times = times,
     .logdet = logdet,
     .gradient = gradient,
     .inverse = inverse,

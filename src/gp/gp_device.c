@@ -307,6 +307,21 @@ static enum gpm_status solve(struct gp *g, struct gp_slot *s, bool trans, double
     return st == GPM_E_NOMEM ? GPM_E_DEVICE : st;
 }
 
+static enum gpm_status times(struct gp *g, struct gp_slot *s, double *b) {
+    size_t n = g->n;
+    struct program p;
+    gpu_ptr v;
+    enum gpm_status st = gpu_lock();
+    if (st) return st;
+    st = program_of(s->kern, g->dim, &p);
+    if (!st) st = gpu_scratch(GPU_VECTORS, 2 * n * sizeof *b, &v);
+    if (!st) st = gpu_put(v, b, n * sizeof *b);
+    if (!st) st = gpu_blocks_times(&s->on_device->b, p.p, v, place(v, n));
+    if (!st) st = gpu_get(b, place(v, n), n * sizeof *b);
+    gpu_unlock();
+    return st == GPM_E_NOMEM ? GPM_E_DEVICE : st;
+}
+
 static double logdet(const struct gp_slot *s) {
     return s->on_device->logdet;
 }
@@ -517,6 +532,7 @@ const struct gp_engine gp_engine_gpu = {
     .method = "Cholesky (GPU)",
     .factor = factor,
     .solve = solve,
+    .times = times,
     .logdet = logdet,
     .gradient = gradient,
     .inverse = inverse,

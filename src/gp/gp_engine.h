@@ -14,7 +14,8 @@ struct gp_engine {
     enum gpm_status (*factor)(struct gp *g, struct gp_slot *s);
     /* b = L^-1 b, or L^-T b. */
     enum gpm_status (*solve)(struct gp *g, struct gp_slot *s, bool trans, double *b);
-    double (*logdet)(const struct gp_slot *s); /* log |LL'| */
+    enum gpm_status (*times)(struct gp *g, struct gp_slot *s, double *b); /* b = L b */
+    double (*logdet)(const struct gp_slot *s);                            /* log |LL'| */
     /* After gp_slot_solve: d logml in the kernel's parameters and the noise (NULL: not wanted), the
      * quadratic form counted *weight times; *weight gets the factor of an integrated scale, too.
      * *alpha: sqrt(weight) K^-1 r, in the process's scratch memory. */

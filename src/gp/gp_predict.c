@@ -180,12 +180,60 @@ static bool any_positive(const double *cov, size_t m) {
     return false;
 }
 
+/* As many points as a GPU is there for, and one is used: a process that has them as inputs computes
+ * with its factor. NULL: this machine does it. */
+static enum gpm_status on_device(const struct gp *g, struct gp **out) {
+    const struct gp_engine *engine;
+    enum gpm_status st = gp_engine_choose(*out, gp_current(*out), &engine);
+    if (!st && engine == &gp_engine_gpu && !gp_approx_asked(g)) return GPM_OK;
+    gp_free(*out);
+    *out = NULL;
+    return st;
+}
+
+/* A draw of the prior at many points: m + L z. */
+static enum gpm_status draw_prior(struct gp *g, struct kern_pts xs, double extra, const double *z,
+                                  double *out, bool *done) {
+    *done = false;
+    if (g->device == GP_ON_CPU || g->n) return GPM_OK;
+    struct gp *p = gp_new(g->dim, gp_kern(g), NULL, sqrt(extra), NULL);
+    double *x = NEW_ARRAY(double, xs.n *(size_t)g->dim + 1),
+           *y = mem_zalloc((xs.n + 1) * sizeof *y);
+    for (size_t i = 0; i < xs.n; i++)
+        for (int c = 0; c < g->dim; c++)
+            x[i * (size_t)g->dim + (size_t)c] = xs.x[i + (size_t)c * xs.ld];
+    gp_set_device(p, g->device);
+    gp_set_approx(p, GP_EXACT, 0);
+    enum gpm_status st = gp_add(p, GP_MEASURED, x, y, xs.n);
+    mem_free(x);
+    mem_free(y);
+    if (st || p->n < xs.n) { /* equal inputs share what is white noise */
+        gp_free(p);
+        return st;
+    }
+    st = on_device(g, &p);
+    if (st || !p) return st;
+    st = gp_slot_factor(p, gp_current(p));
+    if (!st) st = mean_eval(gp_mean(g), xs, out);
+    if (!st) {
+        double *v = NEW_ARRAY(double, xs.n);
+        memcpy(v, z, xs.n * sizeof *v);
+        st = gp_current(p)->engine->times(p, gp_current(p), v);
+        if (!st) vec_ops()->axpy(xs.n, 1, v, out);
+        mem_free(v);
+    }
+    gp_free(p);
+    *done = !st;
+    return st == GPM_E_NOT_PD ? GPM_OK : st;
+}
+
 /* Joint draw at column-major points; extra variance on the diagonal for measurements. */
 static enum gpm_status draw(struct gp *g, struct kern_pts xs, double extra, const double *z,
                             double *out) {
     bool done = false;
     enum gpm_status st = GPM_OK;
     if (xs.n > JOINT_MAX) st = gp_states_draw(g, xs, extra, z, out, &done);
+    if (xs.n > JOINT_MAX && !st && !done) st = draw_prior(g, xs, extra, z, out, &done);
     if (st || done) return st;
     double *cov = mem_try_doubles(xs.n * xs.n);
     if (!cov) return GPM_E_NOMEM;
@@ -275,6 +323,27 @@ static enum gpm_status density(struct gp *g, double noise, const double *xs, con
     return st;
 }
 
+/* Of many pairs: by what they add to the likelihood. */
+static enum gpm_status by_difference(struct gp *g, enum gp_target target, const double *x,
+                                     const double *y, size_t n, double *logpdf, bool *done) {
+    struct gp *with = NULL;
+    double before = 0, after = 0;
+    *done = false;
+    if (g->device == GP_ON_CPU || g->integrated) return GPM_OK;
+    enum gpm_status st = gp_copy(g, &with);
+    if (st) return st;
+    st = gp_add(with, target, x, y, n);
+    if (st) gp_free(with);
+    if (!st) st = on_device(g, &with);
+    if (st || !with) return st;
+    if (g->n) st = gp_logml(g, &before);
+    if (!st) st = gp_logml(with, &after);
+    gp_free(with);
+    *done = !st || st == GPM_E_NOT_PD;
+    *logpdf = st ? -INFINITY : after - before;
+    return *done ? GPM_OK : st;
+}
+
 enum gpm_status gp_conditional(struct gp *g, enum gp_target target, const double *x,
                                const double *y, size_t n, double *logpdf) {
     double noise = target == GP_MEASURED ? gp_noise(g) : 0;
@@ -285,6 +354,7 @@ enum gpm_status gp_conditional(struct gp *g, enum gp_target target, const double
     bool done = false;
     enum gpm_status st = GPM_OK;
     if (n > JOINT_MAX) st = gp_states_conditional(g, target, x, y, n, logpdf, &done);
+    if (n > JOINT_MAX && !st && !done) st = by_difference(g, target, x, y, n, logpdf, &done);
     if (st || done) return st;
     if (noise > 0 && n) return density(g, noise, x, y, n, logpdf);
     double *xs = NEW_ARRAY(double, n *dim + 1), *ys = NEW_ARRAY(double, n + 1);

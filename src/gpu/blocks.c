@@ -162,3 +162,18 @@ enum gpm_status gpu_blocks_solve(const struct gpu_blocks *b, struct gpu_program 
     }
     return st;
 }
+
+enum gpm_status gpu_blocks_times(const struct gpu_blocks *b, struct gpu_program *p, gpu_ptr v,
+                                 gpu_ptr out) {
+    enum gpm_status st = gpu_zero(out, b->n * sizeof(double));
+    for (size_t j = 0; j < b->count && !st; j++) {
+        struct gpu_block d = gpu_block(b, j);
+        long long w = (long long)d.width, ld = (long long)d.ld;
+        struct gpu_grid g = {(w + 255) / 256, w, 256, 0};
+        st = GPU_LAUNCH(p, "clear_upper", g, &d.at, &ld, &w);
+        if (!st)
+            st = gpu_gemm(false, false, d.rows, 1, d.width, 1, d.at, d.ld, place(v, d.first), b->n,
+                          1, place(out, d.first), b->n);
+    }
+    return st;
+}

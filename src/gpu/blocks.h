@@ -42,6 +42,9 @@ GPM_MUST_USE enum gpm_status gpu_blocks_append(const struct gpu_blocks *b, size_
 GPM_MUST_USE enum gpm_status gpu_blocks_solve(const struct gpu_blocks *b, struct gpu_program *p,
                                               gpu_ptr inverses, bool trans, size_t from, gpu_ptr v,
                                               size_t ldv, size_t m);
+/* out = L v, one vector; p: a program with clear_upper. */
+GPM_MUST_USE enum gpm_status gpu_blocks_times(const struct gpu_blocks *b, struct gpu_program *p,
+                                              gpu_ptr v, gpu_ptr out);
 /* The inverses of the diagonal blocks, into scratch GPU_INVERSES; p: a program with set_unit. */
 GPM_MUST_USE enum gpm_status gpu_blocks_inverses(const struct gpu_blocks *b, struct gpu_program *p,
                                                  gpu_ptr *out);

@@ -317,9 +317,9 @@ static int count_of(void *f) {
     static const struct {
         const char *name;
         int n;
-    } table[] = {{"prepare", 6},    {"fill", 11},    {"cross", 9},    {"gradient", 11},
-                 {"sum_parts", 4},  {"diagonal", 4}, {"project", 10}, {"set_unit", 4},
-                 {"copy_block", 6}, {"batch", 7}};
+    } table[] = {{"prepare", 6},    {"fill", 11},       {"cross", 9},    {"gradient", 11},
+                 {"sum_parts", 4},  {"diagonal", 4},    {"project", 10}, {"set_unit", 4},
+                 {"copy_block", 6}, {"clear_upper", 3}, {"batch", 7}};
     Dl_info i;
     if (dladdr(f, &i) && i.dli_sname)
         for (size_t k = 0; k < sizeof table / sizeof *table; k++)

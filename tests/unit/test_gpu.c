@@ -258,6 +258,23 @@ static void test_paths(void **state) {
     release(p);
 }
 
+/* As programs do it: many values drawn from the prior, then observed at once. */
+static void test_many_new(void **state) {
+    enum { N = 520 };
+    static double z[N], f[2][N], d[2];
+    struct pair p = pair("MAT32(sf=1, l=0.8) + SE(sf=1, l=0.2)", 1, 0.3, N);
+    for (int i = 0; i < N; i++) z[i] = rng_normal(&rng);
+    for (int k = 0; k < 2; k++) {
+        struct gp *g = k ? p.gpu : p.cpu;
+        gp_clear(g);
+        ok(gp_sample(g, inputs, N, GP_MEASURED, z, f[k]));
+        ok(gp_conditional(g, GP_MEASURED, inputs, values, N, &d[k]));
+    }
+    same("draw of the prior", f[0], f[1], N, 1e-8);
+    same("density", &d[0], &d[1], 1, 1e-10);
+    release(p);
+}
+
 /* Many small processes: shapes and sizes mixed, with and without gradients, replicates, tiles on
  * the chip and in memory; beside the same by a loop. */
 static void test_batch(void **state) {
@@ -336,6 +353,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_appending), cmocka_unit_test(test_proposals),
         cmocka_unit_test(test_trouble),   cmocka_unit_test(test_bits),
         cmocka_unit_test(test_paths),     cmocka_unit_test(test_random),
-        cmocka_unit_test(test_batch),     cmocka_unit_test(test_batch_alone)};
+        cmocka_unit_test(test_batch),     cmocka_unit_test(test_batch_alone),
+        cmocka_unit_test(test_many_new)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

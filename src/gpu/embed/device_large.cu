@@ -162,6 +162,11 @@ GLOBAL void set_unit(double *x, i64 ldx, i64 rows, i64 cols) {
     i64 r = blockIdx.x * (i64)blockDim.x + threadIdx.x, c = blockIdx.y;
     if (r < rows && c < cols) x[r + c * ldx] = r == c ? 1 : 0;
 }
+/* What is above the diagonal of a factor's block becomes 0. */
+GLOBAL void clear_upper(double *a, i64 lda, i64 n) {
+    i64 r = blockIdx.x * (i64)blockDim.x + threadIdx.x, c = blockIdx.y;
+    if (r < c && c < n) a[r + c * lda] = 0;
+}
 GLOBAL void copy_block(double *to, i64 ldt, const double *from, i64 ldf, i64 rows, i64 cols) {
     i64 r = blockIdx.x * (i64)blockDim.x + threadIdx.x, c = blockIdx.y;
     if (r < rows && c < cols) to[r + c * ldt] = from[r + c * ldf];
