@@ -162,13 +162,13 @@ struct launch {
     struct program prog;
     struct layout l;
     struct gpu_program *p;
-    size_t n;
+    size_t n, each;      /* problems; numbers that each gives */
     double *theta, *out; /* on the host */
     long long *meta;
 };
 
 static enum gpm_status launch(struct launch *k) {
-    size_t nt = (size_t)k->prog.layout.nt + 1, each = (size_t)k->prog.layout.np + 2;
+    size_t nt = (size_t)k->prog.layout.nt + 1, each = k->each;
     size_t stride = 0;
     int held = 1, problems = (int)k->n;
     gpu_ptr meta, theta, out, scratch = 0;
@@ -225,7 +225,8 @@ static enum gpm_status together(struct gp_job *const *group, size_t n) {
         size_t nt = (size_t)k.prog.layout.nt + 1;
         k.l = layout_for(most, &k.prog.layout);
         k.theta = NEW_ARRAY(double, n *nt);
-        k.out = NEW_ARRAY(double, n *((size_t)k.prog.layout.np + 2));
+        k.each = group[0]->dkern ? (size_t)k.prog.layout.np + 2 : 1;
+        k.out = NEW_ARRAY(double, n *k.each);
         k.meta = NEW_ARRAY(long long, 2 * n);
         for (size_t i = 0; i < n; i++) {
             kern_program_params(group[i]->s->kern, k.theta + i * nt);
@@ -236,8 +237,7 @@ static enum gpm_status together(struct gp_job *const *group, size_t n) {
         if (!st) st = launch(&k);
     }
     gpu_unlock();
-    for (size_t i = 0; i < n && !st; i++)
-        take(group[i], &k.prog.layout, k.out + i * ((size_t)k.prog.layout.np + 2));
+    for (size_t i = 0; i < n && !st; i++) take(group[i], &k.prog.layout, k.out + i * k.each);
     mem_free(k.theta);
     mem_free(k.out);
     mem_free(k.meta);

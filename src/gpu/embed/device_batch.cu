@@ -31,6 +31,11 @@ typedef struct {
 #define EL(r, c) ((((c) >> 2) << 5) + ((r) << 2) + ((c)&3))
 #define TILE(I, J) (tiles + (((I) * ((I) + 1) / 2 + (J)) << 6))
 #define LOG_TWO_PI 1.8378770664093454836
+#if GRAD
+#define OUT (NP + 2)
+#else
+#define OUT 1
+#endif
 #define SUMS (NP + 2) /* of a warp: the gradient's, and room for the likelihood's */
 
 /* The two elements of an accumulator fragment, at o = EL(lane / 4, 2 * (lane % 4)). */
@@ -95,8 +100,8 @@ DEVICE void factor8(double *t, double *piv) {
 }
 
 /* data: for each problem at meta[2 p], with n = meta[2 p + 1] points: x by columns, y, and the noise's shares.
- * theta: NT numbers and the variance of the noise. out: NP + 2 each, the log likelihood (not a number where it is not
- * to be trusted), the sums of (alpha alpha' - K^-1) dK over both triangles, and those of the diagonal with shares. */
+ * theta: NT numbers and the variance of the noise. out: OUT each, the log likelihood (not a number where it is not
+ * to be trusted), with GRAD the sums of (alpha alpha' - K^-1) dK over both triangles, and those of the diagonal with shares. */
 GLOBAL void BATCH_BOUNDS batch(const double *data, const long long *meta, int problems, const double *theta,
                                double *out, double *scratch, long long stride) {
 #ifdef EMULATE
@@ -237,7 +242,7 @@ GLOBAL void BATCH_BOUNDS batch(const double *data, const long long *meta, int pr
         }
         if (tid == 0) { /* as la/chol.c judges */
             int sound = least > 1e-4 * most || (least > 0 && 2.220446049250313e-16 * most * rounding < 0.01);
-            out[(long long)prob * (NP + 2)] =
+            out[(long long)prob * OUT] =
                 sound ? -0.5 * (quad + logdet + n * LOG_TWO_PI) : __longlong_as_double(0x7ff8000000000000ll);
         }
 #if GRAD
@@ -320,7 +325,7 @@ GLOBAL void BATCH_BOUNDS batch(const double *data, const long long *meta, int pr
         for (int p = tid; p <= NP; p += W * 32) {
             double s = 0;
             for (int k = 0; k < W; k++) s += red[k * SUMS + p];
-            out[(long long)prob * (NP + 2) + 1 + p] = s;
+            out[(long long)prob * OUT + 1 + p] = s;
         }
 #endif
     }

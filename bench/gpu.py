@@ -1,0 +1,160 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""gpu.py GPMEM [BENCH_GPU]: Gaussian processes on a GPU beside PyTorch, GPyTorch with Cholesky and this machine's cores, as Markdown.
+Kernel LIN + SE*PER + noise. Peers that are not there are left out by name."""
+import math, os, re, subprocess, sys, tempfile, time
+
+TOOL = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "build/gpmem"
+BENCH = sys.argv[2] if len(sys.argv) > 2 else os.path.join(os.path.dirname(TOOL), "bench", "bench_gpu")
+SIZES = [2000, 5000, 10000, 20000, 40000, 100000]
+MODEL = """define xs = mapv(proc(i) { 0.066 * i + 0.02 * sin(i * i) }, arange(150));
+define ys = mapv(proc(x) { sin(x) + 0.3 * sin(7 * x) + 0.1 * cos(50 * x) }, xs);
+assume a = tag(scope="hyper", gamma(2, 2));
+assume sf = tag(scope="hyper", gamma(2, 1));
+assume l = tag(scope="hyper", gamma(2, 1));
+assume p = tag(scope="hyper", gamma(4, 4));
+assume lp = tag(scope="hyper", gamma(2, 1));
+assume s = tag(scope="hyper", gamma(2, 5));
+assume f = make_gp(make_linear(a) + make_squaredexp(sf, l) * make_periodic(1, p, lp), noise=s);
+observe f(xs) = ys;
+infer %s;
+"""
+
+
+def bench(*args, timeout=300):
+    return subprocess.run([BENCH, *map(str, args)], stdout=subprocess.PIPE, text=True, timeout=timeout).stdout
+
+
+def best(f, sync, reps=3):
+    t = []
+    for _ in range(reps):
+        sync()
+        start = time.perf_counter()
+        f()
+        sync()
+        t.append(time.perf_counter() - start)
+    return 1e3 * min(t[1:])
+
+
+def peers(sizes):
+    """{(peer, n): (likelihood, with gradient)} in milliseconds."""
+    import torch
+    found = {}
+    where = "cuda"
+
+    def data(n):
+        g = torch.Generator().manual_seed(n)
+        x = 10 * torch.rand(n, generator=g, dtype=torch.float64)
+        return x.to(where), torch.sin(x).to(where)
+
+    def value(x, y, t):
+        d = x[:, None] - x[None, :]
+        k = t[0] ** 2 * x[:, None] * x[None, :] + t[1] ** 2 * torch.exp(
+            -d ** 2 / (2 * t[2] ** 2) + (torch.cos(2 * math.pi * d / t[3]) - 1) / t[4] ** 2)
+        low = torch.linalg.cholesky(k + t[5] ** 2 * torch.eye(len(x), dtype=x.dtype, device=where))
+        w = torch.linalg.solve_triangular(low, y[:, None], upper=False)
+        return -0.5 * (w * w).sum() - torch.log(torch.diagonal(low)).sum()
+
+    for n in sizes:
+        for grad in (False, True):
+            try:
+                x, y = data(n)
+                t = [torch.tensor(v, dtype=torch.float64, device=where, requires_grad=grad) for v in (0.4, 1.1, 0.7, 1.3, 0.9, 0.32)]
+                with torch.set_grad_enabled(grad):
+                    ms = best(lambda: value(x, y, t).backward() if grad else value(x, y, t), torch.cuda.synchronize)
+            except torch.cuda.OutOfMemoryError:
+                ms = None
+            found.setdefault(("torch", n), []).append(ms)
+            torch.cuda.empty_cache()
+    torch.set_num_threads(os.cpu_count())
+    for n in [v for v in sizes if v <= 20000]:
+        a = torch.randn(n, 64, dtype=torch.float64)
+        k = a @ a.T + n * torch.eye(n, dtype=torch.float64)
+        found["cores", n] = [best(lambda: torch.linalg.cholesky(k), lambda: None, 2)]
+    try:
+        found.update(gpytorch_peer(torch, data, [v for v in sizes if v <= 20000]))
+    except ImportError:
+        print("GPyTorch is not there.\n")
+    return found
+
+
+def gpytorch_peer(torch, data, sizes):
+    import gpytorch
+
+    class Model(gpytorch.models.ExactGP):
+        def __init__(self, x, y, likelihood):
+            super().__init__(x, y, likelihood)
+            k = gpytorch.kernels
+            self.mean_module = gpytorch.means.ZeroMean()
+            self.covar_module = k.LinearKernel() + k.ScaleKernel(k.RBFKernel() * k.PeriodicKernel())
+
+        def forward(self, x):
+            return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
+
+    found = {}
+    for n in sizes:
+        x, y = data(n)
+        lik = gpytorch.likelihoods.GaussianLikelihood().double().cuda()
+        m = Model(x[:, None], y, lik).double().cuda()
+        obj = gpytorch.mlls.ExactMarginalLogLikelihood(lik, m)
+        m.train(), lik.train()
+        with gpytorch.settings.fast_computations(False, False, False), gpytorch.settings.max_cholesky_size(10 ** 9):
+            found["gpytorch", n] = [best(lambda: obj(m(x[:, None]), y).backward(), torch.cuda.synchronize)]
+        del m, lik, obj
+        torch.cuda.empty_cache()
+    return found
+
+
+def chains(prefix, infer, count, device):
+    with tempfile.NamedTemporaryFile("w", suffix=".vnts") as f:
+        f.write(MODEL % infer)
+        f.flush()
+        start = time.perf_counter()
+        subprocess.run([*prefix, TOOL, "run", "-q", "--device", device, "--chains", str(count), f.name], check=True,
+                       stdout=subprocess.DEVNULL, timeout=300)
+        return time.perf_counter() - start
+
+
+def rate(prefix, infer, few, many, count, device):
+    """Steps a second, the start taken off."""
+    return count * (many - few) / (chains(prefix, infer % many, count, device) - chains(prefix, infer % few, count, device))
+
+
+def show(v):
+    return "" if v is None else "%.1f" % v if v < 1000 else "%.0f" % v
+
+
+def main():
+    about = bench("card")
+    print("## Gaussian processes on a GPU\n\n%s\n%s.\n" % (time.strftime("%Y-%m-%d"), ".\n".join(about.strip().split("\n"))))
+    try:
+        other = peers(SIZES[:-1])
+    except ImportError:
+        print("PyTorch is not there.\n")
+        other = {}
+    print("One process, milliseconds: likelihood, with gradient, 1000 predictions with variances.\n")
+    print("| n | likelihood | with gradient | predictions | TFLOP/s | torch | torch, gradient | GPyTorch with Cholesky, gradient | all cores, factor alone |")
+    print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+    for n in SIZES:
+        line = bench("large", n, timeout=600)
+        v = dict(re.findall(r"(\w+)=([-\d.]+)", line))
+        torch = other.get(("torch", n), [None, None])
+        print("| %d | %s | %s | %s | %s | %s | %s | %s | %s |" % (
+            n, v.get("likelihood_ms", line.strip()), v.get("gradient_ms", ""), v.get("predict1000_ms", ""), v.get("tflops", ""),
+            show(torch[0]), show(torch[1]), show(other.get(("gpytorch", n), [None])[0]), show(other.get(("cores", n), [None])[0])), flush=True)
+    print("\nAgreement with this machine's cores, relative: `%s`.\n" % bench("check", 700, 2000).strip().replace("\n", "`; `"))
+    print("Many processes in one call, microseconds each: the card, and the whole call.\n\n| n | processes | likelihood | whole call | with gradient | whole call |")
+    print("|--:|--:|--:|--:|--:|--:|")
+    for n, b in ((50, 10000), (100, 10000), (150, 10000), (200, 10000), (500, 2000)):
+        v = re.findall(r"whole call ([\d.]+) us.*?kernel ([\d.]+) us", bench("batch", n, b))
+        print("| %d | %d | %s | %s | %s | %s |" % (n, b, v[0][1], v[0][0], v[1][1], v[1][0]), flush=True)
+    print("\nSteps a second of chains of a program with a process of 150 inputs and six parameters.\n")
+    print("| | 1000 chains, GPU | two cores | all cores |\n|---|--:|--:|--:|")
+    cores = os.cpu_count() or 1
+    for name, infer, few, many in (("mh", 'mh(scope="hyper", steps=%d)', 200, 1200),
+                                   ("nuts", 'nuts(scope="hyper", warmup=20, transitions=%d, max_depth=4)', 5, 45)):
+        print("| %s | %.0f | %.0f | %.0f |" % (name, rate([], infer, few, many, 1000, "gpu"), rate(["taskset", "-c", "0,1"], infer, few, many, 16, "cpu"),
+                                             rate([], infer, few, many, 4 * cores, "cpu")), flush=True)
+
+
+main()
