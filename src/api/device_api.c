@@ -35,12 +35,12 @@ static char text[320];
 static void describe(void) {
     const struct gpu_info *i = gpu_info();
     snprintf(text, sizeof text,
-             "%s, compute capability %d.%d, %.0f GB (%.0f GB free), exact to about %.0f inputs, "
-             "driver for CUDA "
-             "%d.%d, NVRTC %d.%d, cuBLAS %d.%d",
-             i->name, i->major, i->minor, 1e-9 * (double)i->memory, 1e-9 * (double)i->free,
-             1e3 * (double)(gp_device_most() / 1000), i->driver / 1000, i->driver % 1000 / 10,
-             i->nvrtc / 1000, i->nvrtc % 1000 / 10, i->cublas / 10000, i->cublas / 100 % 100);
+             "%s, compute capability %d.%d, %zu GB (%zu GB free), exact to about %zu000 inputs, "
+             "driver for "
+             "CUDA %d.%d, NVRTC %d.%d, cuBLAS %d.%d",
+             i->name, i->major, i->minor, i->memory / 1000000000, i->free / 1000000000,
+             gp_device_most() / 1000, i->driver / 1000, i->driver % 1000 / 10, i->nvrtc / 1000,
+             i->nvrtc % 1000 / 10, i->cublas / 10000, i->cublas / 100 % 100);
 }
 
 const char *gpm_device_text(void) {

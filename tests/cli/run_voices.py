@@ -18,6 +18,7 @@ OBJECTIVE = ["--", "awk", "BEGIN { print ({x} - 1)^2 }"]
 # A working call of each command; what a call leaves behind is taken away by FRESH before the next one.
 CALLS = {
     "run": ["p.vnts"],
+    "devices": [],
     "check": ["p.vnts"],
     "fmt": ["p.vnts"],
     "resume": ["run"],

@@ -39,6 +39,7 @@ RULES = [
      {"base/mem.c": "reads /proc/self/statm where nothing may be allocated",
       "host/proc_spawn.c": "/dev/null as the input of a child",
       "host/foreign.c": "dlopen opens shared objects itself; file_regular comes before",
+      "gpu/cuda.c": "dlopen finds libraries of the system by their names",
       "cli/jupyter_wire.c": "dlopen finds a library of the system by its name",
       "math/ode_stiff.c": "dlopen finds a library of the system by its name",
       "cli/repl.c": "libedit reads and writes the history itself",

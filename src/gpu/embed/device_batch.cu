@@ -110,7 +110,7 @@ GLOBAL void BATCH_BOUNDS batch(const double *data, const long long *meta, int pr
     extern __shared__ __align__(16) double shared[];
 #endif
     int tid = threadIdx.x, lane = tid & 31, w = tid >> 5;
-    int r = lane >> 2, q = lane & 3, o = EL(r, 2 * q), ot = EL(q, r); /* ot + 16: EL(q + 4, r) */
+    int r = lane >> 2, q = lane & 3, o = EL(r, 2 * q), turned = EL(q, r); /* turned + 16: EL(q + 4, r) */
     double *red = shared;                                             /* W * SUMS, padded to an even number */
     for (int prob = blockIdx.x; prob < problems; prob += gridDim.x) {
         int n = (int)meta[2 * prob + 1], T = (n + 7) >> 3, np = T << 3;
@@ -259,8 +259,8 @@ GLOBAL void BATCH_BOUNDS batch(const double *data, const long long *meta, int pr
 #pragma unroll 2
                     for (int K = J; K < I; K++, a += 64) {
                         const double *b = TILE(K, J);
-                        fake_mma(&c0, &c1, a[lane], b[ot]);
-                        fake_mma(&d0, &d1, a[32 + lane], b[ot + 16]);
+                        fake_mma(&c0, &c1, a[lane], b[turned]);
+                        fake_mma(&d0, &d1, a[32 + lane], b[turned + 16]);
                     }
                 }
                 s[k][0] = c0 + d0, s[k][1] = c1 + d1;
@@ -275,8 +275,8 @@ GLOBAL void BATCH_BOUNDS batch(const double *data, const long long *meta, int pr
                     double *t = TILE(I, J), c0 = 0, c1 = 0, d0 = 0, d1 = 0;
                     put2(t, o, s[k][0], s[k][1]);
                     __syncwarp();
-                    fake_mma(&c0, &c1, i0, t[ot]);
-                    fake_mma(&d0, &d1, i1, t[ot + 16]);
+                    fake_mma(&c0, &c1, i0, t[turned]);
+                    fake_mma(&d0, &d1, i1, t[turned + 16]);
                     __syncwarp();
                     put2(t, o, c0 + d0, c1 + d1);
                 }
@@ -297,8 +297,8 @@ GLOBAL void BATCH_BOUNDS batch(const double *data, const long long *meta, int pr
 #pragma unroll 2
             for (int K = I; K < T; K++) {
                 const double *a = TILE(K, I), *b = TILE(K, J);
-                fake_mma(&c0, &c1, a[ot], b[ot]);
-                fake_mma(&d0, &d1, a[ot + 16], b[ot + 16]);
+                fake_mma(&c0, &c1, a[turned], b[turned]);
+                fake_mma(&d0, &d1, a[turned + 16], b[turned + 16]);
             }
             int i = I * 8 + r, j = J * 8 + 2 * q;
             double fi[NF], h[2][NF], aa[2], ai = al[i], m[2];
