@@ -363,7 +363,7 @@ static enum kind choose_kind(const struct bo *b, struct rng *r, double *tau) {
     static const enum kind asked[] = {
         [GPM_ACQ_THOMPSON] = PATH, [GPM_ACQ_EI] = LOG_EI, [GPM_ACQ_UCB] = BOUND};
     if (b->opt.acquisition != GPM_ACQ_DEFAULT) return asked[b->opt.acquisition];
-    if (b->opt.noisy) return b->D > 2 && t < 0.4 ? LOG_EI : PATH; /* in few dimensions draws do */
+    if (b->opt.noisy) return PATH;
     if (t < 0.55) return LOG_EI;
     *tau = t < 0.7 ? 1 : t < 0.85 ? 0.5 : 0.25;
     return PATH;
