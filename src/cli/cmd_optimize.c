@@ -184,9 +184,7 @@ static const struct option_row rows[] = {
     {"budget", 'n', OPTION_SIZE, "N", "evaluations in all, earlier runs on the store included",
      &options.budget},
     {"max-cost", 0, OPTION_TEXT, "C",
-     "stop when evaluations cost C in all: the number 'cost' they collect, else 1 each, or the "
-     "fidelity's "
-     "share",
+     "stop when evaluations cost C in all: their 'cost', else 1 each or the fidelity's share",
      &args.max_cost},
     {"no-early-stop", 0, OPTION_FLAG, NULL,
      "do not stop programs that fall behind by their lines 'gpmem: STEP VALUE'",

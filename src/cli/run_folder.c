@@ -5,6 +5,7 @@
 #include "cli/run_folder.h"
 #include "base/ascii.h"
 #include "base/calendar.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "cli/command.h"
@@ -21,9 +22,11 @@ struct chain_file {
     int fd;
     char *old; /* complete lines of an earlier run, to be compared; NULL when all are */
     size_t old_len, old_at;
-    size_t n_columns; /* 0: no draw yet */
-    bool odd_columns; /* a collect with other columns was left out, and said so */
-    bool failed;      /* said why: not the draws or files of the earlier run, or it cannot write */
+    size_t n_columns;   /* 0: no draw yet */
+    struct buf waiting; /* whole lines that are not in the file yet */
+    double written;     /* clock_seconds() of the last writing */
+    bool odd_columns;   /* a collect with other columns was left out, and said so */
+    bool failed; /* said why: not the draws or files of the earlier run, or it cannot write */
 };
 
 /* The run that this process writes. */
@@ -80,6 +83,7 @@ static bool write_manifest(void) {
 static bool open_chain(size_t i) {
     struct chain_file *c = &run.chains[i];
     struct run_path path = run_chain_path(run.dir, i);
+    buf_init(&c->waiting);
     struct buf old = BUF_INIT;
     enum gpm_status st = GPM_OK;
     if (file_there(path.text)) st = file_read(path.text, FILE_OURS, SIZE_MAX / 4, &old);
@@ -304,11 +308,25 @@ static void cannot_write(struct chain_file *c) {
     stop_chain(c);
 }
 
+/* Draws that come quickly go out together: a system call costs as much as a small model's draw.
+ * What a kill takes is made again by resume. */
+#define TOGETHER_BYTES   32768
+#define TOGETHER_SECONDS 0.05
+
+static void write_waiting(struct chain_file *c) {
+    if (c->waiting.len && file_put(c->fd, c->waiting.data, c->waiting.len) != GPM_OK)
+        cannot_write(c);
+    buf_reset(&c->waiting);
+    c->written = clock_seconds();
+}
+
 int run_folder_close(int status) {
     bool good = true, collected = false;
     for (size_t i = 0; i < (size_t)run.facts.chains; i++) {
         struct chain_file *c = &run.chains[i];
         c->session = NULL;
+        write_waiting(c);
+        buf_release(&c->waiting);
         if (file_close(c->fd) != GPM_OK) cannot_write(c);
         good &= !c->failed;
         collected |= c->n_columns > 0;
@@ -387,7 +405,9 @@ static void note_file(void *chain, const char *path) {
 
 static void put_line(struct chain_file *c, const char *line, size_t len) {
     if (!c->old) {
-        if (file_put(c->fd, line, len) != GPM_OK) cannot_write(c);
+        buf_add(&c->waiting, line, len);
+        if (c->waiting.len > TOGETHER_BYTES || clock_seconds() - c->written > TOGETHER_SECONDS)
+            write_waiting(c);
         return;
     }
     if (len > c->old_len - c->old_at || memcmp(c->old + c->old_at, line, len) != 0) {
@@ -413,7 +433,7 @@ static void put_name(const char *name, struct buf *b) {
     }
 }
 
-/* One line goes out in one write: a crash cuts at most the last one. */
+/* Whole lines go out: a crash cuts at most the last one. */
 static void end_line(struct chain_file *c, struct buf *b) {
     b->data[b->len - 1] = '\n'; /* in place of the last comma */
     put_line(c, b->data, b->len);

@@ -2,9 +2,10 @@
  *
  * A run kept on disk: DIR/manifest.json (version, program, seed, chains, state, the files read with
  * their hashes), DIR/program.vnts (a copy of the program), DIR/chain-N.csv (Stan CSV, a row per
- * draw that the program collects, written out row by row, so that a run killed at any moment can be
- * read), at the end DIR/diagnostics.json (summary of every quantity, complaints, what was accepted
- * by scope and chain), and DIR/lock while a process writes: a second one is refused.
+ * draw that the program collects, written out in whole rows as they come, so that a run killed at
+ * any moment can be read), at the end DIR/diagnostics.json (summary of every quantity, complaints,
+ * what was accepted by scope and chain), and DIR/lock while a process writes: a second one is
+ * refused.
  *
  * Going on after an interruption replays the program, which the seed makes exact: rows that are
  * there are compared, the others are added.

@@ -113,7 +113,7 @@ def signals():
         assert same_run("straight", "stops", 1), sig
         assert manifest("stops")["state"] == "finished"
     shutil.rmtree(os.path.join(WORK, "stops"))
-    p = started("stops", ["nohup"] + command)  # what is ignored stays so
+    p = started("stops", ["nohup", TOOL, "run", "endless.vnts", "--out", "stops"])  # what is ignored stays so
     p.send_signal(signal.SIGHUP)
     time.sleep(0.3)
     assert p.poll() is None
@@ -130,7 +130,7 @@ def moves():
         shutil.copy(os.path.join(WORK, name), write("here/" + name, ""))
     command = ["--max-time", "0.2", "--out", "here/run", "--data", "here/extra.csv"]
     write("here/extra.csv", "extra\n1\n2\n")
-    write("here/long.vnts", PROGRAM % (3000, 300))
+    write("here/long.vnts", LONG)
     run("run", "here/long.vnts", *command, status=4)
     os.rename(os.path.join(WORK, "here"), os.path.join(WORK, "there"))
     run("resume", "there/run")
@@ -159,7 +159,11 @@ def scripts():
 try:
     write("numbers.csv", "a,b\n1,2\n3,4\n")
     write("short.vnts", PROGRAM % (200, 2))
-    write("long.vnts", PROGRAM % (3000, 300))
+    began = time.time()
+    run("run", write("timed.vnts", PROGRAM % (1000, 300)))
+    LONG = PROGRAM % (int(1000 * 1.5 / (time.time() - began)), 300)  # a second and a half on this machine
+    write("long.vnts", LONG)
+    write("endless.vnts", PROGRAM % (10000000, 300))
     for check in (arrays, refusals, signals, moves, scripts):
         check()
         print(check.__name__)

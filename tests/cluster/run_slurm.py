@@ -65,9 +65,13 @@ def check_preempted(slurm):
 
 
 with WORK:
-    for name, sizes in (("short.vnts", (300, 5)), ("long.vnts", (4000, 400))):
+    for name, sizes in (("short.vnts", (300, 5)), ("timed.vnts", (1000, 400))):
         with open(at(name), "w") as f:
             f.write(PROGRAM % sizes)
+    began = time.time()
+    run("run", "timed.vnts")
+    with open(at("long.vnts"), "w") as f:  # about ten seconds on this machine: the scheduler looks every two
+        f.write(PROGRAM % (int(1000 * 10 / (time.time() - began)), 400))
     os.mkdir(at("bin"))
     os.symlink(TOOL, at("bin/gpmem"))
     os.environ["PATH"] = at("bin") + ":" + os.environ["PATH"]
