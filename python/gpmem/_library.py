@@ -160,17 +160,27 @@ INIT = {_abi.Options: "gpm_options_init_sized", _abi.GpFitOptions: "gpm_gp_fit_o
 def beside(works: Sequence[Callable[[], Any]], stop: Callable[[], Any]) -> None:
     """Calls the works, each in a thread of its own; at Ctrl-C it calls stop and waits for their end: a call of the
     library in the main thread would keep it waiting."""
-    threads = [threading.Thread(target=work) for work in works]
-    for t in threads:
-        t.start()
-    try:
-        for t in threads:
-            t.join()
-    except KeyboardInterrupt:
-        stop()
-        for t in threads:
-            t.join()
-        raise
+    ended = [threading.Event() for _ in works]
+
+    def call(work: Callable[[], Any], end: threading.Event) -> None:
+        try:
+            work()
+        finally:
+            end.set()
+
+    # Not by join: in Python 3.11 one that was interrupted takes the thread for ended, and the next returns at once.
+    interrupted = None
+    for work, end in zip(works, ended):
+        threading.Thread(target=call, args=(work, end)).start()
+    while not all(e.is_set() for e in ended):
+        try:
+            for e in ended:
+                e.wait()
+        except KeyboardInterrupt as why:  # a second one waits as well: what works is still in use
+            interrupted = why
+            stop()
+    if interrupted:
+        raise interrupted
 
 
 def doubles(a: np.ndarray) -> Any:

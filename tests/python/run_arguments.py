@@ -90,7 +90,7 @@ def numbers():
     expect("data must be a dictionary", lambda: gpmem.run("1", data=[1]))
     expect("space must be a dictionary", lambda: gpmem.optimize(f, [1]))
     expect("f must be a function", lambda: gpmem.optimize(5, space))
-    expect("only \"log\" and \"int\"", lambda: gpmem.optimize(f, {"x": (0, 1, "big")}))
+    expect("only \"log\", \"int\"", lambda: gpmem.optimize(f, {"x": (0, 1, "big")}))
     r = gpmem.run("1", seed=np.int64(7), chains=np.int32(1), allow_run=np.bool_(False), max_seconds=np.float32(60))
     check("numbers of numpy are numbers", r.values == [1])
 

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ctrl-C ends what would take minutes: discover, a search inside a session, chains; and what is there goes on
 (argument: the tool)."""
-import os, signal, sys, tempfile, threading
+import os, signal, sys, tempfile, threading, time
 
 os.environ["GPMEM_LIBRARY"] = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "libgpmem.so")
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path.insert(0, os.path.join(ROOT, "python"))
 import numpy as np
 import gpmem
+from gpmem import _library
 
 rng = np.random.default_rng(1)
 t = np.sort(rng.uniform(0, 100, 3000))
@@ -25,6 +26,9 @@ def interrupted(call):
     return False
 
 
+over = []
+work = lambda: (time.sleep(1.5), over.append(True))
+assert interrupted(lambda: _library.beside([work, work], lambda: None)) and over == [True, True]  # it waits for their end
 assert interrupted(lambda: gpmem.discover(y, t, every="none"))
 with gpmem.Session() as s, tempfile.NamedTemporaryFile("w", suffix=".csv") as f:
     f.writelines(["x,y\n", *("%r,%r\n" % pair for pair in zip(t.tolist(), y.tolist()))])
