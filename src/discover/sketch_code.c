@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sketchs as bytes. Numbers are little-endian. A level is written as its distance from the mean of
+ * Sketches as bytes. Numbers are little-endian. A level is written as its distance from the mean of
  * all draws at the knot, in 1/127 of the largest; sizes by their logarithm, in sixteenths of an
  * octave of the values' standard deviation.
  *

@@ -79,6 +79,8 @@ struct tree {
     double eps, h0;              /* step size, above 0; energy of the start */
     double sum_accept, n_accept; /* of min(1, exp(h0 - h)) over all leaves: what eps is tuned by */
     double n_leapfrog;
+    bool seeking; /* far from where the posterior is: a step that falls there does, however it errs
+                   */
     bool divergent;
     struct phase_point first, last, pick; /* of the whole */
     struct phase_point back;              /* scratch */
@@ -203,12 +205,14 @@ static enum gpm_status leaf(struct tree *t, const struct phase_point *from, doub
     double varied;
     enum gpm_status st = stretch(t, from, dir * t->eps, 0, &b->end, &varied);
     if (st != GPM_OK) return st;
-    double gain = t->h0 - b->end.h;
-    t->sum_accept += gain >= 0 ? 1 : exp(gain);
-    t->n_accept++;
-    b->ok = varied <= NEAR;
+    double gain = t->h0 - b->end.h, accept = gain >= 0 ? 1 : exp(gain);
+    b->ok = varied <= NEAR || (t->seeking && from->h - b->end.h > TOO_FAR);
     if (!b->ok) st = shorter(t, from, dir * t->eps, varied, &b->end, &b->ok);
     if (st != GPM_OK) return st;
+    /* a step that no number of shorter ones makes is too long, whatever it gains by its error: in
+     * the tail, where a chain may begin, errors lead downhill */
+    t->sum_accept += b->ok ? accept : 0;
+    t->n_accept++;
     b->log_weight = t->h0 - b->end.h + b->end.log_way;
     if (!b->ok) return GPM_OK;
     point_copy(&b->pick, &b->end, n);
@@ -266,9 +270,9 @@ static enum gpm_status double_tree(struct tree *t, int depth, bool *more) {
 }
 
 enum gpm_status nuts_trajectory(struct continuous *c, const struct metric *m, double eps,
-                                int max_depth, struct nuts_result *r, struct phase_point *pick,
-                                double **numbers) {
-    struct tree t = {.c = c, .m = m, .eps = eps};
+                                int max_depth, bool seeking, struct nuts_result *r,
+                                struct phase_point *pick, double **numbers) {
+    struct tree t = {.c = c, .m = m, .eps = eps, .seeking = seeking};
     size_t n = c->n_z;
     int depth = 0;
     *numbers = tree_room(&t, max_depth);

@@ -103,7 +103,8 @@ static enum gpm_status nuts_draw(struct continuous *c, struct sampler *a, struct
     bool warm = sampler_warm(a);
     enum gpm_status st = sampler_step_size(c, a, &eps);
     if (st == GPM_OK)
-        st = nuts_trajectory(c, &a->metric, eps, (int)a->set.max_depth, &r, &pick, &numbers);
+        st = nuts_trajectory(c, &a->metric, eps, (int)a->set.max_depth, sampler_seeks(a), &r, &pick,
+                             &numbers);
     if (st == GPM_OK && !r.began) {
         mem_free(numbers);
         return begin_anew(c, a, s);

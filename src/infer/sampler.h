@@ -91,6 +91,10 @@ void sampler_restart(struct sampler *a, const struct sampler_settings *set);
 static inline bool sampler_warm(const struct sampler *a) {
     return a->done < a->set.warmup;
 }
+/* Before the last window of the warm-up: transitions need not leave the posterior invariant yet. */
+static inline bool sampler_seeks(const struct sampler *a) {
+    return sampler_warm(a) && a->ends.n > 1 && a->done < a->ends.at[a->ends.n - 2];
+}
 /* The step size of the next transition, found first where that is due. */
 enum gpm_status sampler_step_size(struct continuous *c, struct sampler *a,
                                   double *eps) GPM_MUST_USE;
@@ -118,6 +122,6 @@ void nuts_warn(struct infer_state *x);
 
 /* *pick: the point drawn from it; *numbers: what it stands in, for mem_free. */
 enum gpm_status nuts_trajectory(struct continuous *c, const struct metric *m, double eps,
-                                int max_depth, struct nuts_result *r, struct phase_point *pick,
-                                double **numbers) GPM_MUST_USE;
+                                int max_depth, bool seeking, struct nuts_result *r,
+                                struct phase_point *pick, double **numbers) GPM_MUST_USE;
 #endif
