@@ -406,8 +406,6 @@ static void note_file(void *chain, const char *path) {
 static void put_line(struct chain_file *c, const char *line, size_t len) {
     if (!c->old) {
         buf_add(&c->waiting, line, len);
-        if (c->waiting.len > TOGETHER_BYTES || clock_seconds() - c->written > TOGETHER_SECONDS)
-            write_waiting(c);
         return;
     }
     if (len > c->old_len - c->old_at || memcmp(c->old + c->old_at, line, len) != 0) {
@@ -465,6 +463,9 @@ static void keep_draw(void *chain, const char *const *names, const double *row, 
         buf_putc(&b, ',');
     }
     end_line(c, &b);
+    /* after a row, so that no file holds the names alone */
+    if (c->waiting.len > TOGETHER_BYTES || clock_seconds() - c->written > TOGETHER_SECONDS)
+        write_waiting(c);
 }
 
 void run_folder_attach(size_t i, struct gpm_options *o) {
