@@ -206,12 +206,13 @@ static enum gpm_status leaf(struct tree *t, const struct phase_point *from, doub
     enum gpm_status st = stretch(t, from, dir * t->eps, 0, &b->end, &varied);
     if (st != GPM_OK) return st;
     double gain = t->h0 - b->end.h, accept = gain >= 0 ? 1 : exp(gain);
+    bool before = t->divergent;
     b->ok = varied <= NEAR || (t->seeking && from->h - b->end.h > TOO_FAR);
     if (!b->ok) st = shorter(t, from, dir * t->eps, varied, &b->end, &b->ok);
     if (st != GPM_OK) return st;
     /* a step that no number of shorter ones makes is too long, whatever it gains by its error: in
      * the tail, where a chain may begin, errors lead downhill */
-    t->sum_accept += b->ok ? accept : 0;
+    t->sum_accept += t->divergent && !before ? 0 : accept;
     t->n_accept++;
     b->log_weight = t->h0 - b->end.h + b->end.log_way;
     if (!b->ok) return GPM_OK;
