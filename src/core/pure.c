@@ -132,13 +132,13 @@ static void add_read(struct pure *root, struct cell *c) {
 
 /* Everything that the root leads to: is all of it pure, and does it lead back? */
 static bool follow(struct session_core *core, struct world *w, struct pure *root) {
-    VEC(struct pure *) todo = {0};
+    VEC(struct pure *) waiting = {0};
     uint64_t visit = ++core->stamps;
     bool ok = true;
     root->visit = visit;
-    vec_push(&todo, root);
-    while (ok && todo.n) {
-        struct pure *p = vec_pop(&todo);
+    vec_push(&waiting, root);
+    while (ok && waiting.n) {
+        struct pure *p = vec_pop(&waiting);
         ok = p->linked == w->stamp || link_names(core, w, p);
         for (size_t i = 0; ok && i < p->x->names.n; i++) {
             struct bound *b = &p->bound[i];
@@ -147,10 +147,10 @@ static bool follow(struct session_core *core, struct world *w, struct pure *root
             root->recursive |= next == root;
             if (!next || next->visit == visit) continue;
             next->visit = visit;
-            vec_push(&todo, next);
+            vec_push(&waiting, next);
         }
     }
-    vec_release(&todo);
+    vec_release(&waiting);
     return ok;
 }
 
