@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/stop.h"
+#include "base/version.h"
 #include "la/blas.h"
 
 #include <stdio.h>
@@ -367,5 +368,5 @@ enum gpm_status gpm_bind_callback(gpm_session *g, const char *name, gpm_callback
 }
 
 const char *gpm_version(void) {
-    return GPMEM_VERSION;
+    return version_text();
 }

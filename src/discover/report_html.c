@@ -5,6 +5,7 @@
  */
 #include "base/ascii.h"
 #include "base/mem.h"
+#include "base/version.h"
 #include "discover/charts.h"
 #include <stdio.h>
 #include <math.h>
@@ -259,7 +260,7 @@ void discovery_html(const struct discovery *d, struct buf *out) {
     buf_printf(out,
                "<p class=\"note\">gpmem %s; %.1f s; seed %llu; data hash %016llx; %.1f%% of the "
                "mass on structures whose neighbours were not visited.</p>\n",
-               GPMEM_VERSION, d->seconds, (unsigned long long)d->opt.seed,
+               version_text(), d->seconds, (unsigned long long)d->opt.seed,
                (unsigned long long)d->series.hash, 100 * d->post.unexplored);
     buf_printf(out, "</main>\n<script>%s</script>\n</body></html>\n", embed_discover_report_js);
     buf_release(&b);

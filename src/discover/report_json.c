@@ -3,6 +3,7 @@
  * The result as one JSON object. Fields are only ever added.
  */
 #include "base/json.h"
+#include "base/version.h"
 #include "discover/discovery.h"
 
 /* Times in the form of the file: numbers, or dates as texts; unix seconds are dates. */
@@ -45,7 +46,7 @@ static void diagnostics(const struct discovery *d, struct buf *out) {
          FIELD("structures_visited", d->search.n), FIELD("likelihoods", d->search.evals),
          FIELD("search_cut", d->search.cut), FIELD("verdict", p->verdict));
     buf_printf(out, "},\n  \"settled\": %s,\n  \"seed\": %llu,\n  \"version\": \"%s\",\n",
-               p->settled ? "true" : "false", (unsigned long long)d->opt.seed, GPMEM_VERSION);
+               p->settled ? "true" : "false", (unsigned long long)d->opt.seed, version_text());
 }
 
 static void data(const struct discovery *d, struct buf *out) {

@@ -3,6 +3,7 @@
  * The result on a terminal, and as Markdown.
  */
 #include "base/mem.h"
+#include "base/version.h"
 #include "discover/discovery.h"
 #include "discover/every.h"
 #include <math.h>
@@ -214,6 +215,6 @@ void discovery_markdown(const struct discovery *d, struct buf *out) {
     buf_markdown(out, p->verdict ? p->verdict : "");
     buf_puts(out, "\n\n## How it was computed\n\n```\n");
     discovery_program(d, out);
-    buf_printf(out, "```\n\ngpmem %s, %.1f s, data hash %016llx\n", GPMEM_VERSION, d->seconds,
+    buf_printf(out, "```\n\ngpmem %s, %.1f s, data hash %016llx\n", version_text(), d->seconds,
                (unsigned long long)d->series.hash);
 }

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/version.h"
 #include "discover/discovery.h"
 #include <jansson.h>
 #include <math.h>
@@ -191,7 +192,7 @@ static void put_manifest(const struct discovery *d, struct buf *out) {
     buf_printf(out,
                "{\"format\": %d, \"kind\": \"gpmem discovery\", \"version\": \"%s\", \"seed\": "
                "%s%llu%s, \"data_hash\": \"%016llx\",\n ",
-               FORMAT, GPMEM_VERSION, quote, (unsigned long long)d->opt.seed, quote,
+               FORMAT, version_text(), quote, (unsigned long long)d->opt.seed, quote,
                (unsigned long long)s->hash);
     JSON(out, FIELD("file", s->name), FIELD("time_name", s->time_name),
          FIELD("value_name", s->value_name), FIELD("time_kind", s->form.kind),

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/stop.h"
 #include "base/vec.h"
+#include "base/version.h"
 #include "discover/panel.h"
 #include "la/parallel.h"
 #include <dirent.h>
@@ -19,8 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#define MADE_BY "gpmem " GPMEM_VERSION
 
 struct job {
     char *name, *source;
@@ -288,8 +287,8 @@ static enum gpm_status write_series(struct adding *a, struct job *j) {
     struct buf posting = BUF_INIT, bytes = BUF_INIT, made = BUF_INIT;
     enum gpm_status st = index_posting(&j->sketch, a->c, &posting, a->err);
     sketch_write(&j->sketch, &names, &bytes);
-    buf_printf(&made, MADE_BY ", seed %llu, %s search", (unsigned long long)a->o->seed,
-               a->o->thorough ? "thorough" : "brief");
+    buf_printf(&made, "gpmem %s, seed %llu, %s search", version_text(),
+               (unsigned long long)a->o->seed, a->o->thorough ? "thorough" : "brief");
     struct catalog_row row = {.name = j->name,
                               .source = j->source,
                               .hash = j->hash,
