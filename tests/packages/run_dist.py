@@ -55,6 +55,15 @@ def check_set(unpacked):
     """The version of a copy is set: everything follows, and a file that was forgotten is found."""
     tool = os.path.join(unpacked, "tools/version")
     do(tool, "--check")
+    path = os.path.join(unpacked, "CHANGELOG.md")
+    with open(path) as f:
+        text = f.read()
+    with open(path, "w") as f:
+        f.write(text.replace("## Unreleased", "## 7.8.7"))
+    r = subprocess.run([tool, "7.8.9"], stderr=subprocess.PIPE, text=True)
+    assert r.returncode == 1 and "Unreleased" in r.stderr and do(tool) != "7.8.9\n", "a release without changes"
+    with open(path, "w") as f:
+        f.write(text if "## Unreleased" in text else text.replace("\n## ", "\n## Unreleased\n\n## ", 1))
     do(tool, "7.8.9")
     assert do(tool) == "7.8.9\n"
     do(tool, "--check")
