@@ -5,30 +5,19 @@
  *     mpirun -n 4 gpmem-mpi run FILE
  *
  * All processes (ranks) run the program with the same random numbers; Gaussian processes that are
- * approximated by blocks do each block on one of them (gpm_parts). Rank 0 speaks and writes; the
+ * approximated by blocks do each block on one of them (gpm_parts), exact ones of many points have
+ * their factor spread over all (exact.c). Rank 0 speaks and writes; the
  * bytes are those of one process. It alone listens to signals: when it stops, the job ends with its
  * status.
  */
 #include "cli/command.h"
-#include "gpmem/gp.h"
-#include <limits.h>
+#include "ranks.h"
 #include <mpi.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
 #define WAIT_SECONDS 10 /* that a rank which failed waits for the others to do so, too */
-
-static int sum(void *user, double *v, size_t n) {
-    (void)user;
-    for (size_t done = 0; done < n;) {
-        int some = n - done < INT_MAX ? (int)(n - done) : INT_MAX;
-        if (MPI_Allreduce(MPI_IN_PLACE, v + done, some, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD))
-            return 1;
-        done += (size_t)some;
-    }
-    return 0;
-}
 
 /* Ranks other than 0 compute, and are silent. */
 static void be_silent(void) {
@@ -54,11 +43,7 @@ static void end_together(int status) {
 }
 
 int main(int argc, char **argv) {
-    int rank, ranks, provided;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    gpm_parts((unsigned)rank, (unsigned)ranks, sum, NULL);
+    int rank = ranks_join(&argc, &argv);
     if (rank > 0) be_silent();
     int status = tool_main(argc, argv);
     if (status == EXIT_STOPPED && rank == 0) MPI_Abort(MPI_COMM_WORLD, status);

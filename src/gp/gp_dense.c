@@ -197,3 +197,25 @@ const struct gp_engine gp_engine_cpu = {
     .release = release,
     .chunk = CHUNK,
 };
+
+/* ---- which ---- */
+
+static struct {
+    const struct gp_engine *engine;
+    size_t from;
+} spread;
+
+void gp_engine_set_spread(const struct gp_engine *engine, size_t from) {
+    spread.engine = engine;
+    spread.from = from;
+}
+
+const struct gp_engine *gp_engine_host(size_t n) {
+    return spread.engine && n >= spread.from ? spread.engine : &gp_engine_cpu;
+}
+
+void gp_engines_release(struct gp_slot *s) {
+    gp_engine_cpu.release(s);
+    gp_engine_gpu.release(s);
+    if (spread.engine) spread.engine->release(s);
+}

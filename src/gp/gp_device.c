@@ -30,12 +30,17 @@ struct gp_device_factor {
 
 static _Atomic(int) asked = GP_ON_CPU;
 
+/* A number of inputs that the environment may set, read once. */
+static size_t set_by(_Atomic(size_t) *known, const char *name, size_t usual) {
+    const char *said = *known ? NULL : getenv(name);
+    if (!*known) *known = said && atoi(said) > 0 ? (size_t)atoi(said) : usual;
+    return *known;
+}
+
 /* Inputs from which the card is worth its while. */
 static size_t least(void) {
     static _Atomic(size_t) known;
-    const char *from = known ? NULL : getenv("GPMEM_DEVICE_FROM");
-    if (!known) known = from && atoi(from) > 0 ? (size_t)atoi(from) : 512;
-    return known;
+    return set_by(&known, "GPMEM_DEVICE_FROM", 512);
 }
 
 enum gpm_status gp_device_use(enum gp_device device) {
@@ -69,10 +74,12 @@ size_t gp_device_most(void) {
 }
 
 size_t gp_exact_max(const struct gp *g) {
+    static _Atomic(size_t) known;
+    size_t here = set_by(&known, "GPMEM_EXACT_MAX", GP_EXACT_MAX);
     if (g->device == GP_ON_GPU) return SIZE_MAX;
-    if (g->device == GP_ON_ANY && gpu_open() == GPM_OK && gp_device_most() > GP_EXACT_MAX)
+    if (g->device == GP_ON_ANY && gpu_open() == GPM_OK && gp_device_most() > here)
         return gp_device_most();
-    return GP_EXACT_MAX;
+    return here;
 }
 
 /* ---- programs ---- */
@@ -110,7 +117,7 @@ static enum gpm_status program_of(const struct kern *k, int dim, struct program 
 
 enum gpm_status gp_engine_choose(const struct gp *g, const struct gp_slot *s,
                                  const struct gp_engine **out) {
-    *out = &gp_engine_cpu;
+    *out = gp_engine_host(g->n);
     if (g->device == GP_ON_CPU || g->n < least()) return GPM_OK;
     struct program p;
     enum gpm_status st = gpu_lock();
@@ -214,14 +221,13 @@ static enum gpm_status solve_locked(struct gp_device_factor *f, bool trans, doub
 
 /* As chol.c judges a factor: clear pivots, or an error of rounding that changes nothing. */
 static enum gpm_status sound(struct gp_device_factor *f, const double p[4], double max, bool *yes) {
-    double low = p[1] > 0 ? p[1] : 0;
     size_t n = f->b.n;
-    *yes = p[1] > 0 && low * low > 1e-4 * max;
+    *yes = p[1] > 0 && chol_pivot_clear(n, p[1], max);
     if (*yes || !(p[1] > 0)) return GPM_OK;
     double *s = NEW_ARRAY(double, n);
-    for (size_t i = 0; i < n; i++) s[i] = (uint32_t)(i + 1) * 2654435761u >> 31 ? 1 : -1;
+    chol_signs(n, s);
     enum gpm_status st = solve_locked(f, false, s);
-    if (!st) *yes = DBL_EPSILON * max * vec_ops()->dot(n, s, s) < 0.01;
+    if (!st) *yes = chol_rounding_small(n, s, max);
     mem_free(s);
     return st;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What computes with the factor of a covariance matrix, K + noise = L L'. "cpu" (gp_dense.c) and
- * "gpu" (gp_device.c) do the same to a model slot; gp_model.c and gp_predict.c choose the way and
- * know no other difference. Vectors have an element for each distinct input and live on the host.
+ * What computes with the factor of a covariance matrix, K + noise = L L'. "cpu" (gp_dense.c), "gpu"
+ * (gp_device.c) and a program's own (mpi/exact.c) do the same to a model slot; gp_model.c and
+ * gp_predict.c choose the way and know no other difference. Vectors have an element for each
+ * distinct input and live on the host.
  */
 #ifndef GP_GP_ENGINE_H
 #define GP_GP_ENGINE_H
@@ -35,6 +36,11 @@ struct gp_engine {
     size_t chunk;                       /* points that a posterior is asked for at once */
 };
 extern const struct gp_engine gp_engine_cpu, gp_engine_gpu;
+/* A program may bring an engine of its own for factors of `from` inputs and more that no device
+ * serves (gpmem-mpi: one over many processes). Set once, before anything is computed. */
+void gp_engine_set_spread(const struct gp_engine *engine, size_t from);
+const struct gp_engine *gp_engine_host(size_t n); /* it, or "cpu" */
+void gp_engines_release(struct gp_slot *s);       /* of all engines: the slot's memory */
 
 /* The engine for what the process is now; GPM_E_DEVICE (gp_device_error) where it asks for a GPU
  * that cannot serve. */

@@ -19,6 +19,7 @@ struct gp_slot {
     const struct gp_engine *engine;     /* of the factor; set with have_factor */
     struct chol f;                      /* of "cpu" */
     struct gp_device_factor *on_device; /* of "gpu"; NULL: none */
+    void *spread;                       /* of a program's own engine; NULL: none */
     double *r;                          /* residual ybar - mean, n values */
     double *w;                          /* L^-1 r; less the integrated mean, L^-1 (r - mu) */
     double *u;                          /* L^-1 1, with an integrated mean */

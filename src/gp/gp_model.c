@@ -32,8 +32,7 @@ void gp_slot_forget(struct gp_slot *s) {
 static void slot_release(struct gp_slot *s) {
     kern_unref(s->kern);
     mean_unref(s->mean);
-    gp_engine_cpu.release(s);
-    gp_engine_gpu.release(s);
+    gp_engines_release(s);
     mem_free(s->r);
     mem_free(s->w);
     mem_free(s->u);

@@ -78,19 +78,28 @@ static bool diag_scale(const double *a, size_t n, size_t ld, double *max, double
 /* A pivot above this part of the largest variance needs no closer look: it is w'Kw with the weights
  * w of a prediction from the rows before it, E moves it by eps max(K) w'w, and the weights of
  * smooth functions, binomial ones, have squares with a sum below 4^n. */
-static double pivot_clear(size_t n) {
-    return n > 14 ? 1e-4 : (double)(n << 2 * n) * (DBL_EPSILON / ROUNDING_SHARE);
+bool chol_pivot_clear(size_t n, double least, double max) {
+    double part = n > 14 ? 1e-4 : (double)(n << 2 * n) * (DBL_EPSILON / ROUNDING_SHARE);
+    return least * least > part * max;
 }
 
 /* With signs s, s'K^-1 s = |L^-1 s|^2 estimates tr(K^-1) (Hutchinson 1990). The signs are fixed, so
  * that what is decided depends on the matrix alone. */
+void chol_signs(size_t n, double *s) {
+    for (size_t i = 0; i < n; i++) s[i] = (uint32_t)(i + 1) * 2654435761u >> 31 ? 1 : -1;
+}
+
+bool chol_rounding_small(size_t n, const double *solved, double max) {
+    return DBL_EPSILON * max * vec_ops()->dot(n, solved, solved) < ROUNDING_SHARE;
+}
+
 static bool rounding_small(const struct chol *c, size_t n, double max) {
     double *s = NEW_ARRAY(double, n);
-    for (size_t i = 0; i < n; i++) s[i] = (uint32_t)(i + 1) * 2654435761u >> 31 ? 1 : -1;
+    chol_signs(n, s);
     la_trsv(false, n, c->l, c->ld, s);
-    double share = DBL_EPSILON * max * vec_ops()->dot(n, s, s);
+    bool small = chol_rounding_small(n, s, max);
     mem_free(s);
-    return share < ROUNDING_SHARE;
+    return small;
 }
 
 /* Whether the factor of n rows, of which those before `from` are known to be, is sound; c->pivot is
@@ -104,7 +113,7 @@ static bool pivots_sound(struct chol *c, size_t from, size_t n, double max) {
         if (!isfinite(d)) return false;
         least = d;
     }
-    return least * least > pivot_clear(n) * max || rounding_small(c, n, max);
+    return chol_pivot_clear(n, least, max) || rounding_small(c, n, max);
 }
 
 static enum gpm_status try_rung(struct chol *c, size_t n, chol_fill_fn fill, void *ctx,

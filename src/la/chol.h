@@ -63,4 +63,11 @@ double chol_logdet(const struct chol *c);                                     /*
 double chol_condition(const struct chol *c); /* estimated 2-norm condition number, O(n^2) */
 /* Lower triangle of K^-1 into a (n x n, lda). */
 void chol_inverse(const struct chol *c, double *a, size_t lda);
+
+/* Whether a factor of n rows is sound, for those who compute it elsewhere: its least pivot is clear
+ * of rounding beside the largest variance; or L^-1 times the signs says that rounding changes
+ * nothing. */
+bool chol_pivot_clear(size_t n, double least, double max);
+void chol_signs(size_t n, double *s);
+bool chol_rounding_small(size_t n, const double *solved, double max);
 #endif

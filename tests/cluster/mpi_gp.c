@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Prints likelihood, gradient and predictions of a Gaussian process of N points under both
- * approximations, in all bits, computed by all ranks: mpirun -n P mpi_gp [N]. Standard error: the
- * CPU time of each rank. tests/cluster/run_mpi.py compares. */
+ * Prints likelihood, gradient and predictions of a Gaussian process of N points, in all bits,
+ * computed by all ranks: mpirun -n P mpi_gp [N [METHOD]], by both approximations or by METHOD
+ * (vecchia, inducing, exact). Standard error: the CPU time of each rank. tests/cluster/run_mpi.py
+ * compares. */
 #include "gpmem/gp.h"
+#include "ranks.h"
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
-
-static int sum(void *user, double *v, size_t n) {
-    (void)user;
-    return MPI_Allreduce(MPI_IN_PLACE, v, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-}
 
 static void must(gpm_gp *g, enum gpm_status st) {
     if (!st) return;
@@ -23,12 +21,9 @@ static void must(gpm_gp *g, enum gpm_status st) {
 
 int main(int argc, char **argv) {
     enum { AT = 600 };
-    int rank, ranks;
+    int ranks, rank = ranks_join(&argc, &argv);
     size_t n = argc > 1 ? (size_t)atol(argv[1]) : 4096;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    gpm_parts((unsigned)rank, (unsigned)ranks, sum, NULL);
     double *x = malloc(2 * n * sizeof *x), *y = malloc(n * sizeof *y), mean[AT], var[AT];
     for (size_t i = 0; i < n; i++) {
         x[2 * i] = 0.5 * floor((double)i / 64) + 0.1 * sin((double)i * (double)i);
@@ -39,9 +34,12 @@ int main(int argc, char **argv) {
         enum gpm_approximation kind;
         const char *kernel;
         size_t size;
-    } cases[] = {{GPM_APPROX_VECCHIA, "MAT32(sf=1, l=3)", 128},
-                 {GPM_APPROX_INDUCING, "SE(sf=1, l=6)", 128}};
-    for (size_t k = 0; k < 2; k++) {
+        const char *name;
+    } cases[] = {{GPM_APPROX_VECCHIA, "MAT32(sf=1, l=3)", 128, "vecchia"},
+                 {GPM_APPROX_INDUCING, "SE(sf=1, l=6)", 128, "inducing"},
+                 {GPM_APPROX_NONE, "MAT32(sf=1, l=3)", 0, "exact"}};
+    for (size_t k = 0; k < 3; k++) {
+        if (argc > 2 ? strcmp(argv[2], cases[k].name) != 0 : k == 2) continue;
         gpm_gp *g = gpm_gp_new();
         double value, d[8] = {0}, noise;
         clock_t began = clock();

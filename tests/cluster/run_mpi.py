@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """One computation on 1, 2 and 4 processes by MPI, over shared memory and over TCP: the same bytes. Likelihood, gradient and
-predictions by Vecchia's approximation and by inducing points (mpi_gp.c); the tool as gpmem-mpi: it speaks once, a rank that is
+predictions by Vecchia's approximation and by inducing points (mpi_gp.c), and those of an exact factor that is spread over
+them to 1e-9; the tool as gpmem-mpi: it speaks once, a rank that is
 killed ends the job, and what was written before is good (arguments: the tool, [points])."""
 import os, signal, subprocess, sys, tempfile, time
 
@@ -35,6 +36,13 @@ def write(name, text):
         f.write(text)
 
 
+def numbers(ranks, net):
+    """Likelihood, gradient and predictions of the exact factor, which lies on all ranks where there are several."""
+    method, rest = run(launch(ranks, net, GP, "2500", "exact"))[0].split(":", 1)
+    assert method == ("Cholesky (ScaLAPACK)" if ranks > 1 else "Cholesky"), method
+    return [float.fromhex(v) for v in rest.replace(",", " ").split()]
+
+
 def check_bytes():
     one, said = run(launch(1, "memory", GP, POINTS))
     assert "Vecchia" in one and "inducing" in one and one.count("\n") > 1000
@@ -43,6 +51,9 @@ def check_bytes():
         got, said = run(launch(ranks, net, GP, POINTS))
         print(said, end="")
         assert got == one, (ranks, net)
+    exact = numbers(1, "memory")
+    assert max(abs(a - b) / (1 + abs(a)) for a, b in zip(numbers(2, "memory"), exact)) < 1e-9
+    assert max(abs(a - b) / (1 + abs(a)) for a, b in zip(numbers(4, "tcp"), exact)) < 1e-9
     write("short.vnts", PROGRAM % (50, 2))
     alone, _ = run([TOOL, "run", "short.vnts", "--out", "alone"])
     assert run(launch(2, "memory", MPI, "run", "short.vnts", "--out", "two"))[0] == alone
