@@ -297,15 +297,16 @@ static enum gpm_status run_one(const struct one_run *r, struct trace *t, value *
 static enum gpm_status run_on_particles(struct infer_state *x, void *ctx, value *out) {
     const struct one_run *r = ctx;
     struct model *m = x->model;
-    size_t *before = NEW_ARRAY(size_t, m->p.n + 1), i = 0;
+    uint64_t *before = NEW_ARRAY(uint64_t, m->p.n + 1);
+    size_t i = 0;
     enum gpm_status st = GPM_OK;
     *out = value_array_new(m->p.n);
     for (; i < m->p.n && st == GPM_OK; i++) {
-        before[i] = m->p.at[i]->records.n;
+        before[i] = m->p.at[i]->n_directives;
         st = run_one(r, m->p.at[i], &out->u.array->at[i]);
     }
     for (size_t k = 0; st != GPM_OK && k + 1 < i; k++)
-        while (m->p.at[k]->records.n > before[k]) trace_undo_last(m->p.at[k]);
+        while (m->p.at[k]->n_directives > before[k]) trace_undo_last(m->p.at[k]);
     if (st != GPM_OK) value_set_take(out, NIL);
     mem_free(before);
     return st;

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-typedef VEC(struct record *) records;
+typedef VEC(struct recorded) observes;
 
 /* One question about the data of one particle. */
 struct asked {
@@ -55,17 +55,18 @@ static bool matches(const char *pattern, const char *label) {
 }
 
 /* Those that the label names and that are not there yet; ABSENT names all. */
-static enum gpm_status add_labelled(const struct asked *c, value label, records *out) {
+static enum gpm_status add_labelled(const struct asked *c, value label, observes *out) {
     bool all = is_absent(label);
     const char *pattern = all ? NULL : infer_text(label);
     size_t before = out->n;
     for (size_t i = 0; (all || pattern) && i < c->t->records.n; i++) {
-        struct record *r = c->t->records.at[i];
+        const struct record *r = c->t->records.at[i];
         const struct sym *name = record_label(r);
         bool named =
             record_kind(r) == REC_OBSERVE && (all || (name && matches(pattern, name->text)));
-        for (size_t j = 0; named && !all && j < out->n; j++) named = out->at[j] != r;
-        if (named) vec_push(out, r);
+        for (size_t j = 0; named && !all && j < out->n; j++) named = out->at[j].r != r;
+        for (uint32_t j = 0; named && j < record_size(r); j++)
+            vec_push(out, ((struct recorded){r, j}));
     }
     if (out->n > before || all) return GPM_OK;
     enum gpm_status st =
@@ -75,7 +76,7 @@ static enum gpm_status add_labelled(const struct asked *c, value label, records 
     return st;
 }
 
-static enum gpm_status select_records(const struct asked *c, value labels, records *out) {
+static enum gpm_status select_observed(const struct asked *c, value labels, observes *out) {
     value *items;
     size_t n;
     enum gpm_status st = GPM_OK;
@@ -88,15 +89,15 @@ static enum gpm_status select_records(const struct asked *c, value labels, recor
     return st;
 }
 
-static enum gpm_status add_values(const struct asked *c, const records *r, bool replicate,
+static enum gpm_status add_values(const struct asked *c, const observes *r, bool replicate,
                                   numbers *y) {
     value *v = NEW_ARRAY(value, r->n + 1);
     size_t have = 0;
     enum gpm_status st = replicate ? trace_replicate(c->t, r->at, r->n, v) : GPM_OK;
     for (; st == GPM_OK && have < r->n; have++)
-        if (!replicate) v[have] = value_ref(record_observed(r->at[have]));
+        if (!replicate) v[have] = value_ref(recorded_observed(r->at[have]));
     for (size_t i = 0; i < have && st == GPM_OK; i++)
-        if (!add_numbers(y, v[i], record_observed(r->at[i])))
+        if (!add_numbers(y, v[i], recorded_observed(r->at[i])))
             st = infer_error(c->x, DIAG_TYPE,
                              "%s compares numbers; a %s is observed here, leave it out with "
                              "labels=",
@@ -105,7 +106,7 @@ static enum gpm_status add_values(const struct asked *c, const records *r, bool 
     return st;
 }
 
-static enum gpm_status add_densities(const struct asked *c, const records *r, numbers *y) {
+static enum gpm_status add_densities(const struct asked *c, const observes *r, numbers *y) {
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < r->n && st == GPM_OK; i++) {
         double *each;
@@ -120,9 +121,9 @@ static enum gpm_status add_densities(const struct asked *c, const records *r, nu
 enum gpm_status observed_numbers(struct infer_state *x, struct trace *t, value labels,
                                  enum observed_what what, const char *who, numbers *y) {
     struct asked c = {x, t, who};
-    records r = {0};
+    observes r = {0};
     trace_whole(t); /* all of its records are asked */
-    enum gpm_status st = select_records(&c, labels, &r);
+    enum gpm_status st = select_observed(&c, labels, &r);
     if (st == GPM_OK)
         st = what == OBSERVED_LOG_LIK ? add_densities(&c, &r, y)
                                       : add_values(&c, &r, what == OBSERVED_REPLICATE, y);

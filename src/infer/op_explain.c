@@ -30,12 +30,15 @@ static value dict_of(const char *const *keys, value *vals, size_t n) {
     return d;
 }
 
-static value directive_facts(struct infer_state *x, const struct record *r) {
+/* What it observed, or what its expression is now; borrowed. */
+static value shown_value(struct recorded d) {
+    return record_kind(d.r) == REC_OBSERVE ? recorded_observed(d) : recorded_value(d);
+}
+
+static value directive_facts(struct infer_state *x, struct recorded d) {
     static const char *const keys[] = {"label", "kind", "text", "value"};
-    bool data = record_kind(r) == REC_OBSERVE;
-    value vals[] = {name_or_nil(record_label(r)), value_cstr(kinds[record_kind(r)]),
-                    source_text(x, record_span(r)),
-                    value_ref(data ? record_observed(r) : record_value(r))};
+    value vals[] = {name_or_nil(record_label(d.r)), value_cstr(kinds[record_kind(d.r)]),
+                    source_text(x, recorded_span(d)), value_ref(shown_value(d))};
     return dict_of(keys, vals, COUNT_OF(vals));
 }
 
@@ -43,18 +46,17 @@ void infer_list_directives(struct infer_state *x, struct buf *out) {
     struct trace *t = x->model->p.at[0];
     trace_whole(t);
     trace_settle(t);
-    for (size_t i = 0; i < t->records.n; i++) {
-        const struct record *r = t->records.at[i];
-        const struct sym *label = record_label(r);
-        value text = source_text(x, record_span(r));
-        bool data = record_kind(r) == REC_OBSERVE;
-        if (record_kind(r) == REC_ASSUME)
+    struct recorded d = {0};
+    for (size_t at = 0; trace_next_recorded(t, &at, &d);) {
+        const struct sym *label = record_label(d.r);
+        enum record_kind kind = record_kind(d.r);
+        value text = source_text(x, recorded_span(d));
+        if (kind == REC_ASSUME)
             buf_printf(out, "assume %s = %s", label ? label->text : "...", text.u.str->text);
         else
-            buf_printf(out, "%s%s%s %s", label ? label->text : "", label ? ": " : "",
-                       kinds[record_kind(r)], text.u.str->text);
-        buf_printf(out, data ? " = %s\n" : "    // %s\n",
-                   SHOW(data ? record_observed(r) : record_value(r)));
+            buf_printf(out, "%s%s%s %s", label ? label->text : "", label ? ": " : "", kinds[kind],
+                       text.u.str->text);
+        buf_printf(out, kind == REC_OBSERVE ? " = %s\n" : "    // %s\n", SHOW(shown_value(d)));
         value_unref(text);
     }
 }
@@ -63,9 +65,12 @@ static enum gpm_status op_list(struct infer_state *x, const struct action *a, va
     struct trace *t = x->model->p.at[0];
     trace_whole(t);
     trace_settle(t);
-    *out = value_array_new(t->records.n);
-    for (size_t i = 0; i < t->records.n; i++)
-        out->u.array->at[i] = directive_facts(x, t->records.at[i]);
+    size_t n = 0, at = 0;
+    struct recorded d = {0};
+    for (size_t i = 0; i < t->records.n; i++) n += record_size(t->records.at[i]);
+    *out = value_array_new(n);
+    for (size_t i = 0; trace_next_recorded(t, &at, &d); i++)
+        out->u.array->at[i] = directive_facts(x, d);
     return GPM_OK;
 }
 
@@ -97,18 +102,18 @@ static void print_choice(void *ctx, const struct choice_facts *f) {
     buf_putc(b, '\n');
 }
 
-static enum gpm_status explain_one(struct infer_state *x, struct trace *t, const struct record *r,
+static enum gpm_status explain_one(struct infer_state *x, struct trace *t, struct recorded d,
                                    struct buf *out) {
     struct telling to = {x, out, 0};
-    const struct sym *label = record_label(r);
-    value text = source_text(x, record_span(r));
-    bool data = record_kind(r) == REC_OBSERVE;
+    const struct sym *label = record_label(d.r);
+    enum record_kind kind = record_kind(d.r);
+    value text = source_text(x, recorded_span(d));
+    bool data = kind == REC_OBSERVE;
     buf_printf(out, "%s%s%s %s = %s\n", data && label ? label->text : "", data && label ? ": " : "",
-               kinds[record_kind(r)],
-               record_kind(r) == REC_ASSUME && label ? label->text : text.u.str->text,
-               SHOW(data ? record_observed(r) : record_value(r)));
+               kinds[kind], kind == REC_ASSUME && label ? label->text : text.u.str->text,
+               SHOW(shown_value(d)));
     value_unref(text);
-    enum gpm_status st = trace_explain(t, r, print_choice, &to);
+    enum gpm_status st = trace_explain(t, d, print_choice, &to);
     if (st == GPM_OK && !to.n) buf_puts(out, "  makes no choice of its own\n");
     return st;
 }
@@ -122,9 +127,9 @@ static enum gpm_status op_explain(struct infer_state *x, const struct action *a,
     if (st == GPM_OK && label && (st = trace_report(t, label, x->at, &known)) == GPM_OK)
         value_unref(known); /* the label is there */
     trace_whole(t);
-    for (size_t i = 0; st == GPM_OK && i < t->records.n; i++)
-        if (!label || record_label(t->records.at[i]) == label)
-            st = explain_one(x, t, t->records.at[i], &b);
+    struct recorded d = {0};
+    for (size_t at = 0; st == GPM_OK && trace_next_recorded(t, &at, &d);)
+        if (!label || record_label(d.r) == label) st = explain_one(x, t, d, &b);
     if (st == GPM_OK) infer_write(x, b.data ? b.data : "", b.len);
     buf_release(&b);
     return st;

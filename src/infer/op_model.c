@@ -136,7 +136,7 @@ static enum gpm_status check(struct infer_state *x, const struct action *a, stru
     return sound ? GPM_OK : GPM_E_USER;
 }
 
-/* What the traces hold: applications, and bytes of their nodes and links for each. */
+/* What the traces hold: applications, and the bytes of all that belongs to them. */
 static enum gpm_status op_memory(struct infer_state *x, const struct action *a, value *out) {
     static const char *const keys[] = {"applications", "bytes", "bytes per application"};
     size_t apps = 0, bytes = 0;
@@ -184,7 +184,8 @@ const struct infer_op infer_model_rows[] = {
     {"log_likelihood_at", "(scope: target, block?: block) -> action",
      "log density of all that the block touches", .run = op_density_at, .how = LIKELIHOOD,
      .block = "all"},
-    {"trace_memory", "() -> action", "bytes that traced applications take, nodes and links",
+    {"trace_memory", "() -> action",
+     "bytes that traced applications take: nodes, links, directives",
      .flags = OP_SHARED | OP_ATOMIC, .run = op_memory},
     {"checkInvariants", "() -> action", "checks the whole trace; an error if it is inconsistent",
      EACH(check)},

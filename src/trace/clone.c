@@ -321,15 +321,19 @@ static void clone_records(struct clone *c, struct trace *t) {
         struct record *r = t->records.at[i], *q = pool_zalloc(pool_of(u), sizeof *q);
         *q = *r;
         memset(&q->names, 0, sizeof q->names);
+        memset(&q->parts, 0, sizeof q->parts);
         q->family = map_get(&c->families, MAP_PTR(r->family));
-        q->observed = value_ref(r->observed);
+        for (size_t j = 0; j < r->parts.n; j++) {
+            struct part p = r->parts.at[j];
+            p.root = map_node(c, p.root);
+            pvec_push(pool_of(u), &q->parts, p);
+        }
         for (size_t j = 0; j < r->names.n; j++) {
             struct binding b = {r->names.at[j].name, map_node(c, r->names.at[j].node)};
             pvec_push(pool_of(u), &q->names, b);
             map_put(&u->globals, MAP_PTR(b.name), b.node);
         }
         vec_push(&u->records, q);
-        if (r->kind == REC_OBSERVE) map_put(&inner(u)->observations, MAP_PTR(q->family->root), q);
         if (q->label && map_get(&inner(t)->labels, MAP_PTR(q->label)) == r)
             map_put(&inner(u)->labels, MAP_PTR(q->label), q);
     }
@@ -378,6 +382,7 @@ struct trace *trace_clone(struct trace *t) {
     inner(u)->makers = inner(t)->makers;
     inner(u)->improper = inner(t)->improper;
     u->log_weight = t->log_weight;
+    u->n_directives = t->n_directives;
     for (size_t k = 0; k < c.n_layers; k++) {
         struct trace *l = c.layers[k];
         for (size_t i = 0; i < l->records.n; i++) find_families(&c, l->records.at[i]->family);

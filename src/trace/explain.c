@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a trace tells people of a directive: where it stands, and the random choices that its value
- * was made with. */
+ * What a trace tells people of a directive: the random choices that its value was made with. */
 #include "trace/scaffold.h"
-
-struct span record_span(const struct record *r) {
-    return r->span;
-}
 
 struct telling {
     choice_fn *each;
@@ -32,9 +27,9 @@ static enum gpm_status tell(void *ctx, struct trace *t, struct node *n) {
     return st;
 }
 
-enum gpm_status trace_explain(struct trace *t, const struct record *r, choice_fn *each, void *ctx) {
+enum gpm_status trace_explain(struct trace *t, struct recorded d, choice_fn *each, void *ctx) {
     struct telling to = {each, ctx};
     trace_whole(t);
     trace_settle(t);
-    return trace_each_in(t, r, tell, &to);
+    return trace_each_in(t, d, tell, &to);
 }

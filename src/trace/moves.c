@@ -61,7 +61,7 @@ static enum gpm_status leave(struct scaffold *s, struct entry *e, double *weight
  * Where detach has torn the old end down it has counted that density already, and the first term is
  * all; a new end that was made or torn down by this proposal (`made`) was no free choice before. */
 enum gpm_status observation_follow(struct scaffold *s, struct entry *e, double *weight) {
-    struct node *n = e->n, *end = chase(n);
+    struct node *end = chase(e->n);
     enum gpm_status st = GPM_OK;
     if (end == e->kept_end) return GPM_OK;
     if (e->kept_end && !e->left) st = leave(s, e, weight);
@@ -74,9 +74,8 @@ enum gpm_status observation_follow(struct scaffold *s, struct entry *e, double *
     }
     if (st != GPM_OK) return st;
     double logp = 0;
-    const struct record *r = map_get(&inner(s->t)->observations, MAP_PTR(n));
     e->new_end = end;
-    st = constrain_end(s->t, end, r->observed, &logp);
+    st = constrain_end(s->t, end, e->seen, &logp);
     *weight += logp;
     return st;
 }

@@ -135,7 +135,10 @@ struct family *family_new(struct trace *t, struct tagctx *ctx) {
 }
 
 void family_keep_code(struct trace *t, struct family *f, struct code *k) {
-    if (k && !(f->code.n && f->code.at[0] == k)) pvec_push(pool_of(t), &f->code, code_ref(k));
+    enum { LOOKED_AT = 8 }; /* a loop of observations brings the same ones again and again */
+    for (uint32_t i = f->code.n; i-- > 0 && i + LOOKED_AT >= f->code.n;)
+        if (f->code.at[i] == k) return;
+    if (k) pvec_push(pool_of(t), &f->code, code_ref(k));
 }
 
 void family_free(struct trace *t, struct family *f) {

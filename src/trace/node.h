@@ -131,15 +131,27 @@ struct binding {
     struct sym *name;
     struct node *node;
 };
+/* Observations that have no label cannot be told apart by a program, and there may be millions:
+ * those that follow each other share one record and one family (observations.c). What they observed
+ * is the value of the choice that the expression leads to, and stands nowhere else. */
+struct part {
+    struct node *root; /* of its expression; it may be a node of another directive */
+    struct span span;
+    uint32_t
+        end; /* its nodes are those of the family before this number, from the part before on */
+};
 struct record {
     enum record_kind kind;
-    struct sym *label; /* NULL: none */
-    struct family *family;
+    struct sym *label;          /* NULL: none */
+    struct family *family;      /* one reference */
     PVEC(struct binding) names; /* assume: one, or those of the components */
-    struct span span;
-    value observed; /* observe: as the choice holds it */
-    double weight;  /* observe: log density when it was made */
+    PVEC(struct part) parts;    /* of several observations, in their order; else none */
+    struct span span;           /* of the first one's expression */
+    double weight;              /* observe: log density when it was made, of the first one */
 };
+static inline struct node *recorded_root(struct recorded d) {
+    return d.r->parts.n ? d.r->parts.at[d.i].root : d.r->family->root;
+}
 
 /* Compiled steps (flat/flat.h, the layer above). The trace is true except for flats that are ahead
  * of it; `settle` writes what they left. */
@@ -161,7 +173,6 @@ struct lineage {
 struct inner {
     struct trace view;
     struct map labels;       /* sym -> record */
-    struct map observations; /* root node -> record */
     struct scaffold *active; /* between detach and accept */
     struct scaffold *spare;  /* one that is not in use, or NULL */
     uint64_t next_seq, next_block;
@@ -360,6 +371,11 @@ enum gpm_status observation_propagate(struct trace *t, struct node *n, bool back
 enum gpm_status node_give(struct trace *t, struct node *n, value v, double *logp) GPM_MUST_USE;
 enum gpm_status constrain_end(struct trace *t, struct node *end, value v,
                               double *weight) GPM_MUST_USE;
+/* The directives before the newest one, where both are observations without a label, become one
+ * record (observations.c). The newest stays by itself, so that it can be taken back. */
+void observations_join(struct trace *t);
+/* The nodes of a directive in its record's family: from *from on, before the number returned. */
+uint32_t recorded_nodes(struct recorded d, uint32_t *from);
 
 /* Numbers, as the layer above keeps them. */
 static inline bool number_is(value v) {

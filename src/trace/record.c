@@ -25,7 +25,7 @@ struct trace *trace_new(struct session_core *core, struct rng rng) {
 
 static void record_free(struct trace *t, struct record *r) {
     pvec_release(pool_of(t), &r->names);
-    value_unref(r->observed);
+    pvec_release(pool_of(t), &r->parts);
     pool_free(pool_of(t), r, sizeof *r);
 }
 
@@ -62,7 +62,6 @@ static struct trace *layer_free(struct trace *t) {
     pmap_unref(t->world.entries);
     pmap_unref(in->names);
     pmap_unref(in->entries);
-    map_release(&in->observations);
     vec_release(&t->records);
     map_release(&t->globals);
     map_release(&in->labels);
@@ -84,22 +83,6 @@ void trace_free(struct trace *t) {
 
 void trace_settle(struct trace *t) {
     if (inner(t)->flats) inner(t)->flat_hooks->settle(t);
-}
-
-enum record_kind record_kind(const struct record *r) {
-    return r->kind;
-}
-
-struct sym *record_label(const struct record *r) {
-    return r->label;
-}
-
-value record_value(const struct record *r) {
-    return r->family->root->val;
-}
-
-value record_observed(const struct record *r) {
-    return r->observed;
 }
 
 size_t trace_names(const struct trace *t, const char ***out) {
@@ -137,6 +120,7 @@ static struct record *add_record(struct trace *t, enum record_kind kind, struct 
     r->family = f;
     r->span = at;
     vec_push(&t->records, r);
+    t->n_directives++;
     if (label) map_put(&inner(t)->labels, MAP_PTR(label), r);
     return r;
 }
@@ -366,10 +350,9 @@ enum gpm_status trace_observe(struct trace *t, struct sym *label, const struct a
         return st;
     }
     struct record *r = add_record(t, REC_OBSERVE, label, f, ast->span);
-    r->observed = value_ref(chase(f->root)->val); /* as the procedure gives it */
     r->weight = *weight;
     f->root->flags |= NODE_OBS_ROOT;
-    map_put(&inner(t)->observations, MAP_PTR(f->root), r);
+    observations_join(t);
     return GPM_OK;
 }
 
@@ -398,7 +381,6 @@ static enum gpm_status unobserve(struct trace *t, struct record *r, double *weig
     if (st != GPM_OK) return st;
     choice_add(t, end);
     root->flags &= (uint16_t)~NODE_OBS_ROOT;
-    map_del(&inner(t)->observations, MAP_PTR(root));
     return GPM_OK;
 }
 
@@ -439,7 +421,8 @@ static bool is_shared(struct trace *t, const struct record *r) {
     for (size_t i = 0; i < t->records.n; i++) {
         const struct record *q = t->records.at[i];
         if (q == r) continue;
-        if (is_of(r, q->family->root)) return true;
+        for (uint32_t k = 0; k < record_size(q); k++)
+            if (is_of(r, recorded_root((struct recorded){q, k}))) return true;
         for (size_t k = 0; k < q->names.n; k++)
             if (is_of(r, q->names.at[k].node)) return true;
     }
@@ -522,4 +505,5 @@ void trace_undo_last(struct trace *t) {
     double weight;
     if (r->kind == REC_OBSERVE && unobserve(t, r, &weight) == GPM_OK) t->log_weight -= r->weight;
     undo_record(t, r);
+    t->n_directives--;
 }

@@ -49,6 +49,7 @@ bool is_torn_down(struct scaffold *s, const struct node *n) {
 static enum gpm_status unconstrain(struct scaffold *s, struct entry *e) {
     struct node *end = chase(e->n);
     bool changes = is_torn_down(s, end);
+    value_set_take(&e->seen, value_ref(end->val));
     if (!changes && (end->flags & NODE_OBSERVED)) e->kept_end = end;
     if (!changes || !(end->flags & NODE_OBSERVED)) return GPM_OK;
     double logp;

@@ -105,11 +105,10 @@ static enum gpm_status draw_plain(struct trace *t, const data *d) {
     return st;
 }
 
-enum gpm_status trace_replicate(struct trace *t, struct record *const *records, size_t n,
-                                value *out) {
+enum gpm_status trace_replicate(struct trace *t, const struct recorded *of, size_t n, value *out) {
     data plain = {0}, stateful = {0};
     for (size_t i = 0; i < n; i++) {
-        struct node *root = records[i]->family->root;
+        struct node *root = recorded_root(of[i]);
         struct datum x = {root, chase(root), &out[i]};
         out[i] = NIL;
         if (node_is_stateful(x.end))
@@ -185,8 +184,8 @@ static enum gpm_status densities_apart(struct trace *t, struct node *end, size_t
     return st;
 }
 
-enum gpm_status trace_log_likelihood(struct trace *t, struct record *r, double **each, size_t *n) {
-    struct node *end = chase(r->family->root);
+enum gpm_status trace_log_likelihood(struct trace *t, struct recorded d, double **each, size_t *n) {
+    struct node *end = chase(recorded_root(d));
     double total;
     trace_settle(t);
     enum gpm_status st =

@@ -48,7 +48,7 @@ bool requests_on(const struct node *n, uint32_t slot) {
 
 static struct entry *entry_make(struct scaffold *s, struct node *n) {
     if (!n->mark) {
-        struct entry e = {.n = n, .principal = -1, .old = NIL};
+        struct entry e = {.n = n, .principal = -1, .old = NIL, .seen = NIL};
         vec_push(&s->e, e);
         n->mark = (uint32_t)s->e.n;
     }
@@ -273,6 +273,7 @@ void scaffold_end(struct scaffold *s) {
     for (size_t i = 0; i < s->e.n; i++) {
         s->e.at[i].n->mark = 0;
         value_unref(s->e.at[i].old);
+        value_unref(s->e.at[i].seen);
     }
     for (size_t i = 0; i < s->touched.n; i++) s->touched.at[i]->lost = 0;
     in->active = NULL;

@@ -42,6 +42,7 @@ struct entry {
     double old_logp;
     uint16_t old_flags;
     struct request *old_req; /* owned until restore gives it back to the node or commit frees it */
+    value seen;              /* observed root: the value that was observed; counted */
     struct node *old_end;    /* observed root: the node that was constrained */
     struct node *new_end;
     struct node *kept_end;     /* observed root: its end, where that is no part of the scaffold */

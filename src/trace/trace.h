@@ -33,7 +33,7 @@
 /* What others may read of a trace; trace/ and flat/ alone write it, and know what it is made of:
  * nodes, families, links, directives, scopes (node.h). */
 struct node;
-struct record; /* one directive in the trace */
+struct record; /* one directive in the trace, or several observations without a label */
 struct scope;
 struct scope_block;
 
@@ -51,7 +51,8 @@ struct trace {
     VEC(struct scope *) scopes;
     uint64_t structure; /* counts changes of structure: cached flats check it */
     uint64_t n_nodes;
-    double log_weight; /* particle weight */
+    uint64_t n_directives; /* given so far, but for those taken back by trace_undo_last */
+    double log_weight;     /* particle weight */
 };
 
 /* Facts about a node. */
@@ -69,13 +70,22 @@ uint64_t node_origin(const struct node *n);
 bool node_matters(const struct node *n);
 value node_procedure(const struct node *n);     /* that it applies; borrowed */
 value node_arg(const struct node *n, size_t i); /* argument i, from 1 on; borrowed */
-/* Facts about a directive. */
+/* Facts about a directive: number i of a record. */
 enum record_kind { REC_ASSUME, REC_OBSERVE, REC_PREDICT };
+struct recorded {
+    const struct record *r;
+    uint32_t i;
+};
 enum record_kind record_kind(const struct record *r);
 struct sym *record_label(const struct record *r); /* NULL: none */
-value record_value(const struct record *r);       /* of its expression; borrowed */
-value record_observed(const struct record *r);    /* as the choice holds it; borrowed */
-struct span record_span(const struct record *r);  /* of its expression */
+uint32_t record_size(const struct record *r);     /* directives that it holds */
+value record_value(const struct record *r);       /* of the first one's expression; borrowed */
+value recorded_value(struct recorded d);          /* of its expression; borrowed */
+value recorded_observed(struct recorded d);       /* as the choice holds it; borrowed */
+struct span recorded_span(struct recorded d);     /* of its expression */
+/* The next directive of a trace: d.r NULL at first, false after the last; *at is the number of its
+ * record, 0 at first. */
+bool trace_next_recorded(const struct trace *t, size_t *at, struct recorded *d);
 /* Calls `each` for every random choice that the value of a directive was made with, those of others
  * that it reads apart; values are borrowed. blocks[i] ABSENT: of one evaluation of a tag. */
 enum { CHOICE_FACTS = 8 };
@@ -88,7 +98,7 @@ struct choice_facts {
     bool observed;
 };
 typedef void choice_fn(void *ctx, const struct choice_facts *f);
-enum gpm_status trace_explain(struct trace *t, const struct record *r, choice_fn *each,
+enum gpm_status trace_explain(struct trace *t, struct recorded d, choice_fn *each,
                               void *ctx) GPM_MUST_USE;
 /* Names that the model assumes, in their order; mem_free *out. */
 size_t trace_names(const struct trace *t, const char ***out);
@@ -152,12 +162,12 @@ enum gpm_status trace_stats(struct trace *t, const struct ast *ast, struct frame
                             struct span at, value *out) GPM_MUST_USE;
 /* Data drawn anew for observe directives, given every other choice as it is: out[i] is owned. The
  * trace ends as it was. */
-enum gpm_status trace_replicate(struct trace *t, struct record *const *records, size_t n,
+enum gpm_status trace_replicate(struct trace *t, const struct recorded *of, size_t n,
                                 value *out) GPM_MUST_USE;
 /* Log densities of what an observe holds: of each element where they are independent, else one of
  * the whole. A procedure with statistics gives log p(y_i | all other data, parameters), which is
  * what leaving y_i out asks for. mem_free *each. */
-enum gpm_status trace_log_likelihood(struct trace *t, struct record *r, double **each,
+enum gpm_status trace_log_likelihood(struct trace *t, struct recorded d, double **each,
                                      size_t *n) GPM_MUST_USE;
 /* Takes the newest directive back. */
 void trace_undo_last(struct trace *t);
@@ -316,7 +326,7 @@ struct span node_span(const struct node *n);
 typedef enum gpm_status node_fn(void *ctx, struct trace *t, struct node *n);
 enum gpm_status trace_each_node(struct trace *t, node_fn *fn, void *ctx) GPM_MUST_USE;
 /* Of one directive, what it reads of others apart. */
-enum gpm_status trace_each_in(struct trace *t, const struct record *r, node_fn *fn,
+enum gpm_status trace_each_in(struct trace *t, struct recorded d, node_fn *fn,
                               void *ctx) GPM_MUST_USE;
 /* log P of all random choices and observations, from scratch. */
 enum gpm_status trace_log_joint(struct trace *t, double *joint, double *likelihood) GPM_MUST_USE;
@@ -324,7 +334,7 @@ enum gpm_status trace_log_joint(struct trace *t, double *joint, double *likeliho
 bool trace_check(struct trace *t, struct buf *why);
 /* Has a choice without a distribution to draw from (SP_IMPROPER) ever stood in it? */
 bool trace_had_improper(const struct trace *t);
-/* Bytes of all applications (nodes, links, requests) and how many there are, but for those in
- * layers that are in `seen`; then they are. */
+/* Bytes of all applications (nodes, links, requests, directives) and how many there are, but for
+ * those in layers that are in `seen`; then they are. */
 size_t trace_memory(struct trace *t, struct map *seen, size_t *n_apps);
 #endif

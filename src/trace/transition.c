@@ -93,10 +93,12 @@ enum gpm_status trace_redraw(struct trace *t, struct node *const *principals, si
 /* Every node of the trace, families in the order of their first requester. */
 
 static enum gpm_status each_in_family(struct trace *t, struct family *f, uint32_t visit,
-                                      node_fn *fn, void *ctx) {
-    if (f->visit == visit || family_below(t, f)) return GPM_OK;
-    f->visit = visit;
-    for (size_t i = 0; i < f->nodes.n; i++) {
+                                      node_fn *fn, void *ctx);
+
+/* Nodes from..to-1 of a family, with what they request. */
+static enum gpm_status each_of(struct trace *t, struct family *f, uint32_t from, uint32_t to,
+                               uint32_t visit, node_fn *fn, void *ctx) {
+    for (uint32_t i = from; i < to; i++) {
         struct node *n = f->nodes.at[i];
         if (n->kind == NODE_CONST || !(n->flags & NODE_ON)) continue;
         enum gpm_status st = GPM_OK;
@@ -106,6 +108,13 @@ static enum gpm_status each_in_family(struct trace *t, struct family *f, uint32_
         if (st != GPM_OK) return st;
     }
     return GPM_OK;
+}
+
+static enum gpm_status each_in_family(struct trace *t, struct family *f, uint32_t visit,
+                                      node_fn *fn, void *ctx) {
+    if (f->visit == visit || family_below(t, f)) return GPM_OK;
+    f->visit = visit;
+    return each_of(t, f, 0, f->nodes.n, visit, fn, ctx);
 }
 
 /* Directives in order, and within a family what a node requests before the node: the order of
@@ -119,13 +128,22 @@ enum gpm_status trace_each_node(struct trace *t, node_fn *fn, void *ctx) {
     return GPM_OK;
 }
 
-enum gpm_status trace_each_in(struct trace *t, const struct record *r, node_fn *fn, void *ctx) {
-    return each_in_family(t, r->family, ++inner(t)->ctx_visit, fn, ctx);
+enum gpm_status trace_each_in(struct trace *t, struct recorded d, node_fn *fn, void *ctx) {
+    uint32_t from, to = recorded_nodes(d, &from);
+    return each_of(t, d.r->family, from, to, ++inner(t)->ctx_visit, fn, ctx);
 }
 
 struct count {
     size_t bytes, apps;
 };
+
+/* Without its nodes, but for constants. */
+static size_t family_bytes(const struct family *f) {
+    size_t bytes = sizeof *f + f->nodes.n * sizeof *f->nodes.at;
+    for (uint32_t i = 0; i < f->nodes.n; i++)
+        if (f->nodes.at[i]->kind == NODE_CONST) bytes += sizeof(struct cell);
+    return bytes;
+}
 
 static enum gpm_status count_bytes(void *ctx, struct trace *t, struct node *n) {
     UNUSED(t);
@@ -134,10 +152,16 @@ static enum gpm_status count_bytes(void *ctx, struct trace *t, struct node *n) {
     c->bytes += sizeof *n + n->n_in * sizeof n->in[0];
     for (uint32_t i = 0; i < n->n_in; i++) /* its edges in the parents' lists */
         if (n->in[i].node->kind != NODE_CONST) c->bytes += sizeof(struct out_edge);
-    if (n->req)
-        c->bytes += sizeof *n->req + n->req->n_fam * (sizeof(struct family) + sizeof(void *)) +
-                    n->req->n_xin * (sizeof n->req->xin[0] + sizeof(struct out_edge));
+    if (!n->req) return GPM_OK;
+    c->bytes += sizeof *n->req + n->req->n_xin * (sizeof n->req->xin[0] + sizeof(struct out_edge));
+    for (uint32_t i = 0; i < n->req->n_fam; i++)
+        c->bytes += sizeof(void *) + family_bytes(n->req->fam[i]);
     return GPM_OK;
+}
+
+static size_t record_bytes(const struct record *r) {
+    return sizeof(struct record *) + sizeof *r + r->names.n * sizeof *r->names.at +
+           r->parts.n * sizeof *r->parts.at + family_bytes(r->family);
 }
 
 size_t trace_memory(struct trace *t, struct map *seen, size_t *n_apps) {
@@ -145,6 +169,7 @@ size_t trace_memory(struct trace *t, struct map *seen, size_t *n_apps) {
     for (; t && !map_get(seen, MAP_PTR(t)); t = inner(t)->below) {
         enum gpm_status st = trace_each_node(t, count_bytes, &c);
         UNUSED(st);
+        for (size_t i = 0; i < t->records.n; i++) c.bytes += record_bytes(t->records.at[i]);
         map_put(seen, MAP_PTR(t), t);
     }
     *n_apps = c.apps;

@@ -18,6 +18,24 @@ def raises(kind, words, call):
         raise AssertionError("no " + kind.__name__)
 
 
+def check_failure_on_one_particle():
+    """A directive that fails on a later particle is taken back on those before, and nothing else is."""
+    for seed, target in ((seed, e) for seed in (1, 2, 3) for e in ("x", "normal(x, 1)")):
+        with gpmem.Session(seed=seed) as s:
+            s.infer("resample(8)")
+            s.assume("b", "bernoulli(0.5)")
+            s.assume("x", "normal(0, 1)")
+            s.observe("normal(x, 1)", 0.5)
+            s.infer("resample(8)")
+            s.observe("normal(x, 2)", 3)
+            s.observe("normal(x, 2)", 4)
+            raises(gpmem.GpmemError, "cannot be observed",
+                   lambda: s.observe("if (b) { %s } else { x + 1 }" % target, 1))
+            assert len(s.infer("list_directives()")) == 5
+            assert s.infer("y_obs()").tolist() == 8 * [[0.5, 3, 4]]
+            s.infer("checkInvariants()")
+
+
 def check_directives():
     with gpmem.Session(seed=2, data={"shift": 3}) as s:
         x = s.assume("x", "normal(shift, 1)")
@@ -92,6 +110,6 @@ def check_saved():
         raises(ValueError, "no file of a session", lambda: gpmem.Session.load(path))
 
 
-for check in (check_directives, check_failures, check_functions, check_forks, check_saved):
+for check in (check_directives, check_failures, check_failure_on_one_particle, check_functions, check_forks, check_saved):
     check()
     print("ok", check.__name__)
