@@ -67,6 +67,8 @@ GPM_API enum gpm_status gpm_index_verify(gpm_index *x, size_t *n);
 GPM_API enum gpm_status gpm_index_compact(gpm_index *x, const char *copy);
 /* JSON, a line per series. */
 GPM_API enum gpm_status gpm_index_export(gpm_index *x, const char **text);
+/* Names, structures and their probabilities as a table in a Parquet file. */
+GPM_API enum gpm_status gpm_index_export_parquet(gpm_index *x, const char *file);
 /* How a question is read, in the formal language. */
 GPM_API enum gpm_status gpm_index_read(gpm_index *x, const char *question, const char **formal);
 #if defined(__cplusplus)

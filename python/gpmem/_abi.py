@@ -392,6 +392,7 @@ PROTOTYPES = {
     "gpm_index_verify": (c.c_int, [c.c_void_p, c.POINTER(c.c_size_t)]),
     "gpm_index_compact": (c.c_int, [c.c_void_p, c.c_char_p]),
     "gpm_index_export": (c.c_int, [c.c_void_p, c.POINTER(c.c_char_p)]),
+    "gpm_index_export_parquet": (c.c_int, [c.c_void_p, c.c_char_p]),
     "gpm_index_read": (c.c_int, [c.c_void_p, c.c_char_p, c.POINTER(c.c_char_p)]),
     "gpm_optimize_options_init_sized": (None, [c.POINTER(OptimizeOptions), c.c_size_t]),
     "gpm_optimizer_new": (c.c_void_p, [c.POINTER(OptimizeOptions)]),

@@ -76,6 +76,10 @@ class Index:
         """The results as a page of HTML with charts that can be sorted."""
         return self._search(question, top, "html")
 
+    def to_parquet(self, file: str | os.PathLike[str]) -> None:
+        """Names, structures and their probabilities as a table that pandas, DuckDB and others read."""
+        self._check(lib.gpm_index_export_parquet(self._handle, path(file, "file")))
+
     def _search(self, question: str, top: int, format: str) -> str:
         out = c.c_char_p()
         self._check(lib.gpm_index_search(self._handle, text(question, "question"), whole(top, "top", 1, 10**9),

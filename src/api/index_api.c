@@ -142,6 +142,11 @@ enum gpm_status gpm_index_export(gpm_index *x, const char **text) {
     return st;
 }
 
+enum gpm_status gpm_index_export_parquet(gpm_index *x, const char *file) {
+    enum gpm_status st = begin(x);
+    return st ? st : index_export_parquet(x->path, file, &x->err);
+}
+
 enum gpm_status gpm_index_read(gpm_index *x, const char *question, const char **formal) {
     struct arena a = {0};
     struct ask *q;

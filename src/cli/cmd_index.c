@@ -95,7 +95,9 @@ static int compact(gpm_index *x, int n, char **more) {
 }
 
 static int export(gpm_index *x, int n, char **more) {
-    const char *text;
+    const char *text, *ending = n ? strrchr(more[0], '.') : NULL;
+    if (ending && !strcmp(ending, ".parquet"))
+        return finish(x, gpm_index_export_parquet(x, more[0]));
     enum gpm_status st = gpm_index_export(x, &text);
     bool written = !st && out_file(n ? more[0] : NULL, text, strlen(text));
     int status = finish(x, st);
@@ -175,7 +177,8 @@ COMMAND(index, 112) = {
         "column (--wide) or value (--by). index list INDEX: what is in it, and what was refused. "
         "index remove INDEX NAME..: takes series out. index verify INDEX: reads everything. index "
         "compact INDEX [COPY]: without gaps, in place or as a new file. index export INDEX [FILE]: "
-        "JSON, a line a series. Exit status: 0 fine, 1 the index failed, 2 bad usage or nothing "
+        "JSON, a line a series, or, where the file ends in .parquet, a table of names, structures "
+        "and probabilities. Exit status: 0 fine, 1 the index failed, 2 bad usage or nothing "
         "could be used, 3 some series were refused.",
     OPTIONS(index_rows),
     .takes = {2, -1},

@@ -79,6 +79,9 @@ GPM_MUST_USE enum gpm_status index_list(const char *path, bool json, struct buf 
                                         struct buf *err);
 /* All of it as JSON lines, in the order of the numbers; sketches as hexadecimal digits. */
 GPM_MUST_USE enum gpm_status index_export(const char *path, struct buf *out, struct buf *err);
+/* A table of them, without sketches, as a Parquet file. */
+GPM_MUST_USE enum gpm_status index_export_parquet(const char *path, const char *file,
+                                                  struct buf *err);
 GPM_MUST_USE enum gpm_status index_remove(const char *path, const char *name, struct buf *err);
 /* Every sketch is read; *n how many there are. */
 GPM_MUST_USE enum gpm_status index_verify(const char *path, size_t *n, struct buf *err);

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/parquet.h"
 #include "index/index.h"
 #include <stdio.h>
 #include <string.h>
@@ -59,19 +60,22 @@ enum gpm_status index_list(const char *path, bool json, struct buf *out, struct 
     return st;
 }
 
+static enum gpm_status read_sketch(struct catalog *c, const struct catalog_row *r, struct sketch *p,
+                                   struct buf *err) {
+    struct index_names who = {c, err};
+    struct sketch_names names = index_names(&who);
+    enum gpm_status st = sketch_read(p, &names, r->sketch, r->n_sketch);
+    return st ? buf_fail(err, st, "the sketch of '%s' is damaged", r->name) : GPM_OK;
+}
+
 static enum gpm_status export_one(void *ctx, const struct catalog_row *r, struct buf *err) {
     struct listing *l = ctx;
+    struct sketch p;
+    enum gpm_status st = read_sketch(l->c, r, &p, err);
+    if (st) return st;
     struct buf hex = BUF_INIT;
     for (size_t i = 0; i < r->n_sketch; i++)
         buf_printf(&hex, "%02x", ((const uint8_t *)r->sketch)[i]);
-    struct index_names who = {l->c, err};
-    struct sketch_names names = index_names(&who);
-    struct sketch p;
-    enum gpm_status st = sketch_read(&p, &names, r->sketch, r->n_sketch);
-    if (st) {
-        buf_release(&hex);
-        return buf_fail(err, st, "the sketch of '%s' is damaged", r->name);
-    }
     buf_putc(l->out, '{');
     JSON(l->out, FIELD("name", r->name), FIELD("values", (size_t)r->n), FIELD("source", r->source),
          FIELD("hash", r->hash), FIELD("made", r->made), FIELD("words", r->words));
@@ -97,6 +101,66 @@ enum gpm_status index_export(const char *path, struct buf *out, struct buf *err)
     return st;
 }
 
+/* ---- as a table ---- */
+
+enum { NAME, VALUES, SOURCE, HASH, MADE, WORDS, STRUCTURE, PROBABILITY, STRUCTURES, PROBABILITIES };
+static const struct parquet_column columns[] = {
+    [NAME] = {"name", PARQUET_TEXT, false},
+    [VALUES] = {"values", PARQUET_INT, false},
+    [SOURCE] = {"source", PARQUET_TEXT, false},
+    [HASH] = {"hash", PARQUET_TEXT, false},
+    [MADE] = {"made", PARQUET_TEXT, false},
+    [WORDS] = {"words", PARQUET_TEXT, false},
+    [STRUCTURE] = {"structure", PARQUET_TEXT, false},
+    [PROBABILITY] = {"probability", PARQUET_NUMBER, false},
+    [STRUCTURES] = {"structures", PARQUET_TEXT, true},
+    [PROBABILITIES] = {"probabilities", PARQUET_NUMBER, true},
+};
+
+struct table {
+    struct catalog *c;
+    struct parquet *to;
+};
+
+static enum gpm_status table_row(void *ctx, const struct catalog_row *r, struct buf *err) {
+    struct table *t = ctx;
+    struct sketch p;
+    enum gpm_status st = read_sketch(t->c, r, &p, err);
+    if (st) return st;
+    const char *const texts[] = {[NAME] = r->name,
+                                 [SOURCE] = r->source,
+                                 [HASH] = r->hash,
+                                 [MADE] = r->made,
+                                 [WORDS] = r->words};
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        if (i != VALUES) parquet_text(t->to, i, texts[i]);
+    parquet_int(t->to, VALUES, r->n);
+    parquet_text(t->to, STRUCTURE, p.n_structures ? p.structure[0].text : "");
+    parquet_number(t->to, PROBABILITY, p.n_structures ? (double)p.structure[0].p : 0);
+    for (size_t i = 0; i < p.n_structures; i++) {
+        parquet_text(t->to, STRUCTURES, p.structure[i].text);
+        parquet_number(t->to, PROBABILITIES, (double)p.structure[i].p);
+    }
+    parquet_row(t->to);
+    sketch_release(&p);
+    return GPM_OK;
+}
+
+enum gpm_status index_export_parquet(const char *path, const char *file, struct buf *err) {
+    struct table t;
+    enum gpm_status st = catalog_open(&t.c, path, CATALOG_READ, err);
+    if (st) return st;
+    struct buf out = BUF_INIT;
+    t.to = parquet_new(columns, COUNT_OF(columns));
+    st = catalog_each(t.c, 0, table_row, &t, err);
+    parquet_finish(t.to, &out);
+    catalog_close(t.c);
+    if (!st && (st = file_write(file, FILE_GIVEN, out.data, out.len)))
+        buf_fail(err, st, "cannot write '%s': %s", file, file_why());
+    buf_release(&out);
+    return st;
+}
+
 enum gpm_status index_remove(const char *path, const char *name, struct buf *err) {
     struct catalog *c;
     bool found = false;
@@ -115,12 +179,10 @@ enum gpm_status index_remove(const char *path, const char *name, struct buf *err
 /* Reads what a search would read. */
 static enum gpm_status verify_one(void *ctx, const struct catalog_row *r, struct buf *err) {
     struct listing *l = ctx;
-    struct index_names who = {l->c, err};
-    struct sketch_names names = index_names(&who);
     struct sketch p;
     struct buf posting = BUF_INIT;
-    enum gpm_status st = sketch_read(&p, &names, r->sketch, r->n_sketch);
-    if (st) return buf_fail(err, st, "the sketch of '%s' is damaged", r->name);
+    enum gpm_status st = read_sketch(l->c, r, &p, err);
+    if (st) return st;
     st = index_posting(&p, l->c, &posting, err);
     if (!st && (posting.len != r->n_posting || memcmp(posting.data, r->posting, posting.len)))
         st = buf_fail(err, GPM_E_FORMAT, "the structures of '%s' are not those of its sketch",

@@ -35,6 +35,11 @@ with tempfile.TemporaryDirectory() as tmp:
     assert index.read("is periodic during the 1990s") == "periodic(1990..2000)"
     assert "up" in [h["name"] for h in index.like("up", top=2)] and index.like("up")[0]["probability"] > 0.9
     assert "<li " in index.page("rises()")
+    index.to_parquet("table.parquet")
+    with open("table.parquet", "rb") as f:
+        table = f.read()
+    assert table[:4] == table[-4:] == b"PAR1" and all(name.encode() in table for name in ("structures", "up", "down", "flat")), table[:200]
+    os.remove("table.parquet")
     assert sorted(e["name"] for e in index.list()) == ["down", "flat", "missing", "up"]
     raises("not known", lambda: index.search("has elephants"))
     raises("no series", lambda: index.remove("nobody"))
