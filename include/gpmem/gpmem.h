@@ -114,7 +114,8 @@ GPM_API const char *gpm_profile(gpm_session *s);
 
 /* The last error, rendered as the options say; "" when there was none. */
 GPM_API const char *gpm_last_error(gpm_session *s);
-/* Asks the running command to stop at the next safe point (async-signal-safe). */
+/* Asks the running command, or where none runs the next one, to stop at the next safe point
+ * (async-signal-safe). */
 GPM_API void gpm_interrupt(gpm_session *s);
 /* Did the last run end because it was asked to, or because its time was up? Nothing is wrong then:
  * the program can be run again, or go on elsewhere. */

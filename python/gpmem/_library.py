@@ -178,7 +178,8 @@ def beside(works: Sequence[Callable[[], Any]], stop: Callable[[], Any]) -> None:
                 e.wait()
         except KeyboardInterrupt as why:  # a second one waits as well: what works is still in use
             interrupted = why
-            stop()
+            if not all(e.is_set() for e in ended):  # the next call would hear it
+                stop()
     if interrupted:
         raise interrupted
 

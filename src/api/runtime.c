@@ -155,7 +155,6 @@ static enum gpm_status run(gpm_session *g, struct job *j) {
     buf_reset(&g->error);
     if (!mem_reserve() || !la_enter(1)) return GPM_E_NOMEM;
     s->core.shortages = mem_shortages();
-    stop_set(&s->interrupted, false);
     s->core.deadline = g->options.max_seconds > 0 ? clock_seconds() + g->options.max_seconds : 0;
     s->stack_size = stack_size(&g->options);
     j->g = g;
@@ -169,6 +168,8 @@ static enum gpm_status run(gpm_session *g, struct job *j) {
     g->stopped = j->st != GPM_OK && (stop_asked(&s->interrupted) ||
                                      (s->core.deadline > 0 && clock_seconds() > s->core.deadline));
     render_error(g);
+    /* Here and not above: asked of a command that is about to begin, it is heard by it. */
+    stop_set(&s->interrupted, false);
     return j->st && mem_shortages() != s->core.shortages ? GPM_E_NOMEM : j->st;
 }
 

@@ -177,7 +177,7 @@ static void comm_info(struct jupyter_message *m) {
 }
 
 static void interrupt(struct jupyter_message *m) {
-    if (kernel.request) gpm_interrupt(kernel.session);
+    if (kernel.request) interrupt_now();
     cell_answer(NULL);
     reply(m, "interrupt_reply", json_object());
 }
@@ -185,7 +185,7 @@ static void interrupt(struct jupyter_message *m) {
 static void leave(struct jupyter_message *m) {
     reply(m, "shutdown_reply", json_pack("{s:b}", "restart", flag_of(m, "restart", false)));
     kernel.leave = true;
-    if (kernel.request) gpm_interrupt(kernel.session);
+    if (kernel.request) interrupt_now();
     cell_answer(NULL);
 }
 
@@ -355,6 +355,7 @@ static void execute(struct jupyter_message *m) {
     const char *given = text_of(m, "code");
     bool silent = flag_of(m, "silent", false);
     char *code = mem_strdup(given), *at = code, *name = asked_for(code), title[32];
+    interrupt_forget();
     kernel.request = m;
     if (flag_of(m, "store_history", true) && !silent && *code) {
         kernel.count++;
@@ -454,7 +455,7 @@ static int run_kernel(const char *connection_file) {
     kernel.options = session_settings();
     cell_listen(&kernel.options);
     kernel.session = gpm_session_new(&kernel.options);
-    interrupt_forever(true); /* SIGINT stops the cell, never the kernel */
+    interrupt_forever(); /* SIGINT stops the cell, never the kernel */
     bool ok = cell_fd() >= 0 && jupyter_open(connection_file);
     if (ok) {
         publish(NULL, "status", json_pack("{s:s}", "execution_state", "starting"));

@@ -13,6 +13,7 @@
 #include <glob.h>
 #include <histedit.h>
 #include <locale.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -327,8 +328,10 @@ static enum line_result line_read(const char *prompt, const char **text) {
     editor.cancelled = false;
     editor.prompt = prompt;
     int n = 0;
+    interrupt_forget();
     const char *got = el_gets(editor.el, &n);
     sigaction(SIGINT, &old, NULL);
+    if (signalled) clearerr(stdout); /* the editor's writes, which the signal ended */
     if (editor.cancelled || (!got && signalled)) {
         el_reset(editor.el);
         err_printf("^C\n");
@@ -343,8 +346,12 @@ static enum line_result line_read(const char *prompt, const char **text) {
 
 /* ---- the loop ---- */
 
-/* A line from the terminal; its first letter, 0 at the end. The rest of a long one is dropped. */
+/* A line from the terminal; its first letter, 0 at the end or on Ctrl-C. The rest of a long one is
+ * dropped. */
 static int first_letter(void) {
+    struct pollfd line = {.fd = STDIN_FILENO, .events = POLLIN};
+    while (poll(&line, 1, 50) <= 0) /* another thread may get the signal */
+        if (interrupted()) return 0;
     int first = getchar(), c = first;
     while (c != '\n' && c != EOF) c = getchar();
     return first == EOF ? 0 : first;
@@ -409,7 +416,7 @@ static void loop(void) {
 
 static void run_prompt(void) {
     setlocale(LC_CTYPE, ""); /* the editor reads characters; numbers stay as in C */
-    interrupt_forever(true);
+    interrupt_forever();
     editor_begin();
     if (!options.quiet) err_printf("gpmem %s; :help for help, :quit to leave\n", gpm_version());
     loop();

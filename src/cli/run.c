@@ -22,6 +22,7 @@
 static _Atomic(gpm_session *) running[INTERRUPT_MAX];
 static atomic_int n_running, n_inside; /* the last: handlers at work */
 static atomic_bool forever, stopping;
+static atomic_bool asked; /* while no session ran */
 static volatile sig_atomic_t stopped;
 
 /* What asks to stop in good order: a person, a machine that goes down, a scheduler before it ends
@@ -35,22 +36,31 @@ static bool insists(int sig) {
     return sig == SIGINT && atomic_fetch_add(&n_interrupts, 1) > 0;
 }
 
-static void on_interrupt(int sig) {
+void interrupt_now(void) {
     atomic_fetch_add(&n_inside, 1);
+    bool heard = false;
+    for (int i = 0; i < INTERRUPT_MAX; i++) {
+        gpm_session *s = atomic_load(&running[i]);
+        if (s) gpm_interrupt(s);
+        heard = heard || s;
+    }
+    if (!heard) atomic_store(&asked, true);
+    atomic_fetch_sub(&n_inside, 1);
+}
+
+static void on_interrupt(int sig) {
     __atomic_store_n(&stopped, 1, __ATOMIC_RELAXED); /* any thread may get the signal */
     if (insists(sig) && !atomic_load(&forever)) {
         signal(sig, SIG_DFL);
         raise(sig);
     }
-    for (int i = 0; i < INTERRUPT_MAX; i++) {
-        gpm_session *s = atomic_load(&running[i]);
-        if (s) gpm_interrupt(s);
-    }
-    atomic_fetch_sub(&n_inside, 1);
+    interrupt_now();
 }
 
+/* Writes go on after the handler: a stream drops the rest of one that fails. What waits does so in
+ * poll, which a signal ends all the same. */
 static void handle(int sig, void (*handler)(int)) {
-    struct sigaction sa = {.sa_handler = handler};
+    struct sigaction sa = {.sa_handler = handler, .sa_flags = SA_RESTART};
     sigaction(sig, &sa, NULL);
 }
 
@@ -72,18 +82,29 @@ void interrupt_begin(size_t slot, gpm_session *s) {
     atomic_store(&running[slot], s);
     if (atomic_fetch_add(&n_running, 1) > 0) return;
     atomic_store(&n_interrupts, 0);
+    if (atomic_exchange(&asked, false) && atomic_load(&forever)) gpm_interrupt(s);
     handle(SIGINT, on_interrupt);
+}
+
+bool interrupted(void) {
+    return atomic_load(&n_interrupts) > 0;
 }
 
 void interrupt_end(size_t slot) {
     atomic_store(&running[slot], NULL);
     /* the caller frees the session, which a handler on another thread may still have in hand */
     while (atomic_load(&n_inside)) sched_yield();
-    if (atomic_fetch_sub(&n_running, 1) == 1 && !atomic_load(&stopping)) handle(SIGINT, SIG_DFL);
+    bool keep = atomic_load(&stopping) || atomic_load(&forever);
+    if (atomic_fetch_sub(&n_running, 1) == 1 && !keep) handle(SIGINT, SIG_DFL);
 }
 
-void interrupt_forever(bool on) {
-    atomic_store(&forever, on);
+void interrupt_forever(void) {
+    atomic_store(&forever, true);
+    handle(SIGINT, on_interrupt);
+}
+
+void interrupt_forget(void) {
+    atomic_store(&asked, false);
 }
 
 /* ---- options and output ---- */

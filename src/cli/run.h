@@ -13,12 +13,17 @@
 #define INTERRUPT_MAX 4096
 void interrupt_begin(size_t slot, gpm_session *s);
 void interrupt_end(size_t slot);
+bool interrupted(void); /* by SIGINT since the first of the sessions began */
 /* While on, SIGINT, SIGTERM, SIGUSR1, SIGXCPU and SIGHUP set the flag and interrupt the sessions; a
  * second SIGINT ends the process. */
 void stop_on_signals(bool on);
 const volatile sig_atomic_t *stop_flag(void);
-/* The prompt: no number of SIGINTs ends the process. */
-void interrupt_forever(bool on);
+/* The prompt and the kernel: from here on no number of SIGINTs ends the process. What comes when
+ * no session is in a slot is heard by the next one, so that a command can be stopped before it
+ * began; forgotten when a new one is read, since it was meant for what is over by then. */
+void interrupt_forever(void);
+void interrupt_forget(void);
+void interrupt_now(void); /* as SIGINT does */
 
 /* Data as --data has them: FILE or NAME=VALUE, the value as JSON. Length of NAME; 0: a file. */
 size_t data_name(const char *text);

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Drives the prompt through a pseudo-terminal, as a person would (argument: the tool)."""
-import os, pty, re, select, shutil, sys, tempfile, termios, time, traceback
+import os, pty, re, select, shutil, signal, sys, tempfile, termios, time, traceback
 
 TOOL = os.path.abspath(sys.argv[1])
 HOME = tempfile.mkdtemp(prefix="gpmem-prompt-")
@@ -31,12 +31,16 @@ class Terminal:
         before, self.seen = self.seen.split(text, 1)
         return before
 
-    def type(self, text, ready=True):
-        """Types when the editor reads keys (the terminal is no longer in canonical mode)."""
-        end = time.time() + 20
-        while ready and termios.tcgetattr(self.fd)[3] & termios.ICANON:
-            assert time.time() < end, "the editor never began to read"
+    def wait_editing(self, editing):
+        """Waits until the editor reads keys (the terminal is no longer in canonical mode), or until it no longer does."""
+        end = time.time() + 60
+        while bool(termios.tcgetattr(self.fd)[3] & termios.ICANON) == editing:
+            assert time.time() < end, "the editor never began to read" if editing else "the editor goes on reading"
             time.sleep(0.005)
+
+    def type(self, text, ready=True):
+        if ready:
+            self.wait_editing(True)
         os.write(self.fd, text.encode())
 
     def line(self, text, prompt="gpmem> "):
@@ -128,9 +132,8 @@ def test_interrupt():
     t.line("observe normal(x, 1) = 2;")
     before = t.line("sample x")
     t.type("repeat(1000000000, mh(default, one, 1))\n")
-    t.wait_for("\n")
-    time.sleep(0.5)
-    t.type("\x03", ready=False)  # the key is a signal now
+    t.wait_editing(False)
+    t.type("\x03", ready=False)  # the key is a signal now; the command may not have begun
     out = t.wait_for("gpmem> ")
     assert "E0704" in out, out
     t.line("sample x")  # the model is still there
@@ -139,6 +142,24 @@ def test_interrupt():
     assert t.line("2 + 3") == "5\n"
     assert before.strip()
     assert t.end() == 0
+
+
+def test_interrupt_at_any_moment():
+    """A SIGINT before, between and after commands never ends the prompt."""
+    t = Terminal("-q")
+    t.wait_for("gpmem> ")
+    t.line("define kept = 41;")
+    for i in range(80):
+        t.type("kept\n")
+        time.sleep(0.0002 * (i % 20))
+        os.kill(t.pid, signal.SIGINT)
+        while select.select([t.fd], [], [], 0)[0]:
+            assert os.read(t.fd, 4096), "the tool ended"
+    while select.select([t.fd], [], [], 2)[0]:  # until it waits for a line
+        os.read(t.fd, 4096)
+    assert t.line("kept + 1") == "42\n"
+    status = t.end()
+    assert status == 0, status
 
 
 def test_commands():
@@ -211,6 +232,10 @@ def test_confirmation():
     assert "wants to write '%s'" % path in t.wait_for("[y/N] ")
     t.type("n\n", ready=False)
     assert "E0702" in t.wait_for("gpmem> ") and not os.path.exists(path)
+    t.type(save + "\n")
+    t.wait_for("[y/N] ")
+    t.type("\x03", ready=False)
+    assert re.search("E070[24]", t.wait_for("gpmem> ")) and not os.path.exists(path)
     t.type(save + "\n")
     t.wait_for("[y/N] ")
     t.type("y\n", ready=False)

@@ -3,7 +3,7 @@
 """The Jupyter kernel by Jupyter's own client (argument: the tool): every feature of its kernel tests (stdout, stderr, results, errors,
 pages, displays, clear_output, completion, inspection, completeness, history, stdin, interrupt, restart), positions beyond ASCII,
 messages that nobody may send, silent cells, cells that wait behind an error."""
-import json, os, subprocess, sys, tempfile, time
+import json, os, signal, subprocess, sys, tempfile, time
 
 from jupyter_client.manager import KernelManager
 
@@ -158,6 +158,9 @@ def interrupts(k):
         k.ask(k.client.execute, "sample nobody;")
         reply = k.ask(k.client.execute, "sample 1;")
         check("the cell after an error", reply["status"] == "ok", reply)
+    os.kill(k.manager.provisioner.process.pid, signal.SIGINT)  # a terminal's Ctrl-C, when no cell runs
+    reply = k.ask(k.client.execute, "sample 1;")
+    check("the cell after a signal", reply["status"] == "ok", reply)
     got, reply = k.run("sample 6 * 7;")
     check("the session survives", of(got, "execute_result")[0]["data"]["text/plain"] == "42", got)
     check("heartbeat", k.client.hb_channel.is_beating())

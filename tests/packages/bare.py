@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bare Debian roots for the tests of packages: the smallest Debian (mmdebstrap's minbase) with nothing of this machine in it.
-Making one wants root and Debian's archive; other architectures run under qemu's user emulation. What is fetched is kept in
-build/bare."""
-import contextlib, os, shutil, subprocess, tempfile
+Making one wants root and Debian's archive. In the environment:
+BARE_ARCH  another architecture, under qemu's user emulation (what compiles is then this machine's: see native_compiler)
+BARE_KEPT  where what is fetched is kept (build/bare)
+BARE_ROOT  a folder for the root that stays there: a test that was ended goes on with what was installed and built in it"""
+import contextlib, os, re, shutil, subprocess, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-KEPT = os.path.join(ROOT, "build", "bare")
-ARCH = os.environ.get("BARE_ARCH") or subprocess.run(["dpkg", "--print-architecture"], stdout=subprocess.PIPE, text=True).stdout.strip()
+KEPT = os.environ.get("BARE_KEPT") or os.path.join(ROOT, "build", "bare")
+HERE = subprocess.run(["dpkg", "--print-architecture"], stdout=subprocess.PIPE, text=True).stdout.strip()
+ARCH = os.environ.get("BARE_ARCH") or HERE
 
 
 def do(*command, **options):
@@ -20,7 +23,7 @@ def base():
     path = os.path.join(KEPT, "debian-%s.tar" % ARCH)
     if not os.path.exists(path):
         os.makedirs(KEPT, exist_ok=True)
-        do("mmdebstrap", "--variant=minbase", "--architectures=" + ARCH, "bookworm", path + ".new.tar")
+        do("mmdebstrap", "--variant=minbase", "--dpkgopt=force-unsafe-io", "--architectures=" + ARCH, "bookworm", path + ".new.tar")
         os.rename(path + ".new.tar", path)
     return path
 
@@ -28,7 +31,8 @@ def base():
 class Root:
     def __init__(self, folder):
         self.folder = folder
-        do("tar", "xf", base(), "-C", folder)
+        if not os.path.exists(os.path.join(folder, "etc/debian_version")):
+            do("tar", "xf", base(), "-C", folder)
         shutil.copy("/etc/resolv.conf", os.path.join(folder, "etc/resolv.conf"))
         self.cache = os.path.join(KEPT, "archives-" + ARCH)
         os.makedirs(self.cache, exist_ok=True)
@@ -50,8 +54,33 @@ class Root:
         os.makedirs(target, exist_ok=True)
         shutil.copy(path, target)
 
+    def native_compiler(self):
+        """In a root of another architecture, gcc's cc1 is replaced by Debian's cross compiler of the same version for this machine:
+        it gives the same code, and under emulation it alone would take hours. All else stays emulated."""
+        if ARCH == HERE:
+            return
+        triple = do("dpkg-architecture", "-a" + ARCH, "-qDEB_HOST_MULTIARCH").strip()
+        gcc, = os.listdir(os.path.join(self.folder, "usr/lib/gcc", triple))
+        with tempfile.TemporaryDirectory() as folder:
+            do("apt-get", "download", "cpp-%s-%s" % (gcc, triple.replace("_", "-")), cwd=folder)
+            do("sh", "-c", "dpkg -x *.deb .", cwd=folder)
+            cross = "usr/lib/gcc-cross/%s/%s" % (triple, gcc)
+            compiler = os.path.join(folder, cross, "cc1")
+            for library in re.findall(r"(/\S+) \(0x", do("ldd", compiler)):
+                self.put(library, os.path.dirname(library))
+            self.put(compiler, "usr/lib/gcc/%s/%s" % (triple, gcc))
+        for there, same in ((cross, "/usr/lib/gcc/%s/%s" % (triple, gcc)), ("usr/%s/include" % triple, "/usr/include")):
+            at = os.path.join(self.folder, there)
+            os.makedirs(os.path.dirname(at), exist_ok=True)
+            if not os.path.islink(at):
+                os.symlink(same, at)
+
 
 @contextlib.contextmanager
 def root():
+    if os.environ.get("BARE_ROOT"):
+        os.makedirs(os.environ["BARE_ROOT"], exist_ok=True)
+        yield Root(os.environ["BARE_ROOT"])
+        return
     with tempfile.TemporaryDirectory(prefix="gpmem-bare-") as folder:
         yield Root(folder)

@@ -9,11 +9,14 @@ import bare
 version = bare.do(os.path.join(bare.ROOT, "tools/version")).strip()
 with bare.root() as inside, tempfile.TemporaryDirectory() as folder:
     bare.do(os.path.join(bare.ROOT, "tools/dist"), folder)
-    inside.put(os.path.join(folder, "gpmem-%s.tar.gz" % version), "packages")
+    name = "gpmem-" + version
+    inside.put(os.path.join(folder, name + ".tar.gz"), "packages")
     inside.install("make")
-    out = inside.run("cd /tmp && tar xf /packages/*.tar.gz && cd gpmem-* && make demo")
+    inside.run("cd /tmp && tar xf /packages/%s.tar.gz && %s/tools/install-packages build" % (name, name))
+    inside.native_compiler()
+    out = inside.run("cd /tmp/%s && make demo" % name)
     assert "LIN + SE*PER" in out, out[-2000:]
-    inside.run("test \"$(/tmp/gpmem-*/build/gpmem --version)\" = 'gpmem %s'" % version)
+    inside.run("test \"$(/tmp/%s/build/gpmem --version)\" = 'gpmem %s'" % (name, version))
     if os.environ.get("BARE_TEST"):
-        print(inside.run("cd /tmp/gpmem-* && make test")[-2000:])
+        print(inside.run("cd /tmp/%s && make test" % name)[-2000:])
 print("README's commands in a bare root of %s" % bare.ARCH)
