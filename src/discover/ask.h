@@ -96,9 +96,8 @@ bool ask_english(const char *text, struct buf *formal, struct buf *err);
 void ask_print(const struct ask *q, struct buf *out);
 bool ask_dated(const struct ask *q); /* has it a predicate over functions? */
 
-/* Could it hold for a structure: each predicate counting as true, where the structure has what it
- * is about (dated), or as false? */
-bool ask_holds(const struct ask *q, const char *structure, bool dated);
+/* Does a question without predicates over functions hold for a structure? */
+bool ask_holds(const struct ask *q, const char *structure);
 /* The answer of a sketch. */
 struct query_answer ask_sketch(const struct ask *q, const struct sketch *p);
 /* The same to a run, in either language: structures from its posterior, functions from many draws
@@ -106,7 +105,4 @@ struct query_answer ask_sketch(const struct ask *q, const struct sketch *p);
 GPM_MUST_USE enum gpm_status ask_discovery(const struct discovery *d, const char *text,
                                            struct query_answer *out, const char **reading,
                                            struct arena *a, struct buf *err);
-/* The degree to which one predicate holds in one draw. */
-double ask_degree(const struct ask_predicate *q, const struct sketch *p,
-                  const struct sketch_draw *d);
 #endif

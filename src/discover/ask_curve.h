@@ -63,8 +63,6 @@ void ask_course(const struct sketch *p, const struct sketch_draw *d, double *y);
 struct ask_shape ask_shape_of(const struct sketch *p, const struct sketch_draw *d);
 /* Share of what moves the level that wanders without a direction. */
 double ask_rough(const struct sketch_draw *d);
-/* The degree to which a trend begins at *tau, whatever the date asked for; sign +1: rising. */
-double ask_bend(const struct sketch *p, const struct sketch_draw *d, double sign, double *tau);
 
 /* ---- patterns ---- */
 /* The swing of the patterns that are asked for, in sd; returns its largest. */
@@ -75,4 +73,20 @@ double ask_presence(const struct ask_predicate *q, const struct sketch *p,
                     const struct sketch_draw *d, double *there);
 /* Where the two sides differ most, and the degree to which it begins, or ends (until), there. */
 double ask_edge(const double *there, bool until, double *t);
+
+/* ---- a draw that several predicates look at ---- */
+/* What was computed for one is there for the next. {.p = p, .d = d} before the first. */
+struct ask_view {
+    const struct sketch *p;
+    const struct sketch_draw *d;
+    bool shaped, looked;
+    struct ask_shape shape;
+    double seen, there[SKETCH_KNOTS]; /* of patterns of any period */
+};
+const struct ask_shape *ask_view_shape(struct ask_view *v);
+double ask_view_presence(struct ask_view *v, const double **there);
+/* The degree to which a trend begins at *tau, whatever the date asked for; sign +1: rising. */
+double ask_bend(struct ask_view *v, double sign, double *tau);
+/* The degree to which one predicate holds in the draw. */
+double ask_degree(const struct ask_predicate *q, struct ask_view *v);
 #endif

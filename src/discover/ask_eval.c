@@ -16,8 +16,9 @@
 #define AROUND 1.5 /* units of the date as it was written: "around 1968" is 1.5 years */
 
 double ask_soft(double v, double edge, double width) {
-    if (isnan(v)) return 0;
-    return 0.5 * erfc(-(v - edge) / width * 0.70710678118654752);
+    double z = (v - edge) / width;
+    if (!(z > -7)) return 0; /* also of no number; what is left out is 1e-12 */
+    return z > 7 ? 1 : 0.5 * erfc(-z * 0.70710678118654752);
 }
 
 /* ---- time ---- */
@@ -42,8 +43,8 @@ double ask_around(const struct ask_axis *a, struct ask_date d) {
 }
 
 double ask_near(double t, double place, double around) {
-    double off = (t - place) / around;
-    return exp(-0.5 * off * off);
+    double off = (t - place) / around; /* NaN: the axis has no such date */
+    return isnan(off) ? 0 : exp(-0.5 * off * off);
 }
 
 struct ask_stretch ask_stretch_of(const struct ask_predicate *q, const struct ask_axis *a) {
@@ -80,10 +81,9 @@ bool ask_periods(const struct ask_predicate *q, enum sketch_clock clock, double 
 }
 
 /* ---- trends; sign +1: rising ---- */
-static double trend_from(const struct ask_predicate *q, const struct sketch *p,
-                         const struct sketch_draw *d, double sign) {
-    struct ask_axis axis = ask_axis_of(p);
-    double tau, strength = ask_bend(p, d, sign, &tau);
+static double trend_from(const struct ask_predicate *q, struct ask_view *v, double sign) {
+    struct ask_axis axis = ask_axis_of(v->p);
+    double tau, strength = ask_bend(v, sign, &tau);
     return ask_near(tau, ask_place(&axis, q->from), ask_around(&axis, q->from)) * strength;
 }
 
@@ -104,33 +104,33 @@ static double trend_within(const struct sketch *p, const struct sketch_draw *d,
     return ask_soft(rise, EDGE_WITHIN, WIDTH_WITHIN) * ask_soft(share, 0.6, 0.1);
 }
 
-static double trend_ever(const struct sketch *p, const struct sketch_draw *d, double sign) {
-    struct ask_shape s = ask_shape_of(p, d);
+static double trend_ever(struct ask_view *v, double sign) {
+    struct ask_shape s = *ask_view_shape(v);
+    const struct sketch_draw *d = v->d;
     double rise = fmax(sign * s.before, sign * s.after);
     double bent = ask_soft(rise, EDGE_RISE, 0.1) * ask_soft(s.fit, EDGE_FIT, 0.08) *
                   ask_soft(rise / (s.range + 1e-9), EDGE_MOST, 0.08);
-    double line = ask_soft(sign * d->line / p->sd, EDGE_RISE, 0.1);
+    double line = ask_soft(sign * d->line / v->p->sd, EDGE_RISE, 0.1);
     return fmax(bent * (1 - 0.8 * ask_rough(d)), line);
 }
 
-static double trend(const struct ask_predicate *q, const struct sketch *p,
-                    const struct sketch_draw *d, double sign) {
-    if (q->given & ASK_FROM) return trend_from(q, p, d, sign);
-    if (q->given & ASK_INTERVAL) return trend_within(p, d, stretch(q, p), sign);
-    return trend_ever(p, d, sign);
+static double trend(const struct ask_predicate *q, struct ask_view *v, double sign) {
+    if (q->given & ASK_FROM) return trend_from(q, v, sign);
+    if (q->given & ASK_INTERVAL) return trend_within(v->p, v->d, stretch(q, v->p), sign);
+    return trend_ever(v, sign);
 }
 
 /* A straight line: throughout, of the whole course or as a component of its own; else also from a
  * bend on. */
-static double linear(const struct ask_predicate *q, const struct sketch *p,
-                     const struct sketch_draw *d) {
-    struct ask_shape s = ask_shape_of(p, d);
-    double own = ask_soft(fabs(d->line) / p->sd, EDGE_RISE, 0.1);
+static double linear(const struct ask_predicate *q, struct ask_view *v) {
+    struct ask_shape s = *ask_view_shape(v);
+    const struct sketch_draw *d = v->d;
+    double own = ask_soft(fabs(d->line) / v->p->sd, EDGE_RISE, 0.1);
     double straight = ask_soft(fabs(s.line), EDGE_RISE, 0.1) * ask_soft(s.fit_line, 0.9, 0.04) *
                       (1 - 0.8 * ask_rough(d));
     double bend = 0;
     for (int i = 0; i < d->n_events; i++)
-        if (!d->event[i].step) bend = ask_soft(fabs(d->event[i].size) / p->sd, EDGE_RISE, 0.1);
+        if (!d->event[i].step) bend = ask_soft(fabs(d->event[i].size) / v->p->sd, EDGE_RISE, 0.1);
     if (q->throughout) return fmax(own * (1 - bend), straight);
     double bent = ask_soft(fmax(fabs(s.before), fabs(s.after)), EDGE_RISE, 0.1) *
                   ask_soft(s.fit, 0.94, 0.03) * (1 - ask_rough(d));
@@ -159,7 +159,7 @@ double ask_presence(const struct ask_predicate *q, const struct sketch *p,
                     const struct sketch_draw *d, double *there) {
     double most = ask_swing(q, p, d, there), seen = ask_soft(most, EDGE_SWING, 0.04);
     double edge = fmax(EDGE_THERE * most, EDGE_SWING / 3);
-    for (int k = 0; k < K; k++) there[k] = ask_soft(there[k] / edge, 1, 0.25);
+    for (int k = 0; k < K && most > 0; k++) there[k] = ask_soft(there[k] / edge, 1, 0.25);
     return most > 0 ? seen : 0;
 }
 
@@ -194,15 +194,27 @@ static double edge_of_pattern(const struct ask_predicate *q, const struct sketch
     return ask_near(t, ask_place(&axis, date), ask_around(&axis, date)) * strength;
 }
 
-static double periodic(const struct ask_predicate *q, const struct sketch *p,
-                       const struct sketch_draw *d) {
-    double there[K];
+double ask_view_presence(struct ask_view *v, const double **there) {
+    static const struct ask_predicate any = {.name = ASK_PERIODIC};
+    if (!v->looked) v->seen = ask_presence(&any, v->p, v->d, v->there);
+    v->looked = true;
+    *there = v->there;
+    return v->seen;
+}
+
+static double periodic(const struct ask_predicate *q, struct ask_view *v) {
+    double own[K], seen;
+    const double *there = own;
     int a, b;
-    double seen = ask_presence(q, p, d, there);
-    if (q->given & (ASK_FROM | ASK_UNTIL)) return seen * edge_of_pattern(q, p, there);
+    if (q->given & ASK_PERIOD)
+        seen = ask_presence(q, v->p, v->d, own);
+    else
+        seen = ask_view_presence(v, &there);
+    if (!(seen > 0)) return 0;
+    if (q->given & (ASK_FROM | ASK_UNTIL)) return seen * edge_of_pattern(q, v->p, there);
     if (q->throughout) return seen * ask_soft(mean_of(there, 0, K), 0.9, 0.04);
     if (!(q->given & ASK_INTERVAL)) return seen;
-    if (!ask_knots(stretch(q, p), &a, &b)) return 0;
+    if (!ask_knots(stretch(q, v->p), &a, &b)) return 0;
     return seen * ask_soft(mean_of(there, a, b), EDGE_COVER, WIDTH_COVER);
 }
 
@@ -258,8 +270,10 @@ static double jumps(const struct ask_predicate *q, const struct sketch *p,
 }
 
 /* What moves the level is a smooth function. */
-static double smooth(const struct sketch *p, const struct sketch_draw *d) {
-    struct ask_shape s = ask_shape_of(p, d);
+static double smooth(struct ask_view *v) {
+    struct ask_shape s = *ask_view_shape(v);
+    const struct sketch *p = v->p;
+    const struct sketch_draw *d = v->d;
     double own = d->share[KIND_SMOOTH] + d->share[KIND_DRIFT], step = 0;
     double all = own + d->share[KIND_ROUGH] + d->share[KIND_LINE] + 1e-9;
     for (int i = 0; i < d->n_events; i++)
@@ -267,8 +281,10 @@ static double smooth(const struct sketch *p, const struct sketch_draw *d) {
     return ask_soft(s.spread, 0.2, 0.05) * ask_soft(own / all, 0.5, 0.1) * (1 - step);
 }
 
-static double pure_noise(const struct sketch *p, const struct sketch_draw *d) {
-    struct ask_shape s = ask_shape_of(p, d);
+static double pure_noise(struct ask_view *v) {
+    struct ask_shape s = *ask_view_shape(v);
+    const struct sketch *p = v->p;
+    const struct sketch_draw *d = v->d;
     double seen = 0, least = INFINITY, most = 0, step = 0;
     for (int k = 0; k < K; k++) {
         for (int i = 0; i < d->n_patterns; i++) seen = fmax(seen, d->pattern[i].swing[k] / p->sd);
@@ -303,61 +319,46 @@ static double share(const struct ask_predicate *q, const struct sketch_draw *d) 
     return q->below ? v < q->bound : v > q->bound;
 }
 
-double ask_degree(const struct ask_predicate *q, const struct sketch *p,
-                  const struct sketch_draw *d) {
+double ask_degree(const struct ask_predicate *q, struct ask_view *v) {
+    const struct sketch *p = v->p;
+    const struct sketch_draw *d = v->d;
     switch (q->name) {
-    case ASK_RISES: return trend(q, p, d, 1);
-    case ASK_FALLS: return trend(q, p, d, -1);
-    case ASK_LINEAR: return linear(q, p, d);
-    case ASK_PERIODIC: return periodic(q, p, d);
+    case ASK_RISES: return trend(q, v, 1);
+    case ASK_FALLS: return trend(q, v, -1);
+    case ASK_LINEAR: return linear(q, v);
+    case ASK_PERIODIC: return periodic(q, v);
     case ASK_SWING_GROWS: return curve_grows(q, p, d, false, 1);
     case ASK_SWING_SHRINKS: return curve_grows(q, p, d, false, -1);
     case ASK_NOISE_GROWS: return curve_grows(q, p, d, true, 1);
     case ASK_NOISE_SHRINKS: return curve_grows(q, p, d, true, -1);
     case ASK_JUMPS: return jumps(q, p, d);
-    case ASK_SMOOTH: return smooth(p, d);
+    case ASK_SMOOTH: return smooth(v);
     case ASK_RANDOM_WALK:
-        return ask_soft(ask_rough(d), 0.5, 0.1) * ask_soft(ask_shape_of(p, d).spread, 0.2, 0.05);
-    case ASK_PURE_NOISE: return pure_noise(p, d);
+        return ask_soft(ask_rough(d), 0.5, 0.1) * ask_soft(ask_view_shape(v)->spread, 0.2, 0.05);
+    case ASK_PURE_NOISE: return pure_noise(v);
     case ASK_VALUE: return level_bound(q, p, d);
     default: return share(q, d);
     }
 }
 
 /* ---- the whole question ---- */
-static double degree(const struct ask *q, const struct sketch *p, const struct sketch_draw *d) {
+static double degree(const struct ask *q, struct ask_view *v) {
     switch (q->op) {
-    case ASK_AND: return degree(q->a, p, d) * degree(q->b, p, d);
-    case ASK_OR: return 1 - (1 - degree(q->a, p, d)) * (1 - degree(q->b, p, d));
-    case ASK_NOT: return 1 - degree(q->a, p, d);
-    case ASK_STRUCTURE: return kern_query_holds_text(q->structure, p->structure[d->structure].text);
-    default: return ask_degree(&q->p, p, d);
+    case ASK_AND: return degree(q->a, v) * degree(q->b, v);
+    case ASK_OR: return 1 - (1 - degree(q->a, v)) * (1 - degree(q->b, v));
+    case ASK_NOT: return 1 - degree(q->a, v);
+    case ASK_STRUCTURE:
+        return kern_query_holds_text(q->structure, v->p->structure[v->d->structure].text);
+    default: return ask_degree(&q->p, v);
     }
 }
 
-/* Can a draw of this structure have the property at all? */
-static bool could(const struct ask_predicate *q, const char *structure) {
-    switch (q->name) {
-    case ASK_PERIODIC:
-    case ASK_SWING_GROWS:
-    case ASK_SWING_SHRINKS: return strstr(structure, "PER") || strstr(structure, "COS");
-    case ASK_JUMPS: return strstr(structure, "STEP");
-    case ASK_RISES:
-    case ASK_FALLS:
-    case ASK_LINEAR:
-    case ASK_SMOOTH:
-    case ASK_RANDOM_WALK: return strcmp(structure, "WN") != 0;
-    default: return true;
-    }
-}
-
-bool ask_holds(const struct ask *q, const char *structure, bool dated) {
+bool ask_holds(const struct ask *q, const char *structure) {
     switch (q->op) {
-    case ASK_AND: return ask_holds(q->a, structure, dated) && ask_holds(q->b, structure, dated);
-    case ASK_OR: return ask_holds(q->a, structure, dated) || ask_holds(q->b, structure, dated);
-    case ASK_NOT: return !ask_holds(q->a, structure, !dated);
-    case ASK_STRUCTURE: return kern_query_holds_text(q->structure, structure);
-    default: return dated && could(&q->p, structure);
+    case ASK_AND: return ask_holds(q->a, structure) && ask_holds(q->b, structure);
+    case ASK_OR: return ask_holds(q->a, structure) || ask_holds(q->b, structure);
+    case ASK_NOT: return !ask_holds(q->a, structure);
+    default: return q->op == ASK_STRUCTURE && kern_query_holds_text(q->structure, structure);
     }
 }
 
@@ -371,7 +372,7 @@ static struct query_answer ask_structures(const struct ask *q, const struct sket
     double all = 0;
     for (size_t i = 0; i < p->n_structures; i++) {
         all += p->structure[i].p;
-        if (!ask_holds(q, p->structure[i].text, false)) continue;
+        if (!ask_holds(q, p->structure[i].text)) continue;
         r.probability += p->structure[i].p;
         r.error = fmax(r.error, p->structure[i].error);
     }
@@ -384,7 +385,8 @@ struct query_answer ask_sketch(const struct ask *q, const struct sketch *p) {
     if (!ask_dated(q)) return ask_structures(q, p);
     double sum = 0, sq = 0, n = (double)p->n_draws;
     for (size_t i = 0; i < p->n_draws; i++) {
-        double v = degree(q, p, &p->draw[i]);
+        struct ask_view view = {.p = p, .d = &p->draw[i]};
+        double v = degree(q, &view);
         sum += v;
         sq += v * v;
     }

@@ -96,12 +96,18 @@ double ask_rough(const struct sketch_draw *d) {
     return r / all;
 }
 
-double ask_bend(const struct sketch *p, const struct sketch_draw *d, double sign, double *tau) {
-    struct ask_shape s = ask_shape_of(p, d);
-    double slope = sign * s.after / (1 - s.tau); /* NaN where there is no course: no edge holds */
-    double bend = slope - sign * s.before / s.tau;
-    *tau = s.tau;
-    return ask_soft(sign * s.after, EDGE_RISE, 0.1) *
-           ask_soft(bend / (fabs(slope) + 1e-9), 0.5, 0.12) * ask_soft(s.fit, EDGE_FIT, 0.08) *
-           (1 - 0.8 * ask_rough(d));
+const struct ask_shape *ask_view_shape(struct ask_view *v) {
+    if (!v->shaped) v->shape = ask_shape_of(v->p, v->d);
+    v->shaped = true;
+    return &v->shape;
+}
+
+double ask_bend(struct ask_view *v, double sign, double *tau) {
+    const struct ask_shape *s = ask_view_shape(v);
+    double slope = sign * s->after / (1 - s->tau); /* NaN where there is no course: no edge holds */
+    double bend = slope - sign * s->before / s->tau;
+    *tau = s->tau;
+    return ask_soft(sign * s->after, EDGE_RISE, 0.1) *
+           ask_soft(bend / (fabs(slope) + 1e-9), 0.5, 0.12) * ask_soft(s->fit, EDGE_FIT, 0.08) *
+           (1 - 0.8 * ask_rough(v->d));
 }

@@ -14,6 +14,7 @@
 #include "discover/sketch.h"
 #include "base/mem.h"
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 #define K      SKETCH_KNOTS
@@ -47,6 +48,14 @@ static unsigned size_code(double v) {
 }
 static double size_of(unsigned code) {
     return code ? exp2(((double)code - MIDDLE) / OCTAVE) : 0;
+}
+/* Of every code. */
+static struct {
+    pthread_once_t once;
+    float of[256];
+} sizes = {.once = PTHREAD_ONCE_INIT};
+static void prepare_sizes(void) {
+    for (unsigned i = 0; i < 256; i++) sizes.of[i] = (float)size_of(i);
 }
 static void put_sizes(struct buf *b, const float *v, int n, double unit) {
     for (int k = 0; k < n; k++) put_bits(b, size_code(v[k] / unit), 1);
@@ -172,8 +181,12 @@ static void get_draw(struct bytes *s, const struct sketch *p, const float *mean,
         s->bad = true;
         return;
     }
-    for (int k = 0; k < K; k++)
-        d->level[k] = mean[k] + most[k] * (float)(int8_t)get_bits(s, 1) / 127;
+    if (s->end - s->at < K) {
+        s->bad = true;
+        return;
+    }
+    for (int k = 0; k < K; k++) d->level[k] = mean[k] + most[k] * (float)(int8_t)s->at[k] / 127;
+    s->at += K;
     get_sizes(s, d->noise, has & HAS_NOISE ? K : 1, size);
     for (int k = 1; k < K && !(has & HAS_NOISE); k++) d->noise[k] = d->noise[0];
     for (int i = 0; i < d->n_patterns; i++) {
@@ -186,7 +199,7 @@ static void get_draw(struct bytes *s, const struct sketch *p, const float *mean,
         d->event[i].date = (float)get_unit(s);
         d->event[i].size = get_float(s);
     }
-    for (int i = 0; i < SKETCH_KINDS; i++) d->share[i] = (float)size_of((unsigned)get_bits(s, 1));
+    get_sizes(s, d->share, SKETCH_KINDS, sizes.of);
 }
 
 static void get_head(struct bytes *s, struct sketch *p, const struct sketch_names *names) {
@@ -228,7 +241,8 @@ enum gpm_status sketch_read(struct sketch *p, const struct sketch_names *names, 
         mean[k] = get_float(&s);
         most[k] = get_float(&s);
     }
-    for (unsigned i = 0; i < 256; i++) size[i] = (float)(p->sd * size_of(i));
+    pthread_once(&sizes.once, prepare_sizes);
+    for (unsigned i = 0; i < 256; i++) size[i] = (float)p->sd * sizes.of[i];
     p->draw = mem_zalloc(draws * sizeof *p->draw);
     for (size_t i = 0; i < draws && !s.bad; i++, p->n_draws++)
         get_draw(&s, p, mean, most, size, &p->draw[i]);

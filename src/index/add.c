@@ -373,7 +373,8 @@ enum gpm_status index_add(const char *path, const char *const *files, size_t n,
     la_parallel(search_threads(o->threads), a.job.n, run_job, &a);
     if (!a.st && stop_asked(o->stop)) a.st = buf_fail(err, GPM_E_INTERRUPT, "stopped");
     if (!a.st) a.st = catalog_begin(a.c, err);
-    if (!a.st) a.st = catalog_end(a.c, catalog_settle(a.c, err), err);
+    struct catalog_maker maker = index_maker(a.c);
+    if (!a.st) a.st = catalog_end(a.c, catalog_settle(a.c, &maker, err), err);
     for (size_t i = 0; i < a.job.n; i++) release_job(&a.job.at[i]);
     vec_release(&a.job);
     map_release(&a.names);

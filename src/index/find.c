@@ -1,125 +1,224 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Search. What a question says of structures is decided once per distinct structure, for every
- * predicate counting as true and as it bounds the answer from above; a pass over the postings gives
- * each series a bound, and sketches are read from the best bound on until no other series can be
- * among the best. A question without predicates over functions is answered by the postings alone.
+ * Search. A pass over the traits of all series (discover/traits.h) gives each a bound of its answer
+ * from above; sketches are read from the best bounds on, until no other series can be among the
+ * best. So the results are those that reading every sketch would give, in the same order: by
+ * probability, then error, both in steps, then number. A question without predicates over functions
+ * is answered by the pass alone.
  */
 #include "base/mem.h"
 #include "base/vec.h"
+#include "discover/traits.h"
 #include "index/index.h"
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
-/* Probabilities are means over SKETCH_DRAWS draws, with errors of .02 and more: closer than this
- * they are equal. */
-#define TIE 5e-3
+/* Probabilities are means over SKETCH_DRAWS draws, with errors of .02 and more: closer than TIE
+ * they are equal, and errors that differ by less than UNSURE are. */
+#define TIE    5e-3
+#define UNSURE 2e-2
+#define TIES   200 /* of TIE */
+#define NONE   255 /* no candidate */
 
-#define BOUND_STEPS 400 /* that bounds are counted in */
+static int step_of(double v) {
+    return (int)(fmin(fmax(v, 0), 1) / TIE + 0.5);
+}
 
-struct candidate {
-    double bound;
+/* An answer by what ranks it. */
+struct ranked {
     int64_t id;
+    double probability, error;
 };
 struct scan {
     struct catalog *c;
-    const struct ask *q;
-    float *holds; /* by number of a structure: the most that it adds, 0 or 1 */
-    VEC(struct candidate) at;
+    const struct ask *q; /* NULL: structures are compared */
+    float *weight;       /* by number of a structure */
+    bool exact;          /* the pass gives answers, not bounds */
     double least;
-    int64_t series;
-    size_t count[BOUND_STEPS + 1]; /* of candidates, by their bound in steps */
-    /* of a posting to be compared with: sqrt of its probabilities by number of a structure */
-    bool like;
+    int64_t series, looked;
+    VEC(uint8_t) step;       /* of the bound of each number */
+    VEC(float) value, error; /* of each number, where they are the answers */
+    size_t count[TIES + 1];  /* of candidates by step */
+    struct ranked *best;     /* the best first */
+    size_t n_best, top;
 };
 
+static void release_hit(struct index_hit *h) {
+    mem_free(h->name);
+    mem_free(h->source);
+    mem_free(h->words);
+    mem_free(h->structure);
+    sketch_release(&h->sketch);
+}
+
 void index_result_release(struct index_result *r) {
-    for (size_t i = 0; i < r->n; i++) {
-        struct index_hit *h = &r->at[i];
-        mem_free(h->name);
-        mem_free(h->source);
-        mem_free(h->words);
-        mem_free(h->structure);
-        sketch_release(&h->sketch);
-    }
+    for (size_t i = 0; i < r->n; i++) release_hit(&r->at[i]);
     mem_free(r->at);
     mem_free(r->question);
     mem_free(r->reading);
     memset(r, 0, sizeof *r);
 }
 
-/* ---- the pass over postings ---- */
-static int step_of(double bound) {
-    return (int)(fmin(bound, 1) * BOUND_STEPS);
-}
-
-/* Where bounds are the answers, those that cannot be among the best go before the rest is sorted.
- */
-static void keep_best(struct scan *s, size_t top) {
-    size_t above = 0, kept = 0;
-    int step = BOUND_STEPS;
-    for (; step > 0 && above < top; step--) above += s->count[step];
-    for (size_t i = 0; i < s->at.n; i++) /* one step more: ties */
-        if (step_of(s->at.at[i].bound) + 2 >= step) s->at.at[kept++] = s->at.at[i];
-    s->at.n = kept;
-}
-
-static enum gpm_status scan_block(void *ctx, int64_t first, const void *data, size_t n) {
-    struct scan *s = ctx;
-    const uint8_t *p = data, *end = p + n;
-    uint32_t most = catalog_structures(s->c);
-    for (int64_t id = first + 1; p < end; id++) {
-        if (end - p < 2) return GPM_E_FORMAT;
-        size_t len = p[0] | (size_t)p[1] << 8;
-        p += 2;
-        if ((size_t)(end - p) < len || len % 6) return GPM_E_FORMAT;
-        double sum = 0, all = 0;
-        for (const uint8_t *e = p + len; p < e; p += 6) {
-            uint32_t k = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-            double share = (double)(p[4] | (unsigned)p[5] << 8);
-            if (k > most) return GPM_E_FORMAT;
-            all += share;
-            sum += s->holds[k] * (s->like ? sqrt(share) : share);
-        }
-        if (!len) continue;
-        s->series++;
-        sum = all > 0 ? s->like ? sum / sqrt(all) : sum / all : 0;
-        if (sum < s->least) continue;
-        s->count[step_of(sum)]++;
-        vec_push(&s->at, ((struct candidate){sum, id}));
+/* ---- the pass over traits ---- */
+static enum gpm_status make_traits(void *ctx, const struct catalog_row *r, struct buf *part,
+                                   struct buf *err) {
+    struct index_names who = {ctx, err};
+    struct sketch_names names = index_names(&who);
+    struct sketch p;
+    if (!r) {
+        traits_add(NULL, &names, part);
+        return GPM_OK;
     }
+    if (sketch_read(&p, &names, r->sketch, r->n_sketch) != GPM_OK)
+        return index_damaged(r->name, err);
+    traits_add(&p, &names, part);
+    sketch_release(&p);
     return GPM_OK;
 }
 
-static int by_bound(const void *a, const void *b) {
-    const struct candidate *p = a, *q = b;
-    if (p->bound != q->bound) return p->bound < q->bound ? 1 : -1;
-    return p->id < q->id ? -1 : p->id > q->id;
+struct catalog_maker index_maker(struct catalog *c) {
+    return (struct catalog_maker){TRAITS, make_traits, c};
 }
 
-/* ---- hits ---- */
-static bool worse(const struct index_hit *a, const struct index_hit *b) {
-    double p = floor(a->probability / TIE + 0.5), q = floor(b->probability / TIE + 0.5);
-    if (p != q) return p < q;
-    return a->error != b->error ? a->error > b->error : a->id > b->id;
+enum gpm_status index_damaged(const char *name, struct buf *err) {
+    return buf_fail(err, GPM_E_FORMAT,
+                    "the sketch of '%s' is damaged; remove it from the index and add it again",
+                    name);
 }
 
+/* The bounds of a block into lo, hi; where they are answers, hi is the answer and lo its error. */
+static enum gpm_status bounds_of(const struct scan *s, const struct traits *t, float *lo, float *hi,
+                                 struct buf *err) {
+    struct index_names who = {s->c, err};
+    struct sketch_names names = index_names(&who);
+    if (s->exact) return traits_structures(t, s->weight, catalog_structures(s->c), !s->q, hi, lo);
+    return traits_bound(s->q, t, &names, lo, hi);
+}
+
+static enum gpm_status scan_block(void *ctx, const struct catalog_block *b, struct buf *err) {
+    struct scan *s = ctx;
+    struct traits t = {.n = b->bytes[TRAIT_LIVE]};
+    const uint8_t *live = b->part[TRAIT_LIVE];
+    for (int i = 0; i < TRAITS; i++) {
+        t.part[i] = b->part[i];
+        t.bytes[i] = b->bytes[i];
+    }
+    float *lo = NEW_ARRAY(float, 2 * t.n + 1), *hi = lo + t.n;
+    size_t first = s->step.n, want = (size_t)b->first + t.n;
+    enum gpm_status st = (size_t)b->first < first ? GPM_E_FORMAT : bounds_of(s, &t, lo, hi, err);
+    if (!st) {
+        vec_reserve(&s->step, want);
+        memset(s->step.at + first, NONE, want - first);
+        s->step.n = want;
+    }
+    for (size_t i = 0; i < t.n && !st; i++) {
+        if (!live[i]) continue;
+        s->series++;
+        if (hi[i] < s->least) continue;
+        int step = step_of(hi[i]);
+        s->step.at[(size_t)b->first + i] = (uint8_t)step;
+        s->count[step]++;
+    }
+    if (!st && s->exact) {
+        vec_reserve(&s->value, want);
+        vec_reserve(&s->error, want);
+        memcpy(s->value.at + b->first, hi, t.n * sizeof *hi);
+        memcpy(s->error.at + b->first, lo, t.n * sizeof *lo);
+    }
+    mem_free(lo);
+    return st;
+}
+
+/* ---- the best ---- */
+static bool better(const struct ranked *a, const struct ranked *b) {
+    int p = step_of(a->probability), q = step_of(b->probability);
+    if (p != q) return p > q;
+    double e = floor(a->error / UNSURE + 0.5), f = floor(b->error / UNSURE + 0.5);
+    return e != f ? e < f : a->id < b->id;
+}
+
+static void keep(struct scan *s, struct ranked r) {
+    size_t i = s->n_best;
+    if (i == s->top && !better(&r, &s->best[i - 1])) return;
+    if (i == s->top)
+        i--;
+    else
+        s->n_best++;
+    for (; i > 0 && better(&r, &s->best[i - 1]); i--) s->best[i] = s->best[i - 1];
+    s->best[i] = r;
+}
+
+/* Can nobody from this number on, with a bound of this step, be among the best? An answer of
+ * certainty has an error all the same, the one that a draw more would make. */
+static bool settled(const struct scan *s, int step, int64_t id) {
+    double n = SKETCH_DRAWS, sure = POSTERIOR_ERROR_Z * sqrt(1 / (n * n * n));
+    struct ranked hope = {id, step * TIE, step == TIES && !s->exact ? sure : 0};
+    return s->n_best == s->top && !better(&hope, &s->best[s->top - 1]);
+}
+
+static enum gpm_status answer(struct scan *s, int64_t id, struct ranked *r, bool *found,
+                              struct buf *bytes, struct buf *err) {
+    *r = (struct ranked){.id = id};
+    *found = true;
+    if (s->exact) {
+        r->probability = s->value.at[id - 1];
+        r->error = fmax(s->error.at[id - 1], 1e-4);
+        return GPM_OK;
+    }
+    struct index_names who = {s->c, err};
+    struct sketch_names names = index_names(&who);
+    struct sketch p;
+    buf_reset(bytes);
+    enum gpm_status st = catalog_sketch(s->c, id, found, bytes, err);
+    if (st || !*found) return st;
+    if (sketch_read(&p, &names, bytes->data, bytes->len) != GPM_OK) {
+        char number[32];
+        snprintf(number, sizeof number, "number %lld", (long long)id);
+        return index_damaged(number, err);
+    }
+    s->looked++;
+    struct query_answer a = ask_sketch(s->q, &p);
+    r->probability = a.probability;
+    r->error = a.error;
+    sketch_release(&p);
+    return GPM_OK;
+}
+
+/* From the best bounds on, those of one step by their numbers. */
+static enum gpm_status visit(struct scan *s, struct buf *err) {
+    enum gpm_status st = GPM_OK;
+    struct buf bytes = BUF_INIT;
+    s->best = NEW_ARRAY(struct ranked, s->top + 1);
+    for (int step = TIES; step >= 0 && !st && !settled(s, step, 0); step--) {
+        const uint8_t *p = s->step.at, *end = p + s->step.n;
+        for (size_t left = s->count[step]; left > 0 && !st; left--) {
+            p = memchr(p, step, (size_t)(end - p));
+            int64_t id = p++ - s->step.at + 1;
+            struct ranked r;
+            bool found;
+            if (settled(s, step, id)) break;
+            st = answer(s, id, &r, &found, &bytes, err);
+            if (!st && found && r.probability >= s->least) keep(s, r);
+        }
+    }
+    buf_release(&bytes);
+    return st;
+}
+
+/* ---- results ---- */
 struct reading {
-    struct scan *s;
-    struct index_hit hit;
+    struct catalog *c;
+    struct index_hit *hit;
 };
 
 static enum gpm_status read_hit(void *ctx, const struct catalog_row *row, struct buf *err) {
     struct reading *r = ctx;
-    struct index_names who = {r->s->c, err};
+    struct index_names who = {r->c, err};
     struct sketch_names names = index_names(&who);
-    struct index_hit *h = &r->hit;
-    memset(h, 0, sizeof *h);
+    struct index_hit *h = r->hit;
     if (sketch_read(&h->sketch, &names, row->sketch, row->n_sketch) != GPM_OK)
-        return buf_fail(err, GPM_E_FORMAT,
-                        "the sketch of '%s' is damaged; remove it from the index and add it again",
-                        row->name);
+        return index_damaged(row->name, err);
     h->id = row->id;
     h->name = mem_strdup(row->name);
     h->source = mem_strdup(row->source);
@@ -129,61 +228,34 @@ static enum gpm_status read_hit(void *ctx, const struct catalog_row *row, struct
     return GPM_OK;
 }
 
-static void free_hit(struct index_hit *h) {
-    struct index_result one = {.at = mem_alloc(sizeof *h), .n = 1};
-    one.at[0] = *h;
-    index_result_release(&one);
-}
-
-/* Into its place; the last one goes when there are more than `top`. */
-static void keep(struct index_result *out, struct index_hit h, size_t top) {
-    size_t i = out->n;
-    if (out->n == top && worse(&h, &out->at[top - 1])) {
-        free_hit(&h);
-        return;
-    }
-    if (out->n == top) {
-        free_hit(&out->at[--i]);
-        out->n--;
-    }
-    for (; i > 0 && worse(&out->at[i - 1], &h); i--) out->at[i] = out->at[i - 1];
-    out->at[i] = h;
-    out->n++;
-}
-
-static enum gpm_status visit(struct scan *s, size_t top, struct index_result *out,
-                             struct buf *err) {
+static enum gpm_status read_hits(struct scan *s, struct index_result *out, struct buf *err) {
     enum gpm_status st = GPM_OK;
-    bool exact = s->like || !ask_dated(s->q);
-    if (exact) keep_best(s, top);
-    qsort(s->at.at, s->at.n, sizeof *s->at.at, by_bound);
-    out->at = mem_zalloc((top + 1) * sizeof *out->at);
-    for (size_t i = 0; i < s->at.n && !st; i++) {
-        const struct candidate *c = &s->at.at[i];
-        if (out->n == top && out->at[top - 1].probability >= c->bound - TIE / 2) break;
-        struct reading r = {.s = s};
-        st = catalog_each(s->c, c->id, read_hit, &r, err);
-        if (st || !r.hit.name) continue;
-        out->looked++;
-        struct query_answer a =
-            exact ? (struct query_answer){c->bound, 1e-4, 0} : ask_sketch(s->q, &r.hit.sketch);
-        if (exact && !s->like) a.error = ask_sketch(s->q, &r.hit.sketch).error;
-        r.hit.probability = a.probability;
-        r.hit.error = a.error;
-        if (a.probability < s->least)
-            free_hit(&r.hit);
-        else
-            keep(out, r.hit, top);
+    out->at = mem_zalloc((s->n_best + 1) * sizeof *out->at);
+    for (size_t i = 0; i < s->n_best && !st; i++) {
+        struct reading r = {s->c, &out->at[out->n]};
+        st = catalog_each(s->c, s->best[i].id, read_hit, &r, err);
+        if (!r.hit->name) continue; /* it was removed meanwhile */
+        r.hit->probability = s->best[i].probability;
+        r.hit->error = s->exact && s->q ? ask_sketch(s->q, &r.hit->sketch).error : s->best[i].error;
+        out->n++;
     }
     return st;
 }
 
-static enum gpm_status run(struct scan *s, size_t top, struct index_result *out, struct buf *err) {
-    enum gpm_status st = catalog_blocks(s->c, scan_block, s, err);
-    if (!st) st = visit(s, top, out, err);
+static enum gpm_status run(struct scan *s, struct index_result *out, struct buf *err) {
+    const uint64_t one = 1;
+    struct catalog_maker maker = index_maker(s->c);
+    uint64_t parts = s->exact ? one << TRAIT_LIVE | one << TRAIT_STRUCTURES : traits_needed(s->q);
+    enum gpm_status st = catalog_blocks(s->c, &maker, parts, scan_block, s, err);
+    if (!st) st = visit(s, err);
+    if (!st) st = read_hits(s, out, err);
     out->series = s->series;
-    vec_release(&s->at);
-    mem_free(s->holds);
+    out->looked = s->looked;
+    vec_release(&s->step);
+    vec_release(&s->value);
+    vec_release(&s->error);
+    mem_free(s->best);
+    mem_free(s->weight);
     catalog_close(s->c);
     if (st) index_result_release(out);
     return st;
@@ -191,7 +263,7 @@ static enum gpm_status run(struct scan *s, size_t top, struct index_result *out,
 
 enum gpm_status index_search(const char *path, const char *question, size_t top, double least,
                              struct index_result *out, struct buf *err) {
-    struct scan s = {.least = fmax(least, 1e-3)};
+    struct scan s = {.least = fmax(least, 1e-3), .top = top};
     struct arena a = {0};
     struct ask *q = NULL;
     const char *formal;
@@ -201,15 +273,15 @@ enum gpm_status index_search(const char *path, const char *question, size_t top,
     if (!st) {
         uint32_t n = catalog_structures(s.c);
         s.q = q;
-        s.holds = NEW_ARRAY(float, n + 1);
-        s.holds[0] = 0;
-        for (uint32_t k = 1; k <= n; k++) {
+        s.exact = !ask_dated(q);
+        s.weight = mem_zalloc((n + 1) * sizeof *s.weight);
+        for (uint32_t k = 1; k <= n && s.exact; k++) {
             const char *text = catalog_structure_text(s.c, k);
-            s.holds[k] = text && ask_holds(q, text, true);
+            s.weight[k] = text && ask_holds(q, text);
         }
         out->question = mem_strdup(question);
         out->reading = mem_strdup(formal);
-        st = run(&s, top, out, err);
+        st = run(&s, out, err);
     }
     arena_release(&a);
     return st;
@@ -220,15 +292,16 @@ enum gpm_status index_search(const char *path, const char *question, size_t top,
 static enum gpm_status find_posterior(struct scan *s, const char *like,
                                       const struct index_options *o, struct sketch *p,
                                       struct buf *err) {
-    struct reading r = {.s = s};
+    struct index_hit hit = {0};
+    struct reading r = {s->c, &hit};
     struct buf why = BUF_INIT;
     int64_t id = 0;
     enum gpm_status st = catalog_number(s->c, like, &id, err);
     if (!st && id) {
         st = catalog_each(s->c, id, read_hit, &r, err);
-        *p = r.hit.sketch;
-        memset(&r.hit.sketch, 0, sizeof r.hit.sketch);
-        free_hit(&r.hit);
+        *p = hit.sketch;
+        memset(&hit.sketch, 0, sizeof hit.sketch);
+        release_hit(&hit);
     } else if (!st)
         st = index_sketch(like, o, p, &why);
     if (st && why.len)
@@ -240,7 +313,7 @@ static enum gpm_status find_posterior(struct scan *s, const char *like,
 enum gpm_status index_like(const char *path, const char *like, size_t top,
                            const struct index_options *o, struct index_result *out,
                            struct buf *err) {
-    struct scan s = {.least = 1e-3, .like = true};
+    struct scan s = {.least = 1e-3, .exact = true, .top = top};
     struct sketch p = {0};
     memset(out, 0, sizeof *out);
     enum gpm_status st = catalog_open(&s.c, path, CATALOG_READ, err);
@@ -252,17 +325,17 @@ enum gpm_status index_like(const char *path, const char *like, size_t top,
     }
     uint32_t n = catalog_structures(s.c);
     double all = 0;
-    s.holds = mem_zalloc((n + 1) * sizeof *s.holds);
+    s.weight = mem_zalloc((n + 1) * sizeof *s.weight);
     for (size_t i = 0; i < p.n_structures; i++) all += p.structure[i].p;
     for (uint32_t k = 1; k <= n; k++)
         for (size_t i = 0; i < p.n_structures; i++)
             if (!strcmp(catalog_structure_text(s.c, k), p.structure[i].text))
-                s.holds[k] = (float)sqrt(p.structure[i].p / all);
+                s.weight[k] = (float)sqrt(p.structure[i].p / all);
     struct buf reading = BUF_INIT;
     buf_printf(&reading, "the same structure as %s (%s)", like,
                p.n_structures ? p.structure[0].text : "none");
     sketch_release(&p);
     out->question = mem_strdup(like);
     out->reading = buf_take(&reading);
-    return run(&s, top, out, err);
+    return run(&s, out, err);
 }

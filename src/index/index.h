@@ -47,6 +47,11 @@ struct index_names {
 };
 struct sketch_names index_names(struct index_names *n);
 
+/* What a catalog's blocks hold: the traits of its series. */
+struct catalog_maker index_maker(struct catalog *c);
+/* The sketch of a series cannot be read: GPM_E_FORMAT, and what to do. */
+enum gpm_status index_damaged(const char *name, struct buf *err);
+
 /* ---- search ---- */
 struct index_hit {
     int64_t id;

@@ -168,7 +168,8 @@ enum gpm_status index_remove(const char *path, const char *name, struct buf *err
     if (st) return st;
     st = catalog_begin(c, err);
     if (!st) st = catalog_remove(c, name, &found, err);
-    if (!st) st = catalog_settle(c, err);
+    struct catalog_maker maker = index_maker(c);
+    if (!st) st = catalog_settle(c, &maker, err);
     st = catalog_end(c, st, err);
     if (!st && !found)
         st = buf_fail(err, GPM_E_NOT_FOUND, "the index '%s' has no series '%s'", path, name);
@@ -210,8 +211,11 @@ enum gpm_status index_compact(const char *path, const char *copy, struct buf *er
         return buf_fail(err, GPM_E_ARG, "'%s' is there already; name a new file", copy);
     enum gpm_status st = catalog_open(&c, path, CATALOG_WRITE, err);
     if (st) return st;
+    struct catalog_maker maker = index_maker(c);
     st = catalog_begin(c, err);
-    if (!st) st = catalog_end(c, catalog_settle(c, err), err);
+    if (!st) st = catalog_forget(c, err); /* blocks are made anew, whatever was wrong with them */
+    if (!st) st = catalog_settle(c, &maker, err);
+    st = catalog_end(c, st, err);
     if (!st) st = catalog_compact(c, copy, err);
     catalog_close(c);
     return st;

@@ -1,30 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See catalog.h. The file is opened and its columns are read by the functions of the memo table. */
-#include "store/catalog.h"
-#include "base/map.h"
+#include "store/catalog_priv.h"
 #include "base/mem.h"
-#include "base/vec.h"
-#include "store/memo_priv.h"
 #include <limits.h>
 #include <string.h>
 
 #define APPLICATION_ID 0x67706d69 /* "gpmi" */
 
-struct catalog {
-    struct memo m;
-    VEC(char *) text;  /* of structures, by number - 1; NULL: none */
-    struct map number; /* hash of the text -> number */
-};
-
-static const char schema[] =
+/* Step v takes a file of version v to version v+1; a new file takes all of them. */
+static const char *const schema_steps[CATALOG_VERSION] = {
     "CREATE TABLE structure(id INTEGER PRIMARY KEY, text TEXT NOT NULL);"
     "CREATE TABLE series(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, n INTEGER NOT NULL,"
     " hash TEXT NOT NULL, source TEXT NOT NULL, made TEXT NOT NULL, words TEXT NOT NULL,"
     " posting BLOB NOT NULL, sketch BLOB NOT NULL);"
     "CREATE TABLE refused(name TEXT PRIMARY KEY, source TEXT NOT NULL, why TEXT NOT NULL)"
     " WITHOUT ROWID;"
-    "CREATE TABLE block(first INTEGER PRIMARY KEY, data BLOB NOT NULL);"
-    "PRAGMA user_version=1; PRAGMA application_id=0x67706d69;";
+    "CREATE TABLE block(first INTEGER PRIMARY KEY, data BLOB NOT NULL);",
+    "DROP TABLE block; CREATE TABLE block(id INTEGER PRIMARY KEY, data BLOB NOT NULL);",
+};
 
 /* ---- opening ---- */
 /* A number from the first row; 0: there is none. */
@@ -32,6 +25,15 @@ static enum gpm_status read_int(struct memo *m, const char *sql, int *out, struc
     int64_t v = 0;
     enum gpm_status s = memo_do(m, "read it", sql, &v, err, "");
     *out = v > INT_MAX ? INT_MAX : v < INT_MIN ? INT_MIN : (int)v;
+    return s;
+}
+
+static enum gpm_status stamp(struct memo *m, struct buf *err) {
+    struct buf sql = BUF_INIT;
+    buf_printf(&sql, "PRAGMA user_version=%d; PRAGMA application_id=%d;", CATALOG_VERSION,
+               APPLICATION_ID);
+    enum gpm_status s = memo_exec(m, sql.data, "write the header", err);
+    buf_release(&sql);
     return s;
 }
 
@@ -53,12 +55,15 @@ static enum gpm_status settle_schema(struct catalog *c, struct buf *err) {
                           "made by a newer gpmem (file version %d, this one reads up to %d)",
                           version, CATALOG_VERSION);
     if (version == 0 && m->read_only) return memo_fault(m, GPM_E_FORMAT, err, "the file is empty");
-    if (version == 0) {
+    if (version < CATALOG_VERSION && !m->read_only) {
         s = memo_begin(m, err);
         if (!s) s = read_int(m, "PRAGMA user_version", &version, err);
-        if (!s && version == 0) s = memo_exec(m, schema, "create the index", err);
+        for (; !s && version < CATALOG_VERSION; version++)
+            s = memo_exec(m, schema_steps[version], "create the index", err);
+        if (!s) s = stamp(m, err);
         s = memo_end(m, s, err);
     }
+    m->version = version;
     if (!s)
         s = read_int(m,
                      "SELECT (SELECT count(*) FROM sqlite_schema WHERE type='table' AND rootpage > "
@@ -178,11 +183,6 @@ enum gpm_status catalog_number(struct catalog *c, const char *name, int64_t *id,
     return s;
 }
 
-static enum gpm_status drop_block(struct catalog *c, int64_t id, struct buf *err) {
-    return memo_do(&c->m, "write to it", "DELETE FROM block WHERE first=?", NULL, err, "i",
-                   (id - 1) / CATALOG_BLOCK * CATALOG_BLOCK);
-}
-
 enum gpm_status catalog_put(struct catalog *c, const struct catalog_row *r, struct buf *err) {
     int64_t id = 0;
     int next = 0;
@@ -197,7 +197,7 @@ enum gpm_status catalog_put(struct catalog *c, const struct catalog_row *r, stru
     if (!s)
         s = memo_do(&c->m, "write to it", "DELETE FROM refused WHERE name=?", NULL, err, "s",
                     r->name);
-    return s ? s : drop_block(c, id, err);
+    return s ? s : catalog_drop(c, id, err);
 }
 
 enum gpm_status catalog_find(struct catalog *c, const char *name, bool *found, struct buf *hash,
@@ -222,21 +222,16 @@ enum gpm_status catalog_remove(struct catalog *c, const char *name, bool *found,
     *found = id > 0;
     if (!s && id)
         s = memo_do(&c->m, "remove a series", "DELETE FROM series WHERE id=?", NULL, err, "i", id);
-    if (!s && id) s = drop_block(c, id, err);
+    if (!s && id) s = catalog_drop(c, id, err);
     return s;
 }
 
-enum gpm_status catalog_each(struct catalog *c, int64_t id, catalog_fn each, void *ctx,
+enum gpm_status catalog_rows(struct catalog *c, struct memo_answer *st, catalog_fn each, void *ctx,
                              struct buf *err) {
-    static const char all[] = "SELECT id, name, n, hash, source, made, words, posting, sketch "
-                              "FROM series ORDER BY id",
-                      one[] = "SELECT id, name, n, hash, source, made, words, posting, sketch "
-                              "FROM series WHERE id=?";
-    struct memo_answer st = {0};
     bool row = true;
-    enum gpm_status s = memo_query(&c->m, "read it", id ? one : all, &st, err, id ? "i" : "", id);
-    while (!s && !(s = memo_next(&c->m, &st, &row, err)) && row) {
-        struct memo_cells cell = {.m = &c->m, .a = &st};
+    enum gpm_status s = GPM_OK;
+    while (!s && !(s = memo_next(&c->m, st, &row, err)) && row) {
+        struct memo_cells cell = {.m = &c->m, .a = st};
         struct catalog_row r = {.id = cell_int(&cell, 0, 1, INT64_MAX, "has no number"),
                                 .name = cell_text(&cell, 1, "has no name"),
                                 .n = cell_int(&cell, 2, 0, INT64_MAX, "has no length"),
@@ -250,13 +245,35 @@ enum gpm_status catalog_each(struct catalog *c, int64_t id, catalog_fn each, voi
                                     cell.wrong)
                        : each(ctx, &r, err);
     }
+    return s;
+}
+
+enum gpm_status catalog_each(struct catalog *c, int64_t id, catalog_fn each, void *ctx,
+                             struct buf *err) {
+    static const char all[] = "SELECT " CATALOG_COLUMNS " FROM series ORDER BY id",
+                      one[] = "SELECT " CATALOG_COLUMNS " FROM series WHERE id=?1";
+    struct memo_answer st = {0};
+    enum gpm_status s = memo_query(&c->m, "read it", id ? one : all, &st, err, id ? "i" : "", id);
+    if (!s) s = catalog_rows(c, &st, each, ctx, err);
     memo_done(&c->m, &st);
     return s;
 }
 
-/* The largest number of a series. */
-static enum gpm_status largest_of(struct catalog *c, int64_t *largest, struct buf *err) {
-    return memo_do(&c->m, "read it", "SELECT coalesce(max(id), 0) FROM series", largest, err, "");
+enum gpm_status catalog_sketch(struct catalog *c, int64_t id, bool *found, struct buf *sketch,
+                               struct buf *err) {
+    struct memo_answer st = {0};
+    enum gpm_status s =
+        memo_query(&c->m, "read it", "SELECT sketch FROM series WHERE id=?1", &st, err, "i", id);
+    *found = false;
+    if (!s) s = memo_next(&c->m, &st, found, err);
+    struct memo_cells cell = {.m = &c->m, .a = &st};
+    size_t n = 0;
+    const void *data = !s && *found ? cell_blob(&cell, 0, &n, "has no sketch") : NULL;
+    if (cell.wrong)
+        s = memo_fault(&c->m, GPM_E_FORMAT, err, "a series %s; the file is damaged", cell.wrong);
+    if (data) buf_add(sketch, data, n);
+    memo_done(&c->m, &st);
+    return s;
 }
 
 /* ---- refused ---- */
@@ -277,85 +294,6 @@ enum gpm_status catalog_refused(struct catalog *c, catalog_refused_fn each, void
         each(ctx, cell_text(&cell, 0, ""), cell_text(&cell, 1, ""), cell_text(&cell, 2, ""));
     }
     memo_done(&c->m, &st);
-    return s;
-}
-
-/* ---- blocks ---- */
-/* From the rows themselves. */
-static enum gpm_status make_block(struct catalog *c, int64_t first, struct buf *out,
-                                  struct buf *err) {
-    struct memo_answer st = {0};
-    bool row = true;
-    int64_t next = first + 1;
-    enum gpm_status s = memo_query(
-        &c->m, "read it", "SELECT id, posting FROM series WHERE id>? AND id<=? ORDER BY id", &st,
-        err, "ii", first, first + CATALOG_BLOCK);
-    while (!s && !(s = memo_next(&c->m, &st, &row, err)) && row) {
-        struct memo_cells cell = {.m = &c->m, .a = &st};
-        size_t n;
-        int64_t id = cell_int(&cell, 0, 1, INT64_MAX, "has no number");
-        const void *data = cell_blob(&cell, 1, &n, "has no structures");
-        if (cell.wrong || n > 65535)
-            s = memo_fault(&c->m, GPM_E_FORMAT, err,
-                           "a series has no structures; the file is "
-                           "damaged");
-        for (; !s && next <= id; next++) {
-            size_t len = next < id ? 0 : n;
-            buf_putc(out, (char)(len & 255));
-            buf_putc(out, (char)(len >> 8));
-            buf_add(out, data, len);
-        }
-    }
-    memo_done(&c->m, &st);
-    return s;
-}
-
-enum gpm_status catalog_blocks(struct catalog *c, catalog_block_fn each, void *ctx,
-                               struct buf *err) {
-    int64_t largest;
-    enum gpm_status s = largest_of(c, &largest, err);
-    for (int64_t first = 0; first < largest && !s; first += CATALOG_BLOCK) {
-        struct memo_answer st = {0};
-        bool row = false;
-        s = memo_query(&c->m, "read it", "SELECT data FROM block WHERE first=?", &st, err, "i",
-                       first);
-        if (!s) s = memo_next(&c->m, &st, &row, err);
-        struct memo_cells cell = {.m = &c->m, .a = &st};
-        size_t size = 0;
-        const void *data = !s && row ? cell_blob(&cell, 0, &size, "is no block") : NULL;
-        struct buf made = BUF_INIT;
-        if (!s && !data) {
-            s = make_block(c, first, &made, err);
-            data = made.data;
-            size = made.len;
-        }
-        if (!s) s = each(ctx, first, data, size);
-        if (s == GPM_E_FORMAT && !err->len)
-            s = memo_fault(&c->m, s, err, "a block is damaged; gpmem index compact mends it");
-        buf_release(&made);
-        memo_done(&c->m, &st);
-    }
-    return s;
-}
-
-enum gpm_status catalog_settle(struct catalog *c, struct buf *err) {
-    int64_t largest;
-    enum gpm_status s = largest_of(c, &largest, err);
-    for (int64_t first = 0; first < largest && !s; first += CATALOG_BLOCK) {
-        struct buf made = BUF_INIT;
-        struct memo_answer st = {0};
-        bool row = false;
-        s = memo_query(&c->m, "read it", "SELECT 1 FROM block WHERE first=?", &st, err, "i", first);
-        if (!s) s = memo_next(&c->m, &st, &row, err);
-        memo_done(&c->m, &st);
-        if (!s && !row) {
-            s = make_block(c, first, &made, err);
-            if (!s)
-                s = memo_do(&c->m, "write to it", "INSERT INTO block VALUES(?, ?)", NULL, err, "ib",
-                            first, (const void *)made.data, made.len);
-        }
-        buf_release(&made);
-    }
     return s;
 }
 

@@ -2,8 +2,9 @@
  *
  * An index of series on disk: one SQLite file. A series has a name of its own, where it came from,
  * a hash of what it was made of, and a sketch, whose bytes mean nothing here. Structures are
- * numbered in a dictionary. What a search over structures reads lies apart, in blocks of
- * CATALOG_BLOCK series: writing a series drops its block, catalog_settle makes the missing ones.
+ * numbered in a dictionary. What a search reads of every series lies apart, in blocks of
+ * CATALOG_BLOCK series with several parts: writing a series drops its block, catalog_settle makes
+ * the missing ones.
  *
  * Rows are numbered in the order in which they are written, so the same series in the same order
  * make the same rows, whatever happened between. Calls append one line to `err` when they fail.
@@ -16,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CATALOG_VERSION 1
+#define CATALOG_VERSION 2 /* of the file; older ones are read, and migrated when written to */
 #define CATALOG_BLOCK   4096
 
 struct catalog;
@@ -61,6 +62,9 @@ GPM_MUST_USE enum gpm_status catalog_remove(struct catalog *c, const char *name,
 typedef enum gpm_status (*catalog_fn)(void *ctx, const struct catalog_row *r, struct buf *err);
 GPM_MUST_USE enum gpm_status catalog_each(struct catalog *c, int64_t id, catalog_fn each, void *ctx,
                                           struct buf *err);
+/* The sketch of one series; *found: there is one of this number. */
+GPM_MUST_USE enum gpm_status catalog_sketch(struct catalog *c, int64_t id, bool *found,
+                                            struct buf *sketch, struct buf *err);
 
 /* ---- what could not be indexed ---- */
 GPM_MUST_USE enum gpm_status catalog_refuse(struct catalog *c, const char *name, const char *source,
@@ -71,12 +75,31 @@ GPM_MUST_USE enum gpm_status catalog_refused(struct catalog *c, catalog_refused_
                                              struct buf *err);
 
 /* ---- blocks ---- */
-/* The postings of series first + 1 ... first + CATALOG_BLOCK, one after the other: u16 length,
- * bytes; length 0: there is none of this number. */
-typedef enum gpm_status (*catalog_block_fn)(void *ctx, int64_t first, const void *data, size_t n);
-GPM_MUST_USE enum gpm_status catalog_blocks(struct catalog *c, catalog_block_fn each, void *ctx,
+#define CATALOG_PARTS 64
+/* Who knows what the parts hold: appends the records of a row, or of a number without one (NULL),
+ * to each of them. */
+struct catalog_maker {
+    int parts;
+    enum gpm_status (*make)(void *ctx, const struct catalog_row *r, struct buf *part,
+                            struct buf *err);
+    void *ctx;
+};
+/* Of the series first + 1 ... first + CATALOG_BLOCK or the last one. */
+struct catalog_block {
+    int64_t first;
+    const void *part[CATALOG_PARTS]; /* NULL: not wanted */
+    size_t bytes[CATALOG_PARTS];
+};
+/* Every block in order with the wanted parts, a bit each; what is missing is made, not stored. */
+typedef enum gpm_status (*catalog_block_fn)(void *ctx, const struct catalog_block *b,
                                             struct buf *err);
-GPM_MUST_USE enum gpm_status catalog_settle(struct catalog *c, struct buf *err);
+GPM_MUST_USE enum gpm_status catalog_blocks(struct catalog *c, const struct catalog_maker *maker,
+                                            uint64_t wanted, catalog_block_fn each, void *ctx,
+                                            struct buf *err);
+GPM_MUST_USE enum gpm_status catalog_settle(struct catalog *c, const struct catalog_maker *maker,
+                                            struct buf *err);
+/* Drops all of them. */
+GPM_MUST_USE enum gpm_status catalog_forget(struct catalog *c, struct buf *err);
 
 /* Checks the file as SQLite does; a complaint into err. */
 GPM_MUST_USE enum gpm_status catalog_check(struct catalog *c, struct buf *err);
