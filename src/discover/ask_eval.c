@@ -390,8 +390,7 @@ struct query_answer ask_sketch(const struct ask *q, const struct sketch *p) {
         sum += v;
         sq += v * v;
     }
-    double mean = sum / n, var = fmax(sq / n - mean * mean, 0);
-    /* one draw more that says the opposite: certainty is not had from few draws */
-    double floor = mean * (1 - mean) < 1 / n ? 1 / (n * n) : 0;
-    return (struct query_answer){mean, POSTERIOR_ERROR_Z * sqrt((var + floor) / n), n};
+    /* one draw more may say the opposite: certainty is not had from few draws */
+    double mean = sum / n, var = fmax(sq / n - mean * mean, 1 / (n * n));
+    return (struct query_answer){mean, POSTERIOR_ERROR_Z * sqrt(var / n), n};
 }

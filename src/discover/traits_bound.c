@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "discover/ask_curve.h"
 #include "discover/traits.h"
+#include <endian.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
@@ -45,8 +46,9 @@ static float f32_at(const uint8_t *p) {
 }
 static double f64_at(const uint8_t *p) {
     double v;
-    uint64_t u = 0;
-    for (int i = 7; i >= 0; i--) u = u << 8 | p[i];
+    uint64_t u;
+    memcpy(&u, p, sizeof u);
+    u = le64toh(u);
     memcpy(&v, &u, sizeof v);
     return v;
 }
@@ -83,9 +85,8 @@ static float least_of(const uint8_t *p) {
     return u ? (float)(u - 1) * (1.0F / TRAIT_FULL) : 0;
 }
 
-static bool axis_from(struct record r, struct ask_axis *a) {
-    *a = (struct ask_axis){(enum sketch_clock)r.at[16], f64_at(r.at), f64_at(r.at + 8)};
-    return a->span > 0;
+static struct ask_axis axis_of(const uint8_t *when) {
+    return (struct ask_axis){(enum sketch_clock)when[16], f64_at(when), f64_at(when + 8)};
 }
 
 /* ---- one leaf over all series ---- */
@@ -94,17 +95,18 @@ struct leaf {
     const struct traits *t;
     float *lo, *hi;
 };
-/* The bounds of series i with its axis, where it has data in what is asked of, and its record. */
-typedef bool leaf_fn(const struct leaf *l, size_t i, const struct ask_axis *axis, struct record r);
+/* The bounds of series i, which are 0 before, from its axis (of `when`) and record; false: damaged.
+ * It looks first whether there is anything to be asked about: most series have it not. */
+typedef bool leaf_fn(const struct leaf *l, size_t i, const uint8_t *when, struct record r);
 
 static enum gpm_status each_series(const struct leaf *l, int part, leaf_fn *bound) {
-    struct column time = column_of(l->t, TRAIT_TIME), data = column_of(l->t, part);
-    for (size_t i = 0; i < l->t->n; i++) {
-        struct record r, when;
-        struct ask_axis axis;
-        l->lo[i] = l->hi[i] = 0;
-        if (!next_record(&time, &when) || !next_record(&data, &r)) return GPM_E_FORMAT;
-        if (axis_from(when, &axis) && !bound(l, i, &axis, r)) return GPM_E_FORMAT;
+    struct column data = column_of(l->t, part);
+    const uint8_t *when = l->t->part[TRAIT_TIME], *live = l->t->part[TRAIT_LIVE];
+    size_t width = (size_t)trait_width(TRAIT_TIME);
+    for (size_t i = 0; i < l->t->n; i++, when += width) {
+        struct record r;
+        if (!next_record(&data, &r)) return GPM_E_FORMAT;
+        if (live[i] && !bound(l, i, when, r)) return GPM_E_FORMAT;
     }
     return GPM_OK;
 }
@@ -119,40 +121,45 @@ static enum gpm_status bound_mass(const struct leaf *l, int part, bool exact) {
     return GPM_OK;
 }
 
-/* Masses near a date; at: where code stands. */
-static void bound_near(const struct leaf *l, size_t i, const struct ask_axis *axis, struct record r,
+/* Masses near a date. */
+static bool bound_near(const struct leaf *l, size_t i, const uint8_t *when, struct record r,
                        bool down) {
+    if (r.end - r.at < 4 || (r.end - r.at - 4) % 3) return false;
+    const uint8_t *p = r.at + 4;
+    double hi = most_of(r.at + (down ? 2 : 0)), lo = 0;
+    while (p < r.end && p[0] >> 7 != down) p += 3;
+    l->hi[i] = (float)hi;
+    if (p >= r.end) return true;
     struct ask_date date = l->p->given & ASK_UNTIL ? l->p->to : l->p->from;
-    double place = ask_place(axis, date), around = ask_around(axis, date), lo = 0;
-    double hi = most_of(r.at + (down ? 2 : 0));
-    for (const uint8_t *p = r.at + 4; p < r.end; p += 3) {
-        if (p[0] >> 7 != down) continue;
-        double near = ask_near((double)(p[0] & 127) / ASK_BENDS, place, around);
+    struct ask_axis axis = axis_of(when);
+    double place = ask_place(&axis, date), around = ask_around(&axis, date);
+    for (; p < r.end && p[0] >> 7 == down; p += 3) {
+        double t = (double)(p[0] & 127) / ASK_BENDS;
+        if (fabs(t - place) > 8 * around) continue; /* 1e-14 */
+        double near = ask_near(t, place, around);
         hi += near * most_of(p + 1);
         lo += near * least_of(p + 1);
     }
     l->lo[i] = (float)lo;
     l->hi[i] = (float)hi;
+    return true;
 }
 
-static bool bend_near(const struct leaf *l, size_t i, const struct ask_axis *a, struct record r) {
-    if (r.end - r.at < 4 || (r.end - r.at - 4) % 3) return false;
-    bound_near(l, i, a, r, l->p->name == ASK_FALLS);
-    return true;
+static bool bend_near(const struct leaf *l, size_t i, const uint8_t *when, struct record r) {
+    return bound_near(l, i, when, r, l->p->name == ASK_FALLS);
 }
-static bool edge_near(const struct leaf *l, size_t i, const struct ask_axis *a, struct record r) {
-    if (r.end - r.at < 4 || (r.end - r.at - 4) % 3) return false;
-    bound_near(l, i, a, r, l->p->given & ASK_UNTIL);
-    return true;
+static bool edge_near(const struct leaf *l, size_t i, const uint8_t *when, struct record r) {
+    return bound_near(l, i, when, r, l->p->given & ASK_UNTIL);
 }
 
 /* A cell has an earliest and a latest date. */
-static bool steps_within(const struct leaf *l, size_t i, const struct ask_axis *axis,
-                         struct record r) {
+static bool steps_within(const struct leaf *l, size_t i, const uint8_t *when, struct record r) {
     const struct ask_predicate *q = l->p;
-    struct ask_stretch w = ask_stretch_of(q, axis);
-    double hi = 0;
     if ((r.end - r.at) % 9) return false;
+    if (r.at == r.end) return true;
+    struct ask_axis axis = axis_of(when);
+    struct ask_stretch w = ask_stretch_of(q, &axis);
+    double hi = 0;
     for (const uint8_t *p = r.at; p < r.end; p += 9) {
         bool down = p[0] >> 7;
         double first = (double)(p[0] & 127) / TRAIT_CELLS, last = first + 1.001 / TRAIT_CELLS;
@@ -212,36 +219,37 @@ static int grid_up(double x) {
 
 /* The mean of seen_i edge(m_i), where the means of seen_i (S) and of seen_i m_i (X) are known:
  * S above(X / S) at most. Where a share `bare` of the knots has it in a share x of the draws on
- * average, m is 1 - bare + bare y in each, and y is above y0 in x / y0 of them at most. */
-static bool presence_within(const struct leaf *l, size_t i, const struct ask_axis *axis,
-                            struct record r) {
-    int a, b;
-    if (!ask_knots(ask_stretch_of(l->p, axis), &a, &b)) return true;
-    double seen = most_of(r.at), most = 0, least = 0, bare = 0, rare = 0;
-    if (seen == 0) return true;
-    for (int k = a; k < b; k++) {
-        double v = most_of(r.at + 2 + 2 * k);
-        most += v;
-        least += least_of(r.at + 2 + 2 * k);
-        if (v < 0.5 * seen) bare++, rare += v;
-    }
-    double n = b - a, hi = cover.above[grid_up(most / n / seen)];
+ * average, m is 1 - bare + bare y in each, and y is above y0 in x / y0 of them at most. Sums are
+ * those of the codes. */
+static bool presence_within(const struct leaf *l, size_t i, const uint8_t *when, struct record r) {
     static const double at_least[] = {0.02, 0.1, 0.3};
+    int a, b, seen = (int)u16_at(r.at), sum = 0, some = 0, bare = 0, rare = 0;
+    if (!seen) return true;
+    struct ask_axis axis = axis_of(when);
+    if (!ask_knots(ask_stretch_of(l->p, &axis), &a, &b)) return true;
+    for (int k = a; k < b; k++) {
+        int code = (int)u16_at(r.at + 2 + 2 * k), few = 2 * code < seen;
+        sum += code;
+        some += code > 0;
+        bare += few;
+        rare += few ? code : 0;
+    }
+    double n = b - a, all = (double)seen / TRAIT_FULL, hi = cover.above[grid_up(sum / n / seen)];
     for (size_t j = 0; j < COUNT_OF(at_least) && bare > 0; j++)
-        hi = fmin(hi, fmin(rare / bare / seen / at_least[j], 1) +
+        hi = fmin(hi, fmin((double)rare / bare / seen / at_least[j], 1) +
                           cover.edge[grid_up(1 - bare / n * (1 - at_least[j]))]);
-    l->hi[i] = (float)(seen * fmin(hi, 1));
-    l->lo[i] = (float)(seen * fmax(cover.below[(int)(least / n / seen * GRID)], 0));
+    l->hi[i] = (float)(all * fmin(hi, 1));
+    l->lo[i] = (float)(all * fmax(cover.below[(int)((sum - some) / n / seen * GRID)], 0));
     return true;
 }
 
 /* ---- trends within an interval ---- */
 /* The rise is linear in the course: a sum of (k - middle) y_k, and of increments with weights that
  * are not negative, so its deviation is at most that sum of theirs. */
-static bool trend_within(const struct leaf *l, size_t i, const struct ask_axis *axis,
-                         struct record r) {
+static bool trend_within(const struct leaf *l, size_t i, const uint8_t *when, struct record r) {
     int a, b;
-    if (!ask_knots(ask_stretch_of(l->p, axis), &a, &b) || b - a < 3) return true;
+    struct ask_axis axis = axis_of(when);
+    if (!ask_knots(ask_stretch_of(l->p, &axis), &a, &b) || b - a < 3) return true;
     double least = f32_at(r.at), step = f32_at(r.at + 4), wide = f32_at(r.at + 8);
     const uint8_t *mean = r.at + 12, *sd = mean + K;
     int n = b - a, rise = 0, dev = 0;
@@ -259,8 +267,9 @@ static bool trend_within(const struct leaf *l, size_t i, const struct ask_axis *
 
 /* ---- the level at a date ---- */
 /* The share of draws above a number, and below; less than one of them is none. */
-static bool level_at(const struct leaf *l, size_t i, const struct ask_axis *axis, struct record r) {
-    double t = ask_place(axis, l->p->from), u = t * K - 0.5;
+static bool level_at(const struct leaf *l, size_t i, const uint8_t *when, struct record r) {
+    struct ask_axis axis = axis_of(when);
+    double t = ask_place(&axis, l->p->from), u = t * K - 0.5;
     if (!(t >= -0.5 / K && t <= 1 + 0.5 / K)) return true;
     double least = f32_at(r.at), step = f32_at(r.at + 4), wide = f32_at(r.at + 8);
     const uint8_t *mean = r.at + 12, *sd = mean + K;
@@ -303,10 +312,10 @@ static enum gpm_status bound_shares(const struct leaf *l) {
 /* ---- periods ---- */
 /* Draws with a pattern whose period may be in the range, and with one that may not be: where there
  * are none of these, the patterns asked for are all of them, whose bounds lo, hi hold. */
-static bool within_periods(const struct leaf *l, size_t i, const struct ask_axis *axis,
-                           struct record r) {
+static bool within_periods(const struct leaf *l, size_t i, const uint8_t *when, struct record r) {
     double from, to, may = 0, other = 0;
-    ask_periods(l->p, axis->clock, &from, &to);
+    struct ask_axis axis = axis_of(when);
+    ask_periods(l->p, axis.clock, &from, &to);
     if ((r.end - r.at) % 4) return false;
     for (const uint8_t *p = r.at; p < r.end; p += 4) {
         double at = exp2((int16_t)u16_at(p) / 16.0), next = at * 1.0442738 /* 2^(1/16) */;
@@ -317,17 +326,6 @@ static bool within_periods(const struct leaf *l, size_t i, const struct ask_axis
     l->hi[i] = (float)fmin(may, l->hi[i] + other);
     l->lo[i] = (float)fmax(l->lo[i] - other, 0);
     return true;
-}
-
-static enum gpm_status bound_periods(const struct leaf *l) {
-    struct column time = column_of(l->t, TRAIT_TIME), data = column_of(l->t, TRAIT_PERIODS);
-    for (size_t i = 0; i < l->t->n; i++) {
-        struct record r, when;
-        struct ask_axis axis;
-        if (!next_record(&time, &when) || !next_record(&data, &r)) return GPM_E_FORMAT;
-        if (axis_from(when, &axis) && !within_periods(l, i, &axis, r)) return GPM_E_FORMAT;
-    }
-    return GPM_OK;
 }
 
 /* ---- predicates ---- */
@@ -354,6 +352,8 @@ static int part_of(const struct ask_predicate *q) {
 static enum gpm_status bound_predicate(const struct leaf *l) {
     enum gpm_status st;
     int part = part_of(l->p);
+    memset(l->lo, 0, l->t->n * sizeof *l->lo);
+    memset(l->hi, 0, l->t->n * sizeof *l->hi);
     switch (part) {
     case TRAIT_BENDS: st = each_series(l, part, bend_near); break;
     case TRAIT_COURSE: st = each_series(l, part, trend_within); break;
@@ -364,7 +364,7 @@ static enum gpm_status bound_predicate(const struct leaf *l) {
     case TRAIT_SHARES: st = bound_shares(l); break;
     default: st = bound_mass(l, part, part < TRAIT_SWINGS);
     }
-    return !st && l->p->given & ASK_PERIOD ? bound_periods(l) : st;
+    return !st && l->p->given & ASK_PERIOD ? each_series(l, TRAIT_PERIODS, within_periods) : st;
 }
 
 /* ---- structures ---- */

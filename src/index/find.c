@@ -149,11 +149,11 @@ static void keep(struct scan *s, struct ranked r) {
     s->best[i] = r;
 }
 
-/* Can nobody from this number on, with a bound of this step, be among the best? An answer of
- * certainty has an error all the same, the one that a draw more would make. */
+/* Can nobody from this number on, with a bound of this step, be among the best? No answer has an
+ * error below that which one draw more would make (ask_sketch). */
 static bool settled(const struct scan *s, int step, int64_t id) {
     double n = SKETCH_DRAWS, sure = POSTERIOR_ERROR_Z * sqrt(1 / (n * n * n));
-    struct ranked hope = {id, step * TIE, step == TIES && !s->exact ? sure : 0};
+    struct ranked hope = {id, step * TIE, s->exact ? 0 : sure};
     return s->n_best == s->top && !better(&hope, &s->best[s->top - 1]);
 }
 
