@@ -244,6 +244,24 @@ static bool presence_within(const struct leaf *l, size_t i, const uint8_t *when,
 }
 
 /* ---- trends within an interval ---- */
+#define PER_WIDTH 32 /* places where an edge is known */
+#define WIDTHS    7
+static struct {
+    pthread_once_t once;
+    float at[2 * WIDTHS * PER_WIDTH + 2];
+} edge = {.once = PTHREAD_ONCE_INIT};
+
+static void prepare_edge(void) {
+    for (int j = 0; j < (int)COUNT_OF(edge.at); j++)
+        edge.at[j] = (float)ask_soft((double)j / PER_WIDTH - WIDTHS, 0, 1) + SLACK;
+}
+
+/* Not below the edge at v. */
+static float edge_above(double v, double at, double width) {
+    double z = (v - at) / width;
+    return z > WIDTHS ? 1 : edge.at[(int)((fmax(z, -WIDTHS) + WIDTHS) * PER_WIDTH + 1)];
+}
+
 /* The rise is linear in the course: a sum of (k - middle) y_k, and of increments with weights that
  * are not negative, so its deviation is at most that sum of theirs. */
 static bool trend_within(const struct leaf *l, size_t i, const uint8_t *when, struct record r) {
@@ -253,15 +271,20 @@ static bool trend_within(const struct leaf *l, size_t i, const uint8_t *when, st
     double least = f32_at(r.at), step = f32_at(r.at + 4), wide = f32_at(r.at + 8);
     const uint8_t *mean = r.at + 12, *sd = mean + K;
     int n = b - a, rise = 0, dev = 0;
+    double draws = ((const uint8_t *)l->t->part[TRAIT_LIVE])[i], root = sqrt(draws);
+    double widest = 1.5 * 256 * step + 256 * wide * K * root;
+    if (widest < EDGE_WITHIN / 4) { /* nothing moves at all */
+        l->hi[i] = edge_above(widest, EDGE_WITHIN, WIDTH_WITHIN);
+        return true;
+    }
     for (int k = a; k < b; k++) rise += mean[k] * (2 * k - (a + b - 1));
     for (int k = a; k + 1 < b; k++) dev += sd[k] * (b - 1 - k) * (k + 1 - a);
     double unit = 12.0 * (n - 1) / ((double)n * ((double)n * n - 1)); /* (n - 1) / sum (k - mk)^2 */
     double off = (0.75 * step + 2e-7 * (fabs(least) + 255 * step)) * unit * (n * n / 4.0);
     double sign = l->p->name == ASK_FALLS ? -1 : 1, s = wide * unit * dev / 2;
-    double x = sign * step * unit * rise / 2 + off, draws = ((const uint8_t *)l->t->part[0])[i];
+    double x = sign * step * unit * rise / 2 + off;
     double v = s * s + WIDTH_WITHIN * WIDTH_WITHIN, d = fmax(EDGE_WITHIN - x, 0);
-    double farthest = x + s * sqrt(fmax(draws - 1, 0));
-    l->hi[i] = (float)fmin(v / (v + d * d), ask_soft(farthest, EDGE_WITHIN, WIDTH_WITHIN));
+    l->hi[i] = (float)fmin(v / (v + d * d), edge_above(x + s * root, EDGE_WITHIN, WIDTH_WITHIN));
     return true;
 }
 
@@ -292,19 +315,23 @@ static bool level_at(const struct leaf *l, size_t i, const uint8_t *when, struct
 static enum gpm_status bound_shares(const struct leaf *l) {
     struct column c = column_of(l->t, TRAIT_SHARES);
     const uint8_t *live = l->t->part[TRAIT_LIVE];
+    /* codes up to which a share is surely below the number, and from which on above it */
+    int below = (int)fmin(fmax(ceil(255 * l->p->bound - 1e-6) - 1, -1), 255);
+    int above = (int)fmin(fmax(floor(255 * l->p->bound + 1e-6) + 2, 0), 256);
     for (size_t i = 0; i < l->t->n; i++) {
         struct record r;
+        int first = TRAIT_RANKS, last = -1;
         if (!next_record(&c, &r)) return GPM_E_FORMAT;
         const uint8_t *v = r.at + l->p->kind * TRAIT_RANKS;
-        double n = live[i], lo = 0, hi = 1, x = l->p->bound;
-        for (int k = TRAIT_RANKS - 1; k >= 0; k--) {
-            double rank = k + 1 < TRAIT_RANKS ? (double)(k * live[i] / 8) : n - 1;
-            double most = (v[k] + 1e-9) / 255, least = fmax((v[k] - 1 - 1e-9) / 255, 0);
-            if (most < x) hi = fmin(hi, rank / n);
-            if (least > x) lo = fmax(lo, (rank + 1) / n);
+        for (int k = 0; k < TRAIT_RANKS; k++) {
+            if (v[k] <= below && k < first) first = k;
+            if (v[k] >= above) last = k;
         }
-        l->lo[i] = (float)(l->p->below ? 1 - hi : lo);
-        l->hi[i] = (float)(l->p->below ? 1 - lo : hi);
+        int n = live[i] ? live[i] : 1, most = n, least = 0;
+        if (first < TRAIT_RANKS) most = first + 1 < TRAIT_RANKS ? first * n / 8 : n - 1;
+        if (last >= 0) least = 1 + (last + 1 < TRAIT_RANKS ? last * n / 8 : n - 1);
+        l->lo[i] = (float)(l->p->below ? n - most : least) / (float)n;
+        l->hi[i] = (float)(l->p->below ? n - least : most) / (float)n;
     }
     return GPM_OK;
 }
@@ -472,6 +499,7 @@ static enum gpm_status bound(const struct ask *q, const struct traits *t,
 enum gpm_status traits_bound(const struct ask *q, const struct traits *t,
                              const struct sketch_names *names, float *lo, float *hi) {
     pthread_once(&cover.once, prepare_cover);
+    pthread_once(&edge.once, prepare_edge);
     for (int i = 0; i < TRAITS; i++)
         if (t->part[i] && t->bytes[i] < (size_t)(trait_width(i) ? trait_width(i) : 2) * t->n)
             return GPM_E_FORMAT;

@@ -11,7 +11,6 @@
 #include "discover/traits.h"
 #include "index/index.h"
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Probabilities are means over SKETCH_DRAWS draws, with errors of .02 and more: closer than TIE
@@ -157,6 +156,10 @@ static bool settled(const struct scan *s, int step, int64_t id) {
     return s->n_best == s->top && !better(&hope, &s->best[s->top - 1]);
 }
 
+static enum gpm_status name_damaged(void *ctx, const struct catalog_row *r, struct buf *err) {
+    return index_damaged(r->name, err);
+}
+
 static enum gpm_status answer(struct scan *s, int64_t id, struct ranked *r, bool *found,
                               struct buf *bytes, struct buf *err) {
     *r = (struct ranked){.id = id};
@@ -172,11 +175,8 @@ static enum gpm_status answer(struct scan *s, int64_t id, struct ranked *r, bool
     buf_reset(bytes);
     enum gpm_status st = catalog_sketch(s->c, id, found, bytes, err);
     if (st || !*found) return st;
-    if (sketch_read(&p, &names, bytes->data, bytes->len) != GPM_OK) {
-        char number[32];
-        snprintf(number, sizeof number, "number %lld", (long long)id);
-        return index_damaged(number, err);
-    }
+    if (sketch_read(&p, &names, bytes->data, bytes->len) != GPM_OK)
+        return catalog_each(s->c, id, name_damaged, NULL, err);
     s->looked++;
     struct query_answer a = ask_sketch(s->q, &p);
     r->probability = a.probability;

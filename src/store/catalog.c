@@ -117,7 +117,8 @@ enum gpm_status catalog_open(struct catalog **out, const char *path, enum catalo
                          .driver = &memo_sqlite,
                          .read_only = mode == CATALOG_READ};
     struct memo_options o = {.function = mode == CATALOG_CREATE ? "index" : NULL,
-                             .read_only = mode == CATALOG_READ};
+                             .read_only = mode == CATALOG_READ,
+                             .page = 16384}; /* a search reads whole blocks */
     enum gpm_status s = c->m.driver->open(&c->m, &o, err);
     if (!s) s = settle_schema(c, err);
     if (!s) s = read_structures(c, err);

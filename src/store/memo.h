@@ -41,6 +41,7 @@ struct memo_options {
     bool read_only;
     double claim_seconds; /* how long a claim lasts without memo_renew; 0: 600, server 60 */
     const volatile sig_atomic_t *stop; /* ends a long statement; may be NULL */
+    int page; /* bytes of a page of a new file; 0: the database's own choice */
 };
 
 /* A handle. Others read what the file says, and leave the rest to the files of this folder. */

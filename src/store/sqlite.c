@@ -336,6 +336,11 @@ static enum gpm_status open_store(struct memo *m, const struct memo_options *opt
     }
     if (sqlite3_db_readonly(db_of(m), "main") == 1)
         return sql_error(m, SQLITE_READONLY, "write to it", err);
+    struct buf sql = BUF_INIT; /* means nothing where there is a page already */
+    buf_printf(&sql, "PRAGMA page_size=%d", opt->page);
+    enum gpm_status s = opt->page ? exec(m, sql.data, "open it", err) : GPM_OK;
+    buf_release(&sql);
+    if (s) return s;
     rc = use_wal(m);
     if (rc != SQLITE_OK) return sql_error(m, rc, "open it", err);
     /* FULL: a value is on the disk before it is used, even when the power fails. */

@@ -177,9 +177,34 @@ def check_damage():
     c.execute("update series set sketch = zeroblob(300) where name = 'wave'"), c.commit(), c.close()
     assert "'wave' is damaged" in run("index", "verify", "harm.db", status=2).stderr
     assert "'wave' is damaged" in run("search", "harm.db", "periodic()", status=2).stderr
+    run("index", "remove", "harm.db", "wave")
     c = sqlite3.connect("harm.db")
     c.execute("update block set data = x'ffff'"), c.commit(), c.close()
     assert "block is damaged" in run("search", "harm.db", "is pure noise", status=2).stderr
+    run("index", "compact", "harm.db")
+    assert names("is pure noise", db="harm.db")[0][0] == "flat"
+
+
+def check_older():
+    """A file of the first version, whose blocks held structures alone: it is read, and migrated when it is written to."""
+    shutil.copy("x.db", "old.db")
+    c = sqlite3.connect("old.db")
+    c.executescript("drop table block; create table block(first integer primary key, data blob not null); insert into block values(0, x'00'); pragma user_version=1")
+    c.close()
+    ask = lambda: [names(q, db="old.db") for q, wanted in QUESTIONS if wanted]
+    before, want = ask(), [names(q) for q, wanted in QUESTIONS if wanted]
+    assert before == want
+    run("index", "compact", "old.db")
+    assert sqlite3.connect("old.db").execute("pragma user_version").fetchone()[0] == 2
+    assert ask() == want and copy_of("old.db") != b""
+
+
+def check_bounds():
+    """The best few are the first of all: what is not read could not have been among them."""
+    for q in ["rises(from=1966)", "periodic(1962..1968)", "rises() | jumps(after 1964)", "!periodic(before 1968) & rises(1965..1975)", "PER | STEP"]:
+        whole = names(q, "--top", "1000")
+        for top in 1, 2, 3:
+            assert names(q, "--top", str(top)) == whole[:top], (q, top)
 
 
 with tempfile.TemporaryDirectory() as tmp:
@@ -191,6 +216,8 @@ with tempfile.TemporaryDirectory() as tmp:
     assert run("index", "add", "x.db", "corpus").stdout == "8 added, 0 replaced, 0 unchanged, 0 refused\n"
     assert run("index", "add", "x.db", "corpus").stdout == "0 added, 0 replaced, 8 unchanged, 0 refused\n"
     check_answers()
+    check_bounds()
+    check_older()
     check_refusals()
     check_forms()
     check_damage()
