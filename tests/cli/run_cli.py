@@ -2,6 +2,7 @@
 """Black-box tests of the command-line tool (argument: the tool): exit status, streams, usage
 errors, bad input, chains, completions, manual pages. The prompt has run_prompt.py."""
 import json, os, re, subprocess, sys, tempfile
+from each import run_tests
 
 TOOL = os.path.abspath(sys.argv[1])
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -276,18 +277,4 @@ int main(void) {
     expect(run("-e", "1 + 1", tool=os.path.join(prefix, "bin/gpmem")), 0, "2\n")
 
 
-def main():
-    only = sys.argv[2:]
-    failed = 0
-    tests = [(n, f) for n, f in sorted(globals().items()) if n.startswith("test_") and (not only or n in only)]
-    for name, f in tests:
-        try:
-            f()
-        except Exception as e:
-            failed += 1
-            print("FAILED %s: %s: %s" % (name, type(e).__name__, e))
-    print("cli: %d passed, %d failed" % (len(tests) - failed, failed))
-    return 1 if failed else 0
-
-
-sys.exit(main())
+sys.exit(run_tests(globals(), sys.argv[2:]))

@@ -2,16 +2,11 @@
 """Evaluations that can be had for less (argument: the tool): programs that tell values on their way and are stopped when
 they fall behind, a variable that sets the cost, budgets in cost, noise that nobody spoke of."""
 import json, os, sqlite3, subprocess, sys, tempfile
+from each import script
 
 TOOL = os.path.abspath(sys.argv[1])
 os.chdir(tempfile.mkdtemp(prefix="fidelity-"))
 os.environ["XDG_STATE_HOME"] = os.getcwd()
-
-
-def script(name, text):
-    with open(name, "w") as f: f.write(text)
-    os.chmod(name, 0o755)
-    return "./" + name
 
 
 def run(*args, status=0):

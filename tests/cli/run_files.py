@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Files and text that leave (argument: the tool): folders that somebody prepared with links and names, pipes and devices
 instead of files, disks that are full, two processes on one folder, and control characters wherever text comes from."""
-import json, os, re, resource, shutil, signal, sqlite3, subprocess, sys, tempfile, threading, time, traceback
+import json, os, re, resource, shutil, signal, sqlite3, subprocess, sys, tempfile, threading, time
+from each import run_tests
 
 TOOL = os.path.abspath(sys.argv[1])
 WORK = tempfile.TemporaryDirectory(prefix="gpmem-files-")
@@ -337,19 +338,4 @@ def test_values_go_out_as_they_are():
     assert b"31m" in plain
 
 
-def main():
-    failed = 0
-    for name, test in list(globals().items()):
-        if not name.startswith("test_") or (len(sys.argv) > 2 and name not in sys.argv[2:]): continue
-        try:
-            test()
-            print("ok", name)
-        except Exception:
-            failed += 1
-            print("FAILED", name)
-            traceback.print_exc()
-        sys.stdout.flush()
-    sys.exit(1 if failed else 0)
-
-
-main()
+sys.exit(run_tests(globals(), sys.argv[2:]))

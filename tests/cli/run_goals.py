@@ -2,16 +2,11 @@
 """Evaluations that give several numbers (argument: the tool, [kills, default 12]): how they are read, bounds, the front,
 ask and tell, old stores, an optimiser killed at random and sixteen workers on one store with bounds and two objectives."""
 import json, os, random, signal, sqlite3, subprocess, sys, tempfile
+from each import script
 
 TOOL, KILLS = os.path.abspath(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 12
 os.chdir(tempfile.mkdtemp(prefix="goals-"))
 os.environ["XDG_STATE_HOME"] = os.getcwd()
-
-
-def script(name, text):
-    with open(name, "w") as f: f.write(text)
-    os.chmod(name, 0o755)
-    return "./" + name
 
 
 def run(*args, status=0):

@@ -2,7 +2,8 @@
 """Hostile input (argument: the tool): programs without permissions, names and cells made to break out of reports,
 paths and terminals, folders and stores that somebody else prepared, limits of memory, time and depth, a machine
 that has no more memory. Nothing may be written where it should not be, and nothing may crash."""
-import glob, json, os, resource, shutil, sqlite3, subprocess, sys, tempfile, traceback
+import glob, json, os, resource, shutil, sqlite3, subprocess, sys, tempfile
+from each import run_tests
 
 TOOL = os.path.abspath(sys.argv[1])
 WORK = tempfile.TemporaryDirectory(prefix="gpmem-hostile-")
@@ -239,19 +240,4 @@ def test_little_memory_for_matrices():
         without_memory(["discover", series, "-q"], megabytes, True)
 
 
-def main():
-    failed = 0
-    for name, test in list(globals().items()):
-        if not name.startswith("test_"): continue
-        try:
-            test()
-            print("ok", name)
-        except Exception:
-            failed += 1
-            print("FAILED", name)
-            traceback.print_exc()
-        sys.stdout.flush()
-    sys.exit(1 if failed else 0)
-
-
-main()
+sys.exit(run_tests(globals(), sys.argv[2:]))

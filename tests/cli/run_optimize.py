@@ -2,17 +2,11 @@
 """gpmem optimize, ask, tell, memo and time as a user meets them (argument: the tool): objectives that
 crash, hang and lie, the optimiser killed at random, several workers on one store."""
 import json, os, random, re, signal, subprocess, sys, tempfile, time
+from each import run_tests, script
 
 TOOL = os.path.abspath(sys.argv[1])
 WORK = tempfile.TemporaryDirectory(prefix="gpmem-opt-")
 os.chdir(WORK.name)
-
-
-def script(name, text):
-    with open(name, "w") as f:
-        f.write(text)
-    os.chmod(name, 0o755)
-    return "./" + name
 
 
 BRANIN = r"""awk -v x="$1" -v y="$2" 'BEGIN{pi=3.14159265358979;a=y-5.1/(4*pi*pi)*x*x+5/pi*x-6;
@@ -306,17 +300,4 @@ def test_time():
     assert "status 1" in err
 
 
-if __name__ == "__main__":
-    only = sys.argv[2:]
-    tests = [(n, f) for n, f in sorted(globals().items()) if n.startswith("test_") and (not only or n in only)]
-    failed = 0
-    for name, f in tests:
-        t = time.time()
-        try:
-            f()
-            print("ok   %s (%.1f s)" % (name, time.time() - t), flush=True)
-        except Exception as e:  # report all, then fail
-            failed += 1
-            print("FAIL %s: %s: %s" % (name, type(e).__name__, e), flush=True)
-    print("%d tests, %d failed" % (len(tests), failed))
-    sys.exit(1 if failed else 0)
+sys.exit(run_tests(globals(), sys.argv[2:]))

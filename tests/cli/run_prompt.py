@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Drives the prompt through a pseudo-terminal, as a person would (argument: the tool)."""
-import os, pty, re, select, shutil, signal, sys, tempfile, termios, time, traceback
+import os, pty, re, select, shutil, signal, sys, tempfile, termios, time
+from each import run_tests
 
 TOOL = os.path.abspath(sys.argv[1])
 HOME = tempfile.mkdtemp(prefix="gpmem-prompt-")
@@ -305,19 +306,6 @@ def test_colours():
     os.waitpid(t.pid, 0)
 
 
-def main():
-    failed = 0
-    tests = [(n, f) for n, f in sorted(globals().items()) if n.startswith("test_") and (not sys.argv[2:] or n in sys.argv[2:])]
-    for name, f in tests:
-        try:
-            f()
-        except AssertionError as e:
-            failed += 1
-            where = traceback.extract_tb(e.__traceback__)[-1]
-            print("FAILED %s, line %d: %s: %s" % (name, where.lineno, where.line, e))
-    print("prompt: %d passed, %d failed" % (len(tests) - failed, failed))
-    shutil.rmtree(HOME, ignore_errors=True)
-    return 1 if failed else 0
-
-
-sys.exit(main())
+status = run_tests(globals(), sys.argv[2:])
+shutil.rmtree(HOME, ignore_errors=True)
+sys.exit(status)

@@ -5,6 +5,7 @@
  * differences, printing and parsing are inverse, regular grids give what scattered points give.
  */
 #include "support/check.h"
+#include "support/kernel_text.h"
 
 #include "gp/kernel.h"
 #include "gp/kern_class.h"
@@ -14,16 +15,6 @@
 static double uniform(uint64_t *s) {
     *s = *s * 6364136223846793005u + 1442695040888963407u;
     return (double)(*s >> 11) * 0x1p-53;
-}
-
-static struct kern *parse(const char *text) {
-    struct kern *k = NULL;
-    char *why = NULL;
-    enum gpm_status st = kern_parse(text, &k, &why);
-    if (st) print_error("%s: %s\n", text, why ? why : "?");
-    mem_free(why);
-    assert_int_equal(st, GPM_OK);
-    return k;
 }
 
 /* One leaf per row with parameters away from the defaults; change operators over LIN and SE. */
@@ -41,7 +32,7 @@ static struct kern *sample_of(const struct kern_class *row, uint64_t *seed, bool
             }
         }
     if (row->op != KERN_CHANGE) return kern_leaf_on(row, par, ard ? 2 : 1, NULL, 0, NULL);
-    struct kern *a = parse("LIN(sf=0.7)"), *b = parse("SE(sf=1.3, l=0.4)");
+    struct kern *a = kernel_of("LIN(sf=0.7)"), *b = kernel_of("SE(sf=1.3, l=0.4)");
     struct kern *k = kern_change(row, par, 0, a, b, NULL);
     kern_unref(a);
     kern_unref(b);
@@ -171,7 +162,7 @@ static void check_view(const struct kern *k, struct kern_pts x, uint64_t *seed) 
 static void check_text(const struct kern *k) {
     struct buf one = BUF_INIT, two = BUF_INIT;
     kern_print(k, &one);
-    struct kern *back = parse(one.data);
+    struct kern *back = kernel_of(one.data);
     kern_print(back, &two);
     assert_string_equal(one.data, two.data);
     assert_true(kern_equal(k, back));
@@ -251,12 +242,12 @@ static void expressions(void **state) {
         "CP[1](LIN, SE[0](sf=1, l=0.4), tau=0.5, s=0.1)", "POLY(sf=1, c=0.5, degree=3) * MAT52[1]"};
     uint64_t seed = 11;
     for (size_t i = 0; i < COUNT_OF(one); i++) {
-        struct kern *k = parse(one[i]);
+        struct kern *k = kernel_of(one[i]);
         check_all(k, 1, true, &seed);
         kern_unref(k);
     }
     for (size_t i = 0; i < COUNT_OF(two); i++) {
-        struct kern *k = parse(two[i]);
+        struct kern *k = kernel_of(two[i]);
         check_all(k, 2, true, &seed);
         kern_unref(k);
     }
@@ -300,7 +291,7 @@ static void known_values(void **state) {
         {"gp_cov_bump(t0=1, t1=2)", 0, 2, 0},
     };
     for (size_t i = 0; i < COUNT_OF(row); i++) {
-        struct kern *k = parse(row[i].text);
+        struct kern *k = kernel_of(row[i].text);
         double v;
         assert_int_equal(kern_eval(k, &row[i].x, &row[i].y, 1, &v), GPM_OK);
         assert_close(v, row[i].value, 2e-15);

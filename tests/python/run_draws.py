@@ -11,6 +11,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path.insert(0, os.path.join(ROOT, "python"))
 import numpy as np
 import gpmem
+from raising import raises
 
 MODEL = """assume mu = normal(0, 5);
 assume b = multivariate_normal([0, 0], [[1, 0], [0, 1]]);
@@ -20,15 +21,6 @@ for (i = 0; i < size(ys); i++) { observe normal(mu + %s, 1) = ys[i]; };
 COLLECT = "collect(mu, b, labelled(matrix([[mu, 1], [2, 3]]), m), log_lik(), y_rep(), y_obs())"
 DRAW = "infer nuts(default, all, 200, 200);\ninfer accumulate_dataset(300, do(nuts(default, all, 200, 1), %s));\n" % COLLECT
 PRIOR = "infer accumulate_dataset(200, do(reset_to_prior(), collect(mu, b, y_rep())));\n"
-
-
-def raises(words, call):
-    try:
-        call()
-    except gpmem.GpmemError as e:
-        assert words in str(e), e
-        return e
-    raise AssertionError("no error")
 
 
 one = gpmem.run(MODEL % "b[0]" + DRAW, chains=4)
@@ -46,14 +38,14 @@ lpd = sum(math.log(np.exp(one.draws["log_lik[%d]" % i]).mean()) for i in range(1
 assert abs(lpd - best["elpd_loo"] - best["p_loo"]) < 1e-9, (lpd, best)
 both = gpmem.loo(a=two, b=one)
 assert {m["name"] for m in both} == {"a", "b"} and both[0]["elpd_diff"] == 0 and both[1]["elpd_diff"] <= 0, both
-raises("log_lik()", prior.loo)
+raises(gpmem.GpmemError, "log_lik()", prior.loo)
 
 check = one.predictive_check()
 replicated = np.stack([one.draws["y_rep[%d]" % i] for i in range(1, 5)])
 share = (replicated.max(axis=0) >= 2.3).mean()
 assert check["observed_values"] == 4 and abs(check["quantities"]["max"]["p"] - share) < 1e-12, (check, share)
 assert ET.fromstring(one.predictive_picture()).tag.endswith("svg")
-raises("y_rep()", gpmem.run("assume x = normal(0, 1); infer accumulate_dataset(20, collect(x));").predictive_check)
+raises(gpmem.GpmemError, "y_rep()", gpmem.run("assume x = normal(0, 1); infer accumulate_dataset(20, collect(x));").predictive_check)
 
 groups = one.to_inference_data(prior=prior)
 shapes = {g: {n: x.shape for n, x in v.items()} for g, v in groups.items()}

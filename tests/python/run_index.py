@@ -7,15 +7,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 os.environ.setdefault("GPMEM_LIBRARY", os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "libgpmem.so"))
 sys.path.insert(0, os.path.join(ROOT, "python"))
 import gpmem
-
-
-def raises(word, f):
-    try:
-        f()
-    except gpmem.GpmemError as e:
-        assert word in str(e), (word, str(e))
-    else:
-        raise AssertionError(word)
+from raising import raises
 
 
 with tempfile.TemporaryDirectory() as tmp:
@@ -41,14 +33,14 @@ with tempfile.TemporaryDirectory() as tmp:
     assert table[:4] == table[-4:] == b"PAR1" and all(name.encode() in table for name in ("structures", "up", "down", "flat")), table[:200]
     os.remove("table.parquet")
     assert sorted(e["name"] for e in index.list()) == ["down", "flat", "missing", "up"]
-    raises("not known", lambda: index.search("has elephants"))
-    raises("no series", lambda: index.remove("nobody"))
+    raises(gpmem.GpmemError, "not known", lambda: index.search("has elephants"))
+    raises(gpmem.GpmemError, "no series", lambda: index.remove("nobody"))
     index.remove("flat")
     assert "flat" not in [e["name"] for e in index.list()]
     r = gpmem.run('structure_index("y.db", array("folder/up.csv", "folder/down.csv")); search("y.db", "rises()", 1);')
     assert r.values[0] == 2 and r.values[1][0][0] == "up" and r.values[1][0][1] > 0.9, r.values
-    raises("not known", lambda: gpmem.run('search("y.db", "has elephants");'))
-    raises("nothing could be used", lambda: gpmem.run('structure_index("y.db", "nothere.csv");'))
-    raises("index 'nothere.db'", lambda: gpmem.run('search("nothere.db", "rises()");'))
-    raises("a text or an array of texts", lambda: gpmem.run('structure_index("y.db", 3);'))
+    raises(gpmem.GpmemError, "not known", lambda: gpmem.run('search("y.db", "has elephants");'))
+    raises(gpmem.GpmemError, "nothing could be used", lambda: gpmem.run('structure_index("y.db", "nothere.csv");'))
+    raises(gpmem.GpmemError, "index 'nothere.db'", lambda: gpmem.run('search("nothere.db", "rises()");'))
+    raises(gpmem.GpmemError, "a text or an array of texts", lambda: gpmem.run('structure_index("y.db", 3);'))
 print("index from Python and the language: fine")

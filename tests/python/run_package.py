@@ -8,15 +8,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path.insert(0, os.path.join(ROOT, "python"))
 import numpy as np
 import gpmem
-
-
-def raises(kind, words, call):
-    try:
-        call()
-    except kind as e:
-        assert words in str(e), e
-    else:
-        raise AssertionError("no " + kind.__name__)
+from raising import raises
 
 
 def check_values():

@@ -7,15 +7,7 @@ os.environ["GPMEM_LIBRARY"] = os.path.join(os.path.dirname(os.path.abspath(sys.a
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"))
 import numpy as np
 import gpmem
-
-
-def raises(kind, words, call):
-    try:
-        call()
-    except kind as e:
-        assert words in str(e), e
-    else:
-        raise AssertionError("no " + kind.__name__)
+from raising import raises
 
 
 def check_failure_on_one_particle():

@@ -4,26 +4,10 @@
  * gradients of the same points, what a kept or dropped proposal leaves, the journal, the cache.
  */
 #include "support/check.h"
+#include "support/program.h"
 
 #include "flat/flat.h"
-#include "session/session.h"
 #include "sp/adjoint.h"
-
-static struct session *session_with(const char *program) {
-    struct session *s = calloc(1, sizeof *s);
-    assert_int_equal(session_init(s, 5, 0), GPM_OK);
-    if (session_run(s, "test", program, strlen(program)) != GPM_OK) {
-        struct buf b = BUF_INIT;
-        diags_render(&s->diags, false, &b);
-        fail_msg("%s\n%s", program, b.data);
-    }
-    return s;
-}
-
-static void session_done(struct session *s) {
-    session_release(s);
-    free(s);
-}
 
 static struct trace *trace_of(struct session *s) {
     return s->infer.model->p.at[0];
@@ -213,7 +197,7 @@ static void points_weigh_the_same(void **state) {
     struct rng r;
     rng_init(&r, 9, 0, 0);
     for (size_t m = 0; m < COUNT_OF(smooth); m++) {
-        struct session *s = session_with(smooth[m]);
+        struct session *s = session_with(smooth[m], 5);
         struct trace *t = trace_of(s);
         struct flat *f = flat_of_all(t);
         if (!f) fail_msg("not compiled: %s", smooth[m]);
@@ -240,7 +224,7 @@ static void points_weigh_the_same(void **state) {
 static void structure_that_changes_is_left(void **state) {
     (void)state;
     for (size_t m = 0; m < COUNT_OF(others); m++) {
-        struct session *s = session_with(others[m]);
+        struct session *s = session_with(others[m], 5);
         assert_null(flat_of_all(trace_of(s)));
         session_done(s);
     }
@@ -250,7 +234,7 @@ static void structure_that_changes_is_left(void **state) {
 static void flats_of_one_and_of_many_agree(void **state) {
     (void)state;
     for (size_t m = 0; m < COUNT_OF(smooth); m++) {
-        struct session *s = session_with(smooth[m]);
+        struct session *s = session_with(smooth[m], 5);
         struct trace *t = trace_of(s);
         for (int k = 0; k < 60; k++) {
             bool done, accepted;
@@ -268,7 +252,7 @@ static void flats_of_one_and_of_many_agree(void **state) {
 static void the_journal_leads_back_and_forth(void **state) {
     (void)state;
     for (size_t m = 0; m < COUNT_OF(smooth); m++) {
-        struct session *s = session_with(smooth[m]);
+        struct session *s = session_with(smooth[m], 5);
         struct trace *t = trace_of(s);
         double before, after, again, likelihood;
         assert_int_equal(trace_log_joint(t, &before, &likelihood), GPM_OK);
@@ -302,7 +286,8 @@ static void blocks_in_turn_stay_compiled(void **state) {
     (void)state;
     struct session *s =
         session_with("assume a = mem(proc(i) { normal(0, 1) }); for (i = 0; i < 25; "
-                     "i++) { observe normal(a(unquote(i)), 1) = i };");
+                     "i++) { observe normal(a(unquote(i)), 1) = i };",
+                     5);
     struct trace *t = trace_of(s);
     struct flat *first[12], *f;
     flat_journal_begin(t);
@@ -331,7 +316,7 @@ static void blocks_in_turn_stay_compiled(void **state) {
 static void what_is_left_changes_nothing(void **state) {
     (void)state;
     struct session *s =
-        session_with("assume a = normal(0, 1); force a = 1; observe normal(sqrt(a), 1) = 1;");
+        session_with("assume a = normal(0, 1); force a = 1; observe normal(sqrt(a), 1) = 1;", 5);
     struct trace *t = trace_of(s);
     int left = 0;
     for (int k = 0; k < 40; k++) {

@@ -5,6 +5,7 @@
  * removals, degenerate inputs.
  */
 #include "support/check.h"
+#include "support/kernel_text.h"
 
 #include "gp/gp.h"
 #include "gp/gp_int.h"
@@ -20,15 +21,8 @@ static double normal(void) {
     return sqrt(-2 * log(1 - uniform())) * cos(2 * M_PI * uniform());
 }
 
-static struct kern *parse(const char *text) {
-    struct kern *k = NULL;
-    char *why = NULL;
-    if (kern_parse(text, &k, &why)) fail_msg("%s: %s", text, why);
-    return k;
-}
-
 static struct gp *make(const char *kernel, int dim, double noise) {
-    struct kern *k = parse(kernel);
+    struct kern *k = kernel_of(kernel);
     struct gp *g = gp_new(dim, k, NULL, noise, NULL);
     kern_unref(k);
     assert_non_null(g);
@@ -39,7 +33,7 @@ static struct gp *make(const char *kernel, int dim, double noise) {
  * pairs (may be NULL: none) have no noise. */
 static double dense_mixed(const char *kernel, const double *x, const double *y, const bool *exact,
                           size_t n, int dim, double noise) {
-    struct kern *k = parse(kernel);
+    struct kern *k = kernel_of(kernel);
     double *a = calloc(n * n + 1, sizeof *a), *t = calloc(n * (size_t)dim + 1, sizeof *t), s = 0;
     for (size_t i = 0; i < n; i++)
         for (int c = 0; c < dim; c++) t[i + (size_t)c * n] = x[i * (size_t)dim + (size_t)c];
@@ -191,7 +185,7 @@ static void gradient(void **state) {
             y[i] = sin(3 * x[i]) + 0.3 * normal();
         }
         if (kind == 1) x[3] = x[7] = x[8];
-        struct kern *k = parse(LINPER);
+        struct kern *k = kernel_of(LINPER);
         size_t np = kern_nparam(k);
         struct gp *p = gp_new(1, k, NULL, 0.3, NULL);
         assert_int_equal(gp_add(p, GP_MEASURED, x, y, 40), GPM_OK);
@@ -224,7 +218,7 @@ static void proposals(void **state) {
     struct gp *g = make("SE(sf=1, l=0.5)", 1, 0.5);
     assert_int_equal(gp_add(g, GP_MEASURED, x, y, 30), GPM_OK);
     assert_int_equal(gp_logml(g, &before), GPM_OK);
-    struct kern *k = parse("SE(sf=1, l=0.7)");
+    struct kern *k = kernel_of("SE(sf=1, l=0.7)");
     struct mean *m = mean_const(0.4);
     assert_int_equal(gp_propose(g, k, m, 0.6, &lm), GPM_OK);
     gp_reject(g);
@@ -237,7 +231,7 @@ static void proposals(void **state) {
     for (int i = 0; i < 30; i++) y[i] -= 0.4;
     assert_close(after, dense_logml("SE(sf=1, l=0.7)", x, y, 30, 1, 0.6), 1e-11);
     /* An accepted proposal dies with a change of data. */
-    struct kern *k2 = parse("LIN(sf=1)");
+    struct kern *k2 = kernel_of("LIN(sf=1)");
     assert_int_equal(gp_propose(g, k2, NULL, 1, &lm), GPM_OK);
     double nx = 9, ny = 0;
     assert_int_equal(gp_add(g, GP_MEASURED, &nx, &ny, 1), GPM_OK);
@@ -254,8 +248,9 @@ static void cached_terms(void **state) {
     double x[50], y[50], theta[16], with, without;
     state_ = 33;
     for (int i = 0; i < 50; i++) x[i] = uniform() * 3, y[i] = normal();
-    struct kern *k = parse("SE(sf=1, l=0.5) + SE(sf=1, l=2) * PER(sf=1, p=0.8, l=1) * LIN(sf=1) + "
-                           "RQ(sf=1, l=1, alpha=1) + WN(sigma=0.3)");
+    struct kern *k =
+        kernel_of("SE(sf=1, l=0.5) + SE(sf=1, l=2) * PER(sf=1, p=0.8, l=1) * LIN(sf=1) + "
+                  "RQ(sf=1, l=1, alpha=1) + WN(sigma=0.3)");
     struct gp *a = gp_new(1, k, NULL, 0.1, NULL), *b = gp_new(1, k, NULL, 0.1, NULL);
     gp_set_budget(b, 0);
     gp_set_budget(a, 3 * 50 * 49 / 2 * 8); /* room for three terms: evictions happen */
@@ -300,7 +295,7 @@ static void conditional(void **state) {
 static void prediction(void **state) {
     /* Two points, SE(sf=2, l=1), by hand: conformance case mean 5 + SE(2, 1), g(0) = 6. */
     double x0 = 0, y0 = 6, x1 = 1, m, v, lp, y1 = 5.5;
-    struct kern *k = parse("SE(sf=2, l=1)");
+    struct kern *k = kernel_of("SE(sf=2, l=1)");
     struct mean *mean = mean_const(5);
     struct gp *g = gp_new(1, k, mean, 0, NULL);
     assert_int_equal(gp_add(g, GP_MEASURED, &x0, &y0, 1), GPM_OK);
@@ -415,7 +410,7 @@ static void parts(void **state) {
     assert_int_equal(gp_predict(g, at, 3, GP_LATENT, whole, NULL), GPM_OK);
     static const char *const part[] = {"SE(sf=1, l=0.8)", "LIN(sf=0.5)"};
     for (int k = 0; k < 2; k++) {
-        struct kern *one = parse(part[k]);
+        struct kern *one = kernel_of(part[k]);
         double cov[9], own[3];
         assert_int_equal(gp_component(g, one, at, 3, mean, var), GPM_OK);
         assert_int_equal(gp_component_cov(g, one, at, 3, own, cov, 3), GPM_OK);
@@ -436,7 +431,7 @@ static void parts(void **state) {
     assert_close(vec_ops()->dot(30, e, e), q, 1e-12);
     /* by pair: the matrix with [i = j] instead of [x = x'], written out */
     double a[900], ld = 0, value;
-    struct kern *smooth = parse("SE(sf=1, l=0.8) + LIN(sf=0.5)");
+    struct kern *smooth = kernel_of("SE(sf=1, l=0.8) + LIN(sf=0.5)");
     struct kern_pts p = {.x = x, .n = 30, .ld = 30, .dim = 1};
     assert_int_equal(kern_cross(smooth, p, p, a, 30), GPM_OK);
     for (int i = 0; i < 30; i++) a[31 * i] += 0.04 + 0.09 * 0.16 * (x[i] - 1) * (x[i] - 1);
@@ -526,8 +521,9 @@ static void callbacks(void **state) {
     int calls = 0;
     state_ = 4;
     for (int i = 0; i < 10; i++) x[i] = uniform() * 3, y[i] = normal();
-    struct kern *k = kern_callback(my_kernel, &calls, NULL, "mine"), *wn = parse("WN(sigma=0.5)");
-    struct kern *sum = kern_sum(k, wn), *se = parse("SE(sf=1, l=1) + WN(sigma=0.5)");
+    struct kern *k = kern_callback(my_kernel, &calls, NULL, "mine"),
+                *wn = kernel_of("WN(sigma=0.5)");
+    struct kern *sum = kern_sum(k, wn), *se = kernel_of("SE(sf=1, l=1) + WN(sigma=0.5)");
     struct mean *mean = mean_callback(my_mean, NULL, NULL, "two x");
     double slope = 2;
     struct mean *line = mean_linear(0, &slope, 1);
@@ -599,7 +595,7 @@ static double log_integral(const double *c, const double *y, size_t n, unsigned 
 static void integrated(void **state) {
     const double x[5] = {0.1, 0.7, 0.7, 1.6, 2.2}, y[5] = {3.1, 2.2, 2.5, 4.0, 4.4}, noise = 0.4;
     for (unsigned which = GP_MEAN; which <= (GP_MEAN | GP_SCALE); which++) {
-        struct kern *k = parse("MAT52(sf=1.2, l=0.8)");
+        struct kern *k = kernel_of("MAT52(sf=1.2, l=0.8)");
         struct gp *g = gp_new(1, k, NULL, noise, NULL);
         double c[25], logml, again, grad[2], dn, d1, d2;
         gp_set_integrated(g, which);

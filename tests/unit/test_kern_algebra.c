@@ -5,6 +5,7 @@
  * depend on the order of writing).
  */
 #include "support/check.h"
+#include "support/kernel_text.h"
 
 #include "gp/kern_class.h"
 #include "gp/kernel.h"
@@ -15,15 +16,8 @@ static double uniform(void) {
     return (double)(state_ >> 11) * 0x1p-53;
 }
 
-static struct kern *parse(const char *text) {
-    struct kern *k = NULL;
-    char *why = NULL;
-    if (kern_parse(text, &k, &why)) fail_msg("%s: %s", text, why);
-    return k;
-}
-
 static void simplifies_to(const char *from, const char *to) {
-    struct kern *k = parse(from), *s = kern_simplify(k);
+    struct kern *k = kernel_of(from), *s = kern_simplify(k);
     struct buf b = BUF_INIT;
     kern_print(s, &b);
     assert_string_equal(b.data, to);
@@ -67,7 +61,7 @@ static void rules(void **state) {
 }
 
 static void structure_is(const char *from, const char *to) {
-    struct kern *k = parse(from);
+    struct kern *k = kernel_of(from);
     struct buf b = BUF_INIT;
     assert_int_equal(kern_struct(k, &b), GPM_OK);
     assert_string_equal(b.data, to);
@@ -96,7 +90,7 @@ static void symbols_are_read_back(void **state) {
     const struct kern_class *row;
     for (size_t i = 0; (row = kern_class_at(i)); i++) {
         if (row->op == KERN_CHANGE) continue;
-        struct kern *k = parse(row->name);
+        struct kern *k = kernel_of(row->name);
         struct buf one = BUF_INIT, two = BUF_INIT;
         assert_int_equal(kern_struct(k, &one), GPM_OK);
         assert_int_equal(kern_struct_canonical(one.data, &two, NULL), GPM_OK);
@@ -107,7 +101,7 @@ static void symbols_are_read_back(void **state) {
 }
 
 static void contains(void **state) {
-    struct kern *k = parse("(LIN + SE) * PER + WN");
+    struct kern *k = kernel_of("(LIN + SE) * PER + WN");
     static const struct {
         const char *s;
         bool yes;
@@ -134,7 +128,7 @@ static void random_pair(int depth, struct kern **a, struct kern **b) {
     if (depth == 0 || uniform() < 0.2) {
         char text[64];
         snprintf(text, sizeof text, leaf[(int)(uniform() * 6)], 0.5 + uniform());
-        *a = parse(text);
+        *a = kernel_of(text);
         *b = kern_ref(*a);
         return;
     }
@@ -212,7 +206,7 @@ static void bad_text(void **state) {
 }
 
 static void names_and_dims(void **state) {
-    struct kern *k = parse("SE(sf=1, l=[1, 2]) + SE(sf=2, l=3) + LIN(sf=1)");
+    struct kern *k = kernel_of("SE(sf=1, l=[1, 2]) + SE(sf=2, l=3) + LIN(sf=1)");
     static const char *const want[] = {"SE#1.sf", "SE#1.l[0]", "SE#1.l[1]",
                                        "SE#2.sf", "SE#2.l",    "LIN.sf"};
     assert_int_equal(kern_nparam(k), COUNT_OF(want));

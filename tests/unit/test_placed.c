@@ -5,27 +5,11 @@
  * gradient, differ from that of the values by the log Jacobian alone, and lead there and back.
  */
 #include "support/check.h"
+#include "support/program.h"
 
 #include "infer/placed.h"
-#include "session/session.h"
 
 enum { MOST = 64 };
-
-static struct session *session_with(const char *program) {
-    struct session *s = calloc(1, sizeof *s);
-    assert_int_equal(session_init(s, 7, 0), GPM_OK);
-    if (session_run(s, "test", program, strlen(program)) != GPM_OK) {
-        struct buf b = BUF_INIT;
-        diags_render(&s->diags, false, &b);
-        fail_msg("%s\n%s", program, b.data);
-    }
-    return s;
-}
-
-static void session_done(struct session *s) {
-    session_release(s);
-    free(s);
-}
 
 static const char *const programs[] = {
     /* bounds */
@@ -119,7 +103,7 @@ static void each_program(void **state) {
             double by[MOST];
             static const double degrees[] = {1, 0, 0.5};
             for (size_t i = 0; i < MOST; i++) by[i] = degrees[mode / 2 < 3 ? mode / 2 : i % 3];
-            struct session *s = session_with(programs[p]);
+            struct session *s = session_with(programs[p], 7);
             struct continuous *c = open_all(s, mode % 2, by);
             check_gradient(c, programs[p]);
             continuous_close(c, false);
@@ -131,7 +115,7 @@ static void each_program(void **state) {
 
 /* The same state has the same log weight but for the log Jacobian, whatever the degree. */
 static void the_measure_is_kept(void **state) {
-    struct session *s = session_with(programs[6]);
+    struct session *s = session_with(programs[6], 7);
     double ones[MOST], zeros[MOST] = {0};
     for (size_t i = 0; i < MOST; i++) ones[i] = 1;
     struct continuous *c = open_all(s, false, ones);
@@ -149,7 +133,7 @@ static void the_measure_is_kept(void **state) {
 static void prior_draws_are_placed(void **state) {
     for (size_t p = 1; p < COUNT_OF(programs); p++)
         for (int generally = 0; generally < 2; generally++) {
-            struct session *s = session_with(programs[p]);
+            struct session *s = session_with(programs[p], 7);
             double by[MOST] = {0}, z[MOST], logp;
             struct continuous *c = open_all(s, generally, by);
             bool ok = false;

@@ -4,6 +4,7 @@
  * change operators against the dense factor.
  */
 #include "support/check.h"
+#include "support/kernel_text.h"
 
 #include "gp/gp_int.h"
 #include "gp/kern_tree.h"
@@ -14,16 +15,6 @@ static double uniform(uint64_t *s) {
 }
 static double normal(uint64_t *s) {
     return sqrt(-2 * log(uniform(s) + 1e-300)) * cos(2 * M_PI * uniform(s));
-}
-
-static struct kern *parse(const char *text) {
-    struct kern *k = NULL;
-    char *why = NULL;
-    enum gpm_status st = kern_parse(text, &k, &why);
-    if (st) print_error("%s: %s\n", text, why ? why : "?");
-    mem_free(why);
-    assert_int_equal(st, GPM_OK);
-    return k;
 }
 
 enum layout { GRID, GAPS, SCATTERED };
@@ -40,7 +31,7 @@ static void fill(size_t n, enum layout how, uint64_t *seed, double *x, double *y
 
 static struct gp *process(const char *kernel, double noise, size_t n, const double *x,
                           const double *y) {
-    struct kern *k = parse(kernel);
+    struct kern *k = kernel_of(kernel);
     struct gp *g = gp_new(1, k, NULL, noise, NULL);
     kern_unref(k);
     assert_non_null(g);

@@ -6,6 +6,7 @@
  * way hands over before it gets worse.
  */
 #include "support/check.h"
+#include "support/kernel_text.h"
 
 #include "base/mem.h"
 #include "gp/gp.h"
@@ -151,10 +152,8 @@ struct slopes {
 
 static void slopes_of(const char *text, const double *x, const double *y, size_t n, double noise,
                       double weight, bool structured, struct slopes *out) {
-    struct kern *k = NULL;
-    char *why = NULL;
+    struct kern *k = kernel_of(text);
     double value;
-    if (kern_parse(text, &k, &why)) fail_msg("%s: %s", text, why);
     double slope = -0.2;
     struct mean *mean = mean_linear(0.3, &slope, 1);
     struct gp *g = gp_new(1, k, mean, noise, NULL);
