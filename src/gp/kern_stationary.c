@@ -272,21 +272,59 @@ static void mix_wave(const struct kern *k, int dim, struct kern_wave *f) {
     matern_draw(k, dim, far ? 1.5 : 2.5, far ? kern_par(k, RHO, 0) : 1, f);
 }
 
+/* ADD: exp(-a) of one column is a ratio of features, exp(sqrt(5) u) and its inverse behind the
+ * scaled coordinates of all columns. They are 0 where they are out of range in one of the points.
+ */
+#define ADD_RANGE 200.0
+
+static void add_prepare(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
+    size_t d = (size_t)leaf_dim(k, x.dim);
+    scaled(k, x, f, ld);
+    for (size_t c = 0; c < d; c++) {
+        const double *u = f + c * ld;
+        double *up = f + (d + c) * ld, *down = up + d * ld, far = 0;
+        for (size_t i = 0; i < x.n; i++) far = fmax(far, fabs(up[i] = SQRT5 * u[i]));
+        bool fits = far <= ADD_RANGE;
+        if (fits) vec_ops()->exp_scale(x.n, 1, up);
+        for (size_t i = 0; i < x.n; i++) {
+            up[i] = fits ? up[i] : 0;
+            down[i] = fits ? 1 / up[i] : 0;
+        }
+    }
+}
+
+/* The strip of the scaled coordinates alone. */
+static struct kern_strip coordinates(const struct kern_strip *s) {
+    return (struct kern_strip){s->row, s->ld, s->col, s->m, s->nf / 3};
+}
+
 /* a and e of the part of one column. */
-static void column_decay(const struct kern_strip *s, int c, double *a, double *e) {
-    struct kern_strip one = {s->row + (size_t)c * s->ld, s->ld, s->col + c, s->m, 1};
-    leaf_squared(&one, a);
-    vec_ops()->decay(s->m, a, SQRT5, a, e);
+static void column_decay(const struct kern_strip *s, int c, double *restrict a,
+                         double *restrict e) {
+    size_t d = (size_t)s->nf / 3, at = (size_t)c;
+    const double *row = s->row + at * s->ld, *up = row + d * s->ld, *down = up + d * s->ld;
+    double u = s->col[at], its_up = s->col[d + at], its_down = s->col[2 * d + at];
+    for (size_t i = 0; i < s->m; i++) a[i] = SQRT5 * fabs(row[i] - u);
+    if (s->m && up[0] > 0 && its_up > 0) {
+        for (size_t i = 0; i < s->m; i++) {
+            double left = up[i] * its_down, right = down[i] * its_up;
+            e[i] = left < right ? left : right;
+        }
+        return;
+    }
+    for (size_t i = 0; i < s->m; i++) e[i] = -a[i];
+    vec_ops()->exp_scale(s->m, 1, e);
 }
 
 static void add_value(const struct kern *k, const struct kern_strip *s, double *out) {
     double a[KERN_STRIP], e[KERN_STRIP], w = share(k);
-    leaf_squared(s, a);
+    struct kern_strip own = coordinates(s);
+    leaf_squared(&own, a);
     vec_ops()->decay(s->m, a, SQRT5 / kern_par(k, RHO, 0), a, out);
     for (size_t i = 0; i < s->m; i++) out[i] = (1 - w) * m52(a[i], out[i]);
-    for (int c = 0; c < s->nf; c++) {
+    for (int c = 0; c < own.nf; c++) {
         column_decay(s, c, a, e);
-        for (size_t i = 0; i < s->m; i++) out[i] += w / s->nf * m52(a[i], e[i]);
+        for (size_t i = 0; i < s->m; i++) out[i] += w / own.nf * m52(a[i], e[i]);
     }
 }
 
@@ -295,7 +333,8 @@ static double add_slopes(const struct kern *k, const struct kern_strip *s, enum 
     double q[KERN_STRIP], a[KERN_STRIP], e[KERN_STRIP], both[KERN_STRIP];
     double w = share(k), rho = kern_par(k, RHO, 0), inv2 = 1 / (rho * rho), joint = 0, alone = 0,
            dr = 0;
-    leaf_squared(s, q);
+    struct kern_strip own = coordinates(s);
+    leaf_squared(&own, q);
     vec_ops()->decay(s->m, q, SQRT5 / rho, a, both);
     for (size_t i = 0; i < s->m; i++) {
         double fall = (1 - w) * m52_fall(a[i], both[i]) * inv2;
@@ -303,13 +342,15 @@ static double add_slopes(const struct kern *k, const struct kern_strip *s, enum 
         dr += weight[i] * fall * q[i];
         both[i] = weight[i] * fall;
     }
-    for (int c = 0; c < s->nf; c++) {
+    for (int c = 0; c < own.nf; c++) {
+        double value[KERN_STRIP];
         column_decay(s, c, a, e);
         for (size_t i = 0; i < s->m; i++) {
-            alone += weight[i] * m52(a[i], e[i]) / s->nf;
-            e[i] = both[i] + weight[i] * w / s->nf * m52_fall(a[i], e[i]);
+            value[i] = m52(a[i], e[i]);
+            e[i] = both[i] + weight[i] * w / own.nf * m52_fall(a[i], e[i]);
         }
-        spread(k, s, want, c, e, 1, g);
+        alone += vec_ops()->dot(s->m, weight, value) / own.nf;
+        spread(k, &own, want, c, e, 1, g);
     }
     shape_grad(k, dr, alone - joint, want == LENGTHS ? g : NULL);
     return (1 - w) * joint + w * alone;
@@ -494,10 +535,10 @@ static const struct kern_states se_states = {.n = 2 * SE_WAVES,
     }
 #define SCALED(nm, text, words, alg)                                                               \
     .name = nm, .symbol = nm, .doc = text, .phrase = words, .op = KERN_LEAF, .algebra = alg,       \
-    .amp = KERN_AMP_SQUARE, .stationary = true, .features = 1, .prepare = scaled,                  \
-    .grad_value = true
+    .amp = KERN_AMP_SQUARE, .stationary = true, .grad_value = true
 #define RADIAL(nm, text, words, alg)                                                               \
-    SCALED(nm, text, words, alg), .grad = radial_grad, .slope = radial_slope
+    SCALED(nm, text, words, alg), .features = 1, .prepare = scaled, .grad = radial_grad,           \
+                                  .slope = radial_slope
 
 const struct kern_class kern_rows_stationary[] = {
     {RADIAL("SE", "sf^2 exp(-(x-x')^2 / (2 l^2))", "a smooth function", KERN_ALG_SE),
@@ -588,8 +629,8 @@ const struct kern_class kern_rows_stationary[] = {
                 "spread(f, h, p, n, v, w * ((1 - s) * mat52_fall(ROOT5 * r) + fall), g);"}},
     {SCALED("ADD", "sf^2 (w mean_c MAT52(l_c) + (1-w) MAT52(rho l)), w = odds/(1+odds)",
             "a sum of functions of one input each, with interaction", KERN_ALG_STAT),
-     .npar = 4, .par = {MIXTURE}, .value = add_value, .grad = add_grad, .slope = add_slope,
-     .wave = add_wave,
+     .npar = 4, .par = {MIXTURE}, .features = 3, .prepare = add_prepare, .value = add_value,
+     .grad = add_grad, .slope = add_slope, .wave = add_wave,
      .device = {.prepare = DEVICE_SCALED,
                 .value =
                     DEVICE_MIXED "double sum = 0;"

@@ -106,21 +106,11 @@ static void v_sqdist(size_t n, size_t d, const double *u, size_t ld, const doubl
     sqdist_block(TAIL, d, u + n - TAIL, ld, v, out + n - TAIL);
 }
 
-static inline void decay_block(size_t w, const double *q, double f, double *a, double *e) {
-    double root[TAIL] = {0}, fall[TAIL];
-    memcpy(root, q, w * sizeof *q);
-    for (size_t k = 0; k < TAIL; k++) {
-        root[k] = f * sqrt(root[k]);
-        fall[k] = exp_one(-root[k]);
-    }
-    memcpy(a, root, w * sizeof *a);
-    memcpy(e, fall, w * sizeof *e);
-}
-
-static void v_decay(size_t n, const double *q, double f, double *a, double *e) {
-    size_t i = 0;
-    for (; i + TAIL <= n; i += TAIL) decay_block(TAIL, q + i, f, a + i, e + i);
-    if (i < n) decay_block(n - i, q + i, f, a + i, e + i);
+/* a may be q. Two passes: in one the constants of exp do not stay in registers. */
+static void v_decay(size_t n, const double *q, double f, double *a, double *RESTRICT e) {
+    for (size_t i = 0; i < n; i++) a[i] = f * sqrt(q[i]);
+    for (size_t i = 0; i < n; i++) e[i] = -a[i];
+    v_exp_scale(n, 1, e);
 }
 
 static inline double cos_part(double c, double s, double cj, double sj, double k) {

@@ -122,6 +122,31 @@ static void solve_gram(const struct world *w, double *b) {
     eliminate(n, A, b);
 }
 
+/* Far from the origin ADD cannot take its exponentials as ratios of numbers of each point. */
+static void covariances_do_not_depend_on_the_origin(void **state) {
+    UNUSED(state);
+    enum { N = 12 };
+    double x[2 * N], near[N * N] = {0}, far[N * N] = {0}, theta[6] = {-2, -1, 0, 0.3, 1.2, 0};
+    struct bo_model m;
+    struct rng r;
+    rng_init(&r, 8, 0, 0);
+    bo_model_init(&m, 2, 0, false);
+    for (int i = 0; i < 2 * N; i++) x[i] = rng_uniform(&r);
+    for (int k = 0; k < BO_KERN_COUNT; k++) {
+        struct kern *kern = bo_model_kern(&m, (enum bo_kern)k, theta);
+        struct kern_pts p = {.x = x, .n = N, .ld = N, .dim = 2, .distinct = true};
+        assert_int_equal(kern_fill(kern, p, near, N), GPM_OK);
+        for (int i = 0; i < N; i++) x[i] += 1000;
+        assert_int_equal(kern_fill(kern, p, far, N), GPM_OK);
+        for (int i = 0; i < N; i++) x[i] -= 1000;
+        for (int j = 0; j < N; j++)
+            for (int i = j; i < N; i++) assert_true(fabs(near[j * N + i] - far[j * N + i]) < 1e-9);
+        assert_true(near[N + 2] > 1e-6 && near[N + 2] < 0.999);
+        kern_unref(kern);
+    }
+    bo_model_release(&m);
+}
+
 static void prediction_equals_the_dense_formula(void **state) {
     UNUSED(state);
     struct rng r;
@@ -265,6 +290,7 @@ static void optimiser_finds_minima_inside_and_on_the_border(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(likelihood_gradient_is_the_difference_quotient),
+        cmocka_unit_test(covariances_do_not_depend_on_the_origin),
         cmocka_unit_test(prediction_equals_the_dense_formula),
         cmocka_unit_test(paths_are_draws_of_the_posterior),
         cmocka_unit_test(log_ei_is_stable),
