@@ -125,13 +125,19 @@ static double region_share(const struct bo *b) {
     return 20.0 / b->space->d;
 }
 
+/* Every third one (EDGES) has half of its coordinates at the ends: many minima of draws lie there,
+ * and few descents from inside get to the right one. */
+#define EDGES 0.3
+
 static void random_point(const struct acq *a, const double *best, struct rng *r, double *u) {
     const struct bo *b = a->b;
-    bool any = false;
+    bool any = false, edges = rng_uniform(r) < EDGES;
     for (int k = 0; k < b->space->d; k++) {
         bool move = !a->region || rng_uniform(r) < region_share(b);
+        double t = rng_uniform(r);
+        if (edges) t = t < 0.25 ? 0 : t < 0.5 ? 1 : 2 * t - 1;
         any = any || move;
-        u[k] = move ? a->lo[k] + rng_uniform(r) * (a->hi[k] - a->lo[k]) : best[k];
+        u[k] = move ? a->lo[k] + t * (a->hi[k] - a->lo[k]) : best[k];
     }
     if (!any && b->space->d) {
         int k = (int)rng_below(r, (uint64_t)b->space->d);
@@ -156,7 +162,7 @@ static void nearby_point(const struct acq *a, const double *center, struct rng *
 }
 
 #define N_BEST  5
-#define N_START 4
+#define N_START 4 /* at most */
 
 /* Half of them anywhere, half around the N_BEST best points outside tabu regions (the active set is
  * sorted by value), every other one of these around the very best. */
@@ -193,8 +199,7 @@ static void pool_init(struct candidates *p, struct acq *a, struct rng *r) {
     bool draws = a->kind == PATH || a->kind == DRAWS;
     size_t D = (size_t)b->D;
     p->count = b->opt.noisy ? 400 : 200; /* noisy: draws alone decide */
-    if (a->kind == DRAWS)
-        p->count = (int)fmin(p->count, fmax(40, 400.0 / b->K)); /* K values each */
+    if (a->kind == DRAWS) p->count = (int)fmin(p->count, fmax(40, bo_effort(b).candidates / b->K));
     size_t n = (size_t)p->count, K = draws ? (size_t)b->K : 1;
     p->cand = NEW_ARRAY(double, n *(D + 2));
     p->value = p->cand + n * D;
@@ -408,19 +413,18 @@ static enum gpm_status search_draws(struct acq *a, struct rng *r, double tau, co
                                     double *u) {
     struct bo *b = a->b;
     struct candidates p;
-    bool many = b->K > 4; /* then each round counts */
-    int starts = b->K > 2 ? 2 : N_START, rounds = many ? 3 : 4;
-    double wider = many ? 3 : 2, all = 1;
+    struct bo_effort e = bo_effort(b);
+    double all = 1;
     enum gpm_status s = bo_draw(b, r, tau);
     if (s) return s;
     if (b->feas) bo_feas_draw(b, r);
     pool_init(&p, a, r);
-    for (int i = 0; i < rounds && !s; i++, all *= wider) {
+    for (int i = 0; i < e.rounds && !s; i++, all *= e.wider) {
         double value;
         if (i)
-            for (int k = 0; k < b->K; k++) gp_path_temper(b->out[k].path, wider);
+            for (int k = 0; k < b->K; k++) gp_path_temper(b->out[k].path, e.wider);
         pool_score(&p, a, all);
-        if (!search(a, &p, i && b->K > 2 ? 1 : starts, u, &value)) s = GPM_E_NOT_FOUND;
+        if (!search(a, &p, i && b->K > 2 ? 1 : e.starts, u, &value)) s = GPM_E_NOT_FOUND;
         if (i == 0) a->first = !s && best ? bo_distance2(b, u, best, bo_lead(b)->model.inv_l) : 1e9;
         if (!s && promising(b, value, best)) break;
     }

@@ -11,9 +11,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Random features of each drawn function: they carry the prior alone, the data are met exactly. */
-static size_t features_of(const struct bo *b) {
-    return b->K == 1 ? 512 : b->K <= 4 ? 256 : 128;
+struct bo_effort bo_effort(const struct bo *b) {
+    if (b->K == 1) return (struct bo_effort){512, 25, 4, 4, 2, 400};
+    if (b->K >= 8) return (struct bo_effort){80, 8, 2, 3, 3, 400};
+    if (b->K >= BO_MANY) return (struct bo_effort){128, 10, 2, 3, 3, 400};
+    if (b->n_obj > 1) return (struct bo_effort){128, 15, 2, 4, 2, 250};
+    return (struct bo_effort){256, 25, b->K > 2 ? 2 : 4, 4, 2, 400};
 }
 
 enum gpm_status bo_draw(struct bo *b, struct rng *r, double tau) {
@@ -22,7 +25,7 @@ enum gpm_status bo_draw(struct bo *b, struct rng *r, double tau) {
         struct bo_output *o = &b->out[k];
         gp_path_free(o->path);
         o->path = NULL;
-        s = gp_path_new(o->model.gp, features_of(b), r, &o->path);
+        s = gp_path_new(o->model.gp, bo_effort(b).features, r, &o->path);
         if (!s) gp_path_temper(o->path, tau);
     }
     return s;
@@ -150,7 +153,7 @@ double bo_draw_refine(struct bo *b, double *u, const double *lo, const double *h
     struct view v;
     size_t d = (size_t)b->space->d, m = count_rows(b) + (size_t)b->space->n_rules;
     struct sqp_options opt = {
-        .max_iter = b->K > 4 ? 10 : 25, .step_cap = 0.2, .tol = 1e-6, .low = lo, .upp = hi};
+        .max_iter = bo_effort(b).iterations, .step_cap = 0.2, .tol = 1e-6, .low = lo, .upp = hi};
     struct sqp_result res;
     double *x = NEW_ARRAY(double, d + 1);
     view_init(&v, b);

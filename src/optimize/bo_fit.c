@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Choosing and fitting the model: kernels under the current warp, then warps under the best kernel,
  * by evidence (MAP density plus the warp's Jacobian). Every combination keeps its own parameters as
- * a warm start. Full fits on a schedule (every evaluation to 24, every third to 60, every fifth to
- * 100, then the rarer the more there are), two iterations of the current combination in between. */
+ * a warm start. Full fits on a schedule, of a single output with two iterations of the current
+ * combination in between. */
 #include "optimize/bo_priv.h"
 
 #include <math.h>
 #include <string.h>
 
-#define MANY 5 /* outputs: from so many on their fits have to be thrifty */
+/* Evaluations from one full fit to the next: the rarer the later in the search, and the more
+ * outputs there are. */
+static size_t fit_every(const struct bo *b, size_t n) {
+    if (b->K >= 8) return 4 + n / 4;
+    if (b->K >= BO_MANY) return 2 + n / 10;
+    if (b->n_obj > 1) return n <= 24 ? 2 : n <= 60 ? 5 : 8 + n / 16;
+    return n <= 24 ? 1 : n <= 60 ? 3 : n <= 100 ? 5 : n / 16;
+}
 
-/* Of many outputs each has its own turn, the later in the search the rarer. */
+/* Of several outputs each has its own turn. */
 static bool full_fit_due(const struct bo_output *o, size_t n) {
-    bool many = o->b->K >= MANY;
-    size_t every = many ? 4 + n / 4 : n <= 60 ? 3 : n <= 100 ? 5 : n / 16;
-    if (o->n_full == 0 || (n <= 24 && !many)) return true;
+    size_t every = fit_every(o->b, n);
+    if (o->n_full == 0) return true;
     return n >= o->n_full + every + (o->b->K > 1 && o->n_full <= 24 ? (size_t)o->k % every : 0);
 }
 
@@ -22,7 +28,7 @@ static bool full_fit_due(const struct bo_output *o, size_t n) {
  * every sixteenth time, and of several outputs one of `count` at each fit. */
 static bool challenges(const struct bo_output *o, const struct bo_combo *c, int i, int count) {
     if (c->lost >= 5 && o->fit_steps % 16) return false;
-    bool all = o->b->K == 1 || o->n_full == 0 || (o->b->K < MANY && o->n_full <= 24);
+    bool all = o->b->K == 1 || o->n_full == 0 || (o->b->K < BO_MANY && o->n_full <= 24);
     return all || (o->fits + (size_t)i) % (size_t)count == 0;
 }
 
@@ -53,10 +59,10 @@ static double fit_combo(struct bo_output *o, enum bo_kern k, enum bo_warp w, int
     struct bo_combo *c = &o->combo[k][w];
     use_combo(o, k, w);
     if (bo_load_outputs(o, w)) return -INFINITY;
-    double nlp = bo_model_fit(&o->model, c->fitted        ? iterations
-                                         : o->b->K < MANY ? 30
-                                         : o->n_full      ? 8
-                                                          : 12);
+    double nlp = bo_model_fit(&o->model, c->fitted           ? iterations
+                                         : o->b->K < BO_MANY ? 30
+                                         : o->n_full         ? 8
+                                                             : 12);
     memcpy(c->theta, o->model.theta, sizeof(double) * ((size_t)o->b->D + 3));
     c->fitted = true;
     return bo_log_jacobian(o, w) - nlp;
@@ -88,7 +94,7 @@ static double choose(struct bo_output *o, bool kernels, double best) {
             continue; /* the current one was fitted as a kernel */
         if (!allowed(o, k, w)) continue;
         combo[i] = c;
-        evidence[i] = fit_combo(o, k, w, o->b->K < MANY ? 6 : 4);
+        evidence[i] = fit_combo(o, k, w, o->b->K < BO_MANY ? 6 : 4);
         if (evidence[i] > best) best = evidence[i], taken = i;
     }
     for (int i = 0; i < count; i++)
@@ -150,7 +156,7 @@ static enum gpm_status refit_one(struct bo_output *o, struct rng *r) {
         if (n <= 24 && o->fit_steps % 2 == 1) restart(o, best, r);
         o->n_full = n;
         o->fits++;
-    } else if (o->b->K == 1 && n % (1 + n / 100) == 0) {
+    } else if (o->b->K == 1 && n % (1 + n / 50) == 0) {
         fit_combo(o, o->kern, o->warp, 2);
     }
     return settle(o, r);

@@ -112,6 +112,7 @@ static inline struct bo_output *bo_lead(const struct bo *b) {
     return &b->out[b->n_obj ? b->obj[0] : 0];
 }
 
+#define BO_MANY           5 /* outputs: from so many on each has to be thrifty */
 #define BO_MANY_DIMS      20
 #define BO_MAX_OBJECTIVES 6
 #define BO_RHO_FIRST      0.1 /* radius of a new trust region of the local arm */
@@ -168,6 +169,16 @@ void bo_front_update(struct bo *b, struct rng *r); /* the front, its units, new 
 double bo_front_value(const struct bo *b, const double *y, double *slope);
 
 /* bo_draw.c: all outputs drawn at once. */
+/* What a decision may cost: the more numbers an evaluation gives, the less for each of them. */
+struct bo_effort {
+    size_t features;   /* random features of each drawn function: they carry the prior alone */
+    int iterations;    /* of a descent */
+    int starts;        /* descents from so many of the best candidates */
+    int rounds;        /* looks at the draw when it says nothing new, */
+    double wider;      /* each so many times as wide as the one before */
+    double candidates; /* over all numbers */
+};
+struct bo_effort bo_effort(const struct bo *b);
 GPM_MUST_USE enum gpm_status bo_draw(struct bo *b, struct rng *r, double tau);
 /* Value of the draw at u: what is to be minimised, above BO_BROKEN where bounds are broken. */
 #define BO_BROKEN 1e6

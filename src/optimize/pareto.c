@@ -38,12 +38,33 @@ static void sort(const double **p, size_t n, int k) {
     }
 }
 
+/* In the first m numbers and beyond y, is all that b dominates dominated by a? */
+static bool covers(const double *a, const double *b, int m, const double *y) {
+    for (int k = 0; k < m; k++)
+        if (a[k] > b[k] && a[k] > y[k]) return false;
+    return true;
+}
+
+/* Puts t among the n points of the list, sorted by their last of m numbers, unless one covers it;
+ * those that it covers leave. How many there are then. */
+static size_t insert(const double **list, size_t n, const double *t, int m, const double *y) {
+    size_t kept = 0, at;
+    for (size_t i = 0; i < n; i++)
+        if (covers(list[i], t, m, y)) return n;
+    for (size_t i = 0; i < n; i++)
+        if (!covers(t, list[i], m, y)) list[kept++] = list[i];
+    for (at = kept; at > 0 && list[at - 1][m - 1] > t[m - 1]; at--) list[at] = list[at - 1];
+    list[at] = t;
+    return kept + 1;
+}
+
 /* The last number cuts the space into slices between consecutive points: in each, what the points
  * before it leave free in the others. order: room for n pointers per number. */
 static double added(const double **p, size_t n, int m, const double *ref, const double *y,
                     double *slope, const double **order) {
     int last = m - 1;
     double sum = 0, part[8], low = ref[0];
+    size_t within = 0; /* of the slice's points those that count in the other numbers */
     for (int k = 0; k < m; k++) slope[k] = 0;
     if (y[last] >= ref[last]) return 0;
     if (m == 1) {
@@ -57,14 +78,15 @@ static double added(const double **p, size_t n, int m, const double *ref, const 
         double from = fmax(y[last], i ? order[i - 1][last] : -INFINITY);
         double to = i < n ? fmin(ref[last], order[i][last]) : ref[last], area;
         if (i) low = fmin(low, order[i - 1][0]);
+        if (i && m > 2) within = insert(order + n, within, order[i - 1], last, y);
         if (!(to > from)) continue;
         if (m == 2) {
             area = fmax(0, low - y[0]);
             part[0] = area > 0 ? -1 : 0;
         } else {
-            area = added(order, i, m - 1, ref, y, part, order + n);
+            area = added(order + n, within, last, ref, y, part, order + 2 * n);
         }
-        if (area <= 0) continue;
+        if (area <= 0) break; /* further slices have no more */
         sum += (to - from) * area;
         for (int k = 0; k < last; k++) slope[k] += (to - from) * part[k];
         if (from == y[last]) slope[last] = -area;
@@ -74,10 +96,15 @@ static double added(const double **p, size_t n, int m, const double *ref, const 
 
 double pareto_added(const double *front, size_t n, int m, const double *ref, const double *y,
                     double *slope) {
-    const double **p = NEW_ARRAY(const double *, (size_t)(m + 1) * n + 1);
-    double own[8];
+    double own[8], v = 0;
+    bool behind = false;
+    for (size_t i = 0; i < n && !behind; i++) behind = covers(front + i * (size_t)m, y, m, y);
+    if (!slope) slope = own;
+    for (int k = 0; k < m; k++) slope[k] = 0;
+    if (behind) return 0;
+    const double **p = NEW_ARRAY(const double *, (size_t)(2 * m + 1) * n + 1);
     for (size_t i = 0; i < n; i++) p[i] = front + i * (size_t)m;
-    double v = added(p, n, m, ref, y, slope ? slope : own, p + n);
+    v = added(p, n, m, ref, y, slope, p + n);
     mem_free(p);
     return v;
 }
