@@ -2,8 +2,11 @@
  * The optimiser on families of problems: noise, bounds, several objectives, spaces, many variables,
  * hard shapes. Median over seeds of what is missing at the end: the value above the least possible
  * (noise: the true value at the recommendation; bounds: of the best point within them, relative),
- * or the share of the front's volume. Usage: bench_bo2 [SEEDS [FAMILY or NAME]]; bench_bo2 serve
- * NAME: a point per line in, its numbers out, for peers; bench_bo2 list: what there is for them. */
+ * or the share of the front's volume; fidelity: of the best point of full cost, the budget being
+ * cost. Usage: bench_bo2 [SEEDS [FAMILY or NAME]]; bench_bo2 one NAME SEED [MOVED]: what is missing
+ * half way and at the end, CPU seconds a decision, whether the interval held; MOVED > 0: with the
+ * optimum elsewhere. bench_bo2 serve NAME: a point per line in, its numbers out, for peers;
+ * bench_bo2 list: what there is. */
 #include "bo2_problems.h"
 #include "math/rng.h"
 #include "optimize/bayesopt.h"
@@ -43,92 +46,146 @@ static void make_space(const struct problem *p, struct bo_space *space) {
     buf_release(&err);
 }
 
+/* Where x of the moved problem lies in the problem: each coordinate of the box turned around or
+ * not, and bent by u/(u + c (1 - u)), which keeps the box and the values. */
+static void unmove(const struct problem *p, int moved, const double *x, double *out) {
+    struct rng r;
+    rng_init(&r, (uint64_t)moved, 77, 0);
+    memcpy(out, x, (size_t)p->d * sizeof *x);
+    for (int j = 0; moved && !p->space && j < p->d; j++) {
+        double lo = p->box ? p->box[2 * j] : p->lo, hi = p->box ? p->box[2 * j + 1] : p->hi;
+        double u = (x[j] - lo) / (hi - lo), c = exp(0.5 * (2 * rng_uniform(&r) - 1));
+        if (rng_uniform(&r) < 0.5) u = 1 - u;
+        out[j] = lo + (hi - lo) * u / (u + c * (1 - u));
+    }
+}
+
 static double missing_value(const struct problem *p, double y) {
     return (y - p->best) / (p->n_con ? fabs(p->best) : 1);
 }
 
 struct result {
-    double half, end, spent;
-    bool held; /* the interval of 90% around the recommendation holds the truth */
+    double half, end, spent; /* CPU seconds a decision */
+    bool held;               /* the interval of 90% around the recommendation holds the truth */
 };
 
-/* What is missing after these evaluations. */
-static double judge(const struct problem *p, struct bo *b, const double *ys, int n) {
-    int K = p->n_obj + p->n_con;
-    double best = INFINITY;
-    if (p->n_obj == 1) {
-        for (int i = 0; i < n; i++) {
-            bool fine = true;
-            for (int k = 1; k < K; k++) fine = fine && ys[i * K + k] <= 0;
-            if (fine) best = fmin(best, ys[i * K]);
-        }
-        return missing_value(p, best);
+/* A run of the optimiser on a problem. */
+struct trial {
+    const struct problem *p;
+    int K, n, most;
+    struct bo_space space;
+    struct bo *b;
+    struct rng noise;
+    int moved;
+    double *ys; /* numbers of the evaluations, K each */
+    double *spent, cost;
+};
+
+/* What is missing after the evaluations so far. Less than the full cost: not what was asked for. */
+static double judge(struct trial *t, struct result *out) {
+    const struct problem *p = t->p;
+    double best = INFINITY, x[P_MAX_D], at[P_MAX_D], mean, sd, truth[P_MAX_K];
+    if (p->noise > 0) {
+        if (!bo_recommend(t->b, x, &mean, &sd)) return INFINITY;
+        unmove(p, t->moved, x, at);
+        p->f(at, truth);
+        out->held = fabs(truth[0] - mean) <= 1.645 * sd;
+        return missing_value(p, truth[0]);
     }
-    return 1 - pareto_volume(ys, (size_t)n, p->n_obj, p->ref) / p->best;
+    if (p->n_obj > 1) return 1 - pareto_volume(t->ys, (size_t)t->n, p->n_obj, p->ref) / p->best;
+    for (int i = 0; i < t->n; i++) {
+        bool fine = !p->fidelity || t->spent[i] >= 1;
+        for (int k = 1; k < t->K; k++) fine = fine && t->ys[i * t->K + k] <= 0;
+        if (fine) best = fmin(best, t->ys[i * t->K]);
+    }
+    return missing_value(p, best);
 }
 
-static void run(const struct problem *p, uint64_t seed, struct result *out) {
-    struct bo_space space;
+static void trial_begin(struct trial *t, const struct problem *p, uint64_t seed, int moved) {
     struct bo_goal goals[P_MAX_K];
     struct gpm_optimize_options opt = {.mcmc = -1, .noisy = p->noise > 0};
-    struct rng r;
-    int K = p->n_obj + p->n_con;
-    double x[P_MAX_D], *ys = malloc(sizeof *ys * (size_t)(K * p->budget)), mean, sd;
-    rng_init(&r, seed, 99, 0);
-    make_space(p, &space);
-    for (int k = 0; k < K; k++)
+    *t = (struct trial){.p = p, .K = p->n_obj + p->n_con, .moved = moved};
+    t->most = p->fidelity ? 20 * p->budget : p->budget;
+    t->ys = malloc(sizeof *t->ys * (size_t)((t->K + 1) * t->most));
+    t->spent = t->ys + t->K * t->most;
+    rng_init(&t->noise, seed, 99, 0);
+    make_space(p, &t->space);
+    for (int k = 0; k < t->K; k++)
         goals[k] = k < p->n_obj ? (struct bo_goal){1, -INFINITY, INFINITY, p->ref ? p->ref[k] : NAN}
                                 : (struct bo_goal){0, -INFINITY, 0, NAN};
-    struct bo *b = bo_new_goals(&space, &opt, goals, K, seed);
-    for (int n = 0; n < p->budget; n++) {
-        double t = cpu_now(), *y = ys + n * K, told[P_MAX_K];
-        if (bo_ask(b, x)) exit(2);
-        p->f(x, y);
-        memcpy(told, y, sizeof *y * (size_t)K);
-        for (int k = 0; k < K; k++) told[k] += p->noise * p->iqr * rng_normal(&r);
-        bo_tell_all(b, x, told);
-        out->spent += cpu_now() - t;
-        if (n + 1 == p->budget / 2 && !p->noise) out->half = judge(p, b, ys, n + 1);
-        bool last = n + 1 == p->budget;
-        if (p->noise && (last || n + 1 == p->budget / 2) && bo_recommend(b, x, &mean, &sd)) {
-            double truth;
-            p->f(x, &truth);
-            *(last ? &out->end : &out->half) = missing_value(p, truth);
-            out->held = fabs(truth - mean) <= 1.645 * sd;
-        }
+    t->b = bo_new_goals(&t->space, &opt, goals, t->K, seed);
+}
+
+static void trial_step(struct trial *t) {
+    const struct problem *p = t->p;
+    double x[P_MAX_D], at[P_MAX_D], told[P_MAX_K], *y = t->ys + t->n * t->K;
+    if (bo_ask(t->b, x)) exit(2);
+    unmove(p, t->moved, x, at);
+    p->f(at, y);
+    for (int k = 0; k < t->K; k++) told[k] = y[k] + p->noise * p->iqr * rng_normal(&t->noise);
+    bo_tell_all(t->b, x, told);
+    t->spent[t->n] = p->fidelity ? x[p->d - 1] : 1;
+    t->cost += t->spent[t->n++];
+}
+
+static void run(const struct problem *p, uint64_t seed, int moved, struct result *out) {
+    struct trial t;
+    bool half = false;
+    *out = (struct result){0};
+    trial_begin(&t, p, seed, moved);
+    while (t.cost < p->budget && t.n < t.most) {
+        double from = cpu_now();
+        trial_step(&t);
+        out->spent += cpu_now() - from;
+        if (half || t.cost < p->budget / 2) continue;
+        half = true;
+        out->half = judge(&t, out);
     }
-    if (!p->noise) out->end = judge(p, b, ys, p->budget);
-    bo_free(b);
-    bo_space_release(&space);
-    free(ys);
+    out->spent /= t.n;
+    out->end = judge(&t, out);
+    bo_free(t.b);
+    bo_space_release(&t.space);
+    free(t.ys);
+}
+
+static const struct problem *find(const char *name) {
+    for (size_t i = 0; i < n_problems; i++)
+        if (strcmp(problems[i].name, name) == 0) return &problems[i];
+    fprintf(stderr, "bench_bo2: there is no problem %s\n", name);
+    exit(2);
+}
+
+static int one(const char *name, int seed, int moved) {
+    struct result r;
+    run(find(name), (uint64_t)seed, moved, &r);
+    printf("%.6g %.6g %.6g %d\n", r.half, r.end, r.spent, r.held);
+    return 0;
 }
 
 static int serve(const char *name) {
+    const struct problem *p = find(name);
     double x[P_MAX_D], y[P_MAX_K];
-    for (size_t i = 0; i < n_problems; i++) {
-        const struct problem *p = &problems[i];
-        if (strcmp(p->name, name) != 0) continue;
-        for (int j = 0; scanf("%lf", &x[j]) == 1; j = (j + 1) % p->d) {
-            if (j + 1 < p->d) continue;
-            p->f(x, y);
-            for (int k = 0; k < p->n_obj + p->n_con; k++) printf("%.17g ", y[k]);
-            printf("\n");
-            fflush(stdout);
-        }
-        return 0;
+    for (int j = 0; scanf("%lf", &x[j]) == 1; j = (j + 1) % p->d) {
+        if (j + 1 < p->d) continue;
+        p->f(x, y);
+        for (int k = 0; k < p->n_obj + p->n_con; k++) printf("%.17g ", y[k]);
+        printf("\n");
+        fflush(stdout);
     }
-    return 2;
+    return 0;
 }
 
-/* What peers need to know: problems in a box of numbers whose values are exact. */
+/* A line each: what a peer needs to know, the space as text last, its lines joined by |. */
 static int list(void) {
     for (size_t i = 0; i < n_problems; i++) {
         const struct problem *p = &problems[i];
-        if (p->space || p->noise > 0) continue;
-        printf("%s\t%s\t%d\t%d\t%d\t%d\t%.17g\t", p->name, p->family, p->d, p->n_obj, p->n_con,
-               p->budget, p->best);
-        for (int j = 0; j < p->d; j++)
-            printf("%.17g %.17g ", p->box ? p->box[2 * j] : p->lo,
+        printf("%s\t%s\t%d\t%d\t%d\t%.17g\t%.17g\t%.17g\t%d\t", p->name, p->family, p->n_obj,
+               p->n_con, p->budget, p->best, p->target, p->noise * p->iqr, p->fidelity);
+        for (int k = 0; p->ref && k < p->n_obj; k++) printf("%s%.17g", k ? " " : "", p->ref[k]);
+        printf("\t");
+        for (const char *c = p->space ? p->space : ""; *c; c++) putchar(*c == '\n' ? '|' : *c);
+        for (int j = 0; j < p->d && !p->space; j++)
+            printf("x%d=%.17g:%.17g|", j + 1, p->box ? p->box[2 * j] : p->lo,
                    p->box ? p->box[2 * j + 1] : p->hi);
         printf("\n");
     }
@@ -138,6 +195,8 @@ static int list(void) {
 int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "list") == 0) return list();
     if (argc > 2 && strcmp(argv[1], "serve") == 0) return serve(argv[2]);
+    if (argc > 3 && strcmp(argv[1], "one") == 0)
+        return one(argv[2], atoi(argv[3]), argc > 4 ? atoi(argv[4]) : 0);
     int seeds = argc > 1 ? atoi(argv[1]) : 10, broken = 0;
     double half[200], end[200];
     if (seeds < 1 || seeds > 200) return 2;
@@ -149,8 +208,8 @@ int main(int argc, char **argv) {
         double spent = 0;
         int held = 0;
         for (int s = 0; s < seeds; s++) {
-            struct result r = {0};
-            run(p, (uint64_t)s + 1, &r);
+            struct result r;
+            run(p, (uint64_t)s + 1, 0, &r);
             half[s] = r.half, end[s] = r.end;
             spent += r.spent;
             held += r.held;
@@ -163,7 +222,7 @@ int main(int argc, char **argv) {
             printf(" %.2g%s |", p->target, e <= p->target ? "" : " **missed**");
         else
             printf(" |");
-        printf(" %.2f |", 1000 * spent / seeds / p->budget);
+        printf(" %.2f |", 1000 * spent / seeds);
         if (p->noise) printf(" %.2f", (double)held / seeds);
         printf(" |\n");
         fflush(stdout);

@@ -21,20 +21,24 @@ static void branin(const double *x, double *y) {
     y[0] = branin2(x[0], x[1]);
 }
 
-static double hartmann(const double *x) {
+/* Parts first to last of four, with their weights. */
+static double hartmann_sum(const double *x, int first, int last, const double *alpha) {
     static const double A[] = {10, 3,   17,  3.5, 1.7, 8, .05, 10, 17,  .1, 8,  14,
                                3,  3.5, 1.7, 10,  17,  8, 17,  8,  .05, 10, .1, 14};
     static const double P[] = {.1312, .1696, .5569, .0124, .8283, .5886, .2329, .4135,
                                .8307, .3736, .1004, .9991, .2348, .1451, .3522, .2883,
                                .3047, .6650, .4047, .8828, .8732, .5743, .1091, .0381};
-    static const double alpha[4] = {1, 1.2, 3, 3.2};
     double s = 0;
-    for (int i = 0; i < 4; i++) {
+    for (int i = first; i <= last; i++) {
         double e = 0;
         for (int j = 0; j < 6; j++) e += A[i * 6 + j] * sq(x[j] - P[i * 6 + j]);
         s -= alpha[i] * exp(-e);
     }
     return s;
+}
+static double hartmann(const double *x) {
+    static const double alpha[4] = {1, 1.2, 3, 3.2};
+    return hartmann_sum(x, 0, 3, alpha);
 }
 static void hartmann6(const double *x, double *y) {
     y[0] = hartmann(x);
@@ -278,6 +282,36 @@ static const char tuning_space[] =
     "rbf_gamma=1e-5:10:log when kind=rbf\ndepth=1:20:int when kind=forest\n"
     "trees=10:300:int when kind=forest\n";
 
+/* ---- a fidelity: the last variable s, 1 is the function meant (Wu, Toscano-Palmerin, Frazier and
+ * Wilson 2019, augmented functions) ---- */
+
+static void cheap_branin(const double *x, double *y) {
+    double u = x[0], v = x[1], s = x[2];
+    double a = v - (5.1 / (4 * PI * PI) - 0.1 * (1 - s)) * u * u + 5 / PI * u - 6;
+    y[0] = a * a + 10 * (1 - 1 / (8 * PI)) * cos(u) + 10;
+}
+static const char cheap_branin_space[] = "x1=-5:10\nx2=0:15\ns=0.05:1:fidelity\n";
+/* Hartmann-6 with the first weight lowered by 0.1 (1 - s). */
+static void cheap_hartmann(const double *x, double *y) {
+    double less[1] = {-0.1 * (1 - x[6])};
+    y[0] = hartmann(x) + hartmann_sum(x, 0, 0, less);
+}
+static const char cheap_hartmann_space[] =
+    "x1=0:1\nx2=0:1\nx3=0:1\nx4=0:1\nx5=0:1\nx6=0:1\ns=0.05:1:fidelity\n";
+/* A learner: the error falls with the epochs to what the settings can reach. */
+static void epochs(const double *x, double *y) {
+    double rate = log10(x[0]), decay = log10(x[1]), e = x[2];
+    double reach =
+        .04 * sq(rate + 2.2) + .02 * sq(decay + 3.5) + .01 * (rate + 2.2) * (decay + 3.5);
+    y[0] = .05 + reach + .4 * exp(-e * 12 / (1 + .5 * sq(rate + 1.8)));
+}
+static const char epochs_space[] = "rate=1e-5:1:log\ndecay=1e-6:1:log\ne=0.02:1:fidelity\n";
+
+#define F(name_, f_, d_, text, best_, budget_)                                                     \
+    {                                                                                              \
+        .name = name_, .family = "fidelity", .f = f_, .d = d_, .n_obj = 1, .space = text,          \
+        .best = best_, .budget = budget_, .fidelity = true                                         \
+    }
 #define N(name_, f_, d_, lo_, hi_, box_, best_, share, iqr_, target_)                              \
     {                                                                                              \
         .name = name_, .family = "noise", .f = f_, .d = d_, .n_obj = 1, .lo = lo_, .hi = hi_,      \
@@ -343,6 +377,9 @@ const struct problem problems[] = {
     S("10 log scales", logs10, 10, logs_space, 0, 100, 0),
     S("20 categories", categories20, 3, categories_space, 0, 50, .12),
     S("Classifier tuning", tuning, 6, tuning_space, .02, 50, .0097),
+    F("Cheap Branin", cheap_branin, 3, cheap_branin_space, .39788735772973816, 20),
+    F("Cheap Hartmann-6", cheap_hartmann, 7, cheap_hartmann_space, -3.322368011415515, 40),
+    F("Epochs", epochs, 3, epochs_space, 0, 8),
     B("Ackley-20", "many", ackley20, 20, -5, 10, 0, .01),
     B("Ackley-50", "many", ackley50, 50, -5, 10, 0, 3),
     B("Rosenbrock-20", "many", rosenbrock20, 20, -5, 10, 0, 36),

@@ -3,6 +3,7 @@
  * many variables, hard shapes. */
 #ifndef BENCH_BO2_PROBLEMS_H
 #define BENCH_BO2_PROBLEMS_H
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { P_MAX_D = 100, P_MAX_K = 12 };
@@ -16,6 +17,7 @@ struct problem {
     double best;       /* least value within the bounds; volume of the front */
     const double *ref; /* of the volume */
     int budget;
+    bool fidelity; /* the last variable is the cost of an evaluation; budget: their sum */
     double noise;  /* standard deviation as a share of the interquartile range */
     double iqr;    /* of the first number over the box */
     double target; /* promised median at the end of the budget; 0: none */
