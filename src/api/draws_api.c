@@ -90,7 +90,9 @@ enum gpm_status gpm_draws_add_rows(gpm_draws *d, const char *const *names, size_
     bool same = n == d->t.n_cols;
     for (size_t k = 0; k < n && same; k++) same = !strcmp(names[k], d->t.names[k]);
     if (!same) return GPM_E_FORMAT;
-    for (size_t i = 0; i < n * rows; i++) vec_push(&chain.x, x[i]);
+    vec_reserve(&chain.x, n * rows);
+    if (rows) memcpy(chain.x.at, x, n * rows * sizeof *x);
+    chain.x.n = n * rows;
     add_chain(d, &chain);
     return GPM_OK;
 }

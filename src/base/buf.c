@@ -31,6 +31,11 @@ static void reserve(struct buf *b, size_t extra) {
     b->cap = cap;
 }
 
+char *buf_room(struct buf *b, size_t n) {
+    reserve(b, n);
+    return b->data + b->len;
+}
+
 void buf_add(struct buf *b, const void *p, size_t n) {
     reserve(b, n);
     memcpy(b->data + b->len, p, n);

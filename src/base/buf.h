@@ -20,6 +20,8 @@ void buf_init(struct buf *b);
 void buf_release(struct buf *b);
 void buf_reset(struct buf *b);
 void buf_add(struct buf *b, const void *p, size_t n);
+/* Where n more bytes may be written; the caller adds to `len` those that were. */
+char *buf_room(struct buf *b, size_t n);
 void buf_puts(struct buf *b, const char *s);
 void buf_putc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

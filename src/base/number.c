@@ -26,10 +26,11 @@ typedef unsigned __int128 wide;
 
 /* 5^p, 0 <= p <= 27. */
 static uint64_t power_of_five(int p) {
-    static const uint64_t low[] = {1,       5,        25,        125,       625,
-                                   3125,    15625,    78125,     390625,    1953125,
-                                   9765625, 48828125, 244140625, 1220703125};
-    return p < 14 ? low[p] : low[13] * low[p - 13 < 14 ? p - 13 : 13] * (p == 27 ? 5 : 1);
+#define SEVEN(x) x, x * 5, x * 25, x * 125, x * 625, x * 3125, x * 15625
+    static const uint64_t powers[] = {SEVEN(1u), SEVEN(78125u), SEVEN(6103515625u),
+                                      SEVEN(476837158203125u)};
+#undef SEVEN
+    return powers[p];
 }
 
 /* D / 10^p rounded half to even, 0 < D < 2^63, 0 <= p <= 27: with s so that q = D 2^s / 5^p has 55
@@ -130,54 +131,69 @@ static uint64_t digits17(uint64_t m, int e, int p) {
     return whole + (rest > half || (rest == half && (whole & 1)));
 }
 
-/* The digits of %.17g with the point behind the first, or in their midst, and no zeros at the end.
- */
-static void write17(char *text, bool minus, uint64_t digits, int exponent) {
-    char d[17];
-    int last = 16;
-    uint32_t half[] = {(uint32_t)(digits / 100000000 % 100000000), (uint32_t)(digits % 100000000)};
-    d[0] = (char)('0' + digits / 10000000000000000);
-    for (int i = 8; i > 0; i--)
-        for (int k = 0; k < 2; k++) {
-            d[8 * k + i] = (char)('0' + half[k] % 10);
-            half[k] /= 10;
-        }
-    while (last > 0 && d[last] == '0') last--;
-    if (minus) *text++ = '-';
-    int point = exponent < -4 ? 0 : exponent; /* digit after which it stands */
-    if (exponent < 0 && exponent >= -4) {
-        *text++ = '0';
-        *text++ = '.';
-        for (int i = exponent + 1; i < 0; i++) *text++ = '0';
+/* Eight digits, two at a time. */
+static void put8(char *to, uint32_t x) {
+    static const char pairs[] =
+        "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243"
+        "4445464748495051525354555657585960616263646566676869707172737475767778798081828384858687"
+        "888990919293949596979899";
+    for (int i = 0; i < 2; i++) {
+        uint32_t four = i ? x % 10000 : x / 10000;
+        memcpy(to + 4 * i, pairs + 2 * (four / 100), 2);
+        memcpy(to + 4 * i + 2, pairs + 2 * (four % 100), 2);
     }
-    for (int i = 0; i <= last || i <= point; i++) {
-        *text++ = d[i];
-        if (i == point && i < last && point >= 0) *text++ = '.';
-    }
-    if (exponent < -4) {
-        *text++ = 'e';
-        *text++ = '-';
-        *text++ = (char)('0' - exponent / 10);
-        *text++ = (char)('0' + (-exponent) % 10);
-    }
-    *text = 0;
 }
 
-void number_exact(char text[NUMBER_TEXT], double x) {
-    int e, exponent;
-    double size = fabs(x);
-    if (!(size >= 1e-10 && size < 1e15)) {
-        number_snprintf(text, NUMBER_TEXT, "%.17g", x);
-        return;
+/* The digits of %.17g with the point behind the first, or in their midst, and no zeros at the end;
+ * how many characters. Copies are of one length whatever is needed, which `text` has room for. */
+static size_t write17(char *text, bool minus, uint64_t digits, int exponent) {
+    char d[33] = {0}, *to = text;
+    int last = 16, point = exponent < -4 ? 0 : exponent; /* digit after which the point stands */
+    d[0] = (char)('0' + digits / 10000000000000000);
+    put8(d + 1, (uint32_t)(digits / 100000000 % 100000000));
+    put8(d + 9, (uint32_t)(digits % 100000000));
+    while (last > 0 && d[last] == '0') last--;
+    if (minus) *to++ = '-';
+    if (point < 0) {
+        memcpy(to, "0.000", 5);
+        to += 1 - point;
     }
-    uint64_t m = (uint64_t)ldexp(frexp(size, &e), 53);
-    e -= 53;
-    exponent =
-        (int)floor((e + 52) * 0.30102999566398120); /* of the power of two below: at most 1 off */
+    memcpy(to, d, 17);
+    if (point >= 0 && last > point) {
+        to[point + 1] = '.';
+        memcpy(to + point + 2, d + point + 1, 16);
+        to++;
+    }
+    to += last > point ? last + 1 : point + 1;
+    if (exponent < -4) {
+        memcpy(to, "e-", 2);
+        to[2] = (char)('0' - exponent / 10);
+        to[3] = (char)('0' + (-exponent) % 10);
+        to += 4;
+    }
+    *to = 0;
+    return (size_t)(to - text);
+}
+
+size_t number_exact(char text[NUMBER_TEXT], double x) {
+    double size = fabs(x);
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bool minus = bits >> 63;
+    if (size == 0) {
+        strcpy(text, minus ? "-0" : "0");
+        return 1 + (size_t)minus;
+    }
+    if (!(size >= 1e-10 && size < 1e15))
+        return (size_t)number_snprintf(text, NUMBER_TEXT, "%.17g", x);
+    uint64_t m = (bits & 0xfffffffffffffu) | (uint64_t)1 << 52;
+    int e = (int)(bits >> 52 & 0x7ff) - 1075;
+    /* of the power of two below, at most 1 off: the factor is log10(2) 2^20 */
+    int exponent = (e + 52) * 315653 >> 20;
     uint64_t digits = digits17(m, e, 16 - exponent);
     if (digits >= 100000000000000000u) digits = digits17(m, e, 16 - ++exponent);
     if (digits >= 100000000000000000u) digits /= 10, exponent++; /* rounded up to the next power */
-    write17(text, x < 0, digits, exponent);
+    return write17(text, minus, digits, exponent);
 }
 
 int number_compare(const void *a, const void *b) {

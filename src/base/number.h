@@ -19,11 +19,12 @@ double number_read(const char *text, char **end);
 bool number_parse(const char *text, size_t n, double *x);
 
 /* The shortest decimal that reads back as x; inf, -inf, nan. */
-enum { NUMBER_TEXT = 32 };
+enum { NUMBER_TEXT = 40 }; /* 24 are needed; the rest is scratch */
 void number_shortest(char text[NUMBER_TEXT], double x);
 
-/* All 17 digits, byte for byte as %.17g, which reads back as x; a tenth of its work. */
-void number_exact(char text[NUMBER_TEXT], double x);
+/* All 17 digits, byte for byte as %.17g, which reads back as x; a thirtieth of its work. How many
+ * characters. */
+size_t number_exact(char text[NUMBER_TEXT], double x);
 
 /* As the functions of stdio that they are named after. */
 int number_vsnprintf(char *text, size_t size, const char *fmt, va_list ap);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/vec.h"
 #include "cli/command.h"
 #include "cli/out.h"
 #include "cli/run.h"
@@ -22,7 +23,8 @@ struct chain_file {
     int fd;
     char *old; /* complete lines of an earlier run, to be compared; NULL when all are */
     size_t old_len, old_at;
-    size_t n_columns;   /* 0: no draw yet */
+    VEC(char *) names;  /* of the columns, as the file has them; none: no draw yet */
+    VEC(double) rows;   /* every draw, for the diagnostics at the end */
     struct buf waiting; /* whole lines that are not in the file yet */
     double written;     /* clock_seconds() of the last writing */
     bool odd_columns;   /* a collect with other columns was left out, and said so */
@@ -276,10 +278,7 @@ static json_t *moves_of(gpm_session *s) {
 }
 
 /* Summary and complaints of every quantity, for those who read the folder without this tool. */
-bool run_write_diagnostics(const char *dir, json_t *moves) {
-    gpm_draws *d;
-    struct run_facts facts;
-    if (run_folder_read(dir, &facts, &d) != EXIT_FINE) return false;
+bool run_write_diagnostics(const char *dir, gpm_draws *d, json_t *moves) {
     json_t *quantities = json_loads(gpm_draws_summary(d, GPM_FORMAT_JSON), 0, NULL);
     struct buf accepted = BUF_INIT, wrong = BUF_INIT;
     run_tell_moves(moves, &accepted, &wrong);
@@ -289,7 +288,6 @@ bool run_write_diagnostics(const char *dir, json_t *moves) {
                   wrong.data, "transitions", moves);
     buf_release(&accepted);
     buf_release(&wrong);
-    gpm_draws_free(d);
     return put_json(run_path(dir, "diagnostics.json"), all);
 }
 
@@ -320,6 +318,43 @@ static void write_waiting(struct chain_file *c) {
     c->written = clock_seconds();
 }
 
+/* Does the file hold the draws that were given, and no more? Not where it could not be written, or
+ * holds those of an earlier run that were not made again. */
+static bool holds_all(const struct chain_file *c) {
+    return !c->failed && !c->old;
+}
+
+/* The draws of the run, as the folder has them. */
+static int all_draws(gpm_draws **out) {
+    size_t n = (size_t)run.facts.chains;
+    bool all = true;
+    struct run_facts facts;
+    for (size_t i = 0; i < n; i++) all &= holds_all(&run.chains[i]);
+    if (!all) return run_folder_read(run.dir, &facts, out);
+    struct run_chain *chains = mem_zalloc(n * sizeof *chains);
+    for (size_t i = 0; i < n; i++) {
+        const struct chain_file *c = &run.chains[i];
+        buf_init(&chains[i].text);
+        chains[i].names = (const char *const *)c->names.at;
+        chains[i].n_columns = c->names.n;
+        chains[i].x = c->rows.at;
+        chains[i].rows = c->names.n ? c->rows.n / c->names.n : 0;
+    }
+    facts = run.facts;
+    facts.failed = run.failed;
+    int status = run_table(run.dir, &facts, chains, out);
+    mem_free(chains);
+    return status;
+}
+
+static bool write_diagnostics(void) {
+    gpm_draws *d;
+    if (all_draws(&d) != EXIT_FINE) return false;
+    bool good = run_write_diagnostics(run.dir, d, run.moves);
+    gpm_draws_free(d);
+    return good;
+}
+
 int run_folder_close(int status) {
     bool good = true, collected = false;
     for (size_t i = 0; i < (size_t)run.facts.chains; i++) {
@@ -329,7 +364,7 @@ int run_folder_close(int status) {
         buf_release(&c->waiting);
         if (file_close(c->fd) != GPM_OK) cannot_write(c);
         good &= !c->failed;
-        collected |= c->n_columns > 0;
+        collected |= c->names.n > 0;
     }
     if (!good && (status == EXIT_FINE || status == EXIT_STOPPED)) status = EXIT_FAILED;
     run.facts.state = status == EXIT_FINE      ? "finished"
@@ -341,7 +376,7 @@ int run_folder_close(int status) {
                  "%zu of %zu chains failed; summary, diagnose and export of '%s' read the others",
                  failed, chains, run.dir);
     bool written = write_manifest();
-    if (collected) written &= run_write_diagnostics(run.dir, run.moves);
+    if (collected) written &= write_diagnostics();
     leave_folder();
     return written || status != EXIT_FINE ? status : EXIT_FAILED;
 }
@@ -403,12 +438,16 @@ static void note_file(void *chain, const char *path) {
 
 /* ---- draws ---- */
 
-static void put_line(struct chain_file *c, const char *line, size_t len) {
-    if (!c->old) {
-        buf_add(&c->waiting, line, len);
-        return;
-    }
-    if (len > c->old_len - c->old_at || memcmp(c->old + c->old_at, line, len) != 0) {
+/* The line that stands in `waiting` from `start` on goes out, or is compared. Whole lines go out: a
+ * crash cuts at most the last one. */
+static void end_line(struct chain_file *c, size_t start) {
+    char *line = c->waiting.data + start;
+    size_t len = c->waiting.len - start;
+    line[len - 1] = '\n'; /* in place of the last comma */
+    if (!c->old) return;
+    bool same = len <= c->old_len - c->old_at && !memcmp(c->old + c->old_at, line, len);
+    c->waiting.len = start;
+    if (!same) {
         complain(0,
                  "chain %zu did not repeat the draws in '%s': data or files that the program reads "
                  "have changed",
@@ -431,38 +470,43 @@ static void put_name(const char *name, struct buf *b) {
     }
 }
 
-/* Whole lines go out: a crash cuts at most the last one. */
-static void end_line(struct chain_file *c, struct buf *b) {
-    b->data[b->len - 1] = '\n'; /* in place of the last comma */
-    put_line(c, b->data, b->len);
-    buf_release(b);
+static void put_header(struct chain_file *c, const char *const *names, size_t n) {
+    size_t start = c->waiting.len;
+    for (size_t i = 0; i < n; i++) {
+        struct buf name = BUF_INIT;
+        put_name(names[i], &name);
+        buf_add(&c->waiting, name.data, name.len);
+        buf_putc(&c->waiting, ',');
+        vec_push(&c->names, buf_take(&name));
+    }
+    end_line(c, start);
+}
+
+static void put_row(struct chain_file *c, const double *row, size_t n) {
+    char *to = buf_room(&c->waiting, n * NUMBER_TEXT);
+    size_t start = c->waiting.len;
+    for (size_t i = 0; i < n; i++) {
+        to += number_exact(to, row[i]);
+        *to++ = ',';
+    }
+    c->waiting.len = (size_t)(to - c->waiting.data);
+    end_line(c, start);
+    vec_reserve(&c->rows, c->rows.n + n);
+    memcpy(c->rows.at + c->rows.n, row, n * sizeof *row);
+    c->rows.n += n;
 }
 
 /* For gpm_options.draw: a row that the chain collects. */
 static void keep_draw(void *chain, const char *const *names, const double *row, size_t n) {
     struct chain_file *c = chain;
     if (c->failed || n == 0) return;
-    struct buf b = BUF_INIT;
-    if (c->n_columns == 0) {
-        for (size_t i = 0; i < n; i++) {
-            put_name(names[i], &b);
-            buf_putc(&b, ',');
-        }
-        end_line(c, &b);
-        c->n_columns = n;
-    }
-    if (n != c->n_columns) {
+    if (!c->names.n) put_header(c, names, n);
+    if (n != c->names.n) {
         if (!c->odd_columns) complain(0, "a collect with other columns than the first is not kept");
         c->odd_columns = true;
         return;
     }
-    for (size_t i = 0; i < n; i++) {
-        char text[NUMBER_TEXT];
-        number_exact(text, row[i]);
-        buf_puts(&b, text);
-        buf_putc(&b, ',');
-    }
-    end_line(c, &b);
+    put_row(c, row, n);
     /* after a row, so that no file holds the names alone */
     if (c->waiting.len > TOGETHER_BYTES || clock_seconds() - c->written > TOGETHER_SECONDS)
         write_waiting(c);

@@ -40,9 +40,9 @@ bool run_folder_create(const char *dir, const char *program, const struct run_fa
 bool run_folder_reopen(const char *dir, struct run_facts *facts);
 /* Writes the final state; gives the exit status (worse than `status` when draws did not agree). */
 int run_folder_close(int status);
-/* The last lines of a finished folder: diagnostics.json of the chains whose moves (run_folder_note)
- * are given. */
-bool run_write_diagnostics(const char *dir, json_t *moves);
+/* The last lines of a finished folder: diagnostics.json of its draws, and of the chains whose moves
+ * (run_folder_note) are given. */
+bool run_write_diagnostics(const char *dir, gpm_draws *d, json_t *moves);
 /* The manifest; `files` is [{"path": .., "sha256": ..}]. */
 bool run_write_manifest(const char *dir, const struct run_facts *facts);
 
@@ -63,6 +63,18 @@ struct run_path run_path(const char *dir, const char *name);
 struct run_path run_chain_path(const char *dir, size_t i);
 /* The manifest, whose texts stay valid until the next call. 0 or an exit status, said why. */
 int run_facts_read(const char *dir, struct run_facts *facts);
+/* A chain: the text of its file, or names and rows where this process has them. */
+struct run_chain {
+    struct buf text;
+    const char *const *names; /* NULL: the text counts */
+    const double *x;          /* `rows` rows of n_columns numbers */
+    size_t n_columns;
+    size_t rows;     /* complete ones */
+    const char *why; /* it failed; NULL: it did not. Borrowed from the manifest */
+};
+/* The chains of a run, facts->chains of them, as one table (*out is the caller's); those that were
+ * lost are left out, and facts->lost says which. 0 or an exit status. */
+int run_table(const char *dir, struct run_facts *facts, struct run_chain *all, gpm_draws **out);
 /* The manifest and all chains as one table (*out is the caller's). 0 or an exit status. */
 int run_folder_read(const char *dir, struct run_facts *facts, gpm_draws **out);
 /* The same; what is not as it should be (chains that were lost, a run that goes on) is said on

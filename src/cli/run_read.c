@@ -147,12 +147,6 @@ void run_folder_moves(const char *dir, struct buf *accepted, struct buf *wrong) 
 
 /* ---- draws ---- */
 
-struct chain_text {
-    struct buf text;
-    size_t rows;     /* complete ones */
-    const char *why; /* it failed; NULL: it did not. Borrowed from the manifest */
-};
-
 /* Lines that end, but for comments and the header. */
 static size_t count_rows(const struct buf *b) {
     size_t n = 0;
@@ -181,7 +175,7 @@ static int read_text_of(struct run_path path, struct buf *text) {
 
 /* Is chain c not to be counted with the others, the longest of which has `most` rows? Says so. A
  * chain that failed as late as all others is as good as they. */
-static bool is_lost(const struct chain_text *c, size_t i, size_t most, struct buf *lost) {
+static bool is_lost(const struct run_chain *c, size_t i, size_t most, struct buf *lost) {
     bool cut = c->why && c->rows < most;
     if (c->rows > 0 && !cut) return false;
     buf_printf(lost, "chain %zu ", i + 1);
@@ -194,7 +188,14 @@ static bool is_lost(const struct chain_text *c, size_t i, size_t most, struct bu
     return true;
 }
 
-static int add_chains(const char *dir, const struct chain_text *all, size_t n, gpm_draws *d,
+/* True: done; false: err says what is wrong. */
+static bool add_chain(const struct run_chain *c, gpm_draws *d, char *err, size_t err_size) {
+    if (!c->names) return gpm_draws_add_csv(d, c->text.data, c->text.len, err, err_size) == GPM_OK;
+    snprintf(err, err_size, "the chains have different columns");
+    return gpm_draws_add_rows(d, c->names, c->n_columns, c->x, c->rows) == GPM_OK;
+}
+
+static int add_chains(const char *dir, const struct run_chain *all, size_t n, gpm_draws *d,
                       struct buf *lost) {
     size_t most = 0;
     char err[200] = "";
@@ -203,7 +204,7 @@ static int add_chains(const char *dir, const struct chain_text *all, size_t n, g
     for (size_t i = 0; i < n; i++) {
         if (is_lost(&all[i], i, most, lost))
             gpm_draws_skip(d);
-        else if (gpm_draws_add_csv(d, all[i].text.data, all[i].text.len, err, sizeof err) != GPM_OK)
+        else if (!add_chain(&all[i], d, err, sizeof err))
             return complain(EXIT_USAGE, "%s: %s", run_chain_path(dir, i).text, err);
     }
     if (gpm_draws_chains(d)) return EXIT_FINE;
@@ -211,23 +212,13 @@ static int add_chains(const char *dir, const struct chain_text *all, size_t n, g
                     dir, all[0].why ? "; it failed: " : "", all[0].why ? all[0].why : "");
 }
 
-int run_folder_read(const char *dir, struct run_facts *facts, gpm_draws **out) {
+int run_table(const char *dir, struct run_facts *facts, struct run_chain *all, gpm_draws **out) {
     static struct buf lost = BUF_INIT;
-    int status = run_facts_read(dir, facts);
-    if (status != EXIT_FINE) return status;
     size_t n = (size_t)facts->chains;
-    struct chain_text *all = mem_zalloc(n * sizeof *all);
     gpm_draws *d = *out = gpm_draws_new();
     buf_reset(&lost);
-    for (size_t i = 0; i < n; i++) buf_init(&all[i].text);
-    for (size_t i = 0; i < n && status == EXIT_FINE; i++) {
-        status = read_text_of(run_chain_path(dir, i), &all[i].text);
-        all[i].rows = count_rows(&all[i].text);
-        all[i].why = why_failed(facts, i);
-    }
-    if (status == EXIT_FINE) status = add_chains(dir, all, n, d, &lost);
-    for (size_t i = 0; i < n; i++) buf_release(&all[i].text);
-    mem_free(all);
+    for (size_t i = 0; i < n; i++) all[i].why = why_failed(facts, i);
+    int status = add_chains(dir, all, n, d, &lost);
     facts->lost = lost.data;
     if (status == EXIT_FINE)
         explain("'%s' (%s, seed %llu): %zu chains of %zu draws, %zu quantities", dir, facts->state,
@@ -235,6 +226,22 @@ int run_folder_read(const char *dir, struct run_facts *facts, gpm_draws **out) {
                 gpm_draws_columns(d));
     else
         gpm_draws_free(d);
+    return status;
+}
+
+int run_folder_read(const char *dir, struct run_facts *facts, gpm_draws **out) {
+    int status = run_facts_read(dir, facts);
+    if (status != EXIT_FINE) return status;
+    size_t n = (size_t)facts->chains;
+    struct run_chain *all = mem_zalloc(n * sizeof *all);
+    for (size_t i = 0; i < n; i++) buf_init(&all[i].text);
+    for (size_t i = 0; i < n && status == EXIT_FINE; i++) {
+        status = read_text_of(run_chain_path(dir, i), &all[i].text);
+        all[i].rows = count_rows(&all[i].text);
+    }
+    if (status == EXIT_FINE) status = run_table(dir, facts, all, out);
+    for (size_t i = 0; i < n; i++) buf_release(&all[i].text);
+    mem_free(all);
     return status;
 }
 

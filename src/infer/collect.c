@@ -49,16 +49,17 @@ static char *column_name(struct infer_state *x, const struct action *a, size_t i
     return buf_take(&b);
 }
 
-void collect_begin_row(struct infer_state *x, size_t particle, double total, struct dataset *d) {
+void collect_begin_row(struct infer_state *x, double iter, size_t particle, double total,
+                       struct dataset *d) {
     double w = x->model->p.at[particle]->log_weight;
     double prob = isfinite(total) ? exp(w - total) : 1 / (double)x->model->p.n;
-    dataset_begin_row(d, (double[DATASET_FIRST]){1, (double)particle, clock_seconds(), w, prob});
+    dataset_begin_row(d, (double[DATASET_FIRST]){iter, (double)particle, clock_seconds(), w, prob});
 }
 
 static enum gpm_status collect_row(struct infer_state *x, struct action *a, size_t particle,
                                    double total, struct dataset *d) {
     struct trace *t = x->model->p.at[particle];
-    collect_begin_row(x, particle, total, d);
+    collect_begin_row(x, 1, particle, total, d);
     for (size_t i = 0; i < a->n_splices; i++) {
         const struct ast *e = a->ast->kids[i]->kids[0];
         value v;
@@ -81,12 +82,12 @@ static void add_sampler(struct infer_state *x, struct draw_row *r) {
 }
 
 /* Its numbers with their names; what is no number is left out. */
-void collect_pass_on(struct infer_state *x, const struct dataset *d) {
+void collect_pass_on(struct infer_state *x, const struct dataset *d, size_t first) {
     if (!x->draw) return;
     if (!x->row) x->row = NEW(struct draw_row);
-    for (size_t row = 0; row < dataset_rows(d); row++) {
+    for (size_t row = first; row < dataset_rows(d); row++) {
         struct draw_row *r = x->row;
-        r->at.n = 0;
+        draw_row_begin(r);
         add_sampler(x, r);
         for (size_t c = DATASET_FIRST; c < d->n_columns; c++)
             (void)draw_row_add(r, d->names[c], d->cells.at[row * d->n_columns + c]);
@@ -100,7 +101,7 @@ enum gpm_status collect_run(struct infer_state *x, struct action *a, value *out)
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < a->n_splices; i++) d->names[DATASET_FIRST + i] = column_name(x, a, i);
     for (size_t i = 0; i < x->model->p.n && st == GPM_OK; i++) st = collect_row(x, a, i, total, d);
-    if (st == GPM_OK) collect_pass_on(x, d);
+    if (st == GPM_OK) collect_pass_on(x, d, 0);
     st = dataset_give(d, st, out);
     query_note(x, *out);
     return st;

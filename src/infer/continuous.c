@@ -16,6 +16,7 @@
 #include "infer/continuous.h"
 #include "infer/placed.h"
 
+#include "la/cols.h"
 #include "sp/adjoint.h"
 
 #include <math.h>
@@ -241,12 +242,6 @@ static void read_gradient(struct continuous *c) {
     }
 }
 
-static bool finite_all(const double *z, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(z[i])) return false;
-    return true;
-}
-
 #ifdef GPMEM_CHECKS
 /* Points judged as numbers are checked like those judged as values. */
 static enum gpm_status check_numbers(struct continuous *c, double logp, bool gradient) {
@@ -278,7 +273,7 @@ static enum gpm_status weigh(struct continuous *c, bool gradient, double *logp) 
 enum gpm_status continuous_eval(struct continuous *c, const double *z, double *logp, double *grad) {
     *logp = -INFINITY;
     if (grad) memset(grad, 0, c->n_z * sizeof *grad);
-    if (!finite_all(z, c->n_z)) return GPM_OK;
+    if (!col_finite(c->n_z, z)) return GPM_OK;
     enum gpm_status st = core_poll(c->x->core, c->x->at);
     if (st != GPM_OK) return st;
     struct rng now = c->t->rng;
@@ -292,13 +287,13 @@ enum gpm_status continuous_eval(struct continuous *c, const double *z, double *l
     *logp += log_j + placed_log_slopes(c);
     if (isnan(*logp)) *logp = -INFINITY;
     if (grad) pull_back(c, z, grad);
-    if (grad && !finite_all(grad, c->n_z)) *logp = -INFINITY;
+    if (grad && !col_finite(c->n_z, grad)) *logp = -INFINITY;
     return GPM_OK;
 }
 
 enum gpm_status continuous_build(struct continuous *c, const double *z, double *logp) {
     *logp = -INFINITY;
-    if (!finite_all(z, c->n_z)) return GPM_OK;
+    if (!col_finite(c->n_z, z)) return GPM_OK;
     double log_j = set_numbers(c, z);
     set_values(c);
     enum gpm_status st = move_build(&c->m, c->vals, logp, NULL);
@@ -346,7 +341,7 @@ enum gpm_status continuous_prior(struct continuous *c, double *z, double *logp, 
 }
 
 void continuous_refine(struct continuous *c, const double *z) {
-    if (!finite_all(z, c->n_z)) return;
+    if (!col_finite(c->n_z, z)) return;
     double log_j = set_standing(c, z), *x = NEW_ARRAY(double, c->n_x + 1), *at = x;
     for (size_t i = 0; i < c->n_parts; at += c->part[i++].to.n_x)
         adj_doubles(c->part[i].shape, at, c->part[i].to.n_x);

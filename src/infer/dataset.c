@@ -107,36 +107,62 @@ static size_t put_index(char text[SUFFIX], const size_t *index, size_t n_index) 
     return (size_t)(at - text);
 }
 
-static void add_number(struct draw_row *r, const char *name, const size_t *index, size_t n_index,
-                       double x) {
+static void set_name(struct draw_row *r, size_t k, const char *name, const size_t *index,
+                     size_t n_index) {
     char suffix[SUFFIX];
-    size_t n = strlen(name), m = put_index(suffix, index, n_index), k = r->at.n;
-    const char *before = k < r->names.n ? r->names.at[k] : NULL;
-    bool same = before && strlen(before) == n + m && !memcmp(before, name, n) &&
-                !memcmp(before + n, suffix, m);
-    vec_push(&r->at, x);
-    if (same) return;
+    size_t n = strlen(name), m = put_index(suffix, index, n_index);
     char *text = NEW_ARRAY(char, n + m + 1);
     memcpy(text, name, n);
     memcpy(text + n, suffix, m);
     text[n + m] = 0;
-    if (!before) vec_push(&r->names, NULL);
+    if (k == r->names.n) vec_push(&r->names, NULL);
     mem_free(r->names.at[k]);
     r->names.at[k] = text;
 }
 
+void draw_row_begin(struct draw_row *r) {
+    r->at.n = r->n_columns = 0;
+}
+
+static void forget_columns(struct draw_row *r, size_t from) {
+    while (r->columns.n > from) mem_free(vec_pop(&r->columns).name);
+}
+
+/* Is the next column as in the row before? If not, that row says nothing of those behind, either.
+ */
+static bool like_before(struct draw_row *r, const struct draw_column *c) {
+    size_t i = r->n_columns++;
+    const struct draw_column *was = &r->columns.at[i];
+    if (i < r->columns.n && was->n_index == c->n_index && was->rows == c->rows &&
+        was->columns == c->columns && !strcmp(was->name, c->name))
+        return true;
+    forget_columns(r, i);
+    vec_push(&r->columns, *c);
+    vec_last(&r->columns).name = mem_strdup(c->name);
+    return false;
+}
+
+static void add_numbers(struct draw_row *r, const struct draw_column *c, const double *x) {
+    size_t first = r->at.n, n = c->rows * c->columns;
+    vec_reserve(&r->at, first + n);
+    memcpy(r->at.at + first, x, n * sizeof *x);
+    r->at.n += n;
+    if (like_before(r, c)) return;
+    for (size_t i = 0; i < n; i++)
+        set_name(r, first + i, c->name, (size_t[]){1 + i % c->rows, 1 + i / c->rows}, c->n_index);
+}
+
 bool draw_row_add(struct draw_row *r, const char *name, value v) {
     double one, *x;
-    size_t n;
+    struct draw_column c = {(char *)name, 0, 1, 1};
     if (value_number(v, &one)) {
-        add_number(r, name, NULL, 0, one);
+        add_numbers(r, &c, &one);
     } else if (v.tag == V_MATRIX) {
-        for (size_t j = 0; j < v.u.matrix->cols; j++)
-            for (size_t i = 0; i < v.u.matrix->rows; i++)
-                add_number(r, name, (size_t[]){i + 1, j + 1}, 2,
-                           v.u.matrix->at[j * v.u.matrix->rows + i]);
-    } else if (seq_numbers(v, &x, &n)) {
-        for (size_t i = 0; i < n; i++) add_number(r, name, (size_t[]){i + 1}, 1, x[i]);
+        c = (struct draw_column){(char *)name, 2, v.u.matrix->rows, v.u.matrix->cols};
+        add_numbers(r, &c, v.u.matrix->at);
+    } else if (seq_numbers(v, &x, &c.rows)) {
+        c.n_index = 1;
+        if (c.rows) add_numbers(r, &c, x);
         mem_free(x);
     } else
         return false;
@@ -145,6 +171,8 @@ bool draw_row_add(struct draw_row *r, const char *name, value v) {
 
 void draw_row_release(struct draw_row *r) {
     for (size_t i = 0; i < r->names.n; i++) mem_free(r->names.at[i]);
+    forget_columns(r, 0);
+    vec_release(&r->columns);
     vec_release(&r->names);
     vec_release(&r->at);
 }
@@ -169,7 +197,7 @@ void dataset_table(const struct dataset *d, struct draw_table *out) {
     for (size_t c = DATASET_FIRST; c < d->n_columns; c++) {
         size_t before = first.at.n;
         if (!rows || !draw_row_add(&first, d->names[c], d->cells.at[c]))
-            add_number(&first, d->names[c], NULL, 0, NAN);
+            (void)draw_row_add(&first, d->names[c], value_num(NAN));
         width[c] = first.at.n - before;
     }
     draw_table_init(out, (const char *const *)first.names.at, first.names.n, 1);

@@ -36,12 +36,19 @@ void dataset_begin_row(struct dataset *d, const double first[DATASET_FIRST]);
 size_t dataset_rows(const struct dataset *d);
 /* Appends the rows of b; `iter` >= 0 replaces their iteration. False: other columns. */
 bool dataset_append(struct dataset *d, const struct dataset *b, double iter);
-/* Numbers with their names: the first at.n of names; those behind are left of the row before, and
- * are taken again where they fit. */
+/* Numbers with their names, for rows that mostly look like the one before: columns that do keep the
+ * names of their numbers. */
 struct draw_row {
-    VEC(char *) names; /* owned */
+    VEC(char *) names; /* owned; the first at.n count */
     VEC(double) at;
+    VEC(struct draw_column) columns; /* of the row before, as far as this one is like it */
+    size_t n_columns;                /* of this row so far */
 };
+struct draw_column {
+    char *name;                    /* owned */
+    size_t n_index, rows, columns; /* 0: a number; 1: a sequence; 2: a matrix */
+};
+void draw_row_begin(struct draw_row *r);
 /* Adds the numbers of v: one, or those of a sequence as name[1], name[2], ..., or of a matrix as
  * name[1,1], name[2,1], ... False: v has none. */
 bool draw_row_add(struct draw_row *r, const char *name, value v);
@@ -50,9 +57,10 @@ void draw_row_release(struct draw_row *r);
  * number. */
 void dataset_table(const struct dataset *d, struct draw_table *out);
 /* Begins the row of a particle; total: model_log_weight. */
-void collect_begin_row(struct infer_state *x, size_t particle, double total, struct dataset *d);
-/* Its rows go to whoever receives draws (infer_state.draw). */
-void collect_pass_on(struct infer_state *x, const struct dataset *d);
+void collect_begin_row(struct infer_state *x, double iter, size_t particle, double total,
+                       struct dataset *d);
+/* Its rows from `first` on go to whoever receives draws (infer_state.draw). */
+void collect_pass_on(struct infer_state *x, const struct dataset *d, size_t first);
 double dataset_number(const struct dataset *d, size_t row, size_t column); /* NaN: it is none */
 /* Column i as numbers; caller frees with mem_free. */
 double *dataset_numbers(const struct dataset *d, size_t column);

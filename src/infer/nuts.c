@@ -26,6 +26,13 @@ void point_copy(struct phase_point *to, const struct phase_point *from, size_t n
     to->log_way = from->log_way;
 }
 
+/* For points that one of the two is done with. */
+static void point_swap(struct phase_point *a, struct phase_point *b) {
+    struct phase_point was = *a;
+    *a = *b;
+    *b = was;
+}
+
 double point_energy(const struct phase_point *a, size_t n) {
     double h = col_dot(n, a->p, a->v) / 2 - a->logp;
     return isnan(h) ? INFINITY : h;
@@ -84,8 +91,10 @@ struct tree {
     bool divergent;
     struct phase_point first, last, pick; /* of the whole */
     struct phase_point back;              /* scratch */
-    double log_weight, *rho, *sum;        /* of the whole; scratch */
-    struct branch added, *half;
+    double log_weight, *rho;              /* of the whole */
+    size_t max_depth;
+    struct branch added, *half; /* half: max_depth of them */
+    double *numbers;            /* all of the points' */
 };
 
 static struct branch branch_at(double **room, size_t n) {
@@ -97,28 +106,37 @@ static struct branch branch_at(double **room, size_t n) {
     return b;
 }
 
-/* The numbers of the tree; owned by the caller. */
-static double *tree_room(struct tree *t, int max_depth) {
-    size_t n = t->c->n_z, branches = (size_t)max_depth + 1;
-    double *all = NEW_ARRAY(double, (22 + 13 * branches) * n + 1), *room = all;
+struct tree *tree_new(size_t n, size_t max_depth) {
+    struct tree *t = NEW(struct tree);
+    double *room = t->numbers = NEW_ARRAY(double, (21 + 13 * (max_depth + 1)) * n + 1);
+    t->max_depth = max_depth;
     t->first = point_at(&room, n);
     t->last = point_at(&room, n);
     t->pick = point_at(&room, n);
     t->back = point_at(&room, n);
     t->rho = room;
-    t->sum = room + n;
-    room += 2 * n;
-    t->half = NEW_ARRAY(struct branch, branches);
+    room += n;
+    t->half = NEW_ARRAY(struct branch, max_depth + 1);
     t->added = branch_at(&room, n);
-    for (int i = 0; i < max_depth; i++) t->half[i] = branch_at(&room, n);
-    return all;
+    for (size_t i = 0; i < max_depth; i++) t->half[i] = branch_at(&room, n);
+    return t;
 }
 
-/* The generalised criterion (Betancourt 2017, appendix A.4): with rho the sum of the momenta, the
- * velocities M^-1 p at both ends still point along it. rho stands for end minus start, in any
- * metric. */
-static bool no_turn(const double *v1, const double *v2, const double *rho, size_t n) {
-    return col_dot(n, v1, rho) > 0 && col_dot(n, v2, rho) > 0;
+void tree_free(struct tree *t) {
+    if (!t) return;
+    mem_free(t->half);
+    mem_free(t->numbers);
+    mem_free(t);
+}
+
+/* The generalised criterion (Betancourt 2017, appendix A.4): with rho the sum of the momenta, here
+ * rho1 + rho2, the velocities M^-1 p at both ends still point along it. rho stands for end minus
+ * start, in any metric. */
+static bool no_turn(const double *v1, const double *v2, const double *rho1, const double *rho2,
+                    size_t n) {
+    double along[2];
+    col_dots_of_sum(n, rho1, rho2, v1, v2, along);
+    return along[0] > 0 && along[1] > 0;
 }
 
 /* Two neighbouring parts, of which none turns by itself: `a` ends, outwards, in velocity v_a and at
@@ -128,13 +146,10 @@ static bool no_turn(const double *v1, const double *v2, const double *rho, size_
 struct part {
     const double *v, *p_seam, *v_seam, *rho;
 };
-static bool no_turn_joined(double *sum, const struct part *a, const struct part *b, size_t n) {
-    for (size_t i = 0; i < n; i++) sum[i] = a->rho[i] + b->rho[i];
-    if (!no_turn(a->v, b->v, sum, n)) return false;
-    for (size_t i = 0; i < n; i++) sum[i] = a->rho[i] + b->p_seam[i];
-    if (!no_turn(a->v, b->v_seam, sum, n)) return false;
-    for (size_t i = 0; i < n; i++) sum[i] = a->p_seam[i] + b->rho[i];
-    return no_turn(a->v_seam, b->v, sum, n);
+static bool no_turn_joined(const struct part *a, const struct part *b, size_t n) {
+    return no_turn(a->v, b->v, a->rho, b->rho, n) &&
+           no_turn(a->v, b->v_seam, a->rho, b->p_seam, n) &&
+           no_turn(a->v_seam, b->v, a->p_seam, b->rho, n);
 }
 
 /* ---- steps that are as short as where they are needs ----
@@ -226,8 +241,8 @@ static enum gpm_status leaf(struct tree *t, const struct phase_point *from, doub
 /* 2^depth further points in direction dir: two halves, each a tree. Within a subtree the pick is
  * multinomial: that of the second half with probability w2 / (w1 + w2). Not ok: a half turned or
  * diverged, and the caller must not use the branch. */
-static enum gpm_status grow(struct tree *t, const struct phase_point *from, double dir, int depth,
-                            struct branch *b) {
+static enum gpm_status grow(struct tree *t, const struct phase_point *from, double dir,
+                            size_t depth, struct branch *b) {
     if (depth == 0) return leaf(t, from, dir, b);
     size_t n = t->c->n_z;
     enum gpm_status st = grow(t, from, dir, depth - 1, b);
@@ -237,20 +252,20 @@ static enum gpm_status grow(struct tree *t, const struct phase_point *from, doub
     b->ok = more->ok;
     if (st != GPM_OK || !b->ok) return st;
     double other = exp(b->log_weight - more->log_weight); /* w1 / w2 */
-    if (rng_uniform(&t->c->t->rng) * (1 + other) < 1) point_copy(&b->pick, &more->pick, n);
+    if (rng_uniform(&t->c->t->rng) * (1 + other) < 1) point_swap(&b->pick, &more->pick);
     b->log_weight = logaddexp(b->log_weight, more->log_weight);
     struct part before = {b->v_near, b->end.p, b->end.v, b->rho};
     struct part after = {more->end.v, more->p_near, more->v_near, more->rho};
-    b->ok = no_turn_joined(t->sum, &before, &after, n);
-    for (size_t i = 0; i < n; i++) b->rho[i] += more->rho[i];
-    point_copy(&b->end, &more->end, n);
+    b->ok = no_turn_joined(&before, &after, n);
+    col_add(n, 1, more->rho, b->rho);
+    point_swap(&b->end, &more->end);
     return GPM_OK;
 }
 
 /* One doubling in a random direction; *more: go on. The pick moves to the new half with probability
  * min(1, w_new / w_old): biased progressive sampling, which leaves exp(-H) invariant over the tree
  * and prefers points far from the start (Betancourt 2017, appendix A.3). */
-static enum gpm_status double_tree(struct tree *t, int depth, bool *more) {
+static enum gpm_status double_tree(struct tree *t, size_t depth, bool *more) {
     size_t n = t->c->n_z;
     struct branch *b = &t->added;
     bool forward = rng_uniform(&t->c->t->rng) < 0.5;
@@ -260,38 +275,40 @@ static enum gpm_status double_tree(struct tree *t, int depth, bool *more) {
     *more = st == GPM_OK && b->ok;
     if (!*more) return st;
     if (log(rng_uniform(&t->c->t->rng)) < b->log_weight - t->log_weight)
-        point_copy(&t->pick, &b->pick, n);
+        point_swap(&t->pick, &b->pick);
     t->log_weight = logaddexp(t->log_weight, b->log_weight);
     struct part all = {other->v, from->p, from->v, t->rho};
     struct part added = {b->end.v, b->p_near, b->v_near, b->rho};
-    *more = no_turn_joined(t->sum, &all, &added, n);
-    for (size_t i = 0; i < n; i++) t->rho[i] += b->rho[i];
-    point_copy(from, &b->end, n);
+    *more = no_turn_joined(&all, &added, n);
+    col_add(n, 1, b->rho, t->rho);
+    point_swap(from, &b->end);
     return GPM_OK;
 }
 
-enum gpm_status nuts_trajectory(struct continuous *c, const struct metric *m, double eps,
-                                int max_depth, bool seeking, struct nuts_result *r,
-                                struct phase_point *pick, double **numbers) {
-    struct tree t = {.c = c, .m = m, .eps = eps, .seeking = seeking};
-    size_t n = c->n_z;
-    int depth = 0;
-    *numbers = tree_room(&t, max_depth);
-    enum gpm_status st = point_begin(c, m, &t.first);
-    bool more = st == GPM_OK && t.first.logp > CONTINUOUS_HOPELESS;
+enum gpm_status nuts_trajectory(struct tree *t, struct continuous *c, const struct metric *m,
+                                double eps, bool seeking, struct nuts_result *r,
+                                struct phase_point *pick) {
+    size_t n = c->n_z, depth = 0;
+    t->c = c;
+    t->m = m;
+    t->eps = eps;
+    t->seeking = seeking;
+    t->divergent = t->added.ok = false;
+    t->sum_accept = t->n_accept = t->n_leapfrog = t->log_weight = t->first.log_way = 0;
+    enum gpm_status st = point_begin(c, m, &t->first);
+    bool more = st == GPM_OK && t->first.logp > CONTINUOUS_HOPELESS;
     r->began = more;
-    t.h0 = t.first.h = point_energy(&t.first, n);
-    point_copy(&t.last, &t.first, n);
-    point_copy(&t.pick, &t.first, n);
-    memcpy(t.rho, t.first.p, n * sizeof(double));
-    for (; depth < max_depth && more && st == GPM_OK; depth++) st = double_tree(&t, depth, &more);
-    *pick = t.pick;
-    mem_free(t.half);
-    r->accept_stat = t.n_accept ? t.sum_accept / t.n_accept : 0;
-    r->n_leapfrog = t.n_leapfrog;
-    r->depth = depth && !t.added.ok ? depth - 1 : depth; /* whole doublings */
-    r->energy = t.h0;
-    r->divergent = t.divergent;
+    t->h0 = t->first.h = point_energy(&t->first, n);
+    point_copy(&t->last, &t->first, n);
+    point_copy(&t->pick, &t->first, n);
+    memcpy(t->rho, t->first.p, n * sizeof(double));
+    for (; depth < t->max_depth && more && st == GPM_OK; depth++) st = double_tree(t, depth, &more);
+    *pick = t->pick;
+    r->accept_stat = t->n_accept ? t->sum_accept / t->n_accept : 0;
+    r->n_leapfrog = t->n_leapfrog;
+    r->depth = (double)(depth && !t->added.ok ? depth - 1 : depth); /* whole doublings */
+    r->energy = t->h0;
+    r->divergent = t->divergent;
     r->deep = more;
     return st;
 }

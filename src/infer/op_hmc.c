@@ -99,16 +99,13 @@ static enum gpm_status hmc_step(struct step *s) {
 static enum gpm_status nuts_draw(struct continuous *c, struct sampler *a, struct step *s) {
     struct nuts_result r = {0};
     struct phase_point pick = {0};
-    double eps, logp, *numbers = NULL;
+    double eps, logp;
     bool warm = sampler_warm(a);
     enum gpm_status st = sampler_step_size(c, a, &eps);
+    if (!a->tree) a->tree = tree_new(c->n_z, (size_t)a->set.max_depth);
     if (st == GPM_OK)
-        st = nuts_trajectory(c, &a->metric, eps, (int)a->set.max_depth, sampler_seeks(a), &r, &pick,
-                             &numbers);
-    if (st == GPM_OK && !r.began) {
-        mem_free(numbers);
-        return begin_anew(c, a, s);
-    }
+        st = nuts_trajectory(a->tree, c, &a->metric, eps, sampler_seeks(a), &r, &pick);
+    if (st == GPM_OK && !r.began) return begin_anew(c, a, s);
     if (st == GPM_OK) st = continuous_build(c, pick.z, &logp);
     if (st == GPM_OK) {
         struct sampler_end end = {
@@ -121,9 +118,8 @@ static enum gpm_status nuts_draw(struct continuous *c, struct sampler *a, struct
         memcpy(a->z, pick.z, c->n_z * sizeof *a->z);
         a->has_z = true;
         sampler_adapt(c, a, &pick, &r);
-        sampler_notice(a, s->t, &r);
+        sampler_notice(a, s->t, &r); /* may forget the tree that `pick` stands in */
     }
-    mem_free(numbers);
     return st;
 }
 

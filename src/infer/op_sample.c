@@ -109,24 +109,23 @@ static void look_up(struct sampling *r, struct trace *t) {
 }
 
 /* The columns are those of the first draw; NaN where a later one lacks it. */
-static struct dataset *new_rows(struct sampling *r) {
-    if (r->kept->n_columns)
-        return dataset_new((const char *const *)r->kept->names + DATASET_FIRST,
-                           r->kept->n_columns - DATASET_FIRST);
+static void set_columns(struct sampling *r) {
     VEC(const char *) names = {0};
     look_up(r, r->x->model->p.at[0]);
     for (size_t i = 0; i < r->n_q; i++)
         if (is_numeric(node_value(r->q[i].node))) vec_push(&names, r->q[i].name);
     struct dataset *d = dataset_new(names.at, names.n);
+    (void)dataset_append(r->kept, d, -1); /* there are none yet */
+    value_unref(value_box(V_BOX, &d->box));
     vec_release(&names);
-    return d;
 }
 
 /* Columns stand in the order of the quantities, so that the search goes on where it ended. */
-static void add_row(struct sampling *r, size_t particle, double total, struct dataset *d) {
+static void add_row(struct sampling *r, double iter, size_t particle, double total) {
     struct trace *t = r->x->model->p.at[particle];
+    struct dataset *d = r->kept;
     look_up(r, t);
-    collect_begin_row(r->x, particle, total, d);
+    collect_begin_row(r->x, iter, particle, total, d);
     for (size_t c = DATASET_FIRST, at = 0; c < d->n_columns; c++) {
         size_t tried = 0;
         while (tried < r->n_q && strcmp(r->q[(at + tried) % r->n_q].name, d->names[c]) != 0)
@@ -137,30 +136,29 @@ static void add_row(struct sampling *r, size_t particle, double total, struct da
     }
 }
 
-static enum gpm_status collect_quantities(struct sampling *r, value *out) {
-    struct dataset *d = new_rows(r);
+static enum gpm_status keep_quantities(struct sampling *r, double iter) {
     double total = model_log_weight(r->x->model);
-    enum gpm_status st = GPM_OK;
-    if (!d->n_columns)
-        st = infer_error(r->x, DIAG_BAD_OPERATOR_ARG,
-                         "sample: the model assumes no name that depends on a choice and is a "
-                         "number or a sequence of numbers; say what to keep: collect=collect(...)");
-    for (size_t i = 0; i < r->x->model->p.n && st == GPM_OK; i++) add_row(r, i, total, d);
-    if (st == GPM_OK) collect_pass_on(r->x, d);
-    return dataset_give(d, st, out);
+    size_t first = dataset_rows(r->kept);
+    if (!r->kept->n_columns) set_columns(r);
+    if (!r->kept->n_columns)
+        return infer_error(r->x, DIAG_BAD_OPERATOR_ARG,
+                           "sample: the model assumes no name that depends on a choice and is a "
+                           "number or a sequence of numbers; say what to keep: "
+                           "collect=collect(...)");
+    for (size_t i = 0; i < r->x->model->p.n; i++) add_row(r, iter, i, total);
+    collect_pass_on(r->x, r->kept, first);
+    return GPM_OK;
 }
 
-static enum gpm_status keep(struct sampling *r, double i) {
+static enum gpm_status keep_collected(struct sampling *r, double iter) {
     value v = NIL;
-    bool given = !is_absent(r->collect);
-    enum gpm_status st =
-        given ? action_run(r->x->core, r->collect, r->x->at, &v) : collect_quantities(r, &v);
+    enum gpm_status st = action_run(r->x->core, r->collect, r->x->at, &v);
     if (st == GPM_OK && !dataset_of(v))
         st = infer_error(r->x, DIAG_TYPE,
                          "sample: collect= must be an action that gives a dataset, as collect(...) "
                          "does; it gave a %s",
                          value_type_name(v));
-    if (st == GPM_OK && !dataset_append(r->kept, dataset_of(v), i))
+    if (st == GPM_OK && !dataset_append(r->kept, dataset_of(v), iter))
         st =
             infer_error(r->x, DIAG_BAD_OPERATOR_ARG, "sample: the datasets have different columns");
     value_unref(v);
@@ -174,7 +172,9 @@ static enum gpm_status one_round(void *ctx, double i) {
     if (i < r->set.warmup) return transition(r);
     if (i == r->set.warmup && !(r->thin > 0)) r->thin = sampler_pace(r->x, &r->g);
     for (double k = 0; k < r->thin && st == GPM_OK; k++) st = transition(r);
-    return st == GPM_OK ? keep(r, i + 1 - r->set.warmup) : st;
+    if (st != GPM_OK) return st;
+    double iter = i + 1 - r->set.warmup;
+    return is_absent(r->collect) ? keep_quantities(r, iter) : keep_collected(r, iter);
 }
 
 /* ---- the operator ---- */

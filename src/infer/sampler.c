@@ -56,6 +56,8 @@ void sampler_restart(struct sampler *a, const struct sampler_settings *set) {
     t->e_last = t->e_mean = t->e_m2 = t->e_steps = t->energies = 0; /* of another run */
     a->eps = (struct step_size){.log_eps = NAN};
     a->target = set->target_accept > 0 ? set->target_accept : USUAL;
+    tree_free(a->tree);
+    a->tree = NULL;
     pace_release(&a->pace);
     pace_init(&a->pace, a->n);
     metric_release(&a->metric);
@@ -111,6 +113,7 @@ void samplers_free(struct sampler_totals *first) {
         metric_release(&a->metric);
         centred_release(&a->centred);
         pace_release(&a->pace);
+        tree_free(a->tree);
         vec_release(&a->ends);
         mem_free(a->z);
         mem_free(a);

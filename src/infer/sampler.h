@@ -72,8 +72,9 @@ struct sampler {
     struct sampler_settings set;
     struct metric metric;
     struct centred centred;
-    struct pace pace; /* of the last window */
-    double target;    /* acceptance to reach */
+    struct pace pace;  /* of the last window */
+    struct tree *tree; /* of trajectories; NULL: none yet with these settings */
+    double target;     /* acceptance to reach */
     struct step_size eps;
     double done;      /* transitions made; until set.warmup they adapt */
     VEC(double) ends; /* transitions at which windows of the warm-up end */
@@ -120,8 +121,11 @@ step_fn nuts_step;
 /* Of trajectories since the mark that do not follow the posterior. */
 void nuts_warn(struct infer_state *x);
 
-/* *pick: the point drawn from it; *numbers: what it stands in, for mem_free. */
-enum gpm_status nuts_trajectory(struct continuous *c, const struct metric *m, double eps,
-                                int max_depth, bool seeking, struct nuts_result *r,
-                                struct phase_point *pick, double **numbers) GPM_MUST_USE;
+/* What a trajectory grows in, of points of n numbers; it serves any number of them. */
+struct tree *tree_new(size_t n, size_t max_depth);
+void tree_free(struct tree *t);
+/* *pick: the point drawn from it, which stands in the tree until the next. */
+enum gpm_status nuts_trajectory(struct tree *t, struct continuous *c, const struct metric *m,
+                                double eps, bool seeking, struct nuts_result *r,
+                                struct phase_point *pick) GPM_MUST_USE;
 #endif

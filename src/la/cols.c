@@ -24,29 +24,58 @@ void col_arith(enum col_op op, size_t n, struct col x, struct col y, double *res
     }
 }
 
-/* The sum over i of TERM in the four accumulators. */
-#define SUM4(TERM)                                                                                 \
+/* s[k]: the sum of TERM(i) over i = k, k + 4, ...; what follows the last whole four is written out,
+ * so that the accumulators stay in registers. */
+#define SUM4(s, TERM)                                                                              \
     double s[4] = {0};                                                                             \
-    size_t i = 0;                                                                                  \
-    for (; i + 4 <= n; i += 4)                                                                     \
-        for (size_t k = 0; k < 4; k++) s[k] += TERM(i + k);                                        \
-    for (; i < n; i++) s[i & 3] += TERM(i);                                                        \
-    return (s[0] + s[1]) + (s[2] + s[3])
+    do {                                                                                           \
+        size_t i_ = 0;                                                                             \
+        for (; i_ + 4 <= n; i_ += 4)                                                               \
+            for (size_t k = 0; k < 4; k++) s[k] += TERM(i_ + k);                                   \
+        if (i_ < n) s[0] += TERM(i_);                                                              \
+        if (i_ + 1 < n) s[1] += TERM(i_ + 1);                                                      \
+        if (i_ + 2 < n) s[2] += TERM(i_ + 2);                                                      \
+    } while (0)
+#define TOTAL(s) ((s[0] + s[1]) + (s[2] + s[3]))
 
 double col_sum(size_t n, const double *x) {
 #define TERM(j) x[j]
-    SUM4(TERM);
+    SUM4(s, TERM);
 #undef TERM
+    return TOTAL(s);
 }
 
 double col_dot(size_t n, const double *x, const double *y) {
 #define TERM(j) x[j] * y[j]
-    SUM4(TERM);
+    SUM4(s, TERM);
 #undef TERM
+    return TOTAL(s);
+}
+
+void col_dots_of_sum(size_t n, const double *x, const double *y, const double *u, const double *v,
+                     double out[2]) {
+#define TERM(j) (x[j] + y[j]) * u[j]
+    SUM4(s, TERM);
+#undef TERM
+#define TERM(j) (x[j] + y[j]) * v[j]
+    SUM4(t, TERM);
+#undef TERM
+    out[0] = TOTAL(s);
+    out[1] = TOTAL(t);
+}
+
+bool col_finite(size_t n, const double *x) {
+#define TERM(j) (x[j] - x[j])
+    SUM4(s, TERM);
+#undef TERM
+    return TOTAL(s) == 0;
 }
 
 void col_add(size_t n, double f, const double *restrict x, double *restrict out) {
-    for (size_t i = 0; i < n; i++) out[i] += f * x[i];
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (size_t k = 0; k < 4; k++) out[i + k] += f * x[i + k];
+    for (; i < n; i++) out[i] += f * x[i];
 }
 
 void col_add_product(size_t n, const double *restrict x, const double *restrict y,

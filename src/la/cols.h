@@ -7,6 +7,7 @@
  */
 #ifndef LA_COLS_H
 #define LA_COLS_H
+#include <stdbool.h>
 #include <stddef.h>
 
 enum col_op { COL_ADD, COL_SUB, COL_MUL, COL_DIV };
@@ -17,6 +18,10 @@ struct col {
 void col_arith(enum col_op op, size_t n, struct col x, struct col y, double *out);
 double col_sum(size_t n, const double *x);
 double col_dot(size_t n, const double *x, const double *y);
+/* (x + y)' u and (x + y)' v. */
+void col_dots_of_sum(size_t n, const double *x, const double *y, const double *u, const double *v,
+                     double out[2]);
+bool col_finite(size_t n, const double *x);                                    /* all of them */
 void col_add(size_t n, double f, const double *x, double *out);                /* out += f x */
 void col_add_product(size_t n, const double *x, const double *y, double *out); /* out += x y */
 #endif

@@ -161,7 +161,7 @@ static void exact_text_is_that_of_printf(void **state) {
         if (i % 3 == 1) memcpy(&x, &bits, sizeof x);
         if (i % 5 == 1) x = -x * pow(10, (double)(bits >> 60) - 8);
         number_snprintf(want, sizeof want, "%.17g", x);
-        number_exact(got, x);
+        assert_int_equal(number_exact(got, x), strlen(want));
         assert_string_equal(got, want);
     }
 }
