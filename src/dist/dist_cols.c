@@ -40,36 +40,45 @@ static double normal_one_sd(size_t n, const struct sp_col *x) {
     return -0.5 * squares - size * (log(sd) + LOG_SQRT_2PI);
 }
 
-/* The sum of logarithms of positive numbers as that of their product, as long as it is of medium
- * size: most of it, and most of the time of densities with known errors, are logarithms. */
-struct log_product {
-    double sum, product;
-};
-
-static inline void log_times(struct log_product *l, double x) {
-    const double size = 1e100;
-    if (x > 1 / size && x < size)
-        l->product *= x;
-    else
-        l->sum += log(x);
-    if (l->product > 1 / size && l->product < size) return;
-    l->sum += log(l->product);
-    l->product = 1;
+/* The sum of logarithms of positive numbers as those of products, where they are of medium size:
+ * most of the time of densities with known errors goes to logarithms. */
+static double log_product(size_t n, const double *x) {
+    enum { TOGETHER = 32 };
+    const double most = 1e300;
+    double sum = 0;
+    for (size_t at = 0; at < n; at += TOGETHER) {
+        size_t k = n - at < TOGETHER ? n - at : TOGETHER;
+        double all = col_product(k, x + at);
+        if (all > 1 / most && all < most) {
+            sum += log(all);
+            continue;
+        }
+        for (size_t i = 0; i < k; i++) sum += log(x[at + i]);
+    }
+    return sum;
 }
 
 static double normal_each(size_t n, const struct sp_col *x) {
-    struct log_product sds = {0, 1};
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        double sd = x[2].at[i], z = (x[0].at[i * x[0].step] - x[1].at[i * x[1].step]) / sd;
-        if (!(sd > 0)) return NAN;
-        sum -= 0.5 * z * z;
-        log_times(&sds, sd);
-        if (x[0].adj) x[0].adj[i * x[0].step] -= z / sd;
-        if (x[1].adj) x[1].adj[i * x[1].step] += z / sd;
-        if (x[2].adj) x[2].adj[i] += (z * z - 1) / sd;
+    double z[PIECE], slope[PIECE], squares = 0, logs = 0;
+    for (size_t at = 0; at < n; at += PIECE) {
+        size_t k = n - at < PIECE ? n - at : PIECE;
+        const double *sd = x[2].at + at;
+        bool ok = true;
+        col_arith(COL_SUB, k, piece(&x[0], at), piece(&x[1], at), z);
+        for (size_t i = 0; i < k; i++) {
+            double f = 1 / sd[i];
+            z[i] *= f;
+            slope[i] = z[i] * f;
+        }
+        for (size_t i = 0; i < k; i++) ok &= sd[i] > 0;
+        if (!ok) return NAN;
+        squares += col_dot(k, z, z);
+        logs += log_product(k, sd);
+        give(&x[0], at, k, -1, slope);
+        give(&x[1], at, k, 1, slope);
+        for (size_t i = 0; x[2].adj && i < k; i++) x[2].adj[at + i] += (z[i] * z[i] - 1) / sd[i];
     }
-    return sum - (sds.sum + log(sds.product)) - (double)n * LOG_SQRT_2PI;
+    return -0.5 * squares - logs - (double)n * LOG_SQRT_2PI;
 }
 
 double cols_normal(size_t n, const struct sp_col *x, size_t n_args) {

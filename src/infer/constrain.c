@@ -9,6 +9,7 @@
 #include "infer/constrain.h"
 
 #include "base/mem.h"
+#include "la/cols.h"
 #include "math/special.h"
 #include <float.h>
 #include <math.h>
@@ -108,6 +109,10 @@ static double numbers_to_x(const struct constraint *c, const double *z, double *
 
 static bool numbers_to_z(const struct constraint *c, const double *x, struct rng *rng, double *z) {
     bool ok = true;
+    if (is_free(c)) {
+        memcpy(z, x, c->n_x * sizeof *z);
+        return col_finite(c->n_x, x);
+    }
     for (size_t i = 0; i < c->n_x; i++) ok &= number_z(c, x[i], &z[i]);
     return ok;
 }
@@ -118,8 +123,9 @@ static void numbers_pull(const struct constraint *c, const double *z, const doub
         memcpy(gz, gx, c->n_z * sizeof *gz);
         return;
     }
+    bool positive = c->lo == 0 && c->hi == INFINITY; /* dx/dz = x */
     for (size_t i = 0; i < c->n_z; i++) {
-        double bend, slope = number_slope(c, z[i], &bend);
+        double bend = 1, slope = positive ? x[i] : number_slope(c, z[i], &bend);
         gz[i] = gx[i] * slope + (jac ? bend : 0);
     }
 }

@@ -19,22 +19,17 @@
 #include "math/special.h"
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 double draws_mean(const double *x, size_t n) {
-    double s = 0;
-    for (size_t i = 0; i < n; i++) s += x[i];
-    s /= (double)n;
-    double rest = 0; /* second pass: the rounding of the first */
-    for (size_t i = 0; i < n; i++) rest += x[i] - s;
-    return s + rest / (double)n;
+    double m = col_sum(n, x) / (double)n;
+    return m + col_sum_less(n, x, m) / (double)n; /* second pass: the rounding of the first */
 }
 
 static double variance(const double *x, size_t n) {
-    double m = draws_mean(x, n), s = 0;
-    for (size_t i = 0; i < n; i++) s += (x[i] - m) * (x[i] - m);
-    return s / ((double)n - 1);
+    return col_squares_less(n, x, draws_mean(x, n)) / ((double)n - 1);
 }
 
 double draws_sd(const double *x, size_t n) {
@@ -46,18 +41,32 @@ struct ranked {
     size_t at;
 };
 
-/* Merges neighbours of growing length; `room` as long as r. What qsort does, with the comparison in
- * line. */
+/* Ascends with x, as an unsigned number does; what is no number comes last. */
+static uint64_t sort_key(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (isnan(x)) return UINT64_MAX;
+    return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
+}
+
+/* By one byte of the keys after the other, the lowest first; bytes in which all agree are passed
+ * over. Equal numbers stay in their order. `room` as long as r. */
 static void sort_ranked(struct ranked *r, struct ranked *room, size_t n) {
+    enum { BYTES = 8, VALUES = 256 };
+    size_t count[BYTES][VALUES] = {0};
     struct ranked *from = r, *to = room;
-    for (size_t width = 1; width < n; width *= 2) {
-        for (size_t lo = 0; lo < n; lo += 2 * width) {
-            size_t mid = lo + width < n ? lo + width : n, hi = mid + width < n ? mid + width : n;
-            size_t a = lo, b = mid, k = lo;
-            while (a < mid && b < hi) to[k++] = from[b].x < from[a].x ? from[b++] : from[a++];
-            while (a < mid) to[k++] = from[a++];
-            while (b < hi) to[k++] = from[b++];
+    for (size_t i = 0; i < n; i++) {
+        uint64_t key = sort_key(r[i].x);
+        for (size_t b = 0; b < BYTES; b++) count[b][key >> 8 * b & 255]++;
+    }
+    for (size_t b = 0; b < BYTES && n; b++) {
+        if (count[b][sort_key(r[0].x) >> 8 * b & 255] == n) continue;
+        for (size_t k = 0, at = 0; k < VALUES; k++) { /* where numbers with this byte begin */
+            size_t here = count[b][k];
+            count[b][k] = at;
+            at += here;
         }
+        for (size_t i = 0; i < n; i++) to[count[b][sort_key(from[i].x) >> 8 * b & 255]++] = from[i];
         struct ranked *t = from;
         from = to;
         to = t;
@@ -90,12 +99,6 @@ double draws_quantile(const double *x, size_t n, double p) {
     return q;
 }
 
-static bool all_finite(const double *x, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(x[i])) return false;
-    return true;
-}
-
 /* Equal up to rounding: no variance to speak of, so no R-hat and no autocorrelation. */
 static bool constant(const double *x, size_t n) {
     for (size_t i = 1; i < n; i++)
@@ -104,7 +107,7 @@ static bool constant(const double *x, size_t n) {
 }
 
 static bool unusable(const double *x, size_t chains, size_t n) {
-    return chains == 0 || n < 3 || !all_finite(x, chains * n) || constant(x, chains * n);
+    return chains == 0 || n < 3 || !col_finite(chains * n, x) || constant(x, chains * n);
 }
 
 /* Each chain as two of its halves; an odd one in the middle is left out. */
@@ -408,7 +411,7 @@ void draws_summarise(struct draws_tables *t, const double *x, size_t chains, siz
 size_t draws_complain(const struct draws_summary *s, const double *x, size_t chains, size_t n,
                       const char *name, struct buf *out) {
     size_t total = chains * n, complaints = 0;
-    if (!all_finite(x, total)) {
+    if (!col_finite(total, x)) {
         buf_printf(out, "%s: some draws are not finite; check the model for overflow\n", name);
         return 1;
     }

@@ -232,6 +232,7 @@ struct target {
     const struct subproblem *sub; /* borrowed; NULL: scope and block say it all */
     double transitions;
     value extra[2]; /* borrowed; numbers by the row's defaults where left out */
+    bool again;     /* nothing has touched the model since the last transition of this target */
 };
 /* One transition on the block of a scope, or on a subproblem in the place of the scope. */
 struct target infer_aim(struct infer_state *x, value scope, value block);
@@ -251,6 +252,7 @@ struct step {
     const struct mh_extra *extra; /* NULL unless the block was picked at random */
     const struct target *g;
     void *ctx;
+    bool again;      /* this very step came before, and nothing since */
     bool marginal;   /* choices of x->summed may be summed out (move.h) */
     double log_pick; /* of the state before, once step_begin has seen it */
     bool accepted;   /* false before */

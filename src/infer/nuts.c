@@ -38,9 +38,10 @@ double point_energy(const struct phase_point *a, size_t n) {
     return isnan(h) ? INFINITY : h;
 }
 
-enum gpm_status point_begin(struct continuous *c, const struct metric *m, struct phase_point *a) {
+enum gpm_status point_begin(struct continuous *c, const struct metric *m, bool known,
+                            struct phase_point *a) {
     memcpy(a->z, c->old, c->n_z * sizeof(double));
-    enum gpm_status st = continuous_eval(c, a->z, &a->logp, a->g);
+    enum gpm_status st = known ? GPM_OK : continuous_eval(c, a->z, &a->logp, a->g);
     metric_momentum(m, &c->t->rng, a->p);
     metric_velocity(m, a->p, a->v);
     metric_velocity(m, a->g, a->u);
@@ -251,9 +252,11 @@ static enum gpm_status grow(struct tree *t, const struct phase_point *from, doub
     st = grow(t, &b->end, dir, depth - 1, more);
     b->ok = more->ok;
     if (st != GPM_OK || !b->ok) return st;
-    double other = exp(b->log_weight - more->log_weight); /* w1 / w2 */
-    if (rng_uniform(&t->c->t->rng) * (1 + other) < 1) point_swap(&b->pick, &more->pick);
-    b->log_weight = logaddexp(b->log_weight, more->log_weight);
+    double ahead = b->log_weight - more->log_weight; /* log w1 / w2 */
+    double less = exp(-fabs(ahead));                 /* the smaller weight over the larger */
+    if (rng_uniform(&t->c->t->rng) * (1 + less) < (ahead > 0 ? less : 1))
+        point_swap(&b->pick, &more->pick);
+    b->log_weight = fmax(b->log_weight, more->log_weight) + log1p(less);
     struct part before = {b->v_near, b->end.p, b->end.v, b->rho};
     struct part after = {more->end.v, more->p_near, more->v_near, more->rho};
     b->ok = no_turn_joined(&before, &after, n);
@@ -286,8 +289,8 @@ static enum gpm_status double_tree(struct tree *t, size_t depth, bool *more) {
 }
 
 enum gpm_status nuts_trajectory(struct tree *t, struct continuous *c, const struct metric *m,
-                                double eps, bool seeking, struct nuts_result *r,
-                                struct phase_point *pick) {
+                                double eps, bool seeking, const double *g, double logp,
+                                struct nuts_result *r, struct phase_point *pick) {
     size_t n = c->n_z, depth = 0;
     t->c = c;
     t->m = m;
@@ -295,7 +298,9 @@ enum gpm_status nuts_trajectory(struct tree *t, struct continuous *c, const stru
     t->seeking = seeking;
     t->divergent = t->added.ok = false;
     t->sum_accept = t->n_accept = t->n_leapfrog = t->log_weight = t->first.log_way = 0;
-    enum gpm_status st = point_begin(c, m, &t->first);
+    t->first.logp = logp;
+    if (g) memcpy(t->first.g, g, n * sizeof *g);
+    enum gpm_status st = point_begin(c, m, g != NULL, &t->first);
     bool more = st == GPM_OK && t->first.logp > CONTINUOUS_HOPELESS;
     r->began = more;
     t->h0 = t->first.h = point_energy(&t->first, n);

@@ -47,7 +47,7 @@ static enum gpm_status trajectory(struct continuous *c, struct sampler *a, doubl
     double *all = NEW_ARRAY(double, 5 * n + 1), *room = all, logp = -INFINITY, log_q = 0;
     struct phase_point at = point_at(&room, n);
     struct sampler_end end = {.row = {{.stepsize = eps}}};
-    enum gpm_status st = point_begin(c, &a->metric, &at);
+    enum gpm_status st = point_begin(c, &a->metric, false, &at);
     bool ok = st == GPM_OK && at.logp > CONTINUOUS_HOPELESS;
     bool stuck = c->w_old == -INFINITY || (!ok && !move_has_brush(&c->m));
     if (st == GPM_OK && stuck) {
@@ -73,6 +73,7 @@ static enum gpm_status trajectory(struct continuous *c, struct sampler *a, doubl
     if (st == GPM_OK) sampler_note(c->x, &a->totals, &end);
     if (s->accepted) memcpy(a->z, at.z, n * sizeof *a->z);
     a->has_z |= s->accepted;
+    a->of = NULL;
     mem_free(all);
     return st;
 }
@@ -93,6 +94,12 @@ static enum gpm_status hmc_step(struct step *s) {
     return st;
 }
 
+/* Are g and logp of the sampler those of where the block stands? Then the transition before ended
+ * there, by the same compiled step, and nothing has touched the model since. */
+static bool is_known(const struct continuous *c, const struct sampler *a, const struct step *s) {
+    return s->again && a->of && a->of == c->m.flat && !memcmp(a->z, c->old, c->n_z * sizeof *a->z);
+}
+
 /* One transition on a block without brush. Nothing but numbers changes, so the blocks there are
  * stay the same and log P(block) cancels: no ratio is left to compute. A pick whose weight turns
  * out -inf when it is built in the trace is refused. */
@@ -104,7 +111,8 @@ static enum gpm_status nuts_draw(struct continuous *c, struct sampler *a, struct
     enum gpm_status st = sampler_step_size(c, a, &eps);
     if (!a->tree) a->tree = tree_new(c->n_z, (size_t)a->set.max_depth);
     if (st == GPM_OK)
-        st = nuts_trajectory(a->tree, c, &a->metric, eps, sampler_seeks(a), &r, &pick);
+        st = nuts_trajectory(a->tree, c, &a->metric, eps, sampler_seeks(a),
+                             is_known(c, a, s) ? a->g : NULL, a->logp, &r, &pick);
     if (st == GPM_OK && !r.began) return begin_anew(c, a, s);
     if (st == GPM_OK) st = continuous_build(c, pick.z, &logp);
     if (st == GPM_OK) {
@@ -116,7 +124,10 @@ static enum gpm_status nuts_draw(struct continuous *c, struct sampler *a, struct
         end.moved = s->accepted && memcmp(pick.z, c->old, c->n_z * sizeof *pick.z) != 0;
         sampler_note(c->x, &a->totals, &end);
         memcpy(a->z, pick.z, c->n_z * sizeof *a->z);
+        memcpy(a->g, pick.g, c->n_z * sizeof *a->g);
+        a->logp = pick.logp;
         a->has_z = true;
+        a->of = c->m.flat;
         sampler_adapt(c, a, &pick, &r);
         sampler_notice(a, s->t, &r); /* may forget the tree that `pick` stands in */
     }

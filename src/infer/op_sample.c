@@ -36,6 +36,7 @@ struct sampling {
     struct start start;
     double draws, thin;  /* thin 0: as many transitions a draw as they are worth */
     value collect, also; /* actions, or ABSENT; borrowed */
+    bool alone;          /* nothing but nuts touches the model */
     struct dataset *kept;
     /* the quantities of the trace looked at last, found anew when its structure changes */
     struct trace *trace;
@@ -80,13 +81,19 @@ static enum gpm_status move_others(struct sampling *r) {
 
 static enum gpm_status transition(struct sampling *r) {
     enum gpm_status st = GPM_OK;
+    r->alone = false;
     if (!is_absent(r->also)) {
         value v = NIL;
         st = action_run(r->x->core, r->also, r->x->at, &v);
         value_unref(v);
     } else if (infer_is_name(r->g.scope, "default") && has_others(r))
         st = move_others(r);
-    return st == GPM_OK ? infer_transitions(r->x, &r->g, nuts_step, &r->set) : st;
+    else
+        r->alone = is_absent(r->collect); /* who knows what an action does */
+    r->g.again &= r->alone;
+    if (st == GPM_OK) st = infer_transitions(r->x, &r->g, nuts_step, &r->set);
+    r->g.again = r->alone;
+    return st;
 }
 
 /* ---- draws ---- */

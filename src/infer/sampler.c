@@ -58,6 +58,7 @@ void sampler_restart(struct sampler *a, const struct sampler_settings *set) {
     a->target = set->target_accept > 0 ? set->target_accept : USUAL;
     tree_free(a->tree);
     a->tree = NULL;
+    a->of = NULL;
     pace_release(&a->pace);
     pace_init(&a->pace, a->n);
     metric_release(&a->metric);
@@ -97,7 +98,8 @@ struct sampler *sampler_find(struct infer_state *x, const struct infer_op *op,
     a->scope = value_ref(scope);
     a->block = value_ref(g->block);
     a->n = n;
-    a->z = mem_zalloc((n + 1) * sizeof(double));
+    a->z = mem_zalloc((2 * n + 1) * sizeof(double));
+    a->g = a->z + n;
     sampler_restart(a, set);
     a->totals.next = x->sampler.first;
     x->sampler.first = &a->totals;
@@ -129,7 +131,7 @@ static enum gpm_status find_step_size(struct continuous *c, struct sampler *a) {
     double *all = NEW_ARRAY(double, 10 * n + 1), *room = all;
     struct phase_point s = point_at(&room, n), e = point_at(&room, n);
     double eps = a->eps.k > 0 ? exp(a->eps.log_eps_bar) : 1, dir = 0;
-    enum gpm_status st = point_begin(c, &a->metric, &s);
+    enum gpm_status st = point_begin(c, &a->metric, false, &s);
     for (int i = 0; i < 60 && st == GPM_OK && s.logp > -INFINITY; i++) {
         point_copy(&e, &s, n);
         st = point_leap(c, &a->metric, eps, &e);
@@ -194,7 +196,9 @@ void sampler_adapt(struct continuous *c, struct sampler *a, const struct phase_p
     if (!window_ends(a)) return;
     bool learned = metric_learn(&a->metric);
     if (!last) learned |= centred_learn(&a->centred, &a->metric);
-    if (learned) a->eps.log_eps = NAN; /* of the new metric */
+    if (!learned) return;
+    a->eps.log_eps = NAN; /* of the new metric */
+    a->of = NULL;         /* in other coordinates */
 }
 
 double sampler_pace(const struct infer_state *x, const struct target *g) {

@@ -36,8 +36,8 @@ struct phase_point point_at(double **room,
 void point_copy(struct phase_point *to, const struct phase_point *from, size_t n);
 double point_energy(const struct phase_point *a, size_t n); /* infinite where it is no number */
 /* Where the block stands, with the gradient there (on the frozen brush, so logp need not be
- * c->w_old), and momenta drawn anew. */
-enum gpm_status point_begin(struct continuous *c, const struct metric *m,
+ * c->w_old; known: g and logp are there already), and momenta drawn anew. */
+enum gpm_status point_begin(struct continuous *c, const struct metric *m, bool known,
                             struct phase_point *a) GPM_MUST_USE;
 /* One step; g must be the gradient at z on entry, and is so again on return. */
 enum gpm_status point_leap(struct continuous *c, const struct metric *m, double eps,
@@ -80,8 +80,10 @@ struct sampler {
     VEC(double) ends; /* transitions at which windows of the warm-up end */
     double *z;        /* where the last transition ended; n numbers */
     bool has_z, warned;
-    unsigned still;     /* transitions in a row that were refused as good as surely */
-    uint64_t structure; /* of the trace, when what was learned was forgotten last */
+    double *g, logp;       /* gradient (n numbers) and log density there */
+    const struct flat *of; /* which the transition was by; NULL: they are not known */
+    unsigned still;        /* transitions in a row that were refused as good as surely */
+    uint64_t structure;    /* of the trace, when what was learned was forgotten last */
 };
 
 /* The sampler of a target; a new one gets these settings. */
@@ -124,8 +126,9 @@ void nuts_warn(struct infer_state *x);
 /* What a trajectory grows in, of points of n numbers; it serves any number of them. */
 struct tree *tree_new(size_t n, size_t max_depth);
 void tree_free(struct tree *t);
-/* *pick: the point drawn from it, which stands in the tree until the next. */
+/* g and logp of where it begins (g NULL: to be evaluated); *pick: the point drawn from it, which
+ * stands in the tree until the next. */
 enum gpm_status nuts_trajectory(struct tree *t, struct continuous *c, const struct metric *m,
-                                double eps, bool seeking, struct nuts_result *r,
-                                struct phase_point *pick) GPM_MUST_USE;
+                                double eps, bool seeking, const double *g, double logp,
+                                struct nuts_result *r, struct phase_point *pick) GPM_MUST_USE;
 #endif

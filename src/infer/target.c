@@ -340,10 +340,12 @@ static enum gpm_status on_subproblem(struct visit *v, const struct subproblem *s
 static enum gpm_status repeat_transition(struct visit *v, const struct target *g) {
     bool of_default = !g->sub && is_default(g->scope);
     bool one = of_default && infer_is_name(g->block, "one"); /* the most frequent case */
+    bool all = of_default && infer_is_name(g->block, "all"); /* every time the same step */
     enum gpm_status st = GPM_OK;
     for (double k = 0; k < g->transitions && st == GPM_OK; k++) {
         st = core_poll(v->s.x->core, v->s.x->at);
         if (st != GPM_OK) return st;
+        v->s.again = all && (k > 0 || (g->again && v->s.x->model->p.n == 1));
         st = one          ? on_default_one(v)
              : g->sub     ? on_subproblem(v, g->sub)
              : of_default ? on_default(v, g->block)

@@ -45,6 +45,29 @@ double col_sum(size_t n, const double *x) {
     return TOTAL(s);
 }
 
+double col_sum_less(size_t n, const double *x, double m) {
+#define TERM(j) (x[j] - m)
+    SUM4(s, TERM);
+#undef TERM
+    return TOTAL(s);
+}
+
+double col_squares_less(size_t n, const double *x, double m) {
+#define TERM(j) (x[j] - m) * (x[j] - m)
+    SUM4(s, TERM);
+#undef TERM
+    return TOTAL(s);
+}
+
+double col_product(size_t n, const double *x) {
+    double s[4] = {1, 1, 1, 1};
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (size_t k = 0; k < 4; k++) s[k] *= x[i + k];
+    for (; i < n; i++) s[0] *= x[i];
+    return (s[0] * s[1]) * (s[2] * s[3]);
+}
+
 double col_dot(size_t n, const double *x, const double *y) {
 #define TERM(j) x[j] * y[j]
     SUM4(s, TERM);

@@ -17,6 +17,9 @@ struct col {
 };
 void col_arith(enum col_op op, size_t n, struct col x, struct col y, double *out);
 double col_sum(size_t n, const double *x);
+double col_sum_less(size_t n, const double *x, double m);     /* sum of x - m */
+double col_squares_less(size_t n, const double *x, double m); /* sum of (x - m)^2 */
+double col_product(size_t n, const double *x); /* of few, or of medium size */
 double col_dot(size_t n, const double *x, const double *y);
 /* (x + y)' u and (x + y)' v. */
 void col_dots_of_sum(size_t n, const double *x, const double *y, const double *u, const double *v,
