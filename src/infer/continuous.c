@@ -57,13 +57,23 @@ static enum continuous_place place_of(const struct continuous *c, size_t i,
     return may && shifted ? PLACE_CENTRED : PLACE_ALONE;
 }
 
+/* The continuous choices of a block, and where they may be. */
+struct choices {
+    struct node **at;
+    struct sp_support *support;
+    size_t n;
+};
+
 /* Without transforms numbers that are tied together still have one (there is no other way to move
  * along their support), but the density stays that of x. */
-static void set_part(struct continuous *c, size_t i) {
+static void set_part(struct continuous *c, size_t i, const struct choices *of) {
     struct continuous_part *p = &c->part[i];
     struct sp_support support;
     struct node *at = move_principal(&c->m, i);
-    (void)is_continuous(c->t, at, &support);
+    if (i < of->n && of->at[i] == at)
+        support = of->support[i];
+    else
+        (void)is_continuous(c->t, at, &support);
     p->shape = value_ref(node_value(at));
     size_t n = adj_count(p->shape);
     p->to = constraint_of(&support, n);
@@ -81,10 +91,10 @@ static void set_part(struct continuous *c, size_t i) {
 }
 
 /* No transform has more numbers than its value, so that one size does for all buffers. */
-static void set_parts(struct continuous *c) {
+static void set_parts(struct continuous *c, const struct choices *of) {
     c->n_parts = move_n(&c->m);
     c->part = NEW_ARRAY(struct continuous_part, c->n_parts + 1);
-    for (size_t i = 0; i < c->n_parts; i++) set_part(c, i);
+    for (size_t i = 0; i < c->n_parts; i++) set_part(c, i, of);
     c->old = NEW_ARRAY(double, 3 * c->n_x + 1);
     c->buf_x = c->old + c->n_x;
     c->buf_g = c->buf_x + c->n_x;
@@ -176,19 +186,23 @@ static enum gpm_status follow_arguments(struct continuous *c) {
  * old state is weighed: it knows nothing of the brush that stands. */
 enum gpm_status continuous_open(struct step *s, bool transformed, struct continuous *c) {
     struct step some = *s;
-    struct sp_support support;
     struct trace *t = s->t;
+    struct choices of = {NEW_ARRAY(struct node *, s->n + 1), NEW_ARRAY(struct sp_support, s->n + 1),
+                         0};
     *c = (struct continuous){.x = s->x, .t = t, .transformed = transformed};
-    some.at = NEW_ARRAY(struct node *, s->n + 1);
-    some.n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        of.at[of.n] = s->at[i];
+        of.n += is_continuous(t, s->at[i], &of.support[of.n]);
+    }
+    some.at = of.at;
+    some.n = of.n;
     some.marginal = true;
-    for (size_t i = 0; i < s->n; i++)
-        if (is_continuous(t, s->at[i], &support)) some.at[some.n++] = s->at[i];
     enum gpm_status st = some.n ? move_find(&some, &c->m) : GPM_OK;
-    mem_free(some.at);
     s->log_pick = some.log_pick;
+    if (some.n && st == GPM_OK) set_parts(c, &of);
+    mem_free(of.at);
+    mem_free(of.support);
     if (!some.n || st != GPM_OK) return st;
-    set_parts(c);
     bool inside = read_state(c, false, c->old);
     st = move_open(&c->m);
     if (st == GPM_OK) st = follow_arguments(c);

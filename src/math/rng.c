@@ -37,8 +37,13 @@ uint32_t rng_u32(struct rng *r) {
 }
 
 uint64_t rng_u64(struct rng *r) {
-    uint64_t hi = rng_u32(r);
-    return hi << 32 | rng_u32(r);
+    if (r->left < 2) {
+        uint64_t hi = rng_u32(r);
+        return hi << 32 | rng_u32(r);
+    }
+    const uint32_t *at = r->block + (4 - r->left);
+    r->left -= 2;
+    return (uint64_t)at[0] << 32 | at[1];
 }
 
 /* The odd multiples of 2^-53: (k + 1/2) / 2^52 with k of 52 bits is exact, so 0 and 1 cannot come
