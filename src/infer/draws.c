@@ -145,15 +145,23 @@ static const struct draws_summary *summaries(struct draw_table *d) {
 
 enum { STANDS_STILL = 20 }; /* fewer equal draws say nothing */
 
+static double cell_at(const struct draw_table *d, size_t c, size_t row, size_t j) {
+    return d->chain.at[c].x.at[row * d->n_cols + j];
+}
+
+/* Is column j `first` in all rows of chain c? */
+static bool is_all(const struct draw_table *d, size_t j, size_t c, double first) {
+    size_t rows = draw_table_rows(d), i = 0;
+    while (i < rows && cell_at(d, c, i, j) == first) i++;
+    return i == rows;
+}
+
 /* Does column j stay the same in chain c, and differ elsewhere? */
 static bool stands_still(const struct draw_table *d, size_t j, size_t c) {
-    size_t rows = draw_table_rows(d), same = 0;
-    double *x = draw_table_column(d, j), first = rows ? x[c * rows] : NAN;
-    bool elsewhere = false;
-    for (size_t i = 0; i < rows; i++) same += x[c * rows + i] == first;
-    for (size_t i = 0; i < rows * d->chain.n; i++) elsewhere |= x[i] != first;
-    mem_free(x);
-    return rows >= STANDS_STILL && same == rows && elsewhere;
+    if (draw_table_rows(d) < STANDS_STILL || !is_all(d, j, c, cell_at(d, c, 0, j))) return false;
+    bool everywhere = true;
+    for (size_t k = 0; k < d->chain.n; k++) everywhere &= is_all(d, j, k, cell_at(d, c, 0, j));
+    return !everywhere;
 }
 
 /* "chain 3 does not move: a, b are the same in all of its 1000 draws" */
@@ -176,11 +184,9 @@ static void complain_of_chain(const struct draw_table *d, size_t c, struct buf *
 }
 
 static bool is_constant(const struct draw_table *d, size_t j) {
-    size_t n = draw_table_rows(d) * d->chain.n;
-    double *x = draw_table_column(d, j);
     bool same = true;
-    for (size_t i = 1; i < n && same; i++) same = x[i] == x[0];
-    mem_free(x);
+    for (size_t c = 0; c < d->chain.n && draw_table_rows(d); c++)
+        same &= is_all(d, j, c, cell_at(d, 0, 0, j));
     return same;
 }
 

@@ -53,13 +53,11 @@ enum gpm_status point_begin(struct continuous *c, const struct metric *m, bool k
 enum gpm_status point_leap(struct continuous *c, const struct metric *m, double eps,
                            struct phase_point *a) {
     size_t n = c->n_z;
-    col_add(n, eps / 2, a->g, a->p);
-    col_add(n, eps / 2, a->u, a->v);
+    col_add_both(n, eps / 2, a->g, a->p, a->u, a->v);
     col_add(n, eps, a->v, a->z);
     enum gpm_status st = continuous_eval(c, a->z, &a->logp, a->g);
     metric_velocity(m, a->g, a->u);
-    col_add(n, eps / 2, a->g, a->p);
-    col_add(n, eps / 2, a->u, a->v);
+    col_add_both(n, eps / 2, a->g, a->p, a->u, a->v);
     return st;
 }
 

@@ -101,6 +101,14 @@ void col_add(size_t n, double f, const double *restrict x, double *restrict out)
     for (; i < n; i++) out[i] += f * x[i];
 }
 
+void col_add_both(size_t n, double f, const double *restrict x, double *restrict out,
+                  const double *restrict y, double *restrict again) {
+    for (size_t i = 0; i < n; i++) {
+        out[i] += f * x[i];
+        again[i] += f * y[i];
+    }
+}
+
 void col_add_product(size_t n, const double *restrict x, const double *restrict y,
                      double *restrict out) {
     for (size_t i = 0; i < n; i++) out[i] += x[i] * y[i];
