@@ -29,7 +29,9 @@ struct gpm_index_options {
     bool thorough;                                        /* the search of discover */
     void (*progress)(void *user, size_t done, size_t of); /* may be NULL */
     void *user;
-    const volatile sig_atomic_t *stop; /* not 0 there: add ends after the series at hand */
+    const volatile sig_atomic_t *stop; /* not 0 there: add ends, with what it has stored */
+    unsigned shard, shards; /* of every `shards` series the one of this number; 0: all */
+    double claim; /* seconds that a process on a server has for a series; 0: 300 */
 };
 GPM_API void gpm_index_options_init_sized(struct gpm_index_options *o, size_t size);
 static inline void gpm_index_options_init(struct gpm_index_options *o) {
@@ -51,6 +53,9 @@ GPM_API const char *gpm_index_error(gpm_index *x);
 GPM_API enum gpm_status gpm_index_add(gpm_index *x, const char *const *files, size_t n,
                                       const struct gpm_index_options *o,
                                       struct gpm_index_counts *counts, const char **refusals);
+/* The series of other indexes, one after the other, into this one; counts and refusals as above. */
+GPM_API enum gpm_status gpm_index_merge(gpm_index *x, const char *const *from, size_t n,
+                                        struct gpm_index_counts *counts, const char **refusals);
 /* The `top` best answers to a question, formal or English; as text, JSON or a page. */
 GPM_API enum gpm_status gpm_index_search(gpm_index *x, const char *question, size_t top,
                                          enum gpm_index_format format, const char **text);

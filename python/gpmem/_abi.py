@@ -187,6 +187,9 @@ class IndexOptions(c.Structure):
         ("progress", c.CFUNCTYPE(None, c.c_void_p, c.c_size_t, c.c_size_t)),
         ("user", c.c_void_p),
         ("stop", c.POINTER(c.c_int)),
+        ("shard", c.c_uint),
+        ("shards", c.c_uint),
+        ("claim", c.c_double),
     ]
 
 
@@ -385,6 +388,7 @@ PROTOTYPES = {
     "gpm_index_free": (None, [c.c_void_p]),
     "gpm_index_error": (c.c_char_p, [c.c_void_p]),
     "gpm_index_add": (c.c_int, [c.c_void_p, c.POINTER(c.c_char_p), c.c_size_t, c.POINTER(IndexOptions), c.POINTER(IndexCounts), c.POINTER(c.c_char_p)]),
+    "gpm_index_merge": (c.c_int, [c.c_void_p, c.POINTER(c.c_char_p), c.c_size_t, c.POINTER(IndexCounts), c.POINTER(c.c_char_p)]),
     "gpm_index_search": (c.c_int, [c.c_void_p, c.c_char_p, c.c_size_t, c.c_int, c.POINTER(c.c_char_p)]),
     "gpm_index_like": (c.c_int, [c.c_void_p, c.c_char_p, c.c_size_t, c.POINTER(IndexOptions), c.c_int, c.POINTER(c.c_char_p)]),
     "gpm_index_list": (c.c_int, [c.c_void_p, c.c_int, c.POINTER(c.c_char_p)]),

@@ -63,8 +63,22 @@ static enum gpm_status taken(gpm_index *x, const struct gpm_index_options *given
                                   .thorough = o.thorough,
                                   .progress = o.progress,
                                   .progress_ctx = o.user,
-                                  .stop = o.stop};
+                                  .stop = o.stop,
+                                  .shard = o.shard,
+                                  .shards = o.shards,
+                                  .claim = o.claim};
+    if (o.shards && o.shard >= o.shards)
+        return buf_fail(&x->err, GPM_E_ARG, "shard %u of %u: they are numbered from 0 on", o.shard,
+                        o.shards);
     return GPM_OK;
+}
+
+static void report(gpm_index *x, struct index_report *r, struct gpm_index_counts *counts,
+                   const char **refusals) {
+    *counts = (struct gpm_index_counts){r->added, r->replaced, r->unchanged, r->refused};
+    buf_puts(&x->out, r->refusals.data);
+    *refusals = x->out.data;
+    index_report_release(r);
 }
 
 enum gpm_status gpm_index_add(gpm_index *x, const char *const *files, size_t n,
@@ -75,10 +89,16 @@ enum gpm_status gpm_index_add(gpm_index *x, const char *const *files, size_t n,
     enum gpm_status st = begin(x);
     if (!st) st = taken(x, given, &o);
     if (!st) st = index_add(x->path, files, n, &o, &r, &x->err);
-    *counts = (struct gpm_index_counts){r.added, r.replaced, r.unchanged, r.refused};
-    buf_puts(&x->out, r.refusals.data);
-    *refusals = x->out.data;
-    index_report_release(&r);
+    report(x, &r, counts, refusals);
+    return st;
+}
+
+enum gpm_status gpm_index_merge(gpm_index *x, const char *const *from, size_t n,
+                                struct gpm_index_counts *counts, const char **refusals) {
+    struct index_report r = {.refusals = BUF_INIT};
+    enum gpm_status st = begin(x);
+    if (!st) st = index_merge(x->path, from, n, &r, &x->err);
+    report(x, &r, counts, refusals);
     return st;
 }
 

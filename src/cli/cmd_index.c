@@ -3,16 +3,20 @@
  * gpmem index add|list|remove|verify|compact|export INDEX: collections of series;
  * gpmem search INDEX QUESTION: questions to them.
  */
+#include "base/buf.h"
+#include "cli/array_task.h"
 #include "cli/command.h"
 #include "cli/out.h"
+#include "cli/run.h"
 #include "gpmem/index.h"
+#include <stdio.h>
 #include <string.h>
 
 static struct {
     struct gpm_index_options o;
     int decimal, format;
     size_t top;
-    const char *like, *html;
+    const char *like, *html, *shard;
     bool json;
 } args = {.top = 20};
 
@@ -42,28 +46,76 @@ static struct gpm_index_options options(void) {
     return o;
 }
 
-/* 0: all are in; 1: the index failed; 2: nothing could be used; 3: some were refused. */
-static int add(gpm_index *x, int n, char **files) {
-    struct gpm_index_options o = options();
-    struct gpm_index_counts c;
-    const char *refusals;
-    if (!n) {
-        complain(0, "name files or folders to add");
-        gpm_index_free(x);
-        return EXIT_USAGE;
-    }
-    enum gpm_status st = gpm_index_add(x, (const char *const *)files, (size_t)n, &o, &c, &refusals);
-    if (st) return finish(x, st);
-    out_printf("%zu added, %zu replaced, %zu unchanged, %zu refused\n", c.added, c.replaced,
-               c.unchanged, c.refused);
+/* 0: all are in; 1: the index failed; 2: nothing could be used; 3: some were refused; 4: stopped.
+ */
+static int told(gpm_index *x, enum gpm_status st, const struct gpm_index_counts *c,
+                const char *refusals) {
+    if (st && st != GPM_E_INTERRUPT) return finish(x, st);
+    out_printf("%zu added, %zu replaced, %zu unchanged, %zu refused%s\n", c->added, c->replaced,
+               c->unchanged, c->refused, st ? "; stopped: the same command goes on from here" : "");
     for (const char *p = refusals; *p;) {
         size_t line = strcspn(p, "\n");
         complain(0, "%.*s", (int)line, p);
         p += line + (p[line] == '\n');
     }
     gpm_index_free(x);
-    if (!c.refused) return EXIT_FINE;
-    return c.added + c.replaced + c.unchanged ? 3 : EXIT_USAGE;
+    if (st) return EXIT_STOPPED;
+    if (!c->refused) return EXIT_FINE;
+    return c->added + c->replaced + c->unchanged ? 3 : EXIT_USAGE;
+}
+
+/* --shard K/N, auto/N: the number from the scheduler of an array, modulo N. */
+static bool read_shard(struct gpm_index_options *o) {
+    const char *slash = args.shard ? strchr(args.shard, '/') : NULL;
+    unsigned k = 0, n = 0;
+    uint64_t number = 0;
+    char more;
+    if (!args.shard) return true;
+    bool scheduled = !strncmp(args.shard, "auto/", 5);
+    bool good = slash && sscanf(slash + 1, "%u%c", &n, &more) == 1 && n >= 1;
+    if (!scheduled) good = good && sscanf(args.shard, "%u/", &k) == 1 && k < n;
+    if (!good) {
+        complain(0, "--shard '%s': say K/N with K from 0 to N - 1, or auto/N", args.shard);
+        return false;
+    }
+    struct buf from = BUF_INIT;
+    if (scheduled && !array_task(&number, &from)) {
+        complain(0, "--shard %s: no scheduler says which task of an array this is", args.shard);
+        good = false;
+    }
+    o->shard = scheduled ? (unsigned)(number % n) : k;
+    o->shards = n;
+    if (good) explain("shard %u of %u %s", o->shard, n, from.data);
+    buf_release(&from);
+    return good;
+}
+
+static int add(gpm_index *x, int n, char **files) {
+    struct gpm_index_options o = options();
+    struct gpm_index_counts c;
+    const char *refusals;
+    bool good = read_shard(&o);
+    if (!n) complain(0, "name files or folders to add");
+    if (!n || !good) {
+        gpm_index_free(x);
+        return EXIT_USAGE;
+    }
+    stop_on_signals(true);
+    o.stop = stop_flag();
+    enum gpm_status st = gpm_index_add(x, (const char *const *)files, (size_t)n, &o, &c, &refusals);
+    stop_on_signals(false);
+    return told(x, st, &c, refusals);
+}
+
+static int merge(gpm_index *x, int n, char **from) {
+    struct gpm_index_counts c;
+    const char *refusals;
+    if (!n) {
+        gpm_index_free(x);
+        return complain(EXIT_USAGE, "name the indexes to merge into it");
+    }
+    enum gpm_status st = gpm_index_merge(x, (const char *const *)from, (size_t)n, &c, &refusals);
+    return told(x, st, &c, refusals);
 }
 
 static int list(gpm_index *x, int n, char **more) {
@@ -107,7 +159,7 @@ static int export(gpm_index *x, int n, char **more) {
 static const struct {
     const char *name;
     int (*run)(gpm_index *x, int n, char **more);
-} actions[] = {{"add", add},       {"list", list},       {"remove", removed},
+} actions[] = {{"add", add},       {"merge", merge},     {"list", list},    {"remove", removed},
                {"verify", verify}, {"compact", compact}, {"export", export}};
 
 static int run_index(int argc, char **argv) {
@@ -115,9 +167,9 @@ static int run_index(int argc, char **argv) {
     for (size_t i = 0; i < COUNT_OF(actions); i++)
         if (!strcmp(actions[i].name, argv[0]))
             return actions[i].run(gpm_index_new(argv[1]), argc - 2, argv + 2);
-    return complain(EXIT_USAGE,
-                    "there is no 'index %s'; say add, list, remove, verify, compact or export",
-                    argv[0]);
+    return complain(
+        EXIT_USAGE,
+        "there is no 'index %s'; say add, merge, list, remove, verify, compact or export", argv[0]);
 }
 
 static int run_search(int argc, char **argv) {
@@ -154,6 +206,12 @@ static const struct option_row index_rows[] = {
     {"wide", 0, OPTION_FLAG, NULL, "add: a series in every column", &args.o.wide},
     {"thorough", 0, OPTION_FLAG, NULL,
      "add: the search of discover for every series, ten times the work", &args.o.thorough},
+    {"shard", 0, OPTION_TEXT, "K/N|auto/N",
+     "add: of every N series the one of number K; auto: the number of this task of a job array",
+     &args.shard},
+    {"claim", 0, OPTION_TIME, "S",
+     "add, on a server: time that a process has for a series before others take it (default 300)",
+     &args.o.claim},
     {"skip-bad", 0, OPTION_FLAG, NULL, "add: skip rows that cannot be read", &args.o.skip_bad},
     {"date-format", 0, OPTION_TEXT, "FORMAT", "add: how times are written (default: found)",
      &args.o.date_format},
@@ -168,18 +226,22 @@ static const struct option_row index_rows[] = {
 };
 
 COMMAND(index, 112) = {
-    .args = "add|list|remove|verify|compact|export INDEX [ARGS]",
+    .args = "add|merge|list|remove|verify|compact|export INDEX [ARGS]",
     .summary = "Keeps an index of many series, for search",
     .text =
         "index add INDEX FILE|FOLDER..: CSV files, the *.csv of folders, kept runs of discover; "
         "makes the index where there is none. What is unchanged is skipped, so a run that was "
         "stopped or killed goes on where it was. A series is called by its file, or by file and "
-        "column (--wide) or value (--by). index list INDEX: what is in it, and what was refused. "
+        "column (--wide) or value (--by). INDEX is a file, or postgresql://HOST/DATABASE#NAME: "
+        "there "
+        "several processes that are given the same files share them. index merge INDEX FROM..: the "
+        "series of other indexes. index list INDEX: what is in it, and what was refused. "
         "index remove INDEX NAME..: takes series out. index verify INDEX: reads everything. index "
         "compact INDEX [COPY]: without gaps, in place or as a new file. index export INDEX [FILE]: "
         "JSON, a line a series, or, where the file ends in .parquet, a table of names, structures "
         "and probabilities. Exit status: 0 fine, 1 the index failed, 2 bad usage or nothing "
-        "could be used, 3 some series were refused.",
+        "could be used, 3 some series were refused, 4 stopped by a signal: the same command goes "
+        "on.",
     OPTIONS(index_rows),
     .takes = {2, -1},
     .run = run_index,

@@ -81,6 +81,10 @@ struct sketch_names {
     void *ctx;
 };
 void sketch_write(const struct sketch *p, const struct sketch_names *names, struct buf *out);
+/* The same bytes with the numbers that another dictionary has for the structures. */
+GPM_MUST_USE enum gpm_status sketch_renumber(const void *bytes, size_t n,
+                                             const struct sketch_names *from,
+                                             const struct sketch_names *to, struct buf *out);
 /* GPM_E_FORMAT: damaged bytes. */
 GPM_MUST_USE enum gpm_status sketch_read(struct sketch *p, const struct sketch_names *names,
                                          const void *bytes, size_t n);

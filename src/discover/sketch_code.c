@@ -250,3 +250,21 @@ enum gpm_status sketch_read(struct sketch *p, const struct sketch_names *names, 
     sketch_release(p);
     return GPM_E_FORMAT;
 }
+
+/* Everything but the numbers is copied: a level that is read and written again is rounded twice. */
+enum gpm_status sketch_renumber(const void *bytes, size_t n, const struct sketch_names *from,
+                                const struct sketch_names *to, struct buf *out) {
+    const uint8_t *p = bytes;
+    enum { HEAD = 4 + 4 * 8 + 4, ENTRY = 8 };
+    if (n < HEAD || n < HEAD + (size_t)ENTRY * p[2]) return GPM_E_FORMAT;
+    buf_add(out, p, HEAD);
+    for (unsigned i = 0; i < p[2]; i++) {
+        struct bytes s = {p + HEAD + ENTRY * i, p + n, false};
+        const char *text = from->text(from->ctx, (uint32_t)get_bits(&s, 4));
+        if (!text) return GPM_E_FORMAT;
+        put_bits(out, to->number(to->ctx, text), 4);
+        buf_add(out, s.at, ENTRY - 4);
+    }
+    buf_add(out, p + HEAD + ENTRY * p[2], n - HEAD - ENTRY * p[2]);
+    return GPM_OK;
+}

@@ -21,16 +21,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct job {
-    char *name, *source;
-    struct series series; /* of a file of several; n 0: read by the job */
-    bool read;            /* it was */
-    /* the outcome */
-    bool done, unchanged, replaces;
-    char *why; /* it is refused */
+/* What became of a series; made when it is worked on, freed when it is written. */
+struct outcome {
     char *hash, *words;
     size_t n;
     struct sketch sketch;
+};
+struct job {
+    char *name, *source;
+    struct series *series;                     /* of a file of several; NULL: read by the job */
+    char *why;                                 /* it is refused */
+    struct outcome *of;                        /* NULL: there is none, or it is written */
+    bool done, unchanged, replaces, elsewhere; /* elsewhere: somebody else is at it */
 };
 struct adding {
     const struct index_options *o;
@@ -90,8 +92,10 @@ static void add_panel(struct adding *a, const char *path) {
         buf_printf(&name, "%s/%s", base, p.at[i].key);
         struct job *j = add_job(a, mem_strdup(name.data), path);
         if (p.at[i].error && !j->why) j->why = mem_strdup(p.at[i].error);
-        if (!p.at[i].error) j->series = series[i];
-        j->read = !p.at[i].error;
+        if (!p.at[i].error) {
+            j->series = NEW(struct series);
+            *j->series = series[i];
+        }
     }
     mem_free(series);
     mem_free(base);
@@ -178,22 +182,29 @@ static char *words_of(const struct discovery *d, const struct sketch *p) {
     return buf_take(&b);
 }
 
-/* Is this very series there already, or another one of its name? */
-static enum gpm_status look_up(struct adding *a, struct job *j) {
+/* Is this very series there already, or another one of its name? If not: are we to work on it? */
+static enum gpm_status look_up(struct adding *a, struct job *j, const char *hash_now) {
     struct buf hash = BUF_INIT, source = BUF_INIT;
-    bool found = false;
+    bool found = false, ours = true;
     pthread_mutex_lock(&a->lock);
     enum gpm_status st = a->st;
-    if (!st) st = catalog_find(a->c, j->name, &found, &hash, &source, a->err);
-    a->st = st;
-    pthread_mutex_unlock(&a->lock);
-    j->unchanged = found && !strcmp(hash.data, j->hash);
+    size_t said = a->err->len;
+    if (!st) do {
+            buf_reset(&hash);
+            buf_reset(&source);
+            st = catalog_find(a->c, j->name, &found, &hash, &source, a->err);
+        } while (catalog_again(a->c, st, said, a->err));
+    j->unchanged = found && !strcmp(hash.data, hash_now);
     j->replaces = found;
-    if (found && !j->unchanged && strcmp(source.data, j->source)) {
+    if (!st && found && !j->unchanged && strcmp(source.data, j->source)) {
         struct buf why = BUF_INIT;
         buf_printf(&why, "the index has another series of this name, from %s", source.data);
         j->why = buf_take(&why);
     }
+    if (!st && !j->unchanged && !j->why) st = catalog_claim(a->c, j->name, &ours, a->err);
+    j->elsewhere = !ours;
+    a->st = st;
+    pthread_mutex_unlock(&a->lock);
     buf_release(&hash);
     buf_release(&source);
     return st;
@@ -213,31 +224,43 @@ static enum gpm_status search_series(struct discovery *d, struct series *s,
     return st == GPM_OK ? discovery_search(d, why) : st;
 }
 
+/* The series of a job, from its file or its list; *kept: a run, loaded into d. */
+static enum gpm_status take_series(struct adding *a, struct job *j, struct series *s,
+                                   struct discovery *d, bool *kept, struct buf *why) {
+    *kept = !j->series && discovery_is_kept(j->source);
+    if (*kept) return discovery_load(d, j->source, why);
+    if (!j->series) return series_read(s, j->source, NULL, 0, &a->o->series, why);
+    *s = *j->series;
+    mem_free(j->series);
+    j->series = NULL;
+    return GPM_OK;
+}
+
 static void work(struct adding *a, struct job *j) {
     struct buf why = BUF_INIT;
     struct discovery d;
-    enum gpm_status st = GPM_OK;
-    bool kept = discovery_is_kept(j->source);
-    if (kept)
-        st = discovery_load(&d, j->source, &why);
-    else if (!j->read)
-        st = series_read(&j->series, j->source, NULL, 0, &a->o->series, &why);
-    j->read = st == GPM_OK && !kept;
-    bool loaded = st == GPM_OK && kept;
-    if (st == GPM_OK) j->hash = hash_of(kept ? &d.series : &j->series, a->o);
-    bool go = st == GPM_OK && look_up(a, j) == GPM_OK && !j->unchanged && !j->why;
-    if (go && !kept) {
-        j->read = false; /* the discovery owns it now */
-        loaded = true;
-        st = search_series(&d, &j->series, a->o, &why);
+    struct series s;
+    bool kept;
+    enum gpm_status st = take_series(a, j, &s, &d, &kept, &why);
+    if (st == GPM_OK) {
+        struct outcome *o = NEW(struct outcome);
+        o->hash = hash_of(kept ? &d.series : &s, a->o);
+        bool go = look_up(a, j, o->hash) == GPM_OK && !j->unchanged && !j->why && !j->elsewhere;
+        if (go && !kept) st = search_series(&d, &s, a->o, &why); /* which owns it from now on */
+        if (go && st == GPM_OK) {
+            o->n = d.series.n;
+            st = sketch_make(&o->sketch, &d, SKETCH_DRAWS, &why);
+            if (st == GPM_OK) o->words = words_of(&d, &o->sketch);
+        }
+        if (j->elsewhere && !kept) { /* it may come back to us */
+            j->series = NEW(struct series);
+            *j->series = s;
+        } else if (go || kept)
+            discovery_release(&d);
+        else
+            series_release(&s);
+        j->of = o;
     }
-    if (go && st == GPM_OK) {
-        j->n = d.series.n;
-        st = sketch_make(&j->sketch, &d, SKETCH_DRAWS, &why);
-        if (st == GPM_OK) j->words = words_of(&d, &j->sketch);
-    }
-    if (loaded) discovery_release(&d);
-    if (j->read) series_release(&j->series);
     if (st == GPM_E_INTERRUPT) return buf_release(&why); /* nothing became of it */
     if (st != GPM_OK) j->why = why.len ? buf_take(&why) : mem_strdup(gpm_status_text(st));
     buf_release(&why);
@@ -281,62 +304,97 @@ enum gpm_status index_posting(const struct sketch *p, struct catalog *c, struct 
     return GPM_OK;
 }
 
-static enum gpm_status write_series(struct adding *a, struct job *j) {
+static enum gpm_status write_series(struct adding *a, const struct job *j) {
     struct index_names who = {a->c, a->err};
     struct sketch_names names = index_names(&who);
     struct buf posting = BUF_INIT, bytes = BUF_INIT, made = BUF_INIT;
-    enum gpm_status st = index_posting(&j->sketch, a->c, &posting, a->err);
-    sketch_write(&j->sketch, &names, &bytes);
+    enum gpm_status st = index_posting(&j->of->sketch, a->c, &posting, a->err);
+    sketch_write(&j->of->sketch, &names, &bytes);
     buf_printf(&made, "gpmem %s, seed %llu, %s search", version_text(),
                (unsigned long long)a->o->seed, a->o->thorough ? "thorough" : "brief");
     struct catalog_row row = {.name = j->name,
                               .source = j->source,
-                              .hash = j->hash,
-                              .words = j->words,
+                              .hash = j->of->hash,
+                              .words = j->of->words,
                               .made = made.data,
-                              .n = (int64_t)j->n,
+                              .n = (int64_t)j->of->n,
                               .posting = posting.data,
                               .n_posting = posting.len,
                               .sketch = bytes.data,
                               .n_sketch = bytes.len};
     if (!st) st = catalog_put(a->c, &row, a->err);
-    a->report->added += !j->replaces;
-    a->report->replaced += j->replaces;
     buf_release(&posting);
     buf_release(&bytes);
     buf_release(&made);
     return st;
 }
 
-static enum gpm_status write_job(struct adding *a, struct job *j) {
+static enum gpm_status write_job(struct adding *a, const struct job *j) {
     enum gpm_status st = GPM_OK;
+    if (j->unchanged || j->elsewhere) return GPM_OK;
     if (j->why) {
         struct buf line = BUF_INIT;
         buf_line(&line, j->why);
         st = catalog_refuse(a->c, j->name, j->source, line.data, a->err);
-        a->report->refused++;
-        buf_printf(&a->report->refusals, "%s\t%s\t%s\n", j->name, j->source, line.data);
         buf_release(&line);
-    } else if (j->unchanged)
-        a->report->unchanged++;
-    else
+    } else
         st = write_series(a, j);
-    mem_free(j->hash);
-    mem_free(j->words);
-    sketch_release(&j->sketch);
-    j->hash = j->words = NULL;
-    return st;
+    return st ? st : catalog_unclaim(a->c, j->name, a->err);
+}
+
+static void free_outcome(struct job *j) {
+    if (!j->of) return;
+    mem_free(j->of->hash);
+    mem_free(j->of->words);
+    sketch_release(&j->of->sketch);
+    mem_free(j->of);
+    j->of = NULL;
+}
+
+/* It is stored. */
+static void count_job(struct adding *a, struct job *j) {
+    struct index_report *r = a->report;
+    if (j->why) {
+        struct buf line = BUF_INIT;
+        buf_line(&line, j->why);
+        buf_printf(&r->refusals, "%s\t%s\t%s\n", j->name, j->source, line.data);
+        buf_release(&line);
+        r->refused++;
+    } else if (j->unchanged)
+        r->unchanged++;
+    else if (!j->elsewhere)
+        ++*(j->replaces ? &r->replaced : &r->added);
+    free_outcome(j);
+}
+
+/* The jobs [from, to) in one transaction, again where a connection was lost in it; under the lock.
+ */
+static void write_jobs(struct adding *a, size_t from, size_t to) {
+    size_t said = a->err->len;
+    enum gpm_status st;
+    do {
+        st = catalog_begin(a->c, a->err);
+        if (st) continue;
+        for (size_t i = from; i < to && !st; i++) st = write_job(a, &a->job.at[i]);
+        st = catalog_end(a->c, st, a->err);
+    } while (catalog_again(a->c, st, said, a->err));
+    a->st = st;
+    for (size_t i = from; i < to && !st; i++) count_job(a, &a->job.at[i]);
 }
 
 /* Everything that is ready, in order; under the lock. */
 static void write_ready(struct adding *a) {
-    if (a->st || a->next >= a->job.n || !a->job.at[a->next].done) return;
-    a->st = catalog_begin(a->c, a->err);
-    if (a->st) return;
-    while (!a->st && a->next < a->job.n && a->job.at[a->next].done)
-        a->st = write_job(a, &a->job.at[a->next++]);
-    a->st = catalog_end(a->c, a->st, a->err);
+    size_t to = a->next;
+    while (to < a->job.n && a->job.at[to].done) to++;
+    if (a->st || to == a->next) return;
+    write_jobs(a, a->next, to);
+    a->next = to;
     if (a->o->progress) a->o->progress(a->o->progress_ctx, a->next, a->job.n);
+}
+
+/* Did something become of it before we were stopped? */
+static bool came_out(const struct job *j) {
+    return j->why || j->unchanged || j->elsewhere || (j->of && j->of->words);
 }
 
 static void run_job(void *ctx, size_t i, int thread) {
@@ -344,20 +402,50 @@ static void run_job(void *ctx, size_t i, int thread) {
     struct job *j = &a->job.at[i];
     if (a->st || stop_asked(a->o->stop)) return;
     if (!j->why) work(a, j);
-    if (stop_asked(a->o->stop)) return;
+    if (!came_out(j)) return;
     pthread_mutex_lock(&a->lock);
     j->done = true;
     write_ready(a);
     pthread_mutex_unlock(&a->lock);
 }
 
+/* What others were at when we came by: it is there by now, or comes to us when they are gone. */
+static void run_left(struct adding *a) {
+    for (size_t left = 1; left && !a->st && !stop_asked(a->o->stop);) {
+        size_t moved = left = 0;
+        for (size_t i = 0; i < a->job.n && !a->st && !stop_asked(a->o->stop); i++) {
+            struct job *j = &a->job.at[i];
+            if (!j->elsewhere) continue;
+            j->elsewhere = false;
+            free_outcome(j);
+            work(a, j);
+            left += j->elsewhere;
+            if (j->elsewhere || !came_out(j)) continue;
+            moved++;
+            write_jobs(a, i, i + 1);
+        }
+        if (left && !moved) catalog_wait(a->c, 1);
+    }
+}
+
 static void release_job(struct job *j) {
     mem_free(j->name);
     mem_free(j->source);
     mem_free(j->why);
-    mem_free(j->hash);
-    mem_free(j->words);
-    sketch_release(&j->sketch);
+    if (j->series) series_release(j->series);
+    mem_free(j->series);
+    free_outcome(j);
+}
+
+/* Of every `shards` jobs, those of one number. */
+static void keep_shard(struct adding *a) {
+    size_t n = 0, shards = a->o->shards;
+    for (size_t i = 0; i < a->job.n && shards > 1; i++)
+        if (i % shards == a->o->shard)
+            a->job.at[n++] = a->job.at[i];
+        else
+            release_job(&a->job.at[i]);
+    if (shards > 1) a->job.n = n;
 }
 
 enum gpm_status index_add(const char *path, const char *const *files, size_t n,
@@ -368,19 +456,104 @@ enum gpm_status index_add(const char *path, const char *const *files, size_t n,
     buf_init(&report->refusals);
     a.st = catalog_open(&a.c, path, CATALOG_CREATE, err);
     if (a.st) return a.st;
+    if (o->claim > 0) catalog_set_claim(a.c, o->claim);
     pthread_mutex_init(&a.lock, NULL);
     for (size_t i = 0; i < n; i++) add_path(&a, files[i]);
+    keep_shard(&a);
     la_parallel(search_threads(o->threads), a.job.n, run_job, &a);
-    if (!a.st && stop_asked(o->stop)) a.st = buf_fail(err, GPM_E_INTERRUPT, "stopped");
-    if (!a.st) a.st = catalog_begin(a.c, err);
+    run_left(&a);
     struct catalog_maker maker = index_maker(a.c);
-    if (!a.st) a.st = catalog_end(a.c, catalog_settle(a.c, &maker, err), err);
+    if (!a.st) a.st = catalog_settle(a.c, &maker, err);
+    if (!a.st && stop_asked(o->stop)) a.st = buf_fail(err, GPM_E_INTERRUPT, "stopped");
     for (size_t i = 0; i < a.job.n; i++) release_job(&a.job.at[i]);
     vec_release(&a.job);
     map_release(&a.names);
     pthread_mutex_destroy(&a.lock);
     catalog_close(a.c);
     return a.st;
+}
+
+/* ---- merging ---- */
+struct merging {
+    struct catalog *from, *to;
+    struct index_report *report;
+    const char *path;
+    struct buf *err;
+};
+
+/* A row with the numbers that its structures have in the other index. */
+static enum gpm_status merge_row(struct merging *m, const struct catalog_row *r, struct buf *err) {
+    struct index_names from = {m->from, err}, to = {m->to, err};
+    struct sketch_names read = index_names(&from), write = index_names(&to);
+    struct sketch p;
+    struct buf posting = BUF_INIT, bytes = BUF_INIT;
+    struct catalog_row row = *r;
+    if (sketch_read(&p, &read, r->sketch, r->n_sketch) != GPM_OK)
+        return index_damaged(r->name, err);
+    enum gpm_status st = index_posting(&p, m->to, &posting, err);
+    if (!st) st = sketch_renumber(r->sketch, r->n_sketch, &read, &write, &bytes);
+    row.posting = posting.data;
+    row.n_posting = posting.len;
+    row.sketch = bytes.data;
+    row.n_sketch = bytes.len;
+    if (!st) st = catalog_put(m->to, &row, err);
+    sketch_release(&p);
+    buf_release(&posting);
+    buf_release(&bytes);
+    return st;
+}
+
+static enum gpm_status merge_one(void *ctx, const struct catalog_row *r, struct buf *err) {
+    struct merging *m = ctx;
+    struct buf hash = BUF_INIT, source = BUF_INIT;
+    bool found;
+    enum gpm_status st = catalog_find(m->to, r->name, &found, &hash, &source, err);
+    if (!st && found && !strcmp(hash.data, r->hash))
+        m->report->unchanged++;
+    else if (!st && found) {
+        m->report->refused++;
+        buf_printf(&m->report->refusals,
+                   "%s\t%s\tthe index has another series of this name, from %s\n", r->name, m->path,
+                   source.data);
+    } else if (!st) {
+        st = merge_row(m, r, err);
+        m->report->added += !st;
+    }
+    buf_release(&hash);
+    buf_release(&source);
+    return st;
+}
+
+static void merge_refused(void *ctx, const char *name, const char *source, const char *why) {
+    struct merging *m = ctx;
+    int64_t id = 0;
+    struct buf ignored = BUF_INIT; /* a failed transaction fails again at its end */
+    if (!catalog_number(m->to, name, &id, &ignored) && !id)
+        (void)!catalog_refuse(m->to, name, source, why, &ignored);
+    buf_release(&ignored);
+}
+
+enum gpm_status index_merge(const char *path, const char *const *from, size_t n,
+                            struct index_report *report, struct buf *err) {
+    struct merging m = {.report = report, .err = err};
+    memset(report, 0, sizeof *report);
+    buf_init(&report->refusals);
+    enum gpm_status st = catalog_open(&m.to, path, CATALOG_CREATE, err);
+    if (st) return st;
+    for (size_t i = 0; i < n && !st; i++) {
+        m.path = from[i];
+        st = catalog_open(&m.from, from[i], CATALOG_READ, err);
+        if (st) break;
+        st = catalog_begin(m.to, err);
+        if (!st) st = catalog_each(m.from, 0, merge_one, &m, err);
+        if (!st) st = catalog_refused(m.from, merge_refused, &m, err);
+        st = catalog_end(m.to, st, err);
+        catalog_close(m.from);
+    }
+    struct catalog_maker maker = index_maker(m.to);
+    if (!st) st = catalog_settle(m.to, &maker, err);
+    catalog_close(m.to);
+    return st;
 }
 
 void index_report_release(struct index_report *r) {

@@ -3,6 +3,7 @@
  * Collections of series: sketches (discover/sketch.h) in a catalog (store/catalog.h), and search
  * over them by questions (discover/ask.h).
  *
+ * Several processes that add the same files to an index on a server share the work.
  * A series is indexed by one thread from its file to its sketch; sketches are written in the order
  * of the files, whoever is ready first, so that the index of the same files is the same.
  */
@@ -16,9 +17,11 @@ struct index_options {
     struct series_options series;
     uint64_t seed;
     int threads;
-    const char *by; /* long format: a column that tells series apart */
-    bool wide;      /* a series in every column */
-    bool thorough;  /* the search of discover instead of the brief one */
+    const char *by;       /* long format: a column that tells series apart */
+    bool wide;            /* a series in every column */
+    bool thorough;        /* the search of discover instead of the brief one */
+    size_t shard, shards; /* of every `shards` series the one of this number; 0: all */
+    double claim;         /* seconds that a claim lasts; 0: as usual */
     const volatile sig_atomic_t *stop;
     void (*progress)(void *ctx, size_t done, size_t of);
     void *progress_ctx;
@@ -33,6 +36,10 @@ GPM_MUST_USE enum gpm_status index_add(const char *path, const char *const *file
                                        const struct index_options *o, struct index_report *report,
                                        struct buf *err);
 void index_report_release(struct index_report *r);
+/* The series of other indexes, from first to last. One of a name that is taken counts as unchanged
+ * where it was made of the same, else as refused. */
+GPM_MUST_USE enum gpm_status index_merge(const char *path, const char *const *from, size_t n,
+                                         struct index_report *report, struct buf *err);
 
 /* The sketch of one file or kept run, which no index has. */
 GPM_MUST_USE enum gpm_status index_sketch(const char *path, const struct index_options *o,

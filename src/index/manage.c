@@ -209,6 +209,10 @@ enum gpm_status index_compact(const char *path, const char *copy, struct buf *er
     struct catalog *c;
     if (copy && file_there(copy))
         return buf_fail(err, GPM_E_ARG, "'%s' is there already; name a new file", copy);
+    if (copy && !(catalog_is_file(path) && catalog_is_file(copy)))
+        return buf_fail(err, GPM_E_ARG,
+                        "a copy from or to a server is made by gpmem index merge '%s' '%s'", copy,
+                        path);
     enum gpm_status st = catalog_open(&c, path, CATALOG_WRITE, err);
     if (st) return st;
     struct catalog_maker maker = index_maker(c);

@@ -2,12 +2,9 @@
  * See catalog.h. The file is opened and its columns are read by the functions of the memo table. */
 #include "store/catalog_priv.h"
 #include "base/mem.h"
-#include <limits.h>
 #include <string.h>
 
-#define APPLICATION_ID 0x67706d69 /* "gpmi" */
-
-/* Step v takes a file of version v to version v+1; a new file takes all of them. */
+/* The block table of version 1 held something else; a server had no version 1. */
 static const char *const schema_steps[CATALOG_VERSION] = {
     "CREATE TABLE structure(id INTEGER PRIMARY KEY, text TEXT NOT NULL);"
     "CREATE TABLE series(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, n INTEGER NOT NULL,"
@@ -16,67 +13,25 @@ static const char *const schema_steps[CATALOG_VERSION] = {
     "CREATE TABLE refused(name TEXT PRIMARY KEY, source TEXT NOT NULL, why TEXT NOT NULL)"
     " WITHOUT ROWID;"
     "CREATE TABLE block(first INTEGER PRIMARY KEY, data BLOB NOT NULL);",
-    "DROP TABLE block; CREATE TABLE block(id INTEGER PRIMARY KEY, data BLOB NOT NULL);",
+    "DROP TABLE block; CREATE TABLE block(id INTEGER PRIMARY KEY, data BLOB NOT NULL);"
+    "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE claim(name TEXT PRIMARY KEY, owner TEXT NOT NULL, expires REAL NOT NULL)"
+    " WITHOUT ROWID;",
 };
+static const struct store_table tables[] = {
+    {"structure", "'id', 'text'", 2, 0, false},
+    {"series", "'id', 'name', 'n', 'hash', 'source', 'made', 'words', 'posting', 'sketch'", 9, 0,
+     false},
+    {"refused", "'name', 'source', 'why'", 3, 0, false},
+    {"block", "'id', 'data'", 2, 2, false}, /* `first` and data before */
+    {"meta", "'key', 'value'", 2, 2, true},
+    {"claim", "'name', 'owner', 'expires'", 3, 2, true},
+    {0},
+};
+static const struct store_kind catalog_kind = {
+    "index", 0x67706d69 /* "gpmi" */, CATALOG_VERSION, 1, schema_steps, tables};
 
 /* ---- opening ---- */
-/* A number from the first row; 0: there is none. */
-static enum gpm_status read_int(struct memo *m, const char *sql, int *out, struct buf *err) {
-    int64_t v = 0;
-    enum gpm_status s = memo_do(m, "read it", sql, &v, err, "");
-    *out = v > INT_MAX ? INT_MAX : v < INT_MIN ? INT_MIN : (int)v;
-    return s;
-}
-
-static enum gpm_status stamp(struct memo *m, struct buf *err) {
-    struct buf sql = BUF_INIT;
-    buf_printf(&sql, "PRAGMA user_version=%d; PRAGMA application_id=%d;", CATALOG_VERSION,
-               APPLICATION_ID);
-    enum gpm_status s = memo_exec(m, sql.data, "write the header", err);
-    buf_release(&sql);
-    return s;
-}
-
-static enum gpm_status settle_schema(struct catalog *c, struct buf *err) {
-    struct memo *m = &c->m;
-    int version = 0, foreign = 0, tables = 0;
-    enum gpm_status s = read_int(m, "PRAGMA user_version", &version, err);
-    if (!s)
-        s = read_int(m,
-                     "SELECT application_id <> 0x67706d69 AND (user_version <> 0 OR "
-                     "EXISTS(SELECT * FROM sqlite_schema)) FROM pragma_application_id, "
-                     "pragma_user_version",
-                     &foreign, err);
-    if (s) return s;
-    if (foreign)
-        return memo_fault(m, GPM_E_FORMAT, err, "the file is an SQLite database of another kind");
-    if (version > CATALOG_VERSION)
-        return memo_fault(m, GPM_E_FORMAT, err,
-                          "made by a newer gpmem (file version %d, this one reads up to %d)",
-                          version, CATALOG_VERSION);
-    if (version == 0 && m->read_only) return memo_fault(m, GPM_E_FORMAT, err, "the file is empty");
-    if (version < CATALOG_VERSION && !m->read_only) {
-        s = memo_begin(m, err);
-        if (!s) s = read_int(m, "PRAGMA user_version", &version, err);
-        for (; !s && version < CATALOG_VERSION; version++)
-            s = memo_exec(m, schema_steps[version], "create the index", err);
-        if (!s) s = stamp(m, err);
-        s = memo_end(m, s, err);
-    }
-    m->version = version;
-    if (!s)
-        s = read_int(m,
-                     "SELECT (SELECT count(*) FROM sqlite_schema WHERE type='table' AND rootpage > "
-                     "0 AND name IN ('structure', 'series', 'refused', 'block')) - (SELECT "
-                     "count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index') OR rootpage "
-                     "< 1)",
-                     &tables, err);
-    if (!s && tables != 4)
-        return memo_fault(m, GPM_E_FORMAT, err,
-                          "tables are missing or foreign; the file is damaged");
-    return s;
-}
-
 static uint64_t text_hash(const char *s) {
     return hash_bytes(s, strlen(s), 0);
 }
@@ -112,15 +67,17 @@ static enum gpm_status read_structures(struct catalog *c, struct buf *err) {
 enum gpm_status catalog_open(struct catalog **out, const char *path, enum catalog_mode mode,
                              struct buf *err) {
     struct catalog *c = NEW(struct catalog);
-    c->m = (struct memo){.noun = "index",
+    c->m = (struct memo){.kind = &catalog_kind,
                          .path = mem_strdup(path),
-                         .driver = &memo_sqlite,
+                         .driver = memo_driver_of(path),
+                         .claim_seconds = 300,
                          .read_only = mode == CATALOG_READ};
+    memo_who(&c->m);
     struct memo_options o = {.function = mode == CATALOG_CREATE ? "index" : NULL,
                              .read_only = mode == CATALOG_READ,
                              .page = 16384}; /* a search reads whole blocks */
     enum gpm_status s = c->m.driver->open(&c->m, &o, err);
-    if (!s) s = settle_schema(c, err);
+    if (!s) s = store_settle(&c->m, mode == CATALOG_CREATE, NULL, NULL, err);
     if (!s) s = read_structures(c, err);
     if (s) {
         catalog_close(c);
@@ -134,6 +91,7 @@ void catalog_close(struct catalog *c) {
     if (!c) return;
     if (c->m.db) c->m.driver->close(&c->m);
     mem_free(c->m.path);
+    mem_free(c->m.host);
     for (size_t i = 0; i < c->text.n; i++) mem_free(c->text.at[i]);
     vec_release(&c->text);
     map_release(&c->number);
@@ -156,7 +114,7 @@ uint32_t catalog_structure(struct catalog *c, const char *text, struct buf *err)
     uint32_t known = (uint32_t)(uintptr_t)map_get(&c->number, text_hash(text));
     if (known && !strcmp(c->text.at[known - 1], text)) return known;
     uint32_t number = (uint32_t)c->text.n + 1;
-    if (memo_do(&c->m, "store a structure", "INSERT INTO structure VALUES(?, ?)", NULL, err, "is",
+    if (memo_do(&c->m, "store a structure", "INSERT INTO structure VALUES(?1, ?2)", NULL, err, "is",
                 (int64_t)number, text))
         return 0;
     know(c, number, text);
@@ -176,7 +134,7 @@ enum gpm_status catalog_number(struct catalog *c, const char *name, int64_t *id,
     struct memo_answer st = {0};
     bool row = false;
     enum gpm_status s =
-        memo_query(&c->m, "read it", "SELECT id FROM series WHERE name=?", &st, err, "s", name);
+        memo_query(&c->m, "read it", "SELECT id FROM series WHERE name=?1", &st, err, "s", name);
     if (!s) s = memo_next(&c->m, &st, &row, err);
     struct memo_cells cell = {.m = &c->m, .a = &st};
     *id = !s && row ? cell_int(&cell, 0, 1, INT64_MAX, "") : 0;
@@ -186,17 +144,19 @@ enum gpm_status catalog_number(struct catalog *c, const char *name, int64_t *id,
 
 enum gpm_status catalog_put(struct catalog *c, const struct catalog_row *r, struct buf *err) {
     int64_t id = 0;
-    int next = 0;
     enum gpm_status s = catalog_number(c, r->name, &id, err);
-    if (!s && !id) s = read_int(&c->m, "SELECT coalesce(max(id), 0) + 1 FROM series", &next, err);
-    if (!s && !id) id = next;
+    if (!s && !id)
+        s = memo_do(&c->m, "read it", "SELECT coalesce(max(id), 0) + 1 FROM series", &id, err, "");
     if (!s)
         s = memo_do(&c->m, "store a series",
-                    "INSERT OR REPLACE INTO series VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", NULL, err,
-                    "isissssbb", id, r->name, r->n, r->hash, r->source, r->made, r->words,
-                    r->posting, r->n_posting, r->sketch, r->n_sketch);
+                    "INSERT INTO series VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT(id) "
+                    "DO UPDATE SET n=excluded.n, hash=excluded.hash, source=excluded.source, "
+                    "made=excluded.made, words=excluded.words, posting=excluded.posting, "
+                    "sketch=excluded.sketch",
+                    NULL, err, "isissssbb", id, r->name, r->n, r->hash, r->source, r->made,
+                    r->words, r->posting, r->n_posting, r->sketch, r->n_sketch);
     if (!s)
-        s = memo_do(&c->m, "write to it", "DELETE FROM refused WHERE name=?", NULL, err, "s",
+        s = memo_do(&c->m, "write to it", "DELETE FROM refused WHERE name=?1", NULL, err, "s",
                     r->name);
     return s ? s : catalog_drop(c, id, err);
 }
@@ -204,8 +164,8 @@ enum gpm_status catalog_put(struct catalog *c, const struct catalog_row *r, stru
 enum gpm_status catalog_find(struct catalog *c, const char *name, bool *found, struct buf *hash,
                              struct buf *source, struct buf *err) {
     struct memo_answer st = {0};
-    enum gpm_status s = memo_query(&c->m, "read it", "SELECT hash, source FROM series WHERE name=?",
-                                   &st, err, "s", name);
+    enum gpm_status s = memo_query(
+        &c->m, "read it", "SELECT hash, source FROM series WHERE name=?1", &st, err, "s", name);
     *found = false;
     if (!s) s = memo_next(&c->m, &st, found, err);
     struct memo_cells cell = {.m = &c->m, .a = &st};
@@ -222,7 +182,7 @@ enum gpm_status catalog_remove(struct catalog *c, const char *name, bool *found,
     enum gpm_status s = catalog_number(c, name, &id, err);
     *found = id > 0;
     if (!s && id)
-        s = memo_do(&c->m, "remove a series", "DELETE FROM series WHERE id=?", NULL, err, "i", id);
+        s = memo_do(&c->m, "remove a series", "DELETE FROM series WHERE id=?1", NULL, err, "i", id);
     if (!s && id) s = catalog_drop(c, id, err);
     return s;
 }
@@ -249,14 +209,35 @@ enum gpm_status catalog_rows(struct catalog *c, struct memo_answer *st, catalog_
     return s;
 }
 
+/* Passes a row on and remembers its number. */
+struct follow {
+    catalog_fn each;
+    void *ctx;
+    int64_t last;
+};
+static enum gpm_status follow(void *ctx, const struct catalog_row *r, struct buf *err) {
+    struct follow *f = ctx;
+    f->last = r->id;
+    return f->each(f->ctx, r, err);
+}
+
+/* A few at a time: a server sends an answer as a whole. */
 enum gpm_status catalog_each(struct catalog *c, int64_t id, catalog_fn each, void *ctx,
                              struct buf *err) {
-    static const char all[] = "SELECT " CATALOG_COLUMNS " FROM series ORDER BY id",
-                      one[] = "SELECT " CATALOG_COLUMNS " FROM series WHERE id=?1";
-    struct memo_answer st = {0};
-    enum gpm_status s = memo_query(&c->m, "read it", id ? one : all, &st, err, id ? "i" : "", id);
-    if (!s) s = catalog_rows(c, &st, each, ctx, err);
-    memo_done(&c->m, &st);
+    static const char one[] = "SELECT " CATALOG_COLUMNS " FROM series WHERE id=?1",
+                      some[] = "SELECT " CATALOG_COLUMNS
+                               " FROM series WHERE id>?1 ORDER BY id LIMIT 1000";
+    struct follow f = {each, ctx, 0};
+    int64_t last = -1;
+    enum gpm_status s = GPM_OK;
+    while (!s && f.last != last) {
+        struct memo_answer st = {0};
+        last = f.last;
+        s = memo_query(&c->m, "read it", id ? one : some, &st, err, "i", id ? id : last);
+        if (!s) s = catalog_rows(c, &st, follow, &f, err);
+        memo_done(&c->m, &st);
+        if (id) break;
+    }
     return s;
 }
 
@@ -280,8 +261,10 @@ enum gpm_status catalog_sketch(struct catalog *c, int64_t id, bool *found, struc
 /* ---- refused ---- */
 enum gpm_status catalog_refuse(struct catalog *c, const char *name, const char *source,
                                const char *why, struct buf *err) {
-    return memo_do(&c->m, "write to it", "INSERT OR REPLACE INTO refused VALUES(?, ?, ?)", NULL,
-                   err, "sss", name, source, why);
+    return memo_do(&c->m, "write to it",
+                   "INSERT INTO refused VALUES(?1, ?2, ?3) ON CONFLICT(name) DO UPDATE SET "
+                   "source=excluded.source, why=excluded.why",
+                   NULL, err, "sss", name, source, why);
 }
 
 enum gpm_status catalog_refused(struct catalog *c, catalog_refused_fn each, void *ctx,
@@ -298,10 +281,53 @@ enum gpm_status catalog_refused(struct catalog *c, catalog_refused_fn each, void
     return s;
 }
 
+/* ---- who is at what ---- */
+/* On a server, by its clock. */
+enum gpm_status catalog_claim(struct catalog *c, const char *name, bool *ours, struct buf *err) {
+    int64_t got = 0;
+    double now = memo_now(&c->m);
+    *ours = true;
+    if (memo_is_file(c->m.path)) return GPM_OK;
+    size_t said = err->len;
+    enum gpm_status s;
+    do
+        s = memo_do(&c->m, "claim a series",
+                    "INSERT INTO claim VALUES(?1, ?2, ?3) ON CONFLICT(name) DO UPDATE SET "
+                    "owner=excluded.owner, expires=excluded.expires WHERE claim.expires<?4 OR "
+                    "claim.owner=excluded.owner RETURNING 1::bigint",
+                    &got, err, "ssdd", name, c->m.host, now + c->m.claim_seconds, now);
+    while (memo_again(&c->m, s, said, err));
+    *ours = got == 1;
+    return s;
+}
+
+void catalog_set_claim(struct catalog *c, double seconds) {
+    c->m.claim_seconds = seconds;
+}
+
+enum gpm_status catalog_unclaim(struct catalog *c, const char *name, struct buf *err) {
+    if (memo_is_file(c->m.path)) return GPM_OK;
+    return memo_do(&c->m, "give a series back", "DELETE FROM claim WHERE name=?1 AND owner=?2",
+                   NULL, err, "ss", name, c->m.host);
+}
+
+void catalog_wait(struct catalog *c, double seconds) {
+    memo_wait(&c->m, seconds);
+}
+
+bool catalog_again(struct catalog *c, enum gpm_status s, size_t said, struct buf *err) {
+    return memo_again(&c->m, s, said, err);
+}
+
+bool catalog_is_file(const char *path) {
+    return memo_is_file(path);
+}
+
 /* ---- the whole file ---- */
 enum gpm_status catalog_check(struct catalog *c, struct buf *err) {
     struct memo_answer st = {0};
     bool row = false;
+    if (!memo_is_file(c->m.path)) return GPM_OK; /* a server checks its pages itself */
     enum gpm_status s = memo_query(&c->m, "check it", "PRAGMA quick_check(1)", &st, err, "");
     if (!s) s = memo_next(&c->m, &st, &row, err);
     struct memo_cells cell = {.m = &c->m, .a = &st};
@@ -313,6 +339,6 @@ enum gpm_status catalog_check(struct catalog *c, struct buf *err) {
 }
 
 enum gpm_status catalog_compact(struct catalog *c, const char *copy, struct buf *err) {
-    if (!copy) return memo_do(&c->m, "compact it", "VACUUM", NULL, err, "");
-    return memo_do(&c->m, "copy it", "VACUUM INTO ?", NULL, err, "s", copy);
+    if (!copy) return memo_exec(&c->m, "VACUUM", "compact it", err);
+    return memo_do(&c->m, "copy it", "VACUUM INTO ?1", NULL, err, "s", copy);
 }

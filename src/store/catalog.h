@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An index of series on disk: one SQLite file. A series has a name of its own, where it came from,
- * a hash of what it was made of, and a sketch, whose bytes mean nothing here. Structures are
- * numbered in a dictionary. What a search reads of every series lies apart, in blocks of
- * CATALOG_BLOCK series with several parts: writing a series drops its block, catalog_settle makes
- * the missing ones.
+ * An index of series on disk: one SQLite file, or tables on a PostgreSQL server. A series has a
+ * name of its own, where it came from, a hash of what it was made of, and a sketch, whose bytes
+ * mean nothing here. Structures are numbered in a dictionary. What a search reads of every series
+ * lies apart, in blocks of CATALOG_BLOCK series with several parts: writing a series drops its
+ * block, catalog_settle makes the missing ones.
  *
  * Rows are numbered in the order in which they are written, so the same series in the same order
  * make the same rows, whatever happened between. Calls append one line to `err` when they fail.
@@ -65,6 +65,17 @@ GPM_MUST_USE enum gpm_status catalog_each(struct catalog *c, int64_t id, catalog
 /* The sketch of one series; *found: there is one of this number. */
 GPM_MUST_USE enum gpm_status catalog_sketch(struct catalog *c, int64_t id, bool *found,
                                             struct buf *sketch, struct buf *err);
+
+/* ---- work that several processes share on a server ---- */
+/* *ours: nobody else is at this series, or longer ago than a claim lasts; always with a file. */
+GPM_MUST_USE enum gpm_status catalog_claim(struct catalog *c, const char *name, bool *ours,
+                                           struct buf *err);
+void catalog_set_claim(struct catalog *c, double seconds); /* that a claim lasts; 300 */
+GPM_MUST_USE enum gpm_status catalog_unclaim(struct catalog *c, const char *name, struct buf *err);
+void catalog_wait(struct catalog *c, double seconds); /* until somebody stored something */
+/* After a failure outside of a transaction: is there a new connection, to try again? */
+GPM_MUST_USE bool catalog_again(struct catalog *c, enum gpm_status s, size_t said, struct buf *err);
+bool catalog_is_file(const char *path); /* else the name of a server's: postgresql://... */
 
 /* ---- what could not be indexed ---- */
 GPM_MUST_USE enum gpm_status catalog_refuse(struct catalog *c, const char *name, const char *source,

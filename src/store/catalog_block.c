@@ -117,18 +117,26 @@ static enum gpm_status store_block(struct catalog *c, const struct catalog_maker
     return s;
 }
 
+static enum gpm_status settle_block(struct catalog *c, const struct catalog_maker *maker,
+                                    int64_t first, struct buf *err) {
+    int64_t there = 0;
+    enum gpm_status s =
+        memo_do(&c->m, "read it", "SELECT count(*) FROM block WHERE id>=?1 AND id<?2", &there, err,
+                "ii", part_number(first, 0), part_number(first, 0) + CATALOG_PARTS);
+    if (s || there == maker->parts) return s;
+    s = catalog_drop(c, first + 1, err); /* of another version of the parts, or none */
+    return s ? s : store_block(c, maker, first, err);
+}
+
+/* A transaction for each: others need not wait for all. */
 enum gpm_status catalog_settle(struct catalog *c, const struct catalog_maker *maker,
                                struct buf *err) {
     int64_t largest;
     enum gpm_status s = largest_of(c, &largest, err);
     for (int64_t first = 0; first < largest && !s; first += CATALOG_BLOCK) {
-        int64_t there = 0;
-        s = memo_do(&c->m, "read it", "SELECT count(*) FROM block WHERE id>=?1 AND id<?2", &there,
-                    err, "ii", part_number(first, 0), part_number(first, CATALOG_PARTS));
-        if (!s && there != maker->parts) { /* of another version of the parts, or none */
-            s = catalog_drop(c, first + 1, err);
-            if (!s) s = store_block(c, maker, first, err);
-        }
+        s = memo_begin(&c->m, err);
+        if (!s) s = settle_block(c, maker, first, err);
+        s = memo_end(&c->m, s, err);
     }
     return s;
 }

@@ -30,6 +30,29 @@ enum cell_kind { CELL_NULL, CELL_INT, CELL_NUMBER, CELL_TEXT, CELL_BYTES };
  * be safe before it is used, and rows get the numbers of their order (seq) one after the other. */
 enum memo_intent { MEMO_TO_CLAIM, MEMO_TO_STORE };
 
+/* What a store holds, whatever database is under it. */
+struct store_table {
+    const char *name, *columns; /* columns that are read: 'id', 'key', .. */
+    int n;                      /* of them */
+    int added;                  /* the version that brought the last one, */
+    bool whole;                 /* or the table */
+};
+struct store_kind {
+    const char *noun;                /* what it is, in messages: "memo table" */
+    int application_id;              /* of an SQLite file */
+    int version, oldest;             /* what is written; what can be read without migration */
+    const char *const *steps;        /* step v takes version v to v + 1; a new store takes all */
+    const struct store_table *table; /* the last one has no name; the last version's */
+};
+/* Creates the tables of a new store where `make` is set (then `made`, which may be NULL), migrates
+ * those of an older version, and checks them. */
+GPM_MUST_USE enum gpm_status store_settle(struct memo *m, bool make,
+                                          enum gpm_status (*made)(struct memo *m, const void *ctx,
+                                                                  struct buf *err),
+                                          const void *ctx, struct buf *err);
+/* The names of the tables, as 'a', 'b', and their number. */
+int store_tables(const struct store_kind *k, struct buf *names);
+
 struct memo_driver {
     const char *prefix; /* of the names of its stores */
     /* Connects; nothing is read yet. */

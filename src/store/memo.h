@@ -47,10 +47,10 @@ struct memo_options {
 /* A handle. Others read what the file says, and leave the rest to the files of this folder. */
 struct memo {
     char *path, *function; /* owned */
-    const char *noun;      /* what it is, in messages: "memo table" */
-    char *names;           /* owned; comma separated */
+    const struct store_kind *kind;
+    char *names; /* owned; comma separated */
     int dim;
-    int version; /* of the file; below MEMO_VERSION where it may only be read */
+    int version; /* of the file; below its kind's where it may only be read */
     double claim_seconds;
     const struct memo_driver *driver;
     void *db;          /* the driver's connection */

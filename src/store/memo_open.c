@@ -27,13 +27,24 @@ static const char *const schema_steps[MEMO_VERSION] = {
     "CREATE TABLE state(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;",
     "ALTER TABLE point ADD COLUMN outputs TEXT NOT NULL DEFAULT '';", /* a JSON object */
 };
+static const struct store_table tables[] = {
+    {"meta", "'key', 'value'", 2, 0, false},
+    {"state", "'key', 'value'", 2, 0, false},
+    {"point",
+     "'id', 'key', 'rep', 'x', 'status', 'y', 'error', 'seconds', 'started', 'finished', 'host', "
+     "'pid', 'pid_start', 'expires', 'attempts', 'seq', 'tag', 'outputs'",
+     18, 3, false},
+    {0},
+};
+static const struct store_kind memo_kind = {
+    "memo table", 0x67706d31 /* "gpm1" */, MEMO_VERSION, OLDEST_READ, schema_steps, tables};
 
 static enum gpm_status meta_get(struct memo *m, const char *key, char **out, struct buf *err) {
     return memo_text(m, "SELECT value FROM meta WHERE key=?1", key, out, err);
 }
 
-static enum gpm_status create_meta(struct memo *m, const struct memo_options *opt,
-                                   struct buf *err) {
+static enum gpm_status create_meta(struct memo *m, const void *ctx, struct buf *err) {
+    const struct memo_options *opt = ctx;
     struct buf names = BUF_INIT;
     char dim[24];
     snprintf(dim, sizeof dim, "%d", opt->dim);
@@ -44,30 +55,6 @@ static enum gpm_status create_meta(struct memo *m, const struct memo_options *op
         NULL, err, "sss", opt->function, dim, opt->names ? opt->names : names.data);
     buf_release(&names);
     return s;
-}
-
-/* Under the write lock: brings the file from version `from` to the current one. */
-static enum gpm_status upgrade(struct memo *m, int from, const struct memo_options *opt,
-                               struct buf *err) {
-    enum gpm_status s = m->driver->prepare && !from ? m->driver->prepare(m, err) : GPM_OK;
-    for (int v = from; v < MEMO_VERSION && !s; v++)
-        s = memo_exec(m, schema_steps[v], from ? "migrate the table" : "create the table", err);
-    if (!s && from == 0) s = create_meta(m, opt, err);
-    return s ? s : m->driver->stamp(m, err);
-}
-
-static enum gpm_status check_version(struct memo *m, int *version, struct buf *err) {
-    enum gpm_status s = m->driver->version(m, version, err);
-    if (s) return s;
-    if (*version < 0)
-        return memo_fault(m, GPM_E_FORMAT, err, "there is no file version %d; the file is damaged",
-                          *version);
-    if (*version > MEMO_VERSION)
-        return memo_fault(m, GPM_E_FORMAT, err,
-                          "made by a newer gpmem (file version %d, this one reads "
-                          "up to %d); upgrade gpmem",
-                          *version, MEMO_VERSION);
-    return GPM_OK;
 }
 
 static enum gpm_status check_identity(struct memo *m, const struct memo_options *opt,
@@ -97,42 +84,25 @@ static enum gpm_status check_identity(struct memo *m, const struct memo_options 
     return GPM_OK;
 }
 
-/* Creates the tables in an empty file, migrates older ones, checks identity. */
-static enum gpm_status settle_schema(struct memo *m, const struct memo_options *opt,
-                                     struct buf *err) {
-    int version = 0;
-    enum gpm_status s = check_version(m, &version, err);
-    if (s) return s;
-    if (version == 0 && (m->read_only || !opt->function || opt->dim < 1))
-        return memo_is_file(m->path) ? memo_fault(m, GPM_E_FORMAT, err, "the file is empty")
-                                     : memo_fault(m, GPM_E_IO, err, "No such store on the server");
-    if (version < OLDEST_READ && m->read_only)
-        return memo_fault(m, GPM_E_FORMAT, err,
-                          "file version %d must be migrated to %d first; open it "
-                          "once with write permission",
-                          version, MEMO_VERSION);
-    if (version < MEMO_VERSION && !m->read_only) {
-        s = memo_begin(m, err);
-        if (!s) s = check_version(m, &version, err); /* another process may have been first */
-        if (!s && version < MEMO_VERSION) s = upgrade(m, version, opt, err);
-        s = memo_end(m, s, err);
-        version = MEMO_VERSION;
-    }
-    m->version = version;
-    if (!s) s = m->driver->check(m, err);
+static enum gpm_status settle(struct memo *m, const struct memo_options *opt, struct buf *err) {
+    enum gpm_status s = store_settle(m, opt->function && opt->dim >= 1, create_meta, opt, err);
     return s ? s : check_identity(m, opt, err);
+}
+
+void memo_who(struct memo *m) {
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    m->host = mem_strdup(host);
+    m->pid = (long)getpid();
+    m->pid_start = memo_pid_start(m->pid);
 }
 
 enum gpm_status memo_open(struct memo **out, const char *path, const struct memo_options *opt,
                           struct buf *err) {
     struct memo *m = NEW(struct memo);
-    m->noun = "memo table";
-    char host[256] = "";
-    gethostname(host, sizeof host - 1);
+    m->kind = &memo_kind;
     m->path = mem_strdup(path);
-    m->host = mem_strdup(host);
-    m->pid = (long)getpid();
-    m->pid_start = memo_pid_start(m->pid);
+    memo_who(m);
     m->read_only = opt->read_only;
     double claim = memo_is_file(path) ? 600 : 60;
     m->claim_seconds = opt->claim_seconds != 0 ? opt->claim_seconds : claim;
@@ -141,7 +111,7 @@ enum gpm_status memo_open(struct memo **out, const char *path, const struct memo
     enum gpm_status s = m->driver->open(m, opt, err);
     size_t said = err->len;
     if (!s) do {
-            s = settle_schema(m, opt, err);
+            s = settle(m, opt, err);
         } while (memo_again(m, s, said, err));
     if (s) {
         memo_close(m);

@@ -37,6 +37,7 @@ const char *cell_text(struct memo_cells *c, int col, const char *wrong); /* borr
 const void *cell_blob(struct memo_cells *c, int col, size_t *n, const char *wrong);
 void cell_inputs(struct memo_cells *c, int col, double *x, int dim);
 
+void memo_who(struct memo *m); /* this process: host, pid, pid_start */
 /* Key of an input: big-endian bits of each coordinate, -0 as 0. */
 void memo_key(unsigned char *key, const double *x, int dim);
 

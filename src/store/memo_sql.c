@@ -35,7 +35,7 @@ enum gpm_status memo_fault(struct memo *m, enum gpm_status s, struct buf *err, c
                            ...) {
     va_list ap;
     va_start(ap, fmt);
-    buf_printf(err, "%s '%s': ", m->noun, m->path);
+    buf_printf(err, "%s '%s': ", m->kind->noun, m->path);
     buf_vprintf(err, fmt, ap);
     va_end(ap);
     return s;

@@ -437,34 +437,46 @@ static void wait_for_news(struct memo *m, double seconds) {
 
 static enum gpm_status version(struct memo *m, int *version, struct buf *err) {
     int64_t there = 0, v = 0;
-    enum gpm_status s = memo_do(m, "read the header",
-                                "SELECT count(*) FROM pg_tables WHERE schemaname=current_schema() "
-                                "AND tablename IN ('meta', 'point', 'state')",
-                                &there, err, "");
-    if (!s && there == 3)
+    struct buf names = BUF_INIT, sql = BUF_INIT;
+    int wanted = store_tables(m->kind, &names);
+    buf_printf(&sql,
+               "SELECT count(*) FROM pg_tables WHERE schemaname=current_schema() AND tablename IN "
+               "(%s)",
+               names.data);
+    enum gpm_status s = memo_do(m, "read the header", sql.data, &there, err, "");
+    if (!s && there == wanted)
         s = memo_do(m, "read the header", "SELECT value::bigint FROM meta WHERE key='version'", &v,
                     err, "");
+    else if (!s && there)
+        s = memo_fault(m, GPM_E_FORMAT, err,
+                       "the server has another kind of store of this name; name another");
     *version = (int)v;
+    buf_release(&names);
+    buf_release(&sql);
     return s;
 }
 
 static enum gpm_status check(struct memo *m, struct buf *err) {
-    int64_t n = 0;
-    enum gpm_status s =
-        memo_do(m, "read the header",
-                "SELECT count(*) FROM information_schema.columns WHERE "
-                "table_schema=current_schema() AND is_generated='NEVER' AND table_name='point' AND "
-                "column_name IN ('id', 'key', 'rep', 'x', 'status', 'y', 'error', 'seconds', "
-                "'started', 'finished', 'host', 'pid', 'pid_start', 'expires', 'attempts', 'seq', "
-                "'tag', 'outputs')",
-                &n, err, "");
-    if (!s && n != 18) s = memo_fault(m, GPM_E_FORMAT, err, "a column is missing or computed");
+    enum gpm_status s = GPM_OK;
+    for (const struct store_table *t = m->kind->table; t->name && !s; t++) {
+        int64_t n = 0;
+        struct buf sql = BUF_INIT;
+        buf_printf(&sql,
+                   "SELECT count(*) FROM information_schema.columns WHERE "
+                   "table_schema=current_schema() AND is_generated='NEVER' AND table_name='%s' AND "
+                   "column_name IN (%s)",
+                   t->name, t->columns);
+        s = memo_do(m, "read the header", sql.data, &n, err, "");
+        if (!s && n != t->n)
+            s = memo_fault(m, GPM_E_FORMAT, err, "a column is missing or computed");
+        buf_release(&sql);
+    }
     return s;
 }
 
 static enum gpm_status stamp(struct memo *m, struct buf *err) {
     char text[24];
-    snprintf(text, sizeof text, "%d", MEMO_VERSION);
+    snprintf(text, sizeof text, "%d", m->kind->version);
     return memo_do(m, "write the header",
                    "INSERT INTO meta VALUES('version', ?1) ON CONFLICT(key) DO UPDATE SET "
                    "value=excluded.value",

@@ -15,8 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define APPLICATION_ID 0x67706d31 /* "gpm1" */
-#define BUSY_SECONDS   30         /* that another writer is waited for */
+#define BUSY_SECONDS 30 /* that another writer is waited for */
 
 static sqlite3 *db_of(const struct memo *m) {
     return m->db;
@@ -57,7 +56,7 @@ static enum gpm_status sql_error(struct memo *m, int rc, const char *doing, stru
             text = sql_errors[i].text;
             st = sql_errors[i].status;
         }
-    buf_printf(err, "%s '%s': cannot %s: %s", m->noun, m->path, doing, text);
+    buf_printf(err, "%s '%s': cannot %s: %s", m->kind->noun, m->path, doing, text);
     if ((rc & 0xff) == SQLITE_IOERR && sys) buf_printf(err, " (%s)", strerror(sys));
     return st;
 }
@@ -226,53 +225,55 @@ static enum gpm_status read_int(struct memo *m, const char *sql, int *out, struc
 
 static enum gpm_status version(struct memo *m, int *version, struct buf *err) {
     /* one statement sees one state of the file, while another process may be creating the table */
-    static const char foreign_sql[] =
-        "SELECT application_id <> 0x67706d31 AND (user_version <> 0 OR "
-        "EXISTS(SELECT * FROM sqlite_schema)) FROM pragma_application_id, pragma_user_version";
+    struct buf sql = BUF_INIT;
+    buf_printf(&sql,
+               "SELECT application_id <> %d AND (user_version <> 0 OR EXISTS(SELECT * FROM "
+               "sqlite_schema)) FROM pragma_application_id, pragma_user_version",
+               m->kind->application_id);
     int foreign = 0;
     enum gpm_status s = read_int(m, "PRAGMA user_version", version, err);
-    if (!s) s = read_int(m, foreign_sql, &foreign, err);
+    if (!s) s = read_int(m, sql.data, &foreign, err);
+    buf_release(&sql);
     if (s || !foreign) return s;
     return memo_fault(m, GPM_E_FORMAT, err,
-                      "the file is an SQLite database of another program; "
-                      "name another store");
+                      "the file is an SQLite database of another kind; "
+                      "name another file");
 }
 
-/* What a file of this version holds: three tables, each with the columns that are read. Views,
+/* What a file of this version holds: tables, each with the columns that are read. Views,
  * triggers, virtual tables and computed columns are code of whoever made the file. A plain table
  * has a root page, the others have none. */
 static enum gpm_status check(struct memo *m, struct buf *err) {
-    static const struct {
-        const char *sql, *wrong;
-    } checks[] = {
-        {"SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index') OR rootpage < 1",
-         "it holds views, triggers or virtual tables, which gpmem does not make"},
-        {"SELECT 3 - count(*) FROM sqlite_schema WHERE type = 'table' AND "
-         "name IN ('meta', 'point', 'state')",
-         "a table is missing; the file is damaged"},
-        {"SELECT 22 - count(*) FROM (SELECT * FROM pragma_table_xinfo('point') WHERE name IN "
-         "('id', 'key', 'rep', 'x', 'status', 'y', 'error', 'seconds', 'started', 'finished', "
-         "'host', 'pid', 'pid_start', 'expires', 'attempts', 'seq', 'tag', 'outputs') UNION ALL "
-         "SELECT * FROM pragma_table_xinfo('state') WHERE name IN ('key', 'value') UNION ALL "
-         "SELECT * FROM pragma_table_xinfo('meta') WHERE name IN ('key', 'value')) "
-         "WHERE hidden = 0",
-         "a column is missing or computed; the file is damaged"},
-    };
-    int absent = m->version < 3; /* the column of outputs */
-    for (size_t i = 0; i < COUNT_OF(checks); i++) {
-        int n = 0;
-        enum gpm_status s = read_int(m, checks[i].sql, &n, err);
-        if (s) return s;
-        if (n == (i == 2 ? absent : 0)) continue;
-        return memo_fault(m, GPM_E_FORMAT, err, "%s", checks[i].wrong);
+    int n = 0;
+    enum gpm_status s = read_int(
+        m,
+        "SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index') OR rootpage < 1",
+        &n, err);
+    if (!s && n)
+        s = memo_fault(m, GPM_E_FORMAT, err,
+                       "it holds views, triggers or virtual tables, which gpmem does not make");
+    if (m->version < m->kind->oldest || s) return s;
+    for (const struct store_table *t = m->kind->table; t->name && !s; t++) {
+        struct buf sql = BUF_INIT;
+        buf_printf(
+            &sql, "SELECT count(*) FROM pragma_table_xinfo('%s') WHERE hidden = 0 AND name IN (%s)",
+            t->name, t->columns);
+        s = read_int(m, sql.data, &n, err);
+        buf_release(&sql);
+        int absent = m->version >= t->added ? 0 : t->whole ? t->n : 1;
+        if (!s && n == 0 && !absent)
+            s = memo_fault(m, GPM_E_FORMAT, err, "a table is missing; the file is damaged");
+        else if (!s && n != t->n - absent)
+            s = memo_fault(m, GPM_E_FORMAT, err,
+                           "a column is missing or computed; the file is damaged");
     }
-    return GPM_OK;
+    return s;
 }
 
 static enum gpm_status stamp(struct memo *m, struct buf *err) {
     struct buf sql = BUF_INIT;
-    buf_printf(&sql, "PRAGMA user_version=%d; PRAGMA application_id=%d;", MEMO_VERSION,
-               APPLICATION_ID);
+    buf_printf(&sql, "PRAGMA user_version=%d; PRAGMA application_id=%d;", m->kind->version,
+               m->kind->application_id);
     enum gpm_status s = exec(m, sql.data, "write the header", err);
     buf_release(&sql);
     return s;

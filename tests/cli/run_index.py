@@ -163,6 +163,43 @@ def check_together():
     assert sorted(n for n, _ in names("rises() | !rises()", db="t.db")) == sorted(KINDS)
 
 
+def check_stop():
+    """A signal ends it in good order with a status of its own, and the same command goes on."""
+    os.mkdir("some")
+    for k in range(12): write("some/s%02d.csv" % k, noise(200 + k, 120))
+    p = subprocess.Popen([TOOL, "index", "add", "stop.db", "some", "-j", "1", "--verbose"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while "of 12 series" not in p.stderr.readline(): pass
+    p.send_signal(signal.SIGTERM)
+    out, err = p.communicate(timeout=60)
+    assert p.returncode == 4 and "stopped" in out, (p.returncode, out, err)
+    n = int(out.split()[0])
+    assert 1 <= n < 12, out
+    assert run("index", "verify", "stop.db").stdout == "%d series, all readable\n" % n
+    assert run("index", "add", "stop.db", "some").stdout == "%d added, 0 replaced, %d unchanged, 0 refused\n" % (12 - n, n)
+    run("index", "add", "whole.db", "some")
+    assert copy_of("stop.db") == copy_of("whole.db")
+
+
+def check_shards():
+    """Parts of the work on several machines, then one index of them."""
+    env = dict(os.environ, SLURM_ARRAY_TASK_ID="4")
+    assert "no scheduler" in run("index", "add", "p.db", "some", "--shard", "auto/3", status=2).stderr
+    for bad in ("3/3", "x/2", "1", "0/0"):
+        assert "--shard" in run("index", "add", "p.db", "some", "--shard", bad, status=2).stderr
+    run("index", "add", "p0.db", "some", "--shard", "0/3")
+    subprocess.run([TOOL, "index", "add", "p1.db", "some", "--shard", "auto/3"], env=env, check=True, capture_output=True)  # 4 modulo 3
+    run("index", "add", "p2.db", "some", "bad/empty.csv", "--shard", "2/3")
+    assert run("index", "verify", "p1.db").stdout == "4 series, all readable\n"
+    assert run("index", "merge", "p.db", "p0.db", "p1.db", "p2.db").stdout.startswith("12 added, 0 replaced, 0 unchanged")
+    assert run("index", "merge", "p.db", "p1.db").stdout == "0 added, 0 replaced, 4 unchanged, 0 refused\n"
+    best = lambda db: sorted((r["name"], r["probability"]) for r in json.loads(run("search", db, "rises() | pure_noise()", "--top", "99", "--json").stdout)["results"])
+    assert best("p.db") == best("whole.db")
+    write("other/s00.csv", noise(7, 60))
+    run("index", "add", "q.db", "other/s00.csv")
+    assert "another series of this name" in run("index", "merge", "p.db", "q.db", status=2).stderr
+    run("index", "merge", "p.db", "nothere.db", status=1)
+
+
 def check_damage():
     for name, content in (("text.db", b"this is no index"), ("cut.db", open("x.db", "rb").read()[:5000]), ("empty.db", b"")):
         open(name, "wb").write(content)
@@ -189,7 +226,7 @@ def check_older():
     """A file of the first version, whose blocks held structures alone: it is read, and migrated when it is written to."""
     shutil.copy("x.db", "old.db")
     c = sqlite3.connect("old.db")
-    c.executescript("drop table block; create table block(first integer primary key, data blob not null); insert into block values(0, x'00'); pragma user_version=1")
+    c.executescript("drop table block; drop table meta; drop table claim; create table block(first integer primary key, data blob not null); insert into block values(0, x'00'); pragma user_version=1")
     c.close()
     ask = lambda: [names(q, db="old.db") for q, wanted in QUESTIONS if wanted]
     before, want = ask(), [names(q) for q, wanted in QUESTIONS if wanted]
@@ -221,6 +258,8 @@ with tempfile.TemporaryDirectory() as tmp:
     check_refusals()
     check_forms()
     check_damage()
+    check_stop()
+    check_shards()
     check_together()
     check_kills()
 print("index: fine, %d kills" % KILLS)
