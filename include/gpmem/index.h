@@ -30,7 +30,7 @@ struct gpm_index_options {
     void (*progress)(void *user, size_t done, size_t of); /* may be NULL */
     void *user;
     const volatile sig_atomic_t *stop; /* not 0 there: add ends, with what it has stored */
-    unsigned shard, shards; /* of every `shards` series the one of this number; 0: all */
+    unsigned shard, shards;            /* of every `shards` series the one of this number; 0: all */
     double claim; /* seconds that a process on a server has for a series; 0: 300 */
 };
 GPM_API void gpm_index_options_init_sized(struct gpm_index_options *o, size_t size);

@@ -21,18 +21,18 @@
 #define SLACK 1e-6F /* for sums in another order */
 
 /* ---- reading ---- */
-struct record {
+struct trait_record {
     const uint8_t *at, *end;
 };
 /* Records of a part, one after the other. */
-struct column {
+struct trait_column {
     const uint8_t *at, *end;
     int width;
 };
 
-static struct column column_of(const struct traits *t, int part) {
-    return (struct column){t->part[part], (const uint8_t *)t->part[part] + t->bytes[part],
-                           trait_width(part)};
+static struct trait_column column_of(const struct traits *t, int part) {
+    return (struct trait_column){t->part[part], (const uint8_t *)t->part[part] + t->bytes[part],
+                                 trait_width(part)};
 }
 
 static unsigned u16_at(const uint8_t *p) {
@@ -53,7 +53,7 @@ static double f64_at(const uint8_t *p) {
     return v;
 }
 
-static bool next_record(struct column *c, struct record *r) {
+static bool next_record(struct trait_column *c, struct trait_record *r) {
     size_t n = (size_t)c->width;
     if (!n) {
         if (c->end - c->at < 2) return false;
@@ -61,13 +61,13 @@ static bool next_record(struct column *c, struct record *r) {
         c->at += 2;
     }
     if ((size_t)(c->end - c->at) < n) return false;
-    *r = (struct record){c->at, c->at + n};
+    *r = (struct trait_record){c->at, c->at + n};
     c->at += n;
     return true;
 }
 
 /* A number in 7-bit bytes; false: it does not end. */
-static bool next_number(struct record *r, uint32_t *v) {
+static bool next_number(struct trait_record *r, uint32_t *v) {
     *v = 0;
     for (int shift = 0; r->at < r->end && shift < 32; shift += 7) {
         *v |= (uint32_t)(*r->at & 127) << shift;
@@ -97,14 +97,14 @@ struct leaf {
 };
 /* The bounds of series i, which are 0 before, from its axis (of `when`) and record; false: damaged.
  * It looks first whether there is anything to be asked about: most series have it not. */
-typedef bool leaf_fn(const struct leaf *l, size_t i, const uint8_t *when, struct record r);
+typedef bool leaf_fn(const struct leaf *l, size_t i, const uint8_t *when, struct trait_record r);
 
 static enum gpm_status each_series(const struct leaf *l, int part, leaf_fn *bound) {
-    struct column data = column_of(l->t, part);
+    struct trait_column data = column_of(l->t, part);
     const uint8_t *when = l->t->part[TRAIT_TIME], *live = l->t->part[TRAIT_LIVE];
     size_t width = (size_t)trait_width(TRAIT_TIME);
     for (size_t i = 0; i < l->t->n; i++, when += width) {
-        struct record r;
+        struct trait_record r;
         if (!next_record(&data, &r)) return GPM_E_FORMAT;
         if (live[i] && !bound(l, i, when, r)) return GPM_E_FORMAT;
     }
@@ -122,7 +122,7 @@ static enum gpm_status bound_mass(const struct leaf *l, int part, bool exact) {
 }
 
 /* Masses near a date. */
-static bool bound_near(const struct leaf *l, size_t i, const uint8_t *when, struct record r,
+static bool bound_near(const struct leaf *l, size_t i, const uint8_t *when, struct trait_record r,
                        bool down) {
     if (r.end - r.at < 4 || (r.end - r.at - 4) % 3) return false;
     const uint8_t *p = r.at + 4;
@@ -145,15 +145,16 @@ static bool bound_near(const struct leaf *l, size_t i, const uint8_t *when, stru
     return true;
 }
 
-static bool bend_near(const struct leaf *l, size_t i, const uint8_t *when, struct record r) {
+static bool bend_near(const struct leaf *l, size_t i, const uint8_t *when, struct trait_record r) {
     return bound_near(l, i, when, r, l->p->name == ASK_FALLS);
 }
-static bool edge_near(const struct leaf *l, size_t i, const uint8_t *when, struct record r) {
+static bool edge_near(const struct leaf *l, size_t i, const uint8_t *when, struct trait_record r) {
     return bound_near(l, i, when, r, l->p->given & ASK_UNTIL);
 }
 
 /* A cell has an earliest and a latest date. */
-static bool steps_within(const struct leaf *l, size_t i, const uint8_t *when, struct record r) {
+static bool steps_within(const struct leaf *l, size_t i, const uint8_t *when,
+                         struct trait_record r) {
     const struct ask_predicate *q = l->p;
     if ((r.end - r.at) % 9) return false;
     if (r.at == r.end) return true;
@@ -221,7 +222,8 @@ static int grid_up(double x) {
  * S above(X / S) at most. Where a share `bare` of the knots has it in a share x of the draws on
  * average, m is 1 - bare + bare y in each, and y is above y0 in x / y0 of them at most. Sums are
  * those of the codes. */
-static bool presence_within(const struct leaf *l, size_t i, const uint8_t *when, struct record r) {
+static bool presence_within(const struct leaf *l, size_t i, const uint8_t *when,
+                            struct trait_record r) {
     static const double at_least[] = {0.02, 0.1, 0.3};
     int a, b, seen = (int)u16_at(r.at), sum = 0, some = 0, bare = 0, rare = 0;
     if (!seen) return true;
@@ -264,7 +266,8 @@ static float edge_above(double v, double at, double width) {
 
 /* The rise is linear in the course: a sum of (k - middle) y_k, and of increments with weights that
  * are not negative, so its deviation is at most that sum of theirs. */
-static bool trend_within(const struct leaf *l, size_t i, const uint8_t *when, struct record r) {
+static bool trend_within(const struct leaf *l, size_t i, const uint8_t *when,
+                         struct trait_record r) {
     int a, b;
     struct ask_axis axis = axis_of(when);
     if (!ask_knots(ask_stretch_of(l->p, &axis), &a, &b) || b - a < 3) return true;
@@ -290,7 +293,7 @@ static bool trend_within(const struct leaf *l, size_t i, const uint8_t *when, st
 
 /* ---- the level at a date ---- */
 /* The share of draws above a number, and below; less than one of them is none. */
-static bool level_at(const struct leaf *l, size_t i, const uint8_t *when, struct record r) {
+static bool level_at(const struct leaf *l, size_t i, const uint8_t *when, struct trait_record r) {
     struct ask_axis axis = axis_of(when);
     double t = ask_place(&axis, l->p->from), u = t * K - 0.5;
     if (!(t >= -0.5 / K && t <= 1 + 0.5 / K)) return true;
@@ -313,13 +316,13 @@ static bool level_at(const struct leaf *l, size_t i, const uint8_t *when, struct
 /* ---- shares ---- */
 /* Of the draws, by descending share: at most `rank` are above what that one is not. */
 static enum gpm_status bound_shares(const struct leaf *l) {
-    struct column c = column_of(l->t, TRAIT_SHARES);
+    struct trait_column c = column_of(l->t, TRAIT_SHARES);
     const uint8_t *live = l->t->part[TRAIT_LIVE];
     /* codes up to which a share is surely below the number, and from which on above it */
     int below = (int)fmin(fmax(ceil(255 * l->p->bound - 1e-6) - 1, -1), 255);
     int above = (int)fmin(fmax(floor(255 * l->p->bound + 1e-6) + 2, 0), 256);
     for (size_t i = 0; i < l->t->n; i++) {
-        struct record r;
+        struct trait_record r;
         int first = TRAIT_RANKS, last = -1;
         if (!next_record(&c, &r)) return GPM_E_FORMAT;
         const uint8_t *v = r.at + l->p->kind * TRAIT_RANKS;
@@ -339,7 +342,8 @@ static enum gpm_status bound_shares(const struct leaf *l) {
 /* ---- periods ---- */
 /* Draws with a pattern whose period may be in the range, and with one that may not be: where there
  * are none of these, the patterns asked for are all of them, whose bounds lo, hi hold. */
-static bool within_periods(const struct leaf *l, size_t i, const uint8_t *when, struct record r) {
+static bool within_periods(const struct leaf *l, size_t i, const uint8_t *when,
+                           struct trait_record r) {
     double from, to, may = 0, other = 0;
     struct ask_axis axis = axis_of(when);
     ask_periods(l->p, axis.clock, &from, &to);
@@ -399,10 +403,10 @@ static enum gpm_status bound_structure(const struct ask *q, const struct traits 
                                        const struct sketch_names *names, float *lo, float *hi) {
     enum { KNOWN = 4096 }; /* numbers whose answer is remembered: 0 not yet, 1 no, 2 yes */
     uint8_t known[KNOWN] = {0};
-    struct column c = column_of(t, TRAIT_DRAWN);
+    struct trait_column c = column_of(t, TRAIT_DRAWN);
     const uint8_t *live = t->part[TRAIT_LIVE];
     for (size_t i = 0; i < t->n; i++) {
-        struct record r;
+        struct trait_record r;
         float of = 0;
         if (!next_record(&c, &r)) return GPM_E_FORMAT;
         while (r.at < r.end) {
@@ -425,9 +429,9 @@ static enum gpm_status bound_structure(const struct ask *q, const struct traits 
 
 enum gpm_status traits_structures(const struct traits *t, const float *weight, uint32_t most,
                                   bool root, float *sum, float *error) {
-    struct column c = column_of(t, TRAIT_STRUCTURES);
+    struct trait_column c = column_of(t, TRAIT_STRUCTURES);
     for (size_t i = 0; i < t->n; i++) {
-        struct record r;
+        struct trait_record r;
         double of = 0, all = 0;
         unsigned wrong = 0;
         if (!next_record(&c, &r)) return GPM_E_FORMAT;

@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 
 /* What became of a series; made when it is worked on, freed when it is written. */
-struct outcome {
+struct indexed {
     char *hash, *words;
     size_t n;
     struct sketch sketch;
@@ -31,7 +31,7 @@ struct job {
     char *name, *source;
     struct series *series;                     /* of a file of several; NULL: read by the job */
     char *why;                                 /* it is refused */
-    struct outcome *of;                        /* NULL: there is none, or it is written */
+    struct indexed *of;                        /* NULL: there is none, or it is written */
     bool done, unchanged, replaces, elsewhere; /* elsewhere: somebody else is at it */
 };
 struct adding {
@@ -243,7 +243,7 @@ static void work(struct adding *a, struct job *j) {
     bool kept;
     enum gpm_status st = take_series(a, j, &s, &d, &kept, &why);
     if (st == GPM_OK) {
-        struct outcome *o = NEW(struct outcome);
+        struct indexed *o = NEW(struct indexed);
         o->hash = hash_of(kept ? &d.series : &s, a->o);
         bool go = look_up(a, j, o->hash) == GPM_OK && !j->unchanged && !j->why && !j->elsewhere;
         if (go && !kept) st = search_series(&d, &s, a->o, &why); /* which owns it from now on */
@@ -513,8 +513,9 @@ static enum gpm_status merge_one(void *ctx, const struct catalog_row *r, struct 
     else if (!st && found) {
         m->report->refused++;
         buf_printf(&m->report->refusals,
-                   "%s\t%s\tthe index has another series of this name, from %s\n", r->name, m->path,
-                   source.data);
+                   "%s\t%s\t"
+                   "the index has another series of this name, from %s\n",
+                   r->name, m->path, source.data);
     } else if (!st) {
         st = merge_row(m, r, err);
         m->report->added += !st;

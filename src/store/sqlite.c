@@ -236,7 +236,7 @@ static enum gpm_status version(struct memo *m, int *version, struct buf *err) {
     buf_release(&sql);
     if (s || !foreign) return s;
     return memo_fault(m, GPM_E_FORMAT, err,
-                      "the file is an SQLite database of another kind; "
+                      "the file is an SQLite database of another program or kind; "
                       "name another file");
 }
 

@@ -208,7 +208,7 @@ def check_damage():
             assert r.returncode in (1, 2) and "index '%s'" % name in r.stderr, (args, r)
     c = sqlite3.connect("foreign.db")
     c.execute("create table t(a)"), c.commit(), c.close()
-    assert "another kind" in run("search", "foreign.db", "is pure noise", status=2).stderr
+    assert "another program or kind" in run("search", "foreign.db", "is pure noise", status=2).stderr
     shutil.copy("x.db", "harm.db")
     c = sqlite3.connect("harm.db")
     c.execute("update series set sketch = zeroblob(300) where name = 'wave'"), c.commit(), c.close()
