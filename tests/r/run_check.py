@@ -33,7 +33,7 @@ def main():
         if rc or len(made) != 1:
             return said
         rc, said = place.run("R", "CMD", "check", "--as-cran", "--no-manual", made[0])
-        print("\n".join(l for l in said.split("\n") if "NOTE" in l or "WARNING" in l or "ERROR" in l or "Status" in l))
+        print(said)
         if rc or "WARNING" in said or "ERROR" in said:
             return said
         rc, said = place.run("Rscript", "-e", PEER)
