@@ -78,6 +78,7 @@ def check_page(r):
     if bad:
         return bad
     def check(what, ok, seen): return None if ok else bad.append("%d px: %s: %s" % (r["width"], what, str(seen)[:900]))
+    check("width", r["width"] in (1200, 400), r["width"])
     check("answer", r["answer"].strip() == "42", r["answer"])
     for name in EXAMPLES:
         want, _ = native("run", "-q", name + ".vnts")
@@ -99,11 +100,12 @@ def check_page(r):
     return bad
 
 
-def pictures(browser, address, folder):
+def pictures(browser, server, folder):
+    os.makedirs(KEEP, exist_ok=True)
     for width in (1200, 400):
         subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=%s/shot%d" % (folder, width),
-                        "--hide-scrollbars", "--window-size=%d,1000" % width, "--virtual-time-budget=15000",
-                        "--screenshot=%s/playground-%d.png" % (KEEP, width), address],
+                        "--hide-scrollbars", "--window-size=%d,1000" % max(width, 500), "--virtual-time-budget=15000",
+                        "--screenshot=%s/playground-%d.png" % (KEEP, width), server.address("/index.html", width)],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
 
 
@@ -116,7 +118,7 @@ def main():
         subprocess.run([os.path.join(ROOT, "tools", "wasm")], check=True)
     bad = []
     with tempfile.TemporaryDirectory(prefix="gpmem-web-") as folder, visit.Server(SITE) as server:
-        for width in (1200, 500):
+        for width in (1200, 400):
             r = server.visit(browser, "/index.html", PROBE.replace("EXAMPLES", json.dumps(EXAMPLES)), folder, width)
             r = r or {"failed": "no answer at %d px" % width}
             bad += check_page(r)
@@ -127,7 +129,7 @@ def main():
                 _, seconds = native("discover", "-q", "-j", "1", "../data/airline.csv")
                 print("discover airline: %.1f s in the page, %.1f s native" % (r["discover"]["ms"] / 1000, seconds))
         if KEEP:
-            pictures(browser, server.address("/"), folder)
+            pictures(browser, server, folder)
         elsewhere = [p for p in server.asked if not p.startswith("/")]
     for kind, limit in LIMITS.items():
         size = os.path.getsize(os.path.join(SITE, "gpmem-web." + kind))

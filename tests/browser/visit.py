@@ -15,6 +15,9 @@ const visit = {
   tell: result => fetch('/result', {method: 'POST', body: JSON.stringify(result)}),
 };
 """
+# Headless Chromium has no window below 500 pixels; a frame in one can be narrower.
+NARROW = "/narrow.html"
+FRAME = '<!doctype html><body style="margin:0"><iframe src="%s" style="width:%spx;height:960px;border:0"></iframe></body>'
 
 
 class Server:
@@ -34,6 +37,8 @@ class Server:
                 if path == outer.probed:
                     with open(os.path.join(outer.folder, path[1:]), encoding="utf-8") as f:
                         self.answer(f.read().replace("</body>", '<script src="/probe.js"></script></body>'), "text/html; charset=utf-8")
+                elif path == NARROW:
+                    self.answer(FRAME % tuple(self.path.split("?")[1].split(",")), "text/html; charset=utf-8")
                 elif path in outer.extra:
                     self.answer(outer.extra[path], "text/javascript")
                 else:
@@ -58,8 +63,9 @@ class Server:
     def __exit__(self, *_):
         self.http.shutdown()
 
-    def address(self, path):
-        return "http://127.0.0.1:%d%s" % (self.http.server_port, path)
+    def address(self, path, width=1200):
+        shown = path if width >= 500 else "%s?%s,%d" % (NARROW, path, width)
+        return "http://127.0.0.1:%d%s" % (self.http.server_port, shown)
 
     def visit(self, browser, path, script, folder, width=1200, seconds=420):
         """What the script tells that runs in the page; None: it told nothing in time."""
@@ -67,7 +73,7 @@ class Server:
         self.probed, self.extra["/probe.js"] = path, HELPERS + script
         with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as profile:
             p = subprocess.Popen([browser, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + profile,
-                                  "--window-size=%d,1000" % width, "--remote-debugging-port=0", self.address(path)],
+                                  "--window-size=%d,1000" % max(width, 500), "--remote-debugging-port=0", self.address(path, width)],
                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             until = time.time() + seconds
             while not self.results and time.time() < until and p.poll() is None:
