@@ -39,7 +39,9 @@ class Root:
 
     def run(self, script, **environment):
         """A script inside, by a shell that stops at the first failure; its output."""
-        around = ("mount -t proc proc %(r)s/proc && mount --rbind /dev %(r)s/dev && mount --bind %(c)s %(r)s/var/cache/apt/archives && "
+        around = ("mount -t proc proc %(r)s/proc && mount --rbind /dev %(r)s/dev && mount --rbind /sys %(r)s/sys && "
+                  "mount --bind %(c)s %(r)s/var/cache/apt/archives && "
+                  "touch %(r)s/var/cache/lock %(c)s/lock && mount --bind %(r)s/var/cache/lock %(r)s/var/cache/apt/archives/lock && "
                   "exec chroot %(r)s /usr/bin/env -i HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "
                   "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \"$@\"" % {"r": self.folder, "c": self.cache})
         settings = ["%s=%s" % kv for kv in environment.items()]
