@@ -15,6 +15,7 @@
 #include "source/srcfn.h"
 #include "base/ascii.h"
 #include "base/clock.h"
+#include "base/fibres.h"
 #include "base/file.h"
 #include "base/stop.h"
 #include "base/version.h"
@@ -135,14 +136,11 @@ static void *run_job(void *arg) {
     struct session *s = &j->g->s;
     /* from below: what the thread keeps of its own (TLS) lies above and can be large */
     s->core.stack_limit = j->stack + STACK_MARGIN;
-    /* of this thread, which ends with the job */
     const struct file_guard limits = {&s->interrupted, s->core.deadline, s->core.max_memory};
     file_set_guard(&limits);
-    if (j->g->options.together) gp_meeting_join();
     j->st = j->check  ? session_check(s, j->name, j->text, j->len, false)
             : j->file ? session_run_file(s, j->name, NO_SPAN)
                       : session_run(s, j->name, j->text, j->len);
-    if (j->g->options.together) gp_meeting_leave();
     s->core.stack_limit = NULL;
     file_set_guard(NULL);
     return NULL;
@@ -158,7 +156,8 @@ static enum gpm_status run(gpm_session *g, struct job *j) {
     s->core.deadline = g->options.max_seconds > 0 ? clock_seconds() + g->options.max_seconds : 0;
     s->stack_size = stack_size(&g->options);
     j->g = g;
-    if (!run_on_stack(s->stack_size, run_job, j, &j->stack)) {
+    bool on_fibre = g->options.together && !fibre_here();
+    if (!(on_fibre ? run_on_fibre : run_on_stack)(s->stack_size, run_job, j, &j->stack)) {
         diag_raise(&s->diags, DIAG_LIMIT, NO_SPAN,
                    "there is no address space for a recursion of depth %zu (--max-depth)",
                    g->options.max_depth ? (size_t)g->options.max_depth : s->stack_size / 8192);

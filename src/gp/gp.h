@@ -74,10 +74,6 @@ size_t gp_device_most(void); /* inputs that an open GPU has memory for */
 /* gpm_status_text, of GPM_E_DEVICE the reason. */
 const char *gp_status_text(enum gpm_status st);
 void gp_set_device(struct gp *g, enum gp_device device);
-/* The calling thread is one of several that compute small processes, on a GPU: what they ask for is
- * taken there together. Until it leaves. */
-void gp_meeting_join(void);
-void gp_meeting_leave(void);
 
 /* Before data are added: every pair becomes an input of its own, also where inputs are equal, and
  * white noise inside the kernel is by pair. Needs noise; such pairs cannot be removed. */

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "gp/kern_device.h"
 #include "gp/kern_tree.h"
 #include "gpu/gpu.h"
 
@@ -21,7 +20,7 @@ double gp_batch_seconds(void) {
     return seconds;
 }
 
-/* ---- programs ---- */
+/* ---- layouts ---- */
 
 /* How a block of threads is laid out, by the rows of tiles. */
 struct layout {
@@ -53,50 +52,97 @@ static struct layout layout_for(size_t n, const struct kern_program *p) {
     return l;
 }
 
-struct program {
-    struct kern *k;
-    struct kern_program layout;
-    char *text;
-};
-static struct {
-    struct program *at;
-    size_t n, cap;
-} programs; /* under the card's lock */
-
-static enum gpm_status text_of(const struct kern *k, int dim, struct program *out) {
-    for (size_t i = 0; i < programs.n; i++)
-        if (programs.at[i].layout.dim == dim && kern_same_shape(programs.at[i].k, k)) {
-            *out = programs.at[i];
-            return GPM_OK;
-        }
-    struct buf text = BUF_INIT;
-    char *why = NULL;
-    enum gpm_status st = kern_program(k, dim, &out->layout, &text, &why);
-    if (st) st = gpu_fail("%s", why ? why : "the kernel has no program");
-    mem_free(why);
-    buf_puts(&text, embed_device_batch_cu);
-    out->text = buf_take(&text);
-    buf_release(&text);
-    if (st) {
-        mem_free(out->text);
-        return st;
-    }
-    out->k = kern_ref(k);
-    vec_push(&programs, *out);
-    return GPM_OK;
+/* What makes two layouts different in their sums: processes of one are computed together, and give
+ * the same bits in any company. Their number of tiles may differ. */
+static unsigned class_of(const struct layout *l, bool slopes) {
+    return (unsigned)l->warps << 2 | (unsigned)l->global << 1 | slopes;
 }
 
-static enum gpm_status compile(const struct program *p, const struct layout *l, bool slopes,
+static enum gpm_status compile(struct gp_program *p, const struct layout *l, bool slopes,
                                struct gpu_program **out) {
     char define[5][32];
     const char *options[7] = {define[0], define[1], define[2], define[3], define[4]};
+    unsigned key = (unsigned)l->blocks << 16 | (unsigned)l->most_tiles << 8;
     snprintf(define[0], sizeof define[0], "-DW=%d", l->warps);
     snprintf(define[1], sizeof define[1], "-DRB=%d", l->rows_at_once);
     snprintf(define[2], sizeof define[2], "-DMINB=%d", l->blocks);
     snprintf(define[3], sizeof define[3], "-DTMAX=%d", l->most_tiles);
     snprintf(define[4], sizeof define[4], "-DGRAD=%d", slopes);
     if (l->global) options[5] = "-DTILES_GLOBAL=1";
-    return gpu_program(p->text, options, out);
+    return gp_program_compiled(p, GP_WAY_BATCH + (key | class_of(l, slopes)), embed_device_batch_cu,
+                               options, out);
+}
+
+/* ---- a job: before and after ---- */
+
+bool gp_job_fits(const struct gp_job *t) {
+    const struct gp *g = t->g;
+    return g->device != GP_ON_CPU && g->n > 0 && g->n <= GP_BATCH_MAX && !g->integrated &&
+           !t->s->mean && !gp_approx_asked(g) && !gp_contradicts(g, t->s->noise) &&
+           !t->s->kern->callback;
+}
+
+static void job_fails(struct gp_job *t, enum gpm_status st) {
+    t->status = t->g->device == GP_ON_ANY ? GPM_OK : st;
+    if (t->status == GPM_E_DEVICE) t->why = mem_strdup(gpu_error());
+}
+
+void gp_job_begin(struct gp_job *t) {
+    struct gp *g = t->g;
+    struct gp_slot *s = t->s;
+    t->done = false;
+    t->status = gpu_info()->shared ? GPM_OK : gpu_open();
+    if (!t->status) t->status = gp_program_of(s->kern, g->dim, &g->program);
+    if (t->status) {
+        job_fails(t, t->status);
+        return;
+    }
+    t->program = g->program;
+    const struct kern_program *p = &t->program->layout;
+    struct layout l = layout_for(g->n, p);
+    size_t nt = (size_t)p->nt + 1, all = nt + (t->slopes ? (size_t)p->np + 2 : 1);
+    t->theta = all <= COUNT_OF(t->few) ? t->few : NEW_ARRAY(double, all);
+    t->out = t->theta + nt;
+    kern_program_params(s->kern, t->theta);
+    t->theta[nt - 1] = s->noise * s->noise;
+    t->n = g->n;
+    t->layout = class_of(&l, t->slopes);
+    t->at = g->placed.stamp == g->stamp ? g->placed : (struct gp_placed){0};
+}
+
+/* The sum over the noise first, then those over the kernel's numbers. */
+static void keep_slopes(struct gp_slot *s, const double *out, size_t np) {
+    s->slopes = mem_realloc(s->slopes, (np + 1) * sizeof *s->slopes);
+    s->slopes[0] = out[1 + np];
+    memcpy(s->slopes + 1, out + 1, np * sizeof *s->slopes);
+    s->have_slopes = true;
+    s->asked_slopes = false;
+}
+
+void gp_job_end(struct gp_job *t) {
+    struct gp_slot *s = t->s;
+    bool ran = t->program && !t->status && t->at.stamp;
+    t->done = ran && !isnan(t->out[0]); /* else jitter, or none helps */
+    if (ran) t->g->placed = t->at;
+    if (t->done) {
+        s->logml = t->out[0] + gp_replicate_term(t->g, s->noise);
+        s->have_logml = true;
+        s->method = gp_engine_gpu.method;
+        if (t->slopes) keep_slopes(s, t->out, (size_t)t->program->layout.np);
+    }
+    if (t->why) gpu_fail("%s", t->why); /* of this thread */
+    mem_free(t->why);
+    if (t->program && t->theta != t->few) mem_free(t->theta);
+}
+
+void gp_slot_slopes(struct gp *g, struct gp_slot *s, double *dkern, double *dnoise) {
+    size_t np = kern_nparam(s->kern);
+    s->asked_slopes = true;
+    memset(dkern, 0, np * sizeof *dkern);
+    kern_program_slopes(s->kern, s->slopes + 1, dkern);
+    for (size_t i = 0; i < np; i++) dkern[i] *= 0.5;
+    if (dnoise)
+        *dnoise = s->noise > 0 ? s->noise * s->slopes[0] + gp_replicate_slope(g, s->noise, 1) : 0;
 }
 
 /* ---- data on the card ---- */
@@ -105,6 +151,7 @@ static enum gpm_status compile(const struct program *p, const struct layout *l, 
 static struct {
     gpu_ptr at;
     size_t bytes, used; /* used: doubles */
+    uint64_t filling;   /* how often it has started */
     struct map where;   /* stamp -> 1 + offset */
 } store;
 enum { STORE_LEAST = 64 << 20 };
@@ -122,33 +169,47 @@ static void write_data(const struct gp *g, double *to) {
     }
 }
 
-static enum gpm_status make_room(size_t doubles) {
-    if (store.at && (store.used + doubles) * sizeof(double) <= store.bytes) return GPM_OK;
-    size_t want = 2 * doubles * sizeof(double);
+static bool is_placed(const struct gp_job *t) {
+    return t->at.stamp && t->at.filling == store.filling;
+}
+
+static size_t unplaced(struct gp_job *const *group, size_t n) {
+    size_t doubles = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!is_placed(group[i])) doubles += data_size(group[i]->g);
+    return doubles;
+}
+
+/* *fresh: doubles that may have to go over. */
+static enum gpm_status make_room(struct gp_job *const *group, size_t n, size_t *fresh) {
+    *fresh = unplaced(group, n);
+    if (store.at && (store.used + *fresh) * sizeof(double) <= store.bytes) return GPM_OK;
     map_release(&store.where);
     memset(&store.where, 0, sizeof store.where);
     store.used = 0;
+    store.filling++;
+    *fresh = unplaced(group, n);
+    size_t want = 2 * *fresh * sizeof(double);
     return gpu_reserve(&store.at, &store.bytes, want < STORE_LEAST ? STORE_LEAST : want);
 }
 
-/* meta: offset and number of inputs of each; new data go over in one piece. */
-static enum gpm_status send_data(struct gp_job *const *group, size_t n, long long *meta) {
-    size_t all = 0, fresh = 0;
-    for (size_t i = 0; i < n; i++) all += data_size(group[i]->g);
-    enum gpm_status st = make_room(all);
-    if (st) return st;
-    double *buffer = NEW_ARRAY(double, all + 1);
+/* New data go over in one piece. */
+static enum gpm_status send_data(struct gp_job *const *group, size_t n) {
+    size_t most, fresh = 0;
+    enum gpm_status st = make_room(group, n, &most);
+    if (st || !most) return st;
+    double *buffer = NEW_ARRAY(double, most + 1);
     for (size_t i = 0; i < n; i++) {
-        struct gp *g = group[i]->g;
-        size_t at = (size_t)(uintptr_t)map_get(&store.where, g->stamp);
+        struct gp_job *t = group[i];
+        if (is_placed(t)) continue;
+        size_t at = (size_t)(uintptr_t)map_get(&store.where, t->g->stamp);
         if (!at) {
             at = 1 + store.used + fresh;
-            write_data(g, buffer + fresh);
-            fresh += data_size(g);
-            map_put(&store.where, g->stamp, (void *)(uintptr_t)at);
+            write_data(t->g, buffer + fresh);
+            fresh += data_size(t->g);
+            map_put(&store.where, t->g->stamp, (void *)(uintptr_t)at);
         }
-        meta[2 * i] = (long long)at - 1;
-        meta[2 * i + 1] = (long long)g->n;
+        t->at = (struct gp_placed){t->g->stamp, store.filling, at - 1};
     }
     st = gpu_put(store.at + store.used * sizeof(double), buffer, fresh * sizeof(double));
     store.used += fresh;
@@ -156,106 +217,82 @@ static enum gpm_status send_data(struct gp_job *const *group, size_t n, long lon
     return st;
 }
 
-/* ---- a group: one shape, with or without gradients ---- */
+/* ---- a group: one program, one class of layouts ---- */
 
 struct launch {
-    struct program prog;
     struct layout l;
     struct gpu_program *p;
-    size_t n, each;      /* problems; numbers that each gives */
-    double *theta, *out; /* on the host */
-    long long *meta;
+    size_t n, numbers, each; /* problems; numbers that each takes and gives */
+    double *in, *out;        /* on the host; in: offset and inputs of each, then its numbers */
 };
 
-static enum gpm_status launch(struct launch *k) {
-    size_t nt = (size_t)k->prog.layout.nt + 1, each = k->each;
-    size_t stride = 0;
+static enum gpm_status launch(struct launch *k, size_t stride) {
+    size_t meta_size = 2 * k->n * sizeof(long long);
     int held = 1, problems = (int)k->n;
     gpu_ptr meta, theta, out, scratch = 0;
-    for (size_t i = 0; i < k->n; i++) {
-        size_t t = tiles_of((size_t)k->meta[2 * i + 1]) * 64;
-        stride = t > stride ? t : stride;
-    }
-    enum gpm_status st = gpu_scratch(GPU_POINTS, 2 * k->n * sizeof(long long), &meta);
-    if (!st) st = gpu_scratch(GPU_NUMBERS, k->n * nt * sizeof(double), &theta);
-    if (!st) st = gpu_scratch(GPU_RESULT, k->n * each * sizeof(double), &out);
-    if (!st) st = gpu_occupancy(k->p, "batch", 32 * k->l.warps, k->l.shared, &held);
+    enum gpm_status st =
+        gpu_scratch(GPU_NUMBERS, meta_size + k->n * k->numbers * sizeof(double), &meta);
+    if (!st) st = gpu_scratch(GPU_RESULT, k->n * k->each * sizeof(double), &out);
+    if (!st && k->l.global) st = gpu_occupancy(k->p, "batch", 32 * k->l.warps, k->l.shared, &held);
     long long blocks = (long long)k->n,
               most = (long long)(held > 0 ? held : 1) * gpu_info()->processors;
     if (k->l.global && blocks > most) blocks = most;
     if (!st && k->l.global)
         st = gpu_scratch(GPU_BLOCK, (size_t)blocks * stride * sizeof(double), &scratch);
-    if (!st) st = gpu_put(meta, k->meta, 2 * k->n * sizeof(long long));
-    if (!st) st = gpu_put(theta, k->theta, k->n * nt * sizeof(double));
+    theta = st ? 0 : meta + meta_size;
+    double start = clock_seconds();
+    if (!st) st = gpu_put(meta, k->in, meta_size + k->n * k->numbers * sizeof(double));
     struct gpu_grid grid = {blocks, 1, 32 * k->l.warps, k->l.shared};
     long long step = (long long)stride;
-    double start = clock_seconds();
     if (!st)
         st = GPU_LAUNCH(k->p, "batch", grid, &store.at, &meta, &problems, &theta, &out, &scratch,
                         &step);
-    if (!st) st = gpu_get(k->out, out, k->n * each * sizeof(double));
+    if (!st) st = gpu_get(k->out, out, k->n * k->each * sizeof(double));
     seconds += clock_seconds() - start;
     return st;
 }
 
-static void take(struct gp_job *t, const struct kern_program *p, const double *out) {
-    struct gp_slot *s = t->s;
-    t->done = !isnan(out[0]); /* else jitter, or none helps */
-    if (!t->done) return;
-    s->logml = out[0] + gp_replicate_term(t->g, s->noise);
-    s->have_logml = true;
-    s->method = gp_engine_gpu.method;
-    if (!t->dkern) return;
-    memset(t->dkern, 0, kern_nparam(s->kern) * sizeof *t->dkern);
-    kern_program_slopes(s->kern, out + 1, t->dkern);
-    for (size_t i = 0; i < kern_nparam(s->kern); i++) t->dkern[i] *= 0.5;
-    if (t->dnoise)
-        *t->dnoise =
-            s->noise > 0 ? s->noise * out[1 + p->np] + gp_replicate_slope(t->g, s->noise, 1) : 0;
+/* Where the card finds each problem, and its numbers. */
+static void pack(struct gp_job *const *group, struct launch *k) {
+    long long *meta = (long long *)k->in;
+    double *theta = k->in + 2 * k->n;
+    for (size_t i = 0; i < k->n; i++) {
+        meta[2 * i] = (long long)group[i]->at.at;
+        meta[2 * i + 1] = (long long)group[i]->n;
+        memcpy(theta + i * k->numbers, group[i]->theta, k->numbers * sizeof *theta);
+    }
 }
 
 static enum gpm_status together(struct gp_job *const *group, size_t n) {
-    struct launch k = {.n = n};
+    struct gp_program *prog = group[0]->program;
+    bool slopes = group[0]->slopes;
+    struct launch k = {.n = n,
+                       .numbers = (size_t)prog->layout.nt + 1,
+                       .each = slopes ? (size_t)prog->layout.np + 2 : 1};
     size_t most = 0;
-    for (size_t i = 0; i < n; i++) most = group[i]->g->n > most ? group[i]->g->n : most;
+    for (size_t i = 0; i < n; i++) most = group[i]->n > most ? group[i]->n : most;
     enum gpm_status st = gpu_lock();
     if (st) return st;
-    st = text_of(group[0]->s->kern, group[0]->g->dim, &k.prog);
+    k.l = layout_for(most, &prog->layout);
+    k.in = NEW_ARRAY(double, n *(k.numbers + 2) + n * k.each);
+    k.out = k.in + n * (k.numbers + 2);
+    st = compile(prog, &k.l, slopes, &k.p);
+    if (!st) st = send_data(group, n);
     if (!st) {
-        size_t nt = (size_t)k.prog.layout.nt + 1;
-        k.l = layout_for(most, &k.prog.layout);
-        k.theta = NEW_ARRAY(double, n *nt);
-        k.each = group[0]->dkern ? (size_t)k.prog.layout.np + 2 : 1;
-        k.out = NEW_ARRAY(double, n *k.each);
-        k.meta = NEW_ARRAY(long long, 2 * n);
-        for (size_t i = 0; i < n; i++) {
-            kern_program_params(group[i]->s->kern, k.theta + i * nt);
-            k.theta[i * nt + nt - 1] = group[i]->s->noise * group[i]->s->noise;
-        }
-        st = compile(&k.prog, &k.l, group[0]->dkern != NULL, &k.p);
-        if (!st) st = send_data(group, n, k.meta);
-        if (!st) st = launch(&k);
+        pack(group, &k);
+        st = launch(&k, tiles_of(most) * 64);
     }
     gpu_unlock();
-    for (size_t i = 0; i < n && !st; i++) take(group[i], &k.prog.layout, k.out + i * k.each);
-    mem_free(k.theta);
-    mem_free(k.out);
-    mem_free(k.meta);
+    for (size_t i = 0; i < n && !st; i++)
+        memcpy(group[i]->out, k.out + i * k.each, k.each * sizeof *k.out);
+    mem_free(k.in);
     return st == GPM_E_NOMEM ? GPM_E_DEVICE : st;
 }
 
 /* ---- all ---- */
 
-bool gp_job_fits(const struct gp_job *t) {
-    const struct gp *g = t->g;
-    return g->device != GP_ON_CPU && g->n > 0 && g->n <= GP_BATCH_MAX && !g->integrated &&
-           !t->s->mean && !gp_approx_asked(g) && !gp_contradicts(g, t->s->noise) &&
-           !t->s->kern->callback;
-}
-
 static bool same_group(const struct gp_job *a, const struct gp_job *b) {
-    return a->g->dim == b->g->dim && !a->dkern == !b->dkern &&
-           kern_same_shape(a->s->kern, b->s->kern);
+    return a->program == b->program && a->layout == b->layout;
 }
 
 void gp_jobs_run(struct gp_job **jobs, size_t n) {
@@ -268,8 +305,10 @@ void gp_jobs_run(struct gp_job **jobs, size_t n) {
             if (!taken[j] && same_group(jobs[i], jobs[j])) group[m++] = jobs[j], taken[j] = j > i;
         taken[i] = true;
         enum gpm_status st = m ? together(group, m) : GPM_OK;
-        for (size_t j = 0; j < m && st; j++)
-            group[j]->status = group[j]->g->device == GP_ON_ANY ? GPM_OK : st;
+        for (size_t j = 0; j < m && st; j++) {
+            group[j]->at.stamp = 0; /* nothing was given */
+            job_fails(group[j], st);
+        }
     }
     mem_free(group);
     mem_free(taken);
@@ -290,18 +329,23 @@ enum gpm_status gp_batch(struct gp_batch_item *items, size_t n) {
     size_t m = 0;
     for (size_t i = 0; i < n; i++) {
         struct gp_batch_item *t = &items[i];
-        jobs[i] = (struct gp_job){.g = t->g, .dkern = t->dkern, .dnoise = t->dnoise};
+        jobs[i].g = t->g;
+        jobs[i].slopes = t->dkern != NULL;
         t->status = gp_proposed(t->g, t->kern, t->mean, t->noise, &jobs[i].s);
-        if (!t->status && gp_job_fits(&jobs[i])) fit[m++] = &jobs[i];
+        if (t->status || !gp_job_fits(&jobs[i])) continue;
+        gp_job_begin(&jobs[i]);
+        if (!jobs[i].status && jobs[i].program) fit[m++] = &jobs[i];
     }
     gp_jobs_run(fit, m);
     for (size_t i = 0; i < n; i++) {
         struct gp_batch_item *t = &items[i];
+        gp_job_end(&jobs[i]);
         if (!t->status) t->status = jobs[i].status;
         if (!t->status && !jobs[i].done)
             alone(t, jobs[i].s);
         else if (!t->status)
             t->logml = jobs[i].s->logml;
+        if (jobs[i].done && t->dkern) gp_slot_slopes(t->g, jobs[i].s, t->dkern, t->dnoise);
         if (t->status && t->status != GPM_E_ARG) gp_reject(t->g);
         if (!st) st = t->status;
     }

@@ -8,7 +8,6 @@
 #include "gp/gp_engine.h"
 
 #include "base/mem.h"
-#include "gp/kern_device.h"
 #include "gpu/blocks.h"
 #include "la/vec_ops.h"
 
@@ -84,35 +83,18 @@ size_t gp_exact_max(const struct gp *g) {
 
 /* ---- programs ---- */
 
-/* Programs by the shape of the kernel; they stay. */
+/* The kernel's program, with the functions for one large process; under the card's lock. */
 struct program {
-    struct kern *k;
     struct kern_program layout;
     struct gpu_program *p;
 };
-static struct {
-    struct program *at;
-    size_t n, cap;
-} programs; /* under the card's lock */
 
 static enum gpm_status program_of(const struct kern *k, int dim, struct program *out) {
-    for (size_t i = 0; i < programs.n; i++)
-        if (programs.at[i].layout.dim == dim && kern_same_shape(programs.at[i].k, k)) {
-            *out = programs.at[i];
-            return GPM_OK;
-        }
-    struct buf text = BUF_INIT;
-    char *why = NULL;
-    enum gpm_status st = kern_program(k, dim, &out->layout, &text, &why);
-    if (st) st = gpu_fail("%s", why ? why : "the kernel has no program");
-    mem_free(why);
-    buf_puts(&text, embed_device_large_cu);
-    if (!st) st = gpu_program(text.data, NULL, &out->p);
-    buf_release(&text);
+    struct gp_program *p = NULL;
+    enum gpm_status st = gp_program_of(k, dim, &p);
     if (st) return st;
-    out->k = kern_ref(k);
-    vec_push(&programs, *out);
-    return GPM_OK;
+    out->layout = p->layout;
+    return gp_program_compiled(p, GP_WAY_LARGE, embed_device_large_cu, NULL, &out->p);
 }
 
 enum gpm_status gp_engine_choose(const struct gp *g, const struct gp_slot *s,

@@ -7,7 +7,9 @@
  */
 #ifndef GP_GP_ENGINE_H
 #define GP_GP_ENGINE_H
+#include "base/fibres.h"
 #include "gp/gp_int.h"
+#include "gp/kern_device.h"
 
 struct gp_engine {
     const char *method; /* as gp_method says it */
@@ -46,20 +48,56 @@ void gp_engines_release(struct gp_slot *s);       /* of all engines: the slot's 
  * that cannot serve. */
 GPM_MUST_USE enum gpm_status gp_engine_choose(const struct gp *g, const struct gp_slot *s,
                                               const struct gp_engine **out);
+/* ---- programs for the card by the shape of a kernel (gp_programs.c) ---- */
+struct gpu_program;
+struct gp_way {
+    unsigned key;
+    struct gpu_program *program;
+};
+struct gp_program {
+    struct kern *k; /* one of the shape */
+    struct kern_program layout;
+    char *text;              /* the kernel's */
+    VEC(struct gp_way) ways; /* compiled, under the card's lock */
+};
+/* Of that shape; *out may be NULL, or one that was found before and is perhaps it. It stays for
+ * the process. From any thread, without the card's lock. */
+GPM_MUST_USE enum gpm_status gp_program_of(const struct kern *k, int dim, struct gp_program **out);
+/* Compiled with the text `rest` behind the kernel's; `key` stands for that and the options. Under
+ * the card's lock. */
+GPM_MUST_USE enum gpm_status gp_program_compiled(struct gp_program *p, unsigned key,
+                                                 const char *rest, const char *const *options,
+                                                 struct gpu_program **out);
+enum { GP_WAY_LARGE = 1, GP_WAY_BATCH }; /* keys: GP_WAY_BATCH + anything */
+
 /* ---- small processes by many at once (gp_batch.c, gp_meet.c) ---- */
-/* The likelihood of a slot, with its gradient where dkern is not NULL. */
+/* The likelihood of a slot, with its gradient where that is wanted. Begun and ended by whoever
+ * asks, in any thread; run with others. */
 struct gp_job {
+    struct parcel parcel; /* of gp_meet */
     struct gp *g;
     struct gp_slot *s;
-    double *dkern, *dnoise;
+    bool slopes;            /* the gradient, too: it stays in the slot */
     bool done;              /* out: the slot has its likelihood; else it is to be computed alone */
     enum gpm_status status; /* out */
+    char *why;              /* of GPM_E_DEVICE, in words; NULL: none */
+    /* between begin and end */
+    struct gp_program *program;
+    size_t n;            /* inputs */
+    unsigned layout;     /* how a block of threads computes it */
+    struct gp_placed at; /* its data on the card */
+    double *theta, *out; /* numbers that the card wants and gives */
+    double few[48];      /* where they stand, if there are no more */
 };
 bool gp_job_fits(const struct gp_job *t);
-void gp_jobs_run(struct gp_job **jobs, size_t n); /* those that fit */
-/* The same for one, with what the other threads of a meeting have; at once where there is none. */
+void gp_job_begin(struct gp_job *t);
+void gp_job_end(struct gp_job *t);
+void gp_jobs_run(struct gp_job **jobs, size_t n); /* begun ones that fit */
+/* All of that for one, with what other fibres have; at once where this is none. */
 GPM_MUST_USE enum gpm_status gp_meet(struct gp_job *t);
-bool gp_meeting(void); /* this thread is at one */
+bool gp_meeting(void); /* this is a fibre */
+/* The gradient that a job has left in the slot. */
+void gp_slot_slopes(struct gp *g, struct gp_slot *s, double *dkern, double *dnoise);
 
 /* Distinct inputs up to which matrices are factored, if nothing was said about it. */
 size_t gp_exact_max(const struct gp *g);

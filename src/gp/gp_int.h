@@ -29,10 +29,18 @@ struct gp_slot {
     const char *method;
     enum gp_approx used; /* GP_EXACT: none built */
     struct inducing low;
-    struct kern *smooth; /* kernel without white noise, for the inducing points */
-    double white;        /* its variance */
-    double error;        /* of the logml, in nats; 0: exact */
-    struct gp_kept kept; /* of the filters */
+    struct kern *smooth;            /* kernel without white noise, for the inducing points */
+    double white;                   /* its variance */
+    double error;                   /* of the logml, in nats; 0: exact */
+    struct gp_kept kept;            /* of the filters */
+    double *slopes;                 /* the gradient as the card gave it with the likelihood */
+    bool have_slopes, asked_slopes; /* it is there; somebody wanted it */
+};
+
+/* Where the data of a process stand on the card; stamp 0: nowhere. */
+struct gp_placed {
+    uint64_t stamp, filling; /* of the data; of the memory there, which starts again when full */
+    size_t at;               /* doubles */
 };
 
 /* v = L^-1 K(X, x) of the last single point asked for: f_compute scores a pair and then records it,
@@ -61,6 +69,7 @@ struct gp_entry {
 
 struct gp_engine;
 struct gp_device_factor;
+struct gp_program;
 
 struct gp {
     int dim;
@@ -89,6 +98,9 @@ struct gp {
     struct gp_solved solved;
     double *work; /* grows only */
     size_t nwork;
+    struct gp_program *program; /* that served last */
+    struct gp_placed placed;
+    int slopes_follow; /* > 0: likelihoods were followed by gradients of late; both are taken */
 };
 
 static inline struct gp_slot *gp_current(struct gp *g) {

@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { SLOPES_FOLLOW = 2 }; /* gradients that nobody asked for before they are given up */
+
 /* ---- slots ---- */
 
 static void slot_set(struct gp_slot *s, const struct kern *k, const struct mean *m, double noise) {
@@ -36,6 +38,7 @@ static void slot_release(struct gp_slot *s) {
     mem_free(s->r);
     mem_free(s->w);
     mem_free(s->u);
+    mem_free(s->slopes);
     inducing_release(&s->low);
     kern_unref(s->smooth);
     gp_kept_release(&s->kept);
@@ -217,12 +220,12 @@ static enum gpm_status without_matrix(struct gp *g, struct gp_slot *s, const str
     return gp_grid_logml(g, s, want, done);
 }
 
-/* Small processes of threads that compute many of them go to the card together. */
-static enum gpm_status on_meeting(struct gp *g, struct gp_slot *s, double *dkern, double *dmean,
-                                  double *dnoise, bool *done) {
-    struct gp_job t = {.g = g, .s = s, .dkern = dkern, .dnoise = dnoise};
-    *done = false;
-    if (!gp_meeting() || dmean || !gp_job_fits(&t)) return GPM_OK;
+/* Small processes of fibres that compute many of them go to the card together. A trajectory wants
+ * the gradient where it has asked for the likelihood: it then comes with it. */
+static enum gpm_status on_meeting(struct gp *g, struct gp_slot *s, bool slopes, bool *done) {
+    struct gp_job t = {.g = g, .s = s, .slopes = slopes};
+    *done = slopes && s->have_logml && s->have_slopes;
+    if (*done || !gp_meeting() || !gp_job_fits(&t)) return GPM_OK;
     enum gpm_status st = gp_meet(&t);
     *done = t.done;
     return st;
@@ -231,13 +234,14 @@ static enum gpm_status on_meeting(struct gp *g, struct gp_slot *s, double *dkern
 /* log N(ybar; m, K) + the replicates' part. */
 enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s) {
     if (s->have_logml) return s->singular ? GPM_E_NOT_PD : GPM_OK;
+    s->have_slopes = false;
     if (gp_contradicts(g, s->noise)) {
         s->logml = -INFINITY;
         s->have_logml = true;
         return GPM_OK;
     }
     bool done;
-    enum gpm_status st = on_meeting(g, s, NULL, NULL, NULL, &done);
+    enum gpm_status st = on_meeting(g, s, g->slopes_follow > 0, &done);
     if (st || done) return st;
     st = without_matrix(g, s, NULL, &done);
     if (!st && !done && gp_approximates(g)) return gp_slot_approx(g, s);
@@ -303,6 +307,7 @@ enum gpm_status gp_proposed(struct gp *g, const struct kern *k, const struct mea
                             double noise, struct gp_slot **out) {
     struct gp_slot *s = *out = &g->slot[!g->cur];
     if (!model_fits(g->dim, k, noise, NULL)) return GPM_E_ARG;
+    if (s->have_slopes && !s->asked_slopes && g->slopes_follow) g->slopes_follow--;
     bool same_mean = s->have_r && mean_equal(s->mean, mean); /* the residuals stay */
     slot_set(s, k, mean, noise);
     gp_slot_forget(s);
@@ -343,7 +348,11 @@ static enum gpm_status current_grad(struct gp *g, double weight, double *logml, 
     bool approx = gp_approximates(g), done = false;
     enum gpm_status st = GPM_OK;
     clear_slopes(s, &want);
-    if (weight == 1) st = on_meeting(g, s, dkern, nmean ? dmean : NULL, dnoise, &done);
+    if (weight == 1 && !nmean) st = on_meeting(g, s, true, &done);
+    if (done) {
+        gp_slot_slopes(g, s, dkern, dnoise);
+        g->slopes_follow = SLOPES_FOLLOW;
+    }
     if (!st && !done && !gp_contradicts(g, s->noise)) st = without_matrix(g, s, &want, &done);
     if (done) {
         s->have_logml = true;
