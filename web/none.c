@@ -4,8 +4,10 @@
  * the library of stiff equations, a BLAS with threads. Each says so when it is asked for. And a
  * sort that emscripten's C library lacks.
  */
+#include "api/stack.h"
 #include "base/buf.h"
 #include "base/cores.h"
+#include "base/fibres.h"
 #include "base/mem.h"
 #include "host/foreign.h"
 #include "host/proc_priv.h"
@@ -17,7 +19,15 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* ---- programs, shared objects, stiff equations, BLAS ---- */
+/* ---- fibres, programs, shared objects, stiff equations, BLAS ---- */
+
+bool fibre_here(void) {
+    return false;
+}
+void fibre_wait_for(struct parcel *p, parcel_server *serve) {}
+bool run_on_fibre(size_t size, void *(*f)(void *), void *arg, const char **lowest) {
+    return false;
+}
 
 int proc_watch_start(struct proc_watch *w) {
     return ENOSYS;

@@ -15,7 +15,6 @@
 #include "source/srcfn.h"
 #include "base/ascii.h"
 #include "base/clock.h"
-#include "base/fibres.h"
 #include "base/file.h"
 #include "base/stop.h"
 #include "base/version.h"
@@ -156,8 +155,8 @@ static enum gpm_status run(gpm_session *g, struct job *j) {
     s->core.deadline = g->options.max_seconds > 0 ? clock_seconds() + g->options.max_seconds : 0;
     s->stack_size = stack_size(&g->options);
     j->g = g;
-    bool on_fibre = g->options.together && !fibre_here();
-    if (!(on_fibre ? run_on_fibre : run_on_stack)(s->stack_size, run_job, j, &j->stack)) {
+    bool ran = g->options.together && run_on_fibre(s->stack_size, run_job, j, &j->stack);
+    if (!ran && !run_on_stack(s->stack_size, run_job, j, &j->stack)) {
         diag_raise(&s->diags, DIAG_LIMIT, NO_SPAN,
                    "there is no address space for a recursion of depth %zu (--max-depth)",
                    g->options.max_depth ? (size_t)g->options.max_depth : s->stack_size / 8192);

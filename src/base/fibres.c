@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See fibres.h. Everybody has one writer's end of everything: a worker takes the fibres that are
- * ready for it, and leaves the parcels of those that wait; the server takes the parcels of all
- * workers, and makes their fibres ready. Both are lists that are pushed onto and taken as a whole.
+ * See fibres.h. A worker takes the fibres that are ready for it, and leaves the parcels of those
+ * that wait; the server takes the parcels of all workers, and makes their fibres ready. Both lists
+ * are arrays, so that whoever takes one can ask for the memory of what is in it beforehand: a
+ * thousand fibres have left the caches when their turn comes.
  *
  * A fibre may be made ready before it has left its thread: its worker looks only after that. */
 #include "base/fibres.h"
 
 #include "base/cores.h"
 #include "base/file.h"
-#include "base/mem.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -18,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <ucontext.h>
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/common_interface_defs.h>
@@ -33,43 +33,44 @@ struct sleeper {
     sem_t wake;
 };
 
-/* A stack as the sanitizer wants to know it. */
+/* A stack that is not in use: where it goes on, and what the sanitizer wants to know. */
 struct side {
-    ucontext_t at;
+    void *sp;
     const void *stack;
     size_t size;
     void *fake;
 };
 
-struct worker;
 struct fibre {
     struct side side;
-    struct fibre *next;
-    struct worker *at;
     void *(*f)(void *);
     void *arg;
     bool over;
     sem_t ended;
 };
 
-struct worker {
-    _Alignas(64) _Atomic(struct fibre *) ready;
-    _Alignas(64) _Atomic(struct parcel *) left;
+struct fibre_worker {
+    _Alignas(64) pthread_mutex_t lock; /* of what others see */
+    VEC(struct fibre *) ready;
+    VEC(struct parcel *) left;
+    atomic_size_t n_ready;
     struct sleeper sleeper;
-    struct side home;
+    _Alignas(64) struct side home; /* its own */
     struct fibre *now;
+    VEC(struct fibre *) turn;
 };
 
 static struct {
-    struct worker *at;
+    struct fibre_worker *at;
     size_t n;
     atomic_size_t next, live, waiting;
     _Atomic(parcel_server *) serve;
     struct sleeper server;
+    VEC(struct parcel *) taken; /* the server's */
     int spins;
 } pool;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static _Thread_local struct worker *here;
+static _Thread_local struct fibre_worker *here;
 
 /* ---- sleeping ---- */
 
@@ -104,18 +105,65 @@ static void relax(void) {
 
 /* ---- changing stacks ---- */
 
+static void fibre_begin(void);
+
+/* stack_change(&from, to): what a function must leave as it was (the ABI's callee-saved registers)
+ * goes onto the stack that is left. swapcontext would ask the kernel for the mask of signals each
+ * time. */
+#if defined(__x86_64__)
+__asm__(".text\n.type stack_change, @function\nstack_change:\n"
+        "pushq %rbp\npushq %rbx\npushq %r12\npushq %r13\npushq %r14\npushq %r15\n"
+        "movq %rsp, (%rdi)\nmovq %rsi, %rsp\n"
+        "popq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %rbx\npopq %rbp\nret\n"
+        ".size stack_change, .-stack_change\n");
+void stack_change(void **from, void *to) __attribute__((visibility("hidden")));
+/* Six registers and the address to return to, with the stack as a call would leave it. */
+static void *stack_first(char *top) {
+    void **sp = (void **)((uintptr_t)top & ~(uintptr_t)15) - 2;
+    memset(sp - 6, 0, 8 * sizeof *sp);
+    *(void (**)(void))sp = fibre_begin;
+    return sp - 6;
+}
+#elif defined(__aarch64__)
+__asm__(".text\n.type stack_change, %function\nstack_change:\n"
+        "sub sp, sp, #160\n"
+        "stp x19, x20, [sp]\nstp x21, x22, [sp, #16]\nstp x23, x24, [sp, #32]\n"
+        "stp x25, x26, [sp, #48]\nstp x27, x28, [sp, #64]\nstp x29, x30, [sp, #80]\n"
+        "stp d8, d9, [sp, #96]\nstp d10, d11, [sp, #112]\nstp d12, d13, [sp, #128]\n"
+        "stp d14, d15, [sp, #144]\n"
+        "mov x9, sp\nstr x9, [x0]\nmov sp, x1\n"
+        "ldp x19, x20, [sp]\nldp x21, x22, [sp, #16]\nldp x23, x24, [sp, #32]\n"
+        "ldp x25, x26, [sp, #48]\nldp x27, x28, [sp, #64]\nldp x29, x30, [sp, #80]\n"
+        "ldp d8, d9, [sp, #96]\nldp d10, d11, [sp, #112]\nldp d12, d13, [sp, #128]\n"
+        "ldp d14, d15, [sp, #144]\n"
+        "add sp, sp, #160\nret\n.size stack_change, .-stack_change\n");
+void stack_change(void **from, void *to) __attribute__((visibility("hidden")));
+static void *stack_first(char *top) {
+    void **sp = (void **)((uintptr_t)top & ~(uintptr_t)15) - 20;
+    memset(sp, 0, 20 * sizeof *sp);
+    *(void (**)(void))(sp + 11) = fibre_begin; /* x30 */
+    return sp;
+}
+#else
+#define NO_FIBRES /* fibres_run says so */
+static void stack_change(void **from, void *to) {}
+static void *stack_first(char *top) {
+    return top;
+}
+#endif
+
 static void change(struct side *from, struct side *to, bool for_good) {
 #ifdef __SANITIZE_ADDRESS__
     __sanitizer_start_switch_fiber(for_good ? NULL : &from->fake, to->stack, to->size);
 #endif
-    swapcontext(&from->at, &to->at);
+    stack_change(&from->sp, to->sp);
 #ifdef __SANITIZE_ADDRESS__
     __sanitizer_finish_switch_fiber(from->fake, NULL, NULL);
 #endif
 }
 
 static void fibre_begin(void) {
-    struct worker *w = here;
+    struct fibre_worker *w = here;
     struct fibre *f = w->now;
 #ifdef __SANITIZE_ADDRESS__
     __sanitizer_finish_switch_fiber(NULL, &w->home.stack, &w->home.size);
@@ -127,24 +175,30 @@ static void fibre_begin(void) {
 
 /* ---- workers ---- */
 
-static void make_ready(struct fibre *f) {
-    struct fibre *first = atomic_load(&f->at->ready);
-    do f->next = first;
-    while (!atomic_compare_exchange_weak(&f->at->ready, &first, f));
+static void make_ready(struct fibre_worker *w, struct fibre *f) {
+    pthread_mutex_lock(&w->lock);
+    vec_push(&w->ready, f);
+    atomic_fetch_add(&w->n_ready, 1);
+    pthread_mutex_unlock(&w->lock);
 }
 
-static struct fibre *take_ready(struct worker *w) {
-    for (;;) {
-        for (int i = 0; i < pool.spins; i++, relax())
-            if (atomic_load(&w->ready)) break;
-        struct fibre *f = atomic_exchange(&w->ready, NULL);
-        if (f) return f;
+/* All that are ready, to be run in turn. */
+static void take_ready(struct fibre_worker *w) {
+    while (!atomic_load(&w->n_ready)) {
+        for (int i = 0; i < pool.spins && !atomic_load(&w->n_ready); i++) relax();
+        if (atomic_load(&w->n_ready)) break;
         atomic_store(&w->sleeper.asleep, true);
-        if (atomic_load(&w->ready))
+        if (atomic_load(&w->n_ready))
             stay_awake(&w->sleeper);
         else
             sleep_on(&w->sleeper, false);
     }
+    w->turn.n = 0;
+    pthread_mutex_lock(&w->lock);
+    for (size_t i = 0; i < w->ready.n; i++) vec_push(&w->turn, w->ready.at[i]);
+    w->ready.n = 0;
+    atomic_store(&w->n_ready, 0);
+    pthread_mutex_unlock(&w->lock);
 }
 
 /* Enough wait: as many as run on. */
@@ -153,18 +207,29 @@ static bool due(void) {
     return waiting && 2 * waiting >= atomic_load(&pool.live);
 }
 
+/* The stack of a fibre whose turn comes soon; first the fibre itself. */
+static void fetch_ahead(const struct fibre_worker *w, size_t i) {
+    enum { LINE = 64, LINES = 12 };
+    if (i + 2 < w->turn.n) __builtin_prefetch(w->turn.at[i + 2]);
+    if (i + 1 >= w->turn.n) return;
+    const char *sp = w->turn.at[i + 1]->side.sp;
+    for (int k = 0; k < LINES; k++) __builtin_prefetch(sp + k * LINE);
+}
+
 static void *work(void *arg) {
-    struct worker *w = here = arg;
-    for (;;)
-        for (struct fibre *f = take_ready(w), *next; f; f = next) {
-            next = f->next;
-            w->now = f;
+    struct fibre_worker *w = here = arg;
+    for (;;) {
+        take_ready(w);
+        for (size_t i = 0; i < w->turn.n; i++) {
+            struct fibre *f = w->now = w->turn.at[i];
+            fetch_ahead(w, i);
             change(&w->home, &f->side, false);
             if (!f->over) continue;
             atomic_fetch_sub(&pool.live, 1);
             if (due()) rouse(&pool.server);
             sem_post(&f->ended); /* then it is gone */
         }
+    }
     return NULL;
 }
 
@@ -183,30 +248,34 @@ static bool wait_until_due(void) {
     return due() || (some && atomic_load(&pool.waiting) > 0);
 }
 
-static struct parcel *take_parcels(void) {
-    struct parcel *all = NULL, **last = &all;
-    size_t n = 0;
+static void take_parcels(void) {
+    pool.taken.n = 0;
     for (size_t i = 0; i < pool.n; i++) {
-        *last = atomic_exchange(&pool.at[i].left, NULL);
-        for (; *last; last = &(*last)->next) n++;
+        struct fibre_worker *w = &pool.at[i];
+        pthread_mutex_lock(&w->lock);
+        for (size_t k = 0; k < w->left.n; k++) {
+            __builtin_prefetch(w->left.at[k]);
+            vec_push(&pool.taken, w->left.at[k]);
+        }
+        w->left.n = 0;
+        pthread_mutex_unlock(&w->lock);
     }
-    atomic_fetch_sub(&pool.waiting, n);
-    return all;
+    atomic_fetch_sub(&pool.waiting, pool.taken.n);
 }
 
 static void *serve(void *arg) {
     for (;;) {
         if (!wait_until_due()) continue;
-        struct parcel *all = take_parcels();
-        if (!all) continue;
+        take_parcels();
+        if (!pool.taken.n) continue;
         parcel_server *server = atomic_load(&pool.serve);
-        server(all);
-        for (struct parcel *p = all, *next; p; p = next) {
-            next = p->next; /* before its fibre runs on */
-            make_ready(p->of);
+        server(pool.taken.at, pool.taken.n);
+        for (size_t i = 0; i < pool.taken.n; i++) {
+            struct parcel *p = pool.taken.at[i];
+            make_ready(p->at, p->of); /* then the parcel is gone */
         }
         for (size_t i = 0; i < pool.n; i++)
-            if (atomic_load(&pool.at[i].ready)) rouse(&pool.at[i].sleeper);
+            if (atomic_load(&pool.at[i].n_ready)) rouse(&pool.at[i].sleeper);
     }
     return NULL;
 }
@@ -220,32 +289,33 @@ static void open_pool(void) {
     pool.at = aligned_alloc(64, n * sizeof *pool.at);
     if (!pool.at || sem_init(&pool.server.wake, 0, 0)) return;
     memset(pool.at, 0, n * sizeof *pool.at);
-    if (pthread_create(&thread, NULL, serve, NULL)) return;
-    pthread_detach(thread);
     for (size_t i = 0; i < n; i++) {
-        struct worker *w = &pool.at[i];
+        struct fibre_worker *w = &pool.at[i];
+        pthread_mutex_init(&w->lock, NULL);
         if (sem_init(&w->sleeper.wake, 0, 0) || pthread_create(&thread, NULL, work, w)) break;
         pthread_detach(thread);
         pool.n++;
     }
+    if (pool.n && pthread_create(&thread, NULL, serve, NULL))
+        pool.n = 0;
+    else if (pool.n)
+        pthread_detach(thread);
 }
 
 /* ---- for others ---- */
 
 bool fibres_run(char *stack, size_t size, void *(*f)(void *), void *arg) {
+#ifdef NO_FIBRES
+    return false;
+#endif
     pthread_once(&once, open_pool);
     if (!pool.n) return false;
-    struct fibre me = {.side = {.stack = stack, .size = size}, .f = f, .arg = arg};
-    getcontext(&me.side.at);
-    me.side.at.uc_stack.ss_sp = stack;
-    me.side.at.uc_stack.ss_size = size;
-    me.side.at.uc_link = NULL;
-    makecontext(&me.side.at, fibre_begin, 0);
+    struct fibre me = {.side = {stack_first(stack + size), stack, size}, .f = f, .arg = arg};
     sem_init(&me.ended, 0, 0);
-    me.at = &pool.at[atomic_fetch_add(&pool.next, 1) % pool.n];
+    struct fibre_worker *w = &pool.at[atomic_fetch_add(&pool.next, 1) % pool.n];
     atomic_fetch_add(&pool.live, 1);
-    make_ready(&me);
-    rouse(&me.at->sleeper);
+    make_ready(w, &me);
+    rouse(&w->sleeper);
     while (sem_wait(&me.ended)) {
     }
     sem_destroy(&me.ended);
@@ -257,14 +327,14 @@ bool fibre_here(void) {
 }
 
 void fibre_wait_for(struct parcel *p, parcel_server *server) {
-    struct worker *w = here;
+    struct fibre_worker *w = p->at = here;
     struct fibre *me = p->of = w->now;
     const struct file_guard *guard = file_set_guard(NULL);
-    atomic_store(&pool.serve, server);
+    atomic_store_explicit(&pool.serve, server, memory_order_relaxed);
     bool alone = atomic_fetch_add(&pool.waiting, 1) == 0; /* counted before it can be taken */
-    struct parcel *first = atomic_load(&w->left);
-    do p->next = first;
-    while (!atomic_compare_exchange_weak(&w->left, &first, p));
+    pthread_mutex_lock(&w->lock);
+    vec_push(&w->left, p);
+    pthread_mutex_unlock(&w->lock);
     if (alone || due()) rouse(&pool.server);
     change(&me->side, &w->home, false);
     file_set_guard(guard);

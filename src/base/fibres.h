@@ -14,13 +14,14 @@
 #include <stddef.h>
 
 struct fibre;
+struct fibre_worker;
 /* What a fibre waits for: the first member of what its server is to work on. */
 struct parcel {
-    struct parcel *next;
     struct fibre *of;
+    struct fibre_worker *at;
 };
-/* Does what is asked in a list of parcels. */
-typedef void parcel_server(struct parcel *first);
+/* Does what is asked in these parcels. */
+typedef void parcel_server(struct parcel **all, size_t n);
 
 /* Runs f(arg) as a fibre on that stack and returns when it has ended; false: there are no threads
  * for it. */

@@ -12,9 +12,7 @@
 /* Where another row of that name has as many parameters as are given, that one; else the others
  * take their defaults. */
 static struct kern *leaf_kernel(const struct kern_class *row, double *par, size_t n, char **why) {
-    const struct kern_class *other;
-    for (size_t i = 0; n < row->npar && (other = kern_class_at(i)); i++)
-        if (!strcmp(other->name, row->name) && other->npar == n) row = other;
+    if (n < row->npar) row = kern_class_with(row, n);
     for (; n < row->npar; n++) par[n] = row->par[n].fallback;
     return kern_leaf(row, par, why);
 }

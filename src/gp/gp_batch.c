@@ -299,6 +299,8 @@ void gp_jobs_run(struct gp_job **jobs, size_t n) {
     struct gp_job **group = NEW_ARRAY(struct gp_job *, n + 1);
     bool *taken = mem_zalloc(n + 1);
     seconds = 0;
+    for (size_t i = 0; i < n; i++) /* they come from many threads */
+        for (size_t k = 0; k < 4; k++) __builtin_prefetch((char *)&jobs[i]->program + 64 * k);
     for (size_t i = 0; i < n; i++) {
         size_t m = 0;
         for (size_t j = i; j < n && !taken[i]; j++)

@@ -3,20 +3,12 @@
  * for one likelihood at a time. What they want is taken there in one launch. */
 #include "gp/gp_engine.h"
 
-#include "base/mem.h"
-
 bool gp_meeting(void) {
     return fibre_here();
 }
 
-static void serve(struct parcel *first) {
-    static VEC(struct gp_job *) jobs; /* of the one thread that serves */
-    jobs.n = 0;
-    for (struct parcel *p = first; p; p = p->next) {
-        struct gp_job *t = (struct gp_job *)p; /* its first member */
-        vec_push(&jobs, t);
-    }
-    gp_jobs_run(jobs.at, jobs.n);
+static void serve(struct parcel **all, size_t n) {
+    gp_jobs_run((struct gp_job **)all, n); /* of which they are the first members */
 }
 
 enum gpm_status gp_meet(struct gp_job *t) {

@@ -19,6 +19,14 @@ const struct kern_class *kern_class_at(size_t i) {
     return NULL;
 }
 
+const struct kern_class *kern_class_with(const struct kern_class *row, size_t npar) {
+    const struct kern_class *found = row;
+    for (size_t f = 0; f < COUNT_OF(families); f++)
+        for (const struct kern_class *other = families[f]; other->name; other++)
+            if (other->npar == npar && strcmp(other->name, row->name) == 0) found = other;
+    return found;
+}
+
 bool kern_class_called(const struct kern_class *cls, const char *name) {
     return strcmp(cls->name, name) == 0 || (cls->op == KERN_LEAF && strcmp(cls->symbol, name) == 0);
 }

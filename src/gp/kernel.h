@@ -97,6 +97,8 @@ struct kern_motif {
 /* By name, or by a symbol that is no other row's name; NULL when unknown. */
 const struct kern_class *kern_class_find(const char *name);
 const struct kern_class *kern_class_at(size_t i); /* NULL past the last row */
+/* The row of the same name with that many parameters; the row itself where there is none. */
+const struct kern_class *kern_class_with(const struct kern_class *row, size_t npar);
 /* Procedure i of the language that makes the kernel, NULL past the last. */
 const char *kern_class_maker(const struct kern_class *cls, size_t i);
 const struct kern_class *kern_change_class(bool window); /* CW, CP */
