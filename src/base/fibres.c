@@ -201,10 +201,11 @@ static void take_ready(struct fibre_worker *w) {
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Enough wait: as many as run on. */
+/* Enough wait: a quarter of all. What comes while those are served is served next, so the server
+ * rests only where the workers cannot keep up. */
 static bool due(void) {
     size_t waiting = atomic_load(&pool.waiting);
-    return waiting && 2 * waiting >= atomic_load(&pool.live);
+    return waiting && 4 * waiting >= atomic_load(&pool.live);
 }
 
 /* The stack of a fibre whose turn comes soon; first the fibre itself. */

@@ -27,7 +27,7 @@ typedef void parcel_server(struct parcel **all, size_t n);
  * for it. */
 bool fibres_run(char *stack, size_t size, void *(*f)(void *), void *arg);
 bool fibre_here(void); /* is this one? */
-/* Hands it over and waits until it is served, with those of others: as soon as half of all fibres
- * wait, or some have waited for long. All of a process have one server. */
+/* Hands it over and waits until it is served, with those of others: as soon as a quarter of
+ * all fibres wait, or some have waited for long. All of a process have one server. */
 void fibre_wait_for(struct parcel *p, parcel_server *serve);
 #endif

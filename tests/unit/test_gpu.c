@@ -5,11 +5,14 @@
 #include "support/check.h"
 #include "support/random_kernel.h"
 
+#include "base/fibres.h"
 #include "gp/gp.h"
 #include "gp/gp_batch.h"
 #include "gp/gp_path.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -319,6 +322,78 @@ static void test_batch(void **state) {
     }
 }
 
+/* Fibres that ask one by one, as chains do: the bits are those of a batch of one, in any company;
+ * the gradient that was asked for with each likelihood comes with it. */
+enum { MEMBERS = 12, ASKED = 6 };
+struct member {
+    struct gp *g;
+    int own; /* of its kernel and size */
+    double logml[ASKED], slopes[ASKED][8];
+};
+static const struct {
+    const char *kernel;
+    size_t n;
+} of_member[] = {{"SE(sf=%g, l=0.7) + LIN(sf=0.4)", 40}, {"SE(sf=%g, l=0.7)", 71}};
+
+static struct kern *kernel_of(int own, int k) {
+    char text[80];
+    struct kern *out;
+    snprintf(text, sizeof text, of_member[own % 2].kernel, 0.5 + 0.1 * own + 0.2 * k);
+    ok(kern_parse(text, &out, NULL));
+    return out;
+}
+
+static void *ask_many(void *arg) {
+    struct member *m = arg;
+    for (int k = 0; k < ASKED; k++) {
+        struct kern *kern = kernel_of(m->own, k);
+        if (gp_propose(m->g, kern, NULL, 0.2, &m->logml[k])) m->logml[k] = NAN;
+        double again;
+        if (m->own % 3 == 0 &&
+            gp_grad_weighted(m->g, 1, &again, m->slopes[k], NULL, &m->slopes[k][7]))
+            m->logml[k] = NAN;
+        if (k % 2) gp_accept(m->g);
+        kern_unref(kern);
+    }
+    return NULL;
+}
+
+static void *as_fibre(void *arg) {
+    enum { STACK = 1 << 20 };
+    char *stack = malloc(STACK);
+    bool ran = fibres_run(stack, STACK, ask_many, arg);
+    free(stack);
+    return ran ? arg : NULL;
+}
+
+static void test_company(void **state) {
+    struct member m[MEMBERS];
+    pthread_t threads[MEMBERS];
+    for (int i = 0; i < MEMBERS; i++) {
+        struct pair p = pair("SE(sf=1, l=1)", 1, 0.3, of_member[i % 2].n);
+        gp_free(p.cpu);
+        m[i] = (struct member){.g = p.gpu, .own = i};
+    }
+    for (int i = 0; i < MEMBERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, as_fibre, &m[i]), 0);
+    for (int i = 0; i < MEMBERS; i++) {
+        void *back;
+        pthread_join(threads[i], &back);
+        assert_non_null(back);
+        for (int k = 0; k < ASKED; k++) {
+            double slopes[8] = {0};
+            struct kern *kern = kernel_of(i, k);
+            struct gp_batch_item alone = {.g = m[i].g, .kern = kern, .noise = 0.2};
+            if (i % 3 == 0) alone.dkern = slopes, alone.dnoise = &slopes[7];
+            ok(gp_batch(&alone, 1));
+            same("in company", &m[i].logml[k], &alone.logml, 1, 1e-13);
+            same("its gradient", m[i].slopes[k], slopes, 8, 1e-13);
+            kern_unref(kern);
+        }
+        gp_free(m[i].g);
+    }
+}
+
 /* What one block of threads cannot do goes the other way: jitter, procedures, means. */
 static void test_batch_alone(void **state) {
     struct pair p = pair("SE(sf=1, l=30)", 1, 0, 40);
@@ -349,11 +424,11 @@ int main(int argc, char **argv) {
         return 1;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels),   cmocka_unit_test(test_integrated),
-        cmocka_unit_test(test_appending), cmocka_unit_test(test_proposals),
-        cmocka_unit_test(test_trouble),   cmocka_unit_test(test_bits),
-        cmocka_unit_test(test_paths),     cmocka_unit_test(test_random),
-        cmocka_unit_test(test_batch),     cmocka_unit_test(test_batch_alone),
-        cmocka_unit_test(test_many_new)};
+        cmocka_unit_test(test_kernels),     cmocka_unit_test(test_integrated),
+        cmocka_unit_test(test_appending),   cmocka_unit_test(test_proposals),
+        cmocka_unit_test(test_trouble),     cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_paths),       cmocka_unit_test(test_random),
+        cmocka_unit_test(test_batch),       cmocka_unit_test(test_company),
+        cmocka_unit_test(test_batch_alone), cmocka_unit_test(test_many_new)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
