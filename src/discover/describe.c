@@ -147,23 +147,36 @@ void describe_time(const struct discovery *d, int term, struct buf *out) {
     }
 }
 
-static void describe_gate(const struct discovery *d, const struct sterm *e, struct buf *out) {
+static void when(const struct discovery *d, const struct sterm *e, struct buf *out) {
     static const char *const words[][2] = {
-        [GATE_BEFORE] = {" It acts until "},
-        [GATE_AFTER] = {" It acts from "},
-        [GATE_INSIDE] = {" It acts between ", " and "},
-        [GATE_OUTSIDE] = {" It acts outside the time from ", " to "},
+        [GATE_BEFORE] = {"until "},
+        [GATE_AFTER] = {"from "},
+        [GATE_INSIDE] = {"between ", " and "},
+        [GATE_OUTSIDE] = {"outside the time from ", " to "},
     };
     const struct evidence *top = discovery_top(d);
-    if (e->gate == GATE_NONE) return;
     double tau = parameter_summary(top, smodel_of(top)->tau).mean;
     buf_puts(out, words[e->gate][0]);
     words_date(d, tau, out);
-    if (words[e->gate][1]) {
-        buf_puts(out, words[e->gate][1]);
-        words_date(d, tau + parameter_summary(top, smodel_of(top)->width).mean, out);
-    }
+    if (!words[e->gate][1]) return;
+    buf_puts(out, words[e->gate][1]);
+    words_date(d, tau + parameter_summary(top, smodel_of(top)->width).mean, out);
+}
+
+static void describe_gate(const struct discovery *d, const struct sterm *e, struct buf *out) {
+    if (e->gate == GATE_NONE) return;
+    buf_puts(out, " It acts ");
+    when(d, e, out);
     buf_putc(out, '.');
+}
+
+void describe_when(const struct discovery *d, int term, struct buf *out) {
+    const struct evidence *top = discovery_top(d);
+    const struct sterm *e = &smodel_of(top)->term[term];
+    if (e->gate != GATE_NONE)
+        when(d, e, out);
+    else if (e->par[SPAR_TAU] >= 0)
+        words_date(d, parameter_summary(top, e->par[SPAR_TAU]).mean, out);
 }
 
 static void describe_slope(const struct discovery *d, const struct series_part *p,

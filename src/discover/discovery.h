@@ -93,6 +93,8 @@ const struct evidence *discovery_top(const struct discovery *d);
 /* One sentence or two on a term of the top structure (term -1: the noise). */
 void describe_term(const struct discovery *d, int term, struct buf *out);
 void describe_headline(const struct discovery *d, int term, struct buf *out); /* noun phrase */
+/* "1968.5", "until 1970", "between 1970 and 1980"; nothing for a term of all times. */
+void describe_when(const struct discovery *d, int term, struct buf *out);
 /* "SE*PER"; -1: WN, SMODEL_CONSTANT: C. */
 void describe_name(const struct discovery *d, int term, struct buf *out);
 /* The most probable structure with numbers in the user's units. */

@@ -239,3 +239,24 @@ enum gpm_status sketch_make(struct sketch *p, const struct discovery *d, size_t 
     return buf_fail(err, bad ? bad : GPM_E_NOT_PD, "%s: no draw of the functions could be made",
                     d->series.name);
 }
+
+/* ---- the forecast ---- */
+const size_t sketch_steps[SKETCH_AHEAD] = {1, 2, 4, 8, 12, 24};
+
+enum gpm_status sketch_forecast(struct sketch *p, const struct discovery *d, struct buf *err) {
+    enum { LEVELS = 3, LAST = 24 };
+    static const double levels[LEVELS] = {0.025, 0.5, 0.975};
+    double all[LAST], x[SKETCH_AHEAD], q[SKETCH_AHEAD * LEVELS];
+    discovery_future(d, LAST, all);
+    for (int i = 0; i < SKETCH_AHEAD; i++) x[i] = all[sketch_steps[i] - 1];
+    enum gpm_status st = predict_quantiles(&d->post, SKETCH_AHEAD, x, levels, LEVELS, q);
+    if (st) return buf_fail(err, st, "%s: no forecast could be made", d->series.name);
+    for (int i = 0; i < SKETCH_AHEAD; i++) {
+        const double *v = q + LEVELS * i;
+        struct sketch_ahead a = {(float)((x[i] - p->x0) / p->span), (float)v[0], (float)v[1],
+                                 (float)v[2]};
+        /* logarithms may run out of the range of numbers far ahead */
+        if (isfinite(a.lo) && isfinite(a.median) && isfinite(a.hi)) p->ahead[p->n_ahead++] = a;
+    }
+    return GPM_OK;
+}

@@ -21,6 +21,8 @@
 #define SKETCH_PATTERNS 2
 #define SKETCH_EVENTS   3
 #define SKETCH_LISTED   24 /* structures that a sketch lists */
+#define SKETCH_AHEAD    6
+extern const size_t sketch_steps[SKETCH_AHEAD]; /* of the forecast */
 
 /* Kinds of components whose shares are kept. */
 enum sketch_kind {
@@ -51,6 +53,11 @@ struct sketch_draw {
     int n_events;
     float share[SKETCH_KINDS]; /* of the variance of the values */
 };
+/* A new value after the data. */
+struct sketch_ahead {
+    float t;              /* its time, of the span: above 1 */
+    float lo, median, hi; /* of 95% */
+};
 struct sketch_structure {
     char *text;
     float p, error;
@@ -66,11 +73,16 @@ struct sketch {
     size_t n_structures;
     struct sketch_draw *draw; /* of equal weight */
     size_t n_draws;
+    struct sketch_ahead ahead[SKETCH_AHEAD]; /* sketch_steps after the data; or none */
+    size_t n_ahead;
 };
 
 /* Draws from the posterior of a run; the same for the same run and seed. */
 GPM_MUST_USE enum gpm_status sketch_make(struct sketch *p, const struct discovery *d, size_t draws,
                                          struct buf *err);
+/* The forecast of the run, which it has not by sketch_make. */
+GPM_MUST_USE enum gpm_status sketch_forecast(struct sketch *p, const struct discovery *d,
+                                             struct buf *err);
 void sketch_release(struct sketch *p);
 
 /* As bytes and back: curves in 8 bits, 2 to 4 KB. Structures are written as numbers that `number`

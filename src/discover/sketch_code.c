@@ -10,6 +10,7 @@
  *   draws: u8 structure, u8 patterns + 4 * (noise varies) + 8 * events + 32 * (has a line)
  *          i8 level[knots]; u8 noise[1 or knots]; patterns: f32 period, u8 swing[knots];
  *          f32 line; events: u8 step, u16 date, f32 size; u8 share[kinds]
+ *   u8 steps ahead; f32 time, lo, median, hi
  */
 #include "discover/sketch.h"
 #include "base/mem.h"
@@ -18,7 +19,7 @@
 #include <string.h>
 
 #define K      SKETCH_KNOTS
-#define FORMAT 1
+#define FORMAT 2    /* 1 had no forecast */
 #define OCTAVE 16.0 /* steps of an octave */
 #define MIDDLE 160  /* the step of 1 */
 
@@ -126,6 +127,13 @@ void sketch_write(const struct sketch *p, const struct sketch_names *names, stru
         put_float(b, most[k]);
     }
     for (size_t i = 0; i < p->n_draws; i++) put_draw(p, &p->draw[i], mean, most, b);
+    put_bits(b, p->n_ahead, 1);
+    for (size_t i = 0; i < p->n_ahead; i++) {
+        put_float(b, p->ahead[i].t);
+        put_float(b, p->ahead[i].lo);
+        put_float(b, p->ahead[i].median);
+        put_float(b, p->ahead[i].hi);
+    }
 }
 
 /* ---- reading ---- */
@@ -202,6 +210,18 @@ static void get_draw(struct bytes *s, const struct sketch *p, const float *mean,
     get_sizes(s, d->share, SKETCH_KINDS, sizes.of);
 }
 
+static void get_ahead(struct bytes *s, struct sketch *p) {
+    size_t n = get_bits(s, 1);
+    s->bad |= n > SKETCH_AHEAD;
+    for (; p->n_ahead < n && !s->bad; p->n_ahead++) {
+        struct sketch_ahead *a = &p->ahead[p->n_ahead];
+        a->t = get_float(s);
+        a->lo = get_float(s);
+        a->median = get_float(s);
+        a->hi = get_float(s);
+    }
+}
+
 static void get_head(struct bytes *s, struct sketch *p, const struct sketch_names *names) {
     p->x0 = get_double(s);
     p->span = get_double(s);
@@ -227,7 +247,8 @@ enum gpm_status sketch_read(struct sketch *p, const struct sketch_names *names, 
     struct bytes s = {data, (const uint8_t *)data + n, false};
     float mean[K], most[K], size[256];
     memset(p, 0, sizeof *p);
-    if (get_bits(&s, 1) != FORMAT) return GPM_E_FORMAT;
+    unsigned format = (unsigned)get_bits(&s, 1);
+    if (format < 1 || format > FORMAT) return GPM_E_FORMAT;
     p->clock = (enum sketch_clock)get_bits(&s, 1);
     p->n_structures = get_bits(&s, 1);
     size_t draws = get_bits(&s, 1);
@@ -246,6 +267,7 @@ enum gpm_status sketch_read(struct sketch *p, const struct sketch_names *names, 
     p->draw = mem_zalloc(draws * sizeof *p->draw);
     for (size_t i = 0; i < draws && !s.bad; i++, p->n_draws++)
         get_draw(&s, p, mean, most, size, &p->draw[i]);
+    if (format > 1) get_ahead(&s, p);
     if (!s.bad && s.at == s.end) return GPM_OK;
     sketch_release(p);
     return GPM_E_FORMAT;

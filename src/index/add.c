@@ -165,9 +165,9 @@ static bool wide_range(const struct series *s) {
     return lo > 0 && hi > 3 * lo;
 }
 
-/* The components of the most probable structure, as noun phrases. */
+/* The components of the most probable structure, as noun phrases, and when they act. */
 static char *words_of(const struct discovery *d, const struct sketch *p) {
-    struct buf b = BUF_INIT;
+    struct buf b = BUF_INIT, when = BUF_INIT;
     const struct smodel *m = smodel_of(discovery_top(d));
     double rise = 0;
     for (size_t i = 0; i < p->n_draws; i++) rise += p->draw[i].line;
@@ -176,9 +176,13 @@ static char *words_of(const struct discovery *d, const struct sketch *p) {
             buf_puts(&b, rise < 0 ? "a linear decrease" : "a linear increase");
         else
             describe_headline(d, k, &b);
+        buf_reset(&when);
+        describe_when(d, k, &when);
+        if (when.len) buf_printf(&b, " (%s)", when.data);
         buf_puts(&b, k + 1 < m->n_terms ? ", " : " and ");
     }
     describe_headline(d, -1, &b);
+    buf_release(&when);
     return buf_take(&b);
 }
 
@@ -250,6 +254,7 @@ static void work(struct adding *a, struct job *j) {
         if (go && st == GPM_OK) {
             o->n = d.series.n;
             st = sketch_make(&o->sketch, &d, SKETCH_DRAWS, &why);
+            if (st == GPM_OK) st = sketch_forecast(&o->sketch, &d, &why);
             if (st == GPM_OK) o->words = words_of(&d, &o->sketch);
         }
         if (j->elsewhere && !kept) { /* it may come back to us */

@@ -86,6 +86,9 @@ void index_result_text(const struct index_result *r, struct buf *out);
 void index_result_json(const struct index_result *r, struct buf *out);
 void index_result_html(const struct index_result *r, struct buf *out);
 
+/* "forecast": [...], the steps ahead of a sketch. */
+void index_forecast(const struct sketch *p, struct buf *out);
+
 /* ---- the rest ---- */
 GPM_MUST_USE enum gpm_status index_list(const char *path, bool json, struct buf *out,
                                         struct buf *err);

@@ -86,7 +86,9 @@ static enum gpm_status export_one(void *ctx, const struct catalog_row *r, struct
              FIELD("probability", (double)p.structure[i].p));
         buf_putc(l->out, '}');
     }
-    buf_printf(l->out, "], \"sketch\": \"%s\"}\n", hex.data);
+    buf_putc(l->out, ']');
+    index_forecast(&p, l->out);
+    buf_printf(l->out, ", \"sketch\": \"%s\"}\n", hex.data);
     buf_release(&hex);
     sketch_release(&p);
     return GPM_OK;

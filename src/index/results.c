@@ -99,9 +99,23 @@ void index_result_json(const struct index_result *r, struct buf *out) {
              FIELD("from", h->sketch.x0), FIELD("to", h->sketch.x0 + h->sketch.span));
         json_key(out, "level");
         json_list(out, K, c.mid);
+        index_forecast(&h->sketch, out);
         buf_puts(out, "}");
     }
     buf_puts(out, "]}\n");
+}
+
+void index_forecast(const struct sketch *p, struct buf *out) {
+    json_key(out, "forecast");
+    buf_putc(out, '[');
+    for (size_t i = 0; i < p->n_ahead; i++) {
+        const struct sketch_ahead *a = &p->ahead[i];
+        buf_puts(out, i ? ", {" : "{");
+        JSON(out, FIELD("at", p->x0 + p->span * a->t), FIELD("lo", (double)a->lo),
+             FIELD("median", (double)a->median), FIELD("hi", (double)a->hi));
+        buf_putc(out, '}');
+    }
+    buf_putc(out, ']');
 }
 
 /* ---- the page ---- */
@@ -127,6 +141,20 @@ static void put_spark(const struct curve *c, struct buf *out) {
     buf_puts(out, "\"/></svg>");
 }
 
+static void plot_ahead(struct plot_panel *panel, const struct sketch *p) {
+    double x[SKETCH_AHEAD], lo[SKETCH_AHEAD], mid[SKETCH_AHEAD], hi[SKETCH_AHEAD];
+    for (size_t i = 0; i < p->n_ahead; i++) {
+        x[i] = p->x0 + p->span * p->ahead[i].t;
+        lo[i] = p->ahead[i].lo;
+        mid[i] = p->ahead[i].median;
+        hi[i] = p->ahead[i].hi;
+    }
+    if (!p->n_ahead) return;
+    plot_band(panel, NULL, p->n_ahead, x, lo, hi, PLOT_COLOUR(PLOT_VERMILION));
+    plot_xy(panel, PLOT_LINE, "forecast and 95% interval", p->n_ahead, x, mid,
+            PLOT_COLOUR(PLOT_VERMILION));
+}
+
 static void put_chart(const struct sketch *p, const struct curve *c, size_t number,
                       struct buf *out) {
     static const struct {
@@ -143,6 +171,7 @@ static void put_chart(const struct sketch *p, const struct curve *c, size_t numb
                                                  : PLOT_TIME_NONE;
         plot_band(panel, "swing and uncertainty", K, c->x, c->lo, c->hi, PLOT_COLOUR(PLOT_BLUE));
         plot_xy(panel, PLOT_LINE, "level", K, c->x, c->mid, PLOT_COLOUR(PLOT_BLUE));
+        plot_ahead(panel, p);
         snprintf(id, sizeof id, "hit%zu-%s", number, sizes[i].class);
         struct plot_svg_options o = {sizes[i].width, 240, id, true};
         buf_printf(out, "<div class=\"chart %s\">", sizes[i].class);

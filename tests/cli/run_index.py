@@ -53,6 +53,9 @@ def names(question, *more, db="x.db"):
     return [(r["name"], r["probability"]) for r in json.loads(run("search", db, question, "--json", *more).stdout)["results"]]
 
 
+def names_words(question): return json.loads(run("search", "x.db", question, "--json").stdout)["results"][0]["words"]
+
+
 def check_answers():
     for question, wanted in QUESTIONS:
         if wanted is None:
@@ -66,6 +69,13 @@ def check_answers():
     like = json.loads(run("search", "x.db", "--like", "wave", "--json").stdout)
     assert like["results"][0]["name"] == "wave" and like["results"][0]["probability"] > 0.999, like["results"][:2]
     assert json.loads(run("search", "x.db", "--like", "corpus/wave.csv", "--json").stdout)["results"][0]["name"] == "wave"
+    late = json.loads(run("search", "x.db", "falls()", "--top", "1", "--json").stdout)["results"][0]
+    ahead = late["forecast"][-1]  # 24 months after 1979
+    assert len(late["forecast"]) == 6 and abs(ahead["at"] - 1981.96) < 0.01, late["forecast"]
+    assert ahead["lo"] < 10 + KINDS["fall"](1981.96) < ahead["hi"] and ahead["hi"] - ahead["lo"] < 6, ahead
+    exported = [json.loads(l) for l in run("index", "export", "x.db").stdout.splitlines()]
+    assert late["forecast"] in [e["forecast"] for e in exported]
+    assert re.search(r"\(19(59|6[0-9])[.\d]*\)", names_words("STEP")) and "until 196" in names_words("periodic(until=1969)"), names_words("STEP")
     run("search", "x.db", "is pure noise", "--html", "page.html")
     page = open("page.html").read()
     assert "pure_noise()" in page and page.count("<li ") == json.loads(run("search", "x.db", "is pure noise", "--json").stdout)["results"].__len__()

@@ -256,6 +256,7 @@ static void bytes(void **state) {
     p->draw[1] = p->draw[0];
     p->n_draws = 2;
     for (int k = 0; k < K; k++) p->draw[1].level[k] += 0.1f * (float)k;
+    p->ahead[p->n_ahead++] = (struct sketch_ahead){1.1f, 8, 9, 10};
     sketch_write(p, &names, &b);
     assert_int_equal(sketch_read(&q, &names, b.data, b.len), GPM_OK);
     for (int i = 0; i < 2; i++)
@@ -267,7 +268,13 @@ static void bytes(void **state) {
         }
     assert_true(q.draw[0].line == 1.5f && q.draw[0].event[0].size == -2 && q.n == p->n);
     YES(&q, "periodic(1970..1980)");
+    assert_true(q.n_ahead == 1 && q.ahead[0].t == 1.1f && q.ahead[0].hi == 10);
     sketch_release(&q);
+    b.data[0] = 1; /* the first format, which had no forecast: 17 bytes less */
+    assert_int_equal(sketch_read(&q, &names, b.data, b.len - 17), GPM_OK);
+    assert_true(q.n_ahead == 0 && q.draw[1].line == 1.5f);
+    sketch_release(&q);
+    b.data[0] = 2;
     for (size_t cut = 0; cut < b.len; cut++) /* whatever is missing is noticed */
         assert_int_equal(sketch_read(&q, &names, b.data, cut), GPM_E_FORMAT);
     for (size_t i = 0; i < b.len; i++) { /* other bytes are read or refused, and nothing breaks */
