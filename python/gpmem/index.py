@@ -53,6 +53,16 @@ class Index:
         beside([lambda: status.append(lib.gpm_index_add(self._handle, array, len(files), c.byref(o), c.byref(counts),
                                                         c.byref(refusals)))], lambda: setattr(stop, "value", 1))
         self._check(status[0])
+        return self._report(counts, refusals)
+
+    def merge(self, *indexes: str | os.PathLike[str]) -> dict[str, Any]:
+        """Takes the series of other indexes, from first to last; gives what add gives."""
+        array = (c.c_char_p * max(len(indexes), 1))(*[path(f, "an index") for f in indexes])
+        counts, refusals = _abi.IndexCounts(), c.c_char_p()
+        self._check(lib.gpm_index_merge(self._handle, array, len(indexes), c.byref(counts), c.byref(refusals)))
+        return self._report(counts, refusals)
+
+    def _report(self, counts: _abi.IndexCounts, refusals: c.c_char_p) -> dict[str, Any]:
         return {"added": counts.added, "replaced": counts.replaced, "unchanged": counts.unchanged,
                 "refused": [tuple(line.split("\t", 2)) for line in (refusals.value or b"").decode().splitlines()]}
 

@@ -35,6 +35,9 @@ with tempfile.TemporaryDirectory() as tmp:
     assert sorted(e["name"] for e in index.list()) == ["down", "flat", "missing", "up"]
     raises(gpmem.GpmemError, "not known", lambda: index.search("has elephants"))
     raises(gpmem.GpmemError, "no series", lambda: index.remove("nobody"))
+    other = gpmem.Index("merged.db")
+    assert other.merge("x.db") == {"added": 3, "replaced": 0, "unchanged": 0, "refused": []}, "merge"
+    assert [h["probability"] for h in other.search("is rising")] == [h["probability"] for h in found] and len(found[0]["forecast"]) == 6
     index.remove("flat")
     assert "flat" not in [e["name"] for e in index.list()]
     r = gpmem.run('structure_index("y.db", array("folder/up.csv", "folder/down.csv")); search("y.db", "rises()", 1);')
