@@ -1,32 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Linking and running pure procedures; see pure.h. */
-#include "core/pure.h"
+ * Linking pure procedures; see pure.h. */
+#include "core/pure_code.h"
 
 #include "core/plain.h"
-#include <math.h>
 #include <string.h>
-
-/* What one name stands for. */
-struct bound {
-    struct cell *cell;          /* with its value: of a literal, a builtin, a slot, a node */
-    struct cell own;            /* of a definition of the program, which has none; counted */
-    struct closure *callee;     /* called: a compound procedure, borrowed, */
-    const struct sp_class *cls; /* or a row, */
-    uint32_t fewest, most;      /* which takes so many arguments of any kind; most 0: it is asked */
-    uint8_t code;               /* of the row, where that may be all one needs to know */
-};
-struct pure {
-    struct closure *closure; /* that it belongs to */
-    const struct pure_text *x;
-    struct bound *bound; /* by name */
-    uint64_t linked;     /* state of the names when it was linked; 0: it was not */
-    uint64_t judged;     /* the same, of the rest */
-    bool recursive;      /* it is pure and calls itself, directly or by way of others */
-    uint64_t visit;
-    bool *decides, *passes; /* by register */
-    VEC(struct cell *) reads;
-};
 
 static void unlink_names(struct pure *p) {
     for (size_t i = 0; p->linked && i < p->x->names.n; i++) value_unref(p->bound[i].own.val);
@@ -37,6 +15,7 @@ void pure_free(struct pure *p) {
     if (!p) return;
     unlink_names(p);
     mem_free(p->bound);
+    mem_free(p->steps);
     mem_free(p->decides);
     vec_release(&p->reads);
     mem_free(p);
@@ -51,6 +30,7 @@ static struct pure *pure_get(struct closure *c) {
         p->closure = c;
         p->x = x;
         p->bound = NEW_ARRAY(struct bound, x->names.n + 1);
+        p->steps = NEW_ARRAY(struct step, x->ops.n);
         p->decides = NEW_ARRAY(bool, 2 * x->n_registers + 2);
         p->passes = p->decides + x->n_registers + 1;
     }
@@ -108,7 +88,99 @@ static bool link_callee(struct bound *b) {
     return true;
 }
 
-static bool link_names(struct session_core *core, struct world *w, struct pure *p) {
+/* ---- steps -------------------------------------------------------------------------------- */
+
+static void set_operand(const struct pure *p, int32_t from, const value **at, uint8_t *reg) {
+    *at = from < 0 ? &p->bound[~from].cell->val : NULL;
+    *reg = from < 0 ? 0 : (uint8_t)from;
+}
+
+/* Which element of a list the application asks for, by a number that stays; false: none. */
+static bool item_number(const struct pure *p, const struct pure_op *op, const struct bound *f,
+                        uint16_t *k) {
+    const int32_t *from = &p->x->operands.at[op->at];
+    double i = f->cls->variant;
+    if (op->n == 2) {
+        const struct cell *c = from[1] < 0 ? p->bound[~from[1]].cell : NULL;
+        if (!c || c->kind || c->val.tag != V_NUM) return false;
+        i = c->val.u.num;
+    }
+    *k = (uint16_t)i;
+    return i == *k && (op->n == 2) == (f->code == SP_CODE_LOOKUP);
+}
+
+static void row_step(const struct pure *p, const struct pure_op *op, struct step *s) {
+    const struct bound *f = &p->bound[op->of];
+    bool tail = op->code == PURE_TAIL;
+    if (!f->cls) {
+        s->code = tail ? STEP_TAIL : STEP_CALL;
+        return;
+    }
+    s->code = tail ? STEP_ROW_LAST : STEP_ROW;
+    s->same = f->cls->variant;
+    if (op->n == 2 && f->code == SP_CODE_ADD) s->code = tail ? STEP_ADD_LAST : STEP_ADD;
+    if (op->n == 2 && f->code == SP_CODE_SUB) s->code = tail ? STEP_SUB_LAST : STEP_SUB;
+    if (op->n == 2 && f->code == SP_CODE_MUL) s->code = tail ? STEP_MUL_LAST : STEP_MUL;
+    if (op->n == 2 && f->code == SP_CODE_EQUAL && !tail) s->code = STEP_EQUAL;
+    bool item = f->code == SP_CODE_ITEM || f->code == SP_CODE_LOOKUP;
+    if (item && (op->n == 1 || op->n == 2) && item_number(p, op, f, &s->item))
+        s->code = tail ? STEP_ITEM_LAST : STEP_ITEM;
+}
+
+/* Steps in one: a comparison whose result is a condition; an element that is compared so. The
+ * registers in between hold nothing that anybody else reads (pure_text.c: condition). Where the
+ * operands are not what it is made for, the first step is done by itself and the others follow. */
+static void join_steps(struct pure *p) {
+    struct step *s = p->steps;
+    for (size_t i = p->x->ops.n - 1; i-- > 0;) {
+        const struct step *next = &s[i + 1];
+        if (s[i].code == STEP_EQUAL && next->code == STEP_UNLESS && !next->target && !next->a &&
+            next->ra == s[i].out) {
+            s[i].code = STEP_UNLESS_EQUAL;
+            s[i].to = next->to;
+        } else if (s[i].code == STEP_ITEM && next->code == STEP_UNLESS_EQUAL && !next->target &&
+                   !next->a && next->ra == s[i].out && next->b && s[i].out == next->out) {
+            s[i].code = STEP_UNLESS_ITEM;
+            s[i].to = next->to;
+            s[i].b = next->b;
+            s[i].same = next->same;
+        }
+    }
+}
+
+/* Step i does what operation i does; jumps lead to the same numbers. */
+static void make_steps(struct pure *p) {
+    const struct pure_text *x = p->x;
+    for (size_t i = 0; i < x->ops.n; i++) p->steps[i].target = false;
+    for (size_t i = 0; i < x->ops.n; i++) {
+        const struct pure_op *op = &x->ops.at[i];
+        struct step *s = &p->steps[i];
+        bool target = s->target;
+        *s = (struct step){.n = op->n, .out = (uint8_t)op->out, .target = target};
+        s->op = op;
+        switch ((enum pure_op_code)op->code) {
+        case PURE_APPLY:
+        case PURE_TAIL:
+            row_step(p, op, s);
+            if (op->n > 0) set_operand(p, x->operands.at[op->at], &s->a, &s->ra);
+            if (op->n > 1) set_operand(p, x->operands.at[op->at + 1], &s->b, &s->rb);
+            break;
+        case PURE_UNLESS: s->code = STEP_UNLESS; break;
+        case PURE_JUMP: s->code = STEP_JUMP; break;
+        case PURE_MOVE: s->code = STEP_MOVE; break;
+        case PURE_RETURN: s->code = STEP_RETURN; break;
+        }
+        if (op->code == PURE_UNLESS || op->code == PURE_MOVE || op->code == PURE_RETURN)
+            set_operand(p, op->of, &s->a, &s->ra);
+        if (op->code == PURE_UNLESS || op->code == PURE_JUMP) {
+            s->to = op->at;
+            p->steps[op->at].target = true;
+        }
+    }
+    join_steps(p);
+}
+
+bool pure_link(struct session_core *core, struct world *w, struct pure *p) {
     unlink_names(p);
     memset(p->bound, 0, p->x->names.n * sizeof *p->bound);
     p->linked = w->stamp;
@@ -121,6 +193,8 @@ static bool link_names(struct session_core *core, struct world *w, struct pure *
         unlink_names(p);
         return false;
     }
+    p->id = ++core->stamps;
+    make_steps(p);
     return true;
 }
 
@@ -139,7 +213,7 @@ static bool follow(struct session_core *core, struct world *w, struct pure *root
     vec_push(&waiting, root);
     while (ok && waiting.n) {
         struct pure *p = vec_pop(&waiting);
-        ok = p->linked == w->stamp || link_names(core, w, p);
+        ok = p->linked == w->stamp || pure_link(core, w, p);
         for (size_t i = 0; ok && i < p->x->names.n; i++) {
             struct bound *b = &p->bound[i];
             if (b->cell->kind) add_read(root, b->cell);
@@ -215,284 +289,4 @@ bool pure_passes(const struct pure *p, size_t i) {
 struct cell *const *pure_reads(const struct pure *p, size_t *n) {
     *n = p->reads.n;
     return p->reads.at;
-}
-
-/* ---- running ------------------------------------------------------------------------------ */
-
-struct machine {
-    struct session_core *core;
-    struct world *w;
-    bool remember; /* values follow from arguments alone */
-};
-
-static inline const value *operand(const value *reg, const struct bound *bound, int32_t i) {
-    return i >= 0 ? &reg[i] : &bound[~i].cell->val;
-}
-
-static bool same_text(const struct str_obj *a, const struct str_obj *b) {
-    return a == b || (a->len == b->len && !memcmp(a->text, b->text, a->len));
-}
-
-/* Element i of a list that has so many; NULL: it may be something else. */
-static inline const value *list_item(const value *list, double i) {
-    for (; list->tag == V_PAIR && i >= 1; i--) list = &list->u.pair->rest;
-    return list->tag == V_PAIR && i == 0 ? &list->u.pair->first : NULL;
-}
-
-/* What most code does most of the time, by heart; false: by the row. */
-static inline bool by_heart(const struct bound *f, const value *a, const value *b, value *out) {
-    bool numbers = b && a->tag == V_NUM && b->tag == V_NUM;
-    const value *item;
-    double z;
-    switch ((enum sp_code)f->code) {
-    case SP_CODE_ADD: z = numbers ? a->u.num + b->u.num : NAN; break;
-    case SP_CODE_SUB: z = numbers ? a->u.num - b->u.num : NAN; break;
-    case SP_CODE_MUL: z = numbers ? a->u.num * b->u.num : NAN; break;
-    case SP_CODE_ITEM:
-    case SP_CODE_LOOKUP:
-        item = !b ? list_item(a, f->cls->variant) : b->tag == V_NUM ? list_item(a, b->u.num) : NULL;
-        if (item) *out = value_ref(*item);
-        return item;
-    case SP_CODE_EQUAL:
-        if (!numbers && (!b || a->tag != V_STR || b->tag != V_STR)) return false;
-        *out = value_bool((numbers ? a->u.num == b->u.num : same_text(a->u.str, b->u.str)) ==
-                          f->cls->variant);
-        return true;
-    default: return false;
-    }
-    *out = value_num(z);
-    return z == z;
-}
-
-static enum gpm_status apply_row(struct machine *m, const struct pure_op *op, const struct bound *b,
-                                 const value *args, value *out) {
-    struct sp_call c = {
-        .cls = b->cls, .args = args, .n = op->n, .diags = m->core->diags, .host = &m->core->host};
-    enum gpm_status st = GPM_OK;
-    if (op->n < b->fewest || op->n > b->most)
-        st = core_check_call(m->core, &c, b->cell->val, args, op->n, op->by->span);
-    if (st == GPM_OK) st = b->cls->simulate(&c, out);
-    return st == GPM_OK ? st : core_place(m->core, st, op->by->span);
-}
-
-static enum gpm_status run(struct machine *m, struct pure *p, const value *args, value *out);
-
-/* Values of calls that were made lately, by the identity of their arguments: where one part of a
- * structure has changed, the others need not be evaluated again. Entries hold what they name, so
- * nothing else can have its address. */
-enum { MEMO_SIZE = 4096, MEMO_ARGS = 3, MEMO_ITEMS = 64 };
-struct pure_memo {
-    struct memo_line {
-        struct closure *of; /* counted; NULL: empty */
-        uint64_t stamp;     /* of the names that it was linked to */
-        value args[MEMO_ARGS], val;
-    } line[MEMO_SIZE];
-};
-
-/* Lists and small arrays are what structures are made of; what else has parts is not kept here. */
-static bool is_remembered(const value *args, size_t n) {
-    bool parts = false;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t tag = args[i].tag;
-        if (tag == V_PAIR || (tag == V_ARRAY && args[i].u.array->n <= MEMO_ITEMS))
-            parts = true;
-        else if (tag > V_STR)
-            return false;
-    }
-    return parts && n <= MEMO_ARGS;
-}
-
-static inline uint64_t bits(value v) {
-    uint64_t b;
-    memcpy(&b, &v.u, sizeof b);
-    return v.tag == V_BOOL ? v.u.boolean : v.tag == V_NIL ? 0 : b;
-}
-
-static struct memo_line *memo_line(struct pure_memo *k, const struct closure *f, const value *args,
-                                   size_t n) {
-    uint64_t h = (uint64_t)(uintptr_t)f;
-    for (size_t i = 0; i < n; i++) h = (h ^ bits(args[i])) * 0x9e3779b97f4a7c15u;
-    return &k->line[h >> 52];
-}
-
-static bool same_call(const struct memo_line *l, const struct closure *f, uint64_t stamp,
-                      const value *args, size_t n) {
-    bool same = l->of == f && l->stamp == stamp;
-    for (size_t i = 0; same && i < n; i++)
-        same = l->args[i].tag == args[i].tag && bits(l->args[i]) == bits(args[i]);
-    return same;
-}
-
-static void memo_clear(struct memo_line *l) {
-    struct memo_line was = *l;
-    l->of = NULL;
-    if (!was.of) return;
-    for (size_t i = 0; i < MEMO_ARGS; i++) value_unref(was.args[i]);
-    value_unref(was.val);
-    value_unref(value_box(V_PROC, &was.of->box));
-}
-
-static void memo_keep(struct memo_line *l, struct closure *f, uint64_t stamp, const value *args,
-                      size_t n, value v) {
-    memo_clear(l);
-    l->of = f;
-    value_ref(value_box(V_PROC, &f->box));
-    l->stamp = stamp;
-    for (size_t i = 0; i < MEMO_ARGS; i++) l->args[i] = i < n ? value_ref(args[i]) : NIL;
-    l->val = value_ref(v);
-}
-
-void pure_forget(struct session_core *core) {
-    struct pure_memo *k = core->remembered;
-    core->remembered = NULL;
-    for (size_t i = 0; k && i < MEMO_SIZE; i++) memo_clear(&k->line[i]);
-    mem_free(k);
-}
-
-/* A call whose value is wanted for more than to be the caller's own. */
-static enum gpm_status call(struct machine *m, struct pure *p, const value *args, size_t n,
-                            value *out) {
-    if (!m->remember || !is_remembered(args, n)) return run(m, p, args, out);
-    if (!m->core->remembered) m->core->remembered = NEW(struct pure_memo);
-    struct memo_line *l = memo_line(m->core->remembered, p->closure, args, n);
-    if (same_call(l, p->closure, m->w->stamp, args, n)) {
-        *out = value_ref(l->val);
-        return GPM_OK;
-    }
-    enum gpm_status st = run(m, p, args, out);
-    if (st == GPM_OK) memo_keep(l, p->closure, m->w->stamp, args, n, *out);
-    return st;
-}
-
-/* The code of what is called, linked to this model's names. */
-static enum gpm_status ready(struct machine *m, const struct closure *callee, size_t n,
-                             struct span at, struct pure **p) {
-    *p = callee->pure;
-    if (n != callee->lambda->u.lambda.n_params)
-        return core_wrong_arity(m->core, callee->lambda, n, at);
-    if ((*p)->linked != m->w->stamp && !link_names(m->core, m->w, *p))
-        return core_not_procedure(m->core, NIL, at);
-    return core_poll(m->core, at);
-}
-
-enum { SMALL = 8, FEW = 16 };
-
-static enum gpm_status apply(struct machine *m, const struct pure *p, const struct pure_op *op,
-                             const value *reg, value *out) {
-    const struct bound *b = &p->bound[op->of];
-    const int32_t *from = &p->x->operands.at[op->at];
-    value small[SMALL], *args = op->n <= SMALL ? small : NEW_ARRAY(value, op->n);
-    struct pure *callee;
-    enum gpm_status st = GPM_OK;
-    for (uint32_t i = 0; i < op->n; i++) args[i] = *operand(reg, p->bound, from[i]);
-    if (b->cls)
-        st = apply_row(m, op, b, args, out);
-    else {
-        st = ready(m, b->callee, op->n, op->by->span, &callee);
-        if (st == GPM_OK) st = call(m, callee, args, op->n, out);
-        if (st != GPM_OK) core_tell_call(m->core, op->by->span, b->callee->lambda->u.lambda.self);
-    }
-    if (args != small) mem_free(args);
-    return st;
-}
-
-static inline bool apply_by_heart(const struct pure *p, const struct pure_op *op, const value *reg,
-                                  value *out) {
-    const int32_t *from = &p->x->operands.at[op->at];
-    const struct bound *f = &p->bound[op->of];
-    return f->code && (op->n == 1 || op->n == 2) &&
-           by_heart(f, operand(reg, p->bound, from[0]),
-                    op->n == 2 ? operand(reg, p->bound, from[1]) : NULL, out);
-}
-
-/* Runs until the procedure has its value, or calls another in its place: *tail. */
-static enum gpm_status steps(struct machine *m, const struct pure *p, value *reg,
-                             const struct pure_op **tail, value *out) {
-    const struct pure_op *op = p->x->ops.at;
-    for (;; op++) {
-        enum gpm_status st = GPM_OK;
-        value v;
-        bool truth = false;
-        switch ((enum pure_op_code)op->code) {
-        case PURE_APPLY:
-            if (!apply_by_heart(p, op, reg, &v)) st = apply(m, p, op, reg, &v);
-            if (st == GPM_OK) value_set_take(&reg[op->out], v);
-            break;
-        case PURE_TAIL:
-            if (apply_by_heart(p, op, reg, out)) return GPM_OK;
-            if (p->bound[op->of].cls) return apply(m, p, op, reg, out);
-            *tail = op;
-            return GPM_OK;
-        case PURE_UNLESS: {
-            const value *c = operand(reg, p->bound, op->of);
-            if (c->tag == V_BOOL)
-                truth = c->u.boolean;
-            else
-                st = core_truth(m->core, *c, op->by->span, &truth);
-            if (!truth) op = &p->x->ops.at[op->at - 1];
-            break;
-        }
-        case PURE_JUMP: op = &p->x->ops.at[op->at - 1]; break;
-        case PURE_MOVE:
-            value_set_take(&reg[op->out], value_ref(*operand(reg, p->bound, op->of)));
-            break;
-        case PURE_RETURN: *out = value_ref(*operand(reg, p->bound, op->of)); return GPM_OK;
-        }
-        if (st != GPM_OK) return st;
-    }
-}
-
-/* Registers of a call, empty but for the arguments, which the caller puts in. */
-static value *open_registers(const struct pure *p, value *few) {
-    uint32_t n = p->x->n_registers;
-    value *reg = n <= FEW ? few : NEW_ARRAY(value, n);
-    for (uint32_t i = p->closure->lambda->u.lambda.n_params; i < n; i++) reg[i] = NIL;
-    return reg;
-}
-
-static void close_registers(const struct pure *p, value *reg, const value *few) {
-    for (uint32_t i = 0; i < p->x->n_registers; i++) value_unref(reg[i]);
-    if (reg != few) mem_free(reg);
-}
-
-/* A call that is the end of a procedure takes its place: loops need no stack. */
-static enum gpm_status run(struct machine *m, struct pure *p, const value *args, value *out) {
-    value few[2][FEW], *reg = open_registers(p, few[0]);
-    struct tail_calls calls;
-    int bank = 0;
-    enum gpm_status st;
-    calls.n = 0;
-    for (uint32_t i = 0; i < p->closure->lambda->u.lambda.n_params; i++)
-        reg[i] = value_ref(args[i]);
-    for (;;) {
-        const struct pure_op *tail = NULL;
-        struct pure *next;
-        st = steps(m, p, reg, &tail, out);
-        if (st != GPM_OK || !tail) break;
-        const struct closure *callee = p->bound[tail->of].callee;
-        tail_call(&calls, tail->by->span, callee->lambda->u.lambda.self);
-        st = ready(m, callee, tail->n, tail->by->span, &next);
-        if (st != GPM_OK) break;
-        const int32_t *from = &p->x->operands.at[tail->at];
-        value *fresh = open_registers(next, few[!bank]);
-        for (uint32_t i = 0; i < tail->n; i++)
-            fresh[i] = value_ref(*operand(reg, p->bound, from[i]));
-        close_registers(p, reg, few[bank]);
-        p = next;
-        reg = fresh;
-        bank = !bank;
-    }
-    close_registers(p, reg, few[bank]);
-    if (st != GPM_OK) tail_calls_tell(m->core, &calls);
-    return st;
-}
-
-enum gpm_status pure_call(struct session_core *core, struct world *w, struct pure *p,
-                          const value *args, struct span at, value *out) {
-    struct machine m = {core, w, .remember = !p->reads.n};
-    enum gpm_status st = core_poll(core, at);
-    if (st == GPM_OK)
-        st = run(&m, p, args, out); /* it was asked for because something has changed */
-    if (st != GPM_OK) core_tell_call(core, at, p->closure->lambda->u.lambda.self);
-    return st;
 }

@@ -5,7 +5,7 @@
  * of arguments, keywords) ends the attempt. */
 #include "core/pure.h"
 
-enum { MOST_REGISTERS = 250, MOST_OPERANDS = 250 };
+enum { MOST_REGISTERS = 64, MOST_OPERANDS = 250 };
 
 struct writer {
     struct pure_text *x;
