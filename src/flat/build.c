@@ -69,6 +69,25 @@ static bool is_static(struct scaffold *s) {
     return true;
 }
 
+/* Does it lead to a branch that it decides, or to a call that is held as one? Then there is no need
+ * for a scaffold to know that its scaffold is none of those; where a few nodes do not tell, it is
+ * built. */
+bool flat_is_hopeless(const struct node *n) {
+    enum { FAR = 64, MANY = 16 };
+    const struct node *waiting[MANY] = {n};
+    size_t more = 1;
+    for (size_t seen = 0; more && seen < FAR; seen++) {
+        n = waiting[--more];
+        for (uint32_t i = 0; i < n->n_out && i < MANY; i++) {
+            const struct node *c = n->out[i].child;
+            if (c->special == SPECIAL_PURE || (c->kind == NODE_IF && n->out[i].slot == 0))
+                return true;
+            if (more < MANY && !(c->flags & NODE_RANDOM)) waiting[more++] = c;
+        }
+    }
+    return false;
+}
+
 /* Steps. */
 
 static bool is_computed(const struct entry *e) {

@@ -196,6 +196,7 @@ struct flat *flat_of(struct trace *t, struct node *const *principals, size_t n) 
     struct flats *all = flats_of(t);
     struct flat **at = n == 1 ? &principals[0]->flat : cached(t, principals, n);
     if (!*at || (*at)->stamp >> EPOCH_BITS != all->stamp >> EPOCH_BITS) {
+        if (n == 1 && flat_is_hopeless(principals[0])) return NULL;
         write_ahead(t);
         if (*at) flat_free(t, *at);
         *at = flat_make(t, principals, n);

@@ -209,6 +209,8 @@ size_t form_size(const struct flat_form *f); /* bytes, with operations and what 
 void form_lay_out(struct flat_form *f);      /* says where that stands, by the counts */
 /* build.c. Owned by the caller; without a form where the scaffold does not allow one. */
 struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n);
+/* True: flat_make would find that a step of this one choice is no flat. */
+bool flat_is_hopeless(const struct node *n);
 /* shapes.c: values from slots and back, along the words of a shape. */
 value shape_value(const struct flat_run *r, uint32_t shape); /* owned */
 /* A single number, box or node, as most are, is there already. */

@@ -452,9 +452,10 @@ static void drop_left_frames(struct family *fam, size_t first) {
  * recursion need no stack where only constants decide how they go on. */
 enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast *a, struct frame *f,
                           struct tagctx *ctx, struct node **out) {
-    struct tail_calls calls = {0};
+    struct tail_calls calls;
     enum gpm_status st = GPM_OK;
     size_t first = fam->frames.n;
+    calls.n = 0;
     while (a && st == GPM_OK) {
         const struct ast *next = NULL;
         struct frame *enter = NULL;

@@ -282,6 +282,7 @@ static enum gpm_status statistics(struct trace *t, struct node *n, bool in) {
 }
 
 enum gpm_status node_incorporate(struct trace *t, struct node *n) {
+    if (!inner(t)->makers) return GPM_OK; /* nothing keeps statistics */
     if (n->flags & NODE_INCORPORATED || !node_is_stateful(n)) return GPM_OK;
     enum gpm_status st = statistics(t, n, true);
     if (st != GPM_OK) return st;

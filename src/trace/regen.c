@@ -30,7 +30,8 @@ static struct sp_state *maker_state(const struct node *n) {
 /* s->sink is where the walk under way adds up; outside a proposal there is nothing to add to. */
 enum gpm_status carry_weight(struct trace *t, struct node *n) {
     struct scaffold *s = inner(t)->active;
-    if (!s || !s->sink || (n->flags & NODE_RANDOM) || !node_is_stateful(n)) return GPM_OK;
+    if (!inner(t)->makers || !s || !s->sink || (n->flags & NODE_RANDOM) || !node_is_stateful(n))
+        return GPM_OK;
     double logp;
     enum gpm_status st = node_density(t, n, n->val, &logp);
     if (st == GPM_OK) *s->sink += logp;
@@ -176,8 +177,9 @@ enum gpm_status regen_operands(struct trace *t, struct node *n) {
     enum gpm_status st = GPM_OK;
     if (!inner(t)->active) return st; /* everything stands */
     for (uint32_t i = 0; i < n->n_in && st == GPM_OK; i++) {
-        st = regen_ensure(t, n->in[i].node);
-        if (st == GPM_OK) st = regen_maker(t, n->in[i].node->val);
+        struct node *p = n->in[i].node;
+        if (p->kind != NODE_CONST && p->mark) st = regen_ensure(t, p);
+        if (st == GPM_OK && inner(t)->makers) st = regen_maker(t, p->val);
     }
     return st;
 }

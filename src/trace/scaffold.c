@@ -24,10 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct entry *entry_of(struct scaffold *s, const struct node *n) {
-    return n->kind != NODE_CONST && n->mark ? &s->e.at[n->mark - 1] : NULL;
-}
-
 /* Does a change of this operand change what the node requests, not only its output? The operator
  * decides which body is evaluated, the condition which branch; a memoized call and requesting
  * primitives use operands as keys or hand them on by value; a run inside the model begins anew,
@@ -54,8 +50,6 @@ static struct entry *entry_make(struct scaffold *s, struct node *n) {
     }
     return &s->e.at[n->mark - 1];
 }
-
-typedef VEC(struct out_edge) edges;
 
 static void push_children(edges *w, const struct node *n) {
     for (uint32_t i = 0; i < n->n_out; i++) vec_push(w, n->out[i]);
@@ -146,7 +140,7 @@ static void visit_parents(struct scaffold *s, struct node *n) {
     for (uint32_t i = 0; i < n->n_in; i++) {
         struct node *p = n->in[i].node;
         visit(s, p);
-        struct node *maker = maker_of(p->val);
+        struct node *maker = inner(s->t)->makers ? maker_of(p->val) : NULL;
         if (maker) visit(s, maker);
     }
     for (uint32_t i = 0; n->req && i < n->req->n_xin; i++) visit(s, n->req->xin[i].node);
@@ -175,26 +169,41 @@ static void visit(struct scaffold *s, struct node *n) {
     vec_push(&s->order, n->mark - 1);
 }
 
-static int by_seq(const void *a, const void *b, void *ctx) {
-    struct scaffold *s = ctx;
-    uint64_t x = s->e.at[*(const uint32_t *)a].n->seq, y = s->e.at[*(const uint32_t *)b].n->seq;
+struct aged {
+    uint64_t seq;
+    uint32_t entry;
+};
+
+static int by_seq(const void *a, const void *b) {
+    uint64_t x = ((const struct aged *)a)->seq, y = ((const struct aged *)b)->seq;
     return x < y ? -1 : x > y;
 }
 
-/* Most scaffolds have a handful of entries, which do not pay for a library call. */
+/* Numbers differ, so every way of sorting gives the same. */
+static void sort_few(struct aged *a, size_t n) {
+    static const size_t gaps[] = {23, 10, 4, 1}; /* Ciura 2001 */
+    for (size_t g = 0; g < COUNT_OF(gaps); g++)
+        for (size_t gap = gaps[g], i = gap; i < n; i++) {
+            struct aged x = a[i];
+            size_t j = i;
+            for (; j >= gap && a[j - gap].seq > x.seq; j -= gap) a[j] = a[j - gap];
+            a[j] = x;
+        }
+}
+
+/* Most scaffolds have a few dozen entries, which do not pay for a library call. */
 static void sort_by_seq(struct scaffold *s) {
-    enum { SMALL = 16 };
+    enum { FEW = 64 };
+    size_t n = s->torus.n;
     uint32_t *at = s->torus.at;
-    if (s->torus.n > SMALL) {
-        qsort_r(at, s->torus.n, sizeof *at, by_seq, s);
-        return;
-    }
-    for (size_t i = 1; i < s->torus.n; i++) {
-        uint32_t e = at[i];
-        size_t j = i;
-        for (; j > 0 && s->e.at[at[j - 1]].n->seq > s->e.at[e].n->seq; j--) at[j] = at[j - 1];
-        at[j] = e;
-    }
+    struct aged few[FEW], *a = n <= FEW ? few : NEW_ARRAY(struct aged, n);
+    for (size_t i = 0; i < n; i++) a[i] = (struct aged){s->e.at[at[i]].n->seq, at[i]};
+    if (n <= FEW)
+        sort_few(a, n);
+    else
+        qsort(a, n, sizeof *a, by_seq);
+    for (size_t i = 0; i < n; i++) at[i] = a[i].entry;
+    if (a != few) mem_free(a);
 }
 
 /* The torus by age, and `order` from it: the same scaffold is found in the same order however it
@@ -227,7 +236,7 @@ static struct scaffold *scaffold_new(struct trace *t) {
 
 struct scaffold *scaffold_build(struct trace *t, struct node *const *principals, size_t n) {
     struct scaffold *s = scaffold_new(t);
-    edges w = {0};
+    edges *w = &s->walk;
     trace_settle(t);
     /* what compiled steps have left behind is written first: the walk reads the nodes */
     for (size_t i = 0; i < n; i++) {
@@ -236,12 +245,11 @@ struct scaffold *scaffold_build(struct trace *t, struct node *const *principals,
         e->principal = (int32_t)i;
         e->role = ROLE_D;
     }
-    for (size_t i = 0; i < n; i++) push_children(&w, principals[i]);
-    while (w.n) {
-        struct out_edge o = vec_pop(&w);
-        reach(s, &w, o.child, o.slot);
+    for (size_t i = 0; i < n; i++) push_children(w, principals[i]);
+    while (w->n) {
+        struct out_edge o = vec_pop(w);
+        reach(s, w, o.child, o.slot);
     }
-    vec_release(&w);
     for (size_t i = 0; i < s->e.n; i++)
         if (s->e.at[i].role == ROLE_D && s->e.at[i].requests) lose_requests(s, s->e.at[i].n);
     for (size_t i = 0; i < n; i++) { /* a principal inside the brush of another is no principal */
@@ -264,6 +272,7 @@ void scaffold_release(struct scaffold *s) {
     vec_release(&s->new_order);
     vec_release(&s->touched);
     vec_release(&s->principals);
+    vec_release(&s->walk);
     mem_free(s);
 }
 
@@ -277,7 +286,7 @@ void scaffold_end(struct scaffold *s) {
     }
     for (size_t i = 0; i < s->touched.n; i++) s->touched.at[i]->lost = 0;
     in->active = NULL;
-    if (!in->spare && s->e.cap <= KEPT && s->touched.cap <= KEPT)
+    if (!in->spare && s->e.cap <= KEPT && s->touched.cap <= KEPT && s->walk.cap <= KEPT)
         in->spare = s;
     else
         scaffold_release(s);

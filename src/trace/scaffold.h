@@ -52,6 +52,8 @@ struct entry {
     bool remade;
 };
 
+typedef VEC(struct out_edge) edges;
+
 struct scaffold {
     struct trace *t;
     VEC(struct entry) e;           /* all nodes reached */
@@ -60,6 +62,7 @@ struct scaffold {
     VEC(uint32_t) new_order;       /* as regenerated */
     VEC(struct family *) touched;  /* families that lose requesters */
     VEC(struct node *) principals; /* less those inside the brush of another */
+    edges walk;                    /* scaffold_build: edges to be followed */
     enum scaffold_mode mode;       /* of the last detach or regen; from here on cleared for reuse */
     const value *values;           /* SCAFFOLD_FIXED: borrowed, one per principal */
     const struct placing *placing; /* borrowed, or NULL */
@@ -79,7 +82,9 @@ struct scaffold {
 void scaffold_release(struct scaffold *s); /* memory of one that is not in use, or NULL */
 /* Unmarks nodes and families, so that what is freed afterwards carries no marks; gone. */
 void scaffold_end(struct scaffold *s);
-struct entry *entry_of(struct scaffold *s, const struct node *n); /* NULL: not in it */
+static inline struct entry *entry_of(struct scaffold *s, const struct node *n) { /* NULL: none */
+    return n->kind != NODE_CONST && n->mark ? &s->e.at[n->mark - 1] : NULL;
+}
 /* Does the proposal take this node out, whatever becomes of it? */
 bool is_torn_down(struct scaffold *s, const struct node *n);
 /* Observations that move (moves.c): the one at root e goes where its expression leads now, and
