@@ -194,6 +194,7 @@ bool pure_link(struct session_core *core, struct world *w, struct pure *p) {
         return false;
     }
     p->id = ++core->stamps;
+    p->narrow = false;
     make_steps(p);
     return true;
 }
