@@ -90,7 +90,9 @@ struct closure {
 };
 extern const struct box_class closure_class;
 value closure_value(const struct ast *lambda, struct frame *env);
-struct closure *closure_of(value v); /* NULL: something else */
+static inline struct closure *closure_of(value v) { /* NULL: something else */
+    return v.tag == V_PROC && v.u.box->cls == &closure_class ? (struct closure *)v.u.box : NULL;
+}
 
 /* Memoized procedure: untraced it keeps values, traced it keeps families. An entry is made before
  * its value is computed, so that a call that needs itself is found (busy, or a family without a
@@ -113,7 +115,9 @@ struct memo_entry {
 };
 extern const struct box_class memo_class;
 value memo_value(value proc, uint16_t owner);
-struct memo_proc *memo_of(value v);
+static inline struct memo_proc *memo_of(value v) {
+    return v.tag == V_PROC && v.u.box->cls == &memo_class ? (struct memo_proc *)v.u.box : NULL;
+}
 struct memo_entry *memo_find(struct memo_proc *m, value key);
 struct memo_entry *memo_insert(struct memo_proc *m, value key);
 void memo_remove(struct memo_proc *m, value key);

@@ -133,10 +133,6 @@ value closure_value(const struct ast *lambda, struct frame *env) {
     return value_box(V_PROC, &c->box);
 }
 
-struct closure *closure_of(value v) {
-    return v.tag == V_PROC && v.u.box->cls == &closure_class ? (struct closure *)v.u.box : NULL;
-}
-
 /* Memoized procedures. Families belong to the trace, which takes their entries out before they go;
  * what is left in a table that is freed are values. */
 
@@ -175,10 +171,6 @@ value memo_value(value proc, uint16_t owner) {
     m->proc = value_ref(proc);
     m->owner = owner;
     return value_box(V_PROC, &m->box);
-}
-
-struct memo_proc *memo_of(value v) {
-    return v.tag == V_PROC && v.u.box->cls == &memo_class ? (struct memo_proc *)v.u.box : NULL;
 }
 
 /* Chains of entries with one hash; keys are arrays of arguments, compared by value. */

@@ -30,7 +30,7 @@ static struct pure *pure_get(struct closure *c) {
         p->closure = c;
         p->x = x;
         p->bound = NEW_ARRAY(struct bound, x->names.n + 1);
-        p->steps = NEW_ARRAY(struct step, x->ops.n);
+        p->steps = NEW_ARRAY(struct pure_step, x->ops.n);
         p->decides = NEW_ARRAY(bool, 2 * x->n_registers + 2);
         p->passes = p->decides + x->n_registers + 1;
     }
@@ -109,7 +109,7 @@ static bool item_number(const struct pure *p, const struct pure_op *op, const st
     return i == *k && (op->n == 2) == (f->code == SP_CODE_LOOKUP);
 }
 
-static void row_step(const struct pure *p, const struct pure_op *op, struct step *s) {
+static void row_step(const struct pure *p, const struct pure_op *op, struct pure_step *s) {
     const struct bound *f = &p->bound[op->of];
     bool tail = op->code == PURE_TAIL;
     if (!f->cls) {
@@ -131,9 +131,9 @@ static void row_step(const struct pure *p, const struct pure_op *op, struct step
  * registers in between hold nothing that anybody else reads (pure_text.c: condition). Where the
  * operands are not what it is made for, the first step is done by itself and the others follow. */
 static void join_steps(struct pure *p) {
-    struct step *s = p->steps;
+    struct pure_step *s = p->steps;
     for (size_t i = p->x->ops.n - 1; i-- > 0;) {
-        const struct step *next = &s[i + 1];
+        const struct pure_step *next = &s[i + 1];
         if (s[i].code == STEP_EQUAL && next->code == STEP_UNLESS && !next->target && !next->a &&
             next->ra == s[i].out) {
             s[i].code = STEP_UNLESS_EQUAL;
@@ -154,9 +154,9 @@ static void make_steps(struct pure *p) {
     for (size_t i = 0; i < x->ops.n; i++) p->steps[i].target = false;
     for (size_t i = 0; i < x->ops.n; i++) {
         const struct pure_op *op = &x->ops.at[i];
-        struct step *s = &p->steps[i];
+        struct pure_step *s = &p->steps[i];
         bool target = s->target;
-        *s = (struct step){.n = op->n, .out = (uint8_t)op->out, .target = target};
+        *s = (struct pure_step){.n = op->n, .out = (uint8_t)op->out, .target = target};
         s->op = op;
         switch ((enum pure_op_code)op->code) {
         case PURE_APPLY:

@@ -36,7 +36,7 @@ enum step_code {
     STEP_MOVE,
     STEP_RETURN
 };
-struct step {
+struct pure_step {
     uint8_t code, n, out, ra, rb; /* ra, rb: registers of the first operands where a, b are NULL */
     bool same;                    /* comparisons: what is asked for */
     bool target;                  /* of a jump */
@@ -48,13 +48,13 @@ struct step {
 struct pure {
     struct closure *closure; /* that it belongs to */
     const struct pure_text *x;
-    struct bound *bound; /* by name */
-    struct step *steps;  /* by number of the operation */
-    uint64_t id;         /* of this state of linking, and of no other */
-    uint64_t linked;     /* state of the names when it was linked; 0: it was not */
-    uint64_t judged;     /* the same, of the rest */
-    bool narrow;         /* calls of it cannot be made for many numbers at once */
-    bool recursive;      /* it is pure and calls itself, directly or by way of others */
+    struct bound *bound;     /* by name */
+    struct pure_step *steps; /* by number of the operation */
+    uint64_t id;             /* of this state of linking, and of no other */
+    uint64_t linked;         /* state of the names when it was linked; 0: it was not */
+    uint64_t judged;         /* the same, of the rest */
+    bool narrow;             /* calls of it cannot be made for many numbers at once */
+    bool recursive;          /* it is pure and calls itself, directly or by way of others */
     uint64_t visit;
     bool *decides, *passes; /* by register */
     VEC(struct cell *) reads;

@@ -45,16 +45,16 @@ static inline void put_held(struct registers *r, uint32_t i, value v, bool count
     put(r, i, v, counted && IS_OBJ(v));
 }
 
-static inline const value *first_of(const struct registers *r, const struct step *s) {
+static inline const value *first_of(const struct registers *r, const struct pure_step *s) {
     return s->a ? s->a : &r->at[s->ra];
 }
 
-static inline const value *second_of(const struct registers *r, const struct step *s) {
+static inline const value *second_of(const struct registers *r, const struct pure_step *s) {
     return s->b ? s->b : &r->at[s->rb];
 }
 
 /* Is what the first operand holds owned by its register? */
-static inline bool first_owned(const struct registers *r, const struct step *s) {
+static inline bool first_owned(const struct registers *r, const struct pure_step *s) {
     return !s->a && (r->own >> s->ra & 1);
 }
 

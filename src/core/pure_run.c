@@ -86,7 +86,7 @@ static enum gpm_status apply(struct machine *m, const struct pure *p, const stru
 
 /* ---- running ------------------------------------------------------------------------------ */
 
-static enum gpm_status truth_of(struct machine *m, const value *c, const struct step *s,
+static enum gpm_status truth_of(struct machine *m, const value *c, const struct pure_step *s,
                                 bool *truth) {
     *truth = c->u.boolean;
     return c->tag == V_BOOL ? GPM_OK : core_truth(m->core, *c, s->op->by->span, truth);
@@ -95,7 +95,7 @@ static enum gpm_status truth_of(struct machine *m, const value *c, const struct 
 /* Runs until the procedure has its value, or calls another in its place: *tail. */
 static enum gpm_status steps(struct machine *m, const struct pure *p, struct registers *r,
                              const struct pure_op **tail, value *out) {
-    const struct step *s = p->steps;
+    const struct pure_step *s = p->steps;
     for (;; s++) {
         const value *item;
         double z;

@@ -86,7 +86,7 @@ static enum gpm_status call(const struct wide *x, struct pure *p, const value *a
     return st;
 }
 
-static enum gpm_status apply(const struct wide *x, const struct pure *p, const struct step *s,
+static enum gpm_status apply(const struct wide *x, const struct pure *p, const struct pure_step *s,
                              const struct registers *r, value *out) {
     const struct pure_op *op = s->op;
     const struct bound *b = &p->bound[op->of];
@@ -102,8 +102,8 @@ static enum gpm_status apply(const struct wide *x, const struct pure *p, const s
 }
 
 /* One step that gives a value, by heart or not. */
-static enum gpm_status compute(const struct wide *x, const struct pure *p, const struct step *s,
-                               const struct registers *r, value *out) {
+static enum gpm_status compute(const struct wide *x, const struct pure *p,
+                               const struct pure_step *s, const struct registers *r, value *out) {
     const value *a, *b, *item;
     switch ((enum step_code)s->code) {
     case STEP_ADD:
@@ -128,7 +128,7 @@ static enum gpm_status compute(const struct wide *x, const struct pure *p, const
 }
 
 /* The truth of a condition: 1 or 0; -1: it is for single calls to say. */
-static int truth(const struct registers *r, const struct step *s) {
+static int truth(const struct registers *r, const struct pure_step *s) {
     const value *a = first_of(r, s);
     if (s->code == STEP_UNLESS) return a->tag == V_BOOL ? a->u.boolean : -1;
     if (s->code == STEP_UNLESS_ITEM) a = list_item(a, s->item);
@@ -139,7 +139,7 @@ static int truth(const struct registers *r, const struct step *s) {
 /* As steps() of pure_run.c. */
 static enum gpm_status steps(const struct wide *x, const struct pure *p, struct registers *r,
                              const struct pure_op **tail, value *out) {
-    for (const struct step *s = p->steps;; s++) {
+    for (const struct pure_step *s = p->steps;; s++) {
         enum gpm_status st;
         value v;
         int yes;

@@ -294,6 +294,7 @@ enum gpm_status sp_check_args(struct sp_call *c, const struct sp_sig *sig) {
         if (p >= sig->n_params) p = sig->n_params - 1;
         int type = sig->params[p].type;
         if (type == TYPE_ANY || (type == TYPE_NUMBER && c->args[i].tag == V_NUM)) continue;
+        if (c->args[i].tag == V_NUM && fit_of(&types[type], c->args[i]) == FIT) continue;
         bool may_lack = sig->params[p].optional && (c->cls->flags & (SP_INFERENCE_ONLY | SP_LACKS));
         if (is_absent(c->args[i]) && may_lack) continue;
         if (is_absent(c->args[i]))

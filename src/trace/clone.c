@@ -324,7 +324,7 @@ static void clone_records(struct clone *c, struct trace *t) {
         memset(&q->parts, 0, sizeof q->parts);
         q->family = map_get(&c->families, MAP_PTR(r->family));
         for (size_t j = 0; j < r->parts.n; j++) {
-            struct part p = r->parts.at[j];
+            struct observation p = r->parts.at[j];
             p.root = map_node(c, p.root);
             pvec_push(pool_of(u), &q->parts, p);
         }

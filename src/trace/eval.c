@@ -277,7 +277,7 @@ static enum gpm_status eval_call(struct trace *t, struct family *fam, const stru
         return eval_run(t, fam, a, op, f, ctx, out);
     size_t n = core_call_width(t->core, a, op->val) + 1;
     struct node **nodes = n <= SMALL ? small : NEW_ARRAY(struct node *, n);
-    memset(nodes, 0, n * sizeof *nodes);
+    if (n > a->n || a->u.call.kw) memset(nodes, 0, n * sizeof *nodes); /* places may stay empty */
     nodes[0] = op;
     st = eval_operands(t, fam, a, f, ctx, nodes, &n);
     struct closure *c = op->kind == NODE_CONST ? closure_of(op->val) : NULL;

@@ -134,7 +134,7 @@ struct binding {
 /* Observations that have no label cannot be told apart by a program, and there may be millions:
  * those that follow each other share one record and one family (observations.c). What they observed
  * is the value of the choice that the expression leads to, and stands nowhere else. */
-struct part {
+struct observation {
     struct node *root; /* of its expression; it may be a node of another directive */
     struct span span;
     uint32_t
@@ -142,12 +142,12 @@ struct part {
 };
 struct record {
     enum record_kind kind;
-    struct sym *label;          /* NULL: none */
-    struct family *family;      /* one reference */
-    PVEC(struct binding) names; /* assume: one, or those of the components */
-    PVEC(struct part) parts;    /* of several observations, in their order; else none */
-    struct span span;           /* of the first one's expression */
-    double weight;              /* observe: log density when it was made, of the first one */
+    struct sym *label;              /* NULL: none */
+    struct family *family;          /* one reference */
+    PVEC(struct binding) names;     /* assume: one, or those of the components */
+    PVEC(struct observation) parts; /* of several observations, in their order; else none */
+    struct span span;               /* of the first one's expression */
+    double weight;                  /* observe: log density when it was made, of the first one */
 };
 static inline struct node *recorded_root(struct recorded d) {
     return d.r->parts.n ? d.r->parts.at[d.i].root : d.r->family->root;

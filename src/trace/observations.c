@@ -49,13 +49,13 @@ bool trace_next_recorded(const struct trace *t, size_t *at, struct recorded *d) 
 }
 
 uint32_t recorded_nodes(struct recorded d, uint32_t *from) {
-    const struct part *p = d.r->parts.at;
+    const struct observation *p = d.r->parts.at;
     *from = d.i ? p[d.i - 1].end : 0;
     return d.r->parts.n ? p[d.i].end : d.r->family->nodes.n;
 }
 
 static void add_part(struct trace *t, struct record *r, struct node *root, struct span span) {
-    struct part p = {root, span, r->family->nodes.n};
+    struct observation p = {root, span, r->family->nodes.n};
     pvec_push(pool_of(t), &r->parts, p);
 }
 

@@ -80,6 +80,33 @@ def main():
     ok(calls + "infer forget(quote(one)); assume one = proc() { normal(0, 1) }; infer do(mh(default, one, 50), checkInvariants());")
     code, out, err = run(calls + "infer forget(quote(count)); infer mh(default, one, 50);")
     assert code != 0 and "`count` is not bound" in err, err
+    many_at_once()
+
+
+LANGUAGE = """
+assume grow = proc(d) { if (flip(0.4) || d > 6) { list("c", normal(0, 2)) } else { if (flip(0.3)) { list("x") } else {
+  pick(uniform_discrete(0, %d), d + 1) } } };
+assume pick = proc(k, d) { if (k == 0) { list("p", grow(d), grow(d)) } else { if (k == 1) { list("s", grow(d)) } else {
+  if (k == 2) { list("l", grow(d), 3) } else { if (k == 3) { list("d", grow(d)) } else { list("i", grow(d), grow(d)) } } } } };
+assume power = proc(y, n) { if (n == 0) { y } else { power(y * 0.5 - 1, n - 1) } };
+assume ev = proc(e, x) { if (first(e) == "c") { second(e) } else { if (first(e) == "x") { x } else {
+  if (first(e) == "p") { ev(second(e), x) * ev(e[2], x) - 0.25 } else { if (first(e) == "s") { sin(ev(second(e), x + 1)) } else {
+  if (first(e) == "l") { let y = ev(second(e), x); power(y, e[2]) } else { if (first(e) == "d") { 1 / (1 + abs(ev(second(e), x))) } else {
+  if (ev(second(e), x) > 0) { ev(e[2], x) } else { -1 } } } } } } } };
+assume e = grow(0);
+infer for_each(arange(%d), proc(i) { observe normal(ev(e, $(i / 7)), 1) = sin(i / 7) });
+"""
+
+
+def many_at_once():
+    """One structure at many points: the values are those of single calls (checkInvariants takes each apart), with conditions
+    that the points decide and without, for more points than are taken together, and where a call fails at one of them."""
+    for kinds, points, seed in (4, 10, 1), (4, 10, 2), (4, 150, 3), (5, 10, 4), (5, 30, 5):
+        ok(LANGUAGE % (kinds, points) + "infer repeat(12, do(mh(default, one, 25), checkInvariants()));", "--seed", str(seed))
+    code, out, err = run("assume k = uniform_discrete(0, 2); assume inv = proc(n, x) { if (n == 0) { log(x) } else { inv(n - 1, x - 1) } };"
+                         "infer for_each(arange(5), proc(i) { observe normal(inv(k, $(i + 1.5)), 1) = i });"
+                         "infer mh(default, one, 40); infer checkInvariants();", "--seed", "1")
+    assert code == 0 or "log" in err, err  # outside the domain a proposal is rejected, at the start it is an error
 
 
 if __name__ == "__main__":
