@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "gp/gp.h"
+#include "math/rng.h"
 #include "sp/kernel_value.h"
 #include "base/vec.h"
 #include "source/evaluations.h"
@@ -334,13 +335,20 @@ static bool wants_measured(const struct sp_call *c) {
     return c->observed || (sp_given(c, 1) && sp_truth(c->args[1], &yes) && yes);
 }
 
+/* Points above which a joint draw that is not looked at is not made: zeros stand for it, and as
+ * many random numbers are used, so that what follows is the same. They wait beside the emulator
+ * (px, py) until the observed values come in their place. */
+enum { IN_VAIN = 64 };
+
 static enum gpm_status draw(struct sp_call *c, bool measured, value *out) {
     struct memoizer *m = c->state;
     struct points p;
     enum gpm_status st = points_read(c, &p);
     if (st == GPM_OK) st = numeric(c, flush(m));
-    p.y = NEW_ARRAY(double, p.n * m->q + 1);
-    if (st == GPM_OK && p.n)
+    p.y = mem_zalloc((p.n * m->q + 1) * sizeof *p.y);
+    if (st == GPM_OK && c->in_vain && p.n > IN_VAIN)
+        for (size_t i = 0; i < p.n; i++) rng_normal(c->rng);
+    else if (st == GPM_OK && p.n)
         st = numeric(c, m->cls->sample(m->em, p.x, p.n, measured, c->rng, p.y));
     if (st == GPM_OK) *out = outputs_value(m, &p);
     points_free(&p);

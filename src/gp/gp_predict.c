@@ -180,12 +180,12 @@ static bool any_positive(const double *cov, size_t m) {
     return false;
 }
 
-/* As many points as a GPU is there for, and one is used: a process that has them as inputs computes
- * with its factor. NULL: this machine does it. */
-static enum gpm_status on_device(const struct gp *g, struct gp **out) {
+/* As many points as another engine than this processor's is there for: a process that has them as
+ * inputs computes with its factor. NULL: this processor does it. */
+static enum gpm_status elsewhere(const struct gp *g, struct gp **out) {
     const struct gp_engine *engine;
     enum gpm_status st = gp_engine_choose(*out, gp_current(*out), &engine);
-    if (!st && engine == &gp_engine_gpu && !gp_approx_asked(g)) return GPM_OK;
+    if (!st && engine != &gp_engine_cpu && !gp_approx_asked(g)) return GPM_OK;
     gp_free(*out);
     *out = NULL;
     return st;
@@ -211,7 +211,7 @@ static enum gpm_status draw_prior(struct gp *g, struct kern_pts xs, double extra
         gp_free(p);
         return st;
     }
-    st = on_device(g, &p);
+    st = elsewhere(g, &p);
     if (st || !p) return st;
     st = gp_slot_factor(p, gp_current(p));
     if (!st) st = mean_eval(gp_mean(g), xs, out);
@@ -323,18 +323,22 @@ static enum gpm_status density(struct gp *g, double noise, const double *xs, con
     return st;
 }
 
-/* Of many pairs: by what they add to the likelihood. */
+/* Of many pairs, where the likelihood of all of them is not computed by this processor's factor but
+ * elsewhere, or approximated: by what they add to it. */
 static enum gpm_status by_difference(struct gp *g, enum gp_target target, const double *x,
                                      const double *y, size_t n, double *logpdf, bool *done) {
     struct gp *with = NULL;
     double before = 0, after = 0;
     *done = false;
-    if (g->device == GP_ON_CPU || g->integrated) return GPM_OK;
+    size_t all = g->n + n;
+    bool here = g->device == GP_ON_CPU && gp_engine_host(all) == &gp_engine_cpu &&
+                !gp_approx_asked(g) && all <= gp_exact_max(g);
+    if (here || g->integrated) return GPM_OK;
     enum gpm_status st = gp_copy(g, &with);
     if (st) return st;
     st = gp_add(with, target, x, y, n);
     if (st) gp_free(with);
-    if (!st) st = on_device(g, &with);
+    if (!st && !gp_approximates(with)) st = elsewhere(g, &with);
     if (st || !with) return st;
     if (g->n) st = gp_logml(g, &before);
     if (!st) st = gp_logml(with, &after);

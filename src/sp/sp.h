@@ -46,6 +46,7 @@ struct sp_call {
     struct diags *diags;
     struct sp_host *host; /* may be NULL */
     bool observed;        /* a recorded application whose value is data */
+    bool in_vain;         /* another value takes the place of what is drawn, before it is read */
 };
 
 struct sp_host {

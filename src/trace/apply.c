@@ -421,6 +421,7 @@ static enum gpm_status apply_primitive(struct trace *t, struct node *n, bool req
         if (requests) node_close_over(t, n);
         if (st == GPM_OK) st = regen_extra(t, n);
     }
+    c->in_vain = inner(t)->replaced && n->ast == inner(t)->replaced;
     return call_end(t, n, &k, st == GPM_OK ? sp_simulate(c, out) : st);
 }
 

@@ -172,9 +172,10 @@ struct lineage {
 /* A trace behind the view of it that trace.h gives. */
 struct inner {
     struct trace view;
-    struct map labels;       /* sym -> record */
-    struct scaffold *active; /* between detach and accept */
-    struct scaffold *spare;  /* one that is not in use, or NULL */
+    struct map labels;          /* sym -> record */
+    struct scaffold *active;    /* between detach and accept */
+    const struct ast *replaced; /* being evaluated for an observation; NULL: nothing is */
+    struct scaffold *spare;     /* one that is not in use, or NULL */
     uint64_t next_seq, next_block;
     uint32_t ctx_visit;
     bool scopes_vary;    /* a tag has changed its scope: their bits say nothing */

@@ -341,7 +341,9 @@ enum gpm_status trace_observe(struct trace *t, struct sym *label, const struct a
                               struct frame *frame, value v, double *weight) {
     enum gpm_status st = check_label(t, label, ast->span);
     struct family *f;
+    inner(t)->replaced = ast;
     if (st == GPM_OK) st = eval_target(t, ast, frame, &f);
+    inner(t)->replaced = NULL;
     if (st != GPM_OK) return st;
     st = check_observed(t, ast, f->root, v);
     if (st == GPM_OK) st = constrain_root(t, f->root, v, ast->span, weight);
