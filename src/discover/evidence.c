@@ -14,8 +14,8 @@ const struct fit_rules series_fit_rules = {.polished = 3,
                                            .apart = 0.15,
                                            .typical = 1.4,
                                            .least = 1,
-                                           .hope = 15,
-                                           .again = 16};
+                                           .hope = 6,
+                                           .again = 10};
 /* A dense gradient of a long series costs twenty fast ones: fewer starts, fewer polished. */
 enum { STARTS_SLOW = 24, POLISHED_SLOW = 2, SLOW_FROM = 60 };
 
@@ -74,7 +74,7 @@ struct evidence *sevidence_make(const struct smodel_data *data, const struct str
 }
 
 struct evidence *sevidence_new(const struct smodel_data *data, const struct structure *s,
-                               double log_prior, const struct evidence *parent,
+                               double log_prior, double floor, const struct evidence *parent,
                                const struct period_hints *hints, struct smodel_work *w) {
     struct evidence *e = sevidence_make(data, s, log_prior);
     const struct smodel *m = smodel_of(e);
@@ -83,6 +83,6 @@ struct evidence *sevidence_new(const struct smodel_data *data, const struct stru
     if (slow) r.polished = POLISHED_SLOW;
     e->open = fit_starts_new(m->d, STARTS_MAX);
     int n = starts_make(m, parent, hints, slow ? STARTS_SLOW : STARTS_MAX, e->open->z);
-    evidence_begin(e, smodel_density(m, w, false), n, &r);
+    evidence_begin(e, smodel_density(m, w, false), n, floor - log_prior, &r);
     return e;
 }

@@ -28,8 +28,9 @@ struct evidence *sevidence_make(const struct smodel_data *data, const struct str
 struct density smodel_density(const struct smodel *m, struct smodel_work *w, bool folded);
 
 extern const struct fit_rules series_fit_rules;
-/* New rough evidence of s by starts around the parent (NULL: none): a few steps of optimisation. */
+/* New rough evidence of s by starts around the parent (NULL: none): a few steps of optimisation;
+ * floor: the total log evidence that is still of interest. */
 struct evidence *sevidence_new(const struct smodel_data *data, const struct structure *s,
-                               double log_prior, const struct evidence *parent,
+                               double log_prior, double floor, const struct evidence *parent,
                                const struct period_hints *hints, struct smodel_work *w);
 #endif

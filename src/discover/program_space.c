@@ -525,7 +525,7 @@ static struct evidence *fit(struct space *base, size_t id, const struct evidence
     if (base->st != GPM_OK) return e;
     e->open = fit_starts_new(t.d, LAPLACE_STARTS(t.d) + CARRIED);
     int n = f->n_z ? make_starts(s, f, e->open->z, &rules) : 1;
-    evidence_begin(e, t, n, &rules);
+    evidence_begin(e, t, n, -INFINITY, &rules);
     if (base->st == GPM_OK) base->st = f->q.st;
     return e;
 }

@@ -36,6 +36,10 @@ double search_window(const struct search *s) {
     return effort(s)->window;
 }
 
+double search_floor(const struct search *s) {
+    return s->top - effort(s)->prune;
+}
+
 /* Of the time allowed the search for structures takes this share, draws and chains the rest; once
  * it is over, structures so close to the top get so many draws. */
 #define GROW_SHARE  0.7
@@ -86,6 +90,7 @@ struct batch {
     const struct evidence *parent;
     bool fast, dense; /* which structures are wanted: with a fast density, with another one */
     int round;        /* of the expansion; 0: it is none */
+    bool suggested;   /* by a gain that was computed: none is given up early */
     VEC(size_t) id;
     struct evidence **result;
     VEC(struct evidence *) old; /* known neighbours that may profit from the parent's optimum */
@@ -131,7 +136,8 @@ static void finish_job(void *ctx, size_t job, int thread) {
     struct space *s = b->search->space;
     struct density t = s->ops->density(s, e, thread, false);
     if (s->st == GPM_OK)
-        evidence_finish(e, t, b->search->top - e->log_prior - effort(b->search)->prune, s->rules);
+        evidence_finish(e, t, (b->suggested ? -INFINITY : search_floor(b->search)) - e->log_prior,
+                        s->rules);
 }
 
 void search_store(struct search *s, struct evidence *e) {
@@ -219,17 +225,32 @@ static struct evidence *best_unexpanded(const struct search *s, bool climb) {
 }
 
 /* ---- sampling ---- */
+/* For a first estimate, and for what hardly counts. */
+static size_t few_draws(const struct search *s) {
+    return s->opt.draws / 5 + 20;
+}
+
 struct sampling {
     struct search *s;
     struct evidence **e;
     size_t n, draws;
+    double top;
 };
+
+/* An error of an evidence moves probabilities in proportion to its own share, and falls with the
+ * root of the draws: at the top all of them, below it as many as leave errors alike, but few are
+ * needed to know one's own error. */
+static size_t draws_of(const struct sampling *p, const struct evidence *e) {
+    double share = exp(0.5 * fmin(evidence_total(e) - p->top, 0));
+    size_t n = (size_t)((double)p->draws * share), few = few_draws(p->s);
+    return n > few ? n : p->draws < few ? p->draws : few;
+}
 
 static void sample_job(void *ctx, size_t job, int thread) {
     struct sampling *p = ctx;
     struct space *s = p->s->space;
     struct density t = s->ops->density(s, p->e[job], thread, true);
-    evidence_sample(p->e[job], p->draws, p->s->opt.seed, t);
+    evidence_sample(p->e[job], draws_of(p, p->e[job]), p->s->opt.seed, t);
 }
 
 /* Structures within `window` of the top whose draws are fewer than `draws`; past the deadline a few
@@ -240,9 +261,9 @@ static void sample_near_top(struct search *s, double window, size_t draws) {
         draws = LATE_DRAWS;
         s->cut = true;
     }
-    struct sampling p = {s, NEW_ARRAY(struct evidence *, s->n + 1), 0, draws};
+    struct sampling p = {s, NEW_ARRAY(struct evidence *, s->n + 1), 0, draws, s->top};
     for (size_t i = 0; i < s->n; i++)
-        if (fitted(s->at[i]) && s->at[i]->draws.n < draws &&
+        if (fitted(s->at[i]) && s->at[i]->draws.n < draws_of(&p, s->at[i]) &&
             evidence_total(s->at[i]) > s->top - window)
             p.e[p.n++] = s->at[i];
     la_parallel(s->opt.threads, p.n, sample_job, &p);
@@ -264,7 +285,7 @@ enum gpm_status search_not_stopped(const volatile sig_atomic_t *stop, enum gpm_s
 }
 
 void search_sample(struct search *s) {
-    sample_near_top(s, SAMPLE_WINDOW, s->opt.draws / 5 + 20);
+    sample_near_top(s, SAMPLE_WINDOW, few_draws(s));
     sample_near_top(s, 2.0, s->opt.draws);
 }
 
@@ -334,7 +355,7 @@ static bool try_suggestions(struct search *s) {
     for (int plain = 0; plain < 2; plain++) {
         struct evidence *e = best_fitted(s, plain);
         if (!e || (plain && e == best_fitted(s, false))) continue;
-        struct batch b = {.search = s, .parent = e, .fast = true, .dense = true};
+        struct batch b = {.search = s, .parent = e, .fast = true, .dense = true, .suggested = true};
         prepare(&b);
         s->space->ops->suggestions(s->space, e, collect, &b);
         run_batch(&b);
@@ -355,7 +376,7 @@ static void explore(struct search *s) {
         grow(s, false);
     }
     for (int pass = 0; pass < 2; pass++) { /* sampling may lift a structure into the window */
-        sample_near_top(s, SAMPLE_WINDOW, s->opt.draws / 5 + 20);
+        sample_near_top(s, SAMPLE_WINDOW, few_draws(s));
         grow(s, false);
     }
     search_sample(s);
@@ -389,7 +410,7 @@ static void again_job(void *ctx, size_t job, int thread) {
 
 enum gpm_status search_resume(struct search *s) {
     double start = clock_seconds();
-    struct sampling p = {s, NEW_ARRAY(struct evidence *, s->n + 1), 0, 0};
+    struct sampling p = {.s = s, .e = NEW_ARRAY(struct evidence *, s->n + 1)};
     /* A folder keeps modes, not the shapes around them, which chains and samplers draw from. All
      * get theirs again: which structures are near the top changes as they do. */
     for (size_t i = 0; i < s->n; i++)

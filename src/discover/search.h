@@ -36,6 +36,8 @@ struct search {
 };
 /* Nats below the top within which structures are expanded. */
 double search_window(const struct search *s);
+/* The total log evidence below which a structure is given up early. */
+double search_floor(const struct search *s);
 /* Past its deadline: what is still to be done is done in short. */
 bool search_late(const struct search *s);
 /* How many threads an option of `wanted` means. */

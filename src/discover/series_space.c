@@ -149,6 +149,7 @@ static void suggestions(struct space *base, const struct evidence *e, space_emit
     double periods[SERIES_SEASONS + COUNT_OF(s->hints[0].p)];
     int n = plain(e) ? wave_periods(s, k->transform, periods) : 0;
     if (!g->changes || !changes_scan(e, s->work[0], periods, n, &c)) return;
+    s->floor = -INFINITY; /* what has a gain that was computed gets all of its starts */
     hint_places(s, &c, k->n);
     suggest_shifts(s, &c, k, each, ctx);
     if (c.variance.gain > 5 && grammar_spread(g, k, gate_of(&c.variance), &v))
@@ -182,8 +183,8 @@ static void screen_top(struct series_space *s, const struct search *x) {
     struct screen *c = s->screen;
     if (!best || structure_equal(&smodel_of(best)->s, &c->best)) return;
     c->best = smodel_of(best)->s;
-    struct evidence *e = sevidence_new(&c->data, &c->best, log_prior(s, &c->data, &c->best), best,
-                                       &s->hints[c->best.transform], c->work[0]);
+    struct evidence *e = sevidence_new(&c->data, &c->best, log_prior(s, &c->data, &c->best),
+                                       -INFINITY, best, &s->hints[c->best.transform], c->work[0]);
     c->top = evidence_total(e);
     evidence_free(e);
 }
@@ -197,6 +198,7 @@ static void prepare(struct space *base, const struct search *x, const struct evi
         period_hints_residual(parent, s->work[0], &s->hints[tr], &s->around[tr]);
     }
     s->top = x->top;
+    s->floor = search_floor(x);
     if (s->screen && dense) screen_top(s, x);
 }
 
@@ -207,8 +209,8 @@ static struct evidence *fit_screened(struct series_space *s, const struct struct
     struct screen *c = s->screen;
     const struct period_hints *hints = &s->around[k->transform];
     double full = log_prior(s, s->data, k);
-    struct evidence *e, *part = sevidence_new(&c->data, k, log_prior(s, &c->data, k), parent, hints,
-                                              c->work[thread]);
+    struct evidence *e, *part = sevidence_new(&c->data, k, log_prior(s, &c->data, k),
+                                              c->top - SCREEN, parent, hints, c->work[thread]);
     double behind = c->top - evidence_total(part);
     if (behind > SCREEN || !part->prop.n) {
         smodel_init(part->item, s->data, k);
@@ -220,7 +222,7 @@ static struct evidence *fit_screened(struct series_space *s, const struct struct
         part->rough = true;
         return part;
     }
-    e = sevidence_new(s->data, k, full, part, hints, s->work[thread]);
+    e = sevidence_new(s->data, k, full, s->floor, part, hints, s->work[thread]);
     evidence_free(part);
     return e;
 }
@@ -231,7 +233,7 @@ static struct evidence *fit(struct space *base, size_t id, const struct evidence
     const struct structure *k = &s->known.at[id];
     struct evidence *e = s->screen && !is_fast(base, id)
                              ? fit_screened(s, k, parent, thread)
-                             : sevidence_new(s->data, k, log_prior(s, s->data, k), parent,
+                             : sevidence_new(s->data, k, log_prior(s, s->data, k), s->floor, parent,
                                              &s->around[k->transform], s->work[thread]);
     e->id = id;
     return e;

@@ -22,7 +22,7 @@ struct series_space {
     struct period_hints around[2];      /* of the parent of those that are fitted now */
     struct period_hints places, widths; /* of changes that the data suggest */
     struct screen *screen; /* long regular series: a subset on which dense structures are tried */
-    double top;            /* of the search, when they were prepared */
+    double top, floor;     /* of the search, when they were prepared: best, still of interest */
 };
 /* A search over the structures of g on data, which outlive it; nothing is evaluated yet. */
 GPM_MUST_USE enum gpm_status series_search_init(struct search *s, const struct smodel_data *data,

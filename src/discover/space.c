@@ -39,9 +39,15 @@ static void set_rough(struct evidence *e, const struct density *t, const struct 
     memcpy(e->prop.mode[0].z, fit_best(t, e->open, 0), size);
 }
 
-void evidence_begin(struct evidence *e, struct density t, int n, const struct fit_rules *rules) {
+/* What the optimum must reach for an evidence of `floor`. */
+static double least_optimum(const struct density *t, double floor, const struct fit_rules *rules) {
+    return floor + rules->least * t->d;
+}
+
+void evidence_begin(struct evidence *e, struct density t, int n, double floor,
+                    const struct fit_rules *rules) {
     t.evals = &e->evals;
-    fit_polish(&t, e->open, n, rules);
+    fit_polish(&t, e->open, n, rules, least_optimum(&t, floor, rules));
     if (e->open->n) set_rough(e, &t, rules);
 }
 
@@ -50,7 +56,7 @@ void evidence_finish(struct evidence *e, struct density t, double floor,
     struct fit_starts *s = e->open;
     if (!s) return;
     t.evals = &e->evals;
-    floor += rules->least * t.d; /* what the optimum must reach for that */
+    floor = least_optimum(&t, floor, rules);
     if (s->n && s->best[0].logp < floor && s->best[0].logp > floor - rules->hope) {
         s->best[0].logp = fit_optimise(&t, fit_best(&t, s, 0), rules->again);
         set_rough(e, &t, rules);

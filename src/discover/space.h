@@ -46,10 +46,12 @@ static inline double evidence_total(const struct evidence *e) {
 }
 void evidence_free(struct evidence *e);
 struct evidence *evidence_make(double log_prior); /* nothing is known yet */
-/* Rough evidence from the n starts in e->open: a few steps of optimisation. */
-void evidence_begin(struct evidence *e, struct density t, int n, const struct fit_rules *rules);
+/* Rough evidence from the n starts in e->open: a few steps of optimisation, of one start alone
+ * where that lies far below `floor` (log evidence that is still of interest). */
+void evidence_begin(struct evidence *e, struct density t, int n, double floor,
+                    const struct fit_rules *rules);
 /* Follows the best starts to their optima and applies Laplace's method, unless the structure turns
- * out to lie below `floor` (log evidence that is still of interest): then it stays rough. Once. */
+ * out to lie below `floor`: then it stays rough. Once. */
 void evidence_finish(struct evidence *e, struct density t, double floor,
                      const struct fit_rules *rules);
 /* The one mode that z leads to. */

@@ -338,7 +338,7 @@ static void mend_job(void *ctx, size_t job, int thread) {
     const struct state *h = m->at[job];
     struct search *s = m->r->p->search;
     struct density t = s->space->ops->density(s->space, s->at[h->k], thread, true);
-    evidence_mend(s->at[h->k], 2 * s->opt.draws, s->opt.seed, t, h->z);
+    evidence_mend(s->at[h->k], s->opt.draws, s->opt.seed, t, h->z);
 }
 
 /* The structures in which chains met the states that their proposals missed most are sampled anew

@@ -159,20 +159,61 @@ static double iou_rest(double a) { /* a - E(a); the series where the difference 
     return sum;
 }
 
-/* What depends on the earlier of two times alone; mostly that is the column's, computed once. */
-struct iou_start {
-    double a, e, rest; /* t / l, E(a), a - E(a) */
-};
-static struct iou_start iou_start(double t, double l) {
-    return (struct iou_start){t / l, -expm1(-t / l), iou_rest(t / l)};
+/* Features: t, and E(t / l) and t / l - E(t / l), of which a pair takes those of the earlier. */
+static void iou_prepare(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
+    double l = k->par[1];
+    wiener_prepare(k, x, f, ld);
+    for (size_t i = 0; i < x.n; i++) {
+        f[ld + i] = -expm1(-f[i] / l);
+        f[2 * ld + i] = iou_rest(f[i] / l);
+    }
+}
+
+static struct iou_start { double t, e, rest; } iou_earlier(const struct kern_strip *s, size_t i) {
+    if (s->row[i] < s->col[0])
+        return (struct iou_start){s->row[i], s->row[s->ld + i], s->row[2 * s->ld + i]};
+    return (struct iou_start){s->col[0], s->col[1], s->col[2]};
+}
+
+/* b = |t - t'| / l and E(b) along a strip; below 1/2 by its series, to 1e-17 of it: b times the sum
+ * of (-b)^m / (m + 1)!, by steps of two. */
+static void iou_gaps(const struct kern *k, const struct kern_strip *s, double *b, double *e) {
+    static const double c[] = {1,
+                               1. / 2,
+                               1. / 6,
+                               1. / 24,
+                               1. / 120,
+                               1. / 720,
+                               1. / 5040,
+                               1. / 40320,
+                               1. / 362880,
+                               1. / 3628800,
+                               1. / 39916800,
+                               1. / 479001600,
+                               1. / 6227020800,
+                               1. / 87178291200};
+    double t = s->col[0], rate = 1 / k->par[1];
+    for (size_t i = 0; i < s->m; i++) {
+        b[i] = fabs(s->row[i] - t) * rate;
+        e[i] = -b[i];
+    }
+    vec_ops()->exp_scale(s->m, 1, e);
+    for (size_t i = 0; i < s->m; i++) {
+        double u = b[i], sq = u * u, sum = 0;
+        if (u < 0.5) {
+            for (int m = 12; m >= 0; m -= 2) sum = sum * sq + (c[m] - u * c[m + 1]);
+            e[i] = u * sum;
+        } else
+            e[i] = 1 - e[i];
+    }
 }
 
 static void iou_value(const struct kern *k, const struct kern_strip *s, double *out) {
-    double t = s->col[0], l = k->par[1];
-    const struct iou_start column = iou_start(t, l);
+    double b[KERN_STRIP], l2 = k->par[1] * k->par[1];
+    iou_gaps(k, s, b, out);
     for (size_t i = 0; i < s->m; i++) {
-        struct iou_start f = s->row[i] < t ? iou_start(s->row[i], l) : column;
-        out[i] = l * l * (2 * f.rest - f.e * expm1(-fabs(s->row[i] - t) / l));
+        struct iou_start f = iou_earlier(s, i);
+        out[i] = l2 * (2 * f.rest + f.e * out[i]);
     }
 }
 
@@ -186,14 +227,18 @@ static double iou_variogram(const double *par, double distance, double *d) {
 
 /* With k = l^2 G(a, b): dk/dl = l (2 G - a G_a - b G_b). */
 static void iou_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
-    double t = s->col[0], l = k->par[1];
-    const struct iou_start column = iou_start(t, l);
+    double b[KERN_STRIP], e[KERN_STRIP], l = k->par[1];
+    double value = 0, slope = 0;
+    iou_gaps(k, s, b, e);
     for (size_t i = 0; i < s->m; i++) {
-        struct iou_start f = s->row[i] < t ? iou_start(s->row[i], l) : column;
-        double b = fabs(s->row[i] - t) / l, eb = -expm1(-b), both = 2 * f.rest + f.e * eb;
-        double by_a = 2 * f.e + (1 - f.e) * eb, by_b = f.e * (1 - eb);
-        g[1] += w[i] * l * (2 * both - f.a * by_a - b * by_b);
+        struct iou_start f = iou_earlier(s, i);
+        double both = 2 * f.rest + f.e * e[i], by_b = f.e * (1 - e[i]);
+        double by_a = 2 * f.e + (1 - f.e) * e[i];
+        value += w[i] * both;
+        slope += w[i] * (f.t / l * by_a + b[i] * by_b);
     }
+    g[0] += l * l * value;
+    g[1] += l * (2 * value - slope);
 }
 
 /* ---- state-space forms ---- */
@@ -265,7 +310,8 @@ static const struct kern_states iou_states = {
 #define DEVICE_START "f[0] = fmax(0., x[0] - p[1]);"
 #define DEVICE_IOU                                                                                 \
     "double l = p[1], a = fmin(f[0], h[0]) / l, b = fabs(f[0] - h[0]) / l;"                        \
-    "double ea = -expm1(-a), eb = -expm1(-b), both = 2 * iou_rest(a) + ea * eb;"
+    "double ea = f[0] < h[0] ? f[1] : h[1], eb = -expm1(-b);"                                      \
+    "double both = 2 * (f[0] < h[0] ? f[2] : h[2]) + ea * eb;"
 #define DEVICE_RISE                                                                                \
     "double z = (x - p[0]) / p[1], r = logistic(z), d = r * (1 - r) / p[1];"                       \
     "dh[0] = -d, dh[1] = -d * z;"                                                                  \
@@ -285,9 +331,9 @@ static const struct kern_states iou_states = {
         .prepare = weight_prepare, .value = weight_value, .add = weight_add, .grad = weight_grad
 #define STARTS(nm, text, words, n)                                                                 \
     ROW(nm, text, words, KERN_ALG_OPAQUE), .amp = KERN_AMP_SQUARE, .one_column = true,             \
-                                           .optional = 1, .npar = n, .features = 1,                \
-                                           .prepare = wiener_prepare
-#define WALK(nm, text, words, n) STARTS(nm, text, words, 2), .walk = n
+                                           .optional = 1, .npar = n
+#define WALK(nm, text, words, n)                                                                   \
+    STARTS(nm, text, words, 2), .walk = n, .features = 1, .prepare = wiener_prepare
 #define ORIGIN(nm, trans, prior, vec)                                                              \
     { nm, KERN_REAL, trans, prior, 0.5, 0.8, 0, vec }
 #define PLACE(nm, trans, at)                                                                       \
@@ -355,8 +401,10 @@ const struct kern_class kern_rows_linear[] = {
      .par = {KERN_SD(1, 1),
              {"l", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -1.5, 1, 1, false},
              ORIGIN("x0", KERN_T_FIXED, KERN_P_FLAT, false)},
-     .value = iou_value, .grad = iou_grad, .variogram = iou_variogram, .states = &iou_states,
-     .device = {.prepare = "f[0] = fmax(0., x[0] - p[2]);",
+     .features = 3, .prepare = iou_prepare, .value = iou_value, .grad = iou_grad,
+     .grad_value = true, .variogram = iou_variogram, .states = &iou_states,
+     .device = {.prepare = "f[0] = fmax(0., x[0] - p[2]), f[1] = -expm1(-f[0] / p[1]),"
+                           "f[2] = iou_rest(f[0] / p[1]);",
                 .value = DEVICE_IOU "return l * l * both;",
                 .grad = DEVICE_IOU
                 "g[1] += w * l * (2 * both - a * (2 * ea + (1 - ea) * eb) - b * ea * (1 - eb));"}},

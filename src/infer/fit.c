@@ -82,7 +82,8 @@ static void scan(const struct density *t, struct fit_starts *s, int n, struct fi
     rank(s, want, to, logp);
 }
 
-void fit_polish(const struct density *t, struct fit_starts *s, int n, const struct fit_rules *r) {
+void fit_polish(const struct density *t, struct fit_starts *s, int n, const struct fit_rules *r,
+                double floor) {
     int top = 0;
     s->n = 0;
     for (int i = 0; i < n; i++)
@@ -94,6 +95,7 @@ void fit_polish(const struct density *t, struct fit_starts *s, int n, const stru
     for (int k = 0; k < s->n; k++) {
         s->best[k].logp = fit_optimise(t, fit_best(t, s, k), r->iterations);
         if (s->best[k].logp > s->best[top].logp) top = k;
+        if (s->best[k].logp < floor - r->hope) s->n = k + 1;
     }
     struct fit_rank x = s->best[0];
     s->best[0] = s->best[top];

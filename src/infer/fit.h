@@ -22,7 +22,8 @@ struct fit_rules {
      * least. Where the data say nothing it lies above it by half of log 2 pi, in units of the
      * prior's spread. */
     double typical, least;
-    /* Nats below what is of interest at which `again` more steps are still worth a try. */
+    /* Nats below what is of interest at which further starts, and `again` more steps of the best,
+     * are still worth a try. */
     double hope;
     int again;
 };
@@ -38,8 +39,10 @@ struct fit_starts *fit_starts_new(int d, int room); /* for so many and what a sc
 static inline double *fit_best(const struct density *t, struct fit_starts *s, int k) {
     return s->z + (size_t)(s->best[k].at * t->d);
 }
-/* Weighs n starts and polishes the best. */
-void fit_polish(const struct density *t, struct fit_starts *s, int n, const struct fit_rules *r);
+/* Weighs n starts and polishes the best; where that one stays below `floor` (the log density that
+ * is of interest) and all hope, the others are left as they are. */
+void fit_polish(const struct density *t, struct fit_starts *s, int n, const struct fit_rules *r,
+                double floor);
 /* Maximises from z in place; the log density there, -inf where it cannot be evaluated. */
 double fit_optimise(const struct density *t, double *z, int iterations);
 /* Is z, in every coordinate, closer than `apart` to a mode of p? */

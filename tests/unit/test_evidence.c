@@ -98,7 +98,7 @@ static void test_evidence_against_grid(void **state) {
     struct period_hints hints = {.n = 0};
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         struct structure s = structure_of(texts[i]);
-        struct evidence *e = sevidence_new(&d, &s, 0, NULL, &hints, w);
+        struct evidence *e = sevidence_new(&d, &s, 0, -INFINITY, NULL, &hints, w);
         evidence_finish(e, smodel_density(smodel_of(e), w, false), -INFINITY, &series_fit_rules);
         double want = grid_evidence(smodel_of(e), w);
         assert_true(fabs(e->laplace - want) < 0.5); /* Laplace is off where a term is not needed */
