@@ -46,6 +46,7 @@ struct gpm_discover_options {
     /* Non-zero (set by a signal handler, or by another thread with an atomic store): the run ends
      * soon with GPM_E_INTERRUPT and holds nothing. Looked at while it runs alone. */
     const volatile sig_atomic_t *stop;
+    const char *least, *most; /* numbers that no value lies below, above; NULL: no such end */
 };
 GPM_API void gpm_discover_options_init_sized(struct gpm_discover_options *o, size_t size);
 static inline void gpm_discover_options_init(struct gpm_discover_options *o) {

@@ -148,6 +148,8 @@ class DiscoverOptions(c.Structure):
         ("with_columns", c.c_char_p),
         ("smooth_columns", c.c_char_p),
         ("stop", c.POINTER(c.c_int)),
+        ("least", c.c_char_p),
+        ("most", c.c_char_p),
     ]
 
 

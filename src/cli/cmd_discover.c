@@ -161,9 +161,10 @@ static int run(int argc, char **argv) {
                                         "which report, query and forecast work on each series");
         return run_panel(argv[0]);
     }
-    if (args.o.paper && (args.o.with_columns || args.o.smooth_columns))
-        return complain(EXIT_USAGE,
-                        "--with and --smooth belong to the full learner, not to --paper");
+    if (args.o.paper &&
+        (args.o.with_columns || args.o.smooth_columns || args.o.least || args.o.most))
+        return complain(EXIT_USAGE, "--with, --smooth, --min and --max belong to the full learner, "
+                                    "not to --paper");
     if (args.o.paper && (args.file[HTML] || args.file[MARKDOWN] || args.out || args.o.holdout > 0 ||
                          args.o.backtest))
         return complain(EXIT_USAGE, "--paper gives text and JSON; --html, --markdown, --out, "
@@ -209,6 +210,9 @@ static const struct option_row rows[] = {
     {"every", 0, OPTION_TEXT, "STEP",
      "means over 10min, 1h, 1d ...; none: every value (default: above 2000 values, to 1200)",
      &args.o.every},
+    {"min", 0, OPTION_TEXT, "V", "values cannot lie below V: forecasts do not either",
+     &args.o.least},
+    {"max", 0, OPTION_TEXT, "V", "values cannot lie above V", &args.o.most},
     {"kernels", 'k', OPTION_TEXT, "LIST",
      "base kernels (default \"LIN SE PER MAT12 WIENER IOU IWIENER WN\"; -k help lists all)",
      &args.o.kernels},

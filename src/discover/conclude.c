@@ -66,19 +66,29 @@ static void describe_runner_up(const struct discovery *d, struct buf *out) {
     buf_release(&less);
 }
 
-/* Roots of counts, log odds of percentages. */
+/* Roots of counts, log odds of percentages, distances from an end. */
 static void describe_scale(const struct discovery *d, bool other, double p, struct buf *out) {
-    bool root = d->data.scale == SCALE_ROOT;
-    if (!d->data.y[TRANSFORM_LOG]) return;
-    buf_printf(out, " %s of the %s %s than the %s themselves (probability %.2f)%s.",
-               root ? "Square roots" : "Log odds", root ? "counts" : "percentages",
-               other ? "are modelled rather" : "fit worse", root ? "counts" : "percentages",
-               other ? p : 1 - p,
-               !other ? ""
-               : root ? ": they scatter the more the higher they are; sizes are given for their "
-                        "middle"
-                      : ": they scatter the less the closer to 0 or 100 they are; sizes are given "
-                        "for their middle");
+    const struct smodel_data *m = &d->data;
+    const char *what = m->scale == SCALE_ROOT               ? "counts"
+                       : !strcmp(d->series.style.unit, "%") ? "percentages"
+                                                            : "values";
+    if (!m->y[TRANSFORM_LOG]) return;
+    if (m->scale >= SCALE_ABOVE)
+        buf_printf(out, " Logarithms of the distance from %.10g",
+                   m->scale == SCALE_ABOVE ? m->low : m->high);
+    else
+        buf_printf(out, " %s of the %s", m->scale == SCALE_ROOT ? "Square roots" : "Log odds",
+                   what);
+    buf_printf(out, " %s than the %s themselves (probability %.2f)",
+               other ? "are modelled rather" : "fit worse", what, other ? p : 1 - p);
+    if (other && m->scale == SCALE_ROOT)
+        buf_puts(out, ": they scatter the more the higher they are");
+    else if (other && m->scale == SCALE_ODDS)
+        buf_printf(out, ": they scatter the less the closer to %.10g or %.10g they are", m->low,
+                   m->high);
+    else if (other)
+        buf_puts(out, ": values scatter the less the closer to it they are");
+    buf_puts(out, other ? "; sizes are given for their middle." : ".");
 }
 
 void describe_summary(const struct discovery *d, struct buf *out) {

@@ -6,6 +6,7 @@
 #include "base/ascii.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include <math.h>
 #include <string.h>
 
@@ -22,13 +23,52 @@ void discovery_future(const struct discovery *d, size_t h, double *x) {
     }
 }
 
+/* The number of a text, NaN where it is none; without a text the other one. */
+static double end_or(const char *text, double other) {
+    double v = NAN;
+    return !text ? other : number_parse(text, strlen(text), &v) ? v : NAN;
+}
+
+/* What values can be: as the user says; percentages strictly between 0 and 100 are shares of a
+ * whole. */
+static void ends(const struct discovery *d, double *low, double *high) {
+    const struct series *s = &d->series;
+    bool share = !strcmp(s->style.unit, "%");
+    for (size_t i = 0; i < s->n; i++) share &= s->y[i] > 0 && s->y[i] < 100;
+    *low = end_or(d->opt.series.least, share ? 0 : -INFINITY);
+    *high = end_or(d->opt.series.most, share ? 100 : INFINITY);
+}
+
+/* Values beyond the ends that the user names are an error of one or the other. */
+static enum gpm_status check_ends(const struct discovery *d, struct buf *err) {
+    const struct series *s = &d->series;
+    double low, high;
+    ends(d, &low, &high);
+    if (!(low < high))
+        return buf_fail(err, GPM_E_ARG,
+                        "what values can be is two numbers, the smaller one first, not '%s' and "
+                        "'%s'",
+                        d->opt.series.least ? d->opt.series.least : "anything",
+                        d->opt.series.most ? d->opt.series.most : "anything");
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->y[i] >= low && s->y[i] <= high) continue;
+        bool above = s->y[i] > high;
+        buf_printf(err, "%s: %.10g at ", s->name, s->y[i]);
+        series_print_time(s, s->x[i], err);
+        buf_printf(err, " lies %s %.10g, the %s value that there is to be",
+                   above ? "above" : "below", above ? high : low, above ? "greatest" : "least");
+        return GPM_E_ARG;
+    }
+    return GPM_OK;
+}
+
 static enum gpm_status make_data(struct discovery *d) {
     const struct series *s = &d->series;
-    double *x = NEW_ARRAY(double, 2 * s->n + 1), *y = x + s->n;
+    double *x = NEW_ARRAY(double, 2 * s->n + 1), *y = x + s->n, low, high;
     size_t n = outliers_without(&d->out, s, x, y);
     smodel_data_release(&d->data);
-    enum gpm_status st = smodel_data_init_capped(
-        &d->data, n, x, y, strcmp(s->style.unit, "%") ? INFINITY : 100); /* shares have two ends */
+    ends(d, &low, &high);
+    enum gpm_status st = smodel_data_init_within(&d->data, n, x, y, low, high);
     d->data.shared = d->opt.shared;
     if (st == GPM_OK && s->reg.n) smodel_data_regressors(&d->data, &s->reg);
     mem_free(x);
@@ -48,7 +88,9 @@ static void explain_constant(const struct discovery *d, struct buf *err) {
 
 enum gpm_status discovery_prepare(struct discovery *d, struct buf *err) {
     const struct series *s = &d->series;
-    enum gpm_status st = make_data(d);
+    enum gpm_status st = check_ends(d, err);
+    if (st != GPM_OK) return st;
+    st = make_data(d);
     if (st == GPM_E_ARG && d->out.n) {
         explain_constant(d, err);
         return st;

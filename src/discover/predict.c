@@ -211,7 +211,7 @@ static double mixture_quantile(const struct mixture *m, size_t i, double q, int6
     }
     double y = rank_double(b);
     if (d->scale == SCALE_ROOT) y = ceil(y - 0.5); /* a count k has what lies within half of it */
-    return d->counts ? fmax(y, 0) : y;
+    return smodel_possible(d, y);
 }
 
 /* The mean; of a lognormal part exp(m + s^2/2), of which the heavier tails would have none. It may
@@ -375,7 +375,7 @@ static void draw_path(const struct mixture *m, const struct component *c, const 
             d->mean[tr] + d->sd[tr] * mean[i] + spread * tail_deviate(tail_dof(m, i), off / spread);
         v = smodel_back(d, tr, v);
         if (d->scale == SCALE_ROOT) v = floor(v + 0.5);
-        out[i * paths] = d->counts ? fmax(v, 0) : v;
+        out[i * paths] = smodel_possible(d, v);
     }
     mem_free(z);
 }

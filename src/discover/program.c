@@ -21,6 +21,8 @@ void program_series(const struct series *s, const struct series_options *o, stru
                                                            : NULL},
                  {"missing", o->missing},
                  {"every", o->every},
+                 {"least", o->least},
+                 {"most", o->most},
                  {"with", o->with},
                  {"smooth", o->smooth}};
     put_string(s->name, out);

@@ -126,6 +126,8 @@ static void put_choices(const struct discovery *d, struct buf *out) {
     if (o->date_format) JSON(out, FIELD("date_format", o->date_format));
     if (o->missing) JSON(out, FIELD("missing", o->missing));
     if (o->every) JSON(out, FIELD("every", o->every));
+    if (o->least) JSON(out, FIELD("least", o->least));
+    if (o->most) JSON(out, FIELD("most", o->most));
     if (o->with) JSON(out, FIELD("with", o->with));
     if (o->smooth) JSON(out, FIELD("smooth", o->smooth));
     JSON(out, FIELD("skip_bad", o->skip_bad), FIELD("max_points", o->max_points),
@@ -442,6 +444,8 @@ static void load_choices(struct discovery *d, json_t *m) {
         .date_format = json_string_value(json_object_get(read, "date_format")),
         .missing = json_string_value(json_object_get(read, "missing")),
         .every = json_string_value(json_object_get(read, "every")),
+        .least = json_string_value(json_object_get(read, "least")),
+        .most = json_string_value(json_object_get(read, "most")),
         .with = json_string_value(json_object_get(read, "with")),
         .smooth = json_string_value(json_object_get(read, "smooth")),
         .decimal = (enum series_decimal)get_count(read, "decimal", DECIMAL_COMMA),

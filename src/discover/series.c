@@ -588,6 +588,8 @@ struct series_options series_options_copy(const struct series_options *o) {
     c.missing = own(o->missing);
     c.by = own(o->by);
     c.every = own(o->every);
+    c.least = own(o->least);
+    c.most = own(o->most);
     c.with = own(o->with);
     c.smooth = own(o->smooth);
     return c;
@@ -600,6 +602,8 @@ void series_options_release(struct series_options *o) {
     mem_free((char *)o->missing);
     mem_free((char *)o->by);
     mem_free((char *)o->every);
+    mem_free((char *)o->least);
+    mem_free((char *)o->most);
     mem_free((char *)o->with);
     mem_free((char *)o->smooth);
     *o = (struct series_options){0};

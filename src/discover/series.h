@@ -29,7 +29,8 @@ struct series_options {
     const char *with, *smooth; /* columns with a linear, with a smooth effect: "price,temp" */
     const char *by;      /* a column that tells series apart: none of values; NULL: there is none */
     const char *missing; /* cells that stand for missing values, separated by commas: "-999,x" */
-    const char *every;   /* means over this step ("1h"); NULL: of long series; "none" (every.h) */
+    const char *least, *most; /* what values can be: numbers; NULL: no such end */
+    const char *every; /* means over this step ("1h"); NULL: of long series; "none" (every.h) */
 };
 /* A copy that owns its texts, and its end. */
 struct series_options series_options_copy(const struct series_options *o);

@@ -66,34 +66,67 @@ static bool find_grid(struct smodel_data *d) {
 
 double smodel_forward(const struct smodel_data *d, int transform, double y) {
     if (transform == TRANSFORM_NONE) return y;
-    if (d->scale == SCALE_ROOT) return y >= 0 ? sqrt(y + ANSCOMBE) : -INFINITY;
-    if (!(y > 0)) return -INFINITY;
-    if (d->scale == SCALE_LOG) return log(y);
-    return y < d->cap ? log(y / (d->cap - y)) : INFINITY;
+    switch (d->scale) {
+    case SCALE_ROOT: return y >= 0 ? sqrt(y + ANSCOMBE) : -INFINITY;
+    case SCALE_LOG: return y > 0 ? log(y) : -INFINITY;
+    case SCALE_ABOVE: return y > d->low ? log(y - d->low) : -INFINITY;
+    case SCALE_BELOW: return y < d->high ? -log(d->high - y) : INFINITY;
+    default: break;
+    }
+    if (!(y > d->low)) return -INFINITY;
+    return y < d->high ? log((y - d->low) / (d->high - y)) : INFINITY;
+}
+
+static double back_odds(const struct smodel_data *d, double v) {
+    return d->low + (d->high - d->low) * logistic(v);
 }
 
 double smodel_back(const struct smodel_data *d, int transform, double v) {
     if (transform == TRANSFORM_NONE) return v;
-    if (d->scale == SCALE_ROOT) return fmax(v * fabs(v) - ANSCOMBE, 0);
-    return d->scale == SCALE_LOG ? exp(v) : d->cap * logistic(v);
+    switch (d->scale) {
+    case SCALE_ROOT: return fmax(v * fabs(v) - ANSCOMBE, 0);
+    case SCALE_LOG: return exp(v);
+    case SCALE_ABOVE: return d->low + exp(v);
+    case SCALE_BELOW: return d->high - exp(-v);
+    default: return back_odds(d, v);
+    }
 }
 
 double smodel_back_mean(const struct smodel_data *d, int transform, double mean, double var) {
     if (transform == TRANSFORM_NONE) return mean;
-    if (d->scale == SCALE_ROOT) return fmax(mean * fabs(mean) + var - ANSCOMBE, 0);
-    return d->scale == SCALE_LOG ? exp(mean + 0.5 * var)
-                                 : d->cap * logistic(mean / sqrt(1 + M_PI / 8 * var));
+    switch (d->scale) {
+    case SCALE_ROOT: return fmax(mean * fabs(mean) + var - ANSCOMBE, 0);
+    case SCALE_LOG: return exp(mean + 0.5 * var);
+    case SCALE_ABOVE: return d->low + exp(mean + 0.5 * var);
+    case SCALE_BELOW: return d->high - exp(0.5 * var - mean);
+    default: return back_odds(d, mean / sqrt(1 + M_PI / 8 * var));
+    }
 }
 
 double smodel_log_stretch(const struct smodel_data *d, int transform, double y) {
     if (transform == TRANSFORM_NONE) return 0;
-    if (d->scale == SCALE_ROOT) return -0.5 * log(y + ANSCOMBE) - M_LN2;
-    return -log(y) - (d->scale == SCALE_LOG ? 0 : log1p(-y / d->cap));
+    switch (d->scale) {
+    case SCALE_ROOT: return -0.5 * log(y + ANSCOMBE) - M_LN2;
+    case SCALE_LOG: return -log(y);
+    case SCALE_ABOVE: return -log(y - d->low);
+    case SCALE_BELOW: return -log(d->high - y);
+    default: return log(d->high - d->low) - log(y - d->low) - log(d->high - y);
+    }
 }
 
 double smodel_slope_back(const struct smodel_data *d, int transform, double v) {
-    if (transform == TRANSFORM_NONE || d->scale == SCALE_LOG) return 1;
-    return d->scale == SCALE_ROOT ? 2 * fmax(v, 0) : d->cap * logistic(v) * logistic(-v);
+    if (transform == TRANSFORM_NONE) return 1;
+    switch (d->scale) {
+    case SCALE_ROOT: return 2 * fmax(v, 0);
+    case SCALE_LOG: return 1;
+    case SCALE_ABOVE: return exp(v);
+    case SCALE_BELOW: return exp(-v);
+    default: return (d->high - d->low) * logistic(v) * logistic(-v);
+    }
+}
+
+double smodel_possible(const struct smodel_data *d, double y) {
+    return fmin(fmax(y, d->counts ? fmax(d->low, 0) : d->low), d->high);
 }
 
 double smodel_unit(const struct smodel_data *d, int transform) {
@@ -106,7 +139,7 @@ double smodel_middle(const struct smodel_data *d, int transform) {
 }
 
 const char *smodel_transform_name(const struct smodel_data *d, int transform) {
-    static const char *const names[] = {"log", "root", "odds"};
+    static const char *const names[] = {"log", "root", "odds", "above", "below"};
     return transform == TRANSFORM_NONE ? "none" : names[d->scale];
 }
 
@@ -131,34 +164,42 @@ static bool standardise(struct smodel_data *d, int tr, const double *y) {
     return true;
 }
 
+/* Which scale beside that of the values: the ends decide, unless values have reached them. */
+static enum smodel_scale choose_scale(const struct smodel_data *d, double least, double greatest) {
+    bool floor = d->low > -INFINITY, cap = d->high < INFINITY;
+    if (d->counts && !(least > 0) && !cap && !(floor && d->low != 0)) return SCALE_ROOT;
+    if (floor && cap && least > d->low && greatest < d->high) return SCALE_ODDS;
+    if (floor && !cap && d->low != 0 && least > d->low) return SCALE_ABOVE;
+    if (cap && !floor && greatest < d->high) return SCALE_BELOW;
+    return SCALE_LOG;
+}
+
 /* like: a series of which these are a part, for what its transform is; NULL: the whole. */
 static enum gpm_status data_init(struct smodel_data *d, size_t n, const double *x, const double *y,
-                                 double cap, const struct smodel_data *like) {
+                                 double low, double high, const struct smodel_data *like) {
     memset(d, 0, sizeof *d);
-    d->cap = cap;
+    d->low = low;
+    d->high = high;
     d->dim = 1;
     if (n < 3 || !(x[n - 1] > x[0])) return GPM_E_ARG;
     d->n = n;
     d->x0 = x[0];
     d->span = x[n - 1] - x[0];
     d->t = NEW_ARRAY(double, n);
-    bool positive = true, below = true;
+    double least = INFINITY, greatest = -INFINITY;
     d->counts = true;
     for (size_t i = 0; i < n; i++) {
         d->t[i] = (x[i] - d->x0) / d->span;
-        positive &= y[i] > 0;
-        below &= y[i] < cap;
+        least = fmin(least, y[i]);
+        greatest = fmax(greatest, y[i]);
         d->counts &= y[i] >= 0 && y[i] == floor(y[i]);
     }
     if (!standardise(d, TRANSFORM_NONE, y)) {
         smodel_data_release(d);
         return GPM_E_ARG;
     }
-    d->scale = like                                  ? like->scale
-               : d->counts && !positive              ? SCALE_ROOT
-               : positive && below && cap < INFINITY ? SCALE_ODDS
-                                                     : SCALE_LOG;
-    if ((positive || d->scale == SCALE_ROOT) && !standardise(d, TRANSFORM_LOG, y))
+    d->scale = like ? like->scale : choose_scale(d, least, greatest);
+    if ((least > 0 || d->scale != SCALE_LOG) && !standardise(d, TRANSFORM_LOG, y))
         d->y[TRANSFORM_LOG] = NULL;
     d->grid = find_grid(d);
     return GPM_OK;
@@ -166,12 +207,12 @@ static enum gpm_status data_init(struct smodel_data *d, size_t n, const double *
 
 enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *x,
                                  const double *y) {
-    return data_init(d, n, x, y, INFINITY, NULL);
+    return data_init(d, n, x, y, -INFINITY, INFINITY, NULL);
 }
 
-enum gpm_status smodel_data_init_capped(struct smodel_data *d, size_t n, const double *x,
-                                        const double *y, double cap) {
-    return data_init(d, n, x, y, cap, NULL);
+enum gpm_status smodel_data_init_within(struct smodel_data *d, size_t n, const double *x,
+                                        const double *y, double low, double high) {
+    return data_init(d, n, x, y, low, high, NULL);
 }
 
 double *smodel_points(const struct smodel_data *d, size_t n, const double *t) {
@@ -230,13 +271,14 @@ enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
         if (!end && !(rng_uniform(&r) * left < need)) continue;
         at[kept] = i;
         x[kept] = full->x0 + full->span * full->t[i];
-        y[kept++] = full->y[TRANSFORM_LOG] && full->scale == SCALE_LOG
-                        ? exp(full->mean[1] + full->sd[1] * full->y[TRANSFORM_LOG][i])
+        y[kept++] = full->y[TRANSFORM_LOG] && full->scale != SCALE_ROOT
+                        ? smodel_back(full, TRANSFORM_LOG,
+                                      full->mean[1] + full->sd[1] * full->y[TRANSFORM_LOG][i])
                         : full->mean[0] + full->sd[0] * full->y[0][i];
     }
     if (full->scale == SCALE_ROOT)
         for (size_t i = 0; i < kept; i++) y[i] = floor(y[i] + 0.5);
-    enum gpm_status st = data_init(out, kept, x, y, full->cap, full);
+    enum gpm_status st = data_init(out, kept, x, y, full->low, full->high, full);
     if (st == GPM_OK) {
         out->dt = full->dt;
         out->step = full->step;

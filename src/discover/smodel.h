@@ -24,15 +24,16 @@
 
 /* The other scale that values are modelled on: their logarithm; of counts with zeros among them,
  * which have none, sqrt(y + 3/8), whose noise is of one size whatever the rate is (Anscombe); of
- * percentages, which have two ends, the log odds y / (cap - y). */
-enum smodel_scale { SCALE_LOG, SCALE_ROOT, SCALE_ODDS };
+ * values between two ends (percentages) the log odds (y - low) / (high - y); of values with one end
+ * other than 0 the logarithm of the distance from it, growing with the value. */
+enum smodel_scale { SCALE_LOG, SCALE_ROOT, SCALE_ODDS, SCALE_ABOVE, SCALE_BELOW };
 
 struct smodel_data {
     size_t n;
     double *t;    /* ascending, [0,1] */
     double *y[2]; /* standardised, per transform; y[TRANSFORM_LOG] NULL where there is none */
     enum smodel_scale scale; /* what TRANSFORM_LOG stands for */
-    double cap;              /* SCALE_ODDS: values lie between 0 and this */
+    double low, high;        /* ends of what values can be; infinite: none */
     double mean[2], sd[2];
     double
         log_measure[2]; /* log density of the standardised y -> of the user's y: added to log Z */
@@ -58,9 +59,13 @@ struct smodel_data {
 /* Copies x (ascending) and y; GPM_E_ARG when n < 3, x spans nothing or y is constant. */
 GPM_MUST_USE enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *x,
                                               const double *y);
-/* The same of values that cannot reach cap, where they do not: their log odds are modelled, too. */
-GPM_MUST_USE enum gpm_status smodel_data_init_capped(struct smodel_data *d, size_t n,
-                                                     const double *x, const double *y, double cap);
+/* The same of values that cannot lie below `low` or above `high` (infinite: no such end): scales on
+ * which the ends are infinitely far are modelled, too, where no value has reached them. */
+GPM_MUST_USE enum gpm_status smodel_data_init_within(struct smodel_data *d, size_t n,
+                                                     const double *x, const double *y, double low,
+                                                     double high);
+/* A prediction as what a value can be. */
+double smodel_possible(const struct smodel_data *d, double y);
 /* To the scale of a transform, infinite beyond its ends, and back. Means of log odds are
  * MacKay's approximation. */
 double smodel_forward(const struct smodel_data *d, int transform, double y);

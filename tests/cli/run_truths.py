@@ -106,6 +106,27 @@ def check_shares(tmp):
     assert again["forecast"] == d["forecast"] and again["decomposition"] == d["decomposition"]
 
 
+def check_ends(tmp):
+    """Values that cannot lie beyond an end: neither do forecasts, quantiles and paths, of kept runs too."""
+    rng = random.Random(9)
+    level = [20 + 60 * math.exp(-i / 25) * math.exp(rng.gauss(0, 0.25)) for i in range(90)]
+    path, js, kept = (os.path.join(tmp, "end" + e) for e in (".csv", ".json", ""))
+    with open(path, "w") as f:
+        f.write("date,y\n" + "".join("%s,%r\n" % (month(i), y) for i, y in enumerate(level)))
+    subprocess.run([TOOL, "discover", path, "--min", "20", "--json", js, "--out", kept, "-q", "--horizon", "36"], check=True, capture_output=True)
+    d = json.load(open(js))
+    assert min(d["forecast"]["lo"]) >= 20 and max(d["forecast"]["hi"]) < 40, d["forecast"]
+    assert d["probability_of_distance"] > 0.9 and "Logarithms of the distance from 20 are modelled" in d["description"]["summary"], d["description"]["summary"]
+    again = json.loads(subprocess.run([TOOL, "report", kept, "--format", "json"], check=True, capture_output=True, text=True).stdout)
+    assert again["forecast"] == d["forecast"] and again["decomposition"] == d["decomposition"]
+    r = subprocess.run([TOOL, "forecast", kept, "--horizon", "12", "--paths", "30"], check=True, capture_output=True, text=True)
+    values = [float(v) for row in r.stdout.split("\n")[1:] if row for v in row.split(",")[1:]]
+    assert min(values) >= 20, min(values)
+    for least, said in (("25", "lies below 25"), ("many", "not 'many'")):
+        r = subprocess.run([TOOL, "discover", path, "--min", least, "-q"], capture_output=True, text=True)
+        assert r.returncode == 2 and said in r.stderr, r
+
+
 def check_tails(tmp):
     """What is to come may be of another size than the few values that were seen; among the data it may not."""
     rng = random.Random(8)
@@ -149,6 +170,7 @@ def main():
         check_changes(tmp)
         check_counts(tmp)
         check_shares(tmp)
+        check_ends(tmp)
         check_tails(tmp)
         check_time(tmp)
     print("truths: fine")

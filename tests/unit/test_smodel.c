@@ -380,7 +380,7 @@ static void test_odds(void **state) {
     double x[N], y[N] = {55, 60, 72, 81, 88, 90, 94, 95, 97.5, 99};
     struct smodel_data d, part;
     for (int i = 0; i < N; i++) x[i] = i;
-    assert_int_equal(smodel_data_init_capped(&d, N, x, y, 100), GPM_OK);
+    assert_int_equal(smodel_data_init_within(&d, N, x, y, 0, 100), GPM_OK);
     assert_string_equal(smodel_transform_name(&d, TRANSFORM_LOG), "odds");
     for (int i = 0; i < N; i++) {
         double v = smodel_forward(&d, TRANSFORM_LOG, y[i]), h = 1e-6;
@@ -396,21 +396,52 @@ static void test_odds(void **state) {
     smodel_data_release(&part);
     smodel_data_release(&d);
     y[3] = 104; /* no share of a whole */
-    assert_int_equal(smodel_data_init_capped(&d, N, x, y, 100), GPM_OK);
+    assert_int_equal(smodel_data_init_within(&d, N, x, y, 0, 100), GPM_OK);
     assert_int_equal(d.scale, SCALE_LOG);
     smodel_data_release(&d);
 }
 
+/* Ends: there and back, slopes, and what values can be, for every scale that ends give. */
+static void test_ends(void **state) {
+    enum { N = 10 };
+    static const struct {
+        double low, high;
+        enum smodel_scale scale;
+    } kinds[] = {{5, INFINITY, SCALE_ABOVE},
+                 {-INFINITY, 30, SCALE_BELOW},
+                 {-2, 40, SCALE_ODDS},
+                 {0, INFINITY, SCALE_LOG},
+                 {5.5, 30, SCALE_LOG}};
+    double x[N], y[N] = {5.5, 6, 9, 11.5, 13, 17, 16, 21, 26, 29};
+    struct smodel_data d;
+    for (int i = 0; i < N; i++) x[i] = i;
+    for (size_t k = 0; k < COUNT_OF(kinds); k++) { /* the last: a value has reached its end */
+        double low = kinds[k].low, high = kinds[k].high, h = 1e-6, jacobian = 0;
+        assert_int_equal(smodel_data_init_within(&d, N, x, y, low, high), GPM_OK);
+        assert_int_equal(d.scale, kinds[k].scale);
+        for (int i = 0; i < N; i++) {
+            double v = smodel_forward(&d, TRANSFORM_LOG, y[i]);
+            double slope = (smodel_forward(&d, TRANSFORM_LOG, y[i] + h) - v) / h;
+            assert_close(smodel_back(&d, TRANSFORM_LOG, v), y[i], 1e-10);
+            assert_close(smodel_log_stretch(&d, TRANSFORM_LOG, y[i]), log(slope), 1e-4);
+            if (d.scale != SCALE_LOG)
+                assert_close(smodel_slope_back(&d, TRANSFORM_LOG, v) * slope, 1, 1e-4);
+            jacobian += smodel_log_stretch(&d, TRANSFORM_LOG, y[i]);
+        }
+        assert_close(d.log_measure[1], jacobian - N * log(d.sd[1]), 1e-9);
+        assert_true(smodel_possible(&d, -1000) >= low && smodel_possible(&d, 1000) <= high);
+        assert_close(smodel_possible(&d, 12), 12, 1e-15);
+        smodel_data_release(&d);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradients),
-                                       cmocka_unit_test(test_version_01),
-                                       cmocka_unit_test(test_fast),
-                                       cmocka_unit_test(test_noise),
-                                       cmocka_unit_test(test_twins),
-                                       cmocka_unit_test(test_subset),
-                                       cmocka_unit_test(test_order_of_copies),
-                                       cmocka_unit_test(test_root),
-                                       cmocka_unit_test(test_odds),
-                                       cmocka_unit_test(test_regressors)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gradients),  cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_version_01), cmocka_unit_test(test_fast),
+        cmocka_unit_test(test_noise),      cmocka_unit_test(test_twins),
+        cmocka_unit_test(test_subset),     cmocka_unit_test(test_order_of_copies),
+        cmocka_unit_test(test_root),       cmocka_unit_test(test_odds),
+        cmocka_unit_test(test_regressors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
