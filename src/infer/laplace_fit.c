@@ -98,8 +98,7 @@ static enum gpm_status fit(struct continuous *c, struct laplace_fit *f) {
     double map;
     rng_init(&own, 20, 1, 1);
     f->is = (struct is_result){-INFINITY, INFINITY, 0};
-    fit_polish(&t, s, conditional_starts(&q, &own, s->z), &laplace_fit_rules,
-               -INFINITY);
+    fit_polish(&t, s, conditional_starts(&q, &own, s->z), &laplace_fit_rules, -INFINITY);
     if (q.st == GPM_OK && s->n) {
         s->best[0].logp = fit_optimise(&t, fit_best(&t, s, 0), laplace_fit_rules.modes);
         fit_modes(&t, s, s->n, &laplace_fit_rules, &f->p, &map);
