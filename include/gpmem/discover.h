@@ -47,6 +47,7 @@ struct gpm_discover_options {
      * soon with GPM_E_INTERRUPT and holds nothing. Looked at while it runs alone. */
     const volatile sig_atomic_t *stop;
     const char *least, *most; /* numbers that no value lies below, above; NULL: no such end */
+    bool per_day;             /* totals of months or quarters as means of a day of theirs */
 };
 GPM_API void gpm_discover_options_init_sized(struct gpm_discover_options *o, size_t size);
 static inline void gpm_discover_options_init(struct gpm_discover_options *o) {

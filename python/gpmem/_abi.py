@@ -150,6 +150,7 @@ class DiscoverOptions(c.Structure):
         ("stop", c.POINTER(c.c_int)),
         ("least", c.c_char_p),
         ("most", c.c_char_p),
+        ("per_day", c.c_bool),
     ]
 
 

@@ -214,7 +214,8 @@ def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: st
              backtest: int = 0, horizon: int = 0, time: str | int | None = None, column: str | int | None = None,
              date_format: str | None = None, decimal: str = "auto", missing: str | None = None, skip_bad: bool = False,
              every: str | None = None, X: Mapping[str, Any] | pandas.DataFrame | None = None, smooth: str | None = None,
-             with_columns: str | None = None, least: float | None = None, most: float | None = None) -> Discovery:
+             with_columns: str | None = None, least: float | None = None, most: float | None = None,
+             per_day: bool = False) -> Discovery:
     """Finds the structure of a series: values y at times t (None: 0, 1, 2, ...), a Series of pandas with its index, or
     the path of a CSV file.
 
@@ -238,6 +239,7 @@ def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: st
     X             other columns that act on y, a dictionary or DataFrame: linear effects, unless
     smooth        ... these names ("temp,rain") have smooth ones
     with_columns  of a file: names of columns with linear effects
+    per_day       totals of months or quarters as means of a day of theirs: months differ in length
     least, most   what values can be: forecasts do not lie beyond (None: no such end)
 
     Returns a Discovery: structures, query(...), forecast(...), report(...), save(...). Ctrl-C ends the search.
@@ -254,7 +256,7 @@ def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: st
            time_column=_column(time), value_column=_column(column), date_format=date_format, missing=missing, skip_bad=skip_bad, every=every,
            decimal=_choice("decimal", {"auto": 0, "point": 1, "comma": 2}, decimal),
            log=_choice("log", {"auto": 0, "never": 1, "always": 2}, log))
-    assign(o, least=None if least is None else repr(float(least)), most=None if most is None else repr(float(most)))
+    assign(o, per_day=per_day, least=None if least is None else repr(float(least)), most=None if most is None else repr(float(most)))
     if X is not None:
         names = _column_names(X)
         bent = [n for n in (smooth or "").split(",") if n]

@@ -213,6 +213,8 @@ static const struct option_row rows[] = {
     {"min", 0, OPTION_TEXT, "V", "values cannot lie below V: forecasts do not either",
      &args.o.least},
     {"max", 0, OPTION_TEXT, "V", "values cannot lie above V", &args.o.most},
+    {"per-day", 0, OPTION_FLAG, NULL,
+     "totals of months or quarters as means of a day: months differ in length", &args.o.per_day},
     {"kernels", 'k', OPTION_TEXT, "LIST",
      "base kernels (default \"LIN SE PER MAT12 WIENER IOU IWIENER WN\"; -k help lists all)",
      &args.o.kernels},

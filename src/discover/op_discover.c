@@ -126,8 +126,8 @@ static bool pairs_text(value v, struct buf *out) {
 }
 
 /* args: data, time, column, skip_bad, max_points, date_format, decimal, missing, every, with,
- * smooth, least, most */
-enum { SERIES_ARGS = 13 };
+ * smooth, least, most, per_day */
+enum { SERIES_ARGS = 14 };
 
 static enum gpm_status read_decimal(struct infer_state *x, const struct action *a,
                                     enum series_decimal *out) {
@@ -152,7 +152,8 @@ static enum gpm_status read_data(struct infer_state *x, const struct action *a,
                                  .with = infer_text(action_arg(a, 9)),
                                  .smooth = infer_text(action_arg(a, 10)),
                                  .least = infer_text(action_arg(a, 11)),
-                                 .most = infer_text(action_arg(a, 12))};
+                                 .most = infer_text(action_arg(a, 12)),
+                                 .per_day = flag(a, 13)};
     enum gpm_status st = take_count(x, a, 4, "max_points", 1e9, &o->max_points);
     if (st == GPM_OK) st = read_decimal(x, a, &o->decimal);
     if (st != GPM_OK) return st;
@@ -406,7 +407,7 @@ static enum gpm_status op_draws(struct infer_state *x, const struct action *a, v
     "data: any, time?: name, column?: name, skip_bad?: bool, max_points?: count, "                 \
     "date_format?: name, decimal?: name, missing?: name, every?: name, with?: name, smooth?: "     \
     "name, "                                                                                       \
-    "least?: name, most?: name"
+    "least?: name, most?: name, per_day?: bool"
 
 const struct infer_op infer_discover_rows[] = {
     {"read_series", "(" SERIES_SIG ") -> array",
@@ -419,14 +420,16 @@ const struct infer_op infer_discover_rows[] = {
      "numbers "
      "and missing values are written; with and smooth (\"price,temp\") name columns whose linear "
      "or "
-     "smooth effects a structure_model has, least and most (\"0\", \"100\") what values can be",
+     "smooth effects a structure_model has, least and most (\"0\", \"100\") what values can be; "
+     "per_day makes totals of "
+     "months or quarters means of a day of theirs",
      NULL, OP_PLAIN, .run = op_read_series},
     {"structure_model",
      "(" SERIES_SIG ", kernels?: name, changepoints?: bool, log?: name, holdout?: nonneg) -> any",
      "a posterior over the structures of a time series (a CSV file, or an array of pairs), to be "
      "searched: what gpmem discover works on, with its prior. Prints as a table; prob(query, "
      "model) asks it. time, column, skip_bad, max_points, date_format, decimal, missing, every, "
-     "with, smooth, least and most "
+     "with, smooth, least, most and per_day "
      "as in read_series; kernels, changepoints, log and holdout as the options of gpmem "
      "discover",
      NULL, OP_PLAIN, .run = op_structure_model},

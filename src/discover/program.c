@@ -32,6 +32,7 @@ void program_series(const struct series *s, const struct series_options *o, stru
         put_string(texts[i].text, out);
     }
     if (o->skip_bad) buf_puts(out, ", skip_bad=true");
+    if (o->per_day) buf_puts(out, ", per_day=true");
     if (o->max_points) buf_printf(out, ", max_points=%zu", o->max_points);
 }
 

@@ -130,8 +130,8 @@ static void put_choices(const struct discovery *d, struct buf *out) {
     if (o->most) JSON(out, FIELD("most", o->most));
     if (o->with) JSON(out, FIELD("with", o->with));
     if (o->smooth) JSON(out, FIELD("smooth", o->smooth));
-    JSON(out, FIELD("skip_bad", o->skip_bad), FIELD("max_points", o->max_points),
-         FIELD("decimal", o->decimal));
+    JSON(out, FIELD("skip_bad", o->skip_bad), FIELD("per_day", o->per_day),
+         FIELD("max_points", o->max_points), FIELD("decimal", o->decimal));
     buf_putc(out, '}');
     JSON(out, FIELD("holdout", d->opt.holdout), FIELD("backtest", d->opt.backtest),
          FIELD("max_seconds", d->opt.seconds),
@@ -450,6 +450,7 @@ static void load_choices(struct discovery *d, json_t *m) {
         .smooth = json_string_value(json_object_get(read, "smooth")),
         .decimal = (enum series_decimal)get_count(read, "decimal", DECIMAL_COMMA),
         .skip_bad = get_bool(read, "skip_bad"),
+        .per_day = get_bool(read, "per_day"),
         .max_points = d->opt.series.max_points};
     if (read) o.max_points = get_count(read, "max_points", 1e9);
     d->opt.series = series_options_copy(&o);

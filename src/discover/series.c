@@ -427,6 +427,43 @@ static enum gpm_status check_regressors(const struct reading *r) {
     return GPM_OK;
 }
 
+/* The days from a time that counts months on, `months` of them long. */
+static double days_of(double x, int months) {
+    double days = 0;
+    for (int k = (int)floor(x * 12 + 0.5), end = k + months; k < end; k++) {
+        int year = (int)floor(k / 12.0);
+        days += calendar_month_length(year, k - 12 * year + 1);
+    }
+    return days;
+}
+
+/* Months differ by a tenth in length: totals of them, or of quarters, become means of a day. */
+static enum gpm_status take_per_day(struct reading *r) {
+    struct series *s = r->s;
+    int months = s->form.kind == TIME_QUARTER ? 3 : 1;
+    bool dated = s->form.kind == TIME_MONTH || s->form.kind == TIME_QUARTER ||
+                 (s->form.kind == TIME_DATE && !strcmp(s->unit, "year"));
+    for (size_t i = 1; i < s->n && dated; i++) /* a quarter is a quarter however it is written */
+        if (fabs((s->x[i] - s->x[i - 1]) * 12 - 1) < 0.1)
+            break;
+        else if (i + 1 == s->n)
+            months = 3;
+    for (size_t i = 1; i < s->n && dated; i++) {
+        double k = (s->x[i] - s->x[i - 1]) * 12 / months;
+        dated = fabs(k - floor(k + 0.5)) < 0.1;
+    }
+    if (!dated)
+        return buf_fail(r->err, GPM_E_ARG,
+                        "%s: means of a day (--per-day) are made of totals of months or quarters",
+                        r->csv.name);
+    for (size_t i = 0; i < s->n; i++) s->y[i] /= days_of(s->x[i], months);
+    struct buf name = BUF_INIT;
+    buf_printf(&name, "%s per day", s->value_name);
+    mem_free(s->value_name);
+    s->value_name = buf_take(&name);
+    return GPM_OK;
+}
+
 static enum gpm_status finish(struct reading *r) {
     struct series *s = r->s;
     s->rows = r->csv.n_rows;
@@ -457,8 +494,9 @@ static enum gpm_status finish(struct reading *r) {
     keep_regressors(r, drop);
     find_code(s);
     series_set_seasons(s);
+    enum gpm_status st = r->o->per_day ? take_per_day(r) : GPM_OK;
     set_hash(s);
-    return GPM_OK;
+    return st;
 }
 
 static enum gpm_status check(const struct reading *r) {

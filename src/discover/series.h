@@ -29,6 +29,7 @@ struct series_options {
     const char *with, *smooth; /* columns with a linear, with a smooth effect: "price,temp" */
     const char *by;      /* a column that tells series apart: none of values; NULL: there is none */
     const char *missing; /* cells that stand for missing values, separated by commas: "-999,x" */
+    bool per_day;        /* totals of months or quarters become means of a day of theirs */
     const char *least, *most; /* what values can be: numbers; NULL: no such end */
     const char *every; /* means over this step ("1h"); NULL: of long series; "none" (every.h) */
 };

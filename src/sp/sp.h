@@ -315,7 +315,7 @@ const struct sp_sig *sp_index_sig(size_t i);            /* parsed; lives as long
 value sp_builtin_value(size_t i);                       /* row i as a procedure value, owned */
 
 /* Parsed signatures. */
-enum { SP_MAX_PARAMS = 16 };
+enum { SP_MAX_PARAMS = 20 };
 struct sp_sig {
     size_t n_min, n_max; /* n_max == SIZE_MAX: variadic */
     size_t n_params;

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Series made by formula, one or two seeds each: what discover says of them against what is true. bench/structure_truths.py
 makes many."""
-import json, math, os, random, subprocess, sys, tempfile
+import calendar, json, math, os, random, subprocess, sys, tempfile
 
 TOOL = sys.argv[1]
 
@@ -127,6 +127,29 @@ def check_ends(tmp):
         assert r.returncode == 2 and said in r.stderr, r
 
 
+def check_per_day(tmp):
+    """Months differ in length: a constant rate has no season a day, and one in the totals."""
+    rng = random.Random(4)
+    days = lambda k: calendar.monthrange(1990 + k // 12, k % 12 + 1)[1]
+    for step, name in ((1, "%d-%02d"), (3, "%d-%02d-01")):
+        rows = [(name % (1990 + i * step // 12, i * step % 12 + 1), sum(map(days, range(i * step, i * step + step)))) for i in range(96)]
+        ys = [d * (50 + rng.gauss(0, 0.3)) for _, d in rows]
+        path, js = os.path.join(tmp, "rate.csv"), os.path.join(tmp, "rate.json")
+        with open(path, "w") as f:
+            f.write("month,sales\n" + "".join("%s,%r\n" % (m, y) for (m, _), y in zip(rows, ys)))
+        found = []
+        for option in ((), ("--per-day",)):
+            subprocess.run([TOOL, "discover", path, "--json", js, "-q", *option], check=True, capture_output=True)
+            found.append(json.load(open(js)))
+        season = [next(m["probability"] for m in d["motifs"] if m["motif"] == "recurring_pattern") for d in found]
+        assert season[0] > 0.9 and season[1] < 0.3, season
+        assert abs(found[1]["forecast"]["median"][-1] - 50) < 0.5 and found[1]["data"]["value"] == "sales per day", found[1]["data"]
+    with open(path, "w") as f:
+        f.write("t,y\n" + "".join("%d,%r\n" % (i, y) for i, y in enumerate(ys)))
+    r = subprocess.run([TOOL, "discover", path, "--per-day", "-q"], capture_output=True, text=True)
+    assert r.returncode == 2 and "totals of months or quarters" in r.stderr, r
+
+
 def check_tails(tmp):
     """What is to come may be of another size than the few values that were seen; among the data it may not."""
     rng = random.Random(8)
@@ -171,6 +194,7 @@ def main():
         check_counts(tmp)
         check_shares(tmp)
         check_ends(tmp)
+        check_per_day(tmp)
         check_tails(tmp)
         check_time(tmp)
     print("truths: fine")
