@@ -15,7 +15,7 @@
 enum { REQUIRED = 0, REPEATED = 2, UTF8 = 0, LIST = 3, PLAIN = 0, RLE = 3 };
 enum { THRIFT_I32 = 5, THRIFT_I64 = 6, THRIFT_BINARY = 8, THRIFT_LIST = 9, THRIFT_STRUCT = 12 };
 
-struct column {
+struct filled_column {
     struct parquet_column is;
     struct buf values;        /* of the group that is being written */
     VEC(bool) starts, exists; /* lists: whether a value begins a row; whether there is one */
@@ -28,7 +28,7 @@ struct chunk {
 };
 
 struct parquet {
-    struct column *column;
+    struct filled_column *column;
     size_t columns, rows, group_rows;
     struct buf out;
     VEC(struct chunk) chunk; /* column by column, group by group */
@@ -82,8 +82,8 @@ static void little_endian(struct buf *b, uint64_t v, int n) {
     for (int i = 0; i < n; i++) buf_putc(b, (char)(v >> 8 * i));
 }
 
-static struct column *one_more(struct parquet *p, size_t column) {
-    struct column *c = &p->column[column];
+static struct filled_column *one_more(struct parquet *p, size_t column) {
+    struct filled_column *c = &p->column[column];
     if (c->is.list) {
         vec_push(&c->starts, c->row == 0);
         vec_push(&c->exists, true);
@@ -104,7 +104,7 @@ void parquet_number(struct parquet *p, size_t column, double v) {
 }
 
 void parquet_text(struct parquet *p, size_t column, const char *s) {
-    struct column *c = one_more(p, column);
+    struct filled_column *c = one_more(p, column);
     little_endian(&c->values, strlen(s), 4);
     buf_puts(&c->values, s);
 }
@@ -126,7 +126,7 @@ static void levels(struct buf *b, const bool *v, size_t n, bool inverted) {
     buf_release(&packed);
 }
 
-static void write_page(struct parquet *p, struct column *c) {
+static void write_page(struct parquet *p, struct filled_column *c) {
     struct buf page = BUF_INIT;
     size_t n = c->is.list ? c->starts.n : c->n, at = p->out.len;
     if (c->is.list) {
@@ -160,7 +160,7 @@ static void write_group(struct parquet *p) {
 
 void parquet_row(struct parquet *p) {
     for (size_t i = 0; i < p->columns; i++) {
-        struct column *c = &p->column[i];
+        struct filled_column *c = &p->column[i];
         if (c->is.list && c->row == 0) {
             vec_push(&c->starts, true);
             vec_push(&c->exists, false);
