@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See fibres.h. A worker takes the fibres that are ready for it, and leaves the parcels of those
- * that wait; the server takes the parcels of all workers, and makes their fibres ready. Both lists
- * are arrays, so that whoever takes one can ask for the memory of what is in it beforehand: a
+ * that wait; a server takes the parcels of all workers, and makes their fibres ready. There are two
+ * servers: one lays out what it has taken while the other waits for the card. The lists are arrays,
+ * so that whoever takes one can ask for the memory of what is in it beforehand: a
  * thousand fibres have left the caches when their turn comes.
  *
  * A fibre may be made ready before it has left its thread: its worker looks only after that. */
@@ -25,7 +26,8 @@
 #endif
 
 enum { PATIENCE = 2000000 }; /* nanoseconds to wait for fibres that compute something else */
-enum { SPINS = 2000 };       /* looks before sleeping, where there are cores for it */
+enum { SPINS = 10000 };      /* looks before sleeping, where there are cores for it */
+enum { SERVERS = 2 };
 
 /* Somebody who sleeps when there is nothing to do. */
 struct sleeper {
@@ -65,10 +67,13 @@ static struct {
     size_t n;
     atomic_size_t next, live, waiting;
     _Atomic(parcel_server *) serve;
-    struct sleeper server;
-    VEC(struct parcel *) taken; /* the server's */
+    struct server {
+        struct sleeper sleeper;
+        VEC(struct parcel *) taken;
+    } server[SERVERS];
+    pthread_mutex_t taking; /* of one server */
     int spins;
-} pool;
+} pool = {.taking = PTHREAD_MUTEX_INITIALIZER};
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Thread_local struct fibre_worker *here;
 
@@ -180,6 +185,7 @@ static void make_ready(struct fibre_worker *w, struct fibre *f) {
     vec_push(&w->ready, f);
     atomic_fetch_add(&w->n_ready, 1);
     pthread_mutex_unlock(&w->lock);
+    rouse(&w->sleeper);
 }
 
 /* All that are ready, to be run in turn. */
@@ -208,6 +214,14 @@ static bool due(void) {
     return waiting && 4 * waiting >= atomic_load(&pool.live);
 }
 
+static void rouse_server(void) {
+    for (int i = 0; i < SERVERS; i++)
+        if (atomic_load(&pool.server[i].sleeper.asleep)) {
+            rouse(&pool.server[i].sleeper);
+            break;
+        }
+}
+
 /* The stack of a fibre whose turn comes soon; first the fibre itself. */
 static void fetch_ahead(const struct fibre_worker *w, size_t i) {
     enum { LINE = 64, LINES = 12 };
@@ -227,80 +241,96 @@ static void *work(void *arg) {
             change(&w->home, &f->side, false);
             if (!f->over) continue;
             atomic_fetch_sub(&pool.live, 1);
-            if (due()) rouse(&pool.server);
+            if (due()) rouse_server();
             sem_post(&f->ended); /* then it is gone */
         }
     }
     return NULL;
 }
 
-/* ---- the server ---- */
+/* ---- the servers ---- */
 
 /* Until it is time; false: nothing waits. */
-static bool wait_until_due(void) {
+static bool wait_until_due(struct sleeper *me) {
     for (int i = 0; i < pool.spins && !due(); i++) relax();
     if (due()) return true;
-    atomic_store(&pool.server.asleep, true);
+    atomic_store(&me->asleep, true);
     bool some = atomic_load(&pool.waiting) > 0;
     if (due())
-        stay_awake(&pool.server);
+        stay_awake(me);
     else
-        sleep_on(&pool.server, some);
+        sleep_on(me, some);
     return due() || (some && atomic_load(&pool.waiting) > 0);
 }
 
-static void take_parcels(void) {
-    pool.taken.n = 0;
+static void take_parcels(struct server *s) {
+    s->taken.n = 0;
+    pthread_mutex_lock(&pool.taking);
     for (size_t i = 0; i < pool.n; i++) {
         struct fibre_worker *w = &pool.at[i];
         pthread_mutex_lock(&w->lock);
         for (size_t k = 0; k < w->left.n; k++) {
             __builtin_prefetch(w->left.at[k]);
-            vec_push(&pool.taken, w->left.at[k]);
+            vec_push(&s->taken, w->left.at[k]);
         }
         w->left.n = 0;
         pthread_mutex_unlock(&w->lock);
     }
-    atomic_fetch_sub(&pool.waiting, pool.taken.n);
+    atomic_fetch_sub(&pool.waiting, s->taken.n);
+    pthread_mutex_unlock(&pool.taking);
+}
+
+/* They were taken worker by worker. A parcel is gone when its fibre is ready. */
+static void give_back(const struct server *s) {
+    for (size_t i = 0; i < s->taken.n;) {
+        struct fibre_worker *w = s->taken.at[i]->at;
+        pthread_mutex_lock(&w->lock);
+        size_t before = w->ready.n;
+        for (; i < s->taken.n && s->taken.at[i]->at == w; i++)
+            vec_push(&w->ready, s->taken.at[i]->of);
+        atomic_fetch_add(&w->n_ready, w->ready.n - before);
+        pthread_mutex_unlock(&w->lock);
+        rouse(&w->sleeper);
+    }
 }
 
 static void *serve(void *arg) {
+    struct server *s = arg;
     for (;;) {
-        if (!wait_until_due()) continue;
-        take_parcels();
-        if (!pool.taken.n) continue;
+        if (!wait_until_due(&s->sleeper)) continue;
+        take_parcels(s);
+        if (!s->taken.n) continue;
         parcel_server *server = atomic_load(&pool.serve);
-        server(pool.taken.at, pool.taken.n);
-        for (size_t i = 0; i < pool.taken.n; i++) {
-            struct parcel *p = pool.taken.at[i];
-            make_ready(p->at, p->of); /* then the parcel is gone */
-        }
-        for (size_t i = 0; i < pool.n; i++)
-            if (atomic_load(&pool.at[i].n_ready)) rouse(&pool.at[i].sleeper);
+        server(s->taken.at, s->taken.n);
+        give_back(s);
     }
     return NULL;
 }
 
-/* The last core is the server's. */
+static bool open_thread(void *(*f)(void *), void *arg, struct sleeper *sleeper) {
+    pthread_t thread;
+    if (sem_init(&sleeper->wake, 0, 0) || pthread_create(&thread, NULL, f, arg)) return false;
+    pthread_detach(thread);
+    return true;
+}
+
+/* The last cores are the servers'. */
 static void open_pool(void) {
     int cores = cores_available();
-    size_t n = cores > 2 ? (size_t)cores - 1 : 1;
-    pthread_t thread;
-    pool.spins = cores > 2 ? SPINS : 0;
+    size_t n = cores > SERVERS ? (size_t)(cores - SERVERS) : 1;
+    pool.spins = cores > 2 * SERVERS ? SPINS : 0;
     pool.at = aligned_alloc(64, n * sizeof *pool.at);
-    if (!pool.at || sem_init(&pool.server.wake, 0, 0)) return;
+    if (!pool.at) return;
     memset(pool.at, 0, n * sizeof *pool.at);
-    for (size_t i = 0; i < n; i++) {
+    bool served = true;
+    for (int i = 0; i < SERVERS; i++)
+        served &= open_thread(serve, &pool.server[i], &pool.server[i].sleeper);
+    for (size_t i = 0; i < n && served; i++) {
         struct fibre_worker *w = &pool.at[i];
         pthread_mutex_init(&w->lock, NULL);
-        if (sem_init(&w->sleeper.wake, 0, 0) || pthread_create(&thread, NULL, work, w)) break;
-        pthread_detach(thread);
+        if (!open_thread(work, w, &w->sleeper)) break;
         pool.n++;
     }
-    if (pool.n && pthread_create(&thread, NULL, serve, NULL))
-        pool.n = 0;
-    else if (pool.n)
-        pthread_detach(thread);
 }
 
 /* ---- for others ---- */
@@ -316,7 +346,6 @@ bool fibres_run(char *stack, size_t size, void *(*f)(void *), void *arg) {
     struct fibre_worker *w = &pool.at[atomic_fetch_add(&pool.next, 1) % pool.n];
     atomic_fetch_add(&pool.live, 1);
     make_ready(w, &me);
-    rouse(&w->sleeper);
     while (sem_wait(&me.ended)) {
     }
     sem_destroy(&me.ended);
@@ -336,7 +365,7 @@ void fibre_wait_for(struct parcel *p, parcel_server *server) {
     pthread_mutex_lock(&w->lock);
     vec_push(&w->left, p);
     pthread_mutex_unlock(&w->lock);
-    if (alone || due()) rouse(&pool.server);
+    if (alone || due()) rouse_server();
     change(&me->side, &w->home, false);
     file_set_guard(guard);
 }

@@ -3,7 +3,7 @@
  * Fibres: many functions that each wait often for something best done for all of them at once
  * (chains that want a likelihood of the card each). They have stacks of their own and share a few
  * threads, one for each core: a fibre that waits costs no switch of threads, and what it works on
- * stays in its core's caches. A further thread serves what they wait for, while others run on.
+ * stays in its core's caches. Further threads serve what they wait for, while others run on.
  *
  * A fibre stays on its thread. While it waits, others run there: it must hold no lock then, and
  * thread-local variables are theirs (the guard of files is kept apart for each).
@@ -20,7 +20,7 @@ struct parcel {
     struct fibre *of;
     struct fibre_worker *at;
 };
-/* Does what is asked in these parcels. */
+/* Does what is asked in these parcels; two threads may be at it. */
 typedef void parcel_server(struct parcel **all, size_t n);
 
 /* Runs f(arg) as a fibre on that stack and returns when it has ended; false: there are no threads

@@ -10,15 +10,11 @@
 #include "gpu/gpu.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 extern const char embed_device_batch_cu[];
-
-static double seconds;
-double gp_batch_seconds(void) {
-    return seconds;
-}
 
 /* ---- layouts ---- */
 
@@ -223,44 +219,65 @@ struct launch {
     struct layout l;
     struct gpu_program *p;
     size_t n, numbers, each; /* problems; numbers that each takes and gives */
-    double *in, *out;        /* on the host; in: offset and inputs of each, then its numbers */
 };
 
-static enum gpm_status launch(struct launch *k, size_t stride) {
-    size_t meta_size = 2 * k->n * sizeof(long long);
-    int held = 1, problems = (int)k->n;
-    gpu_ptr meta, theta, out, scratch = 0;
-    enum gpm_status st =
-        gpu_scratch(GPU_NUMBERS, meta_size + k->n * k->numbers * sizeof(double), &meta);
-    if (!st) st = gpu_scratch(GPU_RESULT, k->n * k->each * sizeof(double), &out);
-    if (!st && k->l.global) st = gpu_occupancy(k->p, "batch", 32 * k->l.warps, k->l.shared, &held);
-    long long blocks = (long long)k->n,
-              most = (long long)(held > 0 ? held : 1) * gpu_info()->processors;
-    if (k->l.global && blocks > most) blocks = most;
-    if (!st && k->l.global)
-        st = gpu_scratch(GPU_BLOCK, (size_t)blocks * stride * sizeof(double), &scratch);
-    theta = st ? 0 : meta + meta_size;
-    double start = clock_seconds();
-    if (!st) st = gpu_put(meta, k->in, meta_size + k->n * k->numbers * sizeof(double));
-    struct gpu_grid grid = {blocks, 1, 32 * k->l.warps, k->l.shared};
-    long long step = (long long)stride;
-    if (!st)
-        st = GPU_LAUNCH(k->p, "batch", grid, &store.at, &meta, &problems, &theta, &out, &scratch,
-                        &step);
-    if (!st) st = gpu_get(k->out, out, k->n * k->each * sizeof(double));
-    seconds += clock_seconds() - start;
-    return st;
+/* Two launches may be under way: one is laid out while the card computes the
+ * other. */
+static struct lane {
+    pthread_mutex_t busy;
+    struct gpu_lane on;
+    double seconds; /* that it was under way */
+} lanes[] = {{.busy = PTHREAD_MUTEX_INITIALIZER}, {.busy = PTHREAD_MUTEX_INITIALIZER}};
+
+/* Of both, since the last time. */
+static double lanes_seconds(void) {
+    double sum = 0;
+    for (size_t i = 0; i < COUNT_OF(lanes); i++) {
+        pthread_mutex_lock(&lanes[i].busy);
+        sum += lanes[i].seconds;
+        lanes[i].seconds = 0;
+        pthread_mutex_unlock(&lanes[i].busy);
+    }
+    return sum;
+}
+
+static struct lane *lane_take(void) {
+    for (size_t i = 0; i < COUNT_OF(lanes); i++)
+        if (pthread_mutex_trylock(&lanes[i].busy) == 0) return &lanes[i];
+    pthread_mutex_lock(&lanes[0].busy);
+    return &lanes[0];
 }
 
 /* Where the card finds each problem, and its numbers. */
-static void pack(struct gp_job *const *group, struct launch *k) {
-    long long *meta = (long long *)k->in;
-    double *theta = k->in + 2 * k->n;
+static void pack(struct gp_job *const *group, const struct launch *k, double *to) {
+    long long *meta = (long long *)to;
+    double *theta = to + 2 * k->n;
     for (size_t i = 0; i < k->n; i++) {
         meta[2 * i] = (long long)group[i]->at.at;
         meta[2 * i + 1] = (long long)group[i]->n;
         memcpy(theta + i * k->numbers, group[i]->theta, k->numbers * sizeof *theta);
     }
+}
+
+static enum gpm_status start(struct gp_job *const *group, struct launch *k, size_t stride,
+                             struct gpu_lane *on) {
+    size_t meta_size = 2 * k->n * sizeof(long long),
+           in = meta_size + k->n * k->numbers * sizeof(double),
+           out = k->n * k->each * sizeof(double);
+    int held = 1, problems = (int)k->n;
+    enum gpm_status st = GPM_OK;
+    if (k->l.global) st = gpu_occupancy(k->p, "batch", 32 * k->l.warps, k->l.shared, &held);
+    long long blocks = (long long)k->n, step = (long long)stride,
+              most = (long long)(held > 0 ? held : 1) * gpu_info()->processors;
+    if (k->l.global && blocks > most) blocks = most;
+    if (!st)
+        st = gpu_lane_room(on, in, out, k->l.global ? (size_t)blocks * stride * sizeof(double) : 0);
+    if (st) return st;
+    pack(group, k, on->to);
+    gpu_ptr theta = on->in + meta_size;
+    struct gpu_grid grid = {blocks, 1, 32 * k->l.warps, k->l.shared};
+    void *args[] = {&store.at, &on->in, &problems, &theta, &on->out, &on->scratch, &step};
+    return gpu_lane_start(on, in, k->p, "batch", grid, args, out);
 }
 
 static enum gpm_status together(struct gp_job *const *group, size_t n) {
@@ -271,21 +288,22 @@ static enum gpm_status together(struct gp_job *const *group, size_t n) {
                        .each = slopes ? (size_t)prog->layout.np + 2 : 1};
     size_t most = 0;
     for (size_t i = 0; i < n; i++) most = group[i]->n > most ? group[i]->n : most;
+    struct lane *lane = lane_take();
     enum gpm_status st = gpu_lock();
-    if (st) return st;
-    k.l = layout_for(most, &prog->layout);
-    k.in = NEW_ARRAY(double, n *(k.numbers + 2) + n * k.each);
-    k.out = k.in + n * (k.numbers + 2);
-    st = compile(prog, &k.l, slopes, &k.p);
-    if (!st) st = send_data(group, n);
+    double begun = 0;
     if (!st) {
-        pack(group, &k);
-        st = launch(&k, tiles_of(most) * 64);
+        k.l = layout_for(most, &prog->layout);
+        st = compile(prog, &k.l, slopes, &k.p);
+        if (!st) st = send_data(group, n);
+        begun = clock_seconds();
+        if (!st) st = start(group, &k, tiles_of(most) * 64, &lane->on);
+        gpu_unlock();
     }
-    gpu_unlock();
+    if (!st) st = gpu_lane_wait(&lane->on);
+    if (!st) lane->seconds += clock_seconds() - begun;
     for (size_t i = 0; i < n && !st; i++)
-        memcpy(group[i]->out, k.out + i * k.each, k.each * sizeof *k.out);
-    mem_free(k.in);
+        memcpy(group[i]->out, lane->on.from + i * k.each, k.each * sizeof(double));
+    pthread_mutex_unlock(&lane->busy);
     return st == GPM_E_NOMEM ? GPM_E_DEVICE : st;
 }
 
@@ -298,7 +316,6 @@ static bool same_group(const struct gp_job *a, const struct gp_job *b) {
 void gp_jobs_run(struct gp_job **jobs, size_t n) {
     struct gp_job **group = NEW_ARRAY(struct gp_job *, n + 1);
     bool *taken = mem_zalloc(n + 1);
-    seconds = 0;
     for (size_t i = 0; i < n; i++) /* they come from many threads */
         for (size_t k = 0; k < 4; k++) __builtin_prefetch((char *)&jobs[i]->program + 64 * k);
     for (size_t i = 0; i < n; i++) {
@@ -314,6 +331,11 @@ void gp_jobs_run(struct gp_job **jobs, size_t n) {
     }
     mem_free(group);
     mem_free(taken);
+}
+
+static double seconds;
+double gp_batch_seconds(void) {
+    return seconds;
 }
 
 static void alone(struct gp_batch_item *t, struct gp_slot *s) {
@@ -338,7 +360,9 @@ enum gpm_status gp_batch(struct gp_batch_item *items, size_t n) {
         gp_job_begin(&jobs[i]);
         if (!jobs[i].status && jobs[i].program) fit[m++] = &jobs[i];
     }
+    lanes_seconds();
     gp_jobs_run(fit, m);
+    seconds = lanes_seconds();
     for (size_t i = 0; i < n; i++) {
         struct gp_batch_item *t = &items[i];
         gp_job_end(&jobs[i]);

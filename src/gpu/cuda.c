@@ -42,6 +42,12 @@
     F(cuLaunchKernel, ,                                                                            \
       (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,       \
        void **, void **))                                                                          \
+    F(cuStreamCreate, , (void **, unsigned))                                                       \
+    F(cuStreamSynchronize, , (void *))                                                             \
+    F(cuMemHostAlloc, , (void **, size_t, unsigned))                                               \
+    F(cuMemFreeHost, , (void *))                                                                   \
+    F(cuMemcpyHtoDAsync, _v2, (gpu_ptr, const void *, size_t, void *))                             \
+    F(cuMemcpyDtoHAsync, _v2, (void *, gpu_ptr, size_t, void *))                                   \
     F(cuGetErrorString, , (int, const char **))
 #define COMPILER(F)                                                                                \
     F(nvrtcVersion, , (int *, int *))                                                              \
@@ -398,16 +404,21 @@ static enum gpm_status find(struct gpu_program *p, const char *name, size_t shar
     return done(cuFuncSetAttribute(p->at[i].function, 8, (int)shared), "cuFuncSetAttribute");
 }
 
-enum gpm_status gpu_launch(struct gpu_program *p, const char *name, struct gpu_grid g,
-                           void **args) {
+static enum gpm_status launch_on(void *queue, struct gpu_program *p, const char *name,
+                                 struct gpu_grid g, void **args) {
     size_t i;
     if (g.x <= 0 || g.y <= 0) return GPM_OK;
     enum gpm_status st = find(p, name, g.shared, &i);
     return st ? st
               : done(cuLaunchKernel(p->at[i].function, (unsigned)g.x, (unsigned)g.y, 1,
-                                    (unsigned)g.threads, 1, 1, (unsigned)g.shared, NULL, args,
+                                    (unsigned)g.threads, 1, 1, (unsigned)g.shared, queue, args,
                                     NULL),
                      name);
+}
+
+enum gpm_status gpu_launch(struct gpu_program *p, const char *name, struct gpu_grid g,
+                           void **args) {
+    return launch_on(NULL, p, name, g, args);
 }
 
 enum gpm_status gpu_occupancy(struct gpu_program *p, const char *name, int threads, size_t shared,
@@ -418,6 +429,44 @@ enum gpm_status gpu_occupancy(struct gpu_program *p, const char *name, int threa
               : done(cuOccupancyMaxActiveBlocksPerMultiprocessor(out, p->at[i].function, threads,
                                                                  shared),
                      "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+}
+
+/* ---- lanes ---- */
+
+/* Memory here that the card reads and writes by itself. */
+static enum gpm_status reserve_here(double **p, size_t *have, size_t bytes) {
+    if (*p && *have >= bytes) return GPM_OK;
+    if (*p) cuMemFreeHost(*p);
+    void *at = NULL;
+    int rc = cuMemHostAlloc(&at, bytes, 0);
+    *p = rc ? NULL : at;
+    *have = rc ? 0 : bytes;
+    return done(rc, "cuMemHostAlloc");
+}
+
+enum gpm_status gpu_lane_room(struct gpu_lane *l, size_t in, size_t out, size_t more) {
+    enum gpm_status st = l->queue ? GPM_OK : done(cuStreamCreate(&l->queue, 0), "cuStreamCreate");
+    if (!st) st = gpu_reserve(&l->in, &l->in_bytes, in);
+    if (!st) st = gpu_reserve(&l->out, &l->out_bytes, out);
+    if (!st && more) st = gpu_reserve(&l->scratch, &l->scratch_bytes, more);
+    if (!st) st = reserve_here(&l->to, &l->to_bytes, in);
+    return st ? st : reserve_here(&l->from, &l->from_bytes, out);
+}
+
+enum gpm_status gpu_lane_start(struct gpu_lane *l, size_t in, struct gpu_program *p,
+                               const char *name, struct gpu_grid g, void **args, size_t out) {
+    enum gpm_status st = done(cuMemcpyHtoDAsync(l->in, l->to, in, l->queue), "cuMemcpyHtoDAsync");
+    if (!st) st = launch_on(l->queue, p, name, g, args);
+    return st ? st : done(cuMemcpyDtoHAsync(l->from, l->out, out, l->queue), "cuMemcpyDtoHAsync");
+}
+
+enum gpm_status gpu_lane_wait(struct gpu_lane *l) {
+    int rc = cuStreamSynchronize(l->queue);
+    if (!rc) return GPM_OK;
+    pthread_mutex_lock(&card);
+    enum gpm_status st = done(rc, "cuStreamSynchronize");
+    pthread_mutex_unlock(&card);
+    return st;
 }
 
 /* ---- dense matrices ---- */
