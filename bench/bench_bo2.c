@@ -4,7 +4,8 @@
  * (noise: the true value at the recommendation; bounds: of the best point within them, relative),
  * or the share of the front's volume; fidelity: of the best point of full cost, the budget being
  * cost. Usage: bench_bo2 [SEEDS [FAMILY or NAME]]; bench_bo2 one NAME SEED [MOVED]: what is missing
- * half way and at the end, CPU seconds a decision, whether the interval held; MOVED > 0: with the
+ * half way and at the end, CPU seconds a decision, by how many standard deviations the value of the
+ * recommendation was off; MOVED > 0: with the
  * optimum elsewhere. bench_bo2 serve NAME: a point per line in, its numbers out, for peers;
  * bench_bo2 list: what there is. */
 #include "bo2_problems.h"
@@ -66,7 +67,7 @@ static double missing_value(const struct problem *p, double y) {
 
 struct result {
     double half, end, spent; /* CPU seconds a decision */
-    bool held;               /* the interval of 90% around the recommendation holds the truth */
+    double off; /* the truth at the recommendation less its mean, in standard deviations */
 };
 
 /* A run of the optimiser on a problem. */
@@ -89,7 +90,7 @@ static double judge(struct trial *t, struct result *out) {
         if (!bo_recommend(t->b, x, &mean, &sd)) return INFINITY;
         unmove(p, t->moved, x, at);
         p->f(at, truth);
-        out->held = fabs(truth[0] - mean) <= 1.645 * sd;
+        out->off = (truth[0] - mean) / sd;
         return missing_value(p, truth[0]);
     }
     if (p->n_obj > 1) return 1 - pareto_volume(t->ys, (size_t)t->n, p->n_obj, p->ref) / p->best;
@@ -158,7 +159,7 @@ static const struct problem *find(const char *name) {
 static int one(const char *name, int seed, int moved) {
     struct result r;
     run(find(name), (uint64_t)seed, moved, &r);
-    printf("%.6g %.6g %.6g %d\n", r.half, r.end, r.spent, r.held);
+    printf("%.6g %.6g %.6g %.4g\n", r.half, r.end, r.spent, r.off);
     return 0;
 }
 
@@ -212,7 +213,7 @@ int main(int argc, char **argv) {
             run(p, (uint64_t)s + 1, 0, &r);
             half[s] = r.half, end[s] = r.end;
             spent += r.spent;
-            held += r.held;
+            held += fabs(r.off) <= 1.645;
         }
         double h = median(half, seeds), e = median(end, seeds);
         printf("| %s | %s | %.2g at %d | %.2g at %d |", p->name, p->family, h, p->budget / 2, e,

@@ -49,6 +49,7 @@ struct acq {
     double *grad, *full; /* scratch: a gradient, a point; categories have places in them */
     double *lo, *hi;     /* where to look: the whole box, or the trust region */
     bool region;
+    double *move; /* owned; d probabilities that a candidate leaves the best point's coordinate */
     double first; /* squared distance of the first draw's minimum from the best point */
 };
 
@@ -102,38 +103,48 @@ static double value_at(struct acq *a, const double *u) {
 
 /* ---- candidates ---- */
 
+#define FEW_MOVE  20.0 /* so many of the coordinates of a trust region are perturbed, */
+#define IDLE_MOVE 3.0  /* and of those that do not seem to matter */
+
 static void acq_init(struct acq *a, struct bo *b, enum kind kind, const double *best) {
     int d = b->space->d;
     size_t D = (size_t)b->D;
-    double log_mean = 0;
-    *a = (struct acq){.b = b, .kind = kind, .region = d > BO_MANY_DIMS && best};
+    double log_mean = 0, idle = bo_idle(b);
+    const double *inv_l = bo_lead(b)->model.inv_l;
+    int matter = 0;
+    for (int k = 0; k < d; k++) matter += inv_l[k] >= idle;
+    *a = (struct acq){.b = b, .kind = kind, .region = best && matter > BO_MANY_DIMS};
+    a->move = NEW_ARRAY(double, (size_t)d + 1);
+    for (int k = 0; k < d; k++)
+        a->move[k] = a->region ? FEW_MOVE / d : inv_l[k] >= idle || !best ? 1 : IDLE_MOVE / d;
     a->grad = NEW_ARRAY(double, 4 * D + 2);
     a->full = a->grad + D;
     a->lo = a->full + D;
     a->hi = a->lo + D;
-    for (int k = 0; k < d; k++) log_mean -= log(bo_lead(b)->model.inv_l[k]) / d;
+    for (int k = 0; k < d; k++) log_mean -= log(inv_l[k]) / d;
     for (int k = 0; k < d; k++) {
-        double half = 0.5 * b->region.side * exp(-log(bo_lead(b)->model.inv_l[k]) - log_mean);
+        double half = 0.5 * b->region.side * exp(-log(inv_l[k]) - log_mean);
         a->lo[k] = a->region ? fmax(0, best[k] - half) : 0;
         a->hi[k] = a->region ? fmin(1, best[k] + half) : 1;
     }
     if (b->fidelity >= 0) a->lo[b->fidelity] = a->hi[b->fidelity] = 1;
 }
 
-/* Of the coordinates of a trust region so many are perturbed. */
-static double region_share(const struct bo *b) {
-    return 20.0 / b->space->d;
+static void acq_release(struct acq *a) {
+    mem_free(a->grad);
+    mem_free(a->move);
 }
 
 /* Every third one (EDGES) has half of its coordinates at the ends: many minima of draws lie there,
- * and few descents from inside get to the right one. */
+ * and few descents from inside get to the right one. Of exact values only: under noise sharp minima
+ * inside were then told worse. */
 #define EDGES 0.3
 
 static void random_point(const struct acq *a, const double *best, struct rng *r, double *u) {
     const struct bo *b = a->b;
-    bool any = false, edges = rng_uniform(r) < EDGES;
+    bool any = false, edges = !b->opt.noisy && rng_uniform(r) < EDGES;
     for (int k = 0; k < b->space->d; k++) {
-        bool move = !a->region || rng_uniform(r) < region_share(b);
+        bool move = a->move[k] >= 1 || rng_uniform(r) < a->move[k];
         double t = rng_uniform(r);
         if (edges) t = t < 0.25 ? 0 : t < 0.5 ? 1 : 2 * t - 1;
         any = any || move;
@@ -150,10 +161,10 @@ static void random_point(const struct acq *a, const double *best, struct rng *r,
 static void nearby_point(const struct acq *a, const double *center, struct rng *r, double *u) {
     const struct bo *b = a->b;
     double scale = pow(10, -0.5 - 3 * rng_uniform(r)), share = rng_uniform(r) < 0.5 ? 1 : 0.4;
-    if (a->region) share = region_share(b);
     for (int k = 0; k < b->space->d; k++) {
+        double moves = a->move[k] < 1 ? a->move[k] : share;
         u[k] = center[k];
-        if (share < 1 && rng_uniform(r) >= share) continue;
+        if (moves < 1 && rng_uniform(r) >= moves) continue;
         double l = fmin(1, 1 / bo_lead(b)->model.inv_l[k]);
         u[k] = fmin(a->hi[k], fmax(a->lo[k], center[k] + scale * l * rng_normal(r)));
     }
@@ -461,7 +472,7 @@ enum gpm_status bo_global(struct bo *b, struct rng *r, double *u, double *far) {
         s = search_moments(&a, r, u);
         *far = !s && best ? sqrt(bo_distance2(b, u, best, bo_lead(b)->model.inv_l)) : INFINITY;
     }
-    mem_free(a.grad);
+    acq_release(&a);
     return s;
 }
 
@@ -469,5 +480,5 @@ void bo_minimise_mean(struct bo *b, double *u) {
     struct acq a;
     acq_init(&a, b, MEAN, NULL);
     refine(&a, u, value_at(&a, u));
-    mem_free(a.grad);
+    acq_release(&a);
 }

@@ -46,6 +46,15 @@ static struct bo_ranked ranked(const struct bo *b, size_t i) {
     return (struct bo_ranked){less + bo_violation(b, p->y), bo_merit(b, p->y), i};
 }
 
+#define LITTLE 0.15 /* of the largest: some hundredths of the variance */
+
+double bo_idle(const struct bo *b) {
+    double most = 0;
+    for (int k = 0; k < b->space->d && b->space->d > BO_MANY_DIMS; k++)
+        most = fmax(most, bo_lead(b)->model.inv_l[k]);
+    return LITTLE * most;
+}
+
 /* u within `wider` times `half` of v in every number, and of the same categories. half NULL: within
  * 1e-7. */
 static bool near(const struct bo *b, const double *u, const double *v, const double *half,
@@ -131,6 +140,13 @@ static void limit_active(struct bo_output *o, const double *inv_l) {
     mem_free(r);
 }
 
+/* At least 1e-3 length scales apart; mostly the first coordinate says so. */
+static bool apart(const struct bo *b, const double *u, const double *v, const double *inv_l) {
+    for (int k = 0; k < b->D; k++)
+        if (fabs(u[k] - v[k]) * inv_l[k] >= 1e-3) return true;
+    return bo_distance2(b, u, v, inv_l) >= 1e-6;
+}
+
 /* Deterministic functions: a point closer than 1e-3 (in length scales) to a better one is dropped;
  * without this the points of the local arm ruin the global fit. */
 void bo_load_points(struct bo_output *o, const double *theta) {
@@ -147,8 +163,7 @@ void bo_load_points(struct bo_output *o, const double *theta) {
         bool keep = true;
         const double *u = b->points.at[r[i].i].u;
         for (size_t j = 0; keep && j < o->active.n; j++)
-            keep =
-                b->opt.noisy || bo_distance2(b, u, b->points.at[o->active.at[j]].u, inv_l) >= 1e-6;
+            keep = b->opt.noisy || apart(b, u, b->points.at[o->active.at[j]].u, inv_l);
         if (keep) vec_push(&o->active, r[i].i);
     }
     mem_free(r);

@@ -25,10 +25,11 @@ static bool full_fit_due(const struct bo_output *o, size_t n) {
 }
 
 /* Another combination is fitted when its turn has come: one that lost by much five times in a row
- * every sixteenth time, and of several outputs one of `count` at each fit. */
+ * every sixteenth time, and of several outputs or many variables one of `count` at each fit. */
 static bool challenges(const struct bo_output *o, const struct bo_combo *c, int i, int count) {
     if (c->lost >= 5 && o->fit_steps % 16) return false;
-    bool all = o->b->K == 1 || o->n_full == 0 || (o->b->K < BO_MANY && o->n_full <= 24);
+    bool few = o->b->K == 1 && o->b->D <= BO_MANY_DIMS,
+         all = few || o->n_full == 0 || (o->b->K < BO_MANY && o->n_full <= 24);
     return all || (o->fits + (size_t)i) % (size_t)count == 0;
 }
 
@@ -156,7 +157,7 @@ static enum gpm_status refit_one(struct bo_output *o, struct rng *r) {
         if (n <= 24 && o->fit_steps % 2 == 1) restart(o, best, r);
         o->n_full = n;
         o->fits++;
-    } else if (o->b->K == 1 && n % (1 + n / 50) == 0) {
+    } else if (o->b->K == 1 && n % (1 + n / (o->b->D > BO_MANY_DIMS ? 20 : 50)) == 0) {
         fit_combo(o, o->kern, o->warp, 2);
     }
     return settle(o, r);

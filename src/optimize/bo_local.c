@@ -22,9 +22,11 @@ double bo_local_merit(const struct bo *b, const double *y) {
 }
 
 void bo_make_tabu(struct bo *b, const double *u) {
+    const double *inv_l = bo_lead(b)->model.inv_l;
+    double idle = bo_idle(b);
     for (int k = 0; k < b->D; k++) vec_push(&b->tabu, u[k]);
     for (int k = 0; k < b->space->d; k++)
-        vec_push(&b->tabu, 0.4 * fmin(0.4, fmax(0.1, 1 / bo_lead(b)->model.inv_l[k])));
+        vec_push(&b->tabu, inv_l[k] < idle ? 1 : 0.4 * fmin(0.4, fmax(0.1, 1 / inv_l[k])));
     b->local.center = SIZE_MAX;
     b->local.hot = false;
 }

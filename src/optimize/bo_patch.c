@@ -28,11 +28,11 @@ static size_t most_points(const struct bo_patch *p) {
 
 void bo_patch_init(struct bo_patch *p, struct bo *b) {
     const struct bo_point *center = &b->points.at[b->local.center];
-    *p = (struct bo_patch){.b = b, .center = center->u, .y0 = center->y};
+    *p = (struct bo_patch){.b = b, .center = center->u, .y0 = center->y, .idle = bo_idle(b)};
     p->coord = NEW_ARRAY(int, (size_t)b->space->d + 1);
     for (int k = 0; k < b->space->d; k++)
         if (!bo_space_is_integer(b->space, k) && bo_space_active(b->space, p->center, k) &&
-            k != b->fidelity)
+            k != b->fidelity && bo_lead(b)->model.inv_l[k] >= p->idle)
             p->coord[p->d++] = k;
     size_t d = (size_t)p->d, K = (size_t)b->K, most = most_points(p);
     p->scale = NEW_ARRAY(double, 4 * d + K * (d + 2) + most * (d + K + 1 + most));
@@ -65,15 +65,16 @@ static void set_scales(struct bo_patch *p) {
     }
 }
 
-/* Largest scaled coordinate difference; infinite when integers or categories differ. */
+/* Largest scaled coordinate difference; infinite when integers or categories differ that matter. */
 static double distance(const struct bo_patch *p, const double *u) {
+    const double *inv_l = bo_lead(p->b)->model.inv_l;
     double far = 0;
     for (int i = 0; i < p->d; i++)
         far = fmax(far, fabs(u[p->coord[i]] - p->center[p->coord[i]]) / p->scale[i]);
     for (int k = 0, i = 0; k < p->b->D; k++) {
         if (i < p->d && p->coord[i] == k)
             i++;
-        else if (u[k] != p->center[k])
+        else if (u[k] != p->center[k] && (k >= p->b->space->d || inv_l[k] >= p->idle))
             return INFINITY;
     }
     return far;

@@ -19,6 +19,7 @@ struct bo_patch {
     int *coord;                /* owned; their places in u */
     double *scale;             /* owns what follows; rho * l_j/geomean l */
     const double *center, *y0; /* the point, its numbers */
+    double idle;               /* see bo_idle */
     size_t n, near;            /* points used; of them within 2 rho */
     double *x;                 /* n x d */
     double *t;                 /* values, then weights: K times n */

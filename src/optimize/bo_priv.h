@@ -133,6 +133,9 @@ double bo_merit(const struct bo *b, const double *y);
 /* Squared distance in units of the length scales; categories that differ are far. */
 double bo_distance2(const struct bo *b, const double *u, const double *v, const double *inv_l);
 bool bo_in_tabu(const struct bo *b, const double *u);
+/* Of many variables often few matter, and then the search is one of few: along coordinates whose
+ * 1/l is below this the first objective's model says that nothing happens. */
+double bo_idle(const struct bo *b);
 /* u within 1e-7 of a told or pending point (noisy: of a pending one only) */
 bool bo_duplicate(const struct bo *b, const double *u);
 void bo_load_points(struct bo_output *o, const double *theta); /* active set, lengths exp(theta) */
