@@ -31,6 +31,7 @@ struct gpm_index_options {
     void *user;
     const volatile sig_atomic_t *stop; /* not 0 there: add ends, with what it has stored */
     unsigned shard, shards;            /* of every `shards` series the one of this number; 0: all */
+    bool learn;   /* priors from the first series that are added, for all of them */
     double claim; /* seconds that a process on a server has for a series; 0: 300 */
 };
 GPM_API void gpm_index_options_init_sized(struct gpm_index_options *o, size_t size);

@@ -192,6 +192,7 @@ class IndexOptions(c.Structure):
         ("stop", c.POINTER(c.c_int)),
         ("shard", c.c_uint),
         ("shards", c.c_uint),
+        ("learn", c.c_bool),
         ("claim", c.c_double),
     ]
 

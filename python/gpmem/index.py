@@ -38,13 +38,13 @@ class Index:
             raise GpmemError(lib.gpm_index_error(self._handle).decode())
 
     def add(self, *files: str | os.PathLike[str], by: str | None = None, wide: bool = False, time: str | None = None,
-            column: str | None = None, seed: int = 1, threads: int = 0, thorough: bool = False,
+            column: str | None = None, seed: int = 1, threads: int = 0, thorough: bool = False, learn: bool = False,
             skip_bad: bool = False, date_format: str | None = None, missing: str | None = None) -> dict[str, Any]:
         """Adds CSV files, folders of them and kept runs. What did not change is skipped.
 
         Gives {"added", "replaced", "unchanged", "refused": [(name, source, reason)]}."""
         o = options(_abi.IndexOptions)
-        assign(o, seed=seed, threads=threads, wide=wide, thorough=thorough, skip_bad=skip_bad, by=by, time_column=time,
+        assign(o, seed=seed, threads=threads, wide=wide, thorough=thorough, learn=learn, skip_bad=skip_bad, by=by, time_column=time,
                value_column=column, date_format=date_format, missing=missing)
         array = (c.c_char_p * max(len(files), 1))(*[path(f, "a file") for f in files])
         counts, refusals, stop = _abi.IndexCounts(), c.c_char_p(), c.c_int(0)

@@ -66,7 +66,8 @@ static enum gpm_status taken(gpm_index *x, const struct gpm_index_options *given
                                   .stop = o.stop,
                                   .shard = o.shard,
                                   .shards = o.shards,
-                                  .claim = o.claim};
+                                  .claim = o.claim,
+                                  .learn = o.learn};
     if (o.shards && o.shard >= o.shards)
         return buf_fail(&x->err, GPM_E_ARG, "shard %u of %u: they are numbered from 0 on", o.shard,
                         o.shards);

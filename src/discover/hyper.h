@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Hyper-parameters that the series of a panel share: normal priors of the unconstrained parameters,
- * by term and kind, learnt from a first pass over all series (empirical Bayes).
+ * Hyper-parameters that the series of a panel, or of an index, share: normal priors of the
+ * unconstrained parameters, by term and kind, learnt from a first pass over all series, or some
+ * (empirical Bayes).
  */
 #ifndef DISCOVER_HYPER_H
 #define DISCOVER_HYPER_H
@@ -21,4 +22,22 @@ struct hyper_priors {
 };
 /* NULL: there is none. */
 const struct hyper_prior *hyper_find(const struct hyper_priors *h, unsigned mask, int kind);
+
+/* ---- learning them ---- */
+struct posterior;
+struct hyper_gathered {
+    struct hyper_prior key;
+    double a, b;                /* the default */
+    double w, m, sq;            /* sums over series */
+    double own_w, own_m, own_s; /* of the series at hand */
+};
+/* Zeroed before the first. */
+struct hyper_gathering {
+    struct hyper_gathered at[HYPER_MAX];
+    size_t n;
+};
+void hyper_gather(struct hyper_gathering *g, const struct posterior *p);
+/* What another one gathered. */
+void hyper_join(struct hyper_gathering *g, const struct hyper_gathering *other);
+void hyper_learn(const struct hyper_gathering *g, struct hyper_priors *out);
 #endif

@@ -22,71 +22,11 @@
 
 #define PANEL_MAX 10000 /* series */
 
-/* ---- the shared priors ---- */
-
-struct gathered {
-    struct hyper_prior key;
-    double a, b;                /* the default */
-    double w, m, sq;            /* sums over series */
-    double own_w, own_m, own_s; /* of the series at hand */
-};
-struct gathering {
-    struct gathered at[HYPER_MAX];
-    size_t n;
-};
-
-static struct gathered *gathered_of(struct gathering *g, unsigned mask, int kind) {
-    for (size_t i = 0; i < g->n; i++)
-        if (g->at[i].key.mask == mask && g->at[i].key.kind == kind) return &g->at[i];
-    if (g->n == HYPER_MAX) return NULL;
-    g->at[g->n] = (struct gathered){.key = {(uint16_t)mask, (uint16_t)kind, 0, 0}};
-    return &g->at[g->n++];
-}
-
-/* Weighted moments of one structure's draws. */
-static void gather_evidence(struct gathering *g, const struct evidence *e, double weight) {
-    const struct smodel *m = smodel_of(e);
-    for (int j = 0; j < m->d; j++) {
-        const struct spar *p = &m->par[j];
-        struct gathered *to =
-            p->row ? gathered_of(g, p->term < 0 ? 0 : m->term[p->term].mask, p->kind) : NULL;
-        if (!to) continue;
-        to->a = p->a;
-        to->b = p->b > 0 ? p->b : 1;
-        for (size_t k = 0; k < e->draws.n; k++) {
-            double z = e->draws.z[k * e->draws.d + (size_t)j], w = weight * e->draws.w[k];
-            to->own_w += w, to->own_m += w * z, to->own_s += w * z * z;
-        }
-    }
-}
-
-static void gather_series(struct gathering *g, const struct posterior *p) {
-    for (size_t i = 0; i < p->search->n; i++)
-        if (p->weight[i] > 0.01 && p->search->at[i]->draws.n)
-            gather_evidence(g, p->search->at[i], p->weight[i]);
-    for (struct gathered *c = g->at; c < g->at + g->n; c++) {
-        if (c->own_w > 0) { /* a series counts by the probability that it has the term */
-            double w = fmin(c->own_w, 1), mean = c->own_m / c->own_w;
-            c->w += w;
-            c->m += w * mean;
-            c->sq += w * c->own_s / c->own_w;
-        }
-        c->own_w = c->own_m = c->own_s = 0;
-    }
-}
-
 static void learn_shared(struct panel *p) {
-    struct gathering *g = mem_zalloc(sizeof *g);
+    struct hyper_gathering *g = mem_zalloc(sizeof *g);
     for (size_t i = 0; i < p->n; i++)
-        if (!p->at[i].error) gather_series(g, &p->at[i].d->post);
-    for (struct gathered *c = g->at; c < g->at + g->n; c++) {
-        double n = c->w + 2, mean = (c->m + 2 * c->a) / n;
-        if (c->w < 2) continue;                                       /* two series must have it */
-        double second = c->sq - 2 * mean * c->m + c->w * mean * mean; /* sum w E(z - mean)^2 */
-        double var = (second + 2 * (c->b * c->b + (c->a - mean) * (c->a - mean))) / n;
-        p->shared.at[p->shared.n++] =
-            (struct hyper_prior){c->key.mask, c->key.kind, mean, sqrt(fmax(var, 0.01))};
-    }
+        if (!p->at[i].error) hyper_gather(g, &p->at[i].d->post);
+    hyper_learn(g, &p->shared);
     mem_free(g);
 }
 

@@ -155,6 +155,7 @@ static char *hash_of(const struct series *s, const struct index_options *o) {
     struct buf b = BUF_INIT;
     buf_printf(&b, "%016llx-%llu%s", (unsigned long long)s->hash, (unsigned long long)o->seed,
                o->thorough ? "t" : "");
+    if (o->priors && o->priors->n) buf_puts(&b, "p"); /* an index keeps those that it has */
     return buf_take(&b);
 }
 
@@ -215,14 +216,15 @@ static enum gpm_status look_up(struct adding *a, struct job *j, const char *hash
 }
 
 /* The posterior of a series, which it takes over. */
-static enum gpm_status search_series(struct discovery *d, struct series *s,
-                                     const struct index_options *o, struct buf *why) {
+enum gpm_status index_discover(struct discovery *d, struct series *s, const struct index_options *o,
+                               struct buf *why) {
     struct discovery_options how = DISCOVERY_OPTIONS_INIT;
     how.series = o->series;
     how.seed = o->seed;
     how.threads = 1;
     how.brief = !o->thorough;
     how.stop = o->stop;
+    how.shared = o->priors;
     how.logs = wide_range(s) || o->thorough ? LOG_AUTO : LOG_NEVER;
     enum gpm_status st = discovery_start(d, &how, s, why);
     return st == GPM_OK ? discovery_search(d, why) : st;
@@ -250,7 +252,7 @@ static void work(struct adding *a, struct job *j) {
         struct indexed *o = NEW(struct indexed);
         o->hash = hash_of(kept ? &d.series : &s, a->o);
         bool go = look_up(a, j, o->hash) == GPM_OK && !j->unchanged && !j->why && !j->elsewhere;
-        if (go && !kept) st = search_series(&d, &s, a->o, &why); /* which owns it from now on */
+        if (go && !kept) st = index_discover(&d, &s, a->o, &why); /* which owns it from now on */
         if (go && st == GPM_OK) {
             o->n = d.series.n;
             st = sketch_make(&o->sketch, &d, SKETCH_DRAWS, &why);
@@ -279,7 +281,7 @@ enum gpm_status index_sketch(const char *path, const struct index_options *o, st
     enum gpm_status st =
         kept ? discovery_load(&d, path, err) : series_read(&s, path, NULL, 0, &o->series, err);
     if (st) return st;
-    if (!kept) st = search_series(&d, &s, o, err);
+    if (!kept) st = index_discover(&d, &s, o, err);
     if (!st) st = sketch_make(out, &d, SKETCH_DRAWS, err);
     discovery_release(&d);
     return st;
@@ -315,8 +317,9 @@ static enum gpm_status write_series(struct adding *a, const struct job *j) {
     struct buf posting = BUF_INIT, bytes = BUF_INIT, made = BUF_INIT;
     enum gpm_status st = index_posting(&j->of->sketch, a->c, &posting, a->err);
     sketch_write(&j->of->sketch, &names, &bytes);
-    buf_printf(&made, "gpmem %s, seed %llu, %s search", version_text(),
-               (unsigned long long)a->o->seed, a->o->thorough ? "thorough" : "brief");
+    buf_printf(&made, "gpmem %s, seed %llu, %s search%s", version_text(),
+               (unsigned long long)a->o->seed, a->o->thorough ? "thorough" : "brief",
+               a->o->priors && a->o->priors->n ? ", learnt priors" : "");
     struct catalog_row row = {.name = j->name,
                               .source = j->source,
                               .hash = j->of->hash,
@@ -453,6 +456,17 @@ static void keep_shard(struct adding *a) {
     if (shards > 1) a->job.n = n;
 }
 
+/* From the files of all jobs, before a shard is chosen: shards learn the same. */
+static enum gpm_status take_priors(struct adding *a, struct hyper_priors *out, char **text) {
+    const char **source = NEW_ARRAY(const char *, a->job.n + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < a->job.n; i++)
+        if (!a->job.at[i].why && !a->job.at[i].series) source[n++] = a->job.at[i].source;
+    enum gpm_status st = index_priors(a->c, a->o, source, n, out, text, a->err);
+    mem_free(source);
+    return st;
+}
+
 enum gpm_status index_add(const char *path, const char *const *files, size_t n,
                           const struct index_options *o, struct index_report *report,
                           struct buf *err) {
@@ -464,6 +478,12 @@ enum gpm_status index_add(const char *path, const char *const *files, size_t n,
     if (o->claim > 0) catalog_set_claim(a.c, o->claim);
     pthread_mutex_init(&a.lock, NULL);
     for (size_t i = 0; i < n; i++) add_path(&a, files[i]);
+    struct index_options with = *o;
+    struct hyper_priors priors;
+    char *kept = NULL;
+    a.st = take_priors(&a, &priors, &kept);
+    with.priors = priors.n ? &priors : NULL;
+    a.o = &with;
     keep_shard(&a);
     la_parallel(search_threads(o->threads), a.job.n, run_job, &a);
     run_left(&a);
@@ -471,6 +491,7 @@ enum gpm_status index_add(const char *path, const char *const *files, size_t n,
     if (!a.st) a.st = catalog_settle(a.c, &maker, err);
     if (!a.st && stop_asked(o->stop)) a.st = buf_fail(err, GPM_E_INTERRUPT, "stopped");
     for (size_t i = 0; i < a.job.n; i++) release_job(&a.job.at[i]);
+    mem_free(kept);
     vec_release(&a.job);
     map_release(&a.names);
     pthread_mutex_destroy(&a.lock);

@@ -17,11 +17,13 @@ struct index_options {
     struct series_options series;
     uint64_t seed;
     int threads;
-    const char *by;       /* long format: a column that tells series apart */
-    bool wide;            /* a series in every column */
-    bool thorough;        /* the search of discover instead of the brief one */
-    size_t shard, shards; /* of every `shards` series the one of this number; 0: all */
-    double claim;         /* seconds that a claim lasts; 0: as usual */
+    const char *by; /* long format: a column that tells series apart */
+    bool wide;      /* a series in every column */
+    bool thorough;  /* the search of discover instead of the brief one */
+    bool learn;     /* priors from the first series that are added, for all of them */
+    const struct hyper_priors *priors; /* of the index; NULL: the plain ones */
+    size_t shard, shards;              /* of every `shards` series the one of this number; 0: all */
+    double claim;                      /* seconds that a claim lasts; 0: as usual */
     const volatile sig_atomic_t *stop;
     void (*progress)(void *ctx, size_t done, size_t of);
     void *progress_ctx;
@@ -53,6 +55,15 @@ struct index_names {
     struct buf *err;
 };
 struct sketch_names index_names(struct index_names *n);
+
+/* The posterior of a series, which it takes over (also on failure). */
+GPM_MUST_USE enum gpm_status index_discover(struct discovery *d, struct series *s,
+                                            const struct index_options *o, struct buf *why);
+/* The priors of an index: those that it has, else learnt where that is asked for, from a sample of
+ * the files. *text (owned; NULL: none) is what they are kept as. */
+GPM_MUST_USE enum gpm_status index_priors(struct catalog *c, const struct index_options *o,
+                                          const char *const *sources, size_t n,
+                                          struct hyper_priors *out, char **text, struct buf *err);
 
 /* What a catalog's blocks hold: the traits of its series. */
 struct catalog_maker index_maker(struct catalog *c);

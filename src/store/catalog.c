@@ -129,6 +129,19 @@ uint32_t catalog_structures(const struct catalog *c) {
     return (uint32_t)c->text.n;
 }
 
+/* ---- texts ---- */
+enum gpm_status catalog_text(struct catalog *c, const char *key, char **value, struct buf *err) {
+    return memo_text(&c->m, "SELECT value FROM meta WHERE key=?1", key, value, err);
+}
+
+enum gpm_status catalog_set_text(struct catalog *c, const char *key, const char *value,
+                                 struct buf *err) {
+    return memo_do(&c->m, "write to it",
+                   "INSERT INTO meta VALUES(?1, ?2) ON CONFLICT(key) DO UPDATE SET "
+                   "value=excluded.value",
+                   NULL, err, "ss", key, value);
+}
+
 /* ---- series ---- */
 enum gpm_status catalog_number(struct catalog *c, const char *name, int64_t *id, struct buf *err) {
     struct memo_answer st = {0};

@@ -36,6 +36,13 @@ uint32_t catalog_structure(struct catalog *c, const char *text, struct buf *err)
 const char *catalog_structure_text(const struct catalog *c, uint32_t number); /* NULL: none */
 uint32_t catalog_structures(const struct catalog *c);                         /* the largest */
 
+/* ---- texts beside it ---- */
+/* *value owned, NULL: there is none. */
+GPM_MUST_USE enum gpm_status catalog_text(struct catalog *c, const char *key, char **value,
+                                          struct buf *err);
+GPM_MUST_USE enum gpm_status catalog_set_text(struct catalog *c, const char *key, const char *value,
+                                              struct buf *err);
+
 /* ---- series ---- */
 /* Texts and bytes are borrowed: by catalog_put, and from rows that are read until the callback
  * returns. */

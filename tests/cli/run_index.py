@@ -190,6 +190,21 @@ def check_stop():
     assert copy_of("stop.db") == copy_of("whole.db")
 
 
+def check_learnt():
+    """Priors learnt from a sample: the same for any number of threads, kept with the index, used for what comes later."""
+    run("index", "add", "l1.db", "some", "-j", "1", "--learn")
+    run("index", "add", "l2.db", "some", "-j", "2", "--learn")
+    assert copy_of("l1.db") == copy_of("l2.db")
+    assert run("index", "add", "l1.db", "some").stdout == "0 added, 0 replaced, 12 unchanged, 0 refused\n"
+    run("index", "add", "l1.db", "corpus/wave.csv")
+    made = {e["name"]: e["made"] for e in json.loads(run("index", "list", "l1.db", "--format", "json").stdout)}
+    assert len(made) == 13 and all("learnt priors" in m for m in made.values()), made
+    assert not any("learnt" in e["made"] for e in json.loads(run("index", "list", "whole.db", "--format", "json").stdout))
+    c = sqlite3.connect("l2.db")
+    c.execute("update meta set value = 'no numbers'"), c.commit(), c.close()
+    assert "priors of the index are damaged" in run("index", "add", "l2.db", "some", status=2).stderr
+
+
 def check_shards():
     """Parts of the work on several machines, then one index of them."""
     env = dict(os.environ, SLURM_ARRAY_TASK_ID="4")
@@ -269,6 +284,7 @@ with tempfile.TemporaryDirectory() as tmp:
     check_forms()
     check_damage()
     check_stop()
+    check_learnt()
     check_shards()
     check_together()
     check_kills()
