@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """On a Slurm cluster of one node: the script that `gpmem jobs slurm` prints runs an array whose chains, merged, are the
-bytes of --chains 4; a job that is preempted is stopped in good order, put back into the queue and goes on (argument: the tool)."""
+bytes of --chains 4; a job that is preempted is stopped in good order, put back into the queue and goes on. With `limit`: a run
+that is longer than the time that a job may take is finished by several, each of which begins where the last one stopped
+(arguments: the tool, [limit])."""
 import filecmp, json, os, re, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -64,18 +66,33 @@ def check_preempted(slurm):
     assert state("moved") == "finished" and same("straight", "moved", 1), (state("moved"), open(at("moved.log")).read())
 
 
+def check_limit(slurm):
+    """The limit is a minute, the least that Slurm has; it looks every half."""
+    run("run", "hours.vnts", "--out", "unlimited")
+    jobs = rows = 0
+    while state("limited") != "finished":
+        slurm.submit("#!/bin/bash\nexec srun gpmem run hours.vnts --out limited --continue\n", "--time=1", "--output=/dev/null", cwd=WORK.name)
+        slurm.wait(lambda: not slurm.queue().strip(), 150)
+        jobs, before, rows = jobs + 1, rows, open(at("limited/chain-1.csv")).read().count("\n")
+        assert state("limited") in ("stopped", "finished") and rows > before and jobs < 6, (jobs, rows, state("limited"))
+    assert jobs > 1 and same("unlimited", "limited", 1), jobs
+    print("%d jobs of a minute finished a run that is longer" % jobs)
+
+
 with WORK:
     for name, sizes in (("short.vnts", (300, 5)), ("timed.vnts", (1000, 400))):
         with open(at(name), "w") as f:
             f.write(PROGRAM % sizes)
     began = time.time()
     run("run", "timed.vnts")
-    with open(at("long.vnts"), "w") as f:  # about ten seconds on this machine: the scheduler looks every two
-        f.write(PROGRAM % (int(1000 * 10 / (time.time() - began)), 400))
+    seconds = time.time() - began
+    for name, length in (("long.vnts", 10), ("hours.vnts", 130)):  # seconds on this machine: the scheduler looks every two
+        with open(at(name), "w") as f:
+            f.write(PROGRAM % (int(1000 * length / seconds), 400))
     os.mkdir(at("bin"))
     os.symlink(TOOL, at("bin/gpmem"))
     os.environ["PATH"] = at("bin") + ":" + os.environ["PATH"]
     with Slurm() as slurm:
-        check_array(slurm)
-        check_preempted(slurm)
-print("Slurm: an array merged, a job preempted and gone on: the bytes of runs without it")
+        for check in (check_limit,) if sys.argv[2:] == ["limit"] else (check_array, check_preempted):
+            check(slurm)
+print("Slurm: the bytes of runs without it")
