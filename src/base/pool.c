@@ -70,12 +70,17 @@ void pool_free(struct pool *p, void *q, size_t size) {
     p->free[class] = q;
 }
 
-/* From one item on, to what the size class holds and then twice as many. */
+/* From one item on, to what the size class holds and then twice as many. Large arrays grow in place
+ * and by an eighth at a time: several of them may grow at once when there is little memory left,
+ * and what is kept for that case must do (mem.c). */
 void *pool_grow(struct pool *p, void *at, uint32_t *cap, size_t size) {
+    enum { LARGE = 1 << 20 };
     uint32_t old = *cap, fits = (uint32_t)(POOL_UNIT / size);
-    *cap = old ? 2 * old : fits ? fits : 1;
-    void *more = pool_zalloc(p, *cap * size);
-    if (old) memcpy(more, at, old * size);
+    uint32_t more = old * size < LARGE ? old : old / 8;
+    *cap = old ? old + more : fits ? fits : 1;
+    if (old * size > POOL_MAX) return mem_realloc(at, *cap * size);
+    void *fresh = pool_zalloc(p, *cap * size);
+    if (old) memcpy(fresh, at, old * size);
     pool_free(p, at, old * size);
-    return more;
+    return fresh;
 }

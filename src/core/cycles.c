@@ -11,7 +11,8 @@
  * So an object that does not show its references can keep a ring alive but never lose what is in
  * use; one that shows a reference twice could: visit functions name each counted reference once.
  *
- * A collection walks all that frames lead to; the next one waits until as many frames were made. */
+ * A collection walks all that frames lead to; the next one waits until as many frames were made. It
+ * needs memory for all of that, and where there is none it is given up: nothing was changed yet. */
 #include "core/plain.h"
 
 /* A frame, a value, or something else that shows what it holds: statistics, a part of a trace. */
@@ -30,16 +31,36 @@ struct collection {
     struct map found;    /* address -> index + 1 */
     VEC(size_t) pending; /* live items whose references are not yet live */
     bool marking;        /* references make live, else they are subtracted */
+    bool given_up;       /* for lack of memory */
 };
+
+/* Is there memory for so many items more, and all that goes with them? */
+static bool has_room(struct collection *c, size_t items, size_t slots) {
+    void *probe = mem_try_alloc(items * sizeof(struct held) + slots * sizeof *c->found.slots, 1);
+    c->given_up |= !probe;
+    mem_free(probe);
+    return probe;
+}
+
+/* One more item; false: there is no room. */
+static bool add_item(struct collection *c, const void *address, struct held fresh) {
+    enum { MANY = 4096 };
+    bool grows = c->items.n == c->items.cap || 2 * (c->found.n + 1) > c->found.cap;
+    if (c->given_up ||
+        (grows && c->items.n > MANY && !has_room(c, 2 * c->items.cap, 2 * c->found.cap)))
+        return false;
+    vec_push(&c->items, fresh);
+    map_put(&c->found, MAP_PTR(address), (void *)(uintptr_t)c->items.n);
+    return true;
+}
 
 /* One reference to the object at `address`; once: of several the first alone counts. */
 static void meet(struct collection *c, const void *address, bool once, struct held fresh) {
     size_t at = (size_t)(uintptr_t)map_get(&c->found, MAP_PTR(address));
     if (!at && c->marking) return; /* cannot be: everything was met */
     if (!at) {
-        vec_push(&c->items, fresh);
+        if (!add_item(c, address, fresh)) return;
         at = c->items.n;
-        map_put(&c->found, MAP_PTR(address), (void *)(uintptr_t)at);
     } else if (once && !c->marking)
         return;
     struct held *it = &c->items.at[at - 1];
@@ -140,13 +161,14 @@ enum { COLLECT_AFTER = 1000 }; /* frames made, at least */
 
 void frames_collect(struct session_core *core) {
     struct collection c = {.visitor = {meet_value, meet_frame, meet_part}};
-    for (struct frame *f = core->frames; f; f = f->next) {
-        vec_push(&c.items, ((struct held){.frame = f, .left = f->refs}));
-        map_put(&c.found, MAP_PTR(f), (void *)(uintptr_t)c.items.n);
+    for (struct frame *f = core->frames; f && !c.given_up; f = f->next)
+        add_item(&c, f, (struct held){.frame = f, .left = f->refs});
+    for (size_t i = 0; i < c.items.n && !c.given_up; i++) visit_item(&c, i); /* grows on the way */
+    /* the live and the dead together are no more than all items */
+    if (!c.given_up && has_room(&c, 2 * c.items.n, 0)) {
+        mark_live(&c);
+        free_dead(&c);
     }
-    for (size_t i = 0; i < c.items.n; i++) visit_item(&c, i); /* grows on the way */
-    mark_live(&c);
-    free_dead(&c);
     core->frames_made = 0;
     core->collect_at = c.items.n > COLLECT_AFTER ? c.items.n : COLLECT_AFTER;
     vec_release(&c.items);
