@@ -26,12 +26,27 @@ static void write_file(const char *path, const char *text) {
     assert_int_equal(fclose(f), 0);
 }
 
-static void compare(FILE *r, const struct draw_table *d) {
+/* All that R writes, and on failure how it ended. */
+static void read_output(const char *command, struct buf *out) {
+    FILE *r = popen(command, "r");
+    char piece[512];
+    assert_non_null(r);
+    while (fgets(piece, sizeof piece, r)) buf_puts(out, piece);
+    int status = pclose(r);
+    if (status != 0) fail_msg("R ended with status %d after writing '%s'", status, out->data);
+}
+
+static void compare(const char *text, const struct draw_table *d) {
+    int used;
     for (size_t j = 0; j < d->n_cols; j++) {
         char name[64];
         double want[5], *x = draw_table_column(d, j);
-        assert_int_equal(fscanf(r, "%63s", name), 1);
-        for (int k = 0; k < 5; k++) assert_int_equal(fscanf(r, "%lf", &want[k]), 1);
+        assert_int_equal(sscanf(text, "%63s%n", name, &used), 1);
+        text += used;
+        for (int k = 0; k < 5; k++) {
+            assert_int_equal(sscanf(text, "%lf%n", &want[k], &used), 1);
+            text += used;
+        }
         assert_string_equal(name, d->names[j]);
         size_t n = draw_table_rows(d), c = d->chain.n;
         struct draws_summary s;
@@ -80,10 +95,10 @@ static void posterior_reads_our_draws(void **state) {
     }
     snprintf(path, sizeof path, "%s/s.R", dir);
     write_file(path, script);
-    FILE *r = popen(command, "r");
-    assert_non_null(r);
-    compare(r, &d);
-    assert_int_equal(pclose(r), 0);
+    struct buf said = BUF_INIT;
+    read_output(command, &said);
+    compare(said.data, &d);
+    buf_release(&said);
     for (size_t c = 0; c < CHAINS; c++) {
         snprintf(path, sizeof path, "%s/c%zu.csv", dir, c);
         unlink(path);
