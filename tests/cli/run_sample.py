@@ -138,4 +138,14 @@ status, out, err = run("assume a = flat(lower=0, upper=1);\nassume b = flat(lowe
                        "print(lookup(run(sampler_stats()), \"divergences\"));\n", "--seed", "2")
 means, wrong = out.strip().splitlines()[-2:]
 assert status == 0 and all(abs(float(x) - 0.44) < 0.05 for x in means.split()) and float(wrong) < 5, (out, err)
+# A transition begins with the gradient that the one before ended at where nothing came between; the draws are those of a
+# run in which an action that does nothing does.
+KNOWN = {"mu": MODEL,
+         "a": "assume a = flat(lower=0, upper=1);\nassume b = flat(lower=0, upper=1 - a);\nobserve normal(a + b, 0.1) = 0.9;\n",
+         "m": "assume m = normal(0, 1);\nassume L = lkj_corr_cholesky(3, 2);\nobserve multivariate_normal_cholesky([m, 0, 0], L) = [1, 2, 0];\n"}
+for name, model in KNOWN.items():
+    draws = [value(model + 'define d = run(sample(warmup=150, draws=60%s));\nto_array(column(d, "%s"));\n' % (also, name))
+             for also in ("", ", also=pass")]
+    assert draws[0] == draws[1] and len(set(draws[0].split(","))) > 30, (name, draws)
+
 print("sample: keeps what it should, begins where it is told, refuses what it must")
