@@ -219,6 +219,7 @@ struct launch {
     struct layout l;
     struct gpu_program *p;
     size_t n, numbers, each; /* problems; numbers that each takes and gives */
+    double begun;            /* when the card got it */
 };
 
 /* Two launches may be under way: one is laid out while the card computes the
@@ -277,6 +278,7 @@ static enum gpm_status start(struct gp_job *const *group, struct launch *k, size
     gpu_ptr theta = on->in + meta_size;
     struct gpu_grid grid = {blocks, 1, 32 * k->l.warps, k->l.shared};
     void *args[] = {&store.at, &on->in, &problems, &theta, &on->out, &on->scratch, &step};
+    k->begun = clock_seconds();
     return gpu_lane_start(on, in, k->p, "batch", grid, args, out);
 }
 
@@ -290,17 +292,15 @@ static enum gpm_status together(struct gp_job *const *group, size_t n) {
     for (size_t i = 0; i < n; i++) most = group[i]->n > most ? group[i]->n : most;
     struct lane *lane = lane_take();
     enum gpm_status st = gpu_lock();
-    double begun = 0;
     if (!st) {
         k.l = layout_for(most, &prog->layout);
         st = compile(prog, &k.l, slopes, &k.p);
         if (!st) st = send_data(group, n);
-        begun = clock_seconds();
         if (!st) st = start(group, &k, tiles_of(most) * 64, &lane->on);
         gpu_unlock();
     }
     if (!st) st = gpu_lane_wait(&lane->on);
-    if (!st) lane->seconds += clock_seconds() - begun;
+    if (!st) lane->seconds += clock_seconds() - k.begun;
     for (size_t i = 0; i < n && !st; i++)
         memcpy(group[i]->out, lane->on.from + i * k.each, k.each * sizeof(double));
     pthread_mutex_unlock(&lane->busy);
