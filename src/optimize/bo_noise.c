@@ -68,8 +68,12 @@ double bo_ripple(struct bo_output *o, const double *u, double sure) {
 
 /* ---- a search that takes its values for exact ---- */
 
-#define DOUBT_FIRST 20 /* evaluations before the first doubt; then at each doubling */
-#define DOUBT_NATS  5.0
+#define DOUBT_FIRST 16   /* evaluations before the first doubt */
+#define DOUBT_NEXT  1.25 /* and then so many times as many */
+/* A needless repetition costs one evaluation, once: the values agree, and all is exact from then
+ * on.
+ */
+#define DOUBT_NATS 3.0
 
 static bool any_repeated(const struct bo *b) {
     for (size_t i = 0; i < b->points.n; i++)
@@ -94,7 +98,8 @@ static bool better_with_noise(struct bo_output *o) {
 
 bool bo_doubt(struct bo *b, double *u) {
     size_t best = bo_incumbent(b, false);
-    if (b->opt.noisy || b->told < DOUBT_FIRST || b->told < 2 * b->doubted) return false;
+    if (b->opt.noisy || b->told < DOUBT_FIRST || (double)b->told < DOUBT_NEXT * (double)b->doubted)
+        return false;
     b->doubted = b->told;
     if (best == SIZE_MAX || any_repeated(b) || !better_with_noise(bo_lead(b))) return false;
     memcpy(u, b->points.at[best].u, (size_t)b->D * sizeof *u);

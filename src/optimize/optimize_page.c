@@ -312,7 +312,7 @@ static void trace_row(const struct optimize *o, size_t i, struct buf *out) {
     const struct optimize_eval *e = &o->trace.at[i];
     int count = goals_count(&o->goals);
     struct buf text = BUF_INIT;
-    bool met = e->values && goals_met(&o->goals, e->values);
+    bool met = e->values && goals_met(&o->goals, e->values) && !e->stopped;
     buf_printf(out, "<tr%s><td>%zu</td>", met ? "" : " class=\"out\"", i + 1);
     for (int j = 0; j < o->space.n; j++) {
         buf_reset(&text);
@@ -321,7 +321,7 @@ static void trace_row(const struct optimize *o, size_t i, struct buf *out) {
     }
     for (int k = 0; e->values && k < count; k++) {
         buf_reset(&text);
-        buf_printf(&text, "%.8g", e->values[k]);
+        buf_printf(&text, "%.8g%s", e->values[k], e->stopped ? ", stopped early" : "");
         cell(out, text.data);
     }
     if (!e->values) buf_printf(out, "<td colspan=\"%d\">failed</td>", count);

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Stores on a PostgreSQL server: optimisers and memo tables shared by workers, some of them killed, while the server is
-stopped and started; copies between SQLite and the server; programs and messages (arguments: the tool, [workers])."""
+stopped and started; copies between SQLite and the server; programs and messages (arguments: the tool, [workers, [kills]])."""
 import os, random, signal, sqlite3, subprocess, sys, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -9,6 +9,7 @@ from engines import Postgres
 
 TOOL = os.path.abspath(sys.argv[1])
 WORKERS = int(sys.argv[2]) if len(sys.argv) > 2 else 4
+KILLS = int(sys.argv[3]) if len(sys.argv) > 3 else 12
 WORK = tempfile.TemporaryDirectory(prefix="gpmem-postgres-")
 BRANIN = """#!/usr/bin/python3
 import math, os, sys
@@ -66,6 +67,36 @@ def check_workers(pg, env):
     return store
 
 
+def check_goals(pg):
+    """Several numbers a run: workers are killed at random moments until KILLS of them are; nothing is lost or evaluated
+    twice but what the dead were at, and every row has all its numbers."""
+    rng = random.Random(2)
+    for name, goals in (("bounds", ["--objective", "f", "--constraint", "c<=1", "--collect", "g"]),
+                        ("front", ["--objective", "f,g", "--constraint", "c<=1"])):
+        store, budget, killed = pg.url + "#" + name, 24 + KILLS, 0
+        run("optimize", "--var", "x=0:1", "--var", "y=0:1", *goals, "--budget", "1", "-q", "--store", store, "--", at("three.sh"), "{x}", "{y}")
+        start = lambda: subprocess.Popen([TOOL, "optimize", "--join", store, "--budget", str(budget), "--claim", "2", "-q"], cwd=WORK.name,
+                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        workers = [start() for _ in range(WORKERS)]
+        while killed < KILLS and any(p.poll() is None for p in workers):
+            time.sleep(rng.uniform(0.02, 0.2))
+            k = rng.randrange(WORKERS)
+            if workers[k].poll() is not None: continue
+            workers[k].send_signal(signal.SIGKILL)
+            workers[k].communicate()
+            workers[k] = start()
+            killed += 1
+        for p in workers:
+            out, err = p.communicate(timeout=240)
+            assert p.returncode == 0, (p.returncode, out, err)
+        done = [r for r in rows(store) if r[3] not in ("claimed", "failed")]
+        points, seen = [tuple(r[1:3]) for r in done], open(at("three")).read().splitlines()
+        assert len(set(points)) == len(points) and budget <= len(points) <= budget + WORKERS, (len(points), budget)
+        assert len(seen) - len(points) <= killed + 1, (len(seen), len(points), killed)
+        os.remove(at("three"))
+        print("%s: %d workers, %d kills, %d points, %d evaluated again" % (name, WORKERS, killed, len(points), len(seen) - len(points)))
+
+
 def check_copies(pg, store):
     file = at("copy.db")
     run("memo", "copy", store, file)
@@ -114,11 +145,13 @@ def check_messages(pg):
 
 
 with Postgres() as pg, WORK:
-    for name, text in (("branin.py", BRANIN), ("square.sh", "#!/bin/sh\necho $1 >> %s\necho $(($1 * $1))\n" % at("squares"))):
+    for name, text in (("branin.py", BRANIN), ("square.sh", "#!/bin/sh\necho $1 >> %s\necho $(($1 * $1))\n" % at("squares")),
+                       ("three.sh", "#!/bin/sh\necho $1 $2 >> %s\nawk -v x=$1 -v y=$2 'BEGIN { print x * x + y * y, x + y, (x - 1)^2 }'\n" % at("three"))):
         with open(at(name), "w") as f:
             f.write(text)
         os.chmod(at(name), 0o755)
     store = check_workers(pg, dict(os.environ, EVALUATED=at("evaluated")))
+    check_goals(pg)
     check_copies(pg, store)
     check_programs(pg)
     check_messages(pg)

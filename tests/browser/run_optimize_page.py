@@ -1,0 +1,61 @@
+#!/usr/bin/python3
+"""The optimiser's page in headless Chromium, wide and narrow: weights pick another point of the front, a click picks a row,
+evaluations stopped early are called so and are not the best, a fidelity is a variable like others, nothing sticks out."""
+import os, shutil, subprocess, sys, tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from visit import Server
+
+TOOL = os.path.abspath(sys.argv[1])
+BROWSER = shutil.which("chromium")
+PICK = """
+window.addEventListener('load', () => {
+  const rows = [...document.querySelectorAll('#pick tbody tr')], picked = () => rows.findIndex(r => r.className == 'picked');
+  const weights = [...document.querySelectorAll('input.weight')], out = [picked()];
+  for (const w of [[1, 0.02], [0.02, 1]]) {
+    weights.forEach((e, i) => { e.value = w[i]; e.dispatchEvent(new Event('input')); });
+    out.push(picked());
+  }
+  rows[1].click();
+  out.push(picked());
+  visit.tell({picked: out, rows: rows.length, values: rows.map(r => parseFloat(r.cells[0].textContent)),
+              wide: document.documentElement.scrollWidth, charts: document.querySelectorAll('svg').length});
+});
+"""
+LOOK = """
+window.addEventListener('load', () => visit.tell({text: document.body.innerText, wide: document.documentElement.scrollWidth,
+  charts: document.querySelectorAll('svg').length, stopped: document.querySelectorAll('tr.out').length}));
+"""
+TRAIN = "#!/bin/sh\nawk -v x=$1 -v n=$2 'BEGIN { for (i = 1; i <= n; i++) print \"gpmem: \" i \" \" (v = (x - 0.3)^2 + 0.5 / i); print v }'\n"
+
+
+def main():
+    if not BROWSER:
+        print("no chromium: skipped")
+        return 77
+    with tempfile.TemporaryDirectory(prefix="gpmem-page-", ignore_cleanup_errors=True) as folder:
+        def optimise(page, *args):
+            return subprocess.run([TOOL, "optimize", "-q", "--seed", "2", "--report", page, "--var", "x=0:1", *args], cwd=folder, check=True,
+                                  stdout=subprocess.PIPE, text=True).stdout
+
+        with open(os.path.join(folder, "train.sh"), "w") as f: f.write(TRAIN)
+        os.chmod(os.path.join(folder, "train.sh"), 0o755)
+        optimise("front.html", "--objective", "f,g", "--budget", "16", "--", "awk", "BEGIN { print {x}^2, ({x} - 1)^2 }")
+        optimise("cost.html", "--fidelity", "epochs=1:30:int", "--max-cost", "5", "--no-early-stop", "--", "./train.sh", "{x}", "{epochs}")
+        assert "stopped early" in optimise("stopped.html", "--budget", "20", "--", "./train.sh", "{x}", "20")
+        with Server(folder) as server:
+            for width in (1200, 400):
+                seen = server.visit(BROWSER, "/front.html", PICK, folder, width)
+                middle, first, last, clicked = seen["picked"]
+                assert clicked == 1 and seen["values"][first] < seen["values"][last] and middle not in (first, last), seen
+                assert seen["charts"] >= 4 and seen["wide"] <= width, seen
+                seen = server.visit(BROWSER, "/cost.html", LOOK, folder, width)
+                assert "epochs=30" in seen["text"] and "cost 5" in seen["text"] and seen["wide"] <= width and seen["charts"] >= 4, seen
+                seen = server.visit(BROWSER, "/stopped.html", LOOK, folder, width)
+                assert seen["text"].count(", stopped early\t") == seen["stopped"] and seen["stopped"] > 0, seen
+                assert seen["wide"] <= width, seen
+    print("the optimiser's page: all checks passed")
+    return 0
+
+
+sys.exit(main())
