@@ -71,6 +71,15 @@ struct gpm_options {
     /* One of several sessions that run at once, each in its thread: their small Gaussian processes
      * are computed together on a GPU, where one is used (gpm_device_use). */
     bool together;
+    /* Receives the whole state of the running program every `checkpoint_seconds` (60), and before
+     * it ends because it was asked to or its time is up; on the session's thread, between two
+     * steps. A session with the same program, seed and chain goes on from it (gpm_restore) and
+     * draws what this one would have drawn. At most a twentieth of the time goes into it, unless
+     * the seconds are negative: then it is done wherever it can be, for tests. false: it could not
+     * be kept. NULL: nobody asks. */
+    bool (*checkpoint)(void *user, const void *data, size_t n);
+    void *checkpoint_user;
+    double checkpoint_seconds;
 };
 GPM_API void gpm_options_init_sized(struct gpm_options *o, size_t size);
 static inline void gpm_options_init(struct gpm_options *o) {
@@ -87,6 +96,11 @@ GPM_API void gpm_session_free(gpm_session *s);
 GPM_API enum gpm_status gpm_run_text(gpm_session *s, const char *name, const char *text,
                                      size_t len);
 GPM_API enum gpm_status gpm_run_file(gpm_session *s, const char *path);
+/* The next program that the session runs, which is its first, goes on from a checkpoint (see
+ * gpm_options) instead of beginning. GPM_E_ARG: it was cut or changed, or another version wrote it
+ * (gpm_last_error says what); nothing has happened then, or, where what it needs is missing
+ * (GPM_E_USER), the session cannot be used any more. */
+GPM_API enum gpm_status gpm_restore(gpm_session *s, const void *data, size_t n);
 /* Runs nothing: parses, and says what would fail (errors) or is wrong should it be reached
  * (warnings; gpm_last_error has both). With `interactive` it parses only, and GPM_E_INCOMPLETE says
  * that more lines are wanted. */

@@ -106,6 +106,9 @@ class Options(c.Structure):
         ("warn_early", c.c_bool),
         ("profile", c.c_bool),
         ("together", c.c_bool),
+        ("checkpoint", c.CFUNCTYPE(c.c_bool, c.c_void_p, c.c_void_p, c.c_size_t)),
+        ("checkpoint_user", c.c_void_p),
+        ("checkpoint_seconds", c.c_double),
     ]
 
 
@@ -276,6 +279,7 @@ PROTOTYPES = {
     "gpm_session_free": (None, [c.c_void_p]),
     "gpm_run_text": (c.c_int, [c.c_void_p, c.c_char_p, c.c_char_p, c.c_size_t]),
     "gpm_run_file": (c.c_int, [c.c_void_p, c.c_char_p]),
+    "gpm_restore": (c.c_int, [c.c_void_p, c.c_void_p, c.c_size_t]),
     "gpm_check_text": (c.c_int, [c.c_void_p, c.c_char_p, c.c_char_p, c.c_size_t, c.c_bool]),
     "gpm_format_text": (c.c_char_p, [c.c_void_p, c.c_char_p, c.c_char_p, c.c_size_t]),
     "gpm_data_json": (c.c_int, [c.c_void_p, c.c_char_p, c.c_size_t]),

@@ -10,6 +10,7 @@
 #include "infer/profile.h"
 #include "infer/progress.h"
 #include "lang/format.h"
+#include "session/checkpoint.h"
 #include "session/session.h"
 #include "sp/sp_options.h"
 #include "source/srcfn.h"
@@ -35,7 +36,7 @@ struct gpm_session {
 enum { STACK_MARGIN = 256 * 1024 };
 static const size_t default_stack = (size_t)256 << 20;
 
-static const struct gpm_options default_options = {.seed = 1, .jobs = 1};
+static const struct gpm_options default_options = {.seed = 1, .jobs = 1, .checkpoint_seconds = 60};
 
 void gpm_options_init_sized(struct gpm_options *o, size_t size) {
     options_give(o, size, &default_options, sizeof default_options);
@@ -95,6 +96,8 @@ gpm_session *gpm_session_new(const struct gpm_options *given) {
         g->s.core.max_memory = g->permissions.max_memory = mem_held(SIZE_MAX) + o->max_memory;
     }
     g->s.core.watch_memory = true;
+    if (o->checkpoint)
+        session_checkpoints(&g->s, o->checkpoint_seconds, o->checkpoint, o->checkpoint_user);
     return g;
 }
 
@@ -137,9 +140,11 @@ static void *run_job(void *arg) {
     s->core.stack_limit = j->stack + STACK_MARGIN;
     const struct file_guard limits = {&s->interrupted, s->core.deadline, s->core.max_memory};
     file_set_guard(&limits);
+    place_hand(&s->core);
     j->st = j->check  ? session_check(s, j->name, j->text, j->len, false)
             : j->file ? session_run_file(s, j->name, NO_SPAN)
                       : session_run(s, j->name, j->text, j->len);
+    place_take(&s->core);
     s->core.stack_limit = NULL;
     file_set_guard(NULL);
     return NULL;
@@ -154,6 +159,8 @@ static enum gpm_status run(gpm_session *g, struct job *j) {
     s->core.shortages = mem_shortages();
     s->core.deadline = g->options.max_seconds > 0 ? clock_seconds() + g->options.max_seconds : 0;
     s->stack_size = stack_size(&g->options);
+    s->core.places.asked = 0;
+    s->core.places.stopping = false;
     j->g = g;
     bool ran = g->options.together && run_on_fibre(s->stack_size, run_job, j, &j->stack);
     if (!ran && !run_on_stack(s->stack_size, run_job, j, &j->stack)) {
@@ -179,6 +186,36 @@ enum gpm_status gpm_run_text(gpm_session *g, const char *name, const char *text,
 enum gpm_status gpm_run_file(gpm_session *g, const char *path) {
     struct job j = {.name = path, .file = true};
     return run(g, &j);
+}
+
+struct restoring {
+    gpm_session *g;
+    const void *data;
+    size_t n;
+    struct buf why;
+    enum gpm_status st;
+};
+
+static void *restore_job(void *arg) {
+    struct restoring *r = arg;
+    r->st = session_restore(&r->g->s, r->data, r->n, &r->why);
+    return NULL;
+}
+
+enum gpm_status gpm_restore(gpm_session *g, const void *data, size_t n) {
+    struct restoring r = {.g = g, .data = data, .n = n, .why = BUF_INIT};
+    const char *lowest;
+    if (g->ready != GPM_OK) return g->ready;
+    diags_rewind(&g->s.diags, 0);
+    buf_reset(&g->error);
+    if (!mem_reserve()) return GPM_E_NOMEM;
+    if (!run_on_stack(stack_size(&g->options), restore_job, &r, &lowest)) return GPM_E_NOMEM;
+    if (r.st != GPM_OK) {
+        if (g->s.core.places.left || g->s.infer.sampler.first) g->ready = GPM_E_USER;
+        buf_printf(&g->error, "the checkpoint cannot be used: %s\n", r.why.data);
+    }
+    buf_release(&r.why);
+    return r.st;
 }
 
 enum gpm_status gpm_check_text(gpm_session *g, const char *name, const char *text, size_t len,

@@ -176,6 +176,21 @@ enum gpm_status file_append(const char *path, int *fd) {
     return open_place(path, O_APPEND, fd);
 }
 
+enum gpm_status file_go_on(const char *path, size_t n, int *fd) {
+    struct stat sb;
+    enum gpm_status st = open_place(path, O_APPEND, fd);
+    if (st != GPM_OK) return st;
+    if (fstat(*fd, &sb) == 0 && (size_t)sb.st_size >= n && ftruncate(*fd, (off_t)n) == 0)
+        return GPM_OK;
+    st = fail_errno();
+    close(*fd);
+    return st;
+}
+
+enum gpm_status file_sync(int fd) {
+    return fsync(fd) == 0 ? GPM_OK : fail_errno();
+}
+
 /* A name beside `path` that nobody has: O_EXCL makes it a new file of this process. */
 static int open_beside(const char *path, mode_t mode, struct buf *name) {
     static atomic_uint serial;
@@ -291,6 +306,18 @@ void file_unlock(const char *dir, int fd) {
     unlink(path.data);
     close(fd);
     buf_release(&path);
+}
+
+bool file_before(const char *path, size_t end, void *out, size_t n) {
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || n > end) return false;
+    bool good = pread(fd, out, n, (off_t)(end - n)) == (ssize_t)n;
+    close(fd);
+    return good;
+}
+
+void file_remove(const char *path) {
+    (void)!unlink(path);
 }
 
 bool file_there(const char *path) {

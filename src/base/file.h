@@ -51,6 +51,10 @@ GPM_MUST_USE enum gpm_status file_write(const char *path, enum file_how how, con
 GPM_MUST_USE enum gpm_status file_begin(const char *path, const void *data, size_t n, int *fd);
 /* Opens, or makes, a file to write at its end. */
 GPM_MUST_USE enum gpm_status file_append(const char *path, int *fd);
+/* The same for a file of ours that is there and holds n bytes at least: the rest goes. */
+GPM_MUST_USE enum gpm_status file_go_on(const char *path, size_t n, int *fd);
+/* What was put is on the disk. */
+GPM_MUST_USE enum gpm_status file_sync(int fd);
 GPM_MUST_USE enum gpm_status file_put(int fd, const void *data, size_t n);
 GPM_MUST_USE enum gpm_status file_close(int fd);
 
@@ -63,6 +67,9 @@ GPM_MUST_USE enum gpm_status file_folders_above(const char *path);
 GPM_MUST_USE enum gpm_status file_lock(const char *dir, int *fd);
 void file_unlock(const char *dir, int fd);
 
+/* The n bytes before place `end` of a file of ours; false: it has not so many. */
+bool file_before(const char *path, size_t end, void *out, size_t n);
+void file_remove(const char *path); /* one of ours, if it is there */
 bool file_there(const char *path);
 bool file_regular(const char *path); /* also through links */
 #endif

@@ -55,22 +55,29 @@ static void keep_error(struct chain *c, unsigned number, enum gpm_status st, con
     keep_output(c, DRAWN, error, strlen(error));
 }
 
-static void replay(struct chain *c) {
+static void print_records(const struct buf *out) {
     progress_hide();
     struct output_record r;
-    for (size_t at = 0; at < c->out.len; at += r.len) {
-        memcpy(&r, c->out.data + at, sizeof r);
+    for (size_t at = 0; at + sizeof r <= out->len; at += r.len) {
+        memcpy(&r, out->data + at, sizeof r);
         at += sizeof r;
+        if (r.len > out->len - at) break;
         if (r.stream == 1)
-            out_data(c->out.data + at, r.len);
+            out_data(out->data + at, r.len);
         else if (r.stream == DRAWN)
-            out_drawn(2, c->out.data + at, r.len);
+            out_drawn(2, out->data + at, r.len);
         else
-            err_text(c->out.data + at, r.len);
+            err_text(out->data + at, r.len);
     }
+}
+
+static void replay(struct chain *c) {
+    print_records(&c->out);
     buf_release(&c->out);
     out_flush();
 }
+
+static double checkpoint_seconds; /* 0: the usual */
 
 struct job {
     uint64_t n, first; /* chains: how many, and the number of the first */
@@ -102,6 +109,35 @@ static void say_profile(struct chain *c, bool keep, const char *text) {
         err_text(text, strlen(text));
 }
 
+/* Printed at once, and kept for the checkpoints. */
+static void tee_output(void *user, int stream, const char *text, size_t len) {
+    keep_output(user, stream, text, len);
+    progress_hide();
+    if (stream == 1)
+        out_data(text, len);
+    else
+        err_text(text, len);
+}
+
+/* The session of a chain that goes on where an earlier run stopped; *done: it needs none. */
+static gpm_session *begin_chain(struct job *j, unsigned i, const struct gpm_options *o,
+                                bool *done) {
+    struct chain *c = &j->chains[i];
+    gpm_session *s = gpm_session_new(o);
+    *done = false;
+    if (!j->folder) return s;
+    run_folder_watch(i, s);
+    run_folder_output(i, &c->out);
+    enum run_resumed how = run_folder_resume(i, s, &c->out);
+    *done = how == RUN_DONE;
+    if (how == RUN_SPOILT) { /* nobody knows what it holds: it is left as it is */
+        s = gpm_session_new(o);
+        run_folder_watch(i, s);
+    }
+    if (how >= RUN_GOES_ON && how != RUN_SPOILT && j->n == 1) print_records(&c->out);
+    return s;
+}
+
 static void run_chain(struct job *j, unsigned i) {
     struct chain *c = &j->chains[i];
     struct gpm_options o = session_settings();
@@ -111,17 +147,18 @@ static void run_chain(struct job *j, unsigned i) {
     o.together = j->n > 1 && device_is_gpu() && gpm_parts_count() == 1;
     bool keep = j->n > 1;
     buf_init(&c->out);
-    if (keep) {
-        o.write = keep_output;
+    if (keep || j->folder) {
+        o.write = keep ? keep_output : tee_output;
         o.user = c;
     }
+    if (checkpoint_seconds > 0) o.checkpoint_seconds = checkpoint_seconds;
     progress_attach(i, &o);
     if (j->folder) run_folder_attach(i, &o);
     events_attach(i, &o);
-    gpm_session *s = gpm_session_new(&o);
-    if (j->folder) run_folder_watch(i, s);
+    bool done;
+    gpm_session *s = begin_chain(j, i, &o, &done);
     interrupt_begin(i, s);
-    enum gpm_status st = run_program(s, j);
+    enum gpm_status st = done ? GPM_OK : run_program(s, j);
     interrupt_end(i);
     c->status = st;
     c->stopped = gpm_stopped(s);
@@ -136,8 +173,9 @@ static void run_chain(struct job *j, unsigned i) {
         keep_error(c, i + 1, st, gpm_last_error(s));
     }
     if (j->profile) say_profile(c, keep, gpm_profile(s));
-    if (j->folder) run_folder_note(i, s, st);
+    if (j->folder && !done) run_folder_note(i, s, st);
     gpm_session_free(s);
+    if (!keep) buf_release(&c->out); /* it is out already */
 }
 
 static void *work(void *user) {
@@ -221,6 +259,13 @@ static int run_job(struct job *j) {
     mem_free(j->text);
     return j->folder ? run_folder_close(status) : status;
 }
+
+#define CHECKPOINT_OPTION                                                                          \
+    {                                                                                              \
+        "checkpoint", 0, OPTION_TIME, "S",                                                         \
+            "write where a run with --out stands every S seconds (default 60)",                    \
+            &checkpoint_seconds                                                                    \
+    }
 
 static struct {
     uint64_t chains;
@@ -356,6 +401,7 @@ static const struct option_row rows[] = {
     {"out", 'o', OPTION_TEXT, "DIR",
      "keep the draws of `collect` for summary, plot, export, resume; {chain} in it is the chain",
      &args.out},
+    CHECKPOINT_OPTION,
     {.kind = OPTION_GROUP, .field = &event_options},
     {"continue", 0, OPTION_FLAG, NULL, "go on when --out holds this run already, or is finished",
      &args.go_on},
@@ -381,8 +427,9 @@ COMMAND(run, 10) = {
     .run = run,
 };
 
-/* ---- resume: the program is run again from its seed; draws that are on disk are compared, the
- * rest is added, so the result is that of a run that was never interrupted ---- */
+/* ---- resume: chains go on from their checkpoints; where there is none the program is run again
+ * from its seed, draws that are on disk are compared and the rest is added. The result is that of a
+ * run that was never interrupted ---- */
 
 static int resume_run(const char *dir) {
     struct run_facts facts;
@@ -410,6 +457,7 @@ static int resume(int argc, char **argv) {
 
 static const struct option_row resume_rows[] = {
     {.kind = OPTION_GROUP, .field = &session_options},
+    CHECKPOINT_OPTION,
     {.kind = OPTION_GROUP, .field = &event_options},
 };
 
@@ -417,8 +465,10 @@ COMMAND(resume, 30) = {
     .args = "DIR",
     .summary = "Goes on with a run of `gpmem run --out` that was stopped",
     .text =
-        "The program is run again from its seed. Draws that are on disk are compared with the new "
-        "ones, the others are added: the files end up as if nothing had happened.\n\nExit "
+        "A chain goes on from its checkpoint, DIR/chain-N.ckpt, however far it had come. Without "
+        "one that can be used, the program is run again from its seed, and draws that are on disk "
+        "are compared with the new ones. Either way the files end up as if nothing had "
+        "happened.\n\nExit "
         "status: 0 finished, 1 the run failed or did not repeat its draws, 2 no such run, or its "
         "program has changed, 4 stopped again.",
     OPTIONS(resume_rows),

@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "base/vec.h"
 #include "cli/command.h"
+#include "cli/run_checkpoint.h"
 #include "cli/out.h"
 #include "cli/run.h"
 #include "cli/sha256.h"
@@ -23,11 +24,15 @@ struct chain_file {
     int fd;
     char *old; /* complete lines of an earlier run, to be compared; NULL when all are */
     size_t old_len, old_at;
-    VEC(char *) names;  /* of the columns, as the file has them; none: no draw yet */
-    VEC(double) rows;   /* every draw, for the diagnostics at the end */
-    struct buf waiting; /* whole lines that are not in the file yet */
-    double written;     /* clock_seconds() of the last writing */
-    bool odd_columns;   /* a collect with other columns was left out, and said so */
+    VEC(char *) names;        /* of the columns, as the file has them; none: no draw yet */
+    VEC(double) rows;         /* every draw, for the diagnostics at the end */
+    bool resumed;             /* an earlier run may have left a checkpoint */
+    bool later;               /* it went on from one: the rows before are in the file alone */
+    const struct buf *output; /* printed so far; borrowed, or NULL */
+    uint64_t length;          /* bytes in the file */
+    struct buf waiting;       /* whole lines that are not in the file yet */
+    double written;           /* clock_seconds() of the last writing */
+    bool odd_columns;         /* a collect with other columns was left out, and said so */
     bool failed; /* said why: not the draws or files of the earlier run, or it cannot write */
 };
 
@@ -82,10 +87,10 @@ static bool write_manifest(void) {
 
 /* ---- beginning ---- */
 
-static bool open_chain(size_t i) {
+/* The draws of an earlier run are to be compared. */
+static bool open_draws(size_t i) {
     struct chain_file *c = &run.chains[i];
     struct run_path path = run_chain_path(run.dir, i);
-    buf_init(&c->waiting);
     struct buf old = BUF_INIT;
     enum gpm_status st = GPM_OK;
     if (file_there(path.text)) st = file_read(path.text, FILE_OURS, SIZE_MAX / 4, &old);
@@ -93,11 +98,26 @@ static bool open_chain(size_t i) {
     while (len > 0 && old.data[len - 1] != '\n') len--; /* a row cut off by a crash */
     if (st == GPM_OK) st = file_begin(path.text, old.data, len, &c->fd);
     if (st != GPM_OK) complain(0, "cannot write '%s': %s", path.text, file_why());
-    c->old_len = len;
+    c->old_len = c->length = len;
     c->old = len ? buf_take(&old) : NULL;
     buf_release(&old);
-    json_array_append_new(run.moves, json_null());
     return st == GPM_OK;
+}
+
+static struct run_path checkpoint_path(size_t i) {
+    char name[64];
+    snprintf(name, sizeof name, "chain-%zu.ckpt", i + 1);
+    return run_path(run.dir, name);
+}
+
+/* One with a checkpoint is opened when its session goes on (run_folder_resume). */
+static bool open_chain(size_t i) {
+    struct chain_file *c = &run.chains[i];
+    buf_init(&c->waiting);
+    json_array_append_new(run.moves, json_null());
+    c->fd = -1;
+    c->resumed = file_there(checkpoint_path(i).text);
+    return c->resumed || open_draws(i);
 }
 
 static bool begin(void) {
@@ -314,6 +334,7 @@ static void cannot_write(struct chain_file *c) {
 static void write_waiting(struct chain_file *c) {
     if (c->waiting.len && file_put(c->fd, c->waiting.data, c->waiting.len) != GPM_OK)
         cannot_write(c);
+    c->length += c->waiting.len;
     buf_reset(&c->waiting);
     c->written = clock_seconds();
 }
@@ -321,7 +342,7 @@ static void write_waiting(struct chain_file *c) {
 /* Does the file hold the draws that were given, and no more? Not where it could not be written, or
  * holds those of an earlier run that were not made again. */
 static bool holds_all(const struct chain_file *c) {
-    return !c->failed && !c->old;
+    return !c->failed && !c->old && !c->later;
 }
 
 /* The draws of the run, as the folder has them. */
@@ -362,7 +383,7 @@ int run_folder_close(int status) {
         c->session = NULL;
         write_waiting(c);
         buf_release(&c->waiting);
-        if (file_close(c->fd) != GPM_OK) cannot_write(c);
+        if (c->fd >= 0 && file_close(c->fd) != GPM_OK) cannot_write(c);
         good &= !c->failed;
         collected |= c->names.n > 0;
     }
@@ -376,6 +397,7 @@ int run_folder_close(int status) {
                  "%zu of %zu chains failed; summary, diagnose and export of '%s' read the others",
                  failed, chains, run.dir);
     bool written = write_manifest();
+    for (size_t i = 0; status == EXIT_FINE && i < chains; i++) file_remove(checkpoint_path(i).text);
     if (collected) written &= write_diagnostics();
     leave_folder();
     return written || status != EXIT_FINE ? status : EXIT_FAILED;
@@ -395,11 +417,14 @@ static void first_line(const char *error, struct buf *out) {
     }
 }
 
+static void keep_end(struct chain_file *c, const json_t *moves); /* below */
+
 void run_folder_note(size_t i, gpm_session *s, enum gpm_status st) {
     struct buf why = BUF_INIT;
     if (st != GPM_OK) first_line(gpm_last_error(s), &why);
     pthread_mutex_lock(&run.lock);
     json_array_set_new(run.moves, i, moves_of(s));
+    if (st == GPM_OK) keep_end(&run.chains[i], json_array_get(run.moves, i));
     if (st != GPM_OK && !gpm_stopped(s))
         json_array_append_new(run.failed,
                               json_pack("{s:I, s:s}", "chain", (json_int_t)i + 1, "why", why.data));
@@ -422,6 +447,125 @@ static bool add_file(const char *path) {
     if (!was || strcmp(was, hash) == 0) return true;
     return complain(false, "'%s' has changed since the run began; put it back or start a new run",
                     path);
+}
+
+/* ---- checkpoints ---- */
+
+/* Names of columns as a checkpoint has them: a comma after each. */
+static char *names_text(const struct chain_file *c) {
+    struct buf b = BUF_INIT;
+    for (size_t i = 0; i < c->names.n; i++) buf_printf(&b, "%s,", c->names.at[i]);
+    return buf_take(&b);
+}
+
+static void read_names(struct chain_file *c, const char *text) {
+    for (const char *comma; text && (comma = strchr(text, ',')); text = comma + 1)
+        vec_push(&c->names, mem_strndup(text, (size_t)(comma - text)));
+}
+
+/* For gpm_options.checkpoint. The rows that belong to it are on the disk before it is. */
+static bool keep_state(void *chain, const void *data, size_t n) {
+    struct chain_file *c = chain;
+    write_waiting(c);
+    if (c->failed || c->old) return !c->failed; /* comparing still: what is there is farther */
+    struct chain_stand s = {.length = c->length,
+                            .names = names_text(c),
+                            .odd_columns = c->odd_columns,
+                            .output = BUF_INIT,
+                            .state = BUF_INIT};
+    size_t i = number_of(c) - 1;
+    buf_add(&s.state, data, n);
+    if (c->output) buf_add(&s.output, c->output->data, c->output->len);
+    bool good = file_sync(c->fd) == GPM_OK &&
+                draws_tail(run_chain_path(run.dir, i).text, s.length, &s.tail) &&
+                chain_stand_write(checkpoint_path(i).text, &s);
+    chain_stand_release(&s);
+    return good;
+}
+
+/* A chain that has ended needs nothing any more; the others of its run may. */
+static void keep_end(struct chain_file *c, const json_t *moves) {
+    size_t i = number_of(c) - 1;
+    if (run.facts.chains < 2 || c->failed || c->old) return;
+    write_waiting(c);
+    char *text = json_dumps(moves, 0);
+    struct chain_stand s = {.done = true,
+                            .length = c->length,
+                            .names = names_text(c),
+                            .moves = text ? mem_strdup(text) : NULL,
+                            .output = BUF_INIT,
+                            .state = BUF_INIT};
+    free(text);
+    if (c->output) buf_add(&s.output, c->output->data, c->output->len);
+    if (file_sync(c->fd) == GPM_OK &&
+        draws_tail(run_chain_path(run.dir, i).text, s.length, &s.tail))
+        (void)!chain_stand_write(checkpoint_path(i).text, &s);
+    chain_stand_release(&s);
+}
+
+void run_folder_output(size_t i, const struct buf *output) {
+    run.chains[i].output = output;
+}
+
+/* The files that were read before the checkpoint are not read again, and must not have changed all
+ * the same: what they held is in the draws. */
+static void carry_files(struct chain_file *c) {
+    const char *path;
+    json_t *hash;
+    pthread_mutex_lock(&run.lock);
+    json_object_foreach(run.before, path, hash) {
+        if (!json_object_get(run.files, path) && !add_file(path)) stop_chain(c);
+    }
+    pthread_mutex_unlock(&run.lock);
+}
+
+static bool fits(size_t i, const struct chain_stand *s, struct buf *why) {
+    uint64_t tail;
+    bool same = draws_tail(run_chain_path(run.dir, i).text, s->length, &tail) && tail == s->tail;
+    if (!same) buf_puts(why, "the draws are not those it was written with");
+    return same;
+}
+
+enum run_resumed run_folder_resume(size_t i, gpm_session *s, struct buf *output) {
+    struct chain_file *c = &run.chains[i];
+    struct run_path path = checkpoint_path(i);
+    struct chain_stand was;
+    struct buf why = BUF_INIT;
+    enum run_resumed how = RUN_BEGINS;
+    if (!c->resumed) return RUN_BEGINS;
+    c->resumed = false;
+    if (chain_stand_read(path.text, &was, &why)) {
+        enum gpm_status st = GPM_OK;
+        if (!fits(i, &was, &why))
+            st = GPM_E_ARG;
+        else if (!was.done)
+            st = gpm_restore(s, was.state.data, was.state.len);
+        if (st != GPM_OK && !why.len) {
+            buf_puts(&why, gpm_last_error(s));
+            how = RUN_SPOILT;
+        }
+        if (st == GPM_OK)
+            st = file_go_on(run_chain_path(run.dir, i).text, (size_t)was.length, &c->fd);
+        if (st == GPM_OK) {
+            how = was.done ? RUN_DONE : RUN_GOES_ON;
+            c->length = was.length;
+            c->later = true;
+            read_names(c, was.names);
+            c->odd_columns = was.odd_columns;
+            buf_add(output, was.output.data, was.output.len);
+            json_t *moves = was.moves ? json_loads(was.moves, 0, NULL) : NULL;
+            if (moves) json_array_set_new(run.moves, i, moves);
+            carry_files(c);
+        } else if (!why.len)
+            buf_puts(&why, file_why());
+        chain_stand_release(&was);
+    }
+    if (how == RUN_BEGINS || how == RUN_SPOILT) {
+        complain(0, "chain %zu begins anew, its checkpoint is not used: %s", i + 1, why.data);
+        if (!open_draws(i)) stop_chain(c);
+    }
+    buf_release(&why);
+    return how;
 }
 
 /* For gpm_options.file: a file that the chain reads. */
@@ -515,5 +659,6 @@ static void keep_draw(void *chain, const char *const *names, const double *row, 
 void run_folder_attach(size_t i, struct gpm_options *o) {
     o->draw = keep_draw;
     o->file = note_file;
-    o->draw_user = o->file_user = &run.chains[i];
+    o->checkpoint = keep_state;
+    o->draw_user = o->file_user = o->checkpoint_user = &run.chains[i];
 }

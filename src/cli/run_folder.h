@@ -7,8 +7,9 @@
  * what was accepted by scope and chain), and DIR/lock while a process writes: a second one is
  * refused.
  *
- * Going on after an interruption replays the program, which the seed makes exact: rows that are
- * there are compared, the others are added.
+ * Going on after an interruption: a chain with a checkpoint (DIR/chain-N.ckpt, run_checkpoint.h)
+ * goes on from it, rows that came after it are made again. Without one the program is replayed,
+ * which the seed makes exact: rows that are there are compared, the others are added.
  */
 #ifndef CLI_RUN_FOLDER_H
 #define CLI_RUN_FOLDER_H
@@ -48,6 +49,17 @@ bool run_write_manifest(const char *dir, const struct run_facts *facts);
 
 /* Makes the session of chain i, which is made with `o`, report its draws and files. */
 void run_folder_attach(size_t i, struct gpm_options *o);
+/* What chain i has printed so far goes into its checkpoints; borrowed. */
+void run_folder_output(size_t i, const struct buf *output);
+/* Where chain i stood when the run before was stopped: its session, which has run nothing yet, goes
+ * on from there, and *output gets what it had printed. */
+enum run_resumed {
+    RUN_BEGINS, /* there is no checkpoint, or none that can be used (said why): it begins anew */
+    RUN_GOES_ON,
+    RUN_DONE,  /* the chain had come to its end */
+    RUN_SPOILT /* as the first, and the session is not to be used */
+};
+enum run_resumed run_folder_resume(size_t i, gpm_session *s, struct buf *output);
 /* The session of chain i: interrupted when its draws do not agree with those on disk. */
 void run_folder_watch(size_t i, gpm_session *s);
 /* The session of chain i has ended with `st`: what its operators did is kept, and why it failed. */

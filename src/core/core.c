@@ -60,6 +60,8 @@ void core_release(struct session_core *core) {
     }
     map_release(&core->defines);
     vec_release(&core->define_names);
+    for (size_t i = 0; i < core->library.n; i++) value_unref(core->library.at[i]);
+    vec_release(&core->library);
     frames_free_all(core);
     for (size_t i = 0; i < core->texts.n; i++) code_unref(core->texts.at[i]);
     vec_release(&core->texts);
@@ -92,6 +94,12 @@ enum gpm_status core_check_sound(struct session_core *core, struct span at) {
                                       "instruction was taken back where it could be");
 }
 
+enum gpm_status core_stop(struct session_core *core, struct span at) {
+    return stop_asked(core->interrupted)
+               ? diag_raise(core->diags, DIAG_INTERRUPTED, at, "interrupted")
+               : diag_raise(core->diags, DIAG_LIMIT, at, "the time limit (--max-time) was reached");
+}
+
 /* Cheap things at every call, the clock and the size of the process at some of them. An instruction
  * that ends here is taken back by its guard, so it may be called anywhere between evaluations. */
 enum gpm_status core_poll(struct session_core *core, struct span at) {
@@ -102,8 +110,7 @@ enum gpm_status core_poll(struct session_core *core, struct span at) {
         return diag_set_help(core->diags, "does every recursive call come closer to a base case? "
                                           "--max-depth raises the limit");
     }
-    if (stop_asked(core->interrupted))
-        return diag_raise(core->diags, DIAG_INTERRUPTED, at, "interrupted");
+    if (stop_asked(core->interrupted) && !place_waits(core)) return core_stop(core, at);
     if (core->watch_memory && mem_shortages() != core->shortages)
         return core_check_memory(core, at);
     if (core->max_memory && (++core->memory_tick & 31) == 0 &&
@@ -111,10 +118,9 @@ enum gpm_status core_poll(struct session_core *core, struct span at) {
         diag_raise(core->diags, DIAG_LIMIT, at, "the memory limit (--max-memory) was reached");
         return GPM_E_USER;
     }
-    if (core->deadline > 0 && (++core->tick & 1023) == 0 && clock_seconds() > core->deadline) {
-        diag_raise(core->diags, DIAG_LIMIT, at, "the time limit (--max-time) was reached");
-        return GPM_E_USER;
-    }
+    if (core->deadline > 0 && (++core->tick & 1023) == 0 && clock_seconds() > core->deadline &&
+        !place_waits(core))
+        return core_stop(core, at);
     return GPM_OK;
 }
 
@@ -141,6 +147,15 @@ struct code *core_text(struct session_core *core, const char *name, const char *
     struct code *k = code_new(sources_add(core->diags->sources, name, text, len));
     vec_push(&core->texts, k);
     return k;
+}
+
+enum gpm_status core_parse(struct session_core *core, const char *name, const char *text,
+                           size_t len, bool interactive, struct code **code, struct ast **program) {
+    struct code *k = *code = core_text(core, name, text, len);
+    enum gpm_status st =
+        parse_program(&k->arena, k, core->syms, core->diags, k->unit, interactive, program);
+    if (st == GPM_OK) k->root = *program;
+    return st;
 }
 
 /* Made at the first evaluation and kept with the code: a literal costs one test afterwards, and the

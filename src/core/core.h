@@ -7,6 +7,7 @@
 #define CORE_CORE_H
 #include "math/rng.h"
 #include "core/frame.h"
+#include "core/waypoint.h"
 #include <signal.h>
 
 struct nest;
@@ -80,6 +81,8 @@ struct session_core {
     bool compiling;               /* values may be marks */
     struct pure_memo *remembered; /* values of pure procedures (pure.h), or NULL */
     uint64_t stamps, defined;     /* the last one given out; when a definition was last changed */
+    VEC(value) library;           /* what the prelude defined, in its order */
+    struct waypoints places;      /* where the program stands */
 };
 static inline struct session_core *core_of_host(struct sp_host *h) {
     return (struct session_core *)((char *)h - offsetof(struct session_core, host));
@@ -93,6 +96,8 @@ struct define_slot {
 /* Between evaluations: time-out, Ctrl-C, C stack, memory. GPM_OK or GPM_E_USER with a diagnostic.
  */
 enum gpm_status core_poll(struct session_core *core, struct span at) GPM_MUST_USE;
+/* The error of a run that was asked to stop, or whose time is up. */
+enum gpm_status core_stop(struct session_core *core, struct span at);
 /* Memory alone: at the end of an instruction, before it counts. */
 enum gpm_status core_check_memory(struct session_core *core, struct span at) GPM_MUST_USE;
 /* Steps that cannot fail but for a mistake in the program, where nobody could go back any more
@@ -103,6 +108,10 @@ void core_must(struct session_core *core, enum gpm_status st, const char *what);
 enum gpm_status core_check_sound(struct session_core *core, struct span at) GPM_MUST_USE;
 /* A text that is to be parsed and run: its code, borrowed. It goes when nothing refers to it. */
 struct code *core_text(struct session_core *core, const char *name, const char *text, size_t len);
+/* The same, parsed: *program is its root. */
+enum gpm_status core_parse(struct session_core *core, const char *name, const char *text,
+                           size_t len, bool interactive, struct code **code,
+                           struct ast **program) GPM_MUST_USE;
 struct cell *core_literal(struct session_core *core, const struct ast *a); /* its value */
 /* The slot that a name stands for; NULL: a global. w: the model that asks, or NULL. Resolution has
  * decided (depth), but a name that an enclosing inference variable could supply is the model's own

@@ -38,6 +38,7 @@ struct code {
     uint32_t refs;
     uint32_t unit; /* of the text; NO_SPAN_UNIT: made at run time */
     struct arena arena;
+    struct ast *root; /* its whole tree; NULL: it could not be parsed */
     VEC(struct cell *) literals;
     VEC(struct pure_text *) texts; /* of its procedures (pure.h) */
 };
@@ -121,4 +122,8 @@ static inline struct memo_proc *memo_of(value v) {
 struct memo_entry *memo_find(struct memo_proc *m, value key);
 struct memo_entry *memo_insert(struct memo_proc *m, value key);
 void memo_remove(struct memo_proc *m, value key);
+/* For their classes (core_pack.c). */
+struct box *closure_pack(struct pack *p, size_t number, struct box *b);
+struct box *memo_pack(struct pack *p, size_t number, struct box *b);
+struct box *env_pack(struct pack *p, size_t number, struct box *b);
 #endif

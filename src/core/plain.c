@@ -12,6 +12,7 @@
  * whose argument is an inference program again (nest.h). */
 #include "core/plain.h"
 #include "core/compile.h"
+#include "core/core_pack.h"
 #include "core/nest.h"
 
 enum { SMALL_ARGS = 8 };
@@ -325,41 +326,70 @@ enum gpm_status plain_let(struct session_core *core, const struct ast *s, struct
     return GPM_OK;
 }
 
+/* Where a block of actions stands: before statement i, or in the action that it gave. */
+struct block_place {
+    struct frame *inner;
+    uint32_t i;
+    value action; /* owned; NIL: not begun */
+};
+
+static void pack_block_place(struct pack *p, void *ctx) {
+    struct block_place *b = ctx;
+    pack_frame(p, &b->inner);
+    pack_u32(p, &b->i);
+    pack_value(p, &b->action);
+}
+
+static enum gpm_status run_statement(struct session_core *core, const struct ast *s,
+                                     struct block_place *b) {
+    bool drops = s->kind != AST_BIND;
+    value v;
+    core->dropping = drops;
+    place_hand(core);
+    enum gpm_status st = core->run_action(core, b->action, drops ? s->span : s->kids[0]->span, &v);
+    value_set_take(&b->action, NIL);
+    if (st != GPM_OK) return st;
+    if (drops)
+        value_unref(v);
+    else
+        value_set_take(&b->inner->s[s->u.bind.slot].v, v);
+    return st;
+}
+
 /* A block of actions, { x <- a; b }, in a frame of its own: each is evaluated to an action and run
  * before the next is looked at, so later ones see what earlier ones bound and did. The last is
  * evaluated and not run: that is left to the caller, so that a loop whose last action is itself
  * needs no stack. */
 enum gpm_status plain_block(struct session_core *core, const struct ast *a, struct frame *f,
                             value *last, struct span *at) {
-    struct frame *inner =
-        a->u.block.n_slots ? frame_new(core, f, a->u.block.n_slots, a->u.block.slot_names, a->code)
-                           : frame_ref(f);
+    struct block_place b = {.action = NIL};
+    struct waypoint here = {PLACE_BLOCK, pack_block_place, &b, NULL, false};
     enum gpm_status st = GPM_OK;
-    for (uint32_t i = 0; st == GPM_OK && i < a->n; i++) {
-        const struct ast *s = a->kids[i], *e = s->kind == AST_BIND ? s->kids[0] : s;
-        value action, v;
+    if (!place_enter(core, &here))
+        b.inner = a->u.block.n_slots
+                      ? frame_new(core, f, a->u.block.n_slots, a->u.block.slot_names, a->code)
+                      : frame_ref(f);
+    for (; st == GPM_OK && b.i < a->n; b.i++) {
+        const struct ast *s = a->kids[b.i], *e = s->kind == AST_BIND ? s->kids[0] : s;
         if (s->kind == AST_LET || s->kind == AST_LETREC) {
-            st = plain_let(core, s, inner);
+            st = plain_let(core, s, b.inner);
             continue;
         }
-        core_collect(core);
-        st = plain_eval(core, e, inner, &action);
-        if (st != GPM_OK) break;
-        if (i + 1 == a->n) {
-            *last = action;
-            *at = e->span;
-            break;
+        if (b.action.tag == V_NIL) {
+            core_collect(core);
+            st = place_point(core, &here, e->span);
+            if (st == GPM_OK) st = plain_eval(core, e, b.inner, &b.action);
+            if (st != GPM_OK) break;
+            if (b.i + 1 == a->n) {
+                *last = b.action;
+                *at = e->span;
+                break;
+            }
         }
-        core->dropping = e == s;
-        st = core->run_action(core, action, e->span, &v);
-        value_unref(action);
-        if (st != GPM_OK) break;
-        if (e == s)
-            value_unref(v);
-        else
-            value_set_take(&inner->s[s->u.bind.slot].v, v);
+        st = run_statement(core, s, &b);
     }
-    frame_unref(inner);
+    place_leave(core, &here);
+    frame_unref(b.inner);
     return st;
 }
 

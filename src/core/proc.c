@@ -121,8 +121,11 @@ static void closure_visit(struct box *b, struct visitor *v) {
     v->frame(v, ((struct closure *)b)->env);
 }
 
-const struct box_class closure_class = {
-    .name = "procedure", .free = closure_free, .print = closure_print, .visit = closure_visit};
+const struct box_class closure_class = {.name = "procedure",
+                                        .free = closure_free,
+                                        .print = closure_print,
+                                        .visit = closure_visit,
+                                        .pack = closure_pack};
 
 value closure_value(const struct ast *lambda, struct frame *env) {
     struct closure *c = NEW(struct closure);
@@ -163,7 +166,7 @@ static void memo_visit(struct box *b, struct visitor *v) {
 }
 
 const struct box_class memo_class = {
-    .name = "memoized procedure", .free = memo_free, .visit = memo_visit};
+    .name = "memoized procedure", .free = memo_free, .visit = memo_visit, .pack = memo_pack};
 
 value memo_value(value proc, uint16_t owner) {
     struct memo_proc *m = NEW(struct memo_proc);
@@ -269,4 +272,5 @@ static void env_visit(struct box *b, struct visitor *v) {
     v->frame(v, ((struct env_box *)b)->frame);
 }
 
-const struct box_class env_class = {.name = "environment", .free = env_free, .visit = env_visit};
+const struct box_class env_class = {
+    .name = "environment", .free = env_free, .visit = env_visit, .pack = env_pack};

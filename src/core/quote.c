@@ -216,5 +216,6 @@ struct ast *core_code(struct session_core *core, value data, bool by_hand, struc
                       struct span at) {
     struct ast *lambdas[64], *a = data_ast(core, code_new(NO_SPAN_UNIT), data, by_hand, at);
     resolve_names(a, env, lambdas, 0);
+    a->code->root = a;
     return a;
 }

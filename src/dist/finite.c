@@ -4,6 +4,7 @@
 #include "dist/finite.h"
 
 #include "base/mem.h"
+#include "value/value_pack.h"
 #include "math/rng.h"
 #include <math.h>
 #include <string.h>
@@ -53,8 +54,29 @@ static void finite_visit(void *state, struct visitor *v) {
     for (size_t i = 0; i < f->n; i++) v->value(v, f->at[i]);
 }
 
-static const struct sp_state_class finite_state = {
-    .copy = finite_copy, .free = finite_free, .stats = finite_stats, .visit = finite_visit};
+static void *finite_pack(struct pack *p, void *state) {
+    struct finite *f = state ? state : NEW(struct finite);
+    pack_count(p, &f->n, sizeof(double));
+    if (!state) f->at = mem_zalloc((f->n + 1) * sizeof *f->at);
+    pack_values(p, f->at, f->n);
+    pack_new_doubles(p, &f->p, f->n, 0);
+    return f;
+}
+
+static const struct sp_class finite_class;
+
+static const struct sp_class *finite_row(const void *state, bool second) {
+    UNUSED(state);
+    UNUSED(second);
+    return &finite_class;
+}
+
+const struct sp_state_class finite_state = {.copy = finite_copy,
+                                            .free = finite_free,
+                                            .stats = finite_stats,
+                                            .visit = finite_visit,
+                                            .pack = finite_pack,
+                                            .row = finite_row};
 
 /* Rounding may leave u above all sums: then the last value of some probability. */
 static enum gpm_status finite_simulate(struct sp_call *c, value *out) {

@@ -9,5 +9,6 @@
 
 /* Of values that differ from each other, with their probabilities, which add up to 1. Both arrays
  * are taken (mem_free). */
+extern const struct sp_state_class finite_state;
 value finite_value(value *at_taken, double *p_taken, size_t n);
 #endif

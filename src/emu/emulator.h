@@ -39,6 +39,9 @@ struct emulator_class {
     void *(*make)(struct sp_call *c, int dim);
     /* The maker's arguments, as far as they can be judged before the dimension is known. */
     enum gpm_status (*check)(struct sp_call *c);
+    /* Data and what was computed from them (base/pack.h), read into one that was just made; NULL:
+     * it cannot be saved. */
+    void (*pack)(struct pack *p, void *e);
     /* What stands in its place where the maker is given likelihood=; or NULL. */
     const struct emulator_class *with_likelihood;
 };
@@ -47,6 +50,7 @@ struct emulator_class {
  * under SPECIAL_GPMEM (f_compute, f_emu) of args[0]. Reads the parameters dim= and store= of the
  * row where it has them. */
 enum gpm_status memoizer_make(struct sp_call *c, value *out) GPM_MUST_USE;
+extern const struct sp_state_class memoizer_state;
 extern const struct sp_aaa memoizer_aaa, memoizer_pair_aaa; /* of the emulator alone, of a pair */
 extern const struct emulator_class gp_emulator;
 extern const struct emulator_class tp_emulator;      /* Student-t process */

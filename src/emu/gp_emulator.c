@@ -180,6 +180,13 @@ static void *em_copy(void *p) {
     return f;
 }
 
+/* Between transitions no proposal is pending, and the model is the one that the arguments make. */
+static void em_pack(struct pack *p, void *e) {
+    struct gp_em *g = e;
+    if (g->pending) pack_fail(p, "a proposal is under way");
+    gp_pack(p, g->gp, &kernel_foreign);
+}
+
 /* ---- density ------------------------------------------------------------------------------ */
 
 /* The density of the pairs with the scale integrated out, from the log density at scale 1. */
@@ -422,7 +429,7 @@ static enum gpm_status em_gradient(void *p, struct sp_call *c, value *dargs) {
         .add = em_add, .remove = em_remove, .log_joint = em_log_joint, .error = em_error,          \
         .n_pairs = em_n_pairs, .pair = em_pair, .propose = em_propose, .accept = em_accept,        \
         .reject = em_reject, .gradient = em_gradient, .copy = em_copy, .free = em_free,            \
-        .make = em_make, .check = em_check, __VA_ARGS__                                            \
+        .pack = em_pack, .make = em_make, .check = em_check, __VA_ARGS__                           \
     }
 const struct emulator_class gp_emulator =
     PROCESS("Gaussian process", .with_likelihood = &laplace_emulator);

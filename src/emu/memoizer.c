@@ -13,6 +13,7 @@
 #include "emu/emulator.h"
 
 #include "base/mem.h"
+#include "value/value_pack.h"
 #include "gp/gp.h"
 #include "math/rng.h"
 #include "sp/kernel_value.h"
@@ -130,8 +131,73 @@ static void memoizer_visit(void *state, struct visitor *v) {
     v->value(v, (value){.tag = V_ARRAY, .u.array = m->args});
 }
 
-static const struct sp_state_class memoizer_state = {
-    .copy = memoizer_copy, .free = memoizer_free, .stats = memoizer_stats, .visit = memoizer_visit};
+/* The maker's call: its row and arguments, which make the emulator again. */
+static void pack_call(struct pack *p, struct memoizer *m) {
+    uint32_t row = m->call.cls ? (uint32_t)sp_index_number(m->call.cls->name) : 0;
+    value args = m->args ? (value){.tag = V_ARRAY, .u.array = m->args} : NIL;
+    row = pack_choice(p, row, (uint32_t)sp_index_count());
+    pack_value(p, &args);
+    pack_value(p, &m->f);
+    if (!p->reading) return;
+    if (args.tag != V_ARRAY || sp_index_at(row)->simulate != memoizer_make) {
+        pack_fail(p, "a memoizer in it is unknown");
+        value_set_take(&args, value_array_new(0));
+        row = (uint32_t)sp_index_number("gpmem");
+    }
+    m->call = (struct sp_call){.cls = sp_index_at(row), .host = p->host, .diags = p->diags};
+    (void)swap_args(m, args.u.array);
+}
+
+static void pack_waiting(struct pack *p, struct memoizer *m) {
+    size_t nx = m->px.n, ny = m->py.n;
+    pack_count(p, &nx, sizeof(double));
+    pack_count(p, &ny, sizeof(double));
+    vec_reserve(&m->px, nx);
+    vec_reserve(&m->py, ny);
+    m->px.n = nx;
+    m->py.n = ny;
+    pack_doubles(p, m->px.at, nx);
+    pack_doubles(p, m->py.at, ny);
+    pack_bool(p, &m->pmeasured);
+}
+
+static const struct emulator_class *emulator_of(const struct sp_call *c) {
+    const struct emulator_class *cls = c->cls->of;
+    if (several_given(c)) return &several_emulator;
+    return maker_parameter(c, "likelihood") >= 0 ? cls->with_likelihood : cls;
+}
+
+static void *memoizer_pack(struct pack *p, void *state) {
+    struct memoizer *m = state ? state : NEW(struct memoizer);
+    bool made = m->em;
+    pack_call(p, m);
+    pack_int(p, &m->dim);
+    pack_size(p, &m->q);
+    pack_bool(p, &m->vector);
+    pack_bool(p, &m->warned);
+    pack_bool(p, &made);
+    if (!state) m->cls = emulator_of(&m->call);
+    if (made && !m->cls->pack) pack_fail(p, "an emulator (%s) cannot be saved", m->cls->name);
+    if (!state && made && pack_ok(p)) m->em = m->cls->make(&m->call, m->dim);
+    if (made && !m->em) pack_fail(p, "an emulator in it cannot be made");
+    point_map_pack(p, &m->computed, m->dim);
+    pack_waiting(p, m);
+    if (made && pack_ok(p)) m->cls->pack(p, m->em);
+    return m;
+}
+
+static const struct sp_class compute_class, emulate_class;
+static const struct sp_class *memoizer_row(const void *state, bool second) {
+    UNUSED(state);
+    return second ? &compute_class : &emulate_class;
+}
+
+const struct sp_state_class memoizer_state = {.copy = memoizer_copy,
+                                              .free = memoizer_free,
+                                              .stats = memoizer_stats,
+                                              .visit = memoizer_visit,
+                                              .pack = memoizer_pack,
+                                              .row = memoizer_row};
 
 /* What f_emu or f_compute is applied to. */
 struct points {
@@ -591,12 +657,10 @@ static enum gpm_status check_several(struct sp_call *c, bool pair) {
 }
 
 enum gpm_status memoizer_make(struct sp_call *c, value *out) {
-    const struct emulator_class *cls = c->cls->of;
-    if (maker_parameter(c, "likelihood") >= 0) cls = cls->with_likelihood;
+    const struct emulator_class *cls = emulator_of(c);
     bool pair = c->cls->special == SPECIAL_GPMEM, vector = several_given(c);
     size_t q = 1;
     int dim;
-    if (vector) cls = &several_emulator;
     enum gpm_status st = vector ? several_outputs(c, &q) : GPM_OK;
     if (st == GPM_OK && vector) st = check_several(c, pair);
     if (st == GPM_OK) st = cls->check(c);

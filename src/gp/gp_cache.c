@@ -144,3 +144,9 @@ enum gpm_status gp_cache_fill(struct gp_cache *c, const struct kern *k, struct k
     kern_unref(rest);
     return st;
 }
+
+enum gpm_status gp_cache_make(struct gp_cache *c, size_t i, struct kern_pts x) {
+    enum gpm_status st = GPM_OK;
+    c->slot[i].a = compute(c->slot[i].key, x, &st);
+    return c->slot[i].a || st != GPM_OK ? st : GPM_E_NOMEM;
+}

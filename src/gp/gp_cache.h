@@ -25,4 +25,6 @@ void gp_cache_clear(struct gp_cache *c); /* the inputs changed */
 /* Lower triangle of the Gram matrix of distinct points, through the cache. */
 GPM_MUST_USE enum gpm_status gp_cache_fill(struct gp_cache *c, const struct kern *k,
                                            struct kern_pts x, double *a, size_t ld);
+/* The matrix of entry i, which has none. */
+GPM_MUST_USE enum gpm_status gp_cache_make(struct gp_cache *c, size_t i, struct kern_pts x);
 #endif

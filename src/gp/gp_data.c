@@ -74,6 +74,24 @@ enum gpm_status gp_copy_data(struct gp *to, const struct gp *from) {
     return GPM_OK;
 }
 
+static uint64_t next_stamp(void) {
+    static _Atomic(uint64_t) stamps;
+    return ++stamps;
+}
+
+enum gpm_status gp_reserve(struct gp *g, size_t n) {
+    return grow(g, n);
+}
+
+void gp_data_read(struct gp *g) {
+    for (size_t e = 0; e < g->n; e++) {
+        g->at[e].touched = false;
+        g->at[e].before = 0;
+        index_entry(g, e);
+    }
+    g->stamp = next_stamp();
+}
+
 /* Value and spread of the touched entries from the pairs themselves, so that adding and taking out
  * leaves no rounding behind. Equal values keep their bits. Where there are exact values, theirs is
  * the entry's. */
@@ -176,10 +194,9 @@ static void follow_append(struct gp *g, size_t first) {
 
 /* changed: more than pairs at new inputs. */
 static void data_changed(struct gp *g, bool changed) {
-    static _Atomic(uint64_t) stamps;
     gp_reject(g);
     gp_drop_view(g);
-    g->stamp = ++stamps;
+    g->stamp = next_stamp();
     g->places.known = false;
     struct gp_slot *s = gp_current(g);
     s->have_logml = s->singular = false;

@@ -103,6 +103,9 @@ struct gp {
     int slopes_follow; /* > 0: likelihoods were followed by gradients of late; both are taken */
 };
 
+/* For gp_pack.c: room for n inputs; inputs, entries and pairs are in place. */
+GPM_MUST_USE enum gpm_status gp_reserve(struct gp *g, size_t n);
+void gp_data_read(struct gp *g);
 static inline struct gp_slot *gp_current(struct gp *g) {
     return &g->slot[g->cur];
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Mean functions; contracts in mean.h. */
+#include "gp/gp_pack.h"
 #include "gp/mean.h"
 
 #include "base/mem.h"
@@ -109,4 +110,35 @@ enum gpm_status mean_eval(const struct mean *m, struct kern_pts x, double *out) 
     for (size_t c = 0; m && c < m->dim; c++)
         for (size_t i = 0; i < x.n; i++) out[i] += m->b[c] * x.x[i + c * x.ld];
     return GPM_OK;
+}
+
+void *mean_user(const struct mean *m, mean_callback_fn fn) {
+    return m->fn == fn ? m->user : NULL;
+}
+
+void mean_pack(struct pack *p, struct mean **m, const struct gp_foreign *foreign) {
+    size_t number = pack_object(p, (void **)m);
+    if (!number) {
+        if (p->reading) mean_ref(*m);
+        return;
+    }
+    bool called = !p->reading && (*m)->fn;
+    pack_bool(p, &called);
+    if (called) {
+        struct mean *made = foreign->mean(p, p->reading ? NULL : *m);
+        if (p->reading) *m = made;
+        if (!made) pack_fail(p, "a mean function in it cannot be made");
+        pack_made(p, number, *m);
+        return;
+    }
+    size_t dim = p->reading ? 0 : (*m)->dim;
+    pack_count(p, &dim, sizeof(double));
+    if (p->reading) {
+        double *none = mem_zalloc((dim + 1) * sizeof *none);
+        *m = mean_linear(0, none, dim);
+        mem_free(none);
+        pack_made(p, number, *m);
+    }
+    pack_double(p, &(*m)->a);
+    pack_doubles(p, (*m)->b, dim);
 }

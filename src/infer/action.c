@@ -9,6 +9,7 @@
  * directive holds for all particles or for none. */
 #include "core/nest.h"
 #include "infer/infer.h"
+#include "infer/infer_pack.h"
 #include "infer/profile.h"
 
 #include "sp/guess.h"
@@ -42,8 +43,11 @@ static void action_visit(struct box *b, struct visitor *v) {
     v->value(v, a->name);
 }
 
-const struct box_class action_class = {
-    .name = "action", .free = action_free, .print = action_print, .visit = action_visit};
+const struct box_class action_class = {.name = "action",
+                                       .free = action_free,
+                                       .print = action_print,
+                                       .visit = action_visit,
+                                       .pack = action_pack};
 
 struct action *action_of(value v) {
     return v.tag == V_BOX && v.u.box->cls == &action_class ? (struct action *)v.u.box : NULL;
@@ -163,6 +167,7 @@ static enum gpm_status run_kind(struct infer_state *x, struct action *a, bool dr
         if (!(a->op->flags & OP_SHARED)) model_whole(x->model);
         x->model->begun = true;
         x->dropped = dropped;
+        if ((a->op->flags & OP_RESUMES) || a->op->run == infer_steps) place_hand(x->core);
         return core_place(x->core, a->op->run(x, a, out), a->at);
     case ACTION_BLOCK: break; /* goes on in another action */
     case ACTION_EVAL: return plain_eval(x->core, a->ast->kids[1], a->frame, out);
@@ -212,6 +217,7 @@ static enum gpm_status run_or_go_on(struct infer_state *x, value v, bool dropped
     if (a->kind == ACTION_BLOCK) {
         st = guard(x, a);
         *goes_on = true;
+        place_hand(core);
         return st == GPM_OK ? plain_block(core, a->ast, a->frame, out, at) : st;
     }
     struct profile *watching = x->profile; /* the action itself may begin or end one */
@@ -222,21 +228,39 @@ static enum gpm_status run_or_go_on(struct infer_state *x, value v, bool dropped
     return st;
 }
 
+/* Where the running of an action stands: before the one that it has come to. */
+struct action_place {
+    value v; /* owned */
+    struct span at;
+    bool dropped;
+};
+
+static void pack_action_place(struct pack *p, void *ctx) {
+    struct action_place *a = ctx;
+    pack_value(p, &a->v);
+    pack_span(p, &a->at);
+    pack_bool(p, &a->dropped);
+}
+
 /* The program may drop its last reference to an action while that runs. */
 enum gpm_status action_run(struct session_core *core, value v, struct span at, value *out) {
     struct infer_state *x = infer_of(core);
     struct span outer = x->at;
-    bool dropped = core->dropping;
+    struct action_place a = {NIL, at, core->dropping};
+    struct waypoint here = {PLACE_ACTION, pack_action_place, &a, NULL, false};
     enum gpm_status st = GPM_OK;
     core->dropping = false;
-    value_ref(v);
-    for (bool goes_on = true; goes_on;) {
-        st = run_or_go_on(x, v, dropped, &goes_on, &at, out);
+    bool resumed = place_enter(core, &here);
+    if (!resumed) a.v = value_ref(v);
+    for (bool goes_on = true; goes_on; resumed = false) {
+        st = resumed ? GPM_OK : place_point(core, &here, a.at);
+        if (st == GPM_OK) st = run_or_go_on(x, a.v, a.dropped, &goes_on, &a.at, out);
         core->dropping = false;
-        value_unref(v);
+        value_unref(a.v);
         if (st != GPM_OK) break;
-        v = *out;
+        a.v = *out;
     }
+    place_leave(core, &here);
     x->at = outer;
     return st;
 }

@@ -57,9 +57,9 @@ static enum gpm_status arguments(struct infer_state *x, struct action *a, struct
 static enum gpm_status read_reply(struct infer_state *x, const char *text, value *out) {
     struct session_core *core = x->core;
     struct ast *program;
-    struct code *code = core_text(core, "<reply of a callback>", text, strlen(text));
+    struct code *code;
     enum gpm_status st =
-        parse_program(&code->arena, code, core->syms, core->diags, code->unit, false, &program);
+        core_parse(core, "<reply of a callback>", text, strlen(text), false, &code, &program);
     if (st != GPM_OK) return st;
     if (program->n != 1 || program->kids[0]->kind == AST_DEFINE ||
         program->kids[0]->kind == AST_LOAD || program->kids[0]->kind == AST_FOR)

@@ -81,3 +81,9 @@ bool centred_learn(struct centred *k, struct metric *m) {
     k->seen = 0;
     return changed;
 }
+
+void centred_pack(struct pack *p, struct centred *k) {
+    pack_doubles(p, k->by, k->n);
+    pack_doubles(p, k->sums, k->n * DEGREES * sizeof(struct moments) / sizeof(double));
+    pack_double(p, &k->seen);
+}

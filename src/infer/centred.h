@@ -32,4 +32,5 @@ void centred_note(struct centred *k, const struct continuous *c, const double *z
 /* The window is over; the scales of numbers whose degree has changed are known, too, and go into
  * the metric. True: some have, and z are other coordinates from now on. */
 bool centred_learn(struct centred *k, struct metric *m);
+void centred_pack(struct pack *p, struct centred *k); /* read into one of the same size */
 #endif

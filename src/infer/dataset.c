@@ -27,7 +27,7 @@ static void dataset_print(const struct box *b, struct buf *out) {
 }
 
 const struct box_class dataset_class = {
-    .name = "dataset", .free = dataset_free, .print = dataset_print};
+    .name = "dataset", .free = dataset_free, .print = dataset_print, .pack = dataset_pack};
 
 struct dataset *dataset_of(value v) {
     return v.tag == V_BOX && v.u.box->cls == &dataset_class ? (struct dataset *)v.u.box : NULL;

@@ -122,9 +122,10 @@ enum {
         8, /* changes the model by infer_transitions and moves (move.h) alone: they guard it */
     OP_EXACT =
         16, /* gives what its arguments give, or what does not depend on the model's choices */
-    OP_SHARED = 32,   /* takes traces that share layers as they are; the others get whole ones */
-    OP_ATOMIC = 64,   /* leaves the model as it was when it fails: alone it needs no guard */
-    OP_COMBINES = 128 /* touches no model itself, but runs actions, which are guarded in turn */
+    OP_SHARED = 32,    /* takes traces that share layers as they are; the others get whole ones */
+    OP_ATOMIC = 64,    /* leaves the model as it was when it fails: alone it needs no guard */
+    OP_COMBINES = 128, /* touches no model itself, but runs actions, which are guarded in turn */
+    OP_RESUMES = 256   /* begins with a place (core/waypoint.h), as those of transitions do */
 };
 struct action;
 struct step;
@@ -330,7 +331,7 @@ struct subproblem {
     enum sub_kind kind;
     value a, b; /* scope and block, tag and value, inner subproblems */
 };
-extern const struct box_class subproblem_class;
+extern const struct box_class subproblem_class, proposal_class;
 value subproblem_new(enum sub_kind kind, value a, value b);
 struct subproblem *subproblem_of(value v);
 /* The arguments (scope, block) or (subproblem) of an operator as a subproblem. Owned. */
@@ -362,6 +363,11 @@ enum gpm_status infer_unknown_scope(struct infer_state *x, struct trace *t,
 /* An error that lists the blocks there are. */
 enum gpm_status infer_unknown_block(struct infer_state *x, struct scope *s,
                                     value block) GPM_MUST_USE;
+/* For their classes (infer_pack.c). */
+struct box *model_pack(struct pack *p, size_t number, struct box *b);
+struct box *action_pack(struct pack *p, size_t number, struct box *b);
+struct box *dataset_pack(struct pack *p, size_t number, struct box *b);
+struct box *subproblem_pack(struct pack *p, size_t number, struct box *b);
 void infer_state_init(struct infer_state *x, struct session_core *core);
 void infer_state_release(struct infer_state *x);
 void infer_write(struct infer_state *x, const char *text, size_t n); /* output of an action */

@@ -8,10 +8,10 @@
 #include "base/vec.h"
 
 #define FAMILIES(X)                                                                                \
-    X(control), X(discover), X(series), X(dataset), X(plot), X(check), X(custom), X(drift),        \
-        X(gibbs), X(ascent), X(hmc), X(laplace), X(meanfield), X(mh), X(model), X(particles),      \
-        X(pgibbs), X(query), X(rejection), X(sample), X(slice), X(structure), X(select), X(loo),   \
-        X(observed), X(bridge), X(marginal), X(ess), X(exact), X(explain)
+    X(control), X(store), X(discover), X(series), X(dataset), X(plot), X(check), X(custom),        \
+        X(drift), X(gibbs), X(ascent), X(hmc), X(laplace), X(meanfield), X(mh), X(model),          \
+        X(particles), X(pgibbs), X(query), X(rejection), X(sample), X(slice), X(structure),        \
+        X(select), X(loo), X(observed), X(bridge), X(marginal), X(ess), X(exact), X(explain)
 #define ROWS(name)  infer_##name##_rows
 #define TABLE(name) ROWS(name)[]
 

@@ -231,3 +231,26 @@ bool metric_learn(struct metric *m) {
     if (m->cov) memset(m->cov, 0, m->n * m->n * sizeof(double));
     return learned;
 }
+
+void metric_pack(struct pack *p, struct metric *m) {
+    size_t n = m->n;
+    bool full = m->full != NULL;
+    pack_doubles(p, m->diag, 7 * n);
+    pack_double(p, &m->seen);
+    if (m->cov) pack_doubles(p, m->cov, n * n);
+    if (m->points) /* of the window under way */
+        pack_doubles(p, m->points, 2 * n * (m->seen < KEPT ? (size_t)m->seen : KEPT));
+    pack_bool(p, &full);
+    if (p->reading && full) {
+        m->full = NEW_ARRAY(double, 2 * n * n + 1);
+        m->l = m->full + n * n;
+    }
+    if (full) pack_doubles(p, m->full, 2 * n * n);
+    pack_count(p, &m->rank, sizeof(double));
+    if (p->reading && m->rank) {
+        m->u = NEW_ARRAY(double, m->rank *(n + 1) + 1);
+        m->lambda = m->u + n * m->rank;
+    }
+    if (m->rank) pack_doubles(p, m->u, n * m->rank);
+    if (m->rank) pack_doubles(p, m->lambda, m->rank);
+}

@@ -14,6 +14,7 @@
  */
 #ifndef INFER_METRIC_H
 #define INFER_METRIC_H
+#include "base/pack.h"
 #include "gpmem/status.h"
 #include "math/rng.h"
 #include <stdbool.h>
@@ -51,4 +52,6 @@ bool metric_learn(struct metric *m);
  * does not hold any more. */
 void metric_set(struct metric *m, size_t i, double variance);
 void metric_forget(struct metric *m);
+/* Read into one of the same kind and size that has learned nothing. */
+void metric_pack(struct pack *p, struct metric *m);
 #endif

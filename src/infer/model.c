@@ -36,8 +36,11 @@ static void model_visit(struct box *b, struct visitor *v) {
     for (size_t i = 0; i < m->p.n; i++) trace_visit(m->p.at[i], v);
 }
 
-const struct box_class model_class = {
-    .name = "model", .free = model_free, .visit = model_visit, .clear = model_clear};
+const struct box_class model_class = {.name = "model",
+                                      .free = model_free,
+                                      .visit = model_visit,
+                                      .clear = model_clear,
+                                      .pack = model_pack};
 
 static struct model *model_empty(void) {
     struct model *m = NEW(struct model);

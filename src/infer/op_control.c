@@ -4,6 +4,7 @@
  * no model themselves and may run while part of one is detached (OP_OPEN); an error inside ends
  * them. */
 #include "infer/infer.h"
+#include "infer/infer_pack.h"
 #include "infer/progress.h"
 
 enum gpm_status op_pass(struct infer_state *x, const struct action *a, value *out) {
@@ -44,26 +45,61 @@ static enum gpm_status op_repeat(struct infer_state *x, const struct action *a, 
 
 enum { WITH_INDEX = 1, WITHOUT_RESULTS = 2 }; /* sum: how */
 
+/* Where it stands: items before `done` are results. */
+struct each_place {
+    value *items;
+    size_t n, done;
+    value action; /* that runs; owned, NIL: not begun */
+};
+
+static void pack_each(struct pack *p, void *ctx) {
+    struct each_place *e = ctx;
+    pack_count(p, &e->n, 1);
+    pack_size(p, &e->done);
+    if (p->reading) e->items = mem_zalloc((e->n + 1) * sizeof *e->items);
+    pack_values(p, e->items, e->n);
+    pack_value(p, &e->action);
+}
+
+/* The action of the next item. */
+static enum gpm_status next_action(struct infer_state *x, const struct action *a,
+                                   struct each_place *e) {
+    bool index = a->op->how & WITH_INDEX, drop = a->op->how & WITHOUT_RESULTS;
+    value args[2] = {value_num((double)e->done), e->items[e->done]};
+    if (a->n == 1) {
+        e->action = value_ref(args[1]);
+        return GPM_OK;
+    }
+    return plain_apply(x->core, a->args[drop ? 1 : 0], index ? args : args + 1, index ? 2 : 1,
+                       x->at, &e->action);
+}
+
 /* Runs f of every item in order, of its number and itself, or the items themselves where there is
  * no f; the results are a list. mapM(f, xs), for_each(xs, f), sequence(actions). */
 static enum gpm_status op_each(struct infer_state *x, const struct action *a, value *out) {
-    bool index = a->op->how & WITH_INDEX, drop = a->op->how & WITHOUT_RESULTS;
-    value xs = a->args[a->n == 1 || drop ? 0 : 1], *items;
-    size_t n, done = 0;
+    bool drop = a->op->how & WITHOUT_RESULTS;
+    struct each_place e = {.action = NIL};
+    struct waypoint here = {PLACE_OPERATOR, pack_each, &e, NULL, false};
     enum gpm_status st = GPM_OK;
-    if (!seq_items(xs, &items, &n)) return GPM_E_ARG; /* the signature saw to it */
-    for (; done < n; done++) {
-        value args[2] = {value_num((double)done), items[done]}, v;
-        if (a->n == 1)
-            st = action_run(x->core, items[done], x->at, &v);
-        else
-            st = run_call(x, a->args[drop ? 1 : 0], index ? args : args + 1, index ? 2 : 1, drop,
-                          &v);
-        if (st != GPM_OK) break;
-        value_set_take(&items[done], v);
+    if (!place_enter(x->core, &here) &&
+        !seq_items(a->args[a->n == 1 || drop ? 0 : 1], &e.items, &e.n))
+        st = GPM_E_ARG; /* the signature saw to it */
+    for (; e.done < e.n && st == GPM_OK; e.done++) {
+        value v;
+        if (e.action.tag == V_NIL) {
+            st = place_point(x->core, &here, x->at);
+            if (st == GPM_OK) st = next_action(x, a, &e);
+            if (st != GPM_OK) break;
+        }
+        x->core->dropping = drop && a->n > 1;
+        place_hand(x->core);
+        st = action_run(x->core, e.action, x->at, &v);
+        value_set_take(&e.action, NIL);
+        if (st == GPM_OK) value_set_take(&e.items[e.done], v);
     }
-    if (st == GPM_OK && !drop) *out = value_list(items, n);
-    values_free(items, n);
+    place_leave(x->core, &here);
+    if (st == GPM_OK && !drop) *out = value_list(e.items, e.n);
+    values_free(e.items, e.n);
     return st;
 }
 
@@ -96,20 +132,20 @@ const struct infer_op infer_control_rows[] = {
      .flags = COMBINES, .run = op_bind, .how = 1},
     {"bind_", "(a: action, f: proc) -> action", "runs a, then the action f()", .flags = COMBINES,
      .run = op_bind, .how = 0},
-    {"repeat", "(n: number, a: action) -> action", "runs a n times", .flags = COMBINES,
+    {"repeat", "(n: number, a: action) -> action", "runs a n times", .flags = COMBINES | OP_RESUMES,
      .run = op_repeat, .how = 1},
-    {"iterate", "(a: action, n: number) -> action", "runs a n times", .flags = COMBINES,
-     .run = op_repeat, .how = 0},
+    {"iterate", "(a: action, n: number) -> action", "runs a n times",
+     .flags = COMBINES | OP_RESUMES, .run = op_repeat, .how = 0},
     {"sequence", "(actions: seq) -> action", "runs the actions in order; list of their results",
-     .flags = COMBINES, .run = op_each},
+     .flags = COMBINES | OP_RESUMES, .run = op_each},
     {"mapM", "(f: proc, xs: seq) -> action", "runs f(x) for every x; list of the results",
-     .flags = COMBINES, .run = op_each},
+     .flags = COMBINES | OP_RESUMES, .run = op_each},
     {"imapM", "(f: proc, xs: seq) -> action", "runs f(i, x) for every x; list of the results",
-     .flags = COMBINES, .run = op_each, .how = WITH_INDEX},
-    {"for_each", "(xs: seq, f: proc) -> action", "runs f(x) for every x", .flags = COMBINES,
-     .run = op_each, .how = WITHOUT_RESULTS},
+     .flags = COMBINES | OP_RESUMES, .run = op_each, .how = WITH_INDEX},
+    {"for_each", "(xs: seq, f: proc) -> action", "runs f(x) for every x",
+     .flags = COMBINES | OP_RESUMES, .run = op_each, .how = WITHOUT_RESULTS},
     {"for_each_indexed", "(xs: seq, f: proc) -> action", "runs f(i, x) for every x",
-     .flags = COMBINES, .run = op_each, .how = WITH_INDEX | WITHOUT_RESULTS},
+     .flags = COMBINES | OP_RESUMES, .run = op_each, .how = WITH_INDEX | WITHOUT_RESULTS},
     {"assert", "(ok: any, message?: any) -> action",
      "an error, with the message, unless ok is true", .flags = COMBINES, .run = op_assert},
     {"autorun", "(x: any) -> any", "runs x when it is an action, else gives it", .flags = OP_PLAIN,

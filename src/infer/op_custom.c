@@ -8,6 +8,7 @@
  * detach, regen and restore are the steps themselves, as actions: between detach and regen or
  * restore the model is open and nothing else may touch it. */
 #include "infer/move.h"
+#include "value/value_pack.h"
 
 #include <math.h>
 
@@ -26,7 +27,20 @@ static void proposal_free(struct box *b) {
     mem_free(p);
 }
 
-static const struct box_class proposal_class = {.name = "proposal", .free = proposal_free};
+static struct box *proposal_pack(struct pack *p, size_t number, struct box *b) {
+    struct custom *c = b ? (struct custom *)b : NEW(struct custom);
+    if (!b) {
+        box_init(&c->box, &proposal_class);
+        pack_made(p, number, c);
+    }
+    c->kind = (enum proposal_kind)pack_choice(p, c->kind, PROPOSE_CALL + 1);
+    pack_value(p, &c->how);
+    pack_value(p, &c->sub);
+    return &c->box;
+}
+
+const struct box_class proposal_class = {
+    .name = "proposal", .free = proposal_free, .pack = proposal_pack};
 
 static struct custom *proposal_of(value v) {
     return v.tag == V_BOX && v.u.box->cls == &proposal_class ? (struct custom *)v.u.box : NULL;

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "infer/advice.h"
 #include "infer/draws.h"
+#include "infer/infer_pack.h"
 #include "infer/progress.h"
 #include "infer/query.h"
 #include <string.h>
@@ -35,10 +36,26 @@ static enum gpm_status append(void *ctx, double i, value v) {
                              j->op->name);
 }
 
+static void pack_joined(struct pack *p, void *ctx) {
+    struct joined *j = ctx;
+    value all = p->reading ? NIL : value_box(V_BOX, &j->all->box);
+    pack_value(p, &all);
+    if (!p->reading) return;
+    j->all = dataset_of(all);
+    if (j->all) return;
+    value_unref(all);
+    pack_fail(p, "what it joins is no dataset");
+    j->all = dataset_new(NULL, 0);
+}
+
 /* Runs `a` n times and joins the datasets it gives; the iterations are numbered from 1. */
 static enum gpm_status op_accumulate(struct infer_state *x, const struct action *a, value *out) {
-    struct joined j = {x, a->op, dataset_new(NULL, 0)};
+    struct joined j = {x, a->op, NULL};
+    struct waypoint here = {PLACE_OPERATOR, pack_joined, &j, NULL, false};
+    if (!place_enter(x->core, &here) && !j.all) j.all = dataset_new(NULL, 0);
+    place_hand(x->core);
     enum gpm_status st = progress_repeat(x, a->args[0].u.num, a->args[1], append, &j);
+    place_leave(x->core, &here);
     st = dataset_give(j.all, st, out);
     query_note(x, *out);
     return st;
@@ -178,7 +195,8 @@ static enum gpm_status op_column(struct infer_state *x, const struct action *a, 
 const struct infer_op infer_dataset_rows[] = {
     {"empty", "() -> dataset", "a dataset without rows", .flags = OP_PLAIN, .run = op_empty},
     {"accumulate_dataset", "(n: count, a: action) -> action",
-     "runs a n times and joins the datasets that it gives", .run = op_accumulate},
+     "runs a n times and joins the datasets that it gives", .flags = OP_RESUMES,
+     .run = op_accumulate},
     {"into", "(a: any, b: any) -> any", "a dataset with the rows of a, then those of b",
      .flags = OP_PLAIN, .run = op_join},
     {"join_datasets", "(...ds: any) -> any", "one dataset with the rows of all", .flags = OP_PLAIN,

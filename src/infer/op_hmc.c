@@ -214,7 +214,8 @@ static enum gpm_status begin(struct infer_state *x, const struct target *g,
     struct target once = *g;
     once.transitions = 1;
     enum gpm_status st = start_read(x, init, &start);
-    if (st != GPM_OK) return st;
+    if (st != GPM_OK || place_resumes(x->core)) return st;
+    place_take(x->core);
     return infer_transitions(x, &once, sampler_begin_step,
                              &(struct sampler_begin){set, &start, true});
 }
@@ -224,17 +225,19 @@ static enum gpm_status op_hmc(struct infer_state *x, const struct action *a, val
     value init = action_arg(a, 5);
     enum gpm_status st = infer_target(x, a, &g);
     if (st == GPM_OK && !is_absent(init)) st = begin(x, &g, &hmc_settings, init);
+    place_hand(x->core);
     return st == GPM_OK ? infer_transitions(x, &g, hmc_step, NULL) : st;
 }
 
 static enum gpm_status op_nuts(struct infer_state *x, const struct action *a, value *out) {
     struct sampler_settings set = sampler_defaults;
     struct target g;
-    sampler_mark(x);
+    if (!place_resumes(x->core)) sampler_mark(x);
     enum gpm_status st = infer_target(x, a, &g);
     if (st == GPM_OK) st = sampler_settings_read(x, a, 4, &set);
     set.warmup = g.extra[0].u.num;
     if (st == GPM_OK && !is_absent(action_arg(a, 7))) st = begin(x, &g, &set, action_arg(a, 7));
+    place_hand(x->core);
     if (st == GPM_OK) st = infer_transitions(x, &g, nuts_step, &set);
     if (st == GPM_OK) nuts_warn(x);
     return st;
@@ -259,7 +262,7 @@ const struct infer_op infer_hmc_rows[] = {
      "transitions?: count, init?: any) -> action",
      "Hamiltonian Monte Carlo on the continuous choices of the block, 1 to leapfrog_steps steps of "
      "step_size. It begins where the choices stand, or as init says (see sample)",
-     .flags = OP_STEPS, .run = op_hmc, .step = hmc_step, .block = "all", .n_extra = 2,
+     .flags = OP_STEPS | OP_RESUMES, .run = op_hmc, .step = hmc_step, .block = "all", .n_extra = 2,
      .extra = {0.1, 10}, .needs = NEEDS_CONTINUOUS, .counted = "number of leapfrog steps"},
     {"nuts",
      "(scope: target, block?: block, warmup?: count, transitions?: count, "
@@ -270,7 +273,7 @@ const struct infer_op infer_hmc_rows[] = {
      "2^max_depth (10) steps; one that does not keep the energy is made of shorter ones, up to "
      "256. "
      "It begins where the choices stand, or as init says (see sample)",
-     .flags = OP_STEPS, .run = op_nuts, .block = "all", .n_extra = 1, .extra = {300},
+     .flags = OP_STEPS | OP_RESUMES, .run = op_nuts, .block = "all", .n_extra = 1, .extra = {300},
      .needs = NEEDS_CONTINUOUS, .steps_last = true, .step = nuts_step},
     {"sampler_stats", "() -> action",
      "dictionary of what hmc and nuts have done so far: transitions and leapfrog steps of warm-up "

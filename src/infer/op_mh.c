@@ -41,7 +41,7 @@ const struct infer_op infer_mh_rows[] = {
     {"resimulation_mh", MH_SIG, "the same as mh", STEPS(move_mh, "one")},
     {"func_mh", MH_SIG, "the same as mh", STEPS(move_mh, "one")},
     {"default_markov_chain", "(steps?: count) -> action", "mh(default, one, steps)",
-     .flags = OP_STEPS, .run = op_default_chain},
+     .flags = OP_STEPS | OP_RESUMES, .run = op_default_chain},
     {"acceptance_rates", "() -> action", "dictionary: scope -> share of accepted proposals so far",
      .run = op_acceptance},
     {"divergences", "() -> action",

@@ -117,7 +117,7 @@ static enum gpm_status make_scene(struct infer_state *x, value spec, value data,
 }
 
 /* Asked of the host each time: the answer may depend on the name. */
-static enum gpm_status may_write(struct infer_state *x, const char *name) {
+enum gpm_status infer_may_write(struct infer_state *x, const char *name) {
     struct buf what = BUF_INIT, shown = BUF_INIT;
     enum gpm_status st = GPM_OK;
     buf_printf(&what, "write '%s'", name);
@@ -134,7 +134,7 @@ static enum gpm_status may_write(struct infer_state *x, const char *name) {
 enum gpm_status infer_show(struct infer_state *x, const struct plot_scene *s, const char *file,
                            unsigned rows) {
     struct buf b = BUF_INIT, path = BUF_INIT, svg = BUF_INIT;
-    enum gpm_status st = file ? may_write(x, file) : GPM_OK;
+    enum gpm_status st = file ? infer_may_write(x, file) : GPM_OK;
     if (!file) {
         plot_terminal(s, &(struct plot_terminal_options){.rows = rows}, &b);
         if (x->show) { /* pages hold several: ids differ where pictures do */

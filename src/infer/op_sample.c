@@ -4,6 +4,7 @@
  * quantities of the model, or of what an action collects. Continuous choices move by nuts; the
  * others, one at a time, by gibbs where their values can be listed and by mh where not. */
 #include "infer/dataset.h"
+#include "infer/infer_pack.h"
 #include "infer/progress.h"
 #include "infer/query.h"
 #include "infer/sampler.h"
@@ -209,15 +210,36 @@ static enum gpm_status read_arguments(struct infer_state *x, const struct action
     return st == GPM_OK ? start_read(x, action_arg(a, ARG_INIT), &r->start) : st;
 }
 
+/* What the rounds have come to; the rest are the arguments. */
+static void pack_sampling(struct pack *p, void *ctx) {
+    struct sampling *r = ctx;
+    value kept = p->reading ? NIL : value_box(V_BOX, &r->kept->box);
+    pack_double(p, &r->thin);
+    pack_value(p, &kept);
+    if (!p->reading) return;
+    if (dataset_of(kept)) {
+        value_unref(value_box(V_BOX, &r->kept->box));
+        r->kept = dataset_of(kept);
+        return;
+    }
+    value_unref(kept);
+    pack_fail(p, "what it keeps is no dataset");
+}
+
 static enum gpm_status op_sample(struct infer_state *x, const struct action *a, value *out) {
     struct sampling r;
-    sampler_mark(x);
+    struct waypoint here = {PLACE_OPERATOR, pack_sampling, &r, NULL, false};
     enum gpm_status st = read_arguments(x, a, &r);
     if (st != GPM_OK) return st;
     r.kept = dataset_new(NULL, 0);
-    struct sampler_begin begin = {&r.set, &r.start, false};
-    st = infer_transitions(x, &r.g, sampler_begin_step, &begin);
+    if (!place_enter(x->core, &here)) {
+        struct sampler_begin begin = {&r.set, &r.start, false};
+        sampler_mark(x);
+        st = infer_transitions(x, &r.g, sampler_begin_step, &begin);
+    }
+    place_hand(x->core);
     if (st == GPM_OK) st = progress_loop(x, r.set.warmup + r.draws, one_round, &r);
+    place_leave(x->core, &here);
     trace_quantities_free(r.q, r.n_q);
     st = dataset_give(r.kept, st, out);
     query_note(x, *out);
@@ -241,6 +263,6 @@ const struct infer_op infer_sample_rows[] = {
      "to 100 times. Choices that are not continuous move by gibbs or mh, one at a time, or by the "
      "action `also` before each transition. `sample e` and `sample(e)` are the directive: they "
      "evaluate e in the model and give its value; that leaves no trace",
-     .run = op_sample},
+     .flags = OP_RESUMES, .run = op_sample},
     {0},
 };

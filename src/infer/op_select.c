@@ -16,7 +16,8 @@ static void sub_free(struct box *b) {
     mem_free(s);
 }
 
-const struct box_class subproblem_class = {.name = "subproblem", .free = sub_free};
+const struct box_class subproblem_class = {
+    .name = "subproblem", .free = sub_free, .pack = subproblem_pack};
 
 value subproblem_new(enum sub_kind kind, value a, value b) {
     struct subproblem *s = NEW(struct subproblem);

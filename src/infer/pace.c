@@ -79,3 +79,9 @@ double pace_advice(const struct pace *p) {
     }
     return longest > SLOW ? fmin(ceil(longest / PER_DRAW), MOST) : 1;
 }
+
+void pace_pack(struct pack *k, struct pace *p) {
+    pack_doubles(k, p->of, 2 * p->n * sizeof(struct pace_sums) / sizeof(double));
+    pack_double(k, &p->seen);
+    pack_double(k, &p->batches);
+}

@@ -12,6 +12,7 @@
  */
 #ifndef INFER_PACE_H
 #define INFER_PACE_H
+#include "base/pack.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -23,5 +24,6 @@ struct pace {
 void pace_init(struct pace *p, size_t n);
 void pace_release(struct pace *p);
 void pace_note(struct pace *p, const double *z);
-double pace_advice(const struct pace *p); /* transitions per draw, at least 1 */
+double pace_advice(const struct pace *p);       /* transitions per draw, at least 1 */
+void pace_pack(struct pack *k, struct pace *p); /* read into one of the same size */
 #endif

@@ -36,15 +36,24 @@ static void report(struct infer_state *x, double share) {
     buf_release(&b);
 }
 
+static void pack_round(struct pack *p, void *ctx) {
+    pack_double(p, ctx);
+}
+
 enum gpm_status progress_loop(struct infer_state *x, double rounds, loop_fn *round, void *ctx) {
     bool counts = x->progress.report && !x->progress.busy; /* the outermost, and someone listens */
     enum gpm_status st = GPM_OK;
     x->progress.busy |= counts;
     if (counts) x->progress.started = x->progress.said = clock_seconds();
-    for (double i = 0; i < rounds && st == GPM_OK; i++) {
+    double i = 0;
+    struct waypoint here = {PLACE_LOOP, pack_round, &i, NULL, false};
+    bool resumed = place_enter(x->core, &here);
+    for (; i < rounds && st == GPM_OK; i++, resumed = false) {
         if (counts) report(x, i / rounds);
-        st = round(ctx, i);
+        if (!resumed) st = place_point(x->core, &here, x->at);
+        if (st == GPM_OK) st = round(ctx, i);
     }
+    place_leave(x->core, &here);
     if (!counts) return st;
     x->progress.busy = false;
     if (x->progress.said > x->progress.started)
@@ -63,6 +72,7 @@ static enum gpm_status run_once(void *ctx, double i) {
     struct repeated *r = ctx;
     value v;
     r->x->core->dropping = !r->each;
+    place_hand(r->x->core);
     enum gpm_status st = action_run(r->x->core, r->action, r->x->at, &v);
     if (st != GPM_OK) return st;
     if (r->each) st = r->each(r->ctx, i, v);

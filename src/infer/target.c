@@ -337,13 +337,27 @@ static enum gpm_status on_subproblem(struct visit *v, const struct subproblem *s
 
 /* Blocks are looked up anew for every transition: the one before may have changed which there are.
  */
-static enum gpm_status repeat_transition(struct visit *v, const struct target *g) {
+struct transitions_place {
+    size_t particle;
+    double k; /* made on it */
+};
+
+static void pack_transitions(struct pack *p, void *ctx) {
+    struct transitions_place *at = ctx;
+    pack_size(p, &at->particle);
+    pack_double(p, &at->k);
+}
+
+static enum gpm_status repeat_transition(struct visit *v, const struct target *g,
+                                         const struct waypoint *here) {
+    struct transitions_place *at = here->ctx;
     bool of_default = !g->sub && is_default(g->scope);
     bool one = of_default && infer_is_name(g->block, "one"); /* the most frequent case */
     bool all = of_default && infer_is_name(g->block, "all"); /* every time the same step */
     enum gpm_status st = GPM_OK;
-    for (double k = 0; k < g->transitions && st == GPM_OK; k++) {
-        st = core_poll(v->s.x->core, v->s.x->at);
+    for (; at->k < g->transitions && st == GPM_OK; at->k++) {
+        st = place_point(v->s.x->core, here, v->s.x->at);
+        if (st == GPM_OK) st = core_poll(v->s.x->core, v->s.x->at);
         if (st != GPM_OK) return st;
         v->s.again = all && (k > 0 || (g->again && v->s.x->model->p.n == 1));
         st = one          ? on_default_one(v)
@@ -365,12 +379,16 @@ static bool is_one_transition(const struct target *g) {
 enum gpm_status infer_transitions(struct infer_state *x, const struct target *g, step_fn *fn,
                                   void *ctx) {
     struct model *m = x->model;
+    struct transitions_place at = {0};
+    struct waypoint here = {PLACE_TRANSITIONS, pack_transitions, &at, NULL, false};
+    (void)place_enter(x->core, &here);
     enum gpm_status st = guard_steps(x, is_one_transition(g) && m->p.n == 1);
-    for (size_t p = 0; p < m->p.n && st == GPM_OK; p++) {
-        struct visit v = {.s = {.x = x, .t = m->p.at[p], .g = g, .ctx = ctx}, .fn = fn};
-        st = repeat_transition(&v, g);
+    for (; at.particle < m->p.n && st == GPM_OK; at.particle++, at.k = 0) {
+        struct visit v = {.s = {.x = x, .t = m->p.at[at.particle], .g = g, .ctx = ctx}, .fn = fn};
+        st = repeat_transition(&v, g, &here);
         trace_settle(v.s.t);
     }
+    place_leave(x->core, &here);
     return st;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "makers/conj.h"
 #include "base/mem.h"
+#include "value/value_pack.h"
 #include <math.h>
 #include <string.h>
 
@@ -61,8 +62,40 @@ static value conj_stats(void *state) {
     return s->cls->stats(s);
 }
 
-static const struct sp_state_class conj_state_class = {
-    .copy = conj_copy, .free = conj_free, .stats = conj_stats};
+/* A class is known by the row of its maker. */
+static const struct conj_class *pack_class(struct pack *p, const struct conj_class *cls) {
+    uint32_t i = 0, n = (uint32_t)sp_index_count();
+    while (cls && i < n && sp_index_at(i)->of != cls) i++;
+    const struct sp_class *row = sp_index_at(pack_choice(p, i, n));
+    if (row->simulate != conj_make) pack_fail(p, "a maker in it is unknown");
+    return row->of;
+}
+
+static void *conj_pack(struct pack *p, void *state) {
+    struct conj *s = state ? state : NEW(struct conj);
+    s->cls = pack_class(p, s->cls);
+    pack_size(p, &s->n_par);
+    pack_size(p, &s->n_stat);
+    pack_size(p, &s->n_latent);
+    pack_new_doubles(p, &s->par, s->n_par, 0);
+    pack_new_doubles(p, &s->stat, s->n_stat, 0);
+    pack_new_doubles(p, &s->latent, s->n_latent, 0);
+    bool objects = s->objects != NULL;
+    pack_bool(p, &objects);
+    pack_count(p, &s->n_objects, objects ? 1 : 0);
+    if (!state && objects) s->objects = mem_zalloc((s->n_objects + 1) * sizeof *s->objects);
+    if (objects) pack_values(p, s->objects, s->n_objects);
+    pack_double(p, &s->impossible);
+    return s;
+}
+
+static const struct sp_class *conj_row(const void *state, bool second) {
+    UNUSED(second);
+    return &((const struct conj *)state)->cls->made;
+}
+
+const struct sp_state_class conj_state_class = {
+    .copy = conj_copy, .free = conj_free, .stats = conj_stats, .pack = conj_pack, .row = conj_row};
 
 enum gpm_status conj_make(struct sp_call *c, value *out) {
     const struct conj_class *cls = c->cls->of;

@@ -58,6 +58,7 @@ struct conj_class {
     struct conj_number num;
 };
 
+extern const struct sp_state_class conj_state_class;
 extern const struct sp_aaa conj_aaa, conj_aaa_plain; /* with a gradient, without */
 
 /* Sets sizes and zeroed arrays; called by read. */

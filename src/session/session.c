@@ -2,10 +2,12 @@
  *
  * The top level: parses a text and runs its instructions. */
 #include "session/check.h"
+#include "session/checkpoint.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "core/compile.h"
 #include "core/pure.h"
+#include "infer/infer_pack.h"
 #include "infer/progress.h"
 #include "source/srcfn.h"
 #include "sp/sp_options.h"
@@ -64,10 +66,15 @@ enum gpm_status session_init(struct session *s, uint64_t seed, uint32_t chain) {
     s->printing = false;
     enum gpm_status st = session_run(s, "<prelude>", embed_prelude_vnts, embed_prelude_vnts_len);
     s->printing = true;
+    for (size_t i = 0; i < core->define_names.n; i++) {
+        const struct define_slot *d = map_get(&core->defines, MAP_PTR(core->define_names.at[i]));
+        vec_push(&core->library, value_ref(d->v));
+    }
     return st;
 }
 
 void session_release(struct session *s) {
+    session_restore_end(s);
     infer_state_release(&s->infer);
     core_release(&s->core);
     diags_release(&s->diags);
@@ -103,6 +110,24 @@ static void print_value(struct session *s, value v) {
 
 static enum gpm_status run_instruction(struct session *s, const struct ast *a, struct frame *f);
 
+/* Where an instruction stands: in the action that its expression gave. */
+struct instruction_place {
+    struct session *s;
+    value v;
+    bool resumed;
+};
+
+/* A guard that has seen changes cannot go back any more in a process that goes on from here: an
+ * instruction that fails then leaves the model as it was there. */
+static void pack_instruction(struct pack *p, void *ctx) {
+    struct instruction_place *in = ctx;
+    struct guard *g = &in->s->infer.guard;
+    uint32_t state = pack_choice(p, g->state, GUARD_COPY + 1);
+    if (p->reading) g->state = state >= GUARD_SINGLE ? GUARD_COPY : (enum guard_state)state;
+    pack_bool(p, &in->s->infer.wrote);
+    pack_value(p, &in->v);
+}
+
 /* x = run(directive): nothing can fail after the directive. */
 static bool runs_one_directive(const struct ast *define) {
     const struct ast *e = define->kids[0];
@@ -131,12 +156,38 @@ static enum gpm_status check_no_data(struct session *s, const struct ast *define
     return GPM_OK;
 }
 
-static enum gpm_status run_define(struct session *s, const struct ast *a, struct frame *f) {
+/* x = run(action), by the builtin. */
+static bool runs_action(struct session *s, const struct ast *define) {
+    const struct ast *e = define->kids[0];
+    struct cell *cell;
+    if (e->kind != AST_CALL || e->n != 2 || e->u.call.kw || e->kids[0]->kind != AST_NAME ||
+        e->kids[0]->u.name.depth >= 0)
+        return false;
+    const value *run = core_global(&s->core, NULL, e->kids[0], &cell);
+    return run && core_special(*run) == SPECIAL_RUN;
+}
+
+/* The same as the evaluator does, at a place from which it can go on. */
+static enum gpm_status run_defining(struct session *s, const struct ast *call, struct frame *f,
+                                    struct instruction_place *in, value *out) {
+    enum gpm_status st = core_poll(&s->core, call->span);
+    if (st == GPM_OK && !in->resumed) st = plain_eval(&s->core, call->kids[1], f, &in->v);
+    if (st != GPM_OK) return st;
+    place_hand(&s->core);
+    st = action_run(&s->core, in->v, call->span, out);
+    place_take(&s->core);
+    value_set_take(&in->v, NIL);
+    return st;
+}
+
+static enum gpm_status run_define(struct session *s, const struct ast *a, struct frame *f,
+                                  struct instruction_place *in) {
     value v;
     enum gpm_status given = check_no_data(s, a);
     if (given != GPM_OK) return given;
-    guard_whole(&s->infer, runs_one_directive(a));
-    enum gpm_status st = plain_eval(&s->core, a->kids[0], f, &v);
+    if (!in->resumed) guard_whole(&s->infer, runs_one_directive(a));
+    enum gpm_status st = runs_action(s, a) ? run_defining(s, a->kids[0], f, in, &v)
+                                           : plain_eval(&s->core, a->kids[0], f, &v);
     if (st != GPM_OK) return st;
     st = memory_after(s, a, runs_one_directive(a));
     if (st != GPM_OK) {
@@ -167,37 +218,71 @@ static enum gpm_status run_loop_let(struct session *s, const struct ast *a, stru
     return st;
 }
 
+/* Where a loop stands: before a round whose variable has the value v, or in the round of the frames
+ * before instruction i. */
+struct for_place {
+    value v;
+    struct frame *loop, *inner; /* inner NULL: between two rounds */
+    uint32_t i;
+};
+
+static void pack_for(struct pack *p, void *ctx) {
+    struct for_place *l = ctx;
+    pack_value(p, &l->v);
+    pack_frame(p, &l->loop);
+    pack_frame(p, &l->inner);
+    pack_u32(p, &l->i);
+}
+
+/* Begins a round, if there is one more. */
+static enum gpm_status begin_round(struct session *s, const struct ast *a, struct frame *f,
+                                   struct for_place *l, bool *go) {
+    /* a frame per round: model expressions keep the value they were written with */
+    struct frame *round = frame_new(&s->core, f, 1, a->u.bind.names, a->code);
+    round->s[0].v = l->v;
+    l->v = NIL;
+    frame_unref(l->loop);
+    l->loop = round;
+    value c;
+    enum gpm_status st = plain_eval(&s->core, a->kids[1], l->loop, &c);
+    if (st != GPM_OK) return st;
+    st = core_truth(&s->core, c, a->kids[1]->span, go);
+    value_unref(c);
+    if (st != GPM_OK || !*go) return st;
+    const struct ast *body = a->kids[3];
+    l->i = 0;
+    l->inner = body->u.block.n_slots ? frame_new(&s->core, l->loop, body->u.block.n_slots,
+                                                 body->u.block.slot_names, body->code)
+                                     : frame_ref(l->loop);
+    return st;
+}
+
 /* The loop runs instructions, not expressions: each is guarded by itself, and what a round has done
  * stands when a later one fails. */
 static enum gpm_status run_for(struct session *s, const struct ast *a, struct frame *f) {
-    struct frame *loop = frame_new(&s->core, f, 1, a->u.bind.names, a->code);
-    value v;
-    enum gpm_status st = plain_eval(&s->core, a->kids[0], f, &v);
+    struct for_place l = {.v = NIL};
+    struct waypoint here = {PLACE_FOR, pack_for, &l, NULL, false};
+    enum gpm_status st = GPM_OK;
+    bool resumed = place_enter(&s->core, &here), go = resumed && l.inner;
+    if (!resumed) st = plain_eval(&s->core, a->kids[0], f, &l.v);
     while (st == GPM_OK) {
-        /* a frame per round: model expressions keep the value they were written with */
-        struct frame *round = frame_new(&s->core, f, 1, a->u.bind.names, a->code);
-        round->s[0].v = v;
-        frame_unref(loop);
-        loop = round;
-        bool go = false;
-        value c;
-        st = plain_eval(&s->core, a->kids[1], loop, &c);
-        if (st != GPM_OK) break;
-        st = core_truth(&s->core, c, a->kids[1]->span, &go);
-        value_unref(c);
+        if (!go) st = place_point(&s->core, &here, a->span);
+        if (st == GPM_OK && !go) st = begin_round(s, a, f, &l, &go);
         if (st != GPM_OK || !go) break;
         const struct ast *body = a->kids[3];
-        struct frame *inner = body->u.block.n_slots
-                                  ? frame_new(&s->core, loop, body->u.block.n_slots,
-                                              body->u.block.slot_names, body->code)
-                                  : frame_ref(loop);
-        for (uint32_t i = 0; st == GPM_OK && i < body->n; i++)
-            st = run_instruction(s, body->kids[i], inner);
-        frame_unref(inner);
+        for (; st == GPM_OK && l.i < body->n; l.i++) {
+            place_hand(&s->core);
+            st = run_instruction(s, body->kids[l.i], l.inner);
+        }
+        frame_unref(l.inner);
+        l.inner = NULL;
+        go = false;
         if (st == GPM_OK) st = core_poll(&s->core, a->span);
-        if (st == GPM_OK) st = plain_eval(&s->core, a->kids[2], loop, &v);
+        if (st == GPM_OK) st = plain_eval(&s->core, a->kids[2], l.loop, &l.v);
     }
-    frame_unref(loop);
+    place_leave(&s->core, &here);
+    value_unref(l.v);
+    frame_unref(l.loop);
     return st;
 }
 
@@ -241,18 +326,25 @@ enum gpm_status session_run_file(struct session *s, const char *path, struct spa
 
 /* An action is run, and shown is what it gives; of a directive that only changes the model nothing
  * is shown, nor the empty list of one that printed itself. */
-static enum gpm_status run_expression(struct session *s, const struct ast *a, struct frame *f) {
-    value v;
-    s->infer.wrote = false;
-    enum gpm_status st = plain_eval(&s->core, a, f, &v);
+static enum gpm_status run_expression(struct session *s, const struct ast *a, struct frame *f,
+                                      struct instruction_place *in) {
+    value v = in->v;
+    enum gpm_status st = GPM_OK;
+    if (!in->resumed) {
+        s->infer.wrote = false;
+        st = plain_eval(&s->core, a, f, &v);
+    }
+    in->v = v; /* borrowed from here on */
     if (st != GPM_OK) return st;
     bool quiet =
         a->kind == AST_DIRECTIVE && (a->u.dir.kind == DIR_ASSUME || a->u.dir.kind == DIR_OBSERVE ||
                                      a->u.dir.kind == DIR_FORCE || a->u.dir.kind == DIR_INFER);
     value r = NIL;
     bool action = action_of(v);
-    guard_whole(&s->infer, action);
+    if (!in->resumed) guard_whole(&s->infer, action);
+    place_hand(&s->core);
     if (action) st = action_run(&s->core, v, a->span, &r);
+    place_take(&s->core);
     if (st == GPM_OK) {
         st = memory_after(s, a, action);
         value shown = action ? r : v;
@@ -265,12 +357,17 @@ static enum gpm_status run_expression(struct session *s, const struct ast *a, st
 }
 
 /* A change that fails half way (an action that runs several others) is taken back whole. */
-typedef enum gpm_status runner(struct session *s, const struct ast *a, struct frame *f);
+typedef enum gpm_status runner(struct session *s, const struct ast *a, struct frame *f,
+                               struct instruction_place *in);
 
 static enum gpm_status run_guarded(struct session *s, runner *run, const struct ast *a,
                                    struct frame *f) {
+    struct instruction_place in = {.s = s, .v = NIL};
+    struct waypoint here = {PLACE_INSTRUCTION, pack_instruction, &in, NULL, false};
     guard_begin(&s->infer);
-    enum gpm_status st = run(s, a, f);
+    in.resumed = place_enter(&s->core, &here);
+    enum gpm_status st = run(s, a, f, &in);
+    place_leave(&s->core, &here);
     if (st == GPM_OK) st = core_check_sound(&s->core, a->span);
     s->core.unsound = NULL;
     s->infer.at = a->span;
@@ -340,7 +437,7 @@ static enum gpm_status run_one(struct session *s, const struct ast *a, struct fr
     switch (a->kind) {
     case AST_DEFINE: return run_guarded(s, run_define, a, f);
     case AST_LET:
-    case AST_LETREC: return run_loop_let(s, a, f);
+    case AST_LETREC: place_take(&s->core); return run_loop_let(s, a, f);
     case AST_FOR: return run_for(s, a, f);
     case AST_LOAD: {
         char *path = mem_strndup(a->u.string.text, a->u.string.len);
@@ -421,14 +518,6 @@ static void explain_end(struct session *s, struct explanation *e, const struct a
     mem_free(e->stats);
 }
 
-/* Parses; the program belongs to *code, which the session's core keeps while it is in use. */
-static enum gpm_status parse(struct session *s, const char *name, const char *text, size_t len,
-                             bool interactive, struct code **code, struct ast **program) {
-    *code = core_text(&s->core, name, text, len);
-    return parse_program(&(*code)->arena, *code, &s->syms, &s->diags, (*code)->unit, interactive,
-                         program);
-}
-
 /* The outermost text is checked with all that it loads; the library was, once for all. */
 static enum gpm_status check_first(struct session *s, const struct ast *program) {
     if (!s->printing || s->running) return GPM_OK;
@@ -437,24 +526,49 @@ static enum gpm_status check_first(struct session *s, const struct ast *program)
     return st;
 }
 
-enum gpm_status session_run(struct session *s, const char *name, const char *text, size_t len) {
+/* Where a text stands: at instruction i. */
+struct program_place {
     struct code *code;
+    uint32_t i;
+};
+
+static void pack_program(struct pack *p, void *ctx) {
+    struct program_place *at = ctx;
+    pack_code(p, &at->code);
+    pack_u32(p, &at->i);
+    if (at->code && at->i > at->code->root->n) pack_fail(p, "the program is shorter");
+}
+
+enum gpm_status session_run(struct session *s, const char *name, const char *text, size_t len) {
+    struct program_place at = {0};
+    struct waypoint here = {PLACE_PROGRAM, pack_program, &at, NULL, false};
     struct ast *program;
-    enum gpm_status st = parse(s, name, text, len, false, &code, &program);
-    if (st != GPM_OK) return st;
-    code_ref(code); /* while it runs */
-    bool outer = s->running;
-    st = check_first(s, program);
-    s->running = true;
-    infer_note_scopes(&s->infer, program);
-    for (uint32_t i = 0; i < program->n && st == GPM_OK; i++) {
-        struct explanation e;
-        explain_begin(s, &e);
-        st = run_instruction(s, program->kids[i], NULL);
-        explain_end(s, &e, program->kids[i], st);
+    enum gpm_status st = GPM_OK;
+    bool outer = s->running, resumed = place_enter(&s->core, &here) && at.code;
+    if (resumed)
+        program = at.code->root;
+    else
+        st = core_parse(&s->core, name, text, len, false, &at.code, &program);
+    if (st != GPM_OK) {
+        place_leave(&s->core, &here);
+        return st;
     }
+    code_ref(at.code); /* while it runs */
+    if (!resumed) st = check_first(s, program);
+    s->running = true;
+    if (!resumed) infer_note_scopes(&s->infer, program);
+    for (; at.i < program->n && st == GPM_OK; at.i++, resumed = false) {
+        struct explanation e;
+        if (!resumed) st = place_point(&s->core, &here, program->kids[at.i]->span);
+        if (st != GPM_OK) break;
+        explain_begin(s, &e);
+        place_hand(&s->core);
+        st = run_instruction(s, program->kids[at.i], NULL);
+        explain_end(s, &e, program->kids[at.i], st);
+    }
+    place_leave(&s->core, &here);
     s->running = outer;
-    code_unref(code);
+    code_unref(at.code);
     return st;
 }
 
@@ -462,7 +576,7 @@ enum gpm_status session_check(struct session *s, const char *name, const char *t
                               bool interactive) {
     struct code *code;
     struct ast *program;
-    enum gpm_status st = parse(s, name, text, len, interactive, &code, &program);
+    enum gpm_status st = core_parse(&s->core, name, text, len, interactive, &code, &program);
     if (st != GPM_OK || interactive) return st;
     const char *slash = strrchr(name, '/'), *outer = s->core.host.folder;
     char *folder = slash ? mem_strndup(name, (size_t)(slash - name) + 1) : NULL;

@@ -22,6 +22,7 @@ struct session {
     void *warn_user;
     double max_seconds;
     size_t stack_size;
+    struct checkpoints *checkpoints; /* checkpoint.h; NULL: none are asked for */
 };
 
 /* Reads the library written in the language. Not GPM_OK: no session, but one to be released. */

@@ -6,6 +6,7 @@
 #include "source/evaluations.h"
 
 #include "base/mem.h"
+#include "value/value_pack.h"
 #include "base/stop.h"
 #include "base/vec.h"
 #include "source/point_map.h"
@@ -335,8 +336,44 @@ static enum gpm_status apply_known(struct sp_call *c, value *out) {
     return st;
 }
 
-static const struct sp_state_class evaluations_state = {.copy = evaluations_copy,
-                                                        .free = evaluations_free};
+/* Stores are opened again where they are: what they hold by now is known, too. Copies of a model
+ * share one table, whose number is that of the table. */
+static void *evaluations_pack(struct pack *p, void *state) {
+    void *x = state;
+    size_t number = pack_object(p, &x);
+    if (!number) {
+        if (p->reading && x) ((struct evaluations *)x)->refs++;
+        return x;
+    }
+    struct evaluations *e = state ? state : NEW(struct evaluations);
+    struct sp_call c = {.host = p->host, .diags = p->diags};
+    int dim = e->dim;
+    if (!state) e->refs = 1;
+    if (!state) pack_made(p, number, e);
+    pack_value(p, &e->f);
+    pack_text(p, &e->identity);
+    pack_text(p, &e->path);
+    pack_int(p, &dim);
+    if (!state) {
+        e->src = srcfn_of(e->f);
+        if (pack_ok(p) && dim && set_dim(&c, e, dim) != GPM_OK)
+            pack_fail(p, "the store %s cannot be opened", e->path ? e->path : "");
+    }
+    point_map_pack(p, &e->known, dim);
+    return e;
+}
+
+static const struct sp_class evaluations_row;
+static const struct sp_class *evaluations_row_of(const void *state, bool second) {
+    UNUSED(state);
+    UNUSED(second);
+    return &evaluations_row;
+}
+
+const struct sp_state_class evaluations_state = {.copy = evaluations_copy,
+                                                 .free = evaluations_free,
+                                                 .pack = evaluations_pack,
+                                                 .row = evaluations_row_of};
 static const struct sp_class evaluations_row = {.name = "remembered source function",
                                                 .sig = "(x: any) -> number",
                                                 .doc = "A source function and its known values.",

@@ -11,6 +11,7 @@
 
 /* A procedure that evaluates f at most once per input. f: a source function, or any procedure when
  * store names a file. dim: of the inputs, 0 when not known. NIL after sp_error. */
+extern const struct sp_state_class evaluations_state;
 value evaluations_value(struct sp_call *c, value f, const char *store, int dim);
 struct evaluations;
 struct evaluations *evaluations_of(value v); /* borrowed; NULL: something else */

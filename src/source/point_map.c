@@ -58,3 +58,29 @@ void point_map_release(struct map *m) {
     }
     map_release(m);
 }
+
+/* Chains are written from their ends, so that reading, which adds at the front, gives them back. */
+static void pack_chain(struct pack *p, struct point_entry *e, int dim) {
+    if (!e) return;
+    pack_chain(p, e->next, dim);
+    pack_doubles(p, e->x, (size_t)dim);
+    pack_double(p, &e->y);
+    pack_u32(p, &e->count);
+}
+
+void point_map_pack(struct pack *p, struct map *m, int dim) {
+    size_t n = 0;
+    for (size_t i = 0; i < m->cap; i++)
+        for (struct point_entry *e = m->slots[i].val; e; e = e->next) n++;
+    pack_count(p, &n, sizeof(double));
+    for (size_t i = 0; !p->reading && i < m->cap; i++) pack_chain(p, m->slots[i].val, dim);
+    double *x = NEW_ARRAY(double, (size_t)dim + 1), y;
+    for (size_t i = 0; p->reading && i < n && pack_ok(p); i++) {
+        uint32_t count;
+        pack_doubles(p, x, (size_t)dim);
+        pack_double(p, &y);
+        pack_u32(p, &count);
+        if (pack_ok(p)) point_map_add(m, x, dim, y)->count = count;
+    }
+    mem_free(x);
+}

@@ -5,6 +5,7 @@
 #ifndef SOURCE_POINT_MAP_H
 #define SOURCE_POINT_MAP_H
 #include "base/map.h"
+#include "base/pack.h"
 
 struct point_entry {
     struct point_entry *next; /* of the same hash */
@@ -20,4 +21,5 @@ struct point_entry *point_map_add(struct map *m, const double *x, int dim, doubl
 void point_map_remove(struct map *m, struct point_entry *e, int dim);
 void point_map_copy(struct map *to, const struct map *from, int dim); /* to: zeroed */
 void point_map_release(struct map *m);
+void point_map_pack(struct pack *p, struct map *m, int dim); /* read into an empty one */
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/pack.h"
 #include "sp/sp_options.h"
 #include <math.h>
 
@@ -208,7 +209,54 @@ static void state_free(void *state) {
     srcfn_unref(state);
 }
 
-static const struct sp_state_class srcfn_state = {.copy = state_copy, .free = state_free};
+static void pack_texts(struct pack *p, char ***texts, int *n) {
+    size_t count = (size_t)*n;
+    pack_count(p, &count, 1);
+    if (p->reading) *texts = mem_zalloc((count + 1) * sizeof **texts);
+    for (size_t i = 0; i < count; i++) pack_text(p, &(*texts)[i]);
+    *n = (int)count;
+}
+
+/* A program that is read is run later: only where that is allowed. */
+static void pack_command(struct pack *p, struct proc_command *c) {
+    const struct sp_host *host = p->host;
+    if (c->watch || c->outputs) pack_fail(p, "a program that is watched cannot be saved");
+    pack_texts(p, &c->argv, &c->argc);
+    pack_texts(p, &c->names, &c->n_names);
+    pack_bool(p, &c->json);
+    pack_bool(p, &c->timing);
+    pack_double(p, &c->timeout);
+    pack_int(p, &c->retries);
+    pack_double(p, &c->patience);
+    if (p->reading && !(host && host->options && host->options->allow_run))
+        pack_fail(p, "it runs a program, which needs --allow-run");
+}
+
+static void *state_pack(struct pack *p, void *state) {
+    struct srcfn *s = state ? state : srcfn_new(&srcfn_csv, NULL, 0);
+    uint32_t kind = pack_choice(p, s->cls == &srcfn_csv ? 0 : s->cls == &srcfn_command ? 1 : 2, 3);
+    if (kind == 2) pack_fail(p, "a function of another program cannot be saved");
+    if (kind == 2) return s;
+    s->cls = kind ? &srcfn_command : &srcfn_csv;
+    pack_text(p, &s->identity);
+    pack_int(p, &s->dim);
+    pack_bool(p, &s->parallel);
+    if (kind)
+        pack_command(p, &s->u.command);
+    else
+        point_map_pack(p, &s->u.table, s->dim);
+    return s;
+}
+
+static const struct sp_class srcfn_row;
+static const struct sp_class *state_row(const void *state, bool second) {
+    UNUSED(state);
+    UNUSED(second);
+    return &srcfn_row;
+}
+
+const struct sp_state_class srcfn_state = {
+    .copy = state_copy, .free = state_free, .pack = state_pack, .row = state_row};
 static const struct sp_class srcfn_row = {.name = "source function",
                                           .sig = "(...x: any) -> number",
                                           .doc = "A function from outside the language.",

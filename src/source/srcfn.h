@@ -51,6 +51,7 @@ void srcfn_unref(struct srcfn *s);
 enum gpm_status srcfn_csv_fill(struct srcfn *s, const struct csv *c, const int *inputs, int output,
                                struct buf *err) GPM_MUST_USE;
 
+extern const struct sp_state_class srcfn_state;
 /* As a procedure of the language: f(x), f(x, y) or f([x, y]). */
 value srcfn_value(struct srcfn *s_taken);
 struct srcfn *srcfn_of(value v); /* borrowed; NULL: not a source */

@@ -3,6 +3,7 @@
  * Kernels and means as values; procedures of the language as kernels. */
 #include "sp/kernel_value.h"
 #include "sp/numeric.h"
+#include "value/value_pack.h"
 
 #include "base/mem.h"
 #include <math.h>
@@ -65,7 +66,11 @@ static enum gpm_status kernel_arith_grad(const char *op, value a, value b, value
     return GPM_OK;
 }
 
+static struct box *kernel_pack(struct pack *p, size_t number, struct box *b);
+static struct box *mean_pack_box(struct pack *p, size_t number, struct box *b);
+
 const struct box_class kernel_class = {.name = "kernel",
+                                       .pack = kernel_pack,
                                        .free = kernel_free,
                                        .print = kernel_print,
                                        .equal = kernel_equal,
@@ -95,7 +100,7 @@ static void mean_print_box(const struct box *b, struct buf *out) {
 }
 
 const struct box_class mean_class = {
-    .name = "mean function", .free = mean_free_box, .print = mean_print_box};
+    .name = "mean function", .free = mean_free_box, .print = mean_print_box, .pack = mean_pack_box};
 
 value mean_value_take(struct mean *m) {
     struct mean_box *b = NEW(struct mean_box);
@@ -274,4 +279,71 @@ struct mean *mean_from(struct sp_call *c, value v) {
              value_type_name(v));
     diag_set_help(c->diags, "make_const_func(c), a number, or proc(x) {...}");
     return NULL;
+}
+
+/* ---- as bytes ---- */
+
+static struct sp_call *reader(struct pack *p, struct sp_call *c) {
+    *c = (struct sp_call){.host = p->host, .diags = p->diags};
+    return c;
+}
+
+static struct kern *callback_pack(struct pack *p, struct kern *k) {
+    struct sp_call c;
+    struct procedure *plain = k ? kern_user(k, kernel_callback) : NULL;
+    struct written *w = k ? kern_user(k, written_value) : NULL;
+    uint32_t kind = pack_choice(p, w ? 1 : 0, 2);
+    if (k && !plain && !w) pack_fail(p, "a kernel of the calling program cannot be saved");
+    if (!pack_ok(p)) return k;
+    value proc = plain ? plain->proc : w ? w->p.proc : NIL;
+    size_t n = w ? w->n_par : 0;
+    pack_value(p, &proc);
+    pack_count(p, &n, sizeof(double));
+    double *par = w ? w->in + 2 * (size_t)w->dim : NEW_ARRAY(double, n + 1);
+    pack_doubles(p, par, n);
+    if (k) {
+        if (!w) mem_free(par);
+        return k;
+    }
+    struct kern *made =
+        kind ? kernel_written(reader(p, &c), proc, par, n)
+             : kern_callback(kernel_callback, procedure_new(reader(p, &c), proc, "kernel"),
+                             procedure_drop, "procedure");
+    mem_free(par);
+    value_unref(proc);
+    return made;
+}
+
+static struct mean *mean_callback_pack(struct pack *p, struct mean *m) {
+    struct sp_call c;
+    struct procedure *plain = m ? mean_user(m, mean_callback_call) : NULL;
+    if (m && !plain) pack_fail(p, "a mean function of the calling program cannot be saved");
+    value proc = plain ? plain->proc : NIL;
+    pack_value(p, &proc);
+    if (m) return m;
+    struct procedure *made = procedure_new(reader(p, &c), proc, "mean function");
+    value_unref(proc);
+    return mean_callback(mean_callback_call, made, procedure_drop, "procedure");
+}
+
+const struct gp_foreign kernel_foreign = {callback_pack, mean_callback_pack};
+
+static struct box *kernel_pack(struct pack *p, size_t number, struct box *b) {
+    struct kernel_box *k = b ? (struct kernel_box *)b : NEW(struct kernel_box);
+    if (!b) {
+        box_init(&k->box, &kernel_class);
+        pack_made(p, number, k);
+    }
+    kern_pack(p, &k->k, &kernel_foreign);
+    return &k->box;
+}
+
+static struct box *mean_pack_box(struct pack *p, size_t number, struct box *b) {
+    struct mean_box *m = b ? (struct mean_box *)b : NEW(struct mean_box);
+    if (!b) {
+        box_init(&m->box, &mean_class);
+        pack_made(p, number, m);
+    }
+    mean_pack(p, &m->m, &kernel_foreign);
+    return &m->box;
 }

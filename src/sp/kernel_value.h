@@ -4,6 +4,7 @@
  * The adjoint of a kernel is the vector of the adjoints of its flat parameters. */
 #ifndef SP_KERNEL_VALUE_H
 #define SP_KERNEL_VALUE_H
+#include "gp/gp_pack.h"
 #include "gp/kernel.h"
 #include "gp/mean.h"
 #include "sp/sp.h"
@@ -17,6 +18,7 @@ struct mean_box {
     struct mean *m;
 };
 extern const struct box_class kernel_class, mean_class;
+extern const struct gp_foreign kernel_foreign; /* procedures of the language as kernels, means */
 value kernel_value_take(struct kern *k);
 value mean_value_take(struct mean *m);
 value point_value(const double *x, int dim); /* an input: a number, or a vector of several */

@@ -174,6 +174,11 @@ struct sp_state_class {
     void (*free)(void *state);
     value (*stats)(void *state);                   /* extract_stats; owned */
     void (*visit)(void *state, struct visitor *v); /* NULL: does not show what it holds */
+    /* Writes or reads one (base/pack.h); state NULL: one is read, owned. NULL: it cannot be saved.
+     */
+    void *(*pack)(struct pack *p, void *state);
+    /* The row that a procedure with this state applies; the second of those that share one */
+    const struct sp_class *(*row)(const void *state, bool second);
 };
 
 /* Numbers of an argument for compiled steps: a matrix by columns, a sequence as one column, a

@@ -4,6 +4,7 @@
  * values of this layer, rows of the tables and made procedures.
  */
 #include "sp/sp.h"
+#include "value/value_pack.h"
 #include "sp/sp_options.h"
 
 #include "base/mem.h"
@@ -117,7 +118,7 @@ struct sp_state *sp_state_ref(struct sp_state *s) {
 
 void sp_state_unref(struct sp_state *s) {
     if (!s || --s->refs) return;
-    if (s->cls->free) s->cls->free(s->data);
+    if (s->cls->free && s->data) s->cls->free(s->data);
     mem_free(s);
 }
 
@@ -142,12 +143,64 @@ static uint64_t proc_hash(const struct box *b) {
     return hash_mix(MAP_PTR(p->cls) ^ hash_mix(MAP_PTR(p->state)));
 }
 
+/* The state that procedures share. */
+static void pack_state(struct pack *p, struct sp_state **s) {
+    size_t number = pack_object(p, (void **)s);
+    if (!number) {
+        if (p->reading && *s) sp_state_ref(*s);
+        return;
+    }
+    uint32_t i = 0, n = (uint32_t)p->links->n_states;
+    while (!p->reading && i < n && p->links->states[i] != (*s)->cls) i++;
+    if (i == n || (!p->reading && !(*s)->cls->pack)) {
+        pack_fail(p, "a procedure that was made outside the language cannot be saved");
+        return;
+    }
+    i = pack_choice(p, i, n);
+    if (p->reading) {
+        *s = sp_state_new(p->links->states[i], NULL);
+        pack_made(p, number, *s);
+    }
+    void *data = p->links->states[i]->pack(p, p->reading ? NULL : (*s)->data);
+    if (p->reading) (*s)->data = data;
+}
+
+static const struct sp_class *pack_row(struct pack *p, const struct sp_proc *m,
+                                       const struct sp_state *state) {
+    uint32_t number = 0;
+    if (state) { /* of made procedures the state knows the row */
+        bool second = !p->reading && m->cls != state->cls->row(state->data, false);
+        pack_bool(p, &second);
+        return pack_ok(p) && state->data ? state->cls->row(state->data, second) : NULL;
+    }
+    if (!p->reading) number = (uint32_t)sp_index_number(m->cls->name);
+    if (!p->reading && sp_index_at(number) != m->cls)
+        pack_fail(p, "the procedure %s cannot be saved", m->cls->name);
+    return sp_index_at(pack_choice(p, number, (uint32_t)sp_index_count()));
+}
+
+static struct box *proc_pack(struct pack *p, size_t number, struct box *b) {
+    struct sp_proc *m = b ? (struct sp_proc *)b : NEW(struct sp_proc);
+    if (!b) {
+        box_init(&m->box, &sp_proc_class);
+        pack_made(p, number, m);
+    }
+    pack_state(p, &m->state);
+    const struct sp_class *cls = pack_row(p, m, m->state);
+    if (!b && !cls) pack_fail(p, "a procedure in it is unknown");
+    if (!b) m->cls = cls ? cls : sp_index_at(0);
+    if (!b && !m->state) m->sig = sp_index_sig((size_t)sp_index_number(m->cls->name));
+    p->links->maker(p, &m->maker);
+    return &m->box;
+}
+
 const struct box_class sp_proc_class = {
     .name = "procedure",
     .free = proc_free,
     .print = proc_print,
     .equal = proc_equal,
     .hash = proc_hash,
+    .pack = proc_pack,
 };
 
 static value proc_value(const struct sp_class *cls, const struct sp_sig *sig,

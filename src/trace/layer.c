@@ -51,7 +51,7 @@ struct record *layer_record(const struct trace *t, const struct sym *label) {
 }
 
 /* Its own names join those from below, for the layers above. */
-static void seal(struct trace *t) {
+void layer_seal(struct trace *t) {
     struct inner *in = inner(t);
     trace_settle(t);
     in->entries = pmap_ref(t->world.entries);
@@ -85,6 +85,10 @@ static struct trace *layer_on(struct trace *below, const struct trace *like) {
     return t;
 }
 
+struct trace *layer_new(struct trace *below) {
+    return layer_on(below, below);
+}
+
 struct trace *trace_share(struct trace **at) {
     struct trace *t = *at;
     if (inner(t)->makers) return trace_clone(t);
@@ -94,7 +98,7 @@ struct trace *trace_share(struct trace **at) {
         inner(u)->next_block = inner(t)->next_block;
         return u;
     }
-    seal(t);
+    layer_seal(t);
     *at = layer_on(t, t);
     return layer_on(t, t);
 }

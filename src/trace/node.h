@@ -207,6 +207,9 @@ static inline bool family_below(const struct trace *t, const struct family *f) {
 /* All layers of t, the lowest first; mem_free *out. */
 size_t trace_layers(const struct trace *t, struct trace ***out);
 struct record *layer_record(const struct trace *t, const struct sym *label); /* NULL: none */
+/* For trace_pack.c: one that goes on from a sealed one; t is sealed. */
+struct trace *layer_new(struct trace *below);
+void layer_seal(struct trace *t);
 
 /* Allocation and links (node.c). */
 struct node *node_new(struct trace *t, struct family *fam, enum node_kind kind,

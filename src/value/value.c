@@ -157,13 +157,19 @@ static void dict_put(struct dict_obj *d, value key, value v) {
     d->n++;
 }
 
-value value_dict(const value *kv, size_t n) {
-    struct dict_obj *d = obj_new(sizeof *d);
+void dict_fill(struct dict_obj *d, const value *kv, size_t n) {
+    mem_free(d->kv);
     d->n = 0;
     d->kv = NEW_ARRAY(value, 2 * (n ? n : 1));
     d->index = (struct map){0};
     d->indexed = n >= INDEX_FROM;
     for (size_t i = 0; i < n; i++) dict_put(d, kv[2 * i], kv[2 * i + 1]);
+}
+
+value value_dict(const value *kv, size_t n) {
+    struct dict_obj *d = obj_new(sizeof *d);
+    d->kv = NULL;
+    dict_fill(d, kv, n);
     return (value){.tag = V_DICT, .u.dict = d};
 }
 

@@ -123,6 +123,7 @@ struct visitor {
                  void (*visit)(void *part, struct visitor *v));
 };
 
+struct pack;
 struct box_class {
     const char *name;            /* "kernel", "procedure", "action", ... */
     void (*free)(struct box *b); /* releases the payload and the object itself */
@@ -137,6 +138,9 @@ struct box_class {
                                   value *db);
     void (*visit)(struct box *b, struct visitor *v); /* NULL: does not show what it holds */
     void (*clear)(struct box *b); /* drops it, when a ring of references is opened; or NULL */
+    /* Writes or reads one under its number (base/pack.h); b NULL: one is read, owned. NULL: it
+     * cannot be saved. */
+    struct box *(*pack)(struct pack *p, size_t number, struct box *b);
 };
 struct box {
     struct obj o;
@@ -253,6 +257,8 @@ bool seq_matrix(value v, double **out, size_t *rows, size_t *cols, size_t *ragge
 bool value_has_nan(value v); /* itself, or among its items */
 /* dict: borrowed value or NULL */
 const value *dict_find(const struct dict_obj *d, value key);
+/* Fills an empty one that nobody has looked at: for those who must know it before its keys. */
+void dict_fill(struct dict_obj *d, const value *kv, size_t n);
 
 /* Names of scopes, blocks and labels: strings and symbols are alike. */
 bool value_name_equal(value a, value b);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Packing: the state of a session as bytes, and back. One function per struct serves both ways: it
+ * names each field once, in one order, and the mode of the pack says whether that writes or reads.
+ *
+ * Objects that others point at are known by a number, given at the first meeting: sharing and rings
+ * are kept. An object is put under its number (pack_made) before what it holds is packed, so that
+ * whatever leads back to it finds it.
+ *
+ * A pack that fails stays failed: writing then gives nothing, reading gives zeros, and `why` says
+ * what it was. The bytes are protected by a hash in the file (pack_seal, pack_open), so that what
+ * is read is what was written; lengths are checked against what is left all the same.
+ */
+#ifndef BASE_PACK_H
+#define BASE_PACK_H
+#include "base/buf.h"
+#include "base/map.h"
+#include "base/sym.h"
+#include "base/vec.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Counts the ways of writing: another number is another format. */
+enum { PACK_FORMAT = 1 };
+
+struct pack {
+    bool reading;
+    struct buf out;       /* writing */
+    const char *at, *end; /* reading; borrowed */
+    struct map numbers;   /* writing: object -> its number */
+    VEC(void *) objects;  /* reading: by number - 1 */
+    size_t n_objects;
+    struct buf why; /* the first failure; empty: none */
+    struct sym_table *syms;
+    const struct pack_links *links; /* see value/value_pack.h */
+    void *core;                     /* of the session that reads or writes: struct session_core, */
+    void *host;                     /* struct sp_host, */
+    void *diags;                    /* struct diags */
+    void *above;                    /* of core/core_pack.h */
+};
+
+void pack_begin_write(struct pack *p);
+void pack_begin_read(struct pack *p, const char *data, size_t n);
+void pack_release(struct pack *p);
+static inline bool pack_ok(const struct pack *p) {
+    return p->why.len == 0;
+}
+/* The first reason stays. */
+void pack_fail(struct pack *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Fields. */
+void pack_u64(struct pack *p, uint64_t *x); /* 7 bits a byte: small ones are short */
+void pack_u32(struct pack *p, uint32_t *x);
+void pack_u16(struct pack *p, uint16_t *x);
+void pack_u8(struct pack *p, uint8_t *x);
+void pack_size(struct pack *p, size_t *x);
+void pack_int(struct pack *p, int *x);
+void pack_bool(struct pack *p, bool *x);
+void pack_double(struct pack *p, double *x);                              /* its bits */
+void pack_doubles(struct pack *p, double *x, size_t n);                   /* that are there */
+void pack_new_doubles(struct pack *p, double **x, size_t n, size_t room); /* NULL stays so; read:
+                                                             made, of `room` numbers at least */
+void pack_raw(struct pack *p, void *x, size_t n);
+void pack_text(struct pack *p, char **x);      /* owned; may be NULL */
+void pack_sym(struct pack *p, struct sym **x); /* may be NULL */
+/* How many things of at least `size` bytes follow: refused where there is no room for them. */
+void pack_count(struct pack *p, size_t *n, size_t size);
+/* A small number that says which: below `end`, else the pack fails. */
+uint32_t pack_choice(struct pack *p, uint32_t x, uint32_t end);
+
+/* An object by its number. 0: it is NULL, or known, and *x is it; else it is met for the first time
+ * under that number, and its contents follow: a reader makes it, says so by pack_made, and fills
+ * it. */
+size_t pack_object(struct pack *p, void **x);
+void pack_made(struct pack *p, size_t number, void *x);
+/* One that both sides have: it gets the next number, and nothing is written. NULL: the number is
+ * not used. */
+void pack_preset(struct pack *p, void *x);
+/* Writing: the number of an object that was met, 0: none. It is not written. */
+size_t pack_known(const struct pack *p, const void *x);
+
+/* A file: format, what made it, hash and length before the bytes. `kind` is four letters. */
+void pack_seal(const struct pack *p, const char *kind, const char *build, struct buf *out);
+/* The bytes of such a file, borrowed; GPM_E_ARG with why: it is none, it was cut or changed, or it
+ * was written by another format or build. */
+GPM_MUST_USE enum gpm_status pack_open(const char *data, size_t n, const char *kind,
+                                       const char *build, const char **body, size_t *len,
+                                       struct buf *why);
+#endif

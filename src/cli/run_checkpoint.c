@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See run_checkpoint.h. */
+#include "cli/run_checkpoint.h"
+
+#include "base/file.h"
+#include "base/pack.h"
+#include "cli/command.h"
+#include "cli/out.h"
+#include <gpmem/gpmem.h>
+
+#define KIND "runs"
+
+void chain_stand_release(struct chain_stand *c) {
+    buf_release(&c->output);
+    buf_release(&c->state);
+    mem_free(c->moves);
+    mem_free(c->names);
+    c->moves = c->names = NULL;
+}
+
+static void pack_bytes(struct pack *p, struct buf *b) {
+    size_t n = b->len;
+    pack_count(p, &n, 1);
+    if (!p->reading) {
+        pack_raw(p, b->data, n);
+        return;
+    }
+    buf_init(b);
+    buf_add(b, p->at, n);
+    p->at += n;
+}
+
+static void pack_state(struct pack *p, struct chain_stand *c) {
+    pack_bool(p, &c->done);
+    pack_u64(p, &c->length);
+    pack_u64(p, &c->tail);
+    pack_text(p, &c->names);
+    pack_bool(p, &c->odd_columns);
+    pack_bytes(p, &c->output);
+    pack_bytes(p, &c->state);
+    pack_text(p, &c->moves);
+}
+
+bool chain_stand_write(const char *path, struct chain_stand *c) {
+    struct pack p;
+    struct buf file = BUF_INIT;
+    pack_begin_write(&p);
+    pack_state(&p, c);
+    pack_seal(&p, KIND, gpm_version(), &file);
+    bool good = file_write(path, FILE_OURS, file.data, file.len) == GPM_OK;
+    if (!good) complain(0, "cannot write '%s': %s", path, file_why());
+    buf_release(&file);
+    pack_release(&p);
+    return good;
+}
+
+bool chain_stand_read(const char *path, struct chain_stand *c, struct buf *why) {
+    struct buf file = BUF_INIT;
+    const char *body;
+    size_t n;
+    *c = (struct chain_stand){.output = BUF_INIT, .state = BUF_INIT};
+    if (!file_there(path)) return false;
+    bool good = file_read(path, FILE_OURS, SIZE_MAX / 4, &file) == GPM_OK;
+    if (!good) buf_puts(why, file_why());
+    good = good && pack_open(file.data, file.len, KIND, gpm_version(), &body, &n, why) == GPM_OK;
+    if (good) {
+        struct pack p;
+        pack_begin_read(&p, body, n);
+        pack_state(&p, c);
+        if (!pack_ok(&p)) buf_puts(why, p.why.data);
+        good = pack_ok(&p);
+        pack_release(&p);
+    }
+    buf_release(&file);
+    if (!good) chain_stand_release(c);
+    return good;
+}
+
+bool draws_tail(const char *path, uint64_t length, uint64_t *hash) {
+    char last[4096];
+    size_t n = length < sizeof last ? (size_t)length : sizeof last;
+    bool good = file_before(path, (size_t)length, last, n);
+    if (good) *hash = hash_bytes(last, n, length);
+    return good;
+}

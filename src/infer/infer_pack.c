@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See infer_pack.h. */
+#include "infer/infer_pack.h"
+
+#include "dist/finite.h"
+#include "emu/emulator.h"
+#include "infer/dataset.h"
+#include "infer/sampler.h"
+#include "makers/conj.h"
+#include "source/evaluations.h"
+#include "source/srcfn.h"
+#include "sp/kernel_value.h"
+
+/* A new field of these structs is to be written, or to be set by who reads. */
+#if UINTPTR_MAX > UINT32_MAX
+_Static_assert(sizeof(struct model) == 56, "struct model: see model_pack");
+_Static_assert(sizeof(struct action) == 136, "struct action: see action_pack");
+_Static_assert(sizeof(struct sampler) == 552, "struct sampler: see pack_sampler");
+_Static_assert(sizeof(struct metric) == 136, "struct metric: see metric_pack");
+_Static_assert(sizeof(struct sampler_totals) == 168, "struct sampler_totals: see pack_sampler");
+_Static_assert(sizeof(struct infer_state) == 408, "struct infer_state: see infer_pack");
+#endif
+
+/* All that values can be, in an order that the format keeps: a new one goes to the end. */
+static const struct box_class *const boxes[] = {
+    &sp_proc_class, &closure_class, &memo_class,  &env_class,        &kernel_class,  &mean_class,
+    &action_class,  &dataset_class, &model_class, &subproblem_class, &proposal_class};
+static const struct sp_state_class *const states[] = {
+    &conj_state_class, &finite_state, &memoizer_state, &evaluations_state, &srcfn_state};
+
+void infer_pack_begin(struct pack *p, struct session_core *core) {
+    static const struct pack_links links = {.node = trace_pack_node,
+                                            .maker = trace_pack_maker,
+                                            .family = trace_pack_family,
+                                            .boxes = boxes,
+                                            .n_boxes = COUNT_OF(boxes),
+                                            .states = states,
+                                            .n_states = COUNT_OF(states)};
+    core_pack_begin(p, core, &links);
+}
+
+/* ---- models ---- */
+
+struct box *model_pack(struct pack *p, size_t number, struct box *b) {
+    struct model *m = b ? (struct model *)b : NEW(struct model);
+    if (!b) {
+        box_init(&m->box, &model_class);
+        pack_made(p, number, m);
+    }
+    size_t n = m->p.n;
+    pack_count(p, &n, 1);
+    for (size_t i = 0; i < n && pack_ok(p); i++) {
+        struct trace *t = b ? m->p.at[i] : NULL;
+        trace_pack(p, &t);
+        if (!b && t) vec_push(&m->p, t);
+    }
+    pack_bool(p, &m->begun);
+    pack_u64(p, &m->made_by);
+    if (!m->p.n) pack_fail(p, "a model in it has no trace");
+    return &m->box;
+}
+
+void pack_model(struct pack *p, struct model **m) {
+    value v = *m ? value_box(V_BOX, &(*m)->box) : NIL;
+    pack_value(p, &v);
+    if (!p->reading) return;
+    *m = model_of(v);
+    if (!*m) pack_fail(p, "it holds no model");
+}
+
+/* ---- actions and other values ---- */
+
+static const struct infer_op *pack_op(struct pack *p, const struct infer_op *op) {
+    uint32_t i = 0, n = (uint32_t)sp_index_count();
+    while (op && i < n && infer_op_of(sp_index_at(i)) != op) i++;
+    i = pack_choice(p, op ? i : n, n + 1);
+    op = i < n ? infer_op_of(sp_index_at(i)) : NULL;
+    if (i < n && !op) pack_fail(p, "an operator in it is unknown");
+    return op;
+}
+
+struct box *action_pack(struct pack *p, size_t number, struct box *b) {
+    struct action *a = b ? (struct action *)b : NEW(struct action);
+    size_t args = a->n, splices = a->n_splices;
+    if (!b) {
+        box_init(&a->box, &action_class);
+        pack_made(p, number, a);
+    }
+    a->kind = (enum action_kind)pack_choice(p, a->kind, ACTION_EVAL + 1);
+    pack_span(p, &a->at);
+    a->op = pack_op(p, a->op);
+    pack_count(p, &args, 1);
+    pack_count(p, &splices, 1);
+    if (!b) {
+        a->args = mem_zalloc((args + 1) * sizeof *a->args);
+        a->splices = mem_zalloc((splices + 1) * sizeof *a->splices);
+        a->n = args;
+        a->n_splices = splices;
+    }
+    pack_values(p, a->args, args);
+    for (size_t i = 0; i < splices; i++) pack_frame(p, &a->splices[i]);
+    pack_ast(p, &a->ast);
+    if (!b && a->ast) code_ref(a->ast->code);
+    pack_frame(p, &a->frame);
+    pack_value(p, &a->val);
+    pack_value(p, &a->label);
+    pack_value(p, &a->name);
+    if (!b && (a->kind == ACTION_OP ? !a->op : !a->ast)) pack_fail(p, "an action in it is empty");
+    return &a->box;
+}
+
+void pack_action(struct pack *p, value *v) {
+    pack_value(p, v);
+    if (!action_of(*v)) pack_fail(p, "what it runs is no action");
+}
+
+struct box *dataset_pack(struct pack *p, size_t number, struct box *b) {
+    struct dataset *d = b ? (struct dataset *)b : dataset_new(NULL, 0);
+    if (!b) pack_made(p, number, d);
+    pack_count(p, &d->n_columns, 1);
+    if (!b && d->n_columns) d->names = mem_zalloc(d->n_columns * sizeof *d->names);
+    for (size_t i = 0; i < d->n_columns; i++) pack_text(p, &d->names[i]);
+    size_t n = d->cells.n;
+    pack_count(p, &n, 1);
+    vec_reserve(&d->cells, n);
+    for (size_t i = 0; i < n; i++) {
+        if (!b) d->cells.at[i] = NIL;
+        d->cells.n = i + 1;
+        pack_value(p, &d->cells.at[i]);
+    }
+    return &d->box;
+}
+
+struct box *subproblem_pack(struct pack *p, size_t number, struct box *b) {
+    struct subproblem *s = b ? (struct subproblem *)b : NEW(struct subproblem);
+    if (!b) {
+        box_init(&s->box, &subproblem_class);
+        pack_made(p, number, s);
+    }
+    s->kind = (enum sub_kind)pack_choice(p, s->kind, SUB_CHOSEN + 1);
+    pack_value(p, &s->a);
+    pack_value(p, &s->b);
+    return &s->box;
+}
+
+/* ---- what samplers have learned ---- */
+
+static void pack_totals(struct pack *p, struct sampler_totals *t) {
+    /* all but `next`, which is the list */
+    pack_doubles(p, &t->warmup,
+                 (sizeof *t - offsetof(struct sampler_totals, warmup)) / sizeof(double));
+}
+
+static void pack_settings(struct pack *p, struct sampler_settings *s) {
+    pack_double(p, &s->warmup);
+    pack_double(p, &s->target_accept);
+    pack_double(p, &s->max_depth);
+    s->metric = (enum metric_kind)pack_choice(p, s->metric, METRIC_LOW_RANK + 1);
+}
+
+static void pack_ends(struct pack *p, struct sampler *a) {
+    size_t n = a->ends.n;
+    pack_count(p, &n, sizeof(double));
+    vec_reserve(&a->ends, n + 1);
+    a->ends.n = n;
+    pack_doubles(p, a->ends.at, n);
+}
+
+static void pack_sampler(struct pack *p, struct sampler *a) {
+    a->op = pack_op(p, a->op);
+    pack_value(p, &a->scope);
+    pack_value(p, &a->block);
+    pack_count(p, &a->n, sizeof(double));
+    pack_settings(p, &a->set);
+    if (p->reading) {
+        a->z = mem_zalloc((a->n + 1) * sizeof(double));
+        sampler_restart(a, &a->set); /* its parts, as large as they are */
+    }
+    pack_totals(p, &a->totals);
+    metric_pack(p, &a->metric);
+    centred_pack(p, &a->centred);
+    pace_pack(p, &a->pace);
+    pack_double(p, &a->target);
+    pack_doubles(p, &a->eps.log_eps, sizeof a->eps / sizeof(double));
+    pack_double(p, &a->done);
+    pack_ends(p, a);
+    pack_doubles(p, a->z, a->n);
+    pack_bool(p, &a->has_z);
+    pack_bool(p, &a->warned);
+    pack_u32(p, &a->still);
+    pack_u64(p, &a->structure);
+    if (!a->op) pack_fail(p, "a sampler in it has no operator");
+}
+
+static void pack_samplers(struct pack *p, struct sampler_stats *s) {
+    struct sampler_totals **at = &s->first;
+    size_t n = 0;
+    for (struct sampler_totals *t = s->first; t; t = t->next) n++;
+    pack_count(p, &n, 1);
+    for (size_t i = 0; i < n && pack_ok(p); i++, at = &(*at)->next) {
+        if (p->reading) *at = &NEW(struct sampler)->totals;
+        pack_sampler(p, (struct sampler *)*at);
+    }
+    pack_doubles(p, s->last.at, SAMPLER_COLUMNS);
+    pack_double(p, &s->redrawn);
+    pack_bool(p, &s->fresh);
+    pack_bool(p, &s->warm);
+}
+
+/* ---- the state ---- */
+
+static void pack_counts(struct pack *p, struct infer_state *x) {
+    size_t n = x->n_stats;
+    pack_count(p, &n, 3);
+    if (p->reading) x->stats = mem_zalloc((n + 1) * sizeof *x->stats);
+    x->n_stats = n;
+    for (size_t i = 0; i < n; i++) {
+        pack_value(p, &x->stats[i].scope);
+        pack_u64(p, &x->stats[i].proposed);
+        pack_u64(p, &x->stats[i].accepted);
+    }
+}
+
+static void pack_scopes(struct pack *p, struct infer_state *x) {
+    size_t n = x->known_scopes.n;
+    pack_count(p, &n, 1);
+    for (size_t i = 0; i < n && pack_ok(p); i++) {
+        value v = p->reading ? NIL : x->known_scopes.at[i];
+        pack_value(p, &v);
+        if (p->reading) vec_push(&x->known_scopes, v);
+    }
+}
+
+void infer_pack(struct pack *p, struct infer_state *x) {
+    if (x->open.s) pack_fail(p, "part of the model is detached");
+    if (x->fits) pack_fail(p, "fits of laplace cannot be saved");
+    if (x->summed.tag != V_NIL || x->each_particle) pack_fail(p, "an operator is at work");
+    struct model *m = p->reading ? NULL : x->model;
+    pack_model(p, &m);
+    if (p->reading && m) {
+        value_unref(value_box(V_BOX, &x->model->box));
+        x->model = m;
+    }
+    pack_u32(p, &x->next_stream);
+    pack_u64(p, &x->runs);
+    pack_scopes(p, x);
+    pack_counts(p, x);
+    pack_samplers(p, &x->sampler);
+    pack_value(p, &x->structures);
+}

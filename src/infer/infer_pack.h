@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The state of inference as bytes (base/pack.h): models, what samplers have learned, counts. */
+#ifndef INFER_INFER_PACK_H
+#define INFER_INFER_PACK_H
+#include "infer/infer.h"
+#include "trace/trace_pack.h"
+
+/* A pack of this session's state. */
+void infer_pack_begin(struct pack *p, struct session_core *core);
+/* A model; counted when it was read. */
+void pack_model(struct pack *p, struct model **m);
+/* Everything that decides what comes next but definitions and the place in the program. */
+void infer_pack(struct pack *p, struct infer_state *x);
+void pack_action(struct pack *p, value *v); /* fails where v is none */
+#endif
