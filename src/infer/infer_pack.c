@@ -16,7 +16,7 @@
 #if UINTPTR_MAX > UINT32_MAX
 _Static_assert(sizeof(struct model) == 56, "struct model: see model_pack");
 _Static_assert(sizeof(struct action) == 136, "struct action: see action_pack");
-_Static_assert(sizeof(struct sampler) == 552, "struct sampler: see pack_sampler");
+_Static_assert(sizeof(struct sampler) == 592, "struct sampler: see pack_sampler");
 _Static_assert(sizeof(struct metric) == 136, "struct metric: see metric_pack");
 _Static_assert(sizeof(struct sampler_totals) == 168, "struct sampler_totals: see pack_sampler");
 _Static_assert(sizeof(struct infer_state) == 408, "struct infer_state: see infer_pack");
@@ -174,7 +174,8 @@ static void pack_sampler(struct pack *p, struct sampler *a) {
     pack_count(p, &a->n, sizeof(double));
     pack_settings(p, &a->set);
     if (p->reading) {
-        a->z = mem_zalloc((a->n + 1) * sizeof(double));
+        a->z = mem_zalloc((2 * a->n + 1) * sizeof(double));
+        a->g = a->z + a->n;          /* of a state that is evaluated again */
         sampler_restart(a, &a->set); /* its parts, as large as they are */
     }
     pack_totals(p, &a->totals);

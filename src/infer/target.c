@@ -359,7 +359,7 @@ static enum gpm_status repeat_transition(struct visit *v, const struct target *g
         st = place_point(v->s.x->core, here, v->s.x->at);
         if (st == GPM_OK) st = core_poll(v->s.x->core, v->s.x->at);
         if (st != GPM_OK) return st;
-        v->s.again = all && (k > 0 || (g->again && v->s.x->model->p.n == 1));
+        v->s.again = all && (at->k > 0 || (g->again && v->s.x->model->p.n == 1));
         st = one          ? on_default_one(v)
              : g->sub     ? on_subproblem(v, g->sub)
              : of_default ? on_default(v, g->block)

@@ -22,7 +22,7 @@ _Static_assert(sizeof(struct tagctx) == 128, "struct tagctx: see pack_ctx");
 _Static_assert(sizeof(struct scope_block) == 72, "struct scope_block: see pack_scopes");
 _Static_assert(sizeof(struct scope) == 96, "struct scope: see pack_scopes");
 _Static_assert(sizeof(struct record) == 80, "struct record: see pack_record");
-_Static_assert(sizeof(struct inner) == 376, "struct inner: see pack_layer");
+_Static_assert(sizeof(struct inner) == 384, "struct inner: see pack_layer");
 #endif
 
 typedef VEC(struct family *) families;
@@ -308,7 +308,7 @@ static void pack_parts(struct pack *p, struct trace *t, struct record *r) {
     size_t n = r->parts.n;
     pack_count(p, &n, 3);
     for (size_t i = 0; i < n && pack_ok(p); i++) {
-        struct part part = p->reading ? (struct part){0} : r->parts.at[i];
+        struct observation part = p->reading ? (struct observation){0} : r->parts.at[i];
         pack_cell(p, (void **)&part.root);
         pack_span(p, &part.span);
         pack_u32(p, &part.end);
