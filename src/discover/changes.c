@@ -128,6 +128,7 @@ static void scan_variances(const struct scan *s, const double *v, struct change_
                            struct change_place *at_window) {
     size_t n = s->n, stride = 1 + n / 150, least = 2 * MARGIN;
     double *sum = NEW_ARRAY(double, n + 1);
+    sum[0] = 0;
     for (size_t i = 0; i < n; i++) sum[i + 1] = sum[i] + v[i] * v[i];
     for (size_t a = least; a + least <= n; a += stride)
         for (size_t b = a + least; b <= n; b += stride) {

@@ -188,6 +188,8 @@ def check_stop():
     assert run("index", "add", "stop.db", "some").stdout == "%d added, 0 replaced, %d unchanged, 0 refused\n" % (12 - n, n)
     run("index", "add", "whole.db", "some")
     assert copy_of("stop.db") == copy_of("whole.db")
+    subprocess.run([TOOL, "index", "add", "other.db", "some"], env=dict(os.environ, MALLOC_PERTURB_="165"), check=True, capture_output=True)
+    assert copy_of("other.db") == copy_of("whole.db")  # nothing hangs on what memory held before
 
 
 def check_learnt():
