@@ -45,7 +45,7 @@ class Root:
                   "exec chroot %(r)s /usr/bin/env -i HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "
                   "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \"$@\"" % {"r": self.folder, "c": self.cache})
         settings = ["%s=%s" % kv for kv in environment.items()]
-        return do("unshare", "--mount", "--pid", "--fork", "sh", "-c", around, "sh", *settings, "sh", "-euxc", script)
+        return do("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", around, "sh", *settings, "sh", "-euxc", script)
 
     def install(self, *names):
         self.run("apt-get update -qq && apt-get install -y -qq --no-install-recommends " + " ".join(names))
