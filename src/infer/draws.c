@@ -193,11 +193,11 @@ static bool is_constant(const struct draw_table *d, size_t j) {
 /* Does column j stand still while others of its vector or matrix move? So do the diagonal of a
  * correlation matrix and the upper half of a Cholesky factor: nothing is wrong with them. */
 static bool is_fixed_part(const struct draw_table *d, size_t j) {
-    const char *name = d->names[j], *bracket = strchr(name, '[');
-    size_t n = bracket ? (size_t)(bracket - name) + 1 : 0;
-    if (!n || !is_constant(d, j)) return false;
+    const char *name = d->names[j];
+    size_t n = strcspn(name, "[."); /* a[1], in files a.1 */
+    if (!name[n] || !is_constant(d, j)) return false;
     for (size_t k = 0; k < d->n_cols; k++)
-        if (strncmp(d->names[k], name, n) == 0 && !is_constant(d, k)) return true;
+        if (strncmp(d->names[k], name, n + 1) == 0 && !is_constant(d, k)) return true;
     return false;
 }
 
