@@ -379,7 +379,7 @@ const struct problem problems[] = {
     S("Classifier tuning", tuning, 6, tuning_space, .02, 50, .0097),
     F("Cheap Branin", cheap_branin, 3, cheap_branin_space, .39788735772973816, 20),
     F("Cheap Hartmann-6", cheap_hartmann, 7, cheap_hartmann_space, -3.322368011415515, 40),
-    F("Epochs", epochs, 3, epochs_space, 0, 8),
+    F("Epochs", epochs, 3, epochs_space, .050005974237977126, 8),
     B("Ackley-20", "many", ackley20, 20, -5, 10, 0, .01),
     B("Ackley-50", "many", ackley50, 50, -5, 10, 0, 3),
     B("Rosenbrock-20", "many", rosenbrock20, 20, -5, 10, 0, 36),
