@@ -82,6 +82,12 @@ void advice_of_trajectories(const struct infer_state *x, struct buf *out) {
         buf_printf(
             out, "the chain did not move: no trajectory led anywhere; begin elsewhere (init=), or "
                  "look for a density that is infinite or not a number\n");
+    if (s.rebuilt > 0)
+        buf_printf(out,
+                   "%.0f transitions of nuts were steps of hmc of size %g, since their choices "
+                   "decide what is evaluated: little of the posterior may have been seen; the "
+                   "warning of the run says where\n",
+                   s.rebuilt, HMC_STEP);
     if (s.divergences > 0)
         buf_printf(out,
                    "%.0f trajectories diverged, of %.0f: the draws may miss a part of the "
@@ -116,6 +122,21 @@ void advice_all(const struct infer_state *x, struct buf *out) {
         buf_release(&name);
     }
     advice_of_trajectories(x, out);
+}
+
+/* Said at what is evaluated anew, with what to write instead. */
+void nuts_warn_rebuilt(struct infer_state *x, const struct node *n) {
+    const struct sp_class *cls = n ? node_class(n) : NULL;
+    bool maps = cls && (cls->flags & SP_ARRANGES) && cls->request;
+    diag_warn(x->core->diags, DIAG_SLOW, n ? node_span(n) : x->at,
+              "nuts takes plain steps of hmc, of size %g, where the choices that it moves decide "
+              "what is evaluated%s%s",
+              HMC_STEP, cls ? " by " : "", cls ? cls->name : "");
+    diag_set_help(x->core->diags, "%s",
+                  maps ? "map over indices instead of elements: "
+                         "mapv(i -> f(x[i]), range(0, size(x)))"
+                       : "a value without a branch, and procedures called with constants, are "
+                         "followed; or move these choices with slice or mh, the others with nuts");
 }
 
 void nuts_warn(struct infer_state *x) {

@@ -16,9 +16,9 @@
 #if UINTPTR_MAX > UINT32_MAX
 _Static_assert(sizeof(struct model) == 56, "struct model: see model_pack");
 _Static_assert(sizeof(struct action) == 136, "struct action: see action_pack");
-_Static_assert(sizeof(struct sampler) == 592, "struct sampler: see pack_sampler");
+_Static_assert(sizeof(struct sampler) == 600, "struct sampler: see pack_sampler");
 _Static_assert(sizeof(struct metric) == 136, "struct metric: see metric_pack");
-_Static_assert(sizeof(struct sampler_totals) == 168, "struct sampler_totals: see pack_sampler");
+_Static_assert(sizeof(struct sampler_totals) == 176, "struct sampler_totals: see pack_sampler");
 _Static_assert(sizeof(struct infer_state) == 408, "struct infer_state: see infer_pack");
 #endif
 

@@ -136,6 +136,10 @@ bool move_has_brush(const struct move *m) {
     return m->s && !m->n_summed && scaffold_has_brush(m->s); /* what is summed makes no choices */
 }
 
+struct node *move_rebuilds(const struct move *m) {
+    return m->s ? scaffold_rebuilds(m->s) : NULL;
+}
+
 #ifdef GPMEM_CHECKS
 /* Then it is proposed again. */
 enum gpm_status move_check(struct move *m, const value *vals, double weight, const value *grads) {

@@ -42,6 +42,8 @@ struct node *move_principal(const struct move *m, size_t i);
 value move_old_value(const struct move *m, size_t i);  /* borrowed */
 bool move_args_change(const struct move *m, size_t i); /* operands of i with the others */
 bool move_has_brush(const struct move *m);
+/* What evaluates anew whenever the block changes, or NULL. */
+struct node *move_rebuilds(const struct move *m);
 /* Log weight of the given values, or under NULL of values drawn from the prior, whose own densities
  * are then left out; the state stays built until it is dropped or the next one is. -inf where the
  * model cannot be evaluated. grads: NULL, or one owned adjoint per principal. */

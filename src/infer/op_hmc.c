@@ -145,8 +145,14 @@ enum gpm_status nuts_step(struct step *s) {
         return st;
     }
     if (a->has_z) continuous_refine(&c, a->z);
-    if (c.w_old == -INFINITY || move_has_brush(&c.m))
-        st = trajectory(&c, a, 0.1, 1 + (double)rng_below(&s->t->rng, 10), s);
+    bool rebuilds = move_has_brush(&c.m);
+    if (rebuilds) {
+        if (!a->warned) nuts_warn_rebuilt(s->x, move_rebuilds(&c.m));
+        a->warned = true;
+        a->totals.rebuilt++;
+    }
+    if (c.w_old == -INFINITY || rebuilds)
+        st = trajectory(&c, a, HMC_STEP, 1 + (double)rng_below(&s->t->rng, 10), s);
     else
         st = nuts_draw(&c, a, s);
     continuous_close(&c, s->accepted);
@@ -263,7 +269,7 @@ const struct infer_op infer_hmc_rows[] = {
      "Hamiltonian Monte Carlo on the continuous choices of the block, 1 to leapfrog_steps steps of "
      "step_size. It begins where the choices stand, or as init says (see sample)",
      .flags = OP_STEPS | OP_RESUMES, .run = op_hmc, .step = hmc_step, .block = "all", .n_extra = 2,
-     .extra = {0.1, 10}, .needs = NEEDS_CONTINUOUS, .counted = "number of leapfrog steps"},
+     .extra = {HMC_STEP, 10}, .needs = NEEDS_CONTINUOUS, .counted = "number of leapfrog steps"},
     {"nuts",
      "(scope: target, block?: block, warmup?: count, transitions?: count, "
      "target_accept?: probability, max_depth?: count, metric?: name, init?: any) -> action",

@@ -22,6 +22,8 @@
 /* An energy that goes wrong by DIVERGED nats is no rounding of a step size that fits: the
  * trajectory ends. */
 enum { DIVERGED = 1000 };
+/* The step size of hmc, and of nuts where it makes such steps. */
+#define HMC_STEP 0.1
 
 /* A point of phase space. Its 5 n numbers are neighbours: point_copy relies on it. */
 struct phase_point {
@@ -76,10 +78,10 @@ struct sampler {
     struct tree *tree; /* of trajectories; NULL: none yet with these settings */
     double target;     /* acceptance to reach */
     struct step_size eps;
-    double done;      /* transitions made; until set.warmup they adapt */
-    VEC(double) ends; /* transitions at which windows of the warm-up end */
-    double *z;        /* where the last transition ended; n numbers */
-    bool has_z, warned;
+    double done;           /* transitions made; until set.warmup they adapt */
+    VEC(double) ends;      /* transitions at which windows of the warm-up end */
+    double *z;             /* where the last transition ended; n numbers */
+    bool has_z, warned;    /* warned: of a block that nuts cannot follow (nuts_warn_rebuilt) */
     double *g, logp;       /* gradient (n numbers) and log density there */
     const struct flat *of; /* which the transition was by; NULL: they are not known */
     unsigned still;        /* transitions in a row that were refused as good as surely */
@@ -122,6 +124,8 @@ step_fn sampler_begin_step;
 step_fn nuts_step;
 /* Of trajectories since the mark that do not follow the posterior. */
 void nuts_warn(struct infer_state *x);
+/* Of a block that decides what `n` evaluates, so that nuts makes steps of hmc. */
+void nuts_warn_rebuilt(struct infer_state *x, const struct node *n);
 
 /* What a trajectory grows in, of points of n numbers; it serves any number of them. */
 struct tree *tree_new(size_t n, size_t max_depth);

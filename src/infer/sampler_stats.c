@@ -71,6 +71,7 @@ struct sampler_summary sampler_summarise(const struct infer_state *x) {
         s.divergences += t->divergences;
         s.deep += t->deep;
         s.restarts += t->restarts;
+        s.rebuilt += t->rebuilt;
         accepted += t->accept_sum;
         depths += t->depth_sum;
         s.stuck |= t->transitions >= SAMPLER_STUCK && t->moved == 0;

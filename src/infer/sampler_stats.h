@@ -36,6 +36,7 @@ struct sampler_totals {
     double divergences; /* trajectories */
     double deep;        /* trajectories cut at their largest depth */
     double restarts;    /* states that could not be begun from, drawn anew */
+    double rebuilt;     /* of nuts: transitions of hmc, since the block decides what is evaluated */
     double depth_sum;   /* doublings */
     double accept_sum, stepsize;
     double e_last, e_mean, e_m2, e_steps, energies; /* of `energies` transitions: sampler_note */
@@ -64,6 +65,7 @@ bool sampler_take(struct infer_state *x, union sampler_draw *out);
 /* Over all targets: sums, means by transition, the worst E-BFMI. */
 struct sampler_summary {
     double warmup, warmup_leapfrogs, transitions, leapfrogs, moved, divergences, deep, restarts;
+    double rebuilt;
     double accept_stat; /* mean; NaN without transitions */
     double treedepth;   /* mean */
     double stepsize;    /* of the target used last */

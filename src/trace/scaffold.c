@@ -305,13 +305,17 @@ value scaffold_old_value(const struct scaffold *s, size_t i) {
     return s->detached ? e->old : e->n->val;
 }
 
+struct node *scaffold_rebuilds(const struct scaffold *s) {
+    for (size_t i = 0; i < s->torus.n; i++) {
+        const struct entry *e = &s->e.at[s->torus.at[i]];
+        const struct request *old = e->old_req ? e->old_req : e->n->req;
+        if (e->role == ROLE_D && e->requests && old && old->n_fam) return e->n;
+    }
+    return NULL;
+}
+
 /* Whether anything is evaluated anew; families that others keep alive count too, so that the answer
  * does not depend on which state of a move is asked. */
 bool scaffold_has_brush(const struct scaffold *s) {
-    if (s->has_brush) return true;
-    for (size_t i = 0; i < s->torus.n; i++) {
-        const struct entry *e = &s->e.at[s->torus.at[i]];
-        if (e->role == ROLE_D && e->requests && e->n->req && e->n->req->n_fam) return true;
-    }
-    return false;
+    return s->has_brush || scaffold_rebuilds(s);
 }

@@ -223,6 +223,8 @@ struct node *scaffold_principal(const struct scaffold *s, size_t i);
  * lists at that moment: of labelings of new tables that differ in name alone, one is possible. */
 void scaffold_only_listed(struct scaffold *s);
 bool scaffold_has_brush(const struct scaffold *s);
+/* The first node whose requests are made anew, or NULL: what the brush hangs on. */
+struct node *scaffold_rebuilds(const struct scaffold *s);
 /* Log density bound of everything that absorbs (rejection); GPM_E_NOT_FOUND: unbounded. */
 enum gpm_status scaffold_log_bound(struct scaffold *s, double *bound) GPM_MUST_USE;
 /* Gradient of the log weight under SCAFFOLD_FIXED (the principals' own densities included) in the
