@@ -48,6 +48,8 @@ struct gpm_discover_options {
     const volatile sig_atomic_t *stop;
     const char *least, *most; /* numbers that no value lies below, above; NULL: no such end */
     bool per_day;             /* totals of months or quarters as means of a day of theirs */
+    /* As `stop`, but the run ends as if max_seconds were over, and holds what was found by then. */
+    const volatile sig_atomic_t *finish;
 };
 GPM_API void gpm_discover_options_init_sized(struct gpm_discover_options *o, size_t size);
 static inline void gpm_discover_options_init(struct gpm_discover_options *o) {

@@ -154,6 +154,7 @@ class DiscoverOptions(c.Structure):
         ("least", c.c_char_p),
         ("most", c.c_char_p),
         ("per_day", c.c_bool),
+        ("finish", c.POINTER(c.c_int)),
     ]
 
 

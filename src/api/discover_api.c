@@ -121,7 +121,8 @@ static enum gpm_status take_options(const struct gpm_discover_options *given,
                                       .horizon = o->horizon,
                                       .level = o->level,
                                       .seconds = o->max_seconds,
-                                      .stop = o->stop};
+                                      .stop = o->stop,
+                                      .finish = o->finish};
     bool whole = o->holdout >= 1 && o->holdout <= 1e9 && o->holdout == floor(o->holdout);
     if (!(o->level > 0 && o->level < 1) || !((o->holdout >= 0 && o->holdout < 1) || whole))
         return buf_fail(err, GPM_E_ARG,

@@ -8,7 +8,9 @@
 #include "cli/command.h"
 #include "base/number.h"
 #include "base/file.h"
+#include "base/stop.h"
 #include "cli/out.h"
+#include "cli/run.h"
 #include "gpmem/discover.h"
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +21,7 @@ enum { JSON, HTML, MARKDOWN, N_FILES };
 static struct {
     struct gpm_discover_options o;
     const char *file[N_FILES], *out;
-    bool strict, program, wide, independent;
+    bool strict, program, wide, independent, stopped;
     const char *by, *resume;
     struct text_list query;
 } args = {
@@ -139,6 +141,7 @@ static int keep_all(gpm_discovery *d, enum gpm_status st) {
         status = input ? EXIT_USAGE : EXIT_FAILED;
     } else {
         status = write_all(d);
+        if (status == EXIT_FINE && args.stopped) status = EXIT_STOPPED;
         if (status == EXIT_FINE && args.strict && !gpm_discover_settled(d)) status = EXIT_UNSETTLED;
     }
     gpm_discover_free(d);
@@ -150,6 +153,18 @@ static enum gpm_status resume(gpm_discovery *d) {
     enum gpm_status st = gpm_discover_open(d, args.resume);
     if (st == GPM_OK) st = gpm_discover_continue(d, args.o.max_seconds);
     if (!args.out) args.out = args.resume;
+    return st;
+}
+
+/* A signal ends the search as --max-time does: what was found by then is written, and --continue
+ * goes on with a folder. */
+static enum gpm_status search(gpm_discovery *d, const char *file) {
+    if (args.o.paper) return gpm_discover_run(d, file, &args.o);
+    stop_on_signals(true);
+    args.o.finish = stop_flag();
+    enum gpm_status st = gpm_discover_run(d, file, &args.o);
+    args.stopped = stop_asked(stop_flag());
+    stop_on_signals(false);
     return st;
 }
 
@@ -178,7 +193,7 @@ static int run(int argc, char **argv) {
     if (args.resume) return keep_all(d, resume(d));
     explain("searching structures of '%s' with seed %llu", argv[0],
             (unsigned long long)args.o.seed);
-    return keep_all(d, gpm_discover_run(d, argv[0], &args.o));
+    return keep_all(d, search(d, argv[0]));
 }
 
 static const struct option_row rows[] = {
@@ -260,7 +275,8 @@ COMMAND(discover, 80) = {
             "over structures with errors, English for every component and whether the result has "
             "settled.\n\n"
             "Exit status: 0 fine, 1 the run failed, 2 bad usage or bad data, 3 not settled "
-            "(with --strict).",
+            "(with --strict), 4 stopped by a signal: what was found by then is written, and "
+            "--continue goes on with a folder.",
     OPTIONS(rows),
     .takes = {0, 1},
     .run = run,

@@ -118,6 +118,7 @@ static void search_settings(const struct discovery *d, struct search_options *o,
         .seconds = d->opt.seconds,
         .draws = d->opt.draws,
         .stop = d->opt.stop,
+        .finish = d->opt.finish,
         .brief = d->opt.brief,
     };
 }
@@ -348,6 +349,7 @@ enum gpm_status discovery_run(struct discovery *d, struct series *series,
     d->seconds = clock_seconds() - start;
     st = search_not_stopped(o->stop, search_no_shortage(shortages, st, err), err);
     d->opt.stop = d->search.opt.stop = NULL; /* the caller's, of this call alone */
+    d->opt.finish = d->search.opt.finish = NULL;
     if (st != GPM_OK) discovery_release(d);
     return st;
 }

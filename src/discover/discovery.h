@@ -28,8 +28,8 @@ struct discovery_options {
     double level;   /* of intervals */
     double seconds;
     size_t draws, steps;
-    const volatile sig_atomic_t *stop; /* of the search (search.h) */
-    bool brief;                        /* one of many: a short search (search.h) */
+    const volatile sig_atomic_t *stop, *finish; /* of the search (search.h) */
+    bool brief;                                 /* one of many: a short search (search.h) */
 };
 #define DISCOVERY_OPTIONS_INIT                                                                     \
     { .seed = 1, .level = 0.95 }

@@ -66,7 +66,7 @@ void search_init(struct search *s, struct space *space, const struct search_opti
 }
 
 bool search_late(const struct search *s) {
-    return clock_seconds() > s->deadline;
+    return stop_asked(s->opt.finish) || clock_seconds() > s->deadline;
 }
 
 /* The time allowed begins. */
@@ -312,7 +312,7 @@ static void grow(struct search *s, bool climb) {
     for (int idle = 0; !ended(s) && idle < effort(s)->idle;) {
         size_t before = s->n;
         if (!(e = best_unexpanded(s, climb))) break;
-        if (s->n >= s->space->most || clock_seconds() > s->grown ||
+        if (s->n >= s->space->most || stop_asked(s->opt.finish) || clock_seconds() > s->grown ||
             mem_shortages() != s->shortages) {
             s->cut = true;
             return;

@@ -14,7 +14,8 @@ struct search_options {
     int threads;    /* 0: as many as the machine has, at most 8 */
     size_t draws;   /* per structure near the top; 0: as the space has it */
     double seconds; /* wall-clock limit of all but predictions; 0: none. It says when it was met */
-    const volatile sig_atomic_t *stop; /* ends it with GPM_E_INTERRUPT (base/stop.h) */
+    const volatile sig_atomic_t *stop;   /* ends it with GPM_E_INTERRUPT (base/stop.h) */
+    const volatile sig_atomic_t *finish; /* its time is over */
     bool brief; /* for collections: the surroundings of the best alone, few draws */
 };
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Chains as tasks of a job array: their numbers from the environment, folders that go on, merge, signals,
 folders that were moved, scripts for schedulers (argument: the tool)."""
-import filecmp, json, os, shutil, signal, subprocess, sys, tempfile, time
+import filecmp, json, math, os, random, shutil, signal, subprocess, sys, tempfile, time
 
 TOOL = os.path.abspath(sys.argv[1])
 WORK = tempfile.mkdtemp(prefix="gpmem-array-")
@@ -124,6 +124,19 @@ def signals():
     p.communicate()
 
 
+def stopped_search():
+    """A signal ends `discover` as --max-time does: status 4, what was found by then is written, and --continue goes on with it."""
+    rng = random.Random(3)
+    write("series.csv", "t,y\n" + "".join("%d,%.4f\n" % (i, 0.02 * i + math.sin(i / 5) * (1 + i / 300) + rng.gauss(0, 0.3)) for i in range(900)))
+    p = subprocess.Popen([TOOL, "discover", "series.csv", "--out", "found"], cwd=WORK, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(0.6)
+    p.send_signal(signal.SIGTERM)
+    out, err = p.communicate(timeout=60)
+    assert p.returncode == 4 and "stopped by a limit before it was done" in out, (p.returncode, out[-400:], err)
+    assert "stopped by a limit" in run("report", "found")
+    assert "900 values" in run("discover", "--continue", "found", "--max-time", "2")
+
+
 def moves():
     """A folder that was moved with its neighbours, one that was moved alone, and one whose program is gone."""
     for name in ("short.vnts", "numbers.csv"):
@@ -164,7 +177,7 @@ try:
     LONG = PROGRAM % (int(1000 * 1.5 / (time.time() - began)), 300)  # a second and a half on this machine
     write("long.vnts", LONG)
     write("endless.vnts", PROGRAM % (10000000, 300))
-    for check in (arrays, refusals, signals, moves, scripts):
+    for check in (arrays, refusals, signals, stopped_search, moves, scripts):
         check()
         print(check.__name__)
 finally:
