@@ -323,7 +323,7 @@ enum gpm_status marginal_build(struct marginal *m, const value *vals, double *we
 }
 
 static enum gpm_status begin(struct marginal *m, double *weight) {
-    bool grew;
+    bool grew = false;
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < m->n_summed && st == GPM_OK; i++) st = add_values(m, i, &grew);
     if (st != GPM_OK) {

@@ -130,7 +130,7 @@ static enum gpm_status weigh_all(struct infer_state *x, struct enumeration *e, b
 
 /* Tables in use while the block is out: all that the process lists but the last, the new one. */
 static enum gpm_status find_outside(struct enumeration *e) {
-    bool grew;
+    bool grew = false;
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < e->k && st == GPM_OK; i++)
         if (same_process(e, i, i)) st = add_enumerated(e, i, 1, &e->outside[i], &grew);

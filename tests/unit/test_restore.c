@@ -59,8 +59,11 @@ static void begin(struct session *s, struct sp_sig *sig) {
     core_bind_builtin(&s->core, "fragile", value_box(V_PROC, &b->box));
     next_draw = 0;
     fail_in = fail_out = 0;
-    /* 0 is observed nearly without noise, so that every proposal is refused */
-    assert_int_equal(run(s, "assume x = fragile(); observe normal(x, 0.01) = 0;"), GPM_OK);
+    /* 0 is observed nearly without noise, so that every proposal is refused; in a model without a
+     * maker nobody would be told of values */
+    assert_int_equal(run(s, "assume maker = make_beta_bernoulli(1, 1); assume x = fragile(); "
+                            "observe normal(x, 0.01) = 0;"),
+                     GPM_OK);
 }
 
 static void stands(struct session *s) {

@@ -172,7 +172,8 @@ static void made_procedures_share_their_state(void **state) {
     static const struct sp_state_class states = {.free = data_free};
     static const struct sp_class one = {.name = "one", .sig = "() -> any"},
                                  two = {.name = "two", .sig = "() -> any"};
-    struct sp_state *s = sp_state_new(&states, NULL), *t = sp_state_new(&states, NULL);
+    static int data[2];
+    struct sp_state *s = sp_state_new(&states, &data[0]), *t = sp_state_new(&states, &data[1]);
     value a = sp_made_value(&one, s), b = sp_made_value(&two, s), c = sp_made_value(&one, s),
           d = sp_made_value(&one, t);
     sp_state_unref(s);
