@@ -112,23 +112,23 @@ class Session:
         v = self._run("define _value = %s;\n_value;" % action)[-1]
         return None if isinstance(v, np.ndarray) and not v.size else v  # nil
 
-    def save(self, path: str) -> None:
+    def save_model(self, path: str | os.PathLike[str]) -> None:
         """Writes the model into a file: directives, choices, particles, weights, generators. Needs allow_write.
 
         >>> import os, tempfile
         >>> s = Session(allow_write=True)
         >>> _ = s.assume("x", "normal(0, 1)")
         >>> path = os.path.join(tempfile.mkdtemp(), "model.gpm")
-        >>> s.save(path)
+        >>> s.save_model(path)
         >>> x = s.sample("x")
         >>> other = Session()
-        >>> other.load(path)
+        >>> other.load_model(path)
         >>> other.sample("x") == x
         True"""
         self._act("save_model(%s)" % json.dumps(os.fspath(path)))
 
-    def load(self, path: str) -> None:
-        """Puts the model that `save` or save_model wrote in the place of this one; it goes on as it would have there."""
+    def load_model(self, path: str | os.PathLike[str]) -> None:
+        """Puts the model that save_model wrote in the place of this one; it goes on as it would have there."""
         self._act("load_model(%s)" % json.dumps(os.fspath(path)))
 
     def directives(self) -> list[dict[str, Any]]:
