@@ -34,7 +34,7 @@ static bool closes_over_nothing(struct scaffold *s, const struct node *n) {
 static bool only_arranges(const struct entry *e) {
     const struct sp_class *cls = node_class(e->n);
     return cls && cls->request && cls->output && (cls->flags & SP_ARRANGES) && !e->requests &&
-           !e->n->special && e->n->req && e->n->req->n_fam;
+           (!e->n->special || e->n->special == SPECIAL_MAP) && e->n->req && e->n->req->n_fam;
 }
 
 static bool is_static_row(struct scaffold *s, const struct entry *e) {
@@ -80,6 +80,7 @@ bool flat_is_hopeless(const struct node *n) {
         n = waiting[--more];
         for (uint32_t i = 0; i < n->n_out && i < MANY; i++) {
             const struct node *c = n->out[i].child;
+            if (maps_over(c, n->out[i].slot)) continue;
             if (c->special == SPECIAL_PURE || (c->kind == NODE_IF && n->out[i].slot == 0))
                 return true;
             if (more < MANY && !(c->flags & NODE_RANDOM)) waiting[more++] = c;

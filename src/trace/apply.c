@@ -83,24 +83,43 @@ static struct node *argument_constant(struct trace *t, struct family *f, value v
     return n;
 }
 
+/* Where the arguments of a request come from: request number `i` of a map by index. */
+struct mapped {
+    struct node *by;
+    size_t i;
+};
+
+/* Argument j of a request: a constant, or an element of a sequence that is a node. */
+static enum gpm_status argument_node(struct trace *t, struct family *f, const struct mapped *from,
+                                     size_t j, value v, const struct ast *at, struct node **out) {
+    struct sp_origin of = {-1, -1};
+    if (from) of = node_class(from->by)->origin(from->i, j);
+    struct node *xs = of.arg >= 0 ? from->by->in[of.arg + 1].node : NULL;
+    if (!xs || xs->kind == NODE_CONST) {
+        *out = argument_constant(t, f, v);
+        return GPM_OK;
+    }
+    struct node *place = node_constant(t, f, value_num((double)of.item));
+    return eval_builtin(t, f, at, NULL, "lookup", xs, place, out);
+}
+
 /* Application of any procedure value to constants, as a family of its own. The constants stand
  * first in it, in the order of the arguments, after the procedure where that is no compound one:
- * gradients find them there (gradient.c). */
+ * gradients find them there (gradient.c). from: of a map by index, else NULL. */
 static enum gpm_status value_call_family(struct trace *t, value proc, const value *args, size_t n,
-                                         struct family *f, struct tagctx *ctx,
-                                         const struct ast *at) {
+                                         struct family *f, const struct mapped *from,
+                                         struct tagctx *ctx, const struct ast *at) {
     struct closure *c = closure_of(proc);
     family_keep_code(t, f, at->code);
     struct node *small[8], **nodes = n < 8 ? small : NEW_ARRAY(struct node *, n + 1);
-    enum gpm_status st;
-    if (c) {
-        for (size_t i = 0; i < n; i++) nodes[i] = argument_constant(t, f, args[i]);
+    enum gpm_status st = GPM_OK;
+    if (!c) nodes[0] = node_constant(t, f, value_ref(proc));
+    for (size_t i = 0; i < n && st == GPM_OK; i++)
+        st = argument_node(t, f, from, i, args[i], at, &nodes[i + !c]);
+    if (st == GPM_OK && c)
         st = call_family(t, c, nodes, n, f, ctx, at->span);
-    } else {
-        nodes[0] = node_constant(t, f, value_ref(proc));
-        for (size_t i = 0; i < n; i++) nodes[i + 1] = argument_constant(t, f, args[i]);
+    else if (st == GPM_OK)
         st = eval_application(t, f, at, ctx, nodes, n + 1, &f->root);
-    }
     if (nodes != small) mem_free(nodes);
     return st;
 }
@@ -114,7 +133,7 @@ enum gpm_status call_taken_apart(struct trace *t, struct node *n, struct family 
     struct family *f = *out = family_new(t, n->ctx);
     bool outer = inner(t)->opening;
     inner(t)->opening = true;
-    enum gpm_status st = value_call_family(t, n->in[0].node->val, args, k, f, n->ctx, n->ast);
+    enum gpm_status st = value_call_family(t, n->in[0].node->val, args, k, f, NULL, n->ctx, n->ast);
     inner(t)->opening = outer;
     t->structure = structure; /* nothing that stays has changed */
     f->refs = 1;
@@ -165,7 +184,8 @@ enum gpm_status apply_memo(struct trace *t, struct node *n, struct memo_proc *m,
         memo_set_family(world_memo_insert(&t->world, m, key), f);
         if (n->ctx) vec_push(&f->own_ctx->joined, n->ctx);
         f->own_ctx->reach = tagctx_reach(n->ctx);
-        st = value_call_family(t, m->proc, key.u.array->at, key.u.array->n, f, f->own_ctx, n->ast);
+        st = value_call_family(t, m->proc, key.u.array->at, key.u.array->n, f, NULL, f->own_ctx,
+                               n->ast);
         f->building = false;
         st = request_family(t, n, f, st);
     }
@@ -182,6 +202,7 @@ static enum gpm_status call_memo(struct trace *t, struct node *n, struct memo_pr
 struct request_ctx {
     struct trace *t;
     struct node *n;
+    bool by_index;
     enum gpm_status st;
 };
 
@@ -192,7 +213,9 @@ static void request_one(void *ctx, value proc, const value *args, size_t n_args)
     r->st = regen_maker(r->t, proc);
     if (r->st != GPM_OK) return;
     struct family *f = family_new(r->t, r->n->ctx);
-    r->st = value_call_family(r->t, proc, args, n_args, f, r->n->ctx, r->n->ast);
+    struct mapped from = {r->n, r->n->req ? r->n->req->n_fam : 0};
+    r->st = value_call_family(r->t, proc, args, n_args, f, r->by_index ? &from : NULL, r->n->ctx,
+                              r->n->ast);
     r->st = request_family(r->t, r->n, f, r->st);
 }
 
@@ -396,6 +419,18 @@ static enum gpm_status no_prior(struct trace *t, struct node *n, const struct sp
     return diag_set_help(t->core->diags, "nuts, hmc, slice and drift move such choices");
 }
 
+/* The families of a map by index stand while its sequences keep their length (shape.c); values
+ * given from outside need not. */
+static enum gpm_status same_length(struct trace *t, const struct node *n) {
+    size_t len;
+    for (uint32_t i = 2; (n->flags & NODE_BY_INDEX) && i < n->n_in; i++)
+        if (!seq_length(n->in[i].node->val, &len) || len != (n->req ? n->req->n_fam : 0))
+            return diag_raise(t->core->diags, DIAG_SHAPE, node_span(n),
+                              "a sequence that is mapped over has changed its length, which values "
+                              "given to its choices must not do");
+    return GPM_OK;
+}
+
 /* In turn: builtins of the evaluator, rows that request and then compute from the results, rows
  * that call procedures (whose closed-over nodes must be up to date first), plain rows. */
 static enum gpm_status apply_primitive(struct trace *t, struct node *n, bool requests, value *out) {
@@ -407,8 +442,10 @@ static enum gpm_status apply_primitive(struct trace *t, struct node *n, bool req
     if (st == GPM_OK && n->special) st = apply_special(t, n, c, requests, out, &handled);
     if (st != GPM_OK || handled) return call_end(t, n, &k, st);
     if (c->cls->request) {
-        struct request_ctx r = {t, n, GPM_OK};
-        if (requests) st = c->cls->request(c, request_one, &r);
+        struct request_ctx r = {t, n, requests && node_maps_by_index(n), GPM_OK};
+        if (requests)
+            n->flags = (uint16_t)((n->flags & ~NODE_BY_INDEX) | (r.by_index ? NODE_BY_INDEX : 0));
+        st = requests ? c->cls->request(c, request_one, &r) : same_length(t, n);
         if (st == GPM_OK) st = r.st;
         if (st == GPM_OK) st = output_of_requests(n, c, out);
         return call_end(t, n, &k, st);
@@ -476,7 +513,7 @@ enum gpm_status node_apply(struct trace *t, struct node *n, bool requests) {
     value v;
     st = compute(t, n, requests, &v);
     if (st != GPM_OK) {
-        request_release(t, n);
+        if (requests) request_release(t, n); /* else they stand, whatever becomes of the output */
         return st;
     }
     value_set_take(&n->val, v);

@@ -120,10 +120,9 @@ enum gpm_status eval_application(struct trace *t, struct family *fam, const stru
     return node_apply(t, app, true);
 }
 
-/* An application that the program did not write; messages show the call it stands for. */
-static enum gpm_status call_builtin(struct trace *t, struct family *fam, const struct ast *a,
-                                    struct tagctx *ctx, const char *name, struct node *x,
-                                    struct node *y, struct node **out) {
+enum gpm_status eval_builtin(struct trace *t, struct family *fam, const struct ast *a,
+                             struct tagctx *ctx, const char *name, struct node *x, struct node *y,
+                             struct node **out) {
     struct node *op = map_get(&t->core->builtins, MAP_PTR(sym_cstr(t->core->syms, name)));
     return eval_application(t, fam, a, ctx, (struct node *[]){op, x, y}, y ? 3 : 2, out);
 }
@@ -133,7 +132,7 @@ static enum gpm_status memoized(struct trace *t, struct family *fam, const struc
                                 struct node **nodes, size_t n) {
     size_t store = core_store_position(nodes[0]->val) + 1;
     if (!core_memoizes(nodes[1]->val, store < n ? nodes[store]->val : ABSENT)) return GPM_OK;
-    return call_builtin(t, fam, a, NULL, "mem", nodes[1], NULL, &nodes[1]);
+    return eval_builtin(t, fam, a, NULL, "mem", nodes[1], NULL, &nodes[1]);
 }
 
 /* Kernels and procedures have no names of their own: when a parameter of one changes, another value
@@ -161,8 +160,8 @@ static enum gpm_status permute_places(struct trace *t, struct family *fam, const
     for (size_t i = 0; i < 2 * n + 16; i++) places.u.vector->at[i] = (double)i;
     struct node *order;
     enum gpm_status st =
-        call_builtin(t, fam, a, ctx, "permute", node_constant(t, fam, places), NULL, &order);
-    return st == GPM_OK ? call_builtin(t, fam, a, ctx, "_reorder", items, order, out) : st;
+        eval_builtin(t, fam, a, ctx, "permute", node_constant(t, fam, places), NULL, &order);
+    return st == GPM_OK ? eval_builtin(t, fam, a, ctx, "_reorder", items, order, out) : st;
 }
 
 /* categorical(weights, kernels) and its relatives: nodes are the procedure and its n - 1 operands.
@@ -185,12 +184,12 @@ static enum gpm_status choose_place(struct trace *t, struct family *fam, const s
         st = eval_application(t, fam, a, ctx, nodes, 2, &place);
     } else {
         struct node *size;
-        st = call_builtin(t, fam, a, ctx, "size", items, NULL, &size);
+        st = eval_builtin(t, fam, a, ctx, "size", items, NULL, &size);
         if (st == GPM_OK)
-            st = call_builtin(t, fam, a, ctx, "uniform_discrete",
+            st = eval_builtin(t, fam, a, ctx, "uniform_discrete",
                               node_constant(t, fam, value_num(0)), size, &place);
     }
-    return st == GPM_OK ? call_builtin(t, fam, a, ctx, "lookup", items, place, out) : st;
+    return st == GPM_OK ? eval_builtin(t, fam, a, ctx, "lookup", items, place, out) : st;
 }
 
 /* Of n nodes, procedure and operands, the application. Some builtins make none, or others:
@@ -355,8 +354,8 @@ enum gpm_status eval_components(struct trace *t, struct family *fam, const struc
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < n && st == GPM_OK; i++) {
         struct node *place = node_constant(t, fam, value_num((double)i)), *item;
-        st = call_builtin(t, fam, a, NULL, "lookup", package, place, &item);
-        if (st == GPM_OK) st = call_builtin(t, fam, a, NULL, "deref", item, NULL, &out[i]);
+        st = eval_builtin(t, fam, a, NULL, "lookup", package, place, &item);
+        if (st == GPM_OK) st = eval_builtin(t, fam, a, NULL, "deref", item, NULL, &out[i]);
     }
     return st;
 }

@@ -17,9 +17,10 @@ enum {
     NODE_INCORPORATED = 64,
     NODE_HAS_LOGP = 256, /* logp is the log density of val given the current operands */
     NODE_FROZEN = 1024,
-    NODE_AS_DATA = 2048, /* incorporated as an observation */
-    NODE_IN_INDEX = 512, /* a tag whose context stands in the scope index */
-    NODE_ARGUMENT = 4096 /* a constant that stands for an operand of who requests its family */
+    NODE_AS_DATA = 2048,  /* incorporated as an observation */
+    NODE_IN_INDEX = 512,  /* a tag whose context stands in the scope index */
+    NODE_ARGUMENT = 4096, /* a constant that stands for an operand of who requests its family */
+    NODE_BY_INDEX = 8192  /* a map whose families look their elements up (shape.c) */
 };
 
 struct in_edge {
@@ -254,6 +255,11 @@ enum gpm_status eval_family(struct trace *t, const struct ast *a, struct frame *
 enum gpm_status eval_application(struct trace *t, struct family *fam, const struct ast *a,
                                  struct tagctx *ctx, struct node *const *nodes, size_t n,
                                  struct node **out) GPM_MUST_USE;
+/* An application that the program did not write; messages show the call it stands for. y may be
+ * NULL. */
+enum gpm_status eval_builtin(struct trace *t, struct family *fam, const struct ast *a,
+                             struct tagctx *ctx, const char *name, struct node *x, struct node *y,
+                             struct node **out) GPM_MUST_USE;
 /* n nodes of the family for the components of a package. */
 enum gpm_status eval_components(struct trace *t, struct family *fam, const struct ast *a,
                                 struct node *package, size_t n, struct node **out) GPM_MUST_USE;
@@ -276,6 +282,12 @@ static inline bool node_calls(const struct node *n, const struct sp_class *cls) 
     return (cls->flags & SP_CALLS) ||
            (cls->code == SP_CODE_ASSESS && n->n_in > 2 && n->in[2].node->val.tag == V_PROC &&
             !sp_proc_of(n->in[2].node->val));
+}
+/* Does it map over sequences that are nodes, whose elements are looked up (shape.c)? */
+bool node_maps_by_index(const struct node *n);
+/* Is that operand of a map by index one of its sequences? */
+static inline bool maps_over(const struct node *n, uint32_t slot) {
+    return (n->flags & NODE_BY_INDEX) && slot > 1 && !(slot & XIN);
 }
 /* What the procedures among n's operands close over becomes its parents (SP_CALLS). */
 void node_close_over(struct trace *t, struct node *n);

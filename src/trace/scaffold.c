@@ -28,7 +28,8 @@
  * decides which body is evaluated, the condition which branch; a memoized call and requesting
  * primitives use operands as keys or hand them on by value; a run inside the model begins anew,
  * whatever it has read. An operand of a compound call does not: the body's frame refers to the
- * node; but one that was held as one has no body yet. */
+ * node; but one that was held as one has no body yet. Nor does a sequence of a map that looks its
+ * elements up, unless its length changes (reach_all). */
 bool requests_on(const struct node *n, uint32_t slot) {
     if (n->kind == NODE_IF) return slot == 0;
     if (n->kind != NODE_APP) return false;
@@ -37,6 +38,7 @@ bool requests_on(const struct node *n, uint32_t slot) {
     value op = n->in[0].node->val;
     if (memo_of(op)) return true;
     if (closure_of(op)) return n->special != SPECIAL_PURE && !(n->req && n->req->n_fam);
+    if (n->flags & NODE_BY_INDEX) return slot == 1;
     const struct sp_class *cls = proc_class(op, NULL);
     return cls && (cls->request || node_calls(n, cls) || n->special == SPECIAL_EVAL ||
                    n->special == SPECIAL_DEREF);
@@ -81,8 +83,13 @@ static void release_held(struct scaffold *s, struct node *n) {
     if (!pure_of(s->t->core, &s->t->world, c)) n->special = SPECIAL_NONE;
 }
 
-/* The edge (n, slot) leads from something that changes. */
+/* The edge (n, slot) leads from something that changes. A map by index does not look at what its
+ * sequences hold: what comes of their elements reaches it from the roots of its families. */
 static void reach(struct scaffold *s, edges *w, struct node *n, uint32_t slot) {
+    if (maps_over(n, slot)) {
+        vec_push(&s->maps, n);
+        return;
+    }
     release_held(s, n);
     struct entry *e = entry_make(s, n);
     const struct sp_class *cls = node_class(n);
@@ -106,6 +113,27 @@ static void reach(struct scaffold *s, edges *w, struct node *n, uint32_t slot) {
     if (e->role == ROLE_D) return;
     e->role = ROLE_D;
     push_children(w, n);
+}
+
+/* Everything that changes. Maps whose sequences may get longer or shorter request anew; that being
+ * so more changes, by which further maps may have to. */
+static void reach_all(struct scaffold *s, edges *w) {
+    while (w->n || s->maps.n) {
+        while (w->n) {
+            struct out_edge o = vec_pop(w);
+            reach(s, w, o.child, o.slot);
+        }
+        size_t kept = maps_that_keep(s);
+        if (kept == s->maps.n) break;
+        for (; s->maps.n > kept; s->maps.n--) {
+            struct node *n = vec_last(&s->maps);
+            struct entry *e = entry_make(s, n);
+            e->requests = true;
+            if (e->role != ROLE_D) push_children(w, n);
+            e->role = ROLE_D;
+        }
+    }
+    vec_clear(&s->maps);
 }
 
 static void lose_requests(struct scaffold *s, struct node *n);
@@ -230,6 +258,7 @@ static struct scaffold *scaffold_new(struct trace *t) {
     vec_clear(&s->new_order);
     vec_clear(&s->touched);
     vec_clear(&s->principals);
+    vec_clear(&s->maps);
     memset(&s->mode, 0, sizeof *s - offsetof(struct scaffold, mode));
     return s;
 }
@@ -246,10 +275,7 @@ struct scaffold *scaffold_build(struct trace *t, struct node *const *principals,
         e->role = ROLE_D;
     }
     for (size_t i = 0; i < n; i++) push_children(w, principals[i]);
-    while (w->n) {
-        struct out_edge o = vec_pop(w);
-        reach(s, w, o.child, o.slot);
-    }
+    reach_all(s, w);
     for (size_t i = 0; i < s->e.n; i++)
         if (s->e.at[i].role == ROLE_D && s->e.at[i].requests) lose_requests(s, s->e.at[i].n);
     for (size_t i = 0; i < n; i++) { /* a principal inside the brush of another is no principal */
@@ -272,6 +298,7 @@ void scaffold_release(struct scaffold *s) {
     vec_release(&s->new_order);
     vec_release(&s->touched);
     vec_release(&s->principals);
+    vec_release(&s->maps);
     vec_release(&s->walk);
     mem_free(s);
 }

@@ -27,6 +27,7 @@ struct entry {
     bool requests;      /* D: its requests are made anew; M: what it closes over may be others */
     bool op_changed;    /* D: its procedure may be another one */
     bool requests_lost; /* scaffold.c: its families have been counted as lost */
+    uint8_t shape;      /* shape.c: whether its value keeps its shape */
     bool ordered;       /* stands in `order` */
     bool done;          /* regenerated: its new value can be read */
     bool brush;         /* inside a family that goes away: nothing of it is restored one by one */
@@ -62,6 +63,7 @@ struct scaffold {
     VEC(uint32_t) new_order;       /* as regenerated */
     VEC(struct family *) touched;  /* families that lose requesters */
     VEC(struct node *) principals; /* less those inside the brush of another */
+    VEC(struct node *) maps;       /* scaffold_build: by index, over sequences that change */
     edges walk;                    /* scaffold_build: edges to be followed */
     enum scaffold_mode mode;       /* of the last detach or regen; from here on cleared for reuse */
     const value *values;           /* SCAFFOLD_FIXED: borrowed, one per principal */
@@ -125,6 +127,8 @@ void placed_drawn(const struct scaffold *s, const struct node *n, int32_t i);
 value placed_adjoint(const struct scaffold *s, const struct node *n, int32_t i, value adj,
                      value dargs[2]);
 bool requests_on(const struct node *n, uint32_t slot);
+/* shape.c: sorts s->maps, those whose sequences keep their length first; how many they are. */
+size_t maps_that_keep(struct scaffold *s);
 /* Every requester goes away with this proposal. */
 static inline bool family_is_brush(const struct family *f) {
     return f->lost && f->lost == f->refs;

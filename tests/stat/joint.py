@@ -320,6 +320,26 @@ MODELS = {
          "slice": 'do(slice("m", one, 1, 20, 2), mh("near", one, 2))', "drift": 'drift("m", all, 0.7, 4)',
          "gibbs": 'do(gibbs("b", one, 2), mh(default, one, 2))', "pgibbs": "pgibbs(default, ordered, 3, 1)",
          "by hand": BY_HAND, "particles": "do(resample(3), mh(default, one, 3), resample(1))"}),
+    "maps": (  # over sequences that change: choices inside absorb, and nothing is evaluated anew
+        ['s = tag("s", 0, gamma(4, 4))', 'z = tag("z", 0, normal(zeros(2), 1))', 'x = mapv(v -> tag("x", 0, normal(v, s)), z)',
+         'w = mapv2((a, b) -> sum(mapv(c -> c * a, [a, b, s])), x, [1, 2])', 'k = imapv((i, v) -> tag("k", i, flip(logistic(v + i))), z)'],
+        ["normal(w[0] - w[1], 2)", "normal(x[1] + mapv(exp, z)[0], 0.7)", "normal(if (k[0]) { 1 } else { if (k[1]) { 2 } else { 0 } }, 1)"],
+        ["s", "z[0]", "x[0]", "x[1] * z[1]", "k[0]", "if (k[1]) { z[1] } else { 0 }"],
+        {"mh one": "mh(default, one, 8)", "mh all": "mh(default, all, 3)", "nuts": 'do(nuts(default, all, 0, 2), checkInvariants())',
+         "nuts z": 'nuts("z", 0, 0, 2)', "hmc": 'hmc("x", all, 0.3, 4, 2)', "slice": 'slice("s", 0, 1, 20, 4)',
+         "ess": 'ess("z", 0, 3)', "drift": 'drift("z", all, 0.7, 5)', "gibbs": 'gibbs("k", one, 3)',
+         "summed": 'marginalize("k", nuts("z", 0, 0, 2))', "pgibbs": "pgibbs(default, ordered, 3, 1)", "by hand": BY_HAND,
+         "particles": 'do(resample(3), mh(default, one, 3), add_particle(1), nuts("z", 0, 0, 1), resample(1))'}),
+    "maps anew": (  # where a length changes, and where elements decide what is evaluated
+        ['s = tag("s", 0, gamma(4, 4))', 'z = tag("z", 0, normal(zeros(2), 1))', 'n = tag("n", 0, uniform_discrete(1, 4))',
+         'y = imapv((i, v) -> if (v > 0.5) { tag("y", i, normal(v, 1)) } else { v * i }, z)',
+         'u = mapv(v -> tag("u", 0, normal(v, 1)), fill(n, s))'],
+        ["normal(sum(y), 1)", "normal(sum(u), 1)"],
+        ["s", "n", "z[0]", "y[1]", "u[0] * s", "sum(u)"],
+        {"mh one": "mh(default, one, 8)", "mh all": "mh(default, all, 3)", "by hand": BY_HAND, "nuts": 'nuts("z", 0, 0, 2)',
+         "gibbs": 'do(gibbs("n", 0, 2), mh(default, one, 2))', "slice": 'slice("s", 0, 1, 20, 4)', "drift": 'drift("z", all, 0.7, 5)',
+         "pgibbs": "pgibbs(default, ordered, 3, 1)",
+         "particles": 'do(resample(3), mh(default, one, 3), add_particle(1), nuts("z", 0, 0, 1), resample(1))'}),
 }
 
 
