@@ -344,7 +344,9 @@ static int go_on(const char *dir, const char *program, uint64_t first) {
     if (!same)
         return complain(EXIT_USAGE, "'%s' holds a run of '%s'; choose another folder", dir,
                         facts.program);
-    return strcmp(facts.state, "finished") == 0 ? EXIT_FINE : resume_run(dir);
+    if (strcmp(facts.state, "finished") != 0) return resume_run(dir);
+    run_folder_forget(dir, (size_t)facts.chains); /* it may have been killed before it did */
+    return EXIT_FINE;
 }
 
 static int run(int argc, char **argv) {

@@ -104,10 +104,18 @@ static bool open_draws(size_t i) {
     return st == GPM_OK;
 }
 
-static struct run_path checkpoint_path(size_t i) {
+static struct run_path checkpoint_in(const char *dir, size_t i) {
     char name[64];
     snprintf(name, sizeof name, "chain-%zu.ckpt", i + 1);
-    return run_path(run.dir, name);
+    return run_path(dir, name);
+}
+
+static struct run_path checkpoint_path(size_t i) {
+    return checkpoint_in(run.dir, i);
+}
+
+void run_folder_forget(const char *dir, size_t chains) {
+    for (size_t i = 0; i < chains; i++) file_remove(checkpoint_in(dir, i).text);
 }
 
 /* One with a checkpoint is opened when its session goes on (run_folder_resume). */
@@ -397,7 +405,7 @@ int run_folder_close(int status) {
                  "%zu of %zu chains failed; summary, diagnose and export of '%s' read the others",
                  failed, chains, run.dir);
     bool written = write_manifest();
-    for (size_t i = 0; status == EXIT_FINE && i < chains; i++) file_remove(checkpoint_path(i).text);
+    if (status == EXIT_FINE) run_folder_forget(run.dir, chains);
     if (collected) written &= write_diagnostics();
     leave_folder();
     return written || status != EXIT_FINE ? status : EXIT_FAILED;

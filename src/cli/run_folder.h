@@ -41,6 +41,8 @@ bool run_folder_create(const char *dir, const char *program, const struct run_fa
 bool run_folder_reopen(const char *dir, struct run_facts *facts);
 /* Writes the final state; gives the exit status (worse than `status` when draws did not agree). */
 int run_folder_close(int status);
+/* Removes the checkpoints of a finished run, which are of no use any more. */
+void run_folder_forget(const char *dir, size_t chains);
 /* The last lines of a finished folder: diagnostics.json of its draws, and of the chains whose moves
  * (run_folder_note) are given. */
 bool run_write_diagnostics(const char *dir, gpm_draws *d, json_t *moves);

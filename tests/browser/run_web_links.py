@@ -35,7 +35,8 @@ def compiled(folder):
 
 
 left_out = re.search(r'list\(FILTER SOURCES EXCLUDE REGEX "([^"]*)"\)', read("web/CMakeLists.txt")).group(1).replace("\\\\", "\\")
-taken = [p for p in glob.glob(OBJECTS + "/src/*/*.o") if not re.search(left_out, p[:-2])] + glob.glob(OBJECTS + "/gen/*.o")
+here = lambda p: os.path.exists(os.path.join(ROOT, os.path.relpath(p, OBJECTS)[:-2]))  # not of a file that is gone
+taken = [p for p in glob.glob(OBJECTS + "/src/*/*.o") if here(p) and not re.search(left_out, p[:-2])] + glob.glob(OBJECTS + "/gen/*.o")
 assert len(taken) > 200, (OBJECTS, len(taken))
 with tempfile.TemporaryDirectory() as folder:
     defined, needed = symbols(taken + compiled(folder))

@@ -147,7 +147,7 @@ def check_damage():
     chance = random.Random(SEED)
     for tries in range(40):  # one that lies well inside the draws
         shutil.rmtree(os.path.join(where, "cut"), ignore_errors=True)
-        kill_once(command(kind, "cut") + ["--checkpoint", "0.02"], where, chance.uniform(0.1, seconds), signal.SIGTERM)
+        kill_once(command(kind, "cut") + ["--checkpoint", "0.02"], where, seconds * chance.uniform(0.3, 0.95), signal.SIGTERM)
         if os.path.exists(os.path.join(where, "cut", "chain-1.ckpt")) and text(where, "cut", "chain-1.csv").count("\n") > 20:
             break
     else:

@@ -216,7 +216,7 @@ def one(tool, seed, folder):
     except subprocess.TimeoutExpired:
         return "hang", text, "no end after 60 s"
     if r.returncode == 0 and "ERROR" not in r.stderr: return "ok", text, ""
-    code = re.search(r"\[(E\d{4})\]", r.stderr)
+    code = re.search(r"error\[(E\d{4})\]", r.stderr)  # warnings may stand before it
     if r.returncode == 1 and code and code.group(1) in ALLOWED and "trace check" not in r.stderr: return code.group(1), text, ""
     return "bad", text, "status %d\n%s" % (r.returncode, r.stderr[-3000:])
 
