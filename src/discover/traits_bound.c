@@ -241,7 +241,8 @@ static bool presence_within(const struct leaf *l, size_t i, const uint8_t *when,
         hi = fmin(hi, fmin((double)rare / bare / seen / at_least[j], 1) +
                           cover.edge[grid_up(1 - bare / n * (1 - at_least[j]))]);
     l->hi[i] = (float)(all * fmin(hi, 1));
-    l->lo[i] = (float)(all * fmax(cover.below[(int)((sum - some) / n / seen * GRID)], 0));
+    double least = fmin((sum - some) / n / seen, 1); /* above 1 in damaged bytes alone */
+    l->lo[i] = (float)(all * fmax(cover.below[(int)(least * GRID)], 0));
     return true;
 }
 
