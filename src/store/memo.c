@@ -175,21 +175,25 @@ static enum gpm_status find(struct memo *m, const double *x, struct found *f, st
 
 /* ---- claiming ---- */
 
-static enum gpm_status insert_row(struct memo *m, const double *x, enum memo_status status,
-                                  const char *tag, int64_t *id, struct buf *err) {
+/* The first row of its inputs, or, `more`, one more beside those that are there; *id 0: somebody
+ * else has put it there. A server shows each statement what others have committed by then, so a
+ * first row must not ask how many there are: it would become the second. */
+static enum gpm_status insert_row(struct memo *m, const double *x, bool more,
+                                  enum memo_status status, const char *tag, int64_t *id,
+                                  struct buf *err) {
     static const char sql[] =
         "INSERT INTO point(started, expires, host, pid, pid_start, key, x, status, tag, rep, "
         "attempts) VALUES(?1,CASE ?8 WHEN 4 THEN NULL ELSE ?2 END,?3,?4,?5,?6,?7,?8,?9,"
-        "(SELECT coalesce(max(rep)+1, 0) FROM point WHERE key=?6), 1) "
-        "ON CONFLICT(key, rep) DO NOTHING RETURNING id";
+        "CASE ?10 WHEN 0 THEN 0 ELSE (SELECT coalesce(max(rep)+1, 0) FROM point WHERE key=?6) "
+        "END, 1) ON CONFLICT(key, rep) DO NOTHING RETURNING id";
     struct buf text = BUF_INIT;
     for (int j = 0; j < m->dim; j++) {
         if (j) buf_putc(&text, ' ');
         buf_number(&text, x[j]);
     }
     memo_key(m->key, x, m->dim);
-    enum gpm_status s =
-        memo_do(m, "add a row", sql, id, err, "oksis", text.data, (int64_t)status, tag);
+    enum gpm_status s = memo_do(m, "add a row", sql, id, err, "oksisi", text.data, (int64_t)status,
+                                tag, (int64_t)more);
     buf_release(&text);
     return s;
 }
@@ -221,7 +225,7 @@ static enum gpm_status claim(struct memo *m, const double *x, struct memo_claim 
     *out = (struct memo_claim){.state = states[f.status], .id = f.id, .y = f.y};
     bool taken = false;
     if (f.status == MEMO_ABSENT) {
-        s = insert_row(m, x, MEMO_CLAIMED, "", &out->id, err);
+        s = insert_row(m, x, false, MEMO_CLAIMED, "", &out->id, err);
         taken = out->id;
     } else if (f.idle)
         s = take_row(m, &f, &taken, err);
@@ -256,7 +260,7 @@ enum gpm_status memo_new_row(struct memo *m, const double *x, bool asked, int64_
     if (!s) s = begin_to(m, asked ? MEMO_TO_STORE : MEMO_TO_CLAIM, err);
     *id = 0; /* somebody else's replicate may take the number: then ours is the next */
     while (!s && !*id)
-        s = insert_row(m, x, asked ? MEMO_ASKED : MEMO_CLAIMED, asked ? "ask" : "", id, err);
+        s = insert_row(m, x, true, asked ? MEMO_ASKED : MEMO_CLAIMED, asked ? "ask" : "", id, err);
     return memo_end(m, s, err);
 }
 
@@ -356,7 +360,9 @@ static enum gpm_status add(struct memo *m, const double *x, double y, const char
         buf_puts(err, ", is stored for this input already; remove it first, or add a replicate");
         return GPM_E_CONFLICT;
     }
-    if (*added) s = insert_row(m, x, MEMO_CLAIMED, MEMO_GIVEN, &f.id, err);
+    if (*added) s = insert_row(m, x, replicate, MEMO_CLAIMED, MEMO_GIVEN, &f.id, err);
+    if (!s && !f.id) /* somebody was faster: look again */
+        return add(m, x, y, outputs, error, seconds, replicate, added, err);
     return s ? s : put_result(m, f.id, &y, outputs, error, seconds, err);
 }
 

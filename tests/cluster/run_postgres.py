@@ -128,6 +128,13 @@ def check_programs(pg):
                                 run("time", "--store", pg.url + "#times", "--predict", "n=4"))
 
 
+def check_together(pg):
+    """Eight processes want the same 2,000 points at the same time: each is evaluated once."""
+    r = subprocess.run([os.path.join(os.path.dirname(TOOL), "tests", "test_memo_kill"), "together"], env=dict(os.environ, GPMEM_TEST_SERVER=pg.url),
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert r.returncode == 0, r.stdout[-2000:]
+
+
 def check_messages(pg):
     assert "No such store" in run("memo", "list", pg.url + "#none", status=1)
     secret = pg.url.replace("gpmem@", "gpmem:secret@")
@@ -154,5 +161,6 @@ with Postgres() as pg, WORK:
     check_goals(pg)
     check_copies(pg, store)
     check_programs(pg)
+    check_together(pg)
     check_messages(pg)
 print("stores on a server: all checks passed")
