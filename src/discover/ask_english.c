@@ -1,495 +1,251 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * English questions, by rules, to formal ones (ask.h). A sentence is a list of clauses joined by
- * and, or, but, commas, with, without; a clause is a set of known words and a phrase of time. Every
- * word is known or the question is refused: nothing is skipped that could change the meaning.
+ * and, or, but, commas, with, without; a clause is a set of known words and of phrases of time,
+ * period and amount (ask_phrase.h). Every word is known or the question is refused: nothing is
+ * skipped that could change the meaning.
  */
 #include "discover/ask.h"
+#include "discover/ask_phrase.h"
 #include "base/ascii.h"
 #include "base/mem.h"
-#include "base/number.h"
 #include "base/suggest.h"
-#include "host/times.h"
-#include <math.h>
+#include <stdint.h>
 #include <string.h>
 
-enum { /* what words say */
-       W_RISE = 1,
-       W_FALL = 2,
-       W_LINEAR = 4,
-       W_PERIODIC = 8,
-       W_SWING = 16,
-       W_GROW = 32,
-       W_SHRINK = 64,
-       W_NOISE = 128,
-       W_PURE = 256,
-       W_JUMP = 512,
-       W_SMOOTH = 1024,
-       W_WALK = 2048,
-       W_TREND = 4096,
-       W_UP = 8192,
-       W_DOWN = 16384,
-       W_FILLER = 0
-};
-static const struct {
-    const char *word;
-    int says;
-} words[] = {{"rising", W_RISE},
-             {"rises", W_RISE},
-             {"rise", W_RISE},
-             {"increasing", W_RISE},
-             {"increases", W_RISE},
-             {"upward", W_RISE | W_TREND},
-             {"growing", W_GROW},
-             {"grows", W_GROW},
-             {"grow", W_GROW},
-             {"falling", W_FALL},
-             {"falls", W_FALL},
-             {"fall", W_FALL},
-             {"decreasing", W_FALL},
-             {"decreases", W_FALL},
-             {"declining", W_FALL},
-             {"downward", W_FALL | W_TREND},
-             {"shrinking", W_SHRINK},
-             {"shrinks", W_SHRINK},
-             {"shrink", W_SHRINK},
-             {"linear", W_LINEAR},
-             {"straight", W_LINEAR},
-             {"line", W_LINEAR},
-             {"trend", W_TREND},
-             {"periodic", W_PERIODIC},
-             {"seasonal", W_PERIODIC},
-             {"seasonality", W_PERIODIC},
-             {"cyclic", W_PERIODIC},
-             {"cycle", W_PERIODIC},
-             {"repeats", W_PERIODIC},
-             {"recurring", W_PERIODIC},
-             {"repeating", W_PERIODIC},
-             {"swing", W_SWING},
-             {"amplitude", W_SWING},
-             {"noise", W_NOISE},
-             {"noisy", W_NOISE},
-             {"pure", W_PURE},
-             {"only", W_PURE},
-             {"jumps", W_JUMP},
-             {"jump", W_JUMP},
-             {"shift", W_JUMP},
-             {"shifts", W_JUMP},
-             {"step", W_JUMP},
-             {"smooth", W_SMOOTH},
-             {"smoothly", W_SMOOTH},
-             {"walk", W_WALK},
-             {"up", W_UP},
-             {"down", W_DOWN},
-             {"upwards", W_UP},
-             {"downwards", W_DOWN},
-             {"random", W_WALK},
-             {"is", 0},
-             {"are", 0},
-             {"has", 0},
-             {"have", 0},
-             {"a", 0},
-             {"an", 0},
-             {"the", 0},
-             {"that", 0},
-             {"which", 0},
-             {"it", 0},
-             {"its", 0},
-             {"whose", 0},
-             {"of", 0},
-             {"to", 0},
-             {"new", 0},
-             {"level", 0},
-             {"component", 0},
-             {"pattern", 0},
-             {"function", 0},
-             {"series", 0},
-             {"over", 0},
-             {"time", 0},
-             {"there", 0},
-             {"was", 0},
-             {"in", 0},
-             {"size", 0},
-             {"sudden", 0},
-             {"values", 0},
-             {"value", 0},
-             {"white", W_PURE},
-             {"nothing", W_PURE},
-             {"else", 0}};
+/* ---- clauses ---- */
+static const char negations[] =
+    "not never no neither without isn't aren't wasn't doesn't don't didn't hasn't haven't nor";
 
-#define WORDS_MAX 64
-struct reader {
-    char *word[WORDS_MAX];
-    size_t n, at;
-    struct arena a;
-    struct buf *err;
-    bool failed;
-};
-
-/* What one clause says. */
-struct clause {
-    int says;
-    bool negated;
-    char *interval, *from, *until, *period, *value; /* formal arguments */
-    double start, end;                              /* of the interval, where it has them */
-    bool throughout, timed;                         /* timed: some phrase of time was read */
-    bool before, after;                             /* without a date */
-    double size;
-};
-
-static void split(struct reader *r, const char *text) {
-    for (const char *p = text; *p && r->n < WORDS_MAX;) {
-        size_t n = 0;
-        if (strchr(" \t\n'\"?", *p)) {
-            p++;
-            continue;
-        }
-        if (strchr(",()", *p))
-            n = 1;
-        else
-            while (p[n] && !strchr(" \t\n,()?\"", p[n])) n++;
-        char *w = arena_strndup(&r->a, p, n);
-        for (char *c = w; *c; c++) *c = ascii_lower(*c);
-        for (size_t len = strlen(w); len > 1 && w[len - 1] == '.'; len--) w[len - 1] = 0;
-        r->word[r->n++] = w;
-        p += n;
-    }
+static bool connector(const struct ask_words *r) {
+    return r->at >= r->n || ask_one_of(ask_peek(r, 0), "and or but nor with without , ( )");
 }
 
-static const char *peek(const struct reader *r, size_t k) {
-    return r->at + k < r->n ? r->word[r->at + k] : "";
-}
-static bool next_is(const struct reader *r, size_t k, const char *w) {
-    return !strcmp(peek(r, k), w);
-}
-static bool one_of(const char *w, const char *list) {
-    size_t n = strlen(w);
-    for (const char *p = list; n && (p = strstr(p, w)); p++)
-        if ((p == list || p[-1] == ' ') && (p[n] == ' ' || !p[n])) return true;
-    return false;
-}
-static bool take(struct reader *r, const char *list) {
-    if (!one_of(peek(r, 0), list)) return false;
-    r->at++;
-    return true;
-}
-static char *text_of(struct reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static char *text_of(struct reader *r, const char *fmt, ...) {
-    struct buf b = BUF_INIT;
-    va_list ap;
-    va_start(ap, fmt);
-    buf_vprintf(&b, fmt, ap);
-    va_end(ap);
-    char *s = arena_strndup(&r->a, b.data, b.len);
-    buf_release(&b);
-    return s;
+/* "no longer" is "not" with a time behind it. */
+static void take_negation(struct ask_words *r, struct ask_clause *c) {
+    c->negated = !c->negated;
+    if (!strcmp(r->word[r->at++], "no")) ask_take(r, "longer");
 }
 
-/* ---- time ---- */
-static bool is_date(const char *w) {
-    return ascii_digit(*w) && time_is_one(w);
+/* What comes before a property: "and is not", "there is no", "but then it". */
+static void take_opening(struct ask_words *r, struct ask_clause *c) {
+    for (;;)
+        if (ask_one_of(ask_peek(r, 0), negations))
+            take_negation(r, c);
+        else if (!ask_take(r, "is are was were has have had does do did it there and shows"))
+            return;
 }
 
-/* 1990s, 1990's, perhaps with early, mid or late before it: its years. */
-static bool take_decade(struct reader *r, double *from, double *to) {
-    size_t k = 0;
-    const char *part = "", *w = peek(r, 0);
-    if (one_of(w, "early mid late")) part = w, k = 1;
-    for (const char *p = "early-\0mid-\0late-\0"; *p; p += strlen(p) + 1)
-        if (!strncmp(w, p, strlen(p))) part = p, w += strlen(p);
-    if (k) w = peek(r, 1);
-    double year;
-    size_t len = strlen(w);
-    if (len < 5 || w[len - 1] != 's' || !number_parse(w, len - 1, &year)) return false;
-    r->at += k + 1;
-    *from = year + (*part == 'm' ? 3 : *part == 'l' ? 7 : 0);
-    *to = year + (*part == 'm' ? 7 : *part == 'e' ? 3 : 10);
-    return true;
+/* A negation further on is of the whole clause when only its subject has been named: "the noise
+ * does not grow". */
+static bool names_subject(int says) {
+    bool swing = says & SAYS_SWING;
+    return !(says & ~(SAYS_TREND | SAYS_NOISE | SAYS_SWING | (swing ? SAYS_PERIODIC : 0)));
 }
 
-static bool set_interval(struct reader *r, struct clause *c, double from, double to) {
-    c->interval = text_of(r, "%.12g..%.12g", from, to);
-    c->start = from;
-    c->end = to;
-    return c->timed = true;
+static bool is_jump(int says) {
+    int moved = SAYS_RISE | SAYS_FALL | SAYS_GROW | SAYS_SHRINK | SAYS_UP | SAYS_DOWN | SAYS_CHANGE;
+    return says & SAYS_JUMP || (says & SAYS_SUDDEN && says & moved);
 }
 
-/* A date behind a preposition; NULL: there is none. */
-static char *take_date(struct reader *r) {
-    take(r, "about around approximately roughly ~ circa the year");
-    take(r, "the year");
-    return is_date(peek(r, 0)) ? r->word[r->at++] : NULL;
-}
-
-static bool take_between(struct reader *r, struct clause *c, const char *joins) {
-    char *a = take_date(r), *b = a && take(r, joins) ? take_date(r) : NULL;
-    if (!b) return false;
-    c->interval = text_of(r, "%s..%s", a, b);
-    c->start = number_read(a, NULL);
-    c->end = number_read(b, NULL);
-    return c->timed = true;
-}
-
-static bool fail_at(struct reader *r, const char *expected) {
-    if (!r->failed)
-        buf_printf(r->err, "expected %s %s '%s'", expected, r->at < r->n ? "before" : "behind",
-                   r->at < r->n ? peek(r, 0)
-                   : r->n       ? r->word[r->n - 1]
-                                : "");
+static bool unknown_word(struct ask_words *r, const char *w) {
+    const char *near = ask_word_near(w, &r->a);
+    buf_printf(r->err, "the word '%s' is not known%s%s%s", w, near ? "; did you mean '" : "",
+               near ? near : "", near ? "'?" : "");
     r->failed = true;
     return false;
 }
 
-/* One phrase of time; false: what comes next is none. */
-static bool take_time(struct reader *r, struct clause *c) {
-    double from, to;
-    char *date;
-    size_t back = r->at;
-    if (take(r, "throughout always")) return c->throughout = c->timed = true;
-    if (next_is(r, 0, "at") && one_of(peek(r, 1), "any some") && next_is(r, 2, "time")) {
-        r->at += 3;
-        return c->timed = true;
-    }
-    if (take(r, "ever sometime")) return c->timed = true;
-    if (take(r, "over") && take(r, "time")) return true;
-    r->at = back;
-    if (take(r, "starting beginning begins starts start begin")) {
-        take(r, "in at from");
-        if (!(date = take_date(r))) return fail_at(r, "a year");
-        c->from = date;
-        return c->timed = true;
-    }
-    if (take(r, "until till")) {
-        if (!(date = take_date(r))) return fail_at(r, "a year");
-        c->until = date;
-        if (next_is(r, 0, "and") && next_is(r, 1, "then") &&
-            one_of(peek(r, 2), "stops ends stop end vanishes disappears"))
-            r->at += 3;
-        return c->timed = true;
-    }
-    if (take(r, "before")) {
-        if ((date = take_date(r)))
-            c->interval = text_of(r, "before %s", date), c->timed = true;
-        else
-            c->before = true;
-        return true;
-    }
-    if (take(r, "after since afterwards")) {
-        if ((date = take_date(r)))
-            c->interval = text_of(r, "after %s", date), c->timed = true;
-        else
-            c->after = true;
-        return true;
-    }
-    if (take(r, "between")) return take_between(r, c, "and") || fail_at(r, "two years");
-    if (take(r, "from")) {
-        size_t here = r->at;
-        if (take_between(r, c, "to until till")) return true;
-        r->at = here;
-        if (!(date = take_date(r))) return fail_at(r, "a year");
-        take(r, "on onwards");
-        c->from = date;
-        return c->timed = true;
-    }
-    if (take(r, "during in over at around about")) {
-        take(r, "the");
-        if (take_decade(r, &from, &to)) return set_interval(r, c, from, to);
-        if (take(r, "years") && take_between(r, c, "to and")) return true;
-        if ((date = take_date(r))) {
-            double year = number_read(date, NULL);
-            bool whole = strlen(date) == 4;
-            if (c->value) {
-                c->interval = date;
-                return c->timed = true;
-            }
-            if (whole) return set_interval(r, c, year, year + 1);
-            return fail_at(r, "a year, a decade or an interval");
-        }
-        r->at = back;
-    }
-    return false;
-}
-
-/* "every 12 months", "with a period of 1 year", "yearly" */
-static bool take_period(struct reader *r, struct clause *c) {
-    static const char *const adverbs[][2] = {{"yearly", "1 year"},   {"annual", "1 year"},
-                                             {"monthly", "1 month"}, {"weekly", "1 week"},
-                                             {"daily", "1 day"},     {"quarterly", "1 quarter"},
-                                             {"hourly", "1 hour"}};
-    for (size_t i = 0; i < COUNT_OF(adverbs); i++)
-        if (next_is(r, 0, adverbs[i][0])) {
-            r->at++;
-            c->says |= W_PERIODIC;
-            c->period = (char *)adverbs[i][1];
-            return true;
-        }
-    size_t back = r->at;
-    if (!take(r, "every")) {
-        take(r, "with");
-        take(r, "a the");
-        if (!take(r, "period")) {
-            r->at = back;
-            return false;
-        }
-        take(r, "of");
-    }
-    const char *n = peek(r, 0), *unit = peek(r, 1);
-    if (!ascii_digit(*n)) {
-        unit = n;
-        n = "1";
-    } else
-        r->at++;
-    r->at++;
-    if (!*unit) return fail_at(r, "a unit (years, months, weeks, days)");
-    c->period = text_of(r, "%s %s", n, unit);
-    return true;
-}
-
-/* "above 5", "below 3", "at least 2" */
-static bool take_amount(struct reader *r, struct clause *c) {
-    bool above = one_of(peek(r, 0), "above exceeds"), below = one_of(peek(r, 0), "below under");
-    size_t k = 1;
-    if (next_is(r, 0, "at") && next_is(r, 1, "least")) k = 2;
-    double v;
-    const char *w = peek(r, k);
-    if (!(above || below || k == 2) || !number_parse(w, strlen(w), &v)) return false;
-    r->at += k + 1;
-    if (k == 2)
-        c->size = v;
-    else
-        c->value = text_of(r, "%s %.12g", above ? ">" : "<", v);
-    return true;
-}
-
-/* ---- clauses ---- */
-static bool connector(const struct reader *r) {
-    return r->at >= r->n || one_of(peek(r, 0), "and or but with without , ( )");
-}
-
-static bool read_clause(struct reader *r, struct clause *c) {
-    *c = (struct clause){.start = NAN, .end = NAN, .size = NAN};
-    while (take(r, "not never no without is has and")) /* "and is not", "without" */
-        c->negated ^= one_of(r->word[r->at - 1], "not never no without");
+static bool read_clause(struct ask_words *r, struct ask_clause *c) {
+    *c = (struct ask_clause){.negated = r->not_either};
+    r->not_either = false;
+    take_opening(r, c);
     size_t begin = r->at;
     while (!r->failed) {
-        if (next_is(r, 0, "(") && one_of(peek(r, 1), "at")) { /* (at any time) */
+        int says;
+        const char *w = ask_peek(r, 0);
+        if (!strcmp(w, "(") && ask_one_of(ask_peek(r, 1), "at")) { /* (at any time) */
             r->at++;
-            if (!take_time(r, c)) return fail_at(r, "a phrase of time");
-            if (!take(r, ")")) return fail_at(r, "')'");
+            if (!ask_take_time(r, c)) return ask_expected(r, "a phrase of time");
+            if (!ask_take(r, ")")) return ask_expected(r, "')'");
             continue;
         }
-        if (take_period(r, c) || take_amount(r, c) || take_time(r, c)) continue;
-        if (connector(r)) break;
-        const char *w = peek(r, 0), *known[COUNT_OF(words)], *near;
-        size_t i = 0;
-        while (i < COUNT_OF(words) && strcmp(words[i].word, w)) i++;
-        if (i == COUNT_OF(words)) {
-            for (i = 0; i < COUNT_OF(words); i++) known[i] = words[i].word;
-            near = suggest_nearest(w, known, COUNT_OF(words));
-            buf_printf(r->err, "the word '%s' is not known%s%s%s", w,
-                       near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-            r->failed = true;
-            return false;
+        if (ask_take_period(r, c) || ask_take_amount(r, c) || ask_take_time(r, c)) continue;
+        if (connector(r) || r->failed) break;
+        if (ask_one_of(w, negations) && names_subject(c->says)) {
+            take_negation(r, c);
+            continue;
         }
-        c->says |= words[i].says;
+        if (!ask_word(w, &says)) return unknown_word(r, w);
+        c->says |= says;
         r->at++;
     }
-    return !r->failed && (r->at > begin || fail_at(r, "a property of a series"));
+    return !r->failed && (r->at > begin || ask_expected(r, "a property of a series"));
 }
 
 /* The name of the predicate that the words of a clause amount to; NULL: none. */
-static const char *name_of(const struct clause *c) {
-    int s = c->says;
-    if (c->value) return "value";
-    if (s & W_JUMP) return "jumps";
-    if (s & W_NOISE && s & (W_GROW | W_RISE)) return "noise_grows";
-    if (s & W_NOISE && s & (W_SHRINK | W_FALL)) return "noise_shrinks";
-    if (s & W_NOISE && s & W_PURE) return "pure_noise";
-    if (s & (W_SWING | W_PERIODIC) && s & (W_GROW | W_RISE)) return "swing_grows";
-    if (s & (W_SWING | W_PERIODIC) && s & (W_SHRINK | W_FALL)) return "swing_shrinks";
-    if (s & W_LINEAR && s & (W_RISE | W_GROW)) return "linear() & rises";
-    if (s & W_LINEAR && s & W_FALL) return "linear() & falls";
-    if (s & W_LINEAR) return "linear";
-    if (s & (W_RISE | W_GROW)) return "rises";
-    if (s & W_FALL) return "falls";
-    if (s & W_WALK) return "random_walk";
-    if (s & W_SMOOTH) return "smooth";
-    if (s & W_PERIODIC || c->period) return "periodic";
-    if (s & W_TREND) return "trend";
-    if (s & W_NOISE) return "noise";
+static const char *name_of(const struct ask_clause *c) {
+    int s = c->says, up = SAYS_GROW | SAYS_RISE | SAYS_UP,
+        down = SAYS_SHRINK | SAYS_FALL | SAYS_DOWN;
+    if (is_jump(s)) return "jumps";
+    if (c->above || c->below) return "value";
+    if (s & SAYS_MOSTLY) return "share";
+    if (s & SAYS_NOISE && s & up) return "noise_grows";
+    if (s & SAYS_NOISE && s & down) return "noise_shrinks";
+    if (s & SAYS_NOISE && s & (SAYS_PURE | SAYS_RANDOM)) return "pure_noise";
+    if (s & (SAYS_SWING | SAYS_PERIODIC) && s & up) return "swing_grows";
+    if (s & (SAYS_SWING | SAYS_PERIODIC) && s & down) return "swing_shrinks";
+    if (s & SAYS_LINEAR && s & up) return "linear() & rises";
+    if (s & SAYS_LINEAR && s & down) return "linear() & falls";
+    if (s & SAYS_LINEAR) return "linear";
+    if (s & up) return "rises";
+    if (s & down) return "falls";
+    if (s & SAYS_WALK) return "random_walk";
+    if (s & SAYS_SMOOTH) return "smooth";
+    if (s & SAYS_PERIODIC) return "periodic";
+    if (s & (SAYS_CHANGE | SAYS_FLAT)) return "changes";
+    if (s & SAYS_TREND) return "trend";
+    if (s & SAYS_NOISE) return "noise";
     return NULL;
 }
 
-static void put_clause(struct reader *r, const struct clause *c, const char *name,
-                       struct buf *out) {
-    struct buf args = BUF_INIT;
-    const char *all[] = {c->throughout ? "throughout" : c->interval,
-                         c->from ? text_of(r, "from=%s", c->from) : NULL,
-                         c->until ? text_of(r, "until=%s", c->until) : NULL,
-                         c->period ? text_of(r, "period=%s", c->period) : NULL,
-                         isnan(c->size) ? NULL : text_of(r, "size>%.12g", c->size),
-                         c->says & W_JUMP && c->says & (W_UP | W_RISE)     ? "up"
-                         : c->says & W_JUMP && c->says & (W_DOWN | W_FALL) ? "down"
-                                                                           : NULL};
-    for (size_t i = 0; i < COUNT_OF(all); i++)
-        if (all[i]) buf_printf(&args, "%s%s", args.len ? ", " : "", all[i]);
-    bool plain = !strcmp(name, "trend") || !strcmp(name, "noise");
-    bool two = strchr(name, '&') != NULL;
-    buf_puts(out, c->negated ? "!" : "");
-    if (plain && !args.len)
-        buf_puts(out, name);
-    else if (!strcmp(name, "trend"))
-        buf_printf(out, "(rises(%s) | falls(%s))", args.data, args.data);
-    else
-        buf_printf(out, "%s%s(%s)%s%s%s", two ? "(" : "", name, args.data, c->value ? " " : "",
-                   c->value ? c->value : "", two ? ")" : "");
-    buf_release(&args);
+/* The kind of component that "mostly" is about; NULL: none. */
+static const char *kind_of(int says) {
+    return says & SAYS_PERIODIC                ? "periodic"
+           : says & SAYS_NOISE                 ? "noise"
+           : says & SAYS_SMOOTH                ? "smooth"
+           : says & (SAYS_LINEAR | SAYS_TREND) ? "line"
+           : says & (SAYS_WALK | SAYS_RANDOM)  ? "rough"
+                                               : NULL;
 }
 
-/* A clause that names no property is about that of the one before: "but not before". */
-static bool complete(struct reader *r, struct clause *c, const struct clause *before) {
-    if (c->says || c->period || c->value || !before) return true;
-    c->says = before->says;
-    c->period = before->period;
-    if (c->before && !isnan(before->start)) c->interval = text_of(r, "before %.12g", before->start);
-    if (c->after && !isnan(before->end)) c->interval = text_of(r, "after %.12g", before->end);
-    if ((c->before || c->after) && !c->interval)
-        return fail_at(r, c->before ? "a date after 'before'" : "a date after 'after'");
+/* Does the predicate take the argument? Of "linear() & rises" the last one does. */
+static bool takes(const char *name, int argument) {
+    const char *last = strrchr(name, ' ');
+    for (size_t i = 0; i < COUNT_OF(ask_rows); i++)
+        if (!strcmp(ask_rows[i].name, last ? last + 1 : name)) return ask_rows[i].takes & argument;
+    return false;
+}
+
+/* Formal arguments, joined by commas. A predicate that has no beginning or end of its own takes
+ * the interval on that side of the date. */
+static void put_arguments(struct ask_words *r, const struct ask_clause *c, const char *name,
+                          struct buf *out) {
+    const char *interval = c->throughout ? "throughout" : c->interval;
+    bool jump = is_jump(c->says);
+    bool up = c->says & (SAYS_UP | SAYS_RISE | SAYS_GROW);
+    bool down = c->says & (SAYS_DOWN | SAYS_FALL | SAYS_SHRINK);
+    const char *from = takes(name, ASK_FROM) ? c->from : NULL;
+    const char *until = takes(name, ASK_UNTIL) ? c->until : NULL;
+    if (!interval && c->from && c->until && !(from && until)) {
+        interval = ask_text(r, "%s..%s", c->from, c->until);
+        from = until = NULL;
+    } else if (!interval && c->from && !from)
+        interval = ask_text(r, "after %s", c->from);
+    else if (!interval && c->until && !until)
+        interval = ask_text(r, "before %s", c->until);
+    const char *all[] = {interval,
+                         from ? ask_text(r, "from=%s", from) : NULL,
+                         until ? ask_text(r, "until=%s", until) : NULL,
+                         c->period ? ask_text(r, "period=%s", c->period) : NULL,
+                         jump && c->above ? ask_text(r, "size>%.12g", c->amount) : NULL,
+                         !jump  ? NULL
+                         : up   ? "up"
+                         : down ? "down"
+                                : NULL};
+    for (size_t i = 0; i < COUNT_OF(all); i++)
+        if (all[i]) buf_printf(out, "%s%s", out->len ? ", " : "", all[i]);
+}
+
+static bool put_value(struct ask_words *r, const struct ask_clause *c, struct buf *out) {
+    if (!c->date) return ask_expected(r, "the date of the value (is above 5 in 1990)");
+    buf_printf(out, "value(%s) %c %.12g", c->date, c->above ? '>' : '<', c->amount);
     return true;
 }
 
-static bool read_or(struct reader *r, struct buf *out);
+static bool put_clause(struct ask_words *r, const struct ask_clause *c, const char *name,
+                       struct buf *out) {
+    struct buf args = BUF_INIT;
+    bool flat = c->says & SAYS_FLAT && !strcmp(name, "changes"), ok = true;
+    buf_puts(out, c->negated != flat ? "!" : "");
+    if (!strcmp(name, "value")) return put_value(r, c, out);
+    if (!strcmp(name, "share")) {
+        const char *kind = kind_of(c->says);
+        if (kind) buf_printf(out, "share(%s) > 0.5", kind);
+        return kind || ask_expected(r, "what it mostly is (periodic, noise, smooth)");
+    }
+    if (c->date && !c->interval) ok = ask_expected(r, "a year, a month, a decade or an interval");
+    if (is_jump(c->says) && c->below) ok = ask_expected(r, "a least size instead of a greatest");
+    put_arguments(r, c, name, &args);
+    const char *a = args.len ? args.data : "";
+    if (!*a && (!strcmp(name, "trend") || !strcmp(name, "noise")))
+        buf_puts(out, name);
+    else if (!strcmp(name, "trend"))
+        buf_printf(out, "(rises(%s) | falls(%s))", a, a);
+    else if (!strcmp(name, "changes"))
+        buf_printf(out, "(rises(%s) | falls(%s) | jumps(%s))", a, a, a);
+    else if (strchr(name, '&'))
+        buf_printf(out, "(%s(%s))", name, a);
+    else
+        buf_printf(out, "%s(%s)", name, a);
+    buf_release(&args);
+    return ok;
+}
+
+/* A clause that names no property is about that of the one before, "but not before"; and one that
+ * names no date about what was before or after it, "until 1965 and then falls". */
+static bool complete(struct ask_words *r, struct ask_clause *c, const struct ask_clause *before) {
+    bool names_one = c->says || c->period || c->above || c->below;
+    if (!names_one && before) {
+        c->says = before->says;
+        c->period = before->period;
+    }
+    if (!(c->before || c->after) || c->timed) return true;
+    const char *date = !before ? NULL : c->before ? before->start : before->end;
+    if (!date && before) date = c->before ? before->end : before->start;
+    if (!date) return ask_expected(r, c->before ? "a date after 'before'" : "a date after 'after'");
+    c->interval = ask_text(r, "%s %s", c->before ? "before" : "after", date);
+    return c->timed = true;
+}
+
+static bool read_or(struct ask_words *r, struct buf *out);
+
+/* "series" in "series with a trend" does not. */
+static bool says_something(const struct ask_clause *c) {
+    return c->says || c->period || c->above || c->below || c->timed || c->negated;
+}
 
 struct conjunction {
-    struct clause at[16];
+    struct ask_clause at[16];
     char *group[16]; /* a group in brackets instead */
     size_t n;
 };
 
-static bool read_and(struct reader *r, struct buf *out) {
+static bool read_and(struct ask_words *r, struct buf *out) {
     struct conjunction k = {.n = 0};
     do {
-        if (k.n == COUNT_OF(k.at)) return fail_at(r, "fewer clauses");
-        while (take(r, ", and but with")) {
+        if (k.n == COUNT_OF(k.at)) return ask_expected(r, "fewer clauses");
+        while (ask_take(r, ", and but with")) {
         }
-        struct clause *c = &k.at[k.n];
-        if (next_is(r, 0, "(") && !one_of(peek(r, 1), "at")) {
+        struct ask_clause *c = &k.at[k.n];
+        if (!strcmp(ask_peek(r, 0), "(") && !ask_one_of(ask_peek(r, 1), "at")) {
             struct buf inner = BUF_INIT;
             r->at++;
             bool ok = read_or(r, &inner);
-            if (ok && !take(r, ")")) ok = fail_at(r, "')'");
-            if (ok) k.group[k.n++] = text_of(r, "(%s)", inner.data);
+            if (ok && !ask_take(r, ")")) ok = ask_expected(r, "')'");
+            if (ok) k.group[k.n++] = ask_text(r, "(%s)", inner.data);
             buf_release(&inner);
             if (!ok) return false;
             continue;
         }
-        const struct clause *before = k.n && !k.group[k.n - 1] ? &k.at[k.n - 1] : NULL;
+        const struct ask_clause *before = k.n && !k.group[k.n - 1] ? &k.at[k.n - 1] : NULL;
         if (!read_clause(r, c) || !complete(r, c, before)) return false;
-        k.n++;
-    } while (one_of(peek(r, 0), ", and but with without"));
+        k.n += k.n > 0 || says_something(c) || !ask_one_of(ask_peek(r, 0), "with without");
+    } while (ask_one_of(ask_peek(r, 0), ", and but nor with without"));
+    r->negated = k.n && !k.group[k.n - 1] && k.at[k.n - 1].negated;
     bool last = k.n && k.at[k.n - 1].throughout;
     for (size_t i = 0; i < k.n; i++) {
-        struct clause *c = &k.at[i];
+        struct ask_clause *c = &k.at[i];
         if (i) buf_puts(out, " & ");
         if (k.group[i]) {
             buf_puts(out, k.group[i]);
@@ -498,37 +254,66 @@ static bool read_and(struct reader *r, struct buf *out) {
         const char *name = name_of(c);
         if (last && !c->timed) c->throughout = true; /* "a and b throughout" is of both */
         if (!name)
-            return fail_at(r, "a property of a series (rising, periodic, smooth, noise ...)");
-        put_clause(r, c, name, out);
+            return ask_expected(r, "a property of a series (rising, periodic, smooth, noise ...)");
+        if (!put_clause(r, c, name, out)) return false;
     }
     return true;
 }
 
-static bool read_or(struct reader *r, struct buf *out) {
+/* "not rising or falling" is neither: what is denied before an "or" is denied behind it, unless
+ * that is a sentence of its own ("is not rising or is falling"). */
+static bool denies_both(struct ask_words *r) {
+    const char *w = ask_peek(r, 0);
+    int says;
+    return r->negated && ask_word(w, &says) && says;
+}
+
+static bool read_or(struct ask_words *r, struct buf *out) {
     struct buf first = BUF_INIT;
     bool ok = read_and(r, &first);
-    while (ok && take(r, "or")) {
+    while (ok && ask_take(r, "or")) {
         struct buf one = BUF_INIT;
+        bool both = r->not_either = denies_both(r);
         ok = read_and(r, &one);
-        buf_printf(&first, " | %s", one.data);
+        buf_printf(&first, " %c %s", both ? '&' : '|', one.data ? one.data : "");
         buf_release(&one);
     }
-    buf_puts(out, first.data);
+    buf_puts(out, first.data ? first.data : "");
     buf_release(&first);
     return ok;
 }
 
 bool ask_english(const char *text, struct buf *formal, struct buf *err) {
-    struct reader r = {.err = err};
-    split(&r, text);
-    bool ok = read_or(&r, formal);
-    if (ok && r.at < r.n) ok = fail_at(&r, "'and', 'or', 'but' or the end");
+    struct ask_words r = {.err = err};
+    ask_split(&r, text);
+    bool ok = !r.too_many && read_or(&r, formal);
+    if (r.too_many) buf_printf(err, "it has more than %d words", ASK_WORDS_MAX);
+    if (ok && r.at < r.n) ok = ask_expected(&r, "'and', 'or', 'but' or the end");
     arena_release(&r.a);
     return ok;
 }
 
 /* ---- either language ---- */
-/* The question that people ask that is nearest to the text. */
+/* How many words with a meaning of their own two questions share, letters that were swapped or
+ * forgotten aside. */
+static unsigned words_shared(const struct ask_words *a, const struct ask_words *b) {
+    unsigned n = 0;
+    for (size_t i = 0; i < a->n; i++) {
+        int says = 0;
+        bool told = false;
+        if (strlen(a->word[i]) < 4 || (ask_word(a->word[i], &says) && !says)) continue;
+        for (size_t k = 0; k < b->n && !told; k++) {
+            int other = 0;
+            bool same = says && ask_word(b->word[k], &other) && (says & other);
+            told = same || edit_distance(a->word[i], b->word[k]) <= 1 + (strlen(a->word[i]) > 6);
+        }
+        n += told;
+    }
+    return n;
+}
+
+/* The question that people ask that is nearest to the text: that with most of its words; NULL: it
+ * shares none with any. */
 static const char *nearest(const char *text) {
     static const char *const common[] = {"has a rising trend starting around 1988",
                                          "has a falling trend starting around 1988",
@@ -543,14 +328,28 @@ static const char *nearest(const char *text) {
                                          "is smooth, without linear trend and not periodic",
                                          "is a random walk",
                                          "is above 5 in 1990",
+                                         "drops suddenly in 1973",
+                                         "rises until 1965 and then falls",
+                                         "is flat after 1980",
+                                         "has a period of 12 months",
+                                         "is mostly noise",
                                          "is rising or periodic throughout"};
     const char *best = common[0];
-    unsigned least = ~0u;
+    unsigned most = 0, least = ~0u;
+    struct buf unused = BUF_INIT;
+    struct ask_words asked = {.err = &unused};
+    ask_split(&asked, text);
     for (size_t i = 0; i < COUNT_OF(common); i++) {
-        unsigned d = edit_distance(text, common[i]);
-        if (d < least) least = d, best = common[i];
+        struct ask_words w = {.err = &unused};
+        ask_split(&w, common[i]);
+        unsigned shared = words_shared(&asked, &w), d = edit_distance(text, common[i]);
+        if (shared > most || (shared == most && d < least))
+            most = shared, least = d, best = common[i];
+        arena_release(&w.a);
     }
-    return best;
+    arena_release(&asked.a);
+    buf_release(&unused);
+    return most ? best : NULL;
 }
 
 /* Signs that English has not, a single word, or a call: a word with a bracket right behind it. */
@@ -574,8 +373,13 @@ enum gpm_status ask_read(const char *text, struct arena *a, struct ask **out, co
     } else if (looks_formal(text)) {
         buf_puts(err, why.data);
     } else {
-        buf_printf(err, "the question '%s' cannot be read: %s; the nearest that can: '%s'", text,
-                   not_english.data, nearest(text));
+        const char *near = nearest(text);
+        buf_printf(err, "the question '%s' cannot be read: %s; ", text, not_english.data);
+        if (near)
+            buf_printf(err, "the nearest that can: '%s'", near);
+        else
+            buf_puts(err, "questions are like 'is periodic during the 1990s', 'has a rising trend "
+                          "starting around 1988', 'drops suddenly in 1973'");
     }
     *reading = st == GPM_OK ? arena_strndup(a, formal.data, formal.len) : NULL;
     buf_release(&formal);

@@ -193,7 +193,37 @@ static void english(void **state) {
         {"has a jump of at least 3 in 1975", "jumps(1975..1976, size>3)"},
         {"is a random walk", "random_walk()"},
         {"yearly cycle after 1990 and growing noise",
-         "periodic(after 1990, period=1 year) & noise_grows()"}};
+         "periodic(after 1990, period=1 year) & noise_grows()"},
+        {"has a sudden drop in 1970", "jumps(1970..1971, down)"},
+        {"rises until 1965 and then falls", "rises(before 1965) & falls(after 1965)"},
+        {"is flat before 1960 and rises afterwards",
+         "!(rises(before 1960) | falls(before 1960) | jumps(before 1960)) & rises(after 1960)"},
+        {"rising trend starting around 1968 but not before",
+         "rises(from=1968) & !rises(before 1968)"},
+        {"shows yearly seasonality", "periodic(period=1 year)"},
+        {"has a period of about 12 months", "periodic(period=12 months)"},
+        {"has a period of 10 to 14 months", "periodic(period=10..14 months)"},
+        {"has a twelve-month cycle", "periodic(period=12 month)"},
+        {"has a level shift larger than 5 near 1970", "jumps(1969..1972, size>5)"},
+        {"was above 3 in 1970", "value(1970) > 3"},
+        {"in March 1970 it was at most 3", "value(1970-03) < 3"},
+        {"jumps in December 1965", "jumps(1965-12..1966-01)"},
+        {"went down from March 1965 to June 1970", "falls(1965-03..1970-06)"},
+        {"is rising 1960\xe2\x80\x93"
+         "1970",
+         "rises(1960..1970)"},
+        {"is periodic in the '70s", "periodic(1970..1980)"},
+        {"doesn\xe2\x80\x99t rise in the 1970's", "!rises(1970..1980)"},
+        {"the noise does not grow", "!noise_grows()"},
+        {"is no longer periodic after 1980", "!periodic(after 1980)"},
+        {"is random noise", "pure_noise()"},
+        {"is mostly periodic", "share(periodic) > 0.5"},
+        {"is not rising or falling", "!rises() & !falls()"},
+        {"is neither rising nor falling", "!rises() & !falls()"},
+        {"is not rising or is falling", "!rises() | falls()"},
+        {"series with a linear trend", "linear()"},
+        {"series without a trend", "!trend"},
+        {"which series are periodic?", "periodic()"}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct buf formal = BUF_INIT, err = BUF_INIT;
         if (!ask_english(rows[i][0], &formal, &err)) fail_msg("%s: %s", rows[i][0], err.data);
@@ -208,6 +238,19 @@ static void refused(void **state) {
         {"periodc during the 1990s", "did you mean 'periodic'?"},
         {"periodc during the 1990s", "the nearest that can: 'is periodic during the 1990s'"},
         {"has elephants", "'elephants' is not known"},
+        {"has elephants", "questions are like"},
+        {"trend reverses", "the nearest that can: 'has a rising trend starting around 1988'"},
+        {"is random", "expected a property"},
+        {"exceeds 5", "expected the date of the value"},
+        {"has a jump of at most 3", "a least size"},
+        {"rises and then falls", "a date after 'after'"},
+        {"is periodic every fortnight", "expected a length"},
+        {"is rising and and and and and and and and and and and and and and and and and and and "
+         "and "
+         "and and and and and and and and and and and and and and and and and and and and "
+         "and and and and and and and and and and and and and and and and and and and and and and "
+         "and and and periodic",
+         "more than 64 words"},
         {"is periodic during", "the word 'during' is not known"},
         {"rises(1970..", "letter 13, expected ')'"},
         {"rises(1980..1970)", "ends before it begins"},
