@@ -147,7 +147,7 @@ static int read_line(const struct proc_outputs *o, const char *s, double *values
     }
 }
 
-enum proc_outcome proc_read_outputs(const struct proc_outputs *o, const char *text, double *values,
+static enum proc_outcome read_named(const struct proc_outputs *o, const char *text, double *values,
                                     struct buf *why) {
     for (int i = 0; i < o->n; i++) values[i] = HUGE_VAL; /* not there */
     int given = o->n;
@@ -171,4 +171,42 @@ enum proc_outcome proc_read_outputs(const struct proc_outputs *o, const char *te
         return absent ? PROC_GARBAGE : PROC_NAN;
     }
     return PROC_OK;
+}
+
+static enum proc_outcome read_text(const struct proc_outputs *o, const char *text, double *values,
+                                   struct buf *why) {
+    if (o) return read_named(o, text, values, why);
+    return proc_parse_number(text, strlen(text), values);
+}
+
+/* Programs tell how they get on before they answer. Where all that was printed is no answer, the
+ * last line is one, provided that no line before it could be taken for it. */
+enum proc_outcome proc_read_outputs(const struct proc_outputs *o, const char *text, double *values,
+                                    struct buf *why) {
+    enum proc_outcome whole = read_text(o, text, values, why);
+    if (whole != PROC_GARBAGE || (o && o->n_patterns)) return whole;
+    struct buf line = BUF_INIT, said = BUF_INIT;
+    enum proc_outcome last = PROC_GARBAGE;
+    size_t answers = 0;
+    for (const char *p = text; *p; p += *p == '\n') {
+        size_t n = strcspn(p, "\n");
+        buf_reset(&line);
+        buf_add(&line, p, n);
+        p += n;
+        if (line.len == strspn(line.data, " \t\r")) continue;
+        buf_reset(&said);
+        last = read_text(o, line.data, values, &said);
+        answers += last != PROC_GARBAGE;
+    }
+    if (last != PROC_GARBAGE && answers == 1) {
+        whole = last;
+        buf_reset(why);
+        if (said.len) buf_puts(why, said.data);
+    } else if (answers > 1) {
+        buf_reset(why);
+        buf_printf(why, "printed %zu lines that could each be the answer: ", answers);
+    }
+    buf_release(&line);
+    buf_release(&said);
+    return whole;
 }

@@ -206,7 +206,7 @@ static void describe_wrong(struct job *j, const char *why) {
                                   : "printed nothing on stdout; it must print one number");
         return;
     }
-    if (*why)
+    if (why && *why)
         buf_puts(&r->message, why);
     else
         buf_puts(&r->message, r->outcome == PROC_NAN ? "printed a value that is not finite: "
@@ -225,12 +225,12 @@ static void describe_output(struct job *j) {
     const struct proc_outputs *several = j->c->outputs;
     struct buf why = BUF_INIT;
     if (several && !r->values) r->values = NEW_ARRAY(double, (size_t)several->n);
-    if (j->overflow)
+    bool text = j->out.len == 0 || !memchr(j->out.data, 0, j->out.len);
+    if (j->overflow || !text)
         r->outcome = PROC_GARBAGE;
-    else if (several)
-        r->outcome = proc_read_outputs(several, j->out.data, r->values, &why);
     else
-        r->outcome = proc_parse_number(j->out.data, j->out.len, &r->value);
+        r->outcome = proc_read_outputs(several, j->out.data ? j->out.data : "",
+                                       several ? r->values : &r->value, &why);
     if (several) r->value = r->values[0];
     r->outputs = several;
     if (r->outcome != PROC_OK) describe_wrong(j, why.data);

@@ -124,7 +124,8 @@ bool proc_pool_wait(struct proc_pool *p, double seconds, const volatile sig_atom
 void proc_run(const struct proc_command *c, const char *const *values,
               const volatile sig_atomic_t *stop, struct proc_result *r);
 
-/* The numbers asked for into values (o->n of them); else what is wrong, for people. */
+/* The numbers asked for into values (o->n of them; o NULL: one), from all that was printed or from
+ * its last line; else what is wrong, for people (empty: nothing to add to the outcome). */
 enum proc_outcome proc_read_outputs(const struct proc_outputs *o, const char *text, double *values,
                                     struct buf *why);
 /* What an evaluation told on its way, from its stored numbers: pairs of step and value (owned), how

@@ -52,6 +52,7 @@ struct optimize {
     VEC(double) pending;             /* inputs in flight, here and elsewhere */
     struct runner *runner;           /* of the run in progress; tags are the ids of the rows */
     const char *end;                 /* why: "budget", "target", "time", "stopped" or "exhausted" */
+    size_t ended, unread; /* programs that ended here; of these, whose output is no answer */
     char *failure; /* what the last evaluation that failed here said; owned, NULL: none did */
 };
 

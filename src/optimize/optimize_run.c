@@ -272,6 +272,22 @@ static void start_program(struct optimize *o, int64_t id, const double *x) {
     srcfn_texts_free(values, o->space.n);
 }
 
+#define UNREAD_MOST                                                                                \
+    3 /* evaluations may be dear: a mistake in the command costs no more of them                   \
+       */
+
+/* Programs that end well and print no answer, from the first on, are a mistake in the command. */
+static enum gpm_status unread_so_far(const struct optimize *o, struct buf *err) {
+    if (o->unread < UNREAD_MOST || o->unread < o->ended || optimize_best(o, NULL, NULL))
+        return GPM_OK;
+    return buf_fail(
+        err, GPM_E_FORMAT,
+        "the first %d programs ended well but gave no value: the last one %s. It is to be "
+        "all that is printed, or the last line; or take it out of what is printed, with "
+        "--read 'loss: {}'",
+        UNREAD_MOST, o->failure ? o->failure : "printed nothing");
+}
+
 static enum gpm_status wait_for_one(struct optimize *o, double limit, struct buf *err) {
     struct outcome got;
     bool any;
@@ -281,8 +297,11 @@ static enum gpm_status wait_for_one(struct optimize *o, double limit, struct buf
     if (!s && got.nothing) /* whoever comes next evaluates it */
         s = buf_fail(err, GPM_E_IO, "%s; every evaluation so far is kept", got.why.data);
     if (!s && !got.ok) note_failure(o, got.why.data);
+    o->ended++;
+    o->unread += got.unread;
     outcome_release(&got);
-    return s ? s : finished(o, err);
+    if (!s) s = finished(o, err);
+    return s ? s : unread_so_far(o, err);
 }
 
 #define CURVES_LEAST 5 /* so many finished ones, before one is stopped */

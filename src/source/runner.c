@@ -84,6 +84,7 @@ enum gpm_status runner_wait(struct runner *r, double seconds, const volatile sig
     if (*got) {
         *o = (struct outcome){.tag = (size_t)tag,
                               .ok = p.outcome == PROC_OK,
+                              .unread = p.outcome == PROC_GARBAGE,
                               .nothing = proc_says_nothing(&p),
                               .y = p.value,
                               .seconds = p.seconds,

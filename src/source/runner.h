@@ -35,6 +35,7 @@ void runner_start(struct runner *r, const struct proc_command *c, const char *co
 struct outcome {
     size_t tag;
     bool ok;      /* y holds the value: the one that now counts, should another have been first */
+    bool unread;  /* it ended well, but what it printed is no answer */
     bool nothing; /* interrupted, or the machine could not start it: given back, not stored */
     double y, seconds;
     struct buf why;     /* of a failure, as it is stored */

@@ -132,6 +132,28 @@ esac
     assert json.loads(out)["best"] is None
 
 
+def test_what_counts_is_the_last_line():
+    """Programs tell how they get on; a command whose output is never an answer costs three evaluations, not the budget."""
+    talks = script("talks.sh", """#!/bin/sh
+echo "loading 3 files"
+echo '{"step": 1}'
+echo
+echo "$1"
+""")
+    out, _ = run("optimize", "-q", "--var", "x=1:2", "--budget", "8", "--", talks, "{x}")
+    assert "evaluations: 8 (0 failed)" in out and "best: 1 at" in out, out
+    both = script("both.sh", """#!/bin/sh
+echo loading
+echo '{"f": '$1', "g": 2}'
+""")
+    out, _ = run("optimize", "-q", "--var", "x=1:2", "--budget", "8", "--objective", "f", "--constraint", "g<=3", "--", both, "{x}")
+    assert "best: f=1 g=2" in out, out
+    for text, words in [("loss 3.2\ndone", "exactly one number"), ("3\n4", "2 lines that could each be the answer")]:
+        lies = script("lies.sh", "#!/bin/sh\necho begin\nprintf '%s\n'\n" % text.replace("\n", "\\n"))
+        _, err = run("optimize", "--var", "x=1:2", "--budget", "50", "--", lies, "{x}", status=1)
+        assert words in err and "--read" in err and "3/50 failed" in err and "4/50" not in err, err
+
+
 def test_killed_at_any_moment_it_goes_on_the_same():
     if os.path.exists("evaluated.txt"):
         os.remove("evaluated.txt")
