@@ -50,6 +50,10 @@ struct gpm_discover_options {
     bool per_day;             /* totals of months or quarters as means of a day of theirs */
     /* As `stop`, but the run ends as if max_seconds were over, and holds what was found by then. */
     const volatile sig_atomic_t *finish;
+    /* A folder, made where it is not there: results of the search are kept in it as they come. The
+     * same call after any end (a signal, a crash) goes on with them, with the result of a run that
+     * was not disturbed. They stay there until gpm_discover_unkeep. NULL: they are not kept. */
+    const char *keep;
 };
 GPM_API void gpm_discover_options_init_sized(struct gpm_discover_options *o, size_t size);
 static inline void gpm_discover_options_init(struct gpm_discover_options *o) {
@@ -59,7 +63,9 @@ static inline void gpm_discover_options_init(struct gpm_discover_options *o) {
 /* A handle that holds the run or, after a failure, the message. Never NULL. */
 GPM_API gpm_discovery *gpm_discover_new(void);
 GPM_API void gpm_discover_free(gpm_discovery *d);
-/* Runs the learner. GPM_E_FORMAT, GPM_E_ARG, GPM_E_IO: the input is wrong, see the error text. */
+/* Runs the learner. path NULL: on the search that the folder o->keep holds, which was ended before
+ * it was done, with the data and options that it was begun with. GPM_E_FORMAT, GPM_E_ARG, GPM_E_IO:
+ * the input is wrong, see the error text. */
 GPM_API enum gpm_status gpm_discover_run(gpm_discovery *d, const char *path,
                                          const struct gpm_discover_options *o);
 /* The same for CSV in memory; messages and reports call it by its name. */
@@ -67,6 +73,13 @@ GPM_API enum gpm_status gpm_discover_run_text(gpm_discovery *d, const char *name
                                               size_t len, const struct gpm_discover_options *o);
 GPM_API const char *gpm_discover_error(gpm_discovery *d);
 GPM_API bool gpm_discover_settled(const gpm_discovery *d);
+
+/* What a folder keeps of a search that is not finished: of one series, of several (gpm_panel_run),
+ * of gpm_discover_go_on with a kept run. */
+enum gpm_discover_kept { GPM_KEPT_NOTHING, GPM_KEPT_SERIES, GPM_KEPT_PANEL, GPM_KEPT_MORE };
+GPM_API enum gpm_discover_kept gpm_discover_unfinished(const char *dir);
+/* Removes it; the search is finished and saved, or nobody wants it. */
+GPM_API void gpm_discover_unkeep(const char *dir);
 
 /* Folder: manifest, data, structures, draws, chains. */
 GPM_API enum gpm_status gpm_discover_save(gpm_discovery *d, const char *dir);
@@ -116,6 +129,8 @@ GPM_API enum gpm_status gpm_discover_forecast_add(gpm_discovery *d, const double
 /* Goes on with the run that is open: more draws, more structures, longer chains; within so many
  * seconds (0: no limit). */
 GPM_API enum gpm_status gpm_discover_continue(gpm_discovery *d, double max_seconds);
+/* The same with options, of which max_seconds, stop, finish and keep count. */
+GPM_API enum gpm_status gpm_discover_go_on(gpm_discovery *d, const struct gpm_discover_options *o);
 
 /* ---- several series of one file ---- */
 typedef struct gpm_panel gpm_panel;

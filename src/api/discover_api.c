@@ -4,6 +4,7 @@
  */
 #include "gpmem/discover.h"
 #include "api/call.h"
+#include "api/discover_keep.h"
 #include "api/picture.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -78,7 +79,8 @@ static enum gpm_status run_paper(gpm_discovery *d, struct series *series,
                               .y_sd = o->paper_y,
                               .seed = o->seed,
                               .seconds = o->max_seconds,
-                              .stop = o->stop};
+                              .stop = o->stop,
+                              .finish = o->finish};
     enum gpm_status st = paper_run(&d->paper, series, &opt->series, &p, &d->err);
     d->paper_ready = st == GPM_OK;
     return st;
@@ -92,13 +94,19 @@ static enum gpm_status all_had_memory(gpm_discovery *d, unsigned long before, en
     return st;
 }
 
-/* What the caller asked for, checked. */
-static enum gpm_status take_options(const struct gpm_discover_options *given,
-                                    struct gpm_discover_options *full,
-                                    struct discovery_options *opt, struct buf *err) {
-    *full = default_options;
-    options_take(full, sizeof *full, given);
-    const struct gpm_discover_options *o = full;
+/* What the caller asked for. */
+static struct kept_search asked(const char *name, const char *text, size_t len,
+                                const struct gpm_discover_options *given) {
+    struct kept_search k = {
+        .kind = GPM_KEPT_SERIES, .name = name, .text = text, .len = len, .o = default_options};
+    options_take(&k.o, sizeof k.o, given);
+    return k;
+}
+
+/* The same, checked. */
+static enum gpm_status take_options(const struct kept_search *k, struct discovery_options *opt,
+                                    struct buf *err) {
+    const struct gpm_discover_options *o = &k->o;
     *opt = (struct discovery_options){.series = {.time = o->time_column,
                                                  .value = o->value_column,
                                                  .skip_bad = o->skip_bad,
@@ -133,25 +141,36 @@ static enum gpm_status take_options(const struct gpm_discover_options *given,
     return o->kernels ? discovery_kernels(o->kernels, &opt->factors, err) : GPM_OK;
 }
 
+static enum gpm_status search_series(gpm_discovery *d, struct kept_search *k) {
+    struct discovery_options opt;
+    enum gpm_status st = take_options(k, &opt, &d->err);
+    struct series series;
+    if (st == GPM_OK) st = series_read(&series, k->name, k->text, k->len, &opt.series, &d->err);
+    if (st == GPM_OK && k->o.paper) return run_paper(d, &series, &opt, &k->o);
+    if (st != GPM_OK) return st;
+    st = kept_open(k, &d->err);
+    opt.journal = k->journal;
+    if (st == GPM_OK)
+        st = discovery_run(&d->d, &series, &opt, &d->err);
+    else
+        series_release(&series);
+    d->ready = st == GPM_OK;
+    return st;
+}
+
 static enum gpm_status run(gpm_discovery *d, const char *name, const char *text, size_t len,
                            const struct gpm_discover_options *given) {
     clear(d);
     if (call_begin(&d->err)) return GPM_E_NOMEM;
-    struct gpm_discover_options full;
-    struct discovery_options opt;
-    enum gpm_status st = take_options(given, &full, &opt, &d->err);
-    const struct gpm_discover_options *o = &full;
-    if (st != GPM_OK) return st;
+    struct kept_search k = asked(name, text, len, given);
     unsigned long shortages = mem_shortages();
     const struct file_guard limits = {
-        .stop = o->stop, .deadline = o->max_seconds > 0 ? clock_seconds() + o->max_seconds : 0};
+        .stop = k.o.stop, .deadline = k.o.max_seconds > 0 ? clock_seconds() + k.o.max_seconds : 0};
     const struct file_guard *before = file_set_guard(&limits);
-    struct series series;
-    st = series_read(&series, name, text, len, &opt.series, &d->err);
+    enum gpm_status st = kept_begin(&k, &d->err);
+    if (st == GPM_OK) st = search_series(d, &k);
     file_set_guard(before);
-    if (st == GPM_OK && o->paper) return run_paper(d, &series, &opt, o);
-    if (st == GPM_OK) st = discovery_run(&d->d, &series, &opt, &d->err);
-    d->ready = st == GPM_OK;
+    kept_end(&k, st);
     return all_had_memory(d, shortages, st);
 }
 
@@ -179,14 +198,30 @@ enum gpm_status gpm_discover_open(gpm_discovery *d, const char *dir) {
     return all_had_memory(d, shortages, st);
 }
 
-enum gpm_status gpm_discover_continue(gpm_discovery *d, double max_seconds) {
+enum gpm_status gpm_discover_go_on(gpm_discovery *d, const struct gpm_discover_options *given) {
     enum gpm_status st = need_run(d);
     if (st != GPM_OK) return st;
-    if (!(max_seconds >= 0)) return buf_fail(&d->err, GPM_E_ARG, "seconds are at least 0");
+    struct kept_search k = asked(NULL, NULL, 0, given);
+    if (!(k.o.max_seconds >= 0)) return buf_fail(&d->err, GPM_E_ARG, "seconds are at least 0");
     unsigned long shortages = mem_shortages();
-    st = discovery_continue(&d->d, max_seconds, &d->err);
-    if (st != GPM_OK) discovery_release(&d->d), d->ready = false;
+    st = kept_open_more(&k, &d->d, &d->err);
+    if (st == GPM_OK) {
+        const struct discovery_options o = {.seconds = k.o.max_seconds,
+                                            .stop = k.o.stop,
+                                            .finish = k.o.finish,
+                                            .journal = k.journal};
+        st = discovery_continue(&d->d, &o, &d->err);
+        if (st != GPM_OK) discovery_release(&d->d), d->ready = false;
+    }
+    kept_end(&k, st);
     return all_had_memory(d, shortages, st);
+}
+
+enum gpm_status gpm_discover_continue(gpm_discovery *d, double max_seconds) {
+    struct gpm_discover_options o = default_options;
+    o.size = sizeof o;
+    o.max_seconds = max_seconds;
+    return gpm_discover_go_on(d, &o);
 }
 
 enum gpm_status gpm_discover_forecast_add(gpm_discovery *d, const double *levels, size_t n_levels,
@@ -423,26 +458,37 @@ static struct discovery *place_member(void *ctx, size_t i) {
     return &p->member[i]->d;
 }
 
+static enum gpm_status search_panel(gpm_panel *p, struct kept_search *k) {
+    struct discovery_options opt;
+    enum gpm_status st = take_options(k, &opt, &p->err);
+    if (st == GPM_OK && (k->o.paper || (!k->how.by && k->o.value_column)))
+        st = buf_fail(&p->err, GPM_E_ARG, "%s",
+                      k->o.paper ? "the paper's model is for one series"
+                                 : "a wide file has a series in every column: choose none");
+    if (st == GPM_OK) st = kept_open(k, &p->err);
+    if (st != GPM_OK) return st;
+    opt.journal = k->journal;
+    const struct panel_options o = {
+        .by = k->how.by, .independent = k->how.independent, .text = k->text, .len = k->len};
+    st = panel_run(&p->p, k->name, &opt, &o, place_member, p, &p->err);
+    for (size_t i = 0; i < p->room && st == GPM_OK; i++)
+        if (p->member[i]) p->member[i]->ready = !p->p.at[i].error;
+    return st;
+}
+
 enum gpm_status gpm_panel_run(gpm_panel *p, const char *path,
                               const struct gpm_discover_options *given,
                               const struct gpm_panel_options *how) {
     clear_panel(p);
     if (call_begin(&p->err)) return GPM_E_NOMEM;
-    struct gpm_panel_options h = panel_defaults;
-    struct gpm_discover_options full;
-    struct discovery_options opt;
-    options_take(&h, sizeof h, how);
-    enum gpm_status st = take_options(given, &full, &opt, &p->err);
-    if (st == GPM_OK && (full.paper || (!h.by && full.value_column)))
-        st = buf_fail(&p->err, GPM_E_ARG, "%s",
-                      full.paper ? "the paper's model is for one series"
-                                 : "a wide file has a series in every column: choose none");
-    if (st != GPM_OK) return st;
-    const struct panel_options o = {.by = h.by, .independent = h.independent};
+    struct kept_search k = asked(path, NULL, 0, given);
+    k.kind = GPM_KEPT_PANEL;
+    k.how = panel_defaults;
+    options_take(&k.how, sizeof k.how, how);
     unsigned long shortages = mem_shortages();
-    st = panel_run(&p->p, path, &opt, &o, place_member, p, &p->err);
-    for (size_t i = 0; i < p->room && st == GPM_OK; i++)
-        if (p->member[i]) p->member[i]->ready = !p->p.at[i].error;
+    enum gpm_status st = kept_begin(&k, &p->err);
+    if (st == GPM_OK) st = search_panel(p, &k);
+    kept_end(&k, st);
     return search_no_shortage(shortages, st, &p->err);
 }
 

@@ -101,80 +101,107 @@ static int save_members(gpm_panel *p) {
     return status;
 }
 
-/* Several series of one file. */
+/* Exit status after a search that has a result: did a signal end it, has it settled? What is kept
+ * of a search (gpm_discover_options.keep) goes once it is finished and saved. */
+static int end_status(int status, bool settled) {
+    if (status != EXIT_FINE) return status;
+    if (args.stopped) return EXIT_STOPPED;
+    if (args.o.keep) gpm_discover_unkeep(args.o.keep);
+    return args.strict && !settled ? EXIT_UNSETTLED : EXIT_FINE;
+}
+
+/* Why there is no result. */
+static int failed(enum gpm_status st, const char *why) {
+    bool input = st == GPM_E_FORMAT || st == GPM_E_ARG || st == GPM_E_IO || st == GPM_E_LIMIT;
+    complain(EXIT_USAGE, "%s", *why ? why : gpm_status_text(st));
+    return st == GPM_E_INTERRUPT && args.stopped ? EXIT_STOPPED : input ? EXIT_USAGE : EXIT_FAILED;
+}
+
+static int keep_panel(gpm_panel *p) {
+    const char *json = args.file[JSON];
+    int status = EXIT_FINE;
+    bool settled = true;
+    if (json) {
+        const char *text = gpm_panel_report(p, GPM_REPORT_JSON);
+        if (!out_file(json, text, strlen(text))) status = EXIT_FAILED;
+    }
+    if (status == EXIT_FINE && args.out) status = save_members(p);
+    if (!(json && !strcmp(json, "-")) && !(voice.quiet && (json || args.out)))
+        out_text(gpm_panel_report(p, GPM_REPORT_TEXT));
+    for (size_t i = 0; i < gpm_panel_size(p); i++) {
+        gpm_discovery *d = gpm_panel_member(p, i, NULL);
+        settled &= !d || gpm_discover_settled(d);
+    }
+    return end_status(status, settled);
+}
+
+/* A signal ends a search as --max-time does: what was found by then is written. With a folder
+ * everything that was computed is in it, and --continue gives what an undisturbed run gives. */
+static void listen(bool on) {
+    if (on) {
+        stop_on_signals(true);
+        args.o.finish = stop_flag();
+        return;
+    }
+    args.stopped = stop_asked(stop_flag());
+    stop_on_signals(false);
+}
+
+/* Several series of one file; NULL: those that the folder keeps. */
 static int run_panel(const char *path) {
     struct gpm_panel_options how = {
         .size = sizeof how, .by = args.by, .independent = args.independent};
     gpm_panel *p = gpm_panel_new();
+    listen(true);
     enum gpm_status st = gpm_panel_run(p, path, &args.o, &how);
-    int status = EXIT_FINE;
-    bool input = st == GPM_E_FORMAT || st == GPM_E_ARG || st == GPM_E_IO || st == GPM_E_LIMIT;
-    if (st != GPM_OK) {
-        const char *why = gpm_panel_error(p);
-        complain(EXIT_USAGE, "%s", *why ? why : gpm_status_text(st));
-        status = input ? EXIT_USAGE : EXIT_FAILED;
-    } else {
-        const char *json = args.file[JSON];
-        if (json) {
-            const char *text = gpm_panel_report(p, GPM_REPORT_JSON);
-            if (!out_file(json, text, strlen(text))) status = EXIT_FAILED;
-        }
-        if (status == EXIT_FINE && args.out) status = save_members(p);
-        if (!(json && !strcmp(json, "-")) && !(voice.quiet && (json || args.out)))
-            out_text(gpm_panel_report(p, GPM_REPORT_TEXT));
-        for (size_t i = 0; i < gpm_panel_size(p) && status == EXIT_FINE && args.strict; i++) {
-            gpm_discovery *d = gpm_panel_member(p, i, NULL);
-            if (d && !gpm_discover_settled(d)) status = EXIT_UNSETTLED;
-        }
-    }
+    listen(false);
+    int status = st == GPM_OK ? keep_panel(p) : failed(st, gpm_panel_error(p));
     gpm_panel_free(p);
     return status;
 }
 
 /* Writes what was asked for, or says why there is nothing; frees. */
 static int keep_all(gpm_discovery *d, enum gpm_status st) {
-    int status = EXIT_FINE;
-    if (st != GPM_OK) {
-        const char *why = gpm_discover_error(d);
-        complain(EXIT_USAGE, "%s", *why ? why : gpm_status_text(st));
-        bool input = st == GPM_E_FORMAT || st == GPM_E_ARG || st == GPM_E_IO;
-        status = input ? EXIT_USAGE : EXIT_FAILED;
-    } else {
-        status = write_all(d);
-        if (status == EXIT_FINE && args.stopped) status = EXIT_STOPPED;
-        if (status == EXIT_FINE && args.strict && !gpm_discover_settled(d)) status = EXIT_UNSETTLED;
-    }
+    int status = st == GPM_OK ? end_status(write_all(d), gpm_discover_settled(d))
+                              : failed(st, gpm_discover_error(d));
     gpm_discover_free(d);
     return status;
 }
 
-/* The run of a folder, longer; kept there again unless --out names another place. */
-static enum gpm_status resume(gpm_discovery *d) {
-    enum gpm_status st = gpm_discover_open(d, args.resume);
-    if (st == GPM_OK) st = gpm_discover_continue(d, args.o.max_seconds);
-    if (!args.out) args.out = args.resume;
-    return st;
-}
-
-/* A signal ends the search as --max-time does: what was found by then is written, and --continue
- * goes on with a folder. */
 static enum gpm_status search(gpm_discovery *d, const char *file) {
-    if (args.o.paper) return gpm_discover_run(d, file, &args.o);
-    stop_on_signals(true);
-    args.o.finish = stop_flag();
+    listen(true);
     enum gpm_status st = gpm_discover_run(d, file, &args.o);
-    args.stopped = stop_asked(stop_flag());
-    stop_on_signals(false);
+    listen(false);
     return st;
 }
 
-static int run(int argc, char **argv) {
+/* The run of a folder, longer. */
+static enum gpm_status search_more(gpm_discovery *d) {
+    enum gpm_status st = gpm_discover_open(d, args.resume);
+    if (st != GPM_OK) return st;
+    listen(true);
+    st = gpm_discover_go_on(d, &args.o);
+    listen(false);
+    return st;
+}
+
+/* A search that was ended goes on; a finished one is made longer. Kept in its folder again unless
+ * --out names another place. */
+static int resume(void) {
+    enum gpm_discover_kept kept = gpm_discover_unfinished(args.resume);
+    args.o.keep = args.resume;
+    if (!args.out) args.out = args.resume;
+    if (kept == GPM_KEPT_PANEL) return run_panel(NULL);
+    gpm_discovery *d = gpm_discover_new();
+    return keep_all(d, kept == GPM_KEPT_SERIES ? search(d, NULL) : search_more(d));
+}
+
+static int refuse_options(int argc) {
     if (args.by || args.wide) {
         if (args.o.paper || args.file[HTML] || args.file[MARKDOWN] || args.program ||
             args.query.n || (args.by && args.wide))
             return complain(EXIT_USAGE, "--by and --wide give text, JSON and folders (--out), from "
                                         "which report, query and forecast work on each series");
-        return run_panel(argv[0]);
     }
     if (args.o.paper &&
         (args.o.with_columns || args.o.smooth_columns || args.o.least || args.o.most))
@@ -186,11 +213,20 @@ static int run(int argc, char **argv) {
                                     "--holdout and --backtest belong to the full learner");
     if (argc == 0 && !args.resume)
         return complain(EXIT_USAGE, "which series? `gpmem discover FILE.csv`, or --continue RUN");
-    if (args.resume && (argc || args.o.paper || args.o.holdout > 0 || args.o.backtest))
+    if (args.resume &&
+        (argc || args.o.paper || args.o.holdout > 0 || args.o.backtest || args.by || args.wide))
         return complain(EXIT_USAGE, "--continue RUN goes on with that run: no file, no --paper, "
-                                    "--holdout or --backtest beside it");
+                                    "--by, --wide, --holdout or --backtest beside it");
+    return EXIT_FINE;
+}
+
+static int run(int argc, char **argv) {
+    int status = refuse_options(argc);
+    if (status != EXIT_FINE) return status;
+    if (args.resume) return resume();
+    args.o.keep = args.out;
+    if (args.by || args.wide) return run_panel(argv[0]);
     gpm_discovery *d = gpm_discover_new();
-    if (args.resume) return keep_all(d, resume(d));
     explain("searching structures of '%s' with seed %llu", argv[0],
             (unsigned long long)args.o.seed);
     return keep_all(d, search(d, argv[0]));

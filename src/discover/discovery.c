@@ -119,6 +119,7 @@ static void search_settings(const struct discovery *d, struct search_options *o,
         .draws = d->opt.draws,
         .stop = d->opt.stop,
         .finish = d->opt.finish,
+        .journal = d->opt.journal,
         .brief = d->opt.brief,
     };
 }
@@ -162,6 +163,8 @@ static enum gpm_status search_once(struct discovery *d, struct buf *err) {
     size_t few = d->opt.brief ? BRIEF_VALUES : 350;
     bool coarse = d->opt.brief ? d->data.n > few : d->data.n > 450 && !smodel_fast_grid(&d->data);
     st = coarse ? search_coarse(d, few) : search_run(&d->search);
+    if (st == GPM_E_INTERRUPT)
+        return buf_fail(err, st, "%s: stopped before a structure was fitted", d->series.name);
     if (st != GPM_OK)
         return buf_fail(err, st, "%s: no structure could be fitted (%s)", d->series.name,
                         gpm_status_text(st));
@@ -334,6 +337,13 @@ enum gpm_status discovery_start(struct discovery *d, const struct discovery_opti
     return d->out.n ? discovery_prepare(d, err) : GPM_OK;
 }
 
+/* What was the caller's, of one call alone. */
+static void forget_caller(struct discovery *d) {
+    d->opt.stop = d->search.opt.stop = NULL;
+    d->opt.finish = d->search.opt.finish = NULL;
+    d->opt.journal = d->search.opt.journal = NULL;
+}
+
 enum gpm_status discovery_run(struct discovery *d, struct series *series,
                               const struct discovery_options *o, struct buf *err) {
     unsigned long shortages = mem_shortages();
@@ -348,8 +358,7 @@ enum gpm_status discovery_run(struct discovery *d, struct series *series,
     if (st == GPM_OK) discovery_checks(d);
     d->seconds = clock_seconds() - start;
     st = search_not_stopped(o->stop, search_no_shortage(shortages, st, err), err);
-    d->opt.stop = d->search.opt.stop = NULL; /* the caller's, of this call alone */
-    d->opt.finish = d->search.opt.finish = NULL;
+    forget_caller(d);
     if (st != GPM_OK) discovery_release(d);
     return st;
 }
@@ -363,9 +372,12 @@ static void release_results(struct discovery *d) {
     posterior_release(&d->post);
 }
 
-enum gpm_status discovery_continue(struct discovery *d, double seconds, struct buf *err) {
+enum gpm_status discovery_continue(struct discovery *d, const struct discovery_options *o,
+                                   struct buf *err) {
     double start = clock_seconds();
-    d->search.opt.seconds = seconds;
+    d->search.opt.seconds = o->seconds;
+    d->search.opt.finish = o->finish;
+    d->search.opt.journal = o->journal;
     enum gpm_status st = search_resume(&d->search);
     if (st != GPM_OK) return buf_fail(err, st, "%s: the search cannot go on", d->series.name);
     release_results(d);
@@ -374,6 +386,7 @@ enum gpm_status discovery_continue(struct discovery *d, double seconds, struct b
     st = discovery_finish(d, err);
     if (st == GPM_OK) discovery_checks(d);
     d->seconds += clock_seconds() - start;
+    forget_caller(d);
     return st;
 }
 

@@ -29,6 +29,7 @@ struct discovery_options {
     double seconds;
     size_t draws, steps;
     const volatile sig_atomic_t *stop, *finish; /* of the search (search.h) */
+    struct journal *journal;                    /* likewise */
     bool brief;                                 /* one of many: a short search (search.h) */
 };
 #define DISCOVERY_OPTIONS_INIT                                                                     \
@@ -77,9 +78,9 @@ GPM_MUST_USE enum gpm_status discovery_search(struct discovery *d, struct buf *e
 GPM_MUST_USE enum gpm_status discovery_kernels(const char *text, uint16_t *mask, struct buf *err);
 /* A whole number or a share below 1 of n. */
 size_t discovery_held_out(double holdout, size_t n);
-/* Goes on with a run that was read back, within so many seconds (0: no limit). */
-GPM_MUST_USE enum gpm_status discovery_continue(struct discovery *d, double seconds,
-                                                struct buf *err);
+/* Goes on with a run that was read back; of the options seconds, finish and journal count. */
+GPM_MUST_USE enum gpm_status discovery_continue(struct discovery *d,
+                                                const struct discovery_options *o, struct buf *err);
 /* Steps of a run, also used when one is read back. */
 GPM_MUST_USE enum gpm_status discovery_prepare(struct discovery *d, struct buf *err);
 GPM_MUST_USE enum gpm_status discovery_finish(struct discovery *d, struct buf *err);

@@ -329,7 +329,7 @@ static enum gpm_status search_program(struct infer_state *x, value scope, value 
 
 static enum gpm_status op_search(struct infer_state *x, const struct action *a, value *out) {
     value what = a->args[0], parameters = action_arg(a, 1), seconds = action_arg(a, 3);
-    struct search_options o = {0};
+    struct search_options o = {.finish = x->finish};
     enum gpm_status st = take_count(x, a, 2, "draws", 1e6, &o.draws);
     if (st != GPM_OK) return st;
     if (!is_absent(seconds)) o.seconds = seconds.u.num;

@@ -132,7 +132,8 @@ static enum gpm_status find_times(struct reader *r, int time, struct buf *err) {
 static enum gpm_status read_panel(struct reader *r, const char *path,
                                   const struct panel_options *how, struct buf *err) {
     int time;
-    enum gpm_status st = csv_read(&r->csv, path, err);
+    enum gpm_status st = how->text ? csv_parse(&r->csv, path, how->text, how->len, err)
+                                   : csv_read(&r->csv, path, err);
     if (st != GPM_OK) return st;
     st = series_time_column(&r->csv, &r->o, &time, err);
     if (st == GPM_OK) st = find_times(r, time, err);
@@ -163,15 +164,37 @@ static void run_member(struct panel *p, size_t i, const struct series *given,
     buf_release(&why);
 }
 
-/* Again from the same series with the shared priors. */
+static bool to_end(const struct discovery_options *o) {
+    return stop_asked(o->stop) || stop_asked(o->finish);
+}
+
+/* Again from the same series with the shared priors. Those whose turn does not come keep the run
+ * that they have. */
 static void run_again(struct panel *p, const struct series *series, struct discovery_options *o) {
     o->shared = &p->shared;
     p->second = true;
-    for (size_t i = 0; i < p->n && !stop_asked(o->stop); i++) {
+    for (size_t i = 0; i < p->n && !to_end(o); i++) {
         if (p->at[i].error) continue;
         discovery_release(p->at[i].d);
         run_member(p, i, &series[i], o);
     }
+}
+
+/* The first runs; how many have a result. */
+static size_t run_all(struct panel *p, const struct series *series, struct discovery_options *o,
+                      panel_place place, void *ctx) {
+    size_t good = 0;
+    for (size_t i = 0; i < p->n && !stop_asked(o->stop); i++) {
+        if (p->at[i].error) continue;
+        if (stop_asked(o->finish)) {
+            p->at[i].error = mem_strdup("stopped before its turn");
+            continue;
+        }
+        p->at[i].d = place(ctx, i);
+        run_member(p, i, &series[i], o);
+        good += !p->at[i].error;
+    }
+    return good;
 }
 
 enum gpm_status panel_run(struct panel *p, const char *path, const struct discovery_options *given,
@@ -186,18 +209,15 @@ enum gpm_status panel_run(struct panel *p, const char *path, const struct discov
     p->by = how->by ? series_clean_name(how->by) : NULL;
     enum gpm_status st = read_panel(&r, path, how, err);
     o.series = r.o;
-    for (size_t i = 0; i < p->n && st == GPM_OK && !stop_asked(o.stop); i++) {
-        if (p->at[i].error) continue;
-        p->at[i].d = place(ctx, i);
-        run_member(p, i, &r.series[i], &o);
-        good += !p->at[i].error;
-    }
-    if (good > 2 && !how->independent && !stop_asked(o.stop)) learn_shared(p);
+    if (st == GPM_OK) good = run_all(p, r.series, &o, place, ctx);
+    if (good > 2 && !how->independent && !to_end(&o)) learn_shared(p);
     if (p->shared.n) run_again(p, r.series, &o);
     for (size_t i = 0; i < p->n; i++) series_release(&r.series[i]);
     mem_free(r.series);
     time_form_release(&r.form);
     st = search_not_stopped(o.stop, st, err);
+    if (st == GPM_OK && !good && stop_asked(o.finish))
+        st = buf_fail(err, GPM_E_INTERRUPT, "%s: stopped before a series had a result", path);
     if (st == GPM_OK && !good)
         st = buf_fail(err, GPM_E_FORMAT, "%s: no series of the panel could be used; the first: %s",
                       path, p->n ? p->at[0].error : "there is none");

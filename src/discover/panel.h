@@ -23,6 +23,8 @@ struct panel {
 struct panel_options {
     const char *by;   /* column; NULL: every column but that of times is a series */
     bool independent; /* nothing is shared */
+    const char *text; /* of the file; NULL: it is read */
+    size_t len;
 };
 /* Storage for member i, zeroed, which outlives the panel's use of it. */
 typedef struct discovery *(*panel_place)(void *ctx, size_t i);

@@ -102,6 +102,7 @@ enum gpm_status paper_run(struct paper *p, struct series *s, const struct series
     enum gpm_status st = session_init(&p->session, o->seed, 0);
     if (st == GPM_OK) {
         if (o->stop) p->session.core.interrupted = o->stop;
+        p->session.infer.finish = o->finish;
         session_define(&p->session, "data", series_pairs(s));
         put_model(p, &text);
         st = session_run(&p->session, "the paper's program", text.data, text.len);
@@ -112,6 +113,8 @@ enum gpm_status paper_run(struct paper *p, struct series *s, const struct series
     buf_release(&text);
     st = search_not_stopped(o->stop, search_no_shortage(shortages, st, err), err);
     p->session.core.interrupted = &p->session.interrupted;
+    p->session.infer.finish = NULL;
+    if (p->post) p->post->search->opt.finish = NULL;
     if (st != GPM_OK) paper_release(p);
     return st == GPM_E_USER ? GPM_E_NO_CONVERGENCE : st;
 }

@@ -18,8 +18,9 @@ struct paper_options {
     double x_scale; /* multiplies centred x */
     double y_sd;    /* sd of scaled y; 0: centred only */
     uint64_t seed;
-    double seconds;                    /* of the search; 0: no limit */
-    const volatile sig_atomic_t *stop; /* of the run (base/stop.h); NULL: none */
+    double seconds;                      /* of the search; 0: no limit */
+    const volatile sig_atomic_t *stop;   /* of the run (base/stop.h); NULL: none */
+    const volatile sig_atomic_t *finish; /* of the search; NULL: none */
 };
 struct paper {
     struct series series;

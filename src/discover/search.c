@@ -6,7 +6,7 @@
  * given up after a few steps.
  */
 #include "discover/search.h"
-#include "la/parallel.h"
+#include "discover/journal.h"
 #include "base/clock.h"
 #include "base/cores.h"
 #include "base/mem.h"
@@ -120,6 +120,7 @@ static void collect(void *ctx, size_t id) {
 static void fit_job(void *ctx, size_t job, int thread) {
     struct batch *b = ctx;
     struct space *s = b->search->space;
+    if (stop_asked(b->search->opt.finish)) return; /* see forget_open */
     if (job < b->id.n) {
         b->result[job] = s->ops->fit(s, b->id.at[job], b->parent, thread);
         return;
@@ -134,6 +135,7 @@ static void finish_job(void *ctx, size_t job, int thread) {
     struct batch *b = ctx;
     struct evidence *e = b->result[job];
     struct space *s = b->search->space;
+    if (stop_asked(b->search->opt.finish)) return;
     struct density t = s->ops->density(s, e, thread, false);
     if (s->st == GPM_OK)
         evidence_finish(e, t, (b->suggested ? -INFINITY : search_floor(b->search)) - e->log_prior,
@@ -163,16 +165,65 @@ void search_find_top(struct search *s) {
     }
 }
 
+/* ---- its jobs in a journal ---- */
+static uint64_t fit_key(void *ctx, size_t job) {
+    struct batch *b = ctx;
+    return job < b->id.n ? b->id.at[job] : b->old.at[job - b->id.n]->hash;
+}
+
+static void fit_pack(struct pack *p, void *ctx, size_t job) {
+    struct batch *b = ctx;
+    struct space *s = b->search->space;
+    bool new = job < b->id.n;
+    if (p->reading && new) b->result[job] = s->ops->make(s, b->id.at[job]);
+    evidence_pack(p, new ? b->result[job] : b->old.at[job - b->id.n]);
+    if (p->reading && new && !pack_ok(p)) evidence_free(b->result[job]);
+}
+
+static uint64_t finish_key(void *ctx, size_t job) {
+    return ((struct batch *)ctx)->result[job]->hash;
+}
+
+static void finish_pack(struct pack *p, void *ctx, size_t job) {
+    evidence_pack(p, ((struct batch *)ctx)->result[job]);
+}
+
+static const struct journal_step fit_step = {"fit", fit_job, fit_key, fit_pack},
+                                 finish_step = {"finish", finish_job, finish_key, finish_pack};
+
+/* Somebody asked to finish, and jobs that had not begun were left out: structures that were not
+ * looked at to the end are not known, so that who goes on meets them again. */
+static void forget_open(struct search *s, size_t from) {
+    size_t n = from;
+    for (size_t i = from; i < s->n; i++) {
+        struct evidence *e = s->at[i];
+        if (!e->open) {
+            s->at[n++] = e;
+            continue;
+        }
+        s->of[e->id] = NULL;
+        evidence_free(e);
+    }
+    s->n = n;
+}
+
 static void run_batch(struct batch *b) {
     struct search *s = b->search;
-    b->result = NEW_ARRAY(struct evidence *, b->id.n + 1);
-    la_parallel(s->opt.threads, b->id.n + b->old.n, fit_job, b);
+    size_t before = s->n;
+    b->result = mem_zalloc((b->id.n + 1) * sizeof(struct evidence *));
+    journal_step(s->opt.journal, s->opt.threads, b->id.n + b->old.n, &fit_step, b);
     for (size_t i = 0; i < b->id.n; i++) {
+        if (!b->result[i]) continue;
         b->result[i]->found_in = b->round;
         search_store(s, b->result[i]);
     }
     search_find_top(s);
-    la_parallel(s->opt.threads, b->id.n, finish_job, b);
+    if (!stop_asked(s->opt.finish))
+        journal_step(s->opt.journal, s->opt.threads, b->id.n, &finish_step, b);
+    if (stop_asked(s->opt.finish)) {
+        forget_open(s, before);
+        if (b->parent) s->of[b->parent->id]->climbed = s->of[b->parent->id]->expanded = false;
+    }
     search_find_top(s);
     mem_free(b->result);
     vec_release(&b->id);
@@ -253,6 +304,17 @@ static void sample_job(void *ctx, size_t job, int thread) {
     evidence_sample(p->e[job], draws_of(p, p->e[job]), p->s->opt.seed, t);
 }
 
+static uint64_t sample_key(void *ctx, size_t job) {
+    struct sampling *p = ctx;
+    return p->e[job]->hash ^ p->draws;
+}
+
+static void sample_pack(struct pack *p, void *ctx, size_t job) {
+    evidence_pack(p, ((struct sampling *)ctx)->e[job]);
+}
+
+static const struct journal_step sample_step = {"sample", sample_job, sample_key, sample_pack};
+
 /* Structures within `window` of the top whose draws are fewer than `draws`; past the deadline a few
  * draws of those close to the top. */
 static void sample_near_top(struct search *s, double window, size_t draws) {
@@ -266,7 +328,7 @@ static void sample_near_top(struct search *s, double window, size_t draws) {
         if (fitted(s->at[i]) && s->at[i]->draws.n < draws_of(&p, s->at[i]) &&
             evidence_total(s->at[i]) > s->top - window)
             p.e[p.n++] = s->at[i];
-    la_parallel(s->opt.threads, p.n, sample_job, &p);
+    journal_step(s->opt.journal, s->opt.threads, p.n, &sample_step, &p);
     mem_free(p.e);
     search_find_top(s);
 }
@@ -392,7 +454,8 @@ enum gpm_status search_run(struct search *s) {
     }
     seed(s, false, true);
     if (ended(s)) return s->space->st;
-    if (!isfinite(s->top)) return GPM_E_NO_CONVERGENCE;
+    if (!isfinite(s->top))
+        return stop_asked(s->opt.finish) ? GPM_E_INTERRUPT : GPM_E_NO_CONVERGENCE;
     grow(s, false);
     explore(s);
     s->seconds = clock_seconds() - start;
@@ -408,6 +471,8 @@ static void again_job(void *ctx, size_t job, int thread) {
     evidence_at(e, s->ops->density(s, e, thread, false), z);
 }
 
+static const struct journal_step again_step = {"again", again_job, sample_key, sample_pack};
+
 enum gpm_status search_resume(struct search *s) {
     double start = clock_seconds();
     struct sampling p = {.s = s, .e = NEW_ARRAY(struct evidence *, s->n + 1)};
@@ -420,7 +485,7 @@ enum gpm_status search_resume(struct search *s) {
     s->opt.draws *= 2;
     s->space->steps *= 2;
     s->space->most *= 2;
-    la_parallel(s->opt.threads, p.n, again_job, &p);
+    journal_step(s->opt.journal, s->opt.threads, p.n, &again_step, &p);
     mem_free(p.e);
     search_find_top(s);
     limit(s, start);

@@ -16,6 +16,7 @@ struct search_options {
     double seconds; /* wall-clock limit of all but predictions; 0: none. It says when it was met */
     const volatile sig_atomic_t *stop;   /* ends it with GPM_E_INTERRUPT (base/stop.h) */
     const volatile sig_atomic_t *finish; /* its time is over */
+    struct journal *journal;             /* NULL: it is not kept; else borrowed (journal.h) */
     bool brief; /* for collections: the surroundings of the best alone, few draws */
 };
 

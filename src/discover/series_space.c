@@ -5,8 +5,8 @@
  */
 #include "discover/series_space.h"
 #include "discover/changes.h"
+#include "discover/journal.h"
 #include "discover/starts.h"
-#include "la/parallel.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include <math.h>
@@ -239,6 +239,14 @@ static struct evidence *fit(struct space *base, size_t id, const struct evidence
     return e;
 }
 
+static struct evidence *make(struct space *base, size_t id) {
+    struct series_space *s = own(base);
+    const struct structure *k = &s->known.at[id];
+    struct evidence *e = sevidence_make(s->data, k, log_prior(s, s->data, k));
+    e->id = id;
+    return e;
+}
+
 static bool carry(struct space *s, const struct evidence *e, const struct evidence *from,
                   double *z) {
     starts_carry(smodel_of(e), from, z, NULL);
@@ -299,6 +307,7 @@ static const struct space_ops ops = {.free = space_free,
                                      .plain = plain,
                                      .prepare = prepare,
                                      .fit = fit,
+                                     .make = make,
                                      .carry = carry,
                                      .density = density};
 
@@ -356,6 +365,21 @@ static int by_total(const void *a, const void *b) {
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
+/* ---- in a journal ---- */
+static uint64_t refine_key(void *ctx, size_t job) {
+    return ((struct refine *)ctx)->from[job]->hash;
+}
+
+static void refine_pack(struct pack *p, void *ctx, size_t job) {
+    struct refine *r = ctx;
+    const struct structure *k = &smodel_of(r->from[job])->s;
+    if (p->reading) r->result[job] = sevidence_make(r->s->data, k, log_prior(r->s, r->s->data, k));
+    evidence_pack(p, r->result[job]);
+    if (p->reading && !pack_ok(p)) evidence_free(r->result[job]);
+}
+
+static const struct journal_step refine_step = {"refine", refine_job, refine_key, refine_pack};
+
 enum gpm_status series_search_refine(struct search *s, const struct search *coarse, size_t most) {
     double start = clock_seconds();
     struct refine r = {series_space_of(s), NEW_ARRAY(const struct evidence *, coarse->n + 1), NULL};
@@ -367,7 +391,7 @@ enum gpm_status series_search_refine(struct search *s, const struct search *coar
     qsort(r.from, n, sizeof *r.from, by_total);
     if (n > most) n = most;
     r.result = NEW_ARRAY(struct evidence *, n + 1);
-    la_parallel(s->opt.threads, n, refine_job, &r);
+    journal_step(s->opt.journal, s->opt.threads, n, &refine_step, &r);
     for (size_t i = 0; i < n; i++) {
         r.result[i]->expanded = r.from[i]->expanded;
         r.result[i]->id = series_space_number(r.s, &smodel_of(r.result[i])->s);

@@ -26,6 +26,70 @@ struct evidence *evidence_make(double log_prior) {
     return e;
 }
 
+/* ---- in a journal ---- */
+/* A new field is to be written, or to be set by who reads. */
+#if UINTPTR_MAX > UINT32_MAX
+_Static_assert(sizeof(struct evidence) == 448, "see computed_pack");
+#endif
+
+/* The ranked starts alone: nobody looks at the others any more. */
+static void starts_pack(struct pack *p, int d, struct fit_starts **open) {
+    bool there = *open != NULL;
+    pack_bool(p, &there);
+    if (!there) return;
+    if (p->reading) *open = fit_starts_new(d, FIT_MAX_POLISHED);
+    struct fit_starts *s = *open;
+    s->n = (int)pack_choice(p, (uint32_t)s->n, FIT_MAX_POLISHED + 1);
+    for (int k = 0; k < s->n; k++) {
+        if (p->reading) s->best[k].at = k;
+        pack_double(p, &s->best[k].logp);
+        pack_doubles(p, s->z + (size_t)(s->best[k].at * d), (size_t)d);
+    }
+}
+
+static void computed_pack(struct pack *p, struct evidence *e) {
+    uint64_t evals = (uint64_t)e->evals;
+    pack_double(p, &e->log_prior);
+    pack_double(p, &e->prior);
+    pack_double(p, &e->log_copies);
+    pack_double(p, &e->map);
+    pack_double(p, &e->laplace);
+    pack_double(p, &e->logz);
+    pack_double(p, &e->se);
+    pack_double(p, &e->ess);
+    pack_bool(p, &e->rough);
+    pack_u64(p, &evals);
+    e->evals = (long)evals;
+    proposal_pack(p, &e->prop);
+    is_draws_pack(p, &e->draws);
+    starts_pack(p, e->prop.d, &e->open);
+}
+
+static void computed_release(struct evidence *e) {
+    mem_free(e->open);
+    proposal_release(&e->prop);
+    is_draws_release(&e->draws);
+}
+
+/* What the structure is and its place in the search are known by those who made it. */
+void evidence_pack(struct pack *p, struct evidence *e) {
+    if (!p->reading) {
+        computed_pack(p, e);
+        return;
+    }
+    struct evidence old = *e;
+    memset(&e->prop, 0, sizeof e->prop);
+    memset(&e->draws, 0, sizeof e->draws);
+    e->open = NULL;
+    computed_pack(p, e);
+    if (!pack_ok(p)) {
+        computed_release(e);
+        *e = old;
+    } else {
+        computed_release(&old);
+    }
+}
+
 /* ---- from starts to modes ---- */
 /* What can be said before the optimum is found. */
 static void set_rough(struct evidence *e, const struct density *t, const struct fit_rules *rules) {

@@ -45,6 +45,9 @@ static inline double evidence_total(const struct evidence *e) {
     return e->logz + e->log_prior;
 }
 void evidence_free(struct evidence *e);
+/* What was computed for it; read, it replaces what there is, or nothing where the bytes are none.
+ */
+void evidence_pack(struct pack *p, struct evidence *e);
 struct evidence *evidence_make(double log_prior); /* nothing is known yet */
 /* Rough evidence from the n starts in e->open: a few steps of optimisation, of one start alone
  * where that lies far below `floor` (log evidence that is still of interest). */
@@ -86,6 +89,8 @@ struct space_ops {
     /* A rough evidence from a few steps of optimisation. Threads fit different structures at the
      * same time; a fit is a pure function of structure and parent. */
     struct evidence *(*fit)(struct space *s, size_t id, const struct evidence *parent, int thread);
+    /* The same before anything is known of it. NULL: searches of this space are not kept. */
+    struct evidence *(*make)(struct space *s, size_t id);
     /* Another start for e from a relative's optimum; false: there is none. */
     bool (*carry)(struct space *s, const struct evidence *e, const struct evidence *from,
                   double *z);

@@ -6,8 +6,9 @@
  * near-perfect proposals, corrects what is left of Laplace's error, and four independent chains
  * from scattered starts tell whether the posterior has settled.
  */
-#include "la/parallel.h"
 #include "base/mem.h"
+#include "core/core_pack.h"
+#include "discover/journal.h"
 #include "discover/posterior.h"
 #include <math.h>
 #include <string.h>
@@ -129,6 +130,35 @@ static void run_chain(void *ctx, size_t c, int thread) {
         r->path[c][i] = (struct chain_state){(int)r->now[c].k, r->now[c].logp};
     }
 }
+
+/* ---- in a journal ---- */
+static uint64_t chain_key(void *ctx, size_t c) {
+    const struct run *r = ctx;
+    return r->done << 32 ^ r->steps;
+}
+
+static void state_pack(struct pack *p, struct state *s) {
+    pack_size(p, &s->k);
+    pack_doubles(p, s->z, PROPOSAL_MAX_DIM);
+    pack_double(p, &s->logp);
+    pack_double(p, &s->ratio);
+}
+
+static void chain_pack(struct pack *p, void *ctx, size_t c) {
+    struct run *r = ctx;
+    uint64_t accepted = (uint64_t)r->accepted[c];
+    pack_rng(p, &r->g[c]);
+    state_pack(p, &r->now[c]);
+    state_pack(p, &r->heavy[c]);
+    pack_u64(p, &accepted);
+    r->accepted[c] = (long)accepted;
+    for (size_t i = r->done; i < r->steps; i++) {
+        pack_int(p, &r->path[c][i].structure);
+        pack_double(p, &r->path[c][i].logp);
+    }
+}
+
+static const struct journal_step chain_step = {"chain", run_chain, chain_key, chain_pack};
 
 /* ---- diagnostics ---- */
 /* Effective size of one chain's sequence by Geyer's initial positive pairs. */
@@ -320,7 +350,7 @@ static void run_chains(struct run *r, size_t steps, bool mending) {
     r->done = 0;
     r->steps = steps ? steps : first;
     for (bool more = true; more; r->done = r->steps, r->steps *= more ? 2 : 1) {
-        la_parallel(s->opt.threads, CHAINS, run_chain, r);
+        journal_step(s->opt.journal, s->opt.threads, CHAINS, &chain_step, r);
         diagnose(r);
         more = !steps && worth_more(r, first) && !(mending && any_gap(r));
     }
@@ -341,6 +371,18 @@ static void mend_job(void *ctx, size_t job, int thread) {
     evidence_mend(s->at[h->k], s->opt.draws, s->opt.seed, t, h->z);
 }
 
+static uint64_t mend_key(void *ctx, size_t job) {
+    const struct mending *m = ctx;
+    return m->r->p->search->at[m->at[job]->k]->hash;
+}
+
+static void mend_pack(struct pack *p, void *ctx, size_t job) {
+    const struct mending *m = ctx;
+    evidence_pack(p, m->r->p->search->at[m->at[job]->k]);
+}
+
+static const struct journal_step mend_step = {"mend", mend_job, mend_key, mend_pack};
+
 /* The structures in which chains met the states that their proposals missed most are sampled anew
  * around these; then all probabilities are computed again. */
 static void mend_proposals(struct run *r) {
@@ -352,7 +394,7 @@ static void mend_proposals(struct run *r) {
         if (!known) m.at[m.n++] = &r->heavy[c];
     }
     struct search *s = p->search;
-    la_parallel(s->opt.threads, m.n, mend_job, &m);
+    journal_step(s->opt.journal, s->opt.threads, m.n, &mend_step, &m);
     search_find_top(s);
     posterior_release(p);
     posterior_init(p, s);

@@ -109,6 +109,8 @@ struct infer_state {
     bool each_particle; /* inside for_each_particle: no modelling directives */
     bool dropped;       /* nobody will see what the operator that begins gives */
     uint64_t runs;      /* inside models, so far */
+    /* Once it is set, searches for structures end with what they found; NULL: nobody asks. */
+    const volatile sig_atomic_t *finish;
 };
 static inline struct infer_state *infer_of(struct session_core *core) {
     return core->session;

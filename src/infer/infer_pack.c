@@ -19,7 +19,7 @@ _Static_assert(sizeof(struct action) == 136, "struct action: see action_pack");
 _Static_assert(sizeof(struct sampler) == 600, "struct sampler: see pack_sampler");
 _Static_assert(sizeof(struct metric) == 136, "struct metric: see metric_pack");
 _Static_assert(sizeof(struct sampler_totals) == 176, "struct sampler_totals: see pack_sampler");
-_Static_assert(sizeof(struct infer_state) == 408, "struct infer_state: see infer_pack");
+_Static_assert(sizeof(struct infer_state) == 416, "struct infer_state: see infer_pack");
 #endif
 
 /* All that values can be, in an order that the format keeps: a new one goes to the end. */

@@ -147,6 +147,37 @@ double proposal_add_mode(struct proposal *p, const struct density *t, const doub
     return m.log_weight;
 }
 
+/* A new field is to be written, or to be set by who reads. */
+#if UINTPTR_MAX > UINT32_MAX
+_Static_assert(sizeof(struct mode) == 40, "see mode_pack");
+_Static_assert(sizeof(struct proposal) == 256, "see proposal_pack");
+_Static_assert(sizeof(struct draws) == 40, "see is_draws_pack");
+#endif
+
+/* A mode of a structure that was given up early has no shape. */
+static void mode_pack(struct pack *p, int d, struct mode *m) {
+    const double none[PROPOSAL_MAX_DIM] = {0};
+    bool shaped = m->scale != NULL;
+    pack_bool(p, &shaped);
+    if (p->reading) *m = mode_alloc(d, none);
+    if (p->reading && !shaped) m->scale = NULL;
+    pack_doubles(p, m->z, (size_t)d);
+    if (shaped) pack_doubles(p, m->scale, (size_t)(d * d));
+    pack_double(p, &m->log_scale);
+    pack_double(p, &m->log_weight);
+    pack_double(p, &m->logp);
+}
+
+void proposal_pack(struct pack *p, struct proposal *x) {
+    x->d = (int)pack_choice(p, (uint32_t)x->d, PROPOSAL_MAX_DIM + 1);
+    x->n_modes = (int)pack_choice(p, (uint32_t)x->n_modes, COUNT_OF(x->mode) + 1);
+    int n = (int)pack_choice(p, (uint32_t)x->n, COUNT_OF(x->mode) + 1);
+    for (int k = 0; k < n; k++) {
+        mode_pack(p, x->d, &x->mode[k]);
+        x->n = p->reading ? k + 1 : n;
+    }
+}
+
 /* ---- importance sampling ---- */
 void is_draws_release(struct draws *d) {
     mem_free(d->z);
@@ -161,6 +192,16 @@ static void draws_init(struct draws *d, size_t n, int dim) {
     d->z = NEW_ARRAY(double, n *(size_t)dim);
     d->logp = NEW_ARRAY(double, n);
     d->w = NEW_ARRAY(double, n);
+}
+
+void is_draws_pack(struct pack *p, struct draws *d) {
+    size_t n = d->n;
+    d->d = pack_choice(p, (uint32_t)d->d, PROPOSAL_MAX_DIM + 1);
+    pack_count(p, &n, (d->d + 2) * sizeof(double));
+    if (p->reading && n) draws_init(d, n, (int)d->d);
+    pack_doubles(p, d->z, n * d->d);
+    pack_doubles(p, d->logp, n);
+    pack_doubles(p, d->w, n);
 }
 
 /* Draws, log densities and log weights (left in w). */

@@ -6,6 +6,7 @@
  */
 #ifndef INFER_LAPLACE_H
 #define INFER_LAPLACE_H
+#include "base/pack.h"
 #include "base/stop.h"
 #include "math/rng.h"
 #include <math.h>
@@ -48,6 +49,7 @@ struct proposal {
     struct mode mode[PROPOSAL_MAX_MODES + 2];
 };
 void proposal_release(struct proposal *p);
+void proposal_pack(struct pack *p, struct proposal *x); /* read into an empty one */
 /* A draw into z. */
 void proposal_draw(const struct proposal *p, struct rng *r, double *z);
 /* A step from z in proportion to the shape of the whole. */
@@ -65,6 +67,7 @@ struct draws {
     double *w;    /* weights, summing to 1 */
 };
 void is_draws_release(struct draws *d);
+void is_draws_pack(struct pack *p, struct draws *d); /* read into empty ones */
 struct is_result {
     double logz, se, ess; /* se of logz; ess as a share of the draws */
 };

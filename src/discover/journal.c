@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See journal.h. A record: size, step, job, key, hash of all of these and of the bytes that follow.
+ * The head is the record of step 0.
+ */
+#include "discover/journal.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/stop.h"
+#include "base/version.h"
+#include <pthread.h>
+#include <string.h>
+
+#define SYNC_SECONDS 10 /* what a machine that loses its power may forget */
+
+struct record {
+    uint64_t size, step, job, key, hash;
+};
+
+struct journal {
+    char *dir, *path;
+    int fd, lock;
+    bool writing; /* false after a failure: what is there stays good */
+    const volatile sig_atomic_t *finish;
+    struct buf file; /* as it was read */
+    size_t at, end;  /* of it: the next record, the end of the last good one */
+    uint64_t step;
+    size_t reused;
+    double synced;
+    pthread_mutex_t one; /* who writes */
+};
+
+static char *path_in(const char *dir) {
+    struct buf path = BUF_INIT;
+    buf_printf(&path, "%s/" JOURNAL_NAME, dir);
+    return buf_take(&path);
+}
+
+/* What did not reach the file is computed again. */
+static void close_file(int fd) {
+    if (file_close(fd) != GPM_OK) return;
+}
+
+static uint64_t hash_of(const struct record *r, const void *data) {
+    return hash_bytes(data, r->size, hash_bytes(r, offsetof(struct record, hash), r->size));
+}
+
+/* The record at `at` of the file; false: there is no whole one. */
+static bool record_at(const struct buf *file, size_t at, struct record *r, const char **data) {
+    if (file->len < at || file->len - at < sizeof *r) return false;
+    memcpy(r, file->data + at, sizeof *r);
+    *data = file->data + at + sizeof *r;
+    return r->size <= file->len - at - sizeof *r && hash_of(r, *data) == r->hash;
+}
+
+/* ---- the head ---- */
+static void head_pack(struct pack *p, struct buf *head) {
+    size_t n = head->len;
+    char *by = (char *)(uintptr_t)version_text();
+    uint32_t format = PACK_FORMAT;
+    pack_u32(p, &format);
+    pack_text(p, &by);
+    if (p->reading && (format != PACK_FORMAT || !by || strcmp(by, version_text())))
+        pack_fail(p, "its search was begun by another version (%s)", by ? by : "unknown");
+    if (p->reading) mem_free(by);
+    pack_count(p, &n, 1);
+    if (p->reading)
+        buf_add(head, p->at, n);
+    else
+        pack_raw(p, head->data, n);
+}
+
+static bool head_of(const struct buf *file, struct buf *head, struct buf *why) {
+    struct record r;
+    const char *data;
+    struct pack p;
+    if (!record_at(file, 0, &r, &data) || r.step || r.job) {
+        buf_puts(why, JOURNAL_NAME " is damaged or none");
+        return false;
+    }
+    pack_begin_read(&p, data, r.size);
+    head_pack(&p, head);
+    bool good = pack_ok(&p);
+    if (!good) buf_puts(why, p.why.data);
+    pack_release(&p);
+    return good;
+}
+
+bool journal_head(const char *dir, struct buf *head, struct buf *why) {
+    struct buf file = BUF_INIT;
+    char *path = path_in(dir);
+    bool good = file_there(path);
+    if (good && file_read(path, FILE_OURS, SIZE_MAX / 4, &file) != GPM_OK) {
+        buf_puts(why, file_why());
+        good = false;
+    }
+    good = good && head_of(&file, head, why);
+    buf_release(&file);
+    mem_free(path);
+    return good;
+}
+
+void journal_remove(const char *dir) {
+    char *path = path_in(dir);
+    file_remove(path);
+    mem_free(path);
+}
+
+/* ---- opening ---- */
+/* The end of the last record that is whole; 0: the file is not of this search. */
+static size_t good_part(const struct buf *file, const struct buf *head) {
+    struct buf there = BUF_INIT, why = BUF_INIT;
+    struct record r;
+    const char *data;
+    size_t at = 0;
+    bool same = head_of(file, &there, &why) && there.len == head->len &&
+                !memcmp(there.data, head->data, head->len);
+    while (same && record_at(file, at, &r, &data)) at += sizeof r + r.size;
+    buf_release(&there);
+    buf_release(&why);
+    return at;
+}
+
+static enum gpm_status put_record(int fd, struct record r, const struct pack *p) {
+    struct buf out = BUF_INIT;
+    r.size = p->out.len;
+    r.hash = hash_of(&r, p->out.data);
+    buf_add(&out, &r, sizeof r);
+    buf_add(&out, p->out.data, p->out.len);
+    enum gpm_status st = file_put(fd, out.data, out.len); /* at once: others read whole records */
+    buf_release(&out);
+    return st;
+}
+
+static enum gpm_status begin(struct journal *j, const struct buf *head) {
+    struct pack p;
+    enum gpm_status st = file_begin(j->path, "", 0, &j->fd);
+    if (st != GPM_OK) return st;
+    pack_begin_write(&p);
+    head_pack(&p, (struct buf *)(uintptr_t)head);
+    st = put_record(j->fd, (struct record){0}, &p);
+    if (st != GPM_OK) close_file(j->fd);
+    pack_release(&p);
+    return st;
+}
+
+/* Past the head, to the first record of a job. */
+static void skip_head(struct journal *j) {
+    struct record r;
+    const char *data;
+    if (record_at(&j->file, 0, &r, &data)) j->at = sizeof r + r.size;
+}
+
+static enum gpm_status open_file(struct journal *j, const struct buf *head) {
+    if (file_there(j->path) && file_read(j->path, FILE_OURS, SIZE_MAX / 4, &j->file) == GPM_OK)
+        j->end = good_part(&j->file, head);
+    skip_head(j);
+    return j->end ? file_go_on(j->path, j->end, &j->fd) : begin(j, head);
+}
+
+enum gpm_status journal_open(struct journal **out, const char *dir, const struct buf *head,
+                             const volatile sig_atomic_t *finish, struct buf *err) {
+    struct journal *j = NEW(struct journal);
+    *j = (struct journal){.dir = mem_strdup(dir),
+                          .path = path_in(dir),
+                          .finish = finish,
+                          .file = BUF_INIT,
+                          .synced = clock_seconds()};
+    pthread_mutex_init(&j->one, NULL);
+    enum gpm_status st = file_folder(dir, FILE_GIVEN);
+    bool made = st == GPM_OK, locked = made && (st = file_lock(dir, &j->lock)) == GPM_OK;
+    if (locked) st = open_file(j, head);
+    if (st != GPM_OK) {
+        buf_printf(err, "cannot %s '%s': %s", !made ? "make the folder" : "write to the folder",
+                   dir, file_why());
+        if (locked) file_unlock(dir, j->lock);
+        j->dir[0] = 0;
+        journal_close(j);
+        return st;
+    }
+    j->writing = true;
+    *out = j;
+    return GPM_OK;
+}
+
+void journal_close(struct journal *j) {
+    if (!j) return;
+    if (j->dir[0]) {
+        close_file(j->fd);
+        file_unlock(j->dir, j->lock);
+    }
+    pthread_mutex_destroy(&j->one);
+    buf_release(&j->file);
+    mem_free(j->dir);
+    mem_free(j->path);
+    mem_free(j);
+}
+
+size_t journal_reused(const struct journal *j) {
+    return j->reused;
+}
+
+/* ---- steps ---- */
+struct work {
+    struct journal *j;
+    const struct journal_step *s;
+    void *ctx;
+    size_t *known; /* where the record of a job begins; 0: there is none */
+};
+
+/* The step is another one than that of the journal, which ends here. */
+static void cut(struct journal *j, size_t from) {
+    close_file(j->fd);
+    j->writing &= file_go_on(j->path, from, &j->fd) == GPM_OK;
+    j->end = j->at = from;
+}
+
+/* The records of this step. */
+static void look_up(struct work *w, size_t n) {
+    struct journal *j = w->j;
+    struct record r;
+    const char *data;
+    size_t from = j->at;
+    uint64_t name = hash_bytes(w->s->name, strlen(w->s->name), n);
+    bool same = true;
+    while (same && j->at < j->end && record_at(&j->file, j->at, &r, &data) && r.step == j->step) {
+        same = r.job < n && r.key == (w->s->key(w->ctx, r.job) ^ name);
+        if (same) w->known[r.job] = j->at;
+        j->at += sizeof r + r.size;
+    }
+    if (same) return;
+    memset(w->known, 0, n * sizeof *w->known);
+    cut(j, from);
+}
+
+/* The result of the job, from the journal. */
+static bool recall(const struct work *w, size_t job) {
+    struct record r;
+    const char *data;
+    struct pack p;
+    if (!w->known[job] || !record_at(&w->j->file, w->known[job], &r, &data)) return false;
+    pack_begin_read(&p, data, r.size);
+    w->s->pack(&p, w->ctx, job);
+    bool good = pack_ok(&p);
+    pack_release(&p);
+    return good;
+}
+
+static void note(const struct work *w, size_t n, size_t job) {
+    struct journal *j = w->j;
+    struct pack p;
+    if (stop_asked(j->finish)) return;
+    pack_begin_write(&p);
+    w->s->pack(&p, w->ctx, job);
+    struct record r = {.step = j->step,
+                       .job = job,
+                       .key =
+                           w->s->key(w->ctx, job) ^ hash_bytes(w->s->name, strlen(w->s->name), n)};
+    pthread_mutex_lock(&j->one);
+    if (j->writing) j->writing = put_record(j->fd, r, &p) == GPM_OK;
+    if (j->writing && clock_seconds() > j->synced + SYNC_SECONDS) {
+        j->writing = file_sync(j->fd) == GPM_OK;
+        j->synced = clock_seconds();
+    }
+    pthread_mutex_unlock(&j->one);
+    pack_release(&p);
+}
+
+struct job_of {
+    struct work *w;
+    size_t n;
+};
+
+static void run_job(void *ctx, size_t job, int thread) {
+    const struct job_of *x = ctx;
+    struct work *w = x->w;
+    if (recall(w, job)) {
+        __atomic_fetch_add(&w->j->reused, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    w->s->run(w->ctx, job, thread);
+    note(w, x->n, job);
+}
+
+void journal_step(struct journal *j, int threads, size_t n, const struct journal_step *s,
+                  void *ctx) {
+    if (!j) {
+        la_parallel(threads, n, s->run, ctx);
+        return;
+    }
+    struct work w = {j, s, ctx, mem_zalloc((n + 1) * sizeof *w.known)};
+    struct job_of x = {&w, n};
+    j->step++;
+    look_up(&w, n);
+    la_parallel(threads, n, run_job, &x);
+    mem_free(w.known);
+}

@@ -1,0 +1,211 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Searches for structures that are killed at random moments go on from their folder and end with the bytes of one that
+nobody touched: a series, with a backtest, a panel, a run made longer, a folder that was moved; signals end all of
+them with status 4 and what was found; damaged and foreign journals. Arguments: the tool, and optionally how many
+kills of each kind (default 3)."""
+import json, os, random, re, shutil, signal, subprocess, sys, tempfile, time
+
+TOOL = os.path.abspath(sys.argv[1])
+KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+WORK = tempfile.mkdtemp(prefix="gpmem-discover-kills-")
+os.chdir(WORK)
+shutil.copy(os.path.join(ROOT, "data", "airline.csv"), "airline.csv")
+JOURNAL = "search.journal"
+
+
+def wave(i, k):
+    return round(5 + 0.02 * k * i + (1 + k) * ((i % 12) - 5.5) / 6 + random.Random(100 * k + i).gauss(0, 0.4), 4)
+
+
+with open("panel.csv", "w") as f:
+    f.write("t,a,b,c\n" + "".join("%d,%g,%g,%g\n" % (i, wave(i, 0), wave(i, 1), wave(i, 2)) for i in range(36)))
+
+
+def run(*words, status=0):
+    r = subprocess.run([TOOL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert r.returncode == status, (words, r.returncode, r.stdout[-500:], r.stderr)
+    return r.stdout + r.stderr
+
+
+def untimed(text):
+    """What does not depend on how long it took."""
+    return re.sub(r'"(max_)?seconds": [0-9.e-]+', "", re.sub(r"[0-9.]+ s, seed", "s, seed", text))
+
+
+def contents(folder):
+    """The files of a run, and of runs in it."""
+    out = {}
+    for name, _, files in sorted(os.walk(folder)):
+        for f in files:
+            assert f != "lock", name
+            out[os.path.join(os.path.relpath(name, folder), f)] = untimed(open(os.path.join(name, f)).read())
+    return out
+
+
+def begun(words):
+    return subprocess.Popen([TOOL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def killed(words, moment, sign=signal.SIGKILL):
+    """The status after a signal at that moment, None: it was over before."""
+    p = begun(words)
+    try:
+        p.communicate(timeout=moment)
+        return None
+    except subprocess.TimeoutExpired:
+        p.send_signal(sign)
+        out = p.communicate()
+        assert p.returncode in (0, -sign, 4), (words, p.returncode, out)
+        return p.returncode if p.returncode else None
+
+
+def reused(folder):
+    return os.path.getsize(os.path.join(folder, JOURNAL)) if os.path.exists(os.path.join(folder, JOURNAL)) else 0
+
+
+KINDS = {
+    "a series": (["airline.csv"], []),
+    "a backtest": (["airline.csv", "--max-points", "48", "--backtest", "2", "--horizon", "6", "--log", "never"], []),
+    "a panel": (["panel.csv", "--wide"], []),
+}
+
+
+def check_kind(name, rng):
+    given, options = KINDS[name]
+    whole, ours = name.replace(" ", "-") + "-whole", name.replace(" ", "-")
+    start = time.time()
+    text = untimed(run("discover", *given, *options, "--out", whole))
+    length = time.time() - start
+    assert JOURNAL not in os.listdir(whole)
+    first, hits, sizes = ["discover", *given, *options, "--out", ours], 0, []
+    for k in range(KILLS):
+        sign = signal.SIGTERM if k % 3 == 2 else signal.SIGKILL
+        if killed(first if hits == 0 or k % 2 else ["discover", "--continue", ours], rng.uniform(0.05, 0.3) * length,
+                  sign) is None:
+            break
+        hits += 1
+        assert JOURNAL in os.listdir(ours), os.listdir(ours)
+        sizes.append(reused(ours))
+        assert sizes == sorted(sizes), sizes  # nothing that was computed is lost
+    if hits and os.path.exists(os.path.join(ours, JOURNAL)):
+        os.rename(ours, ours + "-moved")  # the folder holds all it needs
+        os.rename("airline.csv", "elsewhere.csv")
+        last = untimed(run("discover", "--continue", ours + "-moved"))
+        os.rename("elsewhere.csv", "airline.csv")
+        os.rename(ours + "-moved", ours)
+        assert last == text, name
+    elif not hits:
+        run(*first)
+    assert contents(ours) == contents(whole), name
+    print("%s: %d kills in %.1f s, journal %s bytes" % (name, hits, length, sizes))
+    return hits
+
+
+def check_longer(rng):
+    """A finished run is made longer: killed, it is as it was, and the same command goes on."""
+    shutil.copytree("a-series-whole", "longer")
+    shutil.copytree("a-series-whole", "longer-whole")
+    start = time.time()
+    text = untimed(run("discover", "--continue", "longer-whole"))
+    length = time.time() - start
+    before = contents("longer")
+    for _ in range(KILLS):
+        if killed(["discover", "--continue", "longer"], rng.uniform(0.1, 0.5) * length) is None:
+            break
+        if reused("longer"):
+            assert contents_but_journal("longer") == before
+    else:
+        assert untimed(run("discover", "--continue", "longer")) == text
+    assert contents("longer") == contents("longer-whole")
+
+
+def contents_but_journal(folder):
+    if os.path.exists(os.path.join(folder, "lock")):
+        os.remove(os.path.join(folder, "lock"))
+    os.rename(os.path.join(folder, JOURNAL), "aside")
+    out = contents(folder)
+    os.rename("aside", os.path.join(folder, JOURNAL))
+    return out
+
+
+def partial(seconds):
+    """A journal of a search that was killed; the bytes."""
+    shutil.rmtree("damaged", ignore_errors=True)
+    while not reused("damaged"):
+        assert killed(["discover", "airline.csv", "--out", "damaged"], seconds) is not None
+        seconds *= 1.3
+    return open(os.path.join("damaged", JOURNAL), "rb").read()
+
+
+def check_damage():
+    whole = contents("a-series-whole")
+    data = partial(0.5)
+    cases = {"cut": data[:-7], "changed": data[:len(data) * 2 // 3] + b"?" + data[len(data) * 2 // 3 + 1:],
+             "no head": b"x" + data[1:], "empty": b""}
+    for name, bytes_ in cases.items():
+        with open(os.path.join("damaged", JOURNAL), "wb") as f:
+            f.write(bytes_)
+        if name in ("no head", "empty"):  # nobody knows what was asked for
+            assert "no run" in run("discover", "--continue", "damaged", status=2)
+        run("discover", "airline.csv", "--out", "damaged")
+        assert contents("damaged") == whole, name
+        shutil.rmtree("damaged")
+        os.mkdir("damaged")
+    # another search in the same folder begins anew
+    partial(0.5)
+    run("discover", "airline.csv", "--seed", "2", "--max-points", "40", "--out", "damaged")
+    run("discover", "airline.csv", "--seed", "2", "--max-points", "40", "--out", "other")
+    assert contents("damaged") == contents("other")
+    # a file that is none leaves no folder behind
+    with open("none.csv", "w") as f:
+        f.write("t,y\n1,a\n")
+    run("discover", "none.csv", "--out", "nothing", status=2)
+    assert not os.path.exists("nothing")
+    # two at once
+    p = begun(["discover", "airline.csv", "--out", "busy"])
+    while not os.path.exists(os.path.join("busy", JOURNAL)):
+        time.sleep(0.01)
+    run("discover", "airline.csv", "--out", "busy", status=1)
+    assert p.wait() == 0
+    assert contents("busy") == whole
+
+
+def check_signals():
+    """Each kind ends in good order; what was found by then is told, and nothing is left running."""
+    for words, said in ((["airline.csv", "--paper"], "the paper's grammar"), (["panel.csv", "--wide"], "3 series"),
+                        (["panel.csv", "--wide", "--out", "p"], "3 series")):
+        start = time.time()
+        whole = run("discover", *words)
+        length = time.time() - start
+        shutil.rmtree("p", ignore_errors=True)
+        for share in (0.5, 0.7, 0.3):
+            p = begun(["discover", *words])
+            time.sleep(share * length)
+            p.send_signal(signal.SIGTERM)
+            out, err = p.communicate(timeout=30)
+            if p.returncode == 4:
+                assert said in out or "stopped before" in err or "interrupted" in err, (words, out, err)
+                break
+        else:
+            raise AssertionError("no signal came in time: %s" % words)
+        if "--out" in words:
+            assert untimed(run("discover", "--continue", "p")) == untimed(whole)
+
+
+def main():
+    rng = random.Random(5)
+    hits = sum(check_kind(name, rng) for name in KINDS)
+    assert hits >= len(KINDS), hits
+    check_longer(rng)
+    check_damage()
+    check_signals()
+    print("%d kills" % hits)
+
+
+try:
+    main()
+finally:
+    os.chdir("/")
+    shutil.rmtree(WORK)
