@@ -31,6 +31,10 @@ DECIMAL_COMMA = 2
 LOG_AUTO = 0
 LOG_NEVER = 1
 LOG_ALWAYS = 2
+KEPT_NOTHING = 0
+KEPT_SERIES = 1
+KEPT_PANEL = 2
+KEPT_MORE = 3
 REPORT_TEXT = 0
 REPORT_JSON = 1
 REPORT_MARKDOWN = 2
@@ -155,6 +159,7 @@ class DiscoverOptions(c.Structure):
         ("most", c.c_char_p),
         ("per_day", c.c_bool),
         ("finish", c.POINTER(c.c_int)),
+        ("keep", c.c_char_p),
     ]
 
 
@@ -371,6 +376,8 @@ PROTOTYPES = {
     "gpm_discover_run_text": (c.c_int, [c.c_void_p, c.c_char_p, c.c_char_p, c.c_size_t, c.POINTER(DiscoverOptions)]),
     "gpm_discover_error": (c.c_char_p, [c.c_void_p]),
     "gpm_discover_settled": (c.c_bool, [c.c_void_p]),
+    "gpm_discover_unfinished": (c.c_int, [c.c_char_p]),
+    "gpm_discover_unkeep": (None, [c.c_char_p]),
     "gpm_discover_save": (c.c_int, [c.c_void_p, c.c_char_p]),
     "gpm_discover_open": (c.c_int, [c.c_void_p, c.c_char_p]),
     "gpm_discover_report": (c.c_char_p, [c.c_void_p, c.c_int]),
@@ -383,6 +390,7 @@ PROTOTYPES = {
     "gpm_discover_forecast_text": (c.c_int, [c.c_void_p, c.c_char_p, c.c_char_p, c.c_size_t, c.c_double, c.POINTER(c.c_char_p)]),
     "gpm_discover_forecast_add": (c.c_int, [c.c_void_p, c.POINTER(c.c_double), c.c_size_t, c.c_size_t]),
     "gpm_discover_continue": (c.c_int, [c.c_void_p, c.c_double]),
+    "gpm_discover_go_on": (c.c_int, [c.c_void_p, c.POINTER(DiscoverOptions)]),
     "gpm_panel_options_init_sized": (None, [c.POINTER(PanelOptions), c.c_size_t]),
     "gpm_panel_new": (c.c_void_p, []),
     "gpm_panel_free": (None, [c.c_void_p]),

@@ -285,9 +285,12 @@ static const struct option_row rows[] = {
      &args.file[JSON]},
     {"html", 0, OPTION_TEXT, "FILE", "write a self-contained HTML report", &args.file[HTML]},
     {"markdown", 0, OPTION_TEXT, "FILE", "write a Markdown report", &args.file[MARKDOWN]},
-    {"out", 'o', OPTION_TEXT, "DIR", "keep the run for query, forecast and report", &args.out},
+    {"out", 'o', OPTION_TEXT, "DIR",
+     "keep the run for query, forecast and report, and the search while it runs", &args.out},
     {"continue", 0, OPTION_TEXT, "RUN",
-     "go on with a kept run: more draws, more structures, longer chains", &args.resume},
+     "go on with a search that was ended, or with a finished run: more draws, more structures, "
+     "longer chains",
+     &args.resume},
     {"paper", 0, OPTION_FLAG, NULL,
      "the paper's grammar and Gamma(5,1) priors, enumerated (text and JSON only)", &args.o.paper},
     {"x-scale", 0, OPTION_REAL, "F", "--paper: multiply centred x by F (default 1)",
@@ -312,7 +315,8 @@ COMMAND(discover, 80) = {
             "settled.\n\n"
             "Exit status: 0 fine, 1 the run failed, 2 bad usage or bad data, 3 not settled "
             "(with --strict), 4 stopped by a signal: what was found by then is written, and "
-            "--continue goes on with a folder.",
+            "--continue goes on with a folder. After a crash likewise: the result is that of a "
+            "search that nobody disturbed.",
     OPTIONS(rows),
     .takes = {0, 1},
     .run = run,

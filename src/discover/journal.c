@@ -26,7 +26,6 @@ struct journal {
     struct buf file; /* as it was read */
     size_t at, end;  /* of it: the next record, the end of the last good one */
     uint64_t step;
-    size_t reused;
     double synced;
     pthread_mutex_t one; /* who writes */
 };
@@ -99,6 +98,13 @@ bool journal_head(const char *dir, struct buf *head, struct buf *why) {
     buf_release(&file);
     mem_free(path);
     return good;
+}
+
+bool journal_there(const char *dir) {
+    char *path = path_in(dir);
+    bool there = file_there(path);
+    mem_free(path);
+    return there;
 }
 
 void journal_remove(const char *dir) {
@@ -197,10 +203,6 @@ void journal_close(struct journal *j) {
     mem_free(j);
 }
 
-size_t journal_reused(const struct journal *j) {
-    return j->reused;
-}
-
 /* ---- steps ---- */
 struct work {
     struct journal *j;
@@ -275,10 +277,7 @@ struct job_of {
 static void run_job(void *ctx, size_t job, int thread) {
     const struct job_of *x = ctx;
     struct work *w = x->w;
-    if (recall(w, job)) {
-        __atomic_fetch_add(&w->j->reused, 1, __ATOMIC_RELAXED);
-        return;
-    }
+    if (recall(w, job)) return;
     w->s->run(w->ctx, job, thread);
     note(w, x->n, job);
 }

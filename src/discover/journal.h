@@ -39,10 +39,8 @@ GPM_MUST_USE enum gpm_status journal_open(struct journal **out, const char *dir,
 void journal_close(struct journal *j); /* NULL: nothing */
 /* The head of the journal in the folder; false: it has none, and why where that is not all. */
 bool journal_head(const char *dir, struct buf *head, struct buf *why);
+bool journal_there(const char *dir); /* whatever is in it */
 void journal_remove(const char *dir);
-/* Results that were read, not computed. */
-size_t journal_reused(const struct journal *j);
-
 /* Runs the jobs on at most `threads` threads (la/parallel.h), but those whose results are known;
  * j NULL: all of them. */
 void journal_step(struct journal *j, int threads, size_t n, const struct journal_step *s,

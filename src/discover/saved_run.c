@@ -7,6 +7,7 @@
  *   chains.csv       the states of the exact sampler
  *   draws.csv        the draws of the most probable structures in the user's units, for other tools
  *   lock             while a process writes
+ *   search.journal   while the search runs, and after it was ended (journal.h)
  * Files are written beside and renamed, the manifest last: a folder with a manifest is complete.
  */
 #include "base/file.h"
@@ -15,6 +16,7 @@
 #include "base/number.h"
 #include "base/version.h"
 #include "discover/discovery.h"
+#include "discover/journal.h"
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -274,6 +276,21 @@ static enum gpm_status read_part(const char *dir, const char *name, struct buf *
     return st;
 }
 
+/* A folder that holds a search alone; false: it does not. */
+static bool say_unfinished(const char *dir, struct buf *err) {
+    struct buf head = BUF_INIT, why = BUF_INIT;
+    bool there = journal_there(dir), good = there && journal_head(dir, &head, &why);
+    if (there) buf_printf(err, "the search in '%s' was ended before it was done", dir);
+    if (good)
+        buf_printf(err, "; `gpmem discover --continue %s` goes on with it", dir);
+    else if (there)
+        buf_printf(err, ", and cannot go on: %s; `gpmem discover FILE --out %s` begins anew",
+                   why.data, dir);
+    buf_release(&head);
+    buf_release(&why);
+    return there;
+}
+
 static json_t *load_json(const char *dir, const char *name, struct buf *err) {
     struct buf text = BUF_INIT;
     json_error_t e;
@@ -284,7 +301,7 @@ static json_t *load_json(const char *dir, const char *name, struct buf *err) {
         j = json_loadb(text.data, text.len, 0, &e);
         number_locale_leave(before);
     }
-    if (!j)
+    if (!j && !say_unfinished(dir, err))
         buf_printf(err,
                    "'%s' holds no run of discover that can be read: %s: %s; "
                    "`gpmem discover --out DIR FILE` makes one",

@@ -65,21 +65,22 @@ def reused(folder):
     return os.path.getsize(os.path.join(folder, JOURNAL)) if os.path.exists(os.path.join(folder, JOURNAL)) else 0
 
 
+SMALL = ["airline.csv", "--max-points", "60"]
 KINDS = {
-    "a series": (["airline.csv"], []),
-    "a backtest": (["airline.csv", "--max-points", "48", "--backtest", "2", "--horizon", "6", "--log", "never"], []),
-    "a panel": (["panel.csv", "--wide"], []),
+    "a series": SMALL,
+    "a backtest": ["airline.csv", "--max-points", "48", "--backtest", "2", "--horizon", "6", "--log", "never"],
+    "a panel": ["panel.csv", "--wide"],
 }
 
 
 def check_kind(name, rng):
-    given, options = KINDS[name]
+    given = KINDS[name]
     whole, ours = name.replace(" ", "-") + "-whole", name.replace(" ", "-")
     start = time.time()
-    text = untimed(run("discover", *given, *options, "--out", whole))
+    text = untimed(run("discover", *given, "--out", whole))
     length = time.time() - start
     assert JOURNAL not in os.listdir(whole)
-    first, hits, sizes = ["discover", *given, *options, "--out", ours], 0, []
+    first, hits, sizes = ["discover", *given, "--out", ours], 0, []
     for k in range(KILLS):
         sign = signal.SIGTERM if k % 3 == 2 else signal.SIGKILL
         if killed(first if hits == 0 or k % 2 else ["discover", "--continue", ours], rng.uniform(0.05, 0.3) * length,
@@ -134,29 +135,31 @@ def partial(seconds):
     """A journal of a search that was killed; the bytes."""
     shutil.rmtree("damaged", ignore_errors=True)
     while not reused("damaged"):
-        assert killed(["discover", "airline.csv", "--out", "damaged"], seconds) is not None
+        assert killed(["discover", *SMALL, "--out", "damaged"], seconds) is not None
         seconds *= 1.3
     return open(os.path.join("damaged", JOURNAL), "rb").read()
 
 
 def check_damage():
     whole = contents("a-series-whole")
-    data = partial(0.5)
+    data = partial(0.2)
     cases = {"cut": data[:-7], "changed": data[:len(data) * 2 // 3] + b"?" + data[len(data) * 2 // 3 + 1:],
              "no head": b"x" + data[1:], "empty": b""}
     for name, bytes_ in cases.items():
         with open(os.path.join("damaged", JOURNAL), "wb") as f:
             f.write(bytes_)
         if name in ("no head", "empty"):  # nobody knows what was asked for
-            assert "no run" in run("discover", "--continue", "damaged", status=2)
-        run("discover", "airline.csv", "--out", "damaged")
+            assert "cannot go on: search.journal is damaged" in run("discover", "--continue", "damaged", status=2)
+        else:
+            assert "discover --continue damaged" in run("report", "damaged", status=2)
+        run("discover", *SMALL, "--out", "damaged")
         assert contents("damaged") == whole, name
         shutil.rmtree("damaged")
         os.mkdir("damaged")
     # another search in the same folder begins anew
-    partial(0.5)
-    run("discover", "airline.csv", "--seed", "2", "--max-points", "40", "--out", "damaged")
-    run("discover", "airline.csv", "--seed", "2", "--max-points", "40", "--out", "other")
+    partial(0.2)
+    run("discover", "airline.csv", "--seed", "2", "--max-points", "30", "--out", "damaged")
+    run("discover", "airline.csv", "--seed", "2", "--max-points", "30", "--out", "other")
     assert contents("damaged") == contents("other")
     # a file that is none leaves no folder behind
     with open("none.csv", "w") as f:
@@ -164,10 +167,10 @@ def check_damage():
     run("discover", "none.csv", "--out", "nothing", status=2)
     assert not os.path.exists("nothing")
     # two at once
-    p = begun(["discover", "airline.csv", "--out", "busy"])
+    p = begun(["discover", *SMALL, "--out", "busy"])
     while not os.path.exists(os.path.join("busy", JOURNAL)):
         time.sleep(0.01)
-    run("discover", "airline.csv", "--out", "busy", status=1)
+    run("discover", *SMALL, "--out", "busy", status=1)
     assert p.wait() == 0
     assert contents("busy") == whole
 
