@@ -14,7 +14,7 @@
 
 #define SYNC_SECONDS 10 /* what a machine that loses its power may forget */
 
-struct record {
+struct journal_record {
     uint64_t size, step, job, key, hash;
 };
 
@@ -41,12 +41,13 @@ static void close_file(int fd) {
     if (file_close(fd) != GPM_OK) return;
 }
 
-static uint64_t hash_of(const struct record *r, const void *data) {
-    return hash_bytes(data, r->size, hash_bytes(r, offsetof(struct record, hash), r->size));
+static uint64_t hash_of(const struct journal_record *r, const void *data) {
+    return hash_bytes(data, r->size, hash_bytes(r, offsetof(struct journal_record, hash), r->size));
 }
 
 /* The record at `at` of the file; false: there is no whole one. */
-static bool record_at(const struct buf *file, size_t at, struct record *r, const char **data) {
+static bool record_at(const struct buf *file, size_t at, struct journal_record *r,
+                      const char **data) {
     if (file->len < at || file->len - at < sizeof *r) return false;
     memcpy(r, file->data + at, sizeof *r);
     *data = file->data + at + sizeof *r;
@@ -71,7 +72,7 @@ static void head_pack(struct pack *p, struct buf *head) {
 }
 
 static bool head_of(const struct buf *file, struct buf *head, struct buf *why) {
-    struct record r;
+    struct journal_record r;
     const char *data;
     struct pack p;
     if (!record_at(file, 0, &r, &data) || r.step || r.job) {
@@ -117,7 +118,7 @@ void journal_remove(const char *dir) {
 /* The end of the last record that is whole; 0: the file is not of this search. */
 static size_t good_part(const struct buf *file, const struct buf *head) {
     struct buf there = BUF_INIT, why = BUF_INIT;
-    struct record r;
+    struct journal_record r;
     const char *data;
     size_t at = 0;
     bool same = head_of(file, &there, &why) && there.len == head->len &&
@@ -128,7 +129,7 @@ static size_t good_part(const struct buf *file, const struct buf *head) {
     return at;
 }
 
-static enum gpm_status put_record(int fd, struct record r, const struct pack *p) {
+static enum gpm_status put_record(int fd, struct journal_record r, const struct pack *p) {
     struct buf out = BUF_INIT;
     r.size = p->out.len;
     r.hash = hash_of(&r, p->out.data);
@@ -145,7 +146,7 @@ static enum gpm_status begin(struct journal *j, const struct buf *head) {
     if (st != GPM_OK) return st;
     pack_begin_write(&p);
     head_pack(&p, (struct buf *)(uintptr_t)head);
-    st = put_record(j->fd, (struct record){0}, &p);
+    st = put_record(j->fd, (struct journal_record){0}, &p);
     if (st != GPM_OK) close_file(j->fd);
     pack_release(&p);
     return st;
@@ -153,7 +154,7 @@ static enum gpm_status begin(struct journal *j, const struct buf *head) {
 
 /* Past the head, to the first record of a job. */
 static void skip_head(struct journal *j) {
-    struct record r;
+    struct journal_record r;
     const char *data;
     if (record_at(&j->file, 0, &r, &data)) j->at = sizeof r + r.size;
 }
@@ -221,7 +222,7 @@ static void cut(struct journal *j, size_t from) {
 /* The records of this step. */
 static void look_up(struct work *w, size_t n) {
     struct journal *j = w->j;
-    struct record r;
+    struct journal_record r;
     const char *data;
     size_t from = j->at;
     uint64_t name = hash_bytes(w->s->name, strlen(w->s->name), n);
@@ -238,7 +239,7 @@ static void look_up(struct work *w, size_t n) {
 
 /* The result of the job, from the journal. */
 static bool recall(const struct work *w, size_t job) {
-    struct record r;
+    struct journal_record r;
     const char *data;
     struct pack p;
     if (!w->known[job] || !record_at(&w->j->file, w->known[job], &r, &data)) return false;
@@ -255,10 +256,10 @@ static void note(const struct work *w, size_t n, size_t job) {
     if (stop_asked(j->finish)) return;
     pack_begin_write(&p);
     w->s->pack(&p, w->ctx, job);
-    struct record r = {.step = j->step,
-                       .job = job,
-                       .key =
-                           w->s->key(w->ctx, job) ^ hash_bytes(w->s->name, strlen(w->s->name), n)};
+    struct journal_record r = {.step = j->step,
+                               .job = job,
+                               .key = w->s->key(w->ctx, job) ^
+                                      hash_bytes(w->s->name, strlen(w->s->name), n)};
     pthread_mutex_lock(&j->one);
     if (j->writing) j->writing = put_record(j->fd, r, &p) == GPM_OK;
     if (j->writing && clock_seconds() > j->synced + SYNC_SECONDS) {

@@ -120,7 +120,7 @@ static void collect(void *ctx, size_t id) {
 static void fit_job(void *ctx, size_t job, int thread) {
     struct batch *b = ctx;
     struct space *s = b->search->space;
-    if (stop_asked(b->search->opt.finish)) return; /* see forget_open */
+    if (stop_asked(b->search->opt.finish) && (job || b->search->n)) return; /* see hurry */
     if (job < b->id.n) {
         b->result[job] = s->ops->fit(s, b->id.at[job], b->parent, thread);
         return;
@@ -191,8 +191,8 @@ static void finish_pack(struct pack *p, void *ctx, size_t job) {
 static const struct journal_step fit_step = {"fit", fit_job, fit_key, fit_pack},
                                  finish_step = {"finish", finish_job, finish_key, finish_pack};
 
-/* Somebody asked to finish, and jobs that had not begun were left out: structures that were not
- * looked at to the end are not known, so that who goes on meets them again. */
+/* Structures that were not looked at to the end are not known, so that who goes on meets them
+ * again. */
 static void forget_open(struct search *s, size_t from) {
     size_t n = from;
     for (size_t i = from; i < s->n; i++) {
@@ -205,6 +205,28 @@ static void forget_open(struct search *s, size_t from) {
         evidence_free(e);
     }
     s->n = n;
+}
+
+static bool fitted(const struct evidence *e) {
+    return !e->rough && e->prop.n > 0;
+}
+
+/* Somebody asked to finish, and jobs that had not begun were left out. Where nothing is known yet,
+ * the best structure that was begun is looked at to the end: something is to be told. */
+static void hurry(struct batch *b, size_t before) {
+    struct search *s = b->search;
+    struct evidence *best = NULL;
+    bool any = false;
+    for (size_t i = 0; i < s->n; i++) {
+        any |= fitted(s->at[i]);
+        if (s->at[i]->open && (!best || evidence_total(s->at[i]) > evidence_total(best)))
+            best = s->at[i];
+    }
+    if (!any && best)
+        evidence_finish(best, s->space->ops->density(s->space, best, 0, false), -INFINITY,
+                        s->space->rules);
+    forget_open(s, before);
+    if (b->parent) s->of[b->parent->id]->climbed = s->of[b->parent->id]->expanded = false;
 }
 
 static void run_batch(struct batch *b) {
@@ -220,10 +242,7 @@ static void run_batch(struct batch *b) {
     search_find_top(s);
     if (!stop_asked(s->opt.finish))
         journal_step(s->opt.journal, s->opt.threads, b->id.n, &finish_step, b);
-    if (stop_asked(s->opt.finish)) {
-        forget_open(s, before);
-        if (b->parent) s->of[b->parent->id]->climbed = s->of[b->parent->id]->expanded = false;
-    }
+    if (stop_asked(s->opt.finish)) hurry(b, before);
     search_find_top(s);
     mem_free(b->result);
     vec_release(&b->id);
@@ -258,10 +277,6 @@ static void expand(struct search *s, struct evidence *e, bool climb) {
     prepare(&b);
     s->space->ops->neighbours(s->space, e, collect, &b);
     run_batch(&b);
-}
-
-static bool fitted(const struct evidence *e) {
-    return !e->rough && e->prop.n > 0;
 }
 
 static struct evidence *best_unexpanded(const struct search *s, bool climb) {
