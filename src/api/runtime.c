@@ -193,23 +193,25 @@ struct restoring {
     const void *data;
     size_t n;
     struct buf why;
+    const char *stack; /* its lowest byte */
     enum gpm_status st;
 };
 
 static void *restore_job(void *arg) {
     struct restoring *r = arg;
+    r->g->s.core.stack_limit = r->stack + STACK_MARGIN;
     r->st = session_restore(&r->g->s, r->data, r->n, &r->why);
+    r->g->s.core.stack_limit = NULL;
     return NULL;
 }
 
 enum gpm_status gpm_restore(gpm_session *g, const void *data, size_t n) {
     struct restoring r = {.g = g, .data = data, .n = n, .why = BUF_INIT};
-    const char *lowest;
     if (g->ready != GPM_OK) return g->ready;
     diags_rewind(&g->s.diags, 0);
     buf_reset(&g->error);
     if (!mem_reserve()) return GPM_E_NOMEM;
-    if (!run_on_stack(stack_size(&g->options), restore_job, &r, &lowest)) return GPM_E_NOMEM;
+    if (!run_on_stack(stack_size(&g->options), restore_job, &r, &r.stack)) return GPM_E_NOMEM;
     if (r.st != GPM_OK) {
         if (g->s.core.places.left || g->s.infer.sampler.first) g->ready = GPM_E_USER;
         buf_printf(&g->error, "the checkpoint cannot be used: %s\n", r.why.data);

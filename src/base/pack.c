@@ -155,7 +155,18 @@ void pack_sym(struct pack *p, struct sym **x) {
 
 /* ---- objects ---- */
 
+/* What objects hold is packed inside them, so all that is nested deeply passes here. */
+static bool too_deep(struct pack *p) {
+    char here;
+    if (p->stack_limit && &here < p->stack_limit) pack_fail(p, "it is nested too deeply");
+    return !pack_ok(p);
+}
+
 size_t pack_object(struct pack *p, void **x) {
+    if (too_deep(p)) {
+        if (p->reading) *x = NULL;
+        return 0;
+    }
     size_t number = p->reading || !*x ? 0 : pack_known(p, *x);
     bool fresh = !p->reading && *x && !number;
     if (fresh) {

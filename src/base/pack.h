@@ -30,7 +30,8 @@ struct pack {
     struct map numbers;   /* writing: object -> its number */
     VEC(void *) objects;  /* reading: by number - 1 */
     size_t n_objects;
-    struct buf why; /* the first failure; empty: none */
+    struct buf why;          /* the first failure; empty: none */
+    const char *stack_limit; /* lowest address the C stack may reach; NULL: there is none */
     struct sym_table *syms;
     const struct pack_links *links; /* see value/value_pack.h */
     void *core;                     /* of the session that reads or writes: struct session_core, */

@@ -41,6 +41,7 @@ void core_pack_begin(struct pack *p, struct session_core *core, const struct pac
     p->diags = core->diags;
     p->syms = core->syms;
     p->links = links;
+    p->stack_limit = core->stack_limit;
     p->above = NEW(struct core_pack);
     preset(p, core);
 }

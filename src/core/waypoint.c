@@ -31,6 +31,7 @@ bool place_enter(struct session_core *core, struct waypoint *p) {
     s->top = p;
     struct pack *from = s->from;
     if (!from) return false;
+    from->stack_limit = core->stack_limit; /* it was opened on another stack */
     if (pack_choice(from, 0, PLACE_KINDS) != p->kind || !p->sound)
         pack_fail(from, "the program has no such place");
     else

@@ -182,9 +182,25 @@ static void drop(value v, value_stack *pending) {
     if (IS_OBJ(v) && --v.u.obj->refs == 0) vec_push(pending, v);
 }
 
+/* A box is freed by its maker, which may lead to another box (a procedure to its frame, in which
+ * stands a procedure, and so on): beyond some depth it waits for the outermost release. */
+static void free_box(value v, value_stack *pending) {
+    enum { NESTED = 200 };
+    static _Thread_local unsigned depth;
+    static _Thread_local value_stack *outermost;
+    if (depth == 0) outermost = pending;
+    if (depth == NESTED) {
+        vec_push(outermost, v);
+        return;
+    }
+    depth++;
+    v.u.box->cls->free(v.u.box);
+    depth--;
+}
+
 static void free_one(value v, value_stack *pending) {
     if (v.tag >= V_ENV) {
-        v.u.box->cls->free(v.u.box); /* not ours: counted by its maker */
+        free_box(v, pending);
         return;
     }
     size_t n;

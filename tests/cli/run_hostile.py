@@ -196,6 +196,16 @@ def test_depth_beyond_memory():
     assert b"--max-depth" in run("--max-depth", "99999999999999", "-e", "print(1)", status=1).stderr
 
 
+def test_nested_values():
+    """Values nested far more deeply than procedures may call each other are freed; a checkpoint says that it cannot hold them."""
+    for name, step in (("arrays", "array(g, i)"), ("procedures", "(() -> g)"), ("actions", "do(g, pass)")):
+        program = write(name + ".vnts", "define deep = foldl((g, i) -> %s, pass, range(0, 60000));\n"
+                        "assume x ~ normal(0, 1); infer repeat(20000, mh(default, one, 1));" % step)
+        run("run", "--max-depth", "200", program, status=0)
+        r = run("run", "--max-depth", "200", "--out", at(name), "--checkpoint", "0.01", program, status=0)
+        assert b"nested too deeply" in r.stderr, r.stderr
+
+
 def test_parser_depth():
     for text in ("(" * 100000, "[" * 100000 + "]" * 100000, "proc() {" * 50000, "-" * 200000 + "1", "if (1) {" * 50000,
                  "x" + "(1)" * 100000, "1" + " + 1" * 100000, "\"" + "\\n" * 100000, "/*" * 100000, "unquote(" * 50000):
