@@ -9,7 +9,9 @@
 #include "base/vec.h"
 #include <string.h>
 
-#define GROUP_ROWS 65536
+/* A group ends with either: the size of a page is a number of 31 bits. */
+#define GROUP_ROWS  65536
+#define GROUP_BYTES ((size_t)16 << 20)
 
 /* Numbers of the format. */
 enum { REQUIRED = 0, REPEATED = 2, UTF8 = 0, LIST = 3, PLAIN = 0, RLE = 3 };
@@ -29,7 +31,8 @@ struct chunk {
 
 struct parquet {
     struct filled_column *column;
-    size_t columns, rows, group_rows;
+    size_t columns, rows;
+    size_t group_rows; /* of the group that is being written */
     struct buf out;
     VEC(struct chunk) chunk; /* column by column, group by group */
     VEC(size_t) group;       /* rows of each */
@@ -159,8 +162,10 @@ static void write_group(struct parquet *p) {
 }
 
 void parquet_row(struct parquet *p) {
+    size_t held = 0;
     for (size_t i = 0; i < p->columns; i++) {
         struct filled_column *c = &p->column[i];
+        held += c->values.len;
         if (c->is.list && c->row == 0) {
             vec_push(&c->starts, true);
             vec_push(&c->exists, false);
@@ -168,7 +173,7 @@ void parquet_row(struct parquet *p) {
         c->row = 0;
     }
     p->rows++;
-    if (++p->group_rows == GROUP_ROWS) write_group(p);
+    if (++p->group_rows == GROUP_ROWS || held >= GROUP_BYTES) write_group(p);
 }
 
 /* ---- the description ---- */

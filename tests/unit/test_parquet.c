@@ -43,6 +43,31 @@ static void test_table(void **state) {
     buf_release(&out);
 }
 
+/* Bytes that describe 40 rows of one text. */
+static size_t described_by(const char *text) {
+    static const struct parquet_column one = {"x", PARQUET_TEXT, false};
+    struct parquet *p = parquet_new(&one, 1);
+    struct buf out = BUF_INIT;
+    for (int i = 0; i < 40; i++) {
+        parquet_text(p, 0, text);
+        parquet_row(p);
+    }
+    parquet_finish(p, &out);
+    const unsigned char *tail = (const unsigned char *)out.data + out.len - 8;
+    size_t described = tail[0] | (size_t)tail[1] << 8 | (size_t)tail[2] << 16;
+    buf_release(&out);
+    return described;
+}
+
+/* Groups of rows are small enough for a page's size, however long the rows are. */
+static void test_long_rows(void **state) {
+    size_t n = (size_t)1 << 20;
+    char *text = mem_zalloc(n + 1);
+    memset(text, 'x', n);
+    assert_true(described_by(text) > described_by("x") + 20);
+    mem_free(text);
+}
+
 static void test_nothing(void **state) {
     static const struct parquet_column one = {"x", PARQUET_NUMBER, false};
     struct buf out = BUF_INIT;
@@ -53,6 +78,7 @@ static void test_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_table),
+                                       cmocka_unit_test(test_long_rows),
                                        cmocka_unit_test(test_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
