@@ -244,6 +244,21 @@ enum gpm_status file_write(const char *path, enum file_how how, const void *data
     return replace(path, how, data, n, NULL);
 }
 
+enum gpm_status file_new(const char *path, enum file_how how, const void *data, size_t n) {
+    struct buf name = BUF_INIT;
+    int fd = open_beside(path, how == FILE_PRIVATE ? 0600 : 0666, &name);
+    enum gpm_status st = fd < 0 ? fail_errno() : file_put(fd, data, n);
+    if (st == GPM_OK && fsync(fd) != 0) st = fail_errno();
+    if (st == GPM_OK && link(name.data, path) != 0)
+        st = errno == EEXIST ? fail(GPM_E_BUSY, "it is there already") : fail_errno();
+    if (fd >= 0) {
+        close(fd);
+        unlink(name.data);
+    }
+    buf_release(&name);
+    return st;
+}
+
 enum gpm_status file_begin(const char *path, const void *data, size_t n, int *fd) {
     return replace(path, FILE_OURS, data, n, fd);
 }

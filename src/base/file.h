@@ -47,6 +47,9 @@ GPM_MUST_USE enum gpm_status file_read_stdin(size_t max, struct buf *out);
  * written in place. */
 GPM_MUST_USE enum gpm_status file_write(const char *path, enum file_how how, const void *data,
                                         size_t n);
+/* The same, but one that is there stays as it is: GPM_E_BUSY. */
+GPM_MUST_USE enum gpm_status file_new(const char *path, enum file_how how, const void *data,
+                                      size_t n);
 /* The same for a file of ours, which stays open for more: file_put, then file_close. */
 GPM_MUST_USE enum gpm_status file_begin(const char *path, const void *data, size_t n, int *fd);
 /* Opens, or makes, a file to write at its end. */

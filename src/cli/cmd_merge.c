@@ -6,11 +6,11 @@
  */
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/sha256.h"
 #include "cli/command.h"
 #include "cli/out.h"
 #include "cli/run.h"
 #include "cli/run_folder.h"
-#include "cli/sha256.h"
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

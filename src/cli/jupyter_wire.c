@@ -6,9 +6,9 @@
 #include "cli/jupyter_wire.h"
 #include "base/calendar.h"
 #include "base/file.h"
+#include "base/sha256.h"
 #include "base/utf8.h"
 #include "cli/command.h"
-#include "cli/sha256.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <pwd.h>

@@ -6,6 +6,7 @@
  */
 #include "base/ascii.h"
 #include "base/file.h"
+#include "base/own.h"
 #include "base/suggest.h"
 #include "cli/progress_line.h"
 #include "cli/run.h"
@@ -261,13 +262,9 @@ static unsigned char on_tab(EditLine *el, int key) {
 
 /* NULL: there is none, and the prompt works as well. */
 static char *find_history(void) {
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     struct buf path = BUF_INIT;
-    if (state && *state == '/')
-        buf_printf(&path, "%s/gpmem/history", state);
-    else if (home && *home == '/')
-        buf_printf(&path, "%s/.local/state/gpmem/history", home);
-    if (path.len && file_folders_above(path.data) == GPM_OK) return buf_take(&path);
+    if (own_path(&path, "history") && file_folders_above(path.data) == GPM_OK)
+        return buf_take(&path);
     buf_release(&path);
     return NULL;
 }

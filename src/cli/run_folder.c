@@ -8,12 +8,12 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/sha256.h"
 #include "base/vec.h"
 #include "cli/command.h"
 #include "cli/run_checkpoint.h"
 #include "cli/out.h"
 #include "cli/run.h"
-#include "cli/sha256.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>

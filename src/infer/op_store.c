@@ -4,7 +4,6 @@
  * choices, weights and generators go on from it as they would have gone on without: the same draws.
  */
 #include "base/file.h"
-#include "base/version.h"
 #include "infer/infer_pack.h"
 #include "infer/show.h"
 #include "sp/sp_options.h"
@@ -25,7 +24,7 @@ static enum gpm_status op_save(struct infer_state *x, const struct action *a, va
     if (!pack_ok(&p))
         st = infer_error(x, DIAG_FILE, "the model cannot be saved: %s", p.why.data);
     else {
-        pack_seal(&p, KIND, version_text(), &file);
+        (void)infer_seal(&p, KIND, &file);
         st = file_write(path, FILE_GIVEN, file.data, file.len);
         if (st != GPM_OK) st = infer_error(x, DIAG_FILE, "cannot write '%s': %s", path, file_why());
     }
@@ -54,7 +53,7 @@ static enum gpm_status op_load(struct infer_state *x, const struct action *a, va
     enum gpm_status st = file_read(path, FILE_GIVEN, SIZE_MAX / 2, &file);
     if (st != GPM_OK)
         st = infer_error(x, DIAG_FILE, "cannot read '%s': %s", path, file_why());
-    else if (pack_open(file.data, file.len, KIND, version_text(), &body, &len, &why) != GPM_OK)
+    else if (infer_open(x->core, file.data, file.len, KIND, &body, &len, &why) != GPM_OK)
         st =
             infer_error(x, DIAG_FILE, "'%s' holds no model that can be loaded: %s", path, why.data);
     if (st == GPM_OK) {

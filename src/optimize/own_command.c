@@ -12,8 +12,8 @@
 #include "optimize/optimize.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/own.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -37,7 +37,6 @@ static enum gpm_status store_id(struct memo *m, bool make, char **id, struct buf
  * same id but is another file. false: no state folder, or the id is not one of ours. */
 static bool describe(struct memo *m, const char *id, const char *command, struct buf *path,
                      struct buf *text) {
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     struct stat sb;
     char host[256] = "";
     gethostname(host, sizeof host - 1);
@@ -46,13 +45,8 @@ static bool describe(struct memo *m, const char *id, const char *command, struct
         sb.st_dev = 0, sb.st_ino = 0; /* a server's tables are not copied like a file */
     else if (stat(m->path, &sb))
         return false;
-    if (state && *state == '/')
-        buf_puts(path, state);
-    else if (home && *home == '/')
-        buf_printf(path, "%s/.local/state", home);
-    else
-        return false;
-    buf_printf(path, "/gpmem/commands/%s-%llx-%llx", id, (unsigned long long)sb.st_dev,
+    if (!own_path(path, "commands/")) return false;
+    buf_printf(path, "%s-%llx-%llx", id, (unsigned long long)sb.st_dev,
                (unsigned long long)sb.st_ino);
     buf_printf(text, "%s\n%s\n", host, command);
     return true;

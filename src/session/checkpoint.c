@@ -5,7 +5,6 @@
 #include "session/checkpoint.h"
 
 #include "base/clock.h"
-#include "base/version.h"
 #include "infer/infer_pack.h"
 
 #include <string.h>
@@ -16,7 +15,7 @@ struct checkpoints {
     checkpoint_fn *keep;
     void *user;
     double seconds;
-    bool refused; /* said once: this program cannot be saved */
+    bool refused; /* said once: this program cannot be saved, or only so that others might have */
     struct pack read;
     char *data; /* that it reads; owned */
 };
@@ -54,14 +53,11 @@ static struct session *session_of(struct session_core *core) {
     return (struct session *)((char *)core - offsetof(struct session, core));
 }
 
-/* Said once, where warnings go; the run goes on without. */
-static void say_refused(struct session *s, const char *why) {
+/* Said once, where warnings go; the run goes on. */
+static void say_refused(struct session *s, const char *what, const char *why) {
     struct buf b = BUF_INIT;
     if (!s->checkpoints->refused && s->infer.write) {
-        buf_printf(&b,
-                   "gpmem: no checkpoint can be written here: %s; a run that is stopped begins "
-                   "anew\n",
-                   why);
+        buf_printf(&b, "gpmem: %s: %s; a run that is stopped begins anew\n", what, why);
         s->infer.write(s->infer.user, 2, b.data, b.len);
     }
     s->checkpoints->refused = true;
@@ -69,6 +65,7 @@ static void say_refused(struct session *s, const char *why) {
 }
 
 static enum gpm_status save(struct session_core *core) {
+    static const char refusal[] = "no checkpoint can be written here";
     struct session *s = session_of(core);
     struct checkpoints *c = s->checkpoints;
     double began = clock_seconds();
@@ -78,10 +75,12 @@ static enum gpm_status save(struct session_core *core) {
     infer_pack_begin(&p, core);
     pack_session(&p, s);
     if (pack_ok(&p)) {
-        pack_seal(&p, KIND, version_text(), &file);
-        if (!c->keep(c->user, file.data, file.len)) say_refused(s, "it cannot be kept");
+        if (!infer_seal(&p, KIND, &file))
+            say_refused(s, "the checkpoints will not be known as this user's",
+                        "no key can be kept in $XDG_STATE_HOME/gpmem or ~/.local/state/gpmem");
+        if (!c->keep(c->user, file.data, file.len)) say_refused(s, refusal, "it cannot be kept");
     } else
-        say_refused(s, p.why.data);
+        say_refused(s, refusal, p.why.data);
     core_pack_end(&p);
     buf_release(&file);
     double took = clock_seconds() - began; /* at most a twentieth of the time goes into them */
@@ -124,7 +123,7 @@ enum gpm_status session_restore(struct session *s, const void *data, size_t n, s
     struct checkpoints *c = checkpoints_of(s);
     const char *body;
     size_t len;
-    enum gpm_status st = pack_open(data, n, KIND, version_text(), &body, &len, why);
+    enum gpm_status st = infer_open(&s->core, data, n, KIND, &body, &len, why);
     if (st != GPM_OK) return st;
     c->data = mem_alloc(len + 1);
     memcpy(c->data, body, len);

@@ -34,6 +34,10 @@ def write(name, text):
 def files(): return sorted(os.path.relpath(p, WORK.name) for p in glob.glob(at("**"), recursive=True) if not os.path.isdir(p))
 
 
+def another_user():
+    os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(dir=WORK.name)
+
+
 # ---- permissions ----
 
 def test_nothing_without_permission():
@@ -194,6 +198,32 @@ def test_depth_beyond_memory():
     """A limit for recursion above the machine's memory costs nothing where nothing recurses; one above its address space says so."""
     assert run("--max-depth", "5000000", "-e", "print(1)", status=0).stdout == b"1\n"
     assert b"--max-depth" in run("--max-depth", "99999999999999", "-e", "print(1)", status=1).stderr
+
+
+def test_states_of_others():
+    """Checkpoints and models lead anywhere in memory when somebody made them up: those of others are taken with --allow-run alone."""
+    another_user()
+    program = write("long.vnts", "assume x ~ normal(0, 1); infer repeat(200000, mh(default, one, 1)); print(run(sample(x)));")
+    whole = run("run", program, status=0).stdout
+    stopped = run("run", "--out", at("long"), "--max-time", "0.2", program, status=4)
+    for name in ("mine", "theirs", "allowed"): shutil.copytree(at("long"), at(name))
+    r = run("resume", at("mine"), status=0)
+    assert b"begins anew" not in r.stderr and r.stdout == whole, r
+    run("--allow-write", "-e", 'assume x = 3; infer save_model("model.gpm");', status=0)
+    key = os.path.join(os.environ["XDG_STATE_HOME"], "gpmem", "key")
+    assert os.path.getsize(key) == 32 and os.stat(key).st_mode & 0o777 == 0o600
+    load = ("-e", 'assume x = 0; infer load_model("model.gpm"); sample x;')
+    assert run(*load, status=0).stdout == b"3\n"
+    another_user()
+    r = run("resume", at("theirs"), status=0)
+    assert b"another user" in r.stderr and b"begins anew" in r.stderr and r.stdout == whole, r
+    r = run("resume", "--allow-run", at("allowed"), status=0)
+    assert b"begins anew" not in r.stderr and r.stdout == whole, r
+    assert b"--allow-run" in run(*load, status=1).stderr
+    assert run("--allow-run", *load, status=0).stdout == b"3\n"
+    os.environ["XDG_STATE_HOME"] = "/proc/no"
+    r = run("run", "--out", at("keyless"), "--max-time", "0.2", program, status=4)
+    assert b"no key can be kept" in r.stderr, r
 
 
 def test_nested_values():

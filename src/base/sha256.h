@@ -3,8 +3,8 @@
  * SHA-256 (FIPS 180-4) of a text: how a run remembers the files that it read; and HMAC (RFC 2104)
  * by it: how the messages of notebooks are signed.
  */
-#ifndef CLI_SHA256_H
-#define CLI_SHA256_H
+#ifndef BASE_SHA256_H
+#define BASE_SHA256_H
 #include <stddef.h>
 
 /* 64 hexadecimal digits and a NUL. */

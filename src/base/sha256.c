@@ -2,7 +2,7 @@
  *
  * See sha256.h. Names follow the standard.
  */
-#include "cli/sha256.h"
+#include "base/sha256.h"
 #include "base/mem.h"
 #include <stdint.h>
 #include <stdio.h>

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What this user wrote, told from what others did. Files whose contents must be true (checkpoints,
+ * models: a wrong one leads anywhere in memory) carry a code of their bytes under a key that nobody
+ * else can read: 32 random bytes in the user's state folder, made when first asked for.
+ */
+#ifndef BASE_OWN_H
+#define BASE_OWN_H
+#include "base/buf.h"
+#include <stdbool.h>
+
+/* Appends $XDG_STATE_HOME/gpmem/NAME, ~/.local/state/gpmem/NAME without it; false: there is no such
+ * folder. */
+bool own_path(struct buf *path, const char *name);
+
+enum { OWN_CODE = 65 };
+/* The code of these bytes; false: there is no key, and none can be kept. */
+bool own_code(const void *data, size_t n, char code[OWN_CODE]);
+#endif
