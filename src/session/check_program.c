@@ -96,9 +96,11 @@ static bool among(const char *words, const struct sym *name) {
     const char *at = strstr(words, name->text);
     return at && at[-1] == ' ' && at[name->len] == ' ';
 }
-static const char removing[] = " forget freeze new_model in_model fork_model detach eval ";
+static const char removing[] =
+    " forget freeze new_model in_model fork_model detach eval load_model ";
 static const char writing[] = " plot_to_file plotf_to_file command foreign prior_predictive_check "
-                              "posterior_predictive_check gpmem tpmem quadmem ";
+                              "posterior_predictive_check gpmem tpmem quadmem save_model ";
+static const char bringing[] = " load_model "; /* names, labels and scopes that no text shows */
 
 /* top: an instruction of the text itself. */
 static void gather(struct checker *k, const struct ast *a, bool top) {
@@ -107,6 +109,8 @@ static void gather(struct checker *k, const struct ast *a, bool top) {
         note(&k->mentioned, a->u.name.sym);
         k->removes |= among(removing, a->u.name.sym);
         k->writes |= among(writing, a->u.name.sym);
+        if (among(bringing, a->u.name.sym))
+            k->computed_names = k->computed_labels = k->computed_scopes = true;
     }
     if (a->kind == AST_TAG || a->kind == AST_TAG_OUT) gather_tag(k, a);
     if (a->kind == AST_DEFINE) gather_names(k, a->u.bind.names, a->u.bind.n_names, top);
