@@ -6,6 +6,7 @@
 #ifndef DISCOVER_ASK_CURVE_H
 #define DISCOVER_ASK_CURVE_H
 #include "discover/ask.h"
+#include <math.h>
 
 #define EDGE_RISE   0.4  /* sd that a trend moves the level by, at least */
 #define EDGE_FIT    0.75 /* share of the course that the shape explains */
@@ -36,18 +37,39 @@ struct ask_axis {
     double x0, span;
 };
 struct ask_axis ask_axis_of(const struct sketch *p);
-/* A date in t, and how far from it is still around it. */
-double ask_place(const struct ask_axis *a, struct ask_date d);
+/* A date in t; NaN: the axis has no such date. Inline, as are the others that a search asks of
+ * every series of an index. */
+#define ASK_DAYS_PER_YEAR 365.2425
+static inline double ask_place(const struct ask_axis *a, struct ask_date d) {
+    double x = a->clock == CLOCK_NUMBER  ? d.number
+               : a->clock == CLOCK_YEARS ? d.at
+                                         : (d.at - 1970) * ASK_DAYS_PER_YEAR;
+    return (x - a->x0) / a->span;
+}
+/* How far from a date is still around it. */
 double ask_around(const struct ask_axis *a, struct ask_date d);
 /* How near something at t is to being around it. */
 double ask_near(double t, double place, double around);
 struct ask_stretch {
     double from, to; /* in t */
 };
-struct ask_stretch ask_stretch_of(const struct ask_predicate *q, const struct ask_axis *a);
-/* Knots of the data within it: [*a, *b). Few of them, or a part of the stretch without data, are
- * no ground for a claim: false. */
+static inline struct ask_stretch ask_stretch_of(const struct ask_predicate *q,
+                                                const struct ask_axis *a) {
+    struct ask_stretch s = {-INFINITY, INFINITY};
+    if (q->given & ASK_INTERVAL && !q->throughout) {
+        if (!q->open_from) s.from = ask_place(a, q->from);
+        if (!q->open_to) s.to = ask_place(a, q->to);
+    }
+    return s;
+}
+/* Knots of the data within it: [*a, *b), the first not before its start, the last not behind its
+ * end. Few of them, or a part of the stretch without data, are no ground for a claim: none, and
+ * false. */
 bool ask_knots(struct ask_stretch s, int *a, int *b);
+/* The same for n <= ASK_MANY stretches; a = b: none. */
+#define ASK_MANY 256
+void ask_knots_of(const double *restrict from, const double *restrict to, size_t n, int *restrict a,
+                  int *restrict b);
 /* The range of periods that is asked for, in units of the axis; false: of any. */
 bool ask_periods(const struct ask_predicate *q, enum sketch_clock clock, double *from, double *to);
 

@@ -22,22 +22,13 @@ double ask_soft(double v, double edge, double width) {
 }
 
 /* ---- time ---- */
-#define DAYS_PER_YEAR 365.2425
-
 struct ask_axis ask_axis_of(const struct sketch *p) {
     return (struct ask_axis){p->clock, p->x0, p->span};
 }
 
-double ask_place(const struct ask_axis *a, struct ask_date d) {
-    double x = a->clock == CLOCK_NUMBER  ? d.number
-               : a->clock == CLOCK_YEARS ? d.at
-                                         : (d.at - 1970) * DAYS_PER_YEAR;
-    return (x - a->x0) / a->span;
-}
-
 /* Not finer than a knot. */
 double ask_around(const struct ask_axis *a, struct ask_date d) {
-    double unit = a->clock == CLOCK_DAYS ? d.unit * DAYS_PER_YEAR : d.unit;
+    double unit = a->clock == CLOCK_DAYS ? d.unit * ASK_DAYS_PER_YEAR : d.unit;
     if (a->clock == CLOCK_NUMBER) return 0.05;
     return fmax(AROUND * unit / a->span, 0.5 / K);
 }
@@ -47,32 +38,14 @@ double ask_near(double t, double place, double around) {
     return isnan(off) ? 0 : exp(-0.5 * off * off);
 }
 
-struct ask_stretch ask_stretch_of(const struct ask_predicate *q, const struct ask_axis *a) {
-    struct ask_stretch s = {-INFINITY, INFINITY};
-    if (q->given & ASK_INTERVAL && !q->throughout) {
-        if (!q->open_from) s.from = ask_place(a, q->from);
-        if (!q->open_to) s.to = ask_place(a, q->to);
-    }
-    return s;
-}
-
 static struct ask_stretch stretch(const struct ask_predicate *q, const struct sketch *p) {
     struct ask_axis a = ask_axis_of(p);
     return ask_stretch_of(q, &a);
 }
 
-bool ask_knots(struct ask_stretch s, int *a, int *b) {
-    *a = (int)fmin(fmax(0, ceil(s.from * K - 0.5)), K);
-    *b = (int)fmax(0, fmin(K, floor(s.to * K - 0.5) + 1));
-    if (!(s.from <= 1 && s.to >= 0) || *b <= *a) return false;
-    double have = fmin(s.to, 1) - fmax(s.from, 0);
-    double wanted = s.to - s.from;
-    return have > 0.5 * (isfinite(wanted) ? wanted : have);
-}
-
 bool ask_periods(const struct ask_predicate *q, enum sketch_clock clock, double *from, double *to) {
     double unit = !q->period_years        ? 1
-                  : clock == CLOCK_DAYS   ? DAYS_PER_YEAR
+                  : clock == CLOCK_DAYS   ? ASK_DAYS_PER_YEAR
                   : clock == CLOCK_NUMBER ? NAN
                                           : 1;
     *from = q->period_from * unit;
