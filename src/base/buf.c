@@ -62,6 +62,25 @@ void buf_vprintf(struct buf *b, const char *fmt, va_list ap) {
     b->len += (size_t)n;
 }
 
+void buf_put_bits(struct buf *b, uint64_t v, int bytes) {
+    char *to = buf_room(b, (size_t)bytes);
+    for (int i = 0; i < bytes; i++) to[i] = (char)(v >> (8 * i) & 255);
+    b->len += (size_t)bytes;
+    b->data[b->len] = 0;
+}
+
+void buf_put_float(struct buf *b, float v) {
+    uint32_t u;
+    memcpy(&u, &v, sizeof u);
+    buf_put_bits(b, u, sizeof u);
+}
+
+void buf_put_double(struct buf *b, double v) {
+    uint64_t u;
+    memcpy(&u, &v, sizeof u);
+    buf_put_bits(b, u, sizeof u);
+}
+
 void buf_printf(struct buf *b, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);

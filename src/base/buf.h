@@ -7,6 +7,7 @@
 #include <gpmem/status.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct buf {
     char *data; /* NUL-terminated; points at a static empty string before the first write */
@@ -24,6 +25,10 @@ void buf_add(struct buf *b, const void *p, size_t n);
 char *buf_room(struct buf *b, size_t n);
 void buf_puts(struct buf *b, const char *s);
 void buf_putc(struct buf *b, char c);
+/* The low bytes of a number and the bits of others, little-endian. */
+void buf_put_bits(struct buf *b, uint64_t v, int bytes);
+void buf_put_float(struct buf *b, float v);
+void buf_put_double(struct buf *b, double v);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap);
 /* Says why something failed and gives the status back: return buf_fail(err, GPM_E_ARG, "..."). */

@@ -81,10 +81,6 @@ static void struct_end(struct buf *b) {
 
 /* ---- values ---- */
 
-static void little_endian(struct buf *b, uint64_t v, int n) {
-    for (int i = 0; i < n; i++) buf_putc(b, (char)(v >> 8 * i));
-}
-
 static struct filled_column *one_more(struct parquet *p, size_t column) {
     struct filled_column *c = &p->column[column];
     if (c->is.list) {
@@ -97,18 +93,18 @@ static struct filled_column *one_more(struct parquet *p, size_t column) {
 }
 
 void parquet_int(struct parquet *p, size_t column, int64_t v) {
-    little_endian(&one_more(p, column)->values, (uint64_t)v, 8);
+    buf_put_bits(&one_more(p, column)->values, (uint64_t)v, 8);
 }
 
 void parquet_number(struct parquet *p, size_t column, double v) {
     uint64_t bits;
     memcpy(&bits, &v, sizeof bits);
-    little_endian(&one_more(p, column)->values, bits, 8);
+    buf_put_bits(&one_more(p, column)->values, bits, 8);
 }
 
 void parquet_text(struct parquet *p, size_t column, const char *s) {
     struct filled_column *c = one_more(p, column);
-    little_endian(&c->values, strlen(s), 4);
+    buf_put_bits(&c->values, strlen(s), 4);
     buf_puts(&c->values, s);
 }
 
@@ -124,7 +120,7 @@ static void levels(struct buf *b, const bool *v, size_t n, bool inverted) {
         for (size_t k = 0; k < 8 && i + k < n; k++) byte |= (unsigned)(v[i + k] != inverted) << k;
         buf_putc(&packed, (char)byte);
     }
-    little_endian(b, packed.len, 4);
+    buf_put_bits(b, packed.len, 4);
     buf_add(b, packed.data, packed.len);
     buf_release(&packed);
 }
@@ -266,7 +262,7 @@ void parquet_finish(struct parquet *p, struct buf *out) {
     describe_groups(p, &p->out);
     text_field(&p->out, 4, 6, "gpmem");
     struct_end(&p->out);
-    little_endian(&p->out, p->out.len - at, 4);
+    buf_put_bits(&p->out, p->out.len - at, 4);
     buf_puts(&p->out, "PAR1");
     buf_add(out, p->out.data, p->out.len);
     for (size_t i = 0; i < p->columns; i++) {

@@ -90,9 +90,6 @@ double ask_rough(const struct sketch_draw *d);
 /* The swing of the patterns that are asked for, in sd; returns its largest. */
 double ask_swing(const struct ask_predicate *q, const struct sketch *p, const struct sketch_draw *d,
                  double *s);
-/* Where it is there: a degree per knot; returns the degree to which there is one. */
-double ask_presence(const struct ask_predicate *q, const struct sketch *p,
-                    const struct sketch_draw *d, double *there);
 /* Where the two sides differ most, and the degree to which it begins, or ends (until), there. */
 double ask_edge(const double *there, bool until, double *t);
 
@@ -101,11 +98,13 @@ double ask_edge(const double *there, bool until, double *t);
 struct ask_view {
     const struct sketch *p;
     const struct sketch_draw *d;
-    bool shaped, looked;
+    bool shaped, looked, swung;
     struct ask_shape shape;
-    double seen, there[SKETCH_KNOTS]; /* of patterns of any period */
+    double seen, there[SKETCH_KNOTS];   /* of patterns of any period */
+    double swings, swing[SKETCH_KNOTS]; /* of the same: the largest, and each */
 };
 const struct ask_shape *ask_view_shape(struct ask_view *v);
+double ask_view_swing(struct ask_view *v, const double **swing);
 double ask_view_presence(struct ask_view *v, const double **there);
 /* The degree to which a trend begins at *tau, whatever the date asked for; sign +1: rising. */
 double ask_bend(struct ask_view *v, double sign, double *tau);

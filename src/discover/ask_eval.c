@@ -43,6 +43,12 @@ static struct ask_stretch stretch(const struct ask_predicate *q, const struct sk
     return ask_stretch_of(q, &a);
 }
 
+/* The knots that a predicate asks about. */
+static bool knots(const struct ask_predicate *q, const struct sketch *p, int *a, int *b) {
+    *a = 0, *b = K;
+    return !(q->given & ASK_INTERVAL) || ask_knots(stretch(q, p), a, b);
+}
+
 bool ask_periods(const struct ask_predicate *q, enum sketch_clock clock, double *from, double *to) {
     double unit = !q->period_years        ? 1
                   : clock == CLOCK_DAYS   ? ASK_DAYS_PER_YEAR
@@ -60,11 +66,11 @@ static double trend_from(const struct ask_predicate *q, struct ask_view *v, doub
     return ask_near(tau, ask_place(&axis, q->from), ask_around(&axis, q->from)) * strength;
 }
 
-static double trend_within(const struct sketch *p, const struct sketch_draw *d,
-                           struct ask_stretch w, double sign) {
+static double trend_within(const struct ask_predicate *q, const struct sketch *p,
+                           const struct sketch_draw *d, double sign) {
     int a, b;
     double y[K], n = 0, mt = 0, my = 0, stt = 0, sty = 0, syy = 0;
-    if (!ask_knots(w, &a, &b) || b - a < 3) return 0;
+    if (!knots(q, p, &a, &b) || b - a < 3) return 0;
     ask_course(p, d, y);
     for (int k = a; k < b; k++) n++, mt += ask_knot(k), my += y[k];
     mt /= n, my /= n;
@@ -89,7 +95,7 @@ static double trend_ever(struct ask_view *v, double sign) {
 
 static double trend(const struct ask_predicate *q, struct ask_view *v, double sign) {
     if (q->given & ASK_FROM) return trend_from(q, v, sign);
-    if (q->given & ASK_INTERVAL) return trend_within(v->p, v->d, stretch(q, v->p), sign);
+    if (q->given & ASK_INTERVAL) return trend_within(q, v->p, v->d, sign);
     return trend_ever(v, sign);
 }
 
@@ -128,12 +134,12 @@ double ask_swing(const struct ask_predicate *q, const struct sketch *p, const st
     return most;
 }
 
-double ask_presence(const struct ask_predicate *q, const struct sketch *p,
-                    const struct sketch_draw *d, double *there) {
-    double most = ask_swing(q, p, d, there), seen = ask_soft(most, EDGE_SWING, 0.04);
+/* Where a pattern is there, from its swing: a degree per knot; returns the degree to which there is
+ * one. */
+static double presence(const double *swing, double most, double *there) {
     double edge = fmax(EDGE_THERE * most, EDGE_SWING / 3);
-    for (int k = 0; k < K && most > 0; k++) there[k] = ask_soft(there[k] / edge, 1, 0.25);
-    return most > 0 ? seen : 0;
+    for (int k = 0; k < K; k++) there[k] = most > 0 ? ask_soft(swing[k] / edge, 1, 0.25) : 0;
+    return most > 0 ? ask_soft(most, EDGE_SWING, 0.04) : 0;
 }
 
 static double mean_of(const double *v, int a, int b) {
@@ -167,27 +173,36 @@ static double edge_of_pattern(const struct ask_predicate *q, const struct sketch
     return ask_near(t, ask_place(&axis, date), ask_around(&axis, date)) * strength;
 }
 
-double ask_view_presence(struct ask_view *v, const double **there) {
+double ask_view_swing(struct ask_view *v, const double **swing) {
     static const struct ask_predicate any = {.name = ASK_PERIODIC};
-    if (!v->looked) v->seen = ask_presence(&any, v->p, v->d, v->there);
+    if (!v->swung) v->swings = ask_swing(&any, v->p, v->d, v->swing);
+    v->swung = true;
+    *swing = v->swing;
+    return v->swings;
+}
+
+double ask_view_presence(struct ask_view *v, const double **there) {
+    const double *swing;
+    double most = ask_view_swing(v, &swing);
+    if (!v->looked) v->seen = presence(swing, most, v->there);
     v->looked = true;
     *there = v->there;
     return v->seen;
 }
 
 static double periodic(const struct ask_predicate *q, struct ask_view *v) {
-    double own[K], seen;
+    double own[K], swing[K], seen;
     const double *there = own;
     int a, b;
     if (q->given & ASK_PERIOD)
-        seen = ask_presence(q, v->p, v->d, own);
+        seen = presence(swing, ask_swing(q, v->p, v->d, swing), own);
     else
         seen = ask_view_presence(v, &there);
     if (!(seen > 0)) return 0;
     if (q->given & (ASK_FROM | ASK_UNTIL)) return seen * edge_of_pattern(q, v->p, there);
     if (q->throughout) return seen * ask_soft(mean_of(there, 0, K), 0.9, 0.04);
     if (!(q->given & ASK_INTERVAL)) return seen;
-    if (!ask_knots(stretch(q, v->p), &a, &b)) return 0;
+    if (!knots(q, v->p, &a, &b)) return 0;
     return seen * ask_soft(mean_of(there, a, b), EDGE_COVER, WIDTH_COVER);
 }
 
@@ -197,31 +212,37 @@ static double periodic(const struct ask_predicate *q, struct ask_view *v) {
 static double growth(const double *v, int a, int b, double sign) {
     double n = b - a, mt = 0, mv = 0, stt = 0, stv = 0, svv = 0, step = 0, sum = 0;
     if (n < 4) return 0;
-    for (int k = a; k < b; k++) mt += ask_knot(k) / n, mv += v[k] / n;
+    for (int k = a; k < b; k++) mt += ask_knot(k), mv += v[k];
+    mt /= n, mv /= n;
     for (int k = a; k < b; k++) {
         double t = ask_knot(k) - mt, u = v[k] - mv;
         stt += t * t, stv += t * u, svv += u * u;
     }
     if (!(svv > 1e-12 * mv * mv) || !(mv > 0)) return 0;
+    double rise = sign * stv / stt * (ask_knot(b - 1) - ask_knot(a)) / mv;
+    double grows = ask_soft(rise, EDGE_GROWTH, WIDTH_GROWTH);
+    if (grows == 0) return 0;
     for (int c = a + 1; c < b; c++) {
         sum += v[c - 1] - mv; /* of the left side; that of the right one is its negative */
-        step = fmax(step, sum * sum / (c - a) + sum * sum / (b - c));
+        step = fmax(step, sum * sum * n / ((c - a) * (b - c)));
     }
-    double rise = sign * stv / stt * (ask_knot(b - 1) - ask_knot(a)) / mv;
-    return ask_soft(rise, EDGE_GROWTH, WIDTH_GROWTH) *
-           ask_soft(stv * stv / (stt * svv) - step / svv, 0, 0.05);
+    return grows * ask_soft(stv * stv / (stt * svv) - step / svv, 0, 0.05);
 }
 
-static double curve_grows(const struct ask_predicate *q, const struct sketch *p,
-                          const struct sketch_draw *d, bool noise, double sign) {
-    double v[K], seen = 1;
+static double curve_grows(const struct ask_predicate *q, struct ask_view *v, bool noise,
+                          double sign) {
+    double own[K], seen = 1;
+    const double *curve = own;
     int a, b;
-    if (!ask_knots(stretch(q, p), &a, &b)) return 0;
+    if (!knots(q, v->p, &a, &b)) return 0;
     if (noise)
-        for (int k = 0; k < K; k++) v[k] = d->noise[k];
-    else
-        seen = ask_soft(ask_swing(q, p, d, v), EDGE_SWING, 0.04);
-    return seen * growth(v, a, b, sign);
+        for (int k = 0; k < K; k++) own[k] = v->d->noise[k];
+    else {
+        double most =
+            q->given & ASK_PERIOD ? ask_swing(q, v->p, v->d, own) : ask_view_swing(v, &curve);
+        seen = ask_soft(most, EDGE_SWING, 0.04);
+    }
+    return seen > 0 ? seen * growth(curve, a, b, sign) : 0;
 }
 
 /* ---- the others ---- */
@@ -258,14 +279,16 @@ static double pure_noise(struct ask_view *v) {
     struct ask_shape s = *ask_view_shape(v);
     const struct sketch *p = v->p;
     const struct sketch_draw *d = v->d;
-    double seen = 0, least = INFINITY, most = 0, step = 0;
+    double still = 1 - ask_soft(s.spread, 0.2, 0.05), seen = 0, least = INFINITY, most = 0,
+           step = 0;
+    if (still == 0) return 0;
     for (int k = 0; k < K; k++) {
-        for (int i = 0; i < d->n_patterns; i++) seen = fmax(seen, d->pattern[i].swing[k] / p->sd);
+        for (int i = 0; i < d->n_patterns; i++) seen = fmax(seen, d->pattern[i].swing[k]);
         least = fmin(least, d->noise[k]);
         most = fmax(most, d->noise[k]);
     }
     for (int i = 0; i < d->n_events; i++) step = fmax(step, fabs((double)d->event[i].size) / p->sd);
-    return (1 - ask_soft(s.spread, 0.2, 0.05)) * (1 - ask_soft(seen, EDGE_SWING, 0.04)) *
+    return still * (1 - ask_soft(seen / p->sd, EDGE_SWING, 0.04)) *
            (1 - ask_soft(most / least, 1.4, 0.1)) * (1 - ask_soft(step, 0.2, 0.05));
 }
 
@@ -300,10 +323,10 @@ double ask_degree(const struct ask_predicate *q, struct ask_view *v) {
     case ASK_FALLS: return trend(q, v, -1);
     case ASK_LINEAR: return linear(q, v);
     case ASK_PERIODIC: return periodic(q, v);
-    case ASK_SWING_GROWS: return curve_grows(q, p, d, false, 1);
-    case ASK_SWING_SHRINKS: return curve_grows(q, p, d, false, -1);
-    case ASK_NOISE_GROWS: return curve_grows(q, p, d, true, 1);
-    case ASK_NOISE_SHRINKS: return curve_grows(q, p, d, true, -1);
+    case ASK_SWING_GROWS: return curve_grows(q, v, false, 1);
+    case ASK_SWING_SHRINKS: return curve_grows(q, v, false, -1);
+    case ASK_NOISE_GROWS: return curve_grows(q, v, true, 1);
+    case ASK_NOISE_SHRINKS: return curve_grows(q, v, true, -1);
     case ASK_JUMPS: return jumps(q, p, d);
     case ASK_SMOOTH: return smooth(v);
     case ASK_RANDOM_WALK:

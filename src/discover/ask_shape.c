@@ -39,12 +39,11 @@ static void prepare_bends(void) {
 }
 
 void ask_course(const struct sketch *p, const struct sketch_draw *d, double *y) {
-    for (int k = 0; k < K; k++) {
-        y[k] = d->level[k];
-        for (int i = 0; i < d->n_events; i++)
-            if (d->event[i].step && ask_knot(k) > d->event[i].date) y[k] -= d->event[i].size;
-        y[k] /= p->sd;
-    }
+    for (int k = 0; k < K; k++) y[k] = d->level[k];
+    for (int i = 0; i < d->n_events; i++)
+        for (int k = 0; k < K && d->event[i].step; k++)
+            if (ask_knot(k) > d->event[i].date) y[k] -= d->event[i].size;
+    for (int k = 0; k < K; k++) y[k] /= p->sd;
 }
 
 struct ask_shape ask_shape_of(const struct sketch *p, const struct sketch_draw *d) {
@@ -54,7 +53,7 @@ struct ask_shape ask_shape_of(const struct sketch *p, const struct sketch_draw *
     pthread_once(&bends.once, prepare_bends);
     ask_course(p, d, y);
     for (int k = 0; k < K; k++) {
-        mean += y[k] / K;
+        mean += y[k] * (1.0 / K); /* exact: a power of two */
         if (y[k] < lo) lo = y[k];
         if (y[k] > hi) hi = y[k];
     }

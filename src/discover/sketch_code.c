@@ -26,21 +26,8 @@
 enum { HAS_NOISE = 4, HAS_EVENT = 8, HAS_LINE = 32 };
 
 /* ---- writing ---- */
-static void put_bits(struct buf *b, uint64_t v, int bytes) {
-    for (int i = 0; i < bytes; i++) buf_putc(b, (char)(v >> (8 * i) & 255));
-}
-static void put_double(struct buf *b, double v) {
-    uint64_t u;
-    memcpy(&u, &v, sizeof u);
-    put_bits(b, u, 8);
-}
-static void put_float(struct buf *b, float v) {
-    uint32_t u;
-    memcpy(&u, &v, sizeof u);
-    put_bits(b, u, 4);
-}
 static void put_unit(struct buf *b, double v) {
-    put_bits(b, (uint64_t)floor(fmin(fmax(v, 0), 1) * 65535 + 0.5), 2);
+    buf_put_bits(b, (uint64_t)floor(fmin(fmax(v, 0), 1) * 65535 + 0.5), 2);
 }
 /* 0: nothing at all. */
 static unsigned size_code(double v) {
@@ -59,7 +46,7 @@ static void prepare_sizes(void) {
     for (unsigned i = 0; i < 256; i++) sizes.of[i] = (float)size_of(i);
 }
 static void put_sizes(struct buf *b, const float *v, int n, double unit) {
-    for (int k = 0; k < n; k++) put_bits(b, size_code(v[k] / unit), 1);
+    for (int k = 0; k < n; k++) buf_put_bits(b, size_code(v[k] / unit), 1);
 }
 
 static bool varies(const struct sketch_draw *d, double sd) {
@@ -71,25 +58,25 @@ static bool varies(const struct sketch_draw *d, double sd) {
 static void put_draw(const struct sketch *p, const struct sketch_draw *d, const float *mean,
                      const float *most, struct buf *b) {
     bool noise = varies(d, p->sd);
-    put_bits(b, (uint64_t)d->structure, 1);
-    put_bits(b,
-             (uint64_t)(d->n_patterns + noise * HAS_NOISE + d->n_events * HAS_EVENT +
-                        (d->line != 0) * HAS_LINE),
-             1);
+    buf_put_bits(b, (uint64_t)d->structure, 1);
+    buf_put_bits(b,
+                 (uint64_t)(d->n_patterns + noise * HAS_NOISE + d->n_events * HAS_EVENT +
+                            (d->line != 0) * HAS_LINE),
+                 1);
     for (int k = 0; k < K; k++) {
         double v = most[k] > 0 ? ((double)d->level[k] - mean[k]) / most[k] : 0;
-        put_bits(b, (uint8_t)(int8_t)floor(fmin(fmax(v, -1), 1) * 127 + 0.5), 1);
+        buf_put_bits(b, (uint8_t)(int8_t)floor(fmin(fmax(v, -1), 1) * 127 + 0.5), 1);
     }
     put_sizes(b, d->noise, noise ? K : 1, p->sd);
     for (int i = 0; i < d->n_patterns; i++) {
-        put_float(b, d->pattern[i].period);
+        buf_put_float(b, d->pattern[i].period);
         put_sizes(b, d->pattern[i].swing, K, p->sd);
     }
-    if (d->line != 0) put_float(b, d->line);
+    if (d->line != 0) buf_put_float(b, d->line);
     for (int i = 0; i < d->n_events; i++) {
-        put_bits(b, d->event[i].step, 1);
+        buf_put_bits(b, d->event[i].step, 1);
         put_unit(b, d->event[i].date);
-        put_float(b, d->event[i].size);
+        buf_put_float(b, d->event[i].size);
     }
     put_sizes(b, d->share, SKETCH_KINDS, 1);
 }
@@ -107,32 +94,32 @@ static void level_range(const struct sketch *p, float *mean, float *most) {
 
 void sketch_write(const struct sketch *p, const struct sketch_names *names, struct buf *b) {
     float mean[K], most[K];
-    put_bits(b, FORMAT, 1);
-    put_bits(b, p->clock, 1);
-    put_bits(b, p->n_structures, 1);
-    put_bits(b, p->n_draws, 1);
-    put_double(b, p->x0);
-    put_double(b, p->span);
-    put_double(b, p->mean);
-    put_double(b, p->sd);
-    put_bits(b, p->n, 4);
+    buf_put_bits(b, FORMAT, 1);
+    buf_put_bits(b, p->clock, 1);
+    buf_put_bits(b, p->n_structures, 1);
+    buf_put_bits(b, p->n_draws, 1);
+    buf_put_double(b, p->x0);
+    buf_put_double(b, p->span);
+    buf_put_double(b, p->mean);
+    buf_put_double(b, p->sd);
+    buf_put_bits(b, p->n, 4);
     for (size_t i = 0; i < p->n_structures; i++) {
-        put_bits(b, names->number(names->ctx, p->structure[i].text), 4);
+        buf_put_bits(b, names->number(names->ctx, p->structure[i].text), 4);
         put_unit(b, p->structure[i].p);
         put_unit(b, p->structure[i].error);
     }
     level_range(p, mean, most);
     for (int k = 0; k < K; k++) {
-        put_float(b, mean[k]);
-        put_float(b, most[k]);
+        buf_put_float(b, mean[k]);
+        buf_put_float(b, most[k]);
     }
     for (size_t i = 0; i < p->n_draws; i++) put_draw(p, &p->draw[i], mean, most, b);
-    put_bits(b, p->n_ahead, 1);
+    buf_put_bits(b, p->n_ahead, 1);
     for (size_t i = 0; i < p->n_ahead; i++) {
-        put_float(b, p->ahead[i].t);
-        put_float(b, p->ahead[i].lo);
-        put_float(b, p->ahead[i].median);
-        put_float(b, p->ahead[i].hi);
+        buf_put_float(b, p->ahead[i].t);
+        buf_put_float(b, p->ahead[i].lo);
+        buf_put_float(b, p->ahead[i].median);
+        buf_put_float(b, p->ahead[i].hi);
     }
 }
 
@@ -284,7 +271,7 @@ enum gpm_status sketch_renumber(const void *bytes, size_t n, const struct sketch
         struct bytes s = {p + HEAD + ENTRY * i, p + n, false};
         const char *text = from->text(from->ctx, (uint32_t)get_bits(&s, 4));
         if (!text) return GPM_E_FORMAT;
-        put_bits(out, to->number(to->ctx, text), 4);
+        buf_put_bits(out, to->number(to->ctx, text), 4);
         buf_add(out, s.at, ENTRY - 4);
     }
     buf_add(out, p + HEAD + ENTRY * p[2], n - HEAD - ENTRY * p[2]);

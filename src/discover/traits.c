@@ -34,24 +34,15 @@ int trait_asked(const struct ask_predicate *q) {
 }
 
 /* ---- numbers ---- */
-static void put_bits(struct buf *b, uint64_t v, int bytes) {
-    for (int i = 0; i < bytes; i++) buf_putc(b, (char)(v >> (8 * i) & 255));
-}
+/* Not below the number where towards is above it, nor above where it is below. */
 static void put_float(struct buf *b, double v, double towards) {
     float f = (float)v;
-    uint32_t u;
     if (towards > 0 ? (double)f < v : towards < 0 && (double)f > v)
         f = nextafterf(f, (float)towards);
-    memcpy(&u, &f, sizeof u);
-    put_bits(b, u, 4);
-}
-static void put_double(struct buf *b, double v) {
-    uint64_t u;
-    memcpy(&u, &v, sizeof u);
-    put_bits(b, u, 8);
+    buf_put_float(b, f);
 }
 static void put_mass(struct buf *b, double v) {
-    put_bits(b, (uint64_t)ceil(fmin(fmax(v, 0), 1) * TRAIT_FULL), 2);
+    buf_put_bits(b, (uint64_t)ceil(fmin(fmax(v, 0), 1) * TRAIT_FULL), 2);
 }
 static void put_number(struct buf *b, uint32_t v) {
     for (; v >= 128; v >>= 7) buf_putc(b, (char)((v & 127) | 128));
@@ -59,7 +50,7 @@ static void put_number(struct buf *b, uint32_t v) {
 }
 /* What f writes, behind its length. */
 static void put_record(struct buf *b, struct buf *record) {
-    put_bits(b, record->len, 2);
+    buf_put_bits(b, record->len, 2);
     buf_add(b, record->data, record->len);
     buf_release(record);
 }
@@ -73,11 +64,11 @@ static void put_structures(const struct sketch *p, const struct sketch_names *na
         uint32_t number = names->number(names->ctx, p->structure[i].text);
         for (size_t k = 0; k < p->n_draws; k++) n += (size_t)p->draw[k].structure == i;
         put_number(&all, number);
-        put_bits(&all, (uint64_t)floor(p->structure[i].p * TRAIT_FULL + 0.5), 2);
-        put_bits(&all, (uint64_t)floor(fmin(p->structure[i].error, 1) * 255 + 0.5), 1);
+        buf_put_bits(&all, (uint64_t)floor(p->structure[i].p * TRAIT_FULL + 0.5), 2);
+        buf_put_bits(&all, (uint64_t)floor(fmin(p->structure[i].error, 1) * 255 + 0.5), 1);
         if (!n) continue;
         put_number(&drawn, number);
-        put_bits(&drawn, n, 1);
+        buf_put_bits(&drawn, n, 1);
     }
     put_record(&part[TRAIT_STRUCTURES], &all);
     put_record(&part[TRAIT_DRAWN], &drawn);
@@ -99,7 +90,7 @@ static void put_masses(const struct masses *m, struct buf *part) {
     for (int d = 0; d < 2; d++)
         for (int i = 0; i <= ASK_BENDS; i++)
             if (m->at[d][i] >= SMALL) {
-                put_bits(&b, (uint64_t)(i + 128 * d), 1);
+                buf_put_bits(&b, (uint64_t)(i + 128 * d), 1);
                 put_mass(&b, m->at[d][i]);
             }
     put_record(part, &b);
@@ -139,7 +130,7 @@ static void put_steps(const struct sketch *p, struct buf *part) {
     for (int down = 0; down < 2; down++)
         for (int k = 0; k < TRAIT_CELLS; k++) {
             if (cell[down][k].count == 0) continue;
-            put_bits(&b, (uint64_t)(k + 128 * down), 1);
+            buf_put_bits(&b, (uint64_t)(k + 128 * down), 1);
             put_mass(&b, cell[down][k].mass);
             put_mass(&b, cell[down][k].count);
             put_float(&b, cell[down][k].largest, INFINITY);
@@ -168,7 +159,7 @@ static void put_periods(const struct sketch *p, const double *seen, struct buf *
     for (size_t i = 0, j; i < m; i = j) {
         double mass = 0;
         for (j = i; j < m && of[2 * j] == of[2 * i]; j++) mass += of[2 * j + 1];
-        put_bits(&b, (uint64_t)(int64_t)of[2 * i], 2);
+        buf_put_bits(&b, (uint64_t)(int64_t)of[2 * i], 2);
         put_mass(&b, mass);
     }
     put_record(part, &b);
@@ -200,13 +191,16 @@ struct moments {
 };
 
 static void moments_of(double v[][K], size_t n, struct moments *m) {
-    for (int k = 0; k < K; k++) {
-        double sum = 0, sq = 0;
-        for (size_t i = 0; i < n; i++) sum += v[i][k];
-        m->mean[k] = sum / (double)n;
-        for (size_t i = 0; i < n; i++) sq += pow(v[i][k] - m->mean[k], 2);
-        m->sd[k] = sqrt(sq / (double)n);
-    }
+    double sum[K] = {0}, sq[K] = {0};
+    for (size_t i = 0; i < n; i++)
+        for (int k = 0; k < K; k++) sum[k] += v[i][k];
+    for (int k = 0; k < K; k++) m->mean[k] = sum[k] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        for (int k = 0; k < K; k++) {
+            double off = v[i][k] - m->mean[k];
+            sq[k] += off * off;
+        }
+    for (int k = 0; k < K; k++) m->sd[k] = sqrt(sq[k] / (double)n);
 }
 
 /* Means to the next step, deviations to the next higher one. */
@@ -216,12 +210,12 @@ static void put_curve(const double *mean, const double *sd, int n_sd, struct buf
     for (int k = 0; k < n_sd; k++) most = fmax(most, sd[k]);
     float least = (float)lo, step = nextafterf((float)((hi - lo) / 254), INFINITY),
           wide = nextafterf((float)(most / 254), INFINITY);
-    put_float(b, least, 0);
-    put_float(b, step, 0);
-    put_float(b, wide, 0);
+    buf_put_float(b, least);
+    buf_put_float(b, step);
+    buf_put_float(b, wide);
     for (int k = 0; k < K; k++)
-        put_bits(b, (uint64_t)fmin(fmax(floor((mean[k] - least) / step + 0.5), 0), 255), 1);
-    for (int k = 0; k < n_sd; k++) put_bits(b, (uint64_t)fmin(ceil(sd[k] / wide), 255), 1);
+        buf_put_bits(b, (uint64_t)fmin(fmax(floor((mean[k] - least) / step + 0.5), 0), 255), 1);
+    for (int k = 0; k < n_sd; k++) buf_put_bits(b, (uint64_t)fmin(ceil(sd[k] / wide), 255), 1);
 }
 
 static void put_curves(const struct sketch *p, struct buf *part) {
@@ -242,17 +236,17 @@ static void put_curves(const struct sketch *p, struct buf *part) {
 
 /* ---- the others ---- */
 static void put_shares(const struct sketch *p, struct buf *part) {
-    double v[256];
+    double v[256], all[256];
+    for (size_t i = 0; i < p->n_draws; i++) {
+        all[i] = 1e-12;
+        for (int k = 0; k < SKETCH_KINDS; k++) all[i] += p->draw[i].share[k];
+    }
     for (int kind = 0; kind < SKETCH_KINDS; kind++) {
-        for (size_t i = 0; i < p->n_draws; i++) {
-            double all = 1e-12;
-            for (int k = 0; k < SKETCH_KINDS; k++) all += p->draw[i].share[k];
-            v[i] = p->draw[i].share[kind] / all;
-        }
+        for (size_t i = 0; i < p->n_draws; i++) v[i] = p->draw[i].share[kind] / all[i];
         qsort(v, p->n_draws, sizeof *v, number_compare);
         for (size_t r = 0; r < TRAIT_RANKS; r++) {
             size_t rank = r + 1 < TRAIT_RANKS ? r * p->n_draws / 8 : p->n_draws - 1;
-            put_bits(part, (uint64_t)ceil(fmin(v[p->n_draws - 1 - rank], 1) * 255), 1);
+            buf_put_bits(part, (uint64_t)ceil(fmin(v[p->n_draws - 1 - rank], 1) * 255), 1);
         }
     }
 }
@@ -265,12 +259,12 @@ static double could_grow(const double *v) {
     return hi > lo ? ask_soft(1.5 * (hi - lo) / lo, EDGE_GROWTH, WIDTH_GROWTH) : 0;
 }
 
-static void put_growths(const struct sketch *p, struct buf *part) {
-    static const struct ask_predicate any = {.name = ASK_PERIODIC};
+static void put_growths(const struct sketch *p, struct ask_view *view, struct buf *part) {
     double swings = 0, noises = 0, v[K], n = (double)p->n_draws;
     for (size_t i = 0; i < p->n_draws; i++) {
-        double seen = ask_soft(ask_swing(&any, p, &p->draw[i], v), EDGE_SWING, 0.04);
-        swings += seen * could_grow(v) / n;
+        const double *swing;
+        double seen = ask_soft(ask_view_swing(&view[i], &swing), EDGE_SWING, 0.04);
+        swings += seen * could_grow(swing) / n;
         for (int k = 0; k < K; k++) v[k] = p->draw[i].noise[k];
         noises += could_grow(v) / n;
     }
@@ -310,17 +304,17 @@ void traits_add(const struct sketch *p, const struct sketch_names *names, struct
     }
     struct ask_view *view = mem_zalloc(p->n_draws * sizeof *view);
     for (size_t i = 0; i < p->n_draws; i++) view[i] = (struct ask_view){.p = p, .d = &p->draw[i]};
-    put_bits(&part[TRAIT_LIVE], p->n_draws, 1);
+    buf_put_bits(&part[TRAIT_LIVE], p->n_draws, 1);
     put_structures(p, names, part);
-    put_double(&part[TRAIT_TIME], p->x0);
-    put_double(&part[TRAIT_TIME], p->span);
-    put_bits(&part[TRAIT_TIME], p->clock, 1);
+    buf_put_double(&part[TRAIT_TIME], p->x0);
+    buf_put_double(&part[TRAIT_TIME], p->span);
+    buf_put_bits(&part[TRAIT_TIME], p->clock, 1);
     put_bends(p, view, &part[TRAIT_BENDS]);
     put_steps(p, &part[TRAIT_STEPS]);
     put_patterns(p, view, part);
     put_curves(p, part);
     put_shares(p, &part[TRAIT_SHARES]);
     put_asked(p, view, part);
-    put_growths(p, part);
+    put_growths(p, view, part);
     mem_free(view);
 }

@@ -305,8 +305,8 @@ enum gpm_status index_posting(const struct sketch *p, struct catalog *c, struct 
         uint32_t id = catalog_structure(c, p->structure[i].text, err);
         if (!id) return GPM_E_IO;
         unsigned share = (unsigned)floor(p->structure[i].p * 65535 + 0.5);
-        for (int b = 0; b < 4; b++) buf_putc(out, (char)(id >> (8 * b) & 255));
-        for (int b = 0; b < 2; b++) buf_putc(out, (char)(share >> (8 * b) & 255));
+        buf_put_bits(out, id, 4);
+        buf_put_bits(out, share, 2);
     }
     return GPM_OK;
 }
