@@ -204,7 +204,7 @@ static enum gpm_status on_default_one(struct visit *v) {
     if (!t->choices.n) return GPM_OK;
     struct node *n = t->n_nodes > PREFETCH_FROM ? pick_ahead(v)
                                                 : t->choices.at[rng_below(&t->rng, t->choices.n)];
-    struct mh_extra extra = {pick_default, NULL};
+    struct mh_extra extra = {.log_pick = pick_default, .of_all = true};
     return call(v, &n, 1, &extra);
 }
 
@@ -297,7 +297,7 @@ static enum gpm_status on_scope(struct visit *v, value scope, value block) {
     double lo, hi;
     if (!scope_live(s) || infer_is_name(block, "none")) return GPM_OK;
     if (infer_is_name(block, "one")) {
-        struct mh_extra extra = {pick_block, s};
+        struct mh_extra extra = {.log_pick = pick_block, .ctx = s};
         struct node_set set;
         scope_pick(s, &v->s.t->rng, &set.at, &set.n);
         return call_set(v, set, &extra);
@@ -328,7 +328,7 @@ static enum gpm_status on_subproblem(struct visit *v, const struct subproblem *s
     if (single && s->kind == SUB_TAG) return on_scope(v, s->a, infer_name(v->s.x, "one"));
     enum gpm_status st = subproblem_choices(v->s.x, v->s.t, s, &set);
     if (st != GPM_OK || !single || !set.n) return st == GPM_OK ? call_set(v, set, NULL) : st;
-    struct mh_extra extra = {pick_single, v};
+    struct mh_extra extra = {.log_pick = pick_single, .ctx = v};
     v->from = s;
     set.at[0] = set.at[rng_below(&v->s.t->rng, set.n)];
     set.n = 1;

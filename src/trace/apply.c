@@ -324,17 +324,33 @@ static void call_with_siblings(struct trace *t, struct node *n, struct pure *p) 
     if (calls > 1) pure_call_all(t->core, &t->world, p, args, calls);
 }
 
+enum gpm_status call_held(struct trace *t, struct node *n, struct pure *p, value *out) {
+    enum { SMALL = 8 };
+    enum gpm_status st = GPM_OK;
+    size_t k = n->n_in - 1;
+    value small[SMALL], *args = k <= SMALL ? small : NEW_ARRAY(value, k);
+    small[0] = NIL; /* of a call without arguments */
+    for (size_t i = 0; i < k; i++) args[i] = n->in[i + 1].node->val;
+    bool known = pure_recall(t->core, p, args, out);
+    if (!known && inner(t)->active && (n->flags & NODE_ON)) {
+        call_with_siblings(t, n, p);
+        known = pure_recall(t->core, p, args, out);
+    }
+    if (!known) st = pure_call(t->core, &t->world, p, args, node_span(n), out);
+    if (args != small) mem_free(args);
+    return st;
+}
+
 /* A call held as one (core/pure.h): a function of its operands and of the nodes that the procedure
  * reads, which are its further parents. */
 static enum gpm_status apply_pure(struct trace *t, struct node *n, struct closure *c, value *out) {
-    enum { SMALL = 8 };
     struct pure *p = pure_of(t->core, &t->world, c);
     if (!p)
         return diag_raise(
             t->core->diags, DIAG_TYPE, node_span(n),
             "names that this procedure uses have changed their meaning since the call "
             "was evaluated");
-    size_t k = n->n_in - 1, n_reads;
+    size_t n_reads;
     struct cell *const *reads = pure_reads(p, &n_reads);
     bool same = n_reads == (n->req ? n->req->n_xin : 0);
     for (size_t i = 0; same && i < n_reads; i++)
@@ -345,17 +361,7 @@ static enum gpm_status apply_pure(struct trace *t, struct node *n, struct closur
         st = regen_ensure(t, (struct node *)reads[i]);
         if (!same) request_add_parent(t, n, (struct node *)reads[i]);
     }
-    if (st != GPM_OK) return st;
-    value small[SMALL], *args = k <= SMALL ? small : NEW_ARRAY(value, k);
-    for (size_t i = 0; i < k; i++) args[i] = n->in[i + 1].node->val;
-    bool known = pure_recall(t->core, p, args, out);
-    if (!known && inner(t)->active && (n->flags & NODE_ON)) {
-        call_with_siblings(t, n, p);
-        known = pure_recall(t->core, p, args, out);
-    }
-    if (!known) st = pure_call(t->core, &t->world, p, args, node_span(n), out);
-    if (args != small) mem_free(args);
-    return st;
+    return st == GPM_OK ? call_held(t, n, p, out) : st;
 }
 
 /* Builtins that work on nodes rather than values: references, mem, eval, environments. */

@@ -42,13 +42,16 @@ static enum gpm_status eval_name(struct trace *t, struct family *fam, const stru
     return regen_ensure(t, *out);
 }
 
+bool is_spliced_code(value v) {
+    return v.tag == V_SYM || (v.tag == V_ARRAY && (v.u.obj->flags & OBJ_CODE));
+}
+
 /* A spliced value is a constant; spliced code (a symbol, a quoted expression) is evaluated in its
  * place, its names resolved by the frame that it has come to. */
 static enum gpm_status eval_unquote(struct trace *t, struct family *fam, const struct ast *a,
                                     struct frame *f, struct tagctx *ctx, struct node **out) {
     struct slot *s = &frame_up(f, a->u.unquote.depth)->s[a->u.unquote.slot];
-    bool code = s->v.tag == V_SYM || (s->v.tag == V_ARRAY && (s->v.u.obj->flags & OBJ_CODE));
-    if (!code || a->u.unquote.constant) {
+    if (!is_spliced_code(s->v) || a->u.unquote.constant) {
         *out = (struct node *)slot_cell(s);
         return GPM_OK;
     }
@@ -139,7 +142,7 @@ static enum gpm_status memoized(struct trace *t, struct family *fam, const struc
  * stands in the list. Choosing from such a list chooses a place, which stays. Permuting one chooses
  * an order of places; there are more places than items, so that it also stays when the list gets
  * longer or shorter. */
-static bool holds_makings(value v) {
+bool holds_makings(value v) {
     value item = NIL;
     size_t n = 0;
     bool found = false;

@@ -170,6 +170,12 @@ struct lineage {
     struct pool pool; /* nodes and flats */
 };
 
+/* Whether foresight pays (foresee.c). It decides how fast a step is, never what comes of it. */
+struct foresights {
+    double accepted;         /* share of the general moves, of late */
+    uint32_t in_vain, pause; /* attempts that told nothing; moves until the next */
+};
+
 /* A trace behind the view of it that trace.h gives. */
 struct inner {
     struct trace view;
@@ -177,6 +183,7 @@ struct inner {
     struct scaffold *active;    /* between detach and accept */
     const struct ast *replaced; /* being evaluated for an observation; NULL: nothing is */
     struct scaffold *spare;     /* one that is not in use, or NULL */
+    struct foresights foresights;
     uint64_t next_seq, next_block;
     uint32_t ctx_visit;
     bool scopes_vary;    /* a tag has changed its scope: their bits say nothing */
@@ -274,6 +281,13 @@ enum gpm_status apply_run(struct trace *t, struct node *n, value *out) GPM_MUST_
 /* A call that is held as one (SPECIAL_PURE), evaluated as any other: a family that nobody has
  * requested, for the caller to drop and free, whatever the status. */
 enum gpm_status call_taken_apart(struct trace *t, struct node *n, struct family **out) GPM_MUST_USE;
+/* The value of such a call from the values of its operands and of what it reads. */
+struct pure;
+enum gpm_status call_held(struct trace *t, struct node *n, struct pure *p, value *out) GPM_MUST_USE;
+/* Are kernels or procedures in the sequence, which have no names of their own (eval.c)? */
+bool holds_makings(value v);
+/* Is the spliced value code, to be evaluated in its place? */
+bool is_spliced_code(value v);
 /* Computes a node's value from its parents, with requests; registers and incorporates it.
  * `requests`: evaluate requests anew (else only the output is computed again). */
 enum gpm_status node_apply(struct trace *t, struct node *n, bool requests) GPM_MUST_USE;

@@ -296,6 +296,7 @@ bool scaffold_tangled(const struct scaffold *s);
 struct mh_extra {
     double (*log_pick)(void *ctx, struct trace *t); /* log probability of picking this block now */
     void *ctx;
+    bool of_all; /* it is one of all choices: -log of their number */
 };
 enum gpm_status trace_mh(struct trace *t, struct node *const *principals, size_t n,
                          const struct mh_extra *extra, bool *accepted) GPM_MUST_USE;

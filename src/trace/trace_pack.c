@@ -13,7 +13,8 @@
 
 #include <string.h>
 
-/* A new field of these structs is to be written, or to be set by who reads. */
+/* A new field of these structs is to be written, or to be set by who reads (foresights begin anew,
+ * since they decide nothing that is seen). */
 #if UINTPTR_MAX > UINT32_MAX
 _Static_assert(sizeof(struct node) == 112, "struct node: see pack_node");
 _Static_assert(sizeof(struct request) == 48, "struct request: see pack_request");
@@ -22,7 +23,7 @@ _Static_assert(sizeof(struct tagctx) == 128, "struct tagctx: see pack_ctx");
 _Static_assert(sizeof(struct scope_block) == 72, "struct scope_block: see pack_scopes");
 _Static_assert(sizeof(struct scope) == 96, "struct scope: see pack_scopes");
 _Static_assert(sizeof(struct record) == 80, "struct record: see pack_record");
-_Static_assert(sizeof(struct inner) == 384, "struct inner: see pack_layer");
+_Static_assert(sizeof(struct inner) == 400, "struct inner: see pack_layer");
 #endif
 
 typedef VEC(struct family *) families;
