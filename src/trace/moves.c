@@ -17,7 +17,7 @@ static enum gpm_status refuse(struct scaffold *s, const struct entry *e, struct 
 /* What is observed already, changes for another reason too, or is built step by step cannot also be
  * left or taken. */
 static enum gpm_status check(struct scaffold *s, const struct entry *e, struct node *end) {
-    if (end->flags & NODE_OBSERVED && end != e->kept_end)
+    if (end->flags & NODE_OBSERVED && end != e->obs->kept_end)
         return refuse(s, e, end, "a branch moves this observation to a choice that is observed",
                       "observe each choice once, or observe normal(the choice, small) instead");
     if (s->by_steps)
@@ -37,15 +37,15 @@ static enum gpm_status check(struct scaffold *s, const struct entry *e, struct n
 /* The observation lets go of an end outside the scaffold: its density leaves the weight, and it
  * becomes a free choice, drawn from its prior now. */
 static enum gpm_status leave(struct scaffold *s, struct entry *e, double *weight) {
-    struct node *end = e->kept_end;
+    struct node *end = e->obs->kept_end;
     double logp;
     enum gpm_status st = check(s, e, end);
     if (st == GPM_OK) st = node_unincorporate(s->t, end);
     if (st == GPM_OK) st = node_logp(s->t, end, &logp);
     if (st != GPM_OK) return st;
     *weight -= logp;
-    e->left = true;
-    e->left_val = value_ref(end->val);
+    e->obs->left = true;
+    e->obs->left_val = value_ref(end->val);
     s->t->structure++; /* who is a choice has changed */
     end->flags &= (uint16_t) ~(NODE_OBSERVED | NODE_HAS_LOGP);
     st = node_apply(s->t, end, false);
@@ -61,21 +61,22 @@ static enum gpm_status leave(struct scaffold *s, struct entry *e, double *weight
  * Where detach has torn the old end down it has counted that density already, and the first term is
  * all; a new end that was made or torn down by this proposal (`made`) was no free choice before. */
 enum gpm_status observation_follow(struct scaffold *s, struct entry *e, double *weight) {
+    struct observed_root *o = e->obs;
     struct node *end = chase(e->n);
     enum gpm_status st = GPM_OK;
-    if (end == e->kept_end) return GPM_OK;
-    if (e->kept_end && !e->left) st = leave(s, e, weight);
+    if (end == o->kept_end) return GPM_OK;
+    if (o->kept_end && !o->left) st = leave(s, e, weight);
     bool made = end->seq >= s->first_seq || is_torn_down(s, end);
     if (st == GPM_OK && !made) {
         st = check(s, e, end);
-        e->taken = st == GPM_OK;
-        if (e->taken) e->taken_val = value_ref(end->val);
+        o->taken = st == GPM_OK;
+        if (o->taken) o->taken_val = value_ref(end->val);
         s->t->structure++;
     }
     if (st != GPM_OK) return st;
     double logp = 0;
-    e->new_end = end;
-    st = constrain_end(s->t, end, e->seen, &logp);
+    o->new_end = end;
+    st = constrain_end(s->t, end, o->seen, &logp);
     *weight += logp;
     return st;
 }
@@ -97,18 +98,22 @@ static void put_back(struct scaffold *s, struct node *end, value v, bool observe
 }
 
 void observation_return(struct scaffold *s, struct entry *e) {
-    if (e->taken)
-        put_back(s, e->new_end, e->taken_val, false);
-    else if (e->new_end)
-        e->new_end->flags &= (uint16_t)~NODE_OBSERVED;
-    if (e->left) put_back(s, e->kept_end, e->left_val, true);
-    e->taken = e->left = false;
-    e->taken_val = e->left_val = NIL;
-    e->new_end = NULL;
+    struct observed_root *o = e->obs;
+    if (!o) return;
+    if (o->taken)
+        put_back(s, o->new_end, o->taken_val, false);
+    else if (o->new_end)
+        o->new_end->flags &= (uint16_t)~NODE_OBSERVED;
+    if (o->left) put_back(s, o->kept_end, o->left_val, true);
+    o->taken = o->left = false;
+    o->taken_val = o->left_val = NIL;
+    o->new_end = NULL;
 }
 
 void observation_stay(struct entry *e) {
-    value_unref(e->taken_val);
-    value_unref(e->left_val);
-    e->taken_val = e->left_val = NIL;
+    struct observed_root *o = e->obs;
+    if (!o) return;
+    value_unref(o->taken_val);
+    value_unref(o->left_val);
+    o->taken_val = o->left_val = NIL;
 }

@@ -50,8 +50,12 @@ bool is_torn_down(struct scaffold *s, const struct node *n) {
 static enum gpm_status unconstrain(struct scaffold *s, struct entry *e) {
     struct node *end = chase(e->n);
     bool changes = is_torn_down(s, end);
-    value_set_take(&e->seen, value_ref(end->val));
-    if (!changes && (end->flags & NODE_OBSERVED)) e->kept_end = end;
+    if (!e->obs) {
+        e->obs = NEW(struct observed_root);
+        e->obs->seen = e->obs->left_val = e->obs->taken_val = NIL;
+    }
+    value_set_take(&e->obs->seen, value_ref(end->val));
+    if (!changes && (end->flags & NODE_OBSERVED)) e->obs->kept_end = end;
     if (!changes || !(end->flags & NODE_OBSERVED)) return GPM_OK;
     double logp;
     enum gpm_status st = node_unincorporate(s->t, end);
@@ -59,7 +63,7 @@ static enum gpm_status unconstrain(struct scaffold *s, struct entry *e) {
     if (st != GPM_OK) return st;
     *s->sink += logp;
     end->flags &= (uint16_t)~NODE_OBSERVED;
-    e->old_end = end;
+    e->obs->old_end = end;
     return GPM_OK;
 }
 
@@ -455,8 +459,9 @@ static void restore_entry(struct scaffold *s, struct entry *e) {
         close_over_old(s->t, e->n, e->old_req);
         e->old_req = NULL;
     }
-    if (e->old_end && !(e->old_end->flags & NODE_INCORPORATED))
-        core_must(core, node_incorporate(s->t, e->old_end), RESTORE_FAILED);
+    struct node *end = e->obs ? e->obs->old_end : NULL;
+    if (end && !(end->flags & NODE_INCORPORATED))
+        core_must(core, node_incorporate(s->t, end), RESTORE_FAILED);
 }
 
 /* Old ends are marked as observed before anything goes in: procedures may count data otherwise than
@@ -464,7 +469,7 @@ static void restore_entry(struct scaffold *s, struct entry *e) {
 void put_old(struct scaffold *s, size_t n) {
     for (size_t i = s->n_old; i < n; i++) {
         struct entry *e = &s->e.at[s->order.at[i]];
-        if (e->old_end) e->old_end->flags |= NODE_OBSERVED;
+        if (e->obs && e->obs->old_end) e->obs->old_end->flags |= NODE_OBSERVED;
     }
     for (; s->n_old < n; s->n_old++) {
         struct entry *e = &s->e.at[s->order.at[s->n_old]];

@@ -46,7 +46,7 @@ bool requests_on(const struct node *n, uint32_t slot) {
 
 static struct entry *entry_make(struct scaffold *s, struct node *n) {
     if (!n->mark) {
-        struct entry e = {.n = n, .principal = -1, .old = NIL, .seen = NIL};
+        struct entry e = {.n = n, .principal = -1, .old = NIL};
         vec_push(&s->e, e);
         n->mark = (uint32_t)s->e.n;
     }
@@ -54,7 +54,7 @@ static struct entry *entry_make(struct scaffold *s, struct node *n) {
 }
 
 static void push_children(edges *w, const struct node *n) {
-    for (uint32_t i = 0; i < n->n_out; i++) vec_push(w, n->out[i]);
+    for (uint32_t i = n->n_out; i-- > 0;) vec_push(w, n->out[i]); /* the first is taken first */
 }
 
 /* assess reads the parameters of a made procedure: its value changes where applications absorb. */
@@ -207,21 +207,26 @@ static int by_seq(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* Numbers differ, so every way of sorting gives the same. */
+enum { FEW = 64 };
+
+/* Numbers differ, so every way of sorting gives the same. Children are found in the order in which
+ * they were made, so there are a few ascending runs: each is merged into what stands before it. */
 static void sort_few(struct aged *a, size_t n) {
-    static const size_t gaps[] = {23, 10, 4, 1}; /* Ciura 2001 */
-    for (size_t g = 0; g < COUNT_OF(gaps); g++)
-        for (size_t gap = gaps[g], i = gap; i < n; i++) {
-            struct aged x = a[i];
-            size_t j = i;
-            for (; j >= gap && a[j - gap].seq > x.seq; j -= gap) a[j] = a[j - gap];
-            a[j] = x;
-        }
+    struct aged before[FEW];
+    for (size_t begin = 1, end; begin < n; begin = end) {
+        for (end = begin + 1; end < n && a[end - 1].seq < a[end].seq;) end++;
+        if (a[begin - 1].seq < a[begin].seq) continue;
+        size_t from = begin; /* what is smaller than the whole run stays */
+        while (from > 0 && a[from - 1].seq > a[begin].seq) from--;
+        size_t k = begin - from, i = 0, j = begin;
+        memcpy(before, a + from, k * sizeof *a);
+        for (size_t to = from; i < k; to++)
+            a[to] = j == end || before[i].seq < a[j].seq ? before[i++] : a[j++];
+    }
 }
 
 /* Most scaffolds have a few dozen entries, which do not pay for a library call. */
 static void sort_by_seq(struct scaffold *s) {
-    enum { FEW = 64 };
     size_t n = s->torus.n;
     uint32_t *at = s->torus.at;
     struct aged few[FEW], *a = n <= FEW ? few : NEW_ARRAY(struct aged, n);
@@ -303,13 +308,19 @@ void scaffold_release(struct scaffold *s) {
     mem_free(s);
 }
 
+static void observed_root_free(struct observed_root *o) {
+    if (!o) return;
+    value_unref(o->seen);
+    mem_free(o);
+}
+
 void scaffold_end(struct scaffold *s) {
     enum { KEPT = 1024 };
     struct inner *in = inner(s->t);
     for (size_t i = 0; i < s->e.n; i++) {
         s->e.at[i].n->mark = 0;
         value_unref(s->e.at[i].old);
-        value_unref(s->e.at[i].seen);
+        observed_root_free(s->e.at[i].obs);
     }
     for (size_t i = 0; i < s->touched.n; i++) s->touched.at[i]->lost = 0;
     in->active = NULL;

@@ -19,8 +19,18 @@
  * keeps its procedures and absorbs by the joint density of their data. */
 enum role { ROLE_NONE, ROLE_D, ROLE_A, ROLE_M };
 
+/* Of a root of an observation that changes: what was observed, and where (moves.c). */
+struct observed_root {
+    value seen;           /* the value that was observed; counted */
+    struct node *old_end; /* the node that was constrained */
+    struct node *new_end;
+    struct node *kept_end;     /* its end, where that is no part of the scaffold */
+    bool left, taken;          /* kept_end was left, new_end was there as a free choice */
+    value left_val, taken_val; /* their values before */
+};
+
 /* What the proposal knows of one node, from scaffold_build on. The old_ fields are written by
- * detach and say how to restore; those of the new state by regen. */
+ * detach and say how to restore; those of the new state by regen. There may be millions. */
 struct entry {
     struct node *n;
     uint8_t role;
@@ -31,26 +41,21 @@ struct entry {
     bool ordered;       /* stands in `order` */
     bool done;          /* regenerated: its new value can be read */
     bool brush;         /* inside a family that goes away: nothing of it is restored one by one */
-    int32_t principal;  /* number, or -1 */
-    uint32_t early;     /* smc.c: step in which the old state needed it */
     bool attached;      /* put back as it was */
-    double held;        /* weight at detach */
-    double drawn;       /* weight at regen */
-    uint32_t rank;      /* smc.c: place before sorting */
-    uint32_t group;     /* step of a sequential regen; see smc.c */
-    uint32_t low;       /* smc.c: the earliest step whose draws it is computed from */
-    value old;          /* counted */
-    double old_logp;
+    bool remade;        /* M: the token is to be undone or committed */
     uint16_t old_flags;
+    int32_t principal; /* number, or -1 */
+    uint32_t early;    /* smc.c: step in which the old state needed it */
+    uint32_t group;    /* step of a sequential regen; see smc.c */
+    uint32_t rank;     /* smc.c: place before sorting */
+    uint32_t low;      /* smc.c: the earliest step whose draws it is computed from */
+    double held;       /* weight at detach */
+    double drawn;      /* weight at regen */
+    double old_logp;
+    value old;               /* counted */
     struct request *old_req; /* owned until restore gives it back to the node or commit frees it */
-    value seen;              /* observed root: the value that was observed; counted */
-    struct node *old_end;    /* observed root: the node that was constrained */
-    struct node *new_end;
-    struct node *kept_end;     /* observed root: its end, where that is no part of the scaffold */
-    bool left, taken;          /* moves.c: kept_end was left, new_end was there as a free choice */
-    value left_val, taken_val; /* their values before */
+    struct observed_root *obs; /* owned; NULL: no observation begins here, or nothing is detached */
     void *token;               /* M: for undo or commit */
-    bool remade;
 };
 
 typedef VEC(struct out_edge) edges;

@@ -130,8 +130,9 @@ uint32_t scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const
 /* An end that stands while the observation of it does not has been put in, or left behind, as a
  * free choice: such a state is not what a later attach builds on. */
 static void check_end(struct scaffold *s, const struct entry *e) {
-    const struct entry *end = torus_entry(s, e->old_end);
-    if (e->old_end && (end ? end->done : e->old_end->flags & NODE_ON)) s->tangled = true;
+    struct node *old = e->obs ? e->obs->old_end : NULL;
+    const struct entry *end = torus_entry(s, old);
+    if (old && (end ? end->done : old->flags & NODE_ON)) s->tangled = true;
 }
 
 /* Takes the old state out again, from the end, down to the first n steps. Its weights are known
@@ -180,8 +181,8 @@ static size_t step_begin(const struct scaffold *s, uint32_t step) {
 
 /* Has the observation that this step moved ended at a node that stood before the step? */
 static bool new_end_is_old(struct scaffold *s, const struct entry *e, size_t mark, uint64_t seq) {
-    const struct entry *end = torus_entry(s, e->new_end);
-    if (!end) return e->new_end->seq < seq;
+    const struct entry *end = torus_entry(s, e->obs->new_end);
+    if (!end) return e->obs->new_end->seq < seq;
     for (size_t i = mark; i < s->new_order.n; i++)
         if (&s->e.at[s->new_order.at[i]] == end) return false;
     return true;
@@ -190,7 +191,7 @@ static bool new_end_is_old(struct scaffold *s, const struct entry *e, size_t mar
 void find_tangles(struct scaffold *s, size_t mark, uint64_t seq) {
     for (size_t i = mark; i < s->new_order.n; i++) {
         const struct entry *e = &s->e.at[s->new_order.at[i]];
-        if (e->new_end && new_end_is_old(s, e, mark, seq)) s->tangled = true;
+        if (e->obs && e->obs->new_end && new_end_is_old(s, e, mark, seq)) s->tangled = true;
     }
 }
 
