@@ -63,7 +63,9 @@ static bool entry_is_static(struct scaffold *s, const struct entry *e) {
 
 /* No brush, and every entry stands in the order: nothing comes into being or goes. */
 static bool is_static(struct scaffold *s) {
-    if (s->has_brush || s->order.n != s->e.n) return false;
+    if (s->has_brush) return false;
+    scaffold_order(s);
+    if (s->order.n != s->e.n) return false;
     for (size_t i = 0; i < s->e.n; i++)
         if (!entry_is_static(s, &s->e.at[i]) || s->e.at[i].n->n_in > UINT16_MAX) return false;
     return true;

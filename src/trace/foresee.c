@@ -302,11 +302,19 @@ static bool count_brush(struct scaffold *s, size_t *n_choices) {
     return true;
 }
 
-/* In the order of detach (take_old). */
+/* In the order of detach (take_old), which is that of age where nothing is computed from what
+ * absorbs. */
 static bool weigh_old(struct scaffold *s, double *w) {
+    bool by_age = true;
+    for (size_t i = 0; i < s->torus.n; i++) {
+        const struct entry *e = &s->e.at[s->torus.at[i]];
+        by_age &= e->role == ROLE_D || (e->role == ROLE_A && !e->n->n_out);
+    }
+    if (!by_age) scaffold_order(s);
+    const uint32_t *at = by_age ? s->torus.at : s->order.at;
     *w = 0;
-    for (size_t i = s->order.n; i-- > 0;) {
-        struct entry *e = &s->e.at[s->order.at[i]];
+    for (size_t i = s->torus.n; i-- > 0;) {
+        struct entry *e = &s->e.at[at[i]];
         double logp = 0;
         if (e->role == ROLE_M) return false;
         if (e->role == ROLE_A && node_logp(s->t, e->n, &logp) != GPM_OK) return false;
@@ -335,15 +343,24 @@ static void family_returns(struct trace *t, struct family *f) {
     }
 }
 
+/* The families of an entry that are to go; NULL: none. */
+static const struct request *brush_of(const struct entry *e) {
+    return e->role == ROLE_D && e->requests ? e->n->req : NULL;
+}
+
 void foreseen_rejected(struct scaffold *s) {
-    for (size_t i = s->has_brush ? s->order.n : 0; i-- > 0;) {
-        const struct entry *e = &s->e.at[s->order.at[i]];
-        const struct request *r = e->role == ROLE_D && e->requests ? e->n->req : NULL;
+    size_t n = 0;
+    for (size_t i = 0; s->has_brush && i < s->torus.n; i++)
+        n += brush_of(&s->e.at[s->torus.at[i]]) != NULL;
+    if (!n) return;
+    if (n > 1) scaffold_order(s);
+    const uint32_t *at = n > 1 ? s->order.at : s->torus.at;
+    for (size_t i = s->torus.n; i-- > 0;) {
+        const struct request *r = brush_of(&s->e.at[at[i]]);
         for (uint32_t j = r ? r->n_fam : 0; j-- > 0;) family_leaves(s->t, r->fam[j]);
     }
-    for (size_t i = 0; s->has_brush && i < s->order.n; i++) {
-        const struct entry *e = &s->e.at[s->order.at[i]];
-        const struct request *r = e->role == ROLE_D && e->requests ? e->n->req : NULL;
+    for (size_t i = 0; i < s->torus.n; i++) {
+        const struct request *r = brush_of(&s->e.at[at[i]]);
         for (uint32_t j = 0; r && j < r->n_fam; j++) family_returns(s->t, r->fam[j]);
     }
 }

@@ -161,6 +161,7 @@ enum gpm_status take_old(struct scaffold *s, uint32_t n, double *weights) {
 enum gpm_status scaffold_detach(struct scaffold *s, enum scaffold_mode mode, double *weights) {
     s->mode = mode;
     s->detached = true;
+    scaffold_order(s);
     s->first_seq = inner(s->t)->next_seq;
     s->structure = s->t->structure;
     s->n_old = s->order.n;

@@ -239,12 +239,16 @@ static void sort_by_seq(struct scaffold *s) {
     if (a != few) mem_free(a);
 }
 
-/* The torus by age, and `order` from it: the same scaffold is found in the same order however it
- * was reached, so that runs with one seed agree. */
+/* The torus by age, and by need `order` from it: the same scaffold is found in the same order
+ * however it was reached, so that runs with one seed agree. */
 static void order_torus(struct scaffold *s) {
     for (size_t i = 0; i < s->e.n; i++)
         if (!s->e.at[i].brush) vec_push(&s->torus, (uint32_t)i);
     sort_by_seq(s);
+}
+
+void scaffold_order(struct scaffold *s) {
+    if (s->order.n) return;
     for (size_t i = 0; i < s->torus.n; i++) visit(s, s->e.at[s->torus.at[i]].n);
 }
 

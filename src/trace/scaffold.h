@@ -62,9 +62,11 @@ typedef VEC(struct out_edge) edges;
 
 struct scaffold {
     struct trace *t;
-    VEC(struct entry) e;           /* all nodes reached */
-    VEC(uint32_t) torus;           /* entries that stay, by seq */
-    VEC(uint32_t) order;           /* the same in order of evaluation of the old state */
+    VEC(struct entry) e; /* all nodes reached */
+    VEC(uint32_t) torus; /* entries that stay, by seq */
+    VEC(uint32_t)
+    order;                         /* the same in order of evaluation of the old state, once
+                                      scaffold_order has found it */
     VEC(uint32_t) new_order;       /* as regenerated */
     VEC(struct family *) touched;  /* families that lose requesters */
     VEC(struct node *) principals; /* less those inside the brush of another */
@@ -92,6 +94,7 @@ void scaffold_end(struct scaffold *s);
 static inline struct entry *entry_of(struct scaffold *s, const struct node *n) { /* NULL: none */
     return n->kind != NODE_CONST && n->mark ? &s->e.at[n->mark - 1] : NULL;
 }
+void scaffold_order(struct scaffold *s);
 /* Does the proposal take this node out, whatever becomes of it? */
 bool is_torn_down(struct scaffold *s, const struct node *n);
 /* Observations that move (moves.c): the one at root e goes where its expression leads now, and

@@ -109,6 +109,7 @@ static uint32_t number_steps(struct scaffold *s, struct node *const *nodes, cons
 uint32_t scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const uint32_t *step,
                             size_t n) {
     s->by_steps = true;
+    scaffold_order(s);
     s->n_steps = number_steps(s, nodes, step, n);
     for (size_t i = 0; i < s->order.n; i++) {
         struct entry *e = &s->e.at[s->order.at[i]];
