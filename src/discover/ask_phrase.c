@@ -86,18 +86,6 @@ const char *ask_word_near(const char *word, struct arena *a) {
 }
 
 /* ---- words ---- */
-static const char *const months[] = {"january",   "february", "march",    "april",
-                                     "may",       "june",     "july",     "august",
-                                     "september", "october",  "november", "december"};
-
-/* 1 to 12: the month that a word names, whole or by its first three letters. */
-static int month_of(const char *w) {
-    size_t n = strlen(w);
-    for (int m = 0; n >= 3 && m < 12; m++)
-        if (!strcmp(w, months[m]) || (n == 3 && !strncmp(w, months[m], 3))) return m + 1;
-    return 0;
-}
-
 static bool is_year(const char *w) {
     for (int i = 0; i < 4; i++)
         if (!ascii_digit(w[i])) return false;
@@ -125,16 +113,26 @@ static char *plain_text(struct ask_words *r, const char *text) {
     return s;
 }
 
-/* "march 1988" is a date of one word: 1988-03. */
+/* "march 1988" as a date of one word, 1988-03; NULL: it is none. */
+static char *month_of_year(struct ask_words *r, const char *month, const char *year) {
+    struct time_form f;
+    double x;
+    if (!ascii_alpha(*month) || !is_year(year)) return NULL;
+    char *text = ask_text(r, "%s %s", month, year);
+    if (time_form_of(text, &f) != GPM_OK) return NULL;
+    bool is_one = f.kind == TIME_MONTH && time_read(&f, text, &x) == GPM_OK;
+    time_form_release(&f);
+    if (!is_one) return NULL;
+    int months = (int)floor(12 * x + 0.5);
+    return ask_text(r, "%04d-%02d", months / 12, months % 12 + 1);
+}
+
 static void join_months(struct ask_words *r) {
     size_t n = 0;
     for (size_t i = 0; i < r->n; i++) {
-        int month = month_of(r->word[i]);
-        if (month && i + 1 < r->n && is_year(r->word[i + 1])) {
-            r->word[n++] = ask_text(r, "%s-%02d", r->word[i + 1], month);
-            i++;
-        } else
-            r->word[n++] = r->word[i];
+        char *date = i + 1 < r->n ? month_of_year(r, r->word[i], r->word[i + 1]) : NULL;
+        r->word[n++] = date ? date : r->word[i];
+        i += date != NULL;
     }
     r->n = n;
 }
