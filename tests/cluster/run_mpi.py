@@ -43,6 +43,24 @@ def numbers(ranks, net):
     return [float.fromhex(v) for v in rest.replace(",", " ").split()]
 
 
+def compare_all():
+    """Everything else that is asked of an exact factor, under a mean function, with constant and scale integrated out or not."""
+    def lines(ranks, net):
+        return [l.split(":") for l in run(launch(ranks, net, GP, "2100", "joint"))[0].strip().split("\n")]
+    alone, names = lines(1, "memory"), set()
+    for ranks, net in ((2, "memory"), (4, "tcp")):
+        spread = lines(ranks, net)
+        assert len(spread) == len(alone) == 2 * 14, (len(spread), len(alone))
+        for (what, a), (who, b) in zip(alone, spread):
+            assert who == what or (what, who) == ("Cholesky", "Cholesky (ScaLAPACK)"), (what, who)
+            names.add(who)
+            a, b = ([float.fromhex(v) for v in text.split()] for text in (a, b))
+            scale = max(map(abs, a))
+            worst = max(abs(p - q) for p, q in zip(a, b)) / scale
+            assert len(a) == len(b) and worst < 1e-10, (what, worst)
+    assert "Cholesky (ScaLAPACK)" in names and len(names) == 14, names
+
+
 def check_bytes():
     one, said = run(launch(1, "memory", GP, POINTS))
     assert "Vecchia" in one and "inducing" in one and one.count("\n") > 1000
@@ -54,6 +72,7 @@ def check_bytes():
     exact = numbers(1, "memory")
     assert max(abs(a - b) / (1 + abs(a)) for a, b in zip(numbers(2, "memory"), exact)) < 1e-9
     assert max(abs(a - b) / (1 + abs(a)) for a, b in zip(numbers(4, "tcp"), exact)) < 1e-9
+    compare_all()
     write("short.vnts", PROGRAM % (50, 2))
     alone, _ = run([TOOL, "run", "short.vnts", "--out", "alone"])
     assert run(launch(2, "memory", MPI, "run", "short.vnts", "--out", "two"))[0] == alone
