@@ -61,6 +61,15 @@ void pack_double(struct pack *p, double *x);                              /* its
 void pack_doubles(struct pack *p, double *x, size_t n);                   /* that are there */
 void pack_new_doubles(struct pack *p, double **x, size_t n, size_t room); /* NULL stays so; read:
                                                              made, of `room` numbers at least */
+/* A VEC of doubles; read into an empty one. */
+#define pack_vec_doubles(p, v)                                                                     \
+    do {                                                                                           \
+        size_t n_packed = (v)->n;                                                                  \
+        pack_count(p, &n_packed, sizeof(double));                                                  \
+        vec_reserve(v, n_packed);                                                                  \
+        (v)->n = n_packed;                                                                         \
+        pack_doubles(p, (v)->at, n_packed);                                                        \
+    } while (0)
 void pack_raw(struct pack *p, void *x, size_t n);
 void pack_text(struct pack *p, char **x);      /* owned; may be NULL */
 void pack_sym(struct pack *p, struct sym **x); /* may be NULL */

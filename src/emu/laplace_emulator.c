@@ -7,6 +7,7 @@
 #include "emu/emulator.h"
 
 #include "base/mem.h"
+#include "base/pack.h"
 #include "gp/gp_laplace.h"
 #include "sp/kernel_value.h"
 #include <math.h>
@@ -120,6 +121,23 @@ static void *em_copy(void *p) {
     struct laplace_em *e = p, *f = NEW(struct laplace_em);
     copy_into(&f->gp, &e->gp);
     return f;
+}
+
+/* The mode is found anew, from the same start. */
+static void em_pack(struct pack *p, void *state) {
+    struct laplace_em *e = state;
+    struct gp_laplace *g = &e->gp;
+    size_t n = g->pairs.n;
+    if (e->pending) pack_fail(p, "a proposal is under way");
+    pack_vec_doubles(p, &g->x);
+    pack_count(p, &n, sizeof(double));
+    vec_reserve(&g->pairs, n);
+    g->pairs.n = n;
+    for (size_t i = 0; i < n; i++) {
+        pack_double(p, &g->pairs.at[i].y);
+        pack_bool(p, &g->pairs.at[i].exact);
+    }
+    if (g->x.n != n * (size_t)g->dim) pack_fail(p, "a pair in it has no input");
 }
 
 /* ---- data ---- */
@@ -294,5 +312,6 @@ const struct emulator_class laplace_emulator = {.name = "Gaussian process by Lap
                                                 .gradient = em_gradient,
                                                 .copy = em_copy,
                                                 .free = em_free,
+                                                .pack = em_pack,
                                                 .make = em_make,
                                                 .check = em_check};

@@ -149,15 +149,8 @@ static void pack_call(struct pack *p, struct memoizer *m) {
 }
 
 static void pack_waiting(struct pack *p, struct memoizer *m) {
-    size_t nx = m->px.n, ny = m->py.n;
-    pack_count(p, &nx, sizeof(double));
-    pack_count(p, &ny, sizeof(double));
-    vec_reserve(&m->px, nx);
-    vec_reserve(&m->py, ny);
-    m->px.n = nx;
-    m->py.n = ny;
-    pack_doubles(p, m->px.at, nx);
-    pack_doubles(p, m->py.at, ny);
+    pack_vec_doubles(p, &m->px);
+    pack_vec_doubles(p, &m->py);
     pack_bool(p, &m->pmeasured);
 }
 

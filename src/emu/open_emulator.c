@@ -12,6 +12,7 @@
 #include "emu/emulator.h"
 
 #include "base/mem.h"
+#include "base/pack.h"
 #include "base/vec.h"
 #include "source/plugin.h"
 #include "sp/kernel_value.h"
@@ -281,6 +282,14 @@ static void open_free(void *e) {
     mem_free(t);
 }
 
+/* The table; the voice is in the maker's call, and has no memory of its own. */
+static void open_pack(struct pack *p, void *e) {
+    struct open_table *t = e;
+    pack_vec_doubles(p, &t->x);
+    pack_vec_doubles(p, &t->y);
+    if (t->x.n != t->y.n * t->dim) pack_fail(p, "a pair in it has no input");
+}
+
 static const struct emulator_class open_emulator = {.name = "from outside",
                                                     .sample = open_sample,
                                                     .conditional = open_conditional,
@@ -294,6 +303,7 @@ static const struct emulator_class open_emulator = {.name = "from outside",
                                                     .reject = open_reject,
                                                     .copy = open_copy,
                                                     .free = open_free,
+                                                    .pack = open_pack,
                                                     .make = open_make,
                                                     .check = open_check};
 

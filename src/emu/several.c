@@ -14,6 +14,7 @@
 #include "emu/emulator.h"
 
 #include "base/mem.h"
+#include "base/pack.h"
 #include "base/vec.h"
 #include "la/blas.h"
 #include "sp/adjoint.h"
@@ -447,6 +448,21 @@ static void several_free(void *e) {
     mem_free(s);
 }
 
+/* Each output's emulator as it is; the covariances between them come from the maker's call. */
+static void several_pack(struct pack *p, void *e) {
+    struct several *s = e;
+    size_t n = s->measured.n;
+    if (s->before.em) pack_fail(p, "a proposal is under way");
+    pack_vec_doubles(p, &s->x);
+    pack_vec_doubles(p, &s->y);
+    pack_count(p, &n, 1);
+    vec_reserve(&s->measured, n);
+    s->measured.n = n;
+    for (size_t i = 0; i < n; i++) pack_bool(p, &s->measured.at[i]);
+    if (s->x.n != n * s->dim || s->y.n != n * s->q) pack_fail(p, "a pair in it has no input");
+    for (size_t j = 0; j < s->q && pack_ok(p); j++) s->cls->pack(p, s->now.em[j]);
+}
+
 static void *several_make(struct sp_call *c, int dim) {
     size_t q;
     if (several_outputs(c, &q) != GPM_OK) return NULL;
@@ -491,5 +507,6 @@ const struct emulator_class several_emulator = {.name = "several outputs",
                                                 .gradient = several_gradient,
                                                 .copy = several_copy,
                                                 .free = several_free,
+                                                .pack = several_pack,
                                                 .make = several_make,
                                                 .check = several_check};

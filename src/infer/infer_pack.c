@@ -8,9 +8,11 @@
 #include "dist/finite.h"
 #include "emu/emulator.h"
 #include "infer/dataset.h"
+#include "infer/laplace_fit.h"
 #include "infer/sampler.h"
 #include "makers/conj.h"
 #include "source/evaluations.h"
+#include "source/plugin.h"
 #include "source/srcfn.h"
 #include "sp/kernel_value.h"
 #include "sp/sp_options.h"
@@ -31,8 +33,9 @@ _Static_assert(sizeof(struct infer_state) == 416, "struct infer_state: see infer
 static const struct box_class *const boxes[] = {
     &sp_proc_class, &closure_class, &memo_class,  &env_class,        &kernel_class,  &mean_class,
     &action_class,  &dataset_class, &model_class, &subproblem_class, &proposal_class};
-static const struct sp_state_class *const states[] = {
-    &conj_state_class, &finite_state, &memoizer_state, &evaluations_state, &srcfn_state};
+static const struct sp_state_class *const states[] = {&conj_state_class, &finite_state,
+                                                      &memoizer_state,   &evaluations_state,
+                                                      &srcfn_state,      &plugged_state};
 
 void infer_pack_begin(struct pack *p, struct session_core *core) {
     static const struct pack_links links = {.node = trace_pack_node,
@@ -268,8 +271,8 @@ static void pack_scopes(struct pack *p, struct infer_state *x) {
 
 void infer_pack(struct pack *p, struct infer_state *x) {
     if (x->open.s) pack_fail(p, "part of the model is detached");
-    if (x->fits) pack_fail(p, "fits of laplace cannot be saved");
-    if (x->summed.tag != V_NIL || x->each_particle) pack_fail(p, "an operator is at work");
+    if (x->summed.tag != V_NIL) pack_fail(p, "an operator is at work");
+    pack_bool(p, &x->each_particle);
     struct model *m = p->reading ? NULL : x->model;
     pack_model(p, &m);
     if (p->reading && m) {
@@ -282,4 +285,5 @@ void infer_pack(struct pack *p, struct infer_state *x) {
     pack_counts(p, x);
     pack_samplers(p, &x->sampler);
     pack_value(p, &x->structures);
+    laplace_fits_pack(p, &x->fits);
 }

@@ -125,6 +125,31 @@ void laplace_fits_free(void *fits) {
     }
 }
 
+static void fit_pack(struct pack *p, struct laplace_fit *f) {
+    pack_size(p, &f->draws);
+    pack_doubles(p, f->key, FIT_KEYS);
+    proposal_pack(p, &f->p);
+    pack_doubles(p, f->at.centre, (size_t)f->p.d);
+    pack_doubles(p, f->at.spread, (size_t)f->p.d);
+    pack_double(p, &f->at.log_spread);
+    pack_double(p, &f->is.logz);
+    pack_double(p, &f->is.se);
+    pack_double(p, &f->is.ess);
+}
+
+/* In their order, which says what is dropped first. A fit that is met again serves conditionals
+ * that differ by rounding: made anew it would be another one. */
+void laplace_fits_pack(struct pack *p, void **fits) {
+    struct laplace_fit **at = (struct laplace_fit **)fits;
+    size_t n = 0;
+    for (const struct laplace_fit *f = *at; f; f = f->next) n++;
+    pack_count(p, &n, 8 * FIT_KEYS);
+    for (size_t i = 0; i < n && pack_ok(p); i++, at = &(*at)->next) {
+        if (p->reading) *at = NEW(struct laplace_fit);
+        fit_pack(p, *at);
+    }
+}
+
 /* What tells conditionals apart: the likelihood at two points drawn from the prior, and the points
  * themselves, order included. */
 static enum gpm_status key_of(struct continuous *c, double *key) {

@@ -58,4 +58,5 @@ void laplace_fit_draw(const struct laplace_fit *f, struct rng *r, double *z);
 void laplace_fit_walk(const struct laplace_fit *f, struct rng *r, double *z);
 double laplace_fit_log_density(const struct laplace_fit *f, const double *z);
 void laplace_fits_free(void *fits);
+void laplace_fits_pack(struct pack *p, void **fits); /* read into NULL */
 #endif

@@ -16,25 +16,36 @@ static enum gpm_status op_return(struct infer_state *x, const struct action *a, 
     return GPM_OK;
 }
 
-/* Runs f(args) as an action; drop: nobody wants to know what it gives. */
-static enum gpm_status run_call(struct infer_state *x, value f, const value *args, size_t n,
-                                bool drop, value *out) {
-    value action;
-    enum gpm_status st = plain_apply(x->core, f, args, n, x->at, &action);
-    if (st != GPM_OK) return st;
-    x->core->dropping = drop;
-    st = action_run(x->core, action, x->at, out);
-    value_unref(action);
-    return st;
+/* Where it stands: at the first action, or at that which f gave. */
+struct bind_place {
+    value second; /* owned; NIL: not begun */
+};
+
+static void pack_bind(struct pack *p, void *ctx) {
+    pack_value(p, &((struct bind_place *)ctx)->second);
 }
 
 /* bind hands on the result, bind_ does not: `how` is the number of arguments of f. */
 static enum gpm_status op_bind(struct infer_state *x, const struct action *a, value *out) {
-    value v;
-    enum gpm_status st = action_run(x->core, a->args[0], x->at, &v);
-    if (st != GPM_OK) return st;
-    st = run_call(x, a->args[1], &v, (size_t)a->op->how, false, out);
-    value_unref(v);
+    struct bind_place b = {NIL};
+    struct waypoint here = {PLACE_OPERATOR, pack_bind, &b, NULL, false};
+    enum gpm_status st = GPM_OK;
+    (void)place_enter(x->core, &here);
+    if (b.second.tag == V_NIL) {
+        value v;
+        place_hand(x->core);
+        st = action_run(x->core, a->args[0], x->at, &v);
+        if (st == GPM_OK) {
+            st = plain_apply(x->core, a->args[1], &v, (size_t)a->op->how, x->at, &b.second);
+            value_unref(v);
+        }
+    }
+    if (st == GPM_OK) {
+        place_hand(x->core);
+        st = action_run(x->core, b.second, x->at, out);
+    }
+    place_leave(x->core, &here);
+    value_unref(b.second);
     return st;
 }
 
@@ -129,9 +140,9 @@ const struct infer_op infer_control_rows[] = {
     {"return", "(v: any) -> action", "the action that gives v (evaluated now)",
      "run(return(3)) => 3", COMBINES, .run = op_return},
     {"bind", "(a: action, f: proc) -> action", "runs a, then the action f(its result)",
-     .flags = COMBINES, .run = op_bind, .how = 1},
-    {"bind_", "(a: action, f: proc) -> action", "runs a, then the action f()", .flags = COMBINES,
-     .run = op_bind, .how = 0},
+     .flags = COMBINES | OP_RESUMES, .run = op_bind, .how = 1},
+    {"bind_", "(a: action, f: proc) -> action", "runs a, then the action f()",
+     .flags = COMBINES | OP_RESUMES, .run = op_bind, .how = 0},
     {"repeat", "(n: number, a: action) -> action", "runs a n times", .flags = COMBINES | OP_RESUMES,
      .run = op_repeat, .how = 1},
     {"iterate", "(a: action, n: number) -> action", "runs a n times",

@@ -4,6 +4,7 @@
  * likelihoods, reset_to_prior. */
 #include "core/nest.h"
 #include "infer/infer.h"
+#include "infer/infer_pack.h"
 
 #include <math.h>
 
@@ -15,33 +16,71 @@ static enum gpm_status op_make_model(struct infer_state *x, const struct action 
     return GPM_OK;
 }
 
+/* Where it stands: at the action that gives the model, or inside the model. */
+struct in_model_place {
+    value m;             /* owned; NIL: it is being made */
+    struct model *outer; /* counted: the current one before, while m is */
+    bool dropped;
+};
+
+static void pack_in_model(struct pack *p, void *ctx) {
+    struct in_model_place *w = ctx;
+    bool inside = w->outer != NULL;
+    pack_bool(p, &w->dropped);
+    pack_bool(p, &inside);
+    if (!inside) return;
+    pack_value(p, &w->m);
+    pack_model(p, &w->outer);
+}
+
+/* The model, or what the action gives: in_model(new_model(), a). */
+static enum gpm_status find_model(struct infer_state *x, const struct action *a, value *m) {
+    if (!action_of(a->args[0])) {
+        *m = value_ref(a->args[0]);
+    } else {
+        place_hand(x->core);
+        value v;
+        enum gpm_status st = action_run(x->core, a->args[0], x->at, &v);
+        if (st != GPM_OK) return st;
+        *m = v;
+    }
+    if (!model_of(*m))
+        return infer_error(x, DIAG_TYPE, "in_model: m must be a model, got %s", SHOW(*m));
+    if (model_of(*m)->made_by != (x->core->nest ? x->core->nest->number : 0))
+        return infer_error(x, DIAG_ACTION_IN_MODEL,
+                           "inference inside a model works on models that it makes itself");
+    return GPM_OK;
+}
+
 /* The guard protects the model that was current when the instruction began; m is the program's own,
  * and is left as the action left it when that fails. */
 static enum gpm_status op_in_model(struct infer_state *x, const struct action *a, value *out) {
-    struct model *outer = x->model;
-    bool dropped = x->dropped;
-    value v, m = value_ref(a->args[0]);
+    struct in_model_place w = {.m = NIL, .dropped = x->dropped};
+    struct waypoint here = {PLACE_OPERATOR, pack_in_model, &w, NULL, false};
     enum gpm_status st = GPM_OK;
-    if (action_of(m)) { /* in_model(new_model(), a) */
-        value_unref(m);
-        st = action_run(x->core, a->args[0], x->at, &m);
-        if (st != GPM_OK) return st;
+    value v;
+    (void)place_enter(x->core, &here);
+    if (!w.outer) {
+        st = find_model(x, a, &w.m);
+        if (st == GPM_OK) {
+            w.outer = x->model;
+            x->model = model_of(value_ref(w.m));
+        }
     }
-    if (!model_of(m))
-        st = infer_error(x, DIAG_TYPE, "in_model: m must be a model, got %s", SHOW(m));
-    else if (model_of(m)->made_by != (x->core->nest ? x->core->nest->number : 0))
-        st = infer_error(x, DIAG_ACTION_IN_MODEL,
-                         "inference inside a model works on models that it makes itself");
     if (st == GPM_OK) {
-        x->model = model_of(m);
-        x->core->dropping = dropped;
+        x->core->dropping = w.dropped;
+        place_hand(x->core);
         st = action_run(x->core, a->args[1], x->at, &v);
-        x->model = outer;
+    }
+    place_leave(x->core, &here);
+    if (w.outer) {
+        value_unref(value_box(V_BOX, &x->model->box));
+        x->model = w.outer;
     }
     if (st == GPM_OK)
-        *out = value_pair_take(v, m);
+        *out = value_pair_take(v, w.m);
     else
-        value_unref(m);
+        value_unref(w.m);
     return st;
 }
 
@@ -159,7 +198,7 @@ const struct infer_op infer_model_rows[] = {
      .run = op_make_model, .how = COPY},
     {"in_model", "(m: any, a: action) -> action",
      "runs a in model m, or in the one that the action m gives; pair of its result and the model",
-     .flags = OP_EXACT | OP_SHARED, .run = op_in_model},
+     .flags = OP_EXACT | OP_SHARED | OP_RESUMES, .run = op_in_model},
     {"forget", "(label: label) -> action", "removes a directive; the log density it had",
      EACH(forget)},
     {"freeze", "(label: label) -> action", "replaces a directive by its current value",

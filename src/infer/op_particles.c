@@ -15,6 +15,7 @@
  * resample, collapse and diversify leave expectations as they were (on average over their draws),
  * and W; equalize leaves W alone. Every copy draws from a stream of its own. */
 #include "infer/enumerate.h"
+#include "infer/infer_pack.h"
 
 #include "math/special.h"
 #include <math.h>
@@ -149,31 +150,79 @@ static enum gpm_status read_index(struct infer_state *x, const struct action *a,
                              a->op->name, i, x->model->p.n - 1);
 }
 
+/* Where an action that runs on one particle after the other stands: at that of number `at`, while
+ * the others wait. */
+struct alone_place {
+    particles all; /* that at `at` is the model's for the time */
+    size_t at, done;
+    value *vals; /* results, `done` of them */
+    bool outer;  /* x->each_particle before */
+};
+
+static void pack_alone(struct pack *p, void *ctx) {
+    struct alone_place *w = ctx;
+    size_t n = w->all.n;
+    pack_count(p, &n, 1);
+    pack_size(p, &w->at);
+    pack_size(p, &w->done);
+    pack_bool(p, &w->outer);
+    if (w->at >= n || w->done > w->at) pack_fail(p, "there is no such particle");
+    for (size_t i = 0; i < n && pack_ok(p); i++) {
+        struct trace *t = p->reading ? NULL : w->all.at[i];
+        if (i != w->at) trace_pack(p, &t);
+        if (p->reading) vec_push(&w->all, t);
+    }
+    if (p->reading) w->vals = mem_zalloc((n + 1) * sizeof *w->vals);
+    if (pack_ok(p)) pack_values(p, w->vals, w->done);
+    if (pack_ok(p) || !p->reading) return;
+    for (size_t i = 0; i < w->all.n; i++)
+        if (w->all.at[i]) trace_free(w->all.at[i]);
+    vec_release(&w->all);
+    w->at = w->done = 0;
+}
+
 /* The model is reduced to one particle for the time of the action, which may replace that trace
  * (structure_mh does) but must not make several. */
-static enum gpm_status on_particle(struct infer_state *x, size_t i, value action, value *out) {
-    particles all = infer_lend(x, i);
-    return infer_take_back(x, i, all, action_run(x->core, action, x->at, out), out);
+static enum gpm_status on_particle(struct infer_state *x, struct alone_place *w, value action,
+                                   value *out) {
+    if (!w->all.n) w->all = infer_lend(x, w->at);
+    place_hand(x->core);
+    enum gpm_status st = action_run(x->core, action, x->at, out);
+    st = infer_take_back(x, w->at, w->all, st, out);
+    w->all = (particles){0};
+    return st;
 }
 
 static enum gpm_status op_on_particle(struct infer_state *x, const struct action *a, value *out) {
-    size_t i;
-    enum gpm_status st = read_index(x, a, &i);
-    return st == GPM_OK ? on_particle(x, i, a->args[1], out) : st;
+    struct alone_place w = {.outer = x->each_particle};
+    struct waypoint here = {PLACE_OPERATOR, pack_alone, &w, NULL, false};
+    enum gpm_status st = GPM_OK;
+    if (!place_enter(x->core, &here)) st = read_index(x, a, &w.at);
+    if (st == GPM_OK) st = on_particle(x, &w, a->args[1], out);
+    place_leave(x->core, &here);
+    mem_free(w.vals);
+    return st;
 }
 
 static enum gpm_status op_for_each_particle(struct infer_state *x, const struct action *a,
                                             value *out) {
-    size_t np = x->model->p.n, done = 0;
-    value *vals = NEW_ARRAY(value, np);
-    bool outer = x->each_particle;
+    struct alone_place w = {.outer = x->each_particle};
+    struct waypoint here = {PLACE_OPERATOR, pack_alone, &w, NULL, false};
     enum gpm_status st = GPM_OK;
+    size_t np = x->model->p.n;
+    if (place_enter(x->core, &here))
+        np = w.all.n;
+    else
+        w.vals = NEW_ARRAY(value, np);
     x->each_particle = true;
-    for (; done < np && st == GPM_OK; done += st == GPM_OK)
-        st = on_particle(x, done, a->args[0], &vals[done]);
-    x->each_particle = outer;
-    if (st == GPM_OK) *out = value_list(vals, np);
-    values_free(vals, done);
+    for (; w.done < np && st == GPM_OK; w.done += st == GPM_OK) {
+        w.at = w.done;
+        st = on_particle(x, &w, a->args[0], &w.vals[w.done]);
+    }
+    x->each_particle = w.outer;
+    place_leave(x->core, &here);
+    if (st == GPM_OK) *out = value_list(w.vals, np);
+    values_free(w.vals, w.done);
     return st;
 }
 
@@ -336,9 +385,10 @@ const struct infer_op infer_particles_rows[] = {
      "makes the weights equal, keeping their total", .flags = OP_SHARED | OP_ATOMIC,
      .run = op_equalize},
     {"on_particle", "(i: count, a: action) -> action", "runs a on particle i alone",
-     .flags = OP_SHARED, .run = op_on_particle},
+     .flags = OP_SHARED | OP_RESUMES, .run = op_on_particle},
     {"for_each_particle", "(a: action) -> action",
-     "runs a on each particle by itself; list of the results", .run = op_for_each_particle},
+     "runs a on each particle by itself; list of the results", .flags = OP_RESUMES,
+     .run = op_for_each_particle},
     {"add_particle", "(i?: count) -> action", "adds a copy of particle i; its number",
      .flags = OP_SHARED | OP_ATOMIC, .run = op_add_particle},
     {"collapse_equal", "(scope: target, block?: block) -> action",

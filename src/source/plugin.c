@@ -5,6 +5,7 @@
 #include "source/plugin.h"
 
 #include "base/mem.h"
+#include "base/pack.h"
 #include "math/rng.h"
 #include "source/srcfn.h"
 #include "sp/sp_options.h"
@@ -69,20 +70,57 @@ const struct gpm_plugin_emulator *plugin_emulator(struct sp_call *c, const char 
 
 struct plugged {
     const struct gpm_plugin_distribution *d;
+    char *path; /* of the object that it is in */
 };
 
 static void plugged_free(void *state) {
+    mem_free(((struct plugged *)state)->path);
     mem_free(state);
 }
 
-static void *plugged_copy(void *state, const struct sp_aaa *aaa) {
+static struct plugged *plugged_new(const struct gpm_plugin_distribution *d, const char *path) {
     struct plugged *p = NEW(struct plugged);
-    UNUSED(aaa);
-    *p = *(struct plugged *)state;
+    p->d = d;
+    p->path = mem_strdup(path);
     return p;
 }
 
-static const struct sp_state_class plugged_state = {.copy = plugged_copy, .free = plugged_free};
+static void *plugged_copy(void *state, const struct sp_aaa *aaa) {
+    const struct plugged *p = state;
+    UNUSED(aaa);
+    return plugged_new(p->d, p->path);
+}
+
+static const struct gpm_plugin_distribution *distribution(struct sp_call *c, const char *path,
+                                                          const char *name) {
+    const struct gpm_plugin *p = plugin_load(c, path);
+    for (size_t i = 0; p && i < p->n_distributions; i++)
+        if (!strcmp(p->distributions[i].name, name)) return &p->distributions[i];
+    if (p) sp_error(c, DIAG_FILE, "the plug-in '%s' has no distribution '%s'", path, name);
+    return NULL;
+}
+
+extern const struct sp_class sp_plugin_rows[];
+/* Functions of plug-ins have no memory: where it lies is all there is to say. */
+static void *plugged_pack(struct pack *p, void *state) {
+    struct plugged *x = state;
+    char *path = x ? x->path : NULL, *name = x ? (char *)(uintptr_t)x->d->name : NULL;
+    pack_text(p, &path);
+    pack_text(p, &name);
+    if (x) return x;
+    struct sp_call c = {.cls = &sp_plugin_rows[0], .host = p->host, .diags = p->diags};
+    const struct gpm_plugin_distribution *d =
+        pack_ok(p) && path && name ? distribution(&c, path, name) : NULL;
+    if (!d) pack_fail(p, "the plug-in %s cannot be loaded", path ? path : "");
+    x = d ? plugged_new(d, path) : NULL;
+    mem_free(path);
+    mem_free(name);
+    return x;
+}
+
+static const struct sp_class *plugged_row(const void *state, bool second);
+const struct sp_state_class plugged_state = {
+    .copy = plugged_copy, .free = plugged_free, .pack = plugged_pack, .row = plugged_row};
 
 /* The parameters, which must be as many numbers as the distribution has. */
 static enum gpm_status read_args(struct sp_call *c, double *args) {
@@ -152,22 +190,21 @@ static const struct sp_class plugged_class = {PLUGGED, .flags = SP_RANDOM,
 static const struct sp_class plugged_discrete_class = {PLUGGED, .flags = SP_RANDOM | SP_DISCRETE,
                                                        .grad_density = plugged_grad};
 
+static const struct sp_class *plugged_row(const void *state, bool second) {
+    UNUSED(second);
+    bool countable = ((const struct plugged *)state)->d->support == GPM_SUPPORT_COUNTABLE;
+    return countable ? &plugged_discrete_class : &plugged_class;
+}
+
 static enum gpm_status make_plugged(struct sp_call *c, value *out) {
-    const char *path = c->args[0].u.str->text, *name = c->args[1].u.str->text;
-    const struct gpm_plugin *p = plugin_load(c, path);
-    if (!p) return GPM_E_USER;
-    for (size_t i = 0; i < p->n_distributions; i++) {
-        const struct gpm_plugin_distribution *d = &p->distributions[i];
-        if (strcmp(d->name, name) != 0) continue;
-        struct plugged *made = NEW(struct plugged);
-        made->d = d;
-        struct sp_state *state = sp_state_new(&plugged_state, made);
-        bool countable = d->support == GPM_SUPPORT_COUNTABLE;
-        *out = sp_made_value(countable ? &plugged_discrete_class : &plugged_class, state);
-        sp_state_unref(state);
-        return GPM_OK;
-    }
-    return sp_error(c, DIAG_FILE, "the plug-in '%s' has no distribution '%s'", path, name);
+    const char *path = c->args[0].u.str->text;
+    const struct gpm_plugin_distribution *d = distribution(c, path, c->args[1].u.str->text);
+    if (!d) return GPM_E_USER;
+    struct plugged *made = plugged_new(d, path);
+    struct sp_state *state = sp_state_new(&plugged_state, made);
+    *out = sp_made_value(plugged_row(made, false), state);
+    sp_state_unref(state);
+    return GPM_OK;
 }
 
 const struct sp_class sp_plugin_rows[] = {

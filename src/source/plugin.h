@@ -13,6 +13,7 @@ const struct gpm_plugin *plugin_load(struct sp_call *c, const char *path);
 /* The emulator of that name; NULL after sp_error. */
 const struct gpm_plugin_emulator *plugin_emulator(struct sp_call *c, const char *path,
                                                   const char *name);
+extern const struct sp_state_class plugged_state;
 /* A generator as plug-ins see it. */
 struct gpm_random plugin_random(struct rng *rng);
 #endif

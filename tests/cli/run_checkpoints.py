@@ -6,6 +6,7 @@ chains. Argument: the tool. GPMEM_CHECKPOINT_KILLS: how many kills in all (defau
 import glob, os, random, re, shutil, signal, subprocess, sys, tempfile, time
 
 TOOL = os.path.abspath(sys.argv[1])
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 KILLS = int(os.environ.get("GPMEM_CHECKPOINT_KILLS", "0"))
 WORK = tempfile.mkdtemp(prefix="gpmem-checkpoints-")
 SEED = int(os.environ.get("GPMEM_CHECKPOINT_SEED", "1"))
@@ -65,6 +66,58 @@ for (i = 0; i < 150; i = i + 1) {
   infer do(mh(quote(h), one, 2), collect(sf, l, f_emu(0.42)));
 }
 """,
+    "counts, several outputs, emulators from outside, plug-ins, fits": """assume l = gamma(3, 2) #h:0;
+assume s = gamma(2, 2) #h:1;
+assume a = normal(0, 2) #q:0;
+assume b = gamma(2, 1) #q:1;
+assume g = make_gp(make_squaredexp(1, l), likelihood="poisson");
+assume both = make_gp([make_squaredexp(1, l), make_squaredexp(s, 1)], noise=0.3);
+assume coupled = make_gp(make_squaredexp(s, 1.5), outputs=[[1, 0.4], [0.4, 2]]);
+define nearest = proc(pairs, x) { sum(mapv(proc(p) { p[1] * exp(-abs(p[0] - x)) }, pairs)) / (1 + size(pairs)) };
+assume e = make_emulator(proc(pairs, xs) { mapv(proc(x) { nearest(pairs, x) + 0.1 }, xs) },
+  proc(pairs, xs, ys) { sum(mapv(proc(i) { -((ys[i] - nearest(pairs, xs[i])) ** 2) / s }, range(0, size(xs)))) });
+assume skewed = plugin("libmine.so", "asymmetric_laplace");
+assume m = make_plugin("libmine.so", "constant", [s]);
+for (i = 0; i < 6; i = i + 1) {
+  observe g($i) = int_mod(3 * i, 5);
+  observe both($i) = [i / 3, 1 - i / 4];
+  observe coupled($i * 0.9) = [sin(i), cos(i)];
+  observe e($i) = i / 2;
+  observe skewed(s, 1, 0.3) = i / 5;
+  observe normal(a * i, b) = i - 0.3;
+  observe m($i) = i / 7;
+}
+infer repeat(4000, do(mh(quote(h), one, 2), collect(l, s, g(2.5))));
+infer repeat(60, do(laplace_mh(quote(q), all, 1), mh(quote(h), one, 1), collect(a, b, l)));
+for (i = 6; i < 20; i = i + 1) {
+  observe g($i) = int_mod(3 * i, 5);
+  observe both($i) = [i / 3, 1 - i / 4];
+  observe normal(a * i, b) = i - 0.4;
+  infer do(laplace_mh(quote(q), all, 1), mh(quote(h), one, 1), collect(a, b, g(0.5)));
+}
+sample [both(3.3), coupled(2.2), e(2.5), m(2.5)];
+""",
+    "models in models, particles one by one, bind": """assume x = normal(0, 1) #a:0;
+assume f = mem(proc(i) { normal(x, 1) #a:i });
+for (i = 0; i < 5; i = i + 1) { observe normal(f($i), 1) = i / 3; }
+define other = run(fork_model());
+define fresh = run(new_model());
+infer in_model(fresh, do(assume(y, normal(0, 3)), observe(normal(y, 1), 2)));
+for (k = 0; k < 20; k = k + 1) {
+  infer in_model(other, repeat(600, do(mh(default, one, 5), collect(x, f(2)))));
+  infer in_model(fork_model(), do(repeat(240, mh(default, one, 5)), in_model(fresh, repeat(400, do(mh(default, one, 3), collect(y)))),
+    repeat(40, do(mh(default, one, 5), collect(x)))));
+  infer bind(repeat(80, do(mh(default, one, 5), collect(x))), proc(r) { repeat(80, do(mh(default, one, 5), collect(f(1)))) });
+  infer bind_(mh(default, one, 400), proc() { bind(collect(x), proc(d) { mh(default, one, 400) }) });
+  infer resample(4);
+  infer for_each_particle(repeat(240, do(mh(default, one, 5), collect(x, f(3)))));
+  infer on_particle(2, repeat(240, do(mh(default, one, 5), in_model(other, mh(default, one, 5)))));
+  infer do(r <- for_each_particle(do(mh(default, one, 100), collect(x))), mh(default, one, 50));
+  infer resample(1);
+}
+sample x;
+first(run(in_model(fresh, sample(y))));
+""",
     "recursion and procedures": """assume w = mem(proc(n) { if (n < 1) { 0 } else { w(n - 1) + normal(0, 1) } });
 for (t = 1; t < 15; t = t + 1) { observe normal(w($t), 0.5) = sqrt(t); }
 define go = proc(n, seen) {
@@ -78,7 +131,7 @@ sample w(3);
 
 
 def command(kind, folder):
-    return [TOOL, "run", "--allow-write", "program.vnts", "--seed", "5", "--out", folder]
+    return [TOOL, "run", "--allow-write", "--allow-run", "program.vnts", "--seed", "5", "--out", folder]
 
 
 def place(kind):
@@ -86,6 +139,9 @@ def place(kind):
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "program.vnts"), "w") as f:
         f.write(KINDS[kind])
+    if "libmine.so" in KINDS[kind]:
+        subprocess.run(["cc", "-shared", "-fPIC", "-I" + os.path.join(ROOT, "include"), os.path.join(ROOT, "examples", "c", "plugin.c"),
+                        "-o", os.path.join(folder, "libmine.so"), "-lm"], check=True)
     return folder
 
 
