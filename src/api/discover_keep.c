@@ -8,9 +8,7 @@
 #include <string.h>
 
 /* A new field is to be written, or to be set by who reads. */
-#if UINTPTR_MAX > UINT32_MAX
-_Static_assert(sizeof(struct gpm_discover_options) == 232, "see pack_options");
-#endif
+PACK_SIZE(struct gpm_discover_options, 232, "see pack_options");
 
 static void pack_name(struct pack *p, const char **x) {
     char *text = (char *)(uintptr_t)*x;

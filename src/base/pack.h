@@ -23,6 +23,11 @@
 /* Counts the ways of writing: another number is another format. */
 enum { PACK_FORMAT = 1 };
 
+/* A new field of a struct is to be packed, or to be set by who reads: another size says so. It is
+ * that of 64-bit machines; in a web page structs have others. */
+#define PACK_SIZE(type, bytes, see)                                                                \
+    _Static_assert(sizeof(void *) != 8 || sizeof(type) == (bytes), see)
+
 struct pack {
     bool reading;
     struct buf out;       /* writing */

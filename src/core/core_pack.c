@@ -342,7 +342,7 @@ void pack_span(struct pack *p, struct span *at) {
 }
 
 void pack_rng(struct pack *p, struct rng *r) {
-    _Static_assert(sizeof *r == 64, "a generator has other fields: say them here");
+    PACK_SIZE(struct rng, 64, "a generator has other fields: say them here");
     pack_u64(p, &r->seed);
     pack_u32(p, &r->chain);
     pack_u32(p, &r->stream);
@@ -423,7 +423,7 @@ void pack_frame(struct pack *p, struct frame **f) {
 
 struct box *closure_pack(struct pack *p, size_t number, struct box *b) {
     struct closure *c = b ? (struct closure *)b : NEW(struct closure);
-    _Static_assert(sizeof *c == 40, "a closure has other fields: say them here");
+    PACK_SIZE(struct closure, 40, "a closure has other fields: say them here");
     if (!b) {
         box_init(&c->box, &closure_class);
         c->lambda = pack_core(p)->texts.at[0]->root; /* until it is known */
@@ -450,7 +450,7 @@ static void pack_entries(struct pack *p, struct memo_proc *m, struct memo_entry 
 
 struct box *memo_pack(struct pack *p, size_t number, struct box *b) {
     struct memo_proc *m = b ? (struct memo_proc *)b : NEW(struct memo_proc);
-    _Static_assert(sizeof *m == 72, "a memoized procedure has other fields: say them here");
+    PACK_SIZE(struct memo_proc, 72, "a memoized procedure has other fields: say them here");
     size_t n = 0;
     if (!b) {
         box_init(&m->box, &memo_class);

@@ -28,9 +28,7 @@ struct evidence *evidence_make(double log_prior) {
 
 /* ---- in a journal ---- */
 /* A new field is to be written, or to be set by who reads. */
-#if UINTPTR_MAX > UINT32_MAX
-_Static_assert(sizeof(struct evidence) == 448, "see computed_pack");
-#endif
+PACK_SIZE(struct evidence, 448, "see computed_pack");
 
 /* The ranked starts alone: nobody looks at the others any more. */
 static void starts_pack(struct pack *p, int d, struct fit_starts **open) {

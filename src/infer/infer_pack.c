@@ -20,14 +20,12 @@
 #include <string.h>
 
 /* A new field of these structs is to be written, or to be set by who reads. */
-#if UINTPTR_MAX > UINT32_MAX
-_Static_assert(sizeof(struct model) == 56, "struct model: see model_pack");
-_Static_assert(sizeof(struct action) == 136, "struct action: see action_pack");
-_Static_assert(sizeof(struct sampler) == 600, "struct sampler: see pack_sampler");
-_Static_assert(sizeof(struct metric) == 136, "struct metric: see metric_pack");
-_Static_assert(sizeof(struct sampler_totals) == 176, "struct sampler_totals: see pack_sampler");
-_Static_assert(sizeof(struct infer_state) == 416, "struct infer_state: see infer_pack");
-#endif
+PACK_SIZE(struct model, 56, "struct model: see model_pack");
+PACK_SIZE(struct action, 136, "struct action: see action_pack");
+PACK_SIZE(struct sampler, 600, "struct sampler: see pack_sampler");
+PACK_SIZE(struct metric, 136, "struct metric: see metric_pack");
+PACK_SIZE(struct sampler_totals, 176, "struct sampler_totals: see pack_sampler");
+PACK_SIZE(struct infer_state, 416, "struct infer_state: see infer_pack");
 
 /* All that values can be, in an order that the format keeps: a new one goes to the end. */
 static const struct box_class *const boxes[] = {

@@ -148,11 +148,9 @@ double proposal_add_mode(struct proposal *p, const struct density *t, const doub
 }
 
 /* A new field is to be written, or to be set by who reads. */
-#if UINTPTR_MAX > UINT32_MAX
-_Static_assert(sizeof(struct mode) == 40, "see mode_pack");
-_Static_assert(sizeof(struct proposal) == 256, "see proposal_pack");
-_Static_assert(sizeof(struct draws) == 40, "see is_draws_pack");
-#endif
+PACK_SIZE(struct mode, 40, "see mode_pack");
+PACK_SIZE(struct proposal, 256, "see proposal_pack");
+PACK_SIZE(struct draws, 40, "see is_draws_pack");
 
 /* A mode of a structure that was given up early has no shape. */
 static void mode_pack(struct pack *p, int d, struct mode *m) {

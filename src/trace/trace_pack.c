@@ -15,16 +15,14 @@
 
 /* A new field of these structs is to be written, or to be set by who reads (foresights begin anew,
  * since they decide nothing that is seen). */
-#if UINTPTR_MAX > UINT32_MAX
-_Static_assert(sizeof(struct node) == 112, "struct node: see pack_node");
-_Static_assert(sizeof(struct request) == 48, "struct request: see pack_request");
-_Static_assert(sizeof(struct family) == 136, "struct family: see pack_family");
-_Static_assert(sizeof(struct tagctx) == 128, "struct tagctx: see pack_ctx");
-_Static_assert(sizeof(struct scope_block) == 72, "struct scope_block: see pack_scopes");
-_Static_assert(sizeof(struct scope) == 96, "struct scope: see pack_scopes");
-_Static_assert(sizeof(struct record) == 80, "struct record: see pack_record");
-_Static_assert(sizeof(struct inner) == 400, "struct inner: see pack_layer");
-#endif
+PACK_SIZE(struct node, 112, "struct node: see pack_node");
+PACK_SIZE(struct request, 48, "struct request: see pack_request");
+PACK_SIZE(struct family, 136, "struct family: see pack_family");
+PACK_SIZE(struct tagctx, 128, "struct tagctx: see pack_ctx");
+PACK_SIZE(struct scope_block, 72, "struct scope_block: see pack_scopes");
+PACK_SIZE(struct scope, 96, "struct scope: see pack_scopes");
+PACK_SIZE(struct record, 80, "struct record: see pack_record");
+PACK_SIZE(struct inner, 400, "struct inner: see pack_layer");
 
 typedef VEC(struct family *) families;
 

@@ -52,6 +52,8 @@ RULES = [
     ("formats handed on go through base/number, whatever the locale", calls("v[sfd]?n?printf", "vasprintf"), ["base/number.c"], {}),
     ("how many processors there are to use is said by base/cores.c", r"_SC_NPROCESSORS\w*|" + calls("get_nprocs\\w*", "sched_getaffinity"),
      ["base/cores.c"], {"cli/main.c": "hides all processors but one from libraries while they start"}),
+    ("sizes of structs that are packed are checked by PACK_SIZE, which knows of web pages", r"_Static_assert\s*\(\s*sizeof",
+     ["base/pack.h"], {}),
     ("the version stands in one file, by version_text", r"\bGPMEM_VERSION\b", ["base/version.c"], {}),
     ("doubles are compared for qsort by number_compare", r"\*\(const double \*\)", ["base/number.c"], {}),
     ("the locale is base/number's", calls("(?:set|use|new|dup|free)locale", "localeconv"), ["base/number.c"],
