@@ -316,6 +316,18 @@ static enum gpm_status run_one(const struct one_run *r, struct trace *t, value *
     return GPM_OK;
 }
 
+/* Does the expression apply a distribution, so that what it gives a value to is a choice that comes
+ * and goes with the directive? */
+static bool makes_its_choice(const struct one_run *r, struct trace *t) {
+    const struct ast *a = r->a->ast->kids[0]->kids[0];
+    struct cell *cell;
+    if (a->kind != AST_CALL || a->kids[0]->kind != AST_NAME || a->kids[0]->u.name.depth >= 0)
+        return false;
+    const value *op = core_global(t->core, &t->world, a->kids[0], &cell);
+    const struct sp_class *cls = op ? proc_class(*op, NULL) : NULL;
+    return cls && (cls->flags & SP_RANDOM);
+}
+
 /* In turn on every particle, each drawing from its own stream. One that fails is undone on those
  * before it: the records made are taken back. The result is an array with a value per particle. */
 static enum gpm_status run_on_particles(struct infer_state *x, void *ctx, value *out) {
@@ -364,6 +376,8 @@ enum gpm_status directive_run(struct infer_state *x, struct action *a, bool drop
     }
     bool may_redraw = kind == DIR_ASSUME || kind == DIR_OBSERVE;
     x->model->begun |= kind == DIR_FORCE;
+    bool gives = kind == DIR_OBSERVE || kind == DIR_FORCE;
+    if (st == GPM_OK && gives && !makes_its_choice(&r, x->model->p.at[0])) st = guard_particles(x);
     if (st == GPM_OK)
         st = may_redraw ? redraw_run(x, run_on_particles, &r, out) : run_on_particles(x, &r, out);
     bool first = kind == DIR_SAMPLE || kind == DIR_PREDICT || kind == DIR_ASSUME;

@@ -11,7 +11,8 @@
  *       +---------------- a general change ----------+---> COPY
  *
  * In JOURNAL nothing but flats has changed the model, and what they moved is enough to go back. A
- * single transition or directive needs no guard: one that fails puts back what it took. */
+ * single transition or directive needs no guard: one that fails puts back what it took; but where a
+ * directive gives values to choices of several particles (guard_particles). */
 #include "infer/infer.h"
 
 #include "flat/flat.h"
@@ -67,6 +68,12 @@ enum gpm_status guard_steps(struct infer_state *x, bool one) {
     g->state = GUARD_JOURNAL;
     each_journal(g, flat_journal_begin);
     return GPM_OK;
+}
+
+enum gpm_status guard_particles(struct infer_state *x) {
+    struct guard *g = &x->guard;
+    if (!g->model || g->model != x->model || x->model->p.n < 2) return GPM_OK;
+    return copy(x, g->state <= GUARD_SINGLE);
 }
 
 enum gpm_status guard_general(struct infer_state *x) {

@@ -173,6 +173,9 @@ enum gpm_status guard_action(struct infer_state *x, bool steps, bool changes,
 enum gpm_status guard_steps(struct infer_state *x, bool one) GPM_MUST_USE;
 /* Before a trace is changed by anything but flats. */
 enum gpm_status guard_general(struct infer_state *x) GPM_MUST_USE;
+/* Before a directive that gives values to choices that are there already: it may fail on one
+ * particle when others have them. */
+enum gpm_status guard_particles(struct infer_state *x) GPM_MUST_USE;
 void guard_end(struct infer_state *x, bool ok); /* not ok: back to how it was */
 
 /* Actions. */

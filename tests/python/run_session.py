@@ -28,6 +28,23 @@ def check_failure_on_one_particle():
             s.infer("checkInvariants()")
 
 
+def check_values_after_a_failure():
+    """A choice that was to be observed or forced has its old value in every particle when that fails in one."""
+    for seed, give in ((seed, g) for seed in (1, 2, 3) for g in ("observe", "force")):
+        with gpmem.Session(seed=seed) as s:
+            s.infer("resample(8)")
+            s.assume("b", "bernoulli(0.5)")
+            s.assume("x", "normal(0, 1)")
+            s.assume("y", "normal(x, 1)")
+            look = "for_each_particle(sample(list(b, x, y)))"
+            before = s.infer(look)
+            raises(gpmem.GpmemError, "cannot be observed",
+                   lambda: getattr(s, give)("if (b) { x } else { x + 1 }", 1))
+            assert str(s.infer(look)) == str(before), (give, before, s.infer(look))
+            assert len(set(s.infer("particle_log_weights()"))) == 1
+            s.infer("checkInvariants()")
+
+
 def check_directives():
     with gpmem.Session(seed=2, data={"shift": 3}) as s:
         x = s.assume("x", "normal(shift, 1)")
@@ -102,6 +119,7 @@ def check_saved():
         raises(ValueError, "no file of a session", lambda: gpmem.Session.load(path))
 
 
-for check in (check_directives, check_failures, check_failure_on_one_particle, check_functions, check_forks, check_saved):
+for check in (check_directives, check_failures, check_failure_on_one_particle, check_values_after_a_failure,
+              check_functions, check_forks, check_saved):
     check()
     print("ok", check.__name__)
