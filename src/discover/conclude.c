@@ -91,6 +91,28 @@ static void describe_scale(const struct discovery *d, bool other, double p, stru
     buf_puts(out, other ? "; sizes are given for their middle." : ".");
 }
 
+/* Few counts: what they scatter by beside what Poisson counts do. */
+static void describe_rate(const struct discovery *d, struct buf *out) {
+    double unit = d->data.sd[TRANSFORM_LOG], mean = d->data.mean[0];
+    struct par_summary s = parameter_summary(discovery_top(d), 0);
+    double more = unit * s.mean, lo = unit * s.lo, hi = unit * s.hi;
+    words_number(" The values are counts, ", mean,
+                 " on average: their rate is modelled, whose effects multiply. Around it they "
+                 "scatter as ",
+                 out);
+    if (mean * hi * hi < 0.5) {
+        buf_puts(out, "Poisson counts do.");
+        return;
+    }
+    bool sure = mean * lo * lo > 0.1;
+    buf_puts(out, sure ? "negative binomial counts do, more than Poisson counts: the rate itself "
+                         "varies"
+                       : "Poisson counts do or more (negative binomial): the rate itself may vary");
+    words_number(" by ", 100 * more, "% ", out);
+    words_number("(95%: ", 100 * lo, " to ", out);
+    words_number("", 100 * hi, ") from one to the next.", out);
+}
+
 void describe_summary(const struct discovery *d, struct buf *out) {
     static const char *const words[] = {"no", "one", "two", "three", "four", "five", "six"};
     const struct post_entry *s = &d->post.structures.at[0];
@@ -103,7 +125,9 @@ void describe_summary(const struct discovery *d, struct buf *out) {
                s->error);
     describe_runner_up(d, out);
     double p = d->post.p_log;
-    if (d->data.scale != SCALE_LOG)
+    if (d->data.scale == SCALE_RATE)
+        describe_rate(d, out);
+    else if (d->data.scale != SCALE_LOG)
         describe_scale(d, logs, p, out);
     else if (d->data.y[TRANSFORM_LOG] && p > 0.33 && p < 0.67)
         buf_printf(out,

@@ -265,6 +265,10 @@ void describe_term(const struct discovery *d, int term, struct buf *out) {
     size_t at = out->len;
     describe_headline(d, term, out);
     out->data[at] = ascii_upper(out->data[at]);
+    if (term < 0 && d->data.scale == SCALE_RATE) {
+        buf_puts(out, ": counts around their rate.");
+        return;
+    }
     if (term < 0) {
         estimate(d, " with a standard deviation of ", words_amount, 0, value_sd(d),
                  words_log(d) ? " of the value." : ".", out);
@@ -330,14 +334,21 @@ static void formula_term(const struct discovery *d, const struct sterm *s, struc
 
 void describe_formula(const struct discovery *d, struct buf *out) {
     const struct evidence *e = discovery_top(d);
-    buf_puts(out, words_log(d) ? "log y" : "y");
+    bool rate = d->data.scale == SCALE_RATE;
+    buf_puts(out, rate ? "log rate" : words_log(d) ? "log y" : "y");
     words_number(" ~ GP(", smodel_middle(&d->data, smodel_of(e)->s.transform), ", ", out);
-    for (int k = 0; k < smodel_of(e)->n_terms; k++) {
+    int terms = smodel_of(e)->n_terms;
+    for (int k = 0; k < terms; k++) {
         formula_term(d, &smodel_of(e)->term[k], out);
-        buf_puts(out, " + ");
+        if (!rate || k + 1 < terms) buf_puts(out, " + ");
     }
-    double per;
-    words_number("", pow(parameter_summary(e, 0).mean * value_sd(d), 2), " * WN)", out);
+    double per, noise = pow(parameter_summary(e, 0).mean * value_sd(d), 2);
+    if (!rate)
+        words_number("", noise, " * WN)", out);
+    else
+        words_number(terms ? "), y ~ negative binomial(rate, size "
+                           : "0), y ~ negative binomial(rate, size ",
+                     1 / noise, ")", out);
     for (int j = 0; j < d->series.reg.n; j++) {
         const struct regressors *r = &d->series.reg;
         double slope = d->dec.effect[j].change / (2 * d->data.reg_sd[j]);

@@ -124,30 +124,42 @@ static void search_settings(const struct discovery *d, struct search_options *o,
     };
 }
 
-/* Many values: the search runs on a subset over the whole span, the best structures are then
- * evaluated on all of them. */
-static enum gpm_status search_coarse(struct discovery *d, size_t k) {
+/* The search runs on `part` of the data, or on another scale of them, the best structures are then
+ * evaluated on all of them as they are. */
+static enum gpm_status search_by(struct discovery *d, struct smodel_data *part) {
     struct search_options o;
     struct grammar g;
-    struct smodel_data part;
     struct search coarse;
     search_settings(d, &o, &g);
     o.draws = d->opt.brief ? 20 : 60; /* only the choice of structures is kept */
-    enum gpm_status st = smodel_data_subset(&d->data, k, &part);
-    if (st != GPM_OK) return st;
-    st = series_search_init(&coarse, &part, &g, &o);
+    enum gpm_status st = series_search_init(&coarse, part, &g, &o);
     if (st == GPM_OK) {
         struct series_space *all = series_space_of(&d->search), *few = series_space_of(&coarse);
-        memcpy(few->hints, all->hints, sizeof few->hints);
+        if (part->scale == d->data.scale) memcpy(few->hints, all->hints, sizeof few->hints);
         st = search_run(&coarse);
         if (st == GPM_OK)
             st = series_search_refine(&d->search, &coarse,
                                       d->opt.brief      ? 4
                                       : d->data.n > 800 ? 5
                                                         : 8);
-        d->subset = k;
         search_release(&coarse);
     }
+    return st;
+}
+
+/* Many values: the search looks at k of them over the whole span; all of them where counts are few,
+ * which are searched on the scale of values and roots. */
+static enum gpm_status search_coarse(struct discovery *d, size_t k) {
+    struct search_options o;
+    struct grammar g;
+    struct smodel_data part;
+    search_settings(d, &o, &g);
+    enum gpm_status st = smodel_data_subset(&d->data, k, &part);
+    if (st != GPM_OK) return st;
+    if (k == d->data.n) smodel_data_rates(&d->data);
+    st = series_search_init(&d->search, &d->data, &g, &o);
+    if (st == GPM_OK) st = search_by(d, &part);
+    if (k < d->data.n) d->subset = k;
     smodel_data_release(&part);
     return st;
 }
@@ -156,13 +168,19 @@ static enum gpm_status search_once(struct discovery *d, struct buf *err) {
     struct search_options o;
     struct grammar g;
     search_settings(d, &o, &g);
-    enum gpm_status st = series_search_init(&d->search, &d->data, &g, &o);
-    if (st != GPM_OK)
-        return buf_fail(err, st, "%s: not enough memory for %zu values", d->series.name,
-                        d->series.n);
     size_t few = d->opt.brief ? BRIEF_VALUES : 350;
     bool coarse = d->opt.brief ? d->data.n > few : d->data.n > 450 && !smodel_fast_grid(&d->data);
-    st = coarse ? search_coarse(d, few) : search_run(&d->search);
+    bool rates = !d->opt.brief && d->opt.logs == LOG_AUTO && smodel_few_counts(&d->data);
+    enum gpm_status st;
+    if (rates || coarse) {
+        st = search_coarse(d, rates ? d->data.n : few);
+    } else {
+        st = series_search_init(&d->search, &d->data, &g, &o);
+        if (st == GPM_OK) st = search_run(&d->search);
+    }
+    if (st == GPM_E_NOMEM)
+        return buf_fail(err, st, "%s: not enough memory for %zu values", d->series.name,
+                        d->series.n);
     if (st == GPM_E_INTERRUPT)
         return buf_fail(err, st, "%s: stopped before a structure was fitted", d->series.name);
     if (st != GPM_OK)

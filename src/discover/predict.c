@@ -15,6 +15,8 @@
  * the scale of logarithms t itself would have no mean.
  */
 #include "discover/predict.h"
+#include "discover/counts.h"
+#include "gp/gp_likelihood.h"
 #include "la/parallel.h"
 #include "base/mem.h"
 #include "la/blas.h"
@@ -33,10 +35,12 @@ struct mixture {
     const struct posterior *p;
     struct component *c;
     size_t n_c, n;
-    double total; /* of the weights */
-    double *t;    /* new times, standardised */
-    double dof;   /* of the tails outside of the data */
-    bool failed;  /* for want of memory */
+    double total;          /* of the weights */
+    double *t;             /* new times, standardised */
+    double dof;            /* of the tails outside of the data */
+    bool failed;           /* for want of memory */
+    struct counts *counts; /* few counts (SCALE_RATE): their distribution at time number ... */
+    size_t counted;        /* ... this; SIZE_MAX: of none yet */
 };
 
 /* ---- which draws ---- */
@@ -163,6 +167,33 @@ static double tail_log_slope(double dof, double r, double w) {
     return (fabs(r) < 1e-6 ? log(c) : 2 * log(c) + log(r / w)) - log1p(r / dof * r);
 }
 
+/* ---- few counts ---- */
+/* The rate is lognormal about a part's mean, its tails those of what is to come: deviates of equal
+ * distance stand for it, which is exact to more digits than draws of the parameters are. */
+static void add_rates(const struct mixture *m, const struct component *c, size_t i) {
+    enum { HALF = 12 };
+    const struct smodel *sm = smodel_of(c->e);
+    double size = smodel_count_size(sm, c->z), dof = tail_dof(m, i), w[2 * HALF], sum = 0;
+    for (int k = 0; k < 2 * HALF; k++) {
+        double u = (k - HALF + 0.5) / 3;
+        sum += w[k] = exp(-0.5 * u * u);
+    }
+    for (int k = 0; k < 2 * HALF; k++) {
+        double r = tail_deviate(dof, (k - HALF + 0.5) / 3);
+        counts_add(m->counts, (struct count_rate){exp(c->mean[i] + c->sd[i] * r), size,
+                                                  c->weight * w[k] / sum});
+    }
+}
+
+/* The distribution of the count at time i; NULL: values are no such counts. */
+static struct counts *counts_at(struct mixture *m, size_t i) {
+    if (!m->counts || m->counted == i) return m->counts;
+    counts_clear(m->counts);
+    for (const struct component *c = m->c; c < m->c + m->n_c; c++) add_rates(m, c, i);
+    m->counted = i;
+    return m->counts;
+}
+
 /* ---- the mixture at one time ---- */
 static double to_scale(const struct component *c, double y) {
     return smodel_forward(smodel_of(c->e)->data, smodel_of(c->e)->s.transform, y);
@@ -193,8 +224,10 @@ static double rank_double(int64_t k) {
  * greatest of the parts' own quantiles; halving the doubles between (not the distance) finds it in
  * at most 64 steps however many orders of magnitude the parts are apart. +inf: beyond all numbers.
  * slack: doubles by which the answer may be too large. */
-static double mixture_quantile(const struct mixture *m, size_t i, double q, int64_t slack) {
+static double mixture_quantile(struct mixture *m, size_t i, double q, int64_t slack) {
     const struct smodel_data *d = smodel_of(m->c->e)->data;
+    struct counts *counts = counts_at(m, i);
+    if (counts) return smodel_possible(d, counts_quantile(counts, q));
     double lo = INFINITY, hi = -INFINITY, z = tail_deviate(tail_dof(m, i), norm_quantile(q));
     for (const struct component *c = m->c; c < m->c + m->n_c; c++) {
         double v = smodel_back(d, smodel_of(c->e)->s.transform, c->mean[i] + z * c->sd[i]);
@@ -216,8 +249,10 @@ static double mixture_quantile(const struct mixture *m, size_t i, double q, int6
 
 /* The mean; of a lognormal part exp(m + s^2/2), of which the heavier tails would have none. It may
  * be infinite. */
-static double mixture_mean(const struct mixture *m, size_t i) {
+static double mixture_mean(struct mixture *m, size_t i) {
+    struct counts *counts = counts_at(m, i);
     double s = 0;
+    if (counts) return counts_mean(counts);
     for (const struct component *c = m->c; c < m->c + m->n_c; c++) {
         const struct smodel *sm = smodel_of(c->e);
         s += c->weight *
@@ -234,7 +269,9 @@ static double component_logp(const struct component *c, size_t i, double y, doub
                : lp + smodel_log_stretch(smodel_of(c->e)->data, smodel_of(c->e)->s.transform, y);
 }
 
-static double mixture_logp(const struct mixture *m, size_t i, double y) {
+static double mixture_logp(struct mixture *m, size_t i, double y) {
+    struct counts *counts = counts_at(m, i);
+    if (counts) return counts_log_probability(counts, y);
     double best = -INFINITY, s = 0, dof = tail_dof(m, i);
     const struct component *end = m->c + m->n_c;
     for (const struct component *c = m->c; c < end; c++)
@@ -247,7 +284,7 @@ static double mixture_logp(const struct mixture *m, size_t i, double y) {
 /* Continuous ranked probability score as an integral over levels a of the quantiles Q(a),
  *   2 (1[y <= Q(a)] - a) (Q(a) - y) da,
  * by the midpoint rule: levels are spread as the mixture is, however wide it is. */
-static double mixture_crps(const struct mixture *m, size_t i, double y) {
+static double mixture_crps(struct mixture *m, size_t i, double y) {
     enum { LEVELS = 100 };
     const int64_t slack = (int64_t)1 << 32; /* a millionth of the value */
     double s = 0;
@@ -291,6 +328,8 @@ static enum gpm_status mixture_make(struct mixture *m, const struct posterior *p
                           .n = n,
                           .t = standard_times(d, n, x),
                           .dof = fmax(DOF_LEAST, (double)d->n / DOF_VALUES)};
+    if (d->scale == SCALE_RATE) m->counts = NEW(struct counts);
+    m->counted = SIZE_MAX;
     choose(m, d->n <= 300 ? 60 : d->n <= 700 ? 40 : 24);
     la_parallel(p->search->opt.threads, m->n_c, run_component, m);
     keep_good(m);
@@ -299,6 +338,8 @@ static enum gpm_status mixture_make(struct mixture *m, const struct posterior *p
 }
 
 static void mixture_release(struct mixture *m) {
+    if (m->counts) counts_release(m->counts);
+    mem_free(m->counts);
     for (size_t k = 0; k < m->n_c; k++) mem_free(m->c[k].mean);
     mem_free(m->c);
     mem_free(m->t);
@@ -373,7 +414,9 @@ static void draw_path(const struct mixture *m, const struct component *c, const 
         double spread = hypot(d->sd[tr] * sqrt(var), beside);
         double v =
             d->mean[tr] + d->sd[tr] * mean[i] + spread * tail_deviate(tail_dof(m, i), off / spread);
-        v = smodel_back(d, tr, v);
+        double size = m->counts ? smodel_count_size(sm, c->z) : 0;
+        v = m->counts ? gp_likelihood_find("negative_binomial")->draw(r, v, &size)
+                      : smodel_back(d, tr, v);
         if (d->scale == SCALE_ROOT) v = floor(v + 0.5);
         out[i * paths] = smodel_possible(d, v);
     }

@@ -242,6 +242,7 @@ void discovery_json(const struct discovery *d, struct buf *out) {
     JSON(out, FIELD("probability_of_log", d->data.scale == SCALE_LOG ? p->p_log : 0),
          FIELD("probability_of_root", d->data.scale == SCALE_ROOT ? p->p_log : 0),
          FIELD("probability_of_odds", d->data.scale == SCALE_ODDS ? p->p_log : 0),
+         FIELD("probability_of_rate", d->data.scale == SCALE_RATE ? p->p_log : 0),
          FIELD("probability_of_distance", d->data.scale >= SCALE_ABOVE ? p->p_log : 0));
     buf_puts(out, ",\n");
     checks(d, out);

@@ -137,7 +137,8 @@ static void put_choices(const struct discovery *d, struct buf *out) {
     buf_putc(out, '}');
     JSON(out, FIELD("holdout", d->opt.holdout), FIELD("backtest", d->opt.backtest),
          FIELD("max_seconds", d->opt.seconds),
-         FIELD("only_logs", series_space_of(&d->search)->grammar.only_logs));
+         FIELD("only_logs", series_space_of(&d->search)->grammar.only_logs),
+         FIELD("rates", (bool)(d->data.scale == SCALE_RATE)));
 }
 
 static void put_regressors(const struct regressors *r, struct buf *out) {
@@ -662,6 +663,8 @@ enum gpm_status discovery_load(struct discovery *d, const char *dir, struct buf 
     if (st == GPM_OK) st = load_series(d, dir, m, err);
     if (d->opt.horizon > 1000 + 10 * d->series.n) d->opt.horizon = 0; /* as no run was saved */
     if (st == GPM_OK) st = discovery_prepare(d, err);
+    if (st == GPM_OK && get_bool(m, "rates") && smodel_few_counts(&d->data))
+        smodel_data_rates(&d->data);
     if (st == GPM_OK) st = load_structures(d, dir, m, err);
     if (st == GPM_OK) {
         posterior_init(&d->post, &d->search);

@@ -318,7 +318,7 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
     } sizes[] = {{300, 250, 600, 500}, {700, 200, 300, 250}, {SIZE_MAX, 150, 150, 150}},
       *size = sizes;
     struct series_space *s = NEW(struct series_space);
-    while (data->n > size->up_to) size++;
+    while (data->n > size->up_to || (data->scale == SCALE_RATE && size->up_to < SIZE_MAX)) size++;
     s->base = (struct space){.ops = &ops,
                              .rules = &series_fit_rules,
                              .draws = size->draws,
@@ -328,7 +328,7 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
     s->grammar = *g;
     grammar_calendar(&s->grammar, data->n_season, data->n);
     if (!data->y[TRANSFORM_LOG]) s->grammar.logs = false;
-    if (data->scale != SCALE_LOG) s->grammar.only_logs = false;
+    if (data->scale != SCALE_LOG) s->grammar.only_logs = data->scale == SCALE_RATE;
     s->base.groups = s->grammar.logs ? 2 : 1;
     search_init(x, &s->base, o);
     s->threads = x->opt.threads;
@@ -347,14 +347,23 @@ struct refine {
     struct evidence **result;
 };
 
+/* Rates have the scale of logarithms alone, whatever the structure was found on. Counts scatter
+ * more than a rate's own noise says: that is below the noise of values. */
+static struct structure refined(const struct series_space *s, const struct evidence *from) {
+    struct structure k = smodel_of(from)->s;
+    if (s->data->scale == SCALE_RATE) k.transform = TRANSFORM_LOG;
+    return k;
+}
+
 static void refine_job(void *ctx, size_t job, int thread) {
     struct refine *r = ctx;
     const struct evidence *from = r->from[job];
-    const struct structure *k = &smodel_of(from)->s;
+    struct structure k = refined(r->s, from);
     double z[SMODEL_MAX_PAR];
-    struct evidence *e = sevidence_make(r->s->data, k, log_prior(r->s, r->s->data, k));
+    struct evidence *e = sevidence_make(r->s->data, &k, log_prior(r->s, r->s->data, &k));
     struct density t = density(&r->s->base, e, thread, false);
     memcpy(z, from->prop.mode[0].z, sizeof *z * (size_t)t.d);
+    if (r->s->data->scale == SCALE_RATE) z[0] -= 1;
     evidence_at(e, t, z);
     r->result[job] = e;
 }
@@ -365,6 +374,37 @@ static int by_total(const void *a, const void *b) {
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
+/* Noise whose size changes is what counts have by themselves where their rate changes. */
+static bool worth(const struct refine *r, const struct evidence *e) {
+    const struct smodel *m = smodel_of(e);
+    bool changing = false;
+    for (int k = 0; k < m->n_terms; k++)
+        changing |= (m->term[k].mask & factors_of(KERN_ROLE_WHITE)) != 0;
+    return !e->rough && e->prop.n && !(changing && r->s->data->scale == SCALE_RATE);
+}
+
+/* The best first, one of each structure as it will be. */
+static size_t choose_refined(struct refine *r, const struct search *coarse) {
+    size_t n = 0, kept = 0;
+    double top = -INFINITY;
+    for (size_t i = 0; i < coarse->n; i++)
+        if (worth(r, coarse->at[i])) top = fmax(top, evidence_total(coarse->at[i]));
+    for (size_t i = 0; i < coarse->n; i++)
+        if (worth(r, coarse->at[i]) && evidence_total(coarse->at[i]) > top - 6)
+            r->from[n++] = coarse->at[i];
+    qsort(r->from, n, sizeof *r->from, by_total);
+    for (size_t i = 0; i < n; i++) {
+        struct structure k = refined(r->s, r->from[i]);
+        bool twice = false;
+        for (size_t j = 0; j < kept && !twice; j++) {
+            struct structure other = refined(r->s, r->from[j]);
+            twice = structure_equal(&k, &other);
+        }
+        if (!twice) r->from[kept++] = r->from[i];
+    }
+    return kept;
+}
+
 /* ---- in a journal ---- */
 static uint64_t refine_key(void *ctx, size_t job) {
     return ((struct refine *)ctx)->from[job]->hash;
@@ -372,8 +412,9 @@ static uint64_t refine_key(void *ctx, size_t job) {
 
 static void refine_pack(struct pack *p, void *ctx, size_t job) {
     struct refine *r = ctx;
-    const struct structure *k = &smodel_of(r->from[job])->s;
-    if (p->reading) r->result[job] = sevidence_make(r->s->data, k, log_prior(r->s, r->s->data, k));
+    struct structure k = refined(r->s, r->from[job]);
+    if (p->reading)
+        r->result[job] = sevidence_make(r->s->data, &k, log_prior(r->s, r->s->data, &k));
     evidence_pack(p, r->result[job]);
     if (p->reading && !pack_ok(p)) evidence_free(r->result[job]);
 }
@@ -383,17 +424,14 @@ static const struct journal_step refine_step = {"refine", refine_job, refine_key
 enum gpm_status series_search_refine(struct search *s, const struct search *coarse, size_t most) {
     double start = clock_seconds();
     struct refine r = {series_space_of(s), NEW_ARRAY(const struct evidence *, coarse->n + 1), NULL};
-    size_t n = 0;
-    for (size_t i = 0; i < coarse->n; i++) {
-        const struct evidence *e = coarse->at[i];
-        if (!e->rough && e->prop.n && evidence_total(e) > coarse->top - 6) r.from[n++] = e;
-    }
-    qsort(r.from, n, sizeof *r.from, by_total);
+    size_t n = choose_refined(&r, coarse);
     if (n > most) n = most;
     r.result = NEW_ARRAY(struct evidence *, n + 1);
     journal_step(s->opt.journal, s->opt.threads, n, &refine_step, &r);
     for (size_t i = 0; i < n; i++) {
         r.result[i]->expanded = r.from[i]->expanded;
+        r.result[i]->round = r.from[i]->round;
+        r.result[i]->found_in = r.from[i]->found_in;
         r.result[i]->id = series_space_number(r.s, &smodel_of(r.result[i])->s);
         search_store(s, r.result[i]);
     }

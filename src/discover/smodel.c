@@ -69,6 +69,7 @@ double smodel_forward(const struct smodel_data *d, int transform, double y) {
     switch (d->scale) {
     case SCALE_ROOT: return y >= 0 ? sqrt(y + ANSCOMBE) : -INFINITY;
     case SCALE_LOG: return y > 0 ? log(y) : -INFINITY;
+    case SCALE_RATE: return y >= 0 ? log(y + 0.5) : -INFINITY; /* a rate of which y is typical */
     case SCALE_ABOVE: return y > d->low ? log(y - d->low) : -INFINITY;
     case SCALE_BELOW: return y < d->high ? -log(d->high - y) : INFINITY;
     default: break;
@@ -85,7 +86,8 @@ double smodel_back(const struct smodel_data *d, int transform, double v) {
     if (transform == TRANSFORM_NONE) return v;
     switch (d->scale) {
     case SCALE_ROOT: return fmax(v * fabs(v) - ANSCOMBE, 0);
-    case SCALE_LOG: return exp(v);
+    case SCALE_LOG:
+    case SCALE_RATE: return exp(v);
     case SCALE_ABOVE: return d->low + exp(v);
     case SCALE_BELOW: return d->high - exp(-v);
     default: return back_odds(d, v);
@@ -96,7 +98,8 @@ double smodel_back_mean(const struct smodel_data *d, int transform, double mean,
     if (transform == TRANSFORM_NONE) return mean;
     switch (d->scale) {
     case SCALE_ROOT: return fmax(mean * fabs(mean) + var - ANSCOMBE, 0);
-    case SCALE_LOG: return exp(mean + 0.5 * var);
+    case SCALE_LOG:
+    case SCALE_RATE: return exp(mean + 0.5 * var);
     case SCALE_ABOVE: return d->low + exp(mean + 0.5 * var);
     case SCALE_BELOW: return d->high - exp(0.5 * var - mean);
     default: return back_odds(d, mean / sqrt(1 + M_PI / 8 * var));
@@ -108,6 +111,7 @@ double smodel_log_stretch(const struct smodel_data *d, int transform, double y) 
     switch (d->scale) {
     case SCALE_ROOT: return -0.5 * log(y + ANSCOMBE) - M_LN2;
     case SCALE_LOG: return -log(y);
+    case SCALE_RATE: return 0; /* probabilities, no densities */
     case SCALE_ABOVE: return -log(y - d->low);
     case SCALE_BELOW: return -log(d->high - y);
     default: return log(d->high - d->low) - log(y - d->low) - log(d->high - y);
@@ -118,7 +122,8 @@ double smodel_slope_back(const struct smodel_data *d, int transform, double v) {
     if (transform == TRANSFORM_NONE) return 1;
     switch (d->scale) {
     case SCALE_ROOT: return 2 * fmax(v, 0);
-    case SCALE_LOG: return 1;
+    case SCALE_LOG:
+    case SCALE_RATE: return 1;
     case SCALE_ABOVE: return exp(v);
     case SCALE_BELOW: return exp(-v);
     default: return (d->high - d->low) * logistic(v) * logistic(-v);
@@ -135,11 +140,11 @@ double smodel_unit(const struct smodel_data *d, int transform) {
 
 double smodel_middle(const struct smodel_data *d, int transform) {
     double m = d->mean[transform];
-    return transform && d->scale != SCALE_LOG ? smodel_back(d, transform, m) : m;
+    return transform && !smodel_multiplies(d) ? smodel_back(d, transform, m) : m;
 }
 
 const char *smodel_transform_name(const struct smodel_data *d, int transform) {
-    static const char *const names[] = {"log", "root", "odds", "above", "below"};
+    static const char *const names[] = {"log", "root", "odds", "rate", "above", "below"};
     return transform == TRANSFORM_NONE ? "none" : names[d->scale];
 }
 
@@ -220,10 +225,12 @@ double *smodel_points(const struct smodel_data *d, size_t n, const double *t) {
     double *p = NEW_ARRAY(double, n *dim + 1);
     for (size_t i = 0; i < n; i++) {
         p[i * dim] = t[i];
-        if (!d->reg) continue;
         double *z = p + i * dim + 1;
+        size_t k = d->reg ? (size_t)d->reg->n : 0;
+        for (size_t j = k; j + 1 < dim; j++) z[j] = 0; /* of a rate: a function without noise */
+        if (!k) continue;
         (void)regressors_at(d->reg, d->x0 + d->span * t[i], 0.3 * d->step * d->span, z);
-        for (size_t j = 0; j + 1 < dim; j++) z[j] = (z[j] - d->reg_mean[j]) / d->reg_sd[j];
+        for (size_t j = 0; j < k; j++) z[j] = (z[j] - d->reg_mean[j]) / d->reg_sd[j];
     }
     return p;
 }
@@ -310,6 +317,7 @@ void smodel_data_release(struct smodel_data *d) {
     mem_free(d->points);
     mem_free(d->y[0]);
     mem_free(d->y[1]);
+    mem_free(d->count);
     memset(d, 0, sizeof *d);
 }
 
@@ -394,7 +402,7 @@ static void layout_term(struct smodel *m, int k, struct term t) {
 }
 
 bool smodel_fast_grid(const struct smodel_data *d) {
-    return d->regular && d->ng - d->n <= FAST_MAX_GAPS && !d->reg;
+    return d->regular && d->ng - d->n <= FAST_MAX_GAPS && !d->reg && d->scale != SCALE_RATE;
 }
 
 /* On a grid with few gaps, every term stationary, of rank one, or Wiener: the grid engine's. */

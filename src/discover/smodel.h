@@ -25,8 +25,9 @@
 /* The other scale that values are modelled on: their logarithm; of counts with zeros among them,
  * which have none, sqrt(y + 3/8), whose noise is of one size whatever the rate is (Anscombe); of
  * values between two ends (percentages) the log odds (y - low) / (high - y); of values with one end
- * other than 0 the logarithm of the distance from it, growing with the value. */
-enum smodel_scale { SCALE_LOG, SCALE_ROOT, SCALE_ODDS, SCALE_ABOVE, SCALE_BELOW };
+ * other than 0 the logarithm of the distance from it, growing with the value. Few counts are
+ * modelled as such, on the logarithm of their rate (smodel_rate.c). */
+enum smodel_scale { SCALE_LOG, SCALE_ROOT, SCALE_ODDS, SCALE_RATE, SCALE_ABOVE, SCALE_BELOW };
 
 struct smodel_data {
     size_t n;
@@ -54,6 +55,7 @@ struct smodel_data {
     double *points, reg_mean[REGRESSORS_MAX], reg_sd[REGRESSORS_MAX];
     const struct hyper_priors *shared; /* of a panel, borrowed; NULL: the rows' priors alone */
     bool counts;                       /* whole numbers from 0 on: predictions are not below 0 */
+    double *count;                     /* SCALE_RATE: the values as they are; else NULL */
     double wild, wild_sd[2]; /* values out of line: their share, their spread per transform */
 };
 /* Copies x (ascending) and y; GPM_E_ARG when n < 3, x spans nothing or y is constant. */
@@ -79,6 +81,10 @@ double smodel_middle(const struct smodel_data *d, int transform); /* of that sca
 /* The factor from small changes at v to changes of values; 1 for logarithms. */
 double smodel_slope_back(const struct smodel_data *d, int transform, double v);
 const char *smodel_transform_name(const struct smodel_data *d, int transform);
+/* Are effects on the other scale factors of the values? So it is with logarithms. */
+static inline bool smodel_multiplies(const struct smodel_data *d) {
+    return d->scale == SCALE_LOG || d->scale == SCALE_RATE;
+}
 /* Gives the data their regressors, whose rows hold every time; r outlives them. */
 void smodel_data_regressors(struct smodel_data *d, const struct regressors *r);
 /* The points of n times: contiguous, dim coordinates each; the caller frees. */
@@ -92,6 +98,10 @@ void smodel_data_season(struct smodel_data *d, double p);
 GPM_MUST_USE enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
                                                 struct smodel_data *out);
 void smodel_data_release(struct smodel_data *d);
+/* Counts so few that neither they nor their roots or logarithms are close to normal. */
+bool smodel_few_counts(const struct smodel_data *d);
+/* From here on they are counts around a rate, on the scale TRANSFORM_LOG. */
+void smodel_data_rates(struct smodel_data *d);
 /* A regular grid with few gaps: most structures have a fast likelihood. */
 bool smodel_fast_grid(const struct smodel_data *d);
 
@@ -148,6 +158,7 @@ struct smodel_work {
     struct gp *gp[2];                  /* of the values, of their logarithms */
     const struct smodel *m;            /* whose density is asked for (evidence.h) */
     const volatile sig_atomic_t *stop; /* of its densities; NULL: none */
+    struct gp_laplace *rate;           /* of SCALE_RATE; NULL: not yet used */
 };
 struct smodel_work *smodel_work_new(const struct smodel_data *data); /* NULL: out of memory */
 void smodel_work_free(struct smodel_work *w);
@@ -194,7 +205,20 @@ GPM_MUST_USE enum gpm_status smodel_part_cov(const struct smodel *m, const doubl
  * posterior mean and variance, and the variance a priori; standardised. */
 GPM_MUST_USE enum gpm_status smodel_effect(const struct smodel *m, struct gp *g, int j,
                                            double *change, double *var, double *prior);
-/* Variance of the noise at n times; outside of the data at least that at their end. */
+/* ---- counts around a rate (SCALE_RATE): negative binomial, mean e^f, variance m + m^2 / size ----
+ */
+/* The size; Poisson counts: infinite. */
+double smodel_count_size(const struct smodel *m, const double *z);
+/* smodel_eval and smodel_condition of such data. k: the kernel of SMODEL_ALL. */
+GPM_MUST_USE enum gpm_status smodel_rate_logml(const struct smodel *m, struct smodel_work *w,
+                                               const double *z, const struct kern *k, double *out,
+                                               double *dkern, double *dnoise);
+GPM_MUST_USE enum gpm_status smodel_rate_condition(const struct smodel *m, struct smodel_work *w,
+                                                   const double *z, const struct kern *k);
+void smodel_rate_release(struct smodel_work *w);
+
+/* Variance of the noise at n times; outside of the data at least that at their end. Of counts
+ * around a rate that of the rate's own noise alone. */
 GPM_MUST_USE enum gpm_status smodel_noise_vars(const struct smodel *m, const double *z,
                                                const double *t, size_t n, double *var);
 #endif

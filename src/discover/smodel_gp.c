@@ -200,6 +200,7 @@ void smodel_work_free(struct smodel_work *w) {
     if (!w) return;
     gp_free(w->gp[0]);
     gp_free(w->gp[1]);
+    smodel_rate_release(w);
     mem_free(w);
 }
 
@@ -219,12 +220,32 @@ static enum gpm_status set_model(struct expression *e, struct gp *g) {
     return st;
 }
 
+/* Counts around a rate, or normal values. */
+static bool of_rate(const struct smodel *m) {
+    return m->data->scale == SCALE_RATE && m->s.transform == TRANSFORM_LOG;
+}
+
+/* The likelihood; its gradient, unless dkern is NULL. */
+static enum gpm_status likelihood(struct expression *e, struct smodel_work *w, double *ll,
+                                  double *dkern, double *dnoise) {
+    struct gp *g = w->gp[e->m->s.transform];
+    enum gpm_status st;
+    if (of_rate(e->m)) {
+        struct kern *k = expression(e, SMODEL_ALL);
+        st = k ? smodel_rate_logml(e->m, w, e->z, k, ll, dkern, dnoise) : GPM_E_ARG;
+        kern_unref(k);
+        return st;
+    }
+    st = set_model(e, g);
+    if (st != GPM_OK) return st;
+    return dkern ? gp_logml_grad(g, ll, dkern, dnoise) : gp_logml(g, ll);
+}
+
 double smodel_eval(const struct smodel *m, struct smodel_work *w, const double *z, double *grad) {
     struct expression e = {.m = m, .z = z};
-    struct gp *g = w->gp[m->s.transform];
-    double ll = 0, dkern[MAX_THETA], dnoise;
-    if (!in_range(m, z) || set_model(&e, g) != GPM_OK) return -INFINITY;
-    enum gpm_status st = grad ? gp_logml_grad(g, &ll, dkern, &dnoise) : gp_logml(g, &ll);
+    double ll = 0, dkern[MAX_THETA], dnoise = 0;
+    if (!in_range(m, z)) return -INFINITY;
+    enum gpm_status st = likelihood(&e, w, &ll, grad ? dkern : NULL, &dnoise);
     if (st != GPM_OK || !isfinite(ll)) return -INFINITY;
     if (grad) {
         memset(grad, 0, sizeof *grad * (size_t)m->d);
@@ -239,8 +260,16 @@ double smodel_eval(const struct smodel *m, struct smodel_work *w, const double *
 enum gpm_status smodel_condition(const struct smodel *m, struct smodel_work *w, const double *z,
                                  struct gp **out) {
     struct expression e = {.m = m, .z = z};
+    enum gpm_status st;
+    if (of_rate(m)) {
+        struct kern *k = expression(&e, SMODEL_ALL);
+        st = k ? smodel_rate_condition(m, w, z, k) : GPM_E_ARG;
+        kern_unref(k);
+    } else {
+        st = set_model(&e, w->gp[m->s.transform]);
+    }
     *out = w->gp[m->s.transform];
-    return set_model(&e, *out);
+    return st;
 }
 
 enum gpm_status smodel_part(const struct smodel *m, const double *z, struct gp *g, int part,
@@ -295,7 +324,7 @@ enum gpm_status smodel_noise_vars(const struct smodel *m, const double *z, const
     const double ends[] = {0, 1};
     struct kern_pts x = {.x = t, .n = n, .ld = n, .dim = 1},
                     end = {.x = ends, .n = 2, .ld = 2, .dim = 1};
-    double noise = smodel_noise(m, z), least[2] = {0};
+    double noise = of_rate(m) ? 0 : smodel_noise(m, z), least[2] = {0};
     enum gpm_status st = k ? kern_diag(k, x, var) : GPM_OK;
     if (k && !st) st = kern_diag(k, end, least);
     for (size_t i = 0; i < n && !st; i++) {

@@ -93,16 +93,36 @@ struct curvature_job {
     bool safe;
 };
 
+static double weight(const struct curvature_job *job, size_t i) {
+    return job->safe ? job->m->at[i].safe : job->m->at[i].w;
+}
+
+/* L'WL of weights that are not negative: half'half with half = sqrt(W) L. */
+static bool fill_by_halves(const struct curvature_job *job, double *a, size_t n, size_t ld) {
+    const struct chol *f = &job->m->white.f;
+    for (size_t i = 0; i < n; i++)
+        if (!(weight(job, i) >= 0)) return false;
+    double *root = mem_try_doubles(n + n * n + 1), *half = root + n;
+    if (!root) return false;
+    for (size_t i = 0; i < n; i++) root[i] = sqrt(weight(job, i));
+    for (size_t j = 0; j < n; j++) {
+        memset(half + j * n, 0, j * sizeof *half);
+        for (size_t i = j; i < n; i++) half[i + j * n] = root[i] * f->l[i + j * f->ld];
+    }
+    la_syrk(true, n, n, 1, half, n, 0, a, ld);
+    mem_free(root);
+    return true;
+}
+
 /* 1 + L'WL, with the weights as they are or safe ones. */
 static enum gpm_status fill_curvature(void *ctx, double *a, size_t n, size_t ld) {
     const struct curvature_job *job = ctx;
     const struct chol *f = &job->m->white.f;
+    bool done = fill_by_halves(job, a, n, ld);
     for (size_t j = 0; j < n; j++) {
-        for (size_t i = 0; i < n; i++) {
-            const struct gp_likely *at = &job->m->at[i];
-            a[i + j * ld] = i < j ? 0 : (job->safe ? at->safe : at->w) * f->l[i + j * f->ld];
-        }
-        la_trmv(true, n, f->l, f->ld, a + j * ld);
+        for (size_t i = 0; i < n && !done; i++)
+            a[i + j * ld] = i < j ? 0 : weight(job, i) * f->l[i + j * f->ld];
+        if (!done) la_trmv(true, n, f->l, f->ld, a + j * ld);
         a[j * (ld + 1)] += 1;
     }
     return GPM_OK;
@@ -141,12 +161,13 @@ static bool climb(const struct gp_laplace *g, struct laplace_model *m, const dou
     return false;
 }
 
-/* From the prior's mean, whatever was found before: one model has one answer. */
+/* From the prior's mean, whatever was found before: one model has one answer. Steps shrink as their
+ * squares: after one of 1e-7 the mode is as close as numbers can say. */
 static enum gpm_status find_mode(const struct gp_laplace *g, struct laplace_model *m, double *psi) {
     double *d = NEW_ARRAY(double, 2 * m->n + 1), *try = d + m->n, size = 1;
     enum gpm_status st = GPM_OK;
     *psi = look_at(g, m, m->u);
-    for (int k = 0; k < NEWTON_MAX && size > 1e-10 && st == GPM_OK && *psi > -INFINITY; k++) {
+    for (int k = 0; k < NEWTON_MAX && size > 1e-7 && st == GPM_OK && *psi > -INFINITY; k++) {
         st = newton_step(m, d);
         size = st == GPM_OK ? mat_max_abs(d, m->n) : 0;
         if (st == GPM_OK && !climb(g, m, d, try, psi)) size = 0; /* rounding is all that is left */
@@ -197,14 +218,19 @@ enum gpm_status gp_laplace_logml(struct gp_laplace *g, double *out) {
 
 /* ---- gradient ---- */
 
-/* S = L B^-1 L', n x n, both triangles. */
-static void covariance(const struct laplace_model *m, double *s, size_t ld) {
+/* S = L B^-1 L' = X'X with X = C^-1 L', B = C C'; n x n, both triangles. */
+static enum gpm_status covariance(const struct laplace_model *m, double *s, size_t ld) {
     size_t n = m->n;
     const struct chol *f = &m->white.f;
+    double *x = mem_try_doubles(n * n + 1);
+    if (!x) return GPM_E_NOMEM;
     for (size_t j = 0; j < n; j++) /* (L')_ij = L_ji */
-        for (size_t i = 0; i < n; i++) s[i + j * ld] = i > j ? 0 : f->l[j + i * f->ld];
-    chol_solve(&m->b, s, n, ld);
-    for (size_t j = 0; j < n; j++) la_trmv(false, n, f->l, f->ld, s + j * ld);
+        for (size_t i = 0; i < n; i++) x[i + j * n] = i > j ? 0 : f->l[j + i * f->ld];
+    chol_solve_l(&m->b, x, n, n);
+    la_syrk(true, n, n, 1, x, n, 0, s, ld);
+    mat_mirror(s, n, ld);
+    mem_free(x);
+    return GPM_OK;
 }
 
 /* What the gradient is made of: s, v, and M in the place of S. */
@@ -219,13 +245,15 @@ static double row_times(const struct slopes *k, size_t i, const double *x) {
     return sum;
 }
 
-static void fill_slopes(const struct laplace_model *m, struct slopes *k) {
-    covariance(m, k->S, k->ld);
+static enum gpm_status fill_slopes(const struct laplace_model *m, struct slopes *k) {
+    enum gpm_status st = covariance(m, k->S, k->ld);
+    if (st != GPM_OK) return st;
     for (size_t i = 0; i < k->n; i++) {
         k->s[i] = 0.5 * k->S[i * (k->ld + 1)] * m->at[i].third;
         k->slope[i] = m->at[i].slope;
     }
     for (size_t i = 0; i < k->n; i++) k->v[i] = k->s[i] - m->at[i].w * row_times(k, i, k->s);
+    return GPM_OK;
 }
 
 static void likelihood_gradient(const struct gp_laplace *g, const struct slopes *k, double *out) {
@@ -285,8 +313,7 @@ static enum gpm_status slopes_init(struct slopes *k, struct gp_laplace *g) {
     k->s = k->S + k->ld * k->n;
     k->v = k->s + k->n;
     k->slope = k->v + k->n;
-    fill_slopes(m, k);
-    return GPM_OK;
+    return fill_slopes(m, k);
 }
 
 /* Of l = -(y - f)^2 / (2 v): directly -slope, and by the mode, which moves by S / v. */

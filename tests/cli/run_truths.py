@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Series made by formula, one or two seeds each: what discover says of them against what is true. bench/structure_truths.py
 makes many."""
-import calendar, json, math, os, random, subprocess, sys, tempfile
+import calendar, json, math, os, random, re, subprocess, sys, tempfile
 
 TOOL = sys.argv[1]
 
@@ -79,17 +79,43 @@ def check_counts(tmp):
     again = json.loads(subprocess.run([TOOL, "report", kept, "--format", "json"], check=True, capture_output=True, text=True).stdout)
     assert again["forecast"] == d["forecast"] and again["decomposition"] == d["decomposition"]
     said = subprocess.run([TOOL, "report", kept, "--format", "text"], check=True, capture_output=True, text=True).stdout
-    assert "  root " in said and "  log " not in said, said
+    assert "  rate WN" in said and "  log WN" not in said and d["settled"], said
     assert min(d["forecast"]["lo"]) >= 0 and max(d["forecast"]["hi"]) > 1, d["forecast"]["lo"]
-    assert d["probability_of_root"] > 0.5, d["probability_of_root"]
+    assert d["probability_of_rate"] > 0.999 and d["probability_of_root"] == 0, d["probability_of_rate"]
     whole = [v for k in ("median", "lo", "hi") for v in d["forecast"][k]]
     assert all(v == int(v) for v in whole), whole
-    assert "Square roots of the counts are modelled" in d["description"]["summary"], d["description"]["summary"]
-    assert d["decomposition"]["transform"] == "root", d["decomposition"]["transform"]
+    assert "scatter as Poisson counts do" in d["description"]["summary"], d["description"]["summary"]
+    assert d["decomposition"]["transform"] == "rate", d["decomposition"]["transform"]
+    drawn = subprocess.run([TOOL, "forecast", kept, "--paths", "200", "-n", "3"], check=True, capture_output=True, text=True).stdout
+    assert "." not in drawn.split("\n", 1)[1].replace(month(60), ""), drawn[:300]
+    many = run(tmp, "more", [sum(rng.random() < 0.5 for _ in range(100)) * (i % 5 > 0) for i in range(60)])
+    assert many["probability_of_rate"] == 0, "counts of which there are many are close to normal on one scale or another"
     d = run(tmp, "quieter", [rng.gauss(0, 5 - 0.045 * i) for i in range(100)], "--horizon", "40", "--kernels", "LIN")
     f = d["forecast"]
     widths = [hi - lo for lo, hi in zip(f["lo"], f["hi"])]
     assert min(widths) > 0.8 * widths[0], widths
+
+
+def poisson(rng, rate):
+    k, p, u = 0, math.exp(-rate), rng.random()
+    while u > p and k < 1000: k, p, u = k + 1, p * rate / (k + 1), u - p
+    return k
+
+
+def check_rates(tmp):
+    """Few counts: rates, their scatter and their intervals are those that made them."""
+    rng = random.Random(8)
+    d = run(tmp, "rare", [poisson(rng, 0.3) for _ in range(100)])
+    f = d["forecast"]
+    assert d["structures"][0]["struct"] == "WN" and set(f["lo"]) == {0} and set(f["median"]) == {0} and set(f["hi"]) == {2}, f
+    assert all(0.15 < v < 0.5 for v in f["mean"]), f["mean"]
+    d = run(tmp, "more often", [poisson(rng, 0.5 * math.exp(0.02 * i)) for i in range(110)])
+    rose = re.search(r"it rose by [\d.]+% per year \(95%: ([\d.]+) to ([\d.]+)\)", d["description"]["level"])
+    assert rose and float(rose.group(1)) < 100 * math.expm1(0.24) < float(rose.group(2)), d["description"]["level"]
+    assert "effects multiply" in d["description"]["summary"], d["description"]["summary"]
+    d = run(tmp, "clusters", [poisson(rng, 4 * rng.gammavariate(1, 1)) for _ in range(100)])
+    assert "negative binomial counts do" in d["description"]["summary"], d["description"]["summary"]
+    assert all(11 <= v <= 22 for v in d["forecast"]["hi"]), d["forecast"]["hi"]  # the truth: 15
 
 
 def check_shares(tmp):
@@ -192,6 +218,7 @@ def main():
         check_calendar(tmp)
         check_changes(tmp)
         check_counts(tmp)
+        check_rates(tmp)
         check_shares(tmp)
         check_ends(tmp)
         check_per_day(tmp)

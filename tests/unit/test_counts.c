@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Few counts: the distribution of a count to come against sums of its formula; the density of a
+ * structure's parameters against central differences and against an integral over the rate; the
+ * posterior by normal values in the counts' place against the mode.
+ */
+#include "discover/counts.h"
+#include "discover/smodel.h"
+#include "gp/gp_laplace.h"
+#include "math/special.h"
+#include "support/check.h"
+#include <math.h>
+#include <string.h>
+
+static double by_hand(struct count_rate r, double k) {
+    double q = r.rate / (r.rate + r.size);
+    return exp(lgamma(k + r.size) - lgamma(r.size) - lgamma(k + 1) + k * log(q) +
+               r.size * log1p(-q));
+}
+
+/* Rates in the table and beyond it, sizes from wild to Poisson. */
+static void test_distribution(void **state) {
+    const struct count_rate rates[] = {{0.02, 3, 1},  {0.7, 0.4, 2}, {3, 1e9, 1},
+                                       {90, 12, 0.5}, {700, 50, 1},  {2000, 1e9, 0.25}};
+    struct counts c = {0};
+    double mean = 0, total = 0, sum = 0, q[] = {0.025, 0.5, 0.9, 0.975}, want[4] = {-1, -1, -1, -1};
+    counts_clear(&c);
+    for (size_t i = 0; i < COUNT_OF(rates); i++) {
+        counts_add(&c, rates[i]);
+        mean += rates[i].weight * rates[i].rate;
+        total += rates[i].weight;
+    }
+    for (int k = 0; k < 4000; k++) {
+        double p = 0;
+        for (size_t i = 0; i < COUNT_OF(rates); i++) {
+            struct count_rate r = rates[i];
+            double of =
+                r.size < 1e8 ? by_hand(r, k) : exp(k * log(r.rate) - r.rate - lgamma(k + 1));
+            p += r.weight * of / total;
+        }
+        sum += p;
+        assert_close(exp(counts_log_probability(&c, k)), p, 1e-9);
+        for (int j = 0; j < 4; j++)
+            if (want[j] < 0 && sum >= q[j] + 1e-9) want[j] = k;
+    }
+    assert_close(sum, 1, 1e-6);
+    for (int j = 0; j < 4; j++) assert_close(counts_quantile(&c, q[j]), want[j], 0);
+    assert_close(counts_mean(&c), mean / total, 1e-9);
+    assert_true(isinf(counts_log_probability(&c, 2.5)) && isinf(counts_log_probability(&c, -1)));
+    counts_clear(&c);
+    counts_add(&c, (struct count_rate){INFINITY, 3, 1}); /* a rate beyond all numbers */
+    assert_true(isinf(counts_quantile(&c, 0.5)));
+    counts_release(&c);
+}
+
+enum { N = 40 };
+
+static void few(struct smodel_data *d) {
+    static const double y[N] = {0, 1, 0, 2, 1, 0, 0, 3, 1, 2, 0, 0, 1, 4, 2, 0, 0, 1, 3, 5,
+                                2, 0, 1, 1, 6, 3, 0, 2, 1, 4, 7, 2, 1, 0, 3, 5, 9, 4, 2, 1};
+    double x[N];
+    for (int i = 0; i < N; i++) x[i] = 2000 + i;
+    assert_int_equal(smodel_data_init(d, N, x, y), GPM_OK);
+    assert_true(smodel_few_counts(d));
+    smodel_data_rates(d);
+    assert_int_equal(d->scale, SCALE_RATE);
+    for (int i = 0; i < N; i++) assert_close(d->count[i], y[i], 0);
+}
+
+static struct structure of(unsigned a, unsigned b) {
+    struct structure s;
+    memset(&s, 0, sizeof s);
+    s.transform = TRANSFORM_LOG;
+    s.n = (uint8_t)((a != 0) + (b != 0));
+    s.t[0].mask = (uint16_t)a;
+    s.t[1].mask = (uint16_t)b;
+    structure_canonical(&s);
+    return s;
+}
+
+static unsigned named(const char *name) {
+    return FACTOR_BIT(factor_find(name, strlen(name)));
+}
+
+static void test_gradient(void **state) {
+    struct smodel_data d;
+    few(&d);
+    const struct structure s[] = {of(0, 0), of(named("LIN"), 0), of(named("LIN"), named("PER")),
+                                  of(named("SE"), named("WIENER"))};
+    struct smodel_work *w = smodel_work_new(&d);
+    for (size_t c = 0; c < COUNT_OF(s); c++) {
+        struct smodel m;
+        double z[SMODEL_MAX_PAR], grad[SMODEL_MAX_PAR], h = 1e-5;
+        smodel_init(&m, &d, &s[c]);
+        smodel_prior_draw_hint(&m, z);
+        double at = smodel_eval(&m, w, z, grad);
+        assert_true(isfinite(at));
+        assert_close(smodel_eval(&m, w, z, NULL), at, 1e-10);
+        for (int i = 0; i < m.d; i++) {
+            double keep = z[i], up, down;
+            z[i] = keep + h;
+            up = smodel_eval(&m, w, z, NULL);
+            z[i] = keep - h;
+            down = smodel_eval(&m, w, z, NULL);
+            z[i] = keep;
+            assert_close(grad[i], (up - down) / (2 * h), 2e-4);
+        }
+    }
+    smodel_work_free(w);
+    smodel_data_release(&d);
+}
+
+/* Without terms the rate is one number: its density is an integral that a sum can do. */
+static void test_evidence(void **state) {
+    struct smodel_data d;
+    few(&d);
+    struct structure s = of(0, 0);
+    struct smodel m;
+    smodel_init(&m, &d, &s);
+    double z[SMODEL_MAX_PAR], sum = 0, step = 0.002;
+    smodel_prior_draw_hint(&m, z);
+    double size = smodel_count_size(&m, z);
+    assert_close(size, 1 / pow(exp(z[0]) * d.sd[0] / d.mean[0], 2), 1e-9);
+    for (double u = -4; u < 4; u += step) { /* the constant of the structure is N(0, 1) */
+        double l = -0.5 * u * u - 0.5 * log(2 * M_PI);
+        struct count_rate r = {exp(d.mean[1] + d.sd[1] * u), size, 1};
+        for (int i = 0; i < N; i++) l += log(by_hand(r, d.count[i]));
+        sum += exp(l + 80) * step;
+    }
+    struct smodel_work *w = smodel_work_new(&d);
+    double got = smodel_eval(&m, w, z, NULL) - smodel_log_prior(&m, z, NULL);
+    assert_close(got, log(sum) - 80, 0.02); /* Laplace's error with 40 values */
+    smodel_work_free(w);
+    smodel_data_release(&d);
+}
+
+/* The function at the data: the mode, and the covariance L B^-1 L' there. */
+static void test_in_their_place(void **state) {
+    struct smodel_data d;
+    few(&d);
+    struct structure s = of(named("LIN"), named("PER"));
+    struct smodel m;
+    smodel_init(&m, &d, &s);
+    double z[SMODEL_MAX_PAR], mean[N], var[N], f[N], *cov = mem_try_doubles(N * N);
+    struct gp *g;
+    smodel_prior_draw_hint(&m, z);
+    struct smodel_work *w = smodel_work_new(&d);
+    assert_int_equal(smodel_condition(&m, w, z, &g), GPM_OK);
+    assert_int_equal(smodel_part(&m, z, g, SMODEL_SIGNAL, d.t, N, mean, var), GPM_OK);
+    assert_int_equal(gp_laplace_predict(w->rate, d.points, N, f, cov), GPM_OK);
+    for (int i = 0; i < N; i++) {
+        assert_close(d.mean[1] + d.sd[1] * mean[i], f[i], 1e-5);
+        assert_close(d.sd[1] * d.sd[1] * var[i], cov[i * (N + 1)], 1e-4);
+    }
+    mem_free(cov);
+    smodel_work_free(w);
+    smodel_data_release(&d);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_distribution), cmocka_unit_test(test_gradient),
+        cmocka_unit_test(test_evidence), cmocka_unit_test(test_in_their_place)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
