@@ -16,7 +16,7 @@
 
 #define POISSON 1e8 /* a size from which on the scatter is that of Poisson counts */
 
-void counts_clear(struct counts *c) {
+void counts_clear(struct count_mixture *c) {
     if (!c->p) c->p = NEW_ARRAY(double, 2 * COUNTS_TABLE);
     memset(c->p, 0, COUNTS_TABLE * sizeof *c->p);
     c->below = NULL;
@@ -24,7 +24,7 @@ void counts_clear(struct counts *c) {
     c->rates.n = 0;
 }
 
-void counts_release(struct counts *c) {
+void counts_release(struct count_mixture *c) {
     mem_free(c->p);
     vec_release(&c->rates);
     memset(c, 0, sizeof *c);
@@ -58,7 +58,7 @@ static bool in_table(const struct count_rate *r) {
     return r->rate < COUNTS_TABLE / 4;
 }
 
-void counts_add(struct counts *c, struct count_rate r) {
+void counts_add(struct count_mixture *c, struct count_rate r) {
     c->total += r.weight;
     c->mean += r.weight * r.rate;
     vec_push(&c->rates, r);
@@ -76,11 +76,11 @@ void counts_add(struct counts *c, struct count_rate r) {
     }
 }
 
-double counts_mean(const struct counts *c) {
+double counts_mean(const struct count_mixture *c) {
     return c->mean / c->total;
 }
 
-double counts_log_probability(const struct counts *c, double k) {
+double counts_log_probability(const struct count_mixture *c, double k) {
     double sum = 0;
     if (!is_count(k)) return -INFINITY;
     if (k < COUNTS_TABLE) sum = c->p[(size_t)k];
@@ -91,7 +91,7 @@ double counts_log_probability(const struct counts *c, double k) {
 }
 
 /* The share of counts up to k: of the table, and of rates beyond it. */
-static double below(const struct counts *c, double k) {
+static double below(const struct count_mixture *c, double k) {
     double sum = k < COUNTS_TABLE ? c->below[(size_t)k] : 0;
     for (size_t i = 0; i < c->rates.n; i++)
         if (k >= COUNTS_TABLE || !in_table(&c->rates.at[i]))
@@ -99,7 +99,7 @@ static double below(const struct counts *c, double k) {
     return sum / c->total;
 }
 
-double counts_quantile(struct counts *c, double q) {
+double counts_quantile(struct count_mixture *c, double q) {
     double lo = -1, hi = 1; /* it is above lo and at or below hi */
     if (!c->below) {
         c->below = c->p + COUNTS_TABLE;

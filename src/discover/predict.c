@@ -35,12 +35,13 @@ struct mixture {
     const struct posterior *p;
     struct component *c;
     size_t n_c, n;
-    double total;          /* of the weights */
-    double *t;             /* new times, standardised */
-    double dof;            /* of the tails outside of the data */
-    bool failed;           /* for want of memory */
-    struct counts *counts; /* few counts (SCALE_RATE): their distribution at time number ... */
-    size_t counted;        /* ... this; SIZE_MAX: of none yet */
+    double total; /* of the weights */
+    double *t;    /* new times, standardised */
+    double dof;   /* of the tails outside of the data */
+    bool failed;  /* for want of memory */
+    struct count_mixture
+        *counts;    /* few counts (SCALE_RATE): their distribution at time number ... */
+    size_t counted; /* ... this; SIZE_MAX: of none yet */
 };
 
 /* ---- which draws ---- */
@@ -186,7 +187,7 @@ static void add_rates(const struct mixture *m, const struct component *c, size_t
 }
 
 /* The distribution of the count at time i; NULL: values are no such counts. */
-static struct counts *counts_at(struct mixture *m, size_t i) {
+static struct count_mixture *counts_at(struct mixture *m, size_t i) {
     if (!m->counts || m->counted == i) return m->counts;
     counts_clear(m->counts);
     for (const struct component *c = m->c; c < m->c + m->n_c; c++) add_rates(m, c, i);
@@ -226,7 +227,7 @@ static double rank_double(int64_t k) {
  * slack: doubles by which the answer may be too large. */
 static double mixture_quantile(struct mixture *m, size_t i, double q, int64_t slack) {
     const struct smodel_data *d = smodel_of(m->c->e)->data;
-    struct counts *counts = counts_at(m, i);
+    struct count_mixture *counts = counts_at(m, i);
     if (counts) return smodel_possible(d, counts_quantile(counts, q));
     double lo = INFINITY, hi = -INFINITY, z = tail_deviate(tail_dof(m, i), norm_quantile(q));
     for (const struct component *c = m->c; c < m->c + m->n_c; c++) {
@@ -250,7 +251,7 @@ static double mixture_quantile(struct mixture *m, size_t i, double q, int64_t sl
 /* The mean; of a lognormal part exp(m + s^2/2), of which the heavier tails would have none. It may
  * be infinite. */
 static double mixture_mean(struct mixture *m, size_t i) {
-    struct counts *counts = counts_at(m, i);
+    struct count_mixture *counts = counts_at(m, i);
     double s = 0;
     if (counts) return counts_mean(counts);
     for (const struct component *c = m->c; c < m->c + m->n_c; c++) {
@@ -270,7 +271,7 @@ static double component_logp(const struct component *c, size_t i, double y, doub
 }
 
 static double mixture_logp(struct mixture *m, size_t i, double y) {
-    struct counts *counts = counts_at(m, i);
+    struct count_mixture *counts = counts_at(m, i);
     if (counts) return counts_log_probability(counts, y);
     double best = -INFINITY, s = 0, dof = tail_dof(m, i);
     const struct component *end = m->c + m->n_c;
@@ -328,7 +329,7 @@ static enum gpm_status mixture_make(struct mixture *m, const struct posterior *p
                           .n = n,
                           .t = standard_times(d, n, x),
                           .dof = fmax(DOF_LEAST, (double)d->n / DOF_VALUES)};
-    if (d->scale == SCALE_RATE) m->counts = NEW(struct counts);
+    if (d->scale == SCALE_RATE) m->counts = NEW(struct count_mixture);
     m->counted = SIZE_MAX;
     choose(m, d->n <= 300 ? 60 : d->n <= 700 ? 40 : 24);
     la_parallel(p->search->opt.threads, m->n_c, run_component, m);

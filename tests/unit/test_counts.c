@@ -22,7 +22,7 @@ static double by_hand(struct count_rate r, double k) {
 static void test_distribution(void **state) {
     const struct count_rate rates[] = {{0.02, 3, 1},  {0.7, 0.4, 2}, {3, 1e9, 1},
                                        {90, 12, 0.5}, {700, 50, 1},  {2000, 1e9, 0.25}};
-    struct counts c = {0};
+    struct count_mixture c = {0};
     double mean = 0, total = 0, sum = 0, q[] = {0.025, 0.5, 0.9, 0.975}, want[4] = {-1, -1, -1, -1};
     counts_clear(&c);
     for (size_t i = 0; i < COUNT_OF(rates); i++) {
