@@ -426,6 +426,7 @@ enum gpm_status series_search_refine(struct search *s, const struct search *coar
     struct refine r = {series_space_of(s), NEW_ARRAY(const struct evidence *, coarse->n + 1), NULL};
     size_t n = choose_refined(&r, coarse);
     if (n > most) n = most;
+    if (n > 1 && stop_asked(s->opt.finish)) n = 1;
     r.result = NEW_ARRAY(struct evidence *, n + 1);
     journal_step(s->opt.journal, s->opt.threads, n, &refine_step, &r);
     for (size_t i = 0; i < n; i++) {
