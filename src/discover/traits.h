@@ -63,10 +63,12 @@ struct traits {
 };
 /* Parts that a question needs, a bit each. */
 uint64_t traits_needed(const struct ask *q);
-/* Bounds for each of n series. text: of a structure by its number (NULL: none).
- * GPM_E_FORMAT: damaged bytes. */
+/* Bounds for each of n series. text: of a structure by its number (NULL: none). Nobody asks for a
+ * series whose upper bound is below `least`: that may be any number that is. GPM_E_FORMAT: damaged
+ * bytes. */
 GPM_MUST_USE enum gpm_status traits_bound(const struct ask *q, const struct traits *t,
-                                          const struct sketch_names *names, float *lo, float *hi);
+                                          const struct sketch_names *names, float least, float *lo,
+                                          float *hi);
 /* Of the structures of each series, whose probabilities p sum to 1: the sum of weight[number] p,
  * or of weight[number] sqrt(p) (root), and the largest error of those with a weight. `most` is the
  * last number that has one. */

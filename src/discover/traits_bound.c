@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "discover/traits_priv.h"
 #include <math.h>
+#include <pthread.h>
 
 /* ---- reading ---- */
 struct trait_record {
@@ -83,27 +84,44 @@ static enum gpm_status bound_mass(const struct leaf *l, int part, bool exact) {
     return GPM_OK;
 }
 
+/* How near something is to a date, exp(-z^2 / 2), in steps of 1 / PER_UNIT; between them straight
+ * lines are wrong by less than BETWEEN. What is left out is 1e-14. */
+#define UNITS    8
+#define PER_UNIT 64
+#define BETWEEN  3.1e-5F /* 1 / (8 PER_UNIT^2), as no second derivative is above 1 */
+static struct {
+    pthread_once_t once;
+    float at[UNITS * PER_UNIT + 2];
+} nearness = {.once = PTHREAD_ONCE_INIT};
+
+static void prepare_nearness(void) {
+    for (int j = 0; j < (int)COUNT_OF(nearness.at); j++)
+        nearness.at[j] = (float)ask_near((double)j / PER_UNIT, 0, 1);
+}
+
 /* Masses near a date. */
 static bool bound_near(const struct leaf *l, size_t i, const uint8_t *when, struct trait_record r,
                        bool down) {
     if (r.end - r.at < 4 || (r.end - r.at - 4) % 3) return false;
     const uint8_t *p = r.at + 4;
-    double hi = most_of(r.at + (down ? 2 : 0)), lo = 0;
+    float hi = most_of(r.at + (down ? 2 : 0)), lo = 0;
     while (p < r.end && p[0] >> 7 != down) p += 3;
-    l->hi[i] = (float)hi;
+    l->hi[i] = hi;
     if (p >= r.end) return true;
     struct ask_date date = l->p->given & ASK_UNTIL ? l->p->to : l->p->from;
     struct ask_axis axis = axis_of(when);
-    double place = ask_place(&axis, date), around = ask_around(&axis, date);
+    double place = ask_place(&axis, date), per = PER_UNIT / ask_around(&axis, date);
+    float from = (float)(place * per), step = (float)(per / ASK_BENDS);
     for (; p < r.end && p[0] >> 7 == down; p += 3) {
-        double t = (double)(p[0] & 127) / ASK_BENDS;
-        if (fabs(t - place) > 8 * around) continue; /* 1e-14 */
-        double near = ask_near(t, place, around);
-        hi += near * most_of(p + 1);
-        lo += near * least_of(p + 1);
+        float z = fabsf((float)(p[0] & 127) * step - from);
+        if (!(z < UNITS * PER_UNIT)) continue; /* also of no number: the axis has no such date */
+        int j = (int)z;
+        float near = nearness.at[j] + (nearness.at[j + 1] - nearness.at[j]) * (z - (float)j);
+        hi += (near + BETWEEN) * most_of(p + 1);
+        lo += (near > BETWEEN ? near - BETWEEN : 0) * least_of(p + 1);
     }
-    l->lo[i] = (float)lo;
-    l->hi[i] = (float)hi;
+    l->lo[i] = lo;
+    l->hi[i] = hi;
     return true;
 }
 
@@ -184,9 +202,15 @@ static enum gpm_status bound_predicate(const struct leaf *l) {
     memset(l->lo, 0, l->t->n * sizeof *l->lo);
     memset(l->hi, 0, l->t->n * sizeof *l->hi);
     switch (part) {
-    case TRAIT_BENDS: st = each_series(l, part, bend_near); break;
+    case TRAIT_BENDS:
+        pthread_once(&nearness.once, prepare_nearness);
+        st = each_series(l, part, bend_near);
+        break;
     case TRAIT_COURSE: leaf_trend(l); break;
-    case TRAIT_EDGES: st = each_series(l, part, edge_near); break;
+    case TRAIT_EDGES:
+        pthread_once(&nearness.once, prepare_nearness);
+        st = each_series(l, part, edge_near);
+        break;
     case TRAIT_PRESENCE: leaf_presence(l); break;
     case TRAIT_STEPS: st = each_series(l, part, steps_within); break;
     case TRAIT_LEVEL: leaf_level(l); break;
@@ -262,13 +286,13 @@ uint64_t traits_needed(const struct ask *q) {
     }
 }
 
-static void join(enum ask_op op, size_t n, float *lo, float *hi, const float *lo2,
-                 const float *hi2) {
+static void join(enum ask_op op, size_t n, const uint8_t *need, float *lo, float *hi,
+                 const float *lo2, const float *hi2) {
     for (size_t i = 0; i < n; i++) {
         float least = lo[i] + lo2[i] - 1, both = hi[i] + hi2[i];
         if (op == ASK_AND) {
-            lo[i] = least > 0 ? least : 0;
-            hi[i] = hi[i] < hi2[i] ? hi[i] : hi2[i];
+            lo[i] = need[i] && least > 0 ? least : 0;
+            hi[i] = need[i] && hi2[i] < hi[i] ? hi2[i] : hi[i];
         } else {
             lo[i] = lo[i] > lo2[i] ? lo[i] : lo2[i];
             hi[i] = both < 1 ? both : 1;
@@ -276,35 +300,50 @@ static void join(enum ask_op op, size_t n, float *lo, float *hi, const float *lo
     }
 }
 
-static enum gpm_status bound(const struct ask *q, const struct traits *t,
-                             const struct sketch_names *names, float *lo, float *hi) {
-    if (q->op == ASK_STRUCTURE) return bound_structure(q, t, names, lo, hi);
+/* A question, and what is done about it. */
+struct bounding {
+    const struct traits *t;
+    const struct sketch_names *names;
+};
+
+/* Bounds of the series that are needed (NULL: all), down to `least`. Of those for which the first
+ * half of "and" is below it, the second half is not asked. */
+static enum gpm_status bound(const struct bounding *b, const struct ask *q, const uint8_t *need,
+                             float least, float *lo, float *hi) {
+    size_t n = b->t->n;
+    bool both = q->op == ASK_AND;
+    if (q->op == ASK_STRUCTURE) return bound_structure(q, b->t, b->names, lo, hi);
     if (q->op == ASK_PREDICATE)
-        return bound_predicate(&(struct leaf){.p = &q->p, .t = t, .lo = lo, .hi = hi});
-    enum gpm_status st = bound(q->a, t, names, lo, hi);
+        return bound_predicate(
+            &(struct leaf){.p = &q->p, .t = b->t, .need = need, .lo = lo, .hi = hi});
+    enum gpm_status st = bound(b, q->a, need, both ? least : 0, lo, hi);
     if (st) return st;
     if (q->op == ASK_NOT) {
-        for (size_t i = 0; i < t->n; i++) {
-            float least = 1 - hi[i];
+        for (size_t i = 0; i < n; i++) {
+            float some = 1 - hi[i];
             hi[i] = 1 - lo[i];
-            lo[i] = least;
+            lo[i] = some;
         }
         return GPM_OK;
     }
-    float *more = NEW_ARRAY(float, 2 * t->n + 1);
-    st = bound(q->b, t, names, more, more + t->n);
-    if (!st) join(q->op, t->n, lo, hi, more, more + t->n);
+    float *more = NEW_ARRAY(float, 2 * n + 1);
+    uint8_t *still = NEW_ARRAY(uint8_t, n + 1);
+    for (size_t i = 0; i < n && both; i++) still[i] = hi[i] >= least && (!need || need[i]);
+    st = bound(b, q->b, both ? still : need, both ? least : 0, more, more + n);
+    if (!st) join(q->op, n, still, lo, hi, more, more + n);
     mem_free(more);
+    mem_free(still);
     return st;
 }
 
 enum gpm_status traits_bound(const struct ask *q, const struct traits *t,
-                             const struct sketch_names *names, float *lo, float *hi) {
+                             const struct sketch_names *names, float least, float *lo, float *hi) {
     for (int i = 0; i < TRAITS; i++)
         if (t->part[i] && t->bytes[i] < (size_t)(trait_width(i) ? trait_width(i) : 2) * t->n)
             return GPM_E_FORMAT;
-    enum gpm_status st = bound(q, t, names, lo, hi);
+    enum gpm_status st = bound(&(struct bounding){t, names}, q, NULL, least - TRAIT_SLACK, lo, hi);
     for (size_t i = 0; i < t->n && !st; i++) {
+        lo[i] = lo[i] < 1 ? lo[i] : 1; /* above it, and no number: damaged */
         lo[i] = lo[i] > TRAIT_SLACK ? lo[i] - TRAIT_SLACK : 0;
         hi[i] = hi[i] < 1 - TRAIT_SLACK ? hi[i] + TRAIT_SLACK : 1;
     }

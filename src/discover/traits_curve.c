@@ -100,6 +100,23 @@ enum {
     CHUNK = ASK_MANY
 }; /* bytes; series */
 
+/* Those of some series that are asked about. */
+struct some {
+    size_t n;
+    int who[CHUNK];
+};
+
+static struct some some_of(const struct leaf *l, size_t at) {
+    struct some s;
+    size_t n = l->t->n - at < CHUNK ? l->t->n - at : CHUNK;
+    s.n = 0;
+    for (size_t i = 0; i < n; i++) { /* without a branch, which nobody could foretell */
+        s.who[s.n] = (int)i;
+        s.n += !l->need || l->need[at + i];
+    }
+    return s;
+}
+
 /* The interval of a question by clock; where it is open, infinite. */
 struct interval {
     double from[3], to[3];
@@ -116,85 +133,128 @@ static struct interval interval_of(const struct ask_predicate *p) {
     return v;
 }
 
-/* The knots of the interval for n <= CHUNK series. */
-static void windows_of(const struct interval *v, const uint8_t *when, size_t n,
+/* The knots of the interval for each of them. */
+static void windows_of(const struct interval *v, const uint8_t *part, const struct some *s,
                        const struct window **window) {
     double from[CHUNK], to[CHUNK];
     int a[CHUNK], b[CHUNK];
-    for (size_t i = 0; i < n; i++, when += AXIS) {
-        struct ask_axis axis = axis_of(when);
+    for (size_t i = 0; i < s->n; i++) {
+        struct ask_axis axis = axis_of(part + s->who[i] * AXIS);
         int clock = axis.clock < CLOCK_DAYS ? (int)axis.clock : CLOCK_DAYS;
         from[i] = (v->from[clock] - axis.x0) / axis.span;
         to[i] = (v->to[clock] - axis.x0) / axis.span;
     }
-    ask_knots_of(from, to, n, a, b);
-    for (size_t i = 0; i < n; i++) window[i] = &known.window[a[i]][b[i]];
+    ask_knots_of(from, to, s->n, a, b);
+    for (size_t i = 0; i < s->n; i++) window[i] = &known.window[a[i]][b[i]];
 }
 
 /* ---- presence of a pattern ---- */
-/* At v / GRID or the next place. */
-static inline int grid_up(float v) {
-    int j = v < GRID ? (int)v : GRID;
-    return j + (v > (float)j && j < GRID);
-}
-
-/* What a record says about some knots: sums of codes. */
-struct presence {
-    uint32_t sum, some, bare, rare; /* of all, how many are not 0, how many few, of those */
+/* What records say about the knots of the interval: sums of codes over all of them and over those
+ * where few draws have it, and how many those are. */
+struct presences {
+    float sum[CHUNK], rare[CHUNK], bare[CHUNK];
+    float seen[CHUNK], knots[CHUNK];
 };
 
-static inline struct presence presence_in(const uint8_t *code, const struct window *w,
-                                          uint32_t seen) {
-    struct presence r = {0};
-    uint16_t half = (uint16_t)((seen + 1) / 2); /* few: below it */
-    for (int k = 0; k < K; k++) {
-        uint16_t c = (uint16_t)(u16_at(code + 2 * k) & w->in[k]);
-        uint16_t few = (uint16_t)(c < half ? w->in[k] : 0);
-        r.sum += c;
-        r.some += c > 0;
-        r.bare += few & 1U;
-        r.rare += (uint16_t)(c & few);
+/* Of them, those with a pattern. */
+static void with_pattern(const uint8_t *part, struct some *s) {
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        int who = s->who[n] = s->who[i];
+        n += u16_at(part + who * PRESENCE) != 0;
     }
-    return r;
+    s->n = n;
+}
+
+/* Of them, those with knots. */
+static void with_knots(struct some *s, const struct window **window) {
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        s->who[n] = s->who[i];
+        window[n] = window[i];
+        n += window[i]->n > 0;
+    }
+    s->n = n;
+}
+
+static void presences_of(const uint8_t *part, const struct some *s, const struct window **window,
+                         struct presences *out) {
+    for (size_t i = 0; i < s->n; i++) {
+        const uint8_t *r = part + s->who[i] * PRESENCE;
+        const struct window *w = window[i];
+        uint32_t seen = u16_at(r), sum = 0, rare = 0;
+        uint16_t half = (uint16_t)((seen + 1) / 2), bare = 0; /* few: below half */
+        for (int k = 0; k < K; k++) {
+            uint16_t c = (uint16_t)(u16_at(r + 2 + 2 * k) & w->in[k]);
+            uint16_t few = (uint16_t)(c < half ? w->in[k] : 0);
+            sum += c;
+            rare += (uint16_t)(c & few);
+            bare = (uint16_t)(bare - few); /* - 65535 is + 1 */
+        }
+        out->sum[i] = (float)sum;
+        out->rare[i] = (float)rare;
+        out->bare[i] = (float)bare;
+        out->seen[i] = (float)seen;
+        out->knots[i] = (float)w->n;
+    }
+}
+
+/* The place above v, of a table of an edge. */
+static void places_above(const float *v, size_t n, int *place) {
+    for (size_t i = 0; i < n; i++) place[i] = (int)(v[i] < GRID - 1 ? v[i] : GRID - 1) + 1;
 }
 
 /* The mean of seen_i edge(m_i), where the means of seen_i (S) and of seen_i m_i (X) are known:
  * S above(X / S) at most. Where a share `bare` of the knots has it in a share x of the draws on
  * average, m is 1 - bare + bare y in each, and y is above y0 in x / y0 of them at most. Sums are
  * those of the codes. */
-static void bound_presence(const struct presence *s, uint32_t seen, int n, float *lo, float *hi) {
+static void bound_presences(const struct presences *s, const struct some *of, float *lo,
+                            float *hi) {
     static const float at_least[] = {0.02F, 0.1F, 0.3F};
-    float per = 1 / ((float)n * (float)seen), all = (float)seen * (1.0F / TRAIT_FULL);
-    float most = known.above[grid_up((float)s->sum * per * GRID * (1 + ROUND))];
-    if (s->bare > 0) {
-        float rare = (float)s->rare / ((float)s->bare * (float)seen) * (1 + ROUND);
-        float bare = (float)s->bare / (float)n;
-        for (size_t j = 0; j < COUNT_OF(at_least); j++) {
-            float share = rare * (1 / at_least[j]), rest = 1 - bare * (1 - at_least[j]);
-            share += known.cover[grid_up(rest * GRID * (1 + ROUND))];
-            most = share < most ? share : most;
+    float v[CHUNK], least[CHUNK], rare[CHUNK], bare[CHUNK], most[CHUNK];
+    int place[CHUNK];
+    size_t n = of->n;
+    for (size_t i = 0; i < n; i++) {
+        float per = GRID / (s->knots[i] * s->seen[i]);
+        v[i] = s->sum[i] * per * (1 + ROUND);
+        least[i] = (s->sum[i] - s->knots[i]) * per * (1 - ROUND); /* codes are rounded up */
+        rare[i] = s->rare[i] / ((s->bare[i] > 1 ? s->bare[i] : 1) * s->seen[i]) * (1 + ROUND);
+        bare[i] = s->bare[i] / s->knots[i];
+    }
+    places_above(v, n, place);
+    for (size_t i = 0; i < n; i++) most[i] = known.above[place[i]];
+    for (size_t j = 0; j < COUNT_OF(at_least); j++) {
+        for (size_t i = 0; i < n; i++)
+            v[i] = (1 - bare[i] * (1 - at_least[j])) * (GRID * (1 + ROUND));
+        places_above(v, n, place);
+        for (size_t i = 0; i < n; i++) v[i] = known.cover[place[i]];
+        for (size_t i = 0; i < n; i++) {
+            float sum = v[i] + rare[i] * (1 / at_least[j]);
+            most[i] = sum < most[i] ? sum : most[i];
         }
     }
-    float least = (float)(s->sum - s->some) * per * (GRID * (1 - ROUND));
-    least = known.below[least < GRID ? (int)least : GRID]; /* above it: damaged */
-    *hi = all * (most < 1 ? most : 1);
-    *lo = all * (least > 0 ? least : 0);
+    for (size_t i = 0; i < n; i++) v[i] = least[i] > 0 ? least[i] : 0;
+    for (size_t i = 0; i < n; i++) place[i] = (int)(v[i] < GRID ? v[i] : GRID); /* damaged */
+    for (size_t i = 0; i < n; i++) {
+        float all = s->seen[i] * (1.0F / TRAIT_FULL), some = known.below[place[i]];
+        hi[of->who[i]] = all * most[i];
+        lo[of->who[i]] = all * (some > 0 ? some : 0);
+    }
 }
 
 void leaf_presence(const struct leaf *l) {
     const uint8_t *r = l->t->part[TRAIT_PRESENCE], *when = l->t->part[TRAIT_TIME];
     const struct interval asked = interval_of(l->p);
     const struct window *window[CHUNK];
+    struct presences p;
     pthread_once(&known.once, prepare);
-    for (size_t at = 0, n; at < l->t->n; at += n, when += n * AXIS) {
-        n = l->t->n - at < CHUNK ? l->t->n - at : CHUNK;
-        windows_of(&asked, when, n, window);
-        for (size_t i = 0; i < n; i++, r += 2 + 2 * K) {
-            uint32_t seen = u16_at(r);
-            if (!seen || !window[i]->n) continue;
-            struct presence s = presence_in(r + 2, window[i], seen);
-            bound_presence(&s, seen, window[i]->n, &l->lo[at + i], &l->hi[at + i]);
-        }
+    for (size_t at = 0; at < l->t->n; at += CHUNK) {
+        struct some s = some_of(l, at);
+        with_pattern(r + at * PRESENCE, &s);
+        windows_of(&asked, when + at * AXIS, &s, window);
+        with_knots(&s, window);
+        presences_of(r + at * PRESENCE, &s, window, &p);
+        bound_presences(&p, &s, l->lo + at, l->hi + at);
     }
 }
 
@@ -217,9 +277,10 @@ struct rises {
 
 /* The rise is linear in the course: a sum of (k - middle) y_k, and of increments with weights that
  * are not negative, so its deviation is at most that sum of theirs. */
-static void rises_of(const uint8_t *r, const uint8_t *live, size_t n, float sign,
+static void rises_of(const uint8_t *part, const uint8_t *live, const struct some *s, float sign,
                      const struct window **window, struct rises *out) {
-    for (size_t i = 0; i < n; i++, r += COURSE) {
+    for (size_t i = 0; i < s->n; i++) {
+        const uint8_t *r = part + s->who[i] * COURSE;
         const struct window *w = window[i];
         float least = f32_at(r), step = f32_at(r + 4), wide = f32_at(r + 8);
         /* the increment to a knot lies before it; to the first none, which has the weight 0 */
@@ -227,25 +288,26 @@ static void rises_of(const uint8_t *r, const uint8_t *live, size_t n, float sign
         float off = (0.75F * step + ROUND * (fabsf(least) + 255 * step)) * w->off;
         out->mean[i] = sign * step * w->unit * rise + off + w->never;
         out->sd[i] = wide * w->unit * dev * (1 + ROUND);
-        out->root[i] = known.root[live[i]];
+        out->root[i] = known.root[live[s->who[i]]];
     }
 }
 
-static void bound_rises(const struct rises *r, size_t n, float *hi) {
+static void bound_rises(const struct rises *r, const struct some *of, float *hi) {
     const float v0 = (float)(WIDTH_WITHIN * WIDTH_WITHIN), edge = (float)EDGE_WITHIN;
     int place[CHUNK]; /* of the largest draw in the table of the edge */
-    float most[CHUNK];
-    for (size_t i = 0; i < n; i++) {
+    float most[CHUNK], far[CHUNK];
+    for (size_t i = 0; i < of->n; i++) {
         float d = edge - r->mean[i], s = r->sd[i], v = s * s + v0;
         float z = (s * r->root[i] - d) * (float)(1 / WIDTH_WITHIN);
         d = d > 0 ? d : 0;
         z = z > -WIDTHS ? z : -WIDTHS;
         z = z < WIDTHS ? z : WIDTHS;
-        hi[i] = v / (v + d * d) * (1 + ROUND);
+        far[i] = v / (v + d * d) * (1 + ROUND);
         place[i] = (int)((z + WIDTHS) * PER_WIDTH + 1);
     }
-    for (size_t i = 0; i < n; i++) most[i] = known.edge[place[i]];
-    for (size_t i = 0; i < n; i++) hi[i] = hi[i] < most[i] ? hi[i] : most[i];
+    for (size_t i = 0; i < of->n; i++) most[i] = known.edge[place[i]];
+    for (size_t i = 0; i < of->n; i++) most[i] = far[i] < most[i] ? far[i] : most[i];
+    for (size_t i = 0; i < of->n; i++) hi[of->who[i]] = most[i];
 }
 
 void leaf_trend(const struct leaf *l) {
@@ -256,11 +318,11 @@ void leaf_trend(const struct leaf *l) {
     struct rises rises;
     float sign = l->p->name == ASK_FALLS ? -0.5F : 0.5F;
     pthread_once(&known.once, prepare);
-    for (size_t at = 0, n; at < l->t->n; at += n) {
-        n = l->t->n - at < CHUNK ? l->t->n - at : CHUNK;
-        windows_of(&asked, when + at * AXIS, n, window);
-        rises_of(r + at * COURSE, live + at, n, sign, window, &rises);
-        bound_rises(&rises, n, l->hi + at);
+    for (size_t at = 0; at < l->t->n; at += CHUNK) {
+        struct some s = some_of(l, at);
+        windows_of(&asked, when + at * AXIS, &s, window);
+        rises_of(r + at * COURSE, live + at, &s, sign, window, &rises);
+        bound_rises(&rises, &s, l->hi + at);
     }
 }
 
@@ -281,12 +343,17 @@ struct levels {
 
 static void levels_of(const uint8_t *r, const double *t, size_t n, double bound,
                       struct levels *out) {
+    double from[CHUNK];
+    int knot[CHUNK]; /* that before the date */
+    for (size_t i = 0; i < n; i++) {
+        double u = t[i] * K - 0.5;
+        from[i] = u > 0 ? u : 0; /* no number: 0 */
+    }
+    for (size_t i = 0; i < n; i++) knot[i] = (int)(from[i] < K - 2 ? from[i] : K - 2);
     for (size_t i = 0; i < n; i++, r += LEVEL) {
         double least = f32_at(r), step = f32_at(r + 4), wide = f32_at(r + 8);
-        double u = t[i] * K - 0.5, from = u > 0 ? u : 0; /* no number: 0 */
-        int k = (int)(from < K - 2 ? from : K - 2);
-        const uint8_t *mean = r + 12 + k, *sd = mean + K;
-        double f = u - k, g = 1 - f, size = fabs(f) + fabs(g);
+        const uint8_t *mean = r + 12 + knot[i], *sd = mean + K;
+        double f = t[i] * K - 0.5 - knot[i], g = 1 - f, size = fabs(f) + fabs(g);
         double off = size * (0.75 * step + 4e-7 * (fabs(least) + 255 * step));
         double s = wide * (fabs(g) * sd[0] + fabs(f) * sd[1]);
         out->above[i] = least + step * (g * mean[0] + f * mean[1]) - bound;
@@ -297,23 +364,35 @@ static void levels_of(const uint8_t *r, const double *t, size_t n, double bound,
 
 /* The share of draws above a number, and below; less than one of them is none. At most where the
  * level is below, at least where it is above the number. */
+static void bound_levels(const struct levels *v, const uint8_t *live, size_t n, double sign,
+                         float *lo, float *hi) {
+    for (size_t i = 0; i < n; i++) {
+        double d = fabs(v->above[i]) - v->off[i], share = v->v[i] / (v->v[i] + d * d + 1e-300);
+        share = share * live[i] < 0.999 ? 0 : share;
+        lo[i] = (float)(d > 0 ? share : 1); /* 1: nothing is known */
+    }
+    for (size_t i = 0; i < n; i++) {
+        float above = (float)(sign * v->above[i]), share = lo[i];
+        hi[i] = above < 0 ? share : 1;
+        lo[i] = above > 0 ? 1 - share : 0;
+    }
+}
+
 void leaf_level(const struct leaf *l) {
     const uint8_t *r = l->t->part[TRAIT_LEVEL], *when = l->t->part[TRAIT_TIME];
     const uint8_t *live = l->t->part[TRAIT_LIVE];
-    double t[CHUNK], sign = l->p->below ? -1 : 1;
+    double t[CHUNK];
     struct levels v;
     for (size_t at = 0, n; at < l->t->n; at += n) {
+        float *lo = l->lo + at, *hi = l->hi + at;
         n = l->t->n - at < CHUNK ? l->t->n - at : CHUNK;
         dates_of(l->p->from, when + at * AXIS, n, t);
         levels_of(r + at * LEVEL, t, n, l->p->bound, &v);
-        for (size_t i = 0; i < n; i++) {
-            double above = sign * v.above[i], d = fabs(above) - v.off[i];
-            double share = v.v[i] / (v.v[i] + d * d + 1e-300);
-            share = share * live[at + i] < 0.999 ? 0 : share;
-            share = d > 0 ? share : 1; /* nothing is known */
+        bound_levels(&v, live + at, n, l->p->below ? -1 : 1, lo, hi);
+        for (size_t i = 0; i < n; i++) { /* the data do not have the date: no */
             bool there = (t[i] >= -0.5 / K) & (t[i] <= 1 + 0.5 / K);
-            l->hi[at + i] = (float)(!there ? 0 : above < 0 ? share : 1);
-            l->lo[at + i] = (float)(!there ? 0 : above > 0 ? 1 - share : 0);
+            lo[i] = there ? lo[i] : 0;
+            hi[i] = there ? hi[i] : 0;
         }
     }
 }

@@ -41,6 +41,7 @@ static inline struct ask_axis axis_of(const uint8_t *when) {
 struct leaf {
     const struct ask_predicate *p;
     const struct traits *t;
+    const uint8_t *need; /* NULL: of all; else the bounds of the others are not looked at */
     float *lo, *hi;
 };
 /* Of parts whose records have a fixed width, which are there as a whole. */

@@ -21,7 +21,8 @@
 #define NONE   255 /* no candidate */
 
 static int step_of(double v) {
-    return (int)(fmin(fmax(v, 0), 1) / TIE + 0.5);
+    double in = v > 0 ? v : 0; /* no number: 0 */
+    return (int)((in < 1 ? in : 1) * TIES + 0.5);
 }
 
 /* An answer by what ranks it. */
@@ -35,6 +36,8 @@ struct scan {
     float *weight;       /* by number of a structure */
     bool exact;          /* the pass gives answers, not bounds */
     double least;
+    double floor;          /* nobody below it can be among the best; from the lower bounds */
+    size_t sure[TIES + 1]; /* series whose answer is this step at least, rounded down */
     int64_t series, looked;
     VEC(uint8_t) step;       /* of the bound of each number */
     VEC(float) value, error; /* of each number, where they are the answers */
@@ -92,7 +95,30 @@ static enum gpm_status bounds_of(const struct scan *s, const struct traits *t, f
     struct index_names who = {s->c, err};
     struct sketch_names names = index_names(&who);
     if (s->exact) return traits_structures(t, s->weight, catalog_structures(s->c), !s->q, hi, lo);
-    return traits_bound(s->q, t, &names, lo, hi);
+    return traits_bound(s->q, t, &names, (float)s->floor, lo, hi);
+}
+
+/* As many answers as are wanted are not below some step: who cannot reach it is out. */
+static void raise_floor(struct scan *s, const uint8_t *live, const float *lo, size_t n) {
+    float least = (float)s->floor;
+    size_t above = 0;
+    if (s->floor > 1 - 2 * TIE) return; /* no higher one is possible */
+    for (size_t i = 0; i < n; i++)
+        if (lo[i] > least && live[i]) s->sure[(int)(lo[i] * TIES)]++;
+    for (int step = TIES; step >= 0; step--)
+        if ((above += s->sure[step]) >= s->top) {
+            s->floor = fmax(s->floor, (step - 1.01) * TIE); /* below by more than a tie */
+            break;
+        }
+}
+
+/* Of each series the step of its upper bound; `step` is NONE before. */
+static void take_steps(struct scan *s, const uint8_t *live, const float *hi, size_t n,
+                       uint8_t *step) {
+    float least = (float)(s->exact ? s->least : s->floor);
+    for (size_t i = 0; i < n; i++) s->series += live[i] != 0;
+    for (size_t i = 0; i < n; i++)
+        if (hi[i] >= least && live[i]) s->count[step[i] = (uint8_t)step_of(hi[i])]++;
 }
 
 static enum gpm_status scan_block(void *ctx, const struct catalog_block *b, struct buf *err) {
@@ -110,14 +136,8 @@ static enum gpm_status scan_block(void *ctx, const struct catalog_block *b, stru
         vec_reserve(&s->step, want);
         memset(s->step.at + first, NONE, want - first);
         s->step.n = want;
-    }
-    for (size_t i = 0; i < t.n && !st; i++) {
-        if (!live[i]) continue;
-        s->series++;
-        if (hi[i] < s->least) continue;
-        int step = step_of(hi[i]);
-        s->step.at[(size_t)b->first + i] = (uint8_t)step;
-        s->count[step]++;
+        take_steps(s, live, hi, t.n, s->step.at + b->first);
+        if (!s->exact) raise_floor(s, live, lo, t.n);
     }
     if (!st && s->exact) {
         vec_reserve(&s->value, want);
@@ -264,6 +284,7 @@ static enum gpm_status run(struct scan *s, struct index_result *out, struct buf 
 enum gpm_status index_search(const char *path, const char *question, size_t top, double least,
                              struct index_result *out, struct buf *err) {
     struct scan s = {.least = fmax(least, 1e-3), .top = top};
+    s.floor = s.least;
     struct arena a = {0};
     struct ask *q = NULL;
     const char *formal;

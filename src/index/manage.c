@@ -170,9 +170,9 @@ enum gpm_status index_remove(const char *path, const char *name, struct buf *err
     if (st) return st;
     st = catalog_begin(c, err);
     if (!st) st = catalog_remove(c, name, &found, err);
+    st = catalog_end(c, st, err);
     struct catalog_maker maker = index_maker(c);
     if (!st) st = catalog_settle(c, &maker, err);
-    st = catalog_end(c, st, err);
     if (!st && !found)
         st = buf_fail(err, GPM_E_NOT_FOUND, "the index '%s' has no series '%s'", path, name);
     catalog_close(c);

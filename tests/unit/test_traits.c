@@ -223,9 +223,14 @@ static void bounds(void **state) {
             struct traits needed = m->t; /* nothing else is looked at */
             for (int i = 0; i < TRAITS; i++)
                 if (!(traits_needed(q) >> i & 1)) needed.part[i] = NULL, needed.bytes[i] = 0;
-            assert_int_equal(traits_bound(q, &needed, &names, lo, hi), GPM_OK);
+            assert_int_equal(traits_bound(q, &needed, &names, 0, lo, hi), GPM_OK);
+            float least = (float)u(&r, 0, 1), lo2[SERIES], hi2[SERIES];
+            assert_int_equal(traits_bound(q, &needed, &names, least, lo2, hi2), GPM_OK);
             for (int i = 0; i < SERIES; i++) {
                 if (i % 10 == 9) continue;
+                if (hi2[i] < least ? !(hi[i] < least) : hi2[i] != hi[i] || lo2[i] != lo[i])
+                    fail_msg("%s, series %d: %.8f, with %.8f as the least %.8f", b.data, i, hi[i],
+                             least, hi2[i]);
                 double p = ask_sketch(q, &m->p[i]).probability;
                 if (!(p >= lo[i] && p <= hi[i]))
                     fail_msg("%s, series %d: %.8f is not in %.8f..%.8f", b.data, i, p, lo[i],
@@ -258,13 +263,13 @@ static void damaged(void **state) {
     for (int i = 0; i < TRAITS; i++) {
         if (!(traits_needed(q) >> i & 1)) continue;
         m->t.bytes[i]--;
-        assert_int_equal(traits_bound(q, &m->t, &names, lo, hi), GPM_E_FORMAT);
+        assert_int_equal(traits_bound(q, &m->t, &names, 0, lo, hi), GPM_E_FORMAT);
         m->t.bytes[i]++;
         for (int k = 0; k < 300; k++) {
             size_t at = (size_t)u(&r, 0, (double)m->part[i].len);
             char was = m->part[i].data[at];
             m->part[i].data[at] = (char)u(&r, -128, 127);
-            (void)!traits_bound(q, &m->t, &names, lo, hi);
+            (void)!traits_bound(q, &m->t, &names, 0, lo, hi);
             m->part[i].data[at] = was;
         }
     }
