@@ -328,6 +328,17 @@ static bool makes_its_choice(const struct one_run *r, struct trace *t) {
     return cls && (cls->flags & SP_RANDOM);
 }
 
+/* Does it change what others have made: give a value to a choice that is there already, take the
+ * name of what is frozen? Then taking its record back is not enough. */
+static bool changes_what_stands(const struct one_run *r, struct trace *t) {
+    enum directive kind = r->a->ast->u.dir.kind;
+    if (kind == DIR_OBSERVE || kind == DIR_FORCE) return !makes_its_choice(r, t);
+    bool again = false;
+    for (size_t i = 0; kind == DIR_ASSUME && i < r->n_names; i++)
+        again |= world_find(&t->world, r->names[i]) != NULL;
+    return again;
+}
+
 /* In turn on every particle, each drawing from its own stream. One that fails is undone on those
  * before it: the records made are taken back. The result is an array with a value per particle. */
 static enum gpm_status run_on_particles(struct infer_state *x, void *ctx, value *out) {
@@ -376,8 +387,7 @@ enum gpm_status directive_run(struct infer_state *x, struct action *a, bool drop
     }
     bool may_redraw = kind == DIR_ASSUME || kind == DIR_OBSERVE;
     x->model->begun |= kind == DIR_FORCE;
-    bool gives = kind == DIR_OBSERVE || kind == DIR_FORCE;
-    if (st == GPM_OK && gives && !makes_its_choice(&r, x->model->p.at[0])) st = guard_particles(x);
+    if (st == GPM_OK && changes_what_stands(&r, x->model->p.at[0])) st = guard_particles(x);
     if (st == GPM_OK)
         st = may_redraw ? redraw_run(x, run_on_particles, &r, out) : run_on_particles(x, &r, out);
     bool first = kind == DIR_SAMPLE || kind == DIR_PREDICT || kind == DIR_ASSUME;

@@ -106,7 +106,9 @@ static enum gpm_status op_each(struct infer_state *x, const struct action *a, va
         place_hand(x->core);
         st = action_run(x->core, e.action, x->at, &v);
         value_set_take(&e.action, NIL);
-        if (st == GPM_OK) value_set_take(&e.items[e.done], v);
+        if (st != GPM_OK) break;
+        if (drop) value_set_take(&v, NIL); /* nobody will see it, and there may be millions */
+        value_set_take(&e.items[e.done], v);
     }
     place_leave(x->core, &here);
     if (st == GPM_OK && !drop) *out = value_list(e.items, e.n);

@@ -143,6 +143,7 @@ struct observation {
 };
 struct record {
     enum record_kind kind;
+    bool frozen;                    /* its names may be given again */
     struct sym *label;              /* NULL: none */
     struct family *family;          /* one reference */
     PVEC(struct binding) names;     /* assume: one, or those of the components */

@@ -104,9 +104,16 @@ static struct record *find_record(struct trace *t, struct sym *label) {
     return r ? r : layer_record(t, label);
 }
 
-static enum gpm_status check_label(struct trace *t, struct sym *label, struct span at) {
+/* What is frozen gives way to another that is assumed by its name, and goes when that does not read
+ * it any more: so a state can be computed from the one before it for ever. */
+static bool gives_way(const struct record *r) {
+    return r->frozen && r->kind == REC_ASSUME;
+}
+
+static enum gpm_status check_label(struct trace *t, struct sym *label, bool assumes,
+                                   struct span at) {
     struct record *r = label ? find_record(t, label) : NULL;
-    if (!r) return GPM_OK;
+    if (!r || (assumes && gives_way(r))) return GPM_OK;
     diag_raise(t->core->diags, DIAG_DUPLICATE_LABEL, at, "the label `%s` is in use", label->text);
     diag_add_label(t->core->diags, r->span, "by this directive");
     return diag_set_help(t->core->diags, "forget(quote(%s)) frees it", label->text);
@@ -129,24 +136,30 @@ enum gpm_status trace_name_taken(struct diags *d, const struct sym *name, struct
                                  struct span first) {
     diag_raise(d, DIAG_DUPLICATE_NAME, at, "the name `%s` is assumed already", name->text);
     if (first.unit != NO_SPAN_UNIT) diag_add_label(d, first, "first assumed here");
-    return diag_set_help(d, "choose another name, or forget(quote(%s)) first", name->text);
+    return diag_set_help(d, "choose another name, or forget(quote(%s)) or freeze it first",
+                         name->text);
 }
 
-static void find_assumed(const struct trace *t, const struct sym *name, struct span *first) {
-    for (size_t j = 0; j < t->records.n; j++) {
-        struct record *r = t->records.at[j];
-        for (size_t k = 0; k < r->names.n; k++)
-            if (r->names.at[k].name == name) *first = r->span;
-    }
+/* The directive that binds a name; NULL: none that is known by it. */
+static struct record *find_assumed(const struct trace *t, const struct sym *name) {
+    for (const struct trace *l = t; l; l = inner(l)->below)
+        for (size_t j = 0; j < l->records.n; j++) {
+            struct record *r = l->records.at[j];
+            for (size_t k = 0; k < r->names.n; k++)
+                if (r->names.at[k].name == name) return r;
+        }
+    return NULL;
 }
 
+/* *again: some of the names are those of what gives way. */
 static enum gpm_status check_names(struct trace *t, struct sym *const *names, size_t n,
-                                   struct span at) {
+                                   struct span at, bool *again) {
     for (size_t i = 0; i < n; i++) {
-        struct span first = NO_SPAN;
         if (!world_find(&t->world, names[i])) continue;
-        for (const struct trace *l = t; l; l = inner(l)->below) find_assumed(l, names[i], &first);
-        return trace_name_taken(t->core->diags, names[i], at, first);
+        const struct record *r = find_assumed(t, names[i]);
+        if (!r || !gives_way(r))
+            return trace_name_taken(t->core->diags, names[i], at, r ? r->span : NO_SPAN);
+        *again = true;
     }
     return GPM_OK;
 }
@@ -170,29 +183,107 @@ static void undo_record(struct trace *t, struct record *r) {
     record_free(t, r);
 }
 
+/* Do others read what this family made? Tried by switching it off. */
+static bool in_use(struct trace *t, struct family *f) {
+    family_drop(t, f, NULL);
+    bool used = false;
+    for (size_t i = 0; i < f->nodes.n; i++)
+        used |= f->nodes.at[i]->kind != NODE_CONST && f->nodes.at[i]->n_out > 0;
+    family_take(t, f, NULL);
+    return used;
+}
+
+static bool is_of(const struct record *r, const struct node *n) {
+    return n->kind != NODE_CONST && n->family == r->family;
+}
+
+/* Is a name of another directive a node of this one? */
+static bool is_shared(struct trace *t, const struct record *r) {
+    for (size_t i = 0; i < t->records.n; i++) {
+        const struct record *q = t->records.at[i];
+        if (q == r) continue;
+        for (uint32_t k = 0; k < record_size(q); k++)
+            if (is_of(r, recorded_root((struct recorded){q, k}))) return true;
+        for (size_t k = 0; k < q->names.n; k++)
+            if (is_of(r, q->names.at[k].node)) return true;
+    }
+    return false;
+}
+
+/* Constants do not know who reads them. */
+static bool binds_constant(const struct record *r) {
+    for (size_t i = 0; i < r->names.n; i++)
+        if (r->names.at[i].node->kind == NODE_CONST) return true;
+    return false;
+}
+
+/* Frozen directives whose names were given again go when nothing reads them. */
+static void drop_unread(struct trace *t) {
+    for (size_t i = t->records.n; i-- > 0;) {
+        struct record *r = t->records.at[i];
+        bool left = r->frozen && r->kind == REC_PREDICT && !r->label && !r->names.n;
+        if (left && r->family->root->kind != NODE_CONST && !in_use(t, r->family) &&
+            !is_shared(t, r))
+            undo_record(t, r);
+    }
+}
+
+/* A directive without names or a label, of which nothing but what reads it is left. */
+static void leave_nameless(struct record *r) {
+    r->names.n = 0;
+    r->label = NULL;
+    r->kind = REC_PREDICT;
+}
+
+/* Directives that bind one of these names lose it, and with the last one their label. */
+static void give_way(struct trace *t, struct sym *const *names, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        struct record *r = find_assumed(t, names[i]);
+        if (!r) continue;
+        size_t k = 0;
+        while (r->names.at[k].name != names[i]) k++;
+        r->names.at[k] = r->names.at[--r->names.n];
+        map_del(&t->globals, MAP_PTR(names[i]));
+        if (r->names.n) continue;
+        unbind(t, r);
+        leave_nameless(r);
+    }
+}
+
+/* Bindings of names to the components of f's value: assume (a, b) = e evaluates e once, and each
+ * name is a node for its component. */
+static enum gpm_status find_parts(struct trace *t, struct family *f, const struct ast *ast,
+                                  size_t n, struct node **parts) {
+    parts[0] = f->root;
+    return n > 1 ? eval_components(t, f, ast, f->root, n, parts) : GPM_OK;
+}
+
 enum gpm_status trace_assume(struct trace *t, struct sym *const *names, size_t n, struct sym *label,
                              const struct ast *ast, struct frame *frame, value *out) {
+    bool again = false;
     if (!label && n == 1) label = names[0];
-    enum gpm_status st = check_names(t, names, n, ast->span);
-    if (st == GPM_OK) st = check_label(t, label, ast->span);
-    struct family *f;
-    if (st == GPM_OK) st = eval_family(t, ast, frame, NULL, &f);
+    enum gpm_status st = check_names(t, names, n, ast->span, &again);
+    if (st == GPM_OK) st = check_label(t, label, again, ast->span);
     if (st != GPM_OK) return st;
-    struct record *r = add_record(t, REC_ASSUME, label, f, ast->span);
+    if (again) trace_whole(t);
+    struct family *f;
+    st = eval_family(t, ast, frame, NULL, &f);
+    if (st != GPM_OK) return st;
     struct node **parts = NEW_ARRAY(struct node *, n);
-    parts[0] = f->root;
-    /* assume (a, b) = e: e is evaluated once, each name is a node for its component */
-    if (n > 1) st = eval_components(t, f, ast, f->root, n, parts);
-    for (size_t i = 0; st == GPM_OK && i < n; i++) {
-        pvec_push(pool_of(t), &r->names, ((struct binding){names[i], parts[i]}));
-        map_put(&t->globals, MAP_PTR(names[i]), parts[i]);
-    }
+    st = find_parts(t, f, ast, n, parts);
+    if (st == GPM_OK) {
+        if (again) give_way(t, names, n);
+        struct record *r = add_record(t, REC_ASSUME, label, f, ast->span);
+        for (size_t i = 0; i < n; i++) {
+            pvec_push(pool_of(t), &r->names, ((struct binding){names[i], parts[i]}));
+            map_put(&t->globals, MAP_PTR(names[i]), parts[i]);
+        }
+        if (again) drop_unread(t);
+        *out = value_ref(f->root->val);
+    } else
+        drop_family(t, f);
     t->world.stamp = 0;
     mem_free(parts);
-    if (st == GPM_OK)
-        *out = value_ref(f->root->val);
-    else
-        undo_record(t, r);
     return st;
 }
 
@@ -200,7 +291,7 @@ enum gpm_status trace_assume(struct trace *t, struct sym *const *names, size_t n
  */
 enum gpm_status trace_predict(struct trace *t, struct sym *label, const struct ast *ast,
                               struct frame *frame, value *out) {
-    enum gpm_status st = check_label(t, label, ast->span);
+    enum gpm_status st = check_label(t, label, false, ast->span);
     struct family *f;
     if (st == GPM_OK) st = eval_family(t, ast, frame, NULL, &f);
     if (st != GPM_OK) return st;
@@ -339,7 +430,7 @@ static enum gpm_status eval_target(struct trace *t, const struct ast *ast, struc
  * observation by the root of the expression: where its end is can change with every proposal. */
 enum gpm_status trace_observe(struct trace *t, struct sym *label, const struct ast *ast,
                               struct frame *frame, value v, double *weight) {
-    enum gpm_status st = check_label(t, label, ast->span);
+    enum gpm_status st = check_label(t, label, false, ast->span);
     struct family *f;
     inner(t)->replaced = ast;
     if (st == GPM_OK) st = eval_target(t, ast, frame, &f);
@@ -404,40 +495,6 @@ static enum gpm_status unknown_label(struct trace *t, struct sym *label, struct 
     return st;
 }
 
-/* Do others read what this family made? Tried by switching it off. */
-static bool in_use(struct trace *t, struct family *f) {
-    family_drop(t, f, NULL);
-    bool used = false;
-    for (size_t i = 0; i < f->nodes.n; i++)
-        used |= f->nodes.at[i]->kind != NODE_CONST && f->nodes.at[i]->n_out > 0;
-    family_take(t, f, NULL);
-    return used;
-}
-
-static bool is_of(const struct record *r, const struct node *n) {
-    return n->kind != NODE_CONST && n->family == r->family;
-}
-
-/* Is a name of another directive a node of this one? */
-static bool is_shared(struct trace *t, const struct record *r) {
-    for (size_t i = 0; i < t->records.n; i++) {
-        const struct record *q = t->records.at[i];
-        if (q == r) continue;
-        for (uint32_t k = 0; k < record_size(q); k++)
-            if (is_of(r, recorded_root((struct recorded){q, k}))) return true;
-        for (size_t k = 0; k < q->names.n; k++)
-            if (is_of(r, q->names.at[k].node)) return true;
-    }
-    return false;
-}
-
-/* Constants do not know who reads them. */
-static bool binds_constant(const struct record *r) {
-    for (size_t i = 0; i < r->names.n; i++)
-        if (r->names.at[i].node->kind == NODE_CONST) return true;
-    return false;
-}
-
 /* An observed choice becomes free with the value it has; what others read cannot be forgotten. Of a
  * directive that binds a constant the name and the label go, and the constant stays for those who
  * may read it. */
@@ -456,11 +513,10 @@ enum gpm_status trace_forget(struct trace *t, struct sym *label, struct span at,
     }
     if (binds_constant(r)) {
         unbind(t, r);
-        r->names.n = 0;
-        r->label = NULL;
-        r->kind = REC_PREDICT;
+        leave_nameless(r);
     } else
         undo_record(t, r);
+    drop_unread(t);
     t->structure++;
     return GPM_OK;
 }
@@ -497,6 +553,8 @@ enum gpm_status trace_freeze(struct trace *t, struct sym *label, struct span at)
             families_free_dead(t, n->req->fam, n->req->n_fam), n->req->n_fam = n->req->n_xin = 0;
         n->flags = bound ? NODE_ON | NODE_FROZEN : NODE_FROZEN;
     }
+    r->frozen = true;
+    drop_unread(t);
     t->structure++;
     return GPM_OK;
 }

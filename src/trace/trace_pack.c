@@ -319,7 +319,10 @@ static void pack_record(struct pack *p, struct trace *t, struct record *r) {
     struct inner *in = inner(t);
     size_t n = r->names.n;
     bool labels = !p->reading && r->label && map_get(&in->labels, MAP_PTR(r->label)) == r;
-    r->kind = (enum record_kind)pack_choice(p, r->kind, REC_PREDICT + 1);
+    enum { KINDS = REC_PREDICT + 1 }; /* those that are frozen come after those that are not */
+    uint32_t kind = pack_choice(p, r->kind + (r->frozen ? KINDS : 0), 2 * KINDS);
+    r->kind = (enum record_kind)(kind % KINDS);
+    r->frozen = kind >= KINDS;
     pack_sym(p, &r->label);
     pack_bool(p, &labels);
     pack_held(p, (void **)&r->family);

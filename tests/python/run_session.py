@@ -42,6 +42,9 @@ def check_values_after_a_failure():
                    lambda: getattr(s, give)("if (b) { x } else { x + 1 }", 1))
             assert str(s.infer(look)) == str(before), (give, before, s.infer(look))
             assert len(set(s.infer("particle_log_weights()"))) == 1
+            s.freeze("x")
+            raises(gpmem.GpmemError, "must be a number", lambda: s.assume("x", "normal(if (b) { x } else { \"a\" }, 1)"))
+            assert str(s.infer(look)) == str(before), (before, s.infer(look))
             s.infer("checkInvariants()")
 
 
