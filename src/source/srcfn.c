@@ -217,9 +217,30 @@ static void pack_texts(struct pack *p, char ***texts, int *n) {
     *n = (int)count;
 }
 
-/* A program that is read is run later: only where that is allowed. */
-static void pack_command(struct pack *p, struct proc_command *c) {
+/* What is read is run later: only where that is allowed. */
+static bool pack_may_run(struct pack *p) {
     const struct sp_host *host = p->host;
+    bool may = !p->reading || (host && host->options && host->options->allow_run);
+    if (!may) pack_fail(p, "it runs a program, which needs --allow-run");
+    return may;
+}
+
+/* The identity names object and function. */
+static void pack_object_of(struct pack *p, struct srcfn *s) {
+    struct foreign *f = &s->u.object;
+    f->kind = (enum foreign_kind)pack_choice(p, f->kind, FOREIGN_VECTOR + 1);
+    if (!p->reading) return;
+    struct buf why = BUF_INIT;
+    char *path = mem_strdup(s->identity ? s->identity : ""), *colon = strrchr(path, ':');
+    if (colon) *colon = 0;
+    bool good = pack_ok(p) && colon && pack_may_run(p) &&
+                foreign_open(f, path, colon + 1, f->kind, &why) == GPM_OK;
+    if (!good) pack_fail(p, "the function %s cannot be loaded", s->identity ? s->identity : "");
+    mem_free(path);
+    buf_release(&why);
+}
+
+static void pack_command(struct pack *p, struct proc_command *c) {
     if (c->watch || c->outputs) pack_fail(p, "a program that is watched cannot be saved");
     pack_texts(p, &c->argv, &c->argc);
     pack_texts(p, &c->names, &c->n_names);
@@ -228,21 +249,25 @@ static void pack_command(struct pack *p, struct proc_command *c) {
     pack_double(p, &c->timeout);
     pack_int(p, &c->retries);
     pack_double(p, &c->patience);
-    if (p->reading && !(host && host->options && host->options->allow_run))
-        pack_fail(p, "it runs a program, which needs --allow-run");
+    (void)pack_may_run(p);
 }
 
 static void *state_pack(struct pack *p, void *state) {
     struct srcfn *s = state ? state : srcfn_new(&srcfn_csv, NULL, 0);
-    uint32_t kind = pack_choice(p, s->cls == &srcfn_csv ? 0 : s->cls == &srcfn_command ? 1 : 2, 3);
-    if (kind == 2) pack_fail(p, "a function of another program cannot be saved");
-    if (kind == 2) return s;
-    s->cls = kind ? &srcfn_command : &srcfn_csv;
+    static const struct srcfn_class *const kinds[] = {&srcfn_csv, &srcfn_command, &srcfn_foreign};
+    uint32_t kind = 0;
+    while (kind < COUNT_OF(kinds) && kinds[kind] != s->cls) kind++;
+    kind = pack_choice(p, kind, COUNT_OF(kinds) + 1);
+    if (kind == COUNT_OF(kinds)) pack_fail(p, "a function of another program cannot be saved");
+    if (kind == COUNT_OF(kinds)) return s;
+    s->cls = kinds[kind];
     pack_text(p, &s->identity);
     pack_int(p, &s->dim);
     pack_bool(p, &s->parallel);
-    if (kind)
+    if (s->cls == &srcfn_command)
         pack_command(p, &s->u.command);
+    else if (s->cls == &srcfn_foreign)
+        pack_object_of(p, s);
     else
         point_map_pack(p, &s->u.table, s->dim);
     return s;

@@ -78,6 +78,8 @@ assume e = make_emulator(proc(pairs, xs) { mapv(proc(x) { nearest(pairs, x) + 0.
   proc(pairs, xs, ys) { sum(mapv(proc(i) { -((ys[i] - nearest(pairs, xs[i])) ** 2) / s }, range(0, size(xs)))) });
 assume skewed = plugin("libmine.so", "asymmetric_laplace");
 assume m = make_plugin("libmine.so", "constant", [s]);
+define cosine = foreign("libcos.so", "cosine");
+assume (c_compute, c_emu) = gpmem($cosine, make_squaredexp(1, l), noise=0.2);
 for (i = 0; i < 6; i = i + 1) {
   observe g($i) = int_mod(3 * i, 5);
   observe both($i) = [i / 3, 1 - i / 4];
@@ -86,6 +88,7 @@ for (i = 0; i < 6; i = i + 1) {
   observe skewed(s, 1, 0.3) = i / 5;
   observe normal(a * i, b) = i - 0.3;
   observe m($i) = i / 7;
+  predict c_compute($i * 0.4);
 }
 infer repeat(4000, do(mh(quote(h), one, 2), collect(l, s, g(2.5))));
 infer repeat(60, do(laplace_mh(quote(q), all, 1), mh(quote(h), one, 1), collect(a, b, l)));
@@ -93,7 +96,8 @@ for (i = 6; i < 20; i = i + 1) {
   observe g($i) = int_mod(3 * i, 5);
   observe both($i) = [i / 3, 1 - i / 4];
   observe normal(a * i, b) = i - 0.4;
-  infer do(laplace_mh(quote(q), all, 1), mh(quote(h), one, 1), collect(a, b, g(0.5)));
+  predict c_compute($i * 0.4);
+  infer do(laplace_mh(quote(q), all, 1), mh(quote(h), one, 1), collect(a, b, g(0.5), c_emu(1)));
 }
 sample [both(3.3), coupled(2.2), e(2.5), m(2.5)];
 """,
@@ -140,8 +144,11 @@ def place(kind):
     with open(os.path.join(folder, "program.vnts"), "w") as f:
         f.write(KINDS[kind])
     if "libmine.so" in KINDS[kind]:
-        subprocess.run(["cc", "-shared", "-fPIC", "-I" + os.path.join(ROOT, "include"), os.path.join(ROOT, "examples", "c", "plugin.c"),
-                        "-o", os.path.join(folder, "libmine.so"), "-lm"], check=True)
+        with open(os.path.join(folder, "cosine.c"), "w") as f:
+            f.write("#include <math.h>\ndouble cosine(double x) { return cos(x); }\n")
+        for source, library in ((os.path.join(ROOT, "examples", "c", "plugin.c"), "libmine.so"), ("cosine.c", "libcos.so")):
+            subprocess.run(["cc", "-shared", "-fPIC", "-I" + os.path.join(ROOT, "include"), source, "-o", library, "-lm"], check=True,
+                           cwd=folder)
     return folder
 
 
