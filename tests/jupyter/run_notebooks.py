@@ -50,8 +50,12 @@ def try_page(name, folder):
         return ["%s: %s" % (name, done.stderr[-1500:])]
     if KEEP:
         subprocess.run(["jupyter-nbconvert", "--to", "html", "--output-dir", KEEP, made], capture_output=True)
-    cells = [c for c in json.load(open(made))["cells"] if c["cell_type"] == "code"]
+    every = json.load(open(made))["cells"]
+    cells = [c for c in every if c["cell_type"] == "code"]
     wants, bad = list(programs(page)), []
+    for line in (l for c in every if c["cell_type"] == "markdown" for l in c["source"]):
+        if line.startswith("```") and " " in line: # readers of notebooks show such a fence as it stands
+            bad.append("%s: a fence says more than its language: %s" % (name, line))
     if len(wants) != len(cells) or not cells:
         bad.append("%s: %d programs, %d cells" % (name, len(wants), len(cells)))
     for cell, (block, want) in zip(cells, wants):
