@@ -7,9 +7,17 @@ let worker = null, ready = false, job = 0, waiting = null, started = 0, shown = 
 
 function state(text) { $('state').textContent = text; }
 
+// The library is fetched and compiled once, while the rest of the page loads; each worker gets it as it is. Servers that
+// call it something else than application/wasm are heard, too.
+const library = 'gpmem-web.wasm';
+const compiled = WebAssembly.compileStreaming(fetch(library))
+  .catch(() => fetch(library).then(r => r.arrayBuffer()).then(b => WebAssembly.compile(b)));
+
 function start() {
   ready = false;
-  worker = new Worker('worker.js');
+  const mine = worker = new Worker('worker.js');
+  compiled.then(module => mine.postMessage({do: 'load', module: module}),
+                e => receive({id: job, kind: 'dead', text: String(e)}));
   worker.onmessage = event => receive(event.data);
   worker.onerror = e => receive({id: job, kind: 'dead', text: e.message || 'the program could not be loaded'});
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The worker that runs programs. In: {id, do: "run" | "discover" | "check", ...}. Out: {id, kind, text}, where
-// kind is ready, out, err, error, svg, html, report, progress, done or dead. The page ends the worker to stop it.
+// The worker that runs programs. In: first {do: "load", module}, the compiled library; then {id, do: "run" | "discover", ...}.
+// Out: {id, kind, text}, where kind is ready, out, err, error, svg, html, report, progress, done or dead. The page ends the
+// worker to stop it.
 importScripts('gpmem-web.js');
 let current = 0, module = null, held = '';
 
@@ -19,10 +20,19 @@ function say(kind, text) {
   postMessage({id: current, kind: kind, text: text});
 }
 
-gpmem({say: say}).then(m => {
-  module = m;
-  postMessage({id: 0, kind: 'ready', text: m.ccall('web_version', 'string', [], [])});
-}, e => postMessage({id: 0, kind: 'dead', text: String(e)}));
+function load(library) {
+  const dead = e => postMessage({id: 0, kind: 'dead', text: String(e)});
+  gpmem({
+    say: say,
+    instantiateWasm: (imports, done) => {
+      WebAssembly.instantiate(library, imports).then(instance => done(instance, library), dead);
+      return {}; // later
+    },
+  }).then(m => {
+    module = m;
+    postMessage({id: 0, kind: 'ready', text: m.ccall('web_version', 'string', [], [])});
+  }, dead);
+}
 
 const jobs = {
   run: q => module.ccall('web_run', 'number', ['string', 'number'], [q.text, q.seed]),
@@ -31,6 +41,10 @@ const jobs = {
 
 onmessage = event => {
   const q = event.data;
+  if (q.do === 'load') {
+    load(q.module);
+    return;
+  }
   current = q.id;
   try {
     for (const name in q.files || {}) module.FS.writeFile(name, q.files[name]);
