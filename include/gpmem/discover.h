@@ -54,6 +54,9 @@ struct gpm_discover_options {
      * same call after any end (a signal, a crash) goes on with them, with the result of a run that
      * was not disturbed. They stay there until gpm_discover_unkeep. NULL: they are not kept. */
     const char *keep;
+    /* A file of days with names, holidays and moving feasts, also to come: each name has an effect
+     * by how many of its days a step has; NULL: none. Not with with_columns, smooth_columns. */
+    const char *holidays;
 };
 GPM_API void gpm_discover_options_init_sized(struct gpm_discover_options *o, size_t size);
 static inline void gpm_discover_options_init(struct gpm_discover_options *o) {

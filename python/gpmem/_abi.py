@@ -160,6 +160,7 @@ class DiscoverOptions(c.Structure):
         ("per_day", c.c_bool),
         ("finish", c.POINTER(c.c_int)),
         ("keep", c.c_char_p),
+        ("holidays", c.c_char_p),
     ]
 
 

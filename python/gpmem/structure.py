@@ -215,7 +215,7 @@ def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: st
              date_format: str | None = None, decimal: str = "auto", missing: str | None = None, skip_bad: bool = False,
              every: str | None = None, X: Mapping[str, Any] | pandas.DataFrame | None = None, smooth: str | None = None,
              with_columns: str | None = None, least: float | None = None, most: float | None = None,
-             per_day: bool = False) -> Discovery:
+             per_day: bool = False, holidays: str | None = None) -> Discovery:
     """Finds the structure of a series: values y at times t (None: 0, 1, 2, ...), a Series of pandas with its index, or
     the path of a CSV file.
 
@@ -240,6 +240,7 @@ def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: st
     smooth        ... these names ("temp,rain") have smooth ones
     with_columns  of a file: names of columns with linear effects
     per_day       totals of months or quarters as means of a day of theirs: months differ in length
+    holidays      a file of days with names, also to come: each name has an effect
     least, most   what values can be: forecasts do not lie beyond (None: no such end)
 
     Returns a Discovery: structures, query(...), forecast(...), report(...), save(...). Ctrl-C ends the search.
@@ -256,7 +257,7 @@ def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: st
            time_column=_column(time), value_column=_column(column), date_format=date_format, missing=missing, skip_bad=skip_bad, every=every,
            decimal=_choice("decimal", {"auto": 0, "point": 1, "comma": 2}, decimal),
            log=_choice("log", {"auto": 0, "never": 1, "always": 2}, log))
-    assign(o, per_day=per_day, least=None if least is None else repr(float(least)), most=None if most is None else repr(float(most)))
+    assign(o, holidays=holidays, per_day=per_day, least=None if least is None else repr(float(least)), most=None if most is None else repr(float(most)))
     if X is not None:
         names = _column_names(X)
         bent = [n for n in (smooth or "").split(",") if n]

@@ -116,6 +116,7 @@ static enum gpm_status take_options(const struct kept_search *k, struct discover
                                                  .every = o->every,
                                                  .least = o->least,
                                                  .per_day = o->per_day,
+                                                 .holidays = o->holidays,
                                                  .most = o->most,
                                                  .with = o->with_columns,
                                                  .smooth = o->smooth_columns,
@@ -310,8 +311,10 @@ static enum gpm_status need_regressors(gpm_discovery *d, size_t n, const double 
         for (int j = 0; j < r->n; j++) buf_printf(&d->err, "%s%s", j ? ", " : "", r->name[j]);
         buf_puts(&d->err, " is not known at ");
         series_print_time(&d->d.series, x[i], &d->err);
-        return buf_fail(&d->err, GPM_E_ARG,
-                        "; give a file with the times and these columns: --at-file FILE");
+        return buf_fail(&d->err, GPM_E_ARG, "; %s",
+                        d->d.opt.series.holidays
+                            ? "the list of holidays (--holidays) ends in the year before"
+                            : "give a file with the times and these columns: --at-file FILE");
     }
     return GPM_OK;
 }

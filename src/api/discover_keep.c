@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A new field is to be written, or to be set by who reads. */
-PACK_SIZE(struct gpm_discover_options, 232, "see pack_options");
+PACK_SIZE(struct gpm_discover_options, 240, "see pack_options");
 
 static void pack_name(struct pack *p, const char **x) {
     char *text = (char *)(uintptr_t)*x;
@@ -39,12 +39,13 @@ static void pack_options(struct pack *p, struct gpm_discover_options *o) {
     pack_name(p, &o->least);
     pack_name(p, &o->most);
     pack_bool(p, &o->per_day);
+    pack_name(p, &o->holidays);
 }
 
 static void free_options(const struct gpm_discover_options *o) {
     const char *const texts[] = {
-        o->time_column, o->value_column, o->kernels,        o->date_format, o->missing,
-        o->every,       o->with_columns, o->smooth_columns, o->least,       o->most};
+        o->time_column,  o->value_column,   o->kernels, o->date_format, o->missing, o->every,
+        o->with_columns, o->smooth_columns, o->least,   o->most,        o->holidays};
     for (size_t i = 0; i < COUNT_OF(texts); i++) mem_free((char *)(uintptr_t)texts[i]);
 }
 

@@ -217,6 +217,10 @@ void describe_effect(const struct discovery *d, int j, struct buf *out) {
 void describe_future(const struct discovery *d, struct buf *out) {
     const struct regressors *r = &d->series.reg;
     if (!r->n) return;
+    if (d->opt.series.holidays) {
+        buf_puts(out, "Days to come are those of the list of holidays, as far as it goes.");
+        return;
+    }
     buf_puts(out, "Forecasts need values to come of ");
     for (int j = 0; j < r->n; j++) buf_printf(out, "%s%s", j ? ", " : "", r->name[j]);
     buf_puts(out,

@@ -126,8 +126,8 @@ static bool pairs_text(value v, struct buf *out) {
 }
 
 /* args: data, time, column, skip_bad, max_points, date_format, decimal, missing, every, with,
- * smooth, least, most, per_day */
-enum { SERIES_ARGS = 14 };
+ * smooth, least, most, per_day, holidays */
+enum { SERIES_ARGS = 15 };
 
 static enum gpm_status read_decimal(struct infer_state *x, const struct action *a,
                                     enum series_decimal *out) {
@@ -154,11 +154,14 @@ static enum gpm_status read_data(struct infer_state *x, const struct action *a,
                                  .least = infer_text(action_arg(a, 11)),
                                  .most = infer_text(action_arg(a, 12)),
                                  .per_day = flag(a, 13)};
+    const char *list = infer_text(action_arg(a, 14));
     enum gpm_status st = take_count(x, a, 4, "max_points", 1e9, &o->max_points);
     if (st == GPM_OK) st = read_decimal(x, a, &o->decimal);
     if (st != GPM_OK) return st;
+    struct sp_call c = {.host = &x->core->host};
+    char *days = list ? srcfn_path(&c, list) : NULL;
+    o->holidays = days;
     if (data.tag == V_STR) {
-        struct sp_call c = {.host = &x->core->host};
         char *path = srcfn_path(&c, data.u.str->text);
         st = series_read(out, path, NULL, 0, o, &err);
         mem_free(path);
@@ -174,6 +177,8 @@ static enum gpm_status read_data(struct infer_state *x, const struct action *a,
                    a->op->name);
     }
     if (st != GPM_OK) st = infer_error(x, st == GPM_E_IO ? DIAG_FILE : DIAG_DATA, "%s", err.data);
+    o->holidays = list; /* as the user names it */
+    mem_free(days);
     buf_release(&err);
     buf_release(&text);
     return st;
@@ -407,7 +412,7 @@ static enum gpm_status op_draws(struct infer_state *x, const struct action *a, v
     "data: any, time?: name, column?: name, skip_bad?: bool, max_points?: count, "                 \
     "date_format?: name, decimal?: name, missing?: name, every?: name, with?: name, smooth?: "     \
     "name, "                                                                                       \
-    "least?: name, most?: name, per_day?: bool"
+    "least?: name, most?: name, per_day?: bool, holidays?: name"
 
 const struct infer_op infer_discover_rows[] = {
     {"read_series", "(" SERIES_SIG ") -> array",
@@ -422,14 +427,16 @@ const struct infer_op infer_discover_rows[] = {
      "or "
      "smooth effects a structure_model has, least and most (\"0\", \"100\") what values can be; "
      "per_day makes totals of "
-     "months or quarters means of a day of theirs",
+     "months or quarters means of a day of theirs; holidays names a file of days with names, each "
+     "of "
+     "which has an effect",
      NULL, OP_PLAIN, .run = op_read_series},
     {"structure_model",
      "(" SERIES_SIG ", kernels?: name, changepoints?: bool, log?: name, holdout?: nonneg) -> any",
      "a posterior over the structures of a time series (a CSV file, or an array of pairs), to be "
      "searched: what gpmem discover works on, with its prior. Prints as a table; prob(query, "
      "model) asks it. time, column, skip_bad, max_points, date_format, decimal, missing, every, "
-     "with, smooth, least, most and per_day "
+     "with, smooth, least, most, per_day and holidays "
      "as in read_series; kernels, changepoints, log and holdout as the options of gpmem "
      "discover",
      NULL, OP_PLAIN, .run = op_structure_model},

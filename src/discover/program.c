@@ -24,7 +24,8 @@ void program_series(const struct series *s, const struct series_options *o, stru
                  {"least", o->least},
                  {"most", o->most},
                  {"with", o->with},
-                 {"smooth", o->smooth}};
+                 {"smooth", o->smooth},
+                 {"holidays", o->holidays}};
     put_string(s->name, out);
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         if (!texts[i].text) continue;

@@ -132,6 +132,7 @@ static void put_choices(const struct discovery *d, struct buf *out) {
     if (o->most) JSON(out, FIELD("most", o->most));
     if (o->with) JSON(out, FIELD("with", o->with));
     if (o->smooth) JSON(out, FIELD("smooth", o->smooth));
+    if (o->holidays) JSON(out, FIELD("holidays", o->holidays));
     JSON(out, FIELD("skip_bad", o->skip_bad), FIELD("per_day", o->per_day),
          FIELD("max_points", o->max_points), FIELD("decimal", o->decimal));
     buf_putc(out, '}');
@@ -149,6 +150,20 @@ static void put_regressors(const struct regressors *r, struct buf *out) {
         buf_putc(out, '}');
     }
     buf_putc(out, ']');
+}
+
+/* Rows of regressors after the values, as far as they are known: time, then columns. */
+static void put_to_come(const struct series *s, struct buf *out) {
+    const struct regressors *r = &s->reg;
+    size_t k = (size_t)r->n, first = 0, n = 0;
+    while (first < r->rows && r->x[first] <= s->x[s->n - 1]) first++;
+    double *v = NEW_ARRAY(double, (r->rows - first) * (k + 1) + 1);
+    for (size_t i = first; i < r->rows; i++) {
+        v[n++] = r->x[i];
+        for (size_t j = 0; j < k; j++) v[n++] = r->z[i * k + j];
+    }
+    put_array("to_come", v, n, out);
+    mem_free(v);
 }
 
 static void put_shared(const struct hyper_priors *h, struct buf *out) {
@@ -213,6 +228,7 @@ static void put_manifest(const struct discovery *d, struct buf *out) {
     put_outliers(&d->out, out);
     put_choices(d, out);
     put_regressors(&d->series.reg, out);
+    if (d->series.reg.n) put_to_come(&d->series, out);
     put_contests(d, out);
     put_shared(d->data.shared, out);
     buf_puts(out, ",\n ");
@@ -404,6 +420,15 @@ static void list_regressors(json_t *m, struct buf *lists) {
     }
 }
 
+static bool load_to_come(struct series *s, json_t *m) {
+    size_t n, k = (size_t)s->reg.n + 1;
+    bool bad = false;
+    double *v = get_array(m, "to_come", &n, &bad);
+    for (size_t i = 0; i + k <= n && s->reg.n; i += k) regressors_add(&s->reg, 1, v + i, v + i + 1);
+    mem_free(v);
+    return !bad && (!n || (s->reg.n && n % k == 0));
+}
+
 static enum gpm_status load_series(struct discovery *d, const char *dir, json_t *m,
                                    struct buf *err) {
     struct buf text = BUF_INIT;
@@ -429,6 +454,9 @@ static enum gpm_status load_series(struct discovery *d, const char *dir, json_t 
     for (int j = 0; j < s->reg.n; j++)
         set_text(&s->reg.name[j], json_array_get(json_object_get(m, "regressors"), (size_t)j),
                  "name");
+    if (!load_to_come(s, m))
+        st = buf_fail(err, GPM_E_FORMAT, "'%s': the columns to come of manifest.json are damaged",
+                      dir);
     const char *hash = json_string_value(json_object_get(m, "data_hash"));
     if (!hash || strtoull(hash, NULL, 16) != s->hash)
         st = buf_fail(err, GPM_E_CONFLICT,
@@ -466,6 +494,7 @@ static void load_choices(struct discovery *d, json_t *m) {
         .most = json_string_value(json_object_get(read, "most")),
         .with = json_string_value(json_object_get(read, "with")),
         .smooth = json_string_value(json_object_get(read, "smooth")),
+        .holidays = json_string_value(json_object_get(read, "holidays")),
         .decimal = (enum series_decimal)get_count(read, "decimal", DECIMAL_COMMA),
         .skip_bad = get_bool(read, "skip_bad"),
         .per_day = get_bool(read, "per_day"),

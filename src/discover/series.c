@@ -3,6 +3,7 @@
  * From CSV cells to a sorted series.
  */
 #include "discover/series.h"
+#include "discover/holidays.h"
 #include "base/ascii.h"
 #include "base/calendar.h"
 #include "base/map.h"
@@ -242,6 +243,17 @@ static int by_time(const void *a, const void *b) {
 }
 
 /* ---- the calendar ---- */
+double series_month_of(double day) {
+    int y, m, d;
+    calendar_date((long)floor(day), &y, &m, &d);
+    return 12.0 * y + m - 1;
+}
+
+double series_first_day(double month) {
+    double year = floor(month / 12);
+    return (double)calendar_days((int)year, (int)(month - 12 * year) + 1, 1);
+}
+
 /* Days that are all the first, or all the last, of a month count as months: equal steps, and a year
  * is 1. */
 static bool month_start(double day, double *x) {
@@ -472,11 +484,12 @@ static enum gpm_status finish(struct reading *r) {
     qsort(r->p, r->n, sizeof *r->p, by_time);
     set_unit(r);
     size_t most = r->o->max_points;
-    if (s->reg.n && r->o->every && strcmp(r->o->every, "none"))
+    bool columns = s->reg.n || r->o->holidays;
+    if (columns && r->o->every && strcmp(r->o->every, "none"))
         return buf_fail(r->err, GPM_E_FORMAT,
                         "%s: means over steps (--every) do not go with effects of other columns",
                         r->csv.name);
-    if (s->reg.n && !most) most = REGRESSORS_ROWS;
+    if (columns && !most) most = REGRESSORS_ROWS;
     if (!most) {
         enum gpm_status st = every_average(s, r->o->every, r->p, &r->n, r->err);
         if (st != GPM_OK) return st;
@@ -548,6 +561,7 @@ static enum gpm_status read_all(struct reading *r) {
     mem_free(x);
     if (st == GPM_OK) st = finish(r);
     if (st == GPM_OK) st = check(r);
+    if (st == GPM_OK && r->o->holidays) st = holidays_add(s, r->o->holidays, r->err);
     return st == GPM_OK ? check_regressors(r) : st;
 }
 
@@ -630,6 +644,7 @@ struct series_options series_options_copy(const struct series_options *o) {
     c.most = own(o->most);
     c.with = own(o->with);
     c.smooth = own(o->smooth);
+    c.holidays = own(o->holidays);
     return c;
 }
 
@@ -644,6 +659,7 @@ void series_options_release(struct series_options *o) {
     mem_free((char *)o->most);
     mem_free((char *)o->with);
     mem_free((char *)o->smooth);
+    mem_free((char *)o->holidays);
     *o = (struct series_options){0};
 }
 

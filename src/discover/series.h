@@ -29,7 +29,8 @@ struct series_options {
     const char *with, *smooth; /* columns with a linear, with a smooth effect: "price,temp" */
     const char *by;      /* a column that tells series apart: none of values; NULL: there is none */
     const char *missing; /* cells that stand for missing values, separated by commas: "-999,x" */
-    bool per_day;        /* totals of months or quarters become means of a day of theirs */
+    const char *holidays;     /* a file of days with names (holidays.h); NULL: none */
+    bool per_day;             /* totals of months or quarters become means of a day of theirs */
     const char *least, *most; /* what values can be: numbers; NULL: no such end */
     const char *every; /* means over this step ("1h"); NULL: of long series; "none" (every.h) */
 };
@@ -90,6 +91,10 @@ GPM_MUST_USE enum gpm_status series_read_future(struct series *s, const struct c
                                                 const double *x, struct buf *err);
 /* A time for other tools: as the file writes it, but dates of ISO instead of unix seconds. */
 void series_print_plain(const struct series *s, double x, struct buf *out);
+/* Months are numbered from that of the year 0 on: the number of a day's (days since 1970), and the
+ * first day of a month. */
+double series_month_of(double day);
+double series_first_day(double month);
 bool series_dated(const struct series *s); /* times are of the calendar, not numbers */
 /* A name from outside, fit for one line of a terminal or a report (buf_line). */
 char *series_clean_name(const char *text);

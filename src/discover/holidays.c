@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See holidays.h.
+ */
+#include "discover/holidays.h"
+#include "base/mem.h"
+#include "host/csv.h"
+#include <math.h>
+#include <string.h>
+
+#define STEPS_MOST 100000 /* after the series */
+
+struct holidays {
+    struct series *s;
+    struct csv csv;
+    int date, name; /* columns; name -1: all days are of one */
+    size_t n;
+    double *day; /* since 1970 */
+    int *of;     /* which name */
+    double step; /* of the series: months, or days */
+    bool months;
+};
+
+static enum gpm_status read_days(struct holidays *h, struct buf *err) {
+    const struct csv *c = &h->csv;
+    struct time_form form = {0};
+    struct buf why = BUF_INIT;
+    const char **cells = NEW_ARRAY(const char *, c->n_rows + 1);
+    h->n = c->n_rows;
+    h->day = NEW_ARRAY(double, h->n + 1);
+    for (size_t i = 0; i < h->n; i++) cells[i] = csv_text(c, i, h->date);
+    enum gpm_status st = times_read(&form, NULL, h->n, cells, h->day, &why);
+    if (st != GPM_OK) buf_printf(err, "%s: %s", c->name, why.data);
+    if (st == GPM_OK && form.kind != TIME_DATE)
+        st = buf_fail(err, GPM_E_FORMAT,
+                      "%s: holidays are days (2024-12-25) with a name each, not '%s'", c->name,
+                      h->n ? cells[0] : "");
+    for (size_t i = 0; i < h->n && st == GPM_OK; i++)
+        if (isnan(h->day[i]))
+            st = buf_fail(err, GPM_E_FORMAT, "%s:%zu: '%s' is no day", c->name, c->lines[i],
+                          cells[i]);
+    time_form_release(&form);
+    buf_release(&why);
+    mem_free(cells);
+    return st;
+}
+
+/* A column for each name, in the order of the list. */
+static enum gpm_status read_names(struct holidays *h, struct buf *err) {
+    struct regressors *r = &h->s->reg;
+    h->of = NEW_ARRAY(int, h->n + 1);
+    for (size_t i = 0; i < h->n; i++) {
+        char *name = series_clean_name(h->name < 0 ? "holiday" : csv_text(&h->csv, i, h->name));
+        int j = 0;
+        while (j < r->n && strcmp(r->name[j], name)) j++;
+        h->of[i] = j;
+        if (j < r->n) {
+            mem_free(name);
+            continue;
+        }
+        if (j == REGRESSORS_MAX) {
+            mem_free(name);
+            return buf_fail(err, GPM_E_LIMIT,
+                            "%s: more than %d names of holidays; give those that act alike one",
+                            h->csv.name, REGRESSORS_MAX);
+        }
+        r->name[r->n++] = name;
+    }
+    return GPM_OK;
+}
+
+/* The usual step of the series, in months or in days. */
+static enum gpm_status find_step(struct holidays *h, struct buf *err) {
+    const struct series *s = h->s;
+    enum time_kind kind = s->form.kind;
+    bool days = kind == TIME_DATE || kind == TIME_INSTANT || kind == TIME_WEEK || kind == TIME_UNIX;
+    h->months = kind == TIME_MONTH || kind == TIME_QUARTER ||
+                (kind == TIME_DATE && !strcmp(s->unit, "year"));
+    if (!h->months && !days)
+        return buf_fail(err, GPM_E_FORMAT,
+                        "%s: holidays (--holidays) need times that are days, weeks, months or "
+                        "quarters",
+                        s->name);
+    double least = INFINITY;
+    for (size_t i = 1; i < s->n; i++)
+        if (s->x[i] > s->x[i - 1]) least = fmin(least, s->x[i] - s->x[i - 1]);
+    h->step = h->months ? fmax(floor(least * 12 + 0.5), 1) / 12 : least;
+    return GPM_OK;
+}
+
+/* The days of a value at x: from *from on, before *to. */
+static void days_of_step(const struct holidays *h, double x, double *from, double *to) {
+    double k = floor(x * 12 + 0.5);
+    *from = h->months ? series_first_day(k) : floor(x);
+    *to = h->months ? series_first_day(k + floor(h->step * 12 + 0.5))
+                    : *from + fmax(floor(h->step + 0.5), 1);
+}
+
+static void count_days(const struct holidays *h, double x, double *z) {
+    double from, to;
+    days_of_step(h, x, &from, &to);
+    for (int j = 0; j < h->s->reg.n; j++) z[j] = 0;
+    for (size_t i = 0; i < h->n; i++)
+        if (h->day[i] >= from && h->day[i] < to) z[h->of[i]]++;
+}
+
+/* A list has all days of its last year. */
+static double last_day(const struct holidays *h) {
+    double last = h->day[0];
+    for (size_t i = 1; i < h->n; i++) last = fmax(last, h->day[i]);
+    return series_first_day(12 * floor(series_month_of(last) / 12) + 12) - 1;
+}
+
+/* Rows for the values, and for the steps after them as far as the list goes. */
+static void fill_rows(struct holidays *h) {
+    struct series *s = h->s;
+    double last = last_day(h), from, to, end = s->x[s->n - 1];
+    size_t k = (size_t)s->reg.n, more = 0;
+    for (; more < STEPS_MOST; more++) {
+        days_of_step(h, end + (double)(more + 1) * h->step, &from, &to);
+        if (from > last) break;
+    }
+    size_t rows = s->n + more;
+    double *x = NEW_ARRAY(double, rows + 1), *z = NEW_ARRAY(double, rows *k + 1);
+    for (size_t i = 0; i < rows; i++) {
+        x[i] = i < s->n ? s->x[i] : end + (double)(i + 1 - s->n) * h->step;
+        count_days(h, x[i], z + i * k);
+    }
+    regressors_add(&s->reg, rows, x, z);
+    mem_free(x);
+    mem_free(z);
+}
+
+enum gpm_status holidays_add(struct series *s, const char *path, struct buf *err) {
+    struct holidays h = {.s = s, .name = -1};
+    struct series_options o = {0};
+    if (s->reg.n)
+        return buf_fail(err, GPM_E_ARG,
+                        "holidays (--holidays) do not go with other columns (--with, --smooth): "
+                        "make them columns of 0 and 1, too");
+    enum gpm_status st = csv_read(&h.csv, path, err);
+    if (st != GPM_OK) return st;
+    st = series_time_column(&h.csv, &o, &h.date, err);
+    if (h.date < 0) h.date = 0;
+    if (h.csv.n_cols > 1) h.name = h.date == 0 ? 1 : 0;
+    if (st == GPM_OK && !h.csv.n_rows) st = buf_fail(err, GPM_E_FORMAT, "%s has no rows", path);
+    if (st == GPM_OK) st = find_step(&h, err);
+    if (st == GPM_OK) st = read_days(&h, err);
+    if (st == GPM_OK) st = read_names(&h, err);
+    if (st == GPM_OK) fill_rows(&h);
+    csv_release(&h.csv);
+    mem_free(h.day);
+    mem_free(h.of);
+    return st;
+}
