@@ -6,6 +6,7 @@
  */
 #include "base/parquet.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 #include <string.h>
 
@@ -102,10 +103,20 @@ void parquet_number(struct parquet *p, size_t column, double v) {
     buf_put_bits(&one_more(p, column)->values, bits, 8);
 }
 
+/* Readers refuse a file for one byte that is no text: U+FFFD stands for each, as in JSON. */
 void parquet_text(struct parquet *p, size_t column, const char *s) {
-    struct filled_column *c = one_more(p, column);
-    buf_put_bits(&c->values, strlen(s), 4);
-    buf_puts(&c->values, s);
+    struct buf *to = &one_more(p, column)->values, text = BUF_INIT;
+    size_t n = strlen(s);
+    for (size_t good; n; s += good, n -= good) {
+        good = utf8_check(s, n);
+        buf_add(&text, s, good);
+        if (good == n) break;
+        buf_puts(&text, UTF8_REPLACEMENT);
+        good++;
+    }
+    buf_put_bits(to, text.len, 4);
+    buf_add(to, text.data, text.len);
+    buf_release(&text);
 }
 
 /* ---- pages ---- */

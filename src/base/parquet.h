@@ -26,7 +26,7 @@ struct parquet *parquet_new(const struct parquet_column *columns, size_t n);
 /* A value of the row that is being written; in a list one more. */
 void parquet_int(struct parquet *p, size_t column, int64_t v);
 void parquet_number(struct parquet *p, size_t column, double v);
-void parquet_text(struct parquet *p, size_t column, const char *s);
-void parquet_row(struct parquet *p); /* the row is whole */
+void parquet_text(struct parquet *p, size_t column, const char *s); /* any bytes; see there */
+void parquet_row(struct parquet *p);                                /* the row is whole */
 void parquet_finish(struct parquet *p, struct buf *out);
 #endif

@@ -241,8 +241,9 @@ COMMAND(index, 112) = {
         "series of other indexes. index list INDEX: what is in it, and what was refused. "
         "index remove INDEX NAME..: takes series out. index verify INDEX: reads everything. index "
         "compact INDEX [COPY]: without gaps, in place or as a new file. index export INDEX [FILE]: "
-        "JSON, a line a series, or, where the file ends in .parquet, a table of names, structures "
-        "and probabilities. Exit status: 0 fine, 1 the index failed, 2 bad usage or nothing "
+        "JSON, a line a series, or, where the file ends in .parquet, a table of names, structures, "
+        "probabilities and forecasts. Exit status: 0 fine, 1 the index failed, 2 bad usage or "
+        "nothing "
         "could be used, 3 some series were refused, 4 stopped by a signal: the same command goes "
         "on.",
     OPTIONS(index_rows),

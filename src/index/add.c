@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* What became of a series; made when it is worked on, freed when it is written. */
 struct indexed {
@@ -417,6 +418,48 @@ static void run_job(void *ctx, size_t i, int thread) {
     pthread_mutex_unlock(&a->lock);
 }
 
+/* ---- while a series takes long ---- */
+/* On a server, a thread that says every third of a claim's time that we are still at our series. */
+struct heartbeat {
+    struct adding *a;
+    pthread_t thread;
+    pthread_cond_t ended;
+    bool beats, end;
+};
+
+static void *beat(void *ctx) {
+    struct heartbeat *h = ctx;
+    double every = catalog_claim_lasts(h->a->c) / 3;
+    pthread_mutex_lock(&h->a->lock);
+    while (!h->end) {
+        struct timespec at;
+        struct buf ignored = BUF_INIT; /* a lost connection is met again by whoever needs it */
+        clock_gettime(CLOCK_REALTIME, &at);
+        double until = (double)at.tv_sec + 1e-9 * (double)at.tv_nsec + every;
+        at.tv_sec = (time_t)until;
+        at.tv_nsec = (long)(1e9 * (until - floor(until)));
+        pthread_cond_timedwait(&h->ended, &h->a->lock, &at);
+        if (!h->end && !h->a->st) (void)!catalog_renew(h->a->c, &ignored);
+        buf_release(&ignored);
+    }
+    pthread_mutex_unlock(&h->a->lock);
+    return NULL;
+}
+
+static void begin_beating(struct heartbeat *h, const char *path) {
+    pthread_cond_init(&h->ended, NULL);
+    h->beats = !catalog_is_file(path) && pthread_create(&h->thread, NULL, beat, h) == 0;
+}
+
+static void end_beating(struct heartbeat *h) {
+    pthread_mutex_lock(&h->a->lock);
+    h->end = true;
+    pthread_cond_signal(&h->ended);
+    pthread_mutex_unlock(&h->a->lock);
+    if (h->beats) pthread_join(h->thread, NULL);
+    pthread_cond_destroy(&h->ended);
+}
+
 /* What others were at when we came by: it is there by now, or comes to us when they are gone. */
 static void run_left(struct adding *a) {
     for (size_t left = 1; left && !a->st && !stop_asked(a->o->stop);) {
@@ -430,9 +473,13 @@ static void run_left(struct adding *a) {
             left += j->elsewhere;
             if (j->elsewhere || !came_out(j)) continue;
             moved++;
+            pthread_mutex_lock(&a->lock);
             write_jobs(a, i, i + 1);
+            pthread_mutex_unlock(&a->lock);
         }
+        pthread_mutex_lock(&a->lock);
         if (left && !moved) catalog_wait(a->c, 1);
+        pthread_mutex_unlock(&a->lock);
     }
 }
 
@@ -485,8 +532,11 @@ enum gpm_status index_add(const char *path, const char *const *files, size_t n,
     with.priors = priors.n ? &priors : NULL;
     a.o = &with;
     keep_shard(&a);
+    struct heartbeat heart = {.a = &a};
+    begin_beating(&heart, path);
     la_parallel(search_threads(o->threads), a.job.n, run_job, &a);
     run_left(&a);
+    end_beating(&heart);
     struct catalog_maker maker = index_maker(a.c);
     if (!a.st) a.st = catalog_settle(a.c, &maker, err);
     if (!a.st && stop_asked(o->stop)) a.st = buf_fail(err, GPM_E_INTERRUPT, "stopped");

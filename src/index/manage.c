@@ -105,7 +105,22 @@ enum gpm_status index_export(const char *path, struct buf *out, struct buf *err)
 
 /* ---- as a table ---- */
 
-enum { NAME, VALUES, SOURCE, HASH, MADE, WORDS, STRUCTURE, PROBABILITY, STRUCTURES, PROBABILITIES };
+enum {
+    NAME,
+    VALUES,
+    SOURCE,
+    HASH,
+    MADE,
+    WORDS,
+    STRUCTURE,
+    PROBABILITY,
+    STRUCTURES,
+    PROBABILITIES,
+    AHEAD_AT,
+    AHEAD_LO,
+    AHEAD_MEDIAN,
+    AHEAD_HI
+};
 static const struct parquet_column columns[] = {
     [NAME] = {"name", PARQUET_TEXT, false},
     [VALUES] = {"values", PARQUET_INT, false},
@@ -117,6 +132,10 @@ static const struct parquet_column columns[] = {
     [PROBABILITY] = {"probability", PARQUET_NUMBER, false},
     [STRUCTURES] = {"structures", PARQUET_TEXT, true},
     [PROBABILITIES] = {"probabilities", PARQUET_NUMBER, true},
+    [AHEAD_AT] = {"forecast_at", PARQUET_NUMBER, true},
+    [AHEAD_LO] = {"forecast_lo", PARQUET_NUMBER, true},
+    [AHEAD_MEDIAN] = {"forecast_median", PARQUET_NUMBER, true},
+    [AHEAD_HI] = {"forecast_hi", PARQUET_NUMBER, true},
 };
 
 struct table {
@@ -142,6 +161,12 @@ static enum gpm_status table_row(void *ctx, const struct catalog_row *r, struct 
     for (size_t i = 0; i < p.n_structures; i++) {
         parquet_text(t->to, STRUCTURES, p.structure[i].text);
         parquet_number(t->to, PROBABILITIES, (double)p.structure[i].p);
+    }
+    for (size_t i = 0; i < p.n_ahead; i++) {
+        parquet_number(t->to, AHEAD_AT, p.x0 + p.span * p.ahead[i].t);
+        parquet_number(t->to, AHEAD_LO, (double)p.ahead[i].lo);
+        parquet_number(t->to, AHEAD_MEDIAN, (double)p.ahead[i].median);
+        parquet_number(t->to, AHEAD_HI, (double)p.ahead[i].hi);
     }
     parquet_row(t->to);
     sketch_release(&p);

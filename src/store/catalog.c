@@ -102,11 +102,23 @@ void catalog_close(struct catalog *c) {
 enum gpm_status catalog_begin(struct catalog *c, struct buf *err) {
     enum gpm_status s = memo_begin(&c->m, err);
     if (!s) s = read_structures(c, err);
+    if (!s && c->m.depth == 1) c->stored = c->text.n;
     return s && c->m.depth ? memo_end(&c->m, s, err) : s;
 }
 
+/* Numbers of structures that were given within it are not there: others may get them. */
+static void forget_structures(struct catalog *c) {
+    while (c->text.n > c->stored) {
+        char *text = c->text.at[--c->text.n];
+        if (text) map_del(&c->number, text_hash(text));
+        mem_free(text);
+    }
+}
+
 enum gpm_status catalog_end(struct catalog *c, enum gpm_status s, struct buf *err) {
-    return memo_end(&c->m, s, err);
+    s = memo_end(&c->m, s, err);
+    if (s) forget_structures(c);
+    return s;
 }
 
 /* ---- structures ---- */
@@ -316,6 +328,16 @@ enum gpm_status catalog_claim(struct catalog *c, const char *name, bool *ours, s
 
 void catalog_set_claim(struct catalog *c, double seconds) {
     c->m.claim_seconds = seconds;
+}
+
+double catalog_claim_lasts(const struct catalog *c) {
+    return c->m.claim_seconds;
+}
+
+enum gpm_status catalog_renew(struct catalog *c, struct buf *err) {
+    if (memo_is_file(c->m.path)) return GPM_OK;
+    return memo_do(&c->m, "renew claims", "UPDATE claim SET expires=?1 WHERE owner=?2", NULL, err,
+                   "ds", memo_now(&c->m) + c->m.claim_seconds, c->m.host);
 }
 
 enum gpm_status catalog_unclaim(struct catalog *c, const char *name, struct buf *err) {

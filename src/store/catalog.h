@@ -78,6 +78,9 @@ GPM_MUST_USE enum gpm_status catalog_sketch(struct catalog *c, int64_t id, bool 
 GPM_MUST_USE enum gpm_status catalog_claim(struct catalog *c, const char *name, bool *ours,
                                            struct buf *err);
 void catalog_set_claim(struct catalog *c, double seconds); /* that a claim lasts; 300 */
+double catalog_claim_lasts(const struct catalog *c);
+/* All that this process has last from now on. */
+GPM_MUST_USE enum gpm_status catalog_renew(struct catalog *c, struct buf *err);
 GPM_MUST_USE enum gpm_status catalog_unclaim(struct catalog *c, const char *name, struct buf *err);
 void catalog_wait(struct catalog *c, double seconds); /* until somebody stored something */
 /* After a failure outside of a transaction: is there a new connection, to try again? */

@@ -11,6 +11,7 @@ struct catalog {
     struct memo m;
     VEC(char *) text;  /* of structures, by number - 1; NULL: none */
     struct map number; /* hash of the text -> number */
+    size_t stored;     /* numbers that were there before the transaction */
 };
 /* Rows of a statement that selects CATALOG_COLUMNS. */
 #define CATALOG_COLUMNS "id, name, n, hash, source, made, words, posting, sketch"

@@ -41,8 +41,27 @@ def exported(index):
     return sorted((r["name"], r["hash"], r["words"], str(r["structures"])) for r in rows)
 
 
+def check_heartbeat(pg):
+    """A claim outlasts its time while the process is at the series, and ends with the process."""
+    rng = random.Random(1)
+    with open(os.path.join(WORK.name, "long.csv"), "w") as f:
+        f.write("x,y\n" + "".join("%.4f,%.4f\n" % (1960 + i / 12, math.sin(i / 2) + rng.gauss(0, 1)) for i in range(600)))
+    p = subprocess.Popen([TOOL, "index", "add", pg.url + "#long", "long.csv", "--thorough", "--claim", "1"], cwd=WORK.name,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    seen, end = set(), time.monotonic() + 60
+    while len(seen) < 3 and time.monotonic() < end and p.poll() is None:
+        try:
+            seen.update(pg.sql("SELECT expires FROM long.claim").split())
+        except subprocess.CalledProcessError:
+            pass
+        time.sleep(0.1)
+    p.kill(), p.wait()
+    assert len(seen) >= 3, seen
+
+
 with WORK, Postgres() as pg:
     make_files()
+    check_heartbeat(pg)
     store = pg.url + "#series"
     run("index", "add", "file.db", "series", "-j", "2", status=3)
     start = lambda: subprocess.Popen([TOOL, "index", "add", store, "series", "-j", "1", "--claim", "2"], cwd=WORK.name, stdout=subprocess.PIPE,

@@ -44,7 +44,7 @@ def check_table(reader):
 
 def check_index(reader, work):
     db, table = os.path.join(work, "x.db"), os.path.join(work, "x.parquet")
-    want = [json.loads(l) for l in subprocess.run([TOOL, "index", "export", db], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()]
+    want = [json.loads(l) for l in subprocess.run([TOOL, "index", "export", db], stdout=subprocess.PIPE, text=True, errors="replace", check=True).stdout.splitlines()]
     subprocess.run([TOOL, "index", "export", db, table], check=True)
     got = read(reader, table)
     assert len(got) == len(want) == 3
@@ -52,6 +52,10 @@ def check_index(reader, work):
         assert all(g[k] == w[k] for k in ("name", "source", "hash", "made", "words")) and int(g["values"]) == w["values"]
         assert g["structures"] == [s["structure"] for s in w["structures"]] and g["structure"] == g["structures"][0]
         assert all(abs(a - s["probability"]) < 1e-6 for a, s in zip(g["probabilities"], w["structures"]))
+        for part in ("at", "lo", "median", "hi"):
+            a, b = g["forecast_" + part], [f[part] for f in w["forecast"]]
+            assert len(a) == len(b) > 3 and all(abs(x - y) <= 1e-6 * (1 + abs(y)) for x, y in zip(a, b)), (a, b)
+    assert got[2]["source"].endswith("caf\ufffd.csv"), got[2]["source"]
 
 
 prepare()
@@ -59,7 +63,7 @@ subprocess.run([os.path.join(BUILD, "tests", "test_parquet")], check=True, stder
 with tempfile.TemporaryDirectory() as work:
     files = []
     for k in range(3):
-        files.append(os.path.join(work, "s%d.csv" % k))
+        files.append(os.path.join(os.fsencode(work), b"caf\xe9.csv" if k == 2 else b"s%d.csv" % k))  # a name that is not UTF-8
         with open(files[-1], "w") as f:
             f.write("t,y\n" + "".join("%d,%g\n" % (1950 + i, (k > 0) * math.sin(i) + i * (k == 2) + 0.1 * math.cos(7.1 * i * i)) for i in range(40)))
     subprocess.run([TOOL, "index", "add", os.path.join(work, "x.db"), *files], check=True, stdout=subprocess.DEVNULL)

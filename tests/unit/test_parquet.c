@@ -68,6 +68,31 @@ static void test_long_rows(void **state) {
     mem_free(text);
 }
 
+/* Whatever the bytes of a text are, the file has valid ones in their place. */
+static void test_texts(void **state) {
+    static const struct parquet_column one = {"x", PARQUET_TEXT, false};
+    static const struct {
+        const char *of, *as;
+    } texts[] = {{"plain", "plain"},
+                 {"caf\xc3\xa9", "caf\xc3\xa9"},
+                 {"caf\xe9", "caf\xEF\xBF\xBD"},
+                 {"\xff\xfe!", "\xEF\xBF\xBD\xEF\xBF\xBD!"},
+                 {"\xc3", "\xEF\xBF\xBD"},
+                 {"", ""}};
+    struct parquet *p = parquet_new(&one, 1);
+    struct buf out = BUF_INIT, want = BUF_INIT;
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        parquet_text(p, 0, texts[i].of);
+        parquet_row(p);
+        buf_put_bits(&want, strlen(texts[i].as), 4);
+        buf_puts(&want, texts[i].as);
+    }
+    parquet_finish(p, &out);
+    assert_non_null(memmem(out.data, out.len, want.data, want.len));
+    buf_release(&out);
+    buf_release(&want);
+}
+
 static void test_nothing(void **state) {
     static const struct parquet_column one = {"x", PARQUET_NUMBER, false};
     struct buf out = BUF_INIT;
@@ -77,8 +102,8 @@ static void test_nothing(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_table),
-                                       cmocka_unit_test(test_long_rows),
-                                       cmocka_unit_test(test_nothing)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table), cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_texts), cmocka_unit_test(test_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
