@@ -7,6 +7,7 @@
 #include "optimize/bo_rules.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* log of E max(0, best - f), f ~ N(mean, var), stable for any argument:
@@ -200,10 +201,51 @@ static void make_candidates(const struct acq *a, struct rng *r, double *cand, in
 
 /* The candidates of a decision, with what is known of each. */
 struct candidates {
-    int count;
+    int count, outside;           /* the last `outside` of them are told points that break bounds */
     double *cand, *value, *apart; /* D coordinates, value, penalty of each; one block */
     double *z, *mean;             /* draws: K values each, and the means beneath; one block */
 };
+
+/* By how much the numbers y break their bounds, in units of the models, summed. */
+static double broken_by(const struct bo *b, const double *y) {
+    double sum = 0;
+    for (int k = 0; k < b->K; k++) {
+        const struct bo_output *o = &b->out[k];
+        if (y[k] > o->goal.hi) sum += bo_to_z(o, y[k]) - bo_to_z(o, o->goal.hi);
+        if (y[k] < o->goal.lo) sum += bo_to_z(o, o->goal.lo) - bo_to_z(o, y[k]);
+    }
+    return sum;
+}
+
+#define OUTSIDE 2 /* at most */
+
+/* Points that would be better than the best if they did not break bounds, and that break them by
+ * little: the way back inside is short, and no candidate inside may lie near. The one that breaks
+ * them least, and any one of those that nothing is better than in both value and violation. Returns
+ * how many there are, their coordinates in u. */
+static int points_outside(const struct bo *b, struct rng *r, double *u) {
+    size_t inside = bo_incumbent(b, false), D = (size_t)b->D, m = 0, kept = 0;
+    if (b->plain || b->n_obj != 1 || inside == SIZE_MAX) return 0;
+    double best = bo_violation(b, b->points.at[inside].y) > 0 ? INFINITY
+                                                              : bo_merit(b, b->points.at[inside].y);
+    struct bo_ranked *list = NEW_ARRAY(struct bo_ranked, b->points.n + 1);
+    for (size_t i = 0; i < b->points.n; i++) {
+        const struct bo_point *p = &b->points.at[i];
+        if (!p->count || !(bo_merit(b, p->y) < best) || !bo_is_full(b, p->u)) continue;
+        if (bo_violation(b, p->y) > 0 && !bo_in_tabu(b, p->u))
+            list[m++] = (struct bo_ranked){broken_by(b, p->y), bo_merit(b, p->y), i};
+    }
+    qsort(list, m, sizeof *list, bo_by_key);
+    for (size_t i = 0; i < m; i++) /* the front of both */
+        if (!kept || list[i].second < list[kept - 1].second) list[kept++] = list[i];
+    if (kept) memcpy(u, b->points.at[list[0].i].u, D * sizeof *u);
+    if (kept > 1) {
+        size_t other = 1 + (size_t)rng_below(r, kept - 1);
+        memcpy(u + D, b->points.at[list[other].i].u, D * sizeof *u);
+    }
+    mem_free(list);
+    return kept > 1 ? 2 : (int)kept;
+}
 
 static void pool_init(struct candidates *p, struct acq *a, struct rng *r) {
     struct bo *b = a->b;
@@ -211,13 +253,16 @@ static void pool_init(struct candidates *p, struct acq *a, struct rng *r) {
     size_t D = (size_t)b->D;
     p->count = b->opt.noisy ? 400 : 200; /* noisy: draws alone decide */
     if (a->kind == DRAWS) p->count = (int)fmin(p->count, fmax(40, bo_effort(b).candidates / b->K));
-    size_t n = (size_t)p->count, K = draws ? (size_t)b->K : 1;
+    size_t n = (size_t)p->count + OUTSIDE, K = draws ? (size_t)b->K : 1;
     p->cand = NEW_ARRAY(double, n *(D + 2));
     p->value = p->cand + n * D;
     p->apart = p->value + n;
     p->z = NEW_ARRAY(double, 2 * n * K);
     p->mean = p->z + n * K;
     make_candidates(a, r, p->cand, p->count);
+    p->outside = a->kind == DRAWS ? points_outside(b, r, p->cand + (size_t)p->count * D) : 0;
+    p->count += p->outside;
+    n = (size_t)p->count;
     for (size_t i = 0; i < n; i++) p->apart[i] = penalty(a, p->cand + i * D);
     if (draws)
         bo_draw_many(b, p->cand, n, p->z, p->mean);
@@ -336,12 +381,14 @@ static int pick_starts(const double *value, int count, int *start) {
  * candidate that is none. */
 static bool search(struct acq *a, const struct candidates *p, int most, double *u, double *least) {
     struct bo *b = a->b;
-    int start[N_START];
+    int start[N_START + OUTSIDE];
     size_t D = (size_t)b->D;
     double best = INFINITY, *c = NEW_ARRAY(double, D);
     bool found = false;
-    for (int round = 0, n; !found && (n = pick_starts(p->value, p->count, start)) > 0; round++)
-        for (int i = 0; i < n && i < most; i++) {
+    for (int round = 0, n; !found && (n = pick_starts(p->value, p->count, start)) > 0; round++) {
+        if (n > most) n = most;
+        for (int i = 0; round == 0 && i < p->outside; i++) start[n++] = p->count - 1 - i;
+        for (int i = 0; i < n; i++) {
             double v = p->value[start[i]];
             memcpy(c, p->cand + (size_t)start[i] * D, D * sizeof *c);
             if (round == 0) v = refine(a, c, v);
@@ -351,6 +398,7 @@ static bool search(struct acq *a, const struct candidates *p, int most, double *
             memcpy(u, c, D * sizeof *u);
             found = true;
         }
+    }
     mem_free(c);
     *least = best;
     return found;

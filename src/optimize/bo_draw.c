@@ -13,8 +13,8 @@
 
 struct bo_effort bo_effort(const struct bo *b) {
     if (b->K == 1) return (struct bo_effort){512, 25, 4, 4, 2, 400};
-    if (b->K >= 8) return (struct bo_effort){80, 8, 2, 3, 3, 400};
-    if (b->K >= BO_MANY) return (struct bo_effort){128, 10, 2, 3, 3, 400};
+    if (b->K >= 8) return (struct bo_effort){80, 8, 1, 3, 3, 400};
+    if (b->K >= BO_MANY) return (struct bo_effort){128, 30, 2, 3, 3, 400};
     if (b->n_obj > 1) return (struct bo_effort){128, 15, 2, 4, 2, 250};
     return (struct bo_effort){256, 25, b->K > 2 ? 2 : 4, 4, 2, 400};
 }
