@@ -298,6 +298,21 @@ static bool repeat_due(const struct bo *b) {
     return b->opt.noisy && b->told >= first && repeated < 1 + (b->told - first) / 4;
 }
 
+#define PAYS 0.1 /* of the noise's standard deviation */
+
+/* The lowest place by the model is lower than the evaluated point u: then it is evaluated instead
+ * of repeating that, as what will be recommended is to be known. */
+static void lower_place(struct bo *b, double low, double *u) {
+    struct bo_output *o = bo_lead(b);
+    double *at = NEW_ARRAY(double, (size_t)b->D);
+    memcpy(at, u, (size_t)b->D * sizeof *u);
+    bo_minimise_mean(b, at);
+    double gain = low - bo_model_mean(&o->model, at, NULL);
+    if (gain > PAYS * bo_model_noise_sd(&o->model) && !bo_duplicate(b, at))
+        memcpy(u, at, (size_t)b->D * sizeof *u);
+    mem_free(at);
+}
+
 /* The point to repeat: the lowest that stands alone at first, then the lowest by the model. */
 static bool repeat_point(struct bo *b, double *u) {
     double low = INFINITY;
@@ -316,6 +331,7 @@ static bool repeat_point(struct bo *b, double *u) {
         low = y;
         memcpy(u, p->u, (size_t)b->D * sizeof *u);
     }
+    if (!early && b->plain && isfinite(low)) lower_place(b, low, u);
     return isfinite(low);
 }
 

@@ -427,7 +427,10 @@ static enum kind choose_kind(const struct bo *b, struct rng *r, double *tau) {
     static const enum kind asked[] = {
         [GPM_ACQ_THOMPSON] = PATH, [GPM_ACQ_EI] = LOG_EI, [GPM_ACQ_UCB] = BOUND};
     if (b->opt.acquisition != GPM_ACQ_DEFAULT) return asked[b->opt.acquisition];
-    if (b->opt.noisy) return PATH;
+    if (b->opt.noisy) { /* the values shake enough by themselves */
+        *tau = 0.5;
+        return PATH;
+    }
     if (t < 0.55) return LOG_EI;
     *tau = t < 0.7 ? 1 : t < 0.85 ? 0.5 : 0.25;
     return PATH;

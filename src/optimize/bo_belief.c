@@ -90,20 +90,38 @@ static double t_quantile(double p, double dof) {
     return z + (z3 + z) / (4 * dof) + (5 * z5 + 16 * z3 + 3 * z) / (96 * dof * dof);
 }
 
-/* What the function is at u, point i, under noise, from what the model says of
- * it: the model is off by t2 there, alike at each of the m values of mean y. With D = t2 + s2/m and
- * q = s2/(m D) the truth has the mean m + (1 - q)(y - m) and the variance D q (1 - q) + q^2 v. */
-static void correct(struct bo_output *o, const double *u, size_t i, double *mean, double *var) {
-    double t2 = bo_ripple(o, u, 1), s = bo_noise_sd_at(o, u);
+#define CAUTION 0.5 /* standard deviations that count against a place */
+
+/* What the function is at point i under noise: by the others N(mean', var' + t2), where t2 is what
+ * the model is off by there, and by its own m values of mean y and variance s2/m; over what t2 may
+ * be. */
+static void correct(struct bo_output *o, const double *left, size_t i, double *mean, double *var) {
     const struct bo_point *p = &o->b->points.at[i];
-    double s2 = s * s / p->count, D = t2 + s2, q = D > 0 ? s2 / D : 1;
-    *mean += (1 - q) * (bo_to_z(o, p->y[o->k]) - *mean);
-    *var = D * q * (1 - q) + q * q * *var;
+    double s = bo_noise_sd_at(o, p->u), own = s * s / p->count, y = bo_to_z(o, p->y[o->k]);
+    double sum = 0, square = 0;
+    struct bo_off off;
+    bo_leave_out(o, p, mean, var);
+    bo_off(o, left, p->u, true, &off);
+    for (int j = 0; j < BO_OFF; j++) {
+        double prior = *var + off.t2[j], q = own > 0 ? prior / (prior + own) : 1;
+        double m = q * (y - *mean); /* q: the share of its own values */
+        sum += off.share[j] * m;
+        square += off.share[j] * (m * m + q * own);
+    }
+    *mean += sum;
+    *var = square - sum * sum;
 }
 
-/* The minimum of the posterior mean, or the evaluated point with the lowest mean when the model is
- * off around the former by more than that. Only then is the model corrected: chosen by corrected
- * values it would be the luckiest point. */
+/* The same of a place that was not evaluated. */
+static void widen(struct bo_output *o, const double *left, const double *u, double *var) {
+    struct bo_off off;
+    bo_off(o, left, u, false, &off);
+    for (int j = 0; j < BO_OFF; j++) *var += off.share[j] * off.t2[j];
+}
+
+/* The place to recommend: the minimum of the posterior mean, or an evaluated point that is as low
+ * and better known. Points are chosen by the model's means: by corrected ones it would be the
+ * luckiest. */
 static bool surest(struct bo_output *o, double *u, double *mean, double *var) {
     struct bo *b = o->b;
     struct belief t;
@@ -114,14 +132,24 @@ static bool surest(struct bo_output *o, double *u, double *mean, double *var) {
     memcpy(at + n * D, bo_lowest_mean(b, &low), D * sizeof *at);
     bo_minimise_mean(b, at + n * D);
     bool known = believe(o, at, n + 1, &t);
-    double off = known ? sqrt(bo_ripple(o, at + n * D, 2)) : 0, least = t.mean[n] + off;
-    if (known) t.var[n] += bo_ripple(o, at + n * D, 1);
-    for (size_t i = 0; off > 0 && i < n; i++)
-        if (t.mean[i] < least) least = t.mean[i], best = i;
-    *mean = t.mean[best];
-    *var = t.var[best];
+    double *left = bo_left_out(o);
+    if (known) widen(o, left, at + n * D, &t.var[n]);
+    *mean = t.mean[n];
+    *var = t.var[n];
+    double least = *mean + CAUTION * sqrt(*var);
+    for (size_t i = 0; known && i < n; i++) {
+        double m = t.mean[i], v = t.var[i];
+        if (m >= least) continue;
+        correct(o, left, o->active.at[i], &m, &v);
+        double score = t.mean[i] + CAUTION * sqrt(v);
+        if (score >= least) continue;
+        least = score;
+        best = i;
+        *mean = m;
+        *var = v;
+    }
     memcpy(u, at + best * D, D * sizeof *u);
-    if (known && best < n) correct(o, u, o->active.at[best], mean, var);
+    mem_free(left);
     mem_free(t.mean);
     mem_free(at);
     return known;
@@ -144,8 +172,10 @@ bool bo_recommend(struct bo *b, double *x, double *mean, double *sd) {
         struct belief t;
         bo_space_to_unit(b->space, x, u);
         known = believe(o, u, 1, &t);
+        double *left = bo_left_out(o);
         z = t.mean[0], var = t.var[0];
-        if (known) correct(o, u, bo_find(b, x), &z, &var);
+        if (known) correct(o, left, bo_find(b, x), &z, &var);
+        mem_free(left);
         mem_free(t.mean);
     }
     if (known) {

@@ -10,6 +10,9 @@
 #define PLACE_DOF 6.0 /* and the noise everywhere as so many for that of a place */
 #define PLACE     2.0 /* weights around a place: exp(-PLACE r^2), r in length scales */
 
+#define OFF_PRIOR 0.7
+#define OFF_SITE  40.0 /* weights around an evaluated point: what its own values say comes first */
+
 /* Values of output o at point p around their mean: sum of squares, in the model's units. */
 static double within(const struct bo_output *o, const struct bo_point *p) {
     double sum = 0, unit = o->w_scale * o->w_sd;
@@ -45,25 +48,55 @@ double bo_noise_sd_at(struct bo_output *o, const double *u) {
     return sqrt(noise_at(o, u));
 }
 
-/* A smooth model is off at sharp minima and on ripples finer than the points lie apart, alike at
- * each repetition, and its variance does not say so. Of the residual r = y - mean of a point's m
- * values the model expects the variance e = s2/m - v; the mean of r^2 - e around u, the points
- * weighed by their values, is what it is off by, less `sure` times its standard deviation by
- * chance. */
-double bo_ripple(struct bo_output *o, const double *u, double sure) {
-    const struct bo *b = o->b;
-    double sum = 0, total = 0, chance = 0, mean, var, s2 = noise_at(o, NULL);
-    for (size_t i = 0; i < o->active.n; i++) {
-        const struct bo_point *p = &b->points.at[o->active.at[i]];
-        double w = p->count * weight(o, u, p);
-        if (w < 1e-6) continue;
+/* What the other points say of the function at point p, from what all of them say (mean, var): its
+ * m values of mean y and noise s2 have the share k = m var/s2 in that, and without them
+ *
+ *   y - mean' = (y - mean)/(1 - k),   var' = var/(1 - k) */
+void bo_leave_out(struct bo_output *o, const struct bo_point *p, double *mean, double *var) {
+    double s = bo_model_noise_sd(&o->model), y = bo_to_z(o, p->y[o->k]);
+    double left = fmax(0.02, 1 - *var * p->count / (s * s));
+    *mean = y - (y - *mean) / left;
+    *var /= left;
+}
+
+double *bo_left_out(struct bo_output *o) {
+    size_t n = o->active.n;
+    double *out = NEW_ARRAY(double, 2 * n + 1), mean, var, s2 = noise_at(o, NULL);
+    for (size_t i = 0; i < n; i++) {
+        const struct bo_point *p = &o->b->points.at[o->active.at[i]];
         bo_model_predict(&o->model, p->u, &mean, &var);
-        double r = bo_to_z(o, p->y[o->k]) - mean, e = fmax(0, s2 / p->count - var);
-        sum += w * (r * r - e);
-        chance += 2 * w * w * e * e;
-        total += w;
+        bo_leave_out(o, p, &mean, &var);
+        out[2 * i] = bo_to_z(o, p->y[o->k]) - mean;
+        out[2 * i + 1] = var + s2 / p->count;
     }
-    return total > 0 ? fmax(0, sum - sure * sqrt(chance)) / total : 0;
+    return out;
+}
+
+/* A smooth model is off at sharp minima and on ripples finer than the points lie apart, alike at
+ * each repetition, and its variance does not say so. Left out, a point's values are off by r, of
+ * which the model expects the variance e: were it off by t besides, r ~ N(0, e + t^2). The
+ * likelihood of t from the points around u, each to the power of its weight, under a half-Cauchy
+ * prior whose scale is OFF_PRIOR of the noise, on a grid. */
+void bo_off(struct bo_output *o, const double *left, const double *u, bool evaluated,
+            struct bo_off *out) {
+    static const double grid[BO_OFF] = {0, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2.5, 4, 7, 12};
+    double s = bo_noise_sd_at(o, NULL), most = -INFINITY, total = 0;
+    double sharp = evaluated ? OFF_SITE : PLACE;
+    for (int j = 0; j < BO_OFF; j++) {
+        double wide = grid[j < BO_OFF - 1 ? j + 1 : j] - grid[j ? j - 1 : 0],
+               c = grid[j] / OFF_PRIOR;
+        out->t2[j] = grid[j] * grid[j] * s * s;
+        out->share[j] = log(wide / (1 + c * c));
+        for (size_t i = 0; i < o->active.n; i++) {
+            double w = exp(
+                -sharp * bo_distance2(o->b, u, o->b->points.at[o->active.at[i]].u, o->model.inv_l));
+            double var = fmax(1e-300, left[2 * i + 1] + out->t2[j]), r = left[2 * i];
+            out->share[j] -= 0.5 * w * (log(var) + r * r / var);
+        }
+        most = fmax(most, out->share[j]);
+    }
+    for (int j = 0; j < BO_OFF; j++) total += out->share[j] = exp(out->share[j] - most);
+    for (int j = 0; j < BO_OFF; j++) out->share[j] /= total;
 }
 
 /* ---- a search that takes its values for exact ---- */

@@ -203,8 +203,19 @@ void bo_local_told(struct bo *b, const double *y); /* of the pending point; NULL
 /* Standard deviation of an evaluation's noise; at u (or NULL: anywhere) by the repetitions there.
  */
 double bo_noise_sd_at(struct bo_output *o, const double *u);
-/* By how much, squared, the model's mean is off around u beyond its variance. */
-double bo_ripple(struct bo_output *o, const double *u, double sure);
+/* What is believed at point p without its own values, from what is believed with them. */
+void bo_leave_out(struct bo_output *o, const struct bo_point *p, double *mean, double *var);
+/* Of each active point: by how much its values are off when left out, and the variance that the
+ * model expects of that; owned by the caller. */
+double *bo_left_out(struct bo_output *o);
+/* By how much, squared, the model's mean is off around u beyond its variance: values and how likely
+ * they are. */
+#define BO_OFF 12
+struct bo_off {
+    double t2[BO_OFF], share[BO_OFF];
+};
+void bo_off(struct bo_output *o, const double *left, const double *u, bool evaluated,
+            struct bo_off *out);
 /* Exact values: is it time to evaluate the best point u once more, because noise would explain the
  * values better? */
 bool bo_doubt(struct bo *b, double *u);
