@@ -56,6 +56,39 @@ static void bounds_are_kept(void **state) {
     bo_space_release(&s);
 }
 
+/* The welded beam (Rao 1996): stresses of 10^4 to 10^7, and the least cost, 1.72485, at the end of
+ * a narrow valley between two of them. */
+static void welded_beam(const double *x, double *y) {
+    double h = x[0], l = x[1], t = x[2], b = x[3], P = 6000, L = 14, E = 30e6, G = 12e6;
+    double R2 = l * l / 4 + (h + t) * (h + t) / 4, J = 2 * M_SQRT2 * h * l * (R2 - l * l / 6);
+    double t1 = P / (M_SQRT2 * h * l), t2 = P * (L + l / 2) * sqrt(R2) / J;
+    y[0] = 1.10471 * h * h * l + 0.04811 * t * b * (14 + l);
+    y[1] = sqrt(t1 * t1 + t1 * t2 * l / sqrt(R2) + t2 * t2) - 13600;
+    y[2] = 6 * P * L / (b * t * t) - 30000;
+    y[3] = h - b;
+    y[4] = 4 * P * L * L * L / (E * t * t * t * b) - 0.25;
+    y[5] = P - 4.013 * E * t * b * b * b / 6 / (L * L) * (1 - t / (2 * L) * sqrt(E / (4 * G)));
+}
+
+static void valleys_between_bounds_are_followed(void **state) {
+    (void)state;
+    struct bo_space s = make_space("h=0.125:10\nl=0.1:10\nt=0.1:10\nb=0.1:10\n");
+    struct bo_goal goals[6] = {{1, FREE, NAN}};
+    int found = 0;
+    for (int k = 1; k < 6; k++) goals[k] = (struct bo_goal){0, -INFINITY, 0, NAN};
+    for (uint64_t seed = 201; seed <= 208; seed++) {
+        double x[4], y[6];
+        struct bo *b = bo_new_goals(&s, NULL, goals, 6, seed);
+        run(b, welded_beam, 100);
+        assert_true(bo_best(b, x, y));
+        print_message("seed %d: %g\n", (int)seed, y[0]);
+        found += bo_feasible(b, y) && y[0] <= 1.01 * 1.7248523;
+        bo_free(b);
+    }
+    assert_true(found >= 7);
+    bo_space_release(&s);
+}
+
 /* Two bounds on one number that hold in a ring of width 0.002 only: found from nothing feasible,
  * and the least x in it. */
 static void ring(const double *x, double *y) {
@@ -180,9 +213,13 @@ static void goes_on_as_if_never_interrupted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds_are_kept),  cmocka_unit_test(equality_by_tolerance),
-        cmocka_unit_test(nothing_feasible), cmocka_unit_test(front_is_found),
-        cmocka_unit_test(volumes),          cmocka_unit_test(goes_on_as_if_never_interrupted),
+        cmocka_unit_test(bounds_are_kept),
+        cmocka_unit_test(valleys_between_bounds_are_followed),
+        cmocka_unit_test(equality_by_tolerance),
+        cmocka_unit_test(nothing_feasible),
+        cmocka_unit_test(front_is_found),
+        cmocka_unit_test(volumes),
+        cmocka_unit_test(goes_on_as_if_never_interrupted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
