@@ -57,6 +57,60 @@ static enum gpm_status read_method(struct infer_state *x, const struct action *a
                        "resample: ess, a share of the particles, must be above 0 and at most 1");
 }
 
+/* The error of the evidence, from one run. Particles that begin together are independent, and those
+ * of later generations know which of them they come from. With W_i the normalised weights of N
+ * particles after g generations, E_i where each comes from,
+ *
+ *     V = 1 - (N / (N - 1))^g  sum over E_i != E_j of W_i W_j
+ *
+ * estimates the relative variance of the evidence since the beginning, without bias under
+ * multinomial resampling (Lee and Whiteley 2018; g = 1 is importance sampling). In the end all come
+ * from one, and V says nothing more; so when few lines are left the particles begin anew, and the
+ * variances of the stretches are added up: right where the past is forgotten within a stretch. */
+
+/* *lines: how many of those that began have descendants. */
+static double stretch_variance(const struct model *m, size_t *lines) {
+    size_t n = m->p.n;
+    double total = model_log_weight(m), *of = mem_zalloc(n * sizeof *of), same = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct trace *t = m->p.at[i];
+        of[t->ancestry.from % n] += exp(t->log_weight - total);
+    }
+    *lines = 0;
+    for (size_t i = 0; i < n; i++) {
+        *lines += of[i] > 0;
+        same += of[i] * of[i];
+    }
+    mem_free(of);
+    double g = m->p.at[0]->ancestry.generations, up = (double)n / ((double)n - 1);
+    return n > 1 && g > 0 ? fmax(0, 1 - pow(up, g) * (1 - same)) : 0; /* an estimate below 0 is 0 */
+}
+
+/* How the particles that are drawn next descend: from where those come from that they are drawn
+ * from, or from themselves. */
+static struct ancestry next_ancestry(const struct model *m, size_t want, bool systematic) {
+    enum { SHARE = 8 }; /* lines that are left, as a share of the particles */
+    struct ancestry d = m->p.at[0]->ancestry;
+    size_t lines;
+    double v = stretch_variance(m, &lines);
+    bool begins = !d.generations || m->p.n != want || lines * SHARE < want;
+    if (begins) d.variance += v;
+    if (systematic && m->p.n > 1) d.variance = NAN; /* draws that depend on each other */
+    d.generations = begins ? 1 : d.generations + 1;
+    return d;
+}
+
+static enum gpm_status op_particle_evidence(struct infer_state *x, const struct action *a,
+                                            value *out) {
+    static const char *const keys[] = {"log_evidence", "error"};
+    const struct model *m = x->model;
+    size_t lines;
+    double v = m->p.at[0]->ancestry.variance + stretch_variance(m, &lines);
+    bool told = m->p.n > 1 && m->p.at[0]->ancestry.generations;
+    *out = infer_numbers(keys, (double[]){model_log_weight(m), told ? sqrt(v) : NAN}, 2);
+    return GPM_OK;
+}
+
 /* The last of the draws of a particle takes the trace itself, so that a run with one
  * particle copies nothing; until all copies are made its place stays empty. */
 static enum gpm_status op_resample(struct infer_state *x, const struct action *a, value *out) {
@@ -80,6 +134,7 @@ static enum gpm_status op_resample(struct infer_state *x, const struct action *a
     if (a->op->how == WITH_METHOD) st = read_method(x, a, &systematic, &below);
     if (st != GPM_OK) return st;
     if (below < 1 && m->p.n == want && model_ess(m) >= below * given) return GPM_OK;
+    struct ancestry next_of = next_ancestry(m, want, systematic);
     size_t *count = mem_zalloc(m->p.n * sizeof *count);
     infer_draw_particles(x, total, systematic, want, count);
     particles next = {0};
@@ -101,7 +156,11 @@ static enum gpm_status op_resample(struct infer_state *x, const struct action *a
         return st;
     }
     replace_all(m, &next);
-    for (size_t i = 0; i < m->p.n; i++) m->p.at[i]->log_weight = total - log((double)want);
+    for (size_t i = 0; i < m->p.n; i++) {
+        next_of.from = next_of.generations > 1 ? m->p.at[i]->ancestry.from : (uint32_t)i;
+        m->p.at[i]->ancestry = next_of;
+        m->p.at[i]->log_weight = total - log((double)want);
+    }
     return GPM_OK;
 }
 
@@ -377,6 +436,10 @@ const struct infer_op infer_particles_rows[] = {
      .run = op_resample},
     {"particle_log_weights", "() -> action", "array of the particles' log weights",
      .flags = OP_SHARED | OP_ATOMIC, EACH(weight_of)},
+    {"particle_evidence", "() -> action",
+     "log_evidence, the log of the particles' total weight, and error, its standard error as their "
+     "descent since the first resample tells it (nan after systematic resampling)",
+     .flags = OP_SHARED | OP_ATOMIC, .run = op_particle_evidence},
     {"set_particle_log_weights", "(w: any) -> action", "sets the particles' log weights",
      .flags = OP_SHARED, .run = op_change_weights, .how = SET},
     {"increment_particle_log_weights", "(w: any) -> action", "adds to the particles' log weights",

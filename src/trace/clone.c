@@ -382,6 +382,7 @@ struct trace *trace_clone(struct trace *t) {
     inner(u)->makers = inner(t)->makers;
     inner(u)->improper = inner(t)->improper;
     u->log_weight = t->log_weight;
+    u->ancestry = t->ancestry;
     u->n_directives = t->n_directives;
     for (size_t k = 0; k < c.n_layers; k++) {
         struct trace *l = c.layers[k];

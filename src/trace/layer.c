@@ -70,6 +70,7 @@ static struct trace *layer_on(struct trace *below, const struct trace *like) {
     t->core = below->core;
     t->rng = like->rng;
     t->log_weight = like->log_weight;
+    t->ancestry = like->ancestry;
     t->structure = below->structure;
     t->n_nodes = below->n_nodes;
     in->next_seq = t->world.first = b->next_seq;

@@ -22,7 +22,7 @@ PACK_SIZE(struct tagctx, 128, "struct tagctx: see pack_ctx");
 PACK_SIZE(struct scope_block, 72, "struct scope_block: see pack_scopes");
 PACK_SIZE(struct scope, 96, "struct scope: see pack_scopes");
 PACK_SIZE(struct record, 80, "struct record: see pack_record");
-PACK_SIZE(struct inner, 400, "struct inner: see pack_layer");
+PACK_SIZE(struct inner, 416, "struct inner: see pack_layer");
 
 typedef VEC(struct family *) families;
 
@@ -388,7 +388,14 @@ static void pack_numbers(struct pack *p, struct trace *t) {
     pack_u64(p, &in->next_block);
     pack_bool(p, &in->scopes_vary);
     pack_bool(p, &in->makers);
-    pack_bool(p, &in->improper);
+    enum { IMPROPER = 1, ANCESTRY = 2, BITS = 4 };
+    uint32_t bits = pack_choice(
+        p, (in->improper ? IMPROPER : 0) | (t->ancestry.generations ? ANCESTRY : 0), BITS);
+    in->improper = bits & IMPROPER;
+    if (!(bits & ANCESTRY)) return;
+    pack_u32(p, &t->ancestry.from);
+    pack_u32(p, &t->ancestry.generations);
+    pack_double(p, &t->ancestry.variance);
 }
 
 static void pack_layer(struct pack *p, struct trace *t) {

@@ -99,11 +99,27 @@ infer do(moved <- sweeps(40, 0, 0), action(print("z", moved)), action(print("x",
     return estimate(text, 1)[0]
 
 
+def told_errors():
+    """What one run tells of its error beside how the evidences of the runs vary; nothing after systematic draws."""
+    tell = 'infer do(e <- particle_evidence(), action(print("z", e["log_evidence"])), action(print("x", e["error"])));\n'
+    bad = 0
+    for name, each in (("every step", ""), ("adaptive", ", ess=0.5")):
+        text = steps(each).replace("resample(20", "resample(60") + tell
+        got = np.array([estimate(text, 500 + s) for s in range(SEEDS)])
+        told, found = np.sqrt(np.mean(got[:, 1] ** 2)), got[:, 0].std(ddof=1)
+        ok = 0.7 < told / found < 1.4  # the spread of 60 is known to 9%
+        bad += not ok
+        print("%s error told by one run, %-11s %.3f; evidences of %d vary by %.3f" % ("ok  " if ok else "FAIL", name, told, SEEDS, found))
+    none = estimate(steps(', method="systematic"') + tell, 1)[1]
+    return bad + (none == none)
+
+
 def main():
     log_z, means = exact()
     moved = early_moves()
     bad = moved < 20
     print("%s the first of 60 states moved in %d of 40 sweeps of pgibbs" % ("FAIL" if bad else "ok  ", moved))
+    bad += told_errors()
     for name, text in WAYS.items():
         got = np.array([estimate(text, 100 + s) for s in range(SEEDS)])
         z = np.exp(got[:, 0] - log_z)
