@@ -6,6 +6,7 @@
     loo(result, ...)       leave-one-out cross-validation, models compared
     GPRegressor            Gaussian-process regression for scikit-learn
     discover(y)            the structure of a time series
+    discover_panel(data)   those of several series, which learn from each other
     Index(file)            a search engine for many of them
     Forecaster             the same with sktime's fit and predict
     optimize(f, space)     the optimum of an expensive function; minimize, Optimizer (ask and tell)
@@ -17,11 +18,11 @@ from .index import Index
 from .optimise import Optimizer, Optimum, Trial, minimize, optimize
 from .program import Result, run
 from .session import Session
-from .structure import Discovery, discover
+from .structure import Discovery, Panel, discover, discover_panel
 
 __version__ = version()
-__all__ = ["Discovery", "Forecaster", "GPRegressor", "GpmemError", "GpmemValueError", "Index", "Optimizer", "Optimum", "Result",
-           "Session", "Trial", "discover", "loo", "minimize", "optimize", "run", "version"]
+__all__ = ["Discovery", "Forecaster", "GPRegressor", "GpmemError", "GpmemValueError", "Index", "Optimizer", "Optimum", "Panel", "Result",
+           "Session", "Trial", "discover", "discover_panel", "loo", "minimize", "optimize", "run", "version"]
 
 
 def __getattr__(name):

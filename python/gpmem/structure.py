@@ -7,13 +7,14 @@ import ctypes as c
 import io
 import json
 import os
-from collections.abc import Iterable, Mapping
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _abi, _frames, _shown
-from ._library import GpmemError, GpmemValueError, assign, beside, lib, options, path, real, text, whole
+from ._library import GpmemError, GpmemValueError, assign, beside, lib, mapping, options, path, real, text, whole
 
 if TYPE_CHECKING:
     import pandas
@@ -56,28 +57,33 @@ def _csv(columns):
     return text(out.getvalue(), "X")
 
 
+def _call(function, handle, *arguments, options):
+    """Runs the learner, with its options last; Ctrl-C ends it. Returns the status."""
+    status: list[int] = []
+    stop = c.c_int(0)
+    options[0].stop = c.pointer(stop)
+    beside([lambda: status.append(function(handle, *arguments, *[c.byref(o) for o in options]))], lambda: setattr(stop, "value", 1))
+    return status[0]
+
+
 class Discovery:
     """The posterior over structures of one series, with its forecasts, answers and reports."""
 
     def __init__(self) -> None:
         self._handle = lib.gpm_discover_new()
+        self._panel: Panel | None = None  # that the run belongs to
         self._times: _frames.Times | None = None  # those of the data, where they came as an index of pandas
 
     def __del__(self):
-        lib.gpm_discover_free(self._handle)
+        if self._panel is None:
+            lib.gpm_discover_free(self._handle)
 
     def __repr__(self) -> str:
         best = self.structures[:1]
         return "Discovery(%s)" % ("%s with probability %.2f" % best[0] if best else "no structure")
 
     def _run(self, function, *arguments, options):
-        """Runs the learner; Ctrl-C ends it."""
-        status: list[int] = []
-        stop = c.c_int(0)
-        options.stop = c.pointer(stop)
-        beside([lambda: status.append(function(self._handle, *arguments, c.byref(options)))],
-               lambda: setattr(stop, "value", 1))
-        self._check(status[0])
+        self._check(_call(function, self._handle, *arguments, options=[options]))
 
     def _check(self, status):
         if status:
@@ -209,6 +215,14 @@ def _column(name):
     return str(name) if isinstance(name, int) and not isinstance(name, bool) else name
 
 
+def _settings(log, decimal, time, column, **given):
+    """Options of the library."""
+    o = options(_abi.DiscoverOptions)
+    assign(o, time_column=_column(time), value_column=_column(column), decimal=_choice("decimal", {"auto": 0, "point": 1, "comma": 2}, decimal),
+           log=_choice("log", {"auto": 0, "never": 1, "always": 2}, log), **given)
+    return o
+
+
 def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: str | None = None, changepoints: bool = False,
              log: str = "auto", level: float = 0.95, holdout: float = 0, max_points: int = 0, max_seconds: float = 0,
              backtest: int = 0, horizon: int = 0, time: str | int | None = None, column: str | int | None = None,
@@ -251,12 +265,9 @@ def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: st
     True
     >>> abs(d.forecast(horizon=3)["median"][2] - 10 - math.sin(2 * math.pi * 62 / 12)) < 0.1
     True"""
-    o = options(_abi.DiscoverOptions)
-    assign(o, seed=seed, threads=threads, changepoints=changepoints, holdout=holdout, level=level,
-           max_points=max_points, max_seconds=max_seconds, kernels=kernels, backtest=backtest, horizon=horizon,
-           time_column=_column(time), value_column=_column(column), date_format=date_format, missing=missing, skip_bad=skip_bad, every=every,
-           decimal=_choice("decimal", {"auto": 0, "point": 1, "comma": 2}, decimal),
-           log=_choice("log", {"auto": 0, "never": 1, "always": 2}, log))
+    o = _settings(log, decimal, time, column, seed=seed, threads=threads, changepoints=changepoints, holdout=holdout, level=level,
+                  max_points=max_points, max_seconds=max_seconds, kernels=kernels, backtest=backtest, horizon=horizon,
+                  date_format=date_format, missing=missing, skip_bad=skip_bad, every=every)
     assign(o, holidays=holidays, per_day=per_day, least=None if least is None else repr(float(least)), most=None if most is None else repr(float(most)))
     if X is not None:
         names = _column_names(X)
@@ -278,3 +289,99 @@ def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: st
         table = _table(y, t, X)
         d._run(lib.gpm_discover_run_text, b"y", table, len(table), options=o)
     return d
+
+
+class Panel(Mapping[str, Discovery]):
+    """The runs of several series by their names: panel["north"].forecast(12). Series without a run are in `errors`."""
+
+    def __init__(self) -> None:
+        self._handle = lib.gpm_panel_new()
+        self._runs: dict[str, Discovery] = {}
+        self.errors: dict[str, str] = {}
+
+    def __del__(self):
+        lib.gpm_panel_free(self._handle)
+
+    def __getitem__(self, name: str) -> Discovery:
+        return self._runs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._runs)
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def __repr__(self) -> str:
+        return "Panel(%d series%s)" % (len(self), ", %d without a run" % len(self.errors) if self.errors else "")
+
+    def _run(self, file, options):
+        if _call(lib.gpm_panel_run, self._handle, path(file, "data"), options=options):
+            raise GpmemError(lib.gpm_panel_error(self._handle).decode())
+        for i in range(lib.gpm_panel_size(self._handle)):
+            name, why = lib.gpm_panel_key(self._handle, i).decode(), c.c_char_p()
+            handle = lib.gpm_panel_member(self._handle, i, c.byref(why))
+            if not handle:
+                self.errors[name] = (why.value or b"").decode()
+                continue
+            d = Discovery.__new__(Discovery)
+            d._handle, d._panel, d._times = handle, self, None
+            self._runs[name] = d
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """Everything as a dictionary (that of `gpmem discover --by COLUMN --json`)."""
+        return json.loads(self.report("json"))
+
+    def report(self, format: str = "text") -> str:
+        """The table of all series as text or json."""
+        return lib.gpm_panel_report(self._handle, _choice("format", {k: _FORMATS[k] for k in ("text", "json")}, format)).decode()
+
+    def forecast_frame(self, horizon: int, level: float = 0.95) -> pandas.DataFrame:
+        """The forecasts of all series below each other as a DataFrame (median, lo, hi), by series and time."""
+        frames = {name: d.forecast_frame(horizon, level=level) for name, d in self.items()}
+        return _frames.pandas().concat(frames, names=["series", "time"])
+
+
+def _written(data, by, time, folder):
+    """A DataFrame, or a dictionary of columns, as a CSV file for the library."""
+    file = os.path.join(folder, "panel.csv")
+    if hasattr(data, "to_csv"):
+        index = time is None
+        data.to_csv(file, index=index, index_label="time" if index else None)
+    else:
+        with open(file, "wb") as f:
+            f.write(_csv({k: np.asarray(v) for k, v in mapping(data, "data").items()}))
+    return file
+
+
+def discover_panel(data: Any, by: str | None = None, independent: bool = False, seed: int = 1, threads: int = 0,
+                   kernels: str | None = None, changepoints: bool = False, log: str = "auto", level: float = 0.95,
+                   max_seconds: float = 0, horizon: int = 0, time: str | int | None = None, column: str | int | None = None,
+                   date_format: str | None = None, decimal: str = "auto", missing: str | None = None, skip_bad: bool = False,
+                   holidays: str | None = None) -> Panel:
+    """Finds the structures of several series, which share what they tell about hyper-parameters.
+
+    data         the path of a CSV file, a DataFrame, or a dictionary of columns
+    by           the column that tells series apart; None: every column but that of times is a series
+    independent  nothing is shared
+    time         the column of times; None: of a DataFrame its index, else by the usual names
+
+    The other parameters as in discover. Returns a Panel: a mapping from names to Discovery, with report() and
+    forecast_frame(horizon).
+
+    >>> import math
+    >>> months = ["20%02d-%02d" % (10 + i // 12, i % 12 + 1) for i in range(36)]
+    >>> p = discover_panel({"date": months, "a": [math.sin(i) for i in range(36)], "b": [i % 5 for i in range(36)]}, threads=1, kernels="LIN PER")
+    >>> sorted(p), p["a"].forecast(horizon=2)["x"].tolist()
+    (['a', 'b'], ['2013-01', '2013-02'])"""
+    o = _settings(log, decimal, time, column, seed=seed, threads=threads, changepoints=changepoints, level=level, max_seconds=max_seconds,
+                  kernels=kernels, horizon=horizon, date_format=date_format, missing=missing, skip_bad=skip_bad, holidays=holidays)
+    how = options(_abi.PanelOptions)
+    assign(how, by=by, independent=independent)
+    p = Panel()
+    if isinstance(data, (str, os.PathLike)):
+        p._run(data, [o, how])
+        return p
+    with tempfile.TemporaryDirectory() as folder:
+        p._run(_written(data, by, time, folder), [o, how])
+    return p

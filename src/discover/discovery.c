@@ -124,43 +124,91 @@ static void search_settings(const struct discovery *d, struct search_options *o,
     };
 }
 
-/* The search runs on `part` of the data, or on another scale of them, the best structures are then
- * evaluated on all of them as they are. */
-static enum gpm_status search_by(struct discovery *d, struct smodel_data *part) {
+/* What the search finds on `part` of the data, to be evaluated on all of them; only the choice of
+ * structures is kept. hints: of all of the data; NULL: its own. */
+static enum gpm_status search_part(const struct discovery *d, const struct smodel_data *part,
+                                   const struct series_space *hints, struct search *coarse) {
     struct search_options o;
     struct grammar g;
-    struct search coarse;
     search_settings(d, &o, &g);
-    o.draws = d->opt.brief ? 20 : 60; /* only the choice of structures is kept */
-    enum gpm_status st = series_search_init(&coarse, part, &g, &o);
-    if (st == GPM_OK) {
-        struct series_space *all = series_space_of(&d->search), *few = series_space_of(&coarse);
-        if (part->scale == d->data.scale) memcpy(few->hints, all->hints, sizeof few->hints);
-        st = search_run(&coarse);
-        if (st == GPM_OK)
-            st = series_search_refine(&d->search, &coarse,
-                                      d->opt.brief      ? 4
-                                      : d->data.n > 800 ? 5
-                                                        : 8);
-        search_release(&coarse);
-    }
+    o.draws = d->opt.brief ? 20 : 60;
+    enum gpm_status st = series_search_init(coarse, part, &g, &o);
+    if (st != GPM_OK) return st;
+    struct series_space *few = series_space_of(coarse);
+    if (hints) memcpy(few->hints, hints->hints, sizeof few->hints);
+    st = search_run(coarse);
+    if (st != GPM_OK) search_release(coarse);
     return st;
 }
 
-/* Many values: the search looks at k of them over the whole span; all of them where counts are few,
- * which are searched on the scale of values and roots. */
+/* Many values: the search looks at k of them over the whole span. */
 static enum gpm_status search_coarse(struct discovery *d, size_t k) {
-    struct search_options o;
-    struct grammar g;
     struct smodel_data part;
-    search_settings(d, &o, &g);
+    struct search coarse;
     enum gpm_status st = smodel_data_subset(&d->data, k, &part);
     if (st != GPM_OK) return st;
-    if (k == d->data.n) smodel_data_rates(&d->data);
-    st = series_search_init(&d->search, &d->data, &g, &o);
-    if (st == GPM_OK) st = search_by(d, &part);
-    if (k < d->data.n) d->subset = k;
+    st = search_part(d, &part, series_space_of(&d->search), &coarse);
+    if (st == GPM_OK) {
+        size_t most = d->opt.brief ? 4 : d->data.n > 800 ? 5 : 8;
+        st = series_search_refine(&d->search, &coarse, most);
+        search_release(&coarse);
+    }
+    d->subset = k;
     smodel_data_release(&part);
+    return st;
+}
+
+/* Do the counts scatter around the best structure by about as much as Poisson counts or more? Whole
+ * numbers that follow a course closely are no counts of random events. */
+#define SCATTER_LEAST 0.5
+
+static bool scatters(const struct search *s) {
+    const struct evidence *best = NULL;
+    struct gp *g;
+    for (size_t i = 0; i < s->n; i++)
+        if (!s->at[i]->rough && s->at[i]->prop.n &&
+            (!best || evidence_total(s->at[i]) > evidence_total(best)))
+            best = s->at[i];
+    if (!best) return false;
+    const struct smodel *m = smodel_of(best);
+    const struct smodel_data *d = m->data;
+    const double *z = best->prop.mode[0].z;
+    double *mean = NEW_ARRAY(double, d->n), sum = 0, rate = 0;
+    int tr = m->s.transform;
+    enum gpm_status st = smodel_condition(m, series_space_of(s)->work[0], z, &g);
+    if (st == GPM_OK) st = smodel_part(m, z, g, SMODEL_SIGNAL, d->t, d->n, mean, NULL);
+    for (size_t i = 0; i < d->n && st == GPM_OK; i++) {
+        double fit = smodel_back(d, tr, d->mean[tr] + d->sd[tr] * mean[i]);
+        double off = d->mean[0] + d->sd[0] * d->y[0][i] - fit;
+        sum += off * off;
+        rate += fmax(fit, 0);
+    }
+    mem_free(mean);
+    return st == GPM_OK && sum >= SCATTER_LEAST * rate;
+}
+
+/* Few counts are searched on the scales of values and roots. *counts: they are such, and what was
+ * found is evaluated as counts around a rate. */
+static enum gpm_status search_rates(struct discovery *d, bool *counts) {
+    struct search_options o;
+    struct grammar g;
+    struct smodel_data plain;
+    struct search coarse;
+    *counts = false;
+    enum gpm_status st = smodel_data_subset(&d->data, d->data.n, &plain);
+    if (st != GPM_OK) return st;
+    st = search_part(d, &plain, NULL, &coarse);
+    if (st == GPM_OK) {
+        *counts = scatters(&coarse);
+        search_settings(d, &o, &g);
+        if (*counts) {
+            smodel_data_rates(&d->data);
+            st = series_search_init(&d->search, &d->data, &g, &o);
+            if (st == GPM_OK) st = series_search_refine(&d->search, &coarse, 8);
+        }
+        search_release(&coarse);
+    }
+    smodel_data_release(&plain);
     return st;
 }
 
@@ -171,12 +219,10 @@ static enum gpm_status search_once(struct discovery *d, struct buf *err) {
     size_t few = d->opt.brief ? BRIEF_VALUES : 350;
     bool coarse = d->opt.brief ? d->data.n > few : d->data.n > 450 && !smodel_fast_grid(&d->data);
     bool rates = !d->opt.brief && d->opt.logs == LOG_AUTO && smodel_few_counts(&d->data);
-    enum gpm_status st;
-    if (rates || coarse) {
-        st = search_coarse(d, rates ? d->data.n : few);
-    } else {
+    enum gpm_status st = rates ? search_rates(d, &rates) : GPM_OK;
+    if (st == GPM_OK && !rates) {
         st = series_search_init(&d->search, &d->data, &g, &o);
-        if (st == GPM_OK) st = search_run(&d->search);
+        if (st == GPM_OK) st = coarse ? search_coarse(d, few) : search_run(&d->search);
     }
     if (st == GPM_E_NOMEM)
         return buf_fail(err, st, "%s: not enough memory for %zu values", d->series.name,

@@ -88,6 +88,10 @@ def check_counts(tmp):
     assert d["decomposition"]["transform"] == "rate", d["decomposition"]["transform"]
     drawn = subprocess.run([TOOL, "forecast", kept, "--paths", "200", "-n", "3"], check=True, capture_output=True, text=True).stdout
     assert "." not in drawn.split("\n", 1)[1].replace(month(60), ""), drawn[:300]
+    whole = run(tmp, "whole", list(range(30)))  # whole numbers that follow a course are no counts of random events
+    assert whole["probability_of_rate"] == 0 and abs(whole["forecast"]["median"][1] - 31) < 0.5, whole["forecast"]
+    whole = run(tmp, "scores", [round(12 + 5 * math.sin(i * math.pi / 6) + rng.gauss(0, 1)) for i in range(60)])
+    assert whole["probability_of_rate"] == 0 and max(h - l for h, l in zip(whole["forecast"]["hi"], whole["forecast"]["lo"])) < 7, whole["forecast"]
     many = run(tmp, "more", [sum(rng.random() < 0.5 for _ in range(100)) * (i % 5 > 0) for i in range(60)])
     assert many["probability_of_rate"] == 0, "counts of which there are many are close to normal on one scale or another"
     d = run(tmp, "quieter", [rng.gauss(0, 5 - 0.045 * i) for i in range(100)], "--horizon", "40", "--kernels", "LIN")
