@@ -344,23 +344,34 @@ static enum gpm_status import_store(struct optimize *o, struct buf *err) {
     return s ? s : m.s;
 }
 
-enum gpm_status optimize_open(struct optimize *o, struct buf *err) {
+/* What the store and the caller say of the search, in one transaction. `given`: the command, or the
+ * function, is the caller's; the store's is adopted once. */
+static enum gpm_status settle_all(struct optimize *o, bool given, struct buf *err) {
     size_t added;
+    enum gpm_status s = memo_begin(o->memo, err);
+    if (!s) s = settle_space(o, err);
+    if (!s) s = settle_goals(o, err);
+    if (!s) s = settle_settings(o, err);
+    if (!s && given) s = store_command(o, err);
+    if (!s && !given && !o->command_text) s = adopt_command(o, err);
+    if (!s && o->opt.warm)
+        s = memo_csv_import(o->memo, &o->space, o->opt.warm, o->opt.noisy, &added, err);
+    if (!s && o->opt.from) s = import_store(o, err);
+    return memo_end(o->memo, s, err);
+}
+
+enum gpm_status optimize_open(struct optimize *o, struct buf *err) {
+    bool given = o->command_text || o->fn;
     if (!o->space.n && !o->opt.store)
         return buf_fail(err, GPM_E_ARG,
                         "there are no variables; give at least one, for example --var x=-5:10");
     enum gpm_status s = open_memo(o, err);
     if (s) return s;
-    s = memo_begin(o->memo, err);
-    if (!s) s = settle_space(o, err);
-    if (!s) s = settle_goals(o, err);
-    if (!s) s = settle_settings(o, err);
-    if (!s) s = o->command_text || o->fn ? store_command(o, err) : adopt_command(o, err);
-    if (!s && o->opt.warm)
-        s = memo_csv_import(o->memo, &o->space, o->opt.warm, o->opt.noisy, &added, err);
-    if (!s && o->opt.from) s = import_store(o, err);
+    size_t said = err->len;
+    do { /* but for rows of a file, which might come twice, it is all the same when done again */
+        s = settle_all(o, given, err);
+    } while (!o->opt.warm && memo_again(o->memo, s, said, err));
     if (o->goals.names.n) o->command.outputs = &o->goals.names;
-    s = memo_end(o->memo, s, err);
     if (!s) s = optimize_refresh(o, err);
     return s ? s : optimize_write_log(o, err);
 }

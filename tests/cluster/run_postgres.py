@@ -67,6 +67,24 @@ def check_workers(pg, env):
     return store
 
 
+def check_beginning(pg, store):
+    """The server goes down while a worker that joins reads what the search is: it begins again."""
+    holds = subprocess.Popen(["psql", "-X", "-q", pg.url, "-c", "BEGIN", "-c", "LOCK TABLE shared.state IN ACCESS EXCLUSIVE MODE", "-c",
+                              "SELECT pg_sleep(120)"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    waits = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+    while pg.sql("SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND relation = 'shared.state'::regclass").strip() == "0":
+        time.sleep(0.1)
+    worker = subprocess.Popen([TOOL, "optimize", "--join", store, "--allow-run", "--budget", "2", "-q"], cwd=WORK.name,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while pg.sql(waits).strip() == "0":
+        time.sleep(0.1)
+        assert worker.poll() is None, worker.communicate()
+    pg.restart()
+    out, err = worker.communicate(timeout=120)
+    assert worker.returncode == 0, (worker.returncode, out, err)
+    holds.wait()
+
+
 def check_goals(pg):
     """Several numbers a run: workers are killed at random moments until KILLS of them are; nothing is lost or evaluated
     twice but what the dead were at, and every row has all its numbers."""
@@ -158,6 +176,7 @@ with Postgres() as pg, WORK:
             f.write(text)
         os.chmod(at(name), 0o755)
     store = check_workers(pg, dict(os.environ, EVALUATED=at("evaluated")))
+    check_beginning(pg, store)
     check_goals(pg)
     check_copies(pg, store)
     check_programs(pg)
