@@ -25,7 +25,7 @@ bool fibre_here(void) {
     return false;
 }
 void fibre_wait_for(struct parcel *p, parcel_server *serve) {}
-bool run_on_fibre(size_t size, void *(*f)(void *), void *arg, const char **lowest) {
+bool fibres_run(size_t size, void *(*f)(void *), void *arg, const char **lowest) {
     return false;
 }
 

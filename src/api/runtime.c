@@ -16,6 +16,7 @@
 #include "source/srcfn.h"
 #include "base/ascii.h"
 #include "base/clock.h"
+#include "base/fibres.h"
 #include "base/file.h"
 #include "base/stop.h"
 #include "base/version.h"
@@ -162,7 +163,7 @@ static enum gpm_status run(gpm_session *g, struct job *j) {
     s->core.places.asked = 0;
     s->core.places.stopping = false;
     j->g = g;
-    bool ran = g->options.together && run_on_fibre(s->stack_size, run_job, j, &j->stack);
+    bool ran = g->options.together && fibres_run(s->stack_size, run_job, j, &j->stack);
     if (!ran && !run_on_stack(s->stack_size, run_job, j, &j->stack)) {
         diag_raise(&s->diags, DIAG_LIMIT, NO_SPAN,
                    "there is no address space for a recursion of depth %zu (--max-depth)",

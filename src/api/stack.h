@@ -10,6 +10,4 @@
 /* Runs f(arg) on a thread with a stack of that size, whose lowest byte *lowest is before f begins;
  * false: there is none. */
 bool run_on_stack(size_t size, void *(*f)(void *), void *arg, const char **lowest);
-/* The same as a fibre (base/fibres.h). */
-bool run_on_fibre(size_t size, void *(*f)(void *), void *arg, const char **lowest);
 #endif

@@ -17,8 +17,10 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #ifdef __SANITIZE_ADDRESS__
@@ -335,12 +337,31 @@ static void open_pool(void) {
 
 /* ---- for others ---- */
 
-bool fibres_run(char *stack, size_t size, void *(*f)(void *), void *arg) {
+enum { GUARD = 65536 };
+
+char *stack_new(size_t size) {
+    char *at = size > SIZE_MAX - GUARD
+                   ? MAP_FAILED
+                   : mmap(NULL, size + GUARD, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (at == MAP_FAILED) return NULL;
+    if (mprotect(at, GUARD, PROT_NONE) == 0) return at + GUARD;
+    munmap(at, size + GUARD);
+    return NULL;
+}
+
+void stack_free(char *stack, size_t size) {
+    munmap(stack - GUARD, size + GUARD);
+}
+
+bool fibres_run(size_t size, void *(*f)(void *), void *arg, const char **lowest) {
 #ifdef NO_FIBRES
     return false;
 #endif
     pthread_once(&once, open_pool);
-    if (!pool.n) return false;
+    char *stack = pool.n ? stack_new(size) : NULL;
+    if (!stack) return false;
+    *lowest = stack;
     struct fibre me = {.side = {stack_first(stack + size), stack, size}, .f = f, .arg = arg};
     sem_init(&me.ended, 0, 0);
     struct fibre_worker *w = &pool.at[atomic_fetch_add(&pool.next, 1) % pool.n];
@@ -349,6 +370,7 @@ bool fibres_run(char *stack, size_t size, void *(*f)(void *), void *arg) {
     while (sem_wait(&me.ended)) {
     }
     sem_destroy(&me.ended);
+    stack_free(stack, size);
     return true;
 }
 

@@ -23,9 +23,14 @@ struct parcel {
 /* Does what is asked in these parcels; two threads may be at it. */
 typedef void parcel_server(struct parcel **all, size_t n);
 
-/* Runs f(arg) as a fibre on that stack and returns when it has ended; false: there are no threads
- * for it. */
-bool fibres_run(char *stack, size_t size, void *(*f)(void *), void *arg);
+/* A stack: address space that nobody reserves (a limit for recursion may lie far above the
+ * machine's memory), with pages below it that nobody may touch. NULL: there is none. */
+char *stack_new(size_t size);
+void stack_free(char *stack, size_t size);
+
+/* Runs f(arg) as a fibre on a stack of that size, whose lowest byte *lowest is before f begins, and
+ * returns when it has ended; false: there is none, or no threads for it. */
+bool fibres_run(size_t size, void *(*f)(void *), void *arg, const char **lowest);
 bool fibre_here(void); /* is this one? */
 /* Hands it over and waits until it is served, with those of others: as soon as a quarter of
  * all fibres wait, or some have waited for long. All of a process have one server. */

@@ -226,6 +226,7 @@ static const struct option_row index_rows[] = {
      &args.format},
     {"threads", 'j', OPTION_SMALL, "N", "add: threads (default: all cores, at most 8)",
      &args.o.threads},
+    {.kind = OPTION_GROUP, .field = &device_options},
 };
 
 COMMAND(index, 112) = {

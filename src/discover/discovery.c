@@ -237,9 +237,16 @@ static enum gpm_status search_once(struct discovery *d, struct buf *err) {
 }
 
 /* Without the values under suspicion; again where some of them turn out to belong to the series. */
+static enum gpm_status search_here(struct discovery *d, struct buf *err) {
+    enum gpm_status st = search_once(d, err);
+    if (!gp_device_serves()) return st;
+    buf_reset(err);
+    return buf_fail(err, GPM_E_DEVICE, "%s", gp_device_error());
+}
+
 enum gpm_status discovery_search(struct discovery *d, struct buf *err) {
     bool back;
-    enum gpm_status st = search_once(d, err);
+    enum gpm_status st = search_here(d, err);
     if (st != GPM_OK) return st;
     d->data.wild = 0;
     st = outliers_judge(&d->out, &d->post, &back);
@@ -253,7 +260,7 @@ enum gpm_status discovery_search(struct discovery *d, struct buf *err) {
     search_release(&d->search);
     st = discovery_prepare(d, err);
     if (all > 0) d->opt.seconds = fmax(left, 0.1 * all);
-    if (st == GPM_OK) st = search_once(d, err);
+    if (st == GPM_OK) st = search_here(d, err);
     d->opt.seconds = all;
     return st;
 }

@@ -180,6 +180,7 @@ static struct gp *process(const struct smodel_data *d, const double *y) {
     struct gp *g = gp_new(d->dim, k, NULL, 1, NULL);
     kern_unref(k);
     gp_set_apart(g);
+    gp_set_roaming(g);
     gp_set_budget(g, 0); /* hardly a kernel is asked for twice */
     if (gp_add(g, GP_MEASURED, d->points ? d->points : d->t, y, d->n) == GPM_OK) return g;
     gp_free(g);

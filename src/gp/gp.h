@@ -70,6 +70,9 @@ enum gp_device { GP_ON_CPU, GP_ON_GPU, GP_ON_ANY };
 GPM_MUST_USE enum gpm_status gp_device_use(enum gp_device device);
 enum gp_device gp_device(void);
 const char *gp_device_error(void);
+/* Whether what was asked for still serves: of a search, which takes what cannot be computed for
+ * improbable, to be asked at its end. */
+GPM_MUST_USE enum gpm_status gp_device_serves(void);
 size_t gp_device_most(void); /* inputs that an open GPU has memory for */
 /* gpm_status_text, of GPM_E_DEVICE the reason. */
 const char *gp_status_text(enum gpm_status st);
@@ -78,6 +81,10 @@ void gp_set_device(struct gp *g, enum gp_device device);
 /* Before data are added: every pair becomes an input of its own, also where inputs are equal, and
  * white noise inside the kernel is by pair. Needs noise; such pairs cannot be removed. */
 void gp_set_apart(struct gp *g);
+
+/* Its kernel takes many shapes, as in a search of structures: small ones are computed on a GPU by a
+ * program for any shape instead of one for each. */
+void gp_set_roaming(struct gp *g);
 
 /* Approximation: automatic (exact up to GP_EXACT_MAX distinct inputs), none, or by choice. size:
  * number of inducing points or of neighbours, 0 for the default (512, 256). gp_method names what

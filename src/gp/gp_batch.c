@@ -30,21 +30,31 @@ static size_t tiles_of(size_t n) {
     return t * (t + 1) / 2 + t;
 }
 
-static size_t shared_bytes(size_t n, int warps, const struct kern_program *p, bool global) {
-    size_t np = (n + 7) / 8 * 8, red = (size_t)warps * ((size_t)p->np + 2);
-    return (red + red % 2 + np * ((size_t)p->ng + 1) + (global ? 0 : tiles_of(n) * 64)) *
+static bool is_any(const struct gp_program *p) {
+    return !p->k;
+}
+
+static size_t shared_bytes(size_t n, int warps, const struct gp_program *p, int features,
+                           bool global) {
+    size_t np = (n + 7) / 8 * 8, red = (size_t)warps * ((size_t)p->layout.np + 2);
+    size_t numbers = is_any(p) ? (size_t)p->layout.nt : 0;
+    return (red + red % 2 + numbers + np * ((size_t)features + 1) +
+            (global ? 0 : tiles_of(n) * 64)) *
            sizeof(double);
 }
 
-static struct layout layout_for(size_t n, const struct kern_program *p) {
-    size_t tiles = (n + 7) / 8;
-    struct layout l = {8, 2, 2, ((int)tiles + 7) / 8 * 8, false, 0};
-    if (tiles <= 8) l.warps = 4, l.rows_at_once = 1, l.blocks = 8;
-    l.shared = shared_bytes(n, l.warps, p, false);
-    if (l.shared > gpu_info()->shared / 2) l.blocks = 1;
+/* By the most features that the program takes: those that the processes at hand have do not change
+ * the layout. Few kinds of the program for any shape, which takes long to compile. */
+static struct layout layout_for(size_t n, const struct gp_program *p) {
+    int tiles = (int)(n + 7) / 8, most = (tiles + 7) / 8 * 8, features = p->layout.ng;
+    for (int two = 8; is_any(p) && two / 2 < most; two *= 2) most = two > most ? two : most;
+    struct layout l = {8, 2, 2, most, false, 0};
+    if (tiles <= 8) l.warps = 4, l.rows_at_once = 1, l.blocks = is_any(p) ? 4 : 8;
+    l.shared = shared_bytes(n, l.warps, p, features, false);
+    if (l.shared > gpu_info()->shared / 2 && !is_any(p)) l.blocks = 1;
     if (l.shared <= gpu_info()->shared) return l;
     l = (struct layout){16, 4, 1, l.most_tiles, true, 0};
-    l.shared = shared_bytes(n, l.warps, p, true);
+    l.shared = shared_bytes(n, l.warps, p, features, true);
     return l;
 }
 
@@ -75,7 +85,7 @@ bool gp_job_fits(const struct gp_job *t) {
     const struct gp *g = t->g;
     return g->device != GP_ON_CPU && g->n > 0 && g->n <= GP_BATCH_MAX && !g->integrated &&
            !t->s->mean && !gp_approx_asked(g) && !gp_contradicts(g, t->s->noise) &&
-           !t->s->kern->callback;
+           !t->s->kern->callback && !(g->roams && g->dim > 1);
 }
 
 static void job_fails(struct gp_job *t, enum gpm_status st) {
@@ -88,18 +98,26 @@ void gp_job_begin(struct gp_job *t) {
     struct gp_slot *s = t->s;
     t->done = false;
     t->status = gpu_info()->shared ? GPM_OK : gpu_open();
-    if (!t->status) t->status = gp_program_of(s->kern, g->dim, &g->program);
+    if (!t->status && g->roams) g->program = gp_program_any();
+    if (!t->status && !g->roams) t->status = gp_program_of(s->kern, g->dim, &g->program);
     if (t->status) {
         job_fails(t, t->status);
         return;
     }
     t->program = g->program;
     const struct kern_program *p = &t->program->layout;
-    struct layout l = layout_for(g->n, p);
+    struct layout l = layout_for(g->n, t->program);
     size_t nt = (size_t)p->nt + 1, all = nt + (t->slopes ? (size_t)p->np + 2 : 1);
     t->theta = all <= COUNT_OF(t->few) ? t->few : NEW_ARRAY(double, all);
     t->out = t->theta + nt;
-    kern_program_params(s->kern, t->theta);
+    t->features = p->ng;
+    if (!g->roams)
+        kern_program_params(s->kern, t->theta);
+    else if (!kern_any_params(s->kern, t->theta, &t->features)) {
+        if (t->theta != t->few) mem_free(t->theta);
+        t->program = NULL;
+        return;
+    }
     t->theta[nt - 1] = s->noise * s->noise;
     t->n = g->n;
     t->layout = class_of(&l, t->slopes);
@@ -289,11 +307,16 @@ static enum gpm_status together(struct gp_job *const *group, size_t n) {
                        .numbers = (size_t)prog->layout.nt + 1,
                        .each = slopes ? (size_t)prog->layout.np + 2 : 1};
     size_t most = 0;
-    for (size_t i = 0; i < n; i++) most = group[i]->n > most ? group[i]->n : most;
+    int features = 0;
+    for (size_t i = 0; i < n; i++) {
+        most = group[i]->n > most ? group[i]->n : most;
+        features = group[i]->features > features ? group[i]->features : features;
+    }
     struct lane *lane = lane_take();
     enum gpm_status st = gpu_lock();
     if (!st) {
-        k.l = layout_for(most, &prog->layout);
+        k.l = layout_for(most, prog);
+        k.l.shared = shared_bytes(most, k.l.warps, prog, features, k.l.global);
         st = compile(prog, &k.l, slopes, &k.p);
         if (!st) st = send_data(group, n);
         if (!st) st = start(group, &k, tiles_of(most) * 64, &lane->on);

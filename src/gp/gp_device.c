@@ -52,6 +52,10 @@ enum gp_device gp_device(void) {
     return (enum gp_device)asked;
 }
 
+enum gpm_status gp_device_serves(void) {
+    return asked == GP_ON_GPU ? gpu_open() : GPM_OK;
+}
+
 const char *gp_device_error(void) {
     return gpu_error();
 }
@@ -101,6 +105,7 @@ enum gpm_status gp_engine_choose(const struct gp *g, const struct gp_slot *s,
                                  const struct gp_engine **out) {
     *out = gp_engine_host(g->n);
     if (g->device == GP_ON_CPU || g->n < least()) return GPM_OK;
+    if (g->roams && gp_meeting()) return GPM_OK; /* others would wait for the compiler */
     struct program p;
     enum gpm_status st = gpu_lock();
     if (!st) {

@@ -55,7 +55,7 @@ struct gp_way {
     struct gpu_program *program;
 };
 struct gp_program {
-    struct kern *k; /* one of the shape */
+    struct kern *k; /* one of the shape; NULL: that for any shape */
     struct kern_program layout;
     char *text;              /* the kernel's */
     VEC(struct gp_way) ways; /* compiled, under the card's lock */
@@ -63,6 +63,8 @@ struct gp_program {
 /* Of that shape; *out may be NULL, or one that was found before and is perhaps it. It stays for
  * the process. From any thread, without the card's lock. */
 GPM_MUST_USE enum gpm_status gp_program_of(const struct kern *k, int dim, struct gp_program **out);
+/* That for any shape of one column (kern_any_program). */
+struct gp_program *gp_program_any(void);
 /* Compiled with the text `rest` behind the kernel's; `key` stands for that and the options. Under
  * the card's lock. */
 GPM_MUST_USE enum gpm_status gp_program_compiled(struct gp_program *p, unsigned key,
@@ -84,6 +86,7 @@ struct gp_job {
     /* between begin and end */
     struct gp_program *program;
     size_t n;            /* inputs */
+    int features;        /* of each */
     unsigned layout;     /* how a block of threads computes it */
     struct gp_placed at; /* its data on the card */
     double *theta, *out; /* numbers that the card wants and gives */

@@ -89,6 +89,7 @@ struct gp {
     unsigned integrated;    /* enum gp_integrated */
     struct kern_view *view; /* of the current model, for gp_point; NULL: to be made */
     double *row;            /* its scratch */
+    bool roams;             /* its kernel takes many shapes */
     bool apart;             /* pairs at equal inputs are entries of their own */
     enum gp_approx approx;
     size_t approx_size;

@@ -93,6 +93,7 @@ enum gpm_status gp_copy(const struct gp *g, struct gp **out) {
     c->structured = g->structured;
     c->integrated = g->integrated;
     c->apart = g->apart;
+    c->roams = g->roams;
     c->approx = g->approx;
     c->approx_size = g->approx_size;
     c->device = g->device;
@@ -148,6 +149,10 @@ void gp_set_structured(struct gp *g, unsigned shortcuts) {
 
 void gp_set_apart(struct gp *g) {
     g->apart = true;
+}
+
+void gp_set_roaming(struct gp *g) {
+    g->roams = true;
 }
 
 double *gp_work(struct gp *g, size_t n) {

@@ -7,10 +7,11 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-extern const char embed_device_kernels_cu[];
+extern const char embed_device_kernels_cu[], embed_device_any_cu[];
 
 /* One node of the tree, aliases resolved, with its places in the arrays of a program. */
 struct site {
@@ -388,6 +389,137 @@ static size_t count_numbers(const struct kern *k) {
 void kern_program_params(const struct kern *k, double *t) {
     double *constant = t + count_numbers(k);
     numbers(k, &t, &constant);
+}
+
+/* ---- any expression of one column ---- */
+
+/* Most sites, numbers, parameters of them, features. */
+enum { ANY_SITES = 32, ANY_NUMBERS = 64, ANY_PAR = 48, ANY_FEATURES = 16 };
+
+/* Rows that have text, a number each from 1 on; 0 is white noise by place. */
+static const struct kern_class *any_row(size_t number) {
+    const struct kern_class *cls;
+    for (size_t i = 0; (cls = kern_class_at(i)); i++)
+        if ((cls->device.value || cls->device.weight) && --number == 0) break;
+    return cls;
+}
+
+static struct {
+    const struct kern_class *at[256];
+    size_t n;
+} any_rows;
+
+static void list_any_rows(void) {
+    while (any_rows.n + 1 < COUNT_OF(any_rows.at) &&
+           (any_rows.at[any_rows.n + 1] = any_row(any_rows.n + 1)))
+        any_rows.n++;
+}
+
+static uint64_t any_number(const struct kern_class *cls) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, list_any_rows);
+    size_t i = any_rows.n;
+    while (i && any_rows.at[i] != cls) i--;
+    return i;
+}
+
+/* A case for each row that has such a function: its features lie `ld` apart. */
+static void any_cases(struct buf *out, const char *head, const char *what, const char *call) {
+    buf_printf(out, "%s {\n    switch (row) {\n", head);
+    for (size_t i = 1; i <= any_rows.n; i++) {
+        const struct kern_class *cls = any_rows.at[i];
+        bool change = cls->op == KERN_CHANGE, prepares = strcmp(what, "prepare") == 0;
+        int nf = change ? (int)cls->npar : cls->features;
+        if (change ? !prepares : strcmp(what, "grad") == 0 && !has_grad(cls)) continue;
+        buf_printf(out, "    case %zu: {\n        double a[%d]", i, nf > 0 ? nf : 1);
+        if (!prepares) buf_printf(out, ", b[%d]", nf > 0 ? nf : 1);
+        buf_puts(out, ";\n");
+        for (int q = 0; q < nf && !prepares; q++)
+            buf_printf(out, "        a[%d] = f[%d * ld], b[%d] = h[%d * ld];\n", q, q, q, q);
+        buf_puts(out, change                       ? "        f[0] = "
+                      : strcmp(what, "value") == 0 ? "        return "
+                                                   : "        ");
+        row_name(cls, out);
+        buf_printf(out, "_%s\n", change ? "weight(x, p, a);" : call);
+        for (int q = 0; q < nf && prepares; q++)
+            buf_printf(out, "        f[%d * ld] = a[%d];\n", q + change, q);
+        buf_puts(out, "        break;\n    }\n");
+    }
+    buf_puts(out, "    }\n");
+}
+
+void kern_any_program(struct kern_program *p, struct buf *text) {
+    *p = (struct kern_program){.dim = 1,
+                               .np = ANY_PAR,
+                               .nt = 1 + ANY_SITES + ANY_NUMBERS + 1, /* even: what follows is */
+                               .ng = ANY_FEATURES};                   /* read by pairs */
+    any_number(NULL);
+    buf_printf(text, "#define ANY 1\n#define DIM 1\n#define NP %d\n#define NT %d\n", p->np, p->nt);
+    buf_printf(text, "#define SITES %d\n", ANY_SITES);
+    buf_puts(text, embed_device_kernels_cu);
+    for (size_t i = 1; i <= any_rows.n; i++) row_functions(any_rows.at[i], text);
+#define ANY_ARGS "const int row, const double *f, const double *h, const int ld, const double *p, "
+    any_cases(text,
+              "DEVICE void row_prepare(const int row, const double x, const double *p, const "
+              "double *k, double *f, const int ld)",
+              "prepare", "prepare(&x, p, k, 1, 1, a);");
+    buf_puts(text, "}\n");
+    any_cases(text, "DEVICE double row_value(" ANY_ARGS "const double *k, const int same)", "value",
+              "value(a, b, p, k, 1, 1);");
+    buf_puts(text, "    return same;\n}\n");
+    any_cases(text, "DEVICE void row_grad(" ANY_ARGS "const double *k, double w, double *g)",
+              "grad", "grad(a, b, p, k, 1, 1, w, g);");
+    buf_puts(text, "}\n");
+    buf_puts(text, embed_device_any_cu);
+}
+
+/* The fields of a site's word, as device_any.cu reads them. */
+static uint64_t any_word(const struct site *t, size_t parent) {
+    const struct kern_class *cls = t->k->cls;
+    bool is_leaf = t->k->op == KERN_LEAF, change = t->k->op == KERN_CHANGE;
+    uint64_t op = is_leaf ? 0 : t->k->op == KERN_PRODUCT ? 2 : change ? 3 : 1;
+    uint64_t row = (is_leaf || change) && !by_place(t->k) ? any_number(cls) : 0;
+    uint64_t amp = !is_leaf || cls->amp == KERN_AMP_NONE ? 0 : cls->amp == KERN_AMP_SQUARE ? 1 : 2;
+    return op | row << 8 | (uint64_t)t->par << 16 |
+           (uint64_t)(change ? (int)t->k->npar : t->constant) << 24 | (uint64_t)t->feature << 32 |
+           (uint64_t)parent << 40 | (uint64_t)t->past << 48 | amp << 56 |
+           (uint64_t)is_expo(t) << 60;
+}
+
+static void any_words(const struct sites *s, uint64_t *to) {
+    size_t above[ANY_SITES] = {0}, depth = 0; /* those whose subtree we are in */
+    for (size_t i = 0; i < s->at.n; i++) {
+        while (depth && s->at.at[above[depth - 1]].past <= i) depth--;
+        to[i] = any_word(&s->at.at[i], depth ? above[depth - 1] : 0);
+        above[depth++] = i;
+    }
+}
+
+static bool any_fits(const struct sites *s) {
+    for (size_t i = 0; i < s->at.n; i++) {
+        const struct kern *k = s->at.at[i].k;
+        bool leaf = k->op == KERN_LEAF || k->op == KERN_CHANGE;
+        if (leaf && !by_place(k) && !any_number(k->cls)) return false;
+        if (k->op == KERN_LEAF && leaf_dim(k, 1) != 1) return false;
+    }
+    return !s->procedure && s->at.n <= ANY_SITES && s->par <= ANY_PAR && s->gram <= ANY_FEATURES &&
+           s->par + s->constant <= ANY_NUMBERS;
+}
+
+bool kern_any_params(const struct kern *k, double *t, int *features) {
+    struct sites s = sites_of(k, 1);
+    bool fits = any_fits(&s);
+    if (fits) {
+        uint64_t words[1 + ANY_SITES] = {s.at.n | (uint64_t)s.gram << 8 | (uint64_t)s.par << 16};
+        for (size_t i = 0; i < s.at.n; i++) s.at.at[i].constant += s.par; /* they come behind */
+        any_words(&s, words + 1);
+        memset(t, 0, (2 + ANY_SITES + ANY_NUMBERS) * sizeof *t);
+        memcpy(t, words, sizeof words);
+        kern_program_params(k, t + 1 + ANY_SITES);
+        *features = s.gram;
+    }
+    vec_release(&s.at);
+    return fits;
 }
 
 static void deliver(const struct kern *k, const double **g, double **dkern) {

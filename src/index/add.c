@@ -6,6 +6,7 @@
  */
 #include "index/index.h"
 #include "base/ascii.h"
+#include "base/fibres.h"
 #include "base/file.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -13,7 +14,7 @@
 #include "base/vec.h"
 #include "base/version.h"
 #include "discover/panel.h"
-#include "la/parallel.h"
+#include "gp/gp.h"
 #include <dirent.h>
 #include <math.h>
 #include <pthread.h>
@@ -46,6 +47,38 @@ struct adding {
     enum gpm_status st; /* of the catalog: ends everything */
     struct buf *err;
 };
+
+/* ---- many at once ---- */
+enum { TOGETHER = 768, STACK = 16 << 20 }; /* series under way on a GPU, and what each has */
+
+struct share {
+    la_job_fn fn;
+    void *ctx;
+    size_t job;
+    int thread;
+};
+
+static void *run_share(void *arg) {
+    const struct share *s = arg;
+    s->fn(s->ctx, s->job, s->thread);
+    return NULL;
+}
+
+static void on_fibre(void *ctx, size_t job, int thread) {
+    struct share s = *(struct share *)ctx;
+    const char *lowest;
+    s.job = job;
+    s.thread = thread;
+    if (!fibres_run(STACK, run_share, &s, &lowest)) run_share(&s);
+}
+
+void index_parallel(const struct index_options *o, size_t n, la_job_fn fn, void *ctx) {
+    struct share s = {.fn = fn, .ctx = ctx};
+    if (gp_device() == GP_ON_CPU)
+        la_parallel(search_threads(o->threads), n, fn, ctx);
+    else
+        la_parallel(TOGETHER, n, on_fibre, &s);
+}
 
 /* ---- the jobs ---- */
 /* The file's name without folders and ending. */
@@ -243,6 +276,14 @@ static enum gpm_status take_series(struct adding *a, struct job *j, struct serie
     return GPM_OK;
 }
 
+/* No fault of the series: it is for another time, as those behind it. */
+static void end_all(struct adding *a, enum gpm_status st, struct buf *why) {
+    pthread_mutex_lock(&a->lock);
+    if (!a->st) a->st = buf_fail(a->err, st, "%s", why->data);
+    pthread_mutex_unlock(&a->lock);
+    buf_release(why);
+}
+
 static void work(struct adding *a, struct job *j) {
     struct buf why = BUF_INIT;
     struct discovery d;
@@ -270,6 +311,7 @@ static void work(struct adding *a, struct job *j) {
         j->of = o;
     }
     if (st == GPM_E_INTERRUPT) return buf_release(&why); /* nothing became of it */
+    if (st == GPM_E_DEVICE) return end_all(a, st, &why);
     if (st != GPM_OK) j->why = why.len ? buf_take(&why) : mem_strdup(gpm_status_text(st));
     buf_release(&why);
 }
@@ -534,7 +576,7 @@ enum gpm_status index_add(const char *path, const char *const *files, size_t n,
     keep_shard(&a);
     struct heartbeat heart = {.a = &a};
     begin_beating(&heart, path);
-    la_parallel(search_threads(o->threads), a.job.n, run_job, &a);
+    index_parallel(o, a.job.n, run_job, &a);
     run_left(&a);
     end_beating(&heart);
     struct catalog_maker maker = index_maker(a.c);

@@ -10,6 +10,7 @@
 #ifndef INDEX_INDEX_H
 #define INDEX_INDEX_H
 #include "discover/ask.h"
+#include "la/parallel.h"
 #include "store/catalog.h"
 #include <signal.h>
 
@@ -56,6 +57,9 @@ struct index_names {
 };
 struct sketch_names index_names(struct index_names *n);
 
+/* la_parallel over n series. On a GPU many of them are under way, so that what they ask of the card
+ * meets there (base/fibres.h). */
+void index_parallel(const struct index_options *o, size_t n, la_job_fn fn, void *ctx);
 /* The posterior of a series, which it takes over (also on failure). */
 GPM_MUST_USE enum gpm_status index_discover(struct discovery *d, struct series *s,
                                             const struct index_options *o, struct buf *why);

@@ -9,7 +9,6 @@
 #include "base/number.h"
 #include "base/stop.h"
 #include "index/index.h"
-#include "la/parallel.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +70,7 @@ static void learn(const struct index_options *o, const char *const *sources, siz
     struct learning l = {o, sample, some, mem_zalloc(SAMPLE * sizeof *l.of)};
     struct hyper_gathering *all = mem_zalloc(sizeof *all);
     for (size_t i = 0; i < some; i++) sample[i] = sources[i * n / some];
-    la_parallel(search_threads(o->threads), some, learn_one, &l);
+    index_parallel(o, some, learn_one, &l);
     for (size_t i = 0; i < some; i++) hyper_join(all, &l.of[i]); /* in order, for any threads */
     hyper_learn(all, out);
     mem_free(all);

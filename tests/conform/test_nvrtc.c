@@ -58,14 +58,18 @@ static bool open_compiler(void) {
     return h != NULL;
 }
 
+/* k NULL: the program for any shape. */
 static void compiles(const struct kern *k, int dim, const char *rest, const char *const *options,
                      int n) {
     struct buf text = BUF_INIT, shown = BUF_INIT;
     struct kern_program p;
     char *why = NULL;
-    if (kern_program(k, dim, &p, &text, &why)) fail_msg("%s", why);
+    if (!k)
+        kern_any_program(&p, &text);
+    else if (kern_program(k, dim, &p, &text, &why))
+        fail_msg("%s", why);
     buf_puts(&text, rest);
-    kern_print(k, &shown);
+    if (k) kern_print(k, &shown);
     void *program;
     size_t size = 0;
     assert_int_equal(nvrtc.create(&program, text.data, "gpmem.cu", 0, NULL, NULL), 0);
@@ -119,6 +123,7 @@ static void test_rows(void **state) {
                      GPM_OK);
     compiles(change, 1, embed_device_large_cu, large, COUNT_OF(large));
     compiles(change, 1, embed_device_batch_cu, small, COUNT_OF(small));
+    compiles(NULL, 1, embed_device_batch_cu, small, COUNT_OF(small));
     kern_unref(change);
     printf("%zu rows compiled\n", rows);
 }

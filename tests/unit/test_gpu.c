@@ -322,6 +322,50 @@ static void test_batch(void **state) {
     }
 }
 
+/* One program for any shape: the whole table, random expressions and change operators of one
+ * column in one launch, beside the same by a loop; with it and without, twice the same bits. */
+static void test_any_shape(void **state) {
+    static const char *const own[] = {
+        "CP(SE(sf=1, l=1), LIN(sf=1, c=0.3)*MAT12(sf=1, l=0.4), tau=2, s=0.3) + gp_cov_se(0.7)",
+        "CW(C(sf=1), PER(sf=1, p=1.3, l=0.9) + WN(sigma=0.4), tau1=1, tau2=2, s=0.2)*LIN(sf=0.7, c=4)",
+        "C(sf=1) + SE(sf=0.7, l=0.2)*PER(sf=1, p=0.7, l=1.1)*LIN(sf=1, c=-2) + WN(sigma=0.1)"};
+    enum { OWN = COUNT_OF(own), RANDOM = 60, ALL = OWN + RANDOM };
+    static struct gp_batch_item item[3][ALL];
+    static double grad[3][ALL][64];
+    struct pair p[ALL];
+    struct kern *k[ALL];
+    struct rng r;
+    rng_init(&r, 5, 0, 0);
+    for (int slopes = 0; slopes < 2; slopes++) {
+        for (int i = 0; i < ALL; i++) {
+            p[i] = pair("SE(sf=1, l=1)", 1, 0.4, i == 7 ? 150 : 5 + (size_t)i);
+            gp_set_roaming(p[i].gpu);
+            if (i < OWN)
+                ok(kern_parse(own[i], &k[i], NULL));
+            else
+                k[i] = random_kernel(1, 2, &r);
+            for (int j = 0; j < 3; j++) {
+                item[j][i] = (struct gp_batch_item){
+                    .g = j ? p[i].gpu : p[i].cpu, .kern = k[i], .noise = 0.35};
+                memset(grad[j][i], 0, sizeof grad[j][i]);
+                if (slopes) item[j][i].dkern = grad[j][i], item[j][i].dnoise = &grad[j][i][63];
+            }
+        }
+        for (int j = 0; j < 3; j++) ok(gp_batch(item[j], ALL));
+        for (int i = 0; i < ALL; i++) {
+            struct buf shown = BUF_INIT;
+            kern_print(k[i], &shown);
+            same(shown.data, &item[0][i].logml, &item[1][i].logml, 1, 1e-10);
+            same(shown.data, grad[0][i], grad[1][i], 64, 1e-8);
+            assert_true(item[1][i].logml == item[2][i].logml);
+            assert_memory_equal(grad[1][i], grad[2][i], sizeof grad[1][i]);
+            buf_release(&shown);
+            kern_unref(k[i]);
+            release(p[i]);
+        }
+    }
+}
+
 /* Fibres that ask one by one, as chains do: the bits are those of a batch of one, in any company;
  * the gradient that was asked for with each likelihood comes with it. */
 enum { MEMBERS = 12, ASKED = 6 };
@@ -360,10 +404,8 @@ static void *ask_many(void *arg) {
 
 static void *as_fibre(void *arg) {
     enum { STACK = 1 << 20 };
-    char *stack = malloc(STACK);
-    bool ran = fibres_run(stack, STACK, ask_many, arg);
-    free(stack);
-    return ran ? arg : NULL;
+    const char *lowest;
+    return fibres_run(STACK, ask_many, arg, &lowest) ? arg : NULL;
 }
 
 static void test_company(void **state) {
@@ -423,12 +465,14 @@ int main(int argc, char **argv) {
         printf("%s\n", gp_device_error());
         return 1;
     }
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernels),     cmocka_unit_test(test_integrated),
         cmocka_unit_test(test_appending),   cmocka_unit_test(test_proposals),
         cmocka_unit_test(test_trouble),     cmocka_unit_test(test_bits),
         cmocka_unit_test(test_paths),       cmocka_unit_test(test_random),
         cmocka_unit_test(test_batch),       cmocka_unit_test(test_company),
+        cmocka_unit_test(test_any_shape),
         cmocka_unit_test(test_batch_alone), cmocka_unit_test(test_many_new)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

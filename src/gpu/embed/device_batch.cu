@@ -9,7 +9,8 @@
  * alpha'), then for each tile of K^-1 = X'X the contraction with dK; K^-1 is never stored.
  *
  * W warps; TMAX most rows of tiles; RB rows of tiles that a warp updates at once; MINB blocks that a processor is to
- * hold; GRAD 0 or 1. TILES_GLOBAL: the tiles are in device memory, blocks go through the problems. */
+ * hold; GRAD 0 or 1. ANY: each problem brings its own expression (gp/embed/device_any.cu). TILES_GLOBAL: the tiles
+ * are in device memory, blocks go through the problems. */
 #ifndef GLOBAL
 #define GLOBAL extern "C" __global__
 #define SHARED __shared__
@@ -35,6 +36,11 @@ typedef struct {
 #define OUT (NP + 2)
 #else
 #define OUT 1
+#endif
+#ifdef ANY
+#define USED(p) ((p) < NP_USED || (p) == NP)
+#else
+#define USED(p) 1
 #endif
 #define SUMS (NP + 2) /* of a warp: the gradient's, and room for the likelihood's */
 
@@ -116,21 +122,37 @@ GLOBAL void BATCH_BOUNDS batch(const double *data, const long long *meta, int pr
         int n = (int)meta[2 * prob + 1], T = (n + 7) >> 3, np = T << 3;
         const double *x = data + meta[2 * prob], *y = x + DIM * n, *share = y + n;
         /* features, NG rows of np; pivots, later alpha; then the tiles */
-        double *ft = red + W * SUMS + (W * SUMS & 1), *al = ft + NG * np, *piv = al;
+        double *ft = red + W * SUMS + (W * SUMS & 1);
+        double noise = theta[(long long)prob * (NT + 1) + NT], most = 0;
+#ifdef ANY /* numbers that are found by their place in an array */
+        double *th = ft;
+        ft += NT;
+        __syncthreads();
+        for (int p = tid; p < NT; p += W * 32) th[p] = theta[(long long)prob * (NT + 1) + p];
+        __syncthreads();
+        const double *t = th; /* which NG reads */
+#else
+        double th[NT];
+        for (int p = 0; p < NT; p++) th[p] = theta[(long long)prob * (NT + 1) + p];
+#endif
+        double *al = ft + NG * np, *piv = al;
 #ifdef TILES_GLOBAL
         double *tiles = scratch + blockIdx.x * stride;
 #else
         double *tiles = al + np;
 #endif
-        double th[NT], noise = theta[(long long)prob * (NT + 1) + NT], most = 0;
-        for (int p = 0; p < NT; p++) th[p] = theta[(long long)prob * (NT + 1) + p];
         __syncthreads();
         for (int i = tid; i < np; i += W * 32) {
+#ifdef ANY
+            any_prepare(i < n ? x[i] : 0, th, ft + i, np);
+            double d = i < n ? any_value(ft + i, ft + i, np, th, 1) + noise * share[i] : 0;
+#else
             double xi[DIM], fi[NF];
             for (int c = 0; c < DIM; c++) xi[c] = i < n ? x[i + c * n] : 0;
             k_prepare(xi, th, fi);
             for (int k = 0; k < NG; k++) ft[k * np + i] = fi[k];
             double d = i < n ? k_value(fi, fi, th, 1) + noise * share[i] : 0;
+#endif
             most = d > most ? d : most;
         }
         __syncthreads();
@@ -138,11 +160,18 @@ GLOBAL void BATCH_BOUNDS batch(const double *data, const long long *meta, int pr
         for (int k = w, I = 0, J = w; k < T * (T + 1) / 2; k += W, J += W) {
             while (J > I) J -= I + 1, I++;
             int i = I * 8 + r, j = J * 8 + 2 * q;
-            double fi[NF], h[2][NF], v[2];
+            double v[2];
+#ifndef ANY
+            double fi[NF], h[2][NF];
             for (int f = 0; f < NG; f++) fi[f] = ft[f * np + i], get2(ft + f * np, j, &h[0][f], &h[1][f]);
+#endif
             for (int e = 0; e < 2; e++) {
                 v[e] = i == j + e;
+#ifdef ANY
+                if (i < n && j + e <= i) v[e] = any_value(ft + i, ft + j + e, np, th, i == j + e);
+#else
                 if (i < n) v[e] = k_value(fi, h[e], th, i == j + e);
+#endif
                 if (i < n && i == j + e) v[e] += noise * share[i];
             }
             put2(TILE(I, J), o, v[0], v[1]);
@@ -301,16 +330,23 @@ GLOBAL void BATCH_BOUNDS batch(const double *data, const long long *meta, int pr
                 fake_mma(&d0, &d1, a[turned + 16], b[turned + 16]);
             }
             int i = I * 8 + r, j = J * 8 + 2 * q;
-            double fi[NF], h[2][NF], aa[2], ai = al[i], m[2];
+            double aa[2], ai = al[i], m[2];
             m[0] = c0 + d0, m[1] = c1 + d1;
+#ifndef ANY
+            double fi[NF], h[2][NF];
             for (int f = 0; f < NG; f++) fi[f] = ft[f * np + i], get2(ft + f * np, j, &h[0][f], &h[1][f]);
+#endif
             get2(al, j, &aa[0], &aa[1]);
 #pragma unroll
             for (int e = 0; e < 2; e++) {
                 int same = i == j + e;
                 double wt = ai * aa[e] - m[e];
                 if (i < n && j + e <= i) {
+#ifdef ANY
+                    any_grad(ft + i, ft + j + e, np, th, same, same ? wt : 2 * wt, g);
+#else
                     k_grad(fi, h[e], th, same, same ? wt : 2 * wt, g);
+#endif
                     if (same) g[NP] += wt * share[i];
                 }
             }
@@ -318,11 +354,13 @@ GLOBAL void BATCH_BOUNDS batch(const double *data, const long long *meta, int pr
         __syncthreads();
 #pragma unroll
         for (int p = 0; p <= NP; p++) {
+            if (!USED(p)) continue;
             double v = warp_sum(g[p]);
             if (lane == 0) red[w * SUMS + p] = v;
         }
         __syncthreads();
         for (int p = tid; p <= NP; p += W * 32) {
+            if (!USED(p)) continue;
             double s = 0;
             for (int k = 0; k < W; k++) s += red[k * SUMS + p];
             out[(long long)prob * OUT + 1 + p] = s;
