@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """gpu.py GPMEM [BENCH_GPU]: Gaussian processes on a GPU beside PyTorch, GPyTorch with Cholesky and this machine's cores, as Markdown.
 Kernel LIN + SE*PER + noise. Peers that are not there are left out by name."""
-import math, os, re, subprocess, sys, tempfile, time
+import glob, json, math, os, re, subprocess, sys, tempfile, time
 
 TOOL = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "build/gpmem"
 BENCH = sys.argv[2] if len(sys.argv) > 2 else os.path.join(os.path.dirname(TOOL), "bench", "bench_gpu")
@@ -105,19 +105,79 @@ def gpytorch_peer(torch, data, sizes):
     return found
 
 
-def chains(prefix, infer, count, device):
-    with tempfile.NamedTemporaryFile("w", suffix=".vnts") as f:
-        f.write(MODEL % infer)
-        f.flush()
+def chains(prefix, infer, draws, count, device):
+    """Seconds, and the effective samples of the parameter that has the fewest, as `gpmem summary` counts them."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, out = os.path.join(folder, "a.vnts"), os.path.join(folder, "run")
+        with open(path, "w") as f:
+            f.write(MODEL % ("accumulate_dataset(%d, do(%s, collect(a, sf, l, p, lp, s)))" % (draws, infer)))
         start = time.perf_counter()
-        subprocess.run([*prefix, TOOL, "run", "-q", "--device", device, "--chains", str(count), f.name], check=True,
+        subprocess.run([*prefix, TOOL, "run", "-q", "--device", device, "--chains", str(count), "--out", out, path], check=True,
                        stdout=subprocess.DEVNULL, timeout=300)
-        return time.perf_counter() - start
+        took = time.perf_counter() - start
+        told = json.loads(subprocess.run([TOOL, "summary", "--format", "json", out], check=True, capture_output=True, text=True).stdout)
+        return took, min(v["ess_bulk"] for v in told.values())
 
 
-def rate(prefix, infer, few, many, count, device):
-    """Steps a second, the start taken off."""
-    return count * (many - few) / (chains(prefix, infer % many, count, device) - chains(prefix, infer % few, count, device))
+def rate(prefix, infer, draws, count, device):
+    """Effective samples a second, the time of the start (and of a warm-up) taken off; draws a second."""
+    start, _ = chains(prefix, infer, 4, count, device)
+    took, ess = chains(prefix, infer, draws, count, device)
+    return ess / (took - start), count * (draws - 4) / (took - start)
+
+
+def spread(values):
+    return "%.0f (%.0f to %.0f)" % (sorted(values)[len(values) // 2], min(values), max(values))
+
+
+def series(folder, count, seed=1):
+    """Series with lengths and periods as those of the M3 competition: trends, seasons, walks, changes, noise."""
+    import numpy as np
+    r = np.random.default_rng(seed)
+    for i in range(count):
+        period, low, high = ((12, 50, 126), (4, 16, 64), (1, 14, 41))[r.choice(3, p=(0.55, 0.25, 0.2))]
+        n = int(r.integers(low, high + 1))
+        t = np.arange(n)
+        y = 100 + r.normal(0, 1) * 0.3 * t * (r.random() < 0.6) + r.uniform(0.5, 3) * r.normal(size=n)
+        if period > 1 and r.random() < 0.6:
+            y += r.uniform(2, 10) * np.sin(2 * np.pi * t / period + r.uniform(0, 6)) * (1 + 0.02 * t * (r.random() < 0.3))
+        if r.random() < 0.4:
+            y += np.cumsum(r.normal(0, r.uniform(0.5, 3), n))
+        if r.random() < 0.2:
+            y += r.normal(0, 10) * (t > r.uniform(0.2, 0.8) * n)
+        with open(os.path.join(folder, "s%05d.csv" % i), "w") as f:
+            f.write("x,y\n" + "".join("%.4f,%.4f\n" % (1980 + k / period, v) for k, v in zip(t, y)))
+
+
+def listed(index):
+    """{name: (structure, probability)}"""
+    rows = json.loads(subprocess.run([TOOL, "index", "list", "--format", "json", index], check=True, capture_output=True, text=True).stdout)
+    return {r["name"]: (r["structure"], r["probability"]) for r in rows}
+
+
+def add(index, files, *options):
+    start = time.perf_counter()
+    subprocess.run([TOOL, "index", "add", "-q", *options, index, *files], check=True, stdout=subprocess.DEVNULL, timeout=900)
+    return time.perf_counter() - start
+
+
+def indexes(count, few):
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(os.path.join(folder, "s"))
+        series(os.path.join(folder, "s"), count)
+        files = sorted(glob.glob(os.path.join(folder, "s", "*.csv")))
+        path = lambda name: os.path.join(folder, name)
+        first = add(path("first"), files[:8], "--device", "gpu")
+        gpu = add(path("gpu"), [path("s")], "--device", "gpu")
+        cpu = add(path("cpu"), files[:few], "--device", "cpu", "-j", str(os.cpu_count()))
+        print("\nSeries indexed with the brief search, of the lengths and periods of the M3 competition.\n")
+        print("| | series | seconds | series a second |\n|---|--:|--:|--:|")
+        print("| GPU | %d | %.1f | %.1f |" % (count, gpu, count / gpu))
+        print("| %d cores | %d | %.1f | %.1f |" % (os.cpu_count(), few, cpu, few / cpu))
+        a, b = listed(path("gpu")), listed(path("cpu"))
+        off = sorted(abs(a[n][1] - b[n][1]) for n in b if a[n][0] == b[n][0])
+        print("\nThe first 8 series, with the compiler: %.1f s. Of %d series indexed by both, %d have the same most probable structure; its probability "
+              "differs by %.1e in the median, %.1e at most." % (first, len(b), len(off), off[len(off) // 2], off[-1]))
 
 
 def show(v):
@@ -148,15 +208,20 @@ def main():
     for n, b in ((50, 10000), (100, 10000), (150, 10000), (200, 10000), (500, 2000)):
         v = re.findall(r"whole call ([\d.]+) us.*?kernel ([\d.]+) us", bench("batch", n, b))
         print("| %d | %d | %s | %s | %s | %s |" % (n, b, v[0][1], v[0][0], v[1][1], v[1][0]), flush=True)
-    print("\nSteps a second of chains of a program with a process of 150 inputs and six parameters, the start taken off. Chains are the same on")
-    print("both, so effective samples a second are in the same proportion.\n")
-    print("| | 1000 chains, GPU | two cores | all cores | GPU / two cores |\n|---|--:|--:|--:|--:|")
-    cores = os.cpu_count() or 1
-    for name, infer, few, many, long in (("mh", 'mh(scope="hyper", steps=%d)', 200, 2200, 20200),
-                                         ("nuts", 'nuts(scope="hyper", warmup=150, transitions=%d, max_depth=4)', 20, 100, 420)):
-        gpu = rate([], infer, few, long, 1000, "gpu")
-        two = rate(["taskset", "-c", "0,1"], infer, few, many, 16, "cpu")
-        print("| %s | %.0f | %.0f | %.0f | %.0f |" % (name, gpu, two, rate([], infer, few, many, 4 * cores, "cpu"), gpu / two), flush=True)
+    print("\nEffective samples a second (`gpmem summary`, of the parameter that has the fewest) of chains of a program with a process of 150 inputs")
+    print("and six parameters, the start taken off; the median of three runs, and their range. mh: a draw is kept every 20 steps.\n")
+    print("| | 1000 chains, GPU | two cores, 16 chains | GPU / two cores | draws a second, GPU | two cores |\n|---|--:|--:|--:|--:|--:|")
+    for name, infer, draws in (("mh", 'mh(scope="hyper", steps=20)', 300), ("nuts", 'nuts(scope="hyper", warmup=150, transitions=1, max_depth=4)', 200)):
+        gpu, two = [], []
+        for _ in range(3):
+            gpu.append(rate([], infer, draws, 1000, "gpu"))
+            two.append(rate(["taskset", "-c", "0,1"], infer, draws, 16, "cpu"))
+        median = lambda v: sorted(v)[1]
+        print("| %s | %s | %s | %.0f (the worst of one beside the best of the other %.0f) | %.0f | %.0f |" % (
+            name, spread([e for e, _ in gpu]), spread([e for e, _ in two]), median([e for e, _ in gpu]) / median([e for e, _ in two]),
+            min(gpu)[0] / max(two)[0], median([d for _, d in gpu]), median([d for _, d in two])), flush=True)
+    indexes(10000, 1000)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -2,6 +2,7 @@
  *
  * The loader and the calls of gpu.h. Prototypes are those of NVIDIA's public documentation; handles
  * are pointers, enumerations ints. CUDA 12 or newer. */
+#include "gpu/cubins.h"
 #include "gpu/gpu.h"
 
 #include "base/map.h"
@@ -334,14 +335,9 @@ static struct {
     size_t n, cap;
 } programs;
 
-static enum gpm_status compile(const char *text, const char *const *options, void **module) {
-    char arch[40];
-    const char *all[16] = {arch, "--std=c++17"};
-    int n = 2;
+static enum gpm_status compile(const char *text, int n, const char *const *all, struct buf *bin) {
     void *prog;
     size_t size = 0;
-    snprintf(arch, sizeof arch, "--gpu-architecture=sm_%d%d", info.major, info.minor);
-    for (; options && *options && n < (int)COUNT_OF(all); options++) all[n++] = *options;
     if (nvrtcCreateProgram(&prog, text, "gpmem.cu", 0, NULL, NULL))
         return gpu_fail("NVRTC does not start");
     int rc = nvrtcCompileProgram(prog, n, all);
@@ -356,12 +352,35 @@ static enum gpm_status compile(const char *text, const char *const *options, voi
         return st;
     }
     nvrtcGetCUBINSize(prog, &size);
-    char *bin = mem_zalloc(size + 1);
-    nvrtcGetCUBIN(prog, bin);
+    char *made = mem_zalloc(size + 1);
+    nvrtcGetCUBIN(prog, made);
     nvrtcDestroyProgram(&prog);
-    rc = cuModuleLoadData(module, bin);
-    mem_free(bin);
-    return done(rc, "cuModuleLoadData");
+    buf_add(bin, made, size);
+    mem_free(made);
+    return GPM_OK;
+}
+
+/* One that was compiled before, by whatever process, or now. */
+static enum gpm_status load(const char *text, const char *const *options, void **module) {
+    char arch[40];
+    const char *all[16] = {arch, "--std=c++17"};
+    int n = 2;
+    struct buf key = BUF_INIT, bin = BUF_INIT;
+    snprintf(arch, sizeof arch, "--gpu-architecture=sm_%d%d", info.major, info.minor);
+    for (; options && *options && n < (int)COUNT_OF(all); options++) all[n++] = *options;
+    buf_printf(&key, "%s, NVRTC %d\n", info.name, info.nvrtc);
+    for (int i = 0; i < n; i++) buf_printf(&key, "%s\n", all[i]);
+    buf_puts(&key, text);
+    enum gpm_status st = GPM_OK;
+    if (!cubin_find(&key, &bin) || cuModuleLoadData(module, bin.data)) {
+        buf_reset(&bin);
+        st = compile(text, n, all, &bin);
+        if (!st) st = done(cuModuleLoadData(module, bin.data), "cuModuleLoadData");
+        if (!st) cubin_keep(&key, bin.data, bin.len);
+    }
+    buf_release(&key);
+    buf_release(&bin);
+    return st;
 }
 
 enum gpm_status gpu_program(const char *text, const char *const *options,
@@ -376,7 +395,7 @@ enum gpm_status gpu_program(const char *text, const char *const *options,
             return GPM_OK;
         }
     void *module;
-    enum gpm_status st = compile(text, options, &module);
+    enum gpm_status st = load(text, options, &module);
     if (!st) {
         struct gpu_program *p = NEW(struct gpu_program);
         p->text = buf_take(&key);

@@ -25,12 +25,16 @@ sample array(sf, l);
 """
 
 
-def run(*args, fake=None, path=FAKE, text=None, **env):
+CACHE = tempfile.TemporaryDirectory()  # of compiled programs; those that fail have one of their own
+
+
+def run(*args, fake=None, path=FAKE, text=None, cache=None, **env):
     with tempfile.NamedTemporaryFile("w", suffix=".vnts") as f:
         f.write((text or PROGRAM).replace("KERNEL", "make_squaredexp(sf, l)"))
         f.flush()
         full = dict(os.environ, LD_LIBRARY_PATH=path, GPMEM_DEVICE_FROM="1", OPENBLAS_NUM_THREADS="1", **env)
         full.pop("FAKE_CUDA", None)
+        full["XDG_CACHE_HOME"] = cache or os.path.join(CACHE.name, fake or "fine")
         if fake:
             full["FAKE_CUDA"] = fake
         args = [f.name if a == "FILE" else a for a in args]
@@ -96,6 +100,36 @@ with tempfile.TemporaryDirectory() as empty:
     says(run("run", "--device", "gpu", "FILE", path=empty),
          "no GPU: cuSOLVER has no cusolverDnCreateParams, CUDA 12 or newer is needed")
 
+# Programs that were compiled before are read from the disk: a compiler that fails is not asked. A damaged file is made anew.
+with tempfile.TemporaryDirectory() as cache:
+    kept = lambda: sorted(glob.glob(os.path.join(cache, "gpmem", "cubins", "*")))
+    near("a program that is kept", cpu, run("run", "--device", "gpu", "FILE", cache=cache))
+    check("it is on the disk, in a folder of its owner", kept() and os.stat(os.path.dirname(kept()[0])).st_mode & 0o77 == 0, kept())
+    near("read from the disk", cpu, run("run", "--device", "gpu", "FILE", cache=cache, fake="compile"))
+    whole = [open(f, "rb").read() for f in kept()]
+    for damage in (lambda b: b[:-1], lambda b: b[:200] + bytes([b[200] ^ 1]) + b[201:], lambda b: b"", lambda b: b[:16] + b"other" + b[21:]):
+        for f, b in zip(kept(), whole):
+            open(f, "wb").write(damage(b))
+        says(run("run", "--device", "gpu", "FILE", cache=cache, fake="compile"), LATER["compile"])
+        near("beside a damaged file", cpu, run("run", "--device", "gpu", "FILE", cache=cache))
+        check("it is made anew", len(kept()) == len(whole) and all(len(open(f, "rb").read()) > 1000 for f in kept()))
+    near("nowhere to write", cpu, run("run", "--device", "gpu", "FILE", cache="/proc/nothing"))
+
+# An index: the searches of series meet on the card. One that is lost ends it, and no series is to blame.
+with tempfile.TemporaryDirectory() as folder:
+    for name, y in (("line", lambda i: 0.5 * i + 0.3 * (i * 7 % 5)),):
+        with open(os.path.join(folder, name + ".csv"), "w") as f:
+            f.write("x,y\n" + "".join("%d,%g\n" % (2000 + i, y(i)) for i in range(10)))
+    lists = []
+    for device in ("cpu", "gpu"):
+        r = run("index", "add", "--device", device, os.path.join(folder, device), folder)
+        says(r, "1 added", 0)
+        lists.append(run("index", "list", os.path.join(folder, device)).stdout)
+    check("the index of the CPU", lists[0] == lists[1] and "line" in lists[0], lists)
+    r = run("index", "add", "--device", "gpu", os.path.join(folder, "lost"), folder, fake="lost")
+    says(r, "the GPU failed in")
+    check("nothing is in it", run("index", "list", os.path.join(folder, "lost")).stdout == "")
+
 mine = PROGRAM.replace("KERNEL", "make_kernel(proc(x, y, p) { exp(-(x - y) ** 2 / (2 * p[0] ** 2)) }, [l])")
 says(run("run", "--device", "gpu", "FILE", text=mine), "is a procedure, which cannot run on a GPU")
 check("devices", "gpu   this machine, compute capability 9.0, 4 GB" in run("devices").stdout)
@@ -115,7 +149,7 @@ try:
 except Exception as e:
     print(e)
 """
-env = dict(os.environ, LD_LIBRARY_PATH=FAKE, GPMEM_DEVICE_FROM="1", PYTHONPATH=os.path.join(ROOT, "python"),
+env = dict(os.environ, LD_LIBRARY_PATH=FAKE, GPMEM_DEVICE_FROM="1", XDG_CACHE_HOME=CACHE.name, PYTHONPATH=os.path.join(ROOT, "python"),
            GPMEM_LIBRARY=os.path.join(BUILD, "libgpmem.so"))
 r = subprocess.run([sys.executable, "-c", CODE], env=env, capture_output=True, text=True, timeout=300)
 says(r, "a device is cpu, gpu or auto", 0)

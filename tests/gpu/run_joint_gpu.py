@@ -17,6 +17,7 @@ REAL = "GPMEM_REAL_GPU" in os.environ
 CHAINS, RUNS = (1000, 4) if REAL else (40, 1)
 ALONE = ("mh", "hmc")  # operators that a card of fibres gets through in seconds
 FAKE = os.path.join(os.path.dirname(TOOL), "tests", "fake_cuda")
+CACHE = tempfile.TemporaryDirectory()
 MODEL = (['sf = tag("h", 0, gamma(4, 3))', 'l = tag("h", 1, gamma(4, 4))', 'p = tag("h", 2, gamma(6, 4))', 'sigma = tag("h", 3, gamma(4, 8))',
           "g = make_gp(make_squaredexp(sf, l) * make_periodic(1, p, 1), noise=sigma)"],
          [("g(1, true)", "g(1)"), ("g(1.7, true)", "g(1.7)"), ("g(array(-0.5, 0.2, 2.6, 3.1, 4.4), true)", "g(array(-0.5, 0.2, 2.6, 3.1, 4.4))")],
@@ -30,6 +31,7 @@ def draws(op, device, seed):
     env = dict(os.environ, OPENBLAS_NUM_THREADS="1")
     if device == "gpu" and not REAL:
         env["LD_LIBRARY_PATH"] = FAKE
+        env["XDG_CACHE_HOME"] = CACHE.name
     with tempfile.NamedTemporaryFile("w", suffix=".vnts") as f:
         f.write(joint.program(MODEL, op, 1))
         f.flush()

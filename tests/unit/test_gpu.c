@@ -327,7 +327,8 @@ static void test_batch(void **state) {
 static void test_any_shape(void **state) {
     static const char *const own[] = {
         "CP(SE(sf=1, l=1), LIN(sf=1, c=0.3)*MAT12(sf=1, l=0.4), tau=2, s=0.3) + gp_cov_se(0.7)",
-        "CW(C(sf=1), PER(sf=1, p=1.3, l=0.9) + WN(sigma=0.4), tau1=1, tau2=2, s=0.2)*LIN(sf=0.7, c=4)",
+        "CW(C(sf=1), PER(sf=1, p=1.3, l=0.9) + WN(sigma=0.4), tau1=1, tau2=2, s=0.2)*LIN(sf=0.7, "
+        "c=4)",
         "C(sf=1) + SE(sf=0.7, l=0.2)*PER(sf=1, p=0.7, l=1.1)*LIN(sf=1, c=-2) + WN(sigma=0.1)"};
     enum { OWN = COUNT_OF(own), RANDOM = 60, ALL = OWN + RANDOM };
     static struct gp_batch_item item[3][ALL];
@@ -457,6 +458,7 @@ int main(int argc, char **argv) {
         (!at || !strstr(at, "fake_cuda"))) { /* the loader reads it once */
         setenv("LD_LIBRARY_PATH", BUILD_DIR "/tests/fake_cuda", 1);
         setenv("GPMEM_DEVICE_FROM", "1", 1);
+        setenv("XDG_CACHE_HOME", BUILD_DIR "/tests/fake_cuda/cache", 1);
         execv("/proc/self/exe", argv);
         return 1;
     }
@@ -467,12 +469,12 @@ int main(int argc, char **argv) {
     }
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels),     cmocka_unit_test(test_integrated),
-        cmocka_unit_test(test_appending),   cmocka_unit_test(test_proposals),
-        cmocka_unit_test(test_trouble),     cmocka_unit_test(test_bits),
-        cmocka_unit_test(test_paths),       cmocka_unit_test(test_random),
-        cmocka_unit_test(test_batch),       cmocka_unit_test(test_company),
-        cmocka_unit_test(test_any_shape),
-        cmocka_unit_test(test_batch_alone), cmocka_unit_test(test_many_new)};
+        cmocka_unit_test(test_kernels),   cmocka_unit_test(test_integrated),
+        cmocka_unit_test(test_appending), cmocka_unit_test(test_proposals),
+        cmocka_unit_test(test_trouble),   cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_paths),     cmocka_unit_test(test_random),
+        cmocka_unit_test(test_batch),     cmocka_unit_test(test_company),
+        cmocka_unit_test(test_any_shape), cmocka_unit_test(test_batch_alone),
+        cmocka_unit_test(test_many_new)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
