@@ -116,7 +116,7 @@ def chains(prefix, infer, draws, count, device):
                        stdout=subprocess.DEVNULL, timeout=300)
         took = time.perf_counter() - start
         told = json.loads(subprocess.run([TOOL, "summary", "--format", "json", out], check=True, capture_output=True, text=True).stdout)
-        return took, min(v["ess_bulk"] for v in told.values())
+        return took, min(v["ess_bulk"] or 0 for v in told.values())
 
 
 def rate(prefix, infer, draws, count, device):

@@ -194,12 +194,15 @@ static size_t unplaced(struct gp_job *const *group, size_t n) {
     return doubles;
 }
 
-/* *fresh: doubles that may have to go over. */
-static enum gpm_status make_room(struct gp_job *const *group, size_t n, size_t *fresh) {
+/* *fresh: doubles that may have to go over. *again: over what may be in use. */
+static enum gpm_status make_room(struct gp_job *const *group, size_t n, size_t *fresh,
+                                 bool *again) {
     *fresh = unplaced(group, n);
+    *again = false;
     if (store.at && (store.used + *fresh) * sizeof(double) <= store.bytes) return GPM_OK;
     map_release(&store.where);
     memset(&store.where, 0, sizeof store.where);
+    *again = true;
     store.used = 0;
     store.filling++;
     *fresh = unplaced(group, n);
@@ -210,7 +213,8 @@ static enum gpm_status make_room(struct gp_job *const *group, size_t n, size_t *
 /* New data go over in one piece. */
 static enum gpm_status send_data(struct gp_job *const *group, size_t n) {
     size_t most, fresh = 0;
-    enum gpm_status st = make_room(group, n, &most);
+    bool again;
+    enum gpm_status st = make_room(group, n, &most, &again);
     if (st || !most) return st;
     double *buffer = NEW_ARRAY(double, most + 1);
     for (size_t i = 0; i < n; i++) {
@@ -225,7 +229,8 @@ static enum gpm_status send_data(struct gp_job *const *group, size_t n) {
         }
         t->at = (struct gp_placed){t->g->stamp, store.filling, at - 1};
     }
-    st = gpu_put(store.at + store.used * sizeof(double), buffer, fresh * sizeof(double));
+    st = (again ? gpu_put : gpu_put_aside)(store.at + store.used * sizeof(double), buffer,
+                                           fresh * sizeof(double));
     store.used += fresh;
     mem_free(buffer);
     return st;
@@ -233,20 +238,24 @@ static enum gpm_status send_data(struct gp_job *const *group, size_t n) {
 
 /* ---- a group: one program, one class of layouts ---- */
 
+/* One that was started holds its lane until it is finished. */
 struct launch {
+    struct gp_job **group;
+    struct lane *lane;
+    enum gpm_status status;
     struct layout l;
     struct gpu_program *p;
     size_t n, numbers, each; /* problems; numbers that each takes and gives */
     double begun;            /* when the card got it */
 };
 
-/* Two launches may be under way: one is laid out while the card computes the
- * other. */
+/* Launches that may be under way: one is laid out while the card computes others, and those of
+ * different groups fill it together. */
 static struct lane {
     pthread_mutex_t busy;
     struct gpu_lane on;
     double seconds; /* that it was under way */
-} lanes[] = {{.busy = PTHREAD_MUTEX_INITIALIZER}, {.busy = PTHREAD_MUTEX_INITIALIZER}};
+} lanes[8] = {[0 ... 7] = {.busy = PTHREAD_MUTEX_INITIALIZER}};
 
 /* Of both, since the last time. */
 static double lanes_seconds(void) {
@@ -260,9 +269,11 @@ static double lanes_seconds(void) {
     return sum;
 }
 
-static struct lane *lane_take(void) {
+/* wait: whoever does so must have none. */
+static struct lane *lane_take(bool wait) {
     for (size_t i = 0; i < COUNT_OF(lanes); i++)
         if (pthread_mutex_trylock(&lanes[i].busy) == 0) return &lanes[i];
+    if (!wait) return NULL;
     pthread_mutex_lock(&lanes[0].busy);
     return &lanes[0];
 }
@@ -300,34 +311,40 @@ static enum gpm_status start(struct gp_job *const *group, struct launch *k, size
     return gpu_lane_start(on, in, k->p, "batch", grid, args, out);
 }
 
-static enum gpm_status together(struct gp_job *const *group, size_t n) {
-    struct gp_program *prog = group[0]->program;
-    bool slopes = group[0]->slopes;
-    struct launch k = {.n = n,
-                       .numbers = (size_t)prog->layout.nt + 1,
-                       .each = slopes ? (size_t)prog->layout.np + 2 : 1};
+static void begin_group(struct launch *k) {
+    struct gp_program *prog = k->group[0]->program;
+    bool slopes = k->group[0]->slopes;
+    k->numbers = (size_t)prog->layout.nt + 1;
+    k->each = slopes ? (size_t)prog->layout.np + 2 : 1;
     size_t most = 0;
     int features = 0;
-    for (size_t i = 0; i < n; i++) {
-        most = group[i]->n > most ? group[i]->n : most;
-        features = group[i]->features > features ? group[i]->features : features;
+    for (size_t i = 0; i < k->n; i++) {
+        most = k->group[i]->n > most ? k->group[i]->n : most;
+        features = k->group[i]->features > features ? k->group[i]->features : features;
     }
-    struct lane *lane = lane_take();
     enum gpm_status st = gpu_lock();
     if (!st) {
-        k.l = layout_for(most, prog);
-        k.l.shared = shared_bytes(most, k.l.warps, prog, features, k.l.global);
-        st = compile(prog, &k.l, slopes, &k.p);
-        if (!st) st = send_data(group, n);
-        if (!st) st = start(group, &k, tiles_of(most) * 64, &lane->on);
+        k->l = layout_for(most, prog);
+        k->l.shared = shared_bytes(most, k->l.warps, prog, features, k->l.global);
+        st = compile(prog, &k->l, slopes, &k->p);
+        if (!st) st = send_data(k->group, k->n);
+        if (!st) st = start(k->group, k, tiles_of(most) * 64, &k->lane->on);
         gpu_unlock();
     }
-    if (!st) st = gpu_lane_wait(&lane->on);
-    if (!st) lane->seconds += clock_seconds() - k.begun;
-    for (size_t i = 0; i < n && !st; i++)
-        memcpy(group[i]->out, lane->on.from + i * k.each, k.each * sizeof(double));
-    pthread_mutex_unlock(&lane->busy);
-    return st == GPM_E_NOMEM ? GPM_E_DEVICE : st;
+    k->status = st;
+}
+
+static void end_group(struct launch *k) {
+    enum gpm_status st = k->status;
+    if (!st) st = gpu_lane_wait(&k->lane->on);
+    if (!st) k->lane->seconds += clock_seconds() - k->begun;
+    for (size_t i = 0; i < k->n && !st; i++)
+        memcpy(k->group[i]->out, k->lane->on.from + i * k->each, k->each * sizeof(double));
+    pthread_mutex_unlock(&k->lane->busy);
+    for (size_t i = 0; i < k->n && st; i++) {
+        k->group[i]->at.stamp = 0; /* nothing was given */
+        job_fails(k->group[i], st == GPM_E_NOMEM ? GPM_E_DEVICE : st);
+    }
 }
 
 /* ---- all ---- */
@@ -336,23 +353,35 @@ static bool same_group(const struct gp_job *a, const struct gp_job *b) {
     return a->program == b->program && a->layout == b->layout;
 }
 
+static void end_groups(struct launch *k, size_t *n) {
+    for (size_t i = 0; i < *n; i++) end_group(&k[i]);
+    *n = 0;
+}
+
+/* All groups are under way before any is waited for, as far as there are lanes. */
 void gp_jobs_run(struct gp_job **jobs, size_t n) {
-    struct gp_job **group = NEW_ARRAY(struct gp_job *, n + 1);
+    struct gp_job **sorted = NEW_ARRAY(struct gp_job *, n + 1);
     bool *taken = mem_zalloc(n + 1);
+    struct launch k[COUNT_OF(lanes)];
+    size_t m = 0, under_way = 0;
     for (size_t i = 0; i < n; i++) /* they come from many threads */
-        for (size_t k = 0; k < 4; k++) __builtin_prefetch((char *)&jobs[i]->program + 64 * k);
+        for (size_t c = 0; c < 4; c++) __builtin_prefetch((char *)&jobs[i]->program + 64 * c);
     for (size_t i = 0; i < n; i++) {
-        size_t m = 0;
+        size_t first = m;
         for (size_t j = i; j < n && !taken[i]; j++)
-            if (!taken[j] && same_group(jobs[i], jobs[j])) group[m++] = jobs[j], taken[j] = j > i;
+            if (!taken[j] && same_group(jobs[i], jobs[j])) sorted[m++] = jobs[j], taken[j] = j > i;
         taken[i] = true;
-        enum gpm_status st = m ? together(group, m) : GPM_OK;
-        for (size_t j = 0; j < m && st; j++) {
-            group[j]->at.stamp = 0; /* nothing was given */
-            job_fails(group[j], st);
+        if (m == first) continue;
+        struct lane *lane = lane_take(under_way == 0);
+        if (!lane) {
+            end_groups(k, &under_way);
+            lane = lane_take(true);
         }
+        k[under_way] = (struct launch){.group = sorted + first, .n = m - first, .lane = lane};
+        begin_group(&k[under_way++]);
     }
-    mem_free(group);
+    end_groups(k, &under_way);
+    mem_free(sorted);
     mem_free(taken);
 }
 

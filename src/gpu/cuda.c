@@ -295,6 +295,12 @@ void gpu_free(gpu_ptr p) {
 enum gpm_status gpu_put(gpu_ptr to, const void *from, size_t bytes) {
     return bytes ? done(cuMemcpyHtoD(to, from, bytes), "cuMemcpyHtoD") : GPM_OK;
 }
+enum gpm_status gpu_put_aside(gpu_ptr to, const void *from, size_t bytes) {
+    static void *queue;
+    enum gpm_status st = queue ? GPM_OK : done(cuStreamCreate(&queue, 0), "cuStreamCreate");
+    if (!st && bytes) st = done(cuMemcpyHtoDAsync(to, from, bytes, queue), "cuMemcpyHtoDAsync");
+    return st ? st : done(cuStreamSynchronize(queue), "cuStreamSynchronize");
+}
 enum gpm_status gpu_get(void *to, gpu_ptr from, size_t bytes) {
     return bytes ? done(cuMemcpyDtoH(to, from, bytes), "cuMemcpyDtoH") : GPM_OK;
 }

@@ -49,7 +49,7 @@ struct adding {
 };
 
 /* ---- many at once ---- */
-enum { TOGETHER = 768, STACK = 16 << 20 }; /* series under way on a GPU, and what each has */
+enum { TOGETHER = 2048, STACK = 16 << 20 }; /* series under way on a GPU, and what each has */
 
 struct share {
     la_job_fn fn;
