@@ -107,7 +107,7 @@ def gpytorch_peer(torch, data, sizes):
 
 def chains(prefix, infer, draws, count, device):
     """Seconds, and the effective samples of the parameter that has the fewest, as `gpmem summary` counts them."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
         path, out = os.path.join(folder, "a.vnts"), os.path.join(folder, "run")
         with open(path, "w") as f:
             f.write(MODEL % ("accumulate_dataset(%d, do(%s, collect(a, sf, l, p, lp, s)))" % (draws, infer)))

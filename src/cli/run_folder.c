@@ -338,6 +338,7 @@ static void cannot_write(struct chain_file *c) {
  * What a kill takes is made again by resume. */
 #define TOGETHER_BYTES   32768
 #define TOGETHER_SECONDS 0.05
+#define MANY_CHAINS      32 /* whose files would keep the disk busy at that pace */
 
 static void write_waiting(struct chain_file *c) {
     if (c->waiting.len && file_put(c->fd, c->waiting.data, c->waiting.len) != GPM_OK)
@@ -660,8 +661,8 @@ static void keep_draw(void *chain, const char *const *names, const double *row, 
     }
     put_row(c, row, n);
     /* after a row, so that no file holds the names alone */
-    if (c->waiting.len > TOGETHER_BYTES || clock_seconds() - c->written > TOGETHER_SECONDS)
-        write_waiting(c);
+    double pace = TOGETHER_SECONDS * (1 + run.facts.chains / MANY_CHAINS);
+    if (c->waiting.len > TOGETHER_BYTES || clock_seconds() - c->written > pace) write_waiting(c);
 }
 
 void run_folder_attach(size_t i, struct gpm_options *o) {
