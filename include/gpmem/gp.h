@@ -88,7 +88,8 @@ enum gpm_approximation {
                       * size and smoothness */
     GPM_APPROX_NONE,
     GPM_APPROX_INDUCING, /* size: inducing points */
-    GPM_APPROX_VECCHIA   /* size: neighbours per block */
+    GPM_APPROX_VECCHIA,  /* size: neighbours per block */
+    GPM_APPROX_LOW_RANK  /* size: most pivots; as good as exact, or refused with the reason */
 };
 /* size 0: the default (512 inducing points, 256 neighbours). gpm_gp_method names what was used. */
 GPM_API enum gpm_status gpm_gp_set_approximation(gpm_gp *g, enum gpm_approximation kind,

@@ -440,7 +440,7 @@ enum gpm_status gpm_gp_set_mean_function(gpm_gp *g, gpm_mean_fn fn, void *user,
 }
 
 enum gpm_status gpm_gp_set_approximation(gpm_gp *g, enum gpm_approximation kind, size_t size) {
-    static const enum gp_approx map[] = {GP_AUTO, GP_EXACT, GP_INDUCING, GP_VECCHIA};
+    static const enum gp_approx map[] = {GP_AUTO, GP_EXACT, GP_INDUCING, GP_VECCHIA, GP_LOW_RANK};
     enum gpm_status st = begin(g);
     if (st) return st;
     if ((unsigned)kind >= COUNT_OF(map)) return fail(g, GPM_E_ARG, "no such approximation");

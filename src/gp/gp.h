@@ -86,10 +86,11 @@ void gp_set_apart(struct gp *g);
  * program for any shape instead of one for each. */
 void gp_set_roaming(struct gp *g);
 
-/* Approximation: automatic (exact up to GP_EXACT_MAX distinct inputs), none, or by choice. size:
- * number of inducing points or of neighbours, 0 for the default (512, 256). gp_method names what
- * was used. */
-enum gp_approx { GP_AUTO, GP_EXACT, GP_INDUCING, GP_VECCHIA };
+/* Approximation: automatic (exact up to GP_EXACT_MAX distinct inputs; on a GPU up to its memory,
+ * then low rank or a refusal), none, or by choice. size: number of inducing points, of neighbours
+ * or the most pivots, 0 for the default (512, 256, 4096). Low rank is as good as exact, or refused
+ * (gp_low_rank.h). gp_method names what was used. */
+enum gp_approx { GP_AUTO, GP_EXACT, GP_INDUCING, GP_VECCHIA, GP_LOW_RANK };
 #define GP_EXACT_MAX 8000
 void gp_set_approx(struct gp *g, enum gp_approx kind, size_t size);
 /* By how much the current or proposed log likelihood may be off, in nats: a bound on the average

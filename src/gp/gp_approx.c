@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * When and how a GP uses an approximation; contracts in gp.h and gp_approx.h. */
 #include "gp/gp_engine.h"
-
+#include "gp/gp_low_rank.h"
 #include "gp/kern_tree.h"
 
 #include "base/mem.h"
+#include "gpu/gpu.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,7 +17,8 @@
 void gp_set_approx(struct gp *g, enum gp_approx kind, size_t size) {
     gp_reject(g);
     g->approx = kind;
-    g->approx_size = size ? size : kind == GP_INDUCING ? 512 : 256;
+    size_t usual = kind == GP_INDUCING ? 512 : kind == GP_LOW_RANK ? LOW_RANK_MOST : 256;
+    g->approx_size = size ? size : usual;
     gp_slot_forget(&g->slot[0]);
     gp_slot_forget(&g->slot[1]);
     g->vecchia.n = 0;
@@ -73,8 +75,29 @@ static enum gpm_status build_inducing(struct gp *g, struct gp_slot *s) {
     s->smooth = gp_without_white(s->kern, &s->white);
     struct approx_data d = data_of(g, s, true);
     size_t size = g->approx == GP_AUTO ? 512 : g->approx_size;
-    enum gpm_status st = inducing_build(&s->low, &d, size, &s->logml);
+    enum gpm_status st = inducing_build(&s->low, &d, NULL, size, &s->logml, NULL);
     mem_free(d.noise);
+    return st;
+}
+
+static const struct low_rank_ops *low_rank_ops(const struct gp *g) {
+    return g->device == GP_ON_CPU ? &low_rank_cpu : &low_rank_gpu;
+}
+
+static enum gpm_status build_low_rank(struct gp *g, struct gp_slot *s) {
+    kern_unref(s->smooth);
+    s->smooth = gp_without_white(s->kern, &s->white);
+    struct approx_data d = data_of(g, s, true);
+    size_t most =
+        g->approx == GP_AUTO || g->approx_size > LOW_RANK_MOST ? LOW_RANK_MOST : g->approx_size;
+    enum gpm_status st =
+        low_rank_build(g, low_rank_ops(g), &s->low, &d, most, &s->logml, &s->error);
+    mem_free(d.noise);
+    if (st != GPM_E_DEVICE || g->approx != GP_AUTO) return st;
+    char *why = mem_strdup(gp_device_error());
+    gpu_fail("%zu inputs are more than the GPU has memory for (about %zu), and %s", g->n,
+             gp_device_most(), why);
+    mem_free(why);
     return st;
 }
 
@@ -89,12 +112,21 @@ static enum gpm_status build_vecchia(struct gp *g, struct gp_slot *s, double *er
 
 enum gpm_status gp_slot_approx(struct gp *g, struct gp_slot *s) {
     if (s->used != GP_EXACT) return GPM_OK;
-    enum gp_approx kind = g->approx == GP_AUTO ? GP_INDUCING : g->approx;
+    enum gp_approx kind = g->approx != GP_AUTO     ? g->approx
+                          : g->device == GP_ON_CPU ? GP_INDUCING
+                                                   : GP_LOW_RANK;
     double other = 0;
     enum gpm_status st = gp_slot_residual(g, s);
+    if (!st && kind == GP_LOW_RANK) st = build_low_rank(g, s);
+    if (st == GPM_E_DEVICE && g->approx == GP_AUTO && g->device == GP_ON_ANY) {
+        kind = GP_INDUCING;
+        st = GPM_OK;
+    }
     if (!st && kind == GP_INDUCING) st = build_inducing(g, s);
-    s->error = kind == GP_INDUCING && !st ? s->low.loss : INFINITY;
-    if (g->approx == GP_AUTO && (st == GPM_E_NOT_PD || s->error > LOSS_SMALL)) kind = GP_VECCHIA;
+    if (kind != GP_LOW_RANK) s->error = kind == GP_INDUCING && !st ? s->low.loss : INFINITY;
+    if (g->approx == GP_AUTO && kind == GP_INDUCING &&
+        (st == GPM_E_NOT_PD || s->error > LOSS_SMALL))
+        kind = GP_VECCHIA;
     if (kind == GP_VECCHIA && (!st || st == GPM_E_NOT_PD)) {
         double low = s->logml;
         st = build_vecchia(g, s, &other);
@@ -109,7 +141,9 @@ enum gpm_status gp_slot_approx(struct gp *g, struct gp_slot *s) {
     if (st && st != GPM_E_NOT_PD) return st;
     if (!st) s->logml += gp_replicate_term(g, s->noise);
     s->used = kind;
-    s->method = kind == GP_INDUCING ? "inducing points (FITC)" : "Vecchia (block neighbours)";
+    s->method = kind == GP_INDUCING   ? "inducing points (FITC)"
+                : kind == GP_LOW_RANK ? low_rank_ops(g)->method
+                                      : "Vecchia (block neighbours)";
     s->have_logml = true;
     return st;
 }
@@ -121,7 +155,7 @@ enum gpm_status gp_approx_posterior(struct gp *g, struct kern_pts xs, double *me
     struct gp_slot *s = gp_current(g);
     enum gpm_status st = gp_slot_approx(g, s);
     if (!st && mean) st = mean_eval(s->mean, xs, mean);
-    if (!st && s->used == GP_INDUCING) {
+    if (!st && s->used != GP_VECCHIA) {
         st = inducing_predict(&s->low, s->smooth, xs, mean, var, cov, ld);
         for (size_t i = 0; i < xs.n && !st; i++) {
             if (var) var[i] += s->white;
@@ -170,7 +204,7 @@ enum gpm_status gp_approx_grad(struct gp *g, double *dkern, double *dmean, doubl
     struct gp_slot *s = gp_current(g);
     enum gpm_status st = gp_slot_approx(g, s);
     if (st) return st;
-    bool inducing = s->used == GP_INDUCING;
+    bool inducing = s->used != GP_VECCHIA; /* low rank: at the pivots */
     double *points = mem_zalloc(2 * g->n * sizeof *points);
     struct approx_slopes out = {dkern, points, points + g->n};
     struct approx_data d = data_of(g, s, inducing);

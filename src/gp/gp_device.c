@@ -6,6 +6,7 @@
  * diagonal block needs only the blocks from J on; it is contracted with dK at once and never
  * stored. */
 #include "gp/gp_engine.h"
+#include "gp/gp_low_rank.h"
 
 #include "base/mem.h"
 #include "gpu/blocks.h"
@@ -79,7 +80,7 @@ size_t gp_device_most(void) {
 size_t gp_exact_max(const struct gp *g) {
     static _Atomic(size_t) known;
     size_t here = set_by(&known, "GPMEM_EXACT_MAX", GP_EXACT_MAX);
-    if (g->device == GP_ON_GPU) return SIZE_MAX;
+    if (g->device == GP_ON_GPU) return gpu_open() == GPM_OK ? gp_device_most() : SIZE_MAX;
     if (g->device == GP_ON_ANY && gpu_open() == GPM_OK && gp_device_most() > here)
         return gp_device_most();
     return here;
@@ -520,6 +521,115 @@ static enum gpm_status append(struct gp *g, struct gp_slot *s, size_t first) {
     gpu_unlock();
     return st;
 }
+
+/* ---- low rank (gp_low_rank.h) ---- */
+
+static enum gpm_status low_begin(struct low_rank *w) {
+    size_t have = 0;
+    enum gpm_status st = gpu_lock();
+    if (st) return st;
+    st = gpu_reserve(&w->at, &have, w->n * w->most * sizeof(double));
+    for (; st == GPM_E_NOMEM && w->most > 256; w->most /= 2) /* fewer may do */
+        st = gpu_reserve(&w->at, &have, w->n * (w->most / 2) * sizeof(double));
+    gpu_unlock();
+    return st == GPM_E_NOMEM ? GPM_E_DEVICE : st;
+}
+static void low_end(struct low_rank *w) {
+    gpu_free(w->at);
+}
+
+/* Columns [first, first + m) of K into a; a pair is one point where its coordinates are. */
+static enum gpm_status low_block(const struct low_rank *w, const struct work *k, size_t first,
+                                 size_t m, gpu_ptr a) {
+    long long n = (long long)w->n, cols = (long long)m, ldf = k->ldf;
+    gpu_ptr fr = k->features, fc = place(k->features, first), th = k->numbers;
+    struct gpu_grid grid = {(n + 127) / 128, (cols + 31) / 32, 128, 0};
+    return GPU_LAUNCH(k->prog.p, "cross", grid, &a, &n, &fr, &ldf, &n, &fc, &ldf, &cols, &th);
+}
+
+static enum gpm_status low_leave(enum gpm_status st) {
+    gpu_unlock();
+    return st == GPM_E_NOMEM ? GPM_E_DEVICE : st;
+}
+
+/* Takes the lock, which low_leave gives back, unless it fails: features of the data, and a vector
+ * of scratch. */
+static enum gpm_status low_enter(struct low_rank *w, struct work *k, size_t doubles, gpu_ptr *v) {
+    struct kern_pts none = {.dim = w->g->dim};
+    enum gpm_status st = gpu_lock();
+    if (st) return st;
+    if (k) st = features(w->g, w->d->kern, none, k);
+    if (!st) st = gpu_scratch(GPU_VECTORS, doubles * sizeof(double), v);
+    return st ? low_leave(st) : GPM_OK;
+}
+
+static enum gpm_status low_column(struct low_rank *w, size_t p, double *out) {
+    struct work k;
+    gpu_ptr c;
+    enum gpm_status st = low_enter(w, &k, w->n, &c);
+    if (st) return st;
+    st = low_block(w, &k, p, 1, c);
+    if (!st && w->rank)
+        st = gpu_gemm(false, true, w->n, 1, w->rank, -1, w->at, w->n, place(w->at, p), w->n, 1, c,
+                      w->n);
+    if (!st) st = gpu_get(out, c, w->n * sizeof *out);
+    return low_leave(st);
+}
+static enum gpm_status low_keep(struct low_rank *w, const double *column) {
+    enum gpm_status st = gpu_lock();
+    if (st) return st;
+    return low_leave(gpu_put(place(w->at, w->rank * w->n), column, w->n * sizeof *column));
+}
+
+/* y = op(L) x. */
+static enum gpm_status low_product(struct low_rank *w, bool trans, const double *x, double *y) {
+    size_t n = w->n, nx = trans ? n : w->rank, ny = trans ? w->rank : n;
+    gpu_ptr v;
+    enum gpm_status st = low_enter(w, NULL, n + w->rank, &v);
+    if (st) return st;
+    st = gpu_put(v, x, nx * sizeof *x);
+    if (!st) st = gpu_gemm(trans, false, ny, 1, nx, 1, w->at, n, v, nx, 0, place(v, nx), ny);
+    if (!st) st = gpu_get(y, place(v, nx), ny * sizeof *y);
+    return low_leave(st);
+}
+static enum gpm_status low_l_times(struct low_rank *w, const double *c, double *out) {
+    return low_product(w, false, c, out);
+}
+static enum gpm_status low_lt_times(struct low_rank *w, const double *v, double *out) {
+    return low_product(w, true, v, out);
+}
+
+static enum gpm_status low_k_times(struct low_rank *w, const double *x, double *out) {
+    enum { MOST = 1 << 28, WIDEST = 2048 }; /* doubles of a block, its columns */
+    size_t n = w->n, width = MOST / n < 32 ? 32 : MOST / n > WIDEST ? WIDEST : MOST / n;
+    struct work k;
+    gpu_ptr v, block;
+    if (width > n) width = n;
+    enum gpm_status st = low_enter(w, &k, 2 * n, &v);
+    if (st) return st;
+    st = gpu_scratch(GPU_BLOCK, n * width * sizeof(double), &block);
+    if (!st) st = gpu_put(v, x, n * sizeof *x);
+    for (size_t j = 0; j < n && !st; j += width) {
+        size_t m = n - j < width ? n - j : width;
+        st = low_block(w, &k, j, m, block);
+        if (!st)
+            st =
+                gpu_gemm(false, false, n, 1, m, 1, block, n, place(v, j), m, j > 0, place(v, n), n);
+    }
+    if (!st) st = gpu_get(out, place(v, n), n * sizeof *out);
+    return low_leave(st);
+}
+
+const struct low_rank_ops low_rank_gpu = {
+    .method = "low rank and conjugate gradients (GPU)",
+    .begin = low_begin,
+    .column = low_column,
+    .keep = low_keep,
+    .l_times = low_l_times,
+    .lt_times = low_lt_times,
+    .k_times = low_k_times,
+    .end = low_end,
+};
 
 const struct gp_engine gp_engine_gpu = {
     .method = "Cholesky (GPU)",

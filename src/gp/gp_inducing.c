@@ -156,7 +156,8 @@ static enum gpm_status add_chunk(void *ctx, size_t from, size_t n, double *sum) 
 }
 
 /* logml = -1/2 (sum log D + log|A| + r'D^-1 r - b'A^-1 b + n log 2 pi). */
-static enum gpm_status finish(struct inducing *q, size_t n, struct sums *s, double *logml) {
+static enum gpm_status finish(struct inducing *q, size_t n, struct sums *s, double *logml,
+                              double *quad) {
     for (size_t i = 0; i < q->m; i++) s->a[i * (s->lda + 1)] += 1;
     enum gpm_status st = chol_build_from(&q->a, q->m, s->a, s->lda);
     if (st) return st;
@@ -166,13 +167,14 @@ static enum gpm_status finish(struct inducing *q, size_t n, struct sums *s, doub
     chol_solve_lt(&q->a, q->c, 1, q->m);
     const double *more = s->b + q->m;
     q->loss = more[SUM_LOSS];
+    if (quad) *quad = more[SUM_QUAD] - fit;
     *logml =
         -0.5 * (more[SUM_LOGD] + chol_logdet(&q->a) + more[SUM_QUAD] - fit + (double)n * LOG_2PI);
     return GPM_OK;
 }
 
-enum gpm_status inducing_build(struct inducing *q, const struct approx_data *d, size_t size,
-                               double *logml) {
+enum gpm_status inducing_build(struct inducing *q, const struct approx_data *d,
+                               const size_t *places, size_t size, double *logml, double *quad) {
     size_t m = size < d->x.n ? size : d->x.n, ld = mat_ld(m);
     struct sums s = {q, d, .lda = ld};
     size_t room = (ld + 1) * m + SUMS;
@@ -180,7 +182,10 @@ enum gpm_status inducing_build(struct inducing *q, const struct approx_data *d, 
     q->dim = d->x.dim;
     q->u = mem_realloc(q->u, (m * (size_t)q->dim + 1) * sizeof *q->u);
     q->c = mem_realloc(q->c, (m + 1) * sizeof *q->c);
-    choose(q, d->x, m);
+    if (!places) choose(q, d->x, m);
+    for (size_t k = 0; places && k < m; k++)
+        for (int c = 0; c < q->dim; c++)
+            q->u[k + (size_t)c * m] = d->x.x[places[k] + (size_t)c * d->x.ld];
     struct fill f = {d->kern, inducing_points(q)};
     enum gpm_status st = chol_build(&q->kuu, m, fill_kuu, &f);
     if (st) return st;
@@ -192,7 +197,7 @@ enum gpm_status inducing_build(struct inducing *q, const struct approx_data *d, 
     s.kd = s.v + CHUNK * m;
     s.rest = s.kd + CHUNK;
     st = sum_chunks(d->x.n, room, add_chunk, &s, s.a);
-    if (!st) st = finish(q, d->x.n, &s, logml);
+    if (!st) st = finish(q, d->x.n, &s, logml, quad);
     mem_free(s.a);
     return st;
 }

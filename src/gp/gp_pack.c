@@ -239,7 +239,7 @@ static void pack_cache(struct pack *p, struct gp *g, const struct gp_foreign *fo
 }
 
 void gp_pack(struct pack *p, struct gp *g, const struct gp_foreign *foreign) {
-    uint32_t approx = pack_choice(p, g->approx, GP_VECCHIA + 1);
+    uint32_t approx = pack_choice(p, g->approx, GP_LOW_RANK + 1);
     g->approx = (enum gp_approx)approx;
     pack_size(p, &g->approx_size);
     pack_u32(p, &g->structured);

@@ -452,6 +452,32 @@ static void test_batch_alone(void **state) {
     release(p);
 }
 
+/* Low rank and conjugate gradients on the card, beside the exact answer of the CPU; a rough kernel
+ * is refused. */
+static void test_low_rank(void **state) {
+    struct pair p = pair("LIN(sf=0.4) + SE(sf=1.1, l=0.9) + WN(sigma=0.2)", 1, 0.3, 260);
+    double a, b, da[8] = {0}, db[8] = {0}, x[NEW], m[2][NEW], v[2][NEW];
+    gp_set_approx(p.gpu, GP_LOW_RANK, 0);
+    ok(gp_logml_grad(p.cpu, &a, da, &da[7]));
+    ok(gp_logml_grad(p.gpu, &b, db, &db[7]));
+    assert_string_equal(gp_method(p.gpu), "low rank and conjugate gradients (GPU)");
+    assert_true(gp_approx_error(p.gpu) <= 1e-6);
+    same("logml", &a, &b, 1, 1e-9);
+    same("gradient", da, db, 8, 1e-6);
+    for (int i = 0; i < NEW; i++) x[i] = 4 * rng_uniform(&rng);
+    for (int k = 0; k < 2; k++) ok(gp_predict(k ? p.gpu : p.cpu, x, NEW, GP_LATENT, m[k], v[k]));
+    same("mean", m[0], m[1], NEW, 1e-7);
+    same("variance", v[0], v[1], NEW, 1e-7);
+    struct kern *k;
+    ok(kern_parse("MAT12(sf=1, l=0.4)", &k, NULL));
+    ok(gp_set_model(p.gpu, k, NULL, 0.3));
+    gp_set_approx(p.gpu, GP_LOW_RANK, 100);
+    assert_int_equal(gp_logml(p.gpu, &b), GPM_E_DEVICE);
+    assert_non_null(strstr(gp_device_error(), "low rank is refused: after 100 of 260 pivots"));
+    kern_unref(k);
+    release(p);
+}
+
 int main(int argc, char **argv) {
     const char *at = getenv("LD_LIBRARY_PATH");
     if (!getenv("GPMEM_REAL_GPU") &&
@@ -469,12 +495,12 @@ int main(int argc, char **argv) {
     }
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels),   cmocka_unit_test(test_integrated),
-        cmocka_unit_test(test_appending), cmocka_unit_test(test_proposals),
-        cmocka_unit_test(test_trouble),   cmocka_unit_test(test_bits),
-        cmocka_unit_test(test_paths),     cmocka_unit_test(test_random),
-        cmocka_unit_test(test_batch),     cmocka_unit_test(test_company),
-        cmocka_unit_test(test_any_shape), cmocka_unit_test(test_batch_alone),
-        cmocka_unit_test(test_many_new)};
+        cmocka_unit_test(test_kernels),     cmocka_unit_test(test_integrated),
+        cmocka_unit_test(test_appending),   cmocka_unit_test(test_proposals),
+        cmocka_unit_test(test_trouble),     cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_paths),       cmocka_unit_test(test_random),
+        cmocka_unit_test(test_batch),       cmocka_unit_test(test_company),
+        cmocka_unit_test(test_any_shape),   cmocka_unit_test(test_low_rank),
+        cmocka_unit_test(test_batch_alone), cmocka_unit_test(test_many_new)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
