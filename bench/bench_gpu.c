@@ -6,6 +6,8 @@
  *   bench_gpu large N...             likelihood, with gradient, 1000 predictions, one process each
  *   bench_gpu check N...             the same numbers by this machine's cores, and their
  * differences bench_gpu batch N B              B processes of N inputs at once, in one call
+ *   bench_gpu low N...               low rank and conjugate gradients; beside the exact answer up
+ *                                    to 40,000 inputs
  *   bench_gpu append N               one input more
  */
 #include "base/clock.h"
@@ -131,6 +133,27 @@ static void check(size_t n) {
     gp_free(b.g);
 }
 
+static void low(size_t n) {
+    struct job a, b;
+    a = (struct job){.g = process(n, n, GP_ON_GPU)};
+    gp_set_approx(a.g, GP_LOW_RANK, 0);
+    double start = clock_seconds();
+    must(gp_logml(a.g, &a.logml));
+    double middle = clock_seconds();
+    gradient(&a);
+    printf("low n=%zu likelihood_s=%.2f gradient_s=%.2f bound=%.1e logml=%.12g method=%s", n,
+           middle - start, clock_seconds() - middle, gp_approx_error(a.g), a.logml, gp_method(a.g));
+    if (n <= 40000) {
+        one(n, GP_ON_GPU, &b, false);
+        printf(" likelihood_off=%.1e gradient_off=%.1e", fabs(a.logml - b.logml) / fabs(b.logml),
+               worst(b.grad, a.grad, PARAMETERS + 1));
+        gp_free(b.g);
+    }
+    printf("\n");
+    fflush(stdout);
+    gp_free(a.g);
+}
+
 static void append(size_t n) {
     struct gp *g = process(n, n, GP_ON_GPU);
     double v, x = 3.33333, y = 0.1;
@@ -218,6 +241,8 @@ int main(int argc, char **argv) {
             gp_free(j.g);
         } else if (strcmp(what, "check") == 0)
             check(n);
+        else if (strcmp(what, "low") == 0)
+            low(n);
         else if (strcmp(what, "append") == 0)
             append(n);
     }

@@ -203,7 +203,13 @@ def main():
             n, v.get("likelihood_ms", line.strip()), v.get("gradient_ms", ""), v.get("predict1000_ms", ""), v.get("tflops", ""),
             show(torch[0]), show(torch[1]), show(other.get(("gpytorch", n), [None])[0]), show(other.get(("cores", n), [None])[0])), flush=True)
     print("\nAgreement with this machine's cores, relative: `%s`.\n" % bench("check", 700, 2000).strip().replace("\n", "`; `"))
-    print("Many processes in one call, microseconds each: the card, and the whole call.\n\n| n | processes | likelihood | whole call | with gradient | whole call |")
+    print("Low rank and conjugate gradients, seconds.\n\n| n | likelihood | with gradient | bound, nats | off from the exact likelihood | gradient |")
+    print("|--:|--:|--:|--:|--:|--:|")
+    for n in (20000, 40000, 200000, 500000):
+        v = dict(re.findall(r"(\w+)=([-+\d.e]+)", bench("low", n, timeout=200)))
+        print("| %d | %s | %s | %s | %s | %s |" % (n, v.get("likelihood_s", "failed"), v.get("gradient_s", ""), v.get("bound", ""),
+                                             v.get("likelihood_off", ""), v.get("gradient_off", "")), flush=True)
+    print("\nMany processes in one call, microseconds each: the card, and the whole call.\n\n| n | processes | likelihood | whole call | with gradient | whole call |")
     print("|--:|--:|--:|--:|--:|--:|")
     for n, b in ((50, 10000), (100, 10000), (150, 10000), (200, 10000), (500, 2000)):
         v = re.findall(r"whole call ([\d.]+) us.*?kernel ([\d.]+) us", bench("batch", n, b))
