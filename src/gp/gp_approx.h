@@ -65,9 +65,9 @@ struct inducing {
 
 void inducing_release(struct inducing *q);
 /* places: of the inducing inputs among the data; NULL: farthest-first. *quad (may be NULL): the
- * quadratic form in *logml. q->loss bounds what the summary costs: data of the model lose no more than `loss` nats on average
- * (the gap of the variational bound of Titsias 2009 is at most this). Infinite without noise,
- * unless nothing is left unexplained. */
+ * quadratic form in *logml. q->loss bounds what the summary costs: data of the model lose no more
+ * than `loss` nats on average (the gap of the variational bound of Titsias 2009 is at most this).
+ * Infinite without noise, unless nothing is left unexplained. */
 GPM_MUST_USE enum gpm_status inducing_build(struct inducing *q, const struct approx_data *d,
                                             const size_t *places, size_t size, double *logml,
                                             double *quad);

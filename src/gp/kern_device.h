@@ -31,7 +31,8 @@ GPM_MUST_USE enum gpm_status kern_program(const struct kern *k, int dim, struct 
 void kern_program_params(const struct kern *k, double *t);
 /* A program for any expression of one column, whose shape is data, too: for those who meet many
  * shapes (a search of structures) and would wait for a compiler at each. It has any_prepare,
- * any_value, any_grad in place of the above (gp/embed/device_any.cu); *p: the most that it takes. */
+ * any_value, any_grad in place of the above (gp/embed/device_any.cu); *p: the most that it takes.
+ */
 void kern_any_program(struct kern_program *p, struct buf *text);
 /* Its p->nt numbers for this expression; *features as ng above. False: it is too large. */
 bool kern_any_params(const struct kern *k, double *t, int *features);
