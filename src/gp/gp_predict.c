@@ -12,6 +12,8 @@
 #include <math.h>
 #include <string.h>
 
+#define MEET_FROM 32 /* pairs whose density is worth a way to the card, with that of other fibres  \
+                      */
 #define JOINT_MAX                                                                                  \
     500 /* points drawn by a factor of their covariance, where there is another way                \
          */
@@ -323,6 +325,12 @@ static enum gpm_status density(struct gp *g, double noise, const double *xs, con
     return st;
 }
 
+/* Does the likelihood of all pairs meet others on the card (gp_meet)? */
+static bool meets(struct gp *with) {
+    struct gp_job t = {.g = with, .s = gp_current(with)};
+    return gp_meeting() && gp_job_fits(&t);
+}
+
 /* Of many pairs, where the likelihood of all of them is not computed by this processor's factor but
  * elsewhere, or approximated: by what they add to it. */
 static enum gpm_status by_difference(struct gp *g, enum gp_target target, const double *x,
@@ -338,7 +346,7 @@ static enum gpm_status by_difference(struct gp *g, enum gp_target target, const 
     if (st) return st;
     st = gp_add(with, target, x, y, n);
     if (st) gp_free(with);
-    if (!st && !gp_approximates(with)) st = elsewhere(g, &with);
+    if (!st && !gp_approximates(with) && !meets(with)) st = elsewhere(g, &with);
     if (st || !with) return st;
     if (g->n) st = gp_logml(g, &before);
     if (!st) st = gp_logml(with, &after);
@@ -358,7 +366,8 @@ enum gpm_status gp_conditional(struct gp *g, enum gp_target target, const double
     bool done = false;
     enum gpm_status st = GPM_OK;
     if (n > JOINT_MAX) st = gp_states_conditional(g, target, x, y, n, logpdf, &done);
-    if (n > JOINT_MAX && !st && !done) st = by_difference(g, target, x, y, n, logpdf, &done);
+    if ((n > JOINT_MAX || (gp_meeting() && n >= MEET_FROM)) && !st && !done)
+        st = by_difference(g, target, x, y, n, logpdf, &done);
     if (st || done) return st;
     if (noise > 0 && n) return density(g, noise, x, y, n, logpdf);
     double *xs = NEW_ARRAY(double, n *dim + 1), *ys = NEW_ARRAY(double, n + 1);
