@@ -120,14 +120,14 @@ def chains(prefix, infer, draws, count, device):
 
 
 def rate(prefix, infer, draws, count, device):
-    """Effective samples a second, the time of the start (and of a warm-up) taken off; draws a second."""
-    start, _ = chains(prefix, infer, 4, count, device)
+    """Draws a second, the time of the start (and of a warm-up) taken off; effective samples of a draw."""
+    start, _ = chains(prefix, infer, 1, count, device)
     took, ess = chains(prefix, infer, draws, count, device)
-    return ess / (took - start), count * (draws - 4) / (took - start)
+    return count * (draws - 1) / (took - start), ess / (count * draws)
 
 
 def spread(values):
-    return "%.0f (%.0f to %.0f)" % (sorted(values)[len(values) // 2], min(values), max(values))
+    return "%.1f (%.1f to %.1f)" % (sorted(values)[len(values) // 2], min(values), max(values))
 
 
 def series(folder, count, seed=1):
@@ -214,18 +214,18 @@ def main():
     for n, b in ((50, 10000), (100, 10000), (150, 10000), (200, 10000), (500, 2000)):
         v = re.findall(r"whole call ([\d.]+) us.*?kernel ([\d.]+) us", bench("batch", n, b))
         print("| %d | %d | %s | %s | %s | %s |" % (n, b, v[0][1], v[0][0], v[1][1], v[1][0]), flush=True)
-    print("\nEffective samples a second (`gpmem summary`, of the parameter that has the fewest) of chains of a program with a process of 150 inputs")
-    print("and six parameters, the start taken off; the median of three runs, and their range. mh: a draw is kept every 20 steps.\n")
-    print("| | 1000 chains, GPU | two cores, 16 chains | GPU / two cores | draws a second, GPU | two cores |\n|---|--:|--:|--:|--:|--:|")
-    for name, infer, draws in (("mh", 'mh(scope="hyper", steps=20)', 300), ("nuts", 'nuts(scope="hyper", warmup=150, transitions=1, max_depth=4)', 200)):
+    print("\nEffective samples a second (`gpmem summary`, of the parameter that has the fewest; of a draw as 1000 chains tell, which are the same")
+    print("on both) of chains of a program with a process of 150 inputs and six parameters, the start taken off; the median of three runs,")
+    print("and their range. A draw is kept every 1000 steps of mh, every 10 transitions of nuts.\n")
+    print("| | 1000 chains, GPU | two cores, 16 chains | GPU / two cores | worst of one, best of the other |\n|---|--:|--:|--:|--:|")
+    for name, infer, draws in (("mh", 'mh(scope="hyper", steps=1000)', 24), ("nuts", 'nuts(scope="hyper", warmup=150, transitions=10, max_depth=4)', 24)):
         gpu, two = [], []
         for _ in range(3):
             gpu.append(rate([], infer, draws, 1000, "gpu"))
             two.append(rate(["taskset", "-c", "0,1"], infer, draws, 16, "cpu"))
-        median = lambda v: sorted(v)[1]
-        print("| %s | %s | %s | %.0f (the worst of one beside the best of the other %.0f) | %.0f | %.0f |" % (
-            name, spread([e for e, _ in gpu]), spread([e for e, _ in two]), median([e for e, _ in gpu]) / median([e for e, _ in two]),
-            min(gpu)[0] / max(two)[0], median([d for _, d in gpu]), median([d for _, d in two])), flush=True)
+        ess = gpu[0][1]
+        one, other = [v * ess for v, _ in gpu], [v * ess for v, _ in two]
+        print("| %s | %s | %s | %.0f | %.0f |" % (name, spread(one), spread(other), sorted(one)[1] / sorted(other)[1], min(one) / max(other)), flush=True)
     indexes(10000, 1000)
 
 

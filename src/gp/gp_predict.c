@@ -12,8 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MEET_FROM 32 /* pairs whose density is worth a way to the card, with that of other fibres  \
-                      */
+#define MEET_FROM 32 /* pairs whose density is worth a way to the card */
 #define JOINT_MAX                                                                                  \
     500 /* points drawn by a factor of their covariance, where there is another way                \
          */

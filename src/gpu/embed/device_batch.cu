@@ -360,9 +360,8 @@ GLOBAL void BATCH_BOUNDS batch(const double *data, const long long *meta, int pr
         }
         __syncthreads();
         for (int p = tid; p <= NP; p += W * 32) {
-            if (!USED(p)) continue;
             double s = 0;
-            for (int k = 0; k < W; k++) s += red[k * SUMS + p];
+            for (int k = 0; k < W && USED(p); k++) s += red[k * SUMS + p];
             out[(long long)prob * OUT + 1 + p] = s;
         }
 #endif
