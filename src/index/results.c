@@ -2,6 +2,7 @@
  * Results of a search: for a terminal with sparklines, as JSON, as one page without a network. */
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "index/index.h"
 #include "plot/scene.h"
 #include <math.h>
@@ -25,10 +26,11 @@ static struct curve curve_of(const struct sketch *p) {
         for (size_t i = 0; i < p->n_draws; i++) {
             const struct sketch_draw *d = &p->draw[i];
             double s = 0;
-            for (int j = 0; j < d->n_patterns; j++) s = hypot(s, d->pattern[j].swing[k]);
+            for (int j = 0; j < d->n_patterns; j++)
+                s += (double)d->pattern[j].swing[k] * d->pattern[j].swing[k];
             sum += d->level[k] / n;
             sq += (double)d->level[k] * d->level[k] / n;
-            swing += s / n;
+            swing += sqrt(s) / n;
         }
         double sd = sqrt(fmax(sq - sum * sum, 0));
         c.x[k] = p->x0 + p->span * (k + 0.5) / K;
@@ -83,6 +85,14 @@ void index_result_text(const struct index_result *r, struct buf *out) {
     }
 }
 
+/* A number of which a sketch knows some digits: more of them would only take time. */
+static void put_short(const char *before, double v, int digits, struct buf *out) {
+    char text[NUMBER_TEXT];
+    number_snprintf(text, sizeof text, "%.*g", digits, v);
+    buf_puts(out, before);
+    buf_puts(out, isfinite(v) ? text : "null");
+}
+
 void index_result_json(const struct index_result *r, struct buf *out) {
     buf_puts(out, "{");
     JSON(out, FIELD("question", r->question), FIELD("reading", r->reading),
@@ -98,7 +108,8 @@ void index_result_json(const struct index_result *r, struct buf *out) {
              FIELD("words", h->words), FIELD("source", h->source), FIELD("values", h->sketch.n),
              FIELD("from", h->sketch.x0), FIELD("to", h->sketch.x0 + h->sketch.span));
         json_key(out, "level");
-        json_list(out, K, c.mid);
+        for (int k = 0; k < K; k++) put_short(k ? ", " : "[", c.mid[k], 7, out);
+        buf_putc(out, ']');
         index_forecast(&h->sketch, out);
         buf_puts(out, "}");
     }
@@ -110,9 +121,10 @@ void index_forecast(const struct sketch *p, struct buf *out) {
     buf_putc(out, '[');
     for (size_t i = 0; i < p->n_ahead; i++) {
         const struct sketch_ahead *a = &p->ahead[i];
-        buf_puts(out, i ? ", {" : "{");
-        JSON(out, FIELD("at", p->x0 + p->span * a->t), FIELD("lo", (double)a->lo),
-             FIELD("median", (double)a->median), FIELD("hi", (double)a->hi));
+        put_short(i ? ", {\"at\": " : "{\"at\": ", p->x0 + p->span * a->t, 10, out);
+        put_short(", \"lo\": ", (double)a->lo, 7, out);
+        put_short(", \"median\": ", (double)a->median, 7, out);
+        put_short(", \"hi\": ", (double)a->hi, 7, out);
         buf_putc(out, '}');
     }
     buf_putc(out, ']');
