@@ -100,21 +100,25 @@ enum {
     CHUNK = ASK_MANY
 }; /* bytes; series */
 
-/* Those of some series that are asked about. */
+/* Those of some series that are asked about: all of them, or these. */
 struct some {
     size_t n;
+    bool all;
     int who[CHUNK];
 };
 
-static struct some some_of(const struct leaf *l, size_t at) {
-    struct some s;
+static inline size_t who(const struct some *s, size_t i) {
+    return s->all ? i : (size_t)s->who[i];
+}
+
+static void some_of(const struct leaf *l, size_t at, struct some *s) {
     size_t n = l->t->n - at < CHUNK ? l->t->n - at : CHUNK;
-    s.n = 0;
-    for (size_t i = 0; i < n; i++) { /* without a branch, which nobody could foretell */
-        s.who[s.n] = (int)i;
-        s.n += !l->need || l->need[at + i];
+    s->all = !l->need;
+    s->n = s->all ? n : 0;
+    for (size_t i = 0; i < n && !s->all; i++) { /* without a branch, which nobody could foretell */
+        s->who[s->n] = (int)i;
+        s->n += l->need[at + i];
     }
-    return s;
 }
 
 /* The interval of a question by clock; where it is open, infinite. */
@@ -139,7 +143,7 @@ static void windows_of(const struct interval *v, const uint8_t *part, const stru
     double from[CHUNK], to[CHUNK];
     int a[CHUNK], b[CHUNK];
     for (size_t i = 0; i < s->n; i++) {
-        struct ask_axis axis = axis_of(part + s->who[i] * AXIS);
+        struct ask_axis axis = axis_of(part + who(s, i) * AXIS);
         int clock = axis.clock < CLOCK_DAYS ? (int)axis.clock : CLOCK_DAYS;
         from[i] = (v->from[clock] - axis.x0) / axis.span;
         to[i] = (v->to[clock] - axis.x0) / axis.span;
@@ -160,10 +164,12 @@ struct presences {
 static void with_pattern(const uint8_t *part, struct some *s) {
     size_t n = 0;
     for (size_t i = 0; i < s->n; i++) {
-        int who = s->who[n] = s->who[i];
-        n += u16_at(part + who * PRESENCE) != 0;
+        size_t at = who(s, i);
+        s->who[n] = (int)at;
+        n += u16_at(part + at * PRESENCE) != 0;
     }
     s->n = n;
+    s->all = false;
 }
 
 /* Of them, those with knots. */
@@ -247,9 +253,10 @@ void leaf_presence(const struct leaf *l) {
     const struct interval asked = interval_of(l->p);
     const struct window *window[CHUNK];
     struct presences p;
+    struct some s;
     pthread_once(&known.once, prepare);
     for (size_t at = 0; at < l->t->n; at += CHUNK) {
-        struct some s = some_of(l, at);
+        some_of(l, at, &s);
         with_pattern(r + at * PRESENCE, &s);
         windows_of(&asked, when + at * AXIS, &s, window);
         with_knots(&s, window);
@@ -280,7 +287,7 @@ struct rises {
 static void rises_of(const uint8_t *part, const uint8_t *live, const struct some *s, float sign,
                      const struct window **window, struct rises *out) {
     for (size_t i = 0; i < s->n; i++) {
-        const uint8_t *r = part + s->who[i] * COURSE;
+        const uint8_t *r = part + who(s, i) * COURSE;
         const struct window *w = window[i];
         float least = f32_at(r), step = f32_at(r + 4), wide = f32_at(r + 8);
         /* the increment to a knot lies before it; to the first none, which has the weight 0 */
@@ -288,7 +295,7 @@ static void rises_of(const uint8_t *part, const uint8_t *live, const struct some
         float off = (0.75F * step + ROUND * (fabsf(least) + 255 * step)) * w->off;
         out->mean[i] = sign * step * w->unit * rise + off + w->never;
         out->sd[i] = wide * w->unit * dev * (1 + ROUND);
-        out->root[i] = known.root[live[s->who[i]]];
+        out->root[i] = known.root[live[who(s, i)]];
     }
 }
 
@@ -307,7 +314,7 @@ static void bound_rises(const struct rises *r, const struct some *of, float *hi)
     }
     for (size_t i = 0; i < of->n; i++) most[i] = known.edge[place[i]];
     for (size_t i = 0; i < of->n; i++) most[i] = far[i] < most[i] ? far[i] : most[i];
-    for (size_t i = 0; i < of->n; i++) hi[of->who[i]] = most[i];
+    for (size_t i = 0; i < of->n; i++) hi[who(of, i)] = most[i];
 }
 
 void leaf_trend(const struct leaf *l) {
@@ -316,10 +323,11 @@ void leaf_trend(const struct leaf *l) {
     const struct interval asked = interval_of(l->p);
     const struct window *window[CHUNK];
     struct rises rises;
+    struct some s;
     float sign = l->p->name == ASK_FALLS ? -0.5F : 0.5F;
     pthread_once(&known.once, prepare);
     for (size_t at = 0; at < l->t->n; at += CHUNK) {
-        struct some s = some_of(l, at);
+        some_of(l, at, &s);
         windows_of(&asked, when + at * AXIS, &s, window);
         rises_of(r + at * COURSE, live + at, &s, sign, window, &rises);
         bound_rises(&rises, &s, l->hi + at);
