@@ -128,7 +128,8 @@ class Session:
         self._act("save_model(%s)" % json.dumps(os.fspath(path)))
 
     def load_model(self, path: str | os.PathLike[str]) -> None:
-        """Puts the model that save_model wrote in the place of this one; it goes on as it would have there."""
+        """Puts the model that save_model wrote in the place of this one; it goes on as it would have there.
+        A file that another user wrote needs allow_run."""
         self._act("load_model(%s)" % json.dumps(os.fspath(path)))
 
     def directives(self) -> list[dict[str, Any]]:

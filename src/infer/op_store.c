@@ -79,7 +79,7 @@ const struct infer_op infer_store_rows[] = {
      .flags = OP_EXACT | OP_SHARED | OP_ATOMIC, .run = op_save},
     {"load_model", "(file: name) -> action",
      "puts the model that save_model wrote in the place of the current one; it goes on as it would "
-     "have gone on there",
+     "have gone on there; what another user wrote needs --allow-run",
      .flags = OP_SHARED | OP_ATOMIC, .run = op_load},
     {0},
 };
