@@ -343,25 +343,52 @@ static void family_returns(struct trace *t, struct family *f) {
     }
 }
 
-/* The families of an entry that are to go; NULL: none. */
+static void request_leaves(struct trace *t, const struct request *r) {
+    for (uint32_t j = r ? r->n_fam : 0; j-- > 0;) family_leaves(t, r->fam[j]);
+}
+
+static void request_returns(struct trace *t, const struct request *r) {
+    for (uint32_t j = 0; r && j < r->n_fam; j++) family_returns(t, r->fam[j]);
+}
+
+static bool holds_choice(const struct request *r) {
+    for (uint32_t i = 0; r && i < r->n_fam; i++) {
+        const struct family *f = r->fam[i];
+        for (size_t j = 0; j < f->nodes.n; j++) {
+            const struct node *n = f->nodes.at[j];
+            if (n->kind != NODE_CONST && (n->choice != NO_INDEX || holds_choice(n->req)))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* The families of an entry that are to go, where there are choices among them; else NULL. */
 static const struct request *brush_of(const struct entry *e) {
-    return e->role == ROLE_D && e->requests ? e->n->req : NULL;
+    const struct request *r = e->role == ROLE_D && e->requests ? e->n->req : NULL;
+    return holds_choice(r) ? r : NULL;
 }
 
 void foreseen_rejected(struct scaffold *s) {
+    const struct request *only = NULL;
     size_t n = 0;
-    for (size_t i = 0; s->has_brush && i < s->torus.n; i++)
-        n += brush_of(&s->e.at[s->torus.at[i]]) != NULL;
-    if (!n) return;
-    if (n > 1) scaffold_order(s);
-    const uint32_t *at = n > 1 ? s->order.at : s->torus.at;
-    for (size_t i = s->torus.n; i-- > 0;) {
-        const struct request *r = brush_of(&s->e.at[at[i]]);
-        for (uint32_t j = r ? r->n_fam : 0; j-- > 0;) family_leaves(s->t, r->fam[j]);
+    for (size_t i = 0; s->has_brush && i < s->torus.n; i++) {
+        const struct request *r = brush_of(&s->e.at[s->torus.at[i]]);
+        n += r != NULL;
+        if (r) only = r;
     }
-    for (size_t i = 0; i < s->torus.n; i++) {
-        const struct request *r = brush_of(&s->e.at[at[i]]);
-        for (uint32_t j = 0; r && j < r->n_fam; j++) family_returns(s->t, r->fam[j]);
+    if (n > 1) scaffold_order(s);
+    if (n == 1) {
+        request_leaves(s->t, only);
+        request_returns(s->t, only);
+    }
+    for (size_t i = n > 1 ? s->order.n : 0; i-- > 0;) {
+        const struct entry *e = &s->e.at[s->order.at[i]];
+        if (e->role == ROLE_D && e->requests) request_leaves(s->t, e->n->req);
+    }
+    for (size_t i = 0; n > 1 && i < s->order.n; i++) {
+        const struct entry *e = &s->e.at[s->order.at[i]];
+        if (e->role == ROLE_D && e->requests) request_returns(s->t, e->n->req);
     }
 }
 
