@@ -439,6 +439,7 @@ bool scaffold_foresee(struct scaffold *s, struct foreseen *out) {
     if (!known) {
         diags_rewind(t->core->diags, n_diags);
         t->rng = before;
+        out->w_new = NAN;
     }
     learn(f, known);
     return known;
