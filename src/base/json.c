@@ -12,6 +12,13 @@ void json_number(struct buf *out, double v) {
         buf_puts(out, "null");
 }
 
+void json_short(struct buf *out, double v, int digits) {
+    if (isfinite(v))
+        buf_printf(out, "%.*g", digits, v);
+    else
+        json_number(out, v);
+}
+
 void json_key(struct buf *out, const char *name) {
     if (out->len && !strchr("{[ \n", out->data[out->len - 1])) buf_puts(out, ", ");
     buf_json_string(out, name, strlen(name));

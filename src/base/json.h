@@ -32,6 +32,7 @@ struct json_field {
 void json_fields(struct buf *out, const struct json_field *f); /* up to one without a name */
 void json_key(struct buf *out, const char *name);
 void json_number(struct buf *out, double v); /* as buf_number; null: not finite */
+void json_short(struct buf *out, double v, int digits);
 void json_list(struct buf *out, size_t n, const double *v);
 void json_numbers(struct buf *out, const char *name, size_t n, const double *v);
 #endif

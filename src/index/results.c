@@ -87,10 +87,8 @@ void index_result_text(const struct index_result *r, struct buf *out) {
 
 /* A number of which a sketch knows some digits: more of them would only take time. */
 static void put_short(const char *before, double v, int digits, struct buf *out) {
-    char text[NUMBER_TEXT];
-    number_snprintf(text, sizeof text, "%.*g", digits, v);
     buf_puts(out, before);
-    buf_puts(out, isfinite(v) ? text : "null");
+    json_short(out, v, digits);
 }
 
 void index_result_json(const struct index_result *r, struct buf *out) {
