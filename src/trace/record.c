@@ -552,6 +552,7 @@ enum gpm_status trace_freeze(struct trace *t, struct sym *label, struct span at)
         if (n->req)
             families_free_dead(t, n->req->fam, n->req->n_fam), n->req->n_fam = n->req->n_xin = 0;
         n->flags = bound ? NODE_ON | NODE_FROZEN : NODE_FROZEN;
+        for (uint32_t j = 0; j < n->n_in; j++) n->in[j].node = n; /* those may go before it */
     }
     r->frozen = true;
     drop_unread(t);
