@@ -71,9 +71,9 @@ struct gpm_options {
     /* One of several sessions that run at once, each in its thread: their small Gaussian processes
      * are computed together on a GPU, where one is used (gpm_device_use). */
     bool together;
-    /* Receives the whole state of the running program every `checkpoint_seconds` (60), and before
-     * it ends because it was asked to or its time is up; on the session's thread, between two
-     * steps. A session with the same program, seed and chain goes on from it (gpm_restore) and
+    /* Receives the whole state of the running program every `checkpoint_seconds` (0: 60), and
+     * before it ends because it was asked to or its time is up; on the session's thread, between
+     * two steps. A session with the same program, seed and chain goes on from it (gpm_restore) and
      * draws what this one would have drawn. At most a twentieth of the time goes into it, unless
      * the seconds are negative: then it is done wherever it can be, for tests. false: it could not
      * be kept. NULL: nobody asks. */

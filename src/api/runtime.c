@@ -97,8 +97,9 @@ gpm_session *gpm_session_new(const struct gpm_options *given) {
         g->s.core.max_memory = g->permissions.max_memory = mem_held(SIZE_MAX) + o->max_memory;
     }
     g->s.core.watch_memory = true;
-    if (o->checkpoint)
-        session_checkpoints(&g->s, o->checkpoint_seconds, o->checkpoint, o->checkpoint_user);
+    double seconds = o->checkpoint_seconds;
+    if (seconds == 0) seconds = default_options.checkpoint_seconds; /* not: all the time */
+    if (o->checkpoint) session_checkpoints(&g->s, seconds, o->checkpoint, o->checkpoint_user);
     return g;
 }
 

@@ -222,6 +222,19 @@ static void test_sessions(void **state) {
     }
 }
 
+/* Nothing said of how often: not while a short program runs. */
+static void test_seldom(void **state) {
+    struct run r;
+    struct gpm_options o = {.size = sizeof o, .seed = 11, .checkpoint = keep_state};
+    run_init(&r);
+    o.checkpoint_user = &r;
+    gpm_session *s = gpm_session_new(&o);
+    assert_int_equal(gpm_run_text(s, "<test>", programs[0], strlen(programs[0])), GPM_OK);
+    assert_int_equal(r.n, 0);
+    gpm_session_free(s);
+    run_release(&r);
+}
+
 /* What is refused leaves a session that can be used. */
 static void test_refused(void **state) {
     struct run r;
@@ -251,6 +264,7 @@ static void test_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_fields), cmocka_unit_test(test_damage),
                                        cmocka_unit_test(test_sessions),
+                                       cmocka_unit_test(test_seldom),
                                        cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
