@@ -112,7 +112,7 @@ static int end_status(int status, bool settled) {
 
 /* Why there is no result. */
 static int failed(enum gpm_status st, const char *why) {
-    bool input = st == GPM_E_FORMAT || st == GPM_E_ARG || st == GPM_E_IO || st == GPM_E_LIMIT;
+    bool input = st == GPM_E_FORMAT || st == GPM_E_ARG || st == GPM_E_IO;
     complain(EXIT_USAGE, "%s", *why ? why : gpm_status_text(st));
     return st == GPM_E_INTERRUPT && args.stopped ? EXIT_STOPPED : input ? EXIT_USAGE : EXIT_FAILED;
 }

@@ -60,7 +60,7 @@ static enum gpm_status read_names(struct holidays *h, struct buf *err) {
         }
         if (j == REGRESSORS_MAX) {
             mem_free(name);
-            return buf_fail(err, GPM_E_LIMIT,
+            return buf_fail(err, GPM_E_ARG,
                             "%s: more than %d names of holidays; give those that act alike one",
                             h->csv.name, REGRESSORS_MAX);
         }

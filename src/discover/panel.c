@@ -86,7 +86,7 @@ static enum gpm_status read_long(struct reader *r, const char *by, struct buf *e
     for (size_t row = 0; row < r->csv.n_rows && st == GPM_OK; row++) {
         if (done[row]) continue;
         if (r->p->n == PANEL_MAX)
-            st = buf_fail(err, GPM_E_LIMIT, "%s: the column '%s' has more than %d different values",
+            st = buf_fail(err, GPM_E_ARG, "%s: the column '%s' has more than %d different values",
                           r->csv.name, by, PANEL_MAX);
         else
             read_rows_like(r, col, row, done);

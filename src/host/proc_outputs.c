@@ -173,6 +173,17 @@ static enum proc_outcome read_named(const struct proc_outputs *o, const char *te
     return PROC_OK;
 }
 
+enum proc_line proc_read_step(const char *line, const char *end, double *step, double *value) {
+    static const char mark[] = "gpmem:";
+    size_t n = strlen(mark);
+    char *step_end, *value_end;
+    if ((size_t)(end - line) < n || strncmp(line, mark, n)) return PROC_OTHER_LINE;
+    *step = number_read(line + n, &step_end);
+    if (step_end == line + n || step_end >= end) return PROC_ODD_STEP;
+    *value = number_read(step_end, &value_end);
+    return value_end > step_end && value_end <= end && isfinite(*value) ? PROC_STEP : PROC_ODD_STEP;
+}
+
 static enum proc_outcome read_text(const struct proc_outputs *o, const char *text, double *values,
                                    struct buf *why) {
     if (o) return read_named(o, text, values, why);
@@ -187,7 +198,8 @@ enum proc_outcome proc_read_outputs(const struct proc_outputs *o, const char *te
     if (whole != PROC_GARBAGE || (o && o->n_patterns)) return whole;
     struct buf line = BUF_INIT, said = BUF_INIT;
     enum proc_outcome last = PROC_GARBAGE;
-    size_t answers = 0;
+    size_t answers = 0, odd = 0;
+    double step, value;
     for (const char *p = text; *p; p += *p == '\n') {
         size_t n = strcspn(p, "\n");
         buf_reset(&line);
@@ -195,10 +207,14 @@ enum proc_outcome proc_read_outputs(const struct proc_outputs *o, const char *te
         p += n;
         if (line.len == strspn(line.data, " \t\r")) continue;
         buf_reset(&said);
+        odd += proc_read_step(line.data, line.data + line.len, &step, &value) == PROC_ODD_STEP;
         last = read_text(o, line.data, values, &said);
         answers += last != PROC_GARBAGE;
     }
-    if (last != PROC_GARBAGE && answers == 1) {
+    if (odd) {
+        buf_reset(why);
+        buf_puts(why, "a line 'gpmem: STEP VALUE' has two numbers: ");
+    } else if (last != PROC_GARBAGE && answers == 1) {
         whole = last;
         buf_reset(why);
         if (said.len) buf_puts(why, said.data);

@@ -143,15 +143,9 @@ static void keep_tail(struct buf *b) {
 
 /* Takes the lines "gpmem: STEP VALUE" out of what was printed, and tells them. */
 static void take_steps(struct job *j) {
-    static const char mark[] = "gpmem:";
     for (char *line = j->out.data, *end; line && (end = strchr(line, '\n'));) {
-        char *step_end, *value_end;
-        double step = 0, value = 0;
-        bool told = strncmp(line, mark, strlen(mark)) == 0;
-        if (told) step = number_read(line + strlen(mark), &step_end);
-        told = told && step_end > line + strlen(mark) && step_end < end;
-        if (told) value = number_read(step_end, &value_end);
-        if (!told || value_end == step_end || value_end > end || !isfinite(value)) {
+        double step, value;
+        if (proc_read_step(line, end, &step, &value) != PROC_STEP) {
             line = end + 1;
             continue;
         }

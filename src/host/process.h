@@ -128,6 +128,10 @@ void proc_run(const struct proc_command *c, const char *const *values,
  * its last line; else what is wrong, for people (empty: nothing to add to the outcome). */
 enum proc_outcome proc_read_outputs(const struct proc_outputs *o, const char *text, double *values,
                                     struct buf *why);
+/* Is line[..end) "gpmem: STEP VALUE", what a program tells on its way? PROC_ODD_STEP: it begins so.
+ */
+enum proc_line { PROC_OTHER_LINE, PROC_STEP, PROC_ODD_STEP };
+enum proc_line proc_read_step(const char *line, const char *end, double *step, double *value);
 /* What an evaluation told on its way, from its stored numbers: pairs of step and value (owned), how
  * many. */
 size_t proc_read_steps(const char *outputs, double **pairs, bool *stopped);
