@@ -203,7 +203,7 @@ def test_depth_beyond_memory():
 def test_states_of_others():
     """Checkpoints and models lead anywhere in memory when somebody made them up: those of others are taken with --allow-run alone."""
     another_user()
-    program = write("long.vnts", "assume x ~ normal(0, 1); infer repeat(200000, mh(default, one, 1)); print(run(sample(x)));")
+    program = write("long.vnts", "assume x ~ normal(0, 1); infer repeat(2000000, mh(default, one, 1)); print(run(sample(x)));")
     whole = run("run", program, status=0).stdout
     stopped = run("run", "--out", at("long"), "--max-time", "0.2", program, status=4)
     for name in ("mine", "theirs", "allowed"): shutil.copytree(at("long"), at(name))
