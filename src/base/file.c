@@ -184,6 +184,7 @@ enum gpm_status file_go_on(const char *path, size_t n, int *fd) {
         return GPM_OK;
     st = fail_errno();
     close(*fd);
+    *fd = -1;
     return st;
 }
 

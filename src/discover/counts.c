@@ -14,7 +14,8 @@
 #include <math.h>
 #include <string.h>
 
-#define POISSON 1e8 /* a size from which on the scatter is that of Poisson counts */
+#define POISSON 1e8    /* a size from which on the scatter is that of Poisson counts */
+#define LEAST   1e-100 /* a rate below which all counts are 0, and logarithms are numbers */
 
 void counts_clear(struct count_mixture *c) {
     if (!c->p) c->p = NEW_ARRAY(double, 2 * COUNTS_TABLE);
@@ -59,6 +60,7 @@ static bool in_table(const struct count_rate *r) {
 }
 
 void counts_add(struct count_mixture *c, struct count_rate r) {
+    r.rate = fmax(r.rate, LEAST);
     c->total += r.weight;
     c->mean += r.weight * r.rate;
     vec_push(&c->rates, r);

@@ -36,9 +36,11 @@ static char *path_in(const char *dir) {
     return buf_take(&path);
 }
 
-/* What did not reach the file is computed again. */
-static void close_file(int fd) {
-    if (file_close(fd) != GPM_OK) return;
+/* What did not reach the file is computed again. A journal that could not be opened has no file. */
+static void close_file(struct journal *j) {
+    int fd = j->fd;
+    j->fd = -1;
+    if (fd < 0 || file_close(fd) != GPM_OK) return;
 }
 
 static uint64_t hash_of(const struct journal_record *r, const void *data) {
@@ -147,7 +149,7 @@ static enum gpm_status begin(struct journal *j, const struct buf *head) {
     pack_begin_write(&p);
     head_pack(&p, (struct buf *)(uintptr_t)head);
     st = put_record(j->fd, (struct journal_record){0}, &p);
-    if (st != GPM_OK) close_file(j->fd);
+    if (st != GPM_OK) close_file(j);
     pack_release(&p);
     return st;
 }
@@ -171,6 +173,7 @@ enum gpm_status journal_open(struct journal **out, const char *dir, const struct
     struct journal *j = NEW(struct journal);
     *j = (struct journal){.dir = mem_strdup(dir),
                           .path = path_in(dir),
+                          .fd = -1,
                           .finish = finish,
                           .file = BUF_INIT,
                           .synced = clock_seconds()};
@@ -194,7 +197,7 @@ enum gpm_status journal_open(struct journal **out, const char *dir, const struct
 void journal_close(struct journal *j) {
     if (!j) return;
     if (j->dir[0]) {
-        close_file(j->fd);
+        close_file(j);
         file_unlock(j->dir, j->lock);
     }
     pthread_mutex_destroy(&j->one);
@@ -214,7 +217,7 @@ struct work {
 
 /* The step is another one than that of the journal, which ends here. */
 static void cut(struct journal *j, size_t from) {
-    close_file(j->fd);
+    close_file(j);
     j->writing &= file_go_on(j->path, from, &j->fd) == GPM_OK;
     j->end = j->at = from;
 }

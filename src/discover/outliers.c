@@ -33,10 +33,9 @@ static void remove_season(double *v, size_t n, size_t lag) {
     mem_free(same);
 }
 
-/* How far each value lies from the median of its neighbours on both sides, in robust standard
- * deviations of such distances: 0 at the ends. */
-static void distances(const double *v, size_t n, double *out) {
-    double *size = NEW_ARRAY(double, n), around[2 * NEIGHBOUR];
+/* How far each value lies from the median of its neighbours on both sides: 0 at the ends. */
+static void stand_out(const double *v, size_t n, double *out) {
+    double around[2 * NEIGHBOUR];
     for (size_t i = 0; i < n; i++) {
         size_t k = 0;
         for (size_t h = 1; h <= NEIGHBOUR && h <= i && i + h < n; h++) {
@@ -44,11 +43,65 @@ static void distances(const double *v, size_t n, double *out) {
             around[k++] = v[i + h];
         }
         out[i] = k ? v[i] - median(around, k) : 0;
-        size[i] = fabs(out[i]);
     }
+}
+
+/* In robust standard deviations. */
+static void in_units(double *d, size_t n) {
+    double *size = NEW_ARRAY(double, n);
+    for (size_t i = 0; i < n; i++) size[i] = fabs(d[i]);
     double unit = 1.4826 * median(size, n);
-    for (size_t i = 0; i < n; i++) out[i] = unit > 0 ? out[i] / unit : out[i] ? INFINITY : 0;
+    for (size_t i = 0; i < n; i++) d[i] = unit > 0 ? d[i] / unit : d[i] ? INFINITY : 0;
     mem_free(size);
+}
+
+/* ---- what other columns explain ---- */
+struct ratio {
+    double slope; /* first: it is what is compared */
+    double weight;
+};
+
+/* The slope b that makes the sum of |d - b e| least: the weighted median of the ratios. Values that
+ * stand out for other reasons hardly move it; a column that is away from its usual value on few
+ * days (feasts) is judged by these days alone. */
+static double slope_of(const double *d, const double *e, size_t n) {
+    struct ratio *r = NEW_ARRAY(struct ratio, n + 1);
+    double all = 0, sum = 0;
+    size_t k = 0, i = 0;
+    for (size_t j = 0; j < n; j++)
+        if (e[j] != 0) r[k++] = (struct ratio){d[j] / e[j], fabs(e[j])};
+    for (size_t j = 0; j < k; j++) all += r[j].weight;
+    qsort(r, k, sizeof *r, number_compare);
+    while (i + 1 < k && (sum += r[i].weight) < 0.5 * all) i++;
+    double b = k ? r[i].slope : 0;
+    mem_free(r);
+    return b;
+}
+
+/* A column at the times of the series. */
+static void column(const struct series *s, int j, double *z) {
+    double all[REGRESSORS_MAX];
+    for (size_t i = 0; i < s->n; i++) {
+        (void)regressors_at(&s->reg, s->x[i], 0, all);
+        z[i] = all[j];
+    }
+}
+
+/* Distances less what the other columns, as they stand out themselves, explain of them: a value is
+ * not out of line on a day that is known to be another one. */
+static void explain(const struct series *s, double *d) {
+    size_t n = s->n;
+    double *z = NEW_ARRAY(double, 3 * n + 1), *e = z + n, *left = z + 2 * n;
+    memcpy(left, d, n * sizeof *d);
+    for (int j = 0; j < s->reg.n; j++) {
+        column(s, j, z);
+        stand_out(z, n, e);
+        double b = slope_of(left, e, n);
+        for (size_t i = 0; i < n; i++) left[i] -= b * e[i];
+    }
+    for (size_t i = 0; i < n; i++)
+        if (fabs(left[i]) < fabs(d[i])) d[i] = left[i];
+    mem_free(z);
 }
 
 /* Distances of the values, or of their logarithms where those are smaller: what stands out on one
@@ -62,7 +115,9 @@ static double *all_distances(const struct series *s, size_t lag) {
     for (int logs = 0; logs <= positive; logs++) {
         for (size_t i = 0; i < n; i++) v[i] = logs ? log(s->y[i]) : s->y[i];
         remove_season(v, n, lag);
-        distances(v, n, e);
+        stand_out(v, n, e);
+        if (s->reg.n) explain(s, e);
+        in_units(e, n);
         for (size_t i = 0; i < n; i++) d[i] = !logs || fabs(e[i]) < fabs(d[i]) ? e[i] : d[i];
     }
     mem_free(v);

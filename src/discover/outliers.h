@@ -23,7 +23,8 @@ struct outliers {
     size_t n;
 };
 /* Values that stand out from those around them, and from those of the same season (`lag` steps
- * apart; 1: there is none); first and last value never do. */
+ * apart; 1: there is none), by more than the series' other columns explain; first and last value
+ * never do. */
 void outliers_suspect(struct outliers *o, const struct series *s, size_t lag);
 /* Keeps those that the posterior of the other values finds out of line, with what was expected;
  * *back: values that belong to the series after all. */

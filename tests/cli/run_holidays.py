@@ -71,6 +71,25 @@ def days(tmp):
         assert abs(m - expected) < 1.5, (x, m, expected)
 
 
+def rare_and_strong(tmp):
+    """Feasts so rare and strong that their values stand out: they are explained by the list, not left out. A value
+    out of line on another day, and one on a feast that does not agree with the others, are."""
+    rng = random.Random(5)
+    first = datetime.date(2022, 3, 1)
+    off = {first + datetime.timedelta(k) for k in (31, 118, 203, 290, 352)}
+    odd = first + datetime.timedelta(352)
+    feasts, series, js = (os.path.join(tmp, n) for n in ("rare.csv", "r.csv", "r.json"))
+    with open(feasts, "w") as f: f.write("day,name\n" + "".join("%s,feast\n" % d for d in sorted(off)))
+    def made(d, i): return 50 + 3 * math.sin(2 * math.pi * i / 7) + (-40 if d in off and d != odd else 35 if d == odd or i == 150 else 0) + rng.gauss(0, 1)
+    with open(series, "w") as f:
+        f.write("date,y\n" + "".join("%s,%.2f\n" % (d, made(d, i)) for i in range(400) for d in [first + datetime.timedelta(i)]))
+    tool("discover", series, "--holidays", feasts, "--json", js, "-q", "--kernels", "LIN PER", "--horizon", "5")
+    d = json.load(open(js))
+    e = d["effects"][0]
+    assert abs(e["change"] + 40) < 3 and e["sd"] < 2 and e["probability"] > 0.99, e
+    assert sorted(o["x"][0] for o in d["outliers"]) == [str(first + datetime.timedelta(150)), str(odd)], d["outliers"]
+
+
 def refused(tmp, feasts, series):
     made = []
     def given(text):
@@ -94,6 +113,7 @@ def main():
         feasts, series, d = months(tmp)
         again(tmp, d)
         days(tmp)
+        rare_and_strong(tmp)
         refused(tmp, feasts, series)
     print("holidays: fine")
 

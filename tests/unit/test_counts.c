@@ -50,6 +50,13 @@ static void test_distribution(void **state) {
     counts_clear(&c);
     counts_add(&c, (struct count_rate){INFINITY, 3, 1}); /* a rate beyond all numbers */
     assert_true(isinf(counts_quantile(&c, 0.5)));
+    for (int poisson = 0; poisson < 2; poisson++) { /* a rate below all numbers: no count but 0 */
+        counts_clear(&c);
+        counts_add(&c, (struct count_rate){0, poisson ? 1e9 : 3, 1});
+        assert_close(counts_log_probability(&c, 0), 0, 1e-12);
+        assert_true(counts_log_probability(&c, 1) < -200);
+        assert_close(counts_quantile(&c, 0.975), 0, 0);
+    }
     counts_release(&c);
 }
 
