@@ -306,13 +306,16 @@ static enum gpm_status need_regressors(gpm_discovery *d, size_t n, const double 
     const struct regressors *r = &d->d.series.reg;
     double z[REGRESSORS_MAX], slack = 0.3 * d->d.data.step * d->d.data.span;
     for (size_t i = 0; i < n && r->n; i++) {
-        if (regressors_at(r, x[i], slack, z)) continue;
+        unsigned unknown = regressors_at(r, x[i], slack, z), listed = 0;
+        if (!unknown) continue;
+        for (int j = 0; j < r->n; j++) listed |= (unsigned)r->listed[j] << j;
+        if (unknown & ~listed) unknown &= ~listed;
         buf_puts(&d->err, "the value of ");
-        for (int j = 0; j < r->n; j++) buf_printf(&d->err, "%s%s", j ? ", " : "", r->name[j]);
+        regressors_list(r, unknown, &d->err);
         buf_puts(&d->err, " is not known at ");
         series_print_time(&d->d.series, x[i], &d->err);
         return buf_fail(&d->err, GPM_E_ARG, "; %s",
-                        d->d.opt.series.holidays
+                        unknown & listed
                             ? "the list of holidays (--holidays) ends in the year before"
                             : "give a file with the times and these columns: --at-file FILE");
     }
@@ -397,6 +400,7 @@ static enum gpm_status forecast_table(gpm_discovery *d, const char *name, const 
     st = series_read_times(s, &c, d->d.opt.series.time, &n, &x, &d->err);
     if (st == GPM_OK && s->reg.n) st = series_read_future(s, &c, x, &d->err);
     csv_release(&c);
+    if (st == GPM_OK) st = need_regressors(d, n, x);
     if (st == GPM_OK) st = forecast_at(d, n, x, level, csv);
     mem_free(x);
     return st;

@@ -214,15 +214,50 @@ void describe_effect(const struct discovery *d, int j, struct buf *out) {
     buf_putc(out, '.');
 }
 
+/* The next times at which column j of the list is not 0: "Easter (2017-04-14, 2017-04-17, ...)". */
+#define DAYS_NAMED 3
+
+static void put_known(const struct discovery *d, int j, struct buf *out) {
+    const struct series *s = &d->series;
+    const struct regressors *r = &s->reg;
+    size_t named = 0, k = (size_t)r->n;
+    for (size_t i = 0; i < r->rows && named <= DAYS_NAMED; i++) {
+        if (r->x[i] <= s->x[s->n - 1] || !(r->z[i * k + (size_t)j] > 0)) continue;
+        buf_puts(out, named ? ", " : " (");
+        if (named++ < DAYS_NAMED)
+            series_print_time(s, r->x[i], out);
+        else
+            buf_puts(out, "...");
+    }
+    buf_puts(out, named ? ")" : " (none)");
+}
+
+static void put_list(const struct discovery *d, unsigned listed, struct buf *out) {
+    const struct series *s = &d->series;
+    const struct regressors *r = &s->reg;
+    buf_puts(out, "Holidays to come are those of the list: ");
+    for (int j = 0, n = 0; j < r->n; j++) {
+        if (!(listed >> j & 1)) continue;
+        buf_printf(out, "%s%s", n++ ? ", " : "", r->name[j]);
+        put_known(d, j, out);
+    }
+    size_t last = r->rows - 1, k = (size_t)r->n;
+    int first = __builtin_ctz(listed);
+    while (last && isnan(r->z[last * k + (size_t)first])) last--;
+    buf_puts(out, "; it goes to ");
+    series_print_time(s, r->x[last], out);
+    buf_putc(out, '.');
+}
+
 void describe_future(const struct discovery *d, struct buf *out) {
     const struct regressors *r = &d->series.reg;
-    if (!r->n) return;
-    if (d->opt.series.holidays) {
-        buf_puts(out, "Days to come are those of the list of holidays, as far as it goes.");
-        return;
-    }
+    unsigned listed = 0, all = (1U << r->n) - 1;
+    for (int j = 0; j < r->n; j++) listed |= (unsigned)r->listed[j] << j;
+    if (listed) put_list(d, listed, out);
+    if (listed == all) return;
+    buf_puts(out, listed ? " " : "");
     buf_puts(out, "Forecasts need values to come of ");
-    for (int j = 0; j < r->n; j++) buf_printf(out, "%s%s", j ? ", " : "", r->name[j]);
+    regressors_list(r, all & ~listed, out);
     buf_puts(out,
              " (gpmem forecast RUN --at-file FILE); in this report they stay as they were last.");
 }

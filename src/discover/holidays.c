@@ -13,7 +13,8 @@
 struct holidays {
     struct series *s;
     struct csv csv;
-    int date, name; /* columns; name -1: all days are of one */
+    int date, name;   /* columns; name -1: all days are of one */
+    int first, names; /* of the series' columns, those of the list */
     size_t n;
     double *day; /* since 1970 */
     int *of;     /* which name */
@@ -45,28 +46,73 @@ static enum gpm_status read_days(struct holidays *h, struct buf *err) {
     return st;
 }
 
+/* The number of a name among the list's, -1: there is no room for it, or a column has it. */
+static int name_number(struct holidays *h, char *names[REGRESSORS_MAX], const char *name) {
+    const struct regressors *r = &h->s->reg;
+    int j = 0;
+    while (j < h->names && strcmp(names[j], name)) j++;
+    if (j < h->names) return j;
+    for (int i = 0; i < r->n; i++)
+        if (!strcmp(r->name[i], name)) return -1;
+    if (r->n + h->names == REGRESSORS_MAX) return -1;
+    names[h->names++] = mem_strdup(name);
+    return j;
+}
+
+static enum gpm_status no_name(const struct holidays *h, const char *name, struct buf *err) {
+    const struct regressors *r = &h->s->reg;
+    if (r->n + h->names < REGRESSORS_MAX)
+        return buf_fail(err, GPM_E_ARG, "%s: '%s' is a column with an effect and a holiday",
+                        h->csv.name, name);
+    return buf_fail(err, GPM_E_ARG,
+                    "%s: more than %d names of holidays%s; give those that act alike one",
+                    h->csv.name, REGRESSORS_MAX, r->n ? " and other columns" : "");
+}
+
+/* Room for the list's columns, after those with linear effects; what is there does not tell them.
+ */
+static void insert_columns(struct holidays *h, char *names[REGRESSORS_MAX]) {
+    struct regressors *r = &h->s->reg;
+    int was = r->n, add = h->names;
+    size_t k = (size_t)(was + add), first;
+    while (h->first < was && !r->smooth[h->first]) h->first++;
+    first = (size_t)h->first;
+    for (int j = was - 1; j >= h->first; j--) {
+        r->name[j + add] = r->name[j];
+        r->smooth[j + add] = r->smooth[j];
+        r->listed[j + add] = r->listed[j];
+    }
+    for (int j = 0; j < add; j++) {
+        r->name[h->first + j] = names[j];
+        r->smooth[h->first + j] = false;
+        r->listed[h->first + j] = true;
+    }
+    double *z = NEW_ARRAY(double, r->rows *k + 1);
+    for (size_t i = 0; i < r->rows; i++)
+        for (size_t j = 0; j < k; j++) {
+            bool ours = j >= first && j < first + (size_t)add;
+            size_t old = i * (size_t)was + j - (j >= first ? (size_t)add : 0);
+            z[i * k + j] = ours ? NAN : r->z[old];
+        }
+    mem_free(r->z);
+    r->z = z;
+    r->n += add;
+}
+
 /* A column for each name, in the order of the list. */
 static enum gpm_status read_names(struct holidays *h, struct buf *err) {
-    struct regressors *r = &h->s->reg;
+    char *names[REGRESSORS_MAX];
+    enum gpm_status st = GPM_OK;
     h->of = NEW_ARRAY(int, h->n + 1);
-    for (size_t i = 0; i < h->n; i++) {
+    for (size_t i = 0; i < h->n && st == GPM_OK; i++) {
         char *name = series_clean_name(h->name < 0 ? "holiday" : csv_text(&h->csv, i, h->name));
-        int j = 0;
-        while (j < r->n && strcmp(r->name[j], name)) j++;
-        h->of[i] = j;
-        if (j < r->n) {
-            mem_free(name);
-            continue;
-        }
-        if (j == REGRESSORS_MAX) {
-            mem_free(name);
-            return buf_fail(err, GPM_E_ARG,
-                            "%s: more than %d names of holidays; give those that act alike one",
-                            h->csv.name, REGRESSORS_MAX);
-        }
-        r->name[r->n++] = name;
+        h->of[i] = name_number(h, names, name);
+        if (h->of[i] < 0) st = no_name(h, name, err);
+        mem_free(name);
     }
-    return GPM_OK;
+    if (st == GPM_OK) insert_columns(h, names);
+    for (int j = 0; j < h->names && st != GPM_OK; j++) mem_free(names[j]);
+    return st;
 }
 
 /* The usual step of the series, in months or in days. */
@@ -96,12 +142,13 @@ static void days_of_step(const struct holidays *h, double x, double *from, doubl
                     : *from + fmax(floor(h->step + 0.5), 1);
 }
 
+/* The list's columns at x; others are not its matter. */
 static void count_days(const struct holidays *h, double x, double *z) {
     double from, to;
     days_of_step(h, x, &from, &to);
-    for (int j = 0; j < h->s->reg.n; j++) z[j] = 0;
+    for (int j = 0; j < h->s->reg.n; j++) z[j] = h->s->reg.listed[j] ? 0 : NAN;
     for (size_t i = 0; i < h->n; i++)
-        if (h->day[i] >= from && h->day[i] < to) z[h->of[i]]++;
+        if (h->day[i] >= from && h->day[i] < to) z[h->first + h->of[i]]++;
 }
 
 /* A list has all days of its last year. */
@@ -134,10 +181,6 @@ static void fill_rows(struct holidays *h) {
 enum gpm_status holidays_add(struct series *s, const char *path, struct buf *err) {
     struct holidays h = {.s = s, .name = -1};
     struct series_options o = {0};
-    if (s->reg.n)
-        return buf_fail(err, GPM_E_ARG,
-                        "holidays (--holidays) do not go with other columns (--with, --smooth): "
-                        "make them columns of 0 and 1, too");
     enum gpm_status st = csv_read(&h.csv, path, err);
     if (st != GPM_OK) return st;
     st = series_time_column(&h.csv, &o, &h.date, err);

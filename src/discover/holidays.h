@@ -9,7 +9,7 @@
 #define DISCOVER_HOLIDAYS_H
 #include "discover/series.h"
 
-/* Adds the columns of the list in the file of this name to a series that has none yet. A value of a
+/* Adds the columns of the list in the file of this name to those that a series has. A value of a
  * month, quarter or week is of all of its days, the time being the first of them; one of a day or a
  * part of it is of that day. */
 GPM_MUST_USE enum gpm_status holidays_add(struct series *s, const char *path, struct buf *err);

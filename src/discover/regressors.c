@@ -28,7 +28,8 @@ struct regressors regressors_copy(const struct regressors *r) {
     return c;
 }
 
-bool regressors_at(const struct regressors *r, double x, double slack, double *z) {
+unsigned regressors_at(const struct regressors *r, double x, double slack, double *z) {
+    unsigned unknown = 0;
     size_t lo = 0, hi = r->rows, k = (size_t)r->n;
     while (lo < hi) { /* the first row after x + slack */
         size_t mid = (lo + hi) / 2;
@@ -37,9 +38,22 @@ bool regressors_at(const struct regressors *r, double x, double slack, double *z
         else
             hi = mid;
     }
-    size_t row = lo ? lo - 1 : 0;
-    memcpy(z, r->z + row * k, k * sizeof *z);
-    return fabs(r->x[row] - x) <= slack;
+    for (size_t j = 0; j < k; j++) {
+        size_t row = lo ? lo - 1 : 0;
+        while (row && isnan(r->z[row * k + j])) row--;
+        z[j] = r->z[row * k + j];
+        if (!(fabs(r->x[row] - x) <= slack)) unknown |= 1U << j;
+    }
+    return unknown;
+}
+
+void regressors_list(const struct regressors *r, unsigned columns, struct buf *out) {
+    const char *between = "";
+    for (int j = 0; j < r->n; j++) {
+        if (!(columns >> j & 1)) continue;
+        buf_printf(out, "%s%s", between, r->name[j]);
+        between = ", ";
+    }
 }
 
 struct regressor_row {
@@ -58,12 +72,13 @@ void regressors_add(struct regressors *r, size_t rows, const double *x, const do
     double *nx = NEW_ARRAY(double, all + 1), *nz = NEW_ARRAY(double, all *k + 1);
     size_t newest = 0; /* of the rows at this time */
     for (size_t i = 0; i < all; i++) {
-        bool same = kept && nx[kept - 1] == at[i].x;
-        if (same && at[i].order < newest) continue;
+        bool same = kept && nx[kept - 1] == at[i].x, later = !same || at[i].order > newest;
         if (!same) kept++;
-        newest = at[i].order;
+        if (later) newest = at[i].order;
         nx[kept - 1] = at[i].x;
-        memcpy(nz + (kept - 1) * k, at[i].z, k * sizeof *nz);
+        double *row = nz + (kept - 1) * k;
+        for (size_t j = 0; j < k; j++)
+            if (!same || isnan(row[j]) || (later && !isnan(at[i].z[j]))) row[j] = at[i].z[j];
     }
     mem_free(at);
     mem_free(r->x);

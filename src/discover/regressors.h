@@ -17,19 +17,22 @@
 #define REGRESSORS_ROWS                                                                            \
     1000 /* most recent values that are used, unless the caller says otherwise */
 
+/* Columns with linear effects come first. */
 struct regressors {
     int n; /* columns; 0: none */
     char *name[REGRESSORS_MAX];
-    bool smooth[REGRESSORS_MAX];
+    bool smooth[REGRESSORS_MAX], listed[REGRESSORS_MAX]; /* listed: by a list of holidays */
     size_t rows;
     double *x; /* ascending */
-    double *z; /* rows x n, row by row, in the user's units */
+    double *z; /* rows x n, row by row, in the user's units; NaN: this row does not tell */
 };
 void regressors_release(struct regressors *r);
 struct regressors regressors_copy(const struct regressors *r);
-/* The values at x: those of the row at that time (within `slack`), else of the last row before it,
- * in which case false is returned. */
-bool regressors_at(const struct regressors *r, double x, double slack, double *z);
+/* The values at x: of each column that of the last row up to that time (within `slack`) which tells
+ * it. Returns the columns, a bit each, whose row is one before that time: they are not known. */
+unsigned regressors_at(const struct regressors *r, double x, double slack, double *z);
+/* "the value of price, temp": of these columns. */
+void regressors_list(const struct regressors *r, unsigned columns, struct buf *out);
 /* Adds rows that follow or replaces those of the same time; they need not be in order. */
 void regressors_add(struct regressors *r, size_t rows, const double *x, const double *z);
 /* Whether the list "price,temp" names this column. */

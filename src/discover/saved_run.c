@@ -146,7 +146,8 @@ static void put_regressors(const struct regressors *r, struct buf *out) {
     buf_puts(out, ",\n \"regressors\": [");
     for (int j = 0; j < r->n; j++) {
         buf_puts(out, j ? ", {" : "{");
-        JSON(out, FIELD("name", r->name[j]), FIELD("smooth", r->smooth[j]));
+        JSON(out, FIELD("name", r->name[j]), FIELD("smooth", r->smooth[j]),
+             FIELD("listed", r->listed[j]));
         buf_putc(out, '}');
     }
     buf_putc(out, ']');
@@ -420,13 +421,31 @@ static void list_regressors(json_t *m, struct buf *lists) {
     }
 }
 
+/* What a row does not tell is null. */
 static bool load_to_come(struct series *s, json_t *m) {
-    size_t n, k = (size_t)s->reg.n + 1;
-    bool bad = false;
-    double *v = get_array(m, "to_come", &n, &bad);
-    for (size_t i = 0; i + k <= n && s->reg.n; i += k) regressors_add(&s->reg, 1, v + i, v + i + 1);
+    json_t *a = json_object_get(m, "to_come"), *e;
+    size_t n = json_array_size(a), k = (size_t)s->reg.n + 1, i;
+    bool bad = n % k || (n && k == 1);
+    double *v = NEW_ARRAY(double, n + 1), *x = NEW_ARRAY(double, 2 * n + 1), *z = x + n;
+    json_array_foreach(a, i, e) {
+        v[i] = json_is_null(e) ? NAN : json_number_value(e);
+        bad |= !json_is_number(e) && !(json_is_null(e) && i % k);
+    }
+    for (i = 0; i < n && !bad; i++) *(i % k ? &z[i - i / k - 1] : &x[i / k]) = v[i];
+    if (n && !bad) regressors_add(&s->reg, n / k, x, z);
     mem_free(v);
-    return !bad && (!n || (s->reg.n && n % k == 0));
+    mem_free(x);
+    return !bad;
+}
+
+/* Whose columns are a list's: runs from before columns and lists went together do not say it. */
+static void load_columns(struct series *s, json_t *m) {
+    bool list = json_object_get(json_object_get(m, "read"), "holidays");
+    for (int j = 0; j < s->reg.n; j++) {
+        json_t *c = json_array_get(json_object_get(m, "regressors"), (size_t)j);
+        set_text(&s->reg.name[j], c, "name");
+        s->reg.listed[j] = json_object_get(c, "listed") ? get_bool(c, "listed") : list;
+    }
 }
 
 static enum gpm_status load_series(struct discovery *d, const char *dir, json_t *m,
@@ -451,9 +470,7 @@ static enum gpm_status load_series(struct discovery *d, const char *dir, json_t 
     buf_release(&lists[1]);
     if (st != GPM_OK) return st;
     struct series *s = &d->series;
-    for (int j = 0; j < s->reg.n; j++)
-        set_text(&s->reg.name[j], json_array_get(json_object_get(m, "regressors"), (size_t)j),
-                 "name");
+    load_columns(s, m);
     if (!load_to_come(s, m))
         st = buf_fail(err, GPM_E_FORMAT, "'%s': the columns to come of manifest.json are damaged",
                       dir);

@@ -321,6 +321,10 @@ enum gpm_status series_read_future(struct series *s, const struct csv *c, const 
     for (size_t j = 0; j < k && st == GPM_OK; j++) {
         int col = csv_column(c, s->reg.name[j]);
         struct number_style style;
+        if (col < 0 && s->reg.listed[j]) { /* the list tells */
+            for (size_t i = 0; i < c->n_rows; i++) z[i * k + j] = NAN;
+            continue;
+        }
         if (col < 0) {
             st = buf_fail(err, GPM_E_FORMAT,
                           "%s has no column '%s'; future values of every column with an effect are "

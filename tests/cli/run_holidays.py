@@ -90,6 +90,38 @@ def rare_and_strong(tmp):
     assert sorted(o["x"][0] for o in d["outliers"]) == [str(first + datetime.timedelta(150)), str(odd)], d["outliers"]
 
 
+def columns_too(tmp):
+    """Holidays beside other columns, linear and smooth: each has its own effect; forecasts need the columns alone."""
+    rng = random.Random(7)
+    first = datetime.date(2021, 1, 1)
+    day = lambda i: first + datetime.timedelta(i)
+    feasts, series, kept, js, future = (os.path.join(tmp, n) for n in ("c.csv", "b.csv", "both", "b.json", "f.csv"))
+    off = [k for k in range(11, 250, 19)]
+    with open(feasts, "w") as f: f.write("day,name\n" + "".join("%s,closed\n" % day(k) for k in off))
+    price, temp = [10 + rng.gauss(0, 1) for _ in range(230)], [rng.gauss(0, 1) for _ in range(230)]
+    def mean(i): return 60 - 3 * price[i] + 4 * math.tanh(temp[i]) - 20 * (i in off)
+    with open(series, "w") as f:
+        f.write("date,y,price,temp\n" + "".join("%s,%.3f,%.4f,%.4f\n" % (day(i), mean(i) + rng.gauss(0, 1), price[i], temp[i]) for i in range(200)))
+    tool("discover", series, "--column", "y", "--with", "price", "--smooth", "temp", "--holidays", feasts, "--out", kept, "--json", js, "-q", "--kernels", "LIN")
+    d = json.load(open(js))
+    e = {x["column"]: x for x in d["effects"]}
+    assert list(e) == ["price", "closed", "temp"], list(e)
+    for column, truth in (("price", -3), ("closed", -20), ("temp", 8 * math.tanh(1))):
+        assert abs(e[column]["change"] - truth) < max(3 * e[column]["sd"], 0.7) and e[column]["sd"] < 1.5, (column, e[column])
+    again = json.loads(tool("report", kept, "--format", "json"))
+    assert again["effects"] == d["effects"] and again["forecast"] == d["forecast"], again["effects"]
+    text = tool("report", kept)
+    assert "closed (%s, %s" % tuple(day(k) for k in off if k >= 200)[:2] in text and "it goes to 2021-12-31" in text and "values to come of price, temp" in text, text
+    why = tool("forecast", kept, "-n", "3", status=2)
+    assert "value of price, temp is not known" in why and "--at-file" in why, why
+    with open(future, "w") as f: f.write("date,temp,price\n" + "".join("%s,%.4f,%.4f\n" % (day(i), temp[i], price[i]) for i in range(200, 230)))
+    for i, line in enumerate(tool("forecast", kept, "--at-file", future).split()[1:]):
+        assert abs(float(line.split(",")[1]) - mean(200 + i)) < 2.5, (line, mean(200 + i))
+    with open(future, "w") as f: f.write("date,temp,price\n2022-01-01,0,10\n")
+    why = tool("forecast", kept, "--at-file", future, status=2)
+    assert "value of closed is not known at 2022-01-01" in why and "list of holidays" in why, why
+
+
 def refused(tmp, feasts, series):
     made = []
     def given(text):
@@ -103,7 +135,7 @@ def refused(tmp, feasts, series):
                        ((series, "--holidays", given("date,name\n1999-01-01,old\n")), "'old' is constant"),
                        ((series, "--holidays", os.path.join(tmp, "none.csv")), "none.csv"),
                        ((given("year,y\n" + "".join("%d,%d\n" % (1990 + k, k * k % 7) for k in range(20))), "--holidays", feasts), "need times that are days"),
-                       ((given("date,y,p\n" + "".join("2005-01-%02d,%d,%d\n" % (k + 1, k * k % 7, k % 3) for k in range(20))), "--with", "p", "--holidays", feasts), "do not go with other columns")]:
+                       ((given("date,y,p\n" + "".join("2005-01-%02d,%d,%d\n" % (k + 1, k * k % 7, k % 3) for k in range(20))), "--with", "p", "--holidays", given("date,name\n2005-01-03,p\n")), "'p' is a column with an effect and a holiday")]:
         said = tool("discover", *words, "-q", status=2)
         assert why in said, (words, said)
 
@@ -114,6 +146,7 @@ def main():
         again(tmp, d)
         days(tmp)
         rare_and_strong(tmp)
+        columns_too(tmp)
         refused(tmp, feasts, series)
     print("holidays: fine")
 
