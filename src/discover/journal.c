@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See journal.h. A record: size, step, job, key, hash of all of these and of the bytes that follow.
- * The head is the record of step 0.
+ * See journal.h. A record: the code of what follows; size, step, job, key; the bytes. The head is
+ * the record of step 0, under the user's key (base/own.h); those of jobs are under a key made of
+ * the head and the user's, which stands nowhere: they are good for their head alone.
  */
 #include "discover/journal.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/own.h"
+#include "base/sha256.h"
 #include "base/stop.h"
 #include "base/version.h"
 #include <pthread.h>
@@ -15,13 +18,17 @@
 #define SYNC_SECONDS 10 /* what a machine that loses its power may forget */
 
 struct journal_record {
-    uint64_t size, step, job, key, hash;
+    char code[OWN_CODE + 7];       /* and zeros: no byte of a record is left to chance */
+    uint64_t size, step, job, key; /* from here on what the code is of */
 };
+enum { CODED = offsetof(struct journal_record, size) };
+_Static_assert(CODED == OWN_CODE + 7, "a record without holes");
 
 struct journal {
     char *dir, *path;
     int fd, lock;
     bool writing; /* false after a failure: what is there stays good */
+    char jobs_key[OWN_CODE];
     const volatile sig_atomic_t *finish;
     struct buf file; /* as it was read */
     size_t at, end;  /* of it: the next record, the end of the last good one */
@@ -43,17 +50,30 @@ static void close_file(struct journal *j) {
     if (fd < 0 || file_close(fd) != GPM_OK) return;
 }
 
-static uint64_t hash_of(const struct journal_record *r, const void *data) {
-    return hash_bytes(data, r->size, hash_bytes(r, offsetof(struct journal_record, hash), r->size));
-}
-
-/* The record at `at` of the file; false: there is no whole one. */
+/* The record at `at` of the file, whoever wrote it; false: there is no whole one. */
 static bool record_at(const struct buf *file, size_t at, struct journal_record *r,
                       const char **data) {
     if (file->len < at || file->len - at < sizeof *r) return false;
     memcpy(r, file->data + at, sizeof *r);
     *data = file->data + at + sizeof *r;
-    return r->size <= file->len - at - sizeof *r && hash_of(r, *data) == r->hash;
+    return r->size <= file->len - at - sizeof *r;
+}
+
+/* The code of a record as it stands in the file; NULL key: that of a head. */
+static bool code_of(const char *record, size_t size, const char *jobs_key, char code[OWN_CODE]) {
+    const char *data = record + CODED;
+    size_t n = sizeof(struct journal_record) - CODED + size;
+    if (!jobs_key) return own_code(data, n, code);
+    hmac_sha256_hex(jobs_key, OWN_CODE - 1, data, n, code);
+    return true;
+}
+
+/* That at `at`, where we wrote it. */
+static bool own_record_at(const struct buf *file, size_t at, const char *jobs_key,
+                          struct journal_record *r, const char **data) {
+    char code[OWN_CODE];
+    return record_at(file, at, r, data) && code_of(file->data + at, r->size, jobs_key, code) &&
+           !memcmp(code, r->code, OWN_CODE);
 }
 
 /* ---- the head ---- */
@@ -77,8 +97,8 @@ static bool head_of(const struct buf *file, struct buf *head, struct buf *why) {
     struct journal_record r;
     const char *data;
     struct pack p;
-    if (!record_at(file, 0, &r, &data) || r.step || r.job) {
-        buf_puts(why, JOURNAL_NAME " is damaged or none");
+    if (!own_record_at(file, 0, NULL, &r, &data) || r.step || r.job) {
+        buf_puts(why, JOURNAL_NAME " is damaged, or another user or machine wrote it");
         return false;
     }
     pack_begin_read(&p, data, r.size);
@@ -117,27 +137,29 @@ void journal_remove(const char *dir) {
 }
 
 /* ---- opening ---- */
-/* The end of the last record that is whole; 0: the file is not of this search. */
-static size_t good_part(const struct buf *file, const struct buf *head) {
+/* The end of the last record that is whole and ours; 0: the file is not of this search. */
+static size_t good_part(const struct journal *j, const struct buf *head) {
     struct buf there = BUF_INIT, why = BUF_INIT;
     struct journal_record r;
     const char *data;
     size_t at = 0;
-    bool same = head_of(file, &there, &why) && there.len == head->len &&
-                !memcmp(there.data, head->data, head->len);
-    while (same && record_at(file, at, &r, &data)) at += sizeof r + r.size;
+    bool same = head_of(&j->file, &there, &why) && there.len == head->len &&
+                !memcmp(there.data, head->data, head->len) && record_at(&j->file, 0, &r, &data);
+    if (same) at = sizeof r + r.size;
+    while (same && own_record_at(&j->file, at, j->jobs_key, &r, &data)) at += sizeof r + r.size;
     buf_release(&there);
     buf_release(&why);
     return at;
 }
 
-static enum gpm_status put_record(int fd, struct journal_record r, const struct pack *p) {
+static enum gpm_status put_record(int fd, struct journal_record r, const struct pack *p,
+                                  const char *jobs_key) {
     struct buf out = BUF_INIT;
     r.size = p->out.len;
-    r.hash = hash_of(&r, p->out.data);
     buf_add(&out, &r, sizeof r);
     buf_add(&out, p->out.data, p->out.len);
-    enum gpm_status st = file_put(fd, out.data, out.len); /* at once: others read whole records */
+    enum gpm_status st = code_of(out.data, r.size, jobs_key, out.data) ? GPM_OK : GPM_E_ARG;
+    if (st == GPM_OK) st = file_put(fd, out.data, out.len); /* at once: others read whole records */
     buf_release(&out);
     return st;
 }
@@ -148,10 +170,20 @@ static enum gpm_status begin(struct journal *j, const struct buf *head) {
     if (st != GPM_OK) return st;
     pack_begin_write(&p);
     head_pack(&p, (struct buf *)(uintptr_t)head);
-    st = put_record(j->fd, (struct journal_record){0}, &p);
+    st = put_record(j->fd, (struct journal_record){0}, &p, NULL);
     if (st != GPM_OK) close_file(j);
     pack_release(&p);
     return st;
+}
+
+/* The key of the jobs' records: of the head and what the file's codes do not say. */
+static bool make_jobs_key(struct journal *j, const struct buf *head) {
+    struct buf text = BUF_INIT;
+    buf_puts(&text, "jobs of ");
+    buf_add(&text, head->data, head->len);
+    bool made = own_code(text.data, text.len, j->jobs_key);
+    buf_release(&text);
+    return made;
 }
 
 /* Past the head, to the first record of a job. */
@@ -162,10 +194,13 @@ static void skip_head(struct journal *j) {
 }
 
 static enum gpm_status open_file(struct journal *j, const struct buf *head) {
+    if (!make_jobs_key(j, head)) return GPM_OK; /* nobody could tell it from another's */
     if (file_there(j->path) && file_read(j->path, FILE_OURS, SIZE_MAX / 4, &j->file) == GPM_OK)
-        j->end = good_part(&j->file, head);
+        j->end = good_part(j, head);
     skip_head(j);
-    return j->end ? file_go_on(j->path, j->end, &j->fd) : begin(j, head);
+    enum gpm_status st = j->end ? file_go_on(j->path, j->end, &j->fd) : begin(j, head);
+    j->writing = st == GPM_OK;
+    return st;
 }
 
 enum gpm_status journal_open(struct journal **out, const char *dir, const struct buf *head,
@@ -189,7 +224,6 @@ enum gpm_status journal_open(struct journal **out, const char *dir, const struct
         journal_close(j);
         return st;
     }
-    j->writing = true;
     *out = j;
     return GPM_OK;
 }
@@ -264,7 +298,7 @@ static void note(const struct work *w, size_t n, size_t job) {
                                .key = w->s->key(w->ctx, job) ^
                                       hash_bytes(w->s->name, strlen(w->s->name), n)};
     pthread_mutex_lock(&j->one);
-    if (j->writing) j->writing = put_record(j->fd, r, &p) == GPM_OK;
+    if (j->writing) j->writing = put_record(j->fd, r, &p, j->jobs_key) == GPM_OK;
     if (j->writing && clock_seconds() > j->synced + SYNC_SECONDS) {
         j->writing = file_sync(j->fd) == GPM_OK;
         j->synced = clock_seconds();

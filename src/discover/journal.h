@@ -7,9 +7,11 @@
  * the first job that it lacks: the same bytes as if nothing had happened.
  *
  * The file is only ever made longer: a head (what was asked for, with the data: the same head is
- * the same search), then a record for each job with a hash. What is left of a record that was being
- * written is cut off. Records come in the order of the steps. A step whose jobs are not those of
- * the journal (another moment at which --max-time was over) makes the rest of the journal void.
+ * the same search), then a record for each job. What is left of a record that was being written is
+ * cut off. States in it are taken as they stand, so each record carries a code under the key of the
+ * user who wrote it (base/own.h), and those of others are none. Records come in the order of the
+ * steps. A step whose jobs are not those of the journal (another moment at which --max-time was
+ * over) makes the rest of the journal void.
  */
 #ifndef DISCOVER_JOURNAL_H
 #define DISCOVER_JOURNAL_H
@@ -30,7 +32,8 @@ struct journal_step {
     void (*pack)(struct pack *p, void *ctx, size_t job);
 };
 
-/* The journal in the folder, which is made: gone on with where it has this head, else begun anew.
+/* The journal in the folder, which is made: gone on with where it has this head, else begun anew;
+ * empty and not written where the user has no key.
  * The folder is locked until it is closed: GPM_E_BUSY. Once `finish` (may be NULL) is set, results
  * are those of somebody in a hurry and not written. */
 GPM_MUST_USE enum gpm_status journal_open(struct journal **out, const char *dir,

@@ -157,6 +157,7 @@ def check_damage():
         assert contents("damaged") == whole, name
         shutil.rmtree("damaged")
         os.mkdir("damaged")
+    check_foreign(whole)
     # another search in the same folder begins anew
     partial(0.2)
     run("discover", "airline.csv", "--seed", "2", "--max-points", "30", "--out", "damaged")
@@ -174,6 +175,24 @@ def check_damage():
     run("discover", *SMALL, "--out", "busy", status=1)
     assert p.wait() == 0
     assert contents("busy") == whole
+
+
+def check_foreign(whole):
+    """Results that somebody else wrote are not taken: a made-up one leads anywhere in memory. Nor are they a hindrance, nor is it one
+    that no key can be kept."""
+    mine = os.environ.get("XDG_STATE_HOME")
+    for state, kept in ((os.path.join(WORK, "another"), True), ("/proc/no", False)):
+        partial(0.2)
+        os.environ["XDG_STATE_HOME"] = state
+        assert "another user or machine wrote it" in run("discover", "--continue", "damaged", status=2)
+        assert "another user or machine wrote it" in run("report", "damaged", status=2)
+        run("discover", *SMALL, "--out", "damaged")
+        assert contents("damaged") == whole
+        assert kept or killed(["discover", *SMALL, "--out", "keyless"], 0.4) is None or not reused("keyless")
+        if mine is None:
+            del os.environ["XDG_STATE_HOME"]
+        else:
+            os.environ["XDG_STATE_HOME"] = mine
 
 
 def check_limit(rng):
