@@ -199,7 +199,7 @@ static void put_change(const struct discovery *d, double lo, double mid, double 
 void describe_effect(const struct discovery *d, int j, struct buf *out) {
     const struct effect *e = &d->dec.effect[j];
     const struct regressors *r = &d->series.reg;
-    double sd = d->data.reg_sd[j], half = 1.96 * e->sd;
+    double sd = d->data.reg_sd[j];
     double per = r->smooth[j] ? 1 : 1 / (2 * sd); /* a line: for one more of it */
     buf_printf(out, "%s has a %s effect: ", r->name[j], r->smooth[j] ? "smooth" : "linear");
     if (r->smooth[j]) {
@@ -208,7 +208,7 @@ void describe_effect(const struct discovery *d, int j, struct buf *out) {
     } else {
         buf_puts(out, "one more of it changes the value by ");
     }
-    put_change(d, per * (e->change - half), per * e->change, per * (e->change + half), out);
+    put_change(d, per * e->lo, per * e->change, per * e->hi, out);
     buf_puts(out, ", all else equal. That it has an effect is ");
     words_probability(e->p, out);
     buf_putc(out, '.');

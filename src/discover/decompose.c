@@ -31,21 +31,6 @@ static enum gpm_status add_level(struct decomposition *d, struct gp *g, const do
     return st;
 }
 
-/* Sums over draws: of the change, of its square, of the odds against an effect. */
-static enum gpm_status add_effects(struct decomposition *d, struct gp *g) {
-    const struct smodel *m = smodel_of(d->e);
-    enum gpm_status st = GPM_OK;
-    for (int j = 0; j < (m->data->reg ? m->data->reg->n : 0) && !st; j++) {
-        double c, var, prior;
-        st = smodel_effect(m, g, j, &c, &var, &prior);
-        if (st || !(var > 0)) continue;
-        d->effect[j].change += c;
-        d->effect[j].sd += c * c + var;
-        d->effect[j].p += exp(-0.5 * c * c / var) * sqrt(prior / var);
-    }
-    return st;
-}
-
 /* One draw: adds mean and mean^2 + variance of every part. */
 static enum gpm_status add_draw(struct decomposition *d, struct smodel_work *w, const double *z,
                                 const double *t) {
@@ -62,18 +47,8 @@ static enum gpm_status add_draw(struct decomposition *d, struct smodel_work *w, 
         }
     }
     if (!st) st = add_level(d, g, z);
-    if (!st) st = add_effects(d, g);
     mem_free(mean);
     return st;
-}
-
-static void finish_effects(struct decomposition *d, double scale, double used) {
-    for (struct effect *e = d->effect; e < d->effect + REGRESSORS_MAX; e++) {
-        double mean = e->change / used, odds = e->p / used;
-        e->sd = scale * sqrt(fmax(e->sd / used - mean * mean, 0));
-        e->change = scale * mean;
-        e->p = 1 / (1 + odds);
-    }
 }
 
 /* On the scale of the transform; all but logarithms become values, each with the slope there. */
@@ -183,7 +158,7 @@ enum gpm_status decompose(const struct posterior *p, const struct evidence *e, s
     }
     if (used) {
         finish_level(&out->level, data, tr, used);
-        finish_effects(out, scale, used);
+        memory &= effects_average(p, e, out->effect) != GPM_E_NOMEM;
         out->rest = left_over(out);
     }
     mem_free(t);

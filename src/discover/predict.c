@@ -55,21 +55,31 @@ const double *evidence_draw(const struct evidence *e, size_t k, size_t n) {
     return e->prop.mode[0].z;
 }
 
-static void choose(struct mixture *m, size_t budget) {
-    const struct posterior *p = m->p;
+size_t posterior_draws(const struct posterior *p, size_t budget, struct posterior_draw **out) {
     double kept = 0;
+    size_t n = 0;
     for (size_t i = 0; i < p->search->n; i++)
         if (p->weight[i] >= 0.004 && p->search->at[i]->prop.n) kept += p->weight[i];
-    m->c = NEW_ARRAY(struct component, budget + p->search->n);
+    *out = NEW_ARRAY(struct posterior_draw, budget + p->search->n);
     for (size_t i = 0; i < p->search->n; i++) {
         const struct evidence *e = p->search->at[i];
         if (p->weight[i] < 0.004 || !e->prop.n) continue;
         size_t k = (size_t)ceil(p->weight[i] / kept * (double)budget);
         if (e->draws.n == 0) k = 1;
         for (size_t j = 0; j < k; j++)
-            m->c[m->n_c++] = (struct component){
-                e, evidence_draw(e, j, k), p->weight[i] / kept / (double)k, NULL, NULL, GPM_OK};
+            (*out)[n++] =
+                (struct posterior_draw){e, evidence_draw(e, j, k), p->weight[i] / kept / (double)k};
     }
+    return n;
+}
+
+static void choose(struct mixture *m, size_t budget) {
+    struct posterior_draw *d;
+    m->n_c = posterior_draws(m->p, budget, &d);
+    m->c = NEW_ARRAY(struct component, m->n_c + 1);
+    for (size_t i = 0; i < m->n_c; i++)
+        m->c[i] = (struct component){d[i].e, d[i].z, d[i].weight, NULL, NULL, GPM_OK};
+    mem_free(d);
 }
 
 static void run_component(void *ctx, size_t job, int thread) {

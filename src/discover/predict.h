@@ -50,10 +50,15 @@ struct level_rate {
 struct level_rate level_rate(const struct series_level *l, int i, int j);
 
 /* The step from one standard deviation of a regressor below its mean to one above, on the scale of
- * the transform; p: that there is an effect, at even odds beforehand (Savage and Dickey). */
+ * the transform: mean, standard deviation and 95% interval over the structures (a trend may explain
+ * what a regressor explains); p: that there is an effect, at even odds beforehand (Savage and
+ * Dickey). */
 struct effect {
-    double change, sd, p;
+    double change, sd, lo, hi, p;
 };
+/* Those of all regressors, of structures on the scale of `e`. */
+GPM_MUST_USE enum gpm_status effects_average(const struct posterior *p, const struct evidence *e,
+                                             struct effect *out);
 
 struct decomposition {
     const struct evidence *e; /* borrowed */
@@ -75,6 +80,14 @@ struct par_summary {
     double mean, lo, hi;
 };
 struct par_summary parameter_summary(const struct evidence *e, int par);
+/* Draws from the posterior over structures and parameters, at least one of every structure that
+ * matters, about `budget` in all; the weights sum to 1. The caller frees *out. */
+struct posterior_draw {
+    const struct evidence *e;
+    const double *z;
+    double weight;
+};
+size_t posterior_draws(const struct posterior *p, size_t budget, struct posterior_draw **out);
 /* k-th of n representative draws (systematic resampling); the mode when there are no draws. */
 const double *evidence_draw(const struct evidence *e, size_t k, size_t n);
 #endif

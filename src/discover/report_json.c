@@ -168,8 +168,8 @@ static void effects(const struct discovery *d, struct buf *out) {
         describe_effect(d, j, &b);
         buf_puts(out, "    {");
         JSON(out, FIELD("column", r->name[j]), FIELD("smooth", r->smooth[j]),
-             FIELD("change", per * e->change), FIELD("sd", per * e->sd), FIELD("probability", e->p),
-             FIELD("text", b.data));
+             FIELD("change", per * e->change), FIELD("sd", per * e->sd), FIELD("lo", per * e->lo),
+             FIELD("hi", per * e->hi), FIELD("probability", e->p), FIELD("text", b.data));
         buf_puts(out, j + 1 < r->n ? "},\n" : "}\n");
         buf_release(&b);
     }

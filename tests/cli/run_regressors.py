@@ -79,6 +79,27 @@ def check_effects():
     assert scored["holdout"]["mase"] < 0.5 and "pays" in scored["holdout_comparison"]["text"], scored["holdout"]
 
 
+def check_trends():
+    """A column that goes along with a trend: which of the two moves the values is not sure, and the interval, over all
+    structures, says so. Of ten series with a trend of their own and ten without, at most three are missed (given the most
+    probable structure alone, six), and intervals are wider where two explanations compete."""
+    missed, width = 0, {}
+    for trend in (0.08, 0):
+        width[trend] = 0
+        for seed in range(10):
+            rng = random.Random(seed)
+            truth, rows = rng.gauss(0, 1), []
+            for i in range(60):
+                z = i / 10 + rng.gauss(0, 0.5)
+                rows.append("%d,%.5f,%.5f\n" % (i, trend * i + truth * z + rng.gauss(0, 1), z))
+            data = write("along.csv", "t,y,z\n" + "".join(rows))
+            e = json.loads(run("discover", data, "--column", "y", "--with", "z", "-q", "--json", "-").stdout)["effects"][0]
+            missed += not e["lo"] <= truth <= e["hi"]
+            width[trend] += e["hi"] - e["lo"]
+            assert e["lo"] < e["change"] < e["hi"] and e["sd"] > 0, e
+    assert missed <= 3 and width[0.08] > 2 * width[0], (missed, width)
+
+
 def check_refusals():
     rows = make(2)[:40]
     data = write("d.csv", text(rows))
@@ -100,5 +121,6 @@ def check_refusals():
 with tempfile.TemporaryDirectory() as tmp:
     os.chdir(tmp)
     check_effects()
+    check_trends()
     check_refusals()
 print("regressors: fine")
