@@ -157,7 +157,7 @@ GPM_API size_t gpm_panel_size(const gpm_panel *p);
 GPM_API const char *gpm_panel_key(const gpm_panel *p, size_t i);
 /* The run of series i, owned by the panel; NULL when there is none: *why says so (may be NULL). */
 GPM_API gpm_discovery *gpm_panel_member(gpm_panel *p, size_t i, const char **why);
-/* Text or JSON. */
+/* Text, JSON or HTML. */
 GPM_API const char *gpm_panel_report(gpm_panel *p, enum gpm_discover_format f);
 #if defined(__cplusplus)
 }

@@ -333,8 +333,8 @@ class Panel(Mapping[str, Discovery]):
         return json.loads(self.report("json"))
 
     def report(self, format: str = "text") -> str:
-        """The table of all series as text or json."""
-        return lib.gpm_panel_report(self._handle, _choice("format", {k: _FORMATS[k] for k in ("text", "json")}, format)).decode()
+        """The table of all series as text or json; a page with all of them as html."""
+        return lib.gpm_panel_report(self._handle, _choice("format", {k: _FORMATS[k] for k in ("text", "json", "html")}, format)).decode()
 
     def forecast_frame(self, horizon: int, level: float = 0.95) -> pandas.DataFrame:
         """The forecasts of all series below each other as a DataFrame (median, lo, hi), by series and time."""

@@ -521,6 +521,8 @@ const char *gpm_panel_report(gpm_panel *p, enum gpm_discover_format f) {
     buf_reset(&p->out);
     if (f == GPM_REPORT_JSON)
         panel_json(&p->p, &p->out);
+    else if (f == GPM_REPORT_HTML)
+        panel_html(&p->p, &p->out);
     else
         panel_text(&p->p, &p->out);
     return p->out.data;

@@ -118,16 +118,18 @@ static int failed(enum gpm_status st, const char *why) {
 }
 
 static int keep_panel(gpm_panel *p) {
-    const char *json = args.file[JSON];
+    static const enum gpm_discover_format formats[] = {GPM_REPORT_JSON, GPM_REPORT_HTML};
     int status = EXIT_FINE;
-    bool settled = true;
-    if (json) {
-        const char *text = gpm_panel_report(p, GPM_REPORT_JSON);
-        if (!out_file(json, text, strlen(text))) status = EXIT_FAILED;
+    bool settled = true, taken = false, kept = args.out;
+    for (int i = JSON; i <= HTML; i++) {
+        if (!args.file[i]) continue;
+        const char *text = gpm_panel_report(p, formats[i]);
+        if (!out_file(args.file[i], text, strlen(text))) status = EXIT_FAILED;
+        kept = true;
+        taken |= !strcmp(args.file[i], "-");
     }
     if (status == EXIT_FINE && args.out) status = save_members(p);
-    if (!(json && !strcmp(json, "-")) && !(voice.quiet && (json || args.out)))
-        out_text(gpm_panel_report(p, GPM_REPORT_TEXT));
+    if (!taken && !(voice.quiet && kept)) out_text(gpm_panel_report(p, GPM_REPORT_TEXT));
     for (size_t i = 0; i < gpm_panel_size(p); i++) {
         gpm_discovery *d = gpm_panel_member(p, i, NULL);
         settled &= !d || gpm_discover_settled(d);
@@ -198,10 +200,11 @@ static int resume(void) {
 
 static int refuse_options(int argc) {
     if (args.by || args.wide) {
-        if (args.o.paper || args.file[HTML] || args.file[MARKDOWN] || args.program ||
-            args.query.n || (args.by && args.wide))
-            return complain(EXIT_USAGE, "--by and --wide give text, JSON and folders (--out), from "
-                                        "which report, query and forecast work on each series");
+        if (args.o.paper || args.file[MARKDOWN] || args.program || args.query.n ||
+            (args.by && args.wide))
+            return complain(EXIT_USAGE,
+                            "--by and --wide give text, JSON, HTML and folders (--out), "
+                            "from which report, query and forecast work on each series");
     }
     if (args.o.paper &&
         (args.o.with_columns || args.o.smooth_columns || args.o.least || args.o.most))

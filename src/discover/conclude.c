@@ -113,6 +113,21 @@ static void describe_rate(const struct discovery *d, struct buf *out) {
     words_number("", 100 * hi, ") from one to the next.", out);
 }
 
+/* ", beside the effects of price and promo": of the columns that are likely to have one. */
+static void list_effects(const struct discovery *d, struct buf *out) {
+    const struct regressors *r = &d->series.reg;
+    int n = 0, last = -1, named = 0;
+    for (int j = 0; j < r->n; j++)
+        if (d->dec.effect[j].p > 0.5) n++, last = j;
+    if (!n) return;
+    buf_printf(out, ", beside the effect%s of ", n == 1 ? "" : "s");
+    for (int j = 0; j <= last; j++) {
+        if (!(d->dec.effect[j].p > 0.5)) continue;
+        buf_printf(out, "%s%s", !named ? "" : j == last ? " and " : ", ", r->name[j]);
+        named++;
+    }
+}
+
 void describe_summary(const struct discovery *d, struct buf *out) {
     static const char *const words[] = {"no", "one", "two", "three", "four", "five", "six"};
     const struct post_entry *s = &d->post.structures.at[0];
@@ -121,6 +136,7 @@ void describe_summary(const struct discovery *d, struct buf *out) {
     buf_printf(out, "The search found %s additive component%s: ", words[n < 7 ? n : 6],
                n == 1 ? "" : "s");
     list_terms(d, out);
+    list_effects(d, out);
     buf_printf(out, ". This structure, %s, has probability %.3f (error %.3f).", s->text, s->p,
                s->error);
     describe_runner_up(d, out);
@@ -201,8 +217,13 @@ void describe_effect(const struct discovery *d, int j, struct buf *out) {
     const struct regressors *r = &d->series.reg;
     double sd = d->data.reg_sd[j];
     double per = r->smooth[j] ? 1 : 1 / (2 * sd); /* a line: for one more of it */
-    buf_printf(out, "%s has a %s effect: ", r->name[j], r->smooth[j] ? "smooth" : "linear");
-    if (r->smooth[j]) {
+    if (r->listed[j])
+        buf_printf(out, "Each day of %s", r->name[j]);
+    else
+        buf_printf(out, "%s has a %s effect: ", r->name[j], r->smooth[j] ? "smooth" : "linear");
+    if (r->listed[j]) {
+        buf_puts(out, " changes the value by ");
+    } else if (r->smooth[j]) {
         words_number("from ", d->data.reg_mean[j] - sd, "", out);
         words_number(" to ", d->data.reg_mean[j] + sd, " of it the value changes by ", out);
     } else {

@@ -255,15 +255,16 @@ void panel_release(struct panel *p) {
 static const char *const motifs[] = {"trend",  "recurring_pattern",    "smooth", "random_walk",
                                      "change", "heteroskedastic_noise"};
 
-/* The mean probability of a motif over the series that have a run. */
-static double panel_motif(const struct panel *p, const char *motif) {
+const char *panel_motif(const struct panel *p, size_t k, double *probability) {
     double sum = 0, n = 0;
+    if (k == COUNT_OF(motifs)) return NULL;
     for (size_t i = 0; i < p->n; i++)
-        if (!p->at[i].error) sum += posterior_entry(&p->at[i].d->post.motifs, motif), n++;
-    return n > 0 ? sum / n : 0;
+        if (!p->at[i].error) sum += posterior_entry(&p->at[i].d->post.motifs, motifs[k]), n++;
+    *probability = n > 0 ? sum / n : 0;
+    return motifs[k];
 }
 
-static void put_rise(const struct discovery *d, struct buf *out) {
+void panel_rise(const struct discovery *d, struct buf *out) {
     struct level_rate all = level_rate(&d->dec.level, 0, LEVEL_POINTS - 1);
     if (all.sd > 0 || all.slope != 0)
         words_rate(d, all.slope, all.sd, true, out);
@@ -271,14 +272,14 @@ static void put_rise(const struct discovery *d, struct buf *out) {
         buf_puts(out, "level stays the same");
 }
 
-static size_t count_bad(const struct panel *p) {
+size_t panel_failures(const struct panel *p) {
     size_t bad = 0;
     for (size_t i = 0; i < p->n; i++) bad += p->at[i].error != NULL;
     return bad;
 }
 
 void panel_text(const struct panel *p, struct buf *out) {
-    size_t bad = count_bad(p);
+    size_t bad = panel_failures(p);
     buf_printf(out, "%s: %zu series", p->name, p->n);
     if (p->by) buf_printf(out, " by '%s'", p->by);
     if (bad) buf_printf(out, ", %zu of them without a result", bad);
@@ -297,12 +298,14 @@ void panel_text(const struct panel *p, struct buf *out) {
         buf_printf(out, "%5zu  %s%s%s  %.2f  ", m->d->series.n,
                    top->p_log <= 0.5 ? "" : smodel_transform_name(&m->d->data, TRANSFORM_LOG),
                    top->p_log <= 0.5 ? "" : " ", top->text, top->p);
-        put_rise(m->d, out);
+        panel_rise(m->d, out);
         buf_puts(out, m->d->post.settled ? "\n" : "  NOT SETTLED\n");
     }
     buf_puts(out, "\nOver the panel: mean probability that a series has\n");
-    for (size_t k = 0; k < COUNT_OF(motifs); k++)
-        buf_printf(out, "  %.3f  %s\n", panel_motif(p, motifs[k]), motifs[k]);
+    double mean;
+    const char *name;
+    for (size_t k = 0; (name = panel_motif(p, k, &mean)); k++)
+        buf_printf(out, "  %.3f  %s\n", mean, name);
 }
 
 void panel_json(const struct panel *p, struct buf *out) {
@@ -310,9 +313,11 @@ void panel_json(const struct panel *p, struct buf *out) {
     JSON(out, FIELD("file", p->name), FIELD("by", p->by ? p->by : ""), FIELD("series", p->n),
          FIELD("shared_hyperparameters", p->second));
     buf_puts(out, ",\n  \"motifs\": [\n");
-    for (size_t k = 0; k < COUNT_OF(motifs); k++) {
+    double mean;
+    const char *name;
+    for (size_t k = 0; (name = panel_motif(p, k, &mean)); k++) {
         buf_puts(out, "    {");
-        JSON(out, FIELD("motif", motifs[k]), FIELD("mean_probability", panel_motif(p, motifs[k])));
+        JSON(out, FIELD("motif", name), FIELD("mean_probability", mean));
         buf_puts(out, k + 1 < COUNT_OF(motifs) ? "},\n" : "}\n  ],\n  \"shared\": [\n");
     }
     for (size_t k = 0; k < p->shared.n; k++) {

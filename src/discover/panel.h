@@ -43,4 +43,10 @@ GPM_MUST_USE enum gpm_status panel_read(struct panel *p, const char *path,
 void panel_release(struct panel *p); /* not the runs */
 void panel_text(const struct panel *p, struct buf *out);
 void panel_json(const struct panel *p, struct buf *out);
+void panel_html(const struct panel *p, struct buf *out);
+/* Pieces of them: motif number k (NULL: no more) with its mean probability over the series; how the
+ * level of a series moved; how many have no run. */
+const char *panel_motif(const struct panel *p, size_t k, double *probability);
+void panel_rise(const struct discovery *d, struct buf *out);
+size_t panel_failures(const struct panel *p);
 #endif

@@ -7,17 +7,27 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "discover/charts.h"
+#include "discover/report_html.h"
 #include <stdio.h>
 #include <math.h>
 #include <string.h>
 
 extern const char embed_discover_report_css[], embed_discover_report_js[];
 
-/* Foreign text between pieces of the page. */
-static void put(struct buf *out, const char *open, const char *text, const char *close) {
+void html_put(struct buf *out, const char *open, const char *text, const char *close) {
     buf_puts(out, open);
     buf_markup(out, text);
     buf_puts(out, close);
+}
+
+/* The words of one of describe_..., between pieces of the page; nothing where there are none. */
+static void put_words(const struct discovery *d,
+                      void (*describe)(const struct discovery *d, struct buf *out),
+                      const char *open, const char *close, struct buf *out) {
+    struct buf b = BUF_INIT;
+    describe(d, &b);
+    if (b.len) html_put(out, open, b.data, close);
+    buf_release(&b);
 }
 
 /* ---- charts ---- */
@@ -48,8 +58,8 @@ static void chart_end(struct plot_panel *p, const char *id, double height,
         plot_svg(p->scene, &o, out);
         buf_puts(out, "</div>\n");
     }
-    put(out, "<figcaption>", p->scene->description,
-        "</figcaption>\n<script type=\"application/json\">");
+    html_put(out, "<figcaption>", p->scene->description,
+             "</figcaption>\n<script type=\"application/json\">");
     buf_printf(out, "{\"x0\":%.12g,\"x1\":%.12g,\"x\":[", x.lo, x.hi);
     for (size_t i = 0; i < n; i++) buf_printf(out, "%s%.12g", i ? "," : "", at[i]);
     buf_puts(out, "],\"labels\":[");
@@ -74,7 +84,7 @@ static struct plot_scene *scene(const char *caption) {
     return plot_scene_new(NULL, caption, 1);
 }
 
-static void forecast_chart(const struct discovery *d, struct buf *out) {
+void html_forecast(const struct discovery *d, const char *id, struct buf *out) {
     const struct prediction *p = &d->fit;
     static const char caption[] =
         "Data (points), forecast (line) and its interval; the fit to the data lies underneath. "
@@ -83,7 +93,7 @@ static void forecast_chart(const struct discovery *d, struct buf *out) {
                                   {"median", p->median, p->n},
                                   {"low", p->lo, p->n},
                                   {"high", p->hi, p->n}};
-    chart_end(chart_forecast(d, scene(caption), NULL), "fit", 380, d, p->n, p->x, shown,
+    chart_end(chart_forecast(d, scene(caption), NULL), id, 380, d, p->n, p->x, shown,
               COUNT_OF(shown), out);
 }
 
@@ -118,11 +128,11 @@ static void entry_table(const char *what, const struct post_table *t, struct buf
     buf_puts(out, "</tbody></table>\n");
 }
 
-static void forecast_table(const struct discovery *d, struct buf *out) {
-    put(out, "<details><summary>Forecast as a table</summary><table><thead><tr><th>",
-        d->series.time_name,
-        "</th><th class=\"n\">median</th><th class=\"n\">low</th><th "
-        "class=\"n\">high</th></tr></thead><tbody>\n");
+void html_forecast_table(const struct discovery *d, struct buf *out) {
+    html_put(out, "<details><summary>Forecast as a table</summary><table><thead><tr><th>",
+             d->series.time_name,
+             "</th><th class=\"n\">median</th><th class=\"n\">low</th><th "
+             "class=\"n\">high</th></tr></thead><tbody>\n");
     for (size_t i = d->series.n; i < d->fit.n; i++) {
         buf_puts(out, "<tr><td>");
         series_print_rounded(&d->series, d->fit.x[i], 8, out);
@@ -135,73 +145,73 @@ static void forecast_table(const struct discovery *d, struct buf *out) {
 }
 
 /* ---- sections ---- */
-static void head(const struct discovery *d, struct buf *out) {
-    const char *name = d->series.value_name;
-    struct buf b = BUF_INIT;
-    put(out,
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta "
-        "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Structure of ",
-        name, "</title>\n<style>");
+void html_begin(const char *title, const char *name, struct buf *out) {
+    html_put(out,
+             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta "
+             "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
+             title, " ");
+    html_put(out, "", name, "</title>\n<style>");
     buf_puts(out, embed_discover_report_css);
-    put(out, "</style></head><body><main>\n<p class=\"sub\">gpmem discover</p><h1>Structure of ",
-        name, "</h1>\n");
+    html_put(out, "</style></head><body><main>\n<p class=\"sub\">gpmem discover</p><h1>", title,
+             " ");
+    html_put(out, "", name, "</h1>\n");
+}
+
+void html_end(struct buf *out) {
+    buf_printf(out, "</main>\n<script>%s</script>\n</body></html>\n", embed_discover_report_js);
+}
+
+void html_summary(const struct discovery *d, struct buf *out) {
+    struct buf b = BUF_INIT;
     report_data(d, false, &b);
-    put(out, "<p class=\"sub\">", b.data, "</p>\n");
+    html_put(out, "<p class=\"sub\">", b.data, "</p>\n");
+    buf_release(&b);
+    put_words(d, describe_summary, "<p class=\"lead\">", "</p>\n", out);
+    put_words(d, describe_level, "<p>", "</p>\n", out);
+    put_words(d, describe_outliers, "<p>", "</p>\n", out);
+    html_put(out,
+             d->post.settled ? "<p class=\"verdict\">"
+                             : "<p class=\"verdict open\"><strong>Not settled.</strong> ",
+             d->post.verdict ? d->post.verdict : "", "</p>\n");
+}
+
+/* The chart of the part that stands for a term. */
+static void term_chart(const struct discovery *d, int term, struct buf *out) {
+    for (int q = 0; q < d->dec.n_parts; q++)
+        if (d->dec.part[q].term == term) part_chart(d, q, out);
+}
+
+static void term_section(const struct discovery *d, int number, int term, bool charts,
+                         struct buf *out) {
+    struct buf b = BUF_INIT;
+    describe_headline(d, term, &b);
+    b.data[0] = ascii_upper(b.data[0]);
+    buf_printf(out, "<section><h3>%d. ", number);
+    html_put(out, "", b.data, "<span class=\"badge\">");
+    describe_name(d, term, out);
     buf_reset(&b);
-    describe_summary(d, &b);
-    put(out, "<p class=\"lead\">", b.data, "</p>\n");
-    buf_reset(&b);
-    describe_level(d, &b);
-    put(out, "<p>", b.data, "</p>\n");
-    buf_reset(&b);
-    describe_outliers(d, &b);
-    if (b.len) put(out, "<p>", b.data, "</p>\n");
-    put(out,
-        d->post.settled ? "<p class=\"verdict\">"
-                        : "<p class=\"verdict open\"><strong>Not settled.</strong> ",
-        d->post.verdict ? d->post.verdict : "", "</p>\n");
+    describe_term(d, term, &b);
+    html_put(out, "</span></h3>\n<p>", b.data, "</p>\n");
+    if (charts && term >= 0) term_chart(d, term, out);
+    buf_puts(out, "</section>\n");
     buf_release(&b);
 }
 
-static void component_sections(const struct discovery *d, struct buf *out) {
+void html_components(const struct discovery *d, bool charts, struct buf *out) {
     int n = smodel_of(discovery_top(d))->n_terms;
-    struct buf b = BUF_INIT;
-    buf_puts(out, "<h2>Components</h2>\n");
-    for (int k = 0; k <= n; k++) {
-        int term = k < n ? k : -1;
-        buf_reset(&b);
-        describe_headline(d, term, &b);
-        b.data[0] = ascii_upper(b.data[0]);
-        buf_printf(out, "<section><h3>%d. ", k + 1);
-        put(out, "", b.data, "<span class=\"badge\">");
-        describe_name(d, term, out);
-        buf_reset(&b);
-        describe_term(d, term, &b);
-        put(out, "</span></h3>\n<p>", b.data, "</p>\n");
-        for (int q = 0; q < d->dec.n_parts; q++)
-            if (term >= 0 && d->dec.part[q].term == term) part_chart(d, q, out);
-        buf_puts(out, "</section>\n");
-    }
+    for (int k = 0; k <= n; k++) term_section(d, k + 1, k < n ? k : -1, charts, out);
     for (int j = 0; j < d->series.reg.n; j++) {
+        struct buf b = BUF_INIT;
         buf_printf(out, "<section><h3>%d. ", n + 2 + j);
-        put(out, "Effect of ", d->series.reg.name[j], "</h3>\n");
-        buf_reset(&b);
+        html_put(out, "Effect of ", d->series.reg.name[j], "</h3>\n");
         describe_effect(d, j, &b);
-        put(out, "<p>", b.data, "</p>\n");
-        for (int q = 0; q < d->dec.n_parts; q++)
-            if (d->dec.part[q].term == SMODEL_REGRESS - j) part_chart(d, q, out);
+        html_put(out, "<p>", b.data, "</p>\n");
+        if (charts) term_chart(d, SMODEL_REGRESS - j, out);
         buf_puts(out, "</section>\n");
+        buf_release(&b);
     }
-    buf_reset(&b);
-    describe_future(d, &b);
-    if (b.len) put(out, "<p>", b.data, "</p>\n");
-    buf_reset(&b);
-    describe_shares(d, &b);
-    put(out, "<p>", b.data, "</p>\n");
-    buf_reset(&b);
-    describe_open(d, &b);
-    put(out, "<h3>What would change this</h3>\n<p>", b.data, "</p>\n");
-    buf_release(&b);
+    put_words(d, describe_future, "<p>", "</p>\n", out);
+    put_words(d, describe_shares, "<p>", "</p>\n", out);
 }
 
 static void contest_section(const struct discovery *d, struct buf *out) {
@@ -239,29 +249,28 @@ static void checks_section(const struct discovery *d, struct buf *out) {
 }
 
 void discovery_html(const struct discovery *d, struct buf *out) {
-    struct buf b = BUF_INIT;
-    head(d, out);
+    html_begin("Structure of", d->series.value_name, out);
+    html_summary(d, out);
     buf_puts(out, "<h2>Data and forecast</h2>\n");
-    forecast_chart(d, out);
-    forecast_table(d, out);
+    html_forecast(d, "fit", out);
+    html_forecast_table(d, out);
     contest_section(d, out);
-    component_sections(d, out);
+    buf_puts(out, "<h2>Components</h2>\n");
+    html_components(d, true, out);
+    put_words(d, describe_open, "<h3>What would change this</h3>\n<p>", "</p>\n", out);
     buf_puts(out, "<h2>Probable structures</h2>\n");
     entry_table("structure", &d->post.structures, out);
     buf_puts(out, "<h3>What is there, and what expresses it</h3>\n");
     entry_table("motif", &d->post.motifs, out);
     entry_table("component", &d->post.components, out);
-    describe_formula(d, &b);
-    put(out, "<h3>The most probable structure with numbers</h3>\n<pre>", b.data, "</pre>\n");
+    put_words(d, describe_formula, "<h3>The most probable structure with numbers</h3>\n<pre>",
+              "</pre>\n", out);
     checks_section(d, out);
-    buf_reset(&b);
-    discovery_program(d, &b);
-    put(out, "<h2>How it was computed</h2>\n<pre>", b.data, "</pre>\n");
+    put_words(d, discovery_program, "<h2>How it was computed</h2>\n<pre>", "</pre>\n", out);
     buf_printf(out,
                "<p class=\"note\">gpmem %s; %.1f s; seed %llu; data hash %016llx; %.1f%% of the "
                "mass on structures whose neighbours were not visited.</p>\n",
                version_text(), d->seconds, (unsigned long long)d->opt.seed,
                (unsigned long long)d->series.hash, 100 * d->post.unexplored);
-    buf_printf(out, "</main>\n<script>%s</script>\n</body></html>\n", embed_discover_report_js);
-    buf_release(&b);
+    html_end(out);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Several series of one file, long and wide: the same answers as one by one, one bad series stops no other, shared priors."""
-import json, math, os, random, subprocess, sys, tempfile
+import json, math, os, random, re, subprocess, sys, tempfile
 
 TOOL = os.path.abspath(sys.argv[1])
 KEYS = ["Berlin", "São Paulo", "a/b", "a b", "../up", ""]
@@ -63,7 +63,21 @@ with tempfile.TemporaryDirectory() as tmp:
     again = json.loads(run("report", "kept/Berlin", "--format", "json").stdout)
     assert again["structures"] == shared["panel"][0]["result"]["structures"] and again["forecast"] == shared["panel"][0]["result"]["forecast"]
     assert run("forecast", "kept/Berlin", "-n", "1").stdout.split("\n")[1].startswith("1/2004,")
-    for args, why in ((("--by", "place", "--html", "x.html"), "folders"), (("--by", "nowhere"), "no column 'nowhere'"), (("--wide", "--by", "place"), "folders"),
+    # the page of all: every series once, with a chart of its own, and why one has none; what is foreign is escaped
+    run("discover", "long.csv", "--by", "place", *K, "--html", "p.html", "-q")
+    page = open("p.html").read()
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(ids) == len(set(ids)), sorted(i for i in ids if ids.count(i) > 1)
+    for i, key in enumerate(KEYS):
+        assert '<a href="#series%d">%s</a>' % (i + 1, key or "(no name)") in page and "<h2>%s</h2>" % (key or "(no name)") in page, key
+    assert page.count("data-chart") >= 6 and page.count("Forecast as a table") == 6 and "no result: long.csv: 1 value is too few" in page
+    assert "per month (95%" in page and "<code>place</code>" in page
+    with open("evil.csv", "w") as f:
+        f.write("k,t,y\n" + "".join('"<script>alert(%d)</script>",%d,%d\n' % (s, i, (i * 7 + s) % 11 + i) for s in range(3) for i in range(20)))
+    run("discover", "evil.csv", "--by", "k", *K, "--html", "evil.html", "-q")
+    assert "<script>alert" not in open("evil.html").read()
+    for name in ("p.html", "evil.html", "evil.csv"): os.remove(name)
+    for args, why in ((("--by", "place", "--markdown", "x.md"), "folders"), (("--by", "nowhere"), "no column 'nowhere'"), (("--wide", "--by", "place"), "folders"),
                       (("--wide", "--column", "2"), "choose none"), (("--by", "sales"), "no series of the panel")):
         err = run("discover", "long.csv", *args, status=2).stderr
         assert why in err, (args, err)

@@ -50,7 +50,8 @@ def check_errors():
     raises(KeyError, "flat", lambda: p["flat"])
     raises(gpmem.GpmemError, "region", lambda: gpmem.discover_panel(WIDE, by="region", kernels=K))
     raises(gpmem.GpmemValueError, "log is one of", lambda: gpmem.discover_panel(WIDE, log="maybe"))
-    raises(gpmem.GpmemValueError, "format is one of", lambda: p.report("html"))
+    raises(gpmem.GpmemValueError, "format is one of", lambda: p.report("markdown"))
+    assert p.report("html").startswith("<!DOCTYPE html>") and "<table class=\"rows\">" in p.report("html")
 
 
 check_forms()
