@@ -7,6 +7,7 @@
 #include "base/suggest.h"
 #include "cli/command.h"
 #include "cli/out.h"
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -114,11 +115,16 @@ static void show_processors(void) {}
 bool tool_may_restart;
 
 /* OpenBLAS may not know this processor and run the code of an old one, three times slower; it reads
- * its variable when it is loaded, so the tool starts again. Once: the variable is then there. */
+ * its variable when it is loaded, so the tool starts again. Once: the variable is then there. (By
+ * its path: an emulator of processors does not look through /proc when it starts a program.) */
 static void renew_blas(char **argv) {
     const char *better = gpm_blas_better_core();
+    char self[PATH_MAX];
     if (!better || !tool_may_restart || getenv("OPENBLAS_CORETYPE")) return;
-    if (setenv("OPENBLAS_CORETYPE", better, 1) == 0) execv("/proc/self/exe", argv);
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0 || setenv("OPENBLAS_CORETYPE", better, 1) != 0) return;
+    self[n] = 0;
+    execv(self, argv);
 }
 
 int tool_main(int argc, char **argv) {

@@ -32,12 +32,14 @@ const char *la_blas_core(void) {
     return openblas_get_corename ? openblas_get_corename() : "built in";
 }
 
-/* OpenBLAS chooses by the processor's number and knows none that is newer than itself. */
+/* OpenBLAS chooses by the processor's number and knows none that is newer than itself: it takes one
+ * of these, which never had the instructions that are looked for (Intel's, AMD's, a third's). */
 const char *la_blas_better_core(void) {
 #if defined(__x86_64__)
-    static const char *const old[] = {"Prescott", "Core2",      "Penryn", "Dunnington",
-                                      "Nehalem",  "Atom",       "Katmai", "Northwood",
-                                      "Banias",   "Sandybridge"};
+    static const char *const old[] = {
+        "Katmai",  "Coppermine",   "Northwood",  "Prescott", "Banias",      "Atom",
+        "Core2",   "Penryn",       "Dunnington", "Nehalem",  "Sandybridge", "Athlon",
+        "Opteron", "Opteron_SSE3", "Barcelona",  "Bobcat",   "Nano"};
     bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                 __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
     bool fused = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");

@@ -44,6 +44,20 @@ def test_values_on_stdout():
     assert run("-e", "1 + 1").stderr == b""
 
 
+def test_old_processors():
+    """OpenBLAS runs the code of an old processor on one that it does not know, Intel's or AMD's: where the tool knows a better one for
+    this machine, it says so for each of them, and by itself it runs none of them."""
+    old = ("Prescott", "Nehalem", "Sandybridge", "Barcelona", "Opteron", "Opteron_SSE3", "Bobcat", "Core2")
+    said = {core: run("--version", "-v", env={"OPENBLAS_CORETYPE": core}).stdout.decode().split("\n") for core in old}
+    better = {lines[2] for lines in said.values()}
+    assert len(better) == 1, said
+    os.environ.pop("OPENBLAS_CORETYPE", None)
+    alone = expect(run("--version", "-v"), 0).stdout.decode()
+    assert "set OPENBLAS_CORETYPE" not in alone, alone
+    if better != {""}:
+        assert not any("for %s\n" % core in alone for core in old), alone
+
+
 def test_version_and_help():
     r = expect(run("--version"), 0)
     assert r.stdout.startswith(b"gpmem ") and r.stderr == b""
