@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bare Debian roots for the tests of packages: the smallest Debian (mmdebstrap's minbase) with nothing of this machine in it.
 Making one wants root and Debian's archive. In the environment:
-BARE_ARCH  another architecture, under qemu's user emulation (what compiles is then this machine's: see native_compiler)
+BARE_ARCH  another architecture, under qemu's user emulation (what compiles and unpacks is then this machine's: see put_native)
 BARE_KEPT  where what is fetched is kept (build/bare)
 BARE_ROOT  a folder for the root that stays there: a test that was ended goes on with what was installed and built in it"""
 import contextlib, os, re, shutil, subprocess, tempfile
@@ -33,6 +33,9 @@ class Root:
         self.folder = folder
         if not os.path.exists(os.path.join(folder, "etc/debian_version")):
             do("tar", "xf", base(), "-C", folder)
+            if ARCH != HERE:  # installing is unpacking and shells
+                for program in ("/usr/bin/dpkg-deb", "/bin/tar", "/bin/dash"):
+                    self.put_native(program, program)
         shutil.copy("/etc/resolv.conf", os.path.join(folder, "etc/resolv.conf"))
         self.cache = os.path.join(KEPT, "archives-" + ARCH)
         os.makedirs(self.cache, exist_ok=True)
@@ -56,22 +59,38 @@ class Root:
         os.makedirs(target, exist_ok=True)
         shutil.copy(path, target)
 
+    def put_native(self, path, inside, unpacked="/"):
+        """A program of this machine's architecture in place of one of the root's, with the libraries that it wants, of this machine
+        or of packages that were unpacked in a folder."""
+        libraries = os.path.join(unpacked, "usr/lib", do("dpkg-architecture", "-qDEB_HOST_MULTIARCH").strip())
+        for library in re.findall(r"(/\S+) \(0x", do("ldd", path, env=dict(os.environ, LD_LIBRARY_PATH=libraries))):
+            self.put(library, os.path.join("/", os.path.relpath(os.path.dirname(library), unpacked)) if library.startswith(unpacked)
+                     else os.path.dirname(library))
+        target = os.path.join(self.folder, inside.lstrip("/"))
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        if os.path.lexists(target):
+            os.remove(target)  # it may be running
+        shutil.copy(path, target)
+
     def native_compiler(self):
-        """In a root of another architecture, gcc's cc1 is replaced by Debian's cross compiler of the same version for this machine:
-        it gives the same code, and under emulation it alone would take hours. All else stays emulated."""
+        """In a root of another architecture, the parts of gcc and of binutils are replaced by those of Debian's cross compiler of the
+        same version for this machine: they give the same code, and under emulation they alone would take hours. All else stays
+        emulated."""
         if ARCH == HERE:
             return
         triple = do("dpkg-architecture", "-a" + ARCH, "-qDEB_HOST_MULTIARCH").strip()
         gcc, = os.listdir(os.path.join(self.folder, "usr/lib/gcc", triple))
+        cross, own = "usr/lib/gcc-cross/%s/%s" % (triple, gcc), "usr/lib/gcc/%s/%s" % (triple, gcc)
         with tempfile.TemporaryDirectory() as folder:
-            do("apt-get", "download", "cpp-%s-%s" % (gcc, triple.replace("_", "-")), cwd=folder)
-            do("sh", "-c", "dpkg -x *.deb .", cwd=folder)
-            cross = "usr/lib/gcc-cross/%s/%s" % (triple, gcc)
-            compiler = os.path.join(folder, cross, "cc1")
-            for library in re.findall(r"(/\S+) \(0x", do("ldd", compiler)):
-                self.put(library, os.path.dirname(library))
-            self.put(compiler, "usr/lib/gcc/%s/%s" % (triple, gcc))
-        for there, same in ((cross, "/usr/lib/gcc/%s/%s" % (triple, gcc)), ("usr/%s/include" % triple, "/usr/include")):
+            name = triple.replace("_", "-")
+            do("apt-get", "download", "cpp-%s-%s" % (gcc, name), "gcc-%s-%s" % (gcc, name), "binutils-" + name, cwd=folder)
+            do("sh", "-c", "for p in *.deb; do dpkg -x $p .; done", cwd=folder)
+            for program in ("cc1", "collect2", "liblto_plugin.so"):
+                self.put_native(os.path.join(folder, cross, program), os.path.join(own, program), folder)
+            for program in ("gcc-" + gcc, "as", "ld.bfd", "ar"):
+                path = os.path.join("usr/bin", triple + "-" + program)
+                self.put_native(os.path.join(folder, path), path, folder)
+        for there, same in ((cross, "/" + own), ("usr/%s/include" % triple, "/usr/include"), ("usr/%s/lib" % triple, "/usr/lib/" + triple)):
             at = os.path.join(self.folder, there)
             os.makedirs(os.path.dirname(at), exist_ok=True)
             if not os.path.islink(at):
