@@ -92,8 +92,10 @@ static enum gpm_status solve(struct solver *s, const double *b, double *work, do
     if (!st) rz = o->dot(n, r, p);
     for (int i = 0; !st && sqrt(o->dot(n, r, r)) > SOLVED * size; i++) {
         if (i == ITERATIONS)
-            return gpu_fail("low rank is refused: conjugate gradients do not end in %d steps",
-                            ITERATIONS);
+            return gpu_fail(
+                "low rank is refused: conjugate gradients do not end in %d steps; with %zu "
+                "inputs the last pivots are below what rounding leaves of the kernel",
+                ITERATIONS, n);
         st = whole_times(s, p, k);
         if (st) break;
         double step = rz / o->dot(n, p, k);

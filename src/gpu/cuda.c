@@ -13,6 +13,7 @@
 #include <glob.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -121,7 +122,7 @@ static const char *const places[] = {
 static pthread_mutex_t card = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct gpu_info info;
-static bool usable;
+static atomic_bool usable;
 static struct buf broken = BUF_INIT; /* why it is not usable; written while the lock is held */
 static void *context, *blas, *solver, *solver_params;
 static struct {
@@ -225,8 +226,10 @@ static enum gpm_status state(void) {
     return usable ? GPM_OK : gpu_fail("%s", broken.data);
 }
 
+/* Chains ask at every step: while the card works, without waiting for whoever has its lock. */
 enum gpm_status gpu_open(void) {
     pthread_once(&once, open_once);
+    if (usable) return GPM_OK;
     pthread_mutex_lock(&card);
     enum gpm_status st = state();
     pthread_mutex_unlock(&card);

@@ -478,6 +478,14 @@ static void test_low_rank(void **state) {
     release(p);
 }
 
+/* Chains ask whether there is a card at every step: they do not wait for whoever has its lock (the
+ * test would never end). */
+static void test_open_does_not_wait(void **state) {
+    ok(gpu_lock());
+    ok(gpu_open());
+    gpu_unlock();
+}
+
 int main(int argc, char **argv) {
     const char *at = getenv("LD_LIBRARY_PATH");
     if (!getenv("GPMEM_REAL_GPU") &&
@@ -494,13 +502,20 @@ int main(int argc, char **argv) {
         return 1;
     }
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels),     cmocka_unit_test(test_integrated),
-        cmocka_unit_test(test_appending),   cmocka_unit_test(test_proposals),
-        cmocka_unit_test(test_trouble),     cmocka_unit_test(test_bits),
-        cmocka_unit_test(test_paths),       cmocka_unit_test(test_random),
-        cmocka_unit_test(test_batch),       cmocka_unit_test(test_company),
-        cmocka_unit_test(test_any_shape),   cmocka_unit_test(test_low_rank),
-        cmocka_unit_test(test_batch_alone), cmocka_unit_test(test_many_new)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kernels),
+                                       cmocka_unit_test(test_integrated),
+                                       cmocka_unit_test(test_appending),
+                                       cmocka_unit_test(test_proposals),
+                                       cmocka_unit_test(test_trouble),
+                                       cmocka_unit_test(test_bits),
+                                       cmocka_unit_test(test_paths),
+                                       cmocka_unit_test(test_random),
+                                       cmocka_unit_test(test_batch),
+                                       cmocka_unit_test(test_company),
+                                       cmocka_unit_test(test_any_shape),
+                                       cmocka_unit_test(test_low_rank),
+                                       cmocka_unit_test(test_batch_alone),
+                                       cmocka_unit_test(test_many_new),
+                                       cmocka_unit_test(test_open_does_not_wait)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
