@@ -39,7 +39,7 @@
 #define LEAST       24 /* points; smaller matrices are factored as fast */
 #define SPARSEST    8  /* grid points for each input: more are no grid */
 #define MAX_BORDER  2
-#define MAX_RANK    (8 + GRID_MAX_SPECIAL)
+#define MAX_RANK    (12 + GRID_MAX_SPECIAL)
 #define MAX_COLUMNS (MAX_RANK + MAX_BORDER)
 /* When the recursions are trusted, relative to the variance on T's diagonal and calibrated in
  * tests/unit/test_toeplitz.c: white noise of at least FLOOR_MIN bounds the smallest eigenvalue from
@@ -128,12 +128,13 @@ static void find_missing(const struct gp *g, struct gp_places *p) {
     mem_free(there);
 }
 
-/* Regular to 1e-10 of a step or to the rounding of the numbers, in any order. */
+/* Regular to 1e-10 of a step or to the rounding of the numbers, in any order; of several columns
+ * the first. */
 static void find_places(struct gp *g, struct gp_places *p) {
     double lo = INFINITY, hi = -INFINITY;
     p->known = true;
     p->n = 0;
-    if (g->dim != 1 || g->n < 3) return;
+    if (g->n < 3) return;
     for (size_t i = 0; i < g->n; i++) lo = fmin(lo, g->x[i]), hi = fmax(hi, g->x[i]);
     double steps = floor((hi - lo) / least_step(g->x, g->n, &p->repeats) + 0.5);
     if (!(steps >= 2) || steps > (double)(SPARSEST * g->n)) return;
@@ -180,6 +181,17 @@ static const struct kern *walk_of(const struct kern *k, double *amp) {
     return walk;
 }
 
+/* Of inputs with several columns the grid is that of the first. Each leaf must have one column:
+ * the first, or, where rank one is all that counts, any. */
+static bool on_column(const struct kern *k, bool first) {
+    if (k->op == KERN_LEAF || k->op == KERN_ALIAS)
+        return kern_is_constant(k) || kern_is_white(k) ||
+               (k->ncol == 1 && (!first || k->col[0] == 0));
+    for (size_t i = 0; i < k->nkids; i++)
+        if (!on_column(k->kid[i], first)) return false;
+    return true;
+}
+
 /* Sorts a term; false when it is of none of these kinds. */
 static bool sort_term(const struct kern *k, size_t at, double x0, struct grid_term *out) {
     *out = (struct grid_term){.k = k, .at = at};
@@ -211,7 +223,8 @@ static bool sort_terms(struct job *j, const struct kern *k) {
     for (size_t i = 0; i < n && fits; i++) {
         const struct kern *kid = kern_part(k, KERN_SUM, i);
         struct grid_term *t = &j->term[j->n_term++];
-        fits = sort_term(kid, at, j->g->places.x0, t);
+        fits = sort_term(kid, at, j->g->places.x0, t) &&
+               (j->g->dim == 1 || on_column(kid, t->kind != RANK_ONE));
         at += kid->total;
         if (t->kind == INTRINSIC) t->order = 1;
         if ((size_t)t->order > j->q) j->q = (size_t)t->order;

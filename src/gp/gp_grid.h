@@ -21,12 +21,13 @@ struct gp_places {
     bool known;    /* looked at since the inputs changed */
     size_t n;      /* grid length, missing points included; 0: no grid */
     bool in_order; /* place[i] = i */
-    bool repeats;  /* two inputs at one place (gp_set_apart) */
+    bool repeats;  /* two inputs at one place (gp_set_apart, other columns) */
     double x0, step;
     size_t *place;
     size_t missing[GRID_MAX_SPECIAL]; /* n - (number of inputs) of them, if so few */
 };
 
+/* Of inputs with several columns the first one counts. */
 const struct gp_places *gp_places(struct gp *g);
 
 /* What a gradient asks for besides the value; see gp_grad_weighted. */

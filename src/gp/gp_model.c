@@ -166,7 +166,7 @@ double *gp_work(struct gp *g, size_t n) {
 struct kern_pts gp_points(struct gp *g) {
     struct kern_pts x = {.x = g->x, .n = g->n, .ld = g->cap, .dim = g->dim, .distinct = true};
     const struct gp_places *p = gp_places(g);
-    if (!g->structured || p->n == 0) return x;
+    if (!g->structured || p->n == 0 || g->dim > 1) return x;
     x.step = p->step;
     x.grid = p->n;
     x.place = p->in_order ? NULL : p->place;

@@ -228,9 +228,53 @@ static void random_expressions(void **state) {
     }
 }
 
+/* Other columns beside the grid: lines on them are of rank one; what is not, or is a kernel of all
+ * columns, is dense. */
+static void columns_beside(void **state) {
+    enum { N = 70 };
+    static const struct {
+        const char *text;
+        bool fast;
+    } kern[] = {
+        {"C(sf=1) + SE[0](sf=1, l=0.4) + LIN[1](sf=1)", true},
+        {"LIN[2](sf=0.7) + WIENER[0](sf=1) + LIN[1](sf=1) + PER[0](sf=0.5, l=1, p=0.8)", true},
+        {"LIN[0](sf=1) * LIN[2](sf=0.5, c=0.3) + MAT32[0](sf=1, l=0.5) + WN(sigma=0.3)", true},
+        {"IWIENER[0](sf=1) + LIN[1](sf=1) + LIN[0](sf=2)", true},
+        {"SE[1](sf=1, l=0.4) + SE[0](sf=1, l=0.4)", false},
+        {"SE(sf=1, l=0.4)", false},
+        {"SE[0](sf=1, l=0.4) + LIN(sf=1)", false},
+        {"SE[0](sf=1, l=0.4) * LIN[1](sf=1)", false},
+    };
+    double x[3 * N], y[N];
+    state_ = 11;
+    for (size_t i = 0; i < N; i++) {
+        x[3 * i] = 0.1 * (double)(i + (i > 30)); /* one is missing */
+        x[3 * i + 1] = between(-1, 1);
+        x[3 * i + 2] = i % 9 == 4;
+        y[i] = sin(3 * x[3 * i]) + 2 * x[3 * i + 1] - x[3 * i + 2] + between(-0.5, 0.5);
+    }
+    for (size_t t = 0; t < COUNT_OF(kern); t++) {
+        struct slopes out[2];
+        struct kern *k = kernel_of(kern[t].text);
+        memset(out, 0, sizeof out);
+        for (int way = 0; way < 2; way++) {
+            struct gp *g = gp_new(3, k, NULL, 0.4, NULL);
+            gp_set_structured(g, way ? GP_TOEPLITZ : 0);
+            assert_int_equal(gp_add(g, GP_MEASURED, x, y, N), GPM_OK);
+            assert_int_equal(
+                gp_grad_weighted(g, 1, &out[way].logml, out[way].kern, NULL, &out[way].noise),
+                GPM_OK);
+            assert_string_equal(gp_method(g), way && kern[t].fast ? "Toeplitz" : "Cholesky");
+            gp_free(g);
+        }
+        same_slopes(kern[t].text, &out[1], &out[0]);
+        kern_unref(k);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees), cmocka_unit_test(falls_back),
-                                       cmocka_unit_test(later_data),
-                                       cmocka_unit_test(random_expressions)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees), cmocka_unit_test(falls_back), cmocka_unit_test(later_data),
+        cmocka_unit_test(random_expressions), cmocka_unit_test(columns_beside)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
