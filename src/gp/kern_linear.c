@@ -377,7 +377,7 @@ const struct kern_class kern_rows_linear[] = {
              {"s", KERN_POSITIVE, KERN_T_LOG, KERN_P_FLAT, 0, 0, 0.005, false}},
      .weight = rise, .device = {.weight = DEVICE_RISE}},
     {WALK("WIENER", "sf^2 min(t, t'), t = max(0, x - x0)", "a random walk", 1),
-     .motif = {KERN_ROLE_WALK, false, 8, "WIENER", "W", 1, true, "a random walk"},
+     .motif = {KERN_ROLE_WALK, false, 8, "WIENER", "W", 1, true, "a random walk", .cost = -0.5},
      .maker = {"make_wiener"},
      .par = {KERN_SD(-0.3, 1), ORIGIN("x0", KERN_T_FIXED, KERN_P_FLAT, false)},
      .value = wiener_value, .states = &wiener_states,
@@ -396,7 +396,8 @@ const struct kern_class kern_rows_linear[] = {
             "sf^2 l^2 (2 m/l - 1 + e(t) + e(t') - e(|t-t'|)), e(u) = exp(-u/l), m = min(t, t'), "
             "t = max(0, x - x0)",
             "a trend that forgets its slope", 3),
-     .motif = {KERN_ROLE_WALK, true, 13, "IOU", NULL, 1, true, "a trend that levels off"},
+     .motif = {KERN_ROLE_WALK, true, 13, "IOU", NULL, 1, true, "a trend that levels off",
+               .cost = -0.5},
      .maker = {"make_integrated_ou"},
      .par = {KERN_SD(1, 1),
              {"l", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -1.5, 1, 1, false},

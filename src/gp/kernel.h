@@ -91,7 +91,7 @@ struct kern_motif {
     bool standard;            /* in the default set */
     const char *english;      /* what a term of this factor is called in reports */
     bool alone;               /* in the default set it stands in no product */
-    double cost;              /* of its prior, in factors beyond one */
+    double cost;              /* of its prior, in factors beyond one; < 0: favoured */
 };
 
 /* By name, or by a symbol that is no other row's name; NULL when unknown. */

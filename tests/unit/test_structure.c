@@ -62,6 +62,25 @@ static void test_neighbours(void **state) {
     for (size_t i = 0; i < x.n; i++) assert_true(grammar_allows(&g, &x.s[i]));
 }
 
+static double log_prior_of(const char *text) {
+    struct grammar g;
+    struct structure s = structure_of(text);
+    grammar_init(&g, 0, false, false);
+    return grammar_log_prior(&g, &s);
+}
+
+/* What goes on from the end of the data is favoured by a nat, a slope that lasts for ever costs
+ * two more than another factor. */
+static void test_prior(void **state) {
+    UNUSED(state);
+    double one = log_prior_of("SE + WN") - log_prior_of("WN");
+    assert_double_equal(one, -2, 1e-12);
+    assert_double_equal(log_prior_of("LIN + SE*PER + WN"), 3 * one, 1e-12);
+    assert_double_equal(log_prior_of("W + WN"), one + 1, 1e-12);
+    assert_double_equal(log_prior_of("IOU + W + WN"), 2 * one + 2, 1e-12);
+    assert_double_equal(log_prior_of("IW + WN"), 2 * one, 1e-12);
+}
+
 /* Every structure of the grammar can be reached from the seeds, and moves can be undone: deletions
  * and additions are each other's inverse. */
 static void test_moves_connect(void **state) {
@@ -177,8 +196,9 @@ static void test_query_errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),          cmocka_unit_test(test_neighbours),
-        cmocka_unit_test(test_moves_connect), cmocka_unit_test(test_sound),
-        cmocka_unit_test(test_queries),       cmocka_unit_test(test_query_errors)};
+        cmocka_unit_test(test_text),        cmocka_unit_test(test_neighbours),
+        cmocka_unit_test(test_prior),       cmocka_unit_test(test_moves_connect),
+        cmocka_unit_test(test_sound),       cmocka_unit_test(test_queries),
+        cmocka_unit_test(test_query_errors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
