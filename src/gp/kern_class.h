@@ -42,6 +42,7 @@ struct kern_strip {
     const double *col; /* features of the fixed point */
     size_t m;          /* rows in this strip, at most KERN_STRIP */
     int nf;            /* features */
+    const double *gap; /* `gap` of the row at their distances; NULL: not known */
 };
 
 /* A random feature of a stationary kernel of value 1 at lag 0: sqrt(2) cos(w.x + b) with a
@@ -83,6 +84,9 @@ struct kern_class {
     /* Rows of stationary increments that start with value 0 at their last parameter: half the
      * variance of an increment over a distance, the amplitude left out; d[p] = d/dpar_p, p > 0. */
     double (*variogram)(const double *par, double distance, double *d);
+    /* Rows that start at their last parameter: a function of the distance that is dear. On a
+     * regular grid behind that start it is computed once for each lag. */
+    double (*gap)(const double *par, double distance);
     bool not_psd; /* not positive semi-definite for every input (platform's tolerance kernels) */
     struct kern_motif motif;
     const char *maker[2]; /* procedures of the language; the row's own name when it has none */

@@ -175,9 +175,9 @@ static struct iou_start { double t, e, rest; } iou_earlier(const struct kern_str
     return (struct iou_start){s->col[0], s->col[1], s->col[2]};
 }
 
-/* b = |t - t'| / l and E(b) along a strip; below 1/2 by its series, to 1e-17 of it: b times the sum
+/* E(b) along a strip from b; below 1/2 by its series, to 1e-17 of it: b times the sum
  * of (-b)^m / (m + 1)!, by steps of two. */
-static void iou_gaps(const struct kern *k, const struct kern_strip *s, double *b, double *e) {
+static void iou_decays(size_t n, const double *b, double *e) {
     static const double c[] = {1,
                                1. / 2,
                                1. / 6,
@@ -192,13 +192,9 @@ static void iou_gaps(const struct kern *k, const struct kern_strip *s, double *b
                                1. / 479001600,
                                1. / 6227020800,
                                1. / 87178291200};
-    double t = s->col[0], rate = 1 / k->par[1];
-    for (size_t i = 0; i < s->m; i++) {
-        b[i] = fabs(s->row[i] - t) * rate;
-        e[i] = -b[i];
-    }
-    vec_ops()->exp_scale(s->m, 1, e);
-    for (size_t i = 0; i < s->m; i++) {
+    for (size_t i = 0; i < n; i++) e[i] = -b[i];
+    vec_ops()->exp_scale(n, 1, e);
+    for (size_t i = 0; i < n; i++) {
         double u = b[i], sq = u * u, sum = 0;
         if (u < 0.5) {
             for (int m = 12; m >= 0; m -= 2) sum = sum * sq + (c[m] - u * c[m + 1]);
@@ -208,12 +204,29 @@ static void iou_gaps(const struct kern *k, const struct kern_strip *s, double *b
     }
 }
 
+/* E(b), b = |t - t'| / l, along a strip: looked up or computed. */
+static const double *iou_gaps(const struct kern_strip *s, const double *b, double *e) {
+    if (s->gap) return s->gap;
+    iou_decays(s->m, b, e);
+    return e;
+}
+
+static double iou_gap(const double *par, double distance) {
+    return -expm1(-distance / par[1]);
+}
+
+static void iou_distances(const struct kern *k, const struct kern_strip *s, double *b) {
+    double t = s->col[0], rate = 1 / k->par[1];
+    for (size_t i = 0; i < s->m; i++) b[i] = fabs(s->row[i] - t) * rate;
+}
+
 static void iou_value(const struct kern *k, const struct kern_strip *s, double *out) {
     double b[KERN_STRIP], l2 = k->par[1] * k->par[1];
-    iou_gaps(k, s, b, out);
+    if (!s->gap) iou_distances(k, s, b);
+    const double *e = iou_gaps(s, b, out);
     for (size_t i = 0; i < s->m; i++) {
         struct iou_start f = iou_earlier(s, i);
-        out[i] = l2 * (2 * f.rest + f.e * out[i]);
+        out[i] = l2 * (2 * f.rest + f.e * e[i]);
     }
 }
 
@@ -227,9 +240,10 @@ static double iou_variogram(const double *par, double distance, double *d) {
 
 /* With k = l^2 G(a, b): dk/dl = l (2 G - a G_a - b G_b). */
 static void iou_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
-    double b[KERN_STRIP], e[KERN_STRIP], l = k->par[1];
+    double b[KERN_STRIP], buf[KERN_STRIP], l = k->par[1];
     double value = 0, slope = 0;
-    iou_gaps(k, s, b, e);
+    iou_distances(k, s, b);
+    const double *e = iou_gaps(s, b, buf);
     for (size_t i = 0; i < s->m; i++) {
         struct iou_start f = iou_earlier(s, i);
         double both = 2 * f.rest + f.e * e[i], by_b = f.e * (1 - e[i]);
@@ -402,7 +416,7 @@ const struct kern_class kern_rows_linear[] = {
      .par = {KERN_SD(1, 1),
              {"l", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -1.5, 1, 1, false},
              ORIGIN("x0", KERN_T_FIXED, KERN_P_FLAT, false)},
-     .features = 3, .prepare = iou_prepare, .value = iou_value, .grad = iou_grad,
+     .features = 3, .prepare = iou_prepare, .value = iou_value, .grad = iou_grad, .gap = iou_gap,
      .grad_value = true, .variogram = iou_variogram, .states = &iou_states,
      .device = {.prepare = "f[0] = fmax(0., x[0] - p[2]), f[1] = -expm1(-f[0] / p[1]),"
                            "f[2] = iou_rest(f[0] / p[1]);",

@@ -85,6 +85,18 @@ static void build_lags(struct plan *p, struct plan_node *q) {
     if (!p->status) p->status = plan_values(q->lags, 0, 0, q->lag);
 }
 
+/* What a row that starts somewhere needs of its distances, where all points lie behind that. */
+static void build_gaps(struct plan *p, struct plan_node *q) {
+    const double *x = leaf_col(q->k, p->rows, 0);
+    double start = q->k->par[q->k->npar - 1];
+    for (size_t i = 0; i < p->rows.n; i++)
+        if (x[i] < start) return;
+    size_t n = plan_lags(p);
+    q->gap_at = doubles(p, KERN_STRIP);
+    q->gap = doubles(p, n);
+    for (size_t i = 0; i < n; i++) q->gap[i] = q->k->cls->gap(q->k->par, p->lag_x[i]);
+}
+
 static struct plan_node *build(struct plan *p, const struct kern *k, size_t at) {
     struct plan_node *q = ARENA_NEW(&p->arena, struct plan_node);
     q->k = k;
@@ -123,6 +135,7 @@ static void tabulate(struct plan *p, struct plan_node *q) {
         if (!(q->k->op == KERN_LEAF && q->nf == 0) && !q->zero_off) build_lags(p, q);
         return;
     }
+    if (q->k->op == KERN_LEAF && q->k->cls->gap) build_gaps(p, q);
     for (size_t i = 0; i < q->nkids; i++) tabulate(p, q->kid[i]);
     q->nexp = 0; /* the factors are tables now: nothing left to share an exponential */
 }
@@ -163,6 +176,7 @@ static void gather(struct plan *p, struct plan_node *q, size_t j) {
 }
 
 void plan_column(struct plan *p, size_t j) {
+    p->fixed = j;
     gather(p, p->root, j);
 }
 
@@ -281,7 +295,7 @@ enum gpm_status plan_values(struct plan *p, size_t j, size_t i0, double *out) {
 
 struct kern_strip plan_self(const struct plan *p, const struct plan_node *q, size_t i) {
     for (int f = 0; f < q->nf; f++) q->col[f] = q->row_f[(size_t)f * p->rows.n + i];
-    return plan_view(p, q, i, 1);
+    return (struct kern_strip){q->row_f + i, p->rows.n, q->col, 1, q->nf, q->gap};
 }
 
 static void leaf_diag(struct plan *p, struct plan_node *q, size_t i0, size_t m, double *out) {

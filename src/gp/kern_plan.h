@@ -26,6 +26,8 @@ struct plan_node {
     struct plan *lags; /* regular grid: lags against lag 0; the node is then never descended into */
     double *lag;       /* its values */
     double *lag_sum;   /* gradient: weights by lag */
+    double *gap;       /* regular grid: the row's `gap` by lag, */
+    double *gap_at;    /* and of the current strip, where not every point of the grid is there */
     double *buf;       /* scratch for one strip */
     double *own;       /* gradient: by the leaf's parameters */
 };
@@ -34,6 +36,7 @@ struct plan {
     struct arena arena;
     struct kern_pts rows, cols;
     const double *lag_x; /* regular grid: the lags */
+    size_t fixed;        /* number of the fixed point */
     bool square;         /* rows and columns are the same points: a Gram matrix */
     struct plan_node *root;
     enum gpm_status status; /* first failure of a callback */
@@ -47,10 +50,19 @@ static inline size_t lag_of(size_t a, size_t b) {
     return a > b ? a - b : b - a;
 }
 
+/* Its function of the distance from the fixed point, which stands above the strip. */
+static inline const double *plan_gap(const struct plan *p, const struct plan_node *q, size_t i0,
+                                     size_t m) {
+    const size_t *place = p->rows.place;
+    if (!q->gap || i0 < p->fixed) return NULL;
+    if (!place) return q->gap + (i0 - p->fixed);
+    for (size_t i = 0; i < m; i++) q->gap_at[i] = q->gap[lag_of(place[i0 + i], place[p->fixed])];
+    return q->gap_at;
+}
 /* Rows [i0, i0+m) of a leaf against the fixed point. */
 static inline struct kern_strip plan_view(const struct plan *p, const struct plan_node *q,
                                           size_t i0, size_t m) {
-    struct kern_strip s = {q->row_f + i0, p->rows.n, q->col, m, q->nf};
+    struct kern_strip s = {q->row_f + i0, p->rows.n, q->col, m, q->nf, plan_gap(p, q, i0, m)};
     return s;
 }
 static inline size_t plan_width(const struct plan *p,

@@ -42,6 +42,7 @@ static struct kern *sample_of(const struct kern_class *row, uint64_t *seed, bool
 #define N 23
 struct cloud {
     double x[2 * N];
+    size_t place[N];
     struct kern_pts pts;
 };
 
@@ -52,6 +53,22 @@ static void scatter(struct cloud *c, int dim, uint64_t *seed, bool grid, bool re
         for (int k = 0; k < dim; k++) c->x[5 + (size_t)k * N] = c->x[9 + (size_t)k * N];
     c->pts = (struct kern_pts){
         .x = c->x, .n = N, .ld = N, .dim = dim, .distinct = !repeat, .step = grid ? 0.11 : 0};
+}
+
+/* Some points of a grid. */
+static void scatter_places(struct cloud *c) {
+    for (size_t i = 0; i < N; i++) {
+        c->place[i] = i + i / 3;
+        c->x[i] = 0.3 + 0.08 * (double)c->place[i];
+    }
+    c->pts = (struct kern_pts){.x = c->x,
+                               .n = N,
+                               .ld = N,
+                               .dim = 1,
+                               .distinct = true,
+                               .step = 0.08,
+                               .place = c->place,
+                               .grid = c->place[N - 1] + 1};
 }
 
 static void gram(const struct kern *k, struct kern_pts x, double *a) {
@@ -174,8 +191,9 @@ static void check_text(const struct kern *k) {
 
 static void check_all(const struct kern *k, int dim, bool psd, uint64_t *seed) {
     struct cloud c;
-    for (int kind = 0; kind < (dim == 1 ? 3 : 2); kind++) {
+    for (int kind = 0; kind < (dim == 1 ? 4 : 2); kind++) {
         scatter(&c, dim, seed, kind == 2, kind == 1);
+        if (kind == 3) scatter_places(&c);
         check_matrix(k, c.pts);
         if (psd) check_psd(k, c.pts);
         check_gradient(k, c.pts, seed);
@@ -235,6 +253,8 @@ static void expressions(void **state) {
         "l=0.5)",
         "LIN(sf=0.5) * SE(sf=1, l=0.6) * PER(sf=1, p=0.5, l=1) * RAMP(sf=1, tau=0.34) + "
         "IWIENER(sf=1)",
+        "IOU(sf=0.8, l=0.7) + LIN(sf=0.5) * WN(sigma=0.4)",
+        "IOU(sf=1, l=0.05, x0=0.3) + LIN * IOU",
         "LIN(sf=0.5) * WN(sigma=0.4) + GE(sf=1, l=1, gamma=1.3) * MAT12(sf=1, l=2)"};
     static const char *const two[] = {
         "SE[0](sf=1, l=0.4) * SE[1](sf=1, l=0.8) + LIN[1](sf=0.4)",
