@@ -300,12 +300,22 @@ struct sampling {
     struct search *s;
     struct evidence **e;
     size_t n, draws;
-    double top;
+    double top; /* of which all draws are wanted */
 };
 
 /* An error of an evidence moves probabilities in proportion to its own share, and falls with the
  * root of the draws: at the top all of them, below it as many as leave errors alike, but few are
- * needed to know one's own error. */
+ * needed to know one's own error. Where no structure has a quarter of the probability, the top has
+ * less to move, too. */
+static double sampled_top(const struct search *s) {
+    double all = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        double w = exp(evidence_total(s->at[i]) - s->top);
+        if (!isnan(w)) all += w;
+    }
+    return s->top + fmax(log(all / 4), 0);
+}
+
 static size_t draws_of(const struct sampling *p, const struct evidence *e) {
     double share = exp(0.5 * fmin(evidence_total(e) - p->top, 0));
     size_t n = (size_t)((double)p->draws * share), few = few_draws(p->s);
@@ -338,7 +348,7 @@ static void sample_near_top(struct search *s, double window, size_t draws) {
         draws = LATE_DRAWS;
         s->cut = true;
     }
-    struct sampling p = {s, NEW_ARRAY(struct evidence *, s->n + 1), 0, draws, s->top};
+    struct sampling p = {s, NEW_ARRAY(struct evidence *, s->n + 1), 0, draws, sampled_top(s)};
     for (size_t i = 0; i < s->n; i++)
         if (fitted(s->at[i]) && s->at[i]->draws.n < draws_of(&p, s->at[i]) &&
             evidence_total(s->at[i]) > s->top - window)
