@@ -59,8 +59,19 @@ static const struct period_hints walks[] = {
 static const struct period_hints slopes = {.p = {1.0, 4.0}, .n = 2},
                                  memories = {.p = {0.08, 0.3, 1.5}, .n = 3};
 
+/* Length-scales in the span, and one of a few steps, where those are far below: neighbours of long
+ * series are alike for reasons that are over in a moment. */
+#define FEW_STEPS 3
+
+static struct period_hints lengths_of(const struct smodel_data *d) {
+    struct period_hints h = candidates[SPAR_L];
+    if (FEW_STEPS * d->dt < 0.5 * h.p[0]) h.p[h.n++] = FEW_STEPS * d->dt;
+    return h;
+}
+
 static const struct period_hints *candidates_of(const struct smodel *m, int i,
-                                                const struct period_hints *periods) {
+                                                const struct period_hints *periods,
+                                                const struct period_hints *lengths) {
     int kind = m->par[i].kind, k = m->par[i].term;
     if (kind == SPAR_PERIOD) return periods;
     const struct kern_class *first = k < 0 ? NULL : factor_class(factor_next(m->term[k].mask, -1));
@@ -70,7 +81,7 @@ static const struct period_hints *candidates_of(const struct smodel *m, int i,
     if (kind == SPAR_TAU && periods->places) return periods->places;
     if (kind == SPAR_WIDTH && periods->widths) return periods->widths;
     if (kind == SPAR_L && m->term[k].par[SPAR_PERIOD] >= 0) return &beside_periodic;
-    return &candidates[kind];
+    return kind == SPAR_L ? lengths : &candidates[kind];
 }
 
 /* Variations of a point whose parameters all come from the parent: other length-scales. */
@@ -88,16 +99,22 @@ static int variations(const struct smodel *m, double *z, int n) {
     return n;
 }
 
+/* What is over after a few steps is of the size of what was noise so far. */
+static void shrink(const struct smodel *m, int k, double *z) {
+    int sd = m->term[k].par[SPAR_SD];
+    if (smodel_free(sd)) z[sd] = z[0];
+}
+
 /* All combinations of the candidates; with more of them than room, a stride that visits all axes.
  */
 int starts_make(const struct smodel *m, const struct evidence *parent,
                 const struct period_hints *hints, int most, double *z) {
     bool fresh[SMODEL_MAX_PAR], any = false;
-    const struct period_hints *list[SMODEL_MAX_PAR];
+    const struct period_hints *list[SMODEL_MAX_PAR], lengths = lengths_of(m->data);
     long total = 1;
     starts_carry(m, parent, z, fresh);
     for (int i = 0; i < m->d; i++) {
-        list[i] = candidates_of(m, i, hints);
+        list[i] = candidates_of(m, i, hints, &lengths);
         fresh[i] = fresh[i] && list[i]->n;
         any |= fresh[i];
         if (fresh[i] && total < 100000) total *= list[i]->n;
@@ -110,8 +127,11 @@ int starts_make(const struct smodel *m, const struct evidence *parent,
         memcpy(v, z, sizeof *v * (size_t)m->d);
         for (int i = 0; i < m->d; i++) {
             if (!fresh[i]) continue;
-            v[i] = smodel_unvalue(m, i, list[i]->p[at % list[i]->n]);
+            double value = list[i]->p[at % list[i]->n];
             at /= list[i]->n;
+            v[i] = smodel_unvalue(m, i, value);
+            if (m->par[i].kind == SPAR_L && value == FEW_STEPS * m->data->dt)
+                shrink(m, m->par[i].term, v);
         }
     }
     return (int)want + 1;

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Series made by formula, one or two seeds each: what discover says of them against what is true. bench/structure_truths.py
 makes many."""
-import calendar, json, math, os, random, re, subprocess, sys, tempfile
+import calendar, datetime, json, math, os, random, re, subprocess, sys, tempfile
 
 TOOL = sys.argv[1]
 
@@ -46,6 +46,25 @@ def check_spikes(tmp):
     # nothing but one other value: a finding, no structure
     said = run(tmp, "constant", [5.0 + 12 * (i == 50) for i in range(120)], status=2)
     assert "all values are 5 but 17 at " + month(50) in said, said
+
+
+def check_moments(tmp):
+    """100,000 minutes: a daily cycle, and errors that are alike for three hours. The first is found, and the second are
+    no cycle of another period."""
+    rng, now, path, js = random.Random(1), 0, os.path.join(tmp, "minutes.csv"), os.path.join(tmp, "minutes.json")
+    first = datetime.datetime(2022, 1, 1)
+    with open(path, "w") as f:
+        f.write("time,load\n")
+        for i in range(100000):
+            now = 0.995 * now + rng.gauss(0, 0.1)
+            day = 2 * math.pi * i / 1440
+            f.write("%s,%.3f\n" % ((first + datetime.timedelta(minutes=i)).strftime("%Y-%m-%d %H:%M"),
+                                   50 + 8 * math.sin(day) + 3 * math.cos(2 * day) + now + rng.gauss(0, 1)))
+    r = subprocess.run([TOOL, "discover", path, "--json", js], check=True, capture_output=True, text=True)
+    d = json.load(open(js))
+    top = d["structures"][0]
+    assert "means over 2h of 100000 rows" in r.stdout and "It repeats every day." in r.stdout, r.stdout[:800]
+    assert "*PER" not in top["struct"] and top["probability"] > 0.5 and re.search("SE|MAT", top["struct"]), d["structures"][:3]
 
 
 def probability(d, component):
@@ -219,6 +238,7 @@ def check_calendar(tmp):
 def main():
     with tempfile.TemporaryDirectory() as tmp:
         check_spikes(tmp)
+        check_moments(tmp)
         check_calendar(tmp)
         check_changes(tmp)
         check_counts(tmp)
