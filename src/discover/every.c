@@ -42,18 +42,18 @@ static void write_step(struct series *s, double count, const char *name) {
     number_snprintf(s->every, sizeof s->every, "%.6g%s", count, name);
 }
 
-/* The shortest round step that makes at most EVERY_MOST of the span; 0: none. */
-static double choose(struct series *s, double span) {
+/* The shortest round step that makes at most `most` of the span; 0: none. */
+static double choose(struct series *s, double span, double most) {
     for (size_t i = 0; i < COUNT_OF(choices); i++) {
         const struct step_unit *u = unit_of(choices[i].name, s->unit);
-        if (!u || span / (choices[i].count * u->size) > EVERY_MOST) continue;
+        if (!u || span / (choices[i].count * u->size) > most) continue;
         write_step(s, choices[i].count, u->name);
         return choices[i].count * u->size;
     }
     if (strcmp(s->unit, "step")) return 0;
-    double step = pow(10, floor(log10(span / EVERY_MOST))); /* 1, 2, 5 times a power of ten */
-    while (span / step > EVERY_MOST)
-        step *= span / step > 5 * EVERY_MOST ? 10 : span / (2 * step) > EVERY_MOST ? 5 : 2;
+    double step = pow(10, floor(log10(span / most))); /* 1, 2, 5 times a power of ten */
+    while (span / step > most)
+        step *= span / step > 5 * most ? 10 : span / (2 * step) > most ? 5 : 2;
     write_step(s, step, "");
     return step;
 }
@@ -105,21 +105,51 @@ static bool half_empty(size_t m, size_t rows, size_t steps) {
     return steps > 2 && 2 * m * steps < rows;
 }
 
-static void average(struct series *s, double step, struct every_row *row, size_t *n) {
-    double origin = !strcmp(s->unit, "step")      ? row[0].x
-                    : step == 7 * floor(step / 7) ? 4
-                                                  : 0; /* Monday */
-    double lost = 1e-9 * step;                         /* of rounding, at the beginning of a step */
+/* Steps begin at round times; weeks on Monday. */
+static double origin_of(const struct series *s, double step, const struct every_row *row) {
+    return !strcmp(s->unit, "step") ? row[0].x : step == 7 * floor(step / 7) ? 4 : 0;
+}
+
+/* The number of the step that a time lies in. */
+static double step_of(double x, double origin, double step) {
+    return floor((x - origin) / step + 1e-9); /* of rounding, at the beginning of a step */
+}
+
+/* How many of the rows from the first on lie in its step. */
+static size_t in_step(const struct every_row *row, size_t n, double origin, double step) {
+    double k = step_of(row[0].x, origin, step);
+    size_t m = 1;
+    while (m < n && step_of(row[m].x, origin, step) == k) m++;
+    return m;
+}
+
+/* What varies within steps; how many there are. */
+static struct spread spread_of(const struct series *s, double step, const struct every_row *row,
+                               size_t n, size_t *steps) {
     struct spread v = {0};
-    size_t steps = 0, out = 0;
-    for (size_t i = 0; i < *n; i++)
-        steps += i == 0 || floor((row[i].x - origin + lost) / step) >
-                               floor((row[i - 1].x - origin + lost) / step);
-    for (size_t i = 0, m; i < *n; i += m) {
-        double k = floor((row[i].x - origin + lost) / step), sum = 0;
-        for (m = 0; i + m < *n && floor((row[i + m].x - origin + lost) / step) == k; m++)
-            sum += row[i + m].y;
+    double origin = origin_of(s, step, row);
+    *steps = 0;
+    for (size_t i = 0, m; i < n; i += m, ++*steps) {
+        m = in_step(row + i, n - i, origin, step);
         add_spread(&v, row + i, m);
+    }
+    return v;
+}
+
+/* The share of it that is not noise from row to row. */
+static double share_lost(const struct spread *v) {
+    if (!v->dof || !v->pairs || !(v->within > 0)) return 0;
+    return 1 - v->next / (double)v->pairs / (v->within / (double)v->dof);
+}
+
+static void average(struct series *s, double step, struct every_row *row, size_t *n) {
+    size_t steps, out = 0;
+    double origin = origin_of(s, step, row);
+    struct spread v = spread_of(s, step, row, *n, &steps);
+    for (size_t i = 0, m; i < *n; i += m) {
+        double k = step_of(row[i].x, origin, step), sum = 0;
+        m = in_step(row + i, *n - i, origin, step);
+        for (size_t j = 0; j < m; j++) sum += row[i + j].y;
         if ((i == 0 || i + m == *n) && half_empty(m, *n, steps)) {
             s->ends += m;
             continue;
@@ -133,6 +163,21 @@ static void average(struct series *s, double step, struct every_row *row, size_t
     *n = out;
 }
 
+/* By the number of means; a shorter one where that would average away most of what is there (a
+ * daily cycle in days) and the shorter one does not. */
+static double choose_step(struct series *s, const struct every_row *row, size_t n) {
+    double span = row[n - 1].x - row[0].x;
+    static const double most[] = {EVERY_MOST, EVERY_LONG};
+    for (size_t i = 0; i < COUNT_OF(most); i++) {
+        size_t steps;
+        double step = choose(s, span, most[i]);
+        if (!(step > 0)) return step;
+        struct spread v = spread_of(s, step, row, n, &steps);
+        if (share_lost(&v) <= 0.5) return step;
+    }
+    return choose(s, span, EVERY_MOST);
+}
+
 enum gpm_status every_average(struct series *s, const char *text, struct every_row *row, size_t *n,
                               struct buf *err) {
     double step = 0;
@@ -142,7 +187,7 @@ enum gpm_status every_average(struct series *s, const char *text, struct every_r
         enum gpm_status st = read_step(s, text, &step, err);
         if (st != GPM_OK) return st;
     } else
-        step = choose(s, row[*n - 1].x - row[0].x);
+        step = choose_step(s, row, *n);
     if (!(step > 0)) return GPM_OK;
     average(s, step, row, n);
     return GPM_OK;

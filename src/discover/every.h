@@ -8,7 +8,8 @@
 #include "discover/series.h"
 
 #define EVERY_ROWS 2000 /* more rows are averaged, unless the caller says otherwise */
-#define EVERY_MOST 1200 /* means that this makes, at most */
+#define EVERY_MOST 1200 /* means that this makes, at most, ... */
+#define EVERY_LONG 3000 /* ... or where more than half of what varies within a step is no noise */
 
 /* A row of the file: time, value, and where it stood. */
 struct every_row {

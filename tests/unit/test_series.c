@@ -71,6 +71,30 @@ static void minutes(size_t n, struct buf *text) {
                    i % 3 + 10 * (i / 60));
 }
 
+/* Rows of every hour: means of a day, unless those hide a daily cycle that shorter ones show. */
+static void test_every_cycle(void **state) {
+    UNUSED(state);
+    static const struct {
+        size_t days;
+        double cycle;
+        const char *every;
+    } cases[] = {{700, 0, "1d"}, {700, 5, "6h"}, {1100, 5, "1d"}};
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        struct series s;
+        struct buf err = BUF_INIT, text = BUF_INIT;
+        buf_puts(&text, "t,v\n");
+        for (size_t i = 0; i < cases[c].days * 24; i++)
+            buf_printf(&text, "%zu,%.4f\n", 1600000000 + 3600 * i,
+                       cases[c].cycle * sin((double)(i % 24) * M_PI / 12) +
+                           (double)(i * 7919 % 101) / 101 + (i % 3 == 1));
+        assert_int_equal(parse(text.data, (struct series_options){0}, &s, &err), GPM_OK);
+        assert_string_equal(s.every, cases[c].every);
+        series_release(&s);
+        buf_release(&err);
+        buf_release(&text);
+    }
+}
+
 /* Means over steps: asked for, by themselves above 2000 values, and not. */
 static void test_every(void **state) {
     UNUSED(state);
@@ -236,9 +260,9 @@ static void test_choice_of_column(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_months),           cmocka_unit_test(test_order_missing_repeated),
-        cmocka_unit_test(test_errors),           cmocka_unit_test(test_every),
-        cmocka_unit_test(test_choice_of_column), cmocka_unit_test(test_people_write_it),
-        cmocka_unit_test(test_codes_for_missing)};
+        cmocka_unit_test(test_months),          cmocka_unit_test(test_order_missing_repeated),
+        cmocka_unit_test(test_errors),          cmocka_unit_test(test_every),
+        cmocka_unit_test(test_every_cycle),     cmocka_unit_test(test_choice_of_column),
+        cmocka_unit_test(test_people_write_it), cmocka_unit_test(test_codes_for_missing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
