@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""gpu.py GPMEM [BENCH_GPU]: Gaussian processes on a GPU beside PyTorch, GPyTorch with Cholesky and this machine's cores, as Markdown.
-Kernel LIN + SE*PER + noise. Peers that are not there are left out by name."""
-import glob, json, math, os, re, subprocess, sys, tempfile, time
+"""gpu.py GPMEM [BENCH_GPU] [chains]: Gaussian processes on a GPU beside PyTorch, GPyTorch with Cholesky and this machine's cores, as Markdown.
+Kernel LIN + SE*PER + noise. Peers that are not there are left out by name. chains: their table alone."""
+import glob, json, math, multiprocessing, os, re, subprocess, sys, tempfile, time
 
 TOOL = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "build/gpmem"
 BENCH = sys.argv[2] if len(sys.argv) > 2 else os.path.join(os.path.dirname(TOOL), "bench", "bench_gpu")
@@ -180,6 +180,21 @@ def indexes(count, few):
               "differs by %.1e in the median, %.1e at most." % (first, len(b), len(off), off[len(off) // 2], off[-1]))
 
 
+def effective_samples():
+    print("\nEffective samples a second (`gpmem summary`, of the parameter that has the fewest; of a draw as 1000 chains tell, which are the same")
+    print("on both) of chains of a program with a process of 150 inputs and six parameters, the start taken off; the median of three runs,")
+    print("and their range. A draw is kept every 1000 steps of mh, every 10 transitions of nuts.\n")
+    print("| | 1000 chains, GPU | two cores, 16 chains | GPU / two cores | worst of one, best of the other |\n|---|--:|--:|--:|--:|")
+    for name, infer, draws in (("mh", 'mh(scope="hyper", steps=1000)', 24), ("nuts", 'nuts(scope="hyper", warmup=150, transitions=10, max_depth=4)', 49)):
+        gpu, two = [], []
+        for _ in range(3):
+            gpu.append(rate([], infer, draws, 1000, "gpu"))
+            two.append(rate(["taskset", "-c", "0,1"], infer, draws, 16, "cpu"))
+        ess = gpu[0][1]
+        one, other = [v * ess for v, _ in gpu], [v * ess for v, _ in two]
+        print("| %s | %s | %s | %.0f | %.0f |" % (name, spread(one), spread(other), sorted(one)[1] / sorted(other)[1], min(one) / max(other)), flush=True)
+
+
 def show(v):
     return "" if v is None else "%.1f" % v if v < 1000 else "%.0f" % v
 
@@ -188,7 +203,8 @@ def main():
     about = bench("card")
     print("## Gaussian processes on a GPU\n\n%s\n%s.\n" % (time.strftime("%Y-%m-%d"), ".\n".join(about.strip().split("\n"))))
     try:
-        other = peers(SIZES[:-1])
+        with multiprocessing.get_context("spawn").Pool(1) as apart:  # its threads and its hold on the card end with it
+            other = apart.apply(peers, (SIZES[:-1],))
     except ImportError:
         print("PyTorch is not there.\n")
         other = {}
@@ -215,20 +231,9 @@ def main():
     for n, b in ((50, 10000), (100, 10000), (150, 10000), (200, 10000), (500, 2000)):
         v = re.findall(r"whole call ([\d.]+) us.*?kernel ([\d.]+) us", bench("batch", n, b))
         print("| %d | %d | %s | %s | %s | %s |" % (n, b, v[0][1], v[0][0], v[1][1], v[1][0]), flush=True)
-    print("\nEffective samples a second (`gpmem summary`, of the parameter that has the fewest; of a draw as 1000 chains tell, which are the same")
-    print("on both) of chains of a program with a process of 150 inputs and six parameters, the start taken off; the median of three runs,")
-    print("and their range. A draw is kept every 1000 steps of mh, every 10 transitions of nuts.\n")
-    print("| | 1000 chains, GPU | two cores, 16 chains | GPU / two cores | worst of one, best of the other |\n|---|--:|--:|--:|--:|")
-    for name, infer, draws in (("mh", 'mh(scope="hyper", steps=1000)', 24), ("nuts", 'nuts(scope="hyper", warmup=150, transitions=10, max_depth=4)', 49)):
-        gpu, two = [], []
-        for _ in range(3):
-            gpu.append(rate([], infer, draws, 1000, "gpu"))
-            two.append(rate(["taskset", "-c", "0,1"], infer, draws, 16, "cpu"))
-        ess = gpu[0][1]
-        one, other = [v * ess for v, _ in gpu], [v * ess for v, _ in two]
-        print("| %s | %s | %s | %.0f | %.0f |" % (name, spread(one), spread(other), sorted(one)[1] / sorted(other)[1], min(one) / max(other)), flush=True)
+    effective_samples()
     indexes(10000, 1000)
 
 
 if __name__ == "__main__":
-    main()
+    effective_samples() if sys.argv[3:] == ["chains"] else main()

@@ -85,8 +85,8 @@ static void rouse(struct sleeper *s) {
     if (atomic_load(&s->asleep) && atomic_exchange(&s->asleep, false)) sem_post(&s->wake);
 }
 
-/* Until roused, or the time is up; the caller has looked since it said that it sleeps. */
-static void sleep_on(struct sleeper *s, bool timed) {
+/* Until roused, or the time is up (true); the caller has looked since it said that it sleeps. */
+static bool sleep_on(struct sleeper *s, bool timed) {
     struct timespec end;
     clock_gettime(CLOCK_REALTIME, &end);
     end.tv_nsec += PATIENCE;
@@ -94,7 +94,9 @@ static void sleep_on(struct sleeper *s, bool timed) {
     int rc;
     while ((rc = timed ? sem_timedwait(&s->wake, &end) : sem_wait(&s->wake)) && errno == EINTR) {
     }
-    if (rc && !atomic_exchange(&s->asleep, false)) sem_wait(&s->wake); /* roused all the same */
+    if (!rc) return false;
+    if (!atomic_exchange(&s->asleep, false)) sem_wait(&s->wake); /* roused all the same */
+    return true;
 }
 
 /* It need not sleep after all. */
@@ -252,23 +254,27 @@ static void *work(void *arg) {
 
 /* ---- the servers ---- */
 
-/* Until it is time; false: nothing waits. */
-static bool wait_until_due(struct sleeper *me) {
+enum turn { NOT_YET, DUE, LATE };
+
+/* Until enough wait, or some have waited for long. */
+static enum turn wait_until_due(struct sleeper *me) {
     for (int i = 0; i < pool.spins && !due(); i++) relax();
-    if (due()) return true;
+    if (due()) return DUE;
     atomic_store(&me->asleep, true);
-    bool some = atomic_load(&pool.waiting) > 0;
+    bool some = atomic_load(&pool.waiting) > 0, late = false;
     if (due())
         stay_awake(me);
     else
-        sleep_on(me, some);
-    return due() || (some && atomic_load(&pool.waiting) > 0);
+        late = sleep_on(me, some);
+    return due() ? DUE : late && atomic_load(&pool.waiting) > 0 ? LATE : NOT_YET;
 }
 
-static void take_parcels(struct server *s) {
+/* Where they were due the other server may have taken them: the few that came since wait on. */
+static void take_parcels(struct server *s, enum turn why) {
     s->taken.n = 0;
     pthread_mutex_lock(&pool.taking);
-    for (size_t i = 0; i < pool.n; i++) {
+    bool still = why == LATE || due();
+    for (size_t i = 0; i < pool.n && still; i++) {
         struct fibre_worker *w = &pool.at[i];
         pthread_mutex_lock(&w->lock);
         for (size_t k = 0; k < w->left.n; k++) {
@@ -299,8 +305,9 @@ static void give_back(const struct server *s) {
 static void *serve(void *arg) {
     struct server *s = arg;
     for (;;) {
-        if (!wait_until_due(&s->sleeper)) continue;
-        take_parcels(s);
+        enum turn why = wait_until_due(&s->sleeper);
+        if (why == NOT_YET) continue;
+        take_parcels(s, why);
         if (!s->taken.n) continue;
         parcel_server *server = atomic_load(&pool.serve);
         server(s->taken.at, s->taken.n);
