@@ -1,14 +1,15 @@
 #!/usr/bin/python3
 """Forecasts of `gpmem discover` on series of the M3 competition, beside the entrants' published ones.
 
-structure_m3.py GPMEM [--inside] [--every K [--from I]] [--only ID,...] [--period monthly|quarterly|yearly] [--jobs N] [--seed S] [--json FILE] [-- OPTION...]
+structure_m3.py GPMEM [--inside | --back B [--summed]] [--every K [--from I]] [--only ID,...] [--period monthly|quarterly|yearly] [--jobs N] [--seed S] [--json FILE] [-- OPTION...]
 structure_m3.py --table FILE [--peers CSV]
 
 ../shared/data/m3 has the training parts, the test parts and the entrants' forecasts. MASE divides the mean
 absolute error by the in-sample error of the seasonal naive forecast (lag 12, 4, 1), sMAPE is the competition's; the
 interval score is that of Gneiting and Raftery (2007) for 95%, divided as MASE is. The point forecast is the median.
 --inside cuts the last values of the training part off instead and forecasts those: for choices of defaults, which
-must not see the test part. --json keeps what is done after every series; with a file of it a run goes on there. --peers: scores of R's forecasters by structure_m3_peers.R."""
+must not see the test part. --back B does so B values before the end, where four seasons and ten values are left; --summed
+makes quarters of the months first. --json keeps what is done after every series; with a file of it a run goes on there. --peers: scores of R's forecasters by structure_m3_peers.R."""
 import argparse, csv, json, math, os, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
 
@@ -133,10 +134,32 @@ def table(rows, inside, peers):
         sum(r["settled"] for r in ok), len(ok), len(rows) - len(ok)))
 
 
+def quarters(rows):
+    """Whole quarters of monthly rows, summed."""
+    of = {}
+    for _, d, y in rows:
+        of.setdefault((int(d[:4]), (int(d[5:7]) - 1) // 3), []).append(y)
+    return [("QUARTERLY", "%d-%02d-01" % (y, 3 * q + 1), sum(v)) for (y, q), v in sorted(of.items()) if len(v) == 3]
+
+
+def inner(rows, back, summed):
+    """The case inside the training part that ends `back` values before its end; None: too short."""
+    if summed and rows[0][0] != "MONTHLY":
+        return None
+    rows = quarters(rows) if summed else rows
+    period, rows = rows[0][0], rows[:len(rows) - (back or 0)]
+    seasons = 3 if back is None else 4
+    if len(rows) - AHEAD[period] < max(10, seasons * LAG[period]):
+        return None
+    return rows[:-AHEAD[period]], rows[-AHEAD[period]:]
+
+
 def main():
     a = argparse.ArgumentParser()
     a.add_argument("tool", nargs="?")
     a.add_argument("--inside", action="store_true")
+    a.add_argument("--back", type=int)
+    a.add_argument("--summed", action="store_true")
     a.add_argument("--every", type=int, default=1)
     a.add_argument("--from", type=int, default=0, dest="first")
     a.add_argument("--only")
@@ -148,6 +171,7 @@ def main():
     a.add_argument("--peers")
     a.add_argument("extra", nargs="*")
     o = a.parse_args()
+    o.inside |= o.back is not None or o.summed
     if o.table:
         d = json.load(open(o.table))
         return table(d["rows"], d["inside"], o.peers)
@@ -157,10 +181,9 @@ def main():
         rows, period = train[name], train[name][0][0]
         if (o.only and name not in o.only.split(",")) or (o.period and period.lower() != o.period):
             continue
-        if not o.inside:
-            jobs.append((name, rows, test[name]))
-        elif len(rows) - AHEAD[period] >= max(10, 3 * LAG[period]):
-            jobs.append((name, rows[:-AHEAD[period]], rows[-AHEAD[period]:]))
+        case = inner(rows, o.back, o.summed) if o.inside else (rows, test[name])
+        if case:
+            jobs.append((name, *case))
     jobs = jobs[o.first::o.every]
     rows = json.load(open(o.json))["rows"] if o.json and os.path.exists(o.json) else []
     jobs = [j for j in jobs if j[0] not in {r["id"] for r in rows}]
