@@ -9,7 +9,10 @@ extern const struct vec_ops vec_ops_avx2, vec_ops_avx512;
 
 const struct vec_ops *vec_ops_at(int i) {
 #if defined(__x86_64__) && defined(GPMEM_X86_VARIANTS)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && i-- == 0)
+    /* all that it is compiled for: a virtual machine may hide any of them */
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("fma") && i-- == 0)
         return &vec_ops_avx512;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && i-- == 0)
         return &vec_ops_avx2;
