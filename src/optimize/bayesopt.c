@@ -295,7 +295,7 @@ static bool repeat_due(const struct bo *b) {
     size_t repeated = 0, first = (size_t)initial_points(b);
     for (size_t i = 0; i < b->points.n; i++)
         if (b->points.at[i].count > 1) repeated += (size_t)b->points.at[i].count - 1;
-    return b->opt.noisy && b->told >= first && repeated < 1 + (b->told - first) / 4;
+    return b->opt.noisy && b->told >= first && repeated < 2 + (b->told - first) / 4;
 }
 
 #define PAYS 0.1 /* of the noise's standard deviation */

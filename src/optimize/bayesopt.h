@@ -26,8 +26,8 @@
 
 struct bo;
 /* space: borrowed. Of the options those that say how points are chosen, and the goal; NULL: the
- * defaults. Default acquisition: draws at temperatures 1, 1/2, 1/4 mixed with log-EI; noisy: draws
- * at 1/2. */
+ * defaults. Default acquisition: draws at temperatures 1, 1/2, 1/4 mixed with log-EI; noisy: what
+ * lowers the recommended mean by most, mixed with draws at 1. */
 struct bo *bo_new(const struct bo_space *space, const struct gpm_optimize_options *opt,
                   uint64_t seed);
 /* What is asked of one number of an evaluation. */

@@ -427,10 +427,7 @@ static enum kind choose_kind(const struct bo *b, struct rng *r, double *tau) {
     static const enum kind asked[] = {
         [GPM_ACQ_THOMPSON] = PATH, [GPM_ACQ_EI] = LOG_EI, [GPM_ACQ_UCB] = BOUND};
     if (b->opt.acquisition != GPM_ACQ_DEFAULT) return asked[b->opt.acquisition];
-    if (b->opt.noisy) { /* the values shake enough by themselves */
-        *tau = 0.5;
-        return PATH;
-    }
+    if (b->opt.noisy) return PATH;
     if (t < 0.55) return LOG_EI;
     *tau = t < 0.7 ? 1 : t < 0.85 ? 0.5 : 0.25;
     return PATH;
@@ -507,6 +504,63 @@ static enum gpm_status search_moments(struct acq *a, struct rng *r, double *u) {
     return found ? GPM_OK : GPM_E_NOT_FOUND;
 }
 
+/* Of the decisions under noise so many follow a draw alone: the model may be too sure of itself, as
+ * it is at sharp minima. */
+#define DRAWS_SHARE 0.4
+#define AROUND      30 /* places around the lowest by the mean, */
+#define ANYWHERE    20 /* anywhere, */
+#define LOW         12 /* and evaluated ones of low mean */
+#define PLACES      (2 + AROUND + ANYWHERE + LOW)
+
+/* Evaluated points by their means, the lowest first; returns how many there are. */
+static size_t low_points(struct bo *b, double *at) {
+    struct bo_output *o = bo_lead(b);
+    size_t D = (size_t)b->D, n = 0, m = o->active.n;
+    struct bo_ranked *list = NEW_ARRAY(struct bo_ranked, m + 1);
+    for (size_t i = 0; i < m; i++) {
+        const double *u = b->points.at[o->active.at[i]].u;
+        list[i] = (struct bo_ranked){bo_model_mean(&o->model, u, NULL), 0, o->active.at[i]};
+        if (!bo_is_full(b, u)) list[i].key = INFINITY;
+    }
+    qsort(list, m, sizeof *list, bo_by_key);
+    for (; n < m && n < LOW && list[n].key < INFINITY; n++)
+        memcpy(at + n * D, b->points.at[list[n].i].u, D * sizeof *at);
+    mem_free(list);
+    return n;
+}
+
+/* Noisy values of one number: of the place that a draw of the function calls the lowest, the lowest
+ * by the mean, others around that or anywhere and the evaluated ones that are low, what is worth
+ * most is evaluated, be it again (bo_worth.c). */
+static enum gpm_status search_worth(struct acq *a, struct rng *r, const double *best, double *u) {
+    struct bo *b = a->b;
+    size_t D = (size_t)b->D, n = 1;
+    double *at = NEW_ARRAY(double, PLACES *(D + 1)), *worth = at + PLACES * D, most = -1, low;
+    enum gpm_status s = search_draws(a, r, 1, best, at);
+    if (s) memcpy(at, b->points.at[bo_lead(b)->active.at[0]].u, D * sizeof *at);
+    double *centre = at + n++ * D;
+    memcpy(centre, bo_lowest_mean(b, &low), D * sizeof *at);
+    bo_minimise_mean(b, centre);
+    for (int i = 0; i < AROUND; i++) nearby_point(a, centre, r, at + n++ * D);
+    for (int i = 0; i < ANYWHERE; i++) random_point(a, best ? best : centre, r, at + n++ * D);
+    for (size_t i = 2; i < n; i++) {
+        if (b->fidelity >= 0) at[i * D + (size_t)b->fidelity] = 1;
+        bo_space_snap(b->space, at + i * D);
+        bo_rules_repair(b->space, at + i * D);
+    }
+    n += low_points(b, at + n * D);
+    believe_pending(b);
+    bool known = bo_worth(bo_lead(b), at, n, n, worth);
+    for (size_t i = 0; known && i < n; i++) {
+        const double *x = at + i * D;
+        if (!(worth[i] > most) || bo_duplicate(b, x) || isinf(penalty(a, x))) continue;
+        most = worth[i];
+        memcpy(u, x, D * sizeof *u);
+    }
+    mem_free(at);
+    return most >= 0 ? GPM_OK : GPM_E_NOT_FOUND;
+}
+
 enum gpm_status bo_global(struct bo *b, struct rng *r, double *u, double *far) {
     enum gpm_status s = bo_refit(b, r);
     if (s) return s;
@@ -516,7 +570,12 @@ enum gpm_status bo_global(struct bo *b, struct rng *r, double *u, double *far) {
     const double *best = inc == SIZE_MAX ? NULL : b->points.at[inc].u;
     acq_init(&a, b, choose_kind(b, r, &tau), best);
     bo_feas_update(b);
-    if (a.kind == PATH || a.kind == DRAWS) {
+    bool worth = b->plain && b->opt.noisy && !b->failed_last &&
+                 b->opt.acquisition == GPM_ACQ_DEFAULT && rng_uniform(r) >= DRAWS_SHARE;
+    if (worth) {
+        s = search_worth(&a, r, best, u);
+        *far = INFINITY;
+    } else if (a.kind == PATH || a.kind == DRAWS) {
         s = search_draws(&a, r, tau, best, u);
         *far = sqrt(a.first);
     } else {

@@ -132,11 +132,11 @@ static bool surest(struct bo_output *o, double *u, double *mean, double *var) {
     memcpy(at + n * D, bo_lowest_mean(b, &low), D * sizeof *at);
     bo_minimise_mean(b, at + n * D);
     bool known = believe(o, at, n + 1, &t);
-    double *left = bo_left_out(o);
-    if (known) widen(o, left, at + n * D, &t.var[n]);
+    double *left = bo_left_out(o), wide = t.var[n];
+    if (known) widen(o, left, at + n * D, &wide);
     *mean = t.mean[n];
     *var = t.var[n];
-    double least = *mean + CAUTION * sqrt(*var);
+    double least = *mean + CAUTION * sqrt(wide);
     for (size_t i = 0; known && i < n; i++) {
         double m = t.mean[i], v = t.var[i];
         if (m >= least) continue;
@@ -149,6 +149,7 @@ static bool surest(struct bo_output *o, double *u, double *mean, double *var) {
         *var = v;
     }
     memcpy(u, at + best * D, D * sizeof *u);
+    if (known && best == n) bo_off_between(o, left, u, mean, var);
     mem_free(left);
     mem_free(t.mean);
     mem_free(at);

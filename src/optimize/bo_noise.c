@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What repetitions say: how far off the model is, how noisy a place is, and whether values that are
  * taken for exact are noisy. In the model's units. */
+#include "math/special.h"
 #include "optimize/bo_priv.h"
 
 #include <math.h>
@@ -11,6 +12,7 @@
 #define PLACE     2.0 /* weights around a place: exp(-PLACE r^2), r in length scales */
 
 #define OFF_PRIOR 0.7
+#define OFF_CLOSE 60.0 /* around any other place: sharp minima are narrow */
 #define OFF_SITE  40.0 /* weights around an evaluated point: what its own values say comes first */
 
 /* Values of output o at point p around their mean: sum of squares, in the model's units. */
@@ -72,6 +74,15 @@ double *bo_left_out(struct bo_output *o) {
     return out;
 }
 
+static const double off_grid[BO_OFF] = {0, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2.5, 4, 7, 12};
+
+/* Prior mass of the grid's point j. */
+static double off_prior(int j) {
+    double wide = off_grid[j < BO_OFF - 1 ? j + 1 : j] - off_grid[j ? j - 1 : 0];
+    double c = off_grid[j] / OFF_PRIOR;
+    return wide / (1 + c * c);
+}
+
 /* A smooth model is off at sharp minima and on ripples finer than the points lie apart, alike at
  * each repetition, and its variance does not say so. Left out, a point's values are off by r, of
  * which the model expects the variance e: were it off by t besides, r ~ N(0, e + t^2). The
@@ -79,14 +90,11 @@ double *bo_left_out(struct bo_output *o) {
  * prior whose scale is OFF_PRIOR of the noise, on a grid. */
 void bo_off(struct bo_output *o, const double *left, const double *u, bool evaluated,
             struct bo_off *out) {
-    static const double grid[BO_OFF] = {0, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2.5, 4, 7, 12};
     double s = bo_noise_sd_at(o, NULL), most = -INFINITY, total = 0;
     double sharp = evaluated ? OFF_SITE : PLACE;
     for (int j = 0; j < BO_OFF; j++) {
-        double wide = grid[j < BO_OFF - 1 ? j + 1 : j] - grid[j ? j - 1 : 0],
-               c = grid[j] / OFF_PRIOR;
-        out->t2[j] = grid[j] * grid[j] * s * s;
-        out->share[j] = log(wide / (1 + c * c));
+        out->t2[j] = off_grid[j] * off_grid[j] * s * s;
+        out->share[j] = log(off_prior(j));
         for (size_t i = 0; i < o->active.n; i++) {
             double w = exp(
                 -sharp * bo_distance2(o->b, u, o->b->points.at[o->active.at[i]].u, o->model.inv_l));
@@ -97,6 +105,50 @@ void bo_off(struct bo_output *o, const double *left, const double *u, bool evalu
     }
     for (int j = 0; j < BO_OFF; j++) total += out->share[j] = exp(out->share[j] - most);
     for (int j = 0; j < BO_OFF; j++) out->share[j] /= total;
+}
+
+/* How likely the mixture of normals is within h of zero. */
+static double mass_within(const double *share, const double *mean, const double *sd, double h) {
+    double sum = 0;
+    for (int j = 0; j < BO_OFF; j++)
+        sum += share[j] * (norm_cdf((h - mean[j]) / sd[j]) - norm_cdf((-h - mean[j]) / sd[j]));
+    return sum;
+}
+
+/* The same at a place u that was not evaluated, from the points close to it, which are off alike:
+ * by t ~ N(0, s^2), s as above. With A = sum w/e, B = sum w r/e
+ *
+ *   t | s ~ N(B s^2/(1 + s^2 A), s^2/(1 + s^2 A)),
+ *   log p(r | s) = (B^2 s^2/(1 + s^2 A) - log(1 + s^2 A))/2.
+ *
+ * The variance becomes that of the normal whose 90% interval is the mixture's: its tails are heavy.
+ */
+void bo_off_between(struct bo_output *o, const double *left, const double *u, double *mean,
+                    double *var) {
+    double noise = noise_at(o, NULL), A = 0, B = 0, total = 0, centre = 0;
+    double share[BO_OFF], off[BO_OFF], sd[BO_OFF], lo = 0, hi = 0;
+    for (size_t i = 0; i < o->active.n; i++) {
+        double r2 = bo_distance2(o->b, u, o->b->points.at[o->active.at[i]].u, o->model.inv_l);
+        double w = exp(-OFF_CLOSE * r2) / left[2 * i + 1];
+        A += w;
+        B += w * left[2 * i];
+    }
+    if (!(noise > 0) || !isfinite(A) || !(*var > 0)) return;
+    for (int j = 0; j < BO_OFF; j++) {
+        double s2 = off_grid[j] * off_grid[j] * noise, rest = 1 / (1 + s2 * A);
+        off[j] = B * s2 * rest;
+        sd[j] = sqrt(*var + s2 * rest);
+        share[j] = off_prior(j) * sqrt(rest) * exp(fmin(300, 0.5 * B * off[j]));
+        total += share[j];
+    }
+    for (int j = 0; j < BO_OFF; j++) share[j] /= total, centre += share[j] * off[j];
+    for (int j = 0; j < BO_OFF; j++) off[j] -= centre, hi = fmax(hi, fabs(off[j]) + 4 * sd[j]);
+    for (int it = 0; it < 50; it++) {
+        double h = 0.5 * (lo + hi);
+        *(mass_within(share, off, sd, h) < 0.9 ? &lo : &hi) = h;
+    }
+    *mean += centre;
+    *var = hi * hi / (norm_quantile(0.95) * norm_quantile(0.95));
 }
 
 /* ---- a search that takes its values for exact ---- */

@@ -216,9 +216,17 @@ struct bo_off {
 };
 void bo_off(struct bo_output *o, const double *left, const double *u, bool evaluated,
             struct bo_off *out);
+/* What is believed at a place u between the points, corrected by what those close to it are off by.
+ */
+void bo_off_between(struct bo_output *o, const double *left, const double *u, double *mean,
+                    double *var);
 /* Exact values: is it time to evaluate the best point u once more, because noise would explain the
  * values better? */
 bool bo_doubt(struct bo *b, double *u);
+
+/* bo_worth.c: what an evaluation at each of the first count of n places would be worth, when one of
+ * the n is to be recommended; in the model's units. False: not known. */
+bool bo_worth(struct bo_output *o, const double *at, size_t n, size_t count, double *worth);
 
 /* bo_fidelity.c: what the point u, chosen for the function meant, is to cost. */
 void bo_choose_fidelity(struct bo *b, double *u);

@@ -305,6 +305,41 @@ static void noisy_answers_are_honest(void **state) {
     assert_true(all >= 0.8 && all <= 0.95);
 }
 
+/* What an evaluation is worth: by how much it lowers the least mean, from the joint posterior by
+ * quadrature over what it may say. The evaluated points are among the places. */
+static void an_evaluation_is_worth_what_it_lowers(void **state) {
+    UNUSED(state);
+    enum { N = 12, STEPS = 20000 };
+    struct bo_space s = make_space("x=0:1\n");
+    struct gpm_optimize_options opt = {.noisy = true, .mcmc = -1};
+    struct bo *b = bo_new(&s, &opt, 3);
+    noise_state = 7;
+    minimise(b, noisy_quadratic, 6);
+    struct bo_output *o = bo_lead(b);
+    assert_int_equal(bo_ensure_model(o), GPM_OK);
+    double at[N], mean[N], cov[N * N], worth[N], largest = 0;
+    for (int i = 0; i < N; i++) at[i] = i % 3 ? 0.2 + 0.02 * i : b->points.at[i / 3].u[0];
+    assert_true(bo_worth(o, at, N, N, worth));
+    assert_int_equal(gp_predict_cov(o->model.gp, at, N, GP_LATENT, mean, cov, N), GPM_OK);
+    for (int i = 0; i < N; i++) {
+        double noise = bo_noise_sd_at(o, &at[i]), all = sqrt(cov[i * N + i] + noise * noise);
+        double now = INFINITY, then = 0, wide = 16.0 / STEPS;
+        for (int j = 0; j < N; j++) now = fmin(now, mean[j]);
+        for (int k = 0; k < STEPS; k++) {
+            double z = -8 + (k + 0.5) * wide, low = INFINITY;
+            for (int j = 0; j < N; j++) low = fmin(low, mean[j] + cov[i * N + j] / all * z);
+            then += wide * low * exp(-0.5 * z * z) / sqrt(2 * M_PI);
+        }
+        assert_true(worth[i] >= 0);
+        assert_true(fabs(worth[i] - (now - then)) < 1e-6);
+        largest = fmax(largest, worth[i]);
+    }
+    print_message("largest %g\n", largest);
+    assert_true(largest > 1e-6);
+    bo_free(b);
+    bo_space_release(&s);
+}
+
 /* Noise that nobody spoke of: the best point is evaluated again and the difference is seen; a rough
  * function without noise is exact. */
 static void noise_is_noticed(void **state) {
@@ -384,6 +419,7 @@ int main(void) {
         cmocka_unit_test(failures_are_learnt_not_repeated),
         cmocka_unit_test(noise_is_estimated_and_averaged),
         cmocka_unit_test(noisy_answers_are_honest),
+        cmocka_unit_test(an_evaluation_is_worth_what_it_lowers),
         cmocka_unit_test(noise_is_noticed),
         cmocka_unit_test(thirty_dimensions_use_a_trust_region),
         cmocka_unit_test(degenerate_functions_do_no_harm),
