@@ -21,13 +21,16 @@ dev:
 	@tools/configure dev
 	@cmake --build build-dev -j $(JOBS)
 
-test: build dev
-	@tools/install-packages test
+# What the tests want comes before anything is built: gpmem-mpi, which they start, is built where there is an MPI.
+test:
+	@tools/install-packages build test
+	@$(MAKE) --no-print-directory build dev
 	ctest --test-dir build-dev -L unit --output-on-failure -j $(JOBS)
 	ctest --test-dir build -LE slow --output-on-failure -j $(JOBS)
 
-test-slow: build
-	@tools/install-packages test bench package
+test-slow:
+	@tools/install-packages build test bench package
+	@$(MAKE) --no-print-directory build
 	ctest --test-dir build -L slow --output-on-failure -j $(JOBS)
 
 # The tool alone is built for it: the first look should not wait for the tests.
