@@ -139,9 +139,10 @@ enum gpm_status decompose(const struct posterior *p, const struct evidence *e, s
     while (late + 2 < data->n && data->t[late] < 0.8) late++;
     const double places[LEVEL_POINTS] = {0, data->t[late], 1};
     for (int i = 0; i < LEVEL_POINTS; i++) out->level.x[i] = data->x0 + data->span * places[i];
-    for (size_t k = 0; k < DRAWS && memory; k++) { /* what fails, fails at its first part */
+    size_t draws = predict_draws(p->search, DRAWS);
+    for (size_t k = 0; k < draws && memory; k++) { /* what fails, fails at its first part */
         enum gpm_status st =
-            add_draw(out, series_space_of(p->search)->work[0], evidence_draw(e, k, DRAWS), t);
+            add_draw(out, series_space_of(p->search)->work[0], evidence_draw(e, k, draws), t);
         used += st == GPM_OK;
         memory = st != GPM_E_NOMEM;
     }

@@ -124,6 +124,8 @@ static void search_settings(const struct discovery *d, struct search_options *o,
     };
 }
 
+#define PART_SHARE 0.4 /* of the time allowed, for a search on a part of the data */
+
 /* What the search finds on `part` of the data, to be evaluated on all of them; only the choice of
  * structures is kept. hints: of all of the data; NULL: its own. */
 static enum gpm_status search_part(const struct discovery *d, const struct smodel_data *part,
@@ -132,17 +134,22 @@ static enum gpm_status search_part(const struct discovery *d, const struct smode
     struct grammar g;
     search_settings(d, &o, &g);
     o.draws = d->opt.brief ? 20 : 60;
+    o.seconds *= PART_SHARE;
     enum gpm_status st = series_search_init(coarse, part, &g, &o);
     if (st != GPM_OK) return st;
     struct series_space *few = series_space_of(coarse);
     if (hints) memcpy(few->hints, hints->hints, sizeof few->hints);
+    double start = clock_seconds();
     st = search_run(coarse);
+    coarse->opt.seconds = d->opt.seconds; /* the rest of the time is for all of them */
+    search_limit(coarse, start);
     if (st != GPM_OK) search_release(coarse);
     return st;
 }
 
-/* Many values: the search looks at k of them over the whole span. */
-static enum gpm_status search_coarse(struct discovery *d, size_t k) {
+/* Many values: the search looks at k of them over the whole span; with a filter's likelihood for
+ * whatever there is (smodel_gp.c) it then goes on with all. */
+static enum gpm_status search_coarse(struct discovery *d, size_t k, bool further) {
     struct smodel_data part;
     struct search coarse;
     enum gpm_status st = smodel_data_subset(&d->data, k, &part);
@@ -150,10 +157,10 @@ static enum gpm_status search_coarse(struct discovery *d, size_t k) {
     st = search_part(d, &part, series_space_of(&d->search), &coarse);
     if (st == GPM_OK) {
         size_t most = d->opt.brief ? 4 : d->data.n > 800 ? 5 : 8;
-        st = series_search_refine(&d->search, &coarse, most);
+        st = series_search_refine(&d->search, &coarse, most, further);
         search_release(&coarse);
     }
-    d->subset = k;
+    d->subset = further ? 0 : k;
     smodel_data_release(&part);
     return st;
 }
@@ -204,7 +211,7 @@ static enum gpm_status search_rates(struct discovery *d, bool *counts) {
         if (*counts) {
             smodel_data_rates(&d->data);
             st = series_search_init(&d->search, &d->data, &g, &o);
-            if (st == GPM_OK) st = series_search_refine(&d->search, &coarse, 8);
+            if (st == GPM_OK) st = series_search_refine(&d->search, &coarse, 8, false);
         }
         search_release(&coarse);
     }
@@ -216,13 +223,15 @@ static enum gpm_status search_once(struct discovery *d, struct buf *err) {
     struct search_options o;
     struct grammar g;
     search_settings(d, &o, &g);
-    size_t few = d->opt.brief ? BRIEF_VALUES : 350;
-    bool coarse = d->opt.brief ? d->data.n > few : d->data.n > 450 && !smodel_fast_grid(&d->data);
+    bool further = !d->opt.brief && d->data.n > SMODEL_LONG && d->data.dim == 1;
+    bool coarse = further || (d->opt.brief ? d->data.n > BRIEF_VALUES
+                                           : d->data.n > 450 && !smodel_fast_grid(&d->data));
+    size_t few = d->opt.brief ? BRIEF_VALUES : further ? 200 : 350;
     bool rates = !d->opt.brief && d->opt.logs == LOG_AUTO && smodel_few_counts(&d->data);
     enum gpm_status st = rates ? search_rates(d, &rates) : GPM_OK;
     if (st == GPM_OK && !rates) {
         st = series_search_init(&d->search, &d->data, &g, &o);
-        if (st == GPM_OK) st = coarse ? search_coarse(d, few) : search_run(&d->search);
+        if (st == GPM_OK) st = coarse ? search_coarse(d, few, further) : search_run(&d->search);
     }
     if (st == GPM_E_NOMEM)
         return buf_fail(err, st, "%s: not enough memory for %zu values", d->series.name,

@@ -290,7 +290,7 @@ static bool recall(const struct work *w, size_t job) {
 static void note(const struct work *w, size_t n, size_t job) {
     struct journal *j = w->j;
     struct pack p;
-    if (stop_asked(j->finish)) return;
+    if (stop_asked(j->finish) || (w->s->late && w->s->late(w->ctx))) return;
     pack_begin_write(&p);
     w->s->pack(&p, w->ctx, job);
     struct journal_record r = {.step = j->step,

@@ -24,12 +24,14 @@
 struct journal;
 
 /* Jobs 0 .. n - 1 of a context. `key` names what a job is about; `pack` is its result: read, the
- * job counts as done, unless the pack fails, which must leave everything as it was. */
+ * job counts as done, unless the pack fails, which must leave everything as it was. Once `late`
+ * (may be NULL) is true jobs may be left out, and nothing is noted. */
 struct journal_step {
     const char *name;
     la_job_fn run;
     uint64_t (*key)(void *ctx, size_t job);
     void (*pack)(struct pack *p, void *ctx, size_t job);
+    bool (*late)(const void *ctx);
 };
 
 /* The journal in the folder, which is made: gone on with where it has this head, else begun anew;

@@ -73,6 +73,10 @@ size_t posterior_draws(const struct posterior *p, size_t budget, struct posterio
     return n;
 }
 
+size_t predict_draws(const struct search *s, size_t n) {
+    return s->cut && series_space_of(s)->data->n > SMODEL_LONG ? n / 4 : n;
+}
+
 static void choose(struct mixture *m, size_t budget) {
     struct posterior_draw *d;
     m->n_c = posterior_draws(m->p, budget, &d);
@@ -341,7 +345,7 @@ static enum gpm_status mixture_make(struct mixture *m, const struct posterior *p
                           .dof = fmax(DOF_LEAST, (double)d->n / DOF_VALUES)};
     if (d->scale == SCALE_RATE) m->counts = NEW(struct count_mixture);
     m->counted = SIZE_MAX;
-    choose(m, d->n <= 300 ? 60 : d->n <= 700 ? 40 : 24);
+    choose(m, predict_draws(p->search, d->n <= 300 ? 60 : d->n <= 700 ? 40 : 24));
     la_parallel(p->search->opt.threads, m->n_c, run_component, m);
     keep_good(m);
     add_wild(m, d);

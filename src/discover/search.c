@@ -69,8 +69,7 @@ bool search_late(const struct search *s) {
     return stop_asked(s->opt.finish) || clock_seconds() > s->deadline;
 }
 
-/* The time allowed begins. */
-static void limit(struct search *s, double start) {
+void search_limit(struct search *s, double start) {
     double all = s->opt.seconds;
     s->deadline = all > 0 ? start + all : INFINITY;
     s->grown = all > 0 ? start + GROW_SHARE * all : INFINITY;
@@ -120,7 +119,7 @@ static void collect(void *ctx, size_t id) {
 static void fit_job(void *ctx, size_t job, int thread) {
     struct batch *b = ctx;
     struct space *s = b->search->space;
-    if (stop_asked(b->search->opt.finish) && (job || b->search->n)) return; /* see hurry */
+    if (search_late(b->search) && (job || b->search->n)) return; /* see hurry */
     if (job < b->id.n) {
         b->result[job] = s->ops->fit(s, b->id.at[job], b->parent, thread);
         return;
@@ -135,7 +134,7 @@ static void finish_job(void *ctx, size_t job, int thread) {
     struct batch *b = ctx;
     struct evidence *e = b->result[job];
     struct space *s = b->search->space;
-    if (stop_asked(b->search->opt.finish)) return;
+    if (search_late(b->search)) return;
     struct density t = s->ops->density(s, e, thread, false);
     if (s->st == GPM_OK)
         evidence_finish(e, t, (b->suggested ? -INFINITY : search_floor(b->search)) - e->log_prior,
@@ -188,16 +187,22 @@ static void finish_pack(struct pack *p, void *ctx, size_t job) {
     evidence_pack(p, ((struct batch *)ctx)->result[job]);
 }
 
-static const struct journal_step fit_step = {"fit", fit_job, fit_key, fit_pack},
-                                 finish_step = {"finish", finish_job, finish_key, finish_pack};
+static bool batch_late(const void *ctx) {
+    return search_late(((const struct batch *)ctx)->search);
+}
+
+static const struct journal_step fit_step = {"fit", fit_job, fit_key, fit_pack, batch_late},
+                                 finish_step = {"finish", finish_job, finish_key, finish_pack,
+                                                batch_late};
 
 /* Structures that were not looked at to the end are not known, so that who goes on meets them
- * again. */
-static void forget_open(struct search *s, size_t from) {
-    size_t n = from;
-    for (size_t i = from; i < s->n; i++) {
+ * again: those of this batch, and what was given up beside an estimate that is gone with them. */
+static void forget_open(struct search *s, size_t from, double best) {
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++) {
         struct evidence *e = s->at[i];
-        if (!e->open) {
+        bool open = i >= from && e->open, above = e->rough && evidence_total(e) > best;
+        if (!open && !above) {
             s->at[n++] = e;
             continue;
         }
@@ -211,21 +216,24 @@ static bool fitted(const struct evidence *e) {
     return !e->rough && e->prop.n > 0;
 }
 
-/* Somebody asked to finish, and jobs that had not begun were left out. Where nothing is known yet,
- * the best structure that was begun is looked at to the end: something is to be told. */
+/* Somebody asked to finish, or the time is over, and jobs that had not begun were left out. Where
+ * nothing is known yet, the best structure that was begun is looked at to the end: something is to
+ * be told. */
 static void hurry(struct batch *b, size_t before) {
     struct search *s = b->search;
-    struct evidence *best = NULL;
-    bool any = false;
+    struct evidence *open = NULL;
+    double best = -INFINITY;
     for (size_t i = 0; i < s->n; i++) {
-        any |= fitted(s->at[i]);
-        if (s->at[i]->open && (!best || evidence_total(s->at[i]) > evidence_total(best)))
-            best = s->at[i];
+        struct evidence *e = s->at[i];
+        if (fitted(e)) best = fmax(best, evidence_total(e));
+        if (e->open && (!open || evidence_total(e) > evidence_total(open))) open = e;
     }
-    if (!any && best)
-        evidence_finish(best, s->space->ops->density(s->space, best, 0, false), -INFINITY,
+    if (best == -INFINITY && open) {
+        evidence_finish(open, s->space->ops->density(s->space, open, 0, false), -INFINITY,
                         s->space->rules);
-    forget_open(s, before);
+        if (fitted(open)) best = evidence_total(open);
+    }
+    if (best > -INFINITY) forget_open(s, before, best);
     if (b->parent) s->of[b->parent->id]->climbed = s->of[b->parent->id]->expanded = false;
 }
 
@@ -240,9 +248,8 @@ static void run_batch(struct batch *b) {
         search_store(s, b->result[i]);
     }
     search_find_top(s);
-    if (!stop_asked(s->opt.finish))
-        journal_step(s->opt.journal, s->opt.threads, b->id.n, &finish_step, b);
-    if (stop_asked(s->opt.finish)) hurry(b, before);
+    if (!search_late(s)) journal_step(s->opt.journal, s->opt.threads, b->id.n, &finish_step, b);
+    if (search_late(s)) hurry(b, before), s->cut = true;
     search_find_top(s);
     mem_free(b->result);
     vec_release(&b->id);
@@ -338,7 +345,8 @@ static void sample_pack(struct pack *p, void *ctx, size_t job) {
     evidence_pack(p, ((struct sampling *)ctx)->e[job]);
 }
 
-static const struct journal_step sample_step = {"sample", sample_job, sample_key, sample_pack};
+static const struct journal_step sample_step = {"sample", sample_job, sample_key, sample_pack,
+                                                NULL};
 
 /* Structures within `window` of the top whose draws are fewer than `draws`; past the deadline a few
  * draws of those close to the top. */
@@ -419,7 +427,8 @@ static void try_groups(struct search *s) {
             if (e->group != g || !fitted(e)) continue;
             if (!best || evidence_total(e) > evidence_total(best)) best = e;
         }
-        if (best && !best->expanded && evidence_total(best) > s->top - GROUP_WINDOW)
+        if (best && !best->expanded && evidence_total(best) > s->top - GROUP_WINDOW &&
+            !search_late(s))
             expand(s, best, false);
     }
 }
@@ -469,10 +478,16 @@ static void explore(struct search *s) {
     search_sample(s);
 }
 
+enum gpm_status search_extend(struct search *s) {
+    grow(s, false);
+    explore(s);
+    return ended(s) ? s->space->st : GPM_OK;
+}
+
 enum gpm_status search_run(struct search *s) {
     double start = clock_seconds();
     s->shortages = mem_shortages();
-    limit(s, start);
+    search_limit(s, start);
     if (s->space->ops->fast) {
         seed(s, true, false);
         grow(s, true);
@@ -481,10 +496,9 @@ enum gpm_status search_run(struct search *s) {
     if (ended(s)) return s->space->st;
     if (!isfinite(s->top))
         return stop_asked(s->opt.finish) ? GPM_E_INTERRUPT : GPM_E_NO_CONVERGENCE;
-    grow(s, false);
-    explore(s);
+    enum gpm_status st = search_extend(s);
     s->seconds = clock_seconds() - start;
-    return ended(s) ? s->space->st : GPM_OK;
+    return st;
 }
 
 static void again_job(void *ctx, size_t job, int thread) {
@@ -496,7 +510,7 @@ static void again_job(void *ctx, size_t job, int thread) {
     evidence_at(e, s->ops->density(s, e, thread, false), z);
 }
 
-static const struct journal_step again_step = {"again", again_job, sample_key, sample_pack};
+static const struct journal_step again_step = {"again", again_job, sample_key, sample_pack, NULL};
 
 enum gpm_status search_resume(struct search *s) {
     double start = clock_seconds();
@@ -513,9 +527,8 @@ enum gpm_status search_resume(struct search *s) {
     journal_step(s->opt.journal, s->opt.threads, p.n, &again_step, &p);
     mem_free(p.e);
     search_find_top(s);
-    limit(s, start);
-    grow(s, false);
-    explore(s);
+    search_limit(s, start);
+    enum gpm_status st = search_extend(s);
     s->seconds += clock_seconds() - start;
-    return ended(s) ? s->space->st : GPM_OK;
+    return st;
 }

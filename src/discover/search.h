@@ -51,6 +51,10 @@ GPM_MUST_USE enum gpm_status search_run(struct search *s);
 /* Goes on where a search ended: with what it found (of which only the best optima are known, as of
  * a run that was read back), twice the draws and further structures. */
 GPM_MUST_USE enum gpm_status search_resume(struct search *s);
+/* The time allowed begins at `start`, by clock_seconds. */
+void search_limit(struct search *s, double start);
+/* Goes on around what is known, until little is found or the time is over. */
+GPM_MUST_USE enum gpm_status search_extend(struct search *s);
 /* A few draws of everything within the window, many of what matters. */
 void search_sample(struct search *s);
 /* A structure that was evaluated elsewhere; takes it over. */

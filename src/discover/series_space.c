@@ -343,6 +343,7 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
 /* ---- refinement ---- */
 struct refine {
     struct series_space *s;
+    const struct search *coarse;
     const struct evidence **from;
     struct evidence **result;
 };
@@ -355,15 +356,25 @@ static struct structure refined(const struct series_space *s, const struct evide
     return k;
 }
 
+/* Where a few values show a pattern that is too sharp for a filter of all: a smoother one. */
+static void smooth_patterns(const struct smodel *m, const struct density *t, double *z) {
+    enum { TRIES = 12 };
+    for (int k = 0; k < TRIES && density_eval(t, z, NULL) == -INFINITY; k++)
+        for (int i = 0; i < m->d; i++)
+            if (m->par[i].kind == SPAR_LPER) z[i] += 0.4;
+}
+
 static void refine_job(void *ctx, size_t job, int thread) {
     struct refine *r = ctx;
     const struct evidence *from = r->from[job];
     struct structure k = refined(r->s, from);
     double z[SMODEL_MAX_PAR];
+    if (job && search_late(r->coarse)) return;
     struct evidence *e = sevidence_make(r->s->data, &k, log_prior(r->s, r->s->data, &k));
     struct density t = density(&r->s->base, e, thread, false);
     memcpy(z, from->prop.mode[0].z, sizeof *z * (size_t)t.d);
     if (r->s->data->scale == SCALE_RATE) z[0] -= 1;
+    smooth_patterns(smodel_of(e), &t, z);
     evidence_at(e, t, z);
     r->result[job] = e;
 }
@@ -419,18 +430,29 @@ static void refine_pack(struct pack *p, void *ctx, size_t job) {
     if (p->reading && !pack_ok(p)) evidence_free(r->result[job]);
 }
 
-static const struct journal_step refine_step = {"refine", refine_job, refine_key, refine_pack};
+static bool refine_late(const void *ctx) {
+    return search_late(((const struct refine *)ctx)->coarse);
+}
 
-enum gpm_status series_search_refine(struct search *s, const struct search *coarse, size_t most) {
+static const struct journal_step refine_step = {"refine", refine_job, refine_key, refine_pack,
+                                                refine_late};
+
+enum gpm_status series_search_refine(struct search *s, const struct search *coarse, size_t most,
+                                     bool further) {
     double start = clock_seconds();
-    struct refine r = {series_space_of(s), NEW_ARRAY(const struct evidence *, coarse->n + 1), NULL};
+    struct refine r = {series_space_of(s), coarse,
+                       NEW_ARRAY(const struct evidence *, coarse->n + 1), NULL};
     size_t n = choose_refined(&r, coarse);
     if (n > most) n = most;
-    if (n > 1 && stop_asked(s->opt.finish)) n = 1;
-    r.result = NEW_ARRAY(struct evidence *, n + 1);
+    r.result = mem_zalloc((n + 1) * sizeof *r.result);
     journal_step(s->opt.journal, s->opt.threads, n, &refine_step, &r);
     for (size_t i = 0; i < n; i++) {
-        r.result[i]->expanded = r.from[i]->expanded;
+        if (r.result[i] && !isfinite(evidence_total(r.result[i]))) {
+            evidence_free(r.result[i]);
+            continue;
+        }
+        if (!r.result[i]) continue;
+        r.result[i]->expanded = r.from[i]->expanded && !further;
         r.result[i]->round = r.from[i]->round;
         r.result[i]->found_in = r.from[i]->found_in;
         r.result[i]->id = series_space_number(r.s, &smodel_of(r.result[i])->s);
@@ -439,12 +461,18 @@ enum gpm_status series_search_refine(struct search *s, const struct search *coar
     search_find_top(s);
     mem_free(r.from);
     mem_free(r.result);
-    if (!isfinite(s->top)) return GPM_E_NO_CONVERGENCE;
+    if (!isfinite(s->top)) return further ? search_run(s) : GPM_E_NO_CONVERGENCE;
     s->deadline = coarse->deadline;
+    s->grown = coarse->grown;
     s->rounds = coarse->rounds;
-    s->cut = coarse->cut;
-    search_sample(s);
+    s->cut = coarse->cut && !further;
+    s->shortages = coarse->shortages;
+    enum gpm_status st = GPM_OK;
+    if (further)
+        st = search_extend(s);
+    else
+        search_sample(s);
     s->evals += coarse->evals;
     s->seconds = coarse->seconds + clock_seconds() - start;
-    return GPM_OK;
+    return st;
 }

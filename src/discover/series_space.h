@@ -34,7 +34,8 @@ static inline struct series_space *series_space_of(const struct search *s) {
 /* The number of a structure in its space. */
 size_t series_space_number(struct series_space *s, const struct structure *k);
 /* Instead of a search: the structures of `coarse` (a search on a subset of the same data) that lie
- * within its window, started from their optima there. */
+ * within its window, started from their optima there. further: then the search goes on around them
+ * on all of the data. */
 GPM_MUST_USE enum gpm_status series_search_refine(struct search *s, const struct search *coarse,
-                                                  size_t most);
+                                                  size_t most, bool further);
 #endif

@@ -22,6 +22,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* More values than these are a long series: parameters for which no filter serves count as
+ * improbable (smodel_gp.c), so that all is computed in O(n). */
+#define SMODEL_LONG 2000
+
 /* The other scale that values are modelled on: their logarithm; of counts with zeros among them,
  * which have none, sqrt(y + 3/8), whose noise is of one size whatever the rate is (Anscombe); of
  * values between two ends (percentages) the log odds (y - low) / (high - y); of values with one end

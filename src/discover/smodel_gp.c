@@ -174,13 +174,16 @@ static double smodel_noise(const struct smodel *m, const double *z) {
 }
 
 /* ---- workspace ---- */
-/* A process with these data; the kernel comes later. */
+/* A process with these data; the kernel comes later. Of a structure all parts are told, draw by
+ * draw: of a long series, parameters for which that takes a factor of all values, or has no way at
+ * all, are improbable. */
 static struct gp *process(const struct smodel_data *d, const double *y) {
     struct kern *k = kern_constant(1);
     struct gp *g = gp_new(d->dim, k, NULL, 1, NULL);
     kern_unref(k);
     gp_set_apart(g);
     gp_set_roaming(g);
+    gp_set_filtered(g, d->dim > 1 ? GP_EXACT_MAX : SMODEL_LONG);
     gp_set_budget(g, 0); /* hardly a kernel is asked for twice */
     if (gp_add(g, GP_MEASURED, d->points ? d->points : d->t, y, d->n) == GPM_OK) return g;
     gp_free(g);

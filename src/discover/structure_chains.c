@@ -158,7 +158,7 @@ static void chain_pack(struct pack *p, void *ctx, size_t c) {
     }
 }
 
-static const struct journal_step chain_step = {"chain", run_chain, chain_key, chain_pack};
+static const struct journal_step chain_step = {"chain", run_chain, chain_key, chain_pack, NULL};
 
 /* ---- diagnostics ---- */
 /* Effective size of one chain's sequence by Geyer's initial positive pairs. */
@@ -381,7 +381,7 @@ static void mend_pack(struct pack *p, void *ctx, size_t job) {
     evidence_pack(p, m->r->p->search->at[m->at[job]->k]);
 }
 
-static const struct journal_step mend_step = {"mend", mend_job, mend_key, mend_pack};
+static const struct journal_step mend_step = {"mend", mend_job, mend_key, mend_pack, NULL};
 
 /* The structures in which chains met the states that their proposals missed most are sampled anew
  * around these; then all probabilities are computed again. */

@@ -93,6 +93,10 @@ void gp_set_roaming(struct gp *g);
 enum gp_approx { GP_AUTO, GP_EXACT, GP_INDUCING, GP_VECCHIA, GP_LOW_RANK };
 #define GP_EXACT_MAX 8000
 void gp_set_approx(struct gp *g, enum gp_approx kind, size_t size);
+/* Above so many inputs (on a GPU: where its memory ends, if that is more) no factor and no
+ * approximation but SE's form: what no filter serves in a fraction of a second is GPM_E_LIMIT.
+ * Whatever has a likelihood then has parts and draws, too, and all of it in O(n). */
+void gp_set_filtered(struct gp *g, size_t above);
 /* By how much the current or proposed log likelihood may be off, in nats: a bound on the average
  * for inducing points, an estimate for neighbours, 0 where it is exact or was not computed. */
 double gp_approx_error(const struct gp *g);

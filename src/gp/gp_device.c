@@ -80,6 +80,7 @@ size_t gp_device_most(void) {
 size_t gp_exact_max(const struct gp *g) {
     static _Atomic(size_t) known;
     size_t here = set_by(&known, "GPMEM_EXACT_MAX", GP_EXACT_MAX);
+    if (g->filtered && g->filtered < here) here = g->filtered;
     if (g->device == GP_ON_GPU) return gpu_open() == GPM_OK ? gp_device_most() : SIZE_MAX;
     if (g->device == GP_ON_ANY && gpu_open() == GPM_OK && gp_device_most() > here)
         return gp_device_most();

@@ -93,6 +93,7 @@ struct gp {
     bool apart;             /* pairs at equal inputs are entries of their own */
     enum gp_approx approx;
     size_t approx_size;
+    size_t filtered; /* inputs above which filters serve or nothing does; 0: there are other ways */
     struct vecchia vecchia; /* order of the points; n = 0: to be made */
     struct gp_timeline times;
     struct gp_cache cache;

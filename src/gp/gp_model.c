@@ -96,6 +96,7 @@ enum gpm_status gp_copy(const struct gp *g, struct gp **out) {
     c->roams = g->roams;
     c->approx = g->approx;
     c->approx_size = g->approx_size;
+    c->filtered = g->filtered;
     c->device = g->device;
     enum gpm_status st = gp_copy_data(c, g);
     /* what is integrated is solved anew; what lies on a device is built there again */
@@ -153,6 +154,11 @@ void gp_set_apart(struct gp *g) {
 
 void gp_set_roaming(struct gp *g) {
     g->roams = true;
+}
+
+void gp_set_filtered(struct gp *g, size_t above) {
+    g->filtered = above;
+    gp_slot_forget(gp_current(g));
 }
 
 double *gp_work(struct gp *g, size_t n) {
@@ -221,6 +227,7 @@ static enum gpm_status without_matrix(struct gp *g, struct gp_slot *s, const str
     if (s->have_factor || gp_approx_asked(g)) return GPM_OK;
     enum gpm_status st = gp_states_logml(g, s, want, done);
     if (st || *done) return st;
+    if (g->filtered && gp_approximates(g)) return GPM_E_LIMIT;
     if (want) clear_slopes(s, want);
     return gp_grid_logml(g, s, want, done);
 }

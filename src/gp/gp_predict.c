@@ -37,7 +37,8 @@ static enum gpm_status by_matrix(struct gp *g, const struct kern *part, struct k
                                  double extra, double *mean, double *var, double *cov, size_t ld) {
     struct gp_slot *s = gp_current(g);
     if (gp_approximates(g)) {
-        enum gpm_status st = part ? GPM_E_LIMIT : gp_approx_posterior(g, xs, mean, var, cov, ld);
+        bool refused = part || g->filtered;
+        enum gpm_status st = refused ? GPM_E_LIMIT : gp_approx_posterior(g, xs, mean, var, cov, ld);
         for (size_t i = 0; i < xs.n && var && !st; i++) var[i] += extra;
         return st;
     }

@@ -18,6 +18,11 @@
 #define GRID_LEAST      300
 #define KALMAN_LEAST(d) (60 + 13 * (d))
 #define SE_NOISE        0.03
+/* Where filters serve or nothing does (gp_set_filtered) they serve as long as they are fast: n d^2
+ * is what the Kalman filter takes, and with Chandrasekhar's the predictions. */
+#define STATES_ANY  32
+#define GRID_WORK   1e8
+#define KALMAN_WORK 1e7
 
 /* ---- time order ---- */
 
@@ -136,8 +141,11 @@ static bool exact_enough(const struct gp *g, size_t n, const struct st_model *m,
     return true;
 }
 
-static bool long_enough(size_t n, const struct gp_series *e) {
+static bool long_enough(const struct gp *g, size_t n, const struct gp_series *e) {
     size_t d = e->m.d;
+    if (g->filtered && n > gp_exact_max(g))
+        return d <= STATES_ANY ||
+               (double)n * (double)(d * d) <= (e->grid ? GRID_WORK : KALMAN_WORK);
     if (n > GP_EXACT_MAX) return true;
     return e->grid ? n >= GRID_LEAST : n > KALMAN_LEAST(d);
 }
@@ -190,7 +198,7 @@ enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, size_t more, str
     double t0 = g->n ? g->x[entry_at(&g->times, 0)] : 0;
     if (!st_model_init(&e->m, s->kern, t0, e->least, power_of_two(g->n + more))) return GPM_OK;
     e->grid = fits_grid(g, &e->m);
-    if (!exact_enough(g, g->n + more, &e->m, e->least) || !long_enough(g->n + more, e)) {
+    if (!exact_enough(g, g->n + more, &e->m, e->least) || !long_enough(g, g->n + more, e)) {
         gp_series_release(e);
         return GPM_OK;
     }
@@ -342,7 +350,7 @@ static enum gpm_status run_series(struct gp *g, struct gp_slot *s, struct gp_ser
     if (e->grid) st = st_run_guard(&e->m, &e->x, done);
     if (!st && !*done) { /* Chandrasekhar's filter would lose its digits */
         e->grid = false;
-        if (!long_enough(g->n, e)) return GPM_OK;
+        if (!long_enough(g, g->n, e)) return GPM_OK;
     }
     if (!st) st = st_run_init(&r, &e->m, &e->x, e->grid);
     if (st) return st;

@@ -11,6 +11,7 @@
  * with itself.
  */
 #include "gp/gp_states.h"
+#include "gp/gp_engine.h"
 
 #include "gp/gp_int.h"
 
@@ -254,7 +255,7 @@ static enum gpm_status answer(struct question *q, double *cov, size_t ld, bool *
 static bool factor_pays(struct gp *g, struct gp_slot *s) {
     double n = (double)g->n, d = 1 + (double)s->kept.states;
     if (s->have_factor) return true;
-    if (g->n > GP_EXACT_MAX) return false;
+    if (g->n > GP_EXACT_MAX || (g->filtered && g->n > gp_exact_max(g))) return false;
     return (double)s->kept.asked++ * 60 * d * d > n * n;
 }
 

@@ -495,11 +495,45 @@ static void smooth_form(void **state) {
     gp_free(g);
 }
 
+/* Filters or nothing: of many inputs every likelihood is a filter's and has its parts; what no
+ * filter serves, or only a slow one, is refused, and so is the prediction. */
+static void filtered(void **state) {
+    enum { N = 2500, LIMIT = 2000 };
+    static const struct {
+        const char *text;
+        bool served;
+    } cases[] = {{"SE(sf=1, l=0.3)+LIN(sf=1)", true},
+                 {"PER(sf=1, p=0.05, l=1)+LIN(sf=1)", true},
+                 {"PER(sf=1, p=0.05, l=0.01)+LIN(sf=1)", false},    /* hundreds of harmonics */
+                 {"SE(sf=1, l=2)*PER(sf=1, p=0.05, l=0.2)", false}, /* eight states for each */
+                 {"RQ(sf=1, l=0.3, alpha=1)", false}};
+    double *x = NEW_ARRAY(double, 2 * N), *y = x + N, at[] = {0.5, 1.1}, value, mean[2], var[2];
+    double slopes[16], dnoise;
+    uint64_t seed = 12;
+    fill(N, GRID, &seed, x, y);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct gp *g = process(cases[i].text, 0.3, N, x, y);
+        gp_set_filtered(g, LIMIT);
+        enum gpm_status want = cases[i].served ? GPM_OK : GPM_E_LIMIT;
+        assert_int_equal(gp_logml(g, &value), want);
+        if (cases[i].served) assert_non_null(strstr(gp_method(g), "state space"));
+        gp_forget(g);
+        assert_int_equal(gp_logml_grad(g, &value, slopes, &dnoise), want);
+        assert_int_equal(gp_predict(g, at, 2, GP_LATENT, mean, var), want);
+        assert_int_equal(gp_component(g, gp_kern(g), at, 2, mean, var), want);
+        assert_false(gp_current(g)->have_factor);
+        gp_set_filtered(g, N); /* as many as are factored: as without the limit */
+        assert_int_equal(gp_logml(g, &value), GPM_OK);
+        gp_free(g);
+    }
+    mem_free(x);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form),  cmocka_unit_test(posteriors),  cmocka_unit_test(appending),
         cmocka_unit_test(conditional), cmocka_unit_test(low_noise),   cmocka_unit_test(draws),
-        cmocka_unit_test(chosen),      cmocka_unit_test(smooth_form),
+        cmocka_unit_test(chosen),      cmocka_unit_test(smooth_form), cmocka_unit_test(filtered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
