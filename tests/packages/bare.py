@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bare Debian roots for the tests of packages: the smallest Debian (mmdebstrap's minbase) with nothing of this machine in it.
 Making one wants root and Debian's archive. In the environment:
-BARE_ARCH  another architecture, under qemu's user emulation (what compiles and unpacks is then this machine's: see put_native)
+BARE_ARCH  another architecture, under qemu's user emulation (what chooses, unpacks and compiles is then this machine's: see install
+           and put_native)
 BARE_KEPT  where what is fetched is kept (build/bare)
 BARE_ROOT  a folder for the root that stays there: a test that was ended goes on with what was installed and built in it"""
 import contextlib, os, re, shutil, subprocess, tempfile
@@ -18,40 +19,54 @@ def do(*command, **options):
     return r.stdout
 
 
-def base():
+def base(arch):
     """The tarball of an untouched root."""
-    path = os.path.join(KEPT, "debian-%s.tar" % ARCH)
+    path = os.path.join(KEPT, "debian-%s.tar" % arch)
     if not os.path.exists(path):
         os.makedirs(KEPT, exist_ok=True)
-        do("mmdebstrap", "--variant=minbase", "--dpkgopt=force-unsafe-io", "--architectures=" + ARCH, "bookworm", path + ".new.tar")
+        do("mmdebstrap", "--variant=minbase", "--dpkgopt=force-unsafe-io", "--architectures=" + arch, "bookworm", path + ".new.tar")
         os.rename(path + ".new.tar", path)
     return path
 
 
 class Root:
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, arch):
+        self.folder, self.arch = folder, arch
         if not os.path.exists(os.path.join(folder, "etc/debian_version")):
-            do("tar", "xf", base(), "-C", folder)
-            if ARCH != HERE:  # installing is unpacking and shells
+            do("tar", "xf", base(arch), "-C", folder)
+            if arch != HERE:  # installing is unpacking and shells
                 for program in ("/usr/bin/dpkg-deb", "/bin/tar", "/bin/dash"):
                     self.put_native(program, program)
         shutil.copy("/etc/resolv.conf", os.path.join(folder, "etc/resolv.conf"))
-        self.cache = os.path.join(KEPT, "archives-" + ARCH)
+        self.cache = os.path.join(KEPT, "archives-" + arch)
         os.makedirs(self.cache, exist_ok=True)
 
     def run(self, script, **environment):
         """A script inside, by a shell that stops at the first failure; its output."""
+        return self.around("chroot " + self.folder, script, environment)
+
+    def around(self, where, script, environment):
+        """A script inside, or, nowhere, beside the root; what programs expect is mounted there."""
         around = ("mount -t proc proc %(r)s/proc && mount --rbind /dev %(r)s/dev && mount --rbind /sys %(r)s/sys && "
                   "mount --bind %(c)s %(r)s/var/cache/apt/archives && "
                   "touch %(r)s/var/cache/lock %(c)s/lock && mount --bind %(r)s/var/cache/lock %(r)s/var/cache/apt/archives/lock && "
-                  "exec chroot %(r)s /usr/bin/env -i HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "
-                  "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \"$@\"" % {"r": self.folder, "c": self.cache})
+                  "exec %(w)s /usr/bin/env -i HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "
+                  "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \"$@\"" % {"r": self.folder, "c": self.cache, "w": where})
         settings = ["%s=%s" % kv for kv in environment.items()]
         return do("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", around, "sh", *settings, "sh", "-euxc", script)
 
     def install(self, *names):
-        self.run("apt-get update -qq && apt-get install -y -qq --no-install-recommends " + " ".join(names))
+        """Packages, or files of packages inside. In a root of another architecture apt is this machine's, and only dpkg and what the
+        packages say runs inside: choosing and fetching would take minutes under emulation."""
+        script = "apt-get update -qq && apt-get install -y -qq --no-install-recommends "
+        if self.arch == HERE:
+            self.run(script + " ".join(names))
+            return
+        with tempfile.NamedTemporaryFile("w", suffix=".conf") as f:
+            f.write('Dir "%(r)s"; Dir::State::Status "%(r)s/var/lib/dpkg/status"; DPkg::Chroot-Directory "%(r)s"; '
+                    'APT::Architecture "%(a)s"; APT::Architectures "%(a)s";\n' % {"r": self.folder, "a": self.arch})
+            f.flush()
+            self.around("", script + " ".join(self.folder + n if n.startswith("/") else n for n in names), {"APT_CONFIG": f.name})
 
     def put(self, path, inside):
         """A copy of a file of ours in a folder inside."""
@@ -76,9 +91,9 @@ class Root:
         """In a root of another architecture, the parts of gcc and of binutils are replaced by those of Debian's cross compiler of the
         same version for this machine: they give the same code, and under emulation they alone would take hours. All else stays
         emulated."""
-        if ARCH == HERE:
+        if self.arch == HERE:
             return
-        triple = do("dpkg-architecture", "-a" + ARCH, "-qDEB_HOST_MULTIARCH").strip()
+        triple = do("dpkg-architecture", "-a" + self.arch, "-qDEB_HOST_MULTIARCH").strip()
         gcc, = os.listdir(os.path.join(self.folder, "usr/lib/gcc", triple))
         cross, own = "usr/lib/gcc-cross/%s/%s" % (triple, gcc), "usr/lib/gcc/%s/%s" % (triple, gcc)
         with tempfile.TemporaryDirectory() as folder:
@@ -98,10 +113,11 @@ class Root:
 
 
 @contextlib.contextmanager
-def root():
+def root(arch=ARCH):
     if os.environ.get("BARE_ROOT"):
-        os.makedirs(os.environ["BARE_ROOT"], exist_ok=True)
-        yield Root(os.environ["BARE_ROOT"])
+        folder = os.environ["BARE_ROOT"] + ("" if arch == ARCH else "-" + arch)
+        os.makedirs(folder, exist_ok=True)
+        yield Root(folder, arch)
         return
     with tempfile.TemporaryDirectory(prefix="gpmem-bare-") as folder:
-        yield Root(folder)
+        yield Root(folder, arch)

@@ -4,7 +4,7 @@
 """Debian's packages: built from the tarball, nothing for lintian to say, installed in a bare root and used there: the tool with its
 manual pages and completions, C programs by pkg-config, Python; then removed again. Argument: the tool, which only says
 where the tree is; DEBS names a folder with packages that are built already."""
-import glob, os, tempfile
+import glob, os, shutil, tempfile
 import bare
 
 USE_TOOL = r"""
@@ -46,8 +46,26 @@ def packages():
     if os.environ.get("DEBS"):
         return os.environ["DEBS"]
     out = tempfile.mkdtemp(prefix="gpmem-deb-")
+    if bare.ARCH != bare.HERE:
+        return cross_packages(out)
     said = bare.do(os.path.join(bare.ROOT, "tools/deb"), out, env=dict(os.environ, DEB_BUILD_OPTIONS="nocheck"))
     assert "neither errors nor warnings" in said, said
+    return out
+
+
+def cross_packages(out):
+    """Of another architecture, by Debian's cross compiler in a bare root of this machine's own."""
+    bare.do(os.path.join(bare.ROOT, "tools/dist"), out)
+    name = "gpmem-%(version)s" % facts
+    with bare.root(bare.HERE) as inside:
+        inside.put(os.path.join(out, name + ".tar.gz"), "packages")
+        inside.run("dpkg --add-architecture " + bare.ARCH)
+        inside.install("lintian", "crossbuild-essential-" + bare.ARCH)
+        said = inside.run("cd /tmp && tar xf /packages/%(name)s.tar.gz && cd %(name)s && apt-get build-dep -y -qq --no-install-recommends -a%(arch)s . && "
+                          "tools/deb /packages/out -a%(arch)s" % {"name": name, "arch": bare.ARCH}, DEB_BUILD_OPTIONS="nocheck")
+        assert "neither errors nor warnings" in said, said
+        for path in glob.glob(os.path.join(inside.folder, "packages/out/*.deb")):
+            shutil.copy(path, out)
     return out
 
 
