@@ -20,7 +20,8 @@ def walk(rng, n, drift, sd):
 
 
 # name: (how times are written, number of values, values(rng, n), truth)
-# truth: rise (per unit of the words; 0: none), unit, period (in words), log, motifs that are there and that are not
+# truth: level (at the first and at the last value, units of the words between them; None: it stays the same), unit, period
+# (in words), log, motifs that are there and that are not
 def noise(rng, n): return [5 + rng.gauss(0, 1) for _ in range(n)]
 def line(rng, n): return [20 + 0.05 * i + rng.gauss(0, 0.5) for i in range(n)]
 def falling(rng, n): return [20 - 0.05 * i + rng.gauss(0, 0.5) for i in range(n)]
@@ -31,18 +32,26 @@ def wave(rng, n): return [20 + 2 * math.sin(2 * math.pi * i / 7) + rng.gauss(0, 
 def strolling(rng, n): return [30 + v for v in walk(rng, n, 0, 1)]
 
 
+YEARS = 119 / 12  # from the first to the last of 120 months
 CASES = {
-    "noise": (months, 100, noise, {"rise": 0, "not": ["recurring_pattern", "random_walk"]}),
-    "line": (months, 120, line, {"rise": 0.6, "unit": "year", "has": ["trend"], "not": ["recurring_pattern"]}),
-    "falling": (months, 120, falling, {"rise": -0.6, "unit": "year", "has": ["trend"], "not": ["recurring_pattern"]}),
-    "season": (months, 120, season, {"rise": 1.2, "unit": "year", "period": "year", "has": ["trend", "recurring_pattern"]}),
-    "growth": (months, 120, growth, {"rise": 100 * math.expm1(0.12), "unit": "year", "period": "year", "log": True, "has": ["trend", "recurring_pattern"]}),
-    "week": (days, 140, week, {"rise": 0, "period": "week", "has": ["recurring_pattern"], "not": ["random_walk"]}),
-    "wave": (minutes, 200, wave, {"rise": 0, "period": "49 minutes", "has": ["recurring_pattern"], "not": ["random_walk"]}),
+    "noise": (months, 100, noise, {"level": None, "not": ["recurring_pattern", "random_walk"]}),
+    "line": (months, 120, line, {"level": (20, 25.95, YEARS), "unit": "year", "has": ["trend"], "not": ["recurring_pattern"]}),
+    "falling": (months, 120, falling, {"level": (20, 14.05, YEARS), "unit": "year", "has": ["trend"], "not": ["recurring_pattern"]}),
+    "season": (months, 120, season, {"level": (50, 61.9, YEARS), "unit": "year", "period": "year", "has": ["trend", "recurring_pattern"]}),
+    "growth": (months, 120, growth, {"level": (100, 100 * math.exp(1.19), YEARS), "unit": "year", "period": "year", "log": True, "has": ["trend", "recurring_pattern"]}),
+    "week": (days, 140, week, {"level": None, "period": "week", "has": ["recurring_pattern"], "not": ["random_walk"]}),
+    "wave": (minutes, 200, wave, {"level": None, "period": "49 minutes", "has": ["recurring_pattern"], "not": ["random_walk"]}),
     "walk": (days, 150, strolling, {"has": ["random_walk"], "not": ["recurring_pattern"]}),
 }
 
-RATE = re.compile(r"over the whole series it (rose|fell|changed) by ([-\d.e+]+)%?(?: \w+)? per (\w+) \(95%: ([-\d.e+]+) to ([-\d.e+]+)")
+RATE = re.compile(r"over the whole series it (rose|fell|changed) by ([-\d.e+]+)(%?)(?: \w+)? per (\w+) \(95%: ([-\d.e+]+) to ([-\d.e+]+)")
+
+
+def mean_rate(level, percent):
+    """What the level changed by per unit over the whole series: a slope, or the percent that compound to its change, which
+    is what words say whose model is one of logarithms, also of a line, where the two may fit alike."""
+    first, last, units = level
+    return 100 * math.expm1(math.log(last / first) / units) if percent else (last - first) / units
 
 
 def judge(d, truth):
@@ -50,14 +59,14 @@ def judge(d, truth):
     words = d["description"]
     level, text = words["level"], " ".join(c["text"] for c in words["components"])
     m = RATE.search(level)
-    rise = truth.get("rise")
-    if rise == 0:
+    if "level" in truth and not truth["level"]:
         yield "no trend is claimed where there is none", m is None or m.group(1) == "changed"
-    elif rise is not None:
-        lo, hi = (sorted(float(v) for v in m.group(4, 5))) if m else (0, 0)
-        yield "direction of the trend", bool(m) and m.group(1) == ("rose" if rise > 0 else "fell")
-        yield "interval of the trend", bool(m) and lo <= abs(rise) <= hi
-        yield "unit of the trend", bool(m) and m.group(3) == truth["unit"]
+    elif "level" in truth:
+        first, last, _ = truth["level"]
+        lo, hi = (sorted(float(v) for v in m.group(5, 6))) if m else (0, 0)
+        yield "direction of the trend", bool(m) and m.group(1) == ("rose" if last > first else "fell")
+        yield "interval of the trend", bool(m) and lo <= abs(mean_rate(truth["level"], m.group(3) == "%")) <= hi
+        yield "unit of the trend", bool(m) and m.group(4) == truth["unit"]
     every = re.findall(r"It repeats every ([\w. ]+?)(?: \(95%|\. )", text)
     if truth.get("period"):
         # a number beside the unit may be off by a percent
