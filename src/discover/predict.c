@@ -5,9 +5,10 @@
  *
  * At times among the data a part is normal. What is to come may be of another size than what was
  * seen, and the less was seen the less is known of that: outside of the data a part has the tails
- * of Student's t with max(3, n/8) degrees of freedom, eight values of a series counting as one
- * (chosen on training parts of M3). It is Wallace's form (1959), which is a distribution of its own
- * and within .002 of t's:
+ * of Student's t with max(3, (n/16)^2) degrees of freedom: 32 values of a series tell as much as
+ * four would that are independent, and a hundred nearly all there is (chosen on training parts of
+ * M3 and of R's series). It is Wallace's form (1959), which is a distribution of its own and within
+ * .002 of t's:
  *
  *     F(r) = Phi(w(r)),  w(r) = c sgn(r) sqrt(v log(1 + r^2/v)),  c = (8v + 1)/(8v + 3),
  *
@@ -140,7 +141,7 @@ static void add_wild(struct mixture *m, const struct smodel_data *d) {
 
 /* ---- tails ---- */
 #define DOF_LEAST  3.0
-#define DOF_VALUES 8.0 /* of a series that count as one */
+#define DOF_VALUES 16.0
 #define TAIL_END   2.0 /* normal deviate beyond which tails are normal again */
 
 static double tail_dof(const struct mixture *m, size_t i) {
@@ -342,7 +343,7 @@ static enum gpm_status mixture_make(struct mixture *m, const struct posterior *p
     *m = (struct mixture){.p = p,
                           .n = n,
                           .t = standard_times(d, n, x),
-                          .dof = fmax(DOF_LEAST, (double)d->n / DOF_VALUES)};
+                          .dof = fmax(DOF_LEAST, pow((double)d->n / DOF_VALUES, 2))};
     if (d->scale == SCALE_RATE) m->counts = NEW(struct count_mixture);
     m->counted = SIZE_MAX;
     choose(m, predict_draws(p->search, d->n <= 300 ? 60 : d->n <= 700 ? 40 : 24));

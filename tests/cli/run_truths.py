@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Series made by formula, one or two seeds each: what discover says of them against what is true. bench/structure_truths.py
 makes many."""
-import calendar, datetime, json, math, os, random, re, subprocess, sys, tempfile
+import calendar, datetime, json, math, os, random, re, shutil, subprocess, sys, tempfile
 
 TOOL = sys.argv[1]
 
@@ -200,17 +200,24 @@ def check_per_day(tmp):
 
 
 def check_tails(tmp):
-    """What is to come may be of another size than the few values that were seen; among the data it may not."""
+    """What is to come may be of another size than the few values that were seen; among the data it may not, and a hundred are
+    not few."""
     rng = random.Random(8)
     path, folder = os.path.join(tmp, "few.csv"), os.path.join(tmp, "few")
-    with open(path, "w") as f:
-        f.write("t,y\n" + "".join("%d,%r\n" % (i, rng.gauss(0, 1)) for i in range(20)))
-    subprocess.run([TOOL, "discover", path, "--out", folder, "-q", "--kernels", "LIN"], check=True, capture_output=True)
-    ratio = {}
-    for at in ("10.5", "25"):
-        r = subprocess.run([TOOL, "forecast", folder, "--at", at, "--quantiles", "0.5,0.75,0.975"], check=True, capture_output=True, text=True)
-        a, b, c = [float(v) for v in r.stdout.split("\n")[1].split(",")[-3:]]
-        ratio[at] = (c - a) / (b - a)
+
+    def ratios(n, *places):
+        with open(path, "w") as f:
+            f.write("t,y\n" + "".join("%d,%r\n" % (i, rng.gauss(0, 1)) for i in range(n)))
+        shutil.rmtree(folder, ignore_errors=True)
+        subprocess.run([TOOL, "discover", path, "--out", folder, "-q", "--kernels", "LIN"], check=True, capture_output=True)
+        for at in places:
+            r = subprocess.run([TOOL, "forecast", folder, "--at", at, "--quantiles", "0.5,0.75,0.975"], check=True, capture_output=True, text=True)
+            a, b, c = [float(v) for v in r.stdout.split("\n")[1].split(",")[-3:]]
+            yield at, (c - a) / (b - a)
+
+    ratio = dict(ratios(128, "64.5", "130"))
+    assert 1 < ratio["130"] / ratio["64.5"] < 1.03, ratio  # t with 64 degrees of freedom: 1.014, with 16: 1.06
+    ratio = dict(ratios(20, "10.5", "25"))
     assert ratio["25"] > 3.5 > ratio["10.5"], ratio  # normal: 2.9, Student's t with 3 degrees of freedom: 4.2
     paths = subprocess.run([TOOL, "forecast", folder, "--at", "25", "--paths", "2000"], check=True, capture_output=True, text=True).stdout
     values = sorted(float(v) for v in paths.split("\n")[1].split(",")[4:])  # after x, median, lo, hi
