@@ -20,7 +20,7 @@ static bool model_ready(struct bo_output *o) {
 
 /* How many draws of theta are worth their factors: with many points theta is known. */
 static int draws_for(const struct bo_output *o) {
-    return !o->b->opt.noisy ? 1 : o->active.n <= 80 ? 40 : o->active.n <= 250 ? 10 : 1;
+    return !o->b->opt.noisy ? 1 : o->active.n <= 120 ? 40 : o->active.n <= 250 ? 10 : 1;
 }
 
 /* Sums of the function's mean, squared mean and variance at count points over draws of theta, and
@@ -101,7 +101,7 @@ static void correct(struct bo_output *o, const double *left, size_t i, double *m
     double sum = 0, square = 0;
     struct bo_off off;
     bo_leave_out(o, p, mean, var);
-    bo_off(o, left, p->u, true, &off);
+    bo_off(o, left, p->u, &off);
     for (int j = 0; j < BO_OFF; j++) {
         double prior = *var + off.t2[j], q = own > 0 ? prior / (prior + own) : 1;
         double m = q * (y - *mean); /* q: the share of its own values */
@@ -112,47 +112,47 @@ static void correct(struct bo_output *o, const double *left, size_t i, double *m
     *var = square - sum * sum;
 }
 
-/* The same of a place that was not evaluated. */
-static void widen(struct bo_output *o, const double *left, const double *u, double *var) {
-    struct bo_off off;
-    bo_off(o, left, u, false, &off);
-    for (int j = 0; j < BO_OFF; j++) *var += off.share[j] * off.t2[j];
+/* What is believed of the active points, then of the place u. */
+static bool believe_points(struct bo_output *o, const double *u, struct belief *t) {
+    size_t D = (size_t)o->b->D, n = o->active.n;
+    double *at = NEW_ARRAY(double, (n + 1) * D);
+    for (size_t i = 0; i < n; i++)
+        memcpy(at + i * D, o->b->points.at[o->active.at[i]].u, D * sizeof *at);
+    memcpy(at + n * D, u, D * sizeof *at);
+    bool known = believe(o, at, n + 1, t);
+    mem_free(at);
+    return known;
 }
 
 /* The place to recommend: the minimum of the posterior mean, or an evaluated point that is as low
- * and better known. Points are chosen by the model's means: by corrected ones it would be the
+ * and better known. They are chosen by the model's means: by corrected ones it would be the
  * luckiest. */
 static bool surest(struct bo_output *o, double *u, double *mean, double *var) {
     struct bo *b = o->b;
     struct belief t;
     size_t D = (size_t)b->D, n = o->active.n, best = n;
-    double *at = NEW_ARRAY(double, (n + 1) * D), low;
-    for (size_t i = 0; i < n; i++)
-        memcpy(at + i * D, b->points.at[o->active.at[i]].u, D * sizeof *at);
-    memcpy(at + n * D, bo_lowest_mean(b, &low), D * sizeof *at);
-    bo_minimise_mean(b, at + n * D);
-    bool known = believe(o, at, n + 1, &t);
-    double *left = bo_left_out(o), wide = t.var[n];
-    if (known) widen(o, left, at + n * D, &wide);
-    *mean = t.mean[n];
-    *var = t.var[n];
-    double least = *mean + CAUTION * sqrt(wide);
-    for (size_t i = 0; known && i < n; i++) {
+    double least = INFINITY, low;
+    memcpy(u, bo_lowest_mean(b, &low), D * sizeof *u);
+    bo_minimise_mean(b, u);
+    bool known = believe_points(o, u, &t);
+    if (known) bo_cusp(o, u, t.mean, t.var);
+    double *left = bo_left_out(o);
+    for (size_t i = 0; known && i <= n; i++) {
         double m = t.mean[i], v = t.var[i];
         if (m >= least) continue;
-        correct(o, left, o->active.at[i], &m, &v);
-        double score = t.mean[i] + CAUTION * sqrt(v);
-        if (score >= least) continue;
-        least = score;
+        if (i < n)
+            correct(o, left, o->active.at[i], &m, &v);
+        else
+            bo_off_between(o, left, u, &m, &v);
+        if (t.mean[i] + CAUTION * sqrt(v) >= least) continue;
+        least = t.mean[i] + CAUTION * sqrt(v);
         best = i;
         *mean = m;
         *var = v;
     }
-    memcpy(u, at + best * D, D * sizeof *u);
-    if (known && best == n) bo_off_between(o, left, u, mean, var);
+    if (best < n) memcpy(u, b->points.at[o->active.at[best]].u, D * sizeof *u);
     mem_free(left);
     mem_free(t.mean);
-    mem_free(at);
     return known;
 }
 

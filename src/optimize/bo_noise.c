@@ -86,18 +86,16 @@ static double off_prior(int j) {
 /* A smooth model is off at sharp minima and on ripples finer than the points lie apart, alike at
  * each repetition, and its variance does not say so. Left out, a point's values are off by r, of
  * which the model expects the variance e: were it off by t besides, r ~ N(0, e + t^2). The
- * likelihood of t from the points around u, each to the power of its weight, under a half-Cauchy
- * prior whose scale is OFF_PRIOR of the noise, on a grid. */
-void bo_off(struct bo_output *o, const double *left, const double *u, bool evaluated,
-            struct bo_off *out) {
+ * likelihood of t from the points around the evaluated place u, each to the power of its weight,
+ * under a half-Cauchy prior whose scale is OFF_PRIOR of the noise, on a grid. */
+void bo_off(struct bo_output *o, const double *left, const double *u, struct bo_off *out) {
     double s = bo_noise_sd_at(o, NULL), most = -INFINITY, total = 0;
-    double sharp = evaluated ? OFF_SITE : PLACE;
     for (int j = 0; j < BO_OFF; j++) {
         out->t2[j] = off_grid[j] * off_grid[j] * s * s;
         out->share[j] = log(off_prior(j));
         for (size_t i = 0; i < o->active.n; i++) {
-            double w = exp(
-                -sharp * bo_distance2(o->b, u, o->b->points.at[o->active.at[i]].u, o->model.inv_l));
+            double w = exp(-OFF_SITE * bo_distance2(o->b, u, o->b->points.at[o->active.at[i]].u,
+                                                    o->model.inv_l));
             double var = fmax(1e-300, left[2 * i + 1] + out->t2[j]), r = left[2 * i];
             out->share[j] -= 0.5 * w * (log(var) + r * r / var);
         }

@@ -208,14 +208,13 @@ void bo_leave_out(struct bo_output *o, const struct bo_point *p, double *mean, d
 /* Of each active point: by how much its values are off when left out, and the variance that the
  * model expects of that; owned by the caller. */
 double *bo_left_out(struct bo_output *o);
-/* By how much, squared, the model's mean is off around u beyond its variance: values and how likely
- * they are. */
+/* By how much, squared, the mean is off at the evaluated place u beyond its variance: values and
+ * how likely they are. */
 #define BO_OFF 12
 struct bo_off {
     double t2[BO_OFF], share[BO_OFF];
 };
-void bo_off(struct bo_output *o, const double *left, const double *u, bool evaluated,
-            struct bo_off *out);
+void bo_off(struct bo_output *o, const double *left, const double *u, struct bo_off *out);
 /* What is believed at a place u between the points, corrected by what those close to it are off by.
  */
 void bo_off_between(struct bo_output *o, const double *left, const double *u, double *mean,
@@ -223,6 +222,10 @@ void bo_off_between(struct bo_output *o, const double *left, const double *u, do
 /* Exact values: is it time to evaluate the best point u once more, because noise would explain the
  * values better? */
 bool bo_doubt(struct bo *b, double *u);
+
+/* bo_cusp.c: what is believed at the active points and, last, at the lowest place u, when the
+ * minimum may be sharp. */
+void bo_cusp(struct bo_output *o, const double *u, double *mean, double *var);
 
 /* bo_worth.c: what an evaluation at each of the first count of n places would be worth, when one of
  * the n is to be recommended; in the model's units. False: not known. */

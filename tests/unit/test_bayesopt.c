@@ -258,7 +258,7 @@ static double interval_holds(const char *space, double (*f)(const double *), dou
         struct bo *b = bo_new(&s, &opt, (uint64_t)seed);
         struct bo_summary sum;
         struct rng r;
-        double x[2], mean, sd;
+        double x[3], mean, sd;
         rng_init(&r, (uint64_t)seed, 77, 0);
         for (int i = 0; i < budget; i++) {
             assert_int_equal(bo_ask(b, x), GPM_OK);
@@ -303,6 +303,20 @@ static void noisy_answers_are_honest(void **state) {
         all += pooled / COUNT_OF(cases);
     }
     assert_true(all >= 0.8 && all <= 0.95);
+}
+
+static double cone(const double *x) {
+    return sqrt((x[0] - 0.3) * (x[0] - 0.3) + (x[1] - 0.6) * (x[1] - 0.6) +
+                (x[2] - 0.55) * (x[2] - 0.55));
+}
+
+/* Of a minimum with a tip, too: a smooth model cuts it off and is sure of itself. */
+static void sharp_minima_are_told_honestly(void **state) {
+    UNUSED(state);
+    double noise, held = interval_holds("x=0:1\ny=0:1\nz=0:1\n", cone, 0.02, 80, 30, &noise);
+    print_message("a cone: held %.2f, noise %.2f\n", held, noise);
+    assert_true(held >= 0.8);
+    assert_true(noise > 0.5 && noise < 2);
 }
 
 /* What an evaluation is worth: by how much it lowers the least mean, from the joint posterior by
@@ -419,6 +433,7 @@ int main(void) {
         cmocka_unit_test(failures_are_learnt_not_repeated),
         cmocka_unit_test(noise_is_estimated_and_averaged),
         cmocka_unit_test(noisy_answers_are_honest),
+        cmocka_unit_test(sharp_minima_are_told_honestly),
         cmocka_unit_test(an_evaluation_is_worth_what_it_lowers),
         cmocka_unit_test(noise_is_noticed),
         cmocka_unit_test(thirty_dimensions_use_a_trust_region),
