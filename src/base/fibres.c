@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See fibres.h. A worker takes the fibres that are ready for it, and leaves the parcels of those
- * that wait; a server takes the parcels of all workers, and makes their fibres ready. There are two
- * servers: one lays out what it has taken while the other waits for the card. The lists are arrays,
- * so that whoever takes one can ask for the memory of what is in it beforehand: a
- * thousand fibres have left the caches when their turn comes.
+ * that wait; the server takes the parcels of all workers, has them served, several orders at a
+ * time, and makes their fibres ready. (Workers that order for their own fibres alone were tried: a
+ * launch costs the driver as much for thirty as for three hundred, and the card waits for the
+ * driver.) The lists are arrays, so that whoever takes one can ask for the memory of what is in it
+ * beforehand: a thousand fibres have left the caches when their turn comes.
  *
  * A fibre may be made ready before it has left its thread: its worker looks only after that. */
 #include "base/fibres.h"
@@ -29,7 +30,8 @@
 
 enum { PATIENCE = 2000000 }; /* nanoseconds to wait for fibres that compute something else */
 enum { SPINS = 10000 };      /* looks before sleeping, where there are cores for it */
-enum { SERVERS = 2 };
+enum { AT_ONCE = 4 };        /* orders under way */
+enum { PART = 16 };          /* of the fibres that wait when an order is due */
 
 /* Somebody who sleeps when there is nothing to do. */
 struct sleeper {
@@ -50,32 +52,41 @@ struct fibre {
     void *(*f)(void *);
     void *arg;
     bool over;
+    size_t passed; /* points of its program */
     sem_t ended;
+};
+
+/* One that may go on. */
+struct ready {
+    struct fibre *f;
+    size_t passed, came; /* points; in what order it came */
 };
 
 struct fibre_worker {
     _Alignas(64) pthread_mutex_t lock; /* of what others see */
-    VEC(struct fibre *) ready;
+    VEC(struct ready) ready;
     VEC(struct parcel *) left;
     atomic_size_t n_ready;
     struct sleeper sleeper;
     _Alignas(64) struct side home; /* its own */
     struct fibre *now;
-    VEC(struct fibre *) turn;
+    VEC(struct ready) turn; /* taken over */
+    size_t came;
 };
 
 static struct {
     struct fibre_worker *at;
     size_t n;
     atomic_size_t next, live, waiting;
-    _Atomic(parcel_server *) serve;
-    struct server {
-        struct sleeper sleeper;
-        VEC(struct parcel *) taken;
-    } server[SERVERS];
-    pthread_mutex_t taking; /* of one server */
+    _Atomic(const struct parcel_service *) service;
+    struct sleeper server;
+    struct order {
+        void *ticket;
+        VEC(struct parcel *) of;
+    } orders[AT_ONCE + 1]; /* the server's: n under way, the oldest first, and one to be begun */
+    size_t n_orders;
     int spins;
-} pool = {.taking = PTHREAD_MUTEX_INITIALIZER};
+} pool;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Thread_local struct fibre_worker *here;
 
@@ -186,15 +197,15 @@ static void fibre_begin(void) {
 
 static void make_ready(struct fibre_worker *w, struct fibre *f) {
     pthread_mutex_lock(&w->lock);
-    vec_push(&w->ready, f);
+    vec_push(&w->ready, ((struct ready){.f = f}));
     atomic_fetch_add(&w->n_ready, 1);
     pthread_mutex_unlock(&w->lock);
     rouse(&w->sleeper);
 }
 
-/* All that are ready, to be run in turn. */
-static void take_ready(struct fibre_worker *w) {
-    while (!atomic_load(&w->n_ready)) {
+/* All that are ready; wait: until some are. */
+static void take_ready(struct fibre_worker *w, bool wait) {
+    while (wait && !atomic_load(&w->n_ready)) {
         for (int i = 0; i < pool.spins && !atomic_load(&w->n_ready); i++) relax();
         if (atomic_load(&w->n_ready)) break;
         atomic_store(&w->sleeper.asleep, true);
@@ -203,115 +214,151 @@ static void take_ready(struct fibre_worker *w) {
         else
             sleep_on(&w->sleeper, false);
     }
-    w->turn.n = 0;
+    if (!atomic_load(&w->n_ready)) return;
     pthread_mutex_lock(&w->lock);
-    for (size_t i = 0; i < w->ready.n; i++) vec_push(&w->turn, w->ready.at[i]);
+    for (size_t i = 0; i < w->ready.n; i++) {
+        w->ready.at[i].came = w->came++;
+        vec_push(&w->turn, w->ready.at[i]);
+    }
     w->ready.n = 0;
     atomic_store(&w->n_ready, 0);
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Enough wait: a quarter of all. What comes while those are served is served next, so the server
- * rests only where the workers cannot keep up. */
+static bool goes_before(const struct ready *a, const struct ready *b) {
+    return a->passed != b->passed ? a->passed < b->passed : a->came < b->came;
+}
+
+/* The one that is furthest behind: those that have more to do are at it from the beginning, instead
+ * of at last and by themselves. *next: who comes after it. */
+static struct fibre *pick(struct fibre_worker *w, struct fibre **next) {
+    struct ready *first = &w->turn.at[0], *second = NULL;
+    for (size_t i = 1; i < w->turn.n; i++) {
+        struct ready *r = &w->turn.at[i];
+        if (goes_before(r, first))
+            second = first, first = r;
+        else if (!second || goes_before(r, second))
+            second = r;
+    }
+    struct fibre *f = first->f;
+    *next = second ? second->f : NULL;
+    *first = vec_pop(&w->turn);
+    return f;
+}
+
+/* Enough wait: a small part of all. What comes while those are served is served next; larger orders
+ * do not make the card faster, and those that are behind wait longer for them. */
 static bool due(void) {
     size_t waiting = atomic_load(&pool.waiting);
-    return waiting && 4 * waiting >= atomic_load(&pool.live);
+    return waiting && PART * waiting >= atomic_load(&pool.live);
 }
 
-static void rouse_server(void) {
-    for (int i = 0; i < SERVERS; i++)
-        if (atomic_load(&pool.server[i].sleeper.asleep)) {
-            rouse(&pool.server[i].sleeper);
-            break;
-        }
-}
-
-/* The stack of a fibre whose turn comes soon; first the fibre itself. */
-static void fetch_ahead(const struct fibre_worker *w, size_t i) {
+/* The stack of a fibre whose turn comes soon. */
+static void fetch_ahead(const struct fibre *f) {
     enum { LINE = 64, LINES = 12 };
-    if (i + 2 < w->turn.n) __builtin_prefetch(w->turn.at[i + 2]);
-    if (i + 1 >= w->turn.n) return;
-    const char *sp = w->turn.at[i + 1]->side.sp;
+    const char *sp = f->side.sp;
     for (int k = 0; k < LINES; k++) __builtin_prefetch(sp + k * LINE);
 }
 
 static void *work(void *arg) {
     struct fibre_worker *w = here = arg;
     for (;;) {
-        take_ready(w);
-        for (size_t i = 0; i < w->turn.n; i++) {
-            struct fibre *f = w->now = w->turn.at[i];
-            fetch_ahead(w, i);
-            change(&w->home, &f->side, false);
-            if (!f->over) continue;
-            atomic_fetch_sub(&pool.live, 1);
-            if (due()) rouse_server();
-            sem_post(&f->ended); /* then it is gone */
-        }
+        struct fibre *next;
+        if (!w->turn.n || atomic_load(&w->n_ready)) take_ready(w, !w->turn.n);
+        struct fibre *f = w->now = pick(w, &next);
+        if (next) fetch_ahead(next);
+        change(&w->home, &f->side, false);
+        if (!f->over) continue;
+        atomic_fetch_sub(&pool.live, 1);
+        if (due()) rouse(&pool.server);
+        sem_post(&f->ended); /* then it is gone */
     }
     return NULL;
 }
 
-/* ---- the servers ---- */
+/* ---- the server ---- */
 
-enum turn { NOT_YET, DUE, LATE };
-
-/* Until enough wait, or some have waited for long. */
-static enum turn wait_until_due(struct sleeper *me) {
+/* Until enough wait (true), or some have waited for long. */
+static bool wait_until_due(void) {
+    struct sleeper *me = &pool.server;
     for (int i = 0; i < pool.spins && !due(); i++) relax();
-    if (due()) return DUE;
+    if (due()) return true;
     atomic_store(&me->asleep, true);
     bool some = atomic_load(&pool.waiting) > 0, late = false;
     if (due())
         stay_awake(me);
     else
         late = sleep_on(me, some);
-    return due() ? DUE : late && atomic_load(&pool.waiting) > 0 ? LATE : NOT_YET;
+    return due() || (late && atomic_load(&pool.waiting) > 0);
 }
 
-/* Where they were due the other server may have taken them: the few that came since wait on. */
-static void take_parcels(struct server *s, enum turn why) {
-    s->taken.n = 0;
-    pthread_mutex_lock(&pool.taking);
-    bool still = why == LATE || due();
-    for (size_t i = 0; i < pool.n && still; i++) {
+static void take_parcels(struct order *o) {
+    o->of.n = 0;
+    for (size_t i = 0; i < pool.n; i++) {
         struct fibre_worker *w = &pool.at[i];
         pthread_mutex_lock(&w->lock);
         for (size_t k = 0; k < w->left.n; k++) {
             __builtin_prefetch(w->left.at[k]);
-            vec_push(&s->taken, w->left.at[k]);
+            vec_push(&o->of, w->left.at[k]);
         }
         w->left.n = 0;
         pthread_mutex_unlock(&w->lock);
     }
-    atomic_fetch_sub(&pool.waiting, s->taken.n);
-    pthread_mutex_unlock(&pool.taking);
+    atomic_fetch_sub(&pool.waiting, o->of.n);
 }
 
 /* They were taken worker by worker. A parcel is gone when its fibre is ready. */
-static void give_back(const struct server *s) {
-    for (size_t i = 0; i < s->taken.n;) {
-        struct fibre_worker *w = s->taken.at[i]->at;
+static void give_back(const struct order *o) {
+    for (size_t i = 0; i < o->of.n;) {
+        struct fibre_worker *w = o->of.at[i]->at;
         pthread_mutex_lock(&w->lock);
         size_t before = w->ready.n;
-        for (; i < s->taken.n && s->taken.at[i]->at == w; i++)
-            vec_push(&w->ready, s->taken.at[i]->of);
+        for (; i < o->of.n && o->of.at[i]->at == w; i++)
+            vec_push(&w->ready, ((struct ready){o->of.at[i]->of, o->of.at[i]->passed, 0}));
         atomic_fetch_add(&w->n_ready, w->ready.n - before);
         pthread_mutex_unlock(&w->lock);
         rouse(&w->sleeper);
     }
 }
 
+/* Waits for the oldest order. */
+static void deliver(void) {
+    struct order first = pool.orders[0];
+    atomic_load(&pool.service)->end(first.ticket);
+    give_back(&first);
+    pool.n_orders--;
+    memmove(pool.orders, pool.orders + 1, AT_ONCE * sizeof *pool.orders);
+    pool.orders[AT_ONCE] = first; /* its memory is used again */
+}
+
+static void order(void) {
+    const struct parcel_service *service = atomic_load(&pool.service);
+    struct order *o = &pool.orders[pool.n_orders];
+    take_parcels(o);
+    if (!o->of.n) return; /* their fibres are about to leave them */
+    while (!(o->ticket = service->begin(o->of.at, o->of.n, pool.n_orders == 0))) {
+        deliver(); /* it holds what these need */
+        o--;
+    }
+    pool.n_orders++;
+}
+
+static bool oldest_ended(void) {
+    return atomic_load(&pool.service)->ended(pool.orders[0].ticket);
+}
+
 static void *serve(void *arg) {
-    struct server *s = arg;
+    enum { LOOKS = 20 };
     for (;;) {
-        enum turn why = wait_until_due(&s->sleeper);
-        if (why == NOT_YET) continue;
-        take_parcels(s, why);
-        if (!s->taken.n) continue;
-        parcel_server *server = atomic_load(&pool.serve);
-        server(s->taken.at, s->taken.n);
-        give_back(s);
+        bool room = pool.n_orders < AT_ONCE;
+        if (room && due())
+            order();
+        else if (!pool.n_orders) {
+            if (wait_until_due()) order();
+        } else if (!room || !pool.spins || oldest_ended())
+            deliver();
+        else
+            for (int i = 0; i < LOOKS && !due(); i++) relax();
     }
     return NULL;
 }
@@ -323,17 +370,15 @@ static bool open_thread(void *(*f)(void *), void *arg, struct sleeper *sleeper) 
     return true;
 }
 
-/* The last cores are the servers'. */
+/* The last core is the server's. */
 static void open_pool(void) {
     int cores = cores_available();
-    size_t n = cores > SERVERS ? (size_t)(cores - SERVERS) : 1;
-    pool.spins = cores > 2 * SERVERS ? SPINS : 0;
+    size_t n = cores > 1 ? (size_t)(cores - 1) : 1;
+    pool.spins = cores > 4 ? SPINS : 0;
     pool.at = aligned_alloc(64, n * sizeof *pool.at);
     if (!pool.at) return;
     memset(pool.at, 0, n * sizeof *pool.at);
-    bool served = true;
-    for (int i = 0; i < SERVERS; i++)
-        served &= open_thread(serve, &pool.server[i], &pool.server[i].sleeper);
+    bool served = open_thread(serve, NULL, &pool.server);
     for (size_t i = 0; i < n && served; i++) {
         struct fibre_worker *w = &pool.at[i];
         pthread_mutex_init(&w->lock, NULL);
@@ -381,20 +426,25 @@ bool fibres_run(size_t size, void *(*f)(void *), void *arg, const char **lowest)
     return true;
 }
 
+void fibre_passed(void) {
+    if (here) here->now->passed++;
+}
+
 bool fibre_here(void) {
     return here != NULL;
 }
 
-void fibre_wait_for(struct parcel *p, parcel_server *server) {
+void fibre_wait_for(struct parcel *p, const struct parcel_service *service) {
     struct fibre_worker *w = p->at = here;
     struct fibre *me = p->of = w->now;
+    p->passed = me->passed;
     const struct file_guard *guard = file_set_guard(NULL);
-    atomic_store_explicit(&pool.serve, server, memory_order_relaxed);
+    atomic_store_explicit(&pool.service, service, memory_order_relaxed);
     bool alone = atomic_fetch_add(&pool.waiting, 1) == 0; /* counted before it can be taken */
     pthread_mutex_lock(&w->lock);
     vec_push(&w->left, p);
     pthread_mutex_unlock(&w->lock);
-    if (alone || due()) rouse_server();
+    if (alone || due()) rouse(&pool.server);
     change(&me->side, &w->home, false);
     file_set_guard(guard);
 }

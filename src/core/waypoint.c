@@ -5,6 +5,7 @@
 #include "core/waypoint.h"
 
 #include "base/clock.h"
+#include "base/fibres.h"
 #include "base/stop.h"
 #include "core/core.h"
 
@@ -64,6 +65,7 @@ bool place_waits(struct session_core *core) {
 
 enum gpm_status place_point(struct session_core *core, const struct waypoint *p, struct span at) {
     struct waypoints *s = &core->places;
+    fibre_passed();
     s->handed = false;
     if (!s->save || !p->sound || s->top != p || s->from) return GPM_OK;
     bool asked = stop_asked(core->interrupted);

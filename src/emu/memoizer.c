@@ -620,8 +620,18 @@ static const struct sp_class compute_class = {
 
 /* Makers. */
 
+/* The signature that was found last is kept: several parameters are asked for, with every
+ * likelihood. */
 int maker_parameter(const struct sp_call *c, const char *name) {
-    int i = sp_sig_param(sp_index_sig((size_t)sp_index_number(c->cls->name)), name);
+    static _Thread_local struct {
+        const struct sp_class *of;
+        const struct sp_sig *sig;
+    } last;
+    if (last.of != c->cls) {
+        last.sig = sp_index_sig((size_t)sp_index_number(c->cls->name));
+        last.of = c->cls;
+    }
+    int i = sp_sig_param(last.sig, name);
     return i >= 0 && sp_given(c, (size_t)i) ? i : -1;
 }
 

@@ -63,6 +63,9 @@ static struct layout layout_for(size_t n, const struct gp_program *p) {
 static unsigned class_of(const struct layout *l, bool slopes) {
     return (unsigned)l->warps << 2 | (unsigned)l->global << 1 | slopes;
 }
+static bool class_is_global(unsigned class) {
+    return class >> 1 & 1;
+}
 
 static enum gpm_status compile(struct gp_program *p, const struct layout *l, bool slopes,
                                struct gpu_program **out) {
@@ -249,18 +252,19 @@ struct launch {
     double begun;            /* when the card got it */
 };
 
-/* Launches that may be under way: one is laid out while the card computes others, and those of
- * different groups fill it together. */
+/* Launches that may be under way: some are laid out while the card computes others, and those of
+ * different threads and groups fill it together. */
+enum { LANES = 64, LANES_GLOBAL = 4 }; /* the first ones: where tiles stand in their memory */
 static struct lane {
     pthread_mutex_t busy;
     struct gpu_lane on;
     double seconds; /* that it was under way */
-} lanes[8] = {[0 ... 7] = {.busy = PTHREAD_MUTEX_INITIALIZER}};
+} lanes[LANES] = {[0 ... LANES - 1] = {.busy = PTHREAD_MUTEX_INITIALIZER}};
 
-/* Of both, since the last time. */
+/* Of all, since the last time. */
 static double lanes_seconds(void) {
     double sum = 0;
-    for (size_t i = 0; i < COUNT_OF(lanes); i++) {
+    for (size_t i = 0; i < LANES; i++) {
         pthread_mutex_lock(&lanes[i].busy);
         sum += lanes[i].seconds;
         lanes[i].seconds = 0;
@@ -270,8 +274,8 @@ static double lanes_seconds(void) {
 }
 
 /* wait: whoever does so must have none. */
-static struct lane *lane_take(bool wait) {
-    for (size_t i = 0; i < COUNT_OF(lanes); i++)
+static struct lane *lane_take(bool global, bool wait) {
+    for (size_t i = 0; i < (global ? LANES_GLOBAL : LANES); i++)
         if (pthread_mutex_trylock(&lanes[i].busy) == 0) return &lanes[i];
     if (!wait) return NULL;
     pthread_mutex_lock(&lanes[0].busy);
@@ -306,9 +310,9 @@ static enum gpm_status start(struct gp_job *const *group, struct launch *k, size
     pack(group, k, on->to);
     gpu_ptr theta = on->in + meta_size;
     struct gpu_grid grid = {blocks, 1, 32 * k->l.warps, k->l.shared};
-    void *args[] = {&store.at, &on->in, &problems, &theta, &on->out, &on->scratch, &step};
+    void *args[] = {&store.at, &on->in, &problems, &theta, &on->from, &on->scratch, &step};
     k->begun = clock_seconds();
-    return gpu_lane_start(on, in, k->p, "batch", grid, args, out);
+    return gpu_lane_start(on, in, k->p, "batch", grid, args);
 }
 
 static void begin_group(struct launch *k) {
@@ -334,13 +338,13 @@ static void begin_group(struct launch *k) {
     k->status = st;
 }
 
+/* The lane stays the caller's. */
 static void end_group(struct launch *k) {
     enum gpm_status st = k->status;
     if (!st) st = gpu_lane_wait(&k->lane->on);
     if (!st) k->lane->seconds += clock_seconds() - k->begun;
     for (size_t i = 0; i < k->n && !st; i++)
         memcpy(k->group[i]->out, k->lane->on.from + i * k->each, k->each * sizeof(double));
-    pthread_mutex_unlock(&k->lane->busy);
     for (size_t i = 0; i < k->n && st; i++) {
         k->group[i]->at.stamp = 0; /* nothing was given */
         job_fails(k->group[i], st == GPM_E_NOMEM ? GPM_E_DEVICE : st);
@@ -353,36 +357,73 @@ static bool same_group(const struct gp_job *a, const struct gp_job *b) {
     return a->program == b->program && a->layout == b->layout;
 }
 
-static void end_groups(struct launch *k, size_t *n) {
-    for (size_t i = 0; i < *n; i++) end_group(&k[i]);
-    *n = 0;
+struct gp_jobs {
+    struct gp_job **sorted;
+    size_t n; /* groups under way */
+    struct launch k[8];
+};
+
+/* The jobs from `first` on that are of one group with the first of them, side by side. */
+static size_t gather(struct gp_job **jobs, size_t first, size_t n) {
+    size_t end = first + 1;
+    for (size_t j = end; j < n; j++)
+        if (same_group(jobs[first], jobs[j])) {
+            struct gp_job *other = jobs[end];
+            jobs[end++] = jobs[j];
+            jobs[j] = other;
+        }
+    return end;
+}
+
+/* A lane for one more group: a free one, else, where this call has some, that of the last. */
+static struct lane *next_lane(struct gp_jobs *all, unsigned class, bool wait) {
+    bool global = class_is_global(class);
+    struct lane *lane = all->n < COUNT_OF(all->k) ? lane_take(global, wait && all->n == 0) : NULL;
+    if (lane || !all->n) return lane;
+    struct launch *last = &all->k[--all->n];
+    end_group(last);
+    return last->lane;
 }
 
 /* All groups are under way before any is waited for, as far as there are lanes. */
-void gp_jobs_run(struct gp_job **jobs, size_t n) {
-    struct gp_job **sorted = NEW_ARRAY(struct gp_job *, n + 1);
-    bool *taken = mem_zalloc(n + 1);
-    struct launch k[COUNT_OF(lanes)];
-    size_t m = 0, under_way = 0;
-    for (size_t i = 0; i < n; i++) /* they come from many threads */
-        for (size_t c = 0; c < 4; c++) __builtin_prefetch((char *)&jobs[i]->program + 64 * c);
-    for (size_t i = 0; i < n; i++) {
-        size_t first = m;
-        for (size_t j = i; j < n && !taken[i]; j++)
-            if (!taken[j] && same_group(jobs[i], jobs[j])) sorted[m++] = jobs[j], taken[j] = j > i;
-        taken[i] = true;
-        if (m == first) continue;
-        struct lane *lane = lane_take(under_way == 0);
+struct gp_jobs *gp_jobs_begin(struct gp_job **jobs, size_t n, bool wait) {
+    struct gp_jobs *all = NEW(struct gp_jobs);
+    all->n = 0;
+    all->sorted = NEW_ARRAY(struct gp_job *, n + 1);
+    memcpy(all->sorted, jobs, n * sizeof *jobs);
+    for (size_t i = 0; i < n;) {
+        size_t end = gather(all->sorted, i, n);
+        struct lane *lane = next_lane(all, all->sorted[i]->layout, wait);
         if (!lane) {
-            end_groups(k, &under_way);
-            lane = lane_take(true);
+            mem_free(all->sorted);
+            mem_free(all);
+            return NULL;
         }
-        k[under_way] = (struct launch){.group = sorted + first, .n = m - first, .lane = lane};
-        begin_group(&k[under_way++]);
+        struct launch *k = &all->k[all->n++];
+        *k = (struct launch){.group = all->sorted + i, .n = end - i, .lane = lane};
+        begin_group(k);
+        i = end;
     }
-    end_groups(k, &under_way);
-    mem_free(sorted);
-    mem_free(taken);
+    return all;
+}
+
+bool gp_jobs_ended(const struct gp_jobs *all) {
+    for (size_t i = 0; i < all->n; i++)
+        if (!all->k[i].status && !gpu_lane_ended(&all->k[i].lane->on)) return false;
+    return true;
+}
+
+void gp_jobs_end(struct gp_jobs *all) {
+    for (size_t i = 0; i < all->n; i++) {
+        end_group(&all->k[i]);
+        pthread_mutex_unlock(&all->k[i].lane->busy);
+    }
+    mem_free(all->sorted);
+    mem_free(all);
+}
+
+void gp_jobs_run(struct gp_job **jobs, size_t n) {
+    gp_jobs_end(gp_jobs_begin(jobs, n, true));
 }
 
 static double seconds;

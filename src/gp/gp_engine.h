@@ -95,7 +95,12 @@ struct gp_job {
 bool gp_job_fits(const struct gp_job *t);
 void gp_job_begin(struct gp_job *t);
 void gp_job_end(struct gp_job *t);
-void gp_jobs_run(struct gp_job **jobs, size_t n); /* begun ones that fit */
+/* Runs begun ones that fit. A thread that has some under way says wait = false and gets NULL where
+ * they hold what these need; ended: end will not have to wait. */
+struct gp_jobs *gp_jobs_begin(struct gp_job **jobs, size_t n, bool wait);
+bool gp_jobs_ended(const struct gp_jobs *all);
+void gp_jobs_end(struct gp_jobs *all);
+void gp_jobs_run(struct gp_job **jobs, size_t n); /* both */
 /* All of that for one, with what other fibres have; at once where this is none. */
 GPM_MUST_USE enum gpm_status gp_meet(struct gp_job *t);
 bool gp_meeting(void); /* this is a fibre */

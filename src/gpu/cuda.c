@@ -46,10 +46,10 @@
        void **, void **))                                                                          \
     F(cuStreamCreate, , (void **, unsigned))                                                       \
     F(cuStreamSynchronize, , (void *))                                                             \
+    F(cuStreamQuery, , (void *))                                                                   \
     F(cuMemHostAlloc, , (void **, size_t, unsigned))                                               \
     F(cuMemFreeHost, , (void *))                                                                   \
     F(cuMemcpyHtoDAsync, _v2, (gpu_ptr, const void *, size_t, void *))                             \
-    F(cuMemcpyDtoHAsync, _v2, (void *, gpu_ptr, size_t, void *))                                   \
     F(cuGetErrorString, , (int, const char **))
 #define COMPILER(F)                                                                                \
     F(nvrtcVersion, , (int *, int *))                                                              \
@@ -119,7 +119,7 @@ static const char *const places[] = {
     "/usr/local/lib/python3*/*-packages/nvidia/*/lib/%s",
 };
 
-static pthread_mutex_t card = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t card = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP; /* a launch is short */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct gpu_info info;
 static atomic_bool usable;
@@ -461,12 +461,13 @@ enum gpm_status gpu_occupancy(struct gpu_program *p, const char *name, int threa
 
 /* ---- lanes ---- */
 
-/* Memory here that the card reads and writes by itself. */
+/* Memory here that the card reads and writes by itself, under the address that it has here. */
 static enum gpm_status reserve_here(double **p, size_t *have, size_t bytes) {
+    enum { DEVICEMAP = 2 };
     if (*p && *have >= bytes) return GPM_OK;
     if (*p) cuMemFreeHost(*p);
     void *at = NULL;
-    int rc = cuMemHostAlloc(&at, bytes, 0);
+    int rc = cuMemHostAlloc(&at, bytes, DEVICEMAP);
     *p = rc ? NULL : at;
     *have = rc ? 0 : bytes;
     return done(rc, "cuMemHostAlloc");
@@ -475,17 +476,20 @@ static enum gpm_status reserve_here(double **p, size_t *have, size_t bytes) {
 enum gpm_status gpu_lane_room(struct gpu_lane *l, size_t in, size_t out, size_t more) {
     enum gpm_status st = l->queue ? GPM_OK : done(cuStreamCreate(&l->queue, 0), "cuStreamCreate");
     if (!st) st = gpu_reserve(&l->in, &l->in_bytes, in);
-    if (!st) st = gpu_reserve(&l->out, &l->out_bytes, out);
     if (!st && more) st = gpu_reserve(&l->scratch, &l->scratch_bytes, more);
     if (!st) st = reserve_here(&l->to, &l->to_bytes, in);
     return st ? st : reserve_here(&l->from, &l->from_bytes, out);
 }
 
 enum gpm_status gpu_lane_start(struct gpu_lane *l, size_t in, struct gpu_program *p,
-                               const char *name, struct gpu_grid g, void **args, size_t out) {
+                               const char *name, struct gpu_grid g, void **args) {
     enum gpm_status st = done(cuMemcpyHtoDAsync(l->in, l->to, in, l->queue), "cuMemcpyHtoDAsync");
-    if (!st) st = launch_on(l->queue, p, name, g, args);
-    return st ? st : done(cuMemcpyDtoHAsync(l->from, l->out, out, l->queue), "cuMemcpyDtoHAsync");
+    return st ? st : launch_on(l->queue, p, name, g, args);
+}
+
+bool gpu_lane_ended(const struct gpu_lane *l) {
+    enum { NOT_READY = 600 };
+    return cuStreamQuery(l->queue) != NOT_READY;
 }
 
 enum gpm_status gpu_lane_wait(struct gpu_lane *l) {

@@ -87,20 +87,20 @@ GPM_MUST_USE enum gpm_status gpu_occupancy(struct gpu_program *p, const char *na
 
 /* ---- lanes: one is laid out while the card works for another ---- */
 /* A queue of its own, with memory there and here between which it copies without anybody waiting.
- * One thread at a time has it; only gpu_lane_wait is called without the lock. */
+ * One thread at a time has it; only what follows gpu_lane_start is called without the lock. */
 struct gpu_lane {
     void *queue;
-    gpu_ptr in, out, scratch;
-    double *to, *from; /* what goes over, and what comes back */
-    size_t in_bytes, out_bytes, scratch_bytes, to_bytes, from_bytes;
+    gpu_ptr in, scratch;
+    double *to, *from; /* what goes over, and where programs write their results */
+    size_t in_bytes, scratch_bytes, to_bytes, from_bytes;
 };
 /* Room for that many bytes each; what was in it is gone. */
 GPM_MUST_USE enum gpm_status gpu_lane_room(struct gpu_lane *l, size_t in, size_t out,
                                            size_t scratch);
-/* Copies `in` bytes over, runs the program and copies `out` bytes back, some time. */
+/* Copies `in` bytes over and runs the program, some time. */
 GPM_MUST_USE enum gpm_status gpu_lane_start(struct gpu_lane *l, size_t in, struct gpu_program *p,
-                                            const char *name, struct gpu_grid g, void **args,
-                                            size_t out);
+                                            const char *name, struct gpu_grid g, void **args);
+bool gpu_lane_ended(const struct gpu_lane *l); /* or failed */
 GPM_MUST_USE enum gpm_status gpu_lane_wait(struct gpu_lane *l);
 
 /* ---- dense matrices, column-major, lower triangles ---- */

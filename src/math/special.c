@@ -6,10 +6,28 @@
 #include "math/special.h"
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The last results: shapes of priors are constants, and asked for with every density. */
+enum { KEPT_BITS = 3 };
+struct kept {
+    double x, y; /* x = 0: none */
+};
+
+static struct kept *kept_at(struct kept *all, double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return &all[bits * 0x9e3779b97f4a7c15u >> (64 - KEPT_BITS)];
+}
 
 double log_gamma(double x) {
+    static _Thread_local struct kept all[1 << KEPT_BITS];
     int sign;
-    return lgamma_r(x, &sign);
+    if (!(x > 0)) return lgamma_r(x, &sign);
+    struct kept *k = kept_at(all, x);
+    if (k->x != x) *k = (struct kept){x, lgamma_r(x, &sign)};
+    return k->y;
 }
 
 /* log Gamma_p(a) = p(p-1)/4 log pi + sum_j log Gamma(a - j/2) */
@@ -74,18 +92,26 @@ double log_choose(double n, double k) {
 }
 
 /* Recurrence psi(x) = psi(x+1) - 1/x up to x >= 10, then DLMF 5.11.2; reflection 5.5.4 below 0. */
-double digamma(double x) {
+static double digamma_of(double x) {
     static const double c[] = {1.0 / 12,  -1.0 / 120,     1.0 / 252, -1.0 / 240,
                                1.0 / 132, -691.0 / 32760, 1.0 / 12,  -3617.0 / 8160};
     if (x <= 0) {
         if (x == floor(x)) return NAN;
-        return digamma(1 - x) - M_PI / tan(M_PI * x);
+        return digamma_of(1 - x) - M_PI / tan(M_PI * x);
     }
     double shift = 0;
     for (; x < 10; x++) shift -= 1 / x;
     double y = 1 / (x * x), s = 0;
     for (int i = 7; i >= 0; i--) s = s * y + c[i];
     return shift + log(x) - 0.5 / x - s * y;
+}
+
+double digamma(double x) {
+    static _Thread_local struct kept all[1 << KEPT_BITS];
+    if (!(x > 0)) return digamma_of(x);
+    struct kept *k = kept_at(all, x);
+    if (k->x != x) *k = (struct kept){x, digamma_of(x)};
+    return k->y;
 }
 
 /* psi'(x) = psi'(x+1) + 1/x^2 up to x >= 15, then DLMF 5.15.8 with the Bernoulli numbers of 5.11.2;
