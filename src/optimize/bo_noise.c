@@ -179,12 +179,22 @@ static bool better_with_noise(struct bo_output *o) {
     return other < exact - DOUBT_NATS;
 }
 
+/* A repetition is under way, here or at another worker. */
+static bool repeating(const struct bo *b) {
+    size_t D = (size_t)b->D;
+    for (size_t i = 0; i < b->points.n; i++)
+        for (size_t k = 0; k < b->pending.n; k += D)
+            if (memcmp(b->points.at[i].u, b->pending.at + k, D * sizeof(double)) == 0) return true;
+    return false;
+}
+
 bool bo_doubt(struct bo *b, double *u) {
     size_t best = bo_incumbent(b, false);
     if (b->opt.noisy || b->told < DOUBT_FIRST || (double)b->told < DOUBT_NEXT * (double)b->doubted)
         return false;
     b->doubted = b->told;
-    if (best == SIZE_MAX || any_repeated(b) || !better_with_noise(bo_lead(b))) return false;
+    if (best == SIZE_MAX || any_repeated(b) || repeating(b) || !better_with_noise(bo_lead(b)))
+        return false;
     memcpy(u, b->points.at[best].u, (size_t)b->D * sizeof *u);
     return true;
 }

@@ -376,6 +376,30 @@ static void noise_is_noticed(void **state) {
     bo_space_release(&s);
 }
 
+/* One repetition answers: while it is under way, be it at another worker, there is no second. */
+static void noise_is_looked_for_once(void **state) {
+    UNUSED(state);
+    struct bo_space s = make_space("x=0:1\ny=0:1\n");
+    struct bo *b = bo_new(&s, NULL, 3);
+    struct rng r;
+    double x[2], held[2];
+    int repeated = 0;
+    rng_init(&r, 5, 0, 0);
+    for (int i = 0; i < 45; i++) {
+        assert_int_equal(bo_ask(b, x), GPM_OK);
+        if (bo_find(b, x) != SIZE_MAX) { /* it takes its time */
+            if (repeated++ == 0) memcpy(held, x, sizeof held);
+        } else {
+            double y = (x[0] - 0.3) * (x[0] - 0.3) + (x[1] - 0.6) * (x[1] - 0.6);
+            bo_tell(b, x, y + 0.05 * rng_normal(&r));
+        }
+        if (repeated) bo_set_pending(b, held, 1);
+    }
+    assert_int_equal(repeated, 1);
+    bo_free(b);
+    bo_space_release(&s);
+}
+
 static double sphere30(const double *x) {
     double s = 0;
     for (int i = 0; i < 30; i++) s += (x[i] - 0.6) * (x[i] - 0.6);
@@ -436,6 +460,7 @@ int main(void) {
         cmocka_unit_test(sharp_minima_are_told_honestly),
         cmocka_unit_test(an_evaluation_is_worth_what_it_lowers),
         cmocka_unit_test(noise_is_noticed),
+        cmocka_unit_test(noise_is_looked_for_once),
         cmocka_unit_test(thirty_dimensions_use_a_trust_region),
         cmocka_unit_test(degenerate_functions_do_no_harm),
     };
