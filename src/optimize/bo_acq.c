@@ -507,11 +507,9 @@ static enum gpm_status search_moments(struct acq *a, struct rng *r, double *u) {
 /* Of the decisions under noise so many follow a draw alone: the model may be too sure of itself, as
  * it is at sharp minima. */
 #define DRAWS_SHARE 0.4
-#define CHECKS      0.25 /* of the others evaluate the lowest place by the mean, */
-#define CHECKED     0.02 /* unless a point lies so close to it, in length scales */
-#define AROUND      30   /* places around the lowest by the mean, */
-#define ANYWHERE    20   /* anywhere, */
-#define LOW         12   /* and evaluated ones of low mean */
+#define AROUND      30 /* places around the lowest by the mean, */
+#define ANYWHERE    20 /* anywhere, */
+#define LOW         12 /* and evaluated ones of low mean */
 #define PLACES      (2 + AROUND + ANYWHERE + LOW)
 
 /* Evaluated points by their means, the lowest first; returns how many there are. */
@@ -531,21 +529,9 @@ static size_t low_points(struct bo *b, double *at) {
     return n;
 }
 
-/* Nothing was evaluated at u, and what the model says there it infers from the points around. */
-static bool unchecked(const struct acq *a, const double *u) {
-    const struct bo *b = a->b;
-    const struct bo_output *o = bo_lead(b);
-    for (size_t i = 0; i < o->active.n; i++)
-        if (bo_distance2(b, u, b->points.at[o->active.at[i]].u, o->model.inv_l) <=
-            CHECKED * CHECKED)
-            return false;
-    return !bo_duplicate(b, u) && !isinf(penalty(a, u));
-}
-
 /* Noisy values of one number: of the place that a draw of the function calls the lowest, the lowest
  * by the mean, others around that or anywhere and the evaluated ones that are low, what is worth
- * most is evaluated, be it again (bo_worth.c); or the place that would be recommended, for the
- * model is most wrong where it says that nothing is to be learnt. */
+ * most is evaluated, be it again (bo_worth.c). */
 static enum gpm_status search_worth(struct acq *a, struct rng *r, const double *best, double *u) {
     struct bo *b = a->b;
     size_t D = (size_t)b->D, n = 1;
@@ -563,11 +549,6 @@ static enum gpm_status search_worth(struct acq *a, struct rng *r, const double *
         bo_rules_repair(b->space, at + i * D);
     }
     n += low_points(b, at + n * D);
-    if (rng_uniform(r) < CHECKS && unchecked(a, centre)) {
-        memcpy(u, centre, D * sizeof *u);
-        mem_free(at);
-        return GPM_OK;
-    }
     believe_pending(b);
     bool known = bo_worth(bo_lead(b), at, n, n, worth);
     for (size_t i = 0; known && i < n; i++) {
