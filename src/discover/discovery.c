@@ -219,7 +219,9 @@ static enum gpm_status search_rates(struct discovery *d, bool *counts) {
     return st;
 }
 
-static enum gpm_status search_once(struct discovery *d, struct buf *err) {
+/* first: what was found without some of the values; NULL: nothing. */
+static enum gpm_status search_once(struct discovery *d, const struct search *first,
+                                   struct buf *err) {
     struct search_options o;
     struct grammar g;
     search_settings(d, &o, &g);
@@ -231,6 +233,7 @@ static enum gpm_status search_once(struct discovery *d, struct buf *err) {
     enum gpm_status st = rates ? search_rates(d, &rates) : GPM_OK;
     if (st == GPM_OK && !rates) {
         st = series_search_init(&d->search, &d->data, &g, &o);
+        if (st == GPM_OK && first && !coarse) series_search_take(&d->search, first, 8, true);
         if (st == GPM_OK) st = coarse ? search_coarse(d, few, further) : search_run(&d->search);
     }
     if (st == GPM_E_NOMEM)
@@ -245,17 +248,19 @@ static enum gpm_status search_once(struct discovery *d, struct buf *err) {
     return GPM_OK;
 }
 
-/* Without the values under suspicion; again where some of them turn out to belong to the series. */
-static enum gpm_status search_here(struct discovery *d, struct buf *err) {
-    enum gpm_status st = search_once(d, err);
+static enum gpm_status search_here(struct discovery *d, const struct search *first,
+                                   struct buf *err) {
+    enum gpm_status st = search_once(d, first, err);
     if (!gp_device_serves()) return st;
     buf_reset(err);
     return buf_fail(err, GPM_E_DEVICE, "%s", gp_device_error());
 }
 
+/* Without the values under suspicion; again where some of them turn out to belong to the series,
+ * with what was found without them. */
 enum gpm_status discovery_search(struct discovery *d, struct buf *err) {
     bool back;
-    enum gpm_status st = search_here(d, err);
+    enum gpm_status st = search_here(d, NULL, err);
     if (st != GPM_OK) return st;
     d->data.wild = 0;
     st = outliers_judge(&d->out, &d->post, &back);
@@ -266,10 +271,12 @@ enum gpm_status discovery_search(struct discovery *d, struct buf *err) {
     }
     double left = d->search.deadline - clock_seconds(), all = d->opt.seconds;
     posterior_release(&d->post);
-    search_release(&d->search);
+    struct search first = d->search;
+    memset(&d->search, 0, sizeof d->search);
     st = discovery_prepare(d, err);
     if (all > 0) d->opt.seconds = fmax(left, 0.1 * all);
-    if (st == GPM_OK) st = search_here(d, err);
+    if (st == GPM_OK) st = search_here(d, &first, err);
+    search_release(&first);
     d->opt.seconds = all;
     return st;
 }

@@ -434,31 +434,59 @@ static void try_groups(struct search *s) {
 }
 
 /* ---- what the data suggest ---- */
-static struct evidence *best_fitted(const struct search *s, bool plain) {
+/* The best of a group beside which changes are looked for: of all, of those that cannot imitate a
+ * change by bending, of those that have none yet. The last: a change in the first form that was
+ * found leaves nothing to see of a better one. */
+enum beside { BESIDE_ALL, BESIDE_PLAIN, BESIDE_UNCHANGED, BESIDES };
+
+static bool may_stand(const struct search *s, const struct evidence *e, enum beside which) {
+    const struct space_ops *ops = s->space->ops;
+    if (which == BESIDE_PLAIN) return e->prop.n && ops->plain(e);
+    return fitted(e) && (which == BESIDE_ALL || ops->unchanged(e));
+}
+
+static struct evidence *best_fitted(const struct search *s, int group, enum beside which) {
     struct evidence *best = NULL;
     for (size_t i = 0; i < s->n; i++) {
         struct evidence *e = s->at[i];
-        if (plain ? !e->prop.n || !s->space->ops->plain(e) : !fitted(e)) continue;
+        if (e->group != group || !may_stand(s, e, which)) continue;
         if (!best || evidence_total(e) > evidence_total(best)) best = e;
     }
     return best;
 }
 
-/* Suggestions beside the best structure, and beside the best of those that cannot imitate a change
- * by bending: were some of them worth a search around them? */
-static bool try_suggestions(struct search *s) {
+/* Suggestions in a group: were some of them worth a search around them? They are near the top, or
+ * bring their group nearer: the same change hides what one transform sees, and not another's. */
+static bool try_suggestions_in(struct search *s, int group) {
     size_t before = s->n;
-    for (int plain = 0; plain < 2; plain++) {
-        struct evidence *e = best_fitted(s, plain);
-        if (!e || (plain && e == best_fitted(s, false))) continue;
+    struct evidence *done[BESIDES] = {best_fitted(s, group, BESIDE_ALL)};
+    if (!done[0] || evidence_total(done[0]) < s->top - GROUP_WINDOW) return false;
+    double own = evidence_total(done[0]);
+    for (int k = 0; k < BESIDES; k++) {
+        struct evidence *e = best_fitted(s, group, (enum beside)k);
+        bool again = k > 0 && e == done[0];
+        for (int i = 1; i < k; i++) again |= e == done[i];
+        done[k] = e;
+        if (!e || again) continue;
         struct batch b = {.search = s, .parent = e, .fast = true, .dense = true, .suggested = true};
         prepare(&b);
         s->space->ops->suggestions(s->space, e, collect, &b);
         run_batch(&b);
     }
     bool worth = false;
-    for (size_t i = before; i < s->n; i++)
-        worth |= fitted(s->at[i]) && evidence_total(s->at[i]) > s->top - effort(s)->window;
+    double window = effort(s)->window;
+    for (size_t i = before; i < s->n; i++) {
+        if (!fitted(s->at[i])) continue;
+        double total = evidence_total(s->at[i]);
+        worth |= total > s->top - window || total > own + window;
+    }
+    return worth;
+}
+
+static bool try_suggestions(struct search *s) {
+    bool worth = false;
+    for (int g = 0; g < s->space->groups && !s->cut && !ended(s); g++)
+        worth |= try_suggestions_in(s, g);
     return worth;
 }
 
@@ -469,6 +497,7 @@ static void explore(struct search *s) {
     for (int k = 0; k < effort(s)->suggested && s->space->ops->suggestions && !s->cut && !ended(s);
          k++) {
         if (!try_suggestions(s)) break;
+        try_groups(s);
         grow(s, false);
     }
     for (int pass = 0; pass < 2; pass++) { /* sampling may lift a structure into the window */

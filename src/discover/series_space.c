@@ -75,6 +75,13 @@ static bool plain(const struct evidence *e) {
     return true;
 }
 
+static bool unchanged(const struct evidence *e) {
+    const struct structure *k = &smodel_of(e)->s;
+    for (int i = 0; i < k->n; i++)
+        if (k->t[i].gate || k->t[i].mask & factors_of(KERN_ROLE_BREAK)) return false;
+    return !k->change;
+}
+
 static enum gate gate_of(const struct change_place *p) {
     if (p->width > 0) return p->more ? GATE_INSIDE : GATE_OUTSIDE;
     return p->more ? GATE_AFTER : GATE_BEFORE;
@@ -305,6 +312,7 @@ static const struct space_ops ops = {.free = space_free,
                                      .fast = is_fast,
                                      .suggestions = suggestions,
                                      .plain = plain,
+                                     .unchanged = unchanged,
                                      .prepare = prepare,
                                      .fit = fit,
                                      .make = make,
@@ -372,6 +380,10 @@ static void refine_job(void *ctx, size_t job, int thread) {
     if (job && search_late(r->coarse)) return;
     struct evidence *e = sevidence_make(r->s->data, &k, log_prior(r->s, r->s->data, &k));
     struct density t = density(&r->s->base, e, thread, false);
+    if (t.d != from->prop.d) { /* other data have other parameters */
+        evidence_free(e);
+        return;
+    }
     memcpy(z, from->prop.mode[0].z, sizeof *z * (size_t)t.d);
     if (r->s->data->scale == SCALE_RATE) z[0] -= 1;
     smooth_patterns(smodel_of(e), &t, z);
@@ -437,12 +449,10 @@ static bool refine_late(const void *ctx) {
 static const struct journal_step refine_step = {"refine", refine_job, refine_key, refine_pack,
                                                 refine_late};
 
-enum gpm_status series_search_refine(struct search *s, const struct search *coarse, size_t most,
-                                     bool further) {
-    double start = clock_seconds();
-    struct refine r = {series_space_of(s), coarse,
-                       NEW_ARRAY(const struct evidence *, coarse->n + 1), NULL};
-    size_t n = choose_refined(&r, coarse);
+void series_search_take(struct search *s, const struct search *other, size_t most, bool further) {
+    struct refine r = {series_space_of(s), other, NEW_ARRAY(const struct evidence *, other->n + 1),
+                       NULL};
+    size_t n = choose_refined(&r, other);
     if (n > most) n = most;
     r.result = mem_zalloc((n + 1) * sizeof *r.result);
     journal_step(s->opt.journal, s->opt.threads, n, &refine_step, &r);
@@ -461,6 +471,12 @@ enum gpm_status series_search_refine(struct search *s, const struct search *coar
     search_find_top(s);
     mem_free(r.from);
     mem_free(r.result);
+}
+
+enum gpm_status series_search_refine(struct search *s, const struct search *coarse, size_t most,
+                                     bool further) {
+    double start = clock_seconds();
+    series_search_take(s, coarse, most, further);
     if (!isfinite(s->top)) return further ? search_run(s) : GPM_E_NO_CONVERGENCE;
     s->deadline = coarse->deadline;
     s->grown = coarse->grown;

@@ -33,6 +33,9 @@ static inline struct series_space *series_space_of(const struct search *s) {
 }
 /* The number of a structure in its space. */
 size_t series_space_number(struct series_space *s, const struct structure *k);
+/* The best structures of another search, of much the same data, evaluated on these; at most so
+ * many. further: the search is to look around them. */
+void series_search_take(struct search *s, const struct search *other, size_t most, bool further);
 /* Instead of a search: the structures of `coarse` (a search on a subset of the same data) that lie
  * within its window, started from their optima there. further: then the search goes on around them
  * on all of the data. */

@@ -83,6 +83,7 @@ struct space_ops {
     void (*suggestions)(struct space *s, const struct evidence *e, space_emit each, void *ctx);
     /* Is it one of those that cannot follow a change by bending? */
     bool (*plain)(const struct evidence *e);
+    bool (*unchanged)(const struct evidence *e); /* has it no change? */
     /* Before structures around `parent` (NULL: none) are fitted; may be NULL. */
     void (*prepare)(struct space *s, const struct search *x, const struct evidence *parent,
                     bool dense);
