@@ -177,7 +177,7 @@ def test_limits_hold():
                                  for grow in ("k + k", "k * k + make_periodic(1, 1, i)", "k * (make_periodic(1, 1, i) + make_linear(1, i))",
                                               "make_change_point(k, k, i, 1)", "make_change_point(k, make_linear(1, i) + k, i, 1) * k")
                                  for what in ("simplify", "struct")] +
-                              ["assume x = normal(0, 1); infer resample(1000000)"]),
+                              ["assume x = normal(0, 1); infer repeat(1000, resample(1000000))"]),
         "--max-memory": ("30M", ["fill(90000000, 1)", "assume f = mem(proc(i) { normal(0, 1) }); for (i = 0; i < 100000000; i++) { predict f(unquote(i)) }",
                                  "define f = proc(n, a) { if (n == 0) { size(a) } else { f(n - 1, append(a, a)) } }; f(30, array(1, 2))",
                                  "define f = proc(n, a) { if (n == 0) { size(a) } else { f(n - 1, string_concat(a, a)) } }; f(40, \"ab\")",
