@@ -380,10 +380,6 @@ static void refine_job(void *ctx, size_t job, int thread) {
     if (job && search_late(r->coarse)) return;
     struct evidence *e = sevidence_make(r->s->data, &k, log_prior(r->s, r->s->data, &k));
     struct density t = density(&r->s->base, e, thread, false);
-    if (t.d != from->prop.d) { /* other data have other parameters */
-        evidence_free(e);
-        return;
-    }
     memcpy(z, from->prop.mode[0].z, sizeof *z * (size_t)t.d);
     if (r->s->data->scale == SCALE_RATE) z[0] -= 1;
     smooth_patterns(smodel_of(e), &t, z);
@@ -403,7 +399,11 @@ static bool worth(const struct refine *r, const struct evidence *e) {
     bool changing = false;
     for (int k = 0; k < m->n_terms; k++)
         changing |= (m->term[k].mask & factors_of(KERN_ROLE_WHITE)) != 0;
-    return !e->rough && e->prop.n && !(changing && r->s->data->scale == SCALE_RATE);
+    struct structure k = refined(r->s, e);
+    struct smodel now; /* other data may have other parameters */
+    smodel_init(&now, r->s->data, &k);
+    return !e->rough && e->prop.n && now.d <= e->prop.d &&
+           !(changing && r->s->data->scale == SCALE_RATE);
 }
 
 /* The best first, one of each structure as it will be. */
