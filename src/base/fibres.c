@@ -31,7 +31,7 @@
 enum { PATIENCE = 2000000 }; /* nanoseconds to wait for fibres that compute something else */
 enum { SPINS = 10000 };      /* looks before sleeping, where there are cores for it */
 enum { AT_ONCE = 4 };        /* orders under way */
-enum { PART = 16 };          /* of the fibres that wait when an order is due */
+enum { PART = 16 };          /* an order is due when one fibre in so many waits */
 
 /* Somebody who sleeps when there is nothing to do. */
 struct sleeper {

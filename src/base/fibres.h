@@ -3,7 +3,7 @@
  * Fibres: many functions that each wait often for something best done for all of them at once
  * (chains that want a likelihood of the card each). They have stacks of their own and share a few
  * threads, one for each core: a fibre that waits costs no switch of threads, and what it works on
- * stays in its core's caches. A further thread has served what they wait for, while others run on.
+ * stays in its core's caches. A further thread sees to what they wait for, while others run on.
  *
  * Those that are furthest behind run first, by the points of their programs that they have passed:
  * all end at about the same time, also where some have much more to do between two points.

@@ -254,7 +254,10 @@ struct launch {
 
 /* Launches that may be under way: some are laid out while the card computes others, and those of
  * different threads and groups fill it together. */
-enum { LANES = 64, LANES_GLOBAL = 4 }; /* the first ones: where tiles stand in their memory */
+enum {
+    LANES = 64,
+    LANES_GLOBAL = 4
+}; /* the first ones: for tiles in device memory, which is much */
 static struct lane {
     pthread_mutex_t busy;
     struct gpu_lane on;
@@ -357,10 +360,11 @@ static bool same_group(const struct gp_job *a, const struct gp_job *b) {
     return a->program == b->program && a->layout == b->layout;
 }
 
+enum { GROUPS = 8 }; /* of one call under way */
 struct gp_jobs {
     struct gp_job **sorted;
     size_t n; /* groups under way */
-    struct launch k[8];
+    struct launch k[GROUPS];
 };
 
 /* The jobs from `first` on that are of one group with the first of them, side by side. */
@@ -378,7 +382,7 @@ static size_t gather(struct gp_job **jobs, size_t first, size_t n) {
 /* A lane for one more group: a free one, else, where this call has some, that of the last. */
 static struct lane *next_lane(struct gp_jobs *all, unsigned class, bool wait) {
     bool global = class_is_global(class);
-    struct lane *lane = all->n < COUNT_OF(all->k) ? lane_take(global, wait && all->n == 0) : NULL;
+    struct lane *lane = all->n < GROUPS ? lane_take(global, wait && all->n == 0) : NULL;
     if (lane || !all->n) return lane;
     struct launch *last = &all->k[--all->n];
     end_group(last);

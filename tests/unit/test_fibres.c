@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Fibres: everybody gets back what they handed over, numbers in registers and the guard of files
  * are their own, a fibre that never waits holds nobody up, deep stacks stay apart, an order that is
- * refused is made again. */
+ * refused is made again, and who is behind goes first. */
 #include "support/check.h"
 
 #include "base/fibres.h"
