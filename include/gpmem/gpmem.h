@@ -204,6 +204,8 @@ GPM_API const char *gpm_device_text(void);
  * machine's, what OPENBLAS_CORETYPE has to be before the process starts, else NULL. */
 GPM_API const char *gpm_blas_core(void);
 GPM_API const char *gpm_blas_better_core(void);
+/* The same as a sentence for people, NULL where all is well: what is wrong and what to set. */
+GPM_API const char *gpm_blas_advice(void);
 #if defined(__cplusplus)
 }
 #endif

@@ -314,6 +314,7 @@ PROTOTYPES = {
     "gpm_device_text": (c.c_char_p, []),
     "gpm_blas_core": (c.c_char_p, []),
     "gpm_blas_better_core": (c.c_char_p, []),
+    "gpm_blas_advice": (c.c_char_p, []),
     "gpm_gp_new": (c.c_void_p, []),
     "gpm_gp_free": (None, [c.c_void_p]),
     "gpm_gp_error": (c.c_char_p, [c.c_void_p]),

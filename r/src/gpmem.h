@@ -45,4 +45,5 @@ SEXP optimizer_report(SEXP handle, SEXP format);
 
 SEXP program_run(SEXP program, SEXP name, SEXP data, SEXP options);
 SEXP library_version(void);
+SEXP blas_advice(void);
 #endif

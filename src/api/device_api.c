@@ -56,3 +56,19 @@ const char *gpm_blas_core(void) {
 const char *gpm_blas_better_core(void) {
     return la_blas_better_core();
 }
+
+static char advice[240];
+static void advise(void) {
+    const char *better = la_blas_better_core();
+    if (!better) return;
+    snprintf(advice, sizeof advice,
+             "OpenBLAS runs the code of an older processor here, slower and with other last digits "
+             "than gpmem's own command: set OPENBLAS_CORETYPE=%s before the process starts",
+             better);
+}
+
+const char *gpm_blas_advice(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, advise);
+    return *advice ? advice : NULL;
+}

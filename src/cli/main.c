@@ -136,10 +136,9 @@ int tool_main(int argc, char **argv) {
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         out_printf("gpmem %s\n", gpm_version());
         if (argc > 2 && (strcmp(argv[2], "-v") == 0 || strcmp(argv[2], "--verbose") == 0)) {
-            const char *better = gpm_blas_better_core();
+            const char *advice = gpm_blas_advice();
             out_printf("linear algebra: OpenBLAS for %s\n", gpm_blas_core());
-            if (better)
-                out_printf("this machine is a %s: set OPENBLAS_CORETYPE=%s\n", better, better);
+            if (advice) out_printf("%s\n", advice);
         }
         return out_finish(EXIT_FINE);
     }

@@ -23,8 +23,10 @@ class Place:
         self.env = dict(os.environ, PKG_CONFIG_PATH=os.path.join(lib, "pkgconfig"), LD_LIBRARY_PATH=lib, R_LIBS=self.library,
                         _R_CHECK_CRAN_INCOMING_="false", _R_CHECK_FUTURE_FILE_TIMESTAMPS_="false", LC_ALL="C.UTF-8")
 
-    def run(self, *command):
-        p = subprocess.run(command, cwd=self.folder, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    def run(self, *command, **variables):
+        """Status and output; variables of the environment are set, or not there where they are None."""
+        env = {k: v for k, v in dict(self.env, **variables).items() if v is not None}
+        p = subprocess.run(command, cwd=self.folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         return p.returncode, p.stdout
 
     def install(self):
