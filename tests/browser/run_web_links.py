@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The library for web pages would link, seen without emscripten: the objects of this build that web/CMakeLists.txt takes, with
-web/*.c beside them, need nothing but each other, jansson and the functions of web/libc.txt, which emscripten's C library has.
-A name that is missing is either to be given by web/none.c, or, when `make wasm` links with it, a line of that file.
+web/*.c beside them, need nothing but each other, jansson and the functions of web/libc.txt, which emscripten's C library has
+(some are instructions on one processor and functions on another). A name that is missing is either to be given by web/none.c, or,
+when `make wasm` links with it, a line of that file. Names of glibc alone that do not show in objects (..._NP) are in missing.h.
 Argument: the tool."""
 import glob, os, re, subprocess, sys, tempfile
 
@@ -42,6 +43,9 @@ with tempfile.TemporaryDirectory() as folder:
     defined, needed = symbols(taken + compiled(folder))
 libc = set(read("web/libc.txt").split())
 missing = sorted(n for n in needed - defined - libc if not COMPILERS.match(n) and not n.startswith("json_"))
+own = re.compile(r"\b\w+_(?:NP|np)\b")
+here_alone = {n for p in taken if "/src/" in p for n in own.findall(read(os.path.relpath(p, OBJECTS)[:-2]))}
+missing += sorted(here_alone - set(own.findall(read("web/include/missing.h"))))
 for name in missing:
     print("%s: nothing in a web page has it (web/none.c, or web/libc.txt when make wasm links)" % name)
 if not missing:
