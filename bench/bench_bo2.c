@@ -47,18 +47,33 @@ static void make_space(const struct problem *p, struct bo_space *space) {
     buf_release(&err);
 }
 
-/* Where x of the moved problem lies in the problem: each coordinate of the box turned around or
- * not, and bent by u/(u + c (1 - u)), which keeps the box and the values. */
-static void unmove(const struct problem *p, int moved, const double *x, double *out) {
+/* Where x of the moved problem lies in the problem, in units of the search: each number turned
+ * around or not, and, unless whole, bent by u/(u + c (1 - u)), which keeps the box and the values;
+ * the levels of a category that nothing depends on change places in a circle. What an evaluation
+ * costs stays as it is. */
+static void unmove(const struct problem *p, const struct bo_space *space, int moved,
+                   const double *x, double *out) {
+    double u[P_MAX_D];
+    bool decides[P_MAX_D] = {false};
     struct rng r;
-    rng_init(&r, (uint64_t)moved, 77, 0);
     memcpy(out, x, (size_t)p->d * sizeof *x);
-    for (int j = 0; moved && !p->space && j < p->d; j++) {
-        double lo = p->box ? p->box[2 * j] : p->lo, hi = p->box ? p->box[2 * j + 1] : p->hi;
-        double u = (x[j] - lo) / (hi - lo), c = exp(0.5 * (2 * rng_uniform(&r) - 1));
-        if (rng_uniform(&r) < 0.5) u = 1 - u;
-        out[j] = lo + (hi - lo) * u / (u + c * (1 - u));
+    if (!moved) return;
+    rng_init(&r, (uint64_t)moved, 77, 0);
+    bo_space_to_unit(space, x, u);
+    for (int j = 0; j < p->d; j++)
+        if (space->vars[j].parent >= 0) decides[space->vars[j].parent] = true;
+    for (int j = 0; j < p->d; j++) {
+        const struct bo_var *v = &space->vars[j];
+        double c = exp(0.5 * (2 * rng_uniform(&r) - 1)), turned = rng_uniform(&r), *at = &u[v->at];
+        if (v->fidelity || decides[j]) continue;
+        if (v->n_levels) {
+            *at = fmod(*at + floor(turned * v->n_levels), v->n_levels);
+            continue;
+        }
+        if (turned < 0.5) *at = 1 - *at;
+        if (!v->integer) *at /= *at + c * (1 - *at);
     }
+    bo_space_from_unit(space, u, out);
 }
 
 static double missing_value(const struct problem *p, double y) {
@@ -88,7 +103,7 @@ static double judge(struct trial *t, struct result *out) {
     double best = INFINITY, x[P_MAX_D], at[P_MAX_D], mean, sd, truth[P_MAX_K];
     if (p->noise > 0) {
         if (!bo_recommend(t->b, x, &mean, &sd)) return INFINITY;
-        unmove(p, t->moved, x, at);
+        unmove(p, &t->space, t->moved, x, at);
         p->f(at, truth);
         out->off = (truth[0] - mean) / sd;
         return missing_value(p, truth[0]);
@@ -121,7 +136,7 @@ static void trial_step(struct trial *t) {
     const struct problem *p = t->p;
     double x[P_MAX_D], at[P_MAX_D], told[P_MAX_K], *y = t->ys + t->n * t->K;
     if (bo_ask(t->b, x)) exit(2);
-    unmove(p, t->moved, x, at);
+    unmove(p, &t->space, t->moved, x, at);
     p->f(at, y);
     for (int k = 0; k < t->K; k++) told[k] = y[k] + p->noise * p->iqr * rng_normal(&t->noise);
     bo_tell_all(t->b, x, told);

@@ -307,6 +307,19 @@ static void epochs(const double *x, double *y) {
 }
 static const char epochs_space[] = "rate=1e-5:1:log\ndecay=1e-6:1:log\ne=0.02:1:fidelity\n";
 
+/* What is cheap misleads: the valleys are elsewhere. */
+static void elsewhere_branin(const double *x, double *y) {
+    double s = x[2], u = x[0] + 5 * (1 - s), v = x[1] - 4 * (1 - s);
+    double a = v - 5.1 / (4 * PI * PI) * u * u + 5 / PI * u - 6;
+    y[0] = a * a + 10 * (1 - 1 / (8 * PI)) * cos(u) + 10;
+}
+/* A learner that is the better in the end the slower it is. */
+static void patience(const double *x, double *y) {
+    double rate = log10(x[0]), decay = log10(x[1]), e = x[2];
+    double reach = .03 * sq(rate + 3) + .02 * sq(decay + 3.5);
+    y[0] = .05 + reach + .5 * exp(-30 * e * pow(10, .5 * (rate + 2)));
+}
+
 #define F(name_, f_, d_, text, best_, budget_)                                                     \
     {                                                                                              \
         .name = name_, .family = "fidelity", .f = f_, .d = d_, .n_obj = 1, .space = text,          \
@@ -380,6 +393,8 @@ const struct problem problems[] = {
     F("Cheap Branin", cheap_branin, 3, cheap_branin_space, .39788735772973816, 20),
     F("Cheap Hartmann-6", cheap_hartmann, 7, cheap_hartmann_space, -3.322368011415515, 40),
     F("Epochs", epochs, 3, epochs_space, .050005974237977126, 8),
+    F("Elsewhere Branin", elsewhere_branin, 3, cheap_branin_space, .39788735772973816, 20),
+    F("Patience", patience, 3, epochs_space, .05003658116073535, 8),
     B("Ackley-20", "many", ackley20, 20, -5, 10, 0, .01),
     B("Ackley-50", "many", ackley50, 50, -5, 10, 0, 3),
     B("Rosenbrock-20", "many", rosenbrock20, 20, -5, 10, 0, 36),

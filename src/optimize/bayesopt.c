@@ -20,7 +20,7 @@ static void output_init(struct bo_output *o, struct bo *b, int k, const struct b
         o->goal.hi = -g->lo;
         o->goal.reference = -g->reference;
     }
-    bo_model_init(&o->model, b->space->d, b->space->n_cat, b->opt.noisy);
+    bo_model_init(&o->model, b->space->d, b->space->n_cat, b->fidelity, b->opt.noisy);
 }
 
 static void output_release(struct bo_output *o) {
@@ -236,7 +236,7 @@ static void design_point(const struct bo *b, size_t i, double *u) {
     }
     int widest = widest_category(b);
     if (widest >= 0) u[widest] = (double)(i % (size_t)bo_space_levels(b->space, widest));
-    if (b->fidelity >= 0) u[b->fidelity] = i % 3 == 2 ? 1 : 0.3;
+    if (b->fidelity >= 0) u[b->fidelity] = i % 3 == 2 ? 1 : 0.1;
     bo_space_snap(b->space, u);
     bo_rules_repair(b->space, u);
 }

@@ -52,7 +52,7 @@ static bool believe(struct bo_output *o, const double *u, size_t count, struct b
     t->square = t->mean + count;
     t->var = t->square + count;
     if (draws > 1) {
-        size_t bytes = sizeof(double) * ((size_t)o->b->D + 3);
+        size_t bytes = sizeof(double) * bo_model_size(m);
         double *best = mem_alloc(bytes), nlp = bo_model_nlp(m, m->theta, NULL);
         memcpy(best, m->theta, bytes);
         rng_init(&r, o->b->seed, 4, 0);

@@ -44,15 +44,16 @@ void bo_feas_free(struct bo_feas *f) {
  * most half the box. */
 static bool load(struct bo *b, struct bo_feas *f, double *label) {
     size_t n = f->n, D = (size_t)b->D;
-    double *theta = NEW_ARRAY(double, D);
+    const struct bo_model *lead = &bo_lead(b)->model;
+    double *theta = NEW_ARRAY(double, bo_model_size(lead));
     for (size_t i = 0; i < n; i++) {
         const struct bo_point *p = &b->points.at[i];
         for (size_t k = 0; k < D; k++) f->u[k * n + i] = p->u[k];
         label[i] = p->count ? 1 : -1;
     }
-    memcpy(theta, bo_lead(b)->model.theta, D * sizeof *theta);
+    memcpy(theta, lead->theta, bo_model_size(lead) * sizeof *theta);
     for (int k = 0; k < b->space->d; k++) theta[k] = fmin(log(0.5), theta[k] - log(2));
-    struct kern *k = bo_model_kern(&bo_lead(b)->model, BO_M52, theta);
+    struct kern *k = bo_model_kern(lead, BO_M52, theta);
     struct kern_pts at = {.x = f->u, .n = n, .ld = n, .dim = b->D};
     f->view = k ? kern_view_new(k, at) : NULL;
     f->prior = k ? gp_new(b->D, k, NULL, 0, NULL) : NULL;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A variable that sets what an evaluation costs (epochs, a grid's width, a share of the data). The
- * model has it as one more coordinate s; points are chosen for s = 1, the function meant, and then
- * the s that takes most of the variance at (x, 1) away for its cost:
+ * model has it as a coordinate s of its own kind (bo_model.h); points are chosen for s = 1, the
+ * function meant, and then the s that takes most of the variance at (x, 1) away for its cost:
  *
  *   corr^2(f(x, 1), f(x, s)) / (cost(s) + overhead),    correlations of the posterior
  *
- * Where little cost tells little, s = 1 has the best ratio. */
+ * Only s = 1 can be an answer, so that less has to have twice its ratio. Where little cost tells
+ * little, it does not. */
 #include "optimize/bo_priv.h"
 
 #include <math.h>
@@ -14,6 +15,7 @@
 
 #define OVERHEAD   0.05 /* of a full evaluation: nothing is for free */
 #define CHEAP_MOST 5    /* in a row */
+#define PAYS       2.0  /* less than the full cost: this many times its ratio */
 
 /* The share of the full cost at coordinate s. */
 static double cost_at(const struct bo *b, double s) {
@@ -36,7 +38,7 @@ static double correlation2(struct bo_output *o, const double *u, const double *v
 void bo_choose_fidelity(struct bo *b, double *u) {
     enum { LEVELS = 10 };
     if (b->fidelity < 0) return;
-    double *t = NEW_ARRAY(double, (size_t)b->D), most = 1 / (1 + OVERHEAD), chosen = 1;
+    double *t = NEW_ARRAY(double, (size_t)b->D), most = PAYS / (1 + OVERHEAD), chosen = 1;
     for (int i = 0; i < LEVELS && b->cheap < CHEAP_MOST; i++) {
         memcpy(t, u, (size_t)b->D * sizeof *t);
         t[b->fidelity] = (double)i / LEVELS;

@@ -43,14 +43,16 @@ static bool allowed(const struct bo_output *o, enum bo_kern k, enum bo_warp w) {
 
 static void use_combo(struct bo_output *o, enum bo_kern k, enum bo_warp w) {
     struct bo_combo *c = &o->combo[k][w];
-    size_t bytes = sizeof(double) * ((size_t)o->b->D + 3);
+    size_t bytes = sizeof(double) * bo_model_size(&o->model);
     o->model.kind = k;
     if (!c->theta) {
         c->theta = mem_alloc(bytes);
         bo_model_prior(&o->model, NULL, c->theta);
         const struct bo_combo *known = &o->combo[o->kern][o->warp]; /* about the scales */
-        if (known != c && known->theta)
+        if (known != c && known->theta) {
             memcpy(c->theta, known->theta, sizeof(double) * ((size_t)o->b->D + 1));
+            if (o->model.fidelity >= 0) c->theta[o->b->D + 3] = known->theta[o->b->D + 3];
+        }
     }
     memcpy(o->model.theta, c->theta, bytes);
 }
@@ -64,7 +66,7 @@ static double fit_combo(struct bo_output *o, enum bo_kern k, enum bo_warp w, int
                                          : o->b->K < BO_MANY ? 30
                                          : o->n_full         ? 8
                                                              : 12);
-    memcpy(c->theta, o->model.theta, sizeof(double) * ((size_t)o->b->D + 3));
+    memcpy(c->theta, o->model.theta, sizeof(double) * bo_model_size(&o->model));
     c->fitted = true;
     return bo_log_jacobian(o, w) - nlp;
 }
@@ -77,7 +79,7 @@ static void restart(struct bo_output *o, double evidence, struct rng *r) {
     double other = bo_log_jacobian(o, o->warp) - bo_model_fit(&o->model, 12);
     if (other > evidence)
         memcpy(o->combo[o->kern][o->warp].theta, o->model.theta,
-               sizeof(double) * ((size_t)o->b->D + 3));
+               sizeof(double) * bo_model_size(&o->model));
 }
 
 /* Kernels under the current warp, or warps under the current kernel: fits those worth a try, takes
@@ -111,7 +113,7 @@ static double choose(struct bo_output *o, bool kernels, double best) {
 static void sample_theta(struct bo_output *o, struct rng *r) {
     struct bo_combo *c = &o->combo[o->kern][o->warp];
     struct bo_model *m = &o->model;
-    size_t bytes = sizeof(double) * ((size_t)o->b->D + 3);
+    size_t bytes = sizeof(double) * bo_model_size(&o->model);
     double map = bo_model_nlp(m, c->theta, NULL), nlp = INFINITY;
     if (c->chain)
         nlp = bo_model_nlp(m, c->chain, NULL);
@@ -132,7 +134,7 @@ static bool wants_mcmc(const struct bo *b) {
 
 /* The points for the model, by the scales known so far; before any, by the prior's. */
 static void choose_points(struct bo_output *o) {
-    double *theta = NEW_ARRAY(double, (size_t)o->b->D + 3);
+    double *theta = NEW_ARRAY(double, bo_model_size(&o->model));
     const struct bo_combo *c = &o->combo[o->kern][o->warp];
     bo_model_prior(&o->model, NULL, theta);
     bo_load_points(o, c->theta ? c->theta : theta);

@@ -19,46 +19,97 @@ static bool is_mixture(enum bo_kern kind) {
     return kind == BO_MIX || kind == BO_ADD;
 }
 
-static struct kern *leaf(const char *row, const double *par, int first, int n, int D) {
-    int *col = NEW_ARRAY(int, (size_t)n + 1);
-    for (int c = 0; c < n; c++) col[c] = first + c;
-    struct kern *k =
-        kern_leaf_on(kern_class_find(row), par, (size_t)n, col, n == D ? 0 : (size_t)n, NULL);
+static struct kern *leaf(const char *row, const double *par, const int *col, int n, int D) {
+    return kern_leaf_on(kern_class_find(row), par, (size_t)n, col, n == D ? 0 : (size_t)n, NULL);
+}
+
+typedef struct kern *combine(struct kern *a, struct kern *b);
+
+/* Takes both over; NULL: one of them is. */
+static struct kern *join(combine *how, struct kern *a, struct kern *b) {
+    struct kern *k = a && b ? how(a, b) : NULL;
+    kern_unref(a);
+    kern_unref(b);
+    return k;
+}
+
+/* Of the numeric coordinates but `without`: sf = 1, lengths, odds and rho of mixtures. */
+static struct kern *numeric(const struct bo_model *m, enum bo_kern kind, const double *theta,
+                            int without) {
+    double *par = NEW_ARRAY(double, (size_t)m->D + 3);
+    int *col = NEW_ARRAY(int, (size_t)m->d + 1), n = 0;
+    par[0] = 1;
+    for (int c = 0; c < m->d; c++)
+        if (c != without) col[n++] = c, par[n] = exp(theta[c]);
+    for (int i = 1; is_mixture(kind) && i <= 2; i++) par[n + i] = exp(theta[m->D + i]);
+    struct kern *k = leaf(rows[kind], par, col, n, m->D);
+    mem_free(par);
     mem_free(col);
     return k;
 }
 
-/* The numeric leaf has the parameters sf = 1, lengths, odds and rho of mixtures. */
-struct kern *bo_model_kern(const struct bo_model *m, enum bo_kern kind, const double *theta) {
-    double *par = NEW_ARRAY(double, (size_t)m->D + 3);
-    par[0] = 1;
-    for (int c = 0; c < m->d; c++) par[1 + c] = exp(theta[c]);
-    for (int i = 1; is_mixture(kind) && i <= 2; i++) par[m->d + i] = exp(theta[m->D + i]);
-    struct kern *k = m->d ? leaf(rows[kind], par, 0, m->d, m->D) : NULL, *ham = NULL;
-    for (int c = 0; c < m->n_cat; c++) par[c] = exp(theta[m->d + c]);
-    if (m->n_cat) ham = leaf("HAM", par, m->d, m->n_cat, m->D);
+static struct kern *categories(const struct bo_model *m, const double *theta) {
+    double *par = NEW_ARRAY(double, (size_t)m->n_cat + 1);
+    int *col = NEW_ARRAY(int, (size_t)m->n_cat + 1);
+    for (int c = 0; c < m->n_cat; c++) col[c] = m->d + c, par[c] = exp(theta[m->d + c]);
+    struct kern *k = leaf("HAM", par, col, m->n_cat, m->D);
     mem_free(par);
-    if (!m->d || !m->n_cat) return m->d ? k : ham;
-    struct kern *both = k && ham ? kern_product(k, ham) : NULL;
-    kern_unref(k);
-    kern_unref(ham);
-    return both;
+    mem_free(col);
+    return k;
+}
+
+/* b^2 (1 - s)(1 - s') */
+static struct kern *cheapness(const struct bo_model *m, const double *theta) {
+    const double par[2] = {exp(theta[m->D + 3]), 1};
+    const struct kern_class *line = kern_class_with(kern_class_find("LIN"), 2);
+    return kern_leaf_on(line, par, 1, &m->fidelity, 1, NULL);
+}
+
+/* One term: of the coordinates but `without`, and with all of them what less cost changes. */
+static struct kern *term(const struct bo_model *m, enum bo_kern kind, const double *theta,
+                         int without) {
+    if (!m->d) return categories(m, theta);
+    struct kern *k = numeric(m, kind, theta, without);
+    if (without < 0 && m->fidelity >= 0) k = join(kern_product, k, cheapness(m, theta));
+    return m->n_cat ? join(kern_product, k, categories(m, theta)) : k;
+}
+
+struct kern *bo_model_kern(const struct bo_model *m, enum bo_kern kind, const double *theta) {
+    struct kern *k = term(m, kind, theta, m->fidelity);
+    return m->fidelity < 0 ? k : join(kern_sum, k, term(m, kind, theta, -1));
+}
+
+/* Adds a term's derivatives in the kernel's parameters to those in theta; returns what is behind
+ * them. sf is given. */
+static const double *add_slopes(const struct bo_model *m, const double *theta, int without,
+                                const double *at, double *grad) {
+    at += m->d > 0;
+    for (int c = 0; c < m->d; c++)
+        if (c != without) grad[c] += exp(theta[c]) * *at++;
+    for (int i = 1; m->d && is_mixture(m->kind) && i <= 2; i++)
+        grad[m->D + i] += exp(theta[m->D + i]) * *at++;
+    if (without < 0 && m->fidelity >= 0) { /* its sf, and the given place where it ends */
+        grad[m->D + 3] += exp(theta[m->D + 3]) * *at;
+        at += 2;
+    }
+    for (int c = m->d; c < m->D; c++) grad[c] += exp(theta[c]) * *at++;
+    return at;
 }
 
 /* d logml / d theta from the derivatives in the kernel's parameters: all of theta are logarithms.
  */
 static void from_kernel(const struct bo_model *m, const double *theta, const double *dkern,
                         double *grad) {
-    const double *at = dkern + (m->d > 0); /* sf is given */
-    for (int c = 0; c < m->d; c++) grad[c] = exp(theta[c]) * *at++;
-    for (int i = 1; is_mixture(m->kind) && i <= 2; i++)
-        grad[m->D + i] = m->d ? exp(theta[m->D + i]) * *at++ : 0;
-    for (int c = m->d; c < m->D; c++) grad[c] = exp(theta[c]) * *at++;
+    for (int i = 0; i < bo_model_params(m); i++) grad[i] = 0;
+    const double *rest = add_slopes(m, theta, m->fidelity, dkern, grad);
+    if (m->fidelity >= 0) add_slopes(m, theta, -1, rest, grad);
 }
 
-void bo_model_init(struct bo_model *m, int d, int n_cat, bool noisy) {
+/* A cost is the cost of something: with no other number it is a coordinate as any. */
+void bo_model_init(struct bo_model *m, int d, int n_cat, int fidelity, bool noisy) {
     *m = (struct bo_model){.d = d, .n_cat = n_cat, .D = d + n_cat, .noisy = noisy, .widen = 1};
-    m->theta = NEW_ARRAY(double, (size_t)m->D + 3);
+    m->fidelity = d > 1 ? fidelity : -1;
+    m->theta = NEW_ARRAY(double, bo_model_size(m));
     m->inv_l = NEW_ARRAY(double, (size_t)m->D);
     for (int k = 0; k < m->D; k++) m->inv_l[k] = 1; /* saved before the first fit */
     m->kind = BO_M52;
@@ -92,8 +143,14 @@ enum gpm_status bo_model_believe(struct bo_model *m, const double *u, double y) 
 
 /* ---- priors ---- */
 
+/* What a fidelity changes stands behind the mixtures' two, which stay where they are in kernels
+ * that have none. */
+size_t bo_model_size(const struct bo_model *m) {
+    return (size_t)m->D + 3 + (m->fidelity >= 0);
+}
+
 int bo_model_params(const struct bo_model *m) {
-    return m->D + 1 + (is_mixture(m->kind) ? 2 : 0);
+    return m->fidelity >= 0 || is_mixture(m->kind) ? (int)bo_model_size(m) : m->D + 1;
 }
 
 struct prior { /* of a component of theta: normal, within bounds */
@@ -101,11 +158,13 @@ struct prior { /* of a component of theta: normal, within bounds */
 };
 
 /* The length scales grow with the square root of the dimension: distances in the box do. Noisy:
- * whoever says so means more than rounding, and the noise may be all there is. */
+ * whoever says so means more than rounding, and the noise may be all there is. Less cost is given
+ * since it is of use: most of the function is there. */
 static struct prior prior_of(const struct bo_model *m, int i) {
     if (i < m->d)
         return (struct prior){log(0.5 * sqrt(m->D)), m->noisy ? 1 : 0.7, log(0.02), log(20)};
     if (i < m->D) return (struct prior){0, 1, log(0.1), log(20)};
+    if (i > m->D + 2) return (struct prior){log(0.2), 1, -6, 4};
     if (i > m->D + 1) return (struct prior){log(4), 0.7, 0, log(50)};
     if (i > m->D) return (struct prior){0, 1.5, -6, 6};
     if (m->noisy) return (struct prior){log(0.1), NOISE_SD, log(G_MIN), log(1e4)};
@@ -113,7 +172,7 @@ static struct prior prior_of(const struct bo_model *m, int i) {
 }
 
 void bo_model_prior(const struct bo_model *m, struct rng *r, double *theta) {
-    for (int i = 0; i < m->D + 3; i++) {
+    for (int i = 0; i < (int)bo_model_size(m); i++) {
         struct prior p = prior_of(m, i);
         theta[i] = r ? fmin(p.hi, fmax(p.lo, p.mean + p.sd * rng_normal(r))) : p.mean;
     }

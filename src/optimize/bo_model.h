@@ -5,6 +5,13 @@
  * parameters theta = (log l_1..D, log g[, logit w, log rho]) with their priors, and the fit. D
  * counts real coordinates, then categories; g is the noise's share of the scale.
  *
+ * With a coordinate s that sets the cost, f(x, s) = f(x, 1) + (1 - s) e(x, s): the function meant
+ * and what evaluating it for less changes, which is nothing at s = 1,
+ *
+ *   k = k_x(x, x') + b^2 (1 - s)(1 - s') k_xs((x, s), (x', s')),    log b the last of theta;
+ *
+ * the two have the same scales, and e one for s besides.
+ *
  * Use: init, set data, fit (or set theta), factor, then predict and draw paths from `gp`.
  */
 #ifndef OPTIMIZE_BO_MODEL_H
@@ -19,14 +26,15 @@ extern const char *const bo_kern_names[BO_KERN_COUNT];
 struct bo_model {
     int d, n_cat, D; /* real coordinates, categories, both */
     bool noisy;
+    int fidelity; /* coordinate that sets the cost; -1: none */
     enum bo_kern kind;
-    double *theta; /* D + 3 */
+    double *theta; /* bo_model_size */
     double *inv_l; /* D: 1/l of the last theta in use */
     struct gp *gp; /* the data, and the model of that theta */
     double widen;  /* of variances: believed points must not make the scale smaller */
 };
 
-void bo_model_init(struct bo_model *m, int d, int n_cat, bool noisy);
+void bo_model_init(struct bo_model *m, int d, int n_cat, int fidelity, bool noisy);
 void bo_model_release(struct bo_model *m);
 /* The kernel of unit variance with parameters theta; NULL: they are out of range. */
 struct kern *bo_model_kern(const struct bo_model *m, enum bo_kern kind, const double *theta);
@@ -35,7 +43,8 @@ GPM_MUST_USE enum gpm_status bo_model_load(struct bo_model *m, const double *u, 
                                            size_t n);
 /* The point u with the value y is added to the data and to the factor; no sign of the scale. */
 GPM_MUST_USE enum gpm_status bo_model_believe(struct bo_model *m, const double *u, double y);
-int bo_model_params(const struct bo_model *m); /* length of theta for m->kind */
+int bo_model_params(const struct bo_model *m);  /* length of theta for m->kind */
+size_t bo_model_size(const struct bo_model *m); /* for every kind */
 /* A draw from the prior of theta; r NULL: its mean. */
 void bo_model_prior(const struct bo_model *m, struct rng *r, double *theta);
 

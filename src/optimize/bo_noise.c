@@ -169,9 +169,9 @@ static bool better_with_noise(struct bo_output *o) {
     struct bo_model noisy;
     if (bo_ensure_model(o)) return false;
     double exact = bo_model_nlp(&o->model, o->model.theta, NULL), other = INFINITY;
-    bo_model_init(&noisy, o->model.d, o->model.n_cat, true);
+    bo_model_init(&noisy, o->model.d, o->model.n_cat, o->model.fidelity, true);
     noisy.kind = o->model.kind;
-    memcpy(noisy.theta, o->model.theta, (size_t)(noisy.D + 3) * sizeof *noisy.theta);
+    memcpy(noisy.theta, o->model.theta, bo_model_size(&noisy) * sizeof *noisy.theta);
     noisy.theta[noisy.D] = log(0.1);
     if (!bo_model_load(&noisy, o->model_u.at, o->model_y.at, o->model_y.n))
         other = bo_model_fit(&noisy, 30);

@@ -97,7 +97,7 @@ static void walk_tabu(struct walk *w, struct bo *b) {
 }
 
 static void walk_output(struct walk *w, struct bo_output *o) {
-    int kern = (int)o->kern, warp = (int)o->warp, D = o->b->D;
+    int kern = (int)o->kern, warp = (int)o->warp, n = (int)bo_model_size(&o->model);
     whole(w, &o->n_full);
     whole(w, &o->fit_steps);
     whole(w, &o->fits);
@@ -106,8 +106,8 @@ static void walk_output(struct walk *w, struct bo_output *o) {
     o->kern = (enum bo_kern)kern;
     o->warp = (enum bo_warp)warp;
     for (int k = 0; k < BO_KERN_COUNT && !w->bad; k++)
-        for (int v = 0; v < BO_WARP_COUNT && !w->bad; v++) walk_combo(w, &o->combo[k][v], D + 3);
-    reals(w, o->model.inv_l, D);
+        for (int v = 0; v < BO_WARP_COUNT && !w->bad; v++) walk_combo(w, &o->combo[k][v], n);
+    reals(w, o->model.inv_l, o->b->D);
 }
 
 static void walk(struct walk *w, struct bo *b) {

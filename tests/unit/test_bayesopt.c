@@ -426,6 +426,39 @@ static void thirty_dimensions_use_a_trust_region(void **state) {
     buf_release(&text);
 }
 
+/* Branin with a valley that lies elsewhere the less an evaluation costs (the last variable). */
+static double cheap_branin(const double *x) {
+    double a = x[1] - (5.1 / (4 * M_PI * M_PI) - 0.1 * (1 - x[2])) * x[0] * x[0];
+    a += 5 / M_PI * x[0] - 6;
+    return a * a + 10 * (1 - 1 / (8 * M_PI)) * cos(x[0]) + 10 - 0.39788735772973816;
+}
+
+/* What ten full evaluations buy, in values of full cost: most of it is spent on those. */
+static void less_cost_tells_of_the_function_meant(void **state) {
+    UNUSED(state);
+    struct bo_space s = make_space("x=-5:10\ny=0:15\ns=0.05:1:fidelity\n");
+    int found = 0;
+    for (uint64_t seed = 301; seed <= 320; seed++) {
+        struct bo *b = bo_new(&s, NULL, seed);
+        double x[3], best = INFINITY, cost = 0, cheap = 0;
+        while (cost < 10) {
+            assert_int_equal(bo_ask(b, x), GPM_OK);
+            double y = cheap_branin(x);
+            bo_tell(b, x, y);
+            cost += x[2];
+            if (x[2] < 1)
+                cheap += x[2];
+            else
+                best = fmin(best, y);
+        }
+        assert_true(cheap > 0.5 && cheap < 5);
+        found += best < 0.4;
+        bo_free(b);
+    }
+    assert_true(found >= 11);
+    bo_space_release(&s);
+}
+
 static double constant(const double *x) {
     UNUSED(x);
     return 3;
@@ -462,6 +495,7 @@ int main(void) {
         cmocka_unit_test(noise_is_noticed),
         cmocka_unit_test(noise_is_looked_for_once),
         cmocka_unit_test(thirty_dimensions_use_a_trust_region),
+        cmocka_unit_test(less_cost_tells_of_the_function_meant),
         cmocka_unit_test(degenerate_functions_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

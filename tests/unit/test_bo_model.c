@@ -14,12 +14,12 @@ struct world {
     double u[MOST][8], z[MOST], count[MOST]; /* distinct points, means */
 };
 
-static void random_world(struct world *w, int d, int n_cat, size_t n, enum bo_kern kind, bool noisy,
-                         struct rng *r) {
+static void random_world(struct world *w, int d, int n_cat, int fidelity, size_t n,
+                         enum bo_kern kind, bool noisy, struct rng *r) {
     double u[PAIRS * 8], y[PAIRS];
     size_t pairs = 0, D = (size_t)(d + n_cat);
     *w = (struct world){.n = n};
-    bo_model_init(&w->m, d, n_cat, noisy);
+    bo_model_init(&w->m, d, n_cat, fidelity, noisy);
     w->m.kind = kind;
     for (size_t i = 0; i < n; i++) {
         for (int k = 0; k < d; k++) w->u[i][k] = rng_uniform(r);
@@ -42,36 +42,36 @@ static void likelihood_gradient_is_the_difference_quotient(void **state) {
     struct rng r;
     rng_init(&r, 5, 0, 0);
     for (int k = 0; k < BO_KERN_COUNT; k++)
-        for (int cat = 0; cat < 2; cat++)
-            for (int noisy = 0; noisy < 2; noisy++) {
-                struct world w;
-                double grad[8], none[8];
-                random_world(&w, 3, cat, 17, (enum bo_kern)k, noisy, &r);
-                struct bo_model m = w.m;
-                double theta[8];
-                memcpy(theta, m.theta, sizeof(double) * (size_t)(m.D + 3));
-                assert_true(isfinite(bo_model_nlp(&m, theta, grad)));
-                for (int i = 0; i < bo_model_params(&m); i++) {
-                    double t = theta[i], h = 1e-5;
-                    theta[i] = t + h;
-                    double up = bo_model_nlp(&m, theta, none);
-                    theta[i] = t - h;
-                    double down = bo_model_nlp(&m, theta, NULL);
-                    theta[i] = t;
-                    assert_close(grad[i], (up - down) / (2 * h), 2e-6);
-                }
-                bo_model_release(&m);
+        for (int form = 0; form < 8; form++) {
+            struct world w;
+            double grad[8], none[8], theta[8];
+            bool cat = form & 1, noisy = form & 2;
+            random_world(&w, 3, cat, form & 4 ? 1 : -1, 17, (enum bo_kern)k, noisy, &r);
+            struct bo_model m = w.m;
+            memcpy(theta, m.theta, sizeof(double) * bo_model_size(&m));
+            assert_true(isfinite(bo_model_nlp(&m, theta, grad)));
+            for (int i = 0; i < bo_model_params(&m); i++) {
+                double t = theta[i], h = 1e-5;
+                theta[i] = t + h;
+                double up = bo_model_nlp(&m, theta, none);
+                theta[i] = t - h;
+                double down = bo_model_nlp(&m, theta, NULL);
+                theta[i] = t;
+                assert_close(grad[i], (up - down) / (2 * h), 2e-6);
             }
+            bo_model_release(&m);
+        }
 }
 
-/* Kernel by its definition, one pair at a time. */
-static double kernel_value(const struct bo_model *m, const double *x, const double *y) {
+/* Kernel by its definition, one pair at a time, of the coordinates but `without`. */
+static double term_value(const struct bo_model *m, const double *x, const double *y, int without) {
     double r2 = 0, add = 0, f = 1, w = 1 / (1 + exp(-m->theta[m->D + 1]));
     double rho = exp(m->theta[m->D + 2]);
     for (int k = 0; k < m->d; k++) {
         double t = fabs(x[k] - y[k]) / exp(m->theta[k]), s = sqrt(5) * t;
+        if (k == without) continue;
         r2 += t * t;
-        add += (1 + s + s * s / 3) * exp(-s) / m->d;
+        add += (1 + s + s * s / 3) * exp(-s) / (m->d - (without >= 0));
     }
     for (int c = m->d; c < m->D; c++)
         if (x[c] != y[c]) f *= exp(-1 / exp(m->theta[c]));
@@ -85,6 +85,13 @@ static double kernel_value(const struct bo_model *m, const double *x, const doub
     }
     default: return f * (w * add + (1 - w) * (1 + q + q * q / 3) * exp(-q));
     }
+}
+
+static double kernel_value(const struct bo_model *m, const double *x, const double *y) {
+    int s = m->fidelity;
+    double whole = term_value(m, x, y, s);
+    if (s < 0) return whole;
+    return whole + exp(2 * m->theta[m->D + 3]) * (1 - x[s]) * (1 - y[s]) * term_value(m, x, y, -1);
 }
 
 /* Solves A v = b by elimination with pivoting; A is n x n row-major and is destroyed. */
@@ -130,7 +137,7 @@ static void covariances_do_not_depend_on_the_origin(void **state) {
     struct bo_model m;
     struct rng r;
     rng_init(&r, 8, 0, 0);
-    bo_model_init(&m, 2, 0, false);
+    bo_model_init(&m, 2, 0, -1, false);
     for (int i = 0; i < 2 * N; i++) x[i] = rng_uniform(&r);
     for (int k = 0; k < BO_KERN_COUNT; k++) {
         struct kern *kern = bo_model_kern(&m, (enum bo_kern)k, theta);
@@ -151,9 +158,9 @@ static void prediction_equals_the_dense_formula(void **state) {
     UNUSED(state);
     struct rng r;
     rng_init(&r, 6, 0, 0);
-    for (int kind = 0; kind < BO_KERN_COUNT; kind++) {
+    for (int form = 0; form < 2 * BO_KERN_COUNT; form++) {
         struct world w;
-        random_world(&w, 2, 1, 11, (enum bo_kern)kind, false, &r);
+        random_world(&w, 2, 1, form % 2 ? 1 : -1, 11, (enum bo_kern)(form / 2), false, &r);
         struct bo_model m = w.m;
         assert_int_equal(bo_model_factor(&m), GPM_OK);
         double one[11], a[11], k[11], ki[11], q = 0, mu = 0, S = 0, x[3] = {0.3, 0.8, 1};
@@ -170,7 +177,8 @@ static void prediction_equals_the_dense_formula(void **state) {
         solve_gram(&w, ki);
         double mean = mu, kRk = 0, kb = 0;
         for (int i = 0; i < 11; i++) mean += k[i] * a[i], kRk += k[i] * ki[i], kb += k[i] * one[i];
-        double var = S / 10 * (1 - kRk + (1 - kb) * (1 - kb) / q), got_m, got_v, gm[3], gv[3];
+        double own = kernel_value(&m, x, x);
+        double var = S / 10 * (own - kRk + (1 - kb) * (1 - kb) / q), got_m, got_v, gm[3], gv[3];
         bo_model_predict(&m, x, &got_m, &got_v);
         bo_model_slope(&m, 1, 0, gm);
         bo_model_slope(&m, 0, 1, gv);
@@ -199,10 +207,10 @@ static void paths_are_draws_of_the_posterior(void **state) {
     UNUSED(state);
     struct rng r;
     rng_init(&r, 7, 0, 0);
-    for (int kind = 0; kind < BO_KERN_COUNT; kind++) {
+    for (int form = 0; form < 2 * BO_KERN_COUNT; form++) {
         struct world w;
         struct gp_path *p = NULL;
-        random_world(&w, 2, 1, 12, (enum bo_kern)kind, false, &r);
+        random_world(&w, 2, 1, form % 2 ? 1 : -1, 12, (enum bo_kern)(form / 2), false, &r);
         struct bo_model m = w.m;
         m.theta[m.D] = log(1e-8);
         assert_int_equal(bo_model_factor(&m), GPM_OK);
