@@ -9,13 +9,19 @@
 #include <math.h>
 #include <string.h>
 
-static void draw(struct plot_scene *scene, const char *id, struct buf *out) {
-    struct plot_svg_options svg = {.id = id, .embedded = true};
+/* Pictures shrink with the page, and their words with them: they are made no wider than they have
+ * to be, so that a telephone's are to be read. */
+static void draw(struct plot_scene *scene, const char *id, double width, struct buf *out) {
+    struct plot_svg_options svg = {
+        .id = id, .embedded = true, .panel_width = width, .panel_height = 120 + width / 3};
     buf_puts(out, "<figure>");
     plot_svg(scene, &svg, out);
     buf_puts(out, "</figure>\n");
     plot_scene_free(scene);
 }
+
+#define WHOLE 420 /* the width of a picture that stands alone */
+#define HALF  340 /* and of one beside another */
 
 static const char *objective_name(const struct optimize *o) {
     int first;
@@ -89,7 +95,7 @@ static void trace_figure(const struct optimize *o, struct buf *out) {
             plot_xy(p, PLOT_POINTS, "beyond a bound", n, i, beyond, PLOT_COLOUR(PLOT_ORANGE));
         plot_xy(p, PLOT_LINE, "best so far", n, i, best, PLOT_COLOUR(PLOT_BLUE));
     }
-    draw(s, "trace", out);
+    draw(s, "trace", WHOLE, out);
     mem_free(i);
 }
 
@@ -130,7 +136,7 @@ static void front_figure(struct optimize *o, struct buf *out) {
                 front_panel(o, s, a, b, index, n);
     buf_puts(out, "<h2>The front</h2>\n<p>Nothing found is better than these in every objective; "
                   "which of them to take is yours to say.</p>\n");
-    draw(s, "front", out);
+    draw(s, "front", m > 2 ? HALF : WHOLE, out);
     optimize_front_table(o, index, n, out);
     mem_free(index);
 }
@@ -216,7 +222,7 @@ static bool number_slices(struct optimize *o, const double *x, int k, struct buf
                        "<div class=\"grid\">\n",
                        goals_name(&o->goals, k));
         any = true;
-        draw(s, id.data, out);
+        draw(s, id.data, HALF, out);
         buf_release(&id);
     }
     if (any) buf_puts(out, "</div>\n");
@@ -246,7 +252,7 @@ static void sensitivity_figure(struct optimize *o, struct buf *out) {
         plot_add(p, (struct plot_item){PLOT_NAMED, PLOT_COLOUR(PLOT_BLUE), .n = n, .names = names,
                                        .y = total, .y2 = sd});
         buf_printf(out, "<h2>What matters for %s</h2>\n", objective_name(o));
-        draw(s, "sensitivity", out);
+        draw(s, "sensitivity", WHOLE, out);
     }
     mem_free(names);
     mem_free(first);
@@ -357,34 +363,49 @@ static void model_paragraph(struct optimize *o, struct buf *out) {
 
 /* "Minimum of cost, maximum of speed", or of the program's name. */
 static void title(const struct optimize *o, struct buf *out) {
-    const char *sep = "";
+    bool more = false;
     if (!o->goals.names.n) buf_puts(out, o->opt.maximize ? "Maximum" : "Minimum");
     for (int k = 0; k < o->goals.names.n; k++) {
         const struct bo_goal *g = &o->goals.goal.at[k];
         if (!g->direction) continue;
-        buf_printf(out, "%s%s of %s", sep, g->direction < 0 ? "Maximum" : "Minimum",
+        buf_printf(out, "%s%s of %s", more ? ", m" : "M", g->direction < 0 ? "aximum" : "inimum",
                    goals_name(&o->goals, k));
-        sep = ", ";
+        more = true;
     }
 }
 
+/* What the command says, but for the points of the front: they have a table. */
+static void in_words(struct optimize *o, struct buf *out) {
+    struct buf text = BUF_INIT, line = BUF_INIT;
+    optimize_report_text(o, &text);
+    buf_puts(out, "<pre>");
+    for (const char *at = text.data; *at; at += line.len) {
+        buf_reset(&line);
+        buf_add(&line, at, strcspn(at, "\n") + 1);
+        if (strncmp(line.data, "  ", 2) != 0) buf_markup(out, line.data);
+    }
+    buf_puts(out, "</pre>\n");
+    buf_release(&text);
+    buf_release(&line);
+}
+
 void optimize_report_html(struct optimize *o, struct buf *out) {
-    struct buf text = BUF_INIT;
-    buf_puts(out,
-             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
-             "<title>Optimisation</title>\n<style>body{font:16px/1.5 sans-serif;max-width:60em;"
-             "margin:2em auto;padding:0 1em}table{border-collapse:collapse;font-size:14px}"
-             "td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}"
-             ".grid{display:grid;gap:0 1em;grid-template-columns:repeat(auto-fit,"
-             "minmax(min(20em,100%),1fr))}.out{color:#767676}.wide{overflow-x:auto}h1 "
-             "code{overflow-wrap:anywhere}"
-             "pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#f6f6f6;padding:.6em}"
-             ".picked{background:#fde8c8;font-weight:bold}.weights "
-             "label{margin-right:1em;white-space:nowrap}"
-             "#pick tbody tr{cursor:pointer}"
-             "summary,li{overflow-wrap:anywhere}figure{margin:1em 0}"
-             "svg{max-width:100%;height:auto}</style></head><body>\n<h1>");
+    buf_puts(
+        out,
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
+        "<title>Optimisation</title>\n<style>body{font:16px/1.5 sans-serif;max-width:60em;"
+        "margin:2em auto;padding:0 1em}table{border-collapse:collapse;font-size:14px}"
+        "td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd;white-space:nowrap}"
+        ".grid{display:grid;gap:0 1em;grid-template-columns:repeat(auto-fit,"
+        "minmax(min(20em,100%),1fr))}.out{color:#767676}.wide{overflow-x:auto}h1 "
+        "code{overflow-wrap:anywhere}"
+        "pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#f6f6f6;padding:.6em}"
+        ".picked{background:#fde8c8;font-weight:bold}.weights "
+        "label{margin-right:1em;white-space:nowrap}"
+        "#pick tbody tr{cursor:pointer}"
+        "summary,li{overflow-wrap:anywhere}figure{margin:1em 0}"
+        "svg{max-width:100%;height:auto}</style></head><body>\n<h1>");
     title(o, out);
     buf_puts(out, "</h1>\n<p><code>");
     buf_markup(out, o->memo->function);
@@ -394,10 +415,8 @@ void optimize_report_html(struct optimize *o, struct buf *out) {
         buf_markup(out, o->goals.bounds.at[i]);
         buf_puts(out, "</code>");
     }
-    buf_puts(out, "</p>\n<pre>");
-    optimize_report_text(o, &text);
-    buf_markup(out, text.data);
-    buf_puts(out, "</pre>\n");
+    buf_puts(out, "</p>\n");
+    in_words(o, out);
     model_paragraph(o, out);
     front_figure(o, out);
     trace_figure(o, out);
@@ -407,5 +426,4 @@ void optimize_report_html(struct optimize *o, struct buf *out) {
     failures(o, out);
     trace_table(o, out);
     buf_puts(out, "</body></html>\n");
-    buf_release(&text);
 }

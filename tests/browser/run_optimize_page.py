@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """The optimiser's page in headless Chromium, wide and narrow: weights pick another point of the front, a click picks a row,
-evaluations stopped early are called so and are not the best, a fidelity is a variable like others, nothing sticks out."""
+evaluations stopped early are called so and are not the best, a fidelity is a variable like others, nothing sticks out or is too small."""
 import os, shutil, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -19,7 +19,8 @@ window.addEventListener('load', () => {
   rows[1].click();
   out.push(picked());
   visit.tell({picked: out, rows: rows.length, values: rows.map(r => parseFloat(r.cells[0].textContent)),
-              wide: document.documentElement.scrollWidth, charts: document.querySelectorAll('svg').length});
+              wide: document.documentElement.scrollWidth, charts: document.querySelectorAll('svg').length, title: document.querySelector('h1').innerText,
+              said: document.querySelector('pre').innerText, small: Math.min(...[...document.querySelectorAll('svg')].map(s => s.getBoundingClientRect().width / s.viewBox.baseVal.width))});
 });
 """
 LOOK = """
@@ -49,6 +50,9 @@ def main():
                 middle, first, last, clicked = seen["picked"]
                 assert clicked == 1 and seen["values"][first] < seen["values"][last] and middle not in (first, last), seen
                 assert seen["charts"] >= 4 and seen["wide"] <= width, seen
+                # the points stand in the table alone, and words of 11 pixels are not made much smaller
+                assert seen["title"] == "Minimum of f, minimum of g" and "front: " in seen["said"] and " at x=" not in seen["said"], seen
+                assert seen["small"] >= (0.98 if width > 1000 else 0.7), seen["small"]
                 seen = server.visit(BROWSER, "/cost.html", LOOK, folder, width)
                 assert "epochs=30" in seen["text"] and "cost 5" in seen["text"] and seen["wide"] <= width and seen["charts"] >= 4, seen
                 seen = server.visit(BROWSER, "/stopped.html", LOOK, folder, width)
