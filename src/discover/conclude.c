@@ -128,11 +128,43 @@ static void list_effects(const struct discovery *d, struct buf *out) {
     }
 }
 
+/* Positive values: as they are, their square roots or their logarithms. */
+static void describe_power(const struct discovery *d, struct buf *out) {
+    const double *p = d->post.p_group, clear = 0.67, little = 0.05;
+    double logs = p[TRANSFORM_LOG], roots = p[TRANSFORM_POWER];
+    if (logs >= clear || (roots < little && logs <= 1 - clear))
+        buf_printf(out, " The logarithm of the values %s (probability %.2f)%s.",
+                   logs >= clear ? "is modelled rather than the values themselves"
+                                 : "fits worse than the values themselves",
+                   logs >= clear ? logs : 1 - logs, logs >= clear ? ": effects multiply" : "");
+    else if (roots < little)
+        buf_printf(out,
+                   " Whether effects add or multiply is open: the logarithm of the values fits "
+                   "about as well as the values (probability %.2f); here %s.",
+                   logs, words_log(d) ? "it is modelled" : "the values are");
+    else if (roots >= clear)
+        buf_printf(out,
+                   " Square roots of the values are modelled rather than the values themselves "
+                   "(probability %.2f): effects and scatter grow with the level, but less than in "
+                   "proportion; sizes are given for the middle.",
+                   roots);
+    else
+        buf_printf(out,
+                   " %s: the values themselves have probability %.2f, their square roots %.2f, "
+                   "their logarithms %.2f; here %s modelled.",
+                   logs <= 1 - clear && p[0] >= clear ? "Effects add rather than multiply"
+                                                      : "Whether effects add or multiply is open",
+                   p[0], roots, logs,
+                   words_log(d) ? "the logarithms are"
+                   : smodel_of(discovery_top(d))->s.transform == TRANSFORM_POWER
+                       ? "the roots are"
+                       : "the values are");
+}
+
 void describe_summary(const struct discovery *d, struct buf *out) {
     static const char *const words[] = {"no", "one", "two", "three", "four", "five", "six"};
     const struct post_entry *s = &d->post.structures.at[0];
     int n = smodel_of(discovery_top(d))->n_terms + 1;
-    bool logs = d->post.p_log > 0.5;
     buf_printf(out, "The search found %s additive component%s: ", words[n < 7 ? n : 6],
                n == 1 ? "" : "s");
     list_terms(d, out);
@@ -140,21 +172,13 @@ void describe_summary(const struct discovery *d, struct buf *out) {
     buf_printf(out, ". This structure, %s, has probability %.3f (error %.3f).", s->text, s->p,
                s->error);
     describe_runner_up(d, out);
-    double p = d->post.p_log;
+    double p = d->post.p_group[TRANSFORM_LOG];
     if (d->data.scale == SCALE_RATE)
         describe_rate(d, out);
     else if (d->data.scale != SCALE_LOG)
-        describe_scale(d, logs, p, out);
-    else if (d->data.y[TRANSFORM_LOG] && p > 0.33 && p < 0.67)
-        buf_printf(out,
-                   " Whether effects add or multiply is open: the logarithm of the values fits "
-                   "about as well as the values (probability %.2f); here %s.",
-                   p, words_log(d) ? "it is modelled" : "the values are");
+        describe_scale(d, p > 0.5, p, out);
     else if (d->data.y[TRANSFORM_LOG])
-        buf_printf(out, " The logarithm of the values %s (probability %.2f)%s.",
-                   logs ? "is modelled rather than the values themselves"
-                        : "fits worse than the values themselves",
-                   logs ? p : 1 - p, logs ? ": effects multiply" : "");
+        describe_power(d, out);
 }
 
 /* ---- the level ---- */
@@ -357,11 +381,12 @@ void describe_open(const struct discovery *d, struct buf *out) {
         double p = posterior_entry(&d->post.motifs, asked[i].motif);
         if (p > 0.1 && p < 0.9) open_item(out, &n, asked[i].words, p);
     }
-    if (d->data.y[TRANSFORM_LOG] && d->post.p_log > 0.1 && d->post.p_log < 0.9)
+    double other = d->post.p_group[TRANSFORM_LOG];
+    if (d->data.y[TRANSFORM_LOG] && other > 0.1 && other < 0.9)
         open_item(out, &n,
                   d->data.scale != SCALE_LOG ? "scatter that depends on the level"
                                              : "multiplication rather than addition of effects",
-                  d->post.p_log);
+                  other);
     if (n)
         buf_puts(out, ". Data that decide these would change the conclusion and widen or narrow "
                       "the forecast.");

@@ -65,7 +65,7 @@ static void finish_level(struct series_level *l, const struct smodel_data *data,
             slope[k % N] * slope[k / N] * (l->cov[k] / used - l->mean[k % N] * l->mean[k / N]);
     for (int i = 0; i < N; i++) {
         l->mean[i] = shift + scale * l->mean[i];
-        if (!smodel_multiplies(data)) l->mean[i] = smodel_back(data, tr, l->mean[i]);
+        if (!smodel_multiplies(data, tr)) l->mean[i] = smodel_back(data, tr, l->mean[i]);
     }
 }
 

@@ -124,6 +124,8 @@ void program_series(const struct series *s, const struct series_options *o, stru
 struct entry_form {
     const char *after, *row, *each, *rest;
 };
+/* "log", "root": what most of a structure's probability is of; "": the values. */
+const char *report_transform(const struct post_entry *e);
 void report_entries(const struct post_table *t, const struct entry_form *f, struct buf *out);
 void report_data(const struct discovery *d, bool markdown, struct buf *out);
 void report_holdout(const struct discovery *d, struct buf *out); /* a line; nothing without one */

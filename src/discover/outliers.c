@@ -180,7 +180,7 @@ size_t outliers_without(const struct outliers *o, const struct series *s, double
 
 void outliers_spread(const struct outliers *o, struct smodel_data *d) {
     d->wild = o->n ? ((double)o->n + 0.5) / ((double)(d->n + o->n) + 1) : 0;
-    for (int tr = 0; tr < 2; tr++) {
+    for (int tr = 0; tr < TRANSFORMS; tr++) {
         double sum = 0;
         for (size_t i = 0; i < o->n && d->y[tr]; i++) {
             double a = smodel_forward(d, tr, o->at[i].y);

@@ -295,9 +295,8 @@ void panel_text(const struct panel *p, struct buf *out) {
             continue;
         }
         const struct post_entry *top = &m->d->post.structures.at[0];
-        buf_printf(out, "%5zu  %s%s%s  %.2f  ", m->d->series.n,
-                   top->p_log <= 0.5 ? "" : smodel_transform_name(&m->d->data, TRANSFORM_LOG),
-                   top->p_log <= 0.5 ? "" : " ", top->text, top->p);
+        buf_printf(out, "%5zu  %s%s%s  %.2f  ", m->d->series.n, report_transform(top),
+                   *report_transform(top) ? " " : "", top->text, top->p);
         panel_rise(m->d, out);
         buf_puts(out, m->d->post.settled ? "\n" : "  NOT SETTLED\n");
     }

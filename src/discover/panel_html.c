@@ -29,9 +29,8 @@ static void row(const struct panel_member *m, size_t i, struct buf *out) {
     buf_printf(out, "<tr><td><a href=\"#series%zu\">", i + 1);
     html_put(out, "", *m->key ? m->key : "(no name)", "</a></td>");
     buf_printf(out, "<td class=\"n\">%zu</td><td>%s%s<code>%s</code></td><td class=\"n\">%.2f</td>",
-               m->d->series.n,
-               top->p_log <= 0.5 ? "" : smodel_transform_name(&m->d->data, TRANSFORM_LOG),
-               top->p_log <= 0.5 ? "" : " ", top->text, top->p);
+               m->d->series.n, report_transform(top), *report_transform(top) ? " " : "", top->text,
+               top->p);
     panel_rise(m->d, &b);
     html_put(out, "<td class=\"own\">", b.data,
              m->d->post.settled ? "</td></tr>\n" : " (not settled)</td></tr>\n");

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define REPLICATES 200
-#define GROUP_LOG  1 /* the group of structures of logarithms, where there are groups */
 
 static void weights(const struct search *s, const double *shift, double *w) {
     double top = -INFINITY, sum = 0;
@@ -132,13 +131,13 @@ static void fill_structures(struct posterior *p) {
     for (size_t i = 0; i < s->n; i++) {
         struct post_entry *e = entry(t, s->at[i]->text, strlen(s->at[i]->text));
         e->p += p->weight[i];
-        if (s->at[i]->group == GROUP_LOG) e->p_log += p->weight[i];
+        e->p_group[s->at[i]->group] += p->weight[i];
         if (!e->best || evidence_total(s->at[i]) > evidence_total(e->best)) e->best = s->at[i];
     }
     sort_table(t);
     for (size_t i = 0; i < t->n; i++) {
         struct post_entry *e = &t->at[i];
-        e->p_log = e->p > 0 ? e->p_log / e->p : 0;
+        for (int g = 0; g < SPACE_GROUPS; g++) e->p_group[g] = e->p > 0 ? e->p_group[g] / e->p : 0;
         e->error = e->p > 1e-5 ? posterior_probability(p, same_text, e->text).error : 1e-4;
     }
 }
@@ -207,8 +206,7 @@ void posterior_init(struct posterior *p, struct search *s) {
     p->weight = NEW_ARRAY(double, s->n + 1);
     weights(s, NULL, p->weight);
     replicates(p);
-    for (size_t i = 0; i < s->n; i++)
-        if (s->at[i]->group == GROUP_LOG) p->p_log += p->weight[i];
+    for (size_t i = 0; i < s->n; i++) p->p_group[s->at[i]->group] += p->weight[i];
     p->unexplored = unexplored(p);
     fill_structures(p);
     fill_components(p);

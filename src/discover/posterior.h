@@ -13,9 +13,9 @@
 #define POSTERIOR_ERROR_Z 2.58
 
 struct post_entry {
-    char *text;            /* "LIN + SE*PER + WN" or a component */
-    double p, error;       /* probability, half-width of its 99% interval */
-    double p_log;          /* share of p with the log transform (structures only) */
+    char *text;                   /* "LIN + SE*PER + WN" or a component */
+    double p, error;              /* probability, half-width of its 99% interval */
+    double p_group[SPACE_GROUPS]; /* shares of p by transform (structures only) */
     struct evidence *best; /* borrowed: the most probable evidence of this text (structures) */
 };
 struct post_table {
@@ -32,7 +32,7 @@ struct posterior {
     double *replicate; /* REPLICATES such weights, each evidence perturbed by its standard error */
     struct post_table structures, components, motifs;
     double unexplored; /* estimate of the probability of structures that were not visited */
-    double p_log;
+    double p_group[SPACE_GROUPS]; /* by transform */
     /* chains */
     int n_chains;
     size_t steps;

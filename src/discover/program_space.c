@@ -570,6 +570,7 @@ struct space *program_space_new(struct infer_state *x, struct trace *t, value st
     s->base = (struct space){.ops = &ops,
                              .rules = &laplace_fit_rules,
                              .groups = 1,
+                             .seeded = 1,
                              .max_threads = 1,
                              .draws = 500,
                              .most = 400,

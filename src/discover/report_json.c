@@ -28,7 +28,8 @@ void report_table(const char *name, const char *key, const struct post_table *t,
         buf_puts(out, "    {");
         JSON(out, FIELD(key, e[i].text), FIELD("probability", e[i].p), FIELD("error", e[i].error));
         if (e[i].best)
-            JSON(out, FIELD("log_share", e[i].p_log),
+            JSON(out, FIELD("log_share", e[i].p_group[TRANSFORM_LOG]),
+                 FIELD("root_share", e[i].p_group[TRANSFORM_POWER]),
                  FIELD("log_evidence", evidence_total(e[i].best)),
                  FIELD("log_evidence_se", e[i].best->se));
         buf_puts(out, i + 1 < t->n ? "},\n" : "}\n");
@@ -239,11 +240,12 @@ void discovery_json(const struct discovery *d, struct buf *out) {
     buf_puts(out, "  ");
     JSON(out, FIELD("program", program.data));
     buf_puts(out, ",\n  ");
-    JSON(out, FIELD("probability_of_log", d->data.scale == SCALE_LOG ? p->p_log : 0),
-         FIELD("probability_of_root", d->data.scale == SCALE_ROOT ? p->p_log : 0),
-         FIELD("probability_of_odds", d->data.scale == SCALE_ODDS ? p->p_log : 0),
-         FIELD("probability_of_rate", d->data.scale == SCALE_RATE ? p->p_log : 0),
-         FIELD("probability_of_distance", d->data.scale >= SCALE_ABOVE ? p->p_log : 0));
+    double other = p->p_group[TRANSFORM_LOG], root = p->p_group[TRANSFORM_POWER];
+    JSON(out, FIELD("probability_of_log", d->data.scale == SCALE_LOG ? other : 0),
+         FIELD("probability_of_root", d->data.scale == SCALE_ROOT ? other : root),
+         FIELD("probability_of_odds", d->data.scale == SCALE_ODDS ? other : 0),
+         FIELD("probability_of_rate", d->data.scale == SCALE_RATE ? other : 0),
+         FIELD("probability_of_distance", d->data.scale >= SCALE_ABOVE ? other : 0));
     buf_puts(out, ",\n");
     checks(d, out);
     outliers(d, out);

@@ -55,11 +55,17 @@ void report_data(const struct discovery *d, bool markdown, struct buf *out) {
         buf_printf(out, "; structures were searched on a subset of %zu values", d->subset);
 }
 
+const char *report_transform(const struct post_entry *e) {
+    for (int tr = TRANSFORM_NONE + 1; e->best && tr < TRANSFORMS; tr++)
+        if (e->p_group[tr] > 0.5) return smodel_transform_name(smodel_of(e->best)->data, tr);
+    return "";
+}
+
 /* The transform of a structure that is of transformed values: "log ". */
 static const char *entry_mark(const struct post_entry *e, const struct entry_form *f, char *room) {
-    if (!e->best || e->p_log <= 0.5) return "";
-    snprintf(room, 16, "%s%s", smodel_transform_name(smodel_of(e->best)->data, TRANSFORM_LOG),
-             f->after);
+    const char *name = report_transform(e);
+    if (!*name) return "";
+    snprintf(room, 16, "%s%s", name, f->after);
     return room;
 }
 

@@ -564,7 +564,7 @@ static bool load_structure(const struct smodel_data *data, json_t *j, struct str
     json_t *terms = json_object_get(j, "terms");
     memset(s, 0, sizeof *s);
     if (json_array_size(terms) > STRUCTURE_MAX_TERMS) return false;
-    s->transform = (uint8_t)get_count(j, "transform", TRANSFORM_LOG);
+    s->transform = (uint8_t)get_count(j, "transform", TRANSFORM_POWER);
     s->change = (uint8_t)get_count(j, "change", CHANGE_WINDOW);
     s->n = (uint8_t)json_array_size(terms);
     for (size_t k = 0; k < s->n; k++) {

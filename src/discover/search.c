@@ -261,11 +261,16 @@ static void prepare(const struct batch *b) {
     if (s->ops->prepare) s->ops->prepare(s, b->search, b->parent, b->dense);
 }
 
+/* How far below the top a group may be to be looked into. */
+static double group_window(const struct search *s, int g) {
+    return g < s->space->seeded ? GROUP_WINDOW : effort(s)->window;
+}
+
 /* A group that is far behind gets no seeds any more. */
 static void seed(struct search *s, bool fast, bool dense) {
     struct batch b = {.search = s, .fast = fast, .dense = dense};
     prepare(&b);
-    for (int g = 0; g < s->space->groups; g++) {
+    for (int g = 0; g < s->space->seeded; g++) {
         double best = s->n == 0 ? INFINITY : -INFINITY;
         for (size_t i = 0; i < s->n; i++)
             if (s->at[i]->group == g) best = fmax(best, evidence_total(s->at[i]));
@@ -427,7 +432,7 @@ static void try_groups(struct search *s) {
             if (e->group != g || !fitted(e)) continue;
             if (!best || evidence_total(e) > evidence_total(best)) best = e;
         }
-        if (best && !best->expanded && evidence_total(best) > s->top - GROUP_WINDOW &&
+        if (best && !best->expanded && evidence_total(best) > s->top - group_window(s, g) &&
             !search_late(s))
             expand(s, best, false);
     }
@@ -460,7 +465,7 @@ static struct evidence *best_fitted(const struct search *s, int group, enum besi
 static bool try_suggestions_in(struct search *s, int group) {
     size_t before = s->n;
     struct evidence *done[BESIDES] = {best_fitted(s, group, BESIDE_ALL)};
-    if (!done[0] || evidence_total(done[0]) < s->top - GROUP_WINDOW) return false;
+    if (!done[0] || evidence_total(done[0]) < s->top - group_window(s, group)) return false;
     double own = evidence_total(done[0]);
     for (int k = 0; k < BESIDES; k++) {
         struct evidence *e = best_fitted(s, group, (enum beside)k);

@@ -60,9 +60,30 @@ static void seeds(struct space *s, int group, space_emit each, void *ctx) {
     grammar_seeds(&x.s->grammar, group, emit, &x);
 }
 
+/* Roots lie between values and logarithms. A structure that fell behind on those scales (on each on
+ * which it is known) is not tried on this one. */
+static bool hopeless(const struct series_space *s, const struct structure *k) {
+    struct structure other = *k;
+    bool known = false;
+    if (k->transform != TRANSFORM_POWER || !s->search) return false;
+    for (int tr = 0; tr < TRANSFORM_POWER; tr++) {
+        other.transform = (uint8_t)tr;
+        size_t at = (size_t)(uintptr_t)map_get(&s->index, structure_hash(&other));
+        const struct evidence *e = at && at <= s->search->n_of ? s->search->of[at - 1] : NULL;
+        if (!e || !structure_equal(&smodel_of(e)->s, &other)) continue;
+        if (evidence_total(e) > s->best[tr] - s->behind) return false;
+        known = true;
+    }
+    return known;
+}
+
+static void emit_hopeful(void *ctx, const struct structure *k) {
+    if (!hopeless(((struct emission *)ctx)->s, k)) emit(ctx, k);
+}
+
 static void neighbours(struct space *s, const struct evidence *e, space_emit each, void *ctx) {
     struct emission x = {own(s), each, ctx};
-    grammar_neighbours(&x.s->grammar, &smodel_of(e)->s, emit, &x);
+    grammar_neighbours(&x.s->grammar, &smodel_of(e)->s, emit_hopeful, &x);
 }
 
 /* ---- changes ---- */
@@ -98,7 +119,7 @@ static void hint_places(struct series_space *s, const struct changes *c, int n_t
         s->places.p[s->places.n++] = fmin(fmax(at[i]->tau, 0.06), 0.94);
         if (at[i]->width > 0) s->widths.p[s->widths.n++] = fmin(fmax(at[i]->width, 0.04), 0.58);
     }
-    for (int tr = 0; tr < 2; tr++) {
+    for (int tr = 0; tr < TRANSFORMS; tr++) {
         s->around[tr].places = s->places.n ? &s->places : NULL;
         s->around[tr].widths = s->widths.n ? &s->widths : NULL;
     }
@@ -206,6 +227,13 @@ static void prepare(struct space *base, const struct search *x, const struct evi
     }
     s->top = x->top;
     s->floor = search_floor(x);
+    s->search = x;
+    s->behind = s->top - s->floor;
+    for (int tr = 0; tr < TRANSFORMS; tr++) s->best[tr] = -INFINITY;
+    for (size_t i = 0; i < x->n; i++) {
+        int tr = x->at[i]->group;
+        s->best[tr] = fmax(s->best[tr], evidence_total(x->at[i]));
+    }
     if (s->screen && dense) screen_top(s, x);
 }
 
@@ -337,11 +365,13 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
     grammar_calendar(&s->grammar, data->n_season, data->n);
     if (!data->y[TRANSFORM_LOG]) s->grammar.logs = false;
     if (data->scale != SCALE_LOG) s->grammar.only_logs = data->scale == SCALE_RATE;
-    s->base.groups = s->grammar.logs ? 2 : 1;
+    s->grammar.powers = s->grammar.logs && !s->grammar.only_logs && data->y[TRANSFORM_POWER];
+    s->base.seeded = s->grammar.logs ? 2 : 1;
+    s->base.groups = s->base.seeded + s->grammar.powers;
     search_init(x, &s->base, o);
     s->threads = x->opt.threads;
     s->work = new_works(data, s->threads, o->stop);
-    for (int tr = 0; tr < 2; tr++)
+    for (int tr = 0; tr < TRANSFORMS; tr++)
         if (data->y[tr]) period_hints_data(data, tr, &s->hints[tr]);
     enum gpm_status st = s->work ? screen_init(s, o->stop) : GPM_E_NOMEM;
     if (st != GPM_OK) search_release(x);

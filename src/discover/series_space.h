@@ -15,14 +15,17 @@ struct series_space {
     const struct smodel_data *data; /* borrowed */
     struct grammar grammar;
     int threads;
-    struct smodel_work **work;          /* one per thread */
-    VEC(struct structure) known;        /* by number */
-    struct map index;                   /* structure hash -> number + 1 */
-    struct period_hints hints[2];       /* of the data, per transform */
-    struct period_hints around[2];      /* of the parent of those that are fitted now */
-    struct period_hints places, widths; /* of changes that the data suggest */
+    struct smodel_work **work;              /* one per thread */
+    VEC(struct structure) known;            /* by number */
+    struct map index;                       /* structure hash -> number + 1 */
+    struct period_hints hints[TRANSFORMS];  /* of the data, per transform */
+    struct period_hints around[TRANSFORMS]; /* of the parent of those that are fitted now */
+    struct period_hints places, widths;     /* of changes that the data suggest */
     struct screen *screen; /* long regular series: a subset on which dense structures are tried */
     double top, floor;     /* of the search, when they were prepared: best, still of interest */
+    const struct search *search; /* then, too; borrowed */
+    double best[TRANSFORMS],
+        behind; /* best of each transform; what is given up lies so far below */
 };
 /* A search over the structures of g on data, which outlive it; nothing is evaluated yet. */
 GPM_MUST_USE enum gpm_status series_search_init(struct search *s, const struct smodel_data *data,

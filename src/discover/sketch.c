@@ -36,8 +36,7 @@ struct drawing {
     struct gp *g;
     struct rng *r;
     double shift, scale; /* user's units of the transformed scale */
-    bool log;
-    double level[K]; /* the draw on the transformed, standardised scale */
+    double level[K];     /* the draw on the transformed, standardised scale */
 };
 
 /* A joint draw of the level at the knots. */
@@ -52,15 +51,22 @@ static enum gpm_status draw_level(struct drawing *w) {
     return GPM_OK;
 }
 
+static double as_value(const struct drawing *w, double v) {
+    return smodel_back(w->m->data, w->m->s.transform, v);
+}
+
 /* Size in the user's units of a small amount on the standardised scale at knot k. */
 static double unit(const struct drawing *w, int k) {
-    return w->scale * (w->log ? exp(w->shift + w->scale * w->level[k]) : 1);
+    double v = w->shift + w->scale * w->level[k];
+    return w->scale * (smodel_multiplies(w->m->data, w->m->s.transform)
+                           ? exp(v)
+                           : smodel_slope_back(w->m->data, w->m->s.transform, v));
 }
 
 static void put_level(const struct drawing *w, struct sketch_draw *d) {
     for (int k = 0; k < K; k++) {
         double v = w->shift + w->scale * w->level[k];
-        d->level[k] = (float)(w->log ? exp(v) : v);
+        d->level[k] = (float)as_value(w, v);
     }
 }
 
@@ -129,7 +135,7 @@ static void add_event(const struct drawing *w, struct sketch_draw *d, double dat
     double now = w->shift + w->scale * w->level[k], by = w->scale * size;
     if (d->n_events < SKETCH_EVENTS)
         d->event[d->n_events++] = (struct sketch_event){
-            (float)date, (float)(w->log ? exp(now) - exp(now - by) : by), step};
+            (float)date, (float)(as_value(w, now) - as_value(w, now - by)), step};
 }
 
 /* A term of the level: its share, and the numbers of those that have some. */
@@ -171,12 +177,7 @@ static enum gpm_status draw_one(const struct discovery *d, const struct evidence
                                 const double *z, struct rng *r, struct sketch_draw *out) {
     const struct smodel *m = smodel_of(e);
     int tr = m->s.transform;
-    struct drawing w = {.m = m,
-                        .z = z,
-                        .r = r,
-                        .shift = d->data.mean[tr],
-                        .scale = d->data.sd[tr],
-                        .log = tr == TRANSFORM_LOG};
+    struct drawing w = {.m = m, .z = z, .r = r, .shift = d->data.mean[tr], .scale = d->data.sd[tr]};
     enum gpm_status st = smodel_condition(m, series_space_of(&d->search)->work[0], z, &w.g);
     return st ? st : put_draw(&w, out);
 }

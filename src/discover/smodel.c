@@ -66,6 +66,7 @@ static bool find_grid(struct smodel_data *d) {
 
 double smodel_forward(const struct smodel_data *d, int transform, double y) {
     if (transform == TRANSFORM_NONE) return y;
+    if (transform == TRANSFORM_POWER) return y >= 0 ? sqrt(y) : -INFINITY;
     switch (d->scale) {
     case SCALE_ROOT: return y >= 0 ? sqrt(y + ANSCOMBE) : -INFINITY;
     case SCALE_LOG: return y > 0 ? log(y) : -INFINITY;
@@ -84,6 +85,7 @@ static double back_odds(const struct smodel_data *d, double v) {
 
 double smodel_back(const struct smodel_data *d, int transform, double v) {
     if (transform == TRANSFORM_NONE) return v;
+    if (transform == TRANSFORM_POWER) return fmax(v, 0) * fmax(v, 0);
     switch (d->scale) {
     case SCALE_ROOT: return fmax(v * fabs(v) - ANSCOMBE, 0);
     case SCALE_LOG:
@@ -94,8 +96,16 @@ double smodel_back(const struct smodel_data *d, int transform, double v) {
     }
 }
 
+/* E max(v, 0)^2 of a normal v. */
+static double mean_square_above(double mean, double var) {
+    double sd = sqrt(var), r = mean / sd;
+    if (!(sd > 0)) return fmax(mean, 0) * fmax(mean, 0);
+    return (mean * mean + var) * norm_cdf(r) + mean * sd * exp(-0.5 * r * r) / sqrt(2 * M_PI);
+}
+
 double smodel_back_mean(const struct smodel_data *d, int transform, double mean, double var) {
     if (transform == TRANSFORM_NONE) return mean;
+    if (transform == TRANSFORM_POWER) return mean_square_above(mean, var);
     switch (d->scale) {
     case SCALE_ROOT: return fmax(mean * fabs(mean) + var - ANSCOMBE, 0);
     case SCALE_LOG:
@@ -108,6 +118,7 @@ double smodel_back_mean(const struct smodel_data *d, int transform, double mean,
 
 double smodel_log_stretch(const struct smodel_data *d, int transform, double y) {
     if (transform == TRANSFORM_NONE) return 0;
+    if (transform == TRANSFORM_POWER) return y > 0 ? -0.5 * log(y) - M_LN2 : -INFINITY;
     switch (d->scale) {
     case SCALE_ROOT: return -0.5 * log(y + ANSCOMBE) - M_LN2;
     case SCALE_LOG: return -log(y);
@@ -120,6 +131,7 @@ double smodel_log_stretch(const struct smodel_data *d, int transform, double y) 
 
 double smodel_slope_back(const struct smodel_data *d, int transform, double v) {
     if (transform == TRANSFORM_NONE) return 1;
+    if (transform == TRANSFORM_POWER) return 2 * fmax(v, 0);
     switch (d->scale) {
     case SCALE_ROOT: return 2 * fmax(v, 0);
     case SCALE_LOG:
@@ -140,11 +152,12 @@ double smodel_unit(const struct smodel_data *d, int transform) {
 
 double smodel_middle(const struct smodel_data *d, int transform) {
     double m = d->mean[transform];
-    return transform && !smodel_multiplies(d) ? smodel_back(d, transform, m) : m;
+    return smodel_multiplies(d, transform) ? m : smodel_back(d, transform, m);
 }
 
 const char *smodel_transform_name(const struct smodel_data *d, int transform) {
     static const char *const names[] = {"log", "root", "odds", "rate", "above", "below"};
+    if (transform == TRANSFORM_POWER) return names[SCALE_ROOT];
     return transform == TRANSFORM_NONE ? "none" : names[d->scale];
 }
 
@@ -206,6 +219,9 @@ static enum gpm_status data_init(struct smodel_data *d, size_t n, const double *
     d->scale = like ? like->scale : choose_scale(d, least, greatest);
     if ((least > 0 || d->scale != SCALE_LOG) && !standardise(d, TRANSFORM_LOG, y))
         d->y[TRANSFORM_LOG] = NULL;
+    bool wide = like ? like->y[TRANSFORM_POWER] != NULL : greatest > POWER_RANGE * least;
+    if (d->y[TRANSFORM_LOG] && d->scale == SCALE_LOG && wide && !standardise(d, TRANSFORM_POWER, y))
+        d->y[TRANSFORM_POWER] = NULL;
     d->grid = find_grid(d);
     return GPM_OK;
 }
@@ -315,8 +331,7 @@ enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
 void smodel_data_release(struct smodel_data *d) {
     mem_free(d->t);
     mem_free(d->points);
-    mem_free(d->y[0]);
-    mem_free(d->y[1]);
+    for (int tr = 0; tr < TRANSFORMS; tr++) mem_free(d->y[tr]);
     mem_free(d->count);
     memset(d, 0, sizeof *d);
 }

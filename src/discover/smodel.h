@@ -32,22 +32,26 @@
  * other than 0 the logarithm of the distance from it, growing with the value. Few counts are
  * modelled as such, on the logarithm of their rate (smodel_rate.c). */
 enum smodel_scale { SCALE_LOG, SCALE_ROOT, SCALE_ODDS, SCALE_RATE, SCALE_ABOVE, SCALE_BELOW };
+/* Positive values whose logarithms are modelled have a third scale, their square root: noise that
+ * grows with the level, but less than in proportion. Only values that differ by more than this
+ * factor tell it from the two others. */
+#define POWER_RANGE 1.5
 
 struct smodel_data {
     size_t n;
-    double *t;    /* ascending, [0,1] */
-    double *y[2]; /* standardised, per transform; y[TRANSFORM_LOG] NULL where there is none */
+    double *t;               /* ascending, [0,1] */
+    double *y[TRANSFORMS];   /* standardised, per transform; NULL where there is none */
     enum smodel_scale scale; /* what TRANSFORM_LOG stands for */
     double low, high;        /* ends of what values can be; infinite: none */
-    double mean[2], sd[2];
-    double
-        log_measure[2]; /* log density of the standardised y -> of the user's y: added to log Z */
-    double x0, span;    /* user's x = x0 + span * t */
-    bool grid;          /* every t is a multiple of dt */
-    size_t ng;          /* grid length, gaps included */
-    double dt;          /* grid step, or the median step */
-    double step;        /* median step */
-    bool regular;       /* at least half of the grid's points are there, each once */
+    double mean[TRANSFORMS], sd[TRANSFORMS];
+    /* log density of the standardised y -> of the user's y: added to log Z */
+    double log_measure[TRANSFORMS];
+    double x0, span; /* user's x = x0 + span * t */
+    bool grid;       /* every t is a multiple of dt */
+    size_t ng;       /* grid length, gaps included */
+    double dt;       /* grid step, or the median step */
+    double step;     /* median step */
+    bool regular;    /* at least half of the grid's points are there, each once */
     /* Periods (in t) of the calendar of which the data hold at least two, at least two steps long;
      * n_season of them. */
     double season[SERIES_SEASONS];
@@ -60,7 +64,8 @@ struct smodel_data {
     const struct hyper_priors *shared; /* of a panel, borrowed; NULL: the rows' priors alone */
     bool counts;                       /* whole numbers from 0 on: predictions are not below 0 */
     double *count;                     /* SCALE_RATE: the values as they are; else NULL */
-    double wild, wild_sd[2]; /* values out of line: their share, their spread per transform */
+    double wild,
+        wild_sd[TRANSFORMS]; /* values out of line: their share, their spread per transform */
 };
 /* Copies x (ascending) and y; GPM_E_ARG when n < 3, x spans nothing or y is constant. */
 GPM_MUST_USE enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *x,
@@ -85,9 +90,9 @@ double smodel_middle(const struct smodel_data *d, int transform); /* of that sca
 /* The factor from small changes at v to changes of values; 1 for logarithms. */
 double smodel_slope_back(const struct smodel_data *d, int transform, double v);
 const char *smodel_transform_name(const struct smodel_data *d, int transform);
-/* Are effects on the other scale factors of the values? So it is with logarithms. */
-static inline bool smodel_multiplies(const struct smodel_data *d) {
-    return d->scale == SCALE_LOG || d->scale == SCALE_RATE;
+/* Are effects on the scale of a transform factors of the values? So it is with logarithms. */
+static inline bool smodel_multiplies(const struct smodel_data *d, int transform) {
+    return transform == TRANSFORM_LOG && (d->scale == SCALE_LOG || d->scale == SCALE_RATE);
 }
 /* Gives the data their regressors, whose rows hold every time; r outlives them. */
 void smodel_data_regressors(struct smodel_data *d, const struct regressors *r);
@@ -159,7 +164,7 @@ static inline bool smodel_free(int i) {
 }
 
 struct smodel_work {
-    struct gp *gp[2];                  /* of the values, of their logarithms */
+    struct gp *gp[TRANSFORMS];         /* of the values on each scale */
     const struct smodel *m;            /* whose density is asked for (evidence.h) */
     const volatile sig_atomic_t *stop; /* of its densities; NULL: none */
     struct gp_laplace *rate;           /* of SCALE_RATE; NULL: not yet used */

@@ -192,7 +192,7 @@ static struct gp *process(const struct smodel_data *d, const double *y) {
 
 struct smodel_work *smodel_work_new(const struct smodel_data *data) {
     struct smodel_work *w = NEW(struct smodel_work);
-    for (int tr = 0; tr < 2; tr++) {
+    for (int tr = 0; tr < TRANSFORMS; tr++) {
         if (!data->y[tr] || (w->gp[tr] = process(data, data->y[tr]))) continue;
         smodel_work_free(w);
         return NULL;
@@ -202,8 +202,7 @@ struct smodel_work *smodel_work_new(const struct smodel_data *data) {
 
 void smodel_work_free(struct smodel_work *w) {
     if (!w) return;
-    gp_free(w->gp[0]);
-    gp_free(w->gp[1]);
+    for (int tr = 0; tr < TRANSFORMS; tr++) gp_free(w->gp[tr]);
     smodel_rate_release(w);
     mem_free(w);
 }

@@ -32,6 +32,8 @@ bool smodel_few_counts(const struct smodel_data *d) {
 void smodel_data_rates(struct smodel_data *d) {
     d->count = NEW_ARRAY(double, d->n);
     mem_free(d->y[TRANSFORM_LOG]);
+    mem_free(d->y[TRANSFORM_POWER]);
+    d->y[TRANSFORM_POWER] = NULL;
     d->y[TRANSFORM_LOG] = NEW_ARRAY(double, d->n);
     memcpy(d->y[TRANSFORM_LOG], d->y[0], d->n * sizeof *d->y[0]);
     for (size_t i = 0; i < d->n; i++) d->count[i] = floor(d->mean[0] + d->sd[0] * d->y[0][i] + 0.5);

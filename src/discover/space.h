@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct search;
+#define SPACE_GROUPS 3 /* at most */
 struct evidence {
     size_t id;                     /* number of the structure in its space */
     void *item;                    /* what the space keeps for it */
@@ -102,7 +103,9 @@ struct space_ops {
 
 struct space {
     const struct space_ops *ops;
-    int groups;      /* kinds of structures of which each must have its chance: transforms */
+    /* Kinds of structures of which each must have its chance: transforms. Those behind the seeded
+     * ones are reached from them alone, and have their chance while they are near the top. */
+    int groups, seeded;
     int max_threads; /* 0: any number */
     /* by the size of the data: draws per structure near the top, structures at most, steps of a
      * chain */

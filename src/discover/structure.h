@@ -25,7 +25,9 @@
 
 enum gate { GATE_NONE, GATE_BEFORE, GATE_AFTER, GATE_INSIDE, GATE_OUTSIDE };
 enum change { CHANGE_NONE, CHANGE_POINT, CHANGE_WINDOW };
-enum transform { TRANSFORM_NONE, TRANSFORM_LOG };
+/* Of positive values Box and Cox's: exponents 1, 0 and 1/2. Other values have at most one other
+ * scale (smodel.h), for which TRANSFORM_LOG stands. */
+enum transform { TRANSFORM_NONE, TRANSFORM_LOG, TRANSFORM_POWER, TRANSFORMS };
 
 #define STRUCTURE_MAX_TERMS 5
 
@@ -69,6 +71,7 @@ struct grammar {
     bool changes;      /* shifts, bends, noise of another size where the data suggest them */
     bool logs;         /* log transform allowed */
     bool only_logs;    /* and nothing else, where the values are positive */
+    bool powers;       /* square roots beside both */
     int max_terms;
     int seasons;    /* periods that the calendar offers */
     size_t places;  /* dates that a step may have */
@@ -108,7 +111,7 @@ bool structure_sound(const struct structure *s, int seasons);
 typedef void (*structure_fn)(void *ctx, const struct structure *s);
 void grammar_seeds(const struct grammar *g, int transform, structure_fn each, void *ctx);
 /* Canonical neighbours of s: deletions and replacements first, then additions, then change points,
- * last the other transform. Duplicates are possible. */
+ * last the other transforms. Duplicates are possible. */
 void grammar_neighbours(const struct grammar *g, const struct structure *s, structure_fn each,
                         void *ctx);
 #endif

@@ -132,8 +132,9 @@ bool grammar_allows(const struct grammar *g, const struct structure *s) {
         if (s->t[i].gate != GATE_NONE && s->t[i].mask & BREAK) return false;
         per += (s->t[i].mask & PER) != 0;
     }
-    if (s->transform == TRANSFORM_NONE && g->logs && g->only_logs) return false;
-    return per <= 3 && (s->transform == TRANSFORM_NONE || g->logs);
+    if (s->transform != TRANSFORM_LOG && g->logs && g->only_logs) return false;
+    if (s->transform == TRANSFORM_LOG && !g->logs) return false;
+    return per <= 3 && (s->transform != TRANSFORM_POWER || g->powers);
 }
 
 static bool gate_fits(unsigned gate, unsigned change) {
@@ -154,6 +155,7 @@ bool structure_sound(const struct structure *s, int seasons) {
     struct structure c = *s;
     grammar_init(&all, (uint16_t)(FACTOR_BIT(FACTOR_MAX) - 1), true, true);
     all.max_terms = STRUCTURE_MAX_TERMS;
+    all.powers = true;
     grammar_calendar(&all, seasons, 1);
     if (!grammar_allows(&all, s)) return false;
     for (int i = 0; i < s->n; i++)
@@ -307,6 +309,6 @@ void grammar_neighbours(const struct grammar *g, const struct structure *s, stru
         if (addable(g->terms[k].mask)) emit(g, with_term(*s, g->terms[k]), each, ctx);
     if (g->change) emit_changes(g, s, each, ctx);
     struct structure other = *s;
-    other.transform = s->transform == TRANSFORM_NONE ? TRANSFORM_LOG : TRANSFORM_NONE;
-    emit(g, other, each, ctx);
+    for (other.transform = 0; other.transform < TRANSFORMS; other.transform++)
+        if (other.transform != s->transform) emit(g, other, each, ctx);
 }

@@ -88,7 +88,7 @@ const char *words_rate_unit(const struct discovery *d, double *x) {
 
 /* ---- values ---- */
 bool words_log(const struct discovery *d) {
-    return smodel_of(discovery_top(d))->s.transform == TRANSFORM_LOG && smodel_multiplies(&d->data);
+    return smodel_multiplies(&d->data, smodel_of(discovery_top(d))->s.transform);
 }
 
 /* The unit of the values after a number of them: " EUR", or points of a percentage. */

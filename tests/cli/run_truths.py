@@ -171,6 +171,37 @@ def check_shares(tmp):
     assert again["forecast"] == d["forecast"] and again["decomposition"] == d["decomposition"]
 
 
+def check_powers(tmp):
+    """Values, their square roots and their logarithms: the scale on which noise is of one size is found; where roots come
+    to 0, no forecast is below, and a kept run says the same."""
+    for seed in (1, 2):
+        rng = random.Random(seed)
+        v = [4 + i / 15 + 1.2 * math.sin(i * math.pi / 6) + rng.gauss(0, 0.5) for i in range(132)]
+        for name, ys, p in (("values", [10 + 8 * a for a in v], (1, 0, 0)), ("roots", [a * a for a in v], (0, 1, 0)), ("logs", [math.exp(a / 3) for a in v], (0, 0, 1))):
+            d = run(tmp, name, ys)
+            got = 1 - d["probability_of_root"] - d["probability_of_log"], d["probability_of_root"], d["probability_of_log"]
+            assert max(abs(a - b) for a, b in zip(got, p)) < 0.1, (name, seed, got)
+            assert abs(sum(d["structures"][0][k] for k in ("log_share", "root_share")) - (p[0] == 0)) < 0.1, d["structures"][0]
+            assert ("Square roots of the values are modelled" in d["description"]["summary"]) == (name == "roots"), d["description"]["summary"]
+            assert ("effects multiply" in d["description"]["summary"]) == (name == "logs"), d["description"]["summary"]
+    path, js, kept = (os.path.join(tmp, "falling" + e) for e in (".csv", ".json", ""))
+    rng = random.Random(3)
+    with open(path, "w") as f:
+        f.write("date,y\n" + "".join("%s,%r\n" % (month(i), (9 - i / 16 + rng.gauss(0, 0.4)) ** 2) for i in range(110)))
+    subprocess.run([TOOL, "discover", path, "--json", js, "--out", kept, "-q", "--horizon", "60"], check=True, capture_output=True)
+    d = json.load(open(js))
+    f = d["forecast"]
+    assert d["probability_of_root"] > 0.9 and min(f["lo"]) == 0, (d["probability_of_root"], f["lo"])
+    assert all(0 <= l <= m <= h for l, m, h in zip(f["lo"], f["median"], f["hi"])) and min(f["mean"]) > 0, f
+    again = json.loads(subprocess.run([TOOL, "report", kept, "--format", "json"], check=True, capture_output=True, text=True).stdout)
+    assert again["forecast"] == f and again["decomposition"] == d["decomposition"] and again["description"] == d["description"]
+    assert d["decomposition"]["transform"] == "root", d["decomposition"]["transform"]
+    paths = subprocess.run([TOOL, "forecast", kept, "--horizon", "60", "--paths", "20"], check=True, capture_output=True, text=True)
+    assert min(float(v) for row in paths.stdout.split("\n")[1:] if row for v in row.split(",")[1:]) >= 0
+    never = run(tmp, "values only", [a * a for a in v], "--log", "never")
+    assert never["probability_of_root"] == never["probability_of_log"] == 0
+
+
 def check_ends(tmp):
     """Values that cannot lie beyond an end: neither do forecasts, quantiles and paths, of kept runs too."""
     rng = random.Random(9)
@@ -268,6 +299,7 @@ def main():
         check_counts(tmp)
         check_rates(tmp)
         check_shares(tmp)
+        check_powers(tmp)
         check_ends(tmp)
         check_per_day(tmp)
         check_tails(tmp)

@@ -435,6 +435,59 @@ static void test_ends(void **state) {
     }
 }
 
+/* Square roots of positive values: the density is that of the roots as values, the Jacobian apart;
+ * means are those of max(v, 0)^2 by quadrature. Values of one sign or of a narrow range have none.
+ */
+static void test_power(void **state) {
+    UNUSED(state);
+    enum { N = 40 };
+    double x[N], y[N], v[N], jacobian = 0;
+    struct rng r;
+    struct smodel_data d, roots;
+    rng_init(&r, 11, 0, 0);
+    for (int i = 0; i < N; i++) {
+        x[i] = i;
+        v[i] = 4 + 0.1 * i + 0.3 * rng_normal(&r);
+        y[i] = v[i] * v[i];
+        jacobian -= log(2 * v[i]);
+    }
+    assert_int_equal(smodel_data_init(&d, N, x, y), GPM_OK);
+    assert_int_equal(smodel_data_init(&roots, N, x, v), GPM_OK);
+    assert_close(d.log_measure[TRANSFORM_POWER], roots.log_measure[0] + jacobian, 1e-9);
+    for (int i = 0; i < N; i++) {
+        assert_close(smodel_forward(&d, TRANSFORM_POWER, y[i]), v[i], 1e-12);
+        assert_close(smodel_back(&d, TRANSFORM_POWER, v[i]), y[i], 1e-10);
+        assert_close(smodel_log_stretch(&d, TRANSFORM_POWER, y[i]), -log(2 * v[i]), 1e-12);
+        assert_close(smodel_slope_back(&d, TRANSFORM_POWER, v[i]), 2 * v[i], 1e-12);
+    }
+    struct structure s = make(TRANSFORM_POWER, 0, 2, cases[2].t), plain = make(0, 0, 2, cases[2].t);
+    struct smodel m, p;
+    struct smodel_work *w = smodel_work_new(&d), *u = smodel_work_new(&roots);
+    double z[SMODEL_MAX_PAR] = {0};
+    smodel_init(&m, &d, &s);
+    smodel_init(&p, &roots, &plain);
+    smodel_prior_draw_hint(&m, z);
+    assert_close(smodel_eval(&m, w, z, NULL), smodel_eval(&p, u, z, NULL), 1e-9);
+    smodel_work_free(w);
+    smodel_work_free(u);
+    for (double mean = -2; mean <= 3; mean += 0.5) {
+        double sum = 0, h = 1e-3, sd = 0.8;
+        for (double q = h / 2; q < 9; q += h)
+            sum += h * q * q * exp(-0.5 * pow((q - mean) / sd, 2)) / (sd * sqrt(2 * M_PI));
+        assert_close(smodel_back_mean(&d, TRANSFORM_POWER, mean, sd * sd), sum, 1e-6);
+    }
+    assert_close(smodel_back(&d, TRANSFORM_POWER, -1), 0, 0);
+    assert_true(smodel_log_stretch(&d, TRANSFORM_POWER, 0) == -INFINITY);
+    smodel_data_release(&d);
+    smodel_data_release(&roots);
+    for (int kind = 0; kind < 2; kind++) {
+        for (int i = 0; i < N; i++) y[i] = v[i] + (kind ? -5 : 50);
+        assert_int_equal(smodel_data_init(&d, N, x, y), GPM_OK);
+        assert_null(d.y[TRANSFORM_POWER]);
+        smodel_data_release(&d);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradients),  cmocka_unit_test(test_ends),
@@ -442,6 +495,6 @@ int main(void) {
         cmocka_unit_test(test_noise),      cmocka_unit_test(test_twins),
         cmocka_unit_test(test_subset),     cmocka_unit_test(test_order_of_copies),
         cmocka_unit_test(test_root),       cmocka_unit_test(test_odds),
-        cmocka_unit_test(test_regressors)};
+        cmocka_unit_test(test_regressors), cmocka_unit_test(test_power)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
