@@ -225,7 +225,7 @@ static enum gpm_status search_once(struct discovery *d, const struct search *fir
     struct search_options o;
     struct grammar g;
     search_settings(d, &o, &g);
-    bool further = !d->opt.brief && d->data.n > SMODEL_LONG && d->data.dim == 1;
+    bool further = !d->opt.brief && d->data.n > SMODEL_LONG && smodel_filters(&d->data);
     bool coarse = further || (d->opt.brief ? d->data.n > BRIEF_VALUES
                                            : d->data.n > 450 && !smodel_fast_grid(&d->data));
     size_t few = d->opt.brief ? BRIEF_VALUES : further ? 200 : 350;

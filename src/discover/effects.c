@@ -88,7 +88,7 @@ enum gpm_status effects_average(const struct posterior *p, const struct evidence
     if (!top->data->reg) return GPM_OK;
     struct posterior_draw *draw;
     struct effects x = {.p = p, .columns = (size_t)top->data->reg->n};
-    size_t n = posterior_draws(p, DRAWS, &draw), good = 0;
+    size_t n = posterior_draws(p, predict_draws(p->search, DRAWS), &draw), good = 0;
     for (size_t i = 0; i < n; i++)
         if (smodel_of(draw[i].e)->s.transform == tr) draw[x.n++] = draw[i];
     x.draw = draw;

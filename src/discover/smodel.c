@@ -417,14 +417,14 @@ static void layout_term(struct smodel *m, int k, struct term t) {
 }
 
 /* Effects of columns that are lines are terms of rank one, as a trend is; others are dense. */
-static bool only_lines(const struct smodel_data *d) {
+bool smodel_filters(const struct smodel_data *d) {
     for (int j = 0; d->reg && j < d->reg->n; j++)
         if (d->reg->smooth[j]) return false;
-    return true;
+    return d->scale != SCALE_RATE;
 }
 
 bool smodel_fast_grid(const struct smodel_data *d) {
-    return d->regular && d->ng - d->n <= FAST_MAX_GAPS && only_lines(d) && d->scale != SCALE_RATE;
+    return d->regular && d->ng - d->n <= FAST_MAX_GAPS && smodel_filters(d);
 }
 
 /* On a grid with few gaps, every term stationary, of rank one, or Wiener: the grid engine's. */

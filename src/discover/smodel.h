@@ -111,6 +111,8 @@ void smodel_data_release(struct smodel_data *d);
 bool smodel_few_counts(const struct smodel_data *d);
 /* From here on they are counts around a rate, on the scale TRANSFORM_LOG. */
 void smodel_data_rates(struct smodel_data *d);
+/* Is there a filter for what the values hang on beside time? Linear effects alone have one. */
+bool smodel_filters(const struct smodel_data *d);
 /* A regular grid with few gaps: most structures have a fast likelihood. */
 bool smodel_fast_grid(const struct smodel_data *d);
 

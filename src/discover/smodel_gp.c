@@ -183,7 +183,7 @@ static struct gp *process(const struct smodel_data *d, const double *y) {
     kern_unref(k);
     gp_set_apart(g);
     gp_set_roaming(g);
-    gp_set_filtered(g, d->dim > 1 ? GP_EXACT_MAX : SMODEL_LONG);
+    gp_set_filtered(g, smodel_filters(d) ? SMODEL_LONG : GP_EXACT_MAX);
     gp_set_budget(g, 0); /* hardly a kernel is asked for twice */
     if (gp_add(g, GP_MEASURED, d->points ? d->points : d->t, y, d->n) == GPM_OK) return g;
     gp_free(g);

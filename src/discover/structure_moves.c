@@ -95,10 +95,11 @@ static double factors_cost(unsigned mask) {
 }
 
 /* exp(-2 per factor of all terms and what its row adds); a change costs two factors more, its
- * dates are integrated over. Where there is a calendar its periods share the weight of all but the
- * free ones. */
+ * dates are integrated over; roots cost one: amounts and percentages are what people speak of.
+ * Where there is a calendar its periods share the weight of all but the free ones. */
 double grammar_log_prior(const struct grammar *g, const struct structure *s) {
     double cost = s->change != CHANGE_NONE ? 2 : 0, sum = 0;
+    if (s->transform == TRANSFORM_POWER) cost++;
     for (int i = 0; i < s->n; i++) {
         cost += factors_cost(s->t[i].mask);
         if (s->t[i].mask & PER && g->seasons)

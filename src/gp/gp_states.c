@@ -16,6 +16,7 @@
  * Chandrasekhar's, with the guard's run of the Kalman filter over the first events, than Toeplitz;
  * elsewhere the Kalman filter, with d states, than a dense factor. */
 #define GRID_LEAST      300
+#define GRID_SEVERAL    2000 /* the same with regressors of other columns, each a vector more */
 #define KALMAN_LEAST(d) (60 + 13 * (d))
 #define SE_NOISE        0.03
 /* Where filters serve or nothing does (gp_set_filtered) they serve as long as they are fast: n d^2
@@ -147,7 +148,25 @@ static bool long_enough(const struct gp *g, size_t n, const struct gp_series *e)
         return d <= STATES_ANY ||
                (double)n * (double)(d * d) <= (e->grid ? GRID_WORK : KALMAN_WORK);
     if (n > GP_EXACT_MAX) return true;
-    return e->grid ? n >= GRID_LEAST : n > KALMAN_LEAST(d);
+    if (!e->grid) return n > KALMAN_LEAST(d);
+    return n >= (g->dim > 1 ? GRID_SEVERAL : GRID_LEAST);
+}
+
+/* Of inputs with several columns: has every leaf one of them, and change operators the first? */
+static bool on_single_columns(const struct kern *k) {
+    if (k->op == KERN_LEAF) return kern_is_constant(k) || kern_is_white(k) || k->ncol == 1;
+    if (k->op == KERN_CHANGE && k->col[0] != 0) return false;
+    for (size_t i = 0; i < k->nkids; i++)
+        if (!on_single_columns(k->kid[i])) return false;
+    return true;
+}
+
+/* Inputs of one time that differ in other columns are left to matrices: which of them a point
+ * shares its white noise with is not looked for. */
+static bool times_repeat(const struct gp *g) {
+    for (size_t k = 1; k < g->n; k++)
+        if (g->x[entry_at(&g->times, k)] == g->x[entry_at(&g->times, k - 1)]) return true;
+    return false;
 }
 
 /* ---- the series ---- */
@@ -155,7 +174,9 @@ static bool long_enough(const struct gp *g, size_t n, const struct gp_series *e)
 static enum gpm_status fill_events(struct gp *g, struct gp_slot *s, struct gp_series *e) {
     const struct gp_places *p = gp_places(g);
     size_t n = e->grid ? p->n : g->n;
-    double *x = e->buf = mem_try_doubles(3 * n + 1), *y = x + n, *noise = y + n;
+    size_t nz = (size_t)g->dim - 1;
+    double *x = e->buf = mem_try_doubles((3 + nz) * n + 1), *y = x + n, *noise = y + n,
+           *z = noise + n;
     if (!x) return GPM_E_NOMEM;
     e->entry = mem_try_alloc(n + 1, sizeof *e->entry);
     bool places = p->n && !p->repeats;
@@ -167,18 +188,20 @@ static enum gpm_status fill_events(struct gp *g, struct gp_slot *s, struct gp_se
         y[k] = NAN;
         noise[k] = s->noise * s->noise * gp_share(g, 0) + white;
         e->entry[k] = SIZE_MAX;
+        memset(z + k * nz, 0, nz * sizeof *z);
     }
     for (size_t k = 0; k < g->n; k++) {
         size_t i = entry_at(&g->times, k), at = e->grid ? p->place[i] : k;
         e->entry[at] = i;
         y[at] = s->r[i];
+        for (size_t c = 0; c < nz; c++) z[at * nz + c] = g->x[i + (c + 1) * g->cap];
         if (e->grid) continue;
         x[at] = g->x[i];
         noise[at] = s->noise * s->noise * gp_share(g, i) +
                     (e->m.white_varies ? st_white(&e->m, x[at]) : white);
         if (e->place) e->place[at] = p->place[i];
     }
-    e->x = (struct st_series){n, x, y, noise, places ? p->step : 0, e->place};
+    e->x = (struct st_series){n, x, y, noise, places ? p->step : 0, e->place, nz ? z : NULL, nz};
     return GPM_OK;
 }
 
@@ -186,10 +209,11 @@ enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, size_t more, str
                                bool *done) {
     memset(e, 0, sizeof *e);
     *done = false;
-    if (g->dim != 1 || !(g->structured & GP_FILTERS) || g->integrated || gp_approx_asked(g) ||
-        g->n + more <= KALMAN_LEAST(0))
+    if (!(g->structured & GP_FILTERS) || g->integrated || gp_approx_asked(g) ||
+        g->n + more <= KALMAN_LEAST(0) || (g->dim > 1 && !on_single_columns(s->kern)))
         return GPM_OK;
     sort_times(g);
+    if (g->dim > 1 && times_repeat(g)) return GPM_OK;
     e->least = least_noise(g, s);
     double white = 0;
     struct kern *rest = gp_without_white(s->kern, &white); /* the harmonics see it as noise */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A GP of one input by filters (states_run.h) instead of matrices: O(n) likelihood, gradient,
- * prediction, parts and draws; exact where every row of the kernel has a form. Each function sets
- * *done to false, and nothing else, when it does not serve: the caller then goes the next way.
+ * A GP of one input (and of lines on further ones) by filters (states_run.h) instead of matrices:
+ * O(n) likelihood, gradient, prediction, parts and draws; exact where every row of the kernel has a
+ * form. Each function sets *done to false, and nothing else, when it does not serve: the caller
+ * then goes the next way.
  *
- * Serves: one input column; kernels that are sums and products of rows with a form, lines,
- * constants, white noise and change operators; any noise, replicates, missing points; no integrated
- * mean or scale, no approximation asked for by name; more points than the dense way is as fast for.
+ * Serves: one input column, or several of which all but the first (the time) have lines alone, no
+ * time twice; kernels that are sums and products of rows with a form, lines, constants, white noise
+ * and change operators; any noise, replicates, missing points; no integrated mean or scale, no
+ * approximation asked for by name; more points than the dense way is as fast for.
  * SE, whose form is not exact, only where matrices are not an option (above GP_EXACT_MAX inputs)
  * and the noise is at least SE_NOISE of its size, and then with an error that gp_approx_error
  * tells.

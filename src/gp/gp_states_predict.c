@@ -47,7 +47,8 @@ struct question {
     double *mean, *var;
     double *b, *mixed; /* for covariances: h - N P h (d each); f'C_c - ... (cols each) */
     /* at the measurement that was passed last */
-    double seen, *own, e_seen[ST_MIX_MAX], inverse_seen;
+    size_t seen; /* its event; SIZE_MAX: none yet */
+    double *own, e_seen[ST_MIX_MAX], inverse_seen;
     bool white_met; /* a point is at a measured input, and white noise belongs to the part */
 };
 
@@ -55,7 +56,8 @@ struct question {
 static enum gpm_status merge(struct question *q) {
     size_t m = q->xs.n, nd = q->e.x.n, n = m + nd, at = 0, j = 0;
     struct asked *order = mem_try_alloc(m + 1, sizeof *order);
-    double *x = q->buf = mem_try_doubles(3 * n), *y = x + n, *noise = y + n;
+    size_t nz = q->e.x.nz;
+    double *x = q->buf = mem_try_doubles((3 + nz) * n), *y = x + n, *noise = y + n, *z = noise + n;
     q->point = mem_try_alloc(n, sizeof *q->point);
     q->entry = mem_try_alloc(n, sizeof *q->entry);
     if (!order || !x || !q->point || !q->entry) {
@@ -68,13 +70,16 @@ static enum gpm_status merge(struct question *q) {
         for (; j < m && (k == nd || order[j].x <= q->e.x.x[k]); j++, at++) {
             x[at] = order[j].x, y[at] = NAN, noise[at] = 0;
             q->point[at] = order[j].i, q->entry[at] = SIZE_MAX;
+            for (size_t c = 0; c < nz; c++)
+                z[at * nz + c] = q->xs.x[order[j].i + (c + 1) * q->xs.ld];
         }
         if (k == nd) break;
         x[at] = q->e.x.x[k], y[at] = q->e.x.y[k], noise[at] = q->e.x.noise[k];
+        for (size_t c = 0; c < nz; c++) z[at * nz + c] = q->e.x.z[k * nz + c];
         q->point[at] = SIZE_MAX, q->entry[at++] = q->e.entry[k];
     }
     mem_free(order);
-    q->x = (struct st_series){.n = n, .x = x, .y = y, .noise = noise};
+    q->x = (struct st_series){.n = n, .x = x, .y = y, .noise = noise, .z = nz ? z : NULL, .nz = nz};
     return GPM_OK;
 }
 
@@ -108,7 +113,7 @@ static enum gpm_status ask(struct question *q, struct gp *g, const struct kern *
     memset(q, 0, sizeof *q);
     q->g = g;
     q->xs = xs;
-    q->seen = NAN;
+    q->seen = SIZE_MAX;
     enum gpm_status st = gp_series_init(g, gp_current(g), more, &q->e, done);
     if (st || !*done) return st;
     *done = match_terms(q, part);
@@ -123,10 +128,17 @@ static void answer_release(struct question *q) {
 
 /* ---- mean, variance ---- */
 
-/* h and the regressors' mixed values of the part at x; white its white noise. */
-static void part_at(struct question *q, struct st_run *r, double x, double *h, double *f,
+static bool same_input(const struct st_series *x, size_t a, size_t b) {
+    bool same = x->x[a] == x->x[b];
+    for (size_t c = 0; c < x->nz && same; c++) same = st_further(x, a)[c] == st_further(x, b)[c];
+    return same;
+}
+
+/* h and the regressors' mixed values of the part at event k; white its white noise. */
+static void part_at(struct question *q, struct st_run *r, size_t k, double *h, double *f,
                     double *white) {
     struct st_model *m = r->m;
+    double x = r->x->x[k];
     st_observe(m, x, h);
     *white = 0;
     memset(f, 0, r->cols * sizeof *f);
@@ -135,11 +147,11 @@ static void part_at(struct question *q, struct st_run *r, double x, double *h, d
         if (t->kind == ST_TERM_STATES && !q->wanted[i])
             memset(h + t->off, 0, (size_t)(t->ns * t->w) * sizeof *h);
         if (t->kind == ST_TERM_WHITE && q->wanted[i]) {
-            double w = st_weight(t, x, 0);
+            double w = st_weight(t, x, NULL, 0);
             *white += t->amp * w * w;
         }
         if (t->kind != ST_TERM_COLUMN) continue;
-        double value = q->wanted[i] ? st_column(m, c, x) : 0;
+        double value = q->wanted[i] ? st_column(m, c, x, st_further(r->x, k)) : 0;
         f[0] += value * r->x_post[c];
         for (size_t j = 1; j < r->cols; j++) f[j] += value * r->mix[j * ST_MIX_MAX + 1 + c];
         c++;
@@ -163,7 +175,7 @@ static void visit_point(void *ctx, struct st_run *r, size_t k, const double *sta
     size_t d = r->m->d, i = q->point[k], cols = r->cols;
     const double *p = state + cols * d, *rr = r->back.now, *n = rr + cols * d;
     if (i == SIZE_MAX) {
-        q->seen = r->x->x[k];
+        q->seen = k;
         if (!q->own) return;
         memcpy(q->e_seen, r->back.e, sizeof q->e_seen);
         q->inverse_seen = r->back.inverse;
@@ -171,7 +183,7 @@ static void visit_point(void *ctx, struct st_run *r, size_t k, const double *sta
         return;
     }
     double *h = r->work, *ph = h + d, *nph = ph + d, f[ST_MIX_MAX], smooth[ST_MIX_MAX], white;
-    part_at(q, r, r->x->x[k], h, f, &white);
+    part_at(q, r, k, h, f, &white);
     for (size_t a = 0; a < d; a++) ph[a] = st_dot(d, p + a * d, h);
     for (size_t a = 0; a < d; a++) nph[a] = st_dot(d, n + a * d, ph);
     double var = st_dot(d, h, ph) - st_dot(d, ph, nph);
@@ -180,7 +192,7 @@ static void visit_point(void *ctx, struct st_run *r, size_t k, const double *sta
         if (c) var += (f[c] - smooth[c]) * (f[c] - smooth[c]);
     }
     double mean = smooth[0] + f[0];
-    if (white > 0 && q->seen == r->x->x[k] && q->own) {
+    if (white > 0 && q->seen != SIZE_MAX && same_input(r->x, k, q->seen) && q->own) {
         met_white(q, r, white, h, f, smooth, &mean, &var);
         q->white_met = true;
     } else
@@ -198,24 +210,25 @@ static enum gpm_status between(struct question *q, struct st_run *r, double *cov
     size_t d = r->m->d, m = q->xs.n, n = r->x->n, cols = r->cols, passed = 0;
     double *state = mem_try_doubles(st_kalman.size(r)), *w = mem_try_doubles(m * d + 1),
            f[ST_MIX_MAX];
-    size_t *who = mem_try_alloc(m + 1, sizeof *who);
+    size_t *who = mem_try_alloc(2 * m + 1, sizeof *who), *at = who + m; /* points, their events */
     bool ok = state && w && who;
     enum gpm_status st = ok ? GPM_OK : GPM_E_NOMEM;
     if (ok) st_kalman.start(r, state);
     for (size_t k = 0; k < n && ok; k++) {
         size_t i = q->point[k];
-        double x = r->x->x[k], white, *h = r->work;
+        double white, *h = r->work;
         if (i != SIZE_MAX) {
             const double *p = state + cols * d;
-            part_at(q, r, x, h, f, &white);
+            part_at(q, r, k, h, f, &white);
             for (size_t a = 0; a < d; a++) w[passed * d + a] = st_dot(d, p + a * d, h);
+            at[passed] = k;
             who[passed++] = i;
             for (size_t j = 0; j < passed; j++) {
                 size_t o = who[j], lo = i > o ? i : o, hi = i > o ? o : i;
                 double c = st_dot(d, w + j * d, q->b + i * d);
                 for (size_t a = 1; a < cols; a++)
                     c += q->mixed[i * cols + a] * q->mixed[o * cols + a];
-                cov[lo + hi * ld] = c + (q->xs.x[o] == x ? white : 0);
+                cov[lo + hi * ld] = c + (same_input(r->x, k, at[j]) ? white : 0);
             }
         }
         ok = st_kalman.step(r, k, state);
@@ -316,11 +329,11 @@ static void prior_path(struct question *q, struct rng *rng, double *x, double *t
             add_noise(e, k ? e->q : e->p, rng, x);
         }
         st_observe(m, q->x.x[k], h);
-        bool again = k && q->x.x[k] == q->x.x[k - 1]; /* equal inputs share their white noise */
+        bool again = k && same_input(&q->x, k, k - 1); /* equal inputs share their white noise */
         double white = m->white && !again ? sqrt(st_white(m, q->x.x[k])) * rng_normal(rng) : 0;
         f[k] = again ? f[k - 1] : st_dot(m->d, h, x) + white;
         for (size_t c = 0; c < m->n_columns && !again; c++)
-            f[k] += beta[c] * st_column(m, c, q->x.x[k]);
+            f[k] += beta[c] * st_column(m, c, q->x.x[k], st_further(&q->x, k));
     }
 }
 
@@ -336,6 +349,7 @@ enum gpm_status gp_states_draw(struct gp *g, struct kern_pts xs, double extra, c
     if (gp_approx_asked(g) || s->have_factor) return GPM_OK;
     enum gpm_status st = ask(&q, g, NULL, xs, xs.n, done);
     double *f = NULL, *x = NULL;
+    if (!st && *done && q.x.nz) *done = !q.e.m.white; /* equal inputs need not be neighbours */
     if (!st && *done) {
         f = mem_try_doubles(q.x.n);
         x = mem_try_doubles(3 * q.e.m.d + 3);

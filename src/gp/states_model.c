@@ -98,6 +98,12 @@ static bool is_weight(const struct st_factor *f) {
     return f->kind == ST_LINE || f->kind == ST_BEFORE || f->kind == ST_AFTER;
 }
 
+/* A weight on another column than that of the time. */
+static bool is_further(const struct st_factor *f) {
+    return f->k->op == KERN_LEAF && f->k->ncol == 1 && f->k->col[0] > 0 && f->kind != ST_CONSTANT &&
+           f->kind != ST_WHITE;
+}
+
 /* Of white noise everything but the value at lag 0 is gone. */
 static bool sort_white(struct st_term *t) {
     int whites = 0;
@@ -113,7 +119,7 @@ static bool sort_white(struct st_term *t) {
 }
 
 static bool sort_term(struct st_term *t) {
-    bool white = false, level = false;
+    bool white = false, level = false, further = false;
     t->amp = 1;
     for (int i = 0; i < t->n; i++) {
         struct st_factor *f = &t->f[i];
@@ -121,11 +127,13 @@ static bool sort_term(struct st_term *t) {
         white |= f->kind == ST_WHITE;
         level |= f->kind == ST_LEVEL;
         t->weighted |= is_weight(f);
+        further |= is_further(f);
+        if (is_further(f) && f->kind != ST_LINE) return false;
     }
     if (!(t->amp >= 0) || !isfinite(t->amp)) return false;
     t->kind = ST_TERM_NOTHING;
     if (t->amp == 0) return true; /* and neither has it slopes, in the logarithm of its size */
-    if (white) return sort_white(t);
+    if (white) return !further && sort_white(t);
     if (level) return false;
     for (int i = 0; i < t->n; i++) {
         struct st_factor *f = &t->f[i];
@@ -136,7 +144,7 @@ static bool sort_term(struct st_term *t) {
         if (f->kind == ST_PERIODIC) t->period[t->periodic++] = f;
     }
     t->kind = t->systems || t->periodic ? ST_TERM_STATES : ST_TERM_COLUMN;
-    return true;
+    return t->kind == ST_TERM_COLUMN || !further;
 }
 
 /* ---- states of a term ---- */
@@ -303,8 +311,10 @@ void st_model_release(struct st_model *m) {
 /* ---- weights ---- */
 
 /* Of one factor; dh by the parameters from *first on. */
-static double weight_at(const struct st_factor *f, double x, double *dh, size_t *first) {
+static double weight_at(const struct st_factor *f, double x, const double *z, double *dh,
+                        size_t *first) {
     const struct kern *k = f->k;
+    if (is_further(f)) x = z[k->col[0] - 1];
     *first = f->kind == ST_LINE;
     if (f->kind != ST_LINE) {
         double h = k->cls->weight(k->par, x, dh);
@@ -317,33 +327,33 @@ static double weight_at(const struct st_factor *f, double x, double *dh, size_t 
     return x - kern_origin(k, 0);
 }
 
-double st_weight(struct st_term *t, double x, double bar) {
+double st_weight(struct st_term *t, double x, const double *z, double bar) {
     double w = 1, dh[KERN_MAX_PAR], value[ST_FACTORS];
     size_t first;
     if (!t->weighted) return 1;
     for (int i = 0; i < t->n; i++) {
-        value[i] = is_weight(&t->f[i]) ? weight_at(&t->f[i], x, dh, &first) : 1;
+        value[i] = is_weight(&t->f[i]) ? weight_at(&t->f[i], x, z, dh, &first) : 1;
         w *= value[i];
     }
     for (int i = 0; i < t->n && bar != 0; i++) {
         if (!is_weight(&t->f[i])) continue;
         double others = bar;
         for (int j = 0; j < t->n; j++) others *= j == i ? 1 : value[j];
-        weight_at(&t->f[i], x, dh, &first);
+        weight_at(&t->f[i], x, z, dh, &first);
         for (size_t p = first; p < t->f[i].k->npar; p++) t->f[i].own[p] += others * dh[p - first];
     }
     return w;
 }
 
-double st_column(struct st_model *m, size_t c, double x) {
+double st_column(struct st_model *m, size_t c, double x, const double *z) {
     struct st_term *t = &m->term[m->column[c]];
-    return sqrt(t->amp) * st_weight(t, x, 0);
+    return sqrt(t->amp) * st_weight(t, x, z, 0);
 }
 
-void st_column_slope(struct st_model *m, size_t c, double x, double bar) {
+void st_column_slope(struct st_model *m, size_t c, double x, const double *z, double bar) {
     struct st_term *t = &m->term[m->column[c]];
     double size = sqrt(t->amp);
-    t->damp += bar * st_weight(t, x, bar * size) / (2 * size);
+    t->damp += bar * st_weight(t, x, z, bar * size) / (2 * size);
 }
 
 double st_white(struct st_model *m, double x) {
@@ -351,7 +361,7 @@ double st_white(struct st_model *m, double x) {
     for (size_t i = 0; i < m->n_terms && m->white; i++) {
         struct st_term *t = &m->term[i];
         if (t->kind != ST_TERM_WHITE) continue;
-        double w = st_weight(t, x, 0);
+        double w = st_weight(t, x, NULL, 0);
         sum += t->amp * w * w;
     }
     return sum;
@@ -361,8 +371,8 @@ void st_white_slope(struct st_model *m, double x, double bar) {
     for (size_t i = 0; i < m->n_terms && m->white; i++) {
         struct st_term *t = &m->term[i];
         if (t->kind != ST_TERM_WHITE) continue;
-        double w = st_weight(t, x, 0);
-        if (t->weighted) st_weight(t, x, 2 * bar * t->amp * w);
+        double w = st_weight(t, x, NULL, 0);
+        if (t->weighted) st_weight(t, x, NULL, 2 * bar * t->amp * w);
         t->damp += bar * w * w;
     }
 }
@@ -542,7 +552,7 @@ void st_observe(struct st_model *m, double x, double *h) {
     for (size_t i = 0; i < m->n_terms; i++) {
         struct st_term *t = &m->term[i];
         if (t->kind != ST_TERM_STATES) continue;
-        double weight = st_weight(t, x, 0);
+        double weight = st_weight(t, x, NULL, 0);
         if (t->periodic)
             harmonic_angles(t, x - m->t0, cs, sn);
         else
@@ -560,7 +570,7 @@ void st_observe_slope(struct st_model *m, double x, const double *hbar) {
     for (size_t i = 0; i < m->n_terms; i++) {
         struct st_term *t = &m->term[i];
         if (t->kind != ST_TERM_STATES || (!t->weighted && !t->periodic)) continue;
-        double weight = st_weight(t, x, 0), bar = 0, turn = 2 * M_PI * (x - m->t0);
+        double weight = st_weight(t, x, NULL, 0), bar = 0, turn = 2 * M_PI * (x - m->t0);
         if (t->periodic)
             harmonic_angles(t, x - m->t0, cs, sn);
         else
@@ -574,7 +584,7 @@ void st_observe_slope(struct st_model *m, double x, const double *hbar) {
                 t->freq_bar[c] += at[j] * weight * t->observe[s] * turn * (sine ? cs[c] : -sn[c]);
             }
         }
-        if (t->weighted) st_weight(t, x, bar);
+        if (t->weighted) st_weight(t, x, NULL, bar);
     }
 }
 

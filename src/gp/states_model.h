@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A kernel of one input as a linear system, put together from the forms of its rows
- * (kern_states.h): what the filters (states_run.h) run on.
+ * A kernel of one input, and of lines on further ones, as a linear system, put together from the
+ * forms of its rows (kern_states.h): what the filters (states_run.h) run on.
  *
  * The tree is multiplied out to a sum of terms, each a product of factors and of one of these
  * kinds:
@@ -12,6 +12,7 @@
  *   STATES   at most two systems (Matern, Wiener ...) times harmonics (PER, COS ...) times weights
  *
  * Weights are LIN, RAMP, STEP and the sides of change operators; a term f with weight w is w(t) f.
+ * Of inputs with several columns the first is the time; weights on the others are regressors alone.
  *
  * The states of a term are an n x w matrix, row-major: n of the systems (Kronecker), w of the
  * harmonics, cosines first, then sines. The transition is A (x) I: in the turning frame the
@@ -91,12 +92,12 @@ struct st_model {
 bool st_model_init(struct st_model *m, const struct kern *k, double t0, double tail_noise,
                    size_t n);
 void st_model_release(struct st_model *m);
-/* Product of the weights of a term at t; with bar not 0, adds bar times its derivatives to the
- * factors' own. */
-double st_weight(struct st_term *t, double x, double bar);
-/* Regressor c at t. */
-double st_column(struct st_model *m, size_t c, double x);
-void st_column_slope(struct st_model *m, size_t c, double x, double bar);
+/* Product of the weights of a term at t, the further columns of the input in z (NULL: none); with
+ * bar not 0, adds bar times its derivatives to the factors' own. */
+double st_weight(struct st_term *t, double x, const double *z, double bar);
+/* Regressor c at t, z. */
+double st_column(struct st_model *m, size_t c, double x, const double *z);
+void st_column_slope(struct st_model *m, size_t c, double x, const double *z, double bar);
 /* Variance of white noise inside the kernel at t, and its slope. */
 double st_white(struct st_model *m, double x);
 void st_white_slope(struct st_model *m, double x, double bar);

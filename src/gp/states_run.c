@@ -20,7 +20,7 @@ static void raw_columns(struct st_run *r, size_t k, double *u) {
     double y = r->x->y[k];
     u[0] = isnan(y) ? 0 : y;
     for (size_t c = 0; c < nz; c++) {
-        u[1 + c] = st_column(r->m, c, r->x->x[k]);
+        u[1 + c] = st_column(r->m, c, r->x->x[k], st_further(r->x, k));
         u[0] -= r->beta[c] * u[1 + c];
     }
     for (size_t i = 0; i < r->n_special; i++) u[1 + nz + i] = r->special[i] == k;
@@ -233,7 +233,7 @@ static void column_slopes(struct st_run *r, size_t k) {
     for (size_t c = 0; c < r->cols; c++)
         st_axpy(1 + nz, r->back.e[c], r->mix + c * ST_MIX_MAX, bar);
     for (size_t j = 0; j < nz; j++)
-        st_column_slope(r->m, j, r->x->x[k], bar[1 + j] - r->beta[j] * bar[0]);
+        st_column_slope(r->m, j, r->x->x[k], st_further(r->x, k), bar[1 + j] - r->beta[j] * bar[0]);
 }
 
 enum gpm_status st_run_back(struct st_run *r, bool slopes, double weight, st_visit visit,

@@ -33,7 +33,12 @@ struct st_series {
     const double *noise; /* variances of the measurements, white noise inside the kernel included */
     double step;         /* > 0: x is regular */
     const size_t *place; /* with step, perhaps: x = some x0 + place * step */
+    const double *z;     /* further columns of the inputs, nz for each event; NULL: none */
+    size_t nz;
 };
+static inline const double *st_further(const struct st_series *x, size_t k) {
+    return x->z ? x->z + k * x->nz : NULL;
+}
 
 struct st_run;
 /* What a filter does. State: doubles, the columns' means first. */

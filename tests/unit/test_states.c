@@ -118,6 +118,112 @@ static void every_form(void **state) {
             check_against_dense(kernels[i], (enum layout)how);
 }
 
+/* Lines on further columns of the inputs are regressors beside the states of the first one:
+ * likelihood, slopes, predictions, parts and covariances against the dense factor. Points at a
+ * measured time have other columns, or the same. */
+static const char *const several[] = {
+    "MAT32(sf=1, l=1, dims=[0])+LIN(sf=0.7, c=0.2, dims=[1])+LIN(sf=1, dims=[2])",
+    "C(sf=1)+LIN(sf=0.5, c=1, dims=[0])+ZPER(sf=1, p=1, l=0.8, dims=[0])+WIENER(sf=0.5, "
+    "dims=[0])+LIN(sf=1, dims=[1])",
+    "IOU(sf=0.8, l=0.7, dims=[0])+LIN(sf=1, c=0.3, dims=[1])*LIN(sf=0.6, c=1, dims=[2])",
+    "MAT12(sf=1, l=2, dims=[0])+LIN(sf=1, dims=[1])*LIN(sf=0.6, c=1, dims=[0])+"
+    "LIN(sf=0.1, c=1, dims=[0])*WN(sigma=0.4)",
+};
+
+static void check_several(const char *text, enum layout how) {
+    enum { N = 620, M = 40, D = 3 };
+    double t[N], y[N], x[N * D], at[M * D], a, b, ga[32], gb[32], na, nb;
+    double m1[M], m2[M], v1[M], v2[M], c1[M * M], c2[M * M];
+    uint64_t seed = 21;
+    fill(N, how, &seed, t, y);
+    for (size_t i = 0; i < N; i++) {
+        double row[D] = {t[i], normal(&seed), i % 7 == 3};
+        memcpy(x + i * D, row, sizeof row);
+        y[i] += 0.8 * row[1] - 0.5 * row[2];
+    }
+    for (size_t i = 0; i < M; i++) {
+        double row[D] = {i < 20 ? t[i * 31] : 0.21 * (double)i, normal(&seed), i % 2};
+        memcpy(at + i * D, i % 3 == 0 && i < 20 ? x + i * 31 * D : row, sizeof row);
+    }
+    struct kern *k = kernel_of(text);
+    struct gp *g[2];
+    for (int i = 0; i < 2; i++) {
+        g[i] = gp_new(D, k, NULL, 0.2, NULL);
+        assert_non_null(g[i]);
+        assert_int_equal(gp_add(g[i], GP_MEASURED, x, y, N), GPM_OK);
+    }
+    gp_set_filtered(g[0], 100); /* on a grid Toeplitz matrices are faster for so few */
+    gp_set_structured(g[1], 0);
+    assert_int_equal(gp_logml_grad(g[0], &a, ga, &na), GPM_OK);
+    assert_int_equal(gp_logml_grad(g[1], &b, gb, &nb), GPM_OK);
+    if (!by_states(g[0])) print_error("%s, %d: by %s\n", text, (int)how, gp_method(g[0]));
+    assert_true(by_states(g[0]) && !by_states(g[1]));
+    assert_close(a, b, 1e-8);
+    assert_close(na, nb, 1e-6);
+    for (size_t p = 0; p < kern_nparam(k); p++)
+        if (kern_param_at(k, p)->transform != KERN_T_FIXED) assert_close(ga[p], gb[p], 1e-6);
+    assert_int_equal(gp_predict(g[0], at, M, GP_MEASURED, m1, v1), GPM_OK);
+    assert_int_equal(gp_predict(g[1], at, M, GP_MEASURED, m2, v2), GPM_OK);
+    for (size_t i = 0; i < M; i++) {
+        assert_close(m1[i], m2[i], 1e-7);
+        assert_close(v1[i], v2[i], 1e-7);
+    }
+    for (size_t q = 0; q < k->nkids; q++) {
+        assert_int_equal(gp_component(g[0], k->kid[q], at, M, m1, v1), GPM_OK);
+        assert_int_equal(gp_component(g[1], k->kid[q], at, M, m2, v2), GPM_OK);
+        for (size_t i = 0; i < M; i++) {
+            assert_close(m1[i], m2[i], 1e-7);
+            assert_close(v1[i], v2[i], 1e-7);
+        }
+        if (strstr(text, "WN") && q + 1 == k->nkids) continue; /* a filter has no such covariance */
+        assert_int_equal(gp_component_cov(g[0], k->kid[q], at, M, m1, c1, M), GPM_OK);
+        assert_int_equal(gp_component_cov(g[1], k->kid[q], at, M, m2, c2, M), GPM_OK);
+        for (size_t i = 0; i < M; i++) {
+            assert_close(m1[i], m2[i], 1e-7);
+            for (size_t j = 0; j <= i; j++) assert_close(c1[i + j * M], c2[i + j * M], 1e-7);
+        }
+    }
+    assert_true(by_states(g[0]));
+    gp_free(g[0]);
+    gp_free(g[1]);
+    kern_unref(k);
+}
+
+static void further_columns(void **state) {
+    UNUSED(state);
+    for (size_t i = 0; i < COUNT_OF(several); i++)
+        for (int how = GRID; how <= SCATTERED; how++) check_several(several[i], (enum layout)how);
+}
+
+/* A smooth function of another column, a product of a state with a line on it, a kernel of all
+ * columns, a time twice: there the filter does not serve, and the answer is the dense one. */
+static void columns_without_form(void **state) {
+    UNUSED(state);
+    static const char *const none[] = {
+        "MAT32(sf=1, l=1, dims=[0])+SE(sf=0.7, l=1, dims=[1])",
+        "MAT32(sf=1, l=1, dims=[0])+MAT32(sf=0.7, l=1, dims=[1])",
+        "MAT32(sf=1, l=1, dims=[0])*LIN(sf=1, dims=[1])",
+        "MAT32(sf=1, l=1)+LIN(sf=1, dims=[1])",
+        "MAT32(sf=1, l=1, dims=[0])+LIN(sf=1, dims=[1])",
+    };
+    enum { N = 400 };
+    double x[N * 2], y[N], t[N], value;
+    uint64_t seed = 3;
+    fill(N, GRID, &seed, t, y);
+    for (size_t q = 0; q < COUNT_OF(none); q++) {
+        bool twice = q + 1 == COUNT_OF(none);
+        for (size_t i = 0; i < N; i++)
+            x[2 * i] = twice && i == 7 ? t[6] : t[i], x[2 * i + 1] = normal(&seed);
+        struct kern *k = kernel_of(none[q]);
+        struct gp *g = gp_new(2, k, NULL, 0.2, NULL);
+        assert_int_equal(gp_add(g, GP_MEASURED, x, y, N), GPM_OK);
+        assert_int_equal(gp_logml(g, &value), GPM_OK);
+        assert_false(by_states(g));
+        gp_free(g);
+        kern_unref(k);
+    }
+}
+
 /* Times to predict at: between the data, before and after them, some of the data's own. */
 static size_t ask(size_t n, const double *x, double *at) {
     size_t m = 0;
@@ -531,9 +637,17 @@ static void filtered(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_form),  cmocka_unit_test(posteriors),  cmocka_unit_test(appending),
-        cmocka_unit_test(conditional), cmocka_unit_test(low_noise),   cmocka_unit_test(draws),
-        cmocka_unit_test(chosen),      cmocka_unit_test(smooth_form), cmocka_unit_test(filtered),
+        cmocka_unit_test(every_form),
+        cmocka_unit_test(further_columns),
+        cmocka_unit_test(columns_without_form),
+        cmocka_unit_test(posteriors),
+        cmocka_unit_test(appending),
+        cmocka_unit_test(conditional),
+        cmocka_unit_test(low_noise),
+        cmocka_unit_test(draws),
+        cmocka_unit_test(chosen),
+        cmocka_unit_test(smooth_form),
+        cmocka_unit_test(filtered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
