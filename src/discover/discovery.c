@@ -147,6 +147,11 @@ static enum gpm_status search_part(const struct discovery *d, const struct smode
     return st;
 }
 
+/* Structures that a search has from another one. */
+static size_t most_taken(const struct discovery *d) {
+    return d->opt.brief ? 4 : d->data.n > 800 ? 5 : 8;
+}
+
 /* Many values: the search looks at k of them over the whole span; with a filter's likelihood for
  * whatever there is (smodel_gp.c) it then goes on with all. */
 static enum gpm_status search_coarse(struct discovery *d, size_t k, bool further) {
@@ -156,8 +161,7 @@ static enum gpm_status search_coarse(struct discovery *d, size_t k, bool further
     if (st != GPM_OK) return st;
     st = search_part(d, &part, series_space_of(&d->search), &coarse);
     if (st == GPM_OK) {
-        size_t most = d->opt.brief ? 4 : d->data.n > 800 ? 5 : 8;
-        st = series_search_refine(&d->search, &coarse, most, further);
+        st = series_search_refine(&d->search, &coarse, most_taken(d), further);
         search_release(&coarse);
     }
     d->subset = further ? 0 : k;
@@ -233,7 +237,8 @@ static enum gpm_status search_once(struct discovery *d, const struct search *fir
     enum gpm_status st = rates ? search_rates(d, &rates) : GPM_OK;
     if (st == GPM_OK && !rates) {
         st = series_search_init(&d->search, &d->data, &g, &o);
-        if (st == GPM_OK && first && !coarse) series_search_take(&d->search, first, 8, true);
+        if (st == GPM_OK && first)
+            series_search_take(&d->search, first, most_taken(d), further || !coarse);
         if (st == GPM_OK) st = coarse ? search_coarse(d, few, further) : search_run(&d->search);
     }
     if (st == GPM_E_NOMEM)

@@ -436,8 +436,15 @@ static bool worth(const struct refine *r, const struct evidence *e) {
            !(changing && r->s->data->scale == SCALE_RATE);
 }
 
-/* The best first, one of each structure as it will be. */
-static size_t choose_refined(struct refine *r, const struct search *coarse) {
+static bool known(const struct search *s, const struct structure *k) {
+    size_t id = series_space_number(series_space_of(s), k);
+    return id < s->n_of && s->of[id];
+}
+
+/* The best first, one of each structure as it will be, and none that `s` has from another search.
+ */
+static size_t choose_refined(struct refine *r, const struct search *s,
+                             const struct search *coarse) {
     size_t n = 0, kept = 0;
     double top = -INFINITY;
     for (size_t i = 0; i < coarse->n; i++)
@@ -448,7 +455,7 @@ static size_t choose_refined(struct refine *r, const struct search *coarse) {
     qsort(r->from, n, sizeof *r->from, by_total);
     for (size_t i = 0; i < n; i++) {
         struct structure k = refined(r->s, r->from[i]);
-        bool twice = false;
+        bool twice = known(s, &k);
         for (size_t j = 0; j < kept && !twice; j++) {
             struct structure other = refined(r->s, r->from[j]);
             twice = structure_equal(&k, &other);
@@ -482,7 +489,7 @@ static const struct journal_step refine_step = {"refine", refine_job, refine_key
 void series_search_take(struct search *s, const struct search *other, size_t most, bool further) {
     struct refine r = {series_space_of(s), other, NEW_ARRAY(const struct evidence *, other->n + 1),
                        NULL};
-    size_t n = choose_refined(&r, other);
+    size_t n = choose_refined(&r, s, other);
     if (n > most) n = most;
     r.result = mem_zalloc((n + 1) * sizeof *r.result);
     journal_step(s->opt.journal, s->opt.threads, n, &refine_step, &r);

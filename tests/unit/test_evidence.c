@@ -152,9 +152,53 @@ static void test_posterior(void **state) {
     smodel_data_release(&d);
 }
 
+static const struct evidence *best_of(const struct search *s) {
+    const struct evidence *best = s->at[0];
+    for (size_t i = 1; i < s->n; i++)
+        if (evidence_total(s->at[i]) > evidence_total(best)) best = s->at[i];
+    return best;
+}
+
+/* Structures of two other searches, one without some of the values and one of a part of them: each
+ * is there once, the best of both among them, and the top is no lower than with the second alone.
+ */
+static void test_taken(void **state) {
+    UNUSED(state);
+    struct smodel_data d, without, part;
+    make_data(&d, 60);
+    assert_int_equal(smodel_data_subset(&d, 57, &without), GPM_OK);
+    assert_int_equal(smodel_data_subset(&d, 30, &part), GPM_OK);
+    const struct smodel_data *of[] = {&without, &part, &d, &d};
+    struct search_options o = {.seed = 1, .threads = 1};
+    struct search s[4];
+    struct grammar g;
+    grammar_init(&g, 0, false, true);
+    for (int k = 0; k < 4; k++) {
+        assert_int_equal(series_search_init(&s[k], of[k], &g, &o), GPM_OK);
+        if (k < 2) assert_int_equal(search_run(&s[k]), GPM_OK);
+    }
+    series_search_take(&s[2], &s[0], 4, false);
+    size_t first = s[2].n;
+    assert_in_range(first, 1, 4);
+    for (int k = 2; k < 4; k++)
+        assert_int_equal(series_search_refine(&s[k], &s[1], 4, false), GPM_OK);
+    assert_in_range(s[2].n, first + 1, first + 4);
+    for (size_t i = 0; i < s[2].n; i++) assert_ptr_equal(s[2].of[s[2].at[i]->id], s[2].at[i]);
+    for (int k = 0; k < 2; k++) {
+        size_t id = series_space_number(series_space_of(&s[2]), &smodel_of(best_of(&s[k]))->s);
+        assert_true(id < s[2].n_of && s[2].of[id]);
+    }
+    assert_true(s[2].top >= s[3].top - 0.5); /* errors of both estimates */
+    for (int k = 0; k < 4; k++) search_release(&s[k]);
+    smodel_data_release(&part);
+    smodel_data_release(&without);
+    smodel_data_release(&d);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_importance), cmocka_unit_test(test_proposal_density),
-        cmocka_unit_test(test_evidence_against_grid), cmocka_unit_test(test_posterior)};
+        cmocka_unit_test(test_evidence_against_grid), cmocka_unit_test(test_posterior),
+        cmocka_unit_test(test_taken)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
