@@ -1,12 +1,16 @@
 #!/usr/bin/python3
 """Forecast scores of `gpmem discover`: structure_forecast.py GPMEM [--set lloyd|r|all] [--only NAME]
-[--jobs N] [--json FILE]; or a Markdown table of results kept so: structure_forecast.py --table FILE... [--peers CSV],
+[--back K] [--paths N] [--jobs N] [--json FILE]; or a Markdown table of results kept so: structure_forecast.py --table FILE... [--peers CSV],
 beside the scores that structure_peers.R wrote.
 
 Splits: the thirteen series of Lloyd et al. cut at 90% of the time span (../shared/data/lloyd13_extrap) and
 the last tenth of R's univariate series (../shared/data/r). MASE divides the mean absolute error by the
-in-sample error of the seasonal naive forecast (lag = frequency; 1 for irregular series)."""
-import argparse, csv, json, math, os, subprocess, sys, tempfile, time
+in-sample error of the seasonal naive forecast (lag = frequency; 1 for irregular series).
+
+--back K: origins K times as many values before the end instead, which must lie inside the training part: for choices, which must
+not see the test part. --paths N: what share of a series lies inside its intervals where the forecast is right, errors of one series
+depending on each other as they do: by N courses drawn from each forecast. That tells whether a share seen is a fault or chance."""
+import argparse, csv, json, math, os, random, subprocess, sys, tempfile, time
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "shared", "data")
@@ -42,7 +46,29 @@ def series(which):
     return out
 
 
-def score(tool, item, extra, tmp):
+def earlier(item, back):
+    """The case whose values to forecast end `back` times their number before the end; None: too short."""
+    group, name, train, test = item
+    k = len(test)
+    both = sorted(train[-MAX_POINTS:]) + sorted(test)
+    end = len(both) - back * k
+    return (group, name, both[:end - k], both[end - k:end]) if end - k >= 14 else None
+
+
+def inside(values, p):
+    return sum(lo <= y <= hi for y, lo, hi in zip(values, p["lo"], p["hi"])) / len(values)
+
+
+def shares_if_right(tool, run, test, p, n, path):
+    """The share inside its intervals of each of n courses drawn from a forecast."""
+    with open(path, "w") as f:
+        f.write("x\n" + "".join("%r\n" % x for x, _ in test))
+    r = subprocess.run([tool, "forecast", run, "--at-file", path, "--paths", str(n), "-q"], capture_output=True, text=True, check=True)
+    rows = list(csv.reader(r.stdout.splitlines()))[1:]
+    return [inside(course, p) for course in zip(*([float(v) for v in row[-n:]] for row in rows))]
+
+
+def score(tool, item, extra, paths, tmp):
     group, name, train, test = item
     train = sorted(train)
     test = sorted(test)
@@ -52,10 +78,10 @@ def score(tool, item, extra, tmp):
         f.write("x,y\n")
         for x, y in fitted + test:
             f.write("%r,%r\n" % (x, y))
-    js = os.path.join(tmp, name + ".json")
+    js, run = os.path.join(tmp, name + ".json"), os.path.join(tmp, name + ".run")
     start = time.time()
     r = subprocess.run([tool, "discover", path, "--holdout", repr(len(test) / (len(fitted) + len(test))),
-                        "--max-points", str(len(fitted) + len(test)), "--json", js, "-q"] + extra, capture_output=True, text=True)
+                        "--max-points", str(len(fitted) + len(test)), "--json", js, "-q"] + (["-o", run] if paths else []) + extra, capture_output=True, text=True)
     wall = time.time() - start
     if r.returncode:
         return {"group": group, "name": name, "error": r.stderr.strip()}
@@ -68,10 +94,10 @@ def score(tool, item, extra, tmp):
     assert len(p["mean"]) == n, (name, n, len(p["mean"]))
     mae = sum(abs(y - f) for (_, y), f in zip(test, p["median"])) / n
     rmse = math.sqrt(sum((y - f) ** 2 for (_, y), f in zip(test, p["median"])) / n)
-    cov = sum(lo <= y <= hi for (_, y), lo, hi in zip(test, p["lo"], p["hi"])) / n
+    cov = inside([y for _, y in test], p)
     width = sum(hi - lo for lo, hi in zip(p["lo"], p["hi"])) / n / scale
     return {"group": group, "name": name, "n": len(train), "h": n, "mase": mae / scale, "rmse": rmse,
-            "coverage": cov, "width": width, "crps": d["holdout"]["crps"] / scale,
+            "coverage": cov, "right": shares_if_right(tool, run, test, p, paths, path) if paths else [], "width": width, "crps": d["holdout"]["crps"] / scale,
             "struct": d["structures"][0]["struct"], "p": d["structures"][0]["probability"],
             "log": d["probability_of_log"], "settled": d["settled"], "seconds": d["seconds"], "wall": wall}
 
@@ -91,6 +117,15 @@ def summary(rs):
     points = sum(r["h"] for r in rs)
     return (gmean([r["mase"] for r in rs]), gmean([r["crps"] for r in rs]),
             sum(r["coverage"] for r in rs) / len(rs), sum(r["coverage"] * r["h"] for r in rs) / points)
+
+
+def chance(rs, times=20000):
+    """Of mean shares of the series where all forecasts are right: mean, standard deviation, share of those at least and at most as seen."""
+    rng, seen = random.Random(1), sum(r["coverage"] for r in rs) / len(rs)
+    means = [sum(rng.choice(r["right"]) for r in rs) / len(rs) for _ in range(times)]
+    m = sum(means) / times
+    return (m, math.sqrt(sum((x - m) ** 2 for x in means) / times), sum(x >= seen - 1e-9 for x in means) / times,
+            sum(x <= seen + 1e-9 for x in means) / times)
 
 
 def table(files, peers):
@@ -131,6 +166,8 @@ def main():
     a.add_argument("--json")
     a.add_argument("--max-n", type=int, default=10 ** 9)
     a.add_argument("--min-n", type=int, default=0)
+    a.add_argument("--back", type=int, default=0)
+    a.add_argument("--paths", type=int, default=0)
     a.add_argument("--extra", default="", help="more options for gpmem discover")
     o = a.parse_args()
     if o.table:
@@ -138,11 +175,12 @@ def main():
     if not os.path.isdir(ROOT):
         print("skipped: no ../shared/data")
         return 0
-    items = [s for s in series(o.set) if (not o.only or o.only in s[1]) and o.min_n <= len(s[2]) <= o.max_n]
+    cases = [earlier(s, o.back) for s in series(o.set)] if o.back else series(o.set)
+    items = [s for s in cases if s and (not o.only or o.only in s[1]) and o.min_n <= len(s[2]) <= o.max_n]
     items.sort(key=lambda s: len(s[2]))
     done = []
     with tempfile.TemporaryDirectory() as tmp, ThreadPoolExecutor(o.jobs) as pool:
-        for r in pool.map(lambda s: score(o.tool, s, o.extra.split(), tmp), items):
+        for r in pool.map(lambda s: score(o.tool, s, o.extra.split(), o.paths, tmp), items):
             done.append(r)
             if "error" in r:
                 print("%-18s %s" % (r["name"], r["error"]), flush=True)
@@ -154,6 +192,9 @@ def main():
     for g, rs in groups(ok).items():
         if rs:
             print("%-17s %2d series: MASE %.3f CRPS %.3f coverage %.3f (of all points %.3f)" % ((g, len(rs)) + summary(rs)))
+        if rs and o.paths:
+            print("%-17s where forecasts are right: %.3f, standard deviation %.3f; at least as many inside %.3f, at most %.3f" % (
+                ("",) + chance(rs)))
     if o.json:
         json.dump(done, open(o.json, "w"), indent=1)
     return 0
