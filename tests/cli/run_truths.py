@@ -67,20 +67,30 @@ def check_moments(tmp):
     assert "*PER" not in top["struct"] and top["probability"] > 0.5 and re.search("SE|MAT", top["struct"]), d["structures"][:3]
 
 
-def check_falls(tmp):
-    """Two falls near the end, in the logarithm of a random walk with a season. Their values are looked at as outliers first, turn
-    out to belong to the series, and the search with them knows what was found without."""
-    rng, level, path, js = random.Random(1), 5.8, os.path.join(tmp, "falls.csv"), os.path.join(tmp, "falls.json")
+def write_falls(path, seed, n):
+    """Two falls near the end, in the logarithm of a random walk with a season."""
+    rng, level = random.Random(seed), 5.8
     with open(path, "w") as f:
         f.write("x,y\n")
-        for i in range(162):
+        for i in range(n):
             level += rng.gauss(0.004, 0.03)
             season = 0.05 * math.cos(2 * math.pi * (i % 12 - 1) / 12) + 0.03 * math.sin(4 * math.pi * (i % 12) / 12)
-            fall = 0.2 * (i >= 140) + 1.25 * (i >= 146)
+            fall = 0.2 * (i >= n - 22) + 1.25 * (i >= n - 16)
             f.write("%.6f,%d\n" % (1962 + i / 12, round(math.exp(level + season - fall + rng.gauss(0, 0.013)))))
+
+
+def check_falls(tmp):
+    """Values at a fall are looked at as outliers first, turn out to belong to the series, and the search with them knows what was
+    found without; also a brief one, which looks at a part of the values first."""
+    path, js, index = (os.path.join(tmp, "falls" + end) for end in (".csv", ".json", ".index"))
+    write_falls(path, 1, 162)
     subprocess.run([TOOL, "discover", path, "--json", js], check=True, capture_output=True)
     top = json.load(open(js))["structures"][0]
     assert top["struct"].count("STEP") == 2 and top["probability"] > 0.5 and top["log_share"] > 0.99, top
+    write_falls(path, 16, 200)
+    subprocess.run([TOOL, "index", "add", index, path], check=True, capture_output=True)
+    found = json.loads(subprocess.run([TOOL, "index", "export", index], check=True, capture_output=True).stdout)["structures"]
+    assert sum(s["probability"] for s in found if re.search("STEP|CP|CW", s["structure"])) > 0.9, found
 
 
 def probability(d, component):
