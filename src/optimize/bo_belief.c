@@ -90,8 +90,6 @@ static double t_quantile(double p, double dof) {
     return z + (z3 + z) / (4 * dof) + (5 * z5 + 16 * z3 + 3 * z) / (96 * dof * dof);
 }
 
-#define CAUTION 0.5 /* standard deviations that count against a place */
-
 /* What the function is at point i under noise: by the others N(mean', var' + t2), where t2 is what
  * the model is off by there, and by its own m values of mean y and variance s2/m; over what t2 may
  * be. */
@@ -124,33 +122,29 @@ static bool believe_points(struct bo_output *o, const double *u, struct belief *
     return known;
 }
 
-/* The place to recommend: the minimum of the posterior mean, or an evaluated point that is as low
- * and better known. They are chosen by the model's means: by corrected ones it would be the
- * luckiest. */
+/* The place to recommend: the minimum of the posterior mean, or an evaluated point that is lower
+ * when theta is averaged over. They are chosen by the model's means: by corrected ones it would be
+ * the luckiest. */
 static bool surest(struct bo_output *o, double *u, double *mean, double *var) {
     struct bo *b = o->b;
     struct belief t;
     size_t D = (size_t)b->D, n = o->active.n, best = n;
-    double least = INFINITY, low;
+    double low;
     memcpy(u, bo_lowest_mean(b, &low), D * sizeof *u);
     bo_minimise_mean(b, u);
     bool known = believe_points(o, u, &t);
     if (known) bo_cusp(o, u, t.mean, t.var);
-    double *left = bo_left_out(o);
-    for (size_t i = 0; known && i <= n; i++) {
-        double m = t.mean[i], v = t.var[i];
-        if (m >= least) continue;
-        if (i < n)
-            correct(o, left, o->active.at[i], &m, &v);
-        else
-            bo_off_between(o, left, u, &m, &v);
-        if (t.mean[i] + CAUTION * sqrt(v) >= least) continue;
-        least = t.mean[i] + CAUTION * sqrt(v);
-        best = i;
-        *mean = m;
-        *var = v;
+    double *left = bo_left_out(o, known ? t.mean : NULL);
+    for (size_t i = 0; known && i < n; i++)
+        if (t.mean[i] < t.mean[best]) best = i;
+    *mean = t.mean[best];
+    *var = t.var[best];
+    if (known && best < n) {
+        correct(o, left, o->active.at[best], mean, var);
+        memcpy(u, b->points.at[o->active.at[best]].u, D * sizeof *u);
+    } else if (known) {
+        bo_off_between(o, left, u, mean, var);
     }
-    if (best < n) memcpy(u, b->points.at[o->active.at[best]].u, D * sizeof *u);
     mem_free(left);
     mem_free(t.mean);
     return known;
@@ -173,7 +167,7 @@ bool bo_recommend(struct bo *b, double *x, double *mean, double *sd) {
         struct belief t;
         bo_space_to_unit(b->space, x, u);
         known = believe(o, u, 1, &t);
-        double *left = bo_left_out(o);
+        double *left = bo_left_out(o, NULL);
         z = t.mean[0], var = t.var[0];
         if (known) correct(o, left, bo_find(b, x), &z, &var);
         mem_free(left);

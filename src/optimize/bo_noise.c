@@ -61,12 +61,13 @@ void bo_leave_out(struct bo_output *o, const struct bo_point *p, double *mean, d
     *var /= left;
 }
 
-double *bo_left_out(struct bo_output *o) {
+double *bo_left_out(struct bo_output *o, const double *told) {
     size_t n = o->active.n;
     double *out = NEW_ARRAY(double, 2 * n + 1), mean, var, s2 = noise_at(o, NULL);
     for (size_t i = 0; i < n; i++) {
         const struct bo_point *p = &o->b->points.at[o->active.at[i]];
         bo_model_predict(&o->model, p->u, &mean, &var);
+        if (told) mean = told[i];
         bo_leave_out(o, p, &mean, &var);
         out[2 * i] = bo_to_z(o, p->y[o->k]) - mean;
         out[2 * i + 1] = var + s2 / p->count;

@@ -206,8 +206,8 @@ double bo_noise_sd_at(struct bo_output *o, const double *u);
 /* What is believed at point p without its own values, from what is believed with them. */
 void bo_leave_out(struct bo_output *o, const struct bo_point *p, double *mean, double *var);
 /* Of each active point: by how much its values are off when left out, and the variance that the
- * model expects of that; owned by the caller. */
-double *bo_left_out(struct bo_output *o);
+ * model expects of that; owned by the caller. told: means to be corrected, NULL: the model's. */
+double *bo_left_out(struct bo_output *o, const double *told);
 /* By how much, squared, the mean is off at the evaluated place u beyond its variance: values and
  * how likely they are. */
 #define BO_OFF 12
