@@ -82,6 +82,12 @@ void gp_set_device(struct gp *g, enum gp_device device);
  * white noise inside the kernel is by pair. Needs noise; such pairs cannot be removed. */
 void gp_set_apart(struct gp *g);
 
+/* Noise that differs by place: at x its variance is noise^2 times loud(ctx, x), for the data there
+ * are and those to come; NULL: it is the same everywhere. Of predicted measurements it is noise^2.
+ */
+typedef double (*gp_loud_fn)(const void *ctx, const double *x);
+void gp_set_loud(struct gp *g, gp_loud_fn loud, const void *ctx);
+
 /* Its kernel takes many shapes, as in a search of structures: small ones are computed on a GPU by a
  * program for any shape instead of one for each. */
 void gp_set_roaming(struct gp *g);

@@ -70,6 +70,8 @@ enum gpm_status gp_copy_data(struct gp *to, const struct gp *from) {
     to->n = from->n;
     to->nexact = from->nexact;
     to->stamp = from->stamp;
+    to->loud = from->loud;
+    to->loud_ctx = from->loud_ctx;
     for (size_t e = 0; e < to->n; e++) index_entry(to, e);
     return GPM_OK;
 }
@@ -86,7 +88,7 @@ enum gpm_status gp_reserve(struct gp *g, size_t n) {
 void gp_data_read(struct gp *g) {
     for (size_t e = 0; e < g->n; e++) {
         g->at[e].touched = false;
-        g->at[e].before = 0;
+        g->at[e].before = g->at[e].more = 0;
         index_entry(g, e);
     }
     g->stamp = next_stamp();
@@ -117,7 +119,7 @@ static void summarise(struct gp *g) {
     for (const struct gp_pair *p = g->pairs.at; p < end; p++) {
         struct gp_entry *t = &g->at[p->entry];
         double d = p->y - t->ybar;
-        if (t->touched && d != 0) t->ss += p->exact ? INFINITY : d * d;
+        if (t->touched && d != 0) t->ss += p->exact ? INFINITY : d * d / (1 + t->more);
     }
 }
 
@@ -125,6 +127,7 @@ static void new_entry(struct gp *g, const double *x, double y, bool exact) {
     size_t e = g->n++;
     for (int c = 0; c < g->dim; c++) g->x[e + (size_t)c * g->cap] = x[c];
     g->at[e] = (struct gp_entry){.count = 1, .exact = exact, .ybar = y};
+    if (g->loud) g->at[e].more = g->loud(g->loud_ctx, x) - 1;
     index_entry(g, e);
 }
 
@@ -206,6 +209,22 @@ static void data_changed(struct gp *g, bool changed) {
     g->slot[!g->cur].have_factor = g->slot[!g->cur].have_r = false;
     g->vecchia.n = 0;
     gp_timeline_changed(g, g->n, changed);
+}
+
+void gp_set_loud(struct gp *g, gp_loud_fn loud, const void *ctx) {
+    double *x = NEW_ARRAY(double, (size_t)g->dim + 1);
+    g->loud = loud;
+    g->loud_ctx = ctx;
+    for (size_t e = 0; e < g->n; e++) {
+        for (int c = 0; c < g->dim; c++) x[c] = g->x[e + (size_t)c * g->cap];
+        double more = loud ? loud(ctx, x) - 1 : 0;
+        g->at[e].ss *= (1 + g->at[e].more) / (1 + more);
+        g->at[e].more = more;
+    }
+    mem_free(x);
+    data_changed(g, true);
+    gp_slot_forget(gp_current(g));
+    gp_cache_clear(&g->cache);
 }
 
 /* The entry is about to change; whether that is news. */
@@ -339,16 +358,17 @@ bool gp_contradicts(const struct gp *g, double noise) {
 }
 
 /* For m values at one input, -(m-1)/2 log(2 pi s^2) - log(m)/2 - SS/(2 s^2); where the function's
- * value is known the other m are independent, -m/2 log(2 pi s^2) - SS/(2 s^2). */
+ * value is known the other m are independent, -m/2 log(2 pi s^2) - SS/(2 s^2). s^2 is that of the
+ * place, and SS is stored in its units. */
 double gp_replicate_term(const struct gp *g, double noise) {
     double sum = 0, v = noise * noise;
     if (g->n == g->pairs.n || noise == 0) return 0;
     for (size_t i = 0; i < g->n; i++) {
-        double m = (double)(g->at[i].count - g->at[i].exact);
+        double m = (double)(g->at[i].count - g->at[i].exact), own = v * (1 + g->at[i].more);
         if (g->at[i].exact)
-            sum -= 0.5 * (m * log(2 * M_PI * v) + g->at[i].ss / v);
+            sum -= 0.5 * (m * log(2 * M_PI * own) + g->at[i].ss / v);
         else if (m > 1)
-            sum -= 0.5 * ((m - 1) * log(2 * M_PI * v) + log(m) + g->at[i].ss / v);
+            sum -= 0.5 * ((m - 1) * log(2 * M_PI * own) + log(m) + g->at[i].ss / v);
     }
     return sum;
 }

@@ -63,6 +63,7 @@ struct gp_entry {
     size_t count, exact; /* pairs; exact ones among them */
     double ybar;         /* the exact value where there is one, else the mean */
     double ss;     /* squared deviations of the others from ybar; inf: exact values disagree */
+    double more;   /* the noise's variance here is 1 + more times noise^2; ss is divided by that */
     bool touched;  /* while data change: this entry does, */
     double before; /* and its share of the noise was this */
 };
@@ -91,6 +92,8 @@ struct gp {
     double *row;            /* its scratch */
     bool roams;             /* its kernel takes many shapes */
     bool apart;             /* pairs at equal inputs are entries of their own */
+    gp_loud_fn loud;        /* NULL: the noise is the same everywhere */
+    const void *loud_ctx;   /* borrowed */
     enum gp_approx approx;
     size_t approx_size;
     size_t filtered; /* inputs above which filters serve or nothing does; 0: there are other ways */
@@ -159,7 +162,7 @@ double *gp_work(struct gp *g, size_t n);
 /* Variance of the noise on the value of entry e, as a part of noise^2: replicates share it, exact
  * values have none. */
 static inline double gp_share(const struct gp *g, size_t e) {
-    return g->at[e].exact ? 0 : 1 / (double)g->at[e].count;
+    return g->at[e].exact ? 0 : (1 + g->at[e].more) / (double)g->at[e].count;
 }
 /* The data of another one, in the same order, into an empty one. */
 GPM_MUST_USE enum gpm_status gp_copy_data(struct gp *to, const struct gp *from);

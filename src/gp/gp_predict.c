@@ -412,7 +412,7 @@ enum gpm_status gp_loo(struct gp *g, double *mean, double *var, double *logpdf) 
     size_t n = g->n;
     if (gp_approximates(g) || (g->nexact && s->noise > 0)) return GPM_E_LIMIT;
     enum gpm_status st = gp_slot_solve(g, s);
-    double v = s->noise * s->noise, total = 0;
+    double v, total = 0;
     if (logpdf) *logpdf = 0;
     if (st || n == 0) return st;
     double *a = gp_work(g, n * n + n), *alpha = a ? a + n * n : NULL;
@@ -427,6 +427,7 @@ enum gpm_status gp_loo(struct gp *g, double *mean, double *var, double *logpdf) 
     for (size_t i = 0; i < g->pairs.n; i++) {
         size_t e = g->pairs.at[i].entry;
         double y = g->pairs.at[i].y, m = (double)g->at[e].count, q = a[e * (n + 1)], b = alpha[e];
+        v = s->noise * s->noise * (1 + g->at[e].more);
         if (m > 1 && v > 0) {
             q = 1 / v - (m / v - q) / (m * m);
             b = (y - g->at[e].ybar) / v + b / m;

@@ -290,7 +290,8 @@ static bool local_turn(struct bo *b) {
 }
 
 /* Noisy: two of the first points and then every fourth are repetitions. Without them nothing tells
- * noise from a rough function, and the best value is the luckiest one. */
+ * noise from a rough function, and the best value is the luckiest one; what else pays to be
+ * repeated is (bo_worth.c). */
 static bool repeat_due(const struct bo *b) {
     size_t repeated = 0, first = (size_t)initial_points(b);
     for (size_t i = 0; i < b->points.n; i++)

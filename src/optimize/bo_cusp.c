@@ -62,7 +62,8 @@ static void find_near(struct cusp *t, const double *u) {
 }
 
 static bool cusp_init(struct cusp *t, struct bo_output *o, const double *u) {
-    *t = (struct cusp){.o = o, .top = -INFINITY, .noise = bo_model_noise_sd(&o->model)};
+    double noise = bo_model_noise_sd(&o->model);
+    *t = (struct cusp){.o = o, .top = -INFINITY, .noise = noise * sqrt(bo_loud(o, u))};
     find_near(t, u);
     size_t n = t->n, D = (size_t)o->b->D;
     t->at = mem_zalloc(sizeof(double) * n * (D + n + 8));
@@ -74,7 +75,7 @@ static bool cusp_init(struct cusp *t, struct bo_output *o, const double *u) {
     if (gp_predict_cov(o->model.gp, t->at, n, GP_LATENT, t->over, t->cov, n)) return false;
     for (size_t i = 1; i < n; i++) {
         t->over[i] = bo_to_z(o, point_of(t, i)->y[o->k]) - t->over[i];
-        t->precision[i] = point_of(t, i)->count / (t->noise * t->noise);
+        t->precision[i] = point_of(t, i)->count / (noise * noise * bo_loud(o, point_of(t, i)->u));
     }
     double sum = 0;
     for (int j = 0; j < SIZES; j++) {

@@ -147,11 +147,13 @@ static enum gpm_status settle(struct bo_output *o, struct rng *r) {
     enum gpm_status s = bo_load_outputs(o, o->warp);
     if (s) return s;
     if (r && wants_mcmc(o->b)) sample_theta(o, r);
-    return bo_model_factor(&o->model);
+    s = bo_model_factor(&o->model);
+    return s ? s : bo_loud_learn(o);
 }
 
 static enum gpm_status refit_one(struct bo_output *o, struct rng *r) {
     size_t n = o->b->told;
+    bo_loud_off(o);
     choose_points(o);
     o->fit_steps++;
     if (full_fit_due(o, n)) {
@@ -172,6 +174,7 @@ enum gpm_status bo_refit(struct bo *b, struct rng *r) {
 }
 
 enum gpm_status bo_ensure_model(struct bo_output *o) {
+    bo_loud_off(o);
     choose_points(o);
     if (!o->combo[o->kern][o->warp].fitted) fit_combo(o, o->kern, o->warp, 30);
     return settle(o, NULL);

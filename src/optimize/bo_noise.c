@@ -37,13 +37,13 @@ static double noise_at(struct bo_output *o, const double *u) {
     for (size_t i = 0; i < b->points.n; i++) {
         const struct bo_point *p = &b->points.at[i];
         if (p->count < 2) continue;
-        double w = u ? weight(o, u, p) : 0, square = within(o, p);
+        double w = u ? weight(o, u, p) : 0, square = within(o, p) / bo_loud(o, p->u);
         sum += square;
         dof += p->count - 1;
         near += w * square;
         near_dof += w * (p->count - 1);
     }
-    return (PLACE_DOF * sum / dof + near) / (PLACE_DOF + near_dof);
+    return (u ? bo_loud(o, u) : 1) * (PLACE_DOF * sum / dof + near) / (PLACE_DOF + near_dof);
 }
 
 double bo_noise_sd_at(struct bo_output *o, const double *u) {
@@ -56,7 +56,7 @@ double bo_noise_sd_at(struct bo_output *o, const double *u) {
  *   y - mean' = (y - mean)/(1 - k),   var' = var/(1 - k) */
 void bo_leave_out(struct bo_output *o, const struct bo_point *p, double *mean, double *var) {
     double s = bo_model_noise_sd(&o->model), y = bo_to_z(o, p->y[o->k]);
-    double left = fmax(0.02, 1 - *var * p->count / (s * s));
+    double left = fmax(0.02, 1 - *var * p->count / (s * s * bo_loud(o, p->u)));
     *mean = y - (y - *mean) / left;
     *var /= left;
 }
@@ -70,7 +70,7 @@ double *bo_left_out(struct bo_output *o, const double *told) {
         if (told) mean = told[i];
         bo_leave_out(o, p, &mean, &var);
         out[2 * i] = bo_to_z(o, p->y[o->k]) - mean;
-        out[2 * i + 1] = var + s2 / p->count;
+        out[2 * i + 1] = var + s2 * bo_loud(o, p->u) / p->count;
     }
     return out;
 }
@@ -90,7 +90,7 @@ static double off_prior(int j) {
  * likelihood of t from the points around the evaluated place u, each to the power of its weight,
  * under a half-Cauchy prior whose scale is OFF_PRIOR of the noise, on a grid. */
 void bo_off(struct bo_output *o, const double *left, const double *u, struct bo_off *out) {
-    double s = bo_noise_sd_at(o, NULL), most = -INFINITY, total = 0;
+    double s = bo_noise_sd_at(o, NULL) * sqrt(bo_loud(o, u)), most = -INFINITY, total = 0;
     for (int j = 0; j < BO_OFF; j++) {
         out->t2[j] = off_grid[j] * off_grid[j] * s * s;
         out->share[j] = log(off_prior(j));
@@ -124,7 +124,7 @@ static double mass_within(const double *share, const double *mean, const double 
  */
 void bo_off_between(struct bo_output *o, const double *left, const double *u, double *mean,
                     double *var) {
-    double noise = noise_at(o, NULL), A = 0, B = 0, total = 0, centre = 0;
+    double noise = noise_at(o, NULL) * bo_loud(o, u), A = 0, B = 0, total = 0, centre = 0;
     double share[BO_OFF], off[BO_OFF], sd[BO_OFF], lo = 0, hi = 0;
     for (size_t i = 0; i < o->active.n; i++) {
         double r2 = bo_distance2(o->b, u, o->b->points.at[o->active.at[i]].u, o->model.inv_l);

@@ -26,6 +26,13 @@ struct bo_combo {
     double *chain; /* owned; state of the Markov chain, NULL: not begun */
 };
 
+/* Noise that differs by place (bo_loud.c): coefficients of its log variance. */
+#define BO_LOUD_DIMS 10 /* numeric coordinates at most */
+struct bo_louder {
+    bool on;
+    double c[1 + 2 * BO_LOUD_DIMS];
+};
+
 /* One number of the evaluations, and what is believed about it as a function of the point. */
 struct bo_output {
     struct bo *b;        /* borrowed */
@@ -43,6 +50,7 @@ struct bo_output {
     int given;                           /* under which warp; -1: the points are others by now */
     struct gp_path *path;                /* the function drawn for this decision; NULL: none */
     double spread;                       /* mean deviation of the values told: unit of violations */
+    struct bo_louder loud;               /* of a settled model */
 };
 
 struct bo_local {
@@ -222,6 +230,13 @@ void bo_off_between(struct bo_output *o, const double *left, const double *u, do
 /* Exact values: is it time to evaluate the best point u once more, because noise would explain the
  * values better? */
 bool bo_doubt(struct bo *b, double *u);
+
+/* bo_loud.c: variance of the noise at u in units of the model's; 1 where it is one for all. */
+double bo_loud(const struct bo_output *o, const double *u);
+/* A factored model takes noise by place if that explains the values better, and is factored again;
+ * fits are made without. */
+GPM_MUST_USE enum gpm_status bo_loud_learn(struct bo_output *o);
+void bo_loud_off(struct bo_output *o);
 
 /* bo_cusp.c: what is believed at the active points and, last, at the lowest place u, when the
  * minimum may be sharp. */
