@@ -35,6 +35,7 @@ CALLERS = {
     "discover/changes.c": "the inverse covariance itself: changes at all dates at once",
     "discover/predict.c": "joint draws of one part of a process",
     "optimize/bo_feas.c": "probit regression of feasibility, by Laplace",
+    "optimize/bo_loud.c": "the information about the coefficients of a noise that differs by place",
     "optimize/bo_patch.c": "a surface through points near the best one; no likelihood",
 }
 WAYS = { # entry point -> the files that may call it: its own, and the one that chooses
