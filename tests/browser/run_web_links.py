@@ -44,7 +44,7 @@ with tempfile.TemporaryDirectory() as folder:
 libc = set(read("web/libc.txt").split())
 missing = sorted(n for n in needed - defined - libc if not COMPILERS.match(n) and not n.startswith("json_"))
 own = re.compile(r"\b\w+_(?:NP|np)\b")
-here_alone = {n for p in taken if "/src/" in p for n in own.findall(read(os.path.relpath(p, OBJECTS)[:-2]))}
+here_alone = {n for p in taken if p.startswith(OBJECTS + "/src/") for n in own.findall(read(os.path.relpath(p, OBJECTS)[:-2]))}
 missing += sorted(here_alone - set(own.findall(read("web/include/missing.h"))))
 for name in missing:
     print("%s: nothing in a web page has it (web/none.c, or web/libc.txt when make wasm links)" % name)
