@@ -35,6 +35,7 @@ struct job {
     char *why;                                 /* it is refused */
     struct indexed *of;                        /* NULL: there is none, or it is written */
     bool done, unchanged, replaces, elsewhere; /* elsewhere: somebody else is at it */
+    bool meanwhile;                            /* stored by somebody else while we were at it */
 };
 struct adding {
     const struct index_options *o;
@@ -380,7 +381,19 @@ static enum gpm_status write_series(struct adding *a, const struct job *j) {
     return st;
 }
 
-static enum gpm_status write_job(struct adding *a, const struct job *j) {
+/* Somebody else has stored this very series since we claimed it: a claim ends when a server is away
+ * for longer than it lasts. */
+static enum gpm_status look_again(struct adding *a, struct job *j) {
+    struct buf hash = BUF_INIT, source = BUF_INIT;
+    bool found = false;
+    enum gpm_status st = catalog_find(a->c, j->name, &found, &hash, &source, a->err);
+    j->meanwhile = !st && found && !strcmp(hash.data, j->of->hash);
+    buf_release(&hash);
+    buf_release(&source);
+    return st;
+}
+
+static enum gpm_status write_job(struct adding *a, struct job *j) {
     enum gpm_status st = GPM_OK;
     if (j->unchanged || j->elsewhere) return GPM_OK;
     if (j->why) {
@@ -388,8 +401,10 @@ static enum gpm_status write_job(struct adding *a, const struct job *j) {
         buf_line(&line, j->why);
         st = catalog_refuse(a->c, j->name, j->source, line.data, a->err);
         buf_release(&line);
-    } else
-        st = write_series(a, j);
+    } else {
+        st = look_again(a, j);
+        if (!st && !j->meanwhile) st = write_series(a, j);
+    }
     return st ? st : catalog_unclaim(a->c, j->name, a->err);
 }
 
@@ -411,7 +426,7 @@ static void count_job(struct adding *a, struct job *j) {
         buf_printf(&r->refusals, "%s\t%s\t%s\n", j->name, j->source, line.data);
         buf_release(&line);
         r->refused++;
-    } else if (j->unchanged)
+    } else if (j->unchanged || j->meanwhile)
         r->unchanged++;
     else if (!j->elsewhere)
         ++*(j->replaces ? &r->replaced : &r->added);

@@ -59,9 +59,30 @@ def check_heartbeat(pg):
     assert len(seen) >= 3, seen
 
 
+def check_lost_claim(pg):
+    """A worker that stands still for longer than its claim lasts: another one stores its series, and it counts none as its own."""
+    add = lambda: subprocess.Popen([TOOL, "index", "add", pg.url + "#lost", "series", "-j", "1", "--claim", "1"], cwd=WORK.name,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    slow, end = add(), time.monotonic() + 60
+    while time.monotonic() < end:  # until it stands still with a claim, and not inside a transaction, for which others would wait
+        slow.send_signal(signal.SIGSTOP)
+        try:
+            if pg.sql("SELECT (SELECT count(*) FROM lost.claim) > 0 AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE state LIKE 'idle in%')").strip() == "t":
+                break
+        except subprocess.CalledProcessError:  # there is no such table yet
+            pass
+        slow.send_signal(signal.SIGCONT)
+        time.sleep(0.02)
+    other = add().communicate(timeout=240)[0]
+    slow.send_signal(signal.SIGCONT)
+    counts = [[int(w) for w in out.split() if w.isdigit()] for out in (other, slow.communicate(timeout=240)[0])]
+    assert [sum(c[:3]) for c in counts] == 2 * [SERIES] and counts[0][0] + counts[1][0] == SERIES, counts
+
+
 with WORK, Postgres() as pg:
     make_files()
     check_heartbeat(pg)
+    check_lost_claim(pg)
     store = pg.url + "#series"
     run("index", "add", "file.db", "series", "-j", "2", status=3)
     start = lambda: subprocess.Popen([TOOL, "index", "add", store, "series", "-j", "1", "--claim", "2"], cwd=WORK.name, stdout=subprocess.PIPE,
