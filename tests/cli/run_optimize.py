@@ -204,17 +204,19 @@ def test_interrupt_keeps_what_is_done():
 
 
 def overlap():
-    """How many evaluations ran at once: they note when they begin (+) and end (-)."""
-    most = now = 0
-    for sign in lines("spans.txt"):
-        now += 1 if sign == "+" else -1
-        most = max(most, now)
+    """How many evaluations ran at once, never two of one point: they note when they begin (+) and end (-)."""
+    most, now = 0, set()
+    for line in lines("spans.txt"):
+        sign, point = line.split(" ", 1)
+        assert (sign == "-") == (point in now), line
+        now ^= {point}
+        most = max(most, len(now))
     os.remove("spans.txt")
     return most
 
 
 def test_four_workers_share_one_store():
-    slow = script("slow3.sh", "#!/bin/sh\necho \"$1 $2\" >> four.txt\necho + >> spans.txt\nsleep 0.5\necho - >> spans.txt\n" + BRANIN)
+    slow = script("slow3.sh", "#!/bin/sh\necho \"$1 $2\" >> four.txt\necho \"+ $1 $2\" >> spans.txt\nsleep 0.5\necho \"- $1 $2\" >> spans.txt\n" + BRANIN)
     t = time.time()
     run("optimize", "-q", *BOX, "--budget", "8", "--store", "one.db", "--", slow, "{x}", "{y}")
     one = time.time() - t
@@ -230,8 +232,10 @@ def test_four_workers_share_one_store():
         assert p.returncode == 0, err
     four = time.time() - t
     rows, ran = trace("four.db"), lines("four.txt")
-    assert len(rows) == 33 and len(set((r[1], r[2]) for r in rows)) == 33
-    assert len(ran) == 33 and len(set(ran)) == 33
+    # all that ran is kept, and nothing runs twice but the one point that is repeated, when it is known, where noise would
+    # explain the values better (order decides whether it would: 2 of 72 such searches)
+    assert len(rows) == len(ran) == 33 and sorted(r[1] + " " + r[2] for r in rows) == sorted(ran)
+    assert len(set(ran)) >= 32, sorted(ran)
     print("four workers: %.2f of the time per evaluation of one" % ((four / 32) / (one / 8)))
     assert 2 <= overlap() <= 4
     run("optimize", "-q", *BOX, "--budget", "16", "--jobs", "8", "--store", "j.db", "--", slow, "{x}", "{y}")
