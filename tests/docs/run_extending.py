@@ -9,7 +9,8 @@ import json, math, os, re, shlex, shutil, subprocess, sys, tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.dirname(os.path.abspath(sys.argv[1]))
 KEEP = sys.argv[sys.argv.index("--keep") + 1] if "--keep" in sys.argv else None
-WORK = os.path.abspath(KEEP) if KEEP else tempfile.mkdtemp(prefix="gpmem-extending-")
+TOP = os.path.abspath(KEEP) if KEEP else tempfile.mkdtemp(prefix="gpmem-extending-")  # the copy and what lies beside it
+WORK = os.path.join(TOP, "tree")
 # What sees every row, besides all of tests/conform/test_*.c.
 UNITS = ["tests/test_gp_api"]
 SCRIPTS = ["golden/run_golden.py", "conform/run_one_place.py", "conform/run_examples.py", "conform/run_conformance.py", "docs/run_reference.sh", "editors/run_editors.py", "style/run_format.sh"]
@@ -28,8 +29,8 @@ def copy_tree():
         return [n for n in names if n == ".git" or (folder == ROOT and n.startswith("build"))]
     shutil.copytree(ROOT, WORK, symlinks=True, dirs_exist_ok=True, ignore=ignore)
     shared = os.path.join(ROOT, "..", "shared")
-    beside = os.path.join(WORK, "..", "shared")
-    if os.path.isdir(shared) and not os.path.exists(beside):
+    beside = os.path.join(TOP, "shared")
+    if os.path.isdir(shared) and not os.path.lexists(beside):
         os.symlink(os.path.realpath(shared), beside)
 
 
@@ -200,4 +201,4 @@ do("tools/layers", ".")
 done = check_tests(targets, scripts)
 print("the page's distribution, kernel, operator, emulator and command work, and %d tests of the copy pass" % done)
 if not KEEP:
-    shutil.rmtree(WORK)
+    shutil.rmtree(TOP)
