@@ -50,3 +50,30 @@ bool utf8_invisible(uint32_t code) {
         if (code >= ranges[i][0] && code <= ranges[i][1]) return true;
     return false;
 }
+
+static void put_code(uint32_t c, struct buf *out) {
+    if (c < 0x80) {
+        buf_putc(out, (char)c);
+        return;
+    }
+    int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    buf_putc(out, (char)((0xF0U << (3 - more) & 0xFF) | c >> (6 * more)));
+    while (more-- > 0) buf_putc(out, (char)(0x80 | (c >> (6 * more) & 0x3F)));
+}
+
+void utf8_from_utf16(const char *text, size_t n, struct buf *out) {
+    const unsigned char *p = (const unsigned char *)text, *end = p + n;
+    int high = n > 1 && p[0] == 0xFE ? 0 : 1; /* which of two bytes is the greater one */
+    for (p += n > 1 ? 2 : n; end - p > 1; p += 2) {
+        uint32_t c = (uint32_t)p[high] << 8 | p[1 - high], low = 0;
+        if (c >= 0xD800 && c < 0xDC00 && end - p > 3)
+            low = (uint32_t)p[2 + high] << 8 | p[3 - high];
+        if (low >= 0xDC00 && low < 0xE000) {
+            c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
+            p += 2;
+        } else if (c >= 0xD800 && c < 0xE000) {
+            c = 0xFFFD;
+        }
+        put_code(c, out);
+    }
+}

@@ -4,6 +4,7 @@
  */
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
+#include "base/buf.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,4 +20,7 @@ size_t utf8_check(const char *s, size_t len);
 bool utf8_steers(uint32_t code);
 /* Takes no ink of its own: blanks other than the space, joiners, selectors, tags. */
 bool utf8_invisible(uint32_t code);
+/* Appends a text of n bytes in UTF-16, whose byte order its first two tell; what is no character
+ * becomes the replacement. */
+void utf8_from_utf16(const char *text, size_t n, struct buf *out);
 #endif

@@ -8,6 +8,7 @@
 #include "base/calendar.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "discover/date_parts.h"
 #include "discover/every.h"
 #include "host/csv.h"
 #include <math.h>
@@ -94,7 +95,8 @@ static enum gpm_status choose_value(struct reading *r) {
     r->value = find_named(&r->csv, usual);
     if (r->value >= 0 && r->value != r->time && r->value != by) return GPM_OK;
     for (int c = 0; c < r->csv.n_cols; c++)
-        if (c != r->time && c != by && !is_regressor(r, c)) r->value = c, rest++;
+        if (c != r->time && c != by && !is_regressor(r, c) && !date_parts_has(&r->csv, r->time, c))
+            r->value = c, rest++;
     if (rest == 1) return GPM_OK;
     buf_printf(r->err, "%s has %d columns; choose the values with --column:", r->csv.name,
                r->csv.n_cols);
@@ -115,6 +117,7 @@ enum gpm_status series_time_column(struct csv *file, const struct series_options
     if (file->n_cols < 2) return GPM_OK;
     *time = find_named(file, usual);
     if (*time < 0) *time = 0;
+    date_parts_join(file, *time);
     return GPM_OK;
 }
 
@@ -301,6 +304,7 @@ static enum gpm_status read_rows(const struct series *s, struct csv *c, const ch
         col = csv_column(c, s->time_name);
     }
     if (c->n_rows == 0) return buf_fail(err, GPM_E_FORMAT, "%s has no rows", c->name);
+    date_parts_join(c, col);
     *n = c->n_rows;
     *x = NEW_ARRAY(double, *n);
     for (size_t row = 0; row < *n; row++)

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
@@ -30,10 +31,15 @@ static bool is_blank(char ch) {
     return ch == ' ' || ch == '\t';
 }
 
-/* A tab may be the separator. */
+/* A tab may be the separator; where a space is, any blanks are one. */
 static const char *skip_blanks(const struct reader *r, const char *p) {
-    while (p < r->end && is_blank(*p) && *p != r->sep) p++;
+    while (p < r->end && is_blank(*p) && (*p != r->sep || r->sep == ' ')) p++;
     return p;
+}
+
+static bool field_ends(const struct reader *r) {
+    return r->p == r->end || *r->p == r->sep || *r->p == '\n' || *r->p == '\r' ||
+           (r->sep == ' ' && *r->p == '\t');
 }
 
 /* quoted := '"' (char | '""')* '"' */
@@ -46,8 +52,9 @@ static enum gpm_status read_quoted(struct reader *r) {
         } else if (r->p + 1 < r->end && r->p[1] == '"') {
             buf_putc(&r->field, *r->p++);
         } else {
-            r->p = skip_blanks(r, r->p + 1);
-            if (r->p == r->end || *r->p == r->sep || *r->p == '\n' || *r->p == '\r') return GPM_OK;
+            r->p++;
+            if (r->sep != ' ') r->p = skip_blanks(r, r->p);
+            if (field_ends(r)) return GPM_OK;
             return bad(r->c, r->line,
                        "text after a closing quote; double the quotes inside a "
                        "quoted field",
@@ -59,7 +66,7 @@ static enum gpm_status read_quoted(struct reader *r) {
 
 static void read_plain(struct reader *r) {
     const char *start = r->p, *stop;
-    while (r->p < r->end && *r->p != r->sep && *r->p != '\n' && *r->p != '\r') r->p++;
+    while (!field_ends(r)) r->p++;
     for (stop = r->p; stop > start && is_blank(stop[-1]); stop--) continue;
     buf_add(&r->field, start, (size_t)(stop - start));
 }
@@ -91,8 +98,9 @@ static enum gpm_status check_width(struct reader *r, size_t got, size_t line) {
         c->n_cols = (int)got;
     }
     if ((int)got == c->n_cols) return GPM_OK;
-    return buf_fail(r->err, GPM_E_FORMAT, "%s:%zu: %zu field%s where the first row has %d", c->name,
-                    line, got, got == 1 ? "" : "s", c->n_cols);
+    return buf_fail(r->err, GPM_E_FORMAT, "%s:%zu: %zu field%s where the first row has %d%s",
+                    c->name, line, got, got == 1 ? "" : "s", c->n_cols,
+                    c->n_cols == 1 ? "; what stands before a table is to begin with #" : "");
 }
 
 /* row := field (sep field)* newline */
@@ -101,8 +109,9 @@ static enum gpm_status read_row(struct reader *r) {
     for (;;) {
         enum gpm_status s = read_field(r);
         if (s) return s;
-        if (r->p == r->end || *r->p != r->sep) break;
-        r->p++;
+        if (r->sep == ' ') r->p = skip_blanks(r, r->p);
+        if (r->p == r->end || *r->p == '\n' || *r->p == '\r') break;
+        r->p += r->sep != ' ';
     }
     end_of_line(r);
     vec_push(&r->lines, line);
@@ -120,45 +129,72 @@ static bool skip_line(struct reader *r) {
     return true;
 }
 
-/* The separators of one line from *p on, outside quotes; *p becomes the next line. */
-static void count_separators(const char **p, const char *end, const char *seps, int *count) {
+#define SEPARATORS "\t;|,"
+enum { SEPS = sizeof SEPARATORS - 1, BLANKS = SEPS, COUNTS };
+
+/* The separators of one line from *p on, outside quotes; *p becomes the end of the line. */
+static void count_separators(const char **p, const char *end, int *count) {
     bool quoted = false;
     for (; *p < end && (quoted || (**p != '\n' && **p != '\r')); ++*p) {
         if (**p == '"') quoted = !quoted;
-        for (int k = 0; seps[k] && !quoted; k++) count[k] += **p == seps[k];
+        for (int k = 0; k < SEPS && !quoted; k++) count[k] += **p == SEPARATORS[k];
     }
-    while (*p < end && (**p == '\n' || **p == '\r')) ++*p;
+}
+
+/* How often blanks stand between fields of a line. *thousands becomes false unless every field but
+ * the first is three digits: those may be of one number. */
+static int count_blanks(const char *p, const char *end, bool *thousands) {
+    int fields = 0;
+    for (;; fields++) {
+        while (p < end && is_blank(*p)) p++;
+        const char *from = p;
+        bool quoted = false, three = true;
+        for (; p < end && (quoted || !is_blank(*p)); p++) {
+            if (*p == '"') quoted = !quoted;
+            three &= ascii_digit(*p);
+        }
+        if (p == from) return fields - 1;
+        if (fields) *thousands &= three && p - from == 3;
+    }
 }
 
 /* The first that stands equally often in every one of the first lines; else the most frequent of
- * the first line. A comma comes last: it may be a decimal's. */
+ * the first line. A comma comes late: it may be a decimal's. Blanks separate where none of the
+ * others is anywhere, and equally many columns stand in every line. */
 static char find_separator(const char *p, const char *end) {
-    static const char seps[] = "\t;|,";
-    enum { N = sizeof seps - 1, LINES = 20 };
-    int first[N] = {0}, best = N - 1;
-    bool steady[N];
-    for (int k = 0; k < N; k++) steady[k] = true;
+    enum { LINES = 20 };
+    int first[COUNTS] = {0}, best = SEPS - 1, others = 0;
+    bool steady[COUNTS], thousands = true;
+    for (int k = 0; k < COUNTS; k++) steady[k] = true;
     while (p < end && (*p == '#' || *p == '\n' || *p == '\r')) {
         while (p < end && *p != '\n') p++;
         if (p < end) p++;
     }
     for (int line = 0; line < LINES && p < end; line++) {
-        int count[N] = {0};
-        count_separators(&p, end, seps, count);
-        for (int k = 0; k < N; k++) {
+        int count[COUNTS] = {0};
+        const char *from = p;
+        count_separators(&p, end, count);
+        count[BLANKS] = count_blanks(from, p, &thousands);
+        while (p < end && (*p == '\n' || *p == '\r')) p++;
+        for (int k = 0; k < COUNTS; k++) {
             if (line == 0) first[k] = count[k];
             steady[k] &= count[k] == first[k] && count[k] > 0;
+            if (k < SEPS) others += count[k];
         }
     }
-    for (int k = 0; k < N; k++)
-        if (steady[k]) return seps[k];
-    for (int k = 0; k < N; k++)
+    for (int k = 0; k < SEPS; k++)
+        if (steady[k]) return SEPARATORS[k];
+    if (steady[BLANKS] && !others && !thousands) return ' ';
+    for (int k = 0; k < SEPS; k++)
         if (first[k] > first[best]) best = k;
-    return seps[best];
+    return SEPARATORS[best];
 }
 
+/* As people, spreadsheets, statistics packages and offices write it. */
 static bool text_missing(const char *s) {
-    static const char *const words[] = {"", "na", "nan", "null", "?", "n/a"};
+    static const char *const words[] = {
+        "",     "na",  "nan",  "null", "?",    "n/a",  ".",       "..",     "-",       "--",
+        "#n/a", "#na", "<na>", "nat",  "none", "-nan", "1.#qnan", "1.#ind", "-1.#ind", "#n/a n/a"};
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (ascii_casecmp(s, words[i]) == 0) return true;
     return false;
@@ -184,10 +220,25 @@ void csv_find_header(struct csv *c) {
         }
 }
 
-enum gpm_status csv_parse(struct csv *c, const char *name, const char *text, size_t n,
-                          struct buf *err) {
+/* What a file begins with that is no text, and what to do about it. */
+static const char *no_text(const char *text, size_t n) {
+    static const struct {
+        const char *begins, *says;
+    } kinds[] = {
+        {"\x1f\x8b", "this is compressed by gzip; unpack it first (gunzip)"},
+        {"PK\x03\x04", "this is a zip archive, as spreadsheets (.xlsx) are; save it as CSV"},
+        {"\xd0\xcf\x11\xe0", "this is an old spreadsheet (.xls); save it as CSV"},
+        {"PAR1", "this is a Parquet file; save it as CSV"}};
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        size_t k = strlen(kinds[i].begins);
+        if (n >= k && memcmp(text, kinds[i].begins, k) == 0) return kinds[i].says;
+    }
+    return NULL;
+}
+
+static enum gpm_status parse_rows(struct csv *c, const char *name, const char *text, size_t n,
+                                  struct buf *err) {
     *c = (struct csv){.name = mem_strdup(name)};
-    if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, n -= 3;
     struct reader r = {.c = c,
                        .p = text,
                        .end = text + n,
@@ -204,6 +255,22 @@ enum gpm_status csv_parse(struct csv *c, const char *name, const char *text, siz
     c->lines = r.lines.at;
     buf_release(&r.field);
     if (s) csv_release(c);
+    return s;
+}
+
+/* UTF-16, as Windows writes it in places, says so at its beginning. */
+enum gpm_status csv_parse(struct csv *c, const char *name, const char *text, size_t n,
+                          struct buf *err) {
+    const char *says = no_text(text, n);
+    *c = (struct csv){0};
+    if (says) return buf_fail(err, GPM_E_FORMAT, "%s: %s", name, says);
+    if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, n -= 3;
+    if (n < 2 || (memcmp(text, "\xff\xfe", 2) && memcmp(text, "\xfe\xff", 2)))
+        return parse_rows(c, name, text, n, err);
+    struct buf utf8 = BUF_INIT;
+    utf8_from_utf16(text, n, &utf8);
+    enum gpm_status s = parse_rows(c, name, utf8.data, utf8.len, err);
+    buf_release(&utf8);
     return s;
 }
 

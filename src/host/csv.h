@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * CSV files as columns of text and of numbers. Quoted fields ("" inside stands for a quote, may
- * span lines), CRLF, a byte order mark; the separator (comma, semicolon, tab, bar) is found from
- * the first lines. Every row must have as many fields as the first; blank lines and lines that
- * start with # before the first row are skipped. Errors name the file and the line.
+ * span lines), CRLF, a byte order mark, UTF-16 that begins with one; the separator (comma,
+ * semicolon, tab, bar, or blanks) is found from the first lines. Every row must have as many fields
+ * as the first; blank lines and lines that start with # before the first row are skipped. Errors
+ * name the file and the line.
  */
 #ifndef HOST_CSV_H
 #define HOST_CSV_H
@@ -40,7 +41,7 @@ GPM_MUST_USE enum gpm_status csv_find(const struct csv *c, const char *name, int
 static inline const char *csv_text(const struct csv *c, size_t row, int col) {
     return c->cells[row * (size_t)c->n_cols + (size_t)col];
 }
-/* Empty, NA, nan, null and ? are missing. */
+/* Empty, NA, nan, null, ?, ., - and the like are missing. */
 bool csv_missing(const struct csv *c, size_t row, int col);
 GPM_MUST_USE enum gpm_status csv_number(const struct csv *c, size_t row, int col, double *x,
                                         struct buf *err);

@@ -198,7 +198,9 @@ def check_ordinary_files():
             "unsorted": "year,value\n" + "".join("%d,%s\n" % r for r in mixed),
             "comma": "year;value\n" + rows.replace(",", ";").replace(".", ","), "comma_headless": rows.replace(",", ";").replace(".", ","),
             "percent": "year,value\n" + rows.replace("\n", "%\n"), "euro": "year;value\n" + "".join("%d;%s €\n" % (y, str(v).replace(".", ",")) for y, v in base),
-            "dollar": "year,value\n" + "".join("%d,$%s\n" % r for r in base), "bar": "year|value\n" + rows.replace(",", "|")}
+            "dollar": "year,value\n" + "".join("%d,$%s\n" % r for r in base), "bar": "year|value\n" + rows.replace(",", "|"),
+            "blanks": "year   value\n" + rows.replace(",", "   "), "utf16": ("year,value\n" + rows).encode("utf-16"),
+            "utf16_be": b"\xfe\xff" + ("year\tvalue\r\n" + rows.replace(",", "\t")).encode("utf-16-be")}
     answers = {}
     for name, text in same.items():
         out = run("discover", write(name + ".csv", text), "--kernels", "LIN SE").stdout
@@ -207,7 +209,8 @@ def check_ordinary_files():
     # percentages between 0 and 100 are shares, whose log odds are modelled, too: the one style that means something
     assert sorted(map(len, answers.values())) == [1, len(same) - 1] and ["percent"] in answers.values(), answers.values()
     bad = {"one": ("year,value\n2000,1\n", "1 value is too few"), "two": ("year,value\n2000,1\n2001,2\n", "2 values are too few"),
-           "constant": ("year,value\n" + "".join("%d,3\n" % y for y in range(20)), "constant"), "utf16": (("year,value\n" + rows).encode("utf-16"), "NUL byte"),
+           "constant": ("year,value\n" + "".join("%d,3\n" % y for y in range(20)), "constant"), "nul": (("year,value\n" + rows).encode("utf-16-le"), "NUL byte"),
+           "gz": (b"\x1f\x8b\x08\0\0", "gzip"), "xlsx": (b"PK\x03\x04\x14\0", "save it as CSV"),
            "which": ("t,y\n" + "".join("%d/3/2020,%d\n" % (i + 1, i * i % 7) for i in range(12)), "--date-format '%m/%d/%Y'"),
            "thousand": ("year,value\n" + "".join('%d,"%d,%d"\n' % (y, y % 7 + 1, y % 900 + 100) for y, _ in base), "--decimal comma"),
            "money": ("year,value\n2000,$5\n2001,€6\n", ":3:"), "total": ("year,value\n" + rows + "Total,99\n", ":22:"),

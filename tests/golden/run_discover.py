@@ -104,20 +104,36 @@ def check_program_kept(tmp):
 
 
 def check_time_formats(tmp):
-    """The same three years under different spellings of the month: the same structures."""
+    """The same three years under different spellings of the month, in columns of its parts, and in other files: the same structures."""
     rng = random.Random(2)
     y = [round(math.sin(i * math.pi / 6) + rng.gauss(0, 0.2), 4) for i in range(36)]
     names = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
     spell = {"iso": lambda i: "%d-%02d-01" % (2000 + i // 12, i % 12 + 1), "month": lambda i: "%d-%02d" % (2000 + i // 12, i % 12 + 1),
              "name": lambda i: "%s %d" % (names[i % 12], 2000 + i // 12)}
-    tops = set()
-    for name, f in spell.items():
-        path = write(os.path.join(tmp, name + ".csv"), [("ds", "y")] + [(f(i), y[i]) for i in range(36)])
-        js = os.path.join(tmp, name + ".json")
+    tops, paths = set(), [write(os.path.join(tmp, name + ".csv"), [("ds", "y")] + [(f(i), y[i]) for i in range(36)]) for name, f in spell.items()]
+    month = [(2000 + i // 12, i % 12 + 1) for i in range(36)]
+    paths.append(write(os.path.join(tmp, "parts.csv"), [("Month", "Year", "sales")] + [(month[i][1], month[i][0], y[i]) for i in range(36)]))
+    paths.append(write(os.path.join(tmp, "names.csv"), [("year", "month", "sales")] + [(month[i][0], names[i % 12], y[i]) for i in range(36)]))
+    paths.append(write(os.path.join(tmp, "days.csv"), [("year", "month", "day", "y")] + [(*month[i], 1, y[i]) for i in range(36)]))
+    paths.append(os.path.join(tmp, "blanks.txt"))
+    with open(paths[-1], "w") as f:
+        f.write("ds        y\n" + "".join("%d-%02d  %8.4f\n" % (*month[i], y[i]) for i in range(36)))
+    paths.append(os.path.join(tmp, "wide_letters.csv"))
+    with open(paths[0]) as f, open(paths[-1], "w", encoding="utf-16") as g:
+        g.write(f.read())
+    for path in paths:
+        js = path + ".json"
         run("discover", path, "--json", js, "-q")
         top = json.load(open(js))["structures"][0]
         tops.add((top["struct"], round(top["probability"], 2)))
     assert len(tops) == 1 and "PER" in list(tops)[0][0], tops
+    kept, at = os.path.join(tmp, "parts"), os.path.join(tmp, "at.csv")
+    run("discover", os.path.join(tmp, "days.csv"), "-q", "--out", kept)
+    said = run("forecast", kept, "--at", "2003-01-01", "--at", "2003-07-01").stdout
+    at = write(at, [("year", "month", "day"), (2003, 1, 1), (2003, 7, 1)])
+    assert run("forecast", kept, "--at-file", at).stdout == said and "2003-07-01," in said, said
+    # asked for, the year alone is the time
+    assert "repeated times" in run("discover", os.path.join(tmp, "parts.csv"), "--time", "Year", "--column", "sales", "-q").stdout
 
 
 def check_bad_input(tmp):

@@ -61,6 +61,53 @@ static void fields_quotes_and_separators(void **state) {
     csv_release(&c);
 }
 
+static void blanks_separate(void **state) {
+    UNUSED(state);
+    struct csv c = parse("  \"the time\"   y \n 1.5  2e3\n 2 \"a b\"  \n");
+    csv_find_header(&c);
+    assert_int_equal(c.n_cols, 2);
+    assert_string_equal(c.header[0], "the time");
+    assert_string_equal(csv_text(&c, 0, 1), "2e3");
+    assert_string_equal(csv_text(&c, 1, 1), "a b");
+    csv_release(&c);
+    c = parse("1 234\n12 345\n"); /* thousands */
+    assert_int_equal(c.n_cols, 1);
+    csv_release(&c);
+    c = parse("a b,c\n1 2,3\n"); /* a comma is there */
+    assert_int_equal(c.n_cols, 2);
+    csv_release(&c);
+}
+
+/* The letters of each length in UTF-8, and half of a pair, in both byte orders. */
+static void utf16_is_read(void **state) {
+    UNUSED(state);
+    static const uint16_t units[] = {0xFEFF, 'x',  0xE9, 0x20AC, 0xD83D, 0xDE00, ',',
+                                     'y',    '\n', '1',  ',',    0xD800, '\r',   '\n'};
+    for (int swapped = 0; swapped < 2; swapped++) {
+        char bytes[sizeof units];
+        struct csv c;
+        struct buf err = BUF_INIT;
+        for (size_t i = 0; i < COUNT_OF(units); i++) {
+            bytes[2 * i + (size_t)swapped] = (char)(units[i] & 0xFF);
+            bytes[2 * i + 1 - (size_t)swapped] = (char)(units[i] >> 8);
+        }
+        assert_int_equal(csv_parse(&c, "t.csv", bytes, sizeof bytes, &err), GPM_OK);
+        assert_int_equal(c.n_cols, 2);
+        assert_int_equal(c.n_rows, 2);
+        assert_string_equal(csv_text(&c, 0, 0), "x\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80");
+        assert_string_equal(csv_text(&c, 1, 1), "\xEF\xBF\xBD");
+        csv_release(&c);
+        buf_release(&err);
+    }
+}
+
+static void missing_as_it_is_written(void **state) {
+    UNUSED(state);
+    struct csv c = parse("a\n\"\"\nNA\n#N/A\n-\n..\n.\n<NA>\nNone\nnull\nNaT\n-1\n.5\n");
+    for (size_t i = 1; i < c.n_rows; i++) assert_int_equal(csv_missing(&c, i, 0), i < c.n_rows - 2);
+    csv_release(&c);
+}
+
 static void errors_name_the_line(void **state) {
     UNUSED(state);
     const struct {
@@ -72,6 +119,13 @@ static void errors_name_the_line(void **state) {
         {"a,b\n1,\"2\"x\n",
          "t.csv:2: text after a closing quote; double the quotes inside a quoted field", 0},
         {"\n\n", "t.csv:1: the file has no rows", 0},
+        {"Sales\n\ndate,y\n1,2\n",
+         "t.csv:3: 2 fields where the first row has 1; what stands before a table is to begin with "
+         "#",
+         0},
+        {"\x1f\x8b\x08", "t.csv: this is compressed by gzip; unpack it first (gunzip)", 0},
+        {"PK\x03\x04", "t.csv: this is a zip archive, as spreadsheets (.xlsx) are; save it as CSV",
+         0},
         {"a,b\n1,\0\n", "t.csv:2: a NUL byte; this is not a text file", 8},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -136,6 +190,9 @@ static void shared_objects(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_quotes_and_separators),
+        cmocka_unit_test(blanks_separate),
+        cmocka_unit_test(utf16_is_read),
+        cmocka_unit_test(missing_as_it_is_written),
         cmocka_unit_test(errors_name_the_line),
         cmocka_unit_test(written_fields_read_back),
         cmocka_unit_test(shared_objects),
