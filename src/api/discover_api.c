@@ -322,6 +322,16 @@ static enum gpm_status need_regressors(gpm_discovery *d, size_t n, const double 
     return GPM_OK;
 }
 
+/* Digits that show an interval's ends four digits apart, ten at least. */
+static int digits_for(const struct prediction *p) {
+    double most = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        double wide = p->hi[i] - p->lo[i], size = fmax(fabs(p->lo[i]), fabs(p->hi[i]));
+        if (wide > 0 && isfinite(size)) most = fmax(most, size / wide);
+    }
+    return (int)fmin(17, fmax(10, ceil(log10(fmax(1, most))) + 4));
+}
+
 /* Predictions at n times, as CSV. */
 static enum gpm_status forecast_at(gpm_discovery *d, size_t n, const double *x, double level,
                                    const char **csv) {
@@ -341,15 +351,17 @@ static enum gpm_status forecast_at(gpm_discovery *d, size_t n, const double *x, 
     if (st == GPM_OK && d->paths)
         st = predict_paths(&d->d.post, n, x, d->paths, d->d.opt.seed, paths);
     if (st != GPM_OK && !d->err.len) buf_puts(&d->err, "the forecast could not be computed");
+    int digits = digits_for(&p);
     for (size_t i = 0; i < p.n; i++) {
         struct buf at = BUF_INIT; /* "Jan 1, 2001" holds a comma */
         series_print_time(s, p.x[i], &at);
         csv_put(&d->out, at.data);
-        buf_printf(&d->out, ",%.10g,%.10g,%.10g", p.median[i], p.lo[i], p.hi[i]);
+        buf_printf(&d->out, ",%.*g,%.*g,%.*g", digits, p.median[i], digits, p.lo[i], digits,
+                   p.hi[i]);
         for (size_t k = 0; k < d->n_levels; k++)
-            buf_printf(&d->out, ",%.10g", beside[i * d->n_levels + k]);
+            buf_printf(&d->out, ",%.*g", digits, beside[i * d->n_levels + k]);
         for (size_t k = 0; k < d->paths; k++)
-            buf_printf(&d->out, ",%.10g", paths[i * d->paths + k]);
+            buf_printf(&d->out, ",%.*g", digits, paths[i * d->paths + k]);
         buf_putc(&d->out, '\n');
         buf_release(&at);
     }

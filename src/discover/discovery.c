@@ -12,14 +12,30 @@
 
 #define BRIEF_VALUES 160 /* that the search for one of many looks at */
 
+static int day_of_week(double x) {
+    double day = floor(x);
+    return (int)(day - 7 * floor(day / 7));
+}
+
+/* The days of the week that have values, where a series of days, of four weeks at least, leaves
+ * some out (trading days, say); 0: there are none such. */
+static unsigned days_of_week(const struct series *s, double step) {
+    unsigned days = 0;
+    if (strcmp(s->unit, "day") || s->form.kind != TIME_DATE || fabs(step - 1) > 1e-6) return 0;
+    for (size_t i = 0; i < s->n; i++) days |= 1U << day_of_week(s->x[i]);
+    return s->n && s->x[s->n - 1] - s->x[0] >= 28 && days != 0x7F ? days : 0;
+}
+
 void discovery_future(const struct discovery *d, size_t h, double *x) {
     const struct smodel_data *m = &d->data;
     double end = m->x0 + m->span, step = (m->regular ? m->dt : m->step) * m->span;
     bool decimal = d->series.form.kind == TIME_YEAR && m->regular; /* they keep their own phase */
     bool months = !decimal && !strcmp(d->series.unit, "year") && fabs(step * 12 - 1) < 0.05;
+    unsigned days = days_of_week(&d->series, step);
+    double k = 0;
     for (size_t i = 0; i < h; i++) {
-        double k = (double)(i + 1);
-        x[i] = months ? floor((end + k / 12) * 12 + 0.5) / 12 : end + step * k;
+        do x[i] = months ? floor((end + ++k / 12) * 12 + 0.5) / 12 : end + step * ++k;
+        while (days && !(days >> day_of_week(x[i] + 0.5) & 1));
     }
 }
 

@@ -226,8 +226,36 @@ def check_ordinary_files():
     assert "18 values" in gaps and "2 missing" in gaps and "of them" not in gaps.split("Structures")[0], gaps[:200]
 
 
+def forecast(name, text, horizon):
+    run("discover", write(name + ".csv", text), "--kernels", "LIN WN WIENER", "-q", "--out", name)
+    return list(csv.DictReader(io.StringIO(run("forecast", name, "--horizon", str(horizon)).stdout)))
+
+
+def check_days_that_never_come():
+    """Days of the week without values, as at an exchange, are not forecast; a hole in all days is only a hole."""
+    day = [datetime.date(2022, 1, 3) + datetime.timedelta(i) for i in range(100)]
+    text = lambda days: "date,y\n" + "".join("%s,%d\n" % (d, i * 7 % 5) for i, d in enumerate(days))
+    rows = forecast("trading", text([d for d in day if d.weekday() < 5]), 12)
+    dates = [datetime.date.fromisoformat(r["x"]) for r in rows]
+    assert len(dates) == 12 and dates[0] == datetime.date(2022, 4, 13) and all(d.weekday() < 5 for d in dates), dates
+    assert all((b - a).days == (3 if b.weekday() == 0 else 1) for a, b in zip(dates, dates[1:])), dates
+    rows = forecast("daily", text(day[:30] + day[33:]), 7)
+    assert [r["x"] for r in rows] == [str(day[-1] + datetime.timedelta(i)) for i in range(1, 8)], rows
+
+
+def check_digits():
+    """An interval is told however far from zero it lies."""
+    rng = random.Random(4)
+    rows = forecast("far", "t,y\n" + "".join("%d,%.3f\n" % (i, 1e9 + rng.gauss(0, 0.1)) for i in range(40)), 3)
+    for r in rows:
+        lo, mid, hi = (float(r[k]) - 1e9 for k in ("lo", "median", "hi"))
+        assert -0.5 < lo < mid < hi < 0.5 and 0.2 < hi - lo and len(set(r.values())) == 4, r
+
+
 with tempfile.TemporaryDirectory() as tmp:
     os.chdir(tmp)
+    check_days_that_never_come()
+    check_digits()
     check_repeated_times()
     check_wide_forecast()
     check_many_times()
