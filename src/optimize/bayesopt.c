@@ -56,6 +56,7 @@ struct bo *bo_new_goals(const struct bo_space *space, const struct gpm_optimize_
     b->D = space->n;
     b->fidelity = bo_space_fidelity(space);
     b->K = n;
+    b->alone = -1;
     b->region = (struct bo_region){.side = 0.8, .best = INFINITY};
     b->out = NEW_ARRAY(struct bo_output, (size_t)n);
     b->obj = NEW_ARRAY(int, (size_t)n);

@@ -456,7 +456,7 @@ static double best_value(struct bo *b) {
 /* Would the value of a drawn function be news, were it true? It must be better than the best that
  * is known by more than rounding, or add to the front. */
 static bool promising(struct bo *b, double value, const double *best) {
-    if (b->n_obj > 1) return value < BO_NO_VOLUME;
+    if (b->n_obj > 1) return b->alone < 0 ? value < BO_NO_VOLUME : bo_end_gains(b, value);
     if (b->plain && !b->opt.noisy && !b->tabu.n) return true; /* not converged yet */
     if (!best || !b->n_obj) return true;
     size_t i = bo_incumbent(b, false);
@@ -486,6 +486,8 @@ static enum gpm_status search_draws(struct acq *a, struct rng *r, double tau, co
         if (!search(a, &p, i && b->K > 2 ? 1 : e.starts, u, &value)) s = GPM_E_NOT_FOUND;
         if (i == 0) a->first = !s && best ? bo_distance2(b, u, best, bo_lead(b)->model.inv_l) : 1e9;
         if (!s && promising(b, value, best)) break;
+        if (b->alone >= 0)
+            s = GPM_E_NOT_FOUND; /* an end that is known: a decision like the others */
     }
     pool_release(&p);
     return s;
@@ -577,6 +579,10 @@ enum gpm_status bo_global(struct bo *b, struct rng *r, double *u, double *far) {
         *far = INFINITY;
     } else if (a.kind == PATH || a.kind == DRAWS) {
         s = search_draws(&a, r, tau, best, u);
+        if (s && b->alone >= 0) {
+            b->alone = -1;
+            s = search_draws(&a, r, tau, best, u);
+        }
         *far = sqrt(a.first);
     } else {
         s = search_moments(&a, r, u);

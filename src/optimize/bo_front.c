@@ -40,9 +40,30 @@ static void set_units(struct bo *b, const double *y, size_t n, const bool *keep)
     }
 }
 
+#define ENDS_EVERY 4    /* decisions */
+#define END_GAIN   0.03 /* of the front's width, in the model's units: less is none */
+
+/* A reference point says how far the front is of use. Where one is missing its ends are sought,
+ * too, the least of each objective in turn: volume alone would let them grow by little at a time.
+ */
+static int end_sought(const struct bo *b) {
+    bool open = false;
+    for (int j = 0; j < b->n_obj; j++) open |= isnan(b->out[b->obj[j]].goal.reference);
+    if (!open || b->n_global % ENDS_EVERY) return -1;
+    return (int)(b->n_global / ENDS_EVERY % (size_t)b->n_obj);
+}
+
+bool bo_end_gains(const struct bo *b, double value) {
+    const struct bo_output *o = &b->out[b->obj[b->alone]];
+    double least = b->ideal[b->alone], most = least + b->unit[b->alone], z = bo_to_z(o, least);
+    return value < z - END_GAIN * (bo_to_z(o, most) - z);
+}
+
 void bo_front_update(struct bo *b, struct rng *r) {
     size_t m = (size_t)b->n_obj;
+    b->alone = -1;
     if (m < 2) return;
+    if (r) b->alone = end_sought(b);
     double *y = NEW_ARRAY(double, b->points.n *m + 1), sum = 0;
     size_t *index = NEW_ARRAY(size_t, b->points.n + 1), n = collect(b, y, index);
     bool *keep = NEW_ARRAY(bool, n + 1);
@@ -58,6 +79,7 @@ void bo_front_update(struct bo *b, struct rng *r) {
     }
     for (size_t j = 0; j < m; j++) { /* weights: uniform on the simplex; without r all the same */
         double w = r ? -log(rng_uniform(r)) : 1;
+        if (b->alone >= 0) w = (int)j != b->alone; /* its distance from the least counts most */
         b->gain[b->obj[j]] = w;
         sum += w;
     }

@@ -83,9 +83,10 @@ struct bo {
     struct bo_output *out; /* owned, K */
     int n_obj;             /* of them objectives; their indices: */
     int *obj;              /* owned */
-    int fidelity;          /* coordinate that sets the cost of an evaluation; -1: none */
-    size_t cheap;          /* decisions in a row for less than the full cost */
-    bool plain;            /* one number, minimised, without bounds */
+    int alone;    /* of the objectives the one that this decision minimises; -1: all of them */
+    int fidelity; /* coordinate that sets the cost of an evaluation; -1: none */
+    size_t cheap; /* decisions in a row for less than the full cost */
+    bool plain;   /* one number, minimised, without bounds */
     VEC(struct bo_point) points;
     VEC(double) pending; /* points in flight as the model sees them, D numbers each */
     size_t told, asks;
@@ -176,6 +177,8 @@ void bo_minimise_mean(struct bo *b, double *u);
 void bo_front_update(struct bo *b, struct rng *r); /* the front, its units, new weights */
 /* What is to be minimised in the objectives y, with its derivatives: minus the log of the volume
  * that y adds to the front, or how far behind the front y is. */
+/* Would a drawn value of the objective that is minimised alone move the front's end? */
+bool bo_end_gains(const struct bo *b, double value);
 #define BO_NO_VOLUME 20.7 /* - log 1e-9 of the front's volume: above, y adds nothing */
 double bo_front_value(const struct bo *b, const double *y, double *slope);
 

@@ -183,6 +183,34 @@ static void volumes(void **state) {
     }
 }
 
+/* Two hills whose tops are (1, 0) and (-1, 1), below x + y = 1: each top is an end of the front. */
+static void two_tops(const double *x, double *y) {
+    y[0] = (x[0] - 1) * (x[0] - 1) + x[1] * x[1];
+    y[1] = (x[0] + 1) * (x[0] + 1) + (x[1] - 1) * (x[1] - 1);
+    y[2] = x[0] + x[1] - 1;
+}
+
+/* Nobody said how far the front is of use: then both of its ends are found. By volume alone they
+ * were still at 0.3 to 0.5 of 5 after 60 evaluations. */
+static void ends_of_a_front_are_found(void **state) {
+    (void)state;
+    struct bo_space s = make_space("x=-3:3\ny=-3:3\n");
+    const struct bo_goal goals[] = {{1, FREE, NAN}, {1, FREE, NAN}, {0, -INFINITY, 0, NAN}};
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct bo *b = bo_new_goals(&s, NULL, goals, 3, seed);
+        double least[2] = {INFINITY, INFINITY};
+        run(b, two_tops, 40);
+        for (size_t i = 0; i < b->points.n; i++)
+            for (int k = 0; k < 2; k++)
+                if (b->points.at[i].y[2] <= 0) least[k] = fmin(least[k], b->points.at[i].y[k]);
+        assert_true(least[0] < 0.05 && least[1] < 0.05);
+        bo_front_update(b, NULL);
+        assert_true(b->front.n >= 10);
+        bo_free(b);
+    }
+    bo_space_release(&s);
+}
+
 /* A run that is stopped, saved, loaded and gone on with asks the same points. */
 static void goes_on_as_if_never_interrupted(void **state) {
     (void)state;
@@ -219,6 +247,7 @@ int main(void) {
         cmocka_unit_test(nothing_feasible),
         cmocka_unit_test(front_is_found),
         cmocka_unit_test(volumes),
+        cmocka_unit_test(ends_of_a_front_are_found),
         cmocka_unit_test(goes_on_as_if_never_interrupted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
