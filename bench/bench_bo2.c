@@ -127,7 +127,8 @@ static void trial_begin(struct trial *t, const struct problem *p, uint64_t seed,
     rng_init(&t->noise, seed, 99, 0);
     make_space(p, &t->space);
     for (int k = 0; k < t->K; k++)
-        goals[k] = k < p->n_obj ? (struct bo_goal){1, -INFINITY, INFINITY, p->ref ? p->ref[k] : NAN}
+        goals[k] = k < p->n_obj ? (struct bo_goal){1, -INFINITY, INFINITY,
+                                                   p->ref && !p->untold ? p->ref[k] : NAN}
                                 : (struct bo_goal){0, -INFINITY, 0, NAN};
     t->b = bo_new_goals(&t->space, &opt, goals, t->K, seed);
 }

@@ -335,10 +335,16 @@ static void patience(const double *x, double *y) {
         .name = name_, .family = "bounds", .f = f_, .d = d_, .n_obj = 1, .n_con = con, .lo = lo_,  \
         .hi = hi_, .box = box_, .best = best_, .budget = 100, .target = target_                    \
     }
-#define M(name_, f_, d_, m, best_, ref_, budget_, target_)                                         \
+#define M(name_, f_, d_, m, best_, ref_, untold_, target_)                                         \
     {                                                                                              \
         .name = name_, .family = "objectives", .f = f_, .d = d_, .n_obj = m, .lo = 0, .hi = 1,     \
-        .best = best_, .ref = ref_, .budget = budget_, .target = target_                           \
+        .best = best_, .ref = ref_, .untold = untold_, .budget = 100, .target = target_            \
+    }
+#define VEHICLE(name_, untold_)                                                                    \
+    {                                                                                              \
+        .name = name_, .family = "objectives", .f = vehicle, .d = 5, .n_obj = 3,                   \
+        .box = vehicle_box, .best = 246.81607081187002, .ref = vehicle_ref, .untold = untold_,     \
+        .budget = 100, .target = .0105                                                             \
     }
 #define S(name_, f_, d_, text, best_, budget_, target_)                                            \
     {                                                                                              \
@@ -372,20 +378,17 @@ const struct problem problems[] = {
     C("Speed reducer", reducer, 7, 11, 0, 0, reducer_box, 2994.471065685, .01),
     C("Welded beam", beam, 4, 5, 0, 0, beam_box, 1.7248523085, .01),
     C("Spring", spring, 3, 4, 0, 0, spring_box, .0126652328, .02),
-    M("BraninCurrin", branin_currin, 2, 2, 59.36011874867746, bc_ref, 100, .0105),
-    M("ZDT1", zdt1, 4, 2, 121 - 1.0 / 3, zdt_ref, 100, 1.2e-4),
-    M("ZDT2", zdt2, 4, 2, 121 - 2.0 / 3, zdt_ref, 100, 0),
-    M("DTLZ2", dtlz2, 6, 2, 1.21 - PI / 4, dtlz_ref, 100, .039),
-    {.name = "Vehicle safety",
-     .family = "objectives",
-     .f = vehicle,
-     .d = 5,
-     .n_obj = 3,
-     .box = vehicle_box,
-     .best = 246.81607081187002,
-     .ref = vehicle_ref,
-     .budget = 100,
-     .target = .0105},
+    M("BraninCurrin", branin_currin, 2, 2, 59.36011874867746, bc_ref, false, .0105),
+    M("ZDT1", zdt1, 4, 2, 121 - 1.0 / 3, zdt_ref, false, 1.2e-4),
+    M("ZDT2", zdt2, 4, 2, 121 - 2.0 / 3, zdt_ref, false, 0),
+    M("DTLZ2", dtlz2, 6, 2, 1.21 - PI / 4, dtlz_ref, false, .039),
+    VEHICLE("Vehicle safety", false),
+    M("BraninCurrin without reference", branin_currin, 2, 2, 59.36011874867746, bc_ref, true,
+      .0105),
+    M("ZDT1 without reference", zdt1, 4, 2, 121 - 1.0 / 3, zdt_ref, true, 1.2e-4),
+    M("ZDT2 without reference", zdt2, 4, 2, 121 - 2.0 / 3, zdt_ref, true, 0),
+    M("DTLZ2 without reference", dtlz2, 6, 2, 1.21 - PI / 4, dtlz_ref, true, .039),
+    VEHICLE("Vehicle safety without reference", true),
     S("10 integers", integers10, 10, integers_space, 0, 100, 0),
     S("10 log scales", logs10, 10, logs_space, 0, 100, 0),
     S("20 categories", categories20, 3, categories_space, 0, 50, .12),

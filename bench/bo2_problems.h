@@ -16,6 +16,7 @@ struct problem {
     const char *space; /* or the space as text */
     double best;       /* least value within the bounds; volume of the front */
     const double *ref; /* of the volume */
+    bool untold;       /* the search does not know it */
     int budget;
     bool fidelity; /* the last variable is the cost of an evaluation; budget: their sum */
     double noise;  /* standard deviation as a share of the interquartile range */
