@@ -75,7 +75,7 @@ size_t posterior_draws(const struct posterior *p, size_t budget, struct posterio
 }
 
 size_t predict_draws(const struct search *s, size_t n) {
-    return s->cut && series_space_of(s)->data->n > SMODEL_LONG ? n / 4 : n;
+    return s->cut && series_space_of(s)->data->n > SMODEL_LONG ? n / 8 : n;
 }
 
 static void choose(struct mixture *m, size_t budget) {
