@@ -4,7 +4,6 @@
 #include "base/ascii.h"
 #include "base/number.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { YEAR, MONTH, DAY, PARTS };
@@ -20,48 +19,50 @@ static void find_parts(const struct csv *c, int *col) {
     }
 }
 
-static bool whole(const struct csv *c, size_t row, int col, int lo, int hi) {
+/* The whole number of a cell, -1 when it is none from lo to hi. */
+static int whole(const struct csv *c, size_t row, int col, int lo, int hi) {
     double x;
     const char *cell = csv_text(c, row, col);
-    return number_parse(cell, strlen(cell), &x) && x >= lo && x <= hi && x == (int)x;
+    if (!number_parse(cell, strlen(cell), &x) || !(x >= lo && x <= hi) || x != (int)x) return -1;
+    return (int)x;
 }
 
-static bool named_months(const struct csv *c, const int *col) {
-    return ascii_alpha(*csv_text(c, 0, col[MONTH]));
-}
-
-/* Whether it is a month, or has that day, is told when the date is read. */
-static bool is_date(const struct csv *c, size_t row, const int *col) {
-    return whole(c, row, col[YEAR], 1000, 9999) &&
-           (named_months(c, col) ? ascii_alpha(*csv_text(c, row, col[MONTH]))
-                                 : whole(c, row, col[MONTH], 1, 12)) &&
-           (col[DAY] < 0 || whole(c, row, col[DAY], 1, 31));
-}
-
-/* 2001-01, 2001-01-31, Jan 2001 or Jan 31, 2001. */
-static void put_date(const struct csv *c, size_t row, const int *col, struct buf *out) {
-    const char *year = csv_text(c, row, col[YEAR]), *month = csv_text(c, row, col[MONTH]);
-    const char *day = col[DAY] < 0 ? NULL : csv_text(c, row, col[DAY]);
-    if (named_months(c, col)) {
-        buf_puts(out, month);
-        if (day) buf_printf(out, " %d,", atoi(day));
-        buf_printf(out, " %d", atoi(year));
+/* 2001-01, 2001-01-31, Jan 2001 or Jan 31, 2001. Whether a month has that day, or that name is one,
+ * is told when the date is read; false: the numbers are none of a date. */
+static bool put_date(const struct csv *c, size_t row, const int *col, struct buf *out) {
+    const char *name = csv_text(c, row, col[MONTH]);
+    int year = whole(c, row, col[YEAR], 1000, 9999), month = whole(c, row, col[MONTH], 1, 12);
+    int day = col[DAY] < 0 ? 0 : whole(c, row, col[DAY], 1, 31);
+    if (year < 0 || day < 0 || (month < 0 && !ascii_alpha(*name))) return false;
+    if (month < 0) {
+        buf_puts(out, name);
+        if (day) buf_printf(out, " %d,", day);
+        buf_printf(out, " %d", year);
     } else {
-        buf_printf(out, "%d-%02d", atoi(year), atoi(month));
-        if (day) buf_printf(out, "-%02d", atoi(day));
+        buf_printf(out, "%d-%02d", year, month);
+        if (day) buf_printf(out, "-%02d", day);
     }
+    return true;
+}
+
+/* The parts as they stand, for the message about a row that has no date (the means of years as
+ * those of a month 13, say). */
+static void put_parts(const struct csv *c, size_t row, const int *col, struct buf *out) {
+    for (int part = 0; part < PARTS; part++)
+        if (col[part] >= 0) buf_printf(out, "%s%s", part ? "-" : "", csv_text(c, row, col[part]));
 }
 
 void date_parts_join(struct csv *c, int time) {
     int col[PARTS];
-    find_parts(c, col);
-    if (time < 0 || time != col[YEAR] || col[MONTH] < 0) return;
-    for (size_t row = 0; row < c->n_rows; row++)
-        if (!is_date(c, row, col)) return;
     struct buf text = BUF_INIT;
-    for (size_t row = 0; row < c->n_rows; row++) {
+    find_parts(c, col);
+    if (time < 0 || time != col[YEAR] || col[MONTH] < 0 || !c->n_rows) return;
+    if (col[DAY] >= 0 && whole(c, 0, col[DAY], 1, 31) < 0) col[DAY] = -1; /* of the week, say */
+    bool dates = put_date(c, 0, col, &text);
+    for (size_t row = 0; dates && row < c->n_rows; row++) {
+        if (csv_missing(c, row, col[YEAR])) continue;
         buf_reset(&text);
-        put_date(c, row, col, &text);
+        if (!put_date(c, row, col, &text)) put_parts(c, row, col, &text);
         c->cells[row * (size_t)c->n_cols + (size_t)col[YEAR]] =
             arena_strndup(&c->arena, text.data, text.len);
     }

@@ -86,6 +86,11 @@ static enum gpm_status choose_regressors(struct reading *r) {
     return st == GPM_OK ? add_regressors(r, r->o->smooth, true) : st;
 }
 
+static bool may_be_value(const struct reading *r, int col, int by) {
+    return col != r->time && col != by && !is_regressor(r, col) &&
+           !date_parts_has(&r->csv, r->time, col);
+}
+
 static enum gpm_status choose_value(struct reading *r) {
     static const char *const usual[] = {"y", "value", "values", NULL};
     if (r->o->value)
@@ -95,13 +100,12 @@ static enum gpm_status choose_value(struct reading *r) {
     r->value = find_named(&r->csv, usual);
     if (r->value >= 0 && r->value != r->time && r->value != by) return GPM_OK;
     for (int c = 0; c < r->csv.n_cols; c++)
-        if (c != r->time && c != by && !is_regressor(r, c) && !date_parts_has(&r->csv, r->time, c))
-            r->value = c, rest++;
+        if (may_be_value(r, c, by)) r->value = c, rest++;
     if (rest == 1) return GPM_OK;
     buf_printf(r->err, "%s has %d columns; choose the values with --column:", r->csv.name,
                r->csv.n_cols);
     for (int c = 0; c < r->csv.n_cols; c++)
-        if (c != r->time && c != by && !is_regressor(r, c))
+        if (may_be_value(r, c, by))
             buf_printf(r->err, " '%s'", r->csv.header ? r->csv.header[c] : "(number)");
     return GPM_E_FORMAT;
 }

@@ -132,6 +132,17 @@ def check_time_formats(tmp):
     said = run("forecast", kept, "--at", "2003-01-01", "--at", "2003-07-01").stdout
     at = write(at, [("year", "month", "day"), (2003, 1, 1), (2003, 7, 1)])
     assert run("forecast", kept, "--at-file", at).stdout == said and "2003-07-01," in said, said
+    # a mean of the year as its month 13, and a total, are no dates: told with their lines, left out when asked to
+    rows = [("year", "month", "sales")] + [(*month[i], y[i]) for i in range(36)]
+    for name, row, part in (("thirteen", (2000, 13, 0.5), "'2000-13'"), ("total", ("Total", "", 3), "'Total-'")):
+        path = write(os.path.join(tmp, name + ".csv"), rows[:13] + [row] + rows[13:])
+        err = run("discover", path, status=2).stderr
+        assert name + ".csv:14: cannot read the time" in err and part in err, err
+        assert "36 values" in run("discover", path, "--skip-bad", "-q").stdout
+    # days of the week are no part of a date, and no value to choose
+    path = write(os.path.join(tmp, "week.csv"), [("year", "month", "day", "a", "b")] + [(*month[i], "Mon", y[i], 1) for i in range(36)])
+    err = run("discover", path, status=2).stderr
+    assert err.rstrip().endswith("--column: 'a' 'b'"), err
     # asked for, the year alone is the time
     assert "repeated times" in run("discover", os.path.join(tmp, "parts.csv"), "--time", "Year", "--column", "sales", "-q").stdout
 
