@@ -33,9 +33,10 @@ void discovery_future(const struct discovery *d, size_t h, double *x) {
     bool months = !decimal && !strcmp(d->series.unit, "year") && fabs(step * 12 - 1) < 0.05;
     unsigned days = days_of_week(&d->series, step);
     double k = 0;
-    for (size_t i = 0; i < h; i++) {
-        do x[i] = months ? floor((end + ++k / 12) * 12 + 0.5) / 12 : end + step * ++k;
-        while (days && !(days >> day_of_week(x[i] + 0.5) & 1));
+    for (size_t i = 0; i < h;) {
+        k++;
+        x[i] = months ? floor((end + k / 12) * 12 + 0.5) / 12 : end + step * k;
+        if (!days || days >> day_of_week(x[i] + 0.5) & 1) i++;
     }
 }
 

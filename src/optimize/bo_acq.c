@@ -454,7 +454,7 @@ static double best_value(struct bo *b) {
 }
 
 /* Would the value of a drawn function be news, were it true? It must be better than the best that
- * is known by more than rounding, or add to the front. */
+ * is known by more than rounding, add to the front, or move its end. */
 static bool promising(struct bo *b, double value, const double *best) {
     if (b->n_obj > 1) return b->alone < 0 ? value < BO_NO_VOLUME : bo_end_gains(b, value);
     if (b->plain && !b->opt.noisy && !b->tabu.n) return true; /* not converged yet */

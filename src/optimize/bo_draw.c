@@ -81,10 +81,10 @@ static double objective(struct view *v, double *gf) {
     double y[BO_MAX_OBJECTIVES], slope[BO_MAX_OBJECTIVES], f = 0;
     if (gf) memset(gf, 0, (size_t)b->space->d * sizeof *gf);
     for (int j = 0; j < b->n_obj; j++) slope[j] = 0;
-    if (b->n_obj == 1 || (b->n_obj && b->alone >= 0)) {
-        int j = b->n_obj == 1 ? 0 : b->alone;
-        slope[j] = 1;
-        f = v->z[b->obj[j]];
+    int one = b->n_obj == 1 ? 0 : b->alone;
+    if (one >= 0) {
+        slope[one] = 1;
+        f = v->z[b->obj[one]];
     } else if (b->n_obj) {
         for (int j = 0; j < b->n_obj; j++) y[j] = bo_unwarp(&b->out[b->obj[j]], v->z[b->obj[j]]);
         f = bo_front_value(b, y, slope);

@@ -175,10 +175,10 @@ void bo_minimise_mean(struct bo *b, double *u);
 
 /* bo_front.c: several objectives. */
 void bo_front_update(struct bo *b, struct rng *r); /* the front, its units, new weights */
-/* What is to be minimised in the objectives y, with its derivatives: minus the log of the volume
- * that y adds to the front, or how far behind the front y is. */
 /* Would a drawn value of the objective that is minimised alone move the front's end? */
 bool bo_end_gains(const struct bo *b, double value);
+/* What is to be minimised in the objectives y, with its derivatives: minus the log of the volume
+ * that y adds to the front, or how far behind the front y is. */
 #define BO_NO_VOLUME 20.7 /* - log 1e-9 of the front's volume: above, y adds nothing */
 double bo_front_value(const struct bo *b, const double *y, double *slope);
 
