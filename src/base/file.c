@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/stop.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -192,16 +193,49 @@ enum gpm_status file_sync(int fd) {
     return fsync(fd) == 0 ? GPM_OK : fail_errno();
 }
 
-/* A name beside `path` that nobody has: O_EXCL makes it a new file of this process. */
+/* A name beside `path` that nobody has: O_EXCL makes it a new file of this process. It is locked
+ * while somebody writes it, so that what a killed process left is known (sweep), and one that was
+ * taken for such before it was locked is made again. */
 static int open_beside(const char *path, mode_t mode, struct buf *name) {
     static atomic_uint serial;
     for (int tries = 0; tries < 100; tries++) {
+        struct stat sb;
         buf_reset(name);
         buf_printf(name, "%s.%ld-%u.tmp", path, (long)getpid(), atomic_fetch_add(&serial, 1));
         int fd = open(name->data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-        if (fd >= 0 || errno != EEXIST) return fd;
+        if (fd < 0 && errno == EEXIST) continue;
+        if (fd < 0) return fd;
+        (void)!flock(fd, LOCK_EX | LOCK_NB); /* not on all file systems */
+        if (fstat(fd, &sb) == 0 && sb.st_nlink > 0) return fd;
+        close(fd);
     }
     return -1;
+}
+
+/* Has open_beside made this name? */
+static bool is_beside(const char *name) {
+    static const char digits[] = "0123456789";
+    size_t n = strlen(name);
+    const char *dot = n > 4 && strcmp(name + n - 4, ".tmp") == 0 ? memrchr(name, '.', n - 4) : NULL;
+    if (!dot) return false;
+    const char *dash = dot + 1 + strspn(dot + 1, digits);
+    const char *end = dash + 1 + strspn(dash + 1, digits);
+    return dash > dot + 1 && *dash == '-' && end > dash + 1 && end == name + n - 4;
+}
+
+/* Removes what processes that were killed while they wrote have left in the folder. */
+static void sweep(const char *dir) {
+    DIR *d = opendir(dir);
+    struct stat sb;
+    for (const struct dirent *e; d && (e = readdir(d));) {
+        if (!is_beside(e->d_name)) continue;
+        int fd = openat(dirfd(d), e->d_name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd < 0) continue;
+        if (fstat(fd, &sb) == 0 && S_ISREG(sb.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+            unlinkat(dirfd(d), e->d_name, 0);
+        close(fd);
+    }
+    if (d) closedir(d);
 }
 
 /* `keep`: stays open there. Files of ours are on the disk before they take the name. */
@@ -209,14 +243,16 @@ static enum gpm_status fill_and_rename(int fd, const char *name, const char *pat
                                        enum file_how how, const void *data, size_t n, int *keep) {
     enum gpm_status st = file_put(fd, data, n);
     if (st == GPM_OK && how != FILE_GIVEN && fsync(fd) != 0) st = fail_errno();
+    int held = keep ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 0); /* keeps the lock past the closing */
     if (!keep && close(fd) != 0 && errno != EINTR && st == GPM_OK) st = fail_errno();
     if (st == GPM_OK && rename(name, path) != 0) st = fail_errno();
-    if (st == GPM_OK) {
-        if (keep) *keep = fd;
-        return st;
+    if (st != GPM_OK) unlink(name);
+    if (keep && st == GPM_OK) {
+        (void)!flock(held, LOCK_UN);
+        *keep = held;
+    } else if (held >= 0) {
+        close(held);
     }
-    if (keep) close(fd);
-    unlink(name);
     return st;
 }
 
@@ -312,6 +348,7 @@ enum gpm_status file_lock(const char *dir, int *fd) {
     buf_printf(&path, "%s/lock", dir);
     do st = lock_once(path.data, fd, &again);
     while (again);
+    if (st == GPM_OK) sweep(dir);
     buf_release(&path);
     return st;
 }

@@ -66,7 +66,7 @@ GPM_MUST_USE enum gpm_status file_folder(const char *path, enum file_how how);
 /* Makes the folders above a private file, whose path is absolute. */
 GPM_MUST_USE enum gpm_status file_folders_above(const char *path);
 /* Takes the lock DIR/lock, which the process holds until file_unlock or its death; GPM_E_BUSY:
- * another process has it. */
+ * another process has it. What processes that were killed left half written in the folder goes. */
 GPM_MUST_USE enum gpm_status file_lock(const char *dir, int *fd);
 void file_unlock(const char *dir, int fd);
 

@@ -205,7 +205,8 @@ def check_limit(rng):
         if not reused("limit"):
             continue
         run("discover", "--continue", "limit")
-        assert contents("limit") == whole
+        now = contents("limit")
+        assert now == whole, [name for name in {**now, **whole} if now.get(name) != whole.get(name)]
         seen += 1
         if seen == 2:
             break

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 static enum gpm_status read_back(const char *name, enum file_how how, size_t max) {
@@ -87,6 +88,31 @@ static void one_lock(void **state) {
     assert_false(file_there(tmp_path("lock")));
 }
 
+static void put(const char *name) {
+    assert_int_equal(file_write(tmp_path(name), FILE_GIVEN, "x", 1), GPM_OK);
+}
+
+/* Who takes the folder removes what killed processes left half written: names of that kind which
+ * nobody writes at the moment. */
+static void remains_of_the_killed_go(void **state) {
+    UNUSED(state);
+    static const char *const goes[] = {"data.csv.77-3.tmp", ".1-0.tmp"},
+                             *const stays[] = {"data.csv.tmp", "data.csv.77.tmp", "7-3.tmp",
+                                               "a.x7-3.tmp",   "a.7-.tmp",        "a.7-3x.tmp",
+                                               "a.7-3.tmp.b",  "busy.5-1.tmp",    "link.5-2.tmp"};
+    int folder, busy;
+    for (size_t i = 0; i < COUNT_OF(goes); i++) put(goes[i]);
+    for (size_t i = 0; i + 1 < COUNT_OF(stays); i++) put(stays[i]);
+    assert_int_equal(symlink("data.csv.tmp", tmp_path("link.5-2.tmp")), 0);
+    busy = open(tmp_path("busy.5-1.tmp"), O_WRONLY);
+    assert_int_equal(flock(busy, LOCK_EX), 0);
+    assert_int_equal(file_lock(tmp_dir, &folder), GPM_OK);
+    for (size_t i = 0; i < COUNT_OF(goes); i++) assert_false(file_there(tmp_path(goes[i])));
+    for (size_t i = 0; i < COUNT_OF(stays); i++) assert_true(file_there(tmp_path(stays[i])));
+    file_unlock(tmp_dir, folder);
+    close(busy);
+}
+
 /* What a function of escape.c makes of a text. */
 #define ESCAPED(call, expected)                                                                    \
     do {                                                                                           \
@@ -118,6 +144,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(limits_end_a_read, tmp_setup, tmp_teardown),
         cmocka_unit_test_setup_teardown(private_files_are_nobody_elses, tmp_setup, tmp_teardown),
         cmocka_unit_test_setup_teardown(one_lock, tmp_setup, tmp_teardown),
+        cmocka_unit_test_setup_teardown(remains_of_the_killed_go, tmp_setup, tmp_teardown),
         cmocka_unit_test(foreign_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
