@@ -122,6 +122,11 @@ void words_rate(const struct discovery *d, double slope, double sd, bool past, s
     const char *unit = words_rate_unit(d, &per), *mark = words_log(d) ? "%" : value_unit(d, room);
     double lo = rate(d, per * (slope - 1.96 * sd)), hi = rate(d, per * (slope + 1.96 * sd));
     double mid = rate(d, per * slope);
+    double unit_of_values = smodel_unit(&d->data, smodel_of(discovery_top(d))->s.transform);
+    if ((fabs(slope) + 1.96 * sd) * d->data.span < 1e-6 * unit_of_values) { /* after a step, say */
+        buf_puts(out, past ? "did not change" : "does not change");
+        return;
+    }
     if (lo < 0 && hi > 0) { /* the direction is open */
         words_number(past ? "changed by " : "changes by ", mid, mark, out);
     } else {

@@ -106,6 +106,7 @@ def check_changes(tmp):
     assert json.loads(again.stdout)["structures"] == d["structures"], again.stderr
     said = " ".join(c["text"] for c in d["description"]["components"])
     assert probability(d, "STEP") > 0.95 and "The level shifts down by " in said and month(70) in said, said
+    assert re.search(r"; since \S+ it did not change\.", d["description"]["level"]), d["description"]["level"]
     d = run(tmp, "pattern", [4 * math.sin(i * math.pi / 6) + rng.gauss(0, 1) + 5 * (i >= 60) for i in range(110)])
     assert d["structures"][0]["struct"] == "PER + STEP + WN", d["structures"][:2]
     d = run(tmp, "louder", [rng.gauss(0, 1 if i < 60 else 4) for i in range(100)])
