@@ -2,6 +2,11 @@
 # Gaussian-process regression.
 
 as_points <- function(x, what = "x") {
+  numbers <- function(v) is.numeric(v) || is.logical(v)
+  if (is.data.frame(x)) {
+    bad <- names(x)[!vapply(x, numbers, NA)]
+    if (length(bad)) stop("columns of ", what, " must hold numbers; not so ", paste(sQuote(bad), collapse = ", "))
+  } else if (!numbers(x)) stop(what, " must hold numbers")
   x <- if (is.data.frame(x)) data.matrix(x) else as.matrix(x)
   storage.mode(x) <- "double"
   if (!length(x)) stop(what, " has no values")
@@ -20,6 +25,7 @@ default_kernel <- function(x, y) {
 
 gp <- function(x, y, kernel = NULL, noise = NULL, fit = TRUE, starts = 2, seed = 1) {
   x <- as_points(x)
+  if (!is.numeric(y) && !is.logical(y)) stop("y must hold numbers")
   y <- as.double(y)
   if (nrow(x) != length(y)) stop("x has ", nrow(x), " points and y ", length(y), " values")
   if (anyNA(y) || any(is.infinite(y))) stop("y must hold finite numbers")
@@ -45,6 +51,8 @@ gp_handle <- function(object) {
 
 gp_newdata <- function(object, newdata) {
   if (is.null(newdata)) return(object$x)
+  by_name <- colnames(object$x)
+  if (is.data.frame(newdata) && length(by_name) && all(by_name %in% names(newdata))) newdata <- newdata[by_name]
   x <- as_points(newdata, "newdata")
   if (ncol(x) != ncol(object$x)) stop("newdata has ", ncol(x), " columns, the process ", ncol(object$x))
   x

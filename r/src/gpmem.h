@@ -33,11 +33,14 @@ SEXP kernel_rows(void);
 SEXP discover_run(SEXP csv, SEXP path, SEXP options);
 SEXP discover_report(SEXP handle, SEXP format);
 SEXP discover_query(SEXP handle, SEXP question);
-SEXP discover_forecast(SEXP handle, SEXP horizon, SEXP times, SEXP level);
+SEXP discover_forecast(SEXP handle, SEXP horizon, SEXP times, SEXP table, SEXP level,
+                       SEXP quantiles, SEXP paths);
+SEXP panel_run(SEXP path, SEXP by, SEXP independent, SEXP options);
 SEXP discover_save(SEXP handle, SEXP folder);
 SEXP discover_open(SEXP folder);
 
-SEXP optimizer_new(SEXP variables, SEXP options);
+SEXP optimizer_new(SEXP options);
+SEXP optimizer_names(SEXP handle);
 SEXP optimizer_ask(SEXP handle);
 SEXP optimizer_tell(SEXP handle, SEXP id, SEXP y);
 SEXP optimizer_best(SEXP handle);

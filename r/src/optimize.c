@@ -22,8 +22,20 @@ static int never(void *user, const double *x, double *y) {
     return 1;
 }
 
+static void check(gpm_optimizer *o, enum gpm_status st) {
+    if (st != GPM_OK) error("%s", gpm_optimizer_error(o));
+}
+
+/* Calls of one kind, one for each text of the member. */
+static void give(gpm_optimizer *o, SEXP options, const char *name,
+                 enum gpm_status (*call)(gpm_optimizer *, const char *)) {
+    SEXP texts = member(options, name);
+    for (R_xlen_t i = 0; i < xlength(texts); i++)
+        check(o, call(o, translateCharUTF8(STRING_ELT(texts, i))));
+}
+
 /* The path of the store must outlive the handle: it is kept in the pointer's tag. */
-SEXP optimizer_new(SEXP variables, SEXP options) {
+SEXP optimizer_new(SEXP options) {
     struct gpm_optimize_options o;
     gpm_optimize_options_init(&o);
     o.seed = (uint64_t)number(options, "seed", 1);
@@ -31,16 +43,39 @@ SEXP optimizer_new(SEXP variables, SEXP options) {
     o.noisy = number(options, "noisy", 0) != 0;
     o.initial = (int)number(options, "initial", 0);
     o.store = word(options, "store");
+    o.from = word(options, "from");
     gpm_optimizer *made = gpm_optimizer_new(&o);
     SEXP handle = PROTECT(R_MakeExternalPtr(made, options, R_NilValue));
     R_RegisterCFinalizerEx(handle, finalize_optimizer, TRUE);
-    for (R_xlen_t i = 0; i < xlength(variables); i++)
-        if (gpm_optimizer_variable(made, translateCharUTF8(STRING_ELT(variables, i))) != GPM_OK)
-            error("%s", gpm_optimizer_error(made));
+    give(made, options, "variables", gpm_optimizer_variable);
+    give(made, options, "objectives", gpm_optimizer_objective);
+    give(made, options, "constraints", gpm_optimizer_constraint);
+    give(made, options, "collect", gpm_optimizer_collect);
+    give(made, options, "start", gpm_optimizer_start);
     gpm_optimizer_function(made, "a function of R", never, NULL);
-    if (gpm_optimizer_open(made) != GPM_OK) error("%s", gpm_optimizer_error(made));
+    check(made, gpm_optimizer_open(made));
     UNPROTECT(1);
     return handle;
+}
+
+/* Names, of variables or of the numbers of an evaluation. */
+static SEXP names_of(gpm_optimizer *o, size_t n,
+                     const char *(*name)(const gpm_optimizer *, size_t)) {
+    SEXP out = PROTECT(allocVector(STRSXP, (R_xlen_t)n));
+    for (size_t k = 0; k < n; k++) SET_STRING_ELT(out, (R_xlen_t)k, mkCharCE(name(o, k), CE_UTF8));
+    UNPROTECT(1);
+    return out;
+}
+
+/* list(variables, outputs): their names */
+SEXP optimizer_names(SEXP handle) {
+    static const char *names[] = {"variables", "outputs", ""};
+    gpm_optimizer *o = optimizer_of(handle);
+    SEXP out = PROTECT(mkNamed(VECSXP, names));
+    SET_VECTOR_ELT(out, 0, names_of(o, gpm_optimizer_dim(o), gpm_optimizer_name));
+    SET_VECTOR_ELT(out, 1, names_of(o, gpm_optimizer_outputs(o), gpm_optimizer_output));
+    UNPROTECT(1);
+    return out;
 }
 
 /* list(id, x) with the values as text: the level of a category, or a number. */
@@ -50,7 +85,7 @@ SEXP optimizer_ask(SEXP handle) {
     size_t d = gpm_optimizer_dim(o);
     double *x = (double *)R_alloc(d + 1, sizeof *x);
     int64_t id;
-    if (gpm_optimizer_ask(o, x, &id) != GPM_OK) error("%s", gpm_optimizer_error(o));
+    check(o, gpm_optimizer_ask(o, x, &id));
     SEXP out = PROTECT(mkNamed(VECSXP, names)), values = PROTECT(allocVector(STRSXP, (R_xlen_t)d));
     for (size_t j = 0; j < d; j++)
         SET_STRING_ELT(values, (R_xlen_t)j, mkCharCE(gpm_optimizer_value(o, j, x[j]), CE_UTF8));
@@ -60,29 +95,37 @@ SEXP optimizer_ask(SEXP handle) {
     return out;
 }
 
+/* y: all numbers of the evaluation, or NULL: it failed. */
 SEXP optimizer_tell(SEXP handle, SEXP id, SEXP y) {
     gpm_optimizer *o = optimizer_of(handle);
-    if (gpm_optimizer_tell(o, (int64_t)asReal(id), asReal(y)) != GPM_OK)
-        error("%s", gpm_optimizer_error(o));
+    if (!isNull(y) && (size_t)xlength(y) != gpm_optimizer_outputs(o))
+        error("an evaluation has %d numbers", (int)gpm_optimizer_outputs(o));
+    check(o, gpm_optimizer_tell_all(o, (int64_t)asReal(id), isNull(y) ? NULL : REAL(y)));
     return ScalarReal((double)gpm_optimizer_count(o));
 }
 
-/* list(x as text, value, mean, sd) */
+/* list(x as text, outputs, feasible, mean, sd) */
 SEXP optimizer_best(SEXP handle) {
-    static const char *names[] = {"x", "value", "mean", "sd", ""};
+    static const char *names[] = {"x", "outputs", "feasible", "mean", "sd", ""};
     gpm_optimizer *o = optimizer_of(handle);
     size_t d = gpm_optimizer_dim(o);
-    double *x = (double *)R_alloc(d + 1, sizeof *x), y = NA_REAL, mean = NA_REAL, sd = NA_REAL;
-    if (!gpm_optimizer_best(o, x, &y)) return R_NilValue;
+    double *x = (double *)R_alloc(d + 1, sizeof *x), mean = NA_REAL, sd = NA_REAL;
+    bool feasible = true;
+    SEXP y = PROTECT(allocVector(REALSXP, (R_xlen_t)gpm_optimizer_outputs(o)));
+    if (!gpm_optimizer_best_all(o, x, REAL(y), &feasible)) {
+        UNPROTECT(1);
+        return R_NilValue;
+    }
     SEXP out = PROTECT(mkNamed(VECSXP, names)), values = PROTECT(allocVector(STRSXP, (R_xlen_t)d));
     for (size_t j = 0; j < d; j++)
         SET_STRING_ELT(values, (R_xlen_t)j, mkCharCE(gpm_optimizer_value(o, j, x[j]), CE_UTF8));
     if (!gpm_optimizer_recommend(o, x, &mean, &sd)) mean = sd = NA_REAL;
     SET_VECTOR_ELT(out, 0, values);
-    SET_VECTOR_ELT(out, 1, ScalarReal(y));
-    SET_VECTOR_ELT(out, 2, ScalarReal(mean));
-    SET_VECTOR_ELT(out, 3, ScalarReal(sd));
-    UNPROTECT(2);
+    SET_VECTOR_ELT(out, 1, y);
+    SET_VECTOR_ELT(out, 2, ScalarLogical(feasible));
+    SET_VECTOR_ELT(out, 3, ScalarReal(mean));
+    SET_VECTOR_ELT(out, 4, ScalarReal(sd));
+    UNPROTECT(3);
     return out;
 }
 

@@ -40,6 +40,10 @@ fails(gp(1:3, 1:4), "x has 3 points")
 fails(gp(1:3, c(1, NA, 2)), "finite")
 fails(gp(1:3, 1:3, "SQ(l=1)"), "SQ")
 fails(predict(f, 1:3), "columns")
+near(predict(f, cbind(z = 9, X[5:1, 3:1])), predict(f, X[5:1, ]), 1e-12) # by name, whatever else is there
+fails(gp(letters, 1:26), "x must hold numbers")
+fails(gp(iris[1:9, 4:5], 1:9), "Species")
+fails(gp(1:3, letters[1:3]), "y must hold numbers")
 invisible(capture.output(print(f), print(summary(f))))
 pdf(NULL)
 invisible(plot(m))
@@ -62,6 +66,36 @@ saveRDS(d, path)
 fails(structure_probability(readRDS(path), "trend"), "folder=")
 invisible(plot(d, h = 6))
 fails(discover(c(1, 2, Inf)), "finite")
+fails(discover(factor(1:10)), "numbers")
+fails(discover(data.frame(t = 1:9, y = letters[1:9])), "numbers")
+fails(discover(c(1, 2, 3), time = c(1, NA, 3)), "missing")
+
+## other columns, linear and smooth, their values to come; nothing stays of earlier ones
+weeks <- data.frame(day = as.Date("2024-01-01") + 7 * (0:49), sales = 100 + 20 * (1:50 %% 3 == 0) + cos(1:50 * 7), promo = as.numeric(1:50 %% 3 == 0))
+w <- discover(weeks, time = "day", value = "sales", with = "promo", threads = 2)
+ahead <- data.frame(day = max(weeks$day) + 7 * 1:2, promo = c(1, 0))
+near(predict(w, newdata = ahead)$median, c(120, 100), 2)
+ahead$promo <- 1 - ahead$promo
+q <- predict(w, newdata = ahead, quantiles = c(0.1, 0.9), paths = 2)
+near(q$median, c(100, 120), 2)
+stopifnot(all(q$q0.1 < q$q0.9), identical(names(q)[4:8], c("hi", "q0.1", "q0.9", "path1", "path2")), q[[1]][1] == "2024-12-16")
+fails(predict(w, h = 2), "what will promo be")
+fails(predict(w, newdata = ahead["day"]), "promo")
+fails(discover(weeks, with = "price"), "price")
+fails(discover(weeks$sales, X = weeks[1:3, "promo", drop = FALSE]), "3 rows")
+stopifnot(grepl("promo has a linear effect", discovery_report(w)), all(as.data.frame(w, of = "motifs")$probability <= 1),
+          identical(names(as.data.frame(w, of = "parts")), c("x", "part", "mean", "sd")))
+
+## fractions of seconds; several series
+fine <- as.POSIXct("2024-01-01", tz = "UTC") + 0.25 * (0:39)
+stopifnot(grepl("T00:00:10.25", predict(discover(sin(0:39), time = fine, threads = 2), h = 2)[[1]][2], fixed = TRUE))
+long <- data.frame(t = rep(1:30, 2), shop = rep(c("no, rth", "so\"uth"), each = 30), y = c(2 * 1:30 + cos(1:30 * 5), cos(1:30 * 5)))
+both <- discover_panel(long, by = "shop", threads = 2)
+stopifnot(identical(names(both), c("no, rth", "so\"uth")), structure_probability(both[[1]], "trend")[1] > 0.9)
+near(predict(both[[1]], h = 1)$median, 62, 2)
+stopifnot(identical(names(discover_panel(cbind(a = cos(1:30 * 5), b = 1:30 + cos(1:30)), threads = 2)), c("a", "b")))
+invisible(capture.output(print(both)))
+fails(discover_panel(AirPassengers), "single series")
 ## an interrupt ends a search that would take minutes (Windows has no such signal)
 if (.Platform$OS.type == "unix") {
   t <- cumsum(1 + 0.4 * sin(7 * (1:2500)))
@@ -78,6 +112,22 @@ stopifnot(o$value < 0.05, o$par$kind == "good", abs(o$par$x - 1) < 0.25, nrow(o$
 invisible(capture.output(print(o)))
 invisible(plot(o))
 fails(optimize_bayes(function(x) x, list(c(0, 1))), "named")
+o <- optimize_bayes(function(x, y) list(weight = x + y, cost = (x - 1)^2 + y), list(x = c(-5, 5), y = c(0, 5)), budget = 25,
+                    objectives = "cost", constraints = "weight>=3", start = list(x = 0, y = 4))
+stopifnot(o$feasible, o$outputs["weight"] >= 3, abs(o$value - 1.75) < 0.05, o$history$weight[1] == 4)
+o <- optimize_bayes(function(x) c((x - 2)^2, -x^2), list(x = c(-5, 5)), budget = 15, objectives = c("a", "b:max"))
+stopifnot(nrow(o$front) > 5, all(o$front$x > -0.3 & o$front$x < 2.3), identical(names(o$front), c("x", "a", "b")))
+invisible(capture.output(print(o)))
+invisible(plot(o))
+o <- optimize_bayes(function(kind, g, a, b) (if (kind == "rbf") (g - 0.5)^2 else 1) + (a - 0.3)^2, list(kind = c("lin", "rbf"),
+                    g = gpm_variable(0.01, 1, log = TRUE, when = "kind=rbf"), gpm_shares("a", "b")), budget = 25)
+stopifnot(o$par$kind == "rbf", o$value < 0.01, abs(o$par$a + o$par$b - 1) < 1e-9)
+o <- optimize_bayes(function(size, first, last) (size == "M") + first, list(size = gpm_category("S", "M", "L", ordered = TRUE),
+                    gpm_order("first", "last")), budget = 6)
+stopifnot(o$value == 1, o$par$first == 1, o$par$size != "M")
+fails(optimize_bayes(function(x) c(a = x), list(x = c(0, 1)), objectives = c("a", "b"), budget = 2), "called .b.")
+fails(optimize_bayes(function(x) x, list(x = c(0, 1)), start = list(z = 1)), "z")
+fails(optimize_bayes(function(x) "a", list(x = c(0, 1)), budget = 2), "no number")
 fails(optimize_bayes(function(x) stop("never"), list(x = c(0, 1)), budget = 3), "never")
 
 ## programs: a posterior in closed form, chains, data, errors
