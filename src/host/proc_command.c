@@ -153,15 +153,18 @@ void proc_command_text(const struct proc_command *c, struct buf *out) {
     }
 }
 
+/* {{ stands for a bracket; }} does where there is a {{ to close, and else for itself, as programs
+ * of awk and objects of JSON end with it. */
 static void fill_word(const struct proc_command *c, const char *s, const char *const *values,
                       struct buf *out) {
     size_t at = 0, len = 0, from = 0;
+    bool doubled = strstr(s, "{{") != NULL;
     for (;;) {
         bool more = next_placeholder(s, &at, &len);
         size_t to = more ? at : strlen(s);
         for (size_t i = from; i < to; i++) {
             buf_putc(out, s[i]);
-            if ((s[i] == '{' || s[i] == '}') && s[i + 1] == s[i]) i++;
+            if ((s[i] == '{' || (s[i] == '}' && doubled)) && s[i + 1] == s[i]) i++;
         }
         if (!more) return;
         buf_puts(out, values[name_index(c, s + at + 1, len)]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The pool: up to `jobs` children watched by one poll loop. */
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/stop.h"
@@ -18,8 +19,10 @@
 
 struct job {
     const struct proc_command *c; /* NULL: a free slot */
-    bool ended, timed_out, overflow;
-    bool hopeless; /* said the watcher */
+    bool ended, timed_out;
+    bool overflow;  /* only the end of what it printed is kept, whole lines of it */
+    bool long_line; /* within a line that is too long to be kept */
+    bool hopeless;  /* said the watcher */
     struct proc_child child;
     char **argv; /* owned */
     struct buf input, out;
@@ -97,6 +100,7 @@ static void not_started(struct job *j, int e) {
     }
     j->ended = true;
     j->r.outcome = shortage ? PROC_SHORTAGE : PROC_NO_START;
+    j->r.any_input = strcmp(j->argv[0], j->c->argv[0]) == 0;
     buf_printf(&j->r.message, "'%s' could not be started: %s", j->argv[0], strerror(e));
     if (e == ENOENT) buf_puts(&j->r.message, "; check the path, and that it has #! when a script");
 }
@@ -107,7 +111,7 @@ static void job_launch(struct proc_pool *p, struct job *j) {
     buf_reset(&j->r.message);
     buf_reset(&j->r.stderr_tail);
     buf_reset(&j->r.steps);
-    j->timed_out = j->overflow = j->hopeless = false;
+    j->timed_out = j->overflow = j->long_line = j->hopeless = false;
     j->again = 0;
     j->started = clock_seconds();
     j->deadline = j->c->timeout > 0 ? j->started + j->c->timeout : INFINITY;
@@ -167,6 +171,31 @@ static void take_steps(struct job *j) {
     }
 }
 
+/* Makes room for n bytes: of much that is printed the end counts, in whole lines. */
+static void make_room(struct job *j, size_t n) {
+    if (j->out.len + n <= PROC_STDOUT_MAX) return;
+    size_t half = j->out.len / 2;
+    const char *end = memchr(j->out.data + half, '\n', j->out.len - half);
+    size_t drop = end ? (size_t)(end + 1 - j->out.data) : j->out.len;
+    j->overflow = true;
+    j->long_line = !end;
+    memmove(j->out.data, j->out.data + drop, j->out.len - drop + 1);
+    j->out.len -= drop;
+}
+
+static void take_output(struct job *j, const char *chunk, size_t n) {
+    make_room(j, n);
+    if (j->long_line) {
+        const char *end = memchr(chunk, '\n', n);
+        if (!end) return;
+        j->long_line = false;
+        n -= (size_t)(end + 1 - chunk);
+        chunk = end + 1;
+    }
+    buf_add(&j->out, chunk, n);
+    if (j->c->watch) take_steps(j);
+}
+
 /* Reads what is there, at most 1 MiB per turn so that a flood cannot starve the time-out. */
 static void drain(struct job *j, int *fd, bool is_err) {
     char chunk[16384];
@@ -181,23 +210,27 @@ static void drain(struct job *j, int *fd, bool is_err) {
         if (is_err) {
             buf_add(&j->r.stderr_tail, chunk, (size_t)n);
             keep_tail(&j->r.stderr_tail);
-        } else if (j->out.len + (size_t)n <= PROC_STDOUT_MAX) {
-            buf_add(&j->out, chunk, (size_t)n);
-            if (j->c->watch) take_steps(j);
         } else {
-            j->overflow = true;
+            take_output(j, chunk, (size_t)n);
         }
     }
+}
+
+/* Digits, a comma, digits: a number as people of many countries write it, or with thousands. */
+static bool has_comma(const char *text) {
+    for (const char *p = text; (p = strchr(p, ',')); p++)
+        if (p > text && ascii_digit(p[-1]) && ascii_digit(p[1])) return true;
+    return false;
 }
 
 /* What was printed, and why it is not what was asked for. */
 static void describe_wrong(struct job *j, const char *why) {
     struct proc_result *r = &j->r;
+    const struct proc_outputs *several = j->c->outputs;
     size_t show = j->out.len < 80 ? j->out.len : 80;
     if (r->outcome == PROC_GARBAGE && j->out.len == 0 && !j->overflow) {
-        buf_puts(&r->message, j->c->outputs
-                                  ? "printed nothing on stdout"
-                                  : "printed nothing on stdout; it must print one number");
+        buf_puts(&r->message, several ? "printed nothing on stdout"
+                                      : "printed nothing on stdout; it must print one number");
         return;
     }
     if (why && *why)
@@ -205,8 +238,13 @@ static void describe_wrong(struct job *j, const char *why) {
     else
         buf_puts(&r->message, r->outcome == PROC_NAN ? "printed a value that is not finite: "
                                                      : "did not print exactly one number but ");
-    buf_json_string(&r->message, j->out.data, show);
+    buf_json_string(&r->message, j->out.data ? j->out.data : "", show);
     if (show < j->out.len || j->overflow) buf_puts(&r->message, "...");
+    bool alone = !several || several->n == 1 || several->n_patterns; /* no comma between numbers */
+    if (r->outcome == PROC_GARBAGE && j->out.len && alone && has_comma(j->out.data))
+        buf_puts(&r->message, " (numbers have a point and no comma)");
+    if (r->outcome == PROC_GARBAGE && j->out.len && !several && *j->out.data == '{')
+        buf_puts(&r->message, " (a member of an object is named with --objective)");
 }
 
 static void describe_output(struct job *j) {
@@ -220,7 +258,7 @@ static void describe_output(struct job *j) {
     struct buf why = BUF_INIT;
     if (several && !r->values) r->values = NEW_ARRAY(double, (size_t)several->n);
     bool text = j->out.len == 0 || !memchr(j->out.data, 0, j->out.len);
-    if (j->overflow || !text)
+    if (!text)
         r->outcome = PROC_GARBAGE;
     else
         r->outcome = proc_read_outputs(several, j->out.data ? j->out.data : "",

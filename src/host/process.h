@@ -38,7 +38,7 @@ GPM_MUST_USE enum gpm_status proc_outputs_pattern(struct proc_outputs *o, const 
 void proc_outputs_release(struct proc_outputs *o);
 
 struct proc_command {
-    char **argv; /* owned; argc strings, may hold {name}; {{ and }} stand for brackets */
+    char **argv; /* owned; argc strings, may hold {name}; {{ .. }} stand for brackets */
     int argc;
     char **names; /* owned; the placeholders that exist */
     int n_names;
@@ -76,13 +76,15 @@ struct proc_result {
     int attempts;
     double seconds;         /* wall time of the last attempt */
     struct buf steps;       /* what was told on the way, as JSON: [step, value], .. */
+    bool any_input;         /* PROC_NO_START: of the same program for all inputs */
     bool stopped;           /* by the watcher: `value` is the last of them */
     struct buf message;     /* one line: what failed and how; empty when PROC_OK */
     struct buf stderr_tail; /* the last PROC_STDERR_MAX bytes the program wrote to stderr */
 };
-/* Nothing was learnt about the program: not a failure to store. */
+/* Nothing was learnt about the input: not a failure to store. */
 static inline bool proc_says_nothing(const struct proc_result *r) {
-    return r->outcome == PROC_SHORTAGE || r->outcome == PROC_INTERRUPTED;
+    return r->outcome == PROC_SHORTAGE || r->outcome == PROC_INTERRUPTED ||
+           (r->outcome == PROC_NO_START && r->any_input);
 }
 #define PROC_STDOUT_MAX 65536
 #define PROC_STDERR_MAX 4096

@@ -225,11 +225,28 @@ static enum gpm_status finished(struct optimize *o, struct buf *err) {
     return s;
 }
 
-/* Keeps the first line of a reason, for the progress line and the report. */
+/* At most `most` bytes of text[..n), whole characters of them. */
+static void put_start(const char *text, size_t n, size_t most, struct buf *out) {
+    size_t keep = n < most ? n : most;
+    while (keep < n && keep && ((unsigned char)text[keep] & 0xC0) == 0x80) keep--;
+    buf_add(out, text, keep);
+    if (keep < n) buf_puts(out, "...");
+}
+
+/* Keeps the first line of a reason, and the last that the program wrote to stderr, which mostly
+ * says it: for the progress line and the report. */
 static void note_failure(struct optimize *o, const char *why) {
+    enum { MOST = 240 };
+    struct buf text = BUF_INIT;
     size_t n = strcspn(why, "\n");
+    put_start(why, n, MOST, &text);
+    const char *last = why[n] ? strrchr(why, '\n') + 1 : "", *said = "stderr: ";
+    if (strncmp(last, said, strlen(said)) == 0) last += strlen(said);
+    last += strspn(last, " \t");
+    if (*last) buf_puts(&text, "; it said: ");
+    put_start(last, strlen(last), MOST, &text);
     mem_free(o->failure);
-    o->failure = mem_strndup(why, n < 160 ? n : 160);
+    o->failure = buf_take(&text);
 }
 
 static bool all_finite(const double *y, int n) {
@@ -255,6 +272,7 @@ static enum gpm_status call_function(struct optimize *o, int64_t id, const doubl
     if (got.ok && o->goals.names.n) outcome_put(&got, &o->goals.names, y);
     mem_free(y);
     if (!got.ok) buf_puts(&got.why, failed ? "the function failed" : "the value is not finite");
+    got.nothing = failed && stop_asked(o->opt.stop); /* it was left: the point is offered again */
     if (!got.ok) note_failure(o, got.why.data);
     enum gpm_status s = runner_settle(o->runner, &got, err);
     outcome_release(&got);
@@ -282,7 +300,7 @@ static enum gpm_status unread_so_far(const struct optimize *o, struct buf *err) 
         return GPM_OK;
     return buf_fail(
         err, GPM_E_FORMAT,
-        "the first %d programs ended well but gave no value: the last one %s. It is to be "
+        "the first %d programs ended well but gave no value; the last one: %s. It is to be "
         "all that is printed, or the last line; or take it out of what is printed, with "
         "--read 'loss: {}'",
         UNREAD_MOST, o->failure ? o->failure : "printed nothing");

@@ -35,8 +35,8 @@ def trace(db):
 
 
 def test_nothing_succeeds():
-    out, err = run("optimize", "--var", "x=0:1", "--budget", "2", "--", "./nothing", "{x}", status=1)
-    assert "the last failure: './nothing' could not be started" in out and "1/2 failed: './nothing'" in err
+    out, err = run("optimize", "--var", "x=0:1", "--budget", "2", "--", "false", "{x}", status=1)
+    assert "the last failure: ended with status 1" in out and "1/2 failed: ended with status 1" in err
 
 
 def test_finds_the_minimum_and_reports():
