@@ -17,7 +17,7 @@ static void list_terms(const struct discovery *d, struct buf *out) {
     struct buf name[STRUCTURE_MAX_TERMS];
     for (int k = 0; k < terms; k++) {
         buf_init(&name[k]);
-        describe_headline(d, k, &name[k]);
+        describe_title(d, k, &name[k]);
     }
     for (int k = 0; k < terms; k++) {
         bool alike = false;
@@ -30,14 +30,23 @@ static void list_terms(const struct discovery *d, struct buf *out) {
     describe_headline(d, -1, out);
 }
 
-/* The terms of one structure that another lacks: "WIENER", "LIN and SE", or nothing. */
+/* How often a structure has a term, up to `end`. */
+static size_t term_count(const char *structure, const char *end, const char *term, size_t len) {
+    const char *at = structure, *t;
+    size_t n = 0, k;
+    while ((t = structure_next_term(&at, &k)) && t < end) n += k == len && !memcmp(t, term, k);
+    return n;
+}
+
+/* The terms of one structure that another lacks or has less often: "WIENER", "LIN and another PER",
+ * or nothing. */
 static void only_in(const char *one, const char *other, struct buf *out) {
     const char *at = one, *term;
     size_t len, n = 0;
     while ((term = structure_next_term(&at, &len))) {
-        char *text = mem_strndup(term, len);
-        if (!structure_has_term(text, other)) buf_printf(out, "%s%s", n++ ? " and " : "", text);
-        mem_free(text);
+        size_t there = term_count(other, other + strlen(other), term, len);
+        if (term_count(one, term, term, len) < there) continue;
+        buf_printf(out, "%s%s%.*s", n++ ? " and " : "", there ? "another " : "", (int)len, term);
     }
 }
 
@@ -183,11 +192,19 @@ void describe_summary(const struct discovery *d, struct buf *out) {
 
 /* ---- the level ---- */
 
+/* The length-scale of term k, where it is one that passes; else 0. */
+static double passing(const struct discovery *d, int k) {
+    const struct evidence *top = discovery_top(d);
+    int par = smodel_of(top)->term[k].par[SPAR_L];
+    double l = par >= 0 ? parameter_summary(top, par).mean : 0;
+    return smodel_passes(smodel_of(top), k, l) ? l : 0;
+}
+
 static bool level_moves(const struct discovery *d) {
     const struct smodel *m = smodel_of(discovery_top(d));
     unsigned other = factors_of(KERN_ROLE_PERIODIC) | factors_of(KERN_ROLE_WHITE);
     for (int k = 0; k < m->n_terms; k++)
-        if (!(m->term[k].mask & other)) return true;
+        if (!(m->term[k].mask & other) && !(passing(d, k) > 0)) return true;
     return false;
 }
 
@@ -203,12 +220,28 @@ static double level_value(const struct discovery *d, int i) {
     return words_log(d) ? exp(v) : v;
 }
 
+/* "(without what repeats, without what comes and goes within 3 days, and without noise)" */
+static void level_without(const struct discovery *d, struct buf *out) {
+    double longest = 0;
+    for (int k = 0; k < smodel_of(discovery_top(d))->n_terms; k++)
+        longest = fmax(longest, passing(d, k));
+    const char *more = longest > 0 ? ", " : " and ";
+    buf_puts(out, " (without ");
+    if (repeats(d)) buf_printf(out, "what repeats%swithout ", more);
+    if (longest > 0) {
+        buf_puts(out, "what comes and goes within about ");
+        words_duration(d, longest * d->data.span, out);
+        buf_printf(out, "%s and without ", repeats(d) ? "," : "");
+    }
+    buf_printf(out, "noise%s) ", d->series.reg.n ? ", other columns at their means" : "");
+}
+
 void describe_level(const struct discovery *d, struct buf *out) {
     const struct series_level *l = &d->dec.level;
     struct level_rate all = level_rate(l, 0, LEVEL_POINTS - 1);
     struct level_rate late = level_rate(l, LEVEL_POINTS - 2, LEVEL_POINTS - 1);
-    buf_printf(out, "The level (%swithout noise%s) ", repeats(d) ? "without what repeats and " : "",
-               d->series.reg.n ? ", other columns at their means" : "");
+    buf_puts(out, "The level");
+    level_without(d, out);
     if (!level_moves(d)) {
         words_number("stays the same throughout, at ", level_value(d, 0), ".", out);
         return;
@@ -335,7 +368,12 @@ void describe_outliers(const struct discovery *d, struct buf *out) {
 void describe_shares(const struct discovery *d, struct buf *out) {
     double sum = d->dec.rest;
     int n = 0;
-    buf_puts(out, "Of the variance ");
+    bool hidden = smodel_hidden(smodel_of(discovery_top(d)));
+    if (hidden && d->dec.n_parts == 1) {
+        buf_puts(out, "All of the variance is left as noise.");
+        return;
+    }
+    buf_printf(out, "Of the variance %s", hidden ? "of the rate's logarithm " : "");
     for (int k = 0; k < d->dec.n_parts; k++) {
         const struct series_part *p = &d->dec.part[k];
         if (p->term == SMODEL_CONSTANT) continue;
@@ -344,7 +382,7 @@ void describe_shares(const struct discovery *d, struct buf *out) {
         buf_puts(out, "'s");
         sum += p->share;
     }
-    buf_printf(out, "%s%.0f%% is left as noise", n ? ", " : "", 100 * d->dec.rest);
+    if (!hidden) buf_printf(out, "%s%.0f%% is left as noise", n ? ", " : "", 100 * d->dec.rest);
     double both = 100 * (1 - sum);
     if (fabs(both) < 1.5)
         buf_puts(out, "; the shares add up.");
@@ -393,11 +431,11 @@ void describe_open(const struct discovery *d, struct buf *out) {
     else
         buf_puts(out, "No question about the kind of components is open: every one above is at "
                       "least 90% or at most 10% probable, under these kernels.");
+    n = 0;
     for (int k = 0; k < DISCOVERY_CHECKS; k++)
         if (d->check[k].name && d->check[k].p < 0.01)
-            buf_printf(out,
-                       " But %s (p = %.3f): the model misses that, and a kernel for it may change "
-                       "what is said.",
-                       d->check[k].text, d->check[k].p);
+            buf_printf(out, "%s%s (p = %.3f)", n++ ? "; and " : " But ", d->check[k].text,
+                       d->check[k].p);
+    if (n) buf_puts(out, ": the model misses that, and a kernel for it may change what is said.");
     if (!d->post.settled) buf_puts(out, " The search has not settled: its errors are too small.");
 }

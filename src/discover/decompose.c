@@ -23,7 +23,7 @@ static enum gpm_status add_level(struct decomposition *d, struct gp *g, const do
     const struct smodel *m = smodel_of(d->e);
     double t[N], mean[N], cov[N * N];
     for (int i = 0; i < N; i++) t[i] = (d->level.x[i] - m->data->x0) / m->data->span;
-    enum gpm_status st = smodel_part_cov(m, z, g, SMODEL_LEVEL, t, N, mean, cov);
+    enum gpm_status st = smodel_part_cov(m, z, g, SMODEL_SLOW, t, N, mean, cov);
     for (int i = 0; i < N && !st; i++) {
         d->level.mean[i] += mean[i];
         for (int j = 0; j < N; j++) d->level.cov[i + N * j] += cov[i + N * j] + mean[i] * mean[j];
@@ -92,8 +92,23 @@ static double left_over(const struct decomposition *d) {
     return (sq / n - sum / n * (sum / n)) / (unit * unit);
 }
 
+/* What shares are shares of: the variance of the values; around a rate, whose logarithm has no
+ * values of its own, that of all parts together over the times of the data. */
+static double whole_variance(const struct decomposition *d) {
+    const struct smodel *m = smodel_of(d->e);
+    double unit = smodel_unit(m->data, m->s.transform), n = 0, sum = 0, sq = 0;
+    if (!smodel_hidden(m)) return unit * unit;
+    for (size_t i = 0; i < d->n && d->x[i] <= m->data->x0 + m->data->span * (1 + 1e-9); i++) {
+        double all = 0;
+        for (int p = 0; p < d->n_parts; p++) all += d->part[p].mean[i];
+        n++, sum += all, sq += all * all;
+    }
+    double var = sq / n - sum / n * (sum / n);
+    return var > 1e-12 * unit * unit ? var : INFINITY; /* none: parts that do not vary */
+}
+
 /* Variance share and slope over the times of the data. */
-static void summarise(struct decomposition *d, struct series_part *p) {
+static void summarise(struct decomposition *d, struct series_part *p, double whole) {
     const struct smodel_data *data = smodel_of(d->e)->data;
     double x1 = data->x0 + data->span * (1 + 1e-9), n = 0, mx = 0, my = 0, sxx = 0, sxy = 0,
            syy = 0;
@@ -107,8 +122,7 @@ static void summarise(struct decomposition *d, struct series_part *p) {
         sxy += (d->x[i] - mx) * (p->mean[i] - my);
         syy += (p->mean[i] - my) * (p->mean[i] - my);
     }
-    double sd = smodel_unit(data, smodel_of(d->e)->s.transform);
-    p->share = syy / n / (sd * sd);
+    p->share = syy / n / whole;
     p->slope = sxx > 0 ? sxy / sxx : 0;
     p->slope_sd = sxx > 0 ? p->sd[0] * 2 / data->span : 0;
 }
@@ -155,12 +169,13 @@ enum gpm_status decompose(const struct posterior *p, const struct evidence *e, s
             q->sd[i] = scale * sqrt(fmax(q->sd[i] / used - mu * mu, 0));
             q->mean[i] = scale * mu + (q->term == SMODEL_CONSTANT ? middle : 0);
         }
-        summarise(out, q);
     }
+    double whole = used ? whole_variance(out) : 1;
+    for (int k = 0; k < out->n_parts && used; k++) summarise(out, &out->part[k], whole);
     if (used) {
         finish_level(&out->level, data, tr, used);
         memory &= effects_average(p, e, out->effect) != GPM_E_NOMEM;
-        out->rest = left_over(out);
+        out->rest = smodel_hidden(smodel_of(e)) ? 0 : left_over(out);
     }
     mem_free(t);
     if (used && memory) return GPM_OK;

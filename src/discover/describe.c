@@ -94,11 +94,19 @@ static void presence(const struct discovery *d, const char *words, const char *m
     buf_putc(out, '.');
 }
 
+/* Noise beside that of the whole series, on one side of a date or of a window. */
+static bool more_noise(const struct sterm *e) {
+    return e->gate != GATE_NONE && has(e->mask, KERN_ROLE_WHITE);
+}
+
 /* Probabilities of what the term is an instance of, whatever kernel expresses it: structures share
  * the mass of a pattern between PER, SE*PER and LIN*PER. Whether it changes is a question of its
- * own. */
-static void describe_presence(const struct discovery *d, unsigned mask, struct buf *out) {
+ * own; of noise that is there for a time only the question is whether there is a change. */
+static void describe_presence(const struct discovery *d, const struct sterm *e, struct buf *out) {
+    unsigned mask = e->mask;
     const struct motif *m = motif_of(mask);
+    for (const struct motif *q = motifs; more_noise(e) && q->role != KERN_ROLE_SMOOTH; q++)
+        if (q->role == KERN_ROLE_BREAK) m = q;
     presence(d, m->words, m->name, out);
     if (m->role != KERN_ROLE_PERIODIC) return;
     presence(d, "one that changes from period to period", "changing_pattern", out);
@@ -120,7 +128,7 @@ void describe_headline(const struct discovery *d, int term, struct buf *out) {
         return;
     }
     if (white)
-        buf_puts(out, "uncorrelated noise");
+        buf_puts(out, more_noise(e) ? "more uncorrelated noise" : "uncorrelated noise");
     else if (has(others, KERN_ROLE_PERIODIC))
         buf_printf(out, "%s periodic function",
                    others & ~factors_of(KERN_ROLE_PERIODIC) ? "an approximately" : "an exactly");
@@ -132,19 +140,6 @@ void describe_headline(const struct discovery *d, int term, struct buf *out) {
                c.hi < 0.3   ? "grows"
                : c.lo > 0.7 ? "shrinks"
                             : "varies");
-}
-
-void describe_time(const struct discovery *d, int term, struct buf *out) {
-    const struct evidence *top = discovery_top(d);
-    const struct sterm *e = &smodel_of(top)->term[term];
-    double span = d->data.span;
-    if (e->par[SPAR_PERIOD] >= 0) {
-        buf_puts(out, " of every ");
-        words_period(d, parameter_summary(top, e->par[SPAR_PERIOD]).mean * span, out);
-    } else if (e->par[SPAR_L] >= 0) {
-        buf_puts(out, " over about ");
-        words_duration(d, parameter_summary(top, e->par[SPAR_L]).mean * span, out);
-    }
 }
 
 static void when(const struct discovery *d, const struct sterm *e, struct buf *out) {
@@ -163,8 +158,28 @@ static void when(const struct discovery *d, const struct sterm *e, struct buf *o
     words_date(d, tau + parameter_summary(top, smodel_of(top)->width).mean, out);
 }
 
+void describe_title(const struct discovery *d, int term, struct buf *out) {
+    describe_headline(d, term, out);
+    if (term < 0 || !more_noise(&smodel_of(discovery_top(d))->term[term])) return;
+    buf_putc(out, ' ');
+    when(d, &smodel_of(discovery_top(d))->term[term], out);
+}
+
+void describe_time(const struct discovery *d, int term, struct buf *out) {
+    const struct evidence *top = discovery_top(d);
+    const struct sterm *e = &smodel_of(top)->term[term];
+    double span = d->data.span;
+    if (e->par[SPAR_PERIOD] >= 0) {
+        buf_puts(out, " of every ");
+        words_period(d, parameter_summary(top, e->par[SPAR_PERIOD]).mean * span, out);
+    } else if (e->par[SPAR_L] >= 0) {
+        buf_puts(out, " over about ");
+        words_duration(d, parameter_summary(top, e->par[SPAR_L]).mean * span, out);
+    }
+}
+
 static void describe_gate(const struct discovery *d, const struct sterm *e, struct buf *out) {
-    if (e->gate == GATE_NONE) return;
+    if (e->gate == GATE_NONE || more_noise(e)) return; /* that is in its title */
     buf_puts(out, " It acts ");
     when(d, e, out);
     buf_putc(out, '.');
@@ -263,7 +278,7 @@ static void describe_course(const struct discovery *d, const struct sterm *e,
 
 void describe_term(const struct discovery *d, int term, struct buf *out) {
     size_t at = out->len;
-    describe_headline(d, term, out);
+    describe_title(d, term, out);
     out->data[at] = ascii_upper(out->data[at]);
     if (term < 0 && d->data.scale == SCALE_RATE) {
         buf_puts(out, ": counts around their rate.");
@@ -283,8 +298,10 @@ void describe_term(const struct discovery *d, int term, struct buf *out) {
     else
         describe_course(d, e, p, out);
     describe_gate(d, e, out);
-    if (p) buf_printf(out, " It explains %.*f%% of the variance.", p->share < 0.1, 100 * p->share);
-    describe_presence(d, e->mask, out);
+    if (p)
+        buf_printf(out, " It explains %.*f%% of the variance%s.", p->share < 0.1, 100 * p->share,
+                   smodel_hidden(smodel_of(discovery_top(d))) ? " of the rate's logarithm" : "");
+    describe_presence(d, e, out);
 }
 
 /* ---- formula ---- */
@@ -301,14 +318,35 @@ static double time_unit(int f, double span) {
     return 1;
 }
 
-static void formula_term(const struct discovery *d, const struct sterm *s, struct buf *out) {
+/* What is normal: the values on the scale on which they are modelled. */
+static void formula_scale(const struct discovery *d, struct buf *out) {
+    static const char *const words[] = {
+        [SCALE_LOG] = "log y", [SCALE_ROOT] = "sqrt(y + 3/8)", [SCALE_RATE] = "log rate"};
+    const struct smodel_data *m = &d->data;
+    int tr = smodel_of(discovery_top(d))->s.transform;
+    if (tr != TRANSFORM_LOG)
+        buf_puts(out, tr == TRANSFORM_NONE ? "y" : "sqrt y");
+    else if (m->scale == SCALE_ODDS && m->low == 0)
+        buf_printf(out, "log(y / (%.10g - y))", m->high);
+    else if (m->scale == SCALE_ODDS)
+        buf_printf(out, "log((y - %.10g) / (%.10g - y))", m->low, m->high);
+    else if (m->scale == SCALE_ABOVE)
+        buf_printf(out, "log(y - %.10g)", m->low);
+    else if (m->scale == SCALE_BELOW)
+        buf_printf(out, "-log(%.10g - y)", m->high);
+    else
+        buf_puts(out, words[m->scale]);
+}
+
+/* scale: the standard deviation of what is normal. */
+static void formula_term(const struct discovery *d, const struct sterm *s, double scale,
+                         struct buf *out) {
     const struct evidence *e = discovery_top(d);
     double unit = 1, per; /* a line's slope and a walk's variance are per unit of time */
     (void)words_rate_unit(d, &per);
     for (int f = 0; f < FACTOR_MAX; f++)
         if (s->mask & FACTOR_BIT(f)) unit *= time_unit(f, d->data.span / per);
-    words_number("", unit * pow(parameter_summary(e, s->par[SPAR_SD]).mean * value_sd(d), 2), "",
-                 out);
+    words_number("", unit * pow(parameter_summary(e, s->par[SPAR_SD]).mean * scale, 2), "", out);
     for (int f = 0; f < FACTOR_MAX; f++) {
         if (!(s->mask & FACTOR_BIT(f))) continue;
         enum kern_role role = factor_role(f);
@@ -330,19 +368,25 @@ static void formula_term(const struct discovery *d, const struct sterm *s, struc
             buf_putc(out, ')');
         }
     }
+    if (s->gate == GATE_NONE) return;
+    buf_puts(out, " [");
+    when(d, s, out);
+    buf_putc(out, ']');
 }
 
 void describe_formula(const struct discovery *d, struct buf *out) {
     const struct evidence *e = discovery_top(d);
     bool rate = d->data.scale == SCALE_RATE;
-    buf_puts(out, rate ? "log rate" : words_log(d) ? "log y" : "y");
-    words_number(" ~ GP(", smodel_middle(&d->data, smodel_of(e)->s.transform), ", ", out);
+    int tr = smodel_of(e)->s.transform;
+    double scale = d->data.sd[tr], to_scale = scale / value_sd(d); /* effects are of values */
+    formula_scale(d, out);
+    words_number(" ~ GP(", d->data.mean[tr], ", ", out);
     int terms = smodel_of(e)->n_terms;
     for (int k = 0; k < terms; k++) {
-        formula_term(d, &smodel_of(e)->term[k], out);
+        formula_term(d, &smodel_of(e)->term[k], scale, out);
         if (!rate || k + 1 < terms) buf_puts(out, " + ");
     }
-    double per, noise = pow(parameter_summary(e, 0).mean * value_sd(d), 2);
+    double per, noise = pow(parameter_summary(e, 0).mean * scale, 2);
     if (!rate)
         words_number("", noise, " * WN)", out);
     else
@@ -351,7 +395,7 @@ void describe_formula(const struct discovery *d, struct buf *out) {
                      1 / noise, ")", out);
     for (int j = 0; j < d->series.reg.n; j++) {
         const struct regressors *r = &d->series.reg;
-        double slope = d->dec.effect[j].change / (2 * d->data.reg_sd[j]);
+        double slope = to_scale * d->dec.effect[j].change / (2 * d->data.reg_sd[j]);
         if (r->smooth[j]) {
             buf_printf(out, " + s(%s)", r->name[j]);
             continue;

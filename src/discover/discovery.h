@@ -94,6 +94,8 @@ const struct evidence *discovery_top(const struct discovery *d);
 /* One sentence or two on a term of the top structure (term -1: the noise). */
 void describe_term(const struct discovery *d, int term, struct buf *out);
 void describe_headline(const struct discovery *d, int term, struct buf *out); /* noun phrase */
+/* The same, of noise that is there for a time with that time. */
+void describe_title(const struct discovery *d, int term, struct buf *out);
 /* "1968.5", "until 1970", "between 1970 and 1980"; nothing for a term of all times. */
 void describe_when(const struct discovery *d, int term, struct buf *out);
 /* "SE*PER"; -1: WN, SMODEL_CONSTANT: C. */

@@ -259,7 +259,8 @@ static double mixture_quantile(struct mixture *m, size_t i, double q, int64_t sl
             b = mid;
     }
     double y = rank_double(b);
-    if (d->scale == SCALE_ROOT) y = ceil(y - 0.5); /* a count k has what lies within half of it */
+    if (d->scale == SCALE_ROOT)
+        y = fmax(ceil(y - 0.5), 0) + 0.0; /* a count k has what lies within half of it */
     return smodel_possible(d, y);
 }
 

@@ -160,6 +160,10 @@ struct smodel {
     double log_copies;       /* log of the number of orders of equal terms */
 };
 void smodel_init(struct smodel *m, const struct smodel_data *data, const struct structure *s);
+/* Is what the structure describes hidden behind counts that are drawn around its exponential? */
+static inline bool smodel_hidden(const struct smodel *m) {
+    return m->data->scale == SCALE_RATE && m->s.transform == TRANSFORM_LOG;
+}
 /* Has parameter i (-1: none) a coordinate? */
 static inline bool smodel_free(int i) {
     return i >= 0 && i < SMODEL_MAX_PAR;
@@ -196,8 +200,14 @@ enum {
     SMODEL_SIGNAL = -3,
     SMODEL_WHITE = -4,
     SMODEL_LEVEL = -5,  /* the signal without what repeats and without regressors */
-    SMODEL_REGRESS = -6 /* the effect of the first regressor; -7: of the second, ... */
+    SMODEL_SLOW = -6,   /* the level without what passes (smodel_passes) */
+    SMODEL_REGRESS = -7 /* the effect of the first regressor; -8: of the second, ... */
 };
+/* A stationary term that comes and goes at least twenty times in a series (weather) says nothing of
+ * where the values go: from the first day to the last it is a difference of two days. l: its
+ * length-scale. */
+#define LEVEL_TIME 0.05
+bool smodel_passes(const struct smodel *m, int k, double l);
 /* The kernel of a part; NULL: nothing. All but the constant noise is in SMODEL_ALL, noise whose
  * size varies in SMODEL_WHITE, the rest in SMODEL_SIGNAL. */
 struct kern *smodel_kernel(const struct smodel *m, const double *z, int part);

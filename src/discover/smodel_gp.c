@@ -76,11 +76,21 @@ static struct kern *term_kernel(struct expression *e, const struct sterm *t) {
 
 /* ---- the whole ---- */
 
-static bool wanted(const struct smodel *m, int part, int k) {
+bool smodel_passes(const struct smodel *m, int k, double l) {
+    return m->term[k].par[SPAR_L] >= 0 && !(m->term[k].mask & ~factors_of(KERN_ROLE_SMOOTH)) &&
+           l < LEVEL_TIME;
+}
+
+static bool wanted(const struct expression *e, int part, int k) {
+    const struct smodel *m = e->m;
     bool white = m->term[k].mask & factors_of(KERN_ROLE_WHITE);
     bool repeats = m->term[k].mask & factors_of(KERN_ROLE_PERIODIC);
-    if (part == SMODEL_SIGNAL || part == SMODEL_LEVEL)
-        return !white && !(repeats && part == SMODEL_LEVEL);
+    int l = m->term[k].par[SPAR_L];
+    if (part == SMODEL_SLOW && l >= 0 &&
+        smodel_passes(m, k, smodel_value(m, l, smodel_free(l) ? e->z[l] : 0)))
+        return false;
+    if (part == SMODEL_SIGNAL || part == SMODEL_LEVEL || part == SMODEL_SLOW)
+        return !white && !(repeats && part != SMODEL_SIGNAL);
     return part == SMODEL_ALL || part == k || (part == SMODEL_WHITE && white);
 }
 
@@ -88,7 +98,7 @@ static bool wanted(const struct smodel *m, int part, int k) {
 static struct kern *gated(struct expression *e, int part, unsigned gate) {
     struct kern *sum = NULL;
     for (int k = 0; k < e->m->n_terms; k++)
-        if (e->m->term[k].gate == gate && wanted(e->m, part, k))
+        if (e->m->term[k].gate == gate && wanted(e, part, k))
             sum = kern_join(KERN_SUM, sum, term_kernel(e, &e->m->term[k]));
     return sum;
 }
@@ -123,9 +133,9 @@ static struct kern *change_kernel(struct expression *e, int part) {
     return k;
 }
 
-static bool any_gate(const struct smodel *m, int part) {
-    for (int k = 0; k < m->n_terms; k++)
-        if (m->term[k].gate != GATE_NONE && wanted(m, part, k)) return true;
+static bool any_gate(const struct expression *e, int part) {
+    for (int k = 0; k < e->m->n_terms; k++)
+        if (e->m->term[k].gate != GATE_NONE && wanted(e, part, k)) return true;
     return false;
 }
 
@@ -155,12 +165,12 @@ static struct kern *effects(struct expression *e, int part) {
 
 static struct kern *expression(struct expression *e, int part) {
     bool constant = part == SMODEL_ALL || part == SMODEL_SIGNAL || part == SMODEL_CONSTANT ||
-                    part == SMODEL_LEVEL;
+                    part == SMODEL_LEVEL || part == SMODEL_SLOW;
     struct kern *k = constant ? kern_constant(1) : NULL;
     e->n_theta = constant;
     e->n_bind = 0;
     k = kern_join(KERN_SUM, k, gated(e, part, GATE_NONE));
-    if (any_gate(e->m, part)) k = kern_join(KERN_SUM, k, change_kernel(e, part));
+    if (any_gate(e, part)) k = kern_join(KERN_SUM, k, change_kernel(e, part));
     return kern_join(KERN_SUM, k, effects(e, part));
 }
 
@@ -223,17 +233,12 @@ static enum gpm_status set_model(struct expression *e, struct gp *g) {
     return st;
 }
 
-/* Counts around a rate, or normal values. */
-static bool of_rate(const struct smodel *m) {
-    return m->data->scale == SCALE_RATE && m->s.transform == TRANSFORM_LOG;
-}
-
 /* The likelihood; its gradient, unless dkern is NULL. */
 static enum gpm_status likelihood(struct expression *e, struct smodel_work *w, double *ll,
                                   double *dkern, double *dnoise) {
     struct gp *g = w->gp[e->m->s.transform];
     enum gpm_status st;
-    if (of_rate(e->m)) {
+    if (smodel_hidden(e->m)) {
         struct kern *k = expression(e, SMODEL_ALL);
         st = k ? smodel_rate_logml(e->m, w, e->z, k, ll, dkern, dnoise) : GPM_E_ARG;
         kern_unref(k);
@@ -264,7 +269,7 @@ enum gpm_status smodel_condition(const struct smodel *m, struct smodel_work *w, 
                                  struct gp **out) {
     struct expression e = {.m = m, .z = z};
     enum gpm_status st;
-    if (of_rate(m)) {
+    if (smodel_hidden(m)) {
         struct kern *k = expression(&e, SMODEL_ALL);
         st = k ? smodel_rate_condition(m, w, z, k) : GPM_E_ARG;
         kern_unref(k);
@@ -327,7 +332,7 @@ enum gpm_status smodel_noise_vars(const struct smodel *m, const double *z, const
     const double ends[] = {0, 1};
     struct kern_pts x = {.x = t, .n = n, .ld = n, .dim = 1},
                     end = {.x = ends, .n = 2, .ld = 2, .dim = 1};
-    double noise = of_rate(m) ? 0 : smodel_noise(m, z), least[2] = {0};
+    double noise = smodel_hidden(m) ? 0 : smodel_noise(m, z), least[2] = {0};
     enum gpm_status st = k ? kern_diag(k, x, var) : GPM_OK;
     if (k && !st) st = kern_diag(k, end, least);
     for (size_t i = 0; i < n && !st; i++) {

@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+"""What gpmem discover says of series with a known truth: levels that stay the same, counts that end, noise of another
+size, weather that is no trend, formulas on the scale that is modelled. Of every text: no size of "0", shares that are
+shares, a runner-up that says what it has instead. Structures are clear here, so that no number decides what is said."""
+import math, os, random, re, subprocess, sys, tempfile
+
+TOOL = sys.argv[1]
+
+
+def months(n):
+    return ["%d-%02d" % (2010 + i // 12, i % 12 + 1) for i in range(n)]
+
+
+def discover(tmp, name, times, values, *args):
+    """The text and the cells of the forecast; what holds for all is checked here."""
+    path, run = os.path.join(tmp, name + ".csv"), os.path.join(tmp, name)
+    with open(path, "w") as f:
+        f.write("time,value\n" + "".join("%s,%s\n" % r for r in zip(times, values)))
+    r = subprocess.run([TOOL, "discover", path, "--out", run, *args], capture_output=True, text=True, timeout=600)
+    assert r.returncode == 0, (name, r.stderr)
+    text = r.stdout
+    assert not re.search(r"(rose|fell|rises|falls) by 0%? per", text), text
+    shares = [float(s) for s in re.findall(r"(?:explains|variance|, ) ?([0-9.]+)% (?:of the variance|is [A-Z]|is left)", text)]
+    assert all(0 <= s <= 300 for s in shares), shares
+    for sentence in re.findall(r"(?:The next is|That is a tie with) [^.]*\(0\.\d+\)[^.]*\.", text):
+        assert ", which has " in sentence or "fits" in sentence, sentence
+    forecast = subprocess.run([TOOL, "forecast", run, "--horizon", "6"], capture_output=True, text=True, timeout=600)
+    assert forecast.returncode == 0, forecast.stderr
+    cells = [line.split(",")[1:] for line in forecast.stdout.splitlines()[1:]]
+    assert not any(c == "-0" for row in cells for c in row), forecast.stdout
+    return text, cells
+
+
+def check_step(tmp):
+    rng = random.Random(1)
+    text, _ = discover(tmp, "step", months(60), ["%.3f" % ((8 if i >= 30 else 0) + rng.gauss(0, 0.5)) for i in range(60)])
+    assert "A shift of level" in text and re.search(r"; since [0-9-]+ it did not change\.", text), text
+
+
+def check_counts(tmp):
+    """Twenty a month, then none: the logarithm of the rate varies by far more than the counts do."""
+    rng = random.Random(2)
+    counts = [sum(rng.random() < 0.02 for _ in range(1000)) if i < 40 else 0 for i in range(56)]
+    text, cells = discover(tmp, "ends", months(56), counts)
+    assert "Of the variance of the rate's logarithm" in text, text
+    assert all(float(c) >= 0 for row in cells for c in row), cells
+    falls = [max(0, round(60 - 2 * i + rng.gauss(0, 2))) for i in range(44)]
+    discover(tmp, "falls", months(44), falls)
+
+
+def check_noise(tmp):
+    rng = random.Random(3)
+    text, _ = discover(tmp, "louder", months(120), ["%.3f" % rng.gauss(0, 0.5 if i < 70 else 5) for i in range(120)])
+    title = re.search(r"\d\. More uncorrelated noise (from|until|outside|between)[^.]*\..*", text)
+    assert title and "It acts" not in title[0] and "That there is a change at a date is" in title[0], text
+    assert re.search(r"\* WN \[(from|until|outside|between) [^]]*\] \+ ", text), text
+
+
+def check_weather(tmp):
+    """Values that come and go within days: their level is the same throughout."""
+    rng = random.Random(5)
+    v, values = 0, []
+    for i in range(240):
+        v = 0.7 * v + rng.gauss(0, 1)
+        values.append("%.2f" % (20 + v))
+    text, _ = discover(tmp, "weather", range(240), values)
+    assert re.search(r"The level \(without what comes and goes within about [0-9.]+ \w+ and without noise\) stays the same", text), text
+
+
+def check_formula(tmp):
+    rng = random.Random(6)
+    shares = ["%.2f%%" % (100 / (1 + math.exp(-(3 - 0.1 * i + rng.gauss(0, 0.2))))) for i in range(60)]
+    text, _ = discover(tmp, "odds", months(60), shares)
+    assert re.search(r"\n  log\(y / \(100 - y\)\) ~ GP\(-?0?\.?\d", text), text
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as tmp:
+        for check in (check_step, check_counts, check_noise, check_weather, check_formula):
+            check(tmp)
+    print("ok")
