@@ -7,6 +7,7 @@ import inspect
 import json
 import math
 import os
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import pandas
 
 _ACQUISITIONS = {"auto": 0, "thompson": 1, "ei": 2, "ucb": 3}
+_MORE = {"stop"} | {field[0] for field in _abi.OptimizeOptions._fields_}  # what Optimizer takes beside what it names
 
 
 class Optimum:
@@ -34,8 +36,8 @@ class Optimum:
         self.x, self.y, self.evaluations, self.points, self.values = x, y, evaluations, points, values
         self.report, self._space = report, space
         best = report["best"] or {}
-        self.outputs, self.feasible = best.get("outputs", {}), best.get("feasible", True)
-        self.front = [{**_typed(p["x"], space), **p["outputs"]} for p in report.get("front", [])]
+        self.outputs, self.feasible = _floats(best.get("outputs", {})), best.get("feasible", True)
+        self.front = [{**_typed(p["x"], space), **_floats(p["outputs"])} for p in report.get("front", [])]
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -67,17 +69,37 @@ class Optimum:
             "" if self.feasible else ", none within the constraints")
 
 
+def _is_number(v):
+    return isinstance(v, (int, float, np.number)) and not isinstance(v, (bool, np.bool_))
+
+
+class _Choices(list):
+    """Categories that are meant as such, numbers among them."""
+
+
 def _typed(x, space):
     """Values of a report as the function gets them."""
-    return {k: int(round(v)) if isinstance(space.get(k), tuple) and "int" in space[k] else v for k, v in x.items()}
+    out = {}
+    for k, v in x.items():
+        spec = space.get(k)
+        if isinstance(spec, list):
+            out[k] = next((c for c in spec if str(c) == v), v)
+        else:
+            out[k] = int(round(v)) if isinstance(spec, tuple) and "int" in spec else float(v)
+    return out
+
+
+def _floats(numbers):
+    """Numbers of a report, in which 2.0 is 2."""
+    return {k: v if v is None else float(v) for k, v in numbers.items()}
 
 
 def _records(report, space):
     out = []
     for t in report["trace"]:
-        row = {**_typed(t["x"], space), **t.get("outputs", {"value": t["y"]}), "status": t["status"], "seconds": t["seconds"]}
-        for key in ("feasible", "error"):
-            if key in t: row[key] = t[key]
+        row = {**_typed(t["x"], space), **_floats(t.get("outputs", {"value": t["y"]}))}
+        for key in ("status", "seconds", "feasible", "error"):  # a number that an evaluation calls so is that number
+            if key in t: row.setdefault(key, t[key])
         out.append(row)
     return out
 
@@ -90,9 +112,9 @@ def _frame(records):
 def _variable(name, spec):
     """The text of a variable: NAME=LO:HI[:log][:int] or NAME="a","b","c", whatever the names hold."""
     if isinstance(spec, list):
-        if not all(isinstance(v, str) for v in spec):
+        if not isinstance(spec, _Choices) and any(_is_number(v) for v in spec):
             raise GpmemValueError("%s: a list holds the names of categories; a range is a tuple (low, high)" % name)
-        return "%s=%s" % (name, ",".join(json.dumps(v, ensure_ascii=False) for v in spec))
+        return "%s=%s" % (name, ",".join(json.dumps(str(v), ensure_ascii=False) for v in spec))
     try:
         low, high, *words = spec
         low, high = float(low), float(high)
@@ -112,15 +134,15 @@ def _variables(space):
     texts = []
     for name, spec in space.items():
         members = [n.strip() for n in name.split(",")]
-        if spec in ("shares", "order"):
+        if isinstance(spec, str) and spec in ("shares", "order"):
             texts.append("%s=%s" % (",".join(members), spec))
             for n in members: each[n] = (0.0, 1.0) if spec == "shares" else (1, len(members), "int")
         elif isinstance(spec, str) and "<" in spec:
             texts.append("%s=%s" % (name, spec))
-            each[name] = spec.split("<")
+            each[name] = [level.strip() for level in spec.split("<")]
         else:
             texts.append(_variable(name, spec))
-            each[name] = spec
+            each[name] = spec if isinstance(spec, list) else tuple(spec)
     return each, texts
 
 
@@ -155,16 +177,16 @@ class Trial:
         """A whole number from low to high."""
         return self._suggest(name, (low, high, "log", "int") if log else (low, high, "int"), (low + high) // 2)
 
-    def suggest_categorical(self, name: str, choices: Sequence[str]) -> str:
-        """One of the choices."""
-        return self._suggest(name, list(choices), choices[0])
+    def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any:
+        """One of the choices: texts, numbers, True, None."""
+        return self._suggest(name, _Choices(choices), choices[0])
 
 
 class Optimizer:
     """Decides what to evaluate next; you evaluate, wherever and in whatever order.
 
     space        {name: (low, high)}, with "log" or "int" after the bounds for scales and whole numbers, or
-                 {name: ["a", "b"]} for categories, {name: "a<b<c"} for levels in order, {"a,b,c": "shares"} for
+                 {name: ["a", "b"]} for categories (texts, True, None), {name: "a<b<c"} for levels in order, {"a,b,c": "shares"} for
                  numbers that sum to one, {"a,b,c": "order"} for the places 1, 2, 3 in some order
     objectives   names of the numbers to minimise ("name:max": to maximise); several ask for the front. None: an
                  evaluation gives one number
@@ -172,6 +194,8 @@ class Optimizer:
                  comparisons of expressions in the variables, as "x + 2*y <= 10", which no point then breaks
     collect      names of numbers that are only kept
     maximize, noisy, seed, acquisition, store, name: as for optimize
+
+    Threads may ask and tell at the same time. An Optimizer is not pickled: another process opens its store.
 
     >>> o = Optimizer({"x": (-10, 10)})
     >>> p = o.ask()
@@ -188,30 +212,45 @@ class Optimizer:
         if acquisition not in _ACQUISITIONS:
             raise GpmemValueError("acquisition is one of %s, not %r" % (", ".join(_ACQUISITIONS), acquisition))
         o = options(_abi.OptimizeOptions)
+        for k in more:
+            if k not in _MORE: raise TypeError("Optimizer() got an unexpected keyword argument %r" % k)
         assign(o, seed=seed, maximize=maximize, noisy=noisy, acquisition=_ACQUISITIONS[acquisition],
                **{k: v for k, v in more.items() if k != "stop"})
         o.store = path(store, "store") if store is not None else None
         if "stop" in more: o.stop = c.pointer(more["stop"])
         self._keep = o  # texts in it are borrowed
+        self._lock = threading.RLock()  # of the handle
+        self._asked: dict[int, dict[str, Any]] = {}
         self._handle = lib.gpm_optimizer_new(c.byref(o))
         weakref.finalize(self, lib.gpm_optimizer_free, self._handle)
         for t in texts:
             self._check(lib.gpm_optimizer_variable(self._handle, text(t, "space")), GpmemValueError)
+        if name is not None:
+            lib.gpm_optimizer_function(self._handle, text(name, "name"), _abi.Objective(0), None)
         for take, what, given in ((lib.gpm_optimizer_objective, "objectives", objectives or ()),
                                   (lib.gpm_optimizer_constraint, "constraints", constraints),
                                   (lib.gpm_optimizer_collect, "collect", collect)):
-            for t in [given] if isinstance(given, str) else given:
+            if isinstance(given, Mapping):
+                raise GpmemValueError("%s are texts, such as [\"cost\", \"gain:max\"] for objectives, not a dictionary" % what)
+            for t in [given] if isinstance(given, str) or callable(given) else given:
+                if callable(t):
+                    raise GpmemValueError("%s are texts such as \"x + 2*y <= 10\", not functions; what a function gives "
+                                          "is bounded by name: let f give it, too, and write \"name<=0\"" % what)
                 self._check(take(self._handle, text(t, what)), GpmemValueError)
         self._open = False
+
+    def __reduce__(self):
+        raise TypeError("an Optimizer cannot be copied or pickled; keep it in a file (store=) and open that again")
 
     def _check(self, status, kind=GpmemError):
         if status:
             raise kind(lib.gpm_optimizer_error(self._handle).decode())
 
     def _begin(self):
-        if self._open: return
-        self._check(lib.gpm_optimizer_open(self._handle))
-        self._open = True
+        with self._lock:
+            if self._open: return
+            self._check(lib.gpm_optimizer_open(self._handle))
+            self._open = True
 
     @property
     def names(self) -> list[str]:
@@ -230,21 +269,32 @@ class Optimizer:
     def _numbers(self, values):
         """The numbers of an evaluation: one, a sequence in their order, or {name: number}."""
         names = self.names
-        if isinstance(values, dict):
+        if hasattr(values, "keys"):
             missing = [n for n in names if n not in values]
-            if missing: raise GpmemValueError("the evaluation lacks %s" % ", ".join(missing))
+            if missing:
+                raise GpmemValueError("the evaluation lacks %s%s" % (
+                    ", ".join(missing), "" if names != ["value"] else "; name its objective, as in objectives=[%r]" % next(
+                        iter(values.keys()), "cost")))
             values = [values[n] for n in names]
-        values = [float(v) for v in np.atleast_1d(np.asarray(values, dtype=float))]
+        try:
+            values = [float(v) for v in np.atleast_1d(np.asarray(values, dtype=float)).ravel()]
+        except (TypeError, ValueError):
+            raise GpmemValueError("an evaluation gives numbers, not %.80r" % (values,)) from None
         if len(values) != len(names):
-            raise GpmemValueError("an evaluation gives %d numbers (%s), not %d" % (len(names), ", ".join(names), len(values)))
+            raise GpmemValueError("an evaluation gives %d number%s (%s), not %d%s" % (
+                len(names), "" if len(names) == 1 else "s", ", ".join(names), len(values),
+                "; name them by objectives, constraints and collect" if names == ["value"] else ""))
         return values
 
     def ask(self) -> Point:
         """The next point to evaluate: a dictionary. It stays reserved until it is told."""
         self._begin()
         x, id = (c.c_double * len(self.space))(), c.c_int64()
-        self._check(lib.gpm_optimizer_ask(self._handle, x, c.byref(id)))
-        return Point(self._point(x), id.value)
+        with self._lock:
+            self._check(lib.gpm_optimizer_ask(self._handle, x, c.byref(id)))
+            point = Point(self._point(x), id.value)
+            self._asked[point.id] = dict(point)
+        return point
 
     def tell(self, point: Mapping[str, Any], values: Any) -> None:
         """What the evaluation of a point gave: a number, a sequence, {name: number}, or None when it failed. Points that
@@ -254,9 +304,17 @@ class Optimizer:
         if values is not None:
             numbers = self._numbers(values)
             y = (c.c_double * len(numbers))(*numbers)
-        if isinstance(point, Point):
-            self._check(lib.gpm_optimizer_tell_all(self._handle, point.id, y))
-            return
+        with self._lock:
+            if isinstance(point, Point):
+                if self._asked.get(point.id, point) != point:
+                    raise GpmemValueError("the point is not what was asked for as number %d; tell dict(point) as a point of "
+                                          "its own" % point.id)
+                self._check(lib.gpm_optimizer_tell_all(self._handle, point.id, y))
+                return
+            self._check(lib.gpm_optimizer_tell_all_at(self._handle, self._place(point), y))
+
+    def _place(self, point):
+        """The numbers of a point that was not asked for."""
         point, x = mapping(point, "point"), (c.c_double * len(self.space))()
         if set(point) != set(self.space):
             raise GpmemValueError("the point must have the variables %s" % ", ".join(self.space))
@@ -265,14 +323,14 @@ class Optimizer:
             read = c.c_double()
             self._check(lib.gpm_optimizer_read(self._handle, j, value, c.byref(read)), GpmemValueError)
             x[j] = read.value
-        self._check(lib.gpm_optimizer_tell_all_at(self._handle, x, y))
+        return x
 
     def report(self, kind: str = "json") -> Any:
         """What was found: "json" (as Python's objects), "text" or "html"."""
         self._begin()
         kinds = {"text": 0, "json": 1, "html": 2}
         if kind not in kinds: raise GpmemValueError("a report is json, text or html, not %r" % (kind,))
-        out = lib.gpm_optimizer_report(self._handle, kinds[kind]).decode()
+        with self._lock: out = lib.gpm_optimizer_report(self._handle, kinds[kind]).decode()
         return json.loads(out) if kind == "json" else out
 
     @property
@@ -281,7 +339,7 @@ class Optimizer:
         r = self.report()
         if not r["best"]: return None
         values = np.array([math.nan if t["y"] is None else t["y"] for t in r["trace"]])
-        return Optimum(_typed(r["best"]["x"], self.space), r["best"]["y"], r["evaluations"],
+        return Optimum(_typed(r["best"]["x"], self.space), float(r["best"]["y"]), r["evaluations"],
                        [_typed(t["x"], self.space) for t in r["trace"]], values, r, self.space)
 
     def _repr_html_(self) -> str:
@@ -305,26 +363,40 @@ class _Function:
         self.f, self.catch, self.callback, self.takes_trial = f, catch, callback, takes_trial
         self.stop = c.c_int(0)
         self.failure: BaseException | None = None
+        self.why = ""  # of the last evaluation that failed
         self.points: list[Any] = []
         self.values: list[float] = []
         self.optimizer: Any = None
 
+    def evaluate(self, point, y):
+        """What f gives at a point, its numbers into y; None: it failed, why says how."""
+        try:
+            got = self.f(Trial(point)) if self.takes_trial else self.f(**point)
+            if got is None:
+                self.why = "it gave None"
+                return None
+            numbers = self.optimizer._numbers(got)
+        except self.catch as e:
+            self.why = "%s: %s" % (type(e).__name__, e)
+            return None
+        for k, v in enumerate(numbers): y[k] = v
+        if all(math.isfinite(v) for v in numbers): return got
+        self.why = "it gave %s" % ", ".join("%g" % v for v in numbers)
+        return None
+
     def call(self, _user, x, y):
-        point, value, status = None, float("nan"), 1
+        point, got, value = None, None, math.nan
         try:
             point = self.optimizer._point(x)
-            got = self.f(Trial(point)) if self.takes_trial else self.f(**point)
-            numbers = self.optimizer._numbers(got)
-            for k, v in enumerate(numbers): y[k] = v
-            value, status = numbers[0], 0
-            if self.callback is not None and self.callback(point, got): self.stop.value = 1
-        except self.catch:
-            pass
+            got = self.evaluate(point, y)
+            if got is not None:
+                value = y[0]
+                if self.callback is not None and self.callback(point, got): self.stop.value = 1
         except BaseException as e:  # crosses C: it is raised again when the search has stopped
             self.failure, self.stop.value = e, 1
         self.points.append(point)
         self.values.append(value)
-        return status
+        return 0 if got is not None else 1
 
 
 def _learn(f):
@@ -345,7 +417,8 @@ def optimize(f: Callable[..., Any], space: Mapping[str, Any] | None = None, budg
     space        {name: (low, high)}, with "log" or "int" after the bounds for scales and whole numbers and
                  "when kind=a,b" where it matters for some levels of a category only, or
                  {name: ["a", "b"]} for categories; levels in order, shares, orders: see Optimizer. A function of one argument called trial asks for its variables
-                 (trial.suggest_float("x", 0, 1), suggest_int, suggest_categorical) and needs no space
+                 (trial.suggest_float("x", 0, 1), suggest_int, suggest_categorical) and needs no space; it is called once
+                 before, in their middle, to learn them
     budget       evaluations in all, those already in the store included
     maximize     look for the largest value instead of the smallest
     noisy        f is noisy: points are repeated, and the optimum is that of the mean
@@ -357,7 +430,8 @@ def optimize(f: Callable[..., Any], space: Mapping[str, Any] | None = None, budg
     max_seconds  stop after this time (0: no limit)
     max_cost     stop when the evaluations cost this much: the number "cost" that they collect, else 1 each, or of a
                  variable with "fidelity" after its bounds its share (0: no limit)
-    catch        exceptions that mean "this evaluation failed"; any other ends the search and is raised
+    catch        exceptions that mean "this evaluation failed", as do None and what is not finite; any other ends the
+                 search and is raised, and the point is evaluated by the next call
     objectives   f gives several numbers, as {name: number} or a sequence in the order objectives, constraints,
                  collect: the names of those to minimise ("name:max": to maximise); several ask for the front
     constraints  texts such as "weight<=3", "0<=stress<=1", "mass=2+-0.01" on those numbers, or on variables:
@@ -372,6 +446,13 @@ def optimize(f: Callable[..., Any], space: Mapping[str, Any] | None = None, budg
     (True, 15)"""
     if not callable(f):
         raise GpmemValueError("f must be a function, not %s" % type(f).__name__)
+    kinds = catch if isinstance(catch, tuple) else (catch,)
+    if not all(isinstance(e, type) and issubclass(e, BaseException) for e in kinds):
+        raise GpmemValueError("catch must be an exception or a tuple of them, not %r" % (catch,))
+    if callback is not None and not callable(callback):
+        raise GpmemValueError("callback must be a function, not %s" % type(callback).__name__)
+    if budget == 0 and not (max_seconds or max_cost) and target is None:
+        raise GpmemValueError("there is no end; give a budget, max_cost, max_seconds or a target")
     takes_trial = space is None
     if takes_trial:
         try: arguments = list(inspect.signature(f).parameters)
@@ -394,7 +475,7 @@ def optimize(f: Callable[..., Any], space: Mapping[str, Any] | None = None, budg
     if not (callback is not None and function.stop.value): o._check(status)
     best = o.best
     if best is None:
-        raise GpmemError("no evaluation of the function succeeded")
+        raise GpmemError("no evaluation of the function succeeded" + ("; the last: " + function.why if function.why else ""))
     return Optimum(best.x, best.y, best.evaluations, function.points, np.array(function.values), best.report, o.space)
 
 

@@ -351,12 +351,27 @@ static void json_variables(const struct optimize *o, struct buf *out) {
     buf_release(&text);
 }
 
+/* The numbers that are only kept, of the evaluation that has this point and these numbers. */
+static void add_kept(const struct optimize *o, const double *x, double *y) {
+    size_t bytes = (size_t)o->space.n * sizeof *x;
+    for (size_t i = 0; i < o->trace.n; i++) {
+        const struct optimize_eval *e = &o->trace.at[i];
+        bool same = e->values && memcmp(e->x, x, bytes) == 0;
+        for (int k = 0; same && k < goals_count(&o->goals); k++)
+            same = isnan(y[k]) || e->values[k] == y[k];
+        if (!same) continue;
+        memcpy(y, e->values, (size_t)goals_count(&o->goals) * sizeof *y);
+        return;
+    }
+}
+
 void optimize_report_json(struct optimize *o, struct buf *out) {
     int first, count = goals_count(&o->goals);
     double *x = NEW_ARRAY(double, (size_t)(o->space.n + count)), *y = x + o->space.n, mean, sd;
     goals_objectives(&o->goals, &first);
+    bool up = o->goals.names.n ? o->goals.goal.at[first].direction < 0 : o->opt.maximize;
     buf_printf(out, "{\n  \"goal\": \"%s\",\n  \"ended\": \"%s\",\n  \"seed\": %llu,\n  ",
-               o->opt.maximize ? "maximize" : "minimize", o->end, (unsigned long long)o->opt.seed);
+               up ? "maximize" : "minimize", o->end, (unsigned long long)o->opt.seed);
     JSON(out, FIELD("function", o->memo->function));
     json_variables(o, out);
     buf_printf(out, ",\n  \"evaluations\": %zu,\n  \"failed\": %zu,\n", o->trace.n,
@@ -365,6 +380,7 @@ void optimize_report_json(struct optimize *o, struct buf *out) {
         buf_puts(out, "  \"best\": {");
         json_point(o, "x", x, out);
         JSON(out, FIELD("y", y[first]));
+        add_kept(o, x, y);
         json_numbers_of(o, y, out);
         buf_puts(out, "},\n  \"recommended\": {");
         if (!bo_recommend(o->bo, x, &mean, &sd)) mean = sd = NAN;

@@ -33,7 +33,7 @@ def test_bounds():
     out = run("optimize", "-q", *BOX, "--budget", "30", *BOUND, "--collect", "gap", "--store", "b.db", "--json", "b.json", "--", NUMBERS, "{x}", "{y}")
     j = json.load(open("b.json"))
     assert abs(j["best"]["y"] - 1) < 1e-6 and j["best"]["feasible"] and j["best"]["outputs"]["r"] >= 1, out
-    assert "within the bounds" in out
+    assert "within the bounds" in out and set(j["best"]["outputs"]) == {"f", "r", "gap"}
     told = [t for t in j["trace"] if t["status"] == "done"]
     assert all(abs(t["outputs"]["gap"] - (t["x"]["x"] - t["x"]["y"])) < 1e-12 for t in told)
     assert all(t["feasible"] == (t["outputs"]["r"] >= 1) for t in told)
@@ -64,7 +64,9 @@ def test_nothing_within_the_bounds_is_said():
 def test_maximise_equality_and_both_sides():
     out = run("optimize", "-q", *BOX, "--budget", "30", "--objective", "f:max", "--constraint", "r=1+-0.001", "--constraint", "-1<=g<=1",
               "--json", "m.json", "--", NUMBERS, "{x}", "{y}")
-    best = json.load(open("m.json"))["best"]
+    report = json.load(open("m.json"))
+    best = report["best"]
+    assert report["goal"] == "maximize" and set(best["outputs"]) == {"f", "r", "g"}
     assert best["feasible"] and abs(best["y"] - 5 ** 0.5) < 0.01, out
 
 

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The optimiser from Python: ask and tell, constraints, several objectives, trials, records (argument: the tool)."""
-import os, sys, tempfile
+import os, pickle, sys, tempfile, threading, warnings
 
 os.environ["GPMEM_LIBRARY"] = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "libgpmem.so")
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"))
 import gpmem
+import numpy as np
 from raising import raises
 
 BOX = {"x": (0, 2), "y": (0, 2)}
@@ -69,6 +70,91 @@ def check_trial():
     raises(ValueError, "one argument, trial", lambda: gpmem.minimize(lambda x: x))
 
 
+def square(x): return (x - 0.3) ** 2
+
+
+def check_functions_that_fail():
+    line = {"x": (0, 1)}
+    def broken(x): return 1 / 0
+    raises(gpmem.GpmemError, "the last: ZeroDivisionError: division by zero", lambda: gpmem.minimize(broken, line, budget=3, catch=ArithmeticError))
+    raises(gpmem.GpmemError, "the last: it gave None", lambda: gpmem.minimize(lambda x: None, line, budget=3))
+    raises(ValueError, "a tuple of them", lambda: gpmem.minimize(broken, line, budget=3, catch=[ArithmeticError]))
+    raises(ZeroDivisionError, "division", lambda: gpmem.minimize(square, line, budget=3, callback=lambda p, v: 1 / 0, catch=Exception))
+    raises(ValueError, "callback must be a function", lambda: gpmem.minimize(square, line, callback=3))
+    raises(ValueError, "gives numbers, not 'abc'", lambda: gpmem.minimize(lambda x: "abc", line, budget=3))
+    raises(ValueError, "objectives=['a']", lambda: gpmem.minimize(lambda x: {"a": x}, line, budget=3))
+    raises(ValueError, "gives 1 number (value), not 2", lambda: gpmem.minimize(lambda x: (x, x), line, budget=3))
+    o = gpmem.minimize(lambda x: float("inf") if x > 0.5 else x, line, budget=6)
+    assert any(v != v for v in o.values) and all(abs(v) < 1 for v in o.values if v == v), o.values
+
+
+def check_arguments():
+    line = {"x": (0, 1)}
+    raises(ValueError, "there is no end", lambda: gpmem.minimize(square, line, budget=0))
+    raises(ValueError, "not functions", lambda: gpmem.minimize(square, line, constraints=[lambda x: x < 1]))
+    raises(ValueError, "not a dictionary", lambda: gpmem.minimize(lambda x: {"v": x}, line, objectives={"v": "max"}))
+    raises(TypeError, "unexpected keyword argument 'foo'", lambda: gpmem.Optimizer(line, foo=3))
+    raises(TypeError, "store=", lambda: pickle.dumps(gpmem.Optimizer(line)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert gpmem.minimize(square, {"x": np.array([0, 1])}, budget=4).evaluations == 4
+    class Row(dict): pass  # as a pandas.Series: in an order of its own
+    o = gpmem.minimize(lambda x: Row(extra=7, f=x), line, objectives="f", collect="extra", budget=4)
+    assert o.outputs["extra"] == 7 and o.y == o.x["x"]
+
+
+def check_values_have_their_types():
+    o = gpmem.minimize(lambda x, on: x + (on is not True), {"x": (0, 1), "on": [False, True, None]}, budget=15)
+    assert o.x == {"x": 0.0, "on": True} and isinstance(o.x["x"], float) and isinstance(o.y, float), o
+    assert all(isinstance(r["x"], float) and r["on"] in (True, False, None) for r in o.records)
+    o = gpmem.minimize(lambda trial: trial.suggest_categorical("n", [16, 32, 64]) / 16, budget=3)
+    assert o.x == {"n": 16} and isinstance(o.x["n"], int)
+    o = gpmem.Optimizer({"status": (0, 1)}, objectives="seconds")
+    p = o.ask()
+    o.tell(p, 3600)
+    assert o.records == [{"status": p["status"], "seconds": 3600.0}], o.records
+
+
+def check_points_are_those_asked_for():
+    a, b = gpmem.Optimizer(BOX), gpmem.Optimizer(BOX, seed=9)
+    p, q = a.ask(), b.ask()
+    raises(ValueError, "as a point of its own", lambda: b.tell(p, 1))
+    b.tell(pickle.loads(pickle.dumps(q)), 1)
+    p["x"] = 0.5
+    raises(ValueError, "as a point of its own", lambda: a.tell(p, 1))
+    a.tell(dict(p), 1)
+    assert a.records[0]["x"] == 0.5
+
+
+def check_threads():
+    o = gpmem.Optimizer(BOX)
+    failed = []
+    def work():
+        try:
+            for _ in range(12):
+                p = o.ask()
+                o.tell(p, (p["x"] - 0.3) ** 2 + p["y"])
+                o.best.to_frame if len(o.records) % 7 == 0 else None
+        except BaseException as e: failed.append(e)
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for t in threads: t.start()
+    for t in threads: t.join()
+    assert not failed and len({(r["x"], r["y"]) for r in o.records}) == 72, failed
+
+
+def check_what_was_left_is_evaluated_again():
+    with tempfile.TemporaryDirectory() as folder:
+        store, calls = os.path.join(folder, "s.db"), []
+        def f(x):
+            calls.append(x)
+            if len(calls) == 3: raise KeyboardInterrupt
+            return x
+        raises(KeyboardInterrupt, "", lambda: gpmem.minimize(f, {"x": (0, 1)}, budget=5, store=store))
+        o = gpmem.minimize(f, {"x": (0, 1)}, budget=5, store=store)
+        assert calls[3] == calls[2] and all(r["status"] == "done" for r in o.records) and len(o.records) == 5, o.records
+        raises(gpmem.GpmemError, "belongs to the function 'f'", lambda: gpmem.Optimizer({"x": (0, 1)}, store=store, name="g").ask())
+
+
 def check_store():
     with tempfile.TemporaryDirectory() as folder:
         store = os.path.join(folder, "s.db")
@@ -86,5 +172,6 @@ def check_frame():
     assert list(frame["value"]) == list(r.values) and len(frame) == 6
 
 
-for check in (check_ask_and_tell, check_spaces, check_minimize, check_trial, check_store, check_frame): check()
+for name, check in list(globals().items()):
+    if name.startswith("check_"): check()
 print("optimizer: all good")
