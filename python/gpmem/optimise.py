@@ -251,6 +251,8 @@ class Optimizer:
             if self._open: return
             self._check(lib.gpm_optimizer_open(self._handle))
             self._open = True
+            both = [n for n in self.names if n in self.space]
+            if both: raise GpmemValueError("%s: a number of an evaluation has the name of a variable" % ", ".join(both))
 
     @property
     def names(self) -> list[str]:

@@ -166,11 +166,11 @@ static int run(int argc, char **argv) {
         enum gpm_status s = gpm_optimizer_run(o);
         if (tty && !voice.quiet) err_printf("\n");
         if (s && s != GPM_E_INTERRUPT)
-            status = s == GPM_E_DENIED ? EXIT_USAGE : EXIT_FAILED;
+            status = s == GPM_E_DENIED || s == GPM_E_ARG ? EXIT_USAGE : EXIT_FAILED;
         else if (s == GPM_E_INTERRUPT)
             complain(0, "stopped; what is done is kept");
         if (!status) status = write_outputs(o);
-        if (!status && gpm_optimizer_count(o) && !gpm_optimizer_best(o, NULL, &best))
+        if (!status && (gpm_optimizer_count(o) || !s) && !gpm_optimizer_best(o, NULL, &best))
             status = EXIT_FAILED;
         if (!status && s == GPM_E_INTERRUPT) status = EXIT_STOPPED;
     }

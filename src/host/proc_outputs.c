@@ -276,7 +276,7 @@ enum proc_line proc_read_step(const char *line, const char *end, double *step, d
     *step = number_read(line + n, &step_end);
     if (step_end == line + n || step_end >= end) return PROC_ODD_STEP;
     *value = number_read(step_end, &value_end);
-    return value_end > step_end && value_end <= end && isfinite(*value) ? PROC_STEP : PROC_ODD_STEP;
+    return value_end > step_end && value_end <= end ? PROC_STEP : PROC_ODD_STEP;
 }
 
 static enum proc_outcome read_text(const struct proc_outputs *o, const char *text, double *values,

@@ -153,15 +153,16 @@ static void take_steps(struct job *j) {
             line = end + 1;
             continue;
         }
-        if (j->r.steps.len < PROC_STDOUT_MAX) {
+        bool known = isfinite(step) && isfinite(value); /* NaN says nothing of how it gets on */
+        if (known && j->r.steps.len < PROC_STDOUT_MAX) {
             buf_puts(&j->r.steps, j->r.steps.len ? ", [" : "[");
             buf_number(&j->r.steps, step);
             buf_puts(&j->r.steps, ", ");
             buf_number(&j->r.steps, value);
             buf_putc(&j->r.steps, ']');
         }
-        if (!j->hopeless) j->r.value = value;
-        if (!j->hopeless && j->c->watch(j->c->watcher, j->tag, step, value)) {
+        if (known && !j->hopeless) j->r.value = value;
+        if (known && !j->hopeless && j->c->watch(j->c->watcher, j->tag, step, value)) {
             j->hopeless = true;
             j->deadline = 0;
         }

@@ -198,6 +198,17 @@ bool bo_rules_kept(const struct bo_space *s, const double *u) {
     return true;
 }
 
+enum gpm_status bo_space_check(const struct bo_space *s, const double *x, struct buf *err) {
+    if (!bo_space_inside(s, x))
+        return buf_fail(err, GPM_E_ARG, "%s",
+                        s->n_groups ? "shares must sum to one, places be an order"
+                                    : "it lies outside of the ranges");
+    for (int i = 0; i < s->n_rules; i++)
+        if (!(run(&s->rules[i], x) <= SLACK))
+            return buf_fail(err, GPM_E_ARG, "it breaks the constraint '%s'", s->rules[i].text);
+    return GPM_OK;
+}
+
 /* Onto the borders of the broken rules, one after the other (Kaczmarz), a little beyond. */
 bool bo_rules_repair(const struct bo_space *s, double *u) {
     enum { ROUNDS = 40 };

@@ -19,6 +19,9 @@ const char *bo_rule_text(const struct bo_space *s, int i); /* as it was given */
 /* Row i of the rules (there are s->n_rules) at u: c <= 0 where it is kept; and its derivatives in
  * the numeric coordinates, by differences, unless grad is NULL. */
 double bo_rule_value(const struct bo_space *s, int i, const double *u, double *grad);
+/* GPM_E_ARG with what is wrong: x is no point of the space, or breaks a rule. */
+GPM_MUST_USE enum gpm_status bo_space_check(const struct bo_space *s, const double *x,
+                                            struct buf *err);
 bool bo_rules_kept(const struct bo_space *s, const double *u);
 /* Moves u to where the rules are kept, not far, and onto its grid; false: it could not be found. */
 bool bo_rules_repair(const struct bo_space *s, double *u);

@@ -95,11 +95,19 @@ static enum gpm_status parse_range(struct bo_var *v, const char *text, const cha
     if (*p) return bad(err, text, "unexpected text after the range");
     if (!isfinite(v->lo) || !isfinite(v->hi)) return bad(err, text, "the bounds must be finite");
     if (v->integer) v->lo = ceil(v->lo), v->hi = floor(v->hi);
-    if (v->hi < v->lo || (v->hi == v->lo && !v->integer))
-        return bad(err, text, "the range is empty; the lower bound comes first");
+    if (v->hi < v->lo) return bad(err, text, "the range is empty; the lower bound comes first");
+    if (v->hi == v->lo && !v->integer)
+        return bad(err, text, "the range has one value only; write that into the command instead");
     if (v->log && v->lo <= 0) return bad(err, text, "a log scale needs a lower bound above 0");
     if (v->hi - v->lo > 1e300) return bad(err, text, "the range is too wide");
     return GPM_OK;
+}
+
+/* text[..n) without the blanks around it; owned. */
+static char *trimmed(const char *text, size_t n) {
+    while (n && ascii_space(*text)) text++, n--;
+    while (n && ascii_space(text[n - 1])) n--;
+    return mem_strndup(text, n);
 }
 
 /* A level and the place after it: all up to a comma, or a JSON string, which may hold anything.
@@ -108,7 +116,7 @@ static char *read_level(const char **p) {
     const char *start = *p;
     if (*start != '"') {
         *p += strcspn(start, ",");
-        return mem_strndup(start, (size_t)(*p - start));
+        return trimmed(start, (size_t)(*p - start));
     }
     json_error_t e; /* position: what was read */
     json_t *j = json_loadb(start, strlen(start), JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, &e);
@@ -118,8 +126,20 @@ static char *read_level(const char **p) {
     return level;
 }
 
+/* (0,1) or [0,1]: a range as others write it. */
+static bool is_interval(const char *p) {
+    char *end;
+    if (*p != '(' && *p != '[') return false;
+    number_read(p + 1, &end);
+    if (end == p + 1 || *end != ',') return false;
+    const char *second = end + 1;
+    number_read(second, &end);
+    return end > second && (*end == ')' || *end == ']') && !end[1];
+}
+
 static enum gpm_status parse_levels(struct bo_var *v, const char *text, const char *p,
                                     struct buf *err) {
+    if (is_interval(p)) return bad(err, text, "a range is written lo:hi, for example x=-5:10");
     for (;;) {
         char *level = read_level(&p);
         if (!level) return bad(err, text, "a quoted level is no string of JSON");
@@ -142,9 +162,9 @@ static enum gpm_status parse_ordered(struct bo_var *v, const char *text, const c
     v->hi = -1;
     for (;; p++) {
         size_t n = strcspn(p, "<");
-        if (!n) return bad(err, text, "a level is empty");
         v->labels = mem_realloc(v->labels, sizeof(char *) * (size_t)(v->hi + 2));
-        char *label = v->labels[(int)++v->hi] = mem_strndup(p, n);
+        char *label = v->labels[(int)++v->hi] = trimmed(p, n);
+        if (!*label) return bad(err, text, "a level is empty");
         for (int i = 0; i < (int)v->hi; i++)
             if (strcmp(v->labels[i], label) == 0) return bad(err, text, "a level is named twice");
         p += n;
@@ -242,9 +262,22 @@ static enum gpm_status add(struct bo_space *s, const char *text, const char *whe
     return st;
 }
 
+/* Where the word stands outside of quotes. */
+static const char *find_word(const char *text, const char *word) {
+    bool quoted = false;
+    for (const char *p = text; *p; p++) {
+        if (!quoted && strncmp(p, word, strlen(word)) == 0) return p;
+        if (quoted && *p == '\\' && p[1])
+            p++;
+        else if (*p == '"')
+            quoted = !quoted;
+    }
+    return NULL;
+}
+
 enum gpm_status bo_space_add(struct bo_space *s, const char *text, struct buf *err) {
     static const char word[] = " when ", rule[] = "rule ";
-    const char *when = strstr(text, word), *eq = strchr(text, '=');
+    const char *when = find_word(text, word), *eq = strchr(text, '=');
     if (strncmp(text, rule, strlen(rule)) == 0) return bo_rule_add(s, text + strlen(rule), err);
     if (eq && (strcmp(eq, "=shares") == 0 || strcmp(eq, "=order") == 0))
         return add_group(s, text, eq, err);
@@ -468,6 +501,9 @@ void bo_space_value(const struct bo_space *s, int j, double x, int digits, struc
         buf_puts(out, v->levels[(int)x]);
     else if (v->labels && x >= 0 && x <= v->hi && x == floor(x))
         buf_puts(out, v->labels[(int)x]);
+    else if (v->integer && x == rint(x) &&
+             fabs(x) < 1e18) /* 3e+15 is no whole number for most programs */
+        buf_printf(out, "%.0f", x);
     else if (digits && !v->n_levels)
         buf_printf(out, "%.*g", digits, x);
     else

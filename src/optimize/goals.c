@@ -128,11 +128,19 @@ static bool number(const char **p, double *v) {
     return read && isfinite(*v);
 }
 
+/* What to write instead of what is no bound. */
+static const char *bound_form(const char *text) {
+    if (strchr(text, '^')) return "a power is written x ** 2";
+    if (strchr(text, '=') && !strpbrk(text, "<>!") && (!strstr(text, "+-") || strstr(text, "==")))
+        return "an equality is written with a tolerance, as in x + y = 1 +- 0.001";
+    return "expected name<=number, name>=number, number<=name<=number or name=number+-tolerance, "
+           "or a comparison of expressions in the variables (each given by --var), as in "
+           "x + 2*y <= 10";
+}
+
 /* bound := [number rel] name rel number ['+-' number] */
 enum gpm_status goals_bound(struct goals *g, const char *text, struct buf *err) {
-    static const char form[] = "expected name<=number, name>=number, number<=name<=number or "
-                               "name=number+-tolerance, or a comparison of expressions in the "
-                               "variables, as in x + 2*y <= 10";
+    const char *form = bound_form(text);
     const char *p = text;
     double v, tolerance = 0, left = 0;
     int before = 2;

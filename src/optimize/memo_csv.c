@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Memo tables as CSV; see memo_csv.h. */
+#include "optimize/bo_rules.h"
 #include "optimize/memo_csv.h"
 #include "base/mem.h"
 #include "host/csv.h"
@@ -143,6 +144,10 @@ static enum gpm_status import_row(struct memo *m, const struct bo_space *space, 
         if (s) buf_printf(err, "%s:%zu: %s", c->name, c->lines[i], why.data);
         buf_release(&why);
     }
+    struct buf why = BUF_INIT;
+    if (!s && (s = bo_space_check(space, x, &why)))
+        buf_printf(err, "%s:%zu: %s", c->name, c->lines[i], why.data);
+    buf_release(&why);
     if (!s && !error) s = csv_number(c, i, cols->value, &y, err);
     if (!s && cols->seconds >= 0 && !csv_missing(c, i, cols->seconds))
         s = csv_number(c, i, cols->seconds, &seconds, err);

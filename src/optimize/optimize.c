@@ -3,6 +3,7 @@
 #include "optimize/optimize.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "optimize/bo_rules.h"
 #include "optimize/memo_csv.h"
 
 #include <math.h>
@@ -298,6 +299,7 @@ static bool import_row(const struct memo_row *r, void *user) {
         bo_space_value(&m->theirs, m->at[j], r->x[m->at[j]], 0, &text);
         fits = bo_space_read(&o->space, j, text.data, &m->x[j], &why) == GPM_OK;
     }
+    fits = fits && bo_space_check(&o->space, m->x, &why) == GPM_OK;
     if (fits)
         m->s = memo_add(o->memo, m->x, r->y, r->outputs, NULL, r->seconds, o->opt.noisy, &added,
                         m->err);
@@ -344,6 +346,21 @@ static enum gpm_status import_store(struct optimize *o, struct buf *err) {
     return s ? s : m.s;
 }
 
+/* Guesses are points of the space that is settled by now. */
+static enum gpm_status check_starts(const struct optimize *o, struct buf *err) {
+    struct buf why = BUF_INIT;
+    enum gpm_status s = GPM_OK;
+    for (size_t i = 0; i < o->starts.n && !s; i += (size_t)o->space.n) {
+        s = bo_space_check(&o->space, o->starts.at + i, &why);
+        if (!s) continue;
+        buf_puts(err, "guess");
+        optimize_put_point(o, o->starts.at + i, 0, err);
+        buf_printf(err, ": %s", why.data);
+    }
+    buf_release(&why);
+    return s;
+}
+
 /* What the store and the caller say of the search, in one transaction. `given`: the command, or the
  * function, is the caller's; the store's is adopted once. */
 static enum gpm_status settle_all(struct optimize *o, bool given, struct buf *err) {
@@ -351,6 +368,7 @@ static enum gpm_status settle_all(struct optimize *o, bool given, struct buf *er
     enum gpm_status s = memo_begin(o->memo, err);
     if (!s) s = settle_space(o, err);
     if (!s) s = settle_goals(o, err);
+    if (!s) s = check_starts(o, err);
     if (!s) s = settle_settings(o, err);
     if (!s && given) s = store_command(o, err);
     if (!s && !given && !o->command_text) s = adopt_command(o, err);

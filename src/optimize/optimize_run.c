@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/stop.h"
+#include "optimize/bo_rules.h"
 #include "optimize/optimize.h"
 #include "source/runner.h"
 #include "source/srcfn.h"
@@ -53,6 +54,19 @@ static void log_line(struct optimize *o, const struct optimize_eval *e, struct b
     buf_putc(out, '\n');
 }
 
+/* How much of the lines stands behind the offset already, written by whoever ended before the note
+ * was kept. What stands there else is somebody else's: 0. */
+static size_t written_before(const char *path, long long offset, long long size,
+                             const struct buf *lines) {
+    size_t n = (size_t)(size - offset);
+    if (size <= offset || n > lines->len) return 0;
+    struct buf all = BUF_INIT;
+    bool ours = file_read(path, FILE_GIVEN, FILE_TEXT_MAX, &all) == GPM_OK &&
+                all.len == (size_t)size && memcmp(all.data + offset, lines->data, n) == 0;
+    buf_release(&all);
+    return ours ? n : 0;
+}
+
 /* What finished since the last time, at the end of the file; `key` names the note in the store. */
 static enum gpm_status log_append(struct optimize *o, int fd, const char *key, struct buf *err) {
     long long seq = 0, offset = -1;
@@ -63,19 +77,20 @@ static enum gpm_status log_append(struct optimize *o, int fd, const char *key, s
     mem_free(text);
     if (s && s != GPM_E_NOT_FOUND) return s;
     if (fstat(fd, &sb)) return buf_fail(err, GPM_E_IO, "log '%s': %s", o->opt.log, strerror(errno));
-    if (sb.st_size < offset) seq = 0, offset = -1; /* somebody took the file away: all again */
+    bool file = S_ISREG(sb.st_mode);                       /* a pipe has no end to look at */
+    if (file && sb.st_size < offset) seq = 0, offset = -1; /* somebody took it away: all again */
     struct buf lines = BUF_INIT, mark = BUF_INIT;
     for (size_t i = 0; i < o->trace.n; i++) {
         if (o->trace.at[i].seq <= seq || o->trace.at[i].given) continue;
         log_line(o, &o->trace.at[i], &lines);
         seq = o->trace.at[i].seq;
     }
-    long long end = (offset < 0 ? (long long)sb.st_size : offset) + (long long)lines.len;
-    bool cut = offset < 0 || sb.st_size <= offset || ftruncate(fd, offset) == 0;
-    s = cut ? file_put(fd, lines.data, lines.len) : GPM_E_IO;
+    size_t done = 0;
+    if (file && offset >= 0) done = written_before(o->opt.log, offset, sb.st_size, &lines);
+    long long end = (long long)sb.st_size + (long long)(lines.len - done);
+    s = lines.len > done ? file_put(fd, lines.data + done, lines.len - done) : GPM_OK;
     if (s) {
-        buf_printf(err, "log '%s': writing failed: %s", o->opt.log,
-                   cut ? file_why() : strerror(errno));
+        buf_printf(err, "log '%s': writing failed: %s", o->opt.log, file_why());
     } else if (lines.len || offset < 0) {
         buf_printf(&mark, "%lld %lld", seq, end);
         s = memo_set(o->memo, key, mark.data, err);
@@ -350,6 +365,14 @@ static enum gpm_status start_one(struct optimize *o, double *x, enum next *what,
     return GPM_OK;
 }
 
+/* Nothing that keeps the constraints was found, to begin with. */
+static enum gpm_status none_possible(const struct optimize *o, struct buf *err) {
+    if (!o->space.n_rules || o->trace.n || o->pending.n) return GPM_OK;
+    return buf_fail(err, GPM_E_LIMIT,
+                    "no point of the ranges was found that keeps the constraints on variables; "
+                    "loosen one of them, or give a point that keeps them with --start");
+}
+
 /* Starts as long as something can be started, then waits for one to end. */
 static enum gpm_status loop(struct optimize *o, double *x, struct buf *err) {
     double limit = o->opt.max_seconds ? clock_seconds() + o->opt.max_seconds : INFINITY;
@@ -373,6 +396,7 @@ static enum gpm_status loop(struct optimize *o, double *x, struct buf *err) {
         if (s || what == NEXT_POINT) continue;
         if (what != NEXT_WAIT) {
             o->end = what == NEXT_BUDGET ? "budget" : "exhausted";
+            if (what == NEXT_EXHAUSTED && (s = none_possible(o, err))) return s;
             /* points of other workers may still fail to finish: then they are offered again */
             more = in_flight(o) > o->runner->open.n && counted(o) < o->opt.budget;
         }
@@ -393,6 +417,11 @@ enum gpm_status optimize_run(struct optimize *o, struct buf *err) {
         return buf_fail(err, GPM_E_ARG,
                         "there is nothing to evaluate: give the command after --, for example "
                         "-- ./sim {x}");
+    int first;
+    if (o->opt.has_target && goals_objectives(&o->goals, &first) > 1)
+        return buf_fail(err, GPM_E_ARG,
+                        "a target is for one objective; of several, each may have a reference "
+                        "value (NAME@V)");
     if (o->foreign && !o->opt.allow_run)
         return buf_fail(err, GPM_E_DENIED,
                         "store '%s' was not made by you on this machine, and joining would run its "
@@ -418,6 +447,8 @@ enum gpm_status optimize_ask(struct optimize *o, double *x, int64_t *id, struct 
     enum next what;
     enum gpm_status s = next_point(o, true, x, id, &what, err);
     if (s || what == NEXT_POINT) return s;
+    s = none_possible(o, err);
+    if (s) return s;
     return buf_fail(err, GPM_E_LIMIT,
                     "every point of the search space was evaluated or is being evaluated");
 }
@@ -456,9 +487,14 @@ enum gpm_status optimize_tell_at(struct optimize *o, const double *x, const doub
                                  struct buf *err) {
     bool added;
     struct outcome t;
+    struct buf wrong = BUF_INIT;
     const char *why = told(o, y, &t) ? NULL : "told: failed";
-    enum gpm_status s =
-        memo_add(o->memo, x, t.y, t.outputs.data, why, 0, o->opt.noisy, &added, err);
+    enum gpm_status s = bo_space_check(&o->space, x, &wrong);
+    if (s) buf_printf(err, "the point is none of this search: %s", wrong.data);
+    buf_release(&wrong);
+    if (!s) s = memo_add(o->memo, x, t.y, t.outputs.data, why, 0, o->opt.noisy, &added, err);
+    if (s == GPM_E_CONFLICT)
+        buf_puts(err, "; in a noisy search (--noisy) a point may be told again");
     outcome_release(&t);
     return s ? s : finished(o, err);
 }

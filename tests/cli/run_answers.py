@@ -83,6 +83,14 @@ def test_what_a_failure_said():
     assert "the last failure: ended with status 3; it said: NameError: später\n" in out, out
 
 
+def test_steps_that_are_no_numbers():
+    reads("echo gpmem: 1 nan; echo gpmem: 2 inf; echo {x}")
+
+
+def test_nothing_in_time():
+    assert "0 (0 failed)" in run("--max-time", "0.2", "--", "sh", "-c", "sleep 60; echo {x}", status=1)
+
+
 def test_a_program_that_is_not_there():
     out = run("--budget", "4", "--store", "n.db", "--", "./later.sh", "{x}", status=1)
     assert "'./later.sh' could not be started: No such file" in out, out

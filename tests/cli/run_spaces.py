@@ -75,9 +75,59 @@ def test_what_does_not_read():
     for args, why in ((["--constraint", "x + y"], "comparison of expressions"), (["--constraint", "x <= y + nonsense(x)"], "no function of numbers"),
                       (["--constraint", "x <= log("], "comparison of expressions"), (["--var", "k=a,b", "--constraint", "k + x <= 3"], "category"),
                       (["--var", "a,x=order"], "already"), (["--var", "a=shares"], "at least two"), (["--var", "s=a<b<a"], "twice"),
-                      (["--var", "s=a<"], "empty")):
+                      (["--var", "s=a<"], "empty"), (["--var", "s=a< <b"], "empty"), (["--var", "s=(0,1)"], "lo:hi"), (["--var", "s=[0, 2.5]"], "lo:hi"),
+                      (["--var", "s=3:3"], "one value only"), (["--constraint", "x^2 <= y"], "x ** 2"), (["--constraint", "x + y = 1"], "tolerance"),
+                      (["--constraint", "x + y == 1 +- 1"], "tolerance"), (["--objective", "a,b", "--target", "3"], "one objective"),
+                      (["--constraint", "x <= y", "--start", "x=2 y=1"], "guess x=2 y=1: it breaks the constraint 'x <= y'"),
+                      (["--var", "a,b=shares", "--start", "x=2 y=1 a=0.5 b=0.6"], "sum to one"),
+                      (["--var", "a,b=order", "--start", "x=2 y=1 a=1 b=1"], "an order")):
         said = run("optimize", *BOX, *args, "--budget", "3", "--", "echo", "{x}{y}", status=2)
         assert why in said, (args, said)
+
+
+def test_points_that_break_what_is_known():
+    """Whichever way they come: they are neither evaluated nor the best."""
+    rule = ["--constraint", "x + y >= 5"]
+    out = run("optimize", "-q", *BOX, "--constraint", "x + y >= 50", "--budget", "5", "--", "echo", "{x}{y}", status=1)
+    assert "no point of the ranges was found that keeps the constraints" in out, out
+    assert "keeps the constraints" in run("ask", *BOX, "--constraint", "x + y >= 50", "never.db", status=1)
+    run("ask", *BOX, *rule, "told.db")
+    assert "breaks the constraint 'x + y >= 5'" in run("tell", "told.db", "x=1", "y=1", "0", status=2)
+    out = run("tell", "told.db", "x=3", "y=3", "0")
+    assert "may be told again" in run("tell", "told.db", "x=3", "y=3", "1", status=2)
+    command = ["--budget", "8", "--json", "out.json", "--", "awk", "BEGIN { printf \"%.17g\", {x} + {y} }"]
+    run("optimize", "-q", *BOX, "--store", "free.db", *command)
+    run("optimize", "-q", *BOX, *rule, "--from", "free.db", *command)
+    j = json.load(open("out.json"))
+    assert j["best"]["y"] >= 5 - 1e-8 and j["evaluations"] > 8 and all(t["x"]["x"] + t["x"]["y"] >= 5 - 1e-8 for t in j["trace"]), j
+    run("optimize", "-q", "--var", "x,y=shares", "--from", "free.db", *command)
+    assert all(abs(t["x"]["x"] + t["x"]["y"] - 1) < 1e-8 for t in json.load(open("out.json"))["trace"])
+    with open("known.csv", "w") as f: f.write("x,y,value\n4,4,8\n1,1,2\n")
+    assert "known.csv:3: it breaks the constraint" in run("optimize", "-q", *BOX, *rule, "--warm-start", "known.csv", *command, status=2)
+
+
+def test_names_of_levels():
+    run("optimize", "-q", "--var", "k=aa , b,  c", "--var", "s=x < y", "--budget", "6", "--json", "out.json", "--", "sh", "-c", "echo 1 # {k}{s}")
+    assert {t["x"]["k"] + t["x"]["s"] for t in json.load(open("out.json"))["trace"]} <= {k + s for k in ("aa", "b", "c") for s in "xy"}
+    best, points = search('{y} + ("{k}" == "c")', "--var", 'k="a when b=1","c"', "--var", 'y=0:1 when k="a when b=1"', budget=15)
+    assert best["x"]["k"] == "a when b=1" and best["y"] < 0.01 and all(p["y"] == 0.5 for p in points if p["k"] == "c"), best
+
+
+def test_wide_whole_numbers():
+    run("optimize", "-q", "--var", "n=0:9007199254740992:int", "--budget", "6", "--log", "wide.txt", "--", "sh", "-c", "echo $(({n} % 1000))")
+    with open("wide.txt") as f: assert all(int(n) % 1000 == int(y) for n, y in map(str.split, f))
+
+
+def test_logs_of_two_searches_and_a_pipe():
+    for seed in ("1", "2", "1"):
+        run("optimize", "-q", "--seed", seed, "--var", "n=1:99:int", "--budget", "6" if seed == "2" else "3", "--log", "both.txt", "--store", seed + ".db",
+            "--", "echo", "{n}")
+        with open("both.txt", "a") as f: f.write("mine\n")
+    run("optimize", "-q", "--var", "n=1:99:int", "--budget", "5", "--log", "both.txt", "--store", "1.db", "--", "echo", "{n}")
+    with open("both.txt") as f: lines = f.read().split("\n")
+    assert [l == "mine" for l in lines[:-1]] == [False] * 3 + [True] + [False] * 6 + [True, True] + [False] * 2, lines
+    out = run("optimize", "-q", "--var", "n=1:99:int", "--budget", "4", "--log", "/dev/stdout", "--", "echo", "{n}")
+    assert len(out.splitlines()) == 6, out
 
 
 for name, test in list(globals().items()):

@@ -98,6 +98,7 @@ def check_arguments():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert gpmem.minimize(square, {"x": np.array([0, 1])}, budget=4).evaluations == 4
+    raises(ValueError, "x: a number of an evaluation has the name of a variable", lambda: gpmem.Optimizer(line, objectives="x").ask())
     class Row(dict): pass  # as a pandas.Series: in an order of its own
     o = gpmem.minimize(lambda x: Row(extra=7, f=x), line, objectives="f", collect="extra", budget=4)
     assert o.outputs["extra"] == 7 and o.y == o.x["x"]
