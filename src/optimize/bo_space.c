@@ -219,7 +219,7 @@ static enum gpm_status add_group(struct bo_space *s, const char *text, const cha
     for (const char *p = text; p < eq && !st;) {
         size_t n = strcspn(p, ",=");
         if (!valid_name(p, n))
-            st = bad(err, text, "names are letters, digits and _");
+            st = bad(err, text, "names are letters, digits and _, at most 60");
         else if (is_named(s, p, n))
             st = bad(err, text, "there is a variable of this name already");
         if (st) break;
@@ -244,7 +244,9 @@ static enum gpm_status add(struct bo_space *s, const char *text, const char *whe
     const char *eq = strchr(text, '=');
     size_t len = eq ? (size_t)(eq - text) : 0;
     if (!eq || !valid_name(text, len))
-        return bad(err, text, "expected name=lo:hi or name=a,b,c; names are letters, digits and _");
+        return bad(
+            err, text,
+            "expected name=lo:hi or name=a,b,c; names are letters, digits and _, at most 60");
     if (is_named(s, text, len)) return bad(err, text, "there is a variable of this name already");
     struct bo_var *v = new_var(s, text, len);
     const char *mark = strpbrk(eq, ":\""); /* a colon in quotes makes no range */

@@ -47,7 +47,7 @@ static enum gpm_status one_objective(struct goals *g, const char *text, bool max
                                      struct buf *err) {
     size_t n = strcspn(text, ":@");
     struct bo_goal *goal = goal_of(g, text, n);
-    if (!goal) return bad(err, "objective", text, "names are letters, digits and _");
+    if (!goal) return bad(err, "objective", text, "names are letters, digits and _, at most 60");
     if (goal->direction) return bad(err, "objective", text, "it is an objective already");
     const char *p = text + n;
     goal->direction = maximize ? -1 : 1;
@@ -88,7 +88,7 @@ enum gpm_status goals_objective(struct goals *g, const char *text, bool maximize
 static enum gpm_status one_kept(struct goals *g, const char *name, bool ignored, struct buf *err) {
     (void)ignored;
     if (goal_of(g, name, strlen(name))) return GPM_OK;
-    return bad(err, "number to keep", name, "names are letters, digits and _");
+    return bad(err, "number to keep", name, "names are letters, digits and _, at most 60");
 }
 
 enum gpm_status goals_collect(struct goals *g, const char *text, struct buf *err) {

@@ -23,6 +23,47 @@ static void draw(struct plot_scene *scene, const char *id, double width, struct 
 #define WHOLE 420 /* the width of a picture that stands alone */
 #define HALF  340 /* and of one beside another */
 
+/* A name as it fits beside a picture, in whole characters: of a long one the middle is left out, as
+ * long names often begin alike. Owned. */
+static char *short_name(const char *name) {
+    enum { MOST = 26, START = 14, END = 11 };
+    size_t n = strlen(name), start = START, end = n - END;
+    if (n <= MOST) return mem_strdup(name);
+    while (start && ((unsigned char)name[start] & 0xC0) == 0x80) start--;
+    while (end < n && ((unsigned char)name[end] & 0xC0) == 0x80) end++;
+    struct buf out = BUF_INIT;
+    buf_add(&out, name, start);
+    buf_puts(&out, "\xE2\x80\xA6"); /* an ellipsis */
+    buf_puts(&out, name + end);
+    return buf_take(&out);
+}
+
+/* Labels of both axes, shortened. */
+static void label_axes(struct plot_panel *p, const char *x, const char *y) {
+    char *a = short_name(x), *b = short_name(y);
+    plot_axis_labels(p, a, b);
+    mem_free(a);
+    mem_free(b);
+}
+
+static struct plot_panel *named_panel(struct plot_scene *s, const char *name) {
+    char *title = short_name(name);
+    struct plot_panel *p = plot_panel_add(s, title);
+    mem_free(title);
+    return p;
+}
+
+/* Bars with names. */
+static void bars(struct plot_panel *p, size_t n, const char *const *names, const double *y,
+                 const double *sd) {
+    char **fit = NEW_ARRAY(char *, n);
+    for (size_t i = 0; i < n; i++) fit[i] = short_name(names[i]);
+    plot_add(p, (struct plot_item){PLOT_NAMED, PLOT_COLOUR(PLOT_BLUE), .n = n,
+                                   .names = (const char *const *)fit, .y = y, .y2 = sd});
+    for (size_t i = 0; i < n; i++) mem_free(fit[i]);
+    mem_free(fit);
+}
+
 static const char *objective_name(const struct optimize *o) {
     int first;
     goals_objectives(&o->goals, &first);
@@ -83,7 +124,7 @@ static void trace_figure(const struct optimize *o, struct buf *out) {
     struct plot_scene *s =
         plot_scene_new(NULL, "What each evaluation gave, and the best so far", 1);
     struct plot_panel *p = plot_panel_add(s, m > 1 ? "Volume dominated" : "Values and best so far");
-    plot_axis_labels(p, "evaluation", m > 1 ? "share of the box" : objective_name(o));
+    label_axes(p, "evaluation", m > 1 ? "share of the box" : objective_name(o));
     p->x.whole = true;
     if (m > 1) {
         volumes(o, best);
@@ -102,8 +143,11 @@ static void trace_figure(const struct optimize *o, struct buf *out) {
 /* ---- the front ---- */
 
 /* Objectives a and b of all evaluations, those of the front apart. */
-static void front_panel(const struct optimize *o, struct plot_scene *s, int a, int b,
-                        const size_t *index, size_t count) {
+static void front_panel(const struct optimize *o, int a, int b, double width, const size_t *index,
+                        size_t count, struct buf *out) {
+    struct plot_scene *s = plot_scene_new(
+        NULL, "The front: evaluations that nothing is better than in every objective", 1);
+    struct buf id = BUF_INIT;
     size_t n = o->trace.n;
     double *x = NEW_ARRAY(double, 2 * (n + count) + 1), *y = x + n, *fx = y + n, *fy = fx + count;
     for (size_t i = 0; i < n; i++) {
@@ -117,9 +161,12 @@ static void front_panel(const struct optimize *o, struct plot_scene *s, int a, i
         fy[i] = o->trace.at[index[i]].values[b];
     }
     struct plot_panel *p = plot_panel_add(s, NULL);
-    plot_axis_labels(p, goals_name(&o->goals, a), goals_name(&o->goals, b));
+    label_axes(p, goals_name(&o->goals, a), goals_name(&o->goals, b));
     plot_xy(p, PLOT_POINTS, "evaluations", n, x, y, PLOT_COLOUR(PLOT_GREY));
     plot_xy(p, PLOT_POINTS, "front", count, fx, fy, PLOT_COLOUR(PLOT_VERMILION));
+    buf_printf(&id, "front%d-%d", a, b);
+    draw(s, id.data, width, out);
+    buf_release(&id);
     mem_free(x);
 }
 
@@ -127,16 +174,14 @@ static void front_figure(struct optimize *o, struct buf *out) {
     int first, m = goals_objectives(&o->goals, &first);
     if (m < 2) return;
     size_t *index = NEW_ARRAY(size_t, o->trace.n + 1), n = optimize_front(o, index);
-    struct plot_scene *s = plot_scene_new(
-        NULL, "The front: evaluations that nothing is better than in every objective",
-        m > 2 ? 2 : 1);
+    buf_puts(out, "<h2>The front</h2>\n<p>Nothing found is better than these in every objective; "
+                  "which of them to take is yours to say.</p>\n");
+    if (m > 2) buf_puts(out, "<div class=\"grid\">\n");
     for (int a = 0; a < o->goals.names.n; a++)
         for (int b = a + 1; b < o->goals.names.n; b++)
             if (o->goals.goal.at[a].direction && o->goals.goal.at[b].direction)
-                front_panel(o, s, a, b, index, n);
-    buf_puts(out, "<h2>The front</h2>\n<p>Nothing found is better than these in every objective; "
-                  "which of them to take is yours to say.</p>\n");
-    draw(s, "front", m > 2 ? HALF : WHOLE, out);
+                front_panel(o, a, b, m > 2 ? HALF : WHOLE, index, n, out);
+    if (m > 2) buf_puts(out, "</div>\n");
     optimize_front_table(o, index, n, out);
     mem_free(index);
 }
@@ -166,8 +211,8 @@ static bool slice_panel(struct optimize *o, struct plot_scene *s, const double *
         mid[i] = q[3 * i + 1];
         hi[i] = q[3 * i + 2];
     }
-    struct plot_panel *p = plot_panel_add(s, v->name);
-    plot_axis_labels(p, v->name, goals_name(&o->goals, k));
+    struct plot_panel *p = named_panel(s, v->name);
+    label_axes(p, v->name, goals_name(&o->goals, k));
     p->x.log = v->log;
     plot_band(p, "90% band", SLICE, at, lo, hi, PLOT_COLOUR(PLOT_BLUE));
     plot_xy(p, PLOT_LINE, "median", SLICE, at, mid, PLOT_COLOUR(PLOT_BLUE));
@@ -180,11 +225,12 @@ static bool slice_panel(struct optimize *o, struct plot_scene *s, const double *
     return true;
 }
 
-/* Medians for each level of a category, with their standard deviations. */
+/* Medians for each level, in an order or not, with their standard deviations. */
 static bool level_panel(struct optimize *o, struct plot_scene *s, const double *x, int j, int k) {
     const struct bo_var *v = &o->space.vars[j];
     const double probs[3] = {0.1587, 0.5, 0.8413};
-    size_t n = (size_t)o->space.n, levels = (size_t)v->n_levels;
+    char *const *names = v->labels ? v->labels : v->levels;
+    size_t n = (size_t)o->space.n, levels = v->labels ? (size_t)v->hi + 1 : (size_t)v->n_levels;
     double *t = NEW_ARRAY(double, levels *(n + 5)), *q = t + levels * n, *mid = q + 3 * levels;
     double *sd = mid + levels;
     for (size_t i = 0; i < levels; i++) {
@@ -196,36 +242,56 @@ static bool level_panel(struct optimize *o, struct plot_scene *s, const double *
         mid[i] = q[3 * i + 1];
         sd[i] = 0.5 * (q[3 * i + 2] - q[3 * i]);
     }
-    if (ok)
-        plot_add(plot_panel_add(s, v->name),
-                 (struct plot_item){PLOT_NAMED, PLOT_COLOUR(PLOT_BLUE), .n = levels,
-                                    .names = (const char *const *)v->levels, .y = mid, .y2 = sd});
+    if (ok) bars(named_panel(s, v->name), levels, (const char *const *)names, mid, sd);
     mem_free(t);
     return ok;
 }
 
-/* One number along every variable, a figure each: they stand side by side where there is room. */
+enum { MOST_VARIABLES = 12 };
+
+/* The variables to show: all in their order, or of many those that matter most; how many. */
+static int shown_variables(struct optimize *o, int *which) {
+    size_t n = (size_t)o->space.n;
+    for (int j = 0; j < o->space.n; j++) which[j] = j;
+    if (o->space.n <= MOST_VARIABLES) return o->space.n;
+    double *first = NEW_ARRAY(double, 3 * n), *total = first + n;
+    bool known = bo_sensitivity(o->bo, first, total, total + n);
+    for (int i = 0; known && i < MOST_VARIABLES; i++) { /* the greatest of those left comes next */
+        int best = i;
+        for (int j = i + 1; j < o->space.n; j++)
+            if (total[which[j]] > total[which[best]]) best = j;
+        int next = which[best];
+        memmove(which + i + 1, which + i, (size_t)(best - i) * sizeof *which);
+        which[i] = next;
+    }
+    mem_free(first);
+    return MOST_VARIABLES;
+}
+
+/* One number along the variables, a figure each: they stand side by side where there is room. */
 static bool number_slices(struct optimize *o, const double *x, int k, struct buf *out) {
-    enum { MOST_VARIABLES = 12 };
     bool any = false;
-    for (int j = 0; j < o->space.n && j < MOST_VARIABLES; j++) {
+    int *which = NEW_ARRAY(int, (size_t)o->space.n), n = shown_variables(o, which);
+    for (int i = 0; i < n; i++) {
+        int j = which[i];
+        const struct bo_var *v = &o->space.vars[j];
         struct plot_scene *s = plot_scene_new(NULL, "What is believed along one variable", 1);
-        if (!(o->space.vars[j].n_levels ? level_panel : slice_panel)(o, s, x, j, k)) {
+        if (!(v->n_levels || v->labels ? level_panel : slice_panel)(o, s, x, j, k)) {
             plot_scene_free(s);
             continue;
         }
         struct buf id = BUF_INIT;
         buf_printf(&id, "slice%d-%d", k, j);
         if (!any)
-            buf_printf(out,
-                       "<h2>%s along each variable, through the best point</h2>\n"
-                       "<div class=\"grid\">\n",
-                       goals_name(&o->goals, k));
+            buf_printf(out, "<h2>%s along %s, through the best point</h2>\n<div class=\"grid\">\n",
+                       goals_name(&o->goals, k),
+                       n < o->space.n ? "the variables that matter most" : "each variable");
         any = true;
         draw(s, id.data, HALF, out);
         buf_release(&id);
     }
     if (any) buf_puts(out, "</div>\n");
+    mem_free(which);
     return any;
 }
 
@@ -249,8 +315,7 @@ static void sensitivity_figure(struct optimize *o, struct buf *out) {
         for (size_t j = 0; j < n; j++) names[j] = o->space.vars[j].name;
         struct plot_scene *s = plot_scene_new(NULL, "Total sensitivity index of each variable", 1);
         struct plot_panel *p = plot_panel_add(s, "Share of the variation, interactions included");
-        plot_add(p, (struct plot_item){PLOT_NAMED, PLOT_COLOUR(PLOT_BLUE), .n = n, .names = names,
-                                       .y = total, .y2 = sd});
+        bars(p, n, names, total, sd);
         buf_printf(out, "<h2>What matters for %s</h2>\n", objective_name(o));
         draw(s, "sensitivity", WHOLE, out);
     }
@@ -398,13 +463,12 @@ void optimize_report_html(struct optimize *o, struct buf *out) {
         "margin:2em auto;padding:0 1em}table{border-collapse:collapse;font-size:14px}"
         "td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd;white-space:nowrap}"
         ".grid{display:grid;gap:0 1em;grid-template-columns:repeat(auto-fit,"
-        "minmax(min(20em,100%),1fr))}.out{color:#767676}.wide{overflow-x:auto}h1 "
-        "code{overflow-wrap:anywhere}"
+        "minmax(min(20em,100%),1fr))}.out{color:#767676}.wide{overflow-x:auto}"
         "pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#f6f6f6;padding:.6em}"
         ".picked{background:#fde8c8;font-weight:bold}.weights "
         "label{margin-right:1em;white-space:nowrap}"
         "#pick tbody tr{cursor:pointer}"
-        "summary,li{overflow-wrap:anywhere}figure{margin:1em 0}"
+        "h1,h2,p,summary,li{overflow-wrap:anywhere}figure{margin:1em 0}"
         "svg{max-width:100%;height:auto}</style></head><body>\n<h1>");
     title(o, out);
     buf_puts(out, "</h1>\n<p><code>");
@@ -419,7 +483,7 @@ void optimize_report_html(struct optimize *o, struct buf *out) {
     in_words(o, out);
     model_paragraph(o, out);
     front_figure(o, out);
-    trace_figure(o, out);
+    if (optimize_failed(o) < o->trace.n) trace_figure(o, out);
     slices_figure(o, out);
     sensitivity_figure(o, out);
     next_points(o, out);
