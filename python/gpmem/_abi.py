@@ -51,6 +51,12 @@ ACQ_UCB = 3
 OPTIMIZE_TEXT = 0
 OPTIMIZE_JSON = 1
 OPTIMIZE_HTML = 2
+REGRESS_TEXT = 0
+REGRESS_JSON = 1
+REGRESS_HTML = 2
+REGRESS_PROGRAM = 3
+REGRESS_PREDICTIONS = 4
+REGRESS_PREDICTIONS_TEXT = 5
 DRAWS_POSTERIOR = 0
 DRAWS_SAMPLER = 1
 DRAWS_LOG_LIK = 2
@@ -250,6 +256,23 @@ class OptimizeOptions(c.Structure):
         ("claim_seconds", c.c_double),
         ("max_cost", c.c_double),
         ("no_early_stop", c.c_bool),
+    ]
+
+
+class RegressOptions(c.Structure):
+    """struct gpm_regress_options"""
+    _fields_ = [
+        ("size", c.c_size_t),
+        ("seed", c.c_uint64),
+        ("y", c.c_char_p),
+        ("x", c.c_char_p),
+        ("kernel", c.c_char_p),
+        ("missing", c.c_char_p),
+        ("decimal", c.c_int),
+        ("level", c.c_double),
+        ("max_rows", c.c_size_t),
+        ("threads", c.c_uint),
+        ("stop", c.POINTER(c.c_int)),
     ]
 
 
@@ -465,6 +488,15 @@ PROTOTYPES = {
     "gpm_timer_error": (c.c_char_p, [c.c_void_p]),
     "gpm_timer_run": (c.c_int, [c.c_void_p, c.c_int, c.POINTER(c.c_char_p), c.c_size_t, c.POINTER(c.c_char_p), c.POINTER(c.c_double), c.c_double, c.POINTER(c.c_int), c.POINTER(c.c_double)]),
     "gpm_timer_predict": (c.c_int, [c.c_void_p, c.c_size_t, c.POINTER(c.c_char_p), c.POINTER(c.c_double), c.c_double, c.POINTER(c.c_double), c.POINTER(c.c_double), c.POINTER(c.c_double), c.POINTER(c.c_size_t)]),
+    "gpm_regress_options_init_sized": (None, [c.POINTER(RegressOptions), c.c_size_t]),
+    "gpm_regression_new": (c.c_void_p, []),
+    "gpm_regression_free": (None, [c.c_void_p]),
+    "gpm_regression_error": (c.c_char_p, [c.c_void_p]),
+    "gpm_regression_fit": (c.c_int, [c.c_void_p, c.c_char_p, c.POINTER(RegressOptions)]),
+    "gpm_regression_file": (c.c_int, [c.c_void_p, c.c_char_p]),
+    "gpm_regression_at": (c.c_int, [c.c_void_p, c.c_char_p]),
+    "gpm_regression_outside": (c.c_size_t, [c.c_void_p, c.POINTER(c.c_size_t)]),
+    "gpm_regression_report": (c.c_char_p, [c.c_void_p, c.c_int]),
     "gpm_draws_new": (c.c_void_p, []),
     "gpm_draws_free": (None, [c.c_void_p]),
     "gpm_draws_add_csv": (c.c_int, [c.c_void_p, c.c_char_p, c.c_size_t, c.c_char_p, c.c_size_t]),

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-extern const char embed_discover_report_css[], embed_discover_report_js[];
+extern const char embed_report_page_css[], embed_discover_report_js[];
 
 void html_put(struct buf *out, const char *open, const char *text, const char *close) {
     buf_puts(out, open);
@@ -151,7 +151,7 @@ void html_begin(const char *title, const char *name, struct buf *out) {
              "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
              title, " ");
     html_put(out, "", name, "</title>\n<style>");
-    buf_puts(out, embed_discover_report_css);
+    buf_puts(out, embed_report_page_css);
     html_put(out, "</style></head><body><main>\n<p class=\"sub\">gpmem discover</p><h1>", title,
              " ");
     html_put(out, "", name, "</h1>\n");

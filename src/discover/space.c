@@ -168,22 +168,6 @@ void evidence_improve(struct evidence *e, struct density t, double *z) {
 }
 
 /* ---- importance sampling ---- */
-/* No draw weighs more than 1/sqrt(n) of all: where a few draws hold most of the weight, quantiles
- * of the parameters would be those few (truncated importance sampling, Ionides 2008). The cap c
- * solves c = sum min(w, c) / sqrt(n); weights that are even enough are not touched. */
-static void temper_weights(struct draws *d) {
-    double cap = INFINITY, root = sqrt((double)d->n);
-    for (int it = 0; it < 100; it++) {
-        double sum = 0;
-        for (size_t i = 0; i < d->n; i++) sum += fmin(d->w[i], cap);
-        if (!(sum > 0) || sum / root >= cap * (1 - 1e-9)) break;
-        cap = sum / root;
-    }
-    double sum = 0;
-    for (size_t i = 0; i < d->n; i++) sum += d->w[i] = fmin(d->w[i], cap);
-    for (size_t i = 0; i < d->n && sum > 0; i++) d->w[i] /= sum;
-}
-
 /* Where few draws hold the weight the proposal has missed something: the mode that the heaviest
  * draw leads to, or, where that is known, the region around the draw. */
 #define MEND_BELOW 0.1 /* effective share of the draws */
@@ -236,7 +220,7 @@ void evidence_sample(struct evidence *e, size_t n, uint64_t seed, struct density
     }
     is_draws_release(&e->draws);
     e->draws = d;
-    temper_weights(&e->draws);
+    is_draws_even(&e->draws);
     e->logz = res.logz;
     e->se = res.se;
     e->ess = res.ess;

@@ -300,3 +300,19 @@ struct is_result importance(const struct density *t, struct proposal *p, size_t 
     }
     return res;
 }
+
+/* No draw weighs more than 1/sqrt(n) of all: where a few draws hold most of the weight, quantiles
+ * of the parameters would be those few (truncated importance sampling, Ionides 2008). The cap c
+ * solves c = sum min(w, c) / sqrt(n); weights that are even enough are not touched. */
+void is_draws_even(struct draws *d) {
+    double cap = INFINITY, root = sqrt((double)d->n);
+    for (int it = 0; it < 100; it++) {
+        double sum = 0;
+        for (size_t i = 0; i < d->n; i++) sum += fmin(d->w[i], cap);
+        if (!(sum > 0) || sum / root >= cap * (1 - 1e-9)) break;
+        cap = sum / root;
+    }
+    double sum = 0;
+    for (size_t i = 0; i < d->n; i++) sum += d->w[i] = fmin(d->w[i], cap);
+    for (size_t i = 0; i < d->n && sum > 0; i++) d->w[i] /= sum;
+}

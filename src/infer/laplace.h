@@ -68,6 +68,8 @@ struct draws {
 };
 void is_draws_release(struct draws *d);
 void is_draws_pack(struct pack *p, struct draws *d); /* read into empty ones */
+/* Where a few draws hold most of the weight: none weighs more than 1/sqrt(n) of all afterwards. */
+void is_draws_even(struct draws *d);
 struct is_result {
     double logz, se, ess; /* se of logz; ess as a share of the draws */
 };

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Bayesian regression with a Gaussian process on the rows of a CSV file. No session needed.
+ *
+ *   gpm_regression *r = gpm_regression_new();
+ *   if (gpm_regression_fit(r, "data.csv", NULL)) puts(gpm_regression_error(r));
+ *   puts(gpm_regression_report(r, GPM_REGRESS_TEXT));
+ *   gpm_regression_at(r, "a=1,b=2"); puts(gpm_regression_report(r, GPM_REGRESS_PREDICTIONS));
+ *   gpm_regression_free(r);
+ *
+ * Texts that a call returns stay valid until the next call on the handle.
+ */
+#ifndef GPMEM_REGRESS_H
+#define GPMEM_REGRESS_H
+#include "gpmem/gpmem.h"
+#include <signal.h>
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+typedef struct gpm_regression gpm_regression;
+
+struct gpm_regress_options {
+    size_t size;         /* set by init */
+    uint64_t seed;       /* default 1 */
+    const char *y;       /* column of the outcome; NULL: the last one of numbers */
+    const char *x;       /* columns of inputs, by commas; NULL: all others */
+    const char *kernel;  /* covariance, in standardised units; NULL: the usual one */
+    const char *missing; /* cells that stand for missing values, by commas */
+    int decimal;         /* 0: found, 1: point, 2: comma */
+    double level;        /* of intervals; default 0.95 */
+    size_t max_rows;     /* rows of the model, the others test it; default 2000, at most 8000 */
+    unsigned threads;    /* 0: all cores, at most 8 */
+    /* Non-zero (set by a signal handler, or by another thread with an atomic store): stop soon. May
+     * be NULL. */
+    const volatile sig_atomic_t *stop;
+};
+GPM_API void gpm_regress_options_init_sized(struct gpm_regress_options *o, size_t size);
+static inline void gpm_regress_options_init(struct gpm_regress_options *o) {
+    gpm_regress_options_init_sized(o, sizeof *o);
+}
+
+GPM_API gpm_regression *gpm_regression_new(void);
+GPM_API void gpm_regression_free(gpm_regression *r);
+GPM_API const char *gpm_regression_error(const gpm_regression *r);
+/* GPM_E_FORMAT: the file, or an option. o may be NULL. */
+GPM_API enum gpm_status gpm_regression_fit(gpm_regression *r, const char *file,
+                                           const struct gpm_regress_options *o);
+/* New rows to predict, from a file with the inputs' columns or as "a=1,b=2"; several calls, more
+ * rows. */
+GPM_API enum gpm_status gpm_regression_file(gpm_regression *r, const char *file);
+GPM_API enum gpm_status gpm_regression_at(gpm_regression *r, const char *point);
+/* How many of the new rows lie outside of the data in some input, and how many lack a value. */
+GPM_API size_t gpm_regression_outside(const gpm_regression *r, size_t *lacking);
+
+/* Predictions: as CSV; what the report says of new rows is computed by the first call that needs
+ * it. NULL: gpm_regression_error says why. */
+enum gpm_regress_format {
+    GPM_REGRESS_TEXT,
+    GPM_REGRESS_JSON,
+    GPM_REGRESS_HTML,
+    GPM_REGRESS_PROGRAM,
+    GPM_REGRESS_PREDICTIONS,
+    GPM_REGRESS_PREDICTIONS_TEXT
+};
+GPM_API const char *gpm_regression_report(gpm_regression *r, enum gpm_regress_format f);
+#if defined(__cplusplus)
+}
+#endif
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How well a regression predicts. One row at a time: with the prediction N(m_is, v_is) of row i
+ * from all others under draw s of the parameters (gp_loo), and p(theta | y without y_i) in
+ * proportion to p(theta | y) / p(y_i | theta, y without y_i), the draws are weighted by
+ * 1 / N(y_i; m_is, v_is), smoothed as in infer/loo.h. With rows left aside: their prediction.
+ */
+#include "base/mem.h"
+#include "infer/loo.h"
+#include "math/special.h"
+#include "regress/regress.h"
+#include <math.h>
+#include <stdlib.h>
+
+struct checking {
+    const struct regress *r;
+    size_t n;
+    double *mean, *sd; /* draws x n, standardised */
+};
+
+static enum gpm_status one_at_a_time(void *ctx, size_t draw, struct gp *g) {
+    struct checking *c = ctx;
+    double *mean = c->mean + draw * c->n, *sd = c->sd + draw * c->n;
+    enum gpm_status st = gp_loo(g, mean, sd, NULL);
+    for (size_t i = 0; i < c->n && !st; i++) sd[i] = sqrt(fmax(sd[i], 1e-24));
+    return st;
+}
+
+static enum gpm_status those_apart(void *ctx, size_t draw, struct gp *g) {
+    struct checking *c = ctx;
+    const struct regress *r = c->r;
+    double *mean = c->mean + draw * c->n, *sd = c->sd + draw * c->n;
+    enum gpm_status st =
+        gp_predict(g, r->x + r->n * (size_t)r->t.d, c->n, GP_MEASURED, mean, sd);
+    for (size_t i = 0; i < c->n && !st; i++) sd[i] = sqrt(fmax(sd[i], 1e-24));
+    return st;
+}
+
+/* The weights of the draws for row i. */
+static void weigh(const struct checking *c, size_t i, double y, bool apart, double *w) {
+    size_t draws = c->r->model.kept;
+    for (size_t k = 0; k < draws; k++) {
+        double s = c->sd[k * c->n + i], t = (y - c->mean[k * c->n + i]) / s;
+        w[k] = apart ? 0 : 0.5 * t * t + log(s);
+    }
+    if (!apart) (void)psis(w, draws, 1);
+    for (size_t k = 0; k < draws; k++) w[k] = apart ? 1 / (double)draws : exp(w[k]);
+}
+
+static void summarise(struct regress *r, const struct checking *c, const double *y) {
+    struct rcheck *k = &r->check;
+    size_t draws = r->model.kept, n = c->n;
+    double *w = NEW_ARRAY(double, draws + 1), low = (1 - r->o.level) / 2;
+    for (size_t i = 0; i < n; i++) {
+        double m = 0, v = 0;
+        weigh(c, i, y[i], k->apart, w);
+        for (size_t s = 0; s < draws; s++) m += w[s] * c->mean[s * n + i];
+        for (size_t s = 0; s < draws; s++) {
+            double off = c->mean[s * n + i] - m, sd = c->sd[s * n + i];
+            v += w[s] * (off * off + sd * sd);
+        }
+        k->mean[i] = m;
+        k->sd[i] = sqrt(v);
+        k->lo[i] = rmix_quantile(draws, w, c->mean + i, c->sd + i, n, low);
+        k->hi[i] = rmix_quantile(draws, w, c->mean + i, c->sd + i, n, 1 - low);
+    }
+    mem_free(w);
+}
+
+/* Straight lines, as good as unregularised: a kernel of great variance. */
+static enum gpm_status straight_lines(const struct regress *r, size_t n, double *mean) {
+    struct kern *k;
+    enum gpm_status st = kern_parse("1000000 + LIN(sf=1000)", &k, NULL);
+    if (st) return st;
+    struct gp *g = gp_new(r->t.d, k, NULL, 1, NULL);
+    gp_set_approx(g, GP_EXACT, 0);
+    gp_set_structured(g, 0);
+    st = gp_add(g, GP_MEASURED, r->x, r->y, r->n);
+    if (!st && r->check.apart)
+        st = gp_predict(g, r->x + r->n * (size_t)r->t.d, n, GP_LATENT, mean, NULL);
+    else if (!st)
+        st = gp_loo(g, mean, NULL, NULL);
+    gp_free(g);
+    kern_unref(k);
+    return st;
+}
+
+/* The mean of the others in the model, as a prediction of row i. */
+static double mean_of_others(const struct regress *r, size_t i, double sum) {
+    return r->check.apart ? sum / (double)r->n : (sum - r->y[i]) / (double)(r->n - 1);
+}
+
+struct odd {
+    double minus; /* first: it is what is compared */
+    size_t at;
+};
+
+static int farther(const void *a, const void *b) {
+    const struct odd *p = a, *q = b;
+    return p->minus != q->minus ? (p->minus > q->minus) - (p->minus < q->minus)
+                                : (p->at > q->at) - (p->at < q->at);
+}
+
+/* Beyond what chance gives in one of twenty tables of this size. */
+static void find_odd(struct rcheck *k, const double *y) {
+    double limit = fmax(3, norm_quantile(1 - 0.025 / (double)k->n));
+    struct odd *o = NEW_ARRAY(struct odd, k->n + 1);
+    for (size_t i = 0; i < k->n; i++) {
+        double far = fabs(y[i] - k->mean[i]) / k->sd[i];
+        if (far > limit) o[k->n_odd++] = (struct odd){-far, i};
+    }
+    qsort(o, k->n_odd, sizeof *o, farther);
+    k->odd = NEW_ARRAY(size_t, k->n_odd + 1);
+    for (size_t i = 0; i < k->n_odd; i++) k->odd[i] = o[i].at;
+    mem_free(o);
+}
+
+/* From standardised numbers to the outcome's units. */
+static void finish(struct regress *r, const double *y, const double *lines) {
+    struct rcheck *k = &r->check;
+    double own = 0, mean = 0, line = 0, sum = 0, unit = r->t.y_sd, inside = 0;
+    for (size_t i = 0; i < r->n; i++) sum += r->y[i];
+    for (size_t i = 0; i < k->n; i++) {
+        double m = y[i] - mean_of_others(r, i, sum);
+        own += (y[i] - k->mean[i]) * (y[i] - k->mean[i]) / (double)k->n;
+        line += (y[i] - lines[i]) * (y[i] - lines[i]) / (double)k->n;
+        mean += m * m / (double)k->n;
+        inside += y[i] >= k->lo[i] && y[i] <= k->hi[i];
+    }
+    find_odd(k, y);
+    k->rmse = unit * sqrt(own), k->rmse_mean = unit * sqrt(mean), k->rmse_linear = unit * sqrt(line);
+    k->r2 = 1 - own / mean, k->r2_linear = 1 - line / mean;
+    k->coverage = inside / (double)k->n;
+    for (size_t i = 0; i < k->n; i++) {
+        k->sd[i] *= unit;
+        k->mean[i] = r->t.y_mean + unit * k->mean[i];
+        k->lo[i] = r->t.y_mean + unit * k->lo[i];
+        k->hi[i] = r->t.y_mean + unit * k->hi[i];
+    }
+}
+
+enum { APART_MOST = 4000 }; /* rows that test the model */
+
+enum gpm_status regress_check(struct regress *r) {
+    struct rcheck *k = &r->check;
+    size_t apart = r->t.n - r->n, draws = r->model.kept;
+    k->apart = apart >= 100; /* fewer are no test */
+    k->n = !k->apart ? r->n : apart < APART_MOST ? apart : APART_MOST;
+    const double *y = r->y + (k->apart ? r->n : 0);
+    k->mean = NEW_ARRAY(double, 4 * k->n + 1);
+    k->sd = k->mean + k->n, k->lo = k->sd + k->n, k->hi = k->lo + k->n;
+    double *room = NEW_ARRAY(double, (2 * draws + 1) * k->n + 1), *lines = room + 2 * draws * k->n;
+    struct checking c = {r, k->n, room, room + draws * k->n};
+    enum gpm_status st = regress_each(r, draws, k->apart ? those_apart : one_at_a_time, &c);
+    if (!st) st = straight_lines(r, k->n, lines);
+    if (!st) {
+        summarise(r, &c, y);
+        finish(r, y, lines);
+    }
+    mem_free(room);
+    return st;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which inputs matter, and how, from functions drawn from the posterior (gp/gp_path.h), one for
+ * each draw of the parameters. With x a row of the data and x' another,
+ *
+ *   total share of input j:  E (f(x) - f(x with x'_j))^2 / (2 Var f),
+ *   curve of input j:        c(v) = E f(x with x_j = v) over rows x,    alone: Var c(x_j) / Var f,
+ *   bend:                    the part of Var c(x_j) that no straight line in x_j explains.
+ */
+#include "base/mem.h"
+#include "base/number.h"
+#include "gp/gp_path.h"
+#include "regress/regress.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    GRID = 21,     /* values of a number; two more stand behind them: its quantiles */
+    ROWS = 24,     /* of the data, over which curves are averaged */
+    PAIRS = 64,    /* of rows, for shares */
+    DRAWS = 60,    /* at most */
+    FEATURES = 512 /* of a path */
+};
+
+struct plan { /* of one input */
+    size_t m;       /* points of its curve */
+    double *at;     /* values, or places of levels */
+    double *weight; /* share of the rows near a grid point, or of a level */
+    double *curve;  /* draws x m */
+    double *total, *alone, *bend, *change; /* draws each */
+};
+
+struct effects {
+    struct regress *r;
+    size_t draws;
+    size_t *row, n_rows; /* of the model's rows, at random */
+    struct plan *plan;
+};
+
+/* ---- the points ---- */
+
+/* Sets input j of a standardised row to point i of its plan. */
+static void put_value(const struct regress *r, int j, double at, double *z) {
+    const struct rinput *in = &r->t.input[j];
+    for (int k = 0; k < in->n; k++) {
+        int c = in->first + k;
+        double v = in->level ? (double)((int)at == k + 1) : at;
+        z[c] = (v - r->t.centre[c]) / r->t.scale[c];
+    }
+}
+
+/* Point i of input j, nearest to a row of the table. */
+static size_t nearest(const struct regress *r, int j, const struct plan *p, const double *row) {
+    const struct rinput *in = &r->t.input[j];
+    size_t points = in->level ? p->m : GRID, at = 0;
+    for (int k = 0; k < in->n && in->level; k++)
+        if (row[in->first + k] > 0.5) at = (size_t)k + 1;
+    if (in->level) return at;
+    double share = (row[in->first] - in->lo) / (in->hi - in->lo);
+    return (size_t)fmin((double)points - 1, fmax(0, floor(share * (GRID - 1) + 0.5)));
+}
+
+static void plan_input(const struct regress *r, int j, size_t draws, struct plan *p) {
+    const struct rinput *in = &r->t.input[j];
+    size_t n = r->t.n, d = (size_t)r->t.d;
+    p->m = in->level ? (size_t)in->n_levels : GRID + 2;
+    p->at = NEW_ARRAY(double, p->m);
+    p->weight = mem_zalloc(p->m * sizeof *p->weight);
+    p->curve = NEW_ARRAY(double, (p->m + 4) * draws);
+    p->total = p->curve + p->m * draws;
+    p->alone = p->total + draws, p->bend = p->alone + draws, p->change = p->bend + draws;
+    for (size_t i = 0; i < p->m; i++)
+        p->at[i] = in->level ? (double)i : in->lo + (in->hi - in->lo) * (double)i / (GRID - 1);
+    for (size_t i = 0; i < n; i++)
+        p->weight[nearest(r, j, p, r->t.x + i * d)] += 1 / (double)n;
+    if (in->level) return;
+    double *v = NEW_ARRAY(double, n);
+    for (size_t i = 0; i < n; i++) v[i] = r->t.x[i * d + (size_t)in->first];
+    qsort(v, n, sizeof *v, number_compare);
+    p->at[GRID] = v[(size_t)(0.1 * (double)(n - 1))];
+    p->at[GRID + 1] = v[(size_t)ceil(0.9 * (double)(n - 1))];
+    mem_free(v);
+}
+
+/* ---- one function ---- */
+
+static enum gpm_status curves(const struct effects *e, size_t draw, struct gp_path *path) {
+    const struct regress *r = e->r;
+    size_t d = (size_t)r->t.d, rows = e->n_rows < ROWS ? e->n_rows : ROWS;
+    double *z = NEW_ARRAY(double, rows *d), *f = NEW_ARRAY(double, rows);
+    enum gpm_status st = GPM_OK;
+    for (int j = 0; j < r->t.n_inputs; j++) {
+        struct plan *p = &e->plan[j];
+        for (size_t i = 0; i < p->m && !st; i++) {
+            double sum = 0;
+            for (size_t k = 0; k < rows; k++) {
+                memcpy(z + k * d, r->x + e->row[k] * d, d * sizeof *z);
+                put_value(r, j, p->at[i], z + k * d);
+            }
+            st = gp_path_eval(path, z, rows, f, NULL);
+            for (size_t k = 0; k < rows; k++) sum += f[k] / (double)rows;
+            p->curve[draw * p->m + i] = sum;
+        }
+    }
+    mem_free(z);
+    mem_free(f);
+    return st;
+}
+
+/* Sums over pairs of rows; the variance of the function at the rows. */
+static enum gpm_status shares(const struct effects *e, size_t draw, struct gp_path *path,
+                              double *var) {
+    const struct regress *r = e->r;
+    size_t d = (size_t)r->t.d, n = e->n_rows < PAIRS ? e->n_rows : PAIRS;
+    double *z = NEW_ARRAY(double, n *d), *f = NEW_ARRAY(double, 2 * n), *g = f + n, sum = 0, sq = 0;
+    for (size_t i = 0; i < n; i++) memcpy(z + i * d, r->x + e->row[i] * d, d * sizeof *z);
+    enum gpm_status st = gp_path_eval(path, z, n, f, NULL);
+    for (size_t i = 0; i < n; i++) sum += f[i] / (double)n;
+    for (size_t i = 0; i < n; i++) sq += (f[i] - sum) * (f[i] - sum) / (double)(n - 1);
+    *var = sq;
+    for (int j = 0; j < r->t.n_inputs && !st; j++) {
+        const struct rinput *in = &r->t.input[j];
+        double half = 0;
+        for (size_t i = 0; i < n; i++) { /* the next row's value of the input */
+            memcpy(z + i * d, r->x + e->row[i] * d, d * sizeof *z);
+            memcpy(z + i * d + in->first, r->x + e->row[(i + 1) % n] * d + in->first,
+                   (size_t)in->n * sizeof *z);
+        }
+        st = gp_path_eval(path, z, n, g, NULL);
+        for (size_t i = 0; i < n; i++) half += 0.5 * (f[i] - g[i]) * (f[i] - g[i]) / (double)n;
+        e->plan[j].total[draw] = sq > 0 ? fmin(1, half / sq) : 0;
+    }
+    mem_free(z);
+    mem_free(f);
+    return st;
+}
+
+/* Weighted moments of a curve: its variance, what a line leaves of it, its change. */
+static void of_curve(const struct regress *r, int j, struct plan *p, size_t draw, double var) {
+    const double *c = p->curve + draw * p->m;
+    bool level = r->t.input[j].level != NULL;
+    size_t n = level ? p->m : GRID;
+    double mc = 0, mx = 0, cc = 0, xx = 0, cx = 0, lo = INFINITY, hi = -INFINITY;
+    for (size_t i = 0; i < n; i++) mc += p->weight[i] * c[i], mx += p->weight[i] * p->at[i];
+    for (size_t i = 0; i < n; i++) {
+        double x = p->at[i] - mx, y = c[i] - mc;
+        cc += p->weight[i] * y * y, xx += p->weight[i] * x * x, cx += p->weight[i] * x * y;
+        lo = fmin(lo, c[i]), hi = fmax(hi, c[i]);
+    }
+    p->alone[draw] = var > 0 ? fmin(1, cc / var) : 0;
+    p->bend[draw] = cc > 0 && xx > 0 ? fmax(0, 1 - cx * cx / xx / cc) : 0;
+    p->change[draw] = (level ? hi - lo : c[GRID + 1] - c[GRID]) * r->t.y_sd;
+}
+
+static enum gpm_status one_function(void *ctx, size_t draw, struct gp *g) {
+    struct effects *e = ctx;
+    struct gp_path *path = NULL;
+    struct rng rng;
+    double var = 0;
+    rng_init(&rng, e->r->o.seed, 23, (uint32_t)draw);
+    enum gpm_status st = gp_path_new(g, FEATURES, &rng, &path);
+    if (!st) st = curves(e, draw, path);
+    if (!st) st = shares(e, draw, path, &var);
+    for (int j = 0; j < e->r->t.n_inputs && !st; j++) of_curve(e->r, j, &e->plan[j], draw, var);
+    gp_path_free(path);
+    return st;
+}
+
+/* ---- what they say ---- */
+
+/* A curve that goes back by a fifth of its way has a hill or a valley. */
+static enum rshape shape_of(const struct reffect *f) {
+    double up = 0, down = 0;
+    size_t top = 0, bottom = 0;
+    if (f->total.mid < 0.01) return RSHAPE_NONE;
+    if (f->bend.mid < 0.1) return RSHAPE_LINE;
+    for (size_t i = 0; i < GRID; i++) {
+        if (i && f->f[i].mid > f->f[i - 1].mid) up += f->f[i].mid - f->f[i - 1].mid;
+        if (i && f->f[i].mid < f->f[i - 1].mid) down += f->f[i - 1].mid - f->f[i].mid;
+        if (f->f[i].mid > f->f[top].mid) top = i;
+        if (f->f[i].mid < f->f[bottom].mid) bottom = i;
+    }
+    double range = f->f[top].mid - f->f[bottom].mid;
+    if (fmin(up, down) < 0.2 * (up + down) / 2) return RSHAPE_MONOTONE;
+    if (up + down > 2.3 * range) return RSHAPE_WAVY;
+    return top > 0 && top < GRID - 1 && fabs(f->f[0].mid - f->f[GRID - 1].mid) < 0.8 * range &&
+                   (bottom == 0 || bottom == GRID - 1)
+               ? RSHAPE_HILL
+               : RSHAPE_VALLEY;
+}
+
+static void conclude(struct effects *e, int j) {
+    struct regress *r = e->r;
+    const struct plan *p = &e->plan[j];
+    struct reffect *f = &r->effect[j];
+    bool level = r->t.input[j].level != NULL;
+    double *v = NEW_ARRAY(double, e->draws);
+    f->m = level ? p->m : GRID;
+    f->at = NEW_ARRAY(double, f->m);
+    f->f = NEW_ARRAY(struct rinterval, f->m);
+    for (size_t i = 0; i < f->m; i++) {
+        for (size_t k = 0; k < e->draws; k++)
+            v[k] = r->t.y_mean + r->t.y_sd * p->curve[k * p->m + i];
+        f->at[i] = p->at[i];
+        f->f[i] = rinterval_of(v, e->draws, r->o.level);
+    }
+    f->total = rinterval_of(p->total, e->draws, r->o.level);
+    f->alone = rinterval_of(p->alone, e->draws, r->o.level);
+    f->bend = rinterval_of(p->bend, e->draws, r->o.level);
+    f->change = rinterval_of(p->change, e->draws, r->o.level);
+    if (!level) f->from = p->at[GRID], f->to = p->at[GRID + 1];
+    f->shape = level ? (f->total.mid < 0.01 ? RSHAPE_NONE : RSHAPE_LINE) : shape_of(f);
+    mem_free(v);
+}
+
+static void sort_inputs(struct regress *r) {
+    int n = r->t.n_inputs;
+    r->order = NEW_ARRAY(int, (size_t)n + 1);
+    for (int i = 0; i < n; i++) {
+        int at = i;
+        for (; at && r->effect[r->order[at - 1]].total.mid < r->effect[i].total.mid; at--)
+            r->order[at] = r->order[at - 1];
+        r->order[at] = i;
+    }
+}
+
+/* The rows that curves and shares are averaged over: a random part of the model's. */
+static void choose(struct effects *e) {
+    const struct regress *r = e->r;
+    struct rng rng;
+    rng_init(&rng, r->o.seed, 31, 0);
+    e->n_rows = r->n < PAIRS ? r->n : PAIRS;
+    e->row = NEW_ARRAY(size_t, r->n + 1);
+    for (size_t i = 0; i < r->n; i++) e->row[i] = i;
+    for (size_t i = 0; i < e->n_rows; i++) {
+        size_t k = i + rng_below(&rng, r->n - i), was = e->row[i];
+        e->row[i] = e->row[k];
+        e->row[k] = was;
+    }
+}
+
+enum gpm_status regress_effects(struct regress *r) {
+    size_t inputs = (size_t)r->t.n_inputs;
+    struct effects e = {.r = r, .draws = r->model.kept < DRAWS ? r->model.kept : DRAWS};
+    e.plan = mem_zalloc(inputs * sizeof *e.plan);
+    r->effect = mem_zalloc(inputs * sizeof *r->effect);
+    choose(&e);
+    for (int j = 0; j < r->t.n_inputs; j++) plan_input(r, j, e.draws, &e.plan[j]);
+    enum gpm_status st = regress_each(r, e.draws, one_function, &e);
+    for (int j = 0; j < r->t.n_inputs && !st; j++) conclude(&e, j);
+    if (!st) sort_inputs(r);
+    for (size_t j = 0; j < inputs; j++) {
+        mem_free(e.plan[j].at);
+        mem_free(e.plan[j].weight);
+        mem_free(e.plan[j].curve);
+    }
+    mem_free(e.plan);
+    mem_free(e.row);
+    return st;
+}

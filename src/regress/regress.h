@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Bayesian regression with a Gaussian process: a table (rtable.h), the posterior of the model's
+ * parameters (rmodel.h), and what it says: how well it predicts rows that it has not seen, which
+ * inputs matter and how, what is noise, which rows are strange, predictions.
+ *
+ * All of it averages over the draws of the parameters. Rows beyond max_rows, chosen at random, are
+ * not part of the model; they test it.
+ */
+#ifndef REGRESS_REGRESS_H
+#define REGRESS_REGRESS_H
+#include "regress/rmodel.h"
+#include "regress/rtable.h"
+
+enum { REGRESS_MOST_ROWS = 8000, REGRESS_ROWS = 2000 };
+
+struct regress_options {
+    struct rtable_options table;
+    const char *kernel; /* NULL: the usual one */
+    double level;       /* of intervals */
+    uint64_t seed;
+    size_t max_rows; /* of the model */
+    int threads;
+    const volatile sig_atomic_t *stop;
+};
+
+/* Median and interval. */
+struct rinterval {
+    double mid, lo, hi;
+};
+
+enum rshape { RSHAPE_NONE, RSHAPE_LINE, RSHAPE_MONOTONE, RSHAPE_HILL, RSHAPE_VALLEY, RSHAPE_WAVY };
+
+/* What an input does, averaged over the values of the others: the function at m values of it. */
+struct reffect {
+    size_t m;
+    double *at;               /* values of a number; places of levels */
+    struct rinterval *f;      /* in units of the outcome */
+    struct rinterval total;   /* share of the function's variance, with interactions */
+    struct rinterval alone;   /* without */
+    double from, to;          /* 10% and 90% quantiles of a number */
+    struct rinterval change;  /* of the outcome between them; of levels: largest minus smallest */
+    struct rinterval bend;    /* share of the curve's variance that no straight line explains */
+    enum rshape shape;
+};
+
+/* How well rows were predicted that the prediction did not know. */
+struct rcheck {
+    bool apart; /* they were left aside, and are the rows after the model's; else one at a time */
+    size_t n;
+    double *mean, *sd, *lo, *hi;             /* of each */
+    double rmse, r2, coverage;               /* coverage of the intervals */
+    double rmse_mean, rmse_linear, r2_linear;
+    size_t *odd, n_odd; /* far out, farthest first */
+};
+
+struct regress {
+    struct regress_options o; /* borrowed texts */
+    struct rtable t;
+    size_t *row;      /* of the table: those of the model, then those that test it */
+    size_t n;         /* of the model */
+    double *x, *y;    /* all rows in that order, standardised */
+    struct rmodel model;
+    struct rcheck check;
+    struct reffect *effect; /* of each input */
+    int *order;             /* inputs, what matters most first */
+    struct rinterval noise; /* in units of the outcome */
+    double explained;       /* share of the outcome's variance that is not noise, median */
+};
+
+/* Zeroes r first. GPM_E_FORMAT, GPM_E_INTERRUPT, ...: err says why. */
+GPM_MUST_USE enum gpm_status regress_fit(struct regress *r, const char *path,
+                                         const struct regress_options *o, struct buf *err);
+void regress_release(struct regress *r);
+
+struct rprediction { /* of the function, and of a new measurement */
+    double mean, median, sd, lo, hi, new_sd, new_lo, new_hi;
+};
+/* m rows as read; those with a NaN get NaN. */
+GPM_MUST_USE enum gpm_status regress_predict(const struct regress *r, const double *x, size_t m,
+                                             struct rprediction *out);
+
+/* ---- parts (rcheck.c, reffects.c) ---- */
+/* Runs job(ctx, draw, process with its parameters) for so many of the draws, in threads. */
+typedef enum gpm_status (*rdraw_fn)(void *ctx, size_t draw, struct gp *g);
+GPM_MUST_USE enum gpm_status regress_each(const struct regress *r, size_t draws, rdraw_fn job,
+                                          void *ctx);
+/* The p-quantile of a mixture of n normal distributions; w NULL: equal weights. */
+double rmix_quantile(size_t n, const double *w, const double *mean, const double *sd, size_t step,
+                     double p);
+struct rinterval rinterval_of(const double *draws, size_t n, double level);
+GPM_MUST_USE enum gpm_status regress_check(struct regress *r);
+GPM_MUST_USE enum gpm_status regress_effects(struct regress *r);
+
+/* ---- reports ---- */
+void regress_text(const struct regress *r, struct buf *out);
+void regress_json(const struct regress *r, const struct rnew *at, const struct rprediction *p,
+                  struct buf *out);
+void regress_page(const struct regress *r, const struct rnew *at, const struct rprediction *p,
+                  struct buf *out);
+void regress_program(const struct regress *r, struct buf *out);
+void regress_predictions_csv(const struct regress *r, const struct rnew *at,
+                             const struct rprediction *p, struct buf *out);
+void regress_predictions_text(const struct regress *r, const struct rnew *at,
+                              const struct rprediction *p, struct buf *out);
+/* Sentences: what was found, in plain English; a paragraph without markup. */
+void regress_words(const struct regress *r, struct buf *out);
+/* "rises, nearly straight", of input j. */
+const char *regress_shape(const struct regress *r, int j);
+/* How the posterior was computed, a sentence. */
+void regress_method(const struct regress *r, struct buf *out);
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The page of a regression: words, how well it predicts, what each input does, rows far out,
+ * predictions, the program. No network, no scripts; everything that comes from the data is escaped.
+ */
+#include "base/mem.h"
+#include "base/version.h"
+#include "plot/scene.h"
+#include "regress/regress.h"
+#include <math.h>
+#include <string.h>
+
+extern const char embed_report_page_css[];
+
+static void put(struct buf *out, const char *open, const char *text, const char *close) {
+    buf_puts(out, open);
+    buf_markup(out, text);
+    buf_puts(out, close);
+}
+
+static void put_words(const struct regress *r, void (*words)(const struct regress *, struct buf *),
+                      const char *open, const char *close, struct buf *out) {
+    struct buf b = BUF_INIT;
+    words(r, &b);
+    put(out, open, b.data, close);
+    buf_release(&b);
+}
+
+/* Pictures shrink with the page, and their words with them: they are made no wider than a
+ * telephone's. */
+static void draw(struct plot_scene *s, const char *id, struct buf *out) {
+    struct plot_svg_options svg = {
+        .id = id, .embedded = true, .panel_width = 400, .panel_height = 270};
+    buf_puts(out, "<figure class=\"half\">");
+    plot_svg(s, &svg, out);
+    buf_puts(out, "</figure>\n");
+    plot_scene_free(s);
+}
+
+/* ---- how well it predicts ---- */
+
+static void check_table(const struct regress *r, struct buf *out) {
+    const struct rcheck *k = &r->check;
+    buf_printf(out,
+               "<h2>How well it predicts</h2>\n<p class=\"sub\">%zu rows%s; %g%% intervals hold "
+               "%.1f%% of them.</p>\n<table><thead><tr><th></th><th class=\"n\">RMSE</th><th "
+               "class=\"n\">R²</th></tr></thead><tbody>\n",
+               k->n, k->apart ? " that were left aside" : ", each predicted from all others",
+               100 * r->o.level, 100 * k->coverage);
+    const struct {
+        const char *name;
+        double rmse, r2;
+    } rows[] = {{"this model", k->rmse, k->r2},
+                {"linear regression", k->rmse_linear, k->r2_linear},
+                {"the mean", k->rmse_mean, 0}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        buf_printf(out, "<tr><td>%s</td><td class=\"n\">%.4g</td><td class=\"n\">%.3f</td></tr>\n",
+                   rows[i].name, rows[i].rmse, rows[i].r2);
+    buf_puts(out, "</tbody></table>\n");
+}
+
+static void check_figure(const struct regress *r, struct buf *out) {
+    const struct rcheck *k = &r->check;
+    double *y = NEW_ARRAY(double, k->n + 1), lo = INFINITY, hi = -INFINITY;
+    for (size_t i = 0; i < k->n; i++) {
+        y[i] = r->t.y[r->row[i + (k->apart ? r->n : 0)]];
+        lo = fmin(lo, y[i]), hi = fmax(hi, y[i]);
+    }
+    const double ends[2] = {lo, hi};
+    struct plot_scene *s =
+        plot_scene_new(NULL, "Each row predicted without it, against what was observed", 1);
+    struct plot_panel *p = plot_panel_add(s, "Predicted and observed");
+    plot_axis_labels(p, "predicted from the other rows", r->t.y_name);
+    plot_xy(p, PLOT_POINTS, "rows", k->n, k->mean, y, PLOT_COLOUR(PLOT_BLUE));
+    plot_xy(p, PLOT_LINE, "equal", 2, ends, ends, PLOT_COLOUR(PLOT_GREY));
+    draw(s, "check", out);
+    mem_free(y);
+}
+
+/* ---- inputs ---- */
+
+static void put_interval(struct buf *out, struct rinterval v, double unit, const char *form) {
+    buf_puts(out, "<td class=\"n\">");
+    buf_printf(out, form, unit * v.mid);
+    buf_printf(out, " <span class=\"sub\">%.3g to %.3g</span></td>", unit * v.lo, unit * v.hi);
+}
+
+static void input_table(const struct regress *r, struct buf *out) {
+    buf_printf(out,
+               "<h2>What matters</h2>\n<p class=\"sub\">Share: of the function's variation, "
+               "interactions included. Change: of %s", "");
+    buf_markup(out, r->t.y_name);
+    buf_printf(out,
+               " between the values that 10%% and 90%% of the rows lie below. With %g%% "
+               "intervals.</p>\n<table><thead><tr><th>input</th><th class=\"n\">share, "
+               "%%</th><th></th><th class=\"n\">change</th><th>how</th></tr></thead><tbody>\n",
+               100 * r->o.level);
+    for (int i = 0; i < r->t.n_inputs; i++) {
+        int j = r->order[i];
+        const struct reffect *f = &r->effect[j];
+        put(out, "<tr><td>", r->t.input[j].name, "</td>");
+        put_interval(out, f->total, 100, "%.0f");
+        buf_printf(out, "<td class=\"bar\"><div style=\"width:%.1f%%\"></div></td>",
+                   100 * f->total.mid);
+        put_interval(out, f->change, 1, "%+.3g");
+        buf_printf(out, "<td>%s</td></tr>\n", regress_shape(r, j));
+    }
+    buf_puts(out, "</tbody></table>\n");
+}
+
+static void number_panel(const struct regress *r, int j, struct plot_scene *s) {
+    const struct reffect *f = &r->effect[j];
+    double *lo = NEW_ARRAY(double, 3 * f->m), *mid = lo + f->m, *hi = mid + f->m;
+    for (size_t i = 0; i < f->m; i++)
+        lo[i] = f->f[i].lo, mid[i] = f->f[i].mid, hi[i] = f->f[i].hi;
+    struct buf band = BUF_INIT;
+    struct plot_panel *p = plot_panel_add(s, r->t.input[j].name);
+    plot_axis_labels(p, r->t.input[j].name, r->t.y_name);
+    buf_printf(&band, "%g%% band", 100 * r->o.level);
+    plot_band(p, band.data, f->m, f->at, lo, hi, PLOT_COLOUR(PLOT_BLUE));
+    plot_xy(p, PLOT_LINE, "median", f->m, f->at, mid, PLOT_COLOUR(PLOT_BLUE));
+    buf_release(&band);
+    mem_free(lo);
+}
+
+static void level_panel(const struct regress *r, int j, struct plot_scene *s) {
+    const struct reffect *f = &r->effect[j];
+    double *mid = NEW_ARRAY(double, 2 * f->m), *half = mid + f->m;
+    for (size_t i = 0; i < f->m; i++)
+        mid[i] = f->f[i].mid, half[i] = 0.5 * (f->f[i].hi - f->f[i].lo);
+    plot_add(plot_panel_add(s, r->t.input[j].name),
+             (struct plot_item){PLOT_NAMED, PLOT_COLOUR(PLOT_BLUE), .n = f->m,
+                                .names = (const char *const *)r->t.input[j].level, .y = mid,
+                                .y2 = half});
+    mem_free(mid);
+}
+
+static void input_figures(const struct regress *r, struct buf *out) {
+    enum { MOST = 12 };
+    put(out, "<h2>", r->t.y_name, " along each input</h2>\n<p class=\"sub\">Averaged over the "
+                                  "values of the other inputs.</p>\n<div class=\"grid\">\n");
+    for (int i = 0; i < r->t.n_inputs && i < MOST; i++) {
+        int j = r->order[i];
+        struct buf id = BUF_INIT;
+        struct plot_scene *s =
+            plot_scene_new(NULL, "The outcome along one input, with its band", 1);
+        (r->t.input[j].level ? level_panel : number_panel)(r, j, s);
+        buf_printf(&id, "input%d", j);
+        draw(s, id.data, out);
+        buf_release(&id);
+    }
+    buf_puts(out, "</div>\n");
+}
+
+/* ---- rows and predictions ---- */
+
+static void odd_rows(const struct regress *r, struct buf *out) {
+    enum { MOST = 20 };
+    const struct rcheck *k = &r->check;
+    if (!k->n_odd) return;
+    put(out,
+        "<h2>Rows far from what the others say</h2>\n<table><thead><tr><th class=\"n\">line</th>"
+        "<th class=\"n\">", r->t.y_name,
+        "</th><th class=\"n\">expected</th><th class=\"n\">standard deviations off</th></tr>"
+        "</thead><tbody>\n");
+    for (size_t i = 0; i < k->n_odd && i < MOST; i++) {
+        size_t at = k->odd[i], row = r->row[at + (k->apart ? r->n : 0)];
+        buf_printf(out,
+                   "<tr><td class=\"n\">%zu</td><td class=\"n\">%.5g</td><td class=\"n\">%.4g <span "
+                   "class=\"sub\">%.4g to %.4g</span></td><td class=\"n\">%.1f</td></tr>\n",
+                   r->t.line[row], r->t.y[row], k->mean[at], k->lo[at], k->hi[at],
+                   fabs(r->t.y[row] - k->mean[at]) / k->sd[at]);
+    }
+    buf_puts(out, "</tbody></table>\n");
+    if (k->n_odd > MOST) buf_printf(out, "<p>and %zu more.</p>\n", k->n_odd - MOST);
+}
+
+static void predictions(const struct regress *r, const struct rnew *at, const struct rprediction *p,
+                        struct buf *out) {
+    enum { MOST = 200 };
+    if (!at->m) return;
+    buf_puts(out, "<h2>Predictions</h2>\n<div class=\"scroll\"><table><thead><tr>");
+    for (int j = 0; j < r->t.n_inputs; j++)
+        put(out, "<th class=\"n\">", r->t.input[j].name, "</th>");
+    buf_puts(out, "<th class=\"n\">median</th><th class=\"n\">of the function</th><th "
+                  "class=\"n\">of a new measurement</th><th>outside of the data</th></tr></thead>"
+                  "<tbody>\n");
+    for (size_t i = 0; i < at->m && i < MOST; i++) {
+        const double *row = at->x + i * (size_t)r->t.d;
+        struct buf cell = BUF_INIT;
+        buf_puts(out, "<tr>");
+        for (int j = 0; j < r->t.n_inputs; j++) {
+            buf_reset(&cell);
+            rtable_value(&r->t, j, row, &cell);
+            put(out, "<td class=\"n\">", cell.data, "</td>");
+        }
+        if (isfinite(p[i].mean))
+            buf_printf(out,
+                       "<td class=\"n\">%.5g</td><td class=\"n\">%.4g to %.4g</td><td "
+                       "class=\"n\">%.4g to %.4g</td>",
+                       p[i].median, p[i].lo, p[i].hi, p[i].new_lo, p[i].new_hi);
+        else
+            buf_puts(out, "<td colspan=\"3\">a value is missing</td>");
+        buf_reset(&cell);
+        rtable_outside(&r->t, row, &cell);
+        put(out, "<td>", cell.data, "</td></tr>\n");
+        buf_release(&cell);
+    }
+    buf_puts(out, "</tbody></table></div>\n");
+    if (at->m > MOST) buf_printf(out, "<p>and %zu more.</p>\n", at->m - MOST);
+}
+
+static void head(const struct regress *r, struct buf *out) {
+    put(out,
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta "
+        "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Regression of ",
+        r->t.y_name, "</title>\n<style>");
+    buf_puts(out, embed_report_page_css);
+    put(out, "</style></head><body><main>\n<p class=\"sub\">gpmem regress</p><h1>Regression of ",
+        r->t.y_name, "</h1>\n");
+    put(out, "<p class=\"sub\">", r->t.file, ": ");
+    buf_printf(out, "%zu rows, %d input%s</p>\n", r->t.n, r->t.n_inputs,
+               r->t.n_inputs == 1 ? "" : "s");
+    put_words(r, regress_words, "<p class=\"lead\">", "</p>\n", out);
+    for (const char *at = r->t.notes.data; *at; at += strcspn(at, "\n") + 1) {
+        char *line = mem_strndup(at, strcspn(at, "\n"));
+        put(out, "<p class=\"note\">", line, "</p>\n");
+        mem_free(line);
+    }
+}
+
+void regress_page(const struct regress *r, const struct rnew *at, const struct rprediction *p,
+                  struct buf *out) {
+    head(r, out);
+    check_table(r, out);
+    check_figure(r, out);
+    input_table(r, out);
+    buf_printf(out, "<p>Noise: standard deviation %.4g, %.4g to %.4g.</p>\n", r->noise.mid,
+               r->noise.lo, r->noise.hi);
+    input_figures(r, out);
+    odd_rows(r, out);
+    predictions(r, at, p, out);
+    put_words(r, regress_method, "<h2>Method</h2>\n<p>", ".</p>\n", out);
+    put_words(r, regress_program,
+              "<details><summary>The same model as a program</summary><pre>", "</pre></details>\n",
+              out);
+    buf_printf(out, "<p class=\"note\">gpmem %s</p>\n</main></body></html>\n", version_text());
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The same model as a program of the language, to be taken from there. The data are read from the
+ * file where every row of it takes part and all inputs are numbers; else they stand in the program,
+ * standardised.
+ */
+#include "base/mem.h"
+#include "regress/regress.h"
+#include <math.h>
+#include <string.h>
+
+static bool reads_file(const struct regress *r) {
+    bool plain = r->t.header && r->n == r->t.read && !r->t.o.missing && !r->t.o.decimal;
+    for (int j = 0; j < r->t.n_inputs; j++) plain = plain && !r->t.input[j].level;
+    return plain;
+}
+
+static void put_column(const struct regress *r, const char *name, struct buf *out) {
+    buf_puts(out, "standard(read_csv(");
+    buf_json_string(out, r->t.file, strlen(r->t.file));
+    buf_puts(out, ", ");
+    buf_json_string(out, name, strlen(name));
+    buf_puts(out, "))");
+}
+
+static void put_from_file(const struct regress *r, struct buf *out) {
+    buf_puts(out, "define standard = proc(v) { (v - mean(v)) / sd(v) };\n");
+    for (int j = 0; j < r->t.n_inputs; j++) {
+        buf_printf(out, "define x%d = ", j + 1);
+        put_column(r, r->t.input[j].name, out);
+        buf_puts(out, ";\n");
+    }
+    buf_puts(out, "define xs = to_array(map(to_array, zip(");
+    for (int j = 0; j < r->t.n_inputs; j++) buf_printf(out, "%sx%d", j ? ", " : "", j + 1);
+    buf_puts(out, ")));\ndefine ys = ");
+    put_column(r, r->t.y_name, out);
+    buf_puts(out, ";\n");
+}
+
+/* Separated by commas, some to a line. */
+static void put_numbers(const double *v, size_t n, struct buf *out) {
+    enum { A_LINE = 6 };
+    for (size_t i = 0; i < n; i++)
+        buf_printf(out, "%s%.10g", !i ? "" : i % A_LINE ? ", " : ",\n    ", v[i]);
+}
+
+static void put_data(const struct regress *r, struct buf *out) {
+    size_t d = (size_t)r->t.d;
+    buf_puts(out, "define xs = array(\n");
+    for (size_t i = 0; i < r->n; i++) {
+        buf_puts(out, "  array(");
+        put_numbers(r->x + i * d, d, out);
+        buf_puts(out, i + 1 < r->n ? "),\n" : "));\n");
+    }
+    buf_puts(out, "define ys = array(\n  ");
+    put_numbers(r->y, r->n, out);
+    buf_puts(out, ");\n");
+}
+
+static void put_usual_kernel(const struct regress *r, struct buf *out) {
+    buf_puts(out, "assume noise = lognormal(log(0.3), 1);\nassume linear = lognormal(log(0.5), 1);\n"
+                  "assume sf = lognormal(0, 1);\nassume l = array(");
+    for (int k = 0; k < r->t.d; k++)
+        buf_printf(out, "%slognormal(log(%.3g), 1)", k ? ", " : "", RMODEL_LENGTH(r->t.d));
+    buf_puts(out, ");\nassume f = make_gp(make_constant(1) + make_linear(linear, 0) + "
+                  "make_squaredexp(sf, l),\n  noise=noise");
+    if (r->t.d > 1) buf_printf(out, ", dim=%d", r->t.d);
+    buf_puts(out, ");\n");
+}
+
+void regress_program(const struct regress *r, struct buf *out) {
+    buf_puts(out, "// A regression of ");
+    buf_line(out, r->t.y_name);
+    buf_puts(out, " with a Gaussian process; all columns have mean 0 and standard deviation 1.\n");
+    if (reads_file(r))
+        put_from_file(r, out);
+    else
+        put_data(r, out);
+    buf_putc(out, '\n');
+    put_usual_kernel(r, out);
+    buf_puts(out, "observe f(xs) = ys;\n\ndefine draws = run(sample(warmup=300, draws=500));\n"
+                  "infer summarize(draws);\n");
+}

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a regression found, as text, JSON and CSV. */
+#include "base/json.h"
+#include "base/mem.h"
+#include "regress/rchains.h"
+#include "regress/regress.h"
+#include <math.h>
+#include <string.h>
+
+enum { MOST_ODD = 8 }; /* rows named */
+
+/* ---- words ---- */
+
+const char *regress_shape(const struct regress *r, int j) {
+    const struct reffect *f = &r->effect[j];
+    bool up = f->change.mid > 0;
+    if (r->t.input[j].level) return f->shape ? "differs by level" : "no visible effect";
+    switch (f->shape) {
+    case RSHAPE_LINE: return up ? "rises in a straight line" : "falls in a straight line";
+    case RSHAPE_MONOTONE: return up ? "rises in a curve" : "falls in a curve";
+    case RSHAPE_HILL: return "rises, then falls";
+    case RSHAPE_VALLEY: return "falls, then rises";
+    case RSHAPE_WAVY: return "goes up and down";
+    default: return "no visible effect";
+    }
+}
+
+static int percent(double share) {
+    return (int)floor(100 * share + 0.5);
+}
+
+/* Most important inputs, by name, up to those that make no visible difference. */
+static void name_inputs(const struct regress *r, struct buf *out) {
+    enum { MOST = 3 };
+    int seen = 0, none = 0, n = r->t.n_inputs;
+    for (int i = 0; i < n; i++) none += r->effect[r->order[i]].shape == RSHAPE_NONE;
+    if (none == n) {
+        buf_puts(out, n > 1 ? "None of the inputs makes a visible difference." : "The input makes no visible difference.");
+        return;
+    }
+    for (int i = 0; i < n && seen < MOST; i++) {
+        int j = r->order[i];
+        const struct reffect *f = &r->effect[j];
+        if (f->shape == RSHAPE_NONE) break;
+        buf_printf(out, "%s%s (%d%% of the variation; %s)", seen ? "; " : n > 1 ? "What matters most: " : "It depends on ",
+                   r->t.input[j].name, percent(f->total.mid), regress_shape(r, j));
+        seen++;
+    }
+    buf_puts(out, ".");
+    if (!none) return;
+    const char *between = " No visible effect: ";
+    for (int i = 0; i < n; i++) {
+        if (r->effect[r->order[i]].shape != RSHAPE_NONE) continue;
+        buf_printf(out, "%s%s", between, r->t.input[r->order[i]].name);
+        between = ", ";
+    }
+    buf_puts(out, ".");
+}
+
+static void words_of_check(const struct regress *r, struct buf *out) {
+    const struct rcheck *k = &r->check;
+    if (k->r2 < 0.02) {
+        buf_printf(out, "The inputs hardly help to predict %s: the mean is as good. ", r->t.y_name);
+        return;
+    }
+    buf_printf(out,
+               "The model explains %d%% of the variation of %s in rows that it has not seen (typical error "
+               "%.3g, where the mean has %.3g", percent(k->r2), r->t.y_name, k->rmse, k->rmse_mean);
+    double gain = 1 - k->rmse / k->rmse_linear;
+    if (gain > 0.03)
+        buf_printf(out, " and straight lines have %.3g: curves or interactions matter). ", k->rmse_linear);
+    else
+        buf_puts(out, "), and straight lines do as well. ");
+}
+
+void regress_words(const struct regress *r, struct buf *out) {
+    words_of_check(r, out);
+    name_inputs(r, out);
+    buf_printf(out, " What the inputs cannot explain has a standard deviation of %.3g.", r->noise.mid);
+    if (r->check.n_odd)
+        buf_printf(out, " %zu row%s far from what the others say.", r->check.n_odd,
+                   r->check.n_odd == 1 ? " lies" : "s lie");
+}
+
+void regress_method(const struct regress *r, struct buf *out) {
+    const struct rmodel *m = &r->model;
+    buf_printf(out, "exact Gaussian process on %zu rows, %zu draws of its %d parameters ", r->n, m->kept, m->d);
+    if (m->method == RMODEL_IMPORTANCE)
+        buf_printf(out, "by importance sampling (%.0f effective draws of %zu)",
+                   m->is.ess * (double)m->draws, m->draws);
+    else if (m->method == RMODEL_CHAINS)
+        buf_printf(out, "by %d chains of Hamiltonian Monte Carlo (R-hat %.2f)", RCHAINS, m->rhat);
+    else
+        buf_puts(out, "by Laplace's method: a normal approximation at the optimum, since the table is "
+                      "too large for chains");
+    if (m->method == RMODEL_CHAINS && m->rhat > 1.1)
+        buf_puts(out, "; the chains do not agree, so intervals are rough");
+}
+
+/* ---- text ---- */
+
+static void put_inputs(const struct regress *r, struct buf *out) {
+    for (int j = 0; j < r->t.n_inputs; j++) {
+        const struct rinput *in = &r->t.input[j];
+        buf_printf(out, "%s%s", j ? ", " : "", in->name);
+        if (in->level) buf_printf(out, " (%d levels)", in->n_levels);
+    }
+}
+
+static void put_head(const struct regress *r, struct buf *out) {
+    buf_printf(out, "%s: %zu rows; outcome %s; %d input%s: ", r->t.file, r->t.n, r->t.y_name,
+               r->t.n_inputs, r->t.n_inputs == 1 ? "" : "s");
+    put_inputs(r, out);
+    buf_puts(out, "\n");
+    for (const char *at = r->t.notes.data; *at; at += strcspn(at, "\n") + 1)
+        buf_printf(out, "  note: %.*s\n", (int)strcspn(at, "\n"), at);
+    if (r->n < r->t.n)
+        buf_printf(out, "  note: the model is fitted to %zu rows drawn at random (--max-rows)%s\n", r->n,
+                   r->check.apart ? "; others test it" : "");
+}
+
+static void put_check(const struct regress *r, struct buf *out) {
+    const struct rcheck *k = &r->check;
+    buf_printf(out, "\nHow well it predicts (%zu rows%s)\n%-22s %10s %8s\n", k->n,
+               k->apart ? " left aside" : ", each left out once", "", "RMSE", "R2");
+    buf_printf(out, "  %-20s %10.4g %8.3f   %g%% intervals hold %.1f%%\n", "this model", k->rmse, k->r2,
+               100 * r->o.level, 100 * k->coverage);
+    buf_printf(out, "  %-20s %10.4g %8.3f\n", "linear regression", k->rmse_linear, k->r2_linear);
+    buf_printf(out, "  %-20s %10.4g %8.3f\n", "the mean", k->rmse_mean, 0.0);
+}
+
+static size_t name_width(const struct regress *r) {
+    size_t w = 8;
+    for (int j = 0; j < r->t.n_inputs; j++) {
+        size_t n = strlen(r->t.input[j].name);
+        w = n > w && n <= 24 ? n : w;
+    }
+    return w;
+}
+
+static void put_change(const struct regress *r, int j, struct buf *out) {
+    const struct reffect *f = &r->effect[j];
+    if (r->t.input[j].level) {
+        size_t lo = 0, hi = 0;
+        for (size_t i = 1; i < f->m; i++) {
+            if (f->f[i].mid < f->f[lo].mid) lo = i;
+            if (f->f[i].mid > f->f[hi].mid) hi = i;
+        }
+        buf_printf(out, "%s -> %s: ", r->t.input[j].level[lo], r->t.input[j].level[hi]);
+    } else {
+        buf_printf(out, "%.4g -> %.4g: ", f->from, f->to);
+    }
+    buf_printf(out, "%+.3g [%.3g, %.3g]", f->change.mid, f->change.lo, f->change.hi);
+}
+
+static void put_effects(const struct regress *r, struct buf *out) {
+    int w = (int)name_width(r);
+    buf_printf(out, "\nWhat matters\n  %-*s  %-16s %-38s %s\n", w, "input", "share", "change of the outcome",
+               "how");
+    for (int i = 0; i < r->t.n_inputs; i++) {
+        int j = r->order[i];
+        const struct reffect *f = &r->effect[j];
+        struct buf share = BUF_INIT, change = BUF_INIT;
+        buf_printf(&share, "%d%% [%d, %d]", percent(f->total.mid), percent(f->total.lo),
+                   percent(f->total.hi));
+        put_change(r, j, &change);
+        buf_printf(out, "  %-*s  %-16s %-38s %s\n", w, r->t.input[j].name, share.data, change.data,
+                   regress_shape(r, j));
+        buf_release(&share);
+        buf_release(&change);
+    }
+    buf_printf(out, "  (share: of the function's variation, interactions included; change: between the "
+                    "values that\n  10%% and 90%% of the rows lie below; in brackets %g%% intervals)\n", 100 * r->o.level);
+}
+
+static void put_odd(const struct regress *r, struct buf *out) {
+    const struct rcheck *k = &r->check;
+    if (!k->n_odd) return;
+    buf_puts(out, "\nRows far from what the others say\n");
+    for (size_t i = 0; i < k->n_odd && i < MOST_ODD; i++) {
+        size_t at = k->odd[i], row = r->row[at + (k->apart ? r->n : 0)];
+        buf_printf(out, "  line %zu: %s = %.5g, expected %.4g [%.4g, %.4g], %.1f standard deviations off\n",
+                   r->t.line[row], r->t.y_name, r->t.y[row], k->mean[at], k->lo[at], k->hi[at],
+                   fabs(r->t.y[row] - k->mean[at]) / k->sd[at]);
+    }
+    if (k->n_odd > MOST_ODD) buf_printf(out, "  and %zu more\n", k->n_odd - MOST_ODD);
+}
+
+/* Words in lines of at most 96 characters. */
+static void put_wrapped(const char *text, struct buf *out) {
+    size_t column = 0;
+    while (*text) {
+        size_t n = strcspn(text, " ");
+        if (column && column + 1 + n > 96) {
+            buf_putc(out, '\n');
+            column = 0;
+        } else if (column) {
+            buf_putc(out, ' ');
+            column++;
+        }
+        buf_add(out, text, n);
+        column += n;
+        text += n;
+        while (*text == ' ') text++;
+    }
+    buf_putc(out, '\n');
+}
+
+void regress_text(const struct regress *r, struct buf *out) {
+    struct buf words = BUF_INIT;
+    put_head(r, out);
+    put_check(r, out);
+    put_effects(r, out);
+    buf_printf(out, "\nNoise: standard deviation %.4g [%.4g, %.4g]\n", r->noise.mid, r->noise.lo, r->noise.hi);
+    put_odd(r, out);
+    buf_putc(out, '\n');
+    regress_words(r, &words);
+    put_wrapped(words.data, out);
+    buf_reset(&words);
+    buf_puts(&words, "Method: ");
+    regress_method(r, &words);
+    buf_putc(&words, '.');
+    put_wrapped(words.data, out);
+    buf_release(&words);
+}
+
+/* ---- predictions ---- */
+
+void regress_predictions_csv(const struct regress *r, const struct rnew *at,
+                             const struct rprediction *p, struct buf *out) {
+    for (int j = 0; j < r->t.n_inputs; j++) {
+        csv_put(out, r->t.input[j].name);
+        buf_putc(out, ',');
+    }
+    buf_puts(out, "mean,median,sd,lower,upper,new_sd,new_lower,new_upper,outside\n");
+    for (size_t i = 0; i < at->m; i++) {
+        const double v[] = {p[i].mean, p[i].median, p[i].sd, p[i].lo, p[i].hi, p[i].new_sd, p[i].new_lo, p[i].new_hi};
+        const double *row = at->x + i * (size_t)r->t.d;
+        struct buf cell = BUF_INIT;
+        for (int j = 0; j < r->t.n_inputs; j++) {
+            buf_reset(&cell);
+            rtable_value(&r->t, j, row, &cell);
+            csv_put(out, cell.data);
+            buf_putc(out, ',');
+        }
+        for (size_t k = 0; k < COUNT_OF(v); k++) {
+            if (isfinite(v[k])) buf_printf(out, "%.7g", v[k]);
+            buf_putc(out, ',');
+        }
+        buf_reset(&cell);
+        rtable_outside(&r->t, row, &cell);
+        csv_put(out, cell.data);
+        buf_putc(out, '\n');
+        buf_release(&cell);
+    }
+}
+
+void regress_predictions_text(const struct regress *r, const struct rnew *at,
+                              const struct rprediction *p, struct buf *out) {
+    enum { MOST = 40 };
+    buf_printf(out, "\nPredictions of %s (%g%% intervals)\n  %10s %10s %-24s %-24s\n", r->t.y_name,
+               100 * r->o.level, "median", "sd", "  of the function", "  of a new measurement");
+    for (size_t i = 0; i < at->m && i < MOST; i++) {
+        const double *row = at->x + i * (size_t)r->t.d;
+        struct buf f = BUF_INIT, n = BUF_INIT, far = BUF_INIT;
+        buf_printf(&f, "[%.4g, %.4g]", p[i].lo, p[i].hi);
+        buf_printf(&n, "[%.4g, %.4g]", p[i].new_lo, p[i].new_hi);
+        if (isfinite(p[i].mean))
+            buf_printf(out, "  %10.5g %10.3g   %-22s   %-22s  ", p[i].median, p[i].sd, f.data, n.data);
+        else
+            buf_printf(out, "  a value is missing: no prediction  ");
+        for (int j = 0; j < r->t.n_inputs; j++) {
+            buf_printf(out, " %s=", r->t.input[j].name);
+            rtable_value(&r->t, j, row, out);
+        }
+        if (rtable_outside(&r->t, row, &far)) buf_printf(out, "   outside of the data: %s", far.data);
+        buf_putc(out, '\n');
+        buf_release(&f);
+        buf_release(&n);
+        buf_release(&far);
+    }
+    if (at->m > MOST) buf_printf(out, "  and %zu more (--out FILE.csv has all)\n", at->m - MOST);
+}
+
+/* ---- JSON ---- */
+
+static void json_interval(struct buf *out, const char *name, struct rinterval v) {
+    json_numbers(out, name, 3, (const double[]){v.mid, v.lo, v.hi});
+}
+
+static void json_effect(const struct regress *r, int j, struct buf *out) {
+    const struct reffect *f = &r->effect[j];
+    const struct rinput *in = &r->t.input[j];
+    double *v = NEW_ARRAY(double, 3 * f->m + 1);
+    for (size_t i = 0; i < f->m; i++)
+        v[i] = f->f[i].mid, v[f->m + i] = f->f[i].lo, v[2 * f->m + i] = f->f[i].hi;
+    buf_puts(out, "    {");
+    JSON(out, FIELD("name", (const char *)in->name), FIELD("shape", regress_shape(r, j)));
+    json_interval(out, "share", f->total);
+    json_interval(out, "share_alone", f->alone);
+    json_interval(out, "change", f->change);
+    json_interval(out, "bend", f->bend);
+    if (in->level) {
+        json_key(out, "levels");
+        for (int l = 0; l < in->n_levels; l++) {
+            buf_puts(out, l ? ", " : "[");
+            buf_json_string(out, in->level[l], strlen(in->level[l]));
+        }
+        buf_puts(out, "]");
+    } else {
+        JSON(out, FIELD("from", f->from), FIELD("to", f->to));
+        json_numbers(out, "at", f->m, f->at);
+    }
+    json_numbers(out, "median", f->m, v);
+    json_numbers(out, "lower", f->m, v + f->m);
+    json_numbers(out, "upper", f->m, v + 2 * f->m);
+    buf_puts(out, "}");
+    mem_free(v);
+}
+
+static void json_parameters(const struct regress *r, struct buf *out) {
+    const struct rmodel *m = &r->model;
+    double *v = NEW_ARRAY(double, m->kept + 1);
+    json_key(out, "parameters");
+    buf_puts(out, "{");
+    for (int i = 0; i < m->d; i++) {
+        struct buf name = BUF_INIT;
+        rmodel_name(m, i, &name);
+        for (size_t k = 0; k < m->kept; k++) v[k] = exp(m->z[k * (size_t)m->d + (size_t)i]);
+        json_interval(out, name.data, rinterval_of(v, m->kept, r->o.level));
+        buf_release(&name);
+    }
+    buf_puts(out, "}");
+    mem_free(v);
+}
+
+static void json_odd(const struct regress *r, struct buf *out) {
+    const struct rcheck *k = &r->check;
+    json_key(out, "outliers");
+    buf_puts(out, "[");
+    for (size_t i = 0; i < k->n_odd; i++) {
+        size_t at = k->odd[i], row = r->row[at + (k->apart ? r->n : 0)];
+        buf_puts(out, i ? ", {" : "{");
+        JSON(out, FIELD("line", r->t.line[row]), FIELD("value", r->t.y[row]),
+             FIELD("expected", k->mean[at]), FIELD("sd", k->sd[at]));
+        buf_puts(out, "}");
+    }
+    buf_puts(out, "]");
+}
+
+static void json_predictions(const struct regress *r, const struct rnew *at,
+                             const struct rprediction *p, struct buf *out) {
+    json_key(out, "predictions");
+    buf_puts(out, "[");
+    for (size_t i = 0; i < at->m; i++) {
+        const double *row = at->x + i * (size_t)r->t.d;
+        struct buf far = BUF_INIT;
+        buf_puts(out, i ? ",\n    {" : "\n    {");
+        for (int j = 0; j < r->t.n_inputs; j++) {
+            struct buf cell = BUF_INIT;
+            rtable_value(&r->t, j, row, &cell);
+            if (r->t.input[j].level)
+                JSON(out, FIELD(r->t.input[j].name, (const char *)cell.data));
+            else
+                JSON(out, FIELD(r->t.input[j].name, row[r->t.input[j].first]));
+            buf_release(&cell);
+        }
+        rtable_outside(&r->t, row, &far);
+        JSON(out, FIELD("mean", p[i].mean), FIELD("median", p[i].median), FIELD("sd", p[i].sd),
+             FIELD("lower", p[i].lo), FIELD("upper", p[i].hi), FIELD("new_sd", p[i].new_sd),
+             FIELD("new_lower", p[i].new_lo), FIELD("new_upper", p[i].new_hi),
+             FIELD("outside", (const char *)far.data));
+        buf_puts(out, "}");
+        buf_release(&far);
+    }
+    buf_puts(out, "]");
+}
+
+void regress_json(const struct regress *r, const struct rnew *at, const struct rprediction *p,
+                  struct buf *out) {
+    const struct rcheck *k = &r->check;
+    struct buf words = BUF_INIT, kernel = BUF_INIT, method = BUF_INIT;
+    regress_words(r, &words);
+    regress_method(r, &method);
+    kern_print(r->model.k, &kernel);
+    buf_puts(out, "{\n  ");
+    JSON(out, FIELD("file", (const char *)r->t.file), FIELD("outcome", (const char *)r->t.y_name),
+         FIELD("rows", r->t.n), FIELD("rows_read", r->t.read), FIELD("rows_of_the_model", r->n),
+         FIELD("level", r->o.level), FIELD("summary", (const char *)words.data),
+         FIELD("notes", (const char *)r->t.notes.data));
+    buf_puts(out, ",\n  \"check\": {");
+    const char *how = k->apart ? "rows left aside" : "leave one out";
+    JSON(out, FIELD("how", how), FIELD("rows", k->n), FIELD("rmse", k->rmse), FIELD("r2", k->r2),
+         FIELD("coverage", k->coverage), FIELD("rmse_linear", k->rmse_linear),
+         FIELD("r2_linear", k->r2_linear), FIELD("rmse_mean", k->rmse_mean));
+    buf_puts(out, "},\n  \"inputs\": [\n");
+    for (int i = 0; i < r->t.n_inputs; i++) {
+        if (i) buf_puts(out, ",\n");
+        json_effect(r, r->order[i], out);
+    }
+    buf_puts(out, "],\n ");
+    json_interval(out, "noise", r->noise);
+    json_odd(r, out);
+    buf_puts(out, ",\n  \"model\": {");
+    JSON(out, FIELD("kernel", (const char *)kernel.data), FIELD("method", (const char *)method.data),
+         FIELD("draws", r->model.kept), FIELD("log_evidence", r->model.is.logz),
+         FIELD("log_evidence_error", r->model.is.se));
+    json_parameters(r, out);
+    buf_puts(out, "}");
+    if (at->m) {
+        buf_puts(out, ",\n ");
+        json_predictions(r, at, p, out);
+    }
+    buf_puts(out, "\n}\n");
+    buf_release(&words);
+    buf_release(&kernel);
+    buf_release(&method);
+}

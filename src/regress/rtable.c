@@ -1,0 +1,578 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From the cells of a CSV file to a design: see rtable.h. */
+#include "regress/rtable.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include "base/vec.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- cells ---- */
+
+static bool is_missing(const struct csv *c, const struct rtable_options *o, size_t row, int col) {
+    const char *cell = csv_text(c, row, col);
+    for (const char *p = o->missing; p && *p;) {
+        size_t n = strcspn(p, ",");
+        if (strlen(cell) == n && !strncmp(cell, p, n)) return true;
+        p += n + (p[n] == ',');
+    }
+    return csv_missing(c, row, col);
+}
+
+static bool read_number(const struct number_style *s, const char *cell, double *v) {
+    return number_style_read(s, cell, v) ||
+           (s->decimal == '.' && number_parse(cell, strlen(cell), v) && isfinite(*v));
+}
+
+static void column_name(const struct csv *c, int col, struct buf *out) {
+    if (c->header)
+        buf_line(out, c->header[col]);
+    else
+        buf_printf(out, "c%d", col + 1);
+}
+
+/* What a column holds. */
+struct column {
+    struct number_style style;
+    size_t cells, numbers; /* not missing; of these numbers */
+    size_t bad;            /* the first row that is no number, where some are */
+};
+
+static struct column look(const struct csv *c, const struct rtable_options *o, int col) {
+    struct column k = {.bad = SIZE_MAX};
+    const char **cells = NEW_ARRAY(const char *, c->n_rows + 1);
+    for (size_t r = 0; r < c->n_rows; r++)
+        cells[r] = is_missing(c, o, r, col) ? NULL : csv_text(c, r, col);
+    number_style_find(c->n_rows, cells, o->decimal, &k.style);
+    for (size_t r = 0; r < c->n_rows; r++) {
+        double v;
+        if (!cells[r]) continue;
+        bool number = read_number(&k.style, cells[r], &v);
+        k.cells++;
+        k.numbers += number;
+        if (!number && k.bad == SIZE_MAX) k.bad = r;
+    }
+    mem_free(cells);
+    return k;
+}
+
+/* Numbers with a few cells that are none are a mistake in the file, not words. */
+static bool is_numeric(const struct column *k) {
+    return k->cells && k->numbers == k->cells;
+}
+static bool nearly_numeric(const struct column *k) {
+    return k->numbers < k->cells && 5 * k->numbers >= 4 * k->cells;
+}
+
+static enum gpm_status bad_cell(const struct csv *c, int col, const struct column *k,
+                                struct buf *err) {
+    struct buf name = BUF_INIT;
+    column_name(c, col, &name);
+    enum gpm_status st = GPM_E_FORMAT;
+    if (k->style.open)
+        buf_printf(err, "%s: '%s' in column '%s' can be read in two ways; say --decimal point or "
+                        "--decimal comma",
+                   c->name, k->style.doubt, name.data);
+    else if (!k->cells)
+        buf_printf(err, "%s: column '%s' has no values", c->name, name.data);
+    else
+        buf_printf(err, "%s, line %zu: '%s' in column '%s' is no number (cells that stand for "
+                        "missing values: --missing CODE)",
+                   c->name, c->lines[k->bad], csv_text(c, k->bad, col), name.data);
+    buf_release(&name);
+    return st;
+}
+
+/* ---- columns ---- */
+
+struct reading {
+    struct csv csv;
+    struct rtable *t;
+    struct column *col;
+    int y;
+    struct buf *err;
+};
+
+static enum gpm_status choose_outcome(struct reading *r) {
+    const struct csv *c = &r->csv;
+    r->y = -1;
+    if (r->t->o.y) {
+        if (csv_find(c, r->t->o.y, &r->y, r->err)) return GPM_E_FORMAT;
+    } else {
+        for (int j = c->n_cols - 1; j >= 0 && r->y < 0; j--)
+            if (is_numeric(&r->col[j]) || nearly_numeric(&r->col[j])) r->y = j;
+        if (r->y < 0)
+            return buf_fail(r->err, GPM_E_FORMAT, "%s: no column holds numbers", c->name);
+    }
+    const struct column *k = &r->col[r->y];
+    if (!is_numeric(k) || k->style.open) return bad_cell(c, r->y, k, r->err);
+    struct buf name = BUF_INIT;
+    column_name(c, r->y, &name);
+    r->t->y_name = buf_take(&name);
+    return GPM_OK;
+}
+
+static int by_count(const void *a, const void *b) {
+    const size_t *x = a, *y = b;
+    return x[0] != y[0] ? (x[0] < y[0] ? 1 : -1) : (x[1] > y[1]) - (x[1] < y[1]);
+}
+
+/* The distinct words of a column, the most frequent one first; false: they are too many. */
+static bool find_levels(struct reading *r, int col, struct rinput *in) {
+    enum { ROOM = RTABLE_LEVELS + 1 };
+    const char *word[ROOM];
+    size_t order[ROOM][2] = {{0}}; /* count, place */
+    int n = 0;
+    for (size_t row = 0; row < r->csv.n_rows; row++) {
+        if (is_missing(&r->csv, &r->t->o, row, col)) continue;
+        const char *cell = csv_text(&r->csv, row, col);
+        int k = 0;
+        while (k < n && strcmp(word[k], cell) != 0) k++;
+        if (k == n && n == RTABLE_LEVELS) return false;
+        if (k == n) word[n] = cell, order[n][1] = (size_t)n, n++;
+        order[k][0]++;
+    }
+    if (3 * (size_t)n > r->col[col].cells) return false; /* hardly a word comes twice */
+    qsort(order, (size_t)n, sizeof order[0], by_count);
+    in->level = NEW_ARRAY(char *, (size_t)n + 1);
+    in->n_levels = n;
+    for (int k = 0; k < n; k++) in->level[k] = mem_strdup(word[order[k][1]]);
+    return true;
+}
+
+/* Rows counted 0, 1, 2.. or 1, 2, 3.. in a column without a name: spreadsheets and data frames
+ * write such. */
+static bool counts_rows(const struct reading *r, int col) {
+    double v, first = 0;
+    if (!r->csv.header || *r->csv.header[col]) return false;
+    for (size_t row = 0; row < r->csv.n_rows; row++) {
+        if (!read_number(&r->col[col].style, csv_text(&r->csv, row, col), &v)) return false;
+        if (!row) first = v;
+        if (v != first + (double)row) return false;
+    }
+    return true;
+}
+
+static void left_out(struct rtable *t, const char *name, const char *why) {
+    buf_printf(&t->notes, "'%s' is left out: %s\n", name, why);
+}
+
+/* Adds column `col` as an input; asked: by name, so that leaving it out is an error. */
+static enum gpm_status add_input(struct reading *r, int col, bool asked) {
+    struct rtable *t = r->t;
+    const struct column *k = &r->col[col];
+    struct buf name = BUF_INIT;
+    struct rinput in = {.style = k->style, .first = t->d, .n = 1};
+    const char *why = NULL;
+    column_name(&r->csv, col, &name);
+    if ((is_numeric(k) && k->style.open) || nearly_numeric(k)) {
+        buf_release(&name);
+        return bad_cell(&r->csv, col, k, r->err);
+    }
+    if (!k->cells)
+        why = "it has no values";
+    else if (!asked && counts_rows(r, col))
+        why = "it has no name and counts the rows";
+    else if (!is_numeric(k) && !find_levels(r, col, &in))
+        why = "it holds words, and too many different ones to be levels";
+    else if (in.level && in.n_levels < 2)
+        why = "it is the same in every row";
+    if (in.level) in.n = in.n_levels - 1;
+    in.name = buf_take(&name);
+    if (why) {
+        if (asked)
+            buf_printf(r->err, "%s: column '%s' cannot be an input: %s", r->csv.name, in.name, why);
+        else
+            left_out(t, *in.name ? in.name : "(no name)", why);
+        for (int l = 0; l < in.n_levels; l++) mem_free(in.level[l]);
+        mem_free(in.level);
+        mem_free(in.name);
+        return asked ? GPM_E_FORMAT : GPM_OK;
+    }
+    t->input[t->n_inputs++] = in;
+    t->d += in.n;
+    return GPM_OK;
+}
+
+/* The csv column of an input that was taken. */
+static int column_of(const struct csv *c, const struct rinput *in) {
+    if (c->header) return csv_column(c, in->name);
+    return (int)strtol(in->name + 1, NULL, 10) - 1;
+}
+
+static enum gpm_status one_name_each(const struct reading *r) {
+    const struct csv *c = &r->csv;
+    for (int a = 0; c->header && a < c->n_cols; a++)
+        for (int b = a + 1; b < c->n_cols; b++)
+            if (*c->header[a] && !strcmp(c->header[a], c->header[b]))
+                return buf_fail(r->err, GPM_E_FORMAT, "%s: two columns are called '%s'", c->name,
+                                c->header[a]);
+    return GPM_OK;
+}
+
+static enum gpm_status choose_inputs(struct reading *r) {
+    const struct csv *c = &r->csv;
+    struct rtable *t = r->t;
+    enum gpm_status st = GPM_OK;
+    t->input = NEW_ARRAY(struct rinput, (size_t)c->n_cols + 1);
+    for (const char *p = t->o.x; !st && p && *p;) {
+        size_t n = strcspn(p, ",");
+        char *name = mem_strndup(p, n);
+        int col = -1;
+        if (csv_find(c, name, &col, r->err))
+            st = GPM_E_FORMAT;
+        else if (col == r->y)
+            st = buf_fail(r->err, GPM_E_FORMAT, "'%s' is the outcome and cannot be an input", name);
+        for (int j = 0; !st && j < t->n_inputs; j++)
+            if (column_of(c, &t->input[j]) == col)
+                st = buf_fail(r->err, GPM_E_FORMAT, "--x names '%s' twice", name);
+        if (!st) st = add_input(r, col, true);
+        mem_free(name);
+        p += n + (p[n] == ',');
+    }
+    for (int col = 0; !st && !t->o.x && col < c->n_cols; col++)
+        if (col != r->y) st = add_input(r, col, false);
+    return st;
+}
+
+/* ---- rows ---- */
+
+/* The columns of input j for a cell; false: it is no number, no level. */
+static bool put_cell(const struct rinput *in, const char *cell, double *row) {
+    if (!in->level) return read_number(&in->style, cell, row);
+    int k = 0;
+    while (k < in->n_levels && strcmp(in->level[k], cell) != 0) k++;
+    for (int l = 1; l < in->n_levels; l++) row[l - 1] = l == k;
+    return k < in->n_levels;
+}
+
+static void say_missing(struct rtable *t, const size_t *gone, size_t first) {
+    const char *between = " (";
+    buf_printf(&t->notes, "%zu of %zu rows have missing values and are skipped", t->read - t->n,
+               t->read);
+    for (int j = 0; j <= t->n_inputs; j++) {
+        if (!gone[j]) continue;
+        buf_printf(&t->notes, "%s%s %zu", between, j < t->n_inputs ? t->input[j].name : t->y_name,
+                   gone[j]);
+        between = ", ";
+    }
+    buf_printf(&t->notes, "); the first is line %zu\n", first);
+}
+
+static void take_rows(struct reading *r) {
+    struct rtable *t = r->t;
+    const struct csv *c = &r->csv;
+    size_t d = (size_t)t->d, first = 0;
+    size_t *gone = mem_zalloc(((size_t)t->n_inputs + 1) * sizeof *gone);
+    t->x = NEW_ARRAY(double, c->n_rows *d + 1);
+    t->y = NEW_ARRAY(double, c->n_rows + 1);
+    t->line = NEW_ARRAY(size_t, c->n_rows + 1);
+    for (size_t row = 0; row < c->n_rows; row++) {
+        bool whole = true;
+        for (int j = 0; j <= t->n_inputs; j++) {
+            int col = j < t->n_inputs ? column_of(c, &t->input[j]) : r->y;
+            bool here = !is_missing(c, &t->o, row, col);
+            gone[j] += !here;
+            whole = whole && here;
+            if (here && j < t->n_inputs)
+                (void)put_cell(&t->input[j], csv_text(c, row, col),
+                               t->x + t->n * d + t->input[j].first);
+            else if (here)
+                (void)read_number(&r->col[r->y].style, csv_text(c, row, col), &t->y[t->n]);
+        }
+        if (!whole && !first) first = c->lines[row];
+        t->line[t->n] = c->lines[row];
+        t->n += whole;
+    }
+    t->read = c->n_rows;
+    if (t->n < t->read) say_missing(t, gone, first);
+    mem_free(gone);
+}
+
+/* Mean and standard deviation of n numbers `step` apart, safe for numbers of any size. */
+static void moments(const double *v, size_t n, size_t step, double *mean, double *sd) {
+    double big = 0, m = 0, s = 0;
+    for (size_t i = 0; i < n; i++) big = fmax(big, fabs(v[i * step]));
+    if (!(big > 0)) big = 1;
+    for (size_t i = 0; i < n; i++) m += v[i * step] / big / (double)n;
+    for (size_t i = 0; i < n; i++) s += (v[i * step] / big - m) * (v[i * step] / big - m);
+    *mean = m * big;
+    *sd = n > 1 ? sqrt(s / (double)(n - 1)) * big : 0;
+}
+
+/* Equal up to rounding of the mean. */
+static bool is_constant(double mean, double sd) {
+    return !(sd > 1e-12 * fabs(mean)) || !(sd > 0);
+}
+
+/* Takes column c of the design away. */
+static void drop_column(struct rtable *t, int c) {
+    size_t d = (size_t)t->d, to = 0;
+    for (size_t i = 0; i < t->n * d; i++)
+        if ((int)(i % d) != c) t->x[to++] = t->x[i];
+    t->d--;
+}
+
+/* Inputs that are the same in all complete rows say nothing. */
+static enum gpm_status drop_constants(struct rtable *t, struct buf *err) {
+    int kept = 0;
+    for (int j = 0; j < t->n_inputs; j++) {
+        struct rinput in = t->input[j];
+        double mean, sd;
+        in.first = kept ? t->input[kept - 1].first + t->input[kept - 1].n : 0;
+        for (int k = in.n - 1; k >= 0; k--) {
+            moments(t->x + in.first + k, t->n, (size_t)t->d, &mean, &sd);
+            if (!is_constant(mean, sd)) continue;
+            drop_column(t, in.first + k);
+            in.n--;
+            if (in.level) { /* the level is in no complete row, or in all */
+                mem_free(in.level[k + 1]);
+                memmove(&in.level[k + 1], &in.level[k + 2],
+                        (size_t)(in.n_levels - k - 2) * sizeof *in.level);
+                in.n_levels--;
+            }
+        }
+        if (in.n) {
+            t->input[kept++] = in;
+            continue;
+        }
+        if (t->o.x)
+            buf_printf(err, "%s: the input '%s' is the same in all rows", t->file, in.name);
+        else
+            left_out(t, in.name, "it is the same in all rows");
+        for (int l = 0; l < in.n_levels; l++) mem_free(in.level[l]);
+        mem_free(in.level);
+        mem_free(in.name);
+    }
+    bool failed = t->o.x && kept < t->n_inputs;
+    t->n_inputs = kept;
+    return failed ? GPM_E_FORMAT : GPM_OK;
+}
+
+static void scales(struct rtable *t) {
+    t->centre = NEW_ARRAY(double, 2 * (size_t)t->d + 1);
+    t->scale = t->centre + t->d;
+    for (int k = 0; k < t->d; k++)
+        moments(t->x + k, t->n, (size_t)t->d, &t->centre[k], &t->scale[k]);
+    moments(t->y, t->n, 1, &t->y_mean, &t->y_sd);
+    for (int j = 0; j < t->n_inputs; j++) {
+        struct rinput *in = &t->input[j];
+        in->lo = INFINITY, in->hi = -INFINITY;
+        for (size_t i = 0; i < t->n; i++) {
+            double v = t->x[i * (size_t)t->d + (size_t)in->first];
+            in->lo = fmin(in->lo, v), in->hi = fmax(in->hi, v);
+        }
+    }
+}
+
+/* Pairs of columns that cannot be told apart, the first few. */
+static void say_collinear(struct rtable *t) {
+    enum { MOST = 3 };
+    size_t d = (size_t)t->d;
+    int said = 0;
+    for (int a = 0; a < t->n_inputs; a++)
+        for (int b = a + 1; b < t->n_inputs && said < MOST; b++) {
+            const struct rinput *p = &t->input[a], *q = &t->input[b];
+            if (p->level || q->level) continue;
+            double r = 0;
+            for (size_t i = 0; i < t->n; i++)
+                r += (t->x[i * d + (size_t)p->first] - t->centre[p->first]) / t->scale[p->first] *
+                     ((t->x[i * d + (size_t)q->first] - t->centre[q->first]) / t->scale[q->first]) /
+                     (double)(t->n - 1);
+            if (fabs(r) < 0.99) continue;
+            buf_printf(&t->notes,
+                       "'%s' and '%s' say nearly the same (correlation %.3f): their effects can "
+                       "hardly be told apart\n",
+                       p->name, q->name, r);
+            said++;
+        }
+}
+
+static enum gpm_status check(struct rtable *t, struct buf *err) {
+    if (t->n < RTABLE_LEAST)
+        return buf_fail(err, GPM_E_FORMAT, "%s: %zu complete row%s; a regression needs %d or more",
+                        t->file, t->n, t->n == 1 ? "" : "s", RTABLE_LEAST);
+    enum gpm_status st = drop_constants(t, err);
+    if (st) return st;
+    if (!t->n_inputs)
+        return buf_fail(err, GPM_E_FORMAT, "%s: there is no input beside the outcome '%s'", t->file,
+                        t->y_name);
+    if (t->d > RTABLE_COLUMNS)
+        return buf_fail(err, GPM_E_FORMAT,
+                        "%s: %d columns of inputs (a level of words counts as one), at most %d; "
+                        "choose some with --x",
+                        t->file, t->d, RTABLE_COLUMNS);
+    scales(t);
+    if (is_constant(t->y_mean, t->y_sd))
+        return buf_fail(err, GPM_E_FORMAT, "%s: the outcome '%s' is the same in all rows", t->file,
+                        t->y_name);
+    say_collinear(t);
+    return GPM_OK;
+}
+
+enum gpm_status rtable_read(struct rtable *t, const char *path, const struct rtable_options *o,
+                            struct buf *err) {
+    *t = (struct rtable){.file = mem_strdup(path), .o = *o};
+    buf_init(&t->notes);
+    struct reading r = {.t = t, .err = err};
+    enum gpm_status st = csv_read(&r.csv, path, err);
+    if (st) return st == GPM_E_NOT_FOUND ? st : GPM_E_FORMAT;
+    csv_find_header(&r.csv);
+    t->header = r.csv.header != NULL;
+    r.col = NEW_ARRAY(struct column, (size_t)r.csv.n_cols + 1);
+    for (int j = 0; j < r.csv.n_cols; j++) r.col[j] = look(&r.csv, o, j);
+    if (!r.csv.n_rows) st = buf_fail(err, GPM_E_FORMAT, "%s has no rows of data", path);
+    if (!st) st = one_name_each(&r);
+    if (!st) st = choose_outcome(&r);
+    if (!st) st = choose_inputs(&r);
+    if (!st) {
+        take_rows(&r);
+        st = check(t, err);
+    }
+    mem_free(r.col);
+    csv_release(&r.csv);
+    return st;
+}
+
+void rtable_release(struct rtable *t) {
+    for (int j = 0; j < t->n_inputs; j++) {
+        for (int l = 0; l < t->input[j].n_levels; l++) mem_free(t->input[j].level[l]);
+        mem_free(t->input[j].level);
+        mem_free(t->input[j].name);
+    }
+    mem_free(t->input);
+    mem_free(t->file);
+    mem_free(t->y_name);
+    mem_free(t->x);
+    mem_free(t->y);
+    mem_free(t->line);
+    mem_free(t->centre);
+    buf_release(&t->notes);
+    memset(t, 0, sizeof *t);
+}
+
+/* ---- new rows ---- */
+
+void rnew_release(struct rnew *r) {
+    mem_free(r->x);
+    vec_release(&r->line);
+    memset(r, 0, sizeof *r);
+}
+
+static double *add_row(struct rnew *r, int d, size_t line) {
+    if (r->m == r->cap) {
+        r->cap = r->cap ? 2 * r->cap : 16;
+        r->x = mem_realloc(r->x, r->cap * (size_t)d * sizeof *r->x);
+    }
+    vec_push(&r->line, line);
+    double *row = r->x + r->m++ * (size_t)d;
+    for (int k = 0; k < d; k++) row[k] = NAN;
+    return row;
+}
+
+static enum gpm_status no_value(const struct rinput *in, const char *where, const char *cell,
+                                struct buf *err) {
+    buf_printf(err, "%s: '%s' is no %s '%s'", where, cell,
+               in->level ? "level of" : "number for", in->name);
+    for (int l = 0; l < in->n_levels; l++)
+        buf_printf(err, "%s%s", l ? ", " : "; there are ", in->level[l]);
+    return GPM_E_FORMAT;
+}
+
+static enum gpm_status file_rows(const struct rtable *t, const struct csv *c, const int *col,
+                                 struct rnew *r, struct buf *err) {
+    for (size_t i = 0; i < c->n_rows; i++) {
+        double *row = add_row(r, t->d, c->lines[i]);
+        for (int j = 0; j < t->n_inputs; j++) {
+            const struct rinput *in = &t->input[j];
+            if (is_missing(c, &t->o, i, col[j])) continue;
+            if (put_cell(in, csv_text(c, i, col[j]), row + in->first)) continue;
+            struct buf where = BUF_INIT;
+            buf_printf(&where, "%s, line %zu", c->name, c->lines[i]);
+            enum gpm_status st = no_value(in, where.data, csv_text(c, i, col[j]), err);
+            buf_release(&where);
+            return st;
+        }
+    }
+    return GPM_OK;
+}
+
+enum gpm_status rnew_file(const struct rtable *t, const char *path, struct rnew *r,
+                          struct buf *err) {
+    struct csv c;
+    enum gpm_status st = csv_read(&c, path, err);
+    if (st) return st;
+    int *col = NEW_ARRAY(int, (size_t)t->n_inputs + 1);
+    if (t->header) csv_take_header(&c);
+    for (int j = 0; j < t->n_inputs && !st; j++) {
+        col[j] = column_of(&c, &t->input[j]);
+        if (col[j] < 0 || col[j] >= c.n_cols)
+            st = buf_fail(err, GPM_E_FORMAT, "%s has no column '%s', which is an input", path,
+                          t->input[j].name);
+    }
+    if (!st && !c.n_rows) st = buf_fail(err, GPM_E_FORMAT, "%s has no rows of data", path);
+    if (!st) st = file_rows(t, &c, col, r, err);
+    mem_free(col);
+    csv_release(&c);
+    return st;
+}
+
+enum gpm_status rnew_point(const struct rtable *t, const char *text, struct rnew *r,
+                           struct buf *err) {
+    double *row = add_row(r, t->d, 0);
+    for (const char *p = text; *p;) {
+        size_t n = strcspn(p, ","), key = strcspn(p, "=");
+        if (key >= n)
+            return buf_fail(err, GPM_E_ARG, "--at '%s': write NAME=VALUE for each input, by commas",
+                            text);
+        char *name = mem_strndup(p, key), *cell = mem_strndup(p + key + 1, n - key - 1);
+        int j = 0;
+        enum gpm_status st = GPM_OK;
+        while (j < t->n_inputs && strcmp(t->input[j].name, name) != 0) j++;
+        if (j == t->n_inputs)
+            st = buf_fail(err, GPM_E_ARG, "--at '%s': there is no input '%s'", text, name);
+        else if (!isnan(row[t->input[j].first]))
+            st = buf_fail(err, GPM_E_ARG, "--at '%s': '%s' twice", text, name);
+        else if (!put_cell(&t->input[j], cell, row + t->input[j].first))
+            st = no_value(&t->input[j], "--at", cell, err);
+        mem_free(name);
+        mem_free(cell);
+        if (st) return st;
+        p += n + (p[n] == ',');
+    }
+    for (int j = 0; j < t->n_inputs; j++)
+        if (isnan(row[t->input[j].first]))
+            return buf_fail(err, GPM_E_ARG, "--at '%s' gives no value for '%s'", text,
+                            t->input[j].name);
+    return GPM_OK;
+}
+
+void rtable_value(const struct rtable *t, int j, const double *row, struct buf *out) {
+    const struct rinput *in = &t->input[j];
+    const double *v = row + in->first;
+    int k = 0;
+    if (isnan(*v)) return;
+    for (int l = 1; l < in->n_levels; l++)
+        if (v[l - 1] > 0.5) k = l;
+    if (in->level)
+        buf_puts(out, in->level[k]);
+    else
+        buf_number(out, *v);
+}
+
+int rtable_outside(const struct rtable *t, const double *row, struct buf *out) {
+    int n = 0;
+    for (int j = 0; j < t->n_inputs; j++) {
+        const struct rinput *in = &t->input[j];
+        double v = row[in->first], slack = 1e-9 * (in->hi - in->lo);
+        if (in->level || !(v < in->lo - slack || v > in->hi + slack)) continue;
+        buf_printf(out, "%s%s", n ? " " : "", in->name);
+        n++;
+    }
+    return n;
+}
+
+void rtable_standard(const struct rtable *t, const double *row, double *z) {
+    for (int k = 0; k < t->d; k++) z[k] = (row[k] - t->centre[k]) / t->scale[k];
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of a regression: complete rows of a CSV file as an outcome and columns of a design.
+ *
+ * An input that is a number is one column of the design; an input of words with few levels is one
+ * column of 0 and 1 for each level but the first (the most frequent one). Everything that was left
+ * out, skipped or is worth knowing stands in `notes`, a line each.
+ */
+#ifndef REGRESS_RTABLE_H
+#define REGRESS_RTABLE_H
+#include "host/amounts.h"
+#include "host/csv.h"
+#include "base/vec.h"
+
+enum {
+    RTABLE_LEAST = 5,    /* complete rows */
+    RTABLE_COLUMNS = 60, /* of the design at most: with the other parameters they fit a proposal */
+    RTABLE_LEVELS = 12   /* of an input of words, at most */
+};
+
+struct rtable_options {
+    const char *y, *x;   /* column of the outcome; list "a,b" of inputs; NULL: found */
+    const char *missing; /* list of cells that stand for missing values */
+    char decimal;        /* '.', ',' or 0: found */
+};
+
+struct rinput {
+    char *name;
+    struct number_style style; /* of numbers */
+    int first, n;              /* columns of the design */
+    char **level;              /* n_levels words, the first without a column; NULL: a number */
+    int n_levels;
+    double lo, hi; /* of numbers: the range of the data */
+};
+
+struct rtable {
+    char *file, *y_name;
+    struct rinput *input;
+    int n_inputs, d; /* d: columns of the design */
+    size_t n, read;  /* complete rows, rows of the file */
+    double *x, *y;   /* n x d by rows, and the outcome, as read */
+    size_t *line;    /* of the file, for each row */
+    double *centre, *scale, y_mean, y_sd; /* of columns and outcome: mean and standard deviation */
+    bool header;                          /* names are the file's */
+    struct rtable_options o;              /* borrowed */
+    struct buf notes;
+};
+
+/* Zeroes t first; GPM_E_FORMAT: err says what is wrong, with file and line. */
+GPM_MUST_USE enum gpm_status rtable_read(struct rtable *t, const char *path,
+                                         const struct rtable_options *o, struct buf *err);
+void rtable_release(struct rtable *t);
+
+/* New rows for the same inputs: m x d as read, NaN where a cell is missing; found by name. */
+struct rnew {
+    double *x;
+    size_t m, cap;
+    VEC(size_t) line; /* of its file; 0: it stood in no file */
+};
+void rnew_release(struct rnew *r);
+GPM_MUST_USE enum gpm_status rnew_file(const struct rtable *t, const char *path, struct rnew *r,
+                                       struct buf *err);
+/* "a=1,b=2": every input once. */
+GPM_MUST_USE enum gpm_status rnew_point(const struct rtable *t, const char *text, struct rnew *r,
+                                        struct buf *err);
+
+/* The value of input j in a row of the design, as the file would write it. */
+void rtable_value(const struct rtable *t, int j, const double *row, struct buf *out);
+/* Names of the inputs of a row that lie outside of the data, separated by blanks; how many. */
+int rtable_outside(const struct rtable *t, const double *row, struct buf *out);
+/* Standardised coordinates of a row. */
+void rtable_standard(const struct rtable *t, const double *row, double *z);
+#endif
