@@ -38,7 +38,7 @@ static enum gpm_status those_apart(void *ctx, size_t draw, struct gp *g) {
 
 /* The weights of the draws for row i. */
 static void weigh(const struct checking *c, size_t i, double y, bool apart, double *w) {
-    size_t draws = c->r->model.kept;
+    size_t draws = c->r->model.used;
     for (size_t k = 0; k < draws; k++) {
         double s = c->sd[k * c->n + i], t = (y - c->mean[k * c->n + i]) / s;
         w[k] = apart ? 0 : 0.5 * t * t + log(s);
@@ -49,7 +49,7 @@ static void weigh(const struct checking *c, size_t i, double y, bool apart, doub
 
 static void summarise(struct regress *r, const struct checking *c, const double *y) {
     struct rcheck *k = &r->check;
-    size_t draws = r->model.kept, n = c->n;
+    size_t draws = r->model.used, n = c->n;
     double *w = NEW_ARRAY(double, draws + 1), low = (1 - r->o.level) / 2;
     for (size_t i = 0; i < n; i++) {
         double m = 0, v = 0;
@@ -143,7 +143,7 @@ enum { APART_MOST = 4000 }; /* rows that test the model */
 
 enum gpm_status regress_check(struct regress *r) {
     struct rcheck *k = &r->check;
-    size_t apart = r->t.n - r->n, draws = r->model.kept;
+    size_t apart = r->t.n - r->n, draws = r->model.used;
     k->apart = apart >= 100; /* fewer are no test */
     k->n = !k->apart ? r->n : apart < APART_MOST ? apart : APART_MOST;
     const double *y = r->y + (k->apart ? r->n : 0);

@@ -17,8 +17,8 @@
 
 enum {
     GRID = 21,     /* values of a number; two more stand behind them: its quantiles */
-    ROWS = 24,     /* of the data, over which curves are averaged */
-    PAIRS = 64,    /* of rows, for shares */
+    ROWS = 40,     /* of the data, over which curves are averaged */
+    PAIRS = 200,   /* of rows, for shares */
     DRAWS = 60,    /* at most */
     FEATURES = 512 /* of a path */
 };
@@ -242,7 +242,7 @@ static void choose(struct effects *e) {
 
 enum gpm_status regress_effects(struct regress *r) {
     size_t inputs = (size_t)r->t.n_inputs;
-    struct effects e = {.r = r, .draws = r->model.kept < DRAWS ? r->model.kept : DRAWS};
+    struct effects e = {.r = r, .draws = r->model.used < DRAWS ? r->model.used : DRAWS};
     e.plan = mem_zalloc(inputs * sizeof *e.plan);
     r->effect = mem_zalloc(inputs * sizeof *r->effect);
     choose(&e);

@@ -109,7 +109,7 @@ static enum gpm_status predict_draw(void *ctx, size_t draw, struct gp *g) {
 }
 
 static struct rprediction mixed(const struct regress *r, const struct predicting *p, size_t i) {
-    size_t n = r->model.kept;
+    size_t n = r->model.used;
     const double *mean = p->mean + i, *sd = p->sd + i, *new_sd = p->new_sd + i;
     double low = (1 - r->o.level) / 2, m = 0, s = 0, t = 0, unit = r->t.y_sd, base = r->t.y_mean;
     for (size_t k = 0; k < n; k++) m += mean[k * p->m] / (double)n;
@@ -134,7 +134,7 @@ enum { BLOCK = 8192 };
 
 static enum gpm_status predict_block(const struct regress *r, const double *x, size_t m,
                                      struct rprediction *out) {
-    size_t d = (size_t)r->t.d, draws = r->model.kept, whole = 0;
+    size_t d = (size_t)r->t.d, draws = r->model.used, whole = 0;
     double *z = NEW_ARRAY(double, m *d + 1), *room = NEW_ARRAY(double, 3 * draws * m + 1);
     size_t *place = NEW_ARRAY(size_t, m + 1);
     for (size_t i = 0; i < m; i++) {

@@ -136,15 +136,17 @@ static double eval(void *ctx, const double *z, double *grad) {
 
 /* ---- from starts to draws ---- */
 
+enum { KEPT = 200 };
+
 struct reffort rmodel_effort(size_t n) {
     static const struct {
         size_t rows;
         struct reffort e;
     } rows[] = {{150, {2000, 200, 24, 4, true}},
                 {400, {1000, 120, 16, 3, true}},
-                {700, {400, 60, 10, 2, true}},
+                {700, {400, 60, 10, 2, false}},
                 {1200, {200, 40, 1, 1, false}},
-                {2000, {100, 24, 1, 1, false}},
+                {2000, {100, 20, 1, 1, false}},
                 {SIZE_MAX, {60, 12, 1, 1, false}}};
     size_t i = 0;
     while (n > rows[i].rows) i++;
@@ -235,7 +237,7 @@ static void run_laplace(struct rmodel *m, struct rng *r) {
     m->method = RMODEL_LAPLACE;
 }
 
-#define ENOUGH 50 /* draws that hold the weight, or as many as are kept where that is fewer */
+#define ENOUGH 50 /* draws that hold the weight, or as many as are used where that is fewer */
 
 static enum gpm_status sample(struct rmodel *m, const struct density *t, struct rng *r,
                               uint64_t seed, int threads) {
@@ -243,7 +245,7 @@ static enum gpm_status sample(struct rmodel *m, const struct density *t, struct 
     enum gpm_status st = GPM_OK;
     m->z = NEW_ARRAY(double, m->kept *(size_t)m->d);
     m->is = importance(t, &m->q, m->draws / 4, m->draws, r, &d);
-    bool enough = m->is.ess * (double)m->draws >= fmin(ENOUGH, (double)m->kept);
+    bool enough = m->is.ess * (double)m->draws >= fmin(ENOUGH, (double)m->used);
     if (stop_asked(m->stop))
         st = GPM_E_INTERRUPT;
     else if (isfinite(m->is.logz) && enough)
@@ -265,7 +267,8 @@ enum gpm_status rmodel_fit(struct rmodel *m, uint64_t seed, int threads) {
     struct density t = {.d = m->d, .eval = eval, .ctx = &of, .evals = &m->evals, .stop = m->stop};
     struct fit_starts *s = fit_starts_new(m->d, effort.starts);
     double map;
-    m->kept = effort.kept;
+    m->kept = KEPT;
+    m->used = effort.used;
     m->draws = effort.draws;
     rule.polished = effort.polished;
     rng_init(&r, seed, 17, 0);

@@ -34,7 +34,7 @@ struct rmodel {
     double *centre;   /* d: of the logarithms */
     struct proposal q;
     double *z;        /* kept x d: draws of logarithms */
-    size_t kept;
+    size_t kept, used; /* used: of these, for what takes a factor each */
     size_t draws;     /* of the importance sampling */
     struct is_result is;
     enum rmodel_method method;
@@ -61,9 +61,9 @@ struct gp *rmodel_gp(const struct rmodel *m);
 /* The process takes the parameters of logarithms z. */
 GPM_MUST_USE enum gpm_status rmodel_use(const struct rmodel *m, struct gp *g, const double *z);
 
-/* How much is computed, by the number of rows: draws of the importance sampling, those kept. */
+/* How much is computed, by the number of rows: draws of the importance sampling, those used. */
 struct reffort {
-    size_t draws, kept;
+    size_t draws, used;
     int starts, polished;
     bool chains; /* are affordable */
 };

@@ -78,33 +78,43 @@ static void check_figure(const struct regress *r, struct buf *out) {
 
 /* ---- inputs ---- */
 
-static void put_interval(struct buf *out, struct rinterval v, double unit, const char *form) {
-    buf_puts(out, "<td class=\"n\">");
-    buf_printf(out, form, unit * v.mid);
-    buf_printf(out, " <span class=\"sub\">%.3g to %.3g</span></td>", unit * v.lo, unit * v.hi);
+static void put_share(struct buf *out, struct rinterval v) {
+    buf_printf(out, "<td class=\"n\">%.0f%% <span class=\"sub\">%.0f to %.0f</span></td>",
+               100 * v.mid, 100 * v.lo, 100 * v.hi);
+    buf_printf(out, "<td class=\"bar\"><div style=\"width:%.1f%%\"></div></td>", 100 * v.mid);
 }
 
 static void input_table(const struct regress *r, struct buf *out) {
-    buf_printf(out,
-               "<h2>What matters</h2>\n<p class=\"sub\">Share: of the function's variation, "
-               "interactions included. Change: of %s", "");
+    buf_puts(out,
+             "<h2>What matters</h2>\n<p class=\"sub\">Share: of the function's variation, "
+               "interactions included. Change: of ");
     buf_markup(out, r->t.y_name);
     buf_printf(out,
                " between the values that 10%% and 90%% of the rows lie below. With %g%% "
-               "intervals.</p>\n<table><thead><tr><th>input</th><th class=\"n\">share, "
-               "%%</th><th></th><th class=\"n\">change</th><th>how</th></tr></thead><tbody>\n",
+               "intervals.</p>\n<table class=\"rows\"><thead><tr><th>input</th><th class=\"n\">"
+               "share</th><th></th><th class=\"n\">change</th><th>how</th></tr></thead><tbody>\n",
                100 * r->o.level);
     for (int i = 0; i < r->t.n_inputs; i++) {
         int j = r->order[i];
         const struct reffect *f = &r->effect[j];
-        put(out, "<tr><td>", r->t.input[j].name, "</td>");
-        put_interval(out, f->total, 100, "%.0f");
-        buf_printf(out, "<td class=\"bar\"><div style=\"width:%.1f%%\"></div></td>",
-                   100 * f->total.mid);
-        put_interval(out, f->change, 1, "%+.3g");
-        buf_printf(out, "<td>%s</td></tr>\n", regress_shape(r, j));
+        put(out, "<tr><td class=\"own\">", r->t.input[j].name, "</td>");
+        put_share(out, f->total);
+        buf_printf(out,
+                   "<td class=\"n\">%+.3g <span class=\"sub\">%.3g to %.3g</span></td>"
+                   "<td class=\"own\">%s</td></tr>\n",
+                   f->change.mid, f->change.lo, f->change.hi, regress_shape(r, j));
     }
     buf_puts(out, "</tbody></table>\n");
+}
+
+/* One scale for all inputs, so that what matters is seen. */
+static void shared_axis(const struct regress *r, struct plot_axis *y) {
+    double lo = INFINITY, hi = -INFINITY;
+    for (int j = 0; j < r->t.n_inputs; j++)
+        for (size_t i = 0; i < r->effect[j].m; i++)
+            lo = fmin(lo, r->effect[j].f[i].lo), hi = fmax(hi, r->effect[j].f[i].hi);
+    y->lo = lo - 0.03 * (hi - lo);
+    y->hi = hi + 0.03 * (hi - lo);
 }
 
 static void number_panel(const struct regress *r, int j, struct plot_scene *s) {
@@ -115,6 +125,7 @@ static void number_panel(const struct regress *r, int j, struct plot_scene *s) {
     struct buf band = BUF_INIT;
     struct plot_panel *p = plot_panel_add(s, r->t.input[j].name);
     plot_axis_labels(p, r->t.input[j].name, r->t.y_name);
+    shared_axis(r, &p->y);
     buf_printf(&band, "%g%% band", 100 * r->o.level);
     plot_band(p, band.data, f->m, f->at, lo, hi, PLOT_COLOUR(PLOT_BLUE));
     plot_xy(p, PLOT_LINE, "median", f->m, f->at, mid, PLOT_COLOUR(PLOT_BLUE));

@@ -153,10 +153,21 @@ static void put_change(const struct regress *r, int j, struct buf *out) {
     buf_printf(out, "%+.3g [%.3g, %.3g]", f->change.mid, f->change.lo, f->change.hi);
 }
 
+static int change_width(const struct regress *r) {
+    size_t w = strlen("change of the outcome");
+    for (int j = 0; j < r->t.n_inputs; j++) {
+        struct buf change = BUF_INIT;
+        put_change(r, j, &change);
+        w = change.len > w ? change.len : w;
+        buf_release(&change);
+    }
+    return (int)w;
+}
+
 static void put_effects(const struct regress *r, struct buf *out) {
-    int w = (int)name_width(r);
-    buf_printf(out, "\nWhat matters\n  %-*s  %-16s %-38s %s\n", w, "input", "share", "change of the outcome",
-               "how");
+    int w = (int)name_width(r), wide = change_width(r);
+    buf_printf(out, "\nWhat matters\n  %-*s  %-16s  %-*s  %s\n", w, "input", "share", wide,
+               "change of the outcome", "how");
     for (int i = 0; i < r->t.n_inputs; i++) {
         int j = r->order[i];
         const struct reffect *f = &r->effect[j];
@@ -164,8 +175,8 @@ static void put_effects(const struct regress *r, struct buf *out) {
         buf_printf(&share, "%d%% [%d, %d]", percent(f->total.mid), percent(f->total.lo),
                    percent(f->total.hi));
         put_change(r, j, &change);
-        buf_printf(out, "  %-*s  %-16s %-38s %s\n", w, r->t.input[j].name, share.data, change.data,
-                   regress_shape(r, j));
+        buf_printf(out, "  %-*s  %-16s  %-*s  %s\n", w, r->t.input[j].name, share.data, wide,
+                   change.data, regress_shape(r, j));
         buf_release(&share);
         buf_release(&change);
     }
@@ -355,7 +366,7 @@ static void json_predictions(const struct regress *r, const struct rnew *at,
     for (size_t i = 0; i < at->m; i++) {
         const double *row = at->x + i * (size_t)r->t.d;
         struct buf far = BUF_INIT;
-        buf_puts(out, i ? ",\n    {" : "\n    {");
+        buf_puts(out, i ? ",\n    {\"at\": {" : "\n    {\"at\": {");
         for (int j = 0; j < r->t.n_inputs; j++) {
             struct buf cell = BUF_INIT;
             rtable_value(&r->t, j, row, &cell);
@@ -366,6 +377,7 @@ static void json_predictions(const struct regress *r, const struct rnew *at,
             buf_release(&cell);
         }
         rtable_outside(&r->t, row, &far);
+        buf_putc(out, '}');
         JSON(out, FIELD("mean", p[i].mean), FIELD("median", p[i].median), FIELD("sd", p[i].sd),
              FIELD("lower", p[i].lo), FIELD("upper", p[i].hi), FIELD("new_sd", p[i].new_sd),
              FIELD("new_lower", p[i].new_lo), FIELD("new_upper", p[i].new_hi),

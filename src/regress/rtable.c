@@ -396,8 +396,9 @@ static enum gpm_status check(struct rtable *t, struct buf *err) {
     enum gpm_status st = drop_constants(t, err);
     if (st) return st;
     if (!t->n_inputs)
-        return buf_fail(err, GPM_E_FORMAT, "%s: there is no input beside the outcome '%s'", t->file,
-                        t->y_name);
+        return buf_fail(err, GPM_E_FORMAT, "%s: there is no input beside the outcome '%s'%s%.*s",
+                        t->file, t->y_name, t->notes.len ? ": " : "",
+                        (int)strcspn(t->notes.data, "\n"), t->notes.data);
     if (t->d > RTABLE_COLUMNS)
         return buf_fail(err, GPM_E_FORMAT,
                         "%s: %d columns of inputs (a level of words counts as one), at most %d; "

@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""gpmem regress: the posterior beside quadrature, predictions beside the formulas, the printed program, inputs that
+matter and that do not, files as people have them. Usage: run_regress.py GPMEM"""
+import csv, io, json, math, os, random, subprocess, sys, tempfile
+
+GPMEM = os.path.abspath(sys.argv[1])
+folder = tempfile.TemporaryDirectory()
+os.chdir(folder.name)
+failures = 0
+
+
+def check(ok, what):
+    global failures
+    if not ok:
+        failures += 1
+        print("FAILED:", what)
+
+
+def near(a, b, tolerance, what):
+    check(abs(a - b) <= tolerance, "%s: %.6g, expected %.6g +- %.2g" % (what, a, b, tolerance))
+
+
+def regress(*args, status=0):
+    r = subprocess.run([GPMEM, "regress", *args], capture_output=True, text=True, timeout=300)
+    check(r.returncode == status, "%s: exit %d\n%s" % (args, r.returncode, r.stderr))
+    return r.stdout if status == 0 else r.stderr
+
+
+def write(name, header, rows):
+    with open(name, "w") as f:
+        print(header, file=f)
+        for r in rows:
+            print(",".join(v if isinstance(v, str) else "%.6f" % v for v in r), file=f)
+
+
+# ---- exact answers -------------------------------------------------------------------------------
+def cholesky(a):
+    n, l = len(a), [[0.0] * len(a) for _ in a]
+    for i in range(n):
+        for j in range(i + 1):
+            s = a[i][j] - sum(l[i][k] * l[j][k] for k in range(j))
+            l[i][j] = math.sqrt(s) if i == j else s / l[j][j]
+    return l
+
+
+def forward(l, b):
+    x = []
+    for i, row in enumerate(l):
+        x.append((b[i] - sum(row[k] * x[k] for k in range(i))) / row[i])
+    return x
+
+
+def se(a, b, sf, l):
+    return sf * sf * math.exp(-0.5 * (a - b) ** 2 / (l * l))
+
+
+def quadrature(x, y, at, steps=16):
+    """Posterior of (sf, l, noise) under log-normal priors with medians 1, 1, 0.3 on a grid of their logarithms over +-3
+    (noise: -2.5 .. 3) standard deviations: means of the logarithms, and mean and sd of the function at a point."""
+    def axis(lo, hi):
+        return [lo + (hi - lo) * (i + 0.5) / steps for i in range(steps)]
+    total, first, moments = 0.0, [0.0] * 3, [0.0, 0.0]
+    for a in axis(-2.4, 2.8):
+        for b in axis(-2.2, 2.8):
+            base = [[se(p, q, math.exp(a), math.exp(b)) for q in x] for p in x]
+            k = [se(p, at, math.exp(a), math.exp(b)) for p in x]
+            for c in axis(-2.6, 1.8):
+                noise = 0.3 * math.exp(c)
+                l = cholesky([[v + (noise ** 2 if i == j else 0) for j, v in enumerate(row)]
+                              for i, row in enumerate(base)])
+                u, v = forward(l, y), forward(l, k)
+                logp = (-0.5 * sum(t * t for t in u) - sum(math.log(l[i][i]) for i in range(len(x)))
+                        - 0.5 * (a * a + b * b + c * c))
+                w = math.exp(logp + 10)
+                mean = sum(s * t for s, t in zip(u, v))
+                var = math.exp(2 * a) - sum(t * t for t in v)
+                total += w
+                for i, z in enumerate((a, b, c)):
+                    first[i] += w * z
+                moments[0] += w * mean
+                moments[1] += w * (var + mean * mean)
+    first = [f / total for f in first]
+    mean = moments[0] / total
+    return first, mean, math.sqrt(moments[1] / total - mean * mean)
+
+
+def standard(v):
+    m = sum(v) / len(v)
+    s = math.sqrt(sum((t - m) ** 2 for t in v) / (len(v) - 1))
+    return [(t - m) / s for t in v], m, s
+
+
+xs = [0.3, 1.1, 2.0, 2.4, 3.7, 4.1, 5.2, 6.0, 6.6]
+ys = [10 + 3 * math.sin(x) + e for x, e in zip(xs, [.4, -.7, .2, .5, -.3, .6, -.5, .1, .3])]
+write("small.csv", "x,y", zip(xs, ys))
+(zx, mx, sx), (zy, my, sy) = standard(xs), standard(ys)
+exact, mean, sd = quadrature(zx, zy, (3.0 - mx) / sx)
+out = json.loads(regress("small.csv", "--kernel", "SE(sf=1, l=1)", "--at", "x=3", "--json", "-"))
+par = out["model"]["parameters"]
+# medians of 200 draws; the posterior's sd of the logarithms is about 0.5
+near(math.log(par["SE.sf"][0]), exact[0], 0.15, "posterior of log sf")
+near(math.log(par["SE.l"][0]), exact[1], 0.15, "posterior of log l")
+near(math.log(par["noise"][0] / 0.3), exact[2], 0.15, "posterior of log noise")
+p = out["predictions"][0]
+near(p["mean"], my + sy * mean, 0.03 * sy, "mean of the function")
+near(p["sd"], sy * sd, 0.03 * sy, "sd of the function")
+check(p["lower"] < p["median"] < p["upper"] and p["new_lower"] < p["lower"] and p["upper"] < p["new_upper"],
+      "intervals of predictions")
+
+# ---- the program says the same --------------------------------------------------------------------
+random.seed(4)
+rows = []
+for i in range(40):
+    a, b = random.uniform(0, 10), random.uniform(-5, 5)
+    rows.append((a, b, 3 * math.sin(a) + 0.5 * b + random.gauss(0, 0.4)))
+write("two.csv", "a,b,y", rows)
+out = json.loads(regress("two.csv", "--json", "-"))
+with open("two.vnts", "w") as f:
+    f.write(regress("two.csv", "--program"))
+r = subprocess.run([GPMEM, "run", "two.vnts"], capture_output=True, text=True, timeout=300)
+check(r.returncode == 0, "the program runs: " + r.stderr)
+table = {line.split()[0]: line.split() for line in r.stdout.splitlines() if line.split()}
+for name, row in (("noise", "noise"), ("LIN.sf", "linear"), ("SE.sf", "sf"), ("SE.l[0]", "l[1]"), ("SE.l[1]", "l[2]")):
+    values = [float(v) for v in table[row][1:7]]  # mean, mcse, sd, 5%, 50%, 95%
+    near(math.log(out["model"]["parameters"][name][0]), math.log(values[4]),
+         0.3 * math.log(values[5] / values[3]) / 3.29, "median of %s beside the program's" % name)
+
+# ---- what matters: Friedman's function ------------------------------------------------------------
+def friedman(n, d, seed):
+    random.seed(seed)
+    for i in range(n):
+        u = [random.random() for _ in range(d)]
+        site = random.choice(["north", "south", "south"])
+        y = 10 * math.sin(math.pi * u[0] * u[1]) + 20 * (u[2] - 0.5) ** 2 + 10 * u[3] + 5 * u[4] + random.gauss(0, 1)
+        yield (*u, site, y + (3 if site == "north" else 0) + (20 if i == 17 else 0))
+
+
+names = ",".join("x%d" % (i + 1) for i in range(7))
+write("friedman.csv", names + ",site,y", friedman(150, 7, 1))
+text = regress("friedman.csv", "--json", "f.json", "--report", "f.html", "--predict", "friedman.csv", "--out", "p.csv")
+out = json.load(open("f.json"))
+shape = {i["name"]: i for i in out["inputs"]}
+check({n for n in shape if shape[n]["shape"] == "no visible effect"} == {"x6", "x7"}, "inputs without an effect")
+check(shape["x4"]["shape"] == "rises in a straight line" and shape["x3"]["shape"] == "falls, then rises", "shapes")
+lo, hi = shape["x4"]["change"][1:]
+check(lo < 10 * (shape["x4"]["to"] - shape["x4"]["from"]) < hi, "the change along x4 is within its interval")
+check(shape["site"]["change"][1] < 3 < shape["site"]["change"][2], "the difference between sites")
+check(out["check"]["rmse"] < 0.8 * out["check"]["rmse_linear"] < out["check"]["rmse_mean"], "it predicts better")
+check([o["line"] for o in out["outliers"]] == [19], "the row far out is line 19")
+check("line 19:" in text and "No visible effect: x" in text, "the words")
+page = open("f.html").read()
+check(page.count("<svg") == 9 and "rises in a straight line" in page and page.endswith("</html>\n"), "the page")
+predicted = list(csv.DictReader(open("p.csv")))
+check(len(predicted) == 150 and predicted[0]["site"] in ("north", "south"), "predictions of a file")
+check(regress("friedman.csv", "--json", "-", "-j", "1") == regress("friedman.csv", "--json", "-", "-j", "3"),
+      "threads make no difference")
+
+# ---- large tables, other levels -------------------------------------------------------------------
+write("large.csv", names + ",site,y", friedman(500, 7, 2))
+out = json.loads(regress("large.csv", "--max-rows", "80", "--level", "0.8", "--json", "-"))
+check(out["check"]["how"] == "rows left aside" and out["check"]["rows"] == 420 and out["rows_of_the_model"] == 80,
+      "rows beyond --max-rows test the model")
+check(0.7 < out["check"]["coverage"] < 0.9, "80%% intervals hold %.3f" % out["check"]["coverage"])
+
+# ---- files as people have them --------------------------------------------------------------------
+def given(text, *args, status=2, name="t.csv"):
+    with open(name, "wb") as f:
+        f.write(text if isinstance(text, bytes) else text.encode())
+    return regress(name, *args, status=status)
+
+
+def says(part, text, *args):
+    said = given(text, *args)
+    check(part in said, "%r, expected %r" % (said, part))
+
+
+seven = "a,y\n1,2\n2,3.5\n3,4\n4,5.2\n5,6\n6,7.1\n7,8\n"
+says("no rows", "")
+says("has no rows of data", "a,y\n")
+says("1 complete row;", "a,y\n1,2\n")
+says("t.csv, line 6: 'x6' in column 'y'", seven.replace("5,6\n", "5,x6\n"))
+says("the outcome 'y' is the same", "a,y\n1,2\n2,2\n3,2\n4,2\n5,2\n")
+says("the input 'b' is the same", "a,b,y\n1,1,2\n2,1,3\n3,1,4\n4,1,5\n5,1,6\n", "--x", "a,b")
+says("two columns are called 'a'", "a,a,y\n1,2,3\n2,2,4\n3,4,5\n4,6,6\n5,5,8\n")
+says("there is no column 'q'; columns are a, y", seven, "--y", "q")
+says("is the outcome and cannot be an input", seven, "--x", "y", "--y", "y")
+says("there is no input 'b'", seven, "--at", "b=1")
+says("gives no value for 'a'", seven, "--at", "")
+says("is no number for 'a'", seven, "--at", "a=one")
+says("SE has 2 length scales", seven, "--kernel", "SE(l=[1,2])")
+says("expected ')'", seven, "--kernel", "SE(l=1")
+says("between 0 and 1", seven, "--level", "95")
+says("--out writes predictions", seven, "--out", "o.csv")
+says("words, and too many different ones", "w,y\na,1\nb,2\nc,3\nd,4\ne,6\n")
+says("can be read in two ways", "a;y\n1,234;5\n2,345;6\n3,456;7\n4,567;9\n5,678;8\n")
+check("No such file" in regress("nowhere.csv", status=2), "a file that is not there")
+
+out = given(seven.replace("3,4\n", "NA,4\n") + "8,\n9,-99\n", "--missing", "-99", status=0)
+check("3 of 9 rows have missing values and are skipped (a 1, y 2); the first is line 4" in out, "missing values: " + out)
+comma = "a;y\n" + "".join("%d,5;%d,25\n" % (i, 2 * i + i % 2) for i in range(8))
+point = comma.replace(",", ".").replace(";", ",")
+a, b = (json.loads(given(t, "--json", "-", status=0)) for t in (comma, point))
+check(a["inputs"] == b["inputs"] and a["check"] == b["check"], "decimal commas are decimals")
+a = json.loads(given(b"\xff\xfe" + point.encode("utf-16-le"), "--json", "-", status=0))
+check(a["inputs"] == b["inputs"], "UTF-16")
+out = given(",b,a,y\n0,k,1,2\n1,k,2,3.1\n2,k,3,4.2\n3,k,4,4.8\n4,k,5,6\n", status=0)
+check("counts the rows" in out and "'b' is left out: it is the same" in out and "1 input: a" in out, "left out: " + out)
+out = given("1,2\n2,3.5\n3,4\n4,5.2\n5,6\n6,7.1\n", "--at", "c1=9", status=0)
+check("outcome c2; 1 input: c1" in out and "outside of the data: c1" in out, "without a header")
+out = given("a,y\n1,2\n1,2.5\n1,3\n2,4\n2,4.5\n2,5.5\n", status=0)
+check("6 rows" in out, "repeated inputs")
+out = json.loads(given("a,y\n" + "".join("%de200,%de-200\n" % (i, i * i) for i in range(1, 8)), "--json", "-", status=0))
+check(out["check"]["r2"] > 0.9, "numbers of any size")
+
+with open("new.csv", "w") as f:
+    f.write("z,a\n1,2\n1,\n1,99\n")
+given(seven, "--predict", "new.csv", "--out", "o.csv", status=0)
+rows = list(csv.DictReader(open("o.csv")))
+check([r["outside"] for r in rows] == ["", "", "a"] and rows[1]["mean"] == "" and float(rows[0]["sd"]) < float(rows[2]["sd"]),
+      "rows outside of the data, rows with missing values")
+with open("new.csv", "w") as f:
+    f.write("b\n1\n")
+says("has no column 'a'", seven, "--predict", "new.csv")
+with open("new.csv", "w") as f:
+    f.write("a\n1\nq\n")
+says("new.csv, line 3: 'q' is no number for 'a'", seven, "--predict", "new.csv")
+
+print("%d failures" % failures if failures else "fine")
+sys.exit(1 if failures else 0)
