@@ -75,7 +75,9 @@ enum gpm_status gpm_regression_fit(gpm_regression *r, const char *file,
         .level = o.level,
         .seed = o.seed,
         .max_rows = o.max_rows,
-        .threads = o.threads ? (int)o.threads : cores < 8 ? cores : 8,
+        .threads = o.threads   ? (int)o.threads
+                   : cores < 8 ? cores
+                               : 8,
         .stop = o.stop};
     clear(r);
     st = regress_fit(&r->r, file, &full, &r->err);
@@ -133,9 +135,7 @@ const char *gpm_regression_report(gpm_regression *r, enum gpm_regress_format f) 
     case GPM_REGRESS_JSON: regress_json(&r->r, &r->at, r->p, &r->out); break;
     case GPM_REGRESS_HTML: regress_page(&r->r, &r->at, r->p, &r->out); break;
     case GPM_REGRESS_PROGRAM: regress_program(&r->r, &r->out); break;
-    case GPM_REGRESS_PREDICTIONS:
-        regress_predictions_csv(&r->r, &r->at, r->p, &r->out);
-        break;
+    case GPM_REGRESS_PREDICTIONS: regress_predictions_csv(&r->r, &r->at, r->p, &r->out); break;
     case GPM_REGRESS_PREDICTIONS_TEXT:
         regress_predictions_text(&r->r, &r->at, r->p, &r->out);
         break;

@@ -14,10 +14,8 @@ static struct {
     const char *json, *report, *out;
     struct text_list at, predict;
     bool program;
-} args = {.o = {.size = sizeof(struct gpm_regress_options),
-                .seed = 1,
-                .level = 0.95,
-                .max_rows = 2000}};
+} args = {
+    .o = {.size = sizeof(struct gpm_regress_options), .seed = 1, .level = 0.95, .max_rows = 2000}};
 
 static int status_of(enum gpm_status st) {
     switch (st) {
@@ -32,7 +30,8 @@ static int status_of(enum gpm_status st) {
 
 static bool write_report(const char *path, gpm_regression *r, enum gpm_regress_format f) {
     const char *text = gpm_regression_report(r, f);
-    return text ? out_file(path, text, strlen(text)) : !complain(EXIT_FAILED, "%s", gpm_regression_error(r));
+    return text ? out_file(path, text, strlen(text))
+                : !complain(EXIT_FAILED, "%s", gpm_regression_error(r));
 }
 
 static enum gpm_status new_rows(gpm_regression *r) {
@@ -44,8 +43,9 @@ static enum gpm_status new_rows(gpm_regression *r) {
     if (st) return st;
     size_t outside = gpm_regression_outside(r, &lacking);
     if (outside)
-        complain(0, "%zu of the rows to predict lie%s outside of the data: the column 'outside' "
-                    "says in which inputs; there the model only guesses",
+        complain(0,
+                 "%zu of the rows to predict lie%s outside of the data, where the model "
+                 "only guesses; their predictions name the inputs",
                  outside, outside == 1 ? "s" : "");
     if (lacking)
         complain(0, "%zu of the rows to predict lack%s a value: there is no prediction", lacking,
@@ -59,7 +59,8 @@ static bool is_stdout(const char *path) {
 
 static int write_all(gpm_regression *r) {
     bool more = args.at.n || args.predict.n, ok = true;
-    bool taken = is_stdout(args.json) || is_stdout(args.report) || is_stdout(args.out) || args.program;
+    bool taken =
+        is_stdout(args.json) || is_stdout(args.report) || is_stdout(args.out) || args.program;
     bool kept = args.json || args.report || args.out;
     if (args.json) ok &= write_report(args.json, r, GPM_REGRESS_JSON);
     if (args.report) ok &= write_report(args.report, r, GPM_REGRESS_HTML);
@@ -76,8 +77,9 @@ static int write_all(gpm_regression *r) {
 static int run(int argc, char **argv) {
     (void)argc;
     if (args.out && !args.at.n && !args.predict.n)
-        return complain(EXIT_USAGE, "--out writes predictions: say for which rows, with --predict NEW.csv "
-                                    "or --at 'a=1,b=2'");
+        return complain(EXIT_USAGE,
+                        "--out writes predictions: say for which rows, with --predict NEW.csv "
+                        "or --at 'a=1,b=2'");
     if (args.program && args.o.kernel)
         return complain(EXIT_USAGE, "--program prints the usual model; leave --kernel out");
     gpm_regression *r = gpm_regression_new();
@@ -96,26 +98,29 @@ static int run(int argc, char **argv) {
 }
 
 static const struct option_row rows[] = {
-    {.kind = OPTION_GROUP, .field = &device_options},
-    {"y", 0, OPTION_TEXT, "NAME", "column of the outcome (default: the last one of numbers)", &args.o.y},
+    {"y", 0, OPTION_TEXT, "NAME", "column of the outcome (default: the last one of numbers)",
+     &args.o.y},
     {"x", 0, OPTION_TEXT, "NAME,...", "columns of inputs (default: all others)", &args.o.x},
-    {"predict", 0, OPTION_LIST, "FILE", "predict the rows of this CSV file, its columns found by name",
-     &args.predict},
+    {"predict", 0, OPTION_LIST, "FILE",
+     "predict the rows of this CSV file, its columns found by name", &args.predict},
     {"at", 0, OPTION_LIST, "POINT", "predict at this point, 'a=1,b=2'; may be repeated", &args.at},
-    {"out", 'o', OPTION_TEXT, "FILE", "write the predictions as CSV ('-': standard output)", &args.out},
+    {"out", 'o', OPTION_TEXT, "FILE", "write the predictions as CSV ('-': standard output)",
+     &args.out},
     {"level", 0, OPTION_REAL, "P", "probability of intervals (default 0.95)", &args.o.level},
     {"kernel", 'k', OPTION_TEXT, "TEXT",
-     "another covariance, in standardised units: 'MAT52(sf=1, l=[2, 2])'; values are priors' medians",
+     "another covariance, in standardised units: 'MAT52(sf=1, l=[2, 2])'; values are priors' "
+     "medians",
      &args.o.kernel},
-    {"max-rows", 0, OPTION_SIZE, "N", "rows of the model, at most 8000; others test it (default 2000)",
-     &args.o.max_rows},
+    {"max-rows", 0, OPTION_SIZE, "N",
+     "rows of the model, at most 8000; others test it (default 2000)", &args.o.max_rows},
     {"decimal", 0, OPTION_CHOICE, "auto|point|comma", "how decimals are written (default auto)",
      &args.o.decimal},
     {"missing", 0, OPTION_TEXT, "CODE,...", "cells that stand for missing values, such as -999",
      &args.o.missing},
     {"json", 0, OPTION_TEXT, "FILE", "write the result as JSON ('-': standard output)", &args.json},
     {"report", 0, OPTION_TEXT, "FILE", "write a self-contained HTML report", &args.report},
-    {"program", 0, OPTION_FLAG, NULL, "print the model as a program of the language instead", &args.program},
+    {"program", 0, OPTION_FLAG, NULL, "print the model as a program of the language instead",
+     &args.program},
     {"seed", 's', OPTION_UINT, "N", "seed of the random numbers (default 1)", &args.o.seed},
     {"threads", 'j', OPTION_SMALL, "N", "threads (default: all cores, at most 8)", &args.o.threads},
 };
@@ -123,15 +128,18 @@ static const struct option_row rows[] = {
 COMMAND(regress, 75) = {
     .args = "DATA.csv",
     .summary = "Regression with a Gaussian process: what matters, how well, predictions",
-    .text = "Reads a table (numbers as people write them, see --decimal; words with few levels become "
-            "columns of 0 and 1; rows with missing values are skipped and counted), and prints how well "
-            "the outcome can be predicted from the inputs, which of them matter and how, the noise, and "
-            "rows that are far from what the others say. Predictions come with intervals, of the "
-            "function and of a new measurement.\n\n"
-            "The model, with inputs and outcome brought to mean 0 and standard deviation 1, is a "
-            "constant, a linear part, a smooth part with a length scale for each input, and noise. Its "
-            "parameters are integrated out under log-normal priors, not fitted.\n\n"
-            "Exit status: 0 fine, 1 the run failed, 2 bad usage or bad data, 4 stopped by a signal.",
+    .text =
+        "Reads a table (numbers as people write them, see --decimal; words with few levels become "
+        "columns of 0 and 1; rows with missing values are skipped and counted), and prints how "
+        "well "
+        "the outcome can be predicted from the inputs, which of them matter and how, the noise, "
+        "and "
+        "rows that are far from what the others say. Predictions come with intervals, of the "
+        "function and of a new measurement.\n\n"
+        "The model, with inputs and outcome brought to mean 0 and standard deviation 1, is a "
+        "constant, a linear part, a smooth part with a length scale for each input, and noise. Its "
+        "parameters are integrated out under log-normal priors, not fitted.\n\n"
+        "Exit status: 0 fine, 1 the run failed, 2 bad usage or bad data, 4 stopped by a signal.",
     OPTIONS(rows),
     .takes = {1, 1},
     .run = run,

@@ -30,8 +30,7 @@ static enum gpm_status those_apart(void *ctx, size_t draw, struct gp *g) {
     struct checking *c = ctx;
     const struct regress *r = c->r;
     double *mean = c->mean + draw * c->n, *sd = c->sd + draw * c->n;
-    enum gpm_status st =
-        gp_predict(g, r->x + r->n * (size_t)r->t.d, c->n, GP_MEASURED, mean, sd);
+    enum gpm_status st = gp_predict(g, r->x + r->n * (size_t)r->t.d, c->n, GP_MEASURED, mean, sd);
     for (size_t i = 0; i < c->n && !st; i++) sd[i] = sqrt(fmax(sd[i], 1e-24));
     return st;
 }
@@ -128,7 +127,8 @@ static void finish(struct regress *r, const double *y, const double *lines) {
         inside += y[i] >= k->lo[i] && y[i] <= k->hi[i];
     }
     find_odd(k, y);
-    k->rmse = unit * sqrt(own), k->rmse_mean = unit * sqrt(mean), k->rmse_linear = unit * sqrt(line);
+    k->rmse = unit * sqrt(own), k->rmse_mean = unit * sqrt(mean),
+    k->rmse_linear = unit * sqrt(line);
     k->r2 = 1 - own / mean, k->r2_linear = 1 - line / mean;
     k->coverage = inside / (double)k->n;
     for (size_t i = 0; i < k->n; i++) {

@@ -23,11 +23,11 @@ enum {
     FEATURES = 512 /* of a path */
 };
 
-struct plan { /* of one input */
-    size_t m;       /* points of its curve */
-    double *at;     /* values, or places of levels */
-    double *weight; /* share of the rows near a grid point, or of a level */
-    double *curve;  /* draws x m */
+struct plan {                              /* of one input */
+    size_t m;                              /* points of its curve */
+    double *at;                            /* values, or places of levels */
+    double *weight;                        /* share of the rows near a grid point, or of a level */
+    double *curve;                         /* draws x m */
     double *total, *alone, *bend, *change; /* draws each */
 };
 
@@ -72,8 +72,7 @@ static void plan_input(const struct regress *r, int j, size_t draws, struct plan
     p->alone = p->total + draws, p->bend = p->alone + draws, p->change = p->bend + draws;
     for (size_t i = 0; i < p->m; i++)
         p->at[i] = in->level ? (double)i : in->lo + (in->hi - in->lo) * (double)i / (GRID - 1);
-    for (size_t i = 0; i < n; i++)
-        p->weight[nearest(r, j, p, r->t.x + i * d)] += 1 / (double)n;
+    for (size_t i = 0; i < n; i++) p->weight[nearest(r, j, p, r->t.x + i * d)] += 1 / (double)n;
     if (in->level) return;
     double *v = NEW_ARRAY(double, n);
     for (size_t i = 0; i < n; i++) v[i] = r->t.x[i * d + (size_t)in->first];
@@ -169,11 +168,13 @@ static enum gpm_status one_function(void *ctx, size_t draw, struct gp *g) {
 
 /* ---- what they say ---- */
 
+#define VISIBLE 0.02 /* share of the variation below which an effect is none to be seen */
+
 /* A curve that goes back by a fifth of its way has a hill or a valley. */
 static enum rshape shape_of(const struct reffect *f) {
     double up = 0, down = 0;
     size_t top = 0, bottom = 0;
-    if (f->total.mid < 0.01) return RSHAPE_NONE;
+    if (f->total.mid < VISIBLE) return RSHAPE_NONE;
     if (f->bend.mid < 0.1) return RSHAPE_LINE;
     for (size_t i = 0; i < GRID; i++) {
         if (i && f->f[i].mid > f->f[i - 1].mid) up += f->f[i].mid - f->f[i - 1].mid;
@@ -210,7 +211,7 @@ static void conclude(struct effects *e, int j) {
     f->bend = rinterval_of(p->bend, e->draws, r->o.level);
     f->change = rinterval_of(p->change, e->draws, r->o.level);
     if (!level) f->from = p->at[GRID], f->to = p->at[GRID + 1];
-    f->shape = level ? (f->total.mid < 0.01 ? RSHAPE_NONE : RSHAPE_LINE) : shape_of(f);
+    f->shape = level ? (f->total.mid < VISIBLE ? RSHAPE_NONE : RSHAPE_LINE) : shape_of(f);
     mem_free(v);
 }
 

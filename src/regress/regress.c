@@ -26,15 +26,15 @@ static void each_draw(void *ctx, size_t draw, int thread) {
     if (stop_asked(m->stop)) e->st[thread] = GPM_E_INTERRUPT;
     if (e->st[thread]) return;
     if (!e->g[thread]) e->g[thread] = rmodel_gp(m);
-    enum gpm_status st = e->g[thread] ? rmodel_use(m, e->g[thread], m->z + at * (size_t)m->d)
-                                      : GPM_E_NOMEM;
+    enum gpm_status st =
+        e->g[thread] ? rmodel_use(m, e->g[thread], m->z + at * (size_t)m->d) : GPM_E_NOMEM;
     e->st[thread] = st ? st : e->job(e->ctx, draw, e->g[thread]);
 }
 
 enum gpm_status regress_each(const struct regress *r, size_t draws, rdraw_fn job, void *ctx) {
     size_t threads = (size_t)r->o.threads;
-    struct each e = {r, draws, mem_zalloc(threads * sizeof *e.g), mem_zalloc(threads * sizeof *e.st), job,
-                     ctx};
+    struct each e = {
+        r, draws, mem_zalloc(threads * sizeof *e.g), mem_zalloc(threads * sizeof *e.st), job, ctx};
     enum gpm_status st = GPM_OK;
     la_parallel((int)threads, draws, each_draw, &e);
     for (size_t i = 0; i < threads; i++) {
@@ -47,7 +47,8 @@ enum gpm_status regress_each(const struct regress *r, size_t draws, rdraw_fn job
 }
 
 struct rinterval rinterval_of(const double *draws, size_t n, double level) {
-    return (struct rinterval){draws_quantile(draws, n, 0.5), draws_quantile(draws, n, (1 - level) / 2),
+    return (struct rinterval){draws_quantile(draws, n, 0.5),
+                              draws_quantile(draws, n, (1 - level) / 2),
                               draws_quantile(draws, n, (1 + level) / 2)};
 }
 
@@ -217,7 +218,8 @@ enum gpm_status regress_fit(struct regress *r, const char *path, const struct re
 }
 
 void regress_release(struct regress *r) {
-    for (int j = 0; j < r->t.n_inputs && r->effect; j++) mem_free(r->effect[j].at), mem_free(r->effect[j].f);
+    for (int j = 0; j < r->t.n_inputs && r->effect; j++)
+        mem_free(r->effect[j].at), mem_free(r->effect[j].f);
     mem_free(r->effect);
     mem_free(r->order);
     mem_free(r->check.mean);

@@ -34,13 +34,13 @@ enum rshape { RSHAPE_NONE, RSHAPE_LINE, RSHAPE_MONOTONE, RSHAPE_HILL, RSHAPE_VAL
 /* What an input does, averaged over the values of the others: the function at m values of it. */
 struct reffect {
     size_t m;
-    double *at;               /* values of a number; places of levels */
-    struct rinterval *f;      /* in units of the outcome */
-    struct rinterval total;   /* share of the function's variance, with interactions */
-    struct rinterval alone;   /* without */
-    double from, to;          /* 10% and 90% quantiles of a number */
-    struct rinterval change;  /* of the outcome between them; of levels: largest minus smallest */
-    struct rinterval bend;    /* share of the curve's variance that no straight line explains */
+    double *at;              /* values of a number; places of levels */
+    struct rinterval *f;     /* in units of the outcome */
+    struct rinterval total;  /* share of the function's variance, with interactions */
+    struct rinterval alone;  /* without */
+    double from, to;         /* 10% and 90% quantiles of a number */
+    struct rinterval change; /* of the outcome between them; of levels: largest minus smallest */
+    struct rinterval bend;   /* share of the curve's variance that no straight line explains */
     enum rshape shape;
 };
 
@@ -48,8 +48,8 @@ struct reffect {
 struct rcheck {
     bool apart; /* they were left aside, and are the rows after the model's; else one at a time */
     size_t n;
-    double *mean, *sd, *lo, *hi;             /* of each */
-    double rmse, r2, coverage;               /* coverage of the intervals */
+    double *mean, *sd, *lo, *hi; /* of each */
+    double rmse, r2, coverage;   /* coverage of the intervals */
     double rmse_mean, rmse_linear, r2_linear;
     size_t *odd, n_odd; /* far out, farthest first */
 };
@@ -57,9 +57,9 @@ struct rcheck {
 struct regress {
     struct regress_options o; /* borrowed texts */
     struct rtable t;
-    size_t *row;      /* of the table: those of the model, then those that test it */
-    size_t n;         /* of the model */
-    double *x, *y;    /* all rows in that order, standardised */
+    size_t *row;   /* of the table: those of the model, then those that test it */
+    size_t n;      /* of the model */
+    double *x, *y; /* all rows in that order, standardised */
     struct rmodel model;
     struct rcheck check;
     struct reffect *effect; /* of each input */

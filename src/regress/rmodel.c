@@ -57,8 +57,8 @@ enum gpm_status rmodel_init(struct rmodel *m, int dim, size_t n, const double *x
     m->centre[m->d++] = log(RMODEL_NOISE);
     mem_free(theta);
     if (m->d > PROPOSAL_MAX_DIM)
-        return buf_fail(err, GPM_E_FORMAT, "the kernel has %d free parameters, at most %d", m->d - 1,
-                        PROPOSAL_MAX_DIM - 1);
+        return buf_fail(err, GPM_E_FORMAT, "the kernel has %d free parameters, at most %d",
+                        m->d - 1, PROPOSAL_MAX_DIM - 1);
     return GPM_OK;
 }
 
@@ -142,19 +142,21 @@ struct reffort rmodel_effort(size_t n) {
     static const struct {
         size_t rows;
         struct reffort e;
-    } rows[] = {{150, {2000, 200, 24, 4, true}},
-                {400, {1000, 120, 16, 3, true}},
-                {700, {400, 60, 10, 2, false}},
-                {1200, {200, 40, 1, 1, false}},
-                {2000, {100, 20, 1, 1, false}},
-                {SIZE_MAX, {60, 12, 1, 1, false}}};
+    } rows[] = {{150, {2000, 200, 24, 4, true}}, {400, {1000, 120, 16, 3, true}},
+                {700, {400, 60, 10, 2, false}},  {1200, {200, 40, 1, 1, false}},
+                {2000, {100, 20, 1, 1, false}},  {SIZE_MAX, {60, 12, 1, 1, false}}};
     size_t i = 0;
     while (n > rows[i].rows) i++;
     return rows[i].e;
 }
 
-static const struct fit_rules rules = {
-    .iterations = 12, .modes = 60, .range = 6, .apart = 0.3, .typical = 1.4, .least = 1, .hope = 1e6};
+static const struct fit_rules rules = {.iterations = 12,
+                                       .modes = 60,
+                                       .range = 6,
+                                       .apart = 0.3,
+                                       .typical = 1.4,
+                                       .least = 1,
+                                       .hope = 1e6};
 
 /* The prior's centre; the same with little noise, with much; then draws from the prior. */
 static void make_starts(const struct rmodel *m, int n, struct rng *r, double *z) {

@@ -23,23 +23,23 @@
 enum rmodel_method { RMODEL_IMPORTANCE, RMODEL_CHAINS, RMODEL_LAPLACE };
 
 struct rmodel {
-    int dim;          /* columns */
-    size_t n;         /* rows */
-    const double *x;  /* n x dim, standardised, borrowed */
-    const double *y;  /* standardised, borrowed */
-    struct kern *k;   /* its values are the medians of the priors */
-    size_t npar;      /* of the kernel */
-    int d;            /* free parameters, the noise last */
-    int *free;        /* d - 1 places among the kernel's parameters */
-    double *centre;   /* d: of the logarithms */
+    int dim;         /* columns */
+    size_t n;        /* rows */
+    const double *x; /* n x dim, standardised, borrowed */
+    const double *y; /* standardised, borrowed */
+    struct kern *k;  /* its values are the medians of the priors */
+    size_t npar;     /* of the kernel */
+    int d;           /* free parameters, the noise last */
+    int *free;       /* d - 1 places among the kernel's parameters */
+    double *centre;  /* d: of the logarithms */
     struct proposal q;
-    double *z;        /* kept x d: draws of logarithms */
+    double *z;         /* kept x d: draws of logarithms */
     size_t kept, used; /* used: of these, for what takes a factor each */
-    size_t draws;     /* of the importance sampling */
+    size_t draws;      /* of the importance sampling */
     struct is_result is;
     enum rmodel_method method;
-    double rhat;      /* of chains */
-    long evals;       /* of the likelihood */
+    double rhat; /* of chains */
+    long evals;  /* of the likelihood */
     const volatile sig_atomic_t *stop;
 };
 

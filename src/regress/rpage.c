@@ -85,9 +85,8 @@ static void put_share(struct buf *out, struct rinterval v) {
 }
 
 static void input_table(const struct regress *r, struct buf *out) {
-    buf_puts(out,
-             "<h2>What matters</h2>\n<p class=\"sub\">Share: of the function's variation, "
-               "interactions included. Change: of ");
+    buf_puts(out, "<h2>What matters</h2>\n<p class=\"sub\">Share: of the function's variation, "
+                  "interactions included. Change: of ");
     buf_markup(out, r->t.y_name);
     buf_printf(out,
                " between the values that 10%% and 90%% of the rows lie below. With %g%% "
@@ -120,8 +119,7 @@ static void shared_axis(const struct regress *r, struct plot_axis *y) {
 static void number_panel(const struct regress *r, int j, struct plot_scene *s) {
     const struct reffect *f = &r->effect[j];
     double *lo = NEW_ARRAY(double, 3 * f->m), *mid = lo + f->m, *hi = mid + f->m;
-    for (size_t i = 0; i < f->m; i++)
-        lo[i] = f->f[i].lo, mid[i] = f->f[i].mid, hi[i] = f->f[i].hi;
+    for (size_t i = 0; i < f->m; i++) lo[i] = f->f[i].lo, mid[i] = f->f[i].mid, hi[i] = f->f[i].hi;
     struct buf band = BUF_INIT;
     struct plot_panel *p = plot_panel_add(s, r->t.input[j].name);
     plot_axis_labels(p, r->t.input[j].name, r->t.y_name);
@@ -147,8 +145,9 @@ static void level_panel(const struct regress *r, int j, struct plot_scene *s) {
 
 static void input_figures(const struct regress *r, struct buf *out) {
     enum { MOST = 12 };
-    put(out, "<h2>", r->t.y_name, " along each input</h2>\n<p class=\"sub\">Averaged over the "
-                                  "values of the other inputs.</p>\n<div class=\"grid\">\n");
+    put(out, "<h2>", r->t.y_name,
+        " along each input</h2>\n<p class=\"sub\">Averaged over the "
+        "values of the other inputs.</p>\n<div class=\"grid\">\n");
     for (int i = 0; i < r->t.n_inputs && i < MOST; i++) {
         int j = r->order[i];
         struct buf id = BUF_INIT;
@@ -170,16 +169,18 @@ static void odd_rows(const struct regress *r, struct buf *out) {
     if (!k->n_odd) return;
     put(out,
         "<h2>Rows far from what the others say</h2>\n<table><thead><tr><th class=\"n\">line</th>"
-        "<th class=\"n\">", r->t.y_name,
+        "<th class=\"n\">",
+        r->t.y_name,
         "</th><th class=\"n\">expected</th><th class=\"n\">standard deviations off</th></tr>"
         "</thead><tbody>\n");
     for (size_t i = 0; i < k->n_odd && i < MOST; i++) {
         size_t at = k->odd[i], row = r->row[at + (k->apart ? r->n : 0)];
-        buf_printf(out,
-                   "<tr><td class=\"n\">%zu</td><td class=\"n\">%.5g</td><td class=\"n\">%.4g <span "
-                   "class=\"sub\">%.4g to %.4g</span></td><td class=\"n\">%.1f</td></tr>\n",
-                   r->t.line[row], r->t.y[row], k->mean[at], k->lo[at], k->hi[at],
-                   fabs(r->t.y[row] - k->mean[at]) / k->sd[at]);
+        buf_printf(
+            out,
+            "<tr><td class=\"n\">%zu</td><td class=\"n\">%.5g</td><td class=\"n\">%.4g <span "
+            "class=\"sub\">%.4g to %.4g</span></td><td class=\"n\">%.1f</td></tr>\n",
+            r->t.line[row], r->t.y[row], k->mean[at], k->lo[at], k->hi[at],
+            fabs(r->t.y[row] - k->mean[at]) / k->sd[at]);
     }
     buf_puts(out, "</tbody></table>\n");
     if (k->n_odd > MOST) buf_printf(out, "<p>and %zu more.</p>\n", k->n_odd - MOST);
@@ -251,8 +252,7 @@ void regress_page(const struct regress *r, const struct rnew *at, const struct r
     odd_rows(r, out);
     predictions(r, at, p, out);
     put_words(r, regress_method, "<h2>Method</h2>\n<p>", ".</p>\n", out);
-    put_words(r, regress_program,
-              "<details><summary>The same model as a program</summary><pre>", "</pre></details>\n",
-              out);
+    put_words(r, regress_program, "<details><summary>The same model as a program</summary><pre>",
+              "</pre></details>\n", out);
     buf_printf(out, "<p class=\"note\">gpmem %s</p>\n</main></body></html>\n", version_text());
 }

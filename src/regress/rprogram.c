@@ -58,8 +58,9 @@ static void put_data(const struct regress *r, struct buf *out) {
 }
 
 static void put_usual_kernel(const struct regress *r, struct buf *out) {
-    buf_puts(out, "assume noise = lognormal(log(0.3), 1);\nassume linear = lognormal(log(0.5), 1);\n"
-                  "assume sf = lognormal(0, 1);\nassume l = array(");
+    buf_puts(out,
+             "assume noise = lognormal(log(0.3), 1);\nassume linear = lognormal(log(0.5), 1);\n"
+             "assume sf = lognormal(0, 1);\nassume l = array(");
     for (int k = 0; k < r->t.d; k++)
         buf_printf(out, "%slognormal(log(%.3g), 1)", k ? ", " : "", RMODEL_LENGTH(r->t.d));
     buf_puts(out, ");\nassume f = make_gp(make_constant(1) + make_linear(linear, 0) + "

@@ -35,14 +35,18 @@ static void name_inputs(const struct regress *r, struct buf *out) {
     int seen = 0, none = 0, n = r->t.n_inputs;
     for (int i = 0; i < n; i++) none += r->effect[r->order[i]].shape == RSHAPE_NONE;
     if (none == n) {
-        buf_puts(out, n > 1 ? "None of the inputs makes a visible difference." : "The input makes no visible difference.");
+        buf_puts(out, n > 1 ? "None of the inputs makes a visible difference."
+                            : "The input makes no visible difference.");
         return;
     }
     for (int i = 0; i < n && seen < MOST; i++) {
         int j = r->order[i];
         const struct reffect *f = &r->effect[j];
         if (f->shape == RSHAPE_NONE) break;
-        buf_printf(out, "%s%s (%d%% of the variation; %s)", seen ? "; " : n > 1 ? "What matters most: " : "It depends on ",
+        buf_printf(out, "%s%s (%d%% of the variation; %s)",
+                   seen    ? "; "
+                   : n > 1 ? "What matters most: "
+                           : "It depends on ",
                    r->t.input[j].name, percent(f->total.mid), regress_shape(r, j));
         seen++;
     }
@@ -64,11 +68,14 @@ static void words_of_check(const struct regress *r, struct buf *out) {
         return;
     }
     buf_printf(out,
-               "The model explains %d%% of the variation of %s in rows that it has not seen (typical error "
-               "%.3g, where the mean has %.3g", percent(k->r2), r->t.y_name, k->rmse, k->rmse_mean);
+               "The model explains %d%% of the variation of %s in rows that it has not seen "
+               "(typical error "
+               "%.3g, where the mean has %.3g",
+               percent(k->r2), r->t.y_name, k->rmse, k->rmse_mean);
     double gain = 1 - k->rmse / k->rmse_linear;
     if (gain > 0.03)
-        buf_printf(out, " and straight lines have %.3g: curves or interactions matter). ", k->rmse_linear);
+        buf_printf(out, " and straight lines have %.3g: curves or interactions matter). ",
+                   k->rmse_linear);
     else
         buf_puts(out, "), and straight lines do as well. ");
 }
@@ -76,7 +83,8 @@ static void words_of_check(const struct regress *r, struct buf *out) {
 void regress_words(const struct regress *r, struct buf *out) {
     words_of_check(r, out);
     name_inputs(r, out);
-    buf_printf(out, " What the inputs cannot explain has a standard deviation of %.3g.", r->noise.mid);
+    buf_printf(out, " What the inputs cannot explain has a standard deviation of %.3g.",
+               r->noise.mid);
     if (r->check.n_odd)
         buf_printf(out, " %zu row%s far from what the others say.", r->check.n_odd,
                    r->check.n_odd == 1 ? " lies" : "s lie");
@@ -84,17 +92,18 @@ void regress_words(const struct regress *r, struct buf *out) {
 
 void regress_method(const struct regress *r, struct buf *out) {
     const struct rmodel *m = &r->model;
-    buf_printf(out, "exact Gaussian process on %zu rows, %zu draws of its %d parameters ", r->n, m->kept, m->d);
+    buf_printf(out, "exact Gaussian process on %zu rows, %zu draws of its %d parameters ", r->n,
+               m->kept, m->d);
     if (m->method == RMODEL_IMPORTANCE)
         buf_printf(out, "by importance sampling (%.0f effective draws of %zu)",
                    m->is.ess * (double)m->draws, m->draws);
     else if (m->method == RMODEL_CHAINS)
-        buf_printf(out, "by %d chains of Hamiltonian Monte Carlo (R-hat %.2f)", RCHAINS, m->rhat);
+        buf_printf(out, "by %d chains of Hamiltonian Monte Carlo (R-hat %.2f%s)", RCHAINS, m->rhat,
+                   m->rhat > 1.1 ? ": not all of them tell the same, intervals are rough" : "");
     else
-        buf_puts(out, "by Laplace's method: a normal approximation at the optimum, since the table is "
-                      "too large for chains");
-    if (m->method == RMODEL_CHAINS && m->rhat > 1.1)
-        buf_puts(out, "; the chains do not agree, so intervals are rough");
+        buf_puts(out,
+                 "by Laplace's method: a normal approximation at the optimum, since the table is "
+                 "too large for chains");
 }
 
 /* ---- text ---- */
@@ -115,16 +124,16 @@ static void put_head(const struct regress *r, struct buf *out) {
     for (const char *at = r->t.notes.data; *at; at += strcspn(at, "\n") + 1)
         buf_printf(out, "  note: %.*s\n", (int)strcspn(at, "\n"), at);
     if (r->n < r->t.n)
-        buf_printf(out, "  note: the model is fitted to %zu rows drawn at random (--max-rows)%s\n", r->n,
-                   r->check.apart ? "; others test it" : "");
+        buf_printf(out, "  note: the model is fitted to %zu rows drawn at random (--max-rows)%s\n",
+                   r->n, r->check.apart ? "; others test it" : "");
 }
 
 static void put_check(const struct regress *r, struct buf *out) {
     const struct rcheck *k = &r->check;
     buf_printf(out, "\nHow well it predicts (%zu rows%s)\n%-22s %10s %8s\n", k->n,
                k->apart ? " left aside" : ", each left out once", "", "RMSE", "R2");
-    buf_printf(out, "  %-20s %10.4g %8.3f   %g%% intervals hold %.1f%%\n", "this model", k->rmse, k->r2,
-               100 * r->o.level, 100 * k->coverage);
+    buf_printf(out, "  %-20s %10.4g %8.3f   %g%% intervals hold %.1f%%\n", "this model", k->rmse,
+               k->r2, 100 * r->o.level, 100 * k->coverage);
     buf_printf(out, "  %-20s %10.4g %8.3f\n", "linear regression", k->rmse_linear, k->r2_linear);
     buf_printf(out, "  %-20s %10.4g %8.3f\n", "the mean", k->rmse_mean, 0.0);
 }
@@ -180,8 +189,10 @@ static void put_effects(const struct regress *r, struct buf *out) {
         buf_release(&share);
         buf_release(&change);
     }
-    buf_printf(out, "  (share: of the function's variation, interactions included; change: between the "
-                    "values that\n  10%% and 90%% of the rows lie below; in brackets %g%% intervals)\n", 100 * r->o.level);
+    buf_printf(out,
+               "  (share: of the function's variation, interactions included; change: between the "
+               "values that\n  10%% and 90%% of the rows lie below; in brackets %g%% intervals)\n",
+               100 * r->o.level);
 }
 
 static void put_odd(const struct regress *r, struct buf *out) {
@@ -190,9 +201,11 @@ static void put_odd(const struct regress *r, struct buf *out) {
     buf_puts(out, "\nRows far from what the others say\n");
     for (size_t i = 0; i < k->n_odd && i < MOST_ODD; i++) {
         size_t at = k->odd[i], row = r->row[at + (k->apart ? r->n : 0)];
-        buf_printf(out, "  line %zu: %s = %.5g, expected %.4g [%.4g, %.4g], %.1f standard deviations off\n",
-                   r->t.line[row], r->t.y_name, r->t.y[row], k->mean[at], k->lo[at], k->hi[at],
-                   fabs(r->t.y[row] - k->mean[at]) / k->sd[at]);
+        buf_printf(
+            out,
+            "  line %zu: %s = %.5g, expected %.4g [%.4g, %.4g], %.1f standard deviations off\n",
+            r->t.line[row], r->t.y_name, r->t.y[row], k->mean[at], k->lo[at], k->hi[at],
+            fabs(r->t.y[row] - k->mean[at]) / k->sd[at]);
     }
     if (k->n_odd > MOST_ODD) buf_printf(out, "  and %zu more\n", k->n_odd - MOST_ODD);
 }
@@ -222,7 +235,8 @@ void regress_text(const struct regress *r, struct buf *out) {
     put_head(r, out);
     put_check(r, out);
     put_effects(r, out);
-    buf_printf(out, "\nNoise: standard deviation %.4g [%.4g, %.4g]\n", r->noise.mid, r->noise.lo, r->noise.hi);
+    buf_printf(out, "\nNoise: standard deviation %.4g [%.4g, %.4g]\n", r->noise.mid, r->noise.lo,
+               r->noise.hi);
     put_odd(r, out);
     buf_putc(out, '\n');
     regress_words(r, &words);
@@ -245,7 +259,8 @@ void regress_predictions_csv(const struct regress *r, const struct rnew *at,
     }
     buf_puts(out, "mean,median,sd,lower,upper,new_sd,new_lower,new_upper,outside\n");
     for (size_t i = 0; i < at->m; i++) {
-        const double v[] = {p[i].mean, p[i].median, p[i].sd, p[i].lo, p[i].hi, p[i].new_sd, p[i].new_lo, p[i].new_hi};
+        const double v[] = {p[i].mean, p[i].median, p[i].sd,     p[i].lo,
+                            p[i].hi,   p[i].new_sd, p[i].new_lo, p[i].new_hi};
         const double *row = at->x + i * (size_t)r->t.d;
         struct buf cell = BUF_INIT;
         for (int j = 0; j < r->t.n_inputs; j++) {
@@ -269,7 +284,7 @@ void regress_predictions_csv(const struct regress *r, const struct rnew *at,
 void regress_predictions_text(const struct regress *r, const struct rnew *at,
                               const struct rprediction *p, struct buf *out) {
     enum { MOST = 40 };
-    buf_printf(out, "\nPredictions of %s (%g%% intervals)\n  %10s %10s %-24s %-24s\n", r->t.y_name,
+    buf_printf(out, "\nPredictions of %s (%g%% intervals)\n  %10s %10s %-24s %s\n", r->t.y_name,
                100 * r->o.level, "median", "sd", "  of the function", "  of a new measurement");
     for (size_t i = 0; i < at->m && i < MOST; i++) {
         const double *row = at->x + i * (size_t)r->t.d;
@@ -277,14 +292,16 @@ void regress_predictions_text(const struct regress *r, const struct rnew *at,
         buf_printf(&f, "[%.4g, %.4g]", p[i].lo, p[i].hi);
         buf_printf(&n, "[%.4g, %.4g]", p[i].new_lo, p[i].new_hi);
         if (isfinite(p[i].mean))
-            buf_printf(out, "  %10.5g %10.3g   %-22s   %-22s  ", p[i].median, p[i].sd, f.data, n.data);
+            buf_printf(out, "  %10.5g %10.3g   %-22s   %-22s  ", p[i].median, p[i].sd, f.data,
+                       n.data);
         else
             buf_printf(out, "  a value is missing: no prediction  ");
         for (int j = 0; j < r->t.n_inputs; j++) {
             buf_printf(out, " %s=", r->t.input[j].name);
             rtable_value(&r->t, j, row, out);
         }
-        if (rtable_outside(&r->t, row, &far)) buf_printf(out, "   outside of the data: %s", far.data);
+        if (rtable_outside(&r->t, row, &far))
+            buf_printf(out, "   outside of the data: %s", far.data);
         buf_putc(out, '\n');
         buf_release(&f);
         buf_release(&n);
@@ -414,9 +431,9 @@ void regress_json(const struct regress *r, const struct rnew *at, const struct r
     json_interval(out, "noise", r->noise);
     json_odd(r, out);
     buf_puts(out, ",\n  \"model\": {");
-    JSON(out, FIELD("kernel", (const char *)kernel.data), FIELD("method", (const char *)method.data),
-         FIELD("draws", r->model.kept), FIELD("log_evidence", r->model.is.logz),
-         FIELD("log_evidence_error", r->model.is.se));
+    JSON(out, FIELD("kernel", (const char *)kernel.data),
+         FIELD("method", (const char *)method.data), FIELD("draws", r->model.kept),
+         FIELD("log_evidence", r->model.is.logz), FIELD("log_evidence_error", r->model.is.se));
     json_parameters(r, out);
     buf_puts(out, "}");
     if (at->m) {

@@ -71,14 +71,16 @@ static enum gpm_status bad_cell(const struct csv *c, int col, const struct colum
     column_name(c, col, &name);
     enum gpm_status st = GPM_E_FORMAT;
     if (k->style.open)
-        buf_printf(err, "%s: '%s' in column '%s' can be read in two ways; say --decimal point or "
-                        "--decimal comma",
+        buf_printf(err,
+                   "%s: '%s' in column '%s' can be read in two ways; say --decimal point or "
+                   "--decimal comma",
                    c->name, k->style.doubt, name.data);
     else if (!k->cells)
         buf_printf(err, "%s: column '%s' has no values", c->name, name.data);
     else
-        buf_printf(err, "%s, line %zu: '%s' in column '%s' is no number (cells that stand for "
-                        "missing values: --missing CODE)",
+        buf_printf(err,
+                   "%s, line %zu: '%s' in column '%s' is no number (cells that stand for "
+                   "missing values: --missing CODE)",
                    c->name, c->lines[k->bad], csv_text(c, k->bad, col), name.data);
     buf_release(&name);
     return st;
@@ -102,8 +104,7 @@ static enum gpm_status choose_outcome(struct reading *r) {
     } else {
         for (int j = c->n_cols - 1; j >= 0 && r->y < 0; j--)
             if (is_numeric(&r->col[j]) || nearly_numeric(&r->col[j])) r->y = j;
-        if (r->y < 0)
-            return buf_fail(r->err, GPM_E_FORMAT, "%s: no column holds numbers", c->name);
+        if (r->y < 0) return buf_fail(r->err, GPM_E_FORMAT, "%s: no column holds numbers", c->name);
     }
     const struct column *k = &r->col[r->y];
     if (!is_numeric(k) || k->style.open) return bad_cell(c, r->y, k, r->err);
@@ -474,8 +475,8 @@ static double *add_row(struct rnew *r, int d, size_t line) {
 
 static enum gpm_status no_value(const struct rinput *in, const char *where, const char *cell,
                                 struct buf *err) {
-    buf_printf(err, "%s: '%s' is no %s '%s'", where, cell,
-               in->level ? "level of" : "number for", in->name);
+    buf_printf(err, "%s: '%s' is no %s '%s'", where, cell, in->level ? "level of" : "number for",
+               in->name);
     for (int l = 0; l < in->n_levels; l++)
         buf_printf(err, "%s%s", l ? ", " : "; there are ", in->level[l]);
     return GPM_E_FORMAT;

@@ -36,10 +36,10 @@ struct rinput {
 struct rtable {
     char *file, *y_name;
     struct rinput *input;
-    int n_inputs, d; /* d: columns of the design */
-    size_t n, read;  /* complete rows, rows of the file */
-    double *x, *y;   /* n x d by rows, and the outcome, as read */
-    size_t *line;    /* of the file, for each row */
+    int n_inputs, d;                      /* d: columns of the design */
+    size_t n, read;                       /* complete rows, rows of the file */
+    double *x, *y;                        /* n x d by rows, and the outcome, as read */
+    size_t *line;                         /* of the file, for each row */
     double *centre, *scale, y_mean, y_sd; /* of columns and outcome: mean and standard deviation */
     bool header;                          /* names are the file's */
     struct rtable_options o;              /* borrowed */

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Regression: chains on a density whose moments are known, quantiles of mixtures, and predictions
+ * with given parameters beside the textbook's formulas.
+ */
+#include "base/mem.h"
+#include "infer/fit.h"
+#include "math/special.h"
+#include "regress/rchains.h"
+#include "regress/regress.h"
+#include "support/check.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* log Gamma(a, 1) of z0, that is a z0 - exp(z0): mean digamma(a); z1 given z0 is N(z0, 1). */
+static double skewed(void *ctx, const double *z, double *grad) {
+    double a = *(const double *)ctx, t = z[1] - z[0];
+    if (grad) grad[0] = a - exp(z[0]) + t, grad[1] = -t;
+    return a * z[0] - exp(z[0]) - 0.5 * t * t;
+}
+
+static struct density skewed_density(void *ctx, int chain) {
+    UNUSED(chain);
+    return (struct density){.d = 2, .eval = skewed, .ctx = ctx};
+}
+
+static void chains_follow_a_known_density(void **state) {
+    UNUSED(state);
+    enum { N = 8000 };
+    double a = 3, z[2] = {0, 0}, *draws = NEW_ARRAY(double, 2 * N);
+    struct density t = skewed_density(&a, 0);
+    struct proposal q = {0};
+    struct rchains c = {.z = draws, .kept = N};
+    assert_true(isfinite(fit_optimise(&t, z, 100)));
+    assert_true(isfinite(proposal_add_mode(&q, &t, z)));
+    rchains_run(&c, &q, skewed_density, &a, 1, 2);
+    double m0 = 0, m1 = 0, v0 = 0, v1 = 0;
+    for (size_t i = 0; i < N; i++) m0 += draws[2 * i] / N, m1 += draws[2 * i + 1] / N;
+    for (size_t i = 0; i < N; i++) {
+        v0 += (draws[2 * i] - m0) * (draws[2 * i] - m0) / N;
+        v1 += (draws[2 * i + 1] - m1) * (draws[2 * i + 1] - m1) / N;
+    }
+    /* digamma(3) and trigamma(3); five standard errors and more */
+    assert_close(m0, 0.9227843, 0.05);
+    assert_close(m1, 0.9227843, 0.1);
+    assert_close(v0, 0.3949341, 0.06);
+    assert_close(v1, 1.3949341, 0.2);
+    assert_true(c.rhat < 1.02 && c.acceptance > 0.6);
+    double *again = NEW_ARRAY(double, 2 * N);
+    struct rchains other = {.z = again, .kept = N};
+    rchains_run(&other, &q, skewed_density, &a, 1, 1);
+    assert_memory_equal(draws, again, 2 * N * sizeof *draws); /* whatever the threads */
+    proposal_release(&q);
+    mem_free(draws);
+    mem_free(again);
+}
+
+static void quantiles_of_mixtures(void **state) {
+    UNUSED(state);
+    const double mean[] = {0, 5, -2}, sd[] = {1, 0.1, 3}, w[] = {0.5, 0.3, 0.2};
+    for (double p = 0.005; p < 1; p += 0.01) {
+        double x = rmix_quantile(3, w, mean, sd, 1, p), cdf = 0;
+        for (int i = 0; i < 3; i++) cdf += w[i] * norm_cdf((x - mean[i]) / sd[i]);
+        assert_close(cdf, p, 1e-8);
+    }
+    assert_close(rmix_quantile(1, NULL, mean, sd, 1, 0.975), 1.959963984540054, 1e-9);
+}
+
+/* Solves the n x n system a x = b by elimination, for a positive definite a. */
+static void solve(size_t n, double *a, double *b) {
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = k + 1; i < n; i++) {
+            double f = a[i * n + k] / a[k * n + k];
+            for (size_t j = k; j < n; j++) a[i * n + j] -= f * a[k * n + j];
+            b[i] -= f * b[k];
+        }
+    for (size_t k = n; k-- > 0;) {
+        for (size_t j = k + 1; j < n; j++) b[k] -= a[k * n + j] * b[j];
+        b[k] /= a[k * n + k];
+    }
+}
+
+#define ROWS 6
+static const double xs[ROWS][2] = {{0, 1}, {1, 3}, {2, 0}, {3, 2}, {5, 5}, {4, 1}};
+static const double ys[ROWS] = {3, 5, 4, 7, 12, 8};
+
+/* 1 + tau^2 x.x' + sf^2 exp(-sum (x - x')^2 / (2 l^2)) */
+static double kernel(const double *p, const double *a, const double *b) {
+    double dot = 0, far = 0;
+    for (int c = 0; c < 2; c++) {
+        double t = (a[c] - b[c]) / p[2 + c];
+        dot += a[c] * b[c], far += t * t;
+    }
+    return 1 + p[0] * p[0] * dot + p[1] * p[1] * exp(-0.5 * far);
+}
+
+static void predictions_are_the_formulas(void **state) {
+    UNUSED(state);
+    const double par[] = {0.4, 1.2, 0.8, 2.5, 0.25}; /* tau, sf, l1, l2, noise */
+    const double row[2] = {2.5, 2}, low = norm_quantile(0.05);
+    struct buf text = BUF_INIT, err = BUF_INIT;
+    struct regress r;
+    struct regress_options o = {.level = 0.9, .seed = 1, .max_rows = 100, .threads = 1};
+    char path[] = "/tmp/test_regress_XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    buf_puts(&text, "a,b,y\n");
+    for (int i = 0; i < ROWS; i++) buf_printf(&text, "%g,%g,%g\n", xs[i][0], xs[i][1], ys[i]);
+    assert_int_equal(write(fd, text.data, text.len), (ssize_t)text.len);
+    close(fd);
+    assert_int_equal(regress_fit(&r, path, &o, &err), GPM_OK);
+    unlink(path);
+    assert_int_equal(r.model.d, 5);
+    r.model.kept = r.model.used = 1;
+    for (int i = 0; i < 5; i++) r.model.z[i] = log(par[i]);
+    struct rprediction p;
+    assert_int_equal(regress_predict(&r, row, 1, &p), GPM_OK);
+
+    double z[2], k[ROWS * ROWS], copy[ROWS * ROWS], alpha[ROWS], beta[ROWS], mean = 0, var;
+    rtable_standard(&r.t, row, z);
+    for (int i = 0; i < ROWS; i++) {
+        for (int j = 0; j < ROWS; j++)
+            k[i * ROWS + j] = kernel(par, r.x + 2 * i, r.x + 2 * j) + (i == j) * par[4] * par[4];
+        alpha[i] = r.y[i];
+        beta[i] = kernel(par, r.x + 2 * i, z);
+    }
+    memcpy(copy, k, sizeof k);
+    solve(ROWS, copy, alpha);
+    memcpy(copy, k, sizeof k);
+    solve(ROWS, copy, beta);
+    var = kernel(par, z, z);
+    for (int i = 0; i < ROWS; i++) {
+        double c = kernel(par, r.x + 2 * i, z);
+        mean += c * alpha[i], var -= c * beta[i];
+    }
+    mean = r.t.y_mean + r.t.y_sd * mean;
+    double sd = r.t.y_sd * sqrt(var), new_sd = r.t.y_sd * sqrt(var + par[4] * par[4]);
+    assert_close(p.mean, mean, 1e-7);
+    assert_close(p.median, mean, 1e-7);
+    assert_close(p.sd, sd, 1e-7);
+    assert_close(p.lo, mean + low * sd, 1e-7);
+    assert_close(p.hi, mean - low * sd, 1e-7);
+    assert_close(p.new_sd, new_sd, 1e-7);
+    assert_close(p.new_hi, mean - low * new_sd, 1e-7);
+    regress_release(&r);
+    buf_release(&text);
+    buf_release(&err);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(chains_follow_a_known_density),
+        cmocka_unit_test(quantiles_of_mixtures),
+        cmocka_unit_test(predictions_are_the_formulas),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
