@@ -23,7 +23,7 @@ enum {
     FEATURES = 512 /* of a path */
 };
 
-struct plan {                              /* of one input */
+struct reffect_plan {                      /* of one input */
     size_t m;                              /* points of its curve */
     double *at;                            /* values, or places of levels */
     double *weight;                        /* share of the rows near a grid point, or of a level */
@@ -35,7 +35,7 @@ struct effects {
     struct regress *r;
     size_t draws;
     size_t *row, n_rows; /* of the model's rows, at random */
-    struct plan *plan;
+    struct reffect_plan *plan;
 };
 
 /* ---- the points ---- */
@@ -51,7 +51,8 @@ static void put_value(const struct regress *r, int j, double at, double *z) {
 }
 
 /* Point i of input j, nearest to a row of the table. */
-static size_t nearest(const struct regress *r, int j, const struct plan *p, const double *row) {
+static size_t nearest(const struct regress *r, int j, const struct reffect_plan *p,
+                      const double *row) {
     const struct rinput *in = &r->t.input[j];
     size_t points = in->level ? p->m : GRID, at = 0;
     for (int k = 0; k < in->n && in->level; k++)
@@ -61,7 +62,7 @@ static size_t nearest(const struct regress *r, int j, const struct plan *p, cons
     return (size_t)fmin((double)points - 1, fmax(0, floor(share * (GRID - 1) + 0.5)));
 }
 
-static void plan_input(const struct regress *r, int j, size_t draws, struct plan *p) {
+static void plan_input(const struct regress *r, int j, size_t draws, struct reffect_plan *p) {
     const struct rinput *in = &r->t.input[j];
     size_t n = r->t.n, d = (size_t)r->t.d;
     p->m = in->level ? (size_t)in->n_levels : GRID + 2;
@@ -90,7 +91,7 @@ static enum gpm_status curves(const struct effects *e, size_t draw, struct gp_pa
     double *z = NEW_ARRAY(double, rows *d), *f = NEW_ARRAY(double, rows);
     enum gpm_status st = GPM_OK;
     for (int j = 0; j < r->t.n_inputs; j++) {
-        struct plan *p = &e->plan[j];
+        struct reffect_plan *p = &e->plan[j];
         for (size_t i = 0; i < p->m && !st; i++) {
             double sum = 0;
             for (size_t k = 0; k < rows; k++) {
@@ -136,7 +137,8 @@ static enum gpm_status shares(const struct effects *e, size_t draw, struct gp_pa
 }
 
 /* Weighted moments of a curve: its variance, what a line leaves of it, its change. */
-static void of_curve(const struct regress *r, int j, struct plan *p, size_t draw, double var) {
+static void of_curve(const struct regress *r, int j, struct reffect_plan *p, size_t draw,
+                     double var) {
     const double *c = p->curve + draw * p->m;
     bool level = r->t.input[j].level != NULL;
     size_t n = level ? p->m : GRID;
@@ -172,10 +174,11 @@ static enum gpm_status one_function(void *ctx, size_t draw, struct gp *g) {
 
 /* A curve that goes back by a fifth of its way has a hill or a valley. */
 static enum rshape shape_of(const struct reffect *f) {
+    bool open = f->change.lo <= 0 && f->change.hi >= 0;
     double up = 0, down = 0;
     size_t top = 0, bottom = 0;
     if (f->total.mid < VISIBLE) return RSHAPE_NONE;
-    if (f->bend.mid < 0.1) return RSHAPE_LINE;
+    if (f->bend.mid < 0.1) return open ? RSHAPE_OPEN : RSHAPE_LINE;
     for (size_t i = 0; i < GRID; i++) {
         if (i && f->f[i].mid > f->f[i - 1].mid) up += f->f[i].mid - f->f[i - 1].mid;
         if (i && f->f[i].mid < f->f[i - 1].mid) down += f->f[i - 1].mid - f->f[i].mid;
@@ -183,7 +186,7 @@ static enum rshape shape_of(const struct reffect *f) {
         if (f->f[i].mid < f->f[bottom].mid) bottom = i;
     }
     double range = f->f[top].mid - f->f[bottom].mid;
-    if (fmin(up, down) < 0.2 * (up + down) / 2) return RSHAPE_MONOTONE;
+    if (fmin(up, down) < 0.2 * (up + down) / 2) return open ? RSHAPE_OPEN : RSHAPE_MONOTONE;
     if (up + down > 2.3 * range) return RSHAPE_WAVY;
     return top > 0 && top < GRID - 1 && fabs(f->f[0].mid - f->f[GRID - 1].mid) < 0.8 * range &&
                    (bottom == 0 || bottom == GRID - 1)
@@ -193,7 +196,7 @@ static enum rshape shape_of(const struct reffect *f) {
 
 static void conclude(struct effects *e, int j) {
     struct regress *r = e->r;
-    const struct plan *p = &e->plan[j];
+    const struct reffect_plan *p = &e->plan[j];
     struct reffect *f = &r->effect[j];
     bool level = r->t.input[j].level != NULL;
     double *v = NEW_ARRAY(double, e->draws);
@@ -211,7 +214,8 @@ static void conclude(struct effects *e, int j) {
     f->bend = rinterval_of(p->bend, e->draws, r->o.level);
     f->change = rinterval_of(p->change, e->draws, r->o.level);
     if (!level) f->from = p->at[GRID], f->to = p->at[GRID + 1];
-    f->shape = level ? (f->total.mid < VISIBLE ? RSHAPE_NONE : RSHAPE_LINE) : shape_of(f);
+    f->shape = !level ? shape_of(f) : f->total.mid < VISIBLE ? RSHAPE_NONE : RSHAPE_LINE;
+    f->clear = f->shape > RSHAPE_OPEN && f->total.lo >= VISIBLE;
     mem_free(v);
 }
 

@@ -29,7 +29,15 @@ struct rinterval {
     double mid, lo, hi;
 };
 
-enum rshape { RSHAPE_NONE, RSHAPE_LINE, RSHAPE_MONOTONE, RSHAPE_HILL, RSHAPE_VALLEY, RSHAPE_WAVY };
+enum rshape {
+    RSHAPE_NONE,
+    RSHAPE_OPEN,
+    RSHAPE_LINE,
+    RSHAPE_MONOTONE,
+    RSHAPE_HILL,
+    RSHAPE_VALLEY,
+    RSHAPE_WAVY
+};
 
 /* What an input does, averaged over the values of the others: the function at m values of it. */
 struct reffect {
@@ -41,7 +49,8 @@ struct reffect {
     double from, to;         /* 10% and 90% quantiles of a number */
     struct rinterval change; /* of the outcome between them; of levels: largest minus smallest */
     struct rinterval bend;   /* share of the curve's variance that no straight line explains */
-    enum rshape shape;
+    enum rshape shape;       /* OPEN: there, but its direction is not clear */
+    bool clear;              /* that it has an effect, and which */
 };
 
 /* How well rows were predicted that the prediction did not know. */
@@ -105,7 +114,9 @@ void regress_predictions_text(const struct regress *r, const struct rnew *at,
                               const struct rprediction *p, struct buf *out);
 /* Sentences: what was found, in plain English; a paragraph without markup. */
 void regress_words(const struct regress *r, struct buf *out);
-/* "rises, nearly straight", of input j. */
+/* Why the shares of the inputs do not add up to all; nothing where they nearly do. */
+void regress_shares(const struct regress *r, struct buf *out);
+/* "rises in a straight line", of input j. */
 const char *regress_shape(const struct regress *r, int j);
 /* How the posterior was computed, a sentence. */
 void regress_method(const struct regress *r, struct buf *out);

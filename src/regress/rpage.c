@@ -246,6 +246,7 @@ void regress_page(const struct regress *r, const struct rnew *at, const struct r
     check_table(r, out);
     check_figure(r, out);
     input_table(r, out);
+    put_words(r, regress_shares, "<p class=\"sub\">", "</p>\n", out);
     buf_printf(out, "<p>Noise: standard deviation %.4g, %.4g to %.4g.</p>\n", r->noise.mid,
                r->noise.lo, r->noise.hi);
     input_figures(r, out);

@@ -16,6 +16,7 @@ const char *regress_shape(const struct regress *r, int j) {
     bool up = f->change.mid > 0;
     if (r->t.input[j].level) return f->shape ? "differs by level" : "no visible effect";
     switch (f->shape) {
+    case RSHAPE_OPEN: return "direction open";
     case RSHAPE_LINE: return up ? "rises in a straight line" : "falls in a straight line";
     case RSHAPE_MONOTONE: return up ? "rises in a curve" : "falls in a curve";
     case RSHAPE_HILL: return "rises, then falls";
@@ -29,36 +30,47 @@ static int percent(double share) {
     return (int)floor(100 * share + 0.5);
 }
 
-/* Most important inputs, by name, up to those that make no visible difference. */
+/* Inputs whose effect is clear, most important first; those that make no visible difference. */
 static void name_inputs(const struct regress *r, struct buf *out) {
     enum { MOST = 3 };
-    int seen = 0, none = 0, n = r->t.n_inputs;
-    for (int i = 0; i < n; i++) none += r->effect[r->order[i]].shape == RSHAPE_NONE;
-    if (none == n) {
-        buf_puts(out, n > 1 ? "None of the inputs makes a visible difference."
-                            : "The input makes no visible difference.");
-        return;
-    }
+    int seen = 0, clear = 0, none = 0, n = r->t.n_inputs;
+    for (int j = 0; j < n; j++)
+        clear += r->effect[j].clear, none += r->effect[j].shape == RSHAPE_NONE;
+    if (!clear)
+        buf_puts(out, none == n ? "No input makes a visible difference"
+                      : n == 1  ? "What the input does is not clear"
+                                : "What each input does on its own is not clear");
     for (int i = 0; i < n && seen < MOST; i++) {
         int j = r->order[i];
-        const struct reffect *f = &r->effect[j];
-        if (f->shape == RSHAPE_NONE) break;
-        buf_printf(out, "%s%s (%d%% of the variation; %s)",
-                   seen    ? "; "
-                   : n > 1 ? "What matters most: "
-                           : "It depends on ",
-                   r->t.input[j].name, percent(f->total.mid), regress_shape(r, j));
+        if (!r->effect[j].clear) continue;
+        const char *first = n > 1 ? "What matters most: " : "It depends on ";
+        buf_printf(out, "%s%s (%d%% of the variation; %s)", seen ? "; " : first, r->t.input[j].name,
+                   percent(r->effect[j].total.mid), regress_shape(r, j));
         seen++;
     }
     buf_puts(out, ".");
-    if (!none) return;
     const char *between = " No visible effect: ";
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && none < n; i++) {
         if (r->effect[r->order[i]].shape != RSHAPE_NONE) continue;
         buf_printf(out, "%s%s", between, r->t.input[r->order[i]].name);
         between = ", ";
     }
-    buf_puts(out, ".");
+    if (none && none < n) buf_puts(out, ".");
+}
+
+/* Why shares need not add up to all; nothing where they nearly do. */
+void regress_shares(const struct regress *r, struct buf *out) {
+    double sum = 0;
+    for (int j = 0; j < r->t.n_inputs; j++) sum += r->effect[j].total.mid;
+    if (sum < 0.8)
+        buf_printf(out,
+                   "The shares add up to %d%%: the rest belongs to inputs that go together, of "
+                   "which one can stand for another.",
+                   percent(sum));
+    if (sum > 1.2)
+        buf_printf(out,
+                   "The shares add up to %d%%: what inputs do together counts for each of them.",
+                   percent(sum));
 }
 
 static void words_of_check(const struct regress *r, struct buf *out) {
@@ -173,43 +185,6 @@ static int change_width(const struct regress *r) {
     return (int)w;
 }
 
-static void put_effects(const struct regress *r, struct buf *out) {
-    int w = (int)name_width(r), wide = change_width(r);
-    buf_printf(out, "\nWhat matters\n  %-*s  %-16s  %-*s  %s\n", w, "input", "share", wide,
-               "change of the outcome", "how");
-    for (int i = 0; i < r->t.n_inputs; i++) {
-        int j = r->order[i];
-        const struct reffect *f = &r->effect[j];
-        struct buf share = BUF_INIT, change = BUF_INIT;
-        buf_printf(&share, "%d%% [%d, %d]", percent(f->total.mid), percent(f->total.lo),
-                   percent(f->total.hi));
-        put_change(r, j, &change);
-        buf_printf(out, "  %-*s  %-16s  %-*s  %s\n", w, r->t.input[j].name, share.data, wide,
-                   change.data, regress_shape(r, j));
-        buf_release(&share);
-        buf_release(&change);
-    }
-    buf_printf(out,
-               "  (share: of the function's variation, interactions included; change: between the "
-               "values that\n  10%% and 90%% of the rows lie below; in brackets %g%% intervals)\n",
-               100 * r->o.level);
-}
-
-static void put_odd(const struct regress *r, struct buf *out) {
-    const struct rcheck *k = &r->check;
-    if (!k->n_odd) return;
-    buf_puts(out, "\nRows far from what the others say\n");
-    for (size_t i = 0; i < k->n_odd && i < MOST_ODD; i++) {
-        size_t at = k->odd[i], row = r->row[at + (k->apart ? r->n : 0)];
-        buf_printf(
-            out,
-            "  line %zu: %s = %.5g, expected %.4g [%.4g, %.4g], %.1f standard deviations off\n",
-            r->t.line[row], r->t.y_name, r->t.y[row], k->mean[at], k->lo[at], k->hi[at],
-            fabs(r->t.y[row] - k->mean[at]) / k->sd[at]);
-    }
-    if (k->n_odd > MOST_ODD) buf_printf(out, "  and %zu more\n", k->n_odd - MOST_ODD);
-}
-
 /* Words in lines of at most 96 characters. */
 static void put_wrapped(const char *text, struct buf *out) {
     size_t column = 0;
@@ -228,6 +203,47 @@ static void put_wrapped(const char *text, struct buf *out) {
         while (*text == ' ') text++;
     }
     buf_putc(out, '\n');
+}
+
+static void put_effects(const struct regress *r, struct buf *out) {
+    int w = (int)name_width(r), wide = change_width(r);
+    buf_printf(out, "\nWhat matters\n  %-*s  %-16s  %-*s  %s\n", w, "input", "share", wide,
+               "change of the outcome", "how");
+    for (int i = 0; i < r->t.n_inputs; i++) {
+        int j = r->order[i];
+        const struct reffect *f = &r->effect[j];
+        struct buf share = BUF_INIT, change = BUF_INIT;
+        buf_printf(&share, "%d%% [%d, %d]", percent(f->total.mid), percent(f->total.lo),
+                   percent(f->total.hi));
+        put_change(r, j, &change);
+        buf_printf(out, "  %-*s  %-16s  %-*s  %s\n", w, r->t.input[j].name, share.data, wide,
+                   change.data, regress_shape(r, j));
+        buf_release(&share);
+        buf_release(&change);
+    }
+    buf_printf(out,
+               "(share: of the function's variation, interactions included; change: between the "
+               "values that\n10%% and 90%% of the rows lie below; in brackets %g%% intervals)\n",
+               100 * r->o.level);
+    struct buf why = BUF_INIT;
+    regress_shares(r, &why);
+    if (why.len) put_wrapped(why.data, out);
+    buf_release(&why);
+}
+
+static void put_odd(const struct regress *r, struct buf *out) {
+    const struct rcheck *k = &r->check;
+    if (!k->n_odd) return;
+    buf_puts(out, "\nRows far from what the others say\n");
+    for (size_t i = 0; i < k->n_odd && i < MOST_ODD; i++) {
+        size_t at = k->odd[i], row = r->row[at + (k->apart ? r->n : 0)];
+        buf_printf(
+            out,
+            "  line %zu: %s = %.5g, expected %.4g [%.4g, %.4g], %.1f standard deviations off\n",
+            r->t.line[row], r->t.y_name, r->t.y[row], k->mean[at], k->lo[at], k->hi[at],
+            fabs(r->t.y[row] - k->mean[at]) / k->sd[at]);
+    }
+    if (k->n_odd > MOST_ODD) buf_printf(out, "  and %zu more\n", k->n_odd - MOST_ODD);
 }
 
 void regress_text(const struct regress *r, struct buf *out) {

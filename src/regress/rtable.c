@@ -33,14 +33,14 @@ static void column_name(const struct csv *c, int col, struct buf *out) {
 }
 
 /* What a column holds. */
-struct column {
+struct rcolumn {
     struct number_style style;
     size_t cells, numbers; /* not missing; of these numbers */
     size_t bad;            /* the first row that is no number, where some are */
 };
 
-static struct column look(const struct csv *c, const struct rtable_options *o, int col) {
-    struct column k = {.bad = SIZE_MAX};
+static struct rcolumn look(const struct csv *c, const struct rtable_options *o, int col) {
+    struct rcolumn k = {.bad = SIZE_MAX};
     const char **cells = NEW_ARRAY(const char *, c->n_rows + 1);
     for (size_t r = 0; r < c->n_rows; r++)
         cells[r] = is_missing(c, o, r, col) ? NULL : csv_text(c, r, col);
@@ -58,14 +58,14 @@ static struct column look(const struct csv *c, const struct rtable_options *o, i
 }
 
 /* Numbers with a few cells that are none are a mistake in the file, not words. */
-static bool is_numeric(const struct column *k) {
+static bool is_numeric(const struct rcolumn *k) {
     return k->cells && k->numbers == k->cells;
 }
-static bool nearly_numeric(const struct column *k) {
+static bool nearly_numeric(const struct rcolumn *k) {
     return k->numbers < k->cells && 5 * k->numbers >= 4 * k->cells;
 }
 
-static enum gpm_status bad_cell(const struct csv *c, int col, const struct column *k,
+static enum gpm_status bad_cell(const struct csv *c, int col, const struct rcolumn *k,
                                 struct buf *err) {
     struct buf name = BUF_INIT;
     column_name(c, col, &name);
@@ -91,7 +91,7 @@ static enum gpm_status bad_cell(const struct csv *c, int col, const struct colum
 struct reading {
     struct csv csv;
     struct rtable *t;
-    struct column *col;
+    struct rcolumn *col;
     int y;
     struct buf *err;
 };
@@ -106,7 +106,7 @@ static enum gpm_status choose_outcome(struct reading *r) {
             if (is_numeric(&r->col[j]) || nearly_numeric(&r->col[j])) r->y = j;
         if (r->y < 0) return buf_fail(r->err, GPM_E_FORMAT, "%s: no column holds numbers", c->name);
     }
-    const struct column *k = &r->col[r->y];
+    const struct rcolumn *k = &r->col[r->y];
     if (!is_numeric(k) || k->style.open) return bad_cell(c, r->y, k, r->err);
     struct buf name = BUF_INIT;
     column_name(c, r->y, &name);
@@ -162,7 +162,7 @@ static void left_out(struct rtable *t, const char *name, const char *why) {
 /* Adds column `col` as an input; asked: by name, so that leaving it out is an error. */
 static enum gpm_status add_input(struct reading *r, int col, bool asked) {
     struct rtable *t = r->t;
-    const struct column *k = &r->col[col];
+    const struct rcolumn *k = &r->col[col];
     struct buf name = BUF_INIT;
     struct rinput in = {.style = k->style, .first = t->d, .n = 1};
     const char *why = NULL;
@@ -422,7 +422,7 @@ enum gpm_status rtable_read(struct rtable *t, const char *path, const struct rta
     if (st) return st == GPM_E_NOT_FOUND ? st : GPM_E_FORMAT;
     csv_find_header(&r.csv);
     t->header = r.csv.header != NULL;
-    r.col = NEW_ARRAY(struct column, (size_t)r.csv.n_cols + 1);
+    r.col = NEW_ARRAY(struct rcolumn, (size_t)r.csv.n_cols + 1);
     for (int j = 0; j < r.csv.n_cols; j++) r.col[j] = look(&r.csv, o, j);
     if (!r.csv.n_rows) st = buf_fail(err, GPM_E_FORMAT, "%s has no rows of data", path);
     if (!st) st = one_name_each(&r);

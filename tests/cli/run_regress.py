@@ -157,6 +157,22 @@ check(len(predicted) == 150 and predicted[0]["site"] in ("north", "south"), "pre
 check(regress("friedman.csv", "--json", "-", "-j", "1") == regress("friedman.csv", "--json", "-", "-j", "3"),
       "threads make no difference")
 
+# ---- what cannot be told is not told -----------------------------------------------------------------
+random.seed(8)
+rows = []
+for i in range(40):  # three inputs that are nearly one
+    a = random.gauss(0, 1)
+    rows.append((a + random.gauss(0, .1), a + random.gauss(0, .1), a + random.gauss(0, .1), a + random.gauss(0, .7)))
+write("together.csv", "a,b,c,y", rows)
+out = json.loads(regress("together.csv", "--json", "together.json") and open("together.json").read())
+for i in out["inputs"]:
+    if i["change"][1] < 0 < i["change"][2]:
+        check(i["shape"] in ("direction open", "no visible effect"), "%s of %s" % (i["shape"], i["change"]))
+    check(i["name"] + " (" not in out["summary"] or not i["change"][1] < 0 < i["change"][2], out["summary"])
+check("direction open" in {i["shape"] for i in out["inputs"]}, "directions that are open")
+text = regress("together.csv")
+check("The shares add up to" in text and "go together" in text, "why shares do not add up")
+
 # ---- large tables, other levels -------------------------------------------------------------------
 write("large.csv", names + ",site,y", friedman(500, 7, 2))
 out = json.loads(regress("large.csv", "--max-rows", "80", "--level", "0.8", "--json", "-"))

@@ -32,6 +32,7 @@ CALLS = {
     "plot": ["run"],
     "export": ["run", "--format", "json"],
     "discover": ["series.csv", "--max-time", "20"],
+    "regress": ["table.csv"],
     "query": ["found", "LIN"],
     "index": ["list", "series.db"],
     "search": ["series.db", "rises()"],
@@ -136,6 +137,8 @@ def main():
         f.write(INPUT)
     with open(at("scene.json"), "w") as f:
         f.write(SCENE)
+    with open(at("table.csv"), "w") as f:
+        f.write("a,y\n" + "".join("%d,%g\n" % (i, i + 0.3 * (i * 7 % 5)) for i in range(12)))
     with open(at("series.csv"), "w") as f:
         f.write("x,y\n" + "".join("%d,%d\n" % (i, 2 * i + i % 3) for i in range(20)))
     subprocess.run([TOOL, "index", "add", "series.db", "series.csv"], cwd=WORK, check=True, stdout=subprocess.PIPE)
