@@ -170,14 +170,21 @@ static enum gpm_status one_function(void *ctx, size_t draw, struct gp *g) {
 
 /* ---- what they say ---- */
 
-#define VISIBLE 0.02 /* share of the variation below which an effect is none to be seen */
+/* Shares of the variation: below the first an effect is none to be seen, unless it may be as large
+ * as the second. */
+#define VISIBLE 0.02
+#define MAYBE   0.1
+
+static enum rshape faint(const struct reffect *f) {
+    return f->total.hi < MAYBE ? RSHAPE_NONE : RSHAPE_OPEN;
+}
 
 /* A curve that goes back by a fifth of its way has a hill or a valley. */
 static enum rshape shape_of(const struct reffect *f) {
     bool open = f->change.lo <= 0 && f->change.hi >= 0;
     double up = 0, down = 0;
     size_t top = 0, bottom = 0;
-    if (f->total.mid < VISIBLE) return RSHAPE_NONE;
+    if (f->total.mid < VISIBLE) return faint(f);
     if (f->bend.mid < 0.1) return open ? RSHAPE_OPEN : RSHAPE_LINE;
     for (size_t i = 0; i < GRID; i++) {
         if (i && f->f[i].mid > f->f[i - 1].mid) up += f->f[i].mid - f->f[i - 1].mid;
@@ -214,7 +221,7 @@ static void conclude(struct effects *e, int j) {
     f->bend = rinterval_of(p->bend, e->draws, r->o.level);
     f->change = rinterval_of(p->change, e->draws, r->o.level);
     if (!level) f->from = p->at[GRID], f->to = p->at[GRID + 1];
-    f->shape = !level ? shape_of(f) : f->total.mid < VISIBLE ? RSHAPE_NONE : RSHAPE_LINE;
+    f->shape = !level ? shape_of(f) : f->total.mid < VISIBLE ? faint(f) : RSHAPE_LINE;
     f->clear = f->shape > RSHAPE_OPEN && f->total.lo >= VISIBLE;
     mem_free(v);
 }

@@ -21,7 +21,7 @@ static void put_words(const struct regress *r, void (*words)(const struct regres
                       const char *open, const char *close, struct buf *out) {
     struct buf b = BUF_INIT;
     words(r, &b);
-    put(out, open, b.data, close);
+    if (b.len) put(out, open, b.data, close);
     buf_release(&b);
 }
 
@@ -67,9 +67,9 @@ static void check_figure(const struct regress *r, struct buf *out) {
     }
     const double ends[2] = {lo, hi};
     struct plot_scene *s =
-        plot_scene_new(NULL, "Each row predicted without it, against what was observed", 1);
+        plot_scene_new(NULL, "Each row as predicted without it, and as observed", 1);
     struct plot_panel *p = plot_panel_add(s, "Predicted and observed");
-    plot_axis_labels(p, "predicted from the other rows", r->t.y_name);
+    plot_axis_labels(p, k->apart ? "predicted" : "predicted from the other rows", r->t.y_name);
     plot_xy(p, PLOT_POINTS, "rows", k->n, k->mean, y, PLOT_COLOUR(PLOT_BLUE));
     plot_xy(p, PLOT_LINE, "equal", 2, ends, ends, PLOT_COLOUR(PLOT_GREY));
     draw(s, "check", out);

@@ -14,7 +14,8 @@ enum { MOST_ODD = 8 }; /* rows named */
 const char *regress_shape(const struct regress *r, int j) {
     const struct reffect *f = &r->effect[j];
     bool up = f->change.mid > 0;
-    if (r->t.input[j].level) return f->shape ? "differs by level" : "no visible effect";
+    if (r->t.input[j].level && f->shape != RSHAPE_NONE)
+        return f->shape == RSHAPE_OPEN ? "not clear" : "differs by level";
     switch (f->shape) {
     case RSHAPE_OPEN: return "direction open";
     case RSHAPE_LINE: return up ? "rises in a straight line" : "falls in a straight line";
@@ -85,7 +86,10 @@ static void words_of_check(const struct regress *r, struct buf *out) {
                "%.3g, where the mean has %.3g",
                percent(k->r2), r->t.y_name, k->rmse, k->rmse_mean);
     double gain = 1 - k->rmse / k->rmse_linear;
-    if (gain > 0.03)
+    bool curved = r->t.n >= 10 * (size_t)r->t.d; /* of few rows straight lines are not well known */
+    if (gain > 0.03 && !curved)
+        buf_printf(out, " and straight lines have %.3g). ", k->rmse_linear);
+    else if (gain > 0.03)
         buf_printf(out, " and straight lines have %.3g: curves or interactions matter). ",
                    k->rmse_linear);
     else
