@@ -123,14 +123,30 @@ static void progress(void *user, const char *line) {
     err_printf(tty ? "%.*s" : "%.*s\n", (int)n, line);
 }
 
+/* Whatever cannot be written, the rest is: a search may have taken days, and have no store. */
 static int write_outputs(gpm_optimizer *o) {
     const char *json = args.json ? gpm_optimizer_report(o, GPM_OPTIMIZE_JSON) : NULL;
-    if (json && !out_file(args.json, json, strlen(json))) return EXIT_FAILED;
+    bool good = !json || out_file(args.json, json, strlen(json));
     const char *html = args.report ? gpm_optimizer_report(o, GPM_OPTIMIZE_HTML) : NULL;
-    if (html && !out_file(args.report, html, strlen(html))) return EXIT_FAILED;
+    if (html && !out_file(args.report, html, strlen(html))) good = false;
     if (!(args.json && strcmp(args.json, "-") == 0))
         out_text(gpm_optimizer_report(o, GPM_OPTIMIZE_TEXT));
-    return EXIT_FINE;
+    return good ? EXIT_FINE : EXIT_FAILED;
+}
+
+/* A variable that the command does not have is mostly a slip; it is searched all the same. */
+static void note_unused(const gpm_optimizer *o, int argc, char **argv) {
+    struct buf unused = BUF_INIT, place = BUF_INIT;
+    for (size_t j = 0; argc && !options.json && j < gpm_optimizer_dim(o); j++) {
+        bool used = false;
+        buf_reset(&place);
+        buf_printf(&place, "{%s}", gpm_optimizer_name(o, j));
+        for (int i = 0; i < argc && !used; i++) used = strstr(argv[i], place.data) != NULL;
+        if (!used) buf_printf(&unused, "%s%s", unused.len ? ", " : "", place.data);
+    }
+    if (unused.len && !voice.quiet) err_printf("the command does not use %s\n", unused.data);
+    buf_release(&unused);
+    buf_release(&place);
 }
 
 static int run(int argc, char **argv) {
@@ -147,6 +163,10 @@ static int run(int argc, char **argv) {
         return complain(
             EXIT_USAGE,
             "there is no end; give --budget N, --max-cost C, --max-time S or --target V");
+    if (args.join && options.store)
+        return complain(EXIT_USAGE, "--join names the store; leave --store out");
+    if (!out_place(args.json) || !out_place(args.report) || !out_place(options.log))
+        return EXIT_FAILED;
     if (args.join && argc)
         return complain(EXIT_USAGE, "--join takes the command from the store; leave it out");
     if (target && !number_parse(target, strlen(target), &options.target))
@@ -163,15 +183,19 @@ static int run(int argc, char **argv) {
     int status = begin(&o, argc, argv);
     if (status == EXIT_FINE) {
         double best;
+        note_unused(o, argc, argv);
         enum gpm_status s = gpm_optimizer_run(o);
         if (tty && !voice.quiet) err_printf("\n");
         if (s && s != GPM_E_INTERRUPT)
             status = s == GPM_E_DENIED || s == GPM_E_ARG ? EXIT_USAGE : EXIT_FAILED;
         else if (s == GPM_E_INTERRUPT)
             complain(0, "stopped; what is done is kept");
-        if (!status) status = write_outputs(o);
-        if (!status && (gpm_optimizer_count(o) || !s) && !gpm_optimizer_best(o, NULL, &best))
-            status = EXIT_FAILED;
+        bool found = gpm_optimizer_best(o, NULL, &best);
+        if (found || !status) {
+            int written = write_outputs(o);
+            if (!status) status = written;
+        }
+        if (!status && (gpm_optimizer_count(o) || !s) && !found) status = EXIT_FAILED;
         if (!status && s == GPM_E_INTERRUPT) status = EXIT_STOPPED;
     }
     stop_on_signals(false);

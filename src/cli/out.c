@@ -4,6 +4,7 @@
  */
 #include "cli/out.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "cli/command.h"
 #include "cli/progress_line.h"
 #include <errno.h>
@@ -101,6 +102,18 @@ bool out_file(const char *path, const char *text, size_t n) {
     bool good = out_part(path, FILE_GIVEN, text, n);
     if (good) explain("wrote '%s'", path);
     return good;
+}
+
+bool out_place(const char *path) {
+    if (!path || strcmp(path, "-") == 0 || access(path, W_OK) == 0) return true;
+    int why = errno;
+    if (why == ENOENT) { /* it will be made */
+        const char *end = strrchr(path, '/');
+        char *folder = end ? mem_strndup(path, (size_t)(end - path) + 1) : mem_strdup(".");
+        why = access(folder, W_OK | X_OK) == 0 ? 0 : errno;
+        mem_free(folder);
+    }
+    return !why || complain(false, "cannot write '%s': %s", path, strerror(why));
 }
 
 int out_finish(int status) {

@@ -35,6 +35,10 @@ bool out_part(const char *path, enum file_how how, const char *text, size_t n);
 /* The same, or standard output when `path` is NULL or "-". */
 bool out_file(const char *path, const char *text, size_t n);
 
+/* Before long work whose results go there (NULL: nowhere): the file may be written, or its folder;
+ * false: said why. */
+bool out_place(const char *path);
+
 /* At the very end: `status`, or EXIT_FAILED and a message when standard output could not be
  * written. */
 int out_finish(int status);

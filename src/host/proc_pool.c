@@ -100,9 +100,15 @@ static void not_started(struct job *j, int e) {
     }
     j->ended = true;
     j->r.outcome = shortage ? PROC_SHORTAGE : PROC_NO_START;
-    j->r.any_input = strcmp(j->argv[0], j->c->argv[0]) == 0;
+    bool sentence =
+        j->c->argc == 1 && strpbrk(j->argv[0], " \t"); /* for a shell, which there is not */
+    j->r.any_input = sentence || strcmp(j->argv[0], j->c->argv[0]) == 0;
     buf_printf(&j->r.message, "'%s' could not be started: %s", j->argv[0], strerror(e));
-    if (e == ENOENT) buf_puts(&j->r.message, "; check the path, and that it has #! when a script");
+    if (e == ENOENT && sentence)
+        buf_puts(&j->r.message,
+                 "; give the program and its arguments as words of their own, not in quotes");
+    else if (e == ENOENT)
+        buf_puts(&j->r.message, "; check the path, and that it has #! when a script");
 }
 
 /* (Re)starts a job's program. */

@@ -217,7 +217,11 @@ static enum gpm_status settle_settings(struct optimize *o, struct buf *err) {
         s = buf_fail(err, GPM_E_FORMAT,
                      "store '%s': its settings are not those of a search; the file is damaged",
                      mine->store);
-    if (!s && mine->join) {
+    if (!s && mine->join && mine->maximize && !stored.maximize) {
+        s = conflict(o, "the goal to minimise", err);
+    } else if (!s && mine->join && mine->noisy && !stored.noisy) {
+        s = conflict(o, "an exact objective", err);
+    } else if (!s && mine->join) {
         if (mine->budget) stored.budget = mine->budget;
         if (mine->timeout != 0) stored.timeout = mine->timeout;
         if (mine->retries) stored.retries = mine->retries;

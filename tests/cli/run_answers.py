@@ -104,4 +104,37 @@ def test_a_program_that_is_not_there():
     assert "best: " in out and "(0 failed)" not in out, out
 
 
+def test_a_command_in_quotes():
+    out = run("--budget", "4", "--store", "q.db", "--", "./later.sh {x}", status=1)
+    assert "as words of their own, not in quotes" in out and "evaluations" not in out, out
+
+
+def test_results_that_cannot_be_written():
+    """A folder that is not there is told before anything runs; what fails later takes nothing else along."""
+    mark = "touch ran; echo {x}"
+    for option in ("--json", "--report", "--log"):
+        out = run("--budget", "2", option, "nowhere/out", "--", "sh", "-c", mark, status=1)
+        assert "cannot write 'nowhere/out': No such file" in out and not os.path.exists("ran"), out
+    out = run("--budget", "4", "--json", "/dev/full", "--report", "r.html", "--", "sh", "-c", mark, status=1)
+    assert "best: " + BEST.split(" at")[0] in out and os.path.getsize("r.html") > 1000, out
+    # a log that goes after two evaluations, as on a disk that is full: the best of them is told
+    os.mkdir("disk")
+    out = run("--budget", "4", "--log", "disk/log", "--", "sh", "-c", "test $(cat disk/log | wc -l) = 2 && rm disk/log && mkdir disk/log; echo {x}", status=1)
+    assert "log 'disk/log': " in out and "best: " in out, out
+
+
+def test_a_variable_that_the_command_has_not():
+    for more, said in (([], True), (["--stdin-json"], False), (["-q"], False)):
+        r = subprocess.run([TOOL, "optimize", "--var", "x=0:1", "--var", "y=0:1", "--budget", "1", *more, "--", "echo", "{x}"], capture_output=True, text=True)
+        assert r.returncode == 0 and ("the command does not use {y}\n" in r.stderr) == said, r.stderr
+
+
+def test_joining_for_something_else():
+    script("later.sh", "#!/bin/sh\necho $1\n")
+    run("--budget", "4", "--store", "j.db", "--", "./later.sh", "{x}")
+    for more, why in ((["--maximize"], "the goal to minimise"), (["--noisy"], "an exact objective"), (["--store", "k.db"], "leave --store out")):
+        r = subprocess.run([TOOL, "optimize", "-q", "--join", "j.db", "--budget", "5", *more], capture_output=True, text=True, timeout=120)
+        assert r.returncode == 2 and why in r.stderr, (more, r.stdout, r.stderr)
+
+
 sys.exit(run_tests(globals(), sys.argv[2:]))
