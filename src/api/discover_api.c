@@ -340,7 +340,8 @@ static enum gpm_status forecast_at(gpm_discovery *d, size_t n, const double *x, 
     unsigned long shortages = mem_shortages();
     enum gpm_status st = predict(&d->d.post, n, x, NULL, level, &p);
     buf_reset(&d->out);
-    buf_puts(&d->out, "x,median,lo,hi");
+    bool chance = d->d.data.truths;
+    buf_puts(&d->out, chance ? "x,median,lo,hi,chance" : "x,median,lo,hi");
     for (size_t k = 0; k < d->n_levels; k++) buf_printf(&d->out, ",q%.10g", d->levels[k]);
     for (size_t k = 0; k < d->paths; k++) buf_printf(&d->out, ",path%zu", k + 1);
     buf_putc(&d->out, '\n');
@@ -358,6 +359,7 @@ static enum gpm_status forecast_at(gpm_discovery *d, size_t n, const double *x, 
         csv_put(&d->out, at.data);
         buf_printf(&d->out, ",%.*g,%.*g,%.*g", digits, p.median[i], digits, p.lo[i], digits,
                    p.hi[i]);
+        if (chance) buf_printf(&d->out, ",%.4g", p.mean[i]);
         for (size_t k = 0; k < d->n_levels; k++)
             buf_printf(&d->out, ",%.*g", digits, beside[i * d->n_levels + k]);
         for (size_t k = 0; k < d->paths; k++)

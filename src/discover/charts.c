@@ -30,16 +30,20 @@ struct plot_panel *chart_forecast(const struct discovery *d, struct plot_scene *
                                   const char *title) {
     size_t n = d->series.n, h = d->fit.n - n;
     const struct prediction *p = &d->fit;
+    const double *line = discovery_line(d);
     struct plot_panel *panel = dated_panel(d, s, title);
     plot_axis_labels(panel, d->series.time_name, d->series.value_name);
     panel->y.log = wide_forecast(d);
-    plot_band(panel, NULL, n, p->x, p->lo, p->hi,
-              (struct plot_style){.colour = PLOT_SKY, .opacity = 0.25});
-    plot_band(panel, "forecast interval", h + 1, p->x + n - 1, p->lo + n - 1, p->hi + n - 1,
-              (struct plot_style){.colour = PLOT_VERMILION, .opacity = 0.25});
-    plot_xy(panel, PLOT_LINE, "fit", n, p->x, p->median,
+    bool band = !d->data.truths; /* of 0 and 1 it says less than their chance */
+    if (band)
+        plot_band(panel, NULL, n, p->x, p->lo, p->hi,
+                  (struct plot_style){.colour = PLOT_SKY, .opacity = 0.25});
+    if (band)
+        plot_band(panel, "forecast interval", h + 1, p->x + n - 1, p->lo + n - 1, p->hi + n - 1,
+                  (struct plot_style){.colour = PLOT_VERMILION, .opacity = 0.25});
+    plot_xy(panel, PLOT_LINE, "fit", n, p->x, line,
             (struct plot_style){.colour = PLOT_SKY, .width = 1.2});
-    plot_xy(panel, PLOT_LINE, "forecast", h + 1, p->x + n - 1, p->median + n - 1,
+    plot_xy(panel, PLOT_LINE, "forecast", h + 1, p->x + n - 1, line + n - 1,
             PLOT_COLOUR(PLOT_VERMILION));
     plot_xy(panel, PLOT_POINTS, "data", n, d->series.x, d->series.y,
             (struct plot_style){.colour = PLOT_BLACK, .width = n > 300 ? 1.3 : 2});

@@ -122,6 +122,14 @@ static void describe_rate(const struct discovery *d, struct buf *out) {
     words_number("", 100 * hi, ") from one to the next.", out);
 }
 
+static void describe_chance(const struct discovery *d, struct buf *out) {
+    buf_printf(out, " The values are 0 or 1, %.3g%% of them 1: ", 100 * d->data.mean[0]);
+    buf_puts(out, d->data.scale == SCALE_CHANCE
+                      ? "the chance of a 1 is modelled, by its log odds; slopes are given for a "
+                        "chance in the middle."
+                      : "the chance of a 1 is modelled, as the mean of the values.");
+}
+
 /* ", beside the effects of price and promo": of the columns that are likely to have one. */
 static void list_effects(const struct discovery *d, struct buf *out) {
     const struct regressors *r = &d->series.reg;
@@ -182,7 +190,9 @@ void describe_summary(const struct discovery *d, struct buf *out) {
                s->error);
     describe_runner_up(d, out);
     double p = d->post.p_group[TRANSFORM_LOG];
-    if (d->data.scale == SCALE_RATE)
+    if (d->data.truths)
+        describe_chance(d, out);
+    else if (d->data.scale == SCALE_RATE)
         describe_rate(d, out);
     else if (d->data.scale != SCALE_LOG)
         describe_scale(d, p > 0.5, p, out);
@@ -217,7 +227,7 @@ static bool repeats(const struct discovery *d) {
 
 static double level_value(const struct discovery *d, int i) {
     double v = d->dec.level.mean[i];
-    return words_log(d) ? exp(v) : v;
+    return smodel_possible(&d->data, words_log(d) ? exp(v) : v);
 }
 
 /* "(without what repeats, without what comes and goes within 3 days, and without noise)" */
@@ -373,7 +383,10 @@ void describe_shares(const struct discovery *d, struct buf *out) {
         buf_puts(out, "All of the variance is left as noise.");
         return;
     }
-    buf_printf(out, "Of the variance %s", hidden ? "of the rate's logarithm " : "");
+    buf_printf(out, "Of the variance %s",
+               !hidden          ? ""
+               : d->data.truths ? "of the log odds "
+                                : "of the rate's logarithm ");
     for (int k = 0; k < d->dec.n_parts; k++) {
         const struct series_part *p = &d->dec.part[k];
         if (p->term == SMODEL_CONSTANT) continue;

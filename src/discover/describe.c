@@ -280,6 +280,10 @@ void describe_term(const struct discovery *d, int term, struct buf *out) {
     size_t at = out->len;
     describe_title(d, term, out);
     out->data[at] = ascii_upper(out->data[at]);
+    if (term < 0 && d->data.truths) {
+        buf_puts(out, ": each value is a 0 or a 1 by its chance.");
+        return;
+    }
     if (term < 0 && d->data.scale == SCALE_RATE) {
         buf_puts(out, ": counts around their rate.");
         return;
@@ -300,7 +304,9 @@ void describe_term(const struct discovery *d, int term, struct buf *out) {
     describe_gate(d, e, out);
     if (p)
         buf_printf(out, " It explains %.*f%% of the variance%s.", p->share < 0.1, 100 * p->share,
-                   smodel_hidden(smodel_of(discovery_top(d))) ? " of the rate's logarithm" : "");
+                   !smodel_hidden(smodel_of(discovery_top(d))) ? ""
+                   : d->data.truths                            ? " of the log odds"
+                                                               : " of the rate's logarithm");
     describe_presence(d, e, out);
 }
 
@@ -320,8 +326,10 @@ static double time_unit(int f, double span) {
 
 /* What is normal: the values on the scale on which they are modelled. */
 static void formula_scale(const struct discovery *d, struct buf *out) {
-    static const char *const words[] = {
-        [SCALE_LOG] = "log y", [SCALE_ROOT] = "sqrt(y + 3/8)", [SCALE_RATE] = "log rate"};
+    static const char *const words[] = {[SCALE_LOG] = "log y",
+                                        [SCALE_ROOT] = "sqrt(y + 3/8)",
+                                        [SCALE_RATE] = "log rate",
+                                        [SCALE_CHANCE] = "log odds of a 1"};
     const struct smodel_data *m = &d->data;
     int tr = smodel_of(discovery_top(d))->s.transform;
     if (tr != TRANSFORM_LOG)
@@ -376,7 +384,7 @@ static void formula_term(const struct discovery *d, const struct sterm *s, doubl
 
 void describe_formula(const struct discovery *d, struct buf *out) {
     const struct evidence *e = discovery_top(d);
-    bool rate = d->data.scale == SCALE_RATE;
+    bool rate = smodel_scale_hidden(&d->data);
     int tr = smodel_of(e)->s.transform;
     double scale = d->data.sd[tr], to_scale = scale / value_sd(d); /* effects are of values */
     formula_scale(d, out);
@@ -389,6 +397,8 @@ void describe_formula(const struct discovery *d, struct buf *out) {
     double per, noise = pow(parameter_summary(e, 0).mean * scale, 2);
     if (!rate)
         words_number("", noise, " * WN)", out);
+    else if (d->data.truths)
+        buf_puts(out, terms ? ")" : "0)");
     else
         words_number(terms ? "), y ~ negative binomial(rate, size "
                            : "0), y ~ negative binomial(rate, size ",

@@ -47,13 +47,18 @@ static double end_or(const char *text, double other) {
 }
 
 /* What values can be: as the user says; percentages strictly between 0 and 100 are shares of a
- * whole. */
+ * whole, and values of which each is 0 or 1 are nothing else. */
 static void ends(const struct discovery *d, double *low, double *high) {
     const struct series *s = &d->series;
-    bool share = !strcmp(s->style.unit, "%");
-    for (size_t i = 0; i < s->n; i++) share &= s->y[i] > 0 && s->y[i] < 100;
-    *low = end_or(d->opt.series.least, share ? 0 : -INFINITY);
-    *high = end_or(d->opt.series.most, share ? 100 : INFINITY);
+    bool share = !strcmp(s->style.unit, "%"), truths = true;
+    for (size_t i = 0; i < s->n; i++) {
+        share &= s->y[i] > 0 && s->y[i] < 100;
+        truths &= s->y[i] == 0 || s->y[i] == 1;
+    }
+    bool floor = share || (truths && !d->opt.series.most);
+    bool cap = share || (truths && !d->opt.series.least);
+    *low = end_or(d->opt.series.least, floor ? 0 : -INFINITY);
+    *high = end_or(d->opt.series.most, !cap ? INFINITY : truths ? 1 : 100);
 }
 
 /* Values beyond the ends that the user names are an error of one or the other. */
@@ -227,7 +232,7 @@ static enum gpm_status search_rates(struct discovery *d, bool *counts) {
     if (st != GPM_OK) return st;
     st = search_part(d, &plain, NULL, &coarse);
     if (st == GPM_OK) {
-        *counts = scatters(&coarse);
+        *counts = plain.truths || scatters(&coarse);
         search_settings(d, &o, &g);
         if (*counts) {
             smodel_data_rates(&d->data);
@@ -368,6 +373,14 @@ enum gpm_status discovery_finish(struct discovery *d, struct buf *err) {
     return st;
 }
 
+const double *discovery_line(const struct discovery *d) {
+    return d->data.truths ? d->fit.mean : d->fit.median;
+}
+
+const char *discovery_line_name(const struct discovery *d) {
+    return d->data.truths ? "chance" : "median";
+}
+
 const struct evidence *discovery_top(const struct discovery *d) {
     return d->post.structures.n ? d->post.structures.at[0].best : NULL;
 }
@@ -442,7 +455,8 @@ enum gpm_status discovery_start(struct discovery *d, const struct discovery_opti
     enum gpm_status st = o->holdout > 0 ? hold_out(d, err) : GPM_OK;
     if (st == GPM_OK) st = discovery_prepare(d, err);
     if (st != GPM_OK) return st;
-    outliers_suspect(&d->out, &d->series, contest_season(&d->data));
+    if (!d->data.truths || fmin(d->data.mean[0], 1 - d->data.mean[0]) * (double)d->data.n < 2.5)
+        outliers_suspect(&d->out, &d->series, contest_season(&d->data));
     return d->out.n ? discovery_prepare(d, err) : GPM_OK;
 }
 

@@ -91,6 +91,9 @@ void discovery_future(const struct discovery *d, size_t h, double *x);
 
 /* ---- words ---- */
 const struct evidence *discovery_top(const struct discovery *d);
+/* The course that reports show: medians, of values of 0 and 1 the chance of a 1; and its name. */
+const double *discovery_line(const struct discovery *d);
+const char *discovery_line_name(const struct discovery *d);
 /* One sentence or two on a term of the top structure (term -1: the noise). */
 void describe_term(const struct discovery *d, int term, struct buf *out);
 void describe_headline(const struct discovery *d, int term, struct buf *out); /* noun phrase */

@@ -184,18 +184,20 @@ static double tail_log_slope(double dof, double r, double w) {
 }
 
 /* ---- few counts ---- */
+#define DEVIATES 24
+
+static double deviate(int k) {
+    return (k - DEVIATES / 2 + 0.5) / 3;
+}
+
 /* The rate is lognormal about a part's mean, its tails those of what is to come: deviates of equal
  * distance stand for it, which is exact to more digits than draws of the parameters are. */
 static void add_rates(const struct mixture *m, const struct component *c, size_t i) {
-    enum { HALF = 12 };
     const struct smodel *sm = smodel_of(c->e);
-    double size = smodel_count_size(sm, c->z), dof = tail_dof(m, i), w[2 * HALF], sum = 0;
-    for (int k = 0; k < 2 * HALF; k++) {
-        double u = (k - HALF + 0.5) / 3;
-        sum += w[k] = exp(-0.5 * u * u);
-    }
-    for (int k = 0; k < 2 * HALF; k++) {
-        double r = tail_deviate(dof, (k - HALF + 0.5) / 3);
+    double size = smodel_count_size(sm, c->z), dof = tail_dof(m, i), w[DEVIATES], sum = 0;
+    for (int k = 0; k < DEVIATES; k++) sum += w[k] = exp(-0.5 * deviate(k) * deviate(k));
+    for (int k = 0; k < DEVIATES; k++) {
+        double r = tail_deviate(dof, deviate(k));
         counts_add(m->counts, (struct count_rate){exp(c->mean[i] + c->sd[i] * r), size,
                                                   c->weight * w[k] / sum});
     }
@@ -208,6 +210,25 @@ static struct count_mixture *counts_at(struct mixture *m, size_t i) {
     for (const struct component *c = m->c; c < m->c + m->n_c; c++) add_rates(m, c, i);
     m->counted = i;
     return m->counts;
+}
+
+/* ---- values of 0 and 1 ---- */
+/* The chance of a 1 at time i: the mean of the parts' chances, each over where its log odds may lie
+ * by the same deviates. On the scale of values (many of them) the mean itself is the chance, which
+ * is nowhere more certain than half a value among all would make it. */
+static double chance_at(const struct mixture *m, size_t i) {
+    double s = 0, dof = tail_dof(m, i), least = 0.5 / (double)smodel_of(m->c->e)->data->n;
+    for (const struct component *c = m->c; c < m->c + m->n_c; c++) {
+        const struct smodel *sm = smodel_of(c->e);
+        double p = 0, all = 0;
+        for (int k = 0; k < DEVIATES && smodel_hidden(sm); k++) {
+            double u = deviate(k), w = exp(-0.5 * u * u);
+            p += w * logistic(c->mean[i] + c->sd[i] * tail_deviate(dof, u));
+            all += w;
+        }
+        s += c->weight * (all > 0 ? p / all : fmin(fmax(c->mean[i], least), 1 - least));
+    }
+    return s / m->total;
 }
 
 /* ---- the mixture at one time ---- */
@@ -243,6 +264,7 @@ static double rank_double(int64_t k) {
 static double mixture_quantile(struct mixture *m, size_t i, double q, int64_t slack) {
     const struct smodel_data *d = smodel_of(m->c->e)->data;
     struct count_mixture *counts = counts_at(m, i);
+    if (d->truths) return q > 1 - chance_at(m, i);
     if (counts) return smodel_possible(d, counts_quantile(counts, q));
     double lo = INFINITY, hi = -INFINITY, z = tail_deviate(tail_dof(m, i), norm_quantile(q));
     for (const struct component *c = m->c; c < m->c + m->n_c; c++) {
@@ -269,6 +291,7 @@ static double mixture_quantile(struct mixture *m, size_t i, double q, int64_t sl
 static double mixture_mean(struct mixture *m, size_t i) {
     struct count_mixture *counts = counts_at(m, i);
     double s = 0;
+    if (smodel_of(m->c->e)->data->truths) return chance_at(m, i);
     if (counts) return counts_mean(counts);
     for (const struct component *c = m->c; c < m->c + m->n_c; c++) {
         const struct smodel *sm = smodel_of(c->e);
@@ -288,6 +311,8 @@ static double component_logp(const struct component *c, size_t i, double y, doub
 
 static double mixture_logp(struct mixture *m, size_t i, double y) {
     struct count_mixture *counts = counts_at(m, i);
+    if (smodel_of(m->c->e)->data->truths)
+        return log(y > 0.5 ? chance_at(m, i) : 1 - chance_at(m, i));
     if (counts) return counts_log_probability(counts, y);
     double best = -INFINITY, s = 0, dof = tail_dof(m, i);
     const struct component *end = m->c + m->n_c;
@@ -432,8 +457,10 @@ static void draw_path(const struct mixture *m, const struct component *c, const 
         double v =
             d->mean[tr] + d->sd[tr] * mean[i] + spread * tail_deviate(tail_dof(m, i), off / spread);
         double size = m->counts ? smodel_count_size(sm, c->z) : 0;
-        v = m->counts ? gp_likelihood_find("negative_binomial")->draw(r, v, &size)
-                      : smodel_back(d, tr, v);
+        if (d->truths && !smodel_hidden(sm)) /* the mean is the chance; its noise is in the draw */
+            v = rng_uniform(r) < d->mean[tr] + d->sd[tr] * (mean[i] + z[i]);
+        else
+            v = smodel_hidden(sm) ? smodel_likelihood(d)->draw(r, v, &size) : smodel_back(d, tr, v);
         if (d->scale == SCALE_ROOT) v = floor(v + 0.5);
         out[i * paths] = smodel_possible(d, v);
     }

@@ -63,9 +63,9 @@ void discovery_program(const struct discovery *d, struct buf *out) {
     program_series(&d->series, &d->opt.series, out);
     put_kernels(d->opt.factors, out);
     buf_printf(out, ",\n  changepoints=%s, log=\"%s\"", g->change ? "true" : "false",
-               g->only_logs && d->data.scale != SCALE_RATE ? "always"
-               : g->logs                                   ? "auto"
-                                                           : "never");
+               g->only_logs && !smodel_scale_hidden(&d->data) ? "always"
+               : g->logs                                      ? "auto"
+                                                              : "never");
     if (d->opt.holdout > 0) buf_printf(out, ", holdout=%.17g", d->opt.holdout);
     buf_puts(out, ");\n");
     buf_printf(out, "infer structure_search(model, draws=%zu", s->opt.draws);

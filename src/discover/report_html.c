@@ -90,7 +90,7 @@ void html_forecast(const struct discovery *d, const char *id, struct buf *out) {
         "Data (points), forecast (line) and its interval; the fit to the data lies underneath. "
         "Drag to zoom, double click to return.";
     const struct hover shown[] = {{"data", d->series.y, d->series.n},
-                                  {"median", p->median, p->n},
+                                  {discovery_line_name(d), discovery_line(d), p->n},
                                   {"low", p->lo, p->n},
                                   {"high", p->hi, p->n}};
     chart_end(chart_forecast(d, scene(caption), NULL), id, 380, d, p->n, p->x, shown,
@@ -130,16 +130,17 @@ static void entry_table(const char *what, const struct post_table *t, struct buf
 
 void html_forecast_table(const struct discovery *d, struct buf *out) {
     html_put(out, "<details><summary>Forecast as a table</summary><table><thead><tr><th>",
-             d->series.time_name,
-             "</th><th class=\"n\">median</th><th class=\"n\">low</th><th "
-             "class=\"n\">high</th></tr></thead><tbody>\n");
+             d->series.time_name, "</th><th class=\"n\">");
+    buf_printf(out,
+               "%s</th><th class=\"n\">low</th><th class=\"n\">high</th></tr></thead><tbody>\n",
+               discovery_line_name(d));
     for (size_t i = d->series.n; i < d->fit.n; i++) {
         buf_puts(out, "<tr><td>");
         series_print_rounded(&d->series, d->fit.x[i], 8, out);
         buf_printf(out,
                    "</td><td class=\"n\">%.5g</td><td class=\"n\">%.5g</td><td "
                    "class=\"n\">%.5g</td></tr>\n",
-                   d->fit.median[i], d->fit.lo[i], d->fit.hi[i]);
+                   discovery_line(d)[i], d->fit.lo[i], d->fit.hi[i]);
     }
     buf_puts(out, "</tbody></table></details>\n");
 }

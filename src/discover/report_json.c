@@ -245,6 +245,7 @@ void discovery_json(const struct discovery *d, struct buf *out) {
          FIELD("probability_of_root", d->data.scale == SCALE_ROOT ? other : root),
          FIELD("probability_of_odds", d->data.scale == SCALE_ODDS ? other : 0),
          FIELD("probability_of_rate", d->data.scale == SCALE_RATE ? other : 0),
+         FIELD("probability_of_chance", d->data.scale == SCALE_CHANCE ? other : 0),
          FIELD("probability_of_distance", d->data.scale >= SCALE_ABOVE ? other : 0));
     buf_puts(out, ",\n");
     checks(d, out);

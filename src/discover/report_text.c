@@ -179,11 +179,13 @@ void discovery_text(const struct discovery *d, struct buf *out) {
 static void forecast_rows(const struct discovery *d, struct buf *out) {
     buf_puts(out, "\n## Forecast\n\n| ");
     buf_markdown(out, d->series.time_name);
-    buf_printf(out, " | median | %.0f%% interval |\n|---|---:|---:|\n", 100 * d->opt.level);
+    buf_printf(out, " | %s | %.0f%% interval |\n|---|---:|---:|\n", discovery_line_name(d),
+               100 * d->opt.level);
     for (size_t i = d->series.n; i < d->fit.n; i++) {
         buf_puts(out, "| ");
         series_print_time(&d->series, d->fit.x[i], out);
-        buf_printf(out, " | %.5g | %.5g to %.5g |\n", d->fit.median[i], d->fit.lo[i], d->fit.hi[i]);
+        buf_printf(out, " | %.5g | %.5g to %.5g |\n", discovery_line(d)[i], d->fit.lo[i],
+                   d->fit.hi[i]);
     }
 }
 

@@ -139,7 +139,7 @@ static void put_choices(const struct discovery *d, struct buf *out) {
     JSON(out, FIELD("holdout", d->opt.holdout), FIELD("backtest", d->opt.backtest),
          FIELD("max_seconds", d->opt.seconds),
          FIELD("only_logs", series_space_of(&d->search)->grammar.only_logs),
-         FIELD("rates", (bool)(d->data.scale == SCALE_RATE)));
+         FIELD("rates", smodel_scale_hidden(&d->data)));
 }
 
 static void put_regressors(const struct regressors *r, struct buf *out) {

@@ -354,7 +354,7 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
     } sizes[] = {{300, 250, 600, 500}, {700, 200, 300, 250}, {SIZE_MAX, 150, 150, 150}},
       *size = sizes;
     struct series_space *s = NEW(struct series_space);
-    while (data->n > size->up_to || (data->scale == SCALE_RATE && size->up_to < SIZE_MAX)) size++;
+    while (data->n > size->up_to || (smodel_scale_hidden(data) && size->up_to < SIZE_MAX)) size++;
     s->base = (struct space){.ops = &ops,
                              .rules = &series_fit_rules,
                              .draws = size->draws,
@@ -364,7 +364,8 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
     s->grammar = *g;
     grammar_calendar(&s->grammar, data->n_season, data->n);
     if (!data->y[TRANSFORM_LOG]) s->grammar.logs = false;
-    if (data->scale != SCALE_LOG) s->grammar.only_logs = data->scale == SCALE_RATE;
+    if (data->scale != SCALE_LOG) s->grammar.only_logs = smodel_scale_hidden(data);
+    s->grammar.steady = data->truths;
     s->grammar.powers = s->grammar.logs && !s->grammar.only_logs && data->y[TRANSFORM_POWER];
     s->base.seeded = s->grammar.logs ? 2 : 1;
     s->base.groups = s->base.seeded + s->grammar.powers;
@@ -386,11 +387,11 @@ struct refine {
     struct evidence **result;
 };
 
-/* Rates have the scale of logarithms alone, whatever the structure was found on. Counts scatter
+/* Rates and chances have one scale alone, whatever the structure was found on. Counts scatter
  * more than a rate's own noise says: that is below the noise of values. */
 static struct structure refined(const struct series_space *s, const struct evidence *from) {
     struct structure k = smodel_of(from)->s;
-    if (s->data->scale == SCALE_RATE) k.transform = TRANSFORM_LOG;
+    if (smodel_scale_hidden(s->data)) k.transform = TRANSFORM_LOG;
     return k;
 }
 
@@ -411,7 +412,7 @@ static void refine_job(void *ctx, size_t job, int thread) {
     struct evidence *e = sevidence_make(r->s->data, &k, log_prior(r->s, r->s->data, &k));
     struct density t = density(&r->s->base, e, thread, false);
     memcpy(z, from->prop.mode[0].z, sizeof *z * (size_t)t.d);
-    if (r->s->data->scale == SCALE_RATE) z[0] -= 1;
+    if (smodel_scale_hidden(r->s->data)) z[0] -= 1;
     smooth_patterns(smodel_of(e), &t, z);
     evidence_at(e, t, z);
     r->result[job] = e;
@@ -433,7 +434,7 @@ static bool worth(const struct refine *r, const struct evidence *e) {
     struct smodel now; /* other data may have other parameters */
     smodel_init(&now, r->s->data, &k);
     return !e->rough && e->prop.n && now.d <= e->prop.d &&
-           !(changing && r->s->data->scale == SCALE_RATE);
+           !(changing && smodel_scale_hidden(r->s->data));
 }
 
 static bool known(const struct search *s, const struct structure *k) {

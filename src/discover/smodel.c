@@ -71,6 +71,7 @@ double smodel_forward(const struct smodel_data *d, int transform, double y) {
     case SCALE_ROOT: return y >= 0 ? sqrt(y + ANSCOMBE) : -INFINITY;
     case SCALE_LOG: return y > 0 ? log(y) : -INFINITY;
     case SCALE_RATE: return y >= 0 ? log(y + 0.5) : -INFINITY; /* a rate of which y is typical */
+    case SCALE_CHANCE: return log((y + 0.5) / (1.5 - y));      /* a chance of which y is typical */
     case SCALE_ABOVE: return y > d->low ? log(y - d->low) : -INFINITY;
     case SCALE_BELOW: return y < d->high ? -log(d->high - y) : INFINITY;
     default: break;
@@ -122,7 +123,8 @@ double smodel_log_stretch(const struct smodel_data *d, int transform, double y) 
     switch (d->scale) {
     case SCALE_ROOT: return -0.5 * log(y + ANSCOMBE) - M_LN2;
     case SCALE_LOG: return -log(y);
-    case SCALE_RATE: return 0; /* probabilities, no densities */
+    case SCALE_RATE:
+    case SCALE_CHANCE: return 0; /* probabilities, no densities */
     case SCALE_ABOVE: return -log(y - d->low);
     case SCALE_BELOW: return -log(d->high - y);
     default: return log(d->high - d->low) - log(y - d->low) - log(d->high - y);
@@ -156,7 +158,7 @@ double smodel_middle(const struct smodel_data *d, int transform) {
 }
 
 const char *smodel_transform_name(const struct smodel_data *d, int transform) {
-    static const char *const names[] = {"log", "root", "odds", "rate", "above", "below"};
+    static const char *const names[] = {"log", "root", "odds", "rate", "chance", "above", "below"};
     if (transform == TRANSFORM_POWER) return names[SCALE_ROOT];
     return transform == TRANSFORM_NONE ? "none" : names[d->scale];
 }
@@ -216,6 +218,8 @@ static enum gpm_status data_init(struct smodel_data *d, size_t n, const double *
         smodel_data_release(d);
         return GPM_E_ARG;
     }
+    d->truths =
+        like ? like->truths : d->counts && least == 0 && greatest == 1 && low == 0 && high == 1;
     d->scale = like ? like->scale : choose_scale(d, least, greatest);
     if ((least > 0 || d->scale != SCALE_LOG) && !standardise(d, TRANSFORM_LOG, y))
         d->y[TRANSFORM_LOG] = NULL;
@@ -420,7 +424,7 @@ static void layout_term(struct smodel *m, int k, struct term t) {
 bool smodel_filters(const struct smodel_data *d) {
     for (int j = 0; d->reg && j < d->reg->n; j++)
         if (d->reg->smooth[j]) return false;
-    return d->scale != SCALE_RATE;
+    return !smodel_scale_hidden(d);
 }
 
 bool smodel_fast_grid(const struct smodel_data *d) {

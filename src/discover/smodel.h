@@ -30,8 +30,17 @@
  * which have none, sqrt(y + 3/8), whose noise is of one size whatever the rate is (Anscombe); of
  * values between two ends (percentages) the log odds (y - low) / (high - y); of values with one end
  * other than 0 the logarithm of the distance from it, growing with the value. Few counts are
- * modelled as such, on the logarithm of their rate (smodel_rate.c). */
-enum smodel_scale { SCALE_LOG, SCALE_ROOT, SCALE_ODDS, SCALE_RATE, SCALE_ABOVE, SCALE_BELOW };
+ * modelled as such, on the logarithm of their rate, and few values of 0 and 1 on the log odds of
+ * the chance of a 1 (smodel_rate.c). */
+enum smodel_scale {
+    SCALE_LOG,
+    SCALE_ROOT,
+    SCALE_ODDS,
+    SCALE_RATE,
+    SCALE_CHANCE,
+    SCALE_ABOVE,
+    SCALE_BELOW
+};
 /* Positive values whose logarithms are modelled have a third scale, their square root: noise that
  * grows with the level, but less than in proportion. Only values that differ by more than this
  * factor tell it from the two others. */
@@ -63,7 +72,8 @@ struct smodel_data {
     double *points, reg_mean[REGRESSORS_MAX], reg_sd[REGRESSORS_MAX];
     const struct hyper_priors *shared; /* of a panel, borrowed; NULL: the rows' priors alone */
     bool counts;                       /* whole numbers from 0 on: predictions are not below 0 */
-    double *count;                     /* SCALE_RATE: the values as they are; else NULL */
+    bool truths;                       /* every value is 0 or 1 */
+    double *count; /* SCALE_RATE, SCALE_CHANCE: the values as they are; else NULL */
     double wild,
         wild_sd[TRANSFORMS]; /* values out of line: their share, their spread per transform */
 };
@@ -94,6 +104,10 @@ const char *smodel_transform_name(const struct smodel_data *d, int transform);
 static inline bool smodel_multiplies(const struct smodel_data *d, int transform) {
     return transform == TRANSFORM_LOG && (d->scale == SCALE_LOG || d->scale == SCALE_RATE);
 }
+/* Are values drawn around a function that is modelled: counts around a rate, truths by a chance? */
+static inline bool smodel_scale_hidden(const struct smodel_data *d) {
+    return d->scale == SCALE_RATE || d->scale == SCALE_CHANCE;
+}
 /* Gives the data their regressors, whose rows hold every time; r outlives them. */
 void smodel_data_regressors(struct smodel_data *d, const struct regressors *r);
 /* The points of n times: contiguous, dim coordinates each; the caller frees. */
@@ -107,9 +121,9 @@ void smodel_data_season(struct smodel_data *d, double p);
 GPM_MUST_USE enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
                                                 struct smodel_data *out);
 void smodel_data_release(struct smodel_data *d);
-/* Counts so few that neither they nor their roots or logarithms are close to normal. */
+/* Counts so few that neither they nor their roots or logarithms are close to normal, or truths. */
 bool smodel_few_counts(const struct smodel_data *d);
-/* From here on they are counts around a rate, on the scale TRANSFORM_LOG. */
+/* From here on they are counts around a rate, or truths by a chance, on the scale TRANSFORM_LOG. */
 void smodel_data_rates(struct smodel_data *d);
 /* Is there a filter for what the values hang on beside time? Linear effects alone have one. */
 bool smodel_filters(const struct smodel_data *d);
@@ -160,9 +174,9 @@ struct smodel {
     double log_copies;       /* log of the number of orders of equal terms */
 };
 void smodel_init(struct smodel *m, const struct smodel_data *data, const struct structure *s);
-/* Is what the structure describes hidden behind counts that are drawn around its exponential? */
+/* Is what the structure describes hidden behind counts that are drawn around it? */
 static inline bool smodel_hidden(const struct smodel *m) {
-    return m->data->scale == SCALE_RATE && m->s.transform == TRANSFORM_LOG;
+    return smodel_scale_hidden(m->data) && m->s.transform == TRANSFORM_LOG;
 }
 /* Has parameter i (-1: none) a coordinate? */
 static inline bool smodel_free(int i) {
@@ -173,7 +187,7 @@ struct smodel_work {
     struct gp *gp[TRANSFORMS];         /* of the values on each scale */
     const struct smodel *m;            /* whose density is asked for (evidence.h) */
     const volatile sig_atomic_t *stop; /* of its densities; NULL: none */
-    struct gp_laplace *rate;           /* of SCALE_RATE; NULL: not yet used */
+    struct gp_laplace *rate;           /* of a hidden scale; NULL: not yet used */
 };
 struct smodel_work *smodel_work_new(const struct smodel_data *data); /* NULL: out of memory */
 void smodel_work_free(struct smodel_work *w);
@@ -228,6 +242,7 @@ GPM_MUST_USE enum gpm_status smodel_effect(const struct smodel *m, struct gp *g,
                                            double *change, double *var, double *prior);
 /* ---- counts around a rate (SCALE_RATE): negative binomial, mean e^f, variance m + m^2 / size ----
  */
+const struct gp_likelihood *smodel_likelihood(const struct smodel_data *d);
 /* The size; Poisson counts: infinite. */
 double smodel_count_size(const struct smodel *m, const double *z);
 /* smodel_eval and smodel_condition of such data. k: the kernel of SMODEL_ALL. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Few counts: y ~ negative binomial with mean e^f, f = mean + sd * (the process of the structure),
- * by the Laplace approximation (gp/gp_laplace.h). The parameter that is the noise of normal values
- * is how much more than Poisson counts they scatter: of a rate that itself scatters by a share s,
- * the variance is m + s^2 m^2, which is size 1 / s^2.
+ * by the Laplace approximation (gp/gp_laplace.h). Values of 0 and 1: 1 with the chance
+ * 1 / (1 + e^-f), which leaves no scatter to be learnt: their noise has its prior alone. The
+ * parameter that is the noise of normal values is how much more than Poisson counts they scatter:
+ * of a rate that itself scatters by a share s, the variance is m + s^2 m^2, which is size 1 / s^2.
  *
  * At the mode f^ with slopes g and curvatures W the posterior of f is that of normal values
  * f^ + g / W with variances 1 / W. With those at hand everything else (components, joint
@@ -11,7 +12,8 @@
  * are the last coordinate of a point, so that the variances are part of the kernel; a point where
  * the function is asked for has 0 there.
  *
- * Standardised like the counts by the delta method: log rate = log mean + (sd / mean) * f.
+ * Standardised like the counts by the delta method: log rate = log mean + (sd / mean) * f, log odds
+ * = logit mean + (1 / sd) * f.
  */
 #include "base/mem.h"
 #include "discover/smodel.h"
@@ -20,11 +22,13 @@
 #include <math.h>
 #include <string.h>
 
-#define RATE_MEAN   20.0 /* counts on average below which they are few */
-#define RATE_VALUES 240  /* at most: a likelihood is a dozen dense ones */
+#define RATE_MEAN    20.0 /* counts on average below which they are few */
+#define RATE_VALUES  240  /* at most: a likelihood is a dozen dense ones */
+#define TRUTH_VALUES 400  /* they say less each, and normal errors of rare ones are farther off */
 
 bool smodel_few_counts(const struct smodel_data *d) {
     bool ends = isfinite(d->low) || isfinite(d->high);
+    if (d->truths) return d->n <= TRUTH_VALUES;
     return d->counts && !ends && d->n <= RATE_VALUES && d->mean[0] < RATE_MEAN &&
            (d->scale == SCALE_ROOT || d->scale == SCALE_LOG);
 }
@@ -37,9 +41,10 @@ void smodel_data_rates(struct smodel_data *d) {
     d->y[TRANSFORM_LOG] = NEW_ARRAY(double, d->n);
     memcpy(d->y[TRANSFORM_LOG], d->y[0], d->n * sizeof *d->y[0]);
     for (size_t i = 0; i < d->n; i++) d->count[i] = floor(d->mean[0] + d->sd[0] * d->y[0][i] + 0.5);
-    d->scale = SCALE_RATE;
-    d->mean[TRANSFORM_LOG] = log(d->mean[0]);
-    d->sd[TRANSFORM_LOG] = d->sd[0] / d->mean[0];
+    double mean = d->mean[0];
+    d->scale = d->truths ? SCALE_CHANCE : SCALE_RATE;
+    d->mean[TRANSFORM_LOG] = d->truths ? log(mean / (1 - mean)) : log(mean);
+    d->sd[TRANSFORM_LOG] = d->truths ? 1 / d->sd[0] : d->sd[0] / mean;
     d->log_measure[TRANSFORM_LOG] = 0;
     d->dim++;
     mem_free(d->points);
@@ -47,6 +52,10 @@ void smodel_data_rates(struct smodel_data *d) {
 }
 
 /* ---- the mode ---- */
+
+const struct gp_likelihood *smodel_likelihood(const struct smodel_data *d) {
+    return gp_likelihood_find(d->scale == SCALE_CHANCE ? "bernoulli" : "negative_binomial");
+}
 
 double smodel_count_size(const struct smodel *m, const double *z) {
     double more = exp(z[0]) * m->data->sd[TRANSFORM_LOG];
@@ -61,7 +70,7 @@ static struct gp_laplace *workspace(const struct smodel_data *d, struct smodel_w
     for (size_t i = 0; i < d->n; i++)
         vec_push(&g->pairs, ((struct laplace_pair){.y = d->count[i]}));
     g->model.mean = mean_const(d->mean[TRANSFORM_LOG]);
-    g->model.likelihood = gp_likelihood_find("negative_binomial");
+    g->model.likelihood = smodel_likelihood(d);
     return g;
 }
 
@@ -91,10 +100,10 @@ enum gpm_status smodel_rate_logml(const struct smodel *m, struct smodel_work *w,
     enum gpm_status st = gp_laplace_logml(g, out);
     if (!dkern || st != GPM_OK || !isfinite(*out)) return st;
     size_t n = kern_nparam(g->model.kern);
-    double *all = NEW_ARRAY(double, n + 1), dmean[1], dsize[LIKELIHOOD_PARAMETERS];
+    double *all = NEW_ARRAY(double, n + 1), dmean[1], dsize[LIKELIHOOD_PARAMETERS] = {0};
     st = gp_laplace_gradient(g, all, dmean, dsize);
     memcpy(dkern, all + 1, (n - 1) * sizeof *dkern);
-    *dnoise = -2 * dsize[0] * g->model.par[0] / exp(z[0]);
+    *dnoise = m->data->truths ? 0 : -2 * dsize[0] * g->model.par[0] / exp(z[0]);
     mem_free(all);
     return st;
 }

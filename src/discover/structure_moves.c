@@ -130,6 +130,7 @@ bool grammar_allows(const struct grammar *g, const struct structure *s) {
         if (s->t[i].mask & PER && s->t[i].at > g->seasons) return false;
         if (s->t[i].at && !(s->t[i].mask & (PER | BREAK))) return false;
         if (s->t[i].mask == WN && s->t[i].gate == GATE_NONE) return false;
+        if (s->t[i].mask & WN && g->steady) return false;
         if (s->t[i].gate != GATE_NONE && s->t[i].mask & BREAK) return false;
         per += (s->t[i].mask & PER) != 0;
     }

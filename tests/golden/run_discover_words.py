@@ -2,7 +2,7 @@
 """What gpmem discover says of series with a known truth: levels that stay the same, counts that end, noise of another
 size, weather that is no trend, formulas on the scale that is modelled. Of every text: no size of "0", shares that are
 shares, a runner-up that says what it has instead. Structures are clear here, so that no number decides what is said."""
-import math, os, random, re, subprocess, sys, tempfile
+import json, math, os, random, re, subprocess, sys, tempfile
 
 TOOL = sys.argv[1]
 
@@ -74,8 +74,38 @@ def check_formula(tmp):
     assert re.search(r"\n  log\(y / \(100 - y\)\) ~ GP\(-?0?\.?\d", text), text
 
 
+def check_truths(tmp):
+    """Values of 0 and 1: a forecast is one of them with its chance; nothing below, above or between."""
+    rng = random.Random(7)
+    noise = [int(rng.random() < 0.3) for _ in range(90)]
+    weekly = [int(rng.random() < (0.05 if i % 7 > 4 else 0.95)) for i in range(91)]
+    for name, values in (("coin", noise), ("weekly", weekly)):
+        text, cells = discover(tmp, name, range(len(values)), values)
+        assert re.search(r" The values are 0 or 1, [0-9.]+% of them 1: the chance of a 1 is modelled, by its log odds", text), text
+        assert "each value is a 0 or a 1 by its chance." in text and "counts" not in text, text
+        assert re.search(r"log odds of a 1 ~ GP\(", text), text
+        chance = [float(row[3]) for row in cells]
+        assert all(c in ("0", "1") for row in cells for c in row[:3]) and all(0 < p < 1 for p in chance), cells
+        assert all((row[0] == "1") == (p > 0.5) for row, p in zip(cells, chance)), cells
+        if name == "coin":
+            assert "found one additive component" in text and all(abs(p - sum(noise) / 90) < 0.1 for p in chance), (text, chance)
+        else:  # 91 values: the next six are five days with, one without
+            assert min(chance[:4]) > 0.7 and chance[5] < 0.4, chance
+        report = subprocess.run([TOOL, "report", os.path.join(tmp, name), "--format", "json"], capture_output=True, text=True)
+        assert json.loads(report.stdout)["probability_of_chance"] > 0.999, report.stderr
+        paths = subprocess.run([TOOL, "forecast", os.path.join(tmp, name), "--horizon", "4", "--paths", "20", "--quantiles", "0.1,0.9"],
+                               capture_output=True, text=True).stdout.splitlines()
+        assert paths[0].startswith("x,median,lo,hi,chance,q0.1,q0.9,path1") and len(paths) == 5, paths[0]
+        assert all(c in ("0", "1") for line in paths[1:] for c in line.split(",")[5:]), paths
+    # more of them than their chance is modelled for: their mean is, still between 0 and 1
+    many = [int(rng.random() < (i + 20) / 480) for i in range(450)]
+    text, cells = discover(tmp, "many", range(450), many, "--max-time", "20")
+    assert "as the mean of the values." in text, text
+    assert all(c in ("0", "1") for row in cells for c in row[:3]) and all(0 < float(row[3]) < 1 for row in cells), cells
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as tmp:
-        for check in (check_step, check_counts, check_noise, check_weather, check_formula):
+        for check in (check_step, check_counts, check_noise, check_weather, check_formula, check_truths):
             check(tmp)
     print("ok")
