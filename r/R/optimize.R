@@ -2,13 +2,13 @@
 # Bayesian optimisation of functions of R.
 
 level_texts <- function(v)
-  vapply(as.character(v), function(l) if (grepl("[,:<\"]", l)) as.character(jsonlite::toJSON(l, auto_unbox = TRUE)) else l, "")
+  vapply(as.character(v), function(l) if (grepl("[,:<\" ]", l)) as.character(jsonlite::toJSON(l, auto_unbox = TRUE)) else l, "")
 
 variable_text <- function(name, v) {
   kind <- attr(v, "kind") # gpm_shares(...), gpm_order(...)
   if (!is.null(kind)) return(paste0(paste(v, collapse = ","), "=", kind))
   when <- if (!is.null(attr(v, "when"))) paste(" when", attr(v, "when")) else ""
-  if (is.ordered(v)) return(paste0(name, "=", paste(level_texts(levels(v)), collapse = "<"), when))
+  if (is.ordered(v)) return(paste0(name, "=", paste(levels(v), collapse = "<"), when))
   if (is.factor(v)) v <- levels(v)
   if (is.character(v)) return(paste0(name, "=", paste(level_texts(v), collapse = ","), when))
   if (!is.numeric(v) || length(v) != 2 || anyNA(v))
@@ -81,6 +81,7 @@ optimize_bayes <- function(f, space, budget = 50, maximize = FALSE, noisy = FALS
   history <- list()
   for (i in seq_len(budget)) {
     a <- .Call(C_optimizer_ask, handle)
+    if (is.null(a)) break # there are no others
     p <- values(a$x)
     why <- NA_character_
     y <- tryCatch(evaluation(do.call(f, p), names$outputs), error = function(e) {

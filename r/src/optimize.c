@@ -79,13 +79,16 @@ SEXP optimizer_names(SEXP handle) {
 }
 
 /* list(id, x) with the values as text: the level of a category, or a number. */
+/* NULL: every point there is was evaluated. */
 SEXP optimizer_ask(SEXP handle) {
     static const char *names[] = {"id", "x", ""};
     gpm_optimizer *o = optimizer_of(handle);
     size_t d = gpm_optimizer_dim(o);
     double *x = (double *)R_alloc(d + 1, sizeof *x);
     int64_t id;
-    check(o, gpm_optimizer_ask(o, x, &id));
+    enum gpm_status asked = gpm_optimizer_ask(o, x, &id);
+    if (asked == GPM_E_LIMIT && gpm_optimizer_count(o)) return R_NilValue;
+    check(o, asked);
     SEXP out = PROTECT(mkNamed(VECSXP, names)), values = PROTECT(allocVector(STRSXP, (R_xlen_t)d));
     for (size_t j = 0; j < d; j++)
         SET_STRING_ELT(values, (R_xlen_t)j, mkCharCE(gpm_optimizer_value(o, j, x[j]), CE_UTF8));

@@ -125,6 +125,13 @@ stopifnot(o$par$kind == "rbf", o$value < 0.01, abs(o$par$a + o$par$b - 1) < 1e-9
 o <- optimize_bayes(function(size, first, last) (size == "M") + first, list(size = gpm_category("S", "M", "L", ordered = TRUE),
                     gpm_order("first", "last")), budget = 6)
 stopifnot(o$value == 1, o$par$first == 1, o$par$size != "M")
+## a space with few points ends before its budget; levels of many words, in order or as a guess
+o <- optimize_bayes(function(k, n) nchar(k) + n, list(k = c("one word", "a when b=c, or \"d\"", "x"), n = c(1L, 2L)), budget = 50,
+                    start = list(k = "a when b=c, or \"d\"", n = 2))
+stopifnot(nrow(o$history) == 6, o$par$k == "x", o$par$n == 1, o$history$k[1] == "a when b=c, or \"d\"", o$history$n[1] == 2)
+o <- optimize_bayes(function(size) nchar(size), list(size = gpm_category("very small", "small", ordered = TRUE)), budget = 9)
+stopifnot(nrow(o$history) == 2, o$par$size == "small")
+fails(optimize_bayes(function(x) x, list(x = c(0, 1)), constraints = "x * 2 >= 5", budget = 3), "keeps the constraints")
 fails(optimize_bayes(function(x) c(a = x), list(x = c(0, 1)), objectives = c("a", "b"), budget = 2), "called .b.")
 fails(optimize_bayes(function(x) x, list(x = c(0, 1)), start = list(z = 1)), "z")
 fails(optimize_bayes(function(x) "a", list(x = c(0, 1)), budget = 2), "no number")

@@ -541,3 +541,12 @@ enum gpm_status bo_space_read(const struct bo_space *s, int j, const char *text,
     *x = value;
     return GPM_OK;
 }
+
+enum gpm_status bo_space_read_quoted(const struct bo_space *s, int j, const char *text, double *x,
+                                     struct buf *err) {
+    const char *end = text;
+    char *level = *text == '"' ? read_level(&end) : NULL;
+    enum gpm_status st = bo_space_read(s, j, level && !*end ? level : text, x, err);
+    mem_free(level);
+    return st;
+}

@@ -75,4 +75,7 @@ void bo_space_value(const struct bo_space *s, int j, double x, int digits, struc
 /* Reads one value; GPM_E_ARG when it is not a number in the range or not a level. */
 GPM_MUST_USE enum gpm_status bo_space_read(const struct bo_space *s, int j, const char *text,
                                            double *x, struct buf *err);
+/* The same, but a level may stand in quotes, as where it was given. */
+GPM_MUST_USE enum gpm_status bo_space_read_quoted(const struct bo_space *s, int j, const char *text,
+                                                  double *x, struct buf *err);
 #endif

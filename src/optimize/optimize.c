@@ -76,13 +76,24 @@ enum gpm_status optimize_command(struct optimize *o, char *const *argv, int argc
     return take_command(o, s);
 }
 
+/* The end of a word: a blank outside of quotes. */
+static size_t word_length(const char *p) {
+    bool quoted = false;
+    size_t n = 0;
+    for (; p[n] && (quoted || p[n] != ' '); n++) {
+        if (p[n] == '"') quoted = !quoted;
+        if (quoted && p[n] == '\\' && p[n + 1]) n++;
+    }
+    return n;
+}
+
 /* One word name=value into x; false: there is no such variable, or its value is none. */
 static enum gpm_status read_word(struct optimize *o, const char *word, double *x, struct buf *err) {
     const char *eq = strchr(word, '=');
     size_t len = eq ? (size_t)(eq - word) : 0;
     for (int j = 0; j < o->space.n; j++)
         if (strlen(o->space.vars[j].name) == len && memcmp(o->space.vars[j].name, word, len) == 0)
-            return bo_space_read(&o->space, j, eq + 1, &x[j], err);
+            return bo_space_read_quoted(&o->space, j, eq + 1, &x[j], err);
     return buf_fail(err, GPM_E_ARG, "guess '%s': expected name=value of a variable", word);
 }
 
@@ -92,7 +103,7 @@ enum gpm_status optimize_start(struct optimize *o, const char *text, struct buf 
     enum gpm_status s = GPM_OK;
     for (size_t j = 0; j < n; j++) x[j] = NAN;
     for (const char *p = text + strspn(text, " "); *p && !s; p += strspn(p, " ")) {
-        size_t len = strcspn(p, " ");
+        size_t len = word_length(p);
         char *word = mem_strndup(p, len);
         s = read_word(o, word, x, err);
         mem_free(word);

@@ -113,6 +113,12 @@ def test_names_of_levels():
     assert best["x"]["k"] == "a when b=1" and best["y"] < 0.01 and all(p["y"] == 0.5 for p in points if p["k"] == "c"), best
 
 
+def test_guesses_of_levels_in_quotes():
+    start = 'k="a \\"b\\", c" y=0.25'
+    _, points = search("{y}", "--var", r'k="a \"b\", c","d"', "--var", "y=0:1", "--start", start, "--start", 'y=0.5   k="d"', budget=3)
+    assert points[:2] == [{"k": 'a "b", c', "y": 0.25}, {"k": "d", "y": 0.5}], points
+
+
 def test_wide_whole_numbers():
     run("optimize", "-q", "--var", "n=0:9007199254740992:int", "--budget", "6", "--log", "wide.txt", "--", "sh", "-c", "echo $(({n} % 1000))")
     with open("wide.txt") as f: assert all(int(n) % 1000 == int(y) for n, y in map(str.split, f))
