@@ -225,6 +225,20 @@ static void describe_periodic(const struct discovery *d, const struct sterm *e, 
         buf_puts(out, " Within a period it has sharp features.");
 }
 
+/* A pattern that repeats exactly is known far better than the spread of those it might have been
+ * drawn with: how far it goes within the series. */
+static void describe_swing(const struct discovery *d, const struct series_part *p,
+                           struct buf *out) {
+    double least = INFINITY, greatest = -INFINITY;
+    for (size_t i = 0; i < d->series.n; i++) {
+        least = fmin(least, p->mean[i]);
+        greatest = fmax(greatest, p->mean[i]);
+    }
+    buf_puts(out, " Its highest point is ");
+    words_amount(d, greatest - least, out);
+    buf_puts(out, " above its lowest.");
+}
+
 static void describe_size(const struct discovery *d, const struct sterm *e, struct buf *out) {
     /* the sd of sqrt(12)(t-c) is of order one to two */
     double f = has(e->mask, KERN_ROLE_TREND) ? 1.7 : 1;
@@ -297,7 +311,9 @@ void describe_term(const struct discovery *d, int term, struct buf *out) {
     const struct series_part *p = part_of(d, term);
     buf_putc(out, '.');
     if (has(e->mask, KERN_ROLE_PERIODIC)) describe_periodic(d, e, out);
-    if (has(e->mask, KERN_ROLE_PERIODIC) || has(e->mask, KERN_ROLE_WHITE))
+    if (p && !(e->mask & ~factors_of(KERN_ROLE_PERIODIC)) && e->gate == GATE_NONE)
+        describe_swing(d, p, out);
+    else if (has(e->mask, KERN_ROLE_PERIODIC) || has(e->mask, KERN_ROLE_WHITE))
         describe_size(d, e, out);
     else
         describe_course(d, e, p, out);

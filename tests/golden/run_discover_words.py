@@ -74,6 +74,17 @@ def check_formula(tmp):
     assert re.search(r"\n  log\(y / \(100 - y\)\) ~ GP\(-?0?\.?\d", text), text
 
 
+def check_swing(tmp):
+    """A sine of amplitude 3: six from its lowest point to its highest, whatever the prior of its size was."""
+    rng = random.Random(8)
+    for name, back, truth in (("sine", lambda v: v, 6), ("factor", lambda v: 50 * math.exp(v / 6), 50 * (math.exp(0.5) - math.exp(-0.5)))):
+        values = ["%.4f" % back(3 * math.sin(math.pi * i / 6) + rng.gauss(0, 0.3)) for i in range(96)]
+        text, _ = discover(tmp, name, months(96), values)
+        said = re.search(r"An exactly periodic function\. It repeats every year\..* Its highest point is ([0-9.]+)(%?) above its lowest\.", text)
+        size = float(said[1])
+        assert abs(size / truth - 1) < 0.08 if not said[2] else abs(math.log1p(size / 100) - 1) < 0.08, (size, text)
+
+
 def check_truths(tmp):
     """Values of 0 and 1: a forecast is one of them with its chance; nothing below, above or between."""
     rng = random.Random(7)
@@ -106,6 +117,6 @@ def check_truths(tmp):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as tmp:
-        for check in (check_step, check_counts, check_noise, check_weather, check_formula, check_truths):
+        for check in (check_step, check_counts, check_noise, check_weather, check_formula, check_swing, check_truths):
             check(tmp)
     print("ok")
