@@ -98,6 +98,8 @@ bool ask_dated(const struct ask *q); /* has it a predicate over functions? */
 
 /* Does a question without predicates over functions hold for a structure? */
 bool ask_holds(const struct ask *q, const char *structure);
+/* Does it ask for a value before or after the data? Among many series such ones have none. */
+bool ask_outside(const struct ask *q, const struct sketch *p);
 /* The answer of a sketch. */
 struct query_answer ask_sketch(const struct ask *q, const struct sketch *p);
 /* The same to a run, in either language: structures from its posterior, functions from many draws

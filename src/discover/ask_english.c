@@ -398,9 +398,13 @@ enum gpm_status ask_discovery(const struct discovery *d, const char *text, struc
     if (st != GPM_OK) return st;
     if (!ask_dated(q)) return posterior_query(&d->post, *reading, out, err);
     st = sketch_make(&p, d, RUN_DRAWS, err);
-    if (st == GPM_OK) {
-        *out = ask_sketch(q, &p);
-        sketch_release(&p);
-    }
+    if (st != GPM_OK) return st;
+    *out = ask_sketch(q, &p);
+    if (ask_outside(q, &p))
+        st = buf_fail(err, GPM_E_ARG,
+                      "'%s' asks for the level outside of the data; of what is to come "
+                      "gpmem forecast tells the values",
+                      *reading);
+    sketch_release(&p);
     return st;
 }

@@ -299,12 +299,23 @@ static double level_at(const struct sketch_draw *d, double t) {
     return d->level[k] + (u - k) * ((double)d->level[k + 1] - d->level[k]);
 }
 
+/* A value at a time of which the data say nothing. */
+static bool outside(const struct ask_predicate *q, const struct sketch *p) {
+    struct ask_axis axis = ask_axis_of(p);
+    double t = ask_place(&axis, q->from);
+    return t < -0.5 / K || t > 1 + 0.5 / K;
+}
+
+bool ask_outside(const struct ask *q, const struct sketch *p) {
+    if (q->op == ASK_PREDICATE) return q->p.name == ASK_VALUE && outside(&q->p, p);
+    return (q->a && ask_outside(q->a, p)) || (q->b && ask_outside(q->b, p));
+}
+
 static double level_bound(const struct ask_predicate *q, const struct sketch *p,
                           const struct sketch_draw *d) {
     struct ask_axis axis = ask_axis_of(p);
-    double t = ask_place(&axis, q->from);
-    if (t < -0.5 / K || t > 1 + 0.5 / K) return 0;
-    double v = level_at(d, t);
+    if (outside(q, p)) return 0;
+    double v = level_at(d, ask_place(&axis, q->from));
     return q->below ? v < q->bound : v > q->bound;
 }
 

@@ -34,6 +34,10 @@ def discover(tmp, name, times, values, *args):
 def check_step(tmp):
     rng = random.Random(1)
     text, _ = discover(tmp, "step", months(60), ["%.3f" % ((8 if i >= 30 else 0) + rng.gauss(0, 0.5)) for i in range(60)])
+    ask = lambda q: subprocess.run([TOOL, "query", os.path.join(tmp, "step"), q], capture_output=True, text=True, timeout=600)
+    assert ask("value(2014-06) > 5").stdout.startswith("1.0000"), ask("value(2014-06) > 5")
+    for q in ("value(2016-06) > 5", "!(value(2009-01) < 5)"):  # before and after the data: no answer, not 0
+        assert ask(q).returncode == 2 and "outside of the data" in ask(q).stderr, ask(q)
     assert "A shift of level" in text and re.search(r"; since [0-9-]+ it did not change\.", text), text
 
 
