@@ -136,16 +136,8 @@ static enum gpm_status bad_row(struct reading *r, size_t row, const char *what, 
                     r->csv.name, r->csv.lines[row], what, cell);
 }
 
-/* Does the cell stand for a missing value, as the user said or as everybody writes it? */
 static bool is_missing(const struct reading *r, size_t row, int col) {
-    const char *cell = csv_text(&r->csv, row, col), *p = r->o->missing;
-    size_t n = strlen(cell);
-    while (p && *p) {
-        size_t k = strcspn(p, ",");
-        if (k == n && !strncmp(p, cell, n)) return true;
-        p += k + (p[k] == ',');
-    }
-    return csv_missing(&r->csv, row, col);
+    return csv_missing_as(&r->csv, row, col, r->o->missing);
 }
 
 static void take_cells(struct reading *r, int col) {

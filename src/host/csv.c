@@ -323,6 +323,16 @@ bool csv_missing(const struct csv *c, size_t row, int col) {
     return text_missing(csv_text(c, row, col));
 }
 
+bool csv_missing_as(const struct csv *c, size_t row, int col, const char *codes) {
+    const char *cell = csv_text(c, row, col);
+    for (const char *p = codes; p && *p;) {
+        size_t n = strcspn(p, ",");
+        if (strlen(cell) == n && !strncmp(cell, p, n)) return true;
+        p += n + (p[n] == ',');
+    }
+    return csv_missing(c, row, col);
+}
+
 enum gpm_status csv_number(const struct csv *c, size_t row, int col, double *x, struct buf *err) {
     const char *s = csv_text(c, row, col);
     double v;

@@ -43,6 +43,8 @@ static inline const char *csv_text(const struct csv *c, size_t row, int col) {
 }
 /* Empty, NA, nan, null, ?, ., - and the like are missing. */
 bool csv_missing(const struct csv *c, size_t row, int col);
+/* So are the cells of a list "-999,x" (may be NULL), as the user says. */
+bool csv_missing_as(const struct csv *c, size_t row, int col, const char *codes);
 GPM_MUST_USE enum gpm_status csv_number(const struct csv *c, size_t row, int col, double *x,
                                         struct buf *err);
 /* Writes one field, quoted when it must be. */
