@@ -226,6 +226,8 @@ static int refuse_options(int argc) {
 static int run(int argc, char **argv) {
     int status = refuse_options(argc);
     if (status != EXIT_FINE) return status;
+    for (int i = 0; i < N_FILES; i++)
+        if (!out_place(args.file[i])) return EXIT_FAILED;
     if (args.resume) return resume();
     args.o.keep = args.out;
     if (args.by || args.wide) return run_panel(argv[0]);

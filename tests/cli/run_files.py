@@ -99,6 +99,14 @@ def test_links_in_folders():
     assert b"symbolic link" in r.stderr and not os.listdir(at("elsewhere")), r.stderr
 
 
+def test_places_are_looked_at_before_the_work():
+    """Where a result cannot be written that is told at once, and nothing is computed."""
+    write("plain.csv", "t,y\n" + "".join("%d,%d\n" % (i, i * 2 + (i * 7) % 5) for i in range(16)))
+    for option in ("--json", "--html", "--markdown"):
+        r = run("discover", "plain.csv", option, "nodir/result", status=1)
+        assert b"cannot write 'nodir/result'" in r.stderr and not r.stdout, (option, r.stdout)
+
+
 def test_what_the_user_names_is_followed():
     """Links, devices and pipes that the user names work; a file keeps its mode, and the old one until the new one is whole."""
     a_discovery("found")
