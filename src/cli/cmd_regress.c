@@ -34,6 +34,13 @@ static bool write_report(const char *path, gpm_regression *r, enum gpm_regress_f
                 : !complain(EXIT_FAILED, "%s", gpm_regression_error(r));
 }
 
+static bool show(gpm_regression *r, enum gpm_regress_format f) {
+    const char *text = gpm_regression_report(r, f);
+    if (!text) return !complain(EXIT_FAILED, "%s", gpm_regression_error(r));
+    out_text(text);
+    return true;
+}
+
 static enum gpm_status new_rows(gpm_regression *r) {
     enum gpm_status st = GPM_OK;
     size_t lacking;
@@ -67,9 +74,8 @@ static int write_all(gpm_regression *r) {
     if (args.out) ok &= write_report(args.out, r, GPM_REGRESS_PREDICTIONS);
     if (args.program) ok &= write_report(NULL, r, GPM_REGRESS_PROGRAM);
     if (!taken && !(voice.quiet && kept)) {
-        out_text(gpm_regression_report(r, GPM_REGRESS_TEXT));
-        const char *text = more ? gpm_regression_report(r, GPM_REGRESS_PREDICTIONS_TEXT) : "";
-        out_text(text ? text : "");
+        ok &= show(r, GPM_REGRESS_TEXT);
+        if (ok && more) ok &= show(r, GPM_REGRESS_PREDICTIONS_TEXT);
     }
     return ok ? EXIT_FINE : EXIT_FAILED;
 }
@@ -82,6 +88,8 @@ static int run(int argc, char **argv) {
                         "or --at 'a=1,b=2'");
     if (args.program && args.o.kernel)
         return complain(EXIT_USAGE, "--program prints the usual model; leave --kernel out");
+    if (!out_place(args.json) || !out_place(args.report) || !out_place(args.out))
+        return EXIT_FAILED;
     gpm_regression *r = gpm_regression_new();
     args.o.stop = stop_flag();
     stop_on_signals(true);

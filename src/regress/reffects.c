@@ -179,13 +179,15 @@ static enum rshape faint(const struct reffect *f) {
     return f->total.hi < MAYBE ? RSHAPE_NONE : RSHAPE_OPEN;
 }
 
-/* A curve that goes back by a fifth of its way has a hill or a valley. */
+/* A line, where little of the curve and nothing to be seen of all variation is bent. A curve that
+ * goes back by a fifth of its way has a hill or a valley. */
 static enum rshape shape_of(const struct reffect *f) {
     bool open = f->change.lo <= 0 && f->change.hi >= 0;
     double up = 0, down = 0;
     size_t top = 0, bottom = 0;
     if (f->total.mid < VISIBLE) return faint(f);
-    if (f->bend.mid < 0.1) return open ? RSHAPE_OPEN : RSHAPE_LINE;
+    if (f->bend.mid < 0.1 && f->bend.mid * f->alone.mid < VISIBLE)
+        return open ? RSHAPE_OPEN : RSHAPE_LINE;
     for (size_t i = 0; i < GRID; i++) {
         if (i && f->f[i].mid > f->f[i - 1].mid) up += f->f[i].mid - f->f[i - 1].mid;
         if (i && f->f[i].mid < f->f[i - 1].mid) down += f->f[i - 1].mid - f->f[i].mid;

@@ -253,7 +253,9 @@ void regress_page(const struct regress *r, const struct rnew *at, const struct r
     odd_rows(r, out);
     predictions(r, at, p, out);
     put_words(r, regress_method, "<h2>Method</h2>\n<p>", ".</p>\n", out);
-    put_words(r, regress_program, "<details><summary>The same model as a program</summary><pre>",
-              "</pre></details>\n", out);
+    if (!r->o.kernel)
+        put_words(r, regress_program,
+                  "<details><summary>The same model as a program</summary><pre>",
+                  "</pre></details>\n", out);
     buf_printf(out, "<p class=\"note\">gpmem %s</p>\n</main></body></html>\n", version_text());
 }

@@ -2,6 +2,7 @@
  * What a regression found, as text, JSON and CSV. */
 #include "base/json.h"
 #include "base/mem.h"
+#include "plot/scene.h"
 #include "regress/rchains.h"
 #include "regress/regress.h"
 #include <math.h>
@@ -157,7 +158,7 @@ static void put_check(const struct regress *r, struct buf *out) {
 static size_t name_width(const struct regress *r) {
     size_t w = 8;
     for (int j = 0; j < r->t.n_inputs; j++) {
-        size_t n = strlen(r->t.input[j].name);
+        size_t n = plot_text_length(r->t.input[j].name);
         w = n > w && n <= 24 ? n : w;
     }
     return w;
@@ -183,7 +184,8 @@ static int change_width(const struct regress *r) {
     for (int j = 0; j < r->t.n_inputs; j++) {
         struct buf change = BUF_INIT;
         put_change(r, j, &change);
-        w = change.len > w ? change.len : w;
+        size_t n = plot_text_length(change.data);
+        w = n > w ? n : w;
         buf_release(&change);
     }
     return (int)w;
@@ -209,6 +211,11 @@ static void put_wrapped(const char *text, struct buf *out) {
     buf_putc(out, '\n');
 }
 
+/* The width in bytes that gives a text so many characters. */
+static int in_bytes(const char *text, int width) {
+    return width + (int)(strlen(text) - plot_text_length(text));
+}
+
 static void put_effects(const struct regress *r, struct buf *out) {
     int w = (int)name_width(r), wide = change_width(r);
     buf_printf(out, "\nWhat matters\n  %-*s  %-16s  %-*s  %s\n", w, "input", "share", wide,
@@ -220,8 +227,9 @@ static void put_effects(const struct regress *r, struct buf *out) {
         buf_printf(&share, "%d%% [%d, %d]", percent(f->total.mid), percent(f->total.lo),
                    percent(f->total.hi));
         put_change(r, j, &change);
-        buf_printf(out, "  %-*s  %-16s  %-*s  %s\n", w, r->t.input[j].name, share.data, wide,
-                   change.data, regress_shape(r, j));
+        buf_printf(out, "  %-*s  %-16s  %-*s  %s\n", in_bytes(r->t.input[j].name, w),
+                   r->t.input[j].name, share.data, in_bytes(change.data, wide), change.data,
+                   regress_shape(r, j));
         buf_release(&share);
         buf_release(&change);
     }

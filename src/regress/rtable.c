@@ -11,13 +11,7 @@
 /* ---- cells ---- */
 
 static bool is_missing(const struct csv *c, const struct rtable_options *o, size_t row, int col) {
-    const char *cell = csv_text(c, row, col);
-    for (const char *p = o->missing; p && *p;) {
-        size_t n = strcspn(p, ",");
-        if (strlen(cell) == n && !strncmp(cell, p, n)) return true;
-        p += n + (p[n] == ',');
-    }
-    return csv_missing(c, row, col);
+    return csv_missing_as(c, row, col, o->missing);
 }
 
 static bool read_number(const struct number_style *s, const char *cell, double *v) {
@@ -63,6 +57,10 @@ static bool is_numeric(const struct rcolumn *k) {
 }
 static bool nearly_numeric(const struct rcolumn *k) {
     return k->numbers < k->cells && 5 * k->numbers >= 4 * k->cells;
+}
+
+static bool is_plain(const struct number_style *s) {
+    return s->decimal == '.' && !s->thousands && !*s->unit;
 }
 
 static enum gpm_status bad_cell(const struct csv *c, int col, const struct rcolumn *k,
@@ -111,6 +109,7 @@ static enum gpm_status choose_outcome(struct reading *r) {
     struct buf name = BUF_INIT;
     column_name(c, r->y, &name);
     r->t->y_name = buf_take(&name);
+    r->t->plain = is_plain(&k->style);
     return GPM_OK;
 }
 
@@ -176,7 +175,7 @@ static enum gpm_status add_input(struct reading *r, int col, bool asked) {
     else if (!asked && counts_rows(r, col))
         why = "it has no name and counts the rows";
     else if (!is_numeric(k) && !find_levels(r, col, &in))
-        why = "it holds words, and too many different ones to be levels";
+        why = "it holds words or dates, and too many different ones to be levels";
     else if (in.level && in.n_levels < 2)
         why = "it is the same in every row";
     if (in.level) in.n = in.n_levels - 1;
@@ -193,6 +192,7 @@ static enum gpm_status add_input(struct reading *r, int col, bool asked) {
     }
     t->input[t->n_inputs++] = in;
     t->d += in.n;
+    t->plain = t->plain && is_plain(&in.style);
     return GPM_OK;
 }
 

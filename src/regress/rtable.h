@@ -42,6 +42,7 @@ struct rtable {
     size_t *line;                         /* of the file, for each row */
     double *centre, *scale, y_mean, y_sd; /* of columns and outcome: mean and standard deviation */
     bool header;                          /* names are the file's */
+    bool plain;                           /* numbers stand in it as programs write them */
     struct rtable_options o;              /* borrowed */
     struct buf notes;
 };

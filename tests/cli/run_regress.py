@@ -209,7 +209,7 @@ says("SE has 2 length scales", seven, "--kernel", "SE(l=[1,2])")
 says("expected ')'", seven, "--kernel", "SE(l=1")
 says("between 0 and 1", seven, "--level", "95")
 says("--out writes predictions", seven, "--out", "o.csv")
-says("words, and too many different ones", "w,y\na,1\nb,2\nc,3\nd,4\ne,6\n")
+says("words or dates, and too many different ones", "w,y\na,1\nb,2\nc,3\nd,4\ne,6\n")
 says("can be read in two ways", "a;y\n1,234;5\n2,345;6\n3,456;7\n4,567;9\n5,678;8\n")
 check("No such file" in regress("nowhere.csv", status=2), "a file that is not there")
 
@@ -219,6 +219,12 @@ comma = "a;y\n" + "".join("%d,5;%d,25\n" % (i, 2 * i + i % 2) for i in range(8))
 point = comma.replace(",", ".").replace(";", ",")
 a, b = (json.loads(given(t, "--json", "-", status=0)) for t in (comma, point))
 check(a["inputs"] == b["inputs"] and a["check"] == b["check"], "decimal commas are decimals")
+for text, reads in ((comma, False), (point, True)):  # the language reads decimal points
+    with open("model.vnts", "w") as f:
+        f.write(given(text, "--program", status=0))
+    check(("read_csv" in open("model.vnts").read()) == reads, "the program reads the file where it can")
+    r = subprocess.run([GPMEM, "run", "model.vnts"], capture_output=True, text=True)
+    check(r.returncode == 0 and "noise" in r.stdout, "the program runs: " + r.stderr)
 a = json.loads(given(b"\xff\xfe" + point.encode("utf-16-le"), "--json", "-", status=0))
 check(a["inputs"] == b["inputs"], "UTF-16")
 out = given(",b,a,y\n0,k,1,2\n1,k,2,3.1\n2,k,3,4.2\n3,k,4,4.8\n4,k,5,6\n", status=0)
@@ -229,6 +235,16 @@ out = given("a,y\n1,2\n1,2.5\n1,3\n2,4\n2,4.5\n2,5.5\n", status=0)
 check("6 rows" in out, "repeated inputs")
 out = json.loads(given("a,y\n" + "".join("%de200,%de-200\n" % (i, i * i) for i in range(1, 8)), "--json", "-", status=0))
 check(out["check"]["r2"] > 0.9, "numbers of any size")
+
+out = given("L\u00e4nge,other,y\n" + "".join("%d,%d,%.1f\n" % (i % 7, i * 5 % 11, (i % 7) ** 2 + i * 37 % 10 / 5) for i in range(40)), status=0)
+head, *lines = [line for line in out.splitlines() if line.startswith("  input ") or "->" in line]
+check(len(lines) == 2 and all(line[head.index(h) - 1] == " " != line[head.index(h)] for line in lines for h in ("share", "change", "how")),
+      "columns are aligned: " + out)
+check("rises in a curve" in out, "a square is no straight line: " + out)
+given(seven, "--kernel", "MAT52(sf=1, l=1)", "--report", "k.html", status=0)
+check("make_squaredexp" not in open("k.html").read(), "the page has no program of another model")
+check("cannot write 'nodir/r.html'" in given(seven, "--report", "nodir/r.html", status=1) and
+      "predicts" not in given(seven, "--json", "nodir/r.json", status=1), "what cannot be written is told before the work")
 
 with open("new.csv", "w") as f:
     f.write("z,a\n1,2\n1,\n1,99\n")
