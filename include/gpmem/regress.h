@@ -34,6 +34,7 @@ struct gpm_regress_options {
     /* Non-zero (set by a signal handler, or by another thread with an atomic store): stop soon. May
      * be NULL. */
     const volatile sig_atomic_t *stop;
+    const char *date_format; /* of columns of dates, as for discover; NULL: found */
 };
 GPM_API void gpm_regress_options_init_sized(struct gpm_regress_options *o, size_t size);
 static inline void gpm_regress_options_init(struct gpm_regress_options *o) {
@@ -43,13 +44,24 @@ static inline void gpm_regress_options_init(struct gpm_regress_options *o) {
 GPM_API gpm_regression *gpm_regression_new(void);
 GPM_API void gpm_regression_free(gpm_regression *r);
 GPM_API const char *gpm_regression_error(const gpm_regression *r);
-/* GPM_E_FORMAT: the file, or an option. o may be NULL. */
+/* GPM_E_FORMAT: the file, or an option. o may be NULL; its texts are copied. */
 GPM_API enum gpm_status gpm_regression_fit(gpm_regression *r, const char *file,
                                            const struct gpm_regress_options *o);
-/* New rows to predict, from a file with the inputs' columns or as "a=1,b=2"; several calls, more
- * rows. */
+/* The same in two steps: read takes the table, from a file or from the text of one, and finds all
+ * that is wrong with it and with the options; then new rows may be given, and run does the work. */
+GPM_API enum gpm_status gpm_regression_read(gpm_regression *r, const char *file,
+                                            const struct gpm_regress_options *o);
+GPM_API enum gpm_status gpm_regression_read_text(gpm_regression *r, const char *name,
+                                                 const char *csv, size_t n,
+                                                 const struct gpm_regress_options *o);
+GPM_API enum gpm_status gpm_regression_run(gpm_regression *r);
+/* New rows to predict, from a table with the inputs' columns or as "a=1,b=2"; several calls, more
+ * rows; a call that fails adds none. */
 GPM_API enum gpm_status gpm_regression_file(gpm_regression *r, const char *file);
+GPM_API enum gpm_status gpm_regression_text(gpm_regression *r, const char *name, const char *csv,
+                                            size_t n);
 GPM_API enum gpm_status gpm_regression_at(gpm_regression *r, const char *point);
+GPM_API void gpm_regression_forget(gpm_regression *r); /* all new rows */
 /* How many of the new rows lie outside of the data in some input, and how many lack a value. */
 GPM_API size_t gpm_regression_outside(const gpm_regression *r, size_t *lacking);
 

@@ -273,6 +273,7 @@ class RegressOptions(c.Structure):
         ("max_rows", c.c_size_t),
         ("threads", c.c_uint),
         ("stop", c.POINTER(c.c_int)),
+        ("date_format", c.c_char_p),
     ]
 
 
@@ -493,8 +494,13 @@ PROTOTYPES = {
     "gpm_regression_free": (None, [c.c_void_p]),
     "gpm_regression_error": (c.c_char_p, [c.c_void_p]),
     "gpm_regression_fit": (c.c_int, [c.c_void_p, c.c_char_p, c.POINTER(RegressOptions)]),
+    "gpm_regression_read": (c.c_int, [c.c_void_p, c.c_char_p, c.POINTER(RegressOptions)]),
+    "gpm_regression_read_text": (c.c_int, [c.c_void_p, c.c_char_p, c.c_char_p, c.c_size_t, c.POINTER(RegressOptions)]),
+    "gpm_regression_run": (c.c_int, [c.c_void_p]),
     "gpm_regression_file": (c.c_int, [c.c_void_p, c.c_char_p]),
+    "gpm_regression_text": (c.c_int, [c.c_void_p, c.c_char_p, c.c_char_p, c.c_size_t]),
     "gpm_regression_at": (c.c_int, [c.c_void_p, c.c_char_p]),
+    "gpm_regression_forget": (None, [c.c_void_p]),
     "gpm_regression_outside": (c.c_size_t, [c.c_void_p, c.POINTER(c.c_size_t)]),
     "gpm_regression_report": (c.c_char_p, [c.c_void_p, c.c_int]),
     "gpm_draws_new": (c.c_void_p, []),

@@ -8,11 +8,14 @@
 #include "regress/regress.h"
 #include <math.h>
 
+enum { KEPT_TEXTS = 5 }; /* of the options */
+
 struct gpm_regression {
     struct regress r;
-    bool ready;
+    enum { EMPTY, READ, FITTED } state;
     struct rnew at;
     struct rprediction *p; /* of the new rows; NULL: not computed yet */
+    char *kept[KEPT_TEXTS];
     struct buf err, out;
 };
 
@@ -33,15 +36,14 @@ gpm_regression *gpm_regression_new(void) {
 
 static void clear(gpm_regression *r) {
     regress_release(&r->r);
-    rnew_release(&r->at);
-    mem_free(r->p);
-    r->p = NULL;
-    r->ready = false;
+    gpm_regression_forget(r);
+    r->state = EMPTY;
 }
 
 void gpm_regression_free(gpm_regression *r) {
     if (!r) return;
     clear(r);
+    for (size_t i = 0; i < KEPT_TEXTS; i++) mem_free(r->kept[i]);
     buf_release(&r->err);
     buf_release(&r->out);
     mem_free(r);
@@ -60,17 +62,27 @@ static enum gpm_status check(const struct gpm_regress_options *o, struct buf *er
     return GPM_OK;
 }
 
-enum gpm_status gpm_regression_fit(gpm_regression *r, const char *file,
-                                   const struct gpm_regress_options *given) {
+/* The texts of options, kept for as long as the handle is in use. */
+static void keep(gpm_regression *r, const char **text, size_t place) {
+    mem_free(r->kept[place]);
+    r->kept[place] = *text ? mem_strdup(*text) : NULL;
+    *text = r->kept[place];
+}
+
+static enum gpm_status take(gpm_regression *r, const struct rtext *from,
+                            const struct gpm_regress_options *given) {
     static const char decimals[] = {0, '.', ','};
     struct gpm_regress_options o = default_options;
     enum gpm_status st = call_begin(&r->err);
     options_take(&o, sizeof o, given);
     if (!st) st = check(&o, &r->err);
     if (st) return st;
+    const char **texts[KEPT_TEXTS] = {&o.y, &o.x, &o.kernel, &o.missing, &o.date_format};
+    for (size_t i = 0; i < KEPT_TEXTS; i++) keep(r, texts[i], i);
     int cores = cores_available();
     struct regress_options full = {
-        .table = {o.y, o.x, o.missing, decimals[o.decimal >= 0 && o.decimal < 3 ? o.decimal : 0]},
+        .table = {o.y, o.x, o.missing, decimals[o.decimal >= 0 && o.decimal < 3 ? o.decimal : 0],
+                  o.date_format},
         .kernel = o.kernel,
         .level = o.level,
         .seed = o.seed,
@@ -80,27 +92,65 @@ enum gpm_status gpm_regression_fit(gpm_regression *r, const char *file,
                                : 8,
         .stop = o.stop};
     clear(r);
-    st = regress_fit(&r->r, file, &full, &r->err);
-    r->ready = st == GPM_OK;
+    st = regress_read(&r->r, from, &full, &r->err);
+    r->state = st ? EMPTY : READ;
     return st;
 }
 
-static enum gpm_status more(gpm_regression *r, const char *text,
-                            enum gpm_status (*take)(const struct rtable *, const char *,
-                                                    struct rnew *, struct buf *)) {
+enum gpm_status gpm_regression_read(gpm_regression *r, const char *file,
+                                    const struct gpm_regress_options *o) {
+    return take(r, &(struct rtext){.name = file}, o);
+}
+
+enum gpm_status gpm_regression_read_text(gpm_regression *r, const char *name, const char *csv,
+                                         size_t n, const struct gpm_regress_options *o) {
+    return take(r, &(struct rtext){name, csv, n}, o);
+}
+
+enum gpm_status gpm_regression_run(gpm_regression *r) {
     enum gpm_status st = call_begin(&r->err);
-    if (!st && !r->ready) st = buf_fail(&r->err, GPM_E_ARG, "there is no regression yet");
+    if (!st && r->state != READ)
+        st = buf_fail(&r->err, GPM_E_ARG, "there is no table to be fitted; read one first");
+    if (!st) st = regress_run(&r->r, &r->err);
+    if (!st) r->state = FITTED;
+    return st;
+}
+
+enum gpm_status gpm_regression_fit(gpm_regression *r, const char *file,
+                                   const struct gpm_regress_options *o) {
+    enum gpm_status st = gpm_regression_read(r, file, o);
+    return st ? st : gpm_regression_run(r);
+}
+
+/* Before new rows are taken. */
+static enum gpm_status begin_rows(gpm_regression *r) {
+    enum gpm_status st = call_begin(&r->err);
+    if (!st && r->state == EMPTY) st = buf_fail(&r->err, GPM_E_ARG, "there is no regression yet");
     mem_free(r->p);
     r->p = NULL;
-    return st ? st : take(&r->r.t, text, &r->at, &r->err);
+    return st;
 }
 
 enum gpm_status gpm_regression_file(gpm_regression *r, const char *file) {
-    return more(r, file, rnew_file);
+    return gpm_regression_text(r, file, NULL, 0);
+}
+
+enum gpm_status gpm_regression_text(gpm_regression *r, const char *name, const char *csv,
+                                    size_t n) {
+    enum gpm_status st = begin_rows(r);
+    struct rtext from = {name, csv, n};
+    return st ? st : rnew_table(&r->r.t, &from, &r->at, &r->err);
 }
 
 enum gpm_status gpm_regression_at(gpm_regression *r, const char *point) {
-    return more(r, point, rnew_point);
+    enum gpm_status st = begin_rows(r);
+    return st ? st : rnew_point(&r->r.t, point, &r->at, &r->err);
+}
+
+void gpm_regression_forget(gpm_regression *r) {
+    rnew_release(&r->at);
+    mem_free(r->p);
+    r->p = NULL;
 }
 
 size_t gpm_regression_outside(const gpm_regression *r, size_t *lacking) {
@@ -119,7 +169,7 @@ size_t gpm_regression_outside(const gpm_regression *r, size_t *lacking) {
 
 const char *gpm_regression_report(gpm_regression *r, enum gpm_regress_format f) {
     enum gpm_status st = call_begin(&r->err);
-    if (!st && !r->ready) st = buf_fail(&r->err, GPM_E_ARG, "there is no regression yet");
+    if (!st && r->state != FITTED) st = buf_fail(&r->err, GPM_E_ARG, "there is no regression yet");
     if (!st && r->at.m && !r->p) {
         r->p = NEW_ARRAY(struct rprediction, r->at.m);
         st = regress_predict(&r->r, r->at.x, r->at.m, r->p);

@@ -93,8 +93,9 @@ static int run(int argc, char **argv) {
     gpm_regression *r = gpm_regression_new();
     args.o.stop = stop_flag();
     stop_on_signals(true);
-    enum gpm_status st = gpm_regression_fit(r, argv[0], &args.o);
+    enum gpm_status st = gpm_regression_read(r, argv[0], &args.o);
     if (!st) st = new_rows(r);
+    if (!st) st = gpm_regression_run(r);
     int status = status_of(st);
     if (st)
         complain(0, "%s", gpm_regression_error(r));
@@ -125,6 +126,8 @@ static const struct option_row rows[] = {
      &args.o.decimal},
     {"missing", 0, OPTION_TEXT, "CODE,...", "cells that stand for missing values, such as -999",
      &args.o.missing},
+    {"date-format", 0, OPTION_TEXT, "PATTERN",
+     "how columns of dates are written, such as %d/%m/%Y (default: found)", &args.o.date_format},
     {"json", 0, OPTION_TEXT, "FILE", "write the result as JSON ('-': standard output)", &args.json},
     {"report", 0, OPTION_TEXT, "FILE", "write a self-contained HTML report", &args.report},
     {"program", 0, OPTION_FLAG, NULL, "print the model as a program of the language instead",
@@ -137,8 +140,9 @@ COMMAND(regress, 75) = {
     .args = "DATA.csv",
     .summary = "Regression with a Gaussian process: what matters, how well, predictions",
     .text =
-        "Reads a table (numbers as people write them, see --decimal; words with few levels become "
-        "columns of 0 and 1; rows with missing values are skipped and counted), and prints how "
+        "Reads a table (numbers as people write them, see --decimal; dates become years since the "
+        "first; words with few levels become columns of 0 and 1; rows with missing values are "
+        "skipped and counted), and prints how "
         "well "
         "the outcome can be predicted from the inputs, which of them matter and how, the noise, "
         "and "

@@ -196,17 +196,19 @@ static void find_noise(struct regress *r) {
     mem_free(s);
 }
 
-enum gpm_status regress_fit(struct regress *r, const char *path, const struct regress_options *o,
-                            struct buf *err) {
+enum gpm_status regress_read(struct regress *r, const struct rtext *from,
+                             const struct regress_options *o, struct buf *err) {
     memset(r, 0, sizeof *r);
     r->o = *o;
-    enum gpm_status st = rtable_read(&r->t, path, &o->table, err);
+    enum gpm_status st = rtable_read(&r->t, from, &o->table, err);
     if (st) return st;
     choose_rows(r);
-    st = rmodel_init(&r->model, r->t.d, r->n, r->x, r->y, o->kernel, err);
-    if (st) return st;
-    r->model.stop = o->stop;
-    st = rmodel_fit(&r->model, o->seed, o->threads);
+    return rmodel_init(&r->model, r->t.d, r->n, r->x, r->y, o->kernel, err);
+}
+
+enum gpm_status regress_run(struct regress *r, struct buf *err) {
+    r->model.stop = r->o.stop;
+    enum gpm_status st = rmodel_fit(&r->model, r->o.seed, r->o.threads);
     if (!st) find_noise(r);
     if (!st) st = regress_check(r);
     if (!st) st = regress_effects(r);

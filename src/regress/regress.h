@@ -77,9 +77,12 @@ struct regress {
     double explained;       /* share of the outcome's variance that is not noise, median */
 };
 
-/* Zeroes r first. GPM_E_FORMAT, GPM_E_INTERRUPT, ...: err says why. */
-GPM_MUST_USE enum gpm_status regress_fit(struct regress *r, const char *path,
-                                         const struct regress_options *o, struct buf *err);
+/* The table and the model: all that can be wrong with files and options is found here. Zeroes r
+ * first. GPM_E_FORMAT, ...: err says why. */
+GPM_MUST_USE enum gpm_status regress_read(struct regress *r, const struct rtext *from,
+                                          const struct regress_options *o, struct buf *err);
+/* The work, once. GPM_E_INTERRUPT, ...: err says why. */
+GPM_MUST_USE enum gpm_status regress_run(struct regress *r, struct buf *err);
 void regress_release(struct regress *r);
 
 struct rprediction { /* of the function, and of a new measurement */
@@ -118,6 +121,8 @@ void regress_words(const struct regress *r, struct buf *out);
 void regress_shares(const struct regress *r, struct buf *out);
 /* "rises in a straight line", of input j. */
 const char *regress_shape(const struct regress *r, int j);
+/* A value of input j for readers: a number, or a date as the file writes it. */
+void regress_number(const struct regress *r, int j, double v, struct buf *out);
 /* How the posterior was computed, a sentence. */
 void regress_method(const struct regress *r, struct buf *out);
 #endif

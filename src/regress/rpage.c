@@ -118,15 +118,19 @@ static void shared_axis(const struct regress *r, struct plot_axis *y) {
 
 static void number_panel(const struct regress *r, int j, struct plot_scene *s) {
     const struct reffect *f = &r->effect[j];
-    double *lo = NEW_ARRAY(double, 3 * f->m), *mid = lo + f->m, *hi = mid + f->m;
+    const struct rinput *in = &r->t.input[j];
+    double *lo = NEW_ARRAY(double, 4 * f->m), *mid = lo + f->m, *hi = mid + f->m, *at = hi + f->m;
     for (size_t i = 0; i < f->m; i++) lo[i] = f->f[i].lo, mid[i] = f->f[i].mid, hi[i] = f->f[i].hi;
     struct buf band = BUF_INIT;
     struct plot_panel *p = plot_panel_add(s, r->t.input[j].name);
     plot_axis_labels(p, r->t.input[j].name, r->t.y_name);
     shared_axis(r, &p->y);
+    for (size_t i = 0; i < f->m; i++)
+        at[i] = in->dated ? in->origin + f->at[i] * in->year : f->at[i];
+    if (in->dated) p->x.time = in->year > 1 ? PLOT_TIME_DAYS : PLOT_TIME_YEARS;
     buf_printf(&band, "%g%% band", 100 * r->o.level);
-    plot_band(p, band.data, f->m, f->at, lo, hi, PLOT_COLOUR(PLOT_BLUE));
-    plot_xy(p, PLOT_LINE, "median", f->m, f->at, mid, PLOT_COLOUR(PLOT_BLUE));
+    plot_band(p, band.data, f->m, at, lo, hi, PLOT_COLOUR(PLOT_BLUE));
+    plot_xy(p, PLOT_LINE, "median", f->m, at, mid, PLOT_COLOUR(PLOT_BLUE));
     buf_release(&band);
     mem_free(lo);
 }

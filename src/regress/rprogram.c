@@ -10,7 +10,8 @@
 #include <string.h>
 
 static bool reads_file(const struct regress *r) {
-    bool plain = r->t.header && r->t.plain && r->n == r->t.read && !r->t.o.missing;
+    bool plain =
+        r->t.from_file && r->t.header && r->t.plain && r->n == r->t.read && !r->t.o.missing;
     for (int j = 0; j < r->t.n_inputs; j++) plain = plain && !r->t.input[j].level;
     return plain;
 }

@@ -164,6 +164,13 @@ static size_t name_width(const struct regress *r) {
     return w;
 }
 
+void regress_number(const struct regress *r, int j, double v, struct buf *out) {
+    if (r->t.input[j].dated)
+        rinput_date(&r->t.input[j], v, out);
+    else
+        buf_printf(out, "%.4g", v);
+}
+
 static void put_change(const struct regress *r, int j, struct buf *out) {
     const struct reffect *f = &r->effect[j];
     if (r->t.input[j].level) {
@@ -174,7 +181,10 @@ static void put_change(const struct regress *r, int j, struct buf *out) {
         }
         buf_printf(out, "%s -> %s: ", r->t.input[j].level[lo], r->t.input[j].level[hi]);
     } else {
-        buf_printf(out, "%.4g -> %.4g: ", f->from, f->to);
+        regress_number(r, j, f->from, out);
+        buf_puts(out, " -> ");
+        regress_number(r, j, f->to, out);
+        buf_puts(out, ": ");
     }
     buf_printf(out, "%+.3g [%.3g, %.3g]", f->change.mid, f->change.lo, f->change.hi);
 }
@@ -344,6 +354,19 @@ static void json_interval(struct buf *out, const char *name, struct rinterval v)
     json_numbers(out, name, 3, (const double[]){v.mid, v.lo, v.hi});
 }
 
+/* Dates as the file writes them, beside the years since the first that are computed with. */
+static void json_dates(const struct rinput *in, const struct reffect *f, struct buf *out) {
+    json_key(out, "dates");
+    for (size_t i = 0; i < f->m; i++) {
+        struct buf date = BUF_INIT;
+        rinput_date(in, f->at[i], &date);
+        buf_puts(out, i ? ", " : "[");
+        buf_json_string(out, date.data, date.len);
+        buf_release(&date);
+    }
+    buf_puts(out, "]");
+}
+
 static void json_effect(const struct regress *r, int j, struct buf *out) {
     const struct reffect *f = &r->effect[j];
     const struct rinput *in = &r->t.input[j];
@@ -364,6 +387,7 @@ static void json_effect(const struct regress *r, int j, struct buf *out) {
         }
         buf_puts(out, "]");
     } else {
+        if (in->dated) json_dates(in, f, out);
         JSON(out, FIELD("from", f->from), FIELD("to", f->to));
         json_numbers(out, "at", f->m, f->at);
     }
@@ -415,7 +439,7 @@ static void json_predictions(const struct regress *r, const struct rnew *at,
         for (int j = 0; j < r->t.n_inputs; j++) {
             struct buf cell = BUF_INIT;
             rtable_value(&r->t, j, row, &cell);
-            if (r->t.input[j].level)
+            if (r->t.input[j].level || r->t.input[j].dated)
                 JSON(out, FIELD(r->t.input[j].name, (const char *)cell.data));
             else
                 JSON(out, FIELD(r->t.input[j].name, row[r->t.input[j].first]));

@@ -29,9 +29,30 @@ static void column_name(const struct csv *c, int col, struct buf *out) {
 /* What a column holds. */
 struct rcolumn {
     struct number_style style;
+    struct time_form form; /* of a column of dates */
+    bool dated;
+    char *doubt;           /* why dates cannot be read, where cells look like some */
+    double first;          /* the earliest date */
     size_t cells, numbers; /* not missing; of these numbers */
     size_t bad;            /* the first row that is no number, where some are */
 };
+
+/* Dates, where every cell is one and it is certain which (3/4/2001 may be two). */
+static void find_dates(const char *format, size_t n, const char *const *cells, struct rcolumn *k) {
+    double *x = NEW_ARRAY(double, n + 1);
+    struct buf err = BUF_INIT;
+    k->first = INFINITY;
+    enum gpm_status st = times_read(&k->form, format, n, cells, x, &err);
+    k->dated = !st && time_dated(&k->form);
+    if (st) k->doubt = buf_take(&err);
+    for (size_t i = 0; i < n && k->dated; i++) {
+        if (!cells[i]) continue;
+        k->dated = isfinite(x[i]);
+        k->first = fmin(k->first, x[i]);
+    }
+    buf_release(&err);
+    mem_free(x);
+}
 
 static struct rcolumn look(const struct csv *c, const struct rtable_options *o, int col) {
     struct rcolumn k = {.bad = SIZE_MAX};
@@ -47,6 +68,7 @@ static struct rcolumn look(const struct csv *c, const struct rtable_options *o, 
         k.numbers += number;
         if (!number && k.bad == SIZE_MAX) k.bad = r;
     }
+    if (k.cells && !k.numbers) find_dates(o->date_format, c->n_rows, cells, &k);
     mem_free(cells);
     return k;
 }
@@ -158,6 +180,22 @@ static void left_out(struct rtable *t, const char *name, const char *why) {
     buf_printf(&t->notes, "'%s' is left out: %s\n", name, why);
 }
 
+/* Dates become years since the first. */
+static void take_dates(const struct rcolumn *k, struct rinput *in) {
+    enum time_kind kind = k->form.kind;
+    in->dated = true;
+    in->form = time_form_copy(&k->form);
+    in->origin = k->first;
+    in->year = kind == TIME_MONTH || kind == TIME_QUARTER ? 1 : 365.25;
+}
+
+static void rinput_release(struct rinput *in) {
+    for (int l = 0; l < in->n_levels; l++) mem_free(in->level[l]);
+    mem_free(in->level);
+    mem_free(in->name);
+    time_form_release(&in->form);
+}
+
 /* Adds column `col` as an input; asked: by name, so that leaving it out is an error. */
 static enum gpm_status add_input(struct reading *r, int col, bool asked) {
     struct rtable *t = r->t;
@@ -174,8 +212,10 @@ static enum gpm_status add_input(struct reading *r, int col, bool asked) {
         why = "it has no values";
     else if (!asked && counts_rows(r, col))
         why = "it has no name and counts the rows";
+    else if (k->dated)
+        take_dates(k, &in);
     else if (!is_numeric(k) && !find_levels(r, col, &in))
-        why = "it holds words or dates, and too many different ones to be levels";
+        why = k->doubt ? k->doubt : "it holds words, and too many different ones to be levels";
     else if (in.level && in.n_levels < 2)
         why = "it is the same in every row";
     if (in.level) in.n = in.n_levels - 1;
@@ -185,9 +225,7 @@ static enum gpm_status add_input(struct reading *r, int col, bool asked) {
             buf_printf(r->err, "%s: column '%s' cannot be an input: %s", r->csv.name, in.name, why);
         else
             left_out(t, *in.name ? in.name : "(no name)", why);
-        for (int l = 0; l < in.n_levels; l++) mem_free(in.level[l]);
-        mem_free(in.level);
-        mem_free(in.name);
+        rinput_release(&in);
         return asked ? GPM_E_FORMAT : GPM_OK;
     }
     t->input[t->n_inputs++] = in;
@@ -196,8 +234,7 @@ static enum gpm_status add_input(struct reading *r, int col, bool asked) {
     return GPM_OK;
 }
 
-/* The csv column of an input that was taken. */
-static int column_of(const struct csv *c, const struct rinput *in) {
+int rinput_column(const struct rinput *in, const struct csv *c) {
     if (c->header) return csv_column(c, in->name);
     return (int)strtol(in->name + 1, NULL, 10) - 1;
 }
@@ -226,7 +263,7 @@ static enum gpm_status choose_inputs(struct reading *r) {
         else if (col == r->y)
             st = buf_fail(r->err, GPM_E_FORMAT, "'%s' is the outcome and cannot be an input", name);
         for (int j = 0; !st && j < t->n_inputs; j++)
-            if (column_of(c, &t->input[j]) == col)
+            if (rinput_column(&t->input[j], c) == col)
                 st = buf_fail(r->err, GPM_E_FORMAT, "--x names '%s' twice", name);
         if (!st) st = add_input(r, col, true);
         mem_free(name);
@@ -239,8 +276,13 @@ static enum gpm_status choose_inputs(struct reading *r) {
 
 /* ---- rows ---- */
 
-/* The columns of input j for a cell; false: it is no number, no level. */
-static bool put_cell(const struct rinput *in, const char *cell, double *row) {
+bool rinput_put(const struct rinput *in, const char *cell, double *row) {
+    if (in->dated) {
+        double x;
+        if (time_read(&in->form, cell, &x)) return false;
+        *row = (x - in->origin) / in->year;
+        return isfinite(*row);
+    }
     if (!in->level) return read_number(&in->style, cell, row);
     int k = 0;
     while (k < in->n_levels && strcmp(in->level[k], cell) != 0) k++;
@@ -272,13 +314,13 @@ static void take_rows(struct reading *r) {
     for (size_t row = 0; row < c->n_rows; row++) {
         bool whole = true;
         for (int j = 0; j <= t->n_inputs; j++) {
-            int col = j < t->n_inputs ? column_of(c, &t->input[j]) : r->y;
+            int col = j < t->n_inputs ? rinput_column(&t->input[j], c) : r->y;
             bool here = !is_missing(c, &t->o, row, col);
             gone[j] += !here;
             whole = whole && here;
             if (here && j < t->n_inputs)
-                (void)put_cell(&t->input[j], csv_text(c, row, col),
-                               t->x + t->n * d + t->input[j].first);
+                (void)rinput_put(&t->input[j], csv_text(c, row, col),
+                                 t->x + t->n * d + t->input[j].first);
             else if (here)
                 (void)read_number(&r->col[r->y].style, csv_text(c, row, col), &t->y[t->n]);
         }
@@ -342,9 +384,7 @@ static enum gpm_status drop_constants(struct rtable *t, struct buf *err) {
             buf_printf(err, "%s: the input '%s' is the same in all rows", t->file, in.name);
         else
             left_out(t, in.name, "it is the same in all rows");
-        for (int l = 0; l < in.n_levels; l++) mem_free(in.level[l]);
-        mem_free(in.level);
-        mem_free(in.name);
+        rinput_release(&in);
     }
     bool failed = t->o.x && kept < t->n_inputs;
     t->n_inputs = kept;
@@ -413,18 +453,24 @@ static enum gpm_status check(struct rtable *t, struct buf *err) {
     return GPM_OK;
 }
 
-enum gpm_status rtable_read(struct rtable *t, const char *path, const struct rtable_options *o,
-                            struct buf *err) {
-    *t = (struct rtable){.file = mem_strdup(path), .o = *o};
+enum gpm_status rtext_read(const struct rtext *from, struct csv *c, struct buf *err) {
+    enum gpm_status st = from->text ? csv_parse(c, from->name, from->text, from->n, err)
+                                    : csv_read(c, from->name, err);
+    return !st || st == GPM_E_NOT_FOUND ? st : GPM_E_FORMAT;
+}
+
+enum gpm_status rtable_read(struct rtable *t, const struct rtext *from,
+                            const struct rtable_options *o, struct buf *err) {
+    *t = (struct rtable){.file = mem_strdup(from->name), .from_file = !from->text, .o = *o};
     buf_init(&t->notes);
     struct reading r = {.t = t, .err = err};
-    enum gpm_status st = csv_read(&r.csv, path, err);
-    if (st) return st == GPM_E_NOT_FOUND ? st : GPM_E_FORMAT;
+    enum gpm_status st = rtext_read(from, &r.csv, err);
+    if (st) return st;
     csv_find_header(&r.csv);
     t->header = r.csv.header != NULL;
     r.col = NEW_ARRAY(struct rcolumn, (size_t)r.csv.n_cols + 1);
     for (int j = 0; j < r.csv.n_cols; j++) r.col[j] = look(&r.csv, o, j);
-    if (!r.csv.n_rows) st = buf_fail(err, GPM_E_FORMAT, "%s has no rows of data", path);
+    if (!r.csv.n_rows) st = buf_fail(err, GPM_E_FORMAT, "%s has no rows of data", from->name);
     if (!st) st = one_name_each(&r);
     if (!st) st = choose_outcome(&r);
     if (!st) st = choose_inputs(&r);
@@ -432,17 +478,17 @@ enum gpm_status rtable_read(struct rtable *t, const char *path, const struct rta
         take_rows(&r);
         st = check(t, err);
     }
+    for (int j = 0; j < r.csv.n_cols; j++) {
+        time_form_release(&r.col[j].form);
+        mem_free(r.col[j].doubt);
+    }
     mem_free(r.col);
     csv_release(&r.csv);
     return st;
 }
 
 void rtable_release(struct rtable *t) {
-    for (int j = 0; j < t->n_inputs; j++) {
-        for (int l = 0; l < t->input[j].n_levels; l++) mem_free(t->input[j].level[l]);
-        mem_free(t->input[j].level);
-        mem_free(t->input[j].name);
-    }
+    for (int j = 0; j < t->n_inputs; j++) rinput_release(&t->input[j]);
     mem_free(t->input);
     mem_free(t->file);
     mem_free(t->y_name);
@@ -454,100 +500,8 @@ void rtable_release(struct rtable *t) {
     memset(t, 0, sizeof *t);
 }
 
-/* ---- new rows ---- */
-
-void rnew_release(struct rnew *r) {
-    mem_free(r->x);
-    vec_release(&r->line);
-    memset(r, 0, sizeof *r);
-}
-
-static double *add_row(struct rnew *r, int d, size_t line) {
-    if (r->m == r->cap) {
-        r->cap = r->cap ? 2 * r->cap : 16;
-        r->x = mem_realloc(r->x, r->cap * (size_t)d * sizeof *r->x);
-    }
-    vec_push(&r->line, line);
-    double *row = r->x + r->m++ * (size_t)d;
-    for (int k = 0; k < d; k++) row[k] = NAN;
-    return row;
-}
-
-static enum gpm_status no_value(const struct rinput *in, const char *where, const char *cell,
-                                struct buf *err) {
-    buf_printf(err, "%s: '%s' is no %s '%s'", where, cell, in->level ? "level of" : "number for",
-               in->name);
-    for (int l = 0; l < in->n_levels; l++)
-        buf_printf(err, "%s%s", l ? ", " : "; there are ", in->level[l]);
-    return GPM_E_FORMAT;
-}
-
-static enum gpm_status file_rows(const struct rtable *t, const struct csv *c, const int *col,
-                                 struct rnew *r, struct buf *err) {
-    for (size_t i = 0; i < c->n_rows; i++) {
-        double *row = add_row(r, t->d, c->lines[i]);
-        for (int j = 0; j < t->n_inputs; j++) {
-            const struct rinput *in = &t->input[j];
-            if (is_missing(c, &t->o, i, col[j])) continue;
-            if (put_cell(in, csv_text(c, i, col[j]), row + in->first)) continue;
-            struct buf where = BUF_INIT;
-            buf_printf(&where, "%s, line %zu", c->name, c->lines[i]);
-            enum gpm_status st = no_value(in, where.data, csv_text(c, i, col[j]), err);
-            buf_release(&where);
-            return st;
-        }
-    }
-    return GPM_OK;
-}
-
-enum gpm_status rnew_file(const struct rtable *t, const char *path, struct rnew *r,
-                          struct buf *err) {
-    struct csv c;
-    enum gpm_status st = csv_read(&c, path, err);
-    if (st) return st;
-    int *col = NEW_ARRAY(int, (size_t)t->n_inputs + 1);
-    if (t->header) csv_take_header(&c);
-    for (int j = 0; j < t->n_inputs && !st; j++) {
-        col[j] = column_of(&c, &t->input[j]);
-        if (col[j] < 0 || col[j] >= c.n_cols)
-            st = buf_fail(err, GPM_E_FORMAT, "%s has no column '%s', which is an input", path,
-                          t->input[j].name);
-    }
-    if (!st && !c.n_rows) st = buf_fail(err, GPM_E_FORMAT, "%s has no rows of data", path);
-    if (!st) st = file_rows(t, &c, col, r, err);
-    mem_free(col);
-    csv_release(&c);
-    return st;
-}
-
-enum gpm_status rnew_point(const struct rtable *t, const char *text, struct rnew *r,
-                           struct buf *err) {
-    double *row = add_row(r, t->d, 0);
-    for (const char *p = text; *p;) {
-        size_t n = strcspn(p, ","), key = strcspn(p, "=");
-        if (key >= n)
-            return buf_fail(err, GPM_E_ARG, "--at '%s': write NAME=VALUE for each input, by commas",
-                            text);
-        char *name = mem_strndup(p, key), *cell = mem_strndup(p + key + 1, n - key - 1);
-        int j = 0;
-        enum gpm_status st = GPM_OK;
-        while (j < t->n_inputs && strcmp(t->input[j].name, name) != 0) j++;
-        if (j == t->n_inputs)
-            st = buf_fail(err, GPM_E_ARG, "--at '%s': there is no input '%s'", text, name);
-        else if (!isnan(row[t->input[j].first]))
-            st = buf_fail(err, GPM_E_ARG, "--at '%s': '%s' twice", text, name);
-        else if (!put_cell(&t->input[j], cell, row + t->input[j].first))
-            st = no_value(&t->input[j], "--at", cell, err);
-        mem_free(name);
-        mem_free(cell);
-        if (st) return st;
-        p += n + (p[n] == ',');
-    }
-    for (int j = 0; j < t->n_inputs; j++)
-        if (isnan(row[t->input[j].first]))
-            return buf_fail(err, GPM_E_ARG, "--at '%s' gives no value for '%s'", text,
-                            t->input[j].name);
-    return GPM_OK;
+void rinput_date(const struct rinput *in, double v, struct buf *out) {
+    time_print(&in->form, in->origin + v * in->year, out);
 }
 
 void rtable_value(const struct rtable *t, int j, const double *row, struct buf *out) {
@@ -559,6 +513,8 @@ void rtable_value(const struct rtable *t, int j, const double *row, struct buf *
         if (v[l - 1] > 0.5) k = l;
     if (in->level)
         buf_puts(out, in->level[k]);
+    else if (in->dated)
+        rinput_date(in, *v, out);
     else
         buf_number(out, *v);
 }

@@ -2,7 +2,8 @@
  *
  * The table of a regression: complete rows of a CSV file as an outcome and columns of a design.
  *
- * An input that is a number is one column of the design; an input of words with few levels is one
+ * An input that is a number is one column of the design; so is one of dates, as years since the
+ * first; an input of words with few levels is one
  * column of 0 and 1 for each level but the first (the most frequent one). Everything that was left
  * out, skipped or is worth knowing stands in `notes`, a line each.
  */
@@ -10,6 +11,7 @@
 #define REGRESS_RTABLE_H
 #include "host/amounts.h"
 #include "host/csv.h"
+#include "host/times.h"
 #include "base/vec.h"
 
 enum {
@@ -19,9 +21,10 @@ enum {
 };
 
 struct rtable_options {
-    const char *y, *x;   /* column of the outcome; list "a,b" of inputs; NULL: found */
-    const char *missing; /* list of cells that stand for missing values */
-    char decimal;        /* '.', ',' or 0: found */
+    const char *y, *x;       /* column of the outcome; list "a,b" of inputs; NULL: found */
+    const char *missing;     /* list of cells that stand for missing values */
+    char decimal;            /* '.', ',' or 0: found */
+    const char *date_format; /* as in host/times.h; NULL: found */
 };
 
 struct rinput {
@@ -30,6 +33,9 @@ struct rinput {
     int first, n;              /* columns of the design */
     char **level;              /* n_levels words, the first without a column; NULL: a number */
     int n_levels;
+    bool dated;            /* the column holds (date - origin) / year */
+    struct time_form form; /* how the file writes dates */
+    double origin, year;
     double lo, hi; /* of numbers: the range of the data */
 };
 
@@ -41,16 +47,28 @@ struct rtable {
     double *x, *y;                        /* n x d by rows, and the outcome, as read */
     size_t *line;                         /* of the file, for each row */
     double *centre, *scale, y_mean, y_sd; /* of columns and outcome: mean and standard deviation */
+    bool from_file;                       /* else from a text */
     bool header;                          /* names are the file's */
     bool plain;                           /* numbers stand in it as programs write them */
     struct rtable_options o;              /* borrowed */
     struct buf notes;
 };
 
+/* A file, or a text with a name for messages. */
+struct rtext {
+    const char *name, *text; /* text NULL: that of the file called so */
+    size_t n;
+};
 /* Zeroes t first; GPM_E_FORMAT: err says what is wrong, with file and line. */
-GPM_MUST_USE enum gpm_status rtable_read(struct rtable *t, const char *path,
+GPM_MUST_USE enum gpm_status rtable_read(struct rtable *t, const struct rtext *from,
                                          const struct rtable_options *o, struct buf *err);
 void rtable_release(struct rtable *t);
+GPM_MUST_USE enum gpm_status rtext_read(const struct rtext *from, struct csv *c, struct buf *err);
+int rinput_column(const struct rinput *in, const struct csv *c); /* where it is found by name */
+/* The columns of the design for a cell; false: it is no number, no date, no level. */
+bool rinput_put(const struct rinput *in, const char *cell, double *row);
+/* A number of a column of dates as the file would write it. */
+void rinput_date(const struct rinput *in, double v, struct buf *out);
 
 /* New rows for the same inputs: m x d as read, NaN where a cell is missing; found by name. */
 struct rnew {
@@ -59,8 +77,9 @@ struct rnew {
     VEC(size_t) line; /* of its file; 0: it stood in no file */
 };
 void rnew_release(struct rnew *r);
-GPM_MUST_USE enum gpm_status rnew_file(const struct rtable *t, const char *path, struct rnew *r,
-                                       struct buf *err);
+/* All rows of the source, or none: what cannot be read adds nothing. */
+GPM_MUST_USE enum gpm_status rnew_table(const struct rtable *t, const struct rtext *from,
+                                        struct rnew *r, struct buf *err);
 /* "a=1,b=2": every input once. */
 GPM_MUST_USE enum gpm_status rnew_point(const struct rtable *t, const char *text, struct rnew *r,
                                         struct buf *err);

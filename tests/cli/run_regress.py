@@ -209,7 +209,7 @@ says("SE has 2 length scales", seven, "--kernel", "SE(l=[1,2])")
 says("expected ')'", seven, "--kernel", "SE(l=1")
 says("between 0 and 1", seven, "--level", "95")
 says("--out writes predictions", seven, "--out", "o.csv")
-says("words or dates, and too many different ones", "w,y\na,1\nb,2\nc,3\nd,4\ne,6\n")
+says("words, and too many different ones", "w,y\na,1\nb,2\nc,3\nd,4\ne,6\n")
 says("can be read in two ways", "a;y\n1,234;5\n2,345;6\n3,456;7\n4,567;9\n5,678;8\n")
 check("No such file" in regress("nowhere.csv", status=2), "a file that is not there")
 
@@ -258,6 +258,40 @@ says("has no column 'a'", seven, "--predict", "new.csv")
 with open("new.csv", "w") as f:
     f.write("a\n1\nq\n")
 says("new.csv, line 3: 'q' is no number for 'a'", seven, "--predict", "new.csv")
+
+with open("new.csv", "w") as f:
+    f.write("a\n1\n2\n")
+never = "SE(sf=1e149,l=1)*SE(sf=1e149,l=1)"  # no fit succeeds: what comes first is seen
+check("cannot be factored" in given(seven, "--kernel", never, "--at", "a=1", "--predict", "new.csv", status=1), "a fit that fails")
+for wrong, said in ((["--at", "a=x"], "is no number"), (["--at", "b=1"], "no input 'b'"), (["--at", "a"], "write NAME=VALUE"),
+                    (["--predict", "nowhere.csv"], "No such file"), (["--predict", "t.csv", "--at", "a=1,a=2"], "'a' twice")):
+    check(said in given(seven, "--kernel", never, *wrong, status=2), "told before the work: %s" % wrong)
+
+# ---- dates, levels --------------------------------------------------------------------------------
+when = ["%d-%02d-%02d" % (2019 + i // 12, i % 12 + 1, 1 + i * 7 % 28) for i in range(36)]
+rows = ["%s,%s,%.3f" % (d, "uvw"[i % 3], 3 * i / 12 + 4 * (i % 3 == 1) + (i * 0.618 % 1 - 0.5) / 2) for i, d in enumerate(when)]
+dated = "day,kind,y\n" + "\n".join(rows) + "\n"
+out = json.loads(given(dated, "--at", "day=2020-07-01,kind=v", "--at", "day=2031-01-01,kind=u", "--json", "-", status=0))
+day = {i["name"]: i for i in out["inputs"]}["day"]
+near(day["change"][0] / (day["to"] - day["from"]), 3, 0.3, "a slope by year")
+check(day["dates"][0] == when[0] and day["dates"][-1] == when[-1] and day["at"][0] == 0, "dates of the curve: %s" % day["dates"])
+a, b = out["predictions"]
+check(a["at"] == {"day": "2020-07-01", "kind": "v"} and b["outside"] == "day", "dates of predictions")
+near(a["median"], 4.5 + 4, 0.5, "a prediction at a date")
+text = given(dated, "--report", "d.html", status=0)
+check("2019-" in text.split("What matters")[1] and "2 inputs: day, kind (3 levels)" in text, "dates in words: " + text)
+check("2020" in open("d.html").read().split("<svg")[2], "dates on the page's axis")
+german = "\n".join(
+    ["day;kind;y"] + ["%s.%s.%s;%s;%s" % (r[8:10], r[5:7], r[:4], r[11], r[13:].replace(".", ",")) for r in rows])
+again = json.loads(given(german, "--at", "day=01.07.2020,kind=v", "--at", "day=01.01.2031,kind=u", "--json", "-", status=0))
+check(again["predictions"][0] == dict(a, at={"day": "01.07.2020", "kind": "v"}), "dates as others write them: %s" % again["predictions"])
+both = "day,y\n" + "".join("%d/%d/2020,%d\n" % (i % 12 + 1, i % 11 + 1, i) for i in range(30))
+says("the times are ambiguous", both, "--x", "day")
+check("1 input: day" in given(both, "--date-format", "%d/%m/%Y", status=0), "--date-format")
+says("'later' is no date for 'day'", dated, "--at", "day=later,kind=u")
+with open("new.csv", "w") as f:
+    f.write("kind,day\nv,2020-07-01\nq,2020-07-01\n")
+says("new.csv, line 3: 'q' is no level of 'kind'; there are u, v, w", dated, "--predict", "new.csv")
 
 print("%d failures" % failures if failures else "fine")
 sys.exit(1 if failures else 0)

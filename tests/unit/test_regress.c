@@ -110,7 +110,8 @@ static void predictions_are_the_formulas(void **state) {
     for (int i = 0; i < ROWS; i++) buf_printf(&text, "%g,%g,%g\n", xs[i][0], xs[i][1], ys[i]);
     assert_int_equal(write(fd, text.data, text.len), (ssize_t)text.len);
     close(fd);
-    assert_int_equal(regress_fit(&r, path, &o, &err), GPM_OK);
+    assert_int_equal(regress_read(&r, &(struct rtext){.name = path}, &o, &err), GPM_OK);
+    assert_int_equal(regress_run(&r, &err), GPM_OK);
     unlink(path);
     assert_int_equal(r.model.d, 5);
     r.model.kept = r.model.used = 1;

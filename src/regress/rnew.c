@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Rows to predict, from tables and from points: see rtable.h. */
+#include "base/mem.h"
+#include "regress/rtable.h"
+#include <math.h>
+#include <string.h>
+
+void rnew_release(struct rnew *r) {
+    mem_free(r->x);
+    vec_release(&r->line);
+    memset(r, 0, sizeof *r);
+}
+
+static double *add_row(struct rnew *r, int d, size_t line) {
+    if (r->m == r->cap) {
+        r->cap = r->cap ? 2 * r->cap : 16;
+        r->x = mem_realloc(r->x, r->cap * (size_t)d * sizeof *r->x);
+    }
+    vec_push(&r->line, line);
+    double *row = r->x + r->m++ * (size_t)d;
+    for (int k = 0; k < d; k++) row[k] = NAN;
+    return row;
+}
+
+static enum gpm_status no_value(const struct rinput *in, const char *where, const char *cell,
+                                struct buf *err) {
+    buf_printf(err, "%s: '%s' is no %s '%s'", where, cell,
+               in->level   ? "level of"
+               : in->dated ? "date for"
+                           : "number for",
+               in->name);
+    for (int l = 0; l < in->n_levels; l++)
+        buf_printf(err, "%s%s", l ? ", " : "; there are ", in->level[l]);
+    return GPM_E_FORMAT;
+}
+
+static enum gpm_status file_rows(const struct rtable *t, const struct csv *c, const int *col,
+                                 struct rnew *r, struct buf *err) {
+    for (size_t i = 0; i < c->n_rows; i++) {
+        double *row = add_row(r, t->d, c->lines[i]);
+        for (int j = 0; j < t->n_inputs; j++) {
+            const struct rinput *in = &t->input[j];
+            if (csv_missing_as(c, i, col[j], t->o.missing)) continue;
+            if (rinput_put(in, csv_text(c, i, col[j]), row + in->first)) continue;
+            struct buf where = BUF_INIT;
+            buf_printf(&where, "%s, line %zu", c->name, c->lines[i]);
+            enum gpm_status st = no_value(in, where.data, csv_text(c, i, col[j]), err);
+            buf_release(&where);
+            return st;
+        }
+    }
+    return GPM_OK;
+}
+
+enum gpm_status rnew_table(const struct rtable *t, const struct rtext *from, struct rnew *r,
+                           struct buf *err) {
+    struct csv c;
+    size_t before = r->m;
+    enum gpm_status st = rtext_read(from, &c, err);
+    if (st) return st;
+    int *col = NEW_ARRAY(int, (size_t)t->n_inputs + 1);
+    if (t->header) csv_take_header(&c);
+    for (int j = 0; j < t->n_inputs && !st; j++) {
+        col[j] = rinput_column(&t->input[j], &c);
+        if (col[j] < 0 || col[j] >= c.n_cols)
+            st = buf_fail(err, GPM_E_FORMAT, "%s has no column '%s', which is an input", from->name,
+                          t->input[j].name);
+    }
+    if (!st && !c.n_rows) st = buf_fail(err, GPM_E_FORMAT, "%s has no rows of data", from->name);
+    if (!st) st = file_rows(t, &c, col, r, err);
+    if (st) r->m = r->line.n = before;
+    mem_free(col);
+    csv_release(&c);
+    return st;
+}
+
+static enum gpm_status put_point(const struct rtable *t, const char *text, double *row,
+                                 struct buf *err) {
+    for (const char *p = text; *p;) {
+        size_t n = strcspn(p, ","), key = strcspn(p, "=");
+        if (key >= n)
+            return buf_fail(err, GPM_E_ARG, "--at '%s': write NAME=VALUE for each input, by commas",
+                            text);
+        char *name = mem_strndup(p, key), *cell = mem_strndup(p + key + 1, n - key - 1);
+        int j = 0;
+        enum gpm_status st = GPM_OK;
+        while (j < t->n_inputs && strcmp(t->input[j].name, name) != 0) j++;
+        if (j == t->n_inputs)
+            st = buf_fail(err, GPM_E_ARG, "--at '%s': there is no input '%s'", text, name);
+        else if (!isnan(row[t->input[j].first]))
+            st = buf_fail(err, GPM_E_ARG, "--at '%s': '%s' twice", text, name);
+        else if (!rinput_put(&t->input[j], cell, row + t->input[j].first))
+            st = no_value(&t->input[j], "--at", cell, err);
+        mem_free(name);
+        mem_free(cell);
+        if (st) return st;
+        p += n + (p[n] == ',');
+    }
+    for (int j = 0; j < t->n_inputs; j++)
+        if (isnan(row[t->input[j].first]))
+            return buf_fail(err, GPM_E_ARG, "--at '%s' gives no value for '%s'", text,
+                            t->input[j].name);
+    return GPM_OK;
+}
+
+enum gpm_status rnew_point(const struct rtable *t, const char *text, struct rnew *r,
+                           struct buf *err) {
+    enum gpm_status st = put_point(t, text, add_row(r, t->d, 0), err);
+    if (st) r->m--, r->line.n--;
+    return st;
+}
