@@ -178,6 +178,13 @@ static void describe_power(const struct discovery *d, struct buf *out) {
                        : "the values are");
 }
 
+/* Values that differ by little of their size. */
+static void describe_linear(const struct discovery *d, struct buf *out) {
+    if (d->data.scale == SCALE_LOG)
+        buf_puts(out, " The values differ by so little of their size that adding and multiplying "
+                      "are the same here.");
+}
+
 void describe_summary(const struct discovery *d, struct buf *out) {
     static const char *const words[] = {"no", "one", "two", "three", "four", "five", "six"};
     const struct post_entry *s = &d->post.structures.at[0];
@@ -194,6 +201,8 @@ void describe_summary(const struct discovery *d, struct buf *out) {
         describe_chance(d, out);
     else if (d->data.scale == SCALE_RATE)
         describe_rate(d, out);
+    else if (d->data.linear && !words_log(d))
+        describe_linear(d, out);
     else if (d->data.scale != SCALE_LOG)
         describe_scale(d, p > 0.5, p, out);
     else if (d->data.y[TRANSFORM_LOG])
@@ -253,12 +262,16 @@ void describe_level(const struct discovery *d, struct buf *out) {
     buf_puts(out, "The level");
     level_without(d, out);
     if (!level_moves(d)) {
-        words_number("stays the same throughout, at ", level_value(d, 0), ".", out);
+        buf_puts(out, "stays the same throughout, at ");
+        words_value(d, level_value(d, 0), 3, out);
+        buf_putc(out, '.');
         return;
     }
-    words_number("went from ", level_value(d, 0), " at the start to ", out);
-    words_number("", level_value(d, LEVEL_POINTS - 1), " at the end: over the whole series it ",
-                 out);
+    buf_puts(out, "went from ");
+    words_value(d, level_value(d, 0), 3, out);
+    buf_puts(out, " at the start to ");
+    words_value(d, level_value(d, LEVEL_POINTS - 1), 3, out);
+    buf_puts(out, " at the end: over the whole series it ");
     words_rate(d, all.slope, all.sd, true, out);
     buf_puts(out, "; since ");
     series_print_rounded(&d->series, l->x[LEVEL_POINTS - 2], 6, out);
@@ -363,15 +376,32 @@ void describe_outliers(const struct discovery *d, struct buf *out) {
         const struct outlier *o = &d->out.at[i];
         buf_puts(out, i ? "; " : "");
         series_print_rounded(&d->series, o->x, 8, out);
-        words_number(", ", o->y, " where ", out);
-        words_number("", o->expected, " was expected", out);
-        buf_printf(out, " (%.0f standard deviations %s)", fabs(o->sds),
+        buf_puts(out, ", ");
+        words_value(d, o->y, 3, out);
+        buf_puts(out, " where ");
+        words_value(d, o->expected, 3, out);
+        buf_printf(out, " was expected (%.0f standard deviations %s)", fabs(o->sds),
                    o->y < o->expected ? "below" : "above");
     }
     buf_puts(out, ".");
 }
 
 /* ---- shares of the variance ---- */
+
+/* "PER's", with its time where another term has the name: "PER's (of every week)". */
+static void share_name(const struct discovery *d, int term, struct buf *out) {
+    const struct structure *s = &smodel_of(discovery_top(d))->s;
+    bool alike = false;
+    for (int j = 0; term >= 0 && j < s->n; j++)
+        alike |= j != term && s->t[j].mask == s->t[term].mask;
+    describe_name(d, term, out);
+    buf_puts(out, "'s");
+    if (!alike) return;
+    struct buf time = BUF_INIT;
+    describe_time(d, term, &time);
+    if (time.len) buf_printf(out, " (%s)", time.data + 1);
+    buf_release(&time);
+}
 
 /* var(y) = sum of var(part) + var(rest) + 2 sum of covariances, so that the last makes up what the
  * shares lack. */
@@ -391,8 +421,7 @@ void describe_shares(const struct discovery *d, struct buf *out) {
         const struct series_part *p = &d->dec.part[k];
         if (p->term == SMODEL_CONSTANT) continue;
         buf_printf(out, "%s%.0f%% is ", n++ ? ", " : "", 100 * p->share);
-        describe_name(d, p->term, out);
-        buf_puts(out, "'s");
+        share_name(d, p->term, out);
         sum += p->share;
     }
     if (!hidden) buf_printf(out, "%s%.0f%% is left as noise", n ? ", " : "", 100 * d->dec.rest);

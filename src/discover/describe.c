@@ -142,6 +142,13 @@ void describe_headline(const struct discovery *d, int term, struct buf *out) {
                             : "varies");
 }
 
+/* The date of a step or a bend; one between two values has that of the second. */
+static void change_date(const struct discovery *d, const struct sterm *e, struct buf *out) {
+    int tau = e->par[SPAR_TAU];
+    double half = smodel_free(tau) ? 0 : d->data.dt / 2;
+    words_date(d, parameter_summary(discovery_top(d), tau).mean + half, out);
+}
+
 static void when(const struct discovery *d, const struct sterm *e, struct buf *out) {
     static const char *const words[][2] = {
         [GATE_BEFORE] = {"until "},
@@ -175,6 +182,9 @@ void describe_time(const struct discovery *d, int term, struct buf *out) {
     } else if (e->par[SPAR_L] >= 0) {
         buf_puts(out, " over about ");
         words_duration(d, parameter_summary(top, e->par[SPAR_L]).mean * span, out);
+    } else if (e->par[SPAR_TAU] >= 0) {
+        buf_puts(out, " at ");
+        describe_when(d, term, out);
     }
 }
 
@@ -191,7 +201,7 @@ void describe_when(const struct discovery *d, int term, struct buf *out) {
     if (e->gate != GATE_NONE)
         when(d, e, out);
     else if (e->par[SPAR_TAU] >= 0)
-        words_date(d, parameter_summary(top, e->par[SPAR_TAU]).mean, out);
+        change_date(d, e, out);
 }
 
 static void describe_slope(const struct discovery *d, const struct series_part *p,
@@ -262,7 +272,7 @@ static void describe_shift(const struct discovery *d, const struct sterm *e,
             words_amount(d, v[i], out);
     }
     buf_puts(out, ") at ");
-    words_date(d, parameter_summary(discovery_top(d), e->par[SPAR_TAU]).mean + d->data.dt / 2, out);
+    change_date(d, e, out);
     buf_putc(out, '.');
 }
 
@@ -404,7 +414,12 @@ void describe_formula(const struct discovery *d, struct buf *out) {
     int tr = smodel_of(e)->s.transform;
     double scale = d->data.sd[tr], to_scale = scale / value_sd(d); /* effects are of values */
     formula_scale(d, out);
-    words_number(" ~ GP(", d->data.mean[tr], ", ", out);
+    buf_puts(out, " ~ GP(");
+    if (tr == TRANSFORM_NONE)
+        words_value(d, d->data.mean[tr], 3, out);
+    else
+        words_number("", d->data.mean[tr], "", out);
+    buf_puts(out, ", ");
     int terms = smodel_of(e)->n_terms;
     for (int k = 0; k < terms; k++) {
         formula_term(d, &smodel_of(e)->term[k], scale, out);

@@ -105,8 +105,9 @@ void describe_when(const struct discovery *d, int term, struct buf *out);
 void describe_name(const struct discovery *d, int term, struct buf *out);
 /* The most probable structure with numbers in the user's units. */
 void describe_formula(const struct discovery *d, struct buf *out);
-void describe_summary(const struct discovery *d, struct buf *out);        /* a paragraph */
-void describe_time(const struct discovery *d, int term, struct buf *out); /* " over about 3 days" */
+void describe_summary(const struct discovery *d, struct buf *out); /* a paragraph */
+/* What tells it from another of its kind: " of every week", " over about 3 days", " at 1998". */
+void describe_time(const struct discovery *d, int term, struct buf *out);
 /* Sentences: how the level moves; who has how much of the variance; what the conclusion hangs on.
  */
 void describe_level(const struct discovery *d, struct buf *out);

@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "discover/charts.h"
 #include "discover/report_html.h"
+#include "discover/words.h"
 #include <stdio.h>
 #include <math.h>
 #include <string.h>
@@ -86,15 +87,19 @@ static struct plot_scene *scene(const char *caption) {
 
 void html_forecast(const struct discovery *d, const char *id, struct buf *out) {
     const struct prediction *p = &d->fit;
-    static const char caption[] =
-        "Data (points), forecast (line) and its interval; the fit to the data lies underneath. "
-        "Drag to zoom, double click to return.";
+    bool truths = d->data.truths;
+    const char *caption =
+        truths
+            ? "Data (points: 0 or 1) and the chance of a 1 (line), in the data and to come. Drag "
+              "to zoom, double click to return."
+            : "Data (points), forecast (line) and its interval; the fit to the data lies "
+              "underneath. Drag to zoom, double click to return.";
     const struct hover shown[] = {{"data", d->series.y, d->series.n},
                                   {discovery_line_name(d), discovery_line(d), p->n},
                                   {"low", p->lo, p->n},
                                   {"high", p->hi, p->n}};
     chart_end(chart_forecast(d, scene(caption), NULL), id, 380, d, p->n, p->x, shown,
-              COUNT_OF(shown), out);
+              COUNT_OF(shown) - (truths ? 2 : 0), out);
 }
 
 static void part_chart(const struct discovery *d, int k, struct buf *out) {
@@ -131,16 +136,20 @@ static void entry_table(const char *what, const struct post_table *t, struct buf
 void html_forecast_table(const struct discovery *d, struct buf *out) {
     html_put(out, "<details><summary>Forecast as a table</summary><table><thead><tr><th>",
              d->series.time_name, "</th><th class=\"n\">");
-    buf_printf(out,
-               "%s</th><th class=\"n\">low</th><th class=\"n\">high</th></tr></thead><tbody>\n",
-               discovery_line_name(d));
+    bool band = !d->data.truths; /* of 0 and 1 the chance says all */
+    buf_printf(out, "%s</th>%s</tr></thead><tbody>\n", discovery_line_name(d),
+               band ? "<th class=\"n\">low</th><th class=\"n\">high</th>" : "");
     for (size_t i = d->series.n; i < d->fit.n; i++) {
         buf_puts(out, "<tr><td>");
         series_print_rounded(&d->series, d->fit.x[i], 8, out);
-        buf_printf(out,
-                   "</td><td class=\"n\">%.5g</td><td class=\"n\">%.5g</td><td "
-                   "class=\"n\">%.5g</td></tr>\n",
-                   discovery_line(d)[i], d->fit.lo[i], d->fit.hi[i]);
+        buf_puts(out, "</td>");
+        const double v[] = {discovery_line(d)[i], d->fit.lo[i], d->fit.hi[i]};
+        for (int k = 0; k < (band ? 3 : 1); k++) {
+            buf_puts(out, "<td class=\"n\">");
+            words_value(d, v[k], 5, out);
+            buf_puts(out, "</td>");
+        }
+        buf_puts(out, "</tr>\n");
     }
     buf_puts(out, "</tbody></table></details>\n");
 }

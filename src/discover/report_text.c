@@ -6,6 +6,7 @@
 #include "base/version.h"
 #include "discover/discovery.h"
 #include "discover/every.h"
+#include "discover/words.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -171,21 +172,31 @@ void discovery_text(const struct discovery *d, struct buf *out) {
     buf_putc(out, '\n');
     contest_lines(d, false, out);
     check_lines(d, "Check: ", out);
-    buf_printf(out, "%s%s\n%zu structures, %ld likelihoods, %.1f s, seed %llu\n",
+    buf_printf(out, "%s%s\n%zu structure%s, %ld likelihood%s, %.1f s, seed %llu\n",
                p->settled ? "" : "NOT SETTLED: ", p->verdict ? p->verdict : "", d->search.n,
-               d->search.evals, d->seconds, (unsigned long long)d->opt.seed);
+               d->search.n == 1 ? "" : "s", d->search.evals, d->search.evals == 1 ? "" : "s",
+               d->seconds, (unsigned long long)d->opt.seed);
 }
 
 static void forecast_rows(const struct discovery *d, struct buf *out) {
     buf_puts(out, "\n## Forecast\n\n| ");
     buf_markdown(out, d->series.time_name);
-    buf_printf(out, " | %s | %.0f%% interval |\n|---|---:|---:|\n", discovery_line_name(d),
-               100 * d->opt.level);
+    bool band = !d->data.truths; /* of 0 and 1 the chance says all */
+    buf_printf(out, " | %s |", discovery_line_name(d));
+    if (band) buf_printf(out, " %.0f%% interval |", 100 * d->opt.level);
+    buf_puts(out, band ? "\n|---|---:|---:|\n" : "\n|---|---:|\n");
     for (size_t i = d->series.n; i < d->fit.n; i++) {
         buf_puts(out, "| ");
         series_print_time(&d->series, d->fit.x[i], out);
-        buf_printf(out, " | %.5g | %.5g to %.5g |\n", discovery_line(d)[i], d->fit.lo[i],
-                   d->fit.hi[i]);
+        buf_puts(out, " | ");
+        words_value(d, discovery_line(d)[i], 5, out);
+        if (band) {
+            buf_puts(out, " | ");
+            words_value(d, d->fit.lo[i], 5, out);
+            buf_puts(out, " to ");
+            words_value(d, d->fit.hi[i], 5, out);
+        }
+        buf_puts(out, " |\n");
     }
 }
 

@@ -363,8 +363,8 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
     s->data = data;
     s->grammar = *g;
     grammar_calendar(&s->grammar, data->n_season, data->n);
-    if (!data->y[TRANSFORM_LOG]) s->grammar.logs = false;
     if (data->scale != SCALE_LOG) s->grammar.only_logs = smodel_scale_hidden(data);
+    if (!data->y[TRANSFORM_LOG] || (data->linear && !s->grammar.only_logs)) s->grammar.logs = false;
     s->grammar.steady = data->truths;
     s->grammar.powers = s->grammar.logs && !s->grammar.only_logs && data->y[TRANSFORM_POWER];
     s->base.seeded = s->grammar.logs ? 2 : 1;

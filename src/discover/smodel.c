@@ -184,6 +184,12 @@ static bool standardise(struct smodel_data *d, int tr, const double *y) {
     return true;
 }
 
+static bool linear(const struct smodel_data *d, int tr) {
+    double off = 0;
+    for (size_t i = 0; i < d->n; i++) off = fmax(off, fabs(d->y[tr][i] - d->y[0][i]));
+    return off < LINEAR_WITHIN;
+}
+
 /* Which scale beside that of the values: the ends decide, unless values have reached them. */
 static enum smodel_scale choose_scale(const struct smodel_data *d, double least, double greatest) {
     bool floor = d->low > -INFINITY, cap = d->high < INFINITY;
@@ -223,6 +229,7 @@ static enum gpm_status data_init(struct smodel_data *d, size_t n, const double *
     d->scale = like ? like->scale : choose_scale(d, least, greatest);
     if ((least > 0 || d->scale != SCALE_LOG) && !standardise(d, TRANSFORM_LOG, y))
         d->y[TRANSFORM_LOG] = NULL;
+    d->linear = like ? like->linear : d->y[TRANSFORM_LOG] && linear(d, TRANSFORM_LOG);
     bool wide = like ? like->y[TRANSFORM_POWER] != NULL : greatest > POWER_RANGE * least;
     if (d->y[TRANSFORM_LOG] && d->scale == SCALE_LOG && wide && !standardise(d, TRANSFORM_POWER, y))
         d->y[TRANSFORM_POWER] = NULL;

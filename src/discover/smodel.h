@@ -45,13 +45,18 @@ enum smodel_scale {
  * grows with the level, but less than in proportion. Only values that differ by more than this
  * factor tell it from the two others. */
 #define POWER_RANGE 1.5
+/* A scale on which no standardised value lies further than this from where it lies itself (positive
+ * values whose greatest is less than about 1.02 times the least, amounts around 1e9) says nothing
+ * that the values do not. */
+#define LINEAR_WITHIN 0.01
 
 struct smodel_data {
     size_t n;
     double *t;               /* ascending, [0,1] */
     double *y[TRANSFORMS];   /* standardised, per transform; NULL where there is none */
     enum smodel_scale scale; /* what TRANSFORM_LOG stands for */
-    double low, high;        /* ends of what values can be; infinite: none */
+    bool linear; /* that scale is a straight line over the values: it is not searched unasked */
+    double low, high; /* ends of what values can be; infinite: none */
     double mean[TRANSFORMS], sd[TRANSFORMS];
     /* log density of the standardised y -> of the user's y: added to log Z */
     double log_measure[TRANSFORMS];

@@ -43,6 +43,7 @@ void smodel_data_rates(struct smodel_data *d) {
     for (size_t i = 0; i < d->n; i++) d->count[i] = floor(d->mean[0] + d->sd[0] * d->y[0][i] + 0.5);
     double mean = d->mean[0];
     d->scale = d->truths ? SCALE_CHANCE : SCALE_RATE;
+    d->linear = false;
     d->mean[TRANSFORM_LOG] = d->truths ? log(mean / (1 - mean)) : log(mean);
     d->sd[TRANSFORM_LOG] = d->truths ? 1 / d->sd[0] : d->sd[0] / mean;
     d->log_measure[TRANSFORM_LOG] = 0;

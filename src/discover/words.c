@@ -14,6 +14,17 @@ void words_number(const char *before, double v, const char *after, struct buf *o
     buf_puts(out, after);
 }
 
+void words_value(const struct discovery *d, double v, int least, struct buf *out) {
+    double mean = fabs(d->data.mean[0]), sd = d->data.sd[0];
+    int digits = mean > sd ? 1 + (int)ceil(log10(mean / sd)) : 0;
+    if (digits > least)
+        buf_printf(out, "%.*g", digits < 15 ? digits : 15, v);
+    else if (least > 3)
+        buf_printf(out, "%.*g", least, v);
+    else
+        words_number("", v, "", out);
+}
+
 /* ---- time ---- */
 #define YEAR 365.2425 /* days */
 

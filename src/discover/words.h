@@ -9,6 +9,9 @@
 
 /* Three digits, whole from 1000 to 999999, between two texts. */
 void words_number(const char *before, double v, const char *after, struct buf *out);
+/* A value of the series with at least so many digits, and so many that a tenth of the values'
+ * standard deviation shows: amounts around 1e9 that differ by 3 are told apart. */
+void words_value(const struct discovery *d, double v, int least, struct buf *out);
 /* How a value is written in the user's units. */
 typedef void quantity(const struct discovery *d, double v, struct buf *out);
 quantity words_duration; /* v in units of x */

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """What gpmem discover says of series with a known truth: levels that stay the same, counts that end, noise of another
-size, weather that is no trend, formulas on the scale that is modelled. Of every text: no size of "0", shares that are
+size, weather that is no trend, formulas on the scale that is modelled, scales that are lines, terms of one name. Of every text: no size of "0", shares that are
 shares, a runner-up that says what it has instead. Structures are clear here, so that no number decides what is said."""
 import json, math, os, random, re, subprocess, sys, tempfile
 
@@ -89,13 +89,51 @@ def check_swing(tmp):
         assert abs(size / truth - 1) < 0.08 if not said[2] else abs(math.log1p(size / 100) - 1) < 0.08, (size, text)
 
 
+def check_narrow(tmp):
+    """Values that differ by little of their size: no logarithm, whose line they would be, and digits that tell them apart."""
+    rng = random.Random(9)
+    for name, base in (("billion", 1e9), ("five hundred", 500)):
+        values = ["%.3f" % (base + 3 * (i >= 25) + rng.gauss(0, 0.2)) for i in range(50)]
+        text, _ = discover(tmp, name, range(50), values, "--markdown", os.path.join(tmp, "narrow.md"), "--json", os.path.join(tmp, "narrow.json"))
+        assert "differ by so little of their size that adding and multiplying are the same here." in text, text
+        assert "ogarithm" not in text and "+09" not in text, text
+        said = re.search(r"The level \(without noise\) went from ([0-9.]+) at the start to ([0-9.]+) at the end", text)
+        assert said and abs(float(said[2]) - float(said[1]) - 3) <= 1, text
+        assert "+09" not in open(os.path.join(tmp, "narrow.md")).read().split("## Forecast")[1].split("##")[0]
+        assert json.load(open(os.path.join(tmp, "narrow.json")))["probability_of_log"] == 0
+    text, _ = discover(tmp, "asked", range(50), values, "--log", "always")  # who wants it gets it
+    assert "The logarithm of the values is modelled" in text, text
+    text, _ = discover(tmp, "wide", range(50), ["%.3f" % (50 * math.exp(0.03 * i + rng.gauss(0, 0.05))) for i in range(50)])
+    assert "The logarithm of the values is modelled" in text, text
+
+
+def check_alike(tmp):
+    """Two terms of one name are told apart in every list of them; one structure is one."""
+    rng = random.Random(10)
+    values = ["%.3f" % (3 * math.sin(2 * math.pi * i / 7) + 2 * math.sin(2 * math.pi * i / 30) + rng.gauss(0, 0.3)) for i in range(150)]
+    text, _ = discover(tmp, "alike", range(150), values, "-k", "PER WN")
+    assert re.search(r"Of the variance \d+% is PER's \(of every [0-9.]+ steps\), \d+% is PER's \(of every [0-9.]+ steps\), ", text), text
+    steps = [7 * (i >= 20) - 9 * (i >= 55) + rng.gauss(0, 0.4) for i in range(80)]
+    text, _ = discover(tmp, "shifts", months(80), ["%.3f" % v for v in steps])
+    assert re.search(r"components: a shift of level at 2011-09, a shift of level at 2014-08, and uncorrelated noise", text), text
+    assert "STEP's (at 2011-09)" in text and "STEP's (at 2014-08)" in text, text
+    text, _ = discover(tmp, "single", range(150), values, "-k", "WN", "--log", "never")
+    assert re.search(r"\n1 structure, \d+ likelihoods", text), text
+
+
 def check_truths(tmp):
     """Values of 0 and 1: a forecast is one of them with its chance; nothing below, above or between."""
     rng = random.Random(7)
     noise = [int(rng.random() < 0.3) for _ in range(90)]
     weekly = [int(rng.random() < (0.05 if i % 7 > 4 else 0.95)) for i in range(91)]
     for name, values in (("coin", noise), ("weekly", weekly)):
-        text, cells = discover(tmp, name, range(len(values)), values)
+        page, notes = os.path.join(tmp, "truths.html"), os.path.join(tmp, "truths.md")
+        text, cells = discover(tmp, name, range(len(values)), values, "--html", page, "--markdown", notes)
+        # of 0 and 1 no interval is drawn, promised or listed
+        head = open(page).read().split("<h2>Components</h2>")[0]
+        assert "the chance of a 1 (line)" in head, head
+        assert not any(w in head for w in ("and its interval", '"name":"low"', ">low</th>")), head
+        assert "| time | chance |\n" in open(notes).read(), open(notes).read()
         assert re.search(r" The values are 0 or 1, [0-9.]+% of them 1: the chance of a 1 is modelled, by its log odds", text), text
         assert "each value is a 0 or a 1 by its chance." in text and "counts" not in text, text
         assert re.search(r"log odds of a 1 ~ GP\(", text), text
@@ -121,6 +159,6 @@ def check_truths(tmp):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as tmp:
-        for check in (check_step, check_counts, check_noise, check_weather, check_formula, check_swing, check_truths):
+        for check in (check_step, check_counts, check_noise, check_weather, check_formula, check_swing, check_narrow, check_alike, check_truths):
             check(tmp)
     print("ok")
