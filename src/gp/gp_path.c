@@ -157,13 +157,19 @@ static void apply_linear(const struct gp_path *p, const struct linear *l, const 
     v->mul(l->n, sum, p->weight + l->first);
 }
 
+/* Weights with signs and linear factors. */
+static void weigh_features(struct gp_path *p, const double *x) {
+    memcpy(p->weight, p->a, p->nf * sizeof *p->a);
+    for (size_t i = 0; i < p->linear.n; i++) apply_linear(p, &p->linear.at[i], x);
+    for (int c = 0; p->key && c < p->dim; c++)
+        vec_ops()->mul(p->nf, signs_of(p, c, x[c]), p->weight);
+}
+
 /* Leaves phases in t and weights in weight. */
 static double prior_at(struct gp_path *p, const double *x) {
     const struct vec_ops *v = vec_ops();
     if (p->nf == 0) return 0;
-    memcpy(p->weight, p->a, p->nf * sizeof *p->a);
-    for (size_t i = 0; i < p->linear.n; i++) apply_linear(p, &p->linear.at[i], x);
-    for (int c = 0; p->key && c < p->dim; c++) v->mul(p->nf, signs_of(p, c, x[c]), p->weight);
+    weigh_features(p, x);
     memcpy(p->t, p->b, p->nf * sizeof *p->b);
     la_gemv(p->nf, (size_t)p->dim, 1, p->w, p->nf, x, 1, p->t);
     return v->dot_cos(p->nf, p->weight, p->t);
@@ -338,6 +344,38 @@ enum gpm_status gp_path_eval(struct gp_path *p, const double *x, size_t n, doubl
         st = value_at(p, at, &f[i]);
         if (!st && grad) st = kern_differences(value_at, p, at, p->dim, 1e-2, grad + i * dim);
     }
+    return st;
+}
+
+/* A few points: phases of all of them are one product, covariances with the data one block. */
+static enum gpm_status block(struct gp_path *p, const double *x, size_t n, double *room,
+                             double *f) {
+    size_t dim = (size_t)p->dim;
+    double *phase = room, *k = phase + p->nf * n, *columns = k + p->n * n;
+    struct kern_pts own = {.x = p->x, .n = p->n, .ld = p->n, .dim = p->dim},
+                    at = {.x = columns, .n = n, .ld = n, .dim = p->dim};
+    for (size_t i = 0; i < n * dim; i++) columns[i / dim + (i % dim) * n] = x[i];
+    enum gpm_status st = mean_eval(p->mean, at, f);
+    if (!st) st = kern_cross(p->kern, own, at, k, p->n);
+    for (size_t i = 0; i < n; i++) memcpy(phase + i * p->nf, p->b, p->nf * sizeof *p->b);
+    if (p->nf) la_gemm(false, false, p->nf, n, dim, 1, p->w, p->nf, x, dim, 1, phase, p->nf);
+    for (size_t i = 0; i < n && !st; i++) {
+        f[i] += p->base + vec_ops()->dot(p->n, k + i * p->n, p->alpha);
+        if (!p->nf) continue;
+        weigh_features(p, x + i * dim);
+        f[i] += vec_ops()->dot_cos(p->nf, p->weight, phase + i * p->nf);
+    }
+    return st;
+}
+
+enum gpm_status gp_path_eval_block(struct gp_path *p, const double *x, size_t n, double *f) {
+    enum { AT_ONCE = 40 };
+    size_t dim = (size_t)p->dim;
+    double *room = NEW_ARRAY(double, AT_ONCE *(p->nf + p->n + dim) + 1);
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < n && !st; i += AT_ONCE)
+        st = block(p, x + i * dim, n - i < AT_ONCE ? n - i : AT_ONCE, room, f + i);
+    mem_free(room);
     return st;
 }
 

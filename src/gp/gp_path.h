@@ -30,6 +30,10 @@ void gp_path_temper(struct gp_path *p, double tau);
  * differences of the path itself where it has linear factors or a mean function. */
 GPM_MUST_USE enum gpm_status gp_path_eval(struct gp_path *p, const double *x, size_t n, double *f,
                                           double *grad);
+/* Values at many points at once, by products of matrices: several times as fast, and the same up to
+ * rounding, which depends on what else is asked. */
+GPM_MUST_USE enum gpm_status gp_path_eval_block(struct gp_path *p, const double *x, size_t n,
+                                                double *f);
 /* Values of the path and of the posterior mean at n points, which share the covariances: at another
  * temperature the path is mean + tau (f - mean). Features only. */
 GPM_MUST_USE enum gpm_status gp_path_eval_both(struct gp_path *p, const double *x, size_t n,

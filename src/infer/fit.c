@@ -86,8 +86,10 @@ void fit_polish(const struct density *t, struct fit_starts *s, int n, const stru
                 double floor) {
     int top = 0;
     s->n = 0;
-    for (int i = 0; i < n; i++)
-        rank(s, r->polished, i, density_eval(t, s->z + (size_t)(i * t->d), NULL));
+    double *logp = NEW_ARRAY(double, (size_t)n + 1);
+    density_many(t, (size_t)n, s->z, logp, NULL);
+    for (int i = 0; i < n; i++) rank(s, r->polished, i, logp[i]);
+    mem_free(logp);
     struct fit_rank first[FIT_MAX_POLISHED];
     int scans = r->scan < s->n ? r->scan : s->n;
     memcpy(first, s->best, sizeof first);

@@ -28,6 +28,17 @@ void proposal_release(struct proposal *p) {
 }
 
 /* ---- density and draws ---- */
+void density_many(const struct density *t, size_t n, const double *z, double *logp, double *grad) {
+    size_t d = (size_t)t->d;
+    if (!t->many) {
+        for (size_t i = 0; i < n; i++)
+            logp[i] = density_eval(t, z + i * d, grad ? grad + i * d : NULL);
+        return;
+    }
+    t->many(t->ctx, n, z, logp, grad);
+    for (size_t i = 0; i < n && t->evals; i++) *t->evals += logp[i] > -INFINITY;
+}
+
 /* log t_nu of z around the mode: r^2 = |scale^-1 (z - mode)|^2. */
 static double mode_log_density(const struct mode *m, int d, const double *z) {
     double x[PROPOSAL_MAX_DIM], r2 = 0, nu = PROPOSAL_NU;
@@ -85,22 +96,23 @@ void proposal_walk(const struct proposal *p, struct rng *r, double *z) {
 /* ---- modes ---- */
 /* Negative Hessian by central differences of the gradient, symmetrised. */
 static bool hessian(const struct density *t, const double *z0, double *h) {
-    int d = t->d;
-    double z[PROPOSAL_MAX_DIM], a[PROPOSAL_MAX_DIM], b[PROPOSAL_MAX_DIM];
-    memcpy(z, z0, sizeof *z * (size_t)d);
-    for (int i = 0; i < d; i++) {
-        z[i] = z0[i] + DIFF_STEP;
-        bool ok = isfinite(density_eval(t, z, a));
-        z[i] = z0[i] - DIFF_STEP;
-        ok = isfinite(density_eval(t, z, b)) && ok;
-        z[i] = z0[i];
-        if (!ok) return false;
-        for (int j = 0; j < d; j++) h[j + i * d] = -(a[j] - b[j]) / (2 * DIFF_STEP);
+    size_t d = (size_t)t->d;
+    double *z = NEW_ARRAY(double, 4 * d * d + 2 * d), *g = z + 2 * d * d, *logp = g + 2 * d * d;
+    bool ok = true;
+    for (size_t k = 0; k < 2 * d; k++) { /* up and down, one coordinate after the other */
+        memcpy(z + k * d, z0, sizeof *z * d);
+        z[k * d + k / 2] += k % 2 ? -DIFF_STEP : DIFF_STEP;
     }
-    for (int i = 0; i < d; i++)
-        for (int j = 0; j < i; j++)
+    density_many(t, 2 * d, z, logp, g);
+    for (size_t k = 0; k < 2 * d; k++) ok = ok && isfinite(logp[k]);
+    for (size_t i = 0; i < d && ok; i++)
+        for (size_t j = 0; j < d; j++)
+            h[j + i * d] = -(g[2 * i * d + j] - g[(2 * i + 1) * d + j]) / (2 * DIFF_STEP);
+    for (size_t i = 0; i < d && ok; i++)
+        for (size_t j = 0; j < i; j++)
             h[i + j * d] = h[j + i * d] = 0.5 * (h[i + j * d] + h[j + i * d]);
-    return true;
+    mem_free(z);
+    return ok;
 }
 
 /* scale = lower Cholesky factor of V diag(1/lambda) V'. */
@@ -205,12 +217,11 @@ void is_draws_pack(struct pack *p, struct draws *d) {
 /* Draws, log densities and log weights (left in w). */
 static void sample(const struct density *t, const struct proposal *p, struct rng *r,
                    struct draws *d) {
-    for (size_t i = 0; i < d->n; i++) {
-        double *z = d->z + i * d->d;
-        proposal_draw(p, r, z);
-        d->logp[i] = density_eval(t, z, NULL);
-        d->w[i] = isfinite(d->logp[i]) ? d->logp[i] - proposal_log_density(p, z) : -INFINITY;
-    }
+    for (size_t i = 0; i < d->n; i++) proposal_draw(p, r, d->z + i * d->d);
+    density_many(t, d->n, d->z, d->logp, NULL);
+    for (size_t i = 0; i < d->n; i++)
+        d->w[i] = isfinite(d->logp[i]) ? d->logp[i] - proposal_log_density(p, d->z + i * d->d)
+                                       : -INFINITY;
 }
 
 /* From log weights to shares that sum to 1. With w_i = p/q of n draws:

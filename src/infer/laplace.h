@@ -29,12 +29,18 @@ struct density {
     /* Once this is set everything is impossible: what works on the density ends by itself, and its
      * result is void. May be NULL. */
     const volatile sig_atomic_t *stop;
+    /* NULL, or n points at once, each as eval would have it: on several threads, say. grad: n x d
+     * or NULL; logp[i] -inf where a point is impossible. */
+    void (*many)(void *ctx, size_t n, const double *z, double *logp, double *grad);
 };
 static inline double density_eval(const struct density *t, const double *z, double *grad) {
     double logp = stop_asked(t->stop) ? -INFINITY : t->eval(t->ctx, z, grad);
     if (t->evals) *t->evals += logp > -INFINITY;
     return logp;
 }
+
+/* logp[i], and n x d of grad (may be NULL), of n points one after another. */
+void density_many(const struct density *t, size_t n, const double *z, double *logp, double *grad);
 
 struct mode {
     double *z;         /* d; owned, with what scale points at */

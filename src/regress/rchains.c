@@ -70,7 +70,7 @@ struct job {
 
 static void run_chain(void *ctx, size_t number, int thread) {
     struct job *j = ctx;
-    size_t keep = j->c->kept / RCHAINS, warm = 20 + keep / 4;
+    size_t keep = j->c->kept / RCHAINS, warm = 20 + keep * j->c->apart / 4;
     struct chain c = {.m = &j->q->mode[0], .f = j->density(j->ctx, (int)number), .eps = 0.3};
     size_t d = (size_t)c.f.d;
     UNUSED(thread);
@@ -85,7 +85,8 @@ static void run_chain(void *ctx, size_t number, int thread) {
         c.eps *= exp((transition(&c) - TARGET) / sqrt(1 + (double)i / 4));
     c.eps = fmin(c.eps, 0.6);
     for (size_t i = 0; i < keep; i++) {
-        j->accepted[number] += transition(&c) / (double)keep;
+        for (size_t k = 0; k < j->c->apart; k++)
+            j->accepted[number] += transition(&c) / (double)(keep * j->c->apart);
         memcpy(j->c->z + (number * keep + i) * d, c.z, d * sizeof c.z[0]);
     }
 }

@@ -14,6 +14,7 @@ enum { RCHAINS = 4 };
 struct rchains {
     double *z;         /* kept x d */
     size_t kept;       /* a multiple of RCHAINS */
+    size_t apart;      /* transitions for each of them */
     double acceptance; /* mean over kept transitions */
     double rhat;       /* the worst over parameters, split and rank-normalised */
 };

@@ -98,7 +98,7 @@ static enum gpm_status curves(const struct effects *e, size_t draw, struct gp_pa
                 memcpy(z + k * d, r->x + e->row[k] * d, d * sizeof *z);
                 put_value(r, j, p->at[i], z + k * d);
             }
-            st = gp_path_eval(path, z, rows, f, NULL);
+            st = gp_path_eval_block(path, z, rows, f);
             for (size_t k = 0; k < rows; k++) sum += f[k] / (double)rows;
             p->curve[draw * p->m + i] = sum;
         }
@@ -115,7 +115,7 @@ static enum gpm_status shares(const struct effects *e, size_t draw, struct gp_pa
     size_t d = (size_t)r->t.d, n = e->n_rows < PAIRS ? e->n_rows : PAIRS;
     double *z = NEW_ARRAY(double, n *d), *f = NEW_ARRAY(double, 2 * n), *g = f + n, sum = 0, sq = 0;
     for (size_t i = 0; i < n; i++) memcpy(z + i * d, r->x + e->row[i] * d, d * sizeof *z);
-    enum gpm_status st = gp_path_eval(path, z, n, f, NULL);
+    enum gpm_status st = gp_path_eval_block(path, z, n, f);
     for (size_t i = 0; i < n; i++) sum += f[i] / (double)n;
     for (size_t i = 0; i < n; i++) sq += (f[i] - sum) * (f[i] - sum) / (double)(n - 1);
     *var = sq;
@@ -127,7 +127,7 @@ static enum gpm_status shares(const struct effects *e, size_t draw, struct gp_pa
             memcpy(z + i * d + in->first, r->x + e->row[(i + 1) % n] * d + in->first,
                    (size_t)in->n * sizeof *z);
         }
-        st = gp_path_eval(path, z, n, g, NULL);
+        st = gp_path_eval_block(path, z, n, g);
         for (size_t i = 0; i < n; i++) half += 0.5 * (f[i] - g[i]) * (f[i] - g[i]) / (double)n;
         e->plan[j].total[draw] = sq > 0 ? fmin(1, half / sq) : 0;
     }

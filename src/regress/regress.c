@@ -190,7 +190,7 @@ static void find_noise(struct regress *r) {
     const struct rmodel *m = &r->model;
     double *s = NEW_ARRAY(double, m->kept + 1);
     for (size_t k = 0; k < m->kept; k++)
-        s[k] = exp(m->z[k * (size_t)m->d + (size_t)m->d - 1]) * r->t.y_sd;
+        s[k] = r->t.y_sd * rmodel_value(m, m->d - 1, m->z[k * (size_t)m->d + (size_t)m->d - 1]);
     r->noise = rinterval_of(s, m->kept, r->o.level);
     r->explained = 1 - fmin(1, r->noise.mid * r->noise.mid / (r->t.y_sd * r->t.y_sd));
     mem_free(s);

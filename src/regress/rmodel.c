@@ -3,6 +3,7 @@
 #include "regress/rmodel.h"
 #include "base/mem.h"
 #include "infer/fit.h"
+#include "la/parallel.h"
 #include "regress/rchains.h"
 #include <math.h>
 #include <string.h>
@@ -91,8 +92,12 @@ struct gp *rmodel_gp(const struct rmodel *m) {
     return g;
 }
 
+double rmodel_value(const struct rmodel *m, int i, double z) {
+    return i == m->d - 1 ? hypot(exp(z), RMODEL_FLOOR) : exp(z);
+}
+
 enum gpm_status rmodel_use(const struct rmodel *m, struct gp *g, const double *z) {
-    double *theta = NEW_ARRAY(double, m->npar + 1), noise = exp(z[m->d - 1]);
+    double *theta = NEW_ARRAY(double, m->npar + 1), noise = rmodel_value(m, m->d - 1, z[m->d - 1]);
     kern_params(m->k, theta);
     for (int i = 0; i < m->d - 1; i++) theta[m->free[i]] = exp(z[i]);
     struct kern *k = kern_with_params(m->k, theta, NULL);
@@ -108,7 +113,15 @@ enum gpm_status rmodel_use(const struct rmodel *m, struct gp *g, const double *z
 struct density_of {
     const struct rmodel *m;
     struct gp *g;
+    int threads;
+    struct gp **each; /* a process for each thread; NULL: not needed yet */
 };
+
+static void density_release(struct density_of *of) {
+    for (int i = 0; i < of->threads; i++) gp_free(of->each[i]);
+    mem_free(of->each);
+    gp_free(of->g);
+}
 
 static double log_prior(const struct rmodel *m, const double *z, double *grad) {
     double sum = 0;
@@ -129,9 +142,38 @@ static double eval(void *ctx, const double *z, double *grad) {
     double *dkern = NEW_ARRAY(double, m->npar + 1);
     enum gpm_status st = gp_logml_grad(t->g, &logml, dkern, &dnoise);
     for (int i = 0; i < m->d - 1; i++) grad[i] = exp(z[i]) * dkern[m->free[i]];
-    grad[m->d - 1] = exp(z[m->d - 1]) * dnoise;
+    double s = exp(z[m->d - 1]); /* d sqrt(s^2 + floor^2) / d log s */
+    grad[m->d - 1] = s * s / rmodel_value(m, m->d - 1, z[m->d - 1]) * dnoise;
     mem_free(dkern);
     return st ? -INFINITY : logml + log_prior(m, z, grad);
+}
+
+/* Points on several threads. What a process computed before leaves no trace in its numbers, so it
+ * does not matter which of them a point comes to. */
+struct points {
+    struct density_of *of;
+    const double *z;
+    double *logp, *grad;
+};
+
+static void one_point(void *ctx, size_t i, int thread) {
+    struct points *p = ctx;
+    const struct rmodel *m = p->of->m;
+    size_t d = (size_t)m->d;
+    struct gp **g = &p->of->each[thread];
+    p->logp[i] = -INFINITY;
+    if (stop_asked(m->stop)) return;
+    if (!*g) *g = rmodel_gp(m);
+    if (!*g) return;
+    gp_forget(*g);
+    struct density_of own = {.m = m, .g = *g};
+    p->logp[i] = eval(&own, p->z + i * d, p->grad ? p->grad + i * d : NULL);
+}
+
+static void eval_many(void *ctx, size_t n, const double *z, double *logp, double *grad) {
+    struct density_of *of = ctx;
+    struct points p = {of, z, logp, grad};
+    la_parallel(of->threads, n, one_point, &p);
 }
 
 /* ---- from starts to draws ---- */
@@ -142,9 +184,9 @@ struct reffort rmodel_effort(size_t n) {
     static const struct {
         size_t rows;
         struct reffort e;
-    } rows[] = {{150, {2000, 200, 24, 4, true}}, {400, {1000, 120, 16, 3, true}},
-                {700, {400, 60, 10, 2, false}},  {1200, {200, 40, 1, 1, false}},
-                {2000, {100, 20, 1, 1, false}},  {SIZE_MAX, {60, 12, 1, 1, false}}};
+    } rows[] = {{150, {2000, 200, 24, 4, 8}}, {400, {1000, 120, 16, 3, 2}},
+                {700, {400, 60, 10, 2, 0}},   {1200, {200, 40, 1, 1, 0}},
+                {2000, {100, 20, 1, 1, 0}},   {SIZE_MAX, {60, 12, 1, 1, 0}}};
     size_t i = 0;
     while (n > rows[i].rows) i++;
     return rows[i].e;
@@ -180,7 +222,7 @@ static void start_thinned(const struct rmodel *m, double *z) {
         y[i] = m->y[at];
     }
     thin.n = THIN_ROWS, thin.x = x, thin.y = y;
-    struct density_of of = {&thin, rmodel_gp(&thin)};
+    struct density_of of = {.m = &thin, .g = rmodel_gp(&thin)};
     struct density t = {.d = m->d, .eval = eval, .ctx = &of, .stop = m->stop};
     if (of.g) (void)fit_optimise(&t, z, 100);
     gp_free(of.g);
@@ -212,10 +254,10 @@ static struct density chain_density(void *ctx, int chain) {
 
 static enum gpm_status run_chains(struct rmodel *m, uint64_t seed, int threads) {
     struct chains_of c = {.m = m};
-    struct rchains run = {.z = m->z, .kept = m->kept};
+    struct rchains run = {.z = m->z, .kept = m->kept, .apart = rmodel_effort(m->n).chain};
     enum gpm_status st = GPM_OK;
     for (int i = 0; i < RCHAINS; i++) {
-        c.of[i] = (struct density_of){m, rmodel_gp(m)};
+        c.of[i] = (struct density_of){.m = m, .g = rmodel_gp(m)};
         if (!c.of[i].g) st = GPM_E_NOMEM;
     }
     if (!st) rchains_run(&run, &m->q, chain_density, &c, seed, threads);
@@ -239,7 +281,8 @@ static void run_laplace(struct rmodel *m, struct rng *r) {
     m->method = RMODEL_LAPLACE;
 }
 
-#define ENOUGH 50 /* draws that hold the weight, or as many as are used where that is fewer */
+/* Draws that hold the weight, or as many as are used where that is fewer. */
+#define ENOUGH 100
 
 static enum gpm_status sample(struct rmodel *m, const struct density *t, struct rng *r,
                               uint64_t seed, int threads) {
@@ -252,7 +295,7 @@ static enum gpm_status sample(struct rmodel *m, const struct density *t, struct 
         st = GPM_E_INTERRUPT;
     else if (isfinite(m->is.logz) && enough)
         is_draws_even(&d), resample(m, &d, r);
-    else if (rmodel_effort(m->n).chains)
+    else if (rmodel_effort(m->n).chain)
         st = run_chains(m, seed, threads);
     else
         run_laplace(m, r);
@@ -264,9 +307,15 @@ enum gpm_status rmodel_fit(struct rmodel *m, uint64_t seed, int threads) {
     struct reffort effort = rmodel_effort(m->n);
     struct fit_rules rule = rules;
     struct rng r;
-    struct density_of of = {m, rmodel_gp(m)};
+    struct density_of of = {.m = m, .g = rmodel_gp(m), .threads = threads};
     if (!of.g) return GPM_E_NOMEM;
-    struct density t = {.d = m->d, .eval = eval, .ctx = &of, .evals = &m->evals, .stop = m->stop};
+    of.each = mem_zalloc((size_t)threads * sizeof *of.each);
+    struct density t = {.d = m->d,
+                        .eval = eval,
+                        .many = eval_many,
+                        .ctx = &of,
+                        .evals = &m->evals,
+                        .stop = m->stop};
     struct fit_starts *s = fit_starts_new(m->d, effort.starts);
     double map;
     m->kept = KEPT;
@@ -285,6 +334,6 @@ enum gpm_status rmodel_fit(struct rmodel *m, uint64_t seed, int threads) {
     if (stop_asked(m->stop)) st = GPM_E_INTERRUPT;
     if (!st) st = sample(m, &t, &r, seed, threads);
     mem_free(s);
-    gp_free(of.g);
+    density_release(&of);
     return st;
 }

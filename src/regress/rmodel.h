@@ -7,8 +7,9 @@
  *
  * with a length scale for each column, 1.5 sqrt(d) before the data, or another kernel in its place.
  * Every positive parameter of the kernel has a log-normal prior, its median what the kernel's text
- * says, its log with standard deviation 1; so has the noise, with median 0.3. Plain numbers,
- * origins and other parameters that are not positive are held.
+ * says, its log with standard deviation 1; so has the noise, with median 0.3, to whose variance
+ * FLOOR^2 is added: of an outcome without noise the factors would be rounding errors below it.
+ * Plain numbers, origins and other parameters that are not positive are held.
  *
  * The posterior of the parameters' logarithms: modes (infer/fit.h), Laplace's method at each,
  * importance sampling, of which `kept` equally weighted draws are made by systematic resampling.
@@ -45,6 +46,7 @@ struct rmodel {
 
 #define RMODEL_PRIOR_SD    1.0
 #define RMODEL_NOISE       0.3
+#define RMODEL_FLOOR       1e-4
 #define RMODEL_LENGTH(dim) (1.5 * sqrt((double)(dim)))
 
 /* The kernel of a regression on `dim` columns, as text. */
@@ -61,11 +63,14 @@ struct gp *rmodel_gp(const struct rmodel *m);
 /* The process takes the parameters of logarithms z. */
 GPM_MUST_USE enum gpm_status rmodel_use(const struct rmodel *m, struct gp *g, const double *z);
 
+/* The value of free parameter i at its logarithm. */
+double rmodel_value(const struct rmodel *m, int i, double z);
+
 /* How much is computed, by the number of rows: draws of the importance sampling, those used. */
 struct reffort {
     size_t draws, used;
     int starts, polished;
-    bool chains; /* are affordable */
+    size_t chain; /* transitions for each draw of chains; 0: they are not affordable */
 };
 struct reffort rmodel_effort(size_t n);
 /* GPM_E_INTERRUPT: stopped; GPM_E_NOT_PD: no parameters fit the data. */

@@ -65,7 +65,7 @@ static void put_usual_kernel(const struct regress *r, struct buf *out) {
     for (int k = 0; k < r->t.d; k++)
         buf_printf(out, "%slognormal(log(%.3g), 1)", k ? ", " : "", RMODEL_LENGTH(r->t.d));
     buf_puts(out, ");\nassume f = make_gp(make_constant(1) + make_linear(linear, 0) + "
-                  "make_squaredexp(sf, l),\n  noise=noise");
+                  "make_squaredexp(sf, l),\n  noise=sqrt(noise * noise + 1e-8)");
     if (r->t.d > 1) buf_printf(out, ", dim=%d", r->t.d);
     buf_puts(out, ");\n");
 }

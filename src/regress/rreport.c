@@ -406,7 +406,8 @@ static void json_parameters(const struct regress *r, struct buf *out) {
     for (int i = 0; i < m->d; i++) {
         struct buf name = BUF_INIT;
         rmodel_name(m, i, &name);
-        for (size_t k = 0; k < m->kept; k++) v[k] = exp(m->z[k * (size_t)m->d + (size_t)i]);
+        for (size_t k = 0; k < m->kept; k++)
+            v[k] = rmodel_value(m, i, m->z[k * (size_t)m->d + (size_t)i]);
         json_interval(out, name.data, rinterval_of(v, m->kept, r->o.level));
         buf_release(&name);
     }

@@ -115,16 +115,35 @@ for i in range(40):
     a, b = random.uniform(0, 10), random.uniform(-5, 5)
     rows.append((a, b, 3 * math.sin(a) + 0.5 * b + random.gauss(0, 0.4)))
 write("two.csv", "a,b,y", rows)
-out = json.loads(regress("two.csv", "--json", "-"))
-with open("two.vnts", "w") as f:
-    f.write(regress("two.csv", "--program"))
-r = subprocess.run([GPMEM, "run", "two.vnts"], capture_output=True, text=True, timeout=300)
-check(r.returncode == 0, "the program runs: " + r.stderr)
-table = {line.split()[0]: line.split() for line in r.stdout.splitlines() if line.split()}
-for name, row in (("noise", "noise"), ("LIN.sf", "linear"), ("SE.sf", "sf"), ("SE.l[0]", "l[1]"), ("SE.l[1]", "l[2]")):
-    values = [float(v) for v in table[row][1:7]]  # mean, mcse, sd, 5%, 50%, 95%
-    near(math.log(out["model"]["parameters"][name][0]), math.log(values[4]),
-         0.3 * math.log(values[5] / values[3]) / 3.29, "median of %s beside the program's" % name)
+
+
+def beside_program(name, inputs, part):
+    """Medians of the posterior beside those of nuts on the printed program, in posterior standard deviations."""
+    out = json.loads(regress(name, "--json", "-"))
+    with open("model.vnts", "w") as f:
+        f.write(regress(name, "--program"))
+    r = subprocess.run([GPMEM, "run", "model.vnts"], capture_output=True, text=True, timeout=300)
+    check(r.returncode == 0, "the program runs: " + r.stderr)
+    table = {line.split()[0]: line.split()[1:7] for line in r.stdout.splitlines() if line.split()}
+    pairs = [("LIN.sf", "linear"), ("SE.sf", "sf"), ("noise", "noise")]
+    pairs += [("SE.l[%d]" % i if inputs > 1 else "SE.l", "l[%d]" % (i + 1)) for i in range(inputs)]
+    for ours, row in pairs:
+        low, mid, high = [math.log(float(v)) for v in table[row][3:]]  # of mean, mcse, sd, 5%, 50%, 95%
+        if row == "noise":
+            mid = math.log(math.hypot(math.exp(mid), 1e-4))
+        near(math.log(out["model"]["parameters"][ours][0]), mid, part * (high - low) / 3.29, "%s: median of %s beside the program's" % (name, ours))
+    return out["model"]["method"]
+
+
+check("importance sampling" in beside_program("two.csv", 2, 0.3), "few parameters, by importance sampling")
+write("exact.csv", "a,b,y", [(a, b, 3 * math.sin(a) + 0.5 * b) for a, b, _ in rows])  # no noise at all
+method = beside_program("exact.csv", 2, 0.4)
+check("importance sampling" in method and int(method.split("(")[1].split()[0]) > 500, "without noise: " + method)
+random.seed(101)
+rows = [[random.gauss(0, 1) for _ in range(20)] for _ in range(25)]
+write("wide.csv", ",".join("x%d" % k for k in range(20)) + ",y", [(*u, u[0] + u[1] ** 2 / 2 + math.sin(u[2]) + random.gauss(0, .5)) for u in rows])
+method = beside_program("wide.csv", 20, 0.5)
+check("chains" in method and float(method.split("R-hat ")[1].rstrip(")")) < 1.1, "many inputs, few rows: " + method)
 
 # ---- what matters: Friedman's function ------------------------------------------------------------
 def friedman(n, d, seed):

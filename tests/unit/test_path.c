@@ -53,6 +53,9 @@ static void moments(void **state) {
             struct gp_path *p = NULL;
             assert_int_equal(gp_path_new(g, row[c].features ? 120 : 60, &rng_, &p), GPM_OK);
             assert_int_equal(gp_path_eval(p, xs, P, f, NULL), GPM_OK);
+            double at_once[P];
+            assert_int_equal(gp_path_eval_block(p, xs, P, at_once), GPM_OK);
+            for (int i = 0; i < P; i++) assert_close(at_once[i], f[i], 1e-8);
             for (int i = 0; i < P; i++) {
                 sum[i] += f[i] - mean[i];
                 for (int j = 0; j < P; j++) sq[i + P * j] += (f[i] - mean[i]) * (f[j] - mean[j]);

@@ -32,7 +32,7 @@ static void chains_follow_a_known_density(void **state) {
     double a = 3, z[2] = {0, 0}, *draws = NEW_ARRAY(double, 2 * N);
     struct density t = skewed_density(&a, 0);
     struct proposal q = {0};
-    struct rchains c = {.z = draws, .kept = N};
+    struct rchains c = {.z = draws, .kept = N, .apart = 1};
     assert_true(isfinite(fit_optimise(&t, z, 100)));
     assert_true(isfinite(proposal_add_mode(&q, &t, z)));
     rchains_run(&c, &q, skewed_density, &a, 1, 2);
@@ -49,7 +49,7 @@ static void chains_follow_a_known_density(void **state) {
     assert_close(v1, 1.3949341, 0.2);
     assert_true(c.rhat < 1.02 && c.acceptance > 0.6);
     double *again = NEW_ARRAY(double, 2 * N);
-    struct rchains other = {.z = again, .kept = N};
+    struct rchains other = {.z = again, .kept = N, .apart = 1};
     rchains_run(&other, &q, skewed_density, &a, 1, 1);
     assert_memory_equal(draws, again, 2 * N * sizeof *draws); /* whatever the threads */
     proposal_release(&q);
