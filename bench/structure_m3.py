@@ -1,15 +1,16 @@
 #!/usr/bin/python3
 """Forecasts of `gpmem discover` on series of the M3 competition, beside the entrants' published ones.
 
-structure_m3.py GPMEM [--inside | --back B [--summed]] [--every K [--from I]] [--only ID,...] [--period monthly|quarterly|yearly] [--jobs N] [--seed S] [--json FILE] [-- OPTION...]
-structure_m3.py --table FILE [--peers CSV]
+structure_m3.py GPMEM [--data DIR] [--inside | --back B [--summed]] [--every K [--from I]] [--only ID,...] [--period monthly|quarterly|yearly] [--jobs N] [--seed S] [--json FILE] [-- OPTION...]
+structure_m3.py --table FILE [--data DIR] [--peers CSV]
 
 ../shared/data/m3 has the training parts, the test parts and the entrants' forecasts. MASE divides the mean
 absolute error by the in-sample error of the seasonal naive forecast (lag 12, 4, 1), sMAPE is the competition's; the
 interval score is that of Gneiting and Raftery (2007) for 95%, divided as MASE is. The point forecast is the median.
 --inside cuts the last values of the training part off instead and forecasts those: for choices of defaults, which
 must not see the test part. --back B does so B values before the end, where four seasons and ten values are left; --summed
-makes quarters of the months first. --json keeps what is done after every series; with a file of it a run goes on there. --peers: scores of R's forecasters by structure_m3_peers.R."""
+makes quarters of the months first. --json keeps what is done after every series; with a file of it a run goes on there. --data: other series in files
+of the same form (structure_other.R makes some). --peers: scores of R's forecasters by structure_m3_peers.R."""
 import argparse, csv, json, math, os, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,6 +18,11 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "sha
 LAG = {"MONTHLY": 12, "QUARTERLY": 4, "YEARLY": 1}
 AHEAD = {"MONTHLY": 18, "QUARTERLY": 8, "YEARLY": 6}
 NAMES = ["MONTHLY", "QUARTERLY", "YEARLY"]
+
+
+def set_data(folder):
+    global ROOT
+    ROOT = folder
 
 
 def read(name):
@@ -35,7 +41,7 @@ def scores(point, lo, hi, ys, scale):
     n = len(ys)
     score = sum(h - l + 40 * max(l - y, 0) + 40 * max(y - h, 0) for y, l, h in zip(ys, lo, hi)) if lo else math.nan
     return {"mase": sum(abs(p - y) for p, y in zip(point, ys)) / n / scale,
-            "smape": sum(200 * abs(p - y) / (p + y) for p, y in zip(point, ys)) / n,
+            "smape": sum(200 * abs(p - y) / ((p + y) or 1) for p, y in zip(point, ys)) / n,
             "coverage": sum(l <= y <= h for y, l, h in zip(ys, lo, hi)) / n if lo else math.nan,
             "interval": score / n / scale}
 
@@ -93,6 +99,8 @@ def line(name, rows):
 def entrants(ids):
     train, test, out = read("train.csv"), read("test.csv"), {}
     forecast = {}
+    if not os.path.exists(os.path.join(ROOT, "competitors.csv")):
+        return out
     for r in csv.DictReader(open(os.path.join(ROOT, "competitors.csv"))):
         forecast.setdefault((r["method"], r["id"]), {})[int(r["h"])] = float(r["mean"])
     for (method, name), f in forecast.items():
@@ -170,7 +178,9 @@ def main():
     a.add_argument("--table")
     a.add_argument("--peers")
     a.add_argument("extra", nargs="*")
+    a.add_argument("--data", default=ROOT)
     o = a.parse_args()
+    set_data(o.data)
     o.inside |= o.back is not None or o.summed
     if o.table:
         d = json.load(open(o.table))
