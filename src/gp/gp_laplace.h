@@ -18,10 +18,12 @@ struct laplace_model {
     struct mean *mean;
     const struct gp_likelihood *likelihood;
     double par[LIKELIHOOD_PARAMETERS];
-    /* f = m + L u at the mode; b: factor of B = 1 + L'WL; at: the measurements there */
-    bool solved;
+    /* f = m + L u at the mode; b: factor of B = 1 + L'WL there (curved: it is); c: of 1 + W^1/2 K
+     * W^1/2, k: K; at: the measurements there */
+    bool solved, curved;
     struct gp_white white;
-    struct chol b;
+    struct chol b, c;
+    double *k, *root;       /* root: W^1/2, in the memory of f */
     double *u, *f, *spread; /* spread: variance of what is exact, a part of the prior's */
     struct gp_likely *at;
     size_t n; /* points solved for */

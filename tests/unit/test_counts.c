@@ -164,9 +164,35 @@ static void test_in_their_place(void **state) {
     smodel_data_release(&d);
 }
 
+/* The likelihood alone factors no B = 1 + L'WL, which is filled in O(n^3); where a gradient asks
+ * for it, it has the determinant that was counted, and the mode is one: L'g = u. */
+static void test_two_ways(void **state) {
+    struct smodel_data d;
+    few(&d);
+    struct structure s = of(named("LIN"), named("PER"));
+    struct smodel m;
+    smodel_init(&m, &d, &s);
+    double z[SMODEL_MAX_PAR], grad[SMODEL_MAX_PAR], up[N];
+    smodel_prior_draw_hint(&m, z);
+    struct smodel_work *w = smodel_work_new(&d);
+    double value = smodel_eval(&m, w, z, NULL);
+    const struct laplace_model *l = &w->rate->model;
+    assert_true(l->solved && !l->curved && !l->b.n && l->c.n == N);
+    double counted = chol_logdet(&l->c);
+    assert_close(smodel_eval(&m, w, z, grad), value, 1e-12);
+    assert_true(l->curved && l->b.n == N);
+    assert_close(chol_logdet(&l->b), counted, 1e-10);
+    for (int i = 0; i < N; i++) up[i] = l->at[i].slope;
+    gp_white_times(&l->white, true, up);
+    for (int i = 0; i < N; i++) assert_close(up[i], l->u[i], 1e-7);
+    smodel_work_free(w);
+    smodel_data_release(&d);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_distribution), cmocka_unit_test(test_gradient),
-        cmocka_unit_test(test_evidence), cmocka_unit_test(test_in_their_place)};
+        cmocka_unit_test(test_evidence), cmocka_unit_test(test_in_their_place),
+        cmocka_unit_test(test_two_ways)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
