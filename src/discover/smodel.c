@@ -4,6 +4,7 @@
  */
 #include "discover/smodel.h"
 #include "base/number.h"
+#include "gp/gp_grid.h"
 #include "gp/kern_class.h"
 #include "base/mem.h"
 #include "math/rng.h"
@@ -11,8 +12,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define FAST_MAX_GAPS 8 /* as many as the grid engine of gp takes */
 
 /* ---- data ---- */
 /* The median and the least of the positive steps. */
@@ -435,7 +434,7 @@ bool smodel_filters(const struct smodel_data *d) {
 }
 
 bool smodel_fast_grid(const struct smodel_data *d) {
-    return d->regular && d->ng - d->n <= FAST_MAX_GAPS && smodel_filters(d);
+    return d->regular && d->ng - d->n <= grid_most_special(d->n) && smodel_filters(d);
 }
 
 /* On a grid with few gaps, every term stationary, of rank one, or Wiener: the grid engine's. */

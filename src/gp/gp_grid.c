@@ -161,7 +161,7 @@ const struct gp_places *gp_places(struct gp *g) {
 static bool few_missing(struct gp *g) {
     if (!(g->structured & GP_TOEPLITZ) || g->n < LEAST) return false;
     const struct gp_places *p = gp_places(g);
-    return p->n && !p->repeats && p->n - g->n <= GRID_MAX_SPECIAL;
+    return p->n && !p->repeats && p->n - g->n <= grid_most_special(g->n);
 }
 
 /* ---- what the kernel is made of ---- */
@@ -242,7 +242,7 @@ static bool sort_points(struct job *j) {
     struct gp *g = j->g;
     const struct gp_places *p = gp_places(g);
     double noise2 = j->s->noise * j->s->noise;
-    size_t votes = 0, special = j->n_rank + GRID_MAX_SPECIAL;
+    size_t votes = 0, special = j->n_rank + grid_most_special(g->n);
     for (size_t i = 0; i < g->n; i++) { /* majority vote */
         double share = gp_share(g, i);
         if (votes == 0) j->share = share;

@@ -13,8 +13,14 @@
 struct gp;
 struct gp_slot;
 
-/* Most missing points and points with another number of measurements together. */
-#define GRID_MAX_SPECIAL 8
+/* Most missing points and points with another number of measurements together: each costs another
+ * O(N^2), so that many of them pay in long series alone. */
+#define GRID_MAX_SPECIAL 32
+#define GRID_ANY_SPECIAL 8
+static inline size_t grid_most_special(size_t n) {
+    size_t most = n / 16 < GRID_MAX_SPECIAL ? n / 16 : GRID_MAX_SPECIAL;
+    return most > GRID_ANY_SPECIAL ? most : GRID_ANY_SPECIAL;
+}
 
 /* Where the distinct inputs lie: input i at x0 + place[i] * step. */
 struct gp_places {
@@ -24,7 +30,7 @@ struct gp_places {
     bool repeats;  /* two inputs at one place (gp_set_apart, other columns) */
     double x0, step;
     size_t *place;
-    size_t missing[GRID_MAX_SPECIAL]; /* n - (number of inputs) of them, if so few */
+    size_t missing[GRID_MAX_SPECIAL]; /* n - (number of inputs) of them, if they are few */
 };
 
 /* Of inputs with several columns the first one counts. */

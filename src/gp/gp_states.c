@@ -114,11 +114,18 @@ static bool equal_shares(const struct gp *g) {
     return true;
 }
 
-/* Chandrasekhar: regular, hardly a gap, nothing that depends on the time, processes that start have
+/* Each missing value is a column more for Chandrasekhar's filter, O(d); with more columns than
+ * states the Kalman filter, O(d^2), is as fast. */
+static bool few_gaps(const struct gp_places *p, size_t n, size_t d) {
+    size_t gaps = p->n - n;
+    return gaps <= GRID_ANY_SPECIAL || (gaps <= grid_most_special(n) && gaps <= d);
+}
+
+/* Chandrasekhar: regular, few gaps, nothing that depends on the time, processes that start have
  * done so and turn with no harmonics. */
 static bool fits_grid(struct gp *g, const struct st_model *m) {
     const struct gp_places *p = gp_places(g);
-    if (!p->n || p->repeats || p->n - g->n > ST_SPECIAL_MAX || m->weighted || m->white_varies)
+    if (!p->n || p->repeats || !few_gaps(p, g->n, m->d) || m->weighted || m->white_varies)
         return false;
     for (size_t i = 0; i < m->n_terms; i++) {
         const struct st_term *t = &m->term[i];

@@ -189,8 +189,11 @@ bool st_run_append(struct st_run *r, const struct st_series *more, double last, 
 
 enum gpm_status st_run_guard(struct st_model *m, const struct st_series *x, bool *ok) {
     struct st_run a, b;
+    const double measured[GUARD_EVENTS] = {0}; /* variances do not depend on the values, and after
+                                                  a missing one the two filters' differ */
     struct st_series head = *x;
     if (head.n > GUARD_EVENTS) head.n = GUARD_EVENTS;
+    head.y = measured;
     enum gpm_status st = st_run_init(&a, m, &head, true);
     if (!st) st = st_run_init(&b, m, &head, false);
     double *p = st ? NULL : mem_try_doubles(a.filter->size(&a)), *q = NULL;
@@ -203,8 +206,7 @@ enum gpm_status st_run_guard(struct st_model *m, const struct st_series *x, bool
     }
     for (size_t k = 0; k < head.n && *ok; k++) {
         *ok = a.filter->step(&a, k, p) && b.filter->step(&b, k, q);
-        if (*ok && b.s > 0) *ok = fabs(a.s - b.s) <= GUARD_TOLERANCE * b.s;
-        if (b.s == 0) break; /* a missing value: the two differ from here on */
+        if (*ok) *ok = fabs(a.s - b.s) <= GUARD_TOLERANCE * b.s;
     }
     mem_free(p);
     mem_free(q);

@@ -22,9 +22,10 @@
  */
 #ifndef GP_STATES_RUN_H
 #define GP_STATES_RUN_H
+#include "gp/gp_grid.h"
 #include "gp/states_model.h"
 
-#define ST_SPECIAL_MAX 8 /* missing values that Chandrasekhar's filter takes, as columns */
+#define ST_SPECIAL_MAX GRID_MAX_SPECIAL /* missing values of a grid, as columns */
 #define ST_MIX_MAX     (1 + ST_COLUMNS_MAX + ST_SPECIAL_MAX)
 
 struct st_series {

@@ -118,6 +118,44 @@ static void every_form(void **state) {
             check_against_dense(kernels[i], (enum layout)how);
 }
 
+/* Which filter takes a grid with 15 or 20 missing values: Chandrasekhar's where there are more
+ * states, the Kalman filter elsewhere; of a kernel without a form the Toeplitz matrix. The guard
+ * looks at the first events whatever is missing there. */
+static void gaps_of_a_grid(void **state) {
+    static const struct {
+        const char *kernel, *filter;
+        double noise;
+    } at[] = {
+        {"MAT12(sf=0.8, l=0.7)+PER(sf=1, p=1.1, l=0.2)", "Chandrasekhar", 0.2},
+        {"MAT12(sf=0.8, l=0.7)+WIENER(sf=0.5)", "Kalman", 0.2},
+        {"SE(sf=1, l=0.7)+LIN(sf=1)", "Toeplitz", 0.2},
+        {"PER(sf=1000, p=1.1, l=0.8)+MAT52(sf=1000, l=1000)", "Kalman", 0.01},
+    };
+    UNUSED(state);
+    for (size_t i = 0; i < COUNT_OF(at); i++)
+        for (size_t first = 0; first < 2; first++) {
+            size_t n = 1200;
+            double *x = NEW_ARRAY(double, n), *y = NEW_ARRAY(double, n), a, b;
+            uint64_t seed = 6;
+            fill(n, GRID, &seed, x, y);
+            for (size_t k = 0; k < n; k++) /* singly; or most of them together at the beginning */
+                x[k] += 0.02 * (double)(first ? (k > 2) * 20 : k / 80);
+            struct gp *g = process(at[i].kernel, at[i].noise, n, x, y),
+                      *d = process(at[i].kernel, at[i].noise, n, x, y);
+            gp_set_structured(d, 0);
+            assert_int_equal(gp_logml(g, &a), GPM_OK);
+            assert_int_equal(gp_logml(d, &b), GPM_OK);
+            const char *method =
+                by_states(g) ? gp_current(g)->kept.run->filter->name : gp_method(g);
+            if (!strstr(method, at[i].filter)) fail_msg("%s: by %s", at[i].kernel, method);
+            if (at[i].noise > 0.1) assert_close(a, b, 1e-8);
+            gp_free(g);
+            gp_free(d);
+            mem_free(x);
+            mem_free(y);
+        }
+}
+
 /* Lines on further columns of the inputs are regressors beside the states of the first one:
  * likelihood, slopes, predictions, parts and covariances against the dense factor. Points at a
  * measured time have other columns, or the same. */
@@ -637,17 +675,12 @@ static void filtered(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_form),
-        cmocka_unit_test(further_columns),
-        cmocka_unit_test(columns_without_form),
-        cmocka_unit_test(posteriors),
-        cmocka_unit_test(appending),
-        cmocka_unit_test(conditional),
-        cmocka_unit_test(low_noise),
-        cmocka_unit_test(draws),
-        cmocka_unit_test(chosen),
-        cmocka_unit_test(smooth_form),
-        cmocka_unit_test(filtered),
+        cmocka_unit_test(every_form),      cmocka_unit_test(gaps_of_a_grid),
+        cmocka_unit_test(further_columns), cmocka_unit_test(columns_without_form),
+        cmocka_unit_test(posteriors),      cmocka_unit_test(appending),
+        cmocka_unit_test(conditional),     cmocka_unit_test(low_noise),
+        cmocka_unit_test(draws),           cmocka_unit_test(chosen),
+        cmocka_unit_test(smooth_form),     cmocka_unit_test(filtered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
