@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A request to stop: a flag that a signal handler or another thread sets while work goes on. It
- * orders nothing else, so relaxed accesses are enough; plain ones would be a data race.
+ * orders nothing else, so relaxed accesses are enough; plain ones would be a data race. And haste:
+ * the request, or a time, after which what was begun is brought to an end in short.
  */
 #ifndef BASE_STOP_H
 #define BASE_STOP_H
+#include "base/clock.h"
 #include <signal.h>
 #include <stdbool.h>
 
 /* `flag` may be NULL: nobody can ask. */
 static inline bool stop_asked(const volatile sig_atomic_t *flag) {
     return flag && __atomic_load_n(flag, __ATOMIC_RELAXED);
+}
+
+struct haste {
+    const volatile sig_atomic_t *finish; /* NULL: nobody can ask */
+    double deadline;                     /* clock_seconds() */
+};
+static inline bool haste_now(const struct haste *h) {
+    return h && (stop_asked(h->finish) || clock_seconds() > h->deadline);
 }
 
 static inline void stop_set(volatile sig_atomic_t *flag, bool on) {

@@ -261,7 +261,10 @@ static enum gpm_status search_once(struct discovery *d, const struct search *fir
         st = series_search_init(&d->search, &d->data, &g, &o);
         if (st == GPM_OK && first)
             series_search_take(&d->search, first, most_taken(d), further || !coarse);
-        if (st == GPM_OK) st = coarse ? search_coarse(d, few, further) : search_run(&d->search);
+        if (st == GPM_OK && isfinite(d->search.top) && search_late(&d->search))
+            search_sample(&d->search); /* nobody waits for more than was found without the values */
+        else if (st == GPM_OK)
+            st = coarse ? search_coarse(d, few, further) : search_run(&d->search);
     }
     if (st == GPM_E_NOMEM)
         return buf_fail(err, st, "%s: not enough memory for %zu values", d->series.name,
@@ -296,7 +299,7 @@ enum gpm_status discovery_search(struct discovery *d, struct buf *err) {
         outliers_spread(&d->out, &d->data);
         return GPM_OK;
     }
-    double left = d->search.deadline - clock_seconds(), all = d->opt.seconds;
+    double left = d->search.space->haste.deadline - clock_seconds(), all = d->opt.seconds;
     posterior_release(&d->post);
     struct search first = d->search;
     memset(&d->search, 0, sizeof d->search);
@@ -464,6 +467,7 @@ enum gpm_status discovery_start(struct discovery *d, const struct discovery_opti
 static void forget_caller(struct discovery *d) {
     d->opt.stop = d->search.opt.stop = NULL;
     d->opt.finish = d->search.opt.finish = NULL;
+    if (d->search.space) d->search.space->haste.finish = NULL;
     d->opt.journal = d->search.opt.journal = NULL;
 }
 

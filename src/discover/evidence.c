@@ -53,7 +53,8 @@ struct density smodel_density(const struct smodel *m, struct smodel_work *w, boo
                             .ctx = w,
                             .units = units,
                             .settle = settle,
-                            .stop = w->stop};
+                            .stop = w->stop,
+                            .haste = w->haste};
 }
 
 /* ---- evidences ---- */

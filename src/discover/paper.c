@@ -114,7 +114,7 @@ enum gpm_status paper_run(struct paper *p, struct series *s, const struct series
     st = search_not_stopped(o->stop, search_no_shortage(shortages, st, err), err);
     p->session.core.interrupted = &p->session.interrupted;
     p->session.infer.finish = NULL;
-    if (p->post) p->post->search->opt.finish = NULL;
+    if (p->post) p->post->search->opt.finish = p->post->search->space->haste.finish = NULL;
     if (st != GPM_OK) paper_release(p);
     return st == GPM_E_USER ? GPM_E_NO_CONVERGENCE : st;
 }

@@ -56,7 +56,8 @@ void search_init(struct search *s, struct space *space, const struct search_opti
     s->space = space;
     s->opt = *o;
     s->top = -INFINITY;
-    s->grown = s->deadline = INFINITY;
+    s->grown = INFINITY;
+    space->haste = (struct haste){o->finish, INFINITY};
     la_init();
     s->opt.threads = search_threads(o->threads);
     if (space->max_threads && s->opt.threads > space->max_threads)
@@ -66,12 +67,12 @@ void search_init(struct search *s, struct space *space, const struct search_opti
 }
 
 bool search_late(const struct search *s) {
-    return stop_asked(s->opt.finish) || clock_seconds() > s->deadline;
+    return haste_now(&s->space->haste);
 }
 
 void search_limit(struct search *s, double start) {
     double all = s->opt.seconds;
-    s->deadline = all > 0 ? start + all : INFINITY;
+    s->space->haste = (struct haste){s->opt.finish, all > 0 ? start + all : INFINITY};
     s->grown = all > 0 ? start + GROW_SHARE * all : INFINITY;
 }
 
@@ -229,8 +230,9 @@ static void hurry(struct batch *b, size_t before) {
         if (e->open && (!open || evidence_total(e) > evidence_total(open))) open = e;
     }
     if (best == -INFINITY && open) {
-        evidence_finish(open, s->space->ops->density(s->space, open, 0, false), -INFINITY,
-                        s->space->rules);
+        struct density t = s->space->ops->density(s->space, open, 0, false);
+        t.haste = NULL;
+        evidence_finish(open, t, -INFINITY, s->space->rules);
         if (fitted(open)) best = evidence_total(open);
     }
     if (best > -INFINITY) forget_open(s, before, best);
@@ -350,8 +352,12 @@ static void sample_pack(struct pack *p, void *ctx, size_t job) {
     evidence_pack(p, ((struct sampling *)ctx)->e[job]);
 }
 
+static bool sample_late(const void *ctx) {
+    return search_late(((const struct sampling *)ctx)->s);
+}
+
 static const struct journal_step sample_step = {"sample", sample_job, sample_key, sample_pack,
-                                                NULL};
+                                                sample_late};
 
 /* Structures within `window` of the top whose draws are fewer than `draws`; past the deadline a few
  * draws of those close to the top. */
@@ -367,6 +373,7 @@ static void sample_near_top(struct search *s, double window, size_t draws) {
             evidence_total(s->at[i]) > s->top - window)
             p.e[p.n++] = s->at[i];
     journal_step(s->opt.journal, s->opt.threads, p.n, &sample_step, &p);
+    s->cut |= search_late(s);
     mem_free(p.e);
     search_find_top(s);
 }

@@ -32,7 +32,7 @@ struct search {
     int rounds; /* expansions */
     bool cut;   /* stopped by a limit */
     /* By clock_seconds: when the search for structures ends, when draws and chains do. */
-    double grown, deadline;
+    double grown;            /* when structures have been looked for long enough */
     unsigned long shortages; /* of memory, when the search began: one more ends it */
     double seconds;
 };

@@ -299,8 +299,9 @@ static void free_works(struct smodel_work **w, int n) {
 }
 
 /* A workspace per thread; NULL: out of memory. */
-static struct smodel_work **new_works(const struct smodel_data *d, int n,
+static struct smodel_work **new_works(const struct series_space *s, const struct smodel_data *d,
                                       const volatile sig_atomic_t *stop) {
+    int n = s->threads;
     struct smodel_work **w = mem_zalloc((size_t)n * sizeof *w);
     for (int i = 0; i < n; i++) {
         if (!(w[i] = smodel_work_new(d))) {
@@ -308,6 +309,7 @@ static struct smodel_work **new_works(const struct smodel_data *d, int n,
             return NULL;
         }
         w[i]->stop = stop;
+        w[i]->haste = &s->base.haste;
     }
     return w;
 }
@@ -329,8 +331,7 @@ static enum gpm_status screen_init(struct series_space *s, const volatile sig_at
     if (s->data->n < SCREEN_FROM || !smodel_fast_grid(s->data)) return GPM_OK;
     s->screen = NEW(struct screen);
     enum gpm_status st = smodel_data_subset(s->data, SCREEN_SIZE, &s->screen->data);
-    if (st == GPM_OK && !(s->screen->work = new_works(&s->screen->data, s->threads, stop)))
-        st = GPM_E_NOMEM;
+    if (st == GPM_OK && !(s->screen->work = new_works(s, &s->screen->data, stop))) st = GPM_E_NOMEM;
     return st;
 }
 
@@ -371,7 +372,7 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
     s->base.groups = s->base.seeded + s->grammar.powers;
     search_init(x, &s->base, o);
     s->threads = x->opt.threads;
-    s->work = new_works(data, s->threads, o->stop);
+    s->work = new_works(s, data, o->stop);
     for (int tr = 0; tr < TRANSFORMS; tr++)
         if (data->y[tr]) period_hints_data(data, tr, &s->hints[tr]);
     enum gpm_status st = s->work ? screen_init(s, o->stop) : GPM_E_NOMEM;
@@ -415,6 +416,7 @@ static void refine_job(void *ctx, size_t job, int thread) {
     if (smodel_scale_hidden(r->s->data)) z[0] -= 1;
     smooth_patterns(smodel_of(e), &t, z);
     evidence_at(e, t, z);
+    if (!job && !e->prop.n && search_late(r->coarse)) evidence_borrow(e, t, z, from);
     r->result[job] = e;
 }
 
@@ -516,7 +518,7 @@ enum gpm_status series_search_refine(struct search *s, const struct search *coar
     double start = clock_seconds();
     series_search_take(s, coarse, most, further);
     if (!isfinite(s->top)) return further ? search_run(s) : GPM_E_NO_CONVERGENCE;
-    s->deadline = coarse->deadline;
+    s->space->haste = coarse->space->haste;
     s->grown = coarse->grown;
     s->rounds = coarse->rounds;
     s->cut = coarse->cut && !further;

@@ -192,6 +192,7 @@ struct smodel_work {
     struct gp *gp[TRANSFORMS];         /* of the values on each scale */
     const struct smodel *m;            /* whose density is asked for (evidence.h) */
     const volatile sig_atomic_t *stop; /* of its densities; NULL: none */
+    const struct haste *haste;         /* likewise */
     struct gp_laplace *rate;           /* of a hidden scale; NULL: not yet used */
 };
 struct smodel_work *smodel_work_new(const struct smodel_data *data); /* NULL: out of memory */

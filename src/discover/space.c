@@ -124,12 +124,16 @@ void evidence_finish(struct evidence *e, struct density t, double floor,
         set_rough(e, &t, rules);
     }
     if (s->n && s->best[0].logp >= floor) {
-        e->rough = false;
-        proposal_release(&e->prop);
+        struct proposal modes = {0};
         s->best[0].logp = fit_optimise(&t, fit_best(&t, s, 0), 150);
         int most = s->best[0].logp > floor + 5 ? s->n : 1;
-        e->laplace = fit_modes(&t, s, most, rules, &e->prop, &e->map) + e->log_copies;
-        e->logz = e->laplace;
+        double map, laplace = fit_modes(&t, s, most, rules, &modes, &map);
+        if (!modes.n && haste_now(t.haste)) return;
+        proposal_release(&e->prop);
+        e->prop = modes;
+        e->rough = false;
+        e->map = map;
+        e->logz = e->laplace = laplace + e->log_copies;
         e->se = 0.3;
     }
     mem_free(s);
@@ -161,6 +165,19 @@ void evidence_at(struct evidence *e, struct density t, double *z) {
     (void)set_mode(e, &t, z, fit_optimise(&t, z, 60));
 }
 
+void evidence_borrow(struct evidence *e, struct density t, const double *z,
+                     const struct evidence *from) {
+    const struct mode *like = &from->prop.mode[0];
+    t.evals = &e->evals;
+    double logp = t.d == from->prop.d && like->scale ? density_eval(&t, z, NULL) : -INFINITY;
+    if (!isfinite(logp)) return;
+    proposal_release(&e->prop);
+    proposal_copy_mode(&e->prop, t.d, like, z, logp);
+    e->map = logp;
+    e->laplace = e->logz = e->prop.mode[0].log_weight + e->log_copies;
+    e->rough = false;
+}
+
 void evidence_improve(struct evidence *e, struct density t, double *z) {
     t.evals = &e->evals;
     double logp = fit_optimise(&t, z, 15);
@@ -189,7 +206,7 @@ static bool mend(struct evidence *e, const struct density *t, const double *heav
 void evidence_mend(struct evidence *e, size_t n, uint64_t seed, struct density t,
                    const double *heavy) {
     t.evals = &e->evals;
-    if (!mend(e, &t, heavy)) return;
+    if (haste_now(t.haste) || !mend(e, &t, heavy)) return;
     is_draws_release(&e->draws);
     evidence_sample(e, n, seed, t);
 }
@@ -210,6 +227,7 @@ void evidence_sample(struct evidence *e, size_t n, uint64_t seed, struct density
     struct draws d = {0};
     struct is_result res = importance(&t, &e->prop, pilot, n, &r, &d);
     for (int k = 0; k < MEND_TIMES && res.ess < MEND_BELOW && isfinite(res.logz); k++) {
+        if (haste_now(t.haste)) break;
         if (!mend(e, &t, heaviest(&d))) break;
         is_draws_release(&d);
         res = importance(&t, &e->prop, n < 200 ? n : 200, n, &r, &d);

@@ -55,11 +55,14 @@ struct evidence *evidence_make(double log_prior); /* nothing is known yet */
 void evidence_begin(struct evidence *e, struct density t, int n, double floor,
                     const struct fit_rules *rules);
 /* Follows the best starts to their optima and applies Laplace's method, unless the structure turns
- * out to lie below `floor`: then it stays rough. Once. */
+ * out to lie below `floor`: then it stays rough. Once; in haste it may be left open. */
 void evidence_finish(struct evidence *e, struct density t, double floor,
                      const struct fit_rules *rules);
-/* The one mode that z leads to. */
+/* The one mode that z leads to; in haste perhaps none. */
 void evidence_at(struct evidence *e, struct density t, double *z);
+/* A mode at z in the shape of another evidence's first one: for somebody in haste. */
+void evidence_borrow(struct evidence *e, struct density t, const double *z,
+                     const struct evidence *from);
 /* Another start, which replaces all modes when it leads higher. */
 void evidence_improve(struct evidence *e, struct density t, double *z);
 /* Importance sampling with n draws from t; replaces logz, se, ess and the draws. */
@@ -111,6 +114,7 @@ struct space {
      * chain */
     size_t draws, most, steps;
     const struct fit_rules *rules;
+    struct haste haste; /* of the search (search_limit) */
     enum gpm_status st; /* not GPM_OK: an error of the model ended everything */
 };
 #endif

@@ -118,15 +118,16 @@ static void start_chain(struct run *r, size_t c, int thread) {
     for (int tries = 0; tries < 50 && !isfinite(r->now[c].ratio); tries++) /* scattered start */
         propose(r, posterior_pick(tries < 25 ? flat : r->q, s->n, g), g, thread, &r->now[c]);
     mem_free(flat);
-    for (size_t i = 0; i < r->warm; i++) step(r, c, i % 2, false, thread);
+    for (size_t i = 0; i < r->warm && !search_late(s); i++) step(r, c, i % 2, false, thread);
 }
 
-/* From `done` on to `steps`: a chain that is made longer is the chain that was long at once. */
+/* From `done` on to `steps`: a chain that is made longer is the chain that was long at once. In
+ * haste it stays where it is. */
 static void run_chain(void *ctx, size_t c, int thread) {
     struct run *r = ctx;
     if (r->done == 0) start_chain(r, c, thread);
     for (size_t i = r->done; i < r->steps; i++) {
-        step(r, c, (r->warm + i) % 2, true, thread);
+        if (i == 0 || !search_late(r->p->search)) step(r, c, (r->warm + i) % 2, true, thread);
         r->path[c][i] = (struct chain_state){(int)r->now[c].k, r->now[c].logp};
     }
 }
@@ -158,7 +159,12 @@ static void chain_pack(struct pack *p, void *ctx, size_t c) {
     }
 }
 
-static const struct journal_step chain_step = {"chain", run_chain, chain_key, chain_pack, NULL};
+static bool chain_late(const void *ctx) {
+    return search_late(((const struct run *)ctx)->p->search);
+}
+
+static const struct journal_step chain_step = {"chain", run_chain, chain_key, chain_pack,
+                                               chain_late};
 
 /* ---- diagnostics ---- */
 /* Effective size of one chain's sequence by Geyer's initial positive pairs. */
@@ -343,7 +349,7 @@ static bool any_gap(const struct run *r) {
 /* Chains of the posterior as it is, longer and longer until they agree, or it is not worth it, or
  * (mending) they met a gap. */
 static void run_chains(struct run *r, size_t steps, bool mending) {
-    const struct search *s = r->p->search;
+    struct search *s = r->p->search;
     size_t first = s->space->steps;
     proposal_weights(r);
     r->p->n_chains = CHAINS;
@@ -351,6 +357,7 @@ static void run_chains(struct run *r, size_t steps, bool mending) {
     r->steps = steps ? steps : first;
     for (bool more = true; more; r->done = r->steps, r->steps *= more ? 2 : 1) {
         journal_step(s->opt.journal, s->opt.threads, CHAINS, &chain_step, r);
+        s->cut |= search_late(s);
         diagnose(r);
         more = !steps && worth_more(r, first) && !(mending && any_gap(r));
     }

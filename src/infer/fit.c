@@ -20,12 +20,15 @@ struct fit_starts *fit_starts_new(int d, int room) {
 struct scaled {
     const struct density *t;
     double unit[PROPOSAL_MAX_DIM];
+    bool begun;
 };
 
 static double minus_density(void *ctx, const double *x, double *grad) {
     struct scaled *s = ctx;
     int d = s->t->d;
     double z[PROPOSAL_MAX_DIM];
+    if (s->begun && haste_now(s->t->haste)) return INFINITY; /* no step leads anywhere */
+    s->begun = true;
     for (int i = 0; i < d; i++) z[i] = x[i] * s->unit[i];
     double f = density_eval(s->t, z, grad);
     if (!isfinite(f)) return INFINITY;
@@ -90,6 +93,7 @@ void fit_polish(const struct density *t, struct fit_starts *s, int n, const stru
     density_many(t, (size_t)n, s->z, logp, NULL);
     for (int i = 0; i < n; i++) rank(s, r->polished, i, logp[i]);
     mem_free(logp);
+    if (haste_now(t->haste)) return;
     struct fit_rank first[FIT_MAX_POLISHED];
     int scans = r->scan < s->n ? r->scan : s->n;
     memcpy(first, s->best, sizeof first);

@@ -28,15 +28,15 @@ void proposal_release(struct proposal *p) {
 }
 
 /* ---- density and draws ---- */
-void density_many(const struct density *t, size_t n, const double *z, double *logp, double *grad) {
-    size_t d = (size_t)t->d;
-    if (!t->many) {
-        for (size_t i = 0; i < n; i++)
-            logp[i] = density_eval(t, z + i * d, grad ? grad + i * d : NULL);
-        return;
-    }
-    t->many(t->ctx, n, z, logp, grad);
-    for (size_t i = 0; i < n && t->evals; i++) *t->evals += logp[i] > -INFINITY;
+size_t density_many(const struct density *t, size_t n, const double *z, double *logp,
+                    double *grad) {
+    size_t d = (size_t)t->d, done = t->many ? n : 0, few = grad ? 1 : HASTY_POINTS;
+    if (t->many) t->many(t->ctx, n, z, logp, grad);
+    for (size_t i = 0; i < n && t->many && t->evals; i++) *t->evals += logp[i] > -INFINITY;
+    for (; done < n && !(done >= few && haste_now(t->haste)); done++)
+        logp[done] = density_eval(t, z + done * d, grad ? grad + done * d : NULL);
+    for (size_t i = done; i < n; i++) logp[i] = -INFINITY;
+    return done;
 }
 
 /* log t_nu of z around the mode: r^2 = |scale^-1 (z - mode)|^2. */
@@ -147,7 +147,8 @@ double proposal_add_mode(struct proposal *p, const struct density *t, const doub
     struct mode m = mode_alloc(d, z);
     double *h = NEW_ARRAY(double, (size_t)(d * d));
     m.logp = density_eval(t, z, NULL);
-    bool ok = isfinite(m.logp) && hessian(t, z, h) && scale_from_hessian(d, h, &m);
+    bool ok = isfinite(m.logp) && !haste_now(t->haste) && hessian(t, z, h) &&
+              scale_from_hessian(d, h, &m);
     mem_free(h);
     if (!ok) {
         mem_free(m.z);
@@ -157,6 +158,17 @@ double proposal_add_mode(struct proposal *p, const struct density *t, const doub
     m.log_weight = m.logp + 0.5 * d * LOG_2PI + m.log_scale;
     p->mode[p->n++] = m;
     return m.log_weight;
+}
+
+void proposal_copy_mode(struct proposal *p, int d, const struct mode *like, const double *z,
+                        double logp) {
+    struct mode m = mode_alloc(d, z);
+    memcpy(m.scale, like->scale, sizeof *m.scale * (size_t)(d * d));
+    m.log_scale = like->log_scale;
+    m.logp = logp;
+    m.log_weight = logp + 0.5 * d * LOG_2PI + m.log_scale;
+    p->d = d;
+    p->mode[p->n++] = m;
 }
 
 /* A new field is to be written, or to be set by who reads. */
@@ -218,7 +230,7 @@ void is_draws_pack(struct pack *p, struct draws *d) {
 static void sample(const struct density *t, const struct proposal *p, struct rng *r,
                    struct draws *d) {
     for (size_t i = 0; i < d->n; i++) proposal_draw(p, r, d->z + i * d->d);
-    density_many(t, d->n, d->z, d->logp, NULL);
+    d->n = density_many(t, d->n, d->z, d->logp, NULL);
     for (size_t i = 0; i < d->n; i++)
         d->w[i] = isfinite(d->logp[i]) ? d->logp[i] - proposal_log_density(p, d->z + i * d->d)
                                        : -INFINITY;
@@ -301,6 +313,7 @@ struct is_result importance(const struct density *t, struct proposal *p, size_t 
     p->n_modes = p->n_modes ? p->n_modes : p->n;
     for (int stage = pilot ? 0 : 1; stage < 3; stage++) {
         if (stage == 2 && res.ess > 0.35) break; /* a second adaptation only where it is needed */
+        if (out->n && haste_now(t->haste)) break;
         if (stage > 0 && out->n) is_draws_release(out);
         struct draws d;
         draws_init(&d, stage == 0 ? pilot : n, t->d);

@@ -15,6 +15,7 @@
 #define PROPOSAL_MAX_MODES 4
 #define PROPOSAL_MAX_DIM   64
 #define PROPOSAL_NU        5.0 /* degrees of freedom of the proposals */
+#define HASTY_POINTS       8   /* that a density in haste is asked for at most, gradients: one */
 
 /* A log density with gradient over z: what the machinery below integrates. */
 struct density {
@@ -29,6 +30,8 @@ struct density {
     /* Once this is set everything is impossible: what works on the density ends by itself, and its
      * result is void. May be NULL. */
     const volatile sig_atomic_t *stop;
+    /* Once it is time, an optimum is what was reached, and a few draws are enough. May be NULL. */
+    const struct haste *haste;
     /* NULL, or n points at once, each as eval would have it: on several threads, say. grad: n x d
      * or NULL; logp[i] -inf where a point is impossible. */
     void (*many)(void *ctx, size_t n, const double *z, double *logp, double *grad);
@@ -39,8 +42,9 @@ static inline double density_eval(const struct density *t, const double *z, doub
     return logp;
 }
 
-/* logp[i], and n x d of grad (may be NULL), of n points one after another. */
-void density_many(const struct density *t, size_t n, const double *z, double *logp, double *grad);
+/* logp[i], and n x d of grad (may be NULL), of n points one after another; how many: in haste those
+ * after the first few (HASTY_POINTS) are not looked at, and -inf. */
+size_t density_many(const struct density *t, size_t n, const double *z, double *logp, double *grad);
 
 struct mode {
     double *z;         /* d; owned, with what scale points at */
@@ -66,6 +70,10 @@ double proposal_log_density(const struct proposal *p, const double *z); /* norma
  * clipped at .3. Returns Laplace's log evidence of this mode. */
 double proposal_add_mode(struct proposal *p, const struct density *t, const double *z);
 
+/* The first mode of an empty p, at z, in the shape of another one. */
+void proposal_copy_mode(struct proposal *p, int d, const struct mode *like, const double *z,
+                        double logp);
+
 struct draws {
     size_t n, d;
     double *z;    /* n x d, row per draw */
@@ -80,8 +88,8 @@ struct is_result {
     double logz, se, ess; /* se of logz; ess as a share of the draws */
 };
 /* Importance sampling in stages: `pilot` draws from p improve it (components with the moments of
- * the weighted draws are added), then n draws; once more when their effective share is small. The
- * caller zeroes *out. */
+ * the weighted draws are added), then n draws; once more when their effective share is small. In
+ * haste the stage at hand is the last, with the draws that it has. The caller zeroes *out. */
 struct is_result importance(const struct density *t, struct proposal *p, size_t pilot, size_t n,
                             struct rng *r, struct draws *out);
 #endif

@@ -195,10 +195,90 @@ static void test_taken(void **state) {
     smodel_data_release(&d);
 }
 
+/* A density of which somebody asks to finish while its point number `at` is computed. */
+struct watched {
+    double b;
+    long at;
+    volatile sig_atomic_t asked;
+};
+static long points;
+static double watched(void *ctx, const double *z, double *grad) {
+    struct watched *w = ctx;
+    if (++points == w->at) stop_set(&w->asked, true);
+    return bent(&w->b, z, grad);
+}
+
+/* What is begun ends at once: an optimum with the point reached, a mode without its shape,
+ * importance sampling with the draws that it has, or a few. */
+static void test_haste(void **state) {
+    UNUSED(state);
+    struct watched w = {.b = 0.75, .at = 3};
+    struct haste haste = {&w.asked, INFINITY};
+    struct density t = {.d = 2, .eval = watched, .ctx = &w, .haste = &haste};
+    struct proposal p = {0};
+    struct draws d = {0};
+    struct rng r;
+    double z[2] = {2, 5}, mode[2] = {0, 0};
+    points = 0;
+    assert_true(isfinite(fit_optimise(&t, z, 100)));
+    assert_int_equal(points, 3);
+    assert_true(isinf(proposal_add_mode(&p, &t, mode)));
+    assert_int_equal(points, 4);
+    w.at = 100;
+    stop_set(&w.asked, false);
+    assert_close(proposal_add_mode(&p, &t, mode), 3, 1e-6);
+    points = 0;
+    rng_init(&r, 11, 0, 0);
+    for (int k = 0; k < 2; k++) { /* while it goes on; before it begins */
+        struct is_result res = importance(&t, &p, 200, 4000, &r, &d);
+        assert_int_equal(points, k ? 100 + HASTY_POINTS : 100);
+        assert_int_equal(d.n, k ? HASTY_POINTS : 100);
+        assert_true(fabs(res.logz - 3) < 1 && res.se > 0);
+        is_draws_release(&d);
+    }
+    proposal_release(&p);
+}
+
+/* A search on part of the values, then somebody asks to finish: the best structure is taken as it
+ * is, a few draws and one step of each chain say what is said, and that it was cut. */
+static void test_finish(void **state) {
+    UNUSED(state);
+    struct smodel_data d, part;
+    volatile sig_atomic_t asked = 0;
+    make_data(&d, 60);
+    assert_int_equal(smodel_data_subset(&d, 30, &part), GPM_OK);
+    struct search_options o = {.seed = 1, .threads = 1, .finish = &asked};
+    struct search s[2];
+    struct posterior p;
+    struct grammar g;
+    grammar_init(&g, 0, false, true);
+    for (int k = 0; k < 2; k++)
+        assert_int_equal(series_search_init(&s[k], k ? &d : &part, &g, &o), GPM_OK);
+    assert_int_equal(search_run(&s[0]), GPM_OK);
+    long before = s[0].evals;
+    assert_false(s[0].cut);
+    stop_set(&asked, true);
+    assert_int_equal(series_search_refine(&s[1], &s[0], 4, false), GPM_OK);
+    assert_int_equal(s[1].n, 1);
+    assert_true(isfinite(s[1].top) && s[1].cut);
+    assert_in_range(s[1].evals - before, 1, 2 * HASTY_POINTS + 8);
+    posterior_init(&p, &s[1]);
+    posterior_chains(&p, 0);
+    assert_false(p.settled);
+    for (size_t i = 0; i < 4 * p.steps; i++) assert_true(isfinite(p.chain[i].logp));
+    posterior_release(&p);
+    for (int k = 0; k < 2; k++) search_release(&s[k]);
+    smodel_data_release(&part);
+    smodel_data_release(&d);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_importance), cmocka_unit_test(test_proposal_density),
-        cmocka_unit_test(test_evidence_against_grid), cmocka_unit_test(test_posterior),
-        cmocka_unit_test(test_taken)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_importance),
+                                       cmocka_unit_test(test_proposal_density),
+                                       cmocka_unit_test(test_evidence_against_grid),
+                                       cmocka_unit_test(test_posterior),
+                                       cmocka_unit_test(test_taken),
+                                       cmocka_unit_test(test_haste),
+                                       cmocka_unit_test(test_finish)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
