@@ -205,4 +205,5 @@ def main():
     table(rows, o.inside, o.peers)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

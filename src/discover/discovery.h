@@ -114,6 +114,8 @@ void describe_level(const struct discovery *d, struct buf *out);
 void describe_effect(const struct discovery *d, int j, struct buf *out); /* of regressor j */
 void describe_future(const struct discovery *d, struct buf *out);   /* nothing without regressors */
 void describe_outliers(const struct discovery *d, struct buf *out); /* nothing without one */
+/* What forecasts count with beside the structure; nothing where there is no more. */
+void describe_outlook(const struct discovery *d, struct buf *out);
 void describe_shares(const struct discovery *d, struct buf *out);
 void describe_open(const struct discovery *d, struct buf *out);
 /* What the term is an instance of, as queries name it: "recurring_pattern", "trend". */

@@ -17,6 +17,7 @@
  */
 #include "discover/predict.h"
 #include "discover/counts.h"
+#include "discover/further.h"
 #include "gp/gp_likelihood.h"
 #include "la/parallel.h"
 #include "base/mem.h"
@@ -29,7 +30,9 @@ struct component {
     const struct evidence *e;
     const double *z;
     double weight;
-    double *mean, *sd; /* n each, one block, scale of the transform */
+    /* n each, one block, scale of the transform; what of the weight counts at each time (further
+     * changes are the more probable the later it is) */
+    double *mean, *sd, *share;
     enum gpm_status st;
 };
 struct mixture {
@@ -86,8 +89,23 @@ static void choose(struct mixture *m, size_t budget) {
     m->n_c = posterior_draws(m->p, budget, &d);
     m->c = NEW_ARRAY(struct component, m->n_c + 1);
     for (size_t i = 0; i < m->n_c; i++)
-        m->c[i] = (struct component){d[i].e, d[i].z, d[i].weight, NULL, NULL, GPM_OK};
+        m->c[i] = (struct component){.e = d[i].e, .z = d[i].z, .weight = d[i].weight};
     mem_free(d);
+}
+
+static void component_room(struct component *c, size_t n) {
+    c->mean = NEW_ARRAY(double, 3 * n);
+    c->sd = c->mean + n;
+    c->share = c->sd + n;
+}
+
+/* A copy of part k at the end. */
+static struct component *component_again(struct mixture *m, size_t k) {
+    struct component *c = &m->c[m->n_c++];
+    *c = m->c[k];
+    component_room(c, m->n);
+    memcpy(c->mean, m->c[k].mean, 3 * m->n * sizeof *c->mean);
+    return c;
 }
 
 static void run_component(void *ctx, size_t job, int thread) {
@@ -97,16 +115,16 @@ static void run_component(void *ctx, size_t job, int thread) {
     const struct smodel_data *d = sm->data;
     int tr = sm->s.transform;
     struct gp *g;
-    double *mean = NEW_ARRAY(double, 3 * m->n), *sd = mean + m->n, *noise = sd + m->n;
-    enum gpm_status st =
-        smodel_condition(sm, series_space_of(m->p->search)->work[thread], c->z, &g);
-    if (!st) st = smodel_part(sm, c->z, g, SMODEL_SIGNAL, m->t, m->n, mean, sd);
-    if (!st) st = smodel_noise_vars(sm, c->z, m->t, m->n, noise);
-    for (size_t i = 0; i < m->n && !st; i++) {
-        mean[i] = d->mean[tr] + d->sd[tr] * mean[i];
-        sd[i] = d->sd[tr] * sqrt(sd[i] + noise[i]);
+    component_room(c, m->n);
+    c->st = smodel_condition(sm, series_space_of(m->p->search)->work[thread], c->z, &g);
+    if (!c->st) c->st = smodel_part(sm, c->z, g, SMODEL_SIGNAL, m->t, m->n, c->mean, c->sd);
+    double *noise = c->share; /* that comes last */
+    if (!c->st) c->st = smodel_noise_vars(sm, c->z, m->t, m->n, noise);
+    for (size_t i = 0; i < m->n && !c->st; i++) {
+        c->mean[i] = d->mean[tr] + d->sd[tr] * c->mean[i];
+        c->sd[i] = d->sd[tr] * sqrt(c->sd[i] + noise[i]);
+        c->share[i] = 1;
     }
-    *c = (struct component){c->e, c->z, c->weight, mean, sd, st};
 }
 
 /* A draw whose matrix is singular drops out. */
@@ -124,22 +142,58 @@ static void keep_good(struct mixture *m) {
     m->n_c = kept;
 }
 
+/* How far time i is from the data, in spans. */
+static double after(const struct mixture *m, size_t i) {
+    return fmax(fmax(m->t[i] - 1, -m->t[i]), 0);
+}
+
+/* Part k as it is where nothing has changed since the data, and beside it what else may be. */
+static void part_further(struct mixture *m, size_t k, const struct further *f) {
+    const struct smodel *sm = smodel_of(m->c[k].e);
+    double unit = sm->data->sd[sm->s.transform];
+    struct further_part part[FURTHER_PARTS];
+    size_t parts = further_parts(f, 0, part), first = m->n_c;
+    for (size_t j = 1; j < parts; j++) (void)component_again(m, k);
+    for (size_t i = 0; i < m->n; i++) {
+        (void)further_parts(f, after(m, i), part);
+        for (size_t j = 0; j < parts; j++) {
+            struct component *c = j ? &m->c[first + j - 1] : &m->c[k];
+            c->share[i] = part[j].share;
+            c->sd[i] = hypot(c->sd[i], unit * sqrt(part[j].more));
+        }
+    }
+}
+
+/* The changes that a structure has seen come again (further.h). */
+static void add_further(struct mixture *m) {
+    size_t n = m->n_c;
+    bool ahead = false;
+    for (size_t i = 0; i < m->n; i++) ahead |= after(m, i) > 0;
+    if (!ahead) return;
+    m->c = mem_realloc(m->c, (n * FURTHER_PARTS + 1) * sizeof *m->c);
+    for (size_t k = 0; k < n; k++) {
+        struct further f;
+        further_of(smodel_of(m->c[k].e), m->c[k].z, &f);
+        if (f.n) part_further(m, k, &f);
+    }
+}
+
 /* Values out of line come again in their share: every part once more, as wide as they were. */
 static void add_wild(struct mixture *m, const struct smodel_data *d) {
     if (!(d->wild > 0)) return;
     size_t n = m->n_c;
-    m->c = mem_realloc(m->c, 2 * n * sizeof *m->c);
+    m->c = mem_realloc(m->c, (2 * n + 1) * sizeof *m->c);
     for (size_t k = 0; k < n; k++) {
-        struct component *c = &m->c[k], *w = &m->c[m->n_c++];
+        struct component *w = component_again(m, k), *c = &m->c[k];
         double more = d->wild_sd[smodel_of(c->e)->s.transform];
-        *w = *c;
         w->weight = d->wild * c->weight;
         c->weight *= 1 - d->wild;
-        w->mean = NEW_ARRAY(double, 2 * m->n);
-        w->sd = w->mean + m->n;
-        memcpy(w->mean, c->mean, m->n * sizeof *w->mean);
         for (size_t i = 0; i < m->n; i++) w->sd[i] = hypot(c->sd[i], more);
     }
+}
+
+static double weight_at(const struct component *c, size_t i) {
+    return c->weight * c->share[i];
 }
 
 /* ---- tails ---- */
@@ -202,7 +256,7 @@ static void add_rates(const struct mixture *m, const struct component *c, size_t
     for (int k = 0; k < DEVIATES; k++) {
         double r = tail_deviate(dof, deviate(k));
         counts_add(m->counts, (struct count_rate){exp(c->mean[i] + c->sd[i] * r), size,
-                                                  c->weight * w[k] / sum});
+                                                  weight_at(c, i) * w[k] / sum});
     }
 }
 
@@ -210,7 +264,8 @@ static void add_rates(const struct mixture *m, const struct component *c, size_t
 static struct count_mixture *counts_at(struct mixture *m, size_t i) {
     if (!m->counts || m->counted == i) return m->counts;
     counts_clear(m->counts);
-    for (const struct component *c = m->c; c < m->c + m->n_c; c++) add_rates(m, c, i);
+    for (const struct component *c = m->c; c < m->c + m->n_c; c++)
+        if (c->share[i] > 0) add_rates(m, c, i);
     m->counted = i;
     return m->counts;
 }
@@ -229,7 +284,7 @@ static double chance_at(const struct mixture *m, size_t i) {
             p += w * logistic(c->mean[i] + c->sd[i] * tail_deviate(dof, u));
             all += w;
         }
-        s += c->weight * (all > 0 ? p / all : fmin(fmax(c->mean[i], least), 1 - least));
+        s += weight_at(c, i) * (all > 0 ? p / all : fmin(fmax(c->mean[i], least), 1 - least));
     }
     return s / m->total;
 }
@@ -242,7 +297,9 @@ static double to_scale(const struct component *c, double y) {
 static double mixture_cdf(const struct mixture *m, size_t i, double y) {
     double s = 0, dof = tail_dof(m, i);
     for (const struct component *c = m->c; c < m->c + m->n_c; c++)
-        s += c->weight * norm_cdf(tail_normal(dof, (to_scale(c, y) - c->mean[i]) / c->sd[i]));
+        if (c->share[i] > 0)
+            s += weight_at(c, i) *
+                 norm_cdf(tail_normal(dof, (to_scale(c, y) - c->mean[i]) / c->sd[i]));
     return s / m->total;
 }
 
@@ -271,6 +328,7 @@ static double mixture_quantile(struct mixture *m, size_t i, double q, int64_t sl
     if (counts) return smodel_possible(d, counts_quantile(counts, q));
     double lo = INFINITY, hi = -INFINITY, z = tail_deviate(tail_dof(m, i), norm_quantile(q));
     for (const struct component *c = m->c; c < m->c + m->n_c; c++) {
+        if (!(c->share[i] > 0)) continue;
         double v = smodel_back(d, smodel_of(c->e)->s.transform, c->mean[i] + z * c->sd[i]);
         lo = fmin(lo, v);
         hi = fmax(hi, v);
@@ -298,8 +356,9 @@ static double mixture_mean(struct mixture *m, size_t i) {
     if (counts) return counts_mean(counts);
     for (const struct component *c = m->c; c < m->c + m->n_c; c++) {
         const struct smodel *sm = smodel_of(c->e);
-        s += c->weight *
-             smodel_back_mean(sm->data, sm->s.transform, c->mean[i], c->sd[i] * c->sd[i]);
+        if (c->share[i] > 0)
+            s += weight_at(c, i) *
+                 smodel_back_mean(sm->data, sm->s.transform, c->mean[i], c->sd[i] * c->sd[i]);
     }
     return s / m->total;
 }
@@ -320,9 +379,9 @@ static double mixture_logp(struct mixture *m, size_t i, double y) {
     double best = -INFINITY, s = 0, dof = tail_dof(m, i);
     const struct component *end = m->c + m->n_c;
     for (const struct component *c = m->c; c < end; c++)
-        best = fmax(best, component_logp(c, i, y, dof));
+        if (c->share[i] > 0) best = fmax(best, component_logp(c, i, y, dof));
     for (const struct component *c = m->c; c < end; c++)
-        s += c->weight * exp(component_logp(c, i, y, dof) - best);
+        if (c->share[i] > 0) s += weight_at(c, i) * exp(component_logp(c, i, y, dof) - best);
     return best + log(s / m->total);
 }
 
@@ -365,9 +424,10 @@ static double *standard_times(const struct smodel_data *d, size_t n, const doubl
     return t;
 }
 
-/* The mixture at n times; GPM_OK: it has parts. Release it in any case. */
+/* The mixture at n times; GPM_OK: it has parts. Release it in any case. paths: those of the draws
+ * alone, which paths are drawn from; they meet changes and values out of line on their way. */
 static enum gpm_status mixture_make(struct mixture *m, const struct posterior *p, size_t n,
-                                    const double *x) {
+                                    const double *x, bool paths) {
     const struct smodel_data *d = series_space_of(p->search)->data;
     *m = (struct mixture){.p = p,
                           .n = n,
@@ -378,7 +438,10 @@ static enum gpm_status mixture_make(struct mixture *m, const struct posterior *p
     choose(m, predict_draws(p->search, d->n <= 300 ? 60 : d->n <= 700 ? 40 : 24));
     la_parallel(p->search->opt.threads, m->n_c, run_component, m);
     keep_good(m);
-    add_wild(m, d);
+    if (!paths) {
+        add_further(m);
+        add_wild(m, d);
+    }
     return m->n_c ? GPM_OK : m->failed ? GPM_E_NOMEM : GPM_E_NOT_PD;
 }
 
@@ -393,7 +456,7 @@ static void mixture_release(struct mixture *m) {
 enum gpm_status predict(const struct posterior *p, size_t n, const double *x, const double *y,
                         double level, struct prediction *out) {
     struct mixture m;
-    enum gpm_status st = mixture_make(&m, p, n, x);
+    enum gpm_status st = mixture_make(&m, p, n, x, false);
     if (st == GPM_OK) {
         prediction_init(out, n, x);
         for (size_t i = 0; i < n; i++) {
@@ -413,7 +476,7 @@ enum gpm_status predict(const struct posterior *p, size_t n, const double *x, co
 enum gpm_status predict_quantiles(const struct posterior *p, size_t n, const double *x,
                                   const double *levels, size_t n_levels, double *out) {
     struct mixture m;
-    enum gpm_status st = mixture_make(&m, p, n, x);
+    enum gpm_status st = mixture_make(&m, p, n, x, false);
     for (size_t i = 0; i < n && st == GPM_OK; i++)
         for (size_t k = 0; k < n_levels; k++)
             out[i * n_levels + k] = mixture_quantile(&m, i, levels[k], 0);
@@ -439,8 +502,18 @@ static enum gpm_status joint(const struct mixture *m, const struct component *c,
     return st ? st : predict_joint(sm, c->z, g, SMODEL_SIGNAL, m->t, m->n, mean, cov);
 }
 
-/* One path into column k of out: the signal together, the noise (and whether a value is out of
- * line) one by one. The dependence is that of the normal distribution, every single
+/* What is added to the level on the way to each time, after the data and before them. */
+static void draw_further(const struct mixture *m, const struct component *c, struct rng *r,
+                         double *level) {
+    struct further f;
+    further_of(smodel_of(c->e), c->z, &f);
+    memset(level, 0, m->n * sizeof *level);
+    further_draw(&f, r, m->n, m->t, false, level);
+    further_draw(&f, r, m->n, m->t, true, level);
+}
+
+/* One path into column k of out: the signal and further changes together, the noise (and whether a
+ * value is out of line) one by one. The dependence is that of the normal distribution, every single
  * value has its own tails. */
 static void draw_path(const struct mixture *m, const struct component *c, const double *mean,
                       const double *factor, const double *noise, struct rng *r, size_t paths,
@@ -448,7 +521,8 @@ static void draw_path(const struct mixture *m, const struct component *c, const 
     const struct smodel *sm = smodel_of(c->e);
     const struct smodel_data *d = sm->data;
     int tr = sm->s.transform;
-    double *z = NEW_ARRAY(double, m->n);
+    double *z = NEW_ARRAY(double, 2 * m->n), *shift = z + m->n;
+    draw_further(m, c, r, shift);
     for (size_t i = 0; i < m->n; i++) z[i] = rng_normal(r);
     la_trmv(false, m->n, factor, m->n, z);
     for (size_t i = 0; i < m->n; i++) {
@@ -457,11 +531,11 @@ static void draw_path(const struct mixture *m, const struct component *c, const 
         for (size_t j = 0; j <= i; j++) var += factor[i + j * m->n] * factor[i + j * m->n];
         double off = d->sd[tr] * z[i] + beside * rng_normal(r);
         double spread = hypot(d->sd[tr] * sqrt(var), beside);
-        double v =
-            d->mean[tr] + d->sd[tr] * mean[i] + spread * tail_deviate(tail_dof(m, i), off / spread);
+        double middle = d->mean[tr] + d->sd[tr] * (mean[i] + shift[i]);
+        double v = middle + spread * tail_deviate(tail_dof(m, i), off / spread);
         double size = m->counts ? smodel_count_size(sm, c->z) : 0;
         if (d->truths && !smodel_hidden(sm)) /* the mean is the chance; its noise is in the draw */
-            v = rng_uniform(r) < d->mean[tr] + d->sd[tr] * (mean[i] + z[i]);
+            v = rng_uniform(r) < middle + d->sd[tr] * z[i];
         else
             v = smodel_hidden(sm) ? smodel_likelihood(d)->draw(r, v, &size) : smodel_back(d, tr, v);
         if (d->scale == SCALE_ROOT) v = floor(v + 0.5);
@@ -474,7 +548,7 @@ static void draw_path(const struct mixture *m, const struct component *c, const 
 enum gpm_status predict_paths(const struct posterior *p, size_t n, const double *x, size_t paths,
                               uint64_t seed, double *out) {
     struct mixture m;
-    enum gpm_status st = mixture_make(&m, p, n, x);
+    enum gpm_status st = mixture_make(&m, p, n, x, true);
     double *mean = NEW_ARRAY(double, n *(n + 2)), *noise = mean + n, *cov = noise + n, sum = 0;
     struct rng r;
     rng_init(&r, seed, 0, 55);

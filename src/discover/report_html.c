@@ -179,6 +179,7 @@ void html_summary(const struct discovery *d, struct buf *out) {
     put_words(d, describe_summary, "<p class=\"lead\">", "</p>\n", out);
     put_words(d, describe_level, "<p>", "</p>\n", out);
     put_words(d, describe_outliers, "<p>", "</p>\n", out);
+    put_words(d, describe_outlook, "<p>", "</p>\n", out);
     html_put(out,
              d->post.settled ? "<p class=\"verdict\">"
                              : "<p class=\"verdict open\"><strong>Not settled.</strong> ",

@@ -76,6 +76,9 @@ static void level(const struct discovery *d, struct buf *out) {
     describe_shares(d, &b);
     JSON(out, FIELD("shares", b.data));
     buf_reset(&b);
+    describe_outlook(d, &b);
+    JSON(out, FIELD("outlook", b.len ? b.data : ""));
+    buf_reset(&b);
     describe_open(d, &b);
     JSON(out, FIELD("open", b.data), FIELD("level_slope", all.slope),
          FIELD("level_slope_sd", all.sd), FIELD("level_slope_late", late.slope),

@@ -147,6 +147,14 @@ static void check_lines(const struct discovery *d, const char *mark, struct buf 
         if (c->name) buf_printf(out, "%s%s (p = %.3f)\n", mark, c->text, c->p);
 }
 
+/* After what stands above them, where there are any. */
+static void outlook_lines(const struct discovery *d, const char *before, struct buf *out) {
+    struct buf b = BUF_INIT;
+    describe_outlook(d, &b);
+    if (b.len) buf_printf(out, "%s%s", before, b.data);
+    buf_release(&b);
+}
+
 void discovery_text(const struct discovery *d, struct buf *out) {
     const struct posterior *p = &d->post;
     report_data(d, false, out);
@@ -156,6 +164,7 @@ void discovery_text(const struct discovery *d, struct buf *out) {
     describe_level(d, out);
     buf_puts(out, d->out.n ? "\n" : "");
     describe_outliers(d, out);
+    outlook_lines(d, "\n", out);
     buf_puts(out, "\n\n");
     term_lines(d, out);
     buf_putc(out, '\n');
@@ -212,6 +221,7 @@ void discovery_markdown(const struct discovery *d, struct buf *out) {
     describe_level(d, out);
     buf_puts(out, d->out.n ? "\n\n" : "");
     describe_outliers(d, out);
+    outlook_lines(d, "\n\n", out);
     buf_puts(out, "\n\n    ");
     describe_formula(d, out);
     buf_puts(out, "\n\n## Components\n\n");

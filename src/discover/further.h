@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Changes after the data. A structure with changes of the level or the slope at k dates of its
+ * series (STEP, RAMP) says that such things happen. They go on: with a rate per span that has the
+ * prior Gamma(a, b), and after k of them in one span the posterior Gamma(a + k, b + 1); each is
+ * like one of those seen, any of them with the same probability, and a draw of the parameters has
+ * its spread.
+ *
+ *   STEP    the level shifts by N(0, s^2)
+ *   RAMP    the slope changes by N(0, 9 s^2)
+ *
+ * They go up as often as down, so that medians stay where they were.
+ */
+#ifndef DISCOVER_FURTHER_H
+#define DISCOVER_FURTHER_H
+#include "discover/smodel.h"
+#include "math/rng.h"
+
+struct further {
+    int n; /* changes seen; 0: there are no further ones */
+    struct {
+        bool bend;   /* of the slope; else of the level */
+        double size; /* variance of the change, of a slope per span */
+    } at[STRUCTURE_MAX_TERMS];
+    double shape, rate; /* of the Gamma distribution of changes per span */
+};
+void further_of(const struct smodel *m, const double *z, struct further *out);
+
+/* What may have happened since the data, `after` spans from them: with probability `share` the
+ * level has a further variance. The shares of all parts sum to 1. */
+struct further_part {
+    double share, more;
+};
+#define FURTHER_PARTS (2 * STRUCTURE_MAX_TERMS + 3)
+/* As many parts at any time, the first of them without a change; returns how many. */
+size_t further_parts(const struct further *f, double after, struct further_part *out);
+
+/* One course of events at n times t, after the data or before them: adds to the level. */
+void further_draw(const struct further *f, struct rng *r, size_t n, const double *t, bool before,
+                  double *level);
+#endif

@@ -1,0 +1,90 @@
+#!/usr/bin/python3
+"""What forecasts of gpmem discover count with beside the structure: further changes like those seen, in intervals, quantiles and
+paths alike and with the median where it was; and ends of what values can be, which are proposed where the forecast goes beyond
+what no value has."""
+import csv, io, json, math, os, random, subprocess, sys, tempfile
+
+TOOL = sys.argv[1]
+
+
+def call(*args):
+    r = subprocess.run([TOOL, *args], capture_output=True, text=True, timeout=600)
+    assert r.returncode == 0, (args, r.stderr)
+    return r.stdout
+
+
+def discover(tmp, name, values, *args):
+    """The text, and what JSON and page say of the outlook."""
+    path = os.path.join(tmp, name + ".csv")
+    with open(path, "w") as f:
+        f.write("month,value\n" + "".join("%d-%02d,%s\n" % (2000 + i // 12, i % 12 + 1, v) for i, v in enumerate(values)))
+    js, page = path + ".json", path + ".html"
+    text = call("discover", path, "--out", os.path.join(tmp, name), "--json", js, "--html", page, *args)
+    outlook = json.load(open(js))["description"]["outlook"]
+    assert outlook in text and outlook.split("--")[0] in open(page).read(), (outlook, text)
+    return text, outlook
+
+
+def forecast(tmp, name, *args):
+    rows = list(csv.reader(io.StringIO(call("forecast", os.path.join(tmp, name), *args))))
+    return rows[0], [[float(v) for v in r[1:]] for r in rows[1:]]
+
+
+def check_shift(tmp):
+    """A level that shifted once by eight: the interval grows by what another shift would do, and is that of the noise at first."""
+    rng = random.Random(1)
+    values = ["%.3f" % (20 + 8 * (i >= 60) + rng.gauss(0, 1)) for i in range(120)]
+    text, outlook = discover(tmp, "shift", values)
+    assert outlook.startswith("Shifts of level like the one seen may come again: forecasts count with about one in 19.8 years, up or down, "), outlook
+    _, rows = forecast(tmp, "shift", "--horizon", "120")
+    end = sum(float(v) for v in values[60:]) / 60
+    assert all(abs(m - end) < 0.25 for m, _, _ in rows), rows
+    width = [hi - lo for _, lo, hi in rows]
+    assert 3.2 < width[0] < 5.2 and width[11] < 7 and 12 < width[119] < 40, (width[0], width[11], width[119])
+    assert all(b > a - 0.05 for a, b in zip(width, width[1:])), width
+    # courses have what the intervals have
+    names, rows = forecast(tmp, "shift", "--horizon", "60", "--quantiles", "0.05,0.95", "--paths", "4000")
+    at = names.index("path1") - 1
+    for row in (rows[0], rows[-1]):
+        paths = sorted(row[at:])
+        lo, hi = row[3:5]
+        share = sum(lo <= v <= hi for v in paths) / len(paths)
+        assert 0.87 < share < 0.93, share
+    level = [sum(row[at + k] for row in rows[-12:]) / 12 for k in range(4000)]  # of the last year: shifts stay
+    far = sum(abs(v - end) > 3 for v in level) / 4000
+    assert 0.08 < far < 0.25, far
+
+
+def check_none(tmp):
+    rng = random.Random(2)
+    text, outlook = discover(tmp, "line", ["%.3f" % (20 + 0.2 * i + rng.gauss(0, 1)) for i in range(100)])
+    assert outlook == "" and "may come again" not in text, text
+
+
+def check_ends(tmp):
+    rng = random.Random(3)
+    odds = ["%.3f" % (1 / (1 + math.exp(-(1 + 0.03 * i + rng.gauss(0, 0.3))))) for i in range(80)]
+    ratings = ["%.2f" % min(5, 4.5 + rng.gauss(0, 0.3)) for _ in range(80)]
+    percent = ["%.1f" % min(99.9, 95 + rng.gauss(0, 4)) for _ in range(80)]
+    rain = ["%.1f" % max(0, 30 + 28 * math.sin(i * math.pi / 6) + 12 * rng.gauss(0, 1)) for i in range(120)]
+    for name, values, says, args in (("share", odds, "above 1, but", ["--min", "0", "--max", "1"]),
+                                     ("rating", ratings, "above 5, but", ["--min", "1", "--max", "5"]),
+                                     ("percent", percent, "above 100, but", ["--min", "0", "--max", "100"]),
+                                     ("rain", rain, "below 0, but", ["--min", "0"])):
+        _, outlook = discover(tmp, name, values)
+        assert says in outlook and outlook.endswith("if values cannot, say " + " ".join(args) + "."), (name, outlook)
+        _, outlook = discover(tmp, name + "2", values, *args)  # once said, nothing is left to propose, and it holds
+        assert "if values cannot" not in outlook, outlook
+        _, rows = forecast(tmp, name + "2", "--horizon", "12")
+        ends = [float(v) for v in args[1::2]] + [math.inf]
+        assert all(ends[0] <= v <= ends[1] for row in rows for v in row), (name, rows)
+    # far from any such end there is nothing to say
+    _, outlook = discover(tmp, "plain", ["%.2f" % (300 + rng.gauss(0, 2)) for _ in range(60)])
+    assert outlook == "", outlook
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as tmp:
+        for check in (check_shift, check_none, check_ends):
+            check(tmp)
+    print("ok")

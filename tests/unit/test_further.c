@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Changes after the data: the parts of a forecast beside courses of events that are drawn, and
+ * beside what the moments of Polya's process are.
+ */
+#include "discover/further.h"
+#include "support/check.h"
+#include <math.h>
+#include <string.h>
+
+#define DRAWS 40000
+
+static const struct further shifts = {
+    .n = 2, .at = {{false, 4}, {false, 1}}, .shape = 3, .rate = 4};
+static const struct further bend = {.n = 1, .at = {{true, 9}}, .shape = 2, .rate = 4};
+
+struct moments {
+    double share, more, none;
+};
+
+static struct moments of_parts(const struct further *f, double after) {
+    struct further_part p[FURTHER_PARTS];
+    struct moments m = {0};
+    size_t n = further_parts(f, after, p);
+    assert_true(n <= FURTHER_PARTS);
+    for (size_t i = 0; i < n; i++) {
+        assert_true(p[i].share >= 0 && p[i].more >= 0);
+        m.share += p[i].share;
+        m.more += p[i].share * p[i].more;
+    }
+    m.none = p[0].share;
+    return m;
+}
+
+/* The same of courses that are drawn, at 1 + after, or at as much before the data. */
+static struct moments of_draws(const struct further *f, double after, bool before) {
+    struct rng r;
+    struct moments m = {1, 0, 0};
+    rng_init(&r, 7, 0, 0);
+    for (int k = 0; k < DRAWS; k++) {
+        double t[] = {0.5, before ? -after : 1 + after}, level[2] = {0};
+        further_draw(f, &r, 2, t, before, level);
+        assert_true(level[0] == 0); /* among the data nothing happens */
+        m.more += level[1] * level[1] / DRAWS;
+        m.none += (level[1] == 0) / (double)DRAWS;
+    }
+    return m;
+}
+
+/* E m = shape after / rate changes, (rate / (rate + after))^shape without one. */
+static void test_moments(void **state) {
+    static const double after[] = {0.05, 0.2, 1, 5};
+    for (size_t i = 0; i < COUNT_OF(after); i++) {
+        double a = after[i];
+        struct moments s = of_parts(&shifts, a), b = of_parts(&bend, a);
+        assert_true(fabs(s.share - 1) < 1e-12 && fabs(b.share - 1) < 1e-12);
+        assert_true(fabs(s.none - pow(4 / (4 + a), 3)) < 1e-12);
+        assert_true(fabs(s.more - 3 * a / 4 * 2.5) < 1e-9);           /* the mean of 4 and 1 */
+        assert_true(fabs(b.more - 2 * a / 4 * 9 * a * a / 3) < 1e-9); /* uniform dates */
+    }
+}
+
+static void test_draws(void **state) {
+    for (int before = 0; before < 2; before++) {
+        struct moments p = of_parts(&shifts, 0.4), r = of_draws(&shifts, 0.4, before);
+        assert_true(fabs(p.none - r.none) < 0.01 && fabs(p.more / r.more - 1) < 0.05);
+        p = of_parts(&bend, 0.4), r = of_draws(&bend, 0.4, before);
+        assert_true(fabs(p.none - r.none) < 0.01 && fabs(p.more / r.more - 1) < 0.08);
+    }
+}
+
+/* A structure without a change has no further one. */
+static void test_none(void **state) {
+    double x[40], y[40], z[SMODEL_MAX_PAR] = {0};
+    struct smodel_data d;
+    struct structure s;
+    struct smodel m;
+    struct further f;
+    memset(&s, 0, sizeof s);
+    for (int i = 0; i < 40; i++) x[i] = i, y[i] = i % 7;
+    assert_int_equal(smodel_data_init(&d, 40, x, y), GPM_OK);
+    s.n = 1;
+    s.t[0].mask = (uint16_t)FACTOR_BIT(factor_find("LIN", 3));
+    smodel_init(&m, &d, &s);
+    further_of(&m, z, &f);
+    assert_int_equal(f.n, 0);
+    s.t[0].mask = (uint16_t)FACTOR_BIT(factor_find("STEP", 4));
+    s.t[0].at = term_at(0.5);
+    smodel_init(&m, &d, &s);
+    further_of(&m, z, &f);
+    assert_true(f.n == 1 && !f.at[0].bend);
+    assert_true(fabs(f.at[0].size - pow(smodel_value(&m, m.term[0].par[SPAR_SD], 0), 2)) < 1e-12);
+    smodel_data_release(&d);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_moments),
+        cmocka_unit_test(test_draws),
+        cmocka_unit_test(test_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
