@@ -20,6 +20,12 @@ extern "C" {
 
 typedef struct gpm_regression gpm_regression;
 
+/* Rows out of line are set aside where the evidence asks for it; never; wherever the odds do. */
+enum gpm_regress_noise {
+    GPM_REGRESS_NOISE_AUTO,
+    GPM_REGRESS_NOISE_NORMAL,
+    GPM_REGRESS_NOISE_ROBUST
+};
 struct gpm_regress_options {
     size_t size;         /* set by init */
     uint64_t seed;       /* default 1 */
@@ -35,6 +41,7 @@ struct gpm_regress_options {
      * be NULL. */
     const volatile sig_atomic_t *stop;
     const char *date_format; /* of columns of dates, as for discover; NULL: found */
+    enum gpm_regress_noise noise;
 };
 GPM_API void gpm_regress_options_init_sized(struct gpm_regress_options *o, size_t size);
 static inline void gpm_regress_options_init(struct gpm_regress_options *o) {

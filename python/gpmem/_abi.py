@@ -51,6 +51,9 @@ ACQ_UCB = 3
 OPTIMIZE_TEXT = 0
 OPTIMIZE_JSON = 1
 OPTIMIZE_HTML = 2
+REGRESS_NOISE_AUTO = 0
+REGRESS_NOISE_NORMAL = 1
+REGRESS_NOISE_ROBUST = 2
 REGRESS_TEXT = 0
 REGRESS_JSON = 1
 REGRESS_HTML = 2
@@ -274,6 +277,7 @@ class RegressOptions(c.Structure):
         ("threads", c.c_uint),
         ("stop", c.POINTER(c.c_int)),
         ("date_format", c.c_char_p),
+        ("noise", c.c_int),
     ]
 
 

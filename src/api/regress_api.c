@@ -56,6 +56,8 @@ const char *gpm_regression_error(const gpm_regression *r) {
 static enum gpm_status check(const struct gpm_regress_options *o, struct buf *err) {
     if (!(o->level > 0 && o->level < 1))
         return buf_fail(err, GPM_E_ARG, "the level must lie between 0 and 1");
+    if ((int)o->noise < 0 || o->noise > GPM_REGRESS_NOISE_ROBUST)
+        return buf_fail(err, GPM_E_ARG, "there is no such noise");
     if (o->max_rows < RTABLE_LEAST || o->max_rows > REGRESS_MOST_ROWS)
         return buf_fail(err, GPM_E_ARG, "rows of the model: between %d and %d", RTABLE_LEAST,
                         REGRESS_MOST_ROWS);
@@ -87,6 +89,7 @@ static enum gpm_status take(gpm_regression *r, const struct rtext *from,
         .level = o.level,
         .seed = o.seed,
         .max_rows = o.max_rows,
+        .noise = (enum rnoise)o.noise,
         .threads = o.threads   ? (int)o.threads
                    : cores < 8 ? cores
                                : 8,

@@ -120,6 +120,10 @@ static const struct option_row rows[] = {
      "another covariance, in standardised units: 'MAT52(sf=1, l=[2, 2])'; values are priors' "
      "medians",
      &args.o.kernel},
+    {"noise", 0, OPTION_CHOICE, "auto|normal|robust",
+     "rows out of line: set aside where the evidence asks for it (default), never, or wherever "
+     "they are improbable",
+     &args.o.noise},
     {"max-rows", 0, OPTION_SIZE, "N",
      "rows of the model, at most 8000; others test it (default 2000)", &args.o.max_rows},
     {"decimal", 0, OPTION_CHOICE, "auto|point|comma", "how decimals are written (default auto)",

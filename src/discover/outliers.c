@@ -5,15 +5,14 @@
 #include "discover/outliers.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "infer/wild.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SUSPECT   5.0   /* robust standard deviations */
-#define SHARE     0.005 /* of values out of line, before the data */
-#define WIDE      10.0  /* their spread in standard deviations of the prediction */
-#define MOST      0.04  /* of the values at most: more are no exceptions */
-#define NEIGHBOUR 2     /* values on either side that a value is compared with */
+#define SUSPECT   5.0  /* robust standard deviations */
+#define MOST      0.04 /* of the values at most: more are no exceptions */
+#define NEIGHBOUR 2    /* values on either side that a value is compared with */
 
 static double median(double *v, size_t n) {
     qsort(v, n, sizeof *v, number_compare);
@@ -150,8 +149,7 @@ enum gpm_status outliers_judge(struct outliers *o, const struct posterior *p, bo
     enum gpm_status st = o->n ? predict(p, o->n, x, y, 0.6827, &pred) : GPM_OK;
     for (size_t i = 0; i < o->n && !st; i++) {
         double sd = 0.5 * (pred.hi[i] - pred.lo[i]), far = (y[i] - pred.median[i]) / sd;
-        double wide = -0.5 * far * far / (WIDE * WIDE) - log(WIDE * sd) - 0.5 * log(2 * M_PI);
-        if (!(wide + log(SHARE) > pred.logp[i] + log1p(-SHARE))) continue;
+        if (!wild_is(pred.logp[i], far, sd)) continue;
         o->at[i].expected = pred.median[i];
         o->at[i].sds = far;
         o->at[kept++] = o->at[i];
@@ -179,7 +177,7 @@ size_t outliers_without(const struct outliers *o, const struct series *s, double
 }
 
 void outliers_spread(const struct outliers *o, struct smodel_data *d) {
-    d->wild = o->n ? ((double)o->n + 0.5) / ((double)(d->n + o->n) + 1) : 0;
+    d->wild = wild_share(o->n, d->n + o->n);
     for (int tr = 0; tr < TRANSFORMS; tr++) {
         double sum = 0;
         for (size_t i = 0; i < o->n && d->y[tr]; i++) {

@@ -21,7 +21,11 @@ struct checking {
 static enum gpm_status one_at_a_time(void *ctx, size_t draw, struct gp *g) {
     struct checking *c = ctx;
     double *mean = c->mean + draw * c->n, *sd = c->sd + draw * c->n;
+    const struct regress *r = c->r;
     enum gpm_status st = gp_loo(g, mean, sd, NULL);
+    if (!st && r->wild)
+        st = gp_predict(g, r->x + r->n * (size_t)r->t.d, r->wild, GP_MEASURED, mean + r->n,
+                        sd + r->n);
     for (size_t i = 0; i < c->n && !st; i++) sd[i] = sqrt(fmax(sd[i], 1e-24));
     return st;
 }
@@ -30,14 +34,16 @@ static enum gpm_status those_apart(void *ctx, size_t draw, struct gp *g) {
     struct checking *c = ctx;
     const struct regress *r = c->r;
     double *mean = c->mean + draw * c->n, *sd = c->sd + draw * c->n;
-    enum gpm_status st = gp_predict(g, r->x + r->n * (size_t)r->t.d, c->n, GP_MEASURED, mean, sd);
+    enum gpm_status st =
+        gp_predict(g, r->x + r->check.from * (size_t)r->t.d, c->n, GP_MEASURED, mean, sd);
     for (size_t i = 0; i < c->n && !st; i++) sd[i] = sqrt(fmax(sd[i], 1e-24));
     return st;
 }
 
-/* The weights of the draws for row i. */
-static void weigh(const struct checking *c, size_t i, double y, bool apart, double *w) {
+/* The weights of the draws for row i: of the model's rows, those without it. */
+static void weigh(const struct checking *c, size_t i, double y, double *w) {
     size_t draws = c->r->model.used;
+    bool apart = c->r->check.from + i >= c->r->n;
     for (size_t k = 0; k < draws; k++) {
         double s = c->sd[k * c->n + i], t = (y - c->mean[k * c->n + i]) / s;
         w[k] = apart ? 0 : 0.5 * t * t + log(s);
@@ -52,7 +58,7 @@ static void summarise(struct regress *r, const struct checking *c, const double 
     double *w = NEW_ARRAY(double, draws + 1), low = (1 - r->o.level) / 2;
     for (size_t i = 0; i < n; i++) {
         double m = 0, v = 0;
-        weigh(c, i, y[i], k->apart, w);
+        weigh(c, i, y[i], w);
         for (size_t s = 0; s < draws; s++) m += w[s] * c->mean[s * n + i];
         for (size_t s = 0; s < draws; s++) {
             double off = c->mean[s * n + i] - m, sd = c->sd[s * n + i];
@@ -76,9 +82,11 @@ static enum gpm_status straight_lines(const struct regress *r, size_t n, double 
     gp_set_structured(g, 0);
     st = gp_add(g, GP_MEASURED, r->x, r->y, r->n);
     if (!st && r->check.apart)
-        st = gp_predict(g, r->x + r->n * (size_t)r->t.d, n, GP_LATENT, mean, NULL);
+        st = gp_predict(g, r->x + r->check.from * (size_t)r->t.d, n, GP_LATENT, mean, NULL);
     else if (!st)
         st = gp_loo(g, mean, NULL, NULL);
+    if (!st && !r->check.apart && r->wild)
+        st = gp_predict(g, r->x + r->n * (size_t)r->t.d, r->wild, GP_LATENT, mean + r->n, NULL);
     gp_free(g);
     kern_unref(k);
     return st;
@@ -86,7 +94,7 @@ static enum gpm_status straight_lines(const struct regress *r, size_t n, double 
 
 /* The mean of the others in the model, as a prediction of row i. */
 static double mean_of_others(const struct regress *r, size_t i, double sum) {
-    return r->check.apart ? sum / (double)r->n : (sum - r->y[i]) / (double)(r->n - 1);
+    return i < r->n ? (sum - r->y[i]) / (double)(r->n - 1) : sum / (double)r->n;
 }
 
 struct odd {
@@ -100,13 +108,13 @@ static int farther(const void *a, const void *b) {
                                 : (p->at > q->at) - (p->at < q->at);
 }
 
-/* Beyond what chance gives in one of twenty tables of this size. */
-static void find_odd(struct rcheck *k, const double *y) {
+/* Set aside, or beyond what chance gives in one of twenty tables of this size. */
+static void find_odd(const struct regress *r, struct rcheck *k, const double *y) {
     double limit = fmax(3, norm_quantile(1 - 0.025 / (double)k->n));
     struct odd *o = NEW_ARRAY(struct odd, k->n + 1);
     for (size_t i = 0; i < k->n; i++) {
         double far = fabs(y[i] - k->mean[i]) / k->sd[i];
-        if (far > limit) o[k->n_odd++] = (struct odd){-far, i};
+        if (far > limit || (!k->apart && i >= r->n)) o[k->n_odd++] = (struct odd){-far, i};
     }
     qsort(o, k->n_odd, sizeof *o, farther);
     k->odd = NEW_ARRAY(size_t, k->n_odd + 1);
@@ -118,19 +126,20 @@ static void find_odd(struct rcheck *k, const double *y) {
 static void finish(struct regress *r, const double *y, const double *lines) {
     struct rcheck *k = &r->check;
     double own = 0, mean = 0, line = 0, sum = 0, unit = r->t.y_sd, inside = 0;
+    size_t n = k->apart ? k->n : r->n; /* without those set aside */
     for (size_t i = 0; i < r->n; i++) sum += r->y[i];
-    for (size_t i = 0; i < k->n; i++) {
-        double m = y[i] - mean_of_others(r, i, sum);
-        own += (y[i] - k->mean[i]) * (y[i] - k->mean[i]) / (double)k->n;
-        line += (y[i] - lines[i]) * (y[i] - lines[i]) / (double)k->n;
-        mean += m * m / (double)k->n;
+    for (size_t i = 0; i < n; i++) {
+        double m = y[i] - mean_of_others(r, k->from + i, sum);
         inside += y[i] >= k->lo[i] && y[i] <= k->hi[i];
+        own += (y[i] - k->mean[i]) * (y[i] - k->mean[i]) / (double)n;
+        line += (y[i] - lines[i]) * (y[i] - lines[i]) / (double)n;
+        mean += m * m / (double)n;
     }
-    find_odd(k, y);
+    find_odd(r, k, y);
     k->rmse = unit * sqrt(own), k->rmse_mean = unit * sqrt(mean),
     k->rmse_linear = unit * sqrt(line);
     k->r2 = 1 - own / mean, k->r2_linear = 1 - line / mean;
-    k->coverage = inside / (double)k->n;
+    k->coverage = inside / (double)n;
     for (size_t i = 0; i < k->n; i++) {
         k->sd[i] *= unit;
         k->mean[i] = r->t.y_mean + unit * k->mean[i];
@@ -143,10 +152,11 @@ enum { APART_MOST = 4000 }; /* rows that test the model */
 
 enum gpm_status regress_check(struct regress *r) {
     struct rcheck *k = &r->check;
-    size_t apart = r->t.n - r->n, draws = r->model.used;
+    size_t apart = r->t.n - r->n - r->wild, draws = r->model.used;
     k->apart = apart >= 100; /* fewer are no test */
-    k->n = !k->apart ? r->n : apart < APART_MOST ? apart : APART_MOST;
-    const double *y = r->y + (k->apart ? r->n : 0);
+    k->from = k->apart ? r->n + r->wild : 0;
+    k->n = !k->apart ? r->n + r->wild : apart < APART_MOST ? apart : APART_MOST;
+    const double *y = r->y + k->from;
     k->mean = NEW_ARRAY(double, 4 * k->n + 1);
     k->sd = k->mean + k->n, k->lo = k->sd + k->n, k->hi = k->lo + k->n;
     double *room = NEW_ARRAY(double, (2 * draws + 1) * k->n + 1), *lines = room + 2 * draws * k->n;

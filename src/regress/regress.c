@@ -165,6 +165,14 @@ enum gpm_status regress_predict(const struct regress *r, const double *x, size_t
 
 /* ---- the fit ---- */
 
+void regress_fill(struct regress *r) {
+    size_t d = (size_t)r->t.d;
+    for (size_t i = 0; i < r->t.n; i++) {
+        rtable_standard(&r->t, r->t.x + r->row[i] * d, r->x + i * d);
+        r->y[i] = (r->t.y[r->row[i]] - r->t.y_mean) / r->t.y_sd;
+    }
+}
+
 /* A random order of the rows where there are too many, else theirs. */
 static void choose_rows(struct regress *r) {
     size_t n = r->t.n, d = (size_t)r->t.d;
@@ -180,10 +188,7 @@ static void choose_rows(struct regress *r) {
         r->row[i] = r->row[j];
         r->row[j] = k;
     }
-    for (size_t i = 0; i < n; i++) {
-        rtable_standard(&r->t, r->t.x + r->row[i] * d, r->x + i * d);
-        r->y[i] = (r->t.y[r->row[i]] - r->t.y_mean) / r->t.y_sd;
-    }
+    regress_fill(r);
 }
 
 static void find_noise(struct regress *r) {
@@ -208,7 +213,9 @@ enum gpm_status regress_read(struct regress *r, const struct rtext *from,
 
 enum gpm_status regress_run(struct regress *r, struct buf *err) {
     r->model.stop = r->o.stop;
-    enum gpm_status st = rmodel_fit(&r->model, r->o.seed, r->o.threads);
+    enum gpm_status st = rmodel_find(&r->model, r->o.seed, r->o.threads);
+    if (!st && r->o.noise != RNOISE_NORMAL) st = regress_set_aside(r);
+    if (!st) st = rmodel_sample(&r->model, r->o.seed, r->o.threads);
     if (!st) find_noise(r);
     if (!st) st = regress_check(r);
     if (!st) st = regress_effects(r);

@@ -14,12 +14,15 @@
 
 enum { REGRESS_MOST_ROWS = 8000, REGRESS_ROWS = 2000 };
 
+enum rnoise { RNOISE_AUTO, RNOISE_NORMAL, RNOISE_ROBUST };
+
 struct regress_options {
     struct rtable_options table;
     const char *kernel; /* NULL: the usual one */
     double level;       /* of intervals */
     uint64_t seed;
     size_t max_rows; /* of the model */
+    enum rnoise noise;
     int threads;
     const volatile sig_atomic_t *stop;
 };
@@ -55,8 +58,8 @@ struct reffect {
 
 /* How well rows were predicted that the prediction did not know. */
 struct rcheck {
-    bool apart; /* they were left aside, and are the rows after the model's; else one at a time */
-    size_t n;
+    bool apart;     /* they were left aside to test it; else one at a time, and those set aside */
+    size_t from, n; /* rows in regress's order */
     double *mean, *sd, *lo, *hi; /* of each */
     double rmse, r2, coverage;   /* coverage of the intervals */
     double rmse_mean, rmse_linear, r2_linear;
@@ -66,9 +69,11 @@ struct rcheck {
 struct regress {
     struct regress_options o; /* borrowed texts */
     struct rtable t;
-    size_t *row;   /* of the table: those of the model, then those that test it */
-    size_t n;      /* of the model */
-    double *x, *y; /* all rows in that order, standardised */
+    size_t *row;       /* of the table: the model's, those set aside, those that test the model */
+    size_t n;          /* of the model */
+    size_t wild;       /* set aside: out of line (raside.c) */
+    double wild_share; /* of measurements to come that are like them */
+    double *x, *y;     /* all rows in that order, standardised */
     struct rmodel model;
     struct rcheck check;
     struct reffect *effect; /* of each input */
@@ -92,7 +97,13 @@ struct rprediction { /* of the function, and of a new measurement */
 GPM_MUST_USE enum gpm_status regress_predict(const struct regress *r, const double *x, size_t m,
                                              struct rprediction *out);
 
-/* ---- parts (rcheck.c, reffects.c) ---- */
+/* ---- parts (raside.c, rcheck.c, reffects.c) ---- */
+/* Fills x and y, standardised, from the rows as they stand: the model's give the outcome's scale.
+ */
+void regress_fill(struct regress *r);
+/* After the modes of all rows are known: sets rows out of line aside, where the evidence asks for
+ * it, and finds the modes of the others. */
+GPM_MUST_USE enum gpm_status regress_set_aside(struct regress *r);
 /* Runs job(ctx, draw, process with its parameters) for so many of the draws, in threads. */
 typedef enum gpm_status (*rdraw_fn)(void *ctx, size_t draw, struct gp *g);
 GPM_MUST_USE enum gpm_status regress_each(const struct regress *r, size_t draws, rdraw_fn job,
@@ -119,6 +130,8 @@ void regress_predictions_text(const struct regress *r, const struct rnew *at,
 void regress_words(const struct regress *r, struct buf *out);
 /* Why the shares of the inputs do not add up to all; nothing where they nearly do. */
 void regress_shares(const struct regress *r, struct buf *out);
+/* What became of rows out of line; nothing where there are none. */
+void regress_aside(const struct regress *r, struct buf *out);
 /* "rises in a straight line", of input j. */
 const char *regress_shape(const struct regress *r, int j);
 /* A value of input j for readers: a number, or a date as the file writes it. */

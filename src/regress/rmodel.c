@@ -284,9 +284,10 @@ static void run_laplace(struct rmodel *m, struct rng *r) {
 /* Draws that hold the weight, or as many as are used where that is fewer. */
 #define ENOUGH 100
 
-static enum gpm_status sample(struct rmodel *m, const struct density *t, struct rng *r,
-                              uint64_t seed, int threads) {
+static enum gpm_status sample(struct rmodel *m, const struct density *t, uint64_t seed,
+                              int threads) {
     struct draws d = {0};
+    struct rng *r = &m->rng;
     enum gpm_status st = GPM_OK;
     m->z = NEW_ARRAY(double, m->kept *(size_t)m->d);
     m->is = importance(t, &m->q, m->draws / 4, m->draws, r, &d);
@@ -303,37 +304,47 @@ static enum gpm_status sample(struct rmodel *m, const struct density *t, struct 
     return st ? st : stop_asked(m->stop) ? GPM_E_INTERRUPT : GPM_OK;
 }
 
-enum gpm_status rmodel_fit(struct rmodel *m, uint64_t seed, int threads) {
+static enum gpm_status density_init(struct density_of *of, struct rmodel *m, int threads,
+                                    struct density *t) {
+    *of = (struct density_of){.m = m, .g = rmodel_gp(m), .threads = threads};
+    of->each = mem_zalloc((size_t)threads * sizeof *of->each);
+    *t = (struct density){
+        .d = m->d, .eval = eval, .many = eval_many, .ctx = of, .evals = &m->evals, .stop = m->stop};
+    return of->g ? GPM_OK : GPM_E_NOMEM;
+}
+
+enum gpm_status rmodel_find(struct rmodel *m, uint64_t seed, int threads) {
     struct reffort effort = rmodel_effort(m->n);
     struct fit_rules rule = rules;
-    struct rng r;
-    struct density_of of = {.m = m, .g = rmodel_gp(m), .threads = threads};
-    if (!of.g) return GPM_E_NOMEM;
-    of.each = mem_zalloc((size_t)threads * sizeof *of.each);
-    struct density t = {.d = m->d,
-                        .eval = eval,
-                        .many = eval_many,
-                        .ctx = &of,
-                        .evals = &m->evals,
-                        .stop = m->stop};
+    struct density_of of;
+    struct density t;
     struct fit_starts *s = fit_starts_new(m->d, effort.starts);
     double map;
+    enum gpm_status st = density_init(&of, m, threads, &t);
     m->kept = KEPT;
     m->used = effort.used;
     m->draws = effort.draws;
     rule.polished = effort.polished;
-    rng_init(&r, seed, 17, 0);
-    make_starts(m, effort.starts, &r, s->z);
-    if (m->n > THINNED) start_thinned(m, s->z);
-    fit_polish(&t, s, effort.starts, &rule, -INFINITY);
-    enum gpm_status st = s->n ? GPM_OK : GPM_E_NOT_PD;
+    rng_init(&m->rng, seed, 17, 0);
+    make_starts(m, effort.starts, &m->rng, s->z);
+    if (!st && m->n > THINNED) start_thinned(m, s->z);
+    if (!st) fit_polish(&t, s, effort.starts, &rule, -INFINITY);
+    if (!st && !s->n) st = GPM_E_NOT_PD;
     if (!st) {
         s->best[0].logp = fit_optimise(&t, fit_best(&t, s, 0), 150);
-        if (!isfinite(fit_modes(&t, s, s->n, &rule, &m->q, &map))) st = GPM_E_NOT_PD;
+        m->laplace = fit_modes(&t, s, s->n, &rule, &m->q, &map);
+        if (!isfinite(m->laplace)) st = GPM_E_NOT_PD;
     }
-    if (stop_asked(m->stop)) st = GPM_E_INTERRUPT;
-    if (!st) st = sample(m, &t, &r, seed, threads);
     mem_free(s);
+    density_release(&of);
+    return stop_asked(m->stop) ? GPM_E_INTERRUPT : st;
+}
+
+enum gpm_status rmodel_sample(struct rmodel *m, uint64_t seed, int threads) {
+    struct density_of of;
+    struct density t;
+    enum gpm_status st = density_init(&of, m, threads, &t);
+    if (!st) st = sample(m, &t, seed, threads);
     density_release(&of);
     return st;
 }

@@ -39,8 +39,10 @@ struct rmodel {
     size_t draws;      /* of the importance sampling */
     struct is_result is;
     enum rmodel_method method;
-    double rhat; /* of chains */
-    long evals;  /* of the likelihood */
+    double rhat;    /* of chains */
+    double laplace; /* log evidence, by Laplace's method */
+    struct rng rng; /* of starts and draws */
+    long evals;     /* of the likelihood */
     const volatile sig_atomic_t *stop;
 };
 
@@ -73,6 +75,8 @@ struct reffort {
     size_t chain; /* transitions for each draw of chains; 0: they are not affordable */
 };
 struct reffort rmodel_effort(size_t n);
-/* GPM_E_INTERRUPT: stopped; GPM_E_NOT_PD: no parameters fit the data. */
-GPM_MUST_USE enum gpm_status rmodel_fit(struct rmodel *m, uint64_t seed, int threads);
+/* The modes, with Laplace's method at each, and its log evidence; then draws. GPM_E_INTERRUPT:
+ * stopped; GPM_E_NOT_PD: no parameters fit the data. */
+GPM_MUST_USE enum gpm_status rmodel_find(struct rmodel *m, uint64_t seed, int threads);
+GPM_MUST_USE enum gpm_status rmodel_sample(struct rmodel *m, uint64_t seed, int threads);
 #endif

@@ -44,7 +44,8 @@ static void check_table(const struct regress *r, struct buf *out) {
                "<h2>How well it predicts</h2>\n<p class=\"sub\">%zu rows%s; %g%% intervals hold "
                "%.1f%% of them.</p>\n<table><thead><tr><th></th><th class=\"n\">RMSE</th><th "
                "class=\"n\">R²</th></tr></thead><tbody>\n",
-               k->n, k->apart ? " that were left aside" : ", each predicted from all others",
+               k->apart ? k->n : r->n,
+               k->apart ? " that were left aside" : ", each predicted from all others",
                100 * r->o.level, 100 * k->coverage);
     const struct {
         const char *name;
@@ -62,7 +63,7 @@ static void check_figure(const struct regress *r, struct buf *out) {
     const struct rcheck *k = &r->check;
     double *y = NEW_ARRAY(double, k->n + 1), lo = INFINITY, hi = -INFINITY;
     for (size_t i = 0; i < k->n; i++) {
-        y[i] = r->t.y[r->row[i + (k->apart ? r->n : 0)]];
+        y[i] = r->t.y[r->row[i + k->from]];
         lo = fmin(lo, y[i]), hi = fmax(hi, y[i]);
     }
     const double ends[2] = {lo, hi};
@@ -178,7 +179,7 @@ static void odd_rows(const struct regress *r, struct buf *out) {
         "</th><th class=\"n\">expected</th><th class=\"n\">standard deviations off</th></tr>"
         "</thead><tbody>\n");
     for (size_t i = 0; i < k->n_odd && i < MOST; i++) {
-        size_t at = k->odd[i], row = r->row[at + (k->apart ? r->n : 0)];
+        size_t at = k->odd[i], row = r->row[at + k->from];
         buf_printf(
             out,
             "<tr><td class=\"n\">%zu</td><td class=\"n\">%.5g</td><td class=\"n\">%.4g <span "
@@ -188,6 +189,7 @@ static void odd_rows(const struct regress *r, struct buf *out) {
     }
     buf_puts(out, "</tbody></table>\n");
     if (k->n_odd > MOST) buf_printf(out, "<p>and %zu more.</p>\n", k->n_odd - MOST);
+    put_words(r, regress_aside, "<p>", "</p>\n", out);
 }
 
 static void predictions(const struct regress *r, const struct rnew *at, const struct rprediction *p,

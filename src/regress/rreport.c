@@ -75,6 +75,18 @@ void regress_shares(const struct regress *r, struct buf *out) {
                    percent(sum));
 }
 
+void regress_aside(const struct regress *r, struct buf *out) {
+    if (!r->wild) return;
+    bool one = r->wild == 1;
+    buf_printf(out,
+               "%zu row%s out of line: errors of another kind are far more probable than noise. %s "
+               "not part of the model, noise and errors are without %s. Intervals are "
+               "those of measurements in line; of new ones about %.1f%% may be like %s. --noise "
+               "normal keeps all.",
+               r->wild, one ? " is" : "s are", one ? "It is" : "They are", one ? "it" : "them",
+               100 * r->wild_share, one ? "it" : "them");
+}
+
 static void words_of_check(const struct regress *r, struct buf *out) {
     const struct rcheck *k = &r->check;
     if (k->r2 < 0.02) {
@@ -102,9 +114,15 @@ void regress_words(const struct regress *r, struct buf *out) {
     name_inputs(r, out);
     buf_printf(out, " What the inputs cannot explain has a standard deviation of %.3g.",
                r->noise.mid);
-    if (r->check.n_odd)
-        buf_printf(out, " %zu row%s far from what the others say.", r->check.n_odd,
-                   r->check.n_odd == 1 ? " lies" : "s lie");
+    size_t odd = r->check.n_odd, wild = r->wild;
+    if (odd)
+        buf_printf(out, " %zu row%s far from what the others say", odd,
+                   odd == 1 ? " lies" : "s lie");
+    if (odd && wild == odd)
+        buf_printf(out, " and %s set aside", wild == 1 ? "is" : "are");
+    else if (odd && wild)
+        buf_printf(out, ", of which %zu %s set aside", wild, wild == 1 ? "is" : "are");
+    if (odd) buf_puts(out, ".");
 }
 
 void regress_method(const struct regress *r, struct buf *out) {
@@ -140,15 +158,17 @@ static void put_head(const struct regress *r, struct buf *out) {
     buf_puts(out, "\n");
     for (const char *at = r->t.notes.data; *at; at += strcspn(at, "\n") + 1)
         buf_printf(out, "  note: %.*s\n", (int)strcspn(at, "\n"), at);
-    if (r->n < r->t.n)
+    if (r->n + r->wild < r->t.n)
         buf_printf(out, "  note: the model is fitted to %zu rows drawn at random (--max-rows)%s\n",
-                   r->n, r->check.apart ? "; others test it" : "");
+                   r->n + r->wild, r->check.apart ? "; others test it" : "");
 }
 
 static void put_check(const struct regress *r, struct buf *out) {
     const struct rcheck *k = &r->check;
-    buf_printf(out, "\nHow well it predicts (%zu rows%s)\n%-22s %10s %8s\n", k->n,
-               k->apart ? " left aside" : ", each left out once", "", "RMSE", "R2");
+    buf_printf(out, "\nHow well it predicts (%zu rows%s", k->apart ? k->n : r->n,
+               k->apart ? " left aside" : ", each left out once");
+    if (r->wild) buf_printf(out, "; without the %zu set aside", r->wild);
+    buf_printf(out, ")\n%-22s %10s %8s\n", "", "RMSE", "R2");
     buf_printf(out, "  %-20s %10.4g %8.3f   %g%% intervals hold %.1f%%\n", "this model", k->rmse,
                k->r2, 100 * r->o.level, 100 * k->coverage);
     buf_printf(out, "  %-20s %10.4g %8.3f\n", "linear regression", k->rmse_linear, k->r2_linear);
@@ -258,7 +278,7 @@ static void put_odd(const struct regress *r, struct buf *out) {
     if (!k->n_odd) return;
     buf_puts(out, "\nRows far from what the others say\n");
     for (size_t i = 0; i < k->n_odd && i < MOST_ODD; i++) {
-        size_t at = k->odd[i], row = r->row[at + (k->apart ? r->n : 0)];
+        size_t at = k->odd[i], row = r->row[at + k->from];
         buf_printf(
             out,
             "  line %zu: %s = %.5g, expected %.4g [%.4g, %.4g], %.1f standard deviations off\n",
@@ -266,6 +286,10 @@ static void put_odd(const struct regress *r, struct buf *out) {
             fabs(r->t.y[row] - k->mean[at]) / k->sd[at]);
     }
     if (k->n_odd > MOST_ODD) buf_printf(out, "  and %zu more\n", k->n_odd - MOST_ODD);
+    struct buf aside = BUF_INIT;
+    regress_aside(r, &aside);
+    if (aside.len) put_wrapped(aside.data, out);
+    buf_release(&aside);
 }
 
 void regress_text(const struct regress *r, struct buf *out) {
@@ -420,10 +444,11 @@ static void json_odd(const struct regress *r, struct buf *out) {
     json_key(out, "outliers");
     buf_puts(out, "[");
     for (size_t i = 0; i < k->n_odd; i++) {
-        size_t at = k->odd[i], row = r->row[at + (k->apart ? r->n : 0)];
+        size_t at = k->odd[i], row = r->row[at + k->from];
         buf_puts(out, i ? ", {" : "{");
         JSON(out, FIELD("line", r->t.line[row]), FIELD("value", r->t.y[row]),
-             FIELD("expected", k->mean[at]), FIELD("sd", k->sd[at]));
+             FIELD("expected", k->mean[at]), FIELD("sd", k->sd[at]),
+             FIELD("set_aside", !k->apart && at >= r->n));
         buf_puts(out, "}");
     }
     buf_puts(out, "]");
@@ -482,6 +507,7 @@ void regress_json(const struct regress *r, const struct rnew *at, const struct r
     }
     buf_puts(out, "],\n ");
     json_interval(out, "noise", r->noise);
+    JSON(out, FIELD("rows_set_aside", r->wild));
     json_odd(r, out);
     buf_puts(out, ",\n  \"model\": {");
     JSON(out, FIELD("kernel", (const char *)kernel.data),

@@ -531,6 +531,13 @@ int rtable_outside(const struct rtable *t, const double *row, struct buf *out) {
     return n;
 }
 
+void rtable_scale_outcome(struct rtable *t, const size_t *row, size_t n) {
+    double *y = NEW_ARRAY(double, n + 1);
+    for (size_t i = 0; i < n; i++) y[i] = t->y[row[i]];
+    moments(y, n, 1, &t->y_mean, &t->y_sd);
+    mem_free(y);
+}
+
 void rtable_standard(const struct rtable *t, const double *row, double *z) {
     for (int k = 0; k < t->d; k++) z[k] = (row[k] - t->centre[k]) / t->scale[k];
 }

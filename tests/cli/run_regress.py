@@ -192,10 +192,40 @@ check("direction open" in {i["shape"] for i in out["inputs"]}, "directions that 
 text = regress("together.csv")
 check("The shares add up to" in text and "go together" in text, "why shares do not add up")
 
+# ---- rows out of line ------------------------------------------------------------------------------
+random.seed(12)
+clean = [(a, b, 3 * math.sin(a) + b / 2 + random.gauss(0, .4)) for a, b in ((random.uniform(0, 6), random.uniform(-2, 2)) for _ in range(50))]
+at = ["--at", "a=1.5,b=0", "--at", "a=4,b=1", "--json", "-"]
+write("clean.csv", "a,b,y", clean)
+want = json.loads(regress("clean.csv", *at))
+check(want["rows_set_aside"] == 0 and want["outliers"] == [], "nothing is out of line")
+for size in (8, 2000):  # errors of some size, and of any
+    write("wild.csv", "a,b,y", [(a, b, y + size * (i % 17 == 5) * (1 if i < 20 else -1)) for i, (a, b, y) in enumerate(clean)])
+    out = json.loads(regress("wild.csv", *at))
+    check(out["rows_set_aside"] == 3 and sorted(o["line"] for o in out["outliers"] if o["set_aside"]) == [7, 24, 41], "rows out of line, by %d: %s" % (size, out["outliers"]))
+    near(out["noise"][0], want["noise"][0], 0.1, "noise without rows out of line")
+    for p, q in zip(out["predictions"], want["predictions"]):
+        near(p["median"], q["median"], 0.3, "predictions without rows out of line")
+        near(p["new_upper"] - p["new_lower"], q["new_upper"] - q["new_lower"], 0.5, "intervals of measurements in line")
+    keeps = json.loads(regress("wild.csv", "--noise", "normal", *at))
+    check(keeps["rows_set_aside"] == 0 and keeps["noise"][0] > 2 * want["noise"][0], "--noise normal keeps all")
+text = regress("wild.csv", "--report", "w.html")
+check("rows lie far from what the others say, of which 3 are set aside." in " ".join(text.split()) and "47 rows, each left out once; without the 3 set aside" in text
+      and "3 rows are out of line" in text and "3 rows are out of line" in open("w.html").read(), "said in the words: " + text)
+with open("model.vnts", "w") as f:
+    f.write(regress("wild.csv", "--program"))
+check(open("model.vnts").read().count("array(") == 1 + 47 + 2, "the program has the rows of the model")
+check(regress("wild.csv", "--json", "-", "-j", "1") == regress("wild.csv", "--json", "-", "-j", "3"), "threads make no difference to rows set aside")
+write("log.csv", "a,b,y", [(a, b, math.exp(y)) for a, b, y in clean])
+out = json.loads(regress("log.csv", "--json", "-"))
+check(out["rows_set_aside"] == 0 and "the logarithm of 'y' would be described better" in out["notes"], "a skewed outcome is not out of line: " + out["notes"])
+write("dry.csv", "a,b,y", [(a, b, max(0, y - 2)) for a, b, y in clean])
+check(json.loads(regress("dry.csv", "--json", "-"))["rows_set_aside"] == 0, "an outcome that is mostly 0 has no exceptions")
+
 # ---- large tables, other levels -------------------------------------------------------------------
 write("large.csv", names + ",site,y", friedman(500, 7, 2))
 out = json.loads(regress("large.csv", "--max-rows", "80", "--level", "0.8", "--json", "-"))
-check(out["check"]["how"] == "rows left aside" and out["check"]["rows"] == 420 and out["rows_of_the_model"] == 80,
+check(out["check"]["how"] == "rows left aside" and out["check"]["rows"] == 420 and out["rows_of_the_model"] + out["rows_set_aside"] == 80,
       "rows beyond --max-rows test the model")
 check(0.7 < out["check"]["coverage"] < 0.9, "80%% intervals hold %.3f" % out["check"]["coverage"])
 

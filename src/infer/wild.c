@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Values out of line: see wild.h. */
+#include "infer/wild.h"
+#include <math.h>
+
+#define WIDE 10.0 /* their spread in standard deviations of the prediction */
+
+bool wild_is(double logp, double far, double sd) {
+    double wide = -0.5 * far * far / (WIDE * WIDE) - log(WIDE * sd) - 0.5 * log(2 * M_PI);
+    return wide + log(WILD_SHARE) > logp + log1p(-WILD_SHARE);
+}
+
+double wild_log_density(double far, double sd) {
+    return -log1p(far * far / (WIDE * WIDE)) - log(M_PI * WIDE * sd);
+}
+
+double wild_share(size_t out, size_t n) {
+    return out ? ((double)out + 0.5) / ((double)n + 1) : 0;
+}
