@@ -2,6 +2,7 @@
  * Schur's and Levinson's recursions with contiguous loops; contracts in toeplitz.h. */
 #include "la/toeplitz.h"
 
+#include "base/mem.h"
 #include "la/vec_ops.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ enum gpm_status toeplitz_half_solve(size_t n, const double *r, double least, siz
         for (size_t c = 1; c < nrhs; c++) {
             double *y = b + c * n + k;
             z = y[0] / pivot;
-            ops->axpy(n - k, -z, u, y);
+            if (z != 0) ops->axpy(n - k, -z, u, y); /* a column may begin late */
             y[0] = z;
         }
         sum += log(pivot);
@@ -42,15 +43,16 @@ enum gpm_status toeplitz_half_solve(size_t n, const double *r, double least, siz
 }
 
 /* f = (1, a_1 .. a_k) is the filter of order k; g, its mirror image, grows at the front, so that
- * the one before is g[1..]. The column is stored mirrored, and every inner product runs forward. */
-enum gpm_status toeplitz_solve(size_t n, const double *r, double least, size_t nrhs, double *b,
-                               double *u, double *logdet, double *scratch) {
+ * the one before is g[1..]. The column is stored mirrored, and every inner product runs forward.
+ * zeros: of nrhs numbers 0; how many each right hand side begins with, which cost nothing. */
+static enum gpm_status levinson(size_t n, const double *r, double least, size_t nrhs, double *b,
+                                size_t *zeros, double *u, double *logdet, double *scratch) {
     const struct vec_ops *ops = vec_ops();
     double *mirror = scratch, *f = scratch + n, *g = scratch + 3 * n - 1, e = r[0], ld = log(r[0]);
     if (!(e > 0)) return GPM_E_NOT_PD;
     for (size_t i = 0; i < n; i++) mirror[n - 1 - i] = r[i];
     f[0] = g[0] = 1;
-    for (size_t q = 0; q < nrhs; q++) b[q * n] /= e;
+    for (size_t q = 0; q < nrhs; q++) zeros[q] = (b[q * n] /= e) == 0;
     for (size_t k = 1; k < n; k++) {
         const double *back = mirror + n - 1 - k; /* r_k, r_k-1, ... */
         double c = -ops->dot(k, back, f) / e;
@@ -60,7 +62,12 @@ enum gpm_status toeplitz_solve(size_t n, const double *r, double least, size_t n
         f[k] = *--g = 0;
         ops->reflect(k + 1, c, f, g);
         for (size_t q = 0; q < nrhs; q++) {
-            double *x = b + q * n, mu = (x[k] - ops->dot(k, back, x)) / e;
+            double *x = b + q * n;
+            if (zeros[q] == k && x[k] == 0) {
+                zeros[q]++;
+                continue;
+            }
+            double mu = (x[k] - (zeros[q] < k ? ops->dot(k, back, x) : 0)) / e;
             x[k] = 0;
             ops->axpy(k + 1, mu, g, x);
         }
@@ -68,6 +75,14 @@ enum gpm_status toeplitz_solve(size_t n, const double *r, double least, size_t n
     for (size_t i = 0; i < n; i++) u[i] = f[i] / e;
     *logdet = ld;
     return GPM_OK;
+}
+
+enum gpm_status toeplitz_solve(size_t n, const double *r, double least, size_t nrhs, double *b,
+                               double *u, double *logdet, double *scratch) {
+    size_t *zeros = mem_zalloc((nrhs + 1) * sizeof *zeros);
+    enum gpm_status st = levinson(n, r, least, nrhs, b, zeros, u, logdet, scratch);
+    mem_free(zeros);
+    return st;
 }
 
 void toeplitz_inverse_sums(size_t n, const double *u, double *s, double *scratch) {
