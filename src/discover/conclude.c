@@ -420,11 +420,17 @@ void describe_shares(const struct discovery *d, struct buf *out) {
     for (int k = 0; k < d->dec.n_parts; k++) {
         const struct series_part *p = &d->dec.part[k];
         if (p->term == SMODEL_CONSTANT) continue;
-        buf_printf(out, "%s%.0f%% is ", n++ ? ", " : "", 100 * p->share);
+        buf_puts(out, n++ ? ", " : "");
+        words_share(p->share, 0.01, out);
+        buf_puts(out, " is ");
         share_name(d, p->term, out);
         sum += p->share;
     }
-    if (!hidden) buf_printf(out, "%s%.0f%% is left as noise", n ? ", " : "", 100 * d->dec.rest);
+    if (!hidden) {
+        buf_puts(out, n ? ", " : "");
+        words_share(d->dec.rest, 0.01, out);
+        buf_puts(out, " is left as noise");
+    }
     double both = 100 * (1 - sum);
     if (fabs(both) < 1.5)
         buf_puts(out, "; the shares add up.");

@@ -23,9 +23,13 @@ static void estimate(const struct discovery *d, const char *before, quantity *pu
     struct buf lo = BUF_INIT, hi = BUF_INIT;
     buf_puts(out, before);
     put(d, s.mean * scale, out);
-    if (put == words_period) put = words_duration; /* "every year (95%: 1 year to ...)" */
-    put(d, s.lo * scale, &lo);
-    put(d, s.hi * scale, &hi);
+    if (put == words_period || put == words_duration) { /* "every year (95%: 1 year to ...)" */
+        words_duration_about(d, s.lo * scale, s.mean * scale, &lo);
+        words_duration_about(d, s.hi * scale, s.mean * scale, &hi);
+    } else {
+        put(d, s.lo * scale, &lo);
+        put(d, s.hi * scale, &hi);
+    }
     if (strcmp(lo.data, hi.data)) buf_printf(out, " (95%%: %s to %s)", lo.data, hi.data);
     buf_puts(out, after);
     buf_release(&lo);
@@ -328,11 +332,14 @@ void describe_term(const struct discovery *d, int term, struct buf *out) {
     else
         describe_course(d, e, p, out);
     describe_gate(d, e, out);
-    if (p)
-        buf_printf(out, " It explains %.*f%% of the variance%s.", p->share < 0.1, 100 * p->share,
+    if (p) {
+        buf_puts(out, " It explains ");
+        words_share(p->share, 0.1, out);
+        buf_printf(out, " of the variance%s.",
                    !smodel_hidden(smodel_of(discovery_top(d))) ? ""
                    : d->data.truths                            ? " of the log odds"
                                                                : " of the rate's logarithm");
+    }
     describe_presence(d, e, out);
 }
 
@@ -398,7 +405,10 @@ static void formula_term(const struct discovery *d, const struct sterm *s, doubl
         }
         if (role == KERN_ROLE_TREND || (role == KERN_ROLE_BREAK && place >= 0)) {
             buf_puts(out, role == KERN_ROLE_TREND ? "(c=" : "(at=");
-            words_date(d, place < 0 ? 0.5 : parameter_summary(e, place).mean, out);
+            if (role == KERN_ROLE_BREAK)
+                change_date(d, s, out);
+            else
+                words_date(d, place < 0 ? 0.5 : parameter_summary(e, place).mean, out);
             buf_putc(out, ')');
         }
     }

@@ -30,7 +30,7 @@ static void put_further(const struct discovery *d, struct buf *out) {
 /* Numbers at which values of some kinds end, shares of a whole and ratings; how near values come to
  * one, in parts of it and of their own range, before it is taken for such an end. */
 static const double tops[] = {1, 5, 10, 100};
-#define TOP_NEAR   0.1
+#define TOP_NEAR   0.25
 #define RANGE_NEAR 0.1
 
 struct limits {

@@ -54,20 +54,26 @@ static void count(double v, const char *unit, struct buf *out) {
     buf_printf(out, "%s%s", unit, near(v, 1) ? "" : "s");
 }
 
-void words_duration(const struct discovery *d, double v, struct buf *out) {
-    double days = v * unit_days(d);
+/* The unit that a duration is told in; weeks: *n of days. */
+static const char *unit_of(double days, double *n) {
     size_t i = 0;
-    if (!unit_days(d)) {
-        count(v, d->series.unit, out);
-        return;
-    }
     while (days >= units[i].below) i++;
     for (size_t k = 0; k < COUNT_OF(units); k++) /* one day rather than 24 hours */
         if (near(days, units[k].days)) i = k;
-    if (days >= 13.9 && days < 45 && near(days / 7, floor(days / 7 + 0.5)))
-        count(days / 7, "week", out);
-    else
-        count(days / units[i].days, units[i].name, out);
+    bool weeks = days >= 13.9 && days < 45 && near(days / 7, floor(days / 7 + 0.5));
+    *n = weeks ? 7 : units[i].days;
+    return weeks ? "week" : units[i].name;
+}
+
+void words_duration_about(const struct discovery *d, double v, double mid, struct buf *out) {
+    double days = unit_days(d), n = 1;
+    if (!(v > mid / 2 && v < 2 * mid)) mid = v;
+    const char *name = days > 0 ? unit_of(mid * days, &n) : d->series.unit;
+    count(days > 0 ? v * days / n : v, name, out);
+}
+
+void words_duration(const struct discovery *d, double v, struct buf *out) {
+    words_duration_about(d, v, v, out);
 }
 
 void words_period(const struct discovery *d, double v, struct buf *out) {
@@ -154,6 +160,13 @@ void words_rate(const struct discovery *d, double slope, double sd, bool past, s
     bool down = hi <= 0; /* a fall by 2 to 3 */
     words_number(" (95%: ", down ? -hi : lo, " to ", out);
     words_number("", down ? -lo : hi, lo < 0 && hi > 0 ? "; which direction is open)" : ")", out);
+}
+
+void words_share(double share, double fine, struct buf *out) {
+    if (share < 0.0005)
+        buf_puts(out, "below 0.1%");
+    else
+        buf_printf(out, "%.*f%%", share < fine, 100 * share);
 }
 
 void words_probability(double p, struct buf *out) {

@@ -15,10 +15,14 @@ void words_value(const struct discovery *d, double v, int least, struct buf *out
 /* How a value is written in the user's units. */
 typedef void quantity(const struct discovery *d, double v, struct buf *out);
 quantity words_duration; /* v in units of x */
-quantity words_period;   /* the same after "every": "year", "7.3 days" */
+/* An end of an interval about `mid`: in the unit of that, unless it is far from it. */
+void words_duration_about(const struct discovery *d, double v, double mid, struct buf *out);
+quantity words_period; /* the same after "every": "year", "7.3 days" */
 /* A standard deviation on the scale of the transform: in units, as a percentage, or a factor. */
 quantity words_amount;
 quantity words_date; /* v in [0,1] of the data's span */
+/* "12%", "4.1%", "below 0.1%": with a decimal where it is less than `fine`. */
+void words_share(double share, double fine, struct buf *out);
 void words_probability(double p, struct buf *out);
 
 bool words_log(const struct discovery *d); /* the top structure models logarithms */

@@ -78,6 +78,9 @@ def check_ends(tmp):
         _, rows = forecast(tmp, name + "2", "--horizon", "12")
         ends = [float(v) for v in args[1::2]] + [math.inf]
         assert all(ends[0] <= v <= ends[1] for row in rows for v in row), (name, rows)
+    # a share that grows is told before it has come near
+    _, outlook = discover(tmp, "market", ["%.3f" % (1 / (1 + math.exp(3 - 0.05 * i + rng.gauss(0, 0.15)))) for i in range(96)])
+    assert "above 1, but" in outlook, outlook
     # far from any such end there is nothing to say
     _, outlook = discover(tmp, "plain", ["%.2f" % (300 + rng.gauss(0, 2)) for _ in range(60)])
     assert outlook == "", outlook

@@ -117,8 +117,17 @@ def check_alike(tmp):
     text, _ = discover(tmp, "shifts", months(80), ["%.3f" % v for v in steps])
     assert re.search(r"components: a shift of level at 2011-09, a shift of level at 2014-08, and uncorrelated noise", text), text
     assert "STEP's (at 2011-09)" in text and "STEP's (at 2014-08)" in text, text
+    assert "STEP(at=2011-09)" in text and "STEP(at=2014-08)" in text, text  # the formula has the dates of the words
     text, _ = discover(tmp, "single", range(150), values, "-k", "WN", "--log", "never")
     assert re.search(r"\n1 structure, \d+ likelihoods", text), text
+
+
+def check_small(tmp):
+    """A pattern of eight beside a line of a thousand is small, and there."""
+    rng = random.Random(11)
+    text, _ = discover(tmp, "small", range(200), ["%.3f" % (100 + 5 * i + 8 * math.sin(2 * math.pi * i / 20) + rng.gauss(0, 3)) for i in range(200)])
+    assert "below 0.1% is PER's, below 0.1% is left as noise" in text and "It explains below 0.1% of the variance." in text, text
+    assert not re.search(r"[ ,]0(\.0)?% (is|of the variance)", text), text
 
 
 def check_truths(tmp):
@@ -159,6 +168,6 @@ def check_truths(tmp):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as tmp:
-        for check in (check_step, check_counts, check_noise, check_weather, check_formula, check_swing, check_narrow, check_alike, check_truths):
+        for check in (check_step, check_counts, check_noise, check_weather, check_formula, check_swing, check_narrow, check_alike, check_small, check_truths):
             check(tmp)
     print("ok")
