@@ -77,11 +77,10 @@ size_t posterior_draws(const struct posterior *p, size_t budget, struct posterio
     return n;
 }
 
-#define CUT_VALUES 600 /* more: a draw without a fast likelihood takes a tenth of a second */
+#define CUT_VALUES 600 /* more: a draw without a filter's form takes tenths of a second */
+
 size_t predict_draws(const struct search *s, size_t n) {
-    const struct smodel_data *d = series_space_of(s)->data;
-    return s->cut && (d->n > SMODEL_LONG || (d->n > CUT_VALUES && !smodel_fast_grid(d))) ? n / 8
-                                                                                         : n;
+    return s->cut && series_space_of(s)->data->n > CUT_VALUES ? n / 8 : n;
 }
 
 static void choose(struct mixture *m, size_t budget) {

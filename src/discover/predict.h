@@ -88,8 +88,8 @@ struct posterior_draw {
     double weight;
 };
 size_t posterior_draws(const struct posterior *p, size_t budget, struct posterior_draw **out);
-/* Draws that stand for the posterior where n would: of a long series, or one without a fast
- * likelihood, whose search its limit has ended an eighth of them. */
+/* Draws that stand for the posterior where n would: of a long series whose search its limit has
+ * ended an eighth of them. */
 size_t predict_draws(const struct search *s, size_t n);
 /* k-th of n representative draws (systematic resampling); the mode when there are no draws. */
 const double *evidence_draw(const struct evidence *e, size_t k, size_t n);

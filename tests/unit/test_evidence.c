@@ -4,6 +4,7 @@
  * against integration on a grid, the posterior against the exact chains, threads do not matter.
  */
 #include "discover/posterior.h"
+#include "discover/predict.h"
 #include "discover/series_space.h"
 #include "support/check.h"
 #include "support/structure_text.h"
@@ -63,7 +64,7 @@ static void test_proposal_density(void **state) {
 }
 
 static void make_data(struct smodel_data *d, size_t n) {
-    double x[100], y[100];
+    double x[700], y[700];
     struct rng r;
     rng_init(&r, 21, 0, 0);
     for (size_t i = 0; i < n; i++) {
@@ -269,6 +270,13 @@ static void test_finish(void **state) {
     posterior_release(&p);
     for (int k = 0; k < 2; k++) search_release(&s[k]);
     smodel_data_release(&part);
+    smodel_data_release(&d);
+    make_data(&d, 700); /* of so many values few draws are predicted with */
+    assert_int_equal(series_search_init(&s[0], &d, &g, &o), GPM_OK);
+    assert_int_equal(predict_draws(&s[0], 24), 24);
+    s[0].cut = true;
+    assert_int_equal(predict_draws(&s[0], 24), 3);
+    search_release(&s[0]);
     smodel_data_release(&d);
 }
 
