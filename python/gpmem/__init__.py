@@ -5,6 +5,7 @@
     Session()              a model that stays: assume, observe, infer, sample, fork, save
     loo(result, ...)       leave-one-out cross-validation, models compared
     GPRegressor            Gaussian-process regression for scikit-learn
+    regress(table)         Bayesian regression of a table: what matters, how well, predictions; TableRegressor for scikit-learn
     discover(y)            the structure of a time series
     discover_panel(data)   those of several series, which learn from each other
     Index(file)            a search engine for many of them
@@ -19,15 +20,19 @@ from .optimise import Optimizer, Optimum, Trial, minimize, optimize
 from .program import Result, run
 from .session import Session
 from .structure import Discovery, Panel, discover, discover_panel
+from .table import Regression, regress
 
 __version__ = version()
-__all__ = ["Discovery", "Forecaster", "GPRegressor", "GpmemError", "GpmemValueError", "Index", "Optimizer", "Optimum", "Panel", "Result",
-           "Session", "Trial", "discover", "discover_panel", "loo", "minimize", "optimize", "run", "version"]
+__all__ = ["Discovery", "Forecaster", "GPRegressor", "GpmemError", "GpmemValueError", "Index", "Optimizer", "Optimum", "Panel", "Regression",
+           "Result", "Session", "TableRegressor", "Trial", "discover", "discover_panel", "loo", "minimize", "optimize", "regress", "run", "version"]
 
 
 def __getattr__(name):
-    # scikit-learn is needed by the regressor alone.
+    # scikit-learn is needed by the regressors alone.
     if name == "GPRegressor":
         from .regression import GPRegressor
         return GPRegressor
+    if name == "TableRegressor":
+        from .table_regressor import TableRegressor
+        return TableRegressor
     raise AttributeError("module 'gpmem' has no attribute '%s'" % name)

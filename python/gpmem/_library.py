@@ -167,7 +167,7 @@ def options(kind: type[Any]) -> Any:
 INIT = {_abi.Options: "gpm_options_init_sized", _abi.GpFitOptions: "gpm_gp_fit_options_init_sized",
         _abi.DiscoverOptions: "gpm_discover_options_init_sized", _abi.IndexOptions: "gpm_index_options_init_sized",
         _abi.OptimizeOptions: "gpm_optimize_options_init_sized", _abi.PlotOptions: "gpm_plot_options_init_sized",
-        _abi.PanelOptions: "gpm_panel_options_init_sized"}
+        _abi.PanelOptions: "gpm_panel_options_init_sized", _abi.RegressOptions: "gpm_regress_options_init_sized"}
 
 
 def beside(works: Sequence[Callable[[], Any]], stop: Callable[[], Any]) -> None:

@@ -448,7 +448,7 @@ static void json_odd(const struct regress *r, struct buf *out) {
         buf_puts(out, i ? ", {" : "{");
         JSON(out, FIELD("line", r->t.line[row]), FIELD("value", r->t.y[row]),
              FIELD("expected", k->mean[at]), FIELD("sd", k->sd[at]),
-             FIELD("set_aside", !k->apart && at >= r->n));
+             FIELD("set_aside", (bool)(!k->apart && at >= r->n)));
         buf_puts(out, "}");
     }
     buf_puts(out, "]");

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TableRegressor: regress as an estimator with scikit-learn's conventions."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ._library import GpmemValueError
+from .table import Regression, regress
+
+
+def _columns(X: Any) -> Any:
+    """X as columns with names: a DataFrame or dictionary as it is, an array with x0, x1, ..."""
+    if hasattr(X, "columns") or isinstance(X, dict):
+        return X
+    a = np.asarray(X)
+    if a.ndim != 2:
+        raise GpmemValueError("X must have rows and columns; reshape(-1, 1) makes one column of values")
+    return {"x%d" % j: a[:, j] for j in range(a.shape[1])}
+
+
+class TableRegressor(RegressorMixin, BaseEstimator):
+    """Bayesian regression of a table as an estimator: arrays or DataFrames with words and dates in, missing values allowed
+    (rows without a value are skipped, and predicted as NaN).
+
+    noise, kernel, level, max_rows, threads: those of `regress`; random_state its seed.
+
+    After fit: regression_ (a Regression with summary, report and result), n_features_in_.
+
+    >>> import numpy as np
+    >>> X = np.linspace(0, 6, 40)[:, None]
+    >>> m = TableRegressor(threads=1).fit(X, np.sin(X[:, 0]) + 0.1 * np.cos(40 * X[:, 0]))
+    >>> mean, sd = m.predict([[1.5]], return_std=True)
+    >>> abs(mean[0] - np.sin(1.5)) < 0.1
+    True"""
+
+    def __init__(self, noise: str = "auto", kernel: str | None = None, level: float = 0.95, max_rows: int = 2000, threads: int = 0,
+                 random_state: int = 1) -> None:
+        self.noise = noise
+        self.kernel = kernel
+        self.level = level
+        self.max_rows = max_rows
+        self.threads = threads
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> TableRegressor:
+        """Fits to rows X and outcomes y."""
+        columns = _columns(X)
+        self.n_features_in_ = len(columns.columns if hasattr(columns, "columns") else columns)
+        if hasattr(columns, "columns"):
+            self.feature_names_in_ = np.array([str(k) for k in columns.columns], dtype=object)
+        self.regression_: Regression = regress(columns, y=np.asarray(y, dtype=float), seed=self.random_state, threads=self.threads, level=self.level,
+                                               noise=self.noise, kernel=self.kernel, max_rows=self.max_rows)
+        return self
+
+    def predict(self, X: Any, return_std: bool = False, measured: bool = False) -> Any:
+        """The mean at the rows of X; with it the standard deviation of the function, or of new measurements (measured=True)."""
+        check_is_fitted(self)
+        p = self.regression_.predict(_columns(X))
+        mean, sd = np.asarray(p["mean"]), np.asarray(p["new_sd" if measured else "sd"])
+        return (mean, sd) if return_std else mean
+
+    def summary(self) -> str:
+        """What was found, in a few sentences."""
+        check_is_fitted(self)
+        return self.regression_.summary()
