@@ -154,15 +154,20 @@ discover_panel <- function(x, by = NULL, independent = FALSE, ...) {
             errors = unlist(runs[failed]))
 }
 
+# A column of any kind as cells of CSV.
+quoted_texts <- function(v) ifelse(is.na(v), "", paste0("\"", gsub("\"", "\"\"", enc2utf8(as.character(v))), "\""))
+cell_texts <- function(v) {
+  if (inherits(v, c("Date", "POSIXt"))) return(ifelse(is.na(v), "", as_times(replace(v, is.na(v), v[!is.na(v)][1]))))
+  if (is.numeric(v)) as_number_texts(v) else quoted_texts(v)
+}
+
 panel_csv <- function(x) {
   if (is.ts(x)) {
     if (!is.matrix(x)) stop("a single series: discover() takes it")
     x <- data.frame(time = ts_times(time(x), frequency(x)), unclass(x), check.names = FALSE)
   }
   x <- if (is.matrix(x)) data.frame(time = seq_len(nrow(x)), x, check.names = FALSE) else as.data.frame(x)
-  quoted <- function(v) paste0("\"", gsub("\"", "\"\"", enc2utf8(as.character(v))), "\"")
-  cell <- function(v) if (inherits(v, c("Date", "POSIXt"))) as_times(v) else if (is.numeric(v)) as_number_texts(v) else quoted(v)
-  csv_lines(lapply(x, cell), quoted(names(x)))
+  csv_lines(lapply(x, cell_texts), quoted_texts(names(x)))
 }
 
 print.gpmem_panel <- function(x, ...) {

@@ -11,6 +11,7 @@
 #include <gpmem/draws.h>
 #include <gpmem/gp.h>
 #include <gpmem/optimize.h>
+#include <gpmem/regress.h>
 
 /* Runs f(arg) on a thread of its own. Meanwhile this one passes on what `pump` (may be NULL) finds
  * to print, and asks R for interrupts: at the first it calls stop(arg), if there is one. TRUE:
@@ -38,6 +39,10 @@ SEXP discover_forecast(SEXP handle, SEXP horizon, SEXP times, SEXP table, SEXP l
 SEXP panel_run(SEXP path, SEXP by, SEXP independent, SEXP options);
 SEXP discover_save(SEXP handle, SEXP folder);
 SEXP discover_open(SEXP folder);
+
+SEXP regress_run(SEXP csv, SEXP path, SEXP options);
+SEXP regress_report(SEXP handle, SEXP format);
+SEXP regress_predict(SEXP handle, SEXP csv);
 
 SEXP optimizer_new(SEXP options);
 SEXP optimizer_names(SEXP handle);
