@@ -38,7 +38,7 @@ char *buf_room(struct buf *b, size_t n) {
 
 void buf_add(struct buf *b, const void *p, size_t n) {
     reserve(b, n);
-    memcpy(b->data + b->len, p, n);
+    if (n) memcpy(b->data + b->len, p, n); /* nothing may be at NULL */
     b->len += n;
     b->data[b->len] = 0;
 }

@@ -129,6 +129,16 @@ static void quotas_become_processors(void **state) {
     assert_true(cores_available() >= 1);
 }
 
+/* The sanitizers stop where nothing is copied from nowhere. */
+static void nothing_can_be_added(void **state) {
+    struct buf b = BUF_INIT;
+    buf_add(&b, NULL, 0);
+    buf_add(&b, "one", 3);
+    buf_add(&b, NULL, 0);
+    assert_string_equal(b.data, "one");
+    buf_release(&b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quotas_become_processors),
@@ -137,6 +147,7 @@ int main(void) {
         cmocka_unit_test(numbers_print_shortest),
         cmocka_unit_test(json_fields_are_separated_and_escaped),
         cmocka_unit_test(arena_keeps_what_it_gave),
+        cmocka_unit_test(nothing_can_be_added),
         cmocka_unit_test(symbols_are_unique),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
