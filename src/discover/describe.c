@@ -304,6 +304,14 @@ static void describe_course(const struct discovery *d, const struct sterm *e,
     }
 }
 
+/* Where at least half of the noise is that of how values are written. */
+static void describe_rounding(const struct discovery *d, struct buf *out) {
+    const struct smodel *m = smodel_of(discovery_top(d));
+    double noise = smodel_value(m, 0, discovery_top(d)->prop.mode[0].z[0]);
+    if (d->data.rounding[m->s.transform] < 0.5 * noise * noise) return;
+    buf_printf(out, " Values are written in steps of %g: most of it is rounding.", d->data.step_y);
+}
+
 void describe_term(const struct discovery *d, int term, struct buf *out) {
     size_t at = out->len;
     describe_title(d, term, out);
@@ -319,6 +327,7 @@ void describe_term(const struct discovery *d, int term, struct buf *out) {
     if (term < 0) {
         estimate(d, " with a standard deviation of ", words_amount, 0, value_sd(d),
                  words_log(d) ? " of the value." : ".", out);
+        describe_rounding(d, out);
         return;
     }
     const struct sterm *e = &smodel_of(discovery_top(d))->term[term];

@@ -3,6 +3,7 @@
  * The run: read, standardise, search, chains, decomposition, forecast, checks.
  */
 #include "discover/discovery.h"
+#include "discover/rounding.h"
 #include "base/ascii.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -92,6 +93,7 @@ static enum gpm_status make_data(struct discovery *d) {
     ends(d, &low, &high);
     enum gpm_status st = smodel_data_init_within(&d->data, n, x, y, low, high);
     d->data.shared = d->opt.shared;
+    if (st == GPM_OK) smodel_data_rounded(&d->data, rounding_step(s->n, s->y));
     if (st == GPM_OK && s->reg.n) smodel_data_regressors(&d->data, &s->reg);
     mem_free(x);
     return st;

@@ -5,6 +5,7 @@
 #include "discover/outliers.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "discover/rounding.h"
 #include "infer/wild.h"
 #include <math.h>
 #include <stdlib.h>
@@ -45,11 +46,11 @@ static void stand_out(const double *v, size_t n, double *out) {
     }
 }
 
-/* In robust standard deviations. */
-static void in_units(double *d, size_t n) {
+/* In robust standard deviations, which are at least those of rounding. */
+static void in_units(double *d, size_t n, double least) {
     double *size = NEW_ARRAY(double, n);
     for (size_t i = 0; i < n; i++) size[i] = fabs(d[i]);
-    double unit = 1.4826 * median(size, n);
+    double unit = fmax(1.4826 * median(size, n), least);
     for (size_t i = 0; i < n; i++) d[i] = unit > 0 ? d[i] / unit : d[i] ? INFINITY : 0;
     mem_free(size);
 }
@@ -110,13 +111,15 @@ static double *all_distances(const struct series *s, size_t lag) {
     size_t n = s->n;
     double *v = NEW_ARRAY(double, 2 * n), *d = NEW_ARRAY(double, n), *e = v + n;
     bool positive = true;
+    double rounding = rounding_step(n, s->y) / sqrt(12), level = 0;
     for (size_t i = 0; i < n; i++) positive &= s->y[i] > 0;
+    for (size_t i = 0; i < n && positive; i++) level += log(s->y[i]) / (double)n;
     for (int logs = 0; logs <= positive; logs++) {
         for (size_t i = 0; i < n; i++) v[i] = logs ? log(s->y[i]) : s->y[i];
         remove_season(v, n, lag);
         stand_out(v, n, e);
         if (s->reg.n) explain(s, e);
-        in_units(e, n);
+        in_units(e, n, logs ? rounding / exp(level) : rounding);
         for (size_t i = 0; i < n; i++) d[i] = !logs || fabs(e[i]) < fabs(d[i]) ? e[i] : d[i];
     }
     mem_free(v);

@@ -59,6 +59,7 @@ static void data(const struct discovery *d, struct buf *out) {
          FIELD("repeated_times", s->repeated), FIELD("left_out", s->left_out),
          FIELD("time_pattern", s->form.pattern ? s->form.pattern : "number"),
          FIELD("value_unit", (const char *)s->style.unit), FIELD("regular", d->data.regular),
+         FIELD("rounded_to", d->data.step_y),
          FIELD("gaps", d->data.regular ? d->data.ng - d->data.n : 0));
     buf_printf(out, ", \"hash\": \"%016llx\"},\n", (unsigned long long)s->hash);
 }

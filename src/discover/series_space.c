@@ -366,7 +366,7 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
     grammar_calendar(&s->grammar, data->n_season, data->n);
     if (data->scale != SCALE_LOG) s->grammar.only_logs = smodel_scale_hidden(data);
     if (!data->y[TRANSFORM_LOG] || (data->linear && !s->grammar.only_logs)) s->grammar.logs = false;
-    s->grammar.steady = data->truths;
+    s->grammar.steady = data->truths || smodel_scale_hidden(data);
     s->grammar.powers = s->grammar.logs && !s->grammar.only_logs && data->y[TRANSFORM_POWER];
     s->base.seeded = s->grammar.logs ? 2 : 1;
     s->base.groups = s->base.seeded + s->grammar.powers;
@@ -426,6 +426,12 @@ static int by_total(const void *a, const void *b) {
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
+/* One factor, or noise alone. */
+static bool simple(const struct structure *k) {
+    return k->n == 0 ||
+           (k->n == 1 && k->change == CHANGE_NONE && __builtin_popcount(k->t[0].mask) == 1);
+}
+
 /* Noise whose size changes is what counts have by themselves where their rate changes. */
 static bool worth(const struct refine *r, const struct evidence *e) {
     const struct smodel *m = smodel_of(e);
@@ -435,8 +441,9 @@ static bool worth(const struct refine *r, const struct evidence *e) {
     struct structure k = refined(r->s, e);
     struct smodel now; /* other data may have other parameters */
     smodel_init(&now, r->s->data, &k);
-    return !e->rough && e->prop.n && now.d <= e->prop.d &&
-           !(changing && smodel_scale_hidden(r->s->data));
+    bool hidden = smodel_scale_hidden(r->s->data);
+    return (!e->rough || (hidden && simple(&k))) && e->prop.n && now.d <= e->prop.d &&
+           !(changing && hidden);
 }
 
 static bool known(const struct search *s, const struct structure *k) {
@@ -444,26 +451,30 @@ static bool known(const struct search *s, const struct structure *k) {
     return id < s->n_of && s->of[id];
 }
 
-/* The best first, one of each structure as it will be, and none that `s` has from another search.
+/* The best first, one of each structure as it will be, and none that `s` has from another search;
+ * at most `most`. Where a rate is to be modelled the simple ones follow, however far behind: many
+ * zeros and few high counts lead normal errors to patterns and windows that a rate need not have.
  */
-static size_t choose_refined(struct refine *r, const struct search *s,
-                             const struct search *coarse) {
+static size_t choose_refined(struct refine *r, const struct search *s, const struct search *coarse,
+                             size_t most) {
+    bool hidden = smodel_scale_hidden(r->s->data);
     size_t n = 0, kept = 0;
     double top = -INFINITY;
     for (size_t i = 0; i < coarse->n; i++)
         if (worth(r, coarse->at[i])) top = fmax(top, evidence_total(coarse->at[i]));
     for (size_t i = 0; i < coarse->n; i++)
-        if (worth(r, coarse->at[i]) && evidence_total(coarse->at[i]) > top - 6)
+        if (worth(r, coarse->at[i]) && (evidence_total(coarse->at[i]) > top - 6 ||
+                                        (hidden && simple(&smodel_of(coarse->at[i])->s))))
             r->from[n++] = coarse->at[i];
     qsort(r->from, n, sizeof *r->from, by_total);
     for (size_t i = 0; i < n; i++) {
         struct structure k = refined(r->s, r->from[i]);
-        bool twice = known(s, &k);
-        for (size_t j = 0; j < kept && !twice; j++) {
+        bool leave = known(s, &k) || (kept >= most && !(hidden && simple(&k)));
+        for (size_t j = 0; j < kept && !leave; j++) {
             struct structure other = refined(r->s, r->from[j]);
-            twice = structure_equal(&k, &other);
+            leave = structure_equal(&k, &other);
         }
-        if (!twice) r->from[kept++] = r->from[i];
+        if (!leave) r->from[kept++] = r->from[i];
     }
     return kept;
 }
@@ -492,8 +503,7 @@ static const struct journal_step refine_step = {"refine", refine_job, refine_key
 void series_search_take(struct search *s, const struct search *other, size_t most, bool further) {
     struct refine r = {series_space_of(s), other, NEW_ARRAY(const struct evidence *, other->n + 1),
                        NULL};
-    size_t n = choose_refined(&r, s, other);
-    if (n > most) n = most;
+    size_t n = choose_refined(&r, s, other, most);
     r.result = mem_zalloc((n + 1) * sizeof *r.result);
     journal_step(s->opt.journal, s->opt.threads, n, &refine_step, &r);
     for (size_t i = 0; i < n; i++) {
@@ -513,6 +523,14 @@ void series_search_take(struct search *s, const struct search *other, size_t mos
     mem_free(r.result);
 }
 
+/* Has a rate led to a structure around which the search by normal errors has not looked? */
+static bool elsewhere(const struct search *s) {
+    const struct evidence *best = NULL;
+    for (size_t i = 0; i < s->n; i++)
+        if (!best || evidence_total(s->at[i]) > evidence_total(best)) best = s->at[i];
+    return best && !best->expanded && smodel_scale_hidden(series_space_of(s)->data);
+}
+
 enum gpm_status series_search_refine(struct search *s, const struct search *coarse, size_t most,
                                      bool further) {
     double start = clock_seconds();
@@ -521,10 +539,11 @@ enum gpm_status series_search_refine(struct search *s, const struct search *coar
     s->space->haste = coarse->space->haste;
     s->grown = coarse->grown;
     s->rounds = coarse->rounds;
-    s->cut = coarse->cut && !further;
+    bool on = further || elsewhere(s);
+    s->cut = coarse->cut && !on;
     s->shortages = coarse->shortages;
     enum gpm_status st = GPM_OK;
-    if (further)
+    if (on)
         st = search_extend(s);
     else
         search_sample(s);

@@ -288,6 +288,14 @@ void smodel_data_regressors(struct smodel_data *d, const struct regressors *r) {
     d->points = smodel_points(d, d->n, d->t);
 }
 
+/* On a bent scale as where values are typical: slopes by their geometric mean. */
+void smodel_data_rounded(struct smodel_data *d, double step) {
+    d->step_y = step;
+    for (int tr = 0; tr < TRANSFORMS; tr++)
+        d->rounding[tr] =
+            d->y[tr] ? step * step / 12 * exp(2 * d->log_measure[tr] / (double)d->n) : 0;
+}
+
 void smodel_data_season(struct smodel_data *d, double p) {
     if (p >= 2.1 * d->dt && p <= 0.5 && d->n_season < SERIES_SEASONS) d->season[d->n_season++] = p;
 }
@@ -318,6 +326,7 @@ enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
         memcpy(out->season, full->season, sizeof out->season);
         out->n_season = full->n_season;
         out->shared = full->shared;
+        smodel_data_rounded(out, full->step_y);
         out->grid = full->grid;
         if (full->grid) { /* the same grid with gaps: distances stay few */
             for (size_t i = 0; i < out->n; i++) out->t[i] = full->t[at[i]];
@@ -471,9 +480,16 @@ void smodel_init(struct smodel *m, const struct smodel_data *data, const struct 
 }
 
 /* ---- priors on the standardised scale (docs/structure.md) ---- */
+/* What is added to the square of parameter i: rounding, to that of noise. */
+static double added(const struct smodel *m, int i) {
+    const struct spar *p = &m->par[i];
+    return p->kind == SPAR_NOISE && p->term < 0 ? m->data->rounding[m->s.transform] : 0;
+}
+
 double smodel_value(const struct smodel *m, int i, double z) {
     const struct spar *p = &m->par[i];
     if (!smodel_free(i)) return p->a;
+    if (added(m, i) > 0) return sqrt(exp(2 * z) + added(m, i));
     double v = p->row ? z : p->a + (p->b - p->a) * logistic(z);
     return p->log ? exp(v) : v;
 }
@@ -481,6 +497,7 @@ double smodel_value(const struct smodel *m, int i, double z) {
 double smodel_dvalue(const struct smodel *m, int i, double z) {
     const struct spar *p = &m->par[i];
     double f = logistic(z);
+    if (added(m, i) > 0) return 1 / (1 + added(m, i) * exp(-2 * z));
     return p->row ? 1 : (p->b - p->a) * f * (1 - f);
 }
 
@@ -490,6 +507,7 @@ double smodel_slope(const struct smodel *m, int i, double z) {
 
 double smodel_unvalue(const struct smodel *m, int i, double value) {
     const struct spar *p = &m->par[i];
+    if (added(m, i) > 0) value = sqrt(fmax(value * value - added(m, i), 1e-4 * added(m, i)));
     double v = p->log ? log(value) : value;
     if (p->row) return v;
     double f = fmin(fmax((v - p->a) / (p->b - p->a), 1e-6), 1 - 1e-6);

@@ -76,8 +76,11 @@ struct smodel_data {
     int dim;
     double *points, reg_mean[REGRESSORS_MAX], reg_sd[REGRESSORS_MAX];
     const struct hyper_priors *shared; /* of a panel, borrowed; NULL: the rows' priors alone */
-    bool counts;                       /* whole numbers from 0 on: predictions are not below 0 */
-    bool truths;                       /* every value is 0 or 1 */
+    /* Values are written in steps of this size (rounding.h), 0: none; what that adds to the noise's
+     * variance, standardised, per transform. */
+    double step_y, rounding[TRANSFORMS];
+    bool counts;   /* whole numbers from 0 on: predictions are not below 0 */
+    bool truths;   /* every value is 0 or 1 */
     double *count; /* SCALE_RATE, SCALE_CHANCE: the values as they are; else NULL */
     double wild,
         wild_sd[TRANSFORMS]; /* values out of line: their share, their spread per transform */
@@ -119,6 +122,8 @@ void smodel_data_regressors(struct smodel_data *d, const struct regressors *r);
 double *smodel_points(const struct smodel_data *d, size_t n, const double *t);
 /* The same column by column, as kernels take them. */
 double *smodel_columns(const struct smodel_data *d, size_t n, const double *t);
+/* Values are rounded to multiples of `step`; 0: they are not. */
+void smodel_data_rounded(struct smodel_data *d, double step);
 /* A period of the calendar, where it is one that can be seen. */
 void smodel_data_season(struct smodel_data *d, double p);
 /* At most k of the points, first and last among them, chosen by a fixed random stream; keeps the
@@ -202,7 +207,8 @@ void smodel_work_free(struct smodel_work *w);
 double smodel_eval(const struct smodel *m, struct smodel_work *w, const double *z, double *grad);
 double smodel_log_prior(const struct smodel *m, const double *z, double *grad);
 
-/* Value on the standardised scale of parameter i (sd, l, period in t, c, tau ...). */
+/* Value on the standardised scale of parameter i (sd, l, period in t, c, tau ...). Noise is told
+ * with what rounding adds to it. */
 double smodel_value(const struct smodel *m, int i, double z);
 double smodel_slope(const struct smodel *m, int i, double z);  /* its derivative in z */
 double smodel_dvalue(const struct smodel *m, int i, double z); /* of the value, or of its log */

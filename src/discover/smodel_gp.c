@@ -180,7 +180,7 @@ struct kern *smodel_kernel(const struct smodel *m, const double *z, int part) {
 }
 
 static double smodel_noise(const struct smodel *m, const double *z) {
-    return sqrt(exp(2 * z[0]) + NOISE_FLOOR);
+    return hypot(smodel_value(m, 0, z[0]), sqrt(NOISE_FLOOR));
 }
 
 /* ---- workspace ---- */

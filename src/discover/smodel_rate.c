@@ -46,7 +46,7 @@ void smodel_data_rates(struct smodel_data *d) {
     d->linear = false;
     d->mean[TRANSFORM_LOG] = d->truths ? log(mean / (1 - mean)) : log(mean);
     d->sd[TRANSFORM_LOG] = d->truths ? 1 / d->sd[0] : d->sd[0] / mean;
-    d->log_measure[TRANSFORM_LOG] = 0;
+    d->log_measure[TRANSFORM_LOG] = d->rounding[TRANSFORM_LOG] = 0;
     d->dim++;
     mem_free(d->points);
     d->points = smodel_points(d, d->n, d->t);

@@ -72,7 +72,7 @@ struct grammar {
     bool logs;         /* log transform allowed */
     bool only_logs;    /* and nothing else, where the values are positive */
     bool powers;       /* square roots beside both */
-    bool steady;       /* noise of one size alone: values of 0 and 1 have theirs from their mean */
+    bool steady;       /* noise of one size alone: counts have theirs from their mean */
     int max_terms;
     int seasons;    /* periods that the calendar offers */
     size_t places;  /* dates that a step may have */

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """What gpmem discover says of series with a known truth: levels that stay the same, counts that end, noise of another
-size, weather that is no trend, formulas on the scale that is modelled, scales that are lines, terms of one name. Of every text: no size of "0", shares that are
+size, weather that is no trend, formulas on the scale that is modelled, scales that are lines, terms of one name, values in steps, rare counts. Of every text: no size of "0", shares that are
 shares, a runner-up that says what it has instead. Structures are clear here, so that no number decides what is said."""
 import json, math, os, random, re, subprocess, sys, tempfile
 
@@ -166,8 +166,33 @@ def check_truths(tmp):
     assert all(c in ("0", "1") for row in cells for c in row[:3]) and all(0 < float(row[3]) < 1 for row in cells), cells
 
 
+def check_steps(tmp):
+    """Values that repeat because they are rounded: what makes them repeat is no certainty, nor is a size below the steps."""
+    shocks = [0] * 108
+    for i, v in ((41, 0.01), (45, 0.01), (55, 0.01), (66, 0.01), (74, 0.04), (75, 0.01), (95, 0.06), (96, 0.01)):
+        shocks[i] = v
+    text, _ = discover(tmp, "shocks", months(108), shocks)
+    assert "found one additive component: uncorrelated noise" in text and "Values are written in steps of 0.01: most of it is rounding." in text, text
+    assert "2 values are out of line" in text, text
+    price = [13.5] * 15 + [13.4] * 32 + [13.5] * 4 + [13.6] * 10 + [13.7] * 11 + [13.8] * 8 + [14.5] * 20 + [15.6] * 8
+    text, _ = discover(tmp, "price", months(108), price)
+    noise = float(re.search(r"noise with a standard deviation of ([0-9.]+)", text)[1])
+    assert (0.025 < noise < 0.06 or 0.17 < noise < 0.4) and "steps of 0.1" in text and "periodic function" not in text, text  # values, or percent of them
+
+
+def check_rare(tmp):
+    """Counts of a few winter months: a pattern of years, not one that grows or lives in a window, as normal errors would have it."""
+    for seed in (1, 4):
+        rng = random.Random(seed)
+        counts = [int(1 + rng.expovariate(0.25) ** 1.5) if rng.random() < {0: .75, 1: .6, 11: .25, 2: .15}.get(i % 12, 0) else 0 for i in range(108)]
+        text, cells = discover(tmp, "rare%d" % seed, months(108), counts)
+        assert re.search(r"This structure, PER \+ WN, has probability", text) and "NOT SETTLED" not in text, text
+        assert "It repeats every year." in text and all(float(row[2]) < 400 for row in cells), (text, cells)
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as tmp:
-        for check in (check_step, check_counts, check_noise, check_weather, check_formula, check_swing, check_narrow, check_alike, check_small, check_truths):
+        for check in (check_step, check_counts, check_noise, check_weather, check_formula, check_swing, check_narrow, check_alike, check_small,
+                      check_truths, check_steps, check_rare):
             check(tmp)
     print("ok")

@@ -2,9 +2,10 @@
  *
  * The model of a structure: densities and gradients against the numbers of version 0.1, which had a
  * Gaussian process of its own for it; gradients against central differences; which structures take
- * the fast way; the noise's part.
+ * the fast way; the noise's part, and that of rounding.
  */
 #include "math/rng.h"
+#include "discover/rounding.h"
 #include "discover/smodel.h"
 #include "la/blas.h"
 #include "support/check.h"
@@ -488,6 +489,54 @@ static void test_power(void **state) {
     }
 }
 
+/* Values in steps: which ones, and noise that is at least theirs. */
+static void test_rounding(void **state) {
+    UNUSED(state);
+    enum { N = 60 };
+    double y[N], x[N], z[SMODEL_MAX_PAR] = {0};
+    for (int i = 0; i < N; i++) x[i] = i, y[i] = i;
+    assert_true(rounding_step(N, y) == 0); /* a line of whole numbers */
+    for (int i = 0; i < N; i++) y[i] = (i / 4) * 0.25;
+    assert_close(rounding_step(N, y), 0.05, 1e-12); /* of 1, 2 and 5 the one that has quarters */
+    for (int i = 0; i < N; i++) y[i] = 1e6 + (i / 3) % 7;
+    assert_close(rounding_step(N, y), 1, 1e-12);
+    for (int i = 0; i < N; i++) y[i] = i < 30 ? 100 : 200;
+    assert_close(rounding_step(N, y), 20, 1e-12); /* two levels say little of steps */
+    for (int i = 0; i < N; i++) y[i] = 3;
+    assert_true(rounding_step(N, y) == 0);
+    for (int i = 0; i < N; i++) y[i] = sin(i);
+    assert_true(rounding_step(N, y) == 0);
+
+    struct rng r;
+    rng_init(&r, 9, 0, 0);
+    for (int i = 0; i < N; i++) y[i] = floor(5 + 0.05 * i + 0.5 * rng_normal(&r));
+    for (size_t c = 0; c < COUNT_OF(cases); c++)
+        for (int tr = 0; tr < 2; tr++) {
+            struct structure s = make(tr, cases[c].change, cases[c].n, cases[c].t);
+            struct smodel_data d, plain;
+            struct smodel m, m0;
+            assert_int_equal(smodel_data_init(&d, N, x, y), GPM_OK);
+            assert_int_equal(smodel_data_init(&plain, N, x, y), GPM_OK);
+            smodel_data_rounded(&d, 1);
+            smodel_init(&m, &d, &s);
+            smodel_init(&m0, &plain, &s);
+            start(&m, z, &r);
+            struct smodel_work *w = smodel_work_new(&d), *w0 = smodel_work_new(&plain);
+            check_gradient(&m, w, z);
+            double noise = smodel_value(&m, 0, z[0]), sd = d.sd[tr];
+            if (!tr) assert_close(noise * noise, exp(2 * z[0]) + 1 / (12 * sd * sd), 1e-12);
+            assert_close(smodel_unvalue(&m, 0, noise), z[0], 1e-9);
+            double l = smodel_eval(&m, w, z, NULL) - smodel_log_prior(&m, z, NULL);
+            z[0] = log(noise);
+            double l0 = smodel_eval(&m0, w0, z, NULL) - smodel_log_prior(&m0, z, NULL);
+            assert_close(l, l0, 1e-9);
+            smodel_work_free(w);
+            smodel_work_free(w0);
+            smodel_data_release(&d);
+            smodel_data_release(&plain);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradients),  cmocka_unit_test(test_ends),
@@ -495,6 +544,7 @@ int main(void) {
         cmocka_unit_test(test_noise),      cmocka_unit_test(test_twins),
         cmocka_unit_test(test_subset),     cmocka_unit_test(test_order_of_copies),
         cmocka_unit_test(test_root),       cmocka_unit_test(test_odds),
-        cmocka_unit_test(test_regressors), cmocka_unit_test(test_power)};
+        cmocka_unit_test(test_regressors), cmocka_unit_test(test_power),
+        cmocka_unit_test(test_rounding)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

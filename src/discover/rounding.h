@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Values that are written in steps (an interest rate in eighths, a price in cents, shocks of 0.01):
+ * a value stands for all that are rounded to it. The density of a model without noise has no end
+ * where values repeat, and whatever makes them repeat would be certain; with the variance of
+ * rounding, step^2 / 12, below which noise cannot fall, it is what it is.
+ */
+#ifndef GPMEM_DISCOVER_ROUNDING_H
+#define GPMEM_DISCOVER_ROUNDING_H
+#include <stddef.h>
+
+/* The step of values in the order of their times: the greatest 1, 2 or 5 times a power of ten of
+ * which all are multiples and that goes at least three times into their range. 0: fewer than a
+ * tenth of neighbours are equal (the step is small beside what varies, or nothing is rounded: a
+ * line of whole numbers), or there is none. */
+double rounding_step(size_t n, const double *y);
+#endif
