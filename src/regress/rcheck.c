@@ -122,19 +122,30 @@ static void find_odd(const struct regress *r, struct rcheck *k, const double *y)
     mem_free(o);
 }
 
+/* Whether errors a are smaller than b, both squared, by two standard errors of the difference. */
+static bool smaller(size_t n, const double *a, const double *b) {
+    double mean = 0, sq = 0;
+    for (size_t i = 0; i < n; i++) mean += (b[i] - a[i]) / (double)n;
+    for (size_t i = 0; i < n; i++) sq += (b[i] - a[i] - mean) * (b[i] - a[i] - mean);
+    return mean > 2 * sqrt(sq / (double)(n - 1) / (double)n);
+}
+
 /* From standardised numbers to the outcome's units. */
 static void finish(struct regress *r, const double *y, const double *lines) {
     struct rcheck *k = &r->check;
     double own = 0, mean = 0, line = 0, sum = 0, unit = r->t.y_sd, inside = 0;
     size_t n = k->apart ? k->n : r->n; /* without those set aside */
+    double *a = NEW_ARRAY(double, 3 * n + 1), *b = a + n, *c = b + n;
     for (size_t i = 0; i < r->n; i++) sum += r->y[i];
     for (size_t i = 0; i < n; i++) {
         double m = y[i] - mean_of_others(r, k->from + i, sum);
+        a[i] = (y[i] - k->mean[i]) * (y[i] - k->mean[i]);
+        b[i] = m * m, c[i] = (y[i] - lines[i]) * (y[i] - lines[i]);
         inside += y[i] >= k->lo[i] && y[i] <= k->hi[i];
-        own += (y[i] - k->mean[i]) * (y[i] - k->mean[i]) / (double)n;
-        line += (y[i] - lines[i]) * (y[i] - lines[i]) / (double)n;
-        mean += m * m / (double)n;
+        own += a[i] / (double)n, mean += b[i] / (double)n, line += c[i] / (double)n;
     }
+    k->beats_mean = smaller(n, a, b), k->beats_lines = smaller(n, a, c);
+    mem_free(a);
     find_odd(r, k, y);
     k->rmse = unit * sqrt(own), k->rmse_mean = unit * sqrt(mean),
     k->rmse_linear = unit * sqrt(line);

@@ -63,7 +63,8 @@ struct rcheck {
     double *mean, *sd, *lo, *hi; /* of each */
     double rmse, r2, coverage;   /* coverage of the intervals */
     double rmse_mean, rmse_linear, r2_linear;
-    size_t *odd, n_odd; /* far out, farthest first */
+    bool beats_mean, beats_lines; /* by more than chance: two standard errors of squared errors */
+    size_t *odd, n_odd;           /* far out, farthest first */
 };
 
 struct regress {

@@ -34,15 +34,16 @@ static int percent(double share) {
 
 /* Inputs whose effect is clear, most important first; those that make no visible difference. */
 static void name_inputs(const struct regress *r, struct buf *out) {
-    enum { MOST = 3 };
+    enum { MOST = 3, MOST_NONE = 8 };
     int seen = 0, clear = 0, none = 0, n = r->t.n_inputs;
     for (int j = 0; j < n; j++)
         clear += r->effect[j].clear, none += r->effect[j].shape == RSHAPE_NONE;
-    if (!clear)
+    bool told = clear && (r->check.beats_mean || r->check.r2 > 0.5);
+    if (!told)
         buf_puts(out, none == n ? "No input makes a visible difference"
                       : n == 1  ? "What the input does is not clear"
                                 : "What each input does on its own is not clear");
-    for (int i = 0; i < n && seen < MOST; i++) {
+    for (int i = 0; i < n && seen < MOST && told; i++) {
         int j = r->order[i];
         if (!r->effect[j].clear) continue;
         const char *first = n > 1 ? "What matters most: " : "It depends on ";
@@ -52,11 +53,13 @@ static void name_inputs(const struct regress *r, struct buf *out) {
     }
     buf_puts(out, ".");
     const char *between = " No visible effect: ";
+    int named = 0;
     for (int i = 0; i < n && none < n; i++) {
-        if (r->effect[r->order[i]].shape != RSHAPE_NONE) continue;
+        if (r->effect[r->order[i]].shape != RSHAPE_NONE || named++ >= MOST_NONE) continue;
         buf_printf(out, "%s%s", between, r->t.input[r->order[i]].name);
         between = ", ";
     }
+    if (none < n && named > MOST_NONE) buf_printf(out, " and %d more", named - MOST_NONE);
     if (none && none < n) buf_puts(out, ".");
 }
 
@@ -89,8 +92,9 @@ void regress_aside(const struct regress *r, struct buf *out) {
 
 static void words_of_check(const struct regress *r, struct buf *out) {
     const struct rcheck *k = &r->check;
-    if (k->r2 < 0.02) {
-        buf_printf(out, "The inputs hardly help to predict %s: the mean is as good. ", r->t.y_name);
+    if (k->r2 < 0.02 || (!k->beats_mean && k->r2 < 0.5)) {
+        buf_printf(out, "The inputs hardly help to predict %s: the mean is %s. ", r->t.y_name,
+                   k->r2 < 0.02 ? "as good" : "as good, as far as can be told");
         return;
     }
     buf_printf(out,
@@ -99,7 +103,8 @@ static void words_of_check(const struct regress *r, struct buf *out) {
                "%.3g, where the mean has %.3g",
                percent(k->r2), r->t.y_name, k->rmse, k->rmse_mean);
     double gain = 1 - k->rmse / k->rmse_linear;
-    bool curved = r->t.n >= 10 * (size_t)r->t.d; /* of few rows straight lines are not well known */
+    /* of few rows straight lines are not well known */
+    bool curved = k->beats_lines && r->t.n >= 10 * (size_t)r->t.d;
     if (gain > 0.03 && !curved)
         buf_printf(out, " and straight lines have %.3g). ", k->rmse_linear);
     else if (gain > 0.03)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * From the cells of a CSV file to a design: see rtable.h. */
 #include "regress/rtable.h"
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/vec.h"
@@ -132,6 +133,10 @@ static enum gpm_status choose_outcome(struct reading *r) {
     column_name(c, r->y, &name);
     r->t->y_name = buf_take(&name);
     r->t->plain = is_plain(&k->style);
+    if (!r->t->o.y && r->y < c->n_cols - 1)
+        buf_printf(&r->t->notes,
+                   "the outcome is '%s', the last column of numbers (--y NAME says otherwise)\n",
+                   r->t->y_name);
     return GPM_OK;
 }
 
@@ -163,11 +168,18 @@ static bool find_levels(struct reading *r, int col, struct rinput *in) {
     return true;
 }
 
-/* Rows counted 0, 1, 2.. or 1, 2, 3.. in a column without a name: spreadsheets and data frames
- * write such. */
+static bool names_rows(const char *name) {
+    static const char *const names[] = {"", "id", "index", "nr", "no", "row", "rownames", "number"};
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (!ascii_casecmp(name, names[i])) return true;
+    return false;
+}
+
+/* Rows counted 0, 1, 2.. or 1, 2, 3.. in a column without a name, or one that says so: spreadsheets
+ * and data frames write such. */
 static bool counts_rows(const struct reading *r, int col) {
     double v, first = 0;
-    if (!r->csv.header || *r->csv.header[col]) return false;
+    if (!r->csv.header || !names_rows(r->csv.header[col])) return false;
     for (size_t row = 0; row < r->csv.n_rows; row++) {
         if (!read_number(&r->col[col].style, csv_text(&r->csv, row, col), &v)) return false;
         if (!row) first = v;
@@ -211,7 +223,9 @@ static enum gpm_status add_input(struct reading *r, int col, bool asked) {
     if (!k->cells)
         why = "it has no values";
     else if (!asked && counts_rows(r, col))
-        why = "it has no name and counts the rows";
+        why = "it counts the rows";
+    else if (!asked && 2 * k->cells < r->csv.n_rows)
+        why = "most of its values are missing";
     else if (k->dated)
         take_dates(k, &in);
     else if (!is_numeric(k) && !find_levels(r, col, &in))
@@ -430,6 +444,126 @@ static void say_collinear(struct rtable *t) {
         }
 }
 
+/* How far an input goes together with the outcome, along a line or on both sides of its mean. */
+static double strength(const struct rtable *t, const struct rinput *in) {
+    size_t d = (size_t)t->d;
+    double best = 0;
+    for (int c = in->first; c < in->first + in->n; c++)
+        for (int square = 0; square < 2; square++) {
+            double mx = 0, my = 0, xx = 0, yy = 0, xy = 0, centre, sd;
+            moments(t->x + c, t->n, d, &centre, &sd);
+            for (int pass = 0; pass < 2; pass++)
+                for (size_t i = 0; i < t->n; i++) {
+                    double x = (t->x[i * d + (size_t)c] - centre) / sd,
+                           y = (t->y[i] - t->y_mean) / t->y_sd;
+                    if (square) x *= x;
+                    if (pass)
+                        xx += (x - mx) * (x - mx), yy += (y - my) * (y - my),
+                            xy += (x - mx) * (y - my);
+                    else
+                        mx += x / (double)t->n, my += y / (double)t->n;
+                }
+            if (xx > 0 && yy > 0) best = fmax(best, xy * xy / xx / yy);
+        }
+    return best;
+}
+
+/* Leaves the weakest inputs out until the others fit a model. */
+static void drop_weakest(struct rtable *t) {
+    int before = t->n_inputs;
+    double *power = NEW_ARRAY(double, (size_t)before + 1);
+    moments(t->y, t->n, 1, &t->y_mean, &t->y_sd);
+    for (int j = 0; j < before; j++) power[j] = strength(t, &t->input[j]);
+    while (t->d > RTABLE_COLUMNS) {
+        int weak = 0;
+        for (int j = 1; j < t->n_inputs; j++)
+            if (power[j] < power[weak]) weak = j;
+        int first = t->input[weak].first, n = t->input[weak].n;
+        for (int c = n - 1; c >= 0; c--) drop_column(t, first + c);
+        rinput_release(&t->input[weak]);
+        t->n_inputs--;
+        memmove(&t->input[weak], &t->input[weak + 1],
+                (size_t)(t->n_inputs - weak) * sizeof *t->input);
+        memmove(&power[weak], &power[weak + 1], (size_t)(t->n_inputs - weak) * sizeof *power);
+        for (int j = weak; j < t->n_inputs; j++) t->input[j].first -= n;
+    }
+    mem_free(power);
+    buf_printf(
+        &t->notes,
+        "%d of %d inputs, those that go together with '%s' the least, are left out: a model has "
+        "at most %d columns (--x NAME,... chooses)\n",
+        before - t->n_inputs, before, t->y_name, RTABLE_COLUMNS);
+}
+
+/* ---- copies ---- */
+
+struct row_of {
+    const struct rtable *t;
+    size_t row;
+};
+
+static int compare_values(const struct row_of *p, const struct row_of *q) {
+    size_t d = (size_t)p->t->d;
+    double y = p->t->y[p->row], z = p->t->y[q->row];
+    if (y != z) return y < z ? -1 : 1;
+    for (size_t k = 0; k < d; k++) {
+        double u = p->t->x[p->row * d + k], v = p->t->x[q->row * d + k];
+        if (u != v) return u < v ? -1 : 1;
+    }
+    return 0;
+}
+
+/* Among equal rows the first of the file comes first. */
+static int compare_rows(const void *a, const void *b) {
+    const struct row_of *p = a, *q = b;
+    int order = compare_values(p, q);
+    return order ? order : p->row < q->row ? -1 : p->row > q->row;
+}
+
+/* Rows that repeat others in all columns, of an outcome whose values hardly ever repeat otherwise,
+ * are copies: taken for measurements they would say that there is no noise. */
+static void drop_copies(struct rtable *t) {
+    size_t d = (size_t)t->d, kept = 0, values = 1;
+    struct row_of *key = NEW_ARRAY(struct row_of, t->n);
+    bool *copy = mem_zalloc(t->n * sizeof *copy);
+    size_t rows = t->n;
+    for (size_t i = 0; i < t->n; i++) key[i] = (struct row_of){t, i};
+    qsort(key, t->n, sizeof *key, compare_rows);
+    for (size_t i = 1; i < t->n; i++) {
+        values += t->y[key[i].row] != t->y[key[i - 1].row];
+        copy[key[i].row] = !compare_values(&key[i], &key[i - 1]);
+        rows -= copy[key[i].row];
+    }
+    bool drop = rows < t->n && rows >= RTABLE_LEAST && 10 * values >= 9 * rows;
+    for (size_t i = 0; i < t->n && drop; i++) {
+        if (copy[i]) continue;
+        memmove(t->x + kept * d, t->x + i * d, d * sizeof *t->x);
+        t->y[kept] = t->y[i];
+        t->line[kept++] = t->line[i];
+    }
+    if (drop) {
+        buf_printf(&t->notes, "%zu row%s others in every column and count%s once\n", t->n - kept,
+                   t->n - kept == 1 ? " repeats" : "s repeat", t->n - kept == 1 ? "s" : "");
+        t->n = kept;
+    }
+    mem_free(key);
+    mem_free(copy);
+}
+
+static void say_two_values(struct rtable *t) {
+    double first = t->y[0], other = first;
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->y[i] == first) continue;
+        if (other != first && t->y[i] != other) return;
+        other = t->y[i];
+    }
+    buf_printf(&t->notes,
+               "'%s' has two values: they are taken for numbers with normal noise, and predictions "
+               "may lie "
+               "between and beyond them\n",
+               t->y_name);
+}
+
 static enum gpm_status check(struct rtable *t, struct buf *err) {
     if (t->n < RTABLE_LEAST)
         return buf_fail(err, GPM_E_FORMAT, "%s: %zu complete row%s; a regression needs %d or more",
@@ -440,15 +574,18 @@ static enum gpm_status check(struct rtable *t, struct buf *err) {
         return buf_fail(err, GPM_E_FORMAT, "%s: there is no input beside the outcome '%s'%s%.*s",
                         t->file, t->y_name, t->notes.len ? ": " : "",
                         (int)strcspn(t->notes.data, "\n"), t->notes.data);
+    if (t->d > RTABLE_COLUMNS && !t->o.x) drop_weakest(t);
     if (t->d > RTABLE_COLUMNS)
         return buf_fail(err, GPM_E_FORMAT,
                         "%s: %d columns of inputs (a level of words counts as one), at most %d; "
                         "choose some with --x",
                         t->file, t->d, RTABLE_COLUMNS);
+    drop_copies(t);
     scales(t);
     if (is_constant(t->y_mean, t->y_sd))
         return buf_fail(err, GPM_E_FORMAT, "%s: the outcome '%s' is the same in all rows", t->file,
                         t->y_name);
+    say_two_values(t);
     say_collinear(t);
     return GPM_OK;
 }

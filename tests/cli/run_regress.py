@@ -277,7 +277,7 @@ for text, reads in ((comma, False), (point, True)):  # the language reads decima
 a = json.loads(given(b"\xff\xfe" + point.encode("utf-16-le"), "--json", "-", status=0))
 check(a["inputs"] == b["inputs"], "UTF-16")
 out = given(",b,a,y\n0,k,1,2\n1,k,2,3.1\n2,k,3,4.2\n3,k,4,4.8\n4,k,5,6\n", status=0)
-check("counts the rows" in out and "'b' is left out: it is the same" in out and "1 input: a" in out, "left out: " + out)
+check("it counts the rows" in out and "'b' is left out: it is the same" in out and "1 input: a" in out, "left out: " + out)
 out = given("1,2\n2,3.5\n3,4\n4,5.2\n5,6\n6,7.1\n", "--at", "c1=9", status=0)
 check("outcome c2; 1 input: c1" in out and "outside of the data: c1" in out, "without a header")
 out = given("a,y\n1,2\n1,2.5\n1,3\n2,4\n2,4.5\n2,5.5\n", status=0)
@@ -341,6 +341,31 @@ says("'later' is no date for 'day'", dated, "--at", "day=later,kind=u")
 with open("new.csv", "w") as f:
     f.write("kind,day\nv,2020-07-01\nq,2020-07-01\n")
 says("new.csv, line 3: 'q' is no level of 'kind'; there are u, v, w", dated, "--predict", "new.csv")
+
+# ---- what new users bring -------------------------------------------------------------------------
+random.seed(21)
+rows = [(random.gauss(0, 1), random.gauss(0, 1)) for _ in range(30)]
+lines = ["%.3f,%.3f,%.3f\n" % (a, b, a + b * b + random.gauss(0, .2)) for a, b in rows]
+once = json.loads(given("a,b,y\n" + "".join(lines), "--json", "-", status=0))
+copies = json.loads(given("a,b,y\n" + "".join(line * 3 for line in lines), "--json", "-", status=0))
+check("60 rows repeat others in every column and count once" in copies["notes"] and copies["check"] == once["check"] and copies["noise"] == once["noise"],
+      "copies of rows: " + copies["notes"])
+marks = "a,b,y\n" + "".join("%d,%d,%d\n" % (i % 3, i % 2, i % 3 + (i % 7 == 0)) for i in range(40))
+check("repeat" not in json.loads(given(marks, "--json", "-", status=0))["notes"], "equal marks are no copies")
+sparse = "a,c,y\n" + "".join("%d,%s,%d.5\n" % (i, i if i < 4 else "", 2 * i + i % 2) for i in range(12))
+check("'c' is left out: most of its values are missing" in given(sparse, status=0), "a column that is nearly empty")
+check("12 rows; outcome y; 1 input: a" in given(sparse, status=0), "... costs no rows")
+check("the outcome is 'b', the last column of numbers" in
+      given("a,b,y\n" + "".join("%d,%d,%s\n" % (i, i * i, "yes" if i % 3 else "no") for i in range(12)), status=0), "an outcome of words is not passed over in silence")
+out = given("ID,a,y\n" + "".join("%d,%s" % (i + 1, line.split(",", 1)[1]) for i, line in enumerate(lines)), status=0)
+check("'ID' is left out: it counts the rows" in out and "1 input: a" in out, "numbers of rows: " + out)
+check("'y' has two values" in given("a,y\n" + "".join("%d,%d\n" % (i, i > 6 + i % 3) for i in range(15)), status=0), "an outcome of 0 and 1")
+out = json.loads(given("a,b,y\n" + "".join("%.3f,%.3f,%.3f\n" % (a, b, random.gauss(0, 1)) for a, b in rows), "--json", "-", status=0))
+check("hardly help to predict" in out["summary"] and "What matters most" not in out["summary"], "noise is not explained: " + out["summary"])
+levels = [[random.choice("abcdefghi") for _ in range(8)] for _ in range(90)]
+out = json.loads(given("a," + ",".join("w%d" % k for k in range(8)) + ",y\n" + "".join(
+    "%.3f,%s,%.3f\n" % (i % 7, ",".join(w), 3 * (i % 7) + random.gauss(0, 1)) for i, w in enumerate(levels)), "--kernel", "SE(sf=1, l=8)", "--json", "-", status=0))
+check("1 of 9 inputs, those that go together with 'y' the least, are left out" in out["notes"] and "a" in [i["name"] for i in out["inputs"]], "too many columns: " + out["notes"])
 
 print("%d failures" % failures if failures else "fine")
 sys.exit(1 if failures else 0)
