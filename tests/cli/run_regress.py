@@ -219,6 +219,8 @@ check(regress("wild.csv", "--json", "-", "-j", "1") == regress("wild.csv", "--js
 write("log.csv", "a,b,y", [(a, b, math.exp(y)) for a, b, y in clean])
 out = json.loads(regress("log.csv", "--json", "-"))
 check(out["rows_set_aside"] == 0 and "the logarithm of 'y' would be described better" in out["notes"], "a skewed outcome is not out of line: " + out["notes"])
+check(json.loads(regress("log.csv", "--noise", "robust", "--json", "-"))["rows_set_aside"] > 0, "--noise robust goes by the odds alone")
+check("auto|normal|robust" in regress("log.csv", "--noise", "loud", status=2), "noise of another kind")
 write("dry.csv", "a,b,y", [(a, b, max(0, y - 2)) for a, b, y in clean])
 check(json.loads(regress("dry.csv", "--json", "-"))["rows_set_aside"] == 0, "an outcome that is mostly 0 has no exceptions")
 
