@@ -491,7 +491,8 @@ static void drop_weakest(struct rtable *t) {
     buf_printf(
         &t->notes,
         "%d of %d inputs, those that go together with '%s' the least, are left out: a model has "
-        "at most %d columns (--x NAME,... chooses)\n",
+        "at most %d columns (--x NAME,... chooses); how well it predicts is told by rows that this "
+        "choice has seen, and too well\n",
         before - t->n_inputs, before, t->y_name, RTABLE_COLUMNS);
 }
 

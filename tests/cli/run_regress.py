@@ -367,7 +367,7 @@ check("hardly help to predict" in out["summary"] and "What matters most" not in 
 levels = [[random.choice("abcdefghi") for _ in range(8)] for _ in range(90)]
 out = json.loads(given("a," + ",".join("w%d" % k for k in range(8)) + ",y\n" + "".join(
     "%.3f,%s,%.3f\n" % (i % 7, ",".join(w), 3 * (i % 7) + random.gauss(0, 1)) for i, w in enumerate(levels)), "--kernel", "SE(sf=1, l=8)", "--json", "-", status=0))
-check("1 of 9 inputs, those that go together with 'y' the least, are left out" in out["notes"] and "a" in [i["name"] for i in out["inputs"]], "too many columns: " + out["notes"])
+check("1 of 9 inputs, those that go together with 'y' the least, are left out" in out["notes"] and "rows that this choice has seen, and too well" in out["notes"] and "a" in [i["name"] for i in out["inputs"]], "too many columns: " + out["notes"])
 
 print("%d failures" % failures if failures else "fine")
 sys.exit(1 if failures else 0)
