@@ -78,7 +78,7 @@ static void describe_runner_up(const struct discovery *d, struct buf *out) {
 /* Roots of counts, log odds of percentages, distances from an end. */
 static void describe_scale(const struct discovery *d, bool other, double p, struct buf *out) {
     const struct smodel_data *m = &d->data;
-    const char *what = m->scale == SCALE_ROOT               ? "counts"
+    const char *what = m->scale == SCALE_ROOT && m->counts  ? "counts"
                        : !strcmp(d->series.style.unit, "%") ? "percentages"
                                                             : "values";
     if (!m->y[TRANSFORM_LOG]) return;

@@ -368,10 +368,8 @@ static double time_unit(int f, double span) {
 
 /* What is normal: the values on the scale on which they are modelled. */
 static void formula_scale(const struct discovery *d, struct buf *out) {
-    static const char *const words[] = {[SCALE_LOG] = "log y",
-                                        [SCALE_ROOT] = "sqrt(y + 3/8)",
-                                        [SCALE_RATE] = "log rate",
-                                        [SCALE_CHANCE] = "log odds of a 1"};
+    static const char *const words[] = {
+        [SCALE_LOG] = "log y", [SCALE_RATE] = "log rate", [SCALE_CHANCE] = "log odds of a 1"};
     const struct smodel_data *m = &d->data;
     int tr = smodel_of(discovery_top(d))->s.transform;
     if (tr != TRANSFORM_LOG)
@@ -380,6 +378,10 @@ static void formula_scale(const struct discovery *d, struct buf *out) {
         buf_printf(out, "log(y / (%.10g - y))", m->high);
     else if (m->scale == SCALE_ODDS)
         buf_printf(out, "log((y - %.10g) / (%.10g - y))", m->low, m->high);
+    else if (m->scale == SCALE_ROOT && m->counts)
+        buf_puts(out, "sqrt(y + 3/8)");
+    else if (m->scale == SCALE_ROOT)
+        buf_printf(out, "sqrt(y + %.10g)", m->offset);
     else if (m->scale == SCALE_ABOVE)
         buf_printf(out, "log(y - %.10g)", m->low);
     else if (m->scale == SCALE_BELOW)

@@ -341,7 +341,7 @@ static double mixture_quantile(struct mixture *m, size_t i, double q, int64_t sl
             b = mid;
     }
     double y = rank_double(b);
-    if (d->scale == SCALE_ROOT)
+    if (d->scale == SCALE_ROOT && d->counts)
         y = fmax(ceil(y - 0.5), 0) + 0.0; /* a count k has what lies within half of it */
     return smodel_possible(d, y);
 }
@@ -537,7 +537,7 @@ static void draw_path(const struct mixture *m, const struct component *c, const 
             v = rng_uniform(r) < middle + d->sd[tr] * z[i];
         else
             v = smodel_hidden(sm) ? smodel_likelihood(d)->draw(r, v, &size) : smodel_back(d, tr, v);
-        if (d->scale == SCALE_ROOT) v = floor(v + 0.5);
+        if (d->scale == SCALE_ROOT && d->counts) v = floor(v + 0.5);
         out[i * paths] = smodel_possible(d, v);
     }
     mem_free(z);

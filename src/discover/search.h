@@ -27,12 +27,11 @@ struct search {
     size_t n, cap;
     struct evidence **of; /* by number of the structure; NULL: not visited */
     size_t n_of;
-    double top; /* best total log evidence */
-    long evals; /* likelihood evaluations */
-    int rounds; /* expansions */
-    bool cut;   /* stopped by a limit */
-    /* By clock_seconds: when the search for structures ends, when draws and chains do. */
-    double grown;            /* when structures have been looked for long enough */
+    double top;              /* best total log evidence */
+    long evals;              /* likelihood evaluations */
+    int rounds;              /* expansions */
+    bool cut;                /* stopped by a limit */
+    double grown;            /* by clock_seconds: structures have been looked for long enough */
     unsigned long shortages; /* of memory, when the search began: one more ends it */
     double seconds;
 };

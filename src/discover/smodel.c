@@ -67,7 +67,7 @@ double smodel_forward(const struct smodel_data *d, int transform, double y) {
     if (transform == TRANSFORM_NONE) return y;
     if (transform == TRANSFORM_POWER) return y >= 0 ? sqrt(y) : -INFINITY;
     switch (d->scale) {
-    case SCALE_ROOT: return y >= 0 ? sqrt(y + ANSCOMBE) : -INFINITY;
+    case SCALE_ROOT: return y >= 0 ? sqrt(y + d->offset) : -INFINITY;
     case SCALE_LOG: return y > 0 ? log(y) : -INFINITY;
     case SCALE_RATE: return y >= 0 ? log(y + 0.5) : -INFINITY; /* a rate of which y is typical */
     case SCALE_CHANCE: return log((y + 0.5) / (1.5 - y));      /* a chance of which y is typical */
@@ -87,7 +87,7 @@ double smodel_back(const struct smodel_data *d, int transform, double v) {
     if (transform == TRANSFORM_NONE) return v;
     if (transform == TRANSFORM_POWER) return fmax(v, 0) * fmax(v, 0);
     switch (d->scale) {
-    case SCALE_ROOT: return fmax(v * fabs(v) - ANSCOMBE, 0);
+    case SCALE_ROOT: return fmax(v * fabs(v) - d->offset, 0);
     case SCALE_LOG:
     case SCALE_RATE: return exp(v);
     case SCALE_ABOVE: return d->low + exp(v);
@@ -107,7 +107,7 @@ double smodel_back_mean(const struct smodel_data *d, int transform, double mean,
     if (transform == TRANSFORM_NONE) return mean;
     if (transform == TRANSFORM_POWER) return mean_square_above(mean, var);
     switch (d->scale) {
-    case SCALE_ROOT: return fmax(mean * fabs(mean) + var - ANSCOMBE, 0);
+    case SCALE_ROOT: return fmax(mean * fabs(mean) + var - d->offset, 0);
     case SCALE_LOG:
     case SCALE_RATE: return exp(mean + 0.5 * var);
     case SCALE_ABOVE: return d->low + exp(mean + 0.5 * var);
@@ -120,7 +120,7 @@ double smodel_log_stretch(const struct smodel_data *d, int transform, double y) 
     if (transform == TRANSFORM_NONE) return 0;
     if (transform == TRANSFORM_POWER) return y > 0 ? -0.5 * log(y) - M_LN2 : -INFINITY;
     switch (d->scale) {
-    case SCALE_ROOT: return -0.5 * log(y + ANSCOMBE) - M_LN2;
+    case SCALE_ROOT: return -0.5 * log(y + d->offset) - M_LN2;
     case SCALE_LOG: return -log(y);
     case SCALE_RATE:
     case SCALE_CHANCE: return 0; /* probabilities, no densities */
@@ -192,11 +192,19 @@ static bool linear(const struct smodel_data *d, int tr) {
 /* Which scale beside that of the values: the ends decide, unless values have reached them. */
 static enum smodel_scale choose_scale(const struct smodel_data *d, double least, double greatest) {
     bool floor = d->low > -INFINITY, cap = d->high < INFINITY;
-    if (d->counts && !(least > 0) && !cap && !(floor && d->low != 0)) return SCALE_ROOT;
+    if (least == 0 && !cap && !(floor && d->low != 0)) return SCALE_ROOT;
     if (floor && cap && least > d->low && greatest < d->high) return SCALE_ODDS;
     if (floor && !cap && d->low != 0 && least > d->low) return SCALE_ABOVE;
     if (cap && !floor && greatest < d->high) return SCALE_BELOW;
     return SCALE_LOG;
+}
+
+/* Of amounts with zeros among them half of the least that is none: a zero is what is less. */
+static double root_offset(const struct smodel_data *d, const double *y) {
+    double least = INFINITY;
+    for (size_t i = 0; i < d->n; i++)
+        if (y[i] > 0) least = fmin(least, y[i]);
+    return d->counts ? ANSCOMBE : least / 2;
 }
 
 /* like: a series of which these are a part, for what its transform is; NULL: the whole. */
@@ -226,6 +234,7 @@ static enum gpm_status data_init(struct smodel_data *d, size_t n, const double *
     d->truths =
         like ? like->truths : d->counts && least == 0 && greatest == 1 && low == 0 && high == 1;
     d->scale = like ? like->scale : choose_scale(d, least, greatest);
+    d->offset = like ? like->offset : d->scale == SCALE_ROOT ? root_offset(d, y) : 0;
     if ((least > 0 || d->scale != SCALE_LOG) && !standardise(d, TRANSFORM_LOG, y))
         d->y[TRANSFORM_LOG] = NULL;
     d->linear = like ? like->linear : d->y[TRANSFORM_LOG] && linear(d, TRANSFORM_LOG);
@@ -317,7 +326,7 @@ enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
                                       full->mean[1] + full->sd[1] * full->y[TRANSFORM_LOG][i])
                         : full->mean[0] + full->sd[0] * full->y[0][i];
     }
-    if (full->scale == SCALE_ROOT)
+    if (full->scale == SCALE_ROOT && full->counts)
         for (size_t i = 0; i < kept; i++) y[i] = floor(y[i] + 0.5);
     enum gpm_status st = data_init(out, kept, x, y, full->low, full->high, full);
     if (st == GPM_OK) {

@@ -27,7 +27,8 @@
 #define SMODEL_LONG 2000
 
 /* The other scale that values are modelled on: their logarithm; of counts with zeros among them,
- * which have none, sqrt(y + 3/8), whose noise is of one size whatever the rate is (Anscombe); of
+ * which have none, sqrt(y + 3/8), whose noise is of one size whatever the rate is (Anscombe), of
+ * amounts with zeros (rain) sqrt(y + half of the least other one); of
  * values between two ends (percentages) the log odds (y - low) / (high - y); of values with one end
  * other than 0 the logarithm of the distance from it, growing with the value. Few counts are
  * modelled as such, on the logarithm of their rate, and few values of 0 and 1 on the log odds of
@@ -55,6 +56,7 @@ struct smodel_data {
     double *t;               /* ascending, [0,1] */
     double *y[TRANSFORMS];   /* standardised, per transform; NULL where there is none */
     enum smodel_scale scale; /* what TRANSFORM_LOG stands for */
+    double offset;           /* of SCALE_ROOT */
     bool linear; /* that scale is a straight line over the values: it is not searched unasked */
     double low, high; /* ends of what values can be; infinite: none */
     double mean[TRANSFORMS], sd[TRANSFORMS];

@@ -66,11 +66,11 @@ def check_ends(tmp):
     odds = ["%.3f" % (1 / (1 + math.exp(-(1 + 0.03 * i + rng.gauss(0, 0.3))))) for i in range(80)]
     ratings = ["%.2f" % min(5, 4.5 + rng.gauss(0, 0.3)) for _ in range(80)]
     percent = ["%.1f" % min(99.9, 95 + rng.gauss(0, 4)) for _ in range(80)]
-    rain = ["%.1f" % max(0, 30 + 28 * math.sin(i * math.pi / 6) + 12 * rng.gauss(0, 1)) for i in range(120)]
+    stock = ["%.2f" % (22 - 0.16 * i + rng.gauss(0, 0.8)) for i in range(120)]
     for name, values, says, args in (("share", odds, "above 1, but", ["--min", "0", "--max", "1"]),
                                      ("rating", ratings, "above 5, but", ["--min", "1", "--max", "5"]),
                                      ("percent", percent, "above 100, but", ["--min", "0", "--max", "100"]),
-                                     ("rain", rain, "below 0, but", ["--min", "0"])):
+                                     ("stock", stock, "below 0, but", ["--min", "0"])):
         _, outlook = discover(tmp, name, values)
         assert says in outlook and outlook.endswith("if values cannot, say " + " ".join(args) + "."), (name, outlook)
         _, outlook = discover(tmp, name + "2", values, *args)  # once said, nothing is left to propose, and it holds

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """What gpmem discover says of series with a known truth: levels that stay the same, counts that end, noise of another
-size, weather that is no trend, formulas on the scale that is modelled, scales that are lines, terms of one name, values in steps, rare counts. Of every text: no size of "0", shares that are
+size, weather that is no trend, formulas on the scale that is modelled, scales that are lines, terms of one name, values in steps, rare counts, rain. Of every text: no size of "0", shares that are
 shares, a runner-up that says what it has instead. Structures are clear here, so that no number decides what is said."""
 import json, math, os, random, re, subprocess, sys, tempfile
 
@@ -190,9 +190,23 @@ def check_rare(tmp):
         assert "It repeats every year." in text and all(float(row[2]) < 400 for row in cells), (text, cells)
 
 
+def check_rain(tmp):
+    """Amounts with dry months: their roots are modelled, and no forecast lies below none."""
+    rng = random.Random(1)
+    rain = []
+    for i in range(216):
+        mean = 62 + 60 * math.cos(2 * math.pi * i / 12)
+        days = sum(rng.random() < min(0.5, mean / 120) for _ in range(30))
+        amount = sum(rng.expovariate(10.5 / mean) for _ in range(days))
+        rain.append(round(amount, 1) if i % 12 not in (6, 7) or rng.random() < 0.4 else 0)
+    text, cells = discover(tmp, "rain", months(216), rain)
+    assert "Square roots of the values are modelled rather than the values themselves" in text and re.search(r"sqrt\(y \+ [0-9.]+\) ~ GP", text), text
+    assert all(float(c) >= 0 for row in cells for c in row) and any(c != "%d" % float(c) for row in cells for c in row), cells
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as tmp:
         for check in (check_step, check_counts, check_noise, check_weather, check_formula, check_swing, check_narrow, check_alike, check_small,
-                      check_truths, check_steps, check_rare):
+                      check_truths, check_steps, check_rare, check_rain):
             check(tmp)
     print("ok")

@@ -348,15 +348,14 @@ static void test_regressors(void **state) {
 
 /* Counts with zeros have a root in the logarithm's place: there and back, and the Jacobian that
  * makes evidences comparable is that of the transform. */
-static void test_root(void **state) {
-    enum { N = 12 };
-    double x[N], y[N] = {0, 3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5}, sum = 0;
-    struct smodel_data d;
-    for (int i = 0; i < N; i++) x[i] = i;
-    assert_int_equal(smodel_data_init(&d, N, x, y), GPM_OK);
-    assert_true(d.scale == SCALE_ROOT && d.counts && d.y[TRANSFORM_LOG]);
+static void check_root(size_t n, const double *x, const double *y, bool counts, double offset) {
+    double sum = 0;
+    struct smodel_data d, part;
+    assert_int_equal(smodel_data_init(&d, n, x, y), GPM_OK);
+    assert_true(d.scale == SCALE_ROOT && d.counts == counts && d.y[TRANSFORM_LOG]);
+    assert_close(d.offset, offset, 1e-15);
     assert_string_equal(smodel_transform_name(&d, TRANSFORM_LOG), "root");
-    for (int i = 0; i < N; i++) {
+    for (size_t i = 0; i < n; i++) {
         double v = smodel_forward(&d, TRANSFORM_LOG, y[i]), h = 1e-5;
         assert_close(v, d.mean[1] + d.sd[1] * d.y[1][i], 1e-12);
         assert_close(smodel_back(&d, TRANSFORM_LOG, v), y[i], 1e-12);
@@ -364,10 +363,24 @@ static void test_root(void **state) {
         assert_close(smodel_log_stretch(&d, TRANSFORM_LOG, y[i]), log(slope), 1e-4);
         sum += smodel_log_stretch(&d, TRANSFORM_LOG, y[i]);
     }
-    assert_close(d.log_measure[1], sum - N * log(d.sd[1]), 1e-9);
+    assert_close(d.log_measure[1], sum - (double)n * log(d.sd[1]), 1e-9);
     assert_true(isinf(smodel_forward(&d, TRANSFORM_LOG, -1)));
-    assert_close(smodel_back(&d, TRANSFORM_LOG, -2), 0, 0); /* nothing below no count */
+    assert_close(smodel_back(&d, TRANSFORM_LOG, -2), 0, 0); /* nothing below none */
+    assert_int_equal(smodel_data_subset(&d, n - 3, &part), GPM_OK);
+    assert_close(part.offset, offset, 1e-15);
+    smodel_data_release(&part);
     smodel_data_release(&d);
+}
+
+static void test_root(void **state) {
+    UNUSED(state);
+    enum { N = 12 };
+    double x[N], y[N] = {0, 3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5};
+    struct smodel_data d;
+    for (int i = 0; i < N; i++) x[i] = i;
+    check_root(N, x, y, true, 0.375);
+    for (int i = 0; i < N; i++) y[i] *= 2.5; /* amounts */
+    check_root(N, x, y, false, 1.25);
     for (int i = 0; i < N; i++) y[i] += 1; /* no zeros: logarithms */
     assert_int_equal(smodel_data_init(&d, N, x, y), GPM_OK);
     assert_true(d.scale == SCALE_LOG && d.y[TRANSFORM_LOG]);
