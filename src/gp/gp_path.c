@@ -357,7 +357,7 @@ static enum gpm_status block(struct gp_path *p, const double *x, size_t n, doubl
     for (size_t i = 0; i < n * dim; i++) columns[i / dim + (i % dim) * n] = x[i];
     enum gpm_status st = mean_eval(p->mean, at, f);
     if (!st) st = kern_cross(p->kern, own, at, k, p->n);
-    for (size_t i = 0; i < n; i++) memcpy(phase + i * p->nf, p->b, p->nf * sizeof *p->b);
+    for (size_t i = 0; i < n && p->nf; i++) memcpy(phase + i * p->nf, p->b, p->nf * sizeof *p->b);
     if (p->nf) la_gemm(false, false, p->nf, n, dim, 1, p->w, p->nf, x, dim, 1, phase, p->nf);
     for (size_t i = 0; i < n && !st; i++) {
         f[i] += p->base + vec_ops()->dot(p->n, k + i * p->n, p->alpha);
