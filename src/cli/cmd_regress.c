@@ -121,8 +121,7 @@ static const struct option_row rows[] = {
      "medians",
      &args.o.kernel},
     {"noise", 0, OPTION_CHOICE, "auto|normal|robust",
-     "rows out of line: set aside where the evidence asks for it (default), never, or wherever "
-     "they are improbable",
+     "rows out of line: set aside where the evidence says so (auto), never, or if improbable",
      &args.o.noise},
     {"max-rows", 0, OPTION_SIZE, "N",
      "rows of the model, at most 8000; others test it (default 2000)", &args.o.max_rows},
