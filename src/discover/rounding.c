@@ -11,7 +11,7 @@
 static bool multiples(size_t n, const double *y, double step) {
     for (size_t i = 0; i < n; i++) {
         double k = y[i] / step;
-        if (!(fabs(k - nearbyint(k)) <= 1e-6 + 1e-14 * fabs(k))) return false;
+        if (!(fabs(k - floor(k + 0.5)) <= 1e-6 + 1e-14 * fabs(k))) return false;
     }
     return true;
 }
