@@ -76,15 +76,15 @@ struct level_rate level_rate(const struct series_level *l, int i, int j) {
     return (struct level_rate){(l->mean[j] - l->mean[i]) / dx, sqrt(fmax(var, 0)) / dx};
 }
 
-/* What the parts leave of the values. */
+/* What the parts leave of the values, each at its own time: written times may be off the grid that
+ * the data were moved to, and values out of line are not among the data. */
 static double left_over(const struct decomposition *d) {
     const struct smodel *m = smodel_of(d->e);
     int tr = m->s.transform;
     double n = 0, sum = 0, sq = 0, unit = smodel_unit(m->data, tr);
     for (size_t i = 0, k = 0; k < m->data->n; i++, k++) {
-        double x = m->data->x0 + m->data->span * m->data->t[k], slack = 1e-9 * m->data->span;
-        while (i < d->n && d->x[i] < x - slack) i++; /* a value out of line */
-        if (i == d->n) break;
+        double x = m->data->x0 + m->data->span * m->data->t[k];
+        while (i + 1 < d->n && fabs(d->x[i + 1] - x) < fabs(d->x[i] - x)) i++;
         double r = smodel_middle(m->data, tr) + unit * m->y[k];
         for (int p = 0; p < d->n_parts; p++) r -= d->part[p].mean[i];
         n++, sum += r, sq += r * r;
@@ -145,9 +145,8 @@ enum gpm_status decompose(const struct posterior *p, const struct evidence *e, s
         out->part[out->n_parts++] =
             (struct series_part){.term = SMODEL_REGRESS - j, .mean = sums - n, .sd = sums};
     }
-    double *t = NEW_ARRAY(double, n + 1);
+    double *t = smodel_times(data, n, x);
     bool memory = true;
-    for (size_t i = 0; i < n; i++) t[i] = (x[i] - data->x0) / data->span;
     int used = 0;
     size_t late = 0; /* a time of the data, not one between */
     while (late + 2 < data->n && data->t[late] < 0.8) late++;

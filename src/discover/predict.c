@@ -412,17 +412,6 @@ void prediction_release(struct prediction *p) {
     memset(p, 0, sizeof *p);
 }
 
-/* Times on the grid are exact multiples of the step, as in the data. */
-static double *standard_times(const struct smodel_data *d, size_t n, const double *x) {
-    double *t = NEW_ARRAY(double, n + 1);
-    for (size_t i = 0; i < n; i++) {
-        t[i] = (x[i] - d->x0) / d->span;
-        double g = floor(t[i] / d->dt + 0.5);
-        if (d->grid && fabs(t[i] / d->dt - g) < 0.15) t[i] = g * d->dt;
-    }
-    return t;
-}
-
 /* The mixture at n times; GPM_OK: it has parts. Release it in any case. paths: those of the draws
  * alone, which paths are drawn from; they meet changes and values out of line on their way. */
 static enum gpm_status mixture_make(struct mixture *m, const struct posterior *p, size_t n,
@@ -430,7 +419,7 @@ static enum gpm_status mixture_make(struct mixture *m, const struct posterior *p
     const struct smodel_data *d = series_space_of(p->search)->data;
     *m = (struct mixture){.p = p,
                           .n = n,
-                          .t = standard_times(d, n, x),
+                          .t = smodel_times(d, n, x),
                           .dof = fmax(DOF_LEAST, pow((double)d->n / DOF_VALUES, 2))};
     if (d->scale == SCALE_RATE) m->counts = NEW(struct count_mixture);
     m->counted = SIZE_MAX;

@@ -207,6 +207,16 @@ static double root_offset(const struct smodel_data *d, const double *y) {
     return d->counts ? ANSCOMBE : least / 2;
 }
 
+double *smodel_times(const struct smodel_data *d, size_t n, const double *x) {
+    double *t = NEW_ARRAY(double, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        t[i] = (x[i] - d->x0) / d->span;
+        double g = floor(t[i] / d->dt + 0.5);
+        if (d->grid && fabs(t[i] / d->dt - g) < 0.15) t[i] = g * d->dt;
+    }
+    return t;
+}
+
 /* like: a series of which these are a part, for what its transform is; NULL: the whole. */
 static enum gpm_status data_init(struct smodel_data *d, size_t n, const double *x, const double *y,
                                  double low, double high, const struct smodel_data *like) {

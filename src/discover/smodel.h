@@ -103,6 +103,9 @@ double smodel_forward(const struct smodel_data *d, int transform, double y);
 double smodel_back(const struct smodel_data *d, int transform, double v);
 double smodel_back_mean(const struct smodel_data *d, int transform, double mean, double var);
 double smodel_log_stretch(const struct smodel_data *d, int transform, double y); /* log dv/dy */
+/* Times from 0 to 1 over the data, the caller's to free; those near to the grid of the data lie on
+ * it, as the data do. */
+double *smodel_times(const struct smodel_data *d, size_t n, const double *x);
 /* What a small change by one standard deviation of the transformed values means: of the values, at
  * their middle; of logarithms it stays one of logarithms. */
 double smodel_unit(const struct smodel_data *d, int transform);

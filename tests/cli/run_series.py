@@ -243,6 +243,18 @@ def check_days_that_never_come():
     assert [r["x"] for r in rows] == [str(day[-1] + datetime.timedelta(i)) for i in range(1, 8)], rows
 
 
+def check_shares_of_rounded_times():
+    """Days in decimal years lie a little beside the grid that they are moved to: what is left is counted at each value's own time."""
+    random.seed(3)
+    day, rows = 0, ["year,y"]
+    for _ in range(80):
+        day += random.choice((1, 1, 2, 3))
+        rows.append("%.6f,%.2f" % (2001 + day / 365, 10 + 3 * math.sin(2 * math.pi * day / 7) + random.gauss(0, 1)))
+    run("discover", write("rounded.csv", "\n".join(rows) + "\n"), "-q", "-k", "PER WN", "--json", "rounded.json")
+    d = json.load(open("rounded.json"))["description"]
+    assert 0.05 < d["rest_share"] < 0.35, d["rest_share"]
+
+
 def check_digits():
     """An interval is told however far from zero it lies."""
     rng = random.Random(4)
@@ -256,6 +268,7 @@ with tempfile.TemporaryDirectory() as tmp:
     os.chdir(tmp)
     check_days_that_never_come()
     check_digits()
+    check_shares_of_rounded_times()
     check_repeated_times()
     check_wide_forecast()
     check_many_times()
