@@ -83,12 +83,12 @@ static void put_draw(const struct sketch *p, const struct sketch_draw *d, const 
 
 static void level_range(const struct sketch *p, float *mean, float *most) {
     for (int k = 0; k < K; k++) {
-        double sum = 0, far = 0;
+        double sum = 0;
         for (size_t i = 0; i < p->n_draws; i++) sum += p->draw[i].level[k];
         mean[k] = (float)(sum / (double)p->n_draws);
+        most[k] = 0;
         for (size_t i = 0; i < p->n_draws; i++)
-            far = fmax(far, fabs((double)p->draw[i].level[k] - mean[k]));
-        most[k] = (float)far;
+            most[k] = fmaxf(most[k], fabsf(p->draw[i].level[k] - mean[k]));
     }
 }
 
