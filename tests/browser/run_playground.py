@@ -67,6 +67,17 @@ PROBE = """
   visit.tell(out);
 })();
 """
+# A page that was opened by a link: the program is no example, and runs where the link says so.
+LINKED = """
+(async () => {
+  location.hash = encode({program: 'sample 6 * 8;', seed: 3, run: true});
+  if (!sessionStorage.again) { sessionStorage.again = 1; return location.reload(); }
+  await visit.wait(() => document.body.dataset.done);
+  visit.tell({example: $('examples').value, program: $('program').value, seed: $('seed').value, text: visit.texts('')});
+})();
+"""
+
+
 def native(*command):
     t = time.time()
     p = subprocess.run([TOOL, *command], capture_output=True, text=True, cwd=os.path.join(ROOT, "examples"))
@@ -118,6 +129,9 @@ def main():
         subprocess.run([os.path.join(ROOT, "tools", "wasm")], check=True)
     bad = []
     with tempfile.TemporaryDirectory(prefix="gpmem-web-") as folder, visit.Server(SITE) as server:
+        r = server.visit(browser, "/index.html", LINKED, folder)
+        if not r or (r["example"], r["program"], r["seed"], r["text"].strip()) != ("", "sample 6 * 8;", "3", "48"):
+            bad.append("a page opened by a link: %s" % r)
         for width in (1200, 400):
             r = server.visit(browser, "/index.html", PROBE.replace("EXAMPLES", json.dumps(EXAMPLES)), folder, width)
             r = r or {"failed": "no answer at %d px" % width}

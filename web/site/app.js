@@ -176,6 +176,7 @@ fetch('examples.json').then(r => r.json()).then(all => {
   for (const n of names) $('examples').append(new Option(n.replace(/\.vnts$/, ''), n));
   const given = decode(location.hash.slice(1));
   if (given) {
+    $('examples').selectedIndex = -1;
     $('program').value = given.program;
     $('seed').value = given.seed || 1;
     if (given.run === true) run();
