@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * gpmem, the runtime: a session runs programs of the language. Opaque handles, a status from every
- * call, no globals, no signals, no exit. Two sessions may run in two threads; one session is not
- * shared. The text of the last error stays valid until the next call on the session.
+ * call, no globals but gpm_voice, no signals, no exit. Two sessions may run in two threads; one
+ * session is not shared. The text of the last error stays valid until the next call on the session.
  *
  * Option structs begin with their size, which their init function sets: a library newer than the
  * header that a program was compiled with takes the members that the program knew and its own
@@ -19,6 +19,11 @@ extern "C" {
 #endif
 
 typedef struct gpm_session gpm_session;
+
+/* Who reads messages and reports: they name options as the tool takes them (--max-points 100), or
+ * as arguments of the packages for Python and R (max_points=100). Of the whole process. */
+enum gpm_voice_of { GPM_VOICE_TOOL, GPM_VOICE_PYTHON, GPM_VOICE_R };
+GPM_API void gpm_voice(enum gpm_voice_of as);
 
 /* Receives output: stream 1 holds results, stream 2 everything else (progress, warnings). */
 typedef void gpm_write_fn(void *user, int stream, const char *text, size_t len);

@@ -19,6 +19,9 @@ E_BUSY = 13
 E_NOT_FOUND = 14
 E_IMPOSSIBLE = 15
 E_DEVICE = 16
+VOICE_TOOL = 0
+VOICE_PYTHON = 1
+VOICE_R = 2
 FORMAT_TEXT = 0
 FORMAT_JSON = 1
 APPROX_AUTO = 0
@@ -310,6 +313,7 @@ class PlotOptions(c.Structure):
 
 PROTOTYPES = {
     "gpm_status_text": (c.c_char_p, [c.c_int]),
+    "gpm_voice": (None, [c.c_int]),
     "gpm_options_init_sized": (None, [c.POINTER(Options), c.c_size_t]),
     "gpm_session_new": (c.c_void_p, [c.POINTER(Options)]),
     "gpm_session_free": (None, [c.c_void_p]),

@@ -155,6 +155,8 @@ def _warn_of_old_code() -> None:
 
 
 _warn_of_old_code()
+if hasattr(lib, "gpm_voice"):  # an older library speaks to users of the tool
+    lib.gpm_voice(_abi.VOICE_PYTHON)
 
 
 def options(kind: type[Any]) -> Any:

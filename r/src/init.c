@@ -36,6 +36,7 @@ void R_init_gpmem(DllInfo *dll) {
     R_registerRoutines(dll, NULL, routines, NULL, NULL);
     R_useDynamicSymbols(dll, FALSE);
     R_forceSymbols(dll, TRUE);
+    gpm_voice(GPM_VOICE_R);
 }
 
 SEXP library_version(void) {

@@ -167,6 +167,13 @@ fails(optimize_bayes(function(x) x, list(x = c(0, 1)), start = list(z = 1)), "z"
 fails(optimize_bayes(function(x) "a", list(x = c(0, 1)), budget = 2), "no number")
 fails(optimize_bayes(function(x) stop("never"), list(x = c(0, 1)), budget = 3), "never")
 
+## messages name arguments of R, not options of the tool
+f <- tempfile(fileext = ".csv")
+writeLines(c("date,a,b", sprintf("2001-%02d-01,%d,%d", 1:12, 1:12, (1:12)^2 %% 7)), f)
+fails(discover(f), "choose the values with value:")
+writeLines(c("t,y", sprintf("%d,%s", 1:20, ifelse(1:20 == 7, "rubbish", "3"))), f)
+fails(discover(f), "skip such rows with skip_bad=TRUE")
+
 ## programs: a posterior in closed form, chains, data, errors
 program <- "assume mu = normal(0, 10); observe normal(fill(size(y), mu), 1) = y; infer sample(warmup=300, draws=1000);"
 r <- gpm_run(program, data = list(y = c(4.8, 5.3, 5.1)), chains = 2, quiet = TRUE)

@@ -4,6 +4,7 @@
  */
 #include "gpmem/discover.h"
 #include "api/call.h"
+#include "api/voice.h"
 #include "api/discover_keep.h"
 #include "api/picture.h"
 #include "base/clock.h"
@@ -56,7 +57,7 @@ void gpm_discover_free(gpm_discovery *d) {
 }
 
 const char *gpm_discover_error(gpm_discovery *d) {
-    return d->err.data;
+    return voice_text(&d->err);
 }
 
 bool gpm_discover_settled(const gpm_discovery *d) {
@@ -255,12 +256,12 @@ const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f) {
             paper_program(&d->paper, &d->out);
         else
             paper_text(&d->paper, &d->out);
-        return d->out.data;
+        return voice_text(&d->out);
     }
     if (need_run(d) != GPM_OK) return "";
     unsigned long shortages = mem_shortages();
     writers[f](&d->d, &d->out);
-    return search_no_shortage(shortages, GPM_OK, &d->err) ? "" : d->out.data;
+    return search_no_shortage(shortages, GPM_OK, &d->err) ? "" : voice_text(&d->out);
 }
 
 bool gpm_discover_is_run(const char *dir) {
@@ -317,7 +318,7 @@ static enum gpm_status need_regressors(gpm_discovery *d, size_t n, const double 
         return buf_fail(&d->err, GPM_E_ARG, "; %s",
                         unknown & listed
                             ? "the list of holidays (--holidays) ends in the year before"
-                            : "give a file with the times and these columns: --at-file FILE");
+                            : "give the times and these columns: --at-file FILE");
     }
     return GPM_OK;
 }
@@ -479,6 +480,15 @@ static struct discovery *place_member(void *ctx, size_t i) {
     return &p->member[i]->d;
 }
 
+/* What a member could not do, as the caller says it. */
+static void say_error(struct panel_member *m) {
+    struct buf b = BUF_INIT;
+    buf_puts(&b, m->error);
+    (void)voice_text(&b);
+    mem_free(m->error);
+    m->error = buf_take(&b);
+}
+
 static enum gpm_status search_panel(gpm_panel *p, struct kept_search *k) {
     struct discovery_options opt;
     enum gpm_status st = take_options(k, &opt, &p->err);
@@ -494,6 +504,8 @@ static enum gpm_status search_panel(gpm_panel *p, struct kept_search *k) {
     st = panel_run(&p->p, k->name, &opt, &o, place_member, p, &p->err);
     for (size_t i = 0; i < p->room && st == GPM_OK; i++)
         if (p->member[i]) p->member[i]->ready = !p->p.at[i].error;
+    for (size_t i = 0; i < p->p.n && st == GPM_OK; i++)
+        if (p->p.at[i].error) say_error(&p->p.at[i]);
     return st;
 }
 
@@ -514,7 +526,7 @@ enum gpm_status gpm_panel_run(gpm_panel *p, const char *path,
 }
 
 const char *gpm_panel_error(gpm_panel *p) {
-    return p->err.data;
+    return voice_text(&p->err);
 }
 
 size_t gpm_panel_size(const gpm_panel *p) {
@@ -539,5 +551,5 @@ const char *gpm_panel_report(gpm_panel *p, enum gpm_discover_format f) {
         panel_html(&p->p, &p->out);
     else
         panel_text(&p->p, &p->out);
-    return p->out.data;
+    return voice_text(&p->out);
 }

@@ -4,6 +4,7 @@
  */
 #include "gpmem/index.h"
 #include "api/call.h"
+#include "api/voice.h"
 #include "index/index.h"
 #include <string.h>
 
@@ -35,7 +36,7 @@ void gpm_index_free(gpm_index *x) {
 }
 
 const char *gpm_index_error(gpm_index *x) {
-    return x->err.data;
+    return voice_text(&x->err);
 }
 
 static enum gpm_status begin(gpm_index *x) {

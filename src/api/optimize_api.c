@@ -4,6 +4,7 @@
  */
 #include "gpmem/optimize.h"
 #include "api/call.h"
+#include "api/voice.h"
 #include "optimize/bo_rules.h"
 #include "optimize/optimize.h"
 #include <math.h>
@@ -37,8 +38,8 @@ void gpm_optimizer_free(gpm_optimizer *o) {
     mem_free(o);
 }
 
-const char *gpm_optimizer_error(const gpm_optimizer *o) {
-    return o->err.data;
+const char *gpm_optimizer_error(gpm_optimizer *o) {
+    return voice_text(&o->err);
 }
 
 enum gpm_status gpm_optimizer_variable(gpm_optimizer *o, const char *text) {
@@ -181,5 +182,5 @@ const char *gpm_optimizer_report(gpm_optimizer *o, enum gpm_optimize_format f) {
         optimize_report_text, optimize_report_json, optimize_report_html};
     buf_reset(&o->out);
     writers[f](o->o, &o->out);
-    return o->out.data;
+    return voice_text(&o->out);
 }

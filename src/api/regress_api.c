@@ -4,6 +4,7 @@
  */
 #include "gpmem/regress.h"
 #include "api/call.h"
+#include "api/voice.h"
 #include "base/cores.h"
 #include "regress/regress.h"
 #include <math.h>
@@ -49,8 +50,8 @@ void gpm_regression_free(gpm_regression *r) {
     mem_free(r);
 }
 
-const char *gpm_regression_error(const gpm_regression *r) {
-    return r->err.data;
+const char *gpm_regression_error(gpm_regression *r) {
+    return voice_text(&r->err);
 }
 
 static enum gpm_status check(const struct gpm_regress_options *o, struct buf *err) {
@@ -194,5 +195,5 @@ const char *gpm_regression_report(gpm_regression *r, enum gpm_regress_format f) 
         break;
     default: regress_text(&r->r, &r->out);
     }
-    return r->out.data;
+    return voice_text(&r->out);
 }

@@ -5,6 +5,7 @@
 #include "gpmem/gpmem.h"
 #include "api/call.h"
 #include "api/stack.h"
+#include "api/voice.h"
 #include "gp/gp.h"
 #include "infer/advice.h"
 #include "infer/profile.h"
@@ -278,7 +279,7 @@ const char *gpm_profile(gpm_session *g) {
 }
 
 const char *gpm_last_error(gpm_session *g) {
-    return g->error.data;
+    return voice_text(&g->error);
 }
 
 void gpm_interrupt(gpm_session *g) {

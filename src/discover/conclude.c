@@ -359,8 +359,7 @@ void describe_future(const struct discovery *d, struct buf *out) {
     buf_puts(out, listed ? " " : "");
     buf_puts(out, "Forecasts need values to come of ");
     regressors_list(r, all & ~listed, out);
-    buf_puts(out,
-             " (gpmem forecast RUN --at-file FILE); in this report they stay as they were last.");
+    buf_puts(out, " (--at-file of forecast); in this report they stay as they were last.");
 }
 
 /* ---- values out of line ---- */

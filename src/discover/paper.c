@@ -80,7 +80,7 @@ static void put_model(const struct paper *p, struct buf *out) {
 
 void paper_program(const struct paper *p, struct buf *out) {
     buf_printf(out,
-               "// The paper's grammar and priors; gpmem run --seed %llu does it again\n"
+               "// The paper's grammar and priors; `gpmem run --seed %llu` does it again\n"
                "define data = read_series(",
                (unsigned long long)p->opt.seed);
     program_series(&p->series, &p->read, out);

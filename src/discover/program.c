@@ -50,7 +50,7 @@ void discovery_program(const struct discovery *d, struct buf *out) {
     const struct search *s = &d->search;
     const struct grammar *g = &series_space_of(s)->grammar;
     buf_printf(out,
-               "// What gpmem discover ran; gpmem run --seed %llu does it again. The terms:\n//",
+               "// What gpmem discover ran; `gpmem run --seed %llu` does it again. The terms:\n//",
                (unsigned long long)d->opt.seed);
     for (int k = 0; k < g->n_terms; k++) {
         if (g->terms[k].at) continue;

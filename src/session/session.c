@@ -413,7 +413,7 @@ void session_help_data(struct session *s, const struct ast *a) {
     if (names.len)
         diag_set_help(&s->diags, "the data that were given have the names %s", names.data);
     else
-        diag_set_help(&s->diags, "give the data: gpmem run --data FILE.json, or data= of run");
+        diag_set_help(&s->diags, "give the data: `gpmem run --data FILE.json`, or data= of run");
     buf_release(&names);
 }
 

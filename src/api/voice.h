@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Messages and reports name options as the tool takes them, `--max-points 100`. Who calls from
+ * another language has arguments instead: voice_text() says their names, on the way out of the
+ * library, by one table (gpm_voice in gpmem.h sets the language).
+ */
+#ifndef API_VOICE_H
+#define API_VOICE_H
+#include "base/buf.h"
+
+/* The text of b, with options as the caller writes them; b keeps it so. Lines for a shell, in
+ * `backticks` that begin with gpmem, stay. */
+const char *voice_text(struct buf *b);
+#endif
