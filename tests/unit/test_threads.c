@@ -160,8 +160,46 @@ static void another_thread_stops_a_search(void **state) {
     buf_release(&csv);
 }
 
+/* Stopped while its first structures are looked at, some of which have no optimum then: on a grid
+ * that is long enough for a subset to screen structures. */
+struct soon {
+    volatile sig_atomic_t stop;
+    long ms;
+};
+
+static void *ask_soon(void *p) {
+    struct soon *s = p;
+    nanosleep(&(struct timespec){.tv_nsec = s->ms * 1000000}, NULL);
+    stop_set(&s->stop, true);
+    return NULL;
+}
+
+static void stopped_early(void **state) {
+    UNUSED(state);
+    struct buf csv = BUF_INIT;
+    struct gpm_discover_options o;
+    struct soon s = {0, 0};
+    buf_puts(&csv, "t,y\n");
+    for (int i = 0; i < 1200; i++)
+        buf_printf(&csv, "%d,%.6f\n", i, sin(0.06 * i) + 0.2 * cos(5.0 * i * i));
+    gpm_discover_options_init(&o);
+    o.stop = &s.stop;
+    gpm_discovery *d = gpm_discover_new();
+    for (; s.ms < 60; s.ms += 2) {
+        pthread_t other;
+        stop_set(&s.stop, false);
+        assert_int_equal(pthread_create(&other, NULL, ask_soon, &s), 0);
+        assert_int_equal(gpm_discover_run_text(d, "grid", csv.data, csv.len, &o), GPM_E_INTERRUPT);
+        pthread_join(other, NULL);
+        assert_string_equal(gpm_discover_error(d), "interrupted");
+    }
+    gpm_discover_free(d);
+    buf_release(&csv);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(together_as_alone),
-                                       cmocka_unit_test(another_thread_stops_a_search)};
+                                       cmocka_unit_test(another_thread_stops_a_search),
+                                       cmocka_unit_test(stopped_early)};
     return cmocka_run_group_tests(tests, tmp_setup, tmp_teardown);
 }
