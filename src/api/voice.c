@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Options as the caller's language names them (voice.h). */
 #include "api/voice.h"
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "gpmem/gpmem.h"
-#include <ctype.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -73,16 +73,23 @@ void gpm_voice(enum gpm_voice_of as) {
     atomic_store(&voice, (int)as);
 }
 
+static bool is_lower(char c) {
+    return ascii_alpha(c) && c == ascii_lower(c);
+}
+
+static bool is_upper(char c) {
+    return ascii_alpha(c) && c == ascii_upper(c);
+}
+
 static size_t name_length(const char *s) {
     size_t n = 0;
-    while (islower((unsigned char)s[n]) || (n && s[n] == '-' && islower((unsigned char)s[n + 1])))
-        n++;
+    while (is_lower(s[n]) || (n && s[n] == '-' && is_lower(s[n + 1]))) n++;
     return n;
 }
 
 static const struct option *option_at(const char *text, const char *s) {
     if (s[0] != '-' || s[1] != '-') return NULL;
-    if (s > text && (isalnum((unsigned char)s[-1]) || s[-1] == '-' || s[-1] == '_')) return NULL;
+    if (s > text && (ascii_alnum(s[-1]) || s[-1] == '-' || s[-1] == '_')) return NULL;
     size_t n = name_length(s + 2);
     for (size_t i = 0; n && i < COUNT_OF(table); i++)
         if (strlen(table[i].name) == n && !memcmp(table[i].name, s + 2, n)) return &table[i];
@@ -100,8 +107,8 @@ static size_t value_length(const struct option *o, const char *s) {
     while (s[n] && !strchr(" \t\n;:)\"'`<", s[n]) &&
            !(strchr(".,", s[n]) && (!s[n + 1] || strchr(" \n\"", s[n + 1]))))
         n++;
-    if (isdigit((unsigned char)s[0]) || (s[0] == '-' && isdigit((unsigned char)s[1]))) return n;
-    if (n > 1 && isupper((unsigned char)s[0]) && isupper((unsigned char)s[1])) return n;
+    if (ascii_digit(s[0]) || (s[0] == '-' && ascii_digit(s[1]))) return n;
+    if (n > 1 && is_upper(s[0]) && is_upper(s[1])) return n;
     for (const char *w = o->words; n && w && (w = strstr(w, " ")) && w[1]; w++)
         if (!strncmp(w + 1, s, n) && w[n + 1] == ' ') return n;
     return 0;
@@ -124,7 +131,7 @@ static size_t put_argument(const struct option *o, const char *s, int as, struct
     size_t n = s[at] == ' ' || s[at] == '=' ? value_length(o, s + at + 1) : 0;
     if (!n) return at;
     const char *value = s + at + 1;
-    bool quote = o->kind == TEXT && *value != '\'' && !isupper((unsigned char)*value);
+    bool quote = o->kind == TEXT && *value != '\'' && !is_upper(*value);
     buf_puts(out, quote ? "='" : "=");
     buf_add(out, value, n);
     if (quote) buf_putc(out, '\'');

@@ -86,7 +86,7 @@ def check_seeds(tmp):
     for seed in (2 ** 53 + 1, 2 ** 63 - 1, 2 ** 64 - 1):
         kept = os.path.join(tmp, "seed%d" % seed)
         run("discover", data, "--kernels", "LIN WN", "-q", "--seed", str(seed), "--out", kept)
-        assert "--seed %d " % seed in run("report", kept, "--format", "program").stdout, seed
+        assert "--seed %d`" % seed in run("report", kept, "--format", "program").stdout, seed
         json.load(open(os.path.join(kept, "manifest.json")))
 
 
