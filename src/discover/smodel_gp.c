@@ -103,12 +103,13 @@ static struct kern *gated(struct expression *e, int part, unsigned gate) {
     return sum;
 }
 
-/* The number 0 for the side of a change where nothing is. */
+/* Noise of size 0 for the side of a change where nothing is: off the diagonal it costs nothing. */
 static struct kern *side(struct expression *e, int part, unsigned gate) {
     struct kern *k = gated(e, part, gate);
     if (k) return k;
+    static const double nothing = 0;
     e->n_theta++;
-    return kern_constant(0);
+    return kern_leaf(factor_class(factor_next(factors_of(KERN_ROLE_WHITE), -1)), &nothing, NULL);
 }
 
 static struct kern *change_kernel(struct expression *e, int part) {

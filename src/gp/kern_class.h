@@ -43,6 +43,7 @@ struct kern_strip {
     size_t m;          /* rows in this strip, at most KERN_STRIP */
     int nf;            /* features */
     const double *gap; /* `gap` of the row at their distances; NULL: not known */
+    bool later;        /* no row lies before the fixed point (one column); false: not known */
 };
 
 /* A random feature of a stationary kernel of value 1 at lag 0: sqrt(2) cos(w.x + b) with a

@@ -114,6 +114,8 @@ static void leaf(struct pass *s, struct plan_node *q, const double *w) {
 static void values(struct pass *s, struct plan_node *q, double *out) {
     if (s->diag)
         plan_diag(s->p, q, s->i0, s->m, out);
+    else if (plan_zero(q, s->j, s->i0))
+        memset(out, 0, s->m * sizeof *out);
     else
         plan_strip(s->p, q, s->j, s->i0, s->m, out);
 }
@@ -146,27 +148,38 @@ static void product(struct pass *s, struct plan_node *q, const double *w) {
     s->value = before + total; /* each factor found the same */
 }
 
-static void change(struct pass *s, struct plan_node *q, const double *w) {
-    double a[KERN_STRIP], b[KERN_STRIP];
-    const double *hi = q->h + s->i0;
-    size_t n = s->p->rows.n, nc = s->p->cols.n;
-    values(s, q->kid[0], a);
-    values(s, q->kid[1], b);
+/* By the parameters of the operator; a, b: weights times the values of its sides. */
+static void change_slopes(struct pass *s, const struct plan_node *q, const double *a,
+                          const double *b) {
+    const struct vec_ops *v = s->p->v;
+    const double *h = q->h + s->i0;
+    size_t n = s->p->rows.n, nc = s->p->cols.n, m = s->m;
+    double hj = s->diag ? 0 : q->hc[s->j], after = s->diag ? 0 : v->dot(m, h, b);
+    double before = s->diag ? 0 : v->sum(m, a) - v->dot(m, h, a);
     for (size_t c = 0; c < q->k->npar; c++) {
-        const double *di = q->dh + c * n + s->i0;
+        const double *d = q->dh + c * n + s->i0;
         double sum = 0;
-        for (size_t i = 0; i < s->m; i++) {
-            double h2 = s->diag ? hi[i] : q->hc[s->j];
-            double d2 = s->diag ? di[i] : q->dhc[c * nc + s->j];
-            sum += w[i] * ((di[i] * h2 + hi[i] * d2) * b[i] -
-                           (di[i] * (1 - h2) + (1 - hi[i]) * d2) * a[i]);
-        }
+        for (size_t i = 0; i < m && s->diag; i++)
+            sum += 2 * d[i] * (h[i] * b[i] - (1 - h[i]) * a[i]);
+        if (!s->diag)
+            sum = hj * v->dot(m, d, b) - (1 - hj) * v->dot(m, d, a) +
+                  q->dhc[c * nc + s->j] * (after - before);
         s->g[q->at + c] += sum;
     }
+}
+
+static void change(struct pass *s, struct plan_node *q, const double *w) {
+    double a[KERN_STRIP], b[KERN_STRIP];
+    const double *h = q->h + s->i0;
+    values(s, q->kid[0], a);
+    values(s, q->kid[1], b);
+    s->p->v->mul(s->m, w, a);
+    s->p->v->mul(s->m, w, b);
+    change_slopes(s, q, a, b);
     for (size_t i = 0; i < s->m; i++) {
-        double h2 = s->diag ? hi[i] : q->hc[s->j];
-        a[i] = w[i] * (1 - hi[i]) * (1 - h2);
-        b[i] = w[i] * hi[i] * h2;
+        double h2 = s->diag ? h[i] : q->hc[s->j];
+        a[i] = w[i] * (1 - h[i]) * (1 - h2);
+        b[i] = w[i] * h[i] * h2;
     }
     descend(s, q->kid[0], a);
     descend(s, q->kid[1], b);
@@ -185,12 +198,23 @@ static void callback(struct pass *s, struct plan_node *q, const double *w) {
     }
 }
 
+static void collect(const struct pass *s, const double *w, double *lag_sum) {
+    const size_t *place = s->p->rows.place;
+    if (!place) s->p->v->axpy(s->m, 1, w, lag_sum + (s->i0 - s->j));
+    for (size_t i = 0; i < s->m && place; i++)
+        lag_sum[lag_of(place[s->i0 + i], place[s->j])] += w[i];
+}
+
+static void sum(struct pass *s, struct plan_node *q, const double *w) {
+    bool table = q->lag_sum && !s->diag;
+    if (table) collect(s, w, q->lag_sum);
+    for (size_t c = 0; c < q->nkids; c++)
+        if (!(table && q->kid[c]->lag)) descend(s, q->kid[c], w);
+}
+
 static void descend(struct pass *s, struct plan_node *q, const double *w) {
-    if (q->lag_sum && !s->diag) {
-        const size_t *place = s->p->rows.place;
-        if (!place) s->p->v->axpy(s->m, 1, w, q->lag_sum + (s->i0 - s->j));
-        for (size_t i = 0; i < s->m && place; i++)
-            q->lag_sum[lag_of(place[s->i0 + i], place[s->j])] += w[i];
+    if (q->lag && q->lag_sum && !s->diag) {
+        collect(s, w, q->lag_sum);
         return;
     }
     if (q->zero_off && !s->diag) return;
@@ -199,23 +223,23 @@ static void descend(struct pass *s, struct plan_node *q, const double *w) {
     case KERN_PRODUCT: product(s, q, w); break;
     case KERN_CHANGE: change(s, q, w); break;
     case KERN_CALLBACK: callback(s, q, w); break;
-    case KERN_SUM:
-        for (size_t c = 0; c < q->nkids; c++) descend(s, q->kid[c], w);
-        break;
+    case KERN_SUM: sum(s, q, w); break;
     default: break;
     }
 }
 
 static void lag_start(struct plan *p, struct plan_node *q) {
-    if (q->lag)
+    if ((q->lag || q->table) && !q->lag_sum)
         q->lag_sum = ARENA_ARRAY(&p->arena, double, plan_lags(p));
-    else
-        for (size_t c = 0; c < q->nkids; c++) lag_start(p, q->kid[c]);
+    for (size_t c = 0; c < q->nkids && !q->lag; c++) {
+        if (q->table && q->kid[c]->lag) q->kid[c]->lag_sum = q->lag_sum;
+        lag_start(p, q->kid[c]);
+    }
 }
 
 /* The collected weights; lag 0 is left to the diagonal pass. */
 static void lag_finish(struct pass *s, struct plan_node *q) {
-    if (q->lag_sum)
+    if (q->lag)
         plan_column_grad(q->lags, q->lag_sum, s->g + q->at);
     else
         for (size_t c = 0; c < q->nkids; c++) lag_finish(s, q->kid[c]);

@@ -135,14 +135,29 @@ static void wiener_prepare(const struct kern *k, struct kern_pts x, double *f, s
     for (size_t i = 0; i < x.n; i++) f[i] = fmax(0, from[i] - start);
 }
 
-static void wiener_value(const struct kern *k, const struct kern_strip *s, double *out) {
+static void wiener_add(const struct kern *k, const struct kern_strip *s, double amp, double *out) {
     double t = s->col[0];
-    for (size_t i = 0; i < s->m; i++) out[i] = s->row[i] < t ? s->row[i] : t;
+    for (size_t i = 0; i < s->m && s->later; i++) out[i] += amp * t;
+    for (size_t i = 0; i < s->m && !s->later; i++) out[i] += amp * (s->row[i] < t ? s->row[i] : t);
+}
+
+static void wiener_value(const struct kern *k, const struct kern_strip *s, double *out) {
+    memset(out, 0, s->m * sizeof *out);
+    wiener_add(k, s, 1, out);
+}
+
+static void wiener_grad(const struct kern *k, const struct kern_strip *s, const double *w,
+                        double *g) {
+    double t = s->col[0];
+    if (s->later) g[0] += t * vec_ops()->sum(s->m, w);
+    for (size_t i = 0; i < s->m && !s->later; i++) g[0] += w[i] * (s->row[i] < t ? s->row[i] : t);
 }
 
 static void iwiener_value(const struct kern *k, const struct kern_strip *s, double *out) {
     double t = s->col[0];
-    for (size_t i = 0; i < s->m; i++) {
+    for (size_t i = 0; i < s->m && s->later; i++)
+        out[i] = t * t * (t * (1.0 / 3) + 0.5 * (s->row[i] - t));
+    for (size_t i = 0; i < s->m && !s->later; i++) {
         double m = s->row[i] < t ? s->row[i] : t, d = fabs(s->row[i] - t);
         out[i] = m * m * (m * (1.0 / 3) + 0.5 * d);
     }
@@ -222,6 +237,11 @@ static void iou_distances(const struct kern *k, const struct kern_strip *s, doub
 
 static void iou_value(const struct kern *k, const struct kern_strip *s, double *out) {
     double b[KERN_STRIP], l2 = k->par[1] * k->par[1];
+    if (s->later && s->gap) { /* the fixed point is the earlier one of all pairs */
+        double both = 2 * l2 * s->col[2], by_gap = l2 * s->col[1];
+        for (size_t i = 0; i < s->m; i++) out[i] = both + by_gap * s->gap[i];
+        return;
+    }
     if (!s->gap) iou_distances(k, s, b);
     const double *e = iou_gaps(s, b, out);
     for (size_t i = 0; i < s->m; i++) {
@@ -238,10 +258,30 @@ static double iou_variogram(const double *par, double distance, double *d) {
     return l * l * rest;
 }
 
-/* With k = l^2 G(a, b): dk/dl = l (2 G - a G_a - b G_b). */
+/* With k = l^2 G(a, b): dk/dl = l (2 G - a G_a - b G_b). Where the fixed point is the earlier one
+ * of all pairs all that is summed over are w, w E(b), w b and w b E(b). */
+static void iou_grad_later(const struct kern *k, const struct kern_strip *s, const double *w,
+                           double *g) {
+    const struct vec_ops *v = vec_ops();
+    double we[KERN_STRIP], l = k->par[1], t = s->col[0], e = s->col[1], rest = s->col[2];
+    memcpy(we, w, s->m * sizeof *we);
+    v->mul(s->m, s->gap, we);
+    double sw = v->sum(s->m, w), swe = v->sum(s->m, we);
+    double swb = (v->dot(s->m, w, s->row) - t * sw) / l;
+    double swbe = (v->dot(s->m, we, s->row) - t * swe) / l;
+    double value = 2 * rest * sw + e * swe;
+    double slope = t / l * (2 * e * sw + (1 - e) * swe) + e * (swb - swbe);
+    g[0] += l * l * value;
+    g[1] += l * (2 * value - slope);
+}
+
 static void iou_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
     double b[KERN_STRIP], buf[KERN_STRIP], l = k->par[1];
     double value = 0, slope = 0;
+    if (s->later && s->gap) {
+        iou_grad_later(k, s, w, g);
+        return;
+    }
     iou_distances(k, s, b);
     const double *e = iou_gaps(s, b, buf);
     for (size_t i = 0; i < s->m; i++) {
@@ -394,7 +434,8 @@ const struct kern_class kern_rows_linear[] = {
      .motif = {KERN_ROLE_WALK, false, 8, "WIENER", "W", 1, true, "a random walk", .cost = -0.5},
      .maker = {"make_wiener"},
      .par = {KERN_SD(-0.3, 1), ORIGIN("x0", KERN_T_FIXED, KERN_P_FLAT, false)},
-     .value = wiener_value, .states = &wiener_states,
+     .value = wiener_value, .add = wiener_add, .grad = wiener_grad, .grad_value = true,
+     .states = &wiener_states,
      .device = {.prepare = DEVICE_START, .value = "return fmin(f[0], h[0]);"}},
     {WALK("IWIENER", "sf^2 (m^3/3 + |t-t'| m^2/2), m = min(t, t'), t = max(0, x - x0)",
           "a smoothly drifting function", 2),

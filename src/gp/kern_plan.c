@@ -20,12 +20,7 @@ static void build_leaf(struct plan *p, struct plan_node *q) {
     q->nf = k->cls->features * leaf_dim(k, p->rows.dim);
     q->col = doubles(p, (size_t)q->nf);
     q->row_f = doubles(p, (size_t)q->nf * p->rows.n);
-    leaf_prepare(k, p->rows, q->row_f, p->rows.n);
-    q->col_f = q->row_f;
-    if (!p->square) {
-        q->col_f = doubles(p, (size_t)q->nf * p->cols.n);
-        leaf_prepare(k, p->cols, q->col_f, p->cols.n);
-    }
+    q->col_f = p->square ? q->row_f : doubles(p, (size_t)q->nf * p->cols.n);
     q->zero_off = p->square && p->rows.distinct && kern_is_white(k) && !k->ncol;
 }
 
@@ -85,6 +80,17 @@ static void build_lags(struct plan *p, struct plan_node *q) {
     if (!p->status) p->status = plan_values(q->lags, 0, 0, q->lag);
 }
 
+/* Terms of a sum that have lags are one table, and constants beside them stand in it, too. */
+static void merge_lags(struct plan *p, struct plan_node *q) {
+    size_t n = plan_lags(p);
+    for (size_t i = 0; i < q->nkids && !q->table; i++)
+        if (q->kid[i]->lag) q->table = ARENA_ARRAY(&p->arena, double, n);
+    for (size_t i = 0; i < q->nkids && q->table && !p->status; i++) {
+        if (kern_is_constant(q->kid[i]->k)) build_lags(p, q->kid[i]);
+        if (q->kid[i]->lag) p->v->axpy(n, 1, q->kid[i]->lag, q->table);
+    }
+}
+
 /* What a row that starts somewhere needs of its distances, where all points lie behind that. */
 static void build_gaps(struct plan *p, struct plan_node *q) {
     const double *x = leaf_col(q->k, p->rows, 0);
@@ -137,7 +143,18 @@ static void tabulate(struct plan *p, struct plan_node *q) {
     }
     if (q->k->op == KERN_LEAF && q->k->cls->gap) build_gaps(p, q);
     for (size_t i = 0; i < q->nkids; i++) tabulate(p, q->kid[i]);
+    if (q->k->op == KERN_SUM) merge_lags(p, q);
     q->nexp = 0; /* the factors are tables now: nothing left to share an exponential */
+}
+
+/* Features of leaves; what has a table needs none. */
+static void prepare(struct plan *p, struct plan_node *q) {
+    if (q->lag) return;
+    if (q->k->op == KERN_LEAF) {
+        leaf_prepare(q->k, p->rows, q->row_f, p->rows.n);
+        if (!p->square) leaf_prepare(q->k, p->cols, q->col_f, p->cols.n);
+    }
+    for (size_t i = 0; i < q->nkids; i++) prepare(p, q->kid[i]);
 }
 
 enum gpm_status plan_init(struct plan *p, const struct kern *k, struct kern_pts rows,
@@ -156,6 +173,7 @@ enum gpm_status plan_init(struct plan *p, const struct kern *k, struct kern_pts 
         p->lag_x = x;
         tabulate(p, p->root);
     }
+    prepare(p, p->root);
     return p->status;
 }
 
@@ -242,11 +260,19 @@ static void product_strip(struct plan *p, struct plan_node *q, size_t j, size_t 
     }
 }
 
+static void table_strip(const struct plan *p, const double *table, size_t j, size_t i0, size_t m,
+                        double *out) {
+    const size_t *place = p->rows.place;
+    if (!place) memcpy(out, table + (i0 - j), m * sizeof *out);
+    for (size_t i = 0; i < m && place; i++) out[i] = table[lag_of(place[i0 + i], place[j])];
+}
+
 static void sum_strip(struct plan *p, struct plan_node *q, size_t j, size_t i0, size_t m,
                       double *out) {
-    bool first = true;
+    bool first = !q->table;
+    if (q->table) table_strip(p, q->table, j, i0, m, out);
     for (size_t c = 0; c < q->nkids; c++) {
-        if (q->kid[c]->zero_off && j != i0) continue; /* strips of Gram matrices start below j */
+        if (plan_zero(q->kid[c], j, i0) || (q->table && q->kid[c]->lag)) continue;
         if (!first && has_add(q->kid[c]) && !q->kid[c]->lag) {
             struct kern_strip s = plan_view(p, q->kid[c], i0, m);
             q->kid[c]->k->cls->add(q->kid[c]->k, &s, q->kid[c]->amp, out);
@@ -263,17 +289,18 @@ static void sum_strip(struct plan *p, struct plan_node *q, size_t j, size_t i0, 
 static void change_strip(struct plan *p, struct plan_node *q, size_t j, size_t i0, size_t m,
                          double *out) {
     double hj = q->hc[j];
-    plan_strip(p, q->kid[0], j, i0, m, out);
-    plan_strip(p, q->kid[1], j, i0, m, q->buf);
-    for (size_t i = 0; i < m; i++)
-        out[i] = (1 - q->h[i0 + i]) * (1 - hj) * out[i] + q->h[i0 + i] * hj * q->buf[i];
+    const double *h = q->h + i0;
+    bool zero[] = {plan_zero(q->kid[0], j, i0), plan_zero(q->kid[1], j, i0)};
+    if (!zero[0]) plan_strip(p, q->kid[0], j, i0, m, out);
+    if (zero[0]) memset(out, 0, m * sizeof *out);
+    for (size_t i = 0; i < m && !zero[0]; i++) out[i] *= (1 - h[i]) * (1 - hj);
+    if (!zero[1]) plan_strip(p, q->kid[1], j, i0, m, q->buf);
+    for (size_t i = 0; i < m && !zero[1]; i++) out[i] += h[i] * hj * q->buf[i];
 }
 
 void plan_strip(struct plan *p, struct plan_node *q, size_t j, size_t i0, size_t m, double *out) {
     if (q->lag) {
-        const size_t *place = p->rows.place;
-        if (!place) memcpy(out, q->lag + (i0 - j), m * sizeof *out);
-        for (size_t i = 0; i < m && place; i++) out[i] = q->lag[lag_of(place[i0 + i], place[j])];
+        table_strip(p, q->lag, j, i0, m, out);
         return;
     }
     switch (q->k->op) {
@@ -295,7 +322,7 @@ enum gpm_status plan_values(struct plan *p, size_t j, size_t i0, double *out) {
 
 struct kern_strip plan_self(const struct plan *p, const struct plan_node *q, size_t i) {
     for (int f = 0; f < q->nf; f++) q->col[f] = q->row_f[(size_t)f * p->rows.n + i];
-    return (struct kern_strip){q->row_f + i, p->rows.n, q->col, 1, q->nf, q->gap};
+    return (struct kern_strip){q->row_f + i, p->rows.n, q->col, 1, q->nf, q->gap, true};
 }
 
 static void leaf_diag(struct plan *p, struct plan_node *q, size_t i0, size_t m, double *out) {

@@ -25,7 +25,8 @@ struct plan_node {
     bool zero_off;     /* zero off the diagonal of a Gram matrix of distinct points */
     struct plan *lags; /* regular grid: lags against lag 0; the node is then never descended into */
     double *lag;       /* its values */
-    double *lag_sum;   /* gradient: weights by lag */
+    double *table;     /* sums on a regular grid: values of all kids that have lags, by lag */
+    double *lag_sum;   /* gradient: weights by lag; of a sum for all kids that have lags */
     double *gap;       /* regular grid: the row's `gap` by lag, */
     double *gap_at;    /* and of the current strip, where not every point of the grid is there */
     double *buf;       /* scratch for one strip */
@@ -59,11 +60,16 @@ static inline const double *plan_gap(const struct plan *p, const struct plan_nod
     for (size_t i = 0; i < m; i++) q->gap_at[i] = q->gap[lag_of(place[i0 + i], place[p->fixed])];
     return q->gap_at;
 }
+/* Is the node zero in this strip? Those of Gram matrices lie below the diagonal, but for i0 = j. */
+static inline bool plan_zero(const struct plan_node *q, size_t j, size_t i0) {
+    return q->zero_off && j != i0;
+}
 /* Rows [i0, i0+m) of a leaf against the fixed point. */
 static inline struct kern_strip plan_view(const struct plan *p, const struct plan_node *q,
                                           size_t i0, size_t m) {
-    struct kern_strip s = {q->row_f + i0, p->rows.n, q->col, m, q->nf, plan_gap(p, q, i0, m)};
-    return s;
+    bool later = p->lag_x && !p->rows.place && i0 >= p->fixed; /* the grid in its order */
+    return (struct kern_strip){q->row_f + i0,         p->rows.n, q->col, m, q->nf,
+                               plan_gap(p, q, i0, m), later};
 }
 static inline size_t plan_width(const struct plan *p,
                                 size_t i0) { /* of the strip that begins there */
