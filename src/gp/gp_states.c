@@ -159,6 +159,12 @@ static bool long_enough(const struct gp *g, size_t n, const struct gp_series *e)
     return n >= (g->dim > 1 ? GRID_SEVERAL : GRID_LEAST);
 }
 
+/* With more of them no filter is long_enough for n inputs. */
+static size_t most_states(const struct gp *g, size_t n) {
+    if (n >= GRID_LEAST || (g->filtered && n > gp_exact_max(g))) return ST_STATES_MAX;
+    return (n - KALMAN_LEAST(0) - 1) / (KALMAN_LEAST(1) - KALMAN_LEAST(0));
+}
+
 /* Of inputs with several columns: has every leaf one of them, and change operators the first? */
 static bool on_single_columns(const struct kern *k) {
     if (k->op == KERN_LEAF) return kern_is_constant(k) || kern_is_white(k) || k->ncol == 1;
@@ -227,7 +233,9 @@ enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, size_t more, str
     kern_unref(rest);
     e->least += white;
     double t0 = g->n ? g->x[entry_at(&g->times, 0)] : 0;
-    if (!st_model_init(&e->m, s->kern, t0, e->least, power_of_two(g->n + more))) return GPM_OK;
+    if (!st_model_init(&e->m, s->kern, t0, e->least, power_of_two(g->n + more),
+                       most_states(g, g->n + more)))
+        return GPM_OK;
     e->grid = fits_grid(g, &e->m);
     if (!exact_enough(g, g->n + more, &e->m, e->least) || !long_enough(g, g->n + more, e)) {
         gp_series_release(e);

@@ -48,7 +48,7 @@ static bool fill_small(const struct kern *k, struct kern_pts x, double *a, size_
     leaf_prepare(leaf, x, f, n);
     memset(e, 0, all * sizeof *e);
     for (size_t j = 0; j + 1 < n; to += n - ++j) {
-        struct kern_strip s = {f + j + 1, n, col, n - j - 1, nf, NULL};
+        struct kern_strip s = {f + j + 1, n, col, n - j - 1, nf, NULL, false};
         for (int c = 0; c < nf; c++) col[c] = f[(size_t)c * n + j];
         leaf->cls->expo(leaf, &s, to);
     }

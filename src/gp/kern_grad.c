@@ -200,8 +200,12 @@ static void callback(struct pass *s, struct plan_node *q, const double *w) {
 
 static void collect(const struct pass *s, const double *w, double *lag_sum) {
     const size_t *place = s->p->rows.place;
-    if (!place) s->p->v->axpy(s->m, 1, w, lag_sum + (s->i0 - s->j));
-    for (size_t i = 0; i < s->m && place; i++)
+    size_t lag;
+    for (size_t i = 0, end; i < s->m && plan_ordered(s->p); i = end) {
+        end = plan_run(s->p, s->j, s->i0, s->m, i, &lag);
+        s->p->v->axpy(end - i, 1, w + i, lag_sum + lag);
+    }
+    for (size_t i = 0; i < s->m && !plan_ordered(s->p); i++)
         lag_sum[lag_of(place[s->i0 + i], place[s->j])] += w[i];
 }
 

@@ -235,19 +235,37 @@ static void iou_distances(const struct kern *k, const struct kern_strip *s, doub
     for (size_t i = 0; i < s->m; i++) b[i] = fabs(s->row[i] - t) * rate;
 }
 
-static void iou_value(const struct kern *k, const struct kern_strip *s, double *out) {
+static void iou_pairs(const struct kern *k, const struct kern_strip *s, double *out) {
     double b[KERN_STRIP], l2 = k->par[1] * k->par[1];
-    if (s->later && s->gap) { /* the fixed point is the earlier one of all pairs */
-        double both = 2 * l2 * s->col[2], by_gap = l2 * s->col[1];
-        for (size_t i = 0; i < s->m; i++) out[i] = both + by_gap * s->gap[i];
-        return;
-    }
     if (!s->gap) iou_distances(k, s, b);
     const double *e = iou_gaps(s, b, out);
     for (size_t i = 0; i < s->m; i++) {
         struct iou_start f = iou_earlier(s, i);
         out[i] = l2 * (2 * f.rest + f.e * e[i]);
     }
+}
+
+/* Is the fixed point the earlier one of all pairs, and E(b) known? */
+static bool iou_simple(const struct kern_strip *s) {
+    return s->later && s->gap;
+}
+
+static void iou_add(const struct kern *k, const struct kern_strip *s, double amp, double *out) {
+    double value[KERN_STRIP], l2 = amp * k->par[1] * k->par[1];
+    double both = 2 * l2 * s->col[2], by_gap = l2 * s->col[1];
+    for (size_t i = 0; i < s->m && iou_simple(s); i++) out[i] += both + by_gap * s->gap[i];
+    if (iou_simple(s)) return;
+    iou_pairs(k, s, value);
+    vec_ops()->axpy(s->m, amp, value, out);
+}
+
+static void iou_value(const struct kern *k, const struct kern_strip *s, double *out) {
+    if (!iou_simple(s)) {
+        iou_pairs(k, s, out);
+        return;
+    }
+    memset(out, 0, s->m * sizeof *out);
+    iou_add(k, s, 1, out);
 }
 
 /* l^2 (u - E(u)), u the distance / l; its derivative in l is l (2 (u - E(u)) - u E(u)). */
@@ -278,7 +296,7 @@ static void iou_grad_later(const struct kern *k, const struct kern_strip *s, con
 static void iou_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
     double b[KERN_STRIP], buf[KERN_STRIP], l = k->par[1];
     double value = 0, slope = 0;
-    if (s->later && s->gap) {
+    if (iou_simple(s)) {
         iou_grad_later(k, s, w, g);
         return;
     }
@@ -457,8 +475,8 @@ const struct kern_class kern_rows_linear[] = {
      .par = {KERN_SD(1, 1),
              {"l", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -1.5, 1, 1, false},
              ORIGIN("x0", KERN_T_FIXED, KERN_P_FLAT, false)},
-     .features = 3, .prepare = iou_prepare, .value = iou_value, .grad = iou_grad, .gap = iou_gap,
-     .grad_value = true, .variogram = iou_variogram, .states = &iou_states,
+     .features = 3, .prepare = iou_prepare, .value = iou_value, .add = iou_add, .grad = iou_grad,
+     .gap = iou_gap, .grad_value = true, .variogram = iou_variogram, .states = &iou_states,
      .device = {.prepare = "f[0] = fmax(0., x[0] - p[2]), f[1] = -expm1(-f[0] / p[1]),"
                            "f[2] = iou_rest(f[0] / p[1]);",
                 .value = DEVICE_IOU "return l * l * both;",

@@ -147,6 +147,17 @@ static void tabulate(struct plan *p, struct plan_node *q) {
     q->nexp = 0; /* the factors are tables now: nothing left to share an exponential */
 }
 
+static void find_runs(struct plan *p) {
+    const size_t *place = p->rows.place;
+    size_t n = p->rows.n;
+    for (size_t i = 1; i < n && place; i++)
+        if (place[i] <= place[i - 1]) return;
+    if (!place) return;
+    p->run = arena_alloc(&p->arena, n * sizeof *p->run);
+    for (size_t i = n; i-- > 0;)
+        p->run[i] = i + 1 < n && place[i + 1] == place[i] + 1 ? p->run[i + 1] : i + 1;
+}
+
 /* Features of leaves; what has a table needs none. */
 static void prepare(struct plan *p, struct plan_node *q) {
     if (q->lag) return;
@@ -171,6 +182,7 @@ enum gpm_status plan_init(struct plan *p, const struct kern *k, struct kern_pts 
         double *x = doubles(p, plan_lags(p));
         for (size_t i = 0; i < plan_lags(p); i++) x[i] = (double)i * rows.step;
         p->lag_x = x;
+        find_runs(p);
         tabulate(p, p->root);
     }
     prepare(p, p->root);
@@ -260,17 +272,10 @@ static void product_strip(struct plan *p, struct plan_node *q, size_t j, size_t 
     }
 }
 
-static void table_strip(const struct plan *p, const double *table, size_t j, size_t i0, size_t m,
-                        double *out) {
-    const size_t *place = p->rows.place;
-    if (!place) memcpy(out, table + (i0 - j), m * sizeof *out);
-    for (size_t i = 0; i < m && place; i++) out[i] = table[lag_of(place[i0 + i], place[j])];
-}
-
 static void sum_strip(struct plan *p, struct plan_node *q, size_t j, size_t i0, size_t m,
                       double *out) {
     bool first = !q->table;
-    if (q->table) table_strip(p, q->table, j, i0, m, out);
+    if (q->table) plan_look_up(p, q->table, j, i0, m, out);
     for (size_t c = 0; c < q->nkids; c++) {
         if (plan_zero(q->kid[c], j, i0) || (q->table && q->kid[c]->lag)) continue;
         if (!first && has_add(q->kid[c]) && !q->kid[c]->lag) {
@@ -300,7 +305,7 @@ static void change_strip(struct plan *p, struct plan_node *q, size_t j, size_t i
 
 void plan_strip(struct plan *p, struct plan_node *q, size_t j, size_t i0, size_t m, double *out) {
     if (q->lag) {
-        table_strip(p, q->lag, j, i0, m, out);
+        plan_look_up(p, q->lag, j, i0, m, out);
         return;
     }
     switch (q->k->op) {

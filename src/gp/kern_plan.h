@@ -7,6 +7,7 @@
 #define GP_KERN_PLAN_H
 #include "base/arena.h"
 #include "gp/kern_tree.h"
+#include <string.h>
 
 struct plan_node {
     const struct kern *k; /* aliases are resolved: this is their leaf */
@@ -37,6 +38,7 @@ struct plan {
     struct arena arena;
     struct kern_pts rows, cols;
     const double *lag_x; /* regular grid: the lags */
+    size_t *run;         /* rows in the order of the grid, with gaps: where the next one is after */
     size_t fixed;        /* number of the fixed point */
     bool square;         /* rows and columns are the same points: a Gram matrix */
     struct plan_node *root;
@@ -51,13 +53,37 @@ static inline size_t lag_of(size_t a, size_t b) {
     return a > b ? a - b : b - a;
 }
 
+/* Are the rows in the order of the grid? */
+static inline bool plan_ordered(const struct plan *p) {
+    return p->lag_x && (!p->rows.place || p->run);
+}
+/* Rows from i0 + i on, of the m of a strip below row j, that follow each other without a gap: how
+ * far they go; *lag: of the first. Only where rows are in order. */
+static inline size_t plan_run(const struct plan *p, size_t j, size_t i0, size_t m, size_t i,
+                              size_t *lag) {
+    const size_t *place = p->rows.place;
+    *lag = place ? place[i0 + i] - place[j] : i0 + i - j;
+    return place && p->run[i0 + i] < i0 + m ? p->run[i0 + i] - i0 : m;
+}
+/* out[i] = table[lag of rows i0 + i and j]. */
+static inline void plan_look_up(const struct plan *p, const double *table, size_t j, size_t i0,
+                                size_t m, double *out) {
+    const size_t *place = p->rows.place;
+    size_t lag;
+    for (size_t i = 0, end; i < m && plan_ordered(p); i = end) {
+        end = plan_run(p, j, i0, m, i, &lag);
+        memcpy(out + i, table + lag, (end - i) * sizeof *out);
+    }
+    for (size_t i = 0; i < m && !plan_ordered(p); i++)
+        out[i] = table[lag_of(place[i0 + i], place[j])];
+}
+
 /* Its function of the distance from the fixed point, which stands above the strip. */
 static inline const double *plan_gap(const struct plan *p, const struct plan_node *q, size_t i0,
                                      size_t m) {
-    const size_t *place = p->rows.place;
     if (!q->gap || i0 < p->fixed) return NULL;
-    if (!place) return q->gap + (i0 - p->fixed);
-    for (size_t i = 0; i < m; i++) q->gap_at[i] = q->gap[lag_of(place[i0 + i], place[p->fixed])];
+    if (!p->rows.place) return q->gap + (i0 - p->fixed);
+    plan_look_up(p, q->gap, p->fixed, i0, m, q->gap_at);
     return q->gap_at;
 }
 /* Is the node zero in this strip? Those of Gram matrices lie below the diagonal, but for i0 = j. */
@@ -67,7 +93,7 @@ static inline bool plan_zero(const struct plan_node *q, size_t j, size_t i0) {
 /* Rows [i0, i0+m) of a leaf against the fixed point. */
 static inline struct kern_strip plan_view(const struct plan *p, const struct plan_node *q,
                                           size_t i0, size_t m) {
-    bool later = p->lag_x && !p->rows.place && i0 >= p->fixed; /* the grid in its order */
+    bool later = plan_ordered(p) && i0 >= p->fixed;
     return (struct kern_strip){q->row_f + i0,         p->rows.n, q->col, m, q->nf,
                                plan_gap(p, q, i0, m), later};
 }

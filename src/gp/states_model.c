@@ -234,7 +234,7 @@ static size_t room_of(const struct st_term *t) {
 
 /* Sizes of the term; the number of its waves, 0: no form. */
 static size_t measure(struct st_model *m, struct st_term *t, double tail_noise, size_t n,
-                      struct wave *wave) {
+                      size_t most, struct wave *wave) {
     double error = 0;
     t->ns = 1;
     for (int f = 0; f < t->systems; f++) {
@@ -243,7 +243,7 @@ static size_t measure(struct st_model *m, struct st_term *t, double tail_noise, 
         t->moving |= form->starts;
         error += form->error;
     }
-    if (t->ns > ST_SYSTEM_MAX) return 0;
+    if (t->ns > ST_SYSTEM_MAX || m->d + (size_t)t->ns > most) return 0;
     m->error += t->amp * error;
     double tail = TAIL_COST * tail_noise / ((double)n * t->amp);
     size_t waves = waves_of(t, fmin(fmax(tail, 1e-18), 1e-10), wave, ST_STATES_MAX);
@@ -256,10 +256,10 @@ static size_t measure(struct st_model *m, struct st_term *t, double tail_noise, 
         t->w = 2 * t->nc;
     t->off = (int)m->d;
     m->d += (size_t)(t->ns * t->w);
-    return m->d <= ST_STATES_MAX ? waves : 0;
+    return m->d <= most ? waves : 0;
 }
 
-static bool lay_out(struct st_model *m, double tail_noise, size_t n) {
+static bool lay_out(struct st_model *m, double tail_noise, size_t n, size_t most) {
     struct wave *wave[TERMS_MAX] = {NULL};
     size_t room = 1;
     bool ok = true;
@@ -267,7 +267,7 @@ static bool lay_out(struct st_model *m, double tail_noise, size_t n) {
         struct st_term *t = &m->term[i];
         if (t->kind != ST_TERM_STATES) continue;
         wave[i] = NEW_ARRAY(struct wave, ST_STATES_MAX);
-        ok = measure(m, t, tail_noise, n, wave[i]) > 0;
+        ok = measure(m, t, tail_noise, n, most, wave[i]) > 0;
         if (!ok) break;
         room += room_of(t);
         m->weighted |= t->weighted;
@@ -283,9 +283,10 @@ static bool lay_out(struct st_model *m, double tail_noise, size_t n) {
     return ok;
 }
 
-bool st_model_init(struct st_model *m, const struct kern *k, double t0, double tail_noise,
-                   size_t n) {
-    struct expansion e = {mem_zalloc((TERMS_MAX + 1) * sizeof *e.term), 1};
+bool st_model_init(struct st_model *m, const struct kern *k, double t0, double tail_noise, size_t n,
+                   size_t most) {
+    struct expansion e = {NEW_ARRAY(struct st_term, TERMS_MAX + 1), 1};
+    memset(e.term, 0, sizeof *e.term); /* the others are made from it */
     *m = (struct st_model){.term = e.term, .rank = 1, .t0 = t0, .last = NAN};
     bool ok = expand(&e, 0, k, 0);
     m->n_terms = e.n;
@@ -297,7 +298,7 @@ bool st_model_init(struct st_model *m, const struct kern *k, double t0, double t
         ok = m->n_columns < ST_COLUMNS_MAX;
         if (ok) m->column[m->n_columns++] = i;
     }
-    ok = ok && lay_out(m, tail_noise, n);
+    ok = ok && lay_out(m, tail_noise, n, most);
     if (!ok) st_model_release(m);
     return ok;
 }

@@ -626,7 +626,7 @@ static void smooth_form(void **state) {
     struct st_run r;
     struct st_series s = {.n = N, .x = x, .y = y, .noise = noise};
     bool ok;
-    assert_true(st_model_init(&m, gp_kern(g), x[0], sd * sd, N));
+    assert_true(st_model_init(&m, gp_kern(g), x[0], sd * sd, N, ST_STATES_MAX));
     assert_int_equal(st_run_init(&r, &m, &s, false), GPM_OK);
     assert_int_equal(st_run_value(&r, NULL, &ok), GPM_OK);
     assert_true(ok);
