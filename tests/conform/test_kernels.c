@@ -55,10 +55,11 @@ static void scatter(struct cloud *c, int dim, uint64_t *seed, bool grid, bool re
         .x = c->x, .n = N, .ld = N, .dim = dim, .distinct = !repeat, .step = grid ? 0.11 : 0};
 }
 
-/* Some points of a grid. */
-static void scatter_places(struct cloud *c) {
+/* Some points of a grid, in its order or in another one. */
+static void scatter_places(struct cloud *c, bool ordered) {
     for (size_t i = 0; i < N; i++) {
-        c->place[i] = i + i / 3;
+        size_t at = ordered ? i : 7 * i % N;
+        c->place[i] = at + at / 3;
         c->x[i] = 0.3 + 0.08 * (double)c->place[i];
     }
     c->pts = (struct kern_pts){.x = c->x,
@@ -68,7 +69,7 @@ static void scatter_places(struct cloud *c) {
                                .distinct = true,
                                .step = 0.08,
                                .place = c->place,
-                               .grid = c->place[N - 1] + 1};
+                               .grid = N - 1 + (N - 1) / 3 + 1};
 }
 
 static void gram(const struct kern *k, struct kern_pts x, double *a) {
@@ -191,9 +192,9 @@ static void check_text(const struct kern *k) {
 
 static void check_all(const struct kern *k, int dim, bool psd, uint64_t *seed) {
     struct cloud c;
-    for (int kind = 0; kind < (dim == 1 ? 4 : 2); kind++) {
+    for (int kind = 0; kind < (dim == 1 ? 5 : 2); kind++) {
         scatter(&c, dim, seed, kind == 2, kind == 1);
-        if (kind == 3) scatter_places(&c);
+        if (kind > 2) scatter_places(&c, kind == 3);
         check_matrix(k, c.pts);
         if (psd) check_psd(k, c.pts);
         check_gradient(k, c.pts, seed);
@@ -255,7 +256,11 @@ static void expressions(void **state) {
         "IWIENER(sf=1)",
         "IOU(sf=0.8, l=0.7) + LIN(sf=0.5) * WN(sigma=0.4)",
         "IOU(sf=1, l=0.05, x0=0.3) + LIN * IOU",
-        "LIN(sf=0.5) * WN(sigma=0.4) + GE(sf=1, l=1, gamma=1.3) * MAT12(sf=1, l=2)"};
+        "LIN(sf=0.5) * WN(sigma=0.4) + GE(sf=1, l=1, gamma=1.3) * MAT12(sf=1, l=2)",
+        "0.3 + SE(sf=1, l=0.5) + ZPER(sf=0.6, p=0.5, l=1) + IOU(sf=1, l=0.4, x0=0.3) + "
+        "WIENER(sf=0.7, x0=0.3) + CP(WN(sigma=0.5), WN(sigma=0.3), tau=0.9, s=0.2)",
+        "C(sf=0.4) * SE(sf=1, l=0.3) + CW(LIN(sf=0.5), WN(sigma=0.3), tau1=0.6, tau2=1.1, s=0.1) + "
+        "CP(WN(sigma=0.2), WIENER(sf=1) + 0.5, tau=0.9, s=0.1)"};
     static const char *const two[] = {
         "SE[0](sf=1, l=0.4) * SE[1](sf=1, l=0.8) + LIN[1](sf=0.4)",
         "SE(sf=1, l=[0.3, 0.9]) + PER[0](sf=1, p=0.5, l=1) * WN(sigma=0.3)",
