@@ -70,6 +70,12 @@ static int pick_mode(const struct proposal *p, struct rng *r) {
     return p->n - 1;
 }
 
+void mode_point(const struct mode *m, int d, const double *t, double *z) {
+    memcpy(z, t, (size_t)d * sizeof *z);
+    la_trmv(false, (size_t)d, m->scale, (size_t)d, z);
+    for (int i = 0; i < d; i++) z[i] += m->z[i];
+}
+
 /* t_nu = normal / sqrt(chi^2_nu / nu), the same divisor for all coordinates; nu is a whole number,
  * so chi^2 is a sum of that many squares. */
 void proposal_draw(const struct proposal *p, struct rng *r, double *z) {

@@ -53,6 +53,9 @@ struct mode {
     double log_weight; /* of this component, not normalised */
     double logp;       /* density at the mode */
 };
+/* z = mode + scale * t. */
+void mode_point(const struct mode *m, int d, const double *t, double *z);
+
 struct proposal {
     int d, n;
     int n_modes; /* the first ones, from Laplace; the rest from moments of draws */

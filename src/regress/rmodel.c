@@ -3,6 +3,7 @@
 #include "regress/rmodel.h"
 #include "base/mem.h"
 #include "infer/fit.h"
+#include "la/blas.h"
 #include "la/parallel.h"
 #include "regress/rchains.h"
 #include <math.h>
@@ -209,10 +210,29 @@ static void make_starts(const struct rmodel *m, int n, struct rng *r, double *z)
     if (n > 2) z[2 * m->d + m->d - 1] += 1;
 }
 
-/* Of many rows: the optimum for some of them, evenly chosen, is where the search begins. */
+/* ---- the optimum of many rows ---- */
+
+/* z = origin + scale u: the posterior of some of the rows is round in u, that of all nearly so, and
+ * the optimiser takes a tenth of the gradients. */
+struct whitened {
+    const struct density *t;
+    const struct mode *shape;
+};
+
+static double eval_whitened(void *ctx, const double *u, double *grad) {
+    const struct whitened *w = ctx;
+    int d = w->t->d;
+    double z[PROPOSAL_MAX_DIM];
+    mode_point(w->shape, d, u, z);
+    double f = density_eval(w->t, z, grad);
+    if (grad) la_trmv(true, (size_t)d, w->shape->scale, (size_t)d, grad);
+    return f;
+}
+
+/* Optimum and shape of the posterior of THIN_ROWS rows, evenly chosen, from z. */
 enum { THINNED = 700, THIN_ROWS = 400 };
 
-static void start_thinned(const struct rmodel *m, double *z) {
+static void thinned_mode(const struct rmodel *m, double *z, struct proposal *mode) {
     struct rmodel thin = *m;
     size_t d = (size_t)m->dim;
     double *x = NEW_ARRAY(double, THIN_ROWS *(d + 1)), *y = x + THIN_ROWS * d;
@@ -224,9 +244,27 @@ static void start_thinned(const struct rmodel *m, double *z) {
     thin.n = THIN_ROWS, thin.x = x, thin.y = y;
     struct density_of of = {.m = &thin, .g = rmodel_gp(&thin)};
     struct density t = {.d = m->d, .eval = eval, .ctx = &of, .stop = m->stop};
-    if (of.g) (void)fit_optimise(&t, z, 100);
+    if (of.g) {
+        (void)fit_optimise(&t, z, 100);
+        (void)proposal_add_mode(mode, &t, z);
+    }
     gp_free(of.g);
     mem_free(x);
+}
+
+/* From z to the optimum of all rows. */
+static double optimise_many(const struct rmodel *m, const struct density *t, double *z) {
+    struct proposal thin = {0};
+    double u[PROPOSAL_MAX_DIM] = {0}, logp = -INFINITY;
+    thinned_mode(m, z, &thin);
+    if (thin.n) {
+        struct whitened w = {t, &thin.mode[0]};
+        struct density round = {.d = m->d, .eval = eval_whitened, .ctx = &w};
+        logp = fit_optimise(&round, u, 150);
+        mode_point(&thin.mode[0], m->d, u, z);
+    }
+    proposal_release(&thin);
+    return isfinite(logp) ? logp : fit_optimise(t, z, 150);
 }
 
 /* Systematic resampling: with one uniform u, draw k is the first whose weights sum to more than
@@ -271,12 +309,9 @@ static enum gpm_status run_chains(struct rmodel *m, uint64_t seed, int threads) 
 static void run_laplace(struct rmodel *m, struct rng *r) {
     const struct mode *q = &m->q.mode[0];
     for (size_t k = 0; k < m->kept; k++) {
-        double *z = m->z + k * (size_t)m->d;
-        memcpy(z, q->z, (size_t)m->d * sizeof *z);
-        for (int j = 0; j < m->d; j++) {
-            double t = rng_normal(r);
-            for (int i = 0; i < m->d; i++) z[i] += q->scale[i + j * m->d] * t;
-        }
+        double t[PROPOSAL_MAX_DIM];
+        for (int j = 0; j < m->d; j++) t[j] = rng_normal(r);
+        mode_point(q, m->d, t, m->z + k * (size_t)m->d);
     }
     m->method = RMODEL_LAPLACE;
 }
@@ -327,11 +362,15 @@ enum gpm_status rmodel_find(struct rmodel *m, uint64_t seed, int threads) {
     rule.polished = effort.polished;
     rng_init(&m->rng, seed, 17, 0);
     make_starts(m, effort.starts, &m->rng, s->z);
-    if (!st && m->n > THINNED) start_thinned(m, s->z);
-    if (!st) fit_polish(&t, s, effort.starts, &rule, -INFINITY);
+    if (!st && m->n > THINNED) {
+        s->best[0] = (struct fit_rank){optimise_many(m, &t, s->z), 0};
+        s->n = isfinite(s->best[0].logp);
+    } else if (!st) {
+        fit_polish(&t, s, effort.starts, &rule, -INFINITY);
+        if (s->n) s->best[0].logp = fit_optimise(&t, fit_best(&t, s, 0), 150);
+    }
     if (!st && !s->n) st = GPM_E_NOT_PD;
     if (!st) {
-        s->best[0].logp = fit_optimise(&t, fit_best(&t, s, 0), 150);
         m->laplace = fit_modes(&t, s, s->n, &rule, &m->q, &map);
         if (!isfinite(m->laplace)) st = GPM_E_NOT_PD;
     }
