@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Changes after the data. A structure with changes of the level or the slope at k dates of its
- * series (STEP, RAMP) says that such things happen. They go on: with a rate per span that has the
- * prior Gamma(a, b), and after k of them in one span the posterior Gamma(a + k, b + 1); each is
- * like one of those seen, any of them with the same probability, and a draw of the parameters has
- * its spread.
+ * series (STEP, RAMP) says that such things happen. They go on: with a rate per span whose prior is
+ * a mixture of two Gammas, of series that change rarely and of those that do now and again; after k
+ * changes in one span Gamma(a, b) becomes Gamma(a + k, b + 1), and its weight is multiplied by the
+ * negative binomial probability of k. Each change is like one of those seen, any of them with the
+ * same probability, and a draw of the parameters has its spread.
  *
  *   STEP    the level shifts by N(0, s^2)
  *   RAMP    the slope changes by N(0, 9 s^2)
@@ -16,15 +17,20 @@
 #include "discover/smodel.h"
 #include "math/rng.h"
 
+#define FURTHER_KINDS 2 /* of series: those that change rarely, and those that do now and again */
+
 struct further {
     int n; /* changes seen; 0: there are no further ones */
     struct {
         bool bend;   /* of the slope; else of the level */
         double size; /* variance of the change, of a slope per span */
     } at[STRUCTURE_MAX_TERMS];
-    double shape, rate; /* of the Gamma distribution of changes per span */
+    struct {
+        double weight, shape, rate; /* of the Gamma distribution of changes per span */
+    } kind[FURTHER_KINDS];
 };
 void further_of(const struct smodel *m, const double *z, struct further *out);
+double further_rate(const struct further *f); /* changes per span, in the mean */
 
 /* What may have happened since the data, `after` spans from them: with probability `share` the
  * level has a further variance. The shares of all parts sum to 1. */

@@ -21,7 +21,7 @@ static void put_further(const struct discovery *d, struct buf *out) {
                : bends == f.n ? "Bends of the trend"
                               : "Shifts of level and bends of the trend",
                f.n == 1 ? "the one seen" : "those seen");
-    words_duration(d, d->data.span * f.rate / f.shape, out);
+    words_duration(d, d->data.span / further_rate(&f), out);
     buf_puts(out, ", up or down, which widens their intervals.");
 }
 

@@ -35,7 +35,7 @@ def check_shift(tmp):
     rng = random.Random(1)
     values = ["%.3f" % (20 + 8 * (i >= 60) + rng.gauss(0, 1)) for i in range(120)]
     text, outlook = discover(tmp, "shift", values)
-    assert outlook.startswith("Shifts of level like the one seen may come again: forecasts count with about one in 19.8 years, up or down, "), outlook
+    assert outlook.startswith("Shifts of level like the one seen may come again: forecasts count with about one in 16.7 years, up or down, "), outlook
     _, rows = forecast(tmp, "shift", "--horizon", "120")
     end = sum(float(v) for v in values[60:]) / 60
     assert all(abs(m - end) < 0.25 for m, _, _ in rows), rows

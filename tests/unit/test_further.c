@@ -11,8 +11,8 @@
 #define DRAWS 40000
 
 static const struct further shifts = {
-    .n = 2, .at = {{false, 4}, {false, 1}}, .shape = 3, .rate = 4};
-static const struct further bend = {.n = 1, .at = {{true, 9}}, .shape = 2, .rate = 4};
+    .n = 2, .at = {{false, 4}, {false, 1}}, .kind = {{0.7, 3, 4}, {0.3, 2, 0.5}}};
+static const struct further bend = {.n = 1, .at = {{true, 9}}, .kind = {{1, 2, 4}, {0, 2, 1}}};
 
 struct moments {
     double share, more, none;
@@ -47,15 +47,18 @@ static struct moments of_draws(const struct further *f, double after, bool befor
     return m;
 }
 
-/* E m = shape after / rate changes, (rate / (rate + after))^shape without one. */
+/* E m = shape after / rate changes, (rate / (rate + after))^shape without one, for each kind. */
 static void test_moments(void **state) {
     static const double after[] = {0.05, 0.2, 1, 5};
     for (size_t i = 0; i < COUNT_OF(after); i++) {
         double a = after[i];
         struct moments s = of_parts(&shifts, a), b = of_parts(&bend, a);
         assert_true(fabs(s.share - 1) < 1e-12 && fabs(b.share - 1) < 1e-12);
-        assert_true(fabs(s.none - pow(4 / (4 + a), 3)) < 1e-12);
-        assert_true(fabs(s.more - 3 * a / 4 * 2.5) < 1e-9);           /* the mean of 4 and 1 */
+        double none = 0.7 * pow(4 / (4 + a), 3) + 0.3 * pow(0.5 / (0.5 + a), 2);
+        assert_true(fabs(s.none - none) < 1e-12);
+        double number = a * (0.7 * 3 / 4 + 0.3 * 2 / 0.5);
+        assert_true(fabs(further_rate(&shifts) * a - number) < 1e-12);
+        assert_true(fabs(s.more - number * 2.5) < 1e-9);              /* the mean of 4 and 1 */
         assert_true(fabs(b.more - 2 * a / 4 * 9 * a * a / 3) < 1e-9); /* uniform dates */
     }
 }
@@ -67,6 +70,42 @@ static void test_draws(void **state) {
         p = of_parts(&bend, 0.4), r = of_draws(&bend, 0.4, before);
         assert_true(fabs(p.none - r.none) < 0.01 && fabs(p.more / r.more - 1) < 0.08);
     }
+}
+
+/* The rate after k changes beside sums over a grid of rates, which weigh the prior's by Poisson's
+ * probability of k; of several changes it is near their number, of one well below. */
+static double rate_by_sums(int k) {
+    double sum = 0, mean = 0;
+    for (double u = 0.0005; u < 200; u += 0.001) {
+        double prior = 0.9 * 3 * exp(-3 * u) + 0.1 * 0.25 * exp(-0.25 * u);
+        double w = prior * exp(-u) * pow(u, k);
+        sum += w;
+        mean += w * u;
+    }
+    return mean / sum;
+}
+
+static void test_rates(void **state) {
+    double x[60], y[60], z[SMODEL_MAX_PAR] = {0}, rate[5] = {0};
+    struct smodel_data d;
+    for (int i = 0; i < 60; i++) x[i] = i, y[i] = i % 7;
+    assert_int_equal(smodel_data_init(&d, 60, x, y), GPM_OK);
+    for (int k = 1; k <= 4; k++) {
+        struct structure s;
+        struct smodel m;
+        struct further f;
+        memset(&s, 0, sizeof s);
+        for (s.n = 0; s.n < k; s.n++) {
+            s.t[s.n].mask = (uint16_t)FACTOR_BIT(factor_find("STEP", 4));
+            s.t[s.n].at = term_at(0.2 * (s.n + 1));
+        }
+        smodel_init(&m, &d, &s);
+        further_of(&m, z, &f);
+        rate[k] = further_rate(&f);
+        assert_true(f.n == k && fabs(rate[k] / rate_by_sums(k) - 1) < 1e-4);
+    }
+    assert_true(rate[1] < 0.7 && rate[3] > 2 && rate[4] > 3);
+    smodel_data_release(&d);
 }
 
 /* A structure without a change has no further one. */
@@ -97,6 +136,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_moments),
         cmocka_unit_test(test_draws),
+        cmocka_unit_test(test_rates),
         cmocka_unit_test(test_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
