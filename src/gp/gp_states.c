@@ -14,11 +14,14 @@
 
 /* From so many points on the filters are faster than the other exact ways (bench/run states):
  * Chandrasekhar's, with the guard's run of the Kalman filter over the first events, than Toeplitz;
- * elsewhere the Kalman filter, with d states, than a dense factor. */
-#define GRID_LEAST      300
-#define GRID_SEVERAL    2000 /* the same with regressors of other columns, each a vector more */
-#define KALMAN_LEAST(d) (60 + 13 * (d))
-#define SE_NOISE        0.03
+ * elsewhere the Kalman filter than a dense factor, with so many more for each state, or for so
+ * many columns that are harmonics. */
+#define GRID_LEAST     300
+#define GRID_SEVERAL   2000 /* the same with regressors of other columns, each a vector more */
+#define KALMAN_LEAST   60
+#define KALMAN_STATE   13
+#define KALMAN_COLUMNS 3
+#define SE_NOISE       0.03
 /* Where filters serve or nothing does (gp_set_filtered) they serve as long as they are fast: n d^2
  * is what the Kalman filter takes, and with Chandrasekhar's the predictions. */
 #define STATES_ANY  32
@@ -150,19 +153,20 @@ static bool exact_enough(const struct gp *g, size_t n, const struct st_model *m,
 }
 
 static bool long_enough(const struct gp *g, size_t n, const struct gp_series *e) {
-    size_t d = e->m.d;
+    const struct st_model *m = &e->m;
+    size_t d = e->grid ? m->d : m->d_steps + (m->d - m->d_steps) / KALMAN_COLUMNS;
     if (g->filtered && n > gp_exact_max(g))
         return d <= STATES_ANY ||
                (double)n * (double)(d * d) <= (e->grid ? GRID_WORK : KALMAN_WORK);
     if (n > GP_EXACT_MAX) return true;
-    if (!e->grid) return n > KALMAN_LEAST(d);
+    if (!e->grid) return n > KALMAN_LEAST + KALMAN_STATE * d;
     return n >= (g->dim > 1 ? GRID_SEVERAL : GRID_LEAST);
 }
 
 /* With more of them no filter is long_enough for n inputs. */
 static size_t most_states(const struct gp *g, size_t n) {
     if (n >= GRID_LEAST || (g->filtered && n > gp_exact_max(g))) return ST_STATES_MAX;
-    return (n - KALMAN_LEAST(0) - 1) / (KALMAN_LEAST(1) - KALMAN_LEAST(0));
+    return (n - KALMAN_LEAST - 1) / KALMAN_STATE * KALMAN_COLUMNS + KALMAN_COLUMNS - 1;
 }
 
 /* Of inputs with several columns: has every leaf one of them, and change operators the first? */
@@ -223,7 +227,7 @@ enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, size_t more, str
     memset(e, 0, sizeof *e);
     *done = false;
     if (!(g->structured & GP_FILTERS) || g->integrated || gp_approx_asked(g) ||
-        g->n + more <= KALMAN_LEAST(0) || (g->dim > 1 && !on_single_columns(s->kern)))
+        g->n + more <= KALMAN_LEAST || (g->dim > 1 && !on_single_columns(s->kern)))
         return GPM_OK;
     sort_times(g);
     if (g->dim > 1 && times_repeat(g)) return GPM_OK;
@@ -391,7 +395,7 @@ static enum gpm_status run_series(struct gp *g, struct gp_slot *s, struct gp_ser
         e->grid = false;
         if (!long_enough(g, g->n, e)) return GPM_OK;
     }
-    if (!st) st = st_run_init(&r, &e->m, &e->x, e->grid);
+    if (!st) st = st_run_init(&r, &e->m, &e->x, e->grid ? ST_GRID : ST_STEPS);
     if (st) return st;
     st = st_run_value(&r, &end, done);
     if (!st && *done && want) {

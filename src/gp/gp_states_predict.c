@@ -134,12 +134,19 @@ static bool same_input(const struct st_series *x, size_t a, size_t b) {
     return same;
 }
 
-/* h and the regressors' mixed values of the part at event k; white its white noise. */
+/* The value of column c in the mixtures. */
+static void add_column(const struct st_run *r, size_t c, double value, double *f) {
+    f[0] += value * r->x_post[c];
+    for (size_t j = 1; j < r->cols; j++) f[j] += value * r->mix[j * r->all + 1 + c];
+}
+
+/* h (r->d of the model's states are the filter's) and the columns' mixed values of the part at
+ * event k; white its white noise. */
 static void part_at(struct question *q, struct st_run *r, size_t k, double *h, double *f,
                     double *white) {
     struct st_model *m = r->m;
     double x = r->x->x[k];
-    st_observe(m, x, h);
+    st_observe(m, x, m->d, h);
     *white = 0;
     memset(f, 0, r->cols * sizeof *f);
     for (size_t i = 0, c = 0; i < m->n_terms; i++) {
@@ -151,17 +158,17 @@ static void part_at(struct question *q, struct st_run *r, size_t k, double *h, d
             *white += t->amp * w * w;
         }
         if (t->kind != ST_TERM_COLUMN) continue;
-        double value = q->wanted[i] ? st_column(m, c, x, st_further(r->x, k)) : 0;
-        f[0] += value * r->x_post[c];
-        for (size_t j = 1; j < r->cols; j++) f[j] += value * r->mix[j * ST_MIX_MAX + 1 + c];
+        if (q->wanted[i]) add_column(r, c, st_column(m, c, x, st_further(r->x, k)), f);
         c++;
     }
+    for (size_t j = 0; j < r->n_standing; j++)
+        if (h[r->d + j] != 0) add_column(r, m->n_columns + j, r->root[j] * h[r->d + j], f);
 }
 
 /* White noise at a measured input: what it adds to mean and variance. */
 static void met_white(struct question *q, struct st_run *r, double w, const double *h,
                       const double *f, const double *smooth, double *mean, double *var) {
-    double inverse = q->inverse_seen, cross = st_dot(r->m->d, h, q->own);
+    double inverse = q->inverse_seen, cross = st_dot(r->d, h, q->own);
     for (size_t c = 1; c < r->cols; c++) { /* e is minus g */
         inverse -= q->e_seen[c] * q->e_seen[c];
         cross -= (f[c] - smooth[c]) * q->e_seen[c];
@@ -172,7 +179,7 @@ static void met_white(struct question *q, struct st_run *r, double w, const doub
 
 static void visit_point(void *ctx, struct st_run *r, size_t k, const double *state) {
     struct question *q = ctx;
-    size_t d = r->m->d, i = q->point[k], cols = r->cols;
+    size_t d = r->d, i = q->point[k], cols = r->cols;
     const double *p = state + cols * d, *rr = r->back.now, *n = rr + cols * d;
     if (i == SIZE_MAX) {
         q->seen = k;
@@ -182,7 +189,7 @@ static void visit_point(void *ctx, struct st_run *r, size_t k, const double *sta
         st_kalman_own(r, state, q->own);
         return;
     }
-    double *h = r->work, *ph = h + d, *nph = ph + d, f[ST_MIX_MAX], smooth[ST_MIX_MAX], white;
+    double *h = r->work, *ph = h + r->m->d, *nph = ph + d, f[ST_MIX_MAX], smooth[ST_MIX_MAX], white;
     part_at(q, r, k, h, f, &white);
     for (size_t a = 0; a < d; a++) ph[a] = st_dot(d, p + a * d, h);
     for (size_t a = 0; a < d; a++) nph[a] = st_dot(d, n + a * d, ph);
@@ -207,7 +214,7 @@ static void visit_point(void *ctx, struct st_run *r, size_t k, const double *sta
 
 /* Forwards again with a vector for each point passed: P h of its event, carried on. */
 static enum gpm_status between(struct question *q, struct st_run *r, double *cov, size_t ld) {
-    size_t d = r->m->d, m = q->xs.n, n = r->x->n, cols = r->cols, passed = 0;
+    size_t d = r->d, m = q->xs.n, n = r->x->n, cols = r->cols, passed = 0;
     double *state = mem_try_doubles(st_kalman.size(r)), *w = mem_try_doubles(m * d + 1),
            f[ST_MIX_MAX];
     size_t *who = mem_try_alloc(2 * m + 1, sizeof *who), *at = who + m; /* points, their events */
@@ -245,8 +252,9 @@ static enum gpm_status between(struct question *q, struct st_run *r, double *cov
 /* The answers asked for in q, from the residuals of its series. */
 static enum gpm_status answer(struct question *q, double *cov, size_t ld, bool *done) {
     struct st_run r;
-    size_t m = q->xs.n, d = q->e.m.d;
-    enum gpm_status st = st_run_init(&r, &q->e.m, &q->x, false);
+    size_t m = q->xs.n;
+    enum gpm_status st = st_run_init(&r, &q->e.m, &q->x, ST_STEPS);
+    size_t d = r.d;
     if (!st && cov) {
         q->b = mem_try_doubles(m * d + 1);
         q->mixed = mem_try_doubles(m * r.cols + 1);
@@ -328,7 +336,7 @@ static void prior_path(struct question *q, struct rng *rng, double *x, double *t
             if (k) st_combine(e, false, (size_t)e->w, t, x + e->off);
             add_noise(e, k ? e->q : e->p, rng, x);
         }
-        st_observe(m, q->x.x[k], h);
+        st_observe(m, q->x.x[k], m->d, h);
         bool again = k && same_input(&q->x, k, k - 1); /* equal inputs share their white noise */
         double white = m->white && !again ? sqrt(st_white(m, q->x.x[k])) * rng_normal(rng) : 0;
         f[k] = again ? f[k - 1] : st_dot(m->d, h, x) + white;

@@ -18,22 +18,27 @@
 #define LEAST 1e-14
 
 static double *covariance(const struct st_run *r, double *state) {
-    return state + r->cols * r->m->d;
+    return state + r->cols * r->d;
 }
 
 static size_t size(const struct st_run *r) {
-    return r->cols * r->m->d + r->m->d * r->m->d;
+    return r->cols * r->d + r->d * r->d;
 }
 
-static void add_blocks(const struct st_model *m, double *p, bool prior) {
-    for (size_t i = 0; i < m->n_terms; i++) {
-        const struct st_term *t = &m->term[i];
-        if (t->kind != ST_TERM_STATES || (!prior && st_static(t))) continue;
+/* Is the term among the states of the filter? */
+static bool filtered(const struct st_run *r, const struct st_term *t) {
+    return t->kind == ST_TERM_STATES && !(r->n_standing && st_static(t));
+}
+
+static void add_blocks(const struct st_run *r, double *p, bool prior) {
+    for (size_t i = 0; i < r->m->n_terms; i++) {
+        const struct st_term *t = &r->m->term[i];
+        if (!filtered(r, t) || (!prior && st_static(t))) continue;
         const double *q = prior ? t->p : t->q;
         for (int a = 0; a < t->ns; a++)
             for (int b = 0; b < t->ns; b++)
                 for (int j = 0; j < t->w; j++)
-                    p[(size_t)(t->off + a * t->w + j) * m->d + (size_t)(t->off + b * t->w + j)] +=
+                    p[(size_t)(t->off + a * t->w + j) * r->d + (size_t)(t->off + b * t->w + j)] +=
                         q[a * t->ns + b] * t->size[j];
     }
 }
@@ -42,42 +47,54 @@ static void start(struct st_run *r, double *state) {
     memset(state, 0, size(r) * sizeof *state);
     r->m->last = NAN;
     st_prior(r->m, r->x->x[0]);
-    add_blocks(r->m, covariance(r, state), true);
+    add_blocks(r, covariance(r, state), true);
+}
+
+/* x = A x (or A'x) of a term's states, blocks of len; t: scratch. */
+static void turn_states(const struct st_term *e, bool trans, size_t len, double *x, double *t) {
+    size_t ns = (size_t)e->ns;
+    if (ns == 1) {
+        for (size_t j = 0; j < len && e->a[0] != 1; j++) x[j] *= e->a[0];
+        return;
+    }
+    memcpy(t, x, ns * len * sizeof *t);
+    if (len > 1) {
+        st_combine(e, trans, len, t, x);
+        return;
+    }
+    size_t row = trans ? 1 : ns, col = trans ? ns : 1;
+    for (size_t i = 0; i < ns; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < ns; j++) sum += e->a[i * row + j * col] * t[j];
+        x[i] = sum;
+    }
 }
 
 /* M = A M (or A'M) on the rows of every term, and the same from the right; t: scratch. */
-static void turn_rows(const struct st_model *m, bool trans, double *p, double *t) {
-    size_t d = m->d;
-    for (size_t i = 0; i < m->n_terms; i++) {
-        const struct st_term *e = &m->term[i];
+static void turn_rows(const struct st_run *r, bool trans, double *p, double *t) {
+    for (size_t i = 0; i < r->m->n_terms; i++) {
+        const struct st_term *e = &r->m->term[i];
         if (e->kind != ST_TERM_STATES || st_static(e)) continue;
-        size_t len = (size_t)e->w * d, all = (size_t)e->ns * len;
-        memcpy(t, p + (size_t)e->off * d, all * sizeof *t);
-        st_combine(e, trans, len, t, p + (size_t)e->off * d);
+        turn_states(e, trans, (size_t)e->w * r->d, p + (size_t)e->off * r->d, t);
     }
 }
-static void turn_columns(const struct st_model *m, bool trans, size_t rows, double *p, double *t) {
-    size_t d = m->d;
-    for (size_t i = 0; i < m->n_terms; i++) {
-        const struct st_term *e = &m->term[i];
-        if (e->kind != ST_TERM_STATES || st_static(e)) continue;
-        size_t w = (size_t)e->w, all = (size_t)e->ns * w;
-        for (size_t row = 0; row < rows; row++) {
-            double *at = p + row * d + (size_t)e->off;
-            memcpy(t, at, all * sizeof *t);
-            st_combine(e, trans, w, t, at);
-        }
+static void turn_columns(const struct st_run *r, bool trans, size_t rows, double *p, double *t) {
+    for (size_t i = 0; i < r->m->n_terms; i++) {
+        const struct st_term *e = &r->m->term[i];
+        if (e->kind != ST_TERM_STATES || st_static(e) || (e->ns == 1 && e->a[0] == 1)) continue;
+        for (size_t row = 0; row < rows; row++)
+            turn_states(e, trans, (size_t)e->w, p + row * r->d + (size_t)e->off, t);
     }
 }
 
 /* Gains and innovations at event k: h, g into the scratch, s, v into r. */
 static bool gains(struct st_run *r, size_t k, const double *state, double *h, double *g) {
-    size_t d = r->m->d;
+    size_t d = r->d;
     const double *p = covariance(r, (double *)state);
     double u[ST_MIX_MAX];
     r->s = 0;
     if (isnan(r->x->y[k])) return true;
-    st_observe(r->m, r->x->x[k], h);
+    st_observe(r->m, r->x->x[k], r->mixed && r->ready.u ? d : r->m->d, h);
     memset(g, 0, d * sizeof *g);
     for (size_t i = 0; i < d; i++)
         if (h[i] != 0) st_axpy(d, h[i], p + i * d, g);
@@ -88,7 +105,7 @@ static bool gains(struct st_run *r, size_t k, const double *state, double *h, do
 }
 
 static void update(struct st_run *r, const double *g, double *state) {
-    size_t d = r->m->d;
+    size_t d = r->d;
     double *p = covariance(r, state);
     if (r->s == 0) return;
     for (size_t c = 0; c < r->cols; c++) st_axpy(d, r->v[c] / r->s, g, state + c * d);
@@ -97,18 +114,18 @@ static void update(struct st_run *r, const double *g, double *state) {
 
 /* a = A a, P = A P A' + Q. */
 static void resume(struct st_run *r, double last, double gap, double *state) {
-    size_t d = r->m->d;
-    double *t = r->work + 2 * d, *p = covariance(r, state);
+    size_t d = r->d;
+    double *t = r->work + r->m->d + d, *p = covariance(r, state);
     st_step(r->m, last, gap);
-    turn_columns(r->m, false, r->cols, state, t);
-    turn_rows(r->m, false, p, t);
-    turn_columns(r->m, false, d, p, t);
-    add_blocks(r->m, p, false);
+    turn_columns(r, false, r->cols, state, t);
+    turn_rows(r, false, p, t);
+    turn_columns(r, false, d, p, t);
+    add_blocks(r, p, false);
 }
 
 static bool step(struct st_run *r, size_t k, double *state) {
-    size_t d = r->m->d;
-    double *h = r->work, *g = h + d, *p = covariance(r, state);
+    size_t d = r->d;
+    double *h = r->work, *g = h + r->m->d, *p = covariance(r, state);
     gains(r, k, state, h, g);
     if (!isnan(r->x->y[k])) {
         double floor = 0;
@@ -122,7 +139,7 @@ static bool step(struct st_run *r, size_t k, double *state) {
 
 /* S_(a,b) of the states (a, j) and (b, j) of a term. */
 static double s_at(const struct st_run *r, const double *rr, const double *n, size_t a, size_t b) {
-    size_t d = r->m->d;
+    size_t d = r->d;
     double s = -n[a * d + b];
     for (size_t c = 0; c < r->cols; c++) s += rr[c * d + a] * rr[c * d + b];
     return s;
@@ -149,7 +166,7 @@ static void block_slopes(struct st_run *r, struct st_term *t, const double *q,
 static void transition_slopes(struct st_run *r, struct st_term *t, const double *rr,
                               const double *n, const double *m, const double *pa,
                               const double *par) {
-    size_t d = r->m->d;
+    size_t d = r->d;
     for (int a = 0; a < t->ns; a++)
         for (int b = 0; b < t->ns; b++) {
             double bar = 0;
@@ -169,7 +186,7 @@ static void transition_slopes(struct st_run *r, struct st_term *t, const double 
  * update; it is overwritten. */
 static void step_slopes(struct st_run *r, const double *rr, const double *n, double *filtered,
                         double *par, double *t) {
-    size_t d = r->m->d;
+    size_t d = r->d;
     double *p = covariance(r, filtered);
     bool lengths = false;
     for (size_t i = 0; i < r->m->n_terms; i++) {
@@ -179,7 +196,7 @@ static void step_slopes(struct st_run *r, const double *rr, const double *n, dou
         for (int f = 0; f < e->systems; f++) lengths |= e->system[f]->k->cls->states->length;
     }
     if (!lengths) return;
-    turn_columns(r->m, false, d, p, t); /* P A' */
+    turn_columns(r, false, d, p, t); /* P A' */
     for (size_t c = 0; c < r->cols; c++)
         for (size_t i = 0; i < d; i++) par[c * d + i] = st_dot(d, p + i * d, rr + c * d);
     for (size_t i = 0; i < r->m->n_terms; i++) {
@@ -191,7 +208,7 @@ static void step_slopes(struct st_run *r, const double *rr, const double *n, dou
 
 /* e, D, r and N through the update; ng = N g / s. */
 static void update_back(struct st_run *r, const double *h, const double *g, double *ng) {
-    size_t d = r->m->d;
+    size_t d = r->d;
     double *rr = r->back.now, *n = covariance(r, rr), square = 0;
     for (size_t i = 0; i < d; i++) ng[i] = st_dot(d, n + i * d, g) / r->s;
     r->back.inverse = (1 + st_dot(d, g, ng)) / r->s;
@@ -208,12 +225,13 @@ static void update_back(struct st_run *r, const double *h, const double *g, doub
     }
 }
 
-/* sum_c e (a + P r) - (g D - P ng): derivative in h; t of d + cols d numbers. */
+/* sum_c e (a + P r) - (g D - P ng): derivative in h; bar has room for h and d numbers more. */
 static void observe_slopes(struct st_run *r, size_t k, const double *state, const double *g,
                            const double *ng, double *bar) {
-    size_t d = r->m->d;
+    size_t d = r->d;
     const double *p = covariance(r, (double *)state), *rr = r->back.now;
-    double *sum = bar + d;
+    double *sum = bar + r->m->d;
+    memset(bar, 0, r->m->d * sizeof *bar);
     for (size_t i = 0; i < d; i++) sum[i] = ng[i];
     for (size_t i = 0; i < d; i++) bar[i] = -g[i] * r->back.inverse;
     for (size_t c = 0; c < r->cols; c++) {
@@ -224,51 +242,53 @@ static void observe_slopes(struct st_run *r, size_t k, const double *state, cons
     st_observe_slope(r->m, r->x->x[k], bar);
 }
 
-static bool needs_observation(const struct st_model *m) {
-    for (size_t i = 0; i < m->n_terms; i++)
-        if (m->term[i].kind == ST_TERM_STATES && (m->term[i].weighted || m->term[i].periodic))
-            return true;
+static bool needs_observation(const struct st_run *r) {
+    for (size_t i = 0; i < r->m->n_terms; i++) {
+        const struct st_term *t = &r->m->term[i];
+        if (filtered(r, t) && (t->weighted || t->periodic)) return true;
+    }
     return false;
 }
 
 static void back(struct st_run *r, size_t k, const double *state) {
-    size_t d = r->m->d;
-    double *h = r->work, *g = h + d, *ng = g + d, *bar = ng + d, *filtered = bar + 2 * d;
-    double *t = filtered + size(r), *rr = r->back.now, *n = covariance(r, rr);
+    size_t d = r->d;
+    double *h = r->work, *g = h + r->m->d, *ng = g + d, *bar = ng + d;
+    double *after = bar + r->m->d + d, *t = after + size(r), *rr = r->back.now,
+           *n = covariance(r, rr);
     double *par = r->back.next;
     gains(r, k, state, h, g);
     if (k + 1 < r->x->n) {
         st_step(r->m, r->x->x[k], st_gap(r->x, k));
         if (r->back.slopes) {
-            memcpy(filtered, state, size(r) * sizeof *state);
-            update(r, g, filtered);
-            step_slopes(r, rr, n, filtered, par, t);
+            memcpy(after, state, size(r) * sizeof *state);
+            update(r, g, after);
+            step_slopes(r, rr, n, after, par, t);
         }
-        turn_columns(r->m, true, r->cols, rr, t);
-        turn_rows(r->m, true, n, t);
-        turn_columns(r->m, true, d, n, t);
+        turn_columns(r, true, r->cols, rr, t);
+        turn_rows(r, true, n, t);
+        turn_columns(r, true, d, n, t);
     }
     r->back.noise_bar = r->back.inverse = 0;
     memset(r->back.e, 0, sizeof r->back.e);
     if (r->s == 0) return;
     update_back(r, h, g, ng);
-    if (r->back.slopes && needs_observation(r->m)) observe_slopes(r, k, state, g, ng, bar);
+    if (r->back.slopes && needs_observation(r)) observe_slopes(r, k, state, g, ng, bar);
 }
 
 /* P (h D - n): right after the way back through the event. */
 void st_kalman_own(const struct st_run *r, const double *state, double *out) {
-    size_t d = r->m->d;
-    const double *p = covariance(r, (double *)state), *g = r->work + d, *ng = g + d;
+    size_t d = r->d;
+    const double *p = covariance(r, (double *)state), *g = r->work + r->m->d, *ng = g + d;
     for (size_t i = 0; i < d; i++) out[i] = g[i] * r->back.inverse - st_dot(d, p + i * d, ng);
 }
 
 /* Right after a step. */
 void st_kalman_carry(struct st_run *r, size_t k, size_t m, double *w) {
-    size_t d = r->m->d;
-    const double *h = r->work, *g = h + d;
+    size_t d = r->d;
+    const double *h = r->work, *g = h + r->m->d;
     for (size_t j = 0; j < m && r->s > 0; j++)
         st_axpy(d, -st_dot(d, h, w + j * d) / r->s, g, w + j * d);
-    if (k + 1 < r->x->n) turn_columns(r->m, false, m, w, r->work + 2 * d);
+    if (k + 1 < r->x->n) turn_columns(r, false, m, w, r->work + r->m->d + d);
 }
 
 static void finish(struct st_run *r) {
@@ -276,7 +296,7 @@ static void finish(struct st_run *r) {
     st_prior(r->m, r->x->x[0]);
     for (size_t i = 0; i < r->m->n_terms; i++) {
         struct st_term *t = &r->m->term[i];
-        if (t->kind == ST_TERM_STATES) block_slopes(r, t, t->p, t->dp, rr, n);
+        if (filtered(r, t)) block_slopes(r, t, t->p, t->dp, rr, n);
     }
 }
 

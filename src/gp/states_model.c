@@ -263,9 +263,11 @@ static bool lay_out(struct st_model *m, double tail_noise, size_t n, size_t most
     struct wave *wave[TERMS_MAX] = {NULL};
     size_t room = 1;
     bool ok = true;
-    for (size_t i = 0; i < m->n_terms && ok; i++) {
+    for (size_t k = 0; k < 2 * m->n_terms && ok; k++) {
+        size_t i = k % m->n_terms;
         struct st_term *t = &m->term[i];
-        if (t->kind != ST_TERM_STATES) continue;
+        if (k == m->n_terms) m->d_steps = m->d;
+        if (t->kind != ST_TERM_STATES || st_static(t) != (k >= m->n_terms)) continue;
         wave[i] = NEW_ARRAY(struct wave, ST_STATES_MAX);
         ok = measure(m, t, tail_noise, n, most, wave[i]) > 0;
         if (!ok) break;
@@ -548,11 +550,11 @@ static void harmonic_angles(const struct st_term *t, double since, double *cs, d
     }
 }
 
-void st_observe(struct st_model *m, double x, double *h) {
+void st_observe(struct st_model *m, double x, size_t d, double *h) {
     double cs[ST_STATES_MAX], sn[ST_STATES_MAX];
     for (size_t i = 0; i < m->n_terms; i++) {
         struct st_term *t = &m->term[i];
-        if (t->kind != ST_TERM_STATES) continue;
+        if (t->kind != ST_TERM_STATES || (size_t)t->off >= d) continue;
         double weight = st_weight(t, x, NULL, 0);
         if (t->periodic)
             harmonic_angles(t, x - m->t0, cs, sn);

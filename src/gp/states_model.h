@@ -75,8 +75,9 @@ struct st_term {
 
 struct st_model {
     struct st_term *term;
-    size_t rank;                              /* 1 and the states of processes that start */
-    size_t n_terms, d;                        /* terms; states */
+    size_t rank;       /* 1 and the states of processes that start */
+    size_t n_terms, d; /* terms; states */
+    size_t d_steps;    /* of these, the first, that a step changes; harmonics alone come after */
     size_t n_columns, column[ST_COLUMNS_MAX]; /* the terms that are regressors */
     double error; /* sum of the amplitudes that have an inexact form, times its error */
     double t0;    /* phases count from here */
@@ -105,8 +106,8 @@ void st_white_slope(struct st_model *m, double x, double bar);
 void st_prior(struct st_model *m, double x);
 /* a and q of the step from `from` that is `gap` long; moving terms also set p at its start. */
 void st_step(struct st_model *m, double from, double gap);
-/* h at t in the turning frame. */
-void st_observe(struct st_model *m, double x, double *h);
+/* h at t in the turning frame, of the first d states (all, or those that a step changes). */
+void st_observe(struct st_model *m, double x, size_t d, double *h);
 /* Adds the derivatives in weights and frequencies for the derivative hbar of h. */
 void st_observe_slope(struct st_model *m, double x, const double *hbar);
 /* Does the step leave the states of the term alone? */

@@ -14,7 +14,8 @@
  *
  * Two filters:
  *   Kalman (states_kalman.c): any steps, missing values, weights; O(n d^2). Harmonics stand still,
- *     the observation turns.
+ *     the observation turns. Harmonics alone (PER) need no states then: each is a column, its
+ *     amplitude times cosine or sine, so that c of them cost O(n c^2 / 2) in one matrix product.
  *   Chandrasekhar (states_grid.c; Morf, Sidhu, Kailath 1974): a regular grid, equal noise, constant
  *     observation; O(n d). The covariance itself never appears: its increments have low rank.
  * Both keep the state before event k, so that the way back runs over pieces of the series whose
@@ -26,7 +27,7 @@
 #include "gp/states_model.h"
 
 #define ST_SPECIAL_MAX GRID_MAX_SPECIAL /* missing values of a grid, as columns */
-#define ST_MIX_MAX     (1 + ST_COLUMNS_MAX + ST_SPECIAL_MAX)
+#define ST_MIX_MAX     (1 + ST_COLUMNS_MAX + ST_STATES_MAX) /* more than ST_SPECIAL_MAX */
 
 struct st_series {
     size_t n;
@@ -66,28 +67,48 @@ struct st_adjoint {
     bool slopes;          /* parameters are wanted */
 };
 
+/* The columns of the events [from, to), a row for each: as they are, mixed, and derivatives in the
+ * mixtures. Matrix products make them, many events at once. */
+struct st_ready {
+    size_t from, to, room;
+    double *raw, *u, *e;
+};
+
 struct st_run {
     struct st_model *m;
     const struct st_series *x;
     const struct st_filter *filter;
-    size_t cols, n_special, special[ST_SPECIAL_MAX]; /* missing events of a grid */
+    size_t d;          /* states of the filter */
+    size_t all;        /* y and the columns: ld of the square matrices */
+    size_t cols;       /* those of them, or mixtures of them, that are filtered */
+    size_t n_standing; /* the last states of the model, taken as columns */
+    size_t n_special, special[ST_SPECIAL_MAX]; /* missing events of a grid */
     bool mixed;
-    double mix[ST_MIX_MAX * ST_MIX_MAX]; /* row c: u_c from (y, Z) */
-    double beta[ST_MIX_MAX];             /* taken off y beforehand: least squares */
+    struct st_ready ready;   /* with mixed */
+    double *square;          /* memory of the matrices */
+    double *mix;             /* row c: u_c from (y, Z) */
+    double *root;            /* of the variances of the standing states */
+    double beta[ST_MIX_MAX]; /* taken off y beforehand: least squares of the regressors */
     double v[ST_MIX_MAX], s;
-    double g[ST_MIX_MAX * ST_MIX_MAX], log_s; /* G and sum log s over the events so far */
-    size_t observed;
-    double *work; /* of the filter */
+    double *g, log_s; /* G, its upper triangle, and sum log s over the events so far */
+    double *block;    /* v / sqrt(s) of the events that G lacks */
+    size_t n_block, observed;
+    double *work; /* of the filter; Kalman's begins with the model's h at the event */
     struct st_adjoint back;
     /* the answer */
-    double quad, logdet, logml, x_post[ST_MIX_MAX], mixing[ST_MIX_MAX * ST_MIX_MAX];
+    double quad, logdet, logml, x_post[ST_MIX_MAX], *mixing;
 };
 
 extern const struct st_filter st_kalman, st_chandrasekhar;
 
-/* NULL beta is fitted; grid: Chandrasekhar's filter. GPM_E_NOMEM. */
+enum st_way {
+    ST_GRID,  /* Chandrasekhar's filter */
+    ST_STEPS, /* Kalman's over the states that a step changes; the others are columns */
+    ST_WHOLE  /* Kalman's over all states, so that s is that of Chandrasekhar's */
+};
+/* GPM_E_NOMEM. */
 GPM_MUST_USE enum gpm_status st_run_init(struct st_run *r, struct st_model *m,
-                                         const struct st_series *x, bool grid);
+                                         const struct st_series *x, enum st_way way);
 void st_run_release(struct st_run *r);
 /* The whole series; *ok is false when the filter has lost its digits. The state at its end goes to
  * *end (NULL: not wanted), for the caller to free. */
