@@ -31,6 +31,16 @@ static double eval_folded(void *ctx, const double *z, double *grad) {
     return smodel_eval(w->m, w, z, grad) + w->m->log_copies;
 }
 
+static bool late(void *ctx) {
+    const struct smodel_work *w = ctx;
+    return smodel_late(w->m, w);
+}
+
+static bool slopes(void *ctx, const double *z, double *grad) {
+    struct smodel_work *w = ctx;
+    return smodel_slopes(w->m, w, z, grad);
+}
+
 /* A period is known to a small fraction of itself (a drift of a third of a radian over the span).
  */
 static void units(void *ctx, const double *z, double *unit) {
@@ -53,6 +63,8 @@ struct density smodel_density(const struct smodel *m, struct smodel_work *w, boo
                             .ctx = w,
                             .units = units,
                             .settle = settle,
+                            .late = late,
+                            .slopes = slopes,
                             .stop = w->stop,
                             .haste = w->haste};
 }

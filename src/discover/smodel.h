@@ -210,6 +210,10 @@ void smodel_work_free(struct smodel_work *w);
 
 /* log p(y|z) + log p(z); gradient when grad is not NULL. -inf where the matrix is singular. */
 double smodel_eval(const struct smodel *m, struct smodel_work *w, const double *z, double *grad);
+/* Has the last evaluation left a factor? Then smodel_slopes, right after smodel_eval at the same z,
+ * is what its gradient takes beside the value; false: there is none. */
+bool smodel_late(const struct smodel *m, const struct smodel_work *w);
+bool smodel_slopes(const struct smodel *m, struct smodel_work *w, const double *z, double *grad);
 double smodel_log_prior(const struct smodel *m, const double *z, double *grad);
 
 /* Value on the standardised scale of parameter i (sd, l, period in t, c, tau ...). Noise is told

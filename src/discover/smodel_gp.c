@@ -225,18 +225,19 @@ static bool in_range(const struct smodel *m, const double *z) {
     return true;
 }
 
-/* Results are functions of the parameters alone, so that they do not depend on threads. */
-static enum gpm_status set_model(struct expression *e, struct gp *g) {
+/* Results are functions of the parameters alone, so that they do not depend on threads. known: the
+ * model is that of the evaluation before, and its factor serves. */
+static enum gpm_status set_model(struct expression *e, struct gp *g, bool known) {
     struct kern *k = expression(e, SMODEL_ALL);
     enum gpm_status st = k ? gp_set_model(g, k, NULL, smodel_noise(e->m, e->z)) : GPM_E_ARG;
     kern_unref(k);
-    gp_forget(g);
+    if (!known) gp_forget(g);
     return st;
 }
 
 /* The likelihood; its gradient, unless dkern is NULL. */
-static enum gpm_status likelihood(struct expression *e, struct smodel_work *w, double *ll,
-                                  double *dkern, double *dnoise) {
+static enum gpm_status likelihood(struct expression *e, struct smodel_work *w, bool known,
+                                  double *ll, double *dkern, double *dnoise) {
     struct gp *g = w->gp[e->m->s.transform];
     enum gpm_status st;
     if (smodel_hidden(e->m)) {
@@ -245,16 +246,17 @@ static enum gpm_status likelihood(struct expression *e, struct smodel_work *w, d
         kern_unref(k);
         return st;
     }
-    st = set_model(e, g);
+    st = set_model(e, g, known);
     if (st != GPM_OK) return st;
     return dkern ? gp_logml_grad(g, ll, dkern, dnoise) : gp_logml(g, ll);
 }
 
-double smodel_eval(const struct smodel *m, struct smodel_work *w, const double *z, double *grad) {
+static double evaluate(const struct smodel *m, struct smodel_work *w, const double *z, bool known,
+                       double *grad) {
     struct expression e = {.m = m, .z = z};
     double ll = 0, dkern[MAX_THETA], dnoise = 0;
     if (!in_range(m, z)) return -INFINITY;
-    enum gpm_status st = likelihood(&e, w, &ll, grad ? dkern : NULL, &dnoise);
+    enum gpm_status st = likelihood(&e, w, known, &ll, grad ? dkern : NULL, &dnoise);
     if (st != GPM_OK || !isfinite(ll)) return -INFINITY;
     if (grad) {
         memset(grad, 0, sizeof *grad * (size_t)m->d);
@@ -263,6 +265,18 @@ double smodel_eval(const struct smodel *m, struct smodel_work *w, const double *
             grad[e.bind[i].par] += e.bind[i].slope * dkern[e.bind[i].theta];
     }
     return ll + smodel_log_prior(m, z, grad);
+}
+
+double smodel_eval(const struct smodel *m, struct smodel_work *w, const double *z, double *grad) {
+    return evaluate(m, w, z, false, grad);
+}
+
+bool smodel_late(const struct smodel *m, const struct smodel_work *w) {
+    return !smodel_hidden(m) && gp_factored(w->gp[m->s.transform]);
+}
+
+bool smodel_slopes(const struct smodel *m, struct smodel_work *w, const double *z, double *grad) {
+    return isfinite(evaluate(m, w, z, true, grad));
 }
 
 /* ---- prediction ---- */
@@ -275,7 +289,7 @@ enum gpm_status smodel_condition(const struct smodel *m, struct smodel_work *w, 
         st = k ? smodel_rate_condition(m, w, z, k) : GPM_E_ARG;
         kern_unref(k);
     } else {
-        st = set_model(&e, w->gp[m->s.transform]);
+        st = set_model(&e, w->gp[m->s.transform], false);
     }
     *out = w->gp[m->s.transform];
     return st;

@@ -143,6 +143,8 @@ GPM_MUST_USE enum gpm_status gp_logml(struct gp *g, double *out);
  * proposed model while there is one. Under an approximation, that of the approximate one. */
 GPM_MUST_USE enum gpm_status gp_logml_grad(struct gp *g, double *logml, double *dkern,
                                            double *dnoise);
+/* Is there a factor of the current model? A gradient then takes no other. */
+bool gp_factored(const struct gp *g);
 /* The same with the quadratic form's part counted `weight` times (mixtures over the scale), and the
  * derivatives in the mean's parameters (mean_nparam of them). dmean, dnoise may be NULL;
  * GPM_E_LIMIT for another weight than 1 under an approximation. */

@@ -283,6 +283,10 @@ enum gpm_status gp_logml(struct gp *g, double *out) {
     return st;
 }
 
+bool gp_factored(const struct gp *g) {
+    return g->slot[g->cur].have_factor;
+}
+
 enum gpm_status gp_quadratic(struct gp *g, bool proposed, double *out) {
     struct gp_slot *s = &g->slot[proposed && g->proposed ? !g->cur : g->cur];
     bool filtered = s->have_logml && s->kept.used && !s->singular;

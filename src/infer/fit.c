@@ -19,8 +19,8 @@ struct fit_starts *fit_starts_new(int d, int room) {
  * parameters to some tenths. */
 struct scaled {
     const struct density *t;
-    double unit[PROPOSAL_MAX_DIM];
-    bool begun;
+    double unit[PROPOSAL_MAX_DIM], valued[PROPOSAL_MAX_DIM]; /* where its value alone is known */
+    bool begun, known;
 };
 
 static double minus_density(void *ctx, const double *x, double *grad) {
@@ -30,10 +30,23 @@ static double minus_density(void *ctx, const double *x, double *grad) {
     if (s->begun && haste_now(s->t->haste)) return INFINITY; /* no step leads anywhere */
     s->begun = true;
     for (int i = 0; i < d; i++) z[i] = x[i] * s->unit[i];
-    double f = density_eval(s->t, z, grad);
+    size_t size = sizeof *z * (size_t)d;
+    bool rest = grad && s->known && !memcmp(z, s->valued, size);
+    double f = 0; /* of a gradient that follows nobody asks for the value again */
+    if (rest)
+        f = s->t->slopes(s->t->ctx, z, grad) ? 0 : -INFINITY;
+    else
+        f = density_eval(s->t, z, grad);
+    s->known = !grad;
+    if (!grad) memcpy(s->valued, z, size);
     if (!isfinite(f)) return INFINITY;
-    for (int i = 0; i < d; i++) grad[i] *= -s->unit[i];
+    for (int i = 0; i < d && grad; i++) grad[i] *= -s->unit[i];
     return -f;
+}
+
+static bool late(void *ctx) {
+    const struct density *t = ((struct scaled *)ctx)->t;
+    return t->late && t->late(t->ctx);
 }
 
 double fit_optimise(const struct density *t, double *z, int iterations) {
@@ -43,6 +56,7 @@ double fit_optimise(const struct density *t, double *z, int iterations) {
     o.max_eval = 2 * iterations + 10;
     o.grad_tol = 1e-2;
     o.f_tol = 1e-8;
+    o.late = late;
     for (int i = 0; i < t->d; i++) s.unit[i] = 1;
     if (t->units) t->units(t->ctx, z, s.unit);
     for (int i = 0; i < t->d; i++) z[i] /= s.unit[i];
@@ -85,6 +99,19 @@ static void scan(const struct density *t, struct fit_starts *s, int n, struct fi
     rank(s, want, to, logp);
 }
 
+/* Starts that are alike lead to the same place. */
+static void drop_copies(const struct density *t, struct fit_starts *s) {
+    int kept = 0;
+    for (int k = 0; k < s->n; k++) {
+        bool copy = false;
+        for (int i = 0; i < kept; i++)
+            copy |= !memcmp(s->z + (size_t)(s->best[i].at * t->d), fit_best(t, s, k),
+                            sizeof(double) * (size_t)t->d);
+        if (!copy) s->best[kept++] = s->best[k];
+    }
+    s->n = kept;
+}
+
 void fit_polish(const struct density *t, struct fit_starts *s, int n, const struct fit_rules *r,
                 double floor) {
     int top = 0;
@@ -94,6 +121,7 @@ void fit_polish(const struct density *t, struct fit_starts *s, int n, const stru
     for (int i = 0; i < n; i++) rank(s, r->polished, i, logp[i]);
     mem_free(logp);
     if (haste_now(t->haste)) return;
+    drop_copies(t, s);
     struct fit_rank first[FIT_MAX_POLISHED];
     int scans = r->scan < s->n ? r->scan : s->n;
     memcpy(first, s->best, sizeof first);

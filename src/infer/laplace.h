@@ -10,6 +10,7 @@
 #include "base/stop.h"
 #include "math/rng.h"
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #define PROPOSAL_MAX_MODES 4
@@ -26,6 +27,11 @@ struct density {
      * what brings z into the one domain that counts where several are alike. */
     void (*units)(void *ctx, const double *z, double *unit);
     void (*settle)(void *ctx, double *z);
+    /* Both or neither may be NULL: whether a gradient that is asked for right after the value at
+     * the same z costs no more than the rest, as the last evaluation was done; and that gradient,
+     * false where there is none. */
+    bool (*late)(void *ctx);
+    bool (*slopes)(void *ctx, const double *z, double *grad);
     long *evals; /* NULL, or counts the evaluations inside the domain */
     /* Once this is set everything is impossible: what works on the density ends by itself, and its
      * result is void. May be NULL. */

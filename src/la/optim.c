@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum { MEMORY = 10 }; /* pairs kept */
+#define ENOUGH 1e-4   /* of what the slope promises: a step that gains less is too long */
 
 struct work {
     size_t n;
@@ -97,15 +98,20 @@ static double first_try(const struct work *w) {
     return first > 0 ? first / size : fmin(1, 1 / sqrt(fmax(dot(w->n, w->d, w->d), 1e-300)));
 }
 
-/* The objective at x + t d, as far as the bounds let it; *moved: how much the slope promises. */
-static double try_step(struct work *w, double t, double *moved) {
+/* The objective at x + t d, as far as the bounds let it; *moved: how much the slope promises. With
+ * late gradients there is one only where the step is short enough to do better than `most`. */
+static double try_step(struct work *w, double t, double most, double *moved) {
+    bool late = w->opt->late && w->opt->late(w->ctx);
     *moved = 0;
     for (size_t i = 0; i < w->n; i++) {
         w->xn[i] = clip(w, i, w->x[i] + t * w->d[i]);
         *moved += w->g[i] * (w->xn[i] - w->x[i]);
     }
     w->evals++;
-    return w->f(w->ctx, w->xn, w->gn);
+    double fn = w->f(w->ctx, w->xn, late ? NULL : w->gn);
+    bool far = !isfinite(fn) || fn > most + ENOUGH * fmin(*moved, 0);
+    if (!late || far) return fn;
+    return isfinite(w->f(w->ctx, w->xn, w->gn)) ? fn : INFINITY;
 }
 
 /* Bisection for the weak Wolfe conditions (Lewis and Overton 2013) along the projected path; as
@@ -116,8 +122,8 @@ static bool line_search(struct work *w, double *fx) {
     double lo = 0, hi = INFINITY, slope = dot(w->n, w->g, w->d), t = first_try(w), moved;
     double cut = w->opt->least_cut;
     for (int it = 0; it < 40 && w->evals < w->opt->max_eval; it++) {
-        double fn = try_step(w, t, &moved);
-        if (!isfinite(fn) || fn > *fx + 1e-4 * fmin(moved, 0))
+        double fn = try_step(w, t, *fx, &moved);
+        if (!isfinite(fn) || fn > *fx + ENOUGH * fmin(moved, 0))
             hi = t;
         else if (dot(w->n, w->gn, w->d) < 0.9 * slope && it < 25 && moved <= t * slope * 0.999)
             lo = t;
@@ -135,7 +141,7 @@ static bool line_search(struct work *w, double *fx) {
         if (-t * slope < DBL_EPSILON * fabs(*fx)) break; /* a decrease that rounding hides */
     }
     if (lo == 0) return false;
-    *fx = try_step(w, lo, &moved);
+    *fx = try_step(w, lo, INFINITY, &moved);
     return isfinite(*fx);
 }
 

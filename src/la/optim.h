@@ -7,9 +7,10 @@
 #ifndef LA_OPTIM_H
 #define LA_OPTIM_H
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 
-/* Returns f(x) and writes the gradient. */
+/* Returns f(x) and writes the gradient; grad is NULL only where `late` says so. */
 typedef double (*optim_fn)(void *ctx, const double *x, double *grad);
 
 struct optim_options {
@@ -23,9 +24,12 @@ struct optim_options {
                             parabola says so, and to half at most; default 0.5: always to half */
     const double *lower; /* borrowed, may be NULL: no bound */
     const double *upper;
+    /* May be NULL. True: at a new point the objective is asked for its value (no gradient), and for
+     * the gradient there only where the value lets it step: no more than both at once. */
+    bool (*late)(void *ctx);
 };
 #define OPTIM_OPTIONS_INIT                                                                         \
-    { 200, 1000, 1e-6, 1e-10, 0, INFINITY, 0.5, NULL, NULL }
+    { 200, 1000, 1e-6, 1e-10, 0, INFINITY, 0.5, NULL, NULL, NULL }
 
 /* Minimises from x (clipped first), which is replaced by the best point; returns its value, that at
  * the start where it is not finite. */

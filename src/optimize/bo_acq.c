@@ -347,7 +347,7 @@ static double refine(struct acq *a, double *u, double value) {
     size_t d = (size_t)b->space->d;
     double *x = NEW_ARRAY(double, (size_t)b->D + 1);
     double f_tol = a->kind == LOG_EI ? 1e-4 : 1e-7;
-    struct optim_options opt = {30, 1000, 0, f_tol, 0.02, 0.2, 0.1, a->lo, a->hi};
+    struct optim_options opt = {30, 1000, 0, f_tol, 0.02, 0.2, 0.1, a->lo, a->hi, NULL};
     memcpy(x, u, (size_t)b->D * sizeof *x);
     a->cats = u;
     if (a->kind == DRAWS)

@@ -231,7 +231,7 @@ static double fit_objective(void *ctx, const double *theta, double *grad) {
 double bo_model_fit(struct bo_model *m, int iterations) {
     size_t p = (size_t)bo_model_params(m);
     double *lo = NEW_ARRAY(double, 2 * p + 1), *hi = lo + p;
-    struct optim_options opt = {iterations, 1000, 0, 1e-6, 0.3, 1.0, 0.1, lo, hi};
+    struct optim_options opt = {iterations, 1000, 0, 1e-6, 0.3, 1.0, 0.1, lo, hi, NULL};
     for (size_t i = 0; i < p; i++) {
         struct prior q = prior_of(m, (int)i);
         lo[i] = q.lo, hi[i] = q.hi;

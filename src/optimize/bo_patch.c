@@ -209,7 +209,7 @@ static double mean(void *ctx, const double *x, double *grad) {
 
 /* Minimum of the mean from the centre and two random starts. */
 static double minimise_plain(struct bo_patch *p, struct rng *r, double *x) {
-    struct optim_options opt = {60, 1000, 0, 1e-15, 0.1, 1.0, 0.1, p->lo, p->hi};
+    struct optim_options opt = {60, 1000, 0, 1e-15, 0.1, 1.0, 0.1, p->lo, p->hi, NULL};
     size_t d = (size_t)p->d;
     double best = INFINITY, at_center, *t = p->trial;
     memset(t, 0, d * sizeof *t);

@@ -284,7 +284,7 @@ static double rosenbrock(void *ctx, const double *x, double *g) {
 static void optimiser_finds_minima_inside_and_on_the_border(void **state) {
     UNUSED(state);
     double lo[2] = {-2, -2}, hi[2] = {2, 2}, x[2] = {-1.2, 1};
-    struct optim_options opt = {200, 1000, 0, 1e-14, 0.1, 1, 0.1, lo, hi};
+    struct optim_options opt = {200, 1000, 0, 1e-14, 0.1, 1, 0.1, lo, hi, NULL};
     int calls = 0;
     assert_true(optim_minimise(rosenbrock, &calls, 2, x, &opt) < 1e-10);
     assert_close(x[0], 1, 1e-4);
