@@ -153,6 +153,7 @@ double fit_modes(const struct density *t, struct fit_starts *s, int most, const 
     for (int k = 0; k < s->n && k < most; k++) {
         double *z = fit_best(t, s, k);
         if (s->best[k].logp < s->best[0].logp - r->range) break;
+        if (k > 0 && fit_known_mode(p, z, r->apart)) continue; /* it is almost there */
         if (k > 0) s->best[k].logp = fit_optimise(t, z, r->modes);
         if (k > 0 && fit_known_mode(p, z, r->apart)) continue;
         if (s->best[k].logp < *map - r->range) continue;

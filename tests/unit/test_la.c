@@ -320,12 +320,48 @@ static void optimiser(void **state) {
     assert_true(isinf(optim_minimise(log_barrier, NULL, 1, &y, &o)));
 }
 
+/* Rosenbrock's function where gradients come late: calls of each kind, the last point valued. */
+struct late_calls {
+    int values, gradients, misplaced;
+    double at[2];
+    bool late;
+};
+
+static double late_rosenbrock(void *ctx, const double *x, double *g) {
+    struct late_calls *c = ctx;
+    double own[2];
+    size_t n = 2;
+    bool first = c->values + c->gradients == 0;
+    if (g) c->misplaced += c->late && !first && memcmp(x, c->at, sizeof c->at);
+    *(g ? &c->gradients : &c->values) += 1;
+    memcpy(c->at, x, sizeof c->at);
+    return rosenbrock(&n, x, g ? g : own);
+}
+
+static bool is_late(void *ctx) {
+    return ((struct late_calls *)ctx)->late;
+}
+
+static void late_gradients(void **state) {
+    struct optim_options o = OPTIM_OPTIONS_INIT;
+    struct late_calls c[2] = {{.late = false}, {.late = true}};
+    double x[2][2] = {{-1.2, 1}, {-1.2, 1}}, f[2];
+    o.late = is_late;
+    for (int k = 0; k < 2; k++) f[k] = optim_minimise(late_rosenbrock, &c[k], 2, x[k], &o);
+    assert_true(f[0] == f[1] && !memcmp(x[0], x[1], sizeof x[0])); /* the same steps */
+    assert_int_equal(c[1].misplaced, 0);
+    assert_int_equal(c[0].values, 0);
+    assert_int_equal(c[1].values + 1, c[0].gradients); /* the start has both at once */
+    assert_true(c[1].gradients < c[0].gradients);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exponentials),   cmocka_unit_test(reductions),
         cmocka_unit_test(strips),         cmocka_unit_test(factors),
         cmocka_unit_test(random_changes), cmocka_unit_test(ladder),
         cmocka_unit_test(singular_alike), cmocka_unit_test(optimiser),
+        cmocka_unit_test(late_gradients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

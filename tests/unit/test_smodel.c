@@ -103,9 +103,21 @@ static void check_gradient(const struct smodel *m, struct smodel_work *w, const 
     }
 }
 
+/* A gradient after the value is the one that comes with it. */
+static int check_late(const struct smodel *m, struct smodel_work *w, const double *z) {
+    double g[SMODEL_MAX_PAR], late[SMODEL_MAX_PAR];
+    assert_true(isfinite(smodel_eval(m, w, z, g)));
+    assert_true(isfinite(smodel_eval(m, w, z, NULL)));
+    if (!smodel_late(m, w)) return 0;
+    assert_true(smodel_slopes(m, w, z, late));
+    for (int i = 0; i < m->d; i++) assert_close(late[i], g[i], 1e-9);
+    return 1;
+}
+
 static void test_gradients(void **state) {
     UNUSED(state);
     struct rng r;
+    int late = 0;
     rng_init(&r, 3, 0, 0);
     for (int kind = 0; kind < 5; kind++) {
         struct smodel_data d;
@@ -118,10 +130,12 @@ static void test_gradients(void **state) {
             double z[SMODEL_MAX_PAR] = {0};
             start(&m, z, &r);
             check_gradient(&m, w, z);
+            late += check_late(&m, w, z);
         }
         smodel_work_free(w);
         smodel_data_release(&d);
     }
+    assert_true(late >= 20); /* whatever has a factor */
 }
 
 /* One line for each kind of data and case: the log density, then its gradient. */
