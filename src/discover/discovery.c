@@ -48,7 +48,8 @@ static double end_or(const char *text, double other) {
 }
 
 /* What values can be: as the user says; percentages strictly between 0 and 100 are shares of a
- * whole, and values of which each is 0 or 1 are nothing else. */
+ * whole, values of which each is 0 or 1 are nothing else, and ratings end where their scale does.
+ */
 static void ends(const struct discovery *d, double *low, double *high) {
     const struct series *s = &d->series;
     bool share = !strcmp(s->style.unit, "%"), truths = true;
@@ -58,8 +59,11 @@ static void ends(const struct discovery *d, double *low, double *high) {
     }
     bool floor = share || (truths && !d->opt.series.most);
     bool cap = share || (truths && !d->opt.series.least);
-    *low = end_or(d->opt.series.least, floor ? 0 : -INFINITY);
-    *high = end_or(d->opt.series.most, !cap ? INFINITY : truths ? 1 : 100);
+    double least = floor ? 0 : -INFINITY, most = !cap ? INFINITY : truths ? 1 : 100;
+    if (!d->opt.series.least && !d->opt.series.most)
+        (void)rounding_rating(s->n, s->y, s->value_name, &least, &most);
+    *low = end_or(d->opt.series.least, least);
+    *high = end_or(d->opt.series.most, most);
 }
 
 /* Values beyond the ends that the user names are an error of one or the other. */
@@ -94,6 +98,7 @@ static enum gpm_status make_data(struct discovery *d) {
     enum gpm_status st = smodel_data_init_within(&d->data, n, x, y, low, high);
     d->data.shared = d->opt.shared;
     if (st == GPM_OK) smodel_data_rounded(&d->data, rounding_step(s->n, s->y));
+    if (st == GPM_OK && !d->data.truths) d->data.level_y = rounding_levels(s->n, s->y);
     if (st == GPM_OK && s->reg.n) smodel_data_regressors(&d->data, &s->reg);
     mem_free(x);
     return st;

@@ -29,7 +29,7 @@ static void put_further(const struct discovery *d, struct buf *out) {
 
 /* Numbers at which values of some kinds end, shares of a whole and ratings; how near values come to
  * one, in parts of it and of their own range, before it is taken for such an end. */
-static const double tops[] = {1, 5, 10, 100};
+static const double tops[] = {1, 5, 7, 10, 100};
 #define TOP_NEAR   0.25
 #define RANGE_NEAR 0.1
 
@@ -69,7 +69,7 @@ static void put_ends(const struct discovery *d, struct buf *out) {
     struct limits l = limits_of(d);
     double top = isfinite(d->data.high) || d->data.truths ? 0 : top_of(&l);
     bool below = !isfinite(d->data.low) && l.least >= 0 && l.lo < 0;
-    int bottom = (top == 5 || top == 10) && l.least >= 1; /* ratings begin with 1 */
+    int bottom = top >= 5 && top <= 10 && l.least >= 1; /* ratings begin with 1 */
     if (!top && !below) return;
     buf_puts(out, out->len ? " No value" : "No value");
     if (below) buf_puts(out, " lies below 0");
@@ -80,10 +80,30 @@ static void put_ends(const struct discovery *d, struct buf *out) {
     buf_putc(out, '.');
 }
 
+/* ---- few levels ---- */
+
+/* "Values are whole numbers from 1 to 5: forecasts are such numbers, too." */
+static void put_levels(const struct discovery *d, struct buf *out) {
+    const struct smodel_data *m = &d->data;
+    if (!(m->level_y > 0) || m->count || d->fit.n == d->series.n) return;
+    buf_puts(out, out->len ? " Values are " : "Values are ");
+    if (m->level_y == 1)
+        buf_puts(out, "whole numbers");
+    else
+        buf_printf(out, "multiples of %.10g", m->level_y);
+    if (isfinite(m->low) && isfinite(m->high))
+        buf_printf(out, " from %.10g to %.10g", m->low, m->high);
+    buf_puts(out, ", and so are forecasts");
+    bool said = d->opt.series.least || d->opt.series.most;
+    if (isfinite(m->high) && !said) buf_puts(out, " (--min and --max set other ends)");
+    buf_putc(out, '.');
+}
+
 void describe_outlook(const struct discovery *d, struct buf *out) {
     struct buf b = BUF_INIT; /* sentences of its own, wherever they go */
     put_further(d, &b);
     put_ends(d, &b);
+    put_levels(d, &b);
     buf_puts(out, b.len ? b.data : "");
     buf_release(&b);
 }

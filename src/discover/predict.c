@@ -343,7 +343,7 @@ static double mixture_quantile(struct mixture *m, size_t i, double q, int64_t sl
     double y = rank_double(b);
     if (d->scale == SCALE_ROOT && d->counts)
         y = fmax(ceil(y - 0.5), 0) + 0.0; /* a count k has what lies within half of it */
-    return smodel_possible(d, y);
+    return smodel_written(d, y);
 }
 
 /* The mean; of a lognormal part exp(m + s^2/2), of which the heavier tails would have none. It may
@@ -370,11 +370,20 @@ static double component_logp(const struct component *c, size_t i, double y, doub
                : lp + smodel_log_stretch(smodel_of(c->e)->data, smodel_of(c->e)->s.transform, y);
 }
 
+/* The probability of one of few levels: of all that is written so. */
+static double level_logp(const struct mixture *m, size_t i, double y) {
+    const struct smodel_data *d = smodel_of(m->c->e)->data;
+    double half = 0.5 * d->level_y;
+    double below = y - half < d->low ? 0 : mixture_cdf(m, i, y - half);
+    return log((y + half > d->high ? 1 : mixture_cdf(m, i, y + half)) - below);
+}
+
 static double mixture_logp(struct mixture *m, size_t i, double y) {
     struct count_mixture *counts = counts_at(m, i);
     if (smodel_of(m->c->e)->data->truths)
         return log(y > 0.5 ? chance_at(m, i) : 1 - chance_at(m, i));
     if (counts) return counts_log_probability(counts, y);
+    if (smodel_of(m->c->e)->data->level_y > 0) return level_logp(m, i, y);
     double best = -INFINITY, s = 0, dof = tail_dof(m, i);
     const struct component *end = m->c + m->n_c;
     for (const struct component *c = m->c; c < end; c++)
@@ -527,7 +536,7 @@ static void draw_path(const struct mixture *m, const struct component *c, const 
         else
             v = smodel_hidden(sm) ? smodel_likelihood(d)->draw(r, v, &size) : smodel_back(d, tr, v);
         if (d->scale == SCALE_ROOT && d->counts) v = floor(v + 0.5);
-        out[i * paths] = smodel_possible(d, v);
+        out[i * paths] = smodel_written(d, v);
     }
     mem_free(z);
 }

@@ -7,6 +7,7 @@
  */
 #ifndef GPMEM_DISCOVER_ROUNDING_H
 #define GPMEM_DISCOVER_ROUNDING_H
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The step of values in the order of their times: the greatest 1, 2 or 5 times a power of ten of
@@ -14,4 +15,11 @@
  * tenth of neighbours are equal (the step is small beside what varies, or nothing is rounded: a
  * line of whole numbers), or there is none. */
 double rounding_step(size_t n, const double *y);
+/* The same where few multiples of it, 3 to 13, lie in the range of the values: the levels of a
+ * rating, half points of a mark. 0: there are more, or no step. */
+double rounding_levels(size_t n, const double *y);
+/* Whole numbers that end where scales of ratings do, with 5, 7 or 10 above and 0 or 1 below; name:
+ * that of their column. Where it does not speak of ratings both ends must be reached, and the top
+ * as often as no tail of counts or degrees has it. false: no such scale. */
+bool rounding_rating(size_t n, const double *y, const char *name, double *least, double *greatest);
 #endif

@@ -147,6 +147,11 @@ double smodel_possible(const struct smodel_data *d, double y) {
     return fmin(fmax(y, d->counts ? fmax(d->low, 0) : d->low), d->high);
 }
 
+double smodel_written(const struct smodel_data *d, double y) {
+    if (d->level_y > 0) y = ceil(y / d->level_y - 0.5) * d->level_y + 0.0;
+    return smodel_possible(d, y);
+}
+
 double smodel_unit(const struct smodel_data *d, int transform) {
     return d->sd[transform] * smodel_slope_back(d, transform, d->mean[transform]);
 }

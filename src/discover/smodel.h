@@ -81,9 +81,10 @@ struct smodel_data {
     /* Values are written in steps of this size (rounding.h), 0: none; what that adds to the noise's
      * variance, standardised, per transform. */
     double step_y, rounding[TRANSFORMS];
-    bool counts;   /* whole numbers from 0 on: predictions are not below 0 */
-    bool truths;   /* every value is 0 or 1 */
-    double *count; /* SCALE_RATE, SCALE_CHANCE: the values as they are; else NULL */
+    double level_y; /* they have few levels, so far apart, and predictions have them, too; 0: no */
+    bool counts;    /* whole numbers from 0 on: predictions are not below 0 */
+    bool truths;    /* every value is 0 or 1 */
+    double *count;  /* SCALE_RATE, SCALE_CHANCE: the values as they are; else NULL */
     double wild,
         wild_sd[TRANSFORMS]; /* values out of line: their share, their spread per transform */
 };
@@ -95,8 +96,10 @@ GPM_MUST_USE enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, c
 GPM_MUST_USE enum gpm_status smodel_data_init_within(struct smodel_data *d, size_t n,
                                                      const double *x, const double *y, double low,
                                                      double high);
-/* A prediction as what a value can be. */
+/* A prediction within what values can be, and as a value is written, at one of their few levels:
+ * that within half of whose step it lies. */
 double smodel_possible(const struct smodel_data *d, double y);
+double smodel_written(const struct smodel_data *d, double y);
 /* To the scale of a transform, infinite beyond its ends, and back. Means of log odds are
  * MacKay's approximation. */
 double smodel_forward(const struct smodel_data *d, int transform, double y);

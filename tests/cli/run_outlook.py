@@ -86,8 +86,25 @@ def check_ends(tmp):
     assert outlook == "", outlook
 
 
+def check_ratings(tmp):
+    """Whole numbers from 1 to 5: forecasts, quantiles, paths and scores are such numbers, and it is said; other ends may be given."""
+    rng, u, stars = random.Random(5), 0, []
+    for _ in range(130):
+        u = 0.8 * u + rng.gauss(0, 0.7)
+        stars.append(min(5, max(1, round(3.6 + u))))
+    text, outlook = discover(tmp, "stars", stars[:120])
+    assert outlook.endswith("Values are whole numbers from 1 to 5, and so are forecasts (--min and --max set other ends)."), outlook
+    assert "if values cannot" not in outlook, outlook
+    head, rows = forecast(tmp, "stars", "--horizon", "10", "--quantiles", "0.1,0.6", "--paths", "20")
+    assert len(head) == 26 and all(v in (1, 2, 3, 4, 5) for row in rows for v in row), rows
+    _, outlook = discover(tmp, "stars2", stars[:120], "--max", "20")
+    assert "whole numbers" in outlook and "set other ends" not in outlook, outlook
+    _, rows = forecast(tmp, "stars2", "--horizon", "10")
+    assert all(v == round(v) for row in rows for v in row) and max(row[2] for row in rows) > 5, rows
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as tmp:
-        for check in (check_shift, check_none, check_ends):
+        for check in (check_shift, check_none, check_ends, check_ratings):
             check(tmp)
     print("ok")

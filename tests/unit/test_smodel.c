@@ -516,6 +516,32 @@ static void test_power(void **state) {
     }
 }
 
+/* Few levels, and the ends of ratings. */
+static void test_levels(void **state) {
+    UNUSED(state);
+    enum { N = 60 };
+    double y[N], a = -1, b = -1;
+    for (int i = 0; i < N; i++) y[i] = 1 + (i / 2 * 7) % 5; /* 1..5, each as often */
+    assert_close(rounding_levels(N, y), 1, 0);
+    assert_true(rounding_rating(N, y, "value", &a, &b) && a == 1 && b == 5);
+    assert_close(rounding_levels(10, y), 0, 0); /* ten values tell of no levels */
+    for (int i = 0; i < N; i++) y[i] = fmin(y[i], 3);
+    assert_close(rounding_levels(N, y), 1, 0);
+    assert_false(rounding_rating(N, y, "rating", &a, &b)); /* scales end with 5, 7 or 10 */
+    for (int i = 0; i < N; i++) y[i] = (i / 2 * 7) % 20;
+    assert_close(rounding_levels(N, y), 0, 0);
+    for (int i = 0; i < N; i++) y[i] = 0.5 * ((i / 2 * 7) % 9);
+    assert_close(rounding_levels(N, y), 0.5, 1e-12);
+    for (int i = 0; i < N; i++) y[i] = i / 2 % 30 == 0 ? 5 : (i / 2) % 3 + 1; /* 5 is rare */
+    y[7] = y[8] = 4;
+    assert_false(rounding_rating(N, y, "accidents", &a, &b));
+    assert_true(rounding_rating(N, y, "Pain today", &a, &b) && a == 1 && b == 5);
+    struct smodel_data d = {.low = 1, .high = 5, .level_y = 1};
+    assert_true(smodel_written(&d, 3.4) == 3 && smodel_written(&d, 3.6) == 4);
+    assert_true(smodel_written(&d, 0.2) == 1 && smodel_written(&d, 7.9) == 5);
+    assert_true(smodel_possible(&d, 3.4) == 3.4);
+}
+
 /* Values in steps: which ones, and noise that is at least theirs. */
 static void test_rounding(void **state) {
     UNUSED(state);
@@ -572,6 +598,6 @@ int main(void) {
         cmocka_unit_test(test_subset),     cmocka_unit_test(test_order_of_copies),
         cmocka_unit_test(test_root),       cmocka_unit_test(test_odds),
         cmocka_unit_test(test_regressors), cmocka_unit_test(test_power),
-        cmocka_unit_test(test_rounding)};
+        cmocka_unit_test(test_rounding),   cmocka_unit_test(test_levels)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
