@@ -241,6 +241,7 @@ static enum gpm_status sweep(struct csmc *c) {
     enum gpm_status st = GPM_OK;
     for (uint32_t k = 0; k < c->steps && st == GPM_OK; k++) {
         st = draw_parents(c, k);
+        if (st != GPM_OK) break; /* next is of a step that is gone */
         for (size_t i = 0; i < c->all && st == GPM_OK; i++) {
             struct particle *p = &c->next[c->turn[k % 2 ? c->all - 1 - i : i]];
             st = build(c, p->at, &p->weight);

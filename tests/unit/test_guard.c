@@ -133,8 +133,61 @@ static void many_steps_are_as_many_instructions(void **state) {
     }
 }
 
+/* A function of the host that asks its session to stop when it is called for the n-th time. */
+struct stopper {
+    gpm_session *s;
+    int left;
+};
+
+static int same_and_stop(void *user, const double *x, size_t n, double *y, char *err, size_t size) {
+    struct stopper *at = user;
+    (void)n, (void)err, (void)size;
+    if (!--at->left) gpm_interrupt(at->s);
+    *y = x[0];
+    return 0;
+}
+
+/* A stop may come between any two evaluations: what was half done is given back once, the model is
+ * whole, and the session goes on. (The sanitizers watch.) */
+static void a_stop_anywhere_leaves_the_model_whole(void **state) {
+    (void)state;
+    static const char *const moves[] = {"pgibbs(\"x\", ordered, 5, 2)",
+                                        "func_pmap(\"x\", ordered, 5, 2)",
+                                        "particle_filter(\"x\", ordered, 5, 2)",
+                                        "mh(default, one, 20)",
+                                        "mh(default, all, 5)",
+                                        "gibbs(\"z\", each, 2)",
+                                        "emap(\"z\", all, 2)",
+                                        "slice(\"x\", one, 1, 20, 4)",
+                                        "rejection(\"x\", one, 2)",
+                                        "drift(\"x\", all, 0.5, 5)",
+                                        "resample(4)"};
+    const char *model =
+        "assume z = tag(\"z\", 0, flip(0.5)); assume x = mem(proc(t) { tag(\"x\", t, if (t == 0) { "
+        "normal(0, 1) } else { normal(same(x(t - 1)), 1) }) });"
+        "for (t = 0; t < 5; t++) { observe normal(x(t) + real(z), 1) = t };";
+    for (size_t m = 0; m < sizeof moves / sizeof *moves; m++)
+        for (int n = 1, stopped = 1; stopped && n < 200; n += n < 60 ? 1 : 7) {
+            struct kept_session *a = kept_session_new(7);
+            struct stopper at = {.s = a->s};
+            char text[200];
+            snprintf(text, sizeof text, "infer do(%s, %s);", moves[m], moves[m]);
+            assert_int_equal(
+                gpm_bind_function(a->s, "same", "(x: real) -> real", same_and_stop, &at), GPM_OK);
+            run(a, model);
+            at.left = n;
+            enum gpm_status st = gpm_run_text(a->s, "test", text, strlen(text));
+            stopped = gpm_stopped(a->s);
+            if (st != GPM_OK && !stopped) fail_msg("%s: %s", text, gpm_last_error(a->s));
+            at.left = 0;
+            run(a, "checkInvariants(); infer pgibbs(\"x\", ordered, 3, 1); checkInvariants();");
+            kept_session_free(a);
+        }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(failed_instructions_leave_nothing),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_stop_anywhere_leaves_the_model_whole),
+                                       cmocka_unit_test(failed_instructions_leave_nothing),
                                        cmocka_unit_test(an_observation_that_cannot_leave_stays),
                                        cmocka_unit_test(many_steps_are_as_many_instructions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
