@@ -114,7 +114,7 @@ static int end_status(int status, bool settled) {
 static int failed(enum gpm_status st, const char *why) {
     bool input = st == GPM_E_FORMAT || st == GPM_E_ARG || st == GPM_E_IO;
     complain(EXIT_USAGE, "%s", *why ? why : gpm_status_text(st));
-    return st == GPM_E_INTERRUPT && args.stopped ? EXIT_STOPPED : input ? EXIT_USAGE : EXIT_FAILED;
+    return st == GPM_E_INTERRUPT ? EXIT_STOPPED : input ? EXIT_USAGE : EXIT_FAILED;
 }
 
 static int keep_panel(gpm_panel *p) {

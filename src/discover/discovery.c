@@ -513,6 +513,10 @@ enum gpm_status discovery_continue(struct discovery *d, const struct discovery_o
     d->search.opt.finish = o->finish;
     d->search.opt.journal = o->journal;
     enum gpm_status st = search_resume(&d->search);
+    if (st == GPM_E_INTERRUPT)
+        return buf_fail(err, st,
+                        "%s: stopped before the search went on; what it had found stays as it is",
+                        d->series.name);
     if (st != GPM_OK) return buf_fail(err, st, "%s: the search cannot go on", d->series.name);
     release_results(d);
     posterior_init(&d->post, &d->search);

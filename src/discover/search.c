@@ -547,11 +547,13 @@ static void again_job(void *ctx, size_t job, int thread) {
     struct space *s = p->s->space;
     double z[PROPOSAL_MAX_DIM];
     struct evidence *e = p->e[job];
+    if (search_late(p->s)) return;
     memcpy(z, e->prop.mode[0].z, sizeof *z * (size_t)e->prop.d);
     evidence_at(e, s->ops->density(s, e, thread, false), z);
 }
 
-static const struct journal_step again_step = {"again", again_job, sample_key, sample_pack, NULL};
+static const struct journal_step again_step = {"again", again_job, sample_key, sample_pack,
+                                               sample_late};
 
 enum gpm_status search_resume(struct search *s) {
     double start = clock_seconds();
@@ -565,10 +567,11 @@ enum gpm_status search_resume(struct search *s) {
     s->opt.draws *= 2;
     s->space->steps *= 2;
     s->space->most *= 2;
+    search_limit(s, start);
     journal_step(s->opt.journal, s->opt.threads, p.n, &again_step, &p);
     mem_free(p.e);
+    if (search_late(s) || ended(s)) return GPM_E_INTERRUPT; /* what was known is still all */
     search_find_top(s);
-    search_limit(s, start);
     enum gpm_status st = search_extend(s);
     s->seconds += clock_seconds() - start;
     return st;

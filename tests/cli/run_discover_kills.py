@@ -113,6 +113,9 @@ def check_longer(rng):
     text = untimed(run("discover", "--continue", "longer-whole"))
     length = time.time() - start
     before = contents("longer")
+    # a limit that is over before it has gone on: at once, and nothing is changed
+    assert "stopped before the search went on" in run("discover", "--continue", "longer", "--max-time", "0.000001", status=4)
+    assert contents_but_journal("longer") == before
     for _ in range(KILLS):
         if killed(["discover", "--continue", "longer"], rng.uniform(0.1, 0.5) * length) is None:
             break
