@@ -97,7 +97,9 @@ static enum gpm_status parse_range(struct bo_var *v, const char *text, const cha
     if (v->integer) v->lo = ceil(v->lo), v->hi = floor(v->hi);
     if (v->hi < v->lo) return bad(err, text, "the range is empty; the lower bound comes first");
     if (v->hi == v->lo && !v->integer)
-        return bad(err, text, "the range has one value only; write that into the command instead");
+        return bad(err, text,
+                   "the range has one value only, so there is nothing to search; leave the "
+                   "variable out, and use that value");
     if (v->log && v->lo <= 0) return bad(err, text, "a log scale needs a lower bound above 0");
     if (v->hi - v->lo > 1e300) return bad(err, text, "the range is too wide");
     return GPM_OK;

@@ -315,6 +315,8 @@ static bool import_row(const struct memo_row *r, void *user) {
         fits = bo_space_read(&o->space, j, text.data, &m->x[j], &why) == GPM_OK;
     }
     fits = fits && bo_space_check(&o->space, m->x, &why) == GPM_OK;
+    o->from_seen++;
+    o->from_used += fits;
     if (fits)
         m->s = memo_add(o->memo, m->x, r->y, r->outputs, NULL, r->seconds, o->opt.noisy, &added,
                         m->err);
@@ -351,6 +353,7 @@ static enum gpm_status import_store(struct optimize *o, struct buf *err) {
     if (!s && !taken) s = memo_inputs(from, &m.theirs, err);
     if (!s && !taken) s = match_names(&m, err);
     if (!s && !taken) s = memo_each(from, 0, import_row, &m, err);
+    o->from_read = !s && !taken;
     if (!s && !taken && !m.s) s = memo_set(o->memo, key.data, "taken", err);
     buf_release(&key);
     mem_free(done);

@@ -53,6 +53,8 @@ struct optimize {
     struct runner *runner;           /* of the run in progress; tags are the ids of the rows */
     const char *end;                 /* why: "budget", "target", "time", "stopped" or "exhausted" */
     size_t ended, unread; /* programs that ended here; of these, whose output is no answer */
+    bool from_read; /* the store of opt.from was, now: its evaluations, and those of use here */
+    size_t from_seen, from_used;
     char *failure; /* what the last evaluation that failed here said; owned, NULL: none did */
 };
 

@@ -203,6 +203,11 @@ void optimize_report_text(struct optimize *o, struct buf *out) {
     if (goals_bounded(&o->goals)) buf_printf(out, ", %zu within the bounds", optimize_within(o));
     put_costs(o, out);
     buf_puts(out, ")\n");
+    if (o->from_read && !o->from_used)
+        buf_printf(out,
+                   "from %s: nothing; of its %zu evaluations none succeeded at a point of this "
+                   "search with the numbers it asks for\n",
+                   o->opt.from, o->from_seen);
     if (!optimize_best(o, x, y)) {
         buf_puts(out, "best: none, no evaluation succeeded\n");
         if (o->failure) buf_printf(out, "the last failure: %s\n", o->failure);

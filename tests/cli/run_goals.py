@@ -145,6 +145,8 @@ def test_values_of_an_earlier_search():
     assert len(got) == len(inside) + 3 and got[0][3] == inside[0][3], (len(got), len(inside))
     assert got[0][1].split() == inside[0][1].split()[::-1]  # by name, not by place
     assert run(*args) == out and len(rows("narrow.db")) == len(got)
+    out = run("optimize", "-q", "--var", "x=50:60", "--var", "y=0:2", "--budget", "3", "--from", "wide.db", "--", three, "{x}", "{y}")
+    assert "from wide.db: nothing; of its " in out, out
     assert "knows nothing of the variable 'z'" in run("optimize", "--var", "z=0:2", "--budget", "3", "--from", "wide.db", "--", three, "{z}", "1", status=2)
 
 
