@@ -295,7 +295,7 @@ static void add_prepare(const struct kern *k, struct kern_pts x, double *f, size
 
 /* The strip of the scaled coordinates alone. */
 static struct kern_strip coordinates(const struct kern_strip *s) {
-    return (struct kern_strip){s->row, s->ld, s->col, s->m, s->nf / 3, NULL};
+    return (struct kern_strip){s->row, s->ld, s->col, s->m, s->nf / 3, NULL, false};
 }
 
 /* a and e of the part of one column. */
