@@ -66,8 +66,9 @@ double smodel_count_size(const struct smodel *m, const double *z) {
 static struct gp_laplace *workspace(const struct smodel_data *d, struct smodel_work *w) {
     if (w->rate) return w->rate;
     struct gp_laplace *g = w->rate = NEW(struct gp_laplace);
-    g->dim = d->dim;
-    for (size_t i = 0; i < d->n * (size_t)d->dim; i++) vec_push(&g->x, d->points[i]);
+    g->dim = d->dim - 1; /* the last coordinate is that of the normal values below */
+    for (size_t i = 0; i < d->n * (size_t)d->dim; i++)
+        if ((i + 1) % (size_t)d->dim) vec_push(&g->x, d->points[i]);
     for (size_t i = 0; i < d->n; i++)
         vec_push(&g->pairs, ((struct laplace_pair){.y = d->count[i]}));
     g->model.mean = mean_const(d->mean[TRANSFORM_LOG]);

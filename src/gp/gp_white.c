@@ -9,11 +9,27 @@
 #include "base/mem.h"
 #include "la/blas.h"
 #include "la/mat.h"
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 static enum gpm_status fill(void *ctx, double *a, size_t n, size_t ld) {
     const struct gp_white *w = ctx;
     return kern_fill(w->kern, w->at, a, ld);
+}
+
+/* Points of one column that are a regular grid in its order, to 1e-10 of a step or rounding:
+ * kernels then go by the lags. */
+static void find_grid(struct kern_pts *x) {
+    if (x->dim != 1 || x->n < 3) return;
+    double lo = x->x[0], step = (x->x[x->n - 1] - lo) / (double)(x->n - 1);
+    double largest = fmax(fabs(lo), fabs(x->x[x->n - 1]));
+    double off = fmax(1e-10 * step, fmin(4 * DBL_EPSILON * largest, 1e-6 * step));
+    for (size_t i = 0; i < x->n; i++)
+        if (!(step > 0) || fabs(x->x[i] - (lo + (double)i * step)) > off) return;
+    x->step = step;
+    x->grid = x->n;
+    x->distinct = true;
 }
 
 enum gpm_status gp_white_init(struct gp_white *w, const struct kern *k, const struct mean *mean,
@@ -25,6 +41,7 @@ enum gpm_status gp_white_init(struct gp_white *w, const struct kern *k, const st
     w->m = NEW_ARRAY(double, n + 1);
     for (size_t i = 0; i < n * d; i++) w->x[i / d + i % d * n] = x[i];
     w->at = (struct kern_pts){.x = w->x, .n = n, .ld = n, .dim = dim};
+    find_grid(&w->at);
     enum gpm_status st = mean_eval(mean, w->at, w->m);
     return st == GPM_OK ? chol_build(&w->f, n, fill, w) : st;
 }

@@ -21,7 +21,8 @@ static void build_leaf(struct plan *p, struct plan_node *q) {
     q->col = doubles(p, (size_t)q->nf);
     q->row_f = doubles(p, (size_t)q->nf * p->rows.n);
     q->col_f = p->square ? q->row_f : doubles(p, (size_t)q->nf * p->cols.n);
-    q->zero_off = p->square && p->rows.distinct && kern_is_white(k) && !k->ncol;
+    q->zero_off =
+        p->square && p->rows.distinct && kern_is_white(k) && (!k->ncol || p->rows.dim == 1);
 }
 
 static void change_weights(struct plan *p, const struct kern *k, struct kern_pts x, double **h,
