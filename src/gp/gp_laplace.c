@@ -33,6 +33,8 @@
 
 #define EXACT    1e-8
 #define ROUNDING 1e-12
+#define CHORD    0.02 /* a step as short as this, in units of the prior, leaves the factor as it is \
+                       */
 
 enum { NEWTON_MAX = 100, HALVINGS = 30 };
 
@@ -181,10 +183,10 @@ static void solve_balanced(const struct laplace_model *m, double *d, double *wor
 }
 
 /* d = B^-1 (L'g - u): Newton's step; with safe weights it leads upwards from everywhere. work: n.
- */
-static enum gpm_status newton_step(struct laplace_model *m, double *d, double *work) {
-    enum gpm_status st = factor_balanced(m);
-    bool balanced = st == GPM_OK;
+ * *chord: with the factor of C of the step before; set where there is one for the next. */
+static enum gpm_status newton_step(struct laplace_model *m, bool *chord, double *d, double *work) {
+    enum gpm_status st = *chord ? GPM_OK : factor_balanced(m);
+    bool balanced = *chord = st == GPM_OK;
     if (st == GPM_E_NOT_PD) st = factor_curvature(m, false);
     if (st == GPM_E_NOT_PD) st = factor_curvature(m, true);
     if (st != GPM_OK) return st;
@@ -214,14 +216,21 @@ static bool climb(const struct gp_laplace *g, struct laplace_model *m, const dou
 }
 
 /* From the prior's mean, whatever was found before: one model has one answer. Steps shrink as their
- * squares: after one of 1e-7 the mode is as close as numbers can say. */
+ * squares: after one of 1e-7 the mode is as close as numbers can say. Close to it the factor of the
+ * last step serves for the next ones, each shorter by about the size of that step; the last of them
+ * is as much shorter still. */
 static enum gpm_status find_mode(const struct gp_laplace *g, struct laplace_model *m, double *psi) {
-    double *d = NEW_ARRAY(double, 2 * m->n + 1), *try = d + m->n, size = 1;
+    double *d = NEW_ARRAY(double, 2 * m->n + 1), *try = d + m->n, size = 1, end = 1e-7;
     enum gpm_status st = GPM_OK;
+    bool chord = false;
     *psi = look_at(g, m, m->u);
-    for (int k = 0; k < NEWTON_MAX && size > 1e-7 && st == GPM_OK && *psi > -INFINITY; k++) {
-        st = newton_step(m, d, try);
+    for (int k = 0; k < NEWTON_MAX && size > end && st == GPM_OK && *psi > -INFINITY; k++) {
+        double before = size;
+        bool kept = chord;
+        st = newton_step(m, &chord, d, try);
         size = st == GPM_OK ? mat_max_abs(d, m->n) : 0;
+        chord = chord && size < CHORD * (kept ? before : 1);
+        end = kept ? 1e-9 : 1e-7;
         if (st == GPM_OK && !climb(g, m, d, try, psi)) size = 0; /* rounding is all that is left */
     }
     look_at(g, m, m->u);

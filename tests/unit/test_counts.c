@@ -154,7 +154,7 @@ static void test_in_their_place(void **state) {
     struct smodel_work *w = smodel_work_new(&d);
     assert_int_equal(smodel_condition(&m, w, z, &g), GPM_OK);
     assert_int_equal(smodel_part(&m, z, g, SMODEL_SIGNAL, d.t, N, mean, var), GPM_OK);
-    assert_int_equal(gp_laplace_predict(w->rate, d.points, N, f, cov), GPM_OK);
+    assert_int_equal(gp_laplace_predict(w->rate, d.t, N, f, cov), GPM_OK);
     for (int i = 0; i < N; i++) {
         assert_close(d.mean[1] + d.sd[1] * mean[i], f[i], 1e-5);
         assert_close(d.sd[1] * d.sd[1] * var[i], cov[i * (N + 1)], 1e-4);
