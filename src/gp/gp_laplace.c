@@ -33,8 +33,7 @@
 
 #define EXACT    1e-8
 #define ROUNDING 1e-12
-#define CHORD    0.02 /* a step as short as this, in units of the prior, leaves the factor as it is \
-                       */
+#define CHORD    0.02 /* a step so short, in units of the prior, leaves the factor as it is */
 
 enum { NEWTON_MAX = 100, HALVINGS = 30 };
 
