@@ -189,10 +189,39 @@ static void test_two_ways(void **state) {
     smodel_data_release(&d);
 }
 
+/* Wherever the density is a number, so is its gradient: no sampler stops far out in the prior. */
+static void test_far_out(void **state) {
+    static const char *const likelihoods[] = {"bernoulli", "poisson"};
+    enum { M = 120 };
+    int numbers = 0, none = 0;
+    for (int c = 0; c < 2 * 60; c++) {
+        struct gp_laplace g = {.dim = 1};
+        char text[120], *why = NULL;
+        double sf = pow(10, c / 2 * 0.2), logml, dkern[8], none_of[2];
+        snprintf(text, sizeof text, "4 + LIN(sf=%g) + SE(sf=%g, l=0.3)", sf, sf / 3);
+        assert_int_equal(kern_parse(text, &g.model.kern, &why), GPM_OK);
+        g.model.likelihood = gp_likelihood_find(likelihoods[c % 2]);
+        for (int i = 0; i < M; i++) {
+            double x = (i - M / 2) / 30.0;
+            vec_push(&g.x, x);
+            vec_push(&g.pairs, ((struct laplace_pair){.y = x + 0.7 * sin(9 * i) > 0}));
+        }
+        assert_int_equal(gp_laplace_logml(&g, &logml), GPM_OK);
+        if (isfinite(logml)) {
+            numbers++;
+            assert_int_equal(gp_laplace_gradient(&g, dkern, NULL, none_of), GPM_OK);
+            for (size_t i = 0; i < kern_nparam(g.model.kern); i++) assert_true(isfinite(dkern[i]));
+        } else
+            none++;
+        gp_laplace_release(&g);
+    }
+    assert_true(numbers > 50 && none > 10);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_distribution), cmocka_unit_test(test_gradient),
-        cmocka_unit_test(test_evidence), cmocka_unit_test(test_in_their_place),
-        cmocka_unit_test(test_two_ways)};
+        cmocka_unit_test(test_evidence),     cmocka_unit_test(test_in_their_place),
+        cmocka_unit_test(test_two_ways),     cmocka_unit_test(test_far_out)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
