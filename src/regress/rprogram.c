@@ -2,7 +2,8 @@
  *
  * The same model as a program of the language, to be taken from there. The data are read from the
  * file where every row of it takes part and all inputs are numbers; else they stand in the program,
- * standardised.
+ * standardised. An outcome with two values is modelled by the chance of the larger one, the
+ * logistic of the process, whose scales are twice those of a standardised outcome.
  */
 #include "base/mem.h"
 #include "regress/regress.h"
@@ -17,25 +18,30 @@ static bool reads_file(const struct regress *r) {
 }
 
 static void put_column(const struct regress *r, const char *name, struct buf *out) {
-    buf_puts(out, "standard(read_csv(");
+    buf_puts(out, "read_csv(");
     buf_json_string(out, r->t.file, strlen(r->t.file));
     buf_puts(out, ", ");
     buf_json_string(out, name, strlen(name));
-    buf_puts(out, "))");
+    buf_puts(out, ")");
 }
 
 static void put_from_file(const struct regress *r, struct buf *out) {
     buf_puts(out, "define standard = proc(v) { (v - mean(v)) / sd(v) };\n");
     for (int j = 0; j < r->t.n_inputs; j++) {
-        buf_printf(out, "define x%d = ", j + 1);
+        buf_printf(out, "define x%d = standard(", j + 1);
         put_column(r, r->t.input[j].name, out);
-        buf_puts(out, ";\n");
+        buf_puts(out, ");\n");
     }
     buf_puts(out, "define xs = to_array(map(to_array, zip(");
     for (int j = 0; j < r->t.n_inputs; j++) buf_printf(out, "%sx%d", j ? ", " : "", j + 1);
     buf_puts(out, ")));\ndefine ys = ");
+    double low, high;
+    if (rtable_two_values(&r->t, &low, &high))
+        buf_printf(out, "mapv(v -> if (v == %.17g) { 1 } else { 0 }, ", high);
+    else
+        buf_puts(out, "standard(");
     put_column(r, r->t.y_name, out);
-    buf_puts(out, ";\n");
+    buf_puts(out, ");\n");
 }
 
 /* Separated by commas, some to a line. */
@@ -53,33 +59,70 @@ static void put_data(const struct regress *r, struct buf *out) {
         put_numbers(r->x + i * d, d, out);
         buf_puts(out, i + 1 < r->n ? "),\n" : "));\n");
     }
+    double low, high, *y = NEW_ARRAY(double, r->n);
+    bool two = rtable_two_values(&r->t, &low, &high);
+    for (size_t i = 0; i < r->n; i++) y[i] = two ? r->t.y[r->row[i]] == high : r->y[i];
     buf_puts(out, "define ys = array(\n  ");
-    put_numbers(r->y, r->n, out);
+    put_numbers(y, r->n, out);
     buf_puts(out, ");\n");
+    mem_free(y);
 }
 
-static void put_usual_kernel(const struct regress *r, struct buf *out) {
-    buf_puts(out,
-             "assume noise = lognormal(log(0.3), 1);\nassume linear = lognormal(log(0.5), 1);\n"
-             "assume sf = lognormal(0, 1);\nassume l = array(");
+/* The scale of the outcome is `times` that of a standardised one. */
+static void put_usual_kernel(const struct regress *r, double times, struct buf *out) {
+    buf_printf(out,
+               "assume linear = lognormal(log(%g), 1);\nassume sf = lognormal(log(%g), 1);\n"
+               "assume l = array(",
+               0.5 * times, times);
     for (int k = 0; k < r->t.d; k++)
         buf_printf(out, "%slognormal(log(%.3g), 1)", k ? ", " : "", RMODEL_LENGTH(r->t.d));
-    buf_puts(out, ");\nassume f = make_gp(make_constant(1) + make_linear(linear, 0) + "
-                  "make_squaredexp(sf, l),\n  noise=sqrt(noise * noise + 1e-8)");
+    buf_printf(out,
+               ");\nassume f = make_gp(make_constant(%g) + make_linear(linear, 0) + "
+               "make_squaredexp(sf, l),\n  ",
+               times * times);
+}
+
+static void put_end(const struct regress *r, const char *likelihood, const char *collect,
+                    struct buf *out) {
+    buf_puts(out, likelihood);
     if (r->t.d > 1) buf_printf(out, ", dim=%d", r->t.d);
-    buf_puts(out, ");\n");
+    buf_printf(out,
+               ");\nobserve f(xs) = ys;\n\ndefine draws = run(sample(warmup=300, draws=500%s));\n"
+               "infer summarize(draws);\n",
+               collect);
+}
+
+static void put_chance(const struct regress *r, struct buf *out) {
+    struct buf collect = BUF_INIT;
+    buf_puts(&collect, ", collect=collect(linear, sf, l,\n  labelled(inv_logit(f(");
+    if (r->t.d > 1) buf_puts(&collect, "array(");
+    for (int k = 0; k < r->t.d; k++) buf_puts(&collect, k ? ", 0" : "0");
+    buf_puts(&collect, r->t.d > 1 ? "))" : ")");
+    buf_puts(&collect, "), chance_at_means))");
+    put_usual_kernel(r, 2, out);
+    put_end(r, "likelihood=\"bernoulli\"", collect.data, out);
+    buf_release(&collect);
 }
 
 void regress_program(const struct regress *r, struct buf *out) {
+    double low, high;
+    bool two = rtable_two_values(&r->t, &low, &high);
     buf_puts(out, "// A regression of ");
+    if (two) buf_puts(out, "the chance that ");
     buf_line(out, r->t.y_name);
-    buf_puts(out, " with a Gaussian process; all columns have mean 0 and standard deviation 1.\n");
+    if (two) buf_printf(out, " is %g, and not %g,", high, low);
+    buf_printf(out, " with a Gaussian process; all %s have mean 0 and standard deviation 1.\n",
+               two ? "inputs" : "columns");
     if (reads_file(r))
         put_from_file(r, out);
     else
         put_data(r, out);
     buf_putc(out, '\n');
-    put_usual_kernel(r, out);
-    buf_puts(out, "observe f(xs) = ys;\n\ndefine draws = run(sample(warmup=300, draws=500));\n"
-                  "infer summarize(draws);\n");
+    if (two) {
+        put_chance(r, out);
+        return;
+    }
+    buf_puts(out, "assume noise = lognormal(log(0.3), 1);\n");
+    put_usual_kernel(r, 1, out);
+    put_end(r, "noise=sqrt(noise * noise + 1e-8)", "", out);
 }

@@ -551,18 +551,25 @@ static void drop_copies(struct rtable *t) {
     mem_free(copy);
 }
 
-static void say_two_values(struct rtable *t) {
-    double first = t->y[0], other = first;
+bool rtable_two_values(const struct rtable *t, double *low, double *high) {
+    *low = *high = t->y[0];
     for (size_t i = 0; i < t->n; i++) {
-        if (t->y[i] == first) continue;
-        if (other != first && t->y[i] != other) return;
-        other = t->y[i];
+        if (t->y[i] == *low || t->y[i] == *high) continue;
+        if (*low != *high) return false;
+        *low = fmin(*low, t->y[i]);
+        *high = fmax(*high, t->y[i]);
     }
+    return *low != *high;
+}
+
+static void say_two_values(struct rtable *t) {
+    double low, high;
+    if (!rtable_two_values(t, &low, &high)) return;
     buf_printf(&t->notes,
                "'%s' has two values: they are taken for numbers with normal noise, and predictions "
-               "may lie "
-               "between and beyond them\n",
-               t->y_name);
+               "may lie between and beyond them; as a program of the language the model is one of "
+               "the chance of %g\n",
+               t->y_name, high);
 }
 
 static enum gpm_status check(struct rtable *t, struct buf *err) {

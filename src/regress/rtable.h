@@ -88,6 +88,8 @@ GPM_MUST_USE enum gpm_status rnew_point(const struct rtable *t, const char *text
 void rtable_value(const struct rtable *t, int j, const double *row, struct buf *out);
 /* Names of the inputs of a row that lie outside of the data, separated by blanks; how many. */
 int rtable_outside(const struct rtable *t, const double *row, struct buf *out);
+/* Has the outcome two values, and no others? */
+bool rtable_two_values(const struct rtable *t, double *low, double *high);
 /* Mean and standard deviation of the outcome from n rows. */
 void rtable_scale_outcome(struct rtable *t, const size_t *row, size_t n);
 /* Standardised coordinates of a row. */

@@ -145,6 +145,43 @@ write("wide.csv", ",".join("x%d" % k for k in range(20)) + ",y", [(*u, u[0] + u[
 method = beside_program("wide.csv", 20, 0.5)
 check("chains" in method and float(method.split("R-hat ")[1].rstrip(")")) < 1.1, "many inputs, few rows: " + method)
 
+# An outcome with two values: the program is one of the chance of the larger, beside importance sampling from the prior, function
+# values and all (the program's own posterior is Laplace's).
+def chance(x, y, draws):
+    random.seed(6)
+    centre, n = sum(x) / len(x), len(x)
+    sd = math.sqrt(sum((v - centre) ** 2 for v in x) / (n - 1))
+    x = [(v - centre) / sd for v in x] + [0.0]
+    total = mean = 0.0
+    for _ in range(draws):
+        linear, sf, l = math.exp(random.gauss(0, 1)), 2 * math.exp(random.gauss(0, 1)), 1.5 * math.exp(random.gauss(0, 1))
+        k = [[4 + linear ** 2 * a * b + se(a, b, sf, l) + (1e-6 * (4 + sf * sf) if i == j else 0) for j, b in enumerate(x)]
+             for i, a in enumerate(x)]
+        z = [random.gauss(0, 1) for _ in x]
+        f = [sum(c * v for c, v in zip(row, z)) for row in cholesky(k)]
+        w = 1.0
+        for v, t in zip(f, y):
+            w /= 1 + math.exp(min(-v if t else v, 500))
+        total += w
+        mean += w / (1 + math.exp(min(-f[n], 500)))
+    return mean / total
+
+
+x = [0.3, 1.1, 1.9, 2.4, 3.3, 4.1, 5.2, 5.9, 7.0, 9.5]
+y = [0, 0, 1, 1, 0, 1, 1, 1, 1, 1]
+exact = chance(x, y, 10000)
+for low, high, extra in ((0, 1, []), (2, 5, ["--missing", "none"])):  # the second: with the data in the program
+    write("chance.csv", "x,y", [(a, "%d" % (high if b else low)) for a, b in zip(x, y)])
+    text = regress("chance.csv", "--program", *extra)
+    check('likelihood="bernoulli"' in text and "chance that y is %d, and not %d" % (high, low) in text, text[:200])
+    check(("read_csv" in text) == (not extra), "data from the file, or in the program")
+    with open("chance.vnts", "w") as f:
+        f.write(text)
+    r = subprocess.run([GPMEM, "run", "chance.vnts"], capture_output=True, text=True, timeout=300)
+    check(r.returncode == 0, "the program of a chance runs: " + r.stderr)
+    row = [line.split() for line in r.stdout.splitlines() if line.startswith("chance_at_means")]
+    near(float(row[0][1]), exact, 0.08, "chance at the mean")  # Laplace's error, and both samplers'
+
 # ---- what matters: Friedman's function ------------------------------------------------------------
 def friedman(n, d, seed):
     random.seed(seed)
