@@ -67,7 +67,7 @@ static inline void gpm_optimize_options_init(struct gpm_optimize_options *o) {
 
 GPM_API gpm_optimizer *gpm_optimizer_new(const struct gpm_optimize_options *o);
 GPM_API void gpm_optimizer_free(gpm_optimizer *o);
-GPM_API const char *gpm_optimizer_error(gpm_optimizer *o);
+GPM_API const char *gpm_optimizer_error(const gpm_optimizer *o);
 /* name=lo:hi[:log][:int][:fidelity], name=a,b,c, name=a<b<c (in order), a,b,c=shares (they sum to
  * one) or a,b,c=order (the places 1, 2, 3); before the command and open. A level with a comma,
  * colon or quote in it is written as a JSON string. */

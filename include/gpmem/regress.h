@@ -50,7 +50,7 @@ static inline void gpm_regress_options_init(struct gpm_regress_options *o) {
 
 GPM_API gpm_regression *gpm_regression_new(void);
 GPM_API void gpm_regression_free(gpm_regression *r);
-GPM_API const char *gpm_regression_error(gpm_regression *r);
+GPM_API const char *gpm_regression_error(const gpm_regression *r);
 /* GPM_E_FORMAT: the file, or an option. o may be NULL; its texts are copied. */
 GPM_API enum gpm_status gpm_regression_fit(gpm_regression *r, const char *file,
                                            const struct gpm_regress_options *o);

@@ -91,7 +91,7 @@ static void memo_said(enum gpm_status st, const gpm_memo *m) {
     if (st && !*gpm_memo_error(m)) abort();
 }
 
-static void optimizer_said(enum gpm_status st, gpm_optimizer *o) {
+static void optimizer_said(enum gpm_status st, const gpm_optimizer *o) {
     if (st && !*gpm_optimizer_error(o)) abort();
 }
 
