@@ -64,6 +64,85 @@ static double top_of(const struct limits *l) {
     return 0;
 }
 
+/* Values that lie where a measurement ends, at the greatest or the least of all: a share of them
+ * that no tail has, many times as many as there are of a common value inside. */
+#define PILE_SHARE 0.05
+#define PILE_LEAST 5
+
+static size_t equal_to(const struct discovery *d, double v) {
+    size_t n = 0;
+    for (size_t i = 0; i < d->series.n; i++) n += d->series.y[i] == v;
+    return n;
+}
+
+/* other: the other end, which may be a pile, too. */
+static size_t pile_at(const struct discovery *d, double end, double other) {
+    const struct series *s = &d->series;
+    size_t n = equal_to(d, end), inside = 0;
+    if (n < PILE_LEAST || (double)n < PILE_SHARE * (double)s->n || d->data.level_y > 0) return 0;
+    for (size_t i = 0; i < s->n; i += 1 + s->n / 100) {
+        size_t k = s->y[i] == end || s->y[i] == other ? 0 : equal_to(d, s->y[i]);
+        inside = k > inside ? k : inside;
+    }
+    return n >= PILE_LEAST * inside ? n : 0;
+}
+
+/* A stretch of the same value, eight of them or more, in a series that hardly ever repeats one: the
+ * first of them, and how many; 0: there is none. */
+static size_t stuck(const struct discovery *d, size_t *first) {
+    const struct series *s = &d->series;
+    size_t longest = 0, equal = 0, run = 1;
+    for (size_t i = 1; i <= s->n; i++) {
+        if (i < s->n && s->y[i] == s->y[i - 1]) {
+            equal++;
+            run++;
+            continue;
+        }
+        if (run > longest) longest = run, *first = i - run;
+        run = 1;
+    }
+    bool rare = (double)(equal + 1 - longest) <= 0.02 * (double)s->n;
+    return longest >= 8 && rare && longest < s->n ? longest : 0;
+}
+
+/* "51 values in a row, from ... to ..., are 23.37: if ... stuck, leave them out." */
+static void put_stuck(const struct discovery *d, struct buf *out) {
+    size_t first = 0, n = stuck(d, &first);
+    if (!n) return;
+    buf_printf(out, "%s%zu values in a row, from ", out->len ? " " : "", n);
+    series_print_time(&d->series, d->series.x[first], out);
+    buf_puts(out, " to ");
+    series_print_time(&d->series, d->series.x[first + n - 1], out);
+    buf_printf(
+        out,
+        ", are %.10g: if they were not measured (a sensor that stuck), empty their cells, or "
+        "they are taken for what happened.",
+        d->series.y[first]);
+}
+
+/* "27 of 200 values are 1023, and none lies above: if measurements end there, say --max 1023." */
+static void put_piles(const struct discovery *d, struct buf *out) {
+    struct limits l = limits_of(d);
+    size_t first;
+    if (stuck(d, &first)) return;
+    double least = l.least;
+    if (d->data.truths || d->data.counts || d->data.count) l.least = NAN; /* zeros are counts */
+    const struct {
+        double end, other, known;
+        const char *side, *option;
+    } ends[] = {{l.least, l.greatest, d->data.low, "below", "--min"},
+                {l.greatest, least, d->data.high, "above", "--max"}};
+    for (size_t k = 0; k < COUNT_OF(ends); k++) {
+        size_t n = isfinite(ends[k].known) ? 0 : pile_at(d, ends[k].end, ends[k].other);
+        if (!n) continue;
+        buf_printf(out,
+                   "%s%zu of %zu values are %.10g, and none lies %s: if measurements end there, "
+                   "say %s %.10g.",
+                   out->len ? " " : "", n, d->series.n, ends[k].end, ends[k].side, ends[k].option,
+                   ends[k].end);
+    }
+}
+
 /* A forecast that goes where no value was: who knows what values can be is told how to say it. */
 static void put_ends(const struct discovery *d, struct buf *out) {
     struct limits l = limits_of(d);
@@ -103,6 +182,8 @@ void describe_outlook(const struct discovery *d, struct buf *out) {
     struct buf b = BUF_INIT; /* sentences of its own, wherever they go */
     put_further(d, &b);
     put_ends(d, &b);
+    put_piles(d, &b);
+    put_stuck(d, &b);
     put_levels(d, &b);
     buf_puts(out, b.len ? b.data : "");
     buf_release(&b);

@@ -40,7 +40,7 @@ void report_data(const struct discovery *d, bool markdown, struct buf *out) {
                   : d->data.ng == s->n ? ", regular"
                                        : ", regular with gaps");
     if (s->missing) buf_printf(out, ", %zu missing", s->missing);
-    if (s->bad) buf_printf(out, ", %zu rows skipped", s->bad);
+    if (s->bad) buf_printf(out, ", %zu row%s skipped", s->bad, s->bad == 1 ? "" : "s");
     if (s->repeated)
         buf_printf(out, ", %zu repeated time%s", s->repeated, s->repeated == 1 ? "" : "s");
     number_style_say(&s->style, out);

@@ -26,6 +26,7 @@ struct reading {
     const char **cells;      /* of one column; NULL where one is missing */
     int reg[REGRESSORS_MAX]; /* columns of regressors */
     double *z;               /* by row of the file; NaN: missing */
+    bool blank;              /* no column has numbers */
 };
 
 /* ---- columns ---- */
@@ -86,9 +87,28 @@ static enum gpm_status choose_regressors(struct reading *r) {
     return st == GPM_OK ? add_regressors(r, r->o->smooth, true) : st;
 }
 
+/* Notes and names hold no numbers. */
+static bool has_digits(const struct csv *c, int col) {
+    for (size_t i = 0; i < c->n_rows; i++)
+        if (strpbrk(csv_text(c, i, col), "0123456789")) return true;
+    return false;
+}
+
 static bool may_be_value(const struct reading *r, int col, int by) {
     return col != r->time && col != by && !is_regressor(r, col) &&
-           !date_parts_has(&r->csv, r->time, col);
+           !date_parts_has(&r->csv, r->time, col) && (r->blank || has_digits(&r->csv, col));
+}
+
+static void list_values(const struct reading *r, int by, struct buf *out) {
+    for (int c = 0; c < r->csv.n_cols; c++) {
+        if (!may_be_value(r, c, by)) continue;
+        char *name = r->csv.header ? series_clean_name(r->csv.header[c]) : NULL;
+        if (name && *name)
+            buf_printf(out, " '%s'", name);
+        else
+            buf_printf(out, " %d", c + 1);
+        mem_free(name);
+    }
 }
 
 static enum gpm_status choose_value(struct reading *r) {
@@ -99,14 +119,17 @@ static enum gpm_status choose_value(struct reading *r) {
     if (r->o->by && csv_find(&r->csv, r->o->by, &by, r->err)) return GPM_E_FORMAT;
     r->value = find_named(&r->csv, usual);
     if (r->value >= 0 && r->value != r->time && r->value != by) return GPM_OK;
-    for (int c = 0; c < r->csv.n_cols; c++)
-        if (may_be_value(r, c, by)) r->value = c, rest++;
+    for (int pass = 0; pass < 2 && !rest; pass++) {
+        r->blank = pass;
+        for (int c = 0; c < r->csv.n_cols; c++)
+            if (may_be_value(r, c, by)) r->value = c, rest++;
+    }
     if (rest == 1) return GPM_OK;
-    buf_printf(r->err, "%s has %d columns; choose the values with --column:", r->csv.name,
-               r->csv.n_cols);
-    for (int c = 0; c < r->csv.n_cols; c++)
-        if (may_be_value(r, c, by))
-            buf_printf(r->err, " '%s'", r->csv.header ? r->csv.header[c] : "(number)");
+    buf_printf(r->err,
+               "%s has %d columns, some of which may act on the others (--with); choose "
+               "the values with --column:",
+               r->csv.name, r->csv.n_cols);
+    list_values(r, by, r->err);
     return GPM_E_FORMAT;
 }
 

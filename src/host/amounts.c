@@ -83,6 +83,23 @@ static size_t mark(const char *p) {
     return best;
 }
 
+/* unit := one of measurement, to the end of a word; its length, 0: none */
+static size_t unit(const char *p) {
+    static const char units[] = " Wh kWh MWh GWh W kW MW GW V mV kV A mA K C F \xc2\xb0 \xc2\xb0"
+                                "C \xc2\xb0"
+                                "F m km cm mm mi ft "
+                                "in yd g kg mg \xc2\xb5g t lb lbs oz l L ml mL dl hl gal m2 m3 "
+                                "m\xc2\xb2 m\xc2\xb3 km2 ha s ms sec min h hrs "
+                                "Hz kHz MHz GHz Pa hPa kPa MPa bar mbar psi bpm mmHg ppm ppb dB lx "
+                                "lux mg/l mg/L mg/dl mg/dL mmol/l "
+                                "mmol/L g/l g/L km/h kmh m/s mph kn l/s m3/s m\xc2\xb3/s kB MB GB "
+                                "TB kJ MJ GJ J kcal cal N kN Nm pH pcs St. ";
+    size_t n = strcspn(p, " \t)");
+    for (const char *u = units; n && (u = strchr(u, ' ')) && u[1]; u++)
+        if (!strncmp(u + 1, p, n) && u[n + 1] == ' ') return n;
+    return 0;
+}
+
 struct body {
     const char *p; /* digits and separators */
     size_t n;
@@ -139,6 +156,11 @@ static bool take_body(const char *p, struct body *b) {
     b->n = (size_t)(p - b->p);
     while (blank(p)) p += blank(p);
     if (!take_mark(&p, b)) return false;
+    if (!b->unit && unit(p)) { /* a unit of measurement stands after the number */
+        b->unit = p;
+        b->unit_n = unit(p);
+        p += b->unit_n;
+    }
     while (blank(p)) p += blank(p);
     if (paren) {
         if (*p++ != ')' || b->negative) return false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Numbers as people write them in tables: decimal commas, thousands separators (comma, point,
- * blank, apostrophe), signs and names of currencies, percent signs, a true minus, negative ones in
- * parentheses. A column has one style; what one cell says of it holds for all. (Numbers of
- * programs are base/number's; this is the one place that reads those of people.)
+ * blank, apostrophe), signs and names of currencies, percent signs, units of measure, a true
+ * minus, negative ones in parentheses. A column has one style; what one cell says of it holds for
+ * all. (Numbers of programs are base/number's; this is the one place that reads those of people.)
  *
  * 1,234 is 1234 or 1.234. Other cells decide (12,5 or 1,234,567 or 0,123); where none does, the
  * style is open, and the caller asks.
@@ -18,7 +18,7 @@ struct number_style {
     char decimal;      /* '.' or ',' */
     bool thousands;    /* separators between thousands were left out */
     bool open;         /* commas can be read both ways: not decided */
-    char unit[8];      /* "%", "$", "EUR"; "": none */
+    char unit[8];      /* "%", "$", "EUR", "kWh"; "": none */
     const char *doubt; /* a cell that leaves it open, borrowed */
 };
 /* decimal: '.' or ',' as the user said, 0 to find it. Cells may be NULL (missing). */

@@ -366,10 +366,29 @@ static bool many_months(const struct finding *f) {
     return n > 12;
 }
 
+/* Months and years with a point between, 01.2019 or 2019.01, which are numbers, too: every one has
+ * `digits` of them after the point, a month and a year from 1800 to 2200. Cells that are no numbers
+ * are somebody else's. */
+static bool point_months(const struct finding *f, const char *pattern, size_t digits) {
+    struct time_parts t;
+    double x, v;
+    size_t n = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        if (!f->cells[i] || !is_number(f->cells[i], &v)) continue;
+        const char *point = strchr(f->cells[i], '.');
+        if (!point || strlen(point + 1) != digits) return false;
+        if (!read_by(pattern, f->cells[i], &x, &t) || x < 1800 || x > 2200) return false;
+        n++;
+    }
+    return n > 2;
+}
+
 /* The number of seconds from 1973 to 2103 has nine or ten digits, of milliseconds three more. */
 static const char *number_pattern(const struct finding *f) {
     if (all_read(f, 18000101, 22001231, "%Y%m%d")) return "%Y%m%d";
     if (all_read(f, 180001, 220012, "%Y%m") && many_months(f)) return "%Y%m";
+    if (point_months(f, "%m.%Y", 4)) return "%m.%Y";
+    if (point_months(f, "%Y.%m", 2) && many_months(f)) return "%Y.%m";
     if (all_read(f, 18000101000000, 22001231235959, "%Y%m%d%H%M%S")) return "%Y%m%d%H%M%S";
     if (all_read(f, 1e8, 4.2e9, "unix")) return "unix";
     if (all_read(f, 1e11, 4.2e12, "unix-ms")) return "unix-ms";

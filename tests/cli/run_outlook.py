@@ -86,6 +86,25 @@ def check_ends(tmp):
     assert outlook == "", outlook
 
 
+def check_sensors(tmp):
+    """Where a measurement ends, and where it stuck: told, with what to do; neither of what just repeats a value."""
+    rng = random.Random(6)
+    light = [min(1023, max(50.5, 600 + 700 * math.sin(i / 15) + rng.gauss(0, 20))) for i in range(160)]
+    _, outlook = discover(tmp, "light", ["%.1f" % v for v in light])
+    top, bottom = sum(v == 1023 for v in light), sum(v == 50.5 for v in light)
+    for words in ("%d of 160 values are 50.5, and none lies below: if measurements end there, say --min 50.5." % bottom,
+                  "%d of 160 values are 1023, and none lies above: if measurements end there, say --max 1023." % top):
+        assert words in outlook, outlook
+    warm = ["%.2f" % (20 + 3 * math.sin(i / 4) + rng.gauss(0, 0.3)) for i in range(120)]
+    for i in range(50, 75):
+        warm[i] = warm[49]
+    _, outlook = discover(tmp, "warm", warm)
+    assert "26 values in a row, from 2004-02 to 2006-03, are %g: if they were not measured" % float(warm[49]) in outlook, outlook
+    assert "measurements end" not in outlook, outlook
+    _, outlook = discover(tmp, "prices", ["%.1f" % (5 + (i // 9) * 0.4) for i in range(120)])
+    assert "in a row" not in outlook, outlook
+
+
 def check_ratings(tmp):
     """Whole numbers from 1 to 5: forecasts, quantiles, paths and scores are such numbers, and it is said; other ends may be given."""
     rng, u, stars = random.Random(5), 0, []
@@ -105,6 +124,6 @@ def check_ratings(tmp):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as tmp:
-        for check in (check_shift, check_none, check_ends, check_ratings):
+        for check in (check_shift, check_none, check_ends, check_sensors, check_ratings):
             check(tmp)
     print("ok")

@@ -264,6 +264,26 @@ def check_digits():
         assert -0.5 < lo < mid < hi < 0.5 and 0.2 < hi - lo and len(set(r.values())) == 4, r
 
 
+def check_people():
+    """Months with points (which are numbers, too), units in cells, notes beside the values, and which column is meant."""
+    bills = [300 + 120 * math.cos(i * math.pi / 6) + 7 * ((i * 5) % 7 - 3) for i in range(48)]
+    for name, form, month in (("dots", "%02d.%d", lambda i: (i % 12 + 1, 2019 + i // 12)), ("years", "%d.%02d", lambda i: (2019 + i // 12, i % 12 + 1))):
+        text = "Monat;Verbrauch\n(Monat);kWh\n" + "".join("%s;%s\n" % (form % month(i), ("%.1f" % v).replace(".", ",")) for i, v in enumerate(bills))
+        out = run("discover", write(name + ".csv", text), "--skip-bad", "-o", name).stdout
+        assert ", regular, 1 row skipped, decimal commas" in out and "every year" in out, out
+        assert run("forecast", name, "--horizon", "1").stdout.splitlines()[1].startswith(form % month(48) + ","), name
+    plain = "t,y\n" + "".join("%s,%d\n" % (v, i % 5) for i, v in enumerate(("1.5", "2.25", "3.75", "4.5", "6.5", "7.1", "8.2", "9.3")))
+    assert "from 1.5 to 9.3" in run("discover", write("plain.csv", plain)).stdout
+    kwh = "".join("2021-%02d-%02d,%.1f kWh%s\n" % (1 + i // 28, 1 + i % 28, 12 + (i * 7) % 5, ",a note" if i % 9 else ",") for i in range(56))
+    out = run("discover", write("kwh.csv", "day,energy,remark\n" + kwh)).stdout
+    assert "56 values of 'energy'" in out and ", in kWh" in out, out
+    err = run("discover", write("mwh.csv", "day,energy,remark\n" + kwh + "2021-03-01,1.2 MWh,\n"), status=2).stderr
+    assert "the value is not a number: '1.2 MWh'" in err, err
+    two = "day,\"sold\nitems\",price\n" + "".join("2021-01-%02d,%d,%d\n" % (i, i * i % 7, i % 3) for i in range(1, 20))
+    err = run("discover", write("two.csv", two), status=2).stderr
+    assert "some of which may act on the others (--with); choose the values with --column: 'sold items' 'price'" in err, err
+
+
 with tempfile.TemporaryDirectory() as tmp:
     os.chdir(tmp)
     check_days_that_never_come()
@@ -276,4 +296,5 @@ with tempfile.TemporaryDirectory() as tmp:
     check_estimates_inside()
     check_times_as_written()
     check_ordinary_files()
+    check_people()
 print("series: fine")
