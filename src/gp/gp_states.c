@@ -20,7 +20,7 @@
 #define GRID_SEVERAL   2000 /* the same with regressors of other columns, each a vector more */
 #define KALMAN_LEAST   60
 #define KALMAN_STATE   13
-#define KALMAN_COLUMNS 3
+#define KALMAN_COLUMNS 2
 #define SE_NOISE       0.03
 /* Where filters serve or nothing does (gp_set_filtered) they serve as long as they are fast: n d^2
  * is what the Kalman filter takes, and with Chandrasekhar's the predictions. */
