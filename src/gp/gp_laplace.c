@@ -253,22 +253,21 @@ static enum gpm_status prepare(struct gp_laplace *g, struct laplace_model *m) {
     return st;
 }
 
-/* Has B a factor in numbers, too? Its eigenvalues lie between 1 and the trace of C, and a factor is
- * sound where eps max(B) tr(B^-1) < 0.01 (chol.c). Beyond, gradient and predictions are rounding
- * errors: the data count as impossible under such a model, so that no sampler goes there. */
+/* Has B a factor in numbers, too, beyond doubt? Its eigenvalues lie between 1 and the trace of C,
+ * and a factor is sound where eps max(B) tr(B^-1) < 0.01 (chol.c). */
 static bool curvature_in_range(const struct laplace_model *m) {
     double trace = 0;
     for (size_t i = 0; i < m->n; i++) trace += 1 + m->root[i] * m->root[i] * m->k[i * (m->n + 1)];
     return (double)m->n * trace < 0.005 / DBL_EPSILON;
 }
 
-/* log|B| at the mode. */
+/* log|B| at the mode. Without a factor of B gradient and predictions are rounding errors: the data
+ * count as impossible under such a model, so that no sampler goes there. */
 static enum gpm_status log_curvature(struct laplace_model *m, double *out) {
     enum gpm_status st = factor_balanced(m);
-    bool balanced = st == GPM_OK;
-    if (balanced && !curvature_in_range(m)) return GPM_E_NOT_PD;
-    if (st == GPM_E_NOT_PD) st = factor_curvature(m, false);
-    m->curved = st == GPM_OK && !balanced;
+    bool balanced = st == GPM_OK, clear = balanced && curvature_in_range(m);
+    if (st == GPM_E_NOT_PD || (balanced && !clear)) st = factor_curvature(m, false);
+    m->curved = st == GPM_OK && !clear;
     if (st == GPM_OK) *out = chol_logdet(balanced ? &m->c : &m->b);
     return st;
 }

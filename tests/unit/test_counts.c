@@ -218,10 +218,28 @@ static void test_far_out(void **state) {
     assert_true(numbers > 50 && none > 10);
 }
 
+/* Many values that are known exactly weigh much, and are no reason to give up. */
+static void test_many_exact(void **state) {
+    struct gp_laplace g = {.dim = 1};
+    char *why = NULL;
+    double logml, dkern[4], none_of[2];
+    assert_int_equal(kern_parse("MAT12(sf=1.5, l=0.2)", &g.model.kern, &why), GPM_OK);
+    g.model.likelihood = gp_likelihood_find("bernoulli");
+    for (int i = 0; i < 520; i++) {
+        vec_push(&g.x, i / 10.0);
+        vec_push(&g.pairs, ((struct laplace_pair){.y = i % 13 ? sin(i) : 1, .exact = i % 13}));
+    }
+    assert_int_equal(gp_laplace_logml(&g, &logml), GPM_OK);
+    assert_true(isfinite(logml));
+    assert_int_equal(gp_laplace_gradient(&g, dkern, NULL, none_of), GPM_OK);
+    gp_laplace_release(&g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_distribution), cmocka_unit_test(test_gradient),
         cmocka_unit_test(test_evidence),     cmocka_unit_test(test_in_their_place),
-        cmocka_unit_test(test_two_ways),     cmocka_unit_test(test_far_out)};
+        cmocka_unit_test(test_two_ways),     cmocka_unit_test(test_far_out),
+        cmocka_unit_test(test_many_exact)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
