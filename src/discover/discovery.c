@@ -300,7 +300,10 @@ enum gpm_status discovery_search(struct discovery *d, struct buf *err) {
     enum gpm_status st = search_here(d, NULL, err);
     if (st != GPM_OK) return st;
     d->data.wild = 0;
+    double levels = d->data.level_y;
+    d->data.level_y = 0; /* how far out a value is has no steps */
     st = outliers_judge(&d->out, &d->post, &back);
+    d->data.level_y = levels;
     if (st != GPM_OK) return buf_fail(err, st, "values out of line could not be predicted");
     if (!back) {
         outliers_spread(&d->out, &d->data);

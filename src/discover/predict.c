@@ -370,20 +370,23 @@ static double component_logp(const struct component *c, size_t i, double y, doub
                : lp + smodel_log_stretch(smodel_of(c->e)->data, smodel_of(c->e)->s.transform, y);
 }
 
-/* The probability of one of few levels: of all that is written so. */
-static double level_logp(const struct mixture *m, size_t i, double y) {
+/* Of one of few levels: the probability of all that is written so, per unit, as densities are. */
+static double level_density(const struct mixture *m, size_t i, double y) {
     const struct smodel_data *d = smodel_of(m->c->e)->data;
     double half = 0.5 * d->level_y;
     double below = y - half < d->low ? 0 : mixture_cdf(m, i, y - half);
-    return log((y + half > d->high ? 1 : mixture_cdf(m, i, y + half)) - below);
+    return ((y + half > d->high ? 1 : mixture_cdf(m, i, y + half)) - below) / d->level_y;
 }
+
+#define LEVEL_DIGITS 1e-10 /* differences of the distribution function that have some */
 
 static double mixture_logp(struct mixture *m, size_t i, double y) {
     struct count_mixture *counts = counts_at(m, i);
     if (smodel_of(m->c->e)->data->truths)
         return log(y > 0.5 ? chance_at(m, i) : 1 - chance_at(m, i));
     if (counts) return counts_log_probability(counts, y);
-    if (smodel_of(m->c->e)->data->level_y > 0) return level_logp(m, i, y);
+    double step = smodel_of(m->c->e)->data->level_y, level = step > 0 ? level_density(m, i, y) : 0;
+    if (level * step > LEVEL_DIGITS) return log(level);
     double best = -INFINITY, s = 0, dof = tail_dof(m, i);
     const struct component *end = m->c + m->n_c;
     for (const struct component *c = m->c; c < end; c++)
