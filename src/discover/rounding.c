@@ -74,7 +74,7 @@ bool rounding_rating(size_t n, const double *y, const char *name, double *least,
         top += y[i] == b;
         next += y[i] == b - 1;
     }
-    if (!of_ratings(name) && (a > 1 || top < TOPS || 2 * top < next)) return false;
+    if (!of_ratings(name) && (a != 1 || top < TOPS || 2 * top < next)) return false;
     *least = a > 0, *greatest = b;
     return true;
 }

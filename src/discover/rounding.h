@@ -19,7 +19,8 @@ double rounding_step(size_t n, const double *y);
  * rating, half points of a mark. 0: there are more, or no step. */
 double rounding_levels(size_t n, const double *y);
 /* Whole numbers that end where scales of ratings do, with 5, 7 or 10 above and 0 or 1 below; name:
- * that of their column. Where it does not speak of ratings both ends must be reached, and the top
- * as often as no tail of counts or degrees has it. false: no such scale. */
+ * that of their column. Where it does not speak of ratings they begin with 1, as counts hardly do
+ * (one in ten of their series of some 40 values has 0 and 5 as ends), and reach the top as often as
+ * no tail of counts or degrees does. false: no such scale. */
 bool rounding_rating(size_t n, const double *y, const char *name, double *least, double *greatest);
 #endif

@@ -525,6 +525,9 @@ static void test_levels(void **state) {
     assert_close(rounding_levels(N, y), 1, 0);
     assert_true(rounding_rating(N, y, "value", &a, &b) && a == 1 && b == 5);
     assert_close(rounding_levels(10, y), 0, 0); /* ten values tell of no levels */
+    y[0] = y[1] = 0; /* counts as well, unless their name speaks of ratings */
+    assert_false(rounding_rating(N, y, "value", &a, &b));
+    assert_true(rounding_rating(N, y, "mood", &a, &b) && a == 0 && b == 5);
     for (int i = 0; i < N; i++) y[i] = fmin(y[i], 3);
     assert_close(rounding_levels(N, y), 1, 0);
     assert_false(rounding_rating(N, y, "rating", &a, &b)); /* scales end with 5, 7 or 10 */
