@@ -433,6 +433,8 @@ void describe_shares(const struct discovery *d, struct buf *out) {
     double both = 100 * (1 - sum);
     if (fabs(both) < 1.5)
         buf_puts(out, "; the shares add up.");
+    else if (both > 0 && n == 1 && !hidden)
+        buf_printf(out, "; the other %.0f%% may be either's.", both);
     else if (both > 0)
         buf_printf(out,
                    "; the other %.0f%% belong to no single one, because components rise and fall "
