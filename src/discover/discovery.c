@@ -219,7 +219,7 @@ static bool scatters(const struct search *s) {
     if (st == GPM_OK) st = smodel_part(m, z, g, SMODEL_SIGNAL, d->t, d->n, mean, NULL);
     for (size_t i = 0; i < d->n && st == GPM_OK; i++) {
         double fit = smodel_back(d, tr, d->mean[tr] + d->sd[tr] * mean[i]);
-        double off = d->mean[0] + d->sd[0] * d->y[0][i] - fit;
+        double off = d->values[i] - fit;
         sum += off * off;
         rate += fmax(fit, 0);
     }

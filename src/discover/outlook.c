@@ -126,7 +126,7 @@ static void put_piles(const struct discovery *d, struct buf *out) {
     size_t first;
     if (stuck(d, &first)) return;
     double least = l.least;
-    if (d->data.truths || d->data.counts || d->data.count) l.least = NAN; /* zeros are counts */
+    if (d->data.truths || d->data.counts) l.least = NAN; /* zeros are counts */
     const struct {
         double end, other, known;
         const char *side, *option;
@@ -164,7 +164,7 @@ static void put_ends(const struct discovery *d, struct buf *out) {
 /* "Values are whole numbers from 1 to 5: forecasts are such numbers, too." */
 static void put_levels(const struct discovery *d, struct buf *out) {
     const struct smodel_data *m = &d->data;
-    if (!(m->level_y > 0) || m->count || d->fit.n == d->series.n) return;
+    if (!(m->level_y > 0) || smodel_scale_hidden(m) || d->fit.n == d->series.n) return;
     buf_puts(out, out->len ? " Values are " : "Values are ");
     if (m->level_y == 1)
         buf_puts(out, "whole numbers");

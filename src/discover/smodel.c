@@ -167,15 +167,17 @@ const char *smodel_transform_name(const struct smodel_data *d, int transform) {
     return transform == TRANSFORM_NONE ? "none" : names[d->scale];
 }
 
-static bool standardise(struct smodel_data *d, int tr, const double *y) {
+/* like: a part that does not vary is measured in the units of the whole. */
+static bool standardise(struct smodel_data *d, int tr, const struct smodel_data *like) {
     double *v = NEW_ARRAY(double, d->n), mean = 0, ss = 0, jac = 0;
     for (size_t i = 0; i < d->n; i++) {
-        v[i] = smodel_forward(d, tr, y[i]);
+        v[i] = smodel_forward(d, tr, d->values[i]);
         mean += v[i] / (double)d->n;
-        jac += smodel_log_stretch(d, tr, y[i]);
+        jac += smodel_log_stretch(d, tr, d->values[i]);
     }
     for (size_t i = 0; i < d->n; i++) ss += (v[i] - mean) * (v[i] - mean);
     double sd = sqrt(ss / (double)d->n);
+    if (like && !(sd > 1e-12 * fabs(mean))) mean = like->mean[tr], sd = like->sd[tr];
     if (!(sd > 1e-12 * fabs(mean)) || !isfinite(sd)) {
         mem_free(v);
         return false;
@@ -205,11 +207,17 @@ static enum smodel_scale choose_scale(const struct smodel_data *d, double least,
 }
 
 /* Of amounts with zeros among them half of the least that is none: a zero is what is less. */
-static double root_offset(const struct smodel_data *d, const double *y) {
+static double root_offset(const struct smodel_data *d) {
     double least = INFINITY;
     for (size_t i = 0; i < d->n; i++)
-        if (y[i] > 0) least = fmin(least, y[i]);
+        if (d->values[i] > 0) least = fmin(least, d->values[i]);
     return d->counts ? ANSCOMBE : least / 2;
+}
+
+/* A scale where the values have it: a part has those of the whole, so that a structure of one can
+ * be evaluated on the other. */
+static void add_scale(struct smodel_data *d, int tr, bool has, const struct smodel_data *like) {
+    if (like ? like->y[tr] != NULL : has) (void)standardise(d, tr, like);
 }
 
 double *smodel_times(const struct smodel_data *d, size_t n, const double *x) {
@@ -234,6 +242,8 @@ static enum gpm_status data_init(struct smodel_data *d, size_t n, const double *
     d->x0 = x[0];
     d->span = x[n - 1] - x[0];
     d->t = NEW_ARRAY(double, n);
+    d->values = NEW_ARRAY(double, n);
+    memcpy(d->values, y, n * sizeof *y);
     double least = INFINITY, greatest = -INFINITY;
     d->counts = true;
     for (size_t i = 0; i < n; i++) {
@@ -242,20 +252,18 @@ static enum gpm_status data_init(struct smodel_data *d, size_t n, const double *
         greatest = fmax(greatest, y[i]);
         d->counts &= y[i] >= 0 && y[i] == floor(y[i]);
     }
-    if (!standardise(d, TRANSFORM_NONE, y)) {
+    if (!standardise(d, TRANSFORM_NONE, like)) {
         smodel_data_release(d);
         return GPM_E_ARG;
     }
     d->truths =
         like ? like->truths : d->counts && least == 0 && greatest == 1 && low == 0 && high == 1;
     d->scale = like ? like->scale : choose_scale(d, least, greatest);
-    d->offset = like ? like->offset : d->scale == SCALE_ROOT ? root_offset(d, y) : 0;
-    if ((least > 0 || d->scale != SCALE_LOG) && !standardise(d, TRANSFORM_LOG, y))
-        d->y[TRANSFORM_LOG] = NULL;
+    d->offset = like ? like->offset : d->scale == SCALE_ROOT ? root_offset(d) : 0;
+    add_scale(d, TRANSFORM_LOG, least > 0 || d->scale != SCALE_LOG, like);
     d->linear = like ? like->linear : d->y[TRANSFORM_LOG] && linear(d, TRANSFORM_LOG);
-    bool wide = like ? like->y[TRANSFORM_POWER] != NULL : greatest > POWER_RANGE * least;
-    if (d->y[TRANSFORM_LOG] && d->scale == SCALE_LOG && wide && !standardise(d, TRANSFORM_POWER, y))
-        d->y[TRANSFORM_POWER] = NULL;
+    bool log = d->y[TRANSFORM_LOG] && d->scale == SCALE_LOG;
+    add_scale(d, TRANSFORM_POWER, log && greatest > POWER_RANGE * least, like);
     d->grid = find_grid(d);
     return GPM_OK;
 }
@@ -336,13 +344,8 @@ enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
         if (!end && !(rng_uniform(&r) * left < need)) continue;
         at[kept] = i;
         x[kept] = full->x0 + full->span * full->t[i];
-        y[kept++] = full->y[TRANSFORM_LOG] && full->scale != SCALE_ROOT
-                        ? smodel_back(full, TRANSFORM_LOG,
-                                      full->mean[1] + full->sd[1] * full->y[TRANSFORM_LOG][i])
-                        : full->mean[0] + full->sd[0] * full->y[0][i];
+        y[kept++] = full->values[i];
     }
-    if (full->scale == SCALE_ROOT && full->counts)
-        for (size_t i = 0; i < kept; i++) y[i] = floor(y[i] + 0.5);
     enum gpm_status st = data_init(out, kept, x, y, full->low, full->high, full);
     if (st == GPM_OK) {
         out->dt = full->dt;
@@ -375,7 +378,7 @@ void smodel_data_release(struct smodel_data *d) {
     mem_free(d->t);
     mem_free(d->points);
     for (int tr = 0; tr < TRANSFORMS; tr++) mem_free(d->y[tr]);
-    mem_free(d->count);
+    mem_free(d->values);
     memset(d, 0, sizeof *d);
 }
 

@@ -54,6 +54,7 @@ enum smodel_scale {
 struct smodel_data {
     size_t n;
     double *t;               /* ascending, [0,1] */
+    double *values;          /* as they are */
     double *y[TRANSFORMS];   /* standardised, per transform; NULL where there is none */
     enum smodel_scale scale; /* what TRANSFORM_LOG stands for */
     double offset;           /* of SCALE_ROOT */
@@ -84,7 +85,6 @@ struct smodel_data {
     double level_y; /* they have few levels, so far apart, and predictions have them, too; 0: no */
     bool counts;    /* whole numbers from 0 on: predictions are not below 0 */
     bool truths;    /* every value is 0 or 1 */
-    double *count;  /* SCALE_RATE, SCALE_CHANCE: the values as they are; else NULL */
     double wild,
         wild_sd[TRANSFORMS]; /* values out of line: their share, their spread per transform */
 };
@@ -135,7 +135,8 @@ void smodel_data_rounded(struct smodel_data *d, double step);
 /* A period of the calendar, where it is one that can be seen. */
 void smodel_data_season(struct smodel_data *d, double p);
 /* At most k of the points, first and last among them, chosen by a fixed random stream; keeps the
- * span, the step that bounds periods, and the seasons, so that parameters mean the same. */
+ * span, the step that bounds periods, the seasons and the scales, so that parameters mean the same.
+ */
 GPM_MUST_USE enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
                                                 struct smodel_data *out);
 void smodel_data_release(struct smodel_data *d);

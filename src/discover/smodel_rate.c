@@ -34,13 +34,11 @@ bool smodel_few_counts(const struct smodel_data *d) {
 }
 
 void smodel_data_rates(struct smodel_data *d) {
-    d->count = NEW_ARRAY(double, d->n);
     mem_free(d->y[TRANSFORM_LOG]);
     mem_free(d->y[TRANSFORM_POWER]);
     d->y[TRANSFORM_POWER] = NULL;
     d->y[TRANSFORM_LOG] = NEW_ARRAY(double, d->n);
     memcpy(d->y[TRANSFORM_LOG], d->y[0], d->n * sizeof *d->y[0]);
-    for (size_t i = 0; i < d->n; i++) d->count[i] = floor(d->mean[0] + d->sd[0] * d->y[0][i] + 0.5);
     double mean = d->mean[0];
     d->scale = d->truths ? SCALE_CHANCE : SCALE_RATE;
     d->linear = false;
@@ -70,7 +68,7 @@ static struct gp_laplace *workspace(const struct smodel_data *d, struct smodel_w
     for (size_t i = 0; i < d->n * (size_t)d->dim; i++)
         if ((i + 1) % (size_t)d->dim) vec_push(&g->x, d->points[i]);
     for (size_t i = 0; i < d->n; i++)
-        vec_push(&g->pairs, ((struct laplace_pair){.y = d->count[i]}));
+        vec_push(&g->pairs, ((struct laplace_pair){.y = d->values[i]}));
     g->model.mean = mean_const(d->mean[TRANSFORM_LOG]);
     g->model.likelihood = smodel_likelihood(d);
     return g;

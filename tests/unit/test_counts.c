@@ -71,7 +71,7 @@ static void few(struct smodel_data *d) {
     assert_true(smodel_few_counts(d));
     smodel_data_rates(d);
     assert_int_equal(d->scale, SCALE_RATE);
-    for (int i = 0; i < N; i++) assert_close(d->count[i], y[i], 0);
+    for (int i = 0; i < N; i++) assert_close(d->values[i], y[i], 0);
 }
 
 static struct structure of(unsigned a, unsigned b) {
@@ -131,7 +131,7 @@ static void test_evidence(void **state) {
     for (double u = -4; u < 4; u += step) { /* the constant of the structure is N(0, 1) */
         double l = -0.5 * u * u - 0.5 * log(2 * M_PI);
         struct count_rate r = {exp(d.mean[1] + d.sd[1] * u), size, 1};
-        for (int i = 0; i < N; i++) l += log(by_hand(r, d.count[i]));
+        for (int i = 0; i < N; i++) l += log(by_hand(r, d.values[i]));
         sum += exp(l + 80) * step;
     }
     struct smodel_work *w = smodel_work_new(&d);

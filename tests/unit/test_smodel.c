@@ -593,14 +593,52 @@ static void test_rounding(void **state) {
         }
 }
 
+/* A part holds values as they are, and has the scales of the whole: a structure of one can be
+ * evaluated on the other. Kinds: rain, whose zeros must not become -1e-15; capped values, of whose
+ * zeros a part may have none; hardly ever anything, of which a part may be constant. */
+static void test_subset_scales(void **state) {
+    UNUSED(state);
+    enum { N = 90, PART = 12 };
+    double x[N], y[N];
+    struct rng r;
+    rng_init(&r, 4, 0, 0);
+    for (int i = 0; i < N; i++) x[i] = i;
+    for (int kind = 0; kind < 3; kind++)
+        for (int rep = 0; rep < 20; rep++) {
+            struct smodel_data d, part;
+            for (int i = 0; i < N; i++) y[i] = fmax(0, 50 + 47.3 * rng_normal(&r));
+            for (int i = 0; i < N && kind == 1; i++) y[i] = i == 5 + rep ? 0 : 0.1 + fmin(y[i], 90);
+            for (int i = 0; i < N && kind == 2; i++) y[i] = i == 5 + rep ? 7.5 : 0;
+            assert_int_equal(
+                smodel_data_init_within(&d, N, x, y, -INFINITY, kind == 1 ? 90.1 : INFINITY),
+                GPM_OK);
+            assert_int_equal(smodel_data_subset(&d, PART, &part), GPM_OK);
+            for (size_t i = 0; i < part.n; i++)
+                assert_true(part.values[i] == y[(int)floor(part.t[i] * (N - 1) + 0.5)]);
+            for (int tr = 0; tr < TRANSFORMS; tr++) {
+                assert_int_equal(part.y[tr] != NULL, d.y[tr] != NULL);
+                for (size_t i = 0; i < part.n && d.y[tr]; i++) assert_true(isfinite(part.y[tr][i]));
+            }
+            smodel_data_release(&part);
+            smodel_data_release(&d);
+        }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gradients),  cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_version_01), cmocka_unit_test(test_fast),
-        cmocka_unit_test(test_noise),      cmocka_unit_test(test_twins),
-        cmocka_unit_test(test_subset),     cmocka_unit_test(test_order_of_copies),
-        cmocka_unit_test(test_root),       cmocka_unit_test(test_odds),
-        cmocka_unit_test(test_regressors), cmocka_unit_test(test_power),
-        cmocka_unit_test(test_rounding),   cmocka_unit_test(test_levels)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradients),
+                                       cmocka_unit_test(test_ends),
+                                       cmocka_unit_test(test_version_01),
+                                       cmocka_unit_test(test_fast),
+                                       cmocka_unit_test(test_noise),
+                                       cmocka_unit_test(test_twins),
+                                       cmocka_unit_test(test_subset),
+                                       cmocka_unit_test(test_subset_scales),
+                                       cmocka_unit_test(test_order_of_copies),
+                                       cmocka_unit_test(test_root),
+                                       cmocka_unit_test(test_odds),
+                                       cmocka_unit_test(test_regressors),
+                                       cmocka_unit_test(test_power),
+                                       cmocka_unit_test(test_rounding),
+                                       cmocka_unit_test(test_levels)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
