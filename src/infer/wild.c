@@ -4,9 +4,13 @@
 #include <math.h>
 
 #define WIDE 10.0 /* their spread in standard deviations of the prediction */
+/* Of them, those of any size. So few that skewed predictions (rare counts, logarithms), which know
+ * of a hundred standard deviations, are believed. */
+#define SLIPS 1e-6
 
 bool wild_is(double logp, double far, double sd) {
     double wide = -0.5 * far * far / (WIDE * WIDE) - log(WIDE * sd) - 0.5 * log(2 * M_PI);
+    wide = fmax(wide, wild_log_density(far, sd) + log(SLIPS));
     return wide + log(WILD_SHARE) > logp + log1p(-WILD_SHARE);
 }
 

@@ -2,7 +2,9 @@
  *
  * Values out of line: a mixture of a model's prediction and of a distribution WIDE times as wide,
  * to which a SHARE of the values belongs before the data. The odds of the two decide about a value,
- * given what the others predict for it. The one rule of all who set values aside.
+ * given what the others predict for it. A few of these are of any size, or a slip of the decimal
+ * point, thousands of standard deviations out, would be even less of theirs than of the prediction.
+ * The one rule of all who set values aside.
  */
 #ifndef INFER_WILD_H
 #define INFER_WILD_H

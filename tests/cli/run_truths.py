@@ -39,6 +39,11 @@ def check_spikes(tmp):
     d = run(tmp, "seasonal", seasonal)
     assert {o["x"][0] for o in d["outliers"]} == {month(33), month(77)}, d["outliers"]
     assert d["structures"][0]["struct"] == "LIN + PER + WN", d["structures"][:2]
+    # a slip of the point is a thousand standard deviations out, and no less out of line for it
+    slip = [y if i != 50 else 9876.5 for i, y in enumerate(noise)]
+    d = run(tmp, "slip", slip)
+    assert [o["value"] for o in d["outliers"]] == [9876.5], d["outliers"]
+    assert d["structures"][0]["struct"] == "WN", d["structures"][:2]
     # noise alone has none, nor has a series with a sharp season
     sharp = [10 + 8 * (i % 12 == 11) + rng.gauss(0, 0.5) for i in range(120)]
     for name, ys in (("noise", noise), ("sharp", sharp)):
