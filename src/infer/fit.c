@@ -69,9 +69,9 @@ double fit_optimise(const struct density *t, double *z, int iterations) {
 /* ---- starts ---- */
 /* Start i among the best `want`, best first. */
 static void rank(struct fit_starts *s, int want, int i, double logp) {
-    if (!isfinite(logp)) return;
-    int at = s->n < want ? s->n++ : want - 1;
-    if (at == want - 1 && s->n == want && i >= want && logp <= s->best[at].logp) return;
+    bool full = s->n == want;
+    if (!isfinite(logp) || (full && logp <= s->best[want - 1].logp)) return;
+    int at = full ? want - 1 : s->n++;
     s->best[at] = (struct fit_rank){logp, i};
     for (; at > 0 && s->best[at].logp > s->best[at - 1].logp; at--) {
         struct fit_rank x = s->best[at];
