@@ -236,10 +236,12 @@ enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, size_t more, str
     struct kern *rest = gp_without_white(s->kern, &white); /* the harmonics see it as noise */
     kern_unref(rest);
     e->least += white;
-    double t0 = g->n ? g->x[entry_at(&g->times, 0)] : 0;
-    if (!st_model_init(&e->m, s->kern, t0, e->least, power_of_two(g->n + more),
-                       most_states(g, g->n + more)))
-        return GPM_OK;
+    struct st_scope scope = {.first = g->n ? g->x[entry_at(&g->times, 0)] : 0,
+                             .last = g->n ? g->x[entry_at(&g->times, g->n - 1)] : 0,
+                             .noise = e->least,
+                             .n = power_of_two(g->n + more),
+                             .most = most_states(g, g->n + more)};
+    if (!st_model_init(&e->m, s->kern, &scope)) return GPM_OK;
     e->grid = fits_grid(g, &e->m);
     if (!exact_enough(g, g->n + more, &e->m, e->least) || !long_enough(g, g->n + more, e)) {
         gp_series_release(e);

@@ -89,7 +89,8 @@ static bool match_terms(struct question *q, const struct kern *part) {
     q->wanted = mem_zalloc((m->n_terms + 1) * sizeof *q->wanted);
     for (size_t i = 0; i < m->n_terms && !part; i++) q->wanted[i] = true;
     if (!part) return true;
-    if (!st_model_init(&p, part, m->t0, q->e.least, 1, ST_STATES_MAX)) return false;
+    struct st_scope scope = {m->t0, m->t0, q->e.least, 1, ST_STATES_MAX}; /* its terms alone */
+    if (!st_model_init(&p, part, &scope)) return false;
     bool ok = true;
     for (size_t i = 0; i < p.n_terms && ok; i++) {
         size_t j = 0;

@@ -232,9 +232,26 @@ static size_t room_of(const struct st_term *t) {
     return (size_t)(9 * t->ns * t->ns + 10 * t->w);
 }
 
+/* How many times its amplitude the variance of a term may become, 1 at least: lines grow with the
+ * time, and so do processes that start. As far again behind the end as the series is long: there
+ * may be more of it. */
+static double growth(const struct st_term *t, const struct st_scope *s) {
+    double all = 1, ends[] = {s->first, 2 * s->last - s->first};
+    for (int i = 0; i < t->n; i++) {
+        const struct st_factor *f = &t->f[i];
+        bool starts = f->kind == ST_SYSTEM && f->k->cls->states->starts;
+        double amp = kern_amplitude(f->k), most = 0, v;
+        if (!(f->kind == ST_LINE || starts) || !(amp > 0)) continue;
+        for (int e = 0; e < 2; e++)
+            if (kern_eval(f->k, &ends[e], &ends[e], 1, &v) == GPM_OK) most = fmax(most, v / amp);
+        all *= most;
+    }
+    return fmax(all, 1);
+}
+
 /* Sizes of the term; the number of its waves, 0: no form. */
-static size_t measure(struct st_model *m, struct st_term *t, double tail_noise, size_t n,
-                      size_t most, struct wave *wave) {
+static size_t measure(struct st_model *m, struct st_term *t, const struct st_scope *s,
+                      struct wave *wave) {
     double error = 0;
     t->ns = 1;
     for (int f = 0; f < t->systems; f++) {
@@ -243,9 +260,10 @@ static size_t measure(struct st_model *m, struct st_term *t, double tail_noise, 
         t->moving |= form->starts;
         error += form->error;
     }
-    if (t->ns > ST_SYSTEM_MAX || m->d + (size_t)t->ns > most) return 0;
+    if (t->ns > ST_SYSTEM_MAX || m->d + (size_t)t->ns > s->most) return 0;
     m->error += t->amp * error;
-    double tail = TAIL_COST * tail_noise / ((double)n * t->amp);
+    double size = t->periodic ? t->amp * growth(t, s) : t->amp;
+    double tail = TAIL_COST * s->noise / ((double)s->n * size);
     size_t waves = waves_of(t, fmin(fmax(tail, 1e-18), 1e-10), wave, ST_STATES_MAX);
     if (!waves) return 0;
     t->nc = (int)waves;
@@ -256,10 +274,10 @@ static size_t measure(struct st_model *m, struct st_term *t, double tail_noise, 
         t->w = 2 * t->nc;
     t->off = (int)m->d;
     m->d += (size_t)(t->ns * t->w);
-    return m->d <= most ? waves : 0;
+    return m->d <= s->most ? waves : 0;
 }
 
-static bool lay_out(struct st_model *m, double tail_noise, size_t n, size_t most) {
+static bool lay_out(struct st_model *m, const struct st_scope *s) {
     struct wave *wave[TERMS_MAX] = {NULL};
     size_t room = 1;
     bool ok = true;
@@ -269,7 +287,7 @@ static bool lay_out(struct st_model *m, double tail_noise, size_t n, size_t most
         if (k == m->n_terms) m->d_steps = m->d;
         if (t->kind != ST_TERM_STATES || st_static(t) != (k >= m->n_terms)) continue;
         wave[i] = NEW_ARRAY(struct wave, ST_STATES_MAX);
-        ok = measure(m, t, tail_noise, n, most, wave[i]) > 0;
+        ok = measure(m, t, s, wave[i]) > 0;
         if (!ok) break;
         room += room_of(t);
         m->weighted |= t->weighted;
@@ -285,11 +303,10 @@ static bool lay_out(struct st_model *m, double tail_noise, size_t n, size_t most
     return ok;
 }
 
-bool st_model_init(struct st_model *m, const struct kern *k, double t0, double tail_noise, size_t n,
-                   size_t most) {
+bool st_model_init(struct st_model *m, const struct kern *k, const struct st_scope *s) {
     struct expansion e = {NEW_ARRAY(struct st_term, TERMS_MAX + 1), 1};
     memset(e.term, 0, sizeof *e.term); /* the others are made from it */
-    *m = (struct st_model){.term = e.term, .rank = 1, .t0 = t0, .last = NAN};
+    *m = (struct st_model){.term = e.term, .rank = 1, .t0 = s->first, .last = NAN};
     bool ok = expand(&e, 0, k, 0);
     m->n_terms = e.n;
     for (size_t i = 0; i < m->n_terms && ok; i++) {
@@ -300,7 +317,7 @@ bool st_model_init(struct st_model *m, const struct kern *k, double t0, double t
         ok = m->n_columns < ST_COLUMNS_MAX;
         if (ok) m->column[m->n_columns++] = i;
     }
-    ok = ok && lay_out(m, tail_noise, n, most);
+    ok = ok && lay_out(m, s);
     if (!ok) st_model_release(m);
     return ok;
 }

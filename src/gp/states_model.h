@@ -88,10 +88,15 @@ struct st_model {
     double *memory;
 };
 
-/* tail_noise: the least variance of a measurement over n points, which says how many harmonics are
- * needed. False when a term has no form, or there are more states than `most`. */
-bool st_model_init(struct st_model *m, const struct kern *k, double t0, double tail_noise, size_t n,
-                   size_t most);
+/* The series that a model is for. The least variance of its n measurements, and how far weights and
+ * walks grow between its ends, say how many harmonics are needed. */
+struct st_scope {
+    double first, last; /* times */
+    double noise;
+    size_t n, most; /* points; states */
+};
+/* False when a term has no form, or there are more states than `most`. */
+bool st_model_init(struct st_model *m, const struct kern *k, const struct st_scope *s);
 void st_model_release(struct st_model *m);
 /* Product of the weights of a term at t, the further columns of the input in z (NULL: none); with
  * bar not 0, adds bar times its derivatives to the factors' own. */

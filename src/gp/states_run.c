@@ -7,11 +7,13 @@
 #include "base/vec.h"
 #include "math/special.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #define GUARD_EVENTS    128
 #define GUARD_TOLERANCE 1e-10
+#define SUMS_TOLERANCE  1e-6 /* nats */
 #define PIECE_MIN       32
 #define BLOCK           64 /* events whose products are summed at once */
 #define BLOCK_LEAST     9  /* columns for which that pays */
@@ -285,11 +287,13 @@ bool st_run_append(struct st_run *r, const struct st_series *more, double last, 
     for (size_t i = 0; i < r->n_special; i++) r->special[i] = SIZE_MAX; /* events that are past */
     double gap = more->step > 0 ? more->step : more->x[0] - last;
     r->filter->resume(r, last, gap, state);
-    return feed(r, 0, more->n, state) && solve(r);
+    if (!feed(r, 0, more->n, state) || !solve(r)) return false;
+    /* What is cancelled by harmonics cannot be refined without the events that are past. */
+    return r->n_standing == 0 || DBL_EPSILON * r->g[0] < SUMS_TOLERANCE;
 }
 
 enum gpm_status st_run_guard(struct st_model *m, const struct st_series *x, bool *ok) {
-    struct st_run a, b;
+    struct st_run a = {0}, b = {0};
     const double measured[GUARD_EVENTS] = {0}; /* variances do not depend on the values, and after
                                                   a missing one the two filters' differ */
     struct st_series head = *x;

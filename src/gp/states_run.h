@@ -113,7 +113,8 @@ void st_run_release(struct st_run *r);
 /* The whole series; *ok is false when the filter has lost its digits. The state at its end goes to
  * *end (NULL: not wanted), for the caller to free. */
 GPM_MUST_USE enum gpm_status st_run_value(struct st_run *r, double **end, bool *ok);
-/* More events after the end of a series whose value is known: only they are filtered. */
+/* More events after the end of a series whose value is known: only they are filtered. False: no
+ * digits are left, and the series is to be run as a whole. */
 bool st_run_append(struct st_run *r, const struct st_series *more, double last, double *state);
 /* After st_run_value: from the last event to the first; after each, visit (may be NULL) finds the
  * state before the event and r->back. The quadratic form is counted `weight` times. */

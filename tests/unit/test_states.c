@@ -628,7 +628,8 @@ static void smooth_form(void **state) {
     struct st_run r;
     struct st_series s = {.n = N, .x = x, .y = y, .noise = noise};
     bool ok;
-    assert_true(st_model_init(&m, gp_kern(g), x[0], sd * sd, N, ST_STATES_MAX));
+    struct st_scope scope = {x[0], x[N - 1], sd * sd, N, ST_STATES_MAX};
+    assert_true(st_model_init(&m, gp_kern(g), &scope));
     assert_int_equal(st_run_init(&r, &m, &s, ST_STEPS), GPM_OK);
     assert_int_equal(st_run_value(&r, NULL, &ok), GPM_OK);
     assert_true(ok);
@@ -639,6 +640,84 @@ static void smooth_form(void **state) {
     st_run_release(&r);
     st_model_release(&m);
     gp_free(g);
+}
+
+/* Times that are far from each other, as days are: what lines and walks become there is what the
+ * harmonics that are left out must be small beside. */
+static void growing_waves(void **state) {
+    static const char *const kinds[] = {
+        "LIN(sf=0.0003, c=-4000)*ZPER(sf=9, p=456, l=0.2)+MAT12(sf=1, l=1000)",
+        "WIENER(sf=0.1, x0=-1)*PER(sf=9, p=456, l=0.5)+LIN(sf=0.001)",
+    };
+    enum { N = 900 };
+    double x[N], y[N], a, b;
+    uint64_t seed = 4;
+    UNUSED(state);
+    for (size_t q = 0; q < COUNT_OF(kinds); q++) {
+        for (size_t i = 0; i < N; i++) {
+            x[i] = 78 * ((double)i + 0.7 * uniform(&seed));
+            y[i] = 0.0003 * x[i] * sin(x[i] * (2 * M_PI / 456)) + 0.04 * normal(&seed);
+        }
+        struct gp *f = process(kinds[q], 0.04, N, x, y), *d = process(kinds[q], 0.04, N, x, y);
+        gp_set_structured(d, 0);
+        assert_int_equal(gp_logml(f, &a), GPM_OK);
+        assert_int_equal(gp_logml(d, &b), GPM_OK);
+        assert_true(by_states(f) && !by_states(d));
+        if (fabs(a - b) > 1e-7 * fabs(b)) print_error("%s: %.12g %.12g\n", kinds[q], a, b);
+        assert_close(a, b, 1e-7);
+        gp_free(f);
+        gp_free(d);
+    }
+}
+
+/* Harmonics a million times as large as the noise: more data leave as many digits as all of them
+ * at once do. */
+static void appending_quietly(void **state) {
+    enum { N = 900, FIRST = 890 };
+    double x[N], y[N], a, b;
+    uint64_t seed = 7;
+    UNUSED(state);
+    fill(N, SCATTERED, &seed, x, y);
+    for (size_t i = 0; i < N; i++) y[i] = 1000 * sin(2 * M_PI / 1.1 * x[i]) + 1e-3 * normal(&seed);
+    const char *text = "PER(sf=10000, p=1.1, l=1)+LIN(sf=100)";
+    struct gp *f = process(text, 1e-3, FIRST, x, y), *g = process(text, 1e-3, N, x, y);
+    assert_int_equal(gp_logml(f, &a), GPM_OK);
+    for (size_t i = FIRST; i < N; i++) {
+        assert_int_equal(gp_add(f, GP_MEASURED, x + i, y + i, 1), GPM_OK);
+        assert_int_equal(gp_logml(f, &a), GPM_OK);
+    }
+    assert_int_equal(gp_logml(g, &b), GPM_OK);
+    assert_true(by_states(f) && by_states(g));
+    assert_close(a, b, 1e-9);
+    gp_free(f);
+    gp_free(g);
+}
+
+/* Every large allocation of a filter fails in turn: a status comes back, nothing leaks, and the
+ * next try has the answer. */
+static void out_of_memory(void **state) {
+    enum { N = 400 };
+    double x[N], y[N], want, a, slopes[16], dnoise, at[3] = {0.5, 1.1, 9}, mean[3], var[3];
+    uint64_t seed = 2;
+    UNUSED(state);
+    for (int how = GRID; how <= SCATTERED; how++) {
+        fill(N, (enum layout)how, &seed, x, y);
+        struct gp *g = process("PER(sf=1, p=1.1, l=1)+MAT12(sf=1, l=1)+LIN(sf=1)", 0.2, N, x, y);
+        assert_int_equal(gp_logml(g, &want), GPM_OK);
+        for (int nth = 1; nth < 60; nth++) {
+            gp_forget(g);
+            mem_fail_nth_try(nth);
+            enum gpm_status st = gp_logml_grad(g, &a, slopes, &dnoise);
+            if (!st) st = gp_predict(g, at, 3, GP_MEASURED, mean, var);
+            mem_fail_nth_try(0);
+            assert_true(st == GPM_OK || st == GPM_E_NOMEM);
+            gp_forget(g);
+            assert_int_equal(gp_logml(g, &a), GPM_OK);
+            assert_true(by_states(g));
+            assert_close(a, want, 1e-12);
+        }
+        gp_free(g);
+    }
 }
 
 /* Filters or nothing: of many inputs every likelihood is a filter's and has its parts; what no
@@ -682,7 +761,9 @@ int main(void) {
         cmocka_unit_test(posteriors),      cmocka_unit_test(appending),
         cmocka_unit_test(conditional),     cmocka_unit_test(low_noise),
         cmocka_unit_test(draws),           cmocka_unit_test(chosen),
-        cmocka_unit_test(smooth_form),     cmocka_unit_test(filtered),
+        cmocka_unit_test(growing_waves),   cmocka_unit_test(appending_quietly),
+        cmocka_unit_test(out_of_memory),   cmocka_unit_test(smooth_form),
+        cmocka_unit_test(filtered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
