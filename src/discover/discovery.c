@@ -13,8 +13,9 @@
 
 #define BRIEF_VALUES 160 /* that the search for one of many looks at */
 
-static int day_of_week(double x) {
-    double day = floor(x);
+/* Of the zone in which times are written; rounding does not lead to the day before. */
+static int day_of_week(const struct series *s, double x) {
+    double day = floor(x + s->form.zone / 1440.0 + 1e-6);
     return (int)(day - 7 * floor(day / 7));
 }
 
@@ -22,8 +23,8 @@ static int day_of_week(double x) {
  * some out (trading days, say); 0: there are none such. */
 static unsigned days_of_week(const struct series *s, double step) {
     unsigned days = 0;
-    if (strcmp(s->unit, "day") || s->form.kind != TIME_DATE || fabs(step - 1) > 1e-6) return 0;
-    for (size_t i = 0; i < s->n; i++) days |= 1U << day_of_week(s->x[i]);
+    if (strcmp(s->unit, "day") || s->form.kind == TIME_WEEK || fabs(step - 1) > 1e-6) return 0;
+    for (size_t i = 0; i < s->n; i++) days |= 1U << day_of_week(s, s->x[i]);
     return s->n && s->x[s->n - 1] - s->x[0] >= 28 && days != 0x7F ? days : 0;
 }
 
@@ -37,7 +38,7 @@ void discovery_future(const struct discovery *d, size_t h, double *x) {
     for (size_t i = 0; i < h;) {
         k++;
         x[i] = months ? floor((end + k / 12) * 12 + 0.5) / 12 : end + step * k;
-        if (!days || days >> day_of_week(x[i] + 0.5) & 1) i++;
+        if (!days || days >> day_of_week(&d->series, x[i]) & 1) i++;
     }
 }
 

@@ -120,8 +120,7 @@ static enum gpm_status find_step(struct holidays *h, struct buf *err) {
     const struct series *s = h->s;
     enum time_kind kind = s->form.kind;
     bool days = kind == TIME_DATE || kind == TIME_INSTANT || kind == TIME_WEEK || kind == TIME_UNIX;
-    h->months = kind == TIME_MONTH || kind == TIME_QUARTER ||
-                (kind == TIME_DATE && !strcmp(s->unit, "year"));
+    h->months = kind == TIME_MONTH || kind == TIME_QUARTER || series_counts_months(s);
     if (!h->months && !days)
         return buf_fail(err, GPM_E_FORMAT,
                         "%s: holidays (--holidays) need times that are days, weeks, months or "

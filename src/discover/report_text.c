@@ -14,7 +14,11 @@
 /* How times were read, where a reader might wonder. */
 static void say_times(const struct series *s, struct buf *out) {
     const struct time_form *f = &s->form;
-    if (f->kind == TIME_UNIX && f->pattern) {
+    if (f->kind == TIME_UNIX && f->pattern && !strcmp(f->pattern, "excel")) {
+        buf_puts(out, ", times in days of a spreadsheet (");
+        series_print_plain(s, s->x[0], out);
+        buf_printf(out, " on%s)", f->found ? "; if they are numbers: --date-format number" : "");
+    } else if (f->kind == TIME_UNIX && f->pattern) {
         buf_printf(out, ", times in %s (since 1970, UTC: ",
                    strcmp(f->pattern, "unix") ? f->pattern : "unix seconds");
         series_print_plain(s, s->x[0], out);

@@ -224,8 +224,11 @@ static void put_manifest(const struct discovery *d, struct buf *out) {
     if (s->form.pattern) JSON(out, FIELD("time_pattern", s->form.pattern));
     JSON(out, FIELD("time_zone", s->form.zone), FIELD("time_zones", s->form.zones),
          FIELD("time_found", s->form.found), FIELD("month_end", s->month_end),
-         FIELD("value_unit", (const char *)s->style.unit),
-         FIELD("decimal_comma", s->style.decimal == ','), FIELD("thousands", s->style.thousands));
+         FIELD("month_at", s->month_at), FIELD("value_unit", (const char *)s->style.unit),
+         FIELD("decimal_comma", s->style.decimal == ','), FIELD("thousands", s->style.thousands),
+         FIELD("magnitudes", s->style.magnitudes), FIELD("marks", s->style.noted),
+         FIELD("mark", (const char *)s->style.notes));
+    if (s->style.truth) JSON(out, FIELD("truth", s->style.truth));
     put_outliers(&d->out, out);
     put_choices(d, out);
     put_regressors(&d->series.reg, out);
@@ -392,10 +395,18 @@ static void load_form(struct series *s, json_t *m) {
     f.found = get_bool(m, "time_found");
     s->form = f;
     s->month_end = get_bool(m, "month_end");
+    s->month_at = get_number(m, "month_at", 0);
+    if (!(fabs(s->month_at) < 32)) s->month_at = 0;
     const char *mark = json_string_value(json_object_get(m, "value_unit"));
     s->style = (struct number_style){.decimal = get_bool(m, "decimal_comma") ? ',' : '.',
-                                     .thousands = get_bool(m, "thousands")};
+                                     .thousands = get_bool(m, "thousands"),
+                                     .magnitudes = get_bool(m, "magnitudes"),
+                                     .noted = get_count(m, "marks", 1e9)};
     if (mark && strlen(mark) < sizeof s->style.unit) memcpy(s->style.unit, mark, strlen(mark));
+    mark = json_string_value(json_object_get(m, "truth"));
+    if (mark) s->style.truth = strcmp(mark, "yes") ? "true" : "yes";
+    mark = json_string_value(json_object_get(m, "mark"));
+    if (mark && strlen(mark) < sizeof s->style.notes) memcpy(s->style.notes, mark, strlen(mark));
     buf_release(&why);
 }
 

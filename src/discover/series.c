@@ -187,6 +187,17 @@ static enum gpm_status bad_time(struct reading *r, size_t row, const double *x) 
     return st;
 }
 
+/* A column of dates that holds the numbers by which spreadsheets count days (1954 to 2064). */
+static bool spreadsheet_days(const struct reading *r, const double *x) {
+    const char *name = r->s->time_name;
+    bool date = !ascii_casecmp(name, "ds") || !ascii_casecmp(name, "datum");
+    for (const char *p = name; *p && !date; p++) date = !ascii_ncasecmp(p, "date", 4);
+    if (r->s->form.kind != TIME_NUMBER || r->o->date_format || !date) return false;
+    for (size_t row = 0; row < r->csv.n_rows; row++)
+        if (r->cells[row] && !(x[row] >= 20000 && x[row] < 60000)) return false;
+    return true;
+}
+
 /* x[row] is NaN where the row is skipped. */
 static enum gpm_status read_times(struct reading *r, double *x) {
     enum gpm_status st = GPM_OK;
@@ -195,6 +206,11 @@ static enum gpm_status read_times(struct reading *r, double *x) {
     struct buf why = BUF_INIT;
     take_cells(r, r->time);
     st = times_read(&r->s->form, r->o->date_format, r->csv.n_rows, r->cells, x, &why);
+    if (st == GPM_OK && spreadsheet_days(r, x)) {
+        time_form_release(&r->s->form);
+        st = times_read(&r->s->form, "excel", r->csv.n_rows, r->cells, x, &why);
+        r->s->form.found = true;
+    }
     if (st != GPM_OK) buf_printf(r->err, "%s: %s", r->csv.name, why.data);
     buf_release(&why);
     for (size_t row = 0; row < r->csv.n_rows && st == GPM_OK; row++)
@@ -251,7 +267,13 @@ static enum gpm_status read_values(struct reading *r, const double *x) {
             r->p[r->n] = (struct every_row){x[row], y, row};
             r->n++;
         } else {
-            st = bad_row(r, row, "the value is not a number:", r->cells[row]);
+            st =
+                bad_row(r, row,
+                        strchr("<>", *r->cells[row]) ? "the value is a bound, a limit of detection "
+                                                       "say: give a number for it, or leave "
+                                                       "it out by --missing with what it says:"
+                                                     : "the value is not a number:",
+                        r->cells[row]);
         }
     }
     r->s->style.doubt = NULL; /* a cell of the file */
@@ -276,35 +298,49 @@ double series_first_day(double month) {
     return (double)calendar_days((int)year, (int)(month - 12 * year) + 1, 1);
 }
 
-/* Days that are all the first, or all the last, of a month count as months: equal steps, and a year
- * is 1. */
-static bool month_start(double day, double *x) {
-    int y, m, d;
-    calendar_date((long)day, &y, &m, &d);
-    *x = y + (m - 1) / 12.0;
-    return d == 1;
+/* Months as numbers of years, from a time in days since 1970. */
+static double month_time(double day, int *d, bool *last) {
+    int y, m;
+    calendar_date((long)floor(day), &y, &m, d);
+    *last = *d == calendar_month_length(y, m);
+    return y + (m - 1) / 12.0;
 }
 
-static bool month_end(double day, double *x) {
-    int y, m, d;
-    calendar_date((long)day, &y, &m, &d);
-    *x = y + (m - 1) / 12.0;
-    return d == calendar_month_length(y, m);
-}
-
-/* Replaces the times when the function knows every one of them. */
-static bool replace_times(struct reading *r, bool (*read)(double v, double *x)) {
-    double x;
-    for (size_t i = 0; i < r->n; i++)
-        if (!read(r->p[i].x, &x)) return false;
-    for (size_t i = 0; i < r->n; i++) (void)read(r->p[i].x, &r->p[i].x);
+/* Days that are all the first, all the last, or all the same of a month, at the same time of day,
+ * count as months: equal steps, and a year is 1. */
+static bool count_months(struct reading *r) {
+    struct series *s = r->s;
+    enum time_kind kind = s->form.kind;
+    double zone = s->form.zone / 1440.0, clock = 0;
+    int d, first = 0;
+    bool end = true, same = r->n > 1, last;
+    if ((kind != TIME_DATE && kind != TIME_INSTANT && kind != TIME_UNIX) || s->form.zones)
+        return false;
+    for (size_t i = 0; i < r->n && (same || end); i++) {
+        double at = r->p[i].x + zone + 1e-9; /* of rounding, at midnight */
+        (void)month_time(at, &d, &last);
+        if (!i) first = d, clock = at - floor(at);
+        bool alike = fabs(at - floor(at) - clock) < 1e-6;
+        same &= alike && d == first;
+        end &= alike && last;
+    }
+    if (r->n < 2 || !(end || (same && (first == 1 || r->n > 2)))) return false;
+    s->month_end = end;
+    s->month_at = (end ? 0 : first - 1) + clock - 1e-9 - zone;
+    for (size_t i = 0; i < r->n; i++) r->p[i].x = month_time(r->p[i].x + zone + 1e-9, &d, &last);
     return true;
+}
+
+bool series_counts_months(const struct series *s) {
+    return s->form.kind >= TIME_DATE && s->form.kind != TIME_WEEK && !strcmp(s->unit, "year");
 }
 
 enum gpm_status series_read_time(const struct series *s, const char *text, double *x) {
     enum gpm_status st = time_read(&s->form, text, x);
-    if (st == GPM_OK && s->form.kind == TIME_DATE && strcmp(s->unit, "day"))
-        (void)month_start(*x, x);
+    int d;
+    bool last;
+    if (st == GPM_OK && series_counts_months(s))
+        *x = month_time(*x + s->form.zone / 1440.0 + 1e-9, &d, &last);
     return st;
 }
 
@@ -381,11 +417,8 @@ static void set_unit(struct reading *r) {
     enum time_kind *kind = &s->form.kind;
     bool some = r->time >= 0 && r->n > 1;
     s->unit = "step";
-    if (*kind == TIME_DATE && some && replace_times(r, month_start)) {
+    if (some && count_months(r)) {
         s->unit = "year";
-    } else if (*kind == TIME_DATE && some && replace_times(r, month_end)) {
-        s->unit = "year";
-        s->month_end = true;
     } else if (*kind >= TIME_DATE) {
         s->unit = "day";
     } else if (*kind != TIME_NUMBER) {
@@ -480,8 +513,8 @@ static double days_of(double x, int months) {
 static enum gpm_status take_per_day(struct reading *r) {
     struct series *s = r->s;
     int months = s->form.kind == TIME_QUARTER ? 3 : 1;
-    bool dated = s->form.kind == TIME_MONTH || s->form.kind == TIME_QUARTER ||
-                 (s->form.kind == TIME_DATE && !strcmp(s->unit, "year"));
+    bool dated =
+        s->form.kind == TIME_MONTH || s->form.kind == TIME_QUARTER || series_counts_months(s);
     for (size_t i = 1; i < s->n && dated; i++) /* a quarter is a quarter however it is written */
         if (fabs((s->x[i] - s->x[i - 1]) * 12 - 1) < 0.1)
             break;
@@ -692,25 +725,22 @@ void series_options_release(struct series_options *o) {
 
 /* ---- times as text ---- */
 
-/* The day of a time that counts months. */
-static double day_of_month(const struct series *s, double x) {
+/* A time in days where x counts months. */
+static double in_days(const struct series *s, double x) {
+    if (!series_counts_months(s) || !(fabs(x) < 1e6)) return x;
     double k = floor(x * 12 + 0.5);
     int year = (int)floor(k / 12), month = (int)(k - 12.0 * year) + 1;
-    return (double)calendar_days(year, month,
-                                 s->month_end ? calendar_month_length(year, month) : 1);
-}
-
-static bool counts_months(const struct series *s, double x) {
-    return s->form.kind == TIME_DATE && !strcmp(s->unit, "year") && fabs(x) < 1e6;
+    int day = s->month_end ? calendar_month_length(year, month) : 1;
+    return (double)calendar_days(year, month, day) + s->month_at;
 }
 
 void series_print_time(const struct series *s, double x, struct buf *out) {
-    time_print(&s->form, counts_months(s, x) ? day_of_month(s, x) : x, out);
+    time_print(&s->form, in_days(s, x), out);
 }
 
 void series_print_plain(const struct series *s, double x, struct buf *out) {
     if (s->form.kind == TIME_UNIX)
-        time_print_iso(&s->form, x, out);
+        time_print_iso(&s->form, in_days(s, x), out);
     else
         series_print_time(s, x, out);
 }

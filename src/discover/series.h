@@ -44,6 +44,7 @@ struct series {
     struct time_form form;
     struct number_style style;
     bool month_end;   /* days that are all the last of a month: x as for months */
+    double month_at;  /* where x counts months: days after the first (or the last) of one */
     const char *unit; /* of x: "year", "day", "step" */
     size_t rows, missing, bad, repeated, left_out;
     double code;           /* a value that looks like a code for missing ones (-999, 9999), ... */
@@ -95,6 +96,8 @@ void series_print_plain(const struct series *s, double x, struct buf *out);
  * first day of a month. */
 double series_month_of(double day);
 double series_first_day(double month);
+/* Whether times are days, one in a month, and x is as for months. */
+bool series_counts_months(const struct series *s);
 bool series_dated(const struct series *s); /* times are of the calendar, not numbers */
 /* A name from outside, fit for one line of a terminal or a report (buf_line). */
 char *series_clean_name(const char *text);

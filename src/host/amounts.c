@@ -100,12 +100,43 @@ static size_t unit(const char *p) {
     return 0;
 }
 
+/* magnitude := thousands, millions, ... of a number, as in 987K and 1.2M; 0: none */
+static char magnitude(const char *p) {
+    char c = ascii_upper(*p);
+    bool known = *p && (strchr("KMB", c) || *p == 'T') && *p != 'm' && *p != 'b';
+    return known && !ascii_alpha(p[1]) && !strchr("/23", p[1] ? p[1] : ' ') ? c : 0;
+}
+
+/* note := stars and daggers, raised digits, letters or digits in brackets, a letter as offices of
+ * statistics put it behind values (provisional, estimated, revised, break ...); its length, 0: none
+ */
+static size_t note(const char *p) {
+    static const char *const signs[] = {"*",        "\xe2\x80\xa0", "\xe2\x80\xa1",
+                                        "\xc2\xa7", "\xc2\xb9",     "\xc2\xb2",
+                                        "\xc2\xb3", "\xc2\xaa",     "#"};
+    static const char letters[] = "pebrfcduzn";
+    size_t n = 0;
+    for (size_t i = 0; i < COUNT_OF(signs); i++)
+        if (!strncmp(p, signs[i], strlen(signs[i]))) n = strlen(signs[i]);
+    if (n) return n + (p[n] ? note(p + n) : 0);
+    if (*p == '(' || *p == '[') {
+        char close = *p == '(' ? ')' : ']';
+        for (n = 1; n < 4 && (ascii_alnum(p[n]) || p[n] == '*'); n++) continue;
+        return n > 1 && p[n] == close ? n + 1 : 0;
+    }
+    while (n < 2 && p[n] && strchr(letters, p[n])) n++;
+    return n && (!p[n] || blank(p + n)) ? n : 0;
+}
+
 struct body {
     const char *p; /* digits and separators */
     size_t n;
     bool negative;
     const char *unit;
     size_t unit_n;
+    char magnitude; /* K, M, B, T; 0: none */
+    const char *note;
+    size_t note_n;
 };
 
 static bool take_mark(const char **p, struct body *b) {
@@ -118,7 +149,31 @@ static bool take_mark(const char **p, struct body *b) {
     return true;
 }
 
-/* amount := ['('] [mark] [sign] [mark] body [mark] [')'], blanks between */
+/* What stands after the digits, which end at *p. */
+static bool take_rest(const char **at, struct body *b) {
+    const char *p = *at;
+    while (blank(p)) p += blank(p);
+    b->magnitude = magnitude(p);
+    if (b->magnitude) p++;
+    while (blank(p)) p += blank(p);
+    if (!take_mark(&p, b)) return false;
+    if (!b->unit && !b->magnitude && unit(p)) { /* one of measurement stands after the number */
+        b->unit = p;
+        b->unit_n = unit(p);
+        p += b->unit_n;
+    }
+    while (blank(p)) p += blank(p);
+    if (note(p)) {
+        b->note = p;
+        b->note_n = note(p);
+        p += b->note_n;
+    }
+    while (blank(p)) p += blank(p);
+    *at = p;
+    return true;
+}
+
+/* amount := ['('] [mark] [sign] [mark] body [magnitude] [mark] [note] [')'], blanks between */
 static bool take_body(const char *p, struct body *b) {
     *b = (struct body){0};
     while (blank(p)) p += blank(p);
@@ -154,14 +209,7 @@ static bool take_body(const char *p, struct body *b) {
         }
     }
     b->n = (size_t)(p - b->p);
-    while (blank(p)) p += blank(p);
-    if (!take_mark(&p, b)) return false;
-    if (!b->unit && unit(p)) { /* a unit of measurement stands after the number */
-        b->unit = p;
-        b->unit_n = unit(p);
-        p += b->unit_n;
-    }
-    while (blank(p)) p += blank(p);
+    if (!take_rest(&p, b)) return false;
     if (paren) {
         if (*p++ != ')' || b->negative) return false;
         b->negative = true;
@@ -232,8 +280,75 @@ static bool grouped(const struct number_style *s, const char *cell) {
     return false;
 }
 
+/* Of currencies whose countries write a point before decimals: 1,234 is a thousand. */
+static bool english(const char *unit) {
+    static const char known[] = " $ \xc2\xa3 \xc2\xa5 \xe2\x82\xb9 \xe2\x82\xa9 US$ USD GBP JPY "
+                                "CNY RMB INR AUD NZD SGD HKD KRW TWD THB ILS MXN PHP MYR ";
+    size_t n = strlen(unit);
+    for (const char *u = known; n && (u = strchr(u, ' ')) && u[1]; u++)
+        if (!strncmp(u + 1, unit, n) && u[n + 1] == ' ') return true;
+    return false;
+}
+
+/* What the cells have behind their numbers. */
+struct behind {
+    size_t cells, notes, magnitudes;
+    bool alike;     /* all have the same magnitude: it is a unit */
+    char magnitude; /* the first one's */
+};
+
+static void look_behind(const struct body *b, struct behind *v, struct number_style *out) {
+    if (b->magnitude) {
+        if (!v->magnitudes++) v->magnitude = b->magnitude, v->alike = true;
+        v->alike &= b->magnitude == v->magnitude;
+    }
+    v->cells++;
+    v->notes += b->note != NULL;
+    size_t n = strlen(out->notes);
+    char text[8] = "";
+    if (!b->note || b->note_n >= sizeof text || n + b->note_n + 2 >= sizeof out->notes) return;
+    memcpy(text, b->note, b->note_n);
+    if (strstr(out->notes, text)) return;
+    if (n) out->notes[n++] = ' ';
+    memcpy(out->notes + n, text, b->note_n + 1);
+}
+
+/* Marks behind most of the cells are no notes; the one magnitude of all is a unit. */
+static void settle_behind(const struct behind *v, struct number_style *out) {
+    out->noted = v->notes;
+    if (3 * v->notes > v->cells) out->noted = 0;
+    if (!out->noted) *out->notes = 0;
+    out->magnitudes = v->magnitudes && !(v->alike && v->magnitudes == v->cells);
+    if (v->magnitudes && !out->magnitudes && !*out->unit) out->unit[0] = v->magnitude;
+}
+
+/* ---- words for 1 and 0 ---- */
+static const char *const truths[][2] = {{"yes", "no"}, {"true", "false"}};
+
+static const char *find_truth(size_t n, const char *const *cells) {
+    for (size_t k = 0; k < COUNT_OF(truths); k++) {
+        bool seen[2] = {false, false}, other = false;
+        for (size_t i = 0; i < n && !other; i++) {
+            bool yes = cells[i] && !ascii_casecmp(cells[i], truths[k][0]);
+            bool no = cells[i] && !ascii_casecmp(cells[i], truths[k][1]);
+            seen[0] |= yes, seen[1] |= no;
+            other = cells[i] && !yes && !no;
+        }
+        if (!other && seen[0] && seen[1]) return truths[k][0];
+    }
+    return NULL;
+}
+
+static bool read_truth(const char *yes, const char *cell, double *out) {
+    *out = !ascii_casecmp(cell, yes);
+    for (size_t k = 0; k < COUNT_OF(truths); k++)
+        if (!strcmp(yes, truths[k][0]) && !ascii_casecmp(cell, truths[k][1])) return true;
+    return *out > 0;
+}
+
 void number_style_find(size_t n, const char *const *cells, char decimal, struct number_style *out) {
     struct votes v = {0};
+    struct behind behind = {0};
     bool small = false;
     *out = (struct number_style){.decimal = decimal ? decimal : '.'};
     for (size_t i = 0; i < n; i++) {
@@ -241,15 +356,19 @@ void number_style_find(size_t n, const char *const *cells, char decimal, struct 
         if (!cells[i] || !take_body(cells[i], &b)) continue;
         size_t before = v.open;
         vote(&b, &v);
+        look_behind(&b, &behind, out);
         if (v.open > before && !out->doubt) out->doubt = cells[i];
         small |= b.n <= 3 && strspn(b.p, "0123456789") >= b.n;
         if (b.unit && !*out->unit && b.unit_n < sizeof out->unit)
             memcpy(out->unit, b.unit, b.unit_n);
     }
+    settle_behind(&behind, out);
+    out->truth = find_truth(n, cells);
     size_t comma = v.comma_decimal + v.point_group, point = v.comma_group + v.point_decimal;
     if (!decimal && comma > point) out->decimal = ',';
     /* 998 beside 1,002: whole numbers that are grouped from a thousand on */
-    out->open = !decimal && v.open && !comma && !point && !(small && !v.large);
+    out->open =
+        !decimal && v.open && !comma && !point && !(small && !v.large) && !english(out->unit);
     if (!out->open) out->doubt = NULL;
     for (size_t i = 0; i < n && !out->thousands; i++) out->thousands = grouped(out, cells[i]);
 }
@@ -285,11 +404,17 @@ static bool ungroup(const struct number_style *s, const struct body *b, struct b
 bool number_style_read(const struct number_style *s, const char *cell, double *out) {
     struct body b;
     struct buf text = BUF_INIT;
+    if (s->truth) return read_truth(s->truth, cell, out);
     if (s->decimal != ',' && number_parse(cell, strlen(cell), out)) return isfinite(*out);
-    bool ok = take_body(cell, &b) &&
+    bool ok = take_body(cell, &b) && (!b.note || s->noted) &&
               (!b.unit || (strlen(s->unit) == b.unit_n && !memcmp(s->unit, b.unit, b.unit_n))) &&
               ungroup(s, &b, &text) && number_parse(text.data, text.len, out) && isfinite(*out);
     if (ok && b.negative) *out = -*out;
+    if (ok && s->magnitudes && b.magnitude)
+        *out *= b.magnitude == 'K'   ? 1e3
+                : b.magnitude == 'M' ? 1e6
+                : b.magnitude == 'B' ? 1e9
+                                     : 1e12;
     buf_release(&text);
     return ok;
 }
@@ -298,4 +423,9 @@ void number_style_say(const struct number_style *s, struct buf *out) {
     if (s->decimal == ',') buf_puts(out, ", decimal commas");
     if (s->thousands) buf_puts(out, ", thousands separators left out");
     if (*s->unit) buf_printf(out, ", in %s", s->unit);
+    if (s->truth) buf_printf(out, ", %s is 1", s->truth);
+    if (s->magnitudes) buf_puts(out, ", K, M, B are thousands, millions, billions");
+    if (s->noted)
+        buf_printf(out, ", marks behind %zu value%s ignored (%s)", s->noted,
+                   s->noted == 1 ? "" : "s", s->notes);
 }

@@ -45,6 +45,29 @@ static bool month_name(const char **p, int *month) {
     return false;
 }
 
+const char *const time_weekdays[7] = {"monday", "tuesday",  "wednesday", "thursday",
+                                      "friday", "saturday", "sunday"};
+
+/* Three letters of it, or all; what it says is what the date says. */
+static bool weekday_name(const char **p) {
+    size_t n = 0;
+    while (ascii_alpha((*p)[n])) n++;
+    for (int i = 0; i < 7; i++) {
+        if ((n != 3 && n != strlen(time_weekdays[i])) || ascii_ncasecmp(*p, time_weekdays[i], n))
+            continue;
+        *p += n;
+        return true;
+    }
+    return false;
+}
+
+/* The year after that of *t, in two digits or in four: 2014-15, 2014/2015. */
+static bool next_year(const char **p, const struct time_parts *t) {
+    int year, n = ascii_digit((*p)[2]) ? 4 : 2;
+    if (!digits(p, n, n, &year)) return false;
+    return year == (n == 4 ? t->year + 1 : (t->year + 1) % 100);
+}
+
 /* second := 1 or 2 digits [('.' | ',') digits] */
 static bool seconds(const char **p, double *out) {
     int s;
@@ -101,6 +124,8 @@ static bool directive(char c, const char **p, struct time_parts *t) {
         if (!digits(p, 2, 2, &t->year)) return false;
         t->year += t->year < 69 ? 2000 : 1900;
         return true;
+    case 'n': return next_year(p, t);
+    case 'a': return weekday_name(p);
     case 'm': return digits(p, 1, 2, &t->month);
     case 'b': return month_name(p, &t->month);
     case 'd': return digits(p, 1, 2, &t->day);
@@ -150,11 +175,12 @@ const char *time_match_start(const char *pattern, const char *text, struct time_
 
 /* ---- what was read as a number ---- */
 
+/* 24:00 is the end of a day. */
 static bool in_range(const struct time_parts *t) {
     return t->month >= 1 && t->month <= 12 && t->day >= 1 &&
            t->day <= calendar_month_length(t->year, t->month) && t->quarter >= 1 &&
-           t->quarter <= 4 && t->weekday >= 1 && t->weekday <= 7 && t->hour <= 23 &&
-           t->minute <= 59 && t->week >= 1;
+           t->quarter <= 4 && t->weekday >= 1 && t->weekday <= 7 && t->minute <= 59 &&
+           t->week >= 1 && (t->hour <= 23 || (t->hour == 24 && !t->minute && t->second <= 0));
 }
 
 /* The Monday of the week that holds the 4th of January is that of week 1 (ISO 8601). */
@@ -174,7 +200,7 @@ static bool has(const char *pattern, const char *letters) {
 }
 
 enum time_kind time_pattern_kind(const char *pattern) {
-    if (!strncmp(pattern, "unix", 4)) return TIME_UNIX;
+    if (!strncmp(pattern, "unix", 4) || !strcmp(pattern, "excel")) return TIME_UNIX;
     if (!strcmp(pattern, "number")) return TIME_NUMBER;
     if (has(pattern, "HITS")) return TIME_INSTANT;
     if (has(pattern, "V")) return TIME_WEEK;
@@ -187,10 +213,16 @@ double time_unix_unit(const char *pattern) {
     static const struct {
         const char *name;
         double per_second;
-    } units[] = {{"unix", 1}, {"unix-ms", 1e3}, {"unix-us", 1e6}, {"unix-ns", 1e9}};
+    } units[] = {
+        {"unix", 1}, {"unix-ms", 1e3}, {"unix-us", 1e6}, {"unix-ns", 1e9}, {"excel", 1.0 / 86400}};
     for (size_t i = 0; i < COUNT_OF(units); i++)
         if (!strcmp(pattern, units[i].name)) return units[i].per_second;
     return 0;
+}
+
+/* Spreadsheets count days from 1899-12-30 on. */
+double time_unix_start(const char *pattern) {
+    return strcmp(pattern, "excel") ? 0 : 25569;
 }
 
 static bool value_of(const char *pattern, struct time_parts *t, double *x) {
@@ -222,7 +254,8 @@ static bool read_by(const char *pattern, const char *text, double *x, struct tim
     *t = (struct time_parts){0};
     if (kind == TIME_NUMBER || kind == TIME_UNIX) {
         if (!is_number(text, x)) return false;
-        if (kind == TIME_UNIX) *x /= 86400 * time_unix_unit(pattern);
+        if (kind == TIME_UNIX)
+            *x = *x / (86400 * time_unix_unit(pattern)) - time_unix_start(pattern);
         return true;
     }
     const char *end = time_match_start(pattern, text, t, NULL);
@@ -233,11 +266,13 @@ static bool read_by(const char *pattern, const char *text, double *x, struct tim
 
 /* In the order of preference among those that read a column alike. */
 static const char *const dates[] = {
-    "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d",  "%Y%m%d",   "%d/%m/%Y", "%m/%d/%Y",
-    "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y",  "%d-%b-%Y", "%d %b %Y", "%d. %b %Y",
-    "%d/%b/%Y", "%b %d %Y", "%b %d, %Y", "%b-%d-%Y", "%Y-%b-%d", "%Y %b %d",
-    "%d%b%Y",   "%d/%m/%y", "%m/%d/%y",  "%y/%m/%d", "%d.%m.%y", "%d-%m-%y",
-    "%m-%d-%y", "%y-%m-%d", "%d-%b-%y",  "%d %b %y", "%Y%b%d",
+    "%Y-%m-%d",     "%Y/%m/%d",     "%Y.%m.%d",     "%Y%m%d",        "%d/%m/%Y",    "%m/%d/%Y",
+    "%d.%m.%Y",     "%d-%m-%Y",     "%m-%d-%Y",     "%d-%b-%Y",      "%d %b %Y",    "%d. %b %Y",
+    "%d/%b/%Y",     "%b %d %Y",     "%b %d, %Y",    "%b-%d-%Y",      "%Y-%b-%d",    "%Y %b %d",
+    "%d%b%Y",       "%d/%m/%y",     "%m/%d/%y",     "%y/%m/%d",      "%d.%m.%y",    "%d-%m-%y",
+    "%m-%d-%y",     "%y-%m-%d",     "%d-%b-%y",     "%d %b %y",      "%Y%b%d",      "%a %d %b %Y",
+    "%a, %d %b %Y", "%a %b %d %Y",  "%a %b %d, %Y", "%a, %b %d, %Y", "%a %d/%m/%Y", "%a %m/%d/%Y",
+    "%a %d.%m.%Y",  "%a, %d.%m.%Y", "%a %Y-%m-%d",
 };
 static const char *const clocks[] = {
     "T%T",         " %T",       "T%T%z",     " %T%z",    " %T %z",
@@ -245,10 +280,71 @@ static const char *const clocks[] = {
     " %I:%M:%S%p", ", %T",      " %H",       "T%H",      ":%T", /* 01/Jan/2001:12:00:00 */
 };
 static const char *const wholes[] = {
-    "%Y-%m",  "%Y/%m",  "%YM%m",  "%Y-M%m", "%Y:%m",  "%b %Y",     "%b-%Y",   "%b/%Y",  "%b, %Y",
-    "%Y %b",  "%Y-%b",  "%Y/%b",  "%Y%b",   "%b%Y",   "%m/%Y",     "%m-%Y",   "%b-%y",  "%YQ%q",
-    "%Y-Q%q", "%Y Q%q", "%Y/Q%q", "%Y:Q%q", "%Y:%q",  "Q%q %Y",    "Q%q-%Y",  "Q%q/%Y", "Q%q%Y",
-    "%qQ%Y",  "%qQ %Y", "%G-W%V", "%GW%V",  "%G W%V", "%G-W%V-%u", "%GW%V%u",
+    "%Y-%m",
+    "%Y/%m",
+    "%YM%m",
+    "%Y-M%m",
+    "%Y:%m",
+    "%b %Y",
+    "%b-%Y",
+    "%b/%Y",
+    "%b, %Y",
+    "%Y %b",
+    "%Y-%b",
+    "%Y/%b",
+    "%Y%b",
+    "%b%Y",
+    "%m/%Y",
+    "%m-%Y",
+    "%b-%y",
+    "%YQ%q",
+    "%Y-Q%q",
+    "%Y Q%q",
+    "%Y/Q%q",
+    "%Y:Q%q",
+    "%Y:%q",
+    "Q%q %Y",
+    "Q%q-%Y",
+    "Q%q/%Y",
+    "Q%q%Y",
+    "%qQ%Y",
+    "%qQ %Y",
+    "%G-W%V",
+    "%GW%V",
+    "%G W%V",
+    "%G-W%V-%u",
+    "%GW%V%u",
+    "Q%q '%y",
+    "Q%q'%y",
+    "Q%q %y",
+    "Q%q-%y",
+    "Q%q/%y",
+    "%qQ%y",
+    "%qQ %y",
+    "%qQ'%y",
+    "FY%YQ%q",
+    "FY%Y Q%q",
+    "FY%Y-Q%q",
+    "FY%yQ%q",
+    "FY%y Q%q",
+    "FY%y-Q%q",
+    "Q%q FY%Y",
+    "Q%q FY%y",
+    "Q%qFY%Y",
+    "Q%qFY%y",
+    "Q%q-FY%Y",
+    "Q%q-FY%y",
+    "FY%Y",
+    "FY %Y",
+    "FY%y",
+    "FY'%y",
+    "%Y-%n",
+    "%Y/%n",
+    "%Y\xe2\x80\x93%n",
+    "FY%Y-%n",
+    "FY%Y/%n",
+    "FY %Y-%n",
+    "FY %Y/%n",
 };
 
 struct candidate {
@@ -366,6 +462,21 @@ static bool many_months(const struct finding *f) {
     return n > 12;
 }
 
+/* 201952, 202001: years and their weeks, over the turn of a year at least; running numbers would
+ * not leave out what lies between. */
+static bool year_weeks(const struct finding *f) {
+    const char *first = NULL;
+    bool turns = false, late = false;
+    if (!all_read(f, 180001, 220053, "%G%V")) return false;
+    for (size_t i = 0; i < f->n; i++) {
+        if (!f->cells[i]) continue;
+        if (!first) first = f->cells[i];
+        turns |= strncmp(first, f->cells[i], 4) != 0;
+        late |= strcmp(f->cells[i] + 4, "12") > 0;
+    }
+    return turns && late && many_months(f);
+}
+
 /* Months and years with a point between, 01.2019 or 2019.01, which are numbers, too: every one has
  * `digits` of them after the point, a month and a year from 1800 to 2200. Cells that are no numbers
  * are somebody else's. */
@@ -387,6 +498,7 @@ static bool point_months(const struct finding *f, const char *pattern, size_t di
 static const char *number_pattern(const struct finding *f) {
     if (all_read(f, 18000101, 22001231, "%Y%m%d")) return "%Y%m%d";
     if (all_read(f, 180001, 220012, "%Y%m") && many_months(f)) return "%Y%m";
+    if (year_weeks(f)) return "%G%V";
     if (point_months(f, "%m.%Y", 4)) return "%m.%Y";
     if (point_months(f, "%Y.%m", 2) && many_months(f)) return "%Y.%m";
     if (all_read(f, 18000101000000, 22001231235959, "%Y%m%d%H%M%S")) return "%Y%m%d%H%M%S";
@@ -395,6 +507,14 @@ static const char *number_pattern(const struct finding *f) {
     if (all_read(f, 1e14, 4.2e15, "unix-us")) return "unix-us";
     if (all_read(f, 1e17, 4.2e18, "unix-ns")) return "unix-ns";
     return "number";
+}
+
+/* 2001/02, 2002/03: months of years that are each one more, or years from one into the next. Three
+ * that are so are no months. */
+static const char *into_next(const struct finding *f) {
+    for (size_t i = 0; i < f->at.n; i++)
+        if (f->at.at[i].n > 2 && has(f->at.at[i].pattern, "n")) return f->at.at[i].pattern;
+    return NULL;
 }
 
 static enum gpm_status find_pattern(struct finding *f, const char **out, struct buf *err) {
@@ -414,6 +534,8 @@ static enum gpm_status find_pattern(struct finding *f, const char **out, struct 
     if (f->at.n == 0) return GPM_OK;
     if (step > 1 && f->at.n > 1) keep_best(f, step);
     keep_best(f, 1);
+    *out = into_next(f);
+    if (*out) return GPM_OK;
     *out = f->at.at[0].pattern;
     return ask(f, err);
 }
@@ -426,7 +548,7 @@ static bool sound_pattern(const char *p) {
     if (!has(p, "YyG")) return false;
     for (; *p; p++) {
         char c = time_directive(p, &next);
-        if (*p == '%' && (!c || !strchr("YyGmbdqVuHIMSTpz", c))) return false;
+        if (*p == '%' && (!c || !strchr("YyGmbdnaqVuHIMSTpz", c))) return false;
         if (c) p = next - 1;
     }
     return true;
@@ -434,11 +556,12 @@ static bool sound_pattern(const char *p) {
 
 static enum gpm_status check_given(const char *given, struct buf *err) {
     if (sound_pattern(given)) return GPM_OK;
-    return buf_fail(err, GPM_E_FORMAT,
-                    "'%s' is no date format: write number, unix, unix-ms, unix-us, unix-ns, or a "
-                    "pattern with a year of %%Y %%y %%G and %%m %%b %%d %%q %%V %%u %%H %%I %%M "
-                    "%%S %%T %%p %%z, such as %%d/%%m/%%Y",
-                    given);
+    return buf_fail(
+        err, GPM_E_FORMAT,
+        "'%s' is no date format: write number, unix, unix-ms, unix-us, unix-ns, excel, or a "
+        "pattern with a year of %%Y %%y %%G and %%m %%b %%d %%a %%n %%q %%V %%u %%H %%I %%M "
+        "%%S %%T %%p %%z, such as %%d/%%m/%%Y",
+        given);
 }
 
 /* %d becomes %-d where some cell writes it with one digit; a letter before a directive has the case
@@ -538,6 +661,16 @@ enum gpm_status time_read(const struct time_form *f, const char *text, double *x
     bool read = alike && read_by(other.pattern, text, x, &t);
     time_form_release(&other);
     return read ? GPM_OK : GPM_E_FORMAT;
+}
+
+bool time_is_year(const char *text) {
+    double v;
+    return is_number(text, &v) && v >= 1000 && v <= 2200 && v == floor(v);
+}
+
+int time_month(const char *text) {
+    int month = 0;
+    return month_name(&text, &month) && !*text ? month : 0;
 }
 
 bool time_is_one(const char *text) {

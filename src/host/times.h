@@ -7,9 +7,11 @@
  *   %m %b   month as a number, as an English name of any length      %G %V %u   ISO year, week, day
  *   %d      day of the month                                         %p   AM or PM, with %I
  *   %H %I %M %S   hour, minute, second with decimals                 %T   HH:MM[:SS[.decimals]]
- *   %z      Z, UTC, GMT, +02:00, +0200, +02
+ *   %a      name of the day of the week, which is not looked at      %n   the year after, 15 or
+ * 2015 %z      Z, UTC, GMT, +02:00, +0200, +02
  *
- * or is one of the words number, unix, unix-ms, unix-us, unix-ns. Numbers have one digit or two;
+ * or is one of the words number, unix, unix-ms, unix-us, unix-ns, excel (days since 1899-12-30).
+ * Numbers have one digit or two;
  * %-d says that small ones are written with one. Other characters stand for themselves, letters in
  * either case, a blank for one blank or more.
  *
@@ -25,7 +27,7 @@
 
 enum time_kind { /* numbers are kept in folders of runs: new ones at the end */
                  TIME_NUMBER,
-                 TIME_YEAR,    /* 1949 or 1949.25: a number that is a year */
+                 TIME_YEAR,    /* 1949 or 1949.25, FY1949, 1949-50: a number that is a year */
                  TIME_MONTH,   /* 1949-01, Jan 1949; x is year + (month-1)/12 */
                  TIME_QUARTER, /* 1949Q1; x is year + (quarter-1)/4 */
                  TIME_DATE,    /* 1949-01-31; x is days since 1970-01-01 */
@@ -56,6 +58,9 @@ GPM_MUST_USE enum gpm_status times_read(struct time_form *f, const char *given, 
 GPM_MUST_USE enum gpm_status time_read(const struct time_form *f, const char *text, double *x);
 /* Whether the text is a time, whatever its form; numbers are, too. */
 bool time_is_one(const char *text);
+/* Whether it is a whole number from 1000 to 2200; the number of the month of this name, 0: none. */
+bool time_is_year(const char *text);
+int time_month(const char *text);
 /* The form of a single example, for files that keep no pattern. */
 GPM_MUST_USE enum gpm_status time_form_of(const char *example, struct time_form *f);
 

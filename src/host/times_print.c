@@ -23,15 +23,27 @@ static size_t letters_of(const char *text) {
     return n;
 }
 
-/* A name as long and in the case that the example's has. */
-static void put_month(const char *like, int month, struct buf *out) {
+/* A name in the case that the example's has. */
+static void put_name(const char *like, const char *name, size_t length, struct buf *out) {
     size_t from = out->len;
-    buf_printf(out, letters_of(like) > 3 ? "%s" : "%.3s", time_months[month - 1]);
+    buf_add(out, name, length);
     for (size_t i = from; i < out->len; i++) {
         char c = like[i == from ? 0 : 1];
         if (c != ascii_lower(c)) out->data[i] = ascii_upper(out->data[i]);
     }
+}
+
+/* As long as the example's. */
+static void put_month(const char *like, int month, struct buf *out) {
+    const char *name = time_months[month - 1];
+    put_name(like, name, letters_of(like) > 3 ? strlen(name) : 3, out);
     if (like[letters_of(like)] == '.' && letters_of(like) <= 3) buf_putc(out, '.');
+}
+
+static void put_weekday(const char *like, const struct time_parts *t, struct buf *out) {
+    long day = calendar_days(t->year, t->month, t->day);
+    const char *name = time_weekdays[((day + 3) % 7 + 7) % 7];
+    put_name(like, name, letters_of(like) > 3 ? strlen(name) : 3, out);
 }
 
 /* How many decimals the seconds have in the example of a clock or of seconds. */
@@ -91,6 +103,12 @@ static void put_directive(const struct time_form *f, const struct printed *p, ch
     case 'Y':
     case 'G': buf_printf(out, "%04d", t->year); break;
     case 'b': put_month(*like ? like : "Jan", t->month, out); break;
+    case 'n': {
+        bool four = strspn(like, "0123456789") > 2;
+        buf_printf(out, "%0*d", four ? 4 : 2, four ? t->year + 1 : (t->year + 1) % 100);
+        break;
+    }
+    case 'a': put_weekday(*like ? like : "Mon", t, out); break;
     case 'q': buf_printf(out, "%d", t->quarter); break;
     case 'u': buf_printf(out, "%d", t->weekday); break;
     case 'S': put_second(p, like, out); break;
@@ -104,8 +122,11 @@ static void put_directive(const struct time_form *f, const struct printed *p, ch
 /* Parts of a year (months, quarters) or a day with its clock. */
 static void fill_parts(const struct time_form *f, double x, struct printed *p) {
     struct time_parts *t = &p->t;
-    if (f->kind == TIME_MONTH || f->kind == TIME_QUARTER) {
-        double per = f->kind == TIME_QUARTER ? 4 : 12, k = floor(x * per + 0.5);
+    if (f->kind == TIME_MONTH || f->kind == TIME_QUARTER || f->kind == TIME_YEAR) {
+        double per = f->kind == TIME_QUARTER ? 4
+                     : f->kind == TIME_YEAR  ? 1
+                                             : 12,
+               k = floor(x * per + 0.5);
         t->year = (int)floor(k / per);
         t->month = t->quarter = (int)(k - per * t->year) + 1;
         return;
@@ -158,13 +179,15 @@ static void print_by(const struct time_form *f, const char *pattern, const char 
 void time_print(const struct time_form *f, double x, struct buf *out) {
     const char *pattern = f->pattern ? f->pattern : time_usual_pattern(f->kind);
     if (f->kind == TIME_UNIX && f->pattern && fabs(x) < 1e9) {
-        double unit = time_unix_unit(f->pattern), v = x * 86400 * unit;
+        double unit = time_unix_unit(f->pattern),
+               v = (x + time_unix_start(f->pattern)) * 86400 * unit;
         int decimals = f->like && strchr(f->like, '.') ? decimals_of(f->like) : 0;
         if (unit > 1e6) v = floor(v / 1000 + 0.5) * 1000; /* no double has more */
         buf_printf(out, "%.*f", decimals, v);
         return;
     }
-    if (!time_dated(f) || !(fabs(x) < 1e9)) /* no calendar goes that far */
+    bool year = f->kind == TIME_YEAR && strchr(pattern, '%') && x == floor(x); /* FY2014 */
+    if (!(time_dated(f) || year) || !(fabs(x) < 1e9)) /* no calendar goes that far */
         buf_number(out, x);
     else
         print_by(f, pattern, f->like, x, out);
@@ -180,9 +203,14 @@ void time_print_iso(const struct time_form *f, double x, struct buf *out) {
     struct buf like = BUF_INIT;
     if (f->kind == TIME_UNIX && f->pattern) {
         double unit = time_unix_unit(f->pattern);
-        int decimals = unit > 1e3 ? 6 : unit > 1 ? 3 : f->like ? decimals_of(f->like) : 0;
+        int decimals = unit > 1e3             ? 6
+                       : unit > 1             ? 3
+                       : f->like && unit == 1 ? decimals_of(f->like)
+                                              : 0;
         buf_printf(&like, "%.*sZ", 19 + (decimals ? 1 + decimals : 0), fine);
     }
-    print_by(&utc, time_usual_pattern(f->kind), like.len ? like.data : NULL, x, out);
+    bool days = f->pattern && !strcmp(f->pattern, "excel") && f->like && !strchr(f->like, '.');
+    if (days) utc.kind = TIME_DATE;
+    print_by(&utc, time_usual_pattern(utc.kind), !days && like.len ? like.data : NULL, x, out);
     buf_release(&like);
 }

@@ -3,7 +3,7 @@
  * Which inputs matter, and how, from functions drawn from the posterior (gp/gp_path.h), one for
  * each draw of the parameters. With x a row of the data and x' another,
  *
- *   total share of input j:  E (f(x) - f(x with x'_j))^2 / (2 Var f),
+ *   total share of input j:  E (f(x) - f(x with x'_j))^2 / E (f(x) - f(x'))^2,
  *   curve of input j:        c(v) = E f(x with x_j = v) over rows x,    alone: Var c(x_j) / Var f,
  *   bend:                    the part of Var c(x_j) that no straight line in x_j explains.
  */
@@ -18,7 +18,8 @@
 enum {
     GRID = 21,     /* values of a number; two more stand behind them: its quantiles */
     ROWS = 40,     /* of the data, over which curves are averaged */
-    PAIRS = 200,   /* of rows, for shares */
+    SHARED = 200,  /* rows for shares, ... */
+    PAIRS = 800,   /* and pairs of them, each row with several others */
     DRAWS = 60,    /* at most */
     FEATURES = 512 /* of a path */
 };
@@ -108,28 +109,44 @@ static enum gpm_status curves(const struct effects *e, size_t draw, struct gp_pa
     return st;
 }
 
-/* Sums over pairs of rows; the variance of the function at the rows. */
+/* Half the mean square of differences f - g, where g belongs to rows of f `shift` places on. */
+static double half_square(const double *f, const double *g, size_t n, size_t shift) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        double d = f[i] - g[(i + shift) % n];
+        sum += 0.5 * d * d / (double)n;
+    }
+    return sum;
+}
+
+/* Sums over pairs of rows; the variance of the function at the rows. All differences are those of
+ * the same pairs: the one input that there is has all of them, however few they are. */
 static enum gpm_status shares(const struct effects *e, size_t draw, struct gp_path *path,
                               double *var) {
     const struct regress *r = e->r;
-    size_t d = (size_t)r->t.d, n = e->n_rows < PAIRS ? e->n_rows : PAIRS;
-    double *z = NEW_ARRAY(double, n *d), *f = NEW_ARRAY(double, 2 * n), *g = f + n, sum = 0, sq = 0;
+    size_t d = (size_t)r->t.d, n = e->n_rows, shifts = PAIRS / n;
+    double *z = NEW_ARRAY(double, n *d), *f = NEW_ARRAY(double, 2 * n), *g = f + n, all = 0;
+    double mean = 0, sq = 0;
+    if (shifts > n - 1) shifts = n - 1;
     for (size_t i = 0; i < n; i++) memcpy(z + i * d, r->x + e->row[i] * d, d * sizeof *z);
     enum gpm_status st = gp_path_eval_block(path, z, n, f);
-    for (size_t i = 0; i < n; i++) sum += f[i] / (double)n;
-    for (size_t i = 0; i < n; i++) sq += (f[i] - sum) * (f[i] - sum) / (double)(n - 1);
+    for (size_t s = 1; s <= shifts; s++) all += half_square(f, f, n, s);
+    for (size_t i = 0; i < n; i++) mean += f[i] / (double)n;
+    for (size_t i = 0; i < n; i++) sq += (f[i] - mean) * (f[i] - mean) / (double)(n - 1);
     *var = sq;
     for (int j = 0; j < r->t.n_inputs && !st; j++) {
         const struct rinput *in = &r->t.input[j];
-        double half = 0;
-        for (size_t i = 0; i < n; i++) { /* the next row's value of the input */
-            memcpy(z + i * d, r->x + e->row[i] * d, d * sizeof *z);
-            memcpy(z + i * d + in->first, r->x + e->row[(i + 1) % n] * d + in->first,
-                   (size_t)in->n * sizeof *z);
+        double own = 0;
+        for (size_t s = 1; s <= shifts && !st; s++) {
+            for (size_t i = 0; i < n; i++) { /* another row's value of the input */
+                memcpy(z + i * d, r->x + e->row[i] * d, d * sizeof *z);
+                memcpy(z + i * d + in->first, r->x + e->row[(i + s) % n] * d + in->first,
+                       (size_t)in->n * sizeof *z);
+            }
+            st = gp_path_eval_block(path, z, n, g);
+            own += half_square(f, g, n, 0);
         }
-        st = gp_path_eval_block(path, z, n, g);
-        for (size_t i = 0; i < n; i++) half += 0.5 * (f[i] - g[i]) * (f[i] - g[i]) / (double)n;
-        e->plan[j].total[draw] = sq > 0 ? fmin(1, half / sq) : 0;
+        e->plan[j].total[draw] = all > 0 ? fmin(1, own / all) : 0;
     }
     mem_free(z);
     mem_free(f);
@@ -244,7 +261,7 @@ static void choose(struct effects *e) {
     const struct regress *r = e->r;
     struct rng rng;
     rng_init(&rng, r->o.seed, 31, 0);
-    e->n_rows = r->n < PAIRS ? r->n : PAIRS;
+    e->n_rows = r->n < SHARED ? r->n : SHARED;
     e->row = NEW_ARRAY(size_t, r->n + 1);
     for (size_t i = 0; i < r->n; i++) e->row[i] = i;
     for (size_t i = 0; i < e->n_rows; i++) {

@@ -55,12 +55,15 @@ static void find_dates(const char *format, size_t n, const char *const *cells, s
     mem_free(x);
 }
 
-static struct rcolumn look(const struct csv *c, const struct rtable_options *o, int col) {
+/* Words for 1 and 0 are numbers as an outcome, and levels as an input. */
+static struct rcolumn look(const struct csv *c, const struct rtable_options *o, int col,
+                           bool outcome) {
     struct rcolumn k = {.bad = SIZE_MAX};
     const char **cells = NEW_ARRAY(const char *, c->n_rows + 1);
     for (size_t r = 0; r < c->n_rows; r++)
         cells[r] = is_missing(c, o, r, col) ? NULL : csv_text(c, r, col);
     number_style_find(c->n_rows, cells, o->decimal, &k.style);
+    if (!outcome) k.style.truth = NULL;
     for (size_t r = 0; r < c->n_rows; r++) {
         double v;
         if (!cells[r]) continue;
@@ -83,7 +86,8 @@ static bool nearly_numeric(const struct rcolumn *k) {
 }
 
 static bool is_plain(const struct number_style *s) {
-    return s->decimal == '.' && !s->thousands && !*s->unit;
+    return s->decimal == '.' && !s->thousands && !*s->unit && !s->noted && !s->magnitudes &&
+           !s->truth;
 }
 
 static enum gpm_status bad_cell(const struct csv *c, int col, const struct rcolumn *k,
@@ -98,6 +102,11 @@ static enum gpm_status bad_cell(const struct csv *c, int col, const struct rcolu
                    c->name, k->style.doubt, name.data);
     else if (!k->cells)
         buf_printf(err, "%s: column '%s' has no values", c->name, name.data);
+    else if (!k->numbers)
+        buf_printf(err,
+                   "%s: '%s' holds words ('%s'), and an outcome is a number; of two words write 1 "
+                   "for one and 0 for the other",
+                   c->name, name.data, csv_text(c, k->bad, col));
     else
         buf_printf(err,
                    "%s, line %zu: '%s' in column '%s' is no number (cells that stand for "
@@ -117,6 +126,15 @@ struct reading {
     struct buf *err;
 };
 
+/* What was done to numbers that a reader might wonder about. */
+static void note_style(struct rtable *t, const char *name, const struct number_style *s) {
+    if (s->noted)
+        buf_printf(&t->notes, "marks behind %zu values of '%s' are ignored (%s)\n", s->noted, name,
+                   s->notes);
+    if (s->magnitudes)
+        buf_printf(&t->notes, "K, M, B in '%s' are thousands, millions, billions\n", name);
+}
+
 static enum gpm_status choose_outcome(struct reading *r) {
     const struct csv *c = &r->csv;
     r->y = -1;
@@ -127,12 +145,20 @@ static enum gpm_status choose_outcome(struct reading *r) {
             if (is_numeric(&r->col[j]) || nearly_numeric(&r->col[j])) r->y = j;
         if (r->y < 0) return buf_fail(r->err, GPM_E_FORMAT, "%s: no column holds numbers", c->name);
     }
-    const struct rcolumn *k = &r->col[r->y];
+    struct rcolumn *k = &r->col[r->y];
+    if (!k->numbers && k->cells && !k->dated) {
+        mem_free(k->doubt);
+        time_form_release(&k->form);
+        *k = look(c, &r->t->o, r->y, true);
+        if (k->style.truth)
+            buf_printf(&r->t->notes, "of the outcome %s is 1, the other word 0\n", k->style.truth);
+    }
     if (!is_numeric(k) || k->style.open) return bad_cell(c, r->y, k, r->err);
     struct buf name = BUF_INIT;
     column_name(c, r->y, &name);
     r->t->y_name = buf_take(&name);
     r->t->plain = is_plain(&k->style);
+    note_style(r->t, r->t->y_name, &k->style);
     if (!r->t->o.y && r->y < c->n_cols - 1)
         buf_printf(&r->t->notes,
                    "the outcome is '%s', the last column of numbers (--y NAME says otherwise)\n",
@@ -234,6 +260,7 @@ static enum gpm_status add_input(struct reading *r, int col, bool asked) {
         why = "it is the same in every row";
     if (in.level) in.n = in.n_levels - 1;
     in.name = buf_take(&name);
+    if (!why && is_numeric(k)) note_style(t, in.name, &k->style);
     if (why) {
         if (asked)
             buf_printf(r->err, "%s: column '%s' cannot be an input: %s", r->csv.name, in.name, why);
@@ -614,7 +641,7 @@ enum gpm_status rtable_read(struct rtable *t, const struct rtext *from,
     csv_find_header(&r.csv);
     t->header = r.csv.header != NULL;
     r.col = NEW_ARRAY(struct rcolumn, (size_t)r.csv.n_cols + 1);
-    for (int j = 0; j < r.csv.n_cols; j++) r.col[j] = look(&r.csv, o, j);
+    for (int j = 0; j < r.csv.n_cols; j++) r.col[j] = look(&r.csv, o, j, false);
     if (!r.csv.n_rows) st = buf_fail(err, GPM_E_FORMAT, "%s has no rows of data", from->name);
     if (!st) st = one_name_each(&r);
     if (!st) st = choose_outcome(&r);

@@ -202,7 +202,7 @@ static value column_of(const struct csv *file, int col) {
     for (size_t r = 0; r < file->n_rows; r++)
         cells[r] = csv_missing(file, r, col) ? NULL : csv_text(file, r, col);
     number_style_find(file->n_rows, cells, 0, &style);
-    bool numbers = !style.open;
+    bool numbers = !style.open && !style.noted && !style.truth;
     for (size_t r = 0; r < file->n_rows && numbers; r++) {
         double *to = &v.u.vector->at[r];
         *to = NAN;

@@ -1,0 +1,136 @@
+#!/usr/bin/python3
+"""Tables as offices, spreadsheets and loggers write them: times, marks and layouts are read, and what was done is said."""
+import csv, datetime, io, json, math, os, random, re, subprocess, sys, tempfile
+
+TOOL = os.path.abspath(sys.argv[1])
+rng = random.Random(5)
+YEARS = [round(100 + 0.5 * i + 10 * math.sin(i * math.pi / 6) + rng.gauss(0, 1), 1) for i in range(72)]  # of months, with a season
+
+
+def run(*args, status=0):
+    r = subprocess.run([TOOL] + list(args), capture_output=True, text=True, timeout=120)
+    assert r.returncode == status, (args, r.returncode, r.stderr[-600:], r.stdout[-300:])
+    return r
+
+
+def discover(text, *args, status=0, keep=None):
+    """The first line of the answer, or the error; with keep the times of the forecast, too."""
+    with open("t.csv", "w") as f:
+        f.write(text)
+    r = run("discover", "t.csv", "--max-time", "2", *(["--out", keep] if keep else []), *args, status=status)
+    if status:
+        return r.stderr
+    line = r.stdout.splitlines()[0]
+    if not keep:
+        return line
+    rows = csv.DictReader(io.StringIO(run("forecast", keep, "--horizon", "3").stdout))
+    again = run("report", keep, "--format", "text").stdout.splitlines()
+    assert line in again, (line, again[:3])
+    return line, [r["x"] for r in rows]
+
+
+def month(i, year=2016):
+    return year + i // 12, i % 12 + 1
+
+
+def rows(times, values=YEARS, head="when,v\n"):
+    return head + "".join("%s,%s\n" % r for r in zip(times, values))
+
+
+def check_times():
+    """Fiscal years and quarters, weeks in six digits, days of the week, the end of a day."""
+    quarters = [(10 + i // 4, i % 4 + 1) for i in range(40)]
+    for pattern, first, then in (("FY%02dQ%d", "FY10Q1", "FY20Q1"), ("FY20%02d Q%d", "FY2010 Q1", "FY2020 Q1")):
+        line, x = discover(rows([pattern % q for q in quarters]), keep="fy" + first[-4:])
+        assert "from %s to " % first in line and x[0] == then, (line, x)
+    for write in (lambda y, q: "Q%d FY20%02d" % (q, y), lambda y, q: "Q%d '%02d" % (q, y), lambda y, q: "%dQ%02d" % (q, y), lambda y, q: "Q%d-%02d" % (q, y)):
+        line = discover(rows([write(*q) for q in quarters]))
+        assert "40 values" in line and ", regular, " in line and "from %s to %s" % (write(10, 1), write(19, 4)) in line, line
+    # years from one into the next, also where they might be months
+    for first, write in ((1990, "%d-%02d"), (2001, "%d/%02d")):
+        line, x = discover(rows([write % (y, (y + 1) % 100) for y in range(first, first + 11)]), keep="into%d" % first)
+        assert "11 values" in line and x[0] == write % (first + 11, (first + 12) % 100), (line, x)
+    line, x = discover(rows(["FY%d" % y for y in range(1990, 2020)]), keep="fy")
+    assert x == ["FY2020", "FY2021", "FY2022"] and "from FY1990 to FY2019, regular" in line, (line, x)
+    weeks = [(datetime.date(2019, 12, 2) + datetime.timedelta(7 * i)).isocalendar() for i in range(70)]
+    line, x = discover(rows(["%d%02d" % w[:2] for w in weeks]), keep="weeks")
+    assert "from 201949 to 202113, regular, times read as %G%V" in line and x[0] == "202114", (line, x)
+    assert "from 201901 to 201940, regular" in discover(rows(range(201901, 201941)))  # of one year: any numbers
+    days = [datetime.date(2021, 6, 1) + datetime.timedelta(i) for i in range(40)]
+    for form in ("%a %d %b %Y", "%A, %B %d, %Y"):
+        line, x = discover(rows(['"%s"' % d.strftime(form) for d in days]), keep="day" + form[1])
+        assert "40 values" in line and x[0] == datetime.date(2021, 7, 11).strftime(form), (line, x)
+    line, x = discover(rows(["%s %02d:00" % (days[i // 24], i % 24 + 1) for i in range(72)]), keep="hours")
+    assert "from 2021-06-01 01:00 to 2021-06-04 00:00, regular" in line and x[0] == "2021-06-04 01:00", (line, x)
+
+
+def check_months():
+    """One day in a month, at one time of day, is a month however it is written: what comes next is on such days."""
+    first = [datetime.date(*month(i), 1) for i in range(61)]
+    epoch, sheet = datetime.date(1970, 1, 1), datetime.date(1899, 12, 30)
+    day = datetime.timedelta(1)
+    for name, write in (("midnight", lambda i: "%s 00:00:00" % first[i]), ("zone", lambda i: "%sT00:00:00+02:00" % first[i]),
+                        ("fifteenth", lambda i: str(first[i] + 14 * day)), ("end", lambda i: "%s 23:59:59" % (first[i + 1] - day)),
+                        ("unix", lambda i: str((first[i] - epoch).days * 86400))):
+        first = [datetime.date(*month(i), 1) for i in range(65)]
+        line, x = discover(rows([write(i) for i in range(60)]), keep="months_" + name)
+        assert ", regular" in line and "gaps" not in line and x == [write(60), write(61), write(62)], (name, line, x)
+        asked = list(csv.DictReader(io.StringIO(run("forecast", "months_" + name, "--at", write(61)).stdout)))
+        assert [r["x"] for r in asked] == [write(61)], asked
+    # the numbers of spreadsheets, in a column of dates
+    line, x = discover(rows([(d - sheet).days for d in first[:60]], head="Date,v\n"), keep="sheet")
+    assert "times in days of a spreadsheet (2016-01-01 on; if they are numbers: --date-format number)" in line, line
+    assert x == [str((d - sheet).days) for d in first[60:63]], x
+    assert "spreadsheet" not in discover(rows([(d - sheet).days for d in first[:60]]))
+    assert "spreadsheet" not in discover(rows([(d - sheet).days for d in first[:60]], head="Date,v\n"), "--date-format", "number")
+    # trading days are trading days, also with a clock
+    days = [d for d in (datetime.date(2020, 1, 1) + i * day for i in range(79)) if d.weekday() < 5]
+    line, x = discover(rows(["%s 16:00:00-05:00" % d for d in days]), keep="trading")
+    assert x == ["2020-03-20 16:00:00-05:00", "2020-03-23 16:00:00-05:00", "2020-03-24 16:00:00-05:00"], x
+
+
+def check_marks():
+    """Marks of footnotes are left out and told; thousands and millions are multiplied; what is no number is none."""
+    times = ["%d-%02d" % month(i) for i in range(72)]
+    for mark in ("*", "e", " (p)", "[1]", " r", "\u2020"):
+        line, _ = discover(rows(times, [str(v) + (mark if i % 9 == 4 else "") for i, v in enumerate(YEARS)]), keep="mark%d" % ord(mark.strip()[0]))
+        assert "72 values" in line and "marks behind 8 values ignored (%s)" % mark.strip() in line, line
+    assert "is not a number: '" in discover(rows(times, ["%se" % v for v in YEARS]), status=2)  # of all: no marks
+    sold = ["%.2fK" % (v / 1000) if v < 1e6 else "%.2fM" % (v / 1e6) for v in (y * 8000 for y in YEARS)]
+    discover(rows(times, sold), "--json", "sold.json", "--out", "sold")
+    kept = [float(r.split(",")[1]) for r in open("sold/data.csv").read().splitlines()[1:]]
+    assert max(abs(a / 8000 / b - 1) for a, b in zip(kept, YEARS)) < 0.01, kept[:5]
+    assert ", in K" in discover(rows(times, ["%.1f K" % (270 + y / 10) for y in YEARS]))  # kelvin
+    text = "when,price\n" + "".join('%s,"$%s"\n' % (t, format(int(y * 3000), ",")) for t, y in zip(times, YEARS))
+    assert "thousands separators left out, in $" in discover(text)
+    assert "--decimal comma" in discover(text.replace("$", "\u20ac"), status=2)
+    assert "a limit of detection say" in discover(rows(times, [v if i % 9 else "<99" for i, v in enumerate(YEARS)]), status=2)
+    assert "64 values" in discover(rows(times, [v if i % 9 else "<99" for i, v in enumerate(YEARS)]), "--missing", "<99")
+    line, _ = discover(rows(times, ["Yes" if v > 110 else "No" for v in YEARS]), keep="truth")
+    assert line.endswith(", yes is 1"), line
+
+
+def regress(text, *args, status=0):
+    with open("r.csv", "w") as f:
+        f.write(text)
+    r = run("regress", "r.csv", *args, status=status)
+    return r.stderr if status else r.stdout
+
+
+def check_outcomes():
+    """Outcomes in words, and shares that are those of the pairs of rows that they are computed from."""
+    a = [round(rng.uniform(0, 10), 2) for _ in range(60)]
+    text = "a,won,kind,y\n" + "".join("%s,%s,%s,%.2f%s\n" % (x, x > 5, rng.choice(["red", "blue", "green"]), 3 * x + rng.gauss(0, 2), "*" if i % 9 == 0 else "")
+                                      for i, x in enumerate(a))
+    said = regress(text, "--y", "won", "--x", "a")
+    assert "of the outcome true is 1, the other word 0" in said and "a         100% [100, 100]" in said, said
+    assert "'kind' holds words (" in regress(text, "--y", "kind", status=2)
+    said = regress(text, "--x", "a")
+    assert "marks behind 7 values of 'y' are ignored (*)" in said and "a         100% [100, 100]" in said, said
+    assert "won (2 levels)" in regress(text, "--x", "won")
+
+
+with tempfile.TemporaryDirectory() as tmp:
+    os.chdir(tmp)
+    for check in (check_times, check_months, check_marks, check_outcomes):
+        check()
