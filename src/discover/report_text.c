@@ -25,7 +25,8 @@ static void say_times(const struct series *s, struct buf *out) {
         buf_printf(out, " on%s)", f->found ? "; if they are numbers: --date-format number" : "");
     } else if (f->pattern && series_dated(s)) { /* the year first, and set off: nobody wonders */
         bool plain = f->pattern[0] == '%' && strchr("YG", f->pattern[1]) && f->pattern[2] != '%';
-        if (!plain) buf_printf(out, ", times read as %s", f->pattern);
+        if (!plain || !strcmp(f->pattern, "%Y.%m")) /* parts of a year are written so, too */
+            buf_printf(out, ", times read as %s", f->pattern);
     }
     if (f->zones) buf_puts(out, ", times of several zones, written in UTC");
 }

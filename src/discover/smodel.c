@@ -147,8 +147,11 @@ double smodel_possible(const struct smodel_data *d, double y) {
     return fmin(fmax(y, d->counts ? fmax(d->low, 0) : d->low), d->high);
 }
 
+/* Levels are 1, 2 or 5 times a power of ten apart: parts of one are divided, so that three tenths
+ * are the number that 0.3 is. */
 double smodel_written(const struct smodel_data *d, double y) {
-    if (d->level_y > 0) y = ceil(y / d->level_y - 0.5) * d->level_y + 0.0;
+    double step = d->level_y, k = step > 0 ? ceil(y / step - 0.5) : 0;
+    if (step > 0) y = (step < 1 ? k / floor(1 / step + 0.5) : k * step) + 0.0;
     return smodel_possible(d, y);
 }
 

@@ -271,6 +271,7 @@ def check_people():
         text = "Monat;Verbrauch\n(Monat);kWh\n" + "".join("%s;%s\n" % (form % month(i), ("%.1f" % v).replace(".", ",")) for i, v in enumerate(bills))
         out = run("discover", write(name + ".csv", text), "--skip-bad", "-o", name).stdout
         assert ", regular, 1 row skipped, decimal commas" in out and "every year" in out, out
+        assert ", times read as " + {"dots": "%m.%Y", "years": "%Y.%m"}[name] in out, out
         assert run("forecast", name, "--horizon", "1").stdout.splitlines()[1].startswith(form % month(48) + ","), name
     plain = "t,y\n" + "".join("%s,%d\n" % (v, i % 5) for i, v in enumerate(("1.5", "2.25", "3.75", "4.5", "6.5", "7.1", "8.2", "9.3")))
     assert "from 1.5 to 9.3" in run("discover", write("plain.csv", plain)).stdout

@@ -542,6 +542,12 @@ static void test_levels(void **state) {
     struct smodel_data d = {.low = 1, .high = 5, .level_y = 1};
     assert_true(smodel_written(&d, 3.4) == 3 && smodel_written(&d, 3.6) == 4);
     assert_true(smodel_written(&d, 0.2) == 1 && smodel_written(&d, 7.9) == 5);
+    d = (struct smodel_data){.low = -INFINITY, .high = INFINITY, .level_y = 0.1};
+    assert_true(smodel_written(&d, 0.31) == 0.3 && smodel_written(&d, -0.68) == -0.7);
+    d.level_y = 0.05;
+    assert_true(smodel_written(&d, 1.14) == 1.15 && smodel_written(&d, 0.34) == 0.35);
+    d.level_y = 20;
+    assert_true(smodel_written(&d, 69) == 60 && smodel_written(&d, 1e9 + 3) == 1e9);
     assert_true(smodel_possible(&d, 3.4) == 3.4);
 }
 
