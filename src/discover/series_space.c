@@ -353,15 +353,17 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
                                    const struct grammar *g, const struct search_options *o) {
     static const struct {
         size_t up_to, draws, most, steps;
-    } sizes[] = {{300, 250, 600, 500}, {700, 200, 300, 250}, {SIZE_MAX, 150, 150, 150}},
-      *size = sizes;
+    } sizes[] = {{300, 250, 600, 500}, {700, 200, 300, 250}, {SIZE_MAX, 150, 150, 150}};
+    size_t size = 0;
     struct series_space *s = NEW(struct series_space);
-    while (data->n > size->up_to || (smodel_scale_hidden(data) && size->up_to < SIZE_MAX)) size++;
+    while (data->n > sizes[size].up_to ||
+           (smodel_scale_hidden(data) && sizes[size].up_to < SIZE_MAX))
+        size++;
     s->base = (struct space){.ops = &ops,
                              .rules = &series_fit_rules,
-                             .draws = size->draws,
-                             .most = size->most,
-                             .steps = size->steps};
+                             .draws = sizes[size].draws,
+                             .most = sizes[size].most,
+                             .steps = sizes[size].steps};
     s->data = data;
     s->grammar = *g;
     grammar_calendar(&s->grammar, data->n_season, data->n);

@@ -280,6 +280,31 @@ static void test_finish(void **state) {
     smodel_data_release(&d);
 }
 
+/* How thorough a search is depends on its own data alone, not on what was searched before. */
+static void test_sizes(void **state) {
+    UNUSED(state);
+    const size_t n[] = {40, 700, 40, 320, 40};
+    struct search_options o = {.seed = 1, .threads = 1};
+    struct grammar g;
+    struct space base[COUNT_OF(n)];
+    grammar_init(&g, 0, false, true);
+    for (size_t k = 0; k < COUNT_OF(n); k++) {
+        struct smodel_data d;
+        struct search s;
+        make_data(&d, n[k]);
+        assert_int_equal(series_search_init(&s, &d, &g, &o), GPM_OK);
+        base[k] = *s.space;
+        search_release(&s);
+        smodel_data_release(&d);
+    }
+    for (size_t k = 0; k < COUNT_OF(n); k++) {
+        bool same = n[k] == n[0];
+        assert_int_equal(base[k].draws == base[0].draws, same);
+        assert_int_equal(base[k].most == base[0].most, same);
+        assert_int_equal(base[k].steps == base[0].steps, same);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_importance),
                                        cmocka_unit_test(test_proposal_density),
@@ -287,6 +312,7 @@ int main(void) {
                                        cmocka_unit_test(test_posterior),
                                        cmocka_unit_test(test_taken),
                                        cmocka_unit_test(test_haste),
-                                       cmocka_unit_test(test_finish)};
+                                       cmocka_unit_test(test_finish),
+                                       cmocka_unit_test(test_sizes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

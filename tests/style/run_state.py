@@ -1,0 +1,98 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a function remembers from one call to the next: nothing, but for those named here with their reason.
+
+A variable that is `static` inside a function makes a result depend on what was asked before, in whatever thread. It is easily
+written by accident: in `static const struct row rows[] = {...}, *row = rows;` the table is constant and the pointer is not. So
+every static of a function under src is constant in all of its declarators, says by its type that it is meant (_Thread_local,
+atomic, pthread_once_t), or is in this list; an entry that has gone fails, too.
+
+    run_state.py GPMEM"""
+import os, re, sys
+
+SRC = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "src")
+KEPT = {
+    ("emu/kernel_rows.c", "made"): "procedures of kernels, made once for the index",
+    ("store/postgres.c", "all"): "a library is loaded once",
+    ("host/proc_watch.c", "groups"): "memory of a process of its own, which has no other",
+    ("gpu/cuda.c", "queue"): "a queue of the card, made once, under the lock",
+    ("gpu/cuda.c", "host"): "working memory, grows only, under the lock",
+    ("gpu/cuda.c", "host_bytes"): "its size",
+    # The tool has one thread and runs one command.
+    ("cli/cmd_completions.c", "text"): "an answer, until the next call",
+    ("cli/cmd_fmt.c", "standard"): "argv has no const",
+    ("cli/cmd_fmt.c", "input"): "the same",
+    ("cli/cmd_watch.c", "state"): "what is shown, until the next look",
+    ("cli/jupyter_cell.c", "last"): "when progress was last shown",
+    ("cli/main.c", "list"): "commands in their order, made once",
+    ("cli/main.c", "one"): "larger than a stack should hold",
+    ("cli/options.c", "text"): "an answer, until the next call",
+    ("cli/repl.c", "text"): "the same",
+    ("cli/run_read.c", "m"): "the facts borrow from it, until the next call",
+    ("cli/run_read.c", "lost"): "an answer, until the next call",
+}
+MEANT = re.compile(r"\b(_Thread_local|_Atomic|atomic_\w+|pthread_once_t)\b")
+STRINGS = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|/\*.*?\*/|//[^\n]*', re.S)
+
+
+def statements(text):
+    """Declarations of statics inside functions, without strings, comments and what is in braces."""
+    for skipped in STRINGS, re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.M):
+        text = skipped.sub(lambda m: "\n" * m.group().count("\n"), text)
+    for m in re.finditer(r"(?<=\n)[ \t]+static\b(?! inline)", text):
+        depth, out = 0, []
+        for c in text[m.end():]:
+            depth -= c == "}"
+            if depth == 0 and c == ";":
+                break
+            if depth == 0 and c != "}":
+                out.append(c)
+            depth += c == "{"
+        yield text.count("\n", 0, m.start()) + 1, "".join(out)
+
+
+def changing(statement):
+    """The names in a declaration that may change."""
+    if MEANT.search(statement):
+        return
+    first = True
+    statement = re.sub(r"\(\*([^()]*)\)\s*\([^()]*\)", r"*\1", statement)  # a pointer to a function
+    for part in re.sub(r"\([^()]*\)|\[[^\]]*\]", "", statement).split(","):
+        left = part.split("=")[0]
+        words = re.findall(r"\w+|\*", left)
+        if not words:
+            continue
+        name, before = words[-1], words[:-1]
+        if first:
+            base = "const" in (before[:before.index("*")] if "*" in before else before)
+            first = False
+        own = before[len(before) - 1 - before[::-1].index("*"):] if "*" in before else None
+        if not (("const" in own) if own else base):
+            yield name
+
+
+def main():
+    failed, seen = 0, set()
+    for where, _, names in os.walk(SRC):
+        for f in sorted(n for n in names if n.endswith((".c", ".h"))):
+            path = os.path.relpath(os.path.join(where, f), SRC)
+            for line, s in statements(open(os.path.join(where, f), encoding="utf-8").read()):
+                for name in changing(s):
+                    seen.add((path, name))
+                    if (path, name) not in KEPT:
+                        print("src/%s:%d: `%s` keeps its value from one call to the next" % (path, line, name))
+                        failed = 1
+    for path, name in sorted(set(KEPT) - seen):
+        print("src/%s: `%s` is gone: take it from the list in tests/style/run_state.py" % (path, name))
+        failed = 1
+    return failed
+
+
+if __name__ == "__main__":
+    assert list(changing(" const struct { } sizes[] = { }, *size = sizes")) == ["size"]
+    assert list(changing(" const char *const names[] = { }")) == []
+    assert list(changing(" const char *text, *const other = x")) == ["text"]
+    assert list(changing(" struct row one")) == ["one"]
+    assert list(changing(" void (*const writers[])(const struct d *d, struct buf *out) = { }")) == []
+    assert list(changing(" _Atomic(size_t) known")) == []
+    sys.exit(main())
