@@ -27,11 +27,14 @@ void report_table(const char *name, const char *key, const struct post_table *t,
     for (size_t i = 0; i < t->n; i++) {
         buf_puts(out, "    {");
         JSON(out, FIELD(key, e[i].text), FIELD("probability", e[i].p), FIELD("error", e[i].error));
-        if (e[i].best)
-            JSON(out, FIELD("log_share", e[i].p_group[TRANSFORM_LOG]),
-                 FIELD("root_share", e[i].p_group[TRANSFORM_POWER]),
+        if (e[i].best) {
+            enum smodel_scale scale = smodel_of(e[i].best)->data->scale;
+            double other = e[i].p_group[TRANSFORM_LOG], root = e[i].p_group[TRANSFORM_POWER];
+            JSON(out, FIELD("log_share", scale == SCALE_ROOT ? 0 : other),
+                 FIELD("root_share", scale == SCALE_ROOT ? other : root),
                  FIELD("log_evidence", evidence_total(e[i].best)),
                  FIELD("log_evidence_se", e[i].best->se));
+        }
         buf_puts(out, i + 1 < t->n ? "},\n" : "}\n");
     }
     buf_puts(out, "  ],\n");

@@ -198,6 +198,11 @@ def check_powers(tmp):
             got = 1 - d["probability_of_root"] - d["probability_of_log"], d["probability_of_root"], d["probability_of_log"]
             assert max(abs(a - b) for a, b in zip(got, p)) < 0.1, (name, seed, got)
             assert abs(sum(d["structures"][0][k] for k in ("log_share", "root_share")) - (p[0] == 0)) < 0.1, d["structures"][0]
+            if name == "roots":  # with zeros among them roots are the only other scale, and are called so
+                ys = [max(a - 16, 0) for a in ys]
+                assert 0 in ys
+                zeros = run(tmp, "zeros", ys)
+                assert zeros["probability_of_root"] > 0.5 and zeros["structures"][0]["log_share"] == 0 and zeros["structures"][0]["root_share"] > 0.5, zeros["structures"][0]
             assert ("Square roots of the values are modelled" in d["description"]["summary"]) == (name == "roots"), d["description"]["summary"]
             assert ("effects multiply" in d["description"]["summary"]) == (name == "logs"), d["description"]["summary"]
     path, js, kept = (os.path.join(tmp, "falling" + e) for e in (".csv", ".json", ""))

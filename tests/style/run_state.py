@@ -36,7 +36,7 @@ STRINGS = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|/\*.*?\*/|//[^\n]*
 
 
 def statements(text):
-    """Declarations of statics inside functions, without strings, comments and what is in braces."""
+    """What is declared static inside functions, without strings, comments and what is in braces."""
     for skipped in STRINGS, re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.M):
         text = skipped.sub(lambda m: "\n" * m.group().count("\n"), text)
     for m in re.finditer(r"(?<=\n)[ \t]+static\b(?! inline)", text):
