@@ -84,7 +84,8 @@ static enum gpm_status create(gpm_memo *m, const char *store, const char *csv) {
     struct buf text = BUF_INIT, names = BUF_INIT;
     enum gpm_status st = read_text(csv, &text);
     text.data[strcspn(text.data, "\r\n")] = 0;
-    for (char *p = strtok(text.data, ","); p && strcmp(p, "value") != 0; p = strtok(NULL, ","))
+    char *rest, *p = strtok_r(text.data, ",", &rest);
+    for (; p && strcmp(p, "value") != 0; p = strtok_r(NULL, ",", &rest))
         buf_printf(&names, "%s%s", names.len ? "," : "", p);
     if (!st) st = names.len ? gpm_memo_create(m, store, args.function, names.data) : GPM_E_ARG;
     buf_release(&text);

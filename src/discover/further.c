@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Changes after the data (further.h). */
 #include "discover/further.h"
+#include "math/special.h"
 #include "gp/kern_class.h"
 #include <math.h>
 
@@ -18,7 +19,7 @@ static void rates_after(struct further *f) {
         double a = kinds[i].shape, b = kinds[i].spans;
         f->kind[i].shape = a + f->n;
         f->kind[i].rate = b + 1;
-        f->kind[i].weight = kinds[i].weight * exp(lgamma(a + f->n) - lgamma(a) + a * log(b) -
+        f->kind[i].weight = kinds[i].weight * exp(log_gamma(a + f->n) - log_gamma(a) + a * log(b) -
                                                   (a + f->n) * log(b + 1));
         sum += f->kind[i].weight;
     }

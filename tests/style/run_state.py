@@ -7,6 +7,9 @@ written by accident: in `static const struct row rows[] = {...}, *row = rows;` t
 every static of a function under src is constant in all of its declarators, says by its type that it is meant (_Thread_local,
 atomic, pthread_once_t), or is in this list; an entry that has gone fails, too.
 
+Functions of C's library that remember something for all threads are not called at all: lgamma writes signgam (math/special.h has
+log_gamma), gmtime and strtok answer in memory of their own.
+
     run_state.py GPMEM"""
 import os, re, sys
 
@@ -32,13 +35,19 @@ KEPT = {
     ("cli/run_read.c", "lost"): "an answer, until the next call",
 }
 MEANT = re.compile(r"\b(_Thread_local|_Atomic|atomic_\w+|pthread_once_t)\b")
+SHARING = re.compile(r"\b(lgammaf?|strtok|localtime|gmtime|ctime|asctime|rand|srand|drand48|ttyname|ptsname)\s*\(")
 STRINGS = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|/\*.*?\*/|//[^\n]*', re.S)
 
 
-def statements(text):
-    """What is declared static inside functions, without strings, comments and what is in braces."""
+def without_words(text):
+    """Strings, comments and directives left out, line by line as before."""
     for skipped in STRINGS, re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.M):
         text = skipped.sub(lambda m: "\n" * m.group().count("\n"), text)
+    return text
+
+
+def statements(text):
+    """What is declared static inside functions, without what is in braces."""
     for m in re.finditer(r"(?<=\n)[ \t]+static\b(?! inline)", text):
         depth, out = 0, []
         for c in text[m.end():]:
@@ -76,7 +85,11 @@ def main():
     for where, _, names in os.walk(SRC):
         for f in sorted(n for n in names if n.endswith((".c", ".h"))):
             path = os.path.relpath(os.path.join(where, f), SRC)
-            for line, s in statements(open(os.path.join(where, f), encoding="utf-8").read()):
+            text = without_words(open(os.path.join(where, f), encoding="utf-8").read())
+            for m in SHARING.finditer(text):
+                print("src/%s:%d: %s() shares memory between threads" % (path, text.count("\n", 0, m.start()) + 1, m.group(1)))
+                failed = 1
+            for line, s in statements(text):
                 for name in changing(s):
                     seen.add((path, name))
                     if (path, name) not in KEPT:
