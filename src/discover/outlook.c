@@ -113,11 +113,10 @@ static void put_stuck(const struct discovery *d, struct buf *out) {
     series_print_time(&d->series, d->series.x[first], out);
     buf_puts(out, " to ");
     series_print_time(&d->series, d->series.x[first + n - 1], out);
-    buf_printf(
-        out,
-        ", are %.10g: if they were not measured (a sensor that stuck), empty their cells, or "
-        "they are taken for what happened.",
-        d->series.y[first]);
+    buf_puts(out, ", are ");
+    buf_number(out, d->series.y[first]);
+    buf_puts(out, ": if they were not measured (a sensor that stuck), empty their cells, or they "
+                  "are taken for what happened.");
 }
 
 /* "27 of 200 values are 1023, and none lies above: if measurements end there, say --max 1023." */
@@ -135,11 +134,12 @@ static void put_piles(const struct discovery *d, struct buf *out) {
     for (size_t k = 0; k < COUNT_OF(ends); k++) {
         size_t n = isfinite(ends[k].known) ? 0 : pile_at(d, ends[k].end, ends[k].other);
         if (!n) continue;
-        buf_printf(out,
-                   "%s%zu of %zu values are %.10g, and none lies %s: if measurements end there, "
-                   "say %s %.10g.",
-                   out->len ? " " : "", n, d->series.n, ends[k].end, ends[k].side, ends[k].option,
-                   ends[k].end);
+        buf_printf(out, "%s%zu of %zu values are ", out->len ? " " : "", n, d->series.n);
+        buf_number(out, ends[k].end);
+        buf_printf(out, ", and none lies %s: if measurements end there, say %s ", ends[k].side,
+                   ends[k].option);
+        buf_number(out, ends[k].end); /* every digit: who says it has no value beyond */
+        buf_putc(out, '.');
     }
 }
 

@@ -95,6 +95,8 @@ def check_sensors(tmp):
     for words in ("%d of 160 values are 50.5, and none lies below: if measurements end there, say --min 50.5." % bottom,
                   "%d of 160 values are 1023, and none lies above: if measurements end there, say --max 1023." % top):
         assert words in outlook, outlook
+    _, outlook = discover(tmp, "long", ["%.2f" % min(9876543210.25, 9876543100 + 300 * math.sin(i / 15) + rng.gauss(0, 20)) for i in range(160)])
+    assert "say --max 9876543210.25." in outlook, outlook  # every digit, or values would lie beyond
     warm = ["%.2f" % (20 + 3 * math.sin(i / 4) + rng.gauss(0, 0.3)) for i in range(120)]
     for i in range(50, 75):
         warm[i] = warm[49]
