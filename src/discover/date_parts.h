@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Dates that stand in several columns, year, month and perhaps day, as one.
+ * Times that stand in several columns as one: year, month and perhaps day and hour; year and
+ * quarter; year and week; a date and a clock, or an hour.
  */
 #ifndef DISCOVER_DATE_PARTS_H
 #define DISCOVER_DATE_PARTS_H
 #include "host/csv.h"
 
-/* Where `time` is the column of the year, and the first row makes a date (months are numbers or
- * names), that column gets dates; in a row that makes none, its parts, which no reader takes for a
- * time. A second time there is nothing to do. */
+/* Where `time` is the column of the year, or of dates beside one of clocks, and the first row makes
+ * a time (months are numbers or names), that column gets the times; in a row that makes none, its
+ * parts, which no reader takes for a time. A second time there is nothing to do. */
 void date_parts_join(struct csv *c, int time);
-/* Is col a part of the dates in the column `time`? */
+/* Is col a part of the times in the column `time`? */
 bool date_parts_has(const struct csv *c, int time, int col);
 #endif

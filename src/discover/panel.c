@@ -132,9 +132,9 @@ static enum gpm_status find_times(struct reader *r, int time, struct buf *err) {
 static enum gpm_status read_panel(struct reader *r, const char *path,
                                   const struct panel_options *how, struct buf *err) {
     int time;
-    enum gpm_status st = how->text ? csv_parse(&r->csv, path, how->text, how->len, err)
-                                   : csv_read(&r->csv, path, err);
+    enum gpm_status st = csv_table(&r->csv, path, how->text, how->len, err);
     if (st != GPM_OK) return st;
+    r->o.wide = !how->by;
     st = series_time_column(&r->csv, &r->o, &time, err);
     if (st == GPM_OK) st = find_times(r, time, err);
     if (st == GPM_OK) st = how->by ? read_long(r, how->by, err) : read_wide(r, time, err);

@@ -58,7 +58,7 @@ static void data(const struct discovery *d, struct buf *out) {
     buf_puts(out, "  \"data\": {");
     JSON(out, FIELD("file", s->name), FIELD("time", s->time_name), FIELD("value", s->value_name),
          FIELD("unit", s->unit), FIELD("n", s->n), FIELD("rows", s->rows),
-         FIELD("missing", s->missing), FIELD("skipped", s->bad),
+         FIELD("missing", s->missing), FIELD("skipped", s->bad), FIELD("lines_left_out", s->aside),
          FIELD("repeated_times", s->repeated), FIELD("left_out", s->left_out),
          FIELD("time_pattern", s->form.pattern ? s->form.pattern : "number"),
          FIELD("value_unit", (const char *)s->style.unit), FIELD("regular", d->data.regular),

@@ -7,6 +7,7 @@
 #include "discover/discovery.h"
 #include "discover/every.h"
 #include "discover/words.h"
+#include "discover/layout.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +49,7 @@ void report_data(const struct discovery *d, bool markdown, struct buf *out) {
     if (s->bad) buf_printf(out, ", %zu row%s skipped", s->bad, s->bad == 1 ? "" : "s");
     if (s->repeated)
         buf_printf(out, ", %zu repeated time%s", s->repeated, s->repeated == 1 ? "" : "s");
+    layout_say(s, out);
     number_style_say(&s->style, out);
     say_times(s, out);
     if (s->coded)

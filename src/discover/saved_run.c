@@ -17,6 +17,7 @@
 #include "base/version.h"
 #include "discover/discovery.h"
 #include "discover/journal.h"
+#include "host/csv.h"
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -219,7 +220,8 @@ static void put_manifest(const struct discovery *d, struct buf *out) {
          FIELD("value_name", s->value_name), FIELD("time_kind", s->form.kind),
          FIELD("unit", s->unit), FIELD("rows", s->rows), FIELD("missing", s->missing),
          FIELD("bad", s->bad), FIELD("repeated", s->repeated), FIELD("left_out", s->left_out),
-         FIELD("sorted", s->sorted));
+         FIELD("sorted", s->sorted), FIELD("aside", s->aside), FIELD("aside_line", s->aside_line),
+         FIELD("layout", s->layout));
     if (s->form.like) JSON(out, FIELD("time_form", s->form.like));
     if (s->form.pattern) JSON(out, FIELD("time_pattern", s->form.pattern));
     JSON(out, FIELD("time_zone", s->form.zone), FIELD("time_zones", s->form.zones),
@@ -505,6 +507,9 @@ static enum gpm_status load_series(struct discovery *d, const char *dir, json_t 
     s->missing = get_count(m, "missing", 1e9);
     s->bad = get_count(m, "bad", 1e9);
     s->left_out = get_count(m, "left_out", 1e9);
+    s->aside = get_count(m, "aside", 1e9);
+    s->aside_line = get_count(m, "aside_line", 1e9);
+    s->layout = (int)get_count(m, "layout", CSV_ACROSS);
     s->sorted = get_bool(m, "sorted");
     return st;
 }

@@ -8,8 +8,10 @@
 #include "base/calendar.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "discover/date_parts.h"
 #include "discover/every.h"
+#include "discover/layout.h"
 #include "host/csv.h"
 #include <math.h>
 #include <stdlib.h>
@@ -94,14 +96,34 @@ static bool has_digits(const struct csv *c, int col) {
     return false;
 }
 
+/* A column of its own that numbers the rows, as data frames are written with. */
+static bool counts_rows(const struct csv *c, int col) {
+    static const char *const names[] = {"",   "index", "idx", "id",        "row",
+                                        "no", "nr",    "#",   "unnamed: 0"};
+    bool named = !c->header;
+    double v, first = 0;
+    for (size_t k = 0; k < COUNT_OF(names) && c->header; k++)
+        named |= !ascii_casecmp(c->header[col], names[k]);
+    for (size_t i = 0; i < c->n_rows && named; i++) {
+        const char *cell = csv_text(c, i, col);
+        named = number_parse(cell, strlen(cell), &v);
+        if (!i) first = v;
+        named &= (first == 0 || first == 1) && v == first + (double)i;
+    }
+    return named && c->header;
+}
+
 static bool may_be_value(const struct reading *r, int col, int by) {
     return col != r->time && col != by && !is_regressor(r, col) &&
-           !date_parts_has(&r->csv, r->time, col) && (r->blank || has_digits(&r->csv, col));
+           !date_parts_has(&r->csv, r->time, col) && (r->blank || has_digits(&r->csv, col)) &&
+           !counts_rows(&r->csv, col);
 }
 
 static void list_values(const struct reading *r, int by, struct buf *out) {
+    enum { LISTED = 30 };
+    int n = 0;
     for (int c = 0; c < r->csv.n_cols; c++) {
-        if (!may_be_value(r, c, by)) continue;
+        if (!may_be_value(r, c, by) || n++ >= LISTED) continue;
         char *name = r->csv.header ? series_clean_name(r->csv.header[c]) : NULL;
         if (name && *name)
             buf_printf(out, " '%s'", name);
@@ -109,6 +131,7 @@ static void list_values(const struct reading *r, int by, struct buf *out) {
             buf_printf(out, " %d", c + 1);
         mem_free(name);
     }
+    if (n > LISTED) buf_printf(out, " and %d more", n - LISTED);
 }
 
 static enum gpm_status choose_value(struct reading *r) {
@@ -125,10 +148,14 @@ static enum gpm_status choose_value(struct reading *r) {
             if (may_be_value(r, c, by)) r->value = c, rest++;
     }
     if (rest == 1) return GPM_OK;
-    buf_printf(r->err,
-               "%s has %d columns, some of which may act on the others (--with); choose "
-               "the values with --column:",
-               r->csv.name, r->csv.n_cols);
+    if (r->csv.layout == CSV_ACROSS)
+        buf_printf(r->err, "%s has %d series, in rows; choose one with --column:", r->csv.name,
+                   r->csv.n_cols - 1);
+    else
+        buf_printf(r->err,
+                   "%s has %d columns, some of which may act on the others (--with); choose "
+                   "the values with --column:",
+                   r->csv.name, r->csv.n_cols);
     list_values(r, by, r->err);
     return GPM_E_FORMAT;
 }
@@ -138,13 +165,15 @@ enum gpm_status series_time_column(struct csv *file, const struct series_options
     static const char *const usual[] = {"ds",   "date", "time",  "timestamp", "datetime",
                                         "t",    "year", "month", "day",       "quarter",
                                         "week", "x",    NULL};
+    if (!file->header) layout_shape(file, o);
     if (!file->header && has_header(file)) csv_take_header(file);
     *time = -1;
-    if (o->time) return csv_find(file, o->time, time, err) ? GPM_E_FORMAT : GPM_OK;
-    if (file->n_cols < 2) return GPM_OK;
-    *time = find_named(file, usual);
+    if (!o->time && file->n_cols < 2) return GPM_OK;
+    if (o->time && csv_find(file, o->time, time, err)) return GPM_E_FORMAT;
+    if (!o->time) *time = find_named(file, usual);
     if (*time < 0) *time = 0;
-    date_parts_join(file, *time);
+    layout_rows(file, o, *time);
+    if (!o->time) date_parts_join(file, *time);
     return GPM_OK;
 }
 
@@ -609,6 +638,9 @@ static enum gpm_status read_all(struct reading *r) {
     if (st != GPM_OK) return st;
     struct series *s = r->s;
     const char **head = r->csv.header;
+    s->aside = r->csv.aside.n;
+    s->aside_line = r->csv.aside.line;
+    s->layout = (int)r->csv.layout;
     s->name = series_clean_name(r->csv.name);
     s->time_name = series_clean_name(head && r->time >= 0 ? head[r->time] : "time");
     s->value_name = series_clean_name(head ? head[r->value] : "value");
@@ -642,7 +674,7 @@ enum gpm_status series_read(struct series *s, const char *name, const char *text
     struct csv file;
     int time;
     memset(s, 0, sizeof *s);
-    enum gpm_status st = text ? csv_parse(&file, name, text, len, err) : csv_read(&file, name, err);
+    enum gpm_status st = csv_table(&file, name, text, len, err);
     if (st != GPM_OK) return st;
     st = series_time_column(&file, o, &time, err);
     if (st == GPM_OK) st = series_read_csv(s, &file, o, err);

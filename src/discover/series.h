@@ -27,6 +27,7 @@ struct series_options {
     const char *date_format; /* a pattern of host/times.h; NULL: found */
     enum series_decimal decimal;
     const char *with, *smooth; /* columns with a linear, with a smooth effect: "price,temp" */
+    bool wide;                 /* every column is a series */
     const char *by;      /* a column that tells series apart: none of values; NULL: there is none */
     const char *missing; /* cells that stand for missing values, separated by commas: "-999,x" */
     const char *holidays;     /* a file of days with names (holidays.h); NULL: none */
@@ -47,6 +48,8 @@ struct series {
     double month_at;  /* where x counts months: days after the first (or the last) of one */
     const char *unit; /* of x: "year", "day", "step" */
     size_t rows, missing, bad, repeated, left_out;
+    size_t aside, aside_line; /* lines that are no rows of the table, and the first of them */
+    int layout;               /* of the table in the file: enum csv_layout */
     double code;           /* a value that looks like a code for missing ones (-999, 9999), ... */
     size_t coded;          /* and how many have it */
     bool sorted;           /* the file was in order */

@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "base/utf8.h"
 #include "base/vec.h"
+#include "host/times.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,8 @@ struct reader {
     struct buf field; /* scratch */
     VEC(const char *) cells;
     VEC(size_t) lines;
+    VEC(size_t) widths; /* of rows whose width is settled at the end */
+    bool table;
     struct buf *err;
 };
 
@@ -115,6 +118,10 @@ static enum gpm_status read_row(struct reader *r) {
     }
     end_of_line(r);
     vec_push(&r->lines, line);
+    if (r->table) {
+        vec_push(&r->widths, r->cells.n - before);
+        return GPM_OK;
+    }
     return check_width(r, r->cells.n - before, line);
 }
 
@@ -127,6 +134,76 @@ static bool skip_line(struct reader *r) {
     r->p = q;
     end_of_line(r);
     return true;
+}
+
+/* ---- what stands around a table ---- */
+
+/* The width that more than half of the rows have; that of the first, where there is none. */
+static size_t usual_width(const struct reader *r) {
+    size_t best = r->widths.at[0], votes = 0, n = 0; /* who has a majority outlives the others */
+    for (size_t i = 0; i < r->widths.n; i++) {
+        if (!votes) best = r->widths.at[i];
+        votes += r->widths.at[i] == best ? 1 : -1;
+    }
+    for (size_t i = 0; i < r->widths.n; i++) n += r->widths.at[i] == best;
+    return 2 * n > r->widths.n ? best : r->widths.at[0];
+}
+
+/* A title, a source, a remark: no time at the beginning, and not numbers alone after it. */
+static bool is_remark(const char *const *cell, size_t n) {
+    double x;
+    size_t numbers = 0;
+    for (size_t i = 1; i < n; i++) numbers += number_parse(cell[i], strlen(cell[i]), &x);
+    return !time_is_one(cell[0]) && (n == 1 || numbers < n - 1);
+}
+
+/* Names of columns, one less than there are: rows have names of their own, as R writes them. */
+static bool are_names(const char *const *cell, size_t n) {
+    double x;
+    for (size_t i = 0; i < n; i++)
+        if (!*cell[i] || number_parse(cell[i], strlen(cell[i]), &x)) return false;
+    return n > 1;
+}
+
+/* Keeps rows [first, last), whose cells begin with number `from`; with a corner a row of names that
+ * lacks one before them. */
+static void keep_rows(struct reader *r, size_t first, size_t last, size_t from, bool corner) {
+    size_t width = (size_t)r->c->n_cols, n = (last - first) * width;
+    const char **cells = NEW_ARRAY(const char *, n + width + 1), **to = cells;
+    if (corner) {
+        *to++ = "";
+        memcpy(to, r->cells.at + from - (width - 1), (width - 1) * sizeof *to);
+        to += width - 1;
+        first--;
+    }
+    memcpy(to, r->cells.at + from, n * sizeof *to);
+    mem_free(r->cells.at);
+    r->cells.at = cells;
+    r->lines.n = last - first;
+    memmove(r->lines.at, r->lines.at + first, r->lines.n * sizeof *r->lines.at);
+}
+
+/* Remarks before and after the rows of a table are left out; all between must be as wide as it. */
+static enum gpm_status settle_width(struct reader *r) {
+    enum { BEFORE = 30 }; /* lines that may stand before a table */
+    size_t n = r->widths.n, width = usual_width(r), first = 0, last = n, from = 0, to = r->cells.n;
+    const size_t *w = r->widths.at;
+    const char *const *cell = r->cells.at;
+    while (first < n && first < BEFORE && w[first] != width && is_remark(cell + from, w[first]))
+        from += w[first++];
+    while (last > first && w[last - 1] != width && is_remark(cell + to - w[last - 1], w[last - 1]))
+        to -= w[--last];
+    if (first == last) return bad(r->c, r->lines.at[0], "no rows that are equally wide", r->err);
+    for (size_t i = first; i < last; i++) {
+        enum gpm_status s = check_width(r, w[i], r->lines.at[i]);
+        if (s) return s;
+    }
+    bool corner = first && w[first - 1] == width - 1 && width > 2 &&
+                  are_names(cell + from - (width - 1), width - 1) && !are_names(cell + from, width);
+    r->c->aside.n = first - corner + (n - last);
+    r->c->aside.line = first > corner ? r->lines.at[0] : last < n ? r->lines.at[last] : 0;
+    keep_rows(r, first, last, from, corner);
+    return GPM_OK;
 }
 
 #define SEPARATORS "\t;|,"
@@ -158,43 +235,59 @@ static int count_blanks(const char *p, const char *end, bool *thousands) {
     }
 }
 
-/* The first that stands equally often in every one of the first lines; else the most frequent of
- * the first line. A comma comes late: it may be a decimal's. Blanks separate where none of the
- * others is anywhere, and equally many columns stand in every line. */
+enum { LINES = 20 };
+
+/* How many lines have the same number of a separator, which is not 0. */
+static int agreement(const int count[LINES][COUNTS], int lines, int k) {
+    int best = 0;
+    for (int i = 0; i < lines; i++) {
+        int n = 0;
+        for (int j = 0; j < lines; j++) n += count[j][k] == count[i][k];
+        if (count[i][k] && n > best) best = n;
+    }
+    return best;
+}
+
+/* The first that stands equally often in every one of the first lines; else in most of them (titles
+ * stand before the table); else the most frequent of the first line. A comma comes late: it may be
+ * a decimal's. Blanks separate where none of the others is anywhere, and equally many columns stand
+ * in every line. */
 static char find_separator(const char *p, const char *end) {
-    enum { LINES = 20 };
-    int first[COUNTS] = {0}, best = SEPS - 1, others = 0;
-    bool steady[COUNTS], thousands = true;
-    for (int k = 0; k < COUNTS; k++) steady[k] = true;
+    int count[LINES][COUNTS] = {{0}}, lines = 0, best = SEPS - 1, others = 0, most = 0;
+    bool thousands = true;
     while (p < end && (*p == '#' || *p == '\n' || *p == '\r')) {
         while (p < end && *p != '\n') p++;
         if (p < end) p++;
     }
-    for (int line = 0; line < LINES && p < end; line++) {
-        int count[COUNTS] = {0};
+    for (; lines < LINES && p < end; lines++) {
         const char *from = p;
-        count_separators(&p, end, count);
-        count[BLANKS] = count_blanks(from, p, &thousands);
+        count_separators(&p, end, count[lines]);
+        count[lines][BLANKS] = count_blanks(from, p, &thousands);
         while (p < end && (*p == '\n' || *p == '\r')) p++;
-        for (int k = 0; k < COUNTS; k++) {
-            if (line == 0) first[k] = count[k];
-            steady[k] &= count[k] == first[k] && count[k] > 0;
-            if (k < SEPS) others += count[k];
-        }
+        for (int k = 0; k < SEPS; k++) others += count[lines][k];
     }
     for (int k = 0; k < SEPS; k++)
-        if (steady[k]) return SEPARATORS[k];
-    if (steady[BLANKS] && !others && !thousands) return ' ';
+        if (lines && agreement(count, lines, k) == lines) return SEPARATORS[k];
+    bool corner = lines > 2 && count[0][BLANKS] + 1 == count[1][BLANKS]; /* as R writes it */
+    if (lines && !others && !thousands && agreement(count, lines, BLANKS) + corner == lines)
+        return ' ';
+    for (int k = 0; k < SEPS; k++) {
+        int n = agreement(count, lines, k);
+        if (n > most) most = n, best = k;
+    }
+    if (2 * most > lines) return SEPARATORS[best];
     for (int k = 0; k < SEPS; k++)
-        if (first[k] > first[best]) best = k;
+        if (count[0][k] > count[0][best]) best = k;
     return SEPARATORS[best];
 }
 
 /* As people, spreadsheets, statistics packages and offices write it. */
 static bool text_missing(const char *s) {
     static const char *const words[] = {
-        "",     "na",  "nan",  "null", "?",    "n/a",  ".",       "..",     "-",       "--",
-        "#n/a", "#na", "<na>", "nat",  "none", "-nan", "1.#qnan", "1.#ind", "-1.#ind", "#n/a n/a"};
+        "",        "na",     "nan",     "null",     "?",     "n/a", ".",    "..",
+        "-",       "--",     "#n/a",    "#na",      "<na>",  "nat", "none", "-nan",
+        "1.#qnan", "1.#ind", "-1.#ind", "#n/a n/a", ":",     "***", "n.a.", "#div/0!",
+        "#value!", "#ref!",  "#num!",   "#name?",   "#null!"};
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (ascii_casecmp(s, words[i]) == 0) return true;
     return false;
@@ -237,52 +330,94 @@ static const char *no_text(const char *text, size_t n) {
 }
 
 static enum gpm_status parse_rows(struct csv *c, const char *name, const char *text, size_t n,
-                                  struct buf *err) {
+                                  bool table, struct buf *err) {
     *c = (struct csv){.name = mem_strdup(name)};
     struct reader r = {.c = c,
                        .p = text,
                        .end = text + n,
                        .sep = find_separator(text, text + n),
                        .line = 1,
+                       .table = table,
                        .field = BUF_INIT,
                        .err = err};
     enum gpm_status s = GPM_OK;
     while (!s && r.p < r.end)
         if (!skip_line(&r)) s = read_row(&r);
     if (!s && r.lines.n == 0) s = bad(c, 1, "the file has no rows", err);
+    if (!s && table) s = settle_width(&r);
     c->n_rows = r.lines.n;
     c->cells = r.cells.at;
     c->lines = r.lines.at;
     buf_release(&r.field);
+    vec_release(&r.widths);
     if (s) csv_release(c);
     return s;
 }
 
 /* UTF-16, as Windows writes it in places, says so at its beginning. */
-enum gpm_status csv_parse(struct csv *c, const char *name, const char *text, size_t n,
-                          struct buf *err) {
+static enum gpm_status parse(struct csv *c, const char *name, const char *text, size_t n,
+                             bool table, struct buf *err) {
     const char *says = no_text(text, n);
     *c = (struct csv){0};
     if (says) return buf_fail(err, GPM_E_FORMAT, "%s: %s", name, says);
     if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, n -= 3;
     if (n < 2 || (memcmp(text, "\xff\xfe", 2) && memcmp(text, "\xfe\xff", 2)))
-        return parse_rows(c, name, text, n, err);
+        return parse_rows(c, name, text, n, table, err);
     struct buf utf8 = BUF_INIT;
     utf8_from_utf16(text, n, &utf8);
-    enum gpm_status s = parse_rows(c, name, utf8.data, utf8.len, err);
+    enum gpm_status s = parse_rows(c, name, utf8.data, utf8.len, table, err);
     buf_release(&utf8);
     return s;
 }
 
-enum gpm_status csv_read(struct csv *c, const char *path, struct buf *err) {
+enum gpm_status csv_parse(struct csv *c, const char *name, const char *text, size_t n,
+                          struct buf *err) {
+    return parse(c, name, text, n, false, err);
+}
+
+static enum gpm_status read_file(struct csv *c, const char *path, bool table, struct buf *err) {
     struct buf text = BUF_INIT;
     enum gpm_status s = file_read(path, FILE_GIVEN, FILE_TEXT_MAX, &text);
     if (s)
         buf_printf(err, "%s: %s", path, file_why());
     else
-        s = csv_parse(c, path, text.data, text.len, err);
+        s = parse(c, path, text.data, text.len, table, err);
     buf_release(&text);
     return s;
+}
+
+enum gpm_status csv_read(struct csv *c, const char *path, struct buf *err) {
+    return read_file(c, path, false, err);
+}
+
+enum gpm_status csv_table(struct csv *c, const char *name, const char *text, size_t n,
+                          struct buf *err) {
+    return text ? parse(c, name, text, n, true, err) : read_file(c, name, true, err);
+}
+
+void csv_drop(struct csv *c, const bool *drop) {
+    size_t kept = 0, width = (size_t)c->n_cols;
+    for (size_t i = 0; i < c->n_rows; i++) {
+        if (drop[i]) {
+            if (!c->aside.n++ || c->lines[i] < c->aside.line) c->aside.line = c->lines[i];
+            continue;
+        }
+        if (kept < i)
+            memcpy(c->cells + kept * width, c->cells + i * width, width * sizeof *c->cells);
+        c->lines[kept++] = c->lines[i];
+    }
+    c->n_rows = kept;
+}
+
+void csv_reshape(struct csv *c, int n_cols, size_t n_rows, const char **cells, size_t *lines) {
+    mem_free(c->header ? c->header : c->cells);
+    mem_free(c->header ? c->lines - 1 : c->lines);
+    c->header = NULL;
+    c->n_cols = n_cols;
+    c->n_rows = n_rows;
+    c->cells = cells;
+    c->lines = lines;
+    csv_take_header(c);
 }
 
 void csv_release(struct csv *c) {

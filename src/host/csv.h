@@ -16,6 +16,9 @@
 
 #define CSV_MAX_COLUMNS 10000
 
+/* How the file had the table that is here as columns. */
+enum csv_layout { CSV_COLUMNS, CSV_GRID /* years by months */, CSV_ACROSS /* times as columns */ };
+
 struct csv {
     char *name; /* of the file, for messages */
     struct arena arena;
@@ -24,15 +27,30 @@ struct csv {
     const char **header; /* n_cols names, or NULL when there is no header */
     const char **cells;  /* row-major, n_rows * n_cols; trimmed unless quoted */
     size_t *lines;       /* line of the file on which each row starts */
+    struct {
+        size_t n, line; /* lines that are no rows of the table, and the first of them */
+    } aside;
+    enum csv_layout layout;
+    bool tidy; /* rows that are none of the table were looked for */
 };
 
 /* Every row is one of data until a header is taken off. */
 GPM_MUST_USE enum gpm_status csv_read(struct csv *c, const char *path, struct buf *err);
 GPM_MUST_USE enum gpm_status csv_parse(struct csv *c, const char *name, const char *text, size_t n,
                                        struct buf *err);
+/* A table as people save it, of a text or, where that is NULL, of the file of this name: titles
+ * before its first row and remarks after its last are left out and counted. */
+GPM_MUST_USE enum gpm_status csv_table(struct csv *c, const char *name, const char *text, size_t n,
+                                       struct buf *err);
 void csv_release(struct csv *c);
 void csv_take_header(struct csv *c); /* the first row */
 void csv_find_header(struct csv *c); /* where it has a field that is neither a number nor missing */
+
+/* Takes rows out, and counts them as left out. */
+void csv_drop(struct csv *c, const bool *drop);
+/* Other cells, whose first row is the header, with the line of each row: the table's from now on.
+ */
+void csv_reshape(struct csv *c, int n_cols, size_t n_rows, const char **cells, size_t *lines);
 
 int csv_column(const struct csv *c, const char *name); /* -1 when there is none */
 /* By name, or by number from 1; an error lists the columns. */

@@ -110,6 +110,69 @@ def check_marks():
     assert line.endswith(", yes is 1"), line
 
 
+def check_rows():
+    """Titles, units, totals and remarks are no rows of a table; what is in doubt is still an error."""
+    times = ["%d-%02d" % month(i) for i in range(72)]
+    table = rows(times)
+    total = "Total,%.1f\n" % sum(YEARS)
+    sums = "when,v\n" + "".join("%s,%s\n" % (times[i], v) + ("%d Total,%.1f\n" % (2016 + i // 12, sum(YEARS[i - 11:i + 1])) if i % 12 == 11 else "")
+                               for i, v in enumerate(YEARS)) + "Grand total,%.1f\n" % sum(YEARS)
+    for text, said in ((table + total, "line 74, which is no row of the table, left out"), (table + ",7500.5\n", "line 74, which"),
+                       (sums, "7 lines that are no rows of the table left out (the first: line 14)"),
+                       (table.replace("v\n", "v\n,EUR\n", 1), "line 2, which"), (table.replace("v\n", "v\nYYYY-MM,kg\n", 1), "line 2, which"),
+                       (table + "\nSource: the office\nNote: revised, see page 3, and 4\n", "2 lines that are no rows of the table left out (the first: line 75)"),
+                       ("Sales\nas of today\n\n" + table, "2 lines that are no rows of the table left out (the first: line 1)"),
+                       ("Sales,\nas of,2021-03-04\n,\n" + table, "3 lines that are no rows"), ("Sales;\n\n" + table.replace(",", ";"), "line 1, which")):
+        line, _ = discover(text, keep="rows%d" % len(text))
+        assert "72 values of 'v' from 2016-01 to 2021-12, regular, " in line and said in line, (text[:60], line)
+    for text, said in ((table + "2022-01\n", ":74: 1 field where"), (table + "\nRegion,Share,Count\nNorth,0.4,3\n", ":75: 3 fields where"),
+                       (table + "\nRegion,Share\nNorth,0.4\n", ":75: cannot read the time"), (table.replace("2018-01", ""), "cannot read the time"),
+                       ("a,b\n1,2,3\n4\n5,6\n", ":2: 3 fields where the first row has 2")):
+        assert said in discover(text, status=2), said
+    # names of columns without a corner, as R writes them; a column that numbers the rows
+    named = '"when" "v"\n' + "".join('"%d" "%s" %s\n' % (i + 1, t, v) for i, (t, v) in enumerate(zip(times, YEARS)))
+    assert "72 values of 'v' from 2016-01 to 2021-12" in discover(named, "--time", "when")
+    assert "72 values of 'v'" in discover(",date,v\n" + "".join("%d,%s,%s\n" % (i, t, v) for i, (t, v) in enumerate(zip(times, YEARS))))
+
+
+def check_layouts():
+    """Years by months, either way, with and without further columns; times as columns; times in several columns."""
+    names = [datetime.date(2000, m, 1).strftime("%b") for m in range(1, 13)]
+    by_year = [YEARS[12 * y:12 * y + 12] for y in range(6)]
+    across = "Year," + ",".join(names) + ",Annual\n" + "".join("%d,%s,%.2f\n" % (2016 + y, ",".join(map(str, v)), sum(v)) for y, v in enumerate(by_year))
+    down = "Month," + ",".join(str(2016 + y) for y in range(6)) + "\n" + "".join(
+        "%s,%s\n" % (names[m], ",".join(str(v[m]) for v in by_year)) for m in range(12)) + "Total," + ",".join("%.1f" % sum(v) for v in by_year) + "\n"
+    for text in (across, down, "Means\n" + across.replace("Annual", "J-D") + "2022," + ",".join(["***"] * 13) + "\n"):
+        line, x = discover(text, keep="grid%d" % len(text))
+        assert "72 values of 'value' from 2016-01 to 2021-12, regular" in line and "from a table of years by parts of a year" in line and x[0] == "2022-01", line
+        kept = [float(r.split(",")[1]) for r in open("grid%d/data.csv" % len(text)).read().splitlines()[1:]]
+        assert kept == YEARS, kept
+    assert "values of 'Feb' from 2016 to 2023" in discover(across + "2022" + ",1" * 13 + "\n2023" + ",2" * 13 + "\n", "--column", "Feb")
+    quarters = "year,Q1,Q2,Q3,Q4\n" + "".join("%d,%s\n" % (2000 + y, ",".join(map(str, YEARS[4 * y:4 * y + 4]))) for y in range(10))
+    assert "40 values of 'value' from 2000Q1 to 2009Q4, regular" in discover(quarters)
+    one = "," + ",".join("%d-%02d" % month(i) for i in range(72)) + "\nSales," + ",".join(map(str, YEARS)) + "\n"
+    line, x = discover(one, keep="across")
+    assert "72 values of 'Sales' from 2016-01 to 2021-12, regular, from a row of the table" in line and x[0] == "2022-01", (line, x)
+    land = "Country,Code," + ",".join(str(1990 + i) for i in range(30)) + "\n" + "".join("%s,X,%s\n" % (c, ",".join(map(str, YEARS[:30]))) for c in ("Peru", "Mali"))
+    assert "has 2 series, in rows; choose one with --column: 'Peru' 'Mali'" in discover(land, status=2)
+    assert "30 values of 'Mali' from 1990 to 2019" in discover(land, "--column", "Mali")
+    assert "t.csv: 2 series" in discover(land, "--wide")
+    # times in several columns
+    def parts(head, write):
+        return head + "\n" + "".join(write(i) + ",%s\n" % v for i, v in enumerate(YEARS))
+    day = lambda i: datetime.date(2021, 6, 1) + datetime.timedelta(i // 24)
+    week = lambda i: (datetime.date(2019, 12, 2) + datetime.timedelta(7 * i)).isocalendar()
+    for text, said in ((parts("Year,Quarter,v", lambda i: "%d,%d" % (2000 + i // 4, i % 4 + 1)), "from 2000Q1 to 2017Q4"),
+                       (parts("Year,Qtr,v", lambda i: "%d,Q%d" % (2000 + i // 4, i % 4 + 1)), "from 2000Q1 to 2017Q4"),
+                       (parts("Year,Week,v", lambda i: "%d,%d" % week(i)[:2]), "from 2019-W49 to 2021-W15"),
+                       (parts("Date,Time,v", lambda i: "%s,%02d:00" % (day(i).strftime("%d.%m.%Y"), i % 24)), "from 01.06.2021 00:00 to 03.06.2021 23:00"),
+                       (parts("Date,Hour,v", lambda i: "%s,%d" % (day(i), i % 24)), "from 2021-06-01 00:00 to 2021-06-03 23:00"),
+                       (parts("Date,Hour Ending,v", lambda i: "%s,%d" % (day(i), i % 24 + 1)), "from 2021-06-01 01:00 to 2021-06-04 00:00"),
+                       (parts("Year,Month,Day,Hour,v", lambda i: "2021,6,%d,%d" % (1 + i // 24, i % 24)), "from 2021-06-01 00:00 to 2021-06-03 23:00")):
+        line = discover(text)
+        assert "72 values of 'v' " + said + ", regular" in line, (text[:40], line)
+
+
 def regress(text, *args, status=0):
     with open("r.csv", "w") as f:
         f.write(text)
@@ -132,5 +195,5 @@ def check_outcomes():
 
 with tempfile.TemporaryDirectory() as tmp:
     os.chdir(tmp)
-    for check in (check_times, check_months, check_marks, check_outcomes):
+    for check in (check_times, check_months, check_marks, check_rows, check_layouts, check_outcomes):
         check()

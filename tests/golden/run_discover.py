@@ -132,9 +132,11 @@ def check_time_formats(tmp):
     said = run("forecast", kept, "--at", "2003-01-01", "--at", "2003-07-01").stdout
     at = write(at, [("year", "month", "day"), (2003, 1, 1), (2003, 7, 1)])
     assert run("forecast", kept, "--at-file", at).stdout == said and "2003-07-01," in said, said
-    # a mean of the year as its month 13, and a total, are no dates: told with their lines, left out when asked to
+    # a mean of the year as its month 13 is no date: told with its line, left out when asked to; a row that says Total is left out
     rows = [("year", "month", "sales")] + [(*month[i], y[i]) for i in range(36)]
-    for name, row, part in (("thirteen", (2000, 13, 0.5), "'2000-13'"), ("total", ("Total", "", 3), "'Total-'")):
+    path = write(os.path.join(tmp, "total.csv"), rows[:13] + [("Total", "", 3)] + rows[13:])
+    assert "36 values" in run("discover", path, "-q").stdout and "line 14, which is no row of the table, left out" in run("discover", path, "-q").stdout
+    for name, row, part in (("thirteen", (2000, 13, 0.5), "'2000-13'"), ("later", ("later", "", 3), "'later-'")):
         path = write(os.path.join(tmp, name + ".csv"), rows[:13] + [row] + rows[13:])
         err = run("discover", path, status=2).stderr
         assert name + ".csv:14: cannot read the time" in err and part in err, err
