@@ -22,6 +22,45 @@ def is_series(y):
     return pd is not None and isinstance(y, pd.Series)
 
 
+def is_frame(y):
+    """Whether y is a DataFrame of pandas."""
+    pd = sys.modules.get("pandas")
+    return pd is not None and isinstance(y, pd.DataFrame)
+
+
+def _chosen(frame, name, what):
+    """A column by its name, or by its number from 1."""
+    if name in frame.columns:
+        return name
+    if isinstance(name, int) and not isinstance(name, bool) and 1 <= name <= len(frame.columns):
+        return frame.columns[name - 1]
+    raise GpmemValueError("the DataFrame has no column %r for %s; columns are %s" % (name, what, ", ".join(map(str, frame.columns))))
+
+
+def series_of(frame, time=None, column=None):
+    """A column of a DataFrame as a Series over its column of times, or over its index where it has none."""
+    pd = pandas()
+    names = {str(c).lower(): c for c in frame.columns}
+    dated = [c for c in frame.columns if isinstance(frame[c].dtype, (pd.PeriodDtype, pd.DatetimeTZDtype)) or frame[c].dtype.kind == "M"]
+    dated += [names[n] for n in ("ds", "date", "time", "timestamp", "datetime") if n in names]
+    if time is not None:
+        time = _chosen(frame, time, "the times")
+    elif dated and not isinstance(frame.index, (pd.DatetimeIndex, pd.PeriodIndex)):
+        time = dated[0]
+    values = [c for c in frame.columns if c not in dated and c != time and pd.api.types.is_numeric_dtype(frame[c].dtype)]
+    usual = [names[n] for n in ("y", "value", "values") if n in names and names[n] in values]
+    if column is not None:
+        column = _chosen(frame, column, "the values")
+    elif len(values) == 1 or usual:
+        column = usual[0] if usual else values[0]
+    else:
+        raise GpmemValueError("the DataFrame has %s; choose the values with column (discover_panel takes each column for a series): %s"
+                              % ("several columns of numbers" if values else "no column of numbers", ", ".join(map(str, values or frame.columns))))
+    if not isinstance(frame[column], pd.Series):
+        raise GpmemValueError("the DataFrame has several columns %r" % (column,))
+    return frame[column] if time is None else pd.Series(frame[column].to_numpy(), index=pd.Index(frame[time]), name=column)
+
+
 class Times:
     """The index of a series: as times that the library reads, and the times that follow."""
 

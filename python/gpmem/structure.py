@@ -230,8 +230,8 @@ def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: st
              every: str | None = None, X: Mapping[str, Any] | pandas.DataFrame | None = None, smooth: str | None = None,
              with_columns: str | None = None, least: float | None = None, most: float | None = None,
              per_day: bool = False, holidays: str | None = None) -> Discovery:
-    """Finds the structure of a series: values y at times t (None: 0, 1, 2, ...), a Series of pandas with its index, or
-    the path of a CSV file.
+    """Finds the structure of a series: values y at times t (None: 0, 1, 2, ...), a Series of pandas with its index, a
+    DataFrame with a column (or an index) of times and one of values, or the path of a CSV file.
 
     seed          of the search: the same seed gives the same answer
     threads       0: as many as there are cores
@@ -245,7 +245,7 @@ def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: st
     max_points    use the most recent ones alone (0: all)
     every         means over this step: "10min", "1h", "1d", a number; "none": every value (None: above 2000 values)
     max_seconds   stop after this time (0: no limit)
-    time, column  of a file: its columns of times and values
+    time, column  of a file or a DataFrame: its columns of times and values
     date_format   of a file: how times are written ("%d/%m/%Y", "unix-ms", "number"; None: found)
     decimal       of a file: "point", "comma" or "auto"
     missing       of a file: cells that stand for missing values ("-999,x")
@@ -278,6 +278,11 @@ def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: st
         assign(o, value_column="y", time_column="x")
     assign(o, with_columns=with_columns, smooth_columns=smooth)
     d = Discovery()
+    if _frames.is_frame(y):
+        if t is not None or X is not None or with_columns or smooth:
+            raise GpmemValueError("of a DataFrame one column is taken; give columns that act on it as X, beside y as a Series")
+        y = _frames.series_of(y, time, column)
+        assign(o, time_column=None, value_column=None)
     if isinstance(y, (str, os.PathLike)):
         if X is not None:
             raise GpmemValueError("X goes with values; the columns of a file are named by with_columns and smooth")

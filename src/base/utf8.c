@@ -77,3 +77,16 @@ void utf8_from_utf16(const char *text, size_t n, struct buf *out) {
         put_code(c, out);
     }
 }
+
+void utf8_from_windows(const char *text, size_t n, struct buf *out) {
+    static const uint16_t upper[32] = {
+        /* 0x80 to 0x9F; 0: none */
+        0x20AC, 0,      0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
+        0x2039, 0x0152, 0,      0x017D, 0,      0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
+        0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0,      0x017E, 0x0178};
+    for (size_t i = 0; i < n; i++) {
+        uint32_t c = (unsigned char)text[i];
+        if (c >= 0x80 && c < 0xA0) c = upper[c - 0x80] ? upper[c - 0x80] : 0xFFFD;
+        put_code(c, out);
+    }
+}

@@ -23,4 +23,6 @@ bool utf8_invisible(uint32_t code);
 /* Appends a text of n bytes in UTF-16, whose byte order its first two tell; what is no character
  * becomes the replacement. */
 void utf8_from_utf16(const char *text, size_t n, struct buf *out);
+/* Appends a text in the code of Windows for western Europe (1252, of which Latin-1 is a part). */
+void utf8_from_windows(const char *text, size_t n, struct buf *out);
 #endif

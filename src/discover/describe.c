@@ -239,6 +239,18 @@ static void describe_periodic(const struct discovery *d, const struct sterm *e, 
         buf_puts(out, " Within a period it has sharp features.");
 }
 
+/* Parts are in units of the values at the middle of a scale that is neither theirs nor that of
+ * their logarithms: how far values go from one point of a part to another there. */
+static double stretch(const struct discovery *d, double from, double to) {
+    const struct smodel_data *m = &d->data;
+    int tr = smodel_of(discovery_top(d))->s.transform;
+    if (tr == TRANSFORM_NONE || smodel_multiplies(m, tr) || m->scale == SCALE_CHANCE)
+        return to - from;
+    double slope = smodel_slope_back(m, tr, m->mean[tr]);
+    return smodel_back(m, tr, m->mean[tr] + to / slope) -
+           smodel_back(m, tr, m->mean[tr] + from / slope);
+}
+
 /* A pattern that repeats exactly is known far better than the spread of those it might have been
  * drawn with: how far it goes within the series. */
 static void describe_swing(const struct discovery *d, const struct series_part *p,
@@ -249,7 +261,7 @@ static void describe_swing(const struct discovery *d, const struct series_part *
         greatest = fmax(greatest, p->mean[i]);
     }
     buf_puts(out, " Its highest point is ");
-    words_amount(d, greatest - least, out);
+    words_amount(d, stretch(d, least, greatest), out);
     buf_puts(out, " above its lowest.");
 }
 

@@ -132,8 +132,8 @@ static bool shape_grid(struct csv *c) {
 
 /* Are the cells of the first row from `first` on times, each after the one before? Numbers that are
  * no years are names like others. */
-static bool are_times(const struct csv *c, int first) {
-    size_t n = (size_t)(c->n_cols - first);
+static bool are_times(const struct csv *c, int first, int end) {
+    size_t n = end > first ? (size_t)(end - first) : 0;
     double *x = NEW_ARRAY(double, n + 1);
     struct time_form form = {0};
     struct buf err = BUF_INIT;
@@ -161,8 +161,8 @@ static const char *row_name(struct csv *c, size_t row, int first) {
     return text;
 }
 
-static void turn(struct csv *c, int first) {
-    size_t times = (size_t)(c->n_cols - first), width = c->n_rows;
+static void turn(struct csv *c, int first, int end) {
+    size_t times = (size_t)(end - first), width = c->n_rows;
     const char **cells = NEW_ARRAY(const char *, (times + 1) * width);
     size_t *lines = NEW_ARRAY(size_t, times + 1);
     cells[0] = "time";
@@ -182,9 +182,11 @@ static bool shape_across(struct csv *c) {
         const char *name = csv_text(c, i, 0);
         if (!*name || time_is_one(name)) return false;
     }
-    for (int first = 1; first <= LABELS && first < c->n_cols; first++) {
-        if (!are_times(c, first)) continue;
-        turn(c, first);
+    int end = c->n_cols; /* lines end with a separator, or with a total */
+    while (end > 1 && (!*csv_text(c, 0, end - 1) || is_total(csv_text(c, 0, end - 1)))) end--;
+    for (int first = 1; first <= LABELS && first < end; first++) {
+        if (!are_times(c, first, end)) continue;
+        turn(c, first, end);
         return true;
     }
     return false;

@@ -35,6 +35,7 @@ struct reading {
 /* The first row is a header when no column could be a value of the series. */
 static bool has_header(const struct csv *c) {
     int last = c->n_cols - 1;
+    while (last > 1 && !*csv_text(c, 0, last)) last--; /* lines that end with a separator */
     const char *cell = csv_text(c, 0, last);
     struct number_style style;
     double v;

@@ -321,7 +321,12 @@ static const char *no_text(const char *text, size_t n) {
         {"\x1f\x8b", "this is compressed by gzip; unpack it first (gunzip)"},
         {"PK\x03\x04", "this is a zip archive, as spreadsheets (.xlsx) are; save it as CSV"},
         {"\xd0\xcf\x11\xe0", "this is an old spreadsheet (.xls); save it as CSV"},
-        {"PAR1", "this is a Parquet file; save it as CSV"}};
+        {"PAR1", "this is a Parquet file; save it as CSV"},
+        {"{", "this is JSON; save it as CSV"},
+        {"[{", "this is JSON; save it as CSV"},
+        {"<!DOCTYPE", "this is a web page, not a table"},
+        {"<html", "this is a web page, not a table"},
+        {"<?xml", "this is XML; save it as CSV"}};
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         size_t k = strlen(kinds[i].begins);
         if (n >= k && memcmp(text, kinds[i].begins, k) == 0) return kinds[i].says;
@@ -354,17 +359,22 @@ static enum gpm_status parse_rows(struct csv *c, const char *name, const char *t
     return s;
 }
 
-/* UTF-16, as Windows writes it in places, says so at its beginning. */
+/* UTF-16, as Windows writes it in places, says so at its beginning; a table that is no UTF-8 is in
+ * the older code, as spreadsheets save it. */
 static enum gpm_status parse(struct csv *c, const char *name, const char *text, size_t n,
                              bool table, struct buf *err) {
     const char *says = no_text(text, n);
     *c = (struct csv){0};
     if (says) return buf_fail(err, GPM_E_FORMAT, "%s: %s", name, says);
     if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, n -= 3;
-    if (n < 2 || (memcmp(text, "\xff\xfe", 2) && memcmp(text, "\xfe\xff", 2)))
-        return parse_rows(c, name, text, n, table, err);
+    bool wide = n >= 2 && (!memcmp(text, "\xff\xfe", 2) || !memcmp(text, "\xfe\xff", 2));
+    size_t good = wide || !table ? n : utf8_check(text, n);
+    if (!wide && (good == n || !text[good])) return parse_rows(c, name, text, n, table, err);
     struct buf utf8 = BUF_INIT;
-    utf8_from_utf16(text, n, &utf8);
+    if (wide)
+        utf8_from_utf16(text, n, &utf8);
+    else
+        utf8_from_windows(text, n, &utf8);
     enum gpm_status s = parse_rows(c, name, utf8.data, utf8.len, table, err);
     buf_release(&utf8);
     return s;

@@ -129,6 +129,14 @@ def check_rows():
                        (table + "\nRegion,Share\nNorth,0.4\n", ":75: cannot read the time"), (table.replace("2018-01", ""), "cannot read the time"),
                        ("a,b\n1,2,3\n4\n5,6\n", ":2: 3 fields where the first row has 2")):
         assert said in discover(text, status=2), said
+    for text, said in (('{"data": [1, 2]}', "this is JSON"), ('[{"t": 1}]', "this is JSON"), ("<!DOCTYPE html><html></html>", "a web page")):
+        assert said in discover(text, status=2), said
+    # lines that end with a separator; the code of Windows, in which a blank that does not break separates thousands
+    assert "72 values of 'v' from 2016-01 to 2021-12, regular" in discover(table.replace("\n", ",\n"))
+    with open("w.csv", "wb") as f:
+        f.write("Datum;Gr\u00f6\u00dfe\n".encode("cp1252") + "".join("%s;1\u00a0%s,5 \u20ac\n" % (t, int(100 + 5 * v) % 1000) for t, v in zip(times, YEARS)).encode("cp1252"))
+    line = run("discover", "w.csv", "--column", "Gr\u00f6\u00dfe", "--max-time", "1").stdout.splitlines()[0]
+    assert "72 values of 'Gr\u00f6\u00dfe'" in line and "decimal commas, thousands separators left out, in \u20ac" in line, line
     # names of columns without a corner, as R writes them; a column that numbers the rows
     named = '"when" "v"\n' + "".join('"%d" "%s" %s\n' % (i + 1, t, v) for i, (t, v) in enumerate(zip(times, YEARS)))
     assert "72 values of 'v' from 2016-01 to 2021-12" in discover(named, "--time", "when")
@@ -157,6 +165,8 @@ def check_layouts():
     assert "has 2 series, in rows; choose one with --column: 'Peru' 'Mali'" in discover(land, status=2)
     assert "30 values of 'Mali' from 1990 to 2019" in discover(land, "--column", "Mali")
     assert "t.csv: 2 series" in discover(land, "--wide")
+    bank = '"Data Source","World",\n\n"Last Updated Date","2021-03-04",\n\n' + land.replace("\n", ",\n")
+    assert "30 values of 'Peru' from 1990 to 2019, regular, from a row of the table, 2 lines" in discover(bank, "--column", "Peru")
     # times in several columns
     def parts(head, write):
         return head + "\n" + "".join(write(i) + ",%s\n" % v for i, v in enumerate(YEARS))

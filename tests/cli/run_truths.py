@@ -53,6 +53,15 @@ def check_spikes(tmp):
     assert "all values are 5 but 17 at " + month(50) in said, said
 
 
+def check_closed(tmp):
+    """Counts of a place that is closed in one month of the year: of roots, too, a pattern goes as far as the values do."""
+    rng = random.Random(2)
+    d = run(tmp, "closed", [0 if i % 12 == 6 else int(100 + rng.gauss(0, 8)) for i in range(120)])
+    said = [c["text"] for c in d["description"]["components"] if "highest point" in c["text"]]
+    high = float(re.search(r"highest point is ([0-9.]+) above", said[0]).group(1))
+    assert d["structures"][0]["root_share"] > 0.9 and 92 < high < 112, (high, d["structures"][0])
+
+
 def check_moments(tmp):
     """100,000 minutes: a daily cycle, and errors that are alike for three hours. The first is found, and the second are
     no cycle of another period."""
@@ -314,6 +323,7 @@ def main():
     with tempfile.TemporaryDirectory() as tmp:
         check_spikes(tmp)
         check_moments(tmp)
+        check_closed(tmp)
         check_falls(tmp)
         check_calendar(tmp)
         check_changes(tmp)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Series and frames of pandas in and out, and a forecaster with sktime's conventions; the package works without pandas."""
-import os, subprocess, sys
+import math, os, subprocess, sys
 
 os.environ["GPMEM_LIBRARY"] = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "libgpmem.so")
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
@@ -102,6 +102,24 @@ def check_regressors():
     assert len(d.forecast_with([N], {"price": [9.0]})["median"]) == 1
 
 
+def check_frames_in():
+    """A DataFrame is a column of numbers over its column of times, or over its index; in doubt it is asked about."""
+    days = pd.date_range("2015-01-01", periods=48, freq="MS")
+    v = [100 + i + 5 * math.sin(i * math.pi / 6) for i in range(48)]
+    want = gpmem.discover(pd.Series(v, index=days), kernels="LIN PER").structures[0]
+    one = pd.DataFrame({"when": days, "shop": ["a"] * 48, "sales": v})
+    for frame, more in ((one, {}), (one.set_index("when"), {}), (pd.DataFrame({"ds": days.strftime("%d.%m.%Y"), "y": v, "z": v[::-1]}), {}),
+                        (pd.DataFrame({"a": v[::-1], "b": v}, index=days), {"column": "b"}), (pd.DataFrame({"n": v, "at": days}), {"time": "at", "column": 1})):
+        d = gpmem.discover(frame, kernels="LIN PER", **more)
+        assert d.structures[0] == want, (list(frame.columns), d.structures[0], want)
+        assert list(d.forecast_frame(2).index) == [pd.Timestamp("2019-01-01"), pd.Timestamp("2019-02-01")] or "ds" in frame, d.forecast_frame(2)
+    for frame, more, why in ((pd.DataFrame({"a": v, "b": v}, index=days), {}, "choose the values with column"), (one[["shop"]], {}, "no column of numbers"),
+                             (one, {"column": "nope"}, "no column 'nope'"), (one, {"X": {"p": v}}, "as X")):
+        try: gpmem.discover(frame, **more)
+        except ValueError as e: assert why in str(e), e
+        else: raise SystemExit("no error: " + why)
+
+
 def check_without_pandas():
     """Nothing of pandas is imported by those who do not use it, and what needs it says so."""
     code = ("import sys; sys.modules['pandas'] = None; import gpmem; d = gpmem.discover([1, 2, 3, 2] * 5, kernels='LIN')\n"
@@ -114,5 +132,6 @@ check_indices()
 check_frames()
 check_forecaster()
 check_regressors()
+check_frames_in()
 check_without_pandas()
 print("pandas: series, frames and forecasters are fine")
