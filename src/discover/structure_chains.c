@@ -23,7 +23,8 @@
 #define LONGEST         16   /* times the first length: what chains that disagree may grow to */
 #define GAP             15
 #define LATE_STEPS      10 /* of chains that begin past the deadline: too few to settle */
-#define MEND_ROUNDS     3  /* times that proposals are mended where chains found a gap in them */
+#define MORE_ROUNDS     2 /* times that the draws of evidences are doubled where chains contradict */
+#define MEND_ROUNDS     3 /* times that proposals are mended where chains found a gap in them */
 
 struct state {
     size_t k;
@@ -407,6 +408,21 @@ static void mend_proposals(struct run *r) {
     posterior_init(p, s);
 }
 
+/* Chains that agree with each other and not with the evidences: those need more draws. */
+static bool doubtful(const struct posterior *p) {
+    const struct search *s = p->search;
+    return p->tv_evidence > AGREE_EVIDENCES && p->tv_between <= AGREE_CHAINS && p->rhat <= 1.1 &&
+           p->ess >= 40 && !s->opt.brief && !s->cut && !search_late(s);
+}
+
+static void sample_more(struct posterior *p) {
+    struct search *s = p->search;
+    s->opt.draws *= 2;
+    search_sample(s);
+    posterior_release(p);
+    posterior_init(p, s);
+}
+
 void posterior_chains(struct posterior *p, size_t steps) {
     struct search *s = p->search;
     struct run r = {.p = p, .q = NEW_ARRAY(double, s->n + 1), .warm = s->space->steps / 10 + 5};
@@ -417,6 +433,10 @@ void posterior_chains(struct posterior *p, size_t steps) {
     for (int k = 0; k < MEND_ROUNDS && !steps && apart(p) && any_gap(&r); k++) {
         mend_proposals(&r);
         run_chains(&r, steps, k + 1 < MEND_ROUNDS);
+    }
+    for (int k = 0; k < MORE_ROUNDS && !steps && doubtful(p); k++) {
+        sample_more(p);
+        run_chains(&r, steps, false);
     }
     for (size_t c = 0; c < CHAINS; c++) mem_free(r.path[c]);
     mem_free(r.q);

@@ -153,8 +153,8 @@ static void test_posterior(void **state) {
     smodel_data_release(&d);
 }
 
-static const struct evidence *best_of(const struct search *s) {
-    const struct evidence *best = s->at[0];
+static struct evidence *best_of(const struct search *s) {
+    struct evidence *best = s->at[0];
     for (size_t i = 1; i < s->n; i++)
         if (evidence_total(s->at[i]) > evidence_total(best)) best = s->at[i];
     return best;
@@ -305,6 +305,32 @@ static void test_sizes(void **state) {
     }
 }
 
+/* An evidence that few draws made too high, which chains contradict, gets more of them. */
+static void test_more_draws(void **state) {
+    UNUSED(state);
+    struct smodel_data d;
+    struct grammar g;
+    struct search_options o = {.seed = 1, .threads = 1};
+    struct search s;
+    struct posterior p;
+    make_data(&d, 40);
+    grammar_init(&g, 0, false, true);
+    assert_int_equal(series_search_init(&s, &d, &g, &o), GPM_OK);
+    assert_int_equal(search_run(&s), GPM_OK);
+    struct evidence *first = best_of(&s);
+    double right = first->logz;
+    size_t draws = s.opt.draws;
+    first->logz += 1.5;
+    search_find_top(&s);
+    posterior_init(&p, &s);
+    posterior_chains(&p, 0);
+    assert_int_equal(s.opt.draws, 2 * draws);
+    assert_true(p.settled && fabs(first->logz - right) < 0.5);
+    posterior_release(&p);
+    search_release(&s);
+    smodel_data_release(&d);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_importance),
                                        cmocka_unit_test(test_proposal_density),
@@ -313,6 +339,7 @@ int main(void) {
                                        cmocka_unit_test(test_taken),
                                        cmocka_unit_test(test_haste),
                                        cmocka_unit_test(test_finish),
-                                       cmocka_unit_test(test_sizes)};
+                                       cmocka_unit_test(test_sizes),
+                                       cmocka_unit_test(test_more_draws)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
