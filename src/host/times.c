@@ -63,7 +63,8 @@ static bool weekday_name(const char **p) {
 
 /* The year after that of *t, in two digits or in four: 2014-15, 2014/2015. */
 static bool next_year(const char **p, const struct time_parts *t) {
-    int year, n = ascii_digit((*p)[2]) ? 4 : 2;
+    const char *s = *p;
+    int year, n = ascii_digit(s[0]) && ascii_digit(s[1]) && ascii_digit(s[2]) ? 4 : 2;
     if (!digits(p, n, n, &year)) return false;
     return year == (n == 4 ? t->year + 1 : (t->year + 1) % 100);
 }
