@@ -58,19 +58,51 @@ static double choose(struct series *s, double span, double most) {
     return step;
 }
 
-static enum gpm_status read_step(struct series *s, const char *text, double *step,
-                                 struct buf *err) {
+/* A step as it is said, "3 months", "week": how many, and of which of the units. */
+static double read_count(const char *text, const char **unit) {
+    static const char *const words[][2] = {{"sec", "s"},        {"second", "s"},  {"minute", "min"},
+                                           {"hour", "h"},       {"day", "d"},     {"week", "w"},
+                                           {"months", "month"}, {"years", "year"}};
     char *end;
     double count = number_read(text, &end);
+    if (end == text) count = 1;
     while (*end == ' ') end++;
-    const struct step_unit *u = end > text ? unit_of(end, s->unit) : NULL;
+    *unit = end;
+    size_t n = strlen(end);
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (!strncmp(end, words[i][0], strlen(words[i][0])) &&
+            (n == strlen(words[i][0]) || !strcmp(end + strlen(words[i][0]), "s")))
+            *unit = words[i][1];
+    if (!strcmp(end, "quarter") || !strcmp(end, "quarters")) *unit = "month", count *= 3;
+    return *text ? count : NAN;
+}
+
+/* Days as parts of their months, for steps of months. */
+static void count_months(struct series *s, struct every_row *row, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        double day = row[i].x + s->form.zone / 1440.0, month = series_month_of(day + 1e-9);
+        double from = series_first_day(month), to = series_first_day(month + 1);
+        row[i].x = (month + fmax(day - from, 0) / (to - from)) / 12;
+    }
+    time_form_release(&s->form);
+    s->form = (struct time_form){.kind = TIME_MONTH, .pattern = mem_strdup("%Y-%m")};
+    s->unit = "year";
+}
+
+static enum gpm_status read_step(struct series *s, const char *text, double *step,
+                                 struct every_row *row, size_t n, struct buf *err) {
+    const char *end;
+    double count = read_count(text, &end);
+    bool months = !strcmp(s->unit, "day") && unit_of(end, "year");
+    const struct step_unit *u = unit_of(end, months ? "year" : s->unit);
     if (!u || !(count > 0) || !isfinite(count)) {
         buf_printf(err, "every '%s' is no step of these times; such are ", text);
-        buf_puts(err, !strcmp(s->unit, "day")    ? "10min, 1h, 1d, 1w"
+        buf_puts(err, !strcmp(s->unit, "day")    ? "10min, 1h, 1d, 1w, 1month, 1year"
                       : !strcmp(s->unit, "year") ? "3month, 1year"
                                                  : "numbers above 0");
         return buf_fail(err, GPM_E_ARG, ", and none");
     }
+    if (months) count_months(s, row, n);
     write_step(s, count, u->name);
     *step = count * u->size;
     return GPM_OK;
@@ -184,7 +216,7 @@ enum gpm_status every_average(struct series *s, const char *text, struct every_r
     if (text && !strcmp(text, "none")) return GPM_OK;
     if (*n < 2 || (!text && *n <= EVERY_ROWS)) return GPM_OK;
     if (text) {
-        enum gpm_status st = read_step(s, text, &step, err);
+        enum gpm_status st = read_step(s, text, &step, row, *n, err);
         if (st != GPM_OK) return st;
     } else
         step = choose_step(s, row, *n);

@@ -17,6 +17,7 @@ struct holidays {
     int first, names; /* of the series' columns, those of the list */
     size_t n;
     double *day; /* since 1970 */
+    double last; /* that the list knows of */
     int *of;     /* which name */
     double step; /* of the series: months, or days */
     bool months;
@@ -141,6 +142,46 @@ static void days_of_step(const struct holidays *h, double x, double *from, doubl
                     : *from + fmax(floor(h->step + 0.5), 1);
 }
 
+/* Does a day lie in a step of the series? */
+static bool in_series(const struct holidays *h, double day) {
+    double from, to;
+    for (size_t i = 0; i < h->s->n; i++) {
+        days_of_step(h, h->s->x[i], &from, &to);
+        if (day >= from && day < to) return true;
+    }
+    return false;
+}
+
+/* Names that have no day in the series have no effect that could be seen: they are left out, unless
+ * there is no other. */
+static void leave_unseen(struct holidays *h) {
+    bool *drop = mem_zalloc(h->n + 1), *seen = mem_zalloc(h->n + 1);
+    size_t left = 0, kept = 0;
+    for (size_t i = 0; i < h->n && h->name >= 0; i++) seen[i] = in_series(h, h->day[i]);
+    for (size_t i = 0; i < h->n && h->name >= 0; i++) {
+        const char *name = csv_text(&h->csv, i, h->name);
+        bool first = true;
+        drop[i] = true;
+        for (size_t k = 0; k < h->n && drop[i]; k++)
+            if (!strcmp(csv_text(&h->csv, k, h->name), name)) {
+                drop[i] = !seen[k];
+                first &= k >= i;
+            }
+        h->s->unseen += drop[i] && first;
+        left += !drop[i];
+    }
+    if (left && left < h->n) {
+        for (size_t i = 0; i < h->n; i++)
+            if (!drop[i]) h->day[kept++] = h->day[i];
+        csv_drop(&h->csv, drop);
+        h->n = left;
+    } else {
+        h->s->unseen = 0;
+    }
+    mem_free(drop);
+    mem_free(seen);
+}
+
 /* The list's columns at x; others are not its matter. */
 static void count_days(const struct holidays *h, double x, double *z) {
     double from, to;
@@ -160,7 +201,7 @@ static double last_day(const struct holidays *h) {
 /* Rows for the values, and for the steps after them as far as the list goes. */
 static void fill_rows(struct holidays *h) {
     struct series *s = h->s;
-    double last = last_day(h), from, to, end = s->x[s->n - 1];
+    double last = h->last, from, to, end = s->x[s->n - 1];
     size_t k = (size_t)s->reg.n, more = 0;
     for (; more < STEPS_MOST; more++) {
         days_of_step(h, end + (double)(more + 1) * h->step, &from, &to);
@@ -188,6 +229,8 @@ enum gpm_status holidays_add(struct series *s, const char *path, struct buf *err
     if (st == GPM_OK && !h.csv.n_rows) st = buf_fail(err, GPM_E_FORMAT, "%s has no rows", path);
     if (st == GPM_OK) st = find_step(&h, err);
     if (st == GPM_OK) st = read_days(&h, err);
+    if (st == GPM_OK) h.last = last_day(&h);
+    if (st == GPM_OK) leave_unseen(&h);
     if (st == GPM_OK) st = read_names(&h, err);
     if (st == GPM_OK) fill_rows(&h);
     csv_release(&h.csv);

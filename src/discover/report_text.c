@@ -56,6 +56,9 @@ void report_data(const struct discovery *d, bool markdown, struct buf *out) {
         buf_printf(out, ", %zu of them %g (if that stands for missing: --missing %g)", s->coded,
                    s->code, s->code);
     if (!s->sorted) buf_puts(out, ", sorted by time");
+    if (s->unseen)
+        buf_printf(out, ", %zu holiday%s of the list without a day in it left out", s->unseen,
+                   s->unseen == 1 ? "" : "s");
     if (s->left_out)
         buf_printf(out, "; the %zu oldest values were left out (--max-points)", s->left_out);
     every_say(s, out);

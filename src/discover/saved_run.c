@@ -221,7 +221,7 @@ static void put_manifest(const struct discovery *d, struct buf *out) {
          FIELD("unit", s->unit), FIELD("rows", s->rows), FIELD("missing", s->missing),
          FIELD("bad", s->bad), FIELD("repeated", s->repeated), FIELD("left_out", s->left_out),
          FIELD("sorted", s->sorted), FIELD("aside", s->aside), FIELD("aside_line", s->aside_line),
-         FIELD("layout", s->layout));
+         FIELD("layout", s->layout), FIELD("unseen", s->unseen));
     if (s->form.like) JSON(out, FIELD("time_form", s->form.like));
     if (s->form.pattern) JSON(out, FIELD("time_pattern", s->form.pattern));
     JSON(out, FIELD("time_zone", s->form.zone), FIELD("time_zones", s->form.zones),
@@ -230,6 +230,9 @@ static void put_manifest(const struct discovery *d, struct buf *out) {
          FIELD("decimal_comma", s->style.decimal == ','), FIELD("thousands", s->style.thousands),
          FIELD("magnitudes", s->style.magnitudes), FIELD("marks", s->style.noted),
          FIELD("mark", (const char *)s->style.notes));
+    if (s->averaged)
+        JSON(out, FIELD("every", (const char *)s->every), FIELD("averaged", s->averaged),
+             FIELD("ends", s->ends), FIELD("within", s->within), FIELD("next", s->next));
     if (s->style.truth) JSON(out, FIELD("truth", s->style.truth));
     put_outliers(&d->out, out);
     put_choices(d, out);
@@ -510,6 +513,15 @@ static enum gpm_status load_series(struct discovery *d, const char *dir, json_t 
     s->aside = get_count(m, "aside", 1e9);
     s->aside_line = get_count(m, "aside_line", 1e9);
     s->layout = (int)get_count(m, "layout", CSV_ACROSS);
+    s->unseen = get_count(m, "unseen", 1e9);
+    const char *every = json_string_value(json_object_get(m, "every"));
+    if (every && strlen(every) < sizeof s->every) {
+        memcpy(s->every, every, strlen(every) + 1);
+        s->averaged = get_count(m, "averaged", 1e9);
+        s->ends = get_count(m, "ends", 1e9);
+        s->within = get_number(m, "within", 0);
+        s->next = get_number(m, "next", 0);
+    }
     s->sorted = get_bool(m, "sorted");
     return st;
 }

@@ -49,6 +49,7 @@ struct series {
     const char *unit; /* of x: "year", "day", "step" */
     size_t rows, missing, bad, repeated, left_out;
     size_t aside, aside_line; /* lines that are no rows of the table, and the first of them */
+    size_t unseen;            /* names of the list of holidays that have no day in the series */
     int layout;               /* of the table in the file: enum csv_layout */
     double code;           /* a value that looks like a code for missing ones (-999, 9999), ... */
     size_t coded;          /* and how many have it */

@@ -157,7 +157,7 @@ static enum gpm_status choose_outcome(struct reading *r) {
     struct buf name = BUF_INIT;
     column_name(c, r->y, &name);
     r->t->y_name = buf_take(&name);
-    r->t->plain = is_plain(&k->style);
+    r->t->plain = is_plain(&k->style) && !c->aside.n;
     note_style(r->t, r->t->y_name, &k->style);
     if (!r->t->o.y && r->y < c->n_cols - 1)
         buf_printf(&r->t->notes,
@@ -626,9 +626,44 @@ static enum gpm_status check(struct rtable *t, struct buf *err) {
 }
 
 enum gpm_status rtext_read(const struct rtext *from, struct csv *c, struct buf *err) {
-    enum gpm_status st = from->text ? csv_parse(c, from->name, from->text, from->n, err)
-                                    : csv_read(c, from->name, err);
+    enum gpm_status st = csv_table(c, from->name, from->text, from->n, err);
     return !st || st == GPM_E_NOT_FOUND ? st : GPM_E_FORMAT;
+}
+
+/* The column has numbers below the first row, and a word in it. */
+static bool heads_numbers(const struct csv *c, const struct rtable_options *o, int col) {
+    enum { ROWS = 20 };
+    size_t numbers = 0;
+    for (size_t i = 0; i < c->n_rows && i < ROWS; i++) {
+        struct number_style style;
+        double v;
+        const char *cell = csv_text(c, i, col);
+        if (is_missing(c, o, i, col)) {
+            if (!i) return false;
+            continue;
+        }
+        number_style_find(1, &cell, o->decimal, &style);
+        bool number = read_number(&style, cell, &v);
+        if (number == !i) return false;
+        numbers += number;
+    }
+    return numbers > 1;
+}
+
+/* Units stand under the names: a row of words above numbers. */
+static void drop_units(struct csv *c, const struct rtable_options *o) {
+    bool units = false, *drop = mem_zalloc((c->n_rows + 1) * sizeof *drop);
+    for (int j = 0; j < c->n_cols && c->header; j++) units |= heads_numbers(c, o, j);
+    for (int j = 0; j < c->n_cols && units; j++) {
+        const char *cell = csv_text(c, 0, j);
+        struct number_style style;
+        double v;
+        number_style_find(1, &cell, o->decimal, &style);
+        units = !read_number(&style, cell, &v);
+    }
+    drop[0] = units;
+    if (units) csv_drop(c, drop);
+    mem_free(drop);
 }
 
 enum gpm_status rtable_read(struct rtable *t, const struct rtext *from,
@@ -639,7 +674,16 @@ enum gpm_status rtable_read(struct rtable *t, const struct rtext *from,
     enum gpm_status st = rtext_read(from, &r.csv, err);
     if (st) return st;
     csv_find_header(&r.csv);
+    drop_units(&r.csv, o);
     t->header = r.csv.header != NULL;
+    if (r.csv.aside.n == 1)
+        buf_printf(&t->notes, "line %zu of the file is no row of the table and left out\n",
+                   r.csv.aside.line);
+    if (r.csv.aside.n > 1)
+        buf_printf(&t->notes,
+                   "%zu lines of the file are no rows of the table and left out; the first is line "
+                   "%zu\n",
+                   r.csv.aside.n, r.csv.aside.line);
     r.col = NEW_ARRAY(struct rcolumn, (size_t)r.csv.n_cols + 1);
     for (int j = 0; j < r.csv.n_cols; j++) r.col[j] = look(&r.csv, o, j, false);
     if (!r.csv.n_rows) st = buf_fail(err, GPM_E_FORMAT, "%s has no rows of data", from->name);

@@ -89,6 +89,21 @@ def check_months():
     assert x == ["2020-03-20 16:00:00-05:00", "2020-03-23 16:00:00-05:00", "2020-03-24 16:00:00-05:00"], x
 
 
+def check_steps():
+    """Means over months of days; a list of holidays may name some that the series does not have."""
+    days = [datetime.date(2020, 1, 1) + datetime.timedelta(i) for i in range(731)]
+    text = rows(days, [round(10 + 9 * math.sin(2 * math.pi * i / 365.25) + rng.gauss(0, 2), 2) for i in range(731)])
+    line, x = discover(text, "--every", "month", keep="monthly")
+    assert "24 values of 'v' from 2020-01 to 2021-12, regular; means over 1month of 731 rows" in line and x[0] == "2022-01", (line, x)
+    assert "8 values of 'v' from 2020-01 to 2021-10, regular" in discover(text, "--every", "quarter")
+    assert "values of 'v' from 2019-12-30 to 2021-12-27, regular; means over 1w" in discover(text, "--every", "1 week")
+    assert "such are 10min, 1h, 1d, 1w, 1month, 1year" in discover(text, "--every", "weekly", status=2)
+    with open("h.csv", "w") as f:
+        f.write("date,name\n2020-12-25,Christmas\n2021-12-25,Christmas\n2022-04-17,Easter\n2022-06-05,Pentecost\n")
+    line, _ = discover(text, "--holidays", "h.csv", keep="feasts")
+    assert line.endswith(", 2 holidays of the list without a day in it left out"), line
+
+
 def check_marks():
     """Marks of footnotes are left out and told; thousands and millions are multiplied; what is no number is none."""
     times = ["%d-%02d" % month(i) for i in range(72)]
@@ -201,9 +216,14 @@ def check_outcomes():
     said = regress(text, "--x", "a")
     assert "marks behind 7 values of 'y' are ignored (*)" in said and "a         100% [100, 100]" in said, said
     assert "won (2 levels)" in regress(text, "--x", "won")
+    around = "Trial 7\n" + text.replace("y\n", "y\nmg,,,kg\n", 1) + "Source: the lab\n"
+    said = regress(around, "--x", "a")
+    assert "3 lines of the file are no rows of the table and left out; the first is line 1" in said and "60 rows; outcome y" in said, said
+    assert "observe" in run("regress", "r.csv", "--x", "a", "--program").stdout
+    assert "is no number" in regress(text.replace("\n", "\nx,True,red,3\n", 3).replace("\nx,True,red,3\n", "\n", 1), "--x", "a", status=2)
 
 
 with tempfile.TemporaryDirectory() as tmp:
     os.chdir(tmp)
-    for check in (check_times, check_months, check_marks, check_rows, check_layouts, check_outcomes):
+    for check in (check_times, check_months, check_steps, check_marks, check_rows, check_layouts, check_outcomes):
         check()

@@ -151,7 +151,8 @@ static void expect_error(const char *text, struct series_options o, const char *
 static void test_errors(void **state) {
     UNUSED(state);
     const char *days = "t,v\n2001-01-01,1\n2001-01-02,2\n2001-01-03,1\n";
-    expect_error(days, (struct series_options){.every = "3month"}, "10min, 1h, 1d, 1w");
+    expect_error(days, (struct series_options){.every = "3moons"}, "10min, 1h, 1d, 1w, 1month");
+    expect_error(days, (struct series_options){.every = "3month"}, "1 value is too few");
     expect_error(days, (struct series_options){.every = "-1d"}, "is no step");
     expect_error("t,v\n1,1\n2,2\n", (struct series_options){.every = "1h"}, "numbers above 0");
     struct series_options o = {0}, skip = {.skip_bad = true}, col = {.value = "nope"};
