@@ -227,9 +227,15 @@ static void describe_drift(const struct discovery *d, const struct series_part *
     buf_putc(out, '.');
 }
 
+/* Fewer periods than these are told: that a pattern goes on is not seen from two of them. */
+#define SEEN 2.9
+
 static void describe_periodic(const struct discovery *d, const struct sterm *e, struct buf *out) {
     double span = d->data.span, shape = parameter_summary(discovery_top(d), e->par[SPAR_LPER]).mean;
+    double period = span * parameter_summary(discovery_top(d), e->par[SPAR_PERIOD]).mean;
     estimate(d, " It repeats every ", words_period, e->par[SPAR_PERIOD], span, ".", out);
+    if (period > 0 && span / period < SEEN)
+        words_number(" The series holds only ", span / period, " such periods.", out);
     if (e->par[SPAR_L] >= 0)
         estimate(d, " The pattern is alike within ", words_duration, e->par[SPAR_L], span,
                  " and may change beyond.", out);

@@ -33,7 +33,8 @@ static void remove_season(double *v, size_t n, size_t lag) {
     mem_free(same);
 }
 
-/* How far each value lies from the median of its neighbours on both sides: 0 at the ends. */
+/* How far each value lies from the median of its neighbours on both sides: 0 at the ends. Two alone
+ * would make a value beside an end stand out by half of what the end does: a third one decides. */
 static void stand_out(const double *v, size_t n, double *out) {
     double around[2 * NEIGHBOUR];
     for (size_t i = 0; i < n; i++) {
@@ -42,6 +43,7 @@ static void stand_out(const double *v, size_t n, double *out) {
             around[k++] = v[i - h];
             around[k++] = v[i + h];
         }
+        if (k == 2 && n > 4) around[k++] = v[i < n / 2 ? i + 2 : i - 2];
         out[i] = k ? v[i] - median(around, k) : 0;
     }
 }
@@ -124,6 +126,33 @@ static double *all_distances(const struct series *s, size_t lag) {
     }
     mem_free(v);
     return d;
+}
+
+double outliers_last(const struct series *s, size_t lag) {
+    enum { BEFORE = 4 };
+    size_t n = s->n;
+    double least = INFINITY, rounding = rounding_step(n, s->y) / sqrt(12);
+    bool positive = true;
+    if (n < 12) return 0;
+    double *v = NEW_ARRAY(double, 2 * n), *e = v + n;
+    for (size_t i = 0; i < n; i++) positive &= s->y[i] > 0;
+    for (int logs = 0; logs <= positive; logs++) {
+        for (size_t i = 0; i < n; i++) v[i] = logs ? log(s->y[i]) : s->y[i];
+        remove_season(v, n, lag);
+        for (size_t i = 0; i < n; i++) {
+            double before[BEFORE];
+            size_t k = 0;
+            while (k < BEFORE && k < i) before[k] = v[i - k - 1], k++;
+            e[i] = k ? v[i] - median(before, k) : 0;
+        }
+        double last = e[n - 1], size = 0;
+        for (size_t i = 0; i < n; i++) e[i] = fabs(e[i]);
+        size = fmax(1.4826 * median(e, n), logs ? 0 : rounding);
+        double far = size > 0 ? last / size : 0;
+        if (fabs(far) < fabs(least)) least = far;
+    }
+    mem_free(v);
+    return least;
 }
 
 void outliers_suspect(struct outliers *o, const struct series *s, size_t lag) {

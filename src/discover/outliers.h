@@ -34,4 +34,8 @@ GPM_MUST_USE enum gpm_status outliers_judge(struct outliers *o, const struct pos
 size_t outliers_without(const struct outliers *o, const struct series *s, double *x, double *y);
 /* The share of such values among those to come, and their spread, in the data's units. */
 void outliers_spread(const struct outliers *o, struct smodel_data *d);
+/* How far the last value lies from those right before it, the season taken out, in robust standard
+ * deviations of such distances; the smaller one of values and logarithms. It is not set aside: it
+ * may be the first of what is to come. */
+double outliers_last(const struct series *s, size_t lag);
 #endif

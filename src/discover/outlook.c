@@ -2,7 +2,9 @@
  *
  * What forecasts believe beside the structure: that changes go on, and what values can be.
  */
+#include "discover/contest.h"
 #include "discover/further.h"
+#include "discover/outliers.h"
 #include "discover/words.h"
 #include <math.h>
 
@@ -119,6 +121,24 @@ static void put_stuck(const struct discovery *d, struct buf *out) {
                   "are taken for what happened.");
 }
 
+/* A last value that stands alone decides much of a forecast: of a month that is not over, say. */
+#define LAST_FAR 6.0
+
+static void put_last(const struct discovery *d, struct buf *out) {
+    const struct series *s = &d->series;
+    double far = d->data.truths ? 0 : outliers_last(s, contest_season(&d->data));
+    if (!(fabs(far) > LAST_FAR)) return;
+    buf_printf(out, "%sThe last value, ", out->len ? " " : "");
+    words_number("", s->y[s->n - 1], "", out);
+    buf_puts(out, " at ");
+    series_print_time(s, s->x[s->n - 1], out);
+    buf_printf(
+        out,
+        ", lies far %s those before it (%.0f robust standard deviations) and decides much of "
+        "the forecast: if its period is not over yet, leave it out.",
+        far > 0 ? "above" : "below", fabs(far));
+}
+
 /* "27 of 200 values are 1023, and none lies above: if measurements end there, say --max 1023." */
 static void put_piles(const struct discovery *d, struct buf *out) {
     struct limits l = limits_of(d);
@@ -184,6 +204,7 @@ void describe_outlook(const struct discovery *d, struct buf *out) {
     put_ends(d, &b);
     put_piles(d, &b);
     put_stuck(d, &b);
+    put_last(d, &b);
     put_levels(d, &b);
     buf_puts(out, b.len ? b.data : "");
     buf_release(&b);

@@ -107,6 +107,18 @@ def check_sensors(tmp):
     assert "in a row" not in outlook, outlook
 
 
+def check_last(tmp):
+    """A month that is not over: the last value is pointed at, not taken out, and the one before it is not out of line for it."""
+    rng = random.Random(3)
+    visits = [int(10000 + 50 * i + 1000 * math.sin(i * math.pi / 6) + rng.gauss(0, 200)) for i in range(31)]
+    _, outlook = discover(tmp, "over", visits[:30])
+    assert "The last value" not in outlook, outlook
+    visits[-1] = int(0.3 * visits[-1])
+    text, outlook = discover(tmp, "begun", visits)
+    assert "The last value, %.4g at 2002-07, lies far below those before it (" % visits[-1] in outlook and "if its period is not over yet, leave it out." in outlook, outlook
+    assert "out of line and" not in text, text
+
+
 def check_ratings(tmp):
     """Whole numbers from 1 to 5: forecasts, quantiles, paths and scores are such numbers, and it is said; other ends may be given."""
     rng, u, stars = random.Random(5), 0, []
@@ -126,6 +138,6 @@ def check_ratings(tmp):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as tmp:
-        for check in (check_shift, check_none, check_ends, check_sensors, check_ratings):
+        for check in (check_shift, check_none, check_ends, check_sensors, check_last, check_ratings):
             check(tmp)
     print("ok")

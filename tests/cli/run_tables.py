@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Tables as offices, spreadsheets and loggers write them: times, marks and layouts are read, and what was done is said."""
-import csv, datetime, io, json, math, os, random, re, subprocess, sys, tempfile
+import csv, datetime, io, math, os, random, subprocess, sys, tempfile
 
 TOOL = os.path.abspath(sys.argv[1])
 rng = random.Random(5)
