@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "math/rng.h"
 #include "math/special.h"
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,10 +200,16 @@ static bool linear(const struct smodel_data *d, int tr) {
     return off < LINEAR_WITHIN;
 }
 
+/* What rounding leaves of a zero (0.1 + 0.2 - 0.3) is one: as a positive number it would be a
+ * value hundreds of standard deviations out on the scale of logarithms, and that scale certain. */
+static bool nothing(double y, double greatest) {
+    return y >= 0 && y <= greatest * DBL_EPSILON;
+}
+
 /* Which scale beside that of the values: the ends decide, unless values have reached them. */
 static enum smodel_scale choose_scale(const struct smodel_data *d, double least, double greatest) {
     bool floor = d->low > -INFINITY, cap = d->high < INFINITY;
-    if (least == 0 && !cap && !(floor && d->low != 0)) return SCALE_ROOT;
+    if (nothing(least, greatest) && !cap && !(floor && d->low != 0)) return SCALE_ROOT;
     if (floor && cap && least > d->low && greatest < d->high) return SCALE_ODDS;
     if (floor && !cap && d->low != 0 && least > d->low) return SCALE_ABOVE;
     if (cap && !floor && greatest < d->high) return SCALE_BELOW;
@@ -210,10 +217,10 @@ static enum smodel_scale choose_scale(const struct smodel_data *d, double least,
 }
 
 /* Of amounts with zeros among them half of the least that is none: a zero is what is less. */
-static double root_offset(const struct smodel_data *d) {
+static double root_offset(const struct smodel_data *d, double greatest) {
     double least = INFINITY;
     for (size_t i = 0; i < d->n; i++)
-        if (d->values[i] > 0) least = fmin(least, d->values[i]);
+        if (!nothing(d->values[i], greatest)) least = fmin(least, d->values[i]);
     return d->counts ? ANSCOMBE : least / 2;
 }
 
@@ -262,8 +269,9 @@ static enum gpm_status data_init(struct smodel_data *d, size_t n, const double *
     d->truths =
         like ? like->truths : d->counts && least == 0 && greatest == 1 && low == 0 && high == 1;
     d->scale = like ? like->scale : choose_scale(d, least, greatest);
-    d->offset = like ? like->offset : d->scale == SCALE_ROOT ? root_offset(d) : 0;
-    add_scale(d, TRANSFORM_LOG, least > 0 || d->scale != SCALE_LOG, like);
+    d->offset = like ? like->offset : d->scale == SCALE_ROOT ? root_offset(d, greatest) : 0;
+    add_scale(d, TRANSFORM_LOG, (least > 0 && !nothing(least, greatest)) || d->scale != SCALE_LOG,
+              like);
     d->linear = like ? like->linear : d->y[TRANSFORM_LOG] && linear(d, TRANSFORM_LOG);
     bool log = d->y[TRANSFORM_LOG] && d->scale == SCALE_LOG;
     add_scale(d, TRANSFORM_POWER, log && greatest > POWER_RANGE * least, like);

@@ -402,6 +402,27 @@ static void test_root(void **state) {
     smodel_data_release(&d);
 }
 
+/* What rounding leaves of a zero is one, and not 37 nats for logarithms. */
+static void test_rounded_zero(void **state) {
+    UNUSED(state);
+    enum { N = 12 };
+    double x[N], y[N] = {0.3, 0.2, 0.1 + 0.2 - 0.3, 0.4, 0.1, 0.5, 0.7, 0.1, 0.6, 0.2, 0.9, 0.3};
+    struct smodel_data d;
+    for (int i = 0; i < N; i++) x[i] = i;
+    assert_true(y[2] > 0);
+    assert_int_equal(smodel_data_init(&d, N, x, y), GPM_OK);
+    assert_int_equal(d.scale, SCALE_ROOT);
+    assert_close(d.offset, 0.05, 1e-12);
+    smodel_data_release(&d);
+    assert_int_equal(smodel_data_init_within(&d, N, x, y, -INFINITY, 1), GPM_OK);
+    assert_int_equal(d.scale, SCALE_BELOW);
+    smodel_data_release(&d);
+    y[2] = 1e-9; /* small, and no zero */
+    assert_int_equal(smodel_data_init(&d, N, x, y), GPM_OK);
+    assert_true(d.scale == SCALE_LOG && d.y[TRANSFORM_LOG]);
+    smodel_data_release(&d);
+}
+
 /* Percentages have two ends: log odds in the logarithm's place. */
 static void test_odds(void **state) {
     enum { N = 10 };
@@ -642,6 +663,7 @@ int main(void) {
                                        cmocka_unit_test(test_order_of_copies),
                                        cmocka_unit_test(test_root),
                                        cmocka_unit_test(test_odds),
+                                       cmocka_unit_test(test_rounded_zero),
                                        cmocka_unit_test(test_regressors),
                                        cmocka_unit_test(test_power),
                                        cmocka_unit_test(test_rounding),
