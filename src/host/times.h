@@ -7,13 +7,12 @@
  *   %m %b   month as a number, as an English name of any length      %G %V %u   ISO year, week, day
  *   %d      day of the month                                         %p   AM or PM, with %I
  *   %H %I %M %S   hour, minute, second with decimals                 %T   HH:MM[:SS[.decimals]]
- *   %a      name of the day of the week, which is not looked at      %n   the year after, 15 or
- * 2015 %z      Z, UTC, GMT, +02:00, +0200, +02
+ *   %a      name of the day of the week, which is not looked at      %n   the next year, 15 or 2015
+ *   %z      Z, UTC, GMT, +02:00, +0200, +02
  *
  * or is one of the words number, unix, unix-ms, unix-us, unix-ns, excel (days since 1899-12-30).
- * Numbers have one digit or two;
- * %-d says that small ones are written with one. Other characters stand for themselves, letters in
- * either case, a blank for one blank or more.
+ * Numbers have one digit or two; %-d says that small ones are written with one. Other characters
+ * stand for themselves, letters in either case, a blank for one blank or more.
  *
  * A pattern is found when it reads the most cells. Where two of them read equally many and differ
  * in what they read (3/4/2001), nothing is guessed: the caller is told to ask.
