@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Tables as offices, spreadsheets and loggers write them: times, marks and layouts are read, and what was done is said."""
-import csv, datetime, io, math, os, random, subprocess, sys, tempfile
+import csv, datetime, io, json, math, os, random, subprocess, sys, tempfile
 
 TOOL = os.path.abspath(sys.argv[1])
 rng = random.Random(5)
@@ -223,7 +223,23 @@ def check_outcomes():
     assert "is no number" in regress(text.replace("\n", "\nx,True,red,3\n", 3).replace("\nx,True,red,3\n", "\n", 1), "--x", "a", status=2)
 
 
+def check_shares():
+    """Of a function that is known, 2 a + b: the share of an input is its part of the variance of all, exactly."""
+    rows = [(rng.random(), rng.random()) for _ in range(150)]
+
+    def var(v):
+        m = sum(v) / len(v)
+        return sum((x - m) ** 2 for x in v) / len(v)
+
+    regress("a,b,y\n" + "".join("%f,%f,%f\n" % (a, b, 2 * a + b + rng.gauss(0, 0.02)) for a, b in rows), "-q", "--json", "s.json")
+    with open("s.json") as f:
+        got = {i["name"]: i["share"][0] for i in json.load(f)["inputs"]}
+    all_of_it = var([2 * a + b for a, b in rows])
+    for name, part in (("a", 4 * var([a for a, _ in rows])), ("b", var([b for _, b in rows]))):
+        assert abs(got[name] - part / all_of_it) < 0.03, (name, got[name], part / all_of_it)
+
+
 with tempfile.TemporaryDirectory() as tmp:
     os.chdir(tmp)
-    for check in (check_times, check_months, check_steps, check_marks, check_rows, check_layouts, check_outcomes):
+    for check in (check_times, check_months, check_steps, check_marks, check_rows, check_layouts, check_outcomes, check_shares):
         check()
