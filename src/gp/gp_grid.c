@@ -686,8 +686,14 @@ static enum gpm_status run(struct job *j, const struct gp_slopes *want, bool *do
     double ml = -0.5 * (quad + logdet + (double)j->g->n * LOG_2PI);
     j->s->logml = ml + gp_replicate_term(j->g, j->s->noise);
     j->s->method = "Toeplitz";
+    j->s->quad = quad;
+    j->s->have_quad = true;
     *done = !isnan(ml);
     return GPM_OK;
+}
+
+bool gp_grid_first(struct gp *g) {
+    return g->n < GP_GRID_LEAST && few_missing(g);
 }
 
 enum gpm_status gp_grid_logml(struct gp *g, struct gp_slot *s, const struct gp_slopes *want,

@@ -26,6 +26,9 @@ struct gp_slot {
     double mu, q, S;                    /* see gp_set_integrated */
     bool have_factor, have_r, have_w, have_logml, singular;
     double logml;
+    double quad;    /* r' K^-1 r, where the way to the likelihood left it */
+    bool have_quad; /* it did */
+    size_t counted; /* inputs in the last likelihood of this model without a matrix; 0: none */
     const char *method;
     enum gp_approx used; /* GP_EXACT: none built */
     struct inducing low;

@@ -28,7 +28,7 @@ void gp_slot_forget(struct gp_slot *s) {
     s->used = GP_EXACT;
     s->error = 0;
     gp_kept_release(&s->kept);
-    s->kept.asked = 0;
+    s->kept.asked = s->counted = 0;
 }
 
 static void slot_release(struct gp_slot *s) {
@@ -220,16 +220,24 @@ static void clear_slopes(const struct gp_slot *s, const struct gp_slopes *want) 
 }
 
 /* The exact ways that need no n x n matrix, fastest first. *done is false where none serves. What
- * the caller asked for by name goes before them, and so does a factor that is there. */
+ * the caller asked for by name goes before them, and so does a factor that is there. Of data that
+ * grow a filter's likelihood can be gone on with: there it is as fast from the second one on. */
 static enum gpm_status without_matrix(struct gp *g, struct gp_slot *s, const struct gp_slopes *want,
                                       bool *done) {
-    *done = false;
+    *done = s->have_quad = false;
     if (s->have_factor || gp_approx_asked(g)) return GPM_OK;
-    enum gpm_status st = gp_states_logml(g, s, want, done);
+    bool grown = s->counted && s->counted < g->n, alone = g->filtered && gp_approximates(g);
+    s->counted = g->n;
+    enum gpm_status st = GPM_OK;
+    if (grown || alone || !gp_grid_first(g))
+        st = gp_states_logml(g, s, grown ? GP_BESIDE_FACTOR : GP_BESIDE_GRID, want, done);
     if (st || *done) return st;
-    if (g->filtered && gp_approximates(g)) return GPM_E_LIMIT;
+    if (alone) return GPM_E_LIMIT;
     if (want) clear_slopes(s, want);
-    return gp_grid_logml(g, s, want, done);
+    st = gp_grid_logml(g, s, want, done);
+    if (st || *done) return st;
+    if (want) clear_slopes(s, want);
+    return gp_states_logml(g, s, GP_BESIDE_FACTOR, want, done);
 }
 
 /* Small processes of fibres that compute many of them go to the card together. A trajectory wants
@@ -289,10 +297,10 @@ bool gp_factored(const struct gp *g) {
 
 enum gpm_status gp_quadratic(struct gp *g, bool proposed, double *out) {
     struct gp_slot *s = &g->slot[proposed && g->proposed ? !g->cur : g->cur];
-    bool filtered = s->have_logml && s->kept.used && !s->singular;
-    enum gpm_status st = filtered ? GPM_OK : gp_slot_solve(g, s);
+    bool known = s->have_logml && s->have_quad && !s->singular;
+    enum gpm_status st = known ? GPM_OK : gp_slot_solve(g, s);
     if (st) return st;
-    *out = filtered ? s->kept.quad : vec_ops()->dot(g->n, s->w, s->w);
+    *out = known ? s->quad : vec_ops()->dot(g->n, s->w, s->w);
     for (size_t i = 0; i < g->n && s->noise > 0; i++) *out += g->at[i].ss / (s->noise * s->noise);
     return GPM_OK;
 }

@@ -13,11 +13,13 @@
 #include <string.h>
 
 /* From so many points on the filters are faster than the other exact ways (bench/run states):
- * Chandrasekhar's, with the guard's run of the Kalman filter over the first events, than Toeplitz;
- * elsewhere the Kalman filter than a dense factor, with so many more for each state, or for so
- * many columns that are harmonics. */
-#define GRID_LEAST     300
-#define GRID_SEVERAL   2000 /* the same with regressors of other columns, each a vector more */
+ * Chandrasekhar's, with the guard's run of the Kalman filter over the first events, than Toeplitz
+ * (GP_GRID_LEAST, with so many more for each state; values lie a third below, gradients above) and
+ * than a dense factor; elsewhere the Kalman filter than a dense factor, with so many more for each
+ * state, or for so many columns that are harmonics. */
+#define GRID_STATE     35
+#define GRID_DENSE     300
+#define GRID_SEVERAL   2000 /* either with regressors of other columns, each a vector more */
 #define KALMAN_LEAST   60
 #define KALMAN_STATE   13
 #define KALMAN_COLUMNS 2
@@ -152,7 +154,8 @@ static bool exact_enough(const struct gp *g, size_t n, const struct st_model *m,
     return true;
 }
 
-static bool long_enough(const struct gp *g, size_t n, const struct gp_series *e) {
+static bool long_enough(const struct gp *g, size_t n, const struct gp_series *e,
+                        enum gp_rival rival) {
     const struct st_model *m = &e->m;
     size_t d = e->grid ? m->d : m->d_steps + (m->d - m->d_steps) / KALMAN_COLUMNS;
     if (g->filtered && n > gp_exact_max(g))
@@ -160,12 +163,13 @@ static bool long_enough(const struct gp *g, size_t n, const struct gp_series *e)
                (double)n * (double)(d * d) <= (e->grid ? GRID_WORK : KALMAN_WORK);
     if (n > GP_EXACT_MAX) return true;
     if (!e->grid) return n > KALMAN_LEAST + KALMAN_STATE * d;
-    return n >= (g->dim > 1 ? GRID_SEVERAL : GRID_LEAST);
+    if (g->dim > 1) return n >= GRID_SEVERAL;
+    return n >= (rival == GP_BESIDE_GRID ? GP_GRID_LEAST + GRID_STATE * d : GRID_DENSE);
 }
 
 /* With more of them no filter is long_enough for n inputs. */
 static size_t most_states(const struct gp *g, size_t n) {
-    if (n >= GRID_LEAST || (g->filtered && n > gp_exact_max(g))) return ST_STATES_MAX;
+    if (n >= GRID_DENSE || (g->filtered && n > gp_exact_max(g))) return ST_STATES_MAX;
     return (n - KALMAN_LEAST - 1) / KALMAN_STATE * KALMAN_COLUMNS + KALMAN_COLUMNS - 1;
 }
 
@@ -222,8 +226,8 @@ static enum gpm_status fill_events(struct gp *g, struct gp_slot *s, struct gp_se
     return GPM_OK;
 }
 
-enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, size_t more, struct gp_series *e,
-                               bool *done) {
+enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, size_t more, enum gp_rival rival,
+                               struct gp_series *e, bool *done) {
     memset(e, 0, sizeof *e);
     *done = false;
     if (!(g->structured & GP_FILTERS) || g->integrated || gp_approx_asked(g) ||
@@ -243,7 +247,7 @@ enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, size_t more, str
                              .most = most_states(g, g->n + more)};
     if (!st_model_init(&e->m, s->kern, &scope)) return GPM_OK;
     e->grid = fits_grid(g, &e->m);
-    if (!exact_enough(g, g->n + more, &e->m, e->least) || !long_enough(g, g->n + more, e)) {
+    if (!exact_enough(g, g->n + more, &e->m, e->least) || !long_enough(g, g->n + more, e, rival)) {
         gp_series_release(e);
         return GPM_OK;
     }
@@ -283,7 +287,8 @@ static void set_answer(struct gp *g, struct gp_slot *s, const struct st_run *r) 
     s->logml = r->logml + gp_replicate_term(g, s->noise);
     s->error = gp_form_error(r, least_noise(g, s) + st_white(r->m, r->m->t0));
     s->kept.used = true;
-    s->kept.quad = r->quad;
+    s->quad = r->quad;
+    s->have_quad = true;
     s->kept.states = r->m->d + r->m->n_columns;
     snprintf(s->kept.label, sizeof s->kept.label, "state space (%zu state%s%s)", s->kept.states,
              s->kept.states == 1 ? "" : "s", r->m->error > 0 ? ", SE by order 8" : "");
@@ -395,7 +400,7 @@ static enum gpm_status run_series(struct gp *g, struct gp_slot *s, struct gp_ser
     if (e->grid) st = st_run_guard(&e->m, &e->x, done);
     if (!st && !*done) { /* Chandrasekhar's filter would lose its digits */
         e->grid = false;
-        if (!long_enough(g, g->n, e)) return GPM_OK;
+        if (!long_enough(g, g->n, e, GP_BESIDE_FACTOR)) return GPM_OK;
     }
     if (!st) st = st_run_init(&r, &e->m, &e->x, e->grid ? ST_GRID : ST_STEPS);
     if (st) return st;
@@ -415,15 +420,15 @@ static enum gpm_status run_series(struct gp *g, struct gp_slot *s, struct gp_ser
     return st;
 }
 
-enum gpm_status gp_states_logml(struct gp *g, struct gp_slot *s, const struct gp_slopes *want,
-                                bool *done) {
+enum gpm_status gp_states_logml(struct gp *g, struct gp_slot *s, enum gp_rival rival,
+                                const struct gp_slopes *want, bool *done) {
     struct gp_series e;
     enum gpm_status st = GPM_OK;
     *done = false;
     if (!want) st = append(g, s, done);
     if (st || *done) return st;
     gp_kept_release(&s->kept);
-    st = gp_series_init(g, s, 0, &e, done);
+    st = gp_series_init(g, s, 0, rival, &e, done);
     if (st || !*done) return st;
     st = run_series(g, s, &e, want, done);
     gp_series_release(&e);
@@ -446,7 +451,7 @@ enum gpm_status gp_states_conditional(struct gp *g, enum gp_target target, const
     if (never)
         t->logml = -INFINITY, *done = true;
     else if (!st)
-        st = gp_states_logml(all, t, NULL, done);
+        st = gp_states_logml(all, t, GP_BESIDE_FACTOR, NULL, done);
     if (!st && *done && g->n) {
         st = gp_slot_logml(g, s);
         before = s->logml;

@@ -36,15 +36,18 @@ struct gp_kept {
     double step;         /* > 0: the next event is so much later */
     size_t n, room;      /* entries that are in it; that its harmonics are good for */
     unsigned long epoch;
-    double quad;
     size_t states;
     size_t asked; /* predictions since the model was set */
     char label[72];
 };
 void gp_kept_release(struct gp_kept *k);
 
+/* What a filter is to be faster than: Toeplitz recursions, which it never is below GP_GRID_LEAST
+ * points of a regular grid, or a dense factor. */
+enum gp_rival { GP_BESIDE_GRID, GP_BESIDE_FACTOR };
+
 /* Sets s->logml and, when want is not NULL, the slopes. */
-GPM_MUST_USE enum gpm_status gp_states_logml(struct gp *g, struct gp_slot *s,
+GPM_MUST_USE enum gpm_status gp_states_logml(struct gp *g, struct gp_slot *s, enum gp_rival rival,
                                              const struct gp_slopes *want, bool *done);
 /* Posterior of the function, or of an additive part of it, at column-major points: as posterior()
  * of gp_predict.c, which calls it first. The mean function is not added for a part. */
@@ -79,6 +82,6 @@ struct gp_series {
     bool grid;    /* Chandrasekhar's filter fits */
 };
 GPM_MUST_USE enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, size_t more,
-                                            struct gp_series *e, bool *done);
+                                            enum gp_rival rival, struct gp_series *e, bool *done);
 void gp_series_release(struct gp_series *e);
 #endif

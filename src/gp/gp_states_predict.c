@@ -115,7 +115,7 @@ static enum gpm_status ask(struct question *q, struct gp *g, const struct kern *
     q->g = g;
     q->xs = xs;
     q->seen = SIZE_MAX;
-    enum gpm_status st = gp_series_init(g, gp_current(g), more, &q->e, done);
+    enum gpm_status st = gp_series_init(g, gp_current(g), more, GP_BESIDE_FACTOR, &q->e, done);
     if (st || !*done) return st;
     *done = match_terms(q, part);
     return *done ? merge(q) : GPM_OK;

@@ -3,7 +3,7 @@
  * The O(n^2) likelihood and gradient on regular grids against the dense factorisation: random
  * kernel expressions with missing points, repeated measurements, means and weights agree to 1e-9;
  * with decreasing noise the two agree as well as the condition of the matrix allows, and the fast
- * way hands over before it gets worse.
+ * way hands over before it gets worse. When a filter takes its place.
  */
 #include "support/check.h"
 #include "support/kernel_text.h"
@@ -272,9 +272,72 @@ static void columns_beside(void **state) {
     }
 }
 
+static struct gp *grid_process(const char *kernel, double noise, size_t n, const double *x,
+                               const double *y) {
+    struct kern *k = kernel_of(kernel);
+    struct gp *g = gp_new(1, k, NULL, noise, NULL);
+    kern_unref(k);
+    assert_int_equal(gp_add(g, GP_MEASURED, x, y, n), GPM_OK);
+    return g;
+}
+
+/* On a grid: short series by a Toeplitz matrix, long ones by a filter, which serves as well where
+ * the matrix has no digits, and where data are added to a likelihood that is known. Whichever it
+ * was, the quadratic form is that of the dense factor. */
+static void chosen_on_a_grid(void **state) {
+    enum { LONGEST = 2400 };
+    static const char few[] = "C(sf=1)+MAT12(sf=0.8, l=0.7)",
+                      many[] = "C(sf=1)+MAT12(sf=0.8, l=0.7)+ZPER(sf=1, p=1.1, l=0.5)";
+    static const struct {
+        const char *kernel, *method;
+        double noise;
+        size_t n, more;
+    } at[] = {
+        {few, "Toeplitz", 0.2, 400, 0},
+        {many, "Toeplitz", 0.2, 1200, 0},
+        {few, "state space", 0.2, 1200, 0},
+        {many, "state space", 0.2, LONGEST, 0},
+        {few, "state space", 0.2, 400, 2},
+        {many, "state space", 0.2, 1200, 2},
+        {"MAT32(sf=1, l=1000)", "state space", 1e-5, 400, 0},
+    };
+    double *x = NEW_ARRAY(double, LONGEST), *y = NEW_ARRAY(double, LONGEST), a, b, qa, qb;
+    state_ = 2;
+    for (size_t i = 0; i < LONGEST; i++) {
+        x[i] = 0.02 * (double)i;
+        y[i] = sin(x[i]) + between(-0.5, 0.5);
+    }
+    for (size_t i = 0; i < COUNT_OF(at); i++) {
+        size_t n = at[i].n;
+        struct gp *g = grid_process(at[i].kernel, at[i].noise, n, x, y), *d;
+        assert_int_equal(gp_logml(g, &a), GPM_OK);
+        for (size_t k = 0; k < at[i].more; k++, n++) {
+            assert_int_equal(gp_add(g, GP_MEASURED, x + n, y + n, 1), GPM_OK);
+            assert_int_equal(gp_logml(g, &a), GPM_OK);
+        }
+        if (strncmp(gp_method(g), at[i].method, strlen(at[i].method)))
+            fail_msg("%s, %zu: by %s", at[i].kernel, n, gp_method(g));
+        assert_int_equal(gp_quadratic(g, false, &qa), GPM_OK);
+        assert_false(gp_factored(g));
+        if (n < LONGEST && at[i].noise > 0.1) {
+            d = grid_process(at[i].kernel, at[i].noise, n, x, y);
+            gp_set_structured(d, 0);
+            assert_int_equal(gp_logml(d, &b), GPM_OK);
+            assert_int_equal(gp_quadratic(d, false, &qb), GPM_OK);
+            assert_close(a, b, 1e-8);
+            assert_close(qa, qb, 1e-8);
+            gp_free(d);
+        }
+        gp_free(g);
+    }
+    mem_free(x);
+    mem_free(y);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees), cmocka_unit_test(falls_back), cmocka_unit_test(later_data),
-        cmocka_unit_test(random_expressions), cmocka_unit_test(columns_beside)};
+        cmocka_unit_test(agrees),         cmocka_unit_test(falls_back),
+        cmocka_unit_test(later_data),     cmocka_unit_test(random_expressions),
+        cmocka_unit_test(columns_beside), cmocka_unit_test(chosen_on_a_grid)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
