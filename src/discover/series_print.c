@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Series: options as copies, times as text.
+ */
+#include "base/calendar.h"
+#include "base/mem.h"
+#include "discover/series.h"
+#include <math.h>
+
+static const char *own(const char *text) {
+    return text ? mem_strdup(text) : NULL;
+}
+
+struct series_options series_options_copy(const struct series_options *o) {
+    struct series_options c = *o;
+    c.time = own(o->time);
+    c.value = own(o->value);
+    c.date_format = own(o->date_format);
+    c.missing = own(o->missing);
+    c.by = own(o->by);
+    c.every = own(o->every);
+    c.least = own(o->least);
+    c.most = own(o->most);
+    c.with = own(o->with);
+    c.smooth = own(o->smooth);
+    c.holidays = own(o->holidays);
+    return c;
+}
+
+void series_options_release(struct series_options *o) {
+    mem_free((char *)o->time);
+    mem_free((char *)o->value);
+    mem_free((char *)o->date_format);
+    mem_free((char *)o->missing);
+    mem_free((char *)o->by);
+    mem_free((char *)o->every);
+    mem_free((char *)o->least);
+    mem_free((char *)o->most);
+    mem_free((char *)o->with);
+    mem_free((char *)o->smooth);
+    mem_free((char *)o->holidays);
+    *o = (struct series_options){0};
+}
+
+/* ---- times as text ---- */
+
+/* A time in days where x counts months. */
+static double in_days(const struct series *s, double x) {
+    if (!series_counts_months(s) || !(fabs(x) < 1e6)) return x;
+    double k = floor(x * 12 + 0.5);
+    int year = (int)floor(k / 12), month = (int)(k - 12.0 * year) + 1;
+    int day = s->month_end ? calendar_month_length(year, month) : 1;
+    return (double)calendar_days(year, month, day) + s->month_at;
+}
+
+void series_print_time(const struct series *s, double x, struct buf *out) {
+    time_print(&s->form, in_days(s, x), out);
+}
+
+void series_print_plain(const struct series *s, double x, struct buf *out) {
+    if (s->form.kind == TIME_UNIX)
+        time_print_iso(&s->form, in_days(s, x), out);
+    else
+        series_print_time(s, x, out);
+}
+
+void series_print_rounded(const struct series *s, double x, int digits, struct buf *out) {
+    if (series_dated(s))
+        series_print_plain(s, x, out);
+    else
+        buf_printf(out, "%.*g", digits, x);
+}
