@@ -16,6 +16,17 @@ extern "C" {
 typedef struct gpm_discovery gpm_discovery;
 
 enum gpm_discover_decimal { GPM_DECIMAL_AUTO, GPM_DECIMAL_POINT, GPM_DECIMAL_COMMA };
+/* What is made of the rows of one step. */
+enum gpm_discover_take {
+    GPM_TAKE_AUTO, /* means of long series; counts where the file has nothing but times */
+    GPM_TAKE_MEAN,
+    GPM_TAKE_TOTAL,
+    GPM_TAKE_COUNT,
+    GPM_TAKE_MEDIAN,
+    GPM_TAKE_LAST,
+    GPM_TAKE_MIN,
+    GPM_TAKE_MAX
+};
 enum gpm_discover_log { GPM_LOG_AUTO, GPM_LOG_NEVER, GPM_LOG_ALWAYS };
 
 struct gpm_discover_options {
@@ -39,8 +50,8 @@ struct gpm_discover_options {
     const char *missing;               /* cells that stand for missing values, by commas: "-999" */
     enum gpm_discover_decimal decimal; /* how the file writes decimals */
     size_t backtest;                   /* origins of a backtest beside simple forecasts; 0: none */
-    const char *every;                 /* means over this step: "1h", "1d", "none"; NULL: above 2000
-                                        * values, to at most 1200 */
+    const char *every;                 /* a step, of whose rows `take` is taken: "1h", "1d", "none";
+                                        * NULL: above 2000 values, to at most 1200 */
     const char *with_columns;          /* "price,temp": columns with linear effects */
     const char *smooth_columns;        /* columns with smooth effects */
     /* Non-zero (set by a signal handler, or by another thread with an atomic store): the run ends
@@ -57,6 +68,9 @@ struct gpm_discover_options {
     /* A file of days with names, holidays and moving feasts, also to come: each name has an effect
      * by how many of its days a step has; NULL: none. Not with with_columns, smooth_columns. */
     const char *holidays;
+    /* Without `every` over the step of the times, and that of totals and counts where there is none
+     * over one of the calendar. */
+    enum gpm_discover_take take;
 };
 GPM_API void gpm_discover_options_init_sized(struct gpm_discover_options *o, size_t size);
 static inline void gpm_discover_options_init(struct gpm_discover_options *o) {

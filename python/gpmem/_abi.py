@@ -32,6 +32,14 @@ APPROX_LOW_RANK = 4
 DECIMAL_AUTO = 0
 DECIMAL_POINT = 1
 DECIMAL_COMMA = 2
+TAKE_AUTO = 0
+TAKE_MEAN = 1
+TAKE_TOTAL = 2
+TAKE_COUNT = 3
+TAKE_MEDIAN = 4
+TAKE_LAST = 5
+TAKE_MIN = 6
+TAKE_MAX = 7
 LOG_AUTO = 0
 LOG_NEVER = 1
 LOG_ALWAYS = 2
@@ -174,6 +182,7 @@ class DiscoverOptions(c.Structure):
         ("finish", c.POINTER(c.c_int)),
         ("keep", c.c_char_p),
         ("holidays", c.c_char_p),
+        ("take", c.c_int),
     ]
 
 

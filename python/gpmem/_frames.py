@@ -28,6 +28,19 @@ def is_frame(y):
     return pd is not None and isinstance(y, pd.DataFrame)
 
 
+def is_index(y):
+    """Whether y is an index of pandas."""
+    pd = sys.modules.get("pandas")
+    return pd is not None and isinstance(y, pd.Index)
+
+
+def plain_times(y):
+    """The entries of a Series or an index that are times, without their zone; None: they are none."""
+    pd = pandas()
+    index = pd.Index(y)
+    return Times._texts_or_numbers(index) if isinstance(index, (pd.DatetimeIndex, pd.PeriodIndex)) else None
+
+
 def _chosen(frame, name, what):
     """A column by its name, or by its number from 1."""
     if name in frame.columns:
@@ -37,8 +50,8 @@ def _chosen(frame, name, what):
     raise GpmemValueError("the DataFrame has no column %r for %s; columns are %s" % (name, what, ", ".join(map(str, frame.columns))))
 
 
-def series_of(frame, time=None, column=None):
-    """A column of a DataFrame as a Series over its column of times, or over its index where it has none."""
+def _time_column(frame, time):
+    """The columns by their names in small letters, those that may be times, and that of the times; None: the index."""
     pd = pandas()
     names = {str(c).lower(): c for c in frame.columns}
     dated = [c for c in frame.columns if isinstance(frame[c].dtype, (pd.PeriodDtype, pd.DatetimeTZDtype)) or frame[c].dtype.kind == "M"]
@@ -47,6 +60,21 @@ def series_of(frame, time=None, column=None):
         time = _chosen(frame, time, "the times")
     elif dated and not isinstance(frame.index, (pd.DatetimeIndex, pd.PeriodIndex)):
         time = dated[0]
+    return names, dated, time
+
+
+def times_of(frame, time, count):
+    """The times of a DataFrame whose rows are counted, or that has nothing but times; else None."""
+    _, dated, time = _time_column(frame, time)
+    if not count and set(frame.columns) - set(dated):
+        return None
+    return plain_times(pandas().to_datetime(frame[time]) if time is not None else frame.index)
+
+
+def series_of(frame, time=None, column=None):
+    """A column of a DataFrame as a Series over its column of times, or over its index where it has none."""
+    pd = pandas()
+    names, dated, time = _time_column(frame, time)
     values = [c for c in frame.columns if c not in dated and c != time and pd.api.types.is_numeric_dtype(frame[c].dtype)]
     usual = [names[n] for n in ("y", "value", "values") if n in names and names[n] in values]
     if column is not None:

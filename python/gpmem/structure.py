@@ -186,6 +186,26 @@ class Discovery:
         self._check(lib.gpm_discover_save(self._handle, path(folder, "folder")))
 
 
+def _time_texts(t, name):
+    """Times of numpy as the library reads them."""
+    if np.isnat(t).any():
+        raise GpmemValueError("%s[%d] is no time" % (name, np.flatnonzero(np.isnat(t))[0]))
+    days = t.astype("datetime64[D]")
+    return np.datetime_as_string(days if (days == t).all() else t)
+
+
+def _events(y, time, column, take):
+    """The times of rows that are to be counted, as CSV; None: y has values."""
+    if isinstance(y, (str, os.PathLike)) or take not in ("auto", "count"):
+        return None
+    if _frames.is_frame(y):
+        y = _frames.times_of(y, time, take == "count" and column is None)
+    elif _frames.is_series(y) or _frames.is_index(y):
+        y = _frames.plain_times(y)
+    y = None if y is None else np.asarray(y)
+    return None if y is None or y.dtype.kind != "M" else _csv({"time": _time_texts(y, "y")})
+
+
 def _table(y, t, X=None):
     """The series as CSV; times as the library reads them; regressors beside it."""
     y = np.asarray(y, dtype=float)
@@ -198,10 +218,7 @@ def _table(y, t, X=None):
     if t.dtype.kind == "f" and not np.isfinite(t).all():
         raise GpmemValueError("t must hold finite numbers; t[%d] is not" % np.flatnonzero(~np.isfinite(t))[0])
     if t.dtype.kind == "M":
-        if np.isnat(t).any():
-            raise GpmemValueError("t[%d] is no time" % np.flatnonzero(np.isnat(t))[0])
-        days = t.astype("datetime64[D]")
-        t = np.datetime_as_string(days if (days == t).all() else t)
+        t = _time_texts(t, "t")
     if X is None:
         return _csv({"x": t, "y": y})
     names = _column_names(X)
@@ -213,6 +230,10 @@ def _table(y, t, X=None):
 def _column(name):
     """A column by its name, or by its number from 1."""
     return str(name) if isinstance(name, int) and not isinstance(name, bool) else name
+
+
+def _take(name):
+    return _choice("take", {w: i for i, w in enumerate(("auto", "mean", "total", "count", "median", "last", "min", "max"))}, name)
 
 
 def _settings(log, decimal, time, column, **given):
@@ -229,9 +250,10 @@ def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: st
              date_format: str | None = None, decimal: str = "auto", missing: str | None = None, skip_bad: bool = False,
              every: str | None = None, X: Mapping[str, Any] | pandas.DataFrame | None = None, smooth: str | None = None,
              with_columns: str | None = None, least: float | None = None, most: float | None = None,
-             per_day: bool = False, holidays: str | None = None) -> Discovery:
+             per_day: bool = False, holidays: str | None = None, take: str = "auto") -> Discovery:
     """Finds the structure of a series: values y at times t (None: 0, 1, 2, ...), a Series of pandas with its index, a
-    DataFrame with a column (or an index) of times and one of values, or the path of a CSV file.
+    DataFrame with a column (or an index) of times and one of values, or the path of a CSV file. Where y holds times alone
+    (dates of numpy or pandas), or the file does, the rows of each step are counted.
 
     seed          of the search: the same seed gives the same answer
     threads       0: as many as there are cores
@@ -244,6 +266,8 @@ def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: st
     horizon       forecast steps in reports (0: a tenth of the data)
     max_points    use the most recent ones alone (0: all)
     every         means over this step: "10min", "1h", "1d", a number; "none": every value (None: above 2000 values)
+    take          what is made of the rows of a step, or of one time: "mean", "total" (of sales), "count" (of events),
+                  "median", "last", "min", "max"
     max_seconds   stop after this time (0: no limit)
     time, column  of a file or a DataFrame: its columns of times and values
     date_format   of a file: how times are written ("%d/%m/%Y", "unix-ms", "number"; None: found)
@@ -267,7 +291,7 @@ def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: st
     True"""
     o = _settings(log, decimal, time, column, seed=seed, threads=threads, changepoints=changepoints, holdout=holdout, level=level,
                   max_points=max_points, max_seconds=max_seconds, kernels=kernels, backtest=backtest, horizon=horizon,
-                  date_format=date_format, missing=missing, skip_bad=skip_bad, every=every)
+                  date_format=date_format, missing=missing, skip_bad=skip_bad, every=every, take=_take(take))
     assign(o, holidays=holidays, per_day=per_day, least=None if least is None else repr(float(least)), most=None if most is None else repr(float(most)))
     if X is not None:
         names = _column_names(X)
@@ -278,6 +302,13 @@ def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: st
         assign(o, value_column="y", time_column="x")
     assign(o, with_columns=with_columns, smooth_columns=smooth)
     d = Discovery()
+    events = _events(y, time, column, take)
+    if events is not None:
+        if t is not None or X is not None:
+            raise GpmemValueError("y holds times alone, whose rows are counted: neither t nor X goes with that")
+        assign(o, time_column=None, value_column=None)
+        d._run(lib.gpm_discover_run_text, b"y", events, len(events), options=o)
+        return d
     if _frames.is_frame(y):
         if t is not None or X is not None or with_columns or smooth:
             raise GpmemValueError("of a DataFrame one column is taken; give columns that act on it as X, beside y as a Series")
@@ -293,6 +324,8 @@ def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: st
             y, t = y.to_numpy(dtype=float), d._times.values
         table = _table(y, t, X)
         d._run(lib.gpm_discover_run_text, b"y", table, len(table), options=o)
+        if d._times is not None and "taken" in d.result["data"]:
+            d._times = None  # steps have times of their own
     return d
 
 
@@ -363,7 +396,7 @@ def discover_panel(data: Any, by: str | None = None, independent: bool = False, 
                    kernels: str | None = None, changepoints: bool = False, log: str = "auto", level: float = 0.95,
                    max_seconds: float = 0, horizon: int = 0, time: str | int | None = None, column: str | int | None = None,
                    date_format: str | None = None, decimal: str = "auto", missing: str | None = None, skip_bad: bool = False,
-                   holidays: str | None = None) -> Panel:
+                   holidays: str | None = None, every: str | None = None, take: str = "auto") -> Panel:
     """Finds the structures of several series, which share what they tell about hyper-parameters.
 
     data         the path of a CSV file, a DataFrame, or a dictionary of columns
@@ -380,7 +413,8 @@ def discover_panel(data: Any, by: str | None = None, independent: bool = False, 
     >>> sorted(p), p["a"].forecast(horizon=2)["x"].tolist()
     (['a', 'b'], ['2013-01', '2013-02'])"""
     o = _settings(log, decimal, time, column, seed=seed, threads=threads, changepoints=changepoints, level=level, max_seconds=max_seconds,
-                  kernels=kernels, horizon=horizon, date_format=date_format, missing=missing, skip_bad=skip_bad, holidays=holidays)
+                  kernels=kernels, horizon=horizon, date_format=date_format, missing=missing, skip_bad=skip_bad, holidays=holidays,
+                  every=every, take=_take(take))
     how = options(_abi.PanelOptions)
     assign(how, by=by, independent=independent)
     p = Panel()

@@ -115,6 +115,7 @@ static enum gpm_status take_options(const struct kept_search *k, struct discover
                                                  .date_format = o->date_format,
                                                  .missing = o->missing,
                                                  .every = o->every,
+                                                 .take = (enum series_take)o->take,
                                                  .least = o->least,
                                                  .per_day = o->per_day,
                                                  .holidays = o->holidays,
@@ -138,6 +139,8 @@ static enum gpm_status take_options(const struct kept_search *k, struct discover
         return buf_fail(err, GPM_E_ARG,
                         "the level lies between 0 and 1; the hold-out is a share between 0 and 1 "
                         "or a number of values");
+    if ((unsigned)o->take >= TAKES)
+        return buf_fail(err, GPM_E_ARG, "there is nothing like that to take");
     if (o->paper && (!(o->paper_x > 0) || o->paper_y < 0))
         return buf_fail(err, GPM_E_ARG, "the scales of the paper's model are positive numbers");
     return o->kernels ? discovery_kernels(o->kernels, &opt->factors, err) : GPM_OK;

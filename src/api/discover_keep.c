@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A new field is to be written, or to be set by who reads. */
-PACK_SIZE(struct gpm_discover_options, 240, "see pack_options");
+PACK_SIZE(struct gpm_discover_options, 248, "see pack_options");
 
 static void pack_name(struct pack *p, const char **x) {
     char *text = (char *)(uintptr_t)*x;
@@ -40,6 +40,7 @@ static void pack_options(struct pack *p, struct gpm_discover_options *o) {
     pack_name(p, &o->most);
     pack_bool(p, &o->per_day);
     pack_name(p, &o->holidays);
+    o->take = (enum gpm_discover_take)pack_choice(p, o->take, GPM_TAKE_MAX + 1);
 }
 
 static void free_options(const struct gpm_discover_options *o) {

@@ -58,6 +58,7 @@ static const struct option {
     {"smooth", TEXT, NULL, NULL, NULL},
     {"start", TEXT, NULL, NULL, NULL},
     {"store", TEXT, NULL, NULL, NULL},
+    {"take", TEXT, NULL, NULL, " auto mean total count median last min max "},
     {"target", NUMBER, NULL, NULL, NULL},
     {"threads", NUMBER, NULL, NULL, NULL},
     {"time", TEXT, NULL, NULL, NULL},

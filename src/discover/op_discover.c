@@ -10,6 +10,7 @@
 #include "infer/query.h"
 #include "source/srcfn.h"
 #include "discover/discovery.h"
+#include "discover/every.h"
 #include "discover/program_space.h"
 #include <math.h>
 #include <string.h>
@@ -126,8 +127,8 @@ static bool pairs_text(value v, struct buf *out) {
 }
 
 /* args: data, time, column, skip_bad, max_points, date_format, decimal, missing, every, with,
- * smooth, least, most, per_day, holidays */
-enum { SERIES_ARGS = 15 };
+ * smooth, least, most, per_day, holidays, take */
+enum { SERIES_ARGS = 16 };
 
 static enum gpm_status read_decimal(struct infer_state *x, const struct action *a,
                                     enum series_decimal *out) {
@@ -136,6 +137,16 @@ static enum gpm_status read_decimal(struct infer_state *x, const struct action *
     *out = !strcmp(text, "comma") ? DECIMAL_COMMA : DECIMAL_POINT;
     if (*out == DECIMAL_COMMA || !strcmp(text, "point")) return GPM_OK;
     return infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s: decimal is \"point\" or \"comma\"",
+                       a->op->name);
+}
+
+static enum gpm_status read_take(struct infer_state *x, const struct action *a,
+                                 enum series_take *out) {
+    const char *text = infer_text(action_arg(a, 15));
+    if (!text || series_take_find(text, out)) return GPM_OK;
+    return infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                       "%s: take is \"mean\", \"total\", \"count\", \"median\", \"last\", "
+                       "\"min\" or \"max\"",
                        a->op->name);
 }
 
@@ -157,6 +168,7 @@ static enum gpm_status read_data(struct infer_state *x, const struct action *a,
     const char *list = infer_text(action_arg(a, 14));
     enum gpm_status st = take_count(x, a, 4, "max_points", 1e9, &o->max_points);
     if (st == GPM_OK) st = read_decimal(x, a, &o->decimal);
+    if (st == GPM_OK) st = read_take(x, a, &o->take);
     if (st != GPM_OK) return st;
     struct sp_call c = {.host = &x->core->host};
     char *days = list ? srcfn_path(&c, list) : NULL;
@@ -412,7 +424,7 @@ static enum gpm_status op_draws(struct infer_state *x, const struct action *a, v
     "data: any, time?: name, column?: name, skip_bad?: bool, max_points?: count, "                 \
     "date_format?: name, decimal?: name, missing?: name, every?: name, with?: name, smooth?: "     \
     "name, "                                                                                       \
-    "least?: name, most?: name, per_day?: bool, holidays?: name"
+    "least?: name, most?: name, per_day?: bool, holidays?: name, take?: name"
 
 const struct infer_op infer_discover_rows[] = {
     {"read_series", "(" SERIES_SIG ") -> array",
@@ -420,7 +432,8 @@ const struct infer_op infer_discover_rows[] = {
      "are years or days, missing values are left out, times ascend, and those that lie on a grid "
      "to the decimals of the file lie on it in full precision. time and column name its columns; "
      "skip_bad leaves rows out that cannot be read; max_points keeps the last ones only, every "
-     "(\"1h\", \"none\") averages over steps; "
+     "(\"1h\", \"none\") averages over steps, of whose rows take (\"mean\", \"total\", \"count\", "
+     "\"median\", \"last\", \"min\", \"max\") takes something else; "
      "date_format (\"%d/%m/%Y\"), decimal (\"comma\") and missing (\"-999\") say how times, "
      "numbers "
      "and missing values are written; with and smooth (\"price,temp\") name columns whose linear "
@@ -436,7 +449,7 @@ const struct infer_op infer_discover_rows[] = {
      "a posterior over the structures of a time series (a CSV file, or an array of pairs), to be "
      "searched: what gpmem discover works on, with its prior. Prints as a table; prob(query, "
      "model) asks it. time, column, skip_bad, max_points, date_format, decimal, missing, every, "
-     "with, smooth, least, most, per_day and holidays "
+     "with, smooth, least, most, per_day, holidays and take "
      "as in read_series; kernels, changepoints, log and holdout as the options of gpmem "
      "discover",
      NULL, OP_PLAIN, .run = op_structure_model},

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "discover/every.h"
 #include "discover/words.h"
 #include "host/csv.h"
 #include <math.h>
@@ -38,6 +39,7 @@ struct reader {
     struct series_options o;
     struct series *series; /* of member i, where it has no error */
     struct time_form form; /* of all times */
+    char every[24];        /* of the series, the step of all */
 };
 
 static void add_member(struct reader *r, const char *key) {
@@ -129,6 +131,38 @@ static enum gpm_status find_times(struct reader *r, int time, struct buf *err) {
     return st;
 }
 
+static enum gpm_status read_members(struct reader *r, const char *by, int time, struct buf *err) {
+    return by ? read_long(r, by, err) : read_wide(r, time, err);
+}
+
+static void forget_members(struct reader *r) {
+    for (size_t i = 0; i < r->p->n; i++) {
+        series_release(&r->series[i]);
+        mem_free(r->p->at[i].key);
+        mem_free(r->p->at[i].error);
+    }
+    r->p->n = 0;
+}
+
+/* Totals and counts of all series are over one step: that which most of them have for themselves.
+ * Those that failed with theirs get another chance. False: all have it already. */
+static bool share_step(struct reader *r) {
+    size_t most = 0;
+    for (size_t i = 0; i < r->p->n && !r->o.every; i++) {
+        const struct series *s = &r->series[i];
+        if (r->p->at[i].error || !series_take_adds(s->take)) continue;
+        size_t alike = 0;
+        for (size_t k = 0; k < r->p->n; k++)
+            alike += !r->p->at[k].error && !strcmp(r->series[k].every, s->every);
+        if (alike <= most) continue;
+        most = alike;
+        memcpy(r->every, s->every, sizeof r->every);
+    }
+    if (!most || most == r->p->n) return false;
+    r->o.every = r->every;
+    return true;
+}
+
 static enum gpm_status read_panel(struct reader *r, const char *path,
                                   const struct panel_options *how, struct buf *err) {
     int time;
@@ -137,7 +171,11 @@ static enum gpm_status read_panel(struct reader *r, const char *path,
     r->o.wide = !how->by;
     st = series_time_column(&r->csv, &r->o, &time, err);
     if (st == GPM_OK) st = find_times(r, time, err);
-    if (st == GPM_OK) st = how->by ? read_long(r, how->by, err) : read_wide(r, time, err);
+    if (st == GPM_OK) st = read_members(r, how->by, time, err);
+    if (st == GPM_OK && share_step(r)) {
+        forget_members(r);
+        st = read_members(r, how->by, time, err);
+    }
     csv_release(&r->csv);
     return st;
 }

@@ -3,6 +3,7 @@
  * Runs of the structure learner as programs of the language that do them again.
  */
 #include "discover/discovery.h"
+#include "discover/every.h"
 #include <string.h>
 
 static void put_string(const char *text, struct buf *out) {
@@ -21,6 +22,7 @@ void program_series(const struct series *s, const struct series_options *o, stru
                                                            : NULL},
                  {"missing", o->missing},
                  {"every", o->every},
+                 {"take", o->take ? series_take_name(o->take) : NULL},
                  {"least", o->least},
                  {"most", o->most},
                  {"with", o->with},

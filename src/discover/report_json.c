@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/version.h"
 #include "discover/discovery.h"
+#include "discover/every.h"
 
 /* Times in the form of the file: numbers, or dates as texts; unix seconds are dates. */
 static void times(const struct series *s, size_t n, const double *x, struct buf *out) {
@@ -64,6 +65,10 @@ static void data(const struct discovery *d, struct buf *out) {
          FIELD("value_unit", (const char *)s->style.unit), FIELD("regular", d->data.regular),
          FIELD("rounded_to", d->data.step_y),
          FIELD("gaps", d->data.regular ? d->data.ng - d->data.n : 0));
+    if (s->averaged)
+        JSON(out, FIELD("taken", s->take == TAKE_AUTO ? "mean" : series_take_name(s->take)),
+             FIELD("every", (const char *)s->every), FIELD("rows_taken", s->averaged - s->ends),
+             FIELD("rows_at_ends", s->ends), FIELD("empty_steps", s->empty));
     buf_printf(out, ", \"hash\": \"%016llx\"},\n", (unsigned long long)s->hash);
 }
 

@@ -48,7 +48,8 @@ void report_data(const struct discovery *d, bool markdown, struct buf *out) {
     if (s->missing) buf_printf(out, ", %zu missing", s->missing);
     if (s->bad) buf_printf(out, ", %zu row%s skipped", s->bad, s->bad == 1 ? "" : "s");
     if (s->repeated)
-        buf_printf(out, ", %zu repeated time%s", s->repeated, s->repeated == 1 ? "" : "s");
+        buf_printf(out, ", %zu repeated time%s%s", s->repeated, s->repeated == 1 ? "" : "s",
+                   10 * s->repeated > s->n ? " (totals or counts of their rows: --take)" : "");
     layout_say(s, out);
     number_style_say(&s->style, out);
     say_times(s, out);

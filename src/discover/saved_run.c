@@ -16,6 +16,7 @@
 #include "base/number.h"
 #include "base/version.h"
 #include "discover/discovery.h"
+#include "discover/every.h"
 #include "discover/journal.h"
 #include "host/csv.h"
 #include <jansson.h>
@@ -129,6 +130,7 @@ static void put_choices(const struct discovery *d, struct buf *out) {
     if (o->date_format) JSON(out, FIELD("date_format", o->date_format));
     if (o->missing) JSON(out, FIELD("missing", o->missing));
     if (o->every) JSON(out, FIELD("every", o->every));
+    if (o->take) JSON(out, FIELD("take", series_take_name(o->take)));
     if (o->least) JSON(out, FIELD("least", o->least));
     if (o->most) JSON(out, FIELD("most", o->most));
     if (o->with) JSON(out, FIELD("with", o->with));
@@ -232,7 +234,9 @@ static void put_manifest(const struct discovery *d, struct buf *out) {
          FIELD("mark", (const char *)s->style.notes));
     if (s->averaged)
         JSON(out, FIELD("every", (const char *)s->every), FIELD("averaged", s->averaged),
-             FIELD("ends", s->ends), FIELD("within", s->within), FIELD("next", s->next));
+             FIELD("take", series_take_name(s->take)), FIELD("ends", s->ends),
+             FIELD("empty", s->empty), FIELD("same", s->same), FIELD("within", s->within),
+             FIELD("next", s->next));
     if (s->style.truth) JSON(out, FIELD("truth", s->style.truth));
     put_outliers(&d->out, out);
     put_choices(d, out);
@@ -464,6 +468,13 @@ static void load_columns(struct series *s, json_t *m) {
     }
 }
 
+/* TAKE_AUTO where it is not said. */
+static enum series_take get_take(json_t *j) {
+    const char *name = json_string_value(json_object_get(j, "take"));
+    enum series_take take = TAKE_AUTO;
+    return name && series_take_find(name, &take) ? take : TAKE_AUTO;
+}
+
 static enum gpm_status load_series(struct discovery *d, const char *dir, json_t *m,
                                    struct buf *err) {
     struct buf text = BUF_INIT;
@@ -518,7 +529,10 @@ static enum gpm_status load_series(struct discovery *d, const char *dir, json_t 
     if (every && strlen(every) < sizeof s->every) {
         memcpy(s->every, every, strlen(every) + 1);
         s->averaged = get_count(m, "averaged", 1e9);
+        s->take = get_take(m);
         s->ends = get_count(m, "ends", 1e9);
+        s->empty = get_count(m, "empty", 1e9);
+        s->same = get_count(m, "same", 1e9);
         s->within = get_number(m, "within", 0);
         s->next = get_number(m, "next", 0);
     }
@@ -535,6 +549,7 @@ static void load_choices(struct discovery *d, json_t *m) {
         .date_format = json_string_value(json_object_get(read, "date_format")),
         .missing = json_string_value(json_object_get(read, "missing")),
         .every = json_string_value(json_object_get(read, "every")),
+        .take = get_take(read),
         .least = json_string_value(json_object_get(read, "least")),
         .most = json_string_value(json_object_get(read, "most")),
         .with = json_string_value(json_object_get(read, "with")),

@@ -39,7 +39,7 @@ static bool has_header(const struct csv *c) {
     const char *cell = csv_text(c, 0, last);
     struct number_style style;
     double v;
-    if (c->n_cols > 1 && time_is_one(csv_text(c, 0, 0))) return false;
+    if (time_is_one(csv_text(c, 0, 0))) return false;
     number_style_find(1, &cell, 0, &style);
     return !number_style_read(&style, cell, &v) && !csv_missing(c, 0, last);
 }
@@ -135,12 +135,22 @@ static void list_values(const struct reading *r, int by, struct buf *out) {
     if (n > LISTED) buf_printf(out, " and %d more", n - LISTED);
 }
 
+/* Is there a column beside the times, and beside what tells series apart? */
+static bool more_than_times(const struct reading *r, int by) {
+    for (int c = 0; c < r->csv.n_cols; c++)
+        if (c != r->time && c != by && !date_parts_has(&r->csv, r->time, c)) return true;
+    return false;
+}
+
 static enum gpm_status choose_value(struct reading *r) {
     static const char *const usual[] = {"y", "value", "values", NULL};
     if (r->o->value)
         return csv_find(&r->csv, r->o->value, &r->value, r->err) ? GPM_E_FORMAT : GPM_OK;
     int by = -1, rest = 0;
     if (r->o->by && csv_find(&r->csv, r->o->by, &by, r->err)) return GPM_E_FORMAT;
+    if (r->s->take == TAKE_AUTO && r->time >= 0 && !more_than_times(r, by)) r->s->take = TAKE_COUNT;
+    r->value = -1;
+    if (r->s->take == TAKE_COUNT) return GPM_OK;
     r->value = find_named(&r->csv, usual);
     if (r->value >= 0 && r->value != r->time && r->value != by) return GPM_OK;
     for (int pass = 0; pass < 2 && !rest; pass++) {
@@ -161,6 +171,18 @@ static enum gpm_status choose_value(struct reading *r) {
     return GPM_E_FORMAT;
 }
 
+/* Is a single column one of times, not of values? Numbers are, where rows are to be counted. */
+static bool lists_times(const struct csv *c, const struct series_options *o) {
+    double v;
+    for (size_t i = 0; i < c->n_rows; i++) {
+        const char *cell = csv_text(c, i, 0);
+        if (csv_missing(c, i, 0)) continue;
+        bool number = number_parse(cell, strlen(cell), &v);
+        return number ? o->take == TAKE_COUNT : o->date_format || time_is_one(cell);
+    }
+    return false;
+}
+
 enum gpm_status series_time_column(struct csv *file, const struct series_options *o, int *time,
                                    struct buf *err) {
     static const char *const usual[] = {"ds",   "date", "time",  "timestamp", "datetime",
@@ -169,7 +191,7 @@ enum gpm_status series_time_column(struct csv *file, const struct series_options
     if (!file->header) layout_shape(file, o);
     if (!file->header && has_header(file)) csv_take_header(file);
     *time = -1;
-    if (!o->time && file->n_cols < 2) return GPM_OK;
+    if (!o->time && file->n_cols < 2 && !lists_times(file, o)) return GPM_OK;
     if (o->time && csv_find(file, o->time, time, err)) return GPM_E_FORMAT;
     if (!o->time) *time = find_named(file, usual);
     if (*time < 0) *time = 0;
@@ -285,6 +307,17 @@ static bool row_complete(const struct reading *r, size_t row) {
     return true;
 }
 
+/* Rows are counted: those of the column that was asked for, where its cells are not missing. */
+static void read_events(struct reading *r, const double *x) {
+    for (size_t row = 0; row < r->csv.n_rows; row++) {
+        if (isnan(x[row])) continue;
+        if (r->value >= 0 && is_missing(r, row, r->value))
+            r->s->missing++;
+        else
+            r->p[r->n++] = (struct every_row){x[row], 1, row};
+    }
+}
+
 static enum gpm_status read_values(struct reading *r, const double *x) {
     take_cells(r, r->value);
     enum gpm_status st = find_style(r);
@@ -293,6 +326,7 @@ static enum gpm_status read_values(struct reading *r, const double *x) {
         if (isnan(x[row])) continue;
         if (!r->cells[row] || !row_complete(r, row)) {
             r->s->missing++;
+            if (r->s->take == TAKE_TOTAL) r->p[r->n++] = (struct every_row){x[row], NAN, row};
         } else if (number_style_read(&r->s->style, r->cells[row], &y)) {
             r->p[r->n] = (struct every_row){x[row], y, row};
             r->n++;
@@ -302,7 +336,9 @@ static enum gpm_status read_values(struct reading *r, const double *x) {
                         strchr("<>", *r->cells[row]) ? "the value is a bound, a limit of detection "
                                                        "say: give a number for it, or leave "
                                                        "it out by --missing with what it says:"
-                                                     : "the value is not a number:",
+                        : r->blank ? "no column has numbers (--take count counts rows): the "
+                                     "value is not one:"
+                                   : "the value is not a number:",
                         r->cells[row]);
         }
     }
@@ -574,14 +610,15 @@ static enum gpm_status finish(struct reading *r) {
     qsort(r->p, r->n, sizeof *r->p, by_time);
     set_unit(r);
     size_t most = r->o->max_points;
-    bool columns = s->reg.n || r->o->holidays;
-    if (columns && r->o->every && strcmp(r->o->every, "none"))
+    bool steps = (r->o->every && strcmp(r->o->every, "none")) || s->take != TAKE_AUTO;
+    if (s->reg.n && steps)
         return buf_fail(r->err, GPM_E_FORMAT,
-                        "%s: means over steps (--every) do not go with effects of other columns",
+                        "%s: steps of several rows (--every, --take) do not go with effects of "
+                        "other columns",
                         r->csv.name);
-    if (columns && !most) most = REGRESSORS_ROWS;
-    if (!most) {
-        enum gpm_status st = every_average(s, r->o->every, r->p, &r->n, r->err);
+    if ((s->reg.n || r->o->holidays) && !most) most = REGRESSORS_ROWS;
+    if (!most || steps) {
+        enum gpm_status st = every_take(s, r->o->every, &r->p, &r->n, r->err);
         if (st != GPM_OK) return st;
     }
     size_t drop = most && r->n > most ? r->n - most : 0;
@@ -595,7 +632,7 @@ static enum gpm_status finish(struct reading *r) {
         if (i && s->x[i] == s->x[i - 1]) s->repeated++;
     }
     keep_regressors(r, drop);
-    find_code(s);
+    if (!series_take_adds(s->take)) find_code(s);
     series_set_seasons(s);
     enum gpm_status st = r->o->per_day ? take_per_day(r) : GPM_OK;
     set_hash(s);
@@ -612,8 +649,8 @@ static enum gpm_status check(const struct reading *r) {
                         s->missing, s->bad);
     if (s->n < 8)
         return buf_fail(r->err, GPM_E_FORMAT,
-                        "%s: %zu value%s too few to look for structure; 8 are needed", name, s->n,
-                        s->n == 1 ? " is" : "s are");
+                        "%s: %zu value%s too few to look for structure%s%s; 8 are needed", name,
+                        s->n, s->n == 1 ? " is" : "s are", *s->every ? ", over " : "", s->every);
     double span = s->x[s->n - 1] - s->x[0];
     if (!isfinite(span) || !(span > 0))
         return buf_fail(r->err, GPM_E_FORMAT, "%s: %s", name,
@@ -644,13 +681,16 @@ static enum gpm_status read_all(struct reading *r) {
     s->layout = (int)r->csv.layout;
     s->name = series_clean_name(r->csv.name);
     s->time_name = series_clean_name(head && r->time >= 0 ? head[r->time] : "time");
-    s->value_name = series_clean_name(head ? head[r->value] : "value");
+    s->value_name = series_clean_name(r->value < 0 ? "count" : head ? head[r->value] : "value");
     r->p = NEW_ARRAY(struct every_row, r->csv.n_rows + 1);
     r->cells = NEW_ARRAY(const char *, r->csv.n_rows + 1);
     double *x = NEW_ARRAY(double, r->csv.n_rows + 1);
     st = read_times(r, x);
     if (st == GPM_OK) st = read_regressors(r);
-    if (st == GPM_OK) st = read_values(r, x);
+    if (st == GPM_OK && s->take == TAKE_COUNT)
+        read_events(r, x);
+    else if (st == GPM_OK)
+        st = read_values(r, x);
     mem_free(x);
     if (st == GPM_OK) st = finish(r);
     if (st == GPM_OK) st = check(r);
@@ -662,6 +702,7 @@ enum gpm_status series_read_csv(struct series *s, const struct csv *file,
                                 const struct series_options *o, struct buf *err) {
     struct reading r = {.s = s, .o = o, .err = err, .csv = *file};
     memset(s, 0, sizeof *s);
+    s->take = o->take;
     enum gpm_status st = read_all(&r);
     mem_free(r.p);
     mem_free(r.cells);

@@ -18,6 +18,18 @@
 
 struct csv;
 enum series_decimal { DECIMAL_AUTO, DECIMAL_POINT, DECIMAL_COMMA };
+/* What is made of the rows of one step; numbers as in gpm_discover_take. */
+enum series_take {
+    TAKE_AUTO, /* means of long series; counts where there is nothing but times */
+    TAKE_MEAN,
+    TAKE_TOTAL,
+    TAKE_COUNT,
+    TAKE_MEDIAN,
+    TAKE_LAST,
+    TAKE_MIN,
+    TAKE_MAX,
+    TAKES
+};
 #define SERIES_SEASONS 5
 
 struct series_options {
@@ -33,7 +45,8 @@ struct series_options {
     const char *holidays;     /* a file of days with names (holidays.h); NULL: none */
     bool per_day;             /* totals of months or quarters become means of a day of theirs */
     const char *least, *most; /* what values can be: numbers; NULL: no such end */
-    const char *every; /* means over this step ("1h"); NULL: of long series; "none" (every.h) */
+    const char *every;        /* the step ("1h"); NULL: of long series; "none" (every.h) */
+    enum series_take take;
 };
 /* A copy that owns its texts, and its end. */
 struct series_options series_options_copy(const struct series_options *o);
@@ -54,8 +67,10 @@ struct series {
     double code;           /* a value that looks like a code for missing ones (-999, 9999), ... */
     size_t coded;          /* and how many have it */
     bool sorted;           /* the file was in order */
-    char every[24];        /* the step that values are means over; "": none */
-    size_t averaged, ends; /* rows in the means; rows at the ends that fill no step */
+    enum series_take take; /* what values are of the rows of their steps; TAKE_AUTO: not said */
+    char every[24];        /* the step; "": none, or every time */
+    size_t averaged, ends; /* rows in the steps; rows at the ends that fill no step */
+    size_t empty, same;    /* steps without rows that are 0; rows of the same time as another */
     double within, next;   /* sd within a step, about its line; from row to row */
     double season[SERIES_SEASONS]; /* periods that the calendar suggests, in x */
     int n_season;

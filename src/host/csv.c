@@ -235,6 +235,23 @@ static int count_blanks(const char *p, const char *end, bool *thousands) {
     }
 }
 
+/* Is the line one time, which blanks are in ("2001-01-31 12:00", "5 Jan 2001")? A time with a
+ * number after it is a row of two. */
+static bool is_one_time(const char *p, const char *end) {
+    while (end > p && is_blank(end[-1])) end--;
+    const char *last = end;
+    while (last > p && !is_blank(last[-1])) last--;
+    char *text = mem_strndup(p, (size_t)(end - p));
+    double x;
+    bool one = time_is_one(text);
+    bool number = number_parse(text + (last - p), (size_t)(end - last), &x);
+    while (last > p && is_blank(last[-1])) last--;
+    text[last - p] = 0;
+    one = one && last > p && !(number && time_is_one(text));
+    mem_free(text);
+    return one;
+}
+
 enum { LINES = 20 };
 
 /* How many lines have the same number of a separator, which is not 0. */
@@ -253,7 +270,7 @@ static int agreement(const int count[LINES][COUNTS], int lines, int k) {
  * a decimal's. Blanks separate where none of the others is anywhere, and equally many columns stand
  * in every line. */
 static char find_separator(const char *p, const char *end) {
-    int count[LINES][COUNTS] = {{0}}, lines = 0, best = SEPS - 1, others = 0, most = 0;
+    int count[LINES][COUNTS] = {{0}}, lines = 0, best = SEPS - 1, others = 0, most = 0, times = 0;
     bool thousands = true;
     while (p < end && (*p == '#' || *p == '\n' || *p == '\r')) {
         while (p < end && *p != '\n') p++;
@@ -263,12 +280,14 @@ static char find_separator(const char *p, const char *end) {
         const char *from = p;
         count_separators(&p, end, count[lines]);
         count[lines][BLANKS] = count_blanks(from, p, &thousands);
+        times += is_one_time(from, p);
         while (p < end && (*p == '\n' || *p == '\r')) p++;
         for (int k = 0; k < SEPS; k++) others += count[lines][k];
     }
     for (int k = 0; k < SEPS; k++)
         if (lines && agreement(count, lines, k) == lines) return SEPARATORS[k];
     bool corner = lines > 2 && count[0][BLANKS] + 1 == count[1][BLANKS]; /* as R writes it */
+    if (lines && !others && times >= lines - (lines > 1)) return SEPARATORS[best]; /* one column */
     if (lines && !others && !thousands && agreement(count, lines, BLANKS) + corner == lines)
         return ' ';
     for (int k = 0; k < SEPS; k++) {

@@ -698,6 +698,23 @@ struct time_form time_form_copy(const struct time_form *f) {
     return c;
 }
 
+void time_form_days(struct time_form *f) {
+    char *p = f->pattern, *end = p ? p + strlen(p) : NULL;
+    const char *next;
+    for (char *q = p; q && q < end; q++)
+        if (*q == '%' && strchr("HIT", time_directive(q, &next))) end = q;
+    while (p && end > p && strchr(" T,:", end[-1])) end--;
+    if (p) *end = 0;
+    if (p && !has(p, "d")) p = NULL; /* the clock stood first */
+    if (!p) {
+        time_form_release(f);
+        f->pattern = mem_strdup("%Y-%m-%d");
+    }
+    f->kind = TIME_DATE;
+    f->zone = 0;
+    f->zones = false;
+}
+
 bool time_dated(const struct time_form *f) {
     return f->kind != TIME_NUMBER && f->kind != TIME_YEAR;
 }

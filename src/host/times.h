@@ -47,6 +47,8 @@ struct time_form {
 void time_form_release(struct time_form *f);
 /* A copy that owns its texts. */
 struct time_form time_form_copy(const struct time_form *f);
+/* Of instants: the form of their days, written alike. */
+void time_form_days(struct time_form *f);
 
 /* Reads a column. given: a pattern, or NULL to find it. x[i] is NaN where cell i is NULL or cannot
  * be read. GPM_E_FORMAT: the pattern is none, or several would do; err says which. */

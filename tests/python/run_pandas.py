@@ -120,6 +120,29 @@ def check_frames_in():
         else: raise SystemExit("no error: " + why)
 
 
+def check_take():
+    """Totals of transactions and counts of events: from a Series, a frame, times of pandas and of numpy, a panel."""
+    r = np.random.RandomState(3)
+    days = pd.DatetimeIndex(np.repeat(pd.date_range("2022-01-03", periods=70).to_numpy(), [3, 1, 2, 1, 4, 7, 1] * 10))
+    sales = pd.Series(r.randint(1, 9, size=len(days)).astype(float), index=days, name="amount")
+    d = gpmem.discover(sales, take="total", kernels=K)
+    data = d.result["data"]
+    assert (data["taken"], data["every"], data["n"], data["rows_taken"]) == ("total", "1d", 70, len(days)), data
+    f = d.forecast_frame(2)
+    assert list(f.index) == [pd.Timestamp("2022-03-14"), pd.Timestamp("2022-03-15")], f
+    frame = sales.rename_axis("date").reset_index()
+    weeks = gpmem.discover(frame, take="total", every="week", kernels=K)
+    assert weeks.result["data"]["n"] == 10 and list(weeks.forecast_frame(1).index) == [pd.Timestamp("2022-03-14")]
+    for y in (days, days.to_numpy(), pd.Series(days), pd.DataFrame({"when": days}), frame):
+        data = gpmem.discover(y, take="count", kernels=K).result["data"]
+        assert (data["taken"], data["value"], data["n"]) == ("count", "count", 70), (type(y), data)
+    assert gpmem.discover(days, kernels=K).result["data"]["taken"] == "count"
+    raises(ValueError, "times alone", lambda: gpmem.discover(days, t=days))
+    raises(ValueError, "take", lambda: gpmem.discover(sales, take="sum"))
+    p = gpmem.discover_panel(pd.concat([frame.assign(shop="a"), frame[::2].assign(shop="b")]), by="shop", time="date", take="total", kernels=K)
+    assert {m.result["data"]["every"] for m in p.values()} == {"1d"} and len(p) == 2, p
+
+
 def check_without_pandas():
     """Nothing of pandas is imported by those who do not use it, and what needs it says so."""
     code = ("import sys; sys.modules['pandas'] = None; import gpmem; d = gpmem.discover([1, 2, 3, 2] * 5, kernels='LIN')\n"
@@ -133,5 +156,6 @@ check_frames()
 check_forecaster()
 check_regressors()
 check_frames_in()
+check_take()
 check_without_pandas()
 print("pandas: series, frames and forecasters are fine")
