@@ -26,6 +26,16 @@ enum gpm_regress_noise {
     GPM_REGRESS_NOISE_NORMAL,
     GPM_REGRESS_NOISE_ROBUST
 };
+/* What the outcome is: numbers with normal noise, the chance of the larger of two values, counts
+ * that scatter as chance does or more. AUTO: two values are a chance, small whole numbers counts
+ * where the evidence says so. */
+enum gpm_regress_family {
+    GPM_REGRESS_AUTO,
+    GPM_REGRESS_NORMAL,
+    GPM_REGRESS_BERNOULLI,
+    GPM_REGRESS_POISSON,
+    GPM_REGRESS_NEGATIVE_BINOMIAL
+};
 struct gpm_regress_options {
     size_t size;         /* set by init */
     uint64_t seed;       /* default 1 */
@@ -35,13 +45,15 @@ struct gpm_regress_options {
     const char *missing; /* cells that stand for missing values, by commas */
     int decimal;         /* 0: found, 1: point, 2: comma */
     double level;        /* of intervals; default 0.95 */
-    size_t max_rows;     /* rows of the model, the others test it; default 2000, at most 8000 */
-    unsigned threads;    /* 0: all cores, at most 8 */
+    size_t max_rows;  /* rows of the model, the others test it; at most 8000; 0, the default: 2000,
+                         of chances and counts 800 */
+    unsigned threads; /* 0: all cores, at most 8 */
     /* Non-zero (set by a signal handler, or by another thread with an atomic store): stop soon. May
      * be NULL. */
     const volatile sig_atomic_t *stop;
     const char *date_format; /* of columns of dates, as for discover; NULL: found */
     enum gpm_regress_noise noise;
+    enum gpm_regress_family family;
 };
 GPM_API void gpm_regress_options_init_sized(struct gpm_regress_options *o, size_t size);
 static inline void gpm_regress_options_init(struct gpm_regress_options *o) {

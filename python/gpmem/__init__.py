@@ -5,7 +5,8 @@
     Session()              a model that stays: assume, observe, infer, sample, fork, save
     loo(result, ...)       leave-one-out cross-validation, models compared
     GPRegressor            Gaussian-process regression for scikit-learn
-    regress(table)         Bayesian regression of a table: what matters, how well, predictions; TableRegressor for scikit-learn
+    regress(table)         Bayesian regression of a table: what matters, how well, predictions; TableRegressor,
+                           TableClassifier for scikit-learn
     discover(y)            the structure of a time series
     discover_panel(data)   those of several series, which learn from each other
     Index(file)            a search engine for many of them
@@ -24,7 +25,7 @@ from .table import Regression, regress
 
 __version__ = version()
 __all__ = ["Discovery", "Forecaster", "GPRegressor", "GpmemError", "GpmemValueError", "Index", "Optimizer", "Optimum", "Panel", "Regression",
-           "Result", "Session", "TableRegressor", "Trial", "discover", "discover_panel", "loo", "minimize", "optimize", "regress", "run", "version"]
+           "Result", "Session", "TableClassifier", "TableRegressor", "Trial", "discover", "discover_panel", "loo", "minimize", "optimize", "regress", "run", "version"]
 
 
 def __getattr__(name):
@@ -32,7 +33,7 @@ def __getattr__(name):
     if name == "GPRegressor":
         from .regression import GPRegressor
         return GPRegressor
-    if name == "TableRegressor":
-        from .table_regressor import TableRegressor
-        return TableRegressor
+    if name in ("TableRegressor", "TableClassifier"):
+        from . import table_regressor
+        return getattr(table_regressor, name)
     raise AttributeError("module 'gpmem' has no attribute '%s'" % name)

@@ -65,6 +65,11 @@ OPTIMIZE_HTML = 2
 REGRESS_NOISE_AUTO = 0
 REGRESS_NOISE_NORMAL = 1
 REGRESS_NOISE_ROBUST = 2
+REGRESS_AUTO = 0
+REGRESS_NORMAL = 1
+REGRESS_BERNOULLI = 2
+REGRESS_POISSON = 3
+REGRESS_NEGATIVE_BINOMIAL = 4
 REGRESS_TEXT = 0
 REGRESS_JSON = 1
 REGRESS_HTML = 2
@@ -290,6 +295,7 @@ class RegressOptions(c.Structure):
         ("stop", c.POINTER(c.c_int)),
         ("date_format", c.c_char_p),
         ("noise", c.c_int),
+        ("family", c.c_int),
     ]
 
 

@@ -68,6 +68,9 @@ def _as_csv(columns: Mapping[str, list[str]], what: str) -> bytes:
     return text(out.getvalue(), what)
 
 
+_FAMILIES = ("auto", "normal", "bernoulli", "poisson", "negative_binomial")
+
+
 def _is_path(data: Any) -> bool:
     return isinstance(data, (str, os.PathLike))
 
@@ -197,8 +200,8 @@ def _with_outcome(data: Any, y: Any, x: Iterable[str] | None) -> tuple[dict[str,
 
 
 def regress(data: Any, y: Any = None, x: Any = None, seed: int = 1, threads: int = 0, level: float = 0.95, noise: str = "auto",
-            kernel: str | None = None, max_rows: int = 2000, decimal: str = "auto", missing: str | None = None,
-            date_format: str | None = None) -> Regression:
+            kernel: str | None = None, max_rows: int = 0, decimal: str = "auto", missing: str | None = None,
+            date_format: str | None = None, family: str = "auto") -> Regression:
     """Bayesian regression of a table: a DataFrame, a dictionary of columns, or the path of a CSV file.
 
     y            the outcome: name of a column (None: the last one of numbers), or values beside the inputs of data
@@ -209,10 +212,13 @@ def regress(data: Any, y: Any = None, x: Any = None, seed: int = 1, threads: int
     noise        rows out of line: "auto" sets them aside where the evidence asks for it, "normal" never, "robust" wherever
                  they are improbable
     kernel       another covariance, in standardised units, such as "MAT52(sf=1, l=[2, 2])"; values are medians of priors
-    max_rows     of the model, at most 8000; others test it
+    max_rows     of the model, at most 8000; others test it. 0: 2000, of chances and counts 800
     decimal      of a file: "point", "comma" or "auto"
     missing      of a file: cells that stand for missing values ("-999,x")
     date_format  of dates that can be read in two ways: "%d/%m/%Y"
+    family       what the outcome is: "normal" (numbers), "bernoulli" (the chance of the larger of two values), "poisson" or
+                 "negative_binomial" (counts); "auto" takes two values for a chance, small whole numbers for counts where the
+                 evidence says so
 
     Returns a Regression: predict(...), summary(), report(...), inputs_frame(), result. Ctrl-C ends the work.
 
@@ -223,6 +229,7 @@ def regress(data: Any, y: Any = None, x: Any = None, seed: int = 1, threads: int
     True"""
     settings = dict(seed=seed, threads=threads, level=level, kernel=kernel, max_rows=max_rows, missing=missing, date_format=date_format,
                     noise=_choice("noise", {"auto": 0, "normal": 1, "robust": 2}, noise),
+                    family=_choice("family", {k: i for i, k in enumerate(_FAMILIES)}, family),
                     decimal=_choice("decimal", {"auto": 0, "point": 1, "comma": 2}, decimal))
     if _is_path(data):
         if y is not None and not isinstance(y, str):

@@ -83,6 +83,10 @@ stopifnot(as.data.frame(g)$input[1] == "dose", max(abs(fitted(g) - plants$yield)
 near(predict(gpm_regress(plants, y = "yield", inputs = c("dose", "site"), threads = 1), new)[c("u", "w"), "mean"], q[c("u", "w"), "mean"], 1e-9)
 near(exp(predict(gpm_regress(log(yield) ~ log(dose) + site, plants, threads = 1), new[1, ])$mean), 6.8, 1)
 stopifnot("day" %in% as.data.frame(gpm_regress(plants, threads = 1))$input)
+kept <- data.frame(a = seq(-3, 3, length.out = 60), kept = factor(ifelse(seq(-3, 3, length.out = 60) + 2 * sin(17 * 1:60) > 0, "stays", "leaves")))
+k <- gpm_regress(kept ~ a, kept, threads = 1)
+stopifnot(k$result$family == "bernoulli", diff(predict(k, data.frame(a = c(-2, 2)))$mean) > 0.4)
+stopifnot(gpm_regress(dist ~ speed, cars, threads = 1, family = "negative_binomial")$result$family == "negative_binomial")
 wild <- plants
 wild$yield[9] <- 60
 stopifnot(gpm_regress(yield ~ dose + site, wild, threads = 1)$result$rows_set_aside == 1)

@@ -20,8 +20,7 @@ struct gpm_regression {
     struct buf err, out;
 };
 
-static const struct gpm_regress_options default_options = {
-    .seed = 1, .level = 0.95, .max_rows = REGRESS_ROWS};
+static const struct gpm_regress_options default_options = {.seed = 1, .level = 0.95};
 
 void gpm_regress_options_init_sized(struct gpm_regress_options *o, size_t size) {
     options_give(o, size, &default_options, sizeof default_options);
@@ -59,7 +58,9 @@ static enum gpm_status check(const struct gpm_regress_options *o, struct buf *er
         return buf_fail(err, GPM_E_ARG, "the level must lie between 0 and 1");
     if ((int)o->noise < 0 || o->noise > GPM_REGRESS_NOISE_ROBUST)
         return buf_fail(err, GPM_E_ARG, "there is no such noise");
-    if (o->max_rows < RTABLE_LEAST || o->max_rows > REGRESS_MOST_ROWS)
+    if ((int)o->family < 0 || o->family > GPM_REGRESS_NEGATIVE_BINOMIAL)
+        return buf_fail(err, GPM_E_ARG, "there is no such family");
+    if (o->max_rows && (o->max_rows < RTABLE_LEAST || o->max_rows > REGRESS_MOST_ROWS))
         return buf_fail(err, GPM_E_ARG, "rows of the model: between %d and %d", RTABLE_LEAST,
                         REGRESS_MOST_ROWS);
     return GPM_OK;
@@ -91,6 +92,7 @@ static enum gpm_status take(gpm_regression *r, const struct rtext *from,
         .seed = o.seed,
         .max_rows = o.max_rows,
         .noise = (enum rnoise)o.noise,
+        .family = (enum rfamily_kind)o.family,
         .threads = o.threads   ? (int)o.threads
                    : cores < 8 ? cores
                                : 8,

@@ -14,8 +14,7 @@ static struct {
     const char *json, *report, *out;
     struct text_list at, predict;
     bool program;
-} args = {
-    .o = {.size = sizeof(struct gpm_regress_options), .seed = 1, .level = 0.95, .max_rows = 2000}};
+} args = {.o = {.size = sizeof(struct gpm_regress_options), .seed = 1, .level = 0.95}};
 
 static int status_of(enum gpm_status st) {
     switch (st) {
@@ -120,11 +119,15 @@ static const struct option_row rows[] = {
      "another covariance, in standardised units: 'MAT52(sf=1, l=[2, 2])'; values are priors' "
      "medians",
      &args.o.kernel},
+    {"family", 0, OPTION_CHOICE, "auto|normal|bernoulli|poisson|negative_binomial",
+     "what the outcome is: numbers, the chance of one of two values, counts (default auto)",
+     &args.o.family},
     {"noise", 0, OPTION_CHOICE, "auto|normal|robust",
      "rows out of line: set aside where the evidence says so (auto), never, or if improbable",
      &args.o.noise},
     {"max-rows", 0, OPTION_SIZE, "N",
-     "rows of the model, at most 8000; others test it (default 2000)", &args.o.max_rows},
+     "rows of the model, at most 8000; others test it (default 2000; of chances and counts 800)",
+     &args.o.max_rows},
     {"decimal", 0, OPTION_CHOICE, "auto|point|comma", "how decimals are written (default auto)",
      &args.o.decimal},
     {"missing", 0, OPTION_TEXT, "CODE,...", "cells that stand for missing values, such as -999",
@@ -153,7 +156,9 @@ COMMAND(regress, 75) = {
         "function and of a new measurement.\n\n"
         "The model, with inputs and outcome brought to mean 0 and standard deviation 1, is a "
         "constant, a linear part, a smooth part with a length scale for each input, and noise. Its "
-        "parameters are integrated out under log-normal priors, not fitted.\n\n"
+        "parameters are integrated out under log-normal priors, not fitted. Of an outcome with two "
+        "values it is the logarithm of the odds that is modelled so, of counts that of their mean "
+        "(--family).\n\n"
         "Exit status: 0 fine, 1 the run failed, 2 bad usage or bad data, 4 stopped by a signal.",
     OPTIONS(rows),
     .takes = {1, 1},

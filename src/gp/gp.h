@@ -125,6 +125,9 @@ GPM_MUST_USE enum gpm_status gp_scale2(struct gp *g, double *s2); /* 1 when it i
 enum gp_target { GP_LATENT, GP_MEASURED }; /* the function, or a noisy measurement */
 GPM_MUST_USE enum gpm_status gp_add(struct gp *g, enum gp_target target, const double *x,
                                     const double *y, size_t n);
+/* Pairs apart (gp_set_apart; else GPM_E_ARG), pair i with noise of variance noise^2 loud[i]. */
+GPM_MUST_USE enum gpm_status gp_add_loud(struct gp *g, const double *x, const double *y,
+                                         const double *loud, size_t n);
 /* Takes one pair out again; GPM_E_NOT_FOUND when it is not there, GPM_E_ARG with pairs apart. */
 GPM_MUST_USE enum gpm_status gp_remove(struct gp *g, enum gp_target target, const double *x,
                                        double y);

@@ -234,8 +234,9 @@ static bool touch(struct gp *g, size_t e) {
     return g->at[e].touched = true;
 }
 
-enum gpm_status gp_add(struct gp *g, enum gp_target target, const double *x, const double *y,
-                       size_t n) {
+/* loud NULL: the noise of the place. */
+static enum gpm_status add(struct gp *g, enum gp_target target, const double *x, const double *y,
+                           const double *loud, size_t n) {
     if (!kern_all_bounded(x, n * (size_t)g->dim) || !kern_all_bounded(y, n)) return GPM_E_ARG;
     enum gpm_status st = grow(g, g->n + n);
     if (st) return st;
@@ -249,6 +250,7 @@ enum gpm_status gp_add(struct gp *g, enum gp_target target, const double *x, con
             new_entry(g, p, y[i], exact), e = fresh;
         else
             repeats += touch(g, e);
+        if (loud) g->at[e].more = loud[i] - 1;
         struct gp_pair pair = {e, y[i], exact};
         vec_push(&g->pairs, pair);
     }
@@ -266,6 +268,16 @@ enum gpm_status gp_add(struct gp *g, enum gp_target target, const double *x, con
     if (g->n > first) gp_cache_clear(&g->cache);
     follow_append(g, first);
     return GPM_OK;
+}
+
+enum gpm_status gp_add(struct gp *g, enum gp_target target, const double *x, const double *y,
+                       size_t n) {
+    return add(g, target, x, y, NULL, n);
+}
+
+enum gpm_status gp_add_loud(struct gp *g, const double *x, const double *y, const double *loud,
+                            size_t n) {
+    return g->apart ? add(g, GP_MEASURED, x, y, loud, n) : GPM_E_ARG;
 }
 
 static void delete_entry(struct gp *g, size_t e) {

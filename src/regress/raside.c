@@ -39,14 +39,15 @@ struct aside {
 
 static enum gpm_status predict_others(struct aside *a) {
     struct regress *r = a->r;
-    struct gp *g = rmodel_gp(&r->model);
-    enum gpm_status st = g ? rmodel_use(&r->model, g, r->model.q.mode[0].z) : GPM_E_NOMEM;
-    if (!st) st = gp_loo(g, a->mean, a->sd, NULL);
+    struct rprocess p;
+    enum gpm_status st = rprocess_init(&p, &r->model);
+    if (!st) st = rprocess_use(&p, r->model.q.mode[0].z);
+    if (!st) st = rprocess_loo(&p, a->mean, a->sd);
     if (!st && r->wild)
-        st = gp_predict(g, r->x + r->n * (size_t)r->t.d, r->wild, GP_MEASURED, a->mean + r->n,
+        st = gp_predict(p.g, r->x + r->n * (size_t)r->t.d, r->wild, GP_MEASURED, a->mean + r->n,
                         a->sd + r->n);
     for (size_t i = 0; i < a->all && !st; i++) a->sd[i] = sqrt(fmax(a->sd[i], 1e-24));
-    gp_free(g);
+    rprocess_release(&p);
     return st;
 }
 
@@ -99,7 +100,8 @@ static enum gpm_status refit(struct aside *a) {
     rtable_scale_outcome(&r->t, r->row, n);
     regress_fill(r);
     rmodel_release(&r->model);
-    enum gpm_status st = rmodel_init(&r->model, r->t.d, r->n, r->x, r->y, r->o.kernel, &err);
+    struct rmodel_data data = {r->t.d, r->n, r->x, r->y, RFAMILY_NORMAL};
+    enum gpm_status st = rmodel_init(&r->model, &data, r->o.kernel, &err);
     buf_release(&err);
     r->model.stop = r->o.stop;
     return st ? st : rmodel_find(&r->model, r->o.seed, r->o.threads);
@@ -133,7 +135,8 @@ static enum gpm_status log_evidence(const struct aside *a, double *out) {
         for (size_t i = 0; i < n; i++) y[i] = (y[i] - mean) / sd;
         struct rmodel m;
         struct buf err = BUF_INIT;
-        st = rmodel_init(&m, r->t.d, n, r->x, y, r->o.kernel, &err);
+        struct rmodel_data data = {r->t.d, n, r->x, y, RFAMILY_NORMAL};
+        st = rmodel_init(&m, &data, r->o.kernel, &err);
         m.stop = r->o.stop;
         if (!st) st = rmodel_find(&m, r->o.seed, r->o.threads);
         if (!st) *out = m.laplace - (double)n * log(sd) - logs;

@@ -86,6 +86,14 @@ static void plan_input(const struct regress *r, int j, size_t draws, struct reff
 
 /* ---- one function ---- */
 
+/* The function at n points on the outcome's scale: chances and rates. */
+static enum gpm_status outcome(const struct regress *r, struct gp_path *path, const double *z,
+                               size_t n, double *f) {
+    enum gpm_status st = gp_path_eval_block(path, z, n, f);
+    for (size_t i = 0; i < n && !st && regress_hidden(r); i++) f[i] = r->model.family->mean(f[i]);
+    return st;
+}
+
 static enum gpm_status curves(const struct effects *e, size_t draw, struct gp_path *path) {
     const struct regress *r = e->r;
     size_t d = (size_t)r->t.d, rows = e->n_rows < ROWS ? e->n_rows : ROWS;
@@ -99,7 +107,7 @@ static enum gpm_status curves(const struct effects *e, size_t draw, struct gp_pa
                 memcpy(z + k * d, r->x + e->row[k] * d, d * sizeof *z);
                 put_value(r, j, p->at[i], z + k * d);
             }
-            st = gp_path_eval_block(path, z, rows, f);
+            st = outcome(r, path, z, rows, f);
             for (size_t k = 0; k < rows; k++) sum += f[k] / (double)rows;
             p->curve[draw * p->m + i] = sum;
         }
@@ -129,7 +137,7 @@ static enum gpm_status shares(const struct effects *e, size_t draw, struct gp_pa
     double mean = 0, sq = 0;
     if (shifts > n - 1) shifts = n - 1;
     for (size_t i = 0; i < n; i++) memcpy(z + i * d, r->x + e->row[i] * d, d * sizeof *z);
-    enum gpm_status st = gp_path_eval_block(path, z, n, f);
+    enum gpm_status st = outcome(r, path, z, n, f);
     for (size_t s = 1; s <= shifts; s++) all += half_square(f, f, n, s);
     for (size_t i = 0; i < n; i++) mean += f[i] / (double)n;
     for (size_t i = 0; i < n; i++) sq += (f[i] - mean) * (f[i] - mean) / (double)(n - 1);
@@ -143,7 +151,7 @@ static enum gpm_status shares(const struct effects *e, size_t draw, struct gp_pa
                 memcpy(z + i * d + in->first, r->x + e->row[(i + s) % n] * d + in->first,
                        (size_t)in->n * sizeof *z);
             }
-            st = gp_path_eval_block(path, z, n, g);
+            st = outcome(r, path, z, n, g);
             own += half_square(f, g, n, 0);
         }
         e->plan[j].total[draw] = all > 0 ? fmin(1, own / all) : 0;
@@ -168,16 +176,17 @@ static void of_curve(const struct regress *r, int j, struct reffect_plan *p, siz
     }
     p->alone[draw] = var > 0 ? fmin(1, cc / var) : 0;
     p->bend[draw] = cc > 0 && xx > 0 ? fmax(0, 1 - cx * cx / xx / cc) : 0;
-    p->change[draw] = (level ? hi - lo : c[GRID + 1] - c[GRID]) * r->t.y_sd;
+    p->change[draw] =
+        (level ? hi - lo : c[GRID + 1] - c[GRID]) * (regress_hidden(r) ? 1 : r->t.y_sd);
 }
 
-static enum gpm_status one_function(void *ctx, size_t draw, struct gp *g) {
+static enum gpm_status one_function(void *ctx, size_t draw, struct rprocess *p) {
     struct effects *e = ctx;
     struct gp_path *path = NULL;
     struct rng rng;
     double var = 0;
     rng_init(&rng, e->r->o.seed, 23, (uint32_t)draw);
-    enum gpm_status st = gp_path_new(g, FEATURES, &rng, &path);
+    enum gpm_status st = gp_path_new(p->g, FEATURES, &rng, &path);
     if (!st) st = curves(e, draw, path);
     if (!st) st = shares(e, draw, path, &var);
     for (int j = 0; j < e->r->t.n_inputs && !st; j++) of_curve(e->r, j, &e->plan[j], draw, var);
@@ -224,14 +233,14 @@ static void conclude(struct effects *e, int j) {
     struct regress *r = e->r;
     const struct reffect_plan *p = &e->plan[j];
     struct reffect *f = &r->effect[j];
-    bool level = r->t.input[j].level != NULL;
-    double *v = NEW_ARRAY(double, e->draws);
+    bool level = r->t.input[j].level != NULL, hidden = regress_hidden(r);
+    double *v = NEW_ARRAY(double, e->draws), base = hidden ? 0 : r->t.y_mean;
+    double unit = hidden ? 1 : r->t.y_sd;
     f->m = level ? p->m : GRID;
     f->at = NEW_ARRAY(double, f->m);
     f->f = NEW_ARRAY(struct rinterval, f->m);
     for (size_t i = 0; i < f->m; i++) {
-        for (size_t k = 0; k < e->draws; k++)
-            v[k] = r->t.y_mean + r->t.y_sd * p->curve[k * p->m + i];
+        for (size_t k = 0; k < e->draws; k++) v[k] = base + unit * p->curve[k * p->m + i];
         f->at[i] = p->at[i];
         f->f[i] = rinterval_of(v, e->draws, r->o.level);
     }

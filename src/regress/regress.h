@@ -9,10 +9,11 @@
  */
 #ifndef REGRESS_REGRESS_H
 #define REGRESS_REGRESS_H
+#include "regress/rmix.h"
 #include "regress/rmodel.h"
 #include "regress/rtable.h"
 
-enum { REGRESS_MOST_ROWS = 8000, REGRESS_ROWS = 2000 };
+enum { REGRESS_MOST_ROWS = 8000, REGRESS_ROWS = 2000, REGRESS_FAMILY_ROWS = 800 };
 
 enum rnoise { RNOISE_AUTO, RNOISE_NORMAL, RNOISE_ROBUST };
 
@@ -21,8 +22,9 @@ struct regress_options {
     const char *kernel; /* NULL: the usual one */
     double level;       /* of intervals */
     uint64_t seed;
-    size_t max_rows; /* of the model */
+    size_t max_rows; /* of the model; 0: as many as take seconds */
     enum rnoise noise;
+    enum rfamily_kind family;
     int threads;
     const volatile sig_atomic_t *stop;
 };
@@ -56,6 +58,14 @@ struct reffect {
     bool clear;              /* that it has an effect, and which */
 };
 
+/* How chances were predicted: mean log probability of what happened, the probability that of two
+ * rows the one that has the value had the larger chance, and the share of rows where the more
+ * probable value was right. */
+struct rscore {
+    double log, auc, right;
+};
+enum { RSCORE_OWN, RSCORE_LINES, RSCORE_NONE, RSCORES };
+
 /* How well rows were predicted that the prediction did not know. */
 struct rcheck {
     bool apart;     /* they were left aside to test it; else one at a time, and those set aside */
@@ -65,6 +75,7 @@ struct rcheck {
     double rmse_mean, rmse_linear, r2_linear;
     bool beats_mean, beats_lines; /* by more than chance: two standard errors of squared errors */
     size_t *odd, n_odd;           /* far out, farthest first */
+    struct rscore score[RSCORES]; /* of chances */
 };
 
 struct regress {
@@ -74,13 +85,14 @@ struct regress {
     size_t n;          /* of the model */
     size_t wild;       /* set aside: out of line (raside.c) */
     double wild_share; /* of measurements to come that are like them */
-    double *x, *y;     /* all rows in that order, standardised */
+    double *x, *y;     /* all rows in that order, standardised; y of chances 0 and 1, counts */
+    enum rfamily_kind family; /* of the outcome: not AUTO once the work is done */
+    double low, high;         /* the two values of an outcome that has two */
     struct rmodel model;
     struct rcheck check;
     struct reffect *effect; /* of each input */
     int *order;             /* inputs, what matters most first */
-    struct rinterval noise; /* in units of the outcome */
-    double explained;       /* share of the outcome's variance that is not noise, median */
+    struct rinterval noise; /* in units of the outcome; of counts: the size; of others nothing */
 };
 
 /* The table and the model: all that can be wrong with files and options is found here. Zeroes r
@@ -91,27 +103,36 @@ GPM_MUST_USE enum gpm_status regress_read(struct regress *r, const struct rtext 
 GPM_MUST_USE enum gpm_status regress_run(struct regress *r, struct buf *err);
 void regress_release(struct regress *r);
 
-struct rprediction { /* of the function, and of a new measurement */
-    double mean, median, sd, lo, hi, new_sd, new_lo, new_hi;
-};
 /* m rows as read; those with a NaN get NaN. */
 GPM_MUST_USE enum gpm_status regress_predict(const struct regress *r, const double *x, size_t m,
                                              struct rprediction *out);
 
-/* ---- parts (raside.c, rcheck.c, reffects.c) ---- */
+/* ---- parts (rkind.c, raside.c, rcheck.c, reffects.c) ---- */
+/* What the outcome is, as far as its values tell (AUTO: whole numbers that may be counts), and the
+ * model of it. GPM_E_FORMAT: it cannot be what the options say; err says why. */
+GPM_MUST_USE enum gpm_status regress_find_family(struct regress *r, struct buf *err);
+/* Numbers with normal noise or counts, where the values leave it open: by the evidence. */
+GPM_MUST_USE enum gpm_status regress_contest(struct regress *r);
+/* The rows of the model, chosen at random where there are too many. */
+void regress_choose_rows(struct regress *r);
 /* Fills x and y, standardised, from the rows as they stand: the model's give the outcome's scale.
  */
 void regress_fill(struct regress *r);
 /* After the modes of all rows are known: sets rows out of line aside, where the evidence asks for
  * it, and finds the modes of the others. */
 GPM_MUST_USE enum gpm_status regress_set_aside(struct regress *r);
-/* Runs job(ctx, draw, process with its parameters) for so many of the draws, in threads. */
-typedef enum gpm_status (*rdraw_fn)(void *ctx, size_t draw, struct gp *g);
+/* Runs job(ctx, draw, process with its parameters, settled) for so many of the draws, in threads.
+ */
+typedef enum gpm_status (*rdraw_fn)(void *ctx, size_t draw, struct rprocess *p);
 GPM_MUST_USE enum gpm_status regress_each(const struct regress *r, size_t draws, rdraw_fn job,
                                           void *ctx);
-/* The p-quantile of a mixture of n normal distributions; w NULL: equal weights. */
-double rmix_quantile(size_t n, const double *w, const double *mean, const double *sd, size_t step,
-                     double p);
+/* The parameter of the likelihood in each of so many draws (1 where it has none); the caller frees.
+ */
+double *regress_sizes(const struct regress *r, size_t draws);
+/* Of chances and counts? */
+static inline bool regress_hidden(const struct regress *r) {
+    return rfamily_of(r->family)->likelihood != NULL;
+}
 struct rinterval rinterval_of(const double *draws, size_t n, double level);
 GPM_MUST_USE enum gpm_status regress_check(struct regress *r);
 GPM_MUST_USE enum gpm_status regress_effects(struct regress *r);
@@ -133,10 +154,14 @@ void regress_words(const struct regress *r, struct buf *out);
 void regress_shares(const struct regress *r, struct buf *out);
 /* What became of rows out of line; nothing where there are none. */
 void regress_aside(const struct regress *r, struct buf *out);
+/* What is predicted: the outcome's name, or "chance of y = 1". */
+void regress_target(const struct regress *r, struct buf *out);
 /* "rises in a straight line", of input j. */
 const char *regress_shape(const struct regress *r, int j);
 /* A value of input j for readers: a number, or a date as the file writes it. */
 void regress_number(const struct regress *r, int j, double v, struct buf *out);
+/* What is left to chance, a sentence: noise, or how counts scatter. Nothing of chances. */
+void regress_rest(const struct regress *r, struct buf *out);
 /* How the posterior was computed, a sentence. */
 void regress_method(const struct regress *r, struct buf *out);
 #endif

@@ -13,8 +13,10 @@
 
 /* ---- the model ---- */
 
-void rmodel_kernel_text(int dim, struct buf *out) {
-    buf_puts(out, "1 + LIN(sf=0.5) + SE(sf=1, l=[");
+void rmodel_kernel_text(int dim, enum rfamily_kind family, struct buf *out) {
+    const struct rfamily *f = rfamily_of(family);
+    buf_printf(out, "%g + LIN(sf=%g) + SE(sf=%g, l=[", f->constant * f->constant, 0.5 * f->scale,
+               f->scale);
     for (int k = 0; k < dim; k++) buf_printf(out, "%s%.3g", k ? ", " : "", RMODEL_LENGTH(dim));
     buf_puts(out, "])");
 }
@@ -38,11 +40,16 @@ static enum gpm_status parse(struct rmodel *m, const char *text, struct buf *err
     return st ? GPM_E_FORMAT : GPM_OK;
 }
 
-enum gpm_status rmodel_init(struct rmodel *m, int dim, size_t n, const double *x, const double *y,
-                            const char *text, struct buf *err) {
-    *m = (struct rmodel){.dim = dim, .n = n, .x = x, .y = y};
+enum gpm_status rmodel_init(struct rmodel *m, const struct rmodel_data *data, const char *text,
+                            struct buf *err) {
+    *m = (struct rmodel){.dim = data->dim,
+                         .n = data->n,
+                         .x = data->x,
+                         .y = data->y,
+                         .family = rfamily_of(data->family)};
+    if (m->family->likelihood) m->likelihood = gp_likelihood_find(m->family->likelihood);
     struct buf own = BUF_INIT;
-    if (!text) rmodel_kernel_text(dim, &own);
+    if (!text) rmodel_kernel_text(m->dim, data->family, &own);
     enum gpm_status st = parse(m, text ? text : own.data, err);
     buf_release(&own);
     if (st) return st;
@@ -53,14 +60,16 @@ enum gpm_status rmodel_init(struct rmodel *m, int dim, size_t n, const double *x
     kern_params(m->k, theta);
     for (size_t i = 0; i < m->npar; i++)
         if (is_free(m->k, i, theta[i])) {
-            m->centre[m->d] = log(theta[i]);
-            m->free[m->d++] = (int)i;
+            m->centre[m->nk] = log(theta[i]);
+            m->free[m->nk++] = (int)i;
         }
-    m->centre[m->d++] = log(RMODEL_NOISE);
+    m->d = m->nk;
+    if (!m->likelihood || m->likelihood->n)
+        m->centre[m->d++] = log(m->likelihood ? m->family->size : RMODEL_NOISE);
     mem_free(theta);
     if (m->d > PROPOSAL_MAX_DIM)
-        return buf_fail(err, GPM_E_FORMAT, "the kernel has %d free parameters, at most %d",
-                        m->d - 1, PROPOSAL_MAX_DIM - 1);
+        return buf_fail(err, GPM_E_FORMAT, "the kernel has %d free parameters, at most %d", m->nk,
+                        PROPOSAL_MAX_DIM - m->d + m->nk);
     return GPM_OK;
 }
 
@@ -74,54 +83,158 @@ void rmodel_release(struct rmodel *m) {
 }
 
 void rmodel_name(const struct rmodel *m, int i, struct buf *out) {
-    if (i == m->d - 1)
-        buf_puts(out, "noise");
+    if (i == m->nk)
+        buf_puts(out, m->likelihood ? m->likelihood->parameters[0] : "noise");
     else
         kern_param_name(m->k, (size_t)m->free[i], out);
 }
 
-struct gp *rmodel_gp(const struct rmodel *m) {
-    struct gp *g = gp_new(m->dim, m->k, NULL, RMODEL_NOISE, NULL);
+double rmodel_value(const struct rmodel *m, int i, double z) {
+    return i == m->nk && !m->likelihood ? hypot(exp(z), RMODEL_FLOOR) : exp(z);
+}
+
+/* ---- a process with the data ---- */
+
+static struct gp *new_gp(const struct rmodel *m, const struct kern *k, double noise) {
+    struct gp *g = gp_new(m->dim, k, NULL, noise, NULL);
     if (!g) return NULL;
     gp_set_budget(g, 0); /* parameters never come back */
     gp_set_structured(g, 0);
     gp_set_approx(g, GP_EXACT, 0);
-    if (gp_add(g, GP_MEASURED, m->x, m->y, m->n)) {
-        gp_free(g);
-        return NULL;
-    }
     return g;
 }
 
-double rmodel_value(const struct rmodel *m, int i, double z) {
-    return i == m->d - 1 ? hypot(exp(z), RMODEL_FLOOR) : exp(z);
+enum gpm_status rprocess_init(struct rprocess *p, const struct rmodel *m) {
+    size_t d = (size_t)m->dim;
+    *p = (struct rprocess){.m = m};
+    if (!m->likelihood) {
+        p->g = new_gp(m, m->k, RMODEL_NOISE);
+        return p->g ? gp_add(p->g, GP_MEASURED, m->x, m->y, m->n) : GPM_E_NOMEM;
+    }
+    p->rate.dim = m->dim;
+    p->rate.model.likelihood = m->likelihood;
+    p->weight = NEW_ARRAY(double, 4 * m->n + 1);
+    p->value = p->weight + m->n;
+    for (size_t i = 0; i < m->n * d; i++) vec_push(&p->rate.x, m->x[i]);
+    for (size_t i = 0; i < m->n; i++) {
+        struct laplace_pair pair = {m->y[i], false};
+        vec_push(&p->rate.pairs, pair);
+    }
+    return GPM_OK;
 }
 
-enum gpm_status rmodel_use(const struct rmodel *m, struct gp *g, const double *z) {
-    double *theta = NEW_ARRAY(double, m->npar + 1), noise = rmodel_value(m, m->d - 1, z[m->d - 1]);
+void rprocess_release(struct rprocess *p) {
+    gp_free(p->g);
+    gp_laplace_release(&p->rate);
+    mem_free(p->weight);
+    *p = (struct rprocess){0};
+}
+
+enum gpm_status rprocess_use(struct rprocess *p, const double *z) {
+    const struct rmodel *m = p->m;
+    double *theta = NEW_ARRAY(double, m->npar + 1);
+    double last = m->d > m->nk ? rmodel_value(m, m->nk, z[m->nk]) : 1;
     kern_params(m->k, theta);
-    for (int i = 0; i < m->d - 1; i++) theta[m->free[i]] = exp(z[i]);
+    for (int i = 0; i < m->nk; i++) theta[m->free[i]] = exp(z[i]);
     struct kern *k = kern_with_params(m->k, theta, NULL);
-    enum gpm_status st =
-        k && kern_in_range(noise) && noise > 0 ? gp_set_model(g, k, NULL, noise) : GPM_E_ARG;
-    kern_unref(k);
     mem_free(theta);
+    enum gpm_status st = k && kern_in_range(last) && last > 0 ? GPM_OK : GPM_E_ARG;
+    if (!st && !m->likelihood) st = gp_set_model(p->g, k, NULL, last);
+    if (!st && m->likelihood) {
+        gp_free(p->g);
+        p->g = NULL;
+        kern_unref(p->rate.model.kern);
+        p->rate.model.kern = kern_ref(k);
+        p->rate.model.par[0] = last;
+        gp_laplace_changed(&p->rate);
+    }
+    kern_unref(k);
+    return st;
+}
+
+/* The process of the measurements that stand for the data. */
+static enum gpm_status stand_in(struct rprocess *p) {
+    const struct rmodel *m = p->m;
+    double *share = p->value + m->n; /* scratch */
+    for (size_t i = 0; i < m->n; i++) share[i] = 1 / p->weight[i];
+    gp_free(p->g);
+    p->g = new_gp(m, p->rate.model.kern, 1);
+    if (!p->g) return GPM_E_NOMEM;
+    gp_set_apart(p->g);
+    return gp_add_loud(p->g, m->x, p->value, share, m->n);
+}
+
+/* Weights that are next to nothing are raised and very large ones lowered, so that numbers stay in
+ * range; with the value, weight * value stays what it is. */
+#define LEAST_WEIGHT 1e-6
+#define MOST_WEIGHT  1e8
+
+static void set_stand_in(struct rprocess *p, size_t i, double weight, double moment) {
+    p->weight[i] = fmin(MOST_WEIGHT, fmax(LEAST_WEIGHT, weight));
+    p->value[i] = moment / p->weight[i];
+}
+
+/* One sweep of expectation propagation over all rows at once: with N(m, v) the function at a row
+ * given the others, and mean and variance of it given the row as well, its stand-in becomes the
+ * ratio of the two normal distributions. Most of the way at a time; *moved: the largest step in
+ * units of the function's own standard deviation. */
+#define WAY 0.8
+
+static enum gpm_status sweep(struct rprocess *p, double *moved) {
+    const struct rmodel *m = p->m;
+    double *mean = p->value + m->n, *var = mean + m->n;
+    enum gpm_status st = gp_loo(p->g, mean, var, NULL);
+    *moved = 0;
+    for (size_t i = 0; i < m->n && !st; i++) {
+        double w = p->weight[i], v = fmax(var[i] - 1 / w, 1e-12 / w), to, spread;
+        (void)rfamily_given(m->family, p->rate.model.par, m->y[i], mean[i], sqrt(v), &to, &spread);
+        double now = (mean[i] / v + w * p->value[i]) / (1 / v + w); /* given all */
+        double weight = w + WAY * (1 / spread - 1 / v - w),
+               moment = w * p->value[i] + WAY * (to / spread - mean[i] / v - w * p->value[i]);
+        *moved = fmax(*moved, fabs(to - now) / sqrt(spread));
+        if (isfinite(weight) && isfinite(moment)) set_stand_in(p, i, weight, moment);
+    }
+    return st ? st : stand_in(p);
+}
+
+enum { SWEEPS = 6 };
+#define STILL 0.01
+
+enum gpm_status rprocess_settle(struct rprocess *p) {
+    const struct rmodel *m = p->m;
+    const struct laplace_model *l = &p->rate.model;
+    double logml, moved = INFINITY;
+    if (!m->likelihood || p->g) return GPM_OK;
+    enum gpm_status st = gp_laplace_logml(&p->rate, &logml);
+    if (!st && !isfinite(logml)) st = GPM_E_NOT_PD;
+    if (st) return st;
+    for (size_t i = 0; i < m->n; i++)
+        set_stand_in(p, i, l->at[i].w, l->at[i].w * l->f[i] + l->at[i].slope);
+    st = stand_in(p);
+    for (int k = 0; k < SWEEPS && moved > STILL && !st; k++) st = sweep(p, &moved);
+    return st;
+}
+
+enum gpm_status rprocess_loo(struct rprocess *p, double *mean, double *var) {
+    enum gpm_status st = rprocess_settle(p);
+    if (!st) st = gp_loo(p->g, mean, var, NULL);
+    for (size_t i = 0; i < p->m->n && !st && p->weight; i++)
+        var[i] = fmax(var[i] - 1 / p->weight[i], 1e-12 / p->weight[i]);
     return st;
 }
 
 /* ---- the density ---- */
 
 struct density_of {
-    const struct rmodel *m;
-    struct gp *g;
+    struct rprocess p;
     int threads;
-    struct gp **each; /* a process for each thread; NULL: not needed yet */
+    struct rprocess *each; /* one for each thread; of no model: not needed yet */
 };
 
 static void density_release(struct density_of *of) {
-    for (int i = 0; i < of->threads; i++) gp_free(of->each[i]);
+    for (int i = 0; i < of->threads; i++) rprocess_release(&of->each[i]);
     mem_free(of->each);
-    gp_free(of->g);
+    rprocess_release(&of->p);
 }
 
 static double log_prior(const struct rmodel *m, const double *z, double *grad) {
@@ -134,17 +247,31 @@ static double log_prior(const struct rmodel *m, const double *z, double *grad) {
     return sum;
 }
 
+/* The log likelihood, its derivatives in the kernel's parameters and in what stands behind them. */
+static enum gpm_status likelihood(struct rprocess *p, double *logml, double *dkern, double *last) {
+    double unused = 0, par[LIKELIHOOD_PARAMETERS] = {0};
+    if (!p->m->likelihood)
+        return dkern ? gp_logml_grad(p->g, logml, dkern, last) : gp_logml(p->g, logml);
+    enum gpm_status st = gp_laplace_logml(&p->rate, logml);
+    if (!st && !isfinite(*logml)) st = GPM_E_NOT_PD;
+    if (!st && dkern) st = gp_laplace_gradient(&p->rate, dkern, &unused, par);
+    if (dkern) *last = par[0];
+    return st;
+}
+
 static double eval(void *ctx, const double *z, double *grad) {
-    const struct density_of *t = ctx;
-    const struct rmodel *m = t->m;
-    double logml = -INFINITY, dnoise = 0;
-    if (rmodel_use(m, t->g, z)) return -INFINITY;
-    if (!grad) return gp_logml(t->g, &logml) ? -INFINITY : logml + log_prior(m, z, NULL);
+    struct rprocess *p = ctx;
+    const struct rmodel *m = p->m;
+    double logml = -INFINITY, last = 0;
+    if (rprocess_use(p, z)) return -INFINITY;
+    if (!grad) return likelihood(p, &logml, NULL, NULL) ? -INFINITY : logml + log_prior(m, z, NULL);
     double *dkern = NEW_ARRAY(double, m->npar + 1);
-    enum gpm_status st = gp_logml_grad(t->g, &logml, dkern, &dnoise);
-    for (int i = 0; i < m->d - 1; i++) grad[i] = exp(z[i]) * dkern[m->free[i]];
-    double s = exp(z[m->d - 1]); /* d sqrt(s^2 + floor^2) / d log s */
-    grad[m->d - 1] = s * s / rmodel_value(m, m->d - 1, z[m->d - 1]) * dnoise;
+    enum gpm_status st = likelihood(p, &logml, dkern, &last);
+    for (int i = 0; i < m->nk; i++) grad[i] = exp(z[i]) * dkern[m->free[i]];
+    if (m->d > m->nk) { /* of the noise d sqrt(s^2 + floor^2) / d log s */
+        double s = exp(z[m->nk]);
+        grad[m->nk] = s * s / rmodel_value(m, m->nk, z[m->nk]) * last;
+    }
     mem_free(dkern);
     return st ? -INFINITY : logml + log_prior(m, z, grad);
 }
@@ -159,16 +286,18 @@ struct points {
 
 static void one_point(void *ctx, size_t i, int thread) {
     struct points *p = ctx;
-    const struct rmodel *m = p->of->m;
+    const struct rmodel *m = p->of->p.m;
     size_t d = (size_t)m->d;
-    struct gp **g = &p->of->each[thread];
+    struct rprocess *own = &p->of->each[thread];
     p->logp[i] = -INFINITY;
     if (stop_asked(m->stop)) return;
-    if (!*g) *g = rmodel_gp(m);
-    if (!*g) return;
-    gp_forget(*g);
-    struct density_of own = {.m = m, .g = *g};
-    p->logp[i] = eval(&own, p->z + i * d, p->grad ? p->grad + i * d : NULL);
+    if (!own->m && rprocess_init(own, m)) return;
+    if (own->g) gp_forget(own->g);
+    p->logp[i] = eval(own, p->z + i * d, p->grad ? p->grad + i * d : NULL);
+}
+
+static double eval_first(void *ctx, const double *z, double *grad) {
+    return eval(&((struct density_of *)ctx)->p, z, grad);
 }
 
 static void eval_many(void *ctx, size_t n, const double *z, double *logp, double *grad) {
@@ -181,7 +310,10 @@ static void eval_many(void *ctx, size_t n, const double *z, double *logp, double
 
 enum { KEPT = 200 };
 
-struct reffort rmodel_effort(size_t n) {
+/* A likelihood of chances or counts, with its search for the mode, takes the time of one with
+ * normal noise and twice the rows. */
+struct reffort rmodel_effort(const struct rmodel *m) {
+    size_t n = m->likelihood ? 2 * m->n : m->n;
     static const struct {
         size_t rows;
         struct reffort e;
@@ -206,8 +338,9 @@ static void make_starts(const struct rmodel *m, int n, struct rng *r, double *z)
     for (int s = 0; s < n; s++)
         for (int i = 0; i < m->d; i++)
             z[s * m->d + i] = m->centre[i] + (s < 3 ? 0 : 0.7 * rng_normal(r));
-    if (n > 1) z[1 * m->d + m->d - 1] -= 2;
-    if (n > 2) z[2 * m->d + m->d - 1] += 1;
+    if (m->d == m->nk) return;
+    if (n > 1) z[1 * m->d + m->nk] -= 2;
+    if (n > 2) z[2 * m->d + m->nk] += 1;
 }
 
 /* ---- the optimum of many rows ---- */
@@ -229,27 +362,33 @@ static double eval_whitened(void *ctx, const double *u, double *grad) {
     return f;
 }
 
-/* Optimum and shape of the posterior of THIN_ROWS rows, evenly chosen, from z. */
+/* Optimum and shape (NULL: not asked for) of the posterior of at most THIN_ROWS rows, evenly
+ * chosen, from z. */
 enum { THINNED = 700, THIN_ROWS = 400 };
 
 static void thinned_mode(const struct rmodel *m, double *z, struct proposal *mode) {
     struct rmodel thin = *m;
-    size_t d = (size_t)m->dim;
-    double *x = NEW_ARRAY(double, THIN_ROWS *(d + 1)), *y = x + THIN_ROWS * d;
-    for (size_t i = 0; i < THIN_ROWS; i++) {
-        size_t at = i * m->n / THIN_ROWS;
+    size_t d = (size_t)m->dim, n = m->n < THIN_ROWS ? m->n : THIN_ROWS;
+    double *x = NEW_ARRAY(double, n *(d + 1)), *y = x + n * d;
+    for (size_t i = 0; i < n; i++) {
+        size_t at = i * m->n / n;
         memcpy(x + i * d, m->x + at * d, d * sizeof *x);
         y[i] = m->y[at];
     }
-    thin.n = THIN_ROWS, thin.x = x, thin.y = y;
-    struct density_of of = {.m = &thin, .g = rmodel_gp(&thin)};
-    struct density t = {.d = m->d, .eval = eval, .ctx = &of, .stop = m->stop};
-    if (of.g) {
+    thin.n = n, thin.x = x, thin.y = y;
+    struct rprocess p;
+    struct density t = {.d = m->d, .eval = eval, .ctx = &p, .stop = m->stop};
+    if (!rprocess_init(&p, &thin)) {
         (void)fit_optimise(&t, z, 100);
-        (void)proposal_add_mode(mode, &t, z);
+        if (mode) (void)proposal_add_mode(mode, &t, z);
     }
-    gp_free(of.g);
+    rprocess_release(&p);
     mem_free(x);
+}
+
+void rmodel_optimum(const struct rmodel *m, double *z) {
+    memcpy(z, m->centre, (size_t)m->d * sizeof *z);
+    if (m->d) thinned_mode(m, z, NULL);
 }
 
 /* From z to the optimum of all rows. */
@@ -282,7 +421,7 @@ static void resample(struct rmodel *m, const struct draws *d, struct rng *r) {
 /* Each chain has a process of its own. */
 struct chains_of {
     const struct rmodel *m;
-    struct density_of of[RCHAINS];
+    struct rprocess of[RCHAINS];
 };
 
 static struct density chain_density(void *ctx, int chain) {
@@ -292,14 +431,12 @@ static struct density chain_density(void *ctx, int chain) {
 
 static enum gpm_status run_chains(struct rmodel *m, uint64_t seed, int threads) {
     struct chains_of c = {.m = m};
-    struct rchains run = {.z = m->z, .kept = m->kept, .apart = rmodel_effort(m->n).chain};
+    struct rchains run = {.z = m->z, .kept = m->kept, .apart = rmodel_effort(m).chain};
     enum gpm_status st = GPM_OK;
-    for (int i = 0; i < RCHAINS; i++) {
-        c.of[i] = (struct density_of){.m = m, .g = rmodel_gp(m)};
-        if (!c.of[i].g) st = GPM_E_NOMEM;
-    }
+    for (int i = 0; i < RCHAINS; i++)
+        if (rprocess_init(&c.of[i], m)) st = GPM_E_NOMEM;
     if (!st) rchains_run(&run, &m->q, chain_density, &c, seed, threads);
-    for (int i = 0; i < RCHAINS; i++) gp_free(c.of[i].g);
+    for (int i = 0; i < RCHAINS; i++) rprocess_release(&c.of[i]);
     m->method = RMODEL_CHAINS;
     m->rhat = run.rhat;
     return st;
@@ -331,7 +468,7 @@ static enum gpm_status sample(struct rmodel *m, const struct density *t, uint64_
         st = GPM_E_INTERRUPT;
     else if (isfinite(m->is.logz) && enough)
         is_draws_even(&d), resample(m, &d, r);
-    else if (rmodel_effort(m->n).chain)
+    else if (rmodel_effort(m).chain)
         st = run_chains(m, seed, threads);
     else
         run_laplace(m, r);
@@ -341,15 +478,19 @@ static enum gpm_status sample(struct rmodel *m, const struct density *t, uint64_
 
 static enum gpm_status density_init(struct density_of *of, struct rmodel *m, int threads,
                                     struct density *t) {
-    *of = (struct density_of){.m = m, .g = rmodel_gp(m), .threads = threads};
+    *of = (struct density_of){.threads = threads};
     of->each = mem_zalloc((size_t)threads * sizeof *of->each);
-    *t = (struct density){
-        .d = m->d, .eval = eval, .many = eval_many, .ctx = of, .evals = &m->evals, .stop = m->stop};
-    return of->g ? GPM_OK : GPM_E_NOMEM;
+    *t = (struct density){.d = m->d,
+                          .eval = eval_first,
+                          .many = eval_many,
+                          .ctx = of,
+                          .evals = &m->evals,
+                          .stop = m->stop};
+    return rprocess_init(&of->p, m);
 }
 
 enum gpm_status rmodel_find(struct rmodel *m, uint64_t seed, int threads) {
-    struct reffort effort = rmodel_effort(m->n);
+    struct reffort effort = rmodel_effort(m);
     struct fit_rules rule = rules;
     struct density_of of;
     struct density t;

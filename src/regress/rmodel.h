@@ -9,7 +9,9 @@
  * Every positive parameter of the kernel has a log-normal prior, its median what the kernel's text
  * says, its log with standard deviation 1; so has the noise, with median 0.3, to whose variance
  * FLOOR^2 is added: of an outcome without noise the factors would be rounding errors below it.
- * Plain numbers, origins and other parameters that are not positive are held.
+ * Plain numbers, origins and other parameters that are not positive are held. Of chances and counts
+ * (rfamily.h) y is as read, f the logarithm of the odds or the rate, the kernel wider by the
+ * family's scale; a parameter of the likelihood stands in the noise's place, or nothing does.
  *
  * The posterior of the parameters' logarithms: modes (infer/fit.h), Laplace's method at each,
  * importance sampling, of which `kept` equally weighted draws are made by systematic resampling.
@@ -19,7 +21,9 @@
 #ifndef REGRESS_RMODEL_H
 #define REGRESS_RMODEL_H
 #include "gp/gp.h"
+#include "gp/gp_laplace.h"
 #include "infer/laplace.h"
+#include "regress/rfamily.h"
 
 enum rmodel_method { RMODEL_IMPORTANCE, RMODEL_CHAINS, RMODEL_LAPLACE };
 
@@ -27,12 +31,14 @@ struct rmodel {
     int dim;         /* columns */
     size_t n;        /* rows */
     const double *x; /* n x dim, standardised, borrowed */
-    const double *y; /* standardised, borrowed */
-    struct kern *k;  /* its values are the medians of the priors */
-    size_t npar;     /* of the kernel */
-    int d;           /* free parameters, the noise last */
-    int *free;       /* d - 1 places among the kernel's parameters */
-    double *centre;  /* d: of the logarithms */
+    const double *y; /* standardised, or as read; borrowed */
+    const struct rfamily *family;
+    const struct gp_likelihood *likelihood; /* NULL: normal noise */
+    struct kern *k;                         /* its values are the medians of the priors */
+    size_t npar;                            /* of the kernel */
+    int nk, d;      /* free parameters: of the kernel, and with noise or likelihood behind them */
+    int *free;      /* nk places among the kernel's parameters */
+    double *centre; /* d: of the logarithms */
     struct proposal q;
     double *z;         /* kept x d: draws of logarithms */
     size_t kept, used; /* used: of these, for what takes a factor each */
@@ -51,19 +57,41 @@ struct rmodel {
 #define RMODEL_FLOOR       1e-4
 #define RMODEL_LENGTH(dim) (1.5 * sqrt((double)(dim)))
 
+struct rmodel_data {
+    int dim;
+    size_t n;
+    const double *x, *y;
+    enum rfamily_kind family;
+};
 /* The kernel of a regression on `dim` columns, as text. */
-void rmodel_kernel_text(int dim, struct buf *out);
+void rmodel_kernel_text(int dim, enum rfamily_kind family, struct buf *out);
 /* text NULL: that kernel. GPM_E_FORMAT: err says what is wrong with it. */
-GPM_MUST_USE enum gpm_status rmodel_init(struct rmodel *m, int dim, size_t n, const double *x,
-                                         const double *y, const char *text, struct buf *err);
+GPM_MUST_USE enum gpm_status rmodel_init(struct rmodel *m, const struct rmodel_data *data,
+                                         const char *text, struct buf *err);
 void rmodel_release(struct rmodel *m);
-/* A name of free parameter i: "SE.l[1]", "noise". */
+/* A name of free parameter i: "SE.l[1]", "noise", "size". */
 void rmodel_name(const struct rmodel *m, int i, struct buf *out);
 
-/* A process with the data; the caller frees. NULL: no memory. */
-struct gp *rmodel_gp(const struct rmodel *m);
-/* The process takes the parameters of logarithms z. */
-GPM_MUST_USE enum gpm_status rmodel_use(const struct rmodel *m, struct gp *g, const double *z);
+/* A process with the data, for one thread: first it is told the parameters, then asked. */
+struct rprocess {
+    const struct rmodel *m;
+    struct gp *g; /* of normal measurements; of chances and counts those that stand for them, and
+                     NULL until they are asked for */
+    struct gp_laplace rate; /* the data of chances and counts */
+    double *weight, *value; /* of each of those measurements: 1 / its variance, and what it says */
+};
+GPM_MUST_USE enum gpm_status rprocess_init(struct rprocess *p, const struct rmodel *m);
+void rprocess_release(struct rprocess *p);
+/* Takes the parameters of logarithms z. */
+GPM_MUST_USE enum gpm_status rprocess_use(struct rprocess *p, const double *z);
+/* The process as it is given the data: p->g holds it. Of chances and counts the posterior of the
+ * parameters goes by Laplace's method, and the function given them by expectation propagation
+ * (Minka 2001): Laplace's mode gives a start, and chances of rows that are far from any doubt, of
+ * which its normal distribution makes too little, come out right. */
+GPM_MUST_USE enum gpm_status rprocess_settle(struct rprocess *p);
+/* Predictions of each row from all others, mean and variance: of the measurement under normal
+ * noise, else of the function. */
+GPM_MUST_USE enum gpm_status rprocess_loo(struct rprocess *p, double *mean, double *var);
 
 /* The value of free parameter i at its logarithm. */
 double rmodel_value(const struct rmodel *m, int i, double z);
@@ -74,7 +102,9 @@ struct reffort {
     int starts, polished;
     size_t chain; /* transitions for each draw of chains; 0: they are not affordable */
 };
-struct reffort rmodel_effort(size_t n);
+struct reffort rmodel_effort(const struct rmodel *m);
+/* An optimum z (d) from the priors' centre, that of some rows where there are many. */
+void rmodel_optimum(const struct rmodel *m, double *z);
 /* The modes, with Laplace's method at each, and its log evidence; then draws. GPM_E_INTERRUPT:
  * stopped; GPM_E_NOT_PD: no parameters fit the data. */
 GPM_MUST_USE enum gpm_status rmodel_find(struct rmodel *m, uint64_t seed, int threads);

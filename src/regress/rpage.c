@@ -3,10 +3,12 @@
  * predictions, the program. No network, no scripts; everything that comes from the data is escaped.
  */
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/version.h"
 #include "plot/scene.h"
 #include "regress/regress.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 extern const char embed_report_page_css[];
@@ -38,29 +40,90 @@ static void draw(struct plot_scene *s, const char *id, struct buf *out) {
 
 /* ---- how well it predicts ---- */
 
+static void check_head(const struct regress *r, struct buf *out) {
+    const struct rcheck *k = &r->check;
+    buf_printf(out, "<h2>How well it predicts</h2>\n<p class=\"sub\">%zu rows%s",
+               k->apart ? k->n : r->n,
+               k->apart ? " that were left aside" : ", each predicted from all others");
+    if (r->family == RFAMILY_CHANCE)
+        buf_puts(out, ". Log score: mean logarithm of the chance of what happened; AUC: how often, "
+                      "of a row with the value and one without, the first has the larger chance; "
+                      "right: guesses of the more probable value");
+    else
+        buf_printf(out, "; %g%% intervals hold %.1f%% of them", 100 * r->o.level,
+                   100 * k->coverage);
+    buf_puts(out, ".</p>\n<table><thead><tr><th>predicted by</th>");
+}
+
 static void check_table(const struct regress *r, struct buf *out) {
     const struct rcheck *k = &r->check;
-    buf_printf(out,
-               "<h2>How well it predicts</h2>\n<p class=\"sub\">%zu rows%s; %g%% intervals hold "
-               "%.1f%% of them.</p>\n<table><thead><tr><th></th><th class=\"n\">RMSE</th><th "
-               "class=\"n\">R²</th></tr></thead><tbody>\n",
-               k->apart ? k->n : r->n,
-               k->apart ? " that were left aside" : ", each predicted from all others",
-               100 * r->o.level, 100 * k->coverage);
     const struct {
         const char *name;
         double rmse, r2;
-    } rows[] = {{"this model", k->rmse, k->r2},
-                {"linear regression", k->rmse_linear, k->r2_linear},
-                {"the mean", k->rmse_mean, 0}};
-    for (size_t i = 0; i < COUNT_OF(rows); i++)
-        buf_printf(out, "<tr><td>%s</td><td class=\"n\">%.4g</td><td class=\"n\">%.3f</td></tr>\n",
-                   rows[i].name, rows[i].rmse, rows[i].r2);
+    } rows[RSCORES] = {{"this model", k->rmse, k->r2},
+                       {r->model.family->lines, k->rmse_linear, k->r2_linear},
+                       {r->model.family->none, k->rmse_mean, 0}};
+    bool chance = r->family == RFAMILY_CHANCE;
+    check_head(r, out);
+    buf_puts(out, chance ? "<th class=\"n\">log score</th><th class=\"n\">AUC</th><th "
+                           "class=\"n\">right</th>"
+                         : "<th class=\"n\">RMSE</th>");
+    buf_puts(out, "<th class=\"n\">R²</th></tr></thead><tbody>\n");
+    for (size_t i = 0; i < RSCORES; i++) {
+        buf_printf(out, "<tr><td>%s</td>", rows[i].name);
+        if (chance)
+            buf_printf(out,
+                       "<td class=\"n\">%.3f</td><td class=\"n\">%.3f</td><td "
+                       "class=\"n\">%.0f%%</td>",
+                       k->score[i].log, k->score[i].auc, 100 * k->score[i].right);
+        else
+            buf_printf(out, "<td class=\"n\">%.4g</td>", rows[i].rmse);
+        buf_printf(out, "<td class=\"n\">%.3f</td></tr>\n", rows[i].r2);
+    }
     buf_puts(out, "</tbody></table>\n");
+}
+
+struct told {
+    double chance; /* first: it is what is compared */
+    double is;
+};
+
+/* Are chances what they say? Rows in groups by their chance: its mean, and the share with the
+ * value, with an interval of Wilson's. */
+static void calibration_figure(const struct regress *r, struct buf *out) {
+    enum { GROUPS = 10 };
+    const struct rcheck *k = &r->check;
+    size_t groups = k->n / 10 < GROUPS ? (k->n / 10 ? k->n / 10 : 1) : GROUPS;
+    struct told *v = NEW_ARRAY(struct told, k->n + 1);
+    double x[GROUPS], y[GROUPS], lo[GROUPS], hi[GROUPS];
+    for (size_t i = 0; i < k->n; i++)
+        v[i] = (struct told){k->mean[i], r->t.y[r->row[i + k->from]] == r->high};
+    qsort(v, k->n, sizeof *v, number_compare);
+    for (size_t g = 0; g < groups; g++) {
+        size_t from = g * k->n / groups, to = (g + 1) * k->n / groups;
+        double m = (double)(to - from), z = 1.96, chance = 0, is = 0;
+        for (size_t i = from; i < to; i++) chance += v[i].chance / m, is += v[i].is / m;
+        double mid = (is + z * z / (2 * m)) / (1 + z * z / m),
+               half = z * sqrt(is * (1 - is) / m + z * z / (4 * m * m)) / (1 + z * z / m);
+        x[g] = chance, y[g] = is, lo[g] = mid - half, hi[g] = mid + half;
+    }
+    const double ends[2] = {0, 1};
+    struct plot_scene *s = plot_scene_new(NULL, "Chances as predicted, and shares as observed", 1);
+    struct plot_panel *p = plot_panel_add(s, "Are the chances right?");
+    plot_axis_labels(p, "predicted chance, rows in groups", "observed share");
+    plot_band(p, "95% interval", groups, x, lo, hi, PLOT_COLOUR(PLOT_BLUE));
+    plot_xy(p, PLOT_POINTS, "groups of rows", groups, x, y, PLOT_COLOUR(PLOT_BLUE));
+    plot_xy(p, PLOT_LINE, "equal", 2, ends, ends, PLOT_COLOUR(PLOT_GREY));
+    draw(s, "check", out);
+    mem_free(v);
 }
 
 static void check_figure(const struct regress *r, struct buf *out) {
     const struct rcheck *k = &r->check;
+    if (r->family == RFAMILY_CHANCE) {
+        calibration_figure(r, out);
+        return;
+    }
     double *y = NEW_ARRAY(double, k->n + 1), lo = INFINITY, hi = -INFINITY;
     for (size_t i = 0; i < k->n; i++) {
         y[i] = r->t.y[r->row[i + k->from]];
@@ -88,7 +151,7 @@ static void put_share(struct buf *out, struct rinterval v) {
 static void input_table(const struct regress *r, struct buf *out) {
     buf_puts(out, "<h2>What matters</h2>\n<p class=\"sub\">Share: of the function's variation, "
                   "interactions included. Change: of ");
-    buf_markup(out, r->t.y_name);
+    put_words(r, regress_target, "", "", out);
     buf_printf(out,
                " between the values that 10%% and 90%% of the rows lie below. With %g%% "
                "intervals.</p>\n<table class=\"rows\"><thead><tr><th>input</th><th class=\"n\">"
@@ -122,9 +185,11 @@ static void number_panel(const struct regress *r, int j, struct plot_scene *s) {
     const struct rinput *in = &r->t.input[j];
     double *lo = NEW_ARRAY(double, 4 * f->m), *mid = lo + f->m, *hi = mid + f->m, *at = hi + f->m;
     for (size_t i = 0; i < f->m; i++) lo[i] = f->f[i].lo, mid[i] = f->f[i].mid, hi[i] = f->f[i].hi;
-    struct buf band = BUF_INIT;
+    struct buf band = BUF_INIT, what = BUF_INIT;
     struct plot_panel *p = plot_panel_add(s, r->t.input[j].name);
-    plot_axis_labels(p, r->t.input[j].name, r->t.y_name);
+    regress_target(r, &what);
+    plot_axis_labels(p, r->t.input[j].name, what.data);
+    buf_release(&what);
     shared_axis(r, &p->y);
     for (size_t i = 0; i < f->m; i++)
         at[i] = in->dated ? in->origin + f->at[i] * in->year : f->at[i];
@@ -150,9 +215,9 @@ static void level_panel(const struct regress *r, int j, struct plot_scene *s) {
 
 static void input_figures(const struct regress *r, struct buf *out) {
     enum { MOST = 12 };
-    put(out, "<h2>", r->t.y_name,
-        " along each input</h2>\n<p class=\"sub\">Averaged over the "
-        "values of the other inputs.</p>\n<div class=\"grid\">\n");
+    put_words(r, regress_target, "<h2>The ", "", out);
+    buf_puts(out, " along each input</h2>\n<p class=\"sub\">Averaged over the "
+                  "values of the other inputs.</p>\n<div class=\"grid\">\n");
     for (int i = 0; i < r->t.n_inputs && i < MOST; i++) {
         int j = r->order[i];
         struct buf id = BUF_INIT;
@@ -199,9 +264,12 @@ static void predictions(const struct regress *r, const struct rnew *at, const st
     buf_puts(out, "<h2>Predictions</h2>\n<div class=\"scroll\"><table><thead><tr>");
     for (int j = 0; j < r->t.n_inputs; j++)
         put(out, "<th class=\"n\">", r->t.input[j].name, "</th>");
-    buf_puts(out, "<th class=\"n\">median</th><th class=\"n\">of the function</th><th "
-                  "class=\"n\">of a new measurement</th><th>outside of the data</th></tr></thead>"
-                  "<tbody>\n");
+    bool chance = r->family == RFAMILY_CHANCE;
+    buf_printf(out, "<th class=\"n\">%s</th><th class=\"n\">of the %s</th>",
+               chance ? "chance" : "median", chance ? "chance" : "function");
+    buf_puts(out,
+             "<th class=\"n\">of a new measurement</th><th>outside of the data</th></tr></thead>"
+             "<tbody>\n");
     for (size_t i = 0; i < at->m && i < MOST; i++) {
         const double *row = at->x + i * (size_t)r->t.d;
         struct buf cell = BUF_INIT;
@@ -215,7 +283,8 @@ static void predictions(const struct regress *r, const struct rnew *at, const st
             buf_printf(out,
                        "<td class=\"n\">%.5g</td><td class=\"n\">%.4g to %.4g</td><td "
                        "class=\"n\">%.4g to %.4g</td>",
-                       p[i].median, p[i].lo, p[i].hi, p[i].new_lo, p[i].new_hi);
+                       chance ? p[i].mean : p[i].median, p[i].lo, p[i].hi, p[i].new_lo,
+                       p[i].new_hi);
         else
             buf_puts(out, "<td colspan=\"3\">a value is missing</td>");
         buf_reset(&cell);
@@ -253,8 +322,11 @@ void regress_page(const struct regress *r, const struct rnew *at, const struct r
     check_figure(r, out);
     input_table(r, out);
     put_words(r, regress_shares, "<p class=\"sub\">", "</p>\n", out);
-    buf_printf(out, "<p>Noise: standard deviation %.4g, %.4g to %.4g.</p>\n", r->noise.mid,
-               r->noise.lo, r->noise.hi);
+    if (regress_hidden(r))
+        put_words(r, regress_rest, "<p>", "</p>\n", out);
+    else
+        buf_printf(out, "<p>Noise: standard deviation %.4g, %.4g to %.4g.</p>\n", r->noise.mid,
+                   r->noise.lo, r->noise.hi);
     input_figures(r, out);
     odd_rows(r, out);
     predictions(r, at, p, out);

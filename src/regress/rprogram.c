@@ -3,7 +3,7 @@
  * The same model as a program of the language, to be taken from there. The data are read from the
  * file where every row of it takes part and all inputs are numbers; else they stand in the program,
  * standardised. An outcome with two values is modelled by the chance of the larger one, the
- * logistic of the process, whose scales are twice those of a standardised outcome.
+ * logistic of the process, counts by the logarithm of their mean; scales are those of the family.
  */
 #include "base/mem.h"
 #include "regress/regress.h"
@@ -35,13 +35,12 @@ static void put_from_file(const struct regress *r, struct buf *out) {
     buf_puts(out, "define xs = to_array(map(to_array, zip(");
     for (int j = 0; j < r->t.n_inputs; j++) buf_printf(out, "%sx%d", j ? ", " : "", j + 1);
     buf_puts(out, ")));\ndefine ys = ");
-    double low, high;
-    if (rtable_two_values(&r->t, &low, &high))
-        buf_printf(out, "mapv(v -> if (v == %.17g) { 1 } else { 0 }, ", high);
-    else
+    if (r->family == RFAMILY_CHANCE)
+        buf_printf(out, "mapv(v -> if (v == %.17g) { 1 } else { 0 }, ", r->high);
+    else if (!regress_hidden(r))
         buf_puts(out, "standard(");
     put_column(r, r->t.y_name, out);
-    buf_puts(out, ");\n");
+    buf_puts(out, r->family == RFAMILY_CHANCE || !regress_hidden(r) ? ");\n" : ";\n");
 }
 
 /* Separated by commas, some to a line. */
@@ -59,27 +58,23 @@ static void put_data(const struct regress *r, struct buf *out) {
         put_numbers(r->x + i * d, d, out);
         buf_puts(out, i + 1 < r->n ? "),\n" : "));\n");
     }
-    double low, high, *y = NEW_ARRAY(double, r->n);
-    bool two = rtable_two_values(&r->t, &low, &high);
-    for (size_t i = 0; i < r->n; i++) y[i] = two ? r->t.y[r->row[i]] == high : r->y[i];
     buf_puts(out, "define ys = array(\n  ");
-    put_numbers(y, r->n, out);
+    put_numbers(r->y, r->n, out);
     buf_puts(out, ");\n");
-    mem_free(y);
 }
 
-/* The scale of the outcome is `times` that of a standardised one. */
-static void put_usual_kernel(const struct regress *r, double times, struct buf *out) {
+static void put_usual_kernel(const struct regress *r, struct buf *out) {
+    const struct rfamily *f = r->model.family;
     buf_printf(out,
                "assume linear = lognormal(log(%g), 1);\nassume sf = lognormal(log(%g), 1);\n"
                "assume l = array(",
-               0.5 * times, times);
+               0.5 * f->scale, f->scale);
     for (int k = 0; k < r->t.d; k++)
         buf_printf(out, "%slognormal(log(%.3g), 1)", k ? ", " : "", RMODEL_LENGTH(r->t.d));
     buf_printf(out,
                ");\nassume f = make_gp(make_constant(%g) + make_linear(linear, 0) + "
                "make_squaredexp(sf, l),\n  ",
-               times * times);
+               f->constant * f->constant);
 }
 
 static void put_end(const struct regress *r, const char *likelihood, const char *collect,
@@ -92,37 +87,41 @@ static void put_end(const struct regress *r, const char *likelihood, const char 
                collect);
 }
 
-static void put_chance(const struct regress *r, struct buf *out) {
-    struct buf collect = BUF_INIT;
-    buf_puts(&collect, ", collect=collect(linear, sf, l,\n  labelled(inv_logit(f(");
+/* Chances and counts, with what they are where all inputs have their means. */
+static void put_hidden(const struct regress *r, struct buf *out) {
+    struct buf collect = BUF_INIT, likelihood = BUF_INIT;
+    bool chance = r->family == RFAMILY_CHANCE, size = r->model.d > r->model.nk;
+    buf_printf(&collect, ", collect=collect(linear, sf, l,%s\n  labelled(%s(f(",
+               size ? " size," : "", chance ? "inv_logit" : "exp");
     if (r->t.d > 1) buf_puts(&collect, "array(");
     for (int k = 0; k < r->t.d; k++) buf_puts(&collect, k ? ", 0" : "0");
-    buf_puts(&collect, r->t.d > 1 ? "))" : ")");
-    buf_puts(&collect, "), chance_at_means))");
-    put_usual_kernel(r, 2, out);
-    put_end(r, "likelihood=\"bernoulli\"", collect.data, out);
+    buf_printf(&collect, "%s), %s_at_means))", r->t.d > 1 ? "))" : ")", chance ? "chance" : "mean");
+    buf_printf(&likelihood, size ? "likelihood=[\"%s\", size]" : "likelihood=\"%s\"",
+               r->model.family->likelihood);
+    if (size) buf_printf(out, "assume size = lognormal(log(%g), 1);\n", r->model.family->size);
+    put_usual_kernel(r, out);
+    put_end(r, likelihood.data, collect.data, out);
     buf_release(&collect);
+    buf_release(&likelihood);
 }
 
 void regress_program(const struct regress *r, struct buf *out) {
-    double low, high;
-    bool two = rtable_two_values(&r->t, &low, &high);
     buf_puts(out, "// A regression of ");
-    if (two) buf_puts(out, "the chance that ");
+    if (r->family == RFAMILY_CHANCE) buf_puts(out, "the chance that ");
     buf_line(out, r->t.y_name);
-    if (two) buf_printf(out, " is %g, and not %g,", high, low);
+    if (r->family == RFAMILY_CHANCE) buf_printf(out, " is %g, and not %g,", r->high, r->low);
     buf_printf(out, " with a Gaussian process; all %s have mean 0 and standard deviation 1.\n",
-               two ? "inputs" : "columns");
+               regress_hidden(r) ? "inputs" : "columns");
     if (reads_file(r))
         put_from_file(r, out);
     else
         put_data(r, out);
     buf_putc(out, '\n');
-    if (two) {
-        put_chance(r, out);
+    if (regress_hidden(r)) {
+        put_hidden(r, out);
         return;
     }
     buf_puts(out, "assume noise = lognormal(log(0.3), 1);\n");
-    put_usual_kernel(r, 1, out);
+    put_usual_kernel(r, out);
     put_end(r, "noise=sqrt(noise * noise + 1e-8)", "", out);
 }

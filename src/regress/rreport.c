@@ -90,9 +90,59 @@ void regress_aside(const struct regress *r, struct buf *out) {
                100 * r->wild_share, one ? "it" : "them");
 }
 
+/* A value of the outcome: a number, or the word that the file has. */
+static void put_value(const struct regress *r, double y, struct buf *out) {
+    if (r->t.word[0])
+        buf_puts(out, r->t.word[y > 0.5]);
+    else
+        buf_printf(out, "%g", y);
+}
+
+/* What the model predicts: the outcome, or the chance of one of its values. */
+void regress_target(const struct regress *r, struct buf *out) {
+    if (r->family != RFAMILY_CHANCE) {
+        buf_puts(out, r->t.y_name);
+        return;
+    }
+    buf_printf(out, "chance of %s = ", r->t.y_name);
+    put_value(r, r->high, out);
+}
+
+static void words_of_chance(const struct regress *r, struct buf *out) {
+    const struct rscore *own = &r->check.score[RSCORE_OWN], *lines = &r->check.score[RSCORE_LINES],
+                        *none = &r->check.score[RSCORE_NONE];
+    struct buf high = BUF_INIT, low = BUF_INIT;
+    put_value(r, r->high, &high);
+    put_value(r, r->low, &low);
+    if (!r->check.beats_mean)
+        buf_printf(out,
+                   "The inputs hardly tell which rows have %s = %s: the share alone is as good, as "
+                   "far as can be told. ",
+                   r->t.y_name, high.data);
+    else
+        buf_printf(out,
+                   "Of a row with %s = %s and one with %s, neither of which it has seen, the model "
+                   "gives the first the larger chance in %d%% of the cases; its guess is right in "
+                   "%d%% of the rows, where that of the more frequent value is in %d%%",
+                   r->t.y_name, high.data, low.data, percent(own->auc), percent(own->right),
+                   percent(none->right));
+    buf_release(&high);
+    buf_release(&low);
+    if (!r->check.beats_mean) return;
+    bool curved = r->check.beats_lines && own->log > lines->log;
+    buf_puts(out, curved ? ". Straight lines on the scale of log odds do worse: curves or "
+                           "interactions matter. "
+                         : ", and straight lines on the scale of log odds do as well. ");
+}
+
 static void words_of_check(const struct regress *r, struct buf *out) {
     const struct rcheck *k = &r->check;
-    if (k->r2 < 0.02 || (!k->beats_mean && k->r2 < 0.5)) {
+    if (r->family == RFAMILY_CHANCE) {
+        words_of_chance(r, out);
+        return;
+    }
+    bool hidden = regress_hidden(r);
+    if (hidden ? !k->beats_mean : k->r2 < 0.02 || (!k->beats_mean && k->r2 < 0.5)) {
         buf_printf(out, "The inputs hardly help to predict %s: the mean is %s. ", r->t.y_name,
                    k->r2 < 0.02 ? "as good" : "as good, as far as can be told");
         return;
@@ -117,8 +167,12 @@ static void words_of_check(const struct regress *r, struct buf *out) {
 void regress_words(const struct regress *r, struct buf *out) {
     words_of_check(r, out);
     name_inputs(r, out);
-    buf_printf(out, " What the inputs cannot explain has a standard deviation of %.3g.",
-               r->noise.mid);
+    if (regress_hidden(r) && r->family != RFAMILY_CHANCE) buf_putc(out, ' ');
+    if (regress_hidden(r))
+        regress_rest(r, out);
+    else
+        buf_printf(out, " What the inputs cannot explain has a standard deviation of %.3g.",
+                   r->noise.mid);
     size_t odd = r->check.n_odd, wild = r->wild;
     if (odd)
         buf_printf(out, " %zu row%s far from what the others say", odd,
@@ -130,10 +184,35 @@ void regress_words(const struct regress *r, struct buf *out) {
     if (odd) buf_puts(out, ".");
 }
 
+void regress_rest(const struct regress *r, struct buf *out) {
+    switch (r->family) {
+    case RFAMILY_CHANCE: break;
+    case RFAMILY_POISSON:
+        buf_puts(out, "What the inputs leave open is what chance does to counts (Poisson).");
+        break;
+    case RFAMILY_NEGATIVE_BINOMIAL:
+        buf_printf(out,
+                   "Counts scatter more than by chance alone: around a mean m with variance m + "
+                   "m^2 / %.3g (%.3g to %.3g).",
+                   r->noise.mid, r->noise.lo, r->noise.hi);
+        break;
+    default:
+        buf_printf(out, "Noise: standard deviation %.4g [%.4g, %.4g]", r->noise.mid, r->noise.lo,
+                   r->noise.hi);
+    }
+}
+
 void regress_method(const struct regress *r, struct buf *out) {
     const struct rmodel *m = &r->model;
-    buf_printf(out, "exact Gaussian process on %zu rows, %zu draws of its %d parameters ", r->n,
-               m->kept, m->d);
+    if (regress_hidden(r))
+        buf_printf(out,
+                   "Gaussian process for the logarithm of the %s on %zu rows, %s likelihood by "
+                   "expectation propagation, %zu draws of its %d parameters ",
+                   r->family == RFAMILY_CHANCE ? "odds" : "mean", r->n, m->family->name, m->kept,
+                   m->d);
+    else
+        buf_printf(out, "exact Gaussian process on %zu rows, %zu draws of its %d parameters ", r->n,
+                   m->kept, m->d);
     if (m->method == RMODEL_IMPORTANCE)
         buf_printf(out, "by importance sampling (%.0f effective draws of %zu)",
                    m->is.ess * (double)m->draws, m->draws);
@@ -168,16 +247,40 @@ static void put_head(const struct regress *r, struct buf *out) {
                    r->n + r->wild, r->check.apart ? "; others test it" : "");
 }
 
+static void put_scores(const struct regress *r, struct buf *out) {
+    const struct rcheck *k = &r->check;
+    const char *names[RSCORES] = {"this model", r->model.family->lines, r->model.family->none};
+    const double r2[RSCORES] = {k->r2, k->r2_linear, 0};
+    buf_printf(out, ")\n%-22s %10s %8s %8s %8s\n", "", "log score", "AUC", "right", "R2");
+    for (int i = 0; i < RSCORES; i++)
+        buf_printf(out, "  %-20s %10.4f %8.3f %7d%% %8.3f\n", names[i], k->score[i].log,
+                   k->score[i].auc, percent(k->score[i].right), r2[i]);
+    buf_puts(out, "(log score: mean logarithm of the chance of what happened; AUC: how often a row "
+                  "with the value\nhas the larger chance of two; right: guesses of the more "
+                  "probable value; R2: of the chances)\n");
+}
+
 static void put_check(const struct regress *r, struct buf *out) {
     const struct rcheck *k = &r->check;
     buf_printf(out, "\nHow well it predicts (%zu rows%s", k->apart ? k->n : r->n,
                k->apart ? " left aside" : ", each left out once");
     if (r->wild) buf_printf(out, "; without the %zu set aside", r->wild);
-    buf_printf(out, ")\n%-22s %10s %8s\n", "", "RMSE", "R2");
-    buf_printf(out, "  %-20s %10.4g %8.3f   %g%% intervals hold %.1f%%\n", "this model", k->rmse,
-               k->r2, 100 * r->o.level, 100 * k->coverage);
-    buf_printf(out, "  %-20s %10.4g %8.3f\n", "linear regression", k->rmse_linear, k->r2_linear);
-    buf_printf(out, "  %-20s %10.4g %8.3f\n", "the mean", k->rmse_mean, 0.0);
+    if (r->family == RFAMILY_CHANCE) {
+        put_scores(r, out);
+        return;
+    }
+    const double rmse[RSCORES] = {k->rmse, k->rmse_linear, k->rmse_mean};
+    const double r2[RSCORES] = {k->r2, k->r2_linear, 0};
+    const char *names[RSCORES] = {"this model", r->model.family->lines, r->model.family->none};
+    bool hidden = regress_hidden(r);
+    buf_printf(out, ")\n%-22s %10s %8s%s\n", "", "RMSE", "R2", hidden ? "  log score" : "");
+    for (int i = 0; i < RSCORES; i++) {
+        buf_printf(out, "  %-20s %10.4g %8.3f", names[i], rmse[i], r2[i]);
+        if (hidden) buf_printf(out, " %10.4f", k->score[i].log);
+        if (!i)
+            buf_printf(out, "   %g%% intervals hold %.1f%%", 100 * r->o.level, 100 * k->coverage);
+        buf_putc(out, '\n');
+    }
 }
 
 static size_t name_width(const struct regress *r) {
@@ -254,7 +357,8 @@ static int in_bytes(const char *text, int width) {
 static void put_effects(const struct regress *r, struct buf *out) {
     int w = (int)name_width(r), wide = change_width(r);
     buf_printf(out, "\nWhat matters\n  %-*s  %-16s  %-*s  %s\n", w, "input", "share", wide,
-               "change of the outcome", "how");
+               r->family == RFAMILY_CHANCE ? "change of the chance" : "change of the outcome",
+               "how");
     for (int i = 0; i < r->t.n_inputs; i++) {
         int j = r->order[i];
         const struct reffect *f = &r->effect[j];
@@ -278,17 +382,28 @@ static void put_effects(const struct regress *r, struct buf *out) {
     buf_release(&why);
 }
 
+static void put_odd_chance(const struct regress *r, size_t row, double chance, struct buf *out) {
+    struct buf value = BUF_INIT;
+    put_value(r, r->t.y[row], &value);
+    buf_printf(out, "  line %zu: %s = %s, which had a chance of %.2g%%\n", r->t.line[row],
+               r->t.y_name, value.data, 100 * (r->t.y[row] == r->high ? chance : 1 - chance));
+    buf_release(&value);
+}
+
 static void put_odd(const struct regress *r, struct buf *out) {
     const struct rcheck *k = &r->check;
     if (!k->n_odd) return;
     buf_puts(out, "\nRows far from what the others say\n");
     for (size_t i = 0; i < k->n_odd && i < MOST_ODD; i++) {
         size_t at = k->odd[i], row = r->row[at + k->from];
-        buf_printf(
-            out,
-            "  line %zu: %s = %.5g, expected %.4g [%.4g, %.4g], %.1f standard deviations off\n",
-            r->t.line[row], r->t.y_name, r->t.y[row], k->mean[at], k->lo[at], k->hi[at],
-            fabs(r->t.y[row] - k->mean[at]) / k->sd[at]);
+        if (r->family == RFAMILY_CHANCE)
+            put_odd_chance(r, row, k->mean[at], out);
+        else
+            buf_printf(
+                out,
+                "  line %zu: %s = %.5g, expected %.4g [%.4g, %.4g], %.1f standard deviations off\n",
+                r->t.line[row], r->t.y_name, r->t.y[row], k->mean[at], k->lo[at], k->hi[at],
+                fabs(r->t.y[row] - k->mean[at]) / k->sd[at]);
     }
     if (k->n_odd > MOST_ODD) buf_printf(out, "  and %zu more\n", k->n_odd - MOST_ODD);
     struct buf aside = BUF_INIT;
@@ -302,8 +417,9 @@ void regress_text(const struct regress *r, struct buf *out) {
     put_head(r, out);
     put_check(r, out);
     put_effects(r, out);
-    buf_printf(out, "\nNoise: standard deviation %.4g [%.4g, %.4g]\n", r->noise.mid, r->noise.lo,
-               r->noise.hi);
+    regress_rest(r, &words);
+    if (words.len) buf_printf(out, "\n%s\n", words.data);
+    buf_reset(&words);
     put_odd(r, out);
     buf_putc(out, '\n');
     regress_words(r, &words);
@@ -351,15 +467,21 @@ void regress_predictions_csv(const struct regress *r, const struct rnew *at,
 void regress_predictions_text(const struct regress *r, const struct rnew *at,
                               const struct rprediction *p, struct buf *out) {
     enum { MOST = 40 };
-    buf_printf(out, "\nPredictions of %s (%g%% intervals)\n  %10s %10s %-24s %s\n", r->t.y_name,
-               100 * r->o.level, "median", "sd", "  of the function", "  of a new measurement");
+    struct buf what = BUF_INIT;
+    regress_target(r, &what);
+    buf_printf(out, "\nPredictions of %s (%g%% intervals)\n  %10s %10s %-24s %s\n", what.data,
+               100 * r->o.level, r->family == RFAMILY_CHANCE ? "chance" : "median", "sd",
+               r->family == RFAMILY_CHANCE ? "  of the chance" : "  of the function",
+               "  of a new measurement");
+    buf_release(&what);
     for (size_t i = 0; i < at->m && i < MOST; i++) {
         const double *row = at->x + i * (size_t)r->t.d;
         struct buf f = BUF_INIT, n = BUF_INIT, far = BUF_INIT;
         buf_printf(&f, "[%.4g, %.4g]", p[i].lo, p[i].hi);
         buf_printf(&n, "[%.4g, %.4g]", p[i].new_lo, p[i].new_hi);
         if (isfinite(p[i].mean))
-            buf_printf(out, "  %10.5g %10.3g   %-22s   %-22s  ", p[i].median, p[i].sd, f.data,
+            buf_printf(out, "  %10.5g %10.3g   %-22s   %-22s  ",
+                       r->family == RFAMILY_CHANCE ? p[i].mean : p[i].median, p[i].sd, f.data,
                        n.data);
         else
             buf_printf(out, "  a value is missing: no prediction  ");
@@ -488,6 +610,18 @@ static void json_predictions(const struct regress *r, const struct rnew *at,
     buf_puts(out, "]");
 }
 
+static void json_scores(const struct regress *r, struct buf *out) {
+    static const char *const names[RSCORES] = {"scores", "scores_linear", "scores_none"};
+    for (int i = 0; i < RSCORES; i++) {
+        const struct rscore *s = &r->check.score[i];
+        json_key(out, names[i]);
+        buf_putc(out, '{');
+        JSON(out, FIELD("log_score", s->log));
+        if (r->family == RFAMILY_CHANCE) JSON(out, FIELD("auc", s->auc), FIELD("right", s->right));
+        buf_putc(out, '}');
+    }
+}
+
 void regress_json(const struct regress *r, const struct rnew *at, const struct rprediction *p,
                   struct buf *out) {
     const struct rcheck *k = &r->check;
@@ -497,7 +631,8 @@ void regress_json(const struct regress *r, const struct rnew *at, const struct r
     kern_print(r->model.k, &kernel);
     buf_puts(out, "{\n  ");
     JSON(out, FIELD("file", (const char *)r->t.file), FIELD("outcome", (const char *)r->t.y_name),
-         FIELD("rows", r->t.n), FIELD("rows_read", r->t.read), FIELD("rows_of_the_model", r->n),
+         FIELD("family", r->model.family->name), FIELD("rows", r->t.n),
+         FIELD("rows_read", r->t.read), FIELD("rows_of_the_model", r->n),
          FIELD("level", r->o.level), FIELD("summary", (const char *)words.data),
          FIELD("notes", (const char *)r->t.notes.data));
     buf_puts(out, ",\n  \"check\": {");
@@ -505,13 +640,15 @@ void regress_json(const struct regress *r, const struct rnew *at, const struct r
     JSON(out, FIELD("how", how), FIELD("rows", k->n), FIELD("rmse", k->rmse), FIELD("r2", k->r2),
          FIELD("coverage", k->coverage), FIELD("rmse_linear", k->rmse_linear),
          FIELD("r2_linear", k->r2_linear), FIELD("rmse_mean", k->rmse_mean));
+    if (regress_hidden(r)) json_scores(r, out);
     buf_puts(out, "},\n  \"inputs\": [\n");
     for (int i = 0; i < r->t.n_inputs; i++) {
         if (i) buf_puts(out, ",\n");
         json_effect(r, r->order[i], out);
     }
     buf_puts(out, "],\n ");
-    json_interval(out, "noise", r->noise);
+    if (!regress_hidden(r)) json_interval(out, "noise", r->noise);
+    if (r->family == RFAMILY_CHANCE) JSON(out, FIELD("chance_of", r->high));
     JSON(out, FIELD("rows_set_aside", r->wild));
     json_odd(r, out);
     buf_puts(out, ",\n  \"model\": {");

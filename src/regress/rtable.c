@@ -103,10 +103,11 @@ static enum gpm_status bad_cell(const struct csv *c, int col, const struct rcolu
     else if (!k->cells)
         buf_printf(err, "%s: column '%s' has no values", c->name, name.data);
     else if (!k->numbers)
-        buf_printf(err,
-                   "%s: '%s' holds words ('%s'), and an outcome is a number; of two words write 1 "
-                   "for one and 0 for the other",
-                   c->name, name.data, csv_text(c, k->bad, col));
+        buf_printf(
+            err,
+            "%s: '%s' holds words ('%s'), and not two of them; an outcome is a number or one "
+            "of two words",
+            c->name, name.data, csv_text(c, k->bad, col));
     else
         buf_printf(err,
                    "%s, line %zu: '%s' in column '%s' is no number (cells that stand for "
@@ -135,6 +136,27 @@ static void note_style(struct rtable *t, const char *name, const struct number_s
         buf_printf(&t->notes, "K, M, B in '%s' are thousands, millions, billions\n", name);
 }
 
+/* Two words, each of them twice or more: 0 and 1. */
+static bool two_words(struct reading *r) {
+    struct rtable *t = r->t;
+    const char *word[2] = {NULL, NULL};
+    size_t count[2] = {0, 0};
+    for (size_t row = 0; row < r->csv.n_rows; row++) {
+        if (is_missing(&r->csv, &t->o, row, r->y)) continue;
+        const char *cell = csv_text(&r->csv, row, r->y);
+        int k = word[0] && strcmp(word[0], cell) != 0;
+        if (k && word[1] && strcmp(word[1], cell) != 0) return false;
+        word[k] = cell;
+        count[k]++;
+    }
+    if (count[0] < 2 || count[1] < 2) return false;
+    int first = strcmp(word[0], word[1]) > 0;
+    t->word[0] = mem_strdup(word[first]);
+    t->word[1] = mem_strdup(word[!first]);
+    buf_printf(&t->notes, "of the outcome '%s' is 1, '%s' 0\n", t->word[1], t->word[0]);
+    return true;
+}
+
 static enum gpm_status choose_outcome(struct reading *r) {
     const struct csv *c = &r->csv;
     r->y = -1;
@@ -146,18 +168,19 @@ static enum gpm_status choose_outcome(struct reading *r) {
         if (r->y < 0) return buf_fail(r->err, GPM_E_FORMAT, "%s: no column holds numbers", c->name);
     }
     struct rcolumn *k = &r->col[r->y];
-    if (!k->numbers && k->cells && !k->dated) {
+    bool words = !k->numbers && k->cells && !k->dated && two_words(r);
+    if (!words && !k->numbers && k->cells && !k->dated) {
         mem_free(k->doubt);
         time_form_release(&k->form);
         *k = look(c, &r->t->o, r->y, true);
         if (k->style.truth)
             buf_printf(&r->t->notes, "of the outcome %s is 1, the other word 0\n", k->style.truth);
     }
-    if (!is_numeric(k) || k->style.open) return bad_cell(c, r->y, k, r->err);
+    if (!words && (!is_numeric(k) || k->style.open)) return bad_cell(c, r->y, k, r->err);
     struct buf name = BUF_INIT;
     column_name(c, r->y, &name);
     r->t->y_name = buf_take(&name);
-    r->t->plain = is_plain(&k->style) && !c->aside.n;
+    r->t->plain = !words && is_plain(&k->style) && !c->aside.n;
     note_style(r->t, r->t->y_name, &k->style);
     if (!r->t->o.y && r->y < c->n_cols - 1)
         buf_printf(&r->t->notes,
@@ -362,6 +385,8 @@ static void take_rows(struct reading *r) {
             if (here && j < t->n_inputs)
                 (void)rinput_put(&t->input[j], csv_text(c, row, col),
                                  t->x + t->n * d + t->input[j].first);
+            else if (here && t->word[1])
+                t->y[t->n] = !strcmp(csv_text(c, row, col), t->word[1]);
             else if (here)
                 (void)read_number(&r->col[r->y].style, csv_text(c, row, col), &t->y[t->n]);
         }
@@ -589,16 +614,6 @@ bool rtable_two_values(const struct rtable *t, double *low, double *high) {
     return *low != *high;
 }
 
-static void say_two_values(struct rtable *t) {
-    double low, high;
-    if (!rtable_two_values(t, &low, &high)) return;
-    buf_printf(&t->notes,
-               "'%s' has two values: they are taken for numbers with normal noise, and predictions "
-               "may lie between and beyond them; as a program of the language the model is one of "
-               "the chance of %g\n",
-               t->y_name, high);
-}
-
 static enum gpm_status check(struct rtable *t, struct buf *err) {
     if (t->n < RTABLE_LEAST)
         return buf_fail(err, GPM_E_FORMAT, "%s: %zu complete row%s; a regression needs %d or more",
@@ -620,7 +635,6 @@ static enum gpm_status check(struct rtable *t, struct buf *err) {
     if (is_constant(t->y_mean, t->y_sd))
         return buf_fail(err, GPM_E_FORMAT, "%s: the outcome '%s' is the same in all rows", t->file,
                         t->y_name);
-    say_two_values(t);
     say_collinear(t);
     return GPM_OK;
 }
@@ -708,6 +722,8 @@ void rtable_release(struct rtable *t) {
     mem_free(t->input);
     mem_free(t->file);
     mem_free(t->y_name);
+    mem_free(t->word[0]);
+    mem_free(t->word[1]);
     mem_free(t->x);
     mem_free(t->y);
     mem_free(t->line);

@@ -41,6 +41,7 @@ struct rinput {
 
 struct rtable {
     char *file, *y_name;
+    char *word[2]; /* of an outcome of two words: 0 and 1, in the alphabet's order; NULL: numbers */
     struct rinput *input;
     int n_inputs, d;                      /* d: columns of the design */
     size_t n, read;                       /* complete rows, rows of the file */

@@ -181,6 +181,68 @@ for low, high, extra in ((0, 1, []), (2, 5, ["--missing", "none"])):  # the seco
     check(r.returncode == 0, "the program of a chance runs: " + r.stderr)
     row = [line.split() for line in r.stdout.splitlines() if line.startswith("chance_at_means")]
     near(float(row[0][1]), exact, 0.08, "chance at the mean")  # Laplace's error, and both samplers'
+    p = json.loads(regress("chance.csv", "--json", "-", "--at", "x=%r" % (sum(x) / len(x)), *extra))
+    near(p["predictions"][0]["mean"], exact, 0.08, "the report's chance at the mean")
+    check(p["family"] == "bernoulli" and p["chance_of"] == high, "two values are a chance")
+
+# ---- chances and counts ---------------------------------------------------------------------------
+def outcomes(n, seed, draw):
+    random.seed(seed)
+    for _ in range(n):
+        a, b = random.gauss(0, 1), random.gauss(0, 1)
+        yield (a, b, draw(a, b))
+
+
+def poisson(mean):
+    k, p, u = 0, math.exp(-mean), random.random()
+    while u > p:
+        u, k = u - p, k + 1
+        p *= mean / k
+    return k
+
+
+def logistic(v):
+    return 1 / (1 + math.exp(-v))
+
+
+write("bought.csv", "a,b,bought", outcomes(200, 5, lambda a, b: "yes" if random.random() < logistic(2 * a + 2 * math.cos(2 * b)) else "no"))
+text = regress("bought.csv", "--y", "bought", "--json", "b.json", "--report", "b.html", "--at", "a=0,b=0", "--at", "a=-1,b=1.5")
+out = json.load(open("b.json"))
+near(out["predictions"][0]["mean"], logistic(2), 0.12, "a chance")
+near(out["predictions"][1]["mean"], logistic(-2 + 2 * math.cos(3)), 0.12, "a small chance")
+check(out["family"] == "bernoulli" and "of the outcome 'yes' is 1, 'no' 0" in text, text[:300])
+scores = [out["check"][k] for k in ("scores", "scores_linear", "scores_none")]
+check(scores[0]["log_score"] > scores[1]["log_score"] + 0.05 > scores[2]["log_score"] + 0.1, "curves pay: %r" % scores)
+check(0.8 < scores[0]["auc"] < 1 and scores[2]["auc"] == 0.5 and scores[0]["right"] > 0.7, "AUC: %r" % scores)
+check("gives the first the larger chance in" in out["summary"].replace("\n", " ") and "curves or interactions matter" in out["summary"], out["summary"])
+check("Are the chances right?" in open("b.html").read() and "chance of bought = yes" in open("b.html").read(), "the page of a chance")
+curve = {i["name"]: i for i in out["inputs"]}["a"]
+check(curve["shape"].startswith("rises") and all(0 <= v <= 1 for v in curve["lower"] + curve["upper"]), "chances along an input")
+near(json.loads(regress("bought.csv", "--y", "bought", "--json", "-", "--family", "normal"))["check"]["rmse_mean"], out["check"]["rmse_mean"], 0.01, "two values as numbers")
+
+write("visits.csv", "a,b,visits", outcomes(150, 6, lambda a, b: poisson(math.exp(1 + 0.7 * a))))
+write("crowds.csv", "a,b,visits", outcomes(150, 7, lambda a, b: poisson(random.gammavariate(1.5, math.exp(1 + 0.7 * a) / 1.5))))
+for name, families in (("visits.csv", ("poisson", "negative_binomial")), ("crowds.csv", ("negative_binomial",))):  # the first with a size beyond noticing
+    text = regress(name, "--json", "v.json", "--predict", name, "--out", "v.csv", "--at", "a=1,b=0")
+    out = json.load(open("v.json"))
+    check(out["family"] in families and "described better as a count than with normal noise" in out["notes"], "%s: %s" % (name, out["family"]))
+    at = out["predictions"][-1]
+    check(at["lower"] < math.exp(1.7) < at["upper"], "the mean of counts: %r" % at)
+    check(at["new_lower"] >= 0 and at["new_upper"] == int(at["new_upper"]), "counts to come: %r" % at)
+    check(0.93 <= out["check"]["coverage"] <= 1, "coverage of counts")
+    check({i["name"]: i for i in out["inputs"]}["b"]["shape"] != "rises in a straight line", "an input without an effect")
+near(math.log(out["model"]["parameters"]["size"][0]), math.log(1.5), 0.5, "how much more than by chance counts scatter")
+write("visits40.csv", "a,b,visits", outcomes(40, 8, lambda a, b: poisson(math.exp(1 + 0.7 * a))))
+text = regress("visits40.csv", "--family", "negative_binomial", "--program")
+with open("visits.vnts", "w") as f:
+    f.write(text)
+r = subprocess.run([GPMEM, "run", "visits.vnts"], capture_output=True, text=True, timeout=300)
+check(r.returncode == 0, "the program of counts runs: " + r.stderr)
+row = [line.split() for line in r.stdout.splitlines() if line.startswith("mean_at_means")][0]
+data = [[float(v) for v in line.split(",")] for line in open("visits40.csv").read().split()[1:]]
+at = "a=%r,b=%r" % tuple(sum(column) / len(data) for column in list(zip(*data))[:2])
+p = json.loads(regress("visits40.csv", "--family", "negative_binomial", "--json", "-", "--at", at))["predictions"][0]
+near(p["mean"], float(row[1]), 0.5 * p["sd"], "the report's mean beside the program's")
 
 # ---- what matters: Friedman's function ------------------------------------------------------------
 def friedman(n, d, seed):
@@ -399,6 +461,15 @@ check("the outcome is 'b', the last column of numbers" in
 out = given("ID,a,y\n" + "".join("%d,%s" % (i + 1, line.split(",", 1)[1]) for i, line in enumerate(lines)), status=0)
 check("'ID' is left out: it counts the rows" in out and "1 input: a" in out, "numbers of rows: " + out)
 check("'y' has two values" in given("a,y\n" + "".join("%d,%d\n" % (i, i > 6 + i % 3) for i in range(15)), status=0), "an outcome of 0 and 1")
+says("which is no count", "a,y\n" + "".join("%d,%g\n" % (i, i / 2) for i in range(9)), "--family", "poisson")
+says("more than two values", "a,y\n" + "".join("%d,%d\n" % (i, i % 3) for i in range(9)), "--family", "bernoulli")
+years = json.loads(given("a,y\n" + "".join("%d,%d\n" % (i, 1990 + i + i % 3) for i in range(20)), "--json", "-", status=0))
+check(years["family"] == "normal", "years are no counts")
+feet = "a,y\n" + "".join("%d,%d\n" % (i, random.gauss(1, 0.3) * (10 + 2 * i)) for i in range(40))
+out = json.loads(given(feet, "--json", "-", status=0))
+check(out["family"] == "normal" and "if 'y' counts something, --family negative_binomial describes it better" in out["notes"], "feet that scatter: " + out["notes"])
+ages = json.loads(given("a,y\n" + "".join("%d,%d\n" % (i, random.gauss(40 + i, 3)) for i in range(40)), "--json", "-", status=0))
+check(ages["family"] == "normal", "whole years of age scatter less than counts")
 out = json.loads(given("a,b,y\n" + "".join("%.3f,%.3f,%.3f\n" % (a, b, random.gauss(0, 1)) for a, b in rows), "--json", "-", status=0))
 check("hardly help to predict" in out["summary"] and "What matters most" not in out["summary"], "noise is not explained: " + out["summary"])
 levels = [[random.choice("abcdefghi") for _ in range(8)] for _ in range(90)]

@@ -72,6 +72,27 @@ def check_estimator():
     assert np.array_equal(pickle.loads(pickle.dumps(t)).predict(A), t.predict(A))
 
 
+def check_families():
+    A = rng.normal(size=(120, 2))
+    chance = 1 / (1 + np.exp(-3 * A[:, 0]))
+    y = np.where(rng.uniform(size=120) < chance, "stays", "leaves")
+    m = clone(gpmem.TableClassifier(threads=1)).fit(A, y)
+    p = m.predict_proba(A)
+    assert list(m.classes_) == ["leaves", "stays"] and np.allclose(p.sum(axis=1), 1) and np.corrcoef(p[:, 1], chance)[0, 1] > 0.9
+    assert m.score(A, y) > 0.75 and m.predict([[3, 0], [-3, 0]]).tolist() == ["stays", "leaves"] and "stays" not in m.summary()
+    assert np.array_equal(pickle.loads(pickle.dumps(m)).predict_proba(A), p)
+    assert cross_val_score(gpmem.TableClassifier(threads=1), A, y, cv=3, scoring="roc_auc").mean() > 0.8
+    assert np.isnan(m.predict_proba([[np.nan, 0]])[0, 1])
+    raises(ValueError, "row 0 lacks a value", lambda: m.predict([[np.nan, 0]]))
+    raises(ValueError, "3 classes", lambda: gpmem.TableClassifier().fit(A, np.arange(120) % 3))
+    frame = pd.DataFrame({"a": A[:, 0], "kept": y})
+    r = gpmem.regress(frame, y="kept", threads=1)
+    assert r.result["family"] == "bernoulli" and "kept = stays" in r.summary().replace("\n", " ") and r.predict(frame)["mean"].between(0, 1).all()
+    counts = gpmem.regress({"a": A[:, 0], "n": rng.poisson(np.exp(1 + A[:, 0]))}, threads=1)
+    assert counts.result["family"] in ("poisson", "negative_binomial") and (counts.predict({"a": [1.0]})["new_upper"] % 1 == 0).all()
+    raises(ValueError, "family is one of", lambda: gpmem.regress(DATA, family="gamma"))
+
+
 def check_errors(r):
     raises(ValueError, "no column 'q'", lambda: gpmem.regress(DATA, y="q"))
     raises(ValueError, "noise is one of", lambda: gpmem.regress(DATA, noise="loud"))
@@ -91,5 +112,6 @@ regression = check_frame()
 check_command(regression)
 check_noise()
 check_estimator()
+check_families()
 check_errors(regression)
 print("fine")
