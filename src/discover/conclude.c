@@ -40,13 +40,13 @@ static size_t term_count(const char *structure, const char *end, const char *ter
 
 /* The terms of one structure that another lacks or has less often: "WIENER", "LIN and another PER",
  * or nothing. */
-static void only_in(const char *one, const char *other, struct buf *out) {
+static void only_in(const char *one, const char *other, const char *again, struct buf *out) {
     const char *at = one, *term;
     size_t len, n = 0;
     while ((term = structure_next_term(&at, &len))) {
         size_t there = term_count(other, other + strlen(other), term, len);
         if (term_count(one, term, term, len) < there) continue;
-        buf_printf(out, "%s%s%.*s", n++ ? " and " : "", there ? "another " : "", (int)len, term);
+        buf_printf(out, "%s%s%.*s", n++ ? " and " : "", there ? again : "", (int)len, term);
     }
 }
 
@@ -60,8 +60,8 @@ static void describe_runner_up(const struct discovery *d, struct buf *out) {
     if (t->n < 2 || t->at[1].p < 0.1) return;
     const struct post_entry *a = &t->at[0], *b = &t->at[1];
     struct buf more = BUF_INIT, less = BUF_INIT;
-    only_in(b->text, a->text, &more);
-    only_in(a->text, b->text, &less);
+    only_in(b->text, a->text, "another ", &more);
+    only_in(a->text, b->text, more.len ? "another " : "further ", &less);
     bool tie = is_tie(a, b);
     buf_printf(out, tie ? " That is a tie with %s (%.3f)" : " The next is %s (%.3f)", b->text,
                b->p);
@@ -158,7 +158,7 @@ static void describe_power(const struct discovery *d, struct buf *out) {
         buf_printf(out,
                    " Whether effects add or multiply is open: the logarithm of the values fits "
                    "about as well as the values (probability %.2f); here %s.",
-                   logs, words_log(d) ? "it is modelled" : "the values are");
+                   logs, words_log(d) ? "it is modelled" : "the values are modelled");
     else if (roots >= clear)
         buf_printf(out,
                    " Square roots of the values are modelled rather than the values themselves "

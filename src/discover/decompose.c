@@ -31,6 +31,22 @@ static enum gpm_status add_level(struct decomposition *d, struct gp *g, const do
     return st;
 }
 
+/* One draw of a walk's slope over the last step: sums of it and of its second moments. */
+static enum gpm_status add_late(const struct decomposition *d, struct series_part *p, struct gp *g,
+                                const double *z) {
+    const struct smodel *m = smodel_of(d->e);
+    double t[2], mean[2], cov[4];
+    if (p->term < 0 || !(m->term[p->term].mask & factors_of(KERN_ROLE_WALK))) return GPM_OK;
+    t[0] = 1 - m->data->step;
+    t[1] = 1;
+    enum gpm_status st = smodel_part_cov(m, z, g, p->term, t, 2, mean, cov);
+    double rise = mean[1] - mean[0];
+    if (st != GPM_OK) return st;
+    p->late += rise;
+    p->late_sd += rise * rise + cov[0] + cov[3] - 2 * cov[1];
+    return GPM_OK;
+}
+
 /* One draw: adds mean and mean^2 + variance of every part. */
 static enum gpm_status add_draw(struct decomposition *d, struct smodel_work *w, const double *z,
                                 const double *t) {
@@ -45,6 +61,7 @@ static enum gpm_status add_draw(struct decomposition *d, struct smodel_work *w, 
             p->mean[i] += mean[i];
             p->sd[i] += mean[i] * mean[i] + var[i];
         }
+        if (!st) st = add_late(d, p, g, z);
     }
     if (!st) st = add_level(d, g, z);
     mem_free(mean);
@@ -168,6 +185,9 @@ enum gpm_status decompose(const struct posterior *p, const struct evidence *e, s
             q->sd[i] = scale * sqrt(fmax(q->sd[i] / used - mu * mu, 0));
             q->mean[i] = scale * mu + (q->term == SMODEL_CONSTANT ? middle : 0);
         }
+        double rise = q->late / used, per = scale / (data->step * data->span);
+        q->late_sd = per * sqrt(fmax(q->late_sd / used - rise * rise, 0));
+        q->late = per * rise;
     }
     double whole = used ? whole_variance(out) : 1;
     for (int k = 0; k < out->n_parts && used; k++) summarise(out, &out->part[k], whole);

@@ -103,6 +103,17 @@ static bool more_noise(const struct sterm *e) {
     return e->gate != GATE_NONE && has(e->mask, KERN_ROLE_WHITE);
 }
 
+/* Of several patterns the one that changes is what the question is about. */
+static bool changes_elsewhere(const struct discovery *d, unsigned mask) {
+    const struct structure *s = &smodel_of(discovery_top(d))->s;
+    unsigned both = factors_of(KERN_ROLE_SMOOTH) | factors_of(KERN_ROLE_PERIODIC);
+    bool other = false;
+    for (int k = 0; k < s->n; k++)
+        other |= has(s->t[k].mask & both, KERN_ROLE_PERIODIC) &&
+                 has(s->t[k].mask & both, KERN_ROLE_SMOOTH);
+    return other && !has(mask, KERN_ROLE_SMOOTH);
+}
+
 /* Probabilities of what the term is an instance of, whatever kernel expresses it: structures share
  * the mass of a pattern between PER, SE*PER and LIN*PER. Whether it changes is a question of its
  * own; of noise that is there for a time only the question is whether there is a change. */
@@ -113,9 +124,28 @@ static void describe_presence(const struct discovery *d, const struct sterm *e, 
         if (q->role == KERN_ROLE_BREAK) m = q;
     presence(d, m->words, m->name, out);
     if (m->role != KERN_ROLE_PERIODIC) return;
-    presence(d, "one that changes from period to period", "changing_pattern", out);
+    if (!changes_elsewhere(d, mask))
+        presence(d, "one that changes from period to period", "changing_pattern", out);
     if (has(mask, KERN_ROLE_TREND))
         presence(d, "one that grows or shrinks", "changing_amplitude", out);
+}
+
+/* Fewer periods than these are told: that a pattern goes on is not seen from two of them. */
+#define SEEN 2.9
+
+static double periods_seen(const struct discovery *d, const struct sterm *e) {
+    return 1 / parameter_summary(discovery_top(d), e->par[SPAR_PERIOD]).mean;
+}
+
+static void headline_periodic(const struct discovery *d, const struct sterm *e, bool exact,
+                              struct buf *out) {
+    double seen = periods_seen(d, e);
+    if (seen < SEEN)
+        buf_printf(out, "a function that repeats %s over the %.2g periods seen",
+                   exact ? "exactly" : "approximately", seen);
+    else
+        buf_puts(out,
+                 exact ? "an exactly periodic function" : "an approximately periodic function");
 }
 
 void describe_headline(const struct discovery *d, int term, struct buf *out) {
@@ -134,8 +164,7 @@ void describe_headline(const struct discovery *d, int term, struct buf *out) {
     if (white)
         buf_puts(out, more_noise(e) ? "more uncorrelated noise" : "uncorrelated noise");
     else if (has(others, KERN_ROLE_PERIODIC))
-        buf_printf(out, "%s periodic function",
-                   others & ~factors_of(KERN_ROLE_PERIODIC) ? "an approximately" : "an exactly");
+        headline_periodic(d, e, !(others & ~factors_of(KERN_ROLE_PERIODIC)), out);
     else
         buf_puts(out, factor_class(factor_next(others, -1))->motif.english);
     if (!(e->mask & trend)) return;
@@ -215,27 +244,43 @@ static void describe_slope(const struct discovery *d, const struct series_part *
     buf_putc(out, '.');
 }
 
-/* The slope at the end of the data. */
-static void describe_drift(const struct discovery *d, const struct series_part *p,
-                           struct buf *out) {
-    size_t last = d->series.n - 1;
-    buf_puts(out, " Locally it is a straight line; the slope wanders slowly.");
+/* A slope that drifts, or that is forgotten after a time; how it is at the end of the data. */
+static void describe_drift(const struct discovery *d, const struct sterm *e,
+                           const struct series_part *p, struct buf *out) {
+    buf_puts(out, " Locally it is a straight line; ");
+    if (e->par[SPAR_L] >= 0)
+        estimate(d, "its slope lasts for about ", words_duration, e->par[SPAR_L], d->data.span,
+                 ", and forecasts level off.", out);
+    else
+        buf_puts(out, "the slope wanders slowly.");
     if (!p) return;
     buf_puts(out, " At the end it ");
-    words_rate(d, (p->mean[last] - p->mean[last - 1]) / (d->dec.x[last] - d->dec.x[last - 1]), 0,
-               false, out);
+    words_rate(d, p->late, p->late_sd, false, out);
     buf_putc(out, '.');
 }
 
-/* Fewer periods than these are told: that a pattern goes on is not seen from two of them. */
-#define SEEN 2.9
+/* Two patterns of one period, a smooth one and a sharp edge, say, are one to who looks at them. */
+static void describe_same_period(const struct discovery *d, const struct sterm *e,
+                                 struct buf *out) {
+    const struct smodel *m = smodel_of(discovery_top(d));
+    struct par_summary mine = parameter_summary(discovery_top(d), e->par[SPAR_PERIOD]);
+    for (int k = 0; k < m->n_terms && &m->term[k] != e; k++) {
+        if (m->term[k].par[SPAR_PERIOD] < 0) continue;
+        struct par_summary other = parameter_summary(discovery_top(d), m->term[k].par[SPAR_PERIOD]);
+        if (other.hi < mine.lo || other.lo > mine.hi) continue;
+        buf_printf(out, " That is the period of component %d: together they are one pattern.",
+                   k + 1);
+        return;
+    }
+}
 
 static void describe_periodic(const struct discovery *d, const struct sterm *e, struct buf *out) {
     double span = d->data.span, shape = parameter_summary(discovery_top(d), e->par[SPAR_LPER]).mean;
-    double period = span * parameter_summary(discovery_top(d), e->par[SPAR_PERIOD]).mean;
     estimate(d, " It repeats every ", words_period, e->par[SPAR_PERIOD], span, ".", out);
-    if (period > 0 && span / period < SEEN)
-        words_number(" The series holds only ", span / period, " such periods.", out);
+    describe_same_period(d, e, out);
+    if (periods_seen(d, e) < SEEN)
+        words_number(" The series holds only ", periods_seen(d, e),
+                     " such periods: whether it goes on is not seen.", out);
     if (e->par[SPAR_L] >= 0)
         estimate(d, " The pattern is alike within ", words_duration, e->par[SPAR_L], span,
                  " and may change beyond.", out);
@@ -257,24 +302,49 @@ static double stretch(const struct discovery *d, double from, double to) {
            smodel_back(m, tr, m->mean[tr] + from / slope);
 }
 
-/* A pattern that repeats exactly is known far better than the spread of those it might have been
- * drawn with: how far it goes within the series. */
-static void describe_swing(const struct discovery *d, const struct series_part *p,
-                           struct buf *out) {
+/* How far a part goes from its lowest to its highest point between two times; fewer than three
+ * values between them tell nothing: NaN. */
+static double swing(const struct discovery *d, const struct series_part *p, double from,
+                    double to) {
     double least = INFINITY, greatest = -INFINITY;
+    size_t n = 0;
     for (size_t i = 0; i < d->series.n; i++) {
+        if (!(d->dec.x[i] >= from && d->dec.x[i] <= to)) continue;
         least = fmin(least, p->mean[i]);
         greatest = fmax(greatest, p->mean[i]);
+        n++;
     }
-    buf_puts(out, " Its highest point is ");
-    words_amount(d, stretch(d, least, greatest), out);
-    buf_puts(out, " above its lowest.");
+    return n < 3 ? NAN : stretch(d, least, greatest);
 }
 
 static void describe_size(const struct discovery *d, const struct sterm *e, struct buf *out) {
     /* the sd of sqrt(12)(t-c) is of order one to two */
     double f = has(e->mask, KERN_ROLE_TREND) ? 1.7 : 1;
     estimate(d, " Typical size: ", words_amount, e->par[SPAR_SD], f * value_sd(d), ".", out);
+}
+
+/* A pattern is known far better than the spread of those it might have been drawn with: how far it
+ * goes within the series; of one that changes in its first and in its last period. */
+static void describe_swing(const struct discovery *d, const struct sterm *e,
+                           const struct series_part *p, struct buf *out) {
+    double x0 = d->data.x0, x1 = x0 + d->data.span;
+    double period = d->data.span * parameter_summary(discovery_top(d), e->par[SPAR_PERIOD]).mean;
+    bool same = !(e->mask & ~factors_of(KERN_ROLE_PERIODIC));
+    double slack = 1e-9 * d->data.span, first = swing(d, p, x0, x0 + period + slack),
+           last = swing(d, p, x1 - period - slack, x1);
+    if (!same && !(isfinite(first) && isfinite(last) && 2 * period <= d->data.span + slack)) {
+        describe_size(d, e, out);
+        return;
+    }
+    buf_puts(out, " Its highest point is ");
+    words_amount(d, same ? swing(d, p, -INFINITY, INFINITY) : first, out);
+    buf_puts(out, " above its lowest");
+    if (!same) {
+        buf_puts(out, " in the first period, ");
+        words_amount(d, last, out);
+        buf_puts(out, " in the last");
+    }
+    buf_putc(out, '.');
 }
 
 /* A step between two values: its size is that of the part after it, its date the first of those. */
@@ -298,13 +368,29 @@ static void describe_shift(const struct discovery *d, const struct sterm *e,
     buf_putc(out, '.');
 }
 
+/* A trend that starts at a date: the slope from there on, which adds to that of the others. */
+static void describe_bend(const struct discovery *d, const struct sterm *e,
+                          const struct series_part *p, struct buf *out) {
+    size_t last = d->series.n - 1;
+    double tau = parameter_summary(discovery_top(d), e->par[SPAR_TAU]).mean;
+    double run = d->dec.x[last] - (d->data.x0 + d->data.span * tau);
+    const struct smodel *m = smodel_of(discovery_top(d));
+    bool alone = true;
+    for (int k = 0; k < m->n_terms; k++)
+        alone &= &m->term[k] == e || !has_direction(m->term[k].mask);
+    if (!(run > 0)) return;
+    buf_puts(out, alone ? " From there on the level " : " From there on it ");
+    words_rate(d, p->mean[last] / run, p->sd[last] / run, false, out);
+    buf_puts(out, alone ? "." : ", which adds to the other trends.");
+}
+
 static void describe_course(const struct discovery *d, const struct sterm *e,
                             const struct series_part *p, struct buf *out) {
     bool directed = has_direction(e->mask & ~factors_of(KERN_ROLE_TREND));
     if (e->mask == factors_of(KERN_ROLE_TREND)) {
         describe_slope(d, p, out);
     } else if (has(e->mask, KERN_ROLE_WALK) && directed) {
-        describe_drift(d, p, out);
+        describe_drift(d, e, p, out);
     } else if (has(e->mask, KERN_ROLE_WALK)) {
         double per;
         buf_printf(out, " In one %s it moves by", words_rate_unit(d, &per));
@@ -315,6 +401,7 @@ static void describe_course(const struct discovery *d, const struct sterm *e,
     } else if (e->par[SPAR_TAU] >= 0) {
         estimate(d, directed ? " It starts at " : " The level shifts at ", words_date,
                  e->par[SPAR_TAU], 1, ".", out);
+        if (directed && p) describe_bend(d, e, p, out);
     } else {
         estimate(d, " It changes over a typical time of ", words_duration, e->par[SPAR_L],
                  d->data.span, ".", out);
@@ -328,6 +415,24 @@ static void describe_rounding(const struct discovery *d, struct buf *out) {
     double noise = smodel_value(m, 0, discovery_top(d)->prop.mode[0].z[0]);
     if (d->data.rounding[m->s.transform] < 0.5 * noise * noise) return;
     buf_printf(out, " Values are written in steps of %g: most of it is rounding.", d->data.step_y);
+}
+
+/* A part that varies more than the whole is cancelled by others: it explains nothing by itself. */
+#define MORE_THAN_ALL 1.1
+
+static void describe_share(const struct discovery *d, const struct series_part *p,
+                           struct buf *out) {
+    bool more = p->share > MORE_THAN_ALL;
+    buf_puts(out, more ? " It varies more than the whole, because others partly cancel it: it has "
+                       : " It explains ");
+    if (more)
+        words_number("", p->share, " times", out);
+    else
+        words_share(p->share, 0.1, out);
+    buf_printf(out, "%s the variance%s.", more ? "" : " of",
+               !smodel_hidden(smodel_of(discovery_top(d))) ? ""
+               : d->data.truths                            ? " of the log odds"
+                                                           : " of the rate's logarithm");
 }
 
 void describe_term(const struct discovery *d, int term, struct buf *out) {
@@ -352,21 +457,14 @@ void describe_term(const struct discovery *d, int term, struct buf *out) {
     const struct series_part *p = part_of(d, term);
     buf_putc(out, '.');
     if (has(e->mask, KERN_ROLE_PERIODIC)) describe_periodic(d, e, out);
-    if (p && !(e->mask & ~factors_of(KERN_ROLE_PERIODIC)) && e->gate == GATE_NONE)
-        describe_swing(d, p, out);
+    if (p && has(e->mask, KERN_ROLE_PERIODIC) && e->gate == GATE_NONE)
+        describe_swing(d, e, p, out);
     else if (has(e->mask, KERN_ROLE_PERIODIC) || has(e->mask, KERN_ROLE_WHITE))
         describe_size(d, e, out);
     else
         describe_course(d, e, p, out);
     describe_gate(d, e, out);
-    if (p) {
-        buf_puts(out, " It explains ");
-        words_share(p->share, 0.1, out);
-        buf_printf(out, " of the variance%s.",
-                   !smodel_hidden(smodel_of(discovery_top(d))) ? ""
-                   : d->data.truths                            ? " of the log odds"
-                                                               : " of the rate's logarithm");
-    }
+    if (p) describe_share(d, p, out);
     describe_presence(d, e, out);
 }
 

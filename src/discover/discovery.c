@@ -48,16 +48,20 @@ static double end_or(const char *text, double other) {
     return !text ? other : number_parse(text, strlen(text), &v) ? v : NAN;
 }
 
-/* What values can be: as the user says; percentages strictly between 0 and 100 are shares of a
- * whole, values of which each is 0 or 1 are nothing else, and ratings end where their scale does.
+/* What values can be: as the user says; percentages between 0 and 100 are shares of a whole (with
+ * zeros, if one is 100: rates of growth reach 0, too), values of which each is 0 or 1 are nothing
+ * else, and ratings end where their scale does.
  */
 static void ends(const struct discovery *d, double *low, double *high) {
     const struct series *s = &d->series;
-    bool share = !strcmp(s->style.unit, "%"), truths = true;
+    bool share = !strcmp(s->style.unit, "%"), positive = true, full = false, truths = true;
     for (size_t i = 0; i < s->n; i++) {
-        share &= s->y[i] > 0 && s->y[i] < 100;
+        share &= s->y[i] >= 0 && s->y[i] <= 100;
+        positive &= s->y[i] > 0;
+        full |= s->y[i] == 100;
         truths &= s->y[i] == 0 || s->y[i] == 1;
     }
+    share &= positive || full;
     bool floor = share || (truths && !d->opt.series.most);
     bool cap = share || (truths && !d->opt.series.least);
     double least = floor ? 0 : -INFINITY, most = !cap ? INFINITY : truths ? 1 : 100;

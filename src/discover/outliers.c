@@ -20,13 +20,29 @@ static double median(double *v, size_t n) {
     return n % 2 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
 }
 
-/* v less the median of its values `lag` steps apart, where there are at least three of them. */
+/* The median of a period around each value; in the first and the last half period that of the
+ * whole one there. */
+static void local_level(const double *v, size_t n, size_t lag, double *level) {
+    size_t half = lag / 2, len = 2 * half + 1;
+    double *around = NEW_ARRAY(double, len);
+    for (size_t i = 0; i < n; i++) {
+        size_t mid = i < half ? half : i + half < n ? i : n - 1 - half;
+        memcpy(around, v + mid - half, len * sizeof *v);
+        level[i] = median(around, len);
+    }
+    mem_free(around);
+}
+
+/* v less the season, where there are at least three periods: the median, over values `lag` steps
+ * apart, of what they are above the level around them. Medians of the values themselves would make
+ * stairs of a trend, with an edge at every period. */
 static void remove_season(double *v, size_t n, size_t lag) {
     if (lag < 2 || n < 3 * lag) return;
-    double *same = NEW_ARRAY(double, n / lag + 1);
+    double *same = NEW_ARRAY(double, n / lag + 1 + n), *level = same + n / lag + 1;
+    local_level(v, n, lag, level);
     for (size_t phase = 0; phase < lag; phase++) {
         size_t k = 0;
-        for (size_t i = phase; i < n; i += lag) same[k++] = v[i];
+        for (size_t i = phase; i < n; i += lag) same[k++] = v[i] - level[i];
         double m = median(same, k);
         for (size_t i = phase; i < n; i += lag) v[i] -= m;
     }
@@ -46,6 +62,20 @@ static void stand_out(const double *v, size_t n, double *out) {
         if (k == 2 && n > 4) around[k++] = v[i < n / 2 ? i + 2 : i - 2];
         out[i] = k ? v[i] - median(around, k) : 0;
     }
+}
+
+/* Whether values that stand out by so much are like those on one side of them: the first or the
+ * last ones of a stretch at another level, which are no slips. */
+static bool joins(const double *v, size_t i, int side, double by) {
+    double far = 0;
+    for (size_t h = 1; h <= NEIGHBOUR; h++)
+        far = fmax(far, fabs(v[i] - v[side < 0 ? i - h : i + h]));
+    return far < 0.5 * fabs(by);
+}
+
+static void find_edges(const double *v, size_t n, const double *out, bool *edge) {
+    for (size_t i = NEIGHBOUR; i + NEIGHBOUR < n; i++)
+        edge[i] |= joins(v, i, -1, out[i]) || joins(v, i, 1, out[i]);
 }
 
 /* In robust standard deviations, which are at least those of rounding. */
@@ -108,8 +138,8 @@ static void explain(const struct series *s, double *d) {
 
 /* Distances of the values, or of their logarithms where those are smaller: what stands out on one
  * scale alone is a matter of the scale. The season is taken out after a first round of local
- * medians: a trend would make it the largest part of each phase's spread. */
-static double *all_distances(const struct series *s, size_t lag) {
+ * medians: a trend would make it the largest part of each phase's spread. edge: on either scale. */
+static double *all_distances(const struct series *s, size_t lag, bool *edge) {
     size_t n = s->n;
     double *v = NEW_ARRAY(double, 2 * n), *d = NEW_ARRAY(double, n), *e = v + n;
     bool positive = true;
@@ -120,6 +150,7 @@ static double *all_distances(const struct series *s, size_t lag) {
         for (size_t i = 0; i < n; i++) v[i] = logs ? log(s->y[i]) : s->y[i];
         remove_season(v, n, lag);
         stand_out(v, n, e);
+        find_edges(v, n, e, edge);
         if (s->reg.n) explain(s, e);
         in_units(e, n, logs ? rounding / exp(level) : rounding);
         for (size_t i = 0; i < n; i++) d[i] = !logs || fabs(e[i]) < fabs(d[i]) ? e[i] : d[i];
@@ -146,19 +177,29 @@ double outliers_last(const struct series *s, size_t lag) {
             e[i] = k ? v[i] - median(before, k) : 0;
         }
         double last = e[n - 1], size = 0;
-        for (size_t i = 0; i < n; i++) e[i] = fabs(e[i]);
+        size_t like =
+            0; /* where such distances come again and again (rare sales) it is one of them */
+        for (size_t i = 0; i < n; i++) e[i] = fabs(e[i]), like += e[i] >= 0.5 * fabs(last);
         size = fmax(1.4826 * median(e, n), logs ? 0 : rounding);
-        double far = size > 0 ? last / size : 0;
+        double far = size > 0 && (double)like <= 1 + 0.03 * (double)n ? last / size : 0;
         if (fabs(far) < fabs(least)) least = far;
     }
     mem_free(v);
     return least;
 }
 
+/* Beside the edge of a stretch that is left out: of the stretch, too. */
+static bool beside_edge(const struct outliers *o, size_t at) {
+    for (size_t i = 0; i < o->n; i++)
+        if (o->at[i].edge && (o->at[i].at == at + 1 || o->at[i].at + 1 == at)) return true;
+    return false;
+}
+
 void outliers_suspect(struct outliers *o, const struct series *s, size_t lag) {
     o->n = 0;
     if (s->n < 12) return;
-    double *d = all_distances(s, lag);
+    bool *edge = mem_zalloc(s->n * sizeof *edge);
+    double *d = all_distances(s, lag, edge);
     size_t most = (size_t)(MOST * (double)s->n) + 1;
     if (most > OUTLIERS_MAX) most = OUTLIERS_MAX;
     while (o->n < most) {
@@ -166,10 +207,14 @@ void outliers_suspect(struct outliers *o, const struct series *s, size_t lag) {
         for (size_t i = 1; i + 1 < s->n; i++)
             if (fabs(d[i]) > fabs(d[best])) best = i;
         if (!best || !(fabs(d[best]) > SUSPECT)) break;
-        o->at[o->n++] = (struct outlier){.at = best, .x = s->x[best], .y = s->y[best]};
+        o->at[o->n++] =
+            (struct outlier){.at = best, .x = s->x[best], .y = s->y[best], .edge = edge[best]};
         d[best] = 0;
     }
+    mem_free(edge);
     mem_free(d);
+    for (size_t k = 0; k < o->n; k++) /* a stretch: one after the other */
+        for (size_t i = 0; i < o->n; i++) o->at[i].edge |= beside_edge(o, o->at[i].at);
 }
 
 enum gpm_status outliers_judge(struct outliers *o, const struct posterior *p, bool *back) {
@@ -181,7 +226,7 @@ enum gpm_status outliers_judge(struct outliers *o, const struct posterior *p, bo
     enum gpm_status st = o->n ? predict(p, o->n, x, y, 0.6827, &pred) : GPM_OK;
     for (size_t i = 0; i < o->n && !st; i++) {
         double sd = 0.5 * (pred.hi[i] - pred.lo[i]), far = (y[i] - pred.median[i]) / sd;
-        if (!wild_is(pred.logp[i], far, sd)) continue;
+        if (o->at[i].edge || !wild_is(pred.logp[i], far, sd)) continue;
         o->at[i].expected = pred.median[i];
         o->at[i].sds = far;
         o->at[kept++] = o->at[i];

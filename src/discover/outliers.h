@@ -17,6 +17,7 @@ struct outlier {
     size_t at;            /* number of the value in the series */
     double x, y;          /* the value */
     double expected, sds; /* what the others lead to expect; distance in standard deviations */
+    bool edge;            /* like those on one side of it: a level ends or begins there */
 };
 struct outliers {
     struct outlier at[OUTLIERS_MAX];
@@ -27,7 +28,8 @@ struct outliers {
  * never do. */
 void outliers_suspect(struct outliers *o, const struct series *s, size_t lag);
 /* Keeps those that the posterior of the other values finds out of line, with what was expected;
- * *back: values that belong to the series after all. */
+ * *back: values that belong to the series after all, as those do at the edge of a stretch, which
+ * are left out of a first search alone: it finds changes the better without them. */
 GPM_MUST_USE enum gpm_status outliers_judge(struct outliers *o, const struct posterior *p,
                                             bool *back);
 /* x and y without the outliers, each of which has room for all; the number left. */

@@ -36,6 +36,7 @@ struct series_part {
     double *mean, *sd;      /* n each, in the decomposition's block */
     double share;           /* variance of the mean over the data / variance of the data */
     double slope, slope_sd; /* least-squares slope of the mean per unit of x, and its spread */
+    double late, late_sd;   /* of a walk: slope over the last step of the data, and its spread */
 };
 /* The level, all that is neither noise nor repeats, at a few times of the data: its start, the
  * begin of the last fifth, its end. On the scale of the transform. */

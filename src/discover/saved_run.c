@@ -425,9 +425,12 @@ static bool load_outliers(struct discovery *d, json_t *m) {
         json_t *o = json_array_get(list, i);
         json_int_t at = json_integer_value(json_array_get(o, 0));
         if (i == OUTLIERS_MAX || at < 0 || (size_t)at >= d->series.n) return false;
-        d->out.at[d->out.n++] = (struct outlier){(size_t)at, d->series.x[at], d->series.y[at],
-                                                 json_number_value(json_array_get(o, 1)),
-                                                 json_number_value(json_array_get(o, 2))};
+        d->out.at[d->out.n++] =
+            (struct outlier){.at = (size_t)at,
+                             .x = d->series.x[at],
+                             .y = d->series.y[at],
+                             .expected = json_number_value(json_array_get(o, 1)),
+                             .sds = json_number_value(json_array_get(o, 2))};
     }
     return true;
 }

@@ -564,12 +564,49 @@ static double par_prior(const struct spar *p, double z, double *g) {
     return -fabs(z) - 2 * log1p(exp(-fabs(z)));
 }
 
+/* log Phi(x) and its slope. */
+static double log_normal_cdf(double x, double *slope) {
+    const double root = 0.70710678118654752, top = 0.79788456080286536; /* of 1/2, of 2/pi */
+    if (x > 0) {
+        double p = 1 - 0.5 * erfc(x * root);
+        *slope = 0.5 * top * exp(-0.5 * x * x) / p;
+        return log(p);
+    }
+    double scaled = erfcx(-x * root);
+    *slope = top / scaled;
+    return log(0.5 * scaled) - 0.5 * x * x;
+}
+
+/* What repeats lasts for a period: where a pattern may be another one before it has come back, any
+ * short memory, of a moving average, say, is a "pattern" of some long period. The prior of log l
+ * given p is N(mu, sd^2) Phi((log l - log p) / LASTS), which has a constant of its own for each p.
+ */
+#define LASTS 0.2
+
+static double lasting_prior(const struct smodel *m, const struct sterm *e, const double *z,
+                            double *grad) {
+    int l = e->par[SPAR_L], period = e->par[SPAR_PERIOD];
+    double of_l, of_p;
+    if (!smodel_free(l) || l < 0 || period < 0) return 0;
+    const struct spar *p = &m->par[l];
+    double sd = p->sd > 0 ? p->sd : p->row->prior_b, wide = sqrt(sd * sd + LASTS * LASTS);
+    double x = log(smodel_value(m, period, smodel_free(period) ? z[period] : 0));
+    double sum =
+        log_normal_cdf((z[l] - x) / LASTS, &of_l) - log_normal_cdf((p->a - x) / wide, &of_p);
+    if (!grad) return sum;
+    grad[l] += of_l / LASTS;
+    if (smodel_free(period))
+        grad[period] += (of_p / wide - of_l / LASTS) * smodel_dvalue(m, period, z[period]);
+    return sum;
+}
+
 double smodel_log_prior(const struct smodel *m, const double *z, double *grad) {
     double sum = 0, g;
     for (int i = 0; i < m->d; i++) {
         sum += par_prior(&m->par[i], z[i], &g);
         if (grad) grad[i] += g;
     }
+    for (int k = 0; k < m->n_terms; k++) sum += lasting_prior(m, &m->term[k], z, grad);
     return sum;
 }
 

@@ -109,10 +109,14 @@ double grammar_log_prior(const struct grammar *g, const struct structure *s) {
     return g->penalty * cost + sum;
 }
 
-/* Terms that may stand twice: smooth functions of two time scales, patterns of two free periods. */
+#define MAX_PATTERNS 3 /* that recur, in one structure */
+
+/* Terms that may stand more than once: smooth functions of two time scales, and patterns of as many
+ * free periods as there may be patterns: where the third had to be one that changes, that it does
+ * would be certain and false. */
 static int max_copies(struct term t) {
     if (t.at) return 1;
-    if (t.mask == PER) return 2;
+    if (t.mask == PER) return MAX_PATTERNS;
     return t.mask & SMOOTH && !(t.mask & LIN) ? 2 : 1;
 }
 
@@ -136,7 +140,7 @@ bool grammar_allows(const struct grammar *g, const struct structure *s) {
     }
     if (s->transform != TRANSFORM_LOG && g->logs && g->only_logs) return false;
     if (s->transform == TRANSFORM_LOG && !g->logs) return false;
-    return per <= 3 && (s->transform != TRANSFORM_POWER || g->powers);
+    return per <= MAX_PATTERNS && (s->transform != TRANSFORM_POWER || g->powers);
 }
 
 static bool gate_fits(unsigned gate, unsigned change) {

@@ -45,6 +45,13 @@ static double unit_days(const struct discovery *d) {
     return !strcmp(u, "year") ? YEAR : !strcmp(u, "day") ? 1 : 0;
 }
 
+/* What times that are numbers count: steps where they are one apart, else units of the column. */
+static const char *unit_name(const struct discovery *d) {
+    const struct smodel_data *m = &d->data;
+    bool steps = m->regular && fabs(m->dt * m->span - 1) < 1e-6;
+    return strcmp(d->series.unit, "step") || steps ? d->series.unit : "unit";
+}
+
 static bool near(double v, double to) {
     return fabs(v / to - 1) < 0.005;
 }
@@ -68,7 +75,7 @@ static const char *unit_of(double days, double *n) {
 void words_duration_about(const struct discovery *d, double v, double mid, struct buf *out) {
     double days = unit_days(d), n = 1;
     if (!(v > mid / 2 && v < 2 * mid)) mid = v;
-    const char *name = days > 0 ? unit_of(mid * days, &n) : d->series.unit;
+    const char *name = days > 0 ? unit_of(mid * days, &n) : unit_name(d);
     count(days > 0 ? v * days / n : v, name, out);
 }
 
@@ -89,15 +96,18 @@ void words_period(const struct discovery *d, double v, struct buf *out) {
         words_duration(d, v, out);
 }
 
+/* Numbers as times: that of the value next to it, where there is a grid. */
 void words_date(const struct discovery *d, double t, struct buf *out) {
-    series_print_rounded(&d->series, d->data.x0 + d->data.span * t, 6, out);
+    const struct smodel_data *m = &d->data;
+    if (m->regular && !series_dated(&d->series)) t = m->dt * floor(t / m->dt + 0.5);
+    series_print_rounded(&d->series, m->x0 + m->span * t, 6, out);
 }
 
 const char *words_rate_unit(const struct discovery *d, double *x) {
     double per = unit_days(d), span = d->data.span * per;
     size_t i = COUNT_OF(units) - 1;
     *x = 1;
-    if (!per) return d->series.unit;
+    if (!per) return unit_name(d);
     while (i > 0 && span < 3 * units[i].days) i--;
     *x = units[i].days / per;
     return units[i].name;
@@ -145,7 +155,7 @@ void words_rate(const struct discovery *d, double slope, double sd, bool past, s
     double lo = rate(d, per * (slope - 1.96 * sd)), hi = rate(d, per * (slope + 1.96 * sd));
     double mid = rate(d, per * slope);
     double unit_of_values = smodel_unit(&d->data, smodel_of(discovery_top(d))->s.transform);
-    if ((fabs(slope) + 1.96 * sd) * d->data.span < 1e-6 * unit_of_values) { /* after a step, say */
+    if ((fabs(slope) + 1.96 * sd) * d->data.span < 1e-4 * unit_of_values) { /* after a step, say */
         buf_puts(out, past ? "did not change" : "does not change");
         return;
     }

@@ -469,7 +469,7 @@ const struct kern_class kern_rows_linear[] = {
             "sf^2 l^2 (2 m/l - 1 + e(t) + e(t') - e(|t-t'|)), e(u) = exp(-u/l), m = min(t, t'), "
             "t = max(0, x - x0)",
             "a trend that forgets its slope", 3),
-     .motif = {KERN_ROLE_WALK, true, 13, "IOU", NULL, 1, true, "a trend that levels off",
+     .motif = {KERN_ROLE_WALK, true, 13, "IOU", NULL, 1, true, "a trend whose slope comes and goes",
                .cost = -0.5},
      .maker = {"make_integrated_ou"},
      .par = {KERN_SD(1, 1),

@@ -1,0 +1,122 @@
+#!/usr/bin/python3
+"""Shapes that people meet, with known truth: what gpmem discover must not say of them (a period of a moving average, a pattern that
+changes where three are exact, slips at the edges of a saw-tooth, a last value that is none, shares above 100%) and what it must."""
+import datetime, json, math, os, random, re, subprocess, sys, tempfile
+
+TOOL = sys.argv[1]
+
+
+def discover(tmp, name, times, values, *args):
+    """Everything of the JSON, and all of the words in one text."""
+    path, js = os.path.join(tmp, name + ".csv"), os.path.join(tmp, name + ".json")
+    with open(path, "w") as f:
+        f.write("t,value\n" + "".join("%s,%s\n" % r for r in zip(times, values)))
+    r = subprocess.run([TOOL, "discover", path, "--json", js, *args], capture_output=True, text=True, timeout=600)
+    assert r.returncode == 0, (name, r.stderr)
+    d = json.load(open(js))
+    d["text"] = r.stdout
+    return d
+
+
+def motif(d, name):
+    return sum(m["probability"] for m in d["motifs"] if m["motif"] == name)
+
+
+def rows(n):
+    return list(range(1, n + 1))
+
+
+def days(n):
+    return [str(datetime.date(2020, 3, 2) + datetime.timedelta(i)) for i in range(n)]
+
+
+def months(n, first=2005):
+    return ["%d-%02d-01" % (first + i // 12, i % 12 + 1) for i in range(n)]
+
+
+def wave(i, period):
+    return math.sin(2 * math.pi * i / period)
+
+
+def check_moving_average(tmp):
+    """What is forgotten before it comes back is no pattern: neighbours of a moving average are alike, and that is all."""
+    g, before, y = random.Random("ma1-2"), 0, []
+    for _ in range(200):
+        now = g.gauss(0, 1)
+        y.append(round(now + 0.7 * before, 3))
+        before = now
+    d = discover(tmp, "average", months(200, 1990), y)
+    assert motif(d, "recurring_pattern") < 0.1, d["structures"][:3]
+
+
+def check_three_periods(tmp):
+    """A wave whose size is a wave: three exact periods, none of which changes."""
+    g = random.Random("product_periods-1")
+    d = discover(tmp, "periods", rows(300), [round(10 + (2 + 1.2 * wave(i, 90)) * wave(i, 12) + g.gauss(0, 0.3), 3) for i in range(300)])
+    assert d["structures"][0]["struct"] == "PER + PER + PER + WN" and motif(d, "changing_pattern") < 0.1, d["structures"][:3]
+
+
+def check_edges(tmp):
+    """A sensor that drifts and is set back every 80 days: the values beside the edge belong to it, and it is one pattern."""
+    g = random.Random("recalibration-1")
+    d = discover(tmp, "drift", days(220), [round(50 + 0.03 * (i % 80) + g.gauss(0, 0.15), 3) for i in range(220)])
+    assert not d["outliers"] and motif(d, "recurring_pattern") > 0.9, (d["outliers"], d["structures"][:2])
+    said = d["text"]
+    if said.count("An exactly periodic function. It repeats") > 1:
+        assert "That is the period of component 1: together they are one pattern." in said, said
+
+
+def check_last(tmp):
+    """A meter that counts up, reset once: the last value is one more. Rare sales: one more of them."""
+    g, x, y = random.Random("meter_reset-1"), 3000, []
+    for i in range(120):
+        x = 0 if i == 70 else x + max(0, g.gauss(25, 6))
+        y.append(round(x, 1))
+    d = discover(tmp, "meter", days(120), y)
+    assert "The last value" not in d["text"] and motif(d, "change") > 0.9, d["text"]
+    g = random.Random(5)
+    sold = [g.randrange(3, 12) if g.random() < 0.2 else 0 for _ in range(107)] + [8]
+    d = discover(tmp, "rare", days(108), sold)
+    assert "The last value" not in d["text"], d["text"]
+
+
+def check_full(tmp):
+    """Percentages that reach 100 go no further."""
+    g = random.Random("occupancy-1")
+    y = ["%.1f%%" % min(100, max(0, 94 + 4 * wave(i, 7) + g.gauss(0, 3))) for i in range(136)]
+    d = discover(tmp, "full", days(136), y)
+    assert max(d["forecast"]["hi"]) <= 100 and "--max" not in d["text"], d["forecast"]["hi"]
+
+
+def check_words(tmp):
+    g = random.Random("logistic-1")
+    d = discover(tmp, "ceiling", months(60), [round(1000 / (1 + math.exp(-(i - 24) / 5)) + g.gauss(0, 12), 1) for i in range(60)])
+    assert "whose slope comes and goes" in d["text"] and "which direction is open)" in d["text"].split("At the end it ")[1].split(". ")[0], d["text"]
+    g = random.Random("damped-1")
+    d = discover(tmp, "damped", rows(150), [round(5 * math.exp(-i / 50) * math.cos(2 * math.pi * i / 18) + g.gauss(0, 0.15), 3) for i in range(150)])
+    first, last = map(float, re.search(r"Its highest point is ([0-9.]+) above its lowest in the first period, ([0-9.]+) in the last\.", d["text"]).groups())
+    assert 7 < first < 10 and last < 1.5, (first, last)
+    g = random.Random("bend-1")
+    d = discover(tmp, "bend", months(100), [round(20 + 0.5 * min(i, 60) - 0.3 * max(0, i - 60) + g.gauss(0, 1), 2) for i in range(100)])
+    found = re.search(r"From there on it falls by ([0-9.]+) per year \(95%: [0-9.]+ to [0-9.]+\), which adds to the other trends\.", d["text"])
+    assert abs(float(found.group(1)) - 9.6) < 0.6 and "explains 2" not in d["text"] and "times the variance." in d["text"], d["text"]
+    d = discover(tmp, "seconds", [5 * i for i in range(150)], [round(3 * wave(i, 15) + g.gauss(0, 1), 2) for i in range(150)])
+    assert re.search(r"It repeats every 7[45][0-9.]* units", d["text"]) and "step" not in d["text"].split("Structures:")[0], d["text"]
+    d = discover(tmp, "louder", rows(120), [round(g.gauss(0, 1 if i < 60 else 5), 2) for i in range(120)])
+    assert re.search(r"more uncorrelated noise from [0-9]+[,. ]", d["text"]), d["text"]
+    d = discover(tmp, "twice", rows(100), [round(10 * wave(i, 46) + g.gauss(0, 0.5), 2) for i in range(100)])
+    assert "a function that repeats exactly over the 2.2 periods seen" in d["text"], d["text"]
+
+
+def main():
+    with tempfile.TemporaryDirectory() as tmp:
+        check_moving_average(tmp)
+        check_three_periods(tmp)
+        check_edges(tmp)
+        check_last(tmp)
+        check_full(tmp)
+        check_words(tmp)
+    print("shapes: fine")
+
+
+main()
