@@ -71,8 +71,8 @@ static double bernoulli_draw(struct rng *rng, double f, const double *par) {
 static void negative_binomial_at(double y, double f, const double *par, struct gp_likely *out) {
     double r = par[0], x = f - log(r), q = logistic(x), p = logistic(-x);
     *out = (struct gp_likely){.slope = y * p - r * q, .third = -(y + r) * q * p * (p - q)};
-    out->l =
-        log_gamma(y + r) - log_gamma(r) - log_gamma(y + 1) - y * log1pexp(-x) - r * log1pexp(x);
+    /* of a large size the gammas are far larger than what they differ by */
+    out->l = (y > 0 ? -log(y) - log_beta_fn(r, y) : 0) - y * log1pexp(-x) - r * log1pexp(x);
     out->w = out->safe = (y + r) * q * p;
     out->by[0].l = digamma(y + r) - digamma(r) - log1pexp(x) - out->slope / r;
     out->by[0].slope = -q + (y + r) * q * p / r;

@@ -89,6 +89,12 @@ static void of_normal(struct regress *r, const struct checking *c, size_t i, con
     v->far[i] = fabs(v->y[i] - m) / k->sd[i];
 }
 
+/* Of counts whose logarithms are hardly known the mean is made by what is least known, the tail;
+ * the median is not. */
+static double point(const struct regress *r, double mean, double median) {
+    return r->family == RFAMILY_CHANCE ? mean : median;
+}
+
 /* Of a chance or a count. */
 static void of_hidden(struct regress *r, const struct checking *c, size_t i, const double *w,
                       struct rows *v) {
@@ -96,7 +102,8 @@ static void of_hidden(struct regress *r, const struct checking *c, size_t i, con
     struct rmix x = {r->model.family, r->model.used, w, c->mean + i, c->sd + i, c->n, c->size};
     struct rprediction p = rmix_predict(&x, r->o.level, r->o.seed, k->from + i);
     bool may = fabs(v->y[i] - p.mean) > 2 * p.new_sd;
-    k->mean[i] = p.mean, k->sd[i] = p.new_sd, k->lo[i] = p.new_lo, k->hi[i] = p.new_hi;
+    k->mean[i] = point(r, p.mean, p.median);
+    k->sd[i] = p.new_sd, k->lo[i] = p.new_lo, k->hi[i] = p.new_hi;
     v->far[i] = may ? -norm_quantile(fmax(1e-300, rmix_tail(&x, v->y[i])) / 2) : 0;
     v->logs[RSCORE_OWN][i] = rmix_log_density(&x, v->y[i]);
 }
@@ -133,7 +140,7 @@ static enum gpm_status simpler(const struct regress *r, const char *kernel, size
     double size = m.d > m.nk ? rmodel_value(&m, m.nk, z[m.nk]) : 1;
     for (size_t i = 0; i < n && !st; i++) {
         double f = mean[i], s = sqrt(fmax(var[i], 1e-24));
-        mean[i] = rfamily_response(m.family, &size, f, s).mean;
+        mean[i] = point(r, rfamily_response(m.family, &size, f, s).mean, m.family->mean(f));
         logs[i] = rfamily_log_density(m.family, &size, r->y[k->from + i], f, s);
     }
     rprocess_release(&p);
@@ -215,9 +222,30 @@ static double auc(size_t n, const double *chance, const double *y) {
     return with > 0 && below > 0 ? sum / (with * below) : NAN;
 }
 
-static void score(struct rscore *s, size_t n, const double *chance, const double *y) {
-    s->auc = auc(n, chance, y);
-    for (size_t i = 0; i < n; i++) s->right += ((chance[i] > 0.5) == (y[i] > 0.5)) / (double)n;
+static double log_odds(double p) {
+    p = fmin(1 - 1e-12, fmax(1e-12, p));
+    return log(p) - log1p(-p);
+}
+
+/* A row that is left out takes its value from the share of all: where inputs tell nothing, chances
+ * of rows that have it are the smaller ones. Its odds are put back by what the share's moved. */
+static void put_back(const struct regress *r, size_t n, const double *chance, const double *y,
+                     double *out) {
+    double sum = 0, m = (double)r->n;
+    for (size_t i = 0; i < r->n; i++) sum += r->y[i];
+    for (size_t i = 0; i < n; i++) {
+        double others = r->check.apart ? sum / m : (sum - y[i]) / (m - 1);
+        out[i] = logistic(log_odds(chance[i]) - log_odds(others) + log_odds(sum / m));
+    }
+}
+
+static void score(const struct regress *r, struct rscore *s, size_t n, const double *chance,
+                  const double *y) {
+    double *p = NEW_ARRAY(double, n + 1);
+    put_back(r, n, chance, y, p);
+    s->auc = auc(n, p, y);
+    for (size_t i = 0; i < n; i++) s->right += ((p[i] > 0.5) == (y[i] > 0.5)) / (double)n;
+    mem_free(p);
 }
 
 /* Whether errors a are smaller than b, both squared, by two standard errors of the difference. */
@@ -226,6 +254,13 @@ static bool smaller(size_t n, const double *a, const double *b) {
     for (size_t i = 0; i < n; i++) mean += (b[i] - a[i]) / (double)n;
     for (size_t i = 0; i < n; i++) sq += (b[i] - a[i] - mean) * (b[i] - a[i] - mean);
     return mean > 2 * sqrt(sq / (double)(n - 1) / (double)n);
+}
+
+/* Without inputs no rows are told apart, and the guess is the more frequent value. */
+static void score_none(struct regress *r, const double *y, size_t n, double share) {
+    struct rscore *s = &r->check.score[RSCORE_NONE];
+    s->auc = 0.5, s->right = 0;
+    for (size_t i = 0; i < n; i++) s->right += ((share > 0.5) == (y[i] > 0.5)) / (double)n;
 }
 
 /* Squared errors a, b, c of the three; and whether the model's predictions are better, by squared
@@ -254,8 +289,8 @@ static void compare(struct regress *r, const struct rows *v, size_t n, double *a
             k->score[s].log += v->logs[s][i] / (double)n;
         }
     for (int s = 0; s < RSCORES && r->family == RFAMILY_CHANCE; s++)
-        score(&k->score[s], n, v->mean[s], v->y);
-    if (r->family == RFAMILY_CHANCE) k->score[RSCORE_NONE].auc = 0.5; /* it tells no rows apart */
+        score(r, &k->score[s], n, v->mean[s], v->y);
+    if (r->family == RFAMILY_CHANCE) score_none(r, v->y, n, sum / (double)r->n);
     k->beats_mean = smaller(n, e[RSCORE_OWN], e[RSCORE_NONE]);
     k->beats_lines = smaller(n, e[RSCORE_OWN], e[RSCORE_LINES]);
 }

@@ -465,6 +465,19 @@ says("which is no count", "a,y\n" + "".join("%d,%g\n" % (i, i / 2) for i in rang
 says("more than two values", "a,y\n" + "".join("%d,%d\n" % (i, i % 3) for i in range(9)), "--family", "bernoulli")
 years = json.loads(given("a,y\n" + "".join("%d,%d\n" % (i, 1990 + i + i % 3) for i in range(20)), "--json", "-", status=0))
 check(years["family"] == "normal", "years are no counts")
+tie = json.loads(given("a,y\n" + "".join("%d,%d\n" % (i * 5 % 7, i % 2) for i in range(6)), "--json", "-", status=0))["check"]["scores_none"]
+check(abs(tie["right"] - 0.5) < 1e-9 and tie["auc"] == 0.5, "three of six without inputs: %r" % tie)
+random.seed(8)
+few = [(random.gauss(0, 1), random.gauss(0, 1), 0) for _ in range(150)]
+few[3], few[90] = few[3][:2] + (1,), few[90][:2] + (1,)
+out = json.loads(given("a,b,y\n" + "".join("%.3f,%.3f,%d\n" % row for row in few), "--json", "-", status=0))
+check(out["check"]["scores"]["auc"] > 0.2, "rows left out are not the less probable for it: %r" % out["check"])
+few = [row[:2] + ((2, 5, 1)[i % 3] if i % 30 == 7 else 0,) for i, row in enumerate(few)]
+out = json.loads(given("a,b,y\n" + "".join("%.3f,%.3f,%d\n" % row for row in few), "--json", "-", status=0))
+check(out["family"] != "normal" and out["check"]["r2"] > -1, "zeros, and few counts: %r" % out["check"])
+many = "a,y\n" + "".join("%.4f,%d\n" % (a, round(math.exp(14 + a) + random.gauss(0, math.exp(7 + a / 2)))) for a, _, _ in few)
+out = json.loads(given(many, "--family", "negative_binomial", "--json", "-", status=0))
+check(out["check"]["r2"] > 0.999 and out["model"]["parameters"]["size"][2] < 1e9, "millions that scatter by chance: %r" % out["model"])
 feet = "a,y\n" + "".join("%d,%d\n" % (i, random.gauss(1, 0.3) * (10 + 2 * i)) for i in range(40))
 out = json.loads(given(feet, "--json", "-", status=0))
 check(out["family"] == "normal" and "if 'y' counts something, --family negative_binomial describes it better" in out["notes"], "feet that scatter: " + out["notes"])

@@ -246,6 +246,17 @@ static void densities_of_families(void **state) {
     assert_close(r.new_var, r.var + r.mean, 1e-12);
 }
 
+/* Of a large size the negative binomial is Poisson's, to the last digits that matter. */
+static void large_sizes(void **state) {
+    UNUSED(state);
+    for (double size = 1e9; size < 1e16; size *= 10) {
+        struct gp_likely many, poisson;
+        gp_likelihood_find("negative_binomial")->at(1000, 7, &size, &many);
+        gp_likelihood_find("poisson")->at(1000, 7, &size, &poisson);
+        assert_close(many.l, poisson.l, 1e6 / size + 1e-9);
+    }
+}
+
 /* Tails are sums of probabilities; simulated intervals hold what they should. */
 static void tails_of_families(void **state) {
     UNUSED(state);
@@ -365,6 +376,7 @@ static void optima_of_families(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(densities_of_families),
+        cmocka_unit_test(large_sizes),
         cmocka_unit_test(tails_of_families),
         cmocka_unit_test(settled_processes),
         cmocka_unit_test(optima_of_families),
