@@ -271,12 +271,14 @@ static enum gpm_status search_once(struct discovery *d, const struct search *fir
     enum gpm_status st = rates ? search_rates(d, &rates) : GPM_OK;
     if (st == GPM_OK && !rates) {
         st = series_search_init(&d->search, &d->data, &g, &o);
+        if (st == GPM_OK) series_space_of(&d->search)->before = first;
         if (st == GPM_OK && first)
             series_search_take(&d->search, first, most_taken(d), further || !coarse);
         if (st == GPM_OK && isfinite(d->search.top) && search_late(&d->search))
             search_sample(&d->search); /* nobody waits for more than was found without the values */
         else if (st == GPM_OK)
             st = coarse ? search_coarse(d, few, further) : search_run(&d->search);
+        if (st == GPM_OK) series_space_of(&d->search)->before = NULL;
     }
     if (st == GPM_E_NOMEM)
         return buf_fail(err, st, "%s: not enough memory for %zu values", d->series.name,

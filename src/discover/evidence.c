@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "discover/starts.h"
 #include <math.h>
+#include <string.h>
 
 const struct fit_rules series_fit_rules = {.polished = 3,
                                            .iterations = 8,
@@ -95,7 +96,21 @@ struct evidence *sevidence_new(const struct smodel_data *data, const struct stru
     struct fit_rules r = series_fit_rules;
     if (slow) r.polished = POLISHED_SLOW;
     e->open = fit_starts_new(m->d, STARTS_MAX);
-    int n = starts_make(m, parent, hints, slow ? STARTS_SLOW : STARTS_MAX, e->open->z);
+    int n =
+        starts_make(m, parent, hints, slow ? STARTS_SLOW : STARTS_MAX, e->open->z, &e->open->apart);
     evidence_begin(e, smodel_density(m, w, false), n, floor - log_prior, &r);
+    return e;
+}
+
+struct evidence *sevidence_again(const struct smodel_data *data, const struct structure *s,
+                                 double log_prior, double floor, const struct evidence *then,
+                                 struct smodel_work *w) {
+    struct evidence *e = sevidence_make(data, s, log_prior);
+    const struct smodel *m = smodel_of(e);
+    int n = then->prop.n_modes ? then->prop.n_modes : then->prop.n; /* the rest are moments */
+    e->open = fit_starts_new(m->d, n);
+    for (int k = 0; k < n; k++)
+        memcpy(e->open->z + k * m->d, then->prop.mode[k].z, sizeof(double) * (size_t)m->d);
+    evidence_begin(e, smodel_density(m, w, false), n, floor - log_prior, &series_fit_rules);
     return e;
 }

@@ -33,4 +33,8 @@ extern const struct fit_rules series_fit_rules;
 struct evidence *sevidence_new(const struct smodel_data *data, const struct structure *s,
                                double log_prior, double floor, const struct evidence *parent,
                                const struct period_hints *hints, struct smodel_work *w);
+/* The same from the modes that it has on much the same data. */
+struct evidence *sevidence_again(const struct smodel_data *data, const struct structure *s,
+                                 double log_prior, double floor, const struct evidence *then,
+                                 struct smodel_work *w);
 #endif

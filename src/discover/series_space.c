@@ -23,6 +23,11 @@
 #define SCREEN_SIZE 250
 #define SCREEN      7.0
 
+/* Where a search is made again with a value more, a structure that lay so far behind without it,
+ * and as far again for each further one, is given up at once: so much a value out of line may say
+ * for a structure with more noise. */
+#define LOST 14.0
+
 struct screen {
     struct smodel_data data;
     struct smodel_work **work;
@@ -238,8 +243,33 @@ static void prepare(struct space *base, const struct search *x, const struct evi
     if (s->screen && dense) screen_top(s, x);
 }
 
+/* What the search with a few values less has of a structure; NULL: nothing. */
+static const struct evidence *known_before(const struct series_space *s,
+                                           const struct structure *k) {
+    if (!s->before) return NULL;
+    size_t at = (size_t)(uintptr_t)map_get(&series_space_of(s->before)->index, structure_hash(k));
+    const struct evidence *e = at && at <= s->before->n_of ? s->before->of[at - 1] : NULL;
+    return e && e->prop.n && structure_equal(&smodel_of(e)->s, k) ? e : NULL;
+}
+
+/* How far a structure lay behind then; 0 where that may change. */
+static double lost_before(const struct series_space *s, const struct evidence *then) {
+    double behind = s->before->top - evidence_total(then);
+    size_t was = series_space_of(s->before)->values, more = s->values > was ? s->values - was : 1;
+    return behind > LOST * (double)more ? behind : 0;
+}
+
+/* A rough evidence so far behind the top. Finishing leaves it as it is. */
+static void give_up(const struct series_space *s, struct evidence *e, double behind) {
+    mem_free(e->open);
+    e->open = NULL;
+    e->laplace = e->logz = e->map = s->top - behind - e->log_prior;
+    e->se = 2.0;
+    e->rough = true;
+}
+
 /* A dense structure on the subset first. What falls behind there gets the rough evidence that this
- * leads to expect on all of the data: at least what it lost. Finishing leaves that as it is. */
+ * leads to expect on all of the data: at least what it lost. */
 static struct evidence *fit_screened(struct series_space *s, const struct structure *k,
                                      const struct evidence *parent, int thread) {
     struct screen *c = s->screen;
@@ -250,12 +280,8 @@ static struct evidence *fit_screened(struct series_space *s, const struct struct
     double behind = c->top - evidence_total(part);
     if (behind > SCREEN || !part->prop.n) {
         smodel_init(part->item, s->data, k);
-        mem_free(part->open);
-        part->open = NULL;
         part->log_prior = full;
-        part->laplace = part->logz = part->map = s->top - fmax(behind, PRUNE) - full;
-        part->se = 2.0;
-        part->rough = true;
+        give_up(s, part, fmax(behind, PRUNE));
         return part;
     }
     e = sevidence_new(s->data, k, full, s->floor, part, hints, s->work[thread]);
@@ -263,14 +289,28 @@ static struct evidence *fit_screened(struct series_space *s, const struct struct
     return e;
 }
 
+static struct evidence *fit_lost(const struct series_space *s, const struct structure *k,
+                                 double behind) {
+    struct evidence *e = sevidence_make(s->data, k, log_prior(s, s->data, k));
+    give_up(s, e, behind);
+    return e;
+}
+
+static struct evidence *fit_structure(struct series_space *s, const struct structure *k, bool fast,
+                                      const struct evidence *parent, int thread) {
+    const struct evidence *then = known_before(s, k);
+    double behind = then ? lost_before(s, then) : 0, prior = log_prior(s, s->data, k);
+    if (behind > 0) return fit_lost(s, k, behind);
+    if (s->screen && !fast) return fit_screened(s, k, then ? then : parent, thread);
+    if (then) return sevidence_again(s->data, k, prior, s->floor, then, s->work[thread]);
+    return sevidence_new(s->data, k, prior, s->floor, parent, &s->around[k->transform],
+                         s->work[thread]);
+}
+
 static struct evidence *fit(struct space *base, size_t id, const struct evidence *parent,
                             int thread) {
     struct series_space *s = own(base);
-    const struct structure *k = &s->known.at[id];
-    struct evidence *e = s->screen && !is_fast(base, id)
-                             ? fit_screened(s, k, parent, thread)
-                             : sevidence_new(s->data, k, log_prior(s, s->data, k), s->floor, parent,
-                                             &s->around[k->transform], s->work[thread]);
+    struct evidence *e = fit_structure(s, &s->known.at[id], is_fast(base, id), parent, thread);
     e->id = id;
     return e;
 }
@@ -353,7 +393,7 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
                                    const struct grammar *g, const struct search_options *o) {
     static const struct {
         size_t up_to, draws, most, steps;
-    } sizes[] = {{300, 250, 600, 500}, {700, 200, 300, 250}, {SIZE_MAX, 150, 150, 150}};
+    } sizes[] = {{300, 250, 600, 500}, {700, 200, 300, 250}, {SIZE_MAX, 150, 600, 150}};
     size_t size = 0;
     struct series_space *s = NEW(struct series_space);
     while (data->n > sizes[size].up_to ||
@@ -365,6 +405,7 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
                              .most = sizes[size].most,
                              .steps = sizes[size].steps};
     s->data = data;
+    s->values = data->n;
     s->grammar = *g;
     grammar_calendar(&s->grammar, data->n_season, data->n);
     if (data->scale != SCALE_LOG) s->grammar.only_logs = smodel_scale_hidden(data);
@@ -413,7 +454,15 @@ static void refine_job(void *ctx, size_t job, int thread) {
     struct structure k = refined(r->s, from);
     double z[SMODEL_MAX_PAR];
     if (job && search_late(r->coarse)) return;
-    struct evidence *e = sevidence_make(r->s->data, &k, log_prior(r->s, r->s->data, &k));
+    double prior = log_prior(r->s, r->s->data, &k);
+    if (r->coarse == r->s->before && !search_late(r->coarse)) {
+        struct smodel_work *w = r->s->work[thread];
+        r->result[job] = sevidence_again(r->s->data, &k, prior, -INFINITY, from, w);
+        evidence_finish(r->result[job], density(&r->s->base, r->result[job], thread, false),
+                        -INFINITY, r->s->base.rules);
+        return;
+    }
+    struct evidence *e = sevidence_make(r->s->data, &k, prior);
     struct density t = density(&r->s->base, e, thread, false);
     memcpy(z, from->prop.mode[0].z, sizeof *z * (size_t)t.d);
     if (smodel_scale_hidden(r->s->data)) z[0] -= 1;

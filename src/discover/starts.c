@@ -59,13 +59,19 @@ static const struct period_hints walks[] = {
 static const struct period_hints slopes = {.p = {1.0, 4.0}, .n = 2},
                                  memories = {.p = {0.08, 0.3, 1.5}, .n = 3};
 
-/* Length-scales in the span, and one of a few steps, where those are far below: neighbours of long
+/* Length-scales in the span, and some of a few steps, where those are far below: neighbours of long
  * series are alike for reasons that are over in a moment. */
-#define FEW_STEPS 3
+#define MOST_STEPS 3
+
+static bool momentary(const struct smodel_data *d, double length) {
+    return length <= MOST_STEPS * d->dt;
+}
 
 static struct period_hints lengths_of(const struct smodel_data *d) {
     struct period_hints h = candidates[SPAR_L];
-    if (FEW_STEPS * d->dt < 0.5 * h.p[0]) h.p[h.n++] = FEW_STEPS * d->dt;
+    if (MOST_STEPS * d->dt > 0.5 * h.p[0]) return h;
+    h.p[h.n++] = MOST_STEPS * d->dt;
+    h.p[h.n++] = d->dt;
     return h;
 }
 
@@ -99,19 +105,35 @@ static int variations(const struct smodel *m, double *z, int n) {
     return n;
 }
 
-/* What is over after a few steps is of the size of what was noise so far. */
+/* What is over after a few steps was noise so far: half of its variance each. */
 static void shrink(const struct smodel *m, int k, double *z) {
     int sd = m->term[k].par[SPAR_SD];
-    if (smodel_free(sd)) z[sd] = z[0];
+    if (!smodel_free(sd)) return;
+    z[0] -= 0.5 * M_LN2;
+    z[sd] = z[0];
+}
+
+/* Those with something momentary behind the others, either in their order; how many they are. */
+static int part_momentary(size_t d, int n, const bool *over, double *z) {
+    double *rest = NEW_ARRAY(double, (size_t)n *d + 1);
+    size_t kept = 0, moved = 0;
+    for (int k = 0; k < n; k++) {
+        double *to = over[k] ? rest + d * moved++ : z + d * kept++;
+        memmove(to, z + d * (size_t)k, d * sizeof *z);
+    }
+    memcpy(z + d * kept, rest, d * moved * sizeof *z);
+    mem_free(rest);
+    return (int)moved;
 }
 
 /* All combinations of the candidates; with more of them than room, a stride that visits all axes.
  */
 int starts_make(const struct smodel *m, const struct evidence *parent,
-                const struct period_hints *hints, int most, double *z) {
-    bool fresh[SMODEL_MAX_PAR], any = false;
+                const struct period_hints *hints, int most, double *z, int *apart) {
+    bool fresh[SMODEL_MAX_PAR], over[STARTS_MAX] = {false}, any = false;
     const struct period_hints *list[SMODEL_MAX_PAR], lengths = lengths_of(m->data);
     long total = 1;
+    *apart = 0;
     starts_carry(m, parent, z, fresh);
     for (int i = 0; i < m->d; i++) {
         list[i] = candidates_of(m, i, hints, &lengths);
@@ -130,10 +152,12 @@ int starts_make(const struct smodel *m, const struct evidence *parent,
             double value = list[i]->p[at % list[i]->n];
             at /= list[i]->n;
             v[i] = smodel_unvalue(m, i, value);
-            if (m->par[i].kind == SPAR_L && value == FEW_STEPS * m->data->dt)
-                shrink(m, m->par[i].term, v);
+            if (m->par[i].kind != SPAR_L || !momentary(m->data, value)) continue;
+            shrink(m, m->par[i].term, v);
+            over[k + 1] = true;
         }
     }
+    *apart = part_momentary((size_t)m->d, (int)want + 1, over, z);
     return (int)want + 1;
 }
 

@@ -10,9 +10,10 @@
 
 #define STARTS_MAX 60
 
-/* Fills up to `most` (at most STARTS_MAX) points of m->d numbers each into z; returns how many. */
+/* Fills up to `most` (at most STARTS_MAX) points of m->d numbers each into z; returns how many. The
+ * last *apart have a term that is over within a few steps. */
 int starts_make(const struct smodel *m, const struct evidence *parent,
-                const struct period_hints *hints, int most, double *z);
+                const struct period_hints *hints, int most, double *z, int *apart);
 /* The relative's optimum carried over to m, hints where it has nothing; *fresh (may be NULL) is set
  * where a parameter is new. */
 void starts_carry(const struct smodel *m, const struct evidence *from, double *z, bool *fresh);

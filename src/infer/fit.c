@@ -80,6 +80,14 @@ static void rank(struct fit_starts *s, int want, int i, double logp) {
     }
 }
 
+/* The best of those that lie apart, last. */
+static void add_apart(struct fit_starts *s, int n, const double *logp) {
+    int best = -1;
+    for (int i = n - s->apart; i < n; i++)
+        if (isfinite(logp[i]) && (best < 0 || logp[i] > logp[best])) best = i;
+    if (best >= 0 && s->n < FIT_MAX_POLISHED) s->best[s->n++] = (struct fit_rank){logp[best], best};
+}
+
 /* A copy of start `from`, as start `to`, in which one coordinate after the other takes the best of
  * the values that it has in the n starts. A narrow mode (a period over many cycles) is found so
  * where no start is near it in all coordinates at once. */
@@ -118,7 +126,8 @@ void fit_polish(const struct density *t, struct fit_starts *s, int n, const stru
     s->n = 0;
     double *logp = NEW_ARRAY(double, (size_t)n + 1);
     density_many(t, (size_t)n, s->z, logp, NULL);
-    for (int i = 0; i < n; i++) rank(s, r->polished, i, logp[i]);
+    for (int i = 0; i < n - s->apart; i++) rank(s, r->polished, i, logp[i]);
+    add_apart(s, n, logp);
     mem_free(logp);
     if (haste_now(t->haste)) return;
     drop_copies(t, s);

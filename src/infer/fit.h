@@ -28,7 +28,9 @@ struct fit_rules {
     int again;
 };
 struct fit_starts {
-    int n; /* of best */
+    int n;     /* of best */
+    int apart; /* the last so many starts lie far from the others: the best of them is polished,
+                  too, however low it begins; at most FIT_MAX_POLISHED in all */
     struct fit_rank {
         double logp;
         int at;

@@ -196,6 +196,34 @@ static void test_taken(void **state) {
     smodel_data_release(&d);
 }
 
+/* A search that is made again with a value more begins where the structures were without it, and
+ * leaves those alone that lay far behind: the same top for less. */
+static void test_again(void **state) {
+    UNUSED(state);
+    struct smodel_data d, without;
+    make_data(&d, 60);
+    assert_int_equal(smodel_data_subset(&d, 59, &without), GPM_OK);
+    const struct smodel_data *of[] = {&without, &d, &d};
+    struct search_options o = {.seed = 1, .threads = 1};
+    struct search s[3];
+    struct grammar g;
+    grammar_init(&g, 0, false, true);
+    for (int k = 0; k < 3; k++) {
+        assert_int_equal(series_search_init(&s[k], of[k], &g, &o), GPM_OK);
+        if (k == 1) {
+            series_space_of(&s[1])->before = &s[0];
+            series_search_take(&s[1], &s[0], 4, true);
+        }
+        assert_int_equal(search_run(&s[k]), GPM_OK);
+    }
+    assert_true(fabs(s[1].top - s[2].top) < 0.5); /* errors of both estimates */
+    assert_string_equal(best_of(&s[1])->text, best_of(&s[2])->text);
+    assert_true((double)s[1].evals < 0.8 * (double)s[2].evals);
+    for (int k = 0; k < 3; k++) search_release(&s[k]);
+    smodel_data_release(&without);
+    smodel_data_release(&d);
+}
+
 /* A density of which somebody asks to finish while its point number `at` is computed. */
 struct watched {
     double b;
@@ -337,6 +365,7 @@ int main(void) {
                                        cmocka_unit_test(test_evidence_against_grid),
                                        cmocka_unit_test(test_posterior),
                                        cmocka_unit_test(test_taken),
+                                       cmocka_unit_test(test_again),
                                        cmocka_unit_test(test_haste),
                                        cmocka_unit_test(test_finish),
                                        cmocka_unit_test(test_sizes),

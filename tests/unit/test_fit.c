@@ -40,7 +40,42 @@ static void test_ranks(void **state) {
     }
 }
 
+/* Two hills; the higher one is seen from its own slope alone. */
+static double hills(void *ctx, const double *z, double *grad) {
+    UNUSED(ctx);
+    bool far = z[0] > 10;
+    double off = z[0] - (far ? 20 : 3), top = far ? 0 : -5, slope = far ? 4 : 1;
+    if (grad) grad[0] = -slope * off;
+    return top - 0.5 * slope * off * off;
+}
+
+/* The best of the starts that lie apart is polished however low it begins, and comes first where it
+ * leads higher; one that is impossible is none. */
+static void test_apart(void **state) {
+    struct fit_rules r = rules;
+    struct density t = {.d = 1, .eval = hills};
+    UNUSED(state);
+    r.iterations = 20;
+    for (int apart = 0; apart < 2; apart++) {
+        struct fit_starts *s = fit_starts_new(1, 5);
+        memcpy(s->z, (double[]){0, 1, 2, 12, 14}, 5 * sizeof *s->z);
+        s->apart = apart ? 2 : 0;
+        fit_polish(&t, s, 5, &r, -INFINITY);
+        assert_int_equal(s->n, apart ? 3 : 2);
+        assert_int_equal(s->best[0].at == 4, apart);
+        assert_close(s->best[0].logp, apart ? 0 : -5, 1e-6);
+        mem_free(s);
+    }
+    struct fit_starts *s = fit_starts_new(1, 2);
+    memcpy(s->z, (double[]){1, -100}, 2 * sizeof *s->z);
+    s->apart = 1;
+    t.eval = around_three;
+    fit_polish(&t, s, 2, &rules, -INFINITY);
+    assert_int_equal(s->n, 1);
+    mem_free(s);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ranks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ranks), cmocka_unit_test(test_apart)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
