@@ -29,6 +29,7 @@ static void say_times(const struct series *s, struct buf *out) {
         if (!plain || !strcmp(f->pattern, "%Y.%m")) /* parts of a year are written so, too */
             buf_printf(out, ", times read as %s", f->pattern);
     }
+    if (time_elapsed(f)) buf_puts(out, ", times read as hours that went by");
     if (f->zones) buf_puts(out, ", times of several zones, written in UTC");
 }
 

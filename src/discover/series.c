@@ -489,8 +489,8 @@ static void set_unit(struct reading *r) {
         s->unit = "day";
     } else if (*kind != TIME_NUMBER) {
         s->unit = "year";
-    } else if (r->time >= 0 && !r->o->date_format && r->n && r->p[0].x >= 1000 &&
-               r->p[r->n - 1].x <= 2200) {
+    } else if (r->time >= 0 && !r->o->date_format && !time_elapsed(&s->form) && r->n &&
+               r->p[0].x >= 1000 && r->p[r->n - 1].x <= 2200) {
         *kind = TIME_YEAR; /* numbers between 1000 and 2200 are taken for years */
         s->unit = "year";
     }
@@ -581,11 +581,9 @@ static enum gpm_status take_per_day(struct reading *r) {
     int months = s->form.kind == TIME_QUARTER ? 3 : 1;
     bool dated =
         s->form.kind == TIME_MONTH || s->form.kind == TIME_QUARTER || series_counts_months(s);
-    for (size_t i = 1; i < s->n && dated; i++) /* a quarter is a quarter however it is written */
-        if (fabs((s->x[i] - s->x[i - 1]) * 12 - 1) < 0.1)
-            break;
-        else if (i + 1 == s->n)
-            months = 3;
+    double least = INFINITY; /* a quarter is a quarter however it is written, and so is a half */
+    for (size_t i = 1; i < s->n; i++) least = fmin(least, (s->x[i] - s->x[i - 1]) * 12);
+    if (least > 1.5) months = least > 4.5 && least < 6.5 ? 6 : 3;
     for (size_t i = 1; i < s->n && dated; i++) {
         double k = (s->x[i] - s->x[i - 1]) * 12 / months;
         dated = fabs(k - floor(k + 0.5)) < 0.1;

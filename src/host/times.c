@@ -16,33 +16,13 @@
 
 /* ---- one text by one pattern ---- */
 
-const char *const time_months[12] = {"january",   "february", "march",    "april",
-                                     "may",       "june",     "july",     "august",
-                                     "september", "october",  "november", "december"};
-
 /* At least `least` and at most `most` decimal digits. */
-static bool digits(const char **p, int least, int most, int *out) {
+bool time_digits(const char **p, int least, int most, int *out) {
     int v = 0, n = 0;
     for (; n < most && ascii_digit((*p)[n]); n++) v = v * 10 + ((*p)[n] - '0');
     *p += n;
     *out = v;
     return n >= least;
-}
-
-/* Three letters of it or more; a point may follow what is cut short. */
-static bool month_name(const char **p, int *month) {
-    size_t n = 0;
-    while (ascii_alpha((*p)[n])) n++;
-    for (int i = 0; i < 12 && n >= 3; i++) {
-        bool sept = n == 4 && i == 8; /* Sept */
-        if (ascii_ncasecmp(*p, time_months[i], n) || (n < strlen(time_months[i]) && n > 3 && !sept))
-            continue;
-        *p += n;
-        if (**p == '.' && n < strlen(time_months[i])) (*p)++;
-        *month = i + 1;
-        return true;
-    }
-    return false;
 }
 
 const char *const time_weekdays[7] = {"monday", "tuesday",  "wednesday", "thursday",
@@ -65,14 +45,14 @@ static bool weekday_name(const char **p) {
 static bool next_year(const char **p, const struct time_parts *t) {
     const char *s = *p;
     int year, n = ascii_digit(s[0]) && ascii_digit(s[1]) && ascii_digit(s[2]) ? 4 : 2;
-    if (!digits(p, n, n, &year)) return false;
+    if (!time_digits(p, n, n, &year)) return false;
     return year == (n == 4 ? t->year + 1 : (t->year + 1) % 100);
 }
 
 /* second := 1 or 2 digits [('.' | ',') digits] */
 static bool seconds(const char **p, double *out) {
     int s;
-    if (!digits(p, 1, 2, &s) || s > 60) return false;
+    if (!time_digits(p, 1, 2, &s) || s > 60) return false;
     *out = s;
     if ((**p != '.' && **p != ',') || !ascii_digit((*p)[1])) return true;
     double unit = 0.1;
@@ -82,31 +62,11 @@ static bool seconds(const char **p, double *out) {
 
 /* clock := HH ':' MM [':' second] */
 static bool clock_time(const char **p, struct time_parts *t) {
-    if (!digits(p, 1, 2, &t->hour) || *(*p)++ != ':' || !digits(p, 2, 2, &t->minute)) return false;
+    if (!time_digits(p, 1, 2, &t->hour) || *(*p)++ != ':' || !time_digits(p, 2, 2, &t->minute))
+        return false;
     if (**p != ':') return true;
     (*p)++;
     return seconds(p, &t->second);
-}
-
-/* zone := 'Z' | 'UTC' | 'GMT' | ('+' | '-') HH [[':'] MM] */
-static bool zone(const char **p, struct time_parts *t) {
-    static const char *const names[] = {"UTC", "GMT", "Z"};
-    int h, m = 0;
-    t->zoned = true;
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        size_t n = strlen(names[i]);
-        if (ascii_ncasecmp(*p, names[i], n) || ascii_alpha((*p)[n])) continue;
-        *p += n;
-        return true;
-    }
-    bool west = **p == '-';
-    if (!west && **p != '+') return false;
-    (*p)++;
-    if (!digits(p, 2, 2, &h) || h > 14) return false;
-    if (**p == ':') (*p)++;
-    if (ascii_digit(**p) && (!digits(p, 2, 2, &m) || m > 59)) return false;
-    t->zone = (west ? -1 : 1) * (60 * h + m);
-    return true;
 }
 
 static bool half_of_day(const char **p, struct time_parts *t) {
@@ -117,29 +77,46 @@ static bool half_of_day(const char **p, struct time_parts *t) {
     return true;
 }
 
+/* 1er janvier: the first alone is counted. */
+static bool day_of_month(const char **p, int *day) {
+    if (!time_digits(p, 1, 2, day)) return false;
+    if (*day == 1 && !ascii_ncasecmp(*p, "er ", 3)) *p += 2;
+    return true;
+}
+
+/* Its first month. */
+static bool half_of_year(const char **p, struct time_parts *t) {
+    int half;
+    if (!time_digits(p, 1, 1, &half) || half < 1 || half > 2) return false;
+    t->month = half == 1 ? 1 : 7;
+    return true;
+}
+
 static bool directive(char c, const char **p, struct time_parts *t) {
     switch (c) {
     case 'Y':
-    case 'G': return digits(p, 4, 4, &t->year);
+    case 'G': return time_digits(p, 4, 4, &t->year);
     case 'y':
-        if (!digits(p, 2, 2, &t->year)) return false;
+        if (!time_digits(p, 2, 2, &t->year)) return false;
         t->year += t->year < 69 ? 2000 : 1900;
         return true;
     case 'n': return next_year(p, t);
     case 'a': return weekday_name(p);
-    case 'm': return digits(p, 1, 2, &t->month);
-    case 'b': return month_name(p, &t->month);
-    case 'd': return digits(p, 1, 2, &t->day);
-    case 'q': return digits(p, 1, 1, &t->quarter);
-    case 'V': return digits(p, 1, 2, &t->week);
-    case 'u': return digits(p, 1, 1, &t->weekday);
+    case 'm': return time_digits(p, 1, 2, &t->month);
+    case 'b': return month_read(p, &t->month, &t->languages);
+    case 'd': return day_of_month(p, &t->day);
+    case 'h': return half_of_year(p, t);
+    case 'q': return time_digits(p, 1, 1, &t->quarter);
+    case 'V': return time_digits(p, 1, 2, &t->week);
+    case 'u': return time_digits(p, 1, 1, &t->weekday);
     case 'H':
-    case 'I': return digits(p, 1, 2, &t->hour) && (c == 'H' || (t->hour >= 1 && t->hour <= 12));
-    case 'M': return digits(p, 1, 2, &t->minute);
+    case 'I':
+        return time_digits(p, 1, 2, &t->hour) && (c == 'H' || (t->hour >= 1 && t->hour <= 12));
+    case 'M': return time_digits(p, 1, 2, &t->minute);
     case 'S': return seconds(p, &t->second);
     case 'T': return clock_time(p, t);
     case 'p': return half_of_day(p, t);
-    case 'z': return zone(p, t);
+    case 'z': return time_zone_read(p, t);
     default: return false;
     }
 }
@@ -152,17 +129,34 @@ char time_directive(const char *pattern, const char **next) {
     return *pattern;
 }
 
+/* The end of a range, written as its beginning is by the first `n` characters of the pattern, and
+ * not before it. */
+static bool range_end(const char *pattern, size_t n, const char **text,
+                      const struct time_parts *t) {
+    char part[64];
+    struct time_parts end;
+    if (n >= sizeof part) return false;
+    memcpy(part, pattern, n);
+    part[n] = 0;
+    *text = strchr(part, 'e') ? NULL : time_match_start(part, *text, &end, NULL);
+    return *text && end.month >= 1 && end.month <= 12 && end.day >= 1 &&
+           end.day <= calendar_month_length(end.year, end.month) &&
+           (end.year * 12 + end.month) * 31 + end.day >= (t->year * 12 + t->month) * 31 + t->day;
+}
+
 const char *time_match_start(const char *pattern, const char *text, struct time_parts *t,
                              const char **spans) {
-    const char *next;
+    const char *next, *start = pattern, *last = pattern;
     size_t k = 0;
     *t = (struct time_parts){.month = 1, .day = 1, .quarter = 1, .week = 1, .weekday = 1};
     while (*pattern) {
         char c = time_directive(pattern, &next);
         if (c) {
             if (spans && k < TIME_DIRECTIVES) spans[k++] = text;
-            if (!directive(c, &text, t)) return NULL;
-            pattern = next;
+            bool ok = c == 'e' ? range_end(start, (size_t)(last - start), &text, t)
+                               : directive(c, &text, t);
+            if (!ok) return NULL;
+            pattern = last = next;
         } else if (*pattern == ' ') {
             if (*text != ' ') return NULL;
             while (*text == ' ') text++;
@@ -202,12 +196,12 @@ static bool has(const char *pattern, const char *letters) {
 
 enum time_kind time_pattern_kind(const char *pattern) {
     if (!strncmp(pattern, "unix", 4) || !strcmp(pattern, "excel")) return TIME_UNIX;
-    if (!strcmp(pattern, "number")) return TIME_NUMBER;
+    if (!strcmp(pattern, "number") || !strcmp(pattern, "elapsed")) return TIME_NUMBER;
     if (has(pattern, "HITS")) return TIME_INSTANT;
     if (has(pattern, "V")) return TIME_WEEK;
     if (has(pattern, "d")) return TIME_DATE;
     if (has(pattern, "q")) return TIME_QUARTER;
-    return has(pattern, "mb") ? TIME_MONTH : TIME_YEAR;
+    return has(pattern, "mbh") ? TIME_MONTH : TIME_YEAR;
 }
 
 double time_unix_unit(const char *pattern) {
@@ -249,10 +243,29 @@ static bool is_number(const char *text, double *v) {
     return number_parse(text, strlen(text), v) && isfinite(*v);
 }
 
+/* Hours that went by: [days 'day'['s'] [',']] hours ':' minutes ':' seconds, as many hours as there
+ * are. */
+static bool elapsed(const char *p, double *x) {
+    int days = 0, hours, minutes;
+    double second;
+    const char *q = p;
+    if (time_digits(&q, 1, 6, &days) && *q == ' ' && !ascii_ncasecmp(q, " day", 4)) {
+        for (q += 4; *q == 's' || *q == ',' || *q == ' ';) q++;
+        p = q;
+    } else
+        days = 0;
+    if (!time_digits(&p, 1, 6, &hours) || *p++ != ':' || !time_digits(&p, 2, 2, &minutes) ||
+        *p++ != ':' || minutes > 59 || !seconds(&p, &second) || *p || second >= 60)
+        return false;
+    *x = 24.0 * days + hours + minutes / 60.0 + second / 3600;
+    return true;
+}
+
 /* One text by a pattern or a word for one. */
 static bool read_by(const char *pattern, const char *text, double *x, struct time_parts *t) {
     enum time_kind kind = time_pattern_kind(pattern);
     *t = (struct time_parts){0};
+    if (kind == TIME_NUMBER && *pattern == 'e') return elapsed(text, x);
     if (kind == TIME_NUMBER || kind == TIME_UNIX) {
         if (!is_number(text, x)) return false;
         if (kind == TIME_UNIX)
@@ -267,85 +280,54 @@ static bool read_by(const char *pattern, const char *text, double *x, struct tim
 
 /* In the order of preference among those that read a column alike. */
 static const char *const dates[] = {
-    "%Y-%m-%d",     "%Y/%m/%d",     "%Y.%m.%d",     "%Y%m%d",        "%d/%m/%Y",    "%m/%d/%Y",
-    "%d.%m.%Y",     "%d-%m-%Y",     "%m-%d-%Y",     "%d-%b-%Y",      "%d %b %Y",    "%d. %b %Y",
-    "%d/%b/%Y",     "%b %d %Y",     "%b %d, %Y",    "%b-%d-%Y",      "%Y-%b-%d",    "%Y %b %d",
-    "%d%b%Y",       "%d/%m/%y",     "%m/%d/%y",     "%y/%m/%d",      "%d.%m.%y",    "%d-%m-%y",
-    "%m-%d-%y",     "%y-%m-%d",     "%d-%b-%y",     "%d %b %y",      "%Y%b%d",      "%a %d %b %Y",
-    "%a, %d %b %Y", "%a %b %d %Y",  "%a %b %d, %Y", "%a, %b %d, %Y", "%a %d/%m/%Y", "%a %m/%d/%Y",
-    "%a %d.%m.%Y",  "%a, %d.%m.%Y", "%a %Y-%m-%d",
+    "%Y-%m-%d",     "%Y/%m/%d",     "%Y.%m.%d",     "%Y%m%d",         "%d/%m/%Y",    "%m/%d/%Y",
+    "%d.%m.%Y",     "%d-%m-%Y",     "%m-%d-%Y",     "%d-%b-%Y",       "%d %b %Y",    "%d. %b %Y",
+    "%d/%b/%Y",     "%b %d %Y",     "%b %d, %Y",    "%b-%d-%Y",       "%Y-%b-%d",    "%Y %b %d",
+    "%d%b%Y",       "%d/%m/%y",     "%m/%d/%y",     "%y/%m/%d",       "%d.%m.%y",    "%d-%m-%y",
+    "%m-%d-%y",     "%y-%m-%d",     "%d-%b-%y",     "%d %b %y",       "%Y%b%d",      "%a %d %b %Y",
+    "%a, %d %b %Y", "%a %b %d %Y",  "%a %b %d, %Y", "%a, %b %d, %Y",  "%a %d/%m/%Y", "%a %m/%d/%Y",
+    "%a %d.%m.%Y",  "%a, %d.%m.%Y", "%a %Y-%m-%d",  "%d de %b de %Y", "%d de %b %Y",
 };
+/* Clocks, and the ends of ranges. */
 static const char *const clocks[] = {
-    "T%T",         " %T",       "T%T%z",     " %T%z",    " %T %z",
-    "T%H%M%S",     "T%H%M%S%z", " %I:%M %p", " %I:%M%p", " %I:%M:%S %p",
-    " %I:%M:%S%p", ", %T",      " %H",       "T%H",      ":%T", /* 01/Jan/2001:12:00:00 */
+    "T%T",
+    " %T",
+    "T%T%z",
+    " %T%z",
+    " %T %z",
+    "T%H%M%S",
+    "T%H%M%S%z",
+    " %I:%M %p",
+    " %I:%M%p",
+    " %I:%M:%S %p",
+    " %I:%M:%S%p",
+    " %I:%M %p %z",
+    " %I:%M:%S %p %z",
+    "/%e",
+    " - %e",
+    "-%e",
+    " \xe2\x80\x93 %e",
+    "\xe2\x80\x93%e",
+    " to %e",
+    ", %T",
+    " %H",
+    "T%H",
+    ":%T", /* 01/Jan/2001:12:00:00 */
 };
 static const char *const wholes[] = {
-    "%Y-%m",
-    "%Y/%m",
-    "%YM%m",
-    "%Y-M%m",
-    "%Y:%m",
-    "%b %Y",
-    "%b-%Y",
-    "%b/%Y",
-    "%b, %Y",
-    "%Y %b",
-    "%Y-%b",
-    "%Y/%b",
-    "%Y%b",
-    "%b%Y",
-    "%m/%Y",
-    "%m-%Y",
-    "%b-%y",
-    "%YQ%q",
-    "%Y-Q%q",
-    "%Y Q%q",
-    "%Y/Q%q",
-    "%Y:Q%q",
-    "%Y:%q",
-    "Q%q %Y",
-    "Q%q-%Y",
-    "Q%q/%Y",
-    "Q%q%Y",
-    "%qQ%Y",
-    "%qQ %Y",
-    "%G-W%V",
-    "%GW%V",
-    "%G W%V",
-    "%G-W%V-%u",
-    "%GW%V%u",
-    "Q%q '%y",
-    "Q%q'%y",
-    "Q%q %y",
-    "Q%q-%y",
-    "Q%q/%y",
-    "%qQ%y",
-    "%qQ %y",
-    "%qQ'%y",
-    "FY%YQ%q",
-    "FY%Y Q%q",
-    "FY%Y-Q%q",
-    "FY%yQ%q",
-    "FY%y Q%q",
-    "FY%y-Q%q",
-    "Q%q FY%Y",
-    "Q%q FY%y",
-    "Q%qFY%Y",
-    "Q%qFY%y",
-    "Q%q-FY%Y",
-    "Q%q-FY%y",
-    "FY%Y",
-    "FY %Y",
-    "FY%y",
-    "FY'%y",
-    "%Y-%n",
-    "%Y/%n",
-    "%Y\xe2\x80\x93%n",
-    "FY%Y-%n",
-    "FY%Y/%n",
-    "FY %Y-%n",
-    "FY %Y/%n",
+    "%Y-%m",    "%Y/%m",    "%YM%m",    "%Y-M%m",   "%Y:%m",    "%b %Y",    "%b-%Y",
+    "%b/%Y",    "%b, %Y",   "%Y %b",    "%Y-%b",    "%Y/%b",    "%Y%b",     "%b%Y",
+    "%m/%Y",    "%m-%Y",    "%b-%y",    "%b de %Y", "%YH%h",    "%Y-H%h",   "%Y H%h",
+    "%Y/H%h",   "H%h %Y",   "H%h-%Y",   "H%h/%Y",   "H%h%Y",    "%hH%Y",    "%hH %Y",
+    "H%h '%y",  "%hH%y",    "%YS%h",    "%Y-S%h",   "%Y S%h",   "%Y/S%h",   "S%h %Y",
+    "S%h-%Y",   "S%h/%Y",   "S%h%Y",    "%hS%Y",    "%hS %Y",   "%YQ%q",    "%Y-Q%q",
+    "%Y Q%q",   "%Y/Q%q",   "%Y:Q%q",   "%Y:%q",    "Q%q %Y",   "Q%q-%Y",   "Q%q/%Y",
+    "Q%q%Y",    "%qQ%Y",    "%qQ %Y",   "%G-W%V",   "%GW%V",    "%G W%V",   "%G-W%V-%u",
+    "%GW%V%u",  "Q%q '%y",  "Q%q'%y",   "Q%q %y",   "Q%q-%y",   "Q%q/%y",   "%qQ%y",
+    "%qQ %y",   "%qQ'%y",   "FY%YQ%q",  "FY%Y Q%q", "FY%Y-Q%q", "FY%yQ%q",  "FY%y Q%q",
+    "FY%y-Q%q", "Q%q FY%Y", "Q%q FY%y", "Q%qFY%Y",  "Q%qFY%y",  "Q%q-FY%Y", "Q%q-FY%y",
+    "FY%Y",     "FY %Y",    "FY%y",     "FY'%y",    "%Y-%n",    "%Y/%n",    "%Y\xe2\x80\x93%n",
+    "FY%Y-%n",  "FY%Y/%n",  "FY %Y-%n", "FY %Y/%n",
 };
 
 struct candidate {
@@ -518,6 +500,22 @@ static const char *into_next(const struct finding *f) {
     return NULL;
 }
 
+/* All cells are hours, minutes and seconds, and they are no clock's that begins anew every day. */
+static bool all_elapsed(const struct finding *f) {
+    double x, before = -1;
+    bool descends = false, beyond = false;
+    size_t n = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        if (!f->cells[i]) continue;
+        if (!elapsed(f->cells[i], &x)) return false;
+        descends |= x < before;
+        beyond |= x >= 24;
+        before = x;
+        n++;
+    }
+    return n > 1 && (beyond || !descends);
+}
+
 static enum gpm_status find_pattern(struct finding *f, const char **out, struct buf *err) {
     size_t numbers = 0, cells = 0, step = f->n / 200 + 1;
     double v;
@@ -532,6 +530,7 @@ static enum gpm_status find_pattern(struct finding *f, const char **out, struct 
     }
     for (size_t i = 0; i < f->n; i += step)
         if (f->cells[i]) consider_cell(f, f->cells[i]);
+    if (f->at.n == 0 && all_elapsed(f)) *out = "elapsed";
     if (f->at.n == 0) return GPM_OK;
     if (step > 1 && f->at.n > 1) keep_best(f, step);
     keep_best(f, 1);
@@ -545,11 +544,11 @@ static enum gpm_status find_pattern(struct finding *f, const char **out, struct 
 
 static bool sound_pattern(const char *p) {
     const char *next;
-    if (!strcmp(p, "number") || time_unix_unit(p) > 0) return true;
+    if (!strcmp(p, "number") || !strcmp(p, "elapsed") || time_unix_unit(p) > 0) return true;
     if (!has(p, "YyG")) return false;
     for (; *p; p++) {
         char c = time_directive(p, &next);
-        if (*p == '%' && (!c || !strchr("YyGmbdnaqVuHIMSTpz", c))) return false;
+        if (*p == '%' && (!c || !strchr("YyGmbhdnaqVuHIMSTpze", c))) return false;
         if (c) p = next - 1;
     }
     return true;
@@ -559,8 +558,10 @@ static enum gpm_status check_given(const char *given, struct buf *err) {
     if (sound_pattern(given)) return GPM_OK;
     return buf_fail(
         err, GPM_E_FORMAT,
-        "'%s' is no date format: write number, unix, unix-ms, unix-us, unix-ns, excel, or a "
-        "pattern with a year of %%Y %%y %%G and %%m %%b %%d %%a %%n %%q %%V %%u %%H %%I %%M "
+        "'%s' is no date format: write number, unix, unix-ms, unix-us, unix-ns, excel, elapsed, or "
+        "a "
+        "pattern with a year of %%Y %%y %%G and %%m %%b %%h %%d %%e %%a %%n %%q %%V %%u %%H %%I "
+        "%%M "
         "%%S %%T %%p %%z, such as %%d/%%m/%%Y",
         given);
 }
@@ -591,19 +592,41 @@ static void set_style(struct time_form *f, const bool *bare) {
     f->pattern = buf_take(&out);
 }
 
+/* The languages that all names of months are of, or English; all where there are no names. */
+static unsigned languages_of(const char *pattern, size_t n, const char *const *cells,
+                             const double *x) {
+    unsigned all = ~0u;
+    struct time_parts t;
+    for (size_t i = 0; i < n && has(pattern, "b"); i++)
+        if (cells[i] && !isnan(x[i]) && time_match_start(pattern, cells[i], &t, NULL))
+            all &= t.languages;
+    return all ? all : 1;
+}
+
+/* Is the first language of these names that of all? Such a name tells how others are written. */
+static bool tells(unsigned languages, unsigned all) {
+    return !languages || (languages & -languages) == (all & -all);
+}
+
 static void note_style(struct time_form *f, size_t n, const char *const *cells, const double *x) {
+    unsigned all =
+        f->kind == TIME_NUMBER || f->kind == TIME_UNIX ? 0 : languages_of(f->pattern, n, cells, x);
+    bool told = false; /* the example tells the language */
     bool bare[TIME_DIRECTIVES] = {false}, any = false;
     struct time_parts t;
     for (size_t i = 0; i < n; i++) {
         const char *spans[TIME_DIRECTIVES];
         if (!cells[i] || isnan(x[i])) continue;
-        if (!f->like || strlen(cells[i]) > strlen(f->like)) {
+        memset(spans, 0, sizeof spans);
+        t.languages = 0;
+        if (all) (void)time_match_start(f->pattern, cells[i], &t, spans);
+        bool better = tells(t.languages, all);
+        if (!f->like || better > told || (better == told && strlen(cells[i]) > strlen(f->like))) {
             mem_free(f->like);
             f->like = mem_strdup(cells[i]);
+            told = better;
         }
-        if (f->kind == TIME_NUMBER || f->kind == TIME_UNIX) continue;
-        memset(spans, 0, sizeof spans);
-        (void)time_match_start(f->pattern, cells[i], &t, spans);
+        if (!all) continue;
         f->zones |= any && t.zone != f->zone;
         f->zone = t.zone;
         any = true;
@@ -634,6 +657,8 @@ enum gpm_status times_read(struct time_form *f, const char *given, size_t n,
             if (!ok) x[i] = NAN;
         }
         note_style(f, n, cells, x);
+        if (has(pattern, "z")) st = time_zones_check(pattern, n, cells, x, err);
+        if (st != GPM_OK) time_form_release(f);
     }
     for (size_t i = 0; i < finding.at.n; i++) mem_free(finding.at.at[i].pattern);
     vec_release(&finding.at);
@@ -671,7 +696,8 @@ bool time_is_year(const char *text) {
 
 int time_month(const char *text) {
     int month = 0;
-    return month_name(&text, &month) && !*text ? month : 0;
+    unsigned languages;
+    return month_read(&text, &month, &languages) && !*text ? month : 0;
 }
 
 bool time_is_one(const char *text) {
@@ -706,6 +732,9 @@ void time_form_days(struct time_form *f) {
     while (p && end > p && strchr(" T,:", end[-1])) end--;
     if (p) *end = 0;
     if (p && !has(p, "d")) p = NULL; /* the clock stood first */
+    struct time_parts t;
+    const char *rest = p && f->like ? time_match_start(p, f->like, &t, NULL) : NULL;
+    if (rest) f->like[rest - f->like] = 0;
     if (!p) {
         time_form_release(f);
         f->pattern = mem_strdup("%Y-%m-%d");
@@ -717,4 +746,8 @@ void time_form_days(struct time_form *f) {
 
 bool time_dated(const struct time_form *f) {
     return f->kind != TIME_NUMBER && f->kind != TIME_YEAR;
+}
+
+bool time_elapsed(const struct time_form *f) {
+    return f->kind == TIME_NUMBER && f->pattern && !strcmp(f->pattern, "elapsed");
 }

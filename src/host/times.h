@@ -4,13 +4,15 @@
  * did. A column of times has one pattern, given or found:
  *
  *   %Y %y   year of four or two digits (69 is 1969, 68 is 2068)      %q   quarter, 1 to 4
- *   %m %b   month as a number, as an English name of any length      %G %V %u   ISO year, week, day
+ *   %m %b   month as a number, as a name (month_names.c)             %G %V %u   ISO year, week, day
+ *   %h      half of the year, 1 or 2                                 %e   end of a range of days
  *   %d      day of the month                                         %p   AM or PM, with %I
  *   %H %I %M %S   hour, minute, second with decimals                 %T   HH:MM[:SS[.decimals]]
  *   %a      name of the day of the week, which is not looked at      %n   the next year, 15 or 2015
- *   %z      Z, UTC, GMT, +02:00, +0200, +02
+ *   %z      Z, UTC, CET and other names, +02:00, +0200, +02
  *
- * or is one of the words number, unix, unix-ms, unix-us, unix-ns, excel (days since 1899-12-30).
+ * or is one of the words number, unix, unix-ms, unix-us, unix-ns, excel (days since 1899-12-30),
+ * elapsed (hours:minutes:seconds that went by; x in hours).
  * Numbers have one digit or two; %-d says that small ones are written with one. Other characters
  * stand for themselves, letters in either case, a blank for one blank or more.
  *
@@ -65,7 +67,8 @@ int time_month(const char *text);
 /* The form of a single example, for files that keep no pattern. */
 GPM_MUST_USE enum gpm_status time_form_of(const char *example, struct time_form *f);
 
-bool time_dated(const struct time_form *f); /* of the calendar, not numbers */
+bool time_dated(const struct time_form *f);   /* of the calendar, not numbers */
+bool time_elapsed(const struct time_form *f); /* hours that went by */
 /* In the form of the column. */
 void time_print(const struct time_form *f, double x, struct buf *out);
 /* In ISO form, for readers who do not know the file. */

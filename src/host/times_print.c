@@ -7,6 +7,7 @@
 #include "base/calendar.h"
 #include "host/times_int.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *time_usual_pattern(enum time_kind kind) {
@@ -31,13 +32,6 @@ static void put_name(const char *like, const char *name, size_t length, struct b
         char c = like[i == from ? 0 : 1];
         if (c != ascii_lower(c)) out->data[i] = ascii_upper(out->data[i]);
     }
-}
-
-/* As long as the example's. */
-static void put_month(const char *like, int month, struct buf *out) {
-    const char *name = time_months[month - 1];
-    put_name(like, name, letters_of(like) > 3 ? strlen(name) : 3, out);
-    if (like[letters_of(like)] == '.' && letters_of(like) <= 3) buf_putc(out, '.');
 }
 
 static void put_weekday(const char *like, const struct time_parts *t, struct buf *out) {
@@ -78,6 +72,7 @@ static void put_clock(const struct printed *p, const char *like, struct buf *out
 static void put_zone(const struct time_form *f, const char *like, struct buf *out) {
     int m = f->zone < 0 ? -f->zone : f->zone;
     size_t name = letters_of(like);
+    if (name > 1 && f->zones) like = "UTC", name = 3;
     if (name || !*like) { /* UTC, GMT, Z */
         buf_printf(out, "%.*s", name ? (int)name : 1, name ? like : "Z");
         return;
@@ -102,7 +97,7 @@ static void put_directive(const struct time_form *f, const struct printed *p, ch
     switch (c) {
     case 'Y':
     case 'G': buf_printf(out, "%04d", t->year); break;
-    case 'b': put_month(*like ? like : "Jan", t->month, out); break;
+    case 'b': month_write(*like ? like : "Jan", t->month, out); break;
     case 'n': {
         bool four = strspn(like, "0123456789") > 2;
         buf_printf(out, "%0*d", four ? 4 : 2, four ? t->year + 1 : (t->year + 1) % 100);
@@ -110,6 +105,7 @@ static void put_directive(const struct time_form *f, const struct printed *p, ch
     }
     case 'a': put_weekday(*like ? like : "Mon", t, out); break;
     case 'q': buf_printf(out, "%d", t->quarter); break;
+    case 'h': buf_printf(out, "%d", t->month > 6 ? 2 : 1); break;
     case 'u': buf_printf(out, "%d", t->weekday); break;
     case 'S': put_second(p, like, out); break;
     case 'T': put_clock(p, like, out); break;
@@ -149,6 +145,32 @@ static void fill_parts(const struct time_form *f, double x, struct printed *p) {
 }
 
 static void print_by(const struct time_form *f, const char *pattern, const char *like, double x,
+                     struct buf *out);
+
+/* The last day of a range that begins at x and is as long as that of the example, which is written
+ * by the pattern `part` twice, the second time from `end` on: whole months, or so many days. */
+static void put_range_end(const char *part, const char *like, const char *end, double x,
+                          struct buf *out) {
+    struct time_form days = {.kind = TIME_DATE};
+    struct time_parts a, b;
+    int y, m, d;
+    double last = floor(x + 0.5) + 6;
+    if (like && *end && time_match_start(part, like, &a, NULL) &&
+        time_match_start(part, end, &b, NULL)) {
+        last = floor(x + 0.5) + (double)(calendar_days(b.year, b.month, b.day) -
+                                         calendar_days(a.year, a.month, a.day));
+        int months = 12 * (b.year - a.year) + b.month - a.month;
+        calendar_date((long)floor(x + 0.5), &y, &m, &d);
+        if (a.day == 1 && d == 1 && b.day == calendar_month_length(b.year, b.month)) {
+            m += months;
+            y += (m - 1) / 12, m = (m - 1) % 12 + 1;
+            last = (double)calendar_days(y, m, calendar_month_length(y, m));
+        }
+    }
+    print_by(&days, part, *end ? end : NULL, last, out);
+}
+
+static void print_by(const struct time_form *f, const char *pattern, const char *like, double x,
                      struct buf *out) {
     const char *spans[TIME_DIRECTIVES] = {NULL}, *next;
     struct printed p = {.scale = 1};
@@ -163,6 +185,7 @@ static void print_by(const struct time_form *f, const char *pattern, const char 
     }
     for (int i = 0; i < p.decimals; i++) p.scale *= 10;
     fill_parts(f, x, &p);
+    const char *last = pattern;
     for (const char *q = pattern; *q;) {
         char c = time_directive(q, &next);
         if (!c) {
@@ -170,10 +193,33 @@ static void print_by(const struct time_form *f, const char *pattern, const char 
             continue;
         }
         const char *span = k < TIME_DIRECTIVES && spans[k] ? spans[k] : "";
-        put_directive(f, &p, c, q[1] == '-', span, out);
+        if (c == 'e') {
+            char part[64];
+            snprintf(part, sizeof part, "%.*s", (int)(last - pattern), pattern);
+            put_range_end(part, like, span, x, out);
+        } else
+            put_directive(f, &p, c, q[1] == '-', span, out);
         k++;
-        q = next;
+        q = last = next;
     }
+}
+
+/* Hours as hours, minutes and seconds; with days where the example has them. */
+static void put_elapsed(const char *like, double x, struct buf *out) {
+    const char *days = like ? strchr(like, ' ') : NULL,
+               *clock = days ? strrchr(like, ' ') + 1 : like;
+    int decimals = clock ? decimals_of(clock) : 0;
+    long long scale = 1;
+    for (int i = 0; i < decimals; i++) scale *= 10;
+    long long all = llround(x * 3600 * (double)scale), sec = all / scale, hours = sec / 3600;
+    if (days) {
+        buf_printf(out, "%lld%.*s", hours / 24, (int)(clock - days), days);
+        hours %= 24;
+    }
+    bool bare = clock && clock[1] == ':';
+    buf_printf(out, bare ? "%lld:%02lld:%02lld" : "%02lld:%02lld:%02lld", hours, sec / 60 % 60,
+               sec % 60);
+    if (decimals) buf_printf(out, ".%0*lld", decimals, all % scale);
 }
 
 void time_print(const struct time_form *f, double x, struct buf *out) {
@@ -184,6 +230,10 @@ void time_print(const struct time_form *f, double x, struct buf *out) {
         int decimals = f->like && strchr(f->like, '.') ? decimals_of(f->like) : 0;
         if (unit > 1e6) v = floor(v / 1000 + 0.5) * 1000; /* no double has more */
         buf_printf(out, "%.*f", decimals, v);
+        return;
+    }
+    if (time_elapsed(f) && x >= 0 && x < 1e9) {
+        put_elapsed(f->like, x, out);
         return;
     }
     bool year = f->kind == TIME_YEAR && strchr(pattern, '%') && x == floor(x); /* FY2014 */

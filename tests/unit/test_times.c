@@ -156,6 +156,116 @@ static void test_columns(void **state) {
     buf_release(&err);
 }
 
+/* Times that come after are written as those of the file are: so many of the last step further. */
+static void test_as_the_file(void **state) {
+    UNUSED(state);
+    static const struct {
+        const char *cells[3], *pattern;
+        double first; /* of the first cell */
+        int steps;
+        const char *then;
+    } rows[] = {
+        {{"Jan 2001", "Feb 2001", "Mär 2001"}, "%b %Y", 2001, 9, "Dez 2001"},
+        {{"Jan 2001", "Feb 2001", "Mrz 2001"}, "%b %Y", 2001, 2, "Mai 2001"},
+        {{"Januar 2001", "Februar 2001", "Maerz 2001"}, "%b %Y", 2001, 7, "Oktober 2001"},
+        {{"1. Januar 2001", "1. Februar 2001", "1. März 2001"}, "%-d. %b %Y", 11323, 1, NULL},
+        {{"janv. 2001", "févr. 2001", "mars 2001"}, "%b %Y", 2001, 9, "déc. 2001"},
+        {{"janv. 2001", "févr. 2001", "mars 2001"}, "%b %Y", 2001, 2, "mai 2001"},
+        {{"JANVIER 2001", "FÉVRIER 2001", "MARS 2001"}, "%b %Y", 2001, 9, "DÉCEMBRE 2001"},
+        {{"janvier 2001", "février 2001", "mars 2001"}, "%b %Y", 2001, 5, "août 2001"},
+        {{"1er janvier 2001", "2 janvier 2001", "3 janvier 2001"}, "%-d %b %Y", 11323, 1, NULL},
+        {{"enero 2001", "febrero 2001", "marzo 2001"}, "%b %Y", 2001, 9, "diciembre 2001"},
+        {{"1 de enero de 2001", "2 de enero de 2001", "3 de enero de 2001"},
+         "%-d de %b de %Y",
+         11323,
+         1,
+         "4 de enero de 2001"},
+        {{"Gen-2001", "Feb-2001", "Mar-2001"}, "%b-%Y", 2001, 4, "Lug-2001"},
+        {{"janeiro 2001", "fevereiro 2001", "março 2001"}, "%b %Y", 2001, 9, "dezembro 2001"},
+        {{"januari 2001", "februari 2001", "maart 2001"}, "%b %Y", 2001, 2, "mei 2001"},
+        {{"October 2001", "November 2001", "December 2001"}, "%b %Y", 2001.75, 1, "January 2002"},
+        {{"H1 2000", "H2 2000", "H1 2001"}, "H%h %Y", 2000, 1, "H2 2001"},
+        {{"2000H1", "2000H2", "2001H1"}, "%YH%h", 2000, 1, "2001H2"},
+        {{"2000-s1", "2000-s2", "2001-s1"}, "%Y-s%h", 2000, 2, "2002-s1"},
+        {{"2001-01-01/2001-01-07", "2001-01-08/2001-01-14", "2001-01-15/2001-01-21"},
+         "%Y-%m-%d/%e",
+         11323,
+         2,
+         "2001-01-29/2001-02-04"},
+        {{"1.1.2001 - 7.1.2001", "8.1.2001 - 14.1.2001", "15.1.2001 - 21.1.2001"},
+         "%-d.%-m.%Y - %e",
+         11323,
+         1,
+         "22.1.2001 - 28.1.2001"},
+        {{"2001-01-01 12:00 EST", "2001-01-01 13:00 EST", "2001-01-01 14:00 EST"},
+         "%Y-%m-%d %T %z",
+         11323 + 17 / 24.0,
+         1,
+         "2001-01-01 15:00 EST"},
+        {{"2001-03-25 00:59:00 CET", "2001-03-25 01:59:00 CET", "2001-03-25 03:59:00 CEST"},
+         "%Y-%m-%d %T %z",
+         11405 + 23 / 24.0 + 59 / 1440.0,
+         1,
+         "2001-03-25 02:59:00 UTC"},
+        {{"23:59:00", "24:00:00", "24:01:00"}, "elapsed", 24 - 1 / 60.0, 2, "24:03:00"},
+        {{"0 days 23:00:00", "1 days 00:00:00", "1 days 01:00:00"},
+         "elapsed",
+         23,
+         24,
+         "2 days 01:00:00"},
+        {{"0:00:00.5", "0:00:01.0", "0:00:01.5"}, "elapsed", 0.5 / 3600, 1, "0:00:02.0"}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct time_form f;
+        struct buf err = BUF_INIT, then = BUF_INIT;
+        double x[3], back;
+        if (times_read(&f, NULL, 3, rows[i].cells, x, &err) != GPM_OK) fail_msg("%s", err.data);
+        assert_string_equal(f.pattern, rows[i].pattern);
+        if (!(fabs(x[0] - rows[i].first) < 1e-9)) fail_msg("%s: %.12g", rows[i].cells[0], x[0]);
+        double next = x[2] + rows[i].steps * (x[2] - x[1]);
+        time_print(&f, next, &then);
+        if (rows[i].then && strcmp(then.data, rows[i].then))
+            fail_msg("%s: '%s', not '%s'", rows[i].cells[0], then.data, rows[i].then);
+        assert_int_equal(time_read(&f, then.data, &back), GPM_OK);
+        if (!(fabs(back - next) < 1e-6)) fail_msg("'%s': %.12g, not %.12g", then.data, back, next);
+        time_form_release(&f);
+        buf_release(&err);
+        buf_release(&then);
+    }
+}
+
+/* What several zones are called, and a clock that begins anew every day, is not guessed. */
+static void test_not_guessed(void **state) {
+    UNUSED(state);
+    static const struct {
+        const char *cells[2], *why; /* NULL: no time */
+    } rows[] = {{{"2001-01-01 12:00 CST", "2001-01-01 12:00 UTC"}, "'CST' is that of several"},
+                {{"2001-01-01 12:00 IST", "2001-01-01 12:00 CET"}, "'IST' is that of several"},
+                {{"23:59:00", "00:01:00"}, NULL},
+                {{"juil 2001", "jui 2001"}, NULL},
+                {{"2001-01-07/2001-01-01", "2001-01-14/2001-01-08"}, NULL},
+                {{"H3 2000", "H4 2000"}, NULL},
+                {{"2001-01-01 12:00 XYZ", "2001-01-02 12:00 XYZ"}, NULL}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct time_form f;
+        struct buf err = BUF_INIT;
+        double x[2];
+        enum gpm_status st = times_read(&f, NULL, 2, rows[i].cells, x, &err);
+        assert_true((st == GPM_OK) == !rows[i].why);
+        if (rows[i].why && !strstr(err.data, rows[i].why)) fail_msg("%s", err.data);
+        if (!rows[i].why) assert_true(isnan(x[1]));
+        if (st == GPM_OK) time_form_release(&f);
+        buf_release(&err);
+    }
+    static const char *const pair[] = {"2001-04-01 00:00 CST", "2001-04-01 12:00 CDT"};
+    struct time_form f;
+    struct buf err = BUF_INIT;
+    double x[2];
+    assert_int_equal(times_read(&f, NULL, 2, pair, x, &err), GPM_OK);
+    assert_close(x[1] - x[0], 11 / 24.0, 1e-9);
+    time_form_release(&f);
+    buf_release(&err);
+}
+
 static void test_numbers(void **state) {
     UNUSED(state);
     static const struct {
@@ -192,7 +302,8 @@ static void test_numbers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_time), cmocka_unit_test(test_written_is_read),
-        cmocka_unit_test(test_columns), cmocka_unit_test(test_numbers)};
+        cmocka_unit_test(test_one_time),    cmocka_unit_test(test_written_is_read),
+        cmocka_unit_test(test_columns),     cmocka_unit_test(test_as_the_file),
+        cmocka_unit_test(test_not_guessed), cmocka_unit_test(test_numbers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
