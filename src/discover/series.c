@@ -171,16 +171,20 @@ static enum gpm_status choose_value(struct reading *r) {
     return GPM_E_FORMAT;
 }
 
-/* Is a single column one of times, not of values? Numbers are, where rows are to be counted. */
+/* Is a single column one of times, not of values? By most of its first cells; numbers are times
+ * where rows are to be counted. */
 static bool lists_times(const struct csv *c, const struct series_options *o) {
+    enum { CELLS = 50 };
+    size_t cells = 0, times = 0;
     double v;
-    for (size_t i = 0; i < c->n_rows; i++) {
+    for (size_t i = 0; i < c->n_rows && cells < CELLS; i++) {
         const char *cell = csv_text(c, i, 0);
         if (csv_missing(c, i, 0)) continue;
         bool number = number_parse(cell, strlen(cell), &v);
-        return number ? o->take == TAKE_COUNT : o->date_format || time_is_one(cell);
+        times += number ? o->take == TAKE_COUNT : o->date_format || time_is_one(cell);
+        cells++;
     }
-    return false;
+    return 2 * times > cells;
 }
 
 enum gpm_status series_time_column(struct csv *file, const struct series_options *o, int *time,

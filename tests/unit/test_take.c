@@ -249,6 +249,13 @@ static void test_refused(void **state) {
     for (int i = 1; i < 20; i++)
         buf_printf(&text, "2021-01-%02d,%s\n", i, i % 3 ? "water" : "noise");
     refused(text.data, (struct series_options){0}, "--take count counts rows");
+    buf_reset(&text);
+    events("when\njunk\n", "2021-02-%02d %02d:%02d:00\n", 100, &text);
+    refused(text.data, (struct series_options){0}, "f.csv:2: cannot read the time");
+    struct series s = taken(text.data, (struct series_options){.skip_bad = true});
+    assert_int_equal(s.take, TAKE_COUNT);
+    assert_int_equal(s.bad, 1);
+    series_release(&s);
     buf_release(&text);
 }
 
