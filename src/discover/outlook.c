@@ -107,10 +107,25 @@ static size_t stuck(const struct discovery *d, size_t *first) {
     return longest >= 8 && rare && longest < s->n ? longest : 0;
 }
 
+/* Zeros at the start are what was before something began: "The first 30 values, up to ..., are 0."
+ */
+static void put_before(const struct discovery *d, size_t n, struct buf *out) {
+    buf_printf(out, "%sThe first %zu values, up to ", out->len ? " " : "", n);
+    series_print_time(&d->series, d->series.x[n - 1], out);
+    buf_printf(out,
+               ", are 0: if it began only then (a launch, a shop that opened), leave them out "
+               "(--max-points %zu), or what is said describes the start more than what came after.",
+               d->series.n - n);
+}
+
 /* "51 values in a row, from ... to ..., are 23.37: if ... stuck, leave them out." */
 static void put_stuck(const struct discovery *d, struct buf *out) {
     size_t first = 0, n = stuck(d, &first);
     if (!n) return;
+    if (!first && d->series.y[0] == 0) {
+        put_before(d, n, out);
+        return;
+    }
     buf_printf(out, "%s%zu values in a row, from ", out->len ? " " : "", n);
     series_print_time(&d->series, d->series.x[first], out);
     buf_puts(out, " to ");

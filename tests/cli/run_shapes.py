@@ -88,6 +88,14 @@ def check_full(tmp):
     assert max(d["forecast"]["hi"]) <= 100 and "--max" not in d["text"], d["forecast"]["hi"]
 
 
+def check_launch(tmp):
+    """Zeros before something began are no sensor that stuck."""
+    g = random.Random(1)
+    y = [0] * 30 + [round(400 * (1 - math.exp(-(i + 1) / 8)) + g.gauss(0, 15)) for i in range(54)]
+    d = discover(tmp, "launch", months(84), y)
+    assert "The first 30 values, up to 2007-06-01, are 0: " in d["text"] and "(--max-points 54)" in d["text"] and "stuck" not in d["text"], d["text"]
+
+
 def check_words(tmp):
     g = random.Random("logistic-1")
     d = discover(tmp, "ceiling", months(60), [round(1000 / (1 + math.exp(-(i - 24) / 5)) + g.gauss(0, 12), 1) for i in range(60)])
@@ -115,6 +123,7 @@ def main():
         check_edges(tmp)
         check_last(tmp)
         check_full(tmp)
+        check_launch(tmp)
         check_words(tmp)
     print("shapes: fine")
 
