@@ -82,7 +82,31 @@ def noise(g):
         "nothing out of line": lambda d: not d["outliers"]}
 
 
-CASES = {"daily temperatures": temperatures, "counts": counts, "spikes": spikes, "step": step, "louder": louder, "noise": noise}
+def recurs(d):
+    return sum(s["probability"] for s in d["structures"] if "PER" in s["struct"])
+
+
+def average(g):
+    e = [g.gauss(0, 1) for _ in range(201)]
+    return months(200), [e[i + 1] + 0.7 * e[i] for i in range(200)], {
+        "no recurring pattern": lambda d: recurs(d) < 0.5}
+
+
+def three_periods(g):
+    ys = [10 + (2 + 1.2 * math.sin(math.pi * i / 45)) * math.sin(math.pi * i / 6) + g.gauss(0, 0.3) for i in range(300)]
+    return list(range(1, 301)), ys, {
+        "three of them": lambda d: sum(s["probability"] for s in d["structures"] if s["struct"].count("PER") == 3) > 0.9,
+        "none that changes": lambda d: component(d, "SE*PER", "LIN*PER", "LIN*SE*PER") < 0.5}
+
+
+def sawtooth(g):
+    return days(220), [50 + 0.03 * (i % 80) + g.gauss(0, 0.15) for i in range(220)], {
+        "a recurring pattern": lambda d: recurs(d) > 0.9,
+        "nothing out of line": lambda d: not d["outliers"]}
+
+
+CASES = {"daily temperatures": temperatures, "counts": counts, "spikes": spikes, "step": step, "louder": louder, "noise": noise,
+         "moving average": average, "three periods": three_periods, "saw-tooth": sawtooth}
 
 
 def main():
