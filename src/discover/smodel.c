@@ -566,15 +566,9 @@ static double par_prior(const struct spar *p, double z, double *g) {
 
 /* log Phi(x) and its slope. */
 static double log_normal_cdf(double x, double *slope) {
-    const double root = 0.70710678118654752, top = 0.79788456080286536; /* of 1/2, of 2/pi */
-    if (x > 0) {
-        double p = 1 - 0.5 * erfc(x * root);
-        *slope = 0.5 * top * exp(-0.5 * x * x) / p;
-        return log(p);
-    }
-    double scaled = erfcx(-x * root);
-    *slope = top / scaled;
-    return log(0.5 * scaled) - 0.5 * x * x;
+    double log_p = norm_log_cdf(x);
+    *slope = exp(-0.5 * x * x - LOG_SQRT_2PI - log_p);
+    return log_p;
 }
 
 /* What repeats lasts for a period: where a pattern may be another one before it has come back, any
