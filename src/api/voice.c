@@ -33,6 +33,7 @@ static const struct option {
     {"date-format", TEXT, NULL, NULL, " number unix unix-ms "},
     {"decimal", TEXT, NULL, NULL, " auto point comma "},
     {"every", TEXT, NULL, NULL, " none "},
+    {"family", TEXT, NULL, NULL, " auto normal bernoulli poisson negative_binomial "},
     {"from", TEXT, NULL, NULL, NULL},
     {"holdout", NUMBER, NULL, NULL, NULL},
     {"holidays", TEXT, NULL, NULL, NULL},

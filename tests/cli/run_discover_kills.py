@@ -109,9 +109,12 @@ def check_longer(rng):
     """A finished run is made longer: killed, it is as it was, and the same command goes on."""
     shutil.copytree("a-series-whole", "longer")
     shutil.copytree("a-series-whole", "longer-whole")
-    start = time.time()
-    text = untimed(run("discover", "--continue", "longer-whole"))
-    length = time.time() - start
+    shutil.copytree("a-series-whole", "longer-too")
+    length = 1e9  # the shorter of two: what was measured beside other work would let runs come to their end, where they write
+    for folder in ("longer-whole", "longer-too"):
+        start = time.time()
+        text = untimed(run("discover", "--continue", folder))
+        length = min(length, time.time() - start)
     before = contents("longer")
     # a limit that is over before it has gone on: at once, and nothing is changed
     assert "stopped before the search went on" in run("discover", "--continue", "longer", "--max-time", "0.000001", status=4)
