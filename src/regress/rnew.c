@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rows to predict, from tables and from points: see rtable.h. */
 #include "base/mem.h"
+#include "base/number.h"
 #include "regress/rtable.h"
 #include <math.h>
 #include <string.h>
@@ -74,6 +75,16 @@ enum gpm_status rnew_table(const struct rtable *t, const struct rtext *from, str
     return st;
 }
 
+/* Commas stand between inputs here: decimals have a point, whatever the file writes. */
+static bool put_cell(const struct rinput *in, const char *cell, double *row) {
+    double v;
+    bool number = !in->level && !in->dated;
+    if (!number || !number_parse(cell, strlen(cell), &v) || !isfinite(v))
+        return rinput_put(in, cell, row);
+    *row = v;
+    return true;
+}
+
 static enum gpm_status put_point(const struct rtable *t, const char *text, double *row,
                                  struct buf *err) {
     for (const char *p = text; *p;) {
@@ -89,7 +100,7 @@ static enum gpm_status put_point(const struct rtable *t, const char *text, doubl
             st = buf_fail(err, GPM_E_ARG, "--at '%s': there is no input '%s'", text, name);
         else if (!isnan(row[t->input[j].first]))
             st = buf_fail(err, GPM_E_ARG, "--at '%s': '%s' twice", text, name);
-        else if (!rinput_put(&t->input[j], cell, row + t->input[j].first))
+        else if (!put_cell(&t->input[j], cell, row + t->input[j].first))
             st = no_value(&t->input[j], "--at", cell, err);
         mem_free(name);
         mem_free(cell);

@@ -105,8 +105,8 @@ static enum gpm_status bad_cell(const struct csv *c, int col, const struct rcolu
     else if (!k->numbers)
         buf_printf(
             err,
-            "%s: '%s' holds words ('%s'), and not two of them; an outcome is a number or one "
-            "of two words",
+            "%s: '%s' holds words ('%s'); an outcome is a number, or one of two words, each in "
+            "two rows or more",
             c->name, name.data, csv_text(c, k->bad, col));
     else
         buf_printf(err,

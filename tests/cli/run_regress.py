@@ -465,6 +465,10 @@ says("which is no count", "a,y\n" + "".join("%d,%g\n" % (i, i / 2) for i in rang
 says("more than two values", "a,y\n" + "".join("%d,%d\n" % (i, i % 3) for i in range(9)), "--family", "bernoulli")
 years = json.loads(given("a,y\n" + "".join("%d,%d\n" % (i, 1990 + i + i % 3) for i in range(20)), "--json", "-", status=0))
 check(years["family"] == "normal", "years are no counts")
+comma = "a;y\n" + "".join("%d,%d;%s\n" % (i % 9, i % 7, "ja" if i % 9 > 4 else "nein") for i in range(40))
+p = json.loads(given(comma, "--y", "y", "--at", "a=7.5", "--json", "-", status=0))["predictions"][0]
+check(p["at"]["a"] == 7.5 and p["mean"] < 0.5, "a point of a table with decimal commas: %r" % p)  # 'nein' is the later word
+says("two words, each in two rows or more", "a,y\n" + "".join("%d,%s\n" % (i, "xz"[i == 4]) for i in range(9)), "--y", "y")
 tie = json.loads(given("a,y\n" + "".join("%d,%d\n" % (i * 5 % 7, i % 2) for i in range(6)), "--json", "-", status=0))["check"]["scores_none"]
 check(abs(tie["right"] - 0.5) < 1e-9 and tie["auc"] == 0.5, "three of six without inputs: %r" % tie)
 random.seed(8)
