@@ -144,8 +144,8 @@ GPM_API enum gpm_status gpm_discover_forecast_text(gpm_discovery *d, const char 
 GPM_API enum gpm_status gpm_discover_forecast_add(gpm_discovery *d, const double *levels,
                                                   size_t n_levels, size_t paths);
 /* Goes on with the run that is open: more draws, more structures, longer chains; within so many
- * seconds (0: no limit). GPM_E_INTERRUPT: the time was too short even to begin; the handle then has
- * no run, a folder keeps what it has. */
+ * seconds (0: no limit). GPM_E_INTERRUPT: the time was too short even to begin. Where it fails, for
+ * whatever reason, the handle and a folder keep the run that they had. */
 GPM_API enum gpm_status gpm_discover_continue(gpm_discovery *d, double max_seconds);
 /* The same with options, of which max_seconds, stop, finish and keep count. */
 GPM_API enum gpm_status gpm_discover_go_on(gpm_discovery *d, const struct gpm_discover_options *o);

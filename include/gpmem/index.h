@@ -31,8 +31,10 @@ struct gpm_index_options {
     void *user;
     const volatile sig_atomic_t *stop; /* not 0 there: add ends, with what it has stored */
     unsigned shard, shards;            /* of every `shards` series the one of this number; 0: all */
-    bool learn;   /* priors from the first series that are added, for all of them */
-    double claim; /* seconds that a process on a server has for a series; 0: 300 */
+    bool learn;        /* priors from the first series that are added, for all of them */
+    double claim;      /* seconds that a process on a server has for a series; 0: 300 */
+    const char *every; /* as in struct gpm_discover_options, also what follows */
+    enum gpm_discover_take take;
 };
 GPM_API void gpm_index_options_init_sized(struct gpm_index_options *o, size_t size);
 static inline void gpm_index_options_init(struct gpm_index_options *o) {

@@ -231,6 +231,8 @@ class IndexOptions(c.Structure):
         ("shards", c.c_uint),
         ("learn", c.c_bool),
         ("claim", c.c_double),
+        ("every", c.c_char_p),
+        ("take", c.c_int),
     ]
 
 

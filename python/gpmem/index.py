@@ -10,6 +10,7 @@ from typing import Any
 
 from . import _abi
 from ._library import GpmemError, assign, beside, lib, options, path, text, whole
+from .structure import _take
 
 _FORMATS = {"text": 0, "json": 1, "html": 2}
 
@@ -39,13 +40,15 @@ class Index:
 
     def add(self, *files: str | os.PathLike[str], by: str | None = None, wide: bool = False, time: str | None = None,
             column: str | None = None, seed: int = 1, threads: int = 0, thorough: bool = False, learn: bool = False,
-            skip_bad: bool = False, date_format: str | None = None, missing: str | None = None) -> dict[str, Any]:
-        """Adds CSV files, folders of them and kept runs. What did not change is skipped.
+            skip_bad: bool = False, date_format: str | None = None, missing: str | None = None, every: str | None = None,
+            take: str = "auto") -> dict[str, Any]:
+        """Adds CSV files, folders of them and kept runs. What did not change is skipped. Options are those of discover.
 
         Gives {"added", "replaced", "unchanged", "refused": [(name, source, reason)]}."""
         o = options(_abi.IndexOptions)
         assign(o, seed=seed, threads=threads, wide=wide, thorough=thorough, learn=learn, skip_bad=skip_bad, by=by, time_column=time,
-               value_column=column, date_format=date_format, missing=missing)
+               value_column=column, date_format=date_format, missing=missing, every=every,
+               take=_take(take))
         array = (c.c_char_p * max(len(files), 1))(*[path(f, "a file") for f in files])
         counts, refusals, stop = _abi.IndexCounts(), c.c_char_p(), c.c_int(0)
         o.stop = c.pointer(stop)

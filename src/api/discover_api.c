@@ -208,7 +208,6 @@ enum gpm_status gpm_discover_go_on(gpm_discovery *d, const struct gpm_discover_o
     if (st != GPM_OK) return st;
     struct kept_search k = asked(NULL, NULL, 0, given);
     if (!(k.o.max_seconds >= 0)) return buf_fail(&d->err, GPM_E_ARG, "seconds are at least 0");
-    unsigned long shortages = mem_shortages();
     st = kept_open_more(&k, &d->d, &d->err);
     if (st == GPM_OK) {
         const struct discovery_options o = {.seconds = k.o.max_seconds,
@@ -216,10 +215,9 @@ enum gpm_status gpm_discover_go_on(gpm_discovery *d, const struct gpm_discover_o
                                             .finish = k.o.finish,
                                             .journal = k.journal};
         st = discovery_continue(&d->d, &o, &d->err);
-        if (st != GPM_OK) discovery_release(&d->d), d->ready = false;
     }
     kept_end(&k, st);
-    return all_had_memory(d, shortages, st);
+    return st;
 }
 
 enum gpm_status gpm_discover_continue(gpm_discovery *d, double max_seconds) {

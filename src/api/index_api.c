@@ -51,12 +51,16 @@ static enum gpm_status taken(gpm_index *x, const struct gpm_index_options *given
     if (o.by && o.wide)
         return buf_fail(&x->err, GPM_E_ARG,
                         "by is for the long format, wide for the other; a file has one of them");
+    if ((unsigned)o.take >= TAKES)
+        return buf_fail(&x->err, GPM_E_ARG, "there is nothing like that to take");
     *out = (struct index_options){.series = {.time = o.time_column,
                                              .value = o.value_column,
                                              .skip_bad = o.skip_bad,
                                              .date_format = o.date_format,
                                              .missing = o.missing,
-                                             .decimal = (enum series_decimal)o.decimal},
+                                             .decimal = (enum series_decimal)o.decimal,
+                                             .every = o.every,
+                                             .take = (enum series_take)o.take},
                                   .seed = o.seed,
                                   .threads = (int)o.threads,
                                   .by = o.by,

@@ -143,16 +143,15 @@ void contest_sentence(const struct contest *c, struct buf *out) {
             100 * (1 - ratio), contest_name(best));
     else if (ratio <= 1.03)
         buf_printf(
-            out,
-            "a tie: the structure and the best simple forecast (%s) have the same error to 3%%",
-            contest_name(best));
+            out, "a tie: the structure's error is %.1f%% %s that of the best simple forecast (%s)",
+            100 * fabs(1 - ratio), ratio > 1 ? "above" : "below", contest_name(best));
     else
         buf_printf(out,
-                   "the structure does not pay: the best simple forecast (%s) has an error %.0f%% "
-                   "below its",
+                   "the structure does not pay: the error of the best simple forecast (%s) is "
+                   "%.0f%% below the structure's",
                    contest_name(best), 100 * (1 - 1 / ratio));
     if (c->origins > 1)
-        buf_printf(out, "; it is the better one at %zu of %zu origins", c->row[best].wins,
-                   c->origins);
+        buf_printf(out, "; the structure has the smaller error at %zu of %zu origins",
+                   c->row[best].wins, c->origins);
     buf_puts(out, ".");
 }

@@ -516,24 +516,50 @@ static void release_results(struct discovery *d) {
     posterior_release(&d->post);
 }
 
-enum gpm_status discovery_continue(struct discovery *d, const struct discovery_options *o,
-                                   struct buf *err) {
-    double start = clock_seconds();
-    d->search.opt.seconds = o->seconds;
-    d->search.opt.finish = o->finish;
-    d->search.opt.journal = o->journal;
+static void forget_results(struct discovery *d) {
+    memset(d->check, 0, sizeof d->check);
+    memset(&d->fit, 0, sizeof d->fit);
+    memset(&d->dec, 0, sizeof d->dec);
+    memset(&d->post, 0, sizeof d->post);
+}
+
+static enum gpm_status go_on(struct discovery *d, const struct discovery_options *o,
+                             struct buf *err) {
     enum gpm_status st = search_resume(&d->search);
     if (st == GPM_E_INTERRUPT)
         return buf_fail(err, st,
                         "%s: stopped before the search went on; what it had found stays as it is",
                         d->series.name);
     if (st != GPM_OK) return buf_fail(err, st, "%s: the search cannot go on", d->series.name);
-    release_results(d);
     posterior_init(&d->post, &d->search);
     posterior_chains(&d->post, 0);
     st = discovery_finish(d, err);
     if (st == GPM_OK) discovery_checks(d);
-    d->seconds += clock_seconds() - start;
+    return search_not_stopped(o->stop, search_no_shortage(d->search.shortages, st, err), err);
+}
+
+enum gpm_status discovery_continue(struct discovery *d, const struct discovery_options *o,
+                                   struct buf *err) {
+    double start = clock_seconds();
+    struct discovery was = *d;
+    struct search_mark mark;
+    search_set_mark(&d->search, &mark);
+    forget_results(d);
+    d->search.opt.seconds = o->seconds;
+    d->search.opt.stop = o->stop;
+    d->search.opt.finish = o->finish;
+    d->search.opt.journal = o->journal;
+    enum gpm_status st = go_on(d, o, err);
+    if (st == GPM_OK) {
+        search_release_mark(&d->search, &mark);
+        release_results(&was);
+        d->seconds += clock_seconds() - start;
+    } else { /* a call that failed leaves everything as it was */
+        release_results(d);
+        search_go_back(&d->search, &mark);
+        was.search = d->search;
+        *d = was;
+    }
     forget_caller(d);
     return st;
 }

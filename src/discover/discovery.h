@@ -78,7 +78,8 @@ GPM_MUST_USE enum gpm_status discovery_search(struct discovery *d, struct buf *e
 GPM_MUST_USE enum gpm_status discovery_kernels(const char *text, uint16_t *mask, struct buf *err);
 /* A whole number or a share below 1 of n. */
 size_t discovery_held_out(double holdout, size_t n);
-/* Goes on with a run that was read back; of the options seconds, finish and journal count. */
+/* Goes on with a run that was read back; of the options seconds, stop, finish and journal
+ * count. Where it fails d is what it was. */
 GPM_MUST_USE enum gpm_status discovery_continue(struct discovery *d,
                                                 const struct discovery_options *o, struct buf *err);
 /* Steps of a run, also used when one is read back. */

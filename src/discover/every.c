@@ -2,8 +2,9 @@
  * What is made of the rows of equal steps; contract in every.h. */
 #include "discover/every.h"
 
-#include "base/number.h"
+#include "base/json.h"
 #include "base/mem.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -320,6 +321,8 @@ struct cut {
     const struct taking *take;
     struct every_row *at; /* what was taken */
     size_t n;
+    const struct every_beside *beside;
+    double *means; /* of the other columns, by step */
 };
 
 /* Whether rows [i, i + m) of n are an end that is left out. */
@@ -330,6 +333,22 @@ static bool left_out(const struct cut *c, const struct every_row *row, size_t i,
     double from = c->origin + step_of(row[i].x, c->origin, c->step) * c->step;
     if (!i && !seen(row[0].x - from, c->step, &c->times)) return true;
     return i + m == n && !seen(from + c->step - row[n - 1].x - c->times.res, c->step, &c->times);
+}
+
+/* The means of the other columns over the next step to be put; none of m rows tells one: false. */
+static bool take_beside(struct cut *c, const struct every_row *row, size_t m) {
+    size_t k = c->beside->k;
+    bool told = true;
+    for (size_t j = 0; j < k; j++) {
+        double sum = 0, some = 0;
+        for (size_t i = 0; i < m; i++) {
+            double z = c->beside->z[row[i].order * k + j];
+            if (!isnan(z)) sum += z, some++;
+        }
+        c->means[c->n * k + j] = some > 0 ? sum / some : NAN;
+        told &= some > 0;
+    }
+    return told;
 }
 
 static void put_row(struct cut *c, double k, double y) {
@@ -345,17 +364,20 @@ static void take_rows(struct series *s, struct cut *c, struct every_row *row, si
         double k = step_of(row[i].x, c->origin, c->step);
         m = in_step(row + i, n - i, c->origin, c->step);
         bool out = left_out(c, row, i, m, n);
-        for (; c->take->adds_up && next < k; next++, s->empty++) put_row(c, next, 0);
+        for (; c->take->adds_up && next < k; next++, s->empty++) {
+            (void)take_beside(c, NULL, 0);
+            put_row(c, next, 0);
+        }
         if (out)
             s->ends += m;
-        else
+        else if (take_beside(c, row + i, m))
             put_row(c, k, c->take->of(row + i, m));
         next = k + 1;
     }
 }
 
 static enum gpm_status make_steps(struct series *s, struct cut *c, struct every_row **row,
-                                  size_t *n, struct buf *err) {
+                                  size_t *n, struct every_beside *beside, struct buf *err) {
     double first = (*row)[0].x, last = (*row)[*n - 1].x, most = (double)*n;
     struct spread v = spread_of(s, c->step, *row, *n, &c->steps);
     c->origin = c->own ? first : origin_of(s, c->step, *row);
@@ -363,7 +385,10 @@ static enum gpm_status make_steps(struct series *s, struct cut *c, struct every_
     if (most > EVERY_STEPS)
         return buf_fail(err, GPM_E_ARG, "every '%s' makes %.0f steps of these times, too many",
                         s->every, most);
-    c->at = NEW_ARRAY(struct every_row, (size_t)fmax(most, (double)*n) + 1);
+    size_t room = (size_t)fmax(most, (double)*n) + 1;
+    c->at = NEW_ARRAY(struct every_row, room);
+    c->beside = beside;
+    c->means = NEW_ARRAY(double, room * beside->k + 1);
     for (size_t i = 1; i < *n; i++) s->same += (*row)[i].x == (*row)[i - 1].x;
     take_rows(s, c, *row, *n);
     s->averaged = *n;
@@ -372,8 +397,10 @@ static enum gpm_status make_steps(struct series *s, struct cut *c, struct every_
         s->next = v.pairs ? sqrt(v.next / (double)v.pairs) : 0;
     }
     mem_free(*row);
+    mem_free(beside->z);
     *row = c->at;
     *n = c->n;
+    beside->z = c->means;
     return GPM_OK;
 }
 
@@ -454,7 +481,7 @@ static void count_days(struct series *s, double step, struct every_row *row, siz
 }
 
 enum gpm_status every_take(struct series *s, const char *text, struct every_row **row, size_t *n,
-                           struct buf *err) {
+                           struct every_beside *beside, struct buf *err) {
     bool none = text && !strcmp(text, "none"), asked = s->take != TAKE_AUTO;
     struct cut c = {.take = &takings[s->take]};
     enum gpm_status st = GPM_OK;
@@ -474,7 +501,7 @@ enum gpm_status every_take(struct series *s, const char *text, struct every_row 
     if (days && strcmp(s->unit, "day")) c.times.res /= 365.2425, c.times.gap /= 365.2425;
     c.own = c.step > 0 && c.step == c.times.own && !text;
     if (!c.own) count_days(s, c.step, *row, *n);
-    return make_steps(s, &c, row, n, err);
+    return make_steps(s, &c, row, n, beside, err);
 }
 
 /* ---- in words ---- */
@@ -489,6 +516,13 @@ static void say_spread(const struct series *s, struct buf *out) {
                    ", within which %.0f%% of the variance is more than noise from row to row: a "
                    "shorter step keeps it",
                    100 * share);
+}
+
+void every_json(const struct series *s, struct buf *out) {
+    if (!s->averaged) return;
+    JSON(out, FIELD("taken", s->take == TAKE_AUTO ? "mean" : series_take_name(s->take)),
+         FIELD("every", (const char *)s->every), FIELD("rows_taken", s->averaged - s->ends),
+         FIELD("rows_at_ends", s->ends), FIELD("empty_steps", s->empty));
 }
 
 void every_say(const struct series *s, struct buf *out) {

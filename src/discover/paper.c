@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "discover/discovery.h"
+#include "discover/every.h"
 #include "discover/program_space.h"
 #include "gp/gp.h"
 #include "gp/kern_class.h"
@@ -265,8 +266,9 @@ static double total_prior(const struct paper *p) {
 void paper_text(const struct paper *p, struct buf *out) {
     const struct posterior *q = p->post;
     const char *top = q->structures.at[0].text;
-    buf_printf(out, "%s: %zu values; the paper's grammar and Gamma(5,1) priors; ", p->series.name,
-               p->series.n);
+    buf_printf(out, "%s: %zu values", p->series.name, p->series.n);
+    every_say(&p->series, out);
+    buf_puts(out, "; the paper's grammar and Gamma(5,1) priors; ");
     scaling(p, out);
     buf_puts(out, "\n\nStructures: probability, error, exact sampler, prior, structure\n");
     for (size_t k = 0; k < q->structures.n; k++) {
@@ -330,6 +332,7 @@ void paper_json(const struct paper *p, struct buf *out) {
     buf_printf(out, "},\n  \"settled\": %s,\n  \"seed\": %llu,\n  \"data\": {",
                q->settled ? "true" : "false", (unsigned long long)p->opt.seed);
     JSON(out, FIELD("file", p->series.name), FIELD("n", p->series.n));
+    every_json(&p->series, out);
     buf_printf(out, ", \"hash\": \"%016llx\"},\n  \"seconds\": %.3f\n}\n",
                (unsigned long long)p->series.hash, p->seconds);
     buf_release(&form);

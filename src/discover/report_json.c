@@ -65,10 +65,7 @@ static void data(const struct discovery *d, struct buf *out) {
          FIELD("value_unit", (const char *)s->style.unit), FIELD("regular", d->data.regular),
          FIELD("rounded_to", d->data.step_y),
          FIELD("gaps", d->data.regular ? d->data.ng - d->data.n : 0));
-    if (s->averaged)
-        JSON(out, FIELD("taken", s->take == TAKE_AUTO ? "mean" : series_take_name(s->take)),
-             FIELD("every", (const char *)s->every), FIELD("rows_taken", s->averaged - s->ends),
-             FIELD("rows_at_ends", s->ends), FIELD("empty_steps", s->empty));
+    every_json(s, out);
     buf_printf(out, ", \"hash\": \"%016llx\"},\n", (unsigned long long)s->hash);
 }
 

@@ -203,7 +203,7 @@ static void forget_open(struct search *s, size_t from, double best) {
     for (size_t i = 0; i < s->n; i++) {
         struct evidence *e = s->at[i];
         bool open = i >= from && e->open, above = e->rough && evidence_total(e) > best;
-        if (!open && !above) {
+        if (i < s->pinned || (!open && !above)) {
             s->at[n++] = e;
             continue;
         }
@@ -570,9 +570,56 @@ enum gpm_status search_resume(struct search *s) {
     search_limit(s, start);
     journal_step(s->opt.journal, s->opt.threads, p.n, &again_step, &p);
     mem_free(p.e);
-    if (search_late(s) || ended(s)) return GPM_E_INTERRUPT; /* what was known is still all */
+    if (ended(s)) return s->space->st;
+    if (search_late(s)) return GPM_E_INTERRUPT;
     search_find_top(s);
     enum gpm_status st = search_extend(s);
     s->seconds += clock_seconds() - start;
     return st;
+}
+
+/* ---- the way back ---- */
+void search_set_mark(struct search *s, struct search_mark *m) {
+    struct pack p;
+    *m = (struct search_mark){.was = *s, .space = *s->space, .computed = BUF_INIT};
+    s->pinned = s->n;
+    m->flat = NEW_ARRAY(struct evidence, s->n + 1);
+    pack_begin_write(&p);
+    for (size_t i = 0; i < s->n; i++) {
+        m->flat[i] = *s->at[i];
+        evidence_pack(&p, s->at[i]);
+    }
+    buf_add(&m->computed, p.out.data, p.out.len);
+    pack_release(&p);
+}
+
+void search_go_back(struct search *s, struct search_mark *m) {
+    struct pack p;
+    pack_begin_read(&p, m->computed.data, m->computed.len);
+    for (size_t i = 0; i < m->was.n; i++) {
+        struct evidence *e = s->at[i];
+        const struct evidence *was = &m->flat[i];
+        evidence_pack(&p, e);
+        e->climbed = was->climbed;
+        e->expanded = was->expanded;
+        e->round = was->round;
+        e->found_in = was->found_in;
+    }
+    pack_release(&p);
+    for (size_t i = m->was.n; i < s->n; i++) {
+        if (s->at[i]->id < s->n_of) s->of[s->at[i]->id] = NULL;
+        evidence_free(s->at[i]);
+    }
+    struct search now = *s;
+    *s = m->was;
+    s->at = now.at, s->cap = now.cap; /* they may have grown */
+    s->of = now.of, s->n_of = now.n_of;
+    *s->space = m->space;
+    search_release_mark(s, m);
+}
+
+void search_release_mark(struct search *s, struct search_mark *m) {
+    s->pinned = 0;
+    mem_free(m->flat);
+    buf_release(&m->computed);
 }

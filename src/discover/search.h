@@ -25,6 +25,7 @@ struct search {
     struct search_options opt;
     struct evidence **at; /* owned */
     size_t n, cap;
+    size_t pinned;        /* of them the first, which a mark knows: none is forgotten */
     struct evidence **of; /* by number of the structure; NULL: not visited */
     size_t n_of;
     double top;              /* best total log evidence */
@@ -48,8 +49,20 @@ void search_init(struct search *s, struct space *space, const struct search_opti
 void search_release(struct search *s);
 GPM_MUST_USE enum gpm_status search_run(struct search *s);
 /* Goes on where a search ended: with what it found (of which only the best optima are known, as of
- * a run that was read back), twice the draws and further structures. */
+ * a run that was read back), twice the draws and further structures. GPM_E_INTERRUPT: its time was
+ * over before it had begun, or somebody stopped it. */
 GPM_MUST_USE enum gpm_status search_resume(struct search *s);
+/* What a search was at this moment, and the way back to it from whatever has become of it. A mark
+ * is released, or gone back to, before its search is. */
+struct search_mark {
+    struct search was;     /* borrows what the search owns */
+    struct space space;    /* of it what every space has */
+    struct evidence *flat; /* the evidences without what they own, which is packed */
+    struct buf computed;
+};
+void search_set_mark(struct search *s, struct search_mark *m);
+void search_go_back(struct search *s, struct search_mark *m); /* releases it */
+void search_release_mark(struct search *s, struct search_mark *m);
 /* The time allowed begins at `start`, by clock_seconds. */
 void search_limit(struct search *s, double start);
 /* Goes on around what is known, until little is found or the time is over. */

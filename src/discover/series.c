@@ -305,7 +305,14 @@ static enum gpm_status read_regressors(struct reading *r) {
     return GPM_OK;
 }
 
+/* Values are made of several rows? */
+static bool in_steps(const struct reading *r) {
+    return (r->o->every && strcmp(r->o->every, "none")) || r->s->take != TAKE_AUTO;
+}
+
+/* Of a step other rows may tell what this one does not. */
 static bool row_complete(const struct reading *r, size_t row) {
+    if (in_steps(r)) return true;
     for (int j = 0; j < r->s->reg.n; j++)
         if (isnan(r->z[row * (size_t)r->s->reg.n + (size_t)j])) return false;
     return true;
@@ -556,12 +563,14 @@ static enum gpm_status check_regressors(const struct reading *r) {
     size_t k = (size_t)s->reg.n;
     if (k && s->repeated)
         return buf_fail(r->err, GPM_E_FORMAT,
-                        "%s: times repeat; with effects of other columns each has one row",
+                        "%s: times repeat; with effects of other columns each has one row: "
+                        "--take total, mean, ... makes one of them",
                         r->csv.name);
     for (size_t j = 0; j < k; j++) {
-        bool varies = false;
-        for (size_t i = 1; i < s->n; i++) varies |= s->reg.z[i * k + j] != s->reg.z[j];
-        if (!varies)
+        double lo = INFINITY, hi = -INFINITY; /* a step without rows does not tell */
+        for (size_t i = 0; i < s->n; i++)
+            lo = fmin(lo, s->reg.z[i * k + j]), hi = fmax(hi, s->reg.z[i * k + j]);
+        if (!(lo < hi))
             return buf_fail(r->err, GPM_E_FORMAT,
                             "%s: the column '%s' is constant: its effect cannot be seen",
                             r->csv.name, s->reg.name[j]);
@@ -612,15 +621,11 @@ static enum gpm_status finish(struct reading *r) {
     qsort(r->p, r->n, sizeof *r->p, by_time);
     set_unit(r);
     size_t most = r->o->max_points;
-    bool steps = (r->o->every && strcmp(r->o->every, "none")) || s->take != TAKE_AUTO;
-    if (s->reg.n && steps)
-        return buf_fail(r->err, GPM_E_FORMAT,
-                        "%s: steps of several rows (--every, --take) do not go with effects of "
-                        "other columns",
-                        r->csv.name);
     if ((s->reg.n || r->o->holidays) && !most) most = REGRESSORS_ROWS;
-    if (!most || steps) {
-        enum gpm_status st = every_take(s, r->o->every, &r->p, &r->n, r->err);
+    if (!most || in_steps(r)) {
+        struct every_beside beside = {(size_t)s->reg.n, r->z};
+        enum gpm_status st = every_take(s, r->o->every, &r->p, &r->n, &beside, r->err);
+        r->z = beside.z;
         if (st != GPM_OK) return st;
     }
     size_t drop = most && r->n > most ? r->n - most : 0;

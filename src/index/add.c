@@ -13,6 +13,7 @@
 #include "base/stop.h"
 #include "base/vec.h"
 #include "base/version.h"
+#include "discover/every.h"
 #include "discover/panel.h"
 #include "gp/gp.h"
 #include <dirent.h>
@@ -26,6 +27,7 @@
 /* What became of a series; made when it is worked on, freed when it is written. */
 struct indexed {
     char *hash, *words;
+    char *taken; /* of the rows of its steps, in words */
     size_t n;
     struct sketch sketch;
 };
@@ -286,7 +288,7 @@ static void end_all(struct adding *a, enum gpm_status st, struct buf *why) {
 }
 
 static void work(struct adding *a, struct job *j) {
-    struct buf why = BUF_INIT;
+    struct buf why = BUF_INIT, taken = BUF_INIT;
     struct discovery d;
     struct series s;
     bool kept;
@@ -301,6 +303,8 @@ static void work(struct adding *a, struct job *j) {
             st = sketch_make(&o->sketch, &d, SKETCH_DRAWS, &why);
             if (st == GPM_OK) st = sketch_forecast(&o->sketch, &d, &why);
             if (st == GPM_OK) o->words = words_of(&d, &o->sketch);
+            every_say(&d.series, &taken);
+            o->taken = buf_take(&taken);
         }
         if (j->elsewhere && !kept) { /* it may come back to us */
             j->series = NEW(struct series);
@@ -361,9 +365,9 @@ static enum gpm_status write_series(struct adding *a, const struct job *j) {
     struct buf posting = BUF_INIT, bytes = BUF_INIT, made = BUF_INIT;
     enum gpm_status st = index_posting(&j->of->sketch, a->c, &posting, a->err);
     sketch_write(&j->of->sketch, &names, &bytes);
-    buf_printf(&made, "gpmem %s, seed %llu, %s search%s", version_text(),
+    buf_printf(&made, "gpmem %s, seed %llu, %s search%s%s", version_text(),
                (unsigned long long)a->o->seed, a->o->thorough ? "thorough" : "brief",
-               a->o->priors && a->o->priors->n ? ", learnt priors" : "");
+               a->o->priors && a->o->priors->n ? ", learnt priors" : "", j->of->taken);
     struct catalog_row row = {.name = j->name,
                               .source = j->source,
                               .hash = j->of->hash,
@@ -412,6 +416,7 @@ static void free_outcome(struct job *j) {
     if (!j->of) return;
     mem_free(j->of->hash);
     mem_free(j->of->words);
+    mem_free(j->of->taken);
     sketch_release(&j->of->sketch);
     mem_free(j->of);
     j->of = NULL;

@@ -38,6 +38,8 @@ def check_backtest():
         assert said in d[key]["text"] and d[key]["text"] in out, (ratio, d[key]["text"])
         assert m["naive"]["mase"] > 1.5 * m["seasonal naive"]["mase"], m  # twelve months are known to be a season
         assert m["structure"]["mase"] < m["seasonal naive"]["mase"] and m["structure"]["coverage"] >= 0.8, m
+    better = "the structure has the smaller error at "
+    assert better in d["backtest"]["text"] and better not in d["holdout_comparison"]["text"], d["backtest"]["text"]
     assert d["backtest"]["origins"] == 3 and d["backtest"]["steps"] == 6 and d["holdout"]["n"] == 6, d["backtest"]
     assert abs(d["holdout"]["mase"] - methods(d, "holdout_comparison")["structure"]["mase"]) < 1e-9
     again = json.loads(run("report", "kept", "--format", "json").stdout)

@@ -104,10 +104,56 @@ def check_panel():
     assert manifest["every"] == "1d" and manifest["take"] == "total", manifest
 
 
+def check_beside():
+    """Other columns act on totals: by their means of a step, whoever of its rows tells them; a day without sales has those of the one before."""
+    r = random.Random(4)
+    lines, totals = ["date,amount,promo,temp\n"], 0
+    for i in range(150):
+        promo, temp = int(r.random() < 0.3), 10 + r.gauss(0, 3)
+        n = 0 if i % 7 == 6 else 4 + 4 * promo
+        for k in range(n):
+            v = r.randrange(20, 30)
+            totals += v
+            lines.append("%s,%d,%s,%s\n" % (day(i), v, promo if k else "", "%.2f" % temp if k != 1 else ""))
+    write("promo.csv", "".join(lines))
+    out = run("discover", "promo.csv", "--column", "amount", "--take", "total", "--with", "promo", "--smooth", "temp", "--log", "never", "-o", "promo", "--json", "promo.json", *FAST).stdout
+    first = out.splitlines()[0]
+    assert "totals over 1d of %d rows" % (len(lines) - 1) in first and "missing" not in first, first
+    d = json.load(open("promo.json"))
+    effect = {e["column"]: e for e in d["effects"]}["promo"]
+    assert 60 < effect["change"] < 130 and effect["probability"] > 0.99, d["effects"]
+    kept = list(csv.DictReader(open("promo/data.csv")))
+    assert sum(float(x["y"]) for x in kept) == totals, "every row counts"
+    assert {x["r1"] for x in kept} == {"0", "1"}, kept[:3]
+    write("future.csv", "date,promo,temp\n" + "".join("%s,%d,10\n" % (day(150 + i), i % 2) for i in range(4)))
+    f = list(csv.DictReader(io.StringIO(run("forecast", "promo", "--at-file", "future.csv").stdout)))
+    assert float(f[1]["median"]) - float(f[0]["median"]) > 30, f
+    out = run("discover", "promo.csv", "--column", "amount", "--every", "week", "--take", "total", "--with", "promo", *FAST).stdout
+    assert "totals over 1w" in out and "promo has a linear effect" in out, out[:500]
+    said = run("discover", "promo.csv", "--column", "amount", "--with", "promo", status=2).stderr
+    assert "--take total" in said, said
+
+
+def check_index():
+    run("index", "add", "sales.db", "sales.csv", "--take", "total", "--every", "week", "-j", "1")
+    rows = json.loads(run("index", "list", "sales.db", "--format", "json").stdout)
+    assert rows[0]["values"] == 20 and "totals over 1w" in rows[0]["made"], rows
+
+
+def check_paper():
+    out = run("discover", "sales.csv", "--paper", "--take", "total", "--every", "week", "--json", "paper.json").stdout
+    assert "20 values; totals over 1w of" in out, out[:300]
+    data = json.load(open("paper.json"))["data"]
+    assert (data["taken"], data["every"]) == ("total", "1w"), data
+
+
 with tempfile.TemporaryDirectory() as tmp:
     os.chdir(tmp)
     check_totals()
     check_said()
     check_events()
     check_panel()
+    check_beside()
+    check_index()
+    check_paper()
     os.chdir("/")
