@@ -234,7 +234,7 @@ static bool has_comma(const char *text) {
 static void describe_wrong(struct job *j, const char *why) {
     struct proc_result *r = &j->r;
     const struct proc_outputs *several = j->c->outputs;
-    size_t show = j->out.len < 80 ? j->out.len : 80;
+    size_t show = j->out.len < 80 ? j->out.len : 80; /* its end, where the answer is looked for */
     if (r->outcome == PROC_GARBAGE && j->out.len == 0 && !j->overflow) {
         buf_puts(&r->message, several ? "printed nothing on stdout"
                                       : "printed nothing on stdout; it must print one number");
@@ -245,8 +245,9 @@ static void describe_wrong(struct job *j, const char *why) {
     else
         buf_puts(&r->message, r->outcome == PROC_NAN ? "printed a value that is not finite: "
                                                      : "did not print exactly one number but ");
-    buf_json_string(&r->message, j->out.data ? j->out.data : "", show);
-    if (show < j->out.len || j->overflow) buf_puts(&r->message, "...");
+    if (show < j->out.len) buf_puts(&r->message, "...");
+    buf_json_string(&r->message, j->out.data ? j->out.data + (j->out.len - show) : "", show);
+    if (j->overflow) buf_puts(&r->message, "...");
     bool alone = !several || several->n == 1 || several->n_patterns; /* no comma between numbers */
     if (r->outcome == PROC_GARBAGE && j->out.len && alone && has_comma(j->out.data))
         buf_puts(&r->message, " (numbers have a point and no comma)");

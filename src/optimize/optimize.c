@@ -40,6 +40,7 @@ void optimize_free(struct optimize *o) {
     mem_free(o->identity);
     mem_free(o->state);
     mem_free(o->failure);
+    mem_free(o->unread_one);
     mem_free(o);
 }
 

@@ -52,7 +52,8 @@ struct optimize {
     VEC(double) pending;             /* inputs in flight, here and elsewhere */
     struct runner *runner;           /* of the run in progress; tags are the ids of the rows */
     const char *end;                 /* why: "budget", "target", "time", "stopped" or "exhausted" */
-    size_t ended, unread; /* programs that ended here; of these, whose output is no answer */
+    size_t unread;                   /* programs that ended here whose output is no answer, ... */
+    char *unread_one;                /* ... and the last of them; owned */
     bool from_read; /* the store of opt.from was, now: its evaluations, and those of use here */
     size_t from_seen, from_used;
     char *failure; /* what the last evaluation that failed here said; owned, NULL: none did */
@@ -78,7 +79,7 @@ GPM_MUST_USE enum gpm_status optimize_tell(struct optimize *o, int64_t id, const
 GPM_MUST_USE enum gpm_status optimize_tell_at(struct optimize *o, const double *x, const double *y,
                                               struct buf *err);
 
-/* The best evaluation: point (may be NULL) and all numbers (those only kept: NaN). false: none
+/* The best evaluation: point and all numbers (those only kept: NaN); both may be NULL. false: none
  * succeeded. */
 bool optimize_best(const struct optimize *o, double *x, double *y);
 /* The evaluations that nothing is better than in every objective, within the bounds: indices into

@@ -53,7 +53,7 @@ bool optimize_best(const struct optimize *o, double *x, double *y) {
     int n = goals_count(&o->goals);
     double *modelled = NEW_ARRAY(double, (size_t)n);
     bool any = bo_best(o->bo, x, modelled);
-    for (int k = 0; any && k < n; k++) {
+    for (int k = 0; any && y && k < n; k++) {
         int at = goals_place(&o->goals, k);
         y[k] = at < 0 ? NAN : modelled[at];
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The loop: decide under the lock, run in parallel, store, log. */
+#include "base/ascii.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/stop.h"
@@ -309,16 +310,43 @@ static void start_program(struct optimize *o, int64_t id, const double *x) {
     3 /* evaluations may be dear: a mistake in the command costs no more of them                   \
        */
 
-/* Programs that end well and print no answer, from the first on, are a mistake in the command. */
+/* What stands before a number in the last line that was printed, whose end the failure quotes, as a
+ * pattern: of "epoch 3 loss=0.2" loss={}, the first number after a sign, or else the last one. */
+static void put_pattern(const char *failure, struct buf *out) {
+    const char *end = failure ? strrchr(failure, '"') : NULL, *from = failure, *at = NULL;
+    while (end && end - failure > 2 && end[-1] == 'n' && end[-2] == '\\') end -= 2;
+    bool signed_one = false;
+    for (const char *p = failure; end && p < end; p++) {
+        if (*p == '"' || (p > failure && p[-1] == '\\'))
+            from = p + 1, at = NULL, signed_one = false;
+        bool number = ascii_digit(*p) && (p == from || !ascii_alpha(p[-1]));
+        if (p < from || !number || signed_one) continue;
+        const char *before = p;
+        while (before > from && strchr(" +-.", before[-1])) before--;
+        signed_one = before > from && strchr(":=", before[-1]);
+        at = before + (before < p && *before == ' ');
+        p += strspn(p, "0123456789.eE+-") - 1;
+    }
+    for (const char *p = from; p && at && p < at; p++)
+        if (ascii_digit(*p)) from = p + 1;
+    while (at && from < at && *from == ' ') from++;
+    if (!at || at - from < 2 || at - from > 40 || memchr(from, '\'', (size_t)(at - from)))
+        from = "loss: ", at = from + strlen(from);
+    buf_printf(out, "%.*s{}", (int)(at - from), from);
+}
+
+/* Programs that end well and print no answer, and none that does, are a mistake in the command. */
 static enum gpm_status unread_so_far(const struct optimize *o, struct buf *err) {
-    if (o->unread < UNREAD_MOST || o->unread < o->ended || optimize_best(o, NULL, NULL))
-        return GPM_OK;
-    return buf_fail(
+    if (o->unread < UNREAD_MOST || optimize_best(o, NULL, NULL)) return GPM_OK;
+    struct buf pattern = BUF_INIT;
+    put_pattern(o->unread_one, &pattern);
+    enum gpm_status st = buf_fail(
         err, GPM_E_FORMAT,
-        "the first %d programs ended well but gave no value; the last one: %s. It is to be "
-        "all that is printed, or the last line; or take it out of what is printed, with "
-        "--read 'loss: {}'",
-        UNREAD_MOST, o->failure ? o->failure : "printed nothing");
+        "%d programs ended well but gave no value, and none did; the last one: %s. It is to be all "
+        "that is printed, or the last line; or take it out of what is printed, with --read '%s'",
+        UNREAD_MOST, o->unread_one ? o->unread_one : "printed nothing", pattern.data);
+    buf_release(&pattern);
+    return st;
 }
 
 static enum gpm_status wait_for_one(struct optimize *o, double limit, struct buf *err) {
@@ -330,8 +358,11 @@ static enum gpm_status wait_for_one(struct optimize *o, double limit, struct buf
     if (!s && got.nothing) /* whoever comes next evaluates it */
         s = buf_fail(err, GPM_E_IO, "%s; every evaluation so far is kept", got.why.data);
     if (!s && !got.ok) note_failure(o, got.why.data);
-    o->ended++;
-    o->unread += got.unread;
+    if (!s && got.unread && !got.ok) {
+        o->unread++;
+        mem_free(o->unread_one);
+        o->unread_one = mem_strdup(o->failure);
+    }
     outcome_release(&got);
     if (!s) s = finished(o, err);
     return s ? s : unread_so_far(o, err);
