@@ -391,9 +391,7 @@ enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon, const ch
     if (!n_times) discovery_future(&d->d, n, x);
     for (size_t i = 0; i < n_times && st == GPM_OK; i++) {
         st = series_read_time(&d->d.series, times[i], &x[i]);
-        if (st != GPM_OK)
-            buf_printf(&d->err, "cannot read the time '%s'; write it as the data file does",
-                       times[i]);
+        if (st != GPM_OK) st = series_no_time(&d->d.series, times[i], &d->err);
     }
     if (st == GPM_OK) st = need_regressors(d, n, x);
     if (st == GPM_OK) st = forecast_at(d, n, x, level, csv);

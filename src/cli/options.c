@@ -195,12 +195,60 @@ static const struct option_row *find_option(const struct reader *r, char letter,
     return NULL;
 }
 
+/* What different people and programs call the same; the commands here have one of each. */
+static const char *const alike[][10] = {
+    {"y", "column", "target", "outcome", "response", "dependent", "value", "values", "label"},
+    {"x", "with", "inputs", "features", "predictors", "regressors", "xreg", "columns"},
+    {"time", "date", "ds", "timestamp", "index", "date-column", "time-column"},
+    {"by", "group", "group-by", "groupby", "id", "panel"},
+    {"take", "aggregate", "agg", "resample", "sum"},
+    {"every", "freq", "frequency", "step", "interval"},
+    {"horizon", "ahead", "steps", "forecast", "periods", "n-ahead"},
+    {"html", "report", "page"},
+    {"format", "html", "json", "markdown", "text"},
+    {"out", "output", "save", "dir", "outdir"},
+    {"budget", "evaluations", "evals", "trials", "iterations", "n-trials", "max-evals", "calls"},
+    {"var", "param", "parameter", "variable", "space", "bounds", "range"},
+    {"maximize", "maximise", "max", "maximum"},
+    {"jobs", "threads", "workers", "cores", "parallel", "n-jobs", "cpus"},
+    {"max-time", "timeout", "time-limit", "limit", "seconds"},
+    {"seed", "random-state", "random-seed", "rng"},
+    {"level", "confidence", "interval", "alpha", "coverage"},
+    {"missing", "na", "na-values", "nan"},
+    {"date-format", "format", "time-format", "dateformat"},
+    {"holdout", "test", "test-size", "split", "validation"},
+    {"backtest", "cv", "cross-validation", "folds"},
+    {"max-points", "max-rows", "last", "tail", "limit-rows"},
+    {"skip-bad", "ignore-errors", "on-bad-lines"},
+    {"kernels", "kernel", "components"},
+    {"store", "db", "database", "storage", "cache"},
+    {"start", "guess", "init", "initial", "x0"},
+    {"family", "likelihood", "link", "distribution"},
+};
+
+/* The command's own word for one that others have. */
+static const char *own_word(const char *word, const char *const *names, size_t n) {
+    for (size_t i = 0; i < COUNT_OF(alike); i++) {
+        bool here = false;
+        for (size_t k = 0; k < COUNT_OF(alike[i]) && alike[i][k]; k++)
+            here |= !strcmp(alike[i][k], word);
+        for (size_t k = 0; here && k < COUNT_OF(alike[i]) && alike[i][k]; k++)
+            for (size_t j = 0; j < n; j++)
+                if (!strcmp(alike[i][k], names[j])) return names[j];
+    }
+    return NULL;
+}
+
 static bool complain_unknown(const struct reader *r, const char *name, size_t len) {
     const char *names[COUNT_OF(r->options.at)], *command = spaced_name(r->c);
     char word[64];
     snprintf(word, sizeof word, "%.*s", (int)len, name);
     for (size_t i = 0; i < r->options.n; i++) names[i] = r->options.at[i]->name;
-    const char *near = suggest_nearest(word, names, r->options.n);
+    const char *near = own_word(word, names, r->options.n);
+    if (!near) near = suggest_nearest(word, names, r->options.n);
+    if (!strcmp(word, "sep") || !strcmp(word, "separator") || !strcmp(word, "delimiter"))
+        return complain(false, "gpmem%s has no option --%s: separators of tables are found",
+                        command, word);
     if (near)
         return complain(false, "gpmem%s has no option --%s; did you mean --%s?", command, word,
                         near);

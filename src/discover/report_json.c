@@ -61,6 +61,7 @@ static void data(const struct discovery *d, struct buf *out) {
          FIELD("unit", s->unit), FIELD("n", s->n), FIELD("rows", s->rows),
          FIELD("missing", s->missing), FIELD("skipped", s->bad), FIELD("lines_left_out", s->aside),
          FIELD("repeated_times", s->repeated), FIELD("left_out", s->left_out),
+         FIELD("clocks_set_back", s->set_back),
          FIELD("time_pattern", s->form.pattern ? s->form.pattern : "number"),
          FIELD("value_unit", (const char *)s->style.unit), FIELD("regular", d->data.regular),
          FIELD("rounded_to", d->data.step_y),

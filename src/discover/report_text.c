@@ -57,6 +57,9 @@ void report_data(const struct discovery *d, bool markdown, struct buf *out) {
     if (s->coded)
         buf_printf(out, ", %zu of them %g (if that stands for missing: --missing %g)", s->coded,
                    s->code, s->code);
+    if (s->set_back)
+        buf_printf(out, ", clocks set back%s (an hour that comes twice is averaged)",
+                   s->set_back == 1 ? " once" : "");
     if (!s->sorted) buf_puts(out, ", sorted by time");
     if (s->unseen)
         buf_printf(out, ", %zu holiday%s of the list without a day in it left out", s->unseen,

@@ -223,7 +223,7 @@ static void put_manifest(const struct discovery *d, struct buf *out) {
          FIELD("unit", s->unit), FIELD("rows", s->rows), FIELD("missing", s->missing),
          FIELD("bad", s->bad), FIELD("repeated", s->repeated), FIELD("left_out", s->left_out),
          FIELD("sorted", s->sorted), FIELD("aside", s->aside), FIELD("aside_line", s->aside_line),
-         FIELD("layout", s->layout), FIELD("unseen", s->unseen));
+         FIELD("layout", s->layout), FIELD("unseen", s->unseen), FIELD("set_back", s->set_back));
     if (s->form.like) JSON(out, FIELD("time_form", s->form.like));
     if (s->form.pattern) JSON(out, FIELD("time_pattern", s->form.pattern));
     JSON(out, FIELD("time_zone", s->form.zone), FIELD("time_zones", s->form.zones),
@@ -528,6 +528,7 @@ static enum gpm_status load_series(struct discovery *d, const char *dir, json_t 
     s->aside_line = get_count(m, "aside_line", 1e9);
     s->layout = (int)get_count(m, "layout", CSV_ACROSS);
     s->unseen = get_count(m, "unseen", 1e9);
+    s->set_back = get_count(m, "set_back", 1e9);
     const char *every = json_string_value(json_object_get(m, "every"));
     if (every && strlen(every) < sizeof s->every) {
         memcpy(s->every, every, strlen(every) + 1);

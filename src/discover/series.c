@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "discover/clocks.h"
 #include "discover/date_parts.h"
 #include "discover/every.h"
 #include "discover/layout.h"
@@ -99,25 +100,34 @@ static bool has_digits(const struct csv *c, int col) {
 
 /* A column of its own that numbers the rows, as data frames are written with. */
 static bool counts_rows(const struct csv *c, int col) {
-    static const char *const names[] = {"",   "index", "idx", "id",        "row",
-                                        "no", "nr",    "#",   "unnamed: 0"};
-    bool named = !c->header;
+    bool named = c->header && csv_numbers_rows(c->header[col]);
     double v, first = 0;
-    for (size_t k = 0; k < COUNT_OF(names) && c->header; k++)
-        named |= !ascii_casecmp(c->header[col], names[k]);
     for (size_t i = 0; i < c->n_rows && named; i++) {
         const char *cell = csv_text(c, i, col);
         named = number_parse(cell, strlen(cell), &v);
         if (!i) first = v;
         named &= (first == 0 || first == 1) && v == first + (double)i;
     }
-    return named && c->header;
+    return named;
+}
+
+/* Another column of dates, as banks have one for the day that counts. */
+static bool has_dates(const struct csv *c, int col) {
+    double v;
+    size_t cells = 0, dates = 0;
+    for (size_t i = 0; i < c->n_rows && cells < 50; i++) {
+        const char *cell = csv_text(c, i, col);
+        if (csv_missing(c, i, col)) continue;
+        dates += !number_parse(cell, strlen(cell), &v) && time_is_one(cell);
+        cells++;
+    }
+    return cells && dates == cells;
 }
 
 static bool may_be_value(const struct reading *r, int col, int by) {
     return col != r->time && col != by && !is_regressor(r, col) &&
            !date_parts_has(&r->csv, r->time, col) && (r->blank || has_digits(&r->csv, col)) &&
-           !counts_rows(&r->csv, col);
+           !counts_rows(&r->csv, col) && !has_dates(&r->csv, col);
 }
 
 static void list_values(const struct reading *r, int by, struct buf *out) {
@@ -440,10 +450,10 @@ static enum gpm_status read_rows(const struct series *s, struct csv *c, const ch
     *n = c->n_rows;
     *x = NEW_ARRAY(double, *n);
     for (size_t row = 0; row < *n; row++)
-        if (series_read_time(s, csv_text(c, row, col), &(*x)[row]) != GPM_OK)
-            return buf_fail(err, GPM_E_FORMAT,
-                            "%s:%zu: cannot read the time '%s'; write it as the data file does",
-                            c->name, c->lines[row], csv_text(c, row, col));
+        if (series_read_time(s, csv_text(c, row, col), &(*x)[row]) != GPM_OK) {
+            buf_printf(err, "%s:%zu: ", c->name, c->lines[row]);
+            return series_no_time(s, csv_text(c, row, col), err);
+        }
     return GPM_OK;
 }
 
@@ -616,6 +626,8 @@ static enum gpm_status take_per_day(struct reading *r) {
 static enum gpm_status finish(struct reading *r) {
     struct series *s = r->s;
     s->rows = r->csv.n_rows;
+    if (s->form.kind == TIME_INSTANT && !s->form.zones && !s->form.zone && !in_steps(r))
+        s->set_back = clocks_merge(r->p, &r->n);
     s->sorted = true;
     for (size_t i = 1; i < r->n; i++) s->sorted &= r->p[i].x >= r->p[i - 1].x;
     qsort(r->p, r->n, sizeof *r->p, by_time);

@@ -62,6 +62,7 @@ struct series {
     const char *unit; /* of x: "year", "day", "step" */
     size_t rows, missing, bad, repeated, left_out;
     size_t aside, aside_line; /* lines that are no rows of the table, and the first of them */
+    size_t set_back;          /* times that clocks were: an hour came twice, and is averaged */
     size_t unseen;            /* names of the list of holidays that have no day in the series */
     int layout;               /* of the table in the file: enum csv_layout */
     double code;           /* a value that looks like a code for missing ones (-999, 9999), ... */
@@ -100,6 +101,8 @@ void series_print_time(const struct series *s, double x, struct buf *out);
 void series_print_rounded(const struct series *s, double x, int digits, struct buf *out);
 /* A time of this series, written in any form of its kind; GPM_E_FORMAT when it is none. */
 GPM_MUST_USE enum gpm_status series_read_time(const struct series *s, const char *text, double *x);
+/* Says that a text is no time, and how times are written: GPM_E_FORMAT. */
+enum gpm_status series_no_time(const struct series *s, const char *text, struct buf *err);
 /* The times of a file, whose header is taken off: of the column of this name, of the series' own
  * name, or of the first. *x is the caller's, NULL when it fails. */
 GPM_MUST_USE enum gpm_status series_read_times(const struct series *s, struct csv *file,

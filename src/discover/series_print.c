@@ -70,3 +70,9 @@ void series_print_rounded(const struct series *s, double x, int digits, struct b
     else
         buf_printf(out, "%.*g", digits, x);
 }
+
+enum gpm_status series_no_time(const struct series *s, const char *text, struct buf *err) {
+    buf_printf(err, "cannot read the time '%s'; write it as the data file does, such as ", text);
+    series_print_time(s, s->x[s->n - 1], err);
+    return GPM_E_FORMAT;
+}

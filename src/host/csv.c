@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/suggest.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "host/times.h"
@@ -137,6 +138,7 @@ static bool skip_line(struct reader *r) {
 }
 
 /* ---- what stands around a table ---- */
+enum { BEFORE = 30 }; /* lines that may stand before a table */
 
 /* The width that more than half of the rows have; that of the first, where there is none. */
 static size_t usual_width(const struct reader *r) {
@@ -165,6 +167,35 @@ static bool are_names(const char *const *cell, size_t n) {
     return n > 1;
 }
 
+/* Cells up to the last one that is not empty. */
+static size_t filled(const char *const *cell, size_t width) {
+    while (width && !*cell[width - 1]) width--;
+    return width;
+}
+
+static bool holds_time(const char *const *cell, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (time_is_one(cell[i])) return true;
+    return false;
+}
+
+/* Spreadsheets and banks fill lines of titles up to the width of the table with empty cells. How
+ * many of n rows stand so before the names of its columns: fewer cells than these, and not a time
+ * or a number at the beginning. */
+static size_t padded_titles(const char *const *cell, size_t n, size_t width) {
+    size_t most = 0, i;
+    double x;
+    if (n > BEFORE) n = BEFORE;
+    for (i = 0; i < n; i++)
+        most = filled(cell + i * width, width) > most ? filled(cell + i * width, width) : most;
+    for (i = 0; i < n; i++, cell += width) {
+        if (filled(cell, width) == most)
+            return are_names(cell, most) && !holds_time(cell, most) ? i : 0;
+        if (time_is_one(cell[0]) || number_parse(cell[0], strlen(cell[0]), &x)) return 0;
+    }
+    return 0;
+}
+
 /* Keeps rows [first, last), whose cells begin with number `from`; with a corner a row of names that
  * lacks one before them. */
 static void keep_rows(struct reader *r, size_t first, size_t last, size_t from, bool corner) {
@@ -185,7 +216,6 @@ static void keep_rows(struct reader *r, size_t first, size_t last, size_t from, 
 
 /* Remarks before and after the rows of a table are left out; all between must be as wide as it. */
 static enum gpm_status settle_width(struct reader *r) {
-    enum { BEFORE = 30 }; /* lines that may stand before a table */
     size_t n = r->widths.n, width = usual_width(r), first = 0, last = n, from = 0, to = r->cells.n;
     const size_t *w = r->widths.at;
     const char *const *cell = r->cells.at;
@@ -198,7 +228,10 @@ static enum gpm_status settle_width(struct reader *r) {
         enum gpm_status s = check_width(r, w[i], r->lines.at[i]);
         if (s) return s;
     }
-    bool corner = first && w[first - 1] == width - 1 && width > 2 &&
+    size_t titles = padded_titles(cell + from, last - first, width);
+    first += titles;
+    from += titles * width;
+    bool corner = first && !titles && w[first - 1] == width - 1 && width > 2 &&
                   are_names(cell + from - (width - 1), width - 1) && !are_names(cell + from, width);
     r->c->aside.n = first - corner + (n - last);
     r->c->aside.line = first > corner ? r->lines.at[0] : last < n ? r->lines.at[last] : 0;
@@ -463,10 +496,48 @@ int csv_column(const struct csv *c, const char *name) {
     return -1;
 }
 
+bool csv_numbers_rows(const char *name) {
+    static const char *const names[] = {"",  "id",  "index",    "idx",    "nr",        "no",
+                                        "#", "row", "rownames", "number", "unnamed: 0"};
+    size_t n = strlen(name);
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (!ascii_casecmp(name, names[i])) return true;
+    if (n < 3 || ascii_casecmp(name + n - 2, "id")) return false;
+    char before = name[n - 3]; /* customer_id, PassengerId, userID; not humid */
+    return !ascii_alpha(before) || (before != ascii_upper(before) && name[n - 2] == 'I');
+}
+
+/* The one column of this name but for capitals; -1: none, or several. */
+static int csv_column_like(const struct csv *c, const char *name) {
+    int found = -1;
+    for (int j = 0; c->header && j < c->n_cols; j++)
+        if (!ascii_casecmp(c->header[j], name)) found = found == -1 ? j : -2;
+    return found >= 0 ? found : -1;
+}
+
+static bool contains(const char *text, const char *part) {
+    size_t n = strlen(part);
+    for (; n > 1 && *text; text++)
+        if (!ascii_ncasecmp(text, part, n)) return true;
+    return false;
+}
+
+/* The column that was probably meant; -1: none, or several. */
+static int csv_near(const struct csv *c, const char *name) {
+    int found = -1;
+    const char *near = suggest_nearest(name, c->header, (size_t)c->n_cols);
+    for (int j = 0; j < c->n_cols; j++) {
+        if (near && !strcmp(c->header[j], near)) return j;
+        if (!near && contains(c->header[j], name)) found = found == -1 ? j : -2;
+    }
+    return found >= 0 ? found : -1;
+}
+
 enum gpm_status csv_find(const struct csv *c, const char *name, int *col, struct buf *err) {
     char *end;
     int j = csv_column(c, name);
     long k = strtol(name, &end, 10);
+    if (j < 0) j = csv_column_like(c, name);
     if (j < 0 && end != name && *end == 0 && k >= 1 && k <= c->n_cols) j = (int)k - 1;
     if (j >= 0) {
         *col = j;
@@ -476,7 +547,9 @@ enum gpm_status csv_find(const struct csv *c, const char *name, int *col, struct
     if (!c->header)
         return buf_fail(err, GPM_E_NOT_FOUND,
                         "the file has no header, name columns by number 1..%d", c->n_cols);
-    buf_puts(err, "columns are ");
+    int near = csv_near(c, name);
+    if (near >= 0) buf_printf(err, "did you mean '%s'? ", c->header[near]);
+    buf_puts(err, near >= 0 ? "Columns are " : "columns are ");
     for (int i = 0; i < c->n_cols && i < 20; i++)
         buf_printf(err, "%s%s", i ? ", " : "", c->header[i]);
     if (c->n_cols > 20) buf_puts(err, ", ...");

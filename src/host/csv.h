@@ -53,7 +53,11 @@ void csv_drop(struct csv *c, const bool *drop);
 void csv_reshape(struct csv *c, int n_cols, size_t n_rows, const char **cells, size_t *lines);
 
 int csv_column(const struct csv *c, const char *name); /* -1 when there is none */
-/* By name, or by number from 1; an error lists the columns. */
+/* Does a column of this name number rows, where it counts them ("", "id", "PassengerId", "row_id")?
+ */
+bool csv_numbers_rows(const char *name);
+/* By name, with other capitals where that is one, or by number from 1; an error lists the columns.
+ */
 GPM_MUST_USE enum gpm_status csv_find(const struct csv *c, const char *name, int *col,
                                       struct buf *err);
 static inline const char *csv_text(const struct csv *c, size_t row, int col) {

@@ -400,6 +400,39 @@ static const char *disputed(const struct finding *f, const char *a, const char *
     return NULL;
 }
 
+/* Days between neighbours of which one reading makes more than a day, of times that are parts of
+ * one: 05/01 23:55 and 05/02 00:00 are five minutes apart, not a month. */
+static size_t count_jumps(const struct finding *f, const char *pattern, double *mean) {
+    struct time_parts t;
+    double x, last = NAN, sum = 0;
+    size_t jumps = 0, n = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        if (!f->cells[i] || !read_by(pattern, f->cells[i], &x, &t)) continue;
+        if (n++) jumps += fabs(x - last) > 1, sum += fabs(x - last);
+        last = x;
+    }
+    *mean = n > 1 ? sum / (double)(n - 1) : 0;
+    return jumps;
+}
+
+/* Where one reading of times has no jump, those that have some are given up. */
+static void keep_steady(struct finding *f) {
+    size_t kept = 0;
+    double mean;
+    bool steady = false, *jumps = NEW_ARRAY(bool, f->at.n + 1);
+    for (size_t i = 0; i < f->at.n; i++) {
+        jumps[i] = count_jumps(f, f->at.at[i].pattern, &mean) > 0;
+        steady |= !jumps[i] && mean > 0 && mean < 0.5;
+    }
+    for (size_t i = 0; i < f->at.n && steady; i++)
+        if (jumps[i])
+            mem_free(f->at.at[i].pattern);
+        else
+            f->at.at[kept++] = f->at.at[i];
+    if (steady) f->at.n = kept;
+    mem_free(jumps);
+}
+
 static enum gpm_status ask(const struct finding *f, struct buf *err) {
     const char *first = f->at.at[0].pattern;
     for (size_t k = 1; k < f->at.n; k++) {
@@ -536,6 +569,7 @@ static enum gpm_status find_pattern(struct finding *f, const char **out, struct 
     keep_best(f, 1);
     *out = into_next(f);
     if (*out) return GPM_OK;
+    if (f->at.n > 1) keep_steady(f);
     *out = f->at.at[0].pattern;
     return ask(f, err);
 }

@@ -103,11 +103,10 @@ static enum gpm_status bad_cell(const struct csv *c, int col, const struct rcolu
     else if (!k->cells)
         buf_printf(err, "%s: column '%s' has no values", c->name, name.data);
     else if (!k->numbers)
-        buf_printf(
-            err,
-            "%s: '%s' holds words ('%s'); an outcome is a number, or one of two words, each in "
-            "two rows or more",
-            c->name, name.data, csv_text(c, k->bad, col));
+        buf_printf(err,
+                   "%s: '%s' holds %s ('%s'); an outcome is a number, or one of two words, each in "
+                   "two rows or more",
+                   c->name, name.data, k->dated ? "dates" : "words", csv_text(c, k->bad, col));
     else
         buf_printf(err,
                    "%s, line %zu: '%s' in column '%s' is no number (cells that stand for "
@@ -217,18 +216,11 @@ static bool find_levels(struct reading *r, int col, struct rinput *in) {
     return true;
 }
 
-static bool names_rows(const char *name) {
-    static const char *const names[] = {"", "id", "index", "nr", "no", "row", "rownames", "number"};
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (!ascii_casecmp(name, names[i])) return true;
-    return false;
-}
-
 /* Rows counted 0, 1, 2.. or 1, 2, 3.. in a column without a name, or one that says so: spreadsheets
  * and data frames write such. */
 static bool counts_rows(const struct reading *r, int col) {
     double v, first = 0;
-    if (!r->csv.header || !names_rows(r->csv.header[col])) return false;
+    if (!r->csv.header || !csv_numbers_rows(r->csv.header[col])) return false;
     for (size_t row = 0; row < r->csv.n_rows; row++) {
         if (!read_number(&r->col[col].style, csv_text(&r->csv, row, col), &v)) return false;
         if (!row) first = v;
@@ -364,7 +356,10 @@ static void say_missing(struct rtable *t, const size_t *gone, size_t first) {
                    gone[j]);
         between = ", ";
     }
-    buf_printf(&t->notes, "); the first is line %zu\n", first);
+    buf_printf(&t->notes, "); the first is line %zu", first);
+    if (3 * (t->read - t->n) > t->read)
+        buf_puts(&t->notes, " (--x without such columns keeps rows)");
+    buf_putc(&t->notes, '\n');
 }
 
 static void take_rows(struct reading *r) {

@@ -1,0 +1,142 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Files as banks, meters and offices give them, and mistakes of somebody who is new to the commands."""
+import datetime, json, os, random, subprocess, sys, tempfile
+
+TOOL = os.path.abspath(sys.argv[1])
+FAST = ("-k", "LIN PER WN", "-j", "1")
+
+
+def run(*args, status=0):
+    r = subprocess.run([TOOL] + list(args), capture_output=True, text=True, timeout=300)
+    assert r.returncode == status, (args, r.returncode, r.stderr[-500:], r.stdout[-500:])
+    return r
+
+
+def write(name, text, code="utf-8"):
+    with open(name, "w", encoding=code, newline="") as f:
+        f.write(text)
+    return name
+
+
+def bank(ends, rows=60):
+    """Titles filled up with empty cells to the width of the table, days in two columns, decimal commas; `ends`: of all lines."""
+    r = random.Random(1)
+    lines = ['"Kontonummer:";"DE12";;;' + ends, '"Kontostand:";"1.204,50";;;' + ends, ";;;;" + ends,
+             '"Buchungstag";"Wertstellung";"Empfänger";"Betrag (EUR)";"Saldo"' + ends]
+    for i in range(rows):
+        d = (datetime.date(2022, 1, 3) + datetime.timedelta(rows - i)).strftime("%d.%m.%Y")
+        lines.append('"%s";"%s";"REWE; Markt";"-%d,%02d";"1.%03d,00"%s' % (d, d, r.randrange(5, 90), r.randrange(100), i, ends))
+    return "\r\n".join(lines) + "\r\n"
+
+
+def check_bank():
+    for ends in ("", ";"):
+        write("bank.csv", bank(ends), "cp1252")
+        said = run("discover", "bank.csv", status=2).stderr
+        assert "--column: 'Betrag (EUR)' 'Saldo'" in said, said
+        first = run("discover", "bank.csv", "-c", "Betrag (EUR)", *FAST).stdout.splitlines()[0]
+        assert "60 values of 'Betrag (EUR)' from 04.01.2022" in first and "3 lines that are no rows of the table" in first, first
+        out = run("regress", "bank.csv", "--y", "Saldo", "--x", "Buchungstag").stdout
+        assert "60 rows; outcome Saldo" in out and "3 lines of the file are no rows" in out, out[:400]
+    # names of groups above those of columns, and a first row that is one of data
+    write("groups.csv", "Weather,,\nday,tmin,tmax\n" + "".join("2022-01-%02d,%d,%d\n" % (i + 1, i % 3, 5 + i % 4) for i in range(20)))
+    assert "20 values of 'tmax'" in run("discover", "groups.csv", "-c", "tmax", *FAST).stdout
+    write("bare.csv", "2022-01-01,5,\n" + "".join("2022-01-%02d,%d,x\n" % (i + 2, i % 3) for i in range(20)))
+    assert "21 values" in run("discover", "bare.csv", "-c", "2", *FAST).stdout
+
+
+def meter(minutes, down=False):
+    """Two weeks of local time, in the middle of which clocks are set back: an hour comes twice."""
+    lines, back = [], datetime.datetime(2023, 10, 29, 3)
+    for i in range(14 * 24 * 60 // minutes):
+        t = datetime.datetime(2023, 10, 22) + datetime.timedelta(minutes=minutes * i)
+        if t >= back:
+            t -= datetime.timedelta(hours=1)
+        lines.append("%s,%.3f\n" % (t.strftime("%Y-%m-%d %H:%M"), 1 + 0.3 * (17 <= t.hour < 22) + 0.01 * (i % 7)))
+    return "time,kWh\n" + "".join(reversed(lines) if down else lines)
+
+
+def check_clocks():
+    for minutes, down in ((60, False), (30, True)):
+        n = 14 * 24 * 60 // minutes - 60 // minutes
+        write("meter.csv", meter(minutes, down))
+        out = run("discover", "meter.csv", "-o", "kept", "--json", "m.json", *FAST).stdout
+        first = out.splitlines()[0]
+        assert "%d values" % n in first and ", regular," in first and "clocks set back once" in first and "repeated" not in first, first
+        assert ("sorted by time" in first) == down and "every day" in out, out
+        assert json.load(open("m.json"))["data"]["clocks_set_back"] == 1
+        assert run("report", "kept", "--format", "text").stdout.splitlines()[0] == first
+    # times that repeat for another reason stay
+    write("twice.csv", "time,y\n" + "".join("2023-10-22 %02d:00,%d\n" % (i // 2, i % 5) for i in range(48)))
+    assert "24 repeated times" in run("discover", "twice.csv", *FAST).stdout.splitlines()[0]
+
+
+def check_words():
+    """The option of another program, or of another command; a column that is not called so."""
+    write("t.csv", "price,weight (kg),sold,kind\n" + "".join("%d,%d,2023-01-%02d,%s\n" % (i * i % 17, i, i % 28 + 1, "abc"[i % 3]) for i in range(40)))
+    for args, meant in ((("regress", "t.csv", "--target", "price"), "--y"), (("regress", "t.csv", "--column", "price"), "--y"),
+                        (("discover", "t.csv", "--y", "price"), "--column"), (("discover", "t.csv", "--periods", "3"), "--horizon"),
+                        (("discover", "t.csv", "--report", "a.html"), "--html"), (("regress", "t.csv", "--html", "a.html"), "--report"),
+                        (("report", "kept", "--html", "a.html"), "--format"), (("optimize", "--trials", "3"), "--budget")):
+        said = run(*args, status=2).stderr
+        assert "did you mean %s?" % meant in said, (args, said)
+    assert "separators of tables are found" in run("discover", "t.csv", "--sep", ";", status=2).stderr
+    for name, meant in (("pric", "price"), ("Weight", "weight (kg)")):
+        said = run("regress", "t.csv", "--y", name, status=2).stderr
+        assert "did you mean '%s'? Columns are price" % meant in said, said
+    assert "'sold' holds dates ('2023-01-01')" in run("regress", "t.csv", "--y", "sold", status=2).stderr
+
+
+def check_times():
+    write("months.csv", "month,y\n" + "".join("%d-%02d-01,%d\n" % (2001 + i // 12, i % 12 + 1, i % 7) for i in range(36)))
+    run("discover", "months.csv", "-q", "-o", "months", *FAST)
+    said = run("forecast", "months", "--at", "July 2004", status=2).stderr
+    assert "write it as the data file does, such as 2003-12-01" in said, said
+    write("at.csv", "month\n2004-01-01\nnext\n")
+    assert "at.csv:3: cannot read the time 'next'" in run("forecast", "months", "--at-file", "at.csv", status=2).stderr
+
+
+def check_ambiguous():
+    """Of times with a clock, the reading without jumps of a month is the one; of days alone nobody knows."""
+    rows = [datetime.datetime(2023, 5, 1, 0, 3) + datetime.timedelta(minutes=30 * i) for i in range(100)]
+    write("clock.csv", "time,y\n" + "".join("%s,%d\n" % (t.strftime("%m/%d/%Y %I:%M:%S %p"), i % 5) for i, t in enumerate(rows)))
+    first = run("discover", "clock.csv", *FAST).stdout.splitlines()[0]
+    assert "100 values" in first and ", regular" in first and "read as %m/%d/%Y %I:%M:%S %p" in first, first
+    write("days.csv", "time,y\n" + "".join("05/%02d/2023,%d\n" % (i + 1, i % 5) for i in range(12)))
+    assert "the times are ambiguous" in run("discover", "days.csv", status=2).stderr
+    write("clock2.csv", "time,y\n" + "".join("05/%02d/2023 10:00,%d\n" % (i + 1, i % 5) for i in range(12)))
+    assert "the times are ambiguous" in run("discover", "clock2.csv", status=2).stderr
+
+
+def check_ids():
+    """A column that numbers the rows is no input, however it is called; capitals of a column's name are no matter."""
+    r = random.Random(2)
+    body = "".join("%d,%d,%.3f,%.3f\n" % (i + 1, i + 1, r.random(), i % 4 + r.gauss(0, 0.1)) for i in range(30))
+    out = run("regress", write("ids.csv", "PassengerId,humid,x,Y\n" + body), "--y", "y").stdout
+    assert "outcome Y; 2 inputs: humid, x" in out and "'PassengerId' is left out: it counts the rows" in out, out[:400]
+    assert "values of 'Y'" in run("discover", "ids.csv", "--time", "humid", "-c", "y", *FAST).stdout
+
+
+def check_printed():
+    """Programs that print a log: what to say is told in the words of the log, also where some crash between."""
+    cases = (("echo epoch 1; echo final loss: {x}", "'final loss: {}'"), ("echo epoch 3 loss={x} acc=0.9", "'loss={}'"),
+             ("echo %s; echo took {x} s" % ("x" * 300), "'took {}'"), ("echo done {x}. bye; echo end", "'loss: {}'"),
+             ("awk 'BEGIN { exit ({x} > 0.5) }' || exit 1; echo score = {x} points", "'score = {}'"))
+    for script, pattern in cases:
+        said = run("optimize", "--var", "x=0.1:0.9", "--budget", "30", "--", "sh", "-c", script, status=1).stderr
+        assert "3 programs ended well but gave no value" in said and "--read %s" % pattern in said, (script, said)
+        if pattern != "'loss: {}'":
+            run("optimize", "-q", "--var", "x=0.1:0.9", "--budget", "5", "--read", pattern[1:-1], "--", "sh", "-c", script)
+
+
+with tempfile.TemporaryDirectory() as tmp:
+    os.chdir(tmp)
+    check_bank()
+    check_clocks()
+    check_words()
+    check_times()
+    check_ambiguous()
+    check_ids()
+    check_printed()
+    os.chdir("/")
