@@ -249,8 +249,21 @@ struct work {
     size_t *known; /* where the record of a job begins; 0: there is none */
 };
 
-/* The step is another one than that of the journal, which ends here. */
-static void cut(struct journal *j, size_t from) {
+/* Results are those of somebody in a hurry. */
+static bool hurried(const struct work *w) {
+    return stop_asked(w->j->finish) || (w->s->late && w->s->late(w->ctx));
+}
+
+/* The step is another one than that of the journal, which ends here. Where the hurry made it
+ * another one, the journal stays as it is for a run with more time: nothing is read or written any
+ * more. */
+static void cut(const struct work *w, size_t from) {
+    struct journal *j = w->j;
+    if (hurried(w)) {
+        j->writing = false;
+        j->at = j->end;
+        return;
+    }
     close_file(j);
     j->writing &= file_go_on(j->path, from, &j->fd) == GPM_OK;
     j->end = j->at = from;
@@ -271,7 +284,7 @@ static void look_up(struct work *w, size_t n) {
     }
     if (same) return;
     memset(w->known, 0, n * sizeof *w->known);
-    cut(j, from);
+    cut(w, from);
 }
 
 /* The result of the job, from the journal. */
@@ -290,7 +303,7 @@ static bool recall(const struct work *w, size_t job) {
 static void note(const struct work *w, size_t n, size_t job) {
     struct journal *j = w->j;
     struct pack p;
-    if (stop_asked(j->finish) || (w->s->late && w->s->late(w->ctx))) return;
+    if (hurried(w)) return;
     pack_begin_write(&p);
     w->s->pack(&p, w->ctx, job);
     struct journal_record r = {.step = j->step,

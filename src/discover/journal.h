@@ -11,7 +11,8 @@
  * cut off. States in it are taken as they stand, so each record carries a code under the key of the
  * user who wrote it (base/own.h), and those of others are none. Records come in the order of the
  * steps. A step whose jobs are not those of the journal (another moment at which --max-time was
- * over) makes the rest of the journal void.
+ * over) makes the rest of the journal void, unless it is a signal or a limit of this run that makes
+ * them others.
  */
 #ifndef DISCOVER_JOURNAL_H
 #define DISCOVER_JOURNAL_H

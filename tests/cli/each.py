@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What scripts of tests share: running their test_* functions, programs for them to call."""
+"""What scripts of tests share: running their test_* functions, programs for them to call, moments at which to disturb those."""
 import os, time, traceback
 
 
@@ -17,6 +17,18 @@ def run_tests(where, names):
             print("FAILED %s\n%s" % (name, traceback.format_exc()), flush=True)
     print("%d passed, %d failed" % (len(tests) - failed, failed))
     return 1 if failed or not tests else 0
+
+
+class Moments:
+    """Random moments inside a run that took so many seconds once: the shares `low` to `high` of it. Beside other work it takes
+    longer than alone, and the other way round; who sees that it was over, or had not begun, says so."""
+
+    def __init__(self, rng, seconds, low, high):
+        self.rng, self.seconds, self.low, self.high = rng, seconds, low, high
+
+    def next(self): return self.seconds * self.rng.uniform(self.low, self.high)
+    def was_over(self): self.seconds *= 0.7
+    def was_early(self): self.seconds *= 1.3
 
 
 def script(path, text):

@@ -5,6 +5,7 @@ nobody touched: a series, with a backtest, a panel, a run made longer, a folder 
 them with status 4 and what was found; damaged and foreign journals. Arguments: the tool, and optionally how many
 kills of each kind (default 3)."""
 import json, os, random, re, shutil, signal, subprocess, sys, tempfile, time
+from each import Moments
 
 TOOL = os.path.abspath(sys.argv[1])
 KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
@@ -86,6 +87,9 @@ def check_kind(name, rng):
         if killed(first if hits == 0 or k % 2 else ["discover", "--continue", ours], rng.uniform(0.05, 0.3) * length,
                   sign) is None:
             break
+        if not reused(ours) and hits:
+            run(*first)  # it was at its end, and had put the journal away
+            break
         if not reused(ours):
             continue  # it had not begun
         hits += 1
@@ -109,21 +113,26 @@ def check_longer(rng):
     """A finished run is made longer: killed, it is as it was, and the same command goes on."""
     shutil.copytree("a-series-whole", "longer")
     shutil.copytree("a-series-whole", "longer-whole")
-    shutil.copytree("a-series-whole", "longer-too")
-    length = 1e9  # the shorter of two: what was measured beside other work would let runs come to their end, where they write
-    for folder in ("longer-whole", "longer-too"):
-        start = time.time()
-        text = untimed(run("discover", "--continue", folder))
-        length = min(length, time.time() - start)
-    before = contents("longer")
+    start = time.time()
+    text = untimed(run("discover", "--continue", "longer-whole"))
+    moments = Moments(rng, time.time() - start, 0.1, 0.5)
+    before, after = contents("longer"), contents("longer-whole")
     # a limit that is over before it has gone on: at once, and nothing is changed
     assert "stopped before the search went on" in run("discover", "--continue", "longer", "--max-time", "0.000001", status=4)
     assert contents_but_journal("longer") == before
     for _ in range(KILLS):
-        if killed(["discover", "--continue", "longer"], rng.uniform(0.1, 0.5) * length) is None:
+        if killed(["discover", "--continue", "longer"], moments.next()) is None:
             break
-        if reused("longer"):
-            assert contents_but_journal("longer") == before
+        if not reused("longer"):
+            moments.was_early()
+            continue
+        now = contents_but_journal("longer")
+        if now == before: continue
+        # it had come to where it writes: file by file, and then it is the longer run, which would be made longer still
+        assert all(now.get(f) in (before.get(f), after.get(f)) for f in {**now, **before}), now.keys()
+        moments.was_over()
+        shutil.rmtree("longer")
+        shutil.copytree("a-series-whole", "longer")
     else:
         assert untimed(run("discover", "--continue", "longer")) == text
     assert contents("longer") == contents("longer-whole")
@@ -204,11 +213,13 @@ def check_foreign(whole):
 def check_limit(rng):
     """What was done in a hurry, at the end of --max-time, is done again by who has the time."""
     whole, seen = contents("a-series-whole"), 0
+    moments = Moments(rng, 1, 0.1, 0.5)
     for _ in range(12):
         shutil.rmtree("limit", ignore_errors=True)
-        limit = rng.uniform(0.1, 0.5)
+        limit = moments.next()
         killed(["discover", *SMALL, "--max-time", "%.2f" % limit, "--out", "limit"], limit * rng.uniform(0.7, 1.4))
         if not reused("limit"):
+            moments.was_early()
             continue
         run("discover", "--continue", "limit")
         now = contents("limit")
@@ -217,6 +228,29 @@ def check_limit(rng):
         if seen == 2:
             break
     assert seen, "no search was killed in time"
+
+
+def check_early_signals(rng):
+    """A signal while the journal is gone through again leaves all of it for the next run."""
+    whole = contents("a-series-whole")
+    moments, stopped = Moments(rng, 1, 0.3, 1), 0
+    while reused("kept") < 100000:  # a good part of the search
+        shutil.rmtree("kept", ignore_errors=True)
+        if killed(["discover", *SMALL, "--out", "kept"], moments.next()) is None: moments.was_over()
+        elif reused("kept") < 100000: moments.was_early()
+    size, moments = reused("kept"), Moments(rng, 0.3, 0, 1)
+    for _ in range(20):
+        shutil.rmtree("early", ignore_errors=True)
+        shutil.copytree("kept", "early")
+        status = killed(["discover", "--continue", "early"], moments.next(), signal.SIGTERM)
+        if status is None: moments.was_over()
+        elif status != 4: moments.was_early()  # it did not listen yet
+        else:
+            stopped += 1
+            assert reused("early") >= size, (reused("early"), size)
+    assert stopped, "no signal came in time"
+    run("discover", "--continue", "early")
+    assert contents("early") == whole
 
 
 def check_signals():
@@ -249,6 +283,7 @@ def main():
     check_longer(rng)
     check_damage()
     check_limit(rng)
+    check_early_signals(rng)
     check_signals()
     print("%d kills" % hits)
 
