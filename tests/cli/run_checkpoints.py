@@ -4,6 +4,7 @@
 of operators, makers, processes, stores, particles, recursion; damaged checkpoints are refused with a reason; several
 chains. Argument: the tool. GPMEM_CHECKPOINT_KILLS: how many kills in all (default: two of each kind)."""
 import glob, os, random, re, shutil, signal, subprocess, sys, tempfile, time
+from each import Moments
 
 TOOL = os.path.abspath(sys.argv[1])
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -183,6 +184,7 @@ def check_kind(kind, kills, chance):
     where, out, seconds = undisturbed(kind)
     went_on = 0
     done = 0
+    moments = Moments(chance, seconds, 0.2, 0.9)
     for tries in range(10 + 2 * kills):
         if done >= kills:
             break
@@ -193,11 +195,12 @@ def check_kind(kind, kills, chance):
         while status != 0:
             went_on += os.path.exists(os.path.join(where, "cut", "chain-1.ckpt"))
             over = '"finished"' in text(where, "cut", "manifest.json")  # killed after its end: nothing is printed again
-            wait = chance.uniform(0.2, 0.9) * seconds if done < kills else 600
+            wait = moments.next() if done < kills else 600
             sig = chance.choice([signal.SIGKILL, signal.SIGTERM])
             status, got, err = kill_once(command(kind, "cut") + ["--continue", "--checkpoint", "0.01"], where, wait, sig)
             assert "begins anew" not in err and "no checkpoint" not in err, (kind, err)
             done += status != 0
+            if status == 0: moments.was_over()
         assert text(where, "cut", "chain-1.csv") == text(where, "whole", "chain-1.csv"), "%s: other draws" % kind
         assert over or got == out, "%s: other output" % kind
     return went_on
@@ -208,11 +211,14 @@ def check_damage():
     kind = "mh and gibbs"
     where, out, seconds = undisturbed(kind)
     chance = random.Random(SEED)
+    moments = Moments(chance, seconds, 0.3, 0.95)
     for tries in range(40):  # one that lies well inside the draws
         shutil.rmtree(os.path.join(where, "cut"), ignore_errors=True)
-        kill_once(command(kind, "cut") + ["--checkpoint", "0.02"], where, seconds * chance.uniform(0.3, 0.95), signal.SIGTERM)
+        status, _, _ = kill_once(command(kind, "cut") + ["--checkpoint", "0.02"], where, moments.next(), signal.SIGTERM)
         if os.path.exists(os.path.join(where, "cut", "chain-1.ckpt")) and text(where, "cut", "chain-1.csv").count("\n") > 20:
             break
+        if status == 0: moments.was_over()
+        else: moments.was_early()
     else:
         raise AssertionError("no checkpoint")
     path = os.path.join(where, "cut", "chain-1.ckpt")

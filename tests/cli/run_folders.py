@@ -5,6 +5,7 @@ import filecmp, hashlib, json, os, random, re, shutil, signal, subprocess, sys, 
 import numpy as np
 import xarray
 import xml.etree.ElementTree as ET
+from each import Moments
 
 TOOL = os.path.abspath(sys.argv[1])
 KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 8
@@ -165,17 +166,22 @@ def check_kills():
     seed = random.randrange(10**6)
     rng = random.Random(seed)
     done = midway = 0
+    moments = Moments(rng, whole, 0, 1)
     for k in range(4 * KILLS):
         folder = at("killed")
         shutil.rmtree(folder, ignore_errors=True)
         p = subprocess.Popen([TOOL, "run", program, "--chains", "2", "--seed", "9", "--out", folder],
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(rng.uniform(0, whole))
+        time.sleep(moments.next())
         alive = p.poll() is None
         p.send_signal(signal.SIGKILL)
         p.wait()
-        if not alive or not os.path.exists(os.path.join(folder, "manifest.json")):
-            continue  # it had ended, or had not begun
+        if not alive:
+            moments.was_over()
+            continue
+        if not os.path.exists(os.path.join(folder, "manifest.json")):
+            moments.was_early()
+            continue
         sizes = [os.path.getsize(f) if os.path.exists(f) else 0 for f in
                  (os.path.join(folder, "chain-%d.csv" % i) for i in (1, 2))]
         if all(sizes):  # what is there can be read

@@ -4,6 +4,7 @@
 threads and after kills at any moment, damaged files. INDEX_KILLS sets the number of kills (default 6),
 `run_index.py TOOL kills` does nothing else."""
 import json, math, os, random, re, shutil, signal, sqlite3, subprocess, sys, tempfile, time
+from each import Moments
 
 TOOL = os.path.abspath(sys.argv[1])
 KILLS = int(os.environ.get("INDEX_KILLS", "6"))
@@ -146,14 +147,17 @@ def check_kills():
     whole, rng, killed = copy_of("one.db"), random.Random(7), 0
     run("index", "add", "two.db", "small", "-j", "2")
     assert copy_of("two.db") == whole
+    moments = Moments(rng, took, 0, 0.6)
     for k in range(KILLS):
         if k % 4 == 0:
             for f in ("k.db", "k.db-wal", "k.db-shm"):
                 if os.path.exists(f): os.unlink(f)
         p = subprocess.Popen([TOOL, "index", "add", "k.db", "small", "-j", "2"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(rng.random() * took * 0.6)
+        time.sleep(moments.next())
         p.send_signal(signal.SIGKILL)
-        killed += p.wait() == -signal.SIGKILL
+        hit = p.wait() == -signal.SIGKILL
+        killed += hit
+        if not hit: moments.was_over()
         if os.path.exists("k.db") and os.path.getsize("k.db") and k % 2:
             subprocess.run([TOOL, "search", "k.db", "rises()"], capture_output=True, timeout=60)  # may be used between
         if k % 4 == 3 or k == KILLS - 1:

@@ -189,12 +189,14 @@ def test_killed_at_any_moment_it_goes_on_the_same():
 
 
 def test_interrupt_keeps_what_is_done():
-    slow = script("slow2.sh", "#!/bin/sh\nsleep 0.05\n" + BRANIN)
+    slow = script("slow2.sh", "#!/bin/sh\necho >> begun.txt\nsleep 0.05\n" + BRANIN)
     p = subprocess.Popen([TOOL, "optimize", "-q", *BOX, "--budget", "500", "--store", "i.db", "--jobs", "2",
                           "--", slow, "{x}", "{y}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(2.5)
+    while not os.path.exists("begun.txt") or len(lines("begun.txt")) < 20:
+        time.sleep(0.02)
+        assert p.poll() is None, p.communicate()
     p.send_signal(signal.SIGINT)
-    out, err = p.communicate(timeout=20)
+    out, err = p.communicate(timeout=60)
     assert p.returncode == 4 and b"kept" in err and b"best:" in out, (out, err)
     done = sum(1 for r in trace("i.db") if r[3] not in ("claimed", "failed"))
     assert done >= 2
@@ -314,6 +316,13 @@ def test_time():
     job = script("job.sh", "#!/bin/sh\nsleep $(awk -v n=\"$1\" 'BEGIN{print n/20000}')\n")
     out, _ = run("time", "n=1000,2000,4000,8000", "--", job, "{n}")
     assert len(out.splitlines()) == 4
+    took = [float(r[2]) for r in trace("gpmem-times.db")]
+    assert all(s > n / 20000 for s, n in zip(took, (1000, 2000, 4000, 8000))), took
+    # what is predicted is judged by times that no other work changes
+    with open("times.csv", "w") as f:
+        f.write("n,value\n" + "".join("%d,%g\n" % (n, s) for n, s in ((1000, 0.053), (2000, 0.102), (4000, 0.204), (8000, 0.402))))
+    for i in range(1, 5): run("memo", "rm", "gpmem-times.db", str(i))
+    run("memo", "import", "gpmem-times.db", "times.csv")
     out, _ = run("time", "--predict", "n=40000", "--format", "json")
     p = json.loads(out)
     assert p["low"] < p["median"] < p["high"] and 0.5 < p["median"] < 8 and p["low"] < 2 < p["high"] * 1.5, p

@@ -64,14 +64,18 @@ def check_watch():
     while not (os.path.exists(at("long/chain-1.csv")) and os.path.getsize(at("long/chain-1.csv")) > 1000):
         time.sleep(0.05)
     assert " running " in run("watch", "--once", "long")
-    w = subprocess.Popen([TOOL, "watch", "long", "--every", "0.2s"], cwd=WORK, stdout=subprocess.PIPE, text=True)
-    time.sleep(1)
+    with open(at("watched"), "w") as seen:
+        w = subprocess.Popen([TOOL, "watch", "long", "--every", "0.2s"], cwd=WORK, stdout=seen)
+    counts = lambda: [int(l.split()[3]) for l in open(at("watched")).read().split("\n")[:-1] if l.startswith("long")]
+    while len(set(counts())) < 2:  # until it has seen the run go on
+        time.sleep(0.05)
+        assert p.poll() is None and w.poll() is None
     p.send_signal(signal.SIGTERM)
     assert p.wait() == 4
-    out, _ = w.communicate(timeout=20)  # it ends when no run goes on
-    assert w.returncode == 0 and " stopped " in out.splitlines()[-1] and " running " in out, out
-    counts = [int(l.split()[3]) for l in out.splitlines() if l.startswith("long")]
-    assert counts == sorted(counts) and counts[-1] > counts[0], counts
+    assert w.wait(timeout=60) == 0  # it ends when no run goes on
+    out = open(at("watched")).read()
+    assert " stopped " in out.splitlines()[-1] and " running " in out, out
+    assert counts() == sorted(counts()), counts()
     os.makedirs(at("<b>"))
     shutil.copytree(at("plain"), at("<b>/run"))
     run("watch", "--once", "<b>/run", "--html", "odd.html")

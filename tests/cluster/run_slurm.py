@@ -67,14 +67,15 @@ def check_preempted(slurm):
 
 
 def check_limit(slurm):
-    """The limit is a minute, the least that Slurm has; it looks every half."""
+    """The limit is a minute, the least that Slurm has; it looks every half. Every job goes on with the run; how many it takes is a
+    matter of what else the machine does."""
     run("run", "hours.vnts", "--out", "unlimited")
     jobs = rows = 0
     while state("limited") != "finished":
         slurm.submit("#!/bin/bash\nexec srun gpmem run hours.vnts --out limited --continue\n", "--time=1", "--output=/dev/null", cwd=WORK.name)
         slurm.wait(lambda: not slurm.queue().strip(), 150)
         jobs, before, rows = jobs + 1, rows, open(at("limited/chain-1.csv")).read().count("\n")
-        assert state("limited") in ("stopped", "finished") and rows > before and jobs < 6, (jobs, rows, state("limited"))
+        assert state("limited") in ("stopped", "finished") and rows > before, (jobs, rows, state("limited"))
     assert jobs > 1 and same("unlimited", "limited", 1), jobs
     print("%d jobs of a minute finished a run that is longer" % jobs)
 

@@ -18,7 +18,7 @@ y = np.sin(t) + 0.02 * t + 0.1 * rng.normal(size=len(t))
 
 def interrupted(call):
     """Does the call end by KeyboardInterrupt, of a signal a little after its start?"""
-    threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
+    threading.Timer(0.7, lambda: (os.kill(os.getpid(), signal.SIGINT), sent.set())).start()
     try:
         call()
     except KeyboardInterrupt:
@@ -26,8 +26,8 @@ def interrupted(call):
     return False
 
 
-over = []
-work = lambda: (time.sleep(1.5), over.append(True))
+sent, over = threading.Event(), []
+work = lambda: (sent.wait(), time.sleep(0.5), over.append(True))
 assert interrupted(lambda: _library.beside([work, work], lambda: None)) and over == [True, True]  # it waits for their end
 assert interrupted(lambda: gpmem.discover(y, t, every="none"))
 with gpmem.Session() as s, tempfile.NamedTemporaryFile("w", suffix=".csv") as f:

@@ -10,7 +10,8 @@
 #include "store/memo.h"
 #include <time.h>
 
-#define CLAIM 1.5 /* seconds that a claim lasts */
+/* Seconds that a claim lasts: longer than a busy machine keeps a thread waiting. */
+#define CLAIM 5.0
 
 struct watch {
     const char *path;
