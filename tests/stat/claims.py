@@ -79,10 +79,9 @@ def judge(d, truth):
     p = {m["motif"]: m["probability"] for m in d["motifs"]}
     for motif in truth.get("has", ()): yield "there is a %s" % motif, p.get(motif, 0) > 0.5
     for motif in truth.get("not", ()): yield "there is no %s" % motif, p.get(motif, 0) < 0.5
-    shares = [float(v) for v in re.findall(r"([-\d]+)% (?:is|belong|too much)", words["shares"])]
     more = re.search(r"; the other (\d+)%", words["shares"])
     less = re.search(r"; that is (\d+)% too much", words["shares"])
-    parts = [float(v) for v in re.findall(r"([-\d]+)% is ", words["shares"].replace("that is ", ""))]
+    parts = [float(v) for v in re.findall(r"([\d.]+)% is ", words["shares"].replace("that is ", ""))]
     total = sum(parts) + (float(more.group(1)) if more else 0) - (float(less.group(1)) if less else 0)
     yield "shares of variance add up, or what lacks is named", abs(total - 100) < 2 + len(parts)
 
