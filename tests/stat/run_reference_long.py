@@ -10,5 +10,5 @@ import reference
 
 models = sys.argv[2:] or list(reference.MODELS)
 bad = sum(reference.compare(os.path.abspath(sys.argv[1]), m) for m in models)
-print("%d models, %s" % (len(models), "%d quantities out of line" % bad if bad else "all within Monte Carlo error"))
+print("%d models, %s" % (len(models), "%d quantities out of line or of too few draws" % bad if bad else "all within Monte Carlo error"))
 sys.exit(1 if bad else 0)
