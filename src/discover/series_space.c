@@ -172,6 +172,24 @@ static int wave_periods(const struct series_space *s, int transform, double *p) 
     return n;
 }
 
+/* Innovations of another size on one side of a date or of a window: of the noise, or of a level
+ * that moves there more than elsewhere, which has one parameter more. What moved everywhere else
+ * may then go, as any term may; where there is no room for one more, it goes at once. */
+#define MOVES_COST 3.0 /* nats */
+
+static void suggest_spread(struct series_space *s, const struct change_place *p, double cost,
+                           const struct structure *k, space_emit each, void *ctx) {
+    const struct grammar *g = &s->grammar;
+    struct structure v;
+    if (p->gain <= cost) return;
+    if (grammar_spread(g, k, gate_of(p), &v)) each(ctx, series_space_number(s, &v));
+    if (p->gain <= cost + MOVES_COST) return;
+    bool room = grammar_moves(g, k, k->n, gate_of(p), &v);
+    if (room) each(ctx, series_space_number(s, &v));
+    for (int i = 0; i < k->n && !room; i++)
+        if (grammar_moves(g, k, i, gate_of(p), &v)) each(ctx, series_space_number(s, &v));
+}
+
 /* Those whose gain could pay for what they cost. */
 static void suggestions(struct space *base, const struct evidence *e, space_emit each, void *ctx) {
     struct series_space *s = own(base);
@@ -185,10 +203,8 @@ static void suggestions(struct space *base, const struct evidence *e, space_emit
     s->floor = -INFINITY; /* what has a gain that was computed gets all of its starts */
     hint_places(s, &c, k->n);
     suggest_shifts(s, &c, k, each, ctx);
-    if (c.variance.gain > 5 && grammar_spread(g, k, gate_of(&c.variance), &v))
-        each(ctx, series_space_number(s, &v));
-    if (c.window.gain > 8 && grammar_spread(g, k, gate_of(&c.window), &v))
-        each(ctx, series_space_number(s, &v));
+    suggest_spread(s, &c.variance, 5, k, each, ctx);
+    suggest_spread(s, &c.window, 8, k, each, ctx);
     if (c.pattern.gain > 10) suggest_wave(s, &c, k, each, ctx);
     for (int i = 0; i < k->n; i++)
         if (c.part[i].gain > 0 && grammar_gate(g, k, i, gate_of(&c.part[i]), &v))

@@ -98,6 +98,10 @@ bool grammar_spread(const struct grammar *g, const struct structure *s, enum gat
 /* s with a pattern on one side of a date or in a window; at: 0, or a period of the calendar. */
 bool grammar_wave(const struct grammar *g, const struct structure *s, int at, enum gate gate,
                   struct structure *out);
+/* s, in which something moves, with a level that moves (MAT12) on one side of a date or of a window
+ * alone: instead of its term i or, with i = s->n, beside all of them. */
+bool grammar_moves(const struct grammar *g, const struct structure *s, int i, enum gate gate,
+                   struct structure *out);
 /* s without its straight line; false: it has none. */
 bool grammar_without_line(const struct structure *s, struct structure *out);
 /* s with its term i on one side of a date or of a window alone. */

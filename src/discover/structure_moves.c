@@ -284,6 +284,24 @@ bool grammar_wave(const struct grammar *g, const struct structure *s, int at, en
                     out);
 }
 
+static bool moves(struct term t) {
+    return t.mask & (SMOOTH | WALK) && !(t.mask & PER);
+}
+
+bool grammar_moves(const struct grammar *g, const struct structure *s, int i, enum gate gate,
+                   struct structure *out) {
+    struct term t = change_term("MAT12", 0);
+    struct structure v = *s;
+    bool any = false;
+    for (int k = 0; k < s->n; k++) any |= moves(s->t[k]);
+    if (s->change != CHANGE_NONE || g->steady || !any || !term_exists(g, t.mask)) return false;
+    if (i < s->n && !moves(s->t[i])) return false;
+    if (i < s->n) v = without_term(v, i);
+    v.change = (uint8_t)change_of(gate);
+    t.gate = (uint16_t)gate;
+    return extended(g, with_term(v, t), out);
+}
+
 bool grammar_without_line(const struct structure *s, struct structure *out) {
     for (int i = 0; i < s->n; i++)
         if (s->t[i].mask == LIN && s->t[i].gate == GATE_NONE) {

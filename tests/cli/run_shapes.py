@@ -96,6 +96,23 @@ def check_launch(tmp):
     assert "The first 30 values, up to 2007-06-01, are 0: " in d["text"] and "(--max-points 54)" in d["text"] and "stuck" not in d["text"], d["text"]
 
 
+def check_moves(tmp):
+    """A level that stands still for a while, and one that moves more for a while: not noise of another size, and settled."""
+    g, x, y = random.Random("pause-1"), 0, []
+    for i in range(108):
+        x = 0.9 * x + g.gauss(0, 1)
+        y.append(round(50 + (0 if 40 <= i < 75 else x) + g.gauss(0, 0.05), 2))
+    d = discover(tmp, "pause", months(108), y)
+    assert d["structures"][0]["struct"] == "CW(C, MAT12) + WN" and d["settled"], d["structures"][:3]
+    g, x, y = random.Random("wild-2"), 0, []
+    for i in range(72):
+        x += g.gauss(0, 5 if 24 <= i < 48 else 0.7)
+        y.append(round(50 + x + g.gauss(0, 0.3), 2))
+    d = discover(tmp, "wild", months(72), y)
+    moves = sum(s["probability"] for s in d["structures"] if re.search(r"CW\((MAT12|WIENER), C\)", s["struct"]))
+    assert moves > 0.9 and d["settled"], d["structures"][:3]
+
+
 def check_words(tmp):
     g = random.Random("logistic-1")
     d = discover(tmp, "ceiling", months(60), [round(1000 / (1 + math.exp(-(i - 24) / 5)) + g.gauss(0, 12), 1) for i in range(60)])
@@ -124,6 +141,7 @@ def main():
         check_last(tmp)
         check_full(tmp)
         check_launch(tmp)
+        check_moves(tmp)
         check_words(tmp)
     print("shapes: fine")
 

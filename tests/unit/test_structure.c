@@ -104,6 +104,33 @@ static void test_moves_connect(void **state) {
     assert_true(structure_equal(&s, &target));
 }
 
+/* A level that moves in a window alone: instead of a term that moves, or beside all of them. */
+static void moves_to(const struct grammar *g, const char *from, int i, const char *to) {
+    struct structure s = structure_of(from), v;
+    struct buf b = BUF_INIT;
+    buf_puts(&b, "none");
+    if (grammar_moves(g, &s, i, GATE_INSIDE, &v)) {
+        buf_reset(&b);
+        structure_print(&v, &b);
+    }
+    assert_string_equal(b.data, to);
+    buf_release(&b);
+}
+
+static void test_moves_in_part(void **state) {
+    UNUSED(state);
+    struct grammar g;
+    grammar_init(&g, 0, false, false);
+    moves_to(&g, "IOU + WN", 0, "CW(MAT12, C) + WN");
+    moves_to(&g, "LIN*SE + WN", 0, "CW(MAT12, C) + WN");
+    moves_to(&g, "SE*PER + IOU + WN", 2, "CW(MAT12, C) + IOU + SE*PER + WN");
+    moves_to(&g, "SE*PER + WN", 0, "none"); /* a pattern is no level */
+    moves_to(&g, "LIN + WN", 1, "none");    /* what bends nowhere has noise of another size */
+    moves_to(&g, "LIN + IOU + SE + PER + WN", 4, "none"); /* full */
+    g.steady = true; /* innovations of counts have the size of their mean */
+    moves_to(&g, "IOU + WN", 0, "none");
+}
+
 /* What the search visits is sound, and stays so from move to move; what it cannot reach is not. */
 static void all_sound(void *ctx, const struct structure *s) {
     UNUSED(ctx);
@@ -196,9 +223,9 @@ static void test_query_errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),        cmocka_unit_test(test_neighbours),
-        cmocka_unit_test(test_prior),       cmocka_unit_test(test_moves_connect),
-        cmocka_unit_test(test_sound),       cmocka_unit_test(test_queries),
-        cmocka_unit_test(test_query_errors)};
+        cmocka_unit_test(test_text),         cmocka_unit_test(test_neighbours),
+        cmocka_unit_test(test_prior),        cmocka_unit_test(test_moves_connect),
+        cmocka_unit_test(test_sound),        cmocka_unit_test(test_queries),
+        cmocka_unit_test(test_query_errors), cmocka_unit_test(test_moves_in_part)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
