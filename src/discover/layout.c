@@ -2,6 +2,7 @@
  * See layout.h. */
 #include "discover/layout.h"
 #include "base/ascii.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include <math.h>
@@ -237,6 +238,41 @@ void layout_rows(struct csv *c, const struct series_options *o, int time) {
     for (size_t i = 0; i < n; i++) left += !drop[i];
     if (left) csv_drop(c, drop);
     mem_free(drop);
+}
+
+/* Words as names of series: how many there are, 0 where it is none or they are too many. */
+static size_t count_names(const struct csv *c, int col) {
+    struct map names = {0};
+    size_t n = 0;
+    bool words = true;
+    for (size_t i = 0; i < c->n_rows && words; i++) {
+        const char *cell = csv_text(c, i, col);
+        uint64_t key = hash_bytes(cell, strlen(cell), 1);
+        words = *cell && !is_number(cell) && !time_is_one(cell);
+        if (map_get(&names, key)) continue;
+        map_put(&names, key, &names);
+        words &= 8 * ++n <= c->n_rows;
+    }
+    map_release(&names);
+    return words ? n : 0;
+}
+
+int layout_apart(const struct csv *c, int time, int value) {
+    int found = -1;
+    for (int j = 0; j < c->n_cols && c->header && found < 0; j++) {
+        if (j == time || j == value || count_names(c, j) < 2) continue;
+        struct map rows = {0};
+        bool once = true;
+        for (size_t i = 0; i < c->n_rows && once; i++) {
+            const char *t = csv_text(c, i, time), *name = csv_text(c, i, j);
+            uint64_t key = hash_bytes(name, strlen(name), hash_bytes(t, strlen(t), 1));
+            once = !map_get(&rows, key);
+            map_put(&rows, key, &rows);
+        }
+        if (once) found = j;
+        map_release(&rows);
+    }
+    return found;
 }
 
 void layout_say(const struct series *s, struct buf *out) {

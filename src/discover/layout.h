@@ -13,6 +13,9 @@
 void layout_shape(struct csv *c, const struct series_options *o);
 /* Of a file with its header, once the column of times is known. */
 void layout_rows(struct csv *c, const struct series_options *o, int time);
+/* Where times repeat: a column of words that tells rows of the same time apart, so that there are
+ * several series of eight rows or more, one below the other; -1: there is none. */
+int layout_apart(const struct csv *c, int time, int value);
 /* ", from a table of years by months, 3 lines that are no rows of it left out": what was done. */
 void layout_say(const struct series *s, struct buf *out);
 #endif

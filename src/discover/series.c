@@ -623,6 +623,18 @@ static enum gpm_status take_per_day(struct reading *r) {
     return GPM_OK;
 }
 
+/* Several series one below the other are not one. */
+static enum gpm_status check_apart(const struct reading *r) {
+    size_t same = 0;
+    for (size_t i = 1; i < r->n; i++) same += r->p[i].x == r->p[i - 1].x;
+    int col = 3 * same > r->n ? layout_apart(&r->csv, r->time, r->value) : -1;
+    if (col < 0) return GPM_OK;
+    return buf_fail(r->err, GPM_E_FORMAT,
+                    "%s: times repeat, and '%s' tells their rows apart: --by '%s' takes a series "
+                    "for each, --take total or mean makes one of all",
+                    r->csv.name, r->csv.header[col], r->csv.header[col]);
+}
+
 static enum gpm_status finish(struct reading *r) {
     struct series *s = r->s;
     s->rows = r->csv.n_rows;
@@ -631,6 +643,7 @@ static enum gpm_status finish(struct reading *r) {
     s->sorted = true;
     for (size_t i = 1; i < r->n; i++) s->sorted &= r->p[i].x >= r->p[i - 1].x;
     qsort(r->p, r->n, sizeof *r->p, by_time);
+    if (r->time >= 0 && !in_steps(r) && check_apart(r)) return GPM_E_FORMAT;
     set_unit(r);
     size_t most = r->o->max_points;
     if ((s->reg.n || r->o->holidays) && !most) most = REGRESSORS_ROWS;

@@ -109,6 +109,18 @@ def check_ambiguous():
     assert "the times are ambiguous" in run("discover", "clock2.csv", status=2).stderr
 
 
+def check_apart():
+    """Series one below the other are not one; the same times measured again are."""
+    rows = [("%d-%02d" % (2001 + i // 12, i % 12 + 1), i % 12) for i in range(48)]
+    write("long.csv", "place,month,y\n" + "".join("%s,%s,%d\n" % (p, t, v + k) for k, p in enumerate(("Oslo", "Bergen")) for t, v in rows))
+    said = run("discover", "long.csv", status=2).stderr
+    assert "'place' tells their rows apart: --by 'place'" in said and "--take total" in said, said
+    assert "48 values" in run("discover", "long.csv", "--take", "mean", *FAST).stdout
+    assert "2 series by 'place'" in run("discover", "long.csv", "--by", "place", *FAST).stdout
+    write("again.csv", "who,month,y\n" + "".join("%s,%s,%d\n" % ("ab"[i % 2], t, v + k) for k in range(2) for i, (t, v) in enumerate(rows)))
+    assert "48 repeated times" in run("discover", "again.csv", *FAST).stdout.splitlines()[0]
+
+
 def check_ids():
     """A column that numbers the rows is no input, however it is called; capitals of a column's name are no matter."""
     r = random.Random(2)
@@ -137,6 +149,7 @@ with tempfile.TemporaryDirectory() as tmp:
     check_words()
     check_times()
     check_ambiguous()
+    check_apart()
     check_ids()
     check_printed()
     os.chdir("/")
