@@ -19,12 +19,19 @@ static int column_of(const struct csv *c, const char *const *names) {
 
 /* The columns that make a time with the column `time`; -1: there is none such. */
 static void find_parts(const struct csv *c, int time, int *col) {
-    static const char *const names[PARTS][5] = {{"year", "yr", NULL},
-                                                {"month", "mon", NULL},
-                                                {"day", "mday", NULL},
-                                                {"quarter", "qtr", NULL},
-                                                {"week", "wk", "iso week", "isoweek", NULL},
-                                                {"time", "hour", "hr", "hour ending", NULL}};
+    static const char *const names[PARTS][12] = {
+        {"year", "yr", "jahr",
+         "ann\xc3\xa9"
+         "e",
+         "annee", "a\xc3\xb1o", "ano", "anno", "jaar"},
+        {"month", "mon", "monat", "mois", "mes", "m\xc3\xaas", "mese", "maand"},
+        {"day", "mday", "tag", "jour",
+         "d\xc3\xad"
+         "a",
+         "dia", "giorno", "dag"},
+        {"quarter", "qtr", "quartal", "trimestre", "kwartaal"},
+        {"week", "wk", "iso week", "isoweek", "woche", "kw", "semaine", "semana", "settimana"},
+        {"time", "hour", "hr", "hour ending", "stunde", "uhrzeit", "heure", "hora", "ora", "uur"}};
     for (int part = 0; part < PARTS; part++) col[part] = column_of(c, names[part]);
     if (col[CLOCK] == time) col[CLOCK] = -1;
     if (time >= 0 && time == col[YEAR]) {

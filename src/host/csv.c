@@ -8,6 +8,7 @@
 #include "base/suggest.h"
 #include "base/utf8.h"
 #include "base/vec.h"
+#include "host/amounts.h"
 #include "host/times.h"
 
 #include <stdlib.h>
@@ -356,10 +357,19 @@ void csv_take_header(struct csv *c) {
     c->n_rows--;
 }
 
+/* A number as people write it (5,8 or 1.200 EUR), or a date: no name of a column. */
+static bool is_datum(const char *cell) {
+    struct number_style style;
+    double x;
+    if (!ascii_digit(cell[strspn(cell, "+-.(")])) return false; /* V1 is a name */
+    number_style_find(1, &cell, 0, &style);
+    return style.open || number_style_read(&style, cell, &x) || time_is_one(cell);
+}
+
 void csv_find_header(struct csv *c) {
     double x;
     for (int j = 0; j < c->n_cols; j++)
-        if (!text_missing(c->cells[j]) && !text_number(c->cells[j], &x)) {
+        if (!text_missing(c->cells[j]) && !text_number(c->cells[j], &x) && !is_datum(c->cells[j])) {
             csv_take_header(c);
             return;
         }

@@ -44,7 +44,7 @@ GPM_MUST_USE enum gpm_status csv_table(struct csv *c, const char *name, const ch
                                        struct buf *err);
 void csv_release(struct csv *c);
 void csv_take_header(struct csv *c); /* the first row */
-void csv_find_header(struct csv *c); /* where it has a field that is neither a number nor missing */
+void csv_find_header(struct csv *c); /* where it has a field that is no number, date or missing */
 
 /* Takes rows out, and counts them as left out. */
 void csv_drop(struct csv *c, const bool *drop);

@@ -121,6 +121,22 @@ def check_apart():
     assert "48 repeated times" in run("discover", "again.csv", *FAST).stdout.splitlines()[0]
 
 
+def check_parts():
+    """Years, months and days in columns of other languages, weeks as Germans write them, a table without names."""
+    write("parts.csv", "Jahr;Monat;Tag;Wert\n" + "".join("2022;%d;%d;%d,5\n" % (i // 28 + 1, i % 28 + 1, i % 5) for i in range(56)))
+    first = run("discover", "parts.csv", *FAST).stdout.splitlines()[0]
+    assert "56 values of 'Wert' from 2022-01-01 to 2022-02-28" in first, first
+    for form in ("KW %02d/2021", "KW%02d 2021", "2021-KW%02d"):
+        write("weeks.csv", "Woche;Absatz\n" + "".join(form % (i + 1) + ";%d\n" % (i % 5) for i in range(40)))
+        first = run("discover", "weeks.csv", *FAST).stdout.splitlines()[0]
+        assert "40 values of 'Absatz' from %s to %s, regular" % (form % 1, form % 40) in first, first
+    write("bare.csv", "".join("2022-01-%02d;%d,%d\n" % (i + 1, i % 4, i % 7) for i in range(28)))
+    out = run("regress", "bare.csv").stdout
+    assert "28 rows" in out, out[:300]
+    write("names.csv", "V1,V2\n" + "".join("%d,%d\n" % (i, i * i % 7) for i in range(20)))
+    assert "20 rows; outcome V2; 1 input: V1" in run("regress", "names.csv").stdout
+
+
 def check_ids():
     """A column that numbers the rows is no input, however it is called; capitals of a column's name are no matter."""
     r = random.Random(2)
@@ -150,6 +166,7 @@ with tempfile.TemporaryDirectory() as tmp:
     check_times()
     check_ambiguous()
     check_apart()
+    check_parts()
     check_ids()
     check_printed()
     os.chdir("/")
