@@ -213,7 +213,7 @@ enum gpm_status gp_approx_grad(struct gp *g, double *dkern, double *dmean, doubl
         for (size_t i = 0; i < g->n; i++) *dnoise += 2 * s->noise * gp_share(g, i) * out.noise[i];
         *dnoise += gp_replicate_slope(g, s->noise, 1);
     }
-    if (dmean) mean_grad(s->mean, gp_points(g), out.mean, dmean);
+    if (dmean) mean_grad(s->mean, gp_inputs(g), out.mean, dmean);
     mem_free(d.noise);
     mem_free(points);
     return st;

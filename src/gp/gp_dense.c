@@ -99,7 +99,7 @@ static enum gpm_status half_solve(struct gp *g, struct gp_slot *s, const struct 
         memcpy(v, known, g->n * sizeof *v);
         return GPM_OK;
     }
-    enum gpm_status st = kern_cross(part ? part : s->kern, xs, gp_points(g), v, xs.n);
+    enum gpm_status st = kern_cross(part ? part : s->kern, xs, gp_inputs(g), v, xs.n);
     if (st) return st;
     if (xs.n == 1) {
         la_trsv(false, g->n, s->f.l, s->f.ld, v);
@@ -149,9 +149,8 @@ static enum gpm_status append_rows(struct gp *g, struct gp_slot *s, struct kern_
     for (size_t i = 0; i < m && !st; i++)
         corner[i * (m + 1)] += s->noise * s->noise * gp_share(g, first + i);
     const double *known = m == 1 ? gp_solved_find(g, s, fresh) : NULL;
-    struct kern_pts old = gp_points(g);
+    struct kern_pts old = gp_inputs(g);
     old.n = first;
-    old.step = 0;
     if (!st && known)
         st = chol_append_solved(&s->f, known, corner[0]);
     else if (!st) {
@@ -174,8 +173,7 @@ static enum gpm_status follow_solution(struct gp *g, struct gp_slot *s, size_t f
 }
 
 static enum gpm_status append(struct gp *g, struct gp_slot *s, size_t first) {
-    struct kern_pts fresh = gp_points(g);
-    fresh.step = 0;
+    struct kern_pts fresh = gp_inputs(g);
     fresh.x += first;
     fresh.n = g->n - first;
     enum gpm_status st = append_rows(g, s, fresh);

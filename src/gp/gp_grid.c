@@ -669,7 +669,7 @@ static void gradient(struct job *j, const struct gp_slopes *want) {
     if (!want->dmean) return;
     difference_transposed(j, j->alpha);
     for (size_t i = 0; i < j->g->n; i++) j->scratch[i] = j->alpha[j->g->places.place[i]];
-    mean_grad(j->s->mean, gp_points(j->g), j->scratch, want->dmean);
+    mean_grad(j->s->mean, gp_inputs(j->g), j->scratch, want->dmean);
     for (size_t i = 0; i < mean_nparam(j->s->mean); i++) want->dmean[i] *= sqrt(want->weight);
 }
 

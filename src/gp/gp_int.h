@@ -133,8 +133,11 @@ void gp_integrated_posterior(const struct gp *g, const struct gp_slot *s, size_t
  * spectrum; cov is overwritten. */
 GPM_MUST_USE enum gpm_status gp_add_draw(size_t m, double *cov, const double *z, double *out);
 void gp_drop_view(struct gp *g);
-struct kern_pts gp_points(struct gp *g); /* the inputs, with what is known about them */
-void gp_slot_forget(struct gp_slot *s);  /* drops what was computed, keeps memory */
+/* The inputs; and with the grid that they lie on, which kernels among the inputs themselves use.
+ * The latter are sorted for it when inputs have come. */
+struct kern_pts gp_inputs(const struct gp *g);
+struct kern_pts gp_points(struct gp *g);
+void gp_slot_forget(struct gp_slot *s); /* drops what was computed, keeps memory */
 /* Another model in the proposed slot, with nothing computed for it. */
 GPM_MUST_USE enum gpm_status gp_proposed(struct gp *g, const struct kern *k,
                                          const struct mean *mean, double noise,

@@ -169,10 +169,15 @@ double *gp_work(struct gp *g, size_t n) {
     return g->work;
 }
 
+struct kern_pts gp_inputs(const struct gp *g) {
+    return (struct kern_pts){.x = g->x, .n = g->n, .ld = g->cap, .dim = g->dim, .distinct = true};
+}
+
 struct kern_pts gp_points(struct gp *g) {
-    struct kern_pts x = {.x = g->x, .n = g->n, .ld = g->cap, .dim = g->dim, .distinct = true};
+    struct kern_pts x = gp_inputs(g);
+    if (!g->structured || g->dim > 1) return x;
     const struct gp_places *p = gp_places(g);
-    if (!g->structured || p->n == 0 || g->dim > 1) return x;
+    if (p->n == 0) return x;
     x.step = p->step;
     x.grid = p->n;
     x.place = p->in_order ? NULL : p->place;
@@ -395,7 +400,7 @@ static enum gpm_status current_grad(struct gp *g, double weight, double *logml, 
     double *alpha;
     st = s->engine->gradient(g, s, &weight, dkern, s->noise > 0 ? dnoise : NULL, &alpha);
     if (st) return st;
-    if (nmean) mean_grad(s->mean, gp_points(g), alpha, dmean);
+    if (nmean) mean_grad(s->mean, gp_inputs(g), alpha, dmean);
     for (size_t i = 0; i < nmean; i++) dmean[i] *= sqrt(weight); /* alpha holds one of the two */
     return st;
 }

@@ -210,7 +210,7 @@ static void lattice(struct gp *g, size_t m, double *x) {
     size_t dim = (size_t)g->dim;
     for (size_t k = 0; k < dim; k++) {
         double a, b;
-        approx_range(gp_points(g), (int)k, &a, &b);
+        approx_range(gp_inputs(g), (int)k, &a, &b);
         for (size_t i = 0; i < g->n; i++) x[(m + i) * dim + k] = g->x[i + k * g->cap];
         if (!(b > a)) a = isfinite(a) ? a - 0.5 : 0, b = a + 1;
         double step = dim == 1 ? 0 : 1 / pow(1.32471795724474602596, (double)k + 1);

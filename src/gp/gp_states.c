@@ -329,7 +329,7 @@ static enum gpm_status slopes(struct gp *g, struct gp_slot *s, struct gp_series 
     if (want->dnoise && s->noise > 0)
         *want->dnoise = 2 * s->noise * j.noise + gp_replicate_slope(g, s->noise, want->weight);
     if (!want->dmean) return GPM_OK;
-    mean_grad(s->mean, gp_points(g), j.alpha, want->dmean);
+    mean_grad(s->mean, gp_inputs(g), j.alpha, want->dmean);
     for (size_t i = 0; i < mean_nparam(s->mean); i++) want->dmean[i] *= sqrt(want->weight);
     return GPM_OK;
 }

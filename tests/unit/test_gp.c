@@ -651,16 +651,40 @@ static void integrated(void **state) {
     }
 }
 
+/* A point that comes costs its own row: whether all of them lie on a grid, for which they are
+ * sorted, is asked when kernels among themselves are needed, not at every prediction. */
+static void points_one_by_one(void **state) {
+    UNUSED(state);
+    struct gp *g = make("SE(sf=1, l=2)+WN(sigma=0.3)", 1, 0.1);
+    for (int i = 0; i < 40; i++) {
+        double x = 10 * uniform(), y = sin(x), at = x + 0.01, mean, var;
+        assert_int_equal(gp_add(g, GP_MEASURED, &x, &y, 1), GPM_OK);
+        if (i > 3) assert_false(g->places.known);
+        assert_int_equal(gp_predict(g, &at, 1, GP_LATENT, &mean, &var), GPM_OK);
+        if (i > 3) assert_false(g->places.known);
+    }
+    gp_free(g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(likelihood),      cmocka_unit_test(random_changes),
-        cmocka_unit_test(exact_values),    cmocka_unit_test(gradient),
-        cmocka_unit_test(proposals),       cmocka_unit_test(cached_terms),
-        cmocka_unit_test(conditional),     cmocka_unit_test(prediction),
-        cmocka_unit_test(draws),           cmocka_unit_test(leave_one_out),
-        cmocka_unit_test(repeated_inputs), cmocka_unit_test(parts),
-        cmocka_unit_test(degenerate),      cmocka_unit_test(callbacks),
-        cmocka_unit_test(out_of_memory),   cmocka_unit_test(integrated),
+        cmocka_unit_test(likelihood),
+        cmocka_unit_test(random_changes),
+        cmocka_unit_test(exact_values),
+        cmocka_unit_test(gradient),
+        cmocka_unit_test(proposals),
+        cmocka_unit_test(cached_terms),
+        cmocka_unit_test(conditional),
+        cmocka_unit_test(prediction),
+        cmocka_unit_test(draws),
+        cmocka_unit_test(leave_one_out),
+        cmocka_unit_test(repeated_inputs),
+        cmocka_unit_test(parts),
+        cmocka_unit_test(degenerate),
+        cmocka_unit_test(callbacks),
+        cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(integrated),
+        cmocka_unit_test(points_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
