@@ -385,14 +385,6 @@ double series_first_day(double month) {
     return (double)calendar_days((int)year, (int)(month - 12 * year) + 1, 1);
 }
 
-/* Months as numbers of years, from a time in days since 1970. */
-static double month_time(double day, int *d, bool *last) {
-    int y, m;
-    calendar_date((long)floor(day), &y, &m, d);
-    *last = *d == calendar_month_length(y, m);
-    return y + (m - 1) / 12.0;
-}
-
 /* Days that are all the first, all the last, or all the same of a month, at the same time of day,
  * count as months: equal steps, and a year is 1. */
 static bool count_months(struct reading *r) {
@@ -405,7 +397,7 @@ static bool count_months(struct reading *r) {
         return false;
     for (size_t i = 0; i < r->n && (same || end); i++) {
         double at = r->p[i].x + zone + 1e-9; /* of rounding, at midnight */
-        (void)month_time(at, &d, &last);
+        (void)series_month_time(at, &d, &last);
         if (!i) first = d, clock = at - floor(at);
         bool alike = fabs(at - floor(at) - clock) < 1e-6;
         same &= alike && d == first;
@@ -414,21 +406,9 @@ static bool count_months(struct reading *r) {
     if (r->n < 2 || !(end || (same && (first == 1 || r->n > 2)))) return false;
     s->month_end = end;
     s->month_at = (end ? 0 : first - 1) + clock - 1e-9 - zone;
-    for (size_t i = 0; i < r->n; i++) r->p[i].x = month_time(r->p[i].x + zone + 1e-9, &d, &last);
+    for (size_t i = 0; i < r->n; i++)
+        r->p[i].x = series_month_time(r->p[i].x + zone + 1e-9, &d, &last);
     return true;
-}
-
-bool series_counts_months(const struct series *s) {
-    return s->form.kind >= TIME_DATE && s->form.kind != TIME_WEEK && !strcmp(s->unit, "year");
-}
-
-enum gpm_status series_read_time(const struct series *s, const char *text, double *x) {
-    enum gpm_status st = time_read(&s->form, text, x);
-    int d;
-    bool last;
-    if (st == GPM_OK && series_counts_months(s))
-        *x = month_time(*x + s->form.zone / 1440.0 + 1e-9, &d, &last);
-    return st;
 }
 
 /* The first row is one of times, or the header. */

@@ -120,6 +120,9 @@ double series_month_of(double day);
 double series_first_day(double month);
 /* Whether times are days, one in a month, and x is as for months. */
 bool series_counts_months(const struct series *s);
+/* A day since 1970 as its month, a number of years; its day of that month, and whether it is the
+ * last one. */
+double series_month_time(double day, int *d, bool *last);
 bool series_dated(const struct series *s); /* times are of the calendar, not numbers */
 /* A name from outside, fit for one line of a terminal or a report (buf_line). */
 char *series_clean_name(const char *text);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "discover/series.h"
 #include <math.h>
+#include <string.h>
 
 static const char *own(const char *text) {
     return text ? mem_strdup(text) : NULL;
@@ -43,6 +44,42 @@ void series_options_release(struct series_options *o) {
 }
 
 /* ---- times as text ---- */
+
+double series_month_time(double day, int *d, bool *last) {
+    int y, m;
+    calendar_date((long)floor(day), &y, &m, d);
+    *last = *d == calendar_month_length(y, m);
+    return y + (m - 1) / 12.0;
+}
+
+bool series_counts_months(const struct series *s) {
+    return s->form.kind >= TIME_DATE && s->form.kind != TIME_WEEK && !strcmp(s->unit, "year");
+}
+
+/* Months and their days name each other: of days that count as months, July 1961 is the one there;
+ * of months, 1961-07-01 is its month. */
+static enum gpm_status read_month(const struct series *s, const char *text, double *x) {
+    struct time_form other;
+    enum gpm_status st = GPM_E_FORMAT;
+    int d;
+    bool last;
+    if (!series_dated(s) || time_form_of(text, &other)) return st;
+    bool months = other.kind == TIME_MONTH || other.kind == TIME_QUARTER;
+    if (series_counts_months(s) ? months : s->form.kind == TIME_MONTH && other.kind == TIME_DATE)
+        st = time_read(&other, text, x);
+    if (st == GPM_OK && !months) *x = series_month_time(*x, &d, &last);
+    time_form_release(&other);
+    return st;
+}
+
+enum gpm_status series_read_time(const struct series *s, const char *text, double *x) {
+    int d;
+    bool last;
+    if (time_read(&s->form, text, x)) return read_month(s, text, x);
+    if (series_counts_months(s))
+        *x = series_month_time(*x + s->form.zone / 1440.0 + 1e-9, &d, &last);
+    return GPM_OK;
+}
 
 /* A time in days where x counts months. */
 static double in_days(const struct series *s, double x) {

@@ -91,8 +91,14 @@ def check_words():
 def check_times():
     write("months.csv", "month,y\n" + "".join("%d-%02d-01,%d\n" % (2001 + i // 12, i % 12 + 1, i % 7) for i in range(36)))
     run("discover", "months.csv", "-q", "-o", "months", *FAST)
-    said = run("forecast", "months", "--at", "July 2004", status=2).stderr
+    said = run("forecast", "months", "--at", "some day", status=2).stderr
     assert "write it as the data file does, such as 2003-12-01" in said, said
+    first = run("forecast", "months", "--at", "2004-07-01").stdout
+    for other in ("July 2004", "2004-07", "2004Q3"):  # months of a file of days
+        assert run("forecast", "months", "--at", other).stdout == first, other
+    write("named.csv", "month,y\n" + "".join("%d-%02d,%d\n" % (2001 + i // 12, i % 12 + 1, i % 7) for i in range(36)))
+    run("discover", "named.csv", "-q", "-o", "named", *FAST)
+    assert run("forecast", "named", "--at", "2004-07-01").stdout == run("forecast", "named", "--at", "2004-07").stdout != ""  # and the reverse
     write("at.csv", "month\n2004-01-01\nnext\n")
     assert "at.csv:3: cannot read the time 'next'" in run("forecast", "months", "--at-file", "at.csv", status=2).stderr
 
