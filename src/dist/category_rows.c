@@ -163,6 +163,34 @@ static enum gpm_status ordered_grad(struct sp_call *c, value v, value *dv, value
     return st;
 }
 
+/* Number 0 is eta, the others are the cutpoints. */
+static double ordered_gathered(piece_fn *piece, double x, const double *v, const uint32_t *at,
+                               size_t n, double *adj) {
+    double eta = v[at[0]], da, db;
+    if (!(x >= 0 && x < (double)n && x == floor(x)) || isinf(eta)) return -INFINITY;
+    for (size_t i = 2; i < n; i++)
+        if (!(v[at[i - 1]] < v[at[i]])) return NAN;
+    size_t k = (size_t)x;
+    double lp =
+        piece(k ? v[at[k]] - eta : -INFINITY, k + 1 < n ? v[at[k + 1]] - eta : INFINITY, &da, &db);
+    if (adj && lp > -INFINITY) {
+        adj[at[0]] -= da + db;
+        if (k) adj[at[k]] += da;
+        if (k + 1 < n) adj[at[k + 1]] += db;
+    }
+    return lp;
+}
+
+static double logistic_gathered(double x, const double *v, const uint32_t *at, size_t n,
+                                double *adj) {
+    return ordered_gathered(logistic_piece, x, v, at, n, adj);
+}
+
+static double probit_gathered(double x, const double *v, const uint32_t *at, size_t n,
+                              double *adj) {
+    return ordered_gathered(normal_piece, x, v, at, n, adj);
+}
+
 static enum gpm_status ordered_enumerate(struct sp_call *c, value **vals, size_t *n) {
     struct ordered o;
     enum gpm_status st = ordered_init(c, &o);
@@ -271,11 +299,13 @@ const struct sp_class sp_category_rows[] = {
      .sig = "(eta: real, cutpoints: numbers) -> count",
      .doc = "the number of cutpoints, which ascend, below eta plus logistic noise",
      .example = "assess(0, ordered_logistic, 0, [0]) => -0.6931471805599453",
+     .gathered = logistic_gathered,
      ORDERED(LOGISTIC)},
     {.name = "ordered_probit",
      .sig = "(eta: real, cutpoints: numbers) -> count",
      .doc = "the number of cutpoints, which ascend, below eta plus standard normal noise",
      .example = "assess(1, ordered_probit, 0, [0]) => -0.6931471805599453",
+     .gathered = probit_gathered,
      ORDERED(PROBIT)},
     {.name = "multinomial",
      .sig = "(n: count, weights: numbers) -> vector",

@@ -148,6 +148,42 @@ static enum gpm_status choice_grad(struct sp_call *c, value v, value *dv, value 
     return GPM_OK;
 }
 
+/* The same of an index by numbers that stand anywhere: log(w_k / W) and its gradient. */
+static double weights_gathered(double x, const double *v, const uint32_t *at, size_t n,
+                               double *adj) {
+    double total = 0;
+    if (!(x >= 0 && x < (double)n && x == floor(x))) return -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        if (!(v[at[i]] >= 0)) return NAN;
+        total += v[at[i]];
+    }
+    if (!(total > 0 && total < INFINITY)) return NAN;
+    double own = v[at[(size_t)x]];
+    if (adj && own > 0) {
+        adj[at[(size_t)x]] += 1 / own;
+        for (size_t i = 0; i < n; i++) adj[at[i]] -= 1 / total;
+    }
+    return log(own / total);
+}
+
+static double log_weights_gathered(double x, const double *v, const uint32_t *at, size_t n,
+                                   double *adj) {
+    double top = -INFINITY, total = 0;
+    if (!(x >= 0 && x < (double)n && x == floor(x))) return -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        if (!(v[at[i]] < INFINITY)) return NAN;
+        top = fmax(top, v[at[i]]);
+    }
+    if (top == -INFINITY) return NAN;
+    for (size_t i = 0; i < n; i++) total += exp(v[at[i]] - top);
+    double log_total = top + log(total), own = v[at[(size_t)x]];
+    if (adj && own > -INFINITY) {
+        adj[at[(size_t)x]] += 1;
+        for (size_t i = 0; i < n; i++) adj[at[i]] -= exp(v[at[i]] - log_total);
+    }
+    return own - log_total;
+}
+
 /* ---- exactly(v[, logp]) */
 SP_SIMPLE(exactly, value_ref(c->args[0]))
 
@@ -387,6 +423,8 @@ const struct sp_class sp_choice_rows[] = {
      .doc = "an object (or index from 0) with probability in proportion to its weight",
      .example = "categorical([0, 1], [\"a\", \"b\"]) => \"b\"",
      .variant = WEIGHTS,
+     .gathered = weights_gathered,
+     .num_args = 1,
      .grad_density = choice_grad,
      CHOICE},
     {.name = "log_categorical",
@@ -394,6 +432,8 @@ const struct sp_class sp_choice_rows[] = {
      .doc = "categorical with logarithms of the weights",
      .example = "log_categorical([log(0), 0]) => 1",
      .variant = LOG_WEIGHTS,
+     .gathered = log_weights_gathered,
+     .num_args = 1,
      .grad_density = choice_grad,
      CHOICE},
     {.name = "uniform_categorical",

@@ -285,18 +285,62 @@ static bool fold_step(struct draft *d, const struct apply *a, value *out) {
     return n > 0;
 }
 
-/* One of several numbers by an index that may change. */
+/* Is an item of the kind of the one that stands? */
+static bool is_like(value item, value like) {
+    if (item.tag != like.tag) return false;
+    return like.tag == V_NUM || item.u.obj->flags == like.u.obj->flags;
+}
+
+/* The numbers of n items of `width` numbers each: those that come first in their items, then those
+ * that come second, ..., as the columns of a matrix stand; NULL: they are no such items. mem_free.
+ */
+static uint32_t *by_place_in_item(value from, size_t n, value like, size_t width) {
+    uint32_t *refs, *all;
+    size_t k = 0, done = 0;
+    if (from.tag != V_ARRAY) {
+        bool rows = from.tag == V_MATRIX && like.tag == V_VECTOR;
+        bool numbers = from.tag != V_MATRIX && like.tag == V_NUM;
+        return (rows || numbers) && sketch_refs(from, &refs, &k) ? refs : NULL;
+    }
+    all = NEW_ARRAY(uint32_t, n * width + 1);
+    for (; done < n; done++) {
+        value item = from.u.array->at[done];
+        if (!is_like(item, like) || !sketch_refs(item, &refs, &k)) break;
+        for (size_t j = 0; k == width && j < k; j++) all[j * n + done] = refs[j];
+        mem_free(refs);
+        if (k != width) break;
+    }
+    if (done == n) return all;
+    mem_free(all);
+    return NULL;
+}
+
+/* One of several items, numbers or sequences of as many numbers, by an index that may change.
+ * Longer items are left to rows: each of their numbers would be an operation. */
 static bool pick_step(struct draft *d, const struct apply *a, value *out) {
-    uint32_t *refs;
-    size_t n;
+    enum { WIDEST = 64, MOST = 4096 };
+    value like = a->n->val, from = a->n_args == 2 ? a->args[0] : NIL;
+    size_t width = like.tag == V_NUM ? 1 : count_numbers(like), n;
     if (a->cls->code != SP_CODE_LOOKUP || a->n_args != 2 || !is_scalar(a->args[1])) return false;
-    if (a->args[0].tag == V_NUM || a->args[0].tag == V_MATRIX || a->n->val.tag != V_NUM)
+    if (like.tag == V_MATRIX || !width || width > WIDEST) return false;
+    if (from.tag == V_MATRIX)
+        n = from.u.matrix->rows;
+    else if (!seq_length(from, &n))
         return false;
-    if (!sketch_refs(a->args[0], &refs, &n)) return false;
-    struct flat_op op = {.code = FLAT_PICK, .n_args = 2, .len = (uint32_t)n};
-    op.args[0] = draft_refs(d, refs, n);
-    op.args[1] = scalar_ref(a->args[1]);
-    *out = scalar_sketch(draft_step(d, op, 1));
+    bool few = n > 0 && (width == 1 || n * width <= MOST);
+    uint32_t *refs = few ? by_place_in_item(from, n, like, width) : NULL;
+    if (!refs) return false;
+    *out = like.tag == V_NUM ? NIL : range_sketch(like, 0, width, false);
+    for (size_t j = 0; j < width; j++) {
+        struct flat_op op = {.code = FLAT_PICK, .n_args = 2, .len = (uint32_t)n};
+        op.args[0] = draft_refs(d, refs + j * n, n);
+        op.args[1] = scalar_ref(a->args[1]);
+        value one = scalar_sketch(draft_step(d, op, 1));
+        if (like.tag == V_NUM)
+            *out = one;
+        else
+            out->u.vector->at[j] = one.u.num;
+    }
     mem_free(refs);
     return true;
 }
@@ -470,6 +514,28 @@ static bool column_density(struct draft *d, const struct apply *a, value own, st
     return true;
 }
 
+/* The density of a number given sequences of numbers. */
+static bool gathered_density(struct draft *d, const struct apply *a, value own,
+                             struct flat_op *op) {
+    VEC(uint32_t) all = {0};
+    bool ok = a->cls->gathered && is_scalar(own) && is_numeric(a);
+    for (uint32_t i = 0; ok && i < a->n_args; i++) {
+        uint32_t *refs;
+        size_t n;
+        ok = a->args[i].tag != V_MATRIX && sketch_refs(a->args[i], &refs, &n);
+        for (size_t k = 0; ok && k < n; k++) vec_push(&all, refs[k]);
+        if (ok) mem_free(refs);
+    }
+    if (ok) {
+        *op = (struct flat_op){
+            .cls = a->cls, .code = FLAT_GATHERED, .n_args = 1, .len = (uint32_t)all.n};
+        op->args[0] = draft_refs(d, all.at, all.n);
+        op->out = scalar_ref(own);
+    }
+    vec_release(&all);
+    return ok;
+}
+
 /* An observation is owned, and kept in the flat, when nothing but this one principal moves it: then
  * its node need not be touched by a step. Choices are never owned, since others propose them; nor
  * what has other densities than one on numbers, whose values are read from nodes. */
@@ -492,7 +558,8 @@ static void add_density(struct draft *d, uint32_t entry) {
     value own = sketch_of(d, n, &ignored);
     if (numeric)
         op.out = scalar_ref(own);
-    else if (e->role == ROLE_M || !column_density(d, &a, own, &op)) {
+    else if (e->role == ROLE_M ||
+             !(column_density(d, &a, own, &op) || gathered_density(d, &a, own, &op))) {
         on_values(d, &op, &a, e->role == ROLE_M ? FLAT_MAKER : FLAT_ROW);
         op.out = draft_shape(d, own);
     }

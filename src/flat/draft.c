@@ -444,11 +444,8 @@ static void place_op(const struct draft *d, const struct shapes *s, struct flat_
     }
     op->out = part == OWN ? form_n_slots(&d->head)
                           : (op->out & COLUMN) | place_slot(d, op->out & ~COLUMN);
-    if (op->code == FLAT_PACK) return;
-    if (op->code == FLAT_PICK) {
-        op->args[1] = place_slot(d, op->args[1]);
-        return;
-    }
+    if (op->code == FLAT_PICK) op->args[1] = place_slot(d, op->args[1]);
+    if (op_gathers(op)) return; /* draft_form places what is gathered */
     for (uint32_t k = 0; k < op->n_args; k++)
         op->args[k] = (op->args[k] & COLUMN) | place_slot(d, op->args[k] & ~COLUMN);
 }
@@ -471,6 +468,9 @@ static void count(struct draft *d) {
 static bool operands_change(const struct flat_form *f, const uint32_t *words_of,
                             const struct flat_op *op) {
     const uint32_t *shapes = op->n_args <= FLAT_ARGS ? op->args : words_of + op->args[0];
+    for (uint32_t k = 0; op->code == FLAT_GATHERED && k < op->len; k++)
+        if (f->gathered[op->args[0] + k] < f->n_changing) return true;
+    if (op->code == FLAT_GATHERED) return false;
     for (uint32_t k = 0; k < op->n_args; k++)
         if (on_shapes(op) ? shape_changes(f, words_of, shapes[k])
                           : (op->args[k] & ~COLUMN) < f->n_changing)
@@ -499,6 +499,7 @@ struct flat_form *draft_form(struct draft *d) {
     struct flat_form *f = mem_zalloc(form_size(&d->head));
     *f = d->head;
     form_lay_out(f);
+    for (size_t i = 0; i < d->refs.n; i++) f->gathered[i] = place_slot(d, d->refs.at[i]);
     struct flat_op *to = f->ops;
     for (int part = 0; part < N_PARTS; part++)
         for (size_t i = 0; i < d->ops[part].at.n; i++, to++) {
@@ -507,7 +508,6 @@ struct flat_form *draft_form(struct draft *d) {
             if (part != STEPS) to->how = operands_change(f, s.w.at, to);
         }
     for (size_t i = 0; i < d->constants.n; i++) f->constants[i] = d->constants.at[i];
-    for (size_t i = 0; i < d->refs.n; i++) f->gathered[i] = place_slot(d, d->refs.at[i]);
     if (s.w.n) memcpy(f->words, s.w.at, s.w.n * sizeof *s.w.at);
     if (places.n) memcpy(f->places, places.at, places.n * sizeof *places.at);
     mem_free(s.of);

@@ -229,6 +229,10 @@ static enum verdict other_density(struct flat_run *r, const struct flat_op *op,
         return *logp > -INFINITY ? JUDGED : *logp == -INFINITY ? IMPOSSIBLE : LEFT;
     }
     double args[FLAT_ARGS], g[FLAT_ARGS + 1] = {0}, x = own ? own[1].x : r->v[op->out];
+    if (op->code == FLAT_GATHERED) {
+        *logp = op->cls->gathered(x, r->v, r->form->gathered + op->args[0], op->len, adj);
+        return *logp > -INFINITY ? JUDGED : *logp == -INFINITY ? IMPOSSIBLE : LEFT;
+    }
     operands(r, op, args);
     *logp = op->cls->num_log_density(x, args, op->n_args);
     if (!(*logp > -INFINITY)) return *logp == -INFINITY ? IMPOSSIBLE : LEFT;

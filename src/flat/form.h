@@ -44,6 +44,7 @@ enum flat_code {
     FLAT_FOLD,     /* cls->num of the elements of a column */
     FLAT_TOTAL,    /* a step: FLAT_ASSESS of columns, summed */
     FLAT_PACK,     /* a column of slots that stand anywhere: refs from args[0] on */
+    FLAT_GATHERED, /* a density: cls->gathered of `len` slots, refs from args[0] on */
     FLAT_PICK,     /* one of `len` slots, refs from args[0] on, by the number in args[1] */
     FLAT_BLOCK,    /* cls->block; operands are shapes, as with all that follow */
     FLAT_DRAW_ROW, /* a principal whose procedure draws on values */
@@ -251,6 +252,10 @@ bool columns_back(const struct flat_run *r, const struct flat_op *op) GPM_MUST_U
 /* The sum of a density over its columns; with a gradient, adds to the adjoints. NaN: left. */
 double columns_density(const struct flat_run *r, const struct flat_op *op, bool gradient);
 double columns_one(const struct flat_run *r, const struct flat_op *op, uint32_t i); /* one of it */
+/* Does it read slots that stand anywhere: gathered[args[0]] and those that follow? */
+static inline bool op_gathers(const struct flat_op *op) {
+    return op->code == FLAT_PACK || op->code == FLAT_PICK || op->code == FLAT_GATHERED;
+}
 /* How many nodes the densities of an operation belong to; their words are op->node and those that
  * follow. */
 static inline uint32_t op_n_nodes(const struct flat_op *op) {

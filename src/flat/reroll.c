@@ -76,7 +76,7 @@ static bool on_shapes(const struct flat_op *op) {
 static void each_operand(struct roll *r, const struct flat_op *op, bool ranges, ref_fn *fn,
                          uint32_t *out) {
     struct draft *d = r->d;
-    if (op->code == FLAT_PACK || op->code == FLAT_PICK) {
+    if (op_gathers(op)) {
         for (uint32_t i = 0; !ranges && i < op->len; i++) fn(r, d->refs.at[op->args[0] + i], out);
         if (!ranges && op->code == FLAT_PICK) fn(r, op->args[1], out);
         return;
@@ -339,9 +339,8 @@ static void rename_op(const struct roll *r, struct flat_op *op, bool density) {
     if (density && ref_region(op->node) == INPUT) op->node = renamed(r, op->node);
     if (on_shapes(op) || op->code == FLAT_PACK) return;
     if (density) op->out = (op->out & COLUMN) | renamed(r, op->out & ~COLUMN);
-    if (op->code == FLAT_PICK)
-        op->args[1] = renamed(r, op->args[1]);
-    else
+    if (op->code == FLAT_PICK) op->args[1] = renamed(r, op->args[1]);
+    if (!op_gathers(op)) /* else rename_rest */
         for (uint32_t k = 0; k < op->n_args; k++)
             op->args[k] = (op->args[k] & COLUMN) | renamed(r, op->args[k] & ~COLUMN);
 }

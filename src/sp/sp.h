@@ -262,6 +262,10 @@ struct sp_class {
      * path. block_back adds to the adjoints of the arguments, given that of the result */
     bool (*block)(const struct sp_block *args, size_t n, double *out);
     void (*block_back)(const struct sp_block *args, size_t n, const double *out, const double *d);
+    /* random: the log density of the number x given the n numbers of all arguments, in order, that
+     * stand in v[at[0]], v[at[1]], ... adj: NULL, or adj[at[i]] += the derivative in number i. Of
+     * discrete rows, whose x has none. NaN: the slow path */
+    double (*gathered)(double x, const double *v, const uint32_t *at, size_t n, double *adj);
     size_t num_args; /* an application to more has no numeric form; 0: to any number it has */
     const struct sp_aaa *aaa; /* makers */
     /* requesting procedures: adjoints of the n results (owned; NIL: zero) given that of the output

@@ -102,7 +102,7 @@ struct tagctx {
     VEC(struct node *) choices;
     struct scope_block *home; /* where it stands in the index, or NULL */
     uint32_t home_pos;
-    uint32_t visit;
+    uint32_t slot; /* in the memberships of the choice that registered here last */
 };
 struct scope_block {
     value id;
@@ -121,7 +121,7 @@ struct scope {
     VEC(struct scope_block *) live;   /* those holding choices */
 };
 struct membership {
-    uint32_t n;
+    uint32_t n, cap;
     struct {
         struct tagctx *ctx;
         uint32_t pos;

@@ -152,11 +152,17 @@ void tag_leave_index(struct trace *t, struct node *tag) {
 
 /* Registration of choices. */
 
+/* A choice registers in all of its contexts in one go, so that where several ways lead to one of
+ * them, its slot tells. */
 static void enlist(struct node *n, struct tagctx *c) {
-    uint32_t k = n->member ? n->member->n : 0;
-    for (uint32_t i = 0; i < k; i++)
-        if (n->member->in[i].ctx == c) return;
-    n->member = mem_realloc(n->member, sizeof *n->member + (k + 1) * sizeof n->member->in[0]);
+    uint32_t k = n->member ? n->member->n : 0, cap = n->member ? n->member->cap : 0;
+    if (c->slot < k && n->member->in[c->slot].ctx == c) return;
+    c->slot = k;
+    if (k == cap) {
+        cap = cap ? 2 * cap : 1;
+        n->member = mem_realloc(n->member, sizeof *n->member + cap * sizeof n->member->in[0]);
+        n->member->cap = cap;
+    }
     n->member->n = k + 1;
     n->member->in[k].ctx = c;
     n->member->in[k].pos = (uint32_t)c->choices.n;
@@ -203,9 +209,13 @@ void tagctx_unregister(struct trace *t, struct node *n) {
     for (uint32_t i = 0; i < n->member->n; i++) {
         struct tagctx *c = n->member->in[i].ctx;
         uint32_t pos = n->member->in[i].pos;
-        struct membership *moved = vec_swap_out(&c->choices, pos)->member;
-        for (uint32_t j = 0; j < moved->n; j++)
-            if (moved->in[j].ctx == c) moved->in[j].pos = pos;
+        struct node *last = vec_last(&c->choices);
+        vec_swap_out(&c->choices, pos);
+        for (uint32_t j = 0; last != n && j < last->member->n; j++)
+            if (last->member->in[j].ctx == c) {
+                last->member->in[j].pos = pos;
+                break;
+            }
         if (c->home) block_count(c->home, -1);
     }
     mem_free(n->member);

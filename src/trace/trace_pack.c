@@ -260,7 +260,7 @@ static void pack_members(struct pack *p, struct node *n) {
     pack_count(p, &count, 2);
     if (p->reading && count) {
         n->member = mem_zalloc(sizeof *n->member + count * sizeof n->member->in[0]);
-        n->member->n = (uint32_t)count;
+        n->member->n = n->member->cap = (uint32_t)count;
     }
     for (size_t i = 0; i < count; i++) {
         pack_ctx(p, &n->member->in[i].ctx);

@@ -75,6 +75,19 @@ static const char *const smooth[] = {
     " vector(logsumexp([a[0] + log(p), a[1] + log(1 - p)]),"
     " logsumexp([a[0] + log(1 - p), a[1] + log(p)])) + d(t) } });"
     "observe exactly(0, logsumexp(al(4))) = 1;",
+    /* categories given sequences that stand anywhere, beside rolled columns */
+    "assume p = dirichlet([2, 3, 4]); assume a = normal(0, 1); assume b = gamma(2, 1);"
+    "for (i = 0; i < 12; i++) { observe categorical(p) = int_mod(i, 3); observe normal(a * i + b, "
+    "b) = i };"
+    "observe categorical([p[2], 0.5, b, p[0]]) = 2; observe log_categorical([a, 0, a * b]) = 2;"
+    "observe log_categorical(log(p)) = 0; observe ordered_logistic(a * b, [-1, b, b + 3]) = 1;"
+    "observe ordered_probit(a, [-b, b]) = 0; observe ordered_logistic(a, [b]) = 1;"
+    "observe ordered_probit(2 * a, [-1, b]) = 2;",
+    /* an index that moves picks rows of a matrix and vectors of an array */
+    "assume z = uniform_discrete(0, 2); assume a = normal(0, 1); assume m = dirichlet([2, 1, 1]);"
+    "assume r = [m, dirichlet([1, 1, 5])]; assume X = matrix([[a, 1], [2, a * a]]);"
+    "observe categorical(r[z]) = 2; observe normal(X[z], 1) = [0.5, 2];"
+    "observe normal(sum(X[z]) + [a, 3][z], 1) = 1;",
     /* an index that moves with another choice, which is not in the block */
     "assume q = normal(fill(7, 1), 2); assume r = gamma(2, 2); assume w = normalize(exp(q));"
     "observe normal(sum(w * q) + r, 1) = 2; observe categorical(w) = 3;",
