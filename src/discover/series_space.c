@@ -405,11 +405,13 @@ static const struct space_ops ops = {.free = space_free,
                                      .carry = carry,
                                      .density = density};
 
+#define MOST 600 /* structures of one search; a search that ends there has not settled */
+
 enum gpm_status series_search_init(struct search *x, const struct smodel_data *data,
                                    const struct grammar *g, const struct search_options *o) {
     static const struct {
-        size_t up_to, draws, most, steps;
-    } sizes[] = {{300, 250, 600, 500}, {700, 200, 300, 250}, {SIZE_MAX, 150, 600, 150}};
+        size_t up_to, draws, steps;
+    } sizes[] = {{300, 250, 500}, {700, 200, 250}, {SIZE_MAX, 150, 150}};
     size_t size = 0;
     struct series_space *s = NEW(struct series_space);
     while (data->n > sizes[size].up_to ||
@@ -418,7 +420,7 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
     s->base = (struct space){.ops = &ops,
                              .rules = &series_fit_rules,
                              .draws = sizes[size].draws,
-                             .most = sizes[size].most,
+                             .most = MOST,
                              .steps = sizes[size].steps};
     s->data = data;
     s->values = data->n;

@@ -328,7 +328,7 @@ static void test_sizes(void **state) {
     for (size_t k = 0; k < COUNT_OF(n); k++) {
         bool same = n[k] == n[0];
         assert_int_equal(base[k].draws == base[0].draws, same);
-        assert_int_equal(base[k].most == base[0].most, same);
+        assert_int_equal(base[k].most, base[0].most); /* 320 to 700 values had half of it */
         assert_int_equal(base[k].steps == base[0].steps, same);
     }
 }
