@@ -26,6 +26,13 @@ static void rates_after(struct further *f) {
     for (int i = 0; i < FURTHER_KINDS; i++) f->kind[i].weight /= sum;
 }
 
+/* Edges of the change that lie among the data: a window may not have ended yet. */
+static int edges(const struct smodel *m, const double *z) {
+    if (m->tau < 0) return 0;
+    if (m->width < 0) return 1;
+    return 1 + (smodel_value(m, m->tau, z[m->tau]) + smodel_value(m, m->width, z[m->width]) < 1);
+}
+
 void further_of(const struct smodel *m, const double *z, struct further *out) {
     out->n = 0;
     for (const struct sterm *e = m->term; e < m->term + m->n_terms; e++) {
@@ -36,6 +43,7 @@ void further_of(const struct smodel *m, const double *z, struct further *out) {
         out->at[out->n].bend = row->direction;
         out->at[out->n++].size = size * size;
     }
+    out->n += out->switches = edges(m, z);
     rates_after(out);
 }
 
@@ -46,49 +54,66 @@ double further_rate(const struct further *f) {
     return sum;
 }
 
-/* How probable no change, one, two and more are, and the mean number where there are more. */
+/* How probable no change, one, two and more are, the mean number where there are more; and that an
+ * odd number of switches is among the latter. */
 struct numbers {
-    double none, one, two, more, mean;
+    double none, one, two, more, mean, odd;
 };
 
-/* The number of changes is negative binomial, for each kind of rate. */
-static struct numbers numbers_of(const struct further *f, double after) {
+/* The number of changes is negative binomial, for each kind of rate. Each is a switch with
+ * probability p, and E (1 - 2p)^number is how much more probable even numbers of them are. */
+static struct numbers numbers_of(const struct further *f, double after, double p) {
     struct numbers s = {0};
+    double lead = 0;
     for (int i = 0; i < FURTHER_KINDS; i++) {
         double a = f->kind[i].shape, x = after / (f->kind[i].rate + after);
         double none = f->kind[i].weight * pow(1 - x, a), one = a * x * none;
         s.none += none;
         s.one += one;
         s.two += 0.5 * (a + 1) * x * one;
+        lead += f->kind[i].weight * pow(1 + 2 * p * after / f->kind[i].rate, -a);
     }
     s.more = fmax(1 - s.none - s.one - s.two, 0);
     if (s.more > 0) s.mean = fmax(further_rate(f) * after - s.one - 2 * s.two, 0) / s.more;
+    s.odd = 0.5 * (1 - lead) - p * s.one - 2 * p * (1 - p) * s.two;
+    s.odd = fmin(fmax(s.odd, 0), s.more);
     return s;
+}
+
+/* Where none, one, two or more of the changes were switches: with an odd number of them the other
+ * regime is there. p: the share of switches; mean: variance that a change brings, on average. */
+static size_t switched(const struct numbers *s, double p, double mean, struct further_part *out) {
+    double q = 1 - p, even = q * q + p * p;
+    out[0] = (struct further_part){s->two * even, 2 * mean * q / even, false};
+    out[1] = (struct further_part){s->more - s->odd, s->mean * mean, false};
+    if (!(p > 0)) return 2;
+    out[2] = (struct further_part){s->one * p, 0, true};
+    out[3] = (struct further_part){s->two * 2 * p * q, q > 0 ? mean / q : 0, true};
+    out[4] = (struct further_part){s->odd, s->mean * mean, true};
+    return 5;
 }
 
 /* One change has a date that is uniform since the data: of a bend the first half of the dates, and
  * the second, E u^2 = 7/12 and 1/12, are parts. Of several the variances add up, on average. */
 size_t further_parts(const struct further *f, double after, struct further_part *out) {
-    struct numbers s = numbers_of(f, after);
+    double p = f->n ? (double)f->switches / f->n : 0, mean = 0;
+    struct numbers s = numbers_of(f, after, p);
     size_t n = 1;
-    double mean = 0;
-    out[0] = (struct further_part){s.none, 0};
-    for (int j = 0; j < f->n; j++)
+    out[0] = (struct further_part){s.none, 0, false};
+    for (int j = 0; j < f->n - f->switches; j++)
         for (int half = 0; half < 2; half++) {
             double of_bend = (half ? 1.0 : 7.0) / 12 * after * after;
             double more = f->at[j].size * (f->at[j].bend ? of_bend : 1);
-            out[n++] = (struct further_part){s.one / (2 * f->n), more};
+            out[n++] = (struct further_part){s.one / (2 * f->n), more, false};
             mean += more / (2 * f->n);
         }
-    out[n++] = (struct further_part){s.two, 2 * mean};
-    out[n++] = (struct further_part){s.more, s.mean * mean};
-    return n;
+    return n + switched(&s, p, mean, out + n);
 }
 
 /* Polya's process: with a rate from Gamma(a, b) no change comes within t with the probability
  * (b / (b + t))^a; after one at t the rate is from Gamma(a + 1, b + t). */
 void further_draw(const struct further *f, struct rng *r, size_t n, const double *t, bool before,
-                  double *level) {
+                  double *level, bool *other) {
     int kind = 0;
     for (double u = rng_uniform(r); kind < FURTHER_KINDS - 1 && u > f->kind[kind].weight; kind++)
         u -= f->kind[kind].weight;
@@ -100,10 +125,12 @@ void further_draw(const struct further *f, struct rng *r, size_t n, const double
         shape++;
         rate += wait;
         int j = (int)(rng_uniform(r) * f->n);
-        double change = sqrt(f->at[j].size) * rng_normal(r);
+        bool turn = j >= f->n - f->switches;
+        double change = turn ? 0 : sqrt(f->at[j].size) * rng_normal(r);
         for (size_t i = 0; i < n; i++) {
             double since = (before ? -t[i] : t[i] - 1) - at;
-            if (since > 0) level[i] += change * (f->at[j].bend ? since : 1);
+            if (since > 0 && turn) other[i] = !other[i];
+            if (since > 0 && !turn) level[i] += change * (f->at[j].bend ? since : 1);
         }
     }
 }

@@ -10,21 +10,31 @@
 
 /* ---- further changes ---- */
 
-/* "A shift of level like the one seen may come again: forecasts count with ..." */
+/* "Shifts of level like the one seen may come again"; none: nothing. */
+static void put_shifts(const struct further *f, struct buf *out) {
+    int n = f->n - f->switches, bends = 0;
+    for (int j = 0; j < n; j++) bends += f->at[j].bend;
+    if (!n) return;
+    buf_printf(out, "%s like %s may come again",
+               !bends       ? "Shifts of level"
+               : bends == n ? "Bends of the trend"
+                            : "Shifts of level and bends of the trend",
+               n == 1 ? "the one seen" : "those seen");
+}
+
+/* "Shifts of level like the one seen may come again: forecasts count with about one in ..." */
 static void put_further(const struct discovery *d, struct buf *out) {
     const struct evidence *e = discovery_top(d);
     struct further f;
-    int bends = 0;
     further_of(smodel_of(e), e->prop.mode[0].z, &f);
-    for (int j = 0; j < f.n; j++) bends += f.at[j].bend;
     if (!f.n) return;
-    buf_printf(out, "%s like %s may come again: forecasts count with about one in ",
-               !bends         ? "Shifts of level"
-               : bends == f.n ? "Bends of the trend"
-                              : "Shifts of level and bends of the trend",
-               f.n == 1 ? "the one seen" : "those seen");
+    put_shifts(&f, out);
+    if (f.switches)
+        buf_printf(out, "%s acts in a part of the series alone may begin or end again",
+                   f.n > f.switches ? ", and what" : "What");
+    buf_printf(out, ": forecasts count with about one %sin ", f.switches ? "such change " : "");
     words_duration(d, d->data.span / further_rate(&f), out);
-    buf_puts(out, ", up or down, which widens their intervals.");
+    buf_puts(out, f.switches == f.n ? "." : ", up or down, which widens their intervals.");
 }
 
 /* ---- ends ---- */

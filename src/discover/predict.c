@@ -33,6 +33,7 @@ struct component {
     /* n each, one block, scale of the transform; what of the weight counts at each time (further
      * changes are the more probable the later it is) */
     double *mean, *sd, *share;
+    double *other; /* mean and sd in the other regime (further.h), n each; NULL: there is none */
     enum gpm_status st;
 };
 struct mixture {
@@ -98,32 +99,61 @@ static void component_room(struct component *c, size_t n) {
     c->share = c->sd + n;
 }
 
+static void component_release(struct component *c) {
+    mem_free(c->mean);
+    mem_free(c->other);
+}
+
 /* A copy of part k at the end. */
 static struct component *component_again(struct mixture *m, size_t k) {
     struct component *c = &m->c[m->n_c++];
     *c = m->c[k];
+    c->other = NULL;
     component_room(c, m->n);
     memcpy(c->mean, m->c[k].mean, 3 * m->n * sizeof *c->mean);
     return c;
+}
+
+/* From standardised means and variances, without the noise's, to the scale of the transform. */
+static void rescale(const struct smodel *sm, size_t n, const double *noise, double *mean,
+                    double *sd) {
+    const struct smodel_data *d = sm->data;
+    int tr = sm->s.transform;
+    for (size_t i = 0; i < n; i++) {
+        mean[i] = d->mean[tr] + d->sd[tr] * mean[i];
+        sd[i] = d->sd[tr] * sqrt(sd[i] + noise[i]);
+    }
+}
+
+/* How far time i is from the data, in spans. */
+static double after(const struct mixture *m, size_t i) {
+    return fmax(fmax(m->t[i] - 1, -m->t[i]), 0);
+}
+
+static bool ahead(const struct mixture *m) {
+    for (size_t i = 0; i < m->n; i++)
+        if (after(m, i) > 0) return true;
+    return false;
 }
 
 static void run_component(void *ctx, size_t job, int thread) {
     struct mixture *m = ctx;
     struct component *c = &m->c[job];
     const struct smodel *sm = smodel_of(c->e);
-    const struct smodel_data *d = sm->data;
-    int tr = sm->s.transform;
     struct gp *g;
     component_room(c, m->n);
     c->st = smodel_condition(sm, series_space_of(m->p->search)->work[thread], c->z, &g);
     if (!c->st) c->st = smodel_part(sm, c->z, g, SMODEL_SIGNAL, m->t, m->n, c->mean, c->sd);
     double *noise = c->share; /* that comes last */
     if (!c->st) c->st = smodel_noise_vars(sm, c->z, m->t, m->n, noise);
-    for (size_t i = 0; i < m->n && !c->st; i++) {
-        c->mean[i] = d->mean[tr] + d->sd[tr] * c->mean[i];
-        c->sd[i] = d->sd[tr] * sqrt(c->sd[i] + noise[i]);
-        c->share[i] = 1;
+    if (!c->st) rescale(sm, m->n, noise, c->mean, c->sd);
+    if (!c->st && sm->tau >= 0 && ahead(m)) {
+        c->other = NEW_ARRAY(double, 2 * m->n);
+        c->st = smodel_other(sm, c->z, g, m->t, m->n, c->other, c->other + m->n);
+        if (!c->st) c->st = smodel_other_noise(sm, c->z, m->t, m->n, noise);
+        if (!c->st) rescale(sm, m->n, noise, c->other, c->other + m->n);
     }
+    for (size_t i = 0; i < m->n; i++) c->share[i] = 1;
 }
 
 /* A draw whose matrix is singular drops out. */
@@ -132,18 +162,13 @@ static void keep_good(struct mixture *m) {
     for (size_t k = 0; k < m->n_c; k++) {
         m->failed |= m->c[k].st == GPM_E_NOMEM;
         if (m->c[k].st) {
-            mem_free(m->c[k].mean);
+            component_release(&m->c[k]);
             continue;
         }
         m->total += m->c[k].weight;
         m->c[kept++] = m->c[k];
     }
     m->n_c = kept;
-}
-
-/* How far time i is from the data, in spans. */
-static double after(const struct mixture *m, size_t i) {
-    return fmax(fmax(m->t[i] - 1, -m->t[i]), 0);
 }
 
 /* Part k as it is where nothing has changed since the data, and beside it what else may be. */
@@ -158,6 +183,10 @@ static void part_further(struct mixture *m, size_t k, const struct further *f) {
         for (size_t j = 0; j < parts; j++) {
             struct component *c = j ? &m->c[first + j - 1] : &m->c[k];
             c->share[i] = part[j].share;
+            if (part[j].other) {
+                c->mean[i] = m->c[k].other[i];
+                c->sd[i] = m->c[k].other[m->n + i];
+            }
             c->sd[i] = hypot(c->sd[i], unit * sqrt(part[j].more));
         }
     }
@@ -166,9 +195,7 @@ static void part_further(struct mixture *m, size_t k, const struct further *f) {
 /* The changes that a structure has seen come again (further.h). */
 static void add_further(struct mixture *m) {
     size_t n = m->n_c;
-    bool ahead = false;
-    for (size_t i = 0; i < m->n; i++) ahead |= after(m, i) > 0;
-    if (!ahead) return;
+    if (!ahead(m)) return;
     m->c = mem_realloc(m->c, (n * FURTHER_PARTS + 1) * sizeof *m->c);
     for (size_t k = 0; k < n; k++) {
         struct further f;
@@ -448,7 +475,7 @@ static enum gpm_status mixture_make(struct mixture *m, const struct posterior *p
 static void mixture_release(struct mixture *m) {
     if (m->counts) counts_release(m->counts);
     mem_free(m->counts);
-    for (size_t k = 0; k < m->n_c; k++) mem_free(m->c[k].mean);
+    for (size_t k = 0; k < m->n_c; k++) component_release(&m->c[k]);
     mem_free(m->c);
     mem_free(m->t);
 }
@@ -485,63 +512,103 @@ enum gpm_status predict_quantiles(const struct posterior *p, size_t n, const dou
 }
 
 /* ---- paths ---- */
+static enum gpm_status factored(enum gpm_status st, size_t n, double *cov) {
+    size_t pivot;
+    for (size_t i = 0; i < n && !st; i++) cov[i * (n + 1)] += 1e-9 * (1 + cov[i * (n + 1)]);
+    return st ? st : la_potrf(n, cov, n, &pivot);
+}
+
 enum gpm_status predict_joint(const struct smodel *m, const double *z, struct gp *g, int part,
                               const double *t, size_t n, double *mean, double *factor) {
-    size_t pivot;
-    enum gpm_status st = smodel_part_cov(m, z, g, part, t, n, mean, factor);
-    for (size_t i = 0; i < n && !st; i++) factor[i * (n + 1)] += 1e-9 * (1 + factor[i * (n + 1)]);
-    return st ? st : la_potrf(n, factor, n, &pivot);
+    return factored(smodel_part_cov(m, z, g, part, t, n, mean, factor), n, factor);
 }
 
-/* A part of the mixture as a joint distribution. */
-static enum gpm_status joint(const struct mixture *m, const struct component *c, double *mean,
-                             double *cov) {
+/* A part of the mixture as joint distributions, of each regime: means, factors of covariances,
+ * variances of the noise. */
+struct course {
+    const struct component *c;
+    struct regime {
+        double *mean, *noise, *signal, *factor;
+    } of[2];
+    double *shift;
+    bool *other;
+};
+
+static void course_init(struct course *w, size_t n) {
+    double *at = NEW_ARRAY(double, n *(2 * n + 7));
+    for (int k = 0; k < 2; k++, at += n * (n + 3))
+        w->of[k] = (struct regime){at, at + n, at + 2 * n, at + 3 * n};
+    w->shift = at;
+    w->other = NEW_ARRAY(bool, n + 1);
+}
+
+static void course_release(struct course *w) {
+    mem_free(w->of[0].mean);
+    mem_free(w->other);
+}
+
+static enum gpm_status course_of(struct course *w, const struct mixture *m,
+                                 const struct component *c) {
     const struct smodel *sm = smodel_of(c->e);
     struct gp *g;
+    struct regime *seen = &w->of[0], *other = &w->of[1];
     enum gpm_status st = smodel_condition(sm, series_space_of(m->p->search)->work[0], c->z, &g);
-    return st ? st : predict_joint(sm, c->z, g, SMODEL_SIGNAL, m->t, m->n, mean, cov);
+    w->c = c;
+    if (!st) st = predict_joint(sm, c->z, g, SMODEL_SIGNAL, m->t, m->n, seen->mean, seen->factor);
+    if (!st) st = smodel_noise_vars(sm, c->z, m->t, m->n, seen->noise);
+    if (st || !c->other) return st;
+    st = smodel_other_cov(sm, c->z, g, m->t, m->n, other->mean, other->factor);
+    st = factored(st, m->n, other->factor);
+    return st ? st : smodel_other_noise(sm, c->z, m->t, m->n, other->noise);
 }
 
-/* What is added to the level on the way to each time, after the data and before them. */
-static void draw_further(const struct mixture *m, const struct component *c, struct rng *r,
-                         double *level) {
+/* What is added to the level on the way to each time, after the data and before them, and in which
+ * regime it lies. */
+static void draw_further(const struct mixture *m, struct rng *r, struct course *w) {
     struct further f;
-    further_of(smodel_of(c->e), c->z, &f);
-    memset(level, 0, m->n * sizeof *level);
-    further_draw(&f, r, m->n, m->t, false, level);
-    further_draw(&f, r, m->n, m->t, true, level);
+    further_of(smodel_of(w->c->e), w->c->z, &f);
+    memset(w->shift, 0, m->n * sizeof *w->shift);
+    memset(w->other, 0, m->n * sizeof *w->other);
+    further_draw(&f, r, m->n, m->t, false, w->shift, w->other);
+    further_draw(&f, r, m->n, m->t, true, w->shift, w->other);
+}
+
+/* The signals of both regimes from the same normal deviates: where one follows the other what is
+ * common to them goes on. */
+static void draw_signals(const struct mixture *m, struct rng *r, struct course *w) {
+    for (size_t i = 0; i < m->n; i++) w->of[0].signal[i] = rng_normal(r);
+    memcpy(w->of[1].signal, w->of[0].signal, m->n * sizeof *w->shift);
+    for (int k = 0; k < (w->c->other ? 2 : 1); k++)
+        la_trmv(false, m->n, w->of[k].factor, m->n, w->of[k].signal);
 }
 
 /* One path into column k of out: the signal and further changes together, the noise (and whether a
  * value is out of line) one by one. The dependence is that of the normal distribution, every single
  * value has its own tails. */
-static void draw_path(const struct mixture *m, const struct component *c, const double *mean,
-                      const double *factor, const double *noise, struct rng *r, size_t paths,
+static void draw_path(const struct mixture *m, struct course *w, struct rng *r, size_t paths,
                       double *out) {
-    const struct smodel *sm = smodel_of(c->e);
+    const struct smodel *sm = smodel_of(w->c->e);
     const struct smodel_data *d = sm->data;
     int tr = sm->s.transform;
-    double *z = NEW_ARRAY(double, 2 * m->n), *shift = z + m->n;
-    draw_further(m, c, r, shift);
-    for (size_t i = 0; i < m->n; i++) z[i] = rng_normal(r);
-    la_trmv(false, m->n, factor, m->n, z);
+    draw_further(m, r, w);
+    draw_signals(m, r, w);
     for (size_t i = 0; i < m->n; i++) {
+        const struct regime *g = &w->of[w->other[i]];
         double wild = rng_uniform(r) < d->wild ? d->wild_sd[tr] : 0;
-        double beside = hypot(d->sd[tr] * sqrt(noise[i]), wild), var = 0;
-        for (size_t j = 0; j <= i; j++) var += factor[i + j * m->n] * factor[i + j * m->n];
-        double off = d->sd[tr] * z[i] + beside * rng_normal(r);
+        double beside = hypot(d->sd[tr] * sqrt(g->noise[i]), wild), var = 0;
+        for (size_t j = 0; j <= i; j++) var += g->factor[i + j * m->n] * g->factor[i + j * m->n];
+        double off = d->sd[tr] * g->signal[i] + beside * rng_normal(r);
         double spread = hypot(d->sd[tr] * sqrt(var), beside);
-        double middle = d->mean[tr] + d->sd[tr] * (mean[i] + shift[i]);
+        double middle = d->mean[tr] + d->sd[tr] * (g->mean[i] + w->shift[i]);
         double v = middle + spread * tail_deviate(tail_dof(m, i), off / spread);
-        double size = m->counts ? smodel_count_size(sm, c->z) : 0;
+        double size = m->counts ? smodel_count_size(sm, w->c->z) : 0;
         if (d->truths && !smodel_hidden(sm)) /* the mean is the chance; its noise is in the draw */
-            v = rng_uniform(r) < middle + d->sd[tr] * z[i];
+            v = rng_uniform(r) < middle + d->sd[tr] * g->signal[i];
         else
             v = smodel_hidden(sm) ? smodel_likelihood(d)->draw(r, v, &size) : smodel_back(d, tr, v);
         if (d->scale == SCALE_ROOT && d->counts) v = floor(v + 0.5);
         out[i * paths] = smodel_written(d, v);
     }
-    mem_free(z);
 }
 
 /* Every part gives the paths that fall to it by systematic resampling. */
@@ -549,7 +616,9 @@ enum gpm_status predict_paths(const struct posterior *p, size_t n, const double 
                               uint64_t seed, double *out) {
     struct mixture m;
     enum gpm_status st = mixture_make(&m, p, n, x, true);
-    double *mean = NEW_ARRAY(double, n *(n + 2)), *noise = mean + n, *cov = noise + n, sum = 0;
+    struct course w;
+    course_init(&w, n);
+    double sum = 0;
     struct rng r;
     rng_init(&r, seed, 0, 55);
     double shift = rng_uniform(&r);
@@ -558,13 +627,12 @@ enum gpm_status predict_paths(const struct posterior *p, size_t n, const double 
         sum += c->weight / m.total * (double)paths;
         bool last = c + 1 == m.c + m.n_c, ready = false;
         for (; done < paths && (last || (double)done + shift < sum) && st == GPM_OK; done++) {
-            if (!ready) st = joint(&m, c, mean, cov);
-            if (!ready && !st) st = smodel_noise_vars(smodel_of(c->e), c->z, m.t, n, noise);
+            if (!ready) st = course_of(&w, &m, c);
             ready = true;
-            if (!st) draw_path(&m, c, mean, cov, noise, &r, paths, out + done);
+            if (!st) draw_path(&m, &w, &r, paths, out + done);
         }
     }
-    mem_free(mean);
+    course_release(&w);
     mixture_release(&m);
     return st;
 }

@@ -282,4 +282,15 @@ void smodel_rate_release(struct smodel_work *w);
  * around a rate that of the rate's own noise alone. */
 GPM_MUST_USE enum gpm_status smodel_noise_vars(const struct smodel *m, const double *z,
                                                const double *t, size_t n, double *var);
+
+/* ---- the other regime ----
+ * Signal and noise at n times outside of the data if the regime has switched since: what acts on
+ * the side of the change where they lie has ended, what acts on the other side begins anew, without
+ * memory of what it was. m has a change. */
+GPM_MUST_USE enum gpm_status smodel_other(const struct smodel *m, const double *z, struct gp *g,
+                                          const double *t, size_t n, double *mean, double *var);
+GPM_MUST_USE enum gpm_status smodel_other_cov(const struct smodel *m, const double *z, struct gp *g,
+                                              const double *t, size_t n, double *mean, double *cov);
+GPM_MUST_USE enum gpm_status smodel_other_noise(const struct smodel *m, const double *z,
+                                                const double *t, size_t n, double *var);
 #endif

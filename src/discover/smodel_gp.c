@@ -26,9 +26,14 @@ struct wired {
     double slope;
 };
 
+/* Of a structure with a change: all of it; what acts on both sides; what acts on one, with the
+ * sides exchanged. */
+enum regime { REGIME_SEEN, REGIME_BOTH, REGIME_OTHER };
+
 struct expression {
     const struct smodel *m;
     const double *z;
+    enum regime regime;
     struct wired bind[MAX_BINDINGS];
     size_t n_bind, n_theta;
 };
@@ -42,10 +47,12 @@ static double bind(struct expression *e, int par, double unit) {
 
 /* ---- terms ---- */
 
-/* The value of a parameter that the model leaves alone. */
-static double held(const struct kern_param *row, size_t p) {
+/* The value of a parameter that the model leaves alone. A walk of the other regime starts where the
+ * data end: before them it was not there. */
+static double held(const struct expression *e, const struct kern_class *row, size_t p) {
     if (p == 0) return 1;
-    return row->prior == KERN_P_NORMAL ? row->prior_a : row->fallback;
+    if (e->regime == REGIME_OTHER && row->motif.role == KERN_ROLE_WALK) return 1;
+    return row->par[p].prior == KERN_P_NORMAL ? row->par[p].prior_a : row->par[p].fallback;
 }
 
 static struct kern *factor_kernel(struct expression *e, const struct sterm *t, int f, bool first,
@@ -54,7 +61,7 @@ static struct kern *factor_kernel(struct expression *e, const struct sterm *t, i
     double par[8];
     for (size_t p = 0; p < row->npar; p++, e->n_theta++) {
         int i = p || first ? t->par[spar_kind_of(factor_role(f), p)] : -1;
-        par[p] = i < 0            ? held(&row->par[p], p)
+        par[p] = i < 0            ? held(e, row, p)
                  : smodel_free(i) ? bind(e, i, p ? 1 : unit)
                                   : smodel_value(e->m, i, 0);
     }
@@ -86,6 +93,8 @@ static bool wanted(const struct expression *e, int part, int k) {
     bool white = m->term[k].mask & factors_of(KERN_ROLE_WHITE);
     bool repeats = m->term[k].mask & factors_of(KERN_ROLE_PERIODIC);
     int l = m->term[k].par[SPAR_L];
+    if (e->regime != REGIME_SEEN && (m->term[k].gate != GATE_NONE) != (e->regime == REGIME_OTHER))
+        return false;
     if (part == SMODEL_SLOW && l >= 0 &&
         smodel_passes(m, k, smodel_value(m, l, smodel_free(l) ? e->z[l] : 0)))
         return false;
@@ -126,8 +135,10 @@ static struct kern *change_kernel(struct expression *e, int part) {
     }
     par[n++] = GATE_WIDTH;
     e->n_theta++;
-    struct kern *a = side(e, part, window ? GATE_OUTSIDE : GATE_BEFORE);
-    struct kern *b = side(e, part, window ? GATE_INSIDE : GATE_AFTER);
+    const unsigned gates[] = {window ? GATE_OUTSIDE : GATE_BEFORE,
+                              window ? GATE_INSIDE : GATE_AFTER};
+    bool other = e->regime == REGIME_OTHER;
+    struct kern *a = side(e, part, gates[other]), *b = side(e, part, gates[!other]);
     struct kern *k = kern_change(kern_change_class(window), par, 0, a, b, NULL);
     kern_unref(a);
     kern_unref(b);
@@ -165,19 +176,24 @@ static struct kern *effects(struct expression *e, int part) {
 }
 
 static struct kern *expression(struct expression *e, int part) {
-    bool constant = part == SMODEL_ALL || part == SMODEL_SIGNAL || part == SMODEL_CONSTANT ||
-                    part == SMODEL_LEVEL || part == SMODEL_SLOW;
+    bool all = part == SMODEL_ALL || part == SMODEL_SIGNAL || part == SMODEL_CONSTANT ||
+               part == SMODEL_LEVEL || part == SMODEL_SLOW;
+    bool constant = all && e->regime != REGIME_OTHER;
     struct kern *k = constant ? kern_constant(1) : NULL;
     e->n_theta = constant;
     e->n_bind = 0;
     k = kern_join(KERN_SUM, k, gated(e, part, GATE_NONE));
     if (any_gate(e, part)) k = kern_join(KERN_SUM, k, change_kernel(e, part));
-    return kern_join(KERN_SUM, k, effects(e, part));
+    return e->regime == REGIME_OTHER ? k : kern_join(KERN_SUM, k, effects(e, part));
+}
+
+static struct kern *kernel_of(const struct smodel *m, const double *z, int part, enum regime r) {
+    struct expression e = {.m = m, .z = z, .regime = r};
+    return expression(&e, part);
 }
 
 struct kern *smodel_kernel(const struct smodel *m, const double *z, int part) {
-    struct expression e = {.m = m, .z = z};
-    return expression(&e, part);
+    return kernel_of(m, z, part, REGIME_SEEN);
 }
 
 static double smodel_noise(const struct smodel *m, const double *z) {
@@ -295,12 +311,23 @@ enum gpm_status smodel_condition(const struct smodel *m, struct smodel_work *w, 
     return st;
 }
 
+/* cov: n x n; else only variances, unless var is NULL. */
+static enum gpm_status component(const struct smodel *m, const struct kern *k, struct gp *g,
+                                 const double *t, size_t n, double *mean, double *var,
+                                 double *cov) {
+    if (!k) return GPM_E_ARG;
+    double *points = m->data->dim > 1 ? smodel_points(m->data, n, t) : NULL;
+    const double *at = points ? points : t;
+    enum gpm_status st =
+        cov ? gp_component_cov(g, k, at, n, mean, cov, n) : gp_component(g, k, at, n, mean, var);
+    mem_free(points);
+    return st;
+}
+
 enum gpm_status smodel_part(const struct smodel *m, const double *z, struct gp *g, int part,
                             const double *t, size_t n, double *mean, double *var) {
     struct kern *k = smodel_kernel(m, z, part);
-    double *points = m->data->dim > 1 ? smodel_points(m->data, n, t) : NULL;
-    enum gpm_status st = k ? gp_component(g, k, points ? points : t, n, mean, var) : GPM_E_ARG;
-    mem_free(points);
+    enum gpm_status st = component(m, k, g, t, n, mean, var, NULL);
     kern_unref(k);
     return st;
 }
@@ -308,10 +335,37 @@ enum gpm_status smodel_part(const struct smodel *m, const double *z, struct gp *
 enum gpm_status smodel_part_cov(const struct smodel *m, const double *z, struct gp *g, int part,
                                 const double *t, size_t n, double *mean, double *cov) {
     struct kern *k = smodel_kernel(m, z, part);
-    double *points = m->data->dim > 1 ? smodel_points(m->data, n, t) : NULL;
-    enum gpm_status st =
-        k ? gp_component_cov(g, k, points ? points : t, n, mean, cov, n) : GPM_E_ARG;
-    mem_free(points);
+    enum gpm_status st = component(m, k, g, t, n, mean, NULL, cov);
+    kern_unref(k);
+    return st;
+}
+
+enum gpm_status smodel_other(const struct smodel *m, const double *z, struct gp *g, const double *t,
+                             size_t n, double *mean, double *var) {
+    struct kern *k = kernel_of(m, z, SMODEL_SIGNAL, REGIME_BOTH);
+    struct kern *anew = kernel_of(m, z, SMODEL_SIGNAL, REGIME_OTHER);
+    struct kern_pts x = {.x = t, .n = n, .ld = n, .dim = 1};
+    double *more = mem_zalloc((n + 1) * sizeof *more);
+    enum gpm_status st = component(m, k, g, t, n, mean, var, NULL);
+    if (!st && anew) st = kern_diag(anew, x, more);
+    for (size_t i = 0; i < n && !st; i++) var[i] += more[i];
+    mem_free(more);
+    kern_unref(anew);
+    kern_unref(k);
+    return st;
+}
+
+enum gpm_status smodel_other_cov(const struct smodel *m, const double *z, struct gp *g,
+                                 const double *t, size_t n, double *mean, double *cov) {
+    struct kern *k = kernel_of(m, z, SMODEL_SIGNAL, REGIME_BOTH);
+    struct kern *anew = kernel_of(m, z, SMODEL_SIGNAL, REGIME_OTHER);
+    struct kern_pts x = {.x = t, .n = n, .ld = n, .dim = 1};
+    double *more = mem_zalloc((n * n + 1) * sizeof *more);
+    enum gpm_status st = component(m, k, g, t, n, mean, NULL, cov);
+    if (!st && anew) st = kern_cross(anew, x, x, more, n);
+    for (size_t i = 0; i < n * n && !st; i++) cov[i] += more[i];
+    mem_free(more);
+    kern_unref(anew);
     kern_unref(k);
     return st;
 }
@@ -341,20 +395,45 @@ enum gpm_status smodel_effect(const struct smodel *m, struct gp *g, int j, doubl
 
 /* Noise that shrinks goes on shrinking only as long as there are data: outside of them it is not
  * smaller than at their end. */
-enum gpm_status smodel_noise_vars(const struct smodel *m, const double *z, const double *t,
-                                  size_t n, double *var) {
-    struct kern *k = smodel_kernel(m, z, SMODEL_WHITE);
+static enum gpm_status white_vars(const struct kern *k, const double *t, size_t n, double *var) {
     const double ends[] = {0, 1};
     struct kern_pts x = {.x = t, .n = n, .ld = n, .dim = 1},
                     end = {.x = ends, .n = 2, .ld = 2, .dim = 1};
-    double noise = smodel_hidden(m) ? 0 : smodel_noise(m, z), least[2] = {0};
+    double least[2] = {0};
+    memset(var, 0, n * sizeof *var);
     enum gpm_status st = k ? kern_diag(k, x, var) : GPM_OK;
     if (k && !st) st = kern_diag(k, end, least);
-    for (size_t i = 0; i < n && !st; i++) {
-        double v = k ? var[i] : 0;
-        if (t[i] < 0 || t[i] > 1) v = fmax(v, least[t[i] > 1]);
-        var[i] = v + noise * noise;
-    }
+    for (size_t i = 0; i < n && !st; i++)
+        if (t[i] < 0 || t[i] > 1) var[i] = fmax(var[i], least[t[i] > 1]);
+    return st;
+}
+
+static void add_steady(const struct smodel *m, const double *z, size_t n, double *var) {
+    double noise = smodel_hidden(m) ? 0 : smodel_noise(m, z);
+    for (size_t i = 0; i < n; i++) var[i] += noise * noise;
+}
+
+enum gpm_status smodel_noise_vars(const struct smodel *m, const double *z, const double *t,
+                                  size_t n, double *var) {
+    struct kern *k = smodel_kernel(m, z, SMODEL_WHITE);
+    enum gpm_status st = white_vars(k, t, n, var);
+    add_steady(m, z, n, var);
+    kern_unref(k);
+    return st;
+}
+
+enum gpm_status smodel_other_noise(const struct smodel *m, const double *z, const double *t,
+                                   size_t n, double *var) {
+    struct kern *k = kernel_of(m, z, SMODEL_WHITE, REGIME_BOTH);
+    struct kern *anew = kernel_of(m, z, SMODEL_WHITE, REGIME_OTHER);
+    struct kern_pts x = {.x = t, .n = n, .ld = n, .dim = 1};
+    double *more = mem_zalloc((n + 1) * sizeof *more);
+    enum gpm_status st = white_vars(k, t, n, var);
+    if (!st && anew) st = kern_diag(anew, x, more);
+    for (size_t i = 0; i < n && !st; i++) var[i] += more[i];
+    add_steady(m, z, n, var);
+    mem_free(more);
+    kern_unref(anew);
     kern_unref(k);
     return st;
 }

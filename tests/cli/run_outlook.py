@@ -55,6 +55,26 @@ def check_shift(tmp):
     assert 0.08 < far < 0.25, far
 
 
+def check_window(tmp):
+    """A pattern that was there for four years alone may come back: the interval grows, in quantiles as in courses, the median stays,
+    and in a course the pattern lasts."""
+    rng = random.Random(3)
+    values = ["%.3f" % (20 + (6 * math.sin(i * math.pi / 6) + 3 * math.cos(i * math.pi / 3) if 48 <= i < 96 else 0) + rng.gauss(0, 1)) for i in range(144)]
+    _, outlook = discover(tmp, "window", values)
+    assert outlook.startswith("What acts in a part of the series alone may begin or end again: forecasts count with about one such change in 10"), outlook
+    names, rows = forecast(tmp, "window", "--horizon", "72", "--quantiles", "0.05,0.95", "--paths", "4000")
+    at = names.index("path1") - 1
+    assert all(abs(row[0] - 19.8) < 0.3 for row in rows), [row[0] for row in rows]
+    width = [row[2] - row[1] for row in rows]
+    assert 3.5 < width[0] < 4.8 and 8 < width[-1] < 20, (width[0], width[-1])
+    for row in (rows[0], rows[-1]):
+        share = sum(row[3] <= v <= row[4] for v in row[at:]) / len(row[at:])
+        assert 0.87 < share < 0.93, share
+    last = [[row[at + k] - 19.8 for row in rows[-12:]] for k in range(4000)]  # the last year of each course
+    spread = [math.sqrt(sum(v * v for v in year) / 12) for year in last]
+    assert 0.15 < sum(v > 2 for v in spread) / 4000 < 0.4, sum(v > 2 for v in spread) / 4000
+
+
 def check_none(tmp):
     rng = random.Random(2)
     text, outlook = discover(tmp, "line", ["%.3f" % (20 + 0.2 * i + rng.gauss(0, 1)) for i in range(100)])
@@ -138,6 +158,6 @@ def check_ratings(tmp):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as tmp:
-        for check in (check_shift, check_none, check_ends, check_sensors, check_last, check_ratings):
+        for check in (check_shift, check_window, check_none, check_ends, check_sensors, check_last, check_ratings):
             check(tmp)
     print("ok")

@@ -16,6 +16,7 @@ static const struct further bend = {.n = 1, .at = {{true, 9}}, .kind = {{1, 2, 4
 
 struct moments {
     double share, more, none;
+    double other, both; /* the other regime: its share, and what of `more` falls to it */
 };
 
 static struct moments of_parts(const struct further *f, double after) {
@@ -27,6 +28,8 @@ static struct moments of_parts(const struct further *f, double after) {
         assert_true(p[i].share >= 0 && p[i].more >= 0);
         m.share += p[i].share;
         m.more += p[i].share * p[i].more;
+        m.other += p[i].other ? p[i].share : 0;
+        m.both += p[i].other ? p[i].share * p[i].more : 0;
     }
     m.none = p[0].share;
     return m;
@@ -35,14 +38,17 @@ static struct moments of_parts(const struct further *f, double after) {
 /* The same of courses that are drawn, at 1 + after, or at as much before the data. */
 static struct moments of_draws(const struct further *f, double after, bool before) {
     struct rng r;
-    struct moments m = {1, 0, 0};
+    struct moments m = {.share = 1};
     rng_init(&r, 7, 0, 0);
     for (int k = 0; k < DRAWS; k++) {
         double t[] = {0.5, before ? -after : 1 + after}, level[2] = {0};
-        further_draw(f, &r, 2, t, before, level);
-        assert_true(level[0] == 0); /* among the data nothing happens */
+        bool other[2] = {false};
+        further_draw(f, &r, 2, t, before, level, other);
+        assert_true(level[0] == 0 && !other[0]); /* among the data nothing happens */
         m.more += level[1] * level[1] / DRAWS;
-        m.none += (level[1] == 0) / (double)DRAWS;
+        m.none += (level[1] == 0 && !other[1]) / (double)DRAWS;
+        m.other += other[1] / (double)DRAWS;
+        m.both += other[1] ? level[1] * level[1] / DRAWS : 0;
     }
     return m;
 }
@@ -69,6 +75,31 @@ static void test_draws(void **state) {
         assert_true(fabs(p.none - r.none) < 0.01 && fabs(p.more / r.more - 1) < 0.05);
         p = of_parts(&bend, 0.4), r = of_draws(&bend, 0.4, before);
         assert_true(fabs(p.none - r.none) < 0.01 && fabs(p.more / r.more - 1) < 0.08);
+    }
+}
+
+/* Switches of the regime: an odd number of them leaves the other one, also beside shifts. Of one
+ * kind of rate alone the odd numbers have (1 - (1 + 2 p after / rate)^-shape) / 2. */
+static const struct further window = {.n = 2, .switches = 2, .kind = {{1, 3, 4}, {0, 3, 1}}};
+static const struct further mixed = {
+    .n = 3, .switches = 1, .at = {{false, 4}, {false, 1}}, .kind = {{0.7, 3, 4}, {0.3, 2, 0.5}}};
+
+static void test_switches(void **state) {
+    static const double after[] = {0.05, 0.2, 1, 5};
+    for (size_t i = 0; i < COUNT_OF(after); i++) {
+        double a = after[i], odd = 0.5 * (1 - pow(1 + 2 * a / 4, -3));
+        struct moments w = of_parts(&window, a), m = of_parts(&mixed, a);
+        assert_true(fabs(w.share - 1) < 1e-12 && fabs(m.share - 1) < 1e-12);
+        assert_true(fabs(w.other - odd) < 1e-12 && w.more == 0);
+        double number = a * (0.7 * 3 / 4 + 0.3 * 2 / 0.5);
+        assert_true(fabs(m.more - number * 5 / 3) < 1e-9); /* the mean of 4, 1 and 0 */
+    }
+    for (int before = 0; before < 2; before++) {
+        struct moments p = of_parts(&window, 0.4), r = of_draws(&window, 0.4, before);
+        assert_true(fabs(p.other - r.other) < 0.01);
+        p = of_parts(&mixed, 0.4), r = of_draws(&mixed, 0.4, before);
+        assert_true(fabs(p.other - r.other) < 0.01);
+        assert_true(fabs(p.both / r.both - 1) < 0.25 && fabs(p.more / r.more - 1) < 0.05);
     }
 }
 
@@ -108,6 +139,33 @@ static void test_rates(void **state) {
     smodel_data_release(&d);
 }
 
+/* A date is one edge; a window has two, unless it reaches beyond the data. */
+static void test_edges(void **state) {
+    static const double width[] = {0, 0.3, 0.55};
+    static const int edges[] = {1, 2, 1};
+    double x[40], y[40];
+    struct smodel_data d;
+    for (int i = 0; i < 40; i++) x[i] = i, y[i] = i % 7;
+    assert_int_equal(smodel_data_init(&d, 40, x, y), GPM_OK);
+    for (int k = 0; k < 3; k++) {
+        double z[SMODEL_MAX_PAR] = {0};
+        struct structure s;
+        struct smodel m;
+        struct further f;
+        memset(&s, 0, sizeof s);
+        s.n = 1;
+        s.change = k ? CHANGE_WINDOW : CHANGE_POINT;
+        s.t[0].mask = (uint16_t)FACTOR_BIT(factor_find("MAT12", 5));
+        s.t[0].gate = k ? GATE_INSIDE : GATE_AFTER;
+        smodel_init(&m, &d, &s);
+        z[m.tau] = smodel_unvalue(&m, m.tau, 0.5);
+        if (k) z[m.width] = smodel_unvalue(&m, m.width, width[k]);
+        further_of(&m, z, &f);
+        assert_true(f.n == edges[k] && f.switches == edges[k]);
+    }
+    smodel_data_release(&d);
+}
+
 /* A structure without a change has no further one. */
 static void test_none(void **state) {
     double x[40], y[40], z[SMODEL_MAX_PAR] = {0};
@@ -134,10 +192,9 @@ static void test_none(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_moments),
-        cmocka_unit_test(test_draws),
-        cmocka_unit_test(test_rates),
-        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_moments),  cmocka_unit_test(test_draws),
+        cmocka_unit_test(test_switches), cmocka_unit_test(test_rates),
+        cmocka_unit_test(test_edges),    cmocka_unit_test(test_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
