@@ -104,13 +104,24 @@ static double log_share(const struct choice *ch, value v) {
     return match - logsumexp(ch->w, ch->n);
 }
 
+/* Several data at once are no value of a choice among indexes. */
+static enum gpm_status check_index(struct sp_call *c, const struct choice *ch, value v) {
+    if (ch->objects || v.tag == V_NIL || !seq_is(v)) return GPM_OK;
+    sp_type_error(c, v, "the value must be one index");
+    return diag_set_help(c->diags,
+                         "data are observed one by one: for (i = 0; i < size(y); i++) { observe "
+                         "%s(w) = y[i] }",
+                         c->cls->name);
+}
+
 static enum gpm_status choice_log_density(struct sp_call *c, value v, double *out) {
     struct choice ch;
     enum gpm_status st = choice_init(c, &ch);
     if (st != GPM_OK) return st;
-    *out = ch.logs ? log_share(&ch, v) : share(&ch, v);
+    st = check_index(c, &ch, v);
+    if (st == GPM_OK) *out = ch.logs ? log_share(&ch, v) : share(&ch, v);
     choice_release(&ch);
-    return GPM_OK;
+    return st;
 }
 
 static enum gpm_status choice_enumerate(struct sp_call *c, value **vals, size_t *n) {

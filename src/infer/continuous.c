@@ -346,7 +346,7 @@ enum gpm_status continuous_prior(struct continuous *c, double *z, double *logp, 
     enum gpm_status st = move_build(&c->m, NULL, &w, NULL);
     if (st != GPM_OK) return st;
     if (logp) *logp = w;
-    *ok = move_built(&c->m);
+    *ok = move_built(&c->m) && !(logp && c->m.sum); /* where w is no marginal weight */
     for (size_t i = 0; *ok && i < c->n_parts; i++)
         *ok = adj_count(move_value(&c->m, i)) == c->part[i].to.n_x;
     if (*ok) *ok = read_state(c, true, z);

@@ -51,8 +51,10 @@ static enum gpm_status find_marginal(struct step *s, struct move *m, bool *found
             scaffold_close(m->s, false);
             infer_error(s->x, DIAG_NOT_ENUMERABLE,
                         "a choice to be summed out decides whether another choice is there");
-            st = diag_set_help(s->x->core->diags,
-                               "make all of them, whichever is used: predict mu(0); predict mu(1)");
+            st = diag_set_help(
+                s->x->core->diags,
+                "make all of them before, whichever is used: predict f(0); predict f(1) of "
+                "a memoized f, or an array of them");
         }
         mem_free(all.at);
     }
@@ -179,6 +181,7 @@ enum gpm_status move_build(struct move *m, const value *vals, double *weight, va
     }
     scaffold_unregen(m->s);
     st = scaffold_regen(m->s, vals ? SCAFFOLD_FIXED : SCAFFOLD_PRIOR, vals, weight);
+    if (m->sum) m->built = st == GPM_OK && scaffold_built(m->s); /* drawn, the summed ones too */
     for (size_t i = 0; st == GPM_OK && grads && i < move_n(m); i++) grads[i] = NIL;
     if (st == GPM_OK && grads && *weight > -INFINITY && scaffold_built(m->s))
         st = scaffold_gradient(m->s, grads);

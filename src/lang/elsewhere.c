@@ -16,6 +16,7 @@ static const struct foreign {
     {"def function fn fun func", "a procedure is written define f = proc(x) { ... }"},
     {"var const set", "a name is bound by define x = e, inside a block by let x = e"},
     {"while for", "loops are for (n = 0; n < k; n++) { ... } and repeat(k, action)"},
+    {"in", "loops are for (i = 0; i < n; i++) { ... }; mapv(x -> e, xs) makes a sequence"},
     {"then", "a condition is written if (c) { a } else { b }"},
     {"elif elsif", "a condition goes on with else if (c) { ... }"},
     {"import include", "another program is run by load \"file.vnts\""},

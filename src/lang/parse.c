@@ -263,7 +263,10 @@ void close_bracket(struct parser *p, enum tok_kind kind, struct span open, const
     enum tok_kind k = tok(p)->kind;
     if (accept(p, kind)) return;
     if (k == TOK_EOF || k == TOK_SEMI || is_closer(k) || instruction_ahead(p)) unclosed(p, open);
-    if (perr_found(p, inside)) diag_add_label(p->diags, open, "inside this bracket");
+    if (perr_found(p, inside)) {
+        diag_add_label(p->diags, open, "inside this bracket");
+        if (k == TOK_NAME) hint(p, NULL);
+    }
     give_up(p);
 }
 
@@ -374,8 +377,9 @@ struct sym *take_name(struct parser *p, const char *what) {
     const struct token *t = tok(p);
     if (t->kind != TOK_NAME) fail_found(p, what);
     if (is_reserved(t->word))
-        fail(p, DIAG_BAD_BINDER, here(p), NULL, "`%s` is a word of the language, not a name",
-             lex_word_text(t->word));
+        fail(p, DIAG_BAD_BINDER, here(p),
+             t->word == WORD_LAMBDA ? "lam, lambda_ and the like are free names" : NULL,
+             "`%s` is a word of the language, not a name", lex_word_text(t->word));
     struct sym *s = tok_sym(p, t);
     advance(p);
     return s;

@@ -345,7 +345,8 @@ static _Noreturn void reserved_word(struct parser *p) {
              "`else` without its `if`");
     if (w == WORD_LAMBDA)
         fail(p, DIAG_UNEXPECTED_TOKEN, here(p),
-             "a procedure is written proc(x) { ... } or x -> ...", "`lambda` is reserved");
+             "a procedure is written proc(x) { ... } or x -> ...; as a name take lam or lambda_",
+             "`lambda` is reserved");
     fail(p, DIAG_BAD_BINDER, here(p),
          "put the binding and the expression in a block: { let x = 1; x + 1 }",
          "`%s` can only start a statement", lex_word_text(w));

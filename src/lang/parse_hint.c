@@ -28,8 +28,9 @@ static const char *of_token(const struct parser *p, const struct ast *before) {
     case TOK_COLON: return "a name is bound by =";
     case TOK_COMMA: return "an array is written [a, b], several values (a, b)";
     case TOK_ASSIGN:
-        return last && strchr("+-*/:", last) ? "names are bound once and never changed: y = x + 1"
-                                             : NULL;
+        return last && strchr("+-*/:", last)
+                   ? "names are bound once and never changed: y = x + 1; target += e is factor(e)"
+                   : NULL;
     default: return NULL;
     }
 }

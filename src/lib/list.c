@@ -142,6 +142,8 @@ static enum gpm_status key_error(struct sp_call *c, const struct dict_obj *d, va
 /* The index of a matrix: pair(i, j) or list(i, j) or [i, j]. */
 static bool matrix_place(value key, size_t rows, size_t cols, size_t *i, size_t *j) {
     value v[2] = {NIL, NIL};
+    size_t n;
+    if (seq_length(key, &n) && n != 2) return false;
     bool ok = seq_get(key, 0, &v[0]);
     if (key.tag == V_PAIR && key.u.pair->rest.tag == V_NUM)
         v[1] = key.u.pair->rest;
@@ -165,10 +167,12 @@ static enum gpm_status item_of_matrix(struct sp_call *c, value v, value key, val
         *out = value_num(m->at[i + j * m->rows]);
         return GPM_OK;
     }
-    return sp_error(c, DIAG_INDEX,
-                    "lookup: %s is not an index into a %zu by %zu matrix: a row number or "
-                    "pair(row, column), from 0",
-                    SHOW(key), m->rows, m->cols);
+    sp_error(c, DIAG_INDEX,
+             "lookup: %s is not an index into a %zu by %zu matrix: a row number or "
+             "pair(row, column), from 0",
+             SHOW(key), m->rows, m->cols);
+    if (seq_is(key)) diag_set_help(c->diags, "several rows are m[rows, arange(cols(m))]");
+    return GPM_E_USER;
 }
 
 /* The elements that a sequence of indices names: xs[county]. */
@@ -191,6 +195,13 @@ static enum gpm_status gather(struct sp_call *c, value v, value key, value *out)
     return st;
 }
 
+static enum gpm_status no_items(struct sp_call *c, value v, value key) {
+    sp_type_error(c, v, "xs must be a sequence, matrix or dictionary");
+    if (v.tag == V_PROC && key.tag == V_NUM)
+        diag_set_help(c->diags, "a procedure is called: f(%s)", SHOW(key));
+    return GPM_E_USER;
+}
+
 static enum gpm_status item_of(struct sp_call *c, value v, value key, value *out) {
     size_t n, i;
     if (v.tag == V_DICT) {
@@ -200,8 +211,7 @@ static enum gpm_status item_of(struct sp_call *c, value v, value key, value *out
         return GPM_OK;
     }
     if (v.tag == V_MATRIX) return item_of_matrix(c, v, key, out);
-    if (!seq_length(v, &n))
-        return sp_type_error(c, v, "xs must be a sequence, matrix or dictionary");
+    if (!seq_length(v, &n)) return no_items(c, v, key);
     if (seq_is(key)) return gather(c, v, key, out);
     enum gpm_status st = seq_index(c, key, n, &i);
     if (!st) seq_get(v, i, out);
@@ -215,6 +225,73 @@ static bool is_element(const struct sp_call *c, size_t *i, size_t *j) {
     return index_below(c->args[1], m->rows, i) && index_below(c->args[2], m->cols, j);
 }
 
+/* m[rows, columns] of a matrix, of several rows and of one column or several. */
+struct part {
+    size_t n_rows, n_cols, *row, *col; /* owned */
+};
+
+static bool is_part(const struct sp_call *c) {
+    return c->n == 3 && c->args[0].tag == V_MATRIX && c->args[1].tag != V_NIL && seq_is(c->args[1]);
+}
+
+static enum gpm_status read_places(struct sp_call *c, value key, size_t below, size_t **at,
+                                   size_t *n) {
+    struct seq_walk w = {key, 0};
+    enum gpm_status st = GPM_OK;
+    *n = 1;
+    bool many = seq_length(key, n);
+    *at = NEW_ARRAY(size_t, *n + 1);
+    if (!many) return seq_index(c, key, below, *at);
+    size_t k = 0;
+    for (value item; !st && seq_next(&w, &item); k++) st = seq_index(c, item, below, *at + k);
+    return st;
+}
+
+static void part_release(struct part *p) {
+    mem_free(p->row);
+    mem_free(p->col);
+}
+
+static enum gpm_status part_init(struct sp_call *c, struct part *p) {
+    const struct matrix_obj *m = c->args[0].u.matrix;
+    *p = (struct part){0};
+    enum gpm_status st = read_places(c, c->args[1], m->rows, &p->row, &p->n_rows);
+    if (!st) st = read_places(c, c->args[2], m->cols, &p->col, &p->n_cols);
+    if (st) part_release(p);
+    return st;
+}
+
+static enum gpm_status simulate_part(struct sp_call *c, value *out) {
+    const struct matrix_obj *m = c->args[0].u.matrix;
+    struct part p;
+    enum gpm_status st = part_init(c, &p);
+    if (st) return st;
+    bool many = seq_is(c->args[2]);
+    *out = many ? value_matrix_new(p.n_rows, p.n_cols) : value_vector_new(p.n_rows);
+    double *to = many ? out->u.matrix->at : out->u.vector->at;
+    for (size_t j = 0; j < p.n_cols; j++)
+        for (size_t i = 0; i < p.n_rows; i++) *to++ = m->at[p.row[i] + p.col[j] * m->rows];
+    part_release(&p);
+    return GPM_OK;
+}
+
+/* Each adjoint goes to the element that it was taken from. */
+static enum gpm_status grad_part(struct sp_call *c, value dr, value *dargs) {
+    const struct matrix_obj *m = c->args[0].u.matrix;
+    struct part p;
+    enum gpm_status st = part_init(c, &p);
+    if (st) return st;
+    double *d = NEW_ARRAY(double, p.n_rows *p.n_cols + 1), *from = d;
+    adj_doubles(dr, d, p.n_rows * p.n_cols);
+    dargs[0] = value_matrix_new(m->rows, m->cols);
+    for (size_t j = 0; j < p.n_cols; j++)
+        for (size_t i = 0; i < p.n_rows; i++)
+            dargs[0].u.matrix->at[p.row[i] + p.col[j] * m->rows] += *from++;
+    mem_free(d);
+    part_release(&p);
+    return GPM_OK;
+}
+
 /* Indices one after the other: of xs[i, j], element j of element i. */
 static enum gpm_status simulate_lookup(struct sp_call *c, value *out) {
     size_t row, col;
@@ -223,6 +300,7 @@ static enum gpm_status simulate_lookup(struct sp_call *c, value *out) {
         *out = value_num(m->at[row + col * m->rows]);
         return GPM_OK;
     }
+    if (is_part(c)) return simulate_part(c, out);
     value v = value_ref(c->args[0]), next;
     enum gpm_status st = GPM_OK;
     for (size_t i = 1; i < c->n && !st; i++) {
@@ -291,6 +369,7 @@ static enum gpm_status grad_lookup(struct sp_call *c, value r, value dr, value *
         dargs[0].u.matrix->at[row + col * m->rows] = adj_num(dr);
         return GPM_OK;
     }
+    if (is_part(c)) return grad_part(c, dr, dargs);
     value *through = NEW_ARRAY(value, c->n), d = value_ref(dr);
     enum gpm_status st = GPM_OK;
     through[0] = value_ref(c->args[0]);
@@ -464,8 +543,8 @@ const struct sp_class sp_list_rows[] = {
     {SP_GROW(
          lookup, lookup, "(xs: any, i: any, ...more: any) -> any",
          "Element i of a sequence, counted from 0; the value of key i of a dictionary; row i, or "
-         "element pair(i, j), of a matrix. Of a sequence of indices: the elements that they name. "
-         "Also `xs[i]`, `xs[i, j]`.",
+         "element pair(i, j), of a matrix. Of a sequence of indices: the elements that they name; "
+         "m[rows, columns] of sequences is a part of a matrix. Also `xs[i]`, `xs[i, j]`.",
          "lookup([4, 5], 0) => 4"),
      .flags = SP_ARRANGES, .code = SP_CODE_LOOKUP},
     {SP_GROW(subsequence, subsequence, "(xs: any, from: count, to?: count) -> any",

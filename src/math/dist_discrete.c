@@ -124,8 +124,9 @@ static double poisson_large(double k, double m) {
 }
 
 double dist_poisson_lp(double k, const double *a, size_t n) {
-    if (!(a[0] > 0)) return NAN;
+    if (!(a[0] >= 0)) return NAN;
     if (!is_count(k)) return -INFINITY;
+    if (k == 0) return -a[0]; /* also of mean 0 */
     if (k >= 1000) return poisson_large(k, a[0]);
     return k * log(a[0]) - a[0] - log_factorial(k);
 }
@@ -146,7 +147,7 @@ static double poisson_reject(struct rng *r, double m) {
 
 double dist_poisson_draw(struct rng *r, const double *a, size_t n) {
     double m = a[0];
-    if (!(m > 0) || isinf(m)) return NAN;
+    if (!(m >= 0) || isinf(m)) return NAN;
     if (m >= 10) return poisson_reject(r, m);
     double limit = exp(-m), product = rng_uniform(r), k = 0;
     for (; product > limit; k++) product *= rng_uniform(r);
@@ -155,7 +156,7 @@ double dist_poisson_draw(struct rng *r, const double *a, size_t n) {
 
 void dist_poisson_grad(double k, const double *a, size_t n, double *g) {
     g[0] = 0;
-    g[1] = k / a[0] - 1;
+    g[1] = (k == 0 ? 0 : k / a[0]) - 1;
 }
 
 /* ---- uniform_discrete(l, h) on l, l+1, ..., h-1 */

@@ -324,6 +324,20 @@ enum gpm_status session_run_file(struct session *s, const char *path, struct spa
     return st;
 }
 
+/* Does it only change the model: a directive, or an if or a block that ends in such ones? pass is
+ * one of these inside, where it stands for nothing to be done. */
+static bool only_changes(const struct ast *a, bool inside) {
+    switch (a->kind) {
+    case AST_DIRECTIVE:
+        return a->u.dir.kind == DIR_ASSUME || a->u.dir.kind == DIR_OBSERVE ||
+               a->u.dir.kind == DIR_FORCE || a->u.dir.kind == DIR_INFER;
+    case AST_IF: return only_changes(a->kids[1], true) && only_changes(a->kids[2], true);
+    case AST_BLOCK: return a->n && only_changes(a->kids[a->n - 1], true);
+    case AST_NAME: return inside && !strcmp(a->u.name.sym->text, "pass");
+    default: return false;
+    }
+}
+
 /* An action is run, and shown is what it gives; of a directive that only changes the model nothing
  * is shown, nor the empty list of one that printed itself. */
 static enum gpm_status run_expression(struct session *s, const struct ast *a, struct frame *f,
@@ -336,9 +350,6 @@ static enum gpm_status run_expression(struct session *s, const struct ast *a, st
     }
     in->v = v; /* borrowed from here on */
     if (st != GPM_OK) return st;
-    bool quiet =
-        a->kind == AST_DIRECTIVE && (a->u.dir.kind == DIR_ASSUME || a->u.dir.kind == DIR_OBSERVE ||
-                                     a->u.dir.kind == DIR_FORCE || a->u.dir.kind == DIR_INFER);
     value r = NIL;
     bool action = action_of(v);
     if (!in->resumed) guard_whole(&s->infer, action);
@@ -348,7 +359,7 @@ static enum gpm_status run_expression(struct session *s, const struct ast *a, st
     if (st == GPM_OK) {
         st = memory_after(s, a, action);
         value shown = action ? r : v;
-        bool said = (action && quiet) || (s->infer.wrote && shown.tag == V_NIL);
+        bool said = (action && only_changes(a, false)) || (s->infer.wrote && shown.tag == V_NIL);
         if (st == GPM_OK && !said) print_value(s, shown);
         if (action) value_unref(r);
     }

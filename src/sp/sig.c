@@ -51,6 +51,7 @@ static const struct sp_type {
     {"count", "a count (an integer from 0 up)", .tags = TAG(V_NUM), WITHIN(0, DBL_MAX),
      .whole = true},
     {"positive", "a positive number", .tags = TAG(V_NUM), WITHIN(DBL_TRUE_MIN, DBL_MAX)},
+    {"amount", "a finite number from 0 up", .tags = TAG(V_NUM), WITHIN(0, DBL_MAX)},
     {"nonneg", "a number from 0 up", .tags = TAG(V_NUM), WITHIN(0, INFINITY)},
     {"probability", "a probability (a number from 0 to 1)", .tags = TAG(V_NUM), WITHIN(0, 1)},
     {"bool", "a boolean", .tags = TAG(V_NUM) | TAG(V_BOOL)},
@@ -263,6 +264,11 @@ static enum gpm_status type_error(struct sp_call *c, value got, const char *para
              null_ok ? " or ()" : "", SHOW(got));
     if (code == DIAG_NOT_ACTION)
         diag_set_help(c->diags, "return(v) makes an action that gives the value v");
+    else if (got.tag == V_MATRIX && (c->cls->flags & SP_RANDOM) && (c->cls->flags & SP_LIFTS))
+        diag_set_help(c->diags,
+                      "a matrix of choices is made of a vector of them: "
+                      "to_matrix(%s(..., ...), rows, columns)",
+                      c->cls->name);
     return GPM_E_USER;
 }
 

@@ -40,7 +40,8 @@ enum gpm_status trace_not_random(struct diags *d, const struct sp_class *from, b
                "this expression cannot be observed: its value is %s",
                constant ? "a constant" : "computed, not random");
     if (from) diag_add_label(d, made, "the value comes from %s", from->name);
-    return diag_set_help(d, "observe a random choice, e.g. observe normal(e, 0.1) = v");
+    return diag_set_help(d, "observe a random choice: normal(e, 0.1) lets e differ from the value, "
+                            "exactly(e) does not");
 }
 
 enum gpm_status observation_end(struct trace *t, struct node *root, struct span at,

@@ -393,7 +393,9 @@ static enum gpm_status refuse_nan(struct trace *t, struct span at, value v) {
     if (!value_has_nan(v)) return GPM_OK;
     diag_raise(t->core->diags, DIAG_NAN, at, "the value observed here is or holds NaN");
     return diag_set_help(t->core->diags,
-                         "observe only what was measured: e[present(y)] = y[present(y)]");
+                         "observe only what was measured: e[p] = y[p] with p = "
+                         "present(y)%s",
+                         seq_is(v) ? "; of multivariate_normal(m, S) that is (m[p], S[p, p])" : "");
 }
 
 /* Nothing has a density at NaN, which is what missing data are. Where the expression is a procedure

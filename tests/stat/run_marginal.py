@@ -65,5 +65,12 @@ refused("statistics", "what this procedure counts", "assume c = make_beta_bernou
         'assume z = mem(i -> tag("z", i, c())); observe normal(if (z(0)) { m } else { 0 - m }, 1) = 1;', NUTS)
 refused("all with all", "too closely", 'assume z = mem(i -> tag("z", i, flip(0.5))); assume m = normal(0, 1);',
         "observe normal(m + sum(mapv(i -> if (z(i)) { 1 } else { 0 }, arange(14))), 1) = 1;", NUTS)
+# a start from the prior draws the summed choices too
+started = run("assume m = normal(0, 1); assume s = gamma(2, 2);", 'assume z = mem(i -> tag("z", i, flip(0.3)));',
+              "for (i = 0; i < 6; i++) { observe normal(if (z(i)) { m } else { 0 - m }, s) = i / 3 };",
+              'define d = run(marginalize("z", sample(warmup=50, draws=50, init="prior", collect=collect(m, s))));',
+              'size(column(d, "m"));')
+if started != (0, "50\n", ""):
+    bad.append("init=prior: %s" % (started,))
 print("\n".join(bad) if bad else "marginalize: all fine")
 sys.exit(bool(bad))

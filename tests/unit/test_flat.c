@@ -83,6 +83,12 @@ static const char *const smooth[] = {
     "observe log_categorical(log(p)) = 0; observe ordered_logistic(a * b, [-1, b, b + 3]) = 1;"
     "observe ordered_probit(a, [-b, b]) = 0; observe ordered_logistic(a, [b]) = 1;"
     "observe ordered_probit(2 * a, [-1, b]) = 2;",
+    /* a part of a matrix */
+    "assume a = gamma(2, 1); assume S = to_matrix([a + 2, a, 1, a, 3, 0.5, 1, 0.5, a * a + 2], 3, "
+    "3);"
+    "assume m = normal(zeros(3), 2); assume p = [0, 2];"
+    "observe multivariate_normal(m[p], S[p, p]) = [1, 2]; observe normal(S[p, 1], 1) = [1, 2];"
+    "factor(S[[2, 2, 0], [1, 1]][1, 0] + sum(S[1, p]));",
     /* an index that moves picks rows of a matrix and vectors of an array */
     "assume z = uniform_discrete(0, 2); assume a = normal(0, 1); assume m = dirichlet([2, 1, 1]);"
     "assume r = [m, dirichlet([1, 1, 5])]; assume X = matrix([[a, 1], [2, a * a]]);"
