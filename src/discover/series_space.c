@@ -268,9 +268,22 @@ static const struct evidence *known_before(const struct series_space *s,
     return e && e->prop.n && structure_equal(&smodel_of(e)->s, k) ? e : NULL;
 }
 
+/* A value more may have no logarithm. */
+static bool on_scale(const struct series_space *s, int transform) {
+    return s->data->y[transform] != NULL;
+}
+
+/* The top then, of what is still a structure of these values. */
+static double top_before(const struct series_space *s) {
+    double top = -INFINITY;
+    for (size_t i = 0; i < s->before->n; i++)
+        if (on_scale(s, s->before->at[i]->group)) top = fmax(top, evidence_total(s->before->at[i]));
+    return top;
+}
+
 /* How far a structure lay behind then; 0 where that may change. */
 static double lost_before(const struct series_space *s, const struct evidence *then) {
-    double behind = s->before->top - evidence_total(then);
+    double behind = top_before(s) - evidence_total(then);
     size_t was = series_space_of(s->before)->values, more = s->values > was ? s->values - was : 1;
     return behind > LOST * (double)more ? behind : 0;
 }
@@ -513,7 +526,7 @@ static bool worth(const struct refine *r, const struct evidence *e) {
     smodel_init(&now, r->s->data, &k);
     bool hidden = smodel_scale_hidden(r->s->data);
     return (!e->rough || (hidden && simple(&k))) && e->prop.n && now.d <= e->prop.d &&
-           !(changing && hidden);
+           on_scale(r->s, k.transform) && !(changing && hidden);
 }
 
 static bool known(const struct search *s, const struct structure *k) {

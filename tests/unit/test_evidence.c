@@ -224,6 +224,39 @@ static void test_again(void **state) {
     smodel_data_release(&d);
 }
 
+/* Positive values have been searched on their logarithms and roots; the value that comes back has
+ * neither: what is taken over are the structures of the values themselves. */
+static void test_scales(void **state) {
+    UNUSED(state);
+    enum { N = 40 };
+    double x[N], y[N];
+    struct smodel_data d[2];
+    struct rng r;
+    rng_init(&r, 5, 0, 0);
+    for (int i = 0; i < N; i++) x[i] = i, y[i] = exp(0.1 * i + 0.2 * rng_normal(&r));
+    struct search_options o = {.seed = 1, .threads = 1};
+    struct search s[2];
+    struct grammar g;
+    grammar_init(&g, 0, false, true);
+    for (int k = 0; k < 2; k++) {
+        if (k) y[20] = -3;
+        assert_int_equal(smodel_data_init(&d[k], N, x, y), GPM_OK);
+        assert_int_equal(series_search_init(&s[k], &d[k], &g, &o), GPM_OK);
+        if (k) {
+            series_space_of(&s[1])->before = &s[0];
+            series_search_take(&s[1], &s[0], 8, true);
+        }
+        assert_int_equal(search_run(&s[k]), GPM_OK);
+    }
+    assert_int_equal(smodel_of(best_of(&s[0]))->s.transform, TRANSFORM_LOG);
+    for (size_t i = 0; i < s[1].n; i++)
+        assert_int_equal(smodel_of(s[1].at[i])->s.transform, TRANSFORM_NONE);
+    for (int k = 0; k < 2; k++) {
+        search_release(&s[k]);
+        smodel_data_release(&d[k]);
+    }
+}
+
 /* A density of which somebody asks to finish while its point number `at` is computed. */
 struct watched {
     double b;
@@ -366,6 +399,7 @@ int main(void) {
                                        cmocka_unit_test(test_posterior),
                                        cmocka_unit_test(test_taken),
                                        cmocka_unit_test(test_again),
+                                       cmocka_unit_test(test_scales),
                                        cmocka_unit_test(test_haste),
                                        cmocka_unit_test(test_finish),
                                        cmocka_unit_test(test_sizes),
