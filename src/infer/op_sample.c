@@ -11,6 +11,7 @@
 #include "infer/start.h"
 
 #include "base/clock.h"
+#include "sp/adjoint.h"
 #include <math.h>
 #include <string.h>
 
@@ -80,17 +81,68 @@ static enum gpm_status move_others(struct sampling *r) {
     return infer_transitions(r->x, &g, other_step, NULL);
 }
 
-static enum gpm_status transition(struct sampling *r) {
-    enum gpm_status st = GPM_OK;
-    r->alone = false;
+/* What nuts does not move; *moved false: there is nothing of that kind. */
+static enum gpm_status move_rest(struct sampling *r, bool *moved) {
+    *moved = true;
     if (!is_absent(r->also)) {
         value v = NIL;
-        st = action_run(r->x->core, r->also, r->x->at, &v);
+        enum gpm_status st = action_run(r->x->core, r->also, r->x->at, &v);
         value_unref(v);
-    } else if (infer_is_name(r->g.scope, "default") && has_others(r))
-        st = move_others(r);
-    else
-        r->alone = is_absent(r->collect); /* who knows what an action does */
+        return st;
+    }
+    *moved = infer_is_name(r->g.scope, "default") && has_others(r);
+    return *moved ? move_others(r) : GPM_OK;
+}
+
+static enum gpm_status find_possible(struct sampling *r, bool *possible) {
+    enum gpm_status st = GPM_OK;
+    *possible = true;
+    for (size_t i = 0; i < r->x->model->p.n && *possible && st == GPM_OK; i++) {
+        double joint, likelihood;
+        st = trace_log_joint(r->x->model->p.at[i], &joint, &likelihood);
+        *possible = st != GPM_OK || joint > -INFINITY;
+    }
+    return st;
+}
+
+/* Where a discrete choice, as the prior drew it, makes a datum impossible (a species that is seen
+ * where none is said to live), no value of the continuous ones is a start. Each choice looks at
+ * its own data alone, so a few sweeps do. */
+static enum gpm_status make_possible(struct sampling *r) {
+    enum { SWEEPS = 20 };
+    bool possible, moved = true;
+    enum gpm_status st = find_possible(r, &possible);
+    for (int i = 0; i < SWEEPS && !possible && moved && st == GPM_OK; i++) {
+        st = move_rest(r, &moved);
+        if (st == GPM_OK && moved) st = find_possible(r, &possible);
+    }
+    return st;
+}
+
+/* Values of a Gaussian process (of all procedures only emulators have replicates of their own) that
+ * nobody observed are choices as any, but as tied to each other as its kernel says: hours may go by
+ * before that shows in the draws. */
+static void warn_of_processes(const struct sampling *r) {
+    enum { FEW = 8 };
+    const struct trace *t = r->x->model->p.at[0];
+    size_t n = 0;
+    for (size_t i = 0; i < t->choices.n; i++) {
+        const struct sp_class *cls = node_class(t->choices.at[i]);
+        if (cls && cls->replicate) n += adj_count(node_value(t->choices.at[i]));
+    }
+    if (n < FEW) return;
+    diag_warn(r->x->core->diags, DIAG_SLOW, r->x->at,
+              "%zu values of a Gaussian process are choices here, which move slowly as they stand",
+              n);
+    diag_set_help(r->x->core->diags,
+                  "gp_latent(xs, z, kernel) makes them of independent choices z; likelihood= of "
+                  "make_gp integrates them out");
+}
+
+static enum gpm_status transition(struct sampling *r) {
+    bool moved;
+    enum gpm_status st = move_rest(r, &moved);
+    r->alone = !moved && is_absent(r->collect); /* who knows what an action does */
     r->g.again &= r->alone;
     if (st == GPM_OK) st = infer_transitions(r->x, &r->g, nuts_step, &r->set);
     r->g.again = r->alone;
@@ -235,7 +287,9 @@ static enum gpm_status op_sample(struct infer_state *x, const struct action *a, 
     if (!place_enter(x->core, &here)) {
         struct sampler_begin begin = {&r.set, &r.start, false};
         sampler_mark(x);
-        st = infer_transitions(x, &r.g, sampler_begin_step, &begin);
+        warn_of_processes(&r);
+        st = make_possible(&r);
+        if (st == GPM_OK) st = infer_transitions(x, &r.g, sampler_begin_step, &begin);
     }
     place_hand(x->core);
     if (st == GPM_OK) st = progress_loop(x, r.set.warmup + r.draws, one_round, &r);

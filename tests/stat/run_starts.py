@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Chains do not stand still, from whatever start: a choice that begins on its bound, precisions and scales with the vague
-priors of BUGS (draws that round to a bound, or to 2e-308), data that come after the adaptation, each with 40 seeds. No seed may be
+priors of BUGS (draws that round to a bound, or to 2e-308), data that come after the adaptation, discrete choices that make data impossible, each with 40 seeds. No seed may be
 stuck, and together they must be
 the posterior, whose quantiles come from integrals on a grid. Argument: the tool."""
 import os, re, statistics, subprocess, sys, tempfile
@@ -16,6 +16,9 @@ GAMMA = "assume mu = normal(0, 1000);\nassume s = gamma(0.001, 0.001);\n" + "".j
 UNIFORM = "assume mu = normal(0, 1000);\nassume s = uniform_continuous(0, 100);\n" + "".join("observe normal(mu, s) = %g;\n" % y for y in Y)
 LATER = "assume s = normal(0, 100);\ninfer nuts(default, all, 400);\nobserve normal(s, 0.01) = 3;\n"
 COUNT = "assume s = normal(0, 1000);\nobserve poisson(exp(s)) = 3;\n"
+VISITS = [[1, 0, 1], [0, 0, 0], [0, 1, 0], [0, 0, 0], [1, 1, 1], [0, 0, 0], [0, 0, 1], [0, 0, 0]]
+SEEN = "assume s = uniform_continuous(0, 1);\nassume z = mem(i -> bernoulli(0.5));\n" + "".join(
+    "observe bernoulli(z(%d) * s) = %d;\n" % (i, y) for i, row in enumerate(VISITS) for y in row)
 NUTS = "infer nuts(default, all, 200, 300);\ndefine d = run(accumulate_dataset(50, do(nuts(default, all, 200, 4), collect(s))));\n"
 HMC = "infer hmc(default, all, 0.2, 20, 300);\ndefine d = run(accumulate_dataset(50, do(hmc(default, all, 0.2, 20, 4), collect(s))));\n"
 SAMPLE = "define d = run(sample(warmup=200, draws=50, thin=4));\n"
@@ -36,11 +39,14 @@ def marginal(s, sd):
 # Starts like -exp(560), where energies drown in rounding: s is on the log scale, so that its own deciles are the logs.
 at = np.linspace(np.log(1e-3), np.log(1e4), 200001)
 s = np.exp(at)
+inside = np.minimum(s, 1 - 1e-12)
+seen = sum(np.log(0.5 * inside ** sum(v) * (1 - inside) ** (3 - sum(v)) + 0.5 * (sum(v) == 0)) for v in VISITS)
 EXACT = {
     "bound": (BOUND, quantiles(np.where(s < 100, -np.log(s) - 4.5 / s ** 2 + at, -np.inf), at)),
     "gamma": (GAMMA, quantiles(-0.999 * at - 0.001 * s + marginal(s, s ** -0.5) + at, at)),
     "count": (COUNT, np.log(quantiles(3 * at - s, at))),
     "later": (LATER, np.array([statistics.NormalDist(3, 0.01).inv_cdf(k / 10) for k in range(1, 10)])),
+    "seen": (SEEN, quantiles(np.where(s < 1, seen + at, -np.inf), at)),
     "uniform": (UNIFORM, quantiles(np.where(s < 100, marginal(s, s) + at, -np.inf), at)),
 }
 
@@ -48,6 +54,7 @@ bad = 0
 for name, (model, exact) in EXACT.items():
     for how, operator in (("nuts", NUTS), ("hmc", HMC), ("sample", SAMPLE)):
         if name == "later" and how != "nuts": continue  # what was learned before the data
+        if name == "seen" and how != "sample": continue  # which moves discrete choices, too
         if how == "hmc" and name != "bound": continue  # its step size is given, and no vague prior knows it
         rows, stuck = [], []
         for seed in range(1, SEEDS + 1):
