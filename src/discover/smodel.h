@@ -286,7 +286,8 @@ GPM_MUST_USE enum gpm_status smodel_noise_vars(const struct smodel *m, const dou
 /* ---- the other regime ----
  * Signal and noise at n times outside of the data if the regime has switched since: what acts on
  * the side of the change where they lie has ended, what acts on the other side begins anew, without
- * memory of what it was. m has a change. */
+ * memory of what it was. Walks and lines stay where they ended, as uncertain as if they went on. m
+ * has a change. */
 GPM_MUST_USE enum gpm_status smodel_other(const struct smodel *m, const double *z, struct gp *g,
                                           const double *t, size_t n, double *mean, double *var);
 GPM_MUST_USE enum gpm_status smodel_other_cov(const struct smodel *m, const double *z, struct gp *g,

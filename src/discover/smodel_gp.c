@@ -26,8 +26,8 @@ struct wired {
     double slope;
 };
 
-/* Of a structure with a change: all of it; what acts on both sides; what acts on one, with the
- * sides exchanged. */
+/* Of a structure with a change: all of it; what outlasts a switch, because it acts on both sides or
+ * stays where it is; what acts on one, with the sides exchanged. */
 enum regime { REGIME_SEEN, REGIME_BOTH, REGIME_OTHER };
 
 struct expression {
@@ -88,12 +88,18 @@ bool smodel_passes(const struct smodel *m, int k, double l) {
            l < LEVEL_TIME;
 }
 
+/* Walks and lines have no level that they return to: where they end they stay. */
+static bool stays(const struct sterm *t) {
+    return !(t->mask & ~(factors_of(KERN_ROLE_WALK) | factors_of(KERN_ROLE_TREND)));
+}
+
 static bool wanted(const struct expression *e, int part, int k) {
     const struct smodel *m = e->m;
     bool white = m->term[k].mask & factors_of(KERN_ROLE_WHITE);
     bool repeats = m->term[k].mask & factors_of(KERN_ROLE_PERIODIC);
     int l = m->term[k].par[SPAR_L];
-    if (e->regime != REGIME_SEEN && (m->term[k].gate != GATE_NONE) != (e->regime == REGIME_OTHER))
+    if (e->regime == REGIME_OTHER && m->term[k].gate == GATE_NONE) return false;
+    if (e->regime == REGIME_BOTH && m->term[k].gate != GATE_NONE && !stays(&m->term[k]))
         return false;
     if (part == SMODEL_SLOW && l >= 0 &&
         smodel_passes(m, k, smodel_value(m, l, smodel_free(l) ? e->z[l] : 0)))

@@ -678,22 +678,52 @@ static void test_subset_scales(void **state) {
         }
 }
 
+/* After a switch what acted at the end is over: a function that returns to its level is there, and
+ * a walk stays where it is; what had ended begins anew, as wide as its prior. */
+static void test_other(void **state) {
+    UNUSED(state);
+    static const struct {
+        unsigned mask, gate;
+    } ends[] = {{MAT, GATE_AFTER}, {W, GATE_AFTER}, {MAT, GATE_BEFORE}};
+    enum { N = 60 };
+    double x[N], y[N], at = 1.1;
+    struct smodel_data d;
+    for (int i = 0; i < N; i++) x[i] = i, y[i] = (i >= 30 ? 5 : 0) + 0.1 * (i % 3);
+    assert_int_equal(smodel_data_init(&d, N, x, y), GPM_OK);
+    struct smodel_work *w = smodel_work_new(&d);
+    for (size_t k = 0; k < COUNT_OF(ends); k++) {
+        const unsigned t[][2] = {{ends[k].mask, ends[k].gate}};
+        struct structure s = make(0, CHANGE_POINT, 1, t);
+        struct smodel m;
+        struct gp *g;
+        double z[SMODEL_MAX_PAR] = {0}, mean[2], var[2], sd;
+        smodel_init(&m, &d, &s);
+        z[0] = -3;
+        if (m.term[0].par[SPAR_L] >= 0) z[m.term[0].par[SPAR_L]] = 1;
+        z[m.tau] = smodel_unvalue(&m, m.tau, 0.5);
+        sd = smodel_value(&m, m.term[0].par[SPAR_SD], z[m.term[0].par[SPAR_SD]]);
+        assert_int_equal(smodel_condition(&m, w, z, &g), GPM_OK);
+        assert_int_equal(smodel_part(&m, z, g, SMODEL_SIGNAL, &at, 1, &mean[0], &var[0]), GPM_OK);
+        assert_int_equal(smodel_other(&m, z, g, &at, 1, &mean[1], &var[1]), GPM_OK);
+        if (k == 0) assert_true(mean[0] > 0.5 && mean[1] < -0.5 && var[1] < 0.1);
+        if (k == 1) assert_true(mean[0] > 0.5 && fabs(mean[1] - mean[0]) < 1e-9);
+        if (k == 1) assert_true(fabs(var[1] - var[0]) < 1e-9);
+        if (k == 2) assert_true(fabs(mean[1] - mean[0]) < 0.01 && var[1] > var[0] + 0.99 * sd * sd);
+    }
+    smodel_work_free(w);
+    smodel_data_release(&d);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradients),
-                                       cmocka_unit_test(test_ends),
-                                       cmocka_unit_test(test_version_01),
-                                       cmocka_unit_test(test_fast),
-                                       cmocka_unit_test(test_noise),
-                                       cmocka_unit_test(test_twins),
-                                       cmocka_unit_test(test_subset),
-                                       cmocka_unit_test(test_subset_scales),
-                                       cmocka_unit_test(test_order_of_copies),
-                                       cmocka_unit_test(test_root),
-                                       cmocka_unit_test(test_odds),
-                                       cmocka_unit_test(test_rounded_zero),
-                                       cmocka_unit_test(test_regressors),
-                                       cmocka_unit_test(test_power),
-                                       cmocka_unit_test(test_rounding),
-                                       cmocka_unit_test(test_levels)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_other),         cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_ends),          cmocka_unit_test(test_version_01),
+        cmocka_unit_test(test_fast),          cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_twins),         cmocka_unit_test(test_subset),
+        cmocka_unit_test(test_subset_scales), cmocka_unit_test(test_order_of_copies),
+        cmocka_unit_test(test_root),          cmocka_unit_test(test_odds),
+        cmocka_unit_test(test_rounded_zero),  cmocka_unit_test(test_regressors),
+        cmocka_unit_test(test_power),         cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_levels)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
