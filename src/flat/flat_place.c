@@ -27,8 +27,18 @@ static uint32_t argument_slot(const struct flat_run *r, const struct flat_op *op
     return slot_in(r->form->words + op_shapes(r->form, op)[arg - 1], k);
 }
 
-static bool read_arguments(const struct flat_run *r, const struct flat_op *op,
-                           const struct placed *of, const double *args[2]) {
+/* Chains are hundreds of principals of one number each, whose arguments are slots of the draw. */
+static inline bool is_number(const struct flat_op *op, const struct placed *of) {
+    return of->n == 1 && op->code == FLAT_DRAW;
+}
+
+static inline bool read_arguments(const struct flat_run *r, const struct flat_op *op,
+                                  const struct placed *of, const double *args[2]) {
+    if (is_number(op, of)) {
+        for (size_t i = 0; i < 2; i++)
+            args[i] = of->arg[i] ? &r->v[op->args[of->arg[i] - 1]] : NULL;
+        return true;
+    }
     for (size_t i = 0; i < 2; i++) {
         double *to = r->form->placing->room + i * of->n;
         args[i] = of->arg[i] ? to : NULL;
@@ -73,7 +83,9 @@ bool place_back(const struct flat_run *r, const struct flat_op *op) {
     if (!of->n) return true;
     if (!read_arguments(r, op, of, args)) return false;
     p->pull(p->ctx, op->node, args[0], args[1], r->v + of->first, adj + of->first, d, d + of->n);
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; is_number(op, of) && i < 2; i++)
+        if (of->arg[i]) adj[op->args[of->arg[i] - 1]] += d[i];
+    for (size_t i = 0; !is_number(op, of) && i < 2; i++)
         for (uint32_t k = 0; of->arg[i] && k < of->n; k++)
             adj[argument_slot(r, op, of->arg[i], k)] += d[i * of->n + k];
     return true;
