@@ -217,16 +217,39 @@ void outliers_suspect(struct outliers *o, const struct series *s, size_t lag) {
         for (size_t i = 0; i < o->n; i++) o->at[i].edge |= beside_edge(o, o->at[i].at);
 }
 
+/* Few draws are enough unless the odds of a value are nearly even: far out the density is that of
+ * the few draws that know of it, and the draws, not the data, would decide. */
+#define EVEN   2.0 /* nats */
+#define CLOSER 600 /* draws */
+
+static double odds_of(const struct outlier *o, const struct prediction *p, size_t i, double *far) {
+    double sd = 0.5 * (p->hi[i] - p->lo[i]);
+    *far = (o->y - p->median[i]) / sd;
+    return o->edge ? -INFINITY : wild_log_odds(p->logp[i], *far, sd);
+}
+
+static enum gpm_status predict_suspects(const struct outliers *o, const struct posterior *p,
+                                        struct prediction *pred) {
+    enum { LONG = 700 }; /* values of which so many draws would take longer than the search */
+    double x[OUTLIERS_MAX], y[OUTLIERS_MAX], far;
+    bool even = false;
+    if (!o->n) return GPM_OK;
+    for (size_t i = 0; i < o->n; i++) x[i] = o->at[i].x, y[i] = o->at[i].y;
+    enum gpm_status st = predict(p, o->n, x, y, 0.6827, pred);
+    for (size_t i = 0; i < o->n && !st; i++) even |= fabs(odds_of(&o->at[i], pred, i, &far)) < EVEN;
+    if (!even || search_late(p->search) || series_space_of(p->search)->data->n > LONG) return st;
+    prediction_release(pred);
+    return predict_closely(p, CLOSER, o->n, x, y, 0.6827, pred);
+}
+
 enum gpm_status outliers_judge(struct outliers *o, const struct posterior *p, bool *back) {
-    double x[OUTLIERS_MAX], y[OUTLIERS_MAX];
     struct prediction pred = {0};
     size_t kept = 0;
+    double far;
     *back = false;
-    for (size_t i = 0; i < o->n; i++) x[i] = o->at[i].x, y[i] = o->at[i].y;
-    enum gpm_status st = o->n ? predict(p, o->n, x, y, 0.6827, &pred) : GPM_OK;
+    enum gpm_status st = predict_suspects(o, p, &pred);
     for (size_t i = 0; i < o->n && !st; i++) {
-        double sd = 0.5 * (pred.hi[i] - pred.lo[i]), far = (y[i] - pred.median[i]) / sd;
-        if (o->at[i].edge || !wild_is(pred.logp[i], far, sd)) continue;
+        if (!(odds_of(&o->at[i], &pred, i, &far) > 0)) continue;
         o->at[i].expected = pred.median[i];
         o->at[i].sds = far;
         o->at[kept++] = o->at[i];

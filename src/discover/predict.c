@@ -453,8 +453,8 @@ void prediction_release(struct prediction *p) {
 
 /* The mixture at n times; GPM_OK: it has parts. Release it in any case. paths: those of the draws
  * alone, which paths are drawn from; they meet changes and values out of line on their way. */
-static enum gpm_status mixture_make(struct mixture *m, const struct posterior *p, size_t n,
-                                    const double *x, bool paths) {
+static enum gpm_status mixture_make(struct mixture *m, const struct posterior *p, size_t draws,
+                                    size_t n, const double *x, bool paths) {
     const struct smodel_data *d = series_space_of(p->search)->data;
     *m = (struct mixture){.p = p,
                           .n = n,
@@ -462,7 +462,7 @@ static enum gpm_status mixture_make(struct mixture *m, const struct posterior *p
                           .dof = fmax(DOF_LEAST, pow((double)d->n / DOF_VALUES, 2))};
     if (d->scale == SCALE_RATE) m->counts = NEW(struct count_mixture);
     m->counted = SIZE_MAX;
-    choose(m, predict_draws(p->search, d->n <= 300 ? 60 : d->n <= 700 ? 40 : 24));
+    choose(m, predict_draws(p->search, draws));
     la_parallel(p->search->opt.threads, m->n_c, run_component, m);
     keep_good(m);
     if (!paths) {
@@ -480,10 +480,20 @@ static void mixture_release(struct mixture *m) {
     mem_free(m->t);
 }
 
+static size_t usual_draws(const struct posterior *p) {
+    size_t n = series_space_of(p->search)->data->n;
+    return n <= 300 ? 60 : n <= 700 ? 40 : 24;
+}
+
 enum gpm_status predict(const struct posterior *p, size_t n, const double *x, const double *y,
                         double level, struct prediction *out) {
+    return predict_closely(p, usual_draws(p), n, x, y, level, out);
+}
+
+enum gpm_status predict_closely(const struct posterior *p, size_t draws, size_t n, const double *x,
+                                const double *y, double level, struct prediction *out) {
     struct mixture m;
-    enum gpm_status st = mixture_make(&m, p, n, x, false);
+    enum gpm_status st = mixture_make(&m, p, draws, n, x, false);
     if (st == GPM_OK) {
         prediction_init(out, n, x);
         for (size_t i = 0; i < n; i++) {
@@ -503,7 +513,7 @@ enum gpm_status predict(const struct posterior *p, size_t n, const double *x, co
 enum gpm_status predict_quantiles(const struct posterior *p, size_t n, const double *x,
                                   const double *levels, size_t n_levels, double *out) {
     struct mixture m;
-    enum gpm_status st = mixture_make(&m, p, n, x, false);
+    enum gpm_status st = mixture_make(&m, p, usual_draws(p), n, x, false);
     for (size_t i = 0; i < n && st == GPM_OK; i++)
         for (size_t k = 0; k < n_levels; k++)
             out[i * n_levels + k] = mixture_quantile(&m, i, levels[k], 0);
@@ -615,7 +625,7 @@ static void draw_path(const struct mixture *m, struct course *w, struct rng *r, 
 enum gpm_status predict_paths(const struct posterior *p, size_t n, const double *x, size_t paths,
                               uint64_t seed, double *out) {
     struct mixture m;
-    enum gpm_status st = mixture_make(&m, p, n, x, true);
+    enum gpm_status st = mixture_make(&m, p, usual_draws(p), n, x, true);
     struct course w;
     course_init(&w, n);
     double sum = 0;

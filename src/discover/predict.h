@@ -16,6 +16,11 @@ struct prediction {
 /* level: of the interval, .95; y (may be NULL): observed values to be scored. */
 GPM_MUST_USE enum gpm_status predict(const struct posterior *p, size_t n, const double *x,
                                      const double *y, double level, struct prediction *out);
+/* The same with so many draws, for who asks about tails: at a few standard deviations the density
+ * is that of a few draws. */
+GPM_MUST_USE enum gpm_status predict_closely(const struct posterior *p, size_t draws, size_t n,
+                                             const double *x, const double *y, double level,
+                                             struct prediction *out);
 void prediction_release(struct prediction *p);
 /* Quantiles at n times: out[i * n_levels + k]. */
 GPM_MUST_USE enum gpm_status predict_quantiles(const struct posterior *p, size_t n, const double *x,

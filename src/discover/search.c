@@ -502,6 +502,13 @@ static bool try_suggestions(struct search *s) {
     return worth;
 }
 
+/* Until nothing is left that a relative's optimum would make better. */
+static void tell(struct search *s) {
+    enum { TIMES = 4 };
+    for (int k = 0; k < TIMES && !s->opt.brief && !s->cut && !ended(s) && search_tell(s); k++)
+        grow(s, false);
+}
+
 /* Other groups, changes, then draws: those may lift a structure into the window. */
 static void explore(struct search *s) {
     try_groups(s);
@@ -513,6 +520,7 @@ static void explore(struct search *s) {
         grow(s, false);
     }
     for (int pass = 0; pass < 2; pass++) { /* sampling may lift a structure into the window */
+        tell(s);
         sample_near_top(s, SAMPLE_WINDOW, few_draws(s));
         grow(s, false);
     }
@@ -604,6 +612,7 @@ void search_go_back(struct search *s, struct search_mark *m) {
         e->expanded = was->expanded;
         e->round = was->round;
         e->found_in = was->found_in;
+        e->told = was->told;
     }
     pack_release(&p);
     for (size_t i = m->was.n; i < s->n; i++) {

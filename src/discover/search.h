@@ -67,6 +67,9 @@ void search_release_mark(struct search *s, struct search_mark *m);
 void search_limit(struct search *s, double start);
 /* Goes on around what is known, until little is found or the time is over. */
 GPM_MUST_USE enum gpm_status search_extend(struct search *s);
+/* Known structures are tried at the optima of relatives that have become better than they were when
+ * these were fitted. Has any of them a better optimum now? */
+bool search_tell(struct search *s);
 /* A few draws of everything within the window, many of what matters. */
 void search_sample(struct search *s);
 /* A structure that was evaluated elsewhere; takes it over. */

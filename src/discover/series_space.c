@@ -358,6 +358,11 @@ static bool carry(struct space *s, const struct evidence *e, const struct eviden
     return true;
 }
 
+static bool faint(struct space *s, const struct evidence *e, const struct evidence *from,
+                  double *z) {
+    return starts_faint(smodel_of(e), from, z);
+}
+
 static struct density density(struct space *s, const struct evidence *e, int thread, bool folded) {
     return smodel_density(smodel_of(e), own(s)->work[thread], folded);
 }
@@ -416,6 +421,7 @@ static const struct space_ops ops = {.free = space_free,
                                      .fit = fit,
                                      .make = make,
                                      .carry = carry,
+                                     .faint = faint,
                                      .density = density};
 
 #define MOST 600 /* structures of one search; a search that ends there has not settled */

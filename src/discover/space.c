@@ -21,14 +21,14 @@ void evidence_free(struct evidence *e) {
 struct evidence *evidence_make(double log_prior) {
     struct evidence *e = NEW(struct evidence);
     e->log_prior = log_prior;
-    e->laplace = e->logz = e->map = -INFINITY;
+    e->laplace = e->logz = e->map = e->told = -INFINITY;
     e->se = INFINITY;
     return e;
 }
 
 /* ---- in a journal ---- */
 /* A new field is to be written, or to be set by who reads. */
-PACK_SIZE(struct evidence, 448, "see computed_pack");
+PACK_SIZE(struct evidence, 456, "see computed_pack");
 
 /* The ranked starts alone: nobody looks at the others any more. */
 static void starts_pack(struct pack *p, int d, struct fit_starts **open) {

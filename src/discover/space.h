@@ -40,6 +40,7 @@ struct evidence {
     bool expanded;           /* all of them were */
     int round;               /* of the search in which that was; 0: it was not */
     int found_in;            /* the round that led to it; 0: it was suggested */
+    double told; /* log density at the mode that its neighbours were last tried at; -inf: none */
     long evals;
 };
 static inline double evidence_total(const struct evidence *e) {
@@ -98,6 +99,10 @@ struct space_ops {
     struct evidence *(*make)(struct space *s, size_t id);
     /* Another start for e from a relative's optimum; false: there is none. */
     bool (*carry)(struct space *s, const struct evidence *e, const struct evidence *from,
+                  double *z);
+    /* The start at which e is nearly the relative, which has less; false: there is none. May be
+     * NULL. */
+    bool (*faint)(struct space *s, const struct evidence *e, const struct evidence *from,
                   double *z);
     /* The density of the parameters; folded: on one of several equal domains where there are some,
      * which counts for all. Valid until the thread asks for another. */

@@ -24,6 +24,13 @@ static void copy_term(const struct sterm *a, const double *from, const struct st
             copy_par(from, a->par[kind], to, b->par[kind], fresh);
 }
 
+/* The very same term, one of the same factors that is elsewhere (a step at another date, the part
+ * of a level that moves in a window), one that shares a factor; 0: none of these. */
+static int likeness(const struct sterm *a, const struct sterm *b) {
+    if (a->mask != b->mask) return (a->mask & b->mask) != 0;
+    return a->gate == b->gate && a->at == b->at ? 3 : 2;
+}
+
 void starts_carry(const struct smodel *m, const struct evidence *from, double *z, bool *fresh) {
     smodel_prior_draw_hint(m, z);
     if (fresh)
@@ -33,16 +40,26 @@ void starts_carry(const struct smodel *m, const struct evidence *from, double *z
     const double *zf = from->prop.mode[0].z;
     bool used[STRUCTURE_MAX_TERMS] = {false}, done[STRUCTURE_MAX_TERMS] = {false};
     z[0] = zf[0];
-    for (int pass = 0; pass < 2; pass++) /* equal terms first, then one that shares a factor */
+    for (int alike = 2; alike >= 0; alike--)
         for (int k = 0; k < m->n_terms; k++)
             for (int j = 0; j < f->n_terms && !done[k]; j++) {
-                unsigned a = m->term[k].mask, b = f->term[j].mask;
-                if (used[j] || (pass == 0 ? a != b : !(a & b))) continue;
+                if (used[j] || likeness(&m->term[k], &f->term[j]) <= alike) continue;
                 copy_term(&f->term[j], zf, &m->term[k], z, fresh);
                 used[j] = done[k] = true;
             }
     copy_par(zf, f->tau, z, m->tau, fresh);
     copy_par(zf, f->width, z, m->width, fresh);
+}
+
+bool starts_faint(const struct smodel *m, const struct evidence *from, double *z) {
+    bool fresh[SMODEL_MAX_PAR], any = false;
+    starts_carry(m, from, z, fresh);
+    for (int i = 0; i < m->d; i++) {
+        if (!fresh[i] || m->par[i].kind != SPAR_SD) continue;
+        z[i] = fmin(z[i], z[0]);
+        any = true;
+    }
+    return any;
 }
 
 /* ---- candidates for new parameters ---- */

@@ -17,6 +17,9 @@ int starts_make(const struct smodel *m, const struct evidence *parent,
 /* The relative's optimum carried over to m, hints where it has nothing; *fresh (may be NULL) is set
  * where a parameter is new. */
 void starts_carry(const struct smodel *m, const struct evidence *from, double *z, bool *fresh);
+/* The same with terms that are new no larger than the noise: the relative as it is, nearly; false:
+ * no term is. */
+bool starts_faint(const struct smodel *m, const struct evidence *from, double *z);
 
 /* What stands out in the data, and in the residual of the parent at its optimum: that first. */
 void period_hints_data(const struct smodel_data *d, int transform, struct period_hints *h);

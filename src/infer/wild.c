@@ -8,10 +8,10 @@
  * of a hundred standard deviations, are believed. */
 #define SLIPS 1e-6
 
-bool wild_is(double logp, double far, double sd) {
+double wild_log_odds(double logp, double far, double sd) {
     double wide = -0.5 * far * far / (WIDE * WIDE) - log(WIDE * sd) - 0.5 * log(2 * M_PI);
     wide = fmax(wide, wild_log_density(far, sd) + log(SLIPS));
-    return wide + log(WILD_SHARE) > logp + log1p(-WILD_SHARE);
+    return wide + log(WILD_SHARE) - (logp + log1p(-WILD_SHARE));
 }
 
 double wild_log_density(double far, double sd) {

@@ -13,9 +13,12 @@
 
 #define WILD_SHARE 0.005 /* of values out of line, before the data */
 
-/* Whether a value that lies `far` standard deviations sd from the centre of its prediction, where
- * it has the log density logp, belongs to the wide distribution. */
-bool wild_is(double logp, double far, double sd);
+/* Log odds that a value that lies `far` standard deviations sd from the centre of its prediction,
+ * where it has the log density logp, belongs to the wide distribution; above 0 it does. */
+double wild_log_odds(double logp, double far, double sd);
+static inline bool wild_is(double logp, double far, double sd) {
+    return wild_log_odds(logp, far, sd) > 0;
+}
 /* Its log density in the wide distribution with tails for errors of any size (a point at the wrong
  * place): of Cauchy, with the same scale. For evidences, where odds of one value are not enough. */
 double wild_log_density(double far, double sd);

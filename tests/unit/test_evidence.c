@@ -6,6 +6,7 @@
 #include "discover/posterior.h"
 #include "discover/predict.h"
 #include "discover/series_space.h"
+#include "discover/starts.h"
 #include "support/check.h"
 #include "support/structure_text.h"
 
@@ -392,6 +393,93 @@ static void test_more_draws(void **state) {
     smodel_data_release(&d);
 }
 
+/* A term goes on where it was: the level that moves outside a window alone is not the one beside it
+ * that moves everywhere. Carried from a level that moves so (gate) to both: goes on as term `same`.
+ */
+static void carries(const struct smodel_data *d, enum gate gate, int same) {
+    struct structure a = structure_of("MAT12"), b = structure_of("MAT12 + MAT12");
+    struct smodel m;
+    double z[SMODEL_MAX_PAR];
+    bool fresh[SMODEL_MAX_PAR];
+    a.t[0].gate = (uint16_t)gate;
+    a.change = gate ? CHANGE_WINDOW : CHANGE_NONE;
+    b.t[1].gate = GATE_OUTSIDE;
+    b.change = CHANGE_WINDOW;
+    struct evidence *e = sevidence_make(d, &a, 0);
+    smodel_init(&m, d, &b);
+    e->prop.d = smodel_of(e)->d;
+    double *was = e->prop.mode[e->prop.n++].z = NEW_ARRAY(double, SMODEL_MAX_PAR);
+    smodel_prior_draw_hint(smodel_of(e), was);
+    was[smodel_of(e)->term[0].par[SPAR_SD]] = -4.25;
+    starts_carry(&m, e, z, fresh);
+    for (int k = 0; k < m.n_terms; k++) {
+        assert_int_equal(fresh[m.term[k].par[SPAR_SD]], k != same);
+        assert_int_equal(z[m.term[k].par[SPAR_SD]] == -4.25, k == same);
+    }
+    assert_true(starts_faint(&m, e, z));
+    for (int k = 0; k < m.n_terms; k++) /* what is new is no more than noise */
+        assert_true(k == same || z[m.term[k].par[SPAR_SD]] <= z[0]);
+    evidence_free(e);
+}
+
+static void test_carry(void **state) {
+    UNUSED(state);
+    struct smodel_data d;
+    make_data(&d, 40);
+    carries(&d, GATE_OUTSIDE, 1);
+    carries(&d, GATE_NONE, 0);
+    smodel_data_release(&d);
+}
+
+/* Has a each term of b and one more? */
+static bool one_more(const struct structure *a, const struct structure *b) {
+    int found = 0;
+    if (a->n != b->n + 1 || a->transform != b->transform || a->change != b->change) return false;
+    for (int i = 0, k = 0; i < b->n; i++)
+        for (; k < a->n; k++)
+            if (!memcmp(&a->t[k], &b->t[i], sizeof a->t[k])) {
+                found++, k++;
+                break;
+            }
+    return found == b->n;
+}
+
+/* Structures that are known at a lesser optimum alone, and have the best one within them, start
+ * again from there. */
+static void test_told(void **state) {
+    UNUSED(state);
+    enum { MOST = 8 };
+    struct smodel_data d;
+    struct grammar g;
+    struct search_options o = {.seed = 1, .threads = 1};
+    struct search s;
+    struct evidence *lesser[MOST];
+    double map[MOST];
+    int n = 0;
+    make_data(&d, 40);
+    grammar_init(&g, 0, false, true);
+    assert_int_equal(series_search_init(&s, &d, &g, &o), GPM_OK);
+    assert_int_equal(search_run(&s), GPM_OK);
+    const struct evidence *best = best_of(&s);
+    for (size_t i = 0; i < s.n && n < MOST; i++) {
+        struct evidence *e = s.at[i];
+        if (e->rough || !e->prop.n || evidence_total(e) < s.top - 3) continue;
+        if (!one_more(&smodel_of(e)->s, &smodel_of(best)->s)) continue;
+        lesser[n] = e;
+        map[n++] = e->map;
+        e->prop.mode[0].z[0] += 4; /* all is noise */
+        e->map -= 30, e->logz -= 30;
+    }
+    assert_true(n >= 1);
+    for (size_t i = 0; i < s.n; i++) s.at[i]->told = s.at[i]->map;
+    assert_false(search_tell(&s)); /* nobody has become better */
+    s.of[best->id]->told = -INFINITY;
+    assert_true(search_tell(&s));
+    for (int i = 0; i < n; i++) assert_true(lesser[i]->map > map[i] - 0.3);
+    search_release(&s);
+    smodel_data_release(&d);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_importance),
                                        cmocka_unit_test(test_proposal_density),
@@ -403,6 +491,8 @@ int main(void) {
                                        cmocka_unit_test(test_haste),
                                        cmocka_unit_test(test_finish),
                                        cmocka_unit_test(test_sizes),
-                                       cmocka_unit_test(test_more_draws)};
+                                       cmocka_unit_test(test_more_draws),
+                                       cmocka_unit_test(test_carry),
+                                       cmocka_unit_test(test_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
