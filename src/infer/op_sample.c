@@ -65,6 +65,13 @@ static enum gpm_status other_step(struct step *s) {
     return st;
 }
 
+/* The same, and a continuous one is proposed from its prior. */
+static enum gpm_status any_step(struct step *s) {
+    const struct sp_class *cls = node_class(s->at[0]);
+    bool proposed = continuous_takes(s->t, s->at[0]) && cls && !(cls->flags & SP_IMPROPER);
+    return proposed ? move_mh(s) : other_step(s);
+}
+
 static bool has_others(const struct sampling *r) {
     for (size_t p = 0; p < r->x->model->p.n; p++) {
         struct trace *t = r->x->model->p.at[p];
@@ -75,10 +82,10 @@ static bool has_others(const struct sampling *r) {
 }
 
 /* As many picks as there are choices, so that each is visited once on average. */
-static enum gpm_status move_others(struct sampling *r) {
+static enum gpm_status sweep(struct sampling *r, step_fn *step) {
     struct target g = infer_aim(r->x, infer_name(r->x, "default"), infer_name(r->x, "one"));
     g.transitions = (double)r->x->model->p.at[0]->choices.n;
-    return infer_transitions(r->x, &g, other_step, NULL);
+    return infer_transitions(r->x, &g, step, NULL);
 }
 
 /* What nuts does not move; *moved false: there is nothing of that kind. */
@@ -91,7 +98,7 @@ static enum gpm_status move_rest(struct sampling *r, bool *moved) {
         return st;
     }
     *moved = infer_is_name(r->g.scope, "default") && has_others(r);
-    return *moved ? move_others(r) : GPM_OK;
+    return *moved ? sweep(r, other_step) : GPM_OK;
 }
 
 static enum gpm_status find_possible(struct sampling *r, bool *possible) {
@@ -107,13 +114,16 @@ static enum gpm_status find_possible(struct sampling *r, bool *possible) {
 
 /* Where a discrete choice, as the prior drew it, makes a datum impossible (a species that is seen
  * where none is said to live), no value of the continuous ones is a start. Each choice looks at
- * its own data alone, so a few sweeps do. */
+ * its own data alone, so a few sweeps do; more where a datum needs several choices in a row (an
+ * animal seen after years must have lived through them), and where a parameter, as it was drawn,
+ * makes that unlikely: every other sweep moves these, too. */
 static enum gpm_status make_possible(struct sampling *r) {
-    enum { SWEEPS = 20 };
+    enum { SWEEPS = 200 };
     bool possible, moved = true;
     enum gpm_status st = find_possible(r, &possible);
     for (int i = 0; i < SWEEPS && !possible && moved && st == GPM_OK; i++) {
         st = move_rest(r, &moved);
+        if (st == GPM_OK && moved && is_absent(r->also) && i % 2) st = sweep(r, any_step);
         if (st == GPM_OK && moved) st = find_possible(r, &possible);
     }
     return st;

@@ -19,6 +19,9 @@ COUNT = "assume s = normal(0, 1000);\nobserve poisson(exp(s)) = 3;\n"
 VISITS = [[1, 0, 1], [0, 0, 0], [0, 1, 0], [0, 0, 0], [1, 1, 1], [0, 0, 0], [0, 0, 1], [0, 0, 0]]
 SEEN = "assume s = uniform_continuous(0, 1);\nassume z = mem(i -> bernoulli(0.5));\n" + "".join(
     "observe bernoulli(z(%d) * s) = %d;\n" % (i, y) for i, row in enumerate(VISITS) for y in row)
+# seen in the first and the last of five years: alive in all of them
+LIVED = ("assume s = uniform_continuous(0, 1);\nassume alive = mem((i, t) -> if (t == 0) { 1 } else { bernoulli(s * alive(i, t - 1)) });\n"
+         + "".join("observe bernoulli(0.5 * alive(%d, %d)) = %d;\n" % (i, t, t == 4) for i in range(4) for t in (3, 4)))
 NUTS = "infer nuts(default, all, 200, 300);\ndefine d = run(accumulate_dataset(50, do(nuts(default, all, 200, 4), collect(s))));\n"
 HMC = "infer hmc(default, all, 0.2, 20, 300);\ndefine d = run(accumulate_dataset(50, do(hmc(default, all, 0.2, 20, 4), collect(s))));\n"
 SAMPLE = "define d = run(sample(warmup=200, draws=50, thin=4));\n"
@@ -46,6 +49,7 @@ EXACT = {
     "gamma": (GAMMA, quantiles(-0.999 * at - 0.001 * s + marginal(s, s ** -0.5) + at, at)),
     "count": (COUNT, np.log(quantiles(3 * at - s, at))),
     "later": (LATER, np.array([statistics.NormalDist(3, 0.01).inv_cdf(k / 10) for k in range(1, 10)])),
+    "lived": (LIVED, quantiles(np.where(s < 1, 16 * at + at, -np.inf), at)),
     "seen": (SEEN, quantiles(np.where(s < 1, seen + at, -np.inf), at)),
     "uniform": (UNIFORM, quantiles(np.where(s < 100, marginal(s, s) + at, -np.inf), at)),
 }
@@ -54,7 +58,7 @@ bad = 0
 for name, (model, exact) in EXACT.items():
     for how, operator in (("nuts", NUTS), ("hmc", HMC), ("sample", SAMPLE)):
         if name == "later" and how != "nuts": continue  # what was learned before the data
-        if name == "seen" and how != "sample": continue  # which moves discrete choices, too
+        if name in ("seen", "lived") and how != "sample": continue  # which moves discrete choices, too
         if how == "hmc" and name != "bound": continue  # its step size is given, and no vague prior knows it
         rows, stuck = [], []
         for seed in range(1, SEEDS + 1):
