@@ -324,15 +324,15 @@ enum gpm_status session_run_file(struct session *s, const char *path, struct spa
     return st;
 }
 
-/* Does it only change the model: a directive, or an if or a block that ends in such ones? pass is
- * one of these inside, where it stands for nothing to be done. */
+/* Does it only change the model: a directive, or an if whose branches end in such ones? There pass
+ * stands for nothing to be done; a block of its own shows what it gives. */
 static bool only_changes(const struct ast *a, bool inside) {
     switch (a->kind) {
     case AST_DIRECTIVE:
         return a->u.dir.kind == DIR_ASSUME || a->u.dir.kind == DIR_OBSERVE ||
                a->u.dir.kind == DIR_FORCE || a->u.dir.kind == DIR_INFER;
     case AST_IF: return only_changes(a->kids[1], true) && only_changes(a->kids[2], true);
-    case AST_BLOCK: return a->n && only_changes(a->kids[a->n - 1], true);
+    case AST_BLOCK: return inside && a->n && only_changes(a->kids[a->n - 1], true);
     case AST_NAME: return inside && !strcmp(a->u.name.sym->text, "pass");
     default: return false;
     }
