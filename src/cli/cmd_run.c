@@ -249,6 +249,7 @@ static int run_job(struct job *j) {
         j->chains = mem_zalloc(j->n * sizeof *j->chains);
         progress_begin(j->n);
         stop_on_signals(true);
+        if (j->folder) outlive_readers();
         run_chains(j);
         stop_on_signals(false);
         progress_end();

@@ -48,20 +48,30 @@ void interrupt_now(void) {
     atomic_fetch_sub(&n_inside, 1);
 }
 
-static void on_interrupt(int sig) {
-    __atomic_store_n(&stopped, 1, __ATOMIC_RELAXED); /* any thread may get the signal */
-    if (insists(sig) && !atomic_load(&forever)) {
-        signal(sig, SIG_DFL);
-        raise(sig);
-    }
-    interrupt_now();
-}
-
 /* Writes go on after the handler: a stream drops the rest of one that fails. What waits does so in
  * poll, which a signal ends all the same. */
 static void handle(int sig, void (*handler)(int)) {
     struct sigaction sa = {.sa_handler = handler, .sa_flags = SA_RESTART};
     sigaction(sig, &sa, NULL);
+}
+
+static void unread(int sig) {
+    (void)sig;
+}
+
+/* No SIG_IGN, which the programs that are started would inherit. */
+void outlive_readers(void) {
+    handle(SIGPIPE, unread);
+}
+
+static void on_interrupt(int sig) {
+    __atomic_store_n(&stopped, 1, __ATOMIC_RELAXED); /* any thread may get the signal */
+    if (atomic_load(&stopping)) outlive_readers();   /* a scheduler takes them away, too */
+    if (insists(sig) && !atomic_load(&forever)) {
+        signal(sig, SIG_DFL);
+        raise(sig);
+    }
+    interrupt_now();
 }
 
 /* One that is ignored stays so: nohup ignores SIGHUP. */

@@ -126,6 +126,28 @@ def signals():
     p.communicate()
 
 
+def readers_gone():
+    """Slurm ends what reads a job's output with the job, ssh with the connection: the stop, or the end, is in good order all the same. A
+    pipeline that keeps nothing ends with its reader, as ever."""
+    command = [TOOL, "run", "long.vnts", "--out", "unread", "--continue"]
+    for _ in range(20):
+        shutil.rmtree(os.path.join(WORK, "unread"), ignore_errors=True)
+        p = started("unread", command)
+        p.stdout.close(), p.stderr.close()
+        p.send_signal(signal.SIGTERM)
+        p.wait(timeout=60)
+        if manifest("unread")["state"] != "finished": break
+    assert p.returncode == 4 and manifest("unread")["state"] == "stopped", (p.returncode, manifest("unread"))
+    p = subprocess.Popen(command, cwd=WORK, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=CLEAN)
+    p.stdout.close(), p.stderr.close()
+    p.wait(timeout=120)
+    assert manifest("unread")["state"] == "finished" and same_run("straight", "unread", 1), p.returncode
+    p = subprocess.Popen([TOOL, "run", "endless.vnts"], cwd=WORK, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=CLEAN)
+    p.send_signal(signal.SIGPIPE)  # a stop is what SIGTERM asks for, not this
+    _, err = p.communicate(timeout=60)
+    assert p.returncode == -signal.SIGPIPE and not err, (p.returncode, err)
+
+
 def stopped_search():
     """A signal ends `discover` as --max-time does: status 4, what was found by then is written, and --continue goes on with it."""
     rng = random.Random(3)
@@ -185,7 +207,7 @@ try:
     LONG = PROGRAM % (int(1000 * 1.5 / took), 300)  # a second and a half on this machine, with nothing beside it
     write("long.vnts", LONG)
     write("endless.vnts", PROGRAM % (10000000, 300))
-    for check in (arrays, refusals, signals, stopped_search, moves, scripts):
+    for check in (arrays, refusals, signals, readers_gone, stopped_search, moves, scripts):
         check()
         print(check.__name__)
 finally:
