@@ -213,10 +213,6 @@ static void forget_open(struct search *s, size_t from, double best) {
     s->n = n;
 }
 
-static bool fitted(const struct evidence *e) {
-    return !e->rough && e->prop.n > 0;
-}
-
 /* Somebody asked to finish, or the time is over, and jobs that had not begun were left out. Where
  * nothing is known yet, the best structure that was begun is looked at to the end: something is to
  * be told. */
@@ -226,14 +222,14 @@ static void hurry(struct batch *b, size_t before) {
     double best = -INFINITY;
     for (size_t i = 0; i < s->n; i++) {
         struct evidence *e = s->at[i];
-        if (fitted(e)) best = fmax(best, evidence_total(e));
+        if (evidence_fitted(e)) best = fmax(best, evidence_total(e));
         if (e->open && (!open || evidence_total(e) > evidence_total(open))) open = e;
     }
     if (best == -INFINITY && open) {
         struct density t = s->space->ops->density(s->space, open, 0, false);
         t.haste = NULL;
         evidence_finish(open, t, -INFINITY, s->space->rules);
-        if (fitted(open)) best = evidence_total(open);
+        if (evidence_fitted(open)) best = evidence_total(open);
     }
     if (best > -INFINITY) forget_open(s, before, best);
     if (b->parent) s->of[b->parent->id]->climbed = s->of[b->parent->id]->expanded = false;
@@ -297,7 +293,7 @@ static struct evidence *best_unexpanded(const struct search *s, bool climb) {
     struct evidence *best = NULL;
     for (size_t i = 0; i < s->n; i++) {
         struct evidence *e = s->at[i];
-        if ((climb ? e->climbed : e->expanded) || !fitted(e)) continue;
+        if ((climb ? e->climbed : e->expanded) || !evidence_fitted(e)) continue;
         if (evidence_total(e) < s->top - effort(s)->window) continue;
         if (!best || evidence_total(e) > evidence_total(best)) best = e;
     }
@@ -369,7 +365,7 @@ static void sample_near_top(struct search *s, double window, size_t draws) {
     }
     struct sampling p = {s, NEW_ARRAY(struct evidence *, s->n + 1), 0, draws, sampled_top(s)};
     for (size_t i = 0; i < s->n; i++)
-        if (fitted(s->at[i]) && s->at[i]->draws.n < draws_of(&p, s->at[i]) &&
+        if (evidence_fitted(s->at[i]) && s->at[i]->draws.n < draws_of(&p, s->at[i]) &&
             evidence_total(s->at[i]) > s->top - window)
             p.e[p.n++] = s->at[i];
     journal_step(s->opt.journal, s->opt.threads, p.n, &sample_step, &p);
@@ -436,7 +432,7 @@ static void try_groups(struct search *s) {
         struct evidence *best = NULL;
         for (size_t i = 0; i < s->n; i++) {
             struct evidence *e = s->at[i];
-            if (e->group != g || !fitted(e)) continue;
+            if (e->group != g || !evidence_fitted(e)) continue;
             if (!best || evidence_total(e) > evidence_total(best)) best = e;
         }
         if (best && !best->expanded && evidence_total(best) > s->top - group_window(s, g) &&
@@ -454,7 +450,7 @@ enum beside { BESIDE_ALL, BESIDE_PLAIN, BESIDE_UNCHANGED, BESIDES };
 static bool may_stand(const struct search *s, const struct evidence *e, enum beside which) {
     const struct space_ops *ops = s->space->ops;
     if (which == BESIDE_PLAIN) return e->prop.n && ops->plain(e);
-    return fitted(e) && (which == BESIDE_ALL || ops->unchanged(e));
+    return evidence_fitted(e) && (which == BESIDE_ALL || ops->unchanged(e));
 }
 
 static struct evidence *best_fitted(const struct search *s, int group, enum beside which) {
@@ -488,7 +484,7 @@ static bool try_suggestions_in(struct search *s, int group) {
     bool worth = false;
     double window = effort(s)->window;
     for (size_t i = before; i < s->n; i++) {
-        if (!fitted(s->at[i])) continue;
+        if (!evidence_fitted(s->at[i])) continue;
         double total = evidence_total(s->at[i]);
         worth |= total > s->top - window || total > own + window;
     }
@@ -569,7 +565,7 @@ enum gpm_status search_resume(struct search *s) {
     /* A folder keeps modes, not the shapes around them, which chains and samplers draw from. All
      * get theirs again: which structures are near the top changes as they do. */
     for (size_t i = 0; i < s->n; i++)
-        if (fitted(s->at[i])) p.e[p.n++] = s->at[i];
+        if (evidence_fitted(s->at[i])) p.e[p.n++] = s->at[i];
     s->shortages = mem_shortages();
     s->cut = false;
     s->opt.draws *= 2;

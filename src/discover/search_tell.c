@@ -31,10 +31,6 @@ struct telling {
     struct map at; /* structure -> number of its trial + 1 */
 };
 
-static bool fitted(const struct evidence *e) {
-    return !e->rough && e->prop.n > 0;
-}
-
 /* Of several relatives the best one. */
 static void collect(void *ctx, size_t id) {
     struct telling *t = ctx;
@@ -90,7 +86,8 @@ bool search_tell(struct search *s) {
     bool risen = false;
     for (size_t i = 0; i < s->n; i++) {
         struct evidence *e = s->at[i];
-        if (!fitted(e) || evidence_total(e) < s->top - REACH || e->map < e->told + RISEN) continue;
+        if (!evidence_fitted(e) || evidence_total(e) < s->top - REACH || e->map < e->told + RISEN)
+            continue;
         e->told = e->map;
         t.from = e;
         s->space->ops->neighbours(s->space, e, collect, &t);

@@ -227,7 +227,7 @@ static double log_prior(const struct series_space *s, const struct smodel_data *
 static void screen_top(struct series_space *s, const struct search *x) {
     const struct evidence *best = NULL;
     for (size_t i = 0; i < x->n; i++)
-        if (!x->at[i]->rough && x->at[i]->prop.n > 0 && /* who is stopped has no optimum */
+        if (evidence_fitted(x->at[i]) && /* who is stopped has no optimum */
             (!best || evidence_total(x->at[i]) > evidence_total(best)))
             best = x->at[i];
     struct screen *c = s->screen;

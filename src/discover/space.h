@@ -43,6 +43,10 @@ struct evidence {
     double told; /* log density at the mode that its neighbours were last tried at; -inf: none */
     long evals;
 };
+/* Looked at to the end, not given up on the way. */
+static inline bool evidence_fitted(const struct evidence *e) {
+    return !e->rough && e->prop.n > 0;
+}
 static inline double evidence_total(const struct evidence *e) {
     return e->logz + e->log_prior;
 }

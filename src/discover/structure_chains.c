@@ -44,7 +44,7 @@ struct run {
 };
 
 static bool usable(const struct evidence *e) {
-    return !e->rough && e->prop.n > 0 && e->draws.n > 0;
+    return evidence_fitted(e) && e->draws.n > 0;
 }
 
 static void proposal_weights(struct run *r) {
