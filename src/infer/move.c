@@ -102,19 +102,61 @@ enum gpm_status move_set_placing(struct move *m, const struct placing *p) {
     return GPM_OK;
 }
 
-/* From the old state, which the flat has left as it was. */
-enum gpm_status move_generally(struct move *m) {
-    if (!m->flat) return GPM_OK;
-    size_t n = move_n(m);
+static struct node **principals(const struct move *m, size_t n) {
     struct node **at = NEW_ARRAY(struct node *, n + 1);
-    for (size_t i = 0; i < n; i++) at[i] = flat_principal(m->flat, i);
-    flat_set_placing(m->flat, NULL);
+    for (size_t i = 0; i < n; i++) at[i] = move_principal(m, i);
+    return at;
+}
+
+/* From the old state, which the flat has left as it was. */
+static enum gpm_status give_way(struct move *m, struct node **at, size_t n) {
+    if (m->flat) flat_set_placing(m->flat, NULL);
     m->flat = NULL;
     struct step s = {.x = m->x, .t = m->t, .at = at, .n = n};
     enum gpm_status st = move_scaffold(&s, &m->s);
-    mem_free(at);
     if (st == GPM_OK) st = detach(m);
     if (st == GPM_OK) scaffold_set_placing(m->s, m->placing);
+    return st;
+}
+
+enum gpm_status move_generally(struct move *m) {
+    m->left = 0;
+    if (!m->flat) return GPM_OK;
+    size_t n = move_n(m);
+    struct node **at = principals(m, n);
+    enum gpm_status st = give_way(m, at, n);
+    mem_free(at);
+    return st;
+}
+
+/* The flat could not judge a point. Where it leaves one after the other (a row may have no
+ * derivative) it is asked more and more seldom: to give way and to come back costs about two
+ * general evaluations. */
+static enum gpm_status leave(struct move *m) {
+    enum { MOST = 10 };
+    unsigned left = m->left < MOST ? m->left + 1 : MOST;
+    enum gpm_status st = move_generally(m);
+    m->left = left;
+    m->wait = (1u << (left - 1)) - 1;
+    return st;
+}
+
+/* The old state is put back, and the flat begins from there. */
+static enum gpm_status come_back(struct move *m) {
+    size_t n = move_n(m);
+    struct node **at = principals(m, n);
+    enum gpm_status st = GPM_OK;
+    double ignored;
+    scaffold_close(m->s, false);
+    m->s = NULL;
+    m->flat = flat_of(m->t, at, n);
+    if (m->flat && flat_open(m->t, m->flat, &ignored))
+        flat_set_placing(m->flat, m->placing);
+    else {
+        m->left = 0;
+        st = give_way(m, at, n);
+    }
+    mem_free(at);
     return st;
 }
 
@@ -168,15 +210,18 @@ enum gpm_status move_build(struct move *m, const value *vals, double *weight, va
         m->built = st == GPM_OK && *weight > -INFINITY;
         return st;
     }
+    if (m->s && m->left && m->wait-- == 0) st = come_back(m);
+    if (st != GPM_OK) return st;
     if (m->flat) {
         if (flat_propose(m->t, m->flat, vals, weight, grads)) {
+            m->left = 0;
             m->built = *weight > -INFINITY;
 #ifdef GPMEM_CHECKS
             st = move_check(m, vals, *weight, grads);
 #endif
             return st;
         }
-        st = move_generally(m);
+        st = leave(m);
         if (st != GPM_OK) return st;
     }
     scaffold_unregen(m->s);
@@ -191,6 +236,7 @@ enum gpm_status move_build(struct move *m, const value *vals, double *weight, va
 bool move_numbers(struct move *m, size_t n, const double *x, double *weight, double *grad) {
     if (!m->flat || flat_n_numbers(m->flat) != n) return false;
     if (!flat_propose_numbers(m->t, m->flat, x, weight, grad)) return false;
+    m->left = 0;
     m->built = *weight > -INFINITY;
     return true;
 }

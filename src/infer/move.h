@@ -9,9 +9,10 @@
 #define INFER_MOVE_H
 #include "infer/infer.h"
 
-/* Exactly one of flat and s is there from move_find on; a flat may give way to a scaffold at any
- * point that it cannot judge (move_generally), never the other way. Both NULL: the move ended in an
- * error and the trace is as it was. */
+/* Exactly one of flat and s is there from move_find on. A flat gives way to a scaffold at a point
+ * that it cannot judge, and is asked again for a later one: a trajectory of a thousand points that
+ * meets one domain error is not worth a thousand general evaluations. After move_generally there is
+ * a scaffold to the end. Both NULL: the move ended in an error and the trace is as it was. */
 struct move {
     struct infer_state *x;
     struct trace *t;
@@ -23,7 +24,10 @@ struct move {
     struct marginal *sum;          /* from open on */
     const struct placing *placing; /* borrowed, or NULL */
     bool built;                    /* flat: a state was proposed that can be kept */
-    double w_old; /* log weight of the state that stands, the principals' densities included */
+    unsigned left; /* times in a row that the flat could judge no point; 0 with a scaffold: it is
+                      not asked again */
+    unsigned wait; /* points until it is asked again */
+    double w_old;  /* log weight of the state that stands, the principals' densities included */
 };
 
 /* Finds the way to move the block; nothing changes yet. */

@@ -7,7 +7,9 @@
 #include "support/program.h"
 
 #include "flat/flat.h"
+#include "infer/move.h"
 #include "sp/adjoint.h"
+#include <math.h>
 
 static struct trace *trace_of(struct session *s) {
     return s->infer.model->p.at[0];
@@ -354,12 +356,54 @@ static void what_is_left_changes_nothing(void **state) {
     session_done(s);
 }
 
+/* A move meets points outside the domain (sd 0), one or several in a row: the others weigh what
+ * they would alone, by the flat, and the state that stands is left alone. */
+static void a_point_that_is_left_costs_no_others(void **state) {
+    (void)state;
+    struct session *s = session_with(
+        "assume m = normal(0, 1); assume h = normal(m, 2); observe normal(0, exp(h)) = 0.3;", 5);
+    struct trace *t = trace_of(s);
+    struct step step = {.x = &s->infer, .t = t, .at = t->choices.at, .n = t->choices.n};
+    struct move m;
+    double joint, likelihood, after;
+    assert_int_equal(trace_log_joint(t, &joint, &likelihood), GPM_OK);
+    assert_int_equal(move_find(&step, &m), GPM_OK);
+    assert_int_equal(move_open(&m), GPM_OK);
+    assert_non_null(m.flat);
+    for (int k = 0; k < 40; k++) {
+        bool outside = k < 20 ? k % 7 == 1 : k < 30;
+        double x = 0.1 * k, y = outside ? -800 : 0.3 - 0.05 * k, w;
+        double z = 0.3 / exp(y), g_y = -(y - x) / 4 - 1 + z * z;
+        value at[] = {value_num(x), value_num(y)}, g[2];
+        assert_int_equal(move_build(&m, at, &w, g), GPM_OK);
+        if (outside)
+            assert_true(w == -INFINITY);
+        else {
+            assert_close(w,
+                         -x * x / 2 - (y - x) * (y - x) / 8 - log(2) - z * z / 2 - y -
+                             1.5 * log(2 * acos(-1)),
+                         1e-9);
+            assert_close(g[0].u.num, -x + (y - x) / 4, 1e-9);
+            assert_close(g[1].u.num, g_y, 1e-9);
+        }
+        if (k < 20 && !outside) assert_non_null(m.flat);
+        move_drop(&m);
+    }
+    assert_non_null(m.flat); /* after nine in a row, too */
+    move_close(&m, false);
+    check_trace(t);
+    assert_int_equal(trace_log_joint(t, &after, &likelihood), GPM_OK);
+    assert_close(after, joint, 1e-12);
+    session_done(s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(points_weigh_the_same),
                                        cmocka_unit_test(structure_that_changes_is_left),
                                        cmocka_unit_test(flats_of_one_and_of_many_agree),
                                        cmocka_unit_test(the_journal_leads_back_and_forth),
                                        cmocka_unit_test(blocks_in_turn_stay_compiled),
-                                       cmocka_unit_test(what_is_left_changes_nothing)};
+                                       cmocka_unit_test(what_is_left_changes_nothing),
+                                       cmocka_unit_test(a_point_that_is_left_costs_no_others)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
