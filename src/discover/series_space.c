@@ -4,6 +4,7 @@
  * likelihood is O(n^2) on a regular grid are the fast ones.
  */
 #include "discover/series_space.h"
+#include "discover/beats.h"
 #include "discover/changes.h"
 #include "discover/journal.h"
 #include "discover/starts.h"
@@ -89,6 +90,11 @@ static void emit_hopeful(void *ctx, const struct structure *k) {
 static void neighbours(struct space *s, const struct evidence *e, space_emit each, void *ctx) {
     struct emission x = {own(s), each, ctx};
     grammar_neighbours(&x.s->grammar, &smodel_of(e)->s, emit_hopeful, &x);
+}
+
+static double log_prior(const struct series_space *s, const struct smodel_data *data,
+                        const struct structure *k) {
+    return grammar_log_prior(&s->grammar, k) + data->log_measure[k->transform];
 }
 
 /* ---- changes ---- */
@@ -190,6 +196,27 @@ static void suggest_spread(struct series_space *s, const struct change_place *p,
         if (grammar_moves(g, k, i, gate_of(p), &v)) each(ctx, series_space_number(s, &v));
 }
 
+/* Patterns that last instead of one that changes, where a point that was found at once is no worse
+ * than the optimum of e by more than the way from there to an optimum may bring. */
+#define BEATS_BEHIND 5.0 /* nats */
+
+static void suggest_patterns(struct series_space *s, const struct evidence *e, space_emit each,
+                             void *ctx) {
+    const struct structure *k = &smodel_of(e)->s;
+    struct structure v;
+    double least = e->map + e->log_prior - BEATS_BEHIND;
+    for (int i = 0; i < k->n && e->prop.n; i++)
+        for (int n = 2; beats_may(k, i) && grammar_patterns(&s->grammar, k, i, n, &v); n++) {
+            struct evidence *x = beats_start(e, i, &v, log_prior(s, s->data, &v), s->work[0]);
+            if (x && x->map + x->log_prior > least) {
+                vec_push(&s->pointed, x);
+                each(ctx, series_space_number(s, &v));
+            } else {
+                evidence_free(x);
+            }
+        }
+}
+
 /* Those whose gain could pay for what they cost. */
 static void suggestions(struct space *base, const struct evidence *e, space_emit each, void *ctx) {
     struct series_space *s = own(base);
@@ -199,8 +226,9 @@ static void suggestions(struct space *base, const struct evidence *e, space_emit
     struct changes c;
     double periods[SERIES_SEASONS + COUNT_OF(s->hints[0].p)];
     int n = plain(e) ? wave_periods(s, k->transform, periods) : 0;
-    if (!g->changes || !changes_scan(e, s->work[0], periods, n, &c)) return;
     s->floor = -INFINITY; /* what has a gain that was computed gets all of its starts */
+    suggest_patterns(s, e, each, ctx);
+    if (!g->changes || !changes_scan(e, s->work[0], periods, n, &c)) return;
     hint_places(s, &c, k->n);
     suggest_shifts(s, &c, k, each, ctx);
     suggest_spread(s, &c.variance, 5, k, each, ctx);
@@ -218,11 +246,6 @@ static bool is_fast(struct space *s, size_t id) {
 }
 
 /* ---- evidences ---- */
-static double log_prior(const struct series_space *s, const struct smodel_data *data,
-                        const struct structure *k) {
-    return grammar_log_prior(&s->grammar, k) + data->log_measure[k->transform];
-}
-
 /* The best structure on the subset, started from where it is on all of the data. */
 static void screen_top(struct series_space *s, const struct search *x) {
     const struct evidence *best = NULL;
@@ -239,9 +262,15 @@ static void screen_top(struct series_space *s, const struct search *x) {
     evidence_free(e);
 }
 
+static void forget_points(struct series_space *s) {
+    for (size_t i = 0; i < s->pointed.n; i++) evidence_free(s->pointed.at[i]);
+    s->pointed.n = 0;
+}
+
 static void prepare(struct space *base, const struct search *x, const struct evidence *parent,
                     bool dense) {
     struct series_space *s = own(base);
+    forget_points(s);
     memcpy(s->around, s->hints, sizeof s->around);
     if (parent) {
         int tr = smodel_of(parent)->s.transform;
@@ -329,6 +358,8 @@ static struct evidence *fit_structure(struct series_space *s, const struct struc
                                       const struct evidence *parent, int thread) {
     const struct evidence *then = known_before(s, k);
     double behind = then ? lost_before(s, then) : 0, prior = log_prior(s, s->data, k);
+    for (size_t i = 0; i < s->pointed.n; i++)
+        if (structure_equal(&smodel_of(s->pointed.at[i])->s, k)) parent = s->pointed.at[i];
     if (behind > 0) return fit_lost(s, k, behind);
     if (s->screen && !fast) return fit_screened(s, k, then ? then : parent, thread);
     if (then) return sevidence_again(s->data, k, prior, s->floor, then, s->work[thread]);
@@ -397,6 +428,8 @@ static void space_free(struct space *base) {
         mem_free(s->screen);
     }
     free_works(s->work, s->threads);
+    forget_points(s);
+    vec_release(&s->pointed);
     vec_release(&s->known);
     map_release(&s->index);
     mem_free(s);

@@ -250,6 +250,12 @@ static void add_peaks(const struct smodel_data *d, const double *r, int want,
     mem_free(pw);
 }
 
+double period_peak(const struct smodel_data *d, const double *r) {
+    struct period_hints h = {0};
+    add_peaks(d, r, 1, &h);
+    return h.n ? h.p[0] : 0;
+}
+
 void period_hints_data(const struct smodel_data *d, int transform, struct period_hints *h) {
     h->n = 0;
     double *r = NEW_ARRAY(double, d->n);

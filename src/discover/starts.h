@@ -25,4 +25,6 @@ bool starts_faint(const struct smodel *m, const struct evidence *from, double *z
 void period_hints_data(const struct smodel_data *d, int transform, struct period_hints *h);
 void period_hints_residual(const struct evidence *parent, struct smodel_work *w,
                            const struct period_hints *data, struct period_hints *h);
+/* The strongest wave of the values r at the times of d; 0: none stands out. */
+double period_peak(const struct smodel_data *d, const double *r);
 #endif

@@ -102,6 +102,9 @@ bool grammar_wave(const struct grammar *g, const struct structure *s, int at, en
  * alone: instead of its term i or, with i = s->n, beside all of them. */
 bool grammar_moves(const struct grammar *g, const struct structure *s, int i, enum gate gate,
                    struct structure *out);
+/* s with n patterns that last instead of its term i: the first has the period that the term had. */
+bool grammar_patterns(const struct grammar *g, const struct structure *s, int i, int n,
+                      struct structure *out);
 /* s without its straight line; false: it has none. */
 bool grammar_without_line(const struct structure *s, struct structure *out);
 /* s with its term i on one side of a date or of a window alone. */

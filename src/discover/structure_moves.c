@@ -302,6 +302,14 @@ bool grammar_moves(const struct grammar *g, const struct structure *s, int i, en
     return extended(g, with_term(v, t), out);
 }
 
+bool grammar_patterns(const struct grammar *g, const struct structure *s, int i, int n,
+                      struct structure *out) {
+    struct structure v = without_term(*s, i);
+    for (int k = 0; k < n; k++)
+        v = with_term(v, (struct term){(uint16_t)PER, GATE_NONE, k ? 0 : s->t[i].at});
+    return extended(g, v, out);
+}
+
 bool grammar_without_line(const struct structure *s, struct structure *out) {
     for (int i = 0; i < s->n; i++)
         if (s->t[i].mask == LIN && s->t[i].gate == GATE_NONE) {

@@ -54,6 +54,14 @@ def check_three_periods(tmp):
     g = random.Random("product_periods-1")
     d = discover(tmp, "periods", rows(300), [round(10 + (2 + 1.2 * wave(i, 90)) * wave(i, 12) + g.gauss(0, 0.3), 3) for i in range(300)])
     assert d["structures"][0]["struct"] == "PER + PER + PER + WN" and motif(d, "changing_pattern") < 0.1, d["structures"][:3]
+    # steps from one pattern that changes lead to three that do not over structures that are far worse than either
+    g = random.Random("three periods 12")
+    d = discover(tmp, "beats", rows(300), [10 + (2 + 1.2 * wave(i, 90)) * wave(i, 12) + g.gauss(0, 0.3) for i in range(300)])
+    assert d["structures"][0]["struct"] == "PER + PER + PER + WN" and motif(d, "changing_pattern") < 0.1, d["structures"][:3]
+    g = random.Random("trendbeat 2")
+    y = [0.03 * i + 2 * wave(i, 14) + 0.8 * math.sin(2 * math.pi * i / 12.3 + 1) + 0.8 * wave(i, 16.1) + g.gauss(0, 0.5) for i in range(260)]
+    d = discover(tmp, "beats beside a line", rows(260), y)
+    assert d["structures"][0]["struct"] == "LIN + PER + PER + PER + WN" and motif(d, "changing_pattern") < 0.1, d["structures"][:3]
 
 
 def check_edges(tmp):

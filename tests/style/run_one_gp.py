@@ -32,6 +32,7 @@ CALLERS = {
     "infer/metric.c": "the covariance of a posterior, for momenta",
     "infer/pathfinder.c": "normal approximations along paths, for starts",
     "infer/op_bridge.c": "the normal distribution that draws of a posterior are bridged to",
+    "discover/beats.c": "waves by least squares; no likelihood",
     "discover/changes.c": "the inverse covariance itself: changes at all dates at once",
     "discover/predict.c": "joint draws of one part of a process",
     "optimize/bo_feas.c": "probit regression of feasibility, by Laplace",

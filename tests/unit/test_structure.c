@@ -132,6 +132,27 @@ static void test_moves_in_part(void **state) {
 }
 
 /* What the search visits is sound, and stays so from move to move; what it cannot reach is not. */
+/* One pattern that changes becomes several that last; the first keeps its period of the calendar.
+ */
+static void test_patterns(void **state) {
+    UNUSED(state);
+    struct grammar g;
+    struct structure s = structure_of("LIN + SE*PER + WN"), v,
+                     want = structure_of("LIN + PER + PER + PER + WN");
+    grammar_init(&g, 0, false, false);
+    assert_true(grammar_patterns(&g, &s, 1, 3, &v));
+    assert_true(structure_equal(&v, &want));
+    assert_false(grammar_patterns(&g, &s, 1, 4, &v)); /* too many that recur */
+    s.t[1].at = 1;
+    assert_false(grammar_patterns(&g, &s, 1, 2, &v)); /* there is no calendar */
+    grammar_calendar(&g, 1, 1);
+    assert_true(grammar_patterns(&g, &s, 1, 2, &v));
+    assert_int_equal(v.n, 3);
+    assert_int_equal(v.t[1].at + v.t[2].at, 1);
+    s = structure_of("LIN + SE + WIENER + SE*PER + WN");
+    assert_false(grammar_patterns(&g, &s, 3, 2, &v)); /* too many terms */
+}
+
 static void all_sound(void *ctx, const struct structure *s) {
     UNUSED(ctx);
     assert_true(structure_sound(s, 1));
@@ -226,6 +247,7 @@ int main(void) {
         cmocka_unit_test(test_text),         cmocka_unit_test(test_neighbours),
         cmocka_unit_test(test_prior),        cmocka_unit_test(test_moves_connect),
         cmocka_unit_test(test_sound),        cmocka_unit_test(test_queries),
-        cmocka_unit_test(test_query_errors), cmocka_unit_test(test_moves_in_part)};
+        cmocka_unit_test(test_query_errors), cmocka_unit_test(test_moves_in_part),
+        cmocka_unit_test(test_patterns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
