@@ -76,8 +76,8 @@ static const struct period_hints walks[] = {
 static const struct period_hints slopes = {.p = {1.0, 4.0}, .n = 2},
                                  memories = {.p = {0.08, 0.3, 1.5}, .n = 3};
 
-/* Length-scales in the span, and some of a few steps, where those are far below: neighbours of long
- * series are alike for reasons that are over in a moment. */
+/* Length-scales in the span, and some of a few steps, each where it is far below those: neighbours
+ * are alike for reasons that are over in a moment, too. */
 #define MOST_STEPS 3
 
 static bool momentary(const struct smodel_data *d, double length) {
@@ -86,9 +86,9 @@ static bool momentary(const struct smodel_data *d, double length) {
 
 static struct period_hints lengths_of(const struct smodel_data *d) {
     struct period_hints h = candidates[SPAR_L];
-    if (MOST_STEPS * d->dt > 0.5 * h.p[0]) return h;
-    h.p[h.n++] = MOST_STEPS * d->dt;
-    h.p[h.n++] = d->dt;
+    double below = 0.5 * h.p[0];
+    for (int steps = MOST_STEPS; steps >= 1; steps -= MOST_STEPS - 1)
+        if (steps * d->dt <= below) h.p[h.n++] = steps * d->dt;
     return h;
 }
 

@@ -47,6 +47,11 @@ def check_moving_average(tmp):
         before = now
     d = discover(tmp, "average", months(200, 1990), y)
     assert motif(d, "recurring_pattern") < 0.1, d["structures"][:3]
+    # nearest to it is a smooth function of less than a step, which starts of six steps do not lead to
+    g = random.Random("moving average 7")
+    e = [g.gauss(0, 1) for _ in range(201)]
+    d = discover(tmp, "further average", months(200, 1990), [e[i + 1] + 0.7 * e[i] for i in range(200)])
+    assert d["structures"][0]["struct"] == "SE + WN" and motif(d, "recurring_pattern") < 0.1, d["structures"][:3]
 
 
 def check_three_periods(tmp):
