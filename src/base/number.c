@@ -175,6 +175,12 @@ static size_t write17(char *text, bool minus, uint64_t digits, int exponent) {
     return (size_t)(to - text);
 }
 
+const char *number_figure(char text[NUMBER_TEXT], int digits, double x) {
+    bool whole = fabs(x) >= 1000 && fabs(x) < 1e7;
+    number_snprintf(text, NUMBER_TEXT, whole ? "%.*f" : "%.*g", whole ? 0 : digits, x);
+    return text;
+}
+
 size_t number_exact(char text[NUMBER_TEXT], double x) {
     double size = fabs(x);
     uint64_t bits;

@@ -22,6 +22,11 @@ bool number_parse(const char *text, size_t n, double *x);
 enum { NUMBER_TEXT = 40 }; /* 24 are needed; the rest is scratch */
 void number_shortest(char text[NUMBER_TEXT], double x);
 
+/* So many digits, as a person reads them in words and tables: whole from 1000 on, and powers of ten
+ * only beyond ten millions. FIGURE(digits, x) is for a %s in the same expression. */
+const char *number_figure(char text[NUMBER_TEXT], int digits, double x);
+#define FIGURE(digits, x) number_figure((char[NUMBER_TEXT]){0}, digits, x)
+
 /* All 17 digits, byte for byte as %.17g, which reads back as x; a thirtieth of its work. How many
  * characters. */
 size_t number_exact(char text[NUMBER_TEXT], double x);

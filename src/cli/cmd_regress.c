@@ -51,8 +51,9 @@ static enum gpm_status new_rows(gpm_regression *r) {
     if (outside)
         complain(0,
                  "%zu of the rows to predict lie%s outside of the data, where the model "
-                 "only guesses; their predictions name the inputs",
-                 outside, outside == 1 ? "s" : "");
+                 "only guesses; %s the inputs",
+                 outside, outside == 1 ? "s" : "",
+                 outside == 1 ? "its prediction names" : "their predictions name");
     if (lacking)
         complain(0, "%zu of the rows to predict lack%s a value: there is no prediction", lacking,
                  lacking == 1 ? "s" : "");

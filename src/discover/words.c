@@ -4,14 +4,12 @@
  */
 #include "discover/words.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include <math.h>
 #include <string.h>
 
 void words_number(const char *before, double v, const char *after, struct buf *out) {
-    bool whole = fabs(v) >= 1000 && fabs(v) < 1e6;
-    buf_puts(out, before);
-    buf_printf(out, whole ? "%.0f" : "%.3g", v);
-    buf_puts(out, after);
+    buf_printf(out, "%s%s%s", before, FIGURE(3, v), after);
 }
 
 void words_value(const struct discovery *d, double v, int least, struct buf *out) {

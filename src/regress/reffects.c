@@ -81,6 +81,7 @@ static void plan_input(const struct regress *r, int j, size_t draws, struct reff
     qsort(v, n, sizeof *v, number_compare);
     p->at[GRID] = v[(size_t)(0.1 * (double)(n - 1))];
     p->at[GRID + 1] = v[(size_t)ceil(0.9 * (double)(n - 1))];
+    if (p->at[GRID] == p->at[GRID + 1]) p->at[GRID] = in->lo, p->at[GRID + 1] = in->hi;
     mem_free(v);
 }
 
@@ -167,17 +168,15 @@ static void of_curve(const struct regress *r, int j, struct reffect_plan *p, siz
     const double *c = p->curve + draw * p->m;
     bool level = r->t.input[j].level != NULL;
     size_t n = level ? p->m : GRID;
-    double mc = 0, mx = 0, cc = 0, xx = 0, cx = 0, lo = INFINITY, hi = -INFINITY;
+    double mc = 0, mx = 0, cc = 0, xx = 0, cx = 0;
     for (size_t i = 0; i < n; i++) mc += p->weight[i] * c[i], mx += p->weight[i] * p->at[i];
     for (size_t i = 0; i < n; i++) {
         double x = p->at[i] - mx, y = c[i] - mc;
         cc += p->weight[i] * y * y, xx += p->weight[i] * x * x, cx += p->weight[i] * x * y;
-        lo = fmin(lo, c[i]), hi = fmax(hi, c[i]);
     }
     p->alone[draw] = var > 0 ? fmin(1, cc / var) : 0;
     p->bend[draw] = cc > 0 && xx > 0 ? fmax(0, 1 - cx * cx / xx / cc) : 0;
-    p->change[draw] =
-        (level ? hi - lo : c[GRID + 1] - c[GRID]) * (regress_hidden(r) ? 1 : r->t.y_sd);
+    if (!level) p->change[draw] = c[GRID + 1] - c[GRID];
 }
 
 static enum gpm_status one_function(void *ctx, size_t draw, struct rprocess *p) {
@@ -229,6 +228,26 @@ static enum rshape shape_of(const struct reffect *f) {
                : RSHAPE_VALLEY;
 }
 
+/* From the level with the smallest outcome to that with the largest: which two that are is told by
+ * the medians, so that a draw may say that it is the other way round. */
+static void between_levels(const struct effects *e, const struct reffect_plan *p,
+                           struct reffect *f) {
+    size_t lo = 0, hi = 0;
+    for (size_t i = 1; i < f->m; i++) {
+        if (f->f[i].mid < f->f[lo].mid) lo = i;
+        if (f->f[i].mid > f->f[hi].mid) hi = i;
+    }
+    f->from = (double)lo, f->to = (double)hi;
+    for (size_t k = 0; k < e->draws; k++)
+        p->change[k] = p->curve[k * p->m + hi] - p->curve[k * p->m + lo];
+}
+
+/* Levels differ, if those that differ most do. */
+static enum rshape shape_of_levels(const struct reffect *f) {
+    if (f->total.mid < VISIBLE) return faint(f);
+    return f->change.lo <= 0 ? RSHAPE_OPEN : RSHAPE_LINE;
+}
+
 static void conclude(struct effects *e, int j) {
     struct regress *r = e->r;
     const struct reffect_plan *p = &e->plan[j];
@@ -247,9 +266,13 @@ static void conclude(struct effects *e, int j) {
     f->total = rinterval_of(p->total, e->draws, r->o.level);
     f->alone = rinterval_of(p->alone, e->draws, r->o.level);
     f->bend = rinterval_of(p->bend, e->draws, r->o.level);
+    if (level)
+        between_levels(e, p, f);
+    else
+        f->from = p->at[GRID], f->to = p->at[GRID + 1];
+    for (size_t k = 0; k < e->draws; k++) p->change[k] *= unit;
     f->change = rinterval_of(p->change, e->draws, r->o.level);
-    if (!level) f->from = p->at[GRID], f->to = p->at[GRID + 1];
-    f->shape = !level ? shape_of(f) : f->total.mid < VISIBLE ? faint(f) : RSHAPE_LINE;
+    f->shape = level ? shape_of_levels(f) : shape_of(f);
     f->clear = f->shape > RSHAPE_OPEN && f->total.lo >= VISIBLE;
     mem_free(v);
 }

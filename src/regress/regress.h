@@ -51,8 +51,9 @@ struct reffect {
     struct rinterval *f;     /* in units of the outcome */
     struct rinterval total;  /* share of the function's variance, with interactions */
     struct rinterval alone;  /* without */
-    double from, to;         /* 10% and 90% quantiles of a number */
-    struct rinterval change; /* of the outcome between them; of levels: largest minus smallest */
+    double from, to;         /* 10% and 90% quantiles of a number, or its ends where these are the
+                              * same; places of the levels with the smallest and largest outcome */
+    struct rinterval change; /* of the outcome between them */
     struct rinterval bend;   /* share of the curve's variance that no straight line explains */
     enum rshape shape;       /* OPEN: there, but its direction is not clear */
     bool clear;              /* that it has an effect, and which */

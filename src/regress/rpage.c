@@ -77,7 +77,7 @@ static void check_table(const struct regress *r, struct buf *out) {
                        "class=\"n\">%.0f%%</td>",
                        k->score[i].log, k->score[i].auc, 100 * k->score[i].right);
         else
-            buf_printf(out, "<td class=\"n\">%.4g</td>", rows[i].rmse);
+            buf_printf(out, "<td class=\"n\">%s</td>", FIGURE(4, rows[i].rmse));
         buf_printf(out, "<td class=\"n\">%.3f</td></tr>\n", rows[i].r2);
     }
     buf_puts(out, "</tbody></table>\n");
@@ -163,9 +163,10 @@ static void input_table(const struct regress *r, struct buf *out) {
         put(out, "<tr><td class=\"own\">", r->t.input[j].name, "</td>");
         put_share(out, f->total);
         buf_printf(out,
-                   "<td class=\"n\">%+.3g <span class=\"sub\">%.3g to %.3g</span></td>"
+                   "<td class=\"n\">%s%s <span class=\"sub\">%s to %s</span></td>"
                    "<td class=\"own\">%s</td></tr>\n",
-                   f->change.mid, f->change.lo, f->change.hi, regress_shape(r, j));
+                   f->change.mid < 0 ? "" : "+", FIGURE(3, f->change.mid), FIGURE(3, f->change.lo),
+                   FIGURE(3, f->change.hi), regress_shape(r, j));
     }
     buf_puts(out, "</tbody></table>\n");
 }
@@ -245,12 +246,12 @@ static void odd_rows(const struct regress *r, struct buf *out) {
         "</thead><tbody>\n");
     for (size_t i = 0; i < k->n_odd && i < MOST; i++) {
         size_t at = k->odd[i], row = r->row[at + k->from];
-        buf_printf(
-            out,
-            "<tr><td class=\"n\">%zu</td><td class=\"n\">%.5g</td><td class=\"n\">%.4g <span "
-            "class=\"sub\">%.4g to %.4g</span></td><td class=\"n\">%.1f</td></tr>\n",
-            r->t.line[row], r->t.y[row], k->mean[at], k->lo[at], k->hi[at],
-            fabs(r->t.y[row] - k->mean[at]) / k->sd[at]);
+        buf_printf(out,
+                   "<tr><td class=\"n\">%zu</td><td class=\"n\">%s</td><td class=\"n\">%s <span "
+                   "class=\"sub\">%s to %s</span></td><td class=\"n\">%.1f</td></tr>\n",
+                   r->t.line[row], FIGURE(5, r->t.y[row]), FIGURE(4, k->mean[at]),
+                   FIGURE(4, k->lo[at]), FIGURE(4, k->hi[at]),
+                   fabs(r->t.y[row] - k->mean[at]) / k->sd[at]);
     }
     buf_puts(out, "</tbody></table>\n");
     if (k->n_odd > MOST) buf_printf(out, "<p>and %zu more.</p>\n", k->n_odd - MOST);
@@ -281,10 +282,10 @@ static void predictions(const struct regress *r, const struct rnew *at, const st
         }
         if (isfinite(p[i].mean))
             buf_printf(out,
-                       "<td class=\"n\">%.5g</td><td class=\"n\">%.4g to %.4g</td><td "
-                       "class=\"n\">%.4g to %.4g</td>",
-                       chance ? p[i].mean : p[i].median, p[i].lo, p[i].hi, p[i].new_lo,
-                       p[i].new_hi);
+                       "<td class=\"n\">%s</td><td class=\"n\">%s to %s</td><td "
+                       "class=\"n\">%s to %s</td>",
+                       FIGURE(5, chance ? p[i].mean : p[i].median), FIGURE(4, p[i].lo),
+                       FIGURE(4, p[i].hi), FIGURE(4, p[i].new_lo), FIGURE(4, p[i].new_hi));
         else
             buf_puts(out, "<td colspan=\"3\">a value is missing</td>");
         buf_reset(&cell);
@@ -325,8 +326,8 @@ void regress_page(const struct regress *r, const struct rnew *at, const struct r
     if (regress_hidden(r))
         put_words(r, regress_rest, "<p>", "</p>\n", out);
     else
-        buf_printf(out, "<p>Noise: standard deviation %.4g, %.4g to %.4g.</p>\n", r->noise.mid,
-                   r->noise.lo, r->noise.hi);
+        buf_printf(out, "<p>Noise: standard deviation %s, %s to %s.</p>\n", FIGURE(4, r->noise.mid),
+                   FIGURE(4, r->noise.lo), FIGURE(4, r->noise.hi));
     input_figures(r, out);
     odd_rows(r, out);
     predictions(r, at, p, out);

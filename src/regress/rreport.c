@@ -2,6 +2,7 @@
  * What a regression found, as text, JSON and CSV. */
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "plot/scene.h"
 #include "regress/rchains.h"
 #include "regress/regress.h"
@@ -11,6 +12,11 @@
 enum { MOST_ODD = 8 }; /* rows named */
 
 /* ---- words ---- */
+
+/* Which way it goes is known, and that it hardly matters. */
+static bool little_effect(const struct reffect *f) {
+    return f->shape == RSHAPE_NONE && (f->change.lo > 0 || f->change.hi < 0);
+}
 
 const char *regress_shape(const struct regress *r, int j) {
     const struct reffect *f = &r->effect[j];
@@ -24,7 +30,7 @@ const char *regress_shape(const struct regress *r, int j) {
     case RSHAPE_HILL: return "rises, then falls";
     case RSHAPE_VALLEY: return "falls, then rises";
     case RSHAPE_WAVY: return "goes up and down";
-    default: return "no visible effect";
+    default: return little_effect(f) ? "little effect" : "no visible effect";
     }
 }
 
@@ -32,17 +38,27 @@ static int percent(double share) {
     return (int)floor(100 * share + 0.5);
 }
 
+/* Of the outcome's variation, in percent; not 100 unless it is all. */
+static const char *explained(double r2, char text[NUMBER_TEXT]) {
+    bool nearly = r2 > 0.995 && r2 < 1;
+    number_snprintf(text, NUMBER_TEXT, nearly ? "%.1f" : "%.0f",
+                    fmin(100 * r2, nearly ? 99.9 : 100));
+    return text;
+}
+
 /* Inputs whose effect is clear, most important first; those that make no visible difference. */
 static void name_inputs(const struct regress *r, struct buf *out) {
     enum { MOST = 3, MOST_NONE = 8 };
-    int seen = 0, clear = 0, none = 0, n = r->t.n_inputs;
-    for (int j = 0; j < n; j++)
+    int seen = 0, clear = 0, none = 0, little = 0, n = r->t.n_inputs;
+    for (int j = 0; j < n; j++) {
         clear += r->effect[j].clear, none += r->effect[j].shape == RSHAPE_NONE;
+        little += little_effect(&r->effect[j]);
+    }
     bool told = clear && (r->check.beats_mean || r->check.r2 > 0.5);
     if (!told)
-        buf_puts(out, none == n ? "No input makes a visible difference"
-                      : n == 1  ? "What the input does is not clear"
-                                : "What each input does on its own is not clear");
+        buf_puts(out, none == n && !little ? "No input makes a visible difference"
+                      : n == 1             ? "What the input does is not clear"
+                                           : "What each input does on its own is not clear");
     for (int i = 0; i < n && seen < MOST && told; i++) {
         int j = r->order[i];
         if (!r->effect[j].clear) continue;
@@ -52,7 +68,9 @@ static void name_inputs(const struct regress *r, struct buf *out) {
         seen++;
     }
     buf_puts(out, ".");
-    const char *between = " No visible effect: ";
+    const char *between = little == none ? " Little effect: "
+                          : little       ? " Little or no visible effect: "
+                                         : " No visible effect: ";
     int named = 0;
     for (int i = 0; i < n && none < n; i++) {
         if (r->effect[r->order[i]].shape != RSHAPE_NONE || named++ >= MOST_NONE) continue;
@@ -60,7 +78,7 @@ static void name_inputs(const struct regress *r, struct buf *out) {
         between = ", ";
     }
     if (none < n && named > MOST_NONE) buf_printf(out, " and %d more", named - MOST_NONE);
-    if (none && none < n) buf_puts(out, ".");
+    if (none && none < n && out->data[out->len - 1] != '.') buf_puts(out, ".");
 }
 
 /* Why shares need not add up to all; nothing where they nearly do. */
@@ -148,18 +166,19 @@ static void words_of_check(const struct regress *r, struct buf *out) {
         return;
     }
     buf_printf(out,
-               "The model explains %d%% of the variation of %s in rows that it has not seen "
+               "The model explains %s%% of the variation of %s in rows that it has not seen "
                "(typical error "
-               "%.3g, where the mean has %.3g",
-               percent(k->r2), r->t.y_name, k->rmse, k->rmse_mean);
+               "%s, where the mean has %s",
+               explained(k->r2, (char[NUMBER_TEXT]){0}), r->t.y_name, FIGURE(3, k->rmse),
+               FIGURE(3, k->rmse_mean));
     double gain = 1 - k->rmse / k->rmse_linear;
     /* of few rows straight lines are not well known */
     bool curved = k->beats_lines && r->t.n >= 10 * (size_t)r->t.d;
     if (gain > 0.03 && !curved)
-        buf_printf(out, " and straight lines have %.3g). ", k->rmse_linear);
+        buf_printf(out, " and straight lines have %s). ", FIGURE(3, k->rmse_linear));
     else if (gain > 0.03)
-        buf_printf(out, " and straight lines have %.3g: curves or interactions matter). ",
-                   k->rmse_linear);
+        buf_printf(out, " and straight lines have %s: curves or interactions matter). ",
+                   FIGURE(3, k->rmse_linear));
     else
         buf_puts(out, "), and straight lines do as well. ");
 }
@@ -171,8 +190,8 @@ void regress_words(const struct regress *r, struct buf *out) {
     if (regress_hidden(r))
         regress_rest(r, out);
     else
-        buf_printf(out, " What the inputs cannot explain has a standard deviation of %.3g.",
-                   r->noise.mid);
+        buf_printf(out, " What the inputs cannot explain has a standard deviation of %s.",
+                   FIGURE(3, r->noise.mid));
     size_t odd = r->check.n_odd, wild = r->wild;
     if (odd)
         buf_printf(out, " %zu row%s far from what the others say", odd,
@@ -197,8 +216,8 @@ void regress_rest(const struct regress *r, struct buf *out) {
                    r->noise.mid, r->noise.lo, r->noise.hi);
         break;
     default:
-        buf_printf(out, "Noise: standard deviation %.4g [%.4g, %.4g]", r->noise.mid, r->noise.lo,
-                   r->noise.hi);
+        buf_printf(out, "Noise: standard deviation %s [%s, %s]", FIGURE(4, r->noise.mid),
+                   FIGURE(4, r->noise.lo), FIGURE(4, r->noise.hi));
     }
 }
 
@@ -275,7 +294,7 @@ static void put_check(const struct regress *r, struct buf *out) {
     bool hidden = regress_hidden(r);
     buf_printf(out, ")\n%-22s %10s %8s%s\n", "", "RMSE", "R2", hidden ? "  log score" : "");
     for (int i = 0; i < RSCORES; i++) {
-        buf_printf(out, "  %-20s %10.4g %8.3f", names[i], rmse[i], r2[i]);
+        buf_printf(out, "  %-20s %10s %8.3f", names[i], FIGURE(4, rmse[i]), r2[i]);
         if (hidden) buf_printf(out, " %10.4f", k->score[i].log);
         if (!i)
             buf_printf(out, "   %g%% intervals hold %.1f%%", 100 * r->o.level, 100 * k->coverage);
@@ -296,25 +315,22 @@ void regress_number(const struct regress *r, int j, double v, struct buf *out) {
     if (r->t.input[j].dated)
         rinput_date(&r->t.input[j], v, out);
     else
-        buf_printf(out, "%.4g", v);
+        buf_puts(out, FIGURE(4, v));
 }
 
 static void put_change(const struct regress *r, int j, struct buf *out) {
     const struct reffect *f = &r->effect[j];
     if (r->t.input[j].level) {
-        size_t lo = 0, hi = 0;
-        for (size_t i = 1; i < f->m; i++) {
-            if (f->f[i].mid < f->f[lo].mid) lo = i;
-            if (f->f[i].mid > f->f[hi].mid) hi = i;
-        }
-        buf_printf(out, "%s -> %s: ", r->t.input[j].level[lo], r->t.input[j].level[hi]);
+        char **level = r->t.input[j].level;
+        buf_printf(out, "%s -> %s: ", level[(int)f->from], level[(int)f->to]);
     } else {
         regress_number(r, j, f->from, out);
         buf_puts(out, " -> ");
         regress_number(r, j, f->to, out);
         buf_puts(out, ": ");
     }
-    buf_printf(out, "%+.3g [%.3g, %.3g]", f->change.mid, f->change.lo, f->change.hi);
+    buf_printf(out, "%s%s [%s, %s]", f->change.mid < 0 ? "" : "+", FIGURE(3, f->change.mid),
+               FIGURE(3, f->change.lo), FIGURE(3, f->change.hi));
 }
 
 static int change_width(const struct regress *r) {
@@ -399,11 +415,11 @@ static void put_odd(const struct regress *r, struct buf *out) {
         if (r->family == RFAMILY_CHANCE)
             put_odd_chance(r, row, k->mean[at], out);
         else
-            buf_printf(
-                out,
-                "  line %zu: %s = %.5g, expected %.4g [%.4g, %.4g], %.1f standard deviations off\n",
-                r->t.line[row], r->t.y_name, r->t.y[row], k->mean[at], k->lo[at], k->hi[at],
-                fabs(r->t.y[row] - k->mean[at]) / k->sd[at]);
+            buf_printf(out,
+                       "  line %zu: %s = %s, expected %s [%s, %s], %.1f standard deviations off\n",
+                       r->t.line[row], r->t.y_name, FIGURE(5, r->t.y[row]), FIGURE(4, k->mean[at]),
+                       FIGURE(4, k->lo[at]), FIGURE(4, k->hi[at]),
+                       fabs(r->t.y[row] - k->mean[at]) / k->sd[at]);
     }
     if (k->n_odd > MOST_ODD) buf_printf(out, "  and %zu more\n", k->n_odd - MOST_ODD);
     struct buf aside = BUF_INIT;
@@ -477,12 +493,12 @@ void regress_predictions_text(const struct regress *r, const struct rnew *at,
     for (size_t i = 0; i < at->m && i < MOST; i++) {
         const double *row = at->x + i * (size_t)r->t.d;
         struct buf f = BUF_INIT, n = BUF_INIT, far = BUF_INIT;
-        buf_printf(&f, "[%.4g, %.4g]", p[i].lo, p[i].hi);
-        buf_printf(&n, "[%.4g, %.4g]", p[i].new_lo, p[i].new_hi);
+        buf_printf(&f, "[%s, %s]", FIGURE(4, p[i].lo), FIGURE(4, p[i].hi));
+        buf_printf(&n, "[%s, %s]", FIGURE(4, p[i].new_lo), FIGURE(4, p[i].new_hi));
         if (isfinite(p[i].mean))
-            buf_printf(out, "  %10.5g %10.3g   %-22s   %-22s  ",
-                       r->family == RFAMILY_CHANCE ? p[i].mean : p[i].median, p[i].sd, f.data,
-                       n.data);
+            buf_printf(out, "  %10s %10s   %-22s   %-22s  ",
+                       FIGURE(5, r->family == RFAMILY_CHANCE ? p[i].mean : p[i].median),
+                       FIGURE(3, p[i].sd), f.data, n.data);
         else
             buf_printf(out, "  a value is missing: no prediction  ");
         for (int j = 0; j < r->t.n_inputs; j++) {
@@ -531,6 +547,8 @@ static void json_effect(const struct regress *r, int j, struct buf *out) {
     json_interval(out, "change", f->change);
     json_interval(out, "bend", f->bend);
     if (in->level) {
+        JSON(out, FIELD("from", (const char *)in->level[(int)f->from]),
+             FIELD("to", (const char *)in->level[(int)f->to]));
         json_key(out, "levels");
         for (int l = 0; l < in->n_levels; l++) {
             buf_puts(out, l ? ", " : "[");

@@ -193,9 +193,11 @@ static int by_count(const void *a, const void *b) {
     return x[0] != y[0] ? (x[0] < y[0] ? 1 : -1) : (x[1] > y[1]) - (x[1] < y[1]);
 }
 
-/* The distinct words of a column, the most frequent one first; false: they are too many. */
-static bool find_levels(struct reading *r, int col, struct rinput *in) {
-    enum { ROOM = RTABLE_LEVELS + 1 };
+/* The distinct words of a column, the most frequent one first; otherwise why they are no levels.
+ * Many are taken where the column was asked for: each costs a column of the design. */
+static const char *find_levels(struct reading *r, int col, bool asked, struct rinput *in) {
+    enum { ROOM = RTABLE_COLUMNS + 1 };
+    static const char many[] = "it holds words, and too many different ones to be levels";
     const char *word[ROOM];
     size_t order[ROOM][2] = {{0}}; /* count, place */
     int n = 0;
@@ -204,16 +206,18 @@ static bool find_levels(struct reading *r, int col, struct rinput *in) {
         const char *cell = csv_text(&r->csv, row, col);
         int k = 0;
         while (k < n && strcmp(word[k], cell) != 0) k++;
-        if (k == n && n == RTABLE_LEVELS) return false;
+        if (k == n && n == ROOM) return many;
         if (k == n) word[n] = cell, order[n][1] = (size_t)n, n++;
         order[k][0]++;
     }
-    if (3 * (size_t)n > r->col[col].cells) return false; /* hardly a word comes twice */
+    if (3 * (size_t)n > r->col[col].cells) return many; /* hardly a word comes twice */
+    if (n > RTABLE_LEVELS && !asked)
+        return "it holds words, and many different ones (--x takes it with all of them)";
     qsort(order, (size_t)n, sizeof order[0], by_count);
     in->level = NEW_ARRAY(char *, (size_t)n + 1);
     in->n_levels = n;
     for (int k = 0; k < n; k++) in->level[k] = mem_strdup(word[order[k][1]]);
-    return true;
+    return NULL;
 }
 
 /* Rows counted 0, 1, 2.. or 1, 2, 3.. in a column without a name, or one that says so: spreadsheets
@@ -269,8 +273,8 @@ static enum gpm_status add_input(struct reading *r, int col, bool asked) {
         why = "most of its values are missing";
     else if (k->dated)
         take_dates(k, &in);
-    else if (!is_numeric(k) && !find_levels(r, col, &in))
-        why = k->doubt ? k->doubt : "it holds words, and too many different ones to be levels";
+    else if (!is_numeric(k) && (why = find_levels(r, col, asked, &in)))
+        why = k->doubt ? k->doubt : why;
     else if (in.level && in.n_levels < 2)
         why = "it is the same in every row";
     if (in.level) in.n = in.n_levels - 1;
@@ -543,61 +547,6 @@ static void drop_weakest(struct rtable *t) {
         before - t->n_inputs, before, t->y_name, RTABLE_COLUMNS);
 }
 
-/* ---- copies ---- */
-
-struct row_of {
-    const struct rtable *t;
-    size_t row;
-};
-
-static int compare_values(const struct row_of *p, const struct row_of *q) {
-    size_t d = (size_t)p->t->d;
-    double y = p->t->y[p->row], z = p->t->y[q->row];
-    if (y != z) return y < z ? -1 : 1;
-    for (size_t k = 0; k < d; k++) {
-        double u = p->t->x[p->row * d + k], v = p->t->x[q->row * d + k];
-        if (u != v) return u < v ? -1 : 1;
-    }
-    return 0;
-}
-
-/* Among equal rows the first of the file comes first. */
-static int compare_rows(const void *a, const void *b) {
-    const struct row_of *p = a, *q = b;
-    int order = compare_values(p, q);
-    return order ? order : p->row < q->row ? -1 : p->row > q->row;
-}
-
-/* Rows that repeat others in all columns, of an outcome whose values hardly ever repeat otherwise,
- * are copies: taken for measurements they would say that there is no noise. */
-static void drop_copies(struct rtable *t) {
-    size_t d = (size_t)t->d, kept = 0, values = 1;
-    struct row_of *key = NEW_ARRAY(struct row_of, t->n);
-    bool *copy = mem_zalloc(t->n * sizeof *copy);
-    size_t rows = t->n;
-    for (size_t i = 0; i < t->n; i++) key[i] = (struct row_of){t, i};
-    qsort(key, t->n, sizeof *key, compare_rows);
-    for (size_t i = 1; i < t->n; i++) {
-        values += t->y[key[i].row] != t->y[key[i - 1].row];
-        copy[key[i].row] = !compare_values(&key[i], &key[i - 1]);
-        rows -= copy[key[i].row];
-    }
-    bool drop = rows < t->n && rows >= RTABLE_LEAST && 10 * values >= 9 * rows;
-    for (size_t i = 0; i < t->n && drop; i++) {
-        if (copy[i]) continue;
-        memmove(t->x + kept * d, t->x + i * d, d * sizeof *t->x);
-        t->y[kept] = t->y[i];
-        t->line[kept++] = t->line[i];
-    }
-    if (drop) {
-        buf_printf(&t->notes, "%zu row%s others in every column and count%s once\n", t->n - kept,
-                   t->n - kept == 1 ? " repeats" : "s repeat", t->n - kept == 1 ? "s" : "");
-        t->n = kept;
-    }
-    mem_free(key);
-    mem_free(copy);
-}
-
 bool rtable_two_values(const struct rtable *t, double *low, double *high) {
     *low = *high = t->y[0];
     for (size_t i = 0; i < t->n; i++) {
@@ -625,11 +574,11 @@ static enum gpm_status check(struct rtable *t, struct buf *err) {
                         "%s: %d columns of inputs (a level of words counts as one), at most %d; "
                         "choose some with --x",
                         t->file, t->d, RTABLE_COLUMNS);
-    drop_copies(t);
+    rtable_drop_copies(t);
     scales(t);
     if (is_constant(t->y_mean, t->y_sd))
-        return buf_fail(err, GPM_E_FORMAT, "%s: the outcome '%s' is the same in all rows", t->file,
-                        t->y_name);
+        return buf_fail(err, GPM_E_FORMAT, "%s: the outcome '%s' is the same in all rows%s",
+                        t->file, t->y_name, t->o.y ? "" : " (--y NAME takes another column)");
     say_collinear(t);
     return GPM_OK;
 }

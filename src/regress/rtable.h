@@ -17,7 +17,7 @@
 enum {
     RTABLE_LEAST = 5,    /* complete rows */
     RTABLE_COLUMNS = 60, /* of the design at most: with the other parameters they fit a proposal */
-    RTABLE_LEVELS = 12   /* of an input of words, at most */
+    RTABLE_LEVELS = 12   /* of an input of words that was not asked for by name, at most */
 };
 
 struct rtable_options {
@@ -89,6 +89,8 @@ GPM_MUST_USE enum gpm_status rnew_point(const struct rtable *t, const char *text
 void rtable_value(const struct rtable *t, int j, const double *row, struct buf *out);
 /* Names of the inputs of a row that lie outside of the data, separated by blanks; how many. */
 int rtable_outside(const struct rtable *t, const double *row, struct buf *out);
+/* Leaves rows out that are copies of others, and notes it (rcopies.c). */
+void rtable_drop_copies(struct rtable *t);
 /* Has the outcome two values, and no others? */
 bool rtable_two_values(const struct rtable *t, double *low, double *high);
 /* Mean and standard deviation of the outcome from n rows. */

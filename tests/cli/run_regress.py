@@ -494,5 +494,35 @@ out = json.loads(given("a," + ",".join("w%d" % k for k in range(8)) + ",y\n" + "
     "%.3f,%s,%.3f\n" % (i % 7, ",".join(w), 3 * (i % 7) + random.gauss(0, 1)) for i, w in enumerate(levels)), "--kernel", "SE(sf=1, l=8)", "--json", "-", status=0))
 check("1 of 9 inputs, those that go together with 'y' the least, are left out" in out["notes"] and "rows that this choice has seen, and too well" in out["notes"] and "a" in [i["name"] for i in out["inputs"]], "too many columns: " + out["notes"])
 
+# ---- as a statistician reads it ----------------------------------------------------------------------
+# Of an input of words that says nothing the two levels furthest apart differ as they do by chance: their interval holds zero.
+random.seed(21)
+idle = [(random.choice("ab"), random.choice("pqrstu"), random.random()) for _ in range(80)]
+out = json.loads(given("g,h,x,y\n" + "".join("%s,%s,%.4f,%.4f\n" % (g, h, x, 3 * x + random.gauss(0, 1)) for g, h, x in idle), "--json", "-", status=0))
+for i in out["inputs"][1:]:
+    check(i["change"][1] <= 0 <= i["change"][2] and i["shape"] != "differs by level" and {i["from"], i["to"]} <= set(i["levels"]), "levels that are alike: %r" % i)
+# A rare 1 among zeros: the change is that from 0 to 1, though more than nine tenths of the rows are 0.
+rare = [(i % 17 == 3, random.random()) for i in range(120)]
+out = json.loads(given("flag,x,y\n" + "".join("%d,%.4f,%.4f\n" % (f, x, 5 * f + x + random.gauss(0, 0.3)) for f, x in rare), "--json", "-", status=0))
+flag = [i for i in out["inputs"] if i["name"] == "flag"][0]
+check((flag["from"], flag["to"]) == (0, 1) and flag["change"][1] < 5 < flag["change"][2] and flag["shape"].startswith("rises"), "a rare flag: %r" % flag)
+# What is small and certain is not called invisible.
+small = [(random.random(), random.random()) for _ in range(200)]
+text = given("a,b,y\n" + "".join("%.4f,%.4f,%.4f\n" % (a, b, 1e5 * (a + 0.1 * b + random.gauss(0, 0.003)) + 2e5) for a, b in small), status=0)
+check("little effect" in text and "no visible effect" not in text and "Little effect: b." in text, "a small effect: " + text)
+check("e+0" not in text and "explains 99.9%" in text, "numbers as people write them, and not all is explained: " + text)
+# A table behind itself is one table, however few values the outcome has; the last column of numbers may be the wrong one.
+table = ["%d,%d" % (random.randrange(12), random.randrange(4) + 2 * (i % 12)) for i in range(30)]
+out = json.loads(given("a,y\n" + "\n".join(table * 3) + "\n", "--json", "-", "--family", "normal", status=0))
+check(out["rows"] == 30 and "every row stands 3 times" in out["notes"], "a table three times: %r %s" % (out["rows"], out["notes"]))
+check("--y NAME takes another column" in given("a,y,unit\n" + "".join("%d,%d,1\n" % (i, i * i) for i in range(9)), status=2), "a constant in the last column")
+# Fifteen levels are not guessed to be an input, and taken where they are asked for.
+letters = [(chr(97 + i % 15), random.random()) for i in range(90)]
+text = "g,x,y\n" + "".join("%s,%.4f,%.4f\n" % (g, x, ord(g) / 5 + x + random.gauss(0, 0.2)) for g, x in letters)
+out = json.loads(given(text, "--json", "-", status=0))
+check("--x takes it" in out["notes"] and len(out["inputs"]) == 1, "many levels: " + out["notes"])
+out = json.loads(given(text, "--x", "g,x", "--json", "-", status=0))
+check(len(out["inputs"][0]["levels"]) == 15 and out["check"]["r2"] > 0.8, "many levels that were asked for")
+
 print("%d failures" % failures if failures else "fine")
 sys.exit(1 if failures else 0)
