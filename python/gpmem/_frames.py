@@ -34,9 +34,53 @@ def is_index(y):
     return pd is not None and isinstance(y, pd.Index)
 
 
+def plain_array(values, name):
+    """An array; of a masked one with None where the mask is."""
+    a = np.asarray(values)
+    if a.dtype.kind == "c":
+        raise GpmemValueError("%s must hold real numbers, not complex ones" % name)
+    if isinstance(values, np.ma.MaskedArray) and values.mask.any():
+        a = a.astype(object)
+        a[np.ma.getmaskarray(values)] = None
+    return a
+
+
+def is_missing(v):
+    """Whether a value of a column is none: None, nan, and those of pandas."""
+    pd = sys.modules.get("pandas")
+    return v is None or (pd is not None and (v is pd.NA or v is pd.NaT)) or bool(v != v)
+
+
+def numbers(values, name):
+    """An array of floats, nan where a value is missing: also of masked arrays and of pandas' own types."""
+    a = plain_array(values, name)
+    if a.dtype.kind != "O":
+        try:
+            return a.astype(float)
+        except ValueError:
+            pass
+    out = np.full(a.shape, np.nan)
+    for at, v in np.ndenumerate(a):
+        if is_missing(v):
+            continue
+        try:
+            out[at] = float(v)
+        except (TypeError, ValueError):
+            raise GpmemValueError("%s must hold numbers, and nan where one is missing; %s%s is %r"
+                                  % (name, name, list(at) if at else "", v)) from None
+    return out
+
+
+def _steps(times):
+    """How many different steps there are between times."""
+    return len(np.unique(np.diff(np.sort(times.to_numpy()))))
+
+
 def plain_times(y):
     """The entries of a Series or an index that are times, without their zone; None: they are none."""
     pd = pandas()
+    if y.dtype == object and pd.api.types.infer_dtype(y) not in ("datetime", "datetime64", "period"):
+        return None
     index = pd.Index(y)
     return Times._texts_or_numbers(index) if isinstance(index, (pd.DatetimeIndex, pd.PeriodIndex)) else None
 
@@ -102,13 +146,22 @@ class Times:
         self.values = self._texts_or_numbers(index)
 
     @staticmethod
-    def _texts_or_numbers(index):
+    def _without_zone(index, like):
+        """Times as the clocks of their zone show them, where those of the series `like` then have steps as regular as in UTC:
+        days and months, whose midnights shift when clocks do. Hours stay even in UTC alone."""
+        local = like.tz_localize(None)
+        clocks = local.is_unique and _steps(local) <= _steps(like.tz_convert("UTC").tz_localize(None))
+        return index.tz_localize(None) if clocks else index.tz_convert("UTC").tz_localize(None)
+
+    @staticmethod
+    def _texts_or_numbers(index, like=None):
         pd = pandas()
         if isinstance(index, pd.PeriodIndex):
             index = index.to_timestamp(how="start")
         if isinstance(index, pd.DatetimeIndex):
             if index.tz is not None:
-                index = index.tz_convert("UTC").tz_localize(None)
+                like = like if isinstance(like, pd.DatetimeIndex) and like.tz is not None else index
+                index = Times._without_zone(index.tz_convert(like.tz), like)
             return index.to_numpy()
         if index.dtype.kind in "iuf":
             return index.to_numpy()
@@ -131,10 +184,10 @@ class Times:
         return None
 
 
-def as_texts(index):
-    """Entries of an index as the library reads times of a series that came from such an index."""
+def as_texts(index, times=None):
+    """Entries of an index as the library reads times of a series that came from such an index, or from `times`."""
     pd = pandas()
-    values = Times._texts_or_numbers(pd.Index(index))
+    values = Times._texts_or_numbers(pd.Index(index), None if times is None else times.index)
     if values.dtype.kind != "M":
         return [repr(v) if isinstance(v, float) else str(v) for v in values.tolist()]
     days = values.astype("datetime64[D]")

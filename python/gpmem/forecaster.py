@@ -94,7 +94,7 @@ class Forecaster:
                 raise GpmemValueError("y has %d columns; fit one Forecaster to each" % y.shape[1])
             y = y.iloc[:, 0]
         self._pandas = isinstance(y, pd.Series)
-        series = y if self._pandas else pd.Series(np.asarray(y, dtype=float))
+        series = y if self._pandas else pd.Series(_frames.numbers(y, "y"))
         self._index, self._name = series.index, series.name
         self._times = _frames.Times(series.index)
         self._y = series
@@ -124,7 +124,7 @@ class Forecaster:
         """Adds values that follow; the structure is learned anew from all (update_params False: not)."""
         self._check_fitted()
         pd = _frames.pandas()
-        new = y if isinstance(y, pd.Series) else pd.Series(np.asarray(y, dtype=float), index=self._times.after(len(y)))
+        new = y if isinstance(y, pd.Series) else pd.Series(_frames.numbers(y, "y"), index=self._times.after(len(y)))
         whole = pd.concat([self._y[~self._y.index.isin(new.index)], new])
         if update_params:
             was = self._pandas, self._name
@@ -164,7 +164,7 @@ class Forecaster:
             f = d.forecast(int(at.max()), level=level)
             f = {k: v[at - 1] for k, v in f.items()}
             return _frames.index_of(f["x"]), f
-        return index, d.forecast(times=_frames.as_texts(at), level=level)
+        return index, d.forecast(times=_frames.as_texts(at, self._times), level=level)
 
     def _forecast_with(self, index, level, X):
         """With regressors: X has a row for each answer, or rows by their times."""
@@ -176,7 +176,7 @@ class Forecaster:
             X = X.loc[index]
         if len(X) != len(index) or list(X.columns) != self._columns:
             raise GpmemValueError("X needs the columns %s and a row for each of %d answers" % (named, len(index)))
-        return self.discovery_.forecast_with(_frames.as_texts(index), X, level)
+        return self.discovery_.forecast_with(_frames.as_texts(index, self._times), X, level)
 
     # -- forecasts --
     def predict(self, fh: Any = None, X: Any = None) -> pandas.Series | np.ndarray:

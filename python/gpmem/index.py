@@ -31,6 +31,9 @@ class Index:
         if hasattr(self, "_handle"):
             lib.gpm_index_free(self._handle)
 
+    def __reduce__(self):
+        return Index, (self._file,)
+
     def __repr__(self) -> str:
         return "Index(%r)" % self._file
 

@@ -92,6 +92,9 @@ class Session:
                 _name(k, "the name of data")
             self._shared.run("", json.dumps({k: _plain(v) for k, v in data.items()}).encode())
 
+    def __reduce__(self):
+        raise TypeError("a Session cannot be copied or pickled; fork() gives another one, save(path) and Session.load(path) keep it")
+
     def __enter__(self) -> Session:
         return self
 

@@ -75,8 +75,44 @@ class Discovery:
         self._times: _frames.Times | None = None  # those of the data, where they came as an index of pandas
 
     def __del__(self):
-        if self._panel is None:
+        if getattr(self, "_handle", None) and self._panel is None:
             lib.gpm_discover_free(self._handle)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What save writes; a member of a panel stands for itself then."""
+        with tempfile.TemporaryDirectory() as folder:
+            run = os.path.join(folder, "run")
+            self.save(run)
+            files = {}
+            for at, _, names in os.walk(run):
+                for name in names:
+                    with open(os.path.join(at, name), "rb") as f:
+                        files[os.path.relpath(os.path.join(at, name), run)] = f.read()
+        return {"files": files, "times": self._times}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Discovery.__init__(self)
+        with tempfile.TemporaryDirectory() as folder:
+            for name, data in state["files"].items():
+                file = os.path.join(folder, name)
+                os.makedirs(os.path.dirname(file), exist_ok=True)
+                with open(file, "wb") as f:
+                    f.write(data)
+            self._check(lib.gpm_discover_open(self._handle, path(folder, "folder")))
+        self._times = state["times"]
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Discovery:
+        """The run that save, or `gpmem discover --out`, kept in a folder.
+
+        >>> import os, tempfile
+        >>> folder = os.path.join(tempfile.mkdtemp(), "run")
+        >>> discover(range(20), threads=1).save(folder)
+        >>> [round(float(v)) for v in Discovery.load(folder).forecast(2)["median"]]
+        [20, 21]"""
+        d = cls()
+        d._check(lib.gpm_discover_open(d._handle, path(folder, "folder")))
+        return d
 
     def __repr__(self) -> str:
         best = self.structures[:1]
@@ -140,7 +176,7 @@ class Discovery:
     def forecast_with(self, times: Iterable[Any], X: Mapping[str, Any] | pandas.DataFrame,
                       level: float = 0.95) -> dict[str, np.ndarray]:
         """The forecast at times whose regressors are X: a dictionary (or DataFrame) of columns by name."""
-        table = _csv({"x": [str(t) for t in times], **{k: np.asarray(X[k], dtype=float) for k in _column_names(X)}})
+        table = _csv({"x": [str(t) for t in times], **{k: _frames.numbers(X[k], k) for k in _column_names(X)}})
         out = c.c_char_p()
         self._check(lib.gpm_discover_forecast_text(self._handle, b"X", table, len(table), real(level, "level"), c.byref(out)))
         return _columns((out.value or b"").decode())
@@ -150,7 +186,7 @@ class Discovery:
         index = times
         if self._times is not None and times is None:
             index = self._times.after(whole(horizon or 0, "horizon", 1, 10**6))
-        given = None if index is None else _frames.as_texts(index)
+        given = None if index is None else _frames.as_texts(index, self._times)
         f = self.forecast(horizon, given, level)
         return _frames.pandas().DataFrame({k: f[k] for k in ("median", "lo", "hi")},
                                           index=_frames.index_of(f["x"] if index is None else index))
@@ -208,7 +244,7 @@ def _events(y, time, column, take):
 
 def _table(y, t, X=None):
     """The series as CSV; times as the library reads them; regressors beside it."""
-    y = np.asarray(y, dtype=float)
+    y = _frames.numbers(y, "y")
     t = np.arange(len(y)) if t is None and y.ndim else np.asarray(t)
     if y.ndim != 1 or t.shape != y.shape:
         raise GpmemValueError("y and t must be one-dimensional and of the same length")
@@ -224,7 +260,7 @@ def _table(y, t, X=None):
     names = _column_names(X)
     if {"x", "y"} & set(names) or any("," in n for n in names):
         raise GpmemValueError("columns of X are not called x or y, and have no comma in their names")
-    return _csv({"x": t, "y": y, **{k: np.asarray(X[k], dtype=float) for k in names}})
+    return _csv({"x": t, "y": y, **{k: _frames.numbers(X[k], k) for k in names}})
 
 
 def _column(name):
@@ -321,7 +357,7 @@ def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: st
     else:
         if t is None and _frames.is_series(y):
             d._times = _frames.Times(y.index)
-            y, t = y.to_numpy(dtype=float), d._times.values
+            y, t = _frames.numbers(y, "y"), d._times.values
         table = _table(y, t, X)
         d._run(lib.gpm_discover_run_text, b"y", table, len(table), options=o)
         if d._times is not None and "taken" in d.result["data"]:
@@ -339,6 +375,9 @@ class Panel(Mapping[str, Discovery]):
 
     def __del__(self):
         lib.gpm_panel_free(self._handle)
+
+    def __reduce__(self):
+        raise TypeError("a Panel cannot be copied or pickled; its series can: dict(panel)")
 
     def __getitem__(self, name: str) -> Discovery:
         return self._runs[name]

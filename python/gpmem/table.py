@@ -32,7 +32,7 @@ def _choice(name: str, known: Mapping[str, int], given: Any) -> int:
 
 def _cells(values: Any) -> list[str]:
     """A column as texts that the library reads: numbers whole, dates in ISO's form, nothing where a value is missing."""
-    a = np.asarray(values)
+    a = _frames.plain_array(values, "a column")
     if a.ndim != 1:
         raise GpmemValueError("a column has one dimension, not %d" % a.ndim)
     if a.dtype.kind == "M":
@@ -42,7 +42,7 @@ def _cells(values: Any) -> list[str]:
         return ["" if np.isnat(v) else str(np.datetime_as_string(v)) for v in (days if whole else a.astype("datetime64[us]"))]
     out = []
     for v in a.tolist():
-        missing = v is None or v != v or str(v) in ("<NA>", "NaT")
+        missing = _frames.is_missing(v)
         if isinstance(v, float) and not missing and v in (float("inf"), float("-inf")):
             raise GpmemValueError("a column must hold finite numbers, and nan where one is missing")
         out.append("" if missing else repr(v) if isinstance(v, float) else str(v))

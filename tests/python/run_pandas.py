@@ -143,6 +143,58 @@ def check_take():
     assert {m.result["data"]["every"] for m in p.values()} == {"1d"} and len(p) == 2, p
 
 
+def check_kinds_of_numbers():
+    """Missing values of pandas' own types and of masked arrays are missing; what is no number is named."""
+    holes = Y.copy()
+    holes[[5, 20]] = np.nan
+    want = gpmem.discover(holes, kernels=K).forecast(2)["median"]
+    whole = [None if np.isnan(v) else v for v in holes]
+    for given in (pd.Series(whole, dtype="Float64"), pd.Series(whole, dtype=object), pd.Series(holes).convert_dtypes(), whole, np.ma.masked_invalid(holes),
+                  np.ma.array(np.where(np.isnan(holes), 1e6, holes), mask=np.isnan(holes)), pd.Series([pd.NA if v is None else v for v in whole])):
+        assert np.array_equal(gpmem.discover(given, kernels=K).forecast(2)["median"], want), given
+    counts = pd.Series([None if i == 7 else int(10 * v) for i, v in enumerate(Y)], dtype="Int64")
+    assert np.isfinite(gpmem.discover(counts, kernels=K).forecast(1)["median"]).all()
+    for bad, part in ((pd.Series(pd.Categorical(["a", "b"] * 24)), "y[0] is 'a'"), (Y + 1j, "real numbers"), ({"a": 1}, "y must hold numbers"), (["1"] * 20 + ["x"], "y[20] is 'x'")):
+        raises(gpmem.GpmemValueError, part, lambda bad=bad: gpmem.discover(bad, kernels=K))
+
+
+def check_zones():
+    """Midnights of a zone are days and months, whatever its clocks do in between; hours are even in UTC."""
+    for freq in ("MS", "D"):
+        plain = pd.date_range("2019-01-01", periods=N, freq=freq) if freq == "MS" else pd.date_range("2020-03-01", periods=N, freq=freq)
+        want = gpmem.discover(pd.Series(Y, index=plain), kernels=K).forecast_frame(3)
+        f = gpmem.discover(pd.Series(Y, index=plain.tz_localize("Europe/Berlin")), kernels=K).forecast_frame(3)
+        assert f.index.equals(want.index.tz_localize("Europe/Berlin")) and np.allclose(f.to_numpy(), want.to_numpy()), (f, want)
+    hours = pd.date_range("2020-10-24 06:00", periods=N, freq="h", tz="Europe/Berlin")
+    f = gpmem.discover(pd.Series(Y, index=hours), kernels=K).forecast_frame(3)
+    assert f.index.equals(pd.date_range(hours[-1], periods=4, freq="h")[1:]) and np.isfinite(f.to_numpy()).all(), f
+
+
+def check_pickles():
+    """A run travels to other processes, can be copied, and is found again in its folder; what cannot says so."""
+    import copy, pickle, tempfile
+    d = gpmem.discover(pd.Series(Y, index=pd.date_range("2001-01", periods=N, freq="MS")), kernels=K)
+    want = d.forecast_frame(3)
+    data = pickle.dumps(d)
+    for again in (copy.deepcopy(d), copy.copy(d), pickle.loads(data)):
+        assert again.forecast_frame(3).equals(want) and again.structures == d.structures
+        del again  # each frees its own
+    script = "import sys, pickle; d = pickle.load(sys.stdin.buffer); print(d.forecast_frame(3).to_csv())"
+    env = dict(os.environ, PYTHONPATH=os.path.join(ROOT, "python"))
+    other = subprocess.run([sys.executable, "-c", script], input=data, capture_output=True, env=env, timeout=120)
+    assert other.returncode == 0 and other.stdout.decode().strip() == want.to_csv().strip(), other
+    with tempfile.TemporaryDirectory() as folder:
+        d.save(os.path.join(folder, "run"))
+        assert gpmem.Discovery.load(os.path.join(folder, "run")).forecast(2)["median"].tolist() == d.forecast(2)["median"].tolist()
+        raises(gpmem.GpmemError, "none", lambda: gpmem.Discovery.load(os.path.join(folder, "none")))
+        assert repr(copy.copy(gpmem.Index(os.path.join(folder, "i.db")))) == repr(gpmem.Index(os.path.join(folder, "i.db")))
+    p = gpmem.discover_panel(pd.DataFrame({"a": Y, "b": Y[::-1]}, index=pd.date_range("2001-01", periods=N, freq="MS")), kernels=K)
+    assert pickle.loads(pickle.dumps(p["a"])).forecast(1)["median"] == p["a"].forecast(1)["median"]
+    for thing, part in ((p, "its series can"), (gpmem.Session(), "save(path)")):
+        for way in (copy.copy, copy.deepcopy, pickle.dumps):
+            raises(TypeError, part, lambda way=way, thing=thing: way(thing))
+
+
 def check_without_pandas():
     """Nothing of pandas is imported by those who do not use it, and what needs it says so."""
     code = ("import sys; sys.modules['pandas'] = None; import gpmem; d = gpmem.discover([1, 2, 3, 2] * 5, kernels='LIN')\n"
@@ -157,5 +209,8 @@ check_forecaster()
 check_regressors()
 check_frames_in()
 check_take()
+check_kinds_of_numbers()
+check_zones()
+check_pickles()
 check_without_pandas()
 print("pandas: series, frames and forecasters are fine")

@@ -93,6 +93,17 @@ def check_families():
     raises(ValueError, "family is one of", lambda: gpmem.regress(DATA, family="gamma"))
 
 
+def check_missing():
+    """Missing values of pandas' own types, of words and of masked arrays are missing."""
+    rng = np.random.RandomState(3)
+    a, y = rng.normal(size=40), rng.normal(size=40)
+    frame = pd.DataFrame({"a": a, "i": pd.array([None if k == 4 else k % 5 for k in range(40)], dtype="Int64"),
+                          "g": pd.Categorical([None if k == 6 else "uvw"[k % 3] for k in range(40)]), "y": y + 2 * a})
+    assert gpmem.regress(frame, y="y", threads=1).result["rows"] == 38
+    assert gpmem.regress({"a": np.ma.masked_greater(a, 1), "y": y + 2 * a}, threads=1).result["rows"] == (a <= 1).sum()
+    raises(ValueError, "complex", lambda: gpmem.regress({"a": a, "y": y + 1j}))
+
+
 def check_errors(r):
     raises(ValueError, "no column 'q'", lambda: gpmem.regress(DATA, y="q"))
     raises(ValueError, "noise is one of", lambda: gpmem.regress(DATA, noise="loud"))
@@ -113,5 +124,6 @@ check_command(regression)
 check_noise()
 check_estimator()
 check_families()
+check_missing()
 check_errors(regression)
 print("fine")
