@@ -352,9 +352,14 @@ static const char *nearest(const char *text) {
     return most ? best : NULL;
 }
 
-/* Signs that English has not, a single word, or a call: a word with a bracket right behind it. */
+/* Signs that English has not, names of kernels (LIN, recurring_pattern) by themselves, or a call: a
+ * word with a bracket right behind it. */
 static bool looks_formal(const char *text) {
-    if (strpbrk(text, "&|=<>*!~") || !strchr(text, ' ')) return true;
+    if (strpbrk(text, "&|=<>*!~")) return true;
+    if (!strchr(text, ' ')) {
+        size_t letters = strspn(text, "abcdefghijklmnopqrstuvwxyz");
+        return text[letters] && strcmp(text + letters, "?") != 0;
+    }
     for (const char *p = strchr(text, '('); p; p = strchr(p + 1, '('))
         if (p > text && ascii_name(p[-1])) return true;
     return false;

@@ -52,7 +52,7 @@ static const struct {
      "level component pattern function series over time there in size values value else shows show "
      "showing exhibits displays contains goes go went going moves move moved moving stays stay "
      "stayed "
-     "remains overall",
+     "remains overall ones those please me",
      0},
 };
 
@@ -195,6 +195,11 @@ bool ask_expected(struct ask_words *r, const char *what) {
 }
 
 /* ---- time ---- */
+static const char unit_words[] =
+    "year years month months quarter quarters week weeks day days hour hours "
+    "minute minutes";
+static const char hedges[] = "about around approximately roughly ~ circa";
+
 static bool is_date(const char *w) {
     return ascii_digit(*w) && time_is_one(w);
 }
@@ -241,10 +246,12 @@ static bool take_range(struct ask_words *r, struct ask_clause *c) {
     return set_interval(r, c, from, to);
 }
 
-/* A date behind a preposition; NULL: there is none. */
+/* A date behind a preposition; NULL: there is none, as in "about 10 years". */
 static char *take_date(struct ask_words *r) {
-    ask_take(r, "about around approximately roughly ~ circa the year");
+    ask_take(r, hedges);
     ask_take(r, "the year");
+    ask_take(r, "the year");
+    if (ask_one_of(ask_peek(r, 1), unit_words)) return NULL;
     return is_date(ask_peek(r, 0)) ? r->word[r->at++] : NULL;
 }
 
@@ -342,10 +349,6 @@ bool ask_take_time(struct ask_words *r, struct ask_clause *c) {
 }
 
 /* ---- periods ---- */
-static const char unit_words[] =
-    "year years month months quarter quarters week weeks day days hour hours "
-    "minute minutes";
-
 /* A number in digits, or one to twelve in letters; NULL: neither. */
 static const char *digits_of(const char *w) {
     static const char *const names[] = {"one",   "two",   "three", "four", "five",   "six",
@@ -360,6 +363,10 @@ static const char *digits_of(const char *w) {
 
 /* "12 months", "12-month", "10 to 14 months"; the words behind `every` and `a period of`. */
 static bool take_length(struct ask_words *r, struct ask_clause *c) {
+    if (ask_take(r, "decade")) {
+        c->period = ask_text(r, "10 years");
+        return true;
+    }
     const char *w = ask_peek(r, 0), *dash = strchr(w, '-'), *n = digits_of(w);
     if (dash && ask_one_of(dash + 1, unit_words)) {
         n = digits_of(arena_strndup(&r->a, w, (size_t)(dash - w)));
@@ -397,6 +404,7 @@ bool ask_take_period(struct ask_words *r, struct ask_clause *c) {
         ask_take(r, "a the");
         if (!ask_take(r, "period periods")) {
             r->at = back;
+            ask_take(r, hedges);
             ask_take(r, "a the");
             if (take_length(r, c)) return c->says |= SAYS_PERIODIC, true;
             r->at = back;
@@ -404,7 +412,7 @@ bool ask_take_period(struct ask_words *r, struct ask_clause *c) {
         }
         ask_take(r, "of between from");
     }
-    ask_take(r, "about around approximately roughly ~");
+    ask_take(r, hedges);
     ask_take(r, "a an");
     c->says |= SAYS_PERIODIC;
     if (take_length(r, c)) return true;

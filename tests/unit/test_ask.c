@@ -204,6 +204,10 @@ static void english(void **state) {
         {"has a period of about 12 months", "periodic(period=12 months)"},
         {"has a period of 10 to 14 months", "periodic(period=10..14 months)"},
         {"has a twelve-month cycle", "periodic(period=12 month)"},
+        {"cycle of about 10 years", "periodic(period=10 years)"},
+        {"roughly a 12-month cycle", "periodic(period=12 month)"},
+        {"repeats every decade", "periodic(period=10 years)"},
+        {"Which ones are seasonal?", "periodic()"},
         {"has a level shift larger than 5 near 1970", "jumps(1969..1972, size>5)"},
         {"was above 3 in 1970", "value(1970) > 3"},
         {"in March 1970 it was at most 3", "value(1970-03) < 3"},
@@ -236,6 +240,8 @@ static void english(void **state) {
 static void refused(void **state) {
     static const char *const rows[][2] = {
         {"periodc during the 1990s", "did you mean 'periodic'?"},
+        {"seasonl", "did you mean 'seasonal'?"},
+        {"doubling?", "questions are like"},
         {"periodc during the 1990s", "the nearest that can: 'is periodic during the 1990s'"},
         {"has elephants", "'elephants' is not known"},
         {"has elephants", "questions are like"},
