@@ -514,10 +514,29 @@ static bool column_density(struct draft *d, const struct apply *a, value own, st
     return true;
 }
 
-/* The density of a number given sequences of numbers. */
-static bool gathered_density(struct draft *d, const struct apply *a, value own,
+/* Is this operand 0, 1, ..., as many as `beside` has numbers, for as long as the flat lives? */
+static bool lists_indices(struct draft *d, struct node *operand, value beside) {
+    struct node *n = chase(operand);
+    uint32_t *refs;
+    size_t len;
+    if (!draft_is_data(d, n) || !seq_is(n->val) || !sketch_refs(beside, &refs, &len)) return false;
+    mem_free(refs);
+    struct seq_walk w = {n->val, 0};
+    size_t i = 0;
+    for (value item; seq_next(&w, &item); i++)
+        if (item.tag != V_NUM || item.u.num != (double)i) return false;
+    return i == len;
+}
+
+/* The density of a number given sequences of numbers. Of a choice among 0, 1, ... it is that of the
+ * index alone. */
+static bool gathered_density(struct draft *d, const struct apply *from, value own,
                              struct flat_op *op) {
     VEC(uint32_t) all = {0};
+    struct apply as_index = *from, *a = &as_index;
+    if (a->cls->flags & SP_CHOOSES && a->n_args == 2 && a->n->val.tag == V_NUM &&
+        lists_indices(d, a->n->in[2].node, a->args[0]))
+        a->n_args = 1;
     bool ok = a->cls->gathered && is_scalar(own) && is_numeric(a);
     for (uint32_t i = 0; ok && i < a->n_args; i++) {
         uint32_t *refs;
@@ -592,7 +611,7 @@ static bool add_ops(struct draft *d) {
 
 /* A flat without a form is a result too: it says, for this structure, that there is none, and the
  * question is not asked again. */
-struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n) {
+struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n, bool apart) {
     struct draft d = {.t = t, .s = scaffold_build(t, principals, n)};
     struct flat_form *f = NULL;
     if (is_static(d.s)) {
@@ -600,7 +619,8 @@ struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n
         for (size_t i = 0; i < d.s->e.n; i++) d.of[i].sketch = NIL;
         add_principals(&d);
         if (add_ops(&d)) {
-            if (n > 1 || d.head.n_x > 1) draft_reroll(&d); /* single numbers own what they move */
+            bool many = n > 1 || d.head.n_x > 1; /* single numbers own what they move */
+            if (many && !apart) draft_reroll(&d);
             f = form_share(flats_of(t), draft_form(&d));
         }
     }

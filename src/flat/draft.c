@@ -168,6 +168,10 @@ static bool is_fixed(struct draft *d, struct node *n, int depth) {
     return ok;
 }
 
+bool draft_is_data(struct draft *d, struct node *n) {
+    return is_fixed(d, n, 0);
+}
+
 /* An input gets slots for its numbers, and is read from its node when a proposal begins; of what
  * is not made of numbers the node itself is named. */
 static struct sketched input_of(struct draft *d, struct node *n) {
@@ -315,7 +319,7 @@ static bool arrange(struct draft *d, struct node *n, const struct sp_class *cls,
     for (size_t i = 0; i < k; i++) {
         struct node *from = cls->request ? n->req->fam[i]->root : n->in[i + 1].node;
         value s = sketch_of(d, from, alone);
-        bool data = !cls->request && !entry_of(d->s, chase(from)) && is_fixed(d, from, 0);
+        bool data = !cls->request && !entry_of(d->s, chase(from)) && draft_is_data(d, from);
         args[i] = data && (number_is(from->val) || known) ? from->val : s;
         ok &= sketch_is_numeric(args[i]);
     }

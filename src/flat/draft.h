@@ -74,6 +74,8 @@ static inline uint32_t scalar_ref(value sketch) {
     return token_ref(sketch.u.num);
 }
 value sketch_constant(struct draft *d, double x);
+/* Is it computed from constants alone, so that only a change of structure changes it? */
+bool draft_is_data(struct draft *d, struct node *n);
 /* Has it numbers, bools and nothing else? */
 bool sketch_is_numeric(value sketch);
 /* Its numbers as slots, in the order of adj_doubles, when it is a number, a sequence of numbers or

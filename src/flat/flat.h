@@ -58,6 +58,21 @@ value flat_proposed(const struct flat *f, size_t i); /* the value proposed; borr
 void flat_keep(struct trace *t, struct flat *f);
 void flat_drop(struct trace *t, struct flat *f);
 
+/* ---- densities apart ----
+ *
+ * For sums over some of the principals: a flat of two principals or more, all made of numbers,
+ * whose densities are told one by one. Opened like others; then, whatever happens to these choices
+ * in between, until the structure changes: */
+struct flat *flat_of_parts(struct trace *t, struct node *const *principals, size_t n);
+size_t flat_n_parts(const struct flat *f);
+struct node *flat_part(const struct flat *f, size_t i); /* whose density it is */
+/* The log density of each part at these numbers, -inf among them; false: only the general way can
+ * judge. */
+bool flat_weigh_parts(struct trace *t, struct flat *f, const double *x, double *logp) GPM_MUST_USE;
+/* grad += the gradient of the sum of shares[i] times part i; parts without a share may be -inf. */
+bool flat_add_gradient(struct trace *t, struct flat *f, const double *x, const double *shares,
+                       double *grad) GPM_MUST_USE;
+
 /* One Metropolis-Hastings step of the principals from their prior. *done false: there is no flat,
  * or it cannot judge, and nothing has changed. */
 enum gpm_status flat_mh(struct trace *t, struct node *const *principals, size_t n, bool *done,

@@ -98,10 +98,11 @@ static bool give_args(const struct flat_run *r, const struct flat_op *op, value 
 
 enum grad_of { OF_SIMULATE, OF_DENSITY, OF_MAKER };
 
-/* Of a computed value d is its adjoint and operands get their share; of a density d is 1, and the
- * value itself gets its share too when it moves. False: the row has no derivative, and the general
- * way will say so, or find that none is needed. */
-static bool row_gradient(const struct flat_run *r, const struct flat_op *op, enum grad_of of) {
+/* Of a computed value d is its adjoint and operands get their share; of a density d is `share`, 1
+ * but for sums of parts, and the value itself gets its own too when it moves. False: the row has no
+ * derivative, and the general way will say so, or find that none is needed. */
+static bool row_gradient(const struct flat_run *r, const struct flat_op *op, enum grad_of of,
+                         double share) {
     const struct sp_class *cls = op->cls;
     bool known = of == OF_SIMULATE  ? cls->grad_simulate != NULL
                  : of == OF_DENSITY ? cls->grad_density != NULL
@@ -125,6 +126,9 @@ static bool row_gradient(const struct flat_run *r, const struct flat_op *op, enu
     }
     bool ok = row_end(r, op, &k, st);
     for (uint32_t i = 0; !ok && i < op->n_args; i++) value_unref(dargs[i]), dargs[i] = NIL;
+    for (uint32_t i = 0; share != 1 && i < op->n_args; i++)
+        if (!is_absent(dargs[i])) value_set_take(&dargs[i], adj_scaled(dargs[i], share));
+    if (share != 1) value_set_take(&dv, adj_scaled(dv, share));
     ok = give_args(r, op, dargs) && ok;
     if (of == OF_DENSITY && moves) shape_give(r, op->out, dv);
     value_unref(dv);
@@ -152,7 +156,7 @@ static enum verdict row_density(const struct flat_run *r, const struct flat_op *
     if (maker) vec_push(&inner(r->t)->flats->pending, p);
     if (*logp != *logp) return LEFT;
     if (*logp == -INFINITY) return IMPOSSIBLE;
-    return gradient && !row_gradient(r, op, maker ? OF_MAKER : OF_DENSITY) ? LEFT : JUDGED;
+    return gradient && !row_gradient(r, op, maker ? OF_MAKER : OF_DENSITY, 1) ? LEFT : JUDGED;
 }
 
 /* What makers hold becomes theirs or is taken back; a proposal that follows another without keep or
@@ -351,7 +355,7 @@ static inline bool back(const struct flat_run *r, const struct flat_op *op) {
         if (d == 0) return true;
         adj[a[0]] += d / v[a[1]], adj[a[1]] -= d * v[op->out] / v[a[1]];
         return true;
-    case FLAT_ROW: return shape_is_still(r, op->out) || row_gradient(r, op, OF_SIMULATE);
+    case FLAT_ROW: return shape_is_still(r, op->out) || row_gradient(r, op, OF_SIMULATE, 1);
     case FLAT_NUM:
     case FLAT_ASSESS: break;
     case FLAT_DRAW:
@@ -372,17 +376,36 @@ static inline bool back(const struct flat_run *r, const struct flat_op *op) {
 }
 
 /* Those of inputs and constants are nobody's: they are written, and never read. */
-static double *clear_adjoints(struct flat_form *f) {
+double *clear_adjoints(struct flat_form *f) {
     if (!f->adj) f->adj = mem_zalloc((form_n_slots(f) + 1 + f->most_len) * sizeof *f->adj);
     memset(f->adj, 0, f->n_changing * sizeof *f->adj);
     for (uint32_t i = 0; i < f->n_boxes; i++) value_set_take(&f->box_adj[i], NIL);
     return f->adj;
 }
 
-static bool run_back(const struct flat_run *r) {
+bool run_back(const struct flat_run *r) {
     struct flat_form *f = r->form;
     for (uint32_t i = f->n_steps; i-- > 0;)
         if (!back(r, &f->ops[i])) return false;
+    return true;
+}
+
+bool run_forwards(const struct flat_run *r) {
+    return run_steps(r, false);
+}
+
+bool one_density(struct flat_run *r, const struct flat_op *op, double *logp) {
+    return other_density(r, op, NULL, NULL, logp) != LEFT;
+}
+
+bool one_gradient(struct flat_run *r, const struct flat_op *op, double share) {
+    double args[FLAT_ARGS], g[FLAT_ARGS + 1] = {0}, *adj = r->form->adj;
+    if (op->code == FLAT_ROW) return row_gradient(r, op, OF_DENSITY, share);
+    if (!op->cls->num_grad) return false;
+    operands(r, op, args);
+    op->cls->num_grad(r->v[op->out], args, op->n_args, g);
+    adj[op->out] += share * g[0];
+    for (size_t i = 0; i < op->n_args; i++) adj[op->args[i]] += share * g[i + 1];
     return true;
 }
 

@@ -168,12 +168,12 @@ struct flats *flats_renewed(struct trace *t) {
 }
 
 /* The place in the cache of these principals; those that were not asked for the longest leave. */
-static struct flat **cached(struct trace *t, struct node *const *principals, size_t n) {
+static struct flat **cached(struct trace *t, struct node *const *principals, size_t n, bool apart) {
     struct flats *all = inner(t)->flats;
     struct cached_flat *c = &all->cache[0];
     for (size_t i = 0; i < FLAT_CACHE; i++) {
         struct cached_flat *k = &all->cache[i];
-        if (k->n == n && !memcmp(k->key, principals, n * sizeof *principals)) {
+        if (k->n == n && k->apart == apart && !memcmp(k->key, principals, n * sizeof *principals)) {
             k->used = ++all->clock;
             return &k->f;
         }
@@ -188,20 +188,34 @@ static struct flat **cached(struct trace *t, struct node *const *principals, siz
     c->key = mem_realloc(c->key, n * sizeof *principals);
     memcpy(c->key, principals, n * sizeof *principals);
     c->n = n;
+    c->apart = apart;
     c->used = ++all->clock;
     return &c->f;
 }
 
-struct flat *flat_of(struct trace *t, struct node *const *principals, size_t n) {
+static struct flat *find(struct trace *t, struct node *const *principals, size_t n, bool apart) {
     struct flats *all = flats_of(t);
-    struct flat **at = n == 1 ? &principals[0]->flat : cached(t, principals, n);
+    struct flat **at = n == 1 ? &principals[0]->flat : cached(t, principals, n, apart);
     if (!*at || (*at)->stamp >> EPOCH_BITS != all->stamp >> EPOCH_BITS) {
         if (n == 1 && flat_is_hopeless(principals[0])) return NULL;
         write_ahead(t);
         if (*at) flat_free(t, *at);
-        *at = flat_make(t, principals, n);
+        *at = flat_make(t, principals, n, apart);
     }
     return (*at)->form ? *at : NULL;
+}
+
+struct flat *flat_of(struct trace *t, struct node *const *principals, size_t n) {
+    return find(t, principals, n, false);
+}
+
+/* Makers hold one proposal at a time, and cannot be asked for many points. */
+struct flat *flat_of_parts(struct trace *t, struct node *const *principals, size_t n) {
+    struct flat *f = n > 1 ? find(t, principals, n, true) : NULL;
+    if (!f || !f->form->n_x) return NULL;
+    for (uint32_t i = 0; i < form_n_ops(f->form); i++)
+        if (f->form->ops[i].code == FLAT_MAKER) return NULL;
+    return f;
 }
 
 size_t flat_n_principals(const struct flat *f) {

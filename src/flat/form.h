@@ -182,6 +182,7 @@ struct flats {
         struct flat *f;
         struct node **key;
         size_t n;
+        bool apart; /* its densities are not joined in columns (flat_parts.c) */
         uint64_t used;
     } cache[FLAT_CACHE];
     uint64_t clock;
@@ -209,7 +210,7 @@ struct flat_form *form_share(struct flats *all, struct flat_form *taken);
 size_t form_size(const struct flat_form *f); /* bytes, with operations and what follows them */
 void form_lay_out(struct flat_form *f);      /* says where that stands, by the counts */
 /* build.c. Owned by the caller; without a form where the scaffold does not allow one. */
-struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n);
+struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n, bool apart);
 /* True: flat_make would find that a step of this one choice is no flat. */
 bool flat_is_hopeless(const struct node *n);
 /* shapes.c: values from slots and back, along the words of a shape. */
@@ -244,6 +245,14 @@ bool shape_is_still(const struct flat_run *r,
 bool shape_changes(const struct flat_form *f, const uint32_t *words, uint32_t shape);
 /* Of one number, a vector or a matrix whose numbers stand side by side. */
 struct sp_block shape_block(const struct flat_run *r, uint32_t shape);
+/* flat_run.c, for flat_parts.c. Steps for numbers that stand in v[]; back from adj[] of the steps'
+ * results; a density as it stands there, and share times its gradient to the adjoints of a
+ * density on numbers or values. False: left to the general way. */
+bool run_forwards(const struct flat_run *r) GPM_MUST_USE;
+double *clear_adjoints(struct flat_form *f);
+bool run_back(const struct flat_run *r) GPM_MUST_USE;
+bool one_density(struct flat_run *r, const struct flat_op *op, double *logp) GPM_MUST_USE;
+bool one_gradient(struct flat_run *r, const struct flat_op *op, double share) GPM_MUST_USE;
 /* columns.c. Adjoints of the operands of FLAT_ASSESS, v its result and d its adjoint. */
 void assess_back(const struct flat_op *op, double v, const double *args, double d, double *g);
 /* Operations on many numbers at once. False: left to the general way. */

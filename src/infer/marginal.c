@@ -31,6 +31,11 @@ struct marginal {
     bool is_built;
     double *shares; /* by factor */
     double rest;    /* log weight of the factors of no summed choice */
+    /* by a flat; NULL: there is none */
+    struct flat *parts;
+    size_t *part_table; /* by part, as `table` is by factor */
+    double *part;       /* its density, or its share; owns the next two */
+    double *at, *grad;  /* numbers of all principals */
 };
 
 static void release(struct marginal *m) {
@@ -45,6 +50,8 @@ static void release(struct marginal *m) {
     mem_free(m->cell);
     mem_free(m->vals);
     mem_free(m->shares);
+    mem_free(m->part_table);
+    mem_free(m->part);
     mem_free(m);
 }
 
@@ -237,17 +244,114 @@ static enum gpm_status make_tables(struct marginal *m) {
                          "independent choices and chains can be summed; gibbs draws any of them");
 }
 
-/* Fills the tables at these values of the moved choices; *built false: the model cannot be
- * evaluated there. */
-static enum gpm_status fill_tables(struct marginal *m, const value *moved, bool *built) {
+static void clear_tables(struct marginal *m) {
     size_t n;
-    enum gpm_status st = GPM_OK;
     m->rest = 0;
-    *built = true;
     for (size_t k = 0; k < m->n_tables; k++) {
         double *at = elimination_cells(m->sum, k, &n);
         memset(at, 0, n * sizeof *at);
     }
+}
+
+/* A factor of table k (1 + its number, or 0) has this weight in run r. */
+static void put(struct marginal *m, size_t k, size_t r, double weight) {
+    size_t n, at = k ? m->cell[(k - 1) * m->n_runs + r] : NOWHERE;
+    if (!k && r == 0) m->rest += weight;
+    if (at != NOWHERE) elimination_cells(m->sum, k - 1, &n)[at] += weight;
+}
+
+/* The probability of its cell. */
+static double share(const struct marginal *m, size_t k, size_t r) {
+    size_t at = k ? m->cell[(k - 1) * m->n_runs + r] : NOWHERE;
+    return at != NOWHERE ? elimination_probabilities(m->sum, k - 1)[at] : (double)(!k && r == 0);
+}
+
+/* ---- by a flat ---- */
+
+static bool is_number(value v) {
+    return v.tag == V_NUM || v.tag == V_BOOL;
+}
+
+static size_t count_numbers(value v) {
+    return is_number(v) ? 1 : adj_count(v);
+}
+
+/* Every value must be of the type that was compiled. */
+static bool numbers_do(const struct marginal *m) {
+    for (size_t i = 0; i < m->n_summed; i++) {
+        value was = scaffold_old_value(m->s, m->n_moved + i);
+        for (size_t k = 0; k < m->of[i].n; k++)
+            if (!is_number(was) || m->of[i].at[k].tag != was.tag) return false;
+    }
+    return true;
+}
+
+/* While the scaffold stands: parts are densities of its entries. */
+static void take_parts(struct marginal *m, struct flat *parts) {
+    if (!parts || !numbers_do(m)) return;
+    size_t n = flat_n_parts(parts), n_x = flat_n_numbers(parts);
+    m->parts = parts;
+    m->part_table = NEW_ARRAY(size_t, n + 1);
+    m->part = NEW_ARRAY(double, n + 2 * n_x + 1);
+    m->at = m->part + n;
+    m->grad = m->at + n_x;
+    for (size_t i = 0; i < n; i++)
+        m->part_table[i] = m->table[factors_of_node(m->factors, flat_part(parts, i))];
+}
+
+static void set_numbers(struct marginal *m, const value *moved, size_t r) {
+    double *x = m->at;
+    set_run(m, moved, r);
+    for (size_t i = 0; i < m->n_moved + m->n_summed; i++) {
+        size_t n = count_numbers(m->vals[i]);
+        if (m->vals[i].tag == V_BOOL)
+            *x = m->vals[i].u.boolean;
+        else
+            adj_doubles(m->vals[i], x, n);
+        x += n;
+    }
+}
+
+/* As fill_tables; false: left to the scaffold. */
+static bool fill_by_parts(struct marginal *m, const value *moved) {
+    size_t n = flat_n_parts(m->parts);
+    clear_tables(m);
+    for (size_t r = 0; r < m->n_runs; r++) {
+        set_numbers(m, moved, r);
+        if (!flat_weigh_parts(m->t, m->parts, m->at, m->part)) return false;
+        for (size_t i = 0; i < n; i++) put(m, m->part_table[i], r, m->part[i]);
+    }
+    return true;
+}
+
+/* As add_gradients; false: left to the scaffold. */
+static bool add_by_parts(struct marginal *m, const value *moved, value *grads) {
+    size_t n = flat_n_parts(m->parts);
+    double *g = m->grad;
+    memset(g, 0, flat_n_numbers(m->parts) * sizeof *g);
+    for (size_t r = 0; r < m->n_runs; r++) {
+        set_numbers(m, moved, r);
+        bool any = false;
+        for (size_t i = 0; i < n; i++) {
+            m->part[i] = share(m, m->part_table[i], r);
+            any |= m->part[i] != 0;
+        }
+        if (any && !flat_add_gradient(m->t, m->parts, m->at, m->part, g)) return false;
+    }
+    for (size_t i = 0; i < m->n_moved; g += count_numbers(moved[i++]))
+        value_set_take(&grads[i], adj_like(moved[i], g));
+    return true;
+}
+
+/* ---- through the scaffold ---- */
+
+/* Fills the tables at these values of the moved choices; *built false: the model cannot be
+ * evaluated there. */
+static enum gpm_status fill_tables(struct marginal *m, const value *moved, bool *built) {
+    enum gpm_status st = GPM_OK;
+    *built = true;
+    if (m->parts && fill_by_parts(m, moved)) return GPM_OK;
+    clear_tables(m);
     for (size_t r = 0; r < m->n_runs && st == GPM_OK && *built; r++) {
         bool grew = false;
         st = build_run(m, moved, r, built);
@@ -257,13 +361,8 @@ static enum gpm_status fill_tables(struct marginal *m, const value *moved, bool 
             st = infer_error(m->x, DIAG_NOT_ENUMERABLE,
                              "what the choices to be summed out decide changes with the other "
                              "choices; they cannot be summed out together");
-        for (size_t i = 0; st == GPM_OK && *built && i < factors_count(m->factors); i++) {
-            size_t k = m->table[i];
-            if (!k && r == 0) m->rest += factors_weight(m->factors, i);
-            size_t at = k ? m->cell[(k - 1) * m->n_runs + r] : NOWHERE;
-            if (at != NOWHERE)
-                elimination_cells(m->sum, k - 1, &n)[at] += factors_weight(m->factors, i);
-        }
+        for (size_t i = 0; st == GPM_OK && *built && i < factors_count(m->factors); i++)
+            put(m, m->table[i], r, factors_weight(m->factors, i));
     }
     return st;
 }
@@ -272,19 +371,18 @@ static enum gpm_status fill_tables(struct marginal *m, const value *moved, bool 
 static bool set_shares(struct marginal *m, size_t r) {
     bool any = false;
     for (size_t i = 0; i < factors_count(m->factors); i++) {
-        size_t k = m->table[i], at = k ? m->cell[(k - 1) * m->n_runs + r] : NOWHERE;
-        m->shares[i] =
-            at != NOWHERE ? elimination_probabilities(m->sum, k - 1)[at] : (double)(!k && r == 0);
+        m->shares[i] = share(m, m->table[i], r);
         any |= m->shares[i] != 0;
     }
     return any;
 }
 
 static enum gpm_status add_gradients(struct marginal *m, const value *moved, value *grads) {
-    value *part = NEW_ARRAY(value, m->n_moved + m->n_summed + 1);
     enum gpm_status st = GPM_OK;
     bool built;
     elimination_marginals(m->sum);
+    if (m->parts && add_by_parts(m, moved, grads)) return GPM_OK;
+    value *part = NEW_ARRAY(value, m->n_moved + m->n_summed + 1);
     for (size_t r = 0; r < m->n_runs && st == GPM_OK; r++) {
         if (!set_shares(m, r)) continue;
         st = build_run(m, moved, r, &built);
@@ -322,7 +420,7 @@ enum gpm_status marginal_build(struct marginal *m, const value *vals, double *we
     return st;
 }
 
-static enum gpm_status begin(struct marginal *m, double *weight) {
+static enum gpm_status begin(struct marginal *m, struct flat *parts, double *weight) {
     bool grew = false;
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < m->n_summed && st == GPM_OK; i++) st = add_values(m, i, &grew);
@@ -336,6 +434,7 @@ static enum gpm_status begin(struct marginal *m, double *weight) {
     for (size_t i = 0; i < m->n_moved; i++) old[i] = scaffold_old_value(m->s, i);
     st = explore(m, old);
     if (st == GPM_OK) st = make_tables(m);
+    if (st == GPM_OK) take_parts(m, parts);
     if (st == GPM_OK) st = marginal_build(m, old, weight, NULL);
     mem_free(old);
     if (st != GPM_OK) scaffold_close(m->s, false);
@@ -343,7 +442,8 @@ static enum gpm_status begin(struct marginal *m, double *weight) {
 }
 
 enum gpm_status marginal_open(struct infer_state *x, struct trace *t, struct scaffold *s,
-                              size_t n_moved, struct marginal **out, double *weight) {
+                              size_t n_moved, struct flat *parts, struct marginal **out,
+                              double *weight) {
     struct marginal *m = NEW(struct marginal);
     size_t all = scaffold_n_principals(s);
     *m = (struct marginal){.x = x, .t = t, .s = s, .n_moved = n_moved, .n_summed = all - n_moved};
@@ -354,7 +454,7 @@ enum gpm_status marginal_open(struct infer_state *x, struct trace *t, struct sca
     m->vals = NEW_ARRAY(value, all + 1);
     m->built = NEW_ARRAY(value, n_moved + 1);
     for (size_t i = 0; i < n_moved; i++) m->built[i] = NIL;
-    enum gpm_status st = begin(m, weight);
+    enum gpm_status st = begin(m, parts, weight);
     if (st != GPM_OK) {
         release(m);
         m = NULL;

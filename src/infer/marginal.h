@@ -8,6 +8,8 @@
  *     colours the model is evaluated once; that fills the table of every factor. Independent
  *     choices need one colour, so K evaluations for K values; a chain of them two, K^2.
  *
+ * Where nothing but values changes, the evaluations and their gradients are those of a flat whose
+ * densities are told apart; else, and at points that it cannot judge, they go through the scaffold.
  * The tables are summed by elimination (elimination.h). The gradient of the sum is the mean, under
  * the conditional distribution of the summed choices, of the factors' gradients.
  *
@@ -16,6 +18,7 @@
  */
 #ifndef INFER_MARGINAL_H
 #define INFER_MARGINAL_H
+#include "flat/flat.h"
 #include "infer/infer.h"
 
 struct marginal;
@@ -23,11 +26,13 @@ struct marginal;
  */
 enum gpm_status marginal_choices(struct infer_state *x, struct trace *t,
                                  struct node_set *out) GPM_MUST_USE;
-/* On the scaffold of the first n_moved principals and the summed ones, which is detached here.
- * *weight: of the values that stand. After a failure the scaffold is gone and the state as it was.
+/* On the scaffold of the first n_moved principals and the summed ones, which is detached here;
+ * parts: NULL, or the flat of the same, open. *weight: of the values that stand. After a failure
+ * the scaffold is gone and the state as it was.
  */
 enum gpm_status marginal_open(struct infer_state *x, struct trace *t, struct scaffold *s,
-                              size_t n_moved, struct marginal **out, double *weight) GPM_MUST_USE;
+                              size_t n_moved, struct flat *parts, struct marginal **out,
+                              double *weight) GPM_MUST_USE;
 size_t marginal_n(const struct marginal *m); /* moved ones */
 /* The log weight of these values of the moved ones; grads as in move_build. */
 enum gpm_status marginal_build(struct marginal *m, const value *vals, double *weight,

@@ -46,6 +46,7 @@ static enum gpm_status find_marginal(struct step *s, struct move *m, bool *found
         both.at = all.at;
         both.n = all.n;
         *m = (struct move){.x = s->x, .t = s->t, .n_summed = all.n - s->n};
+        m->parts = flat_of_parts(s->t, all.at, all.n); /* before there is a scaffold */
         st = move_scaffold(&both, &m->s);
         if (st == GPM_OK && scaffold_n_principals(m->s) != all.n) {
             scaffold_close(m->s, false);
@@ -84,7 +85,8 @@ static enum gpm_status detach(struct move *m) {
 enum gpm_status move_open(struct move *m) {
     if (m->n_summed) {
         size_t n = scaffold_n_principals(m->s) - m->n_summed;
-        enum gpm_status st = marginal_open(m->x, m->t, m->s, n, &m->sum, &m->w_old);
+        if (m->parts && !flat_open(m->t, m->parts, &m->w_old)) m->parts = NULL;
+        enum gpm_status st = marginal_open(m->x, m->t, m->s, n, m->parts, &m->sum, &m->w_old);
         if (st != GPM_OK) m->s = NULL;
         return st;
     }

@@ -22,6 +22,7 @@ struct move {
      * marginal ones, and closing draws the summed choices given the rest (marginal.h) */
     size_t n_summed;
     struct marginal *sum;          /* from open on */
+    struct flat *parts;            /* of the same principals, or NULL */
     const struct placing *placing; /* borrowed, or NULL */
     bool built;                    /* flat: a state was proposed that can be kept */
     unsigned left; /* times in a row that the flat could judge no point; 0 with a scaffold: it is

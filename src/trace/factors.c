@@ -60,6 +60,10 @@ double factors_weight(const struct factors *f, size_t i) {
     return e->brush ? 0 : e->drawn;
 }
 
+size_t factors_of_node(const struct factors *f, const struct node *n) {
+    return (size_t)(entry_of(f->s, n) - f->s->e.at);
+}
+
 const uint32_t *factors_scope(const struct factors *f, size_t i, size_t *n) {
     const struct dep_set *set = &f->sets.at[f->weight_on[i]];
     *n = set->n;

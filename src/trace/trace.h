@@ -250,6 +250,8 @@ void factors_free(struct factors *f);
 enum gpm_status factors_read(struct factors *f, bool *grew) GPM_MUST_USE;
 size_t factors_count(const struct factors *f);
 double factors_weight(const struct factors *f, size_t i); /* of the state that stands */
+size_t factors_of_node(const struct factors *f,
+                       const struct node *n); /* an entry of the scaffold */
 const uint32_t *factors_scope(const struct factors *f, size_t i, size_t *n); /* ascending */
 /* Principals whose numbers follow from given ones and from their arguments, which may be others by
  * then: x = T(z; a, b). Whoever gives values gives z; place is called when the arguments are known

@@ -45,6 +45,21 @@ equal("a chain of three states", THREE,
        "assume f = (a, t) -> if (t == 6) { log_sum_exp(a) } else { f(mapv(k -> log_sum_exp(mapv(j -> a[j] + log(T[j, k]), "
        "[0, 1, 2])) + e(t, k), [0, 1, 2]), t + 1) };", "factor(f(mapv(k -> log(1 / 3) + e(0, k), [0, 1, 2]), 1));"],
       {"m": "[-0.3, 0.2, 0.7]", "p": 0.4, "s": 1.1})
+# what a factor is: a sequence, a vector of several numbers, a number by arithmetic; a step that cannot be
+PAIRS = ["define y = [[-2.1, 1], [-1.7, 0.3], [1.9, 2]];", "assume a = normal(-1, 2); assume b = normal(1, 2);", "assume p = beta(2, 2);",
+         "assume s = gamma(2, 2);"]
+for name, of in (("sequences", "normal(%s, s)"), ("vectors", "multivariate_normal(%s, s * id_matrix(2))")):
+    one, two = (of % "[[a, 2 * a], [b, a * b]][z(i)]", [of.replace("(", ", ", 1) % m for m in ("[a, 2 * a]", "[b, a * b]")])
+    equal(name, PAIRS, ['assume z = mem(i -> tag("z", i, bernoulli(p)));', "for (i = 0; i < 3; i++) { observe %s = y[i]; }" % one],
+          ["for (i = 0; i < 3; i++) { factor(log_mix(p, assess(y[i], %s, assess(y[i], %s)); }" % (two[1], two[0])], AT)
+equal("by arithmetic", MIX, ['assume z = mem(i -> tag("z", i, bernoulli(p)));', EACH % "observe normal(a + z(i) * (b - a), s) = y[i];"], BY_HAND, AT)
+equal("no way back", MIX,
+      ["assume T = [[1 - p, p], [0, 1]];",
+       'assume z = mem(t -> tag("z", t, if (t == 0) { bernoulli(0.5) } else { categorical(T[z(t - 1)], [0, 1]) }));',
+       EACH % "observe normal([a, b][z(i)], s) = y[i];"],
+      ["assume e = (k, m, n) -> sum(mapv(i -> assess(y[i], normal, k, s), range(m, n)));",
+       "factor(log_sum_exp(append([log(0.5) + e(b, 0, 5)], [log(0.5) + 4 * log(1 - p) + e(a, 0, 5)], mapv(k -> log(0.5) + log(p) + (k - 1) * "
+       "log(1 - p) + e(a, 0, k) + e(b, k, 5), [1, 2, 3, 4]))));"], AT)
 
 
 def refused(name, words, *lines):

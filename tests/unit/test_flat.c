@@ -397,6 +397,51 @@ static void a_point_that_is_left_costs_no_others(void **state) {
     session_done(s);
 }
 
+/* Densities told apart: they add up to the weight, and the gradients of two sums whose shares add
+ * up to 1 to its gradient. */
+static void parts_add_up(void **state) {
+    (void)state;
+    enum { MOST = 64, NUMBERS = 32 };
+    struct rng r;
+    size_t compared = 0;
+    rng_init(&r, 9, 0, 0);
+    for (size_t m = 0; m < COUNT_OF(smooth); m++) {
+        struct session *s = session_with(smooth[m], 5);
+        struct trace *t = trace_of(s);
+        struct flat *whole = flat_of_all(t), *f = flat_of_parts(t, t->choices.at, t->choices.n);
+        double w, sum = 0, part[MOST], shares[MOST], x[NUMBERS], grad[NUMBERS],
+                  halves[NUMBERS] = {0};
+        if (f) {
+            size_t n = flat_n_parts(f), n_x = flat_n_numbers(f), at = 0;
+            value *vals = draw_values(t, whole, &r);
+            assert_true(n <= MOST && n_x <= NUMBERS && whole != f);
+            for (size_t i = 0; i < flat_n_principals(f); i++) {
+                size_t len = vals[i].tag == V_NUM ? 1 : adj_count(vals[i]);
+                adj_doubles(vals[i], x + at, len);
+                at += len;
+            }
+            assert_int_equal(at, n_x);
+            assert_true(flat_open(t, whole, &w) && flat_propose_numbers(t, whole, x, &w, grad));
+            flat_drop(t, whole);
+            assert_true(flat_open(t, f, &part[0]) && flat_weigh_parts(t, f, x, part));
+            for (size_t i = 0; i < n; i++) {
+                sum += part[i];
+                shares[i] = i % 3 ? rng_uniform(&r) : (double)(i % 2);
+            }
+            assert_close(sum, w, 1e-9);
+            assert_true(flat_add_gradient(t, f, x, shares, halves));
+            for (size_t i = 0; i < n; i++) shares[i] = 1 - shares[i];
+            assert_true(flat_add_gradient(t, f, x, shares, halves));
+            for (size_t i = 0; i < n_x; i++) assert_close(halves[i], grad[i], 1e-9);
+            values_free(vals, flat_n_principals(f));
+            check_trace(t);
+            compared++;
+        }
+        session_done(s);
+    }
+    assert_true(compared > COUNT_OF(smooth) / 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(points_weigh_the_same),
                                        cmocka_unit_test(structure_that_changes_is_left),
@@ -404,6 +449,7 @@ int main(void) {
                                        cmocka_unit_test(the_journal_leads_back_and_forth),
                                        cmocka_unit_test(blocks_in_turn_stay_compiled),
                                        cmocka_unit_test(what_is_left_changes_nothing),
-                                       cmocka_unit_test(a_point_that_is_left_costs_no_others)};
+                                       cmocka_unit_test(a_point_that_is_left_costs_no_others),
+                                       cmocka_unit_test(parts_add_up)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
