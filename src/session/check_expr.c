@@ -425,6 +425,39 @@ static value look_lambda(struct checker *k, const struct ast *a) {
 
 /* ---- the other expressions ---- */
 
+/* What the program or the model binds is unknown from here on, but for procedures. */
+static void doubt_globals(struct checker *k, const struct ast *a) {
+    if (!a) return;
+    if (a->kind == AST_NAME && !a->u.name.builtin) {
+        const struct global *g = check_global(&k->assumed, a->u.name.sym);
+        if (!g) g = check_global(&k->defined, a->u.name.sym);
+        if (g && g->v.tag != V_PROC) push_local(k, a->u.name.sym, guess_any(), false);
+        return;
+    }
+    for (uint32_t i = 0; i < a->n; i++) doubt_globals(k, a->kids[i]);
+}
+
+/* The branch that a known condition leaves out. These values do not come there, so what they would
+ * do there is no fault (y[t] under t >= 0, of t = -1): locals and what the condition reads are
+ * unknown in it. */
+static void look_left_out(struct checker *k, const struct ast *condition,
+                          const struct ast *branch) {
+    size_t choices = k->choices.n, base = k->locals.n;
+    bool certain = k->certain;
+    for (size_t i = k->floor; i < base; i++) {
+        struct checked_local *l = &k->locals.at[i];
+        value seen = l->v.tag == V_PROC ? value_ref(l->v) : guess_any();
+        push_local(k, l->name, seen, l->loop);
+        vec_last(&k->locals).models = k->locals.at[i].models;
+    }
+    doubt_globals(k, condition);
+    k->certain = false;
+    value_unref(check_expr(k, branch));
+    k->choices.n = choices;
+    k->certain = certain;
+    pop_locals(k, base);
+}
+
 static value look_if(struct checker *k, const struct ast *a) {
     value c = check_expr(k, a->kids[0]), v;
     bool truth = false, known = !guess_of(c), certain = k->certain;
@@ -437,11 +470,8 @@ static value look_if(struct checker *k, const struct ast *a) {
     }
     value_unref(c);
     if (known) {
-        size_t choices = k->choices.n;
-        k->certain = false; /* what a literal condition leaves out was left out on purpose */
-        if (a->kids[0]->kind != AST_BOOL) value_unref(check_expr(k, a->kids[truth ? 2 : 1]));
-        k->choices.n = choices;
-        k->certain = certain;
+        /* what a literal condition leaves out was left out on purpose */
+        if (a->kids[0]->kind != AST_BOOL) look_left_out(k, a->kids[0], a->kids[truth ? 2 : 1]);
         return check_expr(k, a->kids[truth ? 1 : 2]);
     }
     k->certain = false;
