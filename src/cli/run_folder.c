@@ -162,7 +162,13 @@ static bool copy_program(const char *dir, const char *program) {
 }
 
 static bool may_create(const char *dir, const char *program) {
-    if (file_there(run_path(dir, "manifest.json").text))
+    bool there = file_there(run_path(dir, "manifest.json").text);
+    if (there && run_has_failed(dir)) /* what resume repeats ends as it did */
+        return complain(false,
+                        "'%s' holds a run that failed; delete the folder or choose another one for "
+                        "a run of the mended program",
+                        dir);
+    if (there)
         return complain(
             false,
             "'%s' holds a run already; go on with `gpmem resume %s` or choose another folder", dir,

@@ -77,6 +77,7 @@ struct run_path run_path(const char *dir, const char *name);
 struct run_path run_chain_path(const char *dir, size_t i);
 /* The manifest, whose texts stay valid until the next call. 0 or an exit status, said why. */
 int run_facts_read(const char *dir, struct run_facts *facts);
+bool run_has_failed(const char *dir); /* a run is there, and ended in an error */
 /* A chain: the text of its file, or names and rows where this process has them. */
 struct run_chain {
     struct buf text;

@@ -35,6 +35,15 @@ static json_t *get_json(struct run_path path, json_error_t *why) {
     return all;
 }
 
+bool run_has_failed(const char *dir) {
+    json_error_t why;
+    json_t *m = get_json(run_path(dir, "manifest.json"), &why);
+    const char *state = "";
+    bool failed = m && !json_unpack(m, "{s:s}", "state", &state) && !strcmp(state, "failed");
+    json_decref(m);
+    return failed;
+}
+
 int run_facts_read(const char *dir, struct run_facts *facts) {
     static json_t *m;
     json_error_t why;

@@ -115,6 +115,10 @@ def check_moves(program, kept):
 
 def check_errors():
     assert "holds a run already" in run("run", at("small.vnts"), "--out", at("run"), status=2)
+    broken = write("broken.vnts", "assume x = normal(0, 1); infer accumulate_dataset(2, collect(x)); sample 1 / \"a\";")
+    run("run", broken, "--out", at("broken"), status=1)
+    write("broken.vnts", "assume x = normal(0, 1); infer accumulate_dataset(2, collect(x));")
+    assert "holds a run that failed; delete the folder" in run("run", broken, "--out", at("broken"), status=2)
     assert "gpmem run --out" in run("summary", at("nowhere"), status=2)
     os.makedirs(at("found"), exist_ok=True)
     write("found/manifest.json", '{"format": 1, "kind": "gpmem discovery"}')
