@@ -435,12 +435,23 @@ static value row_step(struct draft *d, const struct apply *a) {
     return out;
 }
 
+/* Types must be those of the result whatever the numbers are: a boolean may decide which operand
+ * the result is, but be none of those; and what has an order among numbers has none beside them. */
+static bool types_stay(const struct apply *a) {
+    for (uint32_t i = 0; i < a->n_args; i++)
+        if ((i || a->n->val.tag == V_BOOL) && token_kind(a->args[i].u.num) != TOKEN_NUM)
+            return false;
+    return true;
+}
+
 static value computed(struct draft *d, const struct apply *a) {
     value out;
     uint32_t refs[FLAT_ARGS];
-    if (a->cls->num && a->n->val.tag == V_NUM && all_scalars(a)) {
+    if (a->cls->num && number_is(a->n->val) && all_scalars(a) && types_stay(a)) {
         for (uint32_t i = 0; i < a->n_args; i++) refs[i] = scalar_ref(a->args[i]);
-        return scalar_step(d, a->cls, refs, a->n_args);
+        out = scalar_step(d, a->cls, refs, a->n_args);
+        bool truth = a->n->val.tag == V_BOOL;
+        return truth ? value_num(token_new(TOKEN_BOOL, scalar_ref(out))) : out;
     }
     if (assess_step(d, a, &out) || fold_step(d, a, &out) || lift_step(d, a, &out) ||
         pick_step(d, a, &out) || block_step(d, a, &out))

@@ -150,6 +150,14 @@ static bool elementwise(const struct flat_run *r, const struct flat_op *op) {
     return true;
 }
 
+/* What has no derivative (a comparison) needs none where nobody asks for it. */
+static bool passes_nothing(const struct flat_run *r, const struct flat_op *op) {
+    const double *d = r->form->adj + op->out;
+    for (size_t i = 0; i < op->len; i++)
+        if (d[i] != 0) return false;
+    return true;
+}
+
 static bool elementwise_back(const struct flat_run *r, const struct flat_op *op) {
     if (is_normal(op)) {
         normals_back(r, op);
@@ -159,7 +167,7 @@ static bool elementwise_back(const struct flat_run *r, const struct flat_op *op)
         arithmetic_back(r, op);
         return true;
     }
-    if (op->how ? !op->cls->num_grad : !op->cls->num_back) return false;
+    if (op->how ? !op->cls->num_grad : !op->cls->num_back) return passes_nothing(r, op);
     struct sp_col x[FLAT_ARGS];
     double args[FLAT_ARGS], g[FLAT_ARGS];
     const double *out = r->v + op->out, *d = r->form->adj + op->out;

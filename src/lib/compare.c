@@ -83,6 +83,16 @@ static enum gpm_status grad_biplex(struct sp_call *c, value r, value dr, value *
     return GPM_OK;
 }
 
+static double num_biplex(const double *a, size_t n) {
+    return a[0] != 0 ? a[1] : a[2];
+}
+
+static void back_biplex(double v, const double *a, size_t n, double d, double *out) {
+    out[0] = 0;
+    out[1] = a[0] != 0 ? d : 0;
+    out[2] = d - out[1];
+}
+
 #define AB "(a: any, b: any) -> bool"
 
 const struct sp_class sp_compare_rows[] = {
@@ -119,7 +129,7 @@ const struct sp_class sp_compare_rows[] = {
             "any_p([true, false]) => true"),
      .variant = true},
     {SP_GROW(biplex, biplex, "(p: bool, a: any, b: any) -> any",
-             "a if p is true, else b; unlike `if`, both are evaluated.",
-             "biplex(true, 1, 2) => 1")},
+             "a if p is true, else b; unlike `if`, both are evaluated.", "biplex(true, 1, 2) => 1"),
+     .num = num_biplex, .num_back = back_biplex},
 };
 const size_t sp_compare_count = COUNT_OF(sp_compare_rows);

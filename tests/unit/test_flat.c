@@ -96,6 +96,11 @@ static const char *const smooth[] = {
     "assume r = [m, dirichlet([1, 1, 5])]; assume X = matrix([[a, 1], [2, a * a]]);"
     "observe categorical(r[z]) = 2; observe normal(X[z], 1) = [0.5, 2];"
     "observe normal(sum(X[z]) + [a, 3][z], 1) = 1;",
+    /* comparisons, and what they pick */
+    "assume s = uniform_discrete(0, 12); assume e = gamma(2, 1); assume l = gamma(2, 1);"
+    "for (i = 0; i < 12; i++) { observe poisson(biplex(unquote(i) < s, e, l)) = int_mod(i, 3) };"
+    "observe normal(biplex(e >= l, e * l, 3) + biplex(e > 2, s, 1), 1) = 2;"
+    "observe flip(biplex(s <= 6, 0.2, 0.7)) = true;",
     /* an index that moves with another choice, which is not in the block */
     "assume q = normal(fill(7, 1), 2); assume r = gamma(2, 2); assume w = normalize(exp(q));"
     "observe normal(sum(w * q) + r, 1) = 2; observe categorical(w) = 3;",
