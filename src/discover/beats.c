@@ -106,12 +106,12 @@ static bool described(const struct evidence *e, int i, struct smodel_work *w, do
 }
 
 static struct evidence *at_point(const struct smodel_data *d, const struct structure *s,
-                                 double log_prior, const struct evidence *from, bool *fresh) {
+                                 double log_prior, const struct evidence *from, int *source) {
     struct evidence *e = sevidence_make(d, s, log_prior);
     int n = smodel_of(e)->d;
     e->prop.d = n;
     e->prop.mode[e->prop.n++].z = NEW_ARRAY(double, (size_t)n);
-    starts_carry(smodel_of(e), from, e->prop.mode[0].z, fresh);
+    starts_carry(smodel_of(e), from, e->prop.mode[0].z, source);
     return e;
 }
 
@@ -124,10 +124,10 @@ static struct evidence *without(const struct evidence *e, int i) {
 }
 
 /* The terms of m that are new, as patterns of p. */
-static int new_terms(const struct smodel *m, const bool *fresh, struct pursuit *p, int *term) {
+static int new_terms(const struct smodel *m, const int *source, struct pursuit *p, int *term) {
     for (int k = 0; k < m->n_terms; k++) {
         const struct sterm *t = &m->term[k];
-        if (!smodel_free(t->par[SPAR_SD]) || !fresh[t->par[SPAR_SD]]) continue;
+        if (!smodel_free(t->par[SPAR_SD]) || source[t->par[SPAR_SD]] >= 0) continue;
         p->held[p->n] = t->at > 0;
         p->period[p->n] = t->at ? p->d->season[t->at - 1] : 0;
         term[p->n++] = k;
@@ -163,13 +163,13 @@ struct evidence *beats_start(const struct evidence *e, int i, const struct struc
                              double log_prior, struct smodel_work *w) {
     const struct smodel *m = smodel_of(e);
     size_t n = m->data->n;
-    bool fresh[SMODEL_MAX_PAR];
+    int source[SMODEL_MAX_PAR];
     int term[MOST], own = m->term[i].par[SPAR_PERIOD];
     double *block = NEW_ARRAY(double, n *(2 + COLUMNS));
     struct pursuit p = {.d = m->data, .r = block, .rest = block + n, .x = block + 2 * n};
-    struct evidence *rest = without(e, i), *out = at_point(m->data, s, log_prior, rest, fresh);
+    struct evidence *rest = without(e, i), *out = at_point(m->data, s, log_prior, rest, source);
     double known = smodel_free(own) ? smodel_value(m, own, e->prop.mode[0].z[own]) : 0;
-    if (new_terms(smodel_of(out), fresh, &p, term) && described(e, i, w, p.r) && pursue(&p, known))
+    if (new_terms(smodel_of(out), source, &p, term) && described(e, i, w, p.r) && pursue(&p, known))
         place(out, &p, term, w);
     evidence_free(rest);
     mem_free(block);

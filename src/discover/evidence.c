@@ -19,6 +19,8 @@ const struct fit_rules series_fit_rules = {.polished = 3,
                                            .again = 10};
 /* A dense gradient of a long series costs twenty fast ones: fewer starts, fewer polished. */
 enum { STARTS_SLOW = 24, POLISHED_SLOW = 2, SLOW_FROM = 60 };
+/* So does a parent that counts little itself, with a term that the data say nothing of. */
+enum { STARTS_FEW = 8, ITERATIONS_FEW = 4 };
 
 /* ---- the density ---- */
 static double eval(void *ctx, const double *z, double *grad) {
@@ -92,12 +94,16 @@ struct evidence *sevidence_new(const struct smodel_data *data, const struct stru
                                const struct period_hints *hints, struct smodel_work *w) {
     struct evidence *e = sevidence_make(data, s, log_prior);
     const struct smodel *m = smodel_of(e);
-    bool slow = !m->fast && data->n >= SLOW_FROM;
+    bool slow = !m->fast && data->n >= SLOW_FROM, few = parent && parent->lent;
     struct fit_rules r = series_fit_rules;
     if (slow) r.polished = POLISHED_SLOW;
+    if (few) r.polished = 1, r.iterations = ITERATIONS_FEW;
     e->open = fit_starts_new(m->d, STARTS_MAX);
-    int n =
-        starts_make(m, parent, hints, slow ? STARTS_SLOW : STARTS_MAX, e->open->z, &e->open->apart);
+    int n = starts_make(m, parent, hints,
+                        few    ? STARTS_FEW
+                        : slow ? STARTS_SLOW
+                               : STARTS_MAX,
+                        e->open->z, &e->open->apart);
     evidence_begin(e, smodel_density(m, w, false), n, floor - log_prior, &r);
     return e;
 }

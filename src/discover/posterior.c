@@ -184,22 +184,6 @@ static void fill_motifs(struct posterior *p) {
     sort_table(t);
 }
 
-/* Structures whose neighbours were not visited would lead to others at the rate at which the last
- * of those that were expanded did (a quarter of them, at least four): probability found, and not
- * expanded itself since, for probability expanded. */
-static double unexplored(const struct posterior *p) {
-    const struct search *s = p->search;
-    double left = 0, expanded = 0, found = 0;
-    int last = s->rounds - (s->rounds > 16 ? s->rounds / 4 : 4);
-    for (size_t i = 0; i < s->n; i++) {
-        const struct evidence *e = s->at[i];
-        if (!e->expanded) left += p->weight[i];
-        if (e->round > last) expanded += p->weight[i];
-        if (!e->expanded && e->found_in > last && e->found_in > 0) found += p->weight[i];
-    }
-    return expanded > 0 ? left * fmin(found / expanded, 1) : left;
-}
-
 void posterior_init(struct posterior *p, struct search *s) {
     memset(p, 0, sizeof *p);
     p->search = s;
@@ -207,7 +191,7 @@ void posterior_init(struct posterior *p, struct search *s) {
     weights(s, NULL, p->weight);
     replicates(p);
     for (size_t i = 0; i < s->n; i++) p->p_group[s->at[i]->group] += p->weight[i];
-    p->unexplored = unexplored(p);
+    p->unexplored = search_unexplored(s);
     fill_structures(p);
     fill_components(p);
     fill_motifs(p);

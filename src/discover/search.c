@@ -18,7 +18,12 @@
 
 #define SAMPLE_WINDOW 4.0  /* nats below the top within which structures are sampled */
 #define IDLE_SHARE    0.01 /* of the probability: an expansion that finds less was idle */
-#define GROUP_WINDOW  60.0 /* nats below the top at which a whole group is given up */
+/* What was lent (evidence_lend) counts by its few draws, as one of many such structures, where it
+ * lies so many nats below the top; more of them where the error of its log evidence is large. What
+ * is nearer is fitted. */
+#define LENT_UNSURE  2.0
+#define LENT_ERROR   0.7
+#define GROUP_WINDOW 60.0 /* nats below the top at which a whole group is given up */
 
 /* How thorough a search is; the second is the brief one. */
 static const struct effort {
@@ -289,12 +294,15 @@ static void expand(struct search *s, struct evidence *e, bool climb) {
     run_batch(&b);
 }
 
-static struct evidence *best_unexpanded(const struct search *s, bool climb) {
+/* lent: also of those that were lent. */
+static struct evidence *best_unexpanded(const struct search *s, bool climb, double window,
+                                        bool lent) {
     struct evidence *best = NULL;
     for (size_t i = 0; i < s->n; i++) {
         struct evidence *e = s->at[i];
-        if ((climb ? e->climbed : e->expanded) || !evidence_fitted(e)) continue;
-        if (evidence_total(e) < s->top - effort(s)->window) continue;
+        if ((climb ? e->climbed : e->expanded) || !evidence_fitted(e) || (e->lent && !lent))
+            continue;
+        if (evidence_total(e) < s->top - window) continue;
         if (!best || evidence_total(e) > evidence_total(best)) best = e;
     }
     return best;
@@ -329,14 +337,18 @@ static double sampled_top(const struct search *s) {
 static size_t draws_of(const struct sampling *p, const struct evidence *e) {
     double share = exp(0.5 * fmin(evidence_total(e) - p->top, 0));
     size_t n = (size_t)((double)p->draws * share), few = few_draws(p->s);
+    double lent = e->se < LENT_ERROR ? SEARCH_LENT : LENT_UNSURE;
+    if (e->lent && evidence_total(e) < p->s->top - lent) return 0;
     return n > few ? n : p->draws < few ? p->draws : few;
 }
 
 static void sample_job(void *ctx, size_t job, int thread) {
     struct sampling *p = ctx;
     struct space *s = p->s->space;
+    size_t n = draws_of(p, p->e[job]);
+    if (p->e[job]->lent) space_refit(s, p->e[job], thread);
     struct density t = s->ops->density(s, p->e[job], thread, true);
-    evidence_sample(p->e[job], draws_of(p, p->e[job]), p->s->opt.seed, t);
+    evidence_sample(p->e[job], n, p->s->opt.seed, t);
 }
 
 static uint64_t sample_key(void *ctx, size_t job) {
@@ -355,6 +367,11 @@ static bool sample_late(const void *ctx) {
 static const struct journal_step sample_step = {"sample", sample_job, sample_key, sample_pack,
                                                 sample_late};
 
+static bool wanting(const struct sampling *p, const struct evidence *e) {
+    size_t n = draws_of(p, e);
+    return n && (e->lent || e->draws.n < n);
+}
+
 /* Structures within `window` of the top whose draws are fewer than `draws`; past the deadline a few
  * draws of those close to the top. */
 static void sample_near_top(struct search *s, double window, size_t draws) {
@@ -365,7 +382,7 @@ static void sample_near_top(struct search *s, double window, size_t draws) {
     }
     struct sampling p = {s, NEW_ARRAY(struct evidence *, s->n + 1), 0, draws, sampled_top(s)};
     for (size_t i = 0; i < s->n; i++)
-        if (evidence_fitted(s->at[i]) && s->at[i]->draws.n < draws_of(&p, s->at[i]) &&
+        if (evidence_fitted(s->at[i]) && wanting(&p, s->at[i]) &&
             evidence_total(s->at[i]) > s->top - window)
             p.e[p.n++] = s->at[i];
     journal_step(s->opt.journal, s->opt.threads, p.n, &sample_step, &p);
@@ -410,18 +427,58 @@ static bool ended(struct search *s) {
     return s->space->st != GPM_OK;
 }
 
+static bool at_limit(const struct search *s) {
+    return s->n >= s->space->most || stop_asked(s->opt.finish) || clock_seconds() > s->grown ||
+           mem_shortages() != s->shortages;
+}
+
 static void grow(struct search *s, bool climb) {
     struct evidence *e;
     for (int idle = 0; !ended(s) && idle < effort(s)->idle;) {
         size_t before = s->n;
-        if (!(e = best_unexpanded(s, climb))) break;
-        if (s->n >= s->space->most || stop_asked(s->opt.finish) || clock_seconds() > s->grown ||
-            mem_shortages() != s->shortages) {
+        if (!(e = best_unexpanded(s, climb, effort(s)->window, false))) break;
+        if (at_limit(s)) {
             s->cut = true;
             return;
         }
         expand(s, e, climb);
         idle = found(s, before) < IDLE_SHARE ? idle + 1 : 0;
+    }
+}
+
+/* Structures whose neighbours were not visited would lead to others at the rate at which the last
+ * of those that were expanded did (a quarter of them, at least four): probability found, and not
+ * expanded itself since, for probability expanded. */
+double search_unexplored(const struct search *s) {
+    double all = 0, left = 0, expanded = 0, found = 0;
+    int last = s->rounds - (s->rounds > 16 ? s->rounds / 4 : 4);
+    for (size_t i = 0; i < s->n; i++) {
+        const struct evidence *e = s->at[i];
+        double w = exp(evidence_total(e) - s->top);
+        if (isnan(w)) continue;
+        all += w;
+        if (!e->expanded) left += w;
+        if (e->round > last) expanded += w;
+        if (!e->expanded && e->found_in > last && e->found_in > 0) found += w;
+    }
+    return left / all * (expanded > 0 ? fmin(found / expanded, 1) : 1);
+}
+
+/* Many structures that count little each have been left, and lead to others: the best of them are
+ * expanded until little is to be expected of the rest. They leave room for what counts more. */
+#define WIDE_WINDOW 5.0
+#define WIDE_TIMES  24
+#define WIDE_SHARE  0.8 /* of the structures at most */
+#define LEFT        0.08
+
+static void widen(struct search *s) {
+    struct evidence *e;
+    for (int k = 0; k < WIDE_TIMES && !s->opt.brief && !s->cut && !ended(s); k++) {
+        if (search_unexplored(s) < LEFT || at_limit(s)) break;
+        if ((double)s->n > WIDE_SHARE * (double)s->space->most) break;
+        if (!(e = best_unexpanded(s, false, WIDE_WINDOW, true))) break;
+        expand(s, e, false);
+        search_lend(s, e);
     }
 }
 
@@ -517,9 +574,13 @@ static void explore(struct search *s) {
     }
     for (int pass = 0; pass < 2; pass++) { /* sampling may lift a structure into the window */
         tell(s);
+        if (!pass) search_lend(s, NULL);
         sample_near_top(s, SAMPLE_WINDOW, few_draws(s));
         grow(s, false);
+        widen(s);
     }
+    search_lend(s, NULL);
+    widen(s);
     search_sample(s);
 }
 
@@ -549,11 +610,7 @@ enum gpm_status search_run(struct search *s) {
 static void again_job(void *ctx, size_t job, int thread) {
     struct sampling *p = ctx;
     struct space *s = p->s->space;
-    double z[PROPOSAL_MAX_DIM];
-    struct evidence *e = p->e[job];
-    if (search_late(p->s)) return;
-    memcpy(z, e->prop.mode[0].z, sizeof *z * (size_t)e->prop.d);
-    evidence_at(e, s->ops->density(s, e, thread, false), z);
+    if (!search_late(p->s)) space_refit(s, p->e[job], thread);
 }
 
 static const struct journal_step again_step = {"again", again_job, sample_key, sample_pack,

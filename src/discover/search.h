@@ -9,6 +9,9 @@
 #include "base/buf.h"
 #include "discover/space.h"
 
+/* Nats below the top: what was lent (evidence_lend) and is nearer is fitted. */
+#define SEARCH_LENT 1.0
+
 struct search_options {
     uint64_t seed;
     int threads;    /* 0: as many as the machine has, at most 8 */
@@ -70,8 +73,13 @@ GPM_MUST_USE enum gpm_status search_extend(struct search *s);
 /* Known structures are tried at the optima of relatives that have become better than they were when
  * these were fitted. Has any of them a better optimum now? */
 bool search_tell(struct search *s);
+/* Neighbours of the parent (NULL: of all near the top) that were given up early and may be near the
+ * top are looked at in the shape of a relative. */
+void search_lend(struct search *s, const struct evidence *parent);
 /* A few draws of everything within the window, many of what matters. */
 void search_sample(struct search *s);
+/* Probability of structures that were not visited, by what the last expansions have found. */
+double search_unexplored(const struct search *s);
 /* A structure that was evaluated elsewhere; takes it over. */
 void search_store(struct search *s, struct evidence *e);
 void search_find_top(struct search *s);

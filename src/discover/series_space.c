@@ -394,6 +394,13 @@ static bool faint(struct space *s, const struct evidence *e, const struct eviden
     return starts_faint(smodel_of(e), from, z);
 }
 
+static bool related(struct space *s, const struct evidence *e, const struct evidence *from,
+                    int *source) {
+    double z[SMODEL_MAX_PAR];
+    starts_carry(smodel_of(e), from, z, source);
+    return true;
+}
+
 static struct density density(struct space *s, const struct evidence *e, int thread, bool folded) {
     return smodel_density(smodel_of(e), own(s)->work[thread], folded);
 }
@@ -455,6 +462,7 @@ static const struct space_ops ops = {.free = space_free,
                                      .make = make,
                                      .carry = carry,
                                      .faint = faint,
+                                     .related = related,
                                      .density = density};
 
 #define MOST 600 /* structures of one search; a search that ends there has not settled */

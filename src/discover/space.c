@@ -4,6 +4,7 @@
  */
 #include "discover/space.h"
 #include "base/mem.h"
+#include "math/special.h"
 #include <math.h>
 #include <string.h>
 
@@ -56,6 +57,7 @@ static void computed_pack(struct pack *p, struct evidence *e) {
     pack_double(p, &e->se);
     pack_double(p, &e->ess);
     pack_bool(p, &e->rough);
+    pack_bool(p, &e->lent);
     pack_u64(p, &evals);
     e->evals = (long)evals;
     proposal_pack(p, &e->prop);
@@ -152,7 +154,7 @@ static bool set_mode(struct evidence *e, const struct density *t, const double *
     e->map = logp;
     e->laplace = e->logz = lap + e->log_copies;
     e->se = 0.3;
-    e->rough = false;
+    e->rough = e->lent = false;
     e->ess = 0;
     is_draws_release(&e->draws);
     proposal_release(&old);
@@ -170,18 +172,64 @@ void evidence_borrow(struct evidence *e, struct density t, const double *z,
     const struct mode *like = &from->prop.mode[0];
     t.evals = &e->evals;
     double logp = t.d == from->prop.d && like->scale ? density_eval(&t, z, NULL) : -INFINITY;
-    if (!isfinite(logp)) return;
+    struct proposal lent = {0};
+    if (!isfinite(logp) || !proposal_lend_mode(&lent, t.d, like, t.d, NULL, NULL, z, logp)) return;
     proposal_release(&e->prop);
-    proposal_copy_mode(&e->prop, t.d, like, z, logp);
+    e->prop = lent;
     e->map = logp;
-    e->laplace = e->logz = e->prop.mode[0].log_weight + e->log_copies;
+    e->laplace = e->logz = lent.mode[0].log_weight + e->log_copies;
     e->rough = false;
+}
+
+/* Neither of two modes of borrowed shapes is so much less than the other as they say. */
+static void even_weights(struct proposal *p, double most) {
+    double top = p->mode[0].log_weight;
+    for (int k = 1; k < p->n; k++) top = fmax(top, p->mode[k].log_weight);
+    for (int k = 0; k < p->n; k++) p->mode[k].log_weight = fmax(p->mode[k].log_weight, top - most);
+}
+
+#define FAR 5.0 /* nats: what is so much less where it stands does not count where it is faint */
+
+bool evidence_lend(struct evidence *e, struct density t, const struct evidence *from,
+                   const int *source, const double *faint, double floor) {
+    const struct mode *like = &from->prop.mode[0];
+    const double *z = e->prop.mode[0].z;
+    double near[PROPOSAL_MAX_DIM], wide[PROPOSAL_MAX_DIM], logz[2], logp;
+    struct proposal lent = {0};
+    for (int i = 0; i < t.d; i++) near[i] = wide[i] = 1;
+    if (t.units) t.units(t.ctx, z, near);
+    t.evals = &e->evals;
+    if (!like->scale ||
+        !proposal_lend_mode(&lent, t.d, like, from->prop.d, source, near, z, e->map))
+        return false;
+    bool far = lent.mode[0].log_weight + e->log_copies < floor - FAR;
+    if (faint && !far && isfinite(logp = density_eval(&t, faint, NULL)))
+        (void)proposal_lend_mode(&lent, t.d, like, from->prop.d, source, wide, faint, logp);
+    for (int k = 0; k < lent.n; k++) logz[k] = lent.mode[k].log_weight;
+    double laplace = logsumexp(logz, (size_t)lent.n) + e->log_copies;
+    if (laplace < floor) {
+        proposal_release(&lent);
+        return false;
+    }
+    even_weights(&lent, 1.5);
+    proposal_release(&e->prop);
+    e->prop = lent;
+    e->laplace = e->logz = laplace;
+    e->rough = false;
+    e->lent = true;
+    return true;
 }
 
 void evidence_improve(struct evidence *e, struct density t, double *z) {
     t.evals = &e->evals;
     double logp = fit_optimise(&t, z, 15);
     if (logp > e->map + 0.3) (void)set_mode(e, &t, z, fit_optimise(&t, z, 150));
+}
+
+void space_refit(struct space *s, struct evidence *e, int thread) {
+    double z[PROPOSAL_MAX_DIM];
+    memcpy(z, e->prop.mode[0].z, sizeof *z * (size_t)e->prop.d);
+    evidence_at(e, s->ops->density(s, e, thread, false), z);
 }
 
 /* ---- importance sampling ---- */
@@ -218,11 +266,31 @@ static const double *heaviest(const struct draws *d) {
     return d->z + best * d->d;
 }
 
-void evidence_sample(struct evidence *e, size_t n, uint64_t seed, struct density t) {
-    if (e->rough || e->prop.n == 0) return;
-    t.evals = &e->evals;
+static struct rng stream(const struct evidence *e, size_t n, uint64_t seed) {
     struct rng r;
     rng_init(&r, seed, (uint32_t)e->hash, (uint32_t)(e->hash >> 32) ^ (uint32_t)n);
+    return r;
+}
+
+/* False: none of them counts. */
+static bool take_draws(struct evidence *e, struct draws d, struct is_result res) {
+    if (!isfinite(res.logz)) {
+        is_draws_release(&d);
+        return false;
+    }
+    is_draws_release(&e->draws);
+    e->draws = d;
+    is_draws_even(&e->draws);
+    e->logz = res.logz;
+    e->se = res.se;
+    e->ess = res.ess;
+    return true;
+}
+
+void evidence_sample(struct evidence *e, size_t n, uint64_t seed, struct density t) {
+    if (!evidence_fitted(e)) return;
+    t.evals = &e->evals;
+    struct rng r = stream(e, n, seed);
     size_t pilot = e->draws.n ? 0 : (n < 200 ? n : 200);
     struct draws d = {0};
     struct is_result res = importance(&t, &e->prop, pilot, n, &r, &d);
@@ -232,14 +300,13 @@ void evidence_sample(struct evidence *e, size_t n, uint64_t seed, struct density
         is_draws_release(&d);
         res = importance(&t, &e->prop, n < 200 ? n : 200, n, &r, &d);
     }
-    if (!isfinite(res.logz)) {
-        is_draws_release(&d);
-        return;
-    }
-    is_draws_release(&e->draws);
-    e->draws = d;
-    is_draws_even(&e->draws);
-    e->logz = res.logz;
-    e->se = res.se;
-    e->ess = res.ess;
+    (void)take_draws(e, d, res);
+}
+
+void evidence_glance(struct evidence *e, size_t n, uint64_t seed, struct density t) {
+    struct rng r = stream(e, n, seed);
+    struct draws d = {0};
+    t.evals = &e->evals;
+    struct is_result res = importance_once(&t, &e->prop, n, &r, &d);
+    e->rough = !take_draws(e, d, res);
 }

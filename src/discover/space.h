@@ -36,6 +36,7 @@ struct evidence {
     struct draws draws;
     struct fit_starts *open; /* polished starts between the space's fit and finish */
     bool rough;              /* far from the top, not polished */
+    bool lent;               /* its proposal has the shape of a relative's (evidence_lend) */
     bool climbed;            /* its neighbours with a fast density were visited */
     bool expanded;           /* all of them were */
     int round;               /* of the search in which that was; 0: it was not */
@@ -68,10 +69,19 @@ void evidence_at(struct evidence *e, struct density t, double *z);
 /* A mode at z in the shape of another evidence's first one: for somebody in haste. */
 void evidence_borrow(struct evidence *e, struct density t, const double *z,
                      const struct evidence *from);
+/* Of a structure that was given up: modes in the shape of a relative's first one (source: see
+ * proposal_lend_mode), where it stands and at `faint` (NULL: there is none), where it is nearly the
+ * relative, as wide as the prior. False: there are none, or the evidence that they lead to expect
+ * lies below `floor`; all is as it was. */
+bool evidence_lend(struct evidence *e, struct density t, const struct evidence *from,
+                   const int *source, const double *faint, double floor);
 /* Another start, which replaces all modes when it leads higher. */
 void evidence_improve(struct evidence *e, struct density t, double *z);
 /* Importance sampling with n draws from t; replaces logz, se, ess and the draws. */
 void evidence_sample(struct evidence *e, size_t n, uint64_t seed, struct density t);
+
+/* The same of modes that were lent, as they are; where no draw counts it is rough. */
+void evidence_glance(struct evidence *e, size_t n, uint64_t seed, struct density t);
 
 /* The same after the proposal was mended: it has missed the region around `heavy`. */
 void evidence_mend(struct evidence *e, size_t n, uint64_t seed, struct density t,
@@ -108,6 +118,10 @@ struct space_ops {
      * NULL. */
     bool (*faint)(struct space *s, const struct evidence *e, const struct evidence *from,
                   double *z);
+    /* Which of the relative's coordinates those of e are, -1: none; false: they are other things.
+     * May be NULL. */
+    bool (*related)(struct space *s, const struct evidence *e, const struct evidence *from,
+                    int *source);
     /* The density of the parameters; folded: on one of several equal domains where there are some,
      * which counts for all. Valid until the thread asks for another. */
     struct density (*density)(struct space *s, const struct evidence *e, int thread, bool folded);
@@ -126,4 +140,6 @@ struct space {
     struct haste haste; /* of the search (search_limit) */
     enum gpm_status st; /* not GPM_OK: an error of the model ended everything */
 };
+/* The mode that the first one of e leads to, alone. */
+void space_refit(struct space *s, struct evidence *e, int thread);
 #endif

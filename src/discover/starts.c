@@ -9,19 +9,19 @@
 #include <string.h>
 
 /* ---- carrying parameters over ---- */
-static void copy_par(const double *from, int a, double *to, int b, bool *fresh) {
+static void copy_par(const double *from, int a, double *to, int b, int *source) {
     if (!smodel_free(a) || !smodel_free(b)) return;
     to[b] = from[a];
-    if (fresh) fresh[b] = false;
+    if (source) source[b] = a;
 }
 
 /* The size of a walk, and its memory, are other things than those of other terms. */
 static void copy_term(const struct sterm *a, const double *from, const struct sterm *b, double *to,
-                      bool *fresh) {
+                      int *source) {
     bool walks = (a->mask | b->mask) & factors_of(KERN_ROLE_WALK);
     for (int kind = 0; kind < SPAR_KINDS; kind++)
         if ((kind != SPAR_SD && kind != SPAR_L) || !walks || a->mask == b->mask)
-            copy_par(from, a->par[kind], to, b->par[kind], fresh);
+            copy_par(from, a->par[kind], to, b->par[kind], source);
 }
 
 /* The very same term, one of the same factors that is elsewhere (a step at another date, the part
@@ -31,10 +31,10 @@ static int likeness(const struct sterm *a, const struct sterm *b) {
     return a->gate == b->gate && a->at == b->at ? 3 : 2;
 }
 
-void starts_carry(const struct smodel *m, const struct evidence *from, double *z, bool *fresh) {
+void starts_carry(const struct smodel *m, const struct evidence *from, double *z, int *source) {
     smodel_prior_draw_hint(m, z);
-    if (fresh)
-        for (int i = 0; i < m->d; i++) fresh[i] = i > 0;
+    if (source)
+        for (int i = 0; i < m->d; i++) source[i] = i > 0 ? -1 : 0;
     if (!from) return;
     const struct smodel *f = smodel_of(from);
     const double *zf = from->prop.mode[0].z;
@@ -44,18 +44,19 @@ void starts_carry(const struct smodel *m, const struct evidence *from, double *z
         for (int k = 0; k < m->n_terms; k++)
             for (int j = 0; j < f->n_terms && !done[k]; j++) {
                 if (used[j] || likeness(&m->term[k], &f->term[j]) <= alike) continue;
-                copy_term(&f->term[j], zf, &m->term[k], z, fresh);
+                copy_term(&f->term[j], zf, &m->term[k], z, source);
                 used[j] = done[k] = true;
             }
-    copy_par(zf, f->tau, z, m->tau, fresh);
-    copy_par(zf, f->width, z, m->width, fresh);
+    copy_par(zf, f->tau, z, m->tau, source);
+    copy_par(zf, f->width, z, m->width, source);
 }
 
 bool starts_faint(const struct smodel *m, const struct evidence *from, double *z) {
-    bool fresh[SMODEL_MAX_PAR], any = false;
-    starts_carry(m, from, z, fresh);
+    int source[SMODEL_MAX_PAR];
+    bool any = false;
+    starts_carry(m, from, z, source);
     for (int i = 0; i < m->d; i++) {
-        if (!fresh[i] || m->par[i].kind != SPAR_SD) continue;
+        if (source[i] >= 0 || m->par[i].kind != SPAR_SD) continue;
         z[i] = fmin(z[i], z[0]);
         any = true;
     }
@@ -148,13 +149,14 @@ static int part_momentary(size_t d, int n, const bool *over, double *z) {
 int starts_make(const struct smodel *m, const struct evidence *parent,
                 const struct period_hints *hints, int most, double *z, int *apart) {
     bool fresh[SMODEL_MAX_PAR], over[STARTS_MAX] = {false}, any = false;
+    int source[SMODEL_MAX_PAR];
     const struct period_hints *list[SMODEL_MAX_PAR], lengths = lengths_of(m->data);
     long total = 1;
     *apart = 0;
-    starts_carry(m, parent, z, fresh);
+    starts_carry(m, parent, z, source);
     for (int i = 0; i < m->d; i++) {
         list[i] = candidates_of(m, i, hints, &lengths);
-        fresh[i] = fresh[i] && list[i]->n;
+        fresh[i] = source[i] < 0 && list[i]->n;
         any |= fresh[i];
         if (fresh[i] && total < 100000) total *= list[i]->n;
     }

@@ -14,9 +14,9 @@
  * last *apart have a term that is over within a few steps. */
 int starts_make(const struct smodel *m, const struct evidence *parent,
                 const struct period_hints *hints, int most, double *z, int *apart);
-/* The relative's optimum carried over to m, hints where it has nothing; *fresh (may be NULL) is set
- * where a parameter is new. */
-void starts_carry(const struct smodel *m, const struct evidence *from, double *z, bool *fresh);
+/* The relative's optimum carried over to m, hints where it has nothing; source[i] (may be NULL) is
+ * the relative's parameter that i comes from, -1 where it is new. */
+void starts_carry(const struct smodel *m, const struct evidence *from, double *z, int *source);
 /* The same with terms that are new no larger than the noise: the relative as it is, nearly; false:
  * no term is. */
 bool starts_faint(const struct smodel *m, const struct evidence *from, double *z);

@@ -43,8 +43,9 @@ struct run {
     long accepted[CHAINS];
 };
 
+/* What has a borrowed shape and a few draws would hold the chains up, and counts little. */
 static bool usable(const struct evidence *e) {
-    return evidence_fitted(e) && e->draws.n > 0;
+    return evidence_fitted(e) && e->draws.n > 0 && !e->lent;
 }
 
 static void proposal_weights(struct run *r) {
@@ -227,11 +228,14 @@ static double log_density_rhat(const struct posterior *p) {
 }
 
 /* The probability of one statement: in each chain (its share of the n structures' counts `one`) and
- * by the evidences. Chains are compared in pairs, all of them together with the evidences. */
+ * by the evidences, of those structures that chains visit. Chains are compared in pairs, all of
+ * them together with the evidences. */
 static void compare(struct posterior *p, const double *one, structure_test holds, void *ctx) {
     size_t n = p->search->n;
-    double share[CHAINS] = {0}, known = 0, all = 0, apart = 0;
+    double share[CHAINS] = {0}, known = 0, of = 0, all = 0, apart = 0;
     for (size_t i = 0; i < n; i++) {
+        if (!usable(p->search->at[i])) continue;
+        of += p->weight[i];
         if (!holds(ctx, p->search->at[i]->text)) continue;
         known += p->weight[i];
         for (size_t c = 0; c < CHAINS; c++) share[c] += one[c * n + i] / (double)p->steps;
@@ -241,7 +245,7 @@ static void compare(struct posterior *p, const double *one, structure_test holds
         for (size_t b = 0; b < a; b++) apart += fabs(share[a] - share[b]);
     }
     p->tv_between = fmax(p->tv_between, apart / (CHAINS * (CHAINS - 1) / 2.0));
-    p->tv_evidence = fmax(p->tv_evidence, fabs(all - known));
+    p->tv_evidence = fmax(p->tv_evidence, fabs(all - known / of));
 }
 
 static bool same_structure(void *ctx, const char *structure) {

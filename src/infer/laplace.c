@@ -166,15 +166,34 @@ double proposal_add_mode(struct proposal *p, const struct density *t, const doub
     return m.log_weight;
 }
 
-void proposal_copy_mode(struct proposal *p, int d, const struct mode *like, const double *z,
-                        double logp) {
+/* Element (a, b) of scale scale'. */
+static double covariance(const struct mode *m, int d, int a, int b) {
+    double sum = 0;
+    for (int k = 0; k <= a && k <= b; k++) sum += m->scale[a + k * d] * m->scale[b + k * d];
+    return sum;
+}
+
+bool proposal_lend_mode(struct proposal *p, int d, const struct mode *like, int like_d,
+                        const int *source, const double *unit, const double *z, double logp) {
     struct mode m = mode_alloc(d, z);
-    memcpy(m.scale, like->scale, sizeof *m.scale * (size_t)(d * d));
-    m.log_scale = like->log_scale;
+    size_t pivot;
+    for (int i = 0; i < d; i++)
+        for (int j = 0; j <= i; j++) {
+            int a = source ? source[i] : i, b = source ? source[j] : j;
+            m.scale[i + j * d] = a >= 0 && b >= 0 ? covariance(like, like_d, a, b)
+                                 : i == j         ? unit[i] * unit[i]
+                                                  : 0;
+        }
+    if (la_potrf((size_t)d, m.scale, (size_t)d, &pivot) != GPM_OK) {
+        mem_free(m.z);
+        return false;
+    }
+    for (int i = 0; i < d; i++) m.log_scale += log(m.scale[i + i * d]);
     m.logp = logp;
     m.log_weight = logp + 0.5 * d * LOG_2PI + m.log_scale;
     p->d = d;
     p->mode[p->n++] = m;
+    return true;
 }
 
 /* A new field is to be written, or to be set by who reads. */
@@ -309,6 +328,13 @@ static void add_moments(struct proposal *p, const struct draws *d, double ess) {
     p->mode[p->n++] = wide;
 }
 
+struct is_result importance_once(const struct density *t, const struct proposal *p, size_t n,
+                                 struct rng *r, struct draws *out) {
+    draws_init(out, n, t->d);
+    sample(t, p, r, out);
+    return normalise(out);
+}
+
 /* Stage 0 is the pilot, which only shapes q; stage 1 the estimate; stage 2, from a q shaped by
  * stage 1 as well, replaces the estimate where few of its draws counted. *out holds the draws of
  * the last stage made. n_modes is fixed at the first call: later ones replace the components from
@@ -322,9 +348,7 @@ struct is_result importance(const struct density *t, struct proposal *p, size_t 
         if (out->n && haste_now(t->haste)) break;
         if (stage > 0 && out->n) is_draws_release(out);
         struct draws d;
-        draws_init(&d, stage == 0 ? pilot : n, t->d);
-        sample(t, p, r, &d);
-        res = normalise(&d);
+        res = importance_once(t, p, stage == 0 ? pilot : n, r, &d);
         *out = d;
         if (stage == 0 || (stage == 1 && res.ess <= 0.35)) add_moments(p, out, res.ess);
     }

@@ -79,9 +79,11 @@ double proposal_log_density(const struct proposal *p, const double *z); /* norma
  * clipped at .3. Returns Laplace's log evidence of this mode. */
 double proposal_add_mode(struct proposal *p, const struct density *t, const double *z);
 
-/* The first mode of an empty p, at z, in the shape of another one. */
-void proposal_copy_mode(struct proposal *p, int d, const struct mode *like, const double *z,
-                        double logp);
+/* Adds a mode at z in the shape of another density's: source[i] is the coordinate there (of like_d)
+ * that coordinate i is the same as, -1: of none, with a spread of unit[i]. source NULL: all are the
+ * same. False: there is no such shape. */
+bool proposal_lend_mode(struct proposal *p, int d, const struct mode *like, int like_d,
+                        const int *source, const double *unit, const double *z, double logp);
 
 struct draws {
     size_t n, d;
@@ -101,4 +103,7 @@ struct is_result {
  * haste the stage at hand is the last, with the draws that it has. The caller zeroes *out. */
 struct is_result importance(const struct density *t, struct proposal *p, size_t pilot, size_t n,
                             struct rng *r, struct draws *out);
+/* n draws from p as it is. */
+struct is_result importance_once(const struct density *t, const struct proposal *p, size_t n,
+                                 struct rng *r, struct draws *out);
 #endif
