@@ -290,9 +290,9 @@ static enum gpm_status find_style(struct reading *r) {
     number_style_find(r->csv.n_rows, r->cells, decimal[r->o->decimal], s);
     if (!s->open) return GPM_OK;
     return buf_fail(r->err, GPM_E_FORMAT,
-                    "%s: the comma of '%.40s' may separate decimals or thousands, and no other "
+                    "%s: the %s of '%.40s' may separate decimals or thousands, and no other "
                     "value tells; say --decimal comma or --decimal point",
-                    r->csv.name, s->doubt);
+                    r->csv.name, strchr(s->doubt, ',') ? "comma" : "point", s->doubt);
 }
 
 /* The regressors of every row. */

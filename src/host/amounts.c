@@ -221,7 +221,8 @@ static bool take_body(const char *p, struct body *b) {
 
 struct votes {
     size_t comma_decimal, comma_group, point_group, point_decimal, open;
-    bool large; /* an ungrouped number of four digits or more: thousands are not separated */
+    size_t point_open; /* 30.512: of most columns three decimals, of amounts of money hardly */
+    bool large;        /* an ungrouped number of four digits or more: thousands are not separated */
 };
 
 /* Digits before the first and after the last of a sign. */
@@ -265,6 +266,8 @@ static void vote(const struct body *b, struct votes *v) {
             v->point_group++;
         else if (ap != 3 || bp > 3 || b->p[0] == '0')
             v->point_decimal++;
+        else if (bp > 1)
+            v->point_open++;
     } else if (b->n > 3 && strspn(b->p, "0123456789") >= b->n) {
         v->large = true;
     }
@@ -287,6 +290,16 @@ static bool english(const char *unit) {
     size_t n = strlen(unit);
     for (const char *u = known; n && (u = strchr(u, ' ')) && u[1]; u++)
         if (!strncmp(u + 1, unit, n) && u[n + 1] == ' ') return true;
+    return false;
+}
+
+/* Of currencies whose countries write points between thousands: 30.512 may be thirty thousand. */
+static bool continental(const char *unit) {
+    static const char *const known[] = {
+        "\xe2\x82\xac", "EUR", "kr",  "kr.", "DKK", "NOK", "SEK", "z\xc5\x82", "PLN",
+        "K\xc4\x8d",    "CZK", "HUF", "Ft",  "R$",  "BRL", "TRY", "RUB"};
+    for (size_t i = 0; i < COUNT_OF(known); i++)
+        if (!strcmp(unit, known[i])) return true;
     return false;
 }
 
@@ -354,10 +367,10 @@ void number_style_find(size_t n, const char *const *cells, char decimal, struct 
     for (size_t i = 0; i < n; i++) {
         struct body b;
         if (!cells[i] || !take_body(cells[i], &b)) continue;
-        size_t before = v.open;
+        size_t before = v.open + v.point_open;
         vote(&b, &v);
         look_behind(&b, &behind, out);
-        if (v.open > before && !out->doubt) out->doubt = cells[i];
+        if (v.open + v.point_open > before && !out->doubt) out->doubt = cells[i];
         small |= b.n <= 3 && strspn(b.p, "0123456789") >= b.n;
         if (b.unit && !*out->unit && b.unit_n < sizeof out->unit)
             memcpy(out->unit, b.unit, b.unit_n);
@@ -367,8 +380,10 @@ void number_style_find(size_t n, const char *const *cells, char decimal, struct 
     size_t comma = v.comma_decimal + v.point_group, point = v.comma_group + v.point_decimal;
     if (!decimal && comma > point) out->decimal = ',';
     /* 998 beside 1,002: whole numbers that are grouped from a thousand on */
-    out->open =
-        !decimal && v.open && !comma && !point && !(small && !v.large) && !english(out->unit);
+    bool points = v.point_open && continental(out->unit);
+    if (!decimal && points && !comma && !point && small && !v.large) out->decimal = ',';
+    out->open = !decimal && (v.open || points) && !comma && !point && !(small && !v.large) &&
+                !english(out->unit);
     if (!out->open) out->doubt = NULL;
     for (size_t i = 0; i < n && !out->thousands; i++) out->thousands = grouped(out, cells[i]);
 }

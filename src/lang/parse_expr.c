@@ -231,24 +231,61 @@ struct ast *parse_call(struct parser *p, struct ast *callee) {
     return a;
 }
 
-/* index = expr { "," expr } | [expr] ":" [expr]: lookup(e, i, ...) or subsequence(e, from, to) */
+/* One of the indices between brackets: a value, or a slice from:to, either end of which may lack.
+ */
+struct index {
+    struct ast *from, *to;
+    bool slice;
+    struct span at;
+};
+
+static struct index parse_one_index(struct parser *p) {
+    struct index i = {.at = here(p)};
+    bool from_start = tok(p)->kind == TOK_COLON;
+    i.from = from_start ? number_node(p, here(p), 0) : parse_expr(p);
+    i.slice = accept(p, TOK_COLON);
+    if (i.slice && tok(p)->kind != TOK_RBRACKET && tok(p)->kind != TOK_COMMA) i.to = parse_expr(p);
+    i.at = span_from(p, i.at.start);
+    return i;
+}
+
+/* A slice beside other indices is the sequence of those that it names: m[0:2, 1] is m[arange(0, 2),
+ * 1]. Up to the end, m is asked how far that is, and so must be a name: it is evaluated again. */
+static struct ast *slice_range(struct parser *p, struct ast *e, const struct index *i,
+                               size_t place) {
+    struct ast *ends[2] = {i->from, i->to};
+    if (!ends[1] && (e->kind != AST_NAME || place > 1))
+        fail(p, DIAG_UNEXPECTED_TOKEN, i->at, "for example m[0:2, 1]",
+             "this slice needs both of its ends");
+    if (!ends[1]) {
+        struct ast *whole = name_node(p, i->at, e->u.name.sym);
+        ends[1] = call_builtin(p, i->at.start, i->at, place ? "cols" : "size", &whole, 1);
+    }
+    return call_builtin(p, i->at.start, i->at, "arange", ends, 2);
+}
+
+/* index = one { "," one }, one = expr | [expr] ":" [expr]: lookup(e, i, ...), or of one slice alone
+ * subsequence(e, from, to) */
 static struct ast *parse_index(struct parser *p, struct ast *e) {
     struct span open = take(p);
     struct ast *args[1 + MAX_INDICES] = {e};
-    size_t n = 1;
     enter(p);
-    bool from_start = tok(p)->kind == TOK_COLON;
-    args[n++] = from_start ? number_node(p, here(p), 0) : parse_expr(p);
-    bool slice = accept(p, TOK_COLON);
-    if (slice && tok(p)->kind != TOK_RBRACKET) args[n++] = parse_expr(p);
-    while (!slice && accept(p, TOK_COMMA)) {
+    struct index i = parse_one_index(p);
+    bool alone = i.slice && tok(p)->kind != TOK_COMMA;
+    size_t n = 1;
+    if (alone) args[n++] = i.from;
+    if (alone && i.to) args[n++] = i.to;
+    if (!alone) args[n++] = i.slice ? slice_range(p, e, &i, 0) : i.from;
+    while (accept(p, TOK_COMMA)) {
         if (n > MAX_INDICES) fail(p, DIAG_ARITY, here(p), NULL, "too many indices");
-        args[n++] = parse_expr(p);
+        i = parse_one_index(p);
+        args[n] = i.slice ? slice_range(p, e, &i, n - 1) : i.from;
+        n++;
     }
     leave(p);
-    close_bracket(p, TOK_RBRACKET, open, slice ? "`]`" : "`,`, `:` or `]`");
+    close_bracket(p, TOK_RBRACKET, open, alone ? "`,` or `]`" : "`,`, `:` or `]`");
     return call_builtin(p, e->span.start, span_from(p, open.start),
-                        slice ? "subsequence" : "lookup", args, n);
+                        alone ? "subsequence" : "lookup", args, n);
 }
 
 static struct ast *parse_postfix(struct parser *p, struct ast *e) {

@@ -171,7 +171,7 @@ static enum gpm_status item_of_matrix(struct sp_call *c, value v, value key, val
              "lookup: %s is not an index into a %zu by %zu matrix: a row number or "
              "pair(row, column), from 0",
              SHOW(key), m->rows, m->cols);
-    if (seq_is(key)) diag_set_help(c->diags, "several rows are m[rows, arange(cols(m))]");
+    if (seq_is(key)) diag_set_help(c->diags, "several rows are m[rows, :]");
     return GPM_E_USER;
 }
 
@@ -292,6 +292,15 @@ static enum gpm_status grad_part(struct sp_call *c, value dr, value *dargs) {
     return GPM_OK;
 }
 
+/* xs[[0, 1], 1] of sequences: element 1 of the part would be a row, and who writes it means a
+ * column. */
+static enum gpm_status no_table(struct sp_call *c, value v) {
+    sp_error(c, DIAG_INDEX, "lookup: several indices and another one are for a matrix, not for %s",
+             SHOW(v));
+    diag_set_help(c->diags, "matrix(xs)[rows, columns], or xs[rows][i]");
+    return GPM_E_USER;
+}
+
 /* Indices one after the other: of xs[i, j], element j of element i. */
 static enum gpm_status simulate_lookup(struct sp_call *c, value *out) {
     size_t row, col;
@@ -304,7 +313,9 @@ static enum gpm_status simulate_lookup(struct sp_call *c, value *out) {
     value v = value_ref(c->args[0]), next;
     enum gpm_status st = GPM_OK;
     for (size_t i = 1; i < c->n && !st; i++) {
-        st = item_of(c, v, c->args[i], &next);
+        size_t n;
+        bool several = i + 1 < c->n && seq_is(c->args[i]) && seq_length(v, &n);
+        st = several ? no_table(c, v) : item_of(c, v, c->args[i], &next);
         if (!st) value_set_take(&v, next);
     }
     if (!st)
@@ -544,7 +555,8 @@ const struct sp_class sp_list_rows[] = {
          lookup, lookup, "(xs: any, i: any, ...more: any) -> any",
          "Element i of a sequence, counted from 0; the value of key i of a dictionary; row i, or "
          "element pair(i, j), of a matrix. Of a sequence of indices: the elements that they name; "
-         "m[rows, columns] of sequences is a part of a matrix. Also `xs[i]`, `xs[i, j]`.",
+         "m[rows, columns] of sequences is a part of a matrix. Also `xs[i]`, `xs[i, j]`, `m[0:2, "
+         ":]`.",
          "lookup([4, 5], 0) => 4"),
      .flags = SP_ARRANGES, .code = SP_CODE_LOOKUP},
     {SP_GROW(subsequence, subsequence, "(xs: any, from: count, to?: count) -> any",

@@ -108,10 +108,12 @@ static enum gpm_status bad_cell(const struct csv *c, int col, const struct rcolu
                    "two rows or more",
                    c->name, name.data, k->dated ? "dates" : "words", csv_text(c, k->bad, col));
     else
-        buf_printf(err,
-                   "%s, line %zu: '%s' in column '%s' is no number (cells that stand for "
-                   "missing values: --missing CODE)",
-                   c->name, c->lines[k->bad], csv_text(c, k->bad, col), name.data);
+        buf_printf(err, "%s, line %zu: '%s' in column '%s' is no number%s", c->name,
+                   c->lines[k->bad], csv_text(c, k->bad, col), name.data,
+                   strchr("<>", *csv_text(c, k->bad, col))
+                       ? " but a bound, a limit of detection say: give a number for it, or leave "
+                         "its row out by --missing with what it says"
+                       : " (cells that stand for missing values: --missing CODE)");
     buf_release(&name);
     return st;
 }

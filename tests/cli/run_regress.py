@@ -516,6 +516,7 @@ table = ["%d,%d" % (random.randrange(12), random.randrange(4) + 2 * (i % 12)) fo
 out = json.loads(given("a,y\n" + "\n".join(table * 3) + "\n", "--json", "-", "--family", "normal", status=0))
 check(out["rows"] == 30 and "every row stands 3 times" in out["notes"], "a table three times: %r %s" % (out["rows"], out["notes"]))
 check("--y NAME takes another column" in given("a,y,unit\n" + "".join("%d,%d,1\n" % (i, i * i) for i in range(9)), status=2), "a constant in the last column")
+check("a limit of detection" in given("a,y\n" + "".join("%d,%s\n" % (i, "<1" if i == 4 else i) for i in range(30)), status=2), "a value below a limit")
 # Fifteen levels are not guessed to be an input, and taken where they are asked for.
 letters = [(chr(97 + i % 15), random.random()) for i in range(90)]
 text = "g,x,y\n" + "".join("%s,%.4f,%.4f\n" % (g, x, ord(g) / 5 + x + random.gauss(0, 0.2)) for g, x in letters)

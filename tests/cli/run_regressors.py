@@ -118,9 +118,33 @@ def check_refusals():
         assert why in err, (body, err)
 
 
+def check_regimes():
+    """Louder noise from a date on, beside a linear and a smooth effect: the date and both effects are found, and forecasts at times of
+    a file have the medians of the effects and the noise of the last regime, with paths that scatter as the intervals say."""
+    rng = random.Random(3)
+    rows, truth = [], []
+    for i in range(132):
+        price, temp = 10 + rng.gauss(0, 1.5), 15 + rng.gauss(0, 8)
+        truth.append(80 - 2 * price + 6 * math.sin((temp - 15) / 8))
+        rows.append("%d-%02d,%.3f,%.3f,%.3f" % (2001 + i // 12, i % 12 + 1, price, temp, truth[-1] + rng.gauss(0, 0.6 if i < 70 else 3)))
+    write("regime.csv", "month,price,temp,sales\n" + "\n".join(rows[:120]) + "\n")
+    write("regime_to_come.csv", "month,price,temp\n" + "\n".join(r.rsplit(",", 1)[0] for r in rows[120:]) + "\n")
+    said = run("discover", "regime.csv", "--column", "sales", "--with", "price", "--smooth", "temp", "--out", "regime").stdout
+    assert "More uncorrelated noise from 2006-1" in said and "price has a linear effect" in said and "temp has a smooth effect" in said, said
+    assert "0.9" < run("query", "regime", "change").stdout, said
+    head, *lines = run("forecast", "regime", "--at-file", "regime_to_come.csv", "--paths", "400").stdout.splitlines()
+    assert len(lines) == 12 and head.split(",")[:5] == ["x", "median", "lo", "hi", "path1"], head
+    for line, f in zip(lines, truth[120:]):
+        _, median, lo, hi, *paths = [line.split(",")[0]] + [float(v) for v in line.split(",")[1:]]
+        sd = math.sqrt(sum((v - median) ** 2 for v in paths) / len(paths))
+        assert abs(median - f) < 1 and 8 < hi - lo < 15 and 0.75 < sd / ((hi - lo) / 3.92) < 1.25, (line[:60], f, sd)
+    assert "at-file" in run("forecast", "regime", "-n", "2", status=2).stderr
+
+
 with tempfile.TemporaryDirectory() as tmp:
     os.chdir(tmp)
     check_effects()
     check_trends()
     check_refusals()
+    check_regimes()
 print("regressors: fine")

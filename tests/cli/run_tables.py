@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Tables as offices, spreadsheets and loggers write them: times, marks and layouts are read, and what was done is said."""
-import csv, datetime, io, json, math, os, random, subprocess, sys, tempfile
+import csv, datetime, io, json, math, os, random, re, subprocess, sys, tempfile
 
 TOOL = os.path.abspath(sys.argv[1])
 rng = random.Random(5)
@@ -119,6 +119,13 @@ def check_marks():
     text = "when,price\n" + "".join('%s,"$%s"\n' % (t, format(int(y * 3000), ",")) for t, y in zip(times, YEARS))
     assert "thousands separators left out, in $" in discover(text)
     assert "--decimal comma" in discover(text.replace("$", "\u20ac"), status=2)
+    # The point of 30.512 \u20ac may separate thousands, too: asked, unless 998 \u20ac stands beside it; \u20ac 1.459 is a price of fuel.
+    points = "date,amount\n" + "".join("2020-%02d-01,%d.%03d \u20ac\n" % (i % 12 + 1, 21 + i, 37 * i % 1000) for i in range(12))
+    said = discover(points, status=2)
+    assert "the point of '21.000 \u20ac'" in said and "--decimal comma" in said, said
+    assert "thousands separators left out" in discover(points.replace("23.074", "998"))
+    assert "12 values" in discover(points.replace(" \u20ac", ""))
+    assert "12 values" in discover(re.sub(r",[0-9]+\.", ",1.", points))
     assert "a limit of detection say" in discover(rows(times, [v if i % 9 else "<99" for i, v in enumerate(YEARS)]), status=2)
     assert "64 values" in discover(rows(times, [v if i % 9 else "<99" for i, v in enumerate(YEARS)]), "--missing", "<99")
     line, _ = discover(rows(times, ["Yes" if v > 110 else "No" for v in YEARS]), keep="truth")
