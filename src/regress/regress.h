@@ -161,6 +161,8 @@ void regress_target(const struct regress *r, struct buf *out);
 const char *regress_shape(const struct regress *r, int j);
 /* A value of input j for readers: a number, or a date as the file writes it. */
 void regress_number(const struct regress *r, int j, double v, struct buf *out);
+/* The two values of input j between which its change is told. */
+void regress_between(const struct regress *r, int j, const char *sign, struct buf *out);
 /* What is left to chance, a sentence: noise, or how counts scatter. Nothing of chances. */
 void regress_rest(const struct regress *r, struct buf *out);
 /* How the posterior was computed, a sentence. */

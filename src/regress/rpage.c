@@ -162,11 +162,14 @@ static void input_table(const struct regress *r, struct buf *out) {
         const struct reffect *f = &r->effect[j];
         put(out, "<tr><td class=\"own\">", r->t.input[j].name, "</td>");
         put_share(out, f->total);
-        buf_printf(out,
-                   "<td class=\"n\">%s%s <span class=\"sub\">%s to %s</span></td>"
-                   "<td class=\"own\">%s</td></tr>\n",
+        buf_printf(out, "<td class=\"n\">%s%s <span class=\"sub\">%s to %s</span></td>",
                    f->change.mid < 0 ? "" : "+", FIGURE(3, f->change.mid), FIGURE(3, f->change.lo),
-                   FIGURE(3, f->change.hi), regress_shape(r, j));
+                   FIGURE(3, f->change.hi));
+        struct buf between = BUF_INIT;
+        regress_between(r, j, " \xe2\x86\x92 ", &between);
+        put(out, "<td class=\"own\">", regress_shape(r, j), "");
+        put(out, " <span class=\"sub\">(", between.data, ")</span></td></tr>\n");
+        buf_release(&between);
     }
     buf_puts(out, "</tbody></table>\n");
 }

@@ -318,17 +318,22 @@ void regress_number(const struct regress *r, int j, double v, struct buf *out) {
         buf_puts(out, FIGURE(4, v));
 }
 
+void regress_between(const struct regress *r, int j, const char *sign, struct buf *out) {
+    const struct reffect *f = &r->effect[j];
+    char **level = r->t.input[j].level;
+    if (level) {
+        buf_printf(out, "%s%s%s", level[(int)f->from], sign, level[(int)f->to]);
+        return;
+    }
+    regress_number(r, j, f->from, out);
+    buf_puts(out, sign);
+    regress_number(r, j, f->to, out);
+}
+
 static void put_change(const struct regress *r, int j, struct buf *out) {
     const struct reffect *f = &r->effect[j];
-    if (r->t.input[j].level) {
-        char **level = r->t.input[j].level;
-        buf_printf(out, "%s -> %s: ", level[(int)f->from], level[(int)f->to]);
-    } else {
-        regress_number(r, j, f->from, out);
-        buf_puts(out, " -> ");
-        regress_number(r, j, f->to, out);
-        buf_puts(out, ": ");
-    }
+    regress_between(r, j, " -> ", out);
+    buf_puts(out, ": ");
     buf_printf(out, "%s%s [%s, %s]", f->change.mid < 0 ? "" : "+", FIGURE(3, f->change.mid),
                FIGURE(3, f->change.lo), FIGURE(3, f->change.hi));
 }
