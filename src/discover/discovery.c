@@ -211,8 +211,7 @@ static bool scatters(const struct search *s) {
     const struct evidence *best = NULL;
     struct gp *g;
     for (size_t i = 0; i < s->n; i++)
-        if (!s->at[i]->rough && s->at[i]->prop.n &&
-            (!best || evidence_total(s->at[i]) > evidence_total(best)))
+        if (evidence_fitted(s->at[i]) && (!best || evidence_total(s->at[i]) > evidence_total(best)))
             best = s->at[i];
     if (!best) return false;
     const struct smodel *m = smodel_of(best);

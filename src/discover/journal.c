@@ -77,13 +77,17 @@ static bool own_record_at(const struct buf *file, size_t at, const char *jobs_ke
 }
 
 /* ---- the head ---- */
+/* Counts the ways in which what was computed is written (evidence_pack and others); another way is
+ * another version, also of builds with the same name. */
+enum { JOURNAL_FORMAT = 2 };
+
 static void head_pack(struct pack *p, struct buf *head) {
     size_t n = head->len;
     char *by = (char *)(uintptr_t)version_text();
-    uint32_t format = PACK_FORMAT;
+    uint32_t format = JOURNAL_FORMAT;
     pack_u32(p, &format);
     pack_text(p, &by);
-    if (p->reading && (format != PACK_FORMAT || !by || strcmp(by, version_text())))
+    if (p->reading && (format != JOURNAL_FORMAT || !by || strcmp(by, version_text())))
         pack_fail(p, "its search was begun by another version (%s)", by ? by : "unknown");
     if (p->reading) mem_free(by);
     pack_count(p, &n, 1);

@@ -18,9 +18,9 @@
 
 #define SAMPLE_WINDOW 4.0  /* nats below the top within which structures are sampled */
 #define IDLE_SHARE    0.01 /* of the probability: an expansion that finds less was idle */
-/* What was lent (evidence_lend) counts by its few draws, as one of many such structures, where it
- * lies so many nats below the top; more of them where the error of its log evidence is large. What
- * is nearer is fitted. */
+/* What was lent (evidence_lend) counts by its few draws, as one of many such structures, unless it
+ * lies within SEARCH_LENT of the top, or within LENT_UNSURE where the error of its log evidence is
+ * LENT_ERROR or more: then it is fitted. */
 #define LENT_UNSURE  2.0
 #define LENT_ERROR   0.7
 #define GROUP_WINDOW 60.0 /* nats below the top at which a whole group is given up */
