@@ -65,18 +65,23 @@ static unsigned long long minutes(void) {
 }
 
 /* Stopped in good order (status 4) two minutes before the limit, a task is put back into the queue
- * and goes on. */
+ * and goes on. Not by srun: where it gets the SIGTERM of a job that ends before its task does, it
+ * kills that. Slurm sends SIGTERM to all that the batch step runs, and the warning of --signal to
+ * its shell. */
 static void slurm(struct buf *b, const struct work *w) {
     buf_printf(
         b,
         "#!/bin/bash\n"
         "#SBATCH --job-name=gpmem --array=0-%llu --ntasks=1 --cpus-per-task=1\n"
-        "#SBATCH --time=%llu --mem=%lluM --requeue --signal=USR1@120 --open-mode=append\n"
+        "#SBATCH --time=%llu --mem=%lluM --requeue --signal=B:USR1@120 --open-mode=append\n"
         "#SBATCH --output=%s/%%a.log\n"
         "# mkdir -p %s; sbatch THIS; then: sbatch --dependency=afterok:JOBID --wrap THE LAST "
         "LINE\n"
-        "srun %s\n"
-        "status=$?\n"
+        "trap 'kill -USR1 $!' USR1; trap : TERM  # which the run gets, too: the script waits for "
+        "it\n"
+        "%s &\n"
+        "while kill -0 $! 2>&-; do wait $!; done\n"
+        "wait $!; status=$?\n"
         "[ $status -ne 4 ] || scontrol requeue \"${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID\"\n"
         "exit $status\n"
         "# %s\n",
@@ -93,7 +98,7 @@ static void pbs(struct buf *b, const struct work *w) {
                "#PBS -r y\n"
                "# qsub THIS, again where tasks were stopped (status 4); then the last line\n"
                "cd \"$PBS_O_WORKDIR\"\n"
-               "%s\n"
+               "exec %s\n"
                "# %s\n",
                last(), megabytes(), minutes() / 60, minutes() % 60, w->one.data, w->all.data);
 }

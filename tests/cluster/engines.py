@@ -136,10 +136,10 @@ PartitionName=high Nodes=%(host)s MaxTime=INFINITE State=UP PriorityTier=9 Preem
         assert r.returncode == 0 or not check, (command, r.stdout)
         return r.stdout
 
-    def wait(self, ready, seconds):
+    def wait(self, ready, seconds, what=lambda: ""):
         end = time.time() + seconds
         while not ready():
-            assert time.time() < end and all(d.poll() is None for d in self.daemons), self.logs()
+            assert time.time() < end and all(d.poll() is None for d in self.daemons), (what(), self.logs())
             time.sleep(0.2)
 
     def submit(self, script, *options, cwd):

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """On a Slurm cluster of one node: the script that `gpmem jobs slurm` prints runs an array whose chains, merged, are the
-bytes of --chains 4; a job that is preempted is stopped in good order, put back into the queue and goes on. With `limit`: a run
-that is longer than the time that a job may take is finished by several, each of which begins where the last one stopped
-(arguments: the tool, [limit])."""
-import filecmp, json, os, re, subprocess, sys, tempfile
+bytes of --chains 4; a job that is preempted is stopped in good order, put back into the queue and goes on. With `limit`: so
+is one that is warned of its limit; and a run that is longer than a job may take is finished by several, each of which begins
+where the last one stopped (arguments: the tool, [limit])."""
+import filecmp, json, os, re, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from engines import Slurm
@@ -50,20 +50,46 @@ def check_array(slurm):
     assert json.load(open(at("runs/2/manifest.json")))["chain_from"] == "SLURM_ARRAY_TASK_ID=2"
 
 
+def submit_printed(slurm, program, out, *options):
+    """A job of one chain by the script that is printed, with other options than its own."""
+    script = run("jobs", "slurm", program, "--chains", "1", "--time", "5m", "--memory", "100M", "--out", out)
+    os.mkdir(at(out))
+    return slurm.submit(script, *options, cwd=WORK.name)
+
+
+def release(slurm, job):
+    """A job that is put back into the queue would wait two minutes; a new start in the second of its end is refused."""
+    time.sleep(3)
+    slurm.call("scontrol", "update", "jobid=" + job, "starttime=now", check=False)
+
+
 def check_preempted(slurm):
-    run("run", "long.vnts", "--out", "straight")
-    job = slurm.submit("#!/bin/bash\nexec srun gpmem run long.vnts --out moved --continue\n", "--requeue", "--cpus-per-task=2", "--open-mode=append",
-                       "--output=moved.log", cwd=WORK.name)
-    drawn = lambda: os.path.exists(at("moved/chain-1.csv")) and os.path.getsize(at("moved/chain-1.csv")) > 3000
+    """A run that nothing but the preemption stops: in good order, before it is killed."""
+    run("run", "long.vnts", "--chain", "0", "--out", "straight")
+    job = submit_printed(slurm, "long.vnts", "moved", "--cpus-per-task=2")
+    drawn = lambda: os.path.exists(at("moved/0/chain-1.csv")) and os.path.getsize(at("moved/0/chain-1.csv")) > 3000
     slurm.wait(drawn, 60)
     urgent = slurm.submit("#!/bin/bash\nsleep 1\n", "--partition=high", "--cpus-per-task=2", "--output=/dev/null", cwd=WORK.name)
-    slurm.wait(lambda: state("moved") == "stopped", 40)  # in good order, before it is killed
-    rows = open(at("moved/chain-1.csv")).read()
+    log = lambda: (state("moved/0"), open(at("moved/0.log")).read())
+    slurm.wait(lambda: state("moved/0") == "stopped", 40, log)
+    rows = open(at("moved/0/chain-1.csv")).read()
     assert rows.endswith("\n") and rows.count("\n") > 50
     slurm.wait(lambda: not re.search(r"^%s " % urgent, slurm.queue(), re.M), 60)
-    slurm.call("scontrol", "update", "jobid=" + job, "starttime=now", check=False)  # else a requeued job waits two minutes
-    slurm.wait(lambda: not slurm.queue().strip(), 120)
-    assert state("moved") == "finished" and same("straight", "moved", 1), (state("moved"), open(at("moved.log")).read())
+    release(slurm, job)
+    slurm.wait(lambda: not slurm.queue().strip(), 120, log)
+    assert state("moved/0") == "finished" and same("straight", "moved/0", 1), log()
+
+
+def check_warned(slurm):
+    """Warned before its limit, the script stops the run, puts itself back into the queue and is finished by its second start."""
+    run("run", "minute.vnts", "--chain", "0", "--out", "unwarned")
+    job = submit_printed(slurm, "minute.vnts", "warned", "--time=2", "--signal=B:USR1@100")
+    log = lambda: (state("warned/0"), open(at("warned/0.log")).read())
+    slurm.wait(lambda: state("warned/0") == "stopped", 120, log)
+    slurm.wait(lambda: "PENDING" in slurm.queue(), 60, log)
+    release(slurm, job)
+    slurm.wait(lambda: not slurm.queue().strip(), 200, log)
+    assert state("warned/0") == "finished" and same("unwarned", "warned/0", 1), log()
 
 
 def check_limit(slurm):
@@ -72,7 +98,7 @@ def check_limit(slurm):
     run("run", "hours.vnts", "--out", "unlimited")
     jobs = rows = 0
     while state("limited") != "finished":
-        slurm.submit("#!/bin/bash\nexec srun gpmem run hours.vnts --out limited --continue\n", "--time=1", "--output=/dev/null", cwd=WORK.name)
+        slurm.submit("#!/bin/bash\nexec gpmem run hours.vnts --out limited --continue\n", "--time=1", "--output=/dev/null", cwd=WORK.name)
         slurm.wait(lambda: not slurm.queue().strip(), 150)
         jobs, before, rows = jobs + 1, rows, open(at("limited/chain-1.csv")).read().count("\n")
         assert state("limited") in ("stopped", "finished") and rows > before, (jobs, rows, state("limited"))
@@ -86,13 +112,13 @@ with WORK:
             f.write(PROGRAM % sizes)
     run("run", "timed.vnts")
     seconds = os.times().children_user  # not what a busy machine takes: a run that is then alone would be over too soon
-    for name, length in (("long.vnts", 10), ("hours.vnts", 130)):  # seconds on this machine: the scheduler looks every two
+    for name, length in (("long.vnts", 10), ("minute.vnts", 90), ("hours.vnts", 130)):  # seconds on this machine: the scheduler looks every two
         with open(at(name), "w") as f:
             f.write(PROGRAM % (int(1000 * length / seconds), 400))
     os.mkdir(at("bin"))
     os.symlink(TOOL, at("bin/gpmem"))
     os.environ["PATH"] = at("bin") + ":" + os.environ["PATH"]
     with Slurm() as slurm:
-        for check in (check_limit,) if sys.argv[2:] == ["limit"] else (check_array, check_preempted):
+        for check in (check_warned, check_limit) if sys.argv[2:] == ["limit"] else (check_array, check_preempted):
             check(slurm)
 print("Slurm: the bytes of runs without it")
