@@ -111,16 +111,17 @@ static int term_compare(struct term a, struct term b) {
 }
 
 void structure_canonical(struct structure *s) {
-    for (int i = 1; i < s->n; i++)
+    int n = s->n < STRUCTURE_MAX_TERMS ? s->n : STRUCTURE_MAX_TERMS; /* n says it of one too many */
+    for (int i = 1; i < n; i++)
         for (int j = i; j > 0 && term_compare(s->t[j - 1], s->t[j]) > 0; j--) {
             struct term x = s->t[j];
             s->t[j] = s->t[j - 1];
             s->t[j - 1] = x;
         }
-    for (int i = s->n; i < STRUCTURE_MAX_TERMS; i++) s->t[i] = (struct term){0};
+    for (int i = n; i < STRUCTURE_MAX_TERMS; i++) s->t[i] = (struct term){0};
     s->pad = 0;
     bool gated = false;
-    for (int i = 0; i < s->n; i++) gated |= s->t[i].gate != GATE_NONE;
+    for (int i = 0; i < n; i++) gated |= s->t[i].gate != GATE_NONE;
     if (!gated) s->change = CHANGE_NONE;
 }
 

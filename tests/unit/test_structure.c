@@ -131,7 +131,6 @@ static void test_moves_in_part(void **state) {
     moves_to(&g, "IOU + WN", 0, "none");
 }
 
-/* What the search visits is sound, and stays so from move to move; what it cannot reach is not. */
 /* One pattern that changes becomes several that last; the first keeps its period of the calendar.
  */
 static void test_patterns(void **state) {
@@ -153,6 +152,24 @@ static void test_patterns(void **state) {
     assert_false(grammar_patterns(&g, &s, 3, 2, &v)); /* too many terms */
 }
 
+/* One term too many is a structure that nothing allows; what stands behind it is left alone. */
+static void test_too_many(void **state) {
+    UNUSED(state);
+    struct {
+        struct structure s;
+        struct term behind;
+    } x = {structure_of("LIN + SE + WIENER + PER + WN"), {0}};
+    struct grammar g;
+    grammar_init(&g, 0, false, false);
+    x.s.t[STRUCTURE_MAX_TERMS - 1] = x.s.t[0];
+    for (x.s.n = STRUCTURE_MAX_TERMS; x.s.n <= STRUCTURE_MAX_TERMS + 1; x.s.n++) {
+        structure_canonical(&x.s);
+        assert_true(x.s.t[0].mask && !x.behind.mask);
+    }
+    assert_false(grammar_allows(&g, &x.s));
+}
+
+/* What the search visits is sound, and stays so from move to move; what it cannot reach is not. */
 static void all_sound(void *ctx, const struct structure *s) {
     UNUSED(ctx);
     assert_true(structure_sound(s, 1));
@@ -248,6 +265,6 @@ int main(void) {
         cmocka_unit_test(test_prior),        cmocka_unit_test(test_moves_connect),
         cmocka_unit_test(test_sound),        cmocka_unit_test(test_queries),
         cmocka_unit_test(test_query_errors), cmocka_unit_test(test_moves_in_part),
-        cmocka_unit_test(test_patterns)};
+        cmocka_unit_test(test_patterns),     cmocka_unit_test(test_too_many)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
