@@ -23,39 +23,66 @@ static double tell_rank(const struct search *s, const struct evidence *e,
     return behind ? expected : -INFINITY;
 }
 
-static void tell_job(void *ctx, size_t job, int thread) {
-    struct relatives *t = ctx;
-    struct space *s = t->s->space;
-    struct relative *r = &t->pair.at[job];
-    if (search_late(t->s)) return;
-    struct density d = s->ops->density(s, r->e, thread, false);
-    double z[2][PROPOSAL_MAX_DIM], best = -INFINITY;
-    int n = 0, first = 0;
-    n += s->ops->carry(s, r->e, r->from, z[n]);
-    if (s->ops->faint) n += s->ops->faint(s, r->e, r->from, z[n]);
-    d.evals = &r->e->evals;
-    for (int k = 0; k < n && s->st == GPM_OK; k++) {
-        double logp = density_eval(&d, z[k], NULL);
-        if (logp > best) best = logp, first = k;
+/* Where each structure starts, by its coordinates. */
+struct telling {
+    struct relatives of; /* first: what jobs get */
+    struct start {
+        int n;
+        double *z;
+    } * start;
+};
+
+/* Before the jobs run: who tells others may be told, and go elsewhere, itself. */
+static void find_starts(struct telling *t) {
+    struct space *s = t->of.s->space;
+    t->start = NEW_ARRAY(struct start, t->of.pair.n + 1);
+    for (size_t i = 0; i < t->of.pair.n; i++) {
+        const struct relative *r = &t->of.pair.at[i];
+        size_t d = (size_t)r->e->prop.d;
+        struct start *at = &t->start[i];
+        *at = (struct start){0, NEW_ARRAY(double, 2 * d + 1)};
+        at->n += s->ops->carry(s, r->e, r->from, at->z);
+        if (s->ops->faint) at->n += s->ops->faint(s, r->e, r->from, at->z + (size_t)at->n * d);
     }
-    if (s->st == GPM_OK && best > r->e->map + BETTER) evidence_improve(r->e, d, z[first]);
+}
+
+static void tell_job(void *ctx, size_t job, int thread) {
+    struct telling *t = ctx;
+    struct space *s = t->of.s->space;
+    struct evidence *e = t->of.pair.at[job].e;
+    const struct start *at = &t->start[job];
+    if (search_late(t->of.s)) return;
+    struct density d = s->ops->density(s, e, thread, false);
+    double best = -INFINITY, *first = at->z;
+    d.evals = &e->evals;
+    for (int k = 0; k < at->n && s->st == GPM_OK; k++) {
+        double *z = at->z + k * e->prop.d, logp = density_eval(&d, z, NULL);
+        if (logp > best) best = logp, first = z;
+    }
+    if (s->st == GPM_OK && best > e->map + BETTER) evidence_improve(e, d, first);
 }
 
 bool search_tell(struct search *s) {
-    struct relatives t = {.s = s, .rank = tell_rank};
+    struct telling t = {.of = {.s = s, .rank = tell_rank}};
     bool risen = false;
     for (size_t i = 0; i < s->n; i++) {
         struct evidence *e = s->at[i];
         if (!evidence_fitted(e) || evidence_total(e) < s->top - REACH || e->map < e->told + RISEN)
             continue;
         e->told = e->map;
-        relatives_collect(&t, e);
+        relatives_collect(&t.of, e);
     }
-    double *was = NEW_ARRAY(double, t.pair.n + 1);
-    for (size_t i = 0; i < t.pair.n; i++) was[i] = t.pair.at[i].e->map;
-    relatives_run(&t, "tell", tell_job);
-    for (size_t i = 0; i < t.pair.n; i++) risen |= t.pair.at[i].e->map > was[i] + RISEN;
+    size_t n = t.of.pair.n;
+    double *was = NEW_ARRAY(double, n + 1);
+    for (size_t i = 0; i < n; i++) was[i] = t.of.pair.at[i].e->map;
+    find_starts(&t);
+    relatives_run(&t.of, "tell", tell_job);
+    for (size_t i = 0; i < n; i++) {
+        risen |= t.of.pair.at[i].e->map > was[i] + RISEN;
+        mem_free(t.start[i].z);
+    }
+    mem_free(t.start);
     mem_free(was);
-    relatives_release(&t);
+    relatives_release(&t.of);
     return risen;
 }

@@ -480,6 +480,61 @@ static void test_told(void **state) {
     smodel_data_release(&d);
 }
 
+/* Three structures in a row, each a normal density around its number: the first has become better,
+ * and tells the second, which tells the third. */
+enum { ROW = 3 };
+static double around(void *ctx, const double *z, double *grad) {
+    double far = z[0] - (double)((const struct evidence *)ctx)->id;
+    if (grad) grad[0] = -far;
+    return -0.5 * far * far;
+}
+
+static struct density row_density(struct space *s, const struct evidence *e, int thread,
+                                  bool folded) {
+    UNUSED(s), UNUSED(thread), UNUSED(folded);
+    return (struct density){.d = 1, .eval = around, .ctx = (void *)(uintptr_t)e};
+}
+
+static void row_neighbours(struct space *s, const struct evidence *e, space_emit each, void *ctx) {
+    UNUSED(s);
+    if (e->id + 1 < ROW) each(ctx, e->id + 1);
+}
+
+static double carried[ROW];
+static bool row_carry(struct space *s, const struct evidence *e, const struct evidence *from,
+                      double *z) {
+    UNUSED(s);
+    z[0] = carried[e->id] = from->prop.mode[0].z[0];
+    return true;
+}
+
+/* Whoever is told starts where the relative stood before the step, whether that was told before it
+ * or after it, or beside it by another thread. */
+static void test_told_in_a_row(void **state) {
+    UNUSED(state);
+    static const struct space_ops ops = {
+        .neighbours = row_neighbours, .carry = row_carry, .density = row_density};
+    static const double z[ROW] = {0, 9, 25}, behind[ROW] = {0, 4, 9};
+    struct space space = {.ops = &ops, .haste = {NULL, INFINITY}};
+    struct evidence *at[ROW];
+    struct search s = {.space = &space, .opt = {.threads = 1}, .at = at, .n = ROW, .of = at};
+    s.n_of = ROW;
+    for (size_t i = 0; i < ROW; i++) {
+        struct evidence *e = at[i] = evidence_make(0);
+        struct density d = row_density(&space, e, 0, false);
+        e->id = i;
+        e->map = around(e, &z[i], NULL);
+        (void)proposal_add_mode(&e->prop, &d, &z[i]);
+        e->logz = -behind[i];
+    }
+    assert_true(search_tell(&s));
+    for (size_t i = 1; i < ROW; i++) {
+        assert_true(carried[i] == z[i - 1]);
+        assert_close(at[i]->prop.mode[0].z[0], (double)i, 1e-3);
+    }
+    for (size_t i = 0; i < ROW; i++) evidence_free(at[i]);
+}
+
 /* The log evidence of a structure that was not followed to its optimum, computed to its end. */
 static double to_the_end(struct search *s, const struct evidence *e) {
     struct evidence *own = s->space->ops->make(s->space, e->id);
@@ -536,6 +591,7 @@ int main(void) {
                                        cmocka_unit_test(test_more_draws),
                                        cmocka_unit_test(test_carry),
                                        cmocka_unit_test(test_told),
+                                       cmocka_unit_test(test_told_in_a_row),
                                        cmocka_unit_test(test_given_up)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
