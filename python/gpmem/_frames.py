@@ -48,7 +48,10 @@ def plain_array(values, name):
 def is_missing(v):
     """Whether a value of a column is none: None, nan, and those of pandas."""
     pd = sys.modules.get("pandas")
-    return v is None or (pd is not None and (v is pd.NA or v is pd.NaT)) or bool(v != v)
+    if v is None or (pd is not None and (v is pd.NA or v is pd.NaT)):
+        return True
+    unequal = v != v
+    return isinstance(unequal, (bool, np.bool_)) and bool(unequal)  # an array in a cell gives an array
 
 
 def numbers(values, name):
@@ -147,10 +150,13 @@ class Times:
 
     @staticmethod
     def _without_zone(index, like):
-        """Times as the clocks of their zone show them, where those of the series `like` then have steps as regular as in UTC:
-        days and months, whose midnights shift when clocks do. Hours stay even in UTC alone."""
+        """Times as the clocks of their zone show them, where those of the series `like` then have more regular steps than in UTC:
+        days and months, whose midnights shift when clocks do. Hours stay even in UTC alone; while no clock was changed days are
+        told by their one time of day."""
         local = like.tz_localize(None)
-        clocks = local.is_unique and _steps(local) <= _steps(like.tz_convert("UTC").tz_localize(None))
+        steps, in_utc = _steps(local), _steps(like.tz_convert("UTC").tz_localize(None))
+        daily = len((local - local.normalize()).unique()) == 1
+        clocks = local.is_unique and (steps < in_utc or (steps == in_utc and daily))
         return index.tz_localize(None) if clocks else index.tz_convert("UTC").tz_localize(None)
 
     @staticmethod

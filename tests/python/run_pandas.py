@@ -154,7 +154,8 @@ def check_kinds_of_numbers():
         assert np.array_equal(gpmem.discover(given, kernels=K).forecast(2)["median"], want), given
     counts = pd.Series([None if i == 7 else int(10 * v) for i, v in enumerate(Y)], dtype="Int64")
     assert np.isfinite(gpmem.discover(counts, kernels=K).forecast(1)["median"]).all()
-    for bad, part in ((pd.Series(pd.Categorical(["a", "b"] * 24)), "y[0] is 'a'"), (Y + 1j, "real numbers"), ({"a": 1}, "y must hold numbers"), (["1"] * 20 + ["x"], "y[20] is 'x'")):
+    for bad, part in ((pd.Series(pd.Categorical(["a", "b"] * 24)), "y[0] is 'a'"), (Y + 1j, "real numbers"), ({"a": 1}, "y must hold numbers"), (["1"] * 20 + ["x"], "y[20] is 'x'"),
+                      (pd.Series([*Y, np.arange(2)]), "y[%d] is array" % len(Y))):
         raises(gpmem.GpmemValueError, part, lambda bad=bad: gpmem.discover(bad, kernels=K))
 
 
@@ -168,6 +169,10 @@ def check_zones():
     hours = pd.date_range("2020-10-24 06:00", periods=N, freq="h", tz="Europe/Berlin")
     f = gpmem.discover(pd.Series(Y, index=hours), kernels=K).forecast_frame(3)
     assert f.index.equals(pd.date_range(hours[-1], periods=4, freq="h")[1:]) and np.isfinite(f.to_numpy()).all(), f
+    hours = pd.date_range(end="2020-10-25 00:00", periods=N, freq="h", tz="Europe/Berlin")  # clocks are changed after the data
+    f = gpmem.discover(pd.Series(Y, index=hours), kernels=K).forecast_frame(5)
+    want = gpmem.discover(pd.Series(Y, index=hours.tz_convert("UTC")), kernels=K).forecast_frame(5)
+    assert np.array_equal(f.to_numpy(), want.to_numpy()), (f, want)
 
 
 def check_pickles():
