@@ -159,7 +159,10 @@ static enum gpm_status search_series(gpm_discovery *d, struct kept_search *k) {
         st = discovery_run(&d->d, &series, &opt, &d->err);
     else
         series_release(&series);
+    bool made = st == GPM_OK;
+    st = journal_gone_through(k->journal, st, &d->err);
     d->ready = st == GPM_OK;
+    if (made && !d->ready) discovery_release(&d->d);
     return st;
 }
 
@@ -453,13 +456,17 @@ gpm_panel *gpm_panel_new(void) {
 }
 
 /* Runs that failed hold nothing. */
-static void clear_panel(gpm_panel *p) {
+static void clear_members(gpm_panel *p) {
     for (size_t i = 0; i < p->room; i++)
         if (p->member[i]) gpm_discover_free(p->member[i]);
     mem_free(p->member);
     p->member = NULL;
     p->room = 0;
     panel_release(&p->p);
+}
+
+static void clear_panel(gpm_panel *p) {
+    clear_members(p);
     buf_reset(&p->err);
 }
 
@@ -505,6 +512,8 @@ static enum gpm_status search_panel(gpm_panel *p, struct kept_search *k) {
         if (p->member[i]) p->member[i]->ready = !p->p.at[i].error;
     for (size_t i = 0; i < p->p.n && st == GPM_OK; i++)
         if (p->p.at[i].error) say_error(&p->p.at[i]);
+    st = journal_gone_through(k->journal, st, &p->err);
+    if (st != GPM_OK) clear_members(p);
     return st;
 }
 

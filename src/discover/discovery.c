@@ -3,6 +3,7 @@
  * The run: read, standardise, search, chains, decomposition, forecast, checks.
  */
 #include "discover/discovery.h"
+#include "discover/journal.h"
 #include "discover/rounding.h"
 #include "base/ascii.h"
 #include "base/clock.h"
@@ -534,7 +535,8 @@ static enum gpm_status go_on(struct discovery *d, const struct discovery_options
     posterior_chains(&d->post, 0);
     st = discovery_finish(d, err);
     if (st == GPM_OK) discovery_checks(d);
-    return search_not_stopped(o->stop, search_no_shortage(d->search.shortages, st, err), err);
+    st = search_not_stopped(o->stop, search_no_shortage(d->search.shortages, st, err), err);
+    return journal_gone_through(o->journal, st, err);
 }
 
 enum gpm_status discovery_continue(struct discovery *d, const struct discovery_options *o,

@@ -28,6 +28,8 @@ struct journal {
     char *dir, *path;
     int fd, lock;
     bool writing; /* false after a failure: what is there stays good */
+    bool hurry;   /* a step was begun in one: so are all that follow */
+    bool spared;  /* it holds results that were not asked for, for that */
     char jobs_key[OWN_CODE];
     const volatile sig_atomic_t *finish;
     struct buf file; /* as it was read */
@@ -87,8 +89,10 @@ static void head_pack(struct pack *p, struct buf *head) {
     uint32_t format = JOURNAL_FORMAT;
     pack_u32(p, &format);
     pack_text(p, &by);
-    if (p->reading && (format != JOURNAL_FORMAT || !by || strcmp(by, version_text())))
-        pack_fail(p, "its search was begun by another version (%s)", by ? by : "unknown");
+    bool same = by && !strcmp(by, version_text());
+    if (p->reading && (format != JOURNAL_FORMAT || !same))
+        pack_fail(p, "its search was begun by another %s (%s)", same ? "build" : "version",
+                  by ? by : "unknown");
     if (p->reading) mem_free(by);
     pack_count(p, &n, 1);
     if (p->reading)
@@ -113,11 +117,20 @@ static bool head_of(const struct buf *file, struct buf *head, struct buf *why) {
     return good;
 }
 
+/* A limit on what others take, a pipe say, is none on reading what is ours: a journal that seems to
+ * be missing would be begun anew. */
+static enum gpm_status read_whole(const char *path, struct buf *out) {
+    const struct file_guard *before = file_set_guard(NULL);
+    enum gpm_status st = file_read(path, FILE_OURS, SIZE_MAX / 4, out);
+    (void)file_set_guard(before);
+    return st;
+}
+
 bool journal_head(const char *dir, struct buf *head, struct buf *why) {
     struct buf file = BUF_INIT;
     char *path = path_in(dir);
     bool good = file_there(path);
-    if (good && file_read(path, FILE_OURS, SIZE_MAX / 4, &file) != GPM_OK) {
+    if (good && read_whole(path, &file) != GPM_OK) {
         buf_puts(why, file_why());
         good = false;
     }
@@ -199,8 +212,7 @@ static void skip_head(struct journal *j) {
 
 static enum gpm_status open_file(struct journal *j, const struct buf *head) {
     if (!make_jobs_key(j, head)) return GPM_OK; /* nobody could tell it from another's */
-    if (file_there(j->path) && file_read(j->path, FILE_OURS, SIZE_MAX / 4, &j->file) == GPM_OK)
-        j->end = good_part(j, head);
+    if (file_there(j->path) && read_whole(j->path, &j->file) == GPM_OK) j->end = good_part(j, head);
     skip_head(j);
     enum gpm_status st = j->end ? file_go_on(j->path, j->end, &j->fd) : begin(j, head);
     j->writing = st == GPM_OK;
@@ -245,6 +257,15 @@ void journal_close(struct journal *j) {
     mem_free(j);
 }
 
+enum gpm_status journal_gone_through(const struct journal *j, enum gpm_status st, struct buf *err) {
+    if (st != GPM_OK || !j || stop_asked(j->finish)) return st;
+    if (!j->spared && j->at >= j->end) return GPM_OK;
+    return buf_fail(err, GPM_E_INTERRUPT,
+                    "the time was over before the search in '%s' had come to where it was ended; "
+                    "what it had found stays",
+                    j->dir);
+}
+
 /* ---- steps ---- */
 struct work {
     struct journal *j;
@@ -255,7 +276,7 @@ struct work {
 
 /* Results are those of somebody in a hurry. */
 static bool hurried(const struct work *w) {
-    return stop_asked(w->j->finish) || (w->s->late && w->s->late(w->ctx));
+    return w->j->hurry || stop_asked(w->j->finish) || (w->s->late && w->s->late(w->ctx));
 }
 
 /* The step is another one than that of the journal, which ends here. Where the hurry made it
@@ -265,6 +286,7 @@ static void cut(const struct work *w, size_t from) {
     struct journal *j = w->j;
     if (hurried(w)) {
         j->writing = false;
+        j->spared = true;
         j->at = j->end;
         return;
     }
@@ -346,6 +368,7 @@ void journal_step(struct journal *j, int threads, size_t n, const struct journal
     struct work w = {j, s, ctx, mem_zalloc((n + 1) * sizeof *w.known)};
     struct job_of x = {&w, n};
     j->step++;
+    j->hurry = hurried(&w);
     look_up(&w, n);
     la_parallel(threads, n, run_job, &x);
     mem_free(w.known);

@@ -26,7 +26,7 @@ struct journal;
 
 /* Jobs 0 .. n - 1 of a context. `key` names what a job is about; `pack` is its result: read, the
  * job counts as done, unless the pack fails, which must leave everything as it was. Once `late`
- * (may be NULL) is true jobs may be left out, and nothing is noted. */
+ * (may be NULL) is true jobs may be left out, or be others, and nothing is noted. */
 struct journal_step {
     const char *name;
     la_job_fn run;
@@ -43,6 +43,11 @@ GPM_MUST_USE enum gpm_status journal_open(struct journal **out, const char *dir,
                                           const struct buf *head,
                                           const volatile sig_atomic_t *finish, struct buf *err);
 void journal_close(struct journal *j); /* NULL: nothing */
+/* After a search that ended with st: GPM_E_INTERRUPT where a limit came before all that the journal
+ * holds was asked for. Its result knows less, and to keep it in place of the journal would lose the
+ * rest. After `finish` both are kept. j NULL: st. */
+GPM_MUST_USE enum gpm_status journal_gone_through(const struct journal *j, enum gpm_status st,
+                                                  struct buf *err);
 /* The head of the journal in the folder; false: it has none, and why where that is not all. */
 bool journal_head(const char *dir, struct buf *head, struct buf *why);
 bool journal_there(const char *dir); /* whatever is in it */

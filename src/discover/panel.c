@@ -259,6 +259,8 @@ enum gpm_status panel_run(struct panel *p, const char *path, const struct discov
     if (st == GPM_OK && !good)
         st = buf_fail(err, GPM_E_FORMAT, "%s: no series of the panel could be used; the first: %s",
                       path, p->n ? p->at[0].error : "there is none");
+    for (size_t i = 0; i < p->n && st != GPM_OK; i++)
+        if (p->at[i].d && !p->at[i].error) discovery_release(p->at[i].d);
     if (st != GPM_OK) panel_release(p);
     return st;
 }

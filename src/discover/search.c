@@ -75,6 +75,11 @@ bool search_late(const struct search *s) {
     return haste_now(&s->space->haste);
 }
 
+bool search_hurried(const struct search *s) {
+    bool ended = clock_seconds() > s->grown || mem_shortages() != s->shortages;
+    return search_late(s) || (s->cut && ended);
+}
+
 void search_limit(struct search *s, double start) {
     double all = s->opt.seconds;
     s->space->haste = (struct haste){s->opt.finish, all > 0 ? start + all : INFINITY};
@@ -194,7 +199,7 @@ static void finish_pack(struct pack *p, void *ctx, size_t job) {
 }
 
 static bool batch_late(const void *ctx) {
-    return search_late(((const struct batch *)ctx)->search);
+    return search_hurried(((const struct batch *)ctx)->search);
 }
 
 static const struct journal_step fit_step = {"fit", fit_job, fit_key, fit_pack, batch_late},
@@ -361,7 +366,7 @@ static void sample_pack(struct pack *p, void *ctx, size_t job) {
 }
 
 static bool sample_late(const void *ctx) {
-    return search_late(((const struct sampling *)ctx)->s);
+    return search_hurried(((const struct sampling *)ctx)->s);
 }
 
 static const struct journal_step sample_step = {"sample", sample_job, sample_key, sample_pack,

@@ -45,6 +45,9 @@ double search_window(const struct search *s);
 double search_floor(const struct search *s);
 /* Past its deadline: what is still to be done is done in short. */
 bool search_late(const struct search *s);
+/* The same, or it ended its growth earlier than it would have without this run's limits: from here
+ * on a journal is not spoken to. */
+bool search_hurried(const struct search *s);
 /* How many threads an option of `wanted` means. */
 int search_threads(int wanted);
 /* Takes the space over. */

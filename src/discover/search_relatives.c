@@ -35,7 +35,7 @@ static void pair_pack(struct pack *p, void *ctx, size_t job) {
 }
 
 static bool pair_late(const void *ctx) {
-    return search_late(((const struct relatives *)ctx)->s);
+    return search_hurried(((const struct relatives *)ctx)->s);
 }
 
 void relatives_run(struct relatives *t, const char *name, void (*job)(void *, size_t, int)) {

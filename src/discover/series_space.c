@@ -624,7 +624,7 @@ static void refine_pack(struct pack *p, void *ctx, size_t job) {
 }
 
 static bool refine_late(const void *ctx) {
-    return search_late(((const struct refine *)ctx)->coarse);
+    return search_hurried(((const struct refine *)ctx)->coarse);
 }
 
 static const struct journal_step refine_step = {"refine", refine_job, refine_key, refine_pack,

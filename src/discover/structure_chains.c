@@ -162,7 +162,7 @@ static void chain_pack(struct pack *p, void *ctx, size_t c) {
 }
 
 static bool chain_late(const void *ctx) {
-    return search_late(((const struct run *)ctx)->p->search);
+    return search_hurried(((const struct run *)ctx)->p->search);
 }
 
 static const struct journal_step chain_step = {"chain", run_chain, chain_key, chain_pack,
@@ -393,7 +393,11 @@ static void mend_pack(struct pack *p, void *ctx, size_t job) {
     evidence_pack(p, m->r->p->search->at[m->at[job]->k]);
 }
 
-static const struct journal_step mend_step = {"mend", mend_job, mend_key, mend_pack, NULL};
+static bool mend_late(const void *ctx) {
+    return chain_late(((const struct mending *)ctx)->r);
+}
+
+static const struct journal_step mend_step = {"mend", mend_job, mend_key, mend_pack, mend_late};
 
 /* The structures in which chains met the states that their proposals missed most are sampled anew
  * around these; then all probabilities are computed again. */

@@ -253,6 +253,22 @@ def check_early_signals(rng):
     assert contents("early") == whole
 
 
+def check_short_limit():
+    """A limit that is over before the journal was gone through: what could be looked at is less than is known, and does not take its place."""
+    size = reused("kept")
+    shutil.copytree("kept", "short")
+    for limit in (0.000001, 0.003, 0.006, 0.012, 0.024):  # the last ones may be long enough for all of it
+        r = subprocess.run([TOOL, "discover", "--continue", "short", "--max-time", "%g" % limit], capture_output=True, text=True)
+        if r.returncode == 0 and limit > 0.000001:
+            shutil.rmtree("short")
+            shutil.copytree("kept", "short")
+            continue
+        assert r.returncode == 4 and "what it had found stays" in r.stderr, (limit, r)
+        assert os.listdir("short") == [JOURNAL] and reused("short") == size, (limit, os.listdir("short"), reused("short"), size)
+    run("discover", "--continue", "short")
+    assert contents("short") == contents("a-series-whole")
+
+
 def check_signals():
     """Each kind ends in good order; what was found by then is told, and nothing is left running."""
     for words, said in ((["airline.csv", "--paper"], "the paper's grammar"), (["panel.csv", "--wide"], "3 series"),
@@ -284,6 +300,7 @@ def main():
     check_damage()
     check_limit(rng)
     check_early_signals(rng)
+    check_short_limit()
     check_signals()
     print("%d kills" % hits)
 
