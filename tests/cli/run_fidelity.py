@@ -75,8 +75,8 @@ def test_costs_that_are_told():
 
 
 def test_noise_is_noticed():
-    noisy = script("noisy.sh", "#!/bin/sh\nawk -v x=$1 -v y=$2 -v s=$(cksum < ended.txt | cut -c1-8) 'BEGIN { srand(s); "
-                   "print (x - 0.3)^2 + (y - 0.6)^2 + 0.1 * (rand() - 0.5) }'\necho >> ended.txt\n")
+    noisy = script("noisy.sh", "#!/bin/sh\nawk -v x=$1 -v y=$2 -v s=$(echo >> noises; cksum < noises | cut -c1-8) 'BEGIN { srand(s); "
+                   "print (x - 0.3)^2 + (y - 0.6)^2 + 0.1 * (rand() - 0.5) }'\n")
     box = ["--var", "x=0:1", "--var", "y=0:1", "--budget", "30"]
     out = run("optimize", "-q", *box, "--json", "n.json", "--", noisy, "{x}", "{y}")
     assert "values at the same point differ" in out and json.load(open("n.json"))["noise_noticed"] > 0, out

@@ -189,7 +189,7 @@ def waits(pid):
 
 
 def wait_for(what):
-    for _ in range(2000):
+    for _ in range(12000):  # two minutes
         if what(): return
         time.sleep(0.01)
     raise AssertionError("it never came to that")

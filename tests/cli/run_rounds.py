@@ -36,28 +36,41 @@ for i in range(%d):
     for want, text in ((0, "define f = x -> x + %%d; define y = f(1); define a = mh(default, one, 1);" %% i), (1, "define g = (x -> ;" + " " * 2000), (1, "nonsense(%%d);" %% i)):
         t = text.encode()
         assert (lib.gpm_run_text(s, b"t", t, len(t)) != 0) == want, text
+open("PIPE").read()
 """
 
 
-def peak(command, env):
-    """Megabytes that a command holds at most, as seen every few milliseconds: the kernel's own sum for a child begins with what
-    this process held when it made it."""
-    most = 0
-    with tempfile.TemporaryFile("w+") as errors:
-        p = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=errors)
-        while p.poll() is None:
-            with open("/proc/%d/status" % p.pid) as f:
-                found = re.search(r"VmHWM:\s*(\d+)", f.read())
-            most = max(most, int(found.group(1)) / 1024 if found else 0)
+def opened(path, p):
+    """The writing end of a pipe, when the process reads it; None: it ended before."""
+    while p.poll() is None:
+        try:
+            return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:  # nobody reads yet
             time.sleep(0.003)
+    return None
+
+
+def peak(command, env):
+    """Megabytes that a command has held at most when it reads PIPE, its last step. (The kernel's own sum for a child begins with
+    what this process held when it made it.)"""
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as errors:
+        pipe = os.path.join(folder, "end")
+        os.mkfifo(pipe)
+        p = subprocess.Popen([word.replace("PIPE", pipe) for word in command], env=env, stdout=subprocess.DEVNULL, stderr=errors)
+        end = opened(pipe, p)
+        if end is not None:
+            with open("/proc/%d/status" % p.pid) as f:
+                most = int(re.search(r"VmHWM:\s*(\d+)", f.read()).group(1)) / 1024
+            os.close(end)
+        p.wait()
         errors.seek(0)
-        if p.returncode: raise SystemExit("%s: %s" % (command[-1][:200], errors.read()[-600:]))
+        if p.returncode or end is None: raise SystemExit("%s: %s" % (command[-1][:200], errors.read()[-600:]))
     return most
 
 
 def rounds_are_flat(env):
     bad = 0
-    cases = {what: lambda k, n=n, text=text: peak([TOOL, "-q", "-e", text % (k * n)], env) for what, (n, text) in ROUNDS.items()}
+    cases = {what: lambda k, n=n, text=text: peak([TOOL, "-q", "-e", text % (k * n) + ' load "PIPE";'], env) for what, (n, text) in ROUNDS.items()}
     cases["texts, good and refused"] = lambda k: peak(["/usr/bin/python3", "-c", TEXTS % (LIB, 1500 * k)], env)
     for what, run in cases.items():
         few, many = run(1), run(4)

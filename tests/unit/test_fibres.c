@@ -30,7 +30,7 @@ struct ticket {
 
 /* Until so many more wait, or not for ever. */
 static void until_handed(size_t more) {
-    for (int i = 0; i < 2000 && handed - taken < more; i++)
+    for (int i = 0; i < 60000 && handed - taken < more; i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
