@@ -1,12 +1,15 @@
 """Engines that other people's clusters have, started for a test in a folder of its own on a free port, and stopped by
 pid: PostgreSQL. As root they run as the engine's own user, since PostgreSQL refuses to run as root."""
-import glob, os, shutil, socket, subprocess, tempfile, time
+import contextlib, glob, os, shutil, socket, subprocess, tempfile, time
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+def free_ports(n):
+    """So many ports that nobody has, each another one."""
+    with contextlib.ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(n)]
+        for s in sockets:
+            s.bind(("127.0.0.1", 0))
+        return [s.getsockname()[1] for s in sockets]
 
 
 class Postgres:
@@ -20,7 +23,7 @@ class Postgres:
         if self.user:
             shutil.chown(self.folder, "postgres", "postgres")
         self.call("initdb", "-D", self.data, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-U", "gpmem", "--no-sync")
-        self.port = free_port()
+        self.port, = free_ports(1)
         self.start()
         self.url = "postgresql://gpmem@127.0.0.1:%d/postgres" % self.port
 
@@ -31,7 +34,7 @@ class Postgres:
         return r.stdout
 
     def start(self):
-        self.call("pg_ctl", "-D", self.data, "-w", "-t", "60", "-l", os.path.join(self.folder, "log"), "-o",
+        self.call("pg_ctl", "-D", self.data, "-w", "-t", "300", "-l", os.path.join(self.folder, "log"), "-o",
                   "-p %d -k %s -h 127.0.0.1 -c max_connections=60" % (self.port, self.folder), "start")
 
     def stop(self, how="fast"):
@@ -71,7 +74,7 @@ class Slurm:
             f.write(os.urandom(128))
         os.chmod(at("munge.key"), 0o600)
         host = socket.gethostname().split(".")[0]
-        ports = free_port(), free_port()
+        ports = free_ports(2)
         for name in ("state", "spool"):
             os.mkdir(at(name))
         with open(at("slurm.conf"), "w") as f:
@@ -104,6 +107,7 @@ ReturnToService=2
 SlurmdParameters=config_overrides
 MpiDefault=none
 KillWait=20
+MessageTimeout=60
 InactiveLimit=0
 NodeName=%(host)s NodeAddr=127.0.0.1 CPUs=%(cpus)d RealMemory=64000 State=UNKNOWN
 PartitionName=low Nodes=%(host)s Default=YES MaxTime=INFINITE State=UP PriorityTier=1 PreemptMode=REQUEUE

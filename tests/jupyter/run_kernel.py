@@ -3,7 +3,7 @@
 """The Jupyter kernel by Jupyter's own client (argument: the tool): every feature of its kernel tests (stdout, stderr, results, errors,
 pages, displays, clear_output, completion, inspection, completeness, history, stdin, interrupt, restart), positions beyond ASCII,
 messages that nobody may send, silent cells, cells that wait behind an error."""
-import json, os, signal, subprocess, sys, tempfile, time
+import json, os, signal, subprocess, sys, tempfile
 
 from jupyter_client.manager import KernelManager
 
@@ -142,9 +142,11 @@ def stdin(k, folder):
 
 
 def interrupts(k):
-    first = k.client.execute("infer mh(default, one, 2000000000);")
+    first = k.client.execute("infer repeat(2000000000, mh(default, one, 1));")
     second = k.client.execute("sample 1;")
-    time.sleep(1.5)
+    while True:  # until it tells how far the first one is
+        m = k.client.get_iopub_msg(timeout=LIMIT)
+        if m["msg_type"] == "display_data" and m["parent_header"].get("msg_id") == first: break
     control = k.client.session.msg("kernel_info_request")
     k.client.control_channel.send(control)  # the control channel is heard while a cell runs
     k.manager.interrupt_kernel()
