@@ -64,10 +64,11 @@ static unsigned long long minutes(void) {
     return (unsigned long long)(args.time / 60 + 0.999);
 }
 
-/* Stopped in good order (status 4) two minutes before the limit, a task is put back into the queue
- * and goes on. Not by srun: where it gets the SIGTERM of a job that ends before its task does, it
- * kills that. Slurm sends SIGTERM to all that the batch step runs, and the warning of --signal to
- * its shell. */
+/* Warned two minutes before the limit, a task stops in good order (status 4), is put back into the
+ * queue and goes on. One that gets SIGTERM is not: Slurm itself puts back what it preempts, and who
+ * cancels a job does not want it back. Not by srun: where it gets the SIGTERM of a job that ends
+ * before its task does, it kills that. Slurm sends SIGTERM to all that the batch step runs, and the
+ * warning of --signal to its shell. */
 static void slurm(struct buf *b, const struct work *w) {
     buf_printf(
         b,
@@ -77,12 +78,13 @@ static void slurm(struct buf *b, const struct work *w) {
         "#SBATCH --output=%s/%%a.log\n"
         "# mkdir -p %s; sbatch THIS; then: sbatch --dependency=afterok:JOBID --wrap THE LAST "
         "LINE\n"
-        "trap 'kill -USR1 $!' USR1; trap : TERM  # which the run gets, too: the script waits for "
-        "it\n"
+        "trap 'warned=1; kill -USR1 $!' USR1\n"
+        "trap : TERM  # which the run gets, too: the script waits for it\n"
         "%s &\n"
         "while kill -0 $! 2>&-; do wait $!; done\n"
         "wait $!; status=$?\n"
-        "[ $status -ne 4 ] || scontrol requeue \"${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID\"\n"
+        "[ \"$warned $status\" != \"1 4\" ] || "
+        "scontrol requeue \"${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID\"\n"
         "exit $status\n"
         "# %s\n",
         last(), minutes(), megabytes(), args.out, args.out, w->one.data, w->all.data);

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """On a Slurm cluster of one node: the script that `gpmem jobs slurm` prints runs an array whose chains, merged, are the
-bytes of --chains 4; a job that is preempted is stopped in good order, put back into the queue and goes on. With `limit`: so
-is one that is warned of its limit; and a run that is longer than a job may take is finished by several, each of which begins
-where the last one stopped (arguments: the tool, [limit])."""
+bytes of --chains 4; a job that is preempted is stopped in good order, put back into the queue and goes on; one that is
+cancelled stays away. With `limit`: one that is warned of its limit goes on, too; and a run that is longer than a job may take
+is finished by several, each of which begins where the last one stopped (arguments: the tool, [limit])."""
 import filecmp, json, os, re, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -80,6 +80,16 @@ def check_preempted(slurm):
     assert state("moved/0") == "finished" and same("straight", "moved/0", 1), log()
 
 
+def check_cancelled(slurm):
+    """A job that somebody cancels stops in good order and does not come back."""
+    job = submit_printed(slurm, "hours.vnts", "cancelled")
+    drawn = lambda: os.path.exists(at("cancelled/0/chain-1.csv")) and os.path.getsize(at("cancelled/0/chain-1.csv")) > 3000
+    slurm.wait(drawn, 60)
+    slurm.call("scancel", job)
+    slurm.wait(lambda: "RUNNING" not in slurm.queue() and "COMPLETING" not in slurm.queue(), 60, slurm.queue)
+    assert state("cancelled/0") == "stopped" and not slurm.queue().strip(), (state("cancelled/0"), slurm.queue())
+
+
 def check_warned(slurm):
     """Warned before its limit, the script stops the run, puts itself back into the queue and is finished by its second start."""
     run("run", "minute.vnts", "--chain", "0", "--out", "unwarned")
@@ -119,6 +129,6 @@ with WORK:
     os.symlink(TOOL, at("bin/gpmem"))
     os.environ["PATH"] = at("bin") + ":" + os.environ["PATH"]
     with Slurm() as slurm:
-        for check in (check_warned, check_limit) if sys.argv[2:] == ["limit"] else (check_array, check_preempted):
+        for check in (check_warned, check_limit) if sys.argv[2:] == ["limit"] else (check_array, check_preempted, check_cancelled):
             check(slurm)
 print("Slurm: the bytes of runs without it")
