@@ -3,7 +3,8 @@
  * Pairs of a structure and the best of its fitted relatives, worked on one by one in a journal:
  * what telling (search_tell.c) and lending (search_lend.c) share.
  */
-#pragma once
+#ifndef DISCOVER_SEARCH_RELATIVES_H
+#define DISCOVER_SEARCH_RELATIVES_H
 #include "base/map.h"
 #include "base/vec.h"
 #include "discover/journal.h"
@@ -30,3 +31,4 @@ void relatives_collect(struct relatives *t, const struct evidence *from);
  * Then the top is what it is. */
 void relatives_run(struct relatives *t, const char *name, void (*job)(void *, size_t, int));
 void relatives_release(struct relatives *t);
+#endif
