@@ -387,6 +387,9 @@ bool run_back(const struct flat_run *r) {
     struct flat_form *f = r->form;
     for (uint32_t i = f->n_steps; i-- > 0;)
         if (!back(r, &f->ops[i])) return false;
+    /* columns do not look whether it is 0 that they multiply by infinity */
+    for (uint32_t i = 0; i < f->n_x; i++)
+        if (f->adj[i] != f->adj[i]) return false;
     return true;
 }
 

@@ -60,6 +60,15 @@ equal("no way back", MIX,
       ["assume e = (k, m, n) -> sum(mapv(i -> assess(y[i], normal, k, s), range(m, n)));",
        "factor(log_sum_exp(append([log(0.5) + e(b, 0, 5)], [log(0.5) + 4 * log(1 - p) + e(a, 0, 5)], mapv(k -> log(0.5) + log(p) + (k - 1) * "
        "log(1 - p) + e(a, 0, k) + e(b, k, 5), [1, 2, 3, 4]))));"], AT)
+# what is infinite where nobody looks (columns of numbers, summed and as they stand), beside the same one by one
+LONG = ["assume a = normal(1, 1); assume p = beta(2, 2);", "assume w = mapv(i -> biplex(i == 3, 0, p + i), arange(12));"]
+TWELVE = 'assume z = mem(i -> tag("z", i, uniform_discrete(0, 12)));'
+THREE_DATA = "for (i = 0; i < 3; i++) { %s }"
+BY_ONE = [THREE_DATA % "factor(log_sum_exp(mapv(k -> assess(i, normal, a * log(p + k), 1), [0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11])) - log(12));"]
+equal("infinite in a column", LONG, ["assume x = a * log(w);", TWELVE, THREE_DATA % "observe normal(x[z(i)], 1) = i;"], BY_ONE, {"a": 1.2, "p": 0.4})
+equal("infinite beside", LONG, [TWELVE, THREE_DATA % "observe normal(a * log(w[z(i)]), 1) = i;"],
+      ["assume x = a * log(w);", THREE_DATA % ("factor(log_sum_exp(mapv(k -> biplex(k == 3, log(0), "
+       "assess(i, normal, biplex(k == 3, 0, x[k]), 1)), arange(12))) - log(12));")], {"a": 1.2, "p": 0.4})
 
 
 def refused(name, words, *lines):
