@@ -472,7 +472,7 @@ double search_unexplored(const struct search *s) {
 /* Many structures that count little each have been left, and lead to others: the best of them are
  * expanded until little is to be expected of the rest. They leave room for what counts more. */
 #define WIDE_WINDOW 5.0
-#define WIDE_TIMES  24
+#define WIDE_TIMES  64
 #define WIDE_SHARE  0.8 /* of the structures at most */
 #define LEFT        0.08
 

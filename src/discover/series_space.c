@@ -465,7 +465,7 @@ static const struct space_ops ops = {.free = space_free,
                                      .related = related,
                                      .density = density};
 
-#define MOST 600 /* structures of one search; a search that ends there has not settled */
+#define MOST 1200 /* structures of one search; a search that ends there has not settled */
 
 enum gpm_status series_search_init(struct search *x, const struct smodel_data *data,
                                    const struct grammar *g, const struct search_options *o) {

@@ -24,7 +24,7 @@
 #define GAP             15
 #define LATE_STEPS      10 /* of chains that begin past the deadline: too few to settle */
 #define MORE_ROUNDS     2 /* times that the draws of evidences are doubled where chains contradict */
-#define MEND_ROUNDS     3 /* times that proposals are mended where chains found a gap in them */
+#define MEND_ROUNDS     6 /* times that proposals are mended where chains found a gap in them */
 
 struct state {
     size_t k;
@@ -352,14 +352,15 @@ static bool any_gap(const struct run *r) {
 }
 
 /* Chains of the posterior as it is, longer and longer until they agree, or it is not worth it, or
- * (mending) they met a gap. */
+ * (mending) they met a gap. They are never shorter than those before them, which disagreed: short
+ * ones may agree by chance. */
 static void run_chains(struct run *r, size_t steps, bool mending) {
     struct search *s = r->p->search;
     size_t first = s->space->steps;
     proposal_weights(r);
     r->p->n_chains = CHAINS;
     r->done = 0;
-    r->steps = steps ? steps : first;
+    r->steps = steps ? steps : r->steps > first ? r->steps : first;
     for (bool more = true; more; r->done = r->steps, r->steps *= more ? 2 : 1) {
         journal_step(s->opt.journal, s->opt.threads, CHAINS, &chain_step, r);
         s->cut |= search_late(s);
@@ -416,11 +417,11 @@ static void mend_proposals(struct run *r) {
     posterior_init(p, s);
 }
 
-/* Chains that agree with each other and not with the evidences: those need more draws. */
+/* Chains that could not be brought together by being longer: the evidences that they propose by
+ * need more draws. */
 static bool doubtful(const struct posterior *p) {
     const struct search *s = p->search;
-    return p->tv_evidence > AGREE_EVIDENCES && p->tv_between <= AGREE_CHAINS && p->rhat <= 1.1 &&
-           p->ess >= 40 && !s->opt.brief && !s->cut && !search_late(s);
+    return apart(p) && !s->opt.brief && !s->cut && !search_late(s);
 }
 
 static void sample_more(struct posterior *p) {

@@ -111,6 +111,20 @@ def check_words():
     settled_means_agreement(json.load(open("airline.json")))
 
 
+def check_long_chains():
+    """Chains that disagreed are not followed by short ones, which would agree by chance: here those of 1,000 steps did, between
+    proposals that those of 8,000 found wrong."""
+    rng, rows, memory = random.Random(1101), [], 0.0
+    z = [rng.gauss(0, 1) for _ in range(4 + 4 * 72)]
+    for i in range(72):
+        memory = 0.6 * memory + 4 * z[5 + 4 * i]
+        rows.append("%d,%.2f" % (i, 100 + 0.4 * i + memory + 3 * z[i % 4]))
+    run("discover", write("memory.csv", "t,y\n" + "\n".join(rows) + "\n"), "--json", "memory.json", "-q")
+    d = json.load(open("memory.json"))
+    settled_means_agreement(d)
+    assert d["settled"] and d["diagnostics"]["steps"] > 2000, d["diagnostics"]
+
+
 def check_estimates_inside():
     """Where few draws hold most of the weight, an estimate still lies inside its own interval."""
     values = [
@@ -294,6 +308,7 @@ with tempfile.TemporaryDirectory() as tmp:
     check_wide_forecast()
     check_many_times()
     check_words()
+    check_long_chains()
     check_estimates_inside()
     check_times_as_written()
     check_ordinary_files()
