@@ -4,6 +4,7 @@
  * and what the conclusion hangs on.
  */
 #include "base/mem.h"
+#include "discover/hints.h"
 #include "discover/words.h"
 #include "gp/kern_class.h"
 #include <math.h>
@@ -383,6 +384,7 @@ void describe_outliers(const struct discovery *d, struct buf *out) {
                    o->y < o->expected ? "below" : "above");
     }
     buf_puts(out, ".");
+    hint_feast(d, out);
 }
 
 /* ---- shares of the variance ---- */

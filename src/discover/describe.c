@@ -175,11 +175,17 @@ void describe_headline(const struct discovery *d, int term, struct buf *out) {
                             : "varies");
 }
 
-/* The date of a step or a bend; one between two values has that of the second. */
+/* The date of a step or a bend; of a step between two values that of the second: where days are
+ * missing (weekends) the middle between them is a day on which nothing happened. */
 static void change_date(const struct discovery *d, const struct sterm *e, struct buf *out) {
     int tau = e->par[SPAR_TAU];
-    double half = smodel_free(tau) ? 0 : d->data.dt / 2;
-    words_date(d, parameter_summary(discovery_top(d), tau).mean + half, out);
+    double t = parameter_summary(discovery_top(d), tau).mean, slack = 1e-9;
+    size_t i = 0;
+    if (!smodel_free(tau)) {
+        while (i + 1 < d->data.n && d->data.t[i] < t - slack) i++;
+        t = d->data.t[i];
+    }
+    words_date(d, t, out);
 }
 
 static void when(const struct discovery *d, const struct sterm *e, struct buf *out) {

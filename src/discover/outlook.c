@@ -4,6 +4,7 @@
  */
 #include "discover/contest.h"
 #include "discover/further.h"
+#include "discover/hints.h"
 #include "discover/outliers.h"
 #include "discover/words.h"
 #include <math.h>
@@ -230,6 +231,8 @@ void describe_outlook(const struct discovery *d, struct buf *out) {
     put_piles(d, &b);
     put_stuck(d, &b);
     put_last(d, &b);
+    hint_units(d, &b);
+    hint_counter(d, &b);
     put_levels(d, &b);
     buf_puts(out, b.len ? b.data : "");
     buf_release(&b);

@@ -186,6 +186,8 @@ void words_probability(double p, struct buf *out) {
                                    : "very unlikely";
     if (p > 0.999)
         buf_printf(out, "%s (above 99.9%%)", word);
+    else if (p < 0.001)
+        buf_printf(out, "%s (below 0.1%%)", word);
     else
         buf_printf(out, "%s (%.*f%%)", word, p > 0.99 || p < 0.01 ? 1 : 0, 100 * p);
 }

@@ -139,6 +139,29 @@ def check_last(tmp):
     assert "out of line and" not in text, text
 
 
+def check_tables(tmp):
+    """Slips and habits of who keeps a table: a unit that changed, a total that is reset, one that only grows; none of a season or a shift."""
+    rng = random.Random(8)
+    course = [3.2 + 0.01 * i + 0.4 * math.sin(i * math.pi / 6) + rng.gauss(0, 0.12) for i in range(120)]
+    for factor, words in ((1000, "1000 times as large"), (0.01, "100 times as small")):
+        _, outlook = discover(tmp, "unit", ["%.6g" % (v * (factor if i >= 66 else 1)) for i, v in enumerate(course)])
+        assert "From 2005-07 on values are about %s as before: if their unit changed there" % words in outlook, outlook
+    for factor in (1, 30, 300):  # a shift that is no power of ten is one
+        _, outlook = discover(tmp, "shift2", ["%.6g" % (v * (factor if i >= 66 else 1)) for i, v in enumerate(course)])
+        assert "unit" not in outlook, outlook
+    total, counter, sum_ = 0, [], []
+    for i in range(90):
+        total = 0 if i in (30, 62) else total + rng.uniform(5, 15)
+        counter.append("%.1f" % total)
+        sum_.append(int(300 / (1 + math.exp(4 - i / 8)) + i / 10))
+    _, outlook = discover(tmp, "counter", counter)
+    assert "No value is less than the one before, but for 2 falls to nearly 0 (2002-07, 2005-03): if this is a total that only grows and is reset, " in outlook, outlook
+    _, outlook = discover(tmp, "sum", sum_)
+    assert "No value is less than the one before, but the interval of the forecast goes lower: if this is a total" in outlook, outlook
+    _, outlook = discover(tmp, "season", ["%.2f" % (5 + 4.9 * math.sin(i * math.pi / 6)) for i in range(90)])
+    assert "total" not in outlook, outlook
+
+
 def check_ratings(tmp):
     """Whole numbers from 1 to 5: forecasts, quantiles, paths and scores are such numbers, and it is said; other ends may be given."""
     rng, u, stars = random.Random(5), 0, []
@@ -158,6 +181,6 @@ def check_ratings(tmp):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as tmp:
-        for check in (check_shift, check_window, check_none, check_ends, check_sensors, check_last, check_ratings):
+        for check in (check_shift, check_window, check_none, check_ends, check_sensors, check_last, check_tables, check_ratings):
             check(tmp)
     print("ok")

@@ -53,6 +53,38 @@ def check_spikes(tmp):
     assert "all values are 5 but 17 at " + month(50) in said, said
 
 
+def easter(year):
+    """Its Sunday (Meeus)."""
+    a, b, c = year % 19, year // 100, year % 100
+    d = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
+    e = (32 + 2 * (b % 4) + 2 * (c // 4) - d - c % 4) % 7
+    f = d + e - 7 * ((a + 11 * d + 22 * e) // 451) + 114
+    return datetime.date(year, f // 31, f % 31 + 1)
+
+
+def check_feast(tmp):
+    """Weeks out of line that come at one time of the year, those of Easter: that is said, unless a list of holidays names them."""
+    rng, path, days = random.Random(4), os.path.join(tmp, "weeks.csv"), os.path.join(tmp, "days.csv")
+    start, feasts = datetime.date(2016, 1, 4), []
+    with open(path, "w") as f:
+        f.write("week,sales\n")
+        for i in range(260):
+            day, t = start + datetime.timedelta(7 * i), 2 * math.pi * i / 52.18
+            feast = 0 <= (easter(day.year) - day).days < 7
+            feasts += [str(day)] * feast
+            f.write("%s,%d\n" % (day, 1000 + 1.2 * i + 150 * math.sin(t - 1.2) + 60 * math.cos(2 * t) + 700 * feast + rng.gauss(0, 40)))
+    with open(days, "w") as f:
+        f.write("date,name\n" + "".join("%s,Easter\n" % easter(y) for y in range(2016, 2023)))
+    js = os.path.join(tmp, "weeks.json")
+    text = subprocess.run([TOOL, "discover", path, "--json", js], capture_output=True, text=True, timeout=300).stdout
+    d = json.load(open(js))
+    assert sorted(o["x"][0] for o in d["outliers"]) == feasts and len(feasts) == 5, (d["outliers"], feasts)
+    assert d["structures"][0]["struct"] == "LIN + PER + WN", d["structures"][:2]
+    assert "5 of them, all above, come in 5 years within the same 25 days of the year: if a moving feast" in text, text
+    text = subprocess.run([TOOL, "discover", path, "--holidays", days], capture_output=True, text=True, timeout=300).stdout
+    assert "Each day of Easter changes the value by" in text and "moving feast" not in text, text
+
+
 def check_closed(tmp):
     """Counts of a place that is closed in one month of the year: of roots, too, a pattern goes as far as the values do."""
     rng = random.Random(2)
@@ -322,6 +354,7 @@ def check_calendar(tmp):
 def main():
     with tempfile.TemporaryDirectory() as tmp:
         check_spikes(tmp)
+        check_feast(tmp)
         check_moments(tmp)
         check_closed(tmp)
         check_falls(tmp)

@@ -47,8 +47,24 @@ static void test_shares(void **state) {
     buf_release(&b);
 }
 
+static void test_probabilities(void **state) {
+    static const struct {
+        double p;
+        const char *text;
+    } cases[] = {{0.9999, "almost certain (above 99.9%)"}, {0.995, "almost certain (99.5%)"},
+                 {0.5, "as likely as not (50%)"},          {0.006, "very unlikely (0.6%)"},
+                 {0.0002, "very unlikely (below 0.1%)"},   {0, "very unlikely (below 0.1%)"}};
+    struct buf b = BUF_INIT;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        words_probability(cases[i].p, &b);
+        expect(&b, cases[i].text);
+    }
+    buf_release(&b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_durations),
-                                       cmocka_unit_test(test_shares)};
+                                       cmocka_unit_test(test_shares),
+                                       cmocka_unit_test(test_probabilities)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
