@@ -48,10 +48,23 @@ static bool is_jump(int says) {
     return says & SAYS_JUMP || (says & SAYS_SUDDEN && says & moved);
 }
 
+/* Words that no spelling would mend: of another time, or of another kind of question. */
+static const char *unanswerable(const char *w) {
+    if (ask_one_of(w, "will would next tomorrow soon future forecast predict"))
+        return "questions are about the values that are there; of what is to come gpmem forecast "
+               "tells";
+    if (ask_one_of(w, "what when where why how who"))
+        return "questions are those that yes or no answers; gpmem report tells what was found";
+    return NULL;
+}
+
 static bool unknown_word(struct ask_words *r, const char *w) {
-    const char *near = ask_word_near(w, &r->a);
-    buf_printf(r->err, "the word '%s' is not known%s%s%s", w, near ? "; did you mean '" : "",
-               near ? near : "", near ? "'?" : "");
+    const char *why = unanswerable(w), *near = why ? NULL : ask_word_near(w, &r->a);
+    if (why)
+        buf_printf(r->err, "the word '%s' is not known: %s", w, why);
+    else
+        buf_printf(r->err, "the word '%s' is not known%s%s%s", w, near ? "; did you mean '" : "",
+                   near ? near : "", near ? "'?" : "");
     r->failed = true;
     return false;
 }

@@ -29,14 +29,15 @@ static const struct {
     {"shrinking shrinks shrink shrank", SAYS_SHRINK},
     {"linear straight line", SAYS_LINEAR},
     {"trend trends trending", SAYS_TREND},
-    {"periodic periodicity seasonal seasonality cyclic cyclical cycle cycles repeats repeat "
+    {"periodic periodicity seasonal seasonality season seasons cyclic cyclical cycle cycles "
+     "repeats repeat "
      "recurring "
      "repeating oscillates oscillating oscillation",
      SAYS_PERIODIC},
     {"swing swings amplitude", SAYS_SWING},
     {"noise noisy scatter variance variability volatility", SAYS_NOISE},
     {"pure only white nothing", SAYS_PURE},
-    {"jumps jump jumped shift shifts shifted step steps leap leaps", SAYS_JUMP},
+    {"jumps jump jumped shift shifts shifted step steps leap leaps break breaks broke", SAYS_JUMP},
     {"sudden suddenly abrupt abruptly", SAYS_SUDDEN},
     {"change changes changed changing", SAYS_CHANGE},
     {"flat constant unchanged", SAYS_FLAT},
@@ -52,7 +53,7 @@ static const struct {
      "level component pattern function series over time there in size values value else shows show "
      "showing exhibits displays contains goes go went going moves move moved moving stays stay "
      "stayed "
-     "remains overall ones those please me",
+     "remains overall ones those please me structural",
      0},
 };
 

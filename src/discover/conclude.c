@@ -404,6 +404,10 @@ static void share_name(const struct discovery *d, int term, struct buf *out) {
     buf_release(&time);
 }
 
+/* More than so many percent too much: shares tell nothing, but that the parts are larger than their
+ * sum. */
+#define CANCELLED 100
+
 /* var(y) = sum of var(part) + var(rest) + 2 sum of covariances, so that the last makes up what the
  * shares lack. */
 void describe_shares(const struct discovery *d, struct buf *out) {
@@ -412,6 +416,16 @@ void describe_shares(const struct discovery *d, struct buf *out) {
     bool hidden = smodel_hidden(smodel_of(discovery_top(d)));
     if (hidden && d->dec.n_parts == 1) {
         buf_puts(out, "All of the variance is left as noise.");
+        return;
+    }
+    for (int k = 0; k < d->dec.n_parts; k++)
+        if (d->dec.part[k].term != SMODEL_CONSTANT) sum += d->dec.part[k].share;
+    double both = 100 * (1 - sum);
+    if (both < -CANCELLED) {
+        buf_printf(out,
+                   "Components mostly cancel each other: together they have %.3g times the "
+                   "variance of the values, so that shares of it say little.",
+                   sum);
         return;
     }
     buf_printf(out, "Of the variance %s",
@@ -425,14 +439,12 @@ void describe_shares(const struct discovery *d, struct buf *out) {
         words_share(p->share, 0.01, out);
         buf_puts(out, " is ");
         share_name(d, p->term, out);
-        sum += p->share;
     }
     if (!hidden) {
         buf_puts(out, n ? ", " : "");
         words_share(d->dec.rest, 0.01, out);
         buf_puts(out, " is left as noise");
     }
-    double both = 100 * (1 - sum);
     if (fabs(both) < 1.5)
         buf_puts(out, "; the shares add up.");
     else if (both > 0 && n == 1 && !hidden)

@@ -162,6 +162,13 @@ def check_tables(tmp):
     assert "total" not in outlook, outlook
 
 
+def check_cancelling(tmp):
+    """A line and two falls that take it back are each larger than the values: shares of their variance would be hundreds of percent."""
+    rng = random.Random(1)
+    text, _ = discover(tmp, "falls", ["%.1f" % (10 * i + rng.gauss(0, 6) - 300 * ((i >= 35) + (i >= 67))) for i in range(90)])
+    assert "Components mostly cancel each other: together they have 1" in text and "% is " not in text, text
+
+
 def check_ratings(tmp):
     """Whole numbers from 1 to 5: forecasts, quantiles, paths and scores are such numbers, and it is said; other ends may be given."""
     rng, u, stars = random.Random(5), 0, []
@@ -181,6 +188,6 @@ def check_ratings(tmp):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as tmp:
-        for check in (check_shift, check_window, check_none, check_ends, check_sensors, check_last, check_tables, check_ratings):
+        for check in (check_shift, check_window, check_none, check_ends, check_sensors, check_last, check_tables, check_cancelling, check_ratings):
             check(tmp)
     print("ok")

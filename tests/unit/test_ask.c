@@ -212,6 +212,8 @@ static void english(void **state) {
         {"was above 3 in 1970", "value(1970) > 3"},
         {"in March 1970 it was at most 3", "value(1970-03) < 3"},
         {"jumps in December 1965", "jumps(1965-12..1966-01)"},
+        {"was there a structural break in 1965?", "jumps(1965..1966)"},
+        {"is there a season?", "periodic()"},
         {"went down from March 1965 to June 1970", "falls(1965-03..1970-06)"},
         {"is rising 1960\xe2\x80\x93"
          "1970",
@@ -246,6 +248,8 @@ static void refused(void **state) {
         {"has elephants", "'elephants' is not known"},
         {"has elephants", "questions are like"},
         {"trend reverses", "the nearest that can: 'has a rising trend starting around 1988'"},
+        {"will it rise next year?", "of what is to come gpmem forecast tells"},
+        {"how much did it rise?", "questions are those that yes or no answers"},
         {"is random", "expected a property"},
         {"exceeds 5", "expected the date of the value"},
         {"has a jump of at most 3", "a least size"},
