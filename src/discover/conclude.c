@@ -414,6 +414,9 @@ void describe_shares(const struct discovery *d, struct buf *out) {
     double sum = d->dec.rest;
     int n = 0;
     bool hidden = smodel_hidden(smodel_of(discovery_top(d)));
+    const char *whose = !hidden          ? "of the values"
+                        : d->data.truths ? "of the log odds"
+                                         : "of the rate's logarithm";
     if (hidden && d->dec.n_parts == 1) {
         buf_puts(out, "All of the variance is left as noise.");
         return;
@@ -424,14 +427,11 @@ void describe_shares(const struct discovery *d, struct buf *out) {
     if (both < -CANCELLED) {
         buf_printf(out,
                    "Components mostly cancel each other: together they have %.3g times the "
-                   "variance of the values, so that shares of it say little.",
-                   sum);
+                   "variance %s, so that shares of it say little.",
+                   sum, whose);
         return;
     }
-    buf_printf(out, "Of the variance %s",
-               !hidden          ? ""
-               : d->data.truths ? "of the log odds "
-                                : "of the rate's logarithm ");
+    buf_printf(out, "Of the variance %s%s", hidden ? whose : "", hidden ? " " : "");
     for (int k = 0; k < d->dec.n_parts; k++) {
         const struct series_part *p = &d->dec.part[k];
         if (p->term == SMODEL_CONSTANT) continue;
