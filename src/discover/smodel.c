@@ -594,13 +594,47 @@ static double lasting_prior(const struct smodel *m, const struct sterm *e, const
     return sum;
 }
 
+/* The share of the series in which a term acts, and its slopes by the change point and the width.
+ */
+static double acts_for(const struct smodel *m, enum gate gate, const double *z, double *by_tau,
+                       double *by_width) {
+    double tau = smodel_value(m, m->tau, z[m->tau]), end = 1 - tau;
+    *by_tau = gate == GATE_BEFORE ? 1 : -1;
+    *by_width = 0;
+    if (m->width < 0) return gate == GATE_BEFORE ? tau : end;
+    double width = smodel_value(m, m->width, z[m->width]), side = gate == GATE_INSIDE ? 1 : -1;
+    bool open = width > end;
+    *by_tau = open ? -side : 0;
+    *by_width = open ? 0 : side;
+    return (side < 0) + side * fmin(width, end);
+}
+
+/* What repeats where it acts comes back there: a pattern of a week within one day is none. */
+static double returning_prior(const struct smodel *m, const struct sterm *e, const double *z,
+                              double *grad) {
+    int period = e->par[SPAR_PERIOD];
+    double by_tau, by_width, slope;
+    if (e->gate == GATE_NONE || period < 0) return 0;
+    double share = acts_for(m, (enum gate)e->gate, z, &by_tau, &by_width);
+    double p = smodel_value(m, period, smodel_free(period) ? z[period] : 0);
+    double sum = log_normal_cdf(log(0.5 * share / p) / LASTS, &slope);
+    if (!grad) return sum;
+    slope /= LASTS;
+    if (by_tau != 0) grad[m->tau] += slope * by_tau / share * smodel_slope(m, m->tau, z[m->tau]);
+    if (by_width != 0)
+        grad[m->width] += slope * by_width / share * smodel_slope(m, m->width, z[m->width]);
+    if (smodel_free(period)) grad[period] -= slope * smodel_slope(m, period, z[period]) / p;
+    return sum;
+}
+
 double smodel_log_prior(const struct smodel *m, const double *z, double *grad) {
     double sum = 0, g;
     for (int i = 0; i < m->d; i++) {
         sum += par_prior(&m->par[i], z[i], &g);
         if (grad) grad[i] += g;
     }
-    for (int k = 0; k < m->n_terms; k++) sum += lasting_prior(m, &m->term[k], z, grad);
+    for (int k = 0; k < m->n_terms; k++)
+        sum += lasting_prior(m, &m->term[k], z, grad) + returning_prior(m, &m->term[k], z, grad);
     return sum;
 }
 

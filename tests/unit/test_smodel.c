@@ -139,12 +139,30 @@ static void test_gradients(void **state) {
     assert_true(late >= 20); /* whatever has a factor */
 }
 
+/* The share of the series in which a term acts. */
+static double acting(const struct smodel *m, int k, const double *z) {
+    double tau = m->tau < 0 ? 0 : smodel_value(m, m->tau, z[m->tau]);
+    double width = m->width < 0 ? 1 : smodel_value(m, m->width, z[m->width]);
+    switch (m->term[k].gate) {
+    case GATE_BEFORE: return tau;
+    case GATE_AFTER: return 1 - tau;
+    case GATE_INSIDE: return fmin(width, 1 - tau);
+    case GATE_OUTSIDE: return 1 - fmin(width, 1 - tau);
+    default: return 1;
+    }
+}
+
 /* What version 0.1 did not have: that what repeats lasts for a period. N(mu, sd^2) of log l times
- * Phi((log l - log p) / 0.2) over the integral of that, Phi((mu - log p) / sqrt(sd^2 + 0.2^2)). */
+ * Phi((log l - log p) / 0.2) over the integral of that, Phi((mu - log p) / sqrt(sd^2 + 0.2^2)).
+ * And that it comes back where it acts: Phi(log(share / 2p) / 0.2). */
 static double lasting(const struct smodel *m, const double *z) {
     double sum = 0;
     for (int k = 0; k < m->n_terms; k++) {
         int l = m->term[k].par[SPAR_L], at = m->term[k].par[SPAR_PERIOD];
+        if (at >= 0 && m->term[k].gate)
+            sum += norm_log_cdf(
+                log(acting(m, k, z) / (2 * smodel_value(m, at, smodel_free(at) ? z[at] : 0))) /
+                0.2);
         if (!smodel_free(l) || at < 0) continue;
         double sd = m->par[l].sd > 0 ? m->par[l].sd : m->par[l].row->prior_b;
         double p = log(smodel_value(m, at, smodel_free(at) ? z[at] : 0));
@@ -196,6 +214,37 @@ static void test_version_01(void **state) {
         smodel_data_release(&d);
     }
     fclose(f);
+}
+
+/* A pattern that acts in a part of the series comes back within it, whichever part it is. */
+static void test_returning(void **state) {
+    UNUSED(state);
+    static const unsigned gates[] = {GATE_BEFORE, GATE_AFTER, GATE_INSIDE, GATE_OUTSIDE};
+    struct smodel_data d;
+    data_make(&d, 60, 0);
+    struct smodel_work *w = smodel_work_new(&d);
+    for (size_t i = 0; i < COUNT_OF(gates); i++) {
+        const unsigned gated[1][2] = {{PER, gates[i]}}, plain[1][2] = {{PER}};
+        struct structure s =
+            make(0, gates[i] < GATE_INSIDE ? CHANGE_POINT : CHANGE_WINDOW, 1, gated);
+        struct structure s0 = make(0, 0, 1, plain);
+        struct smodel m, m0;
+        smodel_init(&m, &d, &s);
+        smodel_init(&m0, &d, &s0);
+        double z[SMODEL_MAX_PAR] = {0}, z0[SMODEL_MAX_PAR] = {0}, more[2];
+        smodel_prior_draw_hint(&m, z);
+        int at = m.term[0].par[SPAR_PERIOD], at0 = m0.term[0].par[SPAR_PERIOD];
+        double share = acting(&m, 0, z);
+        for (int k = 0; k < 2; k++) { /* five periods, and one and a half */
+            z[at] = smodel_unvalue(&m, at, share / (k ? 1.5 : 5));
+            z0[at0] = smodel_unvalue(&m0, at0, share / (k ? 1.5 : 5));
+            check_gradient(&m, w, z);
+            more[k] = smodel_log_prior(&m, z, NULL) - smodel_log_prior(&m0, z0, NULL);
+        }
+        assert_close(more[1] - more[0], norm_log_cdf(log(0.75) / 0.2), 1e-4);
+    }
+    smodel_work_free(w);
+    smodel_data_release(&d);
 }
 
 /* What search calls fast needs no factor. */
@@ -715,15 +764,23 @@ static void test_other(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_other),         cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_ends),          cmocka_unit_test(test_version_01),
-        cmocka_unit_test(test_fast),          cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_twins),         cmocka_unit_test(test_subset),
-        cmocka_unit_test(test_subset_scales), cmocka_unit_test(test_order_of_copies),
-        cmocka_unit_test(test_root),          cmocka_unit_test(test_odds),
-        cmocka_unit_test(test_rounded_zero),  cmocka_unit_test(test_regressors),
-        cmocka_unit_test(test_power),         cmocka_unit_test(test_rounding),
-        cmocka_unit_test(test_levels)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_other),
+                                       cmocka_unit_test(test_gradients),
+                                       cmocka_unit_test(test_ends),
+                                       cmocka_unit_test(test_version_01),
+                                       cmocka_unit_test(test_returning),
+                                       cmocka_unit_test(test_fast),
+                                       cmocka_unit_test(test_noise),
+                                       cmocka_unit_test(test_twins),
+                                       cmocka_unit_test(test_subset),
+                                       cmocka_unit_test(test_subset_scales),
+                                       cmocka_unit_test(test_order_of_copies),
+                                       cmocka_unit_test(test_root),
+                                       cmocka_unit_test(test_odds),
+                                       cmocka_unit_test(test_rounded_zero),
+                                       cmocka_unit_test(test_regressors),
+                                       cmocka_unit_test(test_power),
+                                       cmocka_unit_test(test_rounding),
+                                       cmocka_unit_test(test_levels)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
