@@ -257,7 +257,7 @@ static enum gpm_status search_rates(struct discovery *d, bool *counts) {
     return st;
 }
 
-/* first: what was found without some of the values; NULL: nothing. */
+/* first: what was found with other values left out; NULL: nothing. */
 static enum gpm_status search_once(struct discovery *d, const struct search *first,
                                    struct buf *err) {
     struct search_options o;
@@ -300,31 +300,49 @@ static enum gpm_status search_here(struct discovery *d, const struct search *fir
     return buf_fail(err, GPM_E_DEVICE, "%s", gp_device_error());
 }
 
-/* Without the values under suspicion; again where some of them turn out to belong to the series,
- * with what was found without them. */
-enum gpm_status discovery_search(struct discovery *d, struct buf *err) {
-    bool back;
-    enum gpm_status st = search_here(d, NULL, err);
-    if (st != GPM_OK) return st;
-    d->data.wild = 0;
-    double levels = d->data.level_y;
-    d->data.level_y = 0; /* how far out a value is has no steps */
-    st = outliers_judge(&d->out, &d->post, &back);
-    d->data.level_y = levels;
-    if (st != GPM_OK) return buf_fail(err, st, "values out of line could not be predicted");
-    if (!back) {
-        outliers_spread(&d->out, &d->data);
-        return GPM_OK;
-    }
+/* The search made again on the values that are not left out now, with what the last one found. */
+static enum gpm_status search_again(struct discovery *d, struct buf *err) {
     double left = d->search.space->haste.deadline - clock_seconds(), all = d->opt.seconds;
     posterior_release(&d->post);
     struct search first = d->search;
     memset(&d->search, 0, sizeof d->search);
-    st = discovery_prepare(d, err);
+    enum gpm_status st = discovery_prepare(d, err);
     if (all > 0) d->opt.seconds = fmax(left, 0.1 * all);
     if (st == GPM_OK) st = search_here(d, &first, err);
     search_release(&first);
     d->opt.seconds = all;
+    return st;
+}
+
+/* What was found without the values under suspicion decides about them; the search is made again
+ * where some of them turn out to belong to the series. */
+static enum gpm_status judge_suspects(struct discovery *d, struct buf *err) {
+    bool back;
+    d->data.wild = 0;
+    double levels = d->data.level_y;
+    d->data.level_y = 0; /* how far out a value is has no steps */
+    enum gpm_status st = outliers_judge(&d->out, &d->post, &back);
+    d->data.level_y = levels;
+    if (st != GPM_OK) return buf_fail(err, st, "values out of line could not be predicted");
+    if (back) return search_again(d, err);
+    outliers_spread(&d->out, &d->data);
+    return GPM_OK;
+}
+
+/* A search without the values that stand out from their neighbours, and again without those that
+ * stand out from what it found, which may have hidden others. */
+enum gpm_status discovery_search(struct discovery *d, struct buf *err) {
+    enum { LOOKS = 3 };
+    bool more = !d->opt.brief;
+    enum gpm_status st = search_here(d, NULL, err);
+    if (st == GPM_OK) st = judge_suspects(d, err);
+    for (int k = 0; k < LOOKS && st == GPM_OK && more && !search_late(&d->search); k++) {
+        size_t before = d->out.n;
+        if (!outliers_more(&d->out, &d->series, contest_season(&d->data), &d->post)) break;
+        st = search_again(d, err);
+        if (st == GPM_OK) st = judge_suspects(d, err);
+        more = d->out.n > before; /* else the same ones would come under suspicion again */
+    }
     return st;
 }
 

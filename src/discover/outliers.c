@@ -11,9 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SUSPECT   5.0  /* robust standard deviations */
-#define MOST      0.04 /* of the values at most: more are no exceptions */
-#define NEIGHBOUR 2    /* values on either side that a value is compared with */
+#define SUSPECT 5.0  /* robust standard deviations */
+#define MOST    0.04 /* of the values at most: more are no exceptions */
+/* Values out of line that are among those that a structure was fitted to hide behind the noise that
+ * they make larger: 3% of them at most behind twice the noise. */
+#define INFLATED  2.0
+#define NEIGHBOUR 2 /* values on either side that a value is compared with */
 
 static double median(double *v, size_t n) {
     qsort(v, n, sizeof *v, number_compare);
@@ -217,6 +220,55 @@ void outliers_suspect(struct outliers *o, const struct series *s, size_t lag) {
         for (size_t i = 0; i < o->n; i++) o->at[i].edge |= beside_edge(o, o->at[i].at);
 }
 
+static bool is_out(const struct outliers *o, size_t at) {
+    for (size_t i = 0; i < o->n; i++)
+        if (o->at[i].at == at) return true;
+    return false;
+}
+
+/* How far each value of the data lies from what the best structure expects of it given all others,
+ * in standard deviations. */
+static enum gpm_status all_left_out(const struct posterior *p, double *far) {
+    const struct evidence *top = p->structures.at[0].best;
+    const struct smodel *m = smodel_of(top);
+    size_t n = m->data->n;
+    struct gp *g;
+    double *mean = NEW_ARRAY(double, 2 * n), *var = mean + n;
+    enum gpm_status st =
+        smodel_condition(m, series_space_of(p->search)->work[0], top->prop.mode[0].z, &g);
+    if (st == GPM_OK) st = gp_loo(g, mean, var, NULL);
+    for (size_t i = 0; i < n && !st; i++) far[i] = (m->y[i] - mean[i]) / sqrt(var[i]);
+    mem_free(mean);
+    return st;
+}
+
+bool outliers_more(struct outliers *o, const struct series *s, size_t lag,
+                   const struct posterior *p) {
+    const struct smodel *m = smodel_of(p->structures.at[0].best);
+    size_t before = o->n, most = (size_t)(MOST * (double)s->n) + 1;
+    if (s->n < 12 || s->n > SMODEL_LONG || m->data->n + o->n != s->n || smodel_hidden(m) ||
+        m->data->truths)
+        return false;
+    bool *edge = mem_zalloc(s->n * sizeof *edge);
+    double *far = NEW_ARRAY(double, s->n), *d = all_distances(s, lag, edge);
+    size_t k = 0;
+    enum gpm_status st = all_left_out(p, far);
+    if (!st) in_units(far, m->data->n, 1 / INFLATED);
+    for (size_t i = 0; i < s->n && !st; i++) d[i] = is_out(o, i) ? 0 : far[k++];
+    while (!st && o->n < most && o->n < OUTLIERS_MAX) {
+        size_t best = 0;
+        for (size_t i = 1; i + 1 < s->n; i++)
+            if (!edge[i] && fabs(d[i]) > fabs(d[best])) best = i;
+        if (!best || !(fabs(d[best]) > SUSPECT)) break;
+        o->at[o->n++] = (struct outlier){.at = best, .x = s->x[best], .y = s->y[best]};
+        d[best] = 0;
+    }
+    mem_free(d);
+    mem_free(far);
+    mem_free(edge);
+    return o->n > before;
+}
+
 /* Few draws are enough unless the odds of a value are nearly even: far out the density is that of
  * the few draws that know of it, and the draws, not the data, would decide. */
 #define EVEN   2.0 /* nats */
@@ -258,12 +310,6 @@ enum gpm_status outliers_judge(struct outliers *o, const struct posterior *p, bo
     if (!st) o->n = kept;
     prediction_release(&pred);
     return st;
-}
-
-static bool is_out(const struct outliers *o, size_t at) {
-    for (size_t i = 0; i < o->n; i++)
-        if (o->at[i].at == at) return true;
-    return false;
 }
 
 size_t outliers_without(const struct outliers *o, const struct series *s, double *x, double *y) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Values out of line: a mixture of the model and of a wide distribution, in which each value
- * belongs to one of the two. Values that stand out from their neighbours are left out of the
- * search; the posterior that it gives then decides about each of them by the odds of the two
- * distributions. Those that belong to the wide one stay out and are named; forecasts keep a share
- * for values like them.
+ * belongs to one of the two. Values that stand out from their neighbours, and later from what was
+ * found, are left out of the search; the posterior that it gives then decides about each of them by
+ * the odds of the two distributions. Those that belong to the wide one stay out and are named;
+ * forecasts keep a share for values like them.
  */
 #ifndef DISCOVER_OUTLIERS_H
 #define DISCOVER_OUTLIERS_H
@@ -32,6 +32,11 @@ void outliers_suspect(struct outliers *o, const struct series *s, size_t lag);
  * are left out of a first search alone: it finds changes the better without them. */
 GPM_MUST_USE enum gpm_status outliers_judge(struct outliers *o, const struct posterior *p,
                                             bool *back);
+/* A second look, by what the search found rather than by neighbours, which a season leaves a noisy
+ * guess: adds values that the best structure finds as far out, given all others; whether there are
+ * any. Of long series, none: a matrix of all values would be needed. */
+bool outliers_more(struct outliers *o, const struct series *s, size_t lag,
+                   const struct posterior *p);
 /* x and y without the outliers, each of which has room for all; the number left. */
 size_t outliers_without(const struct outliers *o, const struct series *s, double *x, double *y);
 /* The share of such values among those to come, and their spread, in the data's units. */

@@ -24,7 +24,7 @@
 #define SCREEN_SIZE 250
 #define SCREEN      7.0
 
-/* Where a search is made again with a value more, a structure that lay so far behind without it,
+/* Where a search is made again with a value more or less, a structure that lay so far behind then,
  * and as far again for each further one, is given up at once: so much a value out of line may say
  * for a structure with more noise. */
 #define LOST 14.0
@@ -288,7 +288,7 @@ static void prepare(struct space *base, const struct search *x, const struct evi
     if (s->screen && dense) screen_top(s, x);
 }
 
-/* What the search with a few values less has of a structure; NULL: nothing. */
+/* What the search with a few values more or less has of a structure; NULL: nothing. */
 static const struct evidence *known_before(const struct series_space *s,
                                            const struct structure *k) {
     if (!s->before) return NULL;
@@ -313,8 +313,8 @@ static double top_before(const struct series_space *s) {
 /* How far a structure lay behind then; 0 where that may change. */
 static double lost_before(const struct series_space *s, const struct evidence *then) {
     double behind = top_before(s) - evidence_total(then);
-    size_t was = series_space_of(s->before)->values, more = s->values > was ? s->values - was : 1;
-    return behind > LOST * (double)more ? behind : 0;
+    double was = (double)series_space_of(s->before)->values, others = fabs((double)s->values - was);
+    return behind > LOST * fmax(others, 1) ? behind : 0;
 }
 
 /* A rough evidence so far behind the top. Finishing leaves it as it is. */

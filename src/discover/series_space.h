@@ -23,7 +23,7 @@ struct series_space {
     struct period_hints places, widths;     /* of changes that the data suggest */
     VEC(struct evidence *) pointed; /* points of suggested structures, in place of their parent */
     size_t values;                  /* that the data had when it was made */
-    const struct search *before;    /* with a few values less, perhaps; borrowed */
+    const struct search *before;    /* with other values out of line, perhaps; borrowed */
     struct screen *screen; /* long regular series: a subset on which dense structures are tried */
     double top, floor;     /* of the search, when they were prepared: best, still of interest */
     const struct search *search; /* then, too; borrowed */
