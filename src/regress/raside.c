@@ -28,11 +28,12 @@ enum { ROUNDS = 5, FEWEST = 12, LOG_ROWS = 700, SAME = 5 /* one in so many rows,
 
 struct aside {
     struct regress *r;
-    size_t all;        /* rows of the model before */
-    size_t *row;       /* as they were */
-    double *mean, *sd; /* of each row in the order of r, predicted from the others */
-    bool *out;         /* of row[i] */
-    double before;     /* log evidence of normal noise, of the outcome as read */
+    size_t all;          /* rows of the model before */
+    size_t *row;         /* as they were */
+    double *mean, *sd;   /* of each row in the order of r, predicted from the others */
+    bool *out;           /* of row[i] */
+    double before;       /* log evidence of normal noise, of the outcome as read */
+    struct rmodel first; /* of all rows, once there is another */
 };
 
 /* ---- one round ---- */
@@ -86,10 +87,9 @@ static size_t judge(struct aside *a, bool *news) {
     return n;
 }
 
-/* The model of the rows that are not out. */
-static enum gpm_status refit(struct aside *a) {
+/* The rows in the order of the model's and those out; the outcome's scale is that of the first. */
+static void order_rows(struct aside *a) {
     struct regress *r = a->r;
-    struct buf err = BUF_INIT; /* the kernel was fine before */
     size_t n = 0, last = a->all;
     for (size_t i = 0; i < a->all; i++)
         if (!a->out[i]) r->row[n++] = a->row[i];
@@ -99,12 +99,24 @@ static enum gpm_status refit(struct aside *a) {
     r->n = n;
     rtable_scale_outcome(&r->t, r->row, n);
     regress_fill(r);
-    rmodel_release(&r->model);
+}
+
+/* The model of the rows that are not out, from the last one's mode. */
+static enum gpm_status refit(struct aside *a) {
+    struct regress *r = a->r;
+    struct buf err = BUF_INIT; /* the kernel was fine before */
+    struct rmodel last = r->model;
+    order_rows(a);
     struct rmodel_data data = {r->t.d, r->n, r->x, r->y, RFAMILY_NORMAL};
     enum gpm_status st = rmodel_init(&r->model, &data, r->o.kernel, &err);
     buf_release(&err);
     r->model.stop = r->o.stop;
-    return st ? st : rmodel_find(&r->model, r->o.seed, r->o.threads);
+    if (!st) st = rmodel_find_near(&r->model, &last.q.mode[0], r->o.seed, r->o.threads);
+    if (a->first.k)
+        rmodel_release(&last);
+    else
+        a->first = last;
+    return st;
 }
 
 /* ---- evidences, of the outcome as read ---- */
@@ -177,28 +189,47 @@ static enum gpm_status rounds(struct aside *a, size_t *out) {
     return st;
 }
 
-static enum gpm_status put_back(struct aside *a) {
+static void put_back(struct aside *a) {
     memset(a->out, 0, a->all * sizeof *a->out);
-    return a->r->wild ? refit(a) : GPM_OK;
+    if (!a->first.k) return;
+    order_rows(a);
+    rmodel_release(&a->r->model);
+    a->r->model = a->first;
+    a->first = (struct rmodel){0};
+}
+
+/* Whether rows that were found stay aside. A shape of its own, which takes time, is for a model
+ * that stays, and its evidence may change the mind once more. */
+static enum gpm_status stays(struct aside *a, double logs, double *own, bool *keep) {
+    struct regress *r = a->r;
+    enum gpm_status st = GPM_OK;
+    for (int k = 0; k < 2; k++) {
+        *own = fmax(a->before, evidence(a));
+        *keep = r->o.noise == RNOISE_ROBUST || (*own > a->before + MARGIN && *own > logs);
+        if (!*keep || !r->model.lent) break;
+        if ((st = rmodel_shape(&r->model, r->o.threads))) break;
+    }
+    return st;
 }
 
 static enum gpm_status decide(struct aside *a) {
     struct regress *r = a->r;
     size_t out;
     double logs = -INFINITY, own = a->before;
+    bool keep = false;
     enum gpm_status st = rounds(a, &out);
-    bool found = !st && out > 0;
-    if (!st && (found || a->all <= LOG_ROWS)) st = log_evidence(a, &logs);
+    if (!st && (out || a->all <= LOG_ROWS)) st = log_evidence(a, &logs);
+    if (!st && out) st = stays(a, logs, &own, &keep);
     if (st) return st;
-    if (found) own = fmax(own, evidence(a));
-    bool keep = found && (r->o.noise == RNOISE_ROBUST || (own > a->before + MARGIN && own > logs));
     if (logs > (keep ? own : a->before) + MARGIN)
         buf_printf(&r->t.notes,
                    "the logarithm of '%s' would be described better (by %.3g nats of evidence): "
                    "take that as the outcome\n",
                    r->t.y_name, logs - (keep ? own : a->before));
-    if (!keep) return put_back(a);
-    r->wild_share = wild_share(r->wild, a->all);
+    if (keep)
+        r->wild_share = wild_share(r->wild, a->all);
+    else
+        put_back(a);
     return GPM_OK;
 }
 
@@ -212,6 +243,7 @@ enum gpm_status regress_set_aside(struct regress *r) {
     a.sd = a.mean + a.all;
     a.out = mem_zalloc(a.all * sizeof *a.out);
     enum gpm_status st = decide(&a);
+    rmodel_release(&a.first);
     mem_free(a.row);
     mem_free(a.mean);
     mem_free(a.out);

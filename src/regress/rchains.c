@@ -7,7 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-#define TARGET 0.8 /* acceptance that the step is adapted to */
+#define TARGET  0.8 /* acceptance that the step is adapted to */
+#define LONGEST 0.6 /* step */
+#define QUARTER 1.4 /* mean length of trajectories: what a tail adds makes it less than pi / 2 */
+
+enum { MOST_STEPS = 16, WARM = 12 };
 
 struct chain { /* a point of phase space in standard coordinates, and the way back */
     const struct mode *m;
@@ -33,19 +37,22 @@ static void evaluate(struct chain *c) {
     }
 }
 
-/* One transition; the probability with which it was accepted. */
+/* One transition, of a step that is shorter by chance: where the density is narrower than at the
+ * mode some get through. The probability with which it was accepted. */
 static double transition(struct chain *c) {
-    int d = c->f.d, steps = 4 + (int)rng_below(&c->r, 7);
-    double p[PROPOSAL_MAX_DIM], h = -c->logp;
+    int d = c->f.d;
+    double p[PROPOSAL_MAX_DIM], h = -c->logp, eps = c->eps * (0.6 + 0.4 * rng_uniform(&c->r));
+    int steps = 1 + (int)((0.5 + rng_uniform(&c->r)) * QUARTER / eps);
+    if (steps > MOST_STEPS) steps = MOST_STEPS;
     struct chain old = *c;
     for (int i = 0; i < d; i++) p[i] = rng_normal(&c->r), h += 0.5 * p[i] * p[i];
     for (int s = 0; s < steps && isfinite(c->logp); s++) {
         for (int i = 0; i < d; i++) {
-            p[i] += 0.5 * c->eps * c->g[i];
-            c->t[i] += c->eps * p[i];
+            p[i] += 0.5 * eps * c->g[i];
+            c->t[i] += eps * p[i];
         }
         evaluate(c);
-        for (int i = 0; i < d && isfinite(c->logp); i++) p[i] += 0.5 * c->eps * c->g[i];
+        for (int i = 0; i < d && isfinite(c->logp); i++) p[i] += 0.5 * eps * c->g[i];
     }
     double end = -c->logp;
     for (int i = 0; i < d; i++) end += 0.5 * p[i] * p[i];
@@ -61,55 +68,85 @@ static double transition(struct chain *c) {
 
 struct job {
     struct rchains *c;
-    const struct proposal *q;
-    rchains_density density;
-    void *ctx;
-    uint64_t seed;
+    size_t n, room, round; /* transitions of a chain in a round, in all rounds; the round */
+    struct chain of[RCHAINS];
+    double *all; /* chains x room x d, after the warm-up */
     double accepted[RCHAINS];
 };
 
-static void run_chain(void *ctx, size_t number, int thread) {
-    struct job *j = ctx;
-    size_t keep = j->c->kept / RCHAINS, warm = 20 + keep * j->c->apart / 4;
-    struct chain c = {.m = &j->q->mode[0], .f = j->density(j->ctx, (int)number), .eps = 0.3};
-    size_t d = (size_t)c.f.d;
-    UNUSED(thread);
-    rng_init(&c.r, j->seed, 19, (uint32_t)number);
-    for (size_t i = 0; i < d; i++) c.t[i] = 0.3 * rng_normal(&c.r);
-    evaluate(&c);
-    if (!isfinite(c.logp)) {
-        memset(c.t, 0, sizeof c.t);
-        evaluate(&c);
-    }
-    for (size_t i = 0; i < warm; i++) /* Robbins and Monro's way to the target */
-        c.eps *= exp((transition(&c) - TARGET) / sqrt(1 + (double)i / 4));
-    c.eps = fmin(c.eps, 0.6);
-    for (size_t i = 0; i < keep; i++) {
-        for (size_t k = 0; k < j->c->apart; k++)
-            j->accepted[number] += transition(&c) / (double)(keep * j->c->apart);
-        memcpy(j->c->z + (number * keep + i) * d, c.z, d * sizeof c.z[0]);
+/* At a draw of the normal distribution, so that chains begin apart from each other as they should
+ * end; half as far from the mode, and again, where the density is nothing. */
+static void start(struct chain *c) {
+    for (int i = 0; i < c->f.d; i++) c->t[i] = rng_normal(&c->r);
+    evaluate(c);
+    for (int k = 0; k < 5 && !isfinite(c->logp); k++) {
+        for (int i = 0; i < c->f.d; i++) c->t[i] *= k < 4 ? 0.5 : 0;
+        evaluate(c);
     }
 }
 
-static double worst_rhat(const struct rchains *c, size_t d) {
-    double worst = 1, *x = NEW_ARRAY(double, c->kept);
+static void warm_up(struct chain *c, size_t n) {
+    start(c);
+    for (size_t i = 0; i < n; i++) /* Robbins and Monro's way to the target */
+        c->eps = fmin(LONGEST, c->eps * exp((transition(c) - TARGET) / sqrt(1 + (double)i / 4)));
+}
+
+static void run_chain(void *ctx, size_t number, int thread) {
+    struct job *j = ctx;
+    struct chain *c = &j->of[number];
+    size_t d = (size_t)c->f.d, from = number * j->room + j->round * j->n;
+    UNUSED(thread);
+    if (!j->round) warm_up(c, WARM + j->n / 5);
+    for (size_t i = 0; i < j->n; i++) {
+        j->accepted[number] += transition(c);
+        memcpy(j->all + (from + i) * d, c->z, d * sizeof c->z[0]);
+    }
+}
+
+/* R-hat and effective draws of all transitions so far, n of each chain. */
+static void judge(const struct job *j, size_t d, size_t n) {
+    double *x = NEW_ARRAY(double, RCHAINS *n + 1);
     struct draws_tables *t = draws_tables_new();
+    j->c->rhat = 1, j->c->ess = INFINITY;
     for (size_t i = 0; i < d; i++) {
         struct draws_summary s;
-        for (size_t k = 0; k < c->kept; k++) x[k] = c->z[k * d + i];
-        draws_summarise(t, x, RCHAINS, c->kept / RCHAINS, &s);
-        worst = fmax(worst, s.rhat);
+        for (size_t k = 0; k < RCHAINS * n; k++) x[k] = j->all[(k / n * j->room + k % n) * d + i];
+        draws_summarise(t, x, RCHAINS, n, &s);
+        j->c->rhat = fmax(j->c->rhat, s.rhat), j->c->ess = fmin(j->c->ess, s.ess_bulk);
     }
     draws_tables_free(t);
     mem_free(x);
-    return worst;
+}
+
+/* Evenly from all rounds, chain after chain. */
+static void keep(const struct job *j, size_t d, size_t n) {
+    size_t each = j->c->kept / RCHAINS;
+    for (size_t k = 0; k < each * RCHAINS; k++) {
+        size_t at = k / each * j->room + (k % each + 1) * n / each - 1;
+        memcpy(j->c->z + k * d, j->all + at * d, d * sizeof *j->all);
+    }
 }
 
 void rchains_run(struct rchains *c, const struct proposal *q, rchains_density density, void *ctx,
                  uint64_t seed, int threads) {
-    struct job j = {c, q, density, ctx, seed, {0}};
-    la_parallel(threads, RCHAINS, run_chain, &j);
+    size_t d = (size_t)q->d, n = c->kept / RCHAINS * c->apart, most = c->rounds ? c->rounds : 1;
+    struct job j = {.c = c, .n = n, .room = n * most};
+    j.all = NEW_ARRAY(double, RCHAINS *j.room *d + 1);
+    for (int i = 0; i < RCHAINS; i++) {
+        j.of[i] = (struct chain){.m = &q->mode[0], .f = density(ctx, i), .eps = 0.4};
+        rng_init(&j.of[i].r, seed, 19, (uint32_t)i);
+    }
+    bool settled = false;
+    for (c->rounds = 0; c->rounds < most && !settled;) {
+        j.round = c->rounds++;
+        la_parallel(threads, RCHAINS, run_chain, &j);
+        judge(&j, d, n * c->rounds);
+        settled = (c->rhat < RCHAINS_SETTLED && c->ess >= (double)c->kept / 2) ||
+                  stop_asked(j.of[0].f.stop);
+    }
+    keep(&j, d, n * c->rounds);
     c->acceptance = 0;
-    for (int i = 0; i < RCHAINS; i++) c->acceptance += j.accepted[i] / RCHAINS;
-    c->rhat = worst_rhat(c, (size_t)q->d);
+    for (int i = 0; i < RCHAINS; i++)
+        c->acceptance += j.accepted[i] / (double)(RCHAINS * n * c->rounds);
+    mem_free(j.all);
 }

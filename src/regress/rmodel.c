@@ -317,9 +317,9 @@ struct reffort rmodel_effort(const struct rmodel *m) {
     static const struct {
         size_t rows;
         struct reffort e;
-    } rows[] = {{150, {2000, 200, 24, 4, 8}}, {400, {1000, 120, 16, 3, 2}},
-                {700, {400, 60, 10, 2, 0}},   {1200, {200, 40, 1, 1, 0}},
-                {2000, {100, 20, 1, 1, 0}},   {SIZE_MAX, {60, 12, 1, 1, 0}}};
+    } rows[] = {{150, {2000, 200, 24, 4, 40}}, {400, {1000, 120, 16, 3, 20}},
+                {700, {400, 60, 10, 2, 6}},    {1200, {200, 40, 1, 1, 2}},
+                {2000, {100, 20, 1, 1, 0}},    {SIZE_MAX, {60, 12, 1, 1, 0}}};
     size_t i = 0;
     while (n > rows[i].rows) i++;
     return rows[i].e;
@@ -391,17 +391,22 @@ void rmodel_optimum(const struct rmodel *m, double *z) {
     if (m->d) thinned_mode(m, z, NULL);
 }
 
+/* From a mode to the optimum z. */
+static double optimise_from(const struct mode *shape, const struct density *t, double *z) {
+    double u[PROPOSAL_MAX_DIM] = {0};
+    struct whitened w = {t, shape};
+    struct density round = {.d = t->d, .eval = eval_whitened, .ctx = &w};
+    double logp = fit_optimise(&round, u, 150);
+    mode_point(shape, t->d, u, z);
+    return logp;
+}
+
 /* From z to the optimum of all rows. */
 static double optimise_many(const struct rmodel *m, const struct density *t, double *z) {
     struct proposal thin = {0};
-    double u[PROPOSAL_MAX_DIM] = {0}, logp = -INFINITY;
+    double logp = -INFINITY;
     thinned_mode(m, z, &thin);
-    if (thin.n) {
-        struct whitened w = {t, &thin.mode[0]};
-        struct density round = {.d = m->d, .eval = eval_whitened, .ctx = &w};
-        logp = fit_optimise(&round, u, 150);
-        mode_point(&thin.mode[0], m->d, u, z);
-    }
+    if (thin.n) logp = optimise_from(&thin.mode[0], t, z);
     proposal_release(&thin);
     return isfinite(logp) ? logp : fit_optimise(t, z, 150);
 }
@@ -431,7 +436,7 @@ static struct density chain_density(void *ctx, int chain) {
 
 static enum gpm_status run_chains(struct rmodel *m, uint64_t seed, int threads) {
     struct chains_of c = {.m = m};
-    struct rchains run = {.z = m->z, .kept = m->kept, .apart = rmodel_effort(m).chain};
+    struct rchains run = {.z = m->z, .kept = m->kept, .apart = 1, .rounds = rmodel_effort(m).chain};
     enum gpm_status st = GPM_OK;
     for (int i = 0; i < RCHAINS; i++)
         if (rprocess_init(&c.of[i], m)) st = GPM_E_NOMEM;
@@ -453,8 +458,11 @@ static void run_laplace(struct rmodel *m, struct rng *r) {
     m->method = RMODEL_LAPLACE;
 }
 
-/* Draws that hold the weight, or as many as are used where that is fewer. */
+/* Draws that hold the weight, or as many as are used where that is fewer. Of more parameters than
+ * FEW importance sampling leaves no more than one draw in ten its weight, and a draw of a chain,
+ * which takes some three gradients, is the cheaper one. */
 #define ENOUGH 100
+enum { FEW = 16 };
 
 static enum gpm_status sample(struct rmodel *m, const struct density *t, uint64_t seed,
                               int threads) {
@@ -462,7 +470,8 @@ static enum gpm_status sample(struct rmodel *m, const struct density *t, uint64_
     struct rng *r = &m->rng;
     enum gpm_status st = GPM_OK;
     m->z = NEW_ARRAY(double, m->kept *(size_t)m->d);
-    m->is = importance(t, &m->q, m->draws / 4, m->draws, r, &d);
+    m->is = (struct is_result){m->laplace, NAN, 0};
+    if (m->d <= FEW) m->is = importance(t, &m->q, m->draws / 4, m->draws, r, &d);
     bool enough = m->is.ess * (double)m->draws >= fmin(ENOUGH, (double)m->used);
     if (stop_asked(m->stop))
         st = GPM_E_INTERRUPT;
@@ -489,6 +498,50 @@ static enum gpm_status density_init(struct density_of *of, struct rmodel *m, int
     return rprocess_init(&of->p, m);
 }
 
+static void plan_draws(struct rmodel *m, uint64_t seed) {
+    struct reffort effort = rmodel_effort(m);
+    m->kept = KEPT;
+    m->used = effort.used;
+    m->draws = effort.draws;
+    rng_init(&m->rng, seed, 17, 0);
+}
+
+enum gpm_status rmodel_find_near(struct rmodel *m, const struct mode *like, uint64_t seed,
+                                 int threads) {
+    if (m->n <= THINNED) return rmodel_find(m, seed, threads);
+    struct density_of of;
+    struct density t;
+    double z[PROPOSAL_MAX_DIM];
+    enum gpm_status st = density_init(&of, m, threads, &t);
+    plan_draws(m, seed);
+    double logp = st ? -INFINITY : optimise_from(like, &t, z);
+    if (!st &&
+        (!isfinite(logp) || !proposal_lend_mode(&m->q, m->d, like, m->d, NULL, NULL, z, logp)))
+        st = GPM_E_NOT_PD;
+    if (!st) m->laplace = m->q.mode[0].log_weight, m->lent = true;
+    density_release(&of);
+    return stop_asked(m->stop) ? GPM_E_INTERRUPT : st;
+}
+
+enum gpm_status rmodel_shape(struct rmodel *m, int threads) {
+    struct proposal own = {0};
+    struct density_of of;
+    struct density t;
+    if (!m->lent) return GPM_OK;
+    enum gpm_status st = density_init(&of, m, threads, &t);
+    if (!st) {
+        m->laplace = proposal_add_mode(&own, &t, m->q.mode[0].z);
+        if (!isfinite(m->laplace)) st = GPM_E_NOT_PD;
+    }
+    if (!st) {
+        proposal_release(&m->q);
+        m->q = own;
+        m->lent = false;
+    }
+    density_release(&of);
+    return stop_asked(m->stop) ? GPM_E_INTERRUPT : st;
+}
+
 enum gpm_status rmodel_find(struct rmodel *m, uint64_t seed, int threads) {
     struct reffort effort = rmodel_effort(m);
     struct fit_rules rule = rules;
@@ -497,11 +550,8 @@ enum gpm_status rmodel_find(struct rmodel *m, uint64_t seed, int threads) {
     struct fit_starts *s = fit_starts_new(m->d, effort.starts);
     double map;
     enum gpm_status st = density_init(&of, m, threads, &t);
-    m->kept = KEPT;
-    m->used = effort.used;
-    m->draws = effort.draws;
+    plan_draws(m, seed);
     rule.polished = effort.polished;
-    rng_init(&m->rng, seed, 17, 0);
     make_starts(m, effort.starts, &m->rng, s->z);
     if (!st && m->n > THINNED) {
         s->best[0] = (struct fit_rank){optimise_many(m, &t, s->z), 0};

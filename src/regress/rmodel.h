@@ -15,8 +15,9 @@
  *
  * The posterior of the parameters' logarithms: modes (infer/fit.h), Laplace's method at each,
  * importance sampling, of which `kept` equally weighted draws are made by systematic resampling.
- * Where fewer than ENOUGH draws hold the weight (many parameters), chains (rchains.h) replace it,
- * and with more rows than chains are affordable for, draws from Laplace's normal distribution.
+ * Where fewer than ENOUGH draws hold the weight, and of more than FEW parameters, chains
+ * (rchains.h) replace it, and with more rows than chains are affordable for, draws from Laplace's
+ * normal distribution.
  */
 #ifndef REGRESS_RMODEL_H
 #define REGRESS_RMODEL_H
@@ -46,6 +47,7 @@ struct rmodel {
     struct is_result is;
     enum rmodel_method method;
     double rhat;    /* of chains */
+    bool lent;      /* the mode's shape is that of other rows */
     double laplace; /* log evidence, by Laplace's method */
     struct rng rng; /* of starts and draws */
     long evals;     /* of the likelihood */
@@ -100,7 +102,7 @@ double rmodel_value(const struct rmodel *m, int i, double z);
 struct reffort {
     size_t draws, used;
     int starts, polished;
-    size_t chain; /* transitions for each draw of chains; 0: they are not affordable */
+    size_t chain; /* rounds of chains, at most; 0: they are not affordable */
 };
 struct reffort rmodel_effort(const struct rmodel *m);
 /* An optimum z (d) from the priors' centre, that of some rows where there are many. */
@@ -108,5 +110,11 @@ void rmodel_optimum(const struct rmodel *m, double *z);
 /* The modes, with Laplace's method at each, and its log evidence; then draws. GPM_E_INTERRUPT:
  * stopped; GPM_E_NOT_PD: no parameters fit the data. */
 GPM_MUST_USE enum gpm_status rmodel_find(struct rmodel *m, uint64_t seed, int threads);
+/* The same of rows that are nearly those of a model with this mode: many rows take a few steps from
+ * there, in its shape, which the new mode is lent (a shape of its own takes 2d gradients). */
+GPM_MUST_USE enum gpm_status rmodel_find_near(struct rmodel *m, const struct mode *like,
+                                              uint64_t seed, int threads);
+/* Gives a mode that was lent its shape its own. */
+GPM_MUST_USE enum gpm_status rmodel_shape(struct rmodel *m, int threads);
 GPM_MUST_USE enum gpm_status rmodel_sample(struct rmodel *m, uint64_t seed, int threads);
 #endif

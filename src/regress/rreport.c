@@ -237,11 +237,14 @@ void regress_method(const struct regress *r, struct buf *out) {
                    m->is.ess * (double)m->draws, m->draws);
     else if (m->method == RMODEL_CHAINS)
         buf_printf(out, "by %d chains of Hamiltonian Monte Carlo (R-hat %.2f%s)", RCHAINS, m->rhat,
-                   m->rhat > 1.1 ? ": not all of them tell the same, intervals are rough" : "");
+                   m->rhat >= RCHAINS_SETTLED
+                       ? ": not all of them tell the same, intervals are rough"
+                       : "");
     else
-        buf_puts(out,
-                 "by Laplace's method: a normal approximation at the optimum, since the table is "
-                 "too large for chains");
+        buf_puts(
+            out,
+            "by Laplace's method: a normal approximation at the optimum, which is not checked, "
+            "since the table is too large for chains");
 }
 
 /* ---- text ---- */

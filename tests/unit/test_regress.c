@@ -57,6 +57,61 @@ static void chains_follow_a_known_density(void **state) {
     mem_free(again);
 }
 
+/* Many coordinates, the first of which has two stories: N(0, 1) and, with a tenth of the mass,
+ * N(-5, 0.4^2), which the way back from is long. */
+enum { STORIES = 20 };
+
+static double two_stories(void *ctx, const double *z, double *grad) {
+    UNUSED(ctx);
+    double t = (z[0] + 5) / 0.4, a = log(0.9) - 0.5 * z[0] * z[0], b = log(0.1 / 0.4) - 0.5 * t * t,
+           top = fmax(a, b), sum = top + log(exp(a - top) + exp(b - top));
+    for (int i = 0; i < STORIES && grad; i++) grad[i] = -z[i];
+    if (grad) grad[0] = -z[0] * exp(a - sum) - t / 0.4 * exp(b - sum);
+    for (int i = 1; i < STORIES; i++) sum -= 0.5 * z[i] * z[i];
+    return sum;
+}
+
+static double one_story(void *ctx, const double *z, double *grad) {
+    UNUSED(ctx);
+    double sum = 0;
+    for (int i = 0; i < STORIES; i++) sum -= 0.5 * z[i] * z[i];
+    for (int i = 0; i < STORIES && grad; i++) grad[i] = -z[i];
+    return sum;
+}
+
+static struct density story_density(void *ctx, int chain) {
+    UNUSED(chain);
+    return (struct density){
+        .d = STORIES, .eval = *(bool *)ctx ? two_stories : one_story, .ctx = ctx};
+}
+
+/* Chains that tell the same end; where they do not they go on, and say so at the end. */
+static void chains_go_on(void **state) {
+    UNUSED(state);
+    enum { N = 200, SEEDS = 20 };
+    double *draws = NEW_ARRAY(double, N *STORIES), z[STORIES] = {0};
+    size_t gone[2] = {0}, open = 0;
+    for (int two = 0; two < 2; two++)
+        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+            bool is = two;
+            struct density t = story_density(&is, 0);
+            struct proposal q = {0};
+            struct rchains c = {.z = draws, .kept = N, .apart = 1, .rounds = 10};
+            assert_true(isfinite(proposal_add_mode(&q, &t, z)));
+            rchains_run(&c, &q, story_density, &is, seed, 1);
+            gone[two] += c.rounds;
+            assert_true(c.rounds <= 10);
+            assert_true(c.rounds == 10 || (c.rhat < RCHAINS_SETTLED && c.ess >= N / 2.0));
+            size_t below = 0;
+            for (size_t k = 0; k < N; k++) below += draws[k * STORIES] < -3.5;
+            open += two && below && c.rounds < 3; /* the other story, and at once an end */
+            proposal_release(&q);
+        }
+    assert_true(gone[0] <= 2 * SEEDS); /* a draw a transition, or nearly */
+    assert_true(gone[1] > gone[0] && open <= SEEDS / 5);
+    mem_free(draws);
+}
+
 static void quantiles_of_mixtures(void **state) {
     UNUSED(state);
     const double mean[] = {0, 5, -2}, sd[] = {1, 0.1, 3}, w[] = {0.5, 0.3, 0.2};
@@ -193,6 +248,21 @@ static void optimum_of_many_rows(void **state) {
             assert_true(model_density(&m, &p, z) < best - 0.02);
         }
     rprocess_release(&p);
+    /* a few rows fewer: what the long way finds, in a few steps; then its own shape and evidence */
+    struct rmodel other, near;
+    data.n = N - 10;
+    assert_int_equal(rmodel_init(&other, &data, NULL, &err), GPM_OK);
+    assert_int_equal(rmodel_find(&other, 1, 1), GPM_OK);
+    assert_int_equal(rmodel_init(&near, &data, NULL, &err), GPM_OK);
+    assert_int_equal(rmodel_find_near(&near, q, 1, 1), GPM_OK);
+    assert_true(near.evals < 15 && near.lent);
+    assert_close(near.laplace, other.laplace, 0.5);
+    assert_int_equal(rmodel_shape(&near, 1), GPM_OK);
+    assert_true(!near.lent && near.used == other.used && near.kept == other.kept);
+    assert_close(near.laplace, other.laplace, 0.02);
+    for (int i = 0; i < m.d; i++) assert_close(near.q.mode[0].z[i], other.q.mode[0].z[i], 0.05);
+    rmodel_release(&near);
+    rmodel_release(&other);
     rmodel_release(&m);
     buf_release(&err);
     mem_free(x);
@@ -375,15 +445,11 @@ static void optima_of_families(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(densities_of_families),
-        cmocka_unit_test(large_sizes),
-        cmocka_unit_test(tails_of_families),
-        cmocka_unit_test(settled_processes),
-        cmocka_unit_test(optima_of_families),
-        cmocka_unit_test(chains_follow_a_known_density),
-        cmocka_unit_test(quantiles_of_mixtures),
-        cmocka_unit_test(optimum_of_many_rows),
-        cmocka_unit_test(predictions_are_the_formulas),
+        cmocka_unit_test(densities_of_families), cmocka_unit_test(large_sizes),
+        cmocka_unit_test(tails_of_families),     cmocka_unit_test(settled_processes),
+        cmocka_unit_test(optima_of_families),    cmocka_unit_test(chains_follow_a_known_density),
+        cmocka_unit_test(chains_go_on),          cmocka_unit_test(quantiles_of_mixtures),
+        cmocka_unit_test(optimum_of_many_rows),  cmocka_unit_test(predictions_are_the_formulas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
