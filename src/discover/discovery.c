@@ -257,12 +257,49 @@ static enum gpm_status search_rates(struct discovery *d, bool *counts) {
     return st;
 }
 
-/* first: what was found with other values left out; NULL: nothing. */
+/* ---- values under suspicion ---- */
+struct suspects {
+    struct discovery *d;
+    struct outliers out; /* those that stay out */
+    bool back;           /* others belong to the series */
+    bool clear;          /* a search that was not done yet has decided about all of them */
+};
+
+static enum gpm_status judge(struct suspects *s, const struct posterior *p, double *even) {
+    struct smodel_data *data = &s->d->data;
+    double levels = data->level_y, wild = data->wild;
+    s->out = s->d->out;
+    data->wild = 0;
+    data->level_y = 0; /* how far out a value is has no steps */
+    enum gpm_status st = outliers_judge(&s->out, p, &s->back, even);
+    data->level_y = levels;
+    data->wild = wild;
+    return st;
+}
+
+/* A search without the values under suspicion has done its part where some of them belong to the
+ * series, as it is made again with them. What the rest of it moves log odds by is less than CLEAR
+ * (of 123 series with such values it changed no decision). */
+#define CLEAR 0.5
+
+static bool suspects_clear(void *ctx, struct search *x) {
+    struct suspects *s = ctx;
+    struct posterior p;
+    double even;
+    posterior_init(&p, x);
+    s->clear = judge(s, &p, &even) == GPM_OK && s->back && even > CLEAR;
+    posterior_release(&p);
+    return s->clear;
+}
+
+/* first: what was found with other values left out; NULL: nothing. suspects: what will be asked
+ * about those that are left out now; NULL: nothing. */
 static enum gpm_status search_once(struct discovery *d, const struct search *first,
-                                   struct buf *err) {
+                                   struct suspects *suspects, struct buf *err) {
     struct search_options o;
     struct grammar g;
     search_settings(d, &o, &g);
+    if (suspects && d->out.n && !d->opt.brief) o.enough = suspects_clear, o.enough_ctx = suspects;
     bool further = !d->opt.brief && d->data.n > SMODEL_LONG && smodel_filters(&d->data);
     bool coarse = further || (d->opt.brief ? d->data.n > BRIEF_VALUES
                                            : d->data.n > 450 && !smodel_fast_grid(&d->data));
@@ -293,22 +330,23 @@ static enum gpm_status search_once(struct discovery *d, const struct search *fir
 }
 
 static enum gpm_status search_here(struct discovery *d, const struct search *first,
-                                   struct buf *err) {
-    enum gpm_status st = search_once(d, first, err);
+                                   struct suspects *suspects, struct buf *err) {
+    enum gpm_status st = search_once(d, first, suspects, err);
     if (!gp_device_serves()) return st;
     buf_reset(err);
     return buf_fail(err, GPM_E_DEVICE, "%s", gp_device_error());
 }
 
 /* The search made again on the values that are not left out now, with what the last one found. */
-static enum gpm_status search_again(struct discovery *d, struct buf *err) {
+static enum gpm_status search_again(struct discovery *d, struct suspects *suspects,
+                                    struct buf *err) {
     double left = d->search.space->haste.deadline - clock_seconds(), all = d->opt.seconds;
     posterior_release(&d->post);
     struct search first = d->search;
     memset(&d->search, 0, sizeof d->search);
     enum gpm_status st = discovery_prepare(d, err);
     if (all > 0) d->opt.seconds = fmax(left, 0.1 * all);
-    if (st == GPM_OK) st = search_here(d, &first, err);
+    if (st == GPM_OK) st = search_here(d, &first, suspects, err);
     search_release(&first);
     d->opt.seconds = all;
     return st;
@@ -316,15 +354,13 @@ static enum gpm_status search_again(struct discovery *d, struct buf *err) {
 
 /* What was found without the values under suspicion decides about them; the search is made again
  * where some of them turn out to belong to the series. */
-static enum gpm_status judge_suspects(struct discovery *d, struct buf *err) {
-    bool back;
-    d->data.wild = 0;
-    double levels = d->data.level_y;
-    d->data.level_y = 0; /* how far out a value is has no steps */
-    enum gpm_status st = outliers_judge(&d->out, &d->post, &back);
-    d->data.level_y = levels;
+static enum gpm_status judge_suspects(struct suspects *s, struct buf *err) {
+    struct discovery *d = s->d;
+    double even;
+    enum gpm_status st = s->clear ? GPM_OK : judge(s, &d->post, &even);
     if (st != GPM_OK) return buf_fail(err, st, "values out of line could not be predicted");
-    if (back) return search_again(d, err);
+    d->out = s->out;
+    if (s->back) return search_again(d, NULL, err);
     outliers_spread(&d->out, &d->data);
     return GPM_OK;
 }
@@ -333,14 +369,16 @@ static enum gpm_status judge_suspects(struct discovery *d, struct buf *err) {
  * stand out from what it found, which may have hidden others. */
 enum gpm_status discovery_search(struct discovery *d, struct buf *err) {
     enum { LOOKS = 3 };
+    struct suspects s = {.d = d};
     bool more = !d->opt.brief;
-    enum gpm_status st = search_here(d, NULL, err);
-    if (st == GPM_OK) st = judge_suspects(d, err);
+    enum gpm_status st = search_here(d, NULL, &s, err);
+    if (st == GPM_OK) st = judge_suspects(&s, err);
     for (int k = 0; k < LOOKS && st == GPM_OK && more && !search_late(&d->search); k++) {
         size_t before = d->out.n;
         if (!outliers_more(&d->out, &d->series, contest_season(&d->data), &d->post)) break;
-        st = search_again(d, err);
-        if (st == GPM_OK) st = judge_suspects(d, err);
+        s = (struct suspects){.d = d};
+        st = search_again(d, &s, err);
+        if (st == GPM_OK) st = judge_suspects(&s, err);
         more = d->out.n > before; /* else the same ones would come under suspicion again */
     }
     return st;

@@ -81,7 +81,7 @@ static bool own_record_at(const struct buf *file, size_t at, const char *jobs_ke
 /* ---- the head ---- */
 /* Counts the ways in which what was computed is written (evidence_pack and others); another way is
  * another version, also of builds with the same name. */
-enum { JOURNAL_FORMAT = 2 };
+enum { JOURNAL_FORMAT = 3 };
 
 static void head_pack(struct pack *p, struct buf *head) {
     size_t n = head->len;

@@ -294,14 +294,18 @@ static enum gpm_status predict_suspects(const struct outliers *o, const struct p
     return predict_closely(p, CLOSER, o->n, x, y, 0.6827, pred);
 }
 
-enum gpm_status outliers_judge(struct outliers *o, const struct posterior *p, bool *back) {
+enum gpm_status outliers_judge(struct outliers *o, const struct posterior *p, bool *back,
+                               double *even) {
     struct prediction pred = {0};
     size_t kept = 0;
     double far;
     *back = false;
+    *even = INFINITY;
     enum gpm_status st = predict_suspects(o, p, &pred);
     for (size_t i = 0; i < o->n && !st; i++) {
-        if (!(odds_of(&o->at[i], &pred, i, &far) > 0)) continue;
+        double odds = odds_of(&o->at[i], &pred, i, &far);
+        *even = fmin(*even, fabs(odds));
+        if (!(odds > 0)) continue;
         o->at[i].expected = pred.median[i];
         o->at[i].sds = far;
         o->at[kept++] = o->at[i];

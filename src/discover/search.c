@@ -567,6 +567,13 @@ static void tell(struct search *s) {
         grow(s, false);
 }
 
+/* Does the best of what was found answer what the search was for? */
+static bool enough(struct search *s) {
+    if (!s->opt.enough || s->cut || ended(s)) return false;
+    sample_near_top(s, 2.0, few_draws(s));
+    return s->opt.enough(s->opt.enough_ctx, s);
+}
+
 /* Other groups, changes, then draws: those may lift a structure into the window. */
 static void explore(struct search *s) {
     try_groups(s);
@@ -577,6 +584,7 @@ static void explore(struct search *s) {
         try_groups(s);
         grow(s, false);
     }
+    if (enough(s)) return;
     for (int pass = 0; pass < 2; pass++) { /* sampling may lift a structure into the window */
         tell(s);
         if (!pass) search_lend(s, NULL);

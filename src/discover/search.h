@@ -21,6 +21,10 @@ struct search_options {
     const volatile sig_atomic_t *finish; /* its time is over */
     struct journal *journal;             /* NULL: it is not kept; else borrowed (journal.h) */
     bool brief; /* for collections: the surroundings of the best alone, few draws */
+    /* Asked once structures and changes have been looked for and the best ones have a few draws: is
+     * that all the search was for? NULL: it is not. */
+    bool (*enough)(void *ctx, struct search *s);
+    void *enough_ctx;
 };
 
 struct search {

@@ -577,8 +577,38 @@ static void test_given_up(void **state) {
     smodel_data_release(&d);
 }
 
+/* A search that is asked ends with the best of what it found, with draws, and less of the rest. */
+static bool asked(void *ctx, struct search *s) {
+    size_t *n = ctx;
+    for (size_t i = 0; i < s->n; i++)
+        if (evidence_total(s->at[i]) > s->top - 1) assert_true(s->at[i]->draws.n > 0);
+    *n = s->n;
+    return true;
+}
+
+static void test_enough(void **state) {
+    UNUSED(state);
+    struct smodel_data d;
+    struct search s[2];
+    struct grammar g;
+    size_t then = 0;
+    make_data(&d, 40);
+    grammar_init(&g, 0, false, true);
+    for (int k = 0; k < 2; k++) {
+        struct search_options o = {.seed = 1, .threads = 1};
+        if (k) o.enough = asked, o.enough_ctx = &then;
+        assert_int_equal(series_search_init(&s[k], &d, &g, &o), GPM_OK);
+        assert_int_equal(search_run(&s[k]), GPM_OK);
+    }
+    assert_true(then > 0 && s[1].n == then && s[1].n <= s[0].n && s[1].evals < s[0].evals);
+    assert_true(fabs(s[0].top - s[1].top) < 0.5);
+    for (int k = 0; k < 2; k++) search_release(&s[k]);
+    smodel_data_release(&d);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_importance),
+                                       cmocka_unit_test(test_enough),
                                        cmocka_unit_test(test_proposal_density),
                                        cmocka_unit_test(test_evidence_against_grid),
                                        cmocka_unit_test(test_posterior),
