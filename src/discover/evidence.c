@@ -55,6 +55,50 @@ static void units(void *ctx, const double *z, double *unit) {
     }
 }
 
+/* A prior of two kinds (patterns that are smooth, and sharp ones) may leave a mode in each, or a
+ * ridge between them: around the kind that z does not belong to. */
+static bool other_kind(const struct spar *p, double *z, double *unit) {
+    if (!p->row || p->sd > 0 || !(p->row->second.share > 0)) return false;
+    bool second =
+        fabs(*z - p->row->second.a) / p->row->second.b < fabs(*z - p->a) / p->row->prior_b;
+    *z = second ? p->a : p->row->second.a;
+    *unit = second ? p->row->prior_b : p->row->second.b;
+    return true;
+}
+
+/* A date, or the end of a window, by that much of the span: between them lie values that no step
+ * gets over. */
+static const double move[] = {-0.14, -0.06, 0.06, 0.14};
+
+static bool move_place(const struct smodel *m, int i, double by, double *z, double *unit) {
+    double d = smodel_dvalue(m, i, z[i]), v = smodel_value(m, i, z[i]) + by;
+    if (m->par[i].row || !(v > m->par[i].a && v < m->par[i].b)) return false;
+    z[i] = smodel_unvalue(m, i, v);
+    unit[i] = 0.05 / fmax(d, 0.01);
+    return true;
+}
+
+/* The start of a window moves without its end. */
+static bool move_date(const struct smodel *m, int i, double by, double *z, double *unit) {
+    int kind = m->par[i].kind;
+    if (kind != SPAR_TAU && kind != SPAR_WIDTH) return false;
+    return move_place(m, i, by, z, unit) &&
+           (i != m->tau || m->width < 0 || move_place(m, m->width, -by, z, unit));
+}
+
+static bool elsewhere(void *ctx, const double *z, int k, double *at, double *unit) {
+    const struct smodel *m = ((struct smodel_work *)ctx)->m;
+    for (int i = 0; i < m->d; i++)
+        for (size_t v = 0; v < COUNT_OF(move); v++) {
+            memcpy(at, z, sizeof *z * (size_t)m->d);
+            memset(unit, 0, sizeof *unit * (size_t)m->d);
+            bool is = (v == 0 && other_kind(&m->par[i], &at[i], &unit[i])) ||
+                      move_date(m, i, move[v], at, unit);
+            if (is && k-- == 0) return true;
+        }
+    return false;
+}
+
 static void settle(void *ctx, double *z) {
     smodel_order(((struct smodel_work *)ctx)->m, z);
 }
@@ -66,6 +110,7 @@ struct density smodel_density(const struct smodel *m, struct smodel_work *w, boo
                             .ctx = w,
                             .units = units,
                             .settle = settle,
+                            .elsewhere = elsewhere,
                             .late = late,
                             .slopes = slopes,
                             .stop = w->stop,

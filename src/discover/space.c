@@ -29,7 +29,7 @@ struct evidence *evidence_make(double log_prior) {
 
 /* ---- in a journal ---- */
 /* A new field is to be written, or to be set by who reads. */
-PACK_SIZE(struct evidence, 456, "see computed_pack");
+PACK_SIZE(struct evidence, 536, "see computed_pack");
 
 /* The ranked starts alone: nobody looks at the others any more. */
 static void starts_pack(struct pack *p, int d, struct fit_starts **open) {
@@ -246,6 +246,7 @@ static bool mend(struct evidence *e, const struct density *t, const double *heav
     while (p->n > p->n_modes && p->n_modes) mem_free(p->mode[--p->n].z);
     if (!isfinite(fit_optimise(t, z, 40)) || fit_known_mode(p, z, APART))
         memcpy(z, heavy, sizeof *z * (size_t)p->d);
+    proposal_make_room(p);
     bool added = isfinite(proposal_add_mode(p, t, z));
     p->n_modes = p->n;
     return added;
@@ -293,6 +294,7 @@ void evidence_sample(struct evidence *e, size_t n, uint64_t seed, struct density
     struct rng r = stream(e, n, seed);
     size_t pilot = e->draws.n ? 0 : (n < 200 ? n : 200);
     struct draws d = {0};
+    if (!e->prop.n_modes) proposal_reach(&e->prop, &t);
     struct is_result res = importance(&t, &e->prop, pilot, n, &r, &d);
     for (int k = 0; k < MEND_TIMES && res.ess < MEND_BELOW && isfinite(res.logz); k++) {
         if (haste_now(t.haste)) break;

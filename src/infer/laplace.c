@@ -22,6 +22,8 @@
  * MIN_CURVATURE would get a component much wider than the prior. */
 #define MIN_CURVATURE 0.3
 #define DIFF_STEP     1e-4
+#define REACH         4.0 /* nats below the first mode: what else may count */
+#define REACH_MODES   4   /* with those elsewhere: what draws show to be missing has room, too */
 
 void proposal_release(struct proposal *p) {
     while (p->n) mem_free(p->mode[--p->n].z);
@@ -196,9 +198,40 @@ bool proposal_lend_mode(struct proposal *p, int d, const struct mode *like, int 
     return true;
 }
 
+/* Leaves out one of the modes from `from` on: the one that counts least. */
+static void drop_least(struct proposal *p, int from) {
+    int least = from;
+    for (int k = from; k < p->n; k++)
+        if (p->mode[k].log_weight < p->mode[least].log_weight) least = k;
+    mem_free(p->mode[least].z);
+    p->mode[least] = p->mode[--p->n];
+}
+
+void proposal_make_room(struct proposal *p) {
+    if (p->n >= PROPOSAL_MAX_MODES) drop_least(p, 1);
+}
+
+void proposal_reach(struct proposal *p, const struct density *t) {
+    double at[PROPOSAL_MAX_DIM], unit[PROPOSAL_MAX_DIM];
+    int source[PROPOSAL_MAX_DIM], own = p->n;
+    if (!t->elsewhere || !own || own >= REACH_MODES || haste_now(t->haste)) return;
+    const struct mode first = p->mode[0];
+    double here = density_eval(t, first.z, NULL);
+    for (int k = 0; t->elsewhere(t->ctx, first.z, k, at, unit); k++) {
+        for (int i = 0; i < p->d; i++) source[i] = unit[i] > 0 ? -1 : i;
+        double logp = first.logp + density_eval(t, at, NULL) - here;
+        if (!isfinite(logp) || !proposal_lend_mode(p, p->d, &first, p->d, source, unit, at, logp))
+            continue;
+        if (p->mode[p->n - 1].log_weight < first.log_weight - REACH)
+            drop_least(p, p->n - 1);
+        else if (p->n > REACH_MODES)
+            drop_least(p, own);
+    }
+}
+
 /* A new field is to be written, or to be set by who reads. */
 PACK_SIZE(struct mode, 40, "see mode_pack");
-PACK_SIZE(struct proposal, 256, "see proposal_pack");
+PACK_SIZE(struct proposal, 336, "see proposal_pack");
 PACK_SIZE(struct draws, 40, "see is_draws_pack");
 
 /* A mode of a structure that was given up early has no shape. */

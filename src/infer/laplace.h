@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define PROPOSAL_MAX_MODES 4
+#define PROPOSAL_MAX_MODES 6
 #define PROPOSAL_MAX_DIM   64
 #define PROPOSAL_NU        5.0 /* degrees of freedom of the proposals */
 #define HASTY_POINTS       8   /* that a density in haste is asked for at most, gradients: one */
@@ -38,6 +38,10 @@ struct density {
     const volatile sig_atomic_t *stop;
     /* Once it is time, an optimum is what was reached, and a few draws are enough. May be NULL. */
     const struct haste *haste;
+    /* Region number k in which there may be as much as around the optimum z, and that no step leads
+     * to: a point of it and (unit) its spread in every coordinate, 0: as around z. False: there
+     * are no more. May be NULL. */
+    bool (*elsewhere)(void *ctx, const double *z, int k, double *at, double *unit);
     /* NULL, or n points at once, each as eval would have it: on several threads, say. grad: n x d
      * or NULL; logp[i] -inf where a point is impossible. */
     void (*many)(void *ctx, size_t n, const double *z, double *logp, double *grad);
@@ -84,6 +88,11 @@ double proposal_add_mode(struct proposal *p, const struct density *t, const doub
  * same. False: there is no such shape. */
 bool proposal_lend_mode(struct proposal *p, int d, const struct mode *like, int like_d,
                         const int *source, const double *unit, const double *z, double logp);
+
+/* Leaves out the mode that counts least, not the first, where no other has room. */
+void proposal_make_room(struct proposal *p);
+/* Adds the regions elsewhere than around the first mode, in its shape, that may count. */
+void proposal_reach(struct proposal *p, const struct density *t);
 
 struct draws {
     size_t n, d;

@@ -64,6 +64,62 @@ static void test_proposal_density(void **state) {
     proposal_release(&q);
 }
 
+/* Half around 0, half around -5: from the one no step leads to the other. */
+static double two_kinds(void *ctx, const double *z, double *grad) {
+    UNUSED(ctx);
+    double a = z[0] / 0.3, b = (z[0] + 5) / 0.3, top = -0.5 * fmin(a * a, b * b);
+    double p = exp(-0.5 * a * a - top), q = exp(-0.5 * b * b - top);
+    if (grad) {
+        grad[0] = -(p * a + q * b) / (p + q) / 0.3;
+        grad[1] = -z[1];
+    }
+    return top + log(0.5 * (p + q)) - 0.5 * z[1] * z[1] - log(2 * M_PI * 0.3);
+}
+
+static bool other_kinds(void *ctx, const double *z, int k, double *at, double *unit) {
+    UNUSED(ctx);
+    for (int i = 0; i < 2; i++) at[i] = z[i], unit[i] = 0;
+    at[0] = k == 0 ? 2 : -4.8; /* nothing is around 2 */
+    unit[0] = 0.4;
+    return k < 2;
+}
+
+static void test_elsewhere(void **state) {
+    UNUSED(state);
+    for (int knows = 0; knows < 2; knows++) {
+        struct density t = {.d = 2, .eval = two_kinds, .elsewhere = knows ? other_kinds : NULL};
+        struct proposal p = {0};
+        struct draws d = {0};
+        struct rng r;
+        double mode[2] = {0, 0};
+        rng_init(&r, 13, 0, 0);
+        proposal_add_mode(&p, &t, mode);
+        proposal_reach(&p, &t);
+        assert_int_equal(p.n, 1 + knows);
+        struct is_result res = importance(&t, &p, 100, 400, &r, &d);
+        assert_true(fabs(res.logz - (knows ? 0 : log(0.5))) < 4 * res.se + 0.02);
+        is_draws_release(&d);
+        proposal_release(&p);
+    }
+}
+
+/* However often a gap is found there is room for what fills it, and the first mode stays. */
+static void test_room(void **state) {
+    UNUSED(state);
+    double b = 0;
+    struct density t = {.d = 2, .eval = bent, .ctx = &b};
+    struct proposal p = {0};
+    for (int i = 0; i < 2 * PROPOSAL_MAX_MODES; i++) {
+        double z[2] = {0.1 * i, 0};
+        proposal_make_room(&p);
+        assert_true(isfinite(proposal_add_mode(&p, &t, z)));
+        assert_true(p.n <= PROPOSAL_MAX_MODES);
+        assert_close(p.mode[0].z[0], 0, 0);
+        assert_close(p.mode[p.n - 1].z[0], 0.1 * i, 1e-12);
+    }
+    proposal_release(&p);
+}
+
 static void make_data(struct smodel_data *d, size_t n) {
     double x[700], y[700];
     struct rng r;
@@ -109,6 +165,46 @@ static void test_evidence_against_grid(void **state) {
             fail_msg("%s: %.4f +- %.4f, grid %.4f", texts[i], e->logz, e->se, want);
         evidence_free(e);
     }
+    smodel_work_free(w);
+    smodel_data_release(&d);
+}
+
+/* Sharp patterns and smooth ones; dates that move, of a window its start without its end. */
+static void test_other_regions(void **state) {
+    UNUSED(state);
+    struct smodel_data d;
+    make_data(&d, 60);
+    struct smodel_work *w = smodel_work_new(&d);
+    struct smodel m;
+    struct structure s = structure_of("PER");
+    double z[PROPOSAL_MAX_DIM], at[PROPOSAL_MAX_DIM], unit[PROPOSAL_MAX_DIM];
+    smodel_init(&m, &d, &s);
+    smodel_prior_draw_hint(&m, z);
+    struct density t = smodel_density(&m, w, false);
+    int shape = m.term[0].par[SPAR_LPER];
+    for (int k = 0; k < 2; k++) {
+        z[shape] = k ? -1.9 : 0;
+        assert_true(t.elsewhere(t.ctx, z, 0, at, unit) && !t.elsewhere(t.ctx, z, 1, at, unit));
+        assert_true(t.elsewhere(t.ctx, z, 0, at, unit));
+        assert_true(k ? at[shape] > -0.5 : at[shape] < -1.5);
+        for (int i = 0; i < m.d; i++)
+            assert_true(i == shape ? unit[i] > 0 : unit[i] == 0 && at[i] == z[i]);
+    }
+    s = structure_of("W");
+    s.t[0].gate = GATE_OUTSIDE;
+    s.change = CHANGE_WINDOW;
+    smodel_init(&m, &d, &s);
+    smodel_prior_draw_hint(&m, z);
+    t = smodel_density(&m, w, false);
+    int starts = 0, ends = 0;
+    double from = smodel_value(&m, m.tau, z[m.tau]), wide = smodel_value(&m, m.width, z[m.width]);
+    for (int k = 0; t.elsewhere(t.ctx, z, k, at, unit); k++) {
+        double a = smodel_value(&m, m.tau, at[m.tau]), b = smodel_value(&m, m.width, at[m.width]);
+        bool start = fabs(a - from) > 0.01, end = fabs(a + b - from - wide) > 0.01;
+        assert_true(start != end);
+        starts += start, ends += end;
+    }
+    assert_true(starts >= 2 && ends >= 2);
     smodel_work_free(w);
     smodel_data_release(&d);
 }
@@ -608,6 +704,9 @@ static void test_enough(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_importance),
+                                       cmocka_unit_test(test_elsewhere),
+                                       cmocka_unit_test(test_room),
+                                       cmocka_unit_test(test_other_regions),
                                        cmocka_unit_test(test_enough),
                                        cmocka_unit_test(test_proposal_density),
                                        cmocka_unit_test(test_evidence_against_grid),
