@@ -222,7 +222,9 @@ void proposal_reach(struct proposal *p, const struct density *t) {
         double logp = first.logp + density_eval(t, at, NULL) - here;
         if (!isfinite(logp) || !proposal_lend_mode(p, p->d, &first, p->d, source, unit, at, logp))
             continue;
-        if (p->mode[p->n - 1].log_weight < first.log_weight - REACH)
+        struct mode *m = &p->mode[p->n - 1]; /* of a shape that is not its own: never most draws */
+        m->log_weight = fmin(m->log_weight, first.log_weight);
+        if (m->log_weight < first.log_weight - REACH)
             drop_least(p, p->n - 1);
         else if (p->n > REACH_MODES)
             drop_least(p, own);

@@ -96,6 +96,7 @@ static void test_elsewhere(void **state) {
         proposal_add_mode(&p, &t, mode);
         proposal_reach(&p, &t);
         assert_int_equal(p.n, 1 + knows);
+        assert_true(p.mode[p.n - 1].log_weight <= p.mode[0].log_weight); /* its shape is borrowed */
         struct is_result res = importance(&t, &p, 100, 400, &r, &d);
         assert_true(fabs(res.logz - (knows ? 0 : log(0.5))) < 4 * res.se + 0.02);
         is_draws_release(&d);
