@@ -199,7 +199,7 @@ static bool beside_edge(const struct outliers *o, size_t at) {
 }
 
 void outliers_suspect(struct outliers *o, const struct series *s, size_t lag) {
-    o->n = 0;
+    o->n = o->n_freed = 0;
     if (s->n < 12) return;
     bool *edge = mem_zalloc(s->n * sizeof *edge);
     double *d = all_distances(s, lag, edge);
@@ -242,6 +242,12 @@ static enum gpm_status all_left_out(const struct posterior *p, double *far) {
     return st;
 }
 
+static bool is_free(const struct outliers *o, size_t at) {
+    for (size_t i = 0; i < o->n_freed; i++)
+        if (o->freed[i] == at) return true;
+    return false;
+}
+
 bool outliers_more(struct outliers *o, const struct series *s, size_t lag,
                    const struct posterior *p) {
     const struct smodel *m = smodel_of(p->structures.at[0].best);
@@ -255,14 +261,14 @@ bool outliers_more(struct outliers *o, const struct series *s, size_t lag,
     enum gpm_status st = all_left_out(p, far);
     if (!st) in_units(far, m->data->n, 1 / INFLATED);
     for (size_t i = 0; i < s->n && !st; i++) d[i] = is_out(o, i) ? 0 : far[k++];
-    while (!st && o->n < most && o->n < OUTLIERS_MAX) {
-        size_t best = 0;
-        for (size_t i = 1; i + 1 < s->n; i++)
-            if (!edge[i] && fabs(d[i]) > fabs(d[best])) best = i;
-        if (!best || !(fabs(d[best]) > SUSPECT)) break;
-        o->at[o->n++] = (struct outlier){.at = best, .x = s->x[best], .y = s->y[best]};
-        d[best] = 0;
-    }
+    for (size_t i = 0; i < s->n; i++) edge[i] |= is_free(o, i);
+    size_t found = 0;
+    for (size_t i = 1; i + 1 < s->n && !st; i++) found += !edge[i] && fabs(d[i]) > SUSPECT;
+    /* where there are more than that they are no slips: the structure lacks something */
+    if (o->n + found > (most < OUTLIERS_MAX ? most : OUTLIERS_MAX)) found = 0;
+    for (size_t i = 1; i + 1 < s->n && found && !st; i++)
+        if (!edge[i] && fabs(d[i]) > SUSPECT)
+            o->at[o->n++] = (struct outlier){.at = i, .x = s->x[i], .y = s->y[i]};
     mem_free(d);
     mem_free(far);
     mem_free(edge);
@@ -302,10 +308,15 @@ enum gpm_status outliers_judge(struct outliers *o, const struct posterior *p, bo
     *back = false;
     *even = INFINITY;
     enum gpm_status st = predict_suspects(o, p, &pred);
+    bool none = st == GPM_E_NOT_PD;
+    if (none) st = GPM_OK;
     for (size_t i = 0; i < o->n && !st; i++) {
-        double odds = odds_of(&o->at[i], &pred, i, &far);
+        double odds = none ? -INFINITY : odds_of(&o->at[i], &pred, i, &far);
         *even = fmin(*even, fabs(odds));
-        if (!(odds > 0)) continue;
+        if (!(odds > 0)) {
+            if (o->n_freed < OUTLIERS_MAX) o->freed[o->n_freed++] = o->at[i].at;
+            continue;
+        }
         o->at[i].expected = pred.median[i];
         o->at[i].sds = far;
         o->at[kept++] = o->at[i];

@@ -22,6 +22,8 @@ struct outlier {
 struct outliers {
     struct outlier at[OUTLIERS_MAX];
     size_t n;
+    size_t freed[OUTLIERS_MAX], n_freed; /* numbers of values that belong to the series: nobody
+                                            suspects them again */
 };
 /* Values that stand out from those around them, and from those of the same season (`lag` steps
  * apart; 1: there is none), by more than the series' other columns explain; first and last value
@@ -30,7 +32,9 @@ void outliers_suspect(struct outliers *o, const struct series *s, size_t lag);
 /* Keeps those that the posterior of the other values finds out of line, with what was expected;
  * *back: values that belong to the series after all, as those do at the edge of a stretch, which
  * are left out of a first search alone: it finds changes the better without them. *even: how near
- * to even the log odds of any of them are. */
+ * to even the log odds of any of them are. Where the others predict nothing all of them belong to
+ * it.
+ */
 GPM_MUST_USE enum gpm_status outliers_judge(struct outliers *o, const struct posterior *p,
                                             bool *back, double *even);
 /* A second look, by what the search found rather than by neighbours, which a season leaves a noisy
