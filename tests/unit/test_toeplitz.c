@@ -116,7 +116,7 @@ static void later_data(void **state) {
 
 /* ---- random expressions ---- */
 
-#define MOST 130
+#define MOST 330
 
 static double between(double a, double b) {
     return a + (b - a) * uniform();
@@ -182,9 +182,10 @@ static void same_slopes(const char *text, const struct slopes *a, const struct s
             fail_msg("%s: number %zu is %.17g, densely %.17g", text, i, va[i], vb[i]);
 }
 
-/* A grid of 60 to 130 points in any order, some missing, some measured more than once. */
-static size_t random_series(double *x, double *y) {
-    size_t grid = 60 + (size_t)(uniform() * 65), n = 0, gaps = 0, repeats = 0;
+/* A grid of 60 to 130 points, or 200 more, in any order, some missing, some measured more than
+ * once. */
+static size_t random_series(bool large, double *x, double *y) {
+    size_t grid = 60 + (size_t)(uniform() * 65) + 200 * large, n = 0, gaps = 0, repeats = 0;
     double step = between(0.03, 0.06);
     for (size_t i = 0; i < grid; i++) {
         bool inner = i > 0 && i + 1 < grid;
@@ -214,7 +215,7 @@ static void random_expressions(void **state) {
     for (int round = 0; round < 150; round++) {
         struct buf text = BUF_INIT;
         struct slopes fast, dense;
-        size_t n = random_series(x, y);
+        size_t n = random_series(round % 4 == 3, x, y); /* many right hand sides go by blocks */
         int terms = 1 + (int)(uniform() * 4);
         for (int t = 0; t < terms; t++) {
             if (t) buf_puts(&text, " + ");
