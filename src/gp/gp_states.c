@@ -226,8 +226,16 @@ static enum gpm_status fill_events(struct gp *g, struct gp_slot *s, struct gp_se
     return GPM_OK;
 }
 
-enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, size_t more, enum gp_rival rival,
-                               struct gp_series *e, bool *done) {
+/* Questions about other times take the unfolded model. Where nothing else could answer them the
+ * likelihood has it, too: both serve or neither does. */
+static double step_of(struct gp *g) {
+    size_t most = g->filtered ? gp_exact_max(g) : GP_EXACT_MAX;
+    const struct gp_places *p = gp_places(g);
+    return g->n <= most && p->n ? p->step : 0;
+}
+
+enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, enum gp_asked asked, size_t more,
+                               enum gp_rival rival, struct gp_series *e, bool *done) {
     memset(e, 0, sizeof *e);
     *done = false;
     if (!(g->structured & GP_FILTERS) || g->integrated || gp_approx_asked(g) ||
@@ -244,7 +252,8 @@ enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, size_t more, enu
                              .last = g->n ? g->x[entry_at(&g->times, g->n - 1)] : 0,
                              .noise = e->least,
                              .n = power_of_two(g->n + more),
-                             .most = most_states(g, g->n + more)};
+                             .most = most_states(g, g->n + more),
+                             .step = asked == GP_OF_DATA ? step_of(g) : 0};
     if (!st_model_init(&e->m, s->kern, &scope)) return GPM_OK;
     e->grid = fits_grid(g, &e->m);
     if (!exact_enough(g, g->n + more, &e->m, e->least) || !long_enough(g, g->n + more, e, rival)) {
@@ -346,6 +355,7 @@ static void keep(struct gp *g, struct gp_slot *s, struct gp_series *e, const str
     k->state = state;
     k->last = e->x.x[e->x.n - 1];
     k->step = e->grid ? e->x.step : 0;
+    k->lattice = k->model->folded ? gp_places(g)->step : 0;
     k->n = g->n;
     k->room = power_of_two(g->n);
     k->epoch = g->times.epoch;
@@ -361,6 +371,8 @@ static bool follows(struct gp *g, const struct gp_kept *k) {
         double gap = g->x[i] - last, rounding = 4 * DBL_EPSILON * fabs(g->x[i]);
         if (!(gap >= 0) || g->at[i].exact) return false;
         if (k->step > 0 && !(fabs(gap - k->step) <= fmax(1e-10 * k->step, rounding))) return false;
+        if (k->lattice > 0 && fabs(gap / k->lattice - floor(gap / k->lattice + 0.5)) > 1e-10)
+            return false;
         if (k->step > 0 && gp_share(g, i) != gp_share(g, 0)) return false;
         last = g->x[i];
     }
@@ -428,7 +440,7 @@ enum gpm_status gp_states_logml(struct gp *g, struct gp_slot *s, enum gp_rival r
     if (!want) st = append(g, s, done);
     if (st || *done) return st;
     gp_kept_release(&s->kept);
-    st = gp_series_init(g, s, 0, rival, &e, done);
+    st = gp_series_init(g, s, GP_OF_DATA, 0, rival, &e, done);
     if (st || !*done) return st;
     st = run_series(g, s, &e, want, done);
     gp_series_release(&e);

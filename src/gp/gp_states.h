@@ -34,6 +34,7 @@ struct gp_kept {
     struct st_run *run;
     double *state, last; /* after the last event, at this time */
     double step;         /* > 0: the next event is so much later */
+    double lattice;      /* > 0: or a multiple of this (folded harmonics) */
     size_t n, room;      /* entries that are in it; that its harmonics are good for */
     unsigned long epoch;
     size_t states;
@@ -71,7 +72,8 @@ double gp_form_error(const struct st_run *r, double noise);
 
 /* ---- for the two files ---- */
 /* The model of a slot and its series, `more` events to be added; *done is false when it does not
- * serve. */
+ * serve. Asked about: the data alone, likelihood and slopes; or what lies between them, too. */
+enum gp_asked { GP_OF_DATA, GP_OF_ALL };
 struct gp_series {
     struct st_model m;
     struct st_series x;
@@ -81,7 +83,8 @@ struct gp_series {
     double least; /* variance of a measurement */
     bool grid;    /* Chandrasekhar's filter fits */
 };
-GPM_MUST_USE enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, size_t more,
-                                            enum gp_rival rival, struct gp_series *e, bool *done);
+GPM_MUST_USE enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, enum gp_asked asked,
+                                            size_t more, enum gp_rival rival, struct gp_series *e,
+                                            bool *done);
 void gp_series_release(struct gp_series *e);
 #endif

@@ -89,7 +89,7 @@ static bool match_terms(struct question *q, const struct kern *part) {
     q->wanted = mem_zalloc((m->n_terms + 1) * sizeof *q->wanted);
     for (size_t i = 0; i < m->n_terms && !part; i++) q->wanted[i] = true;
     if (!part) return true;
-    struct st_scope scope = {m->t0, m->t0, q->e.least, 1, ST_STATES_MAX}; /* its terms alone */
+    struct st_scope scope = {m->t0, m->t0, q->e.least, 1, ST_STATES_MAX, 0}; /* its terms alone */
     if (!st_model_init(&p, part, &scope)) return false;
     bool ok = true;
     for (size_t i = 0; i < p.n_terms && ok; i++) {
@@ -115,7 +115,8 @@ static enum gpm_status ask(struct question *q, struct gp *g, const struct kern *
     q->g = g;
     q->xs = xs;
     q->seen = SIZE_MAX;
-    enum gpm_status st = gp_series_init(g, gp_current(g), more, GP_BESIDE_FACTOR, &q->e, done);
+    enum gpm_status st =
+        gp_series_init(g, gp_current(g), GP_OF_ALL, more, GP_BESIDE_FACTOR, &q->e, done);
     if (st || !*done) return st;
     *done = match_terms(q, part);
     return *done ? merge(q) : GPM_OK;

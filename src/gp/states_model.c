@@ -13,6 +13,8 @@
 #define TERMS_MAX 40
 /* What the harmonics left out may cost, in nats over the whole series. */
 #define TAIL_COST 1e-9
+/* How near to a whole number of steps a period is one: the rounding of both. */
+#define WHOLE 1e-12
 
 /* ---- multiplying out ---- */
 
@@ -198,6 +200,32 @@ static size_t waves_of(const struct st_term *t, double tail, struct wave *out, s
     return product(t, s, out, room);
 }
 
+/* Harmonics 1, 2, ... (or 0, 1, ...) of a period of so many points of the grid, those that are
+ * alike there as one. The slope in the period is then that of harmonic number turns, their mean. */
+static size_t fold(double points, struct wave *w, size_t n) {
+    double whole = floor(points + 0.5);
+    size_t half = (size_t)(whole / 2), kept = 0;
+    if (!(whole >= 2) || fabs(points / whole - 1) > WHOLE || !(w[n - 1].turns[0] > whole / 2))
+        return n;
+    double base = w[n - 1].freq / w[n - 1].turns[0];
+    struct wave *out = mem_zalloc((half + 1) * sizeof *out);
+    for (size_t i = 0; i < n; i++) {
+        double a = w[i].turns[0], rest = fmod(a, whole), sign = rest > whole / 2 ? -1 : 1;
+        struct wave *o = &out[(size_t)(sign > 0 ? rest : whole - rest)];
+        o->size += w[i].size;
+        o->dsize[0] += w[i].dsize[0];
+        o->turns[0] += sign * a * w[i].size;
+    }
+    for (size_t j = 0; j <= half; j++) {
+        if (j == 0 && out[0].size == 0) continue;
+        out[j].turns[0] *= j && out[j].size > 0 ? 1 / out[j].size : 0;
+        out[j].freq = (double)j * base;
+        w[kept++] = out[j];
+    }
+    mem_free(out);
+    return kept;
+}
+
 static double *take(double **at, size_t n) {
     double *p = *at;
     *at += n;
@@ -266,6 +294,11 @@ static size_t measure(struct st_model *m, struct st_term *t, const struct st_sco
     double tail = TAIL_COST * s->noise / ((double)s->n * size);
     size_t waves = waves_of(t, fmin(fmax(tail, 1e-18), 1e-10), wave, ST_STATES_MAX);
     if (!waves) return 0;
+    if (s->step > 0 && t->periodic == 1) {
+        size_t all = waves;
+        waves = fold(t->period[0]->k->par[1] / s->step, wave, all);
+        m->folded |= waves < all;
+    }
     t->nc = (int)waves;
     t->nz = wave[0].turns[0] == 0 && wave[0].turns[1] == 0 ? t->nc - 1 : t->nc;
     if (t->nz < t->nc)

@@ -84,16 +84,20 @@ struct st_model {
     double last;  /* the step that a, q belong to; NAN: none */
     bool slopes;  /* with derivatives */
     bool white, weighted, moving; /* white terms; weights on states; on white noise; P moves */
-    bool white_varies;
+    bool white_varies, folded;
     double *memory;
 };
 
 /* The series that a model is for. The least variance of its n measurements, and how far weights and
- * walks grow between its ends, say how many harmonics are needed. */
+ * walks grow between its ends, say how many harmonics are needed. Where all times lie on a grid and
+ * a period is a whole number of its steps, harmonic j is there what j + period and period - j are,
+ * and the model has one of them: of a week of days three and a constant, however sharp it is. Such
+ * a model (folded) knows nothing of what lies between the points of the grid. */
 struct st_scope {
     double first, last; /* times */
     double noise;
     size_t n, most; /* points; states */
+    double step;    /* of the grid; 0: other times will be asked for, or there is none */
 };
 /* False when a term has no form, or there are more states than `most`. */
 bool st_model_init(struct st_model *m, const struct kern *k, const struct st_scope *s);

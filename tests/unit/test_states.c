@@ -85,6 +85,10 @@ static const char *const kernels[] = {
     "MAT32(sf=1, l=1)+LIN(sf=0.1, c=1)*WN(sigma=0.4)+WN(sigma=0.1)",
     "MAT32(sf=1, l=1)*WN(sigma=0.4)+2*MAT12(sf=1, l=0.5)",
     "0.25*gp_cov_periodic(l2=2, T=1.3)*gp_cov_linear(origin=0.4)+gp_cov_matern_32(l2=0.6)",
+    /* periods of 7, 6 and 12 steps of the grid */
+    "PER(sf=1, p=0.14, l=0.8)+MAT12(sf=1, l=1)",
+    "LIN(sf=0.5, c=1)*ZPER(sf=1, p=0.12, l=0.9)+WIENER(sf=0.5)",
+    "ZPER(sf=1, p=0.24, l=1.5)*MAT12(sf=1, l=2)+C(sf=1)",
 };
 
 static void check_against_dense(const char *text, enum layout how) {
@@ -364,6 +368,36 @@ static void appending(void **state) {
     }
 }
 
+/* A week of days is seven values, however sharp it is; also with days that are missing. Points that
+ * follow on the grid and points between it. */
+static void whole_periods(void **state) {
+    enum { N = 720, FIRST = 700 };
+    static const char text[] = "ZPER(sf=1, p=0.14, l=0.2)+LIN(sf=0.3)+MAT12(sf=1, l=1)";
+    double x[N], y[N], a, b;
+    for (int how = GRID; how <= GAPS; how++)
+        for (int off = 0; off < 2; off++) {
+            uint64_t seed = 4;
+            fill(N, (enum layout)how, &seed, x, y);
+            x[N - 1] += off * 0.007;
+            struct gp *f = process(text, 0.2, FIRST, x, y), *d = process(text, 0.2, N, x, y);
+            gp_set_structured(d, 0);
+            assert_int_equal(gp_logml(f, &a), GPM_OK);
+            assert_string_equal(gp_method(f), "state space (9 states)");
+            assert_int_equal(gp_add(f, GP_MEASURED, x + FIRST, y + FIRST, N - FIRST), GPM_OK);
+            assert_int_equal(gp_logml(f, &a), GPM_OK);
+            assert_int_equal(gp_logml(d, &b), GPM_OK);
+            assert_true(by_states(f));
+            assert_close(a, b, 1e-8);
+            double at = x[N - 1] + 0.013, m1, m2, v1, v2;
+            assert_int_equal(gp_predict(f, &at, 1, GP_MEASURED, &m1, &v1), GPM_OK);
+            assert_int_equal(gp_predict(d, &at, 1, GP_MEASURED, &m2, &v2), GPM_OK);
+            assert_close(m1, m2, 1e-8);
+            assert_close(v1, v2, 1e-8);
+            gp_free(f);
+            gp_free(d);
+        }
+}
+
 /* Many new pairs at once, with data and without, measured and of the function itself. */
 static void conditional(void **state) {
     enum { N = 700, FIRST = 100 };
@@ -466,7 +500,8 @@ static double unguarded(struct gp *g) {
     struct gp_series e;
     struct st_run r;
     bool ok;
-    assert_int_equal(gp_series_init(g, gp_current(g), 0, GP_BESIDE_FACTOR, &e, &ok), GPM_OK);
+    assert_int_equal(gp_series_init(g, gp_current(g), GP_OF_DATA, 0, GP_BESIDE_FACTOR, &e, &ok),
+                     GPM_OK);
     assert_true(ok && e.grid);
     assert_int_equal(st_run_init(&r, &e.m, &e.x, ST_GRID), GPM_OK);
     assert_int_equal(st_run_value(&r, NULL, &ok), GPM_OK);
@@ -637,7 +672,7 @@ static void smooth_form(void **state) {
     struct st_run r;
     struct st_series s = {.n = N, .x = x, .y = y, .noise = noise};
     bool ok;
-    struct st_scope scope = {x[0], x[N - 1], sd * sd, N, ST_STATES_MAX};
+    struct st_scope scope = {x[0], x[N - 1], sd * sd, N, ST_STATES_MAX, 0};
     assert_true(st_model_init(&m, gp_kern(g), &scope));
     assert_int_equal(st_run_init(&r, &m, &s, ST_STEPS), GPM_OK);
     assert_int_equal(st_run_value(&r, NULL, &ok), GPM_OK);
@@ -772,7 +807,7 @@ int main(void) {
         cmocka_unit_test(draws),           cmocka_unit_test(chosen),
         cmocka_unit_test(growing_waves),   cmocka_unit_test(appending_quietly),
         cmocka_unit_test(out_of_memory),   cmocka_unit_test(smooth_form),
-        cmocka_unit_test(filtered),
+        cmocka_unit_test(filtered),        cmocka_unit_test(whole_periods),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
