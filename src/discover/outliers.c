@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SUSPECT 5.0  /* robust standard deviations */
-#define MOST    0.04 /* of the values at most: more are no exceptions */
+#define SUSPECT     5.0  /* robust standard deviations */
+#define SUSPECT_END 6.0  /* of the first value, which has neighbours on one side alone */
+#define MOST        0.04 /* of the values at most: more are no exceptions */
 /* Values out of line that are among those that a structure was fitted to hide behind the noise that
  * they make larger: 3% of them at most behind twice the noise. */
 #define INFLATED  2.0
@@ -162,8 +163,34 @@ static double *all_distances(const struct series *s, size_t lag, bool *edge) {
     return d;
 }
 
-double outliers_last(const struct series *s, size_t lag) {
+/* How far the last of n values lies from those right before it, in robust standard deviations of
+ * such distances, which are `least` at least; 0 where distances like it come again and again (rare
+ * sales): it is one of them. e: n numbers for these distances. */
+static double last_stands_out(const double *v, size_t n, double least, double *e) {
     enum { BEFORE = 4 };
+    for (size_t i = 0; i < n; i++) {
+        double before[BEFORE];
+        size_t k = 0;
+        while (k < BEFORE && k < i) before[k] = v[i - k - 1], k++;
+        e[i] = k ? v[i] - median(before, k) : 0;
+    }
+    double last = e[n - 1];
+    size_t like = 0;
+    for (size_t i = 0; i < n; i++) e[i] = fabs(e[i]), like += e[i] >= 0.5 * fabs(last);
+    double size = fmax(1.4826 * median(e, n), least);
+    return size > 0 && (double)like <= 1 + 0.03 * (double)n ? last / size : 0;
+}
+
+static void turn_round(double *v, size_t n) {
+    for (size_t i = 0; i < n / 2; i++) {
+        double w = v[i];
+        v[i] = v[n - 1 - i];
+        v[n - 1 - i] = w;
+    }
+}
+
+/* The smaller distance of values and logarithms, the season taken out. */
+static double end_stands_out(const struct series *s, size_t lag, bool first) {
     size_t n = s->n;
     double least = INFINITY, rounding = rounding_step(n, s->y) / sqrt(12);
     bool positive = true;
@@ -173,22 +200,16 @@ double outliers_last(const struct series *s, size_t lag) {
     for (int logs = 0; logs <= positive; logs++) {
         for (size_t i = 0; i < n; i++) v[i] = logs ? log(s->y[i]) : s->y[i];
         remove_season(v, n, lag);
-        for (size_t i = 0; i < n; i++) {
-            double before[BEFORE];
-            size_t k = 0;
-            while (k < BEFORE && k < i) before[k] = v[i - k - 1], k++;
-            e[i] = k ? v[i] - median(before, k) : 0;
-        }
-        double last = e[n - 1], size = 0;
-        size_t like =
-            0; /* where such distances come again and again (rare sales) it is one of them */
-        for (size_t i = 0; i < n; i++) e[i] = fabs(e[i]), like += e[i] >= 0.5 * fabs(last);
-        size = fmax(1.4826 * median(e, n), logs ? 0 : rounding);
-        double far = size > 0 && (double)like <= 1 + 0.03 * (double)n ? last / size : 0;
+        if (first) turn_round(v, n);
+        double far = last_stands_out(v, n, logs ? 0 : rounding, e);
         if (fabs(far) < fabs(least)) least = far;
     }
     mem_free(v);
     return least;
+}
+
+double outliers_last(const struct series *s, size_t lag) {
+    return end_stands_out(s, lag, false);
 }
 
 /* Beside the edge of a stretch that is left out: of the stretch, too. */
@@ -202,14 +223,15 @@ void outliers_suspect(struct outliers *o, const struct series *s, size_t lag) {
     o->n = o->n_freed = 0;
     if (s->n < 12) return;
     bool *edge = mem_zalloc(s->n * sizeof *edge);
-    double *d = all_distances(s, lag, edge);
+    double *d = all_distances(s, lag, edge), first = end_stands_out(s, lag, true);
     size_t most = (size_t)(MOST * (double)s->n) + 1;
     if (most > OUTLIERS_MAX) most = OUTLIERS_MAX;
+    if (fabs(first) > SUSPECT_END) d[0] = first;
     while (o->n < most) {
         size_t best = 0;
         for (size_t i = 1; i + 1 < s->n; i++)
             if (fabs(d[i]) > fabs(d[best])) best = i;
-        if (!best || !(fabs(d[best]) > SUSPECT)) break;
+        if (!(fabs(d[best]) > SUSPECT)) break;
         o->at[o->n++] =
             (struct outlier){.at = best, .x = s->x[best], .y = s->y[best], .edge = edge[best]};
         d[best] = 0;
@@ -263,10 +285,10 @@ bool outliers_more(struct outliers *o, const struct series *s, size_t lag,
     for (size_t i = 0; i < s->n && !st; i++) d[i] = is_out(o, i) ? 0 : far[k++];
     for (size_t i = 0; i < s->n; i++) edge[i] |= is_free(o, i);
     size_t found = 0;
-    for (size_t i = 1; i + 1 < s->n && !st; i++) found += !edge[i] && fabs(d[i]) > SUSPECT;
+    for (size_t i = 0; i + 1 < s->n && !st; i++) found += !edge[i] && fabs(d[i]) > SUSPECT;
     /* where there are more than that they are no slips: the structure lacks something */
     if (o->n + found > (most < OUTLIERS_MAX ? most : OUTLIERS_MAX)) found = 0;
-    for (size_t i = 1; i + 1 < s->n && found && !st; i++)
+    for (size_t i = 0; i + 1 < s->n && found && !st; i++)
         if (!edge[i] && fabs(d[i]) > SUSPECT)
             o->at[o->n++] = (struct outlier){.at = i, .x = s->x[i], .y = s->y[i]};
     mem_free(d);
@@ -300,6 +322,11 @@ static enum gpm_status predict_suspects(const struct outliers *o, const struct p
     return predict_closely(p, CLOSER, o->n, x, y, 0.6827, pred);
 }
 
+static int by_place(const void *a, const void *b) {
+    const struct outlier *p = a, *q = b;
+    return (p->at > q->at) - (p->at < q->at);
+}
+
 enum gpm_status outliers_judge(struct outliers *o, const struct posterior *p, bool *back,
                                double *even) {
     struct prediction pred = {0};
@@ -323,6 +350,7 @@ enum gpm_status outliers_judge(struct outliers *o, const struct posterior *p, bo
     }
     *back = !st && kept < o->n;
     if (!st) o->n = kept;
+    qsort(o->at, o->n, sizeof *o->at, by_place);
     prediction_release(&pred);
     return st;
 }

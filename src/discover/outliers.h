@@ -26,8 +26,8 @@ struct outliers {
                                             suspects them again */
 };
 /* Values that stand out from those around them, and from those of the same season (`lag` steps
- * apart; 1: there is none), by more than the series' other columns explain; first and last value
- * never do. */
+ * apart; 1: there is none), by more than the series' other columns explain; the last value never
+ * does. */
 void outliers_suspect(struct outliers *o, const struct series *s, size_t lag);
 /* Keeps those that the posterior of the other values finds out of line, with what was expected;
  * *back: values that belong to the series after all, as those do at the edge of a stretch, which

@@ -136,10 +136,17 @@ static bool ahead(const struct mixture *m) {
     return false;
 }
 
+/* The structure of a part, as far back as the times go. */
+static struct smodel reaching(const struct mixture *m, const struct component *c) {
+    double first = 0;
+    for (size_t i = 0; i < m->n; i++) first = fmin(first, m->t[i]);
+    return smodel_reaching(smodel_of(c->e), first);
+}
+
 static void run_component(void *ctx, size_t job, int thread) {
     struct mixture *m = ctx;
     struct component *c = &m->c[job];
-    const struct smodel *sm = smodel_of(c->e);
+    const struct smodel at = reaching(m, c), *sm = &at;
     struct gp *g;
     component_room(c, m->n);
     c->st = smodel_condition(sm, series_space_of(m->p->search)->work[thread], c->z, &g);
@@ -559,7 +566,7 @@ static void course_release(struct course *w) {
 
 static enum gpm_status course_of(struct course *w, const struct mixture *m,
                                  const struct component *c) {
-    const struct smodel *sm = smodel_of(c->e);
+    const struct smodel at = reaching(m, c), *sm = &at;
     struct gp *g;
     struct regime *seen = &w->of[0], *other = &w->of[1];
     enum gpm_status st = smodel_condition(sm, series_space_of(m->p->search)->work[0], c->z, &g);

@@ -191,6 +191,7 @@ struct smodel {
     int n_terms, tau, width; /* change point, window */
     bool fast;               /* likelihood and gradient in O(n^2) */
     double log_copies;       /* log of the number of orders of equal terms */
+    double since;            /* when walks began: at the first value, 0, or earlier */
 };
 void smodel_init(struct smodel *m, const struct smodel_data *data, const struct structure *s);
 /* Is what the structure describes hidden behind counts that are drawn around it? */
@@ -250,6 +251,10 @@ bool smodel_passes(const struct smodel *m, int k, double l);
 /* The kernel of a part; NULL: nothing. All but the constant noise is in SMODEL_ALL, noise whose
  * size varies in SMODEL_WHITE, the rest in SMODEL_SIGNAL. */
 struct kern *smodel_kernel(const struct smodel *m, const double *z, int part);
+/* The structure for questions about times from `first` on. A walk that is seen from the first value
+ * on has come there from somewhere: where times lie before the data it began a span before them, so
+ * that the level at its start is hardly known and it goes back as it goes on. */
+struct smodel smodel_reaching(const struct smodel *m, double first);
 /* The process with the data and the parameters z, in the workspace until its next use. */
 GPM_MUST_USE enum gpm_status smodel_condition(const struct smodel *m, struct smodel_work *w,
                                               const double *z, struct gp **out);

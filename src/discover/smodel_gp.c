@@ -47,11 +47,11 @@ static double bind(struct expression *e, int par, double unit) {
 
 /* ---- terms ---- */
 
-/* The value of a parameter that the model leaves alone. A walk of the other regime starts where the
- * data end: before them it was not there. */
+/* The value of a parameter that the model leaves alone: of walks, when they began. One of the other
+ * regime starts where the data end: before them it was not there. */
 static double held(const struct expression *e, const struct kern_class *row, size_t p) {
     if (p == 0) return 1;
-    if (e->regime == REGIME_OTHER && row->motif.role == KERN_ROLE_WALK) return 1;
+    if (row->motif.role == KERN_ROLE_WALK) return e->regime == REGIME_OTHER ? 1 : e->m->since;
     return row->par[p].prior == KERN_P_NORMAL ? row->par[p].prior_a : row->par[p].fallback;
 }
 
@@ -82,6 +82,12 @@ static struct kern *term_kernel(struct expression *e, const struct sterm *t) {
 }
 
 /* ---- the whole ---- */
+
+struct smodel smodel_reaching(const struct smodel *m, double first) {
+    struct smodel out = *m;
+    if (first < 0) out.since = first - 1;
+    return out;
+}
 
 bool smodel_passes(const struct smodel *m, int k, double l) {
     return m->term[k].par[SPAR_L] >= 0 && !(m->term[k].mask & ~factors_of(KERN_ROLE_SMOOTH)) &&
