@@ -133,8 +133,9 @@ static void describe_presence(const struct discovery *d, const struct sterm *e, 
 /* Fewer periods than these are told: that a pattern goes on is not seen from two of them. */
 #define SEEN 2.9
 
+/* Two years are 24 months, the last of which is a month long, too. */
 static double periods_seen(const struct discovery *d, const struct sterm *e) {
-    return 1 / parameter_summary(discovery_top(d), e->par[SPAR_PERIOD]).mean;
+    return (1 + d->data.dt) / parameter_summary(discovery_top(d), e->par[SPAR_PERIOD]).mean;
 }
 
 static void headline_periodic(const struct discovery *d, const struct sterm *e, bool exact,
@@ -285,8 +286,8 @@ static void describe_periodic(const struct discovery *d, const struct sterm *e, 
     estimate(d, " It repeats every ", words_period, e->par[SPAR_PERIOD], span, ".", out);
     describe_same_period(d, e, out);
     if (periods_seen(d, e) < SEEN)
-        words_number(" The series holds only ", periods_seen(d, e),
-                     " such periods: whether it goes on is not seen.", out);
+        buf_printf(out, " The series holds only %.2g such periods: whether it goes on is not seen.",
+                   periods_seen(d, e));
     if (e->par[SPAR_L] >= 0)
         estimate(d, " The pattern is alike within ", words_duration, e->par[SPAR_L], span,
                  " and may change beyond.", out);

@@ -339,8 +339,13 @@ void smodel_data_rounded(struct smodel_data *d, double step) {
             d->y[tr] ? step * step / 12 * exp(2 * d->log_measure[tr] / (double)d->n) : 0;
 }
 
+/* Two years are 730 days, 104 weeks or 24 months: the last value stands for a step, too, and what
+ * is missing of the second period are no more than two days of a year. */
+#define HALF_PERIODS 0.5025
+
 void smodel_data_season(struct smodel_data *d, double p) {
-    if (p >= 2.1 * d->dt && p <= 0.5 && d->n_season < SERIES_SEASONS) d->season[d->n_season++] = p;
+    bool seen = p <= HALF_PERIODS * (1 + d->dt);
+    if (p >= 2.1 * d->dt && seen && d->n_season < SERIES_SEASONS) d->season[d->n_season++] = p;
 }
 
 enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,

@@ -160,6 +160,46 @@ def check_border(tmp):
     assert len(set(out)) == 1, out
 
 
+def check_first(tmp):
+    """A first value may be out of line as any other, but a walk may begin anywhere."""
+    g = random.Random("first")
+    y = [round(20 + 0.1 * i + 5 * wave(i, 12) + g.gauss(0, 1), 2) for i in range(96)]
+    assert not discover(tmp, "plain", months(96), y)["outliers"]
+    d = discover(tmp, "first", months(96), [y[0] - 15] + y[1:])
+    assert [o["x"][0] for o in d["outliers"]] == ["2005-01-01"] and d["structures"][0]["struct"] == "LIN + PER + WN", (d["outliers"], d["structures"][:3])
+    assert abs(d["outliers"][0]["expected"] - 20) < 2, d["outliers"]
+    for seed in range(4):
+        g, x, walk = random.Random("walk%d" % seed), 50, []
+        for _ in range(48):
+            x += g.gauss(0, 1)
+            walk.append(round(x, 2))
+        walk[0] = round(walk[1] + 2.5, 2)
+        d = discover(tmp, "walk", months(48), walk)
+        assert not d["outliers"], (seed, d["outliers"])
+    # where it came from is as uncertain as where it goes to
+    run = os.path.join(tmp, "walk run")
+    d = discover(tmp, "walk", months(48), walk, "--kernels", "WIENER,WN", "--log", "never", "--out", run)
+    r = subprocess.run([TOOL, "forecast", run, "--at", "2004-01-01", "--at", "2009-12-01"], capture_output=True, text=True)
+    widths = [float(hi) - float(lo) for _, _, lo, hi in (line.split(",") for line in r.stdout.splitlines()[1:])]
+    assert len(widths) == 2 and abs(math.log(widths[0] / widths[1])) < 0.2, (r.stdout, r.stderr)
+
+
+def check_two_years(tmp):
+    """Two full years hold two periods of a year, whether they are 730 days, 104 weeks or 24 months; the first of January is a feast."""
+    g, start, y = random.Random("shop"), datetime.date(2021, 1, 1), []
+    dates = [start + datetime.timedelta(i) for i in range(730)]
+    for i, day in enumerate(dates):
+        sold = 200 * math.exp(0.0003 * i + 0.2 * wave((day - start).days - 120, 365.25)) * (1, 0.9, 0.92, 1, 1.2, 1.5, 0.6)[day.weekday()]
+        y.append(round(sold * math.exp(g.gauss(0, 0.08)) * (0.3 if (day.month, day.day) == (1, 1) else 1), 1))
+    d = discover(tmp, "shop", dates, y)
+    assert [o["x"][0] for o in d["outliers"]] == ["2021-01-01", "2022-01-01"], d["outliers"]
+    assert "It repeats every week" in d["text"] and "It repeats every year" in d["text"] and "over the 2 periods seen" in d["text"], d["text"]
+    assert d["probability_of_log"] > 0.99 and motif(d, "change") < 0.1 and d["settled"], d["structures"][:3]
+    for name, times, year in (("weeks", [str(datetime.date(2020, 1, 6) + datetime.timedelta(7 * i)) for i in range(104)], 365.25 / 7), ("months", months(24), 12)):
+        d = discover(tmp, name, times, [round(50 + 8 * wave(i, year) + g.gauss(0, 1), 2) for i in range(len(times))])
+        assert "It repeats every year" in d["text"] and "The series holds only 2 such periods" in d["text"], d["text"]
+
+
 def main():
     with tempfile.TemporaryDirectory() as tmp:
         check_moving_average(tmp)
@@ -170,6 +210,8 @@ def main():
         check_launch(tmp)
         check_moves(tmp)
         check_border(tmp)
+        check_first(tmp)
+        check_two_years(tmp)
         check_words(tmp)
     print("shapes: fine")
 
