@@ -105,8 +105,31 @@ def sawtooth(g):
         "nothing out of line": lambda d: not d["outliers"]}
 
 
+def shop(g):
+    """Daily sales of two to four years: a week, a year, a trend, all in proportion; hardly any on two feasts, more before one of them."""
+    years, first, ys, dates, feasts = g.choice([2, 3, 4]), datetime.date(2019, 1, 1) + datetime.timedelta(g.choice([0, 0, 59, 165])), [], [], []
+    week = [1 + g.gauss(0, 0.2) for _ in range(7)]
+    for i in range(int(365.25 * years)):
+        day = first + datetime.timedelta(i)
+        v = 200 * math.exp(0.0003 * i + 0.2 * math.sin(2 * math.pi * (day.timetuple().tm_yday - 120) / 365.25)) * week[day.weekday()] * math.exp(g.gauss(0, 0.08))
+        if (day.month, day.day) in ((12, 25), (1, 1)):
+            v *= 0.3
+            feasts.append(str(day))
+        elif day.month == 12 and day.day < 25:
+            v *= 1.3
+        dates.append(str(day))
+        ys.append(round(v, 1))
+    return dates, ys, {
+        "every week": lambda d: "every week" in said(d),
+        "every year": lambda d: "every year" in said(d),
+        "a trend": lambda d: sum(m["probability"] for m in d["motifs"] if m["motif"] in ("trend", "random_walk")) > 0.9,
+        "effects multiply": lambda d: d["probability_of_log"] > 0.9,
+        "the feasts named": lambda d: [o["x"][0] for o in d["outliers"]] == [f for f in feasts if f != dates[-1]],
+        "no change": lambda d: sum(m["probability"] for m in d["motifs"] if m["motif"] == "change") < 0.5}
+
+
 CASES = {"daily temperatures": temperatures, "counts": counts, "spikes": spikes, "step": step, "louder": louder, "noise": noise,
-         "moving average": average, "three periods": three_periods, "saw-tooth": sawtooth}
+         "moving average": average, "three periods": three_periods, "saw-tooth": sawtooth, "shop": shop}
 
 
 def main():

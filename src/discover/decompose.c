@@ -214,19 +214,60 @@ static double quantile(const struct weighted *v, size_t n, double q) {
     return v[i].v;
 }
 
-struct par_summary parameter_summary(const struct evidence *e, int par) {
+static double value_of(const struct evidence *e, int par, const double *z) {
+    return smodel_value(smodel_of(e), par, smodel_free(par) ? z[par] : 0);
+}
+
+/* Of parameter `par`, or of something made of several at each draw. */
+static struct par_summary drawn_summary(const struct evidence *e, int par,
+                                        double (*of)(const struct evidence *, int,
+                                                     const double *)) {
     size_t n = e->draws.n;
     if (n == 0 || !smodel_free(par)) {
-        double v = smodel_value(smodel_of(e), par, smodel_free(par) ? e->prop.mode[0].z[par] : 0);
+        double v = of(e, par, e->prop.mode[0].z);
         return (struct par_summary){v, v, v};
     }
     struct weighted *v = NEW_ARRAY(struct weighted, n);
     for (size_t i = 0; i < n; i++)
-        v[i] = (struct weighted){
-            smodel_value(smodel_of(e), par, e->draws.z[i * e->draws.d + (size_t)par]),
-            e->draws.w[i]};
+        v[i] = (struct weighted){of(e, par, e->draws.z + i * e->draws.d), e->draws.w[i]};
     qsort(v, n, sizeof *v, number_compare);
     struct par_summary r = {quantile(v, n, 0.5), quantile(v, n, 0.025), quantile(v, n, 0.975)};
     mem_free(v);
     return r;
+}
+
+struct par_summary parameter_summary(const struct evidence *e, int par) {
+    return drawn_summary(e, par, value_of);
+}
+
+/* How much of a pattern's variance is in harmonics above the n-th: those of PER fall like a normal
+ * density of width 1 / l. */
+static double finer(double l, double n) {
+    double all = 0, above = 0, w = 1;
+    for (int j = 1; j < 100 && w > 1e-9; j++) {
+        w = exp(-0.5 * j * j * l * l);
+        all += w;
+        if (j > n) above += w;
+    }
+    return all > 0 ? above / all : 0;
+}
+
+/* On a grid a pattern of 3.5 steps that has more than the one harmonic which they show is one of 7.
+ */
+static double period_seen(const struct evidence *e, int par, const double *z) {
+    enum { MOST = 4, FEW = 6, SEEN_FROM = 20 }; /* steps; variances of the noise, over the series */
+    const struct smodel *m = smodel_of(e);
+    const struct sterm *t = &m->term[m->par[par].term];
+    double period = value_of(e, par, z), p = period / m->data->dt, noise = value_of(e, 0, z);
+    double above = finer(value_of(e, t->par[SPAR_LPER], z), p / 2);
+    above *= pow(value_of(e, t->par[SPAR_SD], z), 2) * (double)m->data->n;
+    bool few = m->data->grid && smodel_free(par) && p < FEW;
+    if (!few || !(above > SEEN_FROM * noise * noise)) return period;
+    for (int k = 1; k <= MOST; k++)
+        if (fabs(k * p - floor(k * p + 0.5)) < 0.03 * k) return k * period;
+    return period;
+}
+
+struct par_summary period_summary(const struct evidence *e, const struct sterm *t) {
+    return drawn_summary(e, t->par[SPAR_PERIOD], period_seen);
 }

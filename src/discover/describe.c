@@ -17,9 +17,8 @@ static bool has(unsigned mask, enum kern_role role) {
 }
 
 /* A parameter with its interval, where that has a width in print; the scale makes the quantity. */
-static void estimate(const struct discovery *d, const char *before, quantity *put, int par,
-                     double scale, const char *after, struct buf *out) {
-    struct par_summary s = parameter_summary(discovery_top(d), par);
+static void put_estimate(const struct discovery *d, const char *before, quantity *put,
+                         struct par_summary s, double scale, const char *after, struct buf *out) {
     struct buf lo = BUF_INIT, hi = BUF_INIT;
     buf_puts(out, before);
     put(d, s.mean * scale, out);
@@ -34,6 +33,11 @@ static void estimate(const struct discovery *d, const char *before, quantity *pu
     buf_puts(out, after);
     buf_release(&lo);
     buf_release(&hi);
+}
+
+static void estimate(const struct discovery *d, const char *before, quantity *put, int par,
+                     double scale, const char *after, struct buf *out) {
+    put_estimate(d, before, put, parameter_summary(discovery_top(d), par), scale, after, out);
 }
 
 /* The standard deviation of the values that are modelled. */
@@ -135,7 +139,7 @@ static void describe_presence(const struct discovery *d, const struct sterm *e, 
 
 /* Two years are 24 months, the last of which is a month long, too. */
 static double periods_seen(const struct discovery *d, const struct sterm *e) {
-    return (1 + d->data.dt) / parameter_summary(discovery_top(d), e->par[SPAR_PERIOD]).mean;
+    return (1 + d->data.dt) / period_summary(discovery_top(d), e).mean;
 }
 
 static void headline_periodic(const struct discovery *d, const struct sterm *e, bool exact,
@@ -218,7 +222,7 @@ void describe_time(const struct discovery *d, int term, struct buf *out) {
     double span = d->data.span;
     if (e->par[SPAR_PERIOD] >= 0) {
         buf_puts(out, " of every ");
-        words_period(d, parameter_summary(top, e->par[SPAR_PERIOD]).mean * span, out);
+        words_period(d, period_summary(discovery_top(d), e).mean * span, out);
     } else if (e->par[SPAR_L] >= 0) {
         buf_puts(out, " over about ");
         words_duration(d, parameter_summary(top, e->par[SPAR_L]).mean * span, out);
@@ -270,10 +274,10 @@ static void describe_drift(const struct discovery *d, const struct sterm *e,
 static void describe_same_period(const struct discovery *d, const struct sterm *e,
                                  struct buf *out) {
     const struct smodel *m = smodel_of(discovery_top(d));
-    struct par_summary mine = parameter_summary(discovery_top(d), e->par[SPAR_PERIOD]);
+    struct par_summary mine = period_summary(discovery_top(d), e);
     for (int k = 0; k < m->n_terms && &m->term[k] != e; k++) {
         if (m->term[k].par[SPAR_PERIOD] < 0) continue;
-        struct par_summary other = parameter_summary(discovery_top(d), m->term[k].par[SPAR_PERIOD]);
+        struct par_summary other = period_summary(discovery_top(d), &m->term[k]);
         if (other.hi < mine.lo || other.lo > mine.hi) continue;
         buf_printf(out, " That is the period of component %d: together they are one pattern.",
                    k + 1);
@@ -283,7 +287,8 @@ static void describe_same_period(const struct discovery *d, const struct sterm *
 
 static void describe_periodic(const struct discovery *d, const struct sterm *e, struct buf *out) {
     double span = d->data.span, shape = parameter_summary(discovery_top(d), e->par[SPAR_LPER]).mean;
-    estimate(d, " It repeats every ", words_period, e->par[SPAR_PERIOD], span, ".", out);
+    put_estimate(d, " It repeats every ", words_period, period_summary(discovery_top(d), e), span,
+                 ".", out);
     describe_same_period(d, e, out);
     if (periods_seen(d, e) < SEEN)
         buf_printf(out, " The series holds only %.2g such periods: whether it goes on is not seen.",
@@ -335,7 +340,7 @@ static void describe_size(const struct discovery *d, const struct sterm *e, stru
 static void describe_swing(const struct discovery *d, const struct sterm *e,
                            const struct series_part *p, struct buf *out) {
     double x0 = d->data.x0, x1 = x0 + d->data.span;
-    double period = d->data.span * parameter_summary(discovery_top(d), e->par[SPAR_PERIOD]).mean;
+    double period = d->data.span * period_summary(discovery_top(d), e).mean;
     bool same = !(e->mask & ~factors_of(KERN_ROLE_PERIODIC));
     double slack = 1e-9 * d->data.span, first = swing(d, p, x0, x0 + period + slack),
            last = swing(d, p, x1 - period - slack, x1);

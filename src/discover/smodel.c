@@ -599,6 +599,43 @@ static double lasting_prior(const struct smodel *m, const struct sterm *e, const
     return sum;
 }
 
+/* A period of few steps of a grid shows few harmonics; of sharper patterns those beyond look like
+ * others, and every 7 steps the same may be told as a pattern of 3.5 or 2.33 steps that is sharp
+ * between the points. The prior of log l of a period p that is not of the calendar has the factor
+ * Phi((log l - log(SHOWN dt / p)) / SHARPER), normalised for each p: PER's harmonic number 1/l is
+ * half of its highest one, p / 2 dt, at SHOWN = 4. */
+#define SHOWN   4.0
+#define SHARPER 0.3
+
+static double shown_share(const struct spar *p, double x, double *slope) {
+    double wide = p->sd > 0 ? p->sd : p->row->prior_b, share = p->row->second.share, of, of_second;
+    double root = sqrt(wide * wide + SHARPER * SHARPER), first = norm_cdf((p->a - x) / root);
+    of = -exp(-0.5 * pow((p->a - x) / root, 2) - LOG_SQRT_2PI) / root;
+    if (p->sd > 0 || share <= 0) {
+        *slope = of / first;
+        return log(first);
+    }
+    double a = p->row->second.a, b = p->row->second.b;
+    root = sqrt(b * b + SHARPER * SHARPER);
+    of_second = -exp(-0.5 * pow((a - x) / root, 2) - LOG_SQRT_2PI) / root;
+    double sum = (1 - share) * first + share * norm_cdf((a - x) / root);
+    *slope = ((1 - share) * of + share * of_second) / sum;
+    return log(sum);
+}
+
+static double shown_prior(const struct smodel *m, const struct sterm *e, const double *z,
+                          double *grad) {
+    int l = e->par[SPAR_LPER], period = e->par[SPAR_PERIOD];
+    double of_l, of_x;
+    if (!m->data->grid || !smodel_free(period) || !smodel_free(l)) return 0;
+    double x = log(SHOWN * m->data->dt / smodel_value(m, period, z[period]));
+    double sum = log_normal_cdf((z[l] - x) / SHARPER, &of_l) - shown_share(&m->par[l], x, &of_x);
+    if (!grad) return sum;
+    grad[l] += of_l / SHARPER;
+    grad[period] += (of_l / SHARPER + of_x) * smodel_dvalue(m, period, z[period]);
+    return sum;
+}
+
 /* The share of the series in which a term acts, and its slopes by the change point and the width.
  */
 static double acts_for(const struct smodel *m, enum gate gate, const double *z, double *by_tau,
@@ -639,7 +676,8 @@ double smodel_log_prior(const struct smodel *m, const double *z, double *grad) {
         if (grad) grad[i] += g;
     }
     for (int k = 0; k < m->n_terms; k++)
-        sum += lasting_prior(m, &m->term[k], z, grad) + returning_prior(m, &m->term[k], z, grad);
+        sum += lasting_prior(m, &m->term[k], z, grad) + shown_prior(m, &m->term[k], z, grad) +
+               returning_prior(m, &m->term[k], z, grad);
     return sum;
 }
 

@@ -224,11 +224,24 @@ static void detrend(size_t n, const double *t, const double *y, double *r) {
     for (size_t i = 0; i < n; i++) r[i] = y[i] - my - num / den * (t[i] - mt);
 }
 
-static void add_hint(struct period_hints *h, double p, double dt) {
+static void add_one_hint(struct period_hints *h, double p, double dt) {
     if (h->n >= (int)COUNT_OF(h->p) || !(p > 2.05 * dt) || p > 0.5) return;
     for (int i = 0; i < h->n; i++)
         if (fabs(h->p[i] / p - 1) < 0.02) return;
     h->p[h->n++] = p;
+}
+
+/* A wave of 3.5 or 2.33 steps may be that of a pattern of 7, which comes first. */
+static void add_hint(struct period_hints *h, double p, double dt) {
+    enum { PARTS = 4, FEW = 6 };
+    const double near = 0.03;
+    double steps = p / dt;
+    bool whole = fabs(steps - floor(steps + 0.5)) < near;
+    for (int k = 2; k <= PARTS && steps < FEW && !whole; k++) {
+        whole = fabs(k * steps - floor(k * steps + 0.5)) < near;
+        if (whole) add_one_hint(h, floor(k * steps + 0.5) * dt, dt);
+    }
+    add_one_hint(h, p, dt);
 }
 
 /* The `want` strongest local maxima of the periodogram of r, refined by a parabola. */

@@ -200,6 +200,18 @@ def check_two_years(tmp):
         assert "It repeats every year" in d["text"] and "The series holds only 2 such periods" in d["text"], d["text"]
 
 
+def check_grid_periods(tmp):
+    """What comes back after seven rows repeats every seven steps, though a sharp pattern of 3.5 or 2.33 of them is alike there; a wave of 3.5 is one."""
+    for seed in (2, 4, 5):
+        g = random.Random(seed)
+        pattern = [g.gauss(0, 1) for _ in range(7)]
+        d = discover(tmp, "seven", rows(200), [round(10 + pattern[i % 7] + g.gauss(0, 0.3), 3) for i in range(200)])
+        assert re.search(r"It repeats every 7(\.0\d)? steps", d["text"]), d["text"]
+    g = random.Random(1)
+    d = discover(tmp, "wave", rows(200), [round(10 + wave(i, 3.5) + g.gauss(0, 0.3), 3) for i in range(200)])
+    assert "It repeats every 3.5 steps" in d["text"] and "close to a sine wave" in d["text"], d["text"]
+
+
 def main():
     with tempfile.TemporaryDirectory() as tmp:
         check_moving_average(tmp)
@@ -211,6 +223,7 @@ def main():
         check_moves(tmp)
         check_border(tmp)
         check_first(tmp)
+        check_grid_periods(tmp)
         check_two_years(tmp)
         check_words(tmp)
     print("shapes: fine")

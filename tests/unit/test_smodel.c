@@ -152,6 +152,24 @@ static double acting(const struct smodel *m, int k, const double *z) {
     }
 }
 
+/* log E Phi((log l - x) / 0.3) under the prior of PER's log l: the sum over a fine grid. */
+static double shown_on_average(const struct kern_param *row, double x) {
+    double sum = 0, step = 0.002, slope;
+    for (double u = -6; u < 6; u += step)
+        sum += step * exp(kern_log_scale_prior(row, u, row->prior_a, &slope) +
+                          norm_log_cdf((u - x) / 0.3));
+    return log(sum);
+}
+
+/* Nor that few steps of a grid show few harmonics: Phi((log l - log(4 dt / p)) / 0.3), normalised.
+ */
+static double shown(const struct smodel *m, int k, const double *z) {
+    int l = m->term[k].par[SPAR_LPER], at = m->term[k].par[SPAR_PERIOD];
+    if (!m->data->grid || !smodel_free(at)) return 0;
+    double x = log(4 * m->data->dt / smodel_value(m, at, z[at]));
+    return norm_log_cdf((z[l] - x) / 0.3) - shown_on_average(m->par[l].row, x);
+}
+
 /* What version 0.1 did not have: that what repeats lasts for a period. N(mu, sd^2) of log l times
  * Phi((log l - log p) / 0.2) over the integral of that, Phi((mu - log p) / sqrt(sd^2 + 0.2^2)).
  * And that it comes back where it acts: Phi(log(share / 2p) / 0.2). */
@@ -159,6 +177,7 @@ static double lasting(const struct smodel *m, const double *z) {
     double sum = 0;
     for (int k = 0; k < m->n_terms; k++) {
         int l = m->term[k].par[SPAR_L], at = m->term[k].par[SPAR_PERIOD];
+        if (at >= 0) sum += shown(m, k, z);
         if (at >= 0 && m->term[k].gate)
             sum += norm_log_cdf(
                 log(acting(m, k, z) / (2 * smodel_value(m, at, smodel_free(at) ? z[at] : 0))) /
