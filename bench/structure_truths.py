@@ -152,4 +152,5 @@ def main():
             print("| %s | %s | %d of %d |" % (name, claim, k, seeds), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -292,6 +292,21 @@ static bool suspects_clear(void *ctx, struct search *x) {
     return s->clear;
 }
 
+/* A structure that lay farther behind when other values were left out is given up at once. What a
+ * value says for a structure with more noise: LOST, or as much as k values sds_i standard
+ * deviations out make the likelihood of n values smaller whose noise grows with them, n/2 log(1 +
+ * sum sds_i^2/n).
+ */
+#define LOST 14.0
+
+static void may_gain(struct discovery *d, const struct search *first) {
+    struct series_space *s = series_space_of(&d->search);
+    double n = (double)d->data.n, was = (double)series_space_of(first)->values, square = 0;
+    for (size_t i = 0; i < d->out.n && n < was; i++) square += pow(d->out.at[i].sds, 2);
+    s->before = first;
+    s->may_gain = fmax(LOST * fmax(fabs(n - was), 1), 0.5 * n * log1p(square / n));
+}
+
 /* first: what was found with other values left out; NULL: nothing. suspects: what will be asked
  * about those that are left out now; NULL: nothing. */
 static enum gpm_status search_once(struct discovery *d, const struct search *first,
@@ -308,7 +323,7 @@ static enum gpm_status search_once(struct discovery *d, const struct search *fir
     enum gpm_status st = rates ? search_rates(d, &rates) : GPM_OK;
     if (st == GPM_OK && !rates) {
         st = series_search_init(&d->search, &d->data, &g, &o);
-        if (st == GPM_OK) series_space_of(&d->search)->before = first;
+        if (st == GPM_OK && first) may_gain(d, first);
         if (st == GPM_OK && first)
             series_search_take(&d->search, first, most_taken(d), further || !coarse);
         if (st == GPM_OK && isfinite(d->search.top) && search_late(&d->search))

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define SUSPECT     5.0  /* robust standard deviations */
-#define SUSPECT_END 6.0  /* of the first value, which has neighbours on one side alone */
+#define SUSPECT_END 4.5  /* of the first value, which has neighbours on one side alone */
 #define MOST        0.04 /* of the values at most: more are no exceptions */
 /* Values out of line that are among those that a structure was fitted to hide behind the noise that
  * they make larger: 3% of them at most behind twice the noise. */
@@ -290,7 +290,7 @@ bool outliers_more(struct outliers *o, const struct series *s, size_t lag,
     if (o->n + found > (most < OUTLIERS_MAX ? most : OUTLIERS_MAX)) found = 0;
     for (size_t i = 0; i + 1 < s->n && found && !st; i++)
         if (!edge[i] && fabs(d[i]) > SUSPECT)
-            o->at[o->n++] = (struct outlier){.at = i, .x = s->x[i], .y = s->y[i]};
+            o->at[o->n++] = (struct outlier){.at = i, .x = s->x[i], .y = s->y[i], .sds = d[i]};
     mem_free(d);
     mem_free(far);
     mem_free(edge);

@@ -24,11 +24,6 @@
 #define SCREEN_SIZE 250
 #define SCREEN      7.0
 
-/* Where a search is made again with a value more or less, a structure that lay so far behind then,
- * and as far again for each further one, is given up at once: so much a value out of line may say
- * for a structure with more noise. */
-#define LOST 14.0
-
 struct screen {
     struct smodel_data data;
     struct smodel_work **work;
@@ -302,19 +297,19 @@ static bool on_scale(const struct series_space *s, int transform) {
     return s->data->y[transform] != NULL;
 }
 
-/* The top then, of what is still a structure of these values. */
-static double top_before(const struct series_space *s) {
+/* The top then, of the structures on one scale: what a value far out costs is another thing on each
+ * of them. */
+static double top_before(const struct series_space *s, int transform) {
     double top = -INFINITY;
-    for (size_t i = 0; i < s->before->n; i++)
-        if (on_scale(s, s->before->at[i]->group)) top = fmax(top, evidence_total(s->before->at[i]));
+    for (size_t i = 0; i < s->before->n && on_scale(s, transform); i++)
+        if (s->before->at[i]->group == transform) top = fmax(top, evidence_total(s->before->at[i]));
     return top;
 }
 
 /* How far a structure lay behind then; 0 where that may change. */
 static double lost_before(const struct series_space *s, const struct evidence *then) {
-    double behind = top_before(s) - evidence_total(then);
-    double was = (double)series_space_of(s->before)->values, others = fabs((double)s->values - was);
-    return behind > LOST * fmax(others, 1) ? behind : 0;
+    double behind = top_before(s, then->group) - evidence_total(then);
+    return behind > s->may_gain ? behind : 0;
 }
 
 /* A rough evidence so far behind the top. Finishing leaves it as it is. */
