@@ -24,7 +24,7 @@ struct series_space {
     VEC(struct evidence *) pointed; /* points of suggested structures, in place of their parent */
     size_t values;                  /* that the data had when it was made */
     const struct search *before;    /* with other values out of line, perhaps; borrowed */
-    double may_gain; /* nats: how much of what a structure lay behind then may be gone */
+    double may_gain;       /* nats: how much of what a structure lay behind then may be gone */
     struct screen *screen; /* long regular series: a subset on which dense structures are tried */
     double top, floor;     /* of the search, when they were prepared: best, still of interest */
     const struct search *search; /* then, too; borrowed */
