@@ -308,6 +308,17 @@ static double odds_of(const struct outlier *o, const struct prediction *p, size_
     return o->edge ? -INFINITY : wild_log_odds(p->logp[i], *far, sd);
 }
 
+/* As a reader counts: on the scale that is modelled, where the prediction is symmetric. */
+static double distance_of(const struct posterior *p, const struct prediction *pred, size_t i,
+                          double y, double far) {
+    const struct smodel *m = smodel_of(p->structures.at[0].best);
+    int tr = m->s.transform;
+    double lo = smodel_forward(m->data, tr, pred->lo[i]);
+    double hi = smodel_forward(m->data, tr, pred->hi[i]);
+    double v = smodel_forward(m->data, tr, y) - smodel_forward(m->data, tr, pred->median[i]);
+    return hi > lo && isfinite(v / (hi - lo)) ? 2 * v / (hi - lo) : far;
+}
+
 static enum gpm_status predict_suspects(const struct outliers *o, const struct posterior *p,
                                         struct prediction *pred) {
     enum { LONG = 700 }; /* values of which so many draws would take longer than the search */
@@ -345,7 +356,7 @@ enum gpm_status outliers_judge(struct outliers *o, const struct posterior *p, bo
             continue;
         }
         o->at[i].expected = pred.median[i];
-        o->at[i].sds = far;
+        o->at[i].sds = distance_of(p, &pred, i, o->at[i].y, far);
         o->at[kept++] = o->at[i];
     }
     *back = !st && kept < o->n;
