@@ -2,7 +2,7 @@
 """What discover says of series whose truth is known: structure_truths.py GPMEM [SEEDS [CASE...]]
 
 Each case makes a series from a seed and states claims about the result; the table counts how many seeds each claim holds for."""
-import datetime, json, math, os, random, subprocess, sys, tempfile
+import datetime, json, math, os, random, re, subprocess, sys, tempfile
 
 
 def months(n):
@@ -128,8 +128,29 @@ def shop(g):
         "no change": lambda d: sum(m["probability"] for m in d["motifs"] if m["motif"] == "change") < 0.5}
 
 
+def campaigns(g):
+    """A year of days with a week and a trend, and one or two times at another level, 1.5 to 3 standard deviations of the noise away."""
+    n, ys, spans, dates = 365, [], [], days(365)
+    week = [g.gauss(0, 15) for _ in range(7)]
+    for k in range(g.choice([1, 2])):
+        from_, length = g.randrange(30, 150) + 160 * k, g.randrange(7, 29)
+        spans.append((from_, from_ + length - 1, g.choice([-1, 1]) * g.uniform(15, 30)))
+    for i in range(n):
+        ys.append(round(200 + 0.1 * i + week[i % 7] + sum(size for a, b, size in spans if a <= i <= b) + g.gauss(0, 10), 1))
+
+    def found(d):
+        return [[dates.index(t) for t in m] for m in re.findall(r"The level is (?:higher|lower) by [^.]*(?:\.\d+[^.]*)*? from (\S+) to ([-\d]+)", said(d))]
+    return dates, ys, {
+        "all of them told, nothing else": lambda d: len(found(d)) == len(spans) and "shift of level" not in said(d),
+        "with their dates, 2 days away at most": lambda d: sorted(found(d)) and len(found(d)) == len(spans)
+        and all(abs(f[0] - s[0]) < 3 and abs(f[1] - s[1]) < 3 for f, s in zip(sorted(found(d)), sorted(spans))),
+        "every week": lambda d: "every week" in said(d),
+        "a trend": lambda d: sum(m["probability"] for m in d["motifs"] if m["motif"] == "trend") > 0.9,
+        "no random walk": lambda d: sum(m["probability"] for m in d["motifs"] if m["motif"] == "random_walk") < 0.5}
+
+
 CASES = {"daily temperatures": temperatures, "counts": counts, "spikes": spikes, "step": step, "louder": louder, "noise": noise,
-         "moving average": average, "three periods": three_periods, "saw-tooth": sawtooth, "shop": shop}
+         "moving average": average, "three periods": three_periods, "saw-tooth": sawtooth, "shop": shop, "campaigns": campaigns}
 
 
 def main():

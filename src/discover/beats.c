@@ -119,7 +119,7 @@ static struct evidence *at_point(const struct smodel_data *d, const struct struc
 static struct evidence *without(const struct evidence *e, int i) {
     struct structure rest = smodel_of(e)->s;
     memmove(rest.t + i, rest.t + i + 1, sizeof rest.t[0] * (size_t)(rest.n - 1 - i));
-    rest.t[--rest.n] = (struct term){0, 0, 0};
+    rest.t[--rest.n] = (struct term){0};
     return at_point(smodel_of(e)->data, &rest, 0, e, NULL);
 }
 

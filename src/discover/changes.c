@@ -218,6 +218,49 @@ static struct change_place place_of(const struct scan *s, size_t from, size_t to
                                  .more = more == (end || from > 0)};
 }
 
+/* ---- levels that end again ---- */
+#define PULSE_LEAST 2 /* values: one alone is out of line */
+
+static bool apart(const struct changes *c, const size_t *edge, size_t from, size_t to) {
+    for (int i = 0; i < c->n_pulse; i++)
+        if (from <= edge[2 * i + 1] + 1 && to + 1 >= edge[2 * i]) return false;
+    return true;
+}
+
+/* The best window that lies apart from those that are known: edge[0] and edge[1]. A gain is at most
+ * b^2 / 2q, which costs no logarithm. */
+static double best_pulse(const struct windows *w, const struct changes *c, size_t *edge) {
+    size_t n = w->n, *here = edge + (ptrdiff_t)(2 * c->n_pulse);
+    double best = 0;
+    for (size_t from = MARGIN; from + PULSE_LEAST + MARGIN <= n; from++) {
+        const double *before = w->q + (from - 1) * n;
+        for (size_t to = from + PULSE_LEAST - 1; to + MARGIN < n && to - from < n / 2; to++) {
+            double b = windows_b(w, from, to);
+            double q = w->q[to + to * n] - 2 * before[to] + before[from - 1];
+            if (!(b * b > 2 * q * best) || !apart(c, edge, from, to)) continue;
+            double gain = gain_of(fmax(q, 0), b);
+            if (gain > best) best = gain, here[0] = from, here[1] = to;
+        }
+    }
+    return best;
+}
+
+static void scan_pulses(const struct scan *s, struct changes *c) {
+    struct windows sums = windows_new(s->n);
+    double *one = NEW_ARRAY(double, s->n), gain;
+    size_t edge[2 * CHANGES_MAX];
+    for (size_t i = 0; i < s->n; i++) one[i] = 1;
+    windows_fill(&sums, s, one);
+    while (c->n_pulse < CHANGES_MAX && (gain = best_pulse(&sums, c, edge)) > 0) {
+        size_t from = edge[2 * c->n_pulse], to = edge[2 * c->n_pulse + 1];
+        double tau = 0.5 * (s->t[from - 1] + s->t[from]), end = 0.5 * (s->t[to] + s->t[to + 1]);
+        c->pulse[c->n_pulse++] =
+            (struct change_place){.tau = tau, .width = end - tau, .gain = gain};
+    }
+    mem_free(one);
+    mem_free(sums.b);
+}
+
 typedef double (*window_fn)(void *ctx, size_t from, size_t to, bool *more);
 
 /* The best side of a date or window; a window has one end more. */
@@ -317,6 +360,7 @@ bool changes_scan(const struct evidence *e, struct smodel_work *w, const double 
     if (ok) {
         scan_shifts(&s, out);
         scan_bends(&s, out);
+        scan_pulses(&s, out);
         scan_variances(&s, s.e, &out->variance, &out->window);
         scan_parts(&s, e, w, out);
         if (n) scan_waves(&s, periods, n, out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where a series may change: at the optimum of a structure, what a shift of level, a bend of the
- * trend or another size of the noise would add to the likelihood at every place, all places at
- * once. The search tries the best of them.
+ * Where a series may change: at the optimum of a structure, what a shift of level, for good or for
+ * a time, a bend of the trend or another size of the noise would add to the likelihood at every
+ * place, all places at once. The search tries the best of them.
  */
 #ifndef DISCOVER_CHANGES_H
 #define DISCOVER_CHANGES_H
@@ -18,6 +18,8 @@ struct change_place {
 struct changes {
     struct change_place shift[CHANGES_MAX]; /* of level, the best places first */
     int n_shift;
+    struct change_place pulse[CHANGES_MAX]; /* another level for a time; apart from each other */
+    int n_pulse;
     struct change_place bend, variance, window;    /* gain 0: none */
     struct change_place part[STRUCTURE_MAX_TERMS]; /* where a term is much larger than elsewhere */
     struct change_place pattern; /* of a period below that lives in a part of the data */

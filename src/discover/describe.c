@@ -180,17 +180,24 @@ void describe_headline(const struct discovery *d, int term, struct buf *out) {
                             : "varies");
 }
 
+/* The first value at or behind t, the number of values behind the last one. */
+static size_t value_from(const struct discovery *d, double t) {
+    size_t i = 0;
+    while (i < d->data.n && d->data.t[i] < t - 1e-9) i++;
+    return i;
+}
+
 /* The date of a step or a bend; of a step between two values that of the second: where days are
- * missing (weekends) the middle between them is a day on which nothing happened. */
+ * missing (weekends) the middle between them is a day on which nothing happened. Of a pulse its
+ * first value and its last. */
 static void change_date(const struct discovery *d, const struct sterm *e, struct buf *out) {
     int tau = e->par[SPAR_TAU];
-    double t = parameter_summary(discovery_top(d), tau).mean, slack = 1e-9;
-    size_t i = 0;
-    if (!smodel_free(tau)) {
-        while (i + 1 < d->data.n && d->data.t[i] < t - slack) i++;
-        t = d->data.t[i];
-    }
-    words_date(d, t, out);
+    double t = parameter_summary(discovery_top(d), tau).mean;
+    size_t last = d->data.n - 1, i = value_from(d, t);
+    words_date(d, smodel_free(tau) ? t : d->data.t[i < last ? i : last], out);
+    if (!e->to) return;
+    buf_puts(out, " to ");
+    words_date(d, d->data.t[value_from(d, term_place(e->to)) - 1], out);
 }
 
 static void when(const struct discovery *d, const struct sterm *e, struct buf *out) {
@@ -227,7 +234,7 @@ void describe_time(const struct discovery *d, int term, struct buf *out) {
         buf_puts(out, " over about ");
         words_duration(d, parameter_summary(top, e->par[SPAR_L]).mean * span, out);
     } else if (e->par[SPAR_TAU] >= 0) {
-        buf_puts(out, " at ");
+        buf_puts(out, e->to ? " from " : " at ");
         describe_when(d, term, out);
     }
 }
@@ -359,15 +366,20 @@ static void describe_swing(const struct discovery *d, const struct sterm *e,
     buf_putc(out, '.');
 }
 
-/* A step between two values: its size is that of the part after it, its date the first of those. */
+/* A step between two values: its size is that of the part after it, its date the first of those;
+ * of a pulse, that of the part within. */
 static void describe_shift(const struct discovery *d, const struct sterm *e,
                            const struct series_part *p, struct buf *out) {
-    size_t last = d->series.n - 1;
-    double size = fabs(p->mean[last]), half = 1.96 * p->sd[last];
-    bool down = p->mean[last] < 0, percent = down && words_log(d);
+    size_t at = d->series.n - 1;
+    while (e->to && at > 0 && p->mean[at] == 0) at--;
+    double size = fabs(p->mean[at]), half = 1.96 * p->sd[at];
+    bool down = p->mean[at] < 0, percent = down && words_log(d);
     double v[] = {size, fmax(size - half, 0), size + half};
     static const char *const before[] = {" by ", " (95%: ", " to "};
-    buf_printf(out, " The level shifts %s", down ? "down" : "up");
+    if (e->to)
+        buf_printf(out, " The level is %s", down ? "lower" : "higher");
+    else
+        buf_printf(out, " The level shifts %s", down ? "down" : "up");
     for (int i = 0; i < 3; i++) {
         buf_puts(out, before[i]);
         if (percent)
@@ -375,7 +387,7 @@ static void describe_shift(const struct discovery *d, const struct sterm *e,
         else
             words_amount(d, v[i], out);
     }
-    buf_puts(out, ") at ");
+    buf_puts(out, e->to ? ") from " : ") at ");
     change_date(d, e, out);
     buf_putc(out, '.');
 }
@@ -543,7 +555,7 @@ static void formula_term(const struct discovery *d, const struct sterm *s, doubl
             words_number(", l=", parameter_summary(e, s->par[SPAR_LPER]).mean, ")", out);
         }
         if (role == KERN_ROLE_TREND || (role == KERN_ROLE_BREAK && place >= 0)) {
-            buf_puts(out, role == KERN_ROLE_TREND ? "(c=" : "(at=");
+            buf_puts(out, role == KERN_ROLE_TREND ? "(c=" : s->to ? "(" : "(at=");
             if (role == KERN_ROLE_BREAK)
                 change_date(d, s, out);
             else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Changes after the data (further.h). */
 #include "discover/further.h"
+#include "base/mem.h"
 #include "math/special.h"
 #include "gp/kern_class.h"
 #include <math.h>
@@ -13,17 +14,17 @@ static const struct {
 } kinds[FURTHER_KINDS] = {{0.9, 1, 3}, {0.1, 1, 0.25}};
 
 /* Kinds of rates after k changes in one span: k is negative binomial under each. */
-static void rates_after(struct further *f) {
+static void rates_after(int k, struct further_rate *kind) {
     double sum = 0;
     for (int i = 0; i < FURTHER_KINDS; i++) {
         double a = kinds[i].shape, b = kinds[i].spans;
-        f->kind[i].shape = a + f->n;
-        f->kind[i].rate = b + 1;
-        f->kind[i].weight = kinds[i].weight * exp(log_gamma(a + f->n) - log_gamma(a) + a * log(b) -
-                                                  (a + f->n) * log(b + 1));
-        sum += f->kind[i].weight;
+        kind[i].shape = a + k;
+        kind[i].rate = b + 1;
+        kind[i].weight = kinds[i].weight *
+                         exp(log_gamma(a + k) - log_gamma(a) + a * log(b) - (a + k) * log(b + 1));
+        sum += kind[i].weight;
     }
-    for (int i = 0; i < FURTHER_KINDS; i++) f->kind[i].weight /= sum;
+    for (int i = 0; i < FURTHER_KINDS; i++) kind[i].weight /= sum;
 }
 
 /* Edges of the change that lie among the data: a window may not have ended yet. */
@@ -34,23 +35,29 @@ static int edges(const struct smodel *m, const double *z) {
 }
 
 void further_of(const struct smodel *m, const double *z, struct further *out) {
-    out->n = 0;
+    out->n = out->pulses = 0;
     for (const struct sterm *e = m->term; e < m->term + m->n_terms; e++) {
         int f = factor_next(e->mask & factors_of(KERN_ROLE_BREAK), -1), sd = e->par[SPAR_SD];
         if (f == FACTOR_MAX) continue;
         const struct kern_motif *row = &factor_class(f)->motif;
         double size = row->unit * smodel_value(m, sd, z[sd]);
+        if (e->to) {
+            double width = term_place(e->to) - term_place(e->at);
+            out->pulse[out->pulses].size = size * size;
+            out->pulse[out->pulses++].width = width;
+            continue;
+        }
         out->at[out->n].bend = row->direction;
         out->at[out->n++].size = size * size;
     }
     out->n += out->switches = edges(m, z);
-    rates_after(out);
+    rates_after(out->n, out->kind);
+    rates_after(out->pulses, out->of_pulse);
 }
 
-double further_rate(const struct further *f) {
+double further_rate(const struct further_rate *kind) {
     double sum = 0;
-    for (int i = 0; i < FURTHER_KINDS; i++)
-        sum += f->kind[i].weight * f->kind[i].shape / f->kind[i].rate;
+    for (int i = 0; i < FURTHER_KINDS; i++) sum += kind[i].weight * kind[i].shape / kind[i].rate;
     return sum;
 }
 
@@ -74,7 +81,7 @@ static struct numbers numbers_of(const struct further *f, double after, double p
         lead += f->kind[i].weight * pow(1 + 2 * p * after / f->kind[i].rate, -a);
     }
     s.more = fmax(1 - s.none - s.one - s.two, 0);
-    if (s.more > 0) s.mean = fmax(further_rate(f) * after - s.one - 2 * s.two, 0) / s.more;
+    if (s.more > 0) s.mean = fmax(further_rate(f->kind) * after - s.one - 2 * s.two, 0) / s.more;
     s.odd = 0.5 * (1 - lead) - p * s.one - 2 * p * (1 - p) * s.two;
     s.odd = fmin(fmax(s.odd, 0), s.more);
     return s;
@@ -93,13 +100,37 @@ static size_t switched(const struct numbers *s, double p, double mean, struct fu
     return 5;
 }
 
+/* That a pulse like number j is there: that one began within its width. */
+static double pulsing(const struct further *f, int j, double after) {
+    double since = fmin(after, f->pulse[j].width), none = 0;
+    for (int i = 0; i < FURTHER_KINDS; i++) {
+        const struct further_rate *k = &f->of_pulse[i];
+        none += k->weight * pow(k->rate / (k->rate + since), k->shape);
+    }
+    return (1 - none) / f->pulses;
+}
+
+/* Beside the first n parts, where none is there. */
+static size_t with_pulses(const struct further *f, double after, struct further_part *out,
+                          size_t n) {
+    double there = 0;
+    for (int j = 0; j < f->pulses; j++) {
+        double share = pulsing(f, j, after);
+        out[n + (size_t)j] = (struct further_part){share, f->pulse[j].size, false};
+        there += share;
+    }
+    for (size_t i = 0; i < n; i++) out[i].share *= 1 - there;
+    return n + (size_t)f->pulses;
+}
+
 /* One change has a date that is uniform since the data: of a bend the first half of the dates, and
  * the second, E u^2 = 7/12 and 1/12, are parts. Of several the variances add up, on average. */
 size_t further_parts(const struct further *f, double after, struct further_part *out) {
     double p = f->n ? (double)f->switches / f->n : 0, mean = 0;
     struct numbers s = numbers_of(f, after, p);
     size_t n = 1;
-    out[0] = (struct further_part){s.none, 0, false};
+    out[0] = (struct further_part){f->n ? s.none : 1, 0, false};
+    if (!f->n) return with_pulses(f, after, out, n);
     for (int j = 0; j < f->n - f->switches; j++)
         for (int half = 0; half < 2; half++) {
             double of_bend = (half ? 1.0 : 7.0) / 12 * after * after;
@@ -107,30 +138,52 @@ size_t further_parts(const struct further *f, double after, struct further_part 
             out[n++] = (struct further_part){s.one / (2 * f->n), more, false};
             mean += more / (2 * f->n);
         }
-    return n + switched(&s, p, mean, out + n);
+    return with_pulses(f, after, out, n + switched(&s, p, mean, out + n));
+}
+
+/* How long it takes until the next one; the rate has seen it then. */
+static double next_change(struct further_rate *k, struct rng *r) {
+    double wait = k->rate * expm1(-log(rng_uniform(r)) / k->shape);
+    k->shape++;
+    k->rate += wait;
+    return wait;
+}
+
+static struct further_rate draw_rate(const struct further_rate *kind, struct rng *r) {
+    int k = 0;
+    for (double u = rng_uniform(r); k < FURTHER_KINDS - 1 && u > kind[k].weight; k++)
+        u -= kind[k].weight;
+    return kind[k];
+}
+
+static void draw_pulses(const struct further *f, struct rng *r, size_t n, const double *since,
+                        double end, double *level) {
+    struct further_rate k = draw_rate(f->of_pulse, r);
+    for (double at = next_change(&k, r); at < end; at += next_change(&k, r)) {
+        int j = (int)(rng_uniform(r) * f->pulses);
+        double change = sqrt(f->pulse[j].size) * rng_normal(r);
+        for (size_t i = 0; i < n; i++)
+            if (since[i] > at && since[i] <= at + f->pulse[j].width) level[i] += change;
+    }
 }
 
 /* Polya's process: with a rate from Gamma(a, b) no change comes within t with the probability
  * (b / (b + t))^a; after one at t the rate is from Gamma(a + 1, b + t). */
 void further_draw(const struct further *f, struct rng *r, size_t n, const double *t, bool before,
                   double *level, bool *other) {
-    int kind = 0;
-    for (double u = rng_uniform(r); kind < FURTHER_KINDS - 1 && u > f->kind[kind].weight; kind++)
-        u -= f->kind[kind].weight;
-    double shape = f->kind[kind].shape, rate = f->kind[kind].rate, at = 0, end = 0;
-    for (size_t i = 0; i < n; i++) end = fmax(end, before ? -t[i] : t[i] - 1);
-    while (f->n && end > 0) {
-        double wait = rate * expm1(-log(rng_uniform(r)) / shape);
-        if (!((at += wait) < end)) break;
-        shape++;
-        rate += wait;
+    struct further_rate k = draw_rate(f->kind, r);
+    double at = 0, end = 0, *since = NEW_ARRAY(double, n + 1);
+    for (size_t i = 0; i < n; i++) end = fmax(end, since[i] = before ? -t[i] : t[i] - 1);
+    while (f->n && end > 0 && (at += next_change(&k, r)) < end) {
         int j = (int)(rng_uniform(r) * f->n);
         bool turn = j >= f->n - f->switches;
         double change = turn ? 0 : sqrt(f->at[j].size) * rng_normal(r);
         for (size_t i = 0; i < n; i++) {
-            double since = (before ? -t[i] : t[i] - 1) - at;
-            if (since > 0 && turn) other[i] = !other[i];
-            if (since > 0 && !turn) level[i] += change * (f->at[j].bend ? since : 1);
+            double past = since[i] - at;
+            if (past > 0 && turn) other[i] = !other[i];
+            if (past > 0 && !turn) level[i] += change * (f->at[j].bend ? past : 1);
         }
     }
+    if (f->pulses && end > 0) draw_pulses(f, r, n, since, end, level);
+    mem_free(since);
 }

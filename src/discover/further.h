@@ -8,6 +8,7 @@
  * same probability, and a draw of the parameters has its spread.
  *
  *   STEP    the level shifts by N(0, s^2)
+ *   PULSE   it does so for a time as long as what was seen, and comes back; with a rate of its own
  *   RAMP    the slope changes by N(0, 9 s^2)
  *   an edge the regime switches: what acts ends, and what had ended begins anew (smodel_other)
  *
@@ -27,12 +28,17 @@ struct further {
         bool bend;   /* of the slope; else of the level */
         double size; /* variance of the change, of a slope per span */
     } at[STRUCTURE_MAX_TERMS];
+    int pulses;
     struct {
+        double size, width; /* variance of the level, spans */
+    } pulse[STRUCTURE_MAX_TERMS];
+    struct further_rate {
         double weight, shape, rate; /* of the Gamma distribution of changes per span */
-    } kind[FURTHER_KINDS];
+    } kind[FURTHER_KINDS], of_pulse[FURTHER_KINDS];
 };
 void further_of(const struct smodel *m, const double *z, struct further *out);
-double further_rate(const struct further *f); /* changes per span, in the mean */
+/* Changes, pulses per span, in the mean. */
+double further_rate(const struct further_rate *kind);
 
 /* What may have happened since the data, `after` spans from them: with probability `share` the
  * level has a further variance, in the regime of the data's end or in the other one. The shares of
@@ -41,7 +47,7 @@ struct further_part {
     double share, more;
     bool other;
 };
-#define FURTHER_PARTS (2 * STRUCTURE_MAX_TERMS + 6)
+#define FURTHER_PARTS (3 * STRUCTURE_MAX_TERMS + 6)
 /* As many parts at any time, the first of them without a change; returns how many. */
 size_t further_parts(const struct further *f, double after, struct further_part *out);
 

@@ -28,13 +28,21 @@ static void put_further(const struct discovery *d, struct buf *out) {
     const struct evidence *e = discovery_top(d);
     struct further f;
     further_of(smodel_of(e), e->prop.mode[0].z, &f);
+    if (f.pulses) {
+        buf_printf(out,
+                   "Another level for a time, like %s, may come again: forecasts count with about "
+                   "one in ",
+                   f.pulses == 1 ? "the one seen" : "those seen");
+        words_duration(d, d->data.span / further_rate(f.of_pulse), out);
+        buf_puts(out, f.n ? ". " : ".");
+    }
     if (!f.n) return;
     put_shifts(&f, out);
     if (f.switches)
         buf_printf(out, "%s acts in a part of the series alone may begin or end again",
                    f.n > f.switches ? ", and what" : "What");
     buf_printf(out, ": forecasts count with about one %sin ", f.switches ? "such change " : "");
-    words_duration(d, d->data.span / further_rate(&f), out);
+    words_duration(d, d->data.span / further_rate(f.kind), out);
     buf_puts(out, f.switches == f.n ? "." : ", up or down, which widens their intervals.");
 }
 

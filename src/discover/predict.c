@@ -207,7 +207,7 @@ static void add_further(struct mixture *m) {
     for (size_t k = 0; k < n; k++) {
         struct further f;
         further_of(smodel_of(m->c[k].e), m->c[k].z, &f);
-        if (f.n) part_further(m, k, &f);
+        if (f.n || f.pulses) part_further(m, k, &f);
     }
 }
 

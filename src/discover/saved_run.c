@@ -44,7 +44,8 @@ static void put_evidence(const struct evidence *e, struct buf *out) {
          FIELD("change", s->change));
     buf_puts(out, ", \"terms\": [");
     for (int k = 0; k < s->n; k++)
-        buf_printf(out, "%s[%u, %u, %u]", k ? ", " : "", s->t[k].mask, s->t[k].gate, s->t[k].at);
+        buf_printf(out, "%s[%u, %u, %u, %u]", k ? ", " : "", s->t[k].mask, s->t[k].gate, s->t[k].at,
+                   s->t[k].to);
     buf_putc(out, ']');
     JSON(out, FIELD("log_prior", e->log_prior), FIELD("log_evidence", e->logz),
          FIELD("laplace", e->laplace), FIELD("se", e->se), FIELD("ess", e->ess),
@@ -619,9 +620,10 @@ static bool load_structure(const struct smodel_data *data, json_t *j, struct str
         json_int_t mask = json_integer_value(json_array_get(t, 0));
         json_int_t gate = json_integer_value(json_array_get(t, 1));
         json_int_t at = json_integer_value(json_array_get(t, 2)); /* folders of before: none */
+        json_int_t to = json_integer_value(json_array_get(t, 3)); /* likewise */
         if (mask < 0 || mask > UINT16_MAX || gate < 0 || gate > UINT16_MAX) return false;
-        if (at < 0 || at > UINT16_MAX) return false;
-        s->t[k] = (struct term){(uint16_t)mask, (uint16_t)gate, (uint16_t)at};
+        if (at < 0 || at > UINT16_MAX || to < 0 || to > UINT16_MAX) return false;
+        s->t[k] = (struct term){(uint16_t)mask, (uint16_t)gate, (uint16_t)at, (uint16_t)to};
     }
     return structure_sound(s, data->n_season) && data->y[s->transform];
 }

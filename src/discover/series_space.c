@@ -98,7 +98,8 @@ static bool plain(const struct evidence *e) {
     unsigned stiff =
         factors_of(KERN_ROLE_TREND) | factors_of(KERN_ROLE_PERIODIC) | factors_of(KERN_ROLE_BREAK);
     for (int i = 0; i < k->n; i++) /* one such factor each */
-        if (k->t[i].mask & ~stiff || k->t[i].mask & (k->t[i].mask - 1)) return false;
+        if (k->t[i].mask & ~stiff || k->t[i].mask & (k->t[i].mask - 1) || k->t[i].gate)
+            return false;
     return true;
 }
 
@@ -131,17 +132,32 @@ static void hint_places(struct series_space *s, const struct changes *c, int n_t
     }
 }
 
-/* A step or a bend beside k; also without the line that imitated it. */
+/* A step or a pulse beside k; where there is no room for one more, instead of another break: dates
+ * that were found beside other values may not be the best ones. */
+static void suggest_break(struct series_space *s, const struct change_place *p,
+                          const struct structure *k, space_emit each, void *ctx) {
+    const struct grammar *g = &s->grammar;
+    double end = p->width > 0 ? p->tau + p->width : 0;
+    struct structure v, rest;
+    bool room = grammar_break(g, k, p->tau, end, &v);
+    if (room) each(ctx, series_space_number(s, &v));
+    for (int i = 0; i < k->n && !room; i++)
+        if (grammar_without_break(k, i, &rest) && grammar_break(g, &rest, p->tau, end, &v))
+            each(ctx, series_space_number(s, &v));
+}
+
+/* Steps, pulses or a bend beside k; also without the line that imitated them. */
 static void suggest_shifts(struct series_space *s, const struct changes *c,
                            const struct structure *k, space_emit each, void *ctx) {
     const struct grammar *g = &s->grammar;
     struct structure v, bare;
     bool line = grammar_without_line(k, &bare);
-    for (int i = 0; i < c->n_shift; i++) {
-        if (c->shift[i].gain <= log((double)s->data->n)) continue;
-        if (grammar_shift(g, k, c->shift[i].tau, &v)) each(ctx, series_space_number(s, &v));
-        if (line && grammar_shift(g, &bare, c->shift[i].tau, &v))
-            each(ctx, series_space_number(s, &v));
+    double date = log((double)s->data->n);
+    for (int i = 0; i < c->n_shift + c->n_pulse; i++) {
+        const struct change_place *p = i < c->n_shift ? &c->shift[i] : &c->pulse[i - c->n_shift];
+        if (p->gain <= (p->width > 0 ? 2 : 1) * date) continue;
+        suggest_break(s, p, k, each, ctx);
+        if (line) suggest_break(s, p, &bare, each, ctx);
     }
     if (c->bend.gain <= 3) return;
     if (grammar_bend(g, k, &v)) each(ctx, series_space_number(s, &v));
@@ -212,6 +228,14 @@ static void suggest_patterns(struct series_space *s, const struct evidence *e, s
         }
 }
 
+/* A pulse leaves nothing to see of where the level does not come back. */
+static void suggest_steps(struct series_space *s, const struct structure *k, space_emit each,
+                          void *ctx) {
+    struct structure v;
+    for (int i = 0; i < k->n; i++)
+        if (grammar_steps(&s->grammar, k, i, &v)) each(ctx, series_space_number(s, &v));
+}
+
 /* Those whose gain could pay for what they cost. */
 static void suggestions(struct space *base, const struct evidence *e, space_emit each, void *ctx) {
     struct series_space *s = own(base);
@@ -223,6 +247,7 @@ static void suggestions(struct space *base, const struct evidence *e, space_emit
     int n = plain(e) ? wave_periods(s, k->transform, periods) : 0;
     s->floor = -INFINITY; /* what has a gain that was computed gets all of its starts */
     suggest_patterns(s, e, each, ctx);
+    suggest_steps(s, k, each, ctx);
     if (!g->changes || !changes_scan(e, s->work[0], periods, n, &c)) return;
     hint_places(s, &c, k->n);
     suggest_shifts(s, &c, k, each, ctx);
@@ -557,6 +582,19 @@ static bool simple(const struct structure *k) {
            (k->n == 1 && k->change == CHANGE_NONE && __builtin_popcount(k->t[0].mask) == 1);
 }
 
+/* Is e the best on its scale of those beside which changes are looked for, though far behind the
+ * top? What was left out then may be a change. */
+static bool is_base(const struct search *coarse, const struct evidence *e) {
+    bool stiff = plain(e), still = unchanged(e);
+    for (size_t i = 0; i < coarse->n && (stiff || still); i++) {
+        const struct evidence *o = coarse->at[i];
+        if (o->group != e->group || !o->prop.n || evidence_total(o) <= evidence_total(e)) continue;
+        stiff &= !plain(o);
+        still &= !unchanged(o);
+    }
+    return stiff || still;
+}
+
 /* Noise whose size changes is what counts have by themselves where their rate changes. */
 static bool worth(const struct refine *r, const struct evidence *e) {
     const struct smodel *m = smodel_of(e);
@@ -567,7 +605,8 @@ static bool worth(const struct refine *r, const struct evidence *e) {
     struct smodel now; /* other data may have other parameters */
     smodel_init(&now, r->s->data, &k);
     bool hidden = smodel_scale_hidden(r->s->data);
-    return (!e->rough || (hidden && simple(&k))) && e->prop.n && now.d <= e->prop.d &&
+    bool base = r->coarse == r->s->before && is_base(r->coarse, e);
+    return (!e->rough || base || (hidden && simple(&k))) && e->prop.n && now.d <= e->prop.d &&
            on_scale(r->s, k.transform) && !(changing && hidden);
 }
 
@@ -587,14 +626,17 @@ static size_t choose_refined(struct refine *r, const struct search *s, const str
     double top = -INFINITY;
     for (size_t i = 0; i < coarse->n; i++)
         if (worth(r, coarse->at[i])) top = fmax(top, evidence_total(coarse->at[i]));
+    bool again = coarse == r->s->before;
     for (size_t i = 0; i < coarse->n; i++)
-        if (worth(r, coarse->at[i]) && (evidence_total(coarse->at[i]) > top - 6 ||
-                                        (hidden && simple(&smodel_of(coarse->at[i])->s))))
+        if (worth(r, coarse->at[i]) &&
+            (evidence_total(coarse->at[i]) > top - 6 || (again && is_base(coarse, coarse->at[i])) ||
+             (hidden && simple(&smodel_of(coarse->at[i])->s))))
             r->from[n++] = coarse->at[i];
     qsort(r->from, n, sizeof *r->from, by_total);
     for (size_t i = 0; i < n; i++) {
         struct structure k = refined(r->s, r->from[i]);
-        bool leave = known(s, &k) || (kept >= most && !(hidden && simple(&k)));
+        bool more = (hidden && simple(&k)) || (again && is_base(coarse, r->from[i]));
+        bool leave = known(s, &k) || (kept >= most && !more);
         for (size_t j = 0; j < kept && !leave; j++) {
             struct structure other = refined(r->s, r->from[j]);
             leave = structure_equal(&k, &other);

@@ -148,7 +148,15 @@ static enum gpm_status put_part(const struct drawing *w, int term, struct sketch
     if (st) return st;
     unsigned breaks = factors_of(KERN_ROLE_BREAK), line = factors_of(KERN_ROLE_TREND);
     bool step = s->mask == FACTOR_BIT(factor_find("STEP", 4));
-    if (s->mask & breaks) add_event(w, d, value_of(w, s, SPAR_TAU), mean[K - 1] - mean[0], step);
+    double from = value_of(w, s, SPAR_TAU), to = term_place(s->to), in = 0.5 * (from + to), size;
+    if (s->to) { /* up and down again */
+        st = smodel_part(w->m, w->z, w->g, term, &in, 1, &size, NULL);
+        if (st) return st;
+        add_event(w, d, from, size, true);
+        add_event(w, d, to, -size, true);
+    } else if (s->mask & breaks) {
+        add_event(w, d, from, mean[K - 1] - mean[0], step);
+    }
     if (s->mask == line) d->line += (float)((mean[K - 1] - mean[0]) * unit(w, K / 2) * K / (K - 1));
     if (!(s->mask & breaks)) d->share[kind_of(s->mask)] += (float)fmax(sq - sum * sum, 0);
     return GPM_OK;

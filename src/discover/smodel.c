@@ -345,7 +345,9 @@ void smodel_data_rounded(struct smodel_data *d, double step) {
 
 void smodel_data_season(struct smodel_data *d, double p) {
     bool seen = p <= HALF_PERIODS * (1 + d->dt);
-    if (p >= 2.1 * d->dt && seen && d->n_season < SERIES_SEASONS) d->season[d->n_season++] = p;
+    bool turns = d->grid && fabs(p / d->dt - 2) < 0.02; /* two values a period: one up, one down */
+    if ((p >= 2.1 * d->dt || turns) && seen && d->n_season < SERIES_SEASONS)
+        d->season[d->n_season++] = p;
 }
 
 enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
@@ -444,10 +446,11 @@ const char *spar_name(int kind) {
     return names[kind];
 }
 
-/* What the structure itself says of a periodic factor or a step: a step is sharp. */
-static int add_chosen(struct smodel *m, int kind, int k, uint16_t at) {
-    double v = kind == SPAR_PERIOD ? m->data->season[at - 1]
-               : kind == SPAR_TAU  ? term_place(at)
+/* What the structure itself says of a periodic factor, a step or a pulse: a step is sharp. */
+static int add_chosen(struct smodel *m, int kind, int k, struct term t) {
+    double v = kind == SPAR_PERIOD ? m->data->season[t.at - 1]
+               : kind == SPAR_TAU  ? term_place(t.at)
+               : t.to              ? term_place(t.to) - term_place(t.at)
                                    : m->data->dt / 20;
     return add_held(m, kind, k, v);
 }
@@ -462,7 +465,7 @@ static void layout_term(struct smodel *m, int k, struct term t) {
     static const enum kern_role order[] = {KERN_ROLE_SMOOTH, KERN_ROLE_PERIODIC, KERN_ROLE_TREND,
                                            KERN_ROLE_BREAK, KERN_ROLE_WALK};
     struct sterm *e = &m->term[k];
-    *e = (struct sterm){.mask = t.mask, .gate = t.gate, .at = t.at};
+    *e = (struct sterm){.mask = t.mask, .gate = t.gate, .at = t.at, .to = t.to};
     for (int i = 0; i < SPAR_KINDS; i++) e->par[i] = -1;
     e->par[SPAR_SD] = add_par(m, SPAR_SD, k, first_of(t.mask), 0);
     for (size_t i = 0; i < COUNT_OF(order); i++) {
@@ -471,7 +474,7 @@ static void layout_term(struct smodel *m, int k, struct term t) {
         for (size_t p = 1; p < factor_class(f)->npar; p++) {
             enum spar_kind kind = spar_kind_of(order[i], p);
             if (t.at && (kind == SPAR_PERIOD || order[i] == KERN_ROLE_BREAK))
-                e->par[kind] = add_chosen(m, kind, k, t.at);
+                e->par[kind] = add_chosen(m, kind, k, t);
             else if (factor_class(f)->par[p].prior != KERN_P_FLAT)
                 e->par[kind] = add_par(m, kind, k, f, p);
         }
@@ -695,7 +698,7 @@ static int key_par(const struct sterm *e) {
 /* Do terms k and k + 1, which are the same, stand in the wrong order? */
 static bool swapped(const struct smodel *m, const double *z, int k) {
     const struct sterm *a = &m->term[k], *b = a + 1;
-    return a->mask == b->mask && a->gate == b->gate && a->at == b->at &&
+    return a->mask == b->mask && a->gate == b->gate && a->at == b->at && a->to == b->to &&
            z[key_par(a)] > z[key_par(b)];
 }
 

@@ -175,7 +175,7 @@ struct spar {
 };
 const char *spar_name(int kind); /* "sd", "period" */
 struct sterm {
-    uint16_t mask, gate, at;
+    uint16_t mask, gate, at, to;
     int par[SPAR_KINDS]; /* index of its parameter of each kind, -1: it has none */
 };
 /* What parameter p of a row of this role is to a term. */

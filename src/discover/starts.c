@@ -28,7 +28,7 @@ static void copy_term(const struct sterm *a, const double *from, const struct st
  * of a level that moves in a window), one that shares a factor; 0: none of these. */
 static int likeness(const struct sterm *a, const struct sterm *b) {
     if (a->mask != b->mask) return (a->mask & b->mask) != 0;
-    return a->gate == b->gate && a->at == b->at ? 3 : 2;
+    return a->gate == b->gate && a->at == b->at && a->to == b->to ? 3 : 2;
 }
 
 void starts_carry(const struct smodel *m, const struct evidence *from, double *z, int *source) {

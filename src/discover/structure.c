@@ -100,6 +100,7 @@ void term_print(struct term t, struct buf *out) {
 /* Terms in the order of their text; gated ones after the others. */
 static int term_compare(struct term a, struct term b) {
     if (a.gate != b.gate) return a.gate < b.gate ? -1 : 1;
+    if (a.mask == b.mask && a.at == b.at) return (a.to > b.to) - (a.to < b.to);
     if (a.mask == b.mask) return (a.at > b.at) - (a.at < b.at);
     struct buf x = BUF_INIT, y = BUF_INIT;
     term_print(a, &x);

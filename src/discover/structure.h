@@ -35,8 +35,9 @@ struct term {
     uint16_t mask; /* FACTOR_BITs */
     uint16_t gate; /* enum gate */
     /* PER: 0, its period is a parameter; k, it is the k-th of the calendar's. STEP: 0, its date is
-     * a parameter; else that date (term_place). */
+     * a parameter; else that date (term_place). PULSE: the date on which it begins. */
     uint16_t at;
+    uint16_t to; /* PULSE: the date on which it ends; else 0 */
 };
 /* Dates of steps, in t, as whole numbers. */
 uint16_t term_at(double t);
@@ -69,6 +70,7 @@ struct grammar {
     uint16_t products; /* those that may stand in products */
     bool change;       /* change points and windows of every term */
     bool changes;      /* shifts, bends, noise of another size where the data suggest them */
+    bool pulses;       /* levels that end again, likewise */
     bool logs;         /* log transform allowed */
     bool only_logs;    /* and nothing else, where the values are positive */
     bool powers;       /* square roots beside both */
@@ -90,7 +92,13 @@ void grammar_brief(struct grammar *g);
 void grammar_calendar(struct grammar *g, int seasons, size_t places);
 /* s with one more term, or with more noise on one side of a date or of a window; false: the grammar
  * has no such structure. */
-bool grammar_shift(const struct grammar *g, const struct structure *s, double t,
+/* s with another level from `from` to `to`, or (0) for good. */
+bool grammar_break(const struct grammar *g, const struct structure *s, double from, double to,
+                   struct structure *out);
+/* s without its term i, if that is a break. */
+bool grammar_without_break(const struct structure *s, int i, struct structure *out);
+/* s with two shifts for its pulse i: the level does not come back. */
+bool grammar_steps(const struct grammar *g, const struct structure *s, int i,
                    struct structure *out);
 bool grammar_bend(const struct grammar *g, const struct structure *s, struct structure *out);
 bool grammar_spread(const struct grammar *g, const struct structure *s, enum gate gate,

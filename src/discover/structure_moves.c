@@ -16,12 +16,17 @@
 #define BREAK  factors_of(KERN_ROLE_BREAK)
 #define WN     factors_of(KERN_ROLE_WHITE)
 
+/* The break that has two dates, which a scan of the data finds: it has none that are parameters. */
+static unsigned pulse(void) {
+    return FACTOR_BIT(factor_find("PULSE", 5));
+}
+
 /* A periodic term once for each period it may have. */
 static void add_term(struct grammar *g, unsigned mask) {
     unsigned from = mask & (mask - 1) && !(mask & WN) ? g->products : g->factors;
     for (int at = 0; at <= (mask & PER ? g->seasons : 0); at++)
         if ((mask & from) == mask && g->n_terms < (int)COUNT_OF(g->terms))
-            g->terms[g->n_terms++] = (struct term){(uint16_t)mask, GATE_NONE, (uint16_t)at};
+            g->terms[g->n_terms++] = (struct term){(uint16_t)mask, GATE_NONE, (uint16_t)at, 0};
 }
 
 /* One term for each factor of `mask`, times `others`. */
@@ -43,7 +48,7 @@ void grammar_init(struct grammar *g, uint16_t factors, bool change, bool logs) {
     g->products = factors ? factors : (uint16_t)(g->factors & ~factors_alone());
     if (change) g->factors |= (uint16_t)BREAK;
     g->change = change;
-    g->changes = !factors || change;
+    g->changes = g->pulses = !factors || change;
     g->logs = logs;
     g->max_terms = 4;
     g->penalty = -2;
@@ -56,6 +61,7 @@ void grammar_brief(struct grammar *g) {
     for (size_t i = 0; i < COUNT_OF(names); i++)
         g->factors |= (uint16_t)FACTOR_BIT(factor_find(names[i], strlen(names[i])));
     g->max_terms = 3;
+    g->pulses = false;
     grammar_calendar(g, 0, 1);
 }
 
@@ -82,7 +88,7 @@ void grammar_calendar(struct grammar *g, int seasons, size_t places) {
     add_terms(g, SMOOTH, LIN | PER);
     add_terms(g, WALK, 0);
     add_terms(g, WN, LIN);
-    add_terms(g, BREAK, 0);
+    add_terms(g, BREAK & ~pulse(), 0);
 }
 
 #define CALENDAR 0.7 /* share of recurring patterns whose period is one of the calendar's */
@@ -105,6 +111,7 @@ double grammar_log_prior(const struct grammar *g, const struct structure *s) {
         if (s->t[i].mask & PER && g->seasons)
             sum += log(s->t[i].at ? CALENDAR / g->seasons : 1 - CALENDAR);
         if (s->t[i].mask & BREAK && s->t[i].at) sum -= log((double)g->places);
+        if (s->t[i].to) sum -= log(0.5 * (double)(g->places - 1));
     }
     return g->penalty * cost + sum;
 }
@@ -121,7 +128,14 @@ static int max_copies(struct term t) {
 }
 
 static bool same_term(struct term a, struct term b) {
-    return a.mask == b.mask && a.at == b.at;
+    return a.mask == b.mask && a.at == b.at && a.to == b.to;
+}
+
+/* Breaks that share a date are others in disguise: a pulse and a step where it ends are two steps.
+ */
+static bool dates_shared(struct term a, struct term b) {
+    if (!(a.mask & BREAK) || !(b.mask & BREAK) || !(a.to || b.to)) return false;
+    return a.at == b.at || a.at == b.to || (a.to && (a.to == b.at || a.to == b.to));
 }
 
 bool grammar_allows(const struct grammar *g, const struct structure *s) {
@@ -130,9 +144,12 @@ bool grammar_allows(const struct grammar *g, const struct structure *s) {
     for (int i = 0; i < s->n; i++) {
         int copies = 0;
         for (int k = 0; k < s->n; k++) copies += same_term(s->t[k], s->t[i]);
+        for (int k = 0; k < i; k++)
+            if (dates_shared(s->t[k], s->t[i])) return false;
         if (copies > max_copies(s->t[i])) return false;
         if (s->t[i].mask & PER && s->t[i].at > g->seasons) return false;
         if (s->t[i].at && !(s->t[i].mask & (PER | BREAK))) return false;
+        if ((s->t[i].mask == pulse()) != (s->t[i].to > s->t[i].at)) return false;
         if (s->t[i].mask == WN && s->t[i].gate == GATE_NONE) return false;
         if (s->t[i].mask & WN && g->steady) return false;
         if (s->t[i].gate != GATE_NONE && s->t[i].mask & BREAK) return false;
@@ -165,7 +182,7 @@ bool structure_sound(const struct structure *s, int seasons) {
     grammar_calendar(&all, seasons, 1);
     if (!grammar_allows(&all, s)) return false;
     for (int i = 0; i < s->n; i++)
-        if ((s->t[i].mask != WN && !term_exists(&all, s->t[i].mask)) ||
+        if ((s->t[i].mask != WN && s->t[i].mask != pulse() && !term_exists(&all, s->t[i].mask)) ||
             !gate_fits(s->t[i].gate, s->change))
             return false;
     structure_canonical(&c);
@@ -250,12 +267,28 @@ static bool extended(const struct grammar *g, struct structure s, struct structu
 }
 
 static struct term change_term(const char *word, uint16_t at) {
-    return (struct term){(uint16_t)FACTOR_BIT(factor_find(word, strlen(word))), GATE_NONE, at};
+    return (struct term){(uint16_t)FACTOR_BIT(factor_find(word, strlen(word))), GATE_NONE, at, 0};
 }
 
-bool grammar_shift(const struct grammar *g, const struct structure *s, double t,
+bool grammar_break(const struct grammar *g, const struct structure *s, double from, double to,
                    struct structure *out) {
-    return extended(g, with_term(*s, change_term("STEP", term_at(t))), out);
+    struct term t = change_term(to > 0 ? "PULSE" : "STEP", term_at(from));
+    if (to > 0) t.to = term_at(to);
+    return (g->pulses || !t.to) && extended(g, with_term(*s, t), out);
+}
+
+bool grammar_without_break(const struct structure *s, int i, struct structure *out) {
+    *out = without_term(*s, i);
+    out->t[out->n] = (struct term){0};
+    return s->t[i].mask & BREAK;
+}
+
+bool grammar_steps(const struct grammar *g, const struct structure *s, int i,
+                   struct structure *out) {
+    struct structure v = without_term(*s, i);
+    if (!s->t[i].to) return false;
+    v = with_term(v, change_term("STEP", s->t[i].at));
+    return extended(g, with_term(v, change_term("STEP", s->t[i].to)), out);
 }
 
 bool grammar_bend(const struct grammar *g, const struct structure *s, struct structure *out) {
@@ -280,7 +313,7 @@ bool grammar_wave(const struct grammar *g, const struct structure *s, int at, en
     struct structure v = *s;
     if (s->change != CHANGE_NONE) return false;
     v.change = (uint8_t)change_of(gate);
-    return extended(g, with_term(v, (struct term){(uint16_t)PER, (uint16_t)gate, (uint16_t)at}),
+    return extended(g, with_term(v, (struct term){(uint16_t)PER, (uint16_t)gate, (uint16_t)at, 0}),
                     out);
 }
 
@@ -306,7 +339,7 @@ bool grammar_patterns(const struct grammar *g, const struct structure *s, int i,
                       struct structure *out) {
     struct structure v = without_term(*s, i);
     for (int k = 0; k < n; k++)
-        v = with_term(v, (struct term){(uint16_t)PER, GATE_NONE, k ? 0 : s->t[i].at});
+        v = with_term(v, (struct term){(uint16_t)PER, GATE_NONE, k ? 0 : s->t[i].at, 0});
     return extended(g, v, out);
 }
 
@@ -314,7 +347,7 @@ bool grammar_without_line(const struct structure *s, struct structure *out) {
     for (int i = 0; i < s->n; i++)
         if (s->t[i].mask == LIN && s->t[i].gate == GATE_NONE) {
             *out = without_term(*s, i);
-            out->t[out->n] = (struct term){0, 0, 0};
+            out->t[out->n] = (struct term){0};
             return true;
         }
     return false;
@@ -325,7 +358,7 @@ bool grammar_spread(const struct grammar *g, const struct structure *s, enum gat
     struct structure v = *s;
     if (s->change != CHANGE_NONE) return false;
     v.change = (uint8_t)change_of(gate);
-    return extended(g, with_term(v, (struct term){(uint16_t)WN, (uint16_t)gate, 0}), out);
+    return extended(g, with_term(v, (struct term){(uint16_t)WN, (uint16_t)gate, 0, 0}), out);
 }
 
 void grammar_neighbours(const struct grammar *g, const struct structure *s, structure_fn each,
@@ -334,7 +367,7 @@ void grammar_neighbours(const struct grammar *g, const struct structure *s, stru
     for (int i = 0; i < s->n; i++)
         for (int k = 0; k < g->n_terms; k++) {
             if (!related(g->terms[k], s->t[i])) continue;
-            struct term t = {g->terms[k].mask, s->t[i].gate, g->terms[k].at};
+            struct term t = {g->terms[k].mask, s->t[i].gate, g->terms[k].at, 0};
             emit(g, with_term(without_term(*s, i), t), each, ctx);
         }
     for (int k = 0; k < g->n_terms; k++)

@@ -104,6 +104,12 @@ static double step(const double *par, double x, double *dh) {
     return x > par[0];
 }
 
+/* PULSE(tau, w): h = [tau < x <= tau + w]. */
+static double pulse(const double *par, double x, double *dh) {
+    dh[0] = dh[1] = 0; /* almost everywhere */
+    return x > par[0] && x <= par[0] + par[1];
+}
+
 /* STEP(tau, s) and CP: h = logistic((x - tau) / s). */
 static double rise(const double *par, double x, double *dh) {
     double z = (x - par[0]) / par[1], h = logistic(z), slope = h * (1 - h) / par[1];
@@ -448,6 +454,14 @@ const struct kern_class kern_rows_linear[] = {
              PLACE("tau", KERN_T_NONE, 0.5),
              {"s", KERN_POSITIVE, KERN_T_LOG, KERN_P_FLAT, 0, 0, 0.005, false}},
      .weight = rise, .device = {.weight = DEVICE_RISE}},
+    {LINE("PULSE", "sf^2 h h', h = [tau < x <= tau + w]", "another level between two points", 3),
+     .motif = {KERN_ROLE_BREAK, false, 14, "PULSE", NULL, 1, false, "another level for a time"},
+     .maker = {"make_pulse"},
+     .par = {KERN_SF,
+             PLACE("tau", KERN_T_FIXED, 0.5),
+             {"w", KERN_POSITIVE, KERN_T_FIXED, KERN_P_UNIFORM, 0.03, 0.6, 0.1, false}},
+     .weight = pulse,
+     .device = {.weight = "dh[0] = dh[1] = 0; return x > p[0] && x <= p[0] + p[1];"}},
     {WALK("WIENER", "sf^2 min(t, t'), t = max(0, x - x0)", "a random walk", 1),
      .motif = {KERN_ROLE_WALK, false, 8, "WIENER", "W", 1, true, "a random walk", .cost = -0.5},
      .maker = {"make_wiener"},

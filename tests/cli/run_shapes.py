@@ -209,6 +209,33 @@ def check_feasts(tmp):
     assert d["settled"] and not [c for c, holds in claims.items() if not holds(d)], (d["structures"][:2], d["outliers"])
 
 
+def check_pulses(tmp):
+    """Another level for a time is told with its size and dates, three days of it as well as two weeks; no walk, no window of louder noise, no trend bends for it.
+    Where the level does not come back it is two shifts."""
+    g, y, when = random.Random(1), [], days(365)
+    for i in range(365):
+        v = 3000 * [1.1, 1.15, 1.1, 1.05, 1, 0.6, 0.55][i % 7] * (1 + 0.0006 * i) * (1.5 if 200 <= i < 214 else 1) * (0.1 if 90 <= i < 93 else 1)
+        y.append(round(v * math.exp(g.gauss(0, 0.06))))
+    d = discover(tmp, "campaign", when, y)
+    assert d["settled"] and d["structures"][0]["struct"].endswith("LIN + PER + PULSE + PULSE + WN") and motif(d, "random_walk") < 0.1, d["structures"][:3]
+    for what, a, b in (("higher by", 200, 213), ("lower by", 90, 92)):
+        assert re.search(r"The level is %s [\d.]+%% \(95%%: [\d.]+%% to [\d.]+%%\) from %s to %s\." % (what, when[a], when[b]), d["text"]), d["text"]
+    assert "Another level for a time, like those seen, may come again" in d["text"], d["text"]
+    y = [round(7 * (i >= 20) - 9 * (i >= 55) + g.gauss(0, 0.4), 3) for i in range(80)]
+    d = discover(tmp, "two shifts", rows(80), y)
+    assert d["structures"][0]["struct"] == "STEP + STEP + WN" and d["structures"][0]["probability"] > 0.7, d["structures"][:3]
+
+
+def check_halves(tmp):
+    """Half-years that alternate repeat every year, of which a grid of them shows two values."""
+    g = random.Random("half 1")
+    when = ["%d-%02d-01" % (2000 + i // 2, 1 + 6 * (i % 2)) for i in range(40)]
+    d = discover(tmp, "halves", when, [round(30 + 0.5 * i + 4 * (i % 2) + g.gauss(0, 1.2), 1) for i in range(40)])
+    assert d["structures"][0]["struct"] == "LIN + PER + WN" and "It repeats every year" in d["text"], d["text"]
+    d = discover(tmp, "flat halves", when, [round(30 + 0.5 * i + g.gauss(0, 1.2), 1) for i in range(40)])
+    assert motif(d, "recurring_pattern") < 0.2, d["structures"][:3]
+
+
 def check_grid_periods(tmp):
     """What comes back after seven rows repeats every seven steps, though a sharp pattern of 3.5 or 2.33 of them is alike there; a wave of 3.5 is one."""
     for seed in (2, 4, 5):
@@ -233,6 +260,8 @@ def main():
         check_border(tmp)
         check_first(tmp)
         check_grid_periods(tmp)
+        check_pulses(tmp)
+        check_halves(tmp)
         check_feasts(tmp)
         check_two_years(tmp)
         check_words(tmp)

@@ -19,7 +19,7 @@ static inline struct structure structure_of(const char *text) {
         mask |= FACTOR_BIT(f);
         p += len;
         p += strspn(p, " ");
-        if (*p != '*' && mask != white) s.t[s.n++] = (struct term){(uint16_t)mask, GATE_NONE, 0};
+        if (*p != '*' && mask != white) s.t[s.n++] = (struct term){.mask = (uint16_t)mask};
         if (*p != '*') mask = 0;
         p += strspn(p, " *+");
     }

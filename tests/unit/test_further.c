@@ -14,6 +14,9 @@ static const struct further shifts = {
     .n = 2, .at = {{false, 4}, {false, 1}}, .kind = {{0.7, 3, 4}, {0.3, 2, 0.5}}};
 static const struct further bend = {.n = 1, .at = {{true, 9}}, .kind = {{1, 2, 4}, {0, 2, 1}}};
 
+static const struct further pulses = {
+    .pulses = 2, .pulse = {{4, 0.02}, {1, 0.06}}, .of_pulse = {{0.7, 3, 4}, {0.3, 2, 0.5}}};
+
 struct moments {
     double share, more, none;
     double other, both; /* the other regime: its share, and what of `more` falls to it */
@@ -63,7 +66,7 @@ static void test_moments(void **state) {
         double none = 0.7 * pow(4 / (4 + a), 3) + 0.3 * pow(0.5 / (0.5 + a), 2);
         assert_true(fabs(s.none - none) < 1e-12);
         double number = a * (0.7 * 3 / 4 + 0.3 * 2 / 0.5);
-        assert_true(fabs(further_rate(&shifts) * a - number) < 1e-12);
+        assert_true(fabs(further_rate(shifts.kind) * a - number) < 1e-12);
         assert_true(fabs(s.more - number * 2.5) < 1e-9);              /* the mean of 4 and 1 */
         assert_true(fabs(b.more - 2 * a / 4 * 9 * a * a / 3) < 1e-9); /* uniform dates */
     }
@@ -132,7 +135,7 @@ static void test_rates(void **state) {
         }
         smodel_init(&m, &d, &s);
         further_of(&m, z, &f);
-        rate[k] = further_rate(&f);
+        rate[k] = further_rate(f.kind);
         assert_true(f.n == k && fabs(rate[k] / rate_by_sums(k) - 1) < 1e-4);
     }
     assert_true(rate[1] < 0.7 && rate[3] > 2 && rate[4] > 3);
@@ -166,6 +169,52 @@ static void test_edges(void **state) {
     smodel_data_release(&d);
 }
 
+/* A pulse is there for its width: E number of those that began since, of either kind; the parts
+ * know of one at a time. Beside shifts both are there. */
+static void test_pulses(void **state) {
+    static const double after[] = {0.01, 0.05, 0.4};
+    struct further both = pulses;
+    both.n = shifts.n;
+    memcpy(both.at, shifts.at, sizeof both.at);
+    memcpy(both.kind, shifts.kind, sizeof both.kind);
+    for (size_t i = 0; i < COUNT_OF(after); i++) {
+        double a = after[i], rate = 0.7 * 3 / 4 + 0.3 * 2 / 0.5;
+        struct moments p = of_parts(&pulses, a), r = of_draws(&pulses, a, i == 1);
+        double more = rate * 0.5 * (4 * fmin(a, 0.02) + fmin(a, 0.06));
+        assert_true(fabs(p.share - 1) < 1e-12 && p.other == 0);
+        assert_true(p.more < more && p.more > 0.9 * more);
+        assert_true(fabs(r.more / more - 1) < 0.12 && fabs(p.none - r.none) < 0.01);
+        struct moments b = of_parts(&both, a), s = of_parts(&shifts, a);
+        double there = 1 - p.none;
+        assert_true(fabs(b.share - 1) < 1e-12 && fabs(b.none - s.none * p.none) < 1e-12);
+        assert_true(fabs(b.more - (1 - there) * s.more - p.more) < 1e-12);
+    }
+    assert_true(of_parts(&pulses, 0).none == 1);
+}
+
+/* What a structure has seen: their sizes and widths, and no change that stays. */
+static void test_pulses_of(void **state) {
+    double x[40], y[40], z[SMODEL_MAX_PAR] = {0};
+    struct smodel_data d;
+    struct structure s;
+    struct smodel m;
+    struct further f;
+    memset(&s, 0, sizeof s);
+    for (int i = 0; i < 40; i++) x[i] = i, y[i] = i % 7;
+    assert_int_equal(smodel_data_init(&d, 40, x, y), GPM_OK);
+    s.n = 1;
+    s.t[0].mask = (uint16_t)FACTOR_BIT(factor_find("PULSE", 5));
+    s.t[0].at = term_at(0.5);
+    s.t[0].to = term_at(0.6);
+    smodel_init(&m, &d, &s);
+    further_of(&m, z, &f);
+    assert_true(f.n == 0 && f.pulses == 1 && fabs(f.pulse[0].width - 0.1) < 1e-4);
+    assert_true(fabs(f.pulse[0].size - pow(smodel_value(&m, m.term[0].par[SPAR_SD], 0), 2)) <
+                1e-12);
+    assert_true(f.of_pulse[0].shape > f.kind[0].shape && f.of_pulse[0].rate == f.kind[0].rate);
+    smodel_data_release(&d);
+}
+
 /* A structure without a change has no further one. */
 static void test_none(void **state) {
     double x[40], y[40], z[SMODEL_MAX_PAR] = {0};
@@ -195,6 +244,7 @@ int main(void) {
         cmocka_unit_test(test_moments),  cmocka_unit_test(test_draws),
         cmocka_unit_test(test_switches), cmocka_unit_test(test_rates),
         cmocka_unit_test(test_edges),    cmocka_unit_test(test_none),
+        cmocka_unit_test(test_pulses),   cmocka_unit_test(test_pulses_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,8 @@ static struct structure make(int transform, int change, int n, const unsigned (*
     s.transform = (uint8_t)transform;
     s.change = (uint8_t)change;
     s.n = (uint8_t)n;
-    for (int i = 0; i < n; i++) s.t[i] = (struct term){(uint16_t)t[i][0], (uint16_t)t[i][1], 0};
+    for (int i = 0; i < n; i++)
+        s.t[i] = (struct term){.mask = (uint16_t)t[i][0], .gate = (uint16_t)t[i][1]};
     structure_canonical(&s);
     return s;
 }
