@@ -149,8 +149,26 @@ def campaigns(g):
         "no random walk": lambda d: sum(m["probability"] for m in d["motifs"] if m["motif"] == "random_walk") < 0.5}
 
 
+def hours(g):
+    """Four to eight weeks of hours: at weekends the day is another one; weather that lasts some hours."""
+    n, weather, first, times, ys = 24 * 7 * g.choice([4, 5, 6, 8]), 0.0, datetime.datetime(2023, 3, 1), [], []
+    early, late, work, lazy = g.uniform(6, 10), g.uniform(7, 15), g.uniform(4, 8), g.uniform(0.4, 0.8)
+    for i in range(n):
+        hour, free = i % 24, (first + datetime.timedelta(hours=i)).weekday() >= 5
+        weather = 0.8 * weather + g.gauss(0, 1)
+        ys.append(round(30 + early * (lazy if free else 1) * math.exp(-(((hour - (10 if free else 8)) / 2.5) ** 2)) + late * math.exp(-(((hour - 19) / 3) ** 2))
+                        + work * (9 <= hour < 17 and not free) + weather, 2))
+        times.append((first + datetime.timedelta(hours=i)).strftime("%Y-%m-%d %H:00"))
+    return times, ys, {
+        "every day": lambda d: "every day" in said(d),
+        "that differs within the week": lambda d: component(d, "PER*PER") > 0.9,
+        "no pattern that changes": lambda d: sum(m["probability"] for m in d["motifs"] if m["motif"] in ("changing_pattern", "changing_amplitude")) < 0.5,
+        "no change": lambda d: sum(m["probability"] for m in d["motifs"] if m["motif"] == "change") < 0.5,
+        "rough, no random walk": lambda d: component(d, "MAT12") > 0.5 > component(d, "WIENER")}
+
+
 CASES = {"daily temperatures": temperatures, "counts": counts, "spikes": spikes, "step": step, "louder": louder, "noise": noise,
-         "moving average": average, "three periods": three_periods, "saw-tooth": sawtooth, "shop": shop, "campaigns": campaigns}
+         "moving average": average, "three periods": three_periods, "saw-tooth": sawtooth, "shop": shop, "campaigns": campaigns, "hours": hours}
 
 
 def main():

@@ -166,7 +166,9 @@ void describe_headline(const struct discovery *d, int term, struct buf *out) {
         buf_printf(out, "a linear %s", p && p->slope < 0 ? "decrease" : "increase");
         return;
     }
-    if (white)
+    if (e->par[SPAR_LWITHIN] >= 0)
+        buf_puts(out, "a pattern of the day that differs within the week");
+    else if (white)
         buf_puts(out, more_noise(e) ? "more uncorrelated noise" : "uncorrelated noise");
     else if (has(others, KERN_ROLE_PERIODIC))
         headline_periodic(d, e, !(others & ~factors_of(KERN_ROLE_PERIODIC)), out);
@@ -303,6 +305,7 @@ static void describe_periodic(const struct discovery *d, const struct sterm *e, 
     if (e->par[SPAR_L] >= 0)
         estimate(d, " The pattern is alike within ", words_duration, e->par[SPAR_L], span,
                  " and may change beyond.", out);
+    if (e->par[SPAR_LWITHIN] >= 0) return; /* that is what differs, and not the pattern */
     if (shape > 1.5)
         buf_puts(out, " Within a period it is close to a sine wave.");
     else if (shape < 0.35)
@@ -553,6 +556,11 @@ static void formula_term(const struct discovery *d, const struct sterm *s, doubl
             buf_puts(out, "(p=");
             words_duration(d, parameter_summary(e, s->par[SPAR_PERIOD]).mean * d->data.span, out);
             words_number(", l=", parameter_summary(e, s->par[SPAR_LPER]).mean, ")", out);
+        }
+        if (role == KERN_ROLE_PERIODIC && s->par[SPAR_LWITHIN] >= 0) {
+            buf_puts(out, " * PER(p=");
+            words_duration(d, d->data.season[s->to - 1] * d->data.span, out);
+            words_number(", l=", parameter_summary(e, s->par[SPAR_LWITHIN]).mean, ")", out);
         }
         if (role == KERN_ROLE_TREND || (role == KERN_ROLE_BREAK && place >= 0)) {
             buf_puts(out, role == KERN_ROLE_TREND ? "(c=" : s->to ? "(" : "(at=");

@@ -24,8 +24,10 @@ static void gather_evidence(struct hyper_gathering *g, const struct evidence *e,
     const struct smodel *m = smodel_of(e);
     for (int j = 0; j < m->d; j++) {
         const struct spar *p = &m->par[j];
+        bool nested = p->term >= 0 && term_nests(m->s.t[p->term]); /* its own kind */
         struct hyper_gathered *to =
-            p->row ? gathered_of(g, p->term < 0 ? 0 : m->term[p->term].mask, p->kind) : NULL;
+            p->row && !nested ? gathered_of(g, p->term < 0 ? 0 : m->term[p->term].mask, p->kind)
+                              : NULL;
         if (!to) continue;
         to->a = p->a;
         to->b = p->b > 0 ? p->b : 1;

@@ -93,9 +93,9 @@ static const enum {
     A_TIME,
     PLAIN
 } units[SPAR_KINDS] = {
-    [SPAR_NOISE] = OF_VALUES, [SPAR_SD] = OF_VALUES, [SPAR_L] = OF_TIME,
-    [SPAR_PERIOD] = OF_TIME,  [SPAR_LPER] = PLAIN,   [SPAR_ALPHA] = PLAIN,
-    [SPAR_C] = A_TIME,        [SPAR_TAU] = A_TIME,   [SPAR_WIDTH] = OF_TIME,
+    [SPAR_NOISE] = OF_VALUES, [SPAR_SD] = OF_VALUES,  [SPAR_L] = OF_TIME, [SPAR_PERIOD] = OF_TIME,
+    [SPAR_LPER] = PLAIN,      [SPAR_ALPHA] = PLAIN,   [SPAR_C] = A_TIME,  [SPAR_TAU] = A_TIME,
+    [SPAR_WIDTH] = OF_TIME,   [SPAR_LWITHIN] = PLAIN,
 };
 
 static void put_evidence_draws(const struct discovery *d, const struct evidence *e,

@@ -485,6 +485,13 @@ static const struct space_ops ops = {.free = space_free,
                                      .related = related,
                                      .density = density};
 
+/* Of a day the pattern may differ within the week, where no filter of many values is needed. */
+static void nest_seasons(struct grammar *g, const struct smodel_data *d) {
+    for (int i = 0; i < d->n_season; i++)
+        for (int j = 0; j < d->n_season && g->pulses && d->n <= SMODEL_LONG; j++)
+            if (fabs(d->season[i] / d->season[j] - 7) < 1e-6) g->outer = i + 1, g->inner = j + 1;
+}
+
 #define MOST 1200 /* structures of one search; a search that ends there has not settled */
 
 enum gpm_status series_search_init(struct search *x, const struct smodel_data *data,
@@ -505,6 +512,7 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
     s->data = data;
     s->values = data->n;
     s->grammar = *g;
+    nest_seasons(&s->grammar, data);
     grammar_calendar(&s->grammar, data->n_season, data->n);
     if (data->scale != SCALE_LOG) s->grammar.only_logs = smodel_scale_hidden(data);
     if (!data->y[TRANSFORM_LOG] || (data->linear && !s->grammar.only_logs)) s->grammar.logs = false;

@@ -427,7 +427,9 @@ static int add_par(struct smodel *m, int kind, int k, int f, size_t p) {
         return add_interval(m, kind, k, true, fmin(2.1 * m->data->dt, b / 2), b);
     if (row->beside && m->s.t[k].mask & factors_of(KERN_ROLE_PERIODIC)) a = row->beside;
     m->par[m->d] = (struct spar){kind, k, row, row->prior == KERN_P_LOGNORMAL, a, b, 0};
-    const struct hyper_prior *h = hyper_find(m->data->shared, k < 0 ? 0 : m->s.t[k].mask, kind);
+    bool nested = k >= 0 && term_nests(m->s.t[k]);
+    const struct hyper_prior *h =
+        nested ? NULL : hyper_find(m->data->shared, k < 0 ? 0 : m->s.t[k].mask, kind);
     if (h) m->par[m->d].a = h->mean, m->par[m->d].sd = h->sd;
     return m->d++;
 }
@@ -440,9 +442,10 @@ static int add_held(struct smodel *m, int kind, int k, double value) {
 
 const char *spar_name(int kind) {
     static const char *const names[SPAR_KINDS] = {
-        [SPAR_NOISE] = "noise_sd", [SPAR_SD] = "sd",       [SPAR_L] = "l",
-        [SPAR_PERIOD] = "period",  [SPAR_LPER] = "l_per",  [SPAR_C] = "c",
-        [SPAR_TAU] = "tau",        [SPAR_ALPHA] = "alpha", [SPAR_WIDTH] = "width"};
+        [SPAR_NOISE] = "noise_sd",  [SPAR_SD] = "sd",       [SPAR_L] = "l",
+        [SPAR_PERIOD] = "period",   [SPAR_LPER] = "l_per",  [SPAR_C] = "c",
+        [SPAR_TAU] = "tau",         [SPAR_ALPHA] = "alpha", [SPAR_WIDTH] = "width",
+        [SPAR_LWITHIN] = "l_within"};
     return names[kind];
 }
 
@@ -477,6 +480,8 @@ static void layout_term(struct smodel *m, int k, struct term t) {
                 e->par[kind] = add_chosen(m, kind, k, t);
             else if (factor_class(f)->par[p].prior != KERN_P_FLAT)
                 e->par[kind] = add_par(m, kind, k, f, p);
+            if (kind == SPAR_LPER && term_nests(t))
+                e->par[SPAR_LWITHIN] = add_par(m, SPAR_LWITHIN, k, f, p);
         }
     }
 }

@@ -159,6 +159,7 @@ enum spar_kind {
     SPAR_C,
     SPAR_TAU,
     SPAR_WIDTH,
+    SPAR_LWITHIN, /* of a pattern within a period that differs in a longer one: as SPAR_LPER */
     SPAR_KINDS
 };
 #define SMODEL_MAX_PAR 32

@@ -70,6 +70,18 @@ static struct kern *factor_kernel(struct expression *e, const struct sterm *t, i
                                : kern_leaf(row, par, NULL);
 }
 
+/* The pattern of the shorter period, its mean not taken out: that differs, too. */
+static struct kern *inner_kernel(struct expression *e, const struct sterm *t) {
+    const struct kern_class *row = kern_class_with(kern_class_find("PER"), 3);
+    double par[] = {1, e->m->data->season[t->to - 1], 0};
+    static const int time = 0;
+    e->n_theta += 2;
+    par[2] = bind(e, t->par[SPAR_LWITHIN], 1);
+    e->n_theta++;
+    return e->m->data->dim > 1 ? kern_leaf_on(row, par, 1, &time, 1, NULL)
+                               : kern_leaf(row, par, NULL);
+}
+
 static struct kern *term_kernel(struct expression *e, const struct sterm *t) {
     struct kern *out = NULL;
     double unit = 1;
@@ -78,6 +90,7 @@ static struct kern *term_kernel(struct expression *e, const struct sterm *t) {
     for (int f = 0; f < FACTOR_MAX; f++)
         if (t->mask & FACTOR_BIT(f))
             out = kern_join(KERN_PRODUCT, out, factor_kernel(e, t, f, !out, unit));
+    if (t->par[SPAR_LWITHIN] >= 0) out = kern_join(KERN_PRODUCT, out, inner_kernel(e, t));
     return out;
 }
 

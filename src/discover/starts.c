@@ -67,6 +67,7 @@ bool starts_faint(const struct smodel *m, const struct evidence *from, double *z
 static const struct period_hints candidates[SPAR_KINDS] = {
     [SPAR_L] = {.p = {0.03, 0.12, 0.6}, .n = 3},
     [SPAR_LPER] = {.p = {0.15, 0.3, 0.7, 1.5}, .n = 4},
+    [SPAR_LWITHIN] = {.p = {0.3, 0.7, 1.5}, .n = 3},
     [SPAR_C] = {.p = {-0.2, 0.5, 1.2}, .n = 3},
     [SPAR_TAU] = {.p = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}, .n = 9},
     [SPAR_WIDTH] = {.p = {0.08, 0.2, 0.4}, .n = 3},
@@ -113,7 +114,7 @@ static int variations(const struct smodel *m, double *z, int n) {
     const double *z0 = z;
     for (int i = 0; i < m->d && n + 3 <= STARTS_MAX; i++) {
         int kind = m->par[i].kind;
-        if (kind != SPAR_L && kind != SPAR_LPER) continue;
+        if (kind != SPAR_L && kind != SPAR_LPER && kind != SPAR_LWITHIN) continue;
         for (int s = -1; s <= 1; s += 2) {
             double *v = z + (size_t)(n++ * m->d);
             memcpy(v, z0, sizeof *v * (size_t)m->d);

@@ -90,11 +90,16 @@ int factor_next(unsigned mask, int f) {
     return best;
 }
 
+bool term_nests(struct term t) {
+    return t.to && factor_role(factor_next(t.mask, -1)) == KERN_ROLE_PERIODIC;
+}
+
 void term_print(struct term t, struct buf *out) {
     for (int f = factor_next(t.mask, -1), n = 0; f < FACTOR_MAX; f = factor_next(t.mask, f)) {
         if (n++) buf_putc(out, '*');
         buf_puts(out, factor_name(f));
     }
+    if (term_nests(t)) buf_puts(out, "*PER");
 }
 
 /* Terms in the order of their text; gated ones after the others. */

@@ -37,8 +37,13 @@ struct term {
     /* PER: 0, its period is a parameter; k, it is the k-th of the calendar's. STEP: 0, its date is
      * a parameter; else that date (term_place). PULSE: the date on which it begins. */
     uint16_t at;
-    uint16_t to; /* PULSE: the date on which it ends; else 0 */
+    /* PULSE: the date on which it ends. PER of the calendar's period `at`: 0, or the period of the
+     * calendar whose pattern differs from one time to the next within that one: of a day, within a
+     * week. */
+    uint16_t to;
 };
+/* Is it a pattern of a period that differs within a longer one? */
+bool term_nests(struct term t);
 /* Dates of steps, in t, as whole numbers. */
 uint16_t term_at(double t);
 double term_place(uint16_t at);
@@ -76,9 +81,10 @@ struct grammar {
     bool powers;       /* square roots beside both */
     bool steady;       /* noise of one size alone: counts have theirs from their mean */
     int max_terms;
-    int seasons;    /* periods that the calendar offers */
-    size_t places;  /* dates that a step may have */
-    double penalty; /* log prior per factor, default -2 */
+    int seasons;      /* periods that the calendar offers */
+    int outer, inner; /* those of them of which a pattern may differ within the other's; 0: none */
+    size_t places;    /* dates that a step may have */
+    double penalty;   /* log prior per factor, default -2 */
     struct term terms[128];
     int n_terms;
 };

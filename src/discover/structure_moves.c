@@ -29,6 +29,13 @@ static void add_term(struct grammar *g, unsigned mask) {
             g->terms[g->n_terms++] = (struct term){(uint16_t)mask, GATE_NONE, (uint16_t)at, 0};
 }
 
+/* A pattern of a day that differs within the week. */
+static void add_nested(struct grammar *g) {
+    if (g->outer && g->n_terms < (int)COUNT_OF(g->terms))
+        g->terms[g->n_terms++] =
+            (struct term){(uint16_t)PER, GATE_NONE, (uint16_t)g->outer, (uint16_t)g->inner};
+}
+
 /* One term for each factor of `mask`, times `others`. */
 static void add_terms(struct grammar *g, unsigned mask, unsigned others) {
     for (int f = factor_next(mask, -1); f < FACTOR_MAX; f = factor_next(mask, f))
@@ -82,6 +89,7 @@ void grammar_calendar(struct grammar *g, int seasons, size_t places) {
     add_terms(g, LIN, 0);
     add_terms(g, SMOOTH, 0);
     add_terms(g, PER, 0);
+    add_nested(g);
     add_terms(g, SMOOTH, PER);
     add_terms(g, PER, LIN);
     add_terms(g, SMOOTH, LIN);
@@ -111,7 +119,8 @@ double grammar_log_prior(const struct grammar *g, const struct structure *s) {
         if (s->t[i].mask & PER && g->seasons)
             sum += log(s->t[i].at ? CALENDAR / g->seasons : 1 - CALENDAR);
         if (s->t[i].mask & BREAK && s->t[i].at) sum -= log((double)g->places);
-        if (s->t[i].to) sum -= log(0.5 * (double)(g->places - 1));
+        if (s->t[i].to && s->t[i].mask & BREAK) sum -= log(0.5 * (double)(g->places - 1));
+        if (s->t[i].to && s->t[i].mask & PER) cost += factors_cost(PER);
     }
     return g->penalty * cost + sum;
 }
@@ -122,13 +131,17 @@ double grammar_log_prior(const struct grammar *g, const struct structure *s) {
  * free periods as there may be patterns: where the third had to be one that changes, that it does
  * would be certain and false. */
 static int max_copies(struct term t) {
-    if (t.at) return 1;
+    if (t.at) return t.mask == PER && !t.to ? 2 : 1; /* a smooth pattern with sharp edges */
     if (t.mask == PER) return MAX_PATTERNS;
     return t.mask & SMOOTH && !(t.mask & LIN) ? 2 : 1;
 }
 
 static bool same_term(struct term a, struct term b) {
     return a.mask == b.mask && a.at == b.at && a.to == b.to;
+}
+
+static bool nested(const struct grammar *g, struct term t) {
+    return t.at && t.at <= g->seasons && t.to <= g->seasons && t.at != t.to && t.gate == GATE_NONE;
 }
 
 /* Breaks that share a date are others in disguise: a pulse and a step where it ends are two steps.
@@ -149,7 +162,9 @@ bool grammar_allows(const struct grammar *g, const struct structure *s) {
         if (copies > max_copies(s->t[i])) return false;
         if (s->t[i].mask & PER && s->t[i].at > g->seasons) return false;
         if (s->t[i].at && !(s->t[i].mask & (PER | BREAK))) return false;
-        if ((s->t[i].mask == pulse()) != (s->t[i].to > s->t[i].at)) return false;
+        if (s->t[i].mask == PER ? s->t[i].to && !nested(g, s->t[i])
+                                : (s->t[i].mask == pulse()) != (s->t[i].to > s->t[i].at))
+            return false;
         if (s->t[i].mask == WN && s->t[i].gate == GATE_NONE) return false;
         if (s->t[i].mask & WN && g->steady) return false;
         if (s->t[i].gate != GATE_NONE && s->t[i].mask & BREAK) return false;
@@ -220,7 +235,7 @@ void grammar_seeds(const struct grammar *g, int transform, structure_fn each, vo
  * recurring with the same period; or another period. */
 static bool related(struct term x, struct term y) {
     unsigned a = x.mask, b = y.mask;
-    if (a == b) return x.at != y.at;
+    if (a == b) return x.at != y.at || x.to != y.to;
     if (a & b & PER && x.at != y.at) return false;
     if (__builtin_popcount(a ^ b) == 1) return true;
     if ((a | b) & WN) return false;
@@ -286,7 +301,7 @@ bool grammar_without_break(const struct structure *s, int i, struct structure *o
 bool grammar_steps(const struct grammar *g, const struct structure *s, int i,
                    struct structure *out) {
     struct structure v = without_term(*s, i);
-    if (!s->t[i].to) return false;
+    if (s->t[i].mask != pulse()) return false;
     v = with_term(v, change_term("STEP", s->t[i].at));
     return extended(g, with_term(v, change_term("STEP", s->t[i].to)), out);
 }
@@ -302,7 +317,7 @@ static unsigned change_of(enum gate gate) {
 bool grammar_gate(const struct grammar *g, const struct structure *s, int i, enum gate gate,
                   struct structure *out) {
     struct structure v = *s;
-    if (s->change != CHANGE_NONE || s->t[i].mask & (BREAK | WN)) return false;
+    if (s->change != CHANGE_NONE || s->t[i].mask & (BREAK | WN) || s->t[i].to) return false;
     v.change = (uint8_t)change_of(gate);
     v.t[i].gate = (uint16_t)gate;
     return extended(g, v, out);
@@ -367,7 +382,7 @@ void grammar_neighbours(const struct grammar *g, const struct structure *s, stru
     for (int i = 0; i < s->n; i++)
         for (int k = 0; k < g->n_terms; k++) {
             if (!related(g->terms[k], s->t[i])) continue;
-            struct term t = {g->terms[k].mask, s->t[i].gate, g->terms[k].at, 0};
+            struct term t = {g->terms[k].mask, s->t[i].gate, g->terms[k].at, g->terms[k].to};
             emit(g, with_term(without_term(*s, i), t), each, ctx);
         }
     for (int k = 0; k < g->n_terms; k++)

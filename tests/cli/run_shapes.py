@@ -226,6 +226,17 @@ def check_pulses(tmp):
     assert d["structures"][0]["struct"] == "STEP + STEP + WN" and d["structures"][0]["probability"] > 0.7, d["structures"][:3]
 
 
+def check_hours(tmp):
+    """At weekends the day is another one: no pattern that changes. Of a day there may be a smooth pattern and a sharp one."""
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
+    from structure_truths import hours
+    times, values, claims = hours(random.Random("hours 1"))
+    d = discover(tmp, "hours", times, values)
+    assert len(values) < 800 and d["settled"] and not [c for c, holds in claims.items() if not holds(d)], (len(values), d["structures"][:2])
+    assert "pattern of the day that differs within the week. It repeats every week." in d["text"], d["text"]
+    assert re.search(r"PER\(p=7 days, l=[\d.]+\) \* PER\(p=1 day, l=[\d.]+\)", d["text"]), d["text"]
+
+
 def check_halves(tmp):
     """Half-years that alternate repeat every year, of which a grid of them shows two values."""
     g = random.Random("half 1")
@@ -262,6 +273,7 @@ def main():
         check_grid_periods(tmp)
         check_pulses(tmp)
         check_halves(tmp)
+        check_hours(tmp)
         check_feasts(tmp)
         check_two_years(tmp)
         check_words(tmp)
