@@ -4,6 +4,7 @@
  * values, and told as a question, because only who keeps the table knows.
  */
 #include "discover/hints.h"
+#include "discover/shots.h"
 #include "base/number.h"
 #include <math.h>
 #include <stdlib.h>
@@ -110,6 +111,21 @@ void hint_counter(const struct discovery *d, struct buf *out) {
                ": if this is a total that only grows%s, look at what it grows by from one time to "
                "the next instead.",
                n ? " and is reset" : "");
+}
+
+/* ---- sudden rises, or falls ---- */
+void hint_shots(const struct discovery *d, struct buf *out) {
+    const struct structure *s = &smodel_of(discovery_top(d))->s;
+    struct shots f = shots_find(d->data.n, d->data.values);
+    for (int k = 0; k < s->n; k++) /* a saw-tooth's are those of its pattern */
+        if (s->t[k].mask & factors_of(KERN_ROLE_PERIODIC)) return;
+    if (!f.side || d->opt.change) return;
+    buf_printf(
+        out,
+        "%s%zu %s from one value to the next are out of all proportion, and hardly any %s: "
+        "the series jumps again and again, as a river does after rain. No component says "
+        "when the next jump comes; shifts of level are not looked for (--changepoints does).",
+        blank(out), f.count, f.side > 0 ? "rises" : "falls", f.side > 0 ? "fall" : "rise");
 }
 
 /* ---- feasts ---- */

@@ -10,5 +10,6 @@
 /* Sentences, each after a blank where there is something before it; nothing where none applies. */
 void hint_units(const struct discovery *d, struct buf *out);   /* a factor of 100, 1000, ... */
 void hint_counter(const struct discovery *d, struct buf *out); /* totals that only grow */
+void hint_shots(const struct discovery *d, struct buf *out);   /* sudden rises, again and again */
 void hint_feast(const struct discovery *d, struct buf *out);   /* outliers at one time of years */
 #endif

@@ -241,6 +241,7 @@ void describe_outlook(const struct discovery *d, struct buf *out) {
     put_last(d, &b);
     hint_units(d, &b);
     hint_counter(d, &b);
+    hint_shots(d, &b);
     put_levels(d, &b);
     buf_puts(out, b.len ? b.data : "");
     buf_release(&b);

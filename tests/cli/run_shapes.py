@@ -237,6 +237,17 @@ def check_hours(tmp):
     assert re.search(r"PER\(p=7 days, l=[\d.]+\) \* PER\(p=1 day, l=[\d.]+\)", d["text"]), d["text"]
 
 
+def check_shots(tmp):
+    """What jumps up with every rain and falls back has no shifts of level, and the words say so."""
+    g, y, v = random.Random("soil 1"), [], 30
+    for _ in range(400):
+        v = 10 + (v - 10) * 0.97 + (g.uniform(8, 20) if g.random() < 0.05 else 0)
+        y.append(round(v + g.gauss(0, 0.2), 2))
+    d = discover(tmp, "soil", days(400), y)
+    assert d["settled"] and motif(d, "change") < 0.01 and d["structures"][0]["struct"] == "MAT12 + WN", d["structures"][:3]
+    assert "18 rises from one value to the next are out of all proportion, and hardly any fall" in d["text"], d["text"]
+
+
 def check_halves(tmp):
     """Half-years that alternate repeat every year, of which a grid of them shows two values."""
     g = random.Random("half 1")
@@ -273,6 +284,7 @@ def main():
         check_grid_periods(tmp)
         check_pulses(tmp)
         check_halves(tmp)
+        check_shots(tmp)
         check_hours(tmp)
         check_feasts(tmp)
         check_two_years(tmp)
