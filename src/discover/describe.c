@@ -369,6 +369,29 @@ static void describe_swing(const struct discovery *d, const struct sterm *e,
     buf_putc(out, '.');
 }
 
+/* Do days of the week differ by their level, or by when it is high? The share of the former in the
+ * variance of the part. */
+static double between_days(const struct discovery *d, const struct series_part *p) {
+    double sum[7] = {0}, number[7] = {0}, all = 0, square = 0, between = 0, n = (double)d->series.n;
+    for (size_t i = 0; i < d->series.n; i++) {
+        int day = (int)(floor(d->dec.x[i] + 1e-9) - 7 * floor((floor(d->dec.x[i] + 1e-9)) / 7));
+        sum[day] += p->mean[i];
+        number[day]++;
+        all += p->mean[i] / n;
+        square += p->mean[i] * p->mean[i] / n;
+    }
+    for (int k = 0; k < 7; k++)
+        if (number[k] > 0) between += number[k] / n * pow(sum[k] / number[k] - all, 2);
+    return between / (square - all * all);
+}
+
+static void describe_days(const struct discovery *d, const struct series_part *p, struct buf *out) {
+    double level = between_days(d, p);
+    buf_puts(out, level > 0.8   ? " Its days differ by their level."
+                  : level > 0.4 ? " Its days differ by their level, and by when it is high."
+                                : " Its days differ by when the level is high.");
+}
+
 /* A step between two values: its size is that of the part after it, its date the first of those;
  * of a pulse, that of the part within. */
 static void describe_shift(const struct discovery *d, const struct sterm *e,
@@ -484,6 +507,7 @@ void describe_term(const struct discovery *d, int term, struct buf *out) {
     const struct series_part *p = part_of(d, term);
     buf_putc(out, '.');
     if (has(e->mask, KERN_ROLE_PERIODIC)) describe_periodic(d, e, out);
+    if (p && e->par[SPAR_LWITHIN] >= 0) describe_days(d, p, out);
     if (p && has(e->mask, KERN_ROLE_PERIODIC) && e->gate == GATE_NONE)
         describe_swing(d, e, p, out);
     else if (has(e->mask, KERN_ROLE_PERIODIC) || has(e->mask, KERN_ROLE_WHITE))

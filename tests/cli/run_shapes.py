@@ -233,7 +233,7 @@ def check_hours(tmp):
     times, values, claims = hours(random.Random("hours 1"))
     d = discover(tmp, "hours", times, values)
     assert len(values) < 800 and d["settled"] and not [c for c, holds in claims.items() if not holds(d)], (len(values), d["structures"][:2])
-    assert "pattern of the day that differs within the week. It repeats every week." in d["text"], d["text"]
+    assert "pattern of the day that differs within the week. It repeats every week." in d["text"] and "Its days differ by when the level is high" in d["text"], d["text"]
     assert re.search(r"PER\(p=7 days, l=[\d.]+\) \* PER\(p=1 day, l=[\d.]+\)", d["text"]), d["text"]
 
 
