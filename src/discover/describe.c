@@ -91,8 +91,18 @@ static const struct motif *motif_of(unsigned mask) {
     return m;
 }
 
+/* Of a term: a smooth function that comes and goes fast has no direction, whatever its size does.
+ */
+static const struct motif *motif_seen(const struct discovery *d, const struct sterm *e) {
+    const struct evidence *top = discovery_top(d);
+    const struct smodel *m = smodel_of(top);
+    int l = e->par[SPAR_L];
+    bool passes = l >= 0 && smodel_passes(m, (int)(e - m->term), parameter_summary(top, l).mean);
+    return motif_of(passes ? e->mask & ~factors_of(KERN_ROLE_TREND) : e->mask);
+}
+
 const char *term_motif(const struct discovery *d, int term) {
-    return term < 0 ? "noise" : motif_of(smodel_of(discovery_top(d))->s.t[term].mask)->name;
+    return term < 0 ? "noise" : motif_seen(d, &smodel_of(discovery_top(d))->term[term])->name;
 }
 
 static void presence(const struct discovery *d, const char *words, const char *motif,
@@ -123,7 +133,7 @@ static bool changes_elsewhere(const struct discovery *d, unsigned mask) {
  * own; of noise that is there for a time only the question is whether there is a change. */
 static void describe_presence(const struct discovery *d, const struct sterm *e, struct buf *out) {
     unsigned mask = e->mask;
-    const struct motif *m = motif_of(mask);
+    const struct motif *m = motif_seen(d, e);
     for (const struct motif *q = motifs; more_noise(e) && q->role != KERN_ROLE_SMOOTH; q++)
         if (q->role == KERN_ROLE_BREAK) m = q;
     presence(d, m->words, m->name, out);
@@ -202,20 +212,27 @@ static void change_date(const struct discovery *d, const struct sterm *e, struct
     words_date(d, d->data.t[value_from(d, term_place(e->to)) - 1], out);
 }
 
+/* By the values that it has: where a window reaches one end of the series, there is one date. */
 static void when(const struct discovery *d, const struct sterm *e, struct buf *out) {
-    static const char *const words[][2] = {
-        [GATE_BEFORE] = {"until "},
-        [GATE_AFTER] = {"from "},
-        [GATE_INSIDE] = {"between ", " and "},
-        [GATE_OUTSIDE] = {"outside the time from ", " to "},
-    };
     const struct evidence *top = discovery_top(d);
+    const double *t = d->data.t;
     double tau = parameter_summary(top, smodel_of(top)->tau).mean;
-    buf_puts(out, words[e->gate][0]);
-    words_date(d, tau, out);
-    if (!words[e->gate][1]) return;
-    buf_puts(out, words[e->gate][1]);
-    words_date(d, tau + parameter_summary(top, smodel_of(top)->width).mean, out);
+    size_t n = d->data.n, from = value_from(d, tau), to = n;
+    bool window = e->gate == GATE_INSIDE || e->gate == GATE_OUTSIDE;
+    if (window) to = value_from(d, tau + parameter_summary(top, smodel_of(top)->width).mean);
+    bool inside = e->gate == GATE_INSIDE || e->gate == GATE_AFTER;
+    if (from > 0 && to < n && from < to) {
+        buf_puts(out, inside ? "between " : "outside the time from ");
+        words_date(d, t[from], out);
+        buf_puts(out, inside ? " and " : " to ");
+        words_date(d, t[to - 1], out);
+    } else if (from > 0) {
+        buf_puts(out, inside ? "from " : "until ");
+        words_date(d, t[inside ? (from < n ? from : n - 1) : from - 1], out);
+    } else {
+        buf_puts(out, inside ? "until " : "from ");
+        words_date(d, t[inside ? (to > 0 ? to - 1 : 0) : (to < n ? to : n - 1)], out);
+    }
 }
 
 void describe_title(const struct discovery *d, int term, struct buf *out) {

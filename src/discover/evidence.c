@@ -4,6 +4,7 @@
  */
 #include "discover/evidence.h"
 #include "base/mem.h"
+#include "discover/predict.h"
 #include "discover/starts.h"
 #include <math.h>
 #include <string.h>
@@ -118,6 +119,26 @@ struct density smodel_density(const struct smodel *m, struct smodel_work *w, boo
 }
 
 /* ---- evidences ---- */
+/* A smooth function whose size changes has a direction where it is slow; one that comes and goes
+ * within days has none over years. */
+static char *seen(const struct evidence *e) {
+    const struct smodel *m = smodel_of(e);
+    unsigned line = factors_of(KERN_ROLE_TREND);
+    struct structure s = m->s;
+    struct buf text = BUF_INIT;
+    bool same = true;
+    for (int k = 0; k < m->n_terms && e->prop.n; k++) {
+        int l = m->term[k].par[SPAR_L];
+        if (!(s.t[k].mask & line) || l < 0 || !smodel_passes(m, k, parameter_summary(e, l).mean))
+            continue;
+        s.t[k].mask &= (uint16_t)~line;
+        same = false;
+    }
+    if (same) return NULL;
+    structure_print(&s, &text);
+    return buf_take(&text);
+}
+
 struct evidence *sevidence_make(const struct smodel_data *data, const struct structure *s,
                                 double log_prior) {
     struct evidence *e = evidence_make(log_prior);
@@ -128,6 +149,7 @@ struct evidence *sevidence_make(const struct smodel_data *data, const struct str
     e->item = m;
     e->item_free = mem_free;
     e->text = buf_take(&text);
+    e->seen = seen;
     e->group = s->transform;
     e->hash = structure_hash(s);
     e->log_copies = m->log_copies;

@@ -45,7 +45,7 @@ struct query_answer posterior_probability(const struct posterior *p, structure_t
     struct query_answer a = {0, 0, 0};
     double q[REPLICATES] = {0}, m2 = 0;
     for (size_t i = 0; i < s->n; i++) {
-        if (!holds(ctx, s->at[i]->text)) continue;
+        if (!holds(ctx, p, i)) continue;
         a.probability += p->weight[i];
         for (size_t k = 0; k < REPLICATES; k++) q[k] += p->replicate[k * s->n + i];
     }
@@ -57,8 +57,8 @@ struct query_answer posterior_probability(const struct posterior *p, structure_t
     return a;
 }
 
-static bool query_holds(void *ctx, const char *structure) {
-    return kern_query_holds_text(ctx, structure);
+static bool query_holds(void *ctx, const struct posterior *p, size_t i) {
+    return kern_query_holds_seen(ctx, p->search->at[i]->text, p->seen[i]);
 }
 
 enum gpm_status posterior_query(const struct posterior *p, const char *query,
@@ -87,12 +87,12 @@ double posterior_entry(const struct post_table *t, const char *text) {
     return 0;
 }
 
-static bool same_text(void *ctx, const char *structure) {
-    return !strcmp(structure, ctx);
+bool posterior_is(void *ctx, const struct posterior *p, size_t i) {
+    return !strcmp(p->search->at[i]->text, ctx);
 }
 
 double posterior_text_ess(const struct posterior *p, char *text) {
-    return posterior_indicator_ess(p, same_text, text);
+    return posterior_indicator_ess(p, posterior_is, text);
 }
 
 const char *structure_next_term(const char **at, size_t *len) {
@@ -106,12 +106,16 @@ const char *structure_next_term(const char **at, size_t *len) {
     }
 }
 
-bool structure_has_term(void *ctx, const char *structure) {
-    const char *term;
+bool structure_has_term(const char *term, const char *structure) {
+    const char *at;
     size_t len;
-    while ((term = structure_next_term(&structure, &len)))
-        if (!strncmp(term, ctx, len) && !((const char *)ctx)[len]) return true;
+    while ((at = structure_next_term(&structure, &len)))
+        if (!strncmp(at, term, len) && !term[len]) return true;
     return false;
+}
+
+bool posterior_has_term(void *ctx, const struct posterior *p, size_t i) {
+    return structure_has_term(ctx, p->search->at[i]->text);
 }
 
 static int by_probability(const void *a, const void *b) {
@@ -138,7 +142,7 @@ static void fill_structures(struct posterior *p) {
     for (size_t i = 0; i < t->n; i++) {
         struct post_entry *e = &t->at[i];
         for (int g = 0; g < SPACE_GROUPS; g++) e->p_group[g] = e->p > 0 ? e->p_group[g] / e->p : 0;
-        e->error = e->p > 1e-5 ? posterior_probability(p, same_text, e->text).error : 1e-4;
+        e->error = e->p > 1e-5 ? posterior_probability(p, posterior_is, e->text).error : 1e-4;
     }
 }
 
@@ -158,7 +162,7 @@ static void fill_components(struct posterior *p) {
         while ((term = structure_next_term(&at, &len))) (void)entry(t, term, len);
     }
     for (size_t q = 0; q < t->n; q++) {
-        struct query_answer a = posterior_probability(p, structure_has_term, t->at[q].text);
+        struct query_answer a = posterior_probability(p, posterior_has_term, t->at[q].text);
         t->at[q].p = a.probability;
         t->at[q].error = in_all(s, t->at[q].text) ? 0 : a.error;
     }
@@ -190,6 +194,13 @@ void posterior_init(struct posterior *p, struct search *s) {
     p->weight = NEW_ARRAY(double, s->n + 1);
     weights(s, NULL, p->weight);
     replicates(p);
+    p->seen = NEW_ARRAY(char *, s->n + 1);
+    for (size_t i = 0; i < s->n; i++) {
+        const struct evidence *e = s->at[i];
+        char *seen = e->seen && p->weight[i] > 0 ? e->seen(e) : NULL;
+        p->seen[i] = seen ? seen : mem_strdup(e->text);
+    }
+    p->n_seen = s->n;
     for (size_t i = 0; i < s->n; i++) p->p_group[s->at[i]->group] += p->weight[i];
     p->unexplored = search_unexplored(s);
     fill_structures(p);
@@ -206,6 +217,8 @@ void posterior_release(struct posterior *p) {
     table_release(&p->structures);
     table_release(&p->components);
     table_release(&p->motifs);
+    for (size_t i = 0; i < p->n_seen; i++) mem_free(p->seen[i]);
+    mem_free(p->seen);
     mem_free(p->weight);
     mem_free(p->replicate);
     mem_free(p->chain);

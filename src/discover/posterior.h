@@ -29,6 +29,8 @@ struct chain_state {
 struct posterior {
     struct search *search; /* borrowed; chains may mend its evidences */
     double *weight;        /* of every evidence, summing to 1 */
+    char **seen; /* of every one of n_seen evidences, the text in which motifs are looked for */
+    size_t n_seen;
     double *replicate; /* REPLICATES such weights, each evidence perturbed by its standard error */
     struct post_table structures, components, motifs;
     double unexplored; /* estimate of the probability of structures that were not visited */
@@ -53,12 +55,14 @@ void posterior_chains(struct posterior *p, size_t steps);
 size_t posterior_pick(const double *share, size_t n, struct rng *r);
 
 /* Probability that `holds` over structures, its error and effective sample size. */
-typedef bool (*structure_test)(void *ctx, const char *structure);
+typedef bool (*structure_test)(void *ctx, const struct posterior *p, size_t evidence);
 /* The next term of a structure from *at on, and its length; NULL: there is none. Terms stand
  * between " + ", also inside CP(a + b, c), whose empty side is C. */
 const char *structure_next_term(const char **at, size_t *len);
-/* Is `ctx`, the text of a term, one of the structure's, also inside a change point or window? */
-bool structure_has_term(void *ctx, const char *structure);
+/* Is the text of a term (ctx) one of the structure's, also inside a change point or window? */
+bool structure_has_term(const char *term, const char *structure);
+bool posterior_has_term(void *ctx, const struct posterior *p, size_t evidence);
+bool posterior_is(void *ctx, const struct posterior *p, size_t evidence); /* of the text ctx? */
 struct query_answer posterior_probability(const struct posterior *p, structure_test holds,
                                           void *ctx);
 /* A question (gp/kern_query.h) to the posterior; GPM_E_FORMAT: it cannot be read. */

@@ -425,6 +425,8 @@ static double mixture_logp(struct mixture *m, size_t i, double y) {
     const struct component *end = m->c + m->n_c;
     for (const struct component *c = m->c; c < end; c++)
         if (c->share[i] > 0) best = fmax(best, component_logp(c, i, y, dof));
+    if (isinf(best)) /* forecasts of roots end at 0, which has a probability and no density */
+        return log(mixture_cdf(m, i, y) - mixture_cdf(m, i, nextafter(y, -INFINITY)));
     for (const struct component *c = m->c; c < end; c++)
         if (c->share[i] > 0) s += weight_at(c, i) * exp(component_logp(c, i, y, dof) - best);
     return best + log(s / m->total);

@@ -103,8 +103,8 @@ struct smodel smodel_reaching(const struct smodel *m, double first) {
 }
 
 bool smodel_passes(const struct smodel *m, int k, double l) {
-    return m->term[k].par[SPAR_L] >= 0 && !(m->term[k].mask & ~factors_of(KERN_ROLE_SMOOTH)) &&
-           l < LEVEL_TIME;
+    unsigned bent = factors_of(KERN_ROLE_SMOOTH) | factors_of(KERN_ROLE_TREND);
+    return m->term[k].par[SPAR_L] >= 0 && !(m->term[k].mask & ~bent) && l < LEVEL_TIME;
 }
 
 /* Walks and lines have no level that they return to: where they end they stay. */

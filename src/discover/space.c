@@ -29,7 +29,7 @@ struct evidence *evidence_make(double log_prior) {
 
 /* ---- in a journal ---- */
 /* A new field is to be written, or to be set by who reads. */
-PACK_SIZE(struct evidence, 536, "see computed_pack");
+PACK_SIZE(struct evidence, 544, "see computed_pack");
 
 /* The ranked starts alone: nobody looks at the others any more. */
 static void starts_pack(struct pack *p, int d, struct fit_starts **open) {

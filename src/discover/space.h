@@ -23,6 +23,9 @@ struct evidence {
     void (*item_free)(void *item); /* NULL: the space frees it */
     char *text;                    /* the structure in canonical form: "LIN + SE*PER + WN"; owned */
     int group;                     /* of the space's groups */
+    /* The structure as its parameters make it look, where motifs are looked for; the caller's.
+     * NULL: as its text. */
+    char *(*seen)(const struct evidence *e);
     char *derived;    /* as its program wrote it, before it was simplified; NULL: no other; owned */
     uint64_t hash;    /* of the structure: its stream of random numbers */
     double log_prior; /* of the structure, and of all that does not depend on its parameters */

@@ -197,7 +197,7 @@ double posterior_indicator_ess(const struct posterior *p, structure_test holds, 
         const struct chain_state *at = p->chain + (size_t)c * p->steps;
         bool varies = false;
         for (size_t i = 0; i < p->steps; i++) {
-            x[i] = holds(ctx, p->search->at[at[i].structure]->text);
+            x[i] = holds(ctx, p, (size_t)at[i].structure);
             varies |= x[i] != x[0];
         }
         for (size_t i = 0; !varies && i < p->steps; i++) x[i] = at[i].logp;
@@ -236,7 +236,7 @@ static void compare(struct posterior *p, const double *one, structure_test holds
     for (size_t i = 0; i < n; i++) {
         if (!usable(p->search->at[i])) continue;
         of += p->weight[i];
-        if (!holds(ctx, p->search->at[i]->text)) continue;
+        if (!holds(ctx, p, i)) continue;
         known += p->weight[i];
         for (size_t c = 0; c < CHAINS; c++) share[c] += one[c * n + i] / (double)p->steps;
     }
@@ -248,10 +248,6 @@ static void compare(struct posterior *p, const double *one, structure_test holds
     p->tv_evidence = fmax(p->tv_evidence, fabs(all - known / of));
 }
 
-static bool same_structure(void *ctx, const char *structure) {
-    return !strcmp(ctx, structure);
-}
-
 static void distances(struct posterior *p) {
     size_t n = p->search->n;
     double *one = mem_zalloc(CHAINS * n * sizeof *one);
@@ -259,9 +255,9 @@ static void distances(struct posterior *p) {
         one[i / p->steps * n + (size_t)p->chain[i].structure]++;
     p->tv_between = p->tv_evidence = 0;
     for (size_t k = 0; k < p->components.n; k++)
-        compare(p, one, structure_has_term, p->components.at[k].text);
+        compare(p, one, posterior_has_term, p->components.at[k].text);
     for (size_t k = 0; k < p->structures.n && p->structures.at[k].p >= LEADING; k++)
-        compare(p, one, same_structure, p->structures.at[k].text);
+        compare(p, one, posterior_is, p->structures.at[k].text);
     mem_free(one);
 }
 
@@ -270,7 +266,7 @@ static void least_ess(struct posterior *p) {
     for (size_t i = 0; i < p->components.n; i++) {
         const struct post_entry *e = &p->components.at[i];
         if (e->p < 0.02 || e->p > 0.98) continue;
-        p->ess = fmin(p->ess, posterior_indicator_ess(p, structure_has_term, e->text));
+        p->ess = fmin(p->ess, posterior_indicator_ess(p, posterior_has_term, e->text));
     }
 }
 

@@ -35,4 +35,7 @@ GPM_MUST_USE enum gpm_status kern_query_parse(const char *text, struct arena *a,
                                               struct kern_query **out, struct buf *err);
 /* Does it hold for a canonical structure as kern_struct writes it: "LIN + SE*PER + WN"? */
 bool kern_query_holds_text(const struct kern_query *q, const char *structure);
+/* The same where motifs are those of another text: what the components amount to by their
+ * parameters. */
+bool kern_query_holds_seen(const struct kern_query *q, const char *structure, const char *seen);
 #endif

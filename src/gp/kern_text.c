@@ -566,21 +566,27 @@ static bool all_there(const struct terms *want, const struct terms *t) {
     return t->change || !want->change;
 }
 
-static bool holds(const struct kern_query *q, const struct terms *t) {
+static bool holds(const struct kern_query *q, const struct terms *t, const struct terms *seen) {
     switch (q->op) {
-    case OP_AND: return holds(q->a, t) && holds(q->b, t);
-    case OP_OR: return holds(q->a, t) || holds(q->b, t);
-    case OP_NOT: return !holds(q->a, t);
-    case OP_MOTIF: return motif_holds(q->motif, t);
+    case OP_AND: return holds(q->a, t, seen) && holds(q->b, t, seen);
+    case OP_OR: return holds(q->a, t, seen) || holds(q->b, t, seen);
+    case OP_NOT: return !holds(q->a, t, seen);
+    case OP_MOTIF: return motif_holds(q->motif, seen);
     default: return all_there(q->terms, t);
     }
 }
 
-bool kern_query_holds_text(const struct kern_query *q, const char *structure) {
-    char *copy = mem_strdup(structure);
-    struct terms t;
+bool kern_query_holds_seen(const struct kern_query *q, const char *structure, const char *seen) {
+    char *copy = mem_strdup(structure), *other = mem_strdup(seen);
+    struct terms t, s;
     split(copy, &t);
-    bool r = holds(q, &t);
+    split(other, &s);
+    bool r = holds(q, &t, &s);
     mem_free(copy);
+    mem_free(other);
     return r;
+}
+
+bool kern_query_holds_text(const struct kern_query *q, const char *structure) {
+    return kern_query_holds_seen(q, structure, structure);
 }

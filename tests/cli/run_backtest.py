@@ -63,6 +63,19 @@ def check_noise():
     assert m["structure"]["mase"] > 0.8 * m["exponential smoothing"]["mase"], m
 
 
+def check_ends():
+    """Forecasts of roots end at 0: a 0 has a probability and no density. Its log score is a number; that of logarithms says that it cannot be."""
+    g = random.Random("ends at nothing")
+    v = [max(0.3, 12 - 11 * i / 120 + 2 * math.sin(math.pi * i / 6) * (1 - i / 130) + g.gauss(0, 0.5)) ** 2 for i in range(120)]
+    with open("ends.csv", "w") as out:
+        out.write("t,y\n" + "".join("%d,%.2f\n" % (i, y) for i, y in enumerate(v + [0, 0])))
+    kernels = ("--kernels", "LIN PER", "--holdout", "2", "--json", "-")
+    d = json.loads(run("discover", "ends.csv", *kernels).stdout)
+    assert d["probability_of_root"] > 0.9 and -8 < d["holdout"]["log_score"] < 0, d["holdout"]
+    d = json.loads(run("discover", "ends.csv", "--log", "always", *kernels).stdout)
+    assert d["holdout"]["log_score"] is None, d["holdout"]
+
+
 def check_refusals():
     wave = "wave.csv"
     for args, why in ((("--holdout", "70"), "8 are needed"), (("--holdout", "2.5"), "a number of values"), (("--backtest", "30", "-n", "6"), "needs 180 values"),
@@ -84,6 +97,7 @@ with tempfile.TemporaryDirectory() as tmp:
     os.chdir(tmp)
     check_backtest()
     check_noise()
+    check_ends()
     check_refusals()
     check_pictures()
 print("backtest: fine")

@@ -248,6 +248,23 @@ def check_shots(tmp):
     assert "18 rises from one value to the next are out of all proportion, and hardly any fall" in d["text"], d["text"]
 
 
+def check_loud_smooth(tmp):
+    """A smooth function that comes and goes within four steps, and more so from year to year, is no trend, whatever kernel says so."""
+    g, n = random.Random("loud smooth 1"), 300
+    e = [g.gauss(0, 1) for _ in range(n + 16)]
+    k = [math.exp(-0.5 * (j / 2.5) ** 2) for j in range(-8, 9)]
+    size = math.sqrt(sum(a * a for a in k))
+    course = [6 * (i + 10) / n * sum(k[j] * e[i + j] for j in range(17)) / size for i in range(n)]
+    d = discover(tmp, "loud", rows(n), [round(50 + v + g.gauss(0, 0.15), 3) for v in course], "--out", os.path.join(tmp, "loud"))
+    assert d["structures"][0]["struct"].startswith("LIN*SE + "), d["structures"][:3]
+    assert motif(d, "trend") < 0.3 and motif(d, "smooth") > 0.9 and "there is a trend is" not in d["text"], d["text"]
+    said = subprocess.run([TOOL, "query", os.path.join(tmp, "loud"), "trend", "LIN*SE"], capture_output=True, text=True, check=True).stdout
+    p = [float(line.split()[0]) for line in said.splitlines()]
+    assert abs(p[0] - motif(d, "trend")) < 1e-3 and p[1] > 0.5, said
+    slow = [round(50 + 10 * (i + 30) / n * wave(i, 500) + g.gauss(0, 0.3), 3) for i in range(n)]
+    assert motif(discover(tmp, "slow", rows(n), slow), "trend") > 0.5
+
+
 def check_halves(tmp):
     """Half-years that alternate repeat every year, of which a grid of them shows two values."""
     g = random.Random("half 1")
@@ -284,6 +301,7 @@ def main():
         check_grid_periods(tmp)
         check_pulses(tmp)
         check_halves(tmp)
+        check_loud_smooth(tmp)
         check_shots(tmp)
         check_hours(tmp)
         check_feasts(tmp)

@@ -198,7 +198,8 @@ static void test_sound(void **state) {
     assert_false(structure_sound(&s, 1)); /* not canonical */
 }
 
-static bool holds(const char *query, const char *text) {
+/* seen: the text in which motifs are looked for; NULL: the same. */
+static bool holds_seen(const char *query, const char *text, const char *seen) {
     struct arena a = {0};
     struct kern_query *q;
     struct buf err = BUF_INIT;
@@ -207,11 +208,15 @@ static bool holds(const char *query, const char *text) {
     if (st != GPM_OK) fail_msg("%s", err.data);
     struct buf b = BUF_INIT;
     structure_print(&s, &b);
-    bool r = kern_query_holds_text(q, b.data);
+    bool r = seen ? kern_query_holds_seen(q, b.data, seen) : kern_query_holds_text(q, b.data);
     buf_release(&b);
     arena_release(&a);
     buf_release(&err);
     return r;
+}
+
+static bool holds(const char *query, const char *text) {
+    return holds_seen(query, text, NULL);
 }
 
 static void test_queries(void **state) {
@@ -234,6 +239,9 @@ static void test_queries(void **state) {
     assert_true(holds("random walk", "W + LIN"));
     assert_true(holds("IW", "IW + LIN"));
     assert_true(holds("ou & !mat", "MAT12 + LIN"));
+    assert_true(holds("trend & !smooth", "LIN*SE + WN"));
+    /* components are those of the structure, motifs what they amount to */
+    assert_true(holds_seen("LIN*SE & smooth & !trend & !SE", "LIN*SE + WN", "SE + WN"));
 }
 
 static void test_query_errors(void **state) {
