@@ -2,6 +2,7 @@
  * See date_parts.h. */
 #include "discover/date_parts.h"
 #include "base/ascii.h"
+#include "base/calendar.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "host/times.h"
@@ -17,8 +18,7 @@ static int column_of(const struct csv *c, const char *const *names) {
     return -1;
 }
 
-/* The columns that make a time with the column `time`; -1: there is none such. */
-static void find_parts(const struct csv *c, int time, int *col) {
+static void all_parts(const struct csv *c, int *col) {
     static const char *const names[PARTS][12] = {
         {"year", "yr", "jahr",
          "ann\xc3\xa9"
@@ -33,6 +33,11 @@ static void find_parts(const struct csv *c, int time, int *col) {
         {"week", "wk", "iso week", "isoweek", "woche", "kw", "semaine", "semana", "settimana"},
         {"time", "hour", "hr", "hour ending", "stunde", "uhrzeit", "heure", "hora", "ora", "uur"}};
     for (int part = 0; part < PARTS; part++) col[part] = column_of(c, names[part]);
+}
+
+/* The columns that make a time with the column `time`; -1: there is none such. */
+static void find_parts(const struct csv *c, int time, int *col) {
+    all_parts(c, col);
     if (col[CLOCK] == time) col[CLOCK] = -1;
     if (time >= 0 && time == col[YEAR]) {
         if (col[MONTH] >= 0) col[QUARTER] = col[WEEK] = -1;
@@ -52,12 +57,24 @@ static int whole(const struct csv *c, size_t row, int col, int lo, int hi) {
     return (int)x;
 }
 
-/* " 14:30" of 14:30, " 14:00" of 14; false: the cell is no clock. */
-static bool put_clock(const struct csv *c, size_t row, int col, struct buf *out) {
-    int hour = whole(c, row, col, 0, 24);
+/* Are the clocks of a column numbers of hours and minutes, 840 for 8:40? Those of hours alone end
+ * at 24. */
+static bool has_minutes(const struct csv *c, int col) {
+    bool some = false;
+    for (size_t row = 0; row < c->n_rows; row++) {
+        int v = whole(c, row, col, 0, 2400);
+        if (v < 0 || v % 100 > 59) return false;
+        some |= v > 24;
+    }
+    return some;
+}
+
+/* " 14:30" of 14:30 and of 1430, " 14:00" of 14; false: the cell is no clock. */
+static bool put_clock(const struct csv *c, size_t row, int col, bool minutes, struct buf *out) {
+    int hour = whole(c, row, col, 0, minutes ? 2400 : 24);
     const char *cell = csv_text(c, row, col), *colon = strchr(cell, ':');
     if (hour >= 0)
-        buf_printf(out, " %02d:00", hour);
+        buf_printf(out, " %02d:%02d", minutes ? hour / 100 : hour, minutes ? hour % 100 : 0);
     else
         buf_printf(out, " %s", cell);
     return hour >= 0 || (ascii_digit(*cell) && colon && colon - cell <= 2);
@@ -95,7 +112,8 @@ static bool put_day(const struct csv *c, size_t row, const int *col, struct buf 
     return true;
 }
 
-static bool put_time(const struct csv *c, size_t row, int time, const int *col, struct buf *out) {
+static bool put_time(const struct csv *c, size_t row, int time, const int *col, bool minutes,
+                     struct buf *out) {
     if (col[YEAR] >= 0) {
         if (!put_day(c, row, col, out)) return false;
     } else {
@@ -103,7 +121,7 @@ static bool put_time(const struct csv *c, size_t row, int time, const int *col, 
         if (!*date || strchr(date, ':')) return false; /* joined before, say */
         buf_puts(out, date);
     }
-    return col[CLOCK] < 0 || put_clock(c, row, col[CLOCK], out);
+    return col[CLOCK] < 0 || put_clock(c, row, col[CLOCK], minutes, out);
 }
 
 /* The parts as they stand, for the message about a row that has no date (the means of years as
@@ -115,27 +133,94 @@ static void put_parts(const struct csv *c, size_t row, int time, const int *col,
 }
 
 /* Do the parts of the first row make a time? */
-static bool make_time(const struct csv *c, int time, const int *col) {
+static bool make_time(const struct csv *c, int time, const int *col, bool minutes) {
     struct buf text = BUF_INIT;
     bool some = col[CLOCK] >= 0;
     for (int part = MONTH; part < CLOCK; part++) some |= col[part] >= 0;
-    bool good = some && time >= 0 && c->n_rows && put_time(c, 0, time, col, &text);
+    bool good = some && time >= 0 && c->n_rows && put_time(c, 0, time, col, minutes, &text);
     if (good && col[YEAR] < 0) good = time_is_one(text.data); /* a number and an hour are none */
     buf_release(&text);
     return good;
 }
 
+/* ---- without a year ---- */
+/* The one begins on a Monday, the other has a 29th of February. */
+static const int years_assumed[] = {2001, 2000};
+
+/* Columns of a month and a day, or of days by their numbers and a clock, of which `time` is one. */
+static bool find_yearless(const struct csv *c, int time, int *col) {
+    all_parts(c, col);
+    if (time < 0 || col[YEAR] >= 0 || col[DAY] < 0) return false;
+    if (col[MONTH] < 0) return col[CLOCK] >= 0 && (time == col[DAY] || time == col[CLOCK]);
+    return time == col[MONTH] || time == col[DAY];
+}
+
+/* The day of a row, counted from the last one before the year; years follow one another
+ * where January follows December. -1: the row has none, or lies before the one before it. */
+static long day_of(const struct csv *c, size_t row, const int *col, int year, long before) {
+    int day = whole(c, row, col[DAY], 0, col[MONTH] < 0 ? 100000 : 31);
+    long base = calendar_days(year, 1, 0), at = day;
+    if (col[MONTH] >= 0) {
+        int month = whole(c, row, col[MONTH], 1, 12), m = 0, d = 0;
+        if (before > 0) calendar_date(base + before, &year, &m, &d);
+        year += m == 12 && month == 1;
+        if (month < 0 || day < 1 || day > calendar_month_length(year, month)) return -1;
+        at = calendar_days(year, month, day) - base;
+    }
+    return at < before ? -1 : at;
+}
+
+/* The times of all rows that have one, one text after the other; false: they are none. */
+static bool yearless_times(const struct csv *c, int time, const int *col, int year,
+                           struct buf *all) {
+    bool minutes = col[CLOCK] >= 0 && has_minutes(c, col[CLOCK]);
+    long day = 0, first = -1;
+    for (size_t row = 0; row < c->n_rows; row++) {
+        int y = 0, m = 0, d = 0;
+        if (csv_missing(c, row, time)) continue;
+        if ((day = day_of(c, row, col, year, day)) < 0) return false;
+        if (first < 0) first = day;
+        calendar_date(calendar_days(year, 1, 0) + day, &y, &m, &d);
+        buf_printf(all, "%d-%02d-%02d", y, m, d);
+        if (col[CLOCK] >= 0 && !put_clock(c, row, col[CLOCK], minutes, all)) return false;
+        buf_putc(all, '\0');
+    }
+    return first >= 0 && day > first; /* of one day the clock, or what it is, may say it all */
+}
+
+static void join_yearless(struct csv *c, int time, const int *col) {
+    struct buf all = BUF_INIT;
+    bool good = false;
+    for (size_t i = 0; i < COUNT_OF(years_assumed) && c->layout == CSV_COLUMNS && !good; i++) {
+        buf_reset(&all);
+        good = yearless_times(c, time, col, years_assumed[i], &all);
+    }
+    const char *at = all.data;
+    for (size_t row = 0; good && row < c->n_rows; row++) {
+        if (csv_missing(c, row, time)) continue;
+        c->cells[row * (size_t)c->n_cols + (size_t)time] = arena_strndup(&c->arena, at, strlen(at));
+        at += strlen(at) + 1;
+    }
+    if (good) c->layout = CSV_YEARLESS;
+    buf_release(&all);
+}
+
 void date_parts_join(struct csv *c, int time) {
     int col[PARTS];
     struct buf text = BUF_INIT;
+    if (find_yearless(c, time, col)) {
+        join_yearless(c, time, col);
+        return;
+    }
     find_parts(c, time, col);
+    bool minutes = col[CLOCK] >= 0 && has_minutes(c, col[CLOCK]);
     if (col[DAY] >= 0 && c->n_rows && whole(c, 0, col[DAY], 1, 31) < 0)
         col[DAY] = col[CLOCK] = -1; /* of the week, say */
-    bool dates = make_time(c, time, col);
+    bool dates = make_time(c, time, col, minutes);
     for (size_t row = 0; dates && row < c->n_rows; row++) {
         if (csv_missing(c, row, time)) continue;
         buf_reset(&text);
-        if (!put_time(c, row, time, col, &text)) {
+        if (!put_time(c, row, time, col, minutes, &text)) {
             buf_reset(&text);
             put_parts(c, row, time, col, &text);
         }
@@ -147,6 +232,8 @@ void date_parts_join(struct csv *c, int time) {
 
 bool date_parts_has(const struct csv *c, int time, int col) {
     int part[PARTS];
+    if (c->layout == CSV_YEARLESS && find_yearless(c, time, part))
+        return col == part[MONTH] || col == part[DAY] || col == part[CLOCK];
     find_parts(c, time, part);
     if (time < 0 || !c->n_rows) return false;
     const char *cell = csv_text(c, 0, time);

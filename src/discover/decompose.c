@@ -167,6 +167,7 @@ enum gpm_status decompose(const struct posterior *p, const struct evidence *e, s
     int used = 0;
     size_t late = 0; /* a time of the data, not one between */
     while (late + 2 < data->n && data->t[late] < 0.8) late++;
+    while (late > 0 && data->t[late] >= 1) late--; /* the last time may be there often */
     const double places[LEVEL_POINTS] = {0, data->t[late], 1};
     for (int i = 0; i < LEVEL_POINTS; i++) out->level.x[i] = data->x0 + data->span * places[i];
     size_t draws = predict_draws(p->search, DRAWS);

@@ -91,18 +91,18 @@ static const struct motif *motif_of(unsigned mask) {
     return m;
 }
 
-/* Of a term: a smooth function that comes and goes fast has no direction, whatever its size does.
- */
-static const struct motif *motif_seen(const struct discovery *d, const struct sterm *e) {
-    const struct evidence *top = discovery_top(d);
-    const struct smodel *m = smodel_of(top);
+/* What a term amounts to (smodel_amounts). */
+static unsigned amounts(const struct discovery *d, const struct sterm *e) {
+    const struct smodel *m = smodel_of(discovery_top(d));
     int l = e->par[SPAR_L];
-    bool passes = l >= 0 && smodel_passes(m, (int)(e - m->term), parameter_summary(top, l).mean);
-    return motif_of(passes ? e->mask & ~factors_of(KERN_ROLE_TREND) : e->mask);
+    return l < 0
+               ? e->mask
+               : smodel_amounts(m, (int)(e - m->term), parameter_summary(discovery_top(d), l).mean);
 }
 
 const char *term_motif(const struct discovery *d, int term) {
-    return term < 0 ? "noise" : motif_seen(d, &smodel_of(discovery_top(d))->term[term])->name;
+    return term < 0 ? "noise"
+                    : motif_of(amounts(d, &smodel_of(discovery_top(d))->term[term]))->name;
 }
 
 static void presence(const struct discovery *d, const char *words, const char *motif,
@@ -133,7 +133,7 @@ static bool changes_elsewhere(const struct discovery *d, unsigned mask) {
  * own; of noise that is there for a time only the question is whether there is a change. */
 static void describe_presence(const struct discovery *d, const struct sterm *e, struct buf *out) {
     unsigned mask = e->mask;
-    const struct motif *m = motif_seen(d, e);
+    const struct motif *m = motif_of(amounts(d, e));
     for (const struct motif *q = motifs; more_noise(e) && q->role != KERN_ROLE_SMOOTH; q++)
         if (q->role == KERN_ROLE_BREAK) m = q;
     presence(d, m->words, m->name, out);
@@ -182,6 +182,8 @@ void describe_headline(const struct discovery *d, int term, struct buf *out) {
         buf_puts(out, more_noise(e) ? "more uncorrelated noise" : "uncorrelated noise");
     else if (has(others, KERN_ROLE_PERIODIC))
         headline_periodic(d, e, !(others & ~factors_of(KERN_ROLE_PERIODIC)), out);
+    else if (has(others, KERN_ROLE_WALK) && amounts(d, e) != e->mask)
+        buf_puts(out, "a random walk whose slope lasts for a while");
     else
         buf_puts(out, factor_class(factor_next(others, -1))->motif.english);
     if (!(e->mask & trend)) return;

@@ -119,20 +119,17 @@ struct density smodel_density(const struct smodel *m, struct smodel_work *w, boo
 }
 
 /* ---- evidences ---- */
-/* A smooth function whose size changes has a direction where it is slow; one that comes and goes
- * within days has none over years. */
+/* What the terms amount to at the medians of their length-scales. */
 static char *seen(const struct evidence *e) {
     const struct smodel *m = smodel_of(e);
-    unsigned line = factors_of(KERN_ROLE_TREND);
     struct structure s = m->s;
     struct buf text = BUF_INIT;
     bool same = true;
     for (int k = 0; k < m->n_terms && e->prop.n; k++) {
         int l = m->term[k].par[SPAR_L];
-        if (!(s.t[k].mask & line) || l < 0 || !smodel_passes(m, k, parameter_summary(e, l).mean))
-            continue;
-        s.t[k].mask &= (uint16_t)~line;
-        same = false;
+        if (l < 0) continue;
+        s.t[k].mask = (uint16_t)smodel_amounts(m, k, parameter_summary(e, l).mean);
+        same &= s.t[k].mask == m->s.t[k].mask;
     }
     if (same) return NULL;
     structure_print(&s, &text);

@@ -276,8 +276,9 @@ int layout_apart(const struct csv *c, int time, int value) {
 }
 
 void layout_say(const struct series *s, struct buf *out) {
-    static const char *const from[] = {
-        [CSV_GRID] = "a table of years by parts of a year", [CSV_ACROSS] = "a row of the table"};
+    static const char *const from[] = {[CSV_GRID] = "a table of years by parts of a year",
+                                       [CSV_ACROSS] = "a row of the table",
+                                       [CSV_YEARLESS] = "columns without a year (one is assumed)"};
     if (s->layout != CSV_COLUMNS) buf_printf(out, ", from %s", from[s->layout]);
     if (s->aside == 1)
         buf_printf(out, ", line %zu, which is no row of the table, left out", s->aside_line);

@@ -527,7 +527,7 @@ static enum gpm_status load_series(struct discovery *d, const char *dir, json_t 
     s->left_out = get_count(m, "left_out", 1e9);
     s->aside = get_count(m, "aside", 1e9);
     s->aside_line = get_count(m, "aside_line", 1e9);
-    s->layout = (int)get_count(m, "layout", CSV_ACROSS);
+    s->layout = (int)get_count(m, "layout", CSV_YEARLESS);
     s->unseen = get_count(m, "unseen", 1e9);
     s->set_back = get_count(m, "set_back", 1e9);
     const char *every = json_string_value(json_object_get(m, "every"));

@@ -249,6 +249,9 @@ enum {
  * length-scale. */
 #define LEVEL_TIME 0.05
 bool smodel_passes(const struct smodel *m, int k, double l);
+/* The factors that term k amounts to over the whole series: one that passes has no direction,
+ * whatever its size does, and a trend that forgets its slope as often is a random walk. */
+unsigned smodel_amounts(const struct smodel *m, int k, double l);
 /* The kernel of a part; NULL: nothing. All but the constant noise is in SMODEL_ALL, noise whose
  * size varies in SMODEL_WHITE, the rest in SMODEL_SIGNAL. */
 struct kern *smodel_kernel(const struct smodel *m, const double *z, int part);

@@ -107,6 +107,15 @@ bool smodel_passes(const struct smodel *m, int k, double l) {
     return m->term[k].par[SPAR_L] >= 0 && !(m->term[k].mask & ~bent) && l < LEVEL_TIME;
 }
 
+unsigned smodel_amounts(const struct smodel *m, int k, double l) {
+    unsigned mask = m->term[k].mask, walks = factors_of(KERN_ROLE_WALK), plain = 0;
+    if (smodel_passes(m, k, l)) return mask & ~factors_of(KERN_ROLE_TREND);
+    if (m->term[k].par[SPAR_L] < 0 || !(l < LEVEL_TIME) || mask & ~walks) return mask;
+    for (int f = factor_next(walks, -1); f < FACTOR_MAX; f = factor_next(walks, f))
+        if (!factor_class(f)->motif.direction) plain |= FACTOR_BIT(f);
+    return plain ? plain : mask;
+}
+
 /* Walks and lines have no level that they return to: where they end they stay. */
 static bool stays(const struct sterm *t) {
     return !(t->mask & ~(factors_of(KERN_ROLE_WALK) | factors_of(KERN_ROLE_TREND)));

@@ -17,7 +17,12 @@
 #define CSV_MAX_COLUMNS 10000
 
 /* How the file had the table that is here as columns. */
-enum csv_layout { CSV_COLUMNS, CSV_GRID /* years by months */, CSV_ACROSS /* times as columns */ };
+enum csv_layout {
+    CSV_COLUMNS,
+    CSV_GRID,    /* years by months */
+    CSV_ACROSS,  /* times as columns */
+    CSV_YEARLESS /* columns of months and days, or days and clocks: a year is assumed */
+};
 
 struct csv {
     char *name; /* of the file, for messages */

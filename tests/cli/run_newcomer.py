@@ -152,6 +152,46 @@ def check_ids():
     assert "values of 'Y'" in run("discover", "ids.csv", "--time", "humid", "-c", "y", *FAST).stdout
 
 
+def check_yearless():
+    """Months and days, or days by their numbers and clocks, are times without a year, which is assumed and told; a month alone was the time before,
+    and hours and minutes were sorted across midnight."""
+    def header(name, text, *args):
+        return run("discover", write(name, text), *args, *FAST).stdout
+    r, noon = random.Random(2), datetime.datetime(2021, 12, 30, 22)
+    days = [datetime.date(2021, 11, 20) + datetime.timedelta(i) for i in range(60)]
+    body = "".join('"%d",%d,%.2f,%d,%d\n' % (i + 1, r.randrange(50), r.gauss(9, 1), d.month, d.day) for i, d in enumerate(days))
+    out = header("air.csv", '"","Ozone","Temp","Month","Day"\n' + body, "-c", "Temp")
+    assert "60 values of 'Temp' from 2001-11-20 to 2002-01-18, regular, from columns without a year (one is assumed)" in out, out[:300]
+    said = run("discover", "air.csv", status=2).stderr
+    assert "--column: 'Ozone' 'Temp'" in said and "Month" not in said and "Day" not in said, said
+    leap = "".join("%d,%d,%.2f\n" % (d.month, d.day, r.gauss(9, 1)) for d in (datetime.date(2020, 2, 1) + datetime.timedelta(i) for i in range(40)))
+    assert "from 2000-02-01 to 2000-03-11, regular" in header("leap.csv", "month,day,y\n" + leap)
+    steps = [noon + datetime.timedelta(minutes=10 * i) for i in range(60)]
+    clock = "".join("%d,%d,%.2f\n" % (t.timetuple().tm_yday, 100 * t.hour + t.minute, r.gauss(37, 1)) for t in steps[:12])
+    rest = "".join("%d,%d,%.2f\n" % (365, 100 * t.hour + t.minute, r.gauss(37, 1)) for t in steps[12:])
+    out = header("beaver.csv", "day,time,temp\n" + clock + rest, "-c", "temp")
+    assert "60 values of 'temp' from 2001-12-30 22:00 to 2001-12-31 07:50, regular, from columns without a year" in out, out[:300]
+    hours = "".join("%d,%d,%.2f\n" % (i // 24, i % 24, r.gauss(5, 1)) for i in range(72))
+    assert "72 values of 'kW' from 2000-12-31 00:00 to 2001-01-02 23:00, regular" in header("hours.csv", "day,hour,kW\n" + hours)
+    dated = "".join("2022-03-%02d,%d,%.2f\n" % (1 + i // 24, 100 * (i % 24) + 30, r.gauss(5, 1)) for i in range(72))
+    assert "from 2022-03-01 00:30 to 2022-03-03 23:30, regular" in header("dated.csv", "date,time,kW\n" + dated)
+    # days of the week, or rows that are not in order, are none
+    week = "".join("%d,%d,%.2f\n" % (1 + i % 7, i + 1, r.gauss(5, 1)) for i in range(42))
+    assert "without a year" not in header("week.csv", "day,time,kW\n" + week, "-c", "kW")
+    assert "without a year" not in header("twice.csv", "month,day,y\n" + leap + leap, "-c", "y")
+    # a kept run says it again, and forecasts go on there
+    run("discover", "air.csv", "-c", "Temp", "--out", "air", *FAST)
+    assert "without a year (one is assumed)" in run("report", "air", "--format", "text").stdout
+    assert run("forecast", "air", "--horizon", "1").stdout.splitlines()[1].startswith("2002-01-19,")
+
+
+def check_repeats():
+    """Where the last time is there for a fifth of the rows, the slope at the end is that from the time before it."""
+    body = "".join("%d,%d\n" % (i, 3 * i + k * k % 5) for i in range(1, 6) for k in range(1, 9))
+    out = run("discover", write("repeats.csv", "time,y\n" + body), *FAST).stdout
+    assert "since 4 it rose by" in out and "nan" not in out, out
+
+
 def check_printed():
     """Programs that print a log: what to say is told in the words of the log, also where some crash between."""
     cases = (("echo epoch 1; echo final loss: {x}", "'final loss: {}'"), ("echo epoch 3 loss={x} acc=0.9", "'loss={}'"),
@@ -174,5 +214,7 @@ with tempfile.TemporaryDirectory() as tmp:
     check_apart()
     check_parts()
     check_ids()
+    check_yearless()
+    check_repeats()
     check_printed()
     os.chdir("/")

@@ -265,6 +265,18 @@ def check_loud_smooth(tmp):
     assert motif(discover(tmp, "slow", rows(n), slow), "trend") > 0.5
 
 
+def check_short_slope(tmp):
+    """A walk whose steps are alike for five months of 25 years has no trend; it is a random walk whose slope lasts for a while."""
+    g, slope, level, y = random.Random("slope 1"), 0, 0, []
+    for _ in range(300):
+        slope = 0.8 * slope + g.gauss(0, 1)
+        level += slope
+        y.append(round(level + g.gauss(0, 0.3), 3))
+    d = discover(tmp, "walk", months(300, 1990), y)
+    assert d["structures"][0]["struct"] == "IOU + WN" and motif(d, "random_walk") > 0.8 > 0.2 > motif(d, "trend"), (d["structures"][:3], d["motifs"])
+    assert "A random walk whose slope lasts for a while" in d["text"] and "there is a trend is" not in d["text"], d["text"]
+
+
 def check_halves(tmp):
     """Half-years that alternate repeat every year, of which a grid of them shows two values."""
     g = random.Random("half 1")
@@ -302,6 +314,7 @@ def main():
         check_pulses(tmp)
         check_halves(tmp)
         check_loud_smooth(tmp)
+        check_short_slope(tmp)
         check_shots(tmp)
         check_hours(tmp)
         check_feasts(tmp)
