@@ -2,7 +2,6 @@
  * See date_parts.h. */
 #include "discover/date_parts.h"
 #include "base/ascii.h"
-#include "base/calendar.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "host/times.h"
@@ -144,9 +143,6 @@ static bool make_time(const struct csv *c, int time, const int *col, bool minute
 }
 
 /* ---- without a year ---- */
-/* The one begins on a Monday, the other has a 29th of February. */
-static const int years_assumed[] = {2001, 2000};
-
 /* Columns of a month and a day, or of days by their numbers and a clock, of which `time` is one. */
 static bool find_yearless(const struct csv *c, int time, int *col) {
     all_parts(c, col);
@@ -155,46 +151,56 @@ static bool find_yearless(const struct csv *c, int time, int *col) {
     return time == col[MONTH] || time == col[DAY];
 }
 
-/* The day of a row, counted from the last one before the year; years follow one another
- * where January follows December. -1: the row has none, or lies before the one before it. */
-static long day_of(const struct csv *c, size_t row, const int *col, int year, long before) {
-    int day = whole(c, row, col[DAY], 0, col[MONTH] < 0 ? 100000 : 31);
-    long base = calendar_days(year, 1, 0), at = day;
+/* A row's day; of months and days the years are those behind the first one, which follow one
+ * another where January follows December. */
+struct day {
+    int years, month, day; /* month 0: the number of a day */
+};
+static bool next_day(const struct csv *c, size_t row, const int *col, struct day *d) {
+    struct day then = *d;
     if (col[MONTH] >= 0) {
-        int month = whole(c, row, col[MONTH], 1, 12), m = 0, d = 0;
-        if (before > 0) calendar_date(base + before, &year, &m, &d);
-        year += m == 12 && month == 1;
-        if (month < 0 || day < 1 || day > calendar_month_length(year, month)) return -1;
-        at = calendar_days(year, month, day) - base;
+        d->month = whole(c, row, col[MONTH], 1, 12);
+        d->years += then.month == 12 && d->month == 1;
     }
-    return at < before ? -1 : at;
+    d->day = whole(c, row, col[DAY], col[MONTH] >= 0, col[MONTH] >= 0 ? 31 : 100000);
+    if (d->month < 0 || d->day < 0) return false;
+    if (d->years != then.years) return true;
+    return d->month > then.month || (d->month == then.month && d->day >= then.day);
 }
 
-/* The times of all rows that have one, one text after the other; false: they are none. */
-static bool yearless_times(const struct csv *c, int time, const int *col, int year,
-                           struct buf *all) {
-    bool minutes = col[CLOCK] >= 0 && has_minutes(c, col[CLOCK]);
-    long day = 0, first = -1;
+/* One that begins on a Monday; or one that makes the first 29th of February be in 2000. */
+static int year_assumed(const struct csv *c, int time, const int *col) {
+    struct day d = {0, 0, 0};
+    for (size_t row = 0; row < c->n_rows; row++)
+        if (!csv_missing(c, row, time) && next_day(c, row, col, &d) && d.month == 2 && d.day == 29)
+            return 2000 - d.years;
+    return 2001;
+}
+
+/* The times of all rows that have one, one text after the other; false: they are none, or not in
+ * order, or all of one day, where the clock, or what it is, may say it all. */
+static bool yearless_times(const struct csv *c, int time, const int *col, struct buf *all) {
+    bool minutes = col[CLOCK] >= 0 && has_minutes(c, col[CLOCK]), several = false;
+    int year = year_assumed(c, time, col);
+    struct day d = {0, 0, 0}, first = {0, -1, 0};
     for (size_t row = 0; row < c->n_rows; row++) {
-        int y = 0, m = 0, d = 0;
         if (csv_missing(c, row, time)) continue;
-        if ((day = day_of(c, row, col, year, day)) < 0) return false;
-        if (first < 0) first = day;
-        calendar_date(calendar_days(year, 1, 0) + day, &y, &m, &d);
-        buf_printf(all, "%d-%02d-%02d", y, m, d);
+        if (!next_day(c, row, col, &d)) return false;
+        if (first.month < 0) first = d;
+        several |= d.years > first.years || d.month > first.month || d.day > first.day;
+        if (d.month)
+            buf_printf(all, "%d-%02d-%02d", year + d.years, d.month, d.day);
+        else
+            time_put_day_of(year, d.day, all);
         if (col[CLOCK] >= 0 && !put_clock(c, row, col[CLOCK], minutes, all)) return false;
         buf_putc(all, '\0');
     }
-    return first >= 0 && day > first; /* of one day the clock, or what it is, may say it all */
+    return several;
 }
 
 static void join_yearless(struct csv *c, int time, const int *col) {
     struct buf all = BUF_INIT;
-    bool good = false;
-    for (size_t i = 0; i < COUNT_OF(years_assumed) && c->layout == CSV_COLUMNS && !good; i++) {
-        buf_reset(&all);
-        good = yearless_times(c, time, col, years_assumed[i], &all);
-    }
+    bool good = c->layout == CSV_COLUMNS && yearless_times(c, time, col, &all);
     const char *at = all.data;
     for (size_t row = 0; good && row < c->n_rows; row++) {
         if (csv_missing(c, row, time)) continue;

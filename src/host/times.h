@@ -73,4 +73,6 @@ bool time_elapsed(const struct time_form *f); /* hours that went by */
 void time_print(const struct time_form *f, double x, struct buf *out);
 /* In ISO form, for readers who do not know the file. */
 void time_print_iso(const struct time_form *f, double x, struct buf *out);
+/* The day of this number in a year, 1 for its first, as 2001-01-01, or in a year beside it. */
+void time_put_day_of(int year, long day, struct buf *out);
 #endif

@@ -264,3 +264,9 @@ void time_print_iso(const struct time_form *f, double x, struct buf *out) {
     print_by(&utc, time_usual_pattern(utc.kind), !days && like.len ? like.data : NULL, x, out);
     buf_release(&like);
 }
+
+void time_put_day_of(int year, long day, struct buf *out) {
+    int y, m, d;
+    calendar_date(calendar_days(year, 1, 0) + day, &y, &m, &d);
+    buf_printf(out, "%04d-%02d-%02d", y, m, d);
+}

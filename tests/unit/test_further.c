@@ -192,17 +192,23 @@ static void test_pulses(void **state) {
     assert_true(of_parts(&pulses, 0).none == 1);
 }
 
+/* Forty values, and a structure that will have one term. */
+static void one_term(struct structure *s, struct smodel_data *d) {
+    double x[40], y[40];
+    memset(s, 0, sizeof *s);
+    s->n = 1;
+    for (int i = 0; i < 40; i++) x[i] = i, y[i] = i % 7;
+    assert_int_equal(smodel_data_init(d, 40, x, y), GPM_OK);
+}
+
 /* What a structure has seen: their sizes and widths, and no change that stays. */
 static void test_pulses_of(void **state) {
-    double x[40], y[40], z[SMODEL_MAX_PAR] = {0};
+    double z[SMODEL_MAX_PAR] = {0};
     struct smodel_data d;
     struct structure s;
     struct smodel m;
     struct further f;
-    memset(&s, 0, sizeof s);
-    for (int i = 0; i < 40; i++) x[i] = i, y[i] = i % 7;
-    assert_int_equal(smodel_data_init(&d, 40, x, y), GPM_OK);
-    s.n = 1;
+    one_term(&s, &d);
     s.t[0].mask = (uint16_t)FACTOR_BIT(factor_find("PULSE", 5));
     s.t[0].at = term_at(0.5);
     s.t[0].to = term_at(0.6);
@@ -217,15 +223,12 @@ static void test_pulses_of(void **state) {
 
 /* A structure without a change has no further one. */
 static void test_none(void **state) {
-    double x[40], y[40], z[SMODEL_MAX_PAR] = {0};
+    double z[SMODEL_MAX_PAR] = {0};
     struct smodel_data d;
     struct structure s;
     struct smodel m;
     struct further f;
-    memset(&s, 0, sizeof s);
-    for (int i = 0; i < 40; i++) x[i] = i, y[i] = i % 7;
-    assert_int_equal(smodel_data_init(&d, 40, x, y), GPM_OK);
-    s.n = 1;
+    one_term(&s, &d);
     s.t[0].mask = (uint16_t)FACTOR_BIT(factor_find("LIN", 3));
     smodel_init(&m, &d, &s);
     further_of(&m, z, &f);
