@@ -148,7 +148,9 @@ static void list_values(const struct reading *r, int by, struct buf *out) {
 /* Is there a column beside the times, and beside what tells series apart? */
 static bool more_than_times(const struct reading *r, int by) {
     for (int c = 0; c < r->csv.n_cols; c++)
-        if (c != r->time && c != by && !date_parts_has(&r->csv, r->time, c)) return true;
+        if (c != r->time && c != by && !date_parts_has(&r->csv, r->time, c) &&
+            !counts_rows(&r->csv, c))
+            return true;
     return false;
 }
 
@@ -169,6 +171,11 @@ static enum gpm_status choose_value(struct reading *r) {
             if (may_be_value(r, c, by)) r->value = c, rest++;
     }
     if (rest == 1) return GPM_OK;
+    if (!rest)
+        return buf_fail(r->err, GPM_E_FORMAT,
+                        "%s has no column of values beside its times; name both with --time and "
+                        "--column",
+                        r->csv.name);
     if (r->csv.layout == CSV_ACROSS)
         buf_printf(r->err, "%s has %d series, in rows; choose one with --column:", r->csv.name,
                    r->csv.n_cols - 1);
@@ -208,6 +215,9 @@ enum gpm_status series_time_column(struct csv *file, const struct series_options
     if (!o->time && file->n_cols < 2 && !lists_times(file, o)) return GPM_OK;
     if (o->time && csv_find(file, o->time, time, err)) return GPM_E_FORMAT;
     if (!o->time) *time = find_named(file, usual);
+    if (!o->time && *time >= 0 && file->n_cols == 2 && !ascii_casecmp(file->header[*time], "x") &&
+        counts_rows(file, 1 - *time))
+        *time = 1 - *time; /* R writes a vector as numbered rows of x */
     if (*time < 0) *time = 0;
     layout_rows(file, o, *time);
     if (!o->time) date_parts_join(file, *time);

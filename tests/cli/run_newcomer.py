@@ -185,6 +185,17 @@ def check_yearless():
     assert run("forecast", "air", "--horizon", "1").stdout.splitlines()[1].startswith("2002-01-19,")
 
 
+def check_vectors():
+    """A vector as R writes it: numbers of the rows without a name, and x."""
+    r = random.Random(4)
+    body = "".join('"%d",%.2f\n' % (i + 1, r.gauss(5, 1)) for i in range(30))
+    out = run("discover", write("vector.csv", '"","x"\n' + body), *FAST).stdout
+    assert "30 values of 'x' from 1 to 30, regular" in out, out[:200]
+    events = "".join('"%d",2022-01-%02d\n' % (i + 1, 1 + i % 28) for i in range(84))
+    out = run("discover", write("events.csv", '"","date"\n' + events), *FAST).stdout
+    assert "28 values of 'count'" in out and "counts over 1d of 84 rows" in out, out[:300]
+
+
 def check_repeats():
     """Where the last time is there for a fifth of the rows, the slope at the end is that from the time before it."""
     body = "".join("%d,%d\n" % (i, 3 * i + k * k % 5) for i in range(1, 6) for k in range(1, 9))
@@ -216,5 +227,6 @@ with tempfile.TemporaryDirectory() as tmp:
     check_ids()
     check_yearless()
     check_repeats()
+    check_vectors()
     check_printed()
     os.chdir("/")
