@@ -191,9 +191,9 @@ def check_vectors():
     body = "".join('"%d",%.2f\n' % (i + 1, r.gauss(5, 1)) for i in range(30))
     out = run("discover", write("vector.csv", '"","x"\n' + body), *FAST).stdout
     assert "30 values of 'x' from 1 to 30, regular" in out, out[:200]
-    events = "".join('"%d",2022-01-%02d\n' % (i + 1, 1 + i % 28) for i in range(84))
+    events = "".join('"%d",2022-01-%02d\n' % (i + 1, 1 + r.randrange(28)) for i in range(84))
     out = run("discover", write("events.csv", '"","date"\n' + events), *FAST).stdout
-    assert "28 values of 'count'" in out and "counts over 1d of 84 rows" in out, out[:300]
+    assert "values of 'count' from 2022-01-" in out and "counts over 1d of 84 rows" in out, out[:300]
 
 
 def check_repeats():
