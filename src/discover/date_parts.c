@@ -56,16 +56,18 @@ static int whole(const struct csv *c, size_t row, int col, int lo, int hi) {
     return (int)x;
 }
 
-/* Are the clocks of a column numbers of hours and minutes, 840 for 8:40? Those of hours alone end
- * at 24. */
+/* Are the clocks of a column numbers of hours and minutes, 840 for 8:40? Hours alone end at 24, and
+ * one beyond is a slip. */
 static bool has_minutes(const struct csv *c, int col) {
-    bool some = false;
+    size_t cells = 0, beyond = 0;
     for (size_t row = 0; row < c->n_rows; row++) {
+        if (csv_missing(c, row, col)) continue;
         int v = whole(c, row, col, 0, 2400);
         if (v < 0 || v % 100 > 59) return false;
-        some |= v > 24;
+        cells++;
+        beyond += v > 24;
     }
-    return some;
+    return 2 * beyond > cells;
 }
 
 /* " 14:30" of 14:30 and of 1430, " 14:00" of 14; false: the cell is no clock. */
@@ -198,7 +200,7 @@ static bool yearless_times(const struct csv *c, int time, const int *col, struct
     return several;
 }
 
-static void join_yearless(struct csv *c, int time, const int *col) {
+static bool join_yearless(struct csv *c, int time, const int *col) {
     struct buf all = BUF_INIT;
     bool good = c->layout == CSV_COLUMNS && yearless_times(c, time, col, &all);
     const char *at = all.data;
@@ -209,15 +211,13 @@ static void join_yearless(struct csv *c, int time, const int *col) {
     }
     if (good) c->layout = CSV_YEARLESS;
     buf_release(&all);
+    return good;
 }
 
 void date_parts_join(struct csv *c, int time) {
     int col[PARTS];
     struct buf text = BUF_INIT;
-    if (find_yearless(c, time, col)) {
-        join_yearless(c, time, col);
-        return;
-    }
+    if (find_yearless(c, time, col) && join_yearless(c, time, col)) return;
     find_parts(c, time, col);
     bool minutes = col[CLOCK] >= 0 && has_minutes(c, col[CLOCK]);
     if (col[DAY] >= 0 && c->n_rows && whole(c, 0, col[DAY], 1, 31) < 0)

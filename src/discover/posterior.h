@@ -59,10 +59,11 @@ typedef bool (*structure_test)(void *ctx, const struct posterior *p, size_t evid
 /* The next term of a structure from *at on, and its length; NULL: there is none. Terms stand
  * between " + ", also inside CP(a + b, c), whose empty side is C. */
 const char *structure_next_term(const char **at, size_t *len);
-/* Is the text of a term (ctx) one of the structure's, also inside a change point or window? */
+/* Is the text of a term one of the structure's, also inside a change point or window? */
 bool structure_has_term(const char *term, const char *structure);
+/* Tests: has it the term ctx, is it the structure ctx? */
 bool posterior_has_term(void *ctx, const struct posterior *p, size_t evidence);
-bool posterior_is(void *ctx, const struct posterior *p, size_t evidence); /* of the text ctx? */
+bool posterior_is(void *ctx, const struct posterior *p, size_t evidence);
 struct query_answer posterior_probability(const struct posterior *p, structure_test holds,
                                           void *ctx);
 /* A question (gp/kern_query.h) to the posterior; GPM_E_FORMAT: it cannot be read. */

@@ -175,6 +175,11 @@ def check_yearless():
     assert "72 values of 'kW' from 2000-12-31 00:00 to 2001-01-02 23:00, regular" in header("hours.csv", "day,hour,kW\n" + hours)
     dated = "".join("2022-03-%02d,%d,%.2f\n" % (1 + i // 24, 100 * (i % 24) + 30, r.gauss(5, 1)) for i in range(72))
     assert "from 2022-03-01 00:30 to 2022-03-03 23:30, regular" in header("dated.csv", "date,time,kW\n" + dated)
+    # a column of days may have dates, and an hour beyond 24 is a slip, which does not make minutes of the others
+    iso = "".join("2022-03-%02d,%d,%.2f\n" % (1 + i // 24, i % 24, r.gauss(5, 1)) for i in range(72))
+    assert "from 2022-03-01 00:00 to 2022-03-03 23:00, regular" in header("iso.csv", "day,hour,kW\n" + iso)
+    said = run("discover", write("slip.csv", "day,hour,kW\n" + iso.replace("2022-03-02,5,", "2022-03-02,55,")), status=2).stderr
+    assert "slip.csv:31: " in said and "2022-03-02-55" in said, said
     # days of the week, or rows that are not in order, are none
     week = "".join("%d,%d,%.2f\n" % (1 + i % 7, i + 1, r.gauss(5, 1)) for i in range(42))
     assert "without a year" not in header("week.csv", "day,time,kW\n" + week, "-c", "kW")

@@ -192,54 +192,47 @@ static void test_pulses(void **state) {
     assert_true(of_parts(&pulses, 0).none == 1);
 }
 
-/* Forty values, and a structure that will have one term. */
-static void one_term(struct structure *s, struct smodel_data *d) {
-    double x[40], y[40];
-    memset(s, 0, sizeof *s);
-    s->n = 1;
+/* What forty values and one term, of the size that the middle of its prior says, lead to expect. */
+struct alone {
+    struct further f;
+    double size; /* its variance */
+};
+static void alone(struct alone *a, const char *name, double at, double to) {
+    double x[40], y[40], z[SMODEL_MAX_PAR] = {0};
+    struct smodel_data d;
+    struct structure s;
+    struct smodel m;
+    memset(&s, 0, sizeof s);
     for (int i = 0; i < 40; i++) x[i] = i, y[i] = i % 7;
-    assert_int_equal(smodel_data_init(d, 40, x, y), GPM_OK);
+    assert_int_equal(smodel_data_init(&d, 40, x, y), GPM_OK);
+    s.n = 1;
+    s.t[0].mask = (uint16_t)FACTOR_BIT(factor_find(name, strlen(name)));
+    s.t[0].at = at > 0 ? term_at(at) : 0;
+    s.t[0].to = to > 0 ? term_at(to) : 0;
+    smodel_init(&m, &d, &s);
+    further_of(&m, z, &a->f);
+    a->size = pow(smodel_value(&m, m.term[0].par[SPAR_SD], 0), 2);
+    smodel_data_release(&d);
 }
 
 /* What a structure has seen: their sizes and widths, and no change that stays. */
 static void test_pulses_of(void **state) {
-    double z[SMODEL_MAX_PAR] = {0};
-    struct smodel_data d;
-    struct structure s;
-    struct smodel m;
-    struct further f;
-    one_term(&s, &d);
-    s.t[0].mask = (uint16_t)FACTOR_BIT(factor_find("PULSE", 5));
-    s.t[0].at = term_at(0.5);
-    s.t[0].to = term_at(0.6);
-    smodel_init(&m, &d, &s);
-    further_of(&m, z, &f);
-    assert_true(f.n == 0 && f.pulses == 1 && fabs(f.pulse[0].width - 0.1) < 1e-4);
-    assert_true(fabs(f.pulse[0].size - pow(smodel_value(&m, m.term[0].par[SPAR_SD], 0), 2)) <
-                1e-12);
-    assert_true(f.of_pulse[0].shape > f.kind[0].shape && f.of_pulse[0].rate == f.kind[0].rate);
-    smodel_data_release(&d);
+    struct alone a;
+    alone(&a, "PULSE", 0.5, 0.6);
+    assert_true(a.f.n == 0 && a.f.pulses == 1 && fabs(a.f.pulse[0].width - 0.1) < 1e-4);
+    assert_true(fabs(a.f.pulse[0].size - a.size) < 1e-12);
+    assert_true(a.f.of_pulse[0].shape > a.f.kind[0].shape);
+    assert_true(a.f.of_pulse[0].rate == a.f.kind[0].rate);
 }
 
 /* A structure without a change has no further one. */
 static void test_none(void **state) {
-    double z[SMODEL_MAX_PAR] = {0};
-    struct smodel_data d;
-    struct structure s;
-    struct smodel m;
-    struct further f;
-    one_term(&s, &d);
-    s.t[0].mask = (uint16_t)FACTOR_BIT(factor_find("LIN", 3));
-    smodel_init(&m, &d, &s);
-    further_of(&m, z, &f);
-    assert_int_equal(f.n, 0);
-    s.t[0].mask = (uint16_t)FACTOR_BIT(factor_find("STEP", 4));
-    s.t[0].at = term_at(0.5);
-    smodel_init(&m, &d, &s);
-    further_of(&m, z, &f);
-    assert_true(f.n == 1 && !f.at[0].bend);
-    assert_true(fabs(f.at[0].size - pow(smodel_value(&m, m.term[0].par[SPAR_SD], 0), 2)) < 1e-12);
-    smodel_data_release(&d);
+    struct alone a;
+    alone(&a, "LIN", 0, 0);
+    assert_int_equal(a.f.n, 0);
+    alone(&a, "STEP", 0.5, 0);
+    assert_true(a.f.n == 1 && !a.f.at[0].bend);
+    assert_true(fabs(a.f.at[0].size - a.size) < 1e-12);
 }
 
 int main(void) {
