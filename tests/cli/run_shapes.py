@@ -265,6 +265,20 @@ def check_loud_smooth(tmp):
     assert motif(discover(tmp, "slow", rows(n), slow), "trend") > 0.5
 
 
+def check_windows(tmp):
+    """Where noise is of another size is told by the hours of values, not by minutes between two; up to an end of the series it is one time."""
+    first, hour = datetime.datetime(2020, 3, 2), r"(2020-03-\d\d \d\d:00)[ ,.]"
+    when = [str(first + datetime.timedelta(hours=i))[:16] for i in range(120)]
+    for name, loud, words in (("end", (75, 119), "from " + hour), ("start", (0, 39), "until " + hour),
+                              ("middle", (40, 79), "between " + hour + ".*?and " + hour)):
+        g = random.Random("loud " + name)
+        d = discover(tmp, name, when, [round(g.gauss(0, 5 if loud[0] <= i <= loud[1] else 1), 3) for i in range(120)])
+        found = re.search("1. More uncorrelated noise[^.:]*? " + words, d["text"])
+        assert found, (name, d["text"][:900])
+        truth = [loud[0]] * (name != "start") + [loud[1]] * (name != "end")
+        assert all(abs(when.index(a) - b) <= 7 for a, b in zip(found.groups(), truth)), (found.groups(), truth)
+
+
 def check_short_slope(tmp):
     """A walk whose steps are alike for five months of 25 years has no trend; it is a random walk whose slope lasts for a while."""
     g, slope, level, y = random.Random("slope 1"), 0, 0, []
@@ -315,6 +329,7 @@ def main():
         check_halves(tmp)
         check_loud_smooth(tmp)
         check_short_slope(tmp)
+        check_windows(tmp)
         check_shots(tmp)
         check_hours(tmp)
         check_feasts(tmp)
