@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define KILL_GRACE 0.3 /* seconds between TERM and KILL */
+#define TOLD_LATER 2.0 /* seconds from the end of a program to that of its job */
 
 struct job {
     const struct proc_command *c; /* NULL: a free slot */
@@ -30,6 +31,7 @@ struct job {
     double started, deadline;
     double again, pause; /* when to try to start it again, 0: it runs; the last pause */
     double gives_up;     /* when a shortage has lasted too long, 0: there is none */
+    double counts;       /* when its failure is one of the program, 0: there is none */
     int retries, wait_status;
     int64_t tag;
 };
@@ -128,7 +130,7 @@ static void job_launch(struct proc_pool *p, struct job *j) {
         return;
     }
     j->r.attempts++;
-    j->gives_up = j->pause = 0;
+    j->gives_up = j->pause = j->counts = 0;
 }
 
 void proc_pool_start(struct proc_pool *p, const struct proc_command *c, const char *const *values,
@@ -301,8 +303,31 @@ static void judge(struct job *j) {
     }
 }
 
-/* Looks whether the child ended; then takes what is left in the pipes and judges or retries. */
-static void check_ended(struct proc_pool *p, struct job *j) {
+/* A signal that others send. What ends so, or with the status that a shell gives it, may have ended
+ * because a whole job ends. */
+static bool is_told(const struct proc_result *r) {
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU, SIGKILL};
+    for (size_t i = 0; i < COUNT_OF(signals); i++)
+        if ((r->outcome == PROC_SIGNAL && r->code == signals[i]) ||
+            (r->outcome == PROC_EXIT && r->code == 128 + signals[i]))
+            return true;
+    return false;
+}
+
+static void settle(struct proc_pool *p, struct job *j) {
+    if (j->r.outcome != PROC_OK && j->retries > 0) {
+        j->retries--;
+        job_launch(p, j);
+    } else {
+        j->ended = true;
+    }
+}
+
+/* Looks whether the child ended; then takes what is left in the pipes and judges or retries. Who
+ * ends a job tells its processes one after the other, and the program may hear it first: a failure
+ * counts when this process was not told soon after. No failure waits longer than the program ran,
+ * unless a signal ended it. */
+static void check_ended(struct proc_pool *p, struct job *j, bool stoppable) {
     if (j->ended || j->child.pid <= 0) return;
     pid_t got = waitpid(j->child.pid, &j->wait_status, WNOHANG);
     if (got == 0 || (got < 0 && errno == EINTR)) return;
@@ -313,12 +338,11 @@ static void check_ended(struct proc_pool *p, struct job *j) {
     close_child(&j->child);
     j->child.pid = 0;
     judge(j);
-    if (j->r.outcome != PROC_OK && j->retries > 0) {
-        j->retries--;
-        job_launch(p, j);
-    } else {
-        j->ended = true;
-    }
+    if (stoppable && j->r.outcome != PROC_OK && !j->timed_out)
+        j->counts =
+            clock_seconds() + (is_told(&j->r) ? TOLD_LATER : fmin(TOLD_LATER, j->r.seconds));
+    else
+        settle(p, j);
 }
 
 static void check_deadline(struct job *j, double t) {
@@ -343,7 +367,7 @@ static bool take_ended(struct proc_pool *p, int64_t *tag, struct proc_result *r)
 }
 
 /* One turn of the loop: waits until something happens or `limit`, then looks at every job. */
-static void turn(struct proc_pool *p, double limit, bool stoppable) {
+static void turn(struct proc_pool *p, double limit, const volatile sig_atomic_t *stop) {
     struct pollfd *fds = NEW_ARRAY(struct pollfd, 3 * (size_t)p->n);
     nfds_t n = 0;
     double t = clock_seconds(), until = limit;
@@ -355,9 +379,10 @@ static void turn(struct proc_pool *p, double limit, bool stoppable) {
             fds[n++] = (struct pollfd){.fd = all[k], .events = POLLIN};
         if (j->deadline < until) until = j->deadline;
         if (j->again > 0 && j->again < until) until = j->again;
+        if (j->counts > 0 && j->counts < until) until = j->counts;
         if (j->child.pid > 0 && j->child.pidfd < 0 && t + 0.005 < until) until = t + 0.005;
     }
-    if (stoppable && t + 0.1 < until) until = t + 0.1; /* the flag may come from another thread */
+    if (stop && t + 0.1 < until) until = t + 0.1; /* the flag may come from another thread */
     double ms = (until - t) * 1000;
     poll(fds, n, ms <= 0 ? 0 : ms > 60000 ? 60000 : (int)ceil(ms));
     t = clock_seconds();
@@ -368,8 +393,10 @@ static void turn(struct proc_pool *p, double limit, bool stoppable) {
         drain(j, &j->child.err, true);
         if (j->again > 0 && t >= j->again)
             job_launch(p, j);
+        else if (j->counts > 0 && t >= j->counts && !stop_asked(stop))
+            settle(p, j);
         else
-            check_ended(p, j);
+            check_ended(p, j, stop != NULL);
         check_deadline(j, t);
     }
     mem_free(fds);
@@ -381,7 +408,7 @@ bool proc_pool_wait(struct proc_pool *p, double seconds, const volatile sig_atom
     bool late = false;
     while (!take_ended(p, tag, r)) {
         if (late || p->running == 0 || stop_asked(stop)) return false;
-        turn(p, limit, stop != NULL);
+        turn(p, limit, stop);
         late = clock_seconds() >= limit;
     }
     return true;

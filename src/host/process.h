@@ -118,7 +118,9 @@ bool proc_pool_full(const struct proc_pool *p);
 void proc_pool_start(struct proc_pool *p, const struct proc_command *c, const char *const *values,
                      int64_t tag);
 /* Waits up to `seconds` (< 0: for ever) for one job to end; false when none did, when nothing
- * runs, or when *stop became non-zero (stop may be NULL). r must be initialised. */
+ * runs, or when *stop became non-zero (stop may be NULL). r must be initialised. With a stop a
+ * failure is told a little later: what fails as the caller is told to end is no answer, and is not
+ * told at all. */
 bool proc_pool_wait(struct proc_pool *p, double seconds, const volatile sig_atomic_t *stop,
                     int64_t *tag, struct proc_result *r);
 

@@ -206,6 +206,33 @@ def test_interrupt_keeps_what_is_done():
     assert len(trace("i.db")) == done + 4
 
 
+def test_what_ends_with_the_worker_is_no_answer():
+    """A batch system ends a job by signals to all its processes, the programs first or the worker first. The programs die of it, or
+    catch it and fail; their points are evaluated again by the next worker, and none has failed."""
+    told = script("told.sh", "#!/bin/sh\necho $$ >> told.txt\n[ -e gone ] || { trap '%s' TERM; while :; do sleep 0.05; done; }\n" + BRANIN)
+    for handler in ("trap - TERM; kill -TERM $$", "exit 143", "exit 1"):
+        for programs_first in (True, False):
+            for name in ("told.db", "told.txt", "gone"):
+                if os.path.exists(name): os.remove(name)
+            with open(told) as f: text = re.sub("trap '.*?' TERM; w", lambda m: "trap '%s' TERM; w" % handler, f.read())
+            script("told.sh", text)
+            p = subprocess.Popen([TOOL, "optimize", "-q", *BOX, "--budget", "4", "--store", "told.db", "--jobs", "2", "--", told, "{x}", "{y}"],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            while not os.path.exists("told.txt") or len(lines("told.txt")) < 2: time.sleep(0.02)
+            time.sleep(0.3)
+            groups = [int(pid) for pid in lines("told.txt")]
+            for pid in groups if programs_first else [p.pid] + groups:
+                os.kill(pid, signal.SIGTERM)
+            if programs_first:
+                time.sleep(0.1)
+                p.send_signal(signal.SIGTERM)
+            out, err = p.communicate(timeout=60)
+            assert p.returncode == 4, (p.returncode, out, err)
+            open("gone", "w").close()
+            out, _ = run("optimize", "-q", "--join", "told.db", "--budget", "4")
+            assert "4 (0 failed)" in out, (handler, programs_first, out, trace("told.db"))
+
+
 def overlap():
     """How many evaluations ran at once, never two of one point: they note when they begin (+) and end (-)."""
     most, now = 0, set()
