@@ -285,10 +285,18 @@ static bool fold_step(struct draft *d, const struct apply *a, value *out) {
     return n > 0;
 }
 
-/* Is an item of the kind of the one that stands? */
+/* Is an item of the kind of the one that stands? A truth is not, where that is a number. */
 static bool is_like(value item, value like) {
     if (item.tag != like.tag) return false;
-    return like.tag == V_NUM || item.u.obj->flags == like.u.obj->flags;
+    if (like.tag == V_NUM) return token_kind(item.u.num) == TOKEN_NUM;
+    return item.u.obj->flags == like.u.obj->flags;
+}
+
+static bool are_like(value items, value like) {
+    struct seq_walk w = {items, 0};
+    for (value item; seq_next(&w, &item);)
+        if (!is_like(item, like)) return false;
+    return true;
 }
 
 /* The numbers of n items of `width` numbers each: those that come first in their items, then those
@@ -299,7 +307,7 @@ static uint32_t *by_place_in_item(value from, size_t n, value like, size_t width
     size_t k = 0, done = 0;
     if (from.tag != V_ARRAY) {
         bool rows = from.tag == V_MATRIX && like.tag == V_VECTOR;
-        bool numbers = from.tag != V_MATRIX && like.tag == V_NUM;
+        bool numbers = from.tag != V_MATRIX && like.tag == V_NUM && are_like(from, like);
         return (rows || numbers) && sketch_refs(from, &refs, &k) ? refs : NULL;
     }
     all = NEW_ARRAY(uint32_t, n * width + 1);

@@ -479,6 +479,12 @@ void put_old(struct scaffold *s, size_t n) {
     }
 }
 
+/* Compiled steps rest on which procedure a node applies, on what it requests and closes over, and
+ * on the type of its value. May one of these have changed? */
+static bool has_new_structure(const struct entry *e) {
+    return e->role == ROLE_D && (e->requests || e->old.tag != e->n->val.tag);
+}
+
 /* The old state goes for good. Marks are cleared first: entries name nodes of the families that are
  * freed. */
 static void commit(struct scaffold *s) {
@@ -486,6 +492,7 @@ static void commit(struct scaffold *s) {
     VEC(struct request *) dead = {0};
     for (size_t i = 0; i < s->order.n; i++) {
         struct entry *e = &s->e.at[s->order.at[i]];
+        t->structure += has_new_structure(e);
         if (e->old_req) vec_push(&dead, e->old_req);
         e->old_req = NULL;
         observation_stay(e);
@@ -497,7 +504,6 @@ static void commit(struct scaffold *s) {
         for (uint32_t j = 0; j < dead.at[i]->n_fam; j++) vec_push(&fams, dead.at[i]->fam[j]);
     families_free_dead(t, fams.at, fams.n);
     for (size_t i = 0; i < dead.n; i++) request_free(t, dead.at[i]);
-    if (dead.n) t->structure++;
     vec_release(&fams);
     vec_release(&dead);
 }

@@ -49,7 +49,7 @@ struct trace {
     VEC(struct record *) records;
     VEC(struct node *) choices; /* unobserved random choices */
     VEC(struct scope *) scopes;
-    uint64_t structure; /* counts changes of structure: cached flats check it */
+    uint64_t structure; /* counts changes of structure (has_new_structure): cached flats check it */
     uint64_t n_nodes;
     uint64_t n_directives; /* given so far, but for those taken back by trace_undo_last */
     double log_weight;     /* particle weight */
