@@ -56,7 +56,8 @@ struct gpm_options {
     gpm_write_fn *write; /* NULL: output is dropped */
     void *user;
     /* Asked before a program does something that allow_run or allow_write does not allow; true
-     * allows it for the rest of the session. NULL: no. Called on the session's own thread. */
+     * allows this very thing for the rest of the session. NULL: no. Called on the session's own
+     * thread. */
     bool (*confirm)(void *user, const char *question);
     gpm_draw_fn *draw; /* NULL: draws stay in the program */
     void *draw_user;

@@ -87,6 +87,7 @@ gpm_session *gpm_session_new(const struct gpm_options *given) {
     g->permissions = (struct sp_options){.allow_run = o->allow_run,
                                          .allow_write = o->allow_write,
                                          .jobs = o->jobs ? o->jobs : 1,
+                                         .agreed = BUF_INIT,
                                          .stop = &g->s.interrupted,
                                          .confirm = o->confirm,
                                          .user = o->user,
@@ -122,6 +123,7 @@ void gpm_session_free(gpm_session *g) {
     if (!g) return;
     const char *lowest;
     if (!run_on_stack(stack_size(&g->options), release_job, &g->s, &lowest)) session_release(&g->s);
+    buf_release(&g->permissions.agreed);
     buf_release(&g->error);
     buf_release(&g->text);
     mem_free(g);

@@ -443,7 +443,7 @@ const struct infer_op infer_discover_rows[] = {
      "months or quarters means of a day of theirs; holidays names a file of days with names, each "
      "of "
      "which has an effect",
-     NULL, OP_PLAIN, .run = op_read_series},
+     NULL, OP_PLAIN, .run = op_read_series, .touches = SP_READS},
     {"structure_model",
      "(" SERIES_SIG ", kernels?: name, changepoints?: bool, log?: name, holdout?: nonneg) -> any",
      "a posterior over the structures of a time series (a CSV file, or an array of pairs), to be "
@@ -452,7 +452,7 @@ const struct infer_op infer_discover_rows[] = {
      "with, smooth, least, most, per_day, holidays and take "
      "as in read_series; kernels, changepoints, log and holdout as the options of gpmem "
      "discover",
-     NULL, OP_PLAIN, .run = op_structure_model},
+     NULL, OP_PLAIN, .run = op_structure_model, .touches = SP_READS},
     {"structure_search",
      "(model: grammar, parameters?: any, draws?: count, seconds?: nonneg) -> action",
      "best-first search over structures, parameters integrated out of each by Laplace's method and "

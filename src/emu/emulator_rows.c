@@ -33,6 +33,7 @@ const struct sp_class sp_gp_rows[] = {
             "all pairs. dim= numbers make one input; noise= gives each pair its own noise; store= "
             "keeps the values of f in a file; likelihood= and outputs= as in make_gp.",
      .flags = SP_MAKER | SP_CALLS,
+     .touches = SP_WRITES,
      PAIRED(gp)},
 };
 const size_t sp_gp_count = COUNT_OF(sp_gp_rows);
@@ -52,6 +53,7 @@ const struct sp_class sp_emulators_rows[] = {
      .doc = "Memoization with a Student-t process: gpmem with tails of df= degrees of freedom; the "
             "band widens when the values are larger than the kernel expects.",
      .flags = SP_MAKER | SP_CALLS,
+     .touches = SP_WRITES,
      PAIRED(tp)},
     {.name = "make_quad",
      .sig = "(degree?: any, scale?: any, shape?: any, rate?: any, dim?: any) -> proc",
@@ -69,6 +71,7 @@ const struct sp_class sp_emulators_rows[] = {
          "Memoization with Bayesian polynomial regression of unknown noise: (f_compute, f_emu) = "
          "quadmem(f); degree= 2 unless given.",
      .flags = SP_MAKER | SP_CALLS,
+     .touches = SP_WRITES,
      PAIRED(poly)},
 };
 const size_t sp_emulators_count = COUNT_OF(sp_emulators_rows);

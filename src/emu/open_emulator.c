@@ -324,12 +324,14 @@ const struct sp_class sp_open_rows[] = {
      .doc = "Memoization with an emulator written in the language: (f_compute, f_emu) = emumem(f, "
             "draw, density), see make_emulator.",
      .flags = SP_MAKER | SP_CALLS,
+     .touches = SP_WRITES,
      PAIRED},
     {.name = "make_plugin",
      .sig = "(path: string, name: string, parameters?: any, dim?: any) -> proc",
      .doc = "An emulator of a plug-in (gpmem/plugin.h) with an array of parameters; needs "
             "--allow-run.",
      .flags = SP_MAKER,
+     .touches = SP_RUNS,
      ALONE},
     {.name = "pluginmem",
      .special = SPECIAL_GPMEM,
@@ -338,6 +340,7 @@ const struct sp_class sp_open_rows[] = {
      .doc = "Memoization with an emulator of a plug-in: (f_compute, f_emu) = pluginmem(f, path, "
             "name, parameters).",
      .flags = SP_MAKER | SP_CALLS,
+     .touches = SP_RUNS | SP_WRITES,
      PAIRED},
 };
 const size_t sp_open_count = COUNT_OF(sp_open_rows);

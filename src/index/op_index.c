@@ -3,7 +3,8 @@
  * The search engine in the language: structure_index adds series to an index, search asks it. */
 #include "base/mem.h"
 #include "index/index.h"
-#include "infer/infer.h"
+#include "infer/show.h"
+#include "store/catalog.h"
 
 /* A text, or an array or list of texts; their number, 0: something else is among them. The block is
  * the caller's. */
@@ -24,6 +25,11 @@ static size_t take_texts(value v, const char ***out) {
     return n;
 }
 
+/* An index on a server is another's machine: it is spoken to as it is written. */
+static enum gpm_status may_write(struct infer_state *x, const char *path) {
+    return infer_may(x, catalog_is_file(path) ? "write the index" : "connect to", path);
+}
+
 static enum gpm_status op_structure_index(struct infer_state *x, const struct action *a,
                                           value *out) {
     const char **files, *path = infer_text(a->args[0]);
@@ -35,7 +41,7 @@ static enum gpm_status op_structure_index(struct infer_state *x, const struct ac
     if (!n)
         st = infer_error(x, DIAG_BAD_OPERATOR_ARG,
                          "structure_index: files are a text or an array of texts");
-    else {
+    else if ((st = may_write(x, path)) == GPM_OK) {
         st = index_add(path, files, n, &o, &r, &err);
         if (st != GPM_OK)
             st = infer_error(x, DIAG_DATA, "%s", err.data);
@@ -63,8 +69,10 @@ static enum gpm_status op_search_index(struct infer_state *x, const struct actio
     struct buf err = BUF_INIT;
     value top = action_arg(a, 2);
     size_t n = is_absent(top) ? 20 : (size_t)top.u.num;
-    enum gpm_status st =
-        index_search(infer_text(a->args[0]), infer_text(a->args[1]), n, 0, &r, &err);
+    const char *path = infer_text(a->args[0]);
+    enum gpm_status st = catalog_is_file(path) ? GPM_OK : may_write(x, path);
+    if (st != GPM_OK) return st;
+    st = index_search(path, infer_text(a->args[1]), n, 0, &r, &err);
     if (st != GPM_OK)
         st = infer_error(x, st == GPM_E_FORMAT ? DIAG_BAD_OPERATOR_ARG : DIAG_DATA, "search: %s",
                          err.data);
@@ -81,12 +89,13 @@ const struct infer_op infer_series_rows[] = {
     {"structure_index", "(index: name, files: any) -> nonneg",
      "adds series to an index in one file, as gpmem index add does: CSV files, folders of them or "
      "kept runs, a text or an array of texts. Gives the number of series that are in it now of "
-     "those named",
-     NULL, OP_PLAIN, .run = op_structure_index},
+     "those named; needs --allow-write",
+     NULL, OP_PLAIN, .run = op_structure_index, .touches = SP_READS | SP_WRITES},
     {"search", "(index: name, question: name, top?: count) -> array",
      "the series of an index that most probably have a property: an array of [name, probability, "
      "error], the most probable first, at most `top` (20). The question is English (\"is periodic "
-     "during the 1990s\") or formal (\"rises(from=1988) & PER\"), as for gpmem search",
-     NULL, OP_PLAIN, .run = op_search_index},
+     "during the 1990s\") or formal (\"rises(from=1988) & PER\"), as for gpmem search. An "
+     "index on a server needs --allow-write",
+     NULL, OP_PLAIN, .run = op_search_index, .touches = SP_READS | SP_WRITES},
     {0},
 };

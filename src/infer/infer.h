@@ -143,7 +143,8 @@ struct infer_op {
     double extra[2];     /* when they are left out */
     const char *counted; /* what the last of them counts, at least one; NULL: it may be anything */
     enum { NEEDS_ANY, NEEDS_CONTINUOUS, NEEDS_ONE_CONTINUOUS, NEEDS_DISCRETE } needs;
-    bool steps_last; /* a single number after the block is the transitions: nuts(s, b, 100) */
+    unsigned touches; /* enum sp_touch */
+    bool steps_last;  /* a single number after the block is the transitions: nuts(s, b, 100) */
     /* Under run = infer_steps: one transition. Under run = infer_each: the value in one particle,
      * nil in all: there is none. */
     enum gpm_status (*step)(struct step *s);

@@ -28,6 +28,7 @@ size_t sp_operator_make(const struct sp_class **rows) {
                                     .doc = op->doc,
                                     .example = op->example,
                                     .flags = SP_INFERENCE_ONLY,
+                                    .touches = op->touches,
                                     .of = op};
             vec_push(&all, made);
         }

@@ -233,12 +233,12 @@ const struct infer_op infer_check_rows[] = {
      "(a name, several, \"y*\"; all). quantities=: \"mean\", \"sd\", \"min\", \"max\" (these four "
      "when left out), \"median\", procedures of the array of data, [\"name\", procedure]. Gives a "
      "dataset of the replicates' quantities.",
-     .run = op_check, .how = POSTERIOR},
+     .run = op_check, .how = POSTERIOR, .touches = SP_WRITES},
     {"prior_predictive_check",
      "(draws: count, labels?: any, quantities?: any, file?: name) -> action",
      "the same with choices drawn from their prior, before any data are learned from: does the "
      "prior allow for such data, and for nothing absurd? labels=, quantities= and file= as there; "
      "the model stays as it is.",
-     .run = op_check, .how = PRIOR},
+     .run = op_check, .how = PRIOR, .touches = SP_WRITES},
     {0},
 };

@@ -117,10 +117,10 @@ static enum gpm_status make_scene(struct infer_state *x, value spec, value data,
 }
 
 /* Asked of the host each time: the answer may depend on the name. */
-enum gpm_status infer_may_write(struct infer_state *x, const char *name) {
+enum gpm_status infer_may(struct infer_state *x, const char *verb, const char *name) {
     struct buf what = BUF_INIT, shown = BUF_INIT;
     enum gpm_status st = GPM_OK;
-    buf_printf(&what, "write '%s'", name);
+    buf_printf(&what, "%s '%s'", verb, name);
     if (!sp_permitted(x->core->host.options, SP_MAY_WRITE, what.data)) {
         buf_shown(&shown, what.data);
         st = infer_error(x, DIAG_DENIED, "not allowed to %s", shown.data);
@@ -134,7 +134,7 @@ enum gpm_status infer_may_write(struct infer_state *x, const char *name) {
 enum gpm_status infer_show(struct infer_state *x, const struct plot_scene *s, const char *file,
                            unsigned rows) {
     struct buf b = BUF_INIT, path = BUF_INIT, svg = BUF_INIT;
-    enum gpm_status st = file ? infer_may_write(x, file) : GPM_OK;
+    enum gpm_status st = file ? infer_may(x, "write", file) : GPM_OK;
     if (!file) {
         plot_terminal(s, &(struct plot_terminal_options){.rows = rows}, &b);
         if (x->show) { /* pages hold several: ids differ where pictures do */
@@ -181,8 +181,9 @@ const struct infer_op infer_plot_rows[] = {
     {"plotf", "(spec: any, data: any) -> action", "the same as plot", .run = op_plot,
      .how = ON_TERMINAL},
     {"plot_to_file", "(file: name, spec: any, data: any) -> action",
-     "draws into an SVG file; needs --allow-write", .run = op_plot, .how = TO_FILE},
+     "draws into an SVG file; needs --allow-write", .run = op_plot, .how = TO_FILE,
+     .touches = SP_WRITES},
     {"plotf_to_file", "(file: name, spec: any, data: any) -> action", "the same as plot_to_file",
-     .run = op_plot, .how = TO_FILE},
+     .run = op_plot, .how = TO_FILE, .touches = SP_WRITES},
     {0},
 };

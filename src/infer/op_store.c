@@ -14,7 +14,7 @@
 
 static enum gpm_status op_save(struct infer_state *x, const struct action *a, value *out) {
     const char *path = infer_text(a->args[0]);
-    enum gpm_status st = infer_may_write(x, path);
+    enum gpm_status st = infer_may(x, "write", path);
     if (st != GPM_OK) return st;
     struct pack p;
     struct buf file = BUF_INIT;
@@ -76,10 +76,10 @@ const struct infer_op infer_store_rows[] = {
     {"save_model", "(file: name) -> action",
      "writes the current model into a file: directives, choices, particles, weights, generators; "
      "needs --allow-write",
-     .flags = OP_EXACT | OP_SHARED | OP_ATOMIC, .run = op_save},
+     .flags = OP_EXACT | OP_SHARED | OP_ATOMIC, .run = op_save, .touches = SP_WRITES},
     {"load_model", "(file: name) -> action",
      "puts the model that save_model wrote in the place of the current one; it goes on as it would "
      "have gone on there; what another user wrote needs --allow-run",
-     .flags = OP_SHARED | OP_ATOMIC, .run = op_load},
+     .flags = OP_SHARED | OP_ATOMIC, .run = op_load, .touches = SP_READS},
     {0},
 };

@@ -10,6 +10,7 @@
 /* file NULL: on the terminal, `rows` lines a panel (0: the renderer's default). */
 enum gpm_status infer_show(struct infer_state *x, const struct plot_scene *s, const char *file,
                            unsigned rows) GPM_MUST_USE;
-/* An error unless the host lets programs write this file. */
-enum gpm_status infer_may_write(struct infer_state *x, const char *name) GPM_MUST_USE;
+/* An error unless the host lets programs do this ("write", the file) to what they name; for rows
+ * that declare SP_WRITES. */
+enum gpm_status infer_may(struct infer_state *x, const char *verb, const char *name) GPM_MUST_USE;
 #endif

@@ -388,7 +388,8 @@ struct evaluations *evaluations_of(value v) {
  * files, or run others (which could write it anyway). */
 static enum gpm_status may_store(struct sp_call *c, const char *path) {
     struct sp_options *o = c->host ? c->host->options : NULL;
-    return o && o->allow_run ? GPM_OK : sp_need(c, SP_MAY_WRITE, "keep values in", path);
+    const char *verb = memo_is_file(path) ? "keep values in" : "connect to";
+    return o && o->allow_run ? GPM_OK : sp_need(c, SP_MAY_WRITE, verb, path);
 }
 
 value evaluations_value(struct sp_call *c, value f, const char *store, int dim) {

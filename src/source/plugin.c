@@ -212,6 +212,7 @@ const struct sp_class sp_plugin_rows[] = {
      .sig = "(path: string, name: string) -> proc",
      .doc = "A distribution of a plug-in, a shared object that gpmem/plugin.h describes; needs "
             "--allow-run.",
+     .touches = SP_RUNS,
      .simulate = make_plugged},
 };
 const size_t sp_plugin_count = COUNT_OF(sp_plugin_rows);

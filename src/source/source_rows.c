@@ -263,6 +263,7 @@ const struct sp_class sp_source_rows[] = {
             "inputs=; with json=true they go as a JSON object to stdin. timeout= in seconds. "
             "Needs --allow-run.",
      .flags = SP_LACKS,
+     .touches = SP_RUNS,
      .simulate = make_command},
     {.name = "foreign",
      .sig = "(path: string, symbol: name, dim?: any, parallel?: bool) -> proc",
@@ -270,30 +271,35 @@ const struct sp_class sp_source_rows[] = {
             "double *x, int n). parallel=true: it may be called from several threads at once "
             "(--jobs). Needs --allow-run.",
      .flags = SP_LACKS,
+     .touches = SP_RUNS,
      .simulate = make_foreign},
     {.name = "csv_lookup",
      .sig = "(path: string, inputs?: any, output?: name) -> proc",
      .doc = "The table in a CSV file as a function: the output column (the last, unless named) at "
             "the given inputs (the other columns, unless named). An input that is not in the file "
             "is an error.",
+     .touches = SP_READS,
      .simulate = csv_lookup},
     {.name = "read_csv",
      .sig = "(path: string, columns?: any) -> array",
      .doc = "Rows of a CSV file as an array of arrays; read_csv(path, \"y\") is one column. Cells "
             "that are not numbers are strings. Paths are relative to the program's file.",
      .example = "read_csv(\"data/airline.csv\")[0] => [\"1949-01-01\", 112]",
+     .touches = SP_READS,
      .simulate = read_csv},
     {.name = "read_table",
      .sig = "(path: string) -> dict",
      .doc = "The columns of a CSV file by name, read once: vectors of numbers (missing ones are "
             "nan), or arrays of texts.",
      .example = "size(read_table(\"data/airline.csv\")) => 2",
+     .touches = SP_READS,
      .simulate = read_table},
     {.name = "read_json",
      .sig = "(path: string) -> any",
      .doc = "The data in a JSON file, as Stan writes them: a dictionary of names; arrays of "
             "numbers are vectors, nested ones matrices; \"NaN\", \"Infinity\" and null are "
             "numbers (nan).",
+     .touches = SP_READS,
      .simulate = read_data},
 };
 const size_t sp_source_count = COUNT_OF(sp_source_rows);

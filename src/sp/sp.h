@@ -95,6 +95,14 @@ enum {
     SP_IMPROPER = 32768  /* what simulate draws is a start, not a draw from its prior */
 };
 
+/* What a row's functions touch beside values. Reading needs no permission; the others ask first
+ * (sp_need, infer_may). tests/conform/run_permissions.py finds rows that do not say it. */
+enum sp_touch {
+    SP_READS = 1,  /* files that the program names */
+    SP_WRITES = 2, /* files, stores and indexes; or it connects to a server that holds them */
+    SP_RUNS = 4    /* programs and shared objects */
+};
+
 /* Builtins that the evaluators treat themselves. */
 enum sp_special {
     SPECIAL_NONE,
@@ -266,7 +274,8 @@ struct sp_class {
      * stand in v[at[0]], v[at[1]], ... adj: NULL, or adj[at[i]] += the derivative in number i. Of
      * discrete rows, whose x has none. NaN: the slow path */
     double (*gathered)(double x, const double *v, const uint32_t *at, size_t n, double *adj);
-    size_t num_args; /* an application to more has no numeric form; 0: to any number it has */
+    unsigned touches; /* beside values: enum sp_touch */
+    size_t num_args;  /* an application to more has no numeric form; 0: to any number it has */
     const struct sp_aaa *aaa; /* makers */
     /* requesting procedures: adjoints of the n results (owned; NIL: zero) given that of the output
      */

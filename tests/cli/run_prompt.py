@@ -260,6 +260,25 @@ def test_confirmation():
     assert t.end() == 0
 
 
+def test_a_yes_is_for_what_was_shown():
+    """A program that was allowed one command or one file has not been allowed the next."""
+    made = [os.path.join(HOME, name) for name in ("first", "second")]
+    t = Terminal("-q")
+    t.wait_for("gpmem> ")
+    for i, answer in enumerate("yn"):
+        t.type('define f%d = command("touch %s")\n' % (i, made[i]))
+        assert "wants to run touch %s. Allow it in this session?" % made[i] in t.wait_for("[y/N] ")
+        t.type(answer + "\n", ready=False)
+        assert ("E0702" in t.wait_for("gpmem> ")) == (answer == "n")
+    assert "[y/N]" not in t.line('define again = command("touch %s")' % made[0])
+    t.type('plot_to_file("%s", "l", array(1, 2, 3))\n' % made[1])
+    t.wait_for("[y/N] ")
+    t.type("n\n", ready=False)
+    t.wait_for("gpmem> ")
+    assert t.end() == 0
+    assert not any(os.path.exists(p) for p in made)
+
+
 def test_a_question_cannot_be_forged():
     """All of the text is asked about, page by page, and none of it speaks to the terminal or hides."""
     evil = "./sim \\x1b[2J\\x1b[1A {x} \u202e\u200b\x9b31m " + "harmless " * 400 + "; rm -rf everything"
@@ -275,7 +294,7 @@ def test_a_question_cannot_be_forged():
         os.write(t.fd, b"\n")
         t.wait_for("\n")
     shown += t.wait_for("[y/N] ")
-    assert "; rm -rf everything. Allow running commands" in shown, shown[-300:]
+    assert "; rm -rf everything. Allow it in this session?" in shown, shown[-300:]
     assert shown.count("harmless") == 400 and "\\u{1b}[2J\\u{1b}[1A {x} \\u{202e}\\u{200b}\\u{9b}31m" in shown, shown[:300]
     assert "\x1b" not in shown and "\u202e" not in shown and "\x9b" not in shown
     os.write(t.fd, b"n\n")

@@ -40,10 +40,10 @@ with tempfile.TemporaryDirectory() as tmp:
     assert [h["probability"] for h in other.search("is rising")] == [h["probability"] for h in found] and len(found[0]["forecast"]) == 6
     index.remove("flat")
     assert "flat" not in [e["name"] for e in index.list()]
-    r = gpmem.run('structure_index("y.db", array("folder/up.csv", "folder/down.csv")); search("y.db", "rises()", 1);')
+    r = gpmem.run('structure_index("y.db", array("folder/up.csv", "folder/down.csv")); search("y.db", "rises()", 1);', allow_write=True)
     assert r.values[0] == 2 and r.values[1][0][0] == "up" and r.values[1][0][1] > 0.9, r.values
     raises(gpmem.GpmemError, "not known", lambda: gpmem.run('search("y.db", "has elephants");'))
-    raises(gpmem.GpmemError, "nothing could be used", lambda: gpmem.run('structure_index("y.db", "nothere.csv");'))
+    raises(gpmem.GpmemError, "nothing could be used", lambda: gpmem.run('structure_index("y.db", "nothere.csv");', allow_write=True))
     raises(gpmem.GpmemError, "index 'nothere.db'", lambda: gpmem.run('search("nothere.db", "rises()");'))
     raises(gpmem.GpmemError, "a text or an array of texts", lambda: gpmem.run('structure_index("y.db", 3);'))
 print("index from Python and the language: fine")
