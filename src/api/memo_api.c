@@ -270,7 +270,7 @@ static enum gpm_status timed_run(gpm_timer *t, struct memo *m, const struct proc
     enum gpm_status s = memo_new_row(m, values, false, &id, &t->err);
     if (s) return s;
     struct runner *r = runner_new(m, 1, false);
-    runner_start(r, c, texts, id, 0);
+    runner_start(r, c, texts, id, values, 0);
     while (!s && !got && !stop_asked(stop)) s = runner_wait(r, 10, stop, &got, &o, &t->err);
     if (!s && !got) s = GPM_E_INTERRUPT;
     if (!s && o.nothing) s = buf_fail(&t->err, GPM_E_IO, "%s", o.why.data);

@@ -270,7 +270,10 @@ static enum gpm_status adopt_command(struct optimize *o, struct buf *err) {
 /* ---- opening ---- */
 
 static enum gpm_status open_memo(struct optimize *o, struct buf *err) {
-    struct memo_options mo = {.stop = o->opt.stop, .claim_seconds = o->opt.claim_seconds};
+    struct memo_options mo = {.stop = o->opt.stop,
+                              .claim_seconds = o->opt.claim_seconds,
+                              .say = o->opt.progress,
+                              .say_user = o->opt.user};
     struct buf names = BUF_INIT;
     for (int j = 0; j < o->space.n; j++)
         buf_printf(&names, "%s%s", j ? "," : "", o->space.vars[j].name);
@@ -282,6 +285,13 @@ static enum gpm_status open_memo(struct optimize *o, struct buf *err) {
     bool exists = o->opt.store && !o->identity && memo_there(o->opt.store);
     if (exists) mo.function = NULL; /* of ask and tell: whatever it is for */
     enum gpm_status s = memo_open(&o->memo, o->opt.store ? o->opt.store : ":memory:", &mo, err);
+    if (!s && o->memo->brought && o->opt.progress) {
+        struct buf text = BUF_INIT;
+        buf_printf(&text, "%zu value%s that an outage had kept out came in", o->memo->brought,
+                   o->memo->brought == 1 ? "" : "s");
+        o->opt.progress(o->opt.user, text.data);
+        buf_release(&text);
+    }
     buf_release(&names);
     return s;
 }

@@ -276,7 +276,7 @@ static enum gpm_status call_function(struct optimize *o, int64_t id, const doubl
                                      struct buf *err) {
     struct outcome got = {.tag = (size_t)id, .y = NAN, .why = BUF_INIT, .outputs = BUF_INIT};
     double t = clock_seconds();
-    runner_hold(o->runner, id, (size_t)id);
+    runner_hold(o->runner, id, x, (size_t)id);
     int n = goals_count(&o->goals), first;
     double *y = NEW_ARRAY(double, (size_t)n);
     for (int k = 0; k < n; k++) y[k] = NAN;
@@ -302,7 +302,7 @@ static void start_program(struct optimize *o, int64_t id, const double *x) {
         bo_space_value(&o->space, j, x[j], 0, &b);
         values[j] = buf_take(&b);
     }
-    runner_start(o->runner, &o->command, (const char *const *)values, id, (size_t)id);
+    runner_start(o->runner, &o->command, (const char *const *)values, id, x, (size_t)id);
     srcfn_texts_free(values, o->space.n);
 }
 

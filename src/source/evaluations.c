@@ -186,7 +186,7 @@ static bool evaluate_here(struct batch *b, size_t i, double *y, struct buf *why)
 /* A function of this process, without the lock: it cannot be stopped, and what it gives is kept. */
 static void call_function(struct batch *b, size_t i, int64_t id) {
     struct outcome o = {.tag = i, .y = NAN, .why = BUF_INIT, .outputs = BUF_INIT};
-    runner_hold(b->runner, id, i);
+    runner_hold(b->runner, id, point(b, i), i);
     pthread_mutex_unlock(&b->lock);
     double t = clock_seconds();
     o.ok = evaluate_here(b, i, &o.y, &o.why);
@@ -200,7 +200,7 @@ static void call_function(struct batch *b, size_t i, int64_t id) {
 
 static void start_program(struct batch *b, size_t i, int64_t id) {
     char **texts = srcfn_texts(point(b, i), b->e->dim);
-    runner_start(b->runner, &b->e->src->u.command, (const char *const *)texts, id, i);
+    runner_start(b->runner, &b->e->src->u.command, (const char *const *)texts, id, point(b, i), i);
     srcfn_texts_free(texts, b->e->dim);
 }
 
@@ -245,7 +245,7 @@ static void *renew_claims(void *ctx) {
         at.tv_sec = (time_t)soon;
         at.tv_nsec = (long)(1e9 * (soon - floor(soon)));
         pthread_cond_timedwait(&b->over, &b->lock, &at);
-        b->st = runner_renew(b->runner, &b->err);
+        runner_renew(b->runner);
     }
     pthread_mutex_unlock(&b->lock);
     return NULL;
@@ -308,8 +308,8 @@ enum gpm_status evaluations_fetch(struct sp_call *c, struct evaluations *e, cons
                       .over = PTHREAD_COND_INITIALIZER};
     list_missing(&b);
     run(&b, jobs);
-    st = verdict(&b);
     (void)!runner_end(b.runner, &b.err); /* claims that cannot be given back run out */
+    st = verdict(&b);
     vec_release(&b.pending);
     vec_release(&b.busy);
     buf_release(&b.why);

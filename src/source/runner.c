@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
+#include <string.h>
+
 struct runner *runner_new(struct memo *store, int jobs, bool abandon) {
     struct runner *r = NEW(struct runner);
     r->store = store;
@@ -15,14 +17,18 @@ struct runner *runner_new(struct memo *store, int jobs, bool abandon) {
     return r;
 }
 
-void runner_hold(struct runner *r, int64_t id, size_t tag) {
-    struct runner_claim c = {id, tag, clock_seconds()};
+void runner_hold(struct runner *r, int64_t id, const double *x, size_t tag) {
+    struct runner_claim c = {id, NULL, tag, clock_seconds()};
+    if (r->store) {
+        c.x = NEW_ARRAY(double, (size_t)r->store->dim);
+        memcpy(c.x, x, sizeof *x * (size_t)r->store->dim);
+    }
     vec_push(&r->open, c);
 }
 
 void runner_start(struct runner *r, const struct proc_command *c, const char *const *values,
-                  int64_t id, size_t tag) {
-    runner_hold(r, id, tag);
+                  int64_t id, const double *x, size_t tag) {
+    runner_hold(r, id, x, tag);
     proc_pool_start(r->pool, c, values, (int64_t)tag);
 }
 
@@ -54,28 +60,36 @@ static enum gpm_status give_back(struct runner *r, int64_t id, struct buf *err) 
 
 enum gpm_status runner_settle(struct runner *r, struct outcome *o, struct buf *err) {
     size_t i = 0;
-    while (r->open.at[i].tag != o->tag) i++; /* it was held */
-    int64_t id = r->open.at[i].id;
-    vec_swap_out(&r->open, i);
-    if (!r->store) return GPM_OK;
-    if (o->nothing) return give_back(r, id, err);
-    return memo_finish(r->store, id, o->y, o->outputs.data, o->ok ? NULL : o->why.data, o->seconds,
-                       &o->y, err);
-}
-
-enum gpm_status runner_renew(struct runner *r, struct buf *err) {
-    double t = clock_seconds();
     enum gpm_status s = GPM_OK;
-    for (size_t i = 0; r->store && i < r->open.n && !s; i++) {
-        if (t < r->open.at[i].renewed + r->store->claim_seconds / 10) continue;
-        r->open.at[i].renewed = t;
-        s = memo_renew(r->store, r->open.at[i].id, err);
-    }
+    while (r->open.at[i].tag != o->tag) i++; /* it was held */
+    struct runner_claim c = r->open.at[i];
+    vec_swap_out(&r->open, i);
+    if (r->store && o->nothing)
+        s = give_back(r, c.id, err);
+    else if (r->store)
+        s = memo_finish(r->store, c.id, o->y, o->outputs.data, o->ok ? NULL : o->why.data,
+                        o->seconds, &o->y, err);
+    bool gone = s == GPM_E_NOT_FOUND; /* somebody took its row away */
+    if (s && !gone && o->ok)
+        memo_keep_value(r->store, c.id, c.x, o->y, o->outputs.data, o->seconds, err);
+    r->failed = r->failed || s;
+    mem_free(c.x);
     return s;
 }
 
-enum gpm_status runner_wait(struct runner *r, double seconds, const volatile sig_atomic_t *stop,
-                            bool *got, struct outcome *o, struct buf *err) {
+void runner_renew(struct runner *r) {
+    double t = clock_seconds();
+    struct buf ignored = BUF_INIT;
+    for (size_t i = 0; r->store && i < r->open.n; i++) {
+        if (t < r->open.at[i].renewed + r->store->claim_seconds / 10) continue;
+        r->open.at[i].renewed = t;
+        (void)!memo_renew(r->store, r->open.at[i].id, &ignored);
+    }
+    buf_release(&ignored);
+}
+
+static enum gpm_status take_one(struct runner *r, double seconds, const volatile sig_atomic_t *stop,
+                                bool *got, struct outcome *o, struct buf *err) {
     struct proc_result p;
     int64_t tag;
     enum gpm_status s = GPM_OK;
@@ -96,15 +110,41 @@ enum gpm_status runner_wait(struct runner *r, double seconds, const volatile sig
         s = runner_settle(r, o, err);
     }
     proc_result_release(&p);
-    return s ? s : runner_renew(r, err);
+    return s;
+}
+
+enum gpm_status runner_wait(struct runner *r, double seconds, const volatile sig_atomic_t *stop,
+                            bool *got, struct outcome *o, struct buf *err) {
+    enum gpm_status s = take_one(r, seconds, stop, got, o, err);
+    if (!s) runner_renew(r);
+    return s;
+}
+
+/* What ended while the store was waited for. */
+static void keep_ended(struct runner *r, struct buf *err) {
+    struct outcome o;
+    bool got = true;
+    while (got) {
+        struct buf why = BUF_INIT;
+        (void)!take_one(r, 0, NULL, &got, &o, &why);
+        const char *value = strstr(why.data ? why.data : "", "; the value ");
+        if (got && value) buf_puts(err, value); /* the reason has been told */
+        if (got) outcome_release(&o);
+        buf_release(&why);
+    }
 }
 
 enum gpm_status runner_end(struct runner *r, struct buf *err) {
     enum gpm_status first = GPM_OK;
+    if (r->failed) keep_ended(r, err);
     proc_pool_free(r->pool);
-    for (size_t i = 0; r->store && i < r->open.n; i++) {
-        enum gpm_status s = give_back(r, r->open.at[i].id, err);
-        if (!first) first = s;
+    for (size_t i = 0; i < r->open.n; i++) {
+        struct buf why = BUF_INIT;
+        enum gpm_status s = r->store ? give_back(r, r->open.at[i].id, &why) : GPM_OK;
+        if (!first && s && !r->failed) buf_puts(err, why.data); /* else it runs out */
+        if (!first && !r->failed) first = s;
+        mem_free(r->open.at[i].x);
+        buf_release(&why);
     }
     vec_release(&r->open);
     mem_free(r);

@@ -13,24 +13,26 @@
 
 struct runner_claim {
     int64_t id;
+    double *x; /* owned */
     size_t tag;
     double renewed;
 };
 struct runner {
     struct memo *store;
     struct proc_pool *pool;
-    bool abandon;
+    bool abandon, failed;          /* failed: an outcome could not be stored */
     VEC(struct runner_claim) open; /* claims whose outcome is not there yet */
 };
 /* store: borrowed, NULL: none. What is given back becomes void at once, for whoever comes next
  * (abandon), or its row is deleted. */
 struct runner *runner_new(struct memo *store, int jobs, bool abandon);
 
-/* A claim that the caller evaluates itself; `tag` names it, id is its row (0 without a store). */
-void runner_hold(struct runner *r, int64_t id, size_t tag);
+/* A claim of x that the caller evaluates itself; `tag` names it, id is its row (0 without a store).
+ */
+void runner_hold(struct runner *r, int64_t id, const double *x, size_t tag);
 /* The same, evaluated by the program. The pool must not be full. */
 void runner_start(struct runner *r, const struct proc_command *c, const char *const *values,
-                  int64_t id, size_t tag);
+                  int64_t id, const double *x, size_t tag);
 
 struct outcome {
     size_t tag;
@@ -46,15 +48,17 @@ void outcome_release(struct outcome *o);
 void outcome_put(struct outcome *o, const struct proc_outputs *names, const double *values);
 /* What was told on the way ([step, value], ..), beside them. */
 void outcome_steps(struct outcome *o, const char *steps, bool stopped);
-/* Stores the outcome of a held claim. */
+/* Stores the outcome of a held claim. A value that cannot be stored is kept (memo_keep_value). */
 GPM_MUST_USE enum gpm_status runner_settle(struct runner *r, struct outcome *o, struct buf *err);
 /* Waits up to `seconds` for a program to end, stores what it gave. *got: o is filled (and to be
  * released); else nothing ended, or *stop became non-zero. */
 GPM_MUST_USE enum gpm_status runner_wait(struct runner *r, double seconds,
                                          const volatile sig_atomic_t *stop, bool *got,
                                          struct outcome *o, struct buf *err);
-/* Renews claims that a tenth of their time has gone by; runner_wait does, too. */
-GPM_MUST_USE enum gpm_status runner_renew(struct runner *r, struct buf *err);
-/* Kills what still runs, gives open claims back, frees r; the first failure. */
+/* Renews claims that a tenth of their time has gone by; runner_wait does, too. One that cannot be
+ * renewed, since the server is away, may run out: what is paid for goes on, and is stored first. */
+void runner_renew(struct runner *r);
+/* Kills what still runs, gives open claims back, frees r; the first failure. Where an outcome could
+ * not be stored, the values of programs that have ended by then are kept, too. */
 GPM_MUST_USE enum gpm_status runner_end(struct runner *r, struct buf *err);
 #endif

@@ -346,6 +346,19 @@ enum gpm_status memo_finish(struct memo *m, int64_t id, double y, const char *ou
     return s;
 }
 
+enum gpm_status memo_take_value(struct memo *m, const struct memo_row *r, bool *taken,
+                                struct buf *err) {
+    struct found f = {.m = m};
+    double y = r->y;
+    memo_key(m->key, r->x, m->dim);
+    enum gpm_status s = read_rows(m, "WHERE id=?1 AND key=?2", note_found, &f, err, "ik", r->id);
+    if (!s && f.status == MEMO_ABSENT) s = find(m, r->x, &f, NULL, err);
+    *taken = f.status != MEMO_DONE;
+    if (!s && f.status == MEMO_ABSENT) s = insert_row(m, r->x, false, MEMO_CLAIMED, "", &f.id, err);
+    if (!s && *taken) s = put_result(m, f.id, &y, r->outputs, NULL, r->seconds, err);
+    return s;
+}
+
 static enum gpm_status add(struct memo *m, const double *x, double y, const char *outputs,
                            const char *error, double seconds, bool replicate, bool *added,
                            struct buf *err) {

@@ -42,6 +42,9 @@ struct memo_options {
     double claim_seconds; /* how long a claim lasts without memo_renew; 0: 600, server 60 */
     const volatile sig_atomic_t *stop; /* ends a long statement; may be NULL */
     int page; /* bytes of a page of a new file; 0: the database's own choice */
+    void (*say)(void *user, const char *text); /* told when a server is waited for; may be NULL */
+    void *say_user;
+    bool kept; /* it holds what could not be stored (memo_keep_value) */
 };
 
 /* A handle. Others read what the file says, and leave the rest to the files of this folder. */
@@ -59,7 +62,11 @@ struct memo {
     int lost_times;          /* that the connection was lost, one after the other */
     int depth;               /* of memo_begin */
     size_t seen;             /* rows that the last list of them gave */
+    size_t brought;          /* values that were kept beside it, and came in as it was opened */
     bool read_only, durable; /* durable: synchronous=FULL is on */
+    bool kept;
+    void (*say)(void *user, const char *text);
+    void *say_user;
     long pid;
     long long pid_start;
     unsigned char *key; /* scratch: 8 dim bytes */
@@ -126,6 +133,11 @@ GPM_MUST_USE enum gpm_status memo_unclaim(struct memo *m, int64_t id, struct buf
 GPM_MUST_USE enum gpm_status memo_finish(struct memo *m, int64_t id, double y, const char *outputs,
                                          const char *error, double seconds, double *stored,
                                          struct buf *err);
+/* After memo_finish failed: keeps a value that was paid for in a file beside the store (of a
+ * server's in the user's state folder), and says in err where. The next memo_open that may write
+ * brings it in. */
+void memo_keep_value(struct memo *m, int64_t id, const double *x, double y, const char *outputs,
+                     double seconds, struct buf *err);
 /* Adds a finished row (error NULL) or a failed one, tagged MEMO_GIVEN; as a replicate when x is
  * there already and `replicate` is set, else an existing done row with the same y is left alone and
  * one with another y is GPM_E_CONFLICT. *added: there is one row more. */

@@ -12,28 +12,32 @@ struct copying {
     size_t n;
 };
 
-/* Claims do not move: whoever works on the copy is offered their points. */
-static bool copy_row(const struct memo_row *r, void *user) {
+enum gpm_status memo_put_row(struct memo *m, const struct memo_row *r, struct buf *err) {
     static const char sql[] =
         "INSERT INTO point(id, key, rep, x, status, y, error, seconds, started, finished, expires, "
         "attempts) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)";
-    struct copying *c = user;
-    struct memo *m = c->to;
     struct buf text = BUF_INIT;
     for (int j = 0; j < r->dim; j++) {
         if (j) buf_putc(&text, ' ');
         buf_number(&text, r->x[j]);
     }
     memo_key(m->key, r->x, r->dim);
-    c->st =
-        memo_do(m, "add a row", sql, NULL, c->err, "ikisidsddddi", r->id, (int64_t)r->rep,
-                text.data, (int64_t)r->status, r->y, r->error, r->seconds, r->started, r->finished,
+    enum gpm_status s =
+        memo_do(m, "add a row", sql, NULL, err, "ikisidsddddi", r->id, (int64_t)r->rep, text.data,
+                (int64_t)r->status, r->y, r->error, r->seconds, r->started, r->finished,
                 r->status == MEMO_CLAIMED ? 1.0 : (double)NAN, (int64_t)r->attempts);
-    if (!c->st)
-        c->st = memo_do(m, "add a row",
-                        "UPDATE point SET seq=?1, tag=?2, outputs=?3, host=?4 WHERE id=?5", NULL,
-                        c->err, "isssi", r->seq, r->tag, r->outputs, r->host, r->id);
+    if (!s)
+        s = memo_do(m, "add a row",
+                    "UPDATE point SET seq=?1, tag=?2, outputs=?3, host=?4 WHERE id=?5", NULL, err,
+                    "isssi", r->seq, r->tag, r->outputs, r->host, r->id);
     buf_release(&text);
+    return s;
+}
+
+/* Claims do not move: whoever works on the copy is offered their points. */
+static bool copy_row(const struct memo_row *r, void *user) {
+    struct copying *c = user;
+    c->st = memo_put_row(c->to, r, c->err);
     c->n += !c->st;
     return !c->st;
 }

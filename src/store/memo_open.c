@@ -107,17 +107,23 @@ enum gpm_status memo_open(struct memo **out, const char *path, const struct memo
     double claim = memo_is_file(path) ? 600 : 60;
     m->claim_seconds = opt->claim_seconds != 0 ? opt->claim_seconds : claim;
     m->stop = opt->stop;
+    m->say = opt->say;
+    m->say_user = opt->say_user;
+    m->kept = opt->kept;
     m->driver = memo_driver_of(path);
     enum gpm_status s = m->driver->open(m, opt, err);
     size_t said = err->len;
     if (!s) do {
             s = settle(m, opt, err);
         } while (memo_again(m, s, said, err));
+    if (!s) {
+        m->key = NEW_ARRAY(unsigned char, 8 * (size_t)m->dim);
+        s = memo_bring_in(m, err);
+    }
     if (s) {
         memo_close(m);
         return s;
     }
-    m->key = NEW_ARRAY(unsigned char, 8 * (size_t)m->dim);
     *out = m;
     return GPM_OK;
 }

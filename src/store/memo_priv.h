@@ -37,6 +37,13 @@ const char *cell_text(struct memo_cells *c, int col, const char *wrong); /* borr
 const void *cell_blob(struct memo_cells *c, int col, size_t *n, const char *wrong);
 void cell_inputs(struct memo_cells *c, int col, double *x, int dim);
 
+/* A row as it is, with its number; a claim is void there. */
+enum gpm_status memo_put_row(struct memo *m, const struct memo_row *r, struct buf *err);
+/* The value of a row that was kept elsewhere, unless its point has one. */
+enum gpm_status memo_take_value(struct memo *m, const struct memo_row *r, bool *taken,
+                                struct buf *err);
+enum gpm_status memo_bring_in(struct memo *m, struct buf *err);
+
 void memo_who(struct memo *m); /* this process: host, pid, pid_start */
 /* Key of an input: big-endian bits of each coordinate, -0 as 0. */
 void memo_key(unsigned char *key, const double *x, int dim);

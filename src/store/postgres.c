@@ -87,7 +87,7 @@ struct server {
     char *schema;   /* in quotes, as SQL has it */
     double ahead;   /* of the server's clock, seconds; read again every CLOCK_SECONDS */
     double read_at; /* by ours that runs evenly */
-    bool listening, lost;
+    bool listening, lost, waited; /* waited: for so long that nobody waits any more */
 };
 enum { CLOCK_SECONDS = 60, RETRY_SECONDS = 60 };
 enum { LOCK_CLASS = 0x67706d31 }; /* "gpm1": advisory locks of other programs are not ours */
@@ -166,21 +166,35 @@ static enum gpm_status enter(struct memo *m, struct buf *err) {
     return s;
 }
 
-/* A server that is started anew, or moved, comes back within a minute, or somebody must look. */
+static void say_waiting(struct memo *m) {
+    struct buf text = BUF_INIT;
+    buf_printf(&text, "the server of '%s' is away; it is waited for, %d s at most", m->path,
+               RETRY_SECONDS);
+    if (m->say) m->say(m->say_user, text.data);
+    buf_release(&text);
+}
+
+/* A server that is started anew, or moved, comes back within a minute, or somebody must look: it is
+ * waited for once, and asked once whenever it is needed again. */
 static bool come_back(struct memo *m) {
     struct server *v = server_of(m);
-    double end = clock_seconds() + RETRY_SECONDS, pause = 0.05;
-    while (clock_seconds() < end && !stop_asked(m->stop)) {
+    double begun = clock_seconds(), end = begun + (v->waited ? 0 : RETRY_SECONDS), pause = 0.05;
+    bool said = false;
+    do {
         struct buf ignored = BUF_INIT;
         lib.PQreset(v->conn);
-        enum gpm_status s = enter(m, &ignored);
+        v->waited = enter(m, &ignored) != GPM_OK;
         buf_release(&ignored);
-        if (!s) return true;
+        if (!v->waited) return true;
+        if (!said && clock_seconds() > begun + 1) { /* not of one that is just started anew */
+            said = true;
+            say_waiting(m);
+        }
         nanosleep(&(struct timespec){.tv_sec = (long)pause,
                                      .tv_nsec = (long)(1e9 * (pause - floor(pause)))},
                   NULL);
         pause = fmin(2 * pause, 2);
-    }
+    } while (clock_seconds() < end && !stop_asked(m->stop));
     return false;
 }
 

@@ -342,7 +342,7 @@ static enum gpm_status open_store(struct memo *m, const struct memo_options *opt
     enum gpm_status s = opt->page ? exec(m, sql.data, "open it", err) : GPM_OK;
     buf_release(&sql);
     if (s) return s;
-    rc = use_wal(m);
+    if (!m->kept) rc = use_wal(m); /* a file that goes when it was read has none beside it */
     if (rc != SQLITE_OK) return sql_error(m, rc, "open it", err);
     /* FULL: a value is on the disk before it is used, even when the power fails. */
     return exec(m, "PRAGMA synchronous=FULL;", "open it", err);

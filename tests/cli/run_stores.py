@@ -164,6 +164,39 @@ def test_join_runs_what_the_user_gave():
     run("optimize", "-q", "--join", "sound.db", "--budget", "9", status=2, env=env)
 
 
+def test_a_value_that_cannot_be_stored_is_kept():
+    """While a program runs its table goes away, and comes back later: the value is named, kept beside the store and brought in by
+    the next start, for its own row; the point is not evaluated again."""
+    slow = script("slow.sh", "echo $1 >> slow.txt\nwhile [ -e hold ]; do sleep 0.02; done\necho $1 | awk '{ printf \"%.17g\", $1 * $1 }'\n")
+    def change(sql):
+        db = sqlite3.connect("paid.db", timeout=30)
+        db.executescript(sql)
+        db.close()
+    for command, again in ((["optimize", "-q", "--var", "x=0:1", "--budget", "1", "--store", "paid.db", "--", slow, "{x}"],
+                            ["optimize", "-q", "--join", "paid.db", "--budget", "2"]),
+                           (["run", "--allow-run", "paid.vnts"], ["run", "--allow-run", "paid.vnts"])):
+        for name in ("paid.db", "slow.txt"):
+            if os.path.exists(name): os.remove(name)
+        with open("paid.vnts", "w") as f:
+            f.write('assume f = command("%s {x}");\nassume (c, e) = gpmem(f, make_squaredexp(1, 1), store="paid.db");\nsample c(3);\n' % slow)
+        open("hold", "w").close()
+        p = subprocess.Popen([TOOL] + command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while not os.path.exists("slow.txt"):
+            time.sleep(0.02)
+            assert p.poll() is None, p.communicate()
+        change("ALTER TABLE point RENAME TO away")
+        os.remove("hold")
+        out, err = p.communicate(timeout=60)
+        x = open("slow.txt").read().split()
+        assert p.returncode == 1 and "is kept in 'paid.db.kept'" in err and "the value %.6g" % float(x[0])**2 in err, (p.returncode, out, err)
+        change("ALTER TABLE away RENAME TO point")
+        run(*again)
+        after = open("slow.txt").read().split()
+        assert after.count(x[0]) == 1 and not os.path.exists("paid.db.kept"), (x, after)
+        rows = [l.split("\t") for l in run("memo", "list", "paid.db")[0].splitlines()[1:]]
+        assert [float(r[2]) for r in rows if float(r[1]) == float(x[0])] == [float(x[0])**2] and len(rows) == len(after), rows
+
+
 def few_descriptors(): resource.setrlimit(resource.RLIMIT_NOFILE, (11, 4096))
 
 
