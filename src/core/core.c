@@ -146,7 +146,7 @@ struct code *core_text(struct session_core *core, const char *name, const char *
     drop_texts(core);
     struct code *k = code_new(sources_add(core->diags->sources, name, text, len));
     vec_push(&core->texts, k);
-    return k;
+    return code_ref(k);
 }
 
 enum gpm_status core_parse(struct session_core *core, const char *name, const char *text,
@@ -154,7 +154,12 @@ enum gpm_status core_parse(struct session_core *core, const char *name, const ch
     struct code *k = *code = core_text(core, name, text, len);
     enum gpm_status st =
         parse_program(&k->arena, k, core->syms, core->diags, k->unit, interactive, program);
-    if (st == GPM_OK) k->root = *program;
+    if (st == GPM_OK) {
+        k->root = *program;
+        return st;
+    }
+    code_unref(k);
+    *code = NULL;
     return st;
 }
 

@@ -106,9 +106,9 @@ enum gpm_status core_check_memory(struct session_core *core, struct span at) GPM
 void core_must(struct session_core *core, enum gpm_status st, const char *what);
 /* The failure remembered, if any: GPM_E_USER with a diagnostic, once. */
 enum gpm_status core_check_sound(struct session_core *core, struct span at) GPM_MUST_USE;
-/* A text that is to be parsed and run: its code, borrowed. It goes when nothing refers to it. */
+/* A text that is to be parsed and run: its code, owned. The text goes when nothing refers to it. */
 struct code *core_text(struct session_core *core, const char *name, const char *text, size_t len);
-/* The same, parsed: *program is its root. */
+/* The same, parsed: *program is its root. *code is NULL on failure. */
 enum gpm_status core_parse(struct session_core *core, const char *name, const char *text,
                            size_t len, bool interactive, struct code **code,
                            struct ast **program) GPM_MUST_USE;

@@ -247,14 +247,14 @@ static void pack_tree(struct pack *p, struct code *k, struct ast **at) {
 
 /* ---- code ---- */
 
-/* A text that is there already, or that is parsed now. */
+/* A text that is there already, or that is parsed now; owned. */
 static struct code *text_code(struct pack *p, const char *name, const char *text, size_t len) {
     struct session_core *core = p->core;
     for (size_t i = 0; i < core->texts.n; i++) {
         struct code *k = core->texts.at[i];
         const struct source *s = core->diags->sources->units.at[k->unit];
         if (k->root && s->len == len && !memcmp(s->text, text, len) && !strcmp(s->name, name))
-            return k;
+            return code_ref(k);
     }
     struct code *k;
     struct ast *root;
@@ -299,7 +299,7 @@ void pack_code(struct pack *p, struct code **k) {
         *k = c;
     }
     (void)pieces_of(p, *k); /* keeps it while the pack is open */
-    if (p->reading && made) code_unref(*k);
+    if (p->reading) code_unref(*k);
 }
 
 const struct ast *pack_root(struct code *k) {

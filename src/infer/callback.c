@@ -61,11 +61,10 @@ static enum gpm_status read_reply(struct infer_state *x, const char *text, value
     enum gpm_status st =
         core_parse(core, "<reply of a callback>", text, strlen(text), false, &code, &program);
     if (st != GPM_OK) return st;
-    if (program->n != 1 || program->kids[0]->kind == AST_DEFINE ||
-        program->kids[0]->kind == AST_LOAD || program->kids[0]->kind == AST_FOR)
-        return infer_error(x, DIAG_CALLBACK, "the reply of a callback must be one expression");
-    code_ref(code); /* while it runs */
-    st = plain_eval(core, program->kids[0], NULL, out);
+    enum ast_kind kind = program->n == 1 ? program->kids[0]->kind : AST_DEFINE;
+    st = kind == AST_DEFINE || kind == AST_LOAD || kind == AST_FOR
+             ? infer_error(x, DIAG_CALLBACK, "the reply of a callback must be one expression")
+             : plain_eval(core, program->kids[0], NULL, out);
     code_unref(code);
     return st;
 }

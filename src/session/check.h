@@ -66,6 +66,10 @@ struct checked_call {
     struct span at;
 };
 
+enum {
+    SESSION_LOADS = 1000
+}; /* loads that the check looks at: files may double in number at each step */
+
 struct checker {
     struct session *s;
     struct session_core *core;
@@ -94,6 +98,8 @@ struct checker {
     VEC(struct checked_proc *) waiting;
     VEC(struct checked_call) calls; /* that are being followed */
     VEC(const struct ast *) loads;  /* of the file that is looked at */
+    struct loads files;             /* that are looked at, the outermost first */
+    VEC(struct code *) codes;       /* of every file that was loaded; owned */
     VEC(struct checked_choice) choices;
     VEC(struct checked_tag) tags;
     VEC(const struct ast *) literal_tags; /* every tag of the text whose scope is a literal */
@@ -122,6 +128,10 @@ void check_label(struct checker *k, const struct infer_op *op, const value *args
                  struct span at);
 
 /* session.c */
+/* A file is read inside those of l: an error when it is one of them, or when they are too many. */
+enum gpm_status session_load_enter(struct session *s, struct loads *l, const char *path,
+                                   struct span at) GPM_MUST_USE;
+void session_load_leave(struct loads *l);
 void session_show_instruction(struct session *s, const struct ast *a);
 void session_help_model_name(struct session *s, const struct sym *name);
 void session_help_data(struct session *s, const struct ast *a);

@@ -212,6 +212,7 @@ static void look_loaded(struct checker *k, const struct ast *a, const char *path
     const char *slash = strrchr(path, '/'), *outer = k->core->host.folder;
     char *folder = slash ? mem_strndup(path, (size_t)(slash - path) + 1) : NULL;
     struct code *code = core_text(k->core, path, text->data, text->len);
+    vec_push(&k->codes, code); /* findings, names and tags refer to it until the end */
     struct ast *program;
     k->core->host.folder = folder;
     vec_push(&k->loads, a);
@@ -236,12 +237,16 @@ static void look_load(struct checker *k, const struct ast *a) {
     char *full = srcfn_path(&call, path);
     struct buf text = BUF_INIT;
     size_t before = k->diags->list.n;
-    bool once = file_there(full) && !file_regular(full), deep = k->loads.n > 50;
-    k->unread |= once || deep;
-    if (once || deep) {
+    bool once = file_there(full) && !file_regular(full);
+    bool many = k->codes.n >= SESSION_LOADS;
+    k->unread |= once || many;
+    if (once || many) {
         /* the run will say */
+    } else if (session_load_enter(k->s, &k->files, full, a->span) != GPM_OK) {
+        check_settle(k, before);
     } else if (file_read(full, FILE_GIVEN, FILE_TEXT_MAX, &text) == GPM_OK) {
         look_loaded(k, a, full, &text);
+        session_load_leave(&k->files);
     } else {
         bool certain = k->certain;
         k->certain &= !k->writes;
@@ -249,6 +254,7 @@ static void look_load(struct checker *k, const struct ast *a) {
         check_settle(k, before);
         k->certain = certain;
         k->unread = true;
+        session_load_leave(&k->files);
     }
     buf_release(&text);
     mem_free(full);
@@ -317,6 +323,10 @@ static void release(struct checker *k) {
     vec_release(&k->waiting);
     vec_release(&k->calls);
     vec_release(&k->loads);
+    while (k->files.paths.n) session_load_leave(&k->files);
+    vec_release(&k->files.paths);
+    for (size_t i = 0; i < k->codes.n; i++) code_unref(k->codes.at[i]);
+    vec_release(&k->codes);
     vec_release(&k->choices);
     vec_release(&k->tags);
     vec_release(&k->literal_tags);
@@ -382,6 +392,8 @@ enum gpm_status session_check_program(struct session *s, const struct ast *progr
                         .certain = true,
                         .fails_at = UINT32_MAX,
                         .budget = 200000 + 20 * (size_t)(program->span.end - program->span.start)};
+    if (session_load_enter(s, &k.files, s->sources.units.at[k.unit]->name, NO_SPAN) != GPM_OK)
+        return GPM_E_USER;
     gather(&k, program, false);
     for (; k.top < program->n; k.top++) check_instruction(&k, program->kids[k.top]);
     k.instruction = NULL;

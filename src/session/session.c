@@ -12,6 +12,7 @@
 #include "source/srcfn.h"
 #include "sp/sp_options.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 extern const char embed_prelude_vnts[];
@@ -75,6 +76,7 @@ enum gpm_status session_init(struct session *s, uint64_t seed, uint32_t chain) {
 
 void session_release(struct session *s) {
     session_restore_end(s);
+    vec_release(&s->loading.paths);
     infer_state_release(&s->infer);
     core_release(&s->core);
     diags_release(&s->diags);
@@ -300,25 +302,44 @@ static enum gpm_status read_file(struct session *s, const char *path, struct spa
     return st;
 }
 
+enum { LOADS_DEEP = 50 }; /* each takes part of the stack */
+
+/* What has no real path is no file, and counts by its name. */
+enum gpm_status session_load_enter(struct session *s, struct loads *l, const char *path,
+                                   struct span at) {
+    char *full = realpath(path, NULL), *name = mem_strdup(full ? full : path);
+    free(full);
+    bool ring = l->paths.n >= LOADS_DEEP;
+    for (size_t i = 0; i < l->paths.n && !ring; i++) ring = !strcmp(l->paths.at[i], name);
+    if (!ring) {
+        vec_push(&l->paths, name);
+        return GPM_OK;
+    }
+    mem_free(name);
+    return diag_raise(&s->diags, DIAG_LIMIT, at, "files load each other without end: %s", path);
+}
+
+void session_load_leave(struct loads *l) {
+    mem_free(vec_pop(&l->paths));
+}
+
 /* Paths in the file are relative to it: while it runs, its folder is that of the host. */
 enum gpm_status session_run_file(struct session *s, const char *path, struct span at) {
     struct buf text = BUF_INIT;
     struct sp_call call = {.host = &s->core.host};
     char *full = srcfn_path(&call, path);
-    enum gpm_status st = GPM_OK;
-    if (s->loading > 50)
-        st = diag_raise(&s->diags, DIAG_LIMIT, at, "files load each other without end: %s", path);
+    enum gpm_status st = session_load_enter(s, &s->loading, full, at);
+    bool entered = st == GPM_OK;
     if (st == GPM_OK) st = read_file(s, full, at, &text);
     if (st == GPM_OK) {
         const char *slash = strrchr(full, '/'), *outer = s->core.host.folder;
         char *folder = slash ? mem_strndup(full, (size_t)(slash - full) + 1) : NULL;
-        s->loading++;
         s->core.host.folder = folder;
         st = session_run(s, full, text.data, text.len);
         s->core.host.folder = outer;
-        s->loading--;
         mem_free(folder);
     }
+    if (entered) session_load_leave(&s->loading);
     buf_release(&text);
     mem_free(full);
     return st;
@@ -532,20 +553,21 @@ static void explain_end(struct session *s, struct explanation *e, const struct a
 /* The outermost text is checked with all that it loads; the library was, once for all. */
 static enum gpm_status check_first(struct session *s, const struct ast *program) {
     if (!s->printing || s->running) return GPM_OK;
-    enum gpm_status st = session_check_program(s, program, s->loading > 0, false);
+    enum gpm_status st = session_check_program(s, program, s->loading.paths.n > 0, false);
     if (st == GPM_OK && s->warn && s->diags.list.n) s->warn(s->warn_user);
     return st;
 }
 
 /* Where a text stands: at instruction i. */
 struct program_place {
-    struct code *code;
+    struct code *code; /* owned */
     uint32_t i;
 };
 
 static void pack_program(struct pack *p, void *ctx) {
     struct program_place *at = ctx;
     pack_code(p, &at->code);
+    if (p->reading) code_ref(at->code);
     pack_u32(p, &at->i);
     if (at->code && at->i > at->code->root->n) pack_fail(p, "the program is shorter");
 }
@@ -556,15 +578,16 @@ enum gpm_status session_run(struct session *s, const char *name, const char *tex
     struct ast *program;
     enum gpm_status st = GPM_OK;
     bool outer = s->running, resumed = place_enter(&s->core, &here) && at.code;
-    if (resumed)
+    if (resumed) {
         program = at.code->root;
-    else
+    } else {
+        code_unref(at.code);
         st = core_parse(&s->core, name, text, len, false, &at.code, &program);
+    }
     if (st != GPM_OK) {
         place_leave(&s->core, &here);
         return st;
     }
-    code_ref(at.code); /* while it runs */
     if (!resumed) st = check_first(s, program);
     s->running = true;
     if (!resumed) infer_note_scopes(&s->infer, program);
@@ -588,10 +611,13 @@ enum gpm_status session_check(struct session *s, const char *name, const char *t
     struct code *code;
     struct ast *program;
     enum gpm_status st = core_parse(&s->core, name, text, len, interactive, &code, &program);
-    if (st != GPM_OK || interactive) return st;
+    if (st != GPM_OK) return st;
+    if (interactive) {
+        code_unref(code);
+        return st;
+    }
     const char *slash = strrchr(name, '/'), *outer = s->core.host.folder;
     char *folder = slash ? mem_strndup(name, (size_t)(slash - name) + 1) : NULL;
-    code_ref(code);
     s->core.host.folder = folder;
     st = session_check_program(s, program, true, true);
     s->core.host.folder = outer;

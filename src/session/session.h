@@ -6,6 +6,11 @@
 #define SESSION_SESSION_H
 #include "infer/infer.h"
 
+/* Files that load each other, one inside the other: their real paths. */
+struct loads {
+    VEC(char *) paths; /* owned */
+};
+
 struct session {
     struct session_core core;
     struct infer_state infer;
@@ -17,7 +22,7 @@ struct session {
     bool printing;
     bool verbose;             /* says after each instruction what it did and how long it took */
     bool running;             /* a text runs; others are loaded by it, and were checked with it */
-    int loading;              /* files, one inside the other */
+    struct loads loading;     /* files that run, one inside the other */
     void (*warn)(void *user); /* says what the check found before the run begins, or NULL */
     void *warn_user;
     double max_seconds;
