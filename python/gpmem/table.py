@@ -64,7 +64,8 @@ def _as_columns(data: Any, what: str) -> dict[str, list[str]]:
 
 def _as_csv(columns: Mapping[str, list[str]], what: str) -> bytes:
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([list(columns), *zip(*columns.values())])
+    csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL).writerow(columns)  # names as they are, blanks and all
+    csv.writer(out, lineterminator="\n").writerows(zip(*columns.values()))
     return text(out.getvalue(), what)
 
 

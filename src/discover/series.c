@@ -80,7 +80,11 @@ static enum gpm_status add_regressors(struct reading *r, const char *list, bool 
         if (st != GPM_OK) return st;
         r->reg[g->n] = col;
         g->smooth[g->n] = smooth;
-        g->name[g->n++] = series_clean_name(r->csv.header ? r->csv.header[col] : "column");
+        g->name[g->n] = series_clean_name(r->csv.header ? r->csv.header[col] : "column");
+        const char *key = g->name[g->n++]; /* by which a later file has it */
+        if (r->csv.header && csv_column(&r->csv, key) != col)
+            return buf_fail(r->err, GPM_E_FORMAT, "%s: two columns are called '%s'", r->csv.name,
+                            key);
         p += n + (p[n] == ',');
     }
     return GPM_OK;

@@ -500,10 +500,22 @@ void csv_release(struct csv *c) {
     *c = (struct csv){0};
 }
 
+/* Is a heading that name, in one line with its control characters visible? */
+static bool shown_as(const char *heading, const char *name) {
+    struct buf shown = BUF_INIT;
+    buf_line(&shown, heading);
+    bool same = strcmp(shown.data, name) == 0;
+    buf_release(&shown);
+    return same;
+}
+
 int csv_column(const struct csv *c, const char *name) {
+    int found = -1;
     for (int j = 0; c->header && j < c->n_cols; j++)
         if (strcmp(c->header[j], name) == 0) return j;
-    return -1;
+    for (int j = 0; c->header && j < c->n_cols; j++)
+        if (shown_as(c->header[j], name)) found = found == -1 ? j : -2;
+    return found >= 0 ? found : -1;
 }
 
 bool csv_numbers_rows(const char *name) {
@@ -560,8 +572,10 @@ enum gpm_status csv_find(const struct csv *c, const char *name, int *col, struct
     int near = csv_near(c, name);
     if (near >= 0) buf_printf(err, "did you mean '%s'? ", c->header[near]);
     buf_puts(err, near >= 0 ? "Columns are " : "columns are ");
-    for (int i = 0; i < c->n_cols && i < 20; i++)
-        buf_printf(err, "%s%s", i ? ", " : "", c->header[i]);
+    for (int i = 0; i < c->n_cols && i < 20; i++) {
+        buf_puts(err, i ? ", " : "");
+        buf_line(err, c->header[i]);
+    }
     if (c->n_cols > 20) buf_puts(err, ", ...");
     return GPM_E_NOT_FOUND;
 }

@@ -57,7 +57,9 @@ void csv_drop(struct csv *c, const bool *drop);
  */
 void csv_reshape(struct csv *c, int n_cols, size_t n_rows, const char **cells, size_t *lines);
 
-int csv_column(const struct csv *c, const char *name); /* -1 when there is none */
+/* By its heading, else by what its heading is shown as (buf_line), where that is one column: people
+ * copy names from reports. -1: none. */
+int csv_column(const struct csv *c, const char *name);
 /* Does a column of this name number rows, where it counts them ("", "id", "PassengerId", "row_id")?
  */
 bool csv_numbers_rows(const char *name);

@@ -10,10 +10,18 @@
 #include <math.h>
 #include <string.h>
 
+/* Can the language write a heading? */
+static bool is_text(const char *heading) {
+    for (; *heading; heading++)
+        if ((unsigned char)*heading < ' ' && !strchr("\b\f\n\r\t", *heading)) return false;
+    return true;
+}
+
 static bool reads_file(const struct regress *r) {
-    bool plain =
-        r->t.from_file && r->t.header && r->t.plain && r->n == r->t.read && !r->t.o.missing;
-    for (int j = 0; j < r->t.n_inputs; j++) plain = plain && !r->t.input[j].level;
+    bool plain = r->t.from_file && r->t.header && r->t.plain && r->n == r->t.read &&
+                 !r->t.o.missing && is_text(r->t.y_heading);
+    for (int j = 0; j < r->t.n_inputs; j++)
+        plain = plain && !r->t.input[j].level && is_text(r->t.input[j].heading);
     return plain;
 }
 
@@ -29,7 +37,7 @@ static void put_from_file(const struct regress *r, struct buf *out) {
     buf_puts(out, "define standard = proc(v) { (v - mean(v)) / sd(v) };\n");
     for (int j = 0; j < r->t.n_inputs; j++) {
         buf_printf(out, "define x%d = standard(", j + 1);
-        put_column(r, r->t.input[j].name, out);
+        put_column(r, r->t.input[j].heading, out);
         buf_puts(out, ");\n");
     }
     buf_puts(out, "define xs = to_array(map(to_array, zip(");
@@ -39,7 +47,7 @@ static void put_from_file(const struct regress *r, struct buf *out) {
         buf_printf(out, "mapv(v -> if (v == %.17g) { 1 } else { 0 }, ", r->high);
     else if (!regress_hidden(r))
         buf_puts(out, "standard(");
-    put_column(r, r->t.y_name, out);
+    put_column(r, r->t.y_heading, out);
     buf_puts(out, r->family == RFAMILY_CHANCE || !regress_hidden(r) ? ");\n" : ";\n");
 }
 

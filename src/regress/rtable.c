@@ -181,6 +181,7 @@ static enum gpm_status choose_outcome(struct reading *r) {
     struct buf name = BUF_INIT;
     column_name(c, r->y, &name);
     r->t->y_name = buf_take(&name);
+    if (c->header) r->t->y_heading = mem_strdup(c->header[r->y]);
     r->t->plain = !words && is_plain(&k->style) && !c->aside.n;
     note_style(r->t, r->t->y_name, &k->style);
     if (!r->t->o.y && r->y < c->n_cols - 1)
@@ -252,6 +253,7 @@ static void rinput_release(struct rinput *in) {
     for (int l = 0; l < in->n_levels; l++) mem_free(in->level[l]);
     mem_free(in->level);
     mem_free(in->name);
+    mem_free(in->heading);
     time_form_release(&in->form);
 }
 
@@ -260,7 +262,7 @@ static enum gpm_status add_input(struct reading *r, int col, bool asked) {
     struct rtable *t = r->t;
     const struct rcolumn *k = &r->col[col];
     struct buf name = BUF_INIT;
-    struct rinput in = {.style = k->style, .first = t->d, .n = 1};
+    struct rinput in = {.column = col, .style = k->style, .first = t->d, .n = 1};
     const char *why = NULL;
     column_name(&r->csv, col, &name);
     if ((is_numeric(k) && k->style.open) || nearly_numeric(k)) {
@@ -281,6 +283,7 @@ static enum gpm_status add_input(struct reading *r, int col, bool asked) {
         why = "it is the same in every row";
     if (in.level) in.n = in.n_levels - 1;
     in.name = buf_take(&name);
+    if (r->csv.header) in.heading = mem_strdup(r->csv.header[col]);
     if (!why && is_numeric(k)) note_style(t, in.name, &k->style);
     if (why) {
         if (asked)
@@ -297,18 +300,30 @@ static enum gpm_status add_input(struct reading *r, int col, bool asked) {
 }
 
 int rinput_column(const struct rinput *in, const struct csv *c) {
-    if (c->header) return csv_column(c, in->name);
-    return (int)strtol(in->name + 1, NULL, 10) - 1;
+    int same = 0, col = in->column;
+    if (!in->heading) return col;
+    if (col < c->n_cols && !strcmp(c->header[col], in->heading)) return col;
+    for (int j = 0; j < c->n_cols; j++) same += !strcmp(c->header[j], in->heading);
+    if (same > 1) return -1;
+    return csv_column(c, same ? in->heading : in->name);
 }
 
 static enum gpm_status one_name_each(const struct reading *r) {
     const struct csv *c = &r->csv;
-    for (int a = 0; c->header && a < c->n_cols; a++)
-        for (int b = a + 1; b < c->n_cols; b++)
-            if (*c->header[a] && !strcmp(c->header[a], c->header[b]))
-                return buf_fail(r->err, GPM_E_FORMAT, "%s: two columns are called '%s'", c->name,
-                                c->header[a]);
-    return GPM_OK;
+    char **name = mem_zalloc(((size_t)c->n_cols + 1) * sizeof *name); /* as reports show them */
+    enum gpm_status st = GPM_OK;
+    for (int a = 0; c->header && a < c->n_cols; a++) {
+        struct buf shown = BUF_INIT;
+        column_name(c, a, &shown);
+        name[a] = buf_take(&shown);
+        for (int b = 0; b < a && *name[a] && !st; b++)
+            if (!strcmp(name[a], name[b]))
+                st = buf_fail(r->err, GPM_E_FORMAT, "%s: two columns are called '%s'", c->name,
+                              name[a]);
+    }
+    for (int a = 0; a < c->n_cols; a++) mem_free(name[a]);
+    mem_free(name);
+    return st;
 }
 
 static enum gpm_status choose_inputs(struct reading *r) {
@@ -325,7 +340,7 @@ static enum gpm_status choose_inputs(struct reading *r) {
         else if (col == r->y)
             st = buf_fail(r->err, GPM_E_FORMAT, "'%s' is the outcome and cannot be an input", name);
         for (int j = 0; !st && j < t->n_inputs; j++)
-            if (rinput_column(&t->input[j], c) == col)
+            if (t->input[j].column == col)
                 st = buf_fail(r->err, GPM_E_FORMAT, "--x names '%s' twice", name);
         if (!st) st = add_input(r, col, true);
         mem_free(name);
@@ -379,7 +394,7 @@ static void take_rows(struct reading *r) {
     for (size_t row = 0; row < c->n_rows; row++) {
         bool whole = true;
         for (int j = 0; j <= t->n_inputs; j++) {
-            int col = j < t->n_inputs ? rinput_column(&t->input[j], c) : r->y;
+            int col = j < t->n_inputs ? t->input[j].column : r->y;
             bool here = !is_missing(c, &t->o, row, col);
             gone[j] += !here;
             whole = whole && here;
@@ -668,6 +683,7 @@ void rtable_release(struct rtable *t) {
     mem_free(t->input);
     mem_free(t->file);
     mem_free(t->y_name);
+    mem_free(t->y_heading);
     mem_free(t->word[0]);
     mem_free(t->word[1]);
     mem_free(t->x);

@@ -28,7 +28,9 @@ struct rtable_options {
 };
 
 struct rinput {
-    char *name;
+    char *name;                /* as reports show it */
+    char *heading;             /* as the file has it; NULL: it has no header */
+    int column;                /* of the file */
     struct number_style style; /* of numbers */
     int first, n;              /* columns of the design */
     char **level;              /* n_levels words, the first without a column; NULL: a number */
@@ -40,7 +42,7 @@ struct rinput {
 };
 
 struct rtable {
-    char *file, *y_name;
+    char *file, *y_name, *y_heading;
     char *word[2]; /* of an outcome of two words: 0 and 1, in the alphabet's order; NULL: numbers */
     struct rinput *input;
     int n_inputs, d;                      /* d: columns of the design */
@@ -65,7 +67,9 @@ GPM_MUST_USE enum gpm_status rtable_read(struct rtable *t, const struct rtext *f
                                          const struct rtable_options *o, struct buf *err);
 void rtable_release(struct rtable *t);
 GPM_MUST_USE enum gpm_status rtext_read(const struct rtext *from, struct csv *c, struct buf *err);
-int rinput_column(const struct rinput *in, const struct csv *c); /* where it is found by name */
+/* Where another table has the input: by its heading or what that is shown as, or by its number
+ * without a header. -1: nowhere. */
+int rinput_column(const struct rinput *in, const struct csv *c);
 /* The columns of the design for a cell; false: it is no number, no date, no level. */
 bool rinput_put(const struct rinput *in, const char *cell, double *row);
 /* A number of a column of dates as the file would write it. */

@@ -342,6 +342,11 @@ def given(text, *args, status=2, name="t.csv"):
     return regress(name, *args, status=status)
 
 
+def write_text(name, text):
+    with open(name, "w", newline="") as f:
+        f.write(text)
+
+
 def says(part, text, *args):
     said = given(text, *args)
     check(part in said, "%r, expected %r" % (said, part))
@@ -498,6 +503,31 @@ levels = [[random.choice("abcdefghi") for _ in range(8)] for _ in range(90)]
 out = json.loads(given("a," + ",".join("w%d" % k for k in range(8)) + ",y\n" + "".join(
     "%.3f,%s,%.3f\n" % (i % 7, ",".join(w), 3 * (i % 7) + random.gauss(0, 1)) for i, w in enumerate(levels)), "--kernel", "SE(sf=1, l=8)", "--json", "-", status=0))
 check("1 of 9 inputs, those that go together with 'y' the least, are left out" in out["notes"] and "rows that this choice has seen, and too well" in out["notes"] and "a" in [i["name"] for i in out["inputs"]], "too many columns: " + out["notes"])
+
+# ---- headings as spreadsheets write them -------------------------------------------------------------
+# A name made for display is never a key: the column is the same, whatever control characters stand in its heading.
+random.seed(31)
+table = [(random.random(), random.random()) for _ in range(40)]
+table = [(b, a, 3 * a + 0.1 * b) for b, a in table]
+for heading, shown in (("Temp\n(C)", "Temp (C)"), ("Temp\t(C)", "Temp (C)"), ("Temp\x01", "Temp\\u{1}"), ("T\r\nx", "T\\u{d} x")):
+    buf = io.StringIO()
+    csv.writer(buf, lineterminator="\n").writerows([["b", heading, "y\n(kg)"], *table])
+    out = json.loads(given(buf.getvalue(), "--predict", "t.csv", "--y", "y (kg)", "--json", "-", status=0))
+    check(out["check"]["r2"] > 0.9999 and out["inputs"][0]["name"] == shown and out["outcome"] == "y (kg)", "%r: R2 %g" % (heading, out["check"]["r2"]))
+    check(all(abs(p["mean"] - r[2]) < 1e-3 for p, r in zip(out["predictions"], table)), "%r: predictions of the same file" % heading)
+    again = io.StringIO()  # another file: its columns in another order, the name copied from a report
+    csv.writer(again, lineterminator="\n").writerows([[shown, "b"], *[(a, b) for b, a, _ in table]])
+    write_text("again.csv", again.getvalue())
+    out = json.loads(given(buf.getvalue(), "--predict", "again.csv", "--at", shown + "=0.5,b=0.5", "--json", "-", status=0))
+    check(all(abs(p["mean"] - r[2]) < 1e-3 for p, r in zip(out["predictions"], table)), "%r: predictions by the name that is shown" % heading)
+    near(out["predictions"][-1]["mean"], 1.55, 1e-3, "a point by the name that is shown")
+    write_text("model.vnts", given(buf.getvalue(), "--program", status=0))
+    r = subprocess.run([GPMEM, "run", "model.vnts"], capture_output=True, text=True)
+    check(r.returncode == 0 and "noise" in r.stdout, "%r: the program runs: %s" % (heading, r.stderr))
+says("two columns are called 'a b'", 'y,"a\nb","a\tb"\n' + "".join("%d,%d,%d\n" % (i, i % 3, i % 5) for i in range(9)))
+# Columns without a name are told apart by their place.
+out = given(",,y\n" + "".join("%d,%.3f,%.3f\n" % (i * i % 7, a, 3 * a) for i, (_, a, _) in enumerate(table)), "--json", "-", status=0)
+check(json.loads(out)["check"]["r2"] > 0.9999, "the second of two columns without a name")
 
 # ---- as a statistician reads it ----------------------------------------------------------------------
 # Of an input of words that says nothing the two levels furthest apart differ as they do by chance: their interval holds zero.

@@ -118,6 +118,21 @@ def check_refusals():
         assert why in err, (body, err)
 
 
+def check_names():
+    """A column whose heading holds a line end has an effect, and its values to come are found by that heading and by what is shown."""
+    rng = random.Random(4)
+    rows = [(i, z, 2 * z + 0.1 * rng.gauss(0, 1)) for i, z in ((i, rng.gauss(0, 1)) for i in range(40))]
+    data = write("names.csv", 't,"air\ntemp",y\n' + "".join("%d,%.4f,%.4f\n" % r for r in rows[:36]))
+    e = json.loads(run("discover", data, "--column", "y", "--with", "air temp", "-o", "names", "--kernels", "LIN", "--json", "-").stdout)["effects"][0]
+    assert abs(e["change"] - 2) < 0.2 and e["column"] == "air temp", e
+    for heading in ('"air\ntemp"', "air temp"):
+        f = write("names_to_come.csv", heading + ",t\n" + "".join("%.4f,%d\n" % (z, i) for i, z, _ in rows[36:]))
+        for line, (_, _, y) in zip(run("forecast", "names", "--at-file", f).stdout.splitlines()[1:], rows[36:]):
+            assert abs(float(line.split(",")[1]) - y) < 0.5, (line, y)
+    both = write("both.csv", 't,"z\t1",z 1,y\n' + "".join("%d,%d,%d,%d\n" % (i, i % 3, i % 5, i * i % 7) for i in range(20)))
+    assert "two columns are called 'z 1'" in run("discover", both, "--column", "y", "--with", "2", status=2).stderr
+
+
 def check_regimes():
     """Louder noise from a date on, beside a linear and a smooth effect: the date and both effects are found, and forecasts at times of
     a file have the medians of the effects and the noise of the last regime, with paths that scatter as the intervals say."""
@@ -146,5 +161,6 @@ with tempfile.TemporaryDirectory() as tmp:
     check_effects()
     check_trends()
     check_refusals()
+    check_names()
     check_regimes()
 print("regressors: fine")

@@ -104,6 +104,19 @@ def check_missing():
     raises(ValueError, "complex", lambda: gpmem.regress({"a": a, "y": y + 1j}))
 
 
+def check_names():
+    """Headings as spreadsheets have them (line ends, tabs, control characters, blanks around) are names like others."""
+    rng = np.random.RandomState(5)
+    a, b = rng.uniform(size=40), rng.uniform(size=40)
+    for name in ("Temp\n(C)", "Temp\t(C)", "T\r\n", "\x02", " a ", ""):
+        frame = pd.DataFrame({"b": b, name: a})
+        m = gpmem.TableRegressor(threads=1).fit(frame, 3 * a + 0.1 * b)
+        assert np.abs(m.predict(frame) - 3 * a - 0.1 * b).max() < 1e-3, name
+        assert np.abs(m.predict(frame[[name, "b"]]) - 3 * a - 0.1 * b).max() < 1e-3, name
+        r = gpmem.regress(frame.assign(**{"y" + name: 3 * a}), y="y" + name, threads=1)
+        assert r.result["check"]["r2"] > 0.999, name
+
+
 def check_errors(r):
     raises(ValueError, "no column 'q'", lambda: gpmem.regress(DATA, y="q"))
     raises(ValueError, "noise is one of", lambda: gpmem.regress(DATA, noise="loud"))
@@ -125,5 +138,6 @@ check_noise()
 check_estimator()
 check_families()
 check_missing()
+check_names()
 check_errors(regression)
 print("fine")
