@@ -309,7 +309,8 @@ uint32_t draft_shape(struct draft *d, value sketch) {
 /* ---- rows that arrange ---- */
 
 /* Applies the row to sketches. Data that are single numbers are given as they are, since they may
- * be indexes and sizes; with `known`, sequences of data too (the two indexes of a matrix). */
+ * be indexes and sizes; with `known`, sequences of data too (the two indexes of a matrix). A size
+ * that is no data is a token, which no row takes for a count. */
 static bool arrange(struct draft *d, struct node *n, const struct sp_class *cls, bool known,
                     value *out, bool *alone) {
     size_t n_diags = d->t->core->diags->list.n, k = cls->request ? n->req->n_fam : n->n_in - 1;
@@ -329,7 +330,8 @@ static bool arrange(struct draft *d, struct node *n, const struct sp_class *cls,
         st = call_end(d->t, n, &call, cls->output(&call.c, args, k, out));
     } else if (ok) {
         call_begin_with(d->t, n, args, &call);
-        st = cls->simulate(&call.c, out);
+        st = core_check_args(d->t->core, &call.c, n->in[0].node->val, NO_SPAN);
+        if (st == GPM_OK) st = cls->simulate(&call.c, out);
         d->t->core->model = call.outer;
     }
     if (ok && st != GPM_OK) diags_rewind(d->t->core->diags, n_diags);

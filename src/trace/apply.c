@@ -497,7 +497,7 @@ static enum gpm_status compute(struct trace *t, struct node *n, bool requests, v
     enum gpm_status st = GPM_OK;
     if (n->special == SPECIAL_PURE) return apply_pure(t, n, c, out);
     if (around) return memo_of_nest(t, n, around, m, out);
-    if (n->n_in == 1 && core_special(op) == SPECIAL_RUN) return apply_run(t, n, out);
+    if (n->special == SPECIAL_RUN && n->n_in == 1) return apply_run(t, n, out);
     if (c || m) {
         if (requests) st = c ? apply_closure(t, n, c) : call_memo(t, n, m);
         if (st == GPM_OK) *out = value_ref(n->req->fam[0]->root->val);

@@ -220,6 +220,7 @@ static enum gpm_status eval_run(struct trace *t, struct family *fam, const struc
                                 struct node **out) {
     struct node *n = node_new(t, fam, NODE_APP, a, 1);
     n->ctx = ctx;
+    n->special = SPECIAL_RUN;
     n->in[0].node = op;
     node_request(t, n)->frame = f;
     if (f) pvec_push(pool_of(t), &fam->frames, frame_ref(f));

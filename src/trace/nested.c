@@ -87,7 +87,6 @@ enum gpm_status apply_run(struct trace *t, struct node *n, value *out) {
                            .depth = (uint16_t)(nest_level(t->core) - 1),
                            .read = read_node,
                            .memo = call_memo};
-    n->special = SPECIAL_RUN;
     enum gpm_status st = request_stream(t, n, &r.nest.stream);
     if (st == GPM_OK)
         st = t->core->run_nested(t->core, &r.nest, n->ast->kids[1], n->req->frame, out);

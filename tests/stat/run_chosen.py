@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Procedures that a random choice picks, in every way a program can pick them, under every operator, against quadrature.
+"""Procedures that a random choice picks, and sequences whose length one decides, in every way a program can write them, under every
+operator, against quadrature.
 
 A step of `x` is compiled for the procedures that its values go through; a step of `k` puts others in their place. Each case moves `k`
-and `x` in turn and compares P(k = 1), E[x], E[x; k = 1] and E[x^2] with the exact values: five standard errors by batch means.
+and `x` in turn and compares E[k], E[x], E[kx] and E[x^2] with the exact values: five standard errors by batch means.
 Usage: run_chosen.py TOOL"""
 import concurrent.futures, json, math, os, subprocess, sys, tempfile
 
@@ -20,10 +21,17 @@ def seen(f, y=0.9, sd=0.5):
     return st.norm.pdf(y, f(GRID), sd) + 0 * GRID
 
 
-def posterior(like0, like1):
-    p = np.array([PRIOR * like0, PRIOR * like1])
+def posterior(*likes):
+    """Of k = 0, 1, ..., given the likelihood of x under each; a likelihood of 0 says that k is not among its values."""
+    k = np.arange(len(likes))[:, None]
+    p = np.array([PRIOR * like for like in likes])
     p /= p.sum()
-    return np.array([p[1].sum(), (p * GRID).sum(), (p[1] * GRID).sum(), (p * GRID ** 2).sum()])
+    return np.array([(k * p).sum(), (p * GRID).sum(), (k * p * GRID).sum(), (p * GRID ** 2).sum()])
+
+
+def sums(*factors, more=0):
+    """The sum of a sequence is a multiple of x, for every k from 1; `more` of variance for each item."""
+    return posterior(0 * GRID, *[st.norm.pdf(2, c * GRID, math.sqrt(1 + more * c)) for c in factors])
 
 
 SIN_EXP = posterior(seen(np.sin), seen(np.exp))
@@ -31,8 +39,25 @@ LAWS = posterior(st.norm.pdf(1.5, GRID, 0.5), st.laplace.pdf(1.5, GRID, 0.5))
 X = 'assume x = tag("x", 0, normal(0, 1));\n'
 K = 'assume k = tag("k", 0, uniform_discrete(0, 2));\n'
 G = "observe normal(g(x), 0.5) = 0.9;\n"
+L = 'assume k = tag("k", 0, uniform_discrete(1, 4));\n'
+
+
+def length(expr, want):
+    return (L + "assume v = %s;\nobserve normal(sum(v), 1) = 2;\n" % expr, "k", want)
+
+
 # way: (the model after x, what k is, exact answers)
 WAYS = {
+    "fill": length("fill(k, x)", sums(1, 2, 3)), "fill, turned": length("reverse(fill(4 - k, x))", sums(3, 2, 1)),
+    "zeros": length("zeros(k) + x", sums(1, 2, 3)), "ones": length("x * ones(k)", sums(1, 2, 3)),
+    "take": length("take(k, [x, x, x])", sums(1, 2, 3)), "drop": length("drop(k, [x, x, x, x])", sums(3, 2, 1)),
+    "slice of it": length("[x, x, x, x][k:4]", sums(3, 2, 1)), "list": length("take(k, list(x, x, x))", sums(1, 2, 3)),
+    "linspace": length("linspace(x, x, k)", sums(1, 2, 3)), "map": length("mapv(i -> x, arange(k))", sums(1, 2, 3)),
+    "append": length("append(fill(k, x), [x])", sums(2, 3, 4)), "vector": length("to_vector(fill(k, x))", sums(1, 2, 3)),
+    "matrix": length("ravel(to_matrix(fill(2 * k, x), k, 2))", sums(2, 4, 6)),
+    "diagonal": length("diagonal(diag_matrix(fill(k, x)))", sums(1, 2, 3)),
+    "recursion": length("{ letrec f = i -> if (i == 0) { [] } else { append([x], f(i - 1)) }; f(k) }", sums(1, 2, 3)),
+    "draws, one by one": length('mapv(i -> tag("w", i, normal(x, 0.5)), arange(k))', sums(1, 2, 3, more=0.25)),
     "index": (K + "assume g = [sin, exp][k];\n" + G, "k", SIN_EXP),
     "list": (K + "assume g = lookup(list(sin, exp), k);\n" + G, "k", SIN_EXP),
     "dictionary": (K + "assume g = lookup(dict(array(0, sin), array(1, exp)), k);\n" + G, "k", SIN_EXP),
@@ -125,7 +150,7 @@ def draws(way, how, seed):
         f.write(text)
         f.flush()
         r = subprocess.run([TOOL, "run", "--seed", str(seed), f.name], capture_output=True, text=True, timeout=300)
-    if r.returncode: raise RuntimeError(r.stderr.splitlines()[0])
+    if r.returncode: raise RuntimeError((r.stderr.splitlines() or ["exit status %d" % r.returncode])[0])
     out = [json.loads(x) for x in r.stdout.strip().splitlines()[-2:]]
     return np.array(out[0], float), np.array(out[1], float)
 
@@ -141,7 +166,7 @@ def test(case):
         means = v.reshape(BATCHES, -1).mean(1)
         z = (means.mean() - w) / (means.std(ddof=1) / math.sqrt(BATCHES) + 1e-12)
         worst = max(worst, abs(z))
-    return case, worst, "P(k = 1) %.3f, exact %.3f" % (k.mean(), want[0])
+    return case, worst, "E[k] %.3f, exact %.3f" % (k.mean(), want[0])
 
 
 only = sys.argv[2:]
