@@ -308,7 +308,7 @@ def run(program: str, data: Mapping[str, Any] | None = None, functions: Mapping[
 
     >>> run("sample x + 1;", data={"x": 41}).values
     [42]"""
-    source, called, chains = text(program, "program"), text(name, "name"), whole(chains, "chains", 1, 100000)
+    source, called, chains = text(program, "program"), text(name, "name"), whole(chains, "chains", 1, 1024)
     data, functions, callbacks = mapping(data, "data"), mapping(functions, "functions"), mapping(callbacks, "callbacks")
     for k in data:
         if not re.fullmatch(r"[A-Za-z_]\w*", k, re.ASCII):

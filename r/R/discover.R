@@ -230,8 +230,8 @@ predict.gpmem_discovery <- function(object, h = 10, times = NULL, level = object
   if (length(object$others) && is.null(newdata))
     stop("what will ", paste(object$others, collapse = ", "), " be? Give newdata =, a data frame with times and these columns")
   table <- if (!is.null(newdata)) future_csv(object, newdata, times)
-  csv <- .Call(C_discover_forecast, discovery_handle(object), if (is.null(times)) as.double(h) else 0,
-               if (is.null(times)) NULL else as_times(times), table, as.double(level), as.double(quantiles), as.double(paths))
+  csv <- .Call(C_discover_forecast, discovery_handle(object), if (is.null(times)) h else 0,
+               if (is.null(times)) NULL else as_times(times), table, as.double(level), as.double(quantiles), paths)
   read.csv(text = csv, check.names = FALSE)
 }
 

@@ -34,7 +34,7 @@ gp <- function(x, y, kernel = NULL, noise = NULL, fit = TRUE, starts = 2, seed =
   if (is.null(noise)) noise <- if (length(y) > 1 && sd(y) > 0) sd(y) / 10 else 0.1
   object <- structure(list(x = x, y = y, mean = mean(y), call = match.call()), class = "gpmem_gp")
   object$handle <- .Call(C_gp_new, ncol(x), as.character(kernel), as.double(noise), object$mean, x, y)
-  if (fit) .Call(C_gp_fit, object$handle, as.double(seed), as.integer(starts), keep)
+  if (fit) .Call(C_gp_fit, object$handle, seed, starts, keep)
   c_facts <- .Call(C_gp_facts, object$handle)
   object[names(c_facts)] <- c_facts
   object$nobs <- length(y)
@@ -98,7 +98,7 @@ predict.gpmem_gp <- function(object, newdata = NULL, se.fit = FALSE, interval = 
 
 simulate.gpmem_gp <- function(object, nsim = 1, seed = 1, newdata = NULL, ...) {
   if (is.null(seed)) seed <- sample.int(.Machine$integer.max, 1)
-  draws <- .Call(C_gp_simulate, gp_handle(object), gp_newdata(object, newdata), as.integer(nsim), as.double(seed))
+  draws <- .Call(C_gp_simulate, gp_handle(object), gp_newdata(object, newdata), nsim, seed)
   colnames(draws) <- paste0("sim_", seq_len(nsim))
   as.data.frame(draws)
 }

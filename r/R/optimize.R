@@ -63,6 +63,7 @@ evaluation <- function(got, names) {
 optimize_bayes <- function(f, space, budget = 50, maximize = FALSE, noisy = FALSE, initial = 0, seed = 1, store = NULL,
                            objectives = NULL, constraints = NULL, collect = NULL, start = NULL, from = NULL, verbose = FALSE) {
   f <- match.fun(f)
+  check_count(budget, "budget", 1e9)
   text <- mapply(variable_text, space_names(space), space)
   if (!is.null(start) && !is.list(start[[1]])) start <- list(start)
   path <- function(p) if (!is.null(p)) path.expand(p)

@@ -12,6 +12,7 @@ gpm_version <- function() .Call(C_library_version)
 gpm_run <- function(program, data = NULL, chains = 1, seed = 1, allow_run = FALSE, allow_write = FALSE, max_seconds = 0,
                     quiet = FALSE) {
   name <- "<program>"
+  check_count(chains, "chains", 1024)
   if (length(program) == 1 && !grepl("[\n;]", program) && file.exists(program)) {
     name <- program
     program <- readLines(program, warn = FALSE, encoding = "UTF-8")
@@ -25,6 +26,12 @@ gpm_run <- function(program, data = NULL, chains = 1, seed = 1, allow_run = FALS
   part <- function(sampler) bind_chains(lapply(runs, function(r)
     if (!is.null(r$draws) && any(r$sampler == sampler)) r$draws[, r$sampler == sampler, drop = FALSE]))
   structure(list(output = runs[[1]]$output, draws = part(FALSE), diagnostics = part(TRUE)), class = "gpmem_run")
+}
+
+# What R itself counts with; the library checks the rest.
+check_count <- function(n, name, most) {
+  if (!is.numeric(n) || length(n) != 1 || is.na(n) || n < 1 || n > most || n != floor(n))
+    stop(name, " must be one whole number from 1 to ", format(most, scientific = FALSE), call. = FALSE)
 }
 
 # draws_array of the package posterior where it is installed, else a plain array of the same shape.

@@ -5,6 +5,8 @@
  */
 #include "gpmem.h"
 #include <R_ext/Utils.h>
+#include <limits.h>
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
@@ -68,6 +70,30 @@ SEXP member(SEXP list, const char *name) {
 double number(SEXP list, const char *name, double otherwise) {
     SEXP v = member(list, name);
     return isNull(v) ? otherwise : asReal(v);
+}
+
+/* R's numbers are doubles: those above 2^53 are not all there. */
+uint64_t whole_of(SEXP v, const char *name) {
+    double x = xlength(v) == 1 && (isReal(v) || isInteger(v) || isLogical(v)) ? asReal(v) : NA_REAL;
+    if (!(x >= 0 && x <= 9007199254740992.0 && x == floor(x)))
+        error("%s must be one whole number from 0 to 2^53", name);
+    return (uint64_t)x;
+}
+
+uint64_t whole(SEXP list, const char *name, uint64_t otherwise) {
+    SEXP v = member(list, name);
+    return isNull(v) ? otherwise : whole_of(v, name);
+}
+
+unsigned few_of(SEXP v, const char *name) {
+    uint64_t n = whole_of(v, name);
+    if (n > INT_MAX) error("%s must be below 2^31", name);
+    return (unsigned)n;
+}
+
+unsigned few(SEXP list, const char *name, unsigned otherwise) {
+    SEXP v = member(list, name);
+    return isNull(v) ? otherwise : few_of(v, name);
 }
 
 const char *word(SEXP list, const char *name) {

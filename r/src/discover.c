@@ -46,14 +46,14 @@ static bool flag(SEXP options, const char *name) {
 
 static void take_options(struct gpm_discover_options *o, SEXP from) {
     gpm_discover_options_init(o);
-    o->seed = (uint64_t)number(from, "seed", 1);
-    o->threads = (unsigned)number(from, "threads", 0);
+    o->seed = whole(from, "seed", 1);
+    o->threads = few(from, "threads", 0);
     o->level = number(from, "level", 0.95);
     o->max_seconds = number(from, "max_seconds", 0);
-    o->max_points = (size_t)number(from, "max_points", 0);
+    o->max_points = whole(from, "max_points", 0);
     o->holdout = number(from, "holdout", 0);
-    o->backtest = (size_t)number(from, "backtest", 0);
-    o->horizon = (size_t)number(from, "horizon", 0);
+    o->backtest = whole(from, "backtest", 0);
+    o->horizon = whole(from, "horizon", 0);
     o->log = (enum gpm_discover_log)(int)number(from, "log", 0);
     o->decimal = (enum gpm_discover_decimal)(int)number(from, "decimal", 0);
     o->take = (enum gpm_discover_take)(int)number(from, "take", 0);
@@ -181,7 +181,7 @@ static enum gpm_status forecast(gpm_discovery *d, SEXP horizon, SEXP times, SEXP
     size_t n = isNull(times) ? 0 : (size_t)xlength(times);
     const char **at = (const char **)R_alloc(n + 1, sizeof *at);
     for (size_t i = 0; i < n; i++) at[i] = translateCharUTF8(STRING_ELT(times, (R_xlen_t)i));
-    return gpm_discover_forecast(d, (size_t)asReal(horizon), at, n, level, csv);
+    return gpm_discover_forecast(d, whole_of(horizon, "horizon"), at, n, level, csv);
 }
 
 SEXP discover_forecast(SEXP handle, SEXP horizon, SEXP times, SEXP table, SEXP level,
@@ -189,7 +189,7 @@ SEXP discover_forecast(SEXP handle, SEXP horizon, SEXP times, SEXP table, SEXP l
     gpm_discovery *d = discovery_of(handle);
     const char *csv;
     if (gpm_discover_forecast_add(d, REAL(quantiles), (size_t)xlength(quantiles),
-                                  (size_t)asReal(paths)) != GPM_OK ||
+                                  whole_of(paths, "paths")) != GPM_OK ||
         forecast(d, horizon, times, table, asReal(level), &csv) != GPM_OK)
         error("%s", gpm_discover_error(d));
     return ScalarString(mkCharCE(csv, CE_UTF8));

@@ -3,6 +3,7 @@
  * Gaussian processes. R's matrices hold columns, the library's points follow one another.
  */
 #include "gpmem.h"
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,8 +74,8 @@ static void do_fit(void *arg) {
 SEXP gp_fit(SEXP gp, SEXP seed, SEXP starts, SEXP keep_noise) {
     struct fit f = {.p = process_of(gp)};
     gpm_gp_fit_options_init(&f.o);
-    f.o.seed = (uint64_t)asReal(seed);
-    f.o.starts = (unsigned)asInteger(starts);
+    f.o.seed = whole_of(seed, "seed");
+    f.o.starts = few_of(starts, "starts");
     f.o.keep_noise = asLogical(keep_noise) == TRUE;
     if (run_beside(do_fit, NULL, NULL, &f)) error("interrupted");
     check(f.p, f.st);
@@ -128,10 +129,11 @@ SEXP gp_predict(SEXP gp, SEXP x, SEXP measured, SEXP covariance) {
 
 SEXP gp_simulate(SEXP gp, SEXP x, SEXP draws, SEXP seed) {
     struct process *p = process_of(gp);
-    size_t n, k = (size_t)asInteger(draws);
+    size_t n, k = few_of(draws, "nsim");
     const double *at = points(x, p->dim, &n);
+    if (k && n > INT_MAX / k) error("%d draws at so many points are too many", (int)k);
     SEXP out = PROTECT(allocMatrix(REALSXP, (int)n, (int)k)); /* a draw follows a draw: columns */
-    check(p, gpm_gp_sample(p->gp, at, n, (uint64_t)asReal(seed), k, REAL(out)));
+    check(p, gpm_gp_sample(p->gp, at, n, whole_of(seed, "seed"), k, REAL(out)));
     UNPROTECT(1);
     return out;
 }

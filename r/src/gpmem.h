@@ -21,7 +21,13 @@ Rboolean run_beside(void (*f)(void *), void (*pump)(void *), void (*stop)(void *
 /* Members of a list by name; errors name what is wrong. */
 SEXP member(SEXP list, const char *name);
 double number(SEXP list, const char *name, double otherwise);
-const char *word(SEXP list, const char *name); /* NULL: not given */
+/* The one reader of counts and seeds: an error for what is negative, NA, no whole number or more
+ * than one; the library knows the range of each. */
+uint64_t whole(SEXP list, const char *name, uint64_t otherwise);
+uint64_t whole_of(SEXP v, const char *name);
+unsigned few_of(SEXP v, const char *name);
+unsigned few(SEXP list, const char *name, unsigned otherwise); /* the same for an unsigned */
+const char *word(SEXP list, const char *name);                 /* NULL: not given */
 
 SEXP gp_new(SEXP dim, SEXP kernel, SEXP noise, SEXP mean, SEXP x, SEXP y);
 SEXP gp_fit(SEXP gp, SEXP seed, SEXP starts, SEXP keep_noise);

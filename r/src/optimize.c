@@ -38,10 +38,10 @@ static void give(gpm_optimizer *o, SEXP options, const char *name,
 SEXP optimizer_new(SEXP options) {
     struct gpm_optimize_options o;
     gpm_optimize_options_init(&o);
-    o.seed = (uint64_t)number(options, "seed", 1);
+    o.seed = whole(options, "seed", 1);
     o.maximize = number(options, "maximize", 0) != 0;
     o.noisy = number(options, "noisy", 0) != 0;
-    o.initial = (int)number(options, "initial", 0);
+    o.initial = (int)few(options, "initial", 0);
     o.store = word(options, "store");
     o.from = word(options, "from");
     gpm_optimizer *made = gpm_optimizer_new(&o);

@@ -137,8 +137,8 @@ SEXP program_run(SEXP program, SEXP name, SEXP data, SEXP options) {
     p->name = translateCharUTF8(STRING_ELT(name, 0));
     p->quiet = number(options, "quiet", 0) != 0;
     gpm_options_init(&o);
-    o.seed = (uint64_t)number(options, "seed", 1);
-    o.chain = (uint32_t)number(options, "chain", 0);
+    o.seed = whole(options, "seed", 1);
+    o.chain = few(options, "chain", 0);
     o.allow_run = number(options, "allow_run", 0) != 0;
     o.allow_write = number(options, "allow_write", 0) != 0;
     o.max_seconds = number(options, "max_seconds", 0);

@@ -44,10 +44,10 @@ static void stop_regression(void *arg) {
 
 static void regress_options(struct gpm_regress_options *o, SEXP from) {
     gpm_regress_options_init(o);
-    o->seed = (uint64_t)number(from, "seed", 1);
-    o->threads = (unsigned)number(from, "threads", 0);
+    o->seed = whole(from, "seed", 1);
+    o->threads = few(from, "threads", 0);
     o->level = number(from, "level", 0.95);
-    o->max_rows = (size_t)number(from, "max_rows", 0);
+    o->max_rows = whole(from, "max_rows", 0);
     o->decimal = (int)number(from, "decimal", 0);
     o->noise = (enum gpm_regress_noise)(int)number(from, "noise", 0);
     o->family = (enum gpm_regress_family)(int)number(from, "family", 0);

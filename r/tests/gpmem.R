@@ -171,6 +171,19 @@ fails(optimize_bayes(function(x) x, list(x = c(0, 1)), start = list(z = 1)), "z"
 fails(optimize_bayes(function(x) "a", list(x = c(0, 1)), budget = 2), "no number")
 fails(optimize_bayes(function(x) stop("never"), list(x = c(0, 1)), budget = 3), "never")
 
+## counts and seeds: what is none is refused, nothing wraps
+for (n in list(-1, NA, 1.5, 2^62, 1e300, Inf, "3", c(1, 2))) {
+  fails(discover(1:30, horizon = n), "horizon")
+  fails(discover(1:30, threads = n), "threads")
+  fails(discover(1:30, seed = if (identical(n, 2^62)) -2 else n), "seed must be")
+  fails(predict(d, h = n), "horizon")
+  fails(gp(x, y, starts = n), "starts")
+  fails(gpm_run("sample 1;", chains = n), "chains must be")
+  fails(gpm_run("sample 1;", seed = if (identical(n, 2^62)) NA_real_ else n), "seed must be")
+  fails(optimize_bayes(function(x) x, list(x = c(0, 1)), budget = 2, initial = n), "initial")
+  fails(optimize_bayes(function(x) x, list(x = c(0, 1)), budget = n), "budget must be")
+}
+
 ## messages name arguments of R, not options of the tool
 f <- tempfile(fileext = ".csv")
 writeLines(c("date,a,b", sprintf("2001-%02d-01,%d,%d", 1:12, 1:12, (1:12)^2 %% 7)), f)

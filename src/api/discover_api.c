@@ -8,6 +8,7 @@
 #include "api/discover_keep.h"
 #include "api/picture.h"
 #include "base/clock.h"
+#include "base/count.h"
 #include "base/file.h"
 #include "discover/ask.h"
 #include "discover/charts.h"
@@ -134,6 +135,10 @@ static enum gpm_status take_options(const struct kept_search *k, struct discover
                                       .seconds = o->max_seconds,
                                       .stop = o->stop,
                                       .finish = o->finish};
+    enum gpm_status st = count_check(COUNT_THREADS, "--threads", o->threads, err);
+    if (!st) st = count_check(COUNT_BACKTEST, "--backtest", o->backtest, err);
+    if (!st) st = count_check(COUNT_HORIZON, "--horizon", o->horizon, err);
+    if (st) return st;
     bool whole = o->holdout >= 1 && o->holdout <= 1e9 && o->holdout == floor(o->holdout);
     if (!(o->level > 0 && o->level < 1) || !((o->holdout >= 0 && o->holdout < 1) || whole))
         return buf_fail(err, GPM_E_ARG,
@@ -235,8 +240,9 @@ enum gpm_status gpm_discover_forecast_add(gpm_discovery *d, const double *levels
     for (size_t i = 0; i < n_levels; i++)
         if (!(levels[i] > 0 && levels[i] < 1))
             return buf_fail(&d->err, GPM_E_ARG, "levels of quantiles lie between 0 and 1");
-    if (paths > 10000 || n_levels > 1000)
-        return buf_fail(&d->err, GPM_E_ARG, "at most 1000 quantiles and 10000 paths");
+    if (n_levels > 1000) return buf_fail(&d->err, GPM_E_ARG, "at most 1000 quantiles");
+    enum gpm_status st = count_check(COUNT_PATHS, "--paths", paths, &d->err);
+    if (st) return st;
     mem_free(d->levels);
     d->levels = NEW_ARRAY(double, n_levels + 1);
     memcpy(d->levels, levels, n_levels * sizeof *levels);
@@ -276,6 +282,7 @@ enum gpm_status gpm_discover_plot(gpm_discovery *d, const char *const *names, si
                                   const struct gpm_plot_options *o, const char **picture) {
     struct plot_scene *s;
     enum gpm_status st = need_run(d);
+    if (st == GPM_OK) st = plot_check(o, &d->err);
     if (st == GPM_OK) st = discovery_scene(&d->d, names, n, &s, &d->err);
     if (st != GPM_OK) return st;
     buf_reset(&d->out);
@@ -387,7 +394,7 @@ enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon, const ch
                                       size_t n_times, double level, const char **csv) {
     enum gpm_status st = need_run(d);
     if (st != GPM_OK) return st;
-    if (!(level > 0 && level < 1) || horizon > 100000 || (horizon == 0 && n_times == 0))
+    if (!(level > 0 && level < 1) || !count_fits(COUNT_HORIZON, horizon) || !(horizon || n_times))
         return bad_level(d);
     size_t n = n_times ? n_times : horizon;
     double *x = NEW_ARRAY(double, n);

@@ -184,6 +184,7 @@ enum gpm_status gpm_draws_predictive(gpm_draws *d, enum gpm_format format,
     struct buf why = BUF_INIT;
     buf_reset(&d->text);
     bool good = predictive_of_table(&d->t, &p, &why);
+    if (good && plot) good = plot_check(plot, &why) == GPM_OK;
     if (good && plot) {
         struct plot_scene *s = predictive_scene(&p, true);
         plot_picture(s, plot, &d->text);

@@ -6,6 +6,7 @@
 #include "gpmem/gp.h"
 #include "api/call.h"
 #include "api/device.h"
+#include "base/count.h"
 #include "gpu/gpu.h"
 #include "gp/gp.h"
 #include "gp/gp_path.h"
@@ -85,6 +86,8 @@ static enum gpm_status fail_why(gpm_gp *g, enum gpm_status st, char *why) {
 static enum gpm_status set_model(gpm_gp *g, int dim, const struct kern *k, bool keep_mean,
                                  double noise) {
     char *why = NULL;
+    enum gpm_status st = count_check(COUNT_DIM, "the dimension", (uint64_t)dim, &g->err);
+    if (st) return st;
     struct gp *fresh = gp_new(dim, k, NULL, noise, &why);
     if (!fresh) return fail_why(g, GPM_E_ARG, why);
     if (g->gp && gp_dim(g->gp) == dim) {
@@ -206,6 +209,8 @@ enum gpm_status gpm_gp_fit(gpm_gp *g, const struct gpm_gp_fit_options *given) {
     const struct gpm_gp_fit_options *o = &full;
     options_take(&full, sizeof full, given);
     if (!(o->range > 1)) return fail(g, GPM_E_ARG, "the range of a fit is a factor above 1");
+    st = count_check(COUNT_STARTS, "starts", o->starts, &g->err);
+    if (st) return st;
     struct fit f;
     unsigned long shortages = mem_shortages();
     fit_init(&f, g->gp, o);
@@ -444,6 +449,8 @@ enum gpm_status gpm_gp_set_approximation(gpm_gp *g, enum gpm_approximation kind,
     enum gpm_status st = begin(g);
     if (st) return st;
     if ((unsigned)kind >= COUNT_OF(map)) return fail(g, GPM_E_ARG, "no such approximation");
+    st = count_check(COUNT_FEATURES, "the size of an approximation", size, &g->err);
+    if (st) return st;
     gp_set_approx(g->gp, map[kind], size);
     return GPM_OK;
 }
@@ -525,6 +532,8 @@ enum gpm_status gpm_path_new(gpm_gp *g, size_t features, uint64_t seed, gpm_path
     struct gp_path *p = NULL;
     struct rng r;
     enum gpm_status st = begin(g);
+    if (st) return st;
+    st = count_check(COUNT_FEATURES, "the number of features", features, &g->err);
     if (st) return st;
     rng_init(&r, seed, 0, 0);
     st = gp_path_new(g->gp, features, &r, &p);

@@ -5,6 +5,7 @@
 #include "gpmem/index.h"
 #include "api/call.h"
 #include "api/voice.h"
+#include "base/count.h"
 #include "index/index.h"
 #include <string.h>
 
@@ -53,6 +54,8 @@ static enum gpm_status taken(gpm_index *x, const struct gpm_index_options *given
                         "by is for the long format, wide for the other; a file has one of them");
     if ((unsigned)o.take >= TAKES)
         return buf_fail(&x->err, GPM_E_ARG, "there is nothing like that to take");
+    enum gpm_status st = count_check(COUNT_THREADS, "--threads", o.threads, &x->err);
+    if (st) return st;
     *out = (struct index_options){.series = {.time = o.time_column,
                                              .value = o.value_column,
                                              .skip_bad = o.skip_bad,
@@ -119,6 +122,7 @@ enum gpm_status gpm_index_search(gpm_index *x, const char *question, size_t top,
                                  enum gpm_index_format format, const char **text) {
     struct index_result r;
     enum gpm_status st = begin(x);
+    if (!st) st = count_check(COUNT_TOP, "--top", top, &x->err);
     if (!st) st = index_search(x->path, question, top, 0, &r, &x->err);
     if (!st) render(x, &r, format);
     *text = x->out.data;
@@ -131,6 +135,7 @@ enum gpm_status gpm_index_like(gpm_index *x, const char *like, size_t top,
     struct index_result r;
     struct index_options o;
     enum gpm_status st = begin(x);
+    if (!st) st = count_check(COUNT_TOP, "--top", top, &x->err);
     if (!st) st = taken(x, given, &o);
     if (!st) st = index_like(x->path, like, top, &o, &r, &x->err);
     if (!st) render(x, &r, format);

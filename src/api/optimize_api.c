@@ -5,6 +5,7 @@
 #include "gpmem/optimize.h"
 #include "api/call.h"
 #include "api/voice.h"
+#include "base/count.h"
 #include "optimize/bo_rules.h"
 #include "optimize/optimize.h"
 #include <math.h>
@@ -57,7 +58,11 @@ void gpm_optimizer_function(gpm_optimizer *o, const char *identity, gpm_objectiv
 }
 
 enum gpm_status gpm_optimizer_open(gpm_optimizer *o) {
+    const struct gpm_optimize_options *opt = &o->o->opt;
     enum gpm_status st = call_begin(&o->err);
+    if (!st) st = count_check(COUNT_JOBS, "--jobs", opt->jobs, &o->err);
+    if (!st) st = count_check(COUNT_INITIAL, "--initial", (uint64_t)opt->initial, &o->err);
+    if (!st) st = count_check(COUNT_RETRIES, "--retries", (uint64_t)opt->retries, &o->err);
     return st ? st : optimize_open(o->o, &o->err);
 }
 

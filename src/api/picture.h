@@ -7,6 +7,8 @@
 #include "gpmem/plot.h"
 #include "plot/scene.h"
 
+/* GPM_E_ARG: more characters than a picture has. */
+enum gpm_status plot_check(const struct gpm_plot_options *given, struct buf *err);
 void plot_picture(const struct plot_scene *s, const struct gpm_plot_options *given,
                   struct buf *out);
 #endif

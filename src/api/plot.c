@@ -5,6 +5,7 @@
 #include "gpmem/plot.h"
 #include "api/call.h"
 #include "api/picture.h"
+#include "base/count.h"
 #include "plot/scene_json.h"
 #include <stdio.h>
 
@@ -24,11 +25,19 @@ void plot_picture(const struct plot_scene *s, const struct gpm_plot_options *giv
                  out);
 }
 
+enum gpm_status plot_check(const struct gpm_plot_options *given, struct buf *err) {
+    struct gpm_plot_options o = {0};
+    options_take(&o, sizeof o, given);
+    enum gpm_status st = count_check(COUNT_CELLS, "the number of columns", o.columns, err);
+    return st ? st : count_check(COUNT_CELLS, "the number of rows", o.rows, err);
+}
+
 enum gpm_status gpm_plot_json(const char *json, size_t len, const struct gpm_plot_options *o,
                               gpm_write_fn *write, void *user, char *err, size_t err_size) {
     struct plot_scene *s;
     struct buf out = BUF_INIT;
-    enum gpm_status st = plot_scene_from_json(json, len, &s, &out);
+    enum gpm_status st = plot_check(o, &out);
+    if (!st) st = plot_scene_from_json(json, len, &s, &out);
     if (st != GPM_OK) {
         if (err) snprintf(err, err_size, "%s", out.data);
         buf_release(&out);

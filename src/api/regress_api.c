@@ -6,6 +6,7 @@
 #include "api/call.h"
 #include "api/voice.h"
 #include "base/cores.h"
+#include "base/count.h"
 #include "regress/regress.h"
 #include <math.h>
 
@@ -63,7 +64,7 @@ static enum gpm_status check(const struct gpm_regress_options *o, struct buf *er
     if (o->max_rows && (o->max_rows < RTABLE_LEAST || o->max_rows > REGRESS_MOST_ROWS))
         return buf_fail(err, GPM_E_ARG, "rows of the model: between %d and %d", RTABLE_LEAST,
                         REGRESS_MOST_ROWS);
-    return GPM_OK;
+    return count_check(COUNT_THREADS, "--threads", o->threads, err);
 }
 
 /* The texts of options, kept for as long as the handle is in use. */

@@ -17,6 +17,7 @@
 #include "source/srcfn.h"
 #include "base/ascii.h"
 #include "base/clock.h"
+#include "base/count.h"
 #include "base/fibres.h"
 #include "base/file.h"
 #include "base/stop.h"
@@ -71,6 +72,7 @@ gpm_session *gpm_session_new(const struct gpm_options *given) {
     buf_init(&g->text);
     g->ready = session_init(&g->s, o->seed, o->chain);
     if (g->ready != GPM_OK) render_error(g);
+    if (g->ready == GPM_OK) g->ready = count_check(COUNT_JOBS, "--jobs", o->jobs, &g->error);
     g->s.json = o->format == GPM_FORMAT_JSON;
     g->s.verbose = o->verbose > 0;
     g->s.infer.write = o->write;

@@ -286,11 +286,11 @@ static const struct option_row rows[] = {
      &args.o.log},
     {"holdout", 0, OPTION_REAL, "N",
      "keep the last N values (or share below 1) aside, score forecasts", &args.o.holdout},
-    {"backtest", 0, OPTION_SIZE, "K",
+    {"backtest", 0, COUNTED(SIZE, BACKTEST), "K",
      "forecast from K earlier origins, --horizon steps each, beside simple methods",
      &args.o.backtest},
-    {"horizon", 'n', OPTION_SIZE, "N", "forecast steps in reports (default: a tenth of the data)",
-     &args.o.horizon},
+    {"horizon", 'n', COUNTED(SIZE, HORIZON), "N",
+     "forecast steps in reports (default: a tenth of the data)", &args.o.horizon},
     {"level", 0, OPTION_REAL, "P", "probability of intervals (default 0.95)", &args.o.level},
     {"json", 0, OPTION_TEXT, "FILE", "write the result as JSON ('-': standard output)",
      &args.file[JSON]},
@@ -311,7 +311,8 @@ static const struct option_row rows[] = {
     {"strict", 0, OPTION_FLAG, NULL, "exit status 3 when the posterior has not settled",
      &args.strict},
     {"program", 0, OPTION_FLAG, NULL, "print the program that was run", &args.program},
-    {"threads", 'j', OPTION_SMALL, "N", "threads (default: all cores, at most 8)", &args.o.threads},
+    {"threads", 'j', COUNTED(SMALL, THREADS), "N", "threads (default: all cores, at most 8)",
+     &args.o.threads},
     {"max-time", 0, OPTION_TIME, "S", "stop the search after S seconds", &args.o.max_seconds},
 };
 
@@ -441,14 +442,16 @@ COMMAND(query, 90) = {
 };
 
 static const struct option_row forecast_rows[] = {
-    {"horizon", 'n', OPTION_SIZE, "N", "steps after the last value (default 12)", &kept.horizon},
+    {"horizon", 'n', COUNTED(SIZE, HORIZON), "N", "steps after the last value (default 12)",
+     &kept.horizon},
     {"at", 0, OPTION_LIST, "TIME", "predict at this time instead; may be repeated", &kept.at},
     {"at-file", 0, OPTION_TEXT, "FILE",
      "predict at the times of this CSV file, which has the columns of --with, too", &kept.at_file},
     {"level", 0, OPTION_REAL, "P", "probability of the interval (default 0.95)", &kept.level},
     {"quantiles", 0, OPTION_TEXT, "P,...", "also these quantiles, in columns of their own",
      &kept.quantiles},
-    {"paths", 0, OPTION_SIZE, "N", "also N draws of the whole course, noise included", &kept.paths},
+    {"paths", 0, COUNTED(SIZE, PATHS), "N", "also N draws of the whole course, noise included",
+     &kept.paths},
 };
 
 COMMAND(forecast, 100) = {

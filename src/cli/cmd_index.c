@@ -67,13 +67,13 @@ static int told(gpm_index *x, enum gpm_status st, const struct gpm_index_counts 
 /* --shard K/N, auto/N: the number from the scheduler of an array, modulo N. */
 static bool read_shard(struct gpm_index_options *o) {
     const char *slash = args.shard ? strchr(args.shard, '/') : NULL;
-    unsigned k = 0, n = 0;
-    uint64_t number = 0;
-    char more;
+    uint64_t k = 0, n = 0, number = 0;
     if (!args.shard) return true;
     bool scheduled = !strncmp(args.shard, "auto/", 5);
-    bool good = slash && sscanf(slash + 1, "%u%c", &n, &more) == 1 && n >= 1;
-    if (!scheduled) good = good && sscanf(args.shard, "%u/", &k) == 1 && k < n;
+    char *before = mem_strndup(args.shard, slash ? (size_t)(slash - args.shard) : 0);
+    bool good = slash && count_read(COUNT_TASKS, slash + 1, &n);
+    if (!scheduled) good = good && count_read(COUNT_ANY, before, &k) && k < n;
+    mem_free(before);
     if (!good) {
         complain(0, "--shard '%s': say K/N with K from 0 to N - 1, or auto/N", args.shard);
         return false;
@@ -83,9 +83,9 @@ static bool read_shard(struct gpm_index_options *o) {
         complain(0, "--shard %s: no scheduler says which task of an array this is", args.shard);
         good = false;
     }
-    o->shard = scheduled ? (unsigned)(number % n) : k;
-    o->shards = n;
-    if (good) explain("shard %u of %u %s", o->shard, n, from.data);
+    o->shard = (unsigned)(scheduled ? number % n : k);
+    o->shards = (unsigned)n;
+    if (good) explain("shard %u of %u %s", o->shard, o->shards, from.data);
     buf_release(&from);
     return good;
 }
@@ -227,7 +227,7 @@ static const struct option_row index_rows[] = {
      "add: of the rows of a step or of one time: totals of sales, counts of events", &args.o.take},
     {"format", 0, OPTION_CHOICE, "text|json", "list: how series are printed (default text)",
      &args.format},
-    {"threads", 'j', OPTION_SMALL, "N", "add: threads (default: all cores, at most 8)",
+    {"threads", 'j', COUNTED(SMALL, THREADS), "N", "add: threads (default: all cores, at most 8)",
      &args.o.threads},
     {.kind = OPTION_GROUP, .field = &device_options},
 };
@@ -256,7 +256,7 @@ COMMAND(index, 112) = {
 };
 
 static const struct option_row search_rows[] = {
-    {"top", 'n', OPTION_SIZE, "N", "results (default 20)", &args.top},
+    {"top", 'n', COUNTED(SIZE, TOP), "N", "results (default 20)", &args.top},
     {"json", 0, OPTION_FLAG, NULL, "print JSON", &args.json},
     {"html", 0, OPTION_TEXT, "FILE", "write a page with charts that can be sorted", &args.html},
     {"like", 0, OPTION_TEXT, "FILE",

@@ -166,8 +166,6 @@ static const struct {
              {"snakemake", "{wildcards.chain}", snakemake}};
 
 static int jobs(int argc, char **argv) {
-    if (args.chains < 1 || args.chains > 1000000)
-        return complain(EXIT_USAGE, "--chains wants a number from 1 to 1000000");
     if (args.time < 60) return complain(EXIT_USAGE, "--time wants a minute at least");
     if (strpbrk(args.out ? args.out : "", "\n\"{}\\"))
         return complain(EXIT_USAGE, "--out: the folder's name goes into a script; leave out line "
@@ -191,7 +189,7 @@ static int jobs(int argc, char **argv) {
 
 static const struct option_row rows[] = {
     SEED_OPTION,
-    {"chains", 'c', OPTION_UINT, "N", "chains, each a task (default 4)", &args.chains},
+    {"chains", 'c', COUNTED(UINT, TASKS), "N", "chains, each a task (default 4)", &args.chains},
     {"out", 'o', OPTION_TEXT, "DIR", "folder of the runs (default runs)", &args.out},
     {"time", 0, OPTION_TIME, "S", "limit of a task's time (also 30m, 2h; default 1h)", &args.time},
     {"memory", 0, OPTION_BYTES, "M", "memory of a task (also 512M, 4G; default 2G)", &args.memory},

@@ -141,7 +141,8 @@ static const struct option_row rows[] = {
     {"program", 0, OPTION_FLAG, NULL, "print the model as a program of the language instead",
      &args.program},
     {"seed", 's', OPTION_UINT, "N", "seed of the random numbers (default 1)", &args.o.seed},
-    {"threads", 'j', OPTION_SMALL, "N", "threads (default: all cores, at most 8)", &args.o.threads},
+    {"threads", 'j', COUNTED(SMALL, THREADS), "N", "threads (default: all cores, at most 8)",
+     &args.o.threads},
 };
 
 COMMAND(regress, 75) = {

@@ -28,7 +28,7 @@
 
 /* One chain: its outcome and its output as a list of (stream, bytes); the error that it ended with
  * is drawn already. */
-enum { DRAWN = 3, MAX_CHAINS = 1024 };
+enum { DRAWN = 3, MAX_CHAINS = 1024 }; /* as COUNT_CHAINS */
 struct chain {
     int status;
     bool done, stopped; /* stopped: it was asked to end, or its time was up */
@@ -351,8 +351,6 @@ static int go_on(const char *dir, const char *program, uint64_t first) {
 }
 
 static int run(int argc, char **argv) {
-    if (args.chains < 1 || args.chains > MAX_CHAINS)
-        return complain(EXIT_USAGE, "--chains wants a number from 1 to %d", MAX_CHAINS);
     uint64_t first;
     struct buf counted = BUF_INIT;
     int status = first_chain(&first, &counted);
@@ -391,7 +389,7 @@ static int run(int argc, char **argv) {
 static const struct option_row rows[] = {
     SEED_OPTION,
     {.kind = OPTION_GROUP, .field = &session_options},
-    {"chains", 'c', OPTION_UINT, "N", "run the program N times in threads (default 1)",
+    {"chains", 'c', COUNTED(UINT, CHAINS), "N", "run the program N times in threads (default 1)",
      &args.chains},
     {"chain", 0, OPTION_TEXT, "I|auto",
      "number of the first chain (default 0); auto: of this task of a job array, or rank",

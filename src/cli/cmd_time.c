@@ -143,7 +143,7 @@ static const struct option_row rows[] = {
      &args.predict},
     {"store", 0, OPTION_TEXT, "FILE", "memo table of the times (default gpmem-times.db)",
      &args.store},
-    {"repeat", 'n', OPTION_UINT, "N", "runs at each input (default 1)", &args.repeat},
+    {"repeat", 'n', COUNTED(UINT, REPEAT), "N", "runs at each input (default 1)", &args.repeat},
     {"timeout", 0, OPTION_TIME, "S", "time for one run (default: no limit)", &args.timeout},
     {"level", 0, OPTION_REAL, "P", "probability of the interval (default 0.9)", &args.level},
     {"format", 0, OPTION_CHOICE, "text|json", "how results are printed (default text)",

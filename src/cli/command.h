@@ -19,6 +19,7 @@
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 #include "base/buf.h"
+#include "base/count.h"
 #include "base/vec.h"
 #include "gpmem/gpmem.h"
 #include <stdbool.h>
@@ -34,8 +35,8 @@ enum option_kind {
     OPTION_FLAG,   /* bool; no argument */
     OPTION_COUNT,  /* int; every use adds one */
     OPTION_UINT,   /* uint64_t */
-    OPTION_SIZE,   /* size_t; what is too large counts as the largest, here and below */
-    OPTION_SMALL,  /* unsigned or int */
+    OPTION_SIZE,   /* size_t */
+    OPTION_SMALL,  /* unsigned or int; its range lies within both */
     OPTION_REAL,   /* double */
     OPTION_TIME,   /* double, seconds; 90, 90s, 5m, 2h */
     OPTION_BYTES,  /* size_t; 1000, 64K, 512M, 2G */
@@ -44,6 +45,15 @@ enum option_kind {
     OPTION_LIST,   /* struct text_list; may be given several times */
     OPTION_GROUP   /* here are the rows of a struct option_group */
 };
+
+/* A kind of number with its range (base/count.h): COUNTED(SIZE, HORIZON); without one any fits. */
+#define COUNTED(kind, range) ((enum option_kind)(OPTION_##kind | (int)COUNT_##range << 8))
+static inline enum count_of option_range(enum option_kind counted) {
+    return (enum count_of)((int)counted >> 8);
+}
+static inline enum option_kind option_kind(enum option_kind counted) {
+    return (enum option_kind)((int)counted & 255);
+}
 
 struct text_list { /* texts borrowed from argv */
     const char **at;

@@ -11,7 +11,6 @@
 #include "cli/command.h"
 #include "cli/out.h"
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -58,13 +57,6 @@ void name_list_release(struct name_list *l) {
     vec_release(l);
 }
 
-static bool parse_uint(const char *text, char **end, uint64_t *out) {
-    if (!ascii_digit(text[0])) return false;
-    errno = 0;
-    *out = strtoull(text, end, 10);
-    return errno == 0;
-}
-
 static bool parse_real(const char *text, char **end, double *out) {
     errno = 0;
     *out = number_read(text, end);
@@ -73,8 +65,10 @@ static bool parse_real(const char *text, char **end, double *out) {
 
 static bool parse_bytes(const char *text, size_t *out) {
     char *end;
-    uint64_t n;
-    if (!parse_uint(text, &end, &n)) return false;
+    if (!ascii_digit(text[0])) return false;
+    errno = 0;
+    uint64_t n = strtoull(text, &end, 10);
+    if (errno) return false;
     static const char units[] = "KMGT";
     const char *u = *end ? strchr(units, ascii_upper(*end)) : NULL;
     unsigned shift = u ? 10 * (unsigned)(u - units + 1) : 0;
@@ -92,7 +86,7 @@ static bool parse_time(const char *text, double *out) {
     double unit = *end == 'm' ? 60 : *end == 'h' ? 3600 : 1;
     if (*end == 's' || *end == 'm' || *end == 'h') end++;
     *out *= unit;
-    return *end == 0;
+    return *end == 0 && *out <= 1e9;
 }
 
 /* Index of `text` among the words of "a|b|c", or -1. */
@@ -108,32 +102,42 @@ static int choice_index(const char *words, const char *text) {
 
 /* What a value should have been; other kinds take any text, or say so themselves. */
 static const char *const wanted[] = {
-    [OPTION_UINT] = "a whole number, 0 or more",
-    [OPTION_SIZE] = "a whole number, 0 or more",
-    [OPTION_SMALL] = "a whole number, 0 or more",
     [OPTION_REAL] = "a number",
-    [OPTION_TIME] = "a time such as 90, 5m or 2h",
+    [OPTION_TIME] = "a time such as 90, 5m or 2h, up to 30 years",
     [OPTION_BYTES] = "a size such as 1000, 64K or 2G",
 };
+
+static bool store_count(const struct option_row *o, const char *text) {
+    uint64_t n;
+    enum count_of range = option_range(o->kind);
+    enum option_kind kind = option_kind(o->kind);
+    if (!count_read(range, text, &n)) {
+        struct buf want = BUF_INIT;
+        count_put_range(range, &want);
+        complain(0, "--%s wants %s, not '%s'", o->name, want.data, text);
+        buf_release(&want);
+        return false;
+    }
+    if (kind == OPTION_UINT)
+        *(uint64_t *)o->field = n;
+    else if (kind == OPTION_SIZE)
+        *(size_t *)o->field = n < SIZE_MAX ? (size_t)n : SIZE_MAX;
+    else
+        *(int *)o->field = (int)n;
+    return true;
+}
 
 static bool store_value(const struct option_row *o, const char *text) {
     char *end;
     void *field = o->field;
     bool good = true;
-    uint64_t n = 0;
     int choice = 0;
-    switch (o->kind) {
+    switch (option_kind(o->kind)) {
     case OPTION_FLAG: *(bool *)field = true; break;
     case OPTION_COUNT: ++*(int *)field; break;
-    case OPTION_UINT: good = parse_uint(text, &end, field) && !*end; break;
+    case OPTION_UINT:
     case OPTION_SIZE:
-        good = parse_uint(text, &end, &n) && !*end;
-        *(size_t *)field = n < SIZE_MAX ? (size_t)n : SIZE_MAX;
-        break;
-    case OPTION_SMALL:
-        good = parse_uint(text, &end, &n) && !*end;
-        *(int *)field = n < INT_MAX ? (int)n : INT_MAX;
-        break;
+    case OPTION_SMALL: return store_count(o, text);
     case OPTION_REAL: good = parse_real(text, &end, field) && !*end; break;
     case OPTION_TIME: good = parse_time(text, field); break;
     case OPTION_BYTES: good = parse_bytes(text, field); break;

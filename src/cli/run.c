@@ -130,7 +130,7 @@ static const struct option_row rows[] = {
     {"allow-run", 0, OPTION_FLAG, NULL, "programs may run commands and load shared objects",
      &session_args.allow_run},
     {"allow-write", 0, OPTION_FLAG, NULL, "programs may write files", &session_args.allow_write},
-    {"jobs", 'j', OPTION_SMALL, "N", "source functions evaluated at once (default 1)",
+    {"jobs", 'j', COUNTED(SMALL, JOBS), "N", "source functions evaluated at once (default 1)",
      &session_args.jobs},
     {"max-time", 0, OPTION_TIME, "S", "stop after S seconds (also 5m, 2h; default: no limit)",
      &session_args.max_seconds},
@@ -163,7 +163,7 @@ struct gpm_options session_settings(void) {
     o.colour = !o.diagnostics_json && colour_wanted(STDERR_FILENO);
     o.quiet = voice.quiet;
     o.verbose = voice.verbose;
-    o.jobs = o.jobs < 1 ? 1 : o.jobs < 4096 ? o.jobs : 4096;
+    if (o.jobs < 1) o.jobs = 1;
     o.write = write_streams;
     return o;
 }

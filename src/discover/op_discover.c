@@ -91,18 +91,6 @@ const struct posterior *structure_model_posterior(value v) {
 
 /* ---- the series ---- */
 
-/* A count of at most `most`, argument i, where it is given. */
-static enum gpm_status take_count(struct infer_state *x, const struct action *a, size_t i,
-                                  const char *name, double most, size_t *out) {
-    value v = action_arg(a, i);
-    if (is_absent(v)) return GPM_OK;
-    if (v.u.num > most)
-        return infer_error(x, DIAG_DOMAIN, "%s: %s is at most %.0f, got %g", a->op->name, name,
-                           most, v.u.num);
-    *out = (size_t)v.u.num;
-    return GPM_OK;
-}
-
 static bool flag(const struct action *a, size_t i) {
     bool on = false;
     return sp_truth(action_arg(a, i), &on) && on;
@@ -166,7 +154,7 @@ static enum gpm_status read_data(struct infer_state *x, const struct action *a,
                                  .most = infer_text(action_arg(a, 12)),
                                  .per_day = flag(a, 13)};
     const char *list = infer_text(action_arg(a, 14));
-    enum gpm_status st = take_count(x, a, 4, "max_points", 1e9, &o->max_points);
+    enum gpm_status st = action_count(x, a, 4, "max_points", 1e9, &o->max_points);
     if (st == GPM_OK) st = read_decimal(x, a, &o->decimal);
     if (st == GPM_OK) st = read_take(x, a, &o->take);
     if (st != GPM_OK) return st;
@@ -347,7 +335,7 @@ static enum gpm_status search_program(struct infer_state *x, value scope, value 
 static enum gpm_status op_search(struct infer_state *x, const struct action *a, value *out) {
     value what = a->args[0], parameters = action_arg(a, 1), seconds = action_arg(a, 3);
     struct search_options o = {.finish = x->finish};
-    enum gpm_status st = take_count(x, a, 2, "draws", 1e6, &o.draws);
+    enum gpm_status st = action_count(x, a, 2, "draws", 1e6, &o.draws);
     if (st != GPM_OK) return st;
     if (!is_absent(seconds)) o.seconds = seconds.u.num;
     if (what.tag != V_BOX) {
@@ -373,7 +361,7 @@ static enum gpm_status op_search(struct infer_state *x, const struct action *a, 
 static enum gpm_status op_chains(struct infer_state *x, const struct action *a, value *out) {
     struct structure_model *m = (struct structure_model *)a->args[0].u.box;
     size_t steps = 0;
-    enum gpm_status st = take_count(x, a, 1, "steps", 1e7, &steps);
+    enum gpm_status st = action_count(x, a, 1, "steps", 1e7, &steps);
     if (st != GPM_OK) return st;
     if (!m->d.post.search)
         return infer_error(x, DIAG_BAD_OPERATOR_ARG,

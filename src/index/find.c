@@ -209,6 +209,7 @@ static enum gpm_status answer(struct scan *s, int64_t id, struct ranked *r, bool
 static enum gpm_status visit(struct scan *s, struct buf *err) {
     enum gpm_status st = GPM_OK;
     struct buf bytes = BUF_INIT;
+    if (s->top > s->step.n) s->top = s->step.n + 1; /* there are no more */
     s->best = NEW_ARRAY(struct ranked, s->top + 1);
     for (int step = TIES; step >= 0 && !st && !settled(s, step, 0); step--) {
         const uint8_t *p = s->step.at, *end = p + s->step.n;

@@ -67,10 +67,11 @@ static value hit_value(const struct index_hit *h) {
 static enum gpm_status op_search_index(struct infer_state *x, const struct action *a, value *out) {
     struct index_result r;
     struct buf err = BUF_INIT;
-    value top = action_arg(a, 2);
-    size_t n = is_absent(top) ? 20 : (size_t)top.u.num;
+    size_t n = 20;
     const char *path = infer_text(a->args[0]);
-    enum gpm_status st = catalog_is_file(path) ? GPM_OK : may_write(x, path);
+    enum gpm_status st = action_count(x, a, 2, "top", 1e9, &n);
+    if (st == GPM_OK && !n) st = infer_error(x, DIAG_DOMAIN, "search: top is at least 1");
+    if (st == GPM_OK && !catalog_is_file(path)) st = may_write(x, path);
     if (st != GPM_OK) return st;
     st = index_search(path, infer_text(a->args[1]), n, 0, &r, &err);
     if (st != GPM_OK)

@@ -89,6 +89,17 @@ enum gpm_status action_make_op(struct session_core *core, const struct sp_class 
     return GPM_OK;
 }
 
+enum gpm_status action_count(struct infer_state *x, const struct action *a, size_t i,
+                             const char *name, double most, size_t *out) {
+    value v = action_arg(a, i);
+    if (is_absent(v)) return GPM_OK;
+    if (v.u.num > most)
+        return infer_error(x, DIAG_DOMAIN, "%s: %s is at most %.0f, got %g", a->op->name, name,
+                           most, v.u.num);
+    *out = (size_t)v.u.num;
+    return GPM_OK;
+}
+
 bool action_named(value v) {
     struct action *a = action_of(v);
     return a && a->kind == ACTION_OP && (a->op->flags & OP_VALUE);

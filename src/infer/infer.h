@@ -202,6 +202,9 @@ struct action *action_of(value v); /* NULL: not an action */
 static inline value action_arg(const struct action *a, size_t i) {
     return i < a->n ? a->args[i] : ABSENT;
 }
+/* Argument i, which the signature calls a count, where it is given: refused above `most`. */
+enum gpm_status action_count(struct infer_state *x, const struct action *a, size_t i,
+                             const char *name, double most, size_t *out);
 bool action_named(value v); /* one that a name is bound to (OP_VALUE) */
 enum gpm_status action_make_op(struct session_core *core, const struct sp_class *cls,
                                const value *args, size_t n, struct span at, value *out);

@@ -48,9 +48,10 @@ enum gpm_status infer_target(struct infer_state *x, const struct action *a, stru
         return infer_error(x, DIAG_BAD_OPERATOR_ARG,
                            "%s: the number of transitions must be a whole number", op->name);
     double last_extra = op->counted ? out->extra[op->n_extra - 1].u.num : 1;
-    if (last_extra >= 1 && isfinite(last_extra)) return GPM_OK;
-    return infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s: the %s must be at least 1, got %g", op->name,
-                       op->counted, last_extra);
+    if (last_extra >= 1 && last_extra <= 0x1p53) return GPM_OK;
+    return infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s: the %s must be at least 1%s, got %g",
+                       op->name, op->counted, last_extra > 1 ? ", and at most 2^53" : "",
+                       last_extra);
 }
 
 static bool is_default(value scope) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The handle of an optimisation: settings, store, and keeping the optimiser in step with it. */
 #include "optimize/optimize.h"
+#include "base/count.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "optimize/bo_rules.h"
@@ -157,8 +158,9 @@ static bool read_settings(const char *text, struct gpm_optimize_options *p) {
     p->no_local = no_local;
     p->json = json;
     return (p->maximize || strcmp(goal, "min") == 0) && (noisy | no_local | json | 1) == 1 &&
-           acq >= 0 && acq <= GPM_ACQ_UCB && p->initial >= 0 && p->mcmc >= -1 && p->mcmc <= 1 &&
-           p->timeout >= 0 && isfinite(p->timeout) && p->retries >= 0;
+           acq >= 0 && acq <= GPM_ACQ_UCB && count_fits(COUNT_INITIAL, (uint64_t)p->initial) &&
+           p->mcmc >= -1 && p->mcmc <= 1 && p->timeout >= 0 && isfinite(p->timeout) &&
+           count_fits(COUNT_RETRIES, (uint64_t)p->retries);
 }
 
 static enum gpm_status conflict(struct optimize *o, const char *what, struct buf *err) {

@@ -167,11 +167,24 @@ enum gpm_status catalog_number(struct catalog *c, const char *name, int64_t *id,
     return s;
 }
 
+enum gpm_status catalog_check_number(struct catalog *c, int64_t id, struct buf *err) {
+    if (count_fits(COUNT_SERIES, (uint64_t)id)) return GPM_OK;
+    struct buf range = BUF_INIT;
+    count_put_range(COUNT_SERIES, &range);
+    enum gpm_status s = memo_fault(&c->m, GPM_E_FORMAT, err,
+                                   "the number %lld of a series is not %s; gpmem index merge into "
+                                   "a new index numbers them again",
+                                   (long long)id, range.data);
+    buf_release(&range);
+    return s;
+}
+
 enum gpm_status catalog_put(struct catalog *c, const struct catalog_row *r, struct buf *err) {
     int64_t id = 0;
     enum gpm_status s = catalog_number(c, r->name, &id, err);
     if (!s && !id)
         s = memo_do(&c->m, "read it", "SELECT coalesce(max(id), 0) + 1 FROM series", &id, err, "");
+    if (!s) s = catalog_check_number(c, id, err);
     if (!s)
         s = memo_do(&c->m, "store a series",
                     "INSERT INTO series VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT(id) "

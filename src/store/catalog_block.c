@@ -18,7 +18,11 @@ enum gpm_status catalog_drop(struct catalog *c, int64_t id, struct buf *err) {
 
 /* The largest number of a series. */
 static enum gpm_status largest_of(struct catalog *c, int64_t *largest, struct buf *err) {
-    return memo_do(&c->m, "read it", "SELECT coalesce(max(id), 0) FROM series", largest, err, "");
+    enum gpm_status s =
+        memo_do(&c->m, "read it",
+                "SELECT CASE WHEN min(id) < 1 THEN -1 ELSE coalesce(max(id), 0) END FROM series",
+                largest, err, "");
+    return s || !*largest ? s : catalog_check_number(c, *largest, err);
 }
 
 /* ---- making one ---- */

@@ -17,13 +17,13 @@ threading.excepthook = lambda a: UNSEEN.append(a.exc_value)
 WRONG = []
 
 
-def expect(words, call):
-    """A GpmemValueError with these words, and nothing printed by a thread or callback."""
+def expect(words, call, kind=gpmem.GpmemValueError):
+    """An exception of the kind with these words, and nothing printed by a thread or callback."""
     UNSEEN.clear()
     try:
         r = call()
         WRONG.append("no error about %r, but %r" % (words, r))
-    except gpmem.GpmemValueError as e:
+    except kind as e:
         if words not in str(e) or "/tmp" in str(e):
             WRONG.append("%r is not in %r" % (words, str(e)))
     except Exception as e:
@@ -81,6 +81,14 @@ def numbers():
                    "flag": ["no", 2, None]}[kind]
             for v in bad:
                 expect(name + " must be", lambda: call(**{name: v}))
+    for v in (2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**64 - 1):  # what C could hold, and no range has
+        for name in ("horizon", "threads", "backtest"):
+            expect(name + " must be", lambda: gpmem.discover(y, **{name: v}), gpmem.GpmemError)
+        expect("chains must be", lambda: gpmem.run("1", chains=v))
+        expect("jobs must be", lambda: gpmem.run("1", jobs=v), gpmem.GpmemError)
+    r = gpmem.discover(y, kernels="LIN WN")
+    for v in (-1, 2**31, 2**62, 2**64 - 1):
+        expect("horizon", lambda: r.forecast(horizon=v), gpmem.GpmemError)
     expect("target must be", lambda: gpmem.optimize(f, space, budget=2, target="low"))
     expect("chains must be", lambda: gpmem.run("1", chains=0))
     expect("functions: the inputs of 'f'", lambda: gpmem.run("f(1)", functions={"f": max}))

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Fuzz target of the options of every command: the input is a command line, a word in each line,
+ * the command first. It runs in a process of its own, in a folder with a few files, since a process
+ * of the tool runs one command; it may refuse, but no signal may end it, except that its time is
+ * up. Run: fuzz_options -dict=options.dict corpus/options
+ */
+#include "cli/command.h"
+#include "fuzz/scratch.h"
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { WORDS = 24, SECONDS = 10 };
+
+static void write_files(void) {
+    static const char series[] =
+        "t,y\n1,1\n2,3\n3,2\n4,5\n5,4\n6,6\n7,5\n8,8\n9,7\n10,9\n11,8\n12,11\n",
+                      scene[] = "{\"panels\": [{\"items\": [{\"type\": \"line\", \"x\": [1, 2], "
+                                "\"y\": [1, 2]}]}]}",
+                      program[] = "assume x = normal(0, 1); infer mh(default, one, 2); sample x;\n";
+    scratch_write("series.csv", series, sizeof series - 1);
+    scratch_write("scene.json", scene, sizeof scene - 1);
+    scratch_write("p.vnts", program, sizeof program - 1);
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at) {
+    return at->level > 0 ? remove(path) : 0;
+}
+
+/* Nothing outside of the folder is named, and no program is found. */
+static int run(int argc, char **argv) {
+    const struct command *c = command_find(argv[0]);
+    struct rlimit none = {0, 0}, files = {1 << 20, 1 << 20};
+    int nowhere = open("/dev/null", O_RDWR);
+    if (!c || nowhere < 0 || chdir(scratch_dir)) return 0;
+    for (int i = 0; i < 3; i++) dup2(nowhere, i);
+    setrlimit(RLIMIT_CORE, &none);
+    setrlimit(RLIMIT_FSIZE, &files);
+    setenv("PATH", "/nowhere", 1);
+    setenv("XDG_STATE_HOME", scratch_dir, 1);
+    signal(SIGXFSZ, SIG_IGN);
+    signal(SIGALRM, SIG_DFL);
+    alarm(SECONDS);
+    return command_main(c, argc, argv);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    char *argv[WORDS + 1] = {0};
+    int argc = 0, status = 0;
+    if (size > 1024 || memchr(data, '/', size) || memmem(data, size, "..", 2)) return 0;
+    char *text = strndup((const char *)data, size);
+    for (char *word = strtok(text, "\n"); word && argc < WORDS; word = strtok(NULL, "\n"))
+        argv[argc++] = word;
+    scratch("");
+    write_files();
+    pid_t child = argc ? fork() : -1;
+    if (child == 0) _exit(run(argc, argv));
+    if (child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status) &&
+        WTERMSIG(status) != SIGALRM)
+        abort();
+    nftw(scratch_dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    free(text);
+    return 0;
+}
