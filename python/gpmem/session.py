@@ -25,6 +25,21 @@ def _name(x: Any, what: str) -> str:
     return x
 
 
+def _saved(x: Any) -> dict[str, Any]:
+    """What Session.save wrote, each part of the type that it has there; ValueError otherwise."""
+    try:
+        whole(x["options"]["seed"], "seed", 0, 2**64 - 1)
+        whole(x["models"], "models", 0, 2**53)
+        parts = [v for entry in x["log"] for v in [*entry, *entry.values()]]
+        sound = all(isinstance(v, str) for v in parts) and all(list(entry) in (["run"], ["data"]) for entry in x["log"])
+        sound = sound and (x["model"] is None or re.fullmatch("_fork[0-9]+", x["model"]))
+    except (AttributeError, KeyError, TypeError):
+        sound = False
+    if not sound or x["format"] != _FORMAT:
+        raise ValueError
+    return x
+
+
 class _Shared:
     """What a session and its forks have in common: one session of the library, and the log of what it ran."""
 
@@ -247,29 +262,37 @@ class Session:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a file from which Session.load makes this session again: the seed and all that was run. Loading runs
-        it again, with the same result."""
-        shared = {k: v for k, v in self._shared.options.items()}
+        it again, with the same result. Permissions and limits are not in the file."""
         with open(_path(path, "path"), "w", encoding="utf-8") as f:
-            json.dump({"format": _FORMAT, "options": shared, "model": self._model, "models": self._shared.models,
-                       "log": self._shared.log}, f, indent=1)
+            json.dump({"format": _FORMAT, "options": {"seed": self._shared.options["seed"]}, "model": self._model,
+                       "models": self._shared.models, "log": self._shared.log}, f, indent=1)
             f.write("\n")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], functions: Mapping[str, Callable[..., float]] | None = None,
-             callbacks: Mapping[str, Callable[..., Any]] | None = None) -> Session:
-        """The session that save wrote; functions and callbacks are given again."""
+             callbacks: Mapping[str, Callable[..., Any]] | None = None, allow_run: bool = False, allow_write: bool = False,
+             max_seconds: float = 0, jobs: int = 1) -> Session:
+        """The session that save wrote. The file gives the seed and what is run; who loads it gives the rest again:
+        functions, callbacks, permissions and limits, as with Session(...).
+
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "a.session")
+        >>> s = Session(seed=3)
+        >>> x = s.assume("x", "normal(0, 1)")
+        >>> s.save(path)
+        >>> Session.load(path).report("x") == x
+        True"""
         with open(_path(path, "path"), encoding="utf-8") as f:
             try:
-                saved = json.load(f)
-            except ValueError:
-                saved = None
-        if not isinstance(saved, dict) or saved.get("format") != _FORMAT:
-            raise GpmemValueError("%s is no file of a session" % path)
-        s = cls(functions=functions, callbacks=callbacks, **saved["options"])
-        for entry in saved["log"]:
-            if "data" in entry:
-                s._shared.run("", entry["data"].encode())
-            else:
-                s._shared.run(entry["run"])
+                saved = _saved(json.load(f))
+            except (ValueError, RecursionError):
+                raise GpmemValueError("%s is no file of a session" % os.fspath(path)) from None
+        s = cls(saved["options"]["seed"], None, functions, callbacks, allow_run, allow_write, max_seconds, jobs)
+        try:
+            for entry in saved["log"]:
+                s._shared.run(entry.get("run", ""), entry["data"].encode() if "data" in entry else None)
+        except BaseException:
+            s.close()
+            raise
         s._model, s._shared.models = saved["model"], saved["models"]
         return s

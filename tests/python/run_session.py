@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """gpmem.Session: directives, inference, forks, failures, save and load. Usage: run_session.py TOOL"""
-import os, sys, tempfile
+import json, os, sys, tempfile
 
 os.environ["GPMEM_LIBRARY"] = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "libgpmem.so")
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"))
@@ -118,11 +118,35 @@ def check_saved():
             assert again.report("x") == m.report("x")
             assert again.infer("mh(default, one, 3)") is None and again.sample("x") is not None
             again.close()
-        with open(path, "w") as out: out.write("{}")
-        raises(ValueError, "no file of a session", lambda: gpmem.Session.load(path))
+        for wrong in ("{}", "[]", "[" * 100000, '{"format": "gpmem session 1", "options": {}, "model": null, "models": 0, "log": []}'):
+            with open(path, "w") as out: out.write(wrong)
+            raises(ValueError, "no file of a session", lambda: gpmem.Session.load(path))
+
+
+def check_a_strangers_file():
+    """What a file says of permissions is not heard; who loads it gives them."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, made = os.path.join(folder, "a.session"), os.path.join(folder, "made")
+        program = 'sample command("touch %s", inputs=array())();' % made
+        writing = 'infer save_model("%s");' % made
+        for need, source in (("allow_run", program), ("allow_write", writing)):
+            options = {"seed": 1, "allow_run": True, "allow_write": True, "max_seconds": 0, "jobs": 1}
+            saved = {"format": "gpmem session 1", "options": options, "model": None, "models": 0, "log": [{"run": source}]}
+            with open(path, "w") as out: json.dump(saved, out)
+            raises(gpmem.GpmemError, need, lambda: gpmem.Session.load(path))
+            assert not os.path.exists(made), source
+        gpmem.Session.load(path, allow_write=True).close()
+        assert os.path.exists(made)
+        for wrong in ({"model": "_fork1, f(1)"}, {"models": "1"}, {"log": [{"run": 3}]}, {"log": [{"walk": ""}]}, {"log": None},
+                      {"options": {"seed": True, "x": 1}, "log": [[]]}, {"options": {"seed": -1}}):
+            with open(path, "w") as out: json.dump({**saved, "log": [], **wrong}, out)
+            raises(ValueError, "no file of a session", lambda: gpmem.Session.load(path))
+        with gpmem.Session(allow_run=True, allow_write=True, max_seconds=9) as s:
+            s.save(path)
+        with open(path) as f: assert json.load(f)["options"] == {"seed": 1}
 
 
 for check in (check_directives, check_failures, check_failure_on_one_particle, check_values_after_a_failure,
-              check_functions, check_forks, check_saved):
+              check_functions, check_forks, check_saved, check_a_strangers_file):
     check()
     print("ok", check.__name__)
