@@ -38,6 +38,7 @@ enum gpm_status buf_fail(struct buf *b, enum gpm_status st, const char *fmt, ...
  * order of text around as \u{1b}, \u{202e}, bytes that are no text as \x9b; newline and tab stay.
  */
 void buf_visible(struct buf *b, const char *s, size_t n);
+void buf_drawn(struct buf *b, const char *s, size_t n); /* the same; colours stay */
 void buf_line(struct buf *b, const char *s); /* the same; newline and tab become blanks */
 /* As a question may show it, all of it on one line: also what is invisible, and the backslash, so
  * that it can neither hide a part nor look like words of the tool. */

@@ -6,6 +6,7 @@
  * the order of text around) nor become markup; and what is written is valid UTF-8, whatever came
  * in.
  */
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/utf8.h"
 #include <string.h>
@@ -42,6 +43,20 @@ static void put_visible(struct buf *b, const char *s, size_t n, bool one_line) {
 
 void buf_visible(struct buf *b, const char *s, size_t n) {
     put_visible(b, s, n, false);
+}
+
+void buf_drawn(struct buf *b, const char *s, size_t n) {
+    for (size_t i = 0, from = 0; i <= n; i++) {
+        size_t end = i + 2;
+        if (i < n && (s[i] != '\033' || end >= n || s[i + 1] != '[')) continue;
+        while (end < n && (ascii_digit(s[end]) || s[end] == ';')) end++;
+        if (i < n && (end >= n || s[end] != 'm')) continue;
+        put_visible(b, s + from, i - from, false);
+        if (i == n) break;
+        buf_add(b, s + i, end + 1 - i);
+        from = end + 1;
+        i = end;
+    }
 }
 
 void buf_line(struct buf *b, const char *s) {

@@ -6,8 +6,9 @@
  *
  * Kinds of names. A name that the user chose (FILE_GIVEN) may be a link, a pipe or a device. A file
  * in a folder that this program keeps (FILE_OURS) is a regular file: folders come from elsewhere,
- * and a link in one must not lead a write, or a read, out of it. FILE_PRIVATE is moreover this
- * user's, and nobody else could have written it.
+ * and a link in one must not lead a write, or a read, out of it. Neither is a link on the way to it
+ * followed in a folder that others can write. FILE_PRIVATE is moreover this user's, and nobody else
+ * could have written it.
  *
  * SQLite (store/sqlite.c), dlopen (host/foreign.c) and libedit's history (cli/line.c) open files
  * themselves; the first two ask file_regular before.
@@ -54,8 +55,10 @@ GPM_MUST_USE enum gpm_status file_new(const char *path, enum file_how how, const
 GPM_MUST_USE enum gpm_status file_begin(const char *path, const void *data, size_t n, int *fd);
 /* Opens, or makes, a file to write at its end. */
 GPM_MUST_USE enum gpm_status file_append(const char *path, int *fd);
-/* The same for a file of ours that is there and holds n bytes at least: the rest goes. */
-GPM_MUST_USE enum gpm_status file_go_on(const char *path, size_t n, int *fd);
+/* Opens a file of ours that is there, to be read (file_before) and written at its end. */
+GPM_MUST_USE enum gpm_status file_go_on(const char *path, int *fd);
+/* What comes after its first n bytes goes; it has so many. */
+GPM_MUST_USE enum gpm_status file_cut(int fd, size_t n);
 /* What was put is on the disk. */
 GPM_MUST_USE enum gpm_status file_sync(int fd);
 GPM_MUST_USE enum gpm_status file_put(int fd, const void *data, size_t n);
@@ -70,8 +73,8 @@ GPM_MUST_USE enum gpm_status file_folders_above(const char *path);
 GPM_MUST_USE enum gpm_status file_lock(const char *dir, int *fd);
 void file_unlock(const char *dir, int fd);
 
-/* The n bytes before place `end` of a file of ours; false: it has not so many. */
-bool file_before(const char *path, size_t end, void *out, size_t n);
+/* The n bytes before place `end`; false: it has not so many. */
+bool file_before(int fd, size_t end, void *out, size_t n);
 void file_remove(const char *path); /* one of ours, if it is there */
 bool file_there(const char *path);
 bool file_regular(const char *path); /* also through links */

@@ -3,6 +3,9 @@
  * See pack.h.
  */
 #include "base/pack.h"
+#include "base/own.h"
+#include "base/sum.h"
+#include "base/version.h"
 #include <stdarg.h>
 #include <string.h>
 
@@ -215,30 +218,43 @@ static void magic_of(const char *kind, char out[MAGIC]) {
     memcpy(out + 8, "\r\n\x1a\n", 4);
 }
 
-void pack_seal(const struct pack *p, const char *kind, const char *build, struct buf *out) {
-    char magic[MAGIC];
+/* The code of what stands before and after it in a file. */
+static bool code_of(const char *head, size_t n, const char *body, size_t len, char code[OWN_CODE]) {
+    struct buf all = BUF_INIT;
+    buf_add(&all, head, n);
+    buf_add(&all, body, len);
+    bool own = own_code(all.data, all.len, code);
+    buf_release(&all);
+    return own;
+}
+
+bool pack_seal(const struct pack *p, const char *kind, struct buf *out) {
+    char magic[MAGIC], code[OWN_CODE] = "";
     struct pack head;
     uint32_t format = PACK_FORMAT;
-    uint64_t hash = hash_bytes(p->out.data, p->out.len, p->out.len), n = p->out.len;
-    char *by = (char *)(uintptr_t)build;
+    uint64_t n = p->out.len, sum = sum_bytes(0, p->out.data, n);
+    char *by = (char *)(uintptr_t)version_text();
     magic_of(kind, magic);
     pack_begin_write(&head);
     pack_raw(&head, magic, MAGIC);
     pack_u32(&head, &format);
     pack_text(&head, &by);
-    pack_raw(&head, &hash, sizeof hash);
+    pack_raw(&head, &sum, sizeof sum);
     pack_u64(&head, &n);
+    bool own = code_of(head.out.data, head.out.len, p->out.data, n, code);
     buf_add(out, head.out.data, head.out.len);
-    buf_add(out, p->out.data, p->out.len);
+    buf_add(out, code, sizeof code);
+    buf_add(out, p->out.data, n);
     pack_release(&head);
+    return own;
 }
 
-enum gpm_status pack_open(const char *data, size_t n, const char *kind, const char *build,
+enum gpm_status pack_open(const char *data, size_t n, const char *kind, bool anyones,
                           const char **body, size_t *len, struct buf *why) {
-    char magic[MAGIC], want[MAGIC], *by = NULL;
+    char magic[MAGIC], want[MAGIC], said[OWN_CODE], code[OWN_CODE], *by = NULL;
     struct pack head;
     uint32_t format = 0;
-    uint64_t hash = 0, size = 0;
+    uint64_t sum = 0, size = 0;
     enum gpm_status st = GPM_OK;
     magic_of(kind, want);
     pack_begin_read(&head, data, n);
@@ -248,18 +264,23 @@ enum gpm_status pack_open(const char *data, size_t n, const char *kind, const ch
         return buf_fail(why, GPM_E_ARG, "it is no such file, or was cut");
     }
     pack_u32(&head, &format);
-    if (format == PACK_FORMAT) {
-        pack_text(&head, &by);
-        pack_raw(&head, &hash, sizeof hash);
-        pack_u64(&head, &size);
-    }
-    if (format != PACK_FORMAT || (by && strcmp(by, build) != 0))
+    if (format == PACK_FORMAT) pack_text(&head, &by);
+    pack_raw(&head, &sum, sizeof sum);
+    pack_u64(&head, &size);
+    size_t before = (size_t)(head.at - data);
+    pack_raw(&head, said, sizeof said);
+    if (format != PACK_FORMAT || (by && strcmp(by, version_text()) != 0))
         st = buf_fail(why, GPM_E_ARG, "it was written by another version (%s, format %u)",
                       by ? by : "unknown", (unsigned)format);
     else if (!pack_ok(&head) || size != (uint64_t)(head.end - head.at))
         st = buf_fail(why, GPM_E_ARG, "it was cut");
-    else if (hash_bytes(head.at, size, size) != hash)
+    else if (sum_bytes(0, head.at, size) != sum)
         st = buf_fail(why, GPM_E_ARG, "it is damaged");
+    else if (!anyones &&
+             (!code_of(data, before, head.at, size, code) || memcmp(code, said, sizeof code) != 0))
+        st =
+            buf_fail(why, GPM_E_ARG,
+                     "another user or machine wrote it; with --allow-run it is taken all the same");
     *body = head.at;
     *len = (size_t)size;
     mem_free(by);

@@ -8,8 +8,8 @@
  * whatever leads back to it finds it.
  *
  * A pack that fails stays failed: writing then gives nothing, reading gives zeros, and `why` says
- * what it was. The bytes are protected by a hash in the file (pack_seal, pack_open), so that what
- * is read is what was written; lengths are checked against what is left all the same.
+ * what it was. A file of them says by a code that this user wrote it (pack_seal, pack_open), so
+ * that what is read is what was written; lengths are checked against what is left all the same.
  */
 #ifndef BASE_PACK_H
 #define BASE_PACK_H
@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 /* Counts the ways of writing: another number is another format. */
-enum { PACK_FORMAT = 1 };
+enum { PACK_FORMAT = 2 };
 
 /* A new field of a struct is to be packed, or to be set by who reads: another size says so. It is
  * that of 64-bit machines; in a web page structs have others. */
@@ -94,11 +94,12 @@ void pack_preset(struct pack *p, void *x);
 /* Writing: the number of an object that was met, 0: none. It is not written. */
 size_t pack_known(const struct pack *p, const void *x);
 
-/* A file: format, what made it, hash and length before the bytes. `kind` is four letters. */
-void pack_seal(const struct pack *p, const char *kind, const char *build, struct buf *out);
-/* The bytes of such a file, borrowed; GPM_E_ARG with why: it is none, it was cut or changed, or it
- * was written by another format or build. */
-GPM_MUST_USE enum gpm_status pack_open(const char *data, size_t n, const char *kind,
-                                       const char *build, const char **body, size_t *len,
-                                       struct buf *why);
+/* A file: its kind (four letters), format, version, checksum and length before the bytes, and the
+ * code of all that (base/own.h). False: there is no key to say so by that this user wrote it. */
+bool pack_seal(const struct pack *p, const char *kind, struct buf *out);
+/* The bytes of such a file, borrowed; GPM_E_ARG with why: it is none, it was cut or changed, it was
+ * written by another format or version, or, unless `anyones`, by another user: a pack that was made
+ * up leads anywhere in memory. */
+GPM_MUST_USE enum gpm_status pack_open(const char *data, size_t n, const char *kind, bool anyones,
+                                       const char **body, size_t *len, struct buf *why);
 #endif

@@ -65,7 +65,7 @@ static void print_records(const struct buf *out) {
         if (r.stream == 1)
             out_data(out->data + at, r.len);
         else if (r.stream == DRAWN)
-            out_drawn(2, out->data + at, r.len);
+            err_drawn(out->data + at, r.len);
         else
             err_text(out->data + at, r.len);
     }

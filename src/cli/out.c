@@ -69,6 +69,13 @@ void out_drawn(int stream, const char *text, size_t n) {
     put(stream == 1 ? stdout : stderr, text, n);
 }
 
+void err_drawn(const char *text, size_t n) {
+    struct buf b = BUF_INIT;
+    buf_drawn(&b, text, n);
+    out_drawn(2, b.data, b.len);
+    buf_release(&b);
+}
+
 void out_flush(void) {
     if (fflush(stdout) != 0) note_failure();
 }

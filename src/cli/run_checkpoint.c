@@ -5,9 +5,9 @@
 
 #include "base/file.h"
 #include "base/pack.h"
+#include "base/sum.h"
 #include "cli/command.h"
 #include "cli/out.h"
-#include <gpmem/gpmem.h>
 
 #define KIND "runs"
 
@@ -16,7 +16,8 @@ void chain_stand_release(struct chain_stand *c) {
     buf_release(&c->state);
     mem_free(c->moves);
     mem_free(c->names);
-    c->moves = c->names = NULL;
+    mem_free(c->of);
+    c->moves = c->names = c->of = NULL;
 }
 
 static void pack_bytes(struct pack *p, struct buf *b) {
@@ -32,6 +33,7 @@ static void pack_bytes(struct pack *p, struct buf *b) {
 }
 
 static void pack_state(struct pack *p, struct chain_stand *c) {
+    pack_text(p, &c->of);
     pack_bool(p, &c->done);
     pack_u64(p, &c->length);
     pack_u64(p, &c->tail);
@@ -47,7 +49,7 @@ bool chain_stand_write(const char *path, struct chain_stand *c) {
     struct buf file = BUF_INIT;
     pack_begin_write(&p);
     pack_state(&p, c);
-    pack_seal(&p, KIND, gpm_version(), &file);
+    (void)pack_seal(&p, KIND, &file); /* a session without a key says so */
     bool good = file_write(path, FILE_OURS, file.data, file.len) == GPM_OK;
     if (!good) complain(0, "cannot write '%s': %s", path, file_why());
     buf_release(&file);
@@ -63,7 +65,8 @@ bool chain_stand_read(const char *path, struct chain_stand *c, struct buf *why) 
     if (!file_there(path)) return false;
     bool good = file_read(path, FILE_OURS, SIZE_MAX / 4, &file) == GPM_OK;
     if (!good) buf_puts(why, file_why());
-    good = good && pack_open(file.data, file.len, KIND, gpm_version(), &body, &n, why) == GPM_OK;
+    good = good && pack_open(file.data, file.len, KIND, session_settings().allow_run, &body, &n,
+                             why) == GPM_OK;
     if (good) {
         struct pack p;
         pack_begin_read(&p, body, n);
@@ -77,10 +80,10 @@ bool chain_stand_read(const char *path, struct chain_stand *c, struct buf *why) 
     return good;
 }
 
-bool draws_tail(const char *path, uint64_t length, uint64_t *hash) {
+bool draws_tail(int fd, uint64_t length, uint64_t *sum) {
     char last[4096];
     size_t n = length < sizeof last ? (size_t)length : sizeof last;
-    bool good = file_before(path, (size_t)length, last, n);
-    if (good) *hash = hash_bytes(last, n, length);
+    bool good = file_before(fd, (size_t)length, last, n);
+    if (good) *sum = sum_bytes(length, last, n);
     return good;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * DIR/chain-N.ckpt: where a chain of a run stands (gpm_options.checkpoint), with what the folder
- * and the terminal had got from it by then. Written beside and renamed, with a hash: it is whole,
- * or it is not used. Gone when the run is finished.
+ * and the terminal had got from it by then. Written beside and renamed, and sealed (base/pack.h):
+ * it is whole and this user's, or it is not used. Gone when the run is finished.
  */
 #ifndef CLI_RUN_CHECKPOINT_H
 #define CLI_RUN_CHECKPOINT_H
@@ -12,9 +12,10 @@
 #include <stdint.h>
 
 struct chain_stand {
+    char *of;        /* whose it is: a hash of program, data on the command line, seed, chain */
     bool done;       /* the chain has come to its end: nothing is left to run */
     uint64_t length; /* bytes of draws that belong to it */
-    uint64_t tail;   /* hash of the last of them */
+    uint64_t tail;   /* checksum of the last of them */
     char *names;     /* of the columns, a comma after each; owned */
     bool odd_columns;
     struct buf output; /* what the program printed (cmd_run.c) */
@@ -25,6 +26,6 @@ void chain_stand_release(struct chain_stand *c);
 bool chain_stand_write(const char *path, struct chain_stand *c); /* false: said why */
 /* False: there is none, or `why` says why it cannot be used. */
 bool chain_stand_read(const char *path, struct chain_stand *c, struct buf *why);
-/* The hash of the last bytes of a file of this length at least; false: it is shorter. */
-bool draws_tail(const char *path, uint64_t length, uint64_t *hash);
+/* The checksum of the last of the first `length` bytes of a file; false: it is shorter. */
+bool draws_tail(int fd, uint64_t length, uint64_t *sum);
 #endif

@@ -45,8 +45,9 @@ static struct {
     json_t *files, *before; /* {path: SHA-256} of what was read, now and by an earlier run */
     json_t *moves;          /* of each chain as moves_of gives them; null: not at its end yet */
     json_t *failed;         /* [{"chain": 2, "why": ..}] */
+    struct buf text;        /* of the program */
     int only;               /* DIR/lock: no other process writes here */
-} run = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} run = {.lock = PTHREAD_MUTEX_INITIALIZER, .text = BUF_INIT};
 
 static bool put_json(struct run_path path, json_t *all) {
     char *text = json_dumps(all, JSON_INDENT(2));
@@ -129,7 +130,9 @@ static bool open_chain(size_t i) {
 }
 
 static bool begin(void) {
-    bool good = true;
+    struct run_path program = run_path(run.dir, "program.vnts");
+    bool good = file_read(program.text, FILE_OURS, FILE_TEXT_MAX, &run.text) == GPM_OK ||
+                complain(false, "cannot read '%s': %s", program.text, file_why());
     run.chains = mem_zalloc((size_t)run.facts.chains * sizeof *run.chains);
     for (size_t i = 0; good && i < (size_t)run.facts.chains; i++) good = open_chain(i);
     run.facts.state = "running";
@@ -340,6 +343,15 @@ static void cannot_write(struct chain_file *c) {
     stop_chain(c);
 }
 
+static void not_repeated(struct chain_file *c) {
+    complain(
+        0,
+        "chain %zu did not repeat the draws in '%s': data or files that the program reads have "
+        "changed",
+        number_of(c), run.dir);
+    stop_chain(c);
+}
+
 /* Draws that come quickly go out together: a system call costs as much as a small model's draw.
  * What a kill takes is made again by resume. */
 #define TOGETHER_BYTES   32768
@@ -439,6 +451,7 @@ void run_folder_note(size_t i, gpm_session *s, enum gpm_status st) {
     if (st != GPM_OK) first_line(gpm_last_error(s), &why);
     pthread_mutex_lock(&run.lock);
     json_array_set_new(run.moves, i, moves_of(s));
+    if (st == GPM_OK && run.chains[i].old) not_repeated(&run.chains[i]); /* the file holds more */
     if (st == GPM_OK) keep_end(&run.chains[i], json_array_get(run.moves, i));
     if (st != GPM_OK && !gpm_stopped(s))
         json_array_append_new(run.failed,
@@ -478,44 +491,58 @@ static void read_names(struct chain_file *c, const char *text) {
         vec_push(&c->names, mem_strndup(text, (size_t)(comma - text)));
 }
 
-/* For gpm_options.checkpoint. The rows that belong to it are on the disk before it is. */
+/* Whose a checkpoint is. Data in files is not in it: those are known by their hashes. */
+static char *owner_of(const struct chain_file *c) {
+    char hash[65];
+    size_t i;
+    json_t *row;
+    struct buf b = BUF_INIT;
+    buf_printf(&b, "%lld %lld %zu\n", (long long)run.facts.seed, (long long)run.facts.first,
+               number_of(c));
+    json_array_foreach(run.facts.data, i, row) {
+        const char *text = json_string_value(row);
+        if (text && data_name(text)) buf_printf(&b, "%s\n", text);
+    }
+    buf_add(&b, run.text.data, run.text.len);
+    sha256_hex(b.data, b.len, hash);
+    buf_release(&b);
+    return mem_strdup(hash);
+}
+
+/* The rows that belong to it are on the disk before it is. */
+static bool write_stand(struct chain_file *c, struct chain_stand *s) {
+    s->of = owner_of(c);
+    s->length = c->length;
+    s->names = names_text(c);
+    s->odd_columns = c->odd_columns;
+    if (c->output) buf_add(&s->output, c->output->data, c->output->len);
+    bool good = file_sync(c->fd) == GPM_OK && draws_tail(c->fd, s->length, &s->tail) &&
+                chain_stand_write(checkpoint_path(number_of(c) - 1).text, s);
+    chain_stand_release(s);
+    return good;
+}
+
+/* For gpm_options.checkpoint. */
 static bool keep_state(void *chain, const void *data, size_t n) {
     struct chain_file *c = chain;
     write_waiting(c);
     if (c->failed || c->old) return !c->failed; /* comparing still: what is there is farther */
-    struct chain_stand s = {.length = c->length,
-                            .names = names_text(c),
-                            .odd_columns = c->odd_columns,
-                            .output = BUF_INIT,
-                            .state = BUF_INIT};
-    size_t i = number_of(c) - 1;
+    struct chain_stand s = {.output = BUF_INIT, .state = BUF_INIT};
     buf_add(&s.state, data, n);
-    if (c->output) buf_add(&s.output, c->output->data, c->output->len);
-    bool good = file_sync(c->fd) == GPM_OK &&
-                draws_tail(run_chain_path(run.dir, i).text, s.length, &s.tail) &&
-                chain_stand_write(checkpoint_path(i).text, &s);
-    chain_stand_release(&s);
-    return good;
+    return write_stand(c, &s);
 }
 
 /* A chain that has ended needs nothing any more; the others of its run may. */
 static void keep_end(struct chain_file *c, const json_t *moves) {
-    size_t i = number_of(c) - 1;
     if (run.facts.chains < 2 || c->failed || c->old) return;
     write_waiting(c);
     char *text = json_dumps(moves, 0);
     struct chain_stand s = {.done = true,
-                            .length = c->length,
-                            .names = names_text(c),
                             .moves = text ? mem_strdup(text) : NULL,
                             .output = BUF_INIT,
                             .state = BUF_INIT};
     free(text);
-    if (c->output) buf_add(&s.output, c->output->data, c->output->len);
-    if (file_sync(c->fd) == GPM_OK &&
-        draws_tail(run_chain_path(run.dir, i).text, s.length, &s.tail))
-        (void)!chain_stand_write(checkpoint_path(i).text, &s);
-    chain_stand_release(&s);
+    (void)!write_stand(c, &s);
 }
 
 void run_folder_output(size_t i, const struct buf *output) {
@@ -534,45 +561,54 @@ static void carry_files(struct chain_file *c) {
     pthread_mutex_unlock(&run.lock);
 }
 
-static bool fits(size_t i, const struct chain_stand *s, struct buf *why) {
+static bool fits(const struct chain_file *c, const struct chain_stand *s, struct buf *why) {
+    char *of = owner_of(c);
     uint64_t tail;
-    bool same = draws_tail(run_chain_path(run.dir, i).text, s->length, &tail) && tail == s->tail;
-    if (!same) buf_puts(why, "the draws are not those it was written with");
-    return same;
+    if (!s->of || strcmp(of, s->of) != 0)
+        buf_puts(why, "it is of another run");
+    else if (!draws_tail(c->fd, s->length, &tail) || tail != s->tail)
+        buf_puts(why, "the draws are not those it was written with");
+    mem_free(of);
+    return !why->len;
+}
+
+/* The chain stands where the checkpoint says. */
+static void take_stand(struct chain_file *c, const struct chain_stand *was, struct buf *output) {
+    c->length = was->length;
+    c->later = true;
+    read_names(c, was->names);
+    c->odd_columns = was->odd_columns;
+    buf_add(output, was->output.data, was->output.len);
+    json_t *moves = was->moves ? json_loads(was->moves, 0, NULL) : NULL;
+    if (moves) json_array_set_new(run.moves, number_of(c) - 1, moves);
+    carry_files(c);
 }
 
 enum run_resumed run_folder_resume(size_t i, gpm_session *s, struct buf *output) {
     struct chain_file *c = &run.chains[i];
-    struct run_path path = checkpoint_path(i);
     struct chain_stand was;
     struct buf why = BUF_INIT;
     enum run_resumed how = RUN_BEGINS;
     if (!c->resumed) return RUN_BEGINS;
     c->resumed = false;
-    if (chain_stand_read(path.text, &was, &why)) {
-        enum gpm_status st = GPM_OK;
-        if (!fits(i, &was, &why))
+    if (chain_stand_read(checkpoint_path(i).text, &was, &why)) {
+        enum gpm_status st = file_go_on(run_chain_path(run.dir, i).text, &c->fd);
+        if (st != GPM_OK)
+            buf_puts(&why, file_why());
+        else if (!fits(c, &was, &why))
             st = GPM_E_ARG;
-        else if (!was.done)
-            st = gpm_restore(s, was.state.data, was.state.len);
-        if (st != GPM_OK && !why.len) {
+        else if (!was.done && (st = gpm_restore(s, was.state.data, was.state.len)) != GPM_OK) {
             buf_puts(&why, gpm_last_error(s));
             how = RUN_SPOILT;
-        }
-        if (st == GPM_OK)
-            st = file_go_on(run_chain_path(run.dir, i).text, (size_t)was.length, &c->fd);
+        } else if ((st = file_cut(c->fd, (size_t)was.length)) != GPM_OK)
+            buf_puts(&why, file_why());
         if (st == GPM_OK) {
             how = was.done ? RUN_DONE : RUN_GOES_ON;
-            c->length = was.length;
-            c->later = true;
-            read_names(c, was.names);
-            c->odd_columns = was.odd_columns;
-            buf_add(output, was.output.data, was.output.len);
-            json_t *moves = was.moves ? json_loads(was.moves, 0, NULL) : NULL;
-            if (moves) json_array_set_new(run.moves, i, moves);
-            carry_files(c);
-        } else if (!why.len)
-            buf_puts(&why, file_why());
+            take_stand(c, &was, output);
+        } else if (c->fd >= 0) {
+            (void)!file_close(c->fd);
+            c->fd = -1;
+        }
         chain_stand_release(&was);
     }
     if (how == RUN_BEGINS || how == RUN_SPOILT) {
@@ -607,11 +643,7 @@ static void end_line(struct chain_file *c, size_t start) {
     bool same = len <= c->old_len - c->old_at && !memcmp(c->old + c->old_at, line, len);
     c->waiting.len = start;
     if (!same) {
-        complain(0,
-                 "chain %zu did not repeat the draws in '%s': data or files that the program reads "
-                 "have changed",
-                 number_of(c), run.dir);
-        stop_chain(c);
+        not_repeated(c);
         return;
     }
     c->old_at += len;

@@ -210,11 +210,17 @@ static void skip_head(struct journal *j) {
     if (record_at(&j->file, 0, &r, &data)) j->at = sizeof r + r.size;
 }
 
+/* What stands after its first n bytes goes. */
+static enum gpm_status go_on(struct journal *j, size_t n) {
+    enum gpm_status st = file_go_on(j->path, &j->fd);
+    return st == GPM_OK ? file_cut(j->fd, n) : st;
+}
+
 static enum gpm_status open_file(struct journal *j, const struct buf *head) {
     if (!make_jobs_key(j, head)) return GPM_OK; /* nobody could tell it from another's */
     if (file_there(j->path) && read_whole(j->path, &j->file) == GPM_OK) j->end = good_part(j, head);
     skip_head(j);
-    enum gpm_status st = j->end ? file_go_on(j->path, j->end, &j->fd) : begin(j, head);
+    enum gpm_status st = j->end ? go_on(j, j->end) : begin(j, head);
     j->writing = st == GPM_OK;
     return st;
 }
@@ -291,7 +297,7 @@ static void cut(const struct work *w, size_t from) {
         return;
     }
     close_file(j);
-    j->writing &= file_go_on(j->path, from, &j->fd) == GPM_OK;
+    j->writing &= go_on(j, from) == GPM_OK;
     j->end = j->at = from;
 }
 

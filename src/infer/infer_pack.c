@@ -3,8 +3,6 @@
  * See infer_pack.h. */
 #include "infer/infer_pack.h"
 
-#include "base/own.h"
-#include "base/version.h"
 #include "dist/finite.h"
 #include "emu/emulator.h"
 #include "infer/dataset.h"
@@ -46,32 +44,10 @@ void infer_pack_begin(struct pack *p, struct session_core *core) {
     core_pack_begin(p, core, &links);
 }
 
-bool infer_seal(const struct pack *p, const char *kind, struct buf *out) {
-    char code[OWN_CODE] = "";
-    struct pack whole;
-    bool own = own_code(p->out.data, p->out.len, code);
-    pack_begin_write(&whole);
-    pack_raw(&whole, code, sizeof code);
-    pack_raw(&whole, p->out.data, p->out.len);
-    pack_seal(&whole, kind, version_text(), out);
-    pack_release(&whole);
-    return own;
-}
-
 enum gpm_status infer_open(const struct session_core *core, const char *data, size_t n,
                            const char *kind, const char **body, size_t *len, struct buf *why) {
-    char code[OWN_CODE] = "";
     const struct sp_options *o = core->host.options;
-    enum gpm_status st = pack_open(data, n, kind, version_text(), body, len, why);
-    if (st != GPM_OK) return st;
-    if (*len < OWN_CODE) return buf_fail(why, GPM_E_ARG, "it was cut");
-    const char *said = *body;
-    *body += OWN_CODE;
-    *len -= OWN_CODE;
-    if (o && o->allow_run) return GPM_OK;
-    if (own_code(*body, *len, code) && !memcmp(code, said, OWN_CODE)) return GPM_OK;
-    return buf_fail(why, GPM_E_ARG,
-                    "another user or machine wrote it; with --allow-run it is taken all the same");
+    return pack_open(data, n, kind, o && o->allow_run, body, len, why);
 }
 
 /* ---- models ---- */

@@ -14,11 +14,7 @@ void pack_model(struct pack *p, struct model **m);
 void infer_pack(struct pack *p, struct infer_state *x);
 void pack_action(struct pack *p, value *v); /* fails where v is none */
 
-/* A file of a pack, which says that this user wrote it (base/own.h). False: it cannot, there is no
- * key to say so by. */
-bool infer_seal(const struct pack *p, const char *kind, struct buf *out);
-/* See pack_open. What another user wrote is refused, unless the session may run commands: a pack
- * that was made up leads anywhere in memory. */
+/* See pack_open; a session that may run commands takes anyone's. */
 GPM_MUST_USE enum gpm_status infer_open(const struct session_core *core, const char *data, size_t n,
                                         const char *kind, const char **body, size_t *len,
                                         struct buf *why);

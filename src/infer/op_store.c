@@ -24,7 +24,7 @@ static enum gpm_status op_save(struct infer_state *x, const struct action *a, va
     if (!pack_ok(&p))
         st = infer_error(x, DIAG_FILE, "the model cannot be saved: %s", p.why.data);
     else {
-        (void)infer_seal(&p, KIND, &file);
+        (void)pack_seal(&p, KIND, &file);
         st = file_write(path, FILE_GIVEN, file.data, file.len);
         if (st != GPM_OK) st = infer_error(x, DIAG_FILE, "cannot write '%s': %s", path, file_why());
     }

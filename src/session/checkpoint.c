@@ -75,7 +75,7 @@ static enum gpm_status save(struct session_core *core) {
     infer_pack_begin(&p, core);
     pack_session(&p, s);
     if (pack_ok(&p)) {
-        if (!infer_seal(&p, KIND, &file))
+        if (!pack_seal(&p, KIND, &file))
             say_refused(s, "the checkpoints will not be known as this user's",
                         "no key can be kept in $XDG_STATE_HOME/gpmem or ~/.local/state/gpmem");
         if (!c->keep(c->user, file.data, file.len)) say_refused(s, refusal, "it cannot be kept");

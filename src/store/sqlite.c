@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -46,6 +47,51 @@ static const struct {
     {SQLITE_INTERRUPT, GPM_E_INTERRUPT, "interrupted"},
 };
 
+/* ---- files beside files ---- */
+
+/* SQLite opens a database's journal and log whatever they are, and would wait for the writer of a
+ * pipe without end. Its usual file system, but for what is no regular file. */
+static sqlite3_vfs regular_files;
+static const sqlite3_vfs *usual_files;
+static _Thread_local bool odd_file; /* the last failure of this thread was one */
+
+static bool is_odd(const char *name) {
+    struct stat sb;
+    return lstat(name, &sb) == 0 && !S_ISREG(sb.st_mode);
+}
+
+static int open_regular(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags, int *out) {
+    odd_file = name && is_odd(name);
+    if (name && (flags & SQLITE_OPEN_WAL) && !odd_file) { /* PATH-wal goes with PATH-shm */
+        struct buf shared = BUF_INIT;
+        buf_add(&shared, name, strlen(name) - 3);
+        buf_puts(&shared, "shm");
+        odd_file = is_odd(shared.data);
+        buf_release(&shared);
+    }
+    return odd_file ? SQLITE_CANTOPEN : usual_files->xOpen(vfs, name, f, flags, out);
+}
+
+static void make_regular_files(void) {
+    usual_files = sqlite3_vfs_find(NULL);
+    regular_files = *usual_files;
+    regular_files.zName = "gpmem-regular";
+    regular_files.pNext = NULL;
+    regular_files.xOpen = open_regular;
+    sqlite3_vfs_register(&regular_files, 0);
+}
+
+__attribute__((destructor)) static void drop_regular_files(void) {
+    if (usual_files) sqlite3_vfs_unregister(&regular_files);
+}
+
+static int open_by_sqlite(const char *path, sqlite3 **db, int flags) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_regular_files);
+    odd_file = false;
+    return sqlite3_open_v2(path, db, flags, regular_files.zName);
+}
+
 static enum gpm_status sql_error(struct memo *m, int rc, const char *doing, struct buf *err) {
     const char *text = m->db ? sqlite3_errmsg(db_of(m)) : sqlite3_errstr(rc);
     enum gpm_status st = GPM_E_IO;
@@ -56,6 +102,8 @@ static enum gpm_status sql_error(struct memo *m, int rc, const char *doing, stru
             text = sql_errors[i].text;
             st = sql_errors[i].status;
         }
+    if ((rc & 0xff) == SQLITE_CANTOPEN && odd_file)
+        text = "its journal or log beside it is no regular file; take that away";
     buf_printf(err, "%s '%s': cannot %s: %s", m->kind->noun, m->path, doing, text);
     if ((rc & 0xff) == SQLITE_IOERR && sys) buf_printf(err, " (%s)", strerror(sys));
     return st;
@@ -295,7 +343,7 @@ static int open_immutable(struct memo *m) {
     }
     buf_puts(&uri, "?immutable=1");
     sqlite3 *db = NULL;
-    int rc = sqlite3_open_v2(uri.data, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+    int rc = open_by_sqlite(uri.data, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
     m->db = db;
     if (rc == SQLITE_OK) harden(m);
     buf_release(&uri);
@@ -324,14 +372,14 @@ static enum gpm_status open_store(struct memo *m, const struct memo_options *opt
     } else if (!opt->function || opt->read_only)
         return memo_fault(m, GPM_E_IO, err, "%s", strerror(errno));
     sqlite3 *db = NULL;
-    int rc = sqlite3_open_v2(m->path, &db, flags, NULL);
+    int rc = open_by_sqlite(m->path, &db, flags);
     m->db = db;
     if (rc != SQLITE_OK) return sql_error(m, rc, "open it", err);
     harden(m);
     sqlite3_busy_timeout(db_of(m), 1000 * BUSY_SECONDS);
     if (opt->read_only) {
         rc = sqlite3_exec(db_of(m), "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
-        if ((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY)
+        if (((rc & 0xff) == SQLITE_CANTOPEN && !odd_file) || (rc & 0xff) == SQLITE_READONLY)
             rc = open_immutable(m);
         return rc == SQLITE_OK ? GPM_OK : sql_error(m, rc, "read it", err);
     }

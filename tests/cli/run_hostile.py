@@ -236,6 +236,114 @@ def test_states_of_others():
     assert b"no key can be kept" in r.stderr, r
 
 
+def forge(path, was, now):
+    """Changes what a checkpoint holds, with the checksum that its format asks for; the code (base/own.h) cannot be made."""
+    data, mask = bytearray(open(path, "rb").read()), 2 ** 64 - 1
+    begin = 14 + data[13]  # after kind, format, version
+    size, at, shift = 0, begin + 8, 0
+    while at == begin + 8 or data[at - 1] > 127:
+        size |= (data[at] & 127) << shift
+        at, shift = at + 1, shift + 7
+    body = bytes(data[len(data) - size:])
+    assert was in body and len(was) == len(now), path
+    body = body.replace(was, now)
+    if data[12] == 1:
+        def mix(x):
+            x = (x ^ x >> 33) * 0xff51afd7ed558ccd & mask
+            x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53 & mask
+            return x ^ x >> 33
+        h = 0xcbf29ce484222325 ^ mix(size + 1)
+        for b in body: h = (h ^ b) * 0x100000001b3 & mask
+        code = mix(h ^ size)
+    else:
+        def step(h, word):
+            x = (h ^ word) * 0x9e3779b97f4a7c15 & mask
+            return x ^ x >> 32
+        code, whole = 0, size // 8 * 8
+        for i in range(0, whole, 8): code = step(code, int.from_bytes(body[i:i + 8], "little"))
+        code = step(step(code, int.from_bytes(body[whole:], "little")), size)
+    data[len(data) - size:], data[begin:begin + 8] = body, code.to_bytes(8, "little")
+    open(path, "wb").write(data)
+
+
+def stopped_between_chains(folder, program, chains):
+    """A run that --max-time stops when some chains are done and others are not; returns those that are."""
+    limit = 0.3
+    while True:
+        shutil.rmtree(at(folder), ignore_errors=True)
+        r = run("run", "--out", at(folder), "--seed", "3", "--chains", str(chains), "--max-time", "%.2f" % limit, program)
+        size = lambda i: os.path.getsize(at(folder, "chain-%d.ckpt" % i)) if os.path.exists(at(folder, "chain-%d.ckpt" % i)) else 0
+        done = [i for i in range(1, chains + 1) if 0 < size(i) < 900]  # the others hold a session
+        if r.returncode == 4 and done: return done
+        limit *= 0.7 if r.returncode == 0 else 1.3
+
+
+def test_forged_checkpoints():
+    """The seal of a checkpoint is of all that it holds: whether its chain is done, what it printed, whose it is."""
+    another_user()
+    text = "print(\"HELLO WORLD\"); assume x ~ normal(0, 1); infer repeat(%d, do(mh(default, one, 20), collect(x)));"
+    program = write("forged.vnts", text % 500)
+    whole = run("run", program, "--seed", "3", "--chains", "24", "--out", at("honest")).stdout
+    done = stopped_between_chains("sealed", program, 24)
+    for name in ("words", "foreign", "allowing"): shutil.copytree(at("sealed"), at(name))
+    first = done[0]
+    ckpt = lambda folder: at(folder, "chain-%d.ckpt" % first)
+    forge(ckpt("words"), b"HELLO WORLD", b"HELLO THERE")
+    r = run("resume", at("words"), status=0)
+    assert b"begins anew" in r.stderr and b"another user" in r.stderr and r.stdout == whole, (r.stderr, r.stdout[:200])
+    forge(ckpt("allowing"), b"HELLO WORLD", b"\x1b[2J\x1b]0;ABC")
+    position = open(ckpt("allowing"), "rb").read().index(b"\x1b[2J")
+    head = open(ckpt("allowing"), "rb").read()[position - 16:position]
+    forge(ckpt("allowing"), head, (3).to_bytes(4, "little") + head[4:])
+    r = run("resume", "--allow-run", at("allowing"), status=0)  # what it holds was allowed; the terminal is not its own
+    assert b"\\u{1b}[2J" in r.stderr, r.stderr
+    # another user's chains that say that they are done
+    another_user()
+    r = run("resume", at("foreign"), status=0)
+    assert r.stderr.count(b"another user") >= len(done) and r.stdout == whole, r.stderr
+    # one's own, beside another program or seed
+    another_user()
+    other = write("other.vnts", text % 400)
+    mine = stopped_between_chains("other", other, 24)
+    again = stopped_between_chains("sealed", program, 24)
+    both = [i for i in mine if i in again]
+    assert both, (mine, again)
+    for name in ("chain-%d.ckpt", "chain-%d.csv"): shutil.copy(at("sealed", name % both[0]), at("other", name % both[0]))
+    r = run("resume", at("other"))
+    assert b"it is of another run" in r.stderr and r.returncode == 1 and b"did not repeat the draws" in r.stderr, r.stderr
+
+
+def test_pipes_and_links_on_the_way():
+    """What a run folder or store holds is opened at once, whatever it is; a link that others can change leads nowhere."""
+    program = write("long2.vnts", "assume x ~ normal(0, 1); infer repeat(2000000, do(mh(default, one, 1), collect(x)));")
+    stopped_with_checkpoint("pipes", program)
+    for name in ("chain-1.csv", "chain-1.ckpt", "manifest.json", "program.vnts", "lock"):
+        shutil.rmtree(at("trap3"), ignore_errors=True)
+        shutil.copytree(at("pipes"), at("trap3"))
+        if os.path.exists(at("trap3", name)): os.remove(at("trap3", name))
+        os.mkfifo(at("trap3", name))
+        r = run("resume", at("trap3"), "--max-time", "1", timeout=20)
+        assert b"no regular file" in r.stderr and (r.returncode in (1, 2) or name == "chain-1.ckpt"), (name, r.returncode, r.stderr)
+    shutil.copytree(at("pipes"), at("victim"))
+    draws = open(at("victim", "chain-1.csv"), "rb").read()
+    for mode, works in ((0o777, False), (0o775, None), (0o1777, True), (0o755, True)):
+        os.makedirs(at("shared", "inner"), exist_ok=True)
+        os.chmod(at("shared"), mode)
+        if not os.path.islink(at("shared", "run")): os.symlink("../victim", at("shared", "run"))
+        r = run("resume", at("shared", "run"), "--max-time", "0.2", timeout=20)
+        assert works is None or (b"symbolic link on the way" in r.stderr) != works, (oct(mode), r.stderr)
+        if not works: assert r.returncode == 4 or open(at("victim", "chain-1.csv"), "rb").read() == draws
+    # pipes beside a store
+    run("optimize", "-q", "--var", "x=0:1", "--budget", "3", "--store", "fifo.db", "--", "printf", "{x}", status=0)
+    for suffix in ("-journal", "-wal", "-shm"):
+        for name in glob.glob(at("fifo.db-*")): os.remove(name)
+        os.mkfifo(at("fifo.db" + suffix))
+        for command in (["memo", "list", "fifo.db"], ["ask", "--store", "fifo.db"], ["memo", "export", "fifo.db"]):
+            r = run(*command, timeout=20)
+            assert r.returncode == 0 or b"no regular file" in r.stderr, (suffix, command, r.stderr)
+        os.remove(at("fifo.db" + suffix))
+
+
 def test_nested_values():
     """Values nested far more deeply than procedures may call each other are freed; a checkpoint says that it cannot hold them."""
     for name, step in (("arrays", "array(g, i)"), ("procedures", "(() -> g)"), ("actions", "do(g, pass)")):

@@ -122,6 +122,47 @@ static void remains_of_the_killed_go(void **state) {
         assert_int_equal(utf8_check(b.data, b.len), b.len);                                        \
         buf_release(&b);                                                                           \
     } while (0)
+/* What is gone on with is a regular file of one name; a link on the way counts where nobody else
+ * can make one. */
+static void files_are_gone_on_with(void **state) {
+    UNUSED(state);
+    int fd;
+    struct stat sb;
+    char last[3];
+    assert_int_equal(file_write(tmp_path("on"), FILE_OURS, "one two", 7), GPM_OK);
+    assert_int_equal(symlink("on", tmp_path("onlink")), 0);
+    assert_int_equal(mkfifo(tmp_path("onpipe"), 0600), 0);
+    assert_int_equal(file_go_on(tmp_path("onlink"), &fd), GPM_E_IO);
+    assert_int_equal(file_go_on(tmp_path("onpipe"), &fd), GPM_E_IO);
+    assert_int_equal(file_go_on(tmp_path("onne"), &fd), GPM_E_IO);
+    assert_int_equal(file_go_on(tmp_path("on"), &fd), GPM_OK);
+    assert_true(file_before(fd, 3, last, 3) && !memcmp(last, "one", 3));
+    assert_false(file_before(fd, 9, last, 3));
+    assert_int_equal(file_cut(fd, 8), GPM_E_IO);
+    assert_int_equal(file_cut(fd, 4), GPM_OK);
+    assert_int_equal(file_put(fd, "2", 1), GPM_OK);
+    assert_int_equal(file_close(fd), GPM_OK);
+    assert_true(stat(tmp_path("on"), &sb) == 0 && sb.st_size == 5);
+    assert_int_equal(link(tmp_path("on"), tmp_path("ontwice")), 0);
+    assert_int_equal(file_go_on(tmp_path("on"), &fd), GPM_E_IO);
+    assert_int_equal(file_folder(tmp_path("shared"), FILE_OURS), GPM_OK);
+    assert_int_equal(file_folder(tmp_path("aside"), FILE_OURS), GPM_OK);
+    assert_int_equal(symlink("../aside", tmp_path("shared/way")), 0);
+    for (int open = 0; open < 2; open++) {
+        enum gpm_status st = open ? GPM_E_DENIED : GPM_OK;
+        assert_int_equal(chmod(tmp_path("shared"), open ? 0777 : 0755), 0);
+        assert_int_equal(file_write(tmp_path("shared/way/f"), FILE_OURS, "x", 1), st);
+        assert_int_equal(read_back("shared/way/f", FILE_OURS, 10), st);
+        assert_int_equal(file_lock(tmp_path("shared/way"), &fd), st);
+        if (!open) file_unlock(tmp_path("shared/way"), fd);
+        assert_int_equal(read_back("shared/way/f", FILE_GIVEN, 10), GPM_OK);
+        assert_int_equal(read_back("shared/../aside//./f", FILE_OURS, 10), GPM_OK);
+    }
+    file_remove(tmp_path("aside/f"));
+    file_remove(tmp_path("shared/way"));
+    assert_int_equal(rmdir(tmp_path("aside")) | rmdir(tmp_path("shared")), 0);
+}
+
 #define EVIL "a\x1b[1m\xc2\x9b\xe2\x80\xae\x9b\n\xc3\xa9\xe2\x82"
 
 static void foreign_text(void **state) {
@@ -129,6 +170,8 @@ static void foreign_text(void **state) {
     ESCAPED(buf_visible(&b, EVIL, strlen(EVIL)),
             "a\\u{1b}[1m\\u{9b}\\u{202e}\\x9b\n\xc3\xa9\\xe2\\x82");
     ESCAPED(buf_visible(&b, "\0x", 2), "\\u{0}x");
+    ESCAPED(buf_drawn(&b, "a\033[1;31mb\033[0m\033[2Jc\033[1", 21),
+            "a\033[1;31mb\033[0m\\u{1b}[2Jc\\u{1b}[1");
     ESCAPED(buf_json_string(&b, EVIL, strlen(EVIL)),
             "\"a\\u001b[1m\\u009b\\u202e\xEF\xBF\xBD\\n\xc3\xa9\xEF\xBF\xBD\xEF\xBF\xBD\"");
     ESCAPED(buf_markup(&b, "<a b=\"c\">&'\x1b\xc2\x9b\xff\xef\xbf\xbf"),
@@ -145,6 +188,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(private_files_are_nobody_elses, tmp_setup, tmp_teardown),
         cmocka_unit_test_setup_teardown(one_lock, tmp_setup, tmp_teardown),
         cmocka_unit_test_setup_teardown(remains_of_the_killed_go, tmp_setup, tmp_teardown),
+        cmocka_unit_test_setup_teardown(files_are_gone_on_with, tmp_setup, tmp_teardown),
         cmocka_unit_test(foreign_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
