@@ -449,7 +449,7 @@ const struct infer_op infer_discover_rows[] = {
      "`parameters` is the scope of its continuous ones (default: all there are). Gives the "
      "posterior over structures, as structure_model does; the state of the current model becomes "
      "a draw from it. seconds: when to stop at the latest",
-     NULL, 0, .run = op_search},
+     NULL, OP_MOVES, .run = op_search},
     {"structure_chains", "(model: structures, steps?: count) -> action",
      "four exact chains of so many steps over structures and parameters beside the search: whether "
      "the posterior has settled, and effective sample sizes",

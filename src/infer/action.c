@@ -164,6 +164,11 @@ static enum gpm_status guard(struct infer_state *x, const struct action *a) {
     return guard_action(x, steps, changes, !op || (a->op->flags & OP_SHARED));
 }
 
+/* Does it leave choices that are more than draws of the prior? */
+static bool op_moves(const struct infer_op *op) {
+    return (op->flags & (OP_STEPS | OP_MOVES)) || op->run == infer_steps;
+}
+
 /* The guard first, then whatever a detach left open is closed (infer_close), then the action. */
 static enum gpm_status run_kind(struct infer_state *x, struct action *a, bool dropped, value *out) {
     enum gpm_status guarded = guard(x, a);
@@ -176,7 +181,7 @@ static enum gpm_status run_kind(struct infer_state *x, struct action *a, bool dr
         }
         *out = NIL;
         if (!(a->op->flags & OP_SHARED)) model_whole(x->model);
-        x->model->begun = true;
+        x->model->begun |= op_moves(a->op) && x->model->p.at[0]->choices.n;
         x->dropped = dropped;
         if ((a->op->flags & OP_RESUMES) || a->op->run == infer_steps) place_hand(x->core);
         return core_place(x->core, a->op->run(x, a, out), a->at);

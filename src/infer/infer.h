@@ -21,7 +21,7 @@ void particles_free(particles *p); /* NULL: an empty place */
 struct model {
     struct box box;
     particles p;
-    bool begun; /* an operator or a force has run: the state is more than a draw of the prior */
+    bool begun; /* moved (op_moves), forced or frozen: the state is more than a draw of the prior */
     uint64_t made_by; /* the run inside a model that made it (nest.h); 0: none */
 };
 extern const struct box_class model_class;
@@ -127,7 +127,8 @@ enum {
     OP_SHARED = 32,    /* takes traces that share layers as they are; the others get whole ones */
     OP_ATOMIC = 64,    /* leaves the model as it was when it fails: alone it needs no guard */
     OP_COMBINES = 128, /* touches no model itself, but runs actions, which are guarded in turn */
-    OP_RESUMES = 256   /* begins with a place (core/waypoint.h), as those of transitions do */
+    OP_RESUMES = 256,  /* begins with a place (core/waypoint.h), as those of transitions do */
+    OP_MOVES = 512     /* leaves choices that are more than draws of the prior, without OP_STEPS */
 };
 struct action;
 struct step;

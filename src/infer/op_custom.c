@@ -455,9 +455,9 @@ const struct infer_op infer_custom_rows[] = {
      "makes the move, then accepts it or takes it back. A proposal may be a procedure of the "
      "subproblem, proc(s) { ... return(list(weight, undo)) }: the log of p(x') q(x | x') / (p(x) "
      "q(x' | x)), and the action that takes the move back",
-     .run = op_mh_correct},
+     .flags = OP_MOVES, .run = op_mh_correct},
     {"apply_mh_correction", "(subproblem: any, proposal: any) -> action",
-     "mh_correct of a proposal on a subproblem", .run = op_apply},
+     "mh_correct of a proposal on a subproblem", .flags = OP_MOVES, .run = op_apply},
     {"get_current_values", "(subproblem: subproblem) -> action",
      "the values of the choices of a subproblem", .run = op_current, .how = ALWAYS_ARRAY},
     {"detach", "(subproblem: subproblem) -> action",
@@ -468,10 +468,10 @@ const struct infer_op infer_custom_rows[] = {
      "detach whose weight includes the choices' own densities", .flags = OP_OPEN, .run = op_detach,
      .how = SCAFFOLD_FIXED},
     {"regen", "(subproblem?: any) -> action",
-     "draws what was detached (the subproblem) from the prior; its log weight", .flags = OP_OPEN,
-     .run = op_regen},
+     "draws what was detached (the subproblem) from the prior; its log weight",
+     .flags = OP_OPEN | OP_MOVES, .run = op_regen},
     {"regen_with_proposal", "(subproblem: any, values: any) -> action",
-     "rebuilds what was detached with given values; its log weight", .flags = OP_OPEN,
+     "rebuilds what was detached with given values; its log weight", .flags = OP_OPEN | OP_MOVES,
      .run = op_regen_with},
     {"restore", "(subproblem: any, old?: any) -> action",
      "puts the old part of the subproblem back", .flags = OP_OPEN, .run = op_restore},
@@ -479,6 +479,6 @@ const struct infer_op infer_custom_rows[] = {
      "the value of the choice at a scope and block", .run = op_current, .how = ONE_BY_ITSELF,
      .block = "all"},
     {"set_value_at", "(scope: any, block: any, v?: any) -> action",
-     "sets the choice at a scope and block to v", .run = op_set_value_at},
+     "sets the choice at a scope and block to v", .flags = OP_MOVES, .run = op_set_value_at},
     {0},
 };

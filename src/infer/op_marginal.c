@@ -40,6 +40,6 @@ const struct infer_op infer_marginal_rows[] = {
      "(nuts, hmc, laplace, ...) see the marginal density, and after each of their transitions the "
      "summed choices are drawn given the rest; without a, draws them once. Independent choices are "
      "summed one by one, chains forwards and backwards; default means all discrete choices",
-     .run = op_marginalize},
+     .flags = OP_MOVES, .run = op_marginalize},
     {0},
 };

@@ -122,8 +122,10 @@ static enum gpm_status reset(struct infer_state *x, const struct action *a, stru
                              value *out) {
     double w_old, w_new;
     enum gpm_status st = trace_redraw(t, t->choices.at, t->choices.n, &w_old, &w_new);
-    if (st == GPM_OK && w_new > -INFINITY) t->log_weight = w_new;
-    return st;
+    if (st != GPM_OK || w_new == -INFINITY) return st;
+    t->log_weight = w_new;
+    x->model->begun = false;
+    return GPM_OK;
 }
 
 enum { JOINT, LIKELIHOOD };
@@ -203,7 +205,7 @@ const struct infer_op infer_model_rows[] = {
      EACH(forget)},
     {"freeze", "(label: label) -> action",
      "replaces a directive by its current value; its name may then be assumed again, from that",
-     EACH(freeze)},
+     .flags = OP_MOVES, EACH(freeze)},
     {"report", "(label: label) -> action", "the current value of a directive",
      .flags = OP_SHARED | OP_ATOMIC, .run = op_report},
     {"num_blocks", "(scope: scope) -> action",

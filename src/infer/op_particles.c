@@ -106,36 +106,65 @@ static enum gpm_status op_particle_evidence(struct infer_state *x, const struct 
     const struct model *m = x->model;
     size_t lines;
     double v = m->p.at[0]->ancestry.variance + stretch_variance(m, &lines);
-    bool told = m->p.n > 1 && m->p.at[0]->ancestry.generations;
-    *out = infer_numbers(keys, (double[]){model_log_weight(m), told ? sqrt(v) : NAN}, 2);
+    double total = model_log_weight(m);
+    bool told = m->p.n > 1 && m->p.at[0]->ancestry.generations && total > -INFINITY;
+    *out = infer_numbers(keys, (double[]){total, told ? sqrt(v) : NAN}, 2);
     return GPM_OK;
 }
 
-/* The last of the draws of a particle takes the trace itself, so that a run with one
- * particle copies nothing; until all copies are made its place stays empty. */
-static enum gpm_status op_resample(struct infer_state *x, const struct action *a, value *out) {
-    double most = 1e7, given = a->args[0].u.num;
-    if (given < 1)
-        return infer_error(
-            x, DIAG_BAD_OPERATOR_ARG,
-            "resample: the number of particles must be a whole number of at least 1");
-    if (given > most)
-        return infer_error(x, DIAG_LIMIT, "resample: %g particles are too many", given);
-    size_t want = (size_t)given;
+/* From one state to many. States as the prior drew them, weighted by what was observed, are what a
+ * population begins with: the others are drawn anew. What has been moved, or given a value, has no
+ * other draws like it: copies stand in their place, and tell nothing of the evidence. */
+
+/* A further draw of the prior. A state that cannot be evaluated has weight zero, and any values. */
+static enum gpm_status draw_other(struct infer_state *x, struct trace **of, particles *to) {
+    double w_old, w_new, joint;
+    enum gpm_status st = model_add_copy(x, of, to);
+    if (st != GPM_OK) return st;
+    struct trace *t = vec_last(to);
+    trace_whole(t);
+    st = trace_redraw(t, t->choices.at, t->choices.n, &w_old, &w_new);
+    if (st != GPM_OK || w_new == -INFINITY || t->log_weight > -INFINITY)
+        t->log_weight += w_new == -INFINITY ? w_new : w_new - w_old;
+    else /* the difference of weights says nothing */
+        st = trace_log_joint(t, &joint, &t->log_weight);
+    return st;
+}
+
+static enum gpm_status draw_others(struct infer_state *x, size_t want) {
     struct model *m = x->model;
+    particles next = {0};
     enum gpm_status st = GPM_OK;
-    if (trace_had_improper(m->p.at[0])) {
-        trace_whole(m->p.at[0]);
-        st = trace_each_node(m->p.at[0], refuse_improper, x);
+    vec_push(&next, NULL);
+    while (st == GPM_OK && next.n < want) st = draw_other(x, &m->p.at[0], &next);
+    if (st != GPM_OK) {
+        particles_free(&next);
+        return st;
     }
-    if (st != GPM_OK) return st;
-    bool systematic = false;
-    double total = model_log_weight(m), below = 1;
-    if (a->op->how == WITH_METHOD) st = read_method(x, a, &systematic, &below);
-    if (st != GPM_OK) return st;
-    if (below < 1 && m->p.n == want && model_ess(m) >= below * given) return GPM_OK;
+    next.at[0] = m->p.at[0];
+    replace_all(m, &next);
+    for (size_t i = 0; i < want; i++) {
+        m->p.at[i]->ancestry = (struct ancestry){.from = (uint32_t)i, .generations = 1};
+        m->p.at[i]->log_weight -= log((double)want);
+    }
+    return GPM_OK;
+}
+
+/* Back to the first of them. */
+static void drop_others(struct model *m, double log_weight) {
+    while (m->p.n > 1) trace_free(vec_pop(&m->p));
+    m->p.at[0]->ancestry = (struct ancestry){0};
+    m->p.at[0]->log_weight = log_weight;
+}
+
+/* The last of the draws of a particle takes the trace itself, so that a run with one particle
+ * copies nothing; until all copies are made its place stays empty. */
+static enum gpm_status draw_by_weight(struct infer_state *x, size_t want, bool systematic) {
+    struct model *m = x->model;
+    double total = model_log_weight(m);
     struct ancestry next_of = next_ancestry(m, want, systematic);
     size_t *count = mem_zalloc(m->p.n * sizeof *count);
+    enum gpm_status st = GPM_OK;
     infer_draw_particles(x, total, systematic, want, count);
     particles next = {0};
     for (size_t i = 0; i < m->p.n; i++) {
@@ -161,6 +190,47 @@ static enum gpm_status op_resample(struct infer_state *x, const struct action *a
         m->p.at[i]->ancestry = next_of;
         m->p.at[i]->log_weight = total - log((double)want);
     }
+    return GPM_OK;
+}
+
+static enum gpm_status op_resample(struct infer_state *x, const struct action *a, value *out) {
+    double most = 1e7, given = a->args[0].u.num, below = 1;
+    if (given < 1)
+        return infer_error(
+            x, DIAG_BAD_OPERATOR_ARG,
+            "resample: the number of particles must be a whole number of at least 1");
+    if (given > most)
+        return infer_error(x, DIAG_LIMIT, "resample: %g particles are too many", given);
+    size_t want = (size_t)given;
+    struct model *m = x->model;
+    bool systematic = false;
+    enum gpm_status st = GPM_OK;
+    if (trace_had_improper(m->p.at[0])) {
+        trace_whole(m->p.at[0]);
+        st = trace_each_node(m->p.at[0], refuse_improper, x);
+    }
+    if (st == GPM_OK && a->op->how == WITH_METHOD) st = read_method(x, a, &systematic, &below);
+    if (st != GPM_OK) return st;
+    bool many = m->p.n == 1 && want > 1;
+    if (many) trace_whole(m->p.at[0]);
+    bool anew = many && !m->begun && m->p.at[0]->choices.n;
+    bool copies = many && m->begun && m->p.at[0]->records.n;
+    double one = m->p.at[0]->log_weight;
+    if (anew) st = draw_others(x, want);
+    if (st != GPM_OK) return st;
+    if (copies)
+        diag_warn(
+            x->core->diags, DIAG_PARTICLES, x->at,
+            "%s: the %zu particles begin as copies of one state, since inference has moved it "
+            "or given it values; the evidence that they tell is of that state alone",
+            a->op->name, want);
+    if (anew) below *= 1 - 1e-12; /* equal weights: nothing is to be drawn */
+    m->begun |= want > 1 || m->p.n > 1;
+    bool even = below < 1 && m->p.n == want && model_ess(m) >= below * given;
+    if (!even) st = draw_by_weight(x, want, systematic);
+    if (st != GPM_OK && anew) drop_others(m, one);
+    if (st != GPM_OK) return st;
+    for (size_t i = 0; copies && i < want; i++) m->p.at[i]->ancestry.variance = NAN;
     return GPM_OK;
 }
 
@@ -429,7 +499,9 @@ const struct infer_op infer_particles_rows[] = {
     {"resample", "(n: count, method?: name, ess?: number) -> action",
      "n particles drawn by weight; the total weight is kept. method=\"systematic\" draws with less "
      "noise than \"multinomial\"; ess=0.5 resamples only when the effective number of the n "
-     "particles is less than half of n. Copies share what they have in common",
+     "particles is less than half of n. From one particle, states that no operator moved are drawn "
+     "anew "
+     "and weighted. Copies share what they have in common",
      .flags = OP_SHARED | OP_ATOMIC, .run = op_resample, .how = WITH_METHOD},
     {"resample_multiprocess", "(n: count, max?: any) -> action",
      "the same as resample; max, of processes, changes nothing", .flags = OP_SHARED | OP_ATOMIC,
@@ -455,13 +527,13 @@ const struct infer_op infer_particles_rows[] = {
     {"add_particle", "(i?: count) -> action", "adds a copy of particle i; its number",
      .flags = OP_SHARED | OP_ATOMIC, .run = op_add_particle},
     {"collapse_equal", "(scope: target, block?: block) -> action",
-     "merges particles that agree on the block, adding their weights", .run = op_collapse,
-     .how = BY_WEIGHT, .block = "all"},
+     "merges particles that agree on the block, adding their weights", .flags = OP_MOVES,
+     .run = op_collapse, .how = BY_WEIGHT, .block = "all"},
     {"collapse_equal_map", "(scope: target, block?: block) -> action",
-     "of particles that agree on the block keeps the heaviest", .run = op_collapse, .how = HEAVIEST,
-     .block = "all"},
+     "of particles that agree on the block keeps the heaviest", .flags = OP_MOVES,
+     .run = op_collapse, .how = HEAVIEST, .block = "all"},
     {"enumerative_diversify", "(scope: target, block?: block) -> action",
-     "splits every particle into one for each value of the block", .run = op_diversify,
-     .block = "all"},
+     "splits every particle into one for each value of the block", .flags = OP_MOVES,
+     .run = op_diversify, .block = "all"},
     {0},
 };

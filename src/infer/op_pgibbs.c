@@ -493,7 +493,7 @@ const struct infer_op infer_pgibbs_rows[] = {
      "log_evidence, the log density of all that depends on the blocks with these summed out (its "
      "exp is unbiased), and error, its standard error over the runs (nan for the one run that "
      "there is unless runs= says more). What is kept is one particle drawn by weight",
-     .run = infer_each, .each = op_filter, .how = FILTER, .block = "ordered", .n_extra = 2,
-     .extra = {100, 1}, .counted = "number of runs"},
+     .flags = OP_MOVES, .run = infer_each, .each = op_filter, .how = FILTER, .block = "ordered",
+     .n_extra = 2, .extra = {100, 1}, .counted = "number of runs"},
     {0},
 };

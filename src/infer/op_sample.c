@@ -327,6 +327,6 @@ const struct infer_op infer_sample_rows[] = {
      "to 100 times. Choices that are not continuous move by gibbs or mh, one at a time, or by the "
      "action `also` before each transition. `sample e` and `sample(e)` are the directive: they "
      "evaluate e in the model and give its value; that leaves no trace",
-     .flags = OP_RESUMES, .run = op_sample},
+     .flags = OP_RESUMES | OP_MOVES, .run = op_sample},
     {0},
 };

@@ -247,6 +247,6 @@ const struct infer_op infer_structure_rows[] = {
      "(default: all there are) from a mixture of Student-t distributions fitted to their "
      "conditional under the new structure; exact. Fits are kept, so a structure met again costs a "
      "few likelihoods",
-     .run = op_structure_mh, .block = "one", .n_extra = 1, .extra = {NAN}},
+     .flags = OP_MOVES, .run = op_structure_mh, .block = "one", .n_extra = 1, .extra = {NAN}},
     {0},
 };

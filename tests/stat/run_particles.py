@@ -42,6 +42,8 @@ def one_instruction():
             "infer do(resample(20), for_each_indexed(ys, proc(t, y) { do(observe normal(x($t), 1) = y, resample(20)) }));\n")
 
 
+ALL = "predict x(%d);\n" % (T - 1)  # the choices stand before there are particles
+
 OBSERVED = MEM + "".join("observe normal(x(%d), 1) = %g;\n" % (t, y) for t, y in enumerate(Y))
 FILTER = ('infer do(r <- particle_filter("x", ordered, %d, %d), action(print("z", lookup(r[0], "log_evidence"))));\n')
 STEPS = "[%s]" % ", ".join("observe(normal(x(%d), 1), %g)" % (t, y) for t, y in enumerate(Y))
@@ -63,6 +65,7 @@ WAYS = {
     "smc, moves": MEM + SMC % (STEPS, 'mh("x", each, 1)') + LAST + LOOK,
     "smc, tempered": MEM + SMC % (TEMPER, 'mh("x", each, 2)') + LAST + LOOK,
     "smc, twisted": MEM + SMC % (TWIST, "pass") + LAST + LOOK,
+    "smc, model first": MEM + ALL + SMC % (STEPS, 'mh("x", each, 1)') + LAST + LOOK,
     "particle_filter": OBSERVED + FILTER % (20, 1) + LOOK,
     "particle_filter, runs": OBSERVED + FILTER % (8, 3) + LOOK,
 }
@@ -114,12 +117,43 @@ def told_errors():
     return bad + (none == none)
 
 
+NORMAL = """assume m = normal(0, 1);
+%s
+infer do(e <- particle_evidence(), action(print("z", e["log_evidence"])), action(print("x", 0)));"""
+ONE = "observe normal(m, 0.5) = 2;\n"
+TEN = "mapv(k -> factor(0.1 * assess(2, normal, m, 0.5)), arange(10))"
+MOVED = """assume m = normal(0, 1);
+observe normal(m, 0.5) = 2;
+%s
+infer do(resample(50), e <- particle_evidence(), action(print("z", e["log_evidence"])), action(print("x", e["error"])));"""
+
+
+def copies():
+    """Choices that are there are drawn anew for each particle. Of a state that was moved there are but copies: a warning
+    says so, and no error is told of their evidence."""
+    bad = 0
+    want = -0.5 * np.log(2 * np.pi * 1.25) - 4 / 2.5
+    for text in (ONE + "infer resample(2000);", "infer resample(2000);" + ONE, ONE + "infer do(global_log_joint, resample(2000));",
+                 "infer resample(2000, method=\"systematic\", ess=0.5);" + ONE, "infer smc(2000, %s, pass);" % TEN):
+        got = [estimate(NORMAL % text, s)[0] for s in (1, 2, 3)]
+        ok = max(abs(z - want) for z in got) < 0.2
+        bad += not ok
+        print("%s evidence, exact %.3f: %.3f %.3f %.3f by %s" % ("ok  " if ok else "FAIL", want, *got, text.replace("\n", " ")))
+    for before, moved in (("infer mh(default, one, 5);", True), ("force m = 1;", True), ("infer freeze(quote(m));", True),
+                          ("infer global_log_joint;", False), ("infer do(mh(default, one, 5), reset_to_prior());", False)):
+        done = subprocess.run([TOOL, "run", "--seed", "1", "/dev/stdin"], input=MOVED % before, capture_output=True, text=True)
+        ok = not done.returncode and ("copies of one state" in done.stderr, "nan" in done.stdout) == (moved, moved)
+        bad += not ok
+        print("%s copies of one state after: %s %s" % ("ok  " if ok else "FAIL", before, "said" if moved else "none"))
+    return bad
+
+
 def main():
     log_z, means = exact()
     moved = early_moves()
     bad = moved < 20
     print("%s the first of 60 states moved in %d of 40 sweeps of pgibbs" % ("FAIL" if bad else "ok  ", moved))
-    bad += told_errors()
+    bad += told_errors() + copies()
     for name, text in WAYS.items():
         got = np.array([estimate(text, 100 + s) for s in range(SEEDS)])
         z = np.exp(got[:, 0] - log_z)
