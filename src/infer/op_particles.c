@@ -445,12 +445,33 @@ static enum gpm_status op_collapse(struct infer_state *x, const struct action *a
 
 /* One particle for each value of the block, weighted by its conditional probability. */
 
-/* Makes t take joint value j of its block; *weight: log conditional probability; *n: how many. */
+/* How many blocks there are to pick from, as a logarithm. */
+static double log_live(struct trace *t, value scope) {
+    struct scope *s = infer_is_name(scope, "default") ? NULL : trace_scope(t, scope);
+    return log((double)(s ? scope_live(s) : t->choices.n));
+}
+
+/* The choices of t that take values; `one`: a block that is picked with *pick, the same in copies
+ * of one trace. */
+static enum gpm_status block_of(struct infer_state *x, struct trace *t, const struct target *g,
+                                bool one, const struct rng *pick, struct node_set *out) {
+    if (!one) return infer_target_all(x, t, g, out);
+    struct rng own = t->rng;
+    t->rng = *pick;
+    enum gpm_status st = infer_pick_block(x, t, g->scope, out);
+    t->rng = own;
+    return st;
+}
+
+/* Makes t take joint value j of its block; *weight: log conditional probability; *n: how many. A
+ * block that was picked among n(x) of them counts by P(pick | new) / P(pick | old). */
 static enum gpm_status take_value(struct infer_state *x, struct trace *t, const struct target *g,
-                                  size_t j, double *weight, size_t *n) {
+                                  const struct rng *pick, size_t j, double *weight, size_t *n) {
+    bool one = !g->sub && infer_is_name(g->block, "one");
     struct node_set block;
     struct enumeration e;
-    enum gpm_status st = infer_target_all(x, t, g, &block);
+    enum gpm_status st = block_of(x, t, g, one, pick, &block);
+    double before = one ? log_live(t, g->scope) : 0;
     struct step s = {.x = x, .t = t, .at = block.at, .n = block.n};
     *n = 1;
     *weight = 0;
@@ -463,6 +484,7 @@ static enum gpm_status take_value(struct infer_state *x, struct trace *t, const 
     *weight = total > -INFINITY ? e.weight[j] - total : -INFINITY;
     if (*weight > -INFINITY && j != e.current) st = enumeration_build(&e, j);
     enumeration_end(&e, st == GPM_OK && *weight > -INFINITY && j != e.current);
+    if (one && *weight > -INFINITY) *weight += before - log_live(t, g->scope);
     return st;
 }
 
@@ -475,12 +497,13 @@ static enum gpm_status op_diversify(struct infer_state *x, const struct action *
     struct model *m = x->model;
     for (size_t i = 0; st == GPM_OK && i < m->p.n; i++) {
         size_t count = 1;
+        struct rng pick = rng_split(&m->p.at[i]->rng);
         for (size_t j = 0; st == GPM_OK && j < count; j++) {
             double w = -INFINITY;
             st = model_add_copy(x, &m->p.at[i], &next);
             if (st != GPM_OK) break;
             trace_whole(vec_last(&next));
-            st = take_value(x, vec_last(&next), &g, j, &w, &count);
+            st = take_value(x, vec_last(&next), &g, &pick, j, &w, &count);
             if (st == GPM_OK && w > -INFINITY)
                 vec_last(&next)->log_weight += w;
             else
@@ -533,7 +556,7 @@ const struct infer_op infer_particles_rows[] = {
      "of particles that agree on the block keeps the heaviest", .flags = OP_MOVES,
      .run = op_collapse, .how = HEAVIEST, .block = "all"},
     {"enumerative_diversify", "(scope: target, block?: block) -> action",
-     "splits every particle into one for each value of the block", .flags = OP_MOVES,
-     .run = op_diversify, .block = "all"},
+     "splits every particle into one for each value of the block; one: of a block picked at random",
+     .flags = OP_MOVES, .run = op_diversify, .block = "all"},
     {0},
 };

@@ -347,6 +347,19 @@ static enum gpm_status eval_tag(struct trace *t, struct family *fam, const struc
     return node_apply(t, n, true);
 }
 
+enum gpm_status eval_alias(struct trace *t, struct family *fam, const struct ast *a,
+                           struct node *of, struct node **out) {
+    *out = of;
+    if (of->kind == NODE_CONST) {
+        *out = node_constant(t, fam, value_ref(of->val));
+        return GPM_OK;
+    }
+    if (of->family == fam || of->val.tag == V_PROC) return GPM_OK;
+    *out = node_new(t, fam, NODE_TAG, a, 1);
+    (*out)->in[0].node = of;
+    return node_apply(t, *out, true);
+}
+
 /* deref(lookup(package, i)): each name is a node of its own, so that who reads one part does not
  * depend on the others. A component that is a reference to a node is followed: the name then stands
  * for that node, and a change of its siblings does not reach who reads it. */

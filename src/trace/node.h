@@ -59,7 +59,7 @@ struct node {
     struct membership *member; /* tag contexts it is registered in, or NULL */
     struct request *req;       /* NULL for nodes that request nothing */
     struct in_edge in[];       /* NODE_APP: operator, operands; NODE_IF: condition; NODE_TAG: scope,
-                                  [block,] expression */
+                                  [block,] expression; of another name for a node, that alone */
 };
 
 /* What a requesting node holds. */
@@ -268,6 +268,11 @@ enum gpm_status eval_application(struct trace *t, struct family *fam, const stru
 enum gpm_status eval_builtin(struct trace *t, struct family *fam, const struct ast *a,
                              struct tagctx *ctx, const char *name, struct node *x, struct node *y,
                              struct node **out) GPM_MUST_USE;
+/* A node of the family that has the value of another one, whoever that belongs to: a name that can
+ * be frozen by itself. What never changes is a constant, and procedures keep the node that made
+ * them. */
+enum gpm_status eval_alias(struct trace *t, struct family *fam, const struct ast *a,
+                           struct node *of, struct node **out) GPM_MUST_USE;
 /* n nodes of the family for the components of a package. */
 enum gpm_status eval_components(struct trace *t, struct family *fam, const struct ast *a,
                                 struct node *package, size_t n, struct node **out) GPM_MUST_USE;

@@ -254,8 +254,10 @@ static void give_way(struct trace *t, struct sym *const *names, size_t n) {
  * name is a node for its component. */
 static enum gpm_status find_parts(struct trace *t, struct family *f, const struct ast *ast,
                                   size_t n, struct node **parts) {
-    parts[0] = f->root;
-    return n > 1 ? eval_components(t, f, ast, f->root, n, parts) : GPM_OK;
+    if (n > 1) return eval_components(t, f, ast, f->root, n, parts);
+    enum gpm_status st = eval_alias(t, f, ast, f->root, &parts[0]);
+    f->root = parts[0];
+    return st;
 }
 
 enum gpm_status trace_assume(struct trace *t, struct sym *const *names, size_t n, struct sym *label,
@@ -530,6 +532,18 @@ enum gpm_status trace_report(struct trace *t, struct sym *label, struct span at,
     return GPM_OK;
 }
 
+/* The value of a directive that made no node for it becomes a constant of its own. */
+static void own_constant(struct trace *t, struct record *r) {
+    struct node *was = r->family->root,
+                *now = r->family->root = node_constant(t, r->family, value_ref(was->val));
+    for (size_t i = 0; i < r->names.n; i++)
+        if (r->names.at[i].node == was) {
+            r->names.at[i].node = now;
+            map_put(&t->globals, MAP_PTR(r->names.at[i].name), now);
+        }
+    t->world.stamp = 0;
+}
+
 /* The nodes that names refer to stay on as constants (NODE_FROZEN: node_class is NULL, nothing is
  * linked); the computation under them is switched off and freed, but for nodes that closures read.
  */
@@ -544,6 +558,7 @@ enum gpm_status trace_freeze(struct trace *t, struct sym *label, struct span at)
         r->kind = REC_PREDICT;
     }
     struct family *f = r->family;
+    if (!is_of(r, f->root)) own_constant(t, r);
     for (size_t i = f->nodes.n; i-- > 0;) {
         struct node *n = f->nodes.at[i];
         if (n->kind == NODE_CONST || !(n->flags & NODE_ON)) continue;
