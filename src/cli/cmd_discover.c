@@ -240,7 +240,8 @@ static int run(int argc, char **argv) {
 static const struct option_row rows[] = {
     {.kind = OPTION_GROUP, .field = &device_options},
     {"seed", 's', OPTION_UINT, "N", "seed of the random numbers (default 1)", &args.o.seed},
-    {"time", 0, OPTION_TEXT, "NAME", "column of times (default: ds, date, time, ... or the first)",
+    {"time", 0, OPTION_TEXT, "NAME",
+     "column of times (default: ds, date, time, ... or the first), or rows for their order",
      &args.o.time_column},
     {"column", 'c', OPTION_TEXT, "NAME", "column of values (default: y, value, or the only one)",
      &args.o.value_column},

@@ -199,7 +199,8 @@ static int run_search(int argc, char **argv) {
 static const struct option_row index_rows[] = {
     {"seed", 's', OPTION_UINT, "N", "add: seed of the random numbers (default 1)", &args.o.seed},
     {"time", 0, OPTION_TEXT, "NAME",
-     "add: column of times (default: ds, date, time, ... or the first)", &args.o.time_column},
+     "add: column of times (default: ds, date, time, ... or the first), or rows for their order",
+     &args.o.time_column},
     {"column", 'c', OPTION_TEXT, "NAME",
      "add: column of values (default: y, value, or the only one)", &args.o.value_column},
     {"by", 0, OPTION_TEXT, "COLUMN", "add: a series for every value of this column", &args.o.by},

@@ -32,27 +32,6 @@ struct reading {
     bool blank;              /* no column has numbers */
 };
 
-/* ---- columns ---- */
-/* The first row is a header when no column could be a value of the series. */
-static bool has_header(const struct csv *c) {
-    int last = c->n_cols - 1;
-    while (last > 1 && !*csv_text(c, 0, last)) last--; /* lines that end with a separator */
-    const char *cell = csv_text(c, 0, last);
-    struct number_style style;
-    double v;
-    if (time_is_one(csv_text(c, 0, 0))) return false;
-    number_style_find(1, &cell, 0, &style);
-    return !number_style_read(&style, cell, &v) && !csv_missing(c, 0, last);
-}
-
-/* The first of the names, up to NULL, that the header has; -1: none. */
-static int find_named(const struct csv *c, const char *const *names) {
-    for (; c->header && *names; names++)
-        for (int j = 0; j < c->n_cols; j++)
-            if (!ascii_casecmp(c->header[j], *names)) return j;
-    return -1;
-}
-
 /* ---- regressors ---- */
 static bool is_regressor(const struct reading *r, int col) {
     for (int j = 0; j < r->s->reg.n; j++)
@@ -102,19 +81,6 @@ static bool has_digits(const struct csv *c, int col) {
     return false;
 }
 
-/* A column of its own that numbers the rows, as data frames are written with. */
-static bool counts_rows(const struct csv *c, int col) {
-    bool named = c->header && csv_numbers_rows(c->header[col]);
-    double v, first = 0;
-    for (size_t i = 0; i < c->n_rows && named; i++) {
-        const char *cell = csv_text(c, i, col);
-        named = number_parse(cell, strlen(cell), &v);
-        if (!i) first = v;
-        named &= (first == 0 || first == 1) && v == first + (double)i;
-    }
-    return named;
-}
-
 /* Another column of dates, as banks have one for the day that counts. */
 static bool has_dates(const struct csv *c, int col) {
     double v;
@@ -131,7 +97,7 @@ static bool has_dates(const struct csv *c, int col) {
 static bool may_be_value(const struct reading *r, int col, int by) {
     return col != r->time && col != by && !is_regressor(r, col) &&
            !date_parts_has(&r->csv, r->time, col) && (r->blank || has_digits(&r->csv, col)) &&
-           !counts_rows(&r->csv, col) && !has_dates(&r->csv, col);
+           !csv_counts_rows(&r->csv, col) && !has_dates(&r->csv, col);
 }
 
 static void list_values(const struct reading *r, int by, struct buf *out) {
@@ -153,7 +119,7 @@ static void list_values(const struct reading *r, int by, struct buf *out) {
 static bool more_than_times(const struct reading *r, int by) {
     for (int c = 0; c < r->csv.n_cols; c++)
         if (c != r->time && c != by && !date_parts_has(&r->csv, r->time, c) &&
-            !counts_rows(&r->csv, c))
+            !csv_counts_rows(&r->csv, c))
             return true;
     return false;
 }
@@ -167,7 +133,7 @@ static enum gpm_status choose_value(struct reading *r) {
     if (r->s->take == TAKE_AUTO && r->time >= 0 && !more_than_times(r, by)) r->s->take = TAKE_COUNT;
     r->value = -1;
     if (r->s->take == TAKE_COUNT) return GPM_OK;
-    r->value = find_named(&r->csv, usual);
+    r->value = csv_column_of(&r->csv, usual);
     if (r->value >= 0 && r->value != r->time && r->value != by) return GPM_OK;
     for (int pass = 0; pass < 2 && !rest; pass++) {
         r->blank = pass;
@@ -190,42 +156,6 @@ static enum gpm_status choose_value(struct reading *r) {
                    r->csv.name, r->csv.n_cols);
     list_values(r, by, r->err);
     return GPM_E_FORMAT;
-}
-
-/* Is a single column one of times, not of values? By most of its first cells; numbers are times
- * where rows are to be counted. */
-static bool lists_times(const struct csv *c, const struct series_options *o) {
-    enum { CELLS = 50 };
-    size_t cells = 0, times = 0;
-    double v;
-    for (size_t i = 0; i < c->n_rows && cells < CELLS; i++) {
-        const char *cell = csv_text(c, i, 0);
-        if (csv_missing(c, i, 0)) continue;
-        bool number = number_parse(cell, strlen(cell), &v);
-        times += number ? o->take == TAKE_COUNT : o->date_format || time_is_one(cell);
-        cells++;
-    }
-    return 2 * times > cells;
-}
-
-enum gpm_status series_time_column(struct csv *file, const struct series_options *o, int *time,
-                                   struct buf *err) {
-    static const char *const usual[] = {"ds",   "date", "time",  "timestamp", "datetime",
-                                        "t",    "year", "month", "day",       "quarter",
-                                        "week", "x",    NULL};
-    if (!file->header) layout_shape(file, o);
-    if (!file->header && has_header(file)) csv_take_header(file);
-    *time = -1;
-    if (!o->time && file->n_cols < 2 && !lists_times(file, o)) return GPM_OK;
-    if (o->time && csv_find(file, o->time, time, err)) return GPM_E_FORMAT;
-    if (!o->time) *time = find_named(file, usual);
-    if (!o->time && *time >= 0 && file->n_cols == 2 && !ascii_casecmp(file->header[*time], "x") &&
-        counts_rows(file, 1 - *time))
-        *time = 1 - *time; /* R writes a vector as numbered rows of x */
-    if (*time < 0) *time = 0;
-    layout_rows(file, o, *time);
-    if (!o->time) date_parts_join(file, *time);
-    return GPM_OK;
 }
 
 /* ---- rows ---- */
@@ -254,6 +184,8 @@ static enum gpm_status bad_time(struct reading *r, size_t row, const double *x) 
     size_t good = 0;
     while (good < r->csv.n_rows && isnan(x[good])) good++;
     struct buf what = BUF_INIT;
+    if (good == r->csv.n_rows && series_guessed_times(&r->csv, r->o, r->time, "none", r->err))
+        return GPM_E_FORMAT;
     if (r->o->date_format)
         buf_printf(&what, "the time is not of the form '%s':", r->o->date_format);
     else if (good < r->csv.n_rows && r->cells[row] && time_is_one(cell))
@@ -434,7 +366,7 @@ static enum gpm_status read_rows(const struct series *s, struct csv *c, const ch
     for (int j = 0; j < c->n_cols && !times; j++)
         times = series_read_time(s, csv_text(c, 0, j), &v) == GPM_OK;
     if (!times) csv_take_header(c);
-    if (column) {
+    if (column && !series_times_are_rows(c, column)) {
         if (csv_find(c, column, &col, err)) return GPM_E_FORMAT;
     } else if (csv_column(c, s->time_name) >= 0) {
         col = csv_column(c, s->time_name);
@@ -635,9 +567,19 @@ static enum gpm_status finish(struct reading *r) {
     if (s->form.kind == TIME_INSTANT && !s->form.zones && !s->form.zone && !in_steps(r))
         s->set_back = clocks_merge(r->p, &r->n);
     s->sorted = true;
-    for (size_t i = 1; i < r->n; i++) s->sorted &= r->p[i].x >= r->p[i - 1].x;
+    size_t ups = 0, downs = 0;
+    for (size_t i = 1; i < r->n; i++) {
+        s->sorted &= r->p[i].x >= r->p[i - 1].x;
+        ups += r->p[i].x > r->p[i - 1].x;
+        downs += r->p[i].x < r->p[i - 1].x;
+    }
+    bool in_order = ups + 1 >= r->n || downs + 1 >= r->n;
     qsort(r->p, r->n, sizeof *r->p, by_time);
     if (r->time >= 0 && !in_steps(r) && check_apart(r)) return GPM_E_FORMAT;
+    if (s->form.kind == TIME_NUMBER && !in_order) {
+        static const char *const what = "numbers that are not in order";
+        if (series_guessed_times(&r->csv, r->o, r->time, what, r->err)) return GPM_E_FORMAT;
+    }
     set_unit(r);
     size_t most = r->o->max_points;
     if ((s->reg.n || r->o->holidays) && !most) most = REGRESSORS_ROWS;

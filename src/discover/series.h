@@ -33,7 +33,8 @@ enum series_take {
 #define SERIES_SEASONS 5
 
 struct series_options {
-    const char *time, *value; /* column name or number from 1, borrowed; NULL: the usual names */
+    const char *time, *value; /* column name or number from 1, borrowed; NULL: the usual names.
+                               * The time "rows" without such a column: their order */
     bool skip_bad;
     size_t max_points; /* 0: all. More rows: the most recent ones are kept and the rest counted */
     const char *date_format; /* a pattern of host/times.h; NULL: found */
@@ -90,6 +91,13 @@ GPM_MUST_USE enum gpm_status series_read_csv(struct series *s, const struct csv 
 /* Takes the header off and finds the column of times; -1: there is none. */
 GPM_MUST_USE enum gpm_status series_time_column(struct csv *file, const struct series_options *o,
                                                 int *time, struct buf *err);
+/* Does a name ask for the rows as times ("rows", where no column is called so)? */
+bool series_times_are_rows(const struct csv *c, const char *name);
+/* A column that nobody named does not hold times but `what`: GPM_E_FORMAT, with what to say
+ * instead; GPM_OK: it has the name of one. */
+GPM_MUST_USE enum gpm_status series_guessed_times(const struct csv *c,
+                                                  const struct series_options *o, int time,
+                                                  const char *what, struct buf *err);
 void series_release(struct series *s);
 struct series series_copy(const struct series *s);
 void series_set_seasons(struct series *s);   /* by unit and kind of time */

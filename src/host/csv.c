@@ -529,6 +529,25 @@ bool csv_numbers_rows(const char *name) {
     return !ascii_alpha(before) || (before != ascii_upper(before) && name[n - 2] == 'I');
 }
 
+bool csv_counts_rows(const struct csv *c, int col) {
+    bool named = c->header && csv_numbers_rows(c->header[col]);
+    double v, first = 0;
+    for (size_t i = 0; i < c->n_rows && named; i++) {
+        const char *cell = csv_text(c, i, col);
+        named = number_parse(cell, strlen(cell), &v);
+        if (!i) first = v;
+        named &= (first == 0 || first == 1) && v == first + (double)i;
+    }
+    return named;
+}
+
+int csv_column_of(const struct csv *c, const char *const *names) {
+    for (; c->header && *names; names++)
+        for (int j = 0; j < c->n_cols; j++)
+            if (!ascii_casecmp(c->header[j], *names)) return j;
+    return -1;
+}
+
 /* The one column of this name but for capitals; -1: none, or several. */
 static int csv_column_like(const struct csv *c, const char *name) {
     int found = -1;

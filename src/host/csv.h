@@ -63,6 +63,10 @@ int csv_column(const struct csv *c, const char *name);
 /* Does a column of this name number rows, where it counts them ("", "id", "PassengerId", "row_id")?
  */
 bool csv_numbers_rows(const char *name);
+/* And does this one? From 0 or 1 on, as data frames are written. */
+bool csv_counts_rows(const struct csv *c, int col);
+/* The column with the first of these names, up to NULL, in any capitals; -1: none. */
+int csv_column_of(const struct csv *c, const char *const *names);
 /* By name, with other capitals where that is one, or by number from 1; an error lists the columns.
  */
 GPM_MUST_USE enum gpm_status csv_find(const struct csv *c, const char *name, int *col,

@@ -246,7 +246,32 @@ def check_shares():
         assert abs(got[name] - part / all_of_it) < 0.03, (name, got[name], part / all_of_it)
 
 
+def check_no_time():
+    """A first column that is no time by name, by form or by order is not one: shares, flowers."""
+    shares, flowers, level = "DAX,SMI,CAC,FTSE\n", "length,width,petal,species\n", [1600.0, 1680.0, 1770.0, 2440.0]
+    for i in range(40):
+        level = [round(v * math.exp(rng.gauss(0, 0.01)), 2) for v in level]
+        shares += "%s,%s,%s,%s\n" % tuple(level)
+        flowers += "%.1f,%.1f,%.1f,%s\n" % (rng.gauss(5, 0.5), rng.gauss(3, 0.3), rng.gauss(3, 1), "abc"[i // 14])
+    for text, more in ((shares, ["--column", "FTSE"]), (flowers, ["--column", "petal"]), (flowers, ["--column", "petal", "--by", "species"]),
+                       (shares, ["--wide"]), ("kind,v\n" + "a,1\nb,2\n" * 9, [])):
+        said = discover(text, *more, status=2)
+        assert "no column is a time: the first, '" in said and "--time NAME" in said and "--time rows" in said, said
+    line, at = discover(shares, "--column", "FTSE", "--time", "rows", keep="rows")
+    assert "40 values of 'FTSE' from 1 to 40, regular" in line and at == ["41", "42", "43"], (line, at)
+    with open("at.csv", "w") as f:
+        f.write("time\n42\n")
+    assert run("forecast", "rows", "--at-file", "at.csv").stdout.splitlines()[1].startswith("42,"), "at-file"
+    assert "4 series" in discover(shares, "--wide", "--time", "rows")
+    assert "irregular" in discover(shares, "--column", "FTSE", "--time", "DAX")
+    # in order, either way, and within each series of a panel; a column that is called rows is that column
+    ordered = "".join("%s,%d,%.2f\n" % (k, i * 3, rng.gauss(0, 1)) for k in "ab" for i in range(20, 0, -1))
+    assert "20 values" in discover("depth,v\n" + "".join(r[2:] + "\n" for r in ordered.split("\n")[:20]))
+    assert "2 series" in discover("depth,kind,v\n" + "".join(",".join(r.split(",")[i] for i in (1, 0, 2)) + "\n" for r in ordered.split()), "--by", "kind")
+    assert "from 3 to 60" in discover("kind,rows,v\n" + "\n".join(ordered.split()[:20]) + "\n", "--time", "rows", "--column", "v")
+
+
 with tempfile.TemporaryDirectory() as tmp:
     os.chdir(tmp)
-    for check in (check_times, check_months, check_steps, check_marks, check_rows, check_layouts, check_outcomes, check_shares):
+    for check in (check_no_time, check_times, check_months, check_steps, check_marks, check_rows, check_layouts, check_outcomes, check_shares):
         check()
