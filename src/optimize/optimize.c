@@ -260,7 +260,7 @@ static enum gpm_status adopt_command(struct optimize *o, struct buf *err) {
     enum gpm_status s = memo_get(o->memo, "command", &text, err);
     if (s == GPM_E_NOT_FOUND) return GPM_OK; /* of ask and tell */
     bool own = false;
-    if (!s) s = optimize_own_command(o->memo, text, false, &own, err);
+    if (!s) s = optimize_own_command(o, text, false, &own, err);
     o->foreign = !own;
     const char **names = space_names(&o->space);
     if (!s) s = proc_command_parse(&o->command, text, names, o->space.n, o->opt.json, err);
@@ -302,7 +302,7 @@ static enum gpm_status store_command(struct optimize *o, struct buf *err) {
     if (!o->command_text) return GPM_OK;
     bool own;
     enum gpm_status s = memo_set(o->memo, "command", o->command_text, err);
-    return s || !o->opt.store ? s : optimize_own_command(o->memo, o->command_text, true, &own, err);
+    return s || !o->opt.store ? s : optimize_own_command(o, o->command_text, true, &own, err);
 }
 
 /* ---- values of an earlier search ---- */

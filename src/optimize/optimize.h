@@ -117,8 +117,8 @@ GPM_MUST_USE enum gpm_status optimize_refresh(struct optimize *o, struct buf *er
 GPM_MUST_USE enum gpm_status optimize_save_state(struct optimize *o, struct buf *err);
 /* Appends what finished since the last time to the log. */
 GPM_MUST_USE enum gpm_status optimize_write_log(struct optimize *o, struct buf *err);
-/* *own: this user gave `command` for this store. remember: it was just given, and is noted; without
- * a state folder nothing is. */
-GPM_MUST_USE enum gpm_status optimize_own_command(struct memo *m, const char *command,
+/* *own: this user gave `command` for this store and its variables, which are settled. remember: it
+ * was just given, and is noted; without a state folder nothing is. */
+GPM_MUST_USE enum gpm_status optimize_own_command(struct optimize *o, const char *command,
                                                   bool remember, bool *own, struct buf *err);
 #endif

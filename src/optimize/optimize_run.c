@@ -453,11 +453,16 @@ enum gpm_status optimize_run(struct optimize *o, struct buf *err) {
         return buf_fail(err, GPM_E_ARG,
                         "a target is for one objective; of several, each may have a reference "
                         "value (NAME@V)");
-    if (o->foreign && !o->opt.allow_run)
-        return buf_fail(err, GPM_E_DENIED,
-                        "store '%s' was not made by you on this machine, and joining would run its "
-                        "command %s; allow it with --allow-run",
-                        o->opt.store, o->command_text);
+    if (o->foreign && !o->opt.allow_run) {
+        struct buf space = BUF_INIT;
+        bo_space_text(&o->space, &space);
+        buf_printf(err,
+                   "store '%s' was not made by you on this machine as it is now, and joining would "
+                   "run its command %s with\n%sallow it with --allow-run",
+                   o->opt.store, o->command_text, space.data);
+        buf_release(&space);
+        return GPM_E_DENIED;
+    }
     o->runner = runner_new(o->memo, (int)o->opt.jobs, true);
     o->command.watch = hopeless;
     o->command.watcher = o;

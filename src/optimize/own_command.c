@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Did this user give this command for this store, on this machine? A worker that joins a search
- * runs the command that the store holds; the store may come from anybody, so the answer is kept
- * outside of it.
+ * runs the command that the store holds, with the values that its variables have; the store may
+ * come from anybody, so the answer is kept outside of it.
  *
  * The record of a store is one file of the user's state folder,
  * $XDG_STATE_HOME/gpmem/commands/ID-DEVICE-INODE (~/.local/state by default), with the machine's
- * name and the command. Nothing in the store can make it, and a copied or altered store differs in
- * one of them.
+ * name, the store's owner or server, the command and the variables. Nothing in the store can make
+ * it, and a store that was copied, altered or given away differs in one of them.
  */
 #include "optimize/optimize.h"
 #include "base/file.h"
@@ -35,20 +35,20 @@ static enum gpm_status store_id(struct memo *m, bool make, char **id, struct buf
 
 /* Where the record of this store stands, and what it must say for this command. A copy has the
  * same id but is another file. false: no state folder, or the id is not one of ours. */
-static bool describe(struct memo *m, const char *id, const char *command, struct buf *path,
-                     struct buf *text) {
-    struct stat sb;
+static bool describe(const struct optimize *o, const char *id, const char *command,
+                     struct buf *path, struct buf *text) {
+    const struct memo *m = o->memo;
+    struct stat sb = {0}; /* a server's tables are not copied like a file */
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     if (strlen(id) != ID_LENGTH || strspn(id, "0123456789abcdef") != ID_LENGTH) return false;
-    if (!memo_is_file(m->path))
-        sb.st_dev = 0, sb.st_ino = 0; /* a server's tables are not copied like a file */
-    else if (stat(m->path, &sb))
-        return false;
+    if (memo_is_file(m->path) && stat(m->path, &sb)) return false;
     if (!own_path(path, "commands/")) return false;
     buf_printf(path, "%s-%llx-%llx", id, (unsigned long long)sb.st_dev,
                (unsigned long long)sb.st_ino);
-    buf_printf(text, "%s\n%s\n", host, command);
+    buf_printf(text, "%s\n%s %lu\n%s\n%s %d\n", host, memo_is_file(m->path) ? "user" : m->path,
+               (unsigned long)sb.st_uid, command, o->opt.json ? "json" : "words", o->space.n);
+    bo_space_text(&o->space, text);
     return true;
 }
 
@@ -60,12 +60,12 @@ static bool file_holds(const char *path, const struct buf *want) {
     return same;
 }
 
-enum gpm_status optimize_own_command(struct memo *m, const char *command, bool write, bool *own,
+enum gpm_status optimize_own_command(struct optimize *o, const char *command, bool write, bool *own,
                                      struct buf *err) {
     char *id = NULL;
     struct buf path = BUF_INIT, text = BUF_INIT;
-    enum gpm_status s = store_id(m, write, &id, err);
-    *own = !s && describe(m, id, command, &path, &text);
+    enum gpm_status s = store_id(o->memo, write, &id, err);
+    *own = !s && describe(o, id, command, &path, &text);
     if (*own && !file_holds(path.data, &text)) {
         /* whole or not at all; without it a join asks for --allow-run */
         if (write && file_folders_above(path.data) == GPM_OK)

@@ -11,6 +11,7 @@
  * processes mean nothing elsewhere. Claims are inserts and conditional updates, which need no lock;
  * what stores a result holds the store's advisory lock, since `seq` must follow the order of the
  * commits. A lost connection is made anew, and what had not been committed is tried again. */
+#include "base/ascii.h"
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -84,6 +85,7 @@ static bool load(void) {
 struct server {
     void *conn;
     char *address;  /* without the store's name */
+    char *name;     /* the store's, which is that of its schema */
     char *schema;   /* in quotes, as SQL has it */
     double ahead;   /* of the server's clock, seconds; read again every CLOCK_SECONDS */
     double read_at; /* by ours that runs evenly */
@@ -150,7 +152,8 @@ static enum gpm_status run(struct memo *m, const char *sql, const char *doing, s
     return GPM_OK;
 }
 
-/* Names of the tables are those of the schema alone; the first statement of every connection. */
+/* Functions and operators are the server's own: others in a schema of the path could be nearer to
+ * what a statement says, and would run as this user. The first statement of every connection. */
 static enum gpm_status enter(struct memo *m, struct buf *err) {
     struct server *v = server_of(m);
     struct buf sql = BUF_INIT;
@@ -159,8 +162,10 @@ static enum gpm_status enter(struct memo *m, struct buf *err) {
     v->listening = v->lost = false;
     v->read_at = -INFINITY;
     buf_printf(&sql,
-               "SET search_path TO %s; SET synchronous_commit TO on; SET lock_timeout TO '30s'%s",
-               v->schema, m->read_only ? "; SET default_transaction_read_only TO on" : "");
+               "SET search_path TO pg_catalog, pg_temp; SET standard_conforming_strings TO on; "
+               "SET synchronous_commit TO on; "
+               "SET lock_timeout TO '30s'%s",
+               m->read_only ? "; SET default_transaction_read_only TO on" : "");
     enum gpm_status s = run(m, sql.data, "connect", err);
     buf_release(&sql);
     return s;
@@ -202,14 +207,15 @@ static bool again(struct memo *m) {
     return server_of(m)->lost && server_of(m)->conn && come_back(m);
 }
 
-static char *quoted(const char *name) {
+/* A name in ", a text in '. */
+static char *quoted(const char *name, char mark) {
     struct buf b = BUF_INIT;
-    buf_putc(&b, '"');
+    buf_putc(&b, mark);
     for (; *name; name++) {
-        if (*name == '"') buf_putc(&b, '"');
+        if (*name == mark) buf_putc(&b, mark);
         buf_putc(&b, *name);
     }
-    buf_putc(&b, '"');
+    buf_putc(&b, mark);
     return buf_take(&b);
 }
 
@@ -238,7 +244,8 @@ static enum gpm_status open_store(struct memo *m, const struct memo_options *opt
     const char *store = strchr(m->path, '#');
     m->db = v;
     v->address = mem_strndup(m->path, store ? (size_t)(store - m->path) : strlen(m->path));
-    v->schema = quoted(store && store[1] ? store + 1 : "gpmem");
+    v->name = mem_strdup(store && store[1] ? store + 1 : "gpmem");
+    v->schema = quoted(v->name, '"');
     hide_password(m);
     name_worker(m);
     if (!load())
@@ -258,6 +265,7 @@ static void close_store(struct memo *m) {
     if (!v) return;
     if (v->conn) lib.PQfinish(v->conn);
     mem_free(v->address);
+    mem_free(v->name);
     mem_free(v->schema);
     mem_free(v);
 }
@@ -274,9 +282,32 @@ static const struct {
              {" REAL", " double precision"},
              {"?", "$"}};
 
-static void translate(const char *sql, struct buf *out) {
+/* Words before the name of a table, which is the one in the store's schema. */
+static const char *const before_tables[] = {" FROM ", "INTO ", "UPDATE ", "TABLE ", " ON "};
+
+static bool is_table(const struct memo *m, const char *sql) {
+    const struct store_table *t = m->kind->table;
+    size_t n = 0;
+    while (ascii_name(sql[n])) n++;
+    while (t->name && (strlen(t->name) != n || strncmp(sql, t->name, n) != 0)) t++;
+    return t->name;
+}
+
+/* Bytes of `sql` up to the name of a table that follows; 0: none does. */
+static size_t to_table(const struct memo *m, const char *sql) {
+    for (size_t i = 0; i < COUNT_OF(before_tables); i++) {
+        size_t n = strlen(before_tables[i]);
+        if (!strncmp(sql, before_tables[i], n) && is_table(m, sql + n)) return n;
+    }
+    return 0;
+}
+
+static void translate(const struct memo *m, const char *sql, struct buf *out) {
     while (*sql) {
-        size_t i = 0;
+        size_t i = 0, n = to_table(m, sql);
+        buf_add(out, sql, n);
+        if (n) buf_printf(out, "%s.", server_of(m)->schema);
+        sql += n;
         while (i < COUNT_OF(words) && strncmp(sql, words[i].from, strlen(words[i].from)) != 0) i++;
         if (i < COUNT_OF(words)) {
             buf_puts(out, words[i].to);
@@ -288,7 +319,7 @@ static void translate(const char *sql, struct buf *out) {
 
 static enum gpm_status exec(struct memo *m, const char *sql, const char *doing, struct buf *err) {
     struct buf text = BUF_INIT;
-    translate(sql, &text);
+    translate(m, sql, &text);
     enum gpm_status s = run(m, text.data, doing, err);
     buf_release(&text);
     return s;
@@ -316,7 +347,7 @@ static enum gpm_status query(struct memo *m, const char *doing, const char *sql,
         if (p[i].kind == PARAM_NUMBER && isnan(p[i].d)) values[i] = NULL;
     }
     struct buf text = BUF_INIT;
-    translate(sql, &text);
+    translate(m, sql, &text);
     void *r = lib.PQexecParams(server_of(m)->conn, text.data, n, type, values, length, binary, 1);
     int st = r ? lib.PQresultStatus(r) : -1;
     buf_release(&text);
@@ -407,9 +438,13 @@ static enum gpm_status flush(struct memo *m, struct buf *err) {
 
 /* Claims, too: a worker that outlives a crash of the server must find the row that it works on. */
 static enum gpm_status commit(struct memo *m, struct buf *err) {
-    enum gpm_status s =
-        run(m, m->durable ? "SELECT pg_notify(current_schema(), ''); COMMIT" : "COMMIT",
-            "store the result", err);
+    struct buf sql = BUF_INIT;
+    char *channel = quoted(server_of(m)->name, '\'');
+    if (m->durable) buf_printf(&sql, "SELECT pg_notify(%s, ''); ", channel);
+    buf_puts(&sql, "COMMIT");
+    enum gpm_status s = run(m, sql.data, "store the result", err);
+    mem_free(channel);
+    buf_release(&sql);
     return s ? s : flush(m, err);
 }
 
@@ -449,15 +484,70 @@ static void wait_for_news(struct memo *m, double seconds) {
 
 /* ---- tables ---- */
 
+/* Roles that could have the store run something as this user: those that own the tables or their
+ * schema, or may add triggers. Good are this user, superusers, and, but for a superuser, roles
+ * whose rights this user has. */
+static const char strangers[] =
+    "WITH t AS (SELECT c.* FROM pg_class c JOIN pg_namespace n ON n.oid=c.relnamespace WHERE "
+    "n.nspname=?1 AND c.relname IN (%s)), o AS (SELECT nspowner AS id FROM pg_namespace WHERE "
+    "nspname=?1 UNION SELECT relowner FROM t UNION SELECT g.grantee FROM t, aclexplode(relacl) g "
+    "WHERE g.privilege_type='TRIGGER') SELECT coalesce(min(coalesce(r.rolname, 'public')), "
+    "'')::text "
+    "FROM pg_roles me, o LEFT JOIN pg_roles r ON r.oid=o.id WHERE me.rolname=current_user AND NOT "
+    "(o.id=me.oid OR coalesce(r.rolsuper, false) OR CASE WHEN me.rolsuper OR r.oid IS NULL THEN "
+    "false ELSE pg_has_role(me.oid, r.oid, 'USAGE') END)";
+/* Tables that hold code: what runs when somebody reads or writes them. */
+static const char with_code[] =
+    "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid=c.relnamespace WHERE "
+    "n.nspname=?1 AND c.relname IN (%s) AND (c.relkind<>'r' OR c.relrowsecurity "
+    "OR EXISTS(SELECT * FROM pg_trigger WHERE tgrelid=c.oid) "
+    "OR EXISTS(SELECT * FROM pg_rewrite WHERE ev_class=c.oid) "
+    "OR EXISTS(SELECT * FROM pg_inherits WHERE c.oid IN (inhrelid, inhparent)) "
+    "OR EXISTS(SELECT * FROM pg_constraint WHERE conrelid=c.oid AND contype NOT IN ('p','u','n')) "
+    "OR EXISTS(SELECT * FROM pg_index i JOIN pg_opclass k ON k.oid=ANY(i.indclass) WHERE "
+    "i.indrelid=c.oid AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL OR k.opcnamespace<>"
+    "'pg_catalog'::regnamespace)) "
+    "OR EXISTS(SELECT * FROM pg_attribute a JOIN pg_type k ON k.oid=a.atttypid WHERE "
+    "a.attrelid=c.oid AND NOT a.attisdropped AND (a.attgenerated<>'' OR k.typnamespace<>"
+    "'pg_catalog'::regnamespace)) "
+    "OR EXISTS(SELECT * FROM pg_attrdef WHERE adrelid=c.oid AND pg_get_expr(adbin, adrelid) !~ "
+    "'^(nextval[(]''[^'']*''::regclass[)]|''''::text|[0-9]+)$'))";
+
+/* Before anything is read from the tables. */
+static enum gpm_status trust(struct memo *m, const char *names, struct buf *err) {
+    const char *store = server_of(m)->name;
+    char *stranger = NULL;
+    int64_t n = 0;
+    struct buf sql = BUF_INIT;
+    buf_printf(&sql, strangers, names);
+    enum gpm_status s = memo_text(m, sql.data, store, &stranger, err);
+    buf_reset(&sql);
+    buf_printf(&sql, with_code, names);
+    if (!s) s = memo_do(m, "read the header", sql.data, &n, err, "s", store);
+    if (!s && stranger && *stranger)
+        s = memo_fault(
+            m, GPM_E_DENIED, err,
+            "its tables or their schema belong to the role '%s', or it may add triggers, "
+            "which would run as you; give them to a role of yours (ALTER ... OWNER TO, "
+            "REVOKE TRIGGER), or copy the store as that role (gpmem memo copy)",
+            stranger);
+    else if (!s && n)
+        s = memo_fault(m, GPM_E_FORMAT, err,
+                       "its tables hold triggers, rules, policies or computed values, which gpmem "
+                       "does not make");
+    mem_free(stranger);
+    buf_release(&sql);
+    return s;
+}
+
 static enum gpm_status version(struct memo *m, int *version, struct buf *err) {
     int64_t there = 0, v = 0;
     struct buf names = BUF_INIT, sql = BUF_INIT;
     int wanted = store_tables(m->kind, &names);
-    buf_printf(&sql,
-               "SELECT count(*) FROM pg_tables WHERE schemaname=current_schema() AND tablename IN "
-               "(%s)",
+    buf_printf(&sql, "SELECT count(*) FROM pg_tables WHERE schemaname=?1 AND tablename IN (%s)",
                names.data);
-    enum gpm_status s = memo_do(m, "read the header", sql.data, &there, err, "");
+    enum gpm_status s = trust(m, names.data, err);
+    if (!s) s = memo_do(m, "read the header", sql.data, &there, err, "s", server_of(m)->name);
     if (!s && there == wanted)
         s = memo_do(m, "read the header", "SELECT value::bigint FROM meta WHERE key='version'", &v,
                     err, "");
@@ -476,13 +566,11 @@ static enum gpm_status check(struct memo *m, struct buf *err) {
         int64_t n = 0;
         struct buf sql = BUF_INIT;
         buf_printf(&sql,
-                   "SELECT count(*) FROM information_schema.columns WHERE "
-                   "table_schema=current_schema() AND is_generated='NEVER' AND table_name='%s' AND "
-                   "column_name IN (%s)",
+                   "SELECT count(*) FROM information_schema.columns WHERE table_schema=?1 AND "
+                   "table_name='%s' AND column_name IN (%s)",
                    t->name, t->columns);
-        s = memo_do(m, "read the header", sql.data, &n, err, "");
-        if (!s && n != t->n)
-            s = memo_fault(m, GPM_E_FORMAT, err, "a column is missing or computed");
+        s = memo_do(m, "read the header", sql.data, &n, err, "s", server_of(m)->name);
+        if (!s && n != t->n) s = memo_fault(m, GPM_E_FORMAT, err, "a column is missing");
         buf_release(&sql);
     }
     return s;
@@ -508,10 +596,19 @@ static enum gpm_status prepare(struct memo *m, struct buf *err) {
 
 /* Rows that came with their numbers: the next one has the next number. */
 static enum gpm_status counted(struct memo *m, struct buf *err) {
-    return run(m,
-               "SELECT setval(pg_get_serial_sequence('point', 'id'), "
-               "(SELECT coalesce(max(id), 0) + 1 FROM point), false)",
-               "count the rows", err);
+    const char *schema = server_of(m)->schema;
+    struct buf sql = BUF_INIT, table = BUF_INIT;
+    buf_printf(&table, "%s.point", schema);
+    char *text = quoted(table.data, '\'');
+    buf_printf(&sql,
+               "SELECT setval(pg_get_serial_sequence(%s, 'id'), (SELECT coalesce(max(id), 0) + 1 "
+               "FROM %s), false)",
+               text, table.data);
+    enum gpm_status s = run(m, sql.data, "count the rows", err);
+    mem_free(text);
+    buf_release(&sql);
+    buf_release(&table);
+    return s;
 }
 
 const struct memo_driver memo_postgres = {

@@ -154,6 +154,15 @@ def test_join_runs_what_the_user_gave():
     db.close()
     _, err = run("optimize", "-q", "--join", "mine.db", "--budget", "9", status=2)
     assert other in err and "other" not in evaluated()
+    # the same command with other values for its variables: a word of a shell, say
+    run("optimize", "-q", "--var", "k=a,b", "--budget", "2", "--store", "words.db", "--", "sh", "-c", "echo {k} >> words.txt; echo 1")
+    run("optimize", "-q", "--join", "words.db", "--budget", "3")
+    db = sqlite3.connect("words.db")
+    db.execute("UPDATE state SET value = replace(value, 'k=', 'k=$(touch owned),') WHERE key = 'space'")
+    db.commit()
+    db.close()
+    _, err = run("optimize", "-q", "--join", "words.db", "--budget", "9", status=2)
+    assert "touch owned" in err and "--allow-run" in err and not os.path.exists("owned"), err
     os.rename("sound.db", "moved.db")
     shutil.copy("moved.db", "sound.db")
     run("optimize", "-q", "--join", "sound.db", "--budget", "9", status=2)

@@ -23,7 +23,7 @@ def at(name): return os.path.join(WORK.name, name)
 
 def run(*args, status=0, **options):
     r = subprocess.run([TOOL, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=WORK.name, timeout=300, **options)
-    assert r.returncode == status, (args, r.returncode, r.stdout[-500:], r.stderr[-1500:])
+    assert r.returncode in (status if isinstance(status, tuple) else (status,)), (args, r.returncode, r.stdout[-500:], r.stderr[-1500:])
     return r.stdout + r.stderr
 
 
@@ -128,6 +128,62 @@ def check_together(pg):
     assert r.returncode == 0, r.stdout[-2000:]
 
 
+def check_strangers(pg):
+    """Another role's code in a store's schema never runs as the user of the store: functions nearer to what a statement says,
+    triggers, rules, policies, defaults. `log` keeps the names of the roles that such code ran as."""
+    as_role = lambda role: pg.url.replace("gpmem@", role + "@")
+    ran = lambda: pg.sql("SELECT who FROM public.log").split()
+    one = lambda url, status=0: run("optimize", "--var", "x=0:1", "--budget", "2", "-q", "--store", url, "--", "echo", "{x}", status=status)
+    pg.sql("CREATE ROLE mallory LOGIN; CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN; CREATE ROLE lab; GRANT lab TO alice, bob;"
+           "GRANT CREATE ON DATABASE postgres TO mallory, alice, lab; CREATE TABLE public.log(who text); GRANT ALL ON public.log TO PUBLIC")
+    spy = ("CREATE FUNCTION %s.spy() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.log VALUES(current_user); RETURN NEW; END';")
+    # a store of theirs, with a trigger and a nearer pg_notify
+    one(as_role("mallory") + "#theirs")
+    pg.sql("SET ROLE mallory;" + spy % "theirs" + "CREATE TRIGGER t BEFORE INSERT OR UPDATE ON theirs.point EXECUTE FUNCTION theirs.spy();"
+           "CREATE FUNCTION theirs.pg_notify(name, text) RETURNS void LANGUAGE sql AS 'INSERT INTO public.log VALUES(current_user)';"
+           "GRANT ALL ON SCHEMA theirs TO PUBLIC; GRANT ALL ON ALL TABLES IN SCHEMA theirs TO PUBLIC; GRANT ALL ON ALL SEQUENCES IN SCHEMA theirs TO PUBLIC")
+    for url in (pg.url, as_role("alice")):
+        for command in (["ask", url + "#theirs"], ["memo", "list", url + "#theirs"], ["memo", "import", url + "#theirs", at("none.csv")]):
+            said = run(*command, status=(1, 2))
+            assert "the role 'mallory'" in said or "the role 'public'" in said, said
+    assert not ran(), ran()
+    # a store of ours, where they may make functions and operators
+    one(pg.url + "#ours")
+    pg.sql("GRANT ALL ON SCHEMA ours TO mallory")
+    pg.sql("SET ROLE mallory; CREATE FUNCTION ours.pg_notify(name, text) RETURNS void LANGUAGE sql AS 'INSERT INTO public.log VALUES(current_user)';"
+           "CREATE FUNCTION ours.coalesced(bigint, integer) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.log VALUES(current_user);"
+           " RETURN $1 OPERATOR(pg_catalog.=) $2; END'; CREATE OPERATOR ours.= (LEFTARG = bigint, RIGHTARG = integer, FUNCTION = ours.coalesced)")
+    run("optimize", "--join", pg.url + "#ours", "--budget", "4", "-q", "--allow-run")
+    run("memo", "export", pg.url + "#ours")
+    assert not ran() and len(rows(pg.url + "#ours")) == 4, ran()
+    pg.sql("GRANT TRIGGER ON ours.point TO mallory")
+    assert "the role 'mallory'" in run("ask", pg.url + "#ours", status=(1, 2))
+    pg.sql("REVOKE TRIGGER ON ours.point FROM mallory")
+    # code in the tables, whoever made it
+    pg.sql(spy % "ours")
+    for make, drop in (("CREATE TRIGGER t BEFORE INSERT ON ours.point EXECUTE FUNCTION ours.spy()", "DROP TRIGGER t ON ours.point"),
+                       ("CREATE RULE r AS ON UPDATE TO ours.state DO ALSO INSERT INTO public.log VALUES(current_user)", "DROP RULE r ON ours.state"),
+                       ("ALTER TABLE ours.meta ENABLE ROW LEVEL SECURITY", "ALTER TABLE ours.meta DISABLE ROW LEVEL SECURITY"),
+                       ("CREATE TABLE ours.child() INHERITS(ours.point)", "DROP TABLE ours.child"),
+                       ("ALTER TABLE ours.point ALTER COLUMN error SET DEFAULT query_to_xml('SELECT 1', true, true, '')::text",
+                        "ALTER TABLE ours.point ALTER COLUMN error SET DEFAULT ''"),
+                       ("CREATE INDEX i ON ours.point((upper(tag)))", "DROP INDEX ours.i"),
+                       ("ALTER TABLE ours.point ADD CHECK (length(tag) < 100000)", "ALTER TABLE ours.point DROP CONSTRAINT point_tag_check"),
+                       ("ALTER TABLE ours.point ADD COLUMN g text GENERATED ALWAYS AS (upper(tag)) STORED", "ALTER TABLE ours.point DROP COLUMN g")):
+        pg.sql(make)
+        assert "which gpmem does not make" in run("ask", pg.url + "#ours", status=(1, 2)), make
+        pg.sql(drop)
+        run("memo", "list", pg.url + "#ours")
+    assert not ran(), ran()
+    # a role that several people have, and a store of an administrator
+    pg.sql("CREATE SCHEMA together AUTHORIZATION lab")
+    one(as_role("alice") + "#together")
+    pg.sql("ALTER TABLE together.point OWNER TO lab; ALTER TABLE together.state OWNER TO lab; ALTER TABLE together.meta OWNER TO lab")
+    run("ask", as_role("bob") + "#together")
+    pg.sql("GRANT ALL ON SCHEMA ours TO alice; GRANT SELECT ON ALL TABLES IN SCHEMA ours TO alice")
+    assert len(rows(as_role("alice") + "#ours")) == 4
+
+
 def check_messages(pg):
     assert "No such store" in run("memo", "list", pg.url + "#none", status=1)
     secret = pg.url.replace("gpmem@", "gpmem:secret@")
@@ -154,5 +210,6 @@ with Postgres() as pg, WORK:
     check_copies(pg, store)
     check_programs(pg)
     check_together(pg)
+    check_strangers(pg)
     check_messages(pg)
 print("stores on a server: all checks passed")
