@@ -32,7 +32,7 @@ def _saved(x: Any) -> dict[str, Any]:
         whole(x["models"], "models", 0, 2**53)
         parts = [v for entry in x["log"] for v in [*entry, *entry.values()]]
         sound = all(isinstance(v, str) for v in parts) and all(list(entry) in (["run"], ["data"]) for entry in x["log"])
-        sound = sound and (x["model"] is None or re.fullmatch("_fork[0-9]+", x["model"]))
+        sound = sound and (x["model"] is None or bool(re.fullmatch("_fork[0-9]+", x["model"])))
     except (AttributeError, KeyError, TypeError):
         sound = False
     if not sound or x["format"] != _FORMAT:
