@@ -33,6 +33,8 @@ def _arrays(group: str, variables: Mapping[str, np.ndarray]) -> dict[str, tuple[
     out = {name: (_dimensions(group, name, x), x) for name, x in variables.items()}
     for dims, x in list(out.values()):
         for dim, n in zip(dims, x.shape):
+            if dim in variables:
+                raise GpmemValueError("the quantity %r has the name of a dimension; collect labelled(..., another)" % dim)
             out[dim] = ([dim], np.arange(n))
     return out
 
@@ -74,6 +76,14 @@ def _json(x: Any) -> bytes:
     return json.dumps(x, indent=1).encode() + b"\n"
 
 
+def _folder(name: str) -> str:
+    """A name as that of a folder: percent signs are for what leads elsewhere or cannot be shown. Different names stay so."""
+    def shown(i: int, c: str) -> bool:
+        return c.isprintable() and c not in "%/\\" and (i > 0 or c != ".")
+    return "".join(c if shown(i, c) else "".join("%%%02X" % b for b in c.encode(errors="surrogatepass"))
+                   for i, c in enumerate(name)) or "%"
+
+
 def to_zarr(groups: Groups, folder: Any) -> None:
     """A folder of Zarr with a group for each: arviz.from_zarr reads it."""
     if os.path.exists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
@@ -84,6 +94,7 @@ def to_zarr(groups: Groups, folder: Any) -> None:
         _write(folder, group, ".zgroup", data=_json({"zarr_format": 2}))
         _write(folder, group, ".zattrs", data=_json(_attributes()))
         for name, (dims, x) in _arrays(group, variables).items():
+            name, dims = _folder(name), [_folder(dim) for dim in dims]
             kind = "|b1" if x.dtype.kind == "b" else "<i8" if x.dtype.kind in "iu" else "<f8"
             _write(folder, group, name, ".zarray", data=_json(
                 {"zarr_format": 2, "shape": x.shape, "chunks": [max(n, 1) for n in x.shape], "dtype": kind, "compressor": None,

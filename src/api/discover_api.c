@@ -58,7 +58,7 @@ void gpm_discover_free(gpm_discovery *d) {
 }
 
 const char *gpm_discover_error(gpm_discovery *d) {
-    return voice_text(&d->err);
+    return voice_error(&d->err);
 }
 
 bool gpm_discover_settled(const gpm_discovery *d) {
@@ -541,7 +541,7 @@ enum gpm_status gpm_panel_run(gpm_panel *p, const char *path,
 }
 
 const char *gpm_panel_error(gpm_panel *p) {
-    return voice_text(&p->err);
+    return voice_error(&p->err);
 }
 
 size_t gpm_panel_size(const gpm_panel *p) {

@@ -37,7 +37,7 @@ void gpm_index_free(gpm_index *x) {
 }
 
 const char *gpm_index_error(gpm_index *x) {
-    return voice_text(&x->err);
+    return voice_error(&x->err);
 }
 
 static enum gpm_status begin(gpm_index *x) {

@@ -3,6 +3,7 @@
  * Memo tables and run times for the public interface (include/gpmem/optimize.h).
  */
 #include "api/call.h"
+#include "api/voice.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/stop.h"
@@ -41,7 +42,7 @@ void gpm_memo_free(gpm_memo *m) {
 }
 
 const char *gpm_memo_error(const gpm_memo *m) {
-    return m->err.data;
+    return voice_error((struct buf *)&m->err);
 }
 
 static enum gpm_status begin(gpm_memo *m) {
@@ -239,7 +240,7 @@ void gpm_timer_free(gpm_timer *t) {
 }
 
 const char *gpm_timer_error(const gpm_timer *t) {
-    return t->err.data;
+    return voice_error((struct buf *)&t->err);
 }
 
 static enum gpm_status timer_open(gpm_timer *t, const char *function, size_t n,

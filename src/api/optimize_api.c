@@ -40,7 +40,7 @@ void gpm_optimizer_free(gpm_optimizer *o) {
 }
 
 const char *gpm_optimizer_error(const gpm_optimizer *o) {
-    return voice_text((struct buf *)&o->err); /* the same text in the caller's words */
+    return voice_error((struct buf *)&o->err); /* the same text in the caller's words */
 }
 
 enum gpm_status gpm_optimizer_variable(gpm_optimizer *o, const char *text) {

@@ -51,7 +51,7 @@ void gpm_regression_free(gpm_regression *r) {
 }
 
 const char *gpm_regression_error(const gpm_regression *r) {
-    return voice_text((struct buf *)&r->err); /* the same text in the caller's words */
+    return voice_error((struct buf *)&r->err); /* the same text in the caller's words */
 }
 
 static enum gpm_status check(const struct gpm_regress_options *o, struct buf *err) {

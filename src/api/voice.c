@@ -165,3 +165,15 @@ const char *voice_text(struct buf *b) {
     *b = out;
     return b->data;
 }
+
+const char *voice_error(struct buf *b) {
+    struct buf out = BUF_INIT;
+    buf_visible(&out, b->data, b->len);
+    if (out.len == b->len) {
+        buf_release(&out);
+    } else {
+        buf_release(b);
+        *b = out;
+    }
+    return voice_text(b);
+}

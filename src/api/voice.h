@@ -11,4 +11,6 @@
 /* The text of b, with options as the caller writes them; b keeps it so. Lines for a shell, in
  * `backticks` that begin with gpmem, stay. */
 const char *voice_text(struct buf *b);
+/* The same of a message, which may name foreign text: controls in it are made visible. */
+const char *voice_error(struct buf *b);
 #endif

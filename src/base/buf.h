@@ -45,6 +45,8 @@ void buf_line(struct buf *b, const char *s); /* the same; newline and tab become
 void buf_shown(struct buf *b, const char *s);
 void buf_json_string(struct buf *b, const char *s, size_t n); /* quoted and escaped */
 void buf_markup(struct buf *b, const char *s); /* HTML, XML; without controls, which XML has not */
+/* The same between pieces of a page. */
+void buf_html(struct buf *b, const char *open, const char *text, const char *close);
 void buf_markdown(struct buf *b, const char *s); /* in one line, its punctuation means nothing */
 
 void buf_number(struct buf *b,

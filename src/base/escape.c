@@ -70,12 +70,14 @@ void buf_shown(struct buf *b, const char *s) {
     put_visible(b, s, strlen(s), true);
 }
 
+/* What would end a script of a page, or begin a comment in it, is escaped, too. */
 void buf_json_string(struct buf *b, const char *s, size_t n) {
     uint32_t code;
     buf_putc(b, '"');
     for (size_t i = 0, len; i < n; i += len) {
         len = step(s + i, n - i, &code);
-        switch (code) {
+        bool ends = code == '<' && i + 1 < n && strchr("/!", s[i + 1]);
+        switch (ends ? 0 : code) {
         case '"': buf_puts(b, "\\\""); break;
         case '\\': buf_puts(b, "\\\\"); break;
         case '\n': buf_puts(b, "\\n"); break;
@@ -83,7 +85,7 @@ void buf_json_string(struct buf *b, const char *s, size_t n) {
         case '\t': buf_puts(b, "\\t"); break;
         case BAD: buf_puts(b, UTF8_REPLACEMENT); break;
         default:
-            if (utf8_steers(code))
+            if (ends || utf8_steers(code))
                 buf_printf(b, "\\u%04x", code);
             else
                 buf_add(b, s + i, len);
@@ -113,12 +115,23 @@ void buf_markup(struct buf *b, const char *s) {
     }
 }
 
-/* A line break would begin a block; the rest of ASCII's punctuation may be written with a \. */
+void buf_html(struct buf *b, const char *open, const char *text, const char *close) {
+    buf_puts(b, open);
+    buf_markup(b, text);
+    buf_puts(b, close);
+}
+
+/* A line break would begin a block; ASCII's punctuation may be written with a \. What means
+ * something in one place alone (a list's mark at the start, the colon of an address) is left as it
+ * is elsewhere, so that sentences stay readable. */
 void buf_markdown(struct buf *b, const char *s) {
     struct buf clean = BUF_INIT;
     buf_line(&clean, s);
     for (const char *p = clean.data; *p; p++) {
-        if (strchr("\\`*_{}[]<>()#+-!|&~$:", *p)) buf_putc(b, '\\');
+        bool first = p == clean.data || p[-1] == *p;
+        if (strchr("\\`*_{}[]<>#|&~$@", *p) || (first && strchr("+-=!", *p)) ||
+            (*p == ':' && p[1] && p[1] != ' '))
+            buf_putc(b, '\\');
         buf_putc(b, *p);
     }
     buf_release(&clean);

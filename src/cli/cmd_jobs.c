@@ -5,6 +5,7 @@
  * they submit.
  */
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/out.h"
 #include "cli/run.h"
@@ -17,39 +18,41 @@ static struct {
     size_t memory;
 } args = {.chains = 4, .time = 3600, .memory = (size_t)2 << 30};
 
-/* In quotes for the shell; those of YAML double their quotes instead of ours. */
-static void put_word(struct buf *b, const char *word) {
+/* In quotes for the shell; each of `twice`, which means something to what reads the command before,
+ * is doubled. */
+static void put_word(struct buf *b, const char *word, const char *twice) {
     buf_putc(b, '\'');
     for (; *word; word++) {
         if (*word == '\'') buf_puts(b, "'\\'");
+        if (strchr(twice, *word)) buf_putc(b, *word);
         buf_putc(b, *word);
     }
     buf_putc(b, '\'');
 }
 
-/* What one task runs, and what runs when all are done. `chain`: auto, or what the script's own
- * language puts there. */
+/* What one task runs, and what runs when all are done. */
 struct work {
     struct buf one, all;
 };
 
-static void describe(struct work *w, const char *file, const char *chain) {
+/* chain: auto, or what the script's own language puts there. */
+static void describe(struct work *w, const char *file, const char *chain, const char *twice) {
     buf_printf(&w->one, "gpmem run --seed %llu --chain %s --out ",
                (unsigned long long)session_args.seed, chain);
     struct buf folder = BUF_INIT;
     buf_printf(&folder, "%s/%s", args.out, strcmp(chain, "auto") ? chain : "{chain}");
-    put_word(&w->one, folder.data);
-    buf_puts(&w->one, " --continue ");
-    put_word(&w->one, file);
+    put_word(&w->one, folder.data, "");
+    buf_puts(&w->one, *file == '-' ? " --continue -- " : " --continue ");
+    put_word(&w->one, file, twice);
     buf_puts(&w->all, "gpmem merge ");
     buf_reset(&folder);
     buf_printf(&folder, "%s/all", args.out);
-    put_word(&w->all, folder.data);
+    put_word(&w->all, folder.data, "");
     for (uint64_t i = 0; i < args.chains; i++) {
         buf_reset(&folder);
         buf_printf(&folder, "%s/%llu", args.out, (unsigned long long)i);
         buf_putc(&w->all, ' ');
-        put_word(&w->all, folder.data);
+        put_word(&w->all, folder.data, "");
     }
     buf_release(&folder);
 }
@@ -107,6 +110,10 @@ static void pbs(struct buf *b, const struct work *w) {
 
 /* A task that ends with 4 was stopped and is started again; other failures count. */
 static void kubernetes(struct buf *b, const struct work *w) {
+    struct buf command = BUF_INIT; /* a text of JSON is one of YAML, and of Python */
+    buf_printf(&command, "exec %s", w->one.data);
+    struct buf text = BUF_INIT;
+    buf_json_string(&text, command.data, command.len);
     buf_printf(b,
                "# kubectl apply -f THIS; the volume holds the program and takes the results\n"
                "apiVersion: batch/v1\n"
@@ -130,52 +137,71 @@ static void kubernetes(struct buf *b, const struct work *w) {
                "        image: gpmem\n"
                "        workingDir: /work\n"
                "        command: [\"/bin/sh\", \"-c\"]\n"
-               "        args:\n"
-               "        - |\n"
-               "          exec %s\n"
+               "        args: [%s]\n"
                "        resources: {requests: {cpu: 1, memory: %lluMi}}\n"
                "        volumeMounts: [{name: work, mountPath: /work}]\n"
                "      volumes: [{name: work, persistentVolumeClaim: {claimName: gpmem}}]\n"
                "# then: %s\n",
                (unsigned long long)args.chains, (unsigned long long)args.chains,
-               (unsigned long long)(2 * args.chains), w->one.data, megabytes(), w->all.data);
+               (unsigned long long)(2 * args.chains), text.data, megabytes(), w->all.data);
+    buf_release(&command);
+    buf_release(&text);
 }
 
 static void snakemake(struct buf *b, const struct work *w) {
+    struct buf one = BUF_INIT, all = BUF_INIT;
+    buf_json_string(&one, w->one.data, w->one.len);
+    buf_json_string(&all, w->all.data, w->all.len);
     buf_printf(b,
                "# snakemake --cores all -s THIS\n"
                "rule all:\n"
                "    input: expand(\"%s/{chain}.done\", chain=range(%llu))\n"
                "    output: directory(\"%s/all\")\n"
-               "    shell: r\"\"\"%s\"\"\"\n"
+               "    shell: %s\n"
                "rule chain:\n"
                "    output: touch(\"%s/{chain}.done\")\n"
                "    resources: mem_mb=%llu, runtime=%llu\n"
                "    retries: 20\n"
-               "    shell: r\"\"\"%s\"\"\"\n",
-               args.out, (unsigned long long)args.chains, args.out, w->all.data, args.out,
-               megabytes(), minutes(), w->one.data);
+               "    shell: %s\n",
+               args.out, (unsigned long long)args.chains, args.out, all.data, args.out, megabytes(),
+               minutes(), one.data);
+    buf_release(&one);
+    buf_release(&all);
 }
 
 static const struct {
-    const char *name, *chain;
+    const char *name, *chain, *twice;
     void (*put)(struct buf *b, const struct work *w);
-} kinds[] = {{"slurm", "auto", slurm},
-             {"pbs", "auto", pbs},
-             {"k8s", "auto", kubernetes},
-             {"snakemake", "{wildcards.chain}", snakemake}};
+} kinds[] = {{"slurm", "auto", "", slurm},
+             {"pbs", "auto", "", pbs},
+             {"k8s", "auto", "$", kubernetes},
+             {"snakemake", "{wildcards.chain}", "{}", snakemake}};
+
+/* One line of UTF-8, which all of these languages can hold. */
+static bool one_line(const char *name) {
+    uint32_t code;
+    for (size_t n = strlen(name), len; n; name += len, n -= len)
+        if (!(len = utf8_decode(name, n, &code)) || utf8_steers(code)) return false;
+    return true;
+}
 
 static int jobs(int argc, char **argv) {
     if (args.time < 60) return complain(EXIT_USAGE, "--time wants a minute at least");
-    if (strpbrk(args.out ? args.out : "", "\n\"{}\\"))
-        return complain(EXIT_USAGE, "--out: the folder's name goes into a script; leave out line "
-                                    "ends, quotes, brackets and backslashes");
     if (!args.out) args.out = "runs";
+    if (*args.out == '-' || strpbrk(args.out, "\"'`{}\\%$# ") || !one_line(args.out))
+        return complain(EXIT_USAGE,
+                        "--out: the folder's name goes into a script; leave out blanks, line "
+                        "ends, quotes, brackets, backslashes, %%, $ and #");
+    if (!one_line(argv[1]))
+        return complain(EXIT_USAGE,
+                        "'%s': the file's name goes into a script; leave out line ends and "
+                        "other control characters",
+                        argv[1]);
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         if (strcmp(kinds[i].name, argv[0]) != 0) continue;
         struct work w = {BUF_INIT, BUF_INIT};
         struct buf text = BUF_INIT;
-        describe(&w, argv[1], kinds[i].chain);
+        describe(&w, argv[1], kinds[i].chain, kinds[i].twice);
         kinds[i].put(&text, &w);
         out_data(text.data, text.len);
         buf_release(&w.one);

@@ -136,7 +136,7 @@ struct entry_form {
 /* "log", "root": what most of a structure's probability is of; "": the values. */
 const char *report_transform(const struct post_entry *e);
 void report_entries(const struct post_table *t, const struct entry_form *f, struct buf *out);
-void report_data(const struct discovery *d, bool markdown, struct buf *out);
+void report_data(const struct discovery *d, struct buf *out);
 void report_holdout(const struct discovery *d, struct buf *out); /* a line; nothing without one */
 void discovery_text(const struct discovery *d, struct buf *out);
 void discovery_json(const struct discovery *d, struct buf *out);

@@ -11,7 +11,7 @@ static void head(const struct panel *p, struct buf *out) {
     size_t bad = panel_failures(p);
     html_begin("Structures of", p->name, out);
     buf_printf(out, "<p class=\"lead\">%zu series", p->n);
-    if (p->by) html_put(out, " by <code>", p->by, "</code>");
+    if (p->by) buf_html(out, " by <code>", p->by, "</code>");
     if (bad) buf_printf(out, ", %zu of them without a result", bad);
     buf_puts(out, p->second ? "; hyper-parameters have priors learnt from all of them.</p>\n"
                             : ".</p>\n");
@@ -21,18 +21,18 @@ static void head(const struct panel *p, struct buf *out) {
 static void row(const struct panel_member *m, size_t i, struct buf *out) {
     struct buf b = BUF_INIT;
     if (m->error) {
-        html_put(out, "<tr><td>", m->key, "</td><td class=\"n\"></td>");
-        html_put(out, "<td colspan=\"3\" class=\"own\">no result: ", m->error, "</td></tr>\n");
+        buf_html(out, "<tr><td>", m->key, "</td><td class=\"n\"></td>");
+        buf_html(out, "<td colspan=\"3\" class=\"own\">no result: ", m->error, "</td></tr>\n");
         return;
     }
     const struct post_entry *top = &m->d->post.structures.at[0];
     buf_printf(out, "<tr><td><a href=\"#series%zu\">", i + 1);
-    html_put(out, "", *m->key ? m->key : "(no name)", "</a></td>");
+    buf_html(out, "", *m->key ? m->key : "(no name)", "</a></td>");
     buf_printf(out, "<td class=\"n\">%zu</td><td>%s%s<code>%s</code></td><td class=\"n\">%.2f</td>",
                m->d->series.n, report_transform(top), *report_transform(top) ? " " : "", top->text,
                top->p);
     panel_rise(m->d, &b);
-    html_put(out, "<td class=\"own\">", b.data,
+    buf_html(out, "<td class=\"own\">", b.data,
              m->d->post.settled ? "</td></tr>\n" : " (not settled)</td></tr>\n");
     buf_release(&b);
 }
@@ -65,7 +65,7 @@ static void member(const struct panel_member *m, size_t i, struct buf *out) {
     if (m->error) return;
     snprintf(id, sizeof id, "fit%zu", i + 1);
     buf_printf(out, "<section id=\"series%zu\">\n", i + 1);
-    html_put(out, "<h2>", *m->key ? m->key : "(no name)", "</h2>\n");
+    buf_html(out, "<h2>", *m->key ? m->key : "(no name)", "</h2>\n");
     html_summary(m->d, out);
     html_forecast(m->d, id, out);
     html_forecast_table(m->d, out);

@@ -15,19 +15,13 @@
 
 extern const char embed_report_page_css[], embed_discover_report_js[];
 
-void html_put(struct buf *out, const char *open, const char *text, const char *close) {
-    buf_puts(out, open);
-    buf_markup(out, text);
-    buf_puts(out, close);
-}
-
 /* The words of one of describe_..., between pieces of the page; nothing where there are none. */
 static void put_words(const struct discovery *d,
                       void (*describe)(const struct discovery *d, struct buf *out),
                       const char *open, const char *close, struct buf *out) {
     struct buf b = BUF_INIT;
     describe(d, &b);
-    if (b.len) html_put(out, open, b.data, close);
+    if (b.len) buf_html(out, open, b.data, close);
     buf_release(&b);
 }
 
@@ -39,8 +33,7 @@ struct hover {
     size_t n;
 };
 
-/* The script reads what a chart shows from JSON beside it. A time as the file writes it has no
- * character that means something there, or to HTML. */
+/* The script reads what a chart shows from JSON beside it. */
 static void chart_end(struct plot_panel *p, const char *id, double height,
                       const struct discovery *d, size_t n, const double *at, const struct hover *h,
                       size_t n_hover, struct buf *out) {
@@ -59,16 +52,19 @@ static void chart_end(struct plot_panel *p, const char *id, double height,
         plot_svg(p->scene, &o, out);
         buf_puts(out, "</div>\n");
     }
-    html_put(out, "<figcaption>", p->scene->description,
+    buf_html(out, "<figcaption>", p->scene->description,
              "</figcaption>\n<script type=\"application/json\">");
     buf_printf(out, "{\"x0\":%.12g,\"x1\":%.12g,\"x\":[", x.lo, x.hi);
     for (size_t i = 0; i < n; i++) buf_printf(out, "%s%.12g", i ? "," : "", at[i]);
     buf_puts(out, "],\"labels\":[");
+    struct buf time = BUF_INIT;
     for (size_t i = 0; i < n; i++) {
-        buf_puts(out, i ? ",\"" : "\"");
-        series_print_rounded(&d->series, at[i], 8, out);
-        buf_putc(out, '"');
+        if (i) buf_putc(out, ',');
+        buf_reset(&time);
+        series_print_rounded(&d->series, at[i], 8, &time);
+        buf_json_string(out, time.data, time.len);
     }
+    buf_release(&time);
     for (size_t k = 0; k < n_hover; k++) {
         buf_printf(out, "%s{\"name\":\"%s\",\"y\":[", k ? "]}," : "],\"series\":[", h[k].name);
         for (size_t i = 0; i < n; i++) {
@@ -134,15 +130,16 @@ static void entry_table(const char *what, const struct post_table *t, struct buf
 }
 
 void html_forecast_table(const struct discovery *d, struct buf *out) {
-    html_put(out, "<details><summary>Forecast as a table</summary><table><thead><tr><th>",
+    buf_html(out, "<details><summary>Forecast as a table</summary><table><thead><tr><th>",
              d->series.time_name, "</th><th class=\"n\">");
     bool band = !d->data.truths; /* of 0 and 1 the chance says all */
     buf_printf(out, "%s</th>%s</tr></thead><tbody>\n", discovery_line_name(d),
                band ? "<th class=\"n\">low</th><th class=\"n\">high</th>" : "");
     for (size_t i = d->series.n; i < d->fit.n; i++) {
-        buf_puts(out, "<tr><td>");
-        series_print_rounded(&d->series, d->fit.x[i], 8, out);
-        buf_puts(out, "</td>");
+        struct buf at = BUF_INIT;
+        series_print_rounded(&d->series, d->fit.x[i], 8, &at);
+        buf_html(out, "<tr><td>", at.data, "</td>");
+        buf_release(&at);
         const double v[] = {discovery_line(d)[i], d->fit.lo[i], d->fit.hi[i]};
         for (int k = 0; k < (band ? 3 : 1); k++) {
             buf_puts(out, "<td class=\"n\">");
@@ -156,15 +153,15 @@ void html_forecast_table(const struct discovery *d, struct buf *out) {
 
 /* ---- sections ---- */
 void html_begin(const char *title, const char *name, struct buf *out) {
-    html_put(out,
+    buf_html(out,
              "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta "
              "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
              title, " ");
-    html_put(out, "", name, "</title>\n<style>");
+    buf_html(out, "", name, "</title>\n<style>");
     buf_puts(out, embed_report_page_css);
-    html_put(out, "</style></head><body><main>\n<p class=\"sub\">gpmem discover</p><h1>", title,
+    buf_html(out, "</style></head><body><main>\n<p class=\"sub\">gpmem discover</p><h1>", title,
              " ");
-    html_put(out, "", name, "</h1>\n");
+    buf_html(out, "", name, "</h1>\n");
 }
 
 void html_end(struct buf *out) {
@@ -172,15 +169,12 @@ void html_end(struct buf *out) {
 }
 
 void html_summary(const struct discovery *d, struct buf *out) {
-    struct buf b = BUF_INIT;
-    report_data(d, false, &b);
-    html_put(out, "<p class=\"sub\">", b.data, "</p>\n");
-    buf_release(&b);
+    put_words(d, report_data, "<p class=\"sub\">", "</p>\n", out);
     put_words(d, describe_summary, "<p class=\"lead\">", "</p>\n", out);
     put_words(d, describe_level, "<p>", "</p>\n", out);
     put_words(d, describe_outliers, "<p>", "</p>\n", out);
     put_words(d, describe_outlook, "<p>", "</p>\n", out);
-    html_put(out,
+    buf_html(out,
              d->post.settled ? "<p class=\"verdict\">"
                              : "<p class=\"verdict open\"><strong>Not settled.</strong> ",
              d->post.verdict ? d->post.verdict : "", "</p>\n");
@@ -198,11 +192,13 @@ static void term_section(const struct discovery *d, int number, int term, bool c
     describe_headline(d, term, &b);
     b.data[0] = ascii_upper(b.data[0]);
     buf_printf(out, "<section><h3>%d. ", number);
-    html_put(out, "", b.data, "<span class=\"badge\">");
-    describe_name(d, term, out);
+    buf_html(out, "", b.data, "<span class=\"badge\">");
+    buf_reset(&b);
+    describe_name(d, term, &b);
+    buf_html(out, "", b.data, "");
     buf_reset(&b);
     describe_term(d, term, &b);
-    html_put(out, "</span></h3>\n<p>", b.data, "</p>\n");
+    buf_html(out, "</span></h3>\n<p>", b.data, "</p>\n");
     if (charts && term >= 0) term_chart(d, term, out);
     buf_puts(out, "</section>\n");
     buf_release(&b);
@@ -214,9 +210,9 @@ void html_components(const struct discovery *d, bool charts, struct buf *out) {
     for (int j = 0; j < d->series.reg.n; j++) {
         struct buf b = BUF_INIT;
         buf_printf(out, "<section><h3>%d. ", n + 2 + j);
-        html_put(out, "Effect of ", d->series.reg.name[j], "</h3>\n");
+        buf_html(out, "Effect of ", d->series.reg.name[j], "</h3>\n");
         describe_effect(d, j, &b);
-        html_put(out, "<p>", b.data, "</p>\n");
+        buf_html(out, "<p>", b.data, "</p>\n");
         if (charts) term_chart(d, SMODEL_REGRESS - j, out);
         buf_puts(out, "</section>\n");
         buf_release(&b);

@@ -7,8 +7,6 @@
 #define DISCOVER_REPORT_HTML_H
 #include "discover/discovery.h"
 
-/* Foreign text between pieces of the page. */
-void html_put(struct buf *out, const char *open, const char *text, const char *close);
 /* The page up to its heading "TITLE NAME", and its end. */
 void html_begin(const char *title, const char *name, struct buf *out);
 void html_end(struct buf *out);

@@ -13,13 +13,16 @@ static void times(const struct series *s, size_t n, const double *x, struct buf 
         json_numbers(out, "x", n, x);
         return;
     }
+    struct buf at = BUF_INIT;
     buf_puts(out, "\"x\": [");
     for (size_t i = 0; i < n; i++) {
-        buf_puts(out, i ? ", \"" : "\"");
-        series_print_plain(s, x[i], out);
-        buf_putc(out, '"');
+        if (i) buf_puts(out, ", ");
+        buf_reset(&at);
+        series_print_plain(s, x[i], &at);
+        buf_json_string(out, at.data, at.len);
     }
     buf_putc(out, ']');
+    buf_release(&at);
 }
 
 void report_table(const char *name, const char *key, const struct post_table *t, struct buf *out) {

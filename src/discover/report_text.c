@@ -33,13 +33,24 @@ static void say_times(const struct series *s, struct buf *out) {
     if (f->zones) buf_puts(out, ", times of several zones, written in UTC");
 }
 
-void report_data(const struct discovery *d, bool markdown, struct buf *out) {
+/* What was written into `text`, which is empty again. */
+static void put(struct buf *text, bool markdown, struct buf *out) {
+    (markdown ? buf_markdown : buf_puts)(out, text->data);
+    buf_reset(text);
+}
+
+static void put_words(const struct discovery *d,
+                      void (*describe)(const struct discovery *d, struct buf *out), bool markdown,
+                      struct buf *out) {
+    struct buf b = BUF_INIT;
+    describe(d, &b);
+    put(&b, markdown, out);
+    buf_release(&b);
+}
+
+void report_data(const struct discovery *d, struct buf *out) {
     const struct series *s = &d->series;
-    void (*put_name)(struct buf * out, const char *name) = markdown ? buf_markdown : buf_puts;
-    put_name(out, s->name);
-    buf_printf(out, ": %zu values of '", s->n);
-    put_name(out, s->value_name);
-    buf_puts(out, "' from ");
+    buf_printf(out, "%s: %zu values of '%s' from ", s->name, s->n, s->value_name);
     series_print_time(s, s->x[0], out);
     buf_puts(out, " to ");
     series_print_time(s, s->x[s->n - 1], out);
@@ -115,21 +126,22 @@ static void entry_rows(const char *title, const struct post_table *t, bool markd
     report_entries(t, &forms[markdown], out);
 }
 
-static void term_lines(const struct discovery *d, struct buf *out) {
-    int n = smodel_of(discovery_top(d))->n_terms;
-    for (int k = 0; k <= n; k++) {
+static void term_lines(const struct discovery *d, bool markdown, struct buf *out) {
+    int n = smodel_of(discovery_top(d))->n_terms, effects = d->series.reg.n;
+    struct buf b = BUF_INIT;
+    for (int k = 0; k <= n + effects; k++) {
         buf_printf(out, "%d. ", k + 1);
-        describe_term(d, k < n ? k : -1, out);
+        if (k <= n)
+            describe_term(d, k < n ? k : -1, &b);
+        else
+            describe_effect(d, k - n - 1, &b);
+        put(&b, markdown, out);
         buf_putc(out, '\n');
     }
-    for (int j = 0; j < d->series.reg.n; j++) {
-        buf_printf(out, "%d. ", n + 2 + j);
-        describe_effect(d, j, out);
-        buf_putc(out, '\n');
-    }
-    if (!d->series.reg.n) return;
+    buf_release(&b);
+    if (!effects) return;
     buf_putc(out, '\n');
-    describe_future(d, out);
+    put_words(d, describe_future, markdown, out);
     buf_putc(out, '\n');
 }
 
@@ -163,25 +175,26 @@ static void check_lines(const struct discovery *d, const char *mark, struct buf 
 }
 
 /* After what stands above them, where there are any. */
-static void outlook_lines(const struct discovery *d, const char *before, struct buf *out) {
+static void outlook_lines(const struct discovery *d, bool markdown, struct buf *out) {
     struct buf b = BUF_INIT;
     describe_outlook(d, &b);
-    if (b.len) buf_printf(out, "%s%s", before, b.data);
+    if (b.len) buf_puts(out, markdown ? "\n\n" : "\n");
+    put(&b, markdown, out);
     buf_release(&b);
 }
 
 void discovery_text(const struct discovery *d, struct buf *out) {
     const struct posterior *p = &d->post;
-    report_data(d, false, out);
+    report_data(d, out);
     buf_puts(out, "\n\n");
     describe_summary(d, out);
     buf_puts(out, "\n\n");
     describe_level(d, out);
     buf_puts(out, d->out.n ? "\n" : "");
     describe_outliers(d, out);
-    outlook_lines(d, "\n", out);
+    outlook_lines(d, false, out);
     buf_puts(out, "\n\n");
-    term_lines(d, out);
+    term_lines(d, false, out);
     buf_putc(out, '\n');
     describe_shares(d, out);
     buf_putc(out, '\n');
@@ -209,9 +222,11 @@ static void forecast_rows(const struct discovery *d, struct buf *out) {
     buf_printf(out, " | %s |", discovery_line_name(d));
     if (band) buf_printf(out, " %.0f%% interval |", 100 * d->opt.level);
     buf_puts(out, band ? "\n|---|---:|---:|\n" : "\n|---|---:|\n");
+    struct buf at = BUF_INIT;
     for (size_t i = d->series.n; i < d->fit.n; i++) {
         buf_puts(out, "| ");
-        series_print_time(&d->series, d->fit.x[i], out);
+        series_print_time(&d->series, d->fit.x[i], &at);
+        put(&at, true, out);
         buf_puts(out, " | ");
         words_value(d, discovery_line(d)[i], 5, out);
         if (band) {
@@ -222,6 +237,7 @@ static void forecast_rows(const struct discovery *d, struct buf *out) {
         }
         buf_puts(out, " |\n");
     }
+    buf_release(&at);
 }
 
 void discovery_markdown(const struct discovery *d, struct buf *out) {
@@ -229,22 +245,22 @@ void discovery_markdown(const struct discovery *d, struct buf *out) {
     buf_puts(out, "# Structure of ");
     buf_markdown(out, d->series.value_name);
     buf_puts(out, "\n\n");
-    report_data(d, true, out);
+    put_words(d, report_data, true, out);
     buf_puts(out, "\n\n");
-    describe_summary(d, out);
+    put_words(d, describe_summary, true, out);
     buf_puts(out, "\n\n");
-    describe_level(d, out);
+    put_words(d, describe_level, true, out);
     buf_puts(out, d->out.n ? "\n\n" : "");
-    describe_outliers(d, out);
-    outlook_lines(d, "\n\n", out);
+    put_words(d, describe_outliers, true, out);
+    outlook_lines(d, true, out);
     buf_puts(out, "\n\n    ");
     describe_formula(d, out);
     buf_puts(out, "\n\n## Components\n\n");
-    term_lines(d, out);
+    term_lines(d, true, out);
     buf_putc(out, '\n');
-    describe_shares(d, out);
+    put_words(d, describe_shares, true, out);
     buf_puts(out, "\n\n");
-    describe_open(d, out);
+    put_words(d, describe_open, true, out);
     buf_putc(out, '\n');
     entry_rows("\n## Structures\n\n| probability | error | structure |\n|---:|---:|---|\n",
                &p->structures, true, out);

@@ -372,6 +372,14 @@ static void set_text(char **to, json_t *j, const char *key) {
     *to = series_clean_name(s ? s : "");
 }
 
+/* A text that has its room in a struct; what does not fit is left out. */
+static void set_short(char *to, size_t size, json_t *j, const char *key) {
+    char *text = NULL;
+    set_text(&text, j, key);
+    if (strlen(text) < size) strcpy(to, text);
+    mem_free(text);
+}
+
 /* The caller frees; NULL: there is nothing in it. *bad is set when an entry is no number. */
 static double *get_array(json_t *j, const char *key, size_t *n, bool *bad) {
     json_t *a = json_object_get(j, key);
@@ -407,16 +415,14 @@ static void load_form(struct series *s, json_t *m) {
     s->month_end = get_bool(m, "month_end");
     s->month_at = get_number(m, "month_at", 0);
     if (!(fabs(s->month_at) < 32)) s->month_at = 0;
-    const char *mark = json_string_value(json_object_get(m, "value_unit"));
+    const char *mark = json_string_value(json_object_get(m, "truth"));
     s->style = (struct number_style){.decimal = get_bool(m, "decimal_comma") ? ',' : '.',
                                      .thousands = get_bool(m, "thousands"),
                                      .magnitudes = get_bool(m, "magnitudes"),
                                      .noted = get_count(m, "marks", 1e9)};
-    if (mark && strlen(mark) < sizeof s->style.unit) memcpy(s->style.unit, mark, strlen(mark));
-    mark = json_string_value(json_object_get(m, "truth"));
     if (mark) s->style.truth = strcmp(mark, "yes") ? "true" : "yes";
-    mark = json_string_value(json_object_get(m, "mark"));
-    if (mark && strlen(mark) < sizeof s->style.notes) memcpy(s->style.notes, mark, strlen(mark));
+    set_short(s->style.unit, sizeof s->style.unit, m, "value_unit");
+    set_short(s->style.notes, sizeof s->style.notes, m, "mark");
     buf_release(&why);
 }
 
@@ -530,9 +536,8 @@ static enum gpm_status load_series(struct discovery *d, const char *dir, json_t 
     s->layout = (int)get_count(m, "layout", CSV_YEARLESS);
     s->unseen = get_count(m, "unseen", 1e9);
     s->set_back = get_count(m, "set_back", 1e9);
-    const char *every = json_string_value(json_object_get(m, "every"));
-    if (every && strlen(every) < sizeof s->every) {
-        memcpy(s->every, every, strlen(every) + 1);
+    set_short(s->every, sizeof s->every, m, "every");
+    if (*s->every) {
         s->averaged = get_count(m, "averaged", 1e9);
         s->take = get_take(m);
         s->ends = get_count(m, "ends", 1e9);

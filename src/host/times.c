@@ -8,6 +8,7 @@
 #include "base/calendar.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 #include "host/amounts.h"
 #include "host/times_int.h"
@@ -591,6 +592,11 @@ static bool sound_pattern(const char *p) {
     const char *next;
     if (!strcmp(p, "number") || !strcmp(p, "elapsed") || time_unix_unit(p) > 0) return true;
     if (!has(p, "YyG")) return false;
+    uint32_t code;
+    for (size_t i = 0, n = strlen(p), len; i < n; i += len) { /* times are shown */
+        len = utf8_decode(p + i, n - i, &code);
+        if (!len || utf8_steers(code)) return false;
+    }
     for (; *p; p++) {
         char c = time_directive(p, &next);
         if (*p == '%' && (!c || !strchr("YyGmbhdnaqVuHIMSTpze", c))) return false;

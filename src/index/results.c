@@ -129,12 +129,6 @@ void index_forecast(const struct sketch *p, struct buf *out) {
 }
 
 /* ---- the page ---- */
-static void put(struct buf *out, const char *open, const char *text, const char *close) {
-    buf_puts(out, open);
-    buf_markup(out, text);
-    buf_puts(out, close);
-}
-
 static void put_spark(const struct curve *c, struct buf *out) {
     double lo, hi;
     range_of(c, &lo, &hi);
@@ -194,32 +188,32 @@ static void put_chart(const struct sketch *p, const struct curve *c, size_t numb
 static void put_hit(const struct index_hit *h, size_t rank, struct buf *out) {
     struct curve c = curve_of(&h->sketch);
     buf_printf(out, "<li data-rank=\"%zu\" data-start=\"%.9g\"", rank, h->sketch.x0);
-    put(out, " data-name=\"", h->name, "\"");
-    put(out, " data-structure=\"", h->structure, "\"><details><summary>");
-    put(out, "<span class=\"name\">", h->name, "</span>");
+    buf_html(out, " data-name=\"", h->name, "\"");
+    buf_html(out, " data-structure=\"", h->structure, "\"><details><summary>");
+    buf_html(out, "<span class=\"name\">", h->name, "</span>");
     buf_printf(out,
                "<span class=\"p\">%.3f ± %.3f<span class=\"bar\" style=\"display:block\"><div "
                "style=\"width:%.1f%%\"></div></span></span>",
                h->probability, h->error, 100 * h->probability);
     put_spark(&c, out);
-    put(out, "<span class=\"words\">", h->words, "</span></summary>\n");
+    buf_html(out, "<span class=\"words\">", h->words, "</span></summary>\n");
     put_chart(&h->sketch, &c, rank, out);
     buf_puts(out, "<table><tr><th>structure</th><th>probability</th></tr>");
     for (size_t i = 0; i < h->sketch.n_structures && i < 8; i++) {
-        put(out, "<tr><td><code>", h->sketch.structure[i].text, "</code></td>");
+        buf_html(out, "<tr><td><code>", h->sketch.structure[i].text, "</code></td>");
         buf_printf(out, "<td>%.3f</td></tr>", (double)h->sketch.structure[i].p);
     }
-    put(out, "</table><p class=\"note\">", h->source, "");
+    buf_html(out, "</table><p class=\"note\">", h->source, "");
     buf_printf(out, ", %zu values</p></details></li>\n", h->sketch.n);
 }
 
 void index_result_html(const struct index_result *r, struct buf *out) {
     buf_puts(out, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
                   "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
-    put(out, "<title>", r->question, "</title>\n<style>");
+    buf_html(out, "<title>", r->question, "</title>\n<style>");
     buf_puts(out, embed_index_page_css);
-    put(out, "</style></head><body>\n<h1>", r->question, "</h1>\n");
-    put(out, "<p class=\"note\">Read as <code>", r->reading, "</code>. ");
+    buf_html(out, "</style></head><body>\n<h1>", r->question, "</h1>\n");
+    buf_html(out, "<p class=\"note\">Read as <code>", r->reading, "</code>. ");
     put_count(r, out);
     buf_puts(out,
              ", the most probable first. A line opens.</p>\n"

@@ -13,17 +13,11 @@
 
 extern const char embed_report_page_css[];
 
-static void put(struct buf *out, const char *open, const char *text, const char *close) {
-    buf_puts(out, open);
-    buf_markup(out, text);
-    buf_puts(out, close);
-}
-
 static void put_words(const struct regress *r, void (*words)(const struct regress *, struct buf *),
                       const char *open, const char *close, struct buf *out) {
     struct buf b = BUF_INIT;
     words(r, &b);
-    if (b.len) put(out, open, b.data, close);
+    if (b.len) buf_html(out, open, b.data, close);
     buf_release(&b);
 }
 
@@ -160,15 +154,15 @@ static void input_table(const struct regress *r, struct buf *out) {
     for (int i = 0; i < r->t.n_inputs; i++) {
         int j = r->order[i];
         const struct reffect *f = &r->effect[j];
-        put(out, "<tr><td class=\"own\">", r->t.input[j].name, "</td>");
+        buf_html(out, "<tr><td class=\"own\">", r->t.input[j].name, "</td>");
         put_share(out, f->total);
         buf_printf(out, "<td class=\"n\">%s%s <span class=\"sub\">%s to %s</span></td>",
                    f->change.mid < 0 ? "" : "+", FIGURE(3, f->change.mid), FIGURE(3, f->change.lo),
                    FIGURE(3, f->change.hi));
         struct buf between = BUF_INIT;
         regress_between(r, j, " \xe2\x86\x92 ", &between);
-        put(out, "<td class=\"own\">", regress_shape(r, j), "");
-        put(out, " <span class=\"sub\">(", between.data, ")</span></td></tr>\n");
+        buf_html(out, "<td class=\"own\">", regress_shape(r, j), "");
+        buf_html(out, " <span class=\"sub\">(", between.data, ")</span></td></tr>\n");
         buf_release(&between);
     }
     buf_puts(out, "</tbody></table>\n");
@@ -241,7 +235,8 @@ static void odd_rows(const struct regress *r, struct buf *out) {
     enum { MOST = 20 };
     const struct rcheck *k = &r->check;
     if (!k->n_odd) return;
-    put(out,
+    buf_html(
+        out,
         "<h2>Rows far from what the others say</h2>\n<table><thead><tr><th class=\"n\">line</th>"
         "<th class=\"n\">",
         r->t.y_name,
@@ -267,7 +262,7 @@ static void predictions(const struct regress *r, const struct rnew *at, const st
     if (!at->m) return;
     buf_puts(out, "<h2>Predictions</h2>\n<div class=\"scroll\"><table><thead><tr>");
     for (int j = 0; j < r->t.n_inputs; j++)
-        put(out, "<th class=\"n\">", r->t.input[j].name, "</th>");
+        buf_html(out, "<th class=\"n\">", r->t.input[j].name, "</th>");
     bool chance = r->family == RFAMILY_CHANCE;
     buf_printf(out, "<th class=\"n\">%s</th><th class=\"n\">of the %s</th>",
                chance ? "chance" : "median", chance ? "chance" : "function");
@@ -281,7 +276,7 @@ static void predictions(const struct regress *r, const struct rnew *at, const st
         for (int j = 0; j < r->t.n_inputs; j++) {
             buf_reset(&cell);
             rtable_value(&r->t, j, row, &cell);
-            put(out, "<td class=\"n\">", cell.data, "</td>");
+            buf_html(out, "<td class=\"n\">", cell.data, "</td>");
         }
         if (isfinite(p[i].mean))
             buf_printf(out,
@@ -293,7 +288,7 @@ static void predictions(const struct regress *r, const struct rnew *at, const st
             buf_puts(out, "<td colspan=\"3\">a value is missing</td>");
         buf_reset(&cell);
         rtable_outside(&r->t, row, &cell);
-        put(out, "<td>", cell.data, "</td></tr>\n");
+        buf_html(out, "<td>", cell.data, "</td></tr>\n");
         buf_release(&cell);
     }
     buf_puts(out, "</tbody></table></div>\n");
@@ -301,20 +296,22 @@ static void predictions(const struct regress *r, const struct rnew *at, const st
 }
 
 static void head(const struct regress *r, struct buf *out) {
-    put(out,
+    buf_html(
+        out,
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta "
         "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Regression of ",
         r->t.y_name, "</title>\n<style>");
     buf_puts(out, embed_report_page_css);
-    put(out, "</style></head><body><main>\n<p class=\"sub\">gpmem regress</p><h1>Regression of ",
-        r->t.y_name, "</h1>\n");
-    put(out, "<p class=\"sub\">", r->t.file, ": ");
+    buf_html(out,
+             "</style></head><body><main>\n<p class=\"sub\">gpmem regress</p><h1>Regression of ",
+             r->t.y_name, "</h1>\n");
+    buf_html(out, "<p class=\"sub\">", r->t.file, ": ");
     buf_printf(out, "%zu rows, %d input%s</p>\n", r->t.n, r->t.n_inputs,
                r->t.n_inputs == 1 ? "" : "s");
     put_words(r, regress_words, "<p class=\"lead\">", "</p>\n", out);
     for (const char *at = r->t.notes.data; *at; at += strcspn(at, "\n") + 1) {
         char *line = mem_strndup(at, strcspn(at, "\n"));
-        put(out, "<p class=\"note\">", line, "</p>\n");
+        buf_html(out, "<p class=\"note\">", line, "</p>\n");
         mem_free(line);
     }
 }
