@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/count.h"
 #include "base/file.h"
+#include "base/work.h"
 #include "discover/ask.h"
 #include "discover/charts.h"
 #include "discover/paper.h"
@@ -177,12 +178,12 @@ static enum gpm_status run(gpm_discovery *d, const char *name, const char *text,
     if (call_begin(&d->err)) return GPM_E_NOMEM;
     struct kept_search k = asked(name, text, len, given);
     unsigned long shortages = mem_shortages();
-    const struct file_guard limits = {
+    struct work_limits limits = {
         .stop = k.o.stop, .deadline = k.o.max_seconds > 0 ? clock_seconds() + k.o.max_seconds : 0};
-    const struct file_guard *before = file_set_guard(&limits);
+    struct work_limits *before = work_set_limits(&limits);
     enum gpm_status st = kept_begin(&k, &d->err);
     if (st == GPM_OK) st = search_series(d, &k);
-    file_set_guard(before);
+    work_set_limits(before);
     kept_end(&k, st);
     return all_had_memory(d, shortages, st);
 }

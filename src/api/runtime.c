@@ -98,7 +98,8 @@ gpm_session *gpm_session_new(const struct gpm_options *given) {
     g->s.core.host.options = &g->permissions;
     if (o->max_memory) { /* what the process holds already does not count */
         g->s.core.max_nodes = o->max_memory / 160;
-        g->s.core.max_memory = g->permissions.max_memory = mem_held(SIZE_MAX) + o->max_memory;
+        g->s.core.limits.max_memory = g->permissions.max_memory =
+            mem_held(SIZE_MAX) + o->max_memory;
     }
     g->s.core.watch_memory = true;
     double seconds = o->checkpoint_seconds;
@@ -145,15 +146,20 @@ static void *run_job(void *arg) {
     struct session *s = &j->g->s;
     /* from below: what the thread keeps of its own (TLS) lies above and can be large */
     s->core.stack_limit = j->stack + STACK_MARGIN;
-    const struct file_guard limits = {&s->interrupted, s->core.deadline, s->core.max_memory};
-    file_set_guard(&limits);
+    struct work_limits *limits = &s->core.limits;
+    limits->cuts = true;
+    limits->taken = false;
+    limits->cut = WORK_GOES_ON;
+    limits->since = 0;
+    work_set_limits(limits);
     place_hand(&s->core);
+    limits->patience = place_patience(&s->core);
     j->st = j->check  ? session_check(s, j->name, j->text, j->len, false)
             : j->file ? session_run_file(s, j->name, NO_SPAN)
                       : session_run(s, j->name, j->text, j->len);
     place_take(&s->core);
     s->core.stack_limit = NULL;
-    file_set_guard(NULL);
+    work_set_limits(NULL);
     return NULL;
 }
 
@@ -164,7 +170,8 @@ static enum gpm_status run(gpm_session *g, struct job *j) {
     buf_reset(&g->error);
     if (!mem_reserve() || !la_enter(1)) return GPM_E_NOMEM;
     s->core.shortages = mem_shortages();
-    s->core.deadline = g->options.max_seconds > 0 ? clock_seconds() + g->options.max_seconds : 0;
+    s->core.limits.deadline =
+        g->options.max_seconds > 0 ? clock_seconds() + g->options.max_seconds : 0;
     s->stack_size = stack_size(&g->options);
     s->core.places.asked = 0;
     s->core.places.stopping = false;
@@ -177,8 +184,9 @@ static enum gpm_status run(gpm_session *g, struct job *j) {
         j->st = GPM_E_USER;
     }
     la_leave(1);
-    g->stopped = j->st != GPM_OK && (stop_asked(&s->interrupted) ||
-                                     (s->core.deadline > 0 && clock_seconds() > s->core.deadline));
+    g->stopped = j->st != GPM_OK &&
+                 (stop_asked(&s->interrupted) ||
+                  (s->core.limits.deadline > 0 && clock_seconds() > s->core.limits.deadline));
     render_error(g);
     /* Here and not above: asked of a command that is about to begin, it is heard by it. */
     stop_set(&s->interrupted, false);

@@ -13,6 +13,7 @@
 #include "base/cores.h"
 #include "base/file.h"
 #include "base/vec.h"
+#include "base/work.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -438,7 +439,7 @@ void fibre_wait_for(struct parcel *p, const struct parcel_service *service) {
     struct fibre_worker *w = p->at = here;
     struct fibre *me = p->of = w->now;
     p->passed = me->passed;
-    const struct file_guard *guard = file_set_guard(NULL);
+    struct work_limits *limits = work_set_limits(NULL);
     atomic_store_explicit(&pool.service, service, memory_order_relaxed);
     bool alone = atomic_fetch_add(&pool.waiting, 1) == 0; /* counted before it can be taken */
     pthread_mutex_lock(&w->lock);
@@ -446,5 +447,5 @@ void fibre_wait_for(struct parcel *p, const struct parcel_service *service) {
     pthread_mutex_unlock(&w->lock);
     if (alone || due()) rouse(&pool.server);
     change(&me->side, &w->home, false);
-    file_set_guard(guard);
+    work_set_limits(limits);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * See file.h. */
 #include "base/file.h"
-#include "base/clock.h"
 #include "base/mem.h"
-#include "base/stop.h"
+#include "base/work.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,14 +16,6 @@
 #include <unistd.h>
 
 enum { CHUNK = 1 << 16, WAIT_MS = 50 };
-
-static _Thread_local const struct file_guard *guard;
-
-const struct file_guard *file_set_guard(const struct file_guard *g) {
-    const struct file_guard *before = guard;
-    guard = g;
-    return before;
-}
 
 /* ---- reasons ---- */
 
@@ -44,13 +35,12 @@ static enum gpm_status fail_errno(void) {
 }
 
 static enum gpm_status go_on(void) {
-    if (!guard) return GPM_OK;
-    if (stop_asked(guard->stop)) return fail(GPM_E_INTERRUPT, "interrupted");
-    if (guard->deadline > 0 && clock_seconds() > guard->deadline)
-        return fail(GPM_E_LIMIT, "the time limit (--max-time) was reached");
-    if (guard->max_memory && mem_held(guard->max_memory) > guard->max_memory)
-        return fail(GPM_E_LIMIT, "the memory limit (--max-memory) was reached");
-    return GPM_OK;
+    switch (work_look()) {
+    case WORK_STOPPED: return fail(GPM_E_INTERRUPT, "interrupted");
+    case WORK_LATE: return fail(GPM_E_LIMIT, "the time limit (--max-time) was reached");
+    case WORK_LARGE: return fail(GPM_E_LIMIT, "the memory limit (--max-memory) was reached");
+    default: return GPM_OK;
+    }
 }
 
 /* ---- places ---- */

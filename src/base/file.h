@@ -17,7 +17,6 @@
 #define BASE_FILE_H
 #include "base/buf.h"
 #include <gpmem/status.h>
-#include <signal.h>
 #include <stdbool.h>
 
 enum file_how { FILE_GIVEN, FILE_OURS, FILE_PRIVATE };
@@ -27,15 +26,6 @@ const char *file_why(void);
 
 /* What a text that somebody wrote has at most; /dev/zero has more. */
 #define FILE_TEXT_MAX ((size_t)256 << 20)
-
-/* What ends the reading and waiting of the calling thread; fields that are 0 end nothing. */
-struct file_guard {
-    const volatile sig_atomic_t *stop; /* base/stop.h */
-    double deadline;                   /* clock_seconds() */
-    size_t max_memory;                 /* bytes that the process may hold */
-};
-/* Borrowed until the next call; NULL: nothing ends it. Returns the one before. */
-const struct file_guard *file_set_guard(const struct file_guard *g);
 
 /* Appends the whole of a file of at most `max` bytes (else GPM_E_LIMIT). Pipes are waited for, and
  * given up as the guard says: GPM_E_INTERRUPT, GPM_E_LIMIT. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Checked allocation; see mem.h for the convention. */
 #include "base/mem.h"
+#include "base/work.h"
 #include <fcntl.h>
 #include <malloc.h>
 #include <sys/mman.h>
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESERVE = 8 << 20 };
+enum { RESERVE = 8 << 20, LARGE = 1 << 20 };
 
 static _Atomic long fail_countdown, fail_try_countdown;
 static _Atomic unsigned long shortages;
@@ -121,6 +122,7 @@ bool mem_fail_pending(void) {
 void *mem_try_alloc(size_t n, size_t size) {
     if (size && n > (SIZE_MAX - 64) / size) return NULL;
     size_t bytes = (n * size + 63) & ~(size_t)63;
+    if (bytes >= LARGE && !work_room(bytes)) return NULL;
     bool fail = must_fail() || counts_down(&fail_try_countdown);
     void *p = fail ? NULL : aligned_alloc(64, bytes ? bytes : 64);
     if (!p) atomic_fetch_add(&shortages, 1); /* the reserve is not for these */

@@ -24,7 +24,8 @@ void mem_free(void *p);
 char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n);
 
-/* For sizes that come from the user: NULL on failure or overflow. 64-byte aligned doubles. */
+/* For sizes that come from the user: NULL on failure or overflow, and where the limits of the work
+ * (base/work.h) have no room. 64-byte aligned doubles. */
 double *mem_try_doubles(size_t n);
 void *mem_try_alloc(size_t n, size_t size);
 

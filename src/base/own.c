@@ -5,6 +5,7 @@
 #include "base/own.h"
 #include "base/file.h"
 #include "base/sha256.h"
+#include "base/work.h"
 
 #include <stdlib.h>
 #include <sys/random.h>
@@ -38,13 +39,13 @@ static void make_key(const char *path) {
 bool own_code(const void *data, size_t n, char code[OWN_CODE]) {
     struct buf path = BUF_INIT, key = BUF_INIT;
     /* also of what is written because the time is up */
-    const struct file_guard *limits = file_set_guard(NULL);
+    struct work_limits *limits = work_set_limits(NULL);
     bool there = own_path(&path, "key");
     if (there && !read_key(path.data, &key)) {
         make_key(path.data);
         there = read_key(path.data, &key);
     }
-    file_set_guard(limits);
+    work_set_limits(limits);
     if (there) hmac_sha256_hex(key.data, key.len, data, n, code);
     buf_release(&path);
     buf_release(&key);

@@ -7,6 +7,7 @@
 #include "base/ascii.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/work.h"
 #include "cli/out.h"
 #include "cli/progress_line.h"
 #include <sched.h>
@@ -179,10 +180,10 @@ enum gpm_status read_text(const char *path, struct buf *out) {
 
 enum gpm_status read_program(const char *path, struct buf *out) {
     double end = session_args.max_seconds > 0 ? clock_seconds() + session_args.max_seconds : 0;
-    const struct file_guard limits = {.deadline = end, .max_memory = session_args.max_memory};
-    const struct file_guard *before = file_set_guard(&limits);
+    struct work_limits limits = {.deadline = end, .max_memory = session_args.max_memory};
+    struct work_limits *before = work_set_limits(&limits);
     enum gpm_status st = read_text(path, out);
-    file_set_guard(before);
+    work_set_limits(before);
     return st;
 }
 

@@ -35,15 +35,13 @@ bool compile_is_mark(value v) {
     return v.tag == V_BOX && v.u.box->cls == &mark_class;
 }
 
+static bool is_mark(value v, void *ctx) {
+    UNUSED(ctx);
+    return compile_is_mark(v);
+}
+
 static bool has_mark(value v) {
-    size_t n;
-    for (; v.tag == V_PAIR; v = v.u.pair->rest) /* lists may be long */
-        if (has_mark(v.u.pair->first)) return true;
-    if (compile_is_mark(v)) return true;
-    const value *parts = value_parts(v, &n);
-    for (size_t i = 0; i < n; i++)
-        if (has_mark(parts[i])) return true;
-    return false;
+    return IS_OBJ(v) && value_any(v, is_mark, NULL);
 }
 
 /* ---- code in the making ---- */

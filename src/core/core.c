@@ -94,32 +94,51 @@ enum gpm_status core_check_sound(struct session_core *core, struct span at) {
                                       "instruction was taken back where it could be");
 }
 
+static enum gpm_status end_run(struct session_core *core, enum work_end why, struct span at) {
+    switch (why) {
+    case WORK_GOES_ON: return GPM_OK;
+    case WORK_STOPPED: return diag_raise(core->diags, DIAG_INTERRUPTED, at, "interrupted");
+    case WORK_LARGE:
+        return diag_raise(core->diags, DIAG_LIMIT, at,
+                          "the memory limit (--max-memory) was reached");
+    default:
+        return diag_raise(core->diags, DIAG_LIMIT, at, "the time limit (--max-time) was reached");
+    }
+}
+
 enum gpm_status core_stop(struct session_core *core, struct span at) {
-    return stop_asked(core->interrupted)
-               ? diag_raise(core->diags, DIAG_INTERRUPTED, at, "interrupted")
-               : diag_raise(core->diags, DIAG_LIMIT, at, "the time limit (--max-time) was reached");
+    return end_run(core, stop_asked(core->limits.stop) ? WORK_STOPPED : WORK_LATE, at);
+}
+
+/* What a walk that was given up made of the values after it is not worth an error of its own. */
+enum gpm_status core_check_cut(struct session_core *core, enum gpm_status st, struct span at) {
+    enum work_end why = work_was_cut(&core->limits);
+    if (!why) return st;
+    struct diags *d = core->diags;
+    core->unsound = NULL;
+    if (st != GPM_OK && d->list.n && !vec_last(&d->list)->warning) diags_rewind(d, d->list.n - 1);
+    return end_run(core, why, at);
 }
 
 /* Cheap things at every call, the clock and the size of the process at some of them. An instruction
  * that ends here is taken back by its guard, so it may be called anywhere between evaluations. */
 enum gpm_status core_poll(struct session_core *core, struct span at) {
     const char here = 0;
+    if (core->limits.cut && !core->limits.taken) return core_check_cut(core, GPM_OK, at);
     if (core->unsound) return core_check_sound(core, at);
     if (core->stack_limit && &here < core->stack_limit) {
         diag_raise(core->diags, DIAG_RECURSION, at, "the recursion is too deep");
         return diag_set_help(core->diags, "does every recursive call come closer to a base case? "
                                           "--max-depth raises the limit");
     }
-    if (stop_asked(core->interrupted) && !place_waits(core)) return core_stop(core, at);
+    if (stop_asked(core->limits.stop) && !place_waits(core)) return core_stop(core, at);
     if (core->watch_memory && mem_shortages() != core->shortages)
         return core_check_memory(core, at);
-    if (core->max_memory && (++core->memory_tick & 31) == 0 &&
-        mem_held(core->max_memory) > core->max_memory) {
-        diag_raise(core->diags, DIAG_LIMIT, at, "the memory limit (--max-memory) was reached");
-        return GPM_E_USER;
-    }
-    if (core->deadline > 0 && (++core->tick & 1023) == 0 && clock_seconds() > core->deadline &&
-        !place_waits(core))
+    if (core->limits.max_memory && (++core->memory_tick & 31) == 0 &&
+        mem_held(core->limits.max_memory) > core->limits.max_memory)
+        return end_run(core, WORK_LARGE, at);
+    if (core->limits.deadline > 0 && (++core->tick & 63) == 0 &&
+        clock_seconds() > core->limits.deadline && !place_waits(core))
         return core_stop(core, at);
     return GPM_OK;
 }
@@ -417,7 +436,7 @@ enum gpm_status core_wrong_arity(struct session_core *core, const struct ast *la
 
 enum gpm_status core_not_procedure(struct session_core *core, value v, struct span at) {
     struct buf b = BUF_INIT;
-    value_print(v, &b);
+    value_print_max(v, 64, &b);
     enum gpm_status st = diag_raise(
         core->diags, DIAG_NOT_PROCEDURE, at, "%s is a %s, not a procedure; it cannot be applied",
         b.len > 60 || guess_of(v) ? "this" : b.data, value_type_name(v));

@@ -5,10 +5,10 @@
  */
 #ifndef CORE_CORE_H
 #define CORE_CORE_H
+#include "base/work.h"
 #include "math/rng.h"
 #include "core/frame.h"
 #include "core/waypoint.h"
-#include <signal.h>
 
 struct nest;
 
@@ -51,10 +51,8 @@ struct session_core {
     struct frame *frames;           /* all frames, for the collector */
     size_t frames_made, collect_at; /* since the last collection; when the next one is due */
     const char *stack_limit;        /* lowest address the C stack may reach */
-    const volatile sig_atomic_t *interrupted; /* see base/stop.h */
-    double deadline;                          /* monotonic seconds, 0: none */
-    size_t max_nodes;                         /* per trace; 0: none */
-    size_t max_memory;                        /* bytes the process may hold; 0: no limit */
+    struct work_limits limits;      /* of the run */
+    size_t max_nodes;               /* per trace; 0: none */
     unsigned memory_tick;
     bool watch_memory;       /* shortages end the instruction; not while the prelude is read */
     unsigned long shortages; /* mem_shortages() when the run began */
@@ -98,6 +96,9 @@ struct define_slot {
 enum gpm_status core_poll(struct session_core *core, struct span at) GPM_MUST_USE;
 /* The error of a run that was asked to stop, or whose time is up. */
 enum gpm_status core_stop(struct session_core *core, struct span at);
+/* At the end of an instruction of status st, before it counts: a walk that was given up
+ * (base/work.h) ends it, and its error takes the place of any other. */
+enum gpm_status core_check_cut(struct session_core *core, enum gpm_status st, struct span at);
 /* Memory alone: at the end of an instruction, before it counts. */
 enum gpm_status core_check_memory(struct session_core *core, struct span at) GPM_MUST_USE;
 /* Steps that cannot fail but for a mistake in the program, where nobody could go back any more

@@ -18,31 +18,24 @@ static struct cell *assumed(struct session_core *core, struct world *w, int dept
 }
 
 /* Statistics count what their own model does; somebody else's draws would go uncounted. */
-static bool keeps_statistics(value v) {
-    size_t n;
-    for (; v.tag == V_PAIR; v = v.u.pair->rest)
-        if (keeps_statistics(v.u.pair->first)) return true;
+static bool keeps_statistics(value v, void *ctx) {
     struct sp_proc *made = sp_made_of(v);
-    if (made) return made->cls->incorporate != NULL;
-    const value *part = value_parts(v, &n);
-    for (size_t i = 0; i < n; i++)
-        if (keeps_statistics(part[i])) return true;
-    return false;
+    UNUSED(ctx);
+    return made && made->cls->incorporate;
 }
 
-/* References in it lead to further nodes, whose values are read with it. */
-static enum gpm_status read_references(struct nest *n, value v) {
-    size_t k;
-    enum gpm_status st = GPM_OK;
-    for (; v.tag == V_PAIR && st == GPM_OK; v = v.u.pair->rest)
-        st = read_references(n, v.u.pair->first);
-    if (st == GPM_OK && v.tag == V_REF && v.u.ref->node) {
-        st = n->read(n, (struct cell *)v.u.ref->node);
-        return st == GPM_OK ? read_references(n, ((struct cell *)v.u.ref->node)->val) : st;
-    }
-    const value *part = value_parts(v, &k);
-    for (size_t i = 0; i < k && st == GPM_OK; i++) st = read_references(n, part[i]);
-    return st;
+struct reading {
+    struct nest *n;
+    enum gpm_status st;
+};
+
+/* References lead to further nodes, whose values are read with them. */
+static bool read_reference(value v, void *ctx) {
+    struct reading *r = ctx;
+    if (v.tag != V_REF || !v.u.ref->node) return false;
+    struct cell *to = v.u.ref->node;
+    r->st = r->n->read(r->n, to);
+    return r->st != GPM_OK || value_any(to->val, read_reference, r);
 }
 
 /* A node of the model at `depth`, around the run. Constants never change: there is nothing to
@@ -52,10 +45,10 @@ static enum gpm_status read_around(struct session_core *core, int depth, struct 
     struct nest *n = core->nest;
     while (n && n->depth != depth) n = n->outer;
     if (!n) return GPM_OK;
-    enum gpm_status st = GPM_OK;
-    if (node->kind && n->read) st = n->read(n, node);
-    if (st == GPM_OK && n->read) st = read_references(n, node->val);
-    if (st != GPM_OK || !keeps_statistics(node->val)) return st;
+    struct reading r = {n, GPM_OK};
+    if (node->kind && n->read) r.st = n->read(n, node);
+    if (r.st == GPM_OK && n->read) value_any(node->val, read_reference, &r);
+    if (r.st != GPM_OK || !value_any(node->val, keeps_statistics, NULL)) return r.st;
     diag_raise(core->diags, DIAG_ACTION_IN_MODEL, name->span,
                "`%s` keeps statistics of the model around; inference inside it cannot use it",
                name->u.name.sym->text);

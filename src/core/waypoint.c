@@ -10,7 +10,8 @@
 #include "core/core.h"
 
 /* Seconds that a stop waits for a point. */
-#define PATIENCE 5.0
+#define PATIENCE      5.0
+#define WALK_PATIENCE .25
 
 void place_hand(struct session_core *core) {
     core->places.handed = true;
@@ -52,7 +53,12 @@ void place_leave(struct session_core *core, const struct waypoint *p) {
 }
 
 static bool must_stop(const struct session_core *core, double now) {
-    return stop_asked(core->interrupted) || (core->deadline > 0 && now > core->deadline);
+    return stop_asked(core->limits.stop) ||
+           (core->limits.deadline > 0 && now > core->limits.deadline);
+}
+
+double place_patience(const struct session_core *core) {
+    return core->places.save ? PATIENCE : WALK_PATIENCE;
 }
 
 bool place_waits(struct session_core *core) {
@@ -68,7 +74,7 @@ enum gpm_status place_point(struct session_core *core, const struct waypoint *p,
     fibre_passed();
     s->handed = false;
     if (!s->save || !p->sound || s->top != p || s->from) return GPM_OK;
-    bool asked = stop_asked(core->interrupted);
+    bool asked = stop_asked(core->limits.stop);
     if (!asked && !s->asked && (++s->tick & 15)) return GPM_OK; /* the clock costs a little */
     double now = clock_seconds();
     bool stop = must_stop(core, now);

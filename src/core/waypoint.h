@@ -70,6 +70,8 @@ enum gpm_status place_point(struct session_core *core, const struct waypoint *p,
                             struct span at) GPM_MUST_USE;
 /* May a stop that was asked for wait for the next point? */
 bool place_waits(struct session_core *core);
+/* For how many seconds a program may be waited for, at most. */
+double place_patience(const struct session_core *core);
 /* All places, the outermost first. */
 void places_pack(struct pack *p, struct session_core *core);
 #endif

@@ -12,6 +12,7 @@
 #include "base/sha256.h"
 #include "base/stop.h"
 #include "base/version.h"
+#include "base/work.h"
 #include <pthread.h>
 #include <string.h>
 
@@ -120,9 +121,9 @@ static bool head_of(const struct buf *file, struct buf *head, struct buf *why) {
 /* A limit on what others take, a pipe say, is none on reading what is ours: a journal that seems to
  * be missing would be begun anew. */
 static enum gpm_status read_whole(const char *path, struct buf *out) {
-    const struct file_guard *before = file_set_guard(NULL);
+    struct work_limits *before = work_set_limits(NULL);
     enum gpm_status st = file_read(path, FILE_OURS, SIZE_MAX / 4, out);
-    (void)file_set_guard(before);
+    work_set_limits(before);
     return st;
 }
 

@@ -274,7 +274,7 @@ static enum gpm_status search_series(struct infer_state *x, struct structure_mod
     struct buf err = BUF_INIT;
     posterior_release(&m->d.post);
     search_release(&m->d.search);
-    m->d.opt.stop = x->core->interrupted;
+    m->d.opt.stop = x->core->limits.stop;
     enum gpm_status st = discovery_search(&m->d, &err), ended = core_poll(x->core, x->at);
     if (st != GPM_OK || ended != GPM_OK) {
         posterior_release(&m->d.post);

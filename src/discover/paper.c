@@ -102,7 +102,7 @@ enum gpm_status paper_run(struct paper *p, struct series *s, const struct series
     p->opt = *o;
     enum gpm_status st = session_init(&p->session, o->seed, 0);
     if (st == GPM_OK) {
-        if (o->stop) p->session.core.interrupted = o->stop;
+        if (o->stop) p->session.core.limits.stop = o->stop;
         p->session.infer.finish = o->finish;
         session_define(&p->session, "data", series_pairs(s));
         put_model(p, &text);
@@ -113,7 +113,7 @@ enum gpm_status paper_run(struct paper *p, struct series *s, const struct series
     p->seconds = clock_seconds() - start;
     buf_release(&text);
     st = search_not_stopped(o->stop, search_no_shortage(shortages, st, err), err);
-    p->session.core.interrupted = &p->session.interrupted;
+    p->session.core.limits.stop = &p->session.interrupted;
     p->session.infer.finish = NULL;
     if (p->post) p->post->search->opt.finish = p->post->search->space->haste.finish = NULL;
     if (st != GPM_OK) paper_release(p);

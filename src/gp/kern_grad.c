@@ -259,7 +259,7 @@ static void pass_rows(struct pass *s, size_t i0, const double *w) {
 
 static void pass_triangle(struct pass *s, const double *m, size_t ld, double *w) {
     size_t n = s->p->rows.n;
-    for (s->j = 0; s->j < n; s->j++) {
+    for (s->j = 0; s->j < n && !s->p->status; s->j++) {
         size_t first = s->j + 1;
         plan_column(s->p, s->j);
         s->p->v->scale_to(n - first, s->alpha ? -2 : 2, m + first + s->j * ld, w); /* 2: both */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Evaluation of kernel expressions strip by strip; see kern_plan.h and kern_class.h. */
+#include "base/work.h"
 #include "gp/kern_leaf.h"
 #include "gp/kern_plan.h"
 
@@ -207,6 +208,7 @@ static void gather(struct plan *p, struct plan_node *q, size_t j) {
 }
 
 void plan_column(struct plan *p, size_t j) {
+    if (work_steps(&p->steps, p->rows.n)) p->status = GPM_E_INTERRUPT;
     p->fixed = j;
     gather(p, p->root, j);
 }

@@ -42,7 +42,8 @@ struct plan {
     size_t fixed;        /* number of the fixed point */
     bool square;         /* rows and columns are the same points: a Gram matrix */
     struct plan_node *root;
-    enum gpm_status status; /* first failure of a callback */
+    enum gpm_status status; /* first failure of a callback, or the work was given up */
+    size_t steps;           /* base/work.h */
     const struct vec_ops *v;
 };
 

@@ -34,7 +34,7 @@ static enum gpm_status op_structure_index(struct infer_state *x, const struct ac
                                           value *out) {
     const char **files, *path = infer_text(a->args[0]);
     size_t n = take_texts(a->args[1], &files);
-    struct index_options o = {.seed = x->core->rng.seed, .stop = x->core->interrupted};
+    struct index_options o = {.seed = x->core->rng.seed, .stop = x->core->limits.stop};
     struct index_report r = {.refusals = BUF_INIT};
     struct buf err = BUF_INIT;
     enum gpm_status st;

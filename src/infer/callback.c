@@ -49,6 +49,7 @@ static enum gpm_status arguments(struct infer_state *x, struct action *a, struct
                               &of.u.array->at[p]);
     }
     if (st == GPM_OK) value_print_json(all, out);
+    if (st == GPM_OK) st = core_poll(x->core, x->at);
     value_unref(all);
     return st;
 }

@@ -206,7 +206,9 @@ void infer_state_release(struct infer_state *x) {
     value_unref(x->structures);
 }
 
+/* What a walk that was given up left of a text is not shown. */
 void infer_write(struct infer_state *x, const char *text, size_t n) {
+    if (x->core->limits.cut) return;
     x->wrote = true;
     if (x->write) x->write(x->user, 1, text, n);
 }
@@ -217,6 +219,7 @@ void infer_present(struct infer_state *x, const struct buf *text, const char *ty
         infer_write(x, text->data, text->len);
         return;
     }
+    if (x->core->limits.cut) return;
     x->wrote = true;
     bool both = rich && rich->len;
     x->show(x->show_user, text->len ? text->data : "", both ? type : NULL,

@@ -98,21 +98,15 @@ static bool same_place(const struct rng *a, const struct rng *b) {
     return a->counter == b->counter && a->left == b->left && a->has_spare == b->has_spare;
 }
 
-static bool holds_model(value v) {
-    size_t n;
-    for (; v.tag == V_PAIR; v = v.u.pair->rest)
-        if (holds_model(v.u.pair->first)) return true;
-    if (model_of(v)) return true;
-    const value *part = value_parts(v, &n);
-    for (size_t i = 0; i < n; i++)
-        if (holds_model(part[i])) return true;
-    return false;
+static bool is_model(value v, void *ctx) {
+    UNUSED(ctx);
+    return model_of(v) != NULL;
 }
 
 static value without_models(value v_taken) {
     value *items;
     size_t n;
-    if (!holds_model(v_taken)) return v_taken;
+    if (!value_any(v_taken, is_model, NULL)) return v_taken;
     if (v_taken.tag == V_PAIR) {
         value first = without_models(value_ref(v_taken.u.pair->first));
         value rest = without_models(value_ref(v_taken.u.pair->rest));

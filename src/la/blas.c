@@ -3,6 +3,7 @@
 #include "la/blas.h"
 
 #include "base/mem.h"
+#include "base/work.h"
 #include "la/mat.h"
 #include <string.h>
 #include "la/vec_ops.h"
@@ -106,11 +107,21 @@ void la_symv(size_t n, double alpha, const double *a, size_t lda, const double *
     if (n) cblas_dsymv(CblasColMajor, CblasLower, (int)n, alpha, a, (int)lda, x, 1, beta, y, 1);
 }
 
+/* How many of n columns (or rows) of a result to compute between two looks at the limits of the
+ * work, when each takes so many operations: all of them, unless that takes long. */
+static size_t piece(size_t n, double each) {
+    const double long_call = 1e10;
+    size_t at_once = each * (double)n > long_call ? (size_t)(long_call / each) : n;
+    return at_once < n ? (at_once + 64) & ~(size_t)63 : n;
+}
+
 void la_gemm(bool ta, bool tb, size_t m, size_t n, size_t k, double alpha, const double *a,
              size_t lda, const double *b, size_t ldb, double beta, double *c, size_t ldc) {
-    if (m && n)
+    size_t w = m ? piece(n, (double)m * (double)k) : 0;
+    for (size_t j = 0; m && j < n && (j == 0 || !work_ends()); j += w)
         cblas_dgemm(CblasColMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans,
-                    (int)m, (int)n, (int)k, alpha, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
+                    (int)m, (int)(w < n - j ? w : n - j), (int)k, alpha, a, (int)lda,
+                    b + (tb ? j : j * ldb), (int)ldb, beta, c + j * ldc, (int)ldc);
 }
 
 void la_syrk(bool trans, size_t n, size_t k, double alpha, const double *a, size_t lda, double beta,
@@ -118,18 +129,39 @@ void la_syrk(bool trans, size_t n, size_t k, double alpha, const double *a, size
     if (n == 1) {
         int step = trans ? 1 : (int)lda;
         c[0] = beta * c[0] + alpha * cblas_ddot((int)k, a, step, a, step);
-    } else if (n)
-        cblas_dsyrk(CblasColMajor, CblasLower, trans ? CblasTrans : CblasNoTrans, (int)n, (int)k,
-                    alpha, a, (int)lda, beta, c, (int)ldc);
+        return;
+    }
+    size_t w = n ? piece(n, (double)n * (double)k) : 0, step = trans ? lda : 1;
+    for (size_t j = 0; j < n && (j == 0 || !work_ends()); j += w) {
+        size_t cols = w < n - j ? w : n - j, below = n - j - cols;
+        const double *at = a + j * step, *rest = at + cols * step;
+        cblas_dsyrk(CblasColMajor, CblasLower, trans ? CblasTrans : CblasNoTrans, (int)cols, (int)k,
+                    alpha, at, (int)lda, beta, c + j + j * ldc, (int)ldc);
+        la_gemm(trans, !trans, below, cols, k, alpha, rest, lda, at, lda, beta,
+                c + j + cols + j * ldc, ldc);
+    }
 }
 
 void la_trsm(bool trans, size_t n, size_t nrhs, const double *l, size_t ldl, double *b,
              size_t ldb) {
-    if (nrhs == 1)
+    if (nrhs == 1) {
         la_trsv(trans, n, l, ldl, b);
-    else if (n && nrhs)
+        return;
+    }
+    size_t w = n ? piece(nrhs, (double)n * (double)n) : 0;
+    for (size_t j = 0; n && j < nrhs && (j == 0 || !work_ends()); j += w)
         cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, trans ? CblasTrans : CblasNoTrans,
-                    CblasNonUnit, (int)n, (int)nrhs, 1, l, (int)ldl, b, (int)ldb);
+                    CblasNonUnit, (int)n, (int)(w < nrhs - j ? w : nrhs - j), 1, l, (int)ldl,
+                    b + j * ldb, (int)ldb);
+}
+
+void la_trsm_right(bool trans, size_t m, size_t n, const double *l, size_t ldl, double *b,
+                   size_t ldb) {
+    size_t w = n ? piece(m, (double)n * (double)n) : 0;
+    for (size_t i = 0; n && i < m && (i == 0 || !work_ends()); i += w)
+        cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, trans ? CblasTrans : CblasNoTrans,
+                    CblasNonUnit, (int)(w < m - i ? w : m - i), (int)n, 1, l, (int)ldl, b + i,
+                    (int)ldb);
 }
 
 void la_trsv(bool trans, size_t n, const double *l, size_t ldl, double *x) {

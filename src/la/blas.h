@@ -42,6 +42,9 @@ void la_trsm(bool trans, size_t n, size_t nrhs, const double *l, size_t ldl, dou
 void la_solve_rows(size_t n, size_t m, const double *l, size_t ldl, double *b, size_t ldb);
 /* B = B L^-1, B m x n. */
 void la_solve_rows_t(size_t n, size_t m, const double *l, size_t ldl, double *b, size_t ldb);
+/* b = b L^-1 or b L^-T, b of m rows and n columns */
+void la_trsm_right(bool trans, size_t m, size_t n, const double *l, size_t ldl, double *b,
+                   size_t ldb);
 void la_trsv(bool trans, size_t n, const double *l, size_t ldl, double *x);
 void la_trmv(bool trans, size_t n, const double *l, size_t ldl, double *x); /* x = L x or L'x */
 

@@ -3,6 +3,7 @@
 #include "la/chol.h"
 #include "la/vec_ops.h"
 
+#include "base/work.h"
 #include "base/mem.h"
 #include "la/blas.h"
 #include "la/mat.h"
@@ -19,7 +20,8 @@ void chol_release(struct chol *c) {
 }
 
 static void copy_lower(size_t n, const double *from, size_t ldf, double *to, size_t ldt) {
-    for (size_t j = 0; j < n; j++)
+    size_t steps = 0;
+    for (size_t j = 0; j < n && !work_steps(&steps, n / 8); j++)
         memcpy(to + j + j * ldt, from + j + j * ldf, (n - j) * sizeof *to);
 }
 

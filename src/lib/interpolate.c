@@ -16,6 +16,7 @@
 #include "lib/args.h"
 
 #include "base/mem.h"
+#include "base/work.h"
 #include "sp/adjoint.h"
 #include <math.h>
 #include <string.h>
@@ -226,7 +227,8 @@ static enum gpm_status simulate_convolve(struct sp_call *c, value *out) {
     *out = value_vector_new(n);
     double *to = out->u.vector->at;
     if (n) memset(to, 0, n * sizeof *to);
-    for (size_t i = 0; i < t.n; i++)
+    size_t steps = 0;
+    for (size_t i = 0; i < t.n && !work_steps(&steps, t.m); i++)
         for (size_t j = 0; j < t.m; j++) to[i + j] += t.a[i] * t.b[j];
     two_release(&t);
     return GPM_OK;
@@ -239,7 +241,8 @@ static enum gpm_status grad_convolve(struct sp_call *c, value r, value dr, value
     double *d = NEW_ARRAY(double, n + 1), *da = mem_zalloc((t.n + t.m + 1) * sizeof *da);
     double *db = da + t.n;
     adj_doubles(dr, d, n);
-    for (size_t i = 0; i < t.n; i++)
+    size_t steps = 0;
+    for (size_t i = 0; i < t.n && !work_steps(&steps, t.m); i++)
         for (size_t j = 0; j < t.m; j++) {
             da[i] += d[i + j] * t.b[j];
             db[j] += d[i + j] * t.a[i];

@@ -148,20 +148,67 @@ void dist_beta_neg_binomial_grad(double k, const double *a, size_t n, double *g)
     g[3] = digamma(a[2] + k) - digamma(a[2]) + both - all;
 }
 
-/* ---- hypergeometric(n, a, b):  C(a, k) C(b, n - k) / C(a + b, n) */
+/* ---- hypergeometric(n, a, b):  C(a, k) C(b, n - k) / C(a + b, n)
+ * Of large counts the logarithms of these agree in all digits but the last ones: then by
+ * binomial(k; a, p) binomial(n - k; b, p) / binomial(n; a + b, p), p = n / (a + b), each by
+ * deviances from its mean (Loader 2000). */
+enum { LARGE_COUNT = 1000000 };
+
+static double deviance(double k, double mean) {
+    if (k == 0) return mean;
+    double d = (mean - k) / k;
+    return k * (fabs(d) < 0.5 ? d - log1p(d) : d - log(mean / k));
+}
+
+/* log k! beyond Stirling's formula; the series is for large k. */
+static double beyond_stirling(double k) {
+    return k > 100 ? stirling_rest(k)
+                   : log_factorial(k) - (k + 0.5) * log(k) + k - 0.5 * log(2 * M_PI);
+}
+
+static double binomial_large(double k, double n, double p, double q) {
+    double far = deviance(k, n * p) + deviance(n - k, n * q);
+    if (k == 0 || k == n) return -far;
+    return beyond_stirling(n) - beyond_stirling(k) - beyond_stirling(n - k) - far +
+           0.5 * (log(n) - log(k) - log(n - k) - log(2 * M_PI));
+}
+
+static double hypergeometric_large(double k, double n, double a, double b) {
+    double p = n / (a + b), q = (a + b - n) / (a + b);
+    return binomial_large(k, a, p, q) + binomial_large(n - k, b, p, q) -
+           binomial_large(n, a + b, p, q);
+}
+
 double dist_hypergeometric_lp(double k, const double *a, size_t n) {
     if (!is_count(a[0]) || !is_count(a[1]) || !is_count(a[2])) return NAN;
     if (a[0] > a[1] + a[2]) return NAN;
     if (!is_count(k) || k > a[1] || k > a[0] || a[0] - k > a[2]) return -INFINITY;
+    if (a[1] + a[2] >= LARGE_COUNT && a[0] > 0 && a[0] < a[1] + a[2])
+        return hypergeometric_large(k, a[0], a[1], a[2]);
     return log_choose(a[1], k) + log_choose(a[2], a[0] - k) - log_choose(a[1] + a[2], a[0]);
 }
 
-/* By inversion, taking values in turn from below and above the mode: some standard deviations. */
+/* Probabilities whose logarithms are concave, of which none is above exp(top), that of the mode
+ * (Devroye 1987): a flat middle and two exponential tails hold them. */
+static double hypergeometric_reject(struct rng *r, const double *a, double mode, double top) {
+    double p = exp(top), w = 1 + p / 2;
+    for (;;) {
+        bool middle = rng_uniform(r) * (1 + w) <= w;
+        double v = rng_uniform(r), y = middle ? v * w / p : (w - log(v)) / p, x = floor(y + 0.5);
+        double k = rng_uniform(r) < 0.5 ? mode - x : mode + x;
+        double over = fmin(0, w - p * y);
+        if (log(rng_uniform(r)) + over <= dist_hypergeometric_lp(k, a, 3) - top) return k;
+    }
+}
+
+/* By inversion, taking values in turn from below and above the mode, where these are few. */
 double dist_hypergeometric_draw(struct rng *r, const double *a, size_t n) {
     double least = fmax(0, a[0] - a[2]), most = fmin(a[0], a[1]);
     double mode = floor((a[0] + 1) * (a[1] + 1) / (a[1] + a[2] + 2));
     if (isnan(dist_hypergeometric_lp(least, a, n))) return NAN;
-    double low = fmin(fmax(mode, least), most), high = low + 1, u = rng_uniform(r);
+    double low = fmin(fmax(mode, least), most), top = dist_hypergeometric_lp(low, a, n);
+    if (top < log(1e-3)) return hypergeometric_reject(r, a, low, top);
+    double high = low + 1, u = rng_uniform(r);
     while (low >= least || high <= most) {
         if (low >= least) {
             u -= exp(dist_hypergeometric_lp(low--, a, n));

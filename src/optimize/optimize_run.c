@@ -9,6 +9,7 @@
 #include "source/runner.h"
 #include "source/srcfn.h"
 #include "base/clock.h"
+#include "base/work.h"
 
 #include <errno.h>
 #include <math.h>
@@ -467,10 +468,10 @@ enum gpm_status optimize_run(struct optimize *o, struct buf *err) {
     o->command.watch = hopeless;
     o->command.watcher = o;
     double *x = NEW_ARRAY(double, (size_t)o->space.n);
-    const struct file_guard limits = {.stop = o->opt.stop}; /* the log may be a pipe */
-    const struct file_guard *before = file_set_guard(&limits);
+    struct work_limits limits = {.stop = o->opt.stop}; /* the log may be a pipe */
+    struct work_limits *before = work_set_limits(&limits);
     enum gpm_status s = loop(o, x, err);
-    file_set_guard(before);
+    work_set_limits(before);
     enum gpm_status given = runner_end(o->runner, err); /* its points are offered again */
     mem_free(x);
     if (given && (!s || s == GPM_E_INTERRUPT)) s = given;

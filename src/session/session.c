@@ -53,7 +53,7 @@ enum gpm_status session_init(struct session *s, uint64_t seed, uint32_t chain) {
     struct session_core *core = &s->core;
     core->syms = &s->syms;
     core->diags = &s->diags;
-    core->interrupted = &s->interrupted;
+    core->limits.stop = &s->interrupted;
     core->host.apply = host_apply;
     core->host.poll = host_poll;
     core->host.density = host_density;
@@ -400,6 +400,7 @@ static enum gpm_status run_guarded(struct session *s, runner *run, const struct 
     in.resumed = place_enter(&s->core, &here);
     enum gpm_status st = run(s, a, f, &in);
     place_leave(&s->core, &here);
+    st = core_check_cut(&s->core, st, a->span);
     if (st == GPM_OK) st = core_check_sound(&s->core, a->span);
     s->core.unsound = NULL;
     s->infer.at = a->span;

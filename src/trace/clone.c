@@ -216,27 +216,18 @@ static value clone_memo(struct clone *c, value v) {
 
 /* Does the value hold anything that belongs to a trace? Made procedures do, and their statistics;
  * they leave it as they are. */
-static bool is_traced(const struct clone *c, value v) {
-    switch (v.tag) {
-    case V_PROC: {
-        struct closure *k = closure_of(v);
-        struct memo_proc *m = memo_of(v);
-        bool own = m && m->owner == nest_level(c->from->core);
-        return (k && frame_needs_copy(c, k->env)) || own || (c->to && sp_made_of(v));
-    }
-    case V_REF: return v.u.ref->node || is_traced(c, v.u.ref->v);
-    case V_PAIR:
-        for (; v.tag == V_PAIR; v = v.u.pair->rest)
-            if (is_traced(c, v.u.pair->first)) return true;
-        return is_traced(c, v);
-    default: {
-        size_t n;
-        const value *part = value_parts(v, &n);
-        for (size_t i = 0; i < n; i++)
-            if (is_traced(c, part[i])) return true;
-        return false;
-    }
-    }
+static bool is_traced_part(value v, void *ctx) {
+    const struct clone *c = ctx;
+    if (v.tag == V_REF) return v.u.ref->node != NULL;
+    if (v.tag != V_PROC) return false;
+    struct closure *k = closure_of(v);
+    struct memo_proc *m = memo_of(v);
+    bool own = m && m->owner == nest_level(c->from->core);
+    return (k && frame_needs_copy(c, k->env)) || own || (c->to && sp_made_of(v));
+}
+
+static bool is_traced(struct clone *c, value v) {
+    return value_any(v, is_traced_part, c);
 }
 
 static value clone_sequence(struct clone *c, value v) {
@@ -250,7 +241,7 @@ static value clone_sequence(struct clone *c, value v) {
     return out;
 }
 
-/* Plain data are shared. Sequences that hold something of the trace are built anew but not
+/* Plain data are shared. Of sequences that hold something of the trace only shared ones are
  * remembered: two copies of one list are equal all the same, of one procedure they would not be. */
 static value clone_value(struct clone *c, value v) {
     if (!IS_OBJ(v) || !is_traced(c, v)) return value_ref(v);
@@ -280,7 +271,8 @@ static value clone_value(struct clone *c, value v) {
         values_free(kv, 2 * n);
         return remember(c, v, out);
     }
-    return clone_sequence(c, v);
+    value out = clone_sequence(c, v);
+    return v.u.obj->refs > 1 ? remember(c, v, out) : out;
 }
 
 static void fill_frames(struct clone *c) {

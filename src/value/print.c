@@ -8,6 +8,7 @@
  * text form), symbols strings; infinities and nan, which JSON lacks, and opaque values are strings
  * holding their text form.
  */
+#include "base/work.h"
 #include "value/value.h"
 #include <math.h>
 
@@ -18,9 +19,11 @@ struct printer {
     struct buf *out;
     size_t max;
     bool json;
+    size_t steps;
 };
 
-static bool more(const struct printer *p) {
+static bool more(struct printer *p) {
+    if (work_step(&p->steps)) p->max = 0;
     return p->out->len <= p->max;
 }
 
@@ -136,9 +139,9 @@ void value_print(value v, struct buf *out) {
 
 void value_print_max(value v, size_t max, struct buf *out) {
     size_t limit = max < SIZE_MAX - out->len ? out->len + max : SIZE_MAX;
-    print_at(v, &(struct printer){out, limit, false}, 0);
+    print_at(v, &(struct printer){out, limit, false, 0}, 0);
 }
 
 void value_print_json(value v, struct buf *out) {
-    print_at(v, &(struct printer){out, SIZE_MAX, true}, 0);
+    print_at(v, &(struct printer){out, SIZE_MAX, true, 0}, 0);
 }

@@ -7,6 +7,7 @@
 #include "value/value.h"
 
 #include "base/mem.h"
+#include "base/work.h"
 #include "base/vec.h"
 #include <math.h>
 #include <stdatomic.h>
@@ -117,6 +118,34 @@ const value *value_parts(value v, size_t *n) {
     case V_REF: *n = 1; return &v.u.ref->v;
     default: *n = 0; return NULL;
     }
+}
+
+struct some_parts {
+    const value *at;
+    size_t n;
+};
+
+bool value_any(value v, bool (*test)(value part, void *ctx), void *ctx) {
+    enum { SMALL = 256 }; /* steps for which nothing is remembered */
+    VEC(struct some_parts) left = {0};
+    struct map met = {0};
+    bool found = test(v, ctx);
+    struct some_parts p;
+    p.at = value_parts(v, &p.n);
+    if (!found && p.n) vec_push(&left, p);
+    for (size_t steps = 0; !found && left.n; steps++) {
+        struct some_parts *last = &vec_last(&left);
+        value x = *last->at++;
+        if (--last->n == 0) left.n--;
+        found = test(x, ctx);
+        p.at = value_parts(x, &p.n);
+        if (!p.n || (x.u.obj->refs > 1 && map_get(&met, MAP_PTR(x.u.obj)))) continue;
+        if (x.u.obj->refs > 1 && steps > SMALL) map_put(&met, MAP_PTR(x.u.obj), x.u.obj);
+        vec_push(&left, p);
+    }
+    vec_release(&left);
+    map_release(&met);
+    return found;
 }
 
 /* ---- dictionaries: keys and values in order of insertion ---------------------------------- */
@@ -281,6 +310,7 @@ static bool equal_one(value a, value b, two_stack *pending, enum nan_rule rule) 
     bool arrays =
         (a.tag == V_ARRAY && b.tag == V_VECTOR) || (a.tag == V_VECTOR && b.tag == V_ARRAY);
     if (a.tag != b.tag && !arrays) return false;
+    if (rule == NAN_IS_ITSELF && IS_OBJ(a) && a.u.obj == b.u.obj) return true;
     switch (arrays ? V_ARRAY : a.tag) {
     case V_NIL: return true;
     case V_NUM:
@@ -318,8 +348,9 @@ static bool equal_one(value a, value b, two_stack *pending, enum nan_rule rule) 
 
 static bool equal(value a, value b, enum nan_rule rule) {
     two_stack pending = {0};
+    size_t steps = 0;
     bool same = equal_one(a, b, &pending, rule);
-    while (same && pending.n) {
+    while (same && pending.n && !work_step(&steps)) {
         struct two t = vec_pop(&pending);
         same = equal_one(t.a, t.b, &pending, rule);
     }
@@ -357,37 +388,54 @@ bool value_name_equal(value a, value b) {
 
 /* ---- hashing ------------------------------------------------------------------------------ */
 
-enum { HASH_DEPTH = 24, HASH_ITEMS = 4096 };
+/* Parts beyond so many add nothing: shared arrays can have more of them than anybody counts. */
+enum { HASH_DEPTH = 24, HASH_ITEMS = 1 << 20 };
 
 static uint64_t mix_in(uint64_t h, uint64_t x) {
     return hash_mix(h * 0x100000001b3ULL ^ x);
 }
 
-static uint64_t hash_doubles(uint64_t h, const double *at, size_t n) {
-    for (size_t i = 0; i < n; i++) h = mix_in(h, hash_num(at[i]));
+/* *left: how many parts may still be looked at. */
+static bool spend(size_t *left, size_t n) {
+    bool enough = *left >= n;
+    *left -= enough ? n : *left;
+    return enough;
+}
+
+static uint64_t hash_at(value v, int depth, size_t *left);
+
+/* As an array of the same numbers. */
+static uint64_t hash_doubles(uint64_t h, const double *at, size_t n, int depth, size_t *left) {
+    for (size_t i = 0; i < n && *left; i++)
+        h = mix_in(h, hash_at(value_num(at[i]), depth + 1, left));
     return h;
 }
 
-static uint64_t hash_at(value v, int depth);
-
-static uint64_t hash_list(value v, int depth) {
+static uint64_t hash_list(value v, int depth, size_t *left) {
     uint64_t h = 0x11;
-    for (size_t i = 0; v.tag == V_PAIR && i < HASH_ITEMS; i++, v = v.u.pair->rest)
-        h = mix_in(h, hash_at(v.u.pair->first, depth + 1));
-    return v.tag == V_PAIR ? h : mix_in(h, hash_at(v, depth + 1));
+    for (; v.tag == V_PAIR && spend(left, 1); v = v.u.pair->rest)
+        h = mix_in(h, hash_at(v.u.pair->first, depth + 1, left));
+    return v.tag == V_PAIR ? h : mix_in(h, hash_at(v, depth + 1, left));
 }
 
-/* Dictionaries are equal whatever the order of insertion: entries are added up. */
-static uint64_t hash_dict(const struct dict_obj *d, int depth) {
+/* Dictionaries are equal whatever the order of insertion: entries are added up, and each may look
+ * at as many parts as any other. */
+static uint64_t hash_dict(const struct dict_obj *d, int depth, size_t *left) {
     uint64_t h = 0x33;
-    for (size_t i = 0; i < d->n; i++)
-        h += mix_in(hash_at(d->kv[2 * i], depth + 1), hash_at(d->kv[2 * i + 1], depth + 1));
+    size_t share = *left / (d->n + 1);
+    for (size_t i = 0; i < d->n; i++) {
+        size_t own = share;
+        uint64_t key = hash_at(d->kv[2 * i], depth + 1, &own);
+        h += mix_in(key, hash_at(d->kv[2 * i + 1], depth + 1, &own));
+    }
+    *left = share;
     return hash_mix(h);
 }
 
-static uint64_t hash_at(value v, int depth) {
+static uint64_t hash_at(value v, int depth, size_t *left) {
     uint64_t h;
-    if (depth > HASH_DEPTH) return 0x77;
+    size_t n;
+    if (depth > HASH_DEPTH || !spend(left, 1)) return 0x77;
     switch (v.tag) {
     case V_NIL: return 0x9d;
     case V_NUM: return hash_num(v.u.num);
@@ -395,25 +443,27 @@ static uint64_t hash_at(value v, int depth) {
     case V_BOOL: return v.u.boolean ? 0x517cc1b727220a95ULL : 0x2545f4914f6cdd1dULL;
     case V_SYM: return hash_mix(v.u.sym->hash);
     case V_STR: return hash_bytes(v.u.str->text, v.u.str->len, 5);
-    case V_PAIR: return hash_list(v, depth);
+    case V_PAIR: return hash_list(v, depth, left);
     case V_ARRAY:
         h = 0x22;
-        for (size_t i = 0; i < v.u.array->n; i++)
-            h = mix_in(h, hash_at(v.u.array->at[i], depth + 1));
+        for (size_t i = 0; i < v.u.array->n && *left; i++)
+            h = mix_in(h, hash_at(v.u.array->at[i], depth + 1, left));
         return h;
-    case V_VECTOR: return hash_doubles(0x22, v.u.vector->at, v.u.vector->n);
+    case V_VECTOR: return hash_doubles(0x22, v.u.vector->at, v.u.vector->n, depth, left);
     case V_MATRIX:
-        return hash_doubles(v.u.matrix->rows, v.u.matrix->at, v.u.matrix->rows * v.u.matrix->cols);
-    case V_DICT: return hash_dict(v.u.dict, depth);
+        n = v.u.matrix->rows * v.u.matrix->cols;
+        return hash_doubles(v.u.matrix->rows, v.u.matrix->at, n, depth, left);
+    case V_DICT: return hash_dict(v.u.dict, depth, left);
     case V_REF:
         return v.u.ref->node ? hash_mix(MAP_PTR(v.u.ref->node))
-                             : mix_in(3, hash_at(v.u.ref->v, depth + 1));
+                             : mix_in(3, hash_at(v.u.ref->v, depth + 1, left));
     default: return v.u.box->cls->hash ? v.u.box->cls->hash(v.u.box) : hash_mix(MAP_PTR(v.u.box));
     }
 }
 
 uint64_t value_hash(value v) {
-    return hash_at(v, 0);
+    size_t left = HASH_ITEMS;
+    return hash_at(v, 0, &left);
 }
 
 uint64_t value_name_hash(value v) {
@@ -458,6 +508,7 @@ static int compare_matrices(const struct matrix_obj *a, const struct matrix_obj 
 static int compare_one(value a, value b, two_stack *pending) {
     int ra = rank_of[a.tag], rb = rank_of[b.tag];
     size_t m, n;
+    if (IS_OBJ(a) && IS_OBJ(b) && a.u.obj == b.u.obj) return 0;
     if (ra != rb) return ra < rb ? -1 : 1;
     switch (a.tag) {
     case V_NUM:
@@ -483,8 +534,9 @@ static int compare_one(value a, value b, two_stack *pending) {
 
 int value_compare(value a, value b) {
     two_stack pending = {0};
+    size_t steps = 0;
     int c = compare_one(a, b, &pending);
-    while (!c && pending.n) {
+    while (!c && pending.n && !work_step(&steps)) {
         struct two t = vec_pop(&pending);
         c = compare_one(t.a, t.b, &pending);
     }

@@ -111,6 +111,10 @@ struct ref_obj {
  * of others none. */
 const value *value_parts(value v, size_t *n);
 
+/* Does it, or one of its parts, theirs included, pass the test? A part that is shared is asked at
+ * most twice, and one that passes ends the walk. */
+bool value_any(value v, bool (*test)(value part, void *ctx), void *ctx);
+
 /* Payloads this layer knows nothing of: the first member of the object is a struct box. */
 /* Names every counted reference that an object holds, each once; see core/cycles.c. */
 struct frame;

@@ -97,6 +97,7 @@ static void extreme_parameters_stay_in_the_support(void **state) {
         {dist_uniform_draw, dist_uniform_lp, {-1e300, 1e300}, 2},
         {dist_binomial_draw, dist_binomial_lp, {1e9, 1e-9}, 2},
         {dist_binomial_draw, dist_binomial_lp, {1e9, 0.999}, 2},
+        {dist_hypergeometric_draw, dist_hypergeometric_lp, {1e15, 1e15, 1e15}, 3},
         {dist_poisson_draw, dist_poisson_lp, {1e9}, 1},
         {dist_poisson_draw, dist_poisson_lp, {1e-12}, 1},
         {dist_neg_binomial_draw, dist_neg_binomial_lp, {1e-3, 1e-3}, 2},
@@ -110,6 +111,42 @@ static void extreme_parameters_stay_in_the_support(void **state) {
             if (!isfinite(x) || !isfinite(lp)) fail_msg("case %zu: density of %g is %g", i, x, lp);
         }
     }
+}
+
+/* Values by Stirling's series in 60 digits. */
+static void large_hypergeometric_densities(void **state) {
+    UNUSED(state);
+    static const struct {
+        double k, a[3], lp;
+    } cases[] = {
+        {500000010000000, {1e15, 1e15, 1e15}, -17.548605959820097},
+        {480, {1000, 1e6, 1e6}, -4.479482493023627},
+        {29000, {1e6, 3e5, 1e7}, -6.303258119520224},
+        {0, {5, 1e9, 1e9}, -3.4657359077997265},
+        {1, {1e12, 10, 1e13}, -0.9482446409199368},
+        {999999, {1999997, 1e6, 1e6}, -0.9808287530116012},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        double lp = dist_hypergeometric_lp(cases[i].k, cases[i].a, 3);
+        if (!(fabs(lp - cases[i].lp) < 1e-9)) fail_msg("case %zu: %.15g", i, lp);
+    }
+}
+
+/* The mean and the variance of many draws. */
+static void large_hypergeometric_draws(void **state) {
+    UNUSED(state);
+    enum { DRAWS = 20000 };
+    const double a[] = {1e5, 1e6, 2e6}, mean = 1e5 / 3, sd = 146.56564618619774;
+    double sum = 0, square = 0;
+    struct rng r;
+    rng_init(&r, 3, 0, 0);
+    for (int i = 0; i < DRAWS; i++) {
+        double z = (dist_hypergeometric_draw(&r, a, 3) - mean) / sd;
+        sum += z;
+        square += z * z;
+    }
+    assert_true(fabs(sum / DRAWS) < 4 / sqrt(DRAWS));
+    assert_true(fabs(square / DRAWS - 1) < 4 * sqrt(2.0 / DRAWS));
 }
 
 static void indexes_follow_their_weights(void **state) {
@@ -148,6 +185,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_seed_fixes_the_draws),
         cmocka_unit_test(extreme_parameters_stay_in_the_support),
+        cmocka_unit_test(large_hypergeometric_densities),
+        cmocka_unit_test(large_hypergeometric_draws),
         cmocka_unit_test(indexes_follow_their_weights),
         cmocka_unit_test(log_gammas_are_gammas),
     };

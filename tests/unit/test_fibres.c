@@ -4,6 +4,7 @@
  * refused is made again, and who is behind goes first. */
 #include "support/check.h"
 
+#include "base/work.h"
 #include "base/fibres.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -74,19 +75,19 @@ static double down(int depth, struct request *r) {
 
 static void *chain(void *arg) {
     struct task *t = arg;
-    const struct file_guard mine = {0};
+    struct work_limits mine = {0};
     double a = t->start, b = 2 * a, c = 3 * a; /* in registers that a call keeps */
-    file_set_guard(&mine);
+    work_set_limits(&mine);
     t->was_fibre = fibre_here();
     t->own_guard = true;
     for (size_t i = 0; i < t->rounds; i++) {
         struct request r = {.x = a * a};
         double root = down((int)(i % 40), &r);
         t->sum += root + b - 2 * a + c - 3 * a;
-        const struct file_guard *now = file_set_guard(&mine);
+        struct work_limits *now = work_set_limits(&mine);
         t->own_guard &= now == &mine;
     }
-    file_set_guard(NULL);
+    work_set_limits(NULL);
     return NULL;
 }
 

@@ -3,6 +3,7 @@
 #include "support/check.h"
 #include "support/tmp.h"
 
+#include "base/work.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/utf8.h"
@@ -48,18 +49,18 @@ static void a_file_is_replaced_whole(void **state) {
 static void limits_end_a_read(void **state) {
     UNUSED(state);
     volatile sig_atomic_t stop = 1;
-    struct file_guard g = {.stop = &stop};
+    struct work_limits g = {.stop = &stop};
     tmp_write("f", "12345");
     assert_int_equal(read_back("f", FILE_GIVEN, 5), GPM_OK);
     assert_int_equal(read_back("f", FILE_GIVEN, 4), GPM_E_LIMIT);
     assert_int_equal(mkfifo(tmp_path("pipe"), 0600), 0);
-    assert_null(file_set_guard(&g));
+    assert_null(work_set_limits(&g));
     assert_int_equal(read_back("pipe", FILE_GIVEN, 5), GPM_E_INTERRUPT);
     assert_int_equal(file_write(tmp_path("pipe"), FILE_GIVEN, "x", 1), GPM_E_INTERRUPT);
     stop = 0;
     g.deadline = clock_seconds() + 0.05;
     assert_int_equal(read_back("pipe", FILE_GIVEN, 5), GPM_E_LIMIT);
-    assert_ptr_equal(file_set_guard(NULL), &g);
+    assert_ptr_equal(work_set_limits(NULL), &g);
     assert_int_equal(read_back("pipe", FILE_OURS, 5), GPM_E_IO);
     struct buf zeros = BUF_INIT;
     assert_int_equal(file_read("/dev/zero", FILE_GIVEN, 100000, &zeros), GPM_E_LIMIT);
