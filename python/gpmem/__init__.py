@@ -4,6 +4,7 @@
     run(program, data)     runs a program of the language, returns arrays
     Session()              a model that stays: assume, observe, infer, sample, fork, save
     loo(result, ...)       leave-one-out cross-validation, models compared
+    is_absent(draws)       where a quantity is absent from draws
     GPRegressor            Gaussian-process regression for scikit-learn
     regress(table)         Bayesian regression of a table: what matters, how well, predictions; TableRegressor,
                            TableClassifier for scikit-learn
@@ -14,7 +15,7 @@
     optimize(f, space)     the optimum of an expensive function; minimize, Optimizer (ask and tell)
 """
 from ._library import GpmemError, GpmemValueError, version
-from .draws import loo
+from .draws import is_absent, loo
 from .forecaster import Forecaster
 from .index import Index
 from .optimise import Optimizer, Optimum, Trial, minimize, optimize
@@ -25,7 +26,7 @@ from .table import Regression, regress
 
 __version__ = version()
 __all__ = ["Discovery", "Forecaster", "GPRegressor", "GpmemError", "GpmemValueError", "Index", "Optimizer", "Optimum", "Panel", "Regression",
-           "Result", "Session", "TableClassifier", "TableRegressor", "Trial", "discover", "discover_panel", "loo", "minimize", "optimize", "regress", "run", "version"]
+           "Result", "Session", "TableClassifier", "TableRegressor", "Trial", "discover", "discover_panel", "is_absent", "loo", "minimize", "optimize", "regress", "run", "version"]
 
 
 def __getattr__(name):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Draws = Mapping[str, np.ndarray]
 
 # what ArviZ calls the statistics of a sampler, whose names in draws are Stan's
-_STATS = {"lp__": "lp", "accept_stat__": "acceptance_rate", "stepsize__": "step_size", "treedepth__": "tree_depth",
+_STATS = {"log_weight__": "log_weight", "lp__": "lp", "accept_stat__": "acceptance_rate", "stepsize__": "step_size", "treedepth__": "tree_depth",
           "n_leapfrog__": "n_steps", "divergent__": "diverging", "energy__": "energy"}
 _GROUPS = {_abi.DRAWS_POSTERIOR: "posterior", _abi.DRAWS_SAMPLER: "sample_stats",
            _abi.DRAWS_LOG_LIK: "log_likelihood", _abi.DRAWS_REPLICATE: "posterior_predictive",
@@ -33,13 +33,64 @@ def is_sample_stat(name: str) -> bool:
     return lib.gpm_draws_group_of(name) == _abi.DRAWS_SAMPLER
 
 
+WEIGHTS = "log_weight__"
+_ABSENT = float(np.array([0x7FF80000000007A2], dtype=np.uint64).view(float)[0])  # R's NA
+
+
+def is_absent(draws: Any) -> np.ndarray:
+    """Where a quantity is absent from its draws, array by array: a nan of its own, which other nans are not.
+
+    >>> from gpmem import run
+    >>> r = run("assume n = uniform_discrete(1, 4); assume x = mapv(i -> normal(0, 1), arange(n));"
+    ...         "infer accumulate_dataset(100, do(mh(default, one, 5), collect(n, x)));")
+    >>> bool((is_absent(r.draws["x[3]"]) == (r.draws["n"] < 3)).all())
+    True"""
+    x = np.ascontiguousarray(draws, dtype=float)
+    return np.isnan(x) & ((x.view(np.uint64) & 0xFFFFFFFF) == 1954)
+
+
+class Table:
+    """The draws of a chain as they come. A column may join at any time, and is absent before."""
+
+    def __init__(self) -> None:
+        self.handle = lib.gpm_draws_new()
+
+    def __del__(self) -> None:
+        lib.gpm_draws_free(self.handle)
+
+    def push(self, names: Any, row: Any, n: int) -> None:
+        """For a callback of draws."""
+        lib.gpm_draws_push(self.handle, 0, names, row, n)
+
+
+def columns(tables: list[Table]) -> dict[str, np.ndarray]:
+    """{name: array (chains, draws)} of chains, merged by name."""
+    if not all(lib.gpm_draws_chains(t.handle) for t in tables):
+        return {}
+    whole = Table()
+    for t in tables:
+        lib.gpm_draws_join(whole.handle, t.handle)
+    out = {}
+    shape = lib.gpm_draws_chains(whole.handle), lib.gpm_draws_rows(whole.handle)
+    for i in range(lib.gpm_draws_columns(whole.handle)):
+        x = out[lib.gpm_draws_name(whole.handle, i).decode()] = np.empty(shape)
+        for chain in range(shape[0]):
+            lib.gpm_draws_column(whole.handle, chain, i, doubles(x[chain]))
+    return out
+
+
+def _filled(x: Any) -> np.ndarray:
+    """What a mask hides is absent."""
+    return np.atleast_2d(np.ma.filled(np.ma.asarray(x, dtype=float), _ABSENT))
+
+
 @contextlib.contextmanager
 def _table(draws: Draws) -> Iterator[Any]:
-    """The draws {name: array (chains, draws)} as a table of the library."""
+    """The draws {name: array (chains, draws)} as a table of the library; one chain may be an array (draws)."""
     if not draws:
         raise GpmemValueError("there are no draws: the program ran no collect(...)")
     names = (c.c_char_p * len(draws))(*[text(n, "the name of a quantity") for n in draws])
-    x = np.ascontiguousarray(np.stack(list(draws.values()), axis=-1), dtype=float)
+    x = np.ascontiguousarray(np.stack([_filled(v) for v in draws.values()], axis=-1))
     table = lib.gpm_draws_new()
     try:
         for chain in x:
@@ -57,7 +108,8 @@ def _answer(status: int, out: Any) -> str:
 
 
 def summary(draws: Draws) -> dict[str, dict[str, float]]:
-    """{name: {mean, mcse_mean, sd, q5, median, q95, ess_bulk, ess_tail, rhat}} of every quantity."""
+    """{name: {mean, mcse_mean, sd, q5, median, q95, ess_bulk, ess_tail, rhat}} of every quantity, over the draws that
+    have it; where one is absent from some, there is the share `absent`, too. The weights in log_weight__ count."""
     with _table(draws) as t:
         return json.loads(lib.gpm_draws_summary(t, _abi.FORMAT_JSON).decode())
 
@@ -84,7 +136,7 @@ def loo(*results: Result, **named: Result) -> list[dict[str, Any]]:
     if not models:
         raise GpmemValueError("loo needs a result, or several")
     with contextlib.ExitStack() as stack:
-        tables = [stack.enter_context(_table(r.draws)) for r in models.values()]
+        tables = [stack.enter_context(_table(r._weighted())) for r in models.values()]
         names = (c.c_char_p * len(tables))(*[text(n, "the name of a model") for n in models])
         out = c.c_char_p()
         status = lib.gpm_draws_loo((c.c_void_p * len(tables))(*tables), names, len(tables), _abi.FORMAT_JSON,

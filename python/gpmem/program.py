@@ -26,8 +26,10 @@ class Result:
     """What a run printed and collected.
 
     values  the value of every top-level sample, predict and expression, in order: numbers, texts, arrays
-    draws   {name: array of shape (chains, draws)} of everything `collect` gathered
-    sample_stats  {name: array}: what hmc and nuts say of the transition that led to each draw, under Stan's names
+    draws   {name: array of shape (chains, draws)} of everything `collect` gathered; nan where a quantity is absent,
+            as is_absent tells
+    sample_stats  {name: array}: what hmc and nuts say of the transition that led to each draw, under Stan's names; and
+            log_weight__ where the draws have weights, which summaries take in
     output  everything the program wrote besides (print, progress, warnings), as text
     failed  {number of a chain, from 1: its error}; the other attributes are of the chains that did not fail
     With several chains `values` holds one list per chain."""
@@ -37,13 +39,17 @@ class Result:
         self.values, self.draws, self.output, self.failed = values, draws, output, failed or {}
         self.sample_stats = sample_stats or {}
 
+    def _weighted(self) -> dict[str, np.ndarray]:
+        """The draws, and their weights where they have some."""
+        return {**{k: x for k, x in self.sample_stats.items() if k == _draws.WEIGHTS}, **self.draws}
+
     def summary(self) -> dict[str, dict[str, float]]:
         """{name: {mean, sd, quantiles, effective sample sizes, rhat}} of every quantity."""
-        return _draws.summary(self.draws)
+        return _draws.summary(self._weighted())
 
     def diagnose(self) -> str:
         """What is wrong with the draws in words, a line each; "" when nothing is."""
-        return _draws.diagnose(self.draws)
+        return _draws.diagnose(self._weighted())
 
     def loo(self) -> dict[str, Any]:
         """Leave-one-out and WAIC; the draws hold collect(..., log_lik()). gpmem.loo(a, b) compares models."""
@@ -51,11 +57,11 @@ class Result:
 
     def predictive_check(self) -> dict[str, Any]:
         """Replicated data beside the data; the draws hold collect(..., y_rep(), y_obs())."""
-        return _draws.predictive_check(self.draws)
+        return _draws.predictive_check(self._weighted())
 
     def predictive_picture(self) -> _shown.Picture:
         """The same as an SVG picture: a text, which notebooks show."""
-        return _shown.Picture(_draws.predictive_picture(self.draws))
+        return _shown.Picture(_draws.predictive_picture(self._weighted()))
 
     def picture(self, *names: str) -> _shown.Picture:
         """Traces and histograms of quantities (the first four, where none is named) as an SVG picture.
@@ -223,8 +229,8 @@ class _Chain:
     """One chain: a session with its callbacks."""
 
     def __init__(self, chain, options):
-        self.results, self.other, self.rows, self.failures, self.keep = [], [], [], [], []
-        self.names: list[str] | None = None
+        self.results, self.other, self.failures, self.keep = [], [], [], []
+        self.table = _draws.Table()
         self.options = _library.options(_abi.Options)
         assign(self.options, **options)
         self.options.chain, self.options.format = chain, 1
@@ -236,12 +242,10 @@ class _Chain:
         (self.results if stream == 1 else self.other).append(c.string_at(text, n))
 
     def _draw(self, _user, names, row, n):
-        if self.names is None:
-            self.names = [names[i].decode() for i in range(n)]
-        self.rows.append(np.array(row[:n]))
+        self.table.push(names, row, n)
 
     def forget_draws(self) -> None:
-        self.rows, self.names = [], None
+        self.table = _draws.Table()
 
     def bind(self, functions):
         for name, f in functions.items():
@@ -331,11 +335,8 @@ def run(program: str, data: Mapping[str, Any] | None = None, functions: Mapping[
     good = [chain for chain in all_chains if chain.error is None]
     draws: dict[str, np.ndarray] = {}
     stats: dict[str, np.ndarray] = {}
-    if good and good[0].names is not None:
-        n = min(len(chain.rows) for chain in good)
-        for i, column in enumerate(good[0].names):
-            to = stats if _draws.is_sample_stat(column) else draws
-            to[column] = np.array([[row[i] for row in chain.rows[:n]] for chain in good])
+    for column, x in _draws.columns([chain.table for chain in good]).items():
+        (stats if _draws.is_sample_stat(column) else draws)[column] = x
     output = b"".join(b"".join(chain.other) for chain in all_chains).decode(errors="replace")
     values = [v for v, chain in zip(values, all_chains) if chain.error is None]
     result = Result(values[0] if chains == 1 and values else values, draws, output, failed, stats)

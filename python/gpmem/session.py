@@ -224,7 +224,9 @@ class Session:
 
     def draws(self, n: int, action: str, *expressions: str, **named: str) -> dict[str, np.ndarray]:
         """Runs the action n times and keeps values of the expressions after each: {name: array of n}. An expression
-        that is not named goes by its text.
+        that is not named goes by its text. Elements of arrays are called x[1], x[2], ...; where a draw has none, there
+        is the nan that is_absent tells. Of particles there is a draw each, and log_weight__ where their weights differ:
+        gpmem.draws.summary takes it in.
 
         >>> s = Session()
         >>> _ = s.assume("x", "normal(0, 1)")
@@ -240,7 +242,8 @@ class Session:
         chain.forget_draws()
         step = "do(%s, collect(%s))" % (self._expression(action, "the action"), ", ".join(columns))
         self._act("do(accumulate_dataset(%d, %s), return(0))" % (whole(n, "n", 1, 2**53), step))
-        return {k: np.array([row[i] for row in chain.rows]) for i, k in enumerate(chain.names or ()) if not _draws.is_sample_stat(k)}
+        kept = _draws.columns([chain.table])
+        return {k: x[0] for k, x in kept.items() if k == _draws.WEIGHTS or not _draws.is_sample_stat(k)}
 
     def fork(self) -> Session:
         """A session that goes on from here by itself: a copy of the model, which draws its own random numbers.

@@ -34,14 +34,18 @@ check_count <- function(n, name, most) {
     stop(name, " must be one whole number from 1 to ", format(most, scientific = FALSE), call. = FALSE)
 }
 
-# draws_array of the package posterior where it is installed, else a plain array of the same shape.
+# draws_array of the package posterior where it is installed, else a plain array of the same shape. Chains are merged by
+# the names of their variables; what a draw lacks is NA.
 bind_chains <- function(draws) {
   if (any(vapply(draws, is.null, NA))) return(NULL)
   rows <- min(vapply(draws, nrow, 1L))
-  variables <- colnames(draws[[1]])
+  names <- lapply(draws, function(d) make.unique(colnames(d)))
+  variables <- unique(unlist(names))
+  of <- sub("\\[[0-9,]*\\]$", "", variables)
+  variables <- variables[order(match(of, unique(of)))]
   out <- array(NA_real_, c(rows, length(draws), length(variables)),
                list(iteration = as.character(seq_len(rows)), chain = as.character(seq_along(draws)), variable = variables))
-  for (i in seq_along(draws)) out[, i, ] <- draws[[i]][seq_len(rows), ]
+  for (i in seq_along(draws)) out[, i, names[[i]]] <- draws[[i]][seq_len(rows), ]
   if (requireNamespace("posterior", quietly = TRUE)) posterior::as_draws_array(out) else out
 }
 
@@ -51,8 +55,23 @@ print.gpmem_run <- function(x, ...) {
   invisible(x)
 }
 
+# The library knows of draws that have weights, and of variables that some draws lack; posterior does not.
 summary.gpmem_run <- function(object, ...) {
   if (is.null(object$draws)) stop("the program collected nothing: infer sample(...) or collect(...) does")
-  if (requireNamespace("posterior", quietly = TRUE)) return(posterior::summarise_draws(object$draws, ...))
-  t(apply(object$draws, 3, function(v) c(mean = mean(v), sd = sd(v), stats::quantile(v, c(0.05, 0.5, 0.95)))))
+  weights <- "log_weight__" %in% dimnames(object$diagnostics)[[3]]
+  own <- !...length() && (weights || anyNA(object$draws)) || !requireNamespace("posterior", quietly = TRUE)
+  if (!own && weights) {
+    log_weights <- as.vector(object$diagnostics[, , "log_weight__"])
+    log_weights[is.na(log_weights)] <- 0
+    return(posterior::summarise_draws(posterior::resample_draws(posterior::weight_draws(
+      posterior::merge_chains(object$draws), log_weights, log = TRUE)), ...))
+  }
+  if (!own) return(posterior::summarise_draws(object$draws, ...))
+  all <- unclass(object$draws)
+  names <- dimnames(all)[[3]]
+  if (weights) all <- array(c(all, object$diagnostics[, , "log_weight__"]), dim(all) + c(0L, 0L, 1L))
+  said <- jsonlite::fromJSON(.Call(C_draws_summary, all, c(names, if (weights) "log_weight__")))
+  figures <- t(vapply(said, function(v) vapply(v, function(x) if (is.null(x)) NA_real_ else as.numeric(x), 1),
+                      numeric(length(said[[1]]))))
+  data.frame(variable = names(said), figures, row.names = NULL, check.names = FALSE)
 }

@@ -57,6 +57,7 @@ SEXP optimizer_tell(SEXP handle, SEXP id, SEXP y);
 SEXP optimizer_best(SEXP handle);
 SEXP optimizer_report(SEXP handle, SEXP format);
 
+SEXP draws_summary(SEXP x, SEXP names);
 SEXP program_run(SEXP program, SEXP name, SEXP data, SEXP options);
 SEXP library_version(void);
 SEXP blas_advice(void);

@@ -28,6 +28,7 @@ static const R_CallMethodDef routines[] = {ROUTINE(gp_new, 6),
                                            ROUTINE(optimizer_best, 1),
                                            ROUTINE(optimizer_report, 2),
                                            ROUTINE(program_run, 4),
+                                           ROUTINE(draws_summary, 2),
                                            ROUTINE(library_version, 0),
                                            ROUTINE(blas_advice, 0),
                                            {NULL, NULL, 0}};

@@ -31,9 +31,7 @@ struct program {
     const char *name, *code;
     pthread_mutex_t lock;
     struct text output, messages; /* streams 1 and 2; what of the second is not yet printed */
-    struct text names;            /* of the columns, each with its NUL */
-    double *rows;
-    size_t n_columns, n_rows, cap;
+    gpm_draws *draws;
     int quiet;
     enum gpm_status st;
 };
@@ -45,22 +43,8 @@ static void on_write(void *user, int stream, const char *text, size_t n) {
     pthread_mutex_unlock(&p->lock);
 }
 
-/* Rows with other columns than the first are left out: they belong to another dataset. */
 static void on_draw(void *user, const char *const *names, const double *row, size_t n) {
-    struct program *p = user;
-    if (!p->n_columns)
-        for (size_t i = 0; i < n; i++) text_add(&p->names, names[i], strlen(names[i]) + 1);
-    if (!p->n_columns) p->n_columns = n;
-    if (n != p->n_columns) return;
-    if ((p->n_rows + 1) * n > p->cap) {
-        size_t cap = 2 * (p->n_rows + 1) * n + 64;
-        double *rows = realloc(p->rows, cap * sizeof *rows);
-        if (!rows) return;
-        p->rows = rows;
-        p->cap = cap;
-    }
-    if (n) memcpy(p->rows + p->n_rows * n, row, n * sizeof *row);
-    p->n_rows++;
+    gpm_draws_push(((struct program *)user)->draws, 0, names, row, n);
 }
 
 static void do_run(void *arg) {
@@ -89,8 +73,7 @@ static void release(SEXP handle) {
     gpm_session_free(p->session);
     free(p->output.data);
     free(p->messages.data);
-    free(p->names.data);
-    free(p->rows);
+    gpm_draws_free(p->draws);
     free(p);
     R_ClearExternalPtr(handle);
 }
@@ -102,26 +85,43 @@ static SEXP results(const struct program *p) {
     SET_VECTOR_ELT(
         out, 0,
         ScalarString(mkCharLenCE(p->output.n ? p->output.data : "", (int)p->output.n, CE_UTF8)));
-    if (p->n_columns && p->n_rows) {
-        SEXP draws = PROTECT(allocMatrix(REALSXP, (int)p->n_rows, (int)p->n_columns));
-        for (size_t i = 0; i < p->n_rows; i++)
-            for (size_t j = 0; j < p->n_columns; j++)
-                REAL(draws)[i + j * p->n_rows] = p->rows[i * p->n_columns + j];
-        SEXP columns = PROTECT(allocVector(STRSXP, (R_xlen_t)p->n_columns));
-        const char *at = p->names.data;
-        for (size_t j = 0; j < p->n_columns; j++, at += strlen(at) + 1)
-            SET_STRING_ELT(columns, (R_xlen_t)j, mkCharCE(at, CE_UTF8));
+    gpm_draws_arrange(p->draws);
+    size_t n = gpm_draws_columns(p->draws), rows = gpm_draws_rows(p->draws);
+    if (n && rows) {
+        SEXP draws = PROTECT(allocMatrix(REALSXP, (int)rows, (int)n));
+        SEXP columns = PROTECT(allocVector(STRSXP, (R_xlen_t)n));
+        SEXP sampler = PROTECT(allocVector(LGLSXP, (R_xlen_t)n));
+        for (size_t j = 0; j < n; j++) {
+            const char *name = gpm_draws_name(p->draws, j);
+            gpm_draws_column(p->draws, 0, j, REAL(draws) + j * rows);
+            SET_STRING_ELT(columns, (R_xlen_t)j, mkCharCE(name, CE_UTF8));
+            LOGICAL(sampler)[j] = gpm_draws_group_of(name) == GPM_DRAWS_SAMPLER;
+        }
         SEXP dimnames = PROTECT(allocVector(VECSXP, 2));
         SET_VECTOR_ELT(dimnames, 1, columns);
         setAttrib(draws, R_DimNamesSymbol, dimnames);
         SET_VECTOR_ELT(out, 1, draws);
-        SEXP sampler = allocVector(LGLSXP, (R_xlen_t)p->n_columns);
         SET_VECTOR_ELT(out, 2, sampler);
-        for (size_t j = 0; j < p->n_columns; j++) LOGICAL(sampler)
-        [j] = gpm_draws_group_of(CHAR(STRING_ELT(columns, (R_xlen_t)j))) == GPM_DRAWS_SAMPLER;
-        UNPROTECT(3);
+        UNPROTECT(4);
     }
     UNPROTECT(1);
+    return out;
+}
+
+/* The summary as JSON of an array rows x chains x variables whose names are `names`. */
+SEXP draws_summary(SEXP x, SEXP names) {
+    const int *dim = INTEGER(getAttrib(x, R_DimSymbol));
+    size_t rows = (size_t)dim[0], chains = (size_t)dim[1], n = (size_t)dim[2];
+    const char **name = (const char **)R_alloc(n + 1, sizeof *name);
+    double *row = (double *)R_alloc(n + 1, sizeof *row);
+    for (size_t j = 0; j < n; j++) name[j] = translateCharUTF8(STRING_ELT(names, (R_xlen_t)j));
+    gpm_draws *d = gpm_draws_new();
+    for (size_t i = 0; i < rows * chains; i++) {
+        for (size_t j = 0; j < n; j++) row[j] = REAL(x)[i + j * rows * chains];
+        gpm_draws_push(d, i / rows, name, row, n);
+    }
+    SEXP out = mkString(gpm_draws_summary(d, GPM_FORMAT_JSON));
+    gpm_draws_free(d);
     return out;
 }
 
@@ -133,6 +133,7 @@ SEXP program_run(SEXP program, SEXP name, SEXP data, SEXP options) {
     if (!p) error("no memory");
     SEXP handle = PROTECT(R_MakeExternalPtr(p, R_NilValue, R_NilValue));
     pthread_mutex_init(&p->lock, NULL);
+    p->draws = gpm_draws_new();
     p->code = translateCharUTF8(STRING_ELT(program, 0));
     p->name = translateCharUTF8(STRING_ELT(name, 0));
     p->quiet = number(options, "quiet", 0) != 0;

@@ -13,8 +13,8 @@
 #include <string.h>
 
 struct gpm_draws {
-    struct draw_table t; /* without columns before the first chain */
-    size_t skipped;      /* chains that left nothing */
+    struct draw_table t;
+    size_t skipped; /* chains that left nothing */
     struct buf text;
 };
 
@@ -39,86 +39,127 @@ static const char *field_end(const char *p, const char *end) {
     return comma ? comma : end;
 }
 
-/* The names of the first chain are those of the table, which the others must have. NULL: good, here
- * and below; else what is wrong. */
-static const char *read_header(struct draw_table *t, const char *p, const char *end) {
-    VEC(char *) names = {0};
+/* The columns of a file as it is read: which of the table its cells are. */
+struct header {
+    VEC(char *) names; /* owned */
+    VEC(size_t) places;
+};
+
+static void header_release(struct header *h) {
+    for (size_t k = 0; k < h->names.n; k++) mem_free(h->names.at[k]);
+    vec_release(&h->names);
+    vec_release(&h->places);
+}
+
+/* The first line names the columns; a line "#+a,b" says that these join. */
+static void read_names(struct draw_table *t, struct header *h, const char *p, const char *end) {
     for (const char *q; p <= end; p = q + 1) {
         q = field_end(p, end);
-        vec_push(&names, mem_strndup(p, (size_t)(q - p)));
+        vec_push(&h->names, mem_strndup(p, (size_t)(q - p)));
     }
-    if (!t->chain.n) {
-        t->names = names.at;
-        t->n_cols = names.n;
-        return NULL;
-    }
-    bool same = names.n == t->n_cols;
-    for (size_t k = 0; k < names.n; k++) {
-        same = same && !strcmp(names.at[k], t->names[k]);
-        mem_free(names.at[k]);
-    }
-    vec_release(&names);
-    return same ? NULL : "the chains have different columns";
+    vec_reserve(&h->places, h->names.n);
+    h->places.n = h->names.n;
+    draw_table_place(t, (const char *const *)h->names.at, h->names.n, h->places.at);
 }
 
-static const char *read_row(const struct draw_table *t, struct draws_chain *to, const char *p,
-                            const char *end) {
+/* NULL: good; else what is wrong. An empty cell is absent; a row of one cell has "" there. */
+static const char *read_row(struct draw_table *t, size_t chain, const struct header *h, double *row,
+                            const char *p, const char *end) {
     size_t n = 0;
     for (const char *q; p <= end; p = q + 1, n++) {
-        double x;
         q = field_end(p, end);
-        if (n == t->n_cols) return "the number of columns is wrong";
-        if (!number_parse(p, (size_t)(q - p), &x)) return "a number is missing or malformed";
-        vec_push(&to->x, x);
+        size_t len = (size_t)(q - p);
+        if (n == h->places.n) return "the number of columns is wrong";
+        if (!len || (len == 2 && !memcmp(p, "\"\"", 2)))
+            row[n] = number_absent();
+        else if (!number_parse(p, len, &row[n]))
+            return "a number is missing or malformed";
     }
-    return n == t->n_cols ? NULL : "the number of columns is wrong";
+    if (n != h->places.n) return "the number of columns is wrong";
+    draw_table_push_at(t, chain, h->places.at, row, n);
+    return NULL;
 }
 
-static void add_chain(gpm_draws *d, struct draws_chain *c) {
-    c->number = d->t.chain.n + d->skipped + 1;
-    vec_push(&d->t.chain, *c);
+/* One chain more; its place. */
+static size_t add_chain(gpm_draws *d) {
+    size_t number = d->t.chain.n + d->skipped + 1;
+    vec_push(&d->t.chain, (struct draws_chain){.number = number});
+    return d->t.chain.n - 1;
 }
 
 void gpm_draws_skip(gpm_draws *d) {
     d->skipped++;
 }
 
+void gpm_draws_push(gpm_draws *d, size_t chain, const char *const *names, const double *row,
+                    size_t n) {
+    while (d->t.chain.n <= chain) (void)add_chain(d);
+    draw_table_push(&d->t, chain, names, row, n);
+}
+
+void gpm_draws_arrange(gpm_draws *d) {
+    draw_table_arrange(&d->t);
+}
+
 enum gpm_status gpm_draws_add_rows(gpm_draws *d, const char *const *names, size_t n,
                                    const double *x, size_t rows) {
-    struct draws_chain chain = {0};
-    if (!d->t.chain.n) draw_table_init(&d->t, names, n, 0);
-    bool same = n == d->t.n_cols;
-    for (size_t k = 0; k < n && same; k++) same = !strcmp(names[k], d->t.names[k]);
-    if (!same) return GPM_E_FORMAT;
-    vec_reserve(&chain.x, n * rows);
-    if (rows) memcpy(chain.x.at, x, n * rows * sizeof *x);
-    chain.x.n = n * rows;
-    add_chain(d, &chain);
+    size_t chain = add_chain(d), *places = NEW_ARRAY(size_t, n + 1);
+    draw_table_place(&d->t, names, n, places);
+    for (size_t r = 0; r < rows; r++) draw_table_push_at(&d->t, chain, places, x + r * n, n);
+    mem_free(places);
+    draw_table_arrange(&d->t);
     return GPM_OK;
 }
 
+void gpm_draws_join(gpm_draws *d, const gpm_draws *from) {
+    const struct draw_table *t = &from->t;
+    size_t n = draw_table_columns(t), *places = NEW_ARRAY(size_t, n + 1);
+    double *row = NEW_ARRAY(double, n + 1);
+    draw_table_place(&d->t, (const char *const *)t->columns.names.at, n, places);
+    for (size_t c = 0; c < t->chain.n; c++) {
+        size_t chain = add_chain(d);
+        for (size_t r = 0; r < t->chain.at[c].rows; r++) {
+            for (size_t j = 0; j < n; j++) row[j] = draw_table_at(t, c, r, j);
+            draw_table_push_at(&d->t, chain, places, row, n);
+        }
+    }
+    mem_free(row);
+    mem_free(places);
+    draw_table_arrange(&d->t);
+}
+
+static const char *read_line(struct draw_table *t, size_t chain, struct header *h, double **row,
+                             const char *p, const char *end) {
+    bool joins = end - p > 2 && !memcmp(p, "#+", 2);
+    if (*p == '#' && (!joins || !h->names.n)) return NULL;
+    if (h->names.n && !joins) return read_row(t, chain, h, *row, p, end);
+    if (p < end) read_names(t, h, joins ? p + 2 : p, end);
+    *row = mem_realloc(*row, (h->places.n + 1) * sizeof **row);
+    return NULL;
+}
+
+/* A chain that cannot be read leaves the table without it. */
 enum gpm_status gpm_draws_add_csv(gpm_draws *d, const char *text, size_t len, char *err,
                                   size_t err_size) {
     const char *wrong = NULL, *stop = text + len, *nl;
-    struct draws_chain chain = {0};
-    size_t line = 0;
-    bool header = false;
+    struct header h = {0};
+    double *row = NULL;
+    size_t line = 0, chain = add_chain(d);
     /* a row without its newline was cut off */
     for (; !wrong && (nl = memchr(text, '\n', (size_t)(stop - text))); text = nl + 1) {
         const char *end = nl > text && nl[-1] == '\r' ? nl - 1 : nl;
         line++;
-        if (text == end || *text == '#') continue;
-        wrong = header ? read_row(&d->t, &chain, text, end) : read_header(&d->t, text, end);
-        header = true;
+        if (text < end) wrong = read_line(&d->t, chain, &h, &row, text, end);
     }
-    if (!header) wrong = "there is no header";
+    if (!h.names.n) wrong = "there is no header";
+    header_release(&h);
+    mem_free(row);
     if (!wrong) {
-        add_chain(d, &chain);
+        draw_table_arrange(&d->t);
         return GPM_OK;
     }
     snprintf(err, err_size, "line %zu: %s", line, wrong);
-    vec_release(&chain.x);
-    if (!d->t.chain.n) draw_table_release(&d->t);
+    draw_table_drop_last(&d->t);
     return GPM_E_FORMAT;
 }
 
@@ -129,7 +170,7 @@ size_t gpm_draws_chains(const gpm_draws *d) {
 }
 
 size_t gpm_draws_columns(const gpm_draws *d) {
-    return d->t.n_cols;
+    return draw_table_columns(&d->t);
 }
 
 size_t gpm_draws_rows(const gpm_draws *d) {
@@ -137,11 +178,20 @@ size_t gpm_draws_rows(const gpm_draws *d) {
 }
 
 const char *gpm_draws_name(const gpm_draws *d, size_t column) {
-    return d->t.names[column];
+    return draw_table_name(&d->t, column);
 }
 
 double gpm_draws_at(const gpm_draws *d, size_t chain, size_t row, size_t column) {
-    return d->t.chain.at[chain].x.at[row * d->t.n_cols + column];
+    return draw_table_at(&d->t, chain, row, column);
+}
+
+void gpm_draws_column(const gpm_draws *d, size_t chain, size_t column, double *out) {
+    size_t rows = draw_table_rows(&d->t);
+    for (size_t i = 0; i < rows; i++) out[i] = draw_table_at(&d->t, chain, i, column);
+}
+
+bool gpm_draws_is_absent(double x) {
+    return number_is_absent(x);
 }
 
 const char *gpm_draws_summary(gpm_draws *d, enum gpm_format format) {

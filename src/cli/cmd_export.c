@@ -5,6 +5,7 @@
  */
 #include "base/mem.h"
 #include "cli/arviz.h"
+#include "cli/chain_rows.h"
 #include "cli/command.h"
 #include "cli/out.h"
 #include "cli/run_folder.h"
@@ -21,6 +22,7 @@ static struct {
 /* PREFIX-1.csv, PREFIX-2.csv, ... */
 static bool export_stan(const gpm_draws *d, const struct run_facts *facts, const char *prefix) {
     size_t columns = gpm_draws_columns(d);
+    double *row = NEW_ARRAY(double, columns + 1);
     bool good = true;
     for (size_t c = 0; c < gpm_draws_chains(d) && good; c++) {
         char path[1200];
@@ -30,14 +32,15 @@ static bool export_stan(const gpm_draws *d, const struct run_facts *facts, const
                    (unsigned long long)facts->seed, c + 1);
         for (size_t k = 0; k < columns; k++)
             buf_printf(&b, "%s%s", k ? "," : "", gpm_draws_name(d, k));
-        for (size_t r = 0; r < gpm_draws_rows(d); r++) {
-            for (size_t k = 0; k < columns; k++)
-                buf_printf(&b, "%s%.17g", k ? "," : "\n", gpm_draws_at(d, c, r, k));
-        }
         buf_putc(&b, '\n');
+        for (size_t r = 0; r < gpm_draws_rows(d); r++) {
+            for (size_t k = 0; k < columns; k++) row[k] = gpm_draws_at(d, c, r, k);
+            chain_row_text(row, columns, &b);
+        }
         good = out_file(path, b.data, b.len);
         buf_release(&b);
     }
+    mem_free(row);
     return good;
 }
 

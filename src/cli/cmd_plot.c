@@ -55,15 +55,20 @@ static json_t *histogram(json_t *x, int bins, size_t chain, double opacity) {
                      "colour", colours[chain % 6], "opacity", opacity);
 }
 
-/* Correlation of a chain's draws with those k earlier. */
+/* Correlation of a chain's draws with those k earlier, where both have the quantity. */
 static double autocorrelation(const gpm_draws *d, size_t chain, size_t column, size_t k) {
-    size_t n = gpm_draws_rows(d);
+    size_t n = gpm_draws_rows(d), have = 0;
     double mean = 0, own = 0, with = 0;
-    for (size_t r = 0; r < n; r++) mean += gpm_draws_at(d, chain, r, column) / (double)n;
+    for (size_t r = 0; r < n; r++) {
+        double x = gpm_draws_at(d, chain, r, column);
+        if (!gpm_draws_is_absent(x)) mean += (x - mean) / (double)++have;
+    }
     for (size_t r = 0; r < n; r++) {
         double x = gpm_draws_at(d, chain, r, column) - mean;
+        double before = r >= k ? gpm_draws_at(d, chain, r - k, column) - mean : 0;
+        if (gpm_draws_is_absent(x)) continue;
         own += x * x;
-        if (r >= k) with += x * (gpm_draws_at(d, chain, r - k, column) - mean);
+        if (!gpm_draws_is_absent(before)) with += x * before;
     }
     return with / own;
 }
@@ -84,10 +89,12 @@ struct ranked {
 /* Ranks of each chain's draws among those of all chains: flat when the chains agree (Vehtari et al.
  * 2021). */
 static void add_ranks(json_t *items, const gpm_draws *d, size_t column) {
-    size_t rows = gpm_draws_rows(d), chains = gpm_draws_chains(d), n = rows * chains;
-    struct ranked *all = NEW_ARRAY(struct ranked, n + 1);
-    for (size_t i = 0; i < n; i++)
-        all[i] = (struct ranked){gpm_draws_at(d, i / rows, i % rows, column), i / rows};
+    size_t rows = gpm_draws_rows(d), chains = gpm_draws_chains(d), n = 0;
+    struct ranked *all = NEW_ARRAY(struct ranked, rows * chains + 1);
+    for (size_t i = 0; i < rows * chains; i++) {
+        double x = gpm_draws_at(d, i / rows, i % rows, column);
+        if (!gpm_draws_is_absent(x)) all[n++] = (struct ranked){x, i / rows};
+    }
     qsort(all, n, sizeof *all, number_compare);
     for (size_t c = 0; c < chains; c++) {
         json_t *ranks = json_array();

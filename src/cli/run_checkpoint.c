@@ -15,9 +15,9 @@ void chain_stand_release(struct chain_stand *c) {
     buf_release(&c->output);
     buf_release(&c->state);
     mem_free(c->moves);
-    mem_free(c->names);
+    buf_release(&c->names);
     mem_free(c->of);
-    c->moves = c->names = c->of = NULL;
+    c->moves = c->of = NULL;
 }
 
 static void pack_bytes(struct pack *p, struct buf *b) {
@@ -37,8 +37,8 @@ static void pack_state(struct pack *p, struct chain_stand *c) {
     pack_bool(p, &c->done);
     pack_u64(p, &c->length);
     pack_u64(p, &c->tail);
-    pack_text(p, &c->names);
-    pack_bool(p, &c->odd_columns);
+    pack_bytes(p, &c->names);
+    pack_u64(p, &c->before);
     pack_bytes(p, &c->output);
     pack_bytes(p, &c->state);
     pack_text(p, &c->moves);
@@ -61,7 +61,7 @@ bool chain_stand_read(const char *path, struct chain_stand *c, struct buf *why) 
     struct buf file = BUF_INIT;
     const char *body;
     size_t n;
-    *c = (struct chain_stand){.output = BUF_INIT, .state = BUF_INIT};
+    *c = (struct chain_stand){.names = BUF_INIT, .output = BUF_INIT, .state = BUF_INIT};
     if (!file_there(path)) return false;
     bool good = file_read(path, FILE_OURS, SIZE_MAX / 4, &file) == GPM_OK;
     if (!good) buf_puts(why, file_why());

@@ -12,12 +12,12 @@
 #include <stdint.h>
 
 struct chain_stand {
-    char *of;        /* whose it is: a hash of program, data on the command line, seed, chain */
-    bool done;       /* the chain has come to its end: nothing is left to run */
-    uint64_t length; /* bytes of draws that belong to it */
-    uint64_t tail;   /* checksum of the last of them */
-    char *names;     /* of the columns, a comma after each; owned */
-    bool odd_columns;
+    char *of;          /* whose it is: a hash of program, data on the command line, seed, chain */
+    bool done;         /* the chain has come to its end: nothing is left to run */
+    uint64_t length;   /* bytes of draws that belong to it */
+    uint64_t tail;     /* checksum of the last of them */
+    struct buf names;  /* of the columns, each with its NUL */
+    uint64_t before;   /* rows that came before the first of them */
     struct buf output; /* what the program printed (cmd_run.c) */
     struct buf state;  /* of the session; empty when it is done */
     char *moves;       /* JSON of what its operators did, when it is done; or NULL */

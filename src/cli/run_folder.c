@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "base/sha256.h"
 #include "base/vec.h"
+#include "cli/chain_rows.h"
 #include "cli/command.h"
 #include "cli/run_checkpoint.h"
 #include "cli/out.h"
@@ -24,15 +25,12 @@ struct chain_file {
     int fd;
     char *old; /* complete lines of an earlier run, to be compared; NULL when all are */
     size_t old_len, old_at;
-    VEC(char *) names;        /* of the columns, as the file has them; none: no draw yet */
-    VEC(double) rows;         /* every draw, for the diagnostics at the end */
+    struct chain_rows rows;   /* the columns so far */
     bool resumed;             /* an earlier run may have left a checkpoint */
-    bool later;               /* it went on from one: the rows before are in the file alone */
     const struct buf *output; /* printed so far; borrowed, or NULL */
     uint64_t length;          /* bytes in the file */
     struct buf waiting;       /* whole lines that are not in the file yet */
     double written;           /* clock_seconds() of the last writing */
-    bool odd_columns;         /* a collect with other columns was left out, and said so */
     bool failed; /* said why: not the draws or files of the earlier run, or it cannot write */
 };
 
@@ -366,41 +364,32 @@ static void write_waiting(struct chain_file *c) {
     c->written = clock_seconds();
 }
 
-/* Does the file hold the draws that were given, and no more? Not where it could not be written, or
- * holds those of an earlier run that were not made again. */
-static bool holds_all(const struct chain_file *c) {
-    return !c->failed && !c->old && !c->later;
-}
-
-/* The draws of the run, as the folder has them. */
-static int all_draws(gpm_draws **out) {
-    size_t n = (size_t)run.facts.chains;
-    bool all = true;
-    struct run_facts facts;
-    for (size_t i = 0; i < n; i++) all &= holds_all(&run.chains[i]);
-    if (!all) return run_folder_read(run.dir, &facts, out);
-    struct run_chain *chains = mem_zalloc(n * sizeof *chains);
-    for (size_t i = 0; i < n; i++) {
-        const struct chain_file *c = &run.chains[i];
-        buf_init(&chains[i].text);
-        chains[i].names = (const char *const *)c->names.at;
-        chains[i].n_columns = c->names.n;
-        chains[i].x = c->rows.at;
-        chains[i].rows = c->names.n ? c->rows.n / c->names.n : 0;
-    }
-    facts = run.facts;
-    facts.failed = run.failed;
-    int status = run_table(run.dir, &facts, chains, out);
-    mem_free(chains);
-    return status;
-}
-
 static bool write_diagnostics(void) {
     gpm_draws *d;
-    if (all_draws(&d) != EXIT_FINE) return false;
+    struct run_facts facts;
+    if (run_folder_read(run.dir, &facts, &d) != EXIT_FINE) return false;
     bool good = run_write_diagnostics(run.dir, d, run.moves);
     gpm_draws_free(d);
     return good;
+}
+
+/* The file of a chain that has ended becomes a whole table (chain_rows.h). */
+static void end_rows(struct chain_file *c) {
+    struct run_path path = run_chain_path(run.dir, number_of(c) - 1);
+    struct buf file = BUF_INIT, whole = BUF_INIT;
+    write_waiting(c);
+    if (!c->failed && !c->old && c->fd >= 0) {
+        bool good = file_read(path.text, FILE_OURS, SIZE_MAX / 4, &file) == GPM_OK;
+        if (good && chain_rows_whole(&c->rows, &file, &whole)) {
+            good = file_close(c->fd) == GPM_OK;
+            c->fd = -1;
+            good &= file_begin(path.text, whole.data, whole.len, &c->fd) == GPM_OK;
+            c->length = whole.len;
+        }
+        if (!good) cannot_write(c);
+    }
+    buf_release(&file);
+    buf_release(&whole);
 }
 
 int run_folder_close(int status) {
@@ -412,7 +401,8 @@ int run_folder_close(int status) {
         buf_release(&c->waiting);
         if (c->fd >= 0 && file_close(c->fd) != GPM_OK) cannot_write(c);
         good &= !c->failed;
-        collected |= c->names.n > 0;
+        collected |= c->rows.columns.names.n > 0;
+        chain_rows_release(&c->rows);
     }
     if (!good && (status == EXIT_FINE || status == EXIT_STOPPED)) status = EXIT_FAILED;
     run.facts.state = status == EXIT_FINE      ? "finished"
@@ -452,6 +442,7 @@ void run_folder_note(size_t i, gpm_session *s, enum gpm_status st) {
     pthread_mutex_lock(&run.lock);
     json_array_set_new(run.moves, i, moves_of(s));
     if (st == GPM_OK && run.chains[i].old) not_repeated(&run.chains[i]); /* the file holds more */
+    if (st == GPM_OK || !gpm_stopped(s)) end_rows(&run.chains[i]);
     if (st == GPM_OK) keep_end(&run.chains[i], json_array_get(run.moves, i));
     if (st != GPM_OK && !gpm_stopped(s))
         json_array_append_new(run.failed,
@@ -479,16 +470,23 @@ static bool add_file(const char *path) {
 
 /* ---- checkpoints ---- */
 
-/* Names of columns as a checkpoint has them: a comma after each. */
-static char *names_text(const struct chain_file *c) {
+/* Names of columns as a checkpoint has them: each with its NUL. */
+static struct buf names_text(const struct chain_file *c) {
     struct buf b = BUF_INIT;
-    for (size_t i = 0; i < c->names.n; i++) buf_printf(&b, "%s,", c->names.at[i]);
-    return buf_take(&b);
+    const struct column_names *all = &c->rows.columns;
+    for (size_t i = 0; i < all->names.n; i++)
+        buf_add(&b, all->names.at[i], strlen(all->names.at[i]) + 1);
+    return b;
 }
 
-static void read_names(struct chain_file *c, const char *text) {
-    for (const char *comma; text && (comma = strchr(text, ',')); text = comma + 1)
-        vec_push(&c->names, mem_strndup(text, (size_t)(comma - text)));
+static void read_names(struct chain_file *c, const struct chain_stand *s) {
+    VEC(const char *) names = {0};
+    const char *p = s->names.data, *end = p + s->names.len;
+    for (const char *nul; p < end && (nul = memchr(p, 0, (size_t)(end - p))); p = nul + 1)
+        vec_push(&names, p);
+    chain_rows_know(&c->rows, names.at, names.n);
+    c->rows.before = s->before;
+    vec_release(&names);
 }
 
 /* Whose a checkpoint is. Data in files is not in it: those are known by their hashes. */
@@ -514,7 +512,7 @@ static bool write_stand(struct chain_file *c, struct chain_stand *s) {
     s->of = owner_of(c);
     s->length = c->length;
     s->names = names_text(c);
-    s->odd_columns = c->odd_columns;
+    s->before = c->rows.before;
     if (c->output) buf_add(&s->output, c->output->data, c->output->len);
     bool good = file_sync(c->fd) == GPM_OK && draws_tail(c->fd, s->length, &s->tail) &&
                 chain_stand_write(checkpoint_path(number_of(c) - 1).text, s);
@@ -527,7 +525,7 @@ static bool keep_state(void *chain, const void *data, size_t n) {
     struct chain_file *c = chain;
     write_waiting(c);
     if (c->failed || c->old) return !c->failed; /* comparing still: what is there is farther */
-    struct chain_stand s = {.output = BUF_INIT, .state = BUF_INIT};
+    struct chain_stand s = {.names = BUF_INIT, .output = BUF_INIT, .state = BUF_INIT};
     buf_add(&s.state, data, n);
     return write_stand(c, &s);
 }
@@ -575,9 +573,7 @@ static bool fits(const struct chain_file *c, const struct chain_stand *s, struct
 /* The chain stands where the checkpoint says. */
 static void take_stand(struct chain_file *c, const struct chain_stand *was, struct buf *output) {
     c->length = was->length;
-    c->later = true;
-    read_names(c, was->names);
-    c->odd_columns = was->odd_columns;
+    read_names(c, was);
     buf_add(output, was->output.data, was->output.len);
     json_t *moves = was->moves ? json_loads(was->moves, 0, NULL) : NULL;
     if (moves) json_array_set_new(run.moves, number_of(c) - 1, moves);
@@ -633,71 +629,37 @@ static void note_file(void *chain, const char *path) {
 
 /* ---- draws ---- */
 
-/* The line that stands in `waiting` from `start` on goes out, or is compared. Whole lines go out: a
- * crash cuts at most the last one. */
-static void end_line(struct chain_file *c, size_t start) {
-    char *line = c->waiting.data + start;
-    size_t len = c->waiting.len - start;
-    line[len - 1] = '\n'; /* in place of the last comma */
-    if (!c->old) return;
-    bool same = len <= c->old_len - c->old_at && !memcmp(c->old + c->old_at, line, len);
-    c->waiting.len = start;
-    if (!same) {
-        not_repeated(c);
-        return;
+/* The lines that stand in `waiting` from `start` on are compared with those of the earlier run, as
+ * far as that came. Whole lines go out: a crash cuts at most the last one. */
+static void compare(struct chain_file *c, size_t start) {
+    const char *p = c->waiting.data + start, *end = c->waiting.data + c->waiting.len;
+    while (c->old && p < end) {
+        const char *to = memchr(p, '\n', (size_t)(end - p)), *was = c->old + c->old_at;
+        const char *was_to = memchr(was, '\n', c->old_len - c->old_at);
+        bool skip;
+        if (!chain_rows_same(was, (size_t)(was_to - was), p, (size_t)(to - p), !c->old_at, &skip)) {
+            not_repeated(c);
+            p = end;
+            break;
+        }
+        p = to + 1;
+        if (skip) continue;
+        c->old_at = (size_t)(was_to + 1 - c->old);
+        if (c->old_at < c->old_len) continue;
+        mem_free(c->old);
+        c->old = NULL;
     }
-    c->old_at += len;
-    if (c->old_at < c->old_len) return;
-    mem_free(c->old);
-    c->old = NULL;
-}
-
-/* Stan's spelling of names: a[1,2] is a.1.2, what CSV cannot hold becomes _. */
-static void put_name(const char *name, struct buf *b) {
-    for (; *name; name++) {
-        bool plain = ascii_name(*name) || *name == '.';
-        if (*name == ']') continue;
-        buf_putc(b, plain ? *name : *name == '[' || *name == ',' ? '.' : '_');
-    }
-}
-
-static void put_header(struct chain_file *c, const char *const *names, size_t n) {
-    size_t start = c->waiting.len;
-    for (size_t i = 0; i < n; i++) {
-        struct buf name = BUF_INIT;
-        put_name(names[i], &name);
-        buf_add(&c->waiting, name.data, name.len);
-        buf_putc(&c->waiting, ',');
-        vec_push(&c->names, buf_take(&name));
-    }
-    end_line(c, start);
-}
-
-static void put_row(struct chain_file *c, const double *row, size_t n) {
-    char *to = buf_room(&c->waiting, n * NUMBER_TEXT);
-    size_t start = c->waiting.len;
-    for (size_t i = 0; i < n; i++) {
-        to += number_exact(to, row[i]);
-        *to++ = ',';
-    }
-    c->waiting.len = (size_t)(to - c->waiting.data);
-    end_line(c, start);
-    vec_reserve(&c->rows, c->rows.n + n);
-    memcpy(c->rows.at + c->rows.n, row, n * sizeof *row);
-    c->rows.n += n;
+    memmove(c->waiting.data + start, p, (size_t)(end - p));
+    c->waiting.len = start + (size_t)(end - p);
 }
 
 /* For gpm_options.draw: a row that the chain collects. */
 static void keep_draw(void *chain, const char *const *names, const double *row, size_t n) {
     struct chain_file *c = chain;
-    if (c->failed || n == 0) return;
-    if (!c->names.n) put_header(c, names, n);
-    if (n != c->names.n) {
-        if (!c->odd_columns) complain(0, "a collect with other columns than the first is not kept");
-        c->odd_columns = true;
-        return;
-    }
-    put_row(c, row, n);
+    size_t start = c->waiting.len;
+    if (c->failed) return;
+    chain_rows_add(&c->rows, names, row, n, &c->waiting);
+    if (c->old && c->waiting.len > start) compare(c, start);
     /* after a row, so that no file holds the names alone */
     double pace = TOGETHER_SECONDS * (1 + run.facts.chains / MANY_CHAINS);
     if (c->waiting.len > TOGETHER_BYTES || clock_seconds() - c->written > pace) write_waiting(c);

@@ -2,10 +2,10 @@
  *
  * A run kept on disk: DIR/manifest.json (version, program, seed, chains, state, the files read with
  * their hashes), DIR/program.vnts (a copy of the program), DIR/chain-N.csv (Stan CSV, a row per
- * draw that the program collects, written out in whole rows as they come, so that a run killed at
- * any moment can be read), at the end DIR/diagnostics.json (summary of every quantity, complaints,
- * what was accepted by scope and chain), and DIR/lock while a process writes: a second one is
- * refused.
+ * draw that the program collects (chain_rows.h), written out in whole rows as they come, so that a
+ * run killed at any moment can be read), at the end DIR/diagnostics.json (summary of every
+ * quantity, complaints, what was accepted by scope and chain), and DIR/lock while a process writes:
+ * a second one is refused.
  *
  * Going on after an interruption: a chain with a checkpoint (DIR/chain-N.ckpt, run_checkpoint.h)
  * goes on from it, rows that came after it are made again. Without one the program is replayed,
@@ -78,19 +78,8 @@ struct run_path run_chain_path(const char *dir, size_t i);
 /* The manifest, whose texts stay valid until the next call. 0 or an exit status, said why. */
 int run_facts_read(const char *dir, struct run_facts *facts);
 bool run_has_failed(const char *dir); /* a run is there, and ended in an error */
-/* A chain: the text of its file, or names and rows where this process has them. */
-struct run_chain {
-    struct buf text;
-    const char *const *names; /* NULL: the text counts */
-    const double *x;          /* `rows` rows of n_columns numbers */
-    size_t n_columns;
-    size_t rows;     /* complete ones */
-    const char *why; /* it failed; NULL: it did not. Borrowed from the manifest */
-};
-/* The chains of a run, facts->chains of them, as one table (*out is the caller's); those that were
- * lost are left out, and facts->lost says which. 0 or an exit status. */
-int run_table(const char *dir, struct run_facts *facts, struct run_chain *all, gpm_draws **out);
-/* The manifest and all chains as one table (*out is the caller's). 0 or an exit status. */
+/* The manifest and all chains as one table (*out is the caller's); those that were lost are left
+ * out, and facts->lost says which. 0 or an exit status. */
 int run_folder_read(const char *dir, struct run_facts *facts, gpm_draws **out);
 /* The same; what is not as it should be (chains that were lost, a run that goes on) is said on
  * stderr. */

@@ -156,6 +156,13 @@ void run_folder_moves(const char *dir, struct buf *accepted, struct buf *wrong) 
 
 /* ---- draws ---- */
 
+/* A chain as it is read. */
+struct run_chain {
+    struct buf text;
+    size_t rows;     /* complete ones */
+    const char *why; /* it failed; NULL: it did not. Borrowed from the manifest */
+};
+
 /* Lines that end, but for comments and the header. */
 static size_t count_rows(const struct buf *b) {
     size_t n = 0;
@@ -197,13 +204,6 @@ static bool is_lost(const struct run_chain *c, size_t i, size_t most, struct buf
     return true;
 }
 
-/* True: done; false: err says what is wrong. */
-static bool add_chain(const struct run_chain *c, gpm_draws *d, char *err, size_t err_size) {
-    if (!c->names) return gpm_draws_add_csv(d, c->text.data, c->text.len, err, err_size) == GPM_OK;
-    snprintf(err, err_size, "the chains have different columns");
-    return gpm_draws_add_rows(d, c->names, c->n_columns, c->x, c->rows) == GPM_OK;
-}
-
 static int add_chains(const char *dir, const struct run_chain *all, size_t n, gpm_draws *d,
                       struct buf *lost) {
     size_t most = 0;
@@ -213,7 +213,7 @@ static int add_chains(const char *dir, const struct run_chain *all, size_t n, gp
     for (size_t i = 0; i < n; i++) {
         if (is_lost(&all[i], i, most, lost))
             gpm_draws_skip(d);
-        else if (!add_chain(&all[i], d, err, sizeof err))
+        else if (gpm_draws_add_csv(d, all[i].text.data, all[i].text.len, err, sizeof err) != GPM_OK)
             return complain(EXIT_USAGE, "%s: %s", run_chain_path(dir, i).text, err);
     }
     if (gpm_draws_chains(d)) return EXIT_FINE;
@@ -221,7 +221,9 @@ static int add_chains(const char *dir, const struct run_chain *all, size_t n, gp
                     dir, all[0].why ? "; it failed: " : "", all[0].why ? all[0].why : "");
 }
 
-int run_table(const char *dir, struct run_facts *facts, struct run_chain *all, gpm_draws **out) {
+/* The chains of a run, facts->chains of them, as one table. */
+static int run_table(const char *dir, struct run_facts *facts, struct run_chain *all,
+                     gpm_draws **out) {
     static struct buf lost = BUF_INIT;
     size_t n = (size_t)facts->chains;
     gpm_draws *d = *out = gpm_draws_new();

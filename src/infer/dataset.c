@@ -37,11 +37,9 @@ struct dataset *dataset_new(const char *const *names, size_t n) {
     struct dataset *d = NEW(struct dataset);
     box_init(&d->box, &dataset_class);
     if (n == 0) return d;
-    d->n_columns = n + DATASET_FIRST;
-    d->names = NEW_ARRAY(char *, d->n_columns);
-    for (size_t i = 0; i < DATASET_FIRST; i++) d->names[i] = mem_strdup(first_names[i]);
-    for (size_t i = 0; i < n; i++)
-        d->names[DATASET_FIRST + i] = names ? mem_strdup(names[i]) : NULL;
+    dataset_ready(d);
+    d->names = mem_realloc(d->names, (d->n_columns + n + 1) * sizeof *d->names);
+    for (size_t i = 0; i < n; i++) d->names[d->n_columns++] = names ? mem_strdup(names[i]) : NULL;
     return d;
 }
 
@@ -59,21 +57,57 @@ size_t dataset_rows(const struct dataset *d) {
     return d->n_columns ? d->cells.n / d->n_columns : 0;
 }
 
-bool dataset_append(struct dataset *d, const struct dataset *b, double iter) {
-    if (b->n_columns == 0) return true;
-    if (d->n_columns == 0) { /* the first rows bring the columns */
-        d->n_columns = b->n_columns;
-        d->names = NEW_ARRAY(char *, d->n_columns);
-        for (size_t i = 0; i < d->n_columns; i++) d->names[i] = mem_strdup(b->names[i]);
+/* Cells move to rows that are wider by one. */
+static void widen(struct dataset *d, const char *name) {
+    size_t old = d->n_columns, rows = dataset_rows(d);
+    d->names = mem_realloc(d->names, (old + 1) * sizeof *d->names);
+    d->names[old] = mem_strdup(name);
+    d->n_columns = old + 1;
+    vec_reserve(&d->cells, rows * d->n_columns);
+    for (size_t i = rows; i-- > 0;) {
+        value *to = d->cells.at + i * d->n_columns;
+        memmove(to, d->cells.at + i * old, old * sizeof *to);
+        to[old] = NIL;
     }
-    if (d->n_columns != b->n_columns) return false;
-    for (size_t i = 0; i < d->n_columns; i++)
-        if (strcmp(d->names[i], b->names[i]) != 0) return false;
-    for (size_t i = 0; i < b->cells.n; i++) {
-        bool stamp = iter >= 0 && i % b->n_columns == DATASET_ITER;
-        vec_push(&d->cells, stamp ? value_num(iter) : value_ref(b->cells.at[i]));
+    d->cells.n = rows * d->n_columns;
+}
+
+void dataset_ready(struct dataset *d) {
+    if (d->n_columns) return;
+    d->names = NEW_ARRAY(char *, DATASET_FIRST);
+    for (size_t i = 0; i < DATASET_FIRST; i++) d->names[i] = mem_strdup(first_names[i]);
+    d->n_columns = DATASET_FIRST;
+}
+
+size_t dataset_column(struct dataset *d, const char *name, size_t nth) {
+    for (size_t c = DATASET_FIRST; c < d->n_columns; c++)
+        if (!strcmp(d->names[c], name) && nth-- == 0) return c;
+    dataset_ready(d);
+    widen(d, name);
+    return d->n_columns - 1;
+}
+
+/* How many columns before c are called as it is. */
+static size_t same_before(const struct dataset *d, size_t c) {
+    size_t n = 0;
+    for (size_t i = DATASET_FIRST; i < c; i++) n += !strcmp(d->names[i], d->names[c]);
+    return n;
+}
+
+void dataset_append(struct dataset *d, const struct dataset *b, double iter) {
+    size_t *to = NEW_ARRAY(size_t, b->n_columns + 1), rows = dataset_rows(b);
+    for (size_t c = 0; c < b->n_columns; c++) {
+        bool same = c < d->n_columns && !strcmp(d->names[c], b->names[c]);
+        to[c] = same || c < DATASET_FIRST ? c : dataset_column(d, b->names[c], same_before(b, c));
     }
-    return true;
+    for (size_t r = 0; r < rows; r++) {
+        size_t at = d->cells.n;
+        for (size_t c = 0; c < d->n_columns; c++) vec_push(&d->cells, NIL);
+        for (size_t c = 0; c < b->n_columns; c++)
+            d->cells.at[at + to[c]] = value_ref(b->cells.at[r * b->n_columns + c]);
+        if (iter >= 0) d->cells.at[at + DATASET_ITER] = value_num(iter);
+    }
+    mem_free(to);
 }
 
 double dataset_number(const struct dataset *d, size_t row, size_t column) {
@@ -177,31 +211,50 @@ void draw_row_release(struct draw_row *r) {
     vec_release(&r->at);
 }
 
-/* The row's numbers, as many of each column as the first row has. */
-static void add_row(const struct dataset *d, size_t row, const size_t *width,
-                    struct draw_table *out) {
-    VEC(double) at = {0};
-    for (size_t c = DATASET_FIRST; c < d->n_columns; c++) {
-        struct draw_row r = {0};
-        (void)draw_row_add(&r, "", d->cells.at[row * d->n_columns + c]);
-        for (size_t i = 0; i < width[c]; i++) vec_push(&at, i < r.at.n ? r.at.at[i] : NAN);
-        draw_row_release(&r);
+/* Log weights of rows that were collected together; false: they are 0. */
+static bool weights_of_group(const struct dataset *d, size_t from, size_t end, double *w) {
+    bool any = false;
+    for (size_t r = from; r < end; r++) {
+        double over = dataset_number(d, r, DATASET_PROB) * (double)(end - from);
+        any |= !(fabs(over - 1) < 1e-9);
+        w[r - from] = log(over);
     }
-    draw_table_push(out, 0, at.at);
-    vec_release(&at);
+    if (!any) memset(w, 0, (end - from) * sizeof *w);
+    return any;
+}
+
+/* Where the particles end that were collected together with the one in row `from`. */
+static size_t group_end(const struct dataset *d, size_t from) {
+    size_t rows = dataset_rows(d), r = from + 1;
+    while (r < rows && dataset_number(d, r, DATASET_PARTICLE) == (double)(r - from)) r++;
+    return r;
+}
+
+double *dataset_log_weights(const struct dataset *d) {
+    size_t rows = dataset_rows(d);
+    double *w = mem_zalloc((rows + 1) * sizeof *w);
+    bool any = false;
+    for (size_t r = 0, end; r < rows; r = end) {
+        end = group_end(d, r);
+        any |= weights_of_group(d, r, end, w + r);
+    }
+    if (any) return w;
+    mem_free(w);
+    return NULL;
 }
 
 void dataset_table(const struct dataset *d, struct draw_table *out) {
-    struct draw_row first = {0};
-    size_t *width = NEW_ARRAY(size_t, d->n_columns + 1), rows = dataset_rows(d);
-    for (size_t c = DATASET_FIRST; c < d->n_columns; c++) {
-        size_t before = first.at.n;
-        if (!rows || !draw_row_add(&first, d->names[c], d->cells.at[c]))
-            (void)draw_row_add(&first, d->names[c], value_num(NAN));
-        width[c] = first.at.n - before;
+    double *weights = dataset_log_weights(d);
+    struct draw_row row = {0};
+    draw_table_init(out, 1);
+    for (size_t r = 0; r < dataset_rows(d); r++) {
+        draw_row_begin(&row);
+        if (weights) (void)draw_row_add(&row, DRAWS_LOG_WEIGHT, value_num(weights[r]));
+        for (size_t c = DATASET_FIRST; c < d->n_columns; c++)
+            (void)draw_row_add(&row, d->names[c], d->cells.at[r * d->n_columns + c]);
+        draw_table_push(out, 0, (const char *const *)row.names.at, row.at.at, row.at.n);
     }
-    draw_table_init(out, (const char *const *)first.names.at, first.names.n, 1);
-    for (size_t r = 0; r < rows; r++) add_row(d, r, width, out);
-    draw_row_release(&first);
-    mem_free(width);
+    draw_table_arrange(out);
+    draw_row_release(&row);
+    mem_free(weights);
 }

@@ -34,8 +34,13 @@ enum gpm_status dataset_give(struct dataset *d, enum gpm_status st, value *out) 
 /* Begins a row; the cells of the expressions follow. */
 void dataset_begin_row(struct dataset *d, const double first[DATASET_FIRST]);
 size_t dataset_rows(const struct dataset *d);
-/* Appends the rows of b; `iter` >= 0 replaces their iteration. False: other columns. */
-bool dataset_append(struct dataset *d, const struct dataset *b, double iter);
+/* Appends the rows of b by the names of its columns; `iter` >= 0 replaces their iteration. Where
+ * only one of them has a column, the rows of the other have nil there. */
+void dataset_append(struct dataset *d, const struct dataset *b, double iter);
+/* Gives an empty() one the columns that come first. */
+void dataset_ready(struct dataset *d);
+/* The place of a column that joins, or of the `nth` (from 0) that is called so already. */
+size_t dataset_column(struct dataset *d, const char *name, size_t nth);
 /* Numbers with their names, for rows that mostly look like the one before: columns that do keep the
  * names of their numbers. */
 struct draw_row {
@@ -53,8 +58,11 @@ void draw_row_begin(struct draw_row *r);
  * name[1,1], name[2,1], ... False: v has none. */
 bool draw_row_add(struct draw_row *r, const char *name, value v);
 void draw_row_release(struct draw_row *r);
-/* The collected columns as one chain of draws, in the order of the rows; NaN where there is no
- * number. */
+/* Of every row the log of its weight over the mean weight of the particles that were collected
+ * with it; NULL: all are 0. Caller frees with mem_free. */
+double *dataset_log_weights(const struct dataset *d);
+/* The collected columns as one chain of draws, in the order of the rows: their numbers, and
+ * log_weight__ where weights differ. */
 void dataset_table(const struct dataset *d, struct draw_table *out);
 /* Begins the row of a particle; total: model_log_weight. */
 void collect_begin_row(struct infer_state *x, double iter, size_t particle, double total,

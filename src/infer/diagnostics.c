@@ -389,11 +389,9 @@ static void quantiles(const double *x, size_t total, const struct ranked *r, siz
 }
 
 /* The tail's ESS is the smaller of those of the 5% and 95% quantiles. */
-void draws_summarise(struct draws_tables *t, const double *x, size_t chains, size_t n,
-                     struct draws_summary *out) {
+static void summarise_equal(struct draws_tables *t, const double *x, size_t chains, size_t n,
+                            struct draws_summary *out) {
     size_t total = chains * n;
-    *out = (struct draws_summary){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-    if (total == 0) return;
     double *s = split(x, chains, n);
     size_t m = 2 * chains * (n / 2);
     struct ranked *r = ranked_copy(s, m);
@@ -408,18 +406,202 @@ void draws_summarise(struct draws_tables *t, const double *x, size_t chains, siz
     out->ess_tail = isnan(low) || isnan(high) ? NAN : fmin(low, high);
 }
 
-size_t draws_complain(const struct draws_summary *s, const double *x, size_t chains, size_t n,
-                      const char *name, struct buf *out) {
-    size_t total = chains * n, complaints = 0;
-    if (!col_finite(total, x)) {
+/* ---- with weights ---- */
+
+/* Draws that count: their weights, and what the weights come to. */
+struct weighted {
+    struct draws_tables *t;
+    const double *w;
+    size_t chains, n;
+    double sum, worth;
+    struct ranked *r; /* those that have the quantity, sorted; room for as many behind */
+    size_t k;         /* how many */
+    bool equal;       /* they weigh the same */
+};
+
+double draws_worth(const double *w, size_t n) {
+    double s = 0, s2 = 0, top = 0;
+    for (size_t i = 0; i < n; i++) top = fmax(top, w[i]);
+    for (size_t i = 0; i < n && top > 0; i++) s += w[i] / top, s2 += w[i] / top * (w[i] / top);
+    return s2 > 0 ? s * s / s2 : 0;
+}
+
+static double weighted_mean(const double *x, const double *w, size_t n, double sum) {
+    double m = 0, more = 0;
+    for (size_t i = 0; i < n; i++)
+        if (w[i] > 0) m += w[i] / sum * x[i];
+    for (size_t i = 0; i < n; i++)
+        if (w[i] > 0) more += w[i] / sum * (x[i] - m);
+    return m + more;
+}
+
+static double weighted_variance(const double *x, const double *w, size_t n, double sum,
+                                double mean) {
+    double s = 0;
+    for (size_t i = 0; i < n; i++)
+        if (w[i] > 0) s += w[i] / sum * (x[i] - mean) * (x[i] - mean);
+    return s;
+}
+
+/* Draws of the same weight: as without. Else the least x below or at which there is a share p. */
+static double weighted_quantile(const struct weighted *d, double p) {
+    if (d->equal) return quantile_of_sorted(d->r, d->k, p);
+    double upto = 0;
+    for (size_t i = 0; i < d->k; i++)
+        if ((upto += d->w[d->r[i].at] / d->sum) >= p - 1e-12) return d->r[i].x;
+    return d->r[d->k - 1].x;
+}
+
+/* Terms of the mean of f, less that mean: they average to 0, and their error is its error. *var:
+ * the variance of f. */
+static double *influence(const struct weighted *d, const double *f, double *var) {
+    size_t total = d->chains * d->n;
+    double *z = mem_zalloc((total + 1) * sizeof *z), mean = weighted_mean(f, d->w, total, d->sum);
+    *var = weighted_variance(f, d->w, total, d->sum, mean);
+    for (size_t i = 0; i < total; i++)
+        if (d->w[i] > 0) z[i] = d->w[i] / d->sum * (double)total * (f[i] - mean);
+    return z;
+}
+
+/* The squared error of the mean of f. */
+static double squared_error(const struct weighted *d, const double *f, double *var) {
+    double *z = influence(d, f, var);
+    double e = draws_sd(z, d->chains * d->n);
+    e = e * e / ess_split(d->t, z, d->chains, d->n);
+    mem_free(z);
+    return e;
+}
+
+static double weighted_ess(const struct weighted *d, const double *f) {
+    double var, error = squared_error(d, f, &var);
+    return isnan(error) ? NAN : fmin(var / error, d->worth);
+}
+
+static double weighted_ess_below(const struct weighted *d, const double *x, double q) {
+    size_t total = d->chains * d->n;
+    double *below = NEW_ARRAY(double, total + 1);
+    for (size_t i = 0; i < total; i++) below[i] = x[i] <= q;
+    double ess = weighted_ess(d, below);
+    mem_free(below);
+    return ess;
+}
+
+/* Normal scores of the weighted ranks; for equal weights those of z_scale. */
+static void weighted_scores(const struct weighted *d, const struct ranked *r, double *z) {
+    double upto = 0;
+    for (size_t i = 0, j; i < d->k; i = j) {
+        double here = 0;
+        for (j = i; j < d->k && r[j].x == r[i].x; j++) here += d->w[r[j].at] / d->sum;
+        double s = norm_quantile(((upto + here / 2) * d->worth + 0.125) / (d->worth + 0.25));
+        for (size_t l = i; l < j; l++) z[r[l].at] = s;
+        upto += here;
+    }
+}
+
+/* As rhat_basic, each half chain being worth as many draws as its weights say; NaN where one is
+ * worth less than two. */
+static double weighted_rhat(const struct weighted *d, const double *z) {
+    size_t half = d->n / 2, halves = 2 * d->chains;
+    double *mean = NEW_ARRAY(double, halves + 1), within = 0, worth = 0;
+    for (size_t h = 0; h < halves; h++) {
+        size_t at = h / 2 * d->n + (h % 2 ? d->n - half : 0);
+        double k = draws_worth(d->w + at, half), sum = 0;
+        for (size_t i = 0; i < half; i++) sum += d->w[at + i];
+        mean[h] = weighted_mean(z + at, d->w + at, half, sum);
+        double var = weighted_variance(z + at, d->w + at, half, sum, mean[h]);
+        within += k < 2 ? NAN : var * k / (k - 1) / (double)halves;
+        worth += k / (double)halves;
+    }
+    double between = variance(mean, halves);
+    mem_free(mean);
+    return sqrt(between / within + (worth - 1) / worth);
+}
+
+/* Do the chains agree how often the quantity is there? */
+static double presence_rhat(const struct weighted *d) {
+    size_t total = d->chains * d->n, half = d->n / 2;
+    double *there = NEW_ARRAY(double, total + 1), rhat = NAN;
+    for (size_t i = 0; i < total; i++) there[i] = d->w[i] > 0;
+    if (!constant(there, total)) {
+        double *s = split(there, d->chains, d->n);
+        rhat = rhat_basic(s, 2 * d->chains, half);
+        mem_free(s);
+    }
+    mem_free(there);
+    return rhat;
+}
+
+static void weighted_chains(const struct weighted *d, const double *x, struct draws_summary *out) {
+    double var, *z = mem_zalloc((d->chains * d->n + 1) * sizeof *z);
+    out->mcse_mean = sqrt(squared_error(d, x, &var));
+    weighted_scores(d, d->r, z);
+    out->rhat = fmax(weighted_rhat(d, z), presence_rhat(d));
+    out->ess_bulk = weighted_ess(d, z);
+    fold(d->r, d->k, out->median, d->r + d->k);
+    weighted_scores(d, d->r + d->k, z);
+    out->rhat = fmax(weighted_rhat(d, z), out->rhat);
+    mem_free(z);
+    double low = weighted_ess_below(d, x, out->q5), high = weighted_ess_below(d, x, out->q95);
+    out->ess_tail = isnan(low) || isnan(high) ? NAN : fmin(low, high);
+}
+
+static void summarise_weighted(struct weighted *d, const double *x, struct draws_summary *out) {
+    size_t total = d->chains * d->n;
+    bool finite = true, same = true;
+    d->r = NEW_ARRAY(struct ranked, 2 * total + 1);
+    d->worth = draws_worth(d->w, total);
+    d->equal = true;
+    for (size_t i = 0; i < total; i++) {
+        if (!(d->w[i] > 0)) continue;
+        d->r[d->k++] = (struct ranked){x[i], i};
+        d->sum += d->w[i];
+        finite &= isfinite(x[i]) != 0;
+        same &= x[i] == d->r[0].x;
+        d->equal &= d->w[i] == d->w[d->r[0].at];
+    }
+    if (d->k) {
+        sort_ranked(d->r, d->r + d->k, d->k);
+        out->mean = weighted_mean(x, d->w, total, d->sum);
+        out->sd =
+            sqrt(weighted_variance(x, d->w, total, d->sum, out->mean) * d->worth / (d->worth - 1));
+        if (!(d->worth > 1)) out->sd = NAN;
+        out->q5 = weighted_quantile(d, 0.05);
+        out->median = weighted_quantile(d, 0.5);
+        out->q95 = weighted_quantile(d, 0.95);
+        if (d->k > 2 && d->n > 2 && finite && !same) weighted_chains(d, x, out);
+    }
+    mem_free(d->r);
+}
+
+void draws_summarise(struct draws_tables *t, const double *x, const double *w, size_t chains,
+                     size_t n, struct draws_summary *out) {
+    *out = (struct draws_summary){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0};
+    if (chains * n == 0) return;
+    if (w)
+        summarise_weighted(&(struct weighted){.t = t, .w = w, .chains = chains, .n = n}, x, out);
+    else
+        summarise_equal(t, x, chains, n, out);
+}
+
+size_t draws_complain(const struct draws_summary *s, const double *x, const double *w,
+                      size_t chains, size_t n, const char *name, struct buf *out) {
+    size_t total = chains * n, complaints = 0, first = total, have = 0;
+    bool finite = true, same = true;
+    for (size_t i = 0; i < total; i++) {
+        if (w && !(w[i] > 0)) continue;
+        if (!have++) first = i;
+        finite &= isfinite(x[i]) != 0;
+        same &= !(fabs(x[i] - x[first]) > 1e-15 * fabs(x[first]));
+    }
+    if (!finite) {
         buf_printf(out, "%s: some draws are not finite; check the model for overflow\n", name);
         return 1;
     }
-    if (total > 1 && constant(x, total)) {
+    if (have > 1 && same) {
         buf_printf(out,
-                   "%s: the same in every draw; it is known exactly, or no transition that touches "
-                   "it was accepted\n",
-                   name);
+                   "%s: the same in every draw%s; it is known exactly, or no transition that "
+                   "touches it was accepted\n",
+                   name, have < total ? " that has it" : "");
         return 1;
     }
     double enough = 100 * (double)chains;

@@ -8,6 +8,11 @@
  * Draws of one quantity are a plain array of chains one after the other: draw i of chain c stands
  * at x[c * n + i], c < chains, i < n. Where a statistic does not exist (fewer than three draws per
  * half chain, a draw that is not finite, all draws equal) the functions give NaN.
+ *
+ * Draws may have weights w >= 0, which need not add up to one; a draw that lacks the quantity has
+ * weight 0, and x is not looked at there. The statistics are then those of the weighted draws, and
+ * the error of the mean m is that of sum w (x - m) / sum w. An effective number is the variance of
+ * what is averaged over the squared error of its mean, and at most (sum w)^2 / sum w^2.
  */
 #ifndef INFER_DIAGNOSTICS_H
 #define INFER_DIAGNOSTICS_H
@@ -23,17 +28,21 @@ double draws_ess_mean(const double *x, size_t chains, size_t n);
 
 struct draws_summary {
     double mean, sd, mcse_mean, q5, median, q95, rhat, ess_bulk, ess_tail;
+    double absent; /* share of the draws that lack the quantity, by weight; set by who knows */
 };
 /* What columns of one length share; for the quantities of a table one after the other. */
 struct draws_tables;
 struct draws_tables *draws_tables_new(void);
 void draws_tables_free(struct draws_tables *t);
-void draws_summarise(struct draws_tables *t, const double *x, size_t chains, size_t n,
-                     struct draws_summary *out);
+/* w NULL: all weigh the same. */
+void draws_summarise(struct draws_tables *t, const double *x, const double *w, size_t chains,
+                     size_t n, struct draws_summary *out);
+/* How many equal draws these weights are worth: (sum w)^2 / sum w^2; 0 where all are 0. */
+double draws_worth(const double *w, size_t n);
 
 /* In words, what is wrong with a quantity called `name`: R-hat above 1.01, an effective sample size
  * below 100 per chain, draws that are not finite or never move. Appends one line per complaint and
  * returns their number. */
-size_t draws_complain(const struct draws_summary *s, const double *x, size_t chains, size_t n,
-                      const char *name, struct buf *out);
+size_t draws_complain(const struct draws_summary *s, const double *x, const double *w,
+                      size_t chains, size_t n, const char *name, struct buf *out);
 #endif

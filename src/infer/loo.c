@@ -125,15 +125,25 @@ static struct loo_point leave_out(const double *l, size_t chains, size_t rows) {
 }
 
 bool loo_of_table(const struct draw_table *d, struct loo *out, struct buf *why) {
+    struct draw_table drawn;
+    if (draw_table_draw(d, &drawn)) {
+        bool good = loo_of_table(&drawn, out, why);
+        draw_table_release(&drawn);
+        out->weighted = good;
+        return good;
+    }
     size_t rows = draw_table_rows(d), n = rows * d->chain.n;
     VEC(struct loo_point) at = {0};
-    for (size_t j = 0; j < d->n_cols && !why->len; j++) {
-        if (draw_group_of(d->names[j]) != DRAWS_LOG_LIK) continue;
+    for (size_t j = 0; j < draw_table_columns(d) && !why->len; j++) {
+        if (draw_group_of(draw_table_name(d, j)) != DRAWS_LOG_LIK) continue;
         if (n < 10) buf_printf(why, "%zu draws are too few", n);
         double *l = draw_table_column(d, j);
-        bool finite = true;
+        bool finite = true, there = true;
         for (size_t i = 0; i < n; i++) finite &= isfinite(l[i]) != 0;
-        if (!finite)
+        for (size_t i = 0; i < n; i++) there &= !number_is_absent(l[i]);
+        if (!there)
+            buf_printf(why, "observation %zu is absent in some draws", at.n + 1);
+        else if (!finite)
             buf_printf(why, "observation %zu has probability zero in some draws", at.n + 1);
         if (!why->len) vec_push(&at, leave_out(l, d->chain.n, rows));
         mem_free(l);
@@ -141,7 +151,7 @@ bool loo_of_table(const struct draw_table *d, struct loo *out, struct buf *why) 
     if (!at.n && !why->len)
         buf_puts(why, "there are no columns log_lik; collect them with the draws: collect(mu, "
                       "log_lik())");
-    *out = (struct loo){at.at, at.n, n, fmin(1 - 1 / log10((double)n), 0.7)};
+    *out = (struct loo){at.at, at.n, n, fmin(1 - 1 / log10((double)n), 0.7), false};
     if (why->len) loo_release(out);
     return !why->len;
 }
@@ -184,6 +194,7 @@ struct loo_sum loo_difference(const struct loo *a, const struct loo *b) {
 size_t loo_complain(const struct loo *l, struct buf *out) {
     enum { SHOWN = 8 };
     size_t bad = 0, waic = 0;
+    if (l->weighted) buf_puts(out, "the draws have weights: rows were drawn by weight first\n");
     for (size_t i = 0; i < l->n; i++) {
         waic += l->at[i].p_waic > 0.4;
         if (!(l->at[i].k > l->limit)) continue;

@@ -20,7 +20,8 @@ struct loo_point {
 struct loo {
     struct loo_point *at; /* owned, one per observation */
     size_t n, draws;
-    double limit; /* of k: min(1 - 1 / log10(draws), 0.7) */
+    double limit;  /* of k: min(1 - 1 / log10(draws), 0.7) */
+    bool weighted; /* the draws had weights, and were drawn by them first */
 };
 struct loo_sum {
     double sum, se;

@@ -37,6 +37,8 @@ struct sampling {
     struct target g;
     struct start start;
     double draws, thin;  /* thin 0: as many transitions a draw as they are worth */
+    double picks;        /* of choices that nuts does not move, before each transition */
+    bool warm;           /* the warm-up goes on */
     value collect, also; /* actions, or ABSENT; borrowed */
     bool alone;          /* nothing but nuts touches the model */
     struct dataset *kept;
@@ -81,10 +83,12 @@ static bool has_others(const struct sampling *r) {
     return false;
 }
 
-/* As many picks as there are choices, so that each is visited once on average. */
+/* As many picks as there are choices, so that each is visited once on average: as there were at
+ * most in the warm-up. A number that followed the state would draw from another distribution. */
 static enum gpm_status sweep(struct sampling *r, step_fn *step) {
     struct target g = infer_aim(r->x, infer_name(r->x, "default"), infer_name(r->x, "one"));
-    g.transitions = (double)r->x->model->p.at[0]->choices.n;
+    if (r->warm || r->picks < 1) r->picks = fmax(r->picks, (double)r->x->model->p.at[0]->choices.n);
+    g.transitions = r->picks;
     return infer_transitions(r->x, &g, step, NULL);
 }
 
@@ -170,6 +174,12 @@ static bool is_numeric(value v) {
     return n > 0;
 }
 
+/* An empty sequence may hold numbers in a later draw. */
+static bool may_be_kept(value v) {
+    size_t n;
+    return is_numeric(v) || (seq_length(v, &n) && n == 0);
+}
+
 static void look_up(struct sampling *r, struct trace *t) {
     if (r->trace == t && r->structure == t->structure) return;
     trace_quantities_free(r->q, r->n_q);
@@ -178,44 +188,42 @@ static void look_up(struct sampling *r, struct trace *t) {
     r->structure = t->structure;
 }
 
-/* The columns are those of the first draw; NaN where a later one lacks it. */
-static void set_columns(struct sampling *r) {
-    VEC(const char *) names = {0};
-    look_up(r, r->x->model->p.at[0]);
-    for (size_t i = 0; i < r->n_q; i++)
-        if (is_numeric(node_value(r->q[i].node))) vec_push(&names, r->q[i].name);
-    struct dataset *d = dataset_new(names.at, names.n);
-    (void)dataset_append(r->kept, d, -1); /* there are none yet */
-    value_unref(value_box(V_BOX, &d->box));
-    vec_release(&names);
-}
-
-/* Columns stand in the order of the quantities, so that the search goes on where it ended. */
-static void add_row(struct sampling *r, double iter, size_t particle, double total) {
-    struct trace *t = r->x->model->p.at[particle];
+/* Columns stand in the order of the quantities, so that the search goes on where it ended; those
+ * that are new join. False: there is nothing to keep, now or later. */
+static bool add_row(struct sampling *r, double iter, size_t particle, double total) {
     struct dataset *d = r->kept;
-    look_up(r, t);
-    collect_begin_row(r->x, iter, particle, total, d);
-    for (size_t c = DATASET_FIRST, at = 0; c < d->n_columns; c++) {
-        size_t tried = 0;
-        while (tried < r->n_q && strcmp(r->q[(at + tried) % r->n_q].name, d->names[c]) != 0)
-            tried++;
-        bool found = tried < r->n_q;
-        if (found) at = (at + tried) % r->n_q;
-        vec_push(&d->cells, found ? value_ref(node_value(r->q[at].node)) : value_num(NAN));
+    bool any = false;
+    look_up(r, r->x->model->p.at[particle]);
+    for (size_t i = 0; i < r->n_q; i++) any |= may_be_kept(node_value(r->q[i].node));
+    if (!any) return false;
+    size_t *to = NEW_ARRAY(size_t, r->n_q + 1);
+    for (size_t i = 0, at = DATASET_FIRST; i < r->n_q; i++) {
+        bool kept = is_numeric(node_value(r->q[i].node)), here = at < d->n_columns;
+        to[i] = !kept                                         ? SIZE_MAX
+                : here && !strcmp(d->names[at], r->q[i].name) ? at
+                                                              : dataset_column(d, r->q[i].name, 0);
+        if (kept) at = to[i] + 1;
     }
+    dataset_ready(d);
+    collect_begin_row(r->x, iter, particle, total, d);
+    size_t first = d->cells.n - DATASET_FIRST;
+    while (d->cells.n < first + d->n_columns) vec_push(&d->cells, NIL);
+    for (size_t i = 0; i < r->n_q; i++)
+        if (to[i] != SIZE_MAX) d->cells.at[first + to[i]] = value_ref(node_value(r->q[i].node));
+    mem_free(to);
+    return true;
 }
 
 static enum gpm_status keep_quantities(struct sampling *r, double iter) {
     double total = model_log_weight(r->x->model);
     size_t first = dataset_rows(r->kept);
-    if (!r->kept->n_columns) set_columns(r);
-    if (!r->kept->n_columns)
+    bool any = true;
+    for (size_t i = 0; i < r->x->model->p.n && any; i++) any = add_row(r, iter, i, total);
+    if (!any)
         return infer_error(r->x, DIAG_BAD_OPERATOR_ARG,
                            "sample: the model assumes no name that depends on a choice and is a "
                            "number or a sequence of numbers; say what to keep: "
                            "collect=collect(...)");
-    for (size_t i = 0; i < r->x->model->p.n; i++) add_row(r, iter, i, total);
     collect_pass_on(r->x, r->kept, first);
     return GPM_OK;
 }
@@ -228,9 +236,7 @@ static enum gpm_status keep_collected(struct sampling *r, double iter) {
                          "sample: collect= must be an action that gives a dataset, as collect(...) "
                          "does; it gave a %s",
                          value_type_name(v));
-    if (st == GPM_OK && !dataset_append(r->kept, dataset_of(v), iter))
-        st =
-            infer_error(r->x, DIAG_BAD_OPERATOR_ARG, "sample: the datasets have different columns");
+    if (st == GPM_OK) dataset_append(r->kept, dataset_of(v), iter);
     value_unref(v);
     return st;
 }
@@ -239,7 +245,8 @@ static enum gpm_status keep_collected(struct sampling *r, double iter) {
 static enum gpm_status one_round(void *ctx, double i) {
     struct sampling *r = ctx;
     enum gpm_status st = GPM_OK;
-    if (i < r->set.warmup) return transition(r);
+    r->warm = i < r->set.warmup;
+    if (r->warm) return transition(r);
     if (i == r->set.warmup && !(r->thin > 0)) r->thin = sampler_pace(r->x, &r->g);
     for (double k = 0; k < r->thin && st == GPM_OK; k++) st = transition(r);
     if (st != GPM_OK) return st;
@@ -277,6 +284,7 @@ static void pack_sampling(struct pack *p, void *ctx) {
     struct sampling *r = ctx;
     value kept = p->reading ? NIL : value_box(V_BOX, &r->kept->box);
     pack_double(p, &r->thin);
+    pack_double(p, &r->picks);
     pack_value(p, &kept);
     if (!p->reading) return;
     if (dataset_of(kept)) {
@@ -294,6 +302,7 @@ static enum gpm_status op_sample(struct infer_state *x, const struct action *a, 
     enum gpm_status st = read_arguments(x, a, &r);
     if (st != GPM_OK) return st;
     r.kept = dataset_new(NULL, 0);
+    r.warm = true;
     if (!place_enter(x->core, &here)) {
         struct sampler_begin begin = {&r.set, &r.start, false};
         sampler_mark(x);

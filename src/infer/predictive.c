@@ -51,8 +51,8 @@ void predictive_show(struct predictive *p, const double *y, size_t n) {
 /* The columns of a group. */
 typedef VEC(size_t) places;
 static void columns_of(const struct draw_table *d, enum draw_group group, places *out) {
-    for (size_t j = 0; j < d->n_cols; j++)
-        if (draw_group_of(d->names[j]) == group) vec_push(out, j);
+    for (size_t j = 0; j < draw_table_columns(d); j++)
+        if (draw_group_of(draw_table_name(d, j)) == group) vec_push(out, j);
 }
 
 static void add_replicates(const struct draw_table *d, const places *rep, struct predictive *out) {
@@ -60,8 +60,7 @@ static void add_replicates(const struct draw_table *d, const places *rep, struct
     double *y = NEW_ARRAY(double, rep->n + 1);
     for (size_t c = 0; c < d->chain.n; c++)
         for (size_t r = 0; r < rows; r++) {
-            for (size_t k = 0; k < rep->n; k++)
-                y[k] = d->chain.at[c].x.at[r * d->n_cols + rep->at[k]];
+            for (size_t k = 0; k < rep->n; k++) y[k] = draw_table_at(d, c, r, rep->at[k]);
             for (size_t i = 0; i < out->q.n; i++)
                 vec_push(&out->q.at[i].replicated,
                          known_quantity_of(known_quantity(out->q.at[i].name), y, rep->n));
@@ -70,7 +69,22 @@ static void add_replicates(const struct draw_table *d, const places *rep, struct
     mem_free(y);
 }
 
+static bool all_there(const struct draw_table *d, const places *p) {
+    for (size_t c = 0; c < d->chain.n; c++)
+        for (size_t r = 0; r < draw_table_rows(d); r++)
+            for (size_t k = 0; k < p->n; k++)
+                if (number_is_absent(draw_table_at(d, c, r, p->at[k]))) return false;
+    return true;
+}
+
 bool predictive_of_table(const struct draw_table *d, struct predictive *out, struct buf *why) {
+    struct draw_table drawn;
+    if (draw_table_draw(d, &drawn)) {
+        bool good = predictive_of_table(&drawn, out, why);
+        draw_table_release(&drawn);
+        out->title = "posterior predictive check, of draws by weight";
+        return good;
+    }
     places rep = {0}, obs = {0};
     columns_of(d, DRAWS_REPLICATE, &rep);
     columns_of(d, DRAWS_OBSERVED, &obs);
@@ -80,8 +94,10 @@ bool predictive_of_table(const struct draw_table *d, struct predictive *out, str
                       "collect(mu, y_rep(), y_obs())");
     else if (rep.n != obs.n)
         buf_printf(why, "a replicate has %zu numbers and the data have %zu", rep.n, obs.n);
+    else if (!all_there(d, &rep) || !all_there(d, &obs))
+        buf_puts(why, "some draws lack part of the data or of their replicate");
     for (size_t k = 0; k < obs.n && !why->len; k++)
-        vec_push(&out->y, d->chain.at[0].x.at[obs.at[k]]);
+        vec_push(&out->y, draw_table_at(d, 0, 0, obs.at[k]));
     for (size_t i = 0; i < COUNT_OF(known) && !why->len; i++) {
         struct predictive_quantity q = {
             mem_strdup(known[i].name), known_quantity_of(&known[i], out->y.at, out->y.n), {0}};

@@ -111,7 +111,7 @@ static void judge(const struct job *j, size_t d, size_t n) {
     for (size_t i = 0; i < d; i++) {
         struct draws_summary s;
         for (size_t k = 0; k < RCHAINS * n; k++) x[k] = j->all[(k / n * j->room + k % n) * d + i];
-        draws_summarise(t, x, RCHAINS, n, &s);
+        draws_summarise(t, x, NULL, RCHAINS, n, &s);
         j->c->rhat = fmax(j->c->rhat, s.rhat), j->c->ess = fmin(j->c->ess, s.ess_bulk);
     }
     draws_tables_free(t);

@@ -88,9 +88,9 @@ static const struct {
 
 static void summarise(const double *x, size_t chains, size_t n, struct draws_summary *s) {
     struct draws_tables *t = draws_tables_new();
-    draws_summarise(t, x, chains, n, s);
+    draws_summarise(t, x, NULL, chains, n, s);
     struct draws_summary again;
-    draws_summarise(t, x, chains, n, &again); /* by tables that are there */
+    draws_summarise(t, x, NULL, chains, n, &again); /* by tables that are there */
     assert_memory_equal(s, &again, sizeof again);
     draws_tables_free(t);
 }
@@ -123,10 +123,10 @@ static void useless_draws_give_nan_and_a_complaint(void **state) {
     struct buf b = BUF_INIT;
     summarise(still, 2, 10, &s);
     assert_true(isnan(s.rhat) && isnan(s.ess_bulk) && isnan(s.ess_tail));
-    assert_int_equal(draws_complain(&s, still, 2, 10, "x", &b), 1);
+    assert_int_equal(draws_complain(&s, still, NULL, 2, 10, "x", &b), 1);
     assert_non_null(strstr(b.data, "x: the same in every draw"));
     summarise(wild, 2, 10, &s);
-    assert_int_equal(draws_complain(&s, wild, 2, 10, "y", &b), 1);
+    assert_int_equal(draws_complain(&s, wild, NULL, 2, 10, "y", &b), 1);
     assert_non_null(strstr(b.data, "y: some draws are not finite"));
     summarise(wild, 0, 0, &s);
     assert_true(isnan(s.mean));
@@ -141,24 +141,24 @@ static void unmixed_chains_are_named(void **state) {
     struct draws_summary s;
     struct buf b = BUF_INIT;
     summarise(x, 4, 1000, &s);
-    assert_int_equal(draws_complain(&s, x, 4, 1000, "mu", &b), 3);
+    assert_int_equal(draws_complain(&s, x, NULL, 4, 1000, "mu", &b), 3);
     assert_non_null(strstr(b.data, "mu: chains have not mixed, R-hat 1.129"));
     buf_release(&b);
     mem_free(x);
     x = series(0, 0, 4, 1000, 0, 9);
     summarise(x, 4, 1000, &s);
-    assert_int_equal(draws_complain(&s, x, 4, 1000, "mu", &b), 0);
+    assert_int_equal(draws_complain(&s, x, NULL, 4, 1000, "mu", &b), 0);
     mem_free(x);
 }
 
 static void table_of(struct draw_table *d) {
     static const char *const names[] = {"mu", "w[1,2]", "prt. id"};
-    draw_table_init(d, names, 3, 2);
+    draw_table_init(d, 2);
     for (int i = 0; i < 3; i++) {
-        draw_table_push(d, 0, (double[]){i, 0.1 * i, 1});
-        draw_table_push(d, 1, (double[]){-i, i == 1 ? NAN : 0.5, 2});
+        draw_table_push(d, 0, names, (double[]){i, 0.1 * i, 1}, 3);
+        draw_table_push(d, 1, names, (double[]){-i, i == 1 ? NAN : 0.5, 2}, 3);
     }
-    draw_table_push(d, 1, (double[]){9, 9, 9}); /* one row more than the other chain */
+    draw_table_push(d, 1, names, (double[]){9, 9, 9}, 3); /* one row more than the other chain */
 }
 
 static void writers_write(void **state) {
@@ -180,10 +180,11 @@ static void summaries_hold_every_column(void **state) {
     static const char *const names[] = {"a", "b"};
     struct draw_table d;
     struct buf b = BUF_INIT;
-    draw_table_init(&d, names, 2, 4);
+    draw_table_init(&d, 4);
     double *x = series(0, 0.3, 4, 250, 0, 1);
     for (size_t c = 0; c < 4; c++)
-        for (size_t i = 0; i < 250; i++) draw_table_push(&d, c, (double[]){x[c * 250 + i], 1});
+        for (size_t i = 0; i < 250; i++)
+            draw_table_push(&d, c, names, (double[]){x[c * 250 + i], 1}, 2);
     draw_table_summary(&d, &b);
     assert_string_equal(
         b.data,
@@ -215,8 +216,9 @@ static void known_parts_are_no_complaint(void **state) {
     for (size_t k = 0; k < COUNT_OF(names); k++) {
         struct draw_table d;
         struct buf b = BUF_INIT;
-        draw_table_init(&d, names[k], 4, 1);
-        for (size_t i = 0; i < 1000; i++) draw_table_push(&d, 0, (double[]){1, x[i], 3, 4});
+        draw_table_init(&d, 1);
+        for (size_t i = 0; i < 1000; i++)
+            draw_table_push(&d, 0, names[k], (double[]){1, x[i], 3, 4}, 4);
         draw_table_complain(&d, &b);
         assert_null(strstr(b.data, names[k][0]));
         for (size_t j = 2; j < 4; j++) {
