@@ -45,9 +45,9 @@ def main():
     assert "2 columns" in run(MODEL + GATHER + "plot(\"l7\", d);", status=1)
     assert "dataset" in run("printf(3);", status=1)
     assert "no column" in run(MODEL + GATHER + "column(d, \"y\")", status=1)
-    joined = MODEL + "define d = join_datasets(run(collect(x)), run(collect(2 * x)));"
-    out = run(joined + "column(d, \"x\"); column(d, \"2 * x\");").split()  # a row has nothing in the columns of the others
-    assert "nil" in out[1] and "nil" in out[2], out
+    joined = MODEL + "define d = join_datasets(run(collect(x)), run(collect(labelled(2 * x, y))));"
+    out = run(joined + "column(d, \"x\"); column(d, \"y\");").split()  # a row has nothing in the columns of the others
+    assert "()" in out[1] and "()" in out[2], out
     assert run(MODEL + "size(column(join_datasets(run(collect(x)), run(collect(x))), \"x\"))") == "2\n"
     print("plot: all checks passed")
 
