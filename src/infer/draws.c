@@ -5,9 +5,9 @@
  * length.
  */
 #include "infer/draws.h"
+#include "base/ascii.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,8 +104,7 @@ static struct place place_of(const char *name, struct column_names *wholes) {
     struct place p = {0};
     size_t n = strcspn(name, "[."), dims = 0, index[2];
     const char *s = name + n;
-    for (char *end; n && *s && strchr("[.,", *s) && isdigit((unsigned char)s[1]) && dims < 2;
-         s = end) {
+    for (char *end; n && *s && strchr("[.,", *s) && ascii_digit(s[1]) && dims < 2; s = end) {
         index[dims++] = (size_t)strtoull(s + 1, &end, 10);
     }
     if (dims && *s == ']') s++;
