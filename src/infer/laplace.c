@@ -106,16 +106,17 @@ void proposal_walk(const struct proposal *p, struct rng *r, double *z) {
 static bool hessian(const struct density *t, const double *z0, double *h) {
     size_t d = (size_t)t->d;
     double *z = NEW_ARRAY(double, 4 * d * d + 2 * d), *g = z + 2 * d * d, *logp = g + 2 * d * d;
+    double step = t->step > 0 ? t->step : DIFF_STEP;
     bool ok = true;
     for (size_t k = 0; k < 2 * d; k++) { /* up and down, one coordinate after the other */
         memcpy(z + k * d, z0, sizeof *z * d);
-        z[k * d + k / 2] += k % 2 ? -DIFF_STEP : DIFF_STEP;
+        z[k * d + k / 2] += k % 2 ? -step : step;
     }
     density_many(t, 2 * d, z, logp, g);
     for (size_t k = 0; k < 2 * d; k++) ok = ok && isfinite(logp[k]);
     for (size_t i = 0; i < d && ok; i++)
         for (size_t j = 0; j < d; j++)
-            h[j + i * d] = -(g[2 * i * d + j] - g[(2 * i + 1) * d + j]) / (2 * DIFF_STEP);
+            h[j + i * d] = -(g[2 * i * d + j] - g[(2 * i + 1) * d + j]) / (2 * step);
     for (size_t i = 0; i < d && ok; i++)
         for (size_t j = 0; j < i; j++)
             h[i + j * d] = h[j + i * d] = 0.5 * (h[i + j * d] + h[j + i * d]);

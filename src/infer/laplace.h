@@ -42,6 +42,7 @@ struct density {
      * to: a point of it and (unit) its spread in every coordinate, 0: as around z. False: there
      * are no more. May be NULL. */
     bool (*elsewhere)(void *ctx, const double *z, int k, double *at, double *unit);
+    double step; /* of differences of the gradient, which make a mode's shape; 0: 1e-4 */
     /* NULL, or n points at once, each as eval would have it: on several threads, say. grad: n x d
      * or NULL; logp[i] -inf where a point is impossible. */
     void (*many)(void *ctx, size_t n, const double *z, double *logp, double *grad);

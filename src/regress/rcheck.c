@@ -11,6 +11,7 @@
 #include "infer/loo.h"
 #include "math/special.h"
 #include "regress/regress.h"
+#include "regress/rstarts.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -129,7 +130,7 @@ static enum gpm_status simpler(const struct regress *r, const char *kernel, size
     double *var = NEW_ARRAY(double, n + 1), z[PROPOSAL_MAX_DIM] = {0};
     enum gpm_status st = rmodel_init(&m, &data, kernel, &err);
     m.stop = r->o.stop;
-    if (!st) rmodel_optimum(&m, z);
+    if (!st) rstarts_one(&m, z);
     if (!st) st = rprocess_init(&p, &m);
     if (!st) st = rprocess_use(&p, z);
     if (!st) st = rprocess_settle(&p);

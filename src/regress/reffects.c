@@ -20,7 +20,7 @@ enum {
     ROWS = 40,     /* of the data, over which curves are averaged */
     SHARED = 200,  /* rows for shares, ... */
     PAIRS = 800,   /* and pairs of them, each row with several others */
-    DRAWS = 60,    /* at most */
+    DRAWS = 120,   /* at most */
     FEATURES = 512 /* of a path */
 };
 

@@ -2,10 +2,10 @@
  * The posterior of a regression's parameters: see rmodel.h. */
 #include "regress/rmodel.h"
 #include "base/mem.h"
-#include "infer/fit.h"
-#include "la/blas.h"
 #include "la/parallel.h"
 #include "regress/rchains.h"
+#include "regress/rstarts.h"
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -104,10 +104,18 @@ static struct gp *new_gp(const struct rmodel *m, const struct kern *k, double no
     return g;
 }
 
+static double *at_columns(const struct rmodel *m) {
+    size_t d = (size_t)m->dim;
+    double *x = NEW_ARRAY(double, m->n *d + 1);
+    for (size_t i = 0; i < m->n * d; i++) x[i % d * m->n + i / d] = m->x[i];
+    return x;
+}
+
 enum gpm_status rprocess_init(struct rprocess *p, const struct rmodel *m) {
     size_t d = (size_t)m->dim;
     *p = (struct rprocess){.m = m};
     if (!m->likelihood) {
+        p->columns = at_columns(m);
         p->g = new_gp(m, m->k, RMODEL_NOISE);
         return p->g ? gp_add(p->g, GP_MEASURED, m->x, m->y, m->n) : GPM_E_NOMEM;
     }
@@ -127,7 +135,35 @@ void rprocess_release(struct rprocess *p) {
     gp_free(p->g);
     gp_laplace_release(&p->rate);
     mem_free(p->weight);
+    mem_free(p->columns);
     *p = (struct rprocess){0};
+}
+
+/* The variance that rounding errors of a factor are worth: ROUNDING n times the mean variance of
+ * the function at the rows. Less noise than that would be taken for it, or not, by the order of
+ * summation (la/chol.h), and the density would have steps. */
+#define ROUNDING (256 * DBL_EPSILON)
+
+static struct kern_pts points_of(const struct rprocess *p) {
+    return (struct kern_pts){.x = p->columns, .n = p->m->n, .ld = p->m->n, .dim = p->m->dim};
+}
+
+/* Together with a standard deviation. */
+static double with_rounding(const struct rprocess *p, const struct kern *k, double sd) {
+    double *v = NEW_ARRAY(double, p->m->n + 1), sum = 0;
+    enum gpm_status st = kern_diag(k, points_of(p), v);
+    for (size_t i = 0; i < p->m->n; i++) sum += v[i];
+    mem_free(v);
+    return st ? INFINITY : sqrt(sd * sd + ROUNDING * sum);
+}
+
+/* What comes by way of it to the derivatives in the kernel's parameters. */
+static enum gpm_status rounding_grad(const struct rprocess *p, double dnoise, double *dkern) {
+    double *w = NEW_ARRAY(double, p->m->n + 1);
+    for (size_t i = 0; i < p->m->n; i++) w[i] = ROUNDING / 2 / gp_noise(p->g) * dnoise;
+    enum gpm_status st = kern_grad_diag(gp_kern(p->g), points_of(p), w, dkern);
+    mem_free(w);
+    return st;
 }
 
 enum gpm_status rprocess_use(struct rprocess *p, const double *z) {
@@ -138,6 +174,7 @@ enum gpm_status rprocess_use(struct rprocess *p, const double *z) {
     for (int i = 0; i < m->nk; i++) theta[m->free[i]] = exp(z[i]);
     struct kern *k = kern_with_params(m->k, theta, NULL);
     mem_free(theta);
+    if (k && !m->likelihood) last = with_rounding(p, k, last);
     enum gpm_status st = k && kern_in_range(last) && last > 0 ? GPM_OK : GPM_E_ARG;
     if (!st && !m->likelihood) st = gp_set_model(p->g, k, NULL, last);
     if (!st && m->likelihood) {
@@ -267,14 +304,19 @@ static double eval(void *ctx, const double *z, double *grad) {
     if (!grad) return likelihood(p, &logml, NULL, NULL) ? -INFINITY : logml + log_prior(m, z, NULL);
     double *dkern = NEW_ARRAY(double, m->npar + 1);
     enum gpm_status st = likelihood(p, &logml, dkern, &last);
+    if (!st && !m->likelihood) st = rounding_grad(p, last, dkern);
     for (int i = 0; i < m->nk; i++) grad[i] = exp(z[i]) * dkern[m->free[i]];
     if (m->d > m->nk) { /* of the noise d sqrt(s^2 + floor^2) / d log s */
         double s = exp(z[m->nk]);
-        grad[m->nk] = s * s / rmodel_value(m, m->nk, z[m->nk]) * last;
+        grad[m->nk] = s * s / (m->likelihood ? s : gp_noise(p->g)) * last;
     }
     mem_free(dkern);
     return st ? -INFINITY : logml + log_prior(m, z, grad);
 }
+
+/* Step of differences of the gradient, beside standard deviations of some hundredths and more: of
+ * an outcome without noise rounding leaves a gradient four digits. */
+#define DIFFERENCE 1e-2
 
 /* Points on several threads. What a process computed before leaves no trace in its numbers, so it
  * does not matter which of them a point comes to. */
@@ -294,6 +336,11 @@ static void one_point(void *ctx, size_t i, int thread) {
     if (!own->m && rprocess_init(own, m)) return;
     if (own->g) gp_forget(own->g);
     p->logp[i] = eval(own, p->z + i * d, p->grad ? p->grad + i * d : NULL);
+}
+
+struct density rprocess_density(struct rprocess *p) {
+    return (struct density){
+        .d = p->m->d, .eval = eval, .ctx = p, .step = DIFFERENCE, .stop = p->m->stop};
 }
 
 static double eval_first(void *ctx, const double *z, double *grad) {
@@ -320,9 +367,9 @@ struct reffort rmodel_effort(const struct rmodel *m) {
     static const struct {
         size_t rows;
         struct reffort e;
-    } rows[] = {{150, {2000, 200, 24, 4, 40}}, {400, {1000, 120, 16, 3, 20}},
-                {700, {400, 60, 10, 2, 6}},    {1200, {200, 40, 1, 1, 2}},
-                {2000, {100, 20, 1, 1, 0}},    {SIZE_MAX, {60, 12, 1, 1, 0}}};
+    } rows[] = {{150, {2000, 200, 12, 4, 40}}, {400, {1000, 120, 12, 4, 20}},
+                {700, {400, 60, 12, 3, 6}},    {1200, {200, 40, 12, 2, 2}},
+                {2000, {100, 20, 12, 2, 0}},   {SIZE_MAX, {60, 12, 12, 2, 0}}};
     size_t i = 0;
     while (n > rows[i].rows) i++;
     struct reffort e = rows[i].e;
@@ -330,91 +377,7 @@ struct reffort rmodel_effort(const struct rmodel *m) {
     return e;
 }
 
-static const struct fit_rules rules = {.iterations = 12,
-                                       .modes = 60,
-                                       .range = 6,
-                                       .apart = 0.3,
-                                       .typical = 1.4,
-                                       .least = 1,
-                                       .hope = 1e6};
-
-/* The prior's centre; the same with little noise, with much; then draws from the prior. */
-static void make_starts(const struct rmodel *m, int n, struct rng *r, double *z) {
-    for (int s = 0; s < n; s++)
-        for (int i = 0; i < m->d; i++)
-            z[s * m->d + i] = m->centre[i] + (s < 3 ? 0 : 0.7 * rng_normal(r));
-    if (m->d == m->nk) return;
-    if (n > 1) z[1 * m->d + m->nk] -= 2;
-    if (n > 2) z[2 * m->d + m->nk] += 1;
-}
-
-/* ---- the optimum of many rows ---- */
-
-/* z = origin + scale u: the posterior of some of the rows is round in u, that of all nearly so, and
- * the optimiser takes a tenth of the gradients. */
-struct whitened {
-    const struct density *t;
-    const struct mode *shape;
-};
-
-static double eval_whitened(void *ctx, const double *u, double *grad) {
-    const struct whitened *w = ctx;
-    int d = w->t->d;
-    double z[PROPOSAL_MAX_DIM];
-    mode_point(w->shape, d, u, z);
-    double f = density_eval(w->t, z, grad);
-    if (grad) la_trmv(true, (size_t)d, w->shape->scale, (size_t)d, grad);
-    return f;
-}
-
-/* Optimum and shape (NULL: not asked for) of the posterior of at most THIN_ROWS rows, evenly
- * chosen, from z. */
-enum { THINNED = 700, THIN_ROWS = 400 };
-
-static void thinned_mode(const struct rmodel *m, double *z, struct proposal *mode) {
-    struct rmodel thin = *m;
-    size_t d = (size_t)m->dim, n = m->n < THIN_ROWS ? m->n : THIN_ROWS;
-    double *x = NEW_ARRAY(double, n *(d + 1)), *y = x + n * d;
-    for (size_t i = 0; i < n; i++) {
-        size_t at = i * m->n / n;
-        memcpy(x + i * d, m->x + at * d, d * sizeof *x);
-        y[i] = m->y[at];
-    }
-    thin.n = n, thin.x = x, thin.y = y;
-    struct rprocess p;
-    struct density t = {.d = m->d, .eval = eval, .ctx = &p, .stop = m->stop};
-    if (!rprocess_init(&p, &thin)) {
-        (void)fit_optimise(&t, z, 100);
-        if (mode) (void)proposal_add_mode(mode, &t, z);
-    }
-    rprocess_release(&p);
-    mem_free(x);
-}
-
-void rmodel_optimum(const struct rmodel *m, double *z) {
-    memcpy(z, m->centre, (size_t)m->d * sizeof *z);
-    if (m->d) thinned_mode(m, z, NULL);
-}
-
-/* From a mode to the optimum z. */
-static double optimise_from(const struct mode *shape, const struct density *t, double *z) {
-    double u[PROPOSAL_MAX_DIM] = {0};
-    struct whitened w = {t, shape};
-    struct density round = {.d = t->d, .eval = eval_whitened, .ctx = &w};
-    double logp = fit_optimise(&round, u, 150);
-    mode_point(shape, t->d, u, z);
-    return logp;
-}
-
-/* From z to the optimum of all rows. */
-static double optimise_many(const struct rmodel *m, const struct density *t, double *z) {
-    struct proposal thin = {0};
-    double logp = -INFINITY;
-    thinned_mode(m, z, &thin);
-    if (thin.n) logp = optimise_from(&thin.mode[0], t, z);
-    proposal_release(&thin);
-    return isfinite(logp) ? logp : fit_optimise(t, z, 150);
-}
+static const struct fit_rules rules = {.modes = 60, .range = 12, .apart = 0.3};
 
 /* Systematic resampling: with one uniform u, draw k is the first whose weights sum to more than
  * (k + u) / kept. */
@@ -436,7 +399,7 @@ struct chains_of {
 
 static struct density chain_density(void *ctx, int chain) {
     struct chains_of *c = ctx;
-    return (struct density){.d = c->m->d, .eval = eval, .ctx = &c->of[chain], .stop = c->m->stop};
+    return rprocess_density(&c->of[chain]);
 }
 
 static enum gpm_status run_chains(struct rmodel *m, uint64_t seed, int threads) {
@@ -498,6 +461,7 @@ static enum gpm_status density_init(struct density_of *of, struct rmodel *m, int
                           .eval = eval_first,
                           .many = eval_many,
                           .ctx = of,
+                          .step = DIFFERENCE,
                           .evals = &m->evals,
                           .stop = m->stop};
     return rprocess_init(&of->p, m);
@@ -513,13 +477,13 @@ static void plan_draws(struct rmodel *m, uint64_t seed) {
 
 enum gpm_status rmodel_find_near(struct rmodel *m, const struct mode *like, uint64_t seed,
                                  int threads) {
-    if (m->n <= THINNED) return rmodel_find(m, seed, threads);
+    if (m->n <= RSTARTS_MANY) return rmodel_find(m, seed, threads);
     struct density_of of;
     struct density t;
     double z[PROPOSAL_MAX_DIM];
     enum gpm_status st = density_init(&of, m, threads, &t);
     plan_draws(m, seed);
-    double logp = st ? -INFINITY : optimise_from(like, &t, z);
+    double logp = st ? -INFINITY : rstarts_near(like, &t, z);
     if (!st &&
         (!isfinite(logp) || !proposal_lend_mode(&m->q, m->d, like, m->d, NULL, NULL, z, logp)))
         st = GPM_E_NOT_PD;
@@ -549,25 +513,15 @@ enum gpm_status rmodel_shape(struct rmodel *m, int threads) {
 
 enum gpm_status rmodel_find(struct rmodel *m, uint64_t seed, int threads) {
     struct reffort effort = rmodel_effort(m);
-    struct fit_rules rule = rules;
     struct density_of of;
     struct density t;
-    struct fit_starts *s = fit_starts_new(m->d, effort.starts);
     double map;
-    enum gpm_status st = density_init(&of, m, threads, &t);
     plan_draws(m, seed);
-    rule.polished = effort.polished;
-    make_starts(m, effort.starts, &m->rng, s->z);
-    if (!st && m->n > THINNED) {
-        s->best[0] = (struct fit_rank){optimise_many(m, &t, s->z), 0};
-        s->n = isfinite(s->best[0].logp);
-    } else if (!st) {
-        fit_polish(&t, s, effort.starts, &rule, -INFINITY);
-        if (s->n) s->best[0].logp = fit_optimise(&t, fit_best(&t, s, 0), 150);
-    }
+    struct fit_starts *s = rstarts_find(m, effort.starts, effort.polished, threads);
+    enum gpm_status st = density_init(&of, m, threads, &t);
     if (!st && !s->n) st = GPM_E_NOT_PD;
     if (!st) {
-        m->laplace = fit_modes(&t, s, s->n, &rule, &m->q, &map);
+        m->laplace = fit_modes(&t, s, s->n, &rules, &m->q, &map);
         if (!isfinite(m->laplace)) st = GPM_E_NOT_PD;
     }
     mem_free(s);

@@ -80,6 +80,7 @@ struct rprocess {
     struct gp *g; /* of normal measurements; of chances and counts those that stand for them, and
                      NULL until they are asked for */
     struct gp_laplace rate; /* the data of chances and counts */
+    double *columns;        /* the rows' inputs by columns, of normal measurements */
     double *weight, *value; /* of each of those measurements: 1 / its variance, and what it says */
 };
 GPM_MUST_USE enum gpm_status rprocess_init(struct rprocess *p, const struct rmodel *m);
@@ -95,6 +96,10 @@ GPM_MUST_USE enum gpm_status rprocess_settle(struct rprocess *p);
  * noise, else of the function. */
 GPM_MUST_USE enum gpm_status rprocess_loo(struct rprocess *p, double *mean, double *var);
 
+/* The log density of the parameters' logarithms, by this process; stops where the model is told to.
+ */
+struct density rprocess_density(struct rprocess *p);
+
 /* The value of free parameter i at its logarithm. */
 double rmodel_value(const struct rmodel *m, int i, double z);
 
@@ -105,8 +110,6 @@ struct reffort {
     size_t chain; /* rounds of chains, at most; 0: they are not affordable */
 };
 struct reffort rmodel_effort(const struct rmodel *m);
-/* An optimum z (d) from the priors' centre, that of some rows where there are many. */
-void rmodel_optimum(const struct rmodel *m, double *z);
 /* The modes, with Laplace's method at each, and its log evidence; then draws. GPM_E_INTERRUPT:
  * stopped; GPM_E_NOT_PD: no parameters fit the data. */
 GPM_MUST_USE enum gpm_status rmodel_find(struct rmodel *m, uint64_t seed, int threads);
