@@ -300,6 +300,29 @@ static size_t drop_repeats(const struct gp *g, const double *x, const double *y,
     return m;
 }
 
+/* Where the data leave no more than rounding of the variance there was, the covariance is no
+ * factor's. Draws have its spectrum with what is negative put to zero (gp_add_draw): so has the
+ * density, with rounding in the place of zero, since what was drawn is possible. What lies further
+ * off than rounding contradicts what is known. cov and r are overwritten. */
+static enum gpm_status by_spectrum(struct gp *g, struct kern_pts xs, double *cov, double *r,
+                                   double *logpdf) {
+    enum { FAR = 10 };
+    size_t n = xs.n;
+    double *w = NEW_ARRAY(double, n + 1), most = 0, least, sum = 0;
+    enum gpm_status st = kern_diag(gp_kern(g), xs, w);
+    for (size_t i = 0; i < n && !st; i++) most = fmax(most, w[i]);
+    least = 1e-12 * most;
+    if (!st) st = la_syev(n, cov, n, w);
+    for (size_t i = 0; i < n && !st; i++) {
+        double u = vec_ops()->dot(n, cov + i * n, r), v = fmax(w[i], least), far = u * u / v;
+        bool contradicts = w[i] < -1e4 * least || (w[i] < least && far > FAR * FAR);
+        sum += contradicts ? INFINITY : far + log(v) + LOG_2PI;
+    }
+    *logpdf = st ? -INFINITY : -0.5 * sum;
+    mem_free(w);
+    return st;
+}
+
 static enum gpm_status density(struct gp *g, double noise, const double *xs, const double *ys,
                                size_t n, double *logpdf) {
     double *t = transpose(xs, n, g->dim), *r = NEW_ARRAY(double, n);
@@ -310,14 +333,14 @@ static enum gpm_status density(struct gp *g, double noise, const double *xs, con
         cov[i * (n + 1)] += noise * noise;
         r[i] = ys[i] - r[i];
     }
-    if (!st) st = chol_build_from(&c, n, cov, n);
+    bool there = !st;
+    *logpdf = -INFINITY;
+    if (there) st = chol_build_from(&c, n, cov, n);
     if (!st) {
         chol_solve_l(&c, r, 1, n);
         *logpdf = -0.5 * (vec_ops()->dot(n, r, r) + chol_logdet(&c) + (double)n * LOG_2PI);
-    } else if (st == GPM_E_NOT_PD) {
-        *logpdf = -INFINITY;
-        st = GPM_OK;
-    }
+    } else if (st == GPM_E_NOT_PD)
+        st = there ? by_spectrum(g, points(t, n, g->dim), cov, r, logpdf) : GPM_OK;
     chol_release(&c);
     mem_free(cov);
     mem_free(r);

@@ -264,6 +264,7 @@ struct step {
     const struct target *g;
     void *ctx;
     bool again;      /* this very step came before, and nothing since */
+    bool redraws;    /* values of random functions may be drawn anew (scaffold_build_redrawing) */
     bool marginal;   /* choices of x->summed may be summed out (move.h) */
     double log_pick; /* of the state before, once step_begin has seen it */
     bool accepted;   /* false before */

@@ -19,8 +19,9 @@
 enum gpm_status move_scaffold(struct step *s, struct scaffold **out) {
     step_begin(s);
     enum gpm_status st = guard_general(s->x);
-    if (st == GPM_OK) *out = scaffold_build(s->t, s->at, s->n);
-    return st;
+    if (st != GPM_OK) return st;
+    *out = (s->redraws ? scaffold_build_redrawing : scaffold_build)(s->t, s->at, s->n);
+    return GPM_OK;
 }
 
 /* Without a change of structure the block is picked again with the probability of before, so flats

@@ -128,6 +128,7 @@ static enum gpm_status new_values(struct infer_state *x, const struct custom *p,
 static enum gpm_status go_to(struct step *s, const value *vals, bool correct) {
     struct move m;
     double w_new;
+    s->redraws = correct;
     enum gpm_status st = move_find(s, &m);
     if (st == GPM_OK) st = move_open(&m);
     if (st != GPM_OK) return st;

@@ -13,6 +13,7 @@
 static enum gpm_status drift_step(struct step *s) {
     struct continuous c;
     double logp = -INFINITY;
+    s->redraws = true;
     enum gpm_status st = continuous_open(s, true, &c);
     if (st != GPM_OK || !c.n_parts) return st;
     double *z = NEW_ARRAY(double, c.n_z + 1), scale = s->g->extra[0].u.num;

@@ -249,6 +249,7 @@ enum { DRAW, TAKE_HEAVIEST };
 static enum gpm_status gibbs_step(struct step *s) {
     struct enumeration e;
     bool max = s->g->op->how == TAKE_HEAVIEST;
+    s->redraws = true;
     enum gpm_status st = enumerate_block(s, &e);
     if (st != GPM_OK) return st;
     size_t j = max ? heaviest(&e) : draw(&e);

@@ -6,7 +6,8 @@
  * interval until a point lies above it, shrinking it to the points that do not. No ratio is needed.
  * The interval grows by stepping out, or by doubling with its test of acceptability. Where the
  * choice decides what else is evaluated (the scaffold has a brush) the density at other points
- * would need a brush of its own; then one Metropolis step with a uniform proposal of width 2w is
+ * would need a brush of its own, as where a random function's value at it is drawn anew; then one
+ * Metropolis step with a uniform proposal of width 2w is
  * made instead. */
 #include "infer/continuous.h"
 
@@ -173,6 +174,7 @@ static enum gpm_status slice_step(struct step *s) {
         .s = s, .rng = &s->t->rng, .w = s->g->extra[0].u.num, .limit = floor(s->g->extra[1].u.num)};
     enum gpm_status st = check_choice(s);
     if (st != GPM_OK) return st;
+    s->redraws = true;
     return node_value(s->at[0]).tag == V_NUM ? slice_number(&r) : slice_coordinate(&r);
 }
 

@@ -92,7 +92,8 @@ enum {
     SP_ARRANGES = 16384, /* its result is made of numbers of its arguments, which it does not look
                            at but for those that say which ones (indexes, sizes); of a requesting
                            procedure: its output of the results */
-    SP_IMPROPER = 32768  /* what simulate draws is a start, not a draw from its prior */
+    SP_IMPROPER = 32768, /* what simulate draws is a start, not a draw from its prior */
+    SP_AT_INPUT = 65536  /* a random function: its value at another argument is another choice */
 };
 
 /* What a row's functions touch beside values. Reading needs no permission; the others ask first

@@ -5,8 +5,9 @@
  * requester (the brush). Then an order of evaluation of what stays.
  *
  *     1. Reach: from the principals along out-edges. A random primitive absorbs, and the walk ends
- *        there; a maker that knows the joint density of its data absorbs for all of them; anything
- *        else is computed from what changed, so it changes, and the walk goes on.
+ *        there (or is drawn anew, where it is a function's value at an argument that changes: see
+ *        draws_anew); a maker that knows the joint density of its data absorbs for all of them;
+ * anything else is computed from what changed, so it changes, and the walk goes on.
  *     2. Brush: a D node whose requests are made anew loses its families. A family that has lost
  *        all requesters is brush, and its nodes lose theirs in turn: trial deletion by counts, so
  *        a memoized family that somebody outside still requests stays.
@@ -83,6 +84,18 @@ static void release_held(struct scaffold *s, struct node *n) {
     if (!pure_of(s->t->core, &s->t->world, c)) n->special = SPECIAL_NONE;
 }
 
+/* f(x), f a random function, is one choice for each x, as a memoized one's is; but it may be kept
+ * for another x, too. Kept, the densities at both x decide, which hardly ever allow another x where
+ * much is known of f; drawn anew, what is computed from it does. Both leave the posterior as it is:
+ * who asks for it gets either by a coin, which is tossed when there is such a value. */
+static bool draws_anew(struct scaffold *s, const struct node *n, const struct sp_class *cls) {
+    if (s->at_input == HOLDS || !(cls->flags & SP_AT_INPUT) || (n->flags & NODE_OBSERVED))
+        return false;
+    if (s->at_input == MAY_REDRAW) s->at_input = rng_uniform(&s->t->rng) < 0.5 ? REDRAWS : HOLDS;
+    s->has_brush |= s->at_input == REDRAWS;
+    return s->at_input == REDRAWS;
+}
+
 /* The edge (n, slot) leads from something that changes. A map by index does not look at what its
  * sequences hold: what comes of their elements reaches it from the roots of its families. */
 static void reach(struct scaffold *s, edges *w, struct node *n, uint32_t slot) {
@@ -95,11 +108,12 @@ static void reach(struct scaffold *s, edges *w, struct node *n, uint32_t slot) {
     const struct sp_class *cls = node_class(n);
     bool op_changed = n->kind == NODE_APP && slot == 0;
     if (cls && !op_changed && e->principal < 0) {
-        if (n->flags & NODE_RANDOM) {
+        bool random = n->flags & NODE_RANDOM;
+        if (random && !draws_anew(s, n, cls)) {
             if (e->role == ROLE_NONE) e->role = ROLE_A;
             return;
         }
-        if (can_absorb_for_applications(n, slot, cls)) {
+        if (!random && can_absorb_for_applications(n, slot, cls)) {
             if (e->role == ROLE_NONE) {
                 e->role = ROLE_M;
                 push_assessments(w, n);
@@ -272,8 +286,10 @@ static struct scaffold *scaffold_new(struct trace *t) {
     return s;
 }
 
-struct scaffold *scaffold_build(struct trace *t, struct node *const *principals, size_t n) {
+static struct scaffold *build(struct trace *t, struct node *const *principals, size_t n,
+                              bool may_redraw) {
     struct scaffold *s = scaffold_new(t);
+    if (may_redraw) s->at_input = MAY_REDRAW;
     edges *w = &s->walk;
     trace_settle(t);
     /* what compiled steps have left behind is written first: the walk reads the nodes */
@@ -297,6 +313,15 @@ struct scaffold *scaffold_build(struct trace *t, struct node *const *principals,
     s->n_steps = 1;
     inner(t)->active = s;
     return s;
+}
+
+struct scaffold *scaffold_build(struct trace *t, struct node *const *principals, size_t n) {
+    return build(t, principals, n, false);
+}
+
+struct scaffold *scaffold_build_redrawing(struct trace *t, struct node *const *principals,
+                                          size_t n) {
+    return build(t, principals, n, true);
 }
 
 void scaffold_release(struct scaffold *s) {

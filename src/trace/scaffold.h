@@ -85,6 +85,7 @@ struct scaffold {
     bool by_steps;      /* smc.c */
     uint32_t n_steps;   /* smc.c; else 1 */
     bool tangled;       /* smc.c */
+    enum { HOLDS, MAY_REDRAW, REDRAWS } at_input; /* what values of random functions do */
     bool canonical; /* fixed values of procedures with statistics must be among those they list */
 };
 

@@ -200,6 +200,9 @@ void scope_show_blocks(const struct scope *s, struct buf *out);
  * last), close. */
 struct scaffold;
 struct scaffold *scaffold_build(struct trace *t, struct node *const *principals, size_t n);
+/* One that may draw values of random functions anew whose arguments change (SP_AT_INPUT). */
+struct scaffold *scaffold_build_redrawing(struct trace *t, struct node *const *principals,
+                                          size_t n);
 enum scaffold_mode {
     SCAFFOLD_PRIOR, /* principals are drawn from their prior: they add nothing to the weight */
     SCAFFOLD_FIXED  /* principals get given values: their log density is part of the weight */

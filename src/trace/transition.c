@@ -87,7 +87,7 @@ enum gpm_status trace_mh(struct trace *t, struct node *const *principals, size_t
 #ifdef GPMEM_CHECKS
     struct weight_check old = densities(t, principals, n);
 #endif
-    struct scaffold *s = scaffold_build(t, principals, n);
+    struct scaffold *s = scaffold_build_redrawing(t, principals, n);
     *accepted = false;
     if (is_rejected_unmade(s, extra, pick, &f)) {
         foresight_learn(t, false);
