@@ -28,6 +28,7 @@ static inline bool ascii_alnum(char c) {
 static inline bool ascii_name(char c) {
     return ascii_alnum(c) || c == '_';
 }
+#define ASCII_SPACES " \t\n\v\f\r"
 static inline bool ascii_space(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }

@@ -155,8 +155,8 @@ static enum gpm_status open_as(const struct place *p, enum file_how how, int fla
     else if (ours && !S_ISREG(sb->st_mode))
         st = fail(GPM_E_IO, "it is no regular file");
     else if (how == FILE_PRIVATE &&
-             (sb->st_uid != geteuid() || (sb->st_mode & (S_IWGRP | S_IWOTH))))
-        st = fail(GPM_E_DENIED, "others can write it");
+             (sb->st_uid != geteuid() || (sb->st_mode & (S_IRWXG | S_IRWXO))))
+        st = fail(GPM_E_DENIED, "others can read or write it");
     if (st == GPM_OK) return st;
     close(*fd);
     *fd = -1;

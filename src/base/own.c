@@ -7,6 +7,7 @@
 #include "base/sha256.h"
 #include "base/work.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
@@ -23,9 +24,16 @@ bool own_path(struct buf *path, const char *name) {
     return true;
 }
 
-static bool read_key(const char *path, struct buf *key) {
+static _Thread_local char reason[256];
+
+const char *own_why(void) {
+    return reason;
+}
+
+static enum gpm_status read_key(const char *path, struct buf *key) {
     buf_reset(key);
-    return file_read(path, FILE_PRIVATE, KEY, key) == GPM_OK && key->len == KEY;
+    enum gpm_status st = file_read(path, FILE_PRIVATE, KEY, key);
+    return st == GPM_OK && key->len != KEY ? GPM_E_FORMAT : st;
 }
 
 /* Of several processes that make one at once the first has made it. */
@@ -40,14 +48,20 @@ bool own_code(const void *data, size_t n, char code[OWN_CODE]) {
     struct buf path = BUF_INIT, key = BUF_INIT;
     /* also of what is written because the time is up */
     struct work_limits *limits = work_set_limits(NULL);
-    bool there = own_path(&path, "key");
-    if (there && !read_key(path.data, &key)) {
+    enum gpm_status st = own_path(&path, "key") ? read_key(path.data, &key) : GPM_E_IO;
+    if (st != GPM_OK && st != GPM_E_DENIED && path.len) {
         make_key(path.data);
-        there = read_key(path.data, &key);
+        st = read_key(path.data, &key);
     }
+    if (st == GPM_E_DENIED)
+        snprintf(reason, sizeof reason, "the key %.150s is not used: %s; remove it", path.data,
+                 file_why());
+    else
+        snprintf(reason, sizeof reason,
+                 "no key can be kept in $XDG_STATE_HOME/gpmem or ~/.local/state/gpmem");
     work_set_limits(limits);
-    if (there) hmac_sha256_hex(key.data, key.len, data, n, code);
+    if (st == GPM_OK) hmac_sha256_hex(key.data, key.len, data, n, code);
     buf_release(&path);
     buf_release(&key);
-    return there;
+    return st == GPM_OK;
 }

@@ -14,6 +14,7 @@
 bool own_path(struct buf *path, const char *name);
 
 enum { OWN_CODE = 65 };
-/* The code of these bytes; false: there is no key, and none can be kept. */
+/* The code of these bytes; false: there is no key, and none can be kept; own_why says why. */
 bool own_code(const void *data, size_t n, char code[OWN_CODE]);
+const char *own_why(void);
 #endif

@@ -276,8 +276,9 @@ enum gpm_status pack_open(const char *data, size_t n, const char *kind, bool any
         st = buf_fail(why, GPM_E_ARG, "it was cut");
     else if (sum_bytes(0, head.at, size) != sum)
         st = buf_fail(why, GPM_E_ARG, "it is damaged");
-    else if (!anyones &&
-             (!code_of(data, before, head.at, size, code) || memcmp(code, said, sizeof code) != 0))
+    else if (!anyones && !code_of(data, before, head.at, size, code))
+        st = buf_fail(why, GPM_E_ARG, "%s; with --allow-run it is taken all the same", own_why());
+    else if (!anyones && memcmp(code, said, sizeof code) != 0)
         st =
             buf_fail(why, GPM_E_ARG,
                      "another user or machine wrote it; with --allow-run it is taken all the same");

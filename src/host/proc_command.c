@@ -143,7 +143,7 @@ void proc_command_release(struct proc_command *c) {
 void proc_command_text(const struct proc_command *c, struct buf *out) {
     for (int i = 0; i < c->argc; i++) {
         if (i) buf_putc(out, ' ');
-        bool quote = !c->argv[i][0] || strpbrk(c->argv[i], " \t\n'\"\\");
+        bool quote = !c->argv[i][0] || strpbrk(c->argv[i], ASCII_SPACES "'\"\\");
         if (quote) buf_putc(out, '"');
         for (const char *s = c->argv[i]; *s; s++) {
             if (*s == '"' || *s == '\\') buf_putc(out, '\\');

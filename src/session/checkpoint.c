@@ -5,6 +5,7 @@
 #include "session/checkpoint.h"
 
 #include "base/clock.h"
+#include "base/own.h"
 #include "infer/infer_pack.h"
 
 #include <string.h>
@@ -76,8 +77,7 @@ static enum gpm_status save(struct session_core *core) {
     pack_session(&p, s);
     if (pack_ok(&p)) {
         if (!pack_seal(&p, KIND, &file))
-            say_refused(s, "the checkpoints will not be known as this user's",
-                        "no key can be kept in $XDG_STATE_HOME/gpmem or ~/.local/state/gpmem");
+            say_refused(s, "the checkpoints will not be known as this user's", own_why());
         if (!c->keep(c->user, file.data, file.len)) say_refused(s, refusal, "it cannot be kept");
     } else
         say_refused(s, refusal, p.why.data);

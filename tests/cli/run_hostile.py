@@ -136,6 +136,20 @@ def test_hostile_store():
         run("memo", "list", "t.db")
 
 
+def test_stored_words():
+    """A command comes back from a store as it was given, whatever blanks, quotes and bytes its words hold."""
+    words = ["a\rb", "\v", "c\fd\tg\nf", "'\"\\", "\\", "", " ", "$HOME $(x)", "\x1b[m\u2028é", "{{x}}", "#"]
+    write("words.sh", "#!/bin/sh\nfor w in \"$@\"; do printf '%s\\0' \"$w\"; done > words\necho 1\n")
+    os.chmod(at("words.sh"), 0o755)
+    command = ["--", "./words.sh", "{x}", *words]
+    got = []
+    for args in (["--var", "x=0:1", "--budget", "1", "--store", "w.db", *command], ["--join", "w.db", "--budget", "2"]):
+        run("optimize", "-q", *args, status=0)
+        with open(at("words"), newline="") as f: got.append(f.read().split("\0")[1:-1])
+        os.remove(at("words"))
+    assert got[0] == got[1] == [w.replace("{{x}}", "{x}") for w in words], got
+
+
 # ---- limits ----
 
 def test_limits_hold():
@@ -198,6 +212,9 @@ def test_states_of_others():
     assert os.path.getsize(key) == 32 and os.stat(key).st_mode & 0o777 == 0o600
     load = ("-e", 'infer load_model("model.gpm"); sample x;')
     assert run(*load, status=0).stdout == b"3\n"
+    os.chmod(key, 0o644)
+    assert b"others can read" in run(*load, status=1).stderr
+    os.chmod(key, 0o600)
     another_user()
     r = run("resume", at("theirs"), status=0)
     assert b"another user" in r.stderr and b"begins anew" in r.stderr and r.stdout == whole, r

@@ -44,6 +44,22 @@ static void templates_and_their_errors(void **state) {
     assert_int_equal(c.argc, 6);
     assert_string_equal(c.argv[2], "two words");
     assert_string_equal(c.argv[3], "q\"");
+    for (int byte = 1; byte < 256; byte++) /* each as a word, and inside one */
+        for (int inside = 0; inside < 2; inside++) {
+            char word[] = {inside ? 'a' : (char)byte, inside ? (char)byte : 0, inside ? 'b' : 0, 0};
+            char *argv[] = {(char[]){"./sim"}, (char[]){"{x}{y}"}, word};
+            struct proc_command one, back;
+            if (byte == '{') continue;
+            assert_int_equal(proc_command_init(&one, argv, 3, names, 2, false, &err), GPM_OK);
+            buf_reset(&text);
+            proc_command_text(&one, &text);
+            back = command(text.data, false);
+            assert_int_equal(back.argc, 3);
+            assert_string_equal(back.argv[2], word);
+            proc_command_release(&one);
+            proc_command_release(&back);
+        }
+    buf_reset(&text);
     proc_command_text(&c, &text);
     struct proc_command again = command(text.data, false); /* the text reads back */
     assert_int_equal(again.argc, 6);
