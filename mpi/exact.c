@@ -14,6 +14,7 @@
 #include "la/parts.h"
 #include "la/vec_ops.h"
 #include "ranks.h"
+#include <dlfcn.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -425,8 +426,17 @@ static const struct gp_engine engine = {
     .chunk = 384,
 };
 
+/* ScaLAPACK's BLAS is the system's, not the library's own: where it is OpenBLAS, one thread a rank.
+ */
+static void calm_blas(void) {
+    void (*set_threads)(int);
+    *(void **)&set_threads = dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
+    if (set_threads) set_threads(1);
+}
+
 void exact_begin(int rank, int ranks) {
     int rows = (int)sqrt((double)ranks);
+    calm_blas();
     while (ranks % rows) rows--;
     grid.rank = rank;
     grid.ranks = ranks;

@@ -206,8 +206,9 @@ GPM_API enum gpm_status gpm_device_use(const char *device);
 GPM_API const char *gpm_device_error(void);
 /* The GPU as a line of text, "NVIDIA H200, 141 GB, ..."; NULL: none, gpm_device_error says why. */
 GPM_API const char *gpm_device_text(void);
-/* The processor whose code the library's BLAS runs, "SkylakeX"; and, where that is older than this
- * machine's, what OPENBLAS_CORETYPE has to be before the process starts, else NULL. */
+/* The processor whose code the library's BLAS runs, "SkylakeX". Without OPENBLAS_CORETYPE it is the
+ * best for this machine, unless the library was built on a shared OpenBLAS. Where it is an older
+ * one, the second says what OPENBLAS_CORETYPE has to be before the process starts, else NULL. */
 GPM_API const char *gpm_blas_core(void);
 GPM_API const char *gpm_blas_better_core(void);
 /* The same as a sentence for people, NULL where all is well: what is wrong and what to set. */

@@ -5,7 +5,6 @@ import math
 import operator
 import os
 import threading
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -146,15 +145,6 @@ for _name, (_result, _arguments) in _prototypes.items():
         _f.restype, _f.argtypes = _result, [_Text if a is c.c_char_p else a for a in _arguments]
 
 
-def _warn_of_old_code() -> None:
-    """The tool starts itself again where OpenBLAS does not know the processor; a process that has loaded OpenBLAS (numpy has) cannot. Who
-    has set the variable has chosen."""
-    advice = getattr(lib, "gpm_blas_advice", lambda: None)()
-    if advice and "OPENBLAS_CORETYPE" not in os.environ:
-        warnings.warn(advice.decode(), RuntimeWarning, stacklevel=4)  # where gpmem is imported
-
-
-_warn_of_old_code()
 if hasattr(lib, "gpm_voice"):  # an older library speaks to users of the tool
     lib.gpm_voice(_abi.VOICE_PYTHON)
 

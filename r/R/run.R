@@ -3,12 +3,6 @@
 
 gpm_version <- function() .Call(C_library_version)
 
-# R may have loaded OpenBLAS before; who has set the variable has chosen.
-.onAttach <- function(libname, pkgname) {
-  advice <- .Call(C_blas_advice)
-  if (!is.null(advice) && Sys.getenv("OPENBLAS_CORETYPE") == "") packageStartupMessage("gpmem: ", advice)
-}
-
 gpm_run <- function(program, data = NULL, chains = 1, seed = 1, allow_run = FALSE, allow_write = FALSE, max_seconds = 0,
                     quiet = FALSE) {
   name <- "<program>"

@@ -60,5 +60,4 @@ SEXP optimizer_report(SEXP handle, SEXP format);
 SEXP draws_summary(SEXP x, SEXP names);
 SEXP program_run(SEXP program, SEXP name, SEXP data, SEXP options);
 SEXP library_version(void);
-SEXP blas_advice(void);
 #endif

@@ -30,7 +30,6 @@ static const R_CallMethodDef routines[] = {ROUTINE(gp_new, 6),
                                            ROUTINE(program_run, 4),
                                            ROUTINE(draws_summary, 2),
                                            ROUTINE(library_version, 0),
-                                           ROUTINE(blas_advice, 0),
                                            {NULL, NULL, 0}};
 
 void R_init_gpmem(DllInfo *dll) {
@@ -42,9 +41,4 @@ void R_init_gpmem(DllInfo *dll) {
 
 SEXP library_version(void) {
     return mkString(gpm_version());
-}
-
-SEXP blas_advice(void) {
-    const char *advice = gpm_blas_advice();
-    return advice ? mkString(advice) : R_NilValue;
 }

@@ -63,7 +63,7 @@ static void advise(void) {
     if (!better) return;
     snprintf(advice, sizeof advice,
              "OpenBLAS runs the code of an older processor here, slower and with other last digits "
-             "than gpmem's own command: set OPENBLAS_CORETYPE=%s before the process starts",
+             "than with OPENBLAS_CORETYPE=%s, which has to be set before the process starts",
              better);
 }
 

@@ -111,7 +111,6 @@ extern const struct command command_prompt;
 
 /* The whole tool: the exit status for a command line. */
 int tool_main(int argc, char **argv);
-extern bool tool_may_restart; /* it may exec itself */
 
 /* Parses options and runs the command. argv[0] is the command's name. Returns the exit status. */
 int command_main(const struct command *c, int argc, char **argv);

@@ -5,6 +5,5 @@
 #include "cli/command.h"
 
 int main(int argc, char **argv) {
-    tool_may_restart = true; /* nothing has been started yet */
     return tool_main(argc, argv);
 }

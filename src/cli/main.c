@@ -7,8 +7,6 @@
 #include "base/suggest.h"
 #include "cli/command.h"
 #include "cli/out.h"
-#include <limits.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -75,15 +73,9 @@ static int unknown_command(const char *word) {
 }
 
 /* What the loader runs before the constructors of the libraries, which do not look whether they got
- * their memory. OpenBLAS moreover starts a thread for each processor: this tool does not use them,
- * they take address space, and where that is short they spin or end the process. So the libraries
- * see one processor, and main gives the others back. (libc sets up the environment later than this,
- * so OPENBLAS_NUM_THREADS cannot be set here.) Sanitizers, which take over these system calls, are
- * not up so early, and with them address space is never short. */
+ * their memory. Sanitizers, which take over mmap, are not up so early, and with them address space
+ * is never short. */
 #ifndef GPMEM_SANITIZED
-static cpu_set_t processors;
-static bool processors_hidden;
-
 static void look_for_room(void) {
     enum { ROOM = 16 << 20 };
     static const char text[] = "gpmem: out of memory\n";
@@ -93,43 +85,10 @@ static void look_for_room(void) {
     munmap(room, ROOM);
 }
 
-static void hide_processors(void) {
-    static cpu_set_t one;
-    int here = sched_getcpu();
-    if (here < 0 || here >= CPU_SETSIZE || sched_getaffinity(0, sizeof processors, &processors))
-        return;
-    CPU_SET(here, &one);
-    processors_hidden = sched_setaffinity(0, sizeof one, &one) == 0;
-}
-
-__attribute__((section(".preinit_array"), used)) static void (*const early[])(void) = {
-    look_for_room, hide_processors};
-
-static void show_processors(void) {
-    if (processors_hidden) sched_setaffinity(0, sizeof processors, &processors);
-}
-#else
-static void show_processors(void) {}
+__attribute__((section(".preinit_array"), used)) static void (*const early)(void) = look_for_room;
 #endif
 
-bool tool_may_restart;
-
-/* OpenBLAS may not know this processor and run the code of an old one, three times slower; it reads
- * its variable when it is loaded, so the tool starts again. Once: the variable is then there. (By
- * its path: an emulator of processors does not look through /proc when it starts a program.) */
-static void renew_blas(char **argv) {
-    const char *better = gpm_blas_better_core();
-    char self[PATH_MAX];
-    if (!better || !tool_may_restart || getenv("OPENBLAS_CORETYPE")) return;
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n <= 0 || setenv("OPENBLAS_CORETYPE", better, 1) != 0) return;
-    self[n] = 0;
-    execv(self, argv);
-}
-
 int tool_main(int argc, char **argv) {
-    show_processors();
-    renew_blas(argv);
     signal(SIGXFSZ, SIG_IGN); /* a file over the limit of its size is an error that is said */
     if (argc < 2) return command_main(&command_prompt, argc, argv);
     const char *word = argv[1];

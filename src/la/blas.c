@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/work.h"
 #include "la/mat.h"
+#include "la/own.h"
 #include <string.h>
 #include "la/vec_ops.h"
 
@@ -16,7 +17,7 @@
 void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w,
              double *work, const int *lwork, int *iwork, const int *liwork, int *info);
 void openblas_set_num_threads(int n);
-/* OpenBLAS's store of work buffers, one for each thread inside it; exported, but not announced. */
+/* OpenBLAS's store of work buffers, one for each thread inside it; not announced. */
 __attribute__((weak)) void *blas_memory_alloc(int position);
 __attribute__((weak)) void blas_memory_free(void *buffer);
 __attribute__((weak)) char *openblas_get_corename(void);
@@ -33,21 +34,15 @@ const char *la_blas_core(void) {
     return openblas_get_corename ? openblas_get_corename() : "built in";
 }
 
-/* OpenBLAS chooses by the processor's number and knows none that is newer than itself: it takes one
- * of these, which never had the instructions that are looked for (Intel's, AMD's, a third's). */
+/* What OpenBLAS takes where it does not know the processor (Intel's, AMD's, a third's): none of
+ * them had the instructions that own_core looks for. */
 const char *la_blas_better_core(void) {
-#if defined(__x86_64__)
     static const char *const old[] = {
         "Katmai",  "Coppermine",   "Northwood",  "Prescott", "Banias",      "Atom",
         "Core2",   "Penryn",       "Dunnington", "Nehalem",  "Sandybridge", "Athlon",
         "Opteron", "Opteron_SSE3", "Barcelona",  "Bobcat",   "Nano"};
-    bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
-    bool fused = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     for (size_t i = 0; i < sizeof old / sizeof *old; i++)
-        if (strcmp(la_blas_core(), old[i]) == 0)
-            return wide ? "SkylakeX" : fused ? "Haswell" : NULL;
-#endif
+        if (strcmp(la_blas_core(), old[i]) == 0) return own_core();
     return NULL;
 }
 

@@ -17,8 +17,8 @@
 void la_init(void); /* idempotent, thread-safe */
 /* The processor whose code OpenBLAS runs: "SkylakeX", "Prescott", ... */
 const char *la_blas_core(void);
-/* Where it is older than this machine's, and so several times slower, the one to ask for: OpenBLAS
- * reads OPENBLAS_CORETYPE when it is loaded. NULL: all is well. */
+/* Where it is older than this machine's, and so several times slower, the better one: the user
+ * asked for the older by OPENBLAS_CORETYPE, or the OpenBLAS is a shared one. NULL: all is well. */
 const char *la_blas_better_core(void);
 
 /* `threads` more threads may now be inside BLAS at once, until la_leave takes them back; false when

@@ -11,11 +11,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path.insert(0, os.path.join(ROOT, "python"))
 import numpy as np
 import gpmem
-from gpmem._library import lib
 from raising import raises
-
-if lib.gpm_blas_advice():  # the tool would choose better code than this process has, and other last digits: here it runs the same
-    os.environ["OPENBLAS_CORETYPE"] = lib.gpm_blas_core().decode()
 
 MODEL = """assume mu = normal(0, 5);
 assume b = multivariate_normal([0, 0], [[1, 0], [0, 1]]);

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The R package: it installs on the library of the build, its own tests pass, docs/howto-r.md prints what it says; it says what is
-missing without the library, and what is slow on a processor that OpenBLAS does not know (argument: the tool)."""
+"""The R package: it installs on the library of the build, its own tests pass, docs/howto-r.md prints what it says; it draws what the
+tool draws, on any processor; it says what is missing without the library (argument: the tool)."""
 import os, sys, tempfile
 
 import package
@@ -28,20 +28,17 @@ def try_page(place):
 
 
 def try_processor(place):
-    """Attached on a processor that OpenBLAS does not know, the package says what Python's does."""
-    advice, better = unknown.advice(sys.argv[1])
+    """R draws what the tool draws, by each core that this machine can run and on a processor that OpenBLAS does not know."""
+    program = os.path.join(place.folder, "p.vnts")
+    with open(program, "w") as f:
+        f.write(unknown.PROGRAM)
+    draw = 'library(gpmem); gpm_run("%s")' % program
     there = {k: unknown.environment(sys.argv[1]).get(k) for k in ("LD_PRELOAD", "OPENBLAS_CORETYPE")}
-    for core, want in ((None, advice and "gpmem: " + advice), (better, ""), (unknown.OLD if better else None, "")):
-        rc, said = place.run("Rscript", "-e", "library(gpmem)", **dict(there, OPENBLAS_CORETYPE=core))
-        if rc or said.strip() != want:
-            return "attached with OPENBLAS_CORETYPE=%s:\n%s" % (core, said)
-
-
-def follow_advice(place):
-    """Where this machine's processor is such a one."""
-    _, better = unknown.advice(sys.argv[1])
-    if better and "OPENBLAS_CORETYPE=" in place.run("Rscript", "-e", "library(gpmem)")[1]:
-        place.env["OPENBLAS_CORETYPE"] = better
+    for core in [None] + unknown.cores():
+        where = dict(there, OPENBLAS_CORETYPE=core)
+        (rc, said), (bad, want) = place.run("Rscript", "-e", draw, **where), place.run(os.path.abspath(sys.argv[1]), "run", program, **where)
+        if rc or bad or said != want:
+            return "with OPENBLAS_CORETYPE=%s:\n%s\n%s" % (core, said, want)
 
 
 def main():
@@ -56,7 +53,6 @@ def main():
         bad = try_processor(place)
         if bad:
             return bad
-        follow_advice(place)
         bad = try_page(place)
         if bad:
             return bad
