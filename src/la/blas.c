@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/work.h"
 #include "la/mat.h"
-#include "la/own.h"
+#include "la/blas_own.h"
 #include <string.h>
 #include "la/vec_ops.h"
 

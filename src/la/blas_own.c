@@ -3,7 +3,7 @@
  * What the library's own OpenBLAS (tools/blas) asks its surroundings for, before anything else
  * runs. It knows no processor newer than itself and then runs the code of an old one, slower and
  * with other last digits: so it is told. */
-#include "la/own.h"
+#include "la/blas_own.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  *
  * The surroundings of the library's own OpenBLAS: tools/blas lets it call these in place of getenv
  * and of Fortran's library. */
-#ifndef LA_OWN_H
-#define LA_OWN_H
+#ifndef LA_BLAS_OWN_H
+#define LA_BLAS_OWN_H
 #include <stddef.h>
 
 /* The core, by OpenBLAS's name, that has the instructions of this machine; NULL: one that OpenBLAS
