@@ -28,7 +28,6 @@ KEPT = {
     ("cli/cmd_watch.c", "state"): "what is shown, until the next look",
     ("cli/jupyter_cell.c", "last"): "when progress was last shown",
     ("cli/main.c", "list"): "commands in their order, made once",
-    ("cli/main.c", "one"): "larger than a stack should hold",
     ("cli/options.c", "text"): "an answer, until the next call",
     ("cli/repl.c", "text"): "the same",
     ("cli/run_read.c", "m"): "the facts borrow from it, until the next call",
