@@ -51,7 +51,7 @@ RULES = [
      ["base/number.c"], {}),
     ("formats handed on go through base/number, whatever the locale", calls("v[sfd]?n?printf", "vasprintf"), ["base/number.c"], {}),
     ("how many processors there are to use is said by base/cores.c", r"_SC_NPROCESSORS\w*|" + calls("get_nprocs\\w*", "sched_getaffinity"),
-     ["base/cores.c"], {"cli/main.c": "hides all processors but one from libraries while they start"}),
+     ["base/cores.c"], {}),
     ("sizes of structs that are packed are checked by PACK_SIZE, which knows of web pages", r"_Static_assert\s*\(\s*sizeof",
      ["base/pack.h"], {}),
     ("the version stands in one file, by version_text", r"\bGPMEM_VERSION\b", ["base/version.c"], {}),
