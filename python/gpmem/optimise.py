@@ -25,7 +25,8 @@ _MORE = {"stop"} | {field[0] for field in _abi.OptimizeOptions._fields_}  # what
 
 
 class Optimum:
-    """x, y: the best evaluation. outputs: its numbers by name, where an evaluation gives several. feasible: it keeps the
+    """x, y: the best evaluation; where values are noisy the recommended point, and its mean by the emulator, of the standard
+    deviation sd (else 0). outputs: the numbers there by name, where an evaluation gives several. feasible: it keeps the
     constraints. front: with several objectives, the evaluations that nothing is better than in all of them.
     evaluations: how many there are in all, those that were in the store included. points, values: every evaluation of
     this call in order (NaN: it failed). records: all evaluations, a dictionary each; to_frame() makes a DataFrame of
@@ -36,7 +37,11 @@ class Optimum:
         self.x, self.y, self.evaluations, self.points, self.values = x, y, evaluations, points, values
         self.report, self._space = report, space
         best = report["best"] or {}
+        self.sd = float(report["recommended"]["sd"] or 0) if best else 0.0
         self.outputs, self.feasible = _floats(best.get("outputs", {})), best.get("feasible", True)
+        if self.outputs and (y != best["y"] or x != _typed(best["x"], space)):
+            there = x == _typed(best["x"], space)  # what is only collected is known of evaluations alone
+            self.outputs = {k: v if i else y for i, (k, v) in enumerate(self.outputs.items()) if there or not i}
         self.front = [{**_typed(p["x"], space), **_floats(p["outputs"])} for p in report.get("front", [])]
 
     @property
@@ -337,11 +342,14 @@ class Optimizer:
 
     @property
     def best(self) -> Optimum | None:
-        """The best evaluation as an Optimum; None while there is none."""
+        """The best evaluation, or where values are noisy the recommended point, as an Optimum; None while there is none."""
         r = self.report()
         if not r["best"]: return None
         values = np.array([math.nan if t["y"] is None else t["y"] for t in r["trace"]])
-        return Optimum(_typed(r["best"]["x"], self.space), float(r["best"]["y"]), r["evaluations"],
+        x, y, told = r["best"]["x"], r["best"]["y"], r["recommended"]
+        if self._keep.noisy and not r.get("front") and told["mean"] is not None:
+            x, y = told["x"], told["mean"]
+        return Optimum(_typed(x, self.space), float(y), r["evaluations"],
                        [_typed(t["x"], self.space) for t in r["trace"]], values, r, self.space)
 
     def _repr_html_(self) -> str:
@@ -423,7 +431,8 @@ def optimize(f: Callable[..., Any], space: Mapping[str, Any] | None = None, budg
                  before, in their middle, to learn them
     budget       evaluations in all, those already in the store included
     maximize     look for the largest value instead of the smallest
-    noisy        f is noisy: points are repeated, and the optimum is that of the mean
+    noisy        f is noisy: points are repeated, and the optimum is that of the mean: the recommended point, not the one
+                 with the luckiest draw
     seed         of all decisions: the same seed asks for the same points
     acquisition  how the next point is chosen: "auto", "thompson", "ei" or "ucb"
     store        a file that keeps every evaluation: the same call goes on where the last one stopped

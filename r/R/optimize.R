@@ -95,22 +95,26 @@ optimize_bayes <- function(f, space, budget = 50, maximize = FALSE, noisy = FALS
     history[[i]] <- data.frame(p, as.list(setNames(shown, names$outputs)), failure = why, check.names = FALSE)
     if (verbose) message(i, ": ", paste(format(shown, digits = 6), collapse = " "))
   }
-  optimum(handle, names, values, do.call(rbind, history), maximize)
+  optimum(handle, names, values, do.call(rbind, history), maximize, noisy)
 }
 
 variable_names <- function(space)
   unlist(mapply(function(n, v) if (is.null(attr(v, "kind"))) n else as.character(v), space_names(space), space, SIMPLIFY = FALSE),
          use.names = FALSE)
 
-optimum <- function(handle, names, values, history, maximize) {
+optimum <- function(handle, names, values, history, maximize, noisy) {
   best <- .Call(C_optimizer_best, handle)
   if (is.null(best)) stop("no evaluation succeeded; the last one failed: ", history$failure[nrow(history)])
   outputs <- setNames(best$outputs, names$outputs)
   front <- jsonlite::fromJSON(.Call(C_optimizer_report, handle, 1L), simplifyVector = FALSE)$front
-  structure(list(par = values(best$x), value = best$outputs[1], outputs = outputs, feasible = best$feasible, mean = best$mean,
+  # of noisy values the recommended point, not the one with the luckiest draw
+  told <- noisy && !length(front) && is.finite(best$mean)
+  there <- identical(best$at, best$x) # what is only collected is known of evaluations alone
+  if (told) outputs <- c(setNames(best$mean, names$outputs[1]), if (there) outputs[-1])
+  structure(list(par = values(if (told) best$at else best$x), value = unname(outputs[1]), outputs = outputs, feasible = best$feasible, mean = best$mean,
                  sd = best$sd, front = if (length(front)) do.call(rbind, lapply(front, function(p)
                    data.frame(values(unlist(p$x)[names$variables]), p$outputs, check.names = FALSE))),
-                 history = history, maximize = maximize, report = .Call(C_optimizer_report, handle, 0L)), class = "gpmem_optimum")
+                 history = history, maximize = maximize, noisy = told, report = .Call(C_optimizer_report, handle, 0L)), class = "gpmem_optimum")
 }
 
 print.gpmem_optimum <- function(x, ...) {
@@ -118,7 +122,8 @@ print.gpmem_optimum <- function(x, ...) {
     cat(nrow(x$front), "of", nrow(x$history), "evaluations are on the front: nothing is better in all objectives\n")
     print(x$front, row.names = FALSE, digits = 5)
   } else {
-    cat(if (x$maximize) "largest" else "smallest", "value found in", nrow(x$history), "evaluations:", format(x$value, digits = 8), "\n")
+    cat(if (x$maximize) "largest" else "smallest", if (x$noisy) "mean by the model after" else "value found in", nrow(x$history),
+        "evaluations:", format(x$value, digits = 8), if (x$noisy) paste("+-", format(x$sd, digits = 2)), "\n")
     cat(paste0("  ", names(x$par), " = ", vapply(x$par, format, "", digits = 6), "\n"), sep = "")
   }
   if (!x$feasible) cat("no evaluation keeps the constraints: this one breaks them least\n")

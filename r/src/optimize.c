@@ -107,9 +107,17 @@ SEXP optimizer_tell(SEXP handle, SEXP id, SEXP y) {
     return ScalarReal((double)gpm_optimizer_count(o));
 }
 
-/* list(x as text, outputs, feasible, mean, sd) */
+static SEXP point_texts(gpm_optimizer *o, const double *x, size_t d) {
+    SEXP values = PROTECT(allocVector(STRSXP, (R_xlen_t)d));
+    for (size_t j = 0; j < d; j++)
+        SET_STRING_ELT(values, (R_xlen_t)j, mkCharCE(gpm_optimizer_value(o, j, x[j]), CE_UTF8));
+    UNPROTECT(1);
+    return values;
+}
+
+/* list(x as text, outputs, feasible, mean, sd, the recommended point as text) */
 SEXP optimizer_best(SEXP handle) {
-    static const char *names[] = {"x", "outputs", "feasible", "mean", "sd", ""};
+    static const char *names[] = {"x", "outputs", "feasible", "mean", "sd", "at", ""};
     gpm_optimizer *o = optimizer_of(handle);
     size_t d = gpm_optimizer_dim(o);
     double *x = (double *)R_alloc(d + 1, sizeof *x), mean = NA_REAL, sd = NA_REAL;
@@ -119,16 +127,15 @@ SEXP optimizer_best(SEXP handle) {
         UNPROTECT(1);
         return R_NilValue;
     }
-    SEXP out = PROTECT(mkNamed(VECSXP, names)), values = PROTECT(allocVector(STRSXP, (R_xlen_t)d));
-    for (size_t j = 0; j < d; j++)
-        SET_STRING_ELT(values, (R_xlen_t)j, mkCharCE(gpm_optimizer_value(o, j, x[j]), CE_UTF8));
+    SEXP out = PROTECT(mkNamed(VECSXP, names));
+    SET_VECTOR_ELT(out, 0, point_texts(o, x, d));
     if (!gpm_optimizer_recommend(o, x, &mean, &sd)) mean = sd = NA_REAL;
-    SET_VECTOR_ELT(out, 0, values);
+    SET_VECTOR_ELT(out, 5, point_texts(o, x, d));
     SET_VECTOR_ELT(out, 1, y);
     SET_VECTOR_ELT(out, 2, ScalarLogical(feasible));
     SET_VECTOR_ELT(out, 3, ScalarReal(mean));
     SET_VECTOR_ELT(out, 4, ScalarReal(sd));
-    UNPROTECT(3);
+    UNPROTECT(2);
     return out;
 }
 

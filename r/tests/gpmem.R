@@ -146,6 +146,9 @@ stopifnot(o$value < 0.05, o$par$kind == "good", abs(o$par$x - 1) < 0.25, nrow(o$
 invisible(capture.output(print(o)))
 invisible(plot(o))
 fails(optimize_bayes(function(x) x, list(c(0, 1))), "named")
+set.seed(1)
+o <- optimize_bayes(function(x) (x - 0.3)^2 + rnorm(1, 0, 0.3), list(x = c(-1, 2)), budget = 20, noisy = TRUE)
+stopifnot(o$value == o$mean, o$sd > 0, o$value > min(o$history$value), !is.null(o$par$x)) # no lucky draw
 o <- optimize_bayes(function(x, y) list(weight = x + y, cost = (x - 1)^2 + y), list(x = c(-5, 5), y = c(0, 5)), budget = 25,
                     objectives = "cost", constraints = "weight>=3", start = list(x = 0, y = 4))
 stopifnot(o$feasible, o$outputs["weight"] >= 3, abs(o$value - 1.75) < 0.05, o$history$weight[1] == 4)

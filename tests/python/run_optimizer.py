@@ -12,6 +12,21 @@ from raising import raises
 BOX = {"x": (0, 2), "y": (0, 2)}
 
 
+def check_noisy():
+    """Of noisy values the optimum is the recommended point and its mean, not a lucky draw: on average it is what f is there."""
+    off = []
+    for seed in range(1, 5):
+        rng = np.random.default_rng(seed)
+        o = gpmem.optimize(lambda x: {"f": (x - 0.3) ** 2 + rng.normal(0, 0.3), "n": 1}, {"x": (-1, 2)}, budget=30, noisy=True, seed=seed,
+                           objectives="f", collect="n")
+        told = o.report["recommended"]
+        assert o.x == {"x": told["x"]["x"]} and o.y == told["mean"] == o.outputs["f"] and o.sd == told["sd"] > 0, o
+        off.append(o.y - (o.x["x"] - 0.3) ** 2)
+    assert abs(np.mean(off)) < 0.15 and abs(o.x["x"] - 0.3) < 0.5, (off, o)
+    o = gpmem.optimize(lambda x: (x - 0.3) ** 2, {"x": (-1, 2)}, budget=8)
+    assert o.y == min(o.values) and o.sd == 0, o
+
+
 def check_ask_and_tell():
     o = gpmem.Optimizer(BOX, objectives=["f"], constraints=["r>=1"], seed=2)
     assert o.names == ["f", "r"] and o.best is None
