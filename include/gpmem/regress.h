@@ -83,6 +83,9 @@ GPM_API enum gpm_status gpm_regression_at(gpm_regression *r, const char *point);
 GPM_API void gpm_regression_forget(gpm_regression *r); /* all new rows */
 /* How many of the new rows lie outside of the data in some input, and how many lack a value. */
 GPM_API size_t gpm_regression_outside(const gpm_regression *r, size_t *lacking);
+/* How many have a word that is no level of the data, so that there is no prediction; *first (may be
+ * NULL) says which the first is, "" where there is none. */
+GPM_API size_t gpm_regression_unseen(const gpm_regression *r, const char **first);
 
 /* Predictions: as CSV; what the report says of new rows is computed by the first call that needs
  * it. NULL: gpm_regression_error says why. */

@@ -527,6 +527,7 @@ PROTOTYPES = {
     "gpm_regression_at": (c.c_int, [c.c_void_p, c.c_char_p]),
     "gpm_regression_forget": (None, [c.c_void_p]),
     "gpm_regression_outside": (c.c_size_t, [c.c_void_p, c.POINTER(c.c_size_t)]),
+    "gpm_regression_unseen": (c.c_size_t, [c.c_void_p, c.POINTER(c.c_char_p)]),
     "gpm_regression_report": (c.c_char_p, [c.c_void_p, c.c_int]),
     "gpm_draws_new": (c.c_void_p, []),
     "gpm_draws_free": (None, [c.c_void_p]),

@@ -7,6 +7,7 @@ import ctypes as c
 import io
 import json
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -148,13 +149,18 @@ class Regression:
     def predict(self, data: Any) -> Any:
         """Predictions of rows with the inputs' columns: mean, median, sd, lower and upper of the function, new_sd, new_lower and
         new_upper of a new measurement, and the inputs that lie outside of the data. A DataFrame gives a DataFrame with its index;
-        a dictionary of columns, or the path of a CSV file, a dictionary of arrays. Where a value is missing there are NaN."""
+        a dictionary of columns, or the path of a CSV file, a dictionary of arrays. Where a value is missing there are NaN; so there are,
+        with a warning, where a word is no level of the data (it is an error where every row has such a word)."""
         lib.gpm_regression_forget(self._handle)
         if _is_path(data):
             self._check(lib.gpm_regression_file(self._handle, path(data, "data")))
         else:
             table = _as_csv(_as_columns(data, "data"), "data")
             self._check(lib.gpm_regression_text(self._handle, b"data", table, len(table)))
+        first = c.c_char_p()
+        unseen = lib.gpm_regression_unseen(self._handle, c.byref(first))
+        if unseen:
+            warnings.warn("%d of the rows have no prediction: %s" % (unseen, (first.value or b"").decode()), RuntimeWarning, stacklevel=2)
         names, *rows = csv.reader(io.StringIO(self._report(_PREDICTIONS)))
         last = len(names) - len(_NUMBERS) - 1
         out: dict[str, Any] = {k: np.array([float(r[last + i]) if r[last + i] else np.nan for r in rows]) for i, k in enumerate(_NUMBERS)}

@@ -99,5 +99,8 @@ SEXP regress_predict(SEXP handle, SEXP csv) {
     gpm_regression_forget(j.r);
     if (gpm_regression_text(j.r, "newdata", text, strlen(text)) != GPM_OK)
         error("%s", gpm_regression_error(j.r));
+    const char *first;
+    size_t unseen = gpm_regression_unseen(j.r, &first);
+    if (unseen) warning("%.0f of the rows have no prediction: %s", (double)unseen, first);
     return report(&j);
 }

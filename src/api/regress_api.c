@@ -164,13 +164,21 @@ size_t gpm_regression_outside(const gpm_regression *r, size_t *lacking) {
     size_t n = 0, lacks = 0, d = (size_t)r->r.t.d;
     struct buf names = BUF_INIT;
     for (size_t i = 0; i < r->at.m; i++) {
-        bool whole = true;
-        for (size_t k = 0; k < d; k++) whole = whole && isfinite(r->at.x[i * d + k]);
-        lacks += !whole;
-        n += rtable_outside(&r->r.t, r->at.x + i * d, &names) > 0;
+        bool whole = !r->at.unseen.at[i];
+        for (size_t k = 0; k < d && whole; k++) whole = isfinite(r->at.x[i * d + k]);
+        lacks += !whole && !r->at.unseen.at[i];
+        n += rtable_outside(&r->r.t, r->at.x + i * d, &names) > 0 && !r->at.unseen.at[i];
     }
     buf_release(&names);
     if (lacking) *lacking = lacks;
+    return n;
+}
+
+size_t gpm_regression_unseen(const gpm_regression *r, const char **first) {
+    size_t n = 0;
+    if (first) *first = "";
+    for (size_t i = 0; i < r->at.m; i++)
+        if (r->at.unseen.at[i] && !n++ && first) *first = r->at.unseen.at[i];
     return n;
 }
 

@@ -43,6 +43,7 @@ static bool show(gpm_regression *r, enum gpm_regress_format f) {
 static enum gpm_status new_rows(gpm_regression *r) {
     enum gpm_status st = GPM_OK;
     size_t lacking;
+    const char *first;
     for (size_t i = 0; i < args.predict.n && !st; i++)
         st = gpm_regression_file(r, args.predict.at[i]);
     for (size_t i = 0; i < args.at.n && !st; i++) st = gpm_regression_at(r, args.at.at[i]);
@@ -57,6 +58,12 @@ static enum gpm_status new_rows(gpm_regression *r) {
     if (lacking)
         complain(0, "%zu of the rows to predict lack%s a value: there is no prediction", lacking,
                  lacking == 1 ? "s" : "");
+    size_t unseen = gpm_regression_unseen(r, &first);
+    if (unseen)
+        complain(0,
+                 "%zu of the rows to predict ha%s a level that the data do not have: there is no "
+                 "prediction (%s)",
+                 unseen, unseen == 1 ? "s" : "ve", first);
     return GPM_OK;
 }
 

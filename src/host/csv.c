@@ -603,14 +603,21 @@ bool csv_missing(const struct csv *c, size_t row, int col) {
     return text_missing(csv_text(c, row, col));
 }
 
-bool csv_missing_as(const struct csv *c, size_t row, int col, const char *codes) {
-    const char *cell = csv_text(c, row, col);
+static bool is_listed(const char *cell, const char *codes) {
     for (const char *p = codes; p && *p;) {
         size_t n = strcspn(p, ",");
         if (strlen(cell) == n && !strncmp(cell, p, n)) return true;
         p += n + (p[n] == ',');
     }
-    return csv_missing(c, row, col);
+    return false;
+}
+
+bool csv_missing_as(const struct csv *c, size_t row, int col, const char *codes) {
+    return is_listed(csv_text(c, row, col), codes) || csv_missing(c, row, col);
+}
+
+bool csv_is_none(const char *cell, const char *codes) {
+    return !ascii_casecmp(cell, "none") && !is_listed(cell, codes);
 }
 
 enum gpm_status csv_number(const struct csv *c, size_t row, int col, double *x, struct buf *err) {

@@ -78,6 +78,8 @@ static inline const char *csv_text(const struct csv *c, size_t row, int col) {
 bool csv_missing(const struct csv *c, size_t row, int col);
 /* So are the cells of a list "-999,x" (may be NULL), as the user says. */
 bool csv_missing_as(const struct csv *c, size_t row, int col, const char *codes);
+/* None, which is missing among numbers, and is not in the list: among words it is one. */
+bool csv_is_none(const char *cell, const char *codes);
 GPM_MUST_USE enum gpm_status csv_number(const struct csv *c, size_t row, int col, double *x,
                                         struct buf *err);
 /* Writes one field, quoted when it must be. */

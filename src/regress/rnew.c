@@ -9,7 +9,15 @@
 void rnew_release(struct rnew *r) {
     mem_free(r->x);
     vec_release(&r->line);
+    for (size_t i = 0; i < r->unseen.n; i++) mem_free(r->unseen.at[i]);
+    vec_release(&r->unseen);
     memset(r, 0, sizeof *r);
+}
+
+/* Back to the first m rows. */
+static void take_back(struct rnew *r, size_t m) {
+    while (r->unseen.n > m) mem_free(r->unseen.at[--r->unseen.n]);
+    r->m = r->line.n = m;
 }
 
 static double *add_row(struct rnew *r, int d, size_t line) {
@@ -18,6 +26,7 @@ static double *add_row(struct rnew *r, int d, size_t line) {
         r->x = mem_realloc(r->x, r->cap * (size_t)d * sizeof *r->x);
     }
     vec_push(&r->line, line);
+    vec_push(&r->unseen, NULL);
     double *row = r->x + r->m++ * (size_t)d;
     for (int k = 0; k < d; k++) row[k] = NAN;
     return row;
@@ -35,22 +44,41 @@ static enum gpm_status no_value(const struct rinput *in, const char *where, cons
     return GPM_E_FORMAT;
 }
 
+/* What row i of the file has for an input, into its design; a word that is no level: into *unseen.
+ */
+static enum gpm_status put_input(const struct rtable *t, int j, const struct csv *c, size_t i,
+                                 int col, double *row, char **unseen, struct buf *err) {
+    const struct rinput *in = &t->input[j];
+    const char *cell = csv_text(c, i, col);
+    bool none = in->level && csv_is_none(cell, t->o.missing);
+    if (!none && csv_missing_as(c, i, col, t->o.missing)) return GPM_OK;
+    if (rinput_put(in, cell, row + in->first)) return GPM_OK;
+    struct buf where = BUF_INIT, why = BUF_INIT;
+    buf_printf(&where, "%s, line %zu", c->name, c->lines[i]);
+    enum gpm_status st = no_value(in, where.data, cell, in->level ? &why : err);
+    if (in->level) {
+        row[in->first] = INFINITY;
+        if (!*unseen) *unseen = buf_take(&why);
+        st = GPM_OK;
+    }
+    buf_release(&where);
+    buf_release(&why);
+    return st;
+}
+
 static enum gpm_status file_rows(const struct rtable *t, const struct csv *c, const int *col,
                                  struct rnew *r, struct buf *err) {
-    for (size_t i = 0; i < c->n_rows; i++) {
+    enum gpm_status st = GPM_OK;
+    size_t before = r->m, bad = 0;
+    for (size_t i = 0; i < c->n_rows && !st; i++) {
         double *row = add_row(r, t->d, c->lines[i]);
-        for (int j = 0; j < t->n_inputs; j++) {
-            const struct rinput *in = &t->input[j];
-            if (csv_missing_as(c, i, col[j], t->o.missing)) continue;
-            if (rinput_put(in, csv_text(c, i, col[j]), row + in->first)) continue;
-            struct buf where = BUF_INIT;
-            buf_printf(&where, "%s, line %zu", c->name, c->lines[i]);
-            enum gpm_status st = no_value(in, where.data, csv_text(c, i, col[j]), err);
-            buf_release(&where);
-            return st;
-        }
+        char **unseen = &r->unseen.at[r->m - 1];
+        for (int j = 0; j < t->n_inputs && !st; j++)
+            st = put_input(t, j, c, i, col[j], row, unseen, err);
+        bad += *unseen != NULL;
     }
-    return GPM_OK;
+    if (!st && bad == c->n_rows) st = buf_fail(err, GPM_E_FORMAT, "%s", r->unseen.at[before]);
+    return st;
 }
 
 enum gpm_status rnew_table(const struct rtable *t, const struct rtext *from, struct rnew *r,
@@ -69,7 +97,7 @@ enum gpm_status rnew_table(const struct rtable *t, const struct rtext *from, str
     }
     if (!st && !c.n_rows) st = buf_fail(err, GPM_E_FORMAT, "%s has no rows of data", from->name);
     if (!st) st = file_rows(t, &c, col, r, err);
-    if (st) r->m = r->line.n = before;
+    if (st) take_back(r, before);
     mem_free(col);
     csv_release(&c);
     return st;
@@ -117,6 +145,6 @@ static enum gpm_status put_point(const struct rtable *t, const char *text, doubl
 enum gpm_status rnew_point(const struct rtable *t, const char *text, struct rnew *r,
                            struct buf *err) {
     enum gpm_status st = put_point(t, text, add_row(r, t->d, 0), err);
-    if (st) r->m--, r->line.n--;
+    if (st) take_back(r, r->m - 1);
     return st;
 }

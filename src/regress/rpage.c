@@ -285,7 +285,8 @@ static void predictions(const struct regress *r, const struct rnew *at, const st
                        FIGURE(5, chance ? p[i].mean : p[i].median), FIGURE(4, p[i].lo),
                        FIGURE(4, p[i].hi), FIGURE(4, p[i].new_lo), FIGURE(4, p[i].new_hi));
         else
-            buf_puts(out, "<td colspan=\"3\">a value is missing</td>");
+            buf_html(out, "<td colspan=\"3\">",
+                     at->unseen.at[i] ? at->unseen.at[i] : "a value is missing", "</td>");
         buf_reset(&cell);
         rtable_outside(&r->t, row, &cell);
         buf_html(out, "<td>", cell.data, "</td></tr>\n");

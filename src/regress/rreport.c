@@ -507,13 +507,15 @@ void regress_predictions_text(const struct regress *r, const struct rnew *at,
             buf_printf(out, "  %10s %10s   %-22s   %-22s  ",
                        FIGURE(5, r->family == RFAMILY_CHANCE ? p[i].mean : p[i].median),
                        FIGURE(3, p[i].sd), f.data, n.data);
+        else if (at->unseen.at[i])
+            buf_puts(out, "  no prediction: "), buf_line(out, at->unseen.at[i]);
         else
             buf_printf(out, "  a value is missing: no prediction  ");
         for (int j = 0; j < r->t.n_inputs; j++) {
             buf_printf(out, " %s=", r->t.input[j].name);
             rtable_value(&r->t, j, row, out);
         }
-        if (rtable_outside(&r->t, row, &far))
+        if (rtable_outside(&r->t, row, &far) && !at->unseen.at[i])
             buf_printf(out, "   outside of the data: %s", far.data);
         buf_putc(out, '\n');
         buf_release(&f);
@@ -630,6 +632,7 @@ static void json_predictions(const struct regress *r, const struct rnew *at,
              FIELD("lower", p[i].lo), FIELD("upper", p[i].hi), FIELD("new_sd", p[i].new_sd),
              FIELD("new_lower", p[i].new_lo), FIELD("new_upper", p[i].new_hi),
              FIELD("outside", (const char *)far.data));
+        if (at->unseen.at[i]) JSON(out, FIELD("why", (const char *)at->unseen.at[i]));
         buf_puts(out, "}");
         buf_release(&far);
     }

@@ -36,6 +36,7 @@ struct rcolumn {
     double first;          /* the earliest date */
     size_t cells, numbers; /* not missing; of these numbers */
     size_t bad;            /* the first row that is no number, where some are */
+    size_t none;           /* it holds words, and so many cells that say None: one of them */
 };
 
 /* Dates, where every cell is one and it is certain which (3/4/2001 may be two). */
@@ -73,6 +74,9 @@ static struct rcolumn look(const struct csv *c, const struct rtable_options *o, 
         if (!number && k.bad == SIZE_MAX) k.bad = r;
     }
     if (k.cells && !k.numbers) find_dates(o->date_format, c->n_rows, cells, &k);
+    for (size_t r = 0; k.cells && !k.numbers && !k.dated && r < c->n_rows; r++)
+        k.none += csv_is_none(csv_text(c, r, col), o->missing);
+    k.cells += k.none;
     mem_free(cells);
     return k;
 }
@@ -128,6 +132,11 @@ struct reading {
     struct buf *err;
 };
 
+static bool is_gone(const struct reading *r, size_t row, int col) {
+    bool none = r->col[col].none && csv_is_none(csv_text(&r->csv, row, col), r->t->o.missing);
+    return !none && is_missing(&r->csv, &r->t->o, row, col);
+}
+
 /* What was done to numbers that a reader might wonder about. */
 static void note_style(struct rtable *t, const char *name, const struct number_style *s) {
     if (s->noted)
@@ -143,7 +152,7 @@ static bool two_words(struct reading *r) {
     const char *word[2] = {NULL, NULL};
     size_t count[2] = {0, 0};
     for (size_t row = 0; row < r->csv.n_rows; row++) {
-        if (is_missing(&r->csv, &t->o, row, r->y)) continue;
+        if (is_gone(r, row, r->y)) continue;
         const char *cell = csv_text(&r->csv, row, r->y);
         int k = word[0] && strcmp(word[0], cell) != 0;
         if (k && word[1] && strcmp(word[1], cell) != 0) return false;
@@ -205,7 +214,7 @@ static const char *find_levels(struct reading *r, int col, bool asked, struct ri
     size_t order[ROOM][2] = {{0}}; /* count, place */
     int n = 0;
     for (size_t row = 0; row < r->csv.n_rows; row++) {
-        if (is_missing(&r->csv, &r->t->o, row, col)) continue;
+        if (is_gone(r, row, col)) continue;
         const char *cell = csv_text(&r->csv, row, col);
         int k = 0;
         while (k < n && strcmp(word[k], cell) != 0) k++;
@@ -285,6 +294,10 @@ static enum gpm_status add_input(struct reading *r, int col, bool asked) {
     in.name = buf_take(&name);
     if (r->csv.header) in.heading = mem_strdup(r->csv.header[col]);
     if (!why && is_numeric(k)) note_style(t, in.name, &k->style);
+    if (!why && k->none)
+        buf_printf(&t->notes,
+                   "None in '%s' is a level, of %zu row%s (--missing None: a missing value)\n",
+                   in.name, k->none, k->none == 1 ? "" : "s");
     if (why) {
         if (asked)
             buf_printf(r->err, "%s: column '%s' cannot be an input: %s", r->csv.name, in.name, why);
@@ -395,7 +408,7 @@ static void take_rows(struct reading *r) {
         bool whole = true;
         for (int j = 0; j <= t->n_inputs; j++) {
             int col = j < t->n_inputs ? t->input[j].column : r->y;
-            bool here = !is_missing(c, &t->o, row, col);
+            bool here = !is_gone(r, row, col);
             gone[j] += !here;
             whole = whole && here;
             if (here && j < t->n_inputs)
@@ -702,7 +715,7 @@ void rtable_value(const struct rtable *t, int j, const double *row, struct buf *
     const struct rinput *in = &t->input[j];
     const double *v = row + in->first;
     int k = 0;
-    if (isnan(*v)) return;
+    if (!isfinite(*v)) return;
     for (int l = 1; l < in->n_levels; l++)
         if (v[l - 1] > 0.5) k = l;
     if (in->level)
@@ -718,7 +731,7 @@ int rtable_outside(const struct rtable *t, const double *row, struct buf *out) {
     for (int j = 0; j < t->n_inputs; j++) {
         const struct rinput *in = &t->input[j];
         double v = row[in->first], slack = 1e-9 * (in->hi - in->lo);
-        if (in->level || !(v < in->lo - slack || v > in->hi + slack)) continue;
+        if (!(in->level ? isinf(v) : v < in->lo - slack || v > in->hi + slack)) continue;
         buf_printf(out, "%s%s", n ? " " : "", in->name);
         n++;
     }

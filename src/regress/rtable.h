@@ -75,14 +75,17 @@ bool rinput_put(const struct rinput *in, const char *cell, double *row);
 /* A number of a column of dates as the file would write it. */
 void rinput_date(const struct rinput *in, double v, struct buf *out);
 
-/* New rows for the same inputs: m x d as read, NaN where a cell is missing; found by name. */
+/* New rows for the same inputs: m x d as read, NaN where a cell is missing, infinite where it holds
+ * a word that is no level of the data; found by name. */
 struct rnew {
     double *x;
     size_t m, cap;
-    VEC(size_t) line; /* of its file; 0: it stood in no file */
+    VEC(size_t) line;   /* of its file; 0: it stood in no file */
+    VEC(char *) unseen; /* of each row, what says that it has such a word; NULL: none */
 };
 void rnew_release(struct rnew *r);
-/* All rows of the source, or none: what cannot be read adds nothing. */
+/* All rows of the source, or none: what cannot be read adds nothing. A word that is no level is an
+ * error where no row is without one. */
 GPM_MUST_USE enum gpm_status rnew_table(const struct rtable *t, const struct rtext *from,
                                         struct rnew *r, struct buf *err);
 /* "a=1,b=2": every input once. */

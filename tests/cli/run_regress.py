@@ -451,7 +451,33 @@ check("1 input: day" in given(both, "--date-format", "%d/%m/%Y", status=0), "--d
 says("'later' is no date for 'day'", dated, "--at", "day=later,kind=u")
 with open("new.csv", "w") as f:
     f.write("kind,day\nv,2020-07-01\nq,2020-07-01\n")
-says("new.csv, line 3: 'q' is no level of 'kind'; there are u, v, w", dated, "--predict", "new.csv")
+write_text("one.csv", dated)
+p = subprocess.run([GPMEM, "regress", "one.csv", "--predict", "new.csv", "--out", "-", "--json", "p.json"], capture_output=True, text=True)
+check(p.returncode == 0 and "1 of the rows to predict has a level that the data do not have" in p.stderr and
+      "(new.csv, line 3: 'q' is no level of 'kind'; there are u, v, w)" in p.stderr, "one unseen level: " + p.stderr)
+first, unseen = list(csv.DictReader(p.stdout.splitlines()))
+check(first["mean"] and not first["outside"] and not unseen["mean"] and unseen["outside"] == "kind", "one unseen level: " + p.stdout)
+told = json.load(open("p.json"))["predictions"]
+check(told[1]["mean"] is None and "'q' is no level" in told[1]["why"] and "why" not in told[0], "one unseen level: %s" % told)
+check("no prediction: new.csv, line 3: 'q' is no level" in given(dated, "--predict", "new.csv", status=0), "one unseen level, as text")
+with open("new.csv", "w") as f:
+    f.write("kind,day\nq,2020-07-01\nr,2020-07-01\n")
+says("new.csv, line 2: 'q' is no level of 'kind'; there are u, v, w", dated, "--predict", "new.csv")
+
+# ---- None among words is a level, among numbers a missing value --------------------------------------
+random.seed(22)
+bags = "bags,size,price\n" + "".join("%s,%s,%.2f\n" % (b, "None" if i == 5 else i % 7, {"None": 1, "One": 5, "Two": 9}[b] + random.gauss(0, 0.3))
+                                   for i, b in enumerate(["None", "One", "Two"] * 14))
+text = given(bags, "--at", "bags=None,size=3", "--json", "n.json", status=0)
+check("None in 'bags' is a level, of 14 rows (--missing None: a missing value)" in text and "bags (3 levels)" in text and "size 1" in text, "None: " + text)
+near(json.load(open("n.json"))["predictions"][0]["mean"], 1, 0.5, "the mean of None")
+with open("new.csv", "w") as f:
+    f.write("bags,size\nNone,2\nOne,None\n")
+given(bags, "--predict", "new.csv", "--out", "n.csv", "-q", status=0)
+some, none = csv.DictReader(open("n.csv"))
+check(some["mean"] and some["bags"] == "None" and not none["mean"] and not none["outside"], "None to predict: %s %s" % (some, none))
+text = given(bags, "--missing", "None", status=0)
+check("15 of 42 rows have missing values" in text and "bags (2 levels)" in text, "--missing None: " + text)
 
 # ---- what new users bring -------------------------------------------------------------------------
 random.seed(21)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """regress and TableRegressor: the numbers of the command, tables of pandas in and out, errors before the work, scikit-learn's tools."""
-import json, os, pickle, subprocess, sys, tempfile
+import json, os, pickle, subprocess, sys, tempfile, warnings
 
 os.environ["GPMEM_LIBRARY"] = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "libgpmem.so")
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"))
@@ -127,6 +127,11 @@ def check_errors(r):
     raises(ValueError, "complete row", lambda: gpmem.regress({"a": [1, 2], "y": [1, 2]}))
     raises(ValueError, "No such file", lambda: gpmem.regress("/nowhere.csv"))
     raises(ValueError, "no level of 'site'", lambda: r.predict(NEW.assign(site="roof")))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        one = r.predict(NEW.assign(site=["roof"] + list(NEW["site"])[1:]))
+    assert "1 of the rows have no prediction" in str(said[0].message) and "'roof' is no level" in str(said[0].message), said
+    assert np.isnan(one["mean"].iloc[0]) and "site" in one["outside"].iloc[0] and one["mean"].iloc[2] == r.predict(NEW)["mean"].iloc[2]
     raises(ValueError, "no column 'dose'", lambda: r.predict(NEW[["site", "day"]]))
     raises(ValueError, "between 0 and 1", lambda: gpmem.regress(DATA, level=2))
     assert len(r.predict(NEW)) == 3  # a call that failed leaves nothing behind
