@@ -96,25 +96,36 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     return write_wheel(wheel_directory, {LIBRARY: _read(_build_library())}, platform)
 
 
+def git(*words):
+    """What git prints about the tree; None where the tree is no repository of its own or git cannot read it."""
+    if not os.path.exists(os.path.join(ROOT, ".git")):
+        return None
+    try:
+        return subprocess.run(["git", *words], cwd=ROOT, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
 def _sources():
-    """Paths of the tree's files: what git keeps, or everything where the tree came from a tarball."""
-    if os.path.exists(os.path.join(ROOT, ".git")):
-        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
+    """Paths of the tree's files: what git keeps, or, without git, everything but what is built."""
+    listed = git("ls-files", "-z")
+    if listed is not None:
         return [p for p in os.fsdecode(listed).split("\0") if p and os.path.lexists(os.path.join(ROOT, p))]
     found = []
     for folder, below, names in os.walk(ROOT):
-        below[:] = [b for b in below if b != "__pycache__" and not (folder == ROOT and re.match(r"build(-|$)|figures$", b))]
+        below[:] = [b for b in below if b not in ("__pycache__", ".git") and not (folder == ROOT and re.match(r"build(-|$)|figures$", b))]
         found += [os.path.relpath(os.path.join(folder, n), ROOT) for n in names]
-    return [p for p in found if p != "PKG-INFO"]
+    return [p for p in found if p not in ("PKG-INFO", ".git")]  # .git: a file in a worktree
 
 
 def _moment():
-    """Seconds that all files of the tarball are dated with: SOURCE_DATE_EPOCH, the commit, or the tarball this came from."""
+    """Seconds that all files of the tarball are dated with: SOURCE_DATE_EPOCH, the commit, the tarball this came from, or the newest file."""
     if os.environ.get("SOURCE_DATE_EPOCH"):
         return int(os.environ["SOURCE_DATE_EPOCH"])
-    if os.path.exists(os.path.join(ROOT, ".git")):
-        return int(subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)
-    return int(os.path.getmtime(os.path.join(ROOT, "PKG-INFO")))
+    commit, unpacked = git("log", "-1", "--format=%ct"), os.path.join(ROOT, "PKG-INFO")
+    if commit:
+        return int(commit)
+    return int(max(os.lstat(p).st_mtime for p in ([unpacked] if os.path.exists(unpacked) else [os.path.join(ROOT, s) for s in _sources()])))
 
 
 def build_sdist(sdist_directory, config_settings=None):

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The release's tarball and the version: the same tree gives the same bytes, also from the unpacked tarball; nothing is missing
+"""The release's tarball and the version: the same tree gives the same bytes, also from the unpacked tarball and without git; nothing is missing
 or too much; every file that names the version names the same; `tools/version X.Y.Z` sets them all. Argument: the tool."""
 import os, re, shutil, subprocess, sys, tarfile, tempfile
 
@@ -46,9 +46,25 @@ def check_tarball(top, version):
     unpacked = os.path.join(top, "gpmem-" + version)
     do(os.path.join(unpacked, "tools/dist"), other)
     assert content(os.path.join(first, name)) == content(os.path.join(other, name)), "a tarball of the unpacked tarball differs"
+    check_without_git(top, tree, unpacked, {m.name for m in members}, members[0].mtime, name)
     about = content(os.path.join(unpacked, "PKG-INFO")).decode()
     assert about.startswith("Metadata-Version: 2.1\nName: gpmem\nVersion: %s\n" % version), about
     return len(members), unpacked
+
+
+def check_without_git(top, tree, unpacked, members, moment, name):
+    """A checkout where git is not installed, and a copy that has neither .git nor PKG-INFO: everything goes along, and that is said."""
+    out, bare = os.path.join(top, "without"), os.path.join(top, "bare")
+    shutil.copytree(unpacked, bare, symlinks=True)
+    os.remove(os.path.join(bare, "PKG-INFO"))
+    for place in tree, bare:
+        said = do(os.path.join(place, "tools/dist"), out, env={"PATH": "/nonexistent", "SOURCE_DATE_EPOCH": str(int(moment))})
+        assert os.path.exists(os.path.join(place, "PKG-INFO")) or "git cannot say" in said, said
+        with tarfile.open(os.path.join(out, name)) as tar:
+            names = set(tar.getnames())
+        assert names >= members and not any("/.git/" in n or n.endswith("/.git") for n in names), sorted(names ^ members)
+    assert content(os.path.join(out, name)) == content(os.path.join(top, "first", name)), "a tarball of the files alone differs"
+    do(os.path.join(bare, "tools/dist"), out, env={"PATH": "/nonexistent"})
 
 
 def check_set(unpacked):
