@@ -153,15 +153,6 @@ static bool add_part(const char *out, const struct part *p, uint64_t before,
     return true;
 }
 
-static bool write_diagnostics(const char *out, json_t *moves) {
-    struct run_facts facts;
-    gpm_draws *d;
-    if (run_folder_read(out, &facts, &d) != EXIT_FINE) return false;
-    bool good = run_write_diagnostics(out, d, moves);
-    gpm_draws_free(d);
-    return good;
-}
-
 static int write_all(const char *out, const struct part *p, size_t n) {
     struct run_facts facts = {.seed = (json_int_t)p->seed,
                               .first = (json_int_t)p->first,
@@ -186,8 +177,7 @@ static int write_all(const char *out, const struct part *p, size_t n) {
     char *folder = realpath(out, NULL);
     if (folder) facts.folder = folder;
     facts.chains = (json_int_t)chains;
-    /* the manifest makes it a run, so it comes last but for what reads it */
-    good = good && run_write_manifest(out, &facts) && write_diagnostics(out, moves);
+    good = good && run_write_end(out, &facts, true, moves);
     file_unlock(out, only);
     free(folder);
     json_decref(facts.files);

@@ -345,7 +345,7 @@ static int go_on(const char *dir, const char *program, uint64_t first) {
     if (!same)
         return complain(EXIT_USAGE, "'%s' holds a run of '%s'; choose another folder", dir,
                         facts.program);
-    if (strcmp(facts.state, "finished") != 0) return resume_run(dir);
+    if (!run_is_whole(dir, &facts)) return resume_run(dir);
     run_folder_forget(dir, (size_t)facts.chains); /* it may have been killed before it did */
     return EXIT_FINE;
 }

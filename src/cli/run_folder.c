@@ -58,7 +58,7 @@ static bool put_json(struct run_path path, json_t *all) {
 
 /* ---- manifest ---- */
 
-bool run_write_manifest(const char *dir, const struct run_facts *f) {
+static bool put_manifest(const char *dir, const struct run_facts *f) {
     char when[40];
     calendar_now(false, when);
     json_t *m = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:O, s:O}", "gpmem", f->version,
@@ -70,7 +70,31 @@ bool run_write_manifest(const char *dir, const struct run_facts *f) {
     return put_json(run_path(dir, "manifest.json"), m);
 }
 
-static bool write_manifest(void) {
+/* Summary and complaints of every quantity, for those who read the folder without this tool. */
+static bool put_diagnostics(const char *dir, struct run_facts *f, json_t *moves) {
+    gpm_draws *d;
+    if (run_draws_read(dir, f, &d) != EXIT_FINE) return false;
+    json_t *quantities = json_loads(gpm_draws_summary(d, GPM_FORMAT_JSON), 0, NULL);
+    struct buf accepted = BUF_INIT, wrong = BUF_INIT;
+    run_tell_moves(moves, &accepted, &wrong);
+    json_t *all =
+        json_pack("{s:o, s:I, s:s+, s:O}", "quantities", quantities ? quantities : json_null(),
+                  "draws", (json_int_t)gpm_draws_rows(d), "complaints", gpm_draws_complaints(d),
+                  wrong.data, "transitions", moves);
+    buf_release(&accepted);
+    buf_release(&wrong);
+    gpm_draws_free(d);
+    return put_json(run_path(dir, "diagnostics.json"), all);
+}
+
+bool run_write_end(const char *dir, struct run_facts *f, bool draws, json_t *moves) {
+    bool good = !draws || put_diagnostics(dir, f, moves);
+    if (!good && !strcmp(f->state, "finished")) return false; /* it can go on */
+    return put_manifest(dir, f) && good;
+}
+
+/* That of the run that this process writes. */
+static bool write_manifest(bool end, bool draws) {
     json_t *hash;
     const char *path;
     run.facts.files = json_array();
@@ -79,7 +103,8 @@ static bool write_manifest(void) {
         json_array_append_new(run.facts.files,
                               json_pack("{s:s, s:O}", "path", path, "sha256", hash));
     }
-    bool good = run_write_manifest(run.dir, &run.facts);
+    bool good = end ? run_write_end(run.dir, &run.facts, draws, run.moves)
+                    : put_manifest(run.dir, &run.facts);
     json_decref(run.facts.files);
     return good;
 }
@@ -134,7 +159,7 @@ static bool begin(void) {
     run.chains = mem_zalloc((size_t)run.facts.chains * sizeof *run.chains);
     for (size_t i = 0; good && i < (size_t)run.facts.chains; i++) good = open_chain(i);
     run.facts.state = "running";
-    return good && write_manifest();
+    return good && write_manifest(false, false);
 }
 
 /* The folder, which nobody else writes from here on; false: said why. */
@@ -312,20 +337,6 @@ static json_t *moves_of(gpm_session *s) {
                      (json_int_t)divergences, "complaints", gpm_trajectory_complaints(s));
 }
 
-/* Summary and complaints of every quantity, for those who read the folder without this tool. */
-bool run_write_diagnostics(const char *dir, gpm_draws *d, json_t *moves) {
-    json_t *quantities = json_loads(gpm_draws_summary(d, GPM_FORMAT_JSON), 0, NULL);
-    struct buf accepted = BUF_INIT, wrong = BUF_INIT;
-    run_tell_moves(moves, &accepted, &wrong);
-    json_t *all =
-        json_pack("{s:o, s:I, s:s+, s:O}", "quantities", quantities ? quantities : json_null(),
-                  "draws", (json_int_t)gpm_draws_rows(d), "complaints", gpm_draws_complaints(d),
-                  wrong.data, "transitions", moves);
-    buf_release(&accepted);
-    buf_release(&wrong);
-    return put_json(run_path(dir, "diagnostics.json"), all);
-}
-
 static void stop_chain(struct chain_file *c) {
     c->failed = true;
     if (c->session) gpm_interrupt(c->session);
@@ -362,15 +373,6 @@ static void write_waiting(struct chain_file *c) {
     c->length += c->waiting.len;
     buf_reset(&c->waiting);
     c->written = clock_seconds();
-}
-
-static bool write_diagnostics(void) {
-    gpm_draws *d;
-    struct run_facts facts;
-    if (run_folder_read(run.dir, &facts, &d) != EXIT_FINE) return false;
-    bool good = run_write_diagnostics(run.dir, d, run.moves);
-    gpm_draws_free(d);
-    return good;
 }
 
 /* The file of a chain that has ended becomes a whole table (chain_rows.h). */
@@ -413,9 +415,8 @@ int run_folder_close(int status) {
         complain(0,
                  "%zu of %zu chains failed; summary, diagnose and export of '%s' read the others",
                  failed, chains, run.dir);
-    bool written = write_manifest();
-    if (status == EXIT_FINE) run_folder_forget(run.dir, chains);
-    if (collected) written &= write_diagnostics();
+    bool written = write_manifest(true, collected);
+    if (written && status == EXIT_FINE) run_folder_forget(run.dir, chains);
     leave_folder();
     return written || status != EXIT_FINE ? status : EXIT_FAILED;
 }
@@ -530,9 +531,11 @@ static bool keep_state(void *chain, const void *data, size_t n) {
     return write_stand(c, &s);
 }
 
-/* A chain that has ended needs nothing any more; the others of its run may. */
+/* A chain that has ended needs nothing any more; the others of its run may, and the end of the
+ * folder. A short run without a checkpoint is made again as fast. */
 static void keep_end(struct chain_file *c, const json_t *moves) {
-    if (run.facts.chains < 2 || c->failed || c->old) return;
+    bool short_run = run.facts.chains < 2 && !file_there(checkpoint_path(number_of(c) - 1).text);
+    if (short_run || c->failed || c->old) return;
     write_waiting(c);
     char *text = json_dumps(moves, 0);
     struct chain_stand s = {.done = true,
@@ -621,7 +624,7 @@ static void note_file(void *chain, const char *path) {
     pthread_mutex_lock(&run.lock);
     if (!json_object_get(run.files, full ? full : path)) {
         bool same = add_file(full ? full : path);
-        if (!write_manifest() || !same) stop_chain(chain);
+        if (!write_manifest(false, false) || !same) stop_chain(chain);
     }
     pthread_mutex_unlock(&run.lock);
     free(full);

@@ -43,11 +43,9 @@ bool run_folder_reopen(const char *dir, struct run_facts *facts);
 int run_folder_close(int status);
 /* Removes the checkpoints of a finished run, which are of no use any more. */
 void run_folder_forget(const char *dir, size_t chains);
-/* The last lines of a finished folder: diagnostics.json of its draws, and of the chains whose moves
- * (run_folder_note) are given. */
-bool run_write_diagnostics(const char *dir, gpm_draws *d, json_t *moves);
-/* The manifest; `files` is [{"path": .., "sha256": ..}]. */
-bool run_write_manifest(const char *dir, const struct run_facts *facts);
+/* The end of a run: diagnostics.json, where it has draws, of these and of the chains whose moves
+ * (run_folder_note) are given; then the manifest, so that what says finished has all. */
+bool run_write_end(const char *dir, struct run_facts *facts, bool draws, json_t *moves);
 
 /* Makes the session of chain i, which is made with `o`, report its draws and files. */
 void run_folder_attach(size_t i, struct gpm_options *o);
@@ -78,8 +76,11 @@ struct run_path run_chain_path(const char *dir, size_t i);
 /* The manifest, whose texts stay valid until the next call. 0 or an exit status, said why. */
 int run_facts_read(const char *dir, struct run_facts *facts);
 bool run_has_failed(const char *dir); /* a run is there, and ended in an error */
-/* The manifest and all chains as one table (*out is the caller's); those that were lost are left
- * out, and facts->lost says which. 0 or an exit status. */
+/* Finished, with diagnostics.json where there are draws: versions before wrote it last. */
+bool run_is_whole(const char *dir, const struct run_facts *facts);
+/* All chains as one table (*out is the caller's); those that were lost are left out, and
+ * facts->lost says which. 0 or an exit status. The second reads the manifest, too. */
+int run_draws_read(const char *dir, struct run_facts *facts, gpm_draws **out);
 int run_folder_read(const char *dir, struct run_facts *facts, gpm_draws **out);
 /* The same; what is not as it should be (chains that were lost, a run that goes on) is said on
  * stderr. */

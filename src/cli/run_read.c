@@ -240,9 +240,8 @@ static int run_table(const char *dir, struct run_facts *facts, struct run_chain 
     return status;
 }
 
-int run_folder_read(const char *dir, struct run_facts *facts, gpm_draws **out) {
-    int status = run_facts_read(dir, facts);
-    if (status != EXIT_FINE) return status;
+int run_draws_read(const char *dir, struct run_facts *facts, gpm_draws **out) {
+    int status = EXIT_FINE;
     size_t n = (size_t)facts->chains;
     struct run_chain *all = mem_zalloc(n * sizeof *all);
     for (size_t i = 0; i < n; i++) buf_init(&all[i].text);
@@ -254,6 +253,20 @@ int run_folder_read(const char *dir, struct run_facts *facts, gpm_draws **out) {
     for (size_t i = 0; i < n; i++) buf_release(&all[i].text);
     mem_free(all);
     return status;
+}
+
+int run_folder_read(const char *dir, struct run_facts *facts, gpm_draws **out) {
+    int status = run_facts_read(dir, facts);
+    return status == EXIT_FINE ? run_draws_read(dir, facts, out) : status;
+}
+
+bool run_is_whole(const char *dir, const struct run_facts *facts) {
+    struct buf draws = BUF_INIT;
+    bool none = file_read(run_chain_path(dir, 0).text, FILE_OURS, SIZE_MAX / 4, &draws) == GPM_OK &&
+                !draws.len;
+    buf_release(&draws);
+    return !strcmp(facts->state, "finished") &&
+           (none || file_there(run_path(dir, "diagnostics.json").text));
 }
 
 void run_say_state(const struct run_facts *facts) {

@@ -45,6 +45,35 @@ def same_draws(a, b, chains):
                for i in range(chains))
 
 
+def check_end():
+    """What says that it is finished has its diagnostics, whenever it was killed: the manifest comes last. Runs of before, which had it
+    the other way round, get them by --continue."""
+    program = write("end.vnts", PROGRAM % (20, 1))
+    usual = ["run", program, "--out", at("end"), "--chains", "2"]
+    os.makedirs(at("end", "diagnostics.json"))  # in the way
+    run(*usual, status=1)
+    assert json.load(open(at("end", "manifest.json")))["state"] != "finished"
+    os.rmdir(at("end", "diagnostics.json"))
+    run(*usual, "--continue")
+    whole = json.load(open(at("end", "diagnostics.json")))
+    assert whole["draws"] == 20 and len(whole["transitions"]) == 2 and all(whole["transitions"]), whole
+    assert json.load(open(at("end", "manifest.json")))["state"] == "finished"
+    os.remove(at("end", "diagnostics.json"))
+    run(*usual, "--continue")
+    assert json.load(open(at("end", "diagnostics.json"))) == whole
+    run("run", program, "--out", at("end2"), "--chain", "2")
+    os.makedirs(at("merged", "diagnostics.json"))
+    run("merge", at("merged"), at("end"), at("end2"), status=1)
+    os.rmdir(at("merged", "diagnostics.json"))
+    run("merge", at("merged"), at("end"), at("end2"))
+    assert json.load(open(at("merged", "diagnostics.json")))["draws"] == 20
+    silent = write("silent.vnts", "print(1);")
+    run("run", silent, "--out", at("silent"))
+    before = os.stat(at("silent", "manifest.json")).st_mtime_ns
+    run("run", silent, "--out", at("silent"), "--continue")
+    assert os.stat(at("silent", "manifest.json")).st_mtime_ns == before  # nothing was run again
+
+
 def check_reading():
     program = write("small.vnts", PROGRAM % (300, 6))
     out = run("run", program, "--chains", "2", "--seed", "5", "--out", at("run"))
@@ -212,6 +241,7 @@ def check_kills():
 
 
 try:
+    check_end()
     check_reading()
     check_errors()
     check_data()
