@@ -110,6 +110,8 @@ class Regression:
             self._check(lib.gpm_regression_read(self._handle, self._file, c.byref(o)))
         self._check(self._work(lambda: lib.gpm_regression_run(self._handle)))
         self._result: dict[str, Any] = json.loads(self.report("json"))
+        if not self._result["settled"]:
+            warnings.warn("the regression is not settled: its chains end in different places, see summary()", stacklevel=5)
 
     def _work(self, call: Callable[[], Any]) -> Any:
         """Runs a call of the library beside this thread; Ctrl-C ends it."""

@@ -61,15 +61,19 @@ double proposal_log_density(const struct proposal *p, const double *z) {
     return logsumexp(num, (size_t)p->n) - logsumexp(den, (size_t)p->n);
 }
 
-static int pick_mode(const struct proposal *p, struct rng *r) {
-    double w[PROPOSAL_MAX_MODES + 2], u = rng_uniform(r);
-    for (int k = 0; k < p->n; k++) w[k] = p->mode[k].log_weight;
-    double total = logsumexp(w, (size_t)p->n);
-    for (int k = 0; k < p->n; k++) {
+static const struct mode *share_of(const struct proposal *p, int n, double u) {
+    double w[PROPOSAL_MAX_MODES + 2] = {0};
+    for (int k = 0; k < n; k++) w[k] = p->mode[k].log_weight;
+    double total = logsumexp(w, (size_t)n);
+    for (int k = 0; k < n; k++) {
         u -= exp(w[k] - total);
-        if (u <= 0) return k;
+        if (u <= 0) return &p->mode[k];
     }
-    return p->n - 1;
+    return &p->mode[n - 1];
+}
+
+const struct mode *proposal_mode_at(const struct proposal *p, double u) {
+    return share_of(p, p->n_modes ? p->n_modes : p->n, u);
 }
 
 void mode_point(const struct mode *m, int d, const double *t, double *z) {
@@ -81,7 +85,7 @@ void mode_point(const struct mode *m, int d, const double *t, double *z) {
 /* t_nu = normal / sqrt(chi^2_nu / nu), the same divisor for all coordinates; nu is a whole number,
  * so chi^2 is a sum of that many squares. */
 void proposal_draw(const struct proposal *p, struct rng *r, double *z) {
-    const struct mode *m = &p->mode[pick_mode(p, r)];
+    const struct mode *m = share_of(p, p->n, rng_uniform(r));
     double x[PROPOSAL_MAX_DIM], chi2 = 0;
     for (int i = 0; i < p->d; i++) x[i] = rng_normal(r);
     for (int i = 0; i < (int)PROPOSAL_NU; i++) {

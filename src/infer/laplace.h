@@ -74,6 +74,8 @@ struct proposal {
 };
 void proposal_release(struct proposal *p);
 void proposal_pack(struct pack *p, struct proposal *x); /* read into an empty one */
+/* The mode into whose share of the evidence of all the part 0 <= u < 1 falls. */
+const struct mode *proposal_mode_at(const struct proposal *p, double u);
 /* A draw into z. */
 void proposal_draw(const struct proposal *p, struct rng *r, double *z);
 /* A step from z in proportion to the shape of the whole. */

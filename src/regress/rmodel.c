@@ -415,10 +415,10 @@ static enum gpm_status run_chains(struct rmodel *m, uint64_t seed, int threads) 
     return st;
 }
 
-/* Draws of the normal distribution at the best mode. */
+/* Draws of the normal distributions at the modes, of each by its evidence. */
 static void run_laplace(struct rmodel *m, struct rng *r) {
-    const struct mode *q = &m->q.mode[0];
     for (size_t k = 0; k < m->kept; k++) {
+        const struct mode *q = proposal_mode_at(&m->q, ((double)k + 0.5) / (double)m->kept);
         double t[PROPOSAL_MAX_DIM];
         for (int j = 0; j < m->d; j++) t[j] = rng_normal(r);
         mode_point(q, m->d, t, m->z + k * (size_t)m->d);

@@ -54,10 +54,16 @@ struct rmodel {
     const volatile sig_atomic_t *stop;
 };
 
+/* Chains that end so far apart explain the data in different ways, and which is right is open. */
+#define RMODEL_OPEN        1.2 /* R-hat */
 #define RMODEL_PRIOR_SD    1.0
 #define RMODEL_NOISE       0.3
 #define RMODEL_FLOOR       1e-4
 #define RMODEL_LENGTH(dim) (1.5 * sqrt((double)(dim)))
+
+static inline bool rmodel_settled(const struct rmodel *m) {
+    return m->method != RMODEL_CHAINS || m->rhat < RMODEL_OPEN;
+}
 
 struct rmodel_data {
     int dim;

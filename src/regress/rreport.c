@@ -184,6 +184,12 @@ static void words_of_check(const struct regress *r, struct buf *out) {
 }
 
 void regress_words(const struct regress *r, struct buf *out) {
+    if (!rmodel_settled(&r->model))
+        buf_printf(out,
+                   "Not settled: the chains end in different places (R-hat %.2f), each of which "
+                   "explains the rows in another way. Shares, curves, intervals and predictions "
+                   "below are no answer. More rows or fewer inputs (--x) may settle it. ",
+                   r->model.rhat);
     words_of_check(r, out);
     name_inputs(r, out);
     if (regress_hidden(r) && r->family != RFAMILY_CHANCE) buf_putc(out, ' ');
@@ -439,6 +445,8 @@ static void put_odd(const struct regress *r, struct buf *out) {
 void regress_text(const struct regress *r, struct buf *out) {
     struct buf words = BUF_INIT;
     put_head(r, out);
+    if (!rmodel_settled(&r->model))
+        buf_puts(out, "  note: the result is NOT SETTLED, see the last paragraph\n");
     put_check(r, out);
     put_effects(r, out);
     regress_rest(r, &words);
@@ -662,8 +670,8 @@ void regress_json(const struct regress *r, const struct rnew *at, const struct r
     JSON(out, FIELD("file", (const char *)r->t.file), FIELD("outcome", (const char *)r->t.y_name),
          FIELD("family", r->model.family->name), FIELD("rows", r->t.n),
          FIELD("rows_read", r->t.read), FIELD("rows_of_the_model", r->n),
-         FIELD("level", r->o.level), FIELD("summary", (const char *)words.data),
-         FIELD("notes", (const char *)r->t.notes.data));
+         FIELD("level", r->o.level), FIELD("settled", rmodel_settled(&r->model)),
+         FIELD("summary", (const char *)words.data), FIELD("notes", (const char *)r->t.notes.data));
     buf_puts(out, ",\n  \"check\": {");
     const char *how = k->apart ? "rows left aside" : "leave one out";
     JSON(out, FIELD("how", how), FIELD("rows", k->n), FIELD("rmse", k->rmse), FIELD("r2", k->r2),

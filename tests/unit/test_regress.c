@@ -112,6 +112,53 @@ static void chains_go_on(void **state) {
     mem_free(draws);
 }
 
+/* Two places that no chain leaves, N(0, 1) and N(20, 1) in the first of five coordinates, the
+ * second `below` nats lower. */
+enum { PLACES = 5 };
+
+static double two_places(void *ctx, const double *z, double *grad) {
+    double below = *(const double *)ctx, sum = 0;
+    double from = z[0] * z[0] < (z[0] - 20) * (z[0] - 20) + 2 * below ? 0 : 20;
+    for (int i = 0; i < PLACES; i++) {
+        double t = z[i] - (i ? 0 : from);
+        sum -= 0.5 * t * t;
+        if (grad) grad[i] = -t;
+    }
+    return sum - (from > 0 ? below : 0);
+}
+
+static struct density place_density(void *ctx, int chain) {
+    UNUSED(chain);
+    return (struct density){.d = PLACES, .eval = two_places, .ctx = ctx};
+}
+
+/* Draws in the second place, where two of four chains begin: none where it has no evidence, half of
+ * them and no agreement where it has as much, less where it has less. */
+static void chains_go_where_the_evidence_is(void **state) {
+    UNUSED(state);
+    enum { N = 200 };
+    static const double below[] = {60, 0, 3}, least[] = {0, 60, 1}, most[] = {0, 140, 30};
+    double *draws = NEW_ARRAY(double, N *PLACES);
+    for (int k = 0; k < 3; k++)
+        for (uint64_t seed = 1; seed <= 3; seed++) {
+            double low = below[k], z[PLACES] = {0};
+            struct density t = place_density(&low, 0);
+            struct proposal q = {0};
+            struct rchains c = {.z = draws, .kept = N, .apart = 1, .rounds = 4};
+            assert_true(isfinite(proposal_add_mode(&q, &t, z)));
+            z[0] = 20;
+            assert_true(isfinite(proposal_add_mode(&q, &t, z)));
+            q.mode[1].log_weight = q.mode[0].log_weight; /* wrong */
+            rchains_run(&c, &q, place_density, &low, seed, 1);
+            size_t there = 0;
+            for (size_t i = 0; i < N; i++) there += draws[i * PLACES] > 10;
+            assert_in_range(there, (size_t)least[k], (size_t)most[k]);
+            assert_true(k ? c.rhat > RMODEL_OPEN : c.rhat < RCHAINS_SETTLED);
+            proposal_release(&q);
+        }
+    mem_free(draws);
+}
+
 static void quantiles_of_mixtures(void **state) {
     UNUSED(state);
     const double mean[] = {0, 5, -2}, sd[] = {1, 0.1, 3}, w[] = {0.5, 0.3, 0.2};
@@ -200,6 +247,17 @@ static void predictions_are_the_formulas(void **state) {
     assert_close(p.hi, mean - low * sd, 1e-7);
     assert_close(p.new_sd, new_sd, 1e-7);
     assert_close(p.new_hi, mean - low * new_sd, 1e-7);
+    /* what chains did not settle is said first, and in a field */
+    struct rnew none = {0};
+    for (int open = 0; open < 2; open++) {
+        r.model.method = RMODEL_CHAINS, r.model.rhat = open ? 1.5 : 1.1;
+        buf_reset(&text);
+        regress_words(&r, &text);
+        assert_int_equal(strncmp(text.data, "Not settled", 11) == 0, open);
+        buf_reset(&text);
+        regress_json(&r, &none, NULL, &text);
+        assert_non_null(strstr(text.data, open ? "\"settled\": false" : "\"settled\": true"));
+    }
     regress_release(&r);
     buf_release(&text);
     buf_release(&err);
@@ -487,17 +545,12 @@ static void optima_of_families(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(densities_of_families),
-        cmocka_unit_test(large_sizes),
-        cmocka_unit_test(tails_of_families),
-        cmocka_unit_test(settled_processes),
-        cmocka_unit_test(optima_of_families),
-        cmocka_unit_test(chains_follow_a_known_density),
-        cmocka_unit_test(chains_go_on),
-        cmocka_unit_test(quantiles_of_mixtures),
-        cmocka_unit_test(optimum_of_many_rows),
-        cmocka_unit_test(optimum_without_noise),
-        cmocka_unit_test(predictions_are_the_formulas),
+        cmocka_unit_test(densities_of_families), cmocka_unit_test(large_sizes),
+        cmocka_unit_test(tails_of_families),     cmocka_unit_test(settled_processes),
+        cmocka_unit_test(optima_of_families),    cmocka_unit_test(chains_follow_a_known_density),
+        cmocka_unit_test(chains_go_on),          cmocka_unit_test(chains_go_where_the_evidence_is),
+        cmocka_unit_test(quantiles_of_mixtures), cmocka_unit_test(optimum_of_many_rows),
+        cmocka_unit_test(optimum_without_noise), cmocka_unit_test(predictions_are_the_formulas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
