@@ -100,6 +100,11 @@ GPM_API void gpm_discover_unkeep(const char *dir);
 
 /* Folder: manifest, data, structures, draws, chains. */
 GPM_API enum gpm_status gpm_discover_save(gpm_discovery *d, const char *dir);
+/* Values that follow those of the run, as a table with its columns: a text under a name, or the
+ * file of this name where text is NULL. Forecasts are of all values from here on; structures and
+ * draws of parameters stay as they were learnt. It is then neither saved nor continued. */
+GPM_API enum gpm_status gpm_discover_add(gpm_discovery *d, const char *name, const char *text,
+                                         size_t len);
 GPM_API enum gpm_status gpm_discover_open(gpm_discovery *d, const char *dir);
 
 enum gpm_discover_format {

@@ -431,6 +431,7 @@ PROTOTYPES = {
     "gpm_discover_unfinished": (c.c_int, [c.c_char_p]),
     "gpm_discover_unkeep": (None, [c.c_char_p]),
     "gpm_discover_save": (c.c_int, [c.c_void_p, c.c_char_p]),
+    "gpm_discover_add": (c.c_int, [c.c_void_p, c.c_char_p, c.c_char_p, c.c_size_t]),
     "gpm_discover_open": (c.c_int, [c.c_void_p, c.c_char_p]),
     "gpm_discover_report": (c.c_char_p, [c.c_void_p, c.c_int]),
     "gpm_discover_is_run": (c.c_bool, [c.c_char_p]),

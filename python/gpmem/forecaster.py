@@ -121,18 +121,26 @@ class Forecaster:
         return X
 
     def update(self, y: Any, X: Any = None, update_params: bool = True) -> Forecaster:
-        """Adds values that follow; the structure is learned anew from all (update_params False: not)."""
+        """Adds values that follow. The structure is learned anew from all; with update_params False it and its parameters stay,
+        and forecasts are of all values, which then must come after those that there are."""
         self._check_fitted()
         pd = _frames.pandas()
         new = y if isinstance(y, pd.Series) else pd.Series(_frames.numbers(y, "y"), index=self._times.after(len(y)))
-        whole = pd.concat([self._y[~self._y.index.isin(new.index)], new])
+        old = ~self._y.index.isin(new.index)
+        whole, given = pd.concat([self._y[old], new]), X
+        if self._X is not None:
+            given = self._frame_of(X, len(new)).set_axis(new.index)
+            X = pd.concat([self._X[old], given])
         if update_params:
             was = self._pandas, self._name
-            if self._X is not None:
-                X = self._frame_of(X, len(new)).set_axis(new.index)
-                X = pd.concat([self._X[~self._X.index.isin(new.index)], X])
             self.fit(whole, X=X)
             self._pandas, self._name = was
+            return self
+        if not old.all():
+            raise GpmemValueError("update_params=False takes values that follow; %s is there already" % (self._y.index[~old][0],))
+        if len(new):
+            self.discovery_.add(_frames.as_texts(new.index, self._times), new, given)
+        self._y, self._X, self._index, self._times = whole, X, whole.index, _frames.Times(whole.index)
         return self
 
     def _steps(self, fh):

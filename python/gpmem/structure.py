@@ -211,6 +211,19 @@ class Discovery:
         return _frames.pandas().DataFrame({"probability": [r["probability"] for r in rows], "error": [r["error"] for r in rows]},
                                           index=_frames.pandas().Index([r[key[of]] for r in rows], name=of[:-1]))
 
+    def add(self, times: Iterable[Any], y: Any, X: Mapping[str, Any] | pandas.DataFrame | None = None) -> Discovery:
+        """Values that follow: forecasts are of all from here on, and structures and parameters stay as they were learnt.
+        X: regressors at these times, by name. Such a Discovery is neither saved nor continued; gives self.
+
+        >>> d = discover([float(i % 4) for i in range(24)], threads=1)
+        >>> len(d.add([24, 25], [0.0, 1.0]).forecast(horizon=1)["x"])
+        1"""
+        X = X if X is not None else {}
+        table = _csv({"x": [str(t) for t in times], "y": _frames.numbers(y, "y"), **{k: _frames.numbers(X[k], k) for k in _column_names(X)}})
+        self._check(lib.gpm_discover_add(self._handle, b"y", table, len(table)))
+        self.__dict__.pop("result", None)
+        return self
+
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Keeps the run for `gpmem query`, `gpmem forecast` and `gpmem report`.
 

@@ -198,8 +198,29 @@ enum gpm_status gpm_discover_run_text(gpm_discovery *d, const char *name, const 
     return run(d, name, text ? text : "", len, o); /* no text is no file */
 }
 
-enum gpm_status gpm_discover_save(gpm_discovery *d, const char *dir) {
+enum gpm_status gpm_discover_add(gpm_discovery *d, const char *name, const char *text, size_t len) {
+    struct csv c;
     enum gpm_status st = need_run(d);
+    if (st == GPM_OK)
+        st = text ? csv_parse(&c, name, text, len, &d->err) : csv_read(&c, name, &d->err);
+    if (st != GPM_OK) return st;
+    unsigned long shortages = mem_shortages();
+    st = discovery_add(&d->d, &c, &d->err);
+    csv_release(&c);
+    return search_no_shortage(shortages, st, &d->err);
+}
+
+/* As it was learnt, without values that were added. */
+static enum gpm_status need_learnt(gpm_discovery *d) {
+    enum gpm_status st = need_run(d);
+    if (st != GPM_OK || !d->d.data.added) return st;
+    return buf_fail(&d->err, GPM_E_ARG,
+                    "values were added to this run after it was learnt; learn it "
+                    "anew from all of them");
+}
+
+enum gpm_status gpm_discover_save(gpm_discovery *d, const char *dir) {
+    enum gpm_status st = need_learnt(d);
     return st == GPM_OK ? discovery_save(&d->d, dir, &d->err) : st;
 }
 
@@ -213,7 +234,7 @@ enum gpm_status gpm_discover_open(gpm_discovery *d, const char *dir) {
 }
 
 enum gpm_status gpm_discover_go_on(gpm_discovery *d, const struct gpm_discover_options *given) {
-    enum gpm_status st = need_run(d);
+    enum gpm_status st = need_learnt(d);
     if (st != GPM_OK) return st;
     struct kept_search k = asked(NULL, NULL, 0, given);
     if (!(k.o.max_seconds >= 0)) return buf_fail(&d->err, GPM_E_ARG, "seconds are at least 0");

@@ -37,8 +37,8 @@ static enum gpm_status add_late(const struct decomposition *d, struct series_par
     const struct smodel *m = smodel_of(d->e);
     double t[2], mean[2], cov[4];
     if (p->term < 0 || !(m->term[p->term].mask & factors_of(KERN_ROLE_WALK))) return GPM_OK;
-    t[0] = 1 - m->data->step;
-    t[1] = 1;
+    t[1] = smodel_last(m->data);
+    t[0] = t[1] - m->data->step;
     enum gpm_status st = smodel_part_cov(m, z, g, p->term, t, 2, mean, cov);
     double rise = mean[1] - mean[0];
     if (st != GPM_OK) return st;

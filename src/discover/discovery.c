@@ -32,7 +32,7 @@ static unsigned days_of_week(const struct series *s, double step) {
 
 void discovery_future(const struct discovery *d, size_t h, double *x) {
     const struct smodel_data *m = &d->data;
-    double end = m->x0 + m->span, step = (m->regular ? m->dt : m->step) * m->span;
+    double end = m->x0 + m->span * smodel_last(m), step = (m->regular ? m->dt : m->step) * m->span;
     bool decimal = d->series.form.kind == TIME_YEAR && m->regular; /* they keep their own phase */
     bool months = !decimal && !strcmp(d->series.unit, "year") && fabs(step * 12 - 1) < 0.05;
     unsigned days = days_of_week(&d->series, step);

@@ -69,6 +69,10 @@ struct discovery {
 GPM_MUST_USE enum gpm_status discovery_run(struct discovery *d, struct series *series,
                                            const struct discovery_options *o, struct buf *err);
 void discovery_release(struct discovery *d);
+/* Values that follow, a table with the columns of the run: structures and draws of parameters stay.
+ * Such a run is neither saved nor continued. Where it fails d is what it was. */
+struct csv;
+GPM_MUST_USE enum gpm_status discovery_add(struct discovery *d, struct csv *c, struct buf *err);
 /* The steps of a run, for those who take them one by one: start (takes *series over, also on
  * failure, when the caller releases d), search, posterior_chains. */
 GPM_MUST_USE enum gpm_status discovery_start(struct discovery *d, const struct discovery_options *o,

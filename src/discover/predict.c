@@ -42,6 +42,7 @@ struct mixture {
     size_t n_c, n;
     double total; /* of the weights */
     double *t;    /* new times, standardised */
+    double last;  /* of the data */
     double dof;   /* of the tails outside of the data */
     bool failed;  /* for want of memory */
     struct count_mixture
@@ -127,7 +128,7 @@ static void rescale(const struct smodel *sm, size_t n, const double *noise, doub
 
 /* How far time i is from the data, in spans. */
 static double after(const struct mixture *m, size_t i) {
-    return fmax(fmax(m->t[i] - 1, -m->t[i]), 0);
+    return fmax(fmax(m->t[i] - m->last, -m->t[i]), 0);
 }
 
 static bool ahead(const struct mixture *m) {
@@ -235,7 +236,7 @@ static double weight_at(const struct component *c, size_t i) {
 #define TAIL_END   2.0 /* normal deviate beyond which tails are normal again */
 
 static double tail_dof(const struct mixture *m, size_t i) {
-    return m->t[i] >= 0 && m->t[i] <= 1 ? INFINITY : m->dof;
+    return m->t[i] >= 0 && m->t[i] <= m->last ? INFINITY : m->dof;
 }
 
 static double tail_unit(double dof) {
@@ -468,6 +469,7 @@ static enum gpm_status mixture_make(struct mixture *m, const struct posterior *p
     *m = (struct mixture){.p = p,
                           .n = n,
                           .t = smodel_times(d, n, x),
+                          .last = smodel_last(d),
                           .dof = fmax(DOF_LEAST, pow((double)d->n / DOF_VALUES, 2))};
     if (d->scale == SCALE_RATE) m->counts = NEW(struct count_mixture);
     m->counted = SIZE_MAX;

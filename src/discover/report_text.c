@@ -78,6 +78,9 @@ void report_data(const struct discovery *d, struct buf *out) {
     if (s->left_out)
         buf_printf(out, "; the %zu oldest values were left out (--max-points)", s->left_out);
     every_say(s, out);
+    if (d->data.added)
+        buf_printf(out, "; the last %zu were added to what was learnt from the others",
+                   d->data.added);
     if (d->subset)
         buf_printf(out, "; structures were searched on a subset of %zu values", d->subset);
 }

@@ -447,6 +447,33 @@ static struct smodel_work **new_works(const struct series_space *s, const struct
     return w;
 }
 
+static void place_works(struct search *s, struct smodel_work **w) {
+    struct series_space *v = series_space_of(s);
+    v->work = w;
+    for (size_t i = 0; i < s->n; i++) {
+        struct smodel *m = s->at[i]->item;
+        m->y = v->data->y[m->s.transform];
+    }
+}
+
+void series_search_free_works(struct search *s, struct smodel_work **was) {
+    free_works(was, series_space_of(s)->threads);
+}
+
+enum gpm_status series_search_renew(struct search *s, struct smodel_work ***was) {
+    struct series_space *v = series_space_of(s);
+    struct smodel_work **w = new_works(v, v->data, NULL);
+    if (!w) return GPM_E_NOMEM;
+    *was = v->work;
+    place_works(s, w);
+    return GPM_OK;
+}
+
+void series_search_put_back(struct search *s, struct smodel_work **was) {
+    series_search_free_works(s, series_space_of(s)->work);
+    place_works(s, was);
+}
+
 static void space_free(struct space *base) {
     struct series_space *s = own(base);
     if (s->screen) {

@@ -38,6 +38,11 @@ GPM_MUST_USE enum gpm_status series_search_init(struct search *s, const struct s
 static inline struct series_space *series_space_of(const struct search *s) {
     return (struct series_space *)s->space;
 }
+/* Workspaces on what its data, in their place, have become, with the same scales: what was found
+ * stays. *was: those before, the caller's to put back or to free. */
+GPM_MUST_USE enum gpm_status series_search_renew(struct search *s, struct smodel_work ***was);
+void series_search_put_back(struct search *s, struct smodel_work **was);
+void series_search_free_works(struct search *s, struct smodel_work **was);
 /* The number of a structure in its space. */
 size_t series_space_number(struct series_space *s, const struct structure *k);
 /* The best structures of another search, of much the same data, evaluated on these; at most so

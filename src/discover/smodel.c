@@ -392,6 +392,42 @@ enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
     return st;
 }
 
+static double *numbers_and(const double *v, size_t n, const double *more, size_t m) {
+    double *all = NEW_ARRAY(double, n + m);
+    memcpy(all, v, n * sizeof *v);
+    memcpy(all + n, more, m * sizeof *more);
+    return all;
+}
+
+enum gpm_status smodel_data_add(const struct smodel_data *d, size_t n, const double *x,
+                                const double *y, struct smodel_data *out) {
+    double *t = smodel_times(d, n, x), *v = NEW_ARRAY(double, n);
+    enum gpm_status st = GPM_OK;
+    *out = *d;
+    out->n = d->n + n;
+    out->added = d->added + n;
+    out->t = numbers_and(d->t, d->n, t, n);
+    out->values = numbers_and(d->values, d->n, y, n);
+    out->points = NULL;
+    for (int tr = 0; tr < TRANSFORMS; tr++) {
+        if (!d->y[tr]) continue;
+        bool hidden = tr == TRANSFORM_LOG && smodel_scale_hidden(d); /* they are told as they are */
+        int like = hidden ? TRANSFORM_NONE : tr;
+        for (size_t i = 0; i < n; i++) {
+            v[i] = (smodel_forward(d, like, y[i]) - d->mean[like]) / d->sd[like];
+            bool count = !hidden || (y[i] == floor(y[i]) && y[i] >= 0 && (!d->truths || y[i] <= 1));
+            if (!isfinite(v[i]) || !count || y[i] < d->low || y[i] > d->high) st = GPM_E_ARG;
+        }
+        out->y[tr] = numbers_and(d->y[tr], d->n, v, n);
+    }
+    if (d->grid) out->ng = (size_t)floor(out->t[out->n - 1] / d->dt + 0.5) + 1;
+    if (d->points) out->points = smodel_points(out, out->n, out->t);
+    mem_free(t);
+    mem_free(v);
+    if (st != GPM_OK) smodel_data_release(out);
+    return st;
+}
+
 void smodel_data_release(struct smodel_data *d) {
     mem_free(d->t);
     mem_free(d->points);

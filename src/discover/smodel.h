@@ -52,7 +52,7 @@ enum smodel_scale {
 #define LINEAR_WITHIN 0.01
 
 struct smodel_data {
-    size_t n;
+    size_t n, added;         /* the last so many came after all was learnt, and lie beyond 1 */
     double *t;               /* ascending, [0,1] */
     double *values;          /* as they are */
     double *y[TRANSFORMS];   /* standardised, per transform; NULL where there is none */
@@ -139,6 +139,13 @@ void smodel_data_season(struct smodel_data *d, double p);
  */
 GPM_MUST_USE enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
                                                 struct smodel_data *out);
+/* The data with values that follow, on the same scales: what was learnt of parameters keeps its
+ * meaning. GPM_E_ARG: a value is beyond the ends of one. */
+GPM_MUST_USE enum gpm_status smodel_data_add(const struct smodel_data *d, size_t n, const double *x,
+                                             const double *y, struct smodel_data *out);
+static inline double smodel_last(const struct smodel_data *d) { /* time of the last value */
+    return d->added ? d->t[d->n - 1] : 1;
+}
 void smodel_data_release(struct smodel_data *d);
 /* Counts so few that neither they nor their roots or logarithms are close to normal, or truths. */
 bool smodel_few_counts(const struct smodel_data *d);

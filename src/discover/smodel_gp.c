@@ -429,8 +429,9 @@ enum gpm_status smodel_effect(const struct smodel *m, struct gp *g, int j, doubl
 
 /* Noise that shrinks goes on shrinking only as long as there are data: outside of them it is not
  * smaller than at their end. */
-static enum gpm_status white_vars(const struct kern *k, const double *t, size_t n, double *var) {
-    const double ends[] = {0, 1};
+static enum gpm_status white_vars(const struct kern *k, double last, const double *t, size_t n,
+                                  double *var) {
+    const double ends[] = {0, last};
     struct kern_pts x = {.x = t, .n = n, .ld = n, .dim = 1},
                     end = {.x = ends, .n = 2, .ld = 2, .dim = 1};
     double least[2] = {0};
@@ -438,7 +439,7 @@ static enum gpm_status white_vars(const struct kern *k, const double *t, size_t 
     enum gpm_status st = k ? kern_diag(k, x, var) : GPM_OK;
     if (k && !st) st = kern_diag(k, end, least);
     for (size_t i = 0; i < n && !st; i++)
-        if (t[i] < 0 || t[i] > 1) var[i] = fmax(var[i], least[t[i] > 1]);
+        if (t[i] < 0 || t[i] > last) var[i] = fmax(var[i], least[t[i] > last]);
     return st;
 }
 
@@ -450,7 +451,7 @@ static void add_steady(const struct smodel *m, const double *z, size_t n, double
 enum gpm_status smodel_noise_vars(const struct smodel *m, const double *z, const double *t,
                                   size_t n, double *var) {
     struct kern *k = smodel_kernel(m, z, SMODEL_WHITE);
-    enum gpm_status st = white_vars(k, t, n, var);
+    enum gpm_status st = white_vars(k, smodel_last(m->data), t, n, var);
     add_steady(m, z, n, var);
     kern_unref(k);
     return st;
@@ -462,7 +463,7 @@ enum gpm_status smodel_other_noise(const struct smodel *m, const double *z, cons
     struct kern *anew = kernel_of(m, z, SMODEL_WHITE, REGIME_OTHER);
     struct kern_pts x = {.x = t, .n = n, .ld = n, .dim = 1};
     double *more = mem_zalloc((n + 1) * sizeof *more);
-    enum gpm_status st = white_vars(k, t, n, var);
+    enum gpm_status st = white_vars(k, smodel_last(m->data), t, n, var);
     if (!st && anew) st = kern_diag(anew, x, more);
     for (size_t i = 0; i < n && !st; i++) var[i] += more[i];
     add_steady(m, z, n, var);

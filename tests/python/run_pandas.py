@@ -16,6 +16,30 @@ N, K = 48, "LIN PER"
 Y = 20 + 0.2 * np.arange(N) + 3 * np.sin(np.arange(N) * np.pi / 6) + 0.3 * rng.normal(size=N)
 
 
+def check_update():
+    """update_params=False: the structure stays, and what is to come is foreseen from all values, those that were added too."""
+    rng = np.random.default_rng(3)
+    walk = pd.Series(np.cumsum(rng.normal(0, 1, 60)), index=pd.date_range("2015-01-01", periods=60, freq="MS"), name="w")
+    f = gpmem.Forecaster(threads=1).fit(walk[:50])
+    texts, before = [s for s, _ in f.discovery_.structures], f.predict([1])
+    assert f.update(walk[50:], update_params=False) is f and f.cutoff == walk.index[-1]
+    after = f.predict([1, 2])
+    assert list(after.index) == list(pd.date_range("2020-01-01", periods=2, freq="MS")) and [s for s, _ in f.discovery_.structures] == texts
+    anew = gpmem.Forecaster(threads=1).fit(walk).predict([1])
+    assert abs(after.iloc[0] - walk.iloc[-1]) < 1.5 and abs(after.iloc[0] - anew.iloc[0]) < 0.7, (after, anew, before)
+    assert "60 values" in f.discovery_.report() and "the last 10 were added" in f.discovery_.report()
+    raises(gpmem.GpmemError, "added", lambda: f.discovery_.save("kept"))
+    raises(gpmem.GpmemError, "is there already", lambda: f.update(walk[55:], update_params=False))
+    raises(gpmem.GpmemError, "does not follow", lambda: f.discovery_.add(["2019-05-01"], [1.0]))
+    raises(gpmem.GpmemError, "y has no values", lambda: f.discovery_.add(["2020-05-01"], [math.nan]))
+    # beside a column: its effect is known at the new times, too
+    x = pd.DataFrame({"p": rng.normal(0, 1, 60)}, index=walk.index)
+    y = 3 * x["p"] + rng.normal(0, 0.1, 60)
+    f = gpmem.Forecaster(threads=1).fit(y[:50], X=x[:50]).update(y[50:], X=x[50:], update_params=False)
+    assert abs(f.predict([1], X=pd.DataFrame({"p": [2.0]})).iloc[0] - 6) < 0.5
+    assert abs(f.discovery_.forecast(times=["2019-12-01"])["median"][0] - y.iloc[-1]) < 0.3
+
+
 def check_indices():
     """The same series under every index gives the same forecast, at the times that follow in that index."""
     indices = {"month start": pd.date_range("2001-01", periods=N, freq="MS"), "month end": pd.date_range("2001-01", periods=N, freq="M"),
@@ -211,6 +235,7 @@ def check_without_pandas():
 check_indices()
 check_frames()
 check_forecaster()
+check_update()
 check_regressors()
 check_frames_in()
 check_take()
