@@ -71,6 +71,9 @@ GPM_API enum gpm_status gpm_index_list(gpm_index *x, enum gpm_index_format forma
 GPM_API enum gpm_status gpm_index_remove(gpm_index *x, const char *name);
 /* Reads everything; *n: series. */
 GPM_API enum gpm_status gpm_index_verify(gpm_index *x, size_t *n);
+/* Have the pages of the file, or of the server, which were verified last, checksums? Then every
+ * changed byte that means something is noticed. */
+GPM_API bool gpm_index_summed(const gpm_index *x);
 /* Without gaps: in place, or as a copy in a new file. */
 GPM_API enum gpm_status gpm_index_compact(gpm_index *x, const char *copy);
 /* JSON, a line per series. */

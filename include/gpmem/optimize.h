@@ -148,6 +148,9 @@ GPM_API bool gpm_memo_there(const char *path);
 /* All rows and what belongs to them into a new store: a file, or postgresql://... */
 GPM_API enum gpm_status gpm_memo_copy(gpm_memo *m, const char *to, size_t *rows);
 GPM_API enum gpm_status gpm_memo_remove(gpm_memo *m, int64_t id);
+/* Reads everything; *rows: their number; *summed: the pages of the file, or of the server, have
+ * checksums, so that every changed byte that means something is noticed. */
+GPM_API enum gpm_status gpm_memo_verify(gpm_memo *m, size_t *rows, bool *summed);
 
 /* ---- run times ---- */
 

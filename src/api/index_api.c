@@ -12,6 +12,7 @@
 struct gpm_index {
     char *path;
     struct buf err, out;
+    bool summed; /* as it was verified last */
 };
 
 static const struct gpm_index_options default_options = {.seed = 1};
@@ -158,7 +159,11 @@ enum gpm_status gpm_index_remove(gpm_index *x, const char *name) {
 enum gpm_status gpm_index_verify(gpm_index *x, size_t *n) {
     enum gpm_status st = begin(x);
     *n = 0;
-    return st ? st : index_verify(x->path, n, &x->err);
+    return st ? st : index_verify(x->path, n, &x->summed, &x->err);
+}
+
+bool gpm_index_summed(const gpm_index *x) {
+    return x->summed;
 }
 
 enum gpm_status gpm_index_compact(gpm_index *x, const char *copy) {

@@ -218,6 +218,17 @@ enum gpm_status gpm_memo_remove(gpm_memo *m, int64_t id) {
     return s ? s : memo_delete(m->memo, id, &m->err);
 }
 
+enum gpm_status gpm_memo_verify(gpm_memo *m, size_t *rows, bool *summed) {
+    size_t counts[5] = {0};
+    enum gpm_status s = begin(m);
+    if (!s) s = memo_check(m->memo, &m->err);
+    if (!s) s = memo_each(m->memo, -1, count_row, counts, &m->err);
+    *rows = 0;
+    for (size_t i = 0; i < COUNT_OF(counts); i++) *rows += counts[i];
+    *summed = !s && memo_summed(m->memo);
+    return s;
+}
+
 /* ---- run times ---- */
 
 struct gpm_timer {

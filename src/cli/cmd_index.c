@@ -139,6 +139,8 @@ static int verify(gpm_index *x, int n, char **more) {
     size_t series;
     enum gpm_status st = gpm_index_verify(x, &series);
     if (!st) out_printf("%zu series, all readable\n", series);
+    if (!st && !gpm_index_summed(x))
+        complain(0, "not every page has a checksum; gpmem index compact gives each of a file one");
     return finish(x, st);
 }
 
@@ -244,7 +246,8 @@ COMMAND(index, 112) = {
         "there "
         "several processes that are given the same files share them. index merge INDEX FROM..: the "
         "series of other indexes. index list INDEX: what is in it, and what was refused. "
-        "index remove INDEX NAME..: takes series out. index verify INDEX: reads everything. index "
+        "index remove INDEX NAME..: takes series out. index verify INDEX: reads everything, with "
+        "the checksums of its pages. index "
         "compact INDEX [COPY]: without gaps, in place or as a new file. index export INDEX [FILE]: "
         "JSON, a line a series, or, where the file ends in .parquet, a table of names, structures, "
         "probabilities and forecasts. Exit status: 0 fine, 1 the index failed, 2 bad usage or "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpmem memo list|show|export|import|copy|rm STORE: looking at memo tables, CSV both ways, copies.
+ * gpmem memo list|show|export|import|copy|verify|rm STORE: looking at memo tables, CSV both ways,
+ * copies.
  */
 #include "cli/command.h"
 #include "cli/out.h"
@@ -47,6 +48,16 @@ static enum gpm_status copy(gpm_memo *m, const char *arg, int64_t id, const char
     return s;
 }
 
+static enum gpm_status verify(gpm_memo *m, const char *arg, int64_t id, const char **text) {
+    size_t rows = 0;
+    bool summed = false;
+    enum gpm_status s = gpm_memo_verify(m, &rows, &summed);
+    if (!s) out_printf("%zu rows, all readable\n", rows);
+    if (!s && !summed)
+        complain(0, "not every page has a checksum; gpmem memo copy makes a file where each has");
+    return s;
+}
+
 static enum gpm_status rm(gpm_memo *m, const char *arg, int64_t id, const char **text) {
     return gpm_memo_remove(m, id);
 }
@@ -61,6 +72,7 @@ static const struct action {
                {"export", export, .write = false},
                {"import", import, true, .many = true, .missing = "name the CSV file to import"},
                {"copy", copy, .missing = "name the store to copy to"},
+               {"verify", verify, .write = false},
                {"rm", rm, true, true, true, "name the ids of the rows to remove"}};
 
 static int act(const struct action *act, gpm_memo *m, int argc, char **argv) {
@@ -98,7 +110,7 @@ static int run(int argc, char **argv) {
     while (found < end && strcmp(found->name, argv[0]) != 0) found++;
     if (found == end)
         return complain(EXIT_USAGE,
-                        "there is no 'memo %s'; say list, show, export, import, copy or rm",
+                        "there is no 'memo %s'; say list, show, export, import, copy, verify or rm",
                         argv[0]);
     gpm_memo *m = gpm_memo_new();
     bool fresh = found->fn == import && argc > 2 && args.function && !gpm_memo_there(argv[1]);
@@ -124,16 +136,18 @@ static const struct option_row rows[] = {
 };
 
 COMMAND(memo, 150) = {
-    .args = "list|show|export|import|copy|rm STORE [ARGS]",
+    .args = "list|show|export|import|copy|verify|rm STORE [ARGS]",
     .summary = "Looks at memo tables, and moves them to and from CSV",
-    .text = "memo list STORE: every row, tab-separated. memo show STORE [ID..]: the table as a "
-            "whole, or rows with everything known about them. memo export STORE [FILE]: CSV. memo "
-            "import STORE FILE..: adds rows, all of a file or none. memo copy STORE NEW: "
-            "everything into "
-            "a new store. memo rm STORE ID..: removes "
-            "rows. A store is an SQLite file, or postgresql://[user@]host[:port]/database[#name], "
-            "which workers on many machines share. Exit status: 1 when the store cannot be used, 2 "
-            "bad usage or no such row.",
+    .text =
+        "memo list STORE: every row, tab-separated. memo show STORE [ID..]: the table as a "
+        "whole, or rows with everything known about them. memo export STORE [FILE]: CSV. memo "
+        "import STORE FILE..: adds rows, all of a file or none. memo copy STORE NEW: "
+        "everything into "
+        "a new store. memo verify STORE: reads everything, with the checksums of its pages. memo "
+        "rm STORE ID..: removes "
+        "rows. A store is an SQLite file, or postgresql://[user@]host[:port]/database[#name], "
+        "which workers on many machines share. Exit status: 1 when the store cannot be used, 2 "
+        "bad usage or no such row.",
     OPTIONS(rows),
     .takes = {2, -1},
     .run = run,

@@ -114,7 +114,8 @@ GPM_MUST_USE enum gpm_status index_export_parquet(const char *path, const char *
                                                   struct buf *err);
 GPM_MUST_USE enum gpm_status index_remove(const char *path, const char *name, struct buf *err);
 /* Every sketch is read; *n how many there are. */
-GPM_MUST_USE enum gpm_status index_verify(const char *path, size_t *n, struct buf *err);
+GPM_MUST_USE enum gpm_status index_verify(const char *path, size_t *n, bool *summed,
+                                          struct buf *err);
 /* Writes the file anew without gaps; or a copy of it to a new file. */
 GPM_MUST_USE enum gpm_status index_compact(const char *path, const char *copy, struct buf *err);
 #endif

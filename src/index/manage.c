@@ -221,13 +221,14 @@ static enum gpm_status verify_one(void *ctx, const struct catalog_row *r, struct
     return st;
 }
 
-enum gpm_status index_verify(const char *path, size_t *n, struct buf *err) {
+enum gpm_status index_verify(const char *path, size_t *n, bool *summed, struct buf *err) {
     struct listing l = {0};
     enum gpm_status st = catalog_open(&l.c, path, CATALOG_READ, err);
     if (st) return st;
     st = catalog_check(l.c, err);
     if (!st) st = catalog_each(l.c, 0, verify_one, &l, err);
     *n = l.n;
+    *summed = catalog_summed(l.c);
     catalog_close(l.c);
     return st;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The block table of version 1 held something else; a server had no version 1. */
-static const char *const schema_steps[CATALOG_VERSION] = {
+static const char *const schema_steps[CATALOG_VERSION - 1] = {
     "CREATE TABLE structure(id INTEGER PRIMARY KEY, text TEXT NOT NULL);"
     "CREATE TABLE series(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, n INTEGER NOT NULL,"
     " hash TEXT NOT NULL, source TEXT NOT NULL, made TEXT NOT NULL, words TEXT NOT NULL,"
@@ -373,20 +373,16 @@ bool catalog_is_file(const char *path) {
 
 /* ---- the whole file ---- */
 enum gpm_status catalog_check(struct catalog *c, struct buf *err) {
-    struct memo_answer st = {0};
-    bool row = false;
-    if (!memo_is_file(c->m.path)) return GPM_OK; /* a server checks its pages itself */
-    enum gpm_status s = memo_query(&c->m, "check it", "PRAGMA quick_check(1)", &st, err, "");
-    if (!s) s = memo_next(&c->m, &st, &row, err);
-    struct memo_cells cell = {.m = &c->m, .a = &st};
-    const char *said = !s && row ? cell_text(&cell, 0, "") : "";
-    if (!s && strcmp(said, "ok"))
-        s = memo_fault(&c->m, GPM_E_FORMAT, err, "the file is damaged: %s", said);
-    memo_done(&c->m, &st);
-    return s;
+    return memo_check(&c->m, err);
 }
 
 enum gpm_status catalog_compact(struct catalog *c, const char *copy, struct buf *err) {
-    if (!copy) return memo_exec(&c->m, "VACUUM", "compact it", err);
-    return memo_do(&c->m, "copy it", "VACUUM INTO ?1", NULL, err, "s", copy);
+    if (copy) return memo_do(&c->m, "copy it", "VACUUM INTO ?1", NULL, err, "s", copy);
+    const char *sql = memo_is_file(c->m.path) ? "VACUUM; PRAGMA wal_checkpoint" : "VACUUM";
+    enum gpm_status s = memo_exec(&c->m, sql, "compact it", err);
+    return s ? s : store_settle(&c->m, false, NULL, NULL, err); /* it may have checksums now */
+}
+
+bool catalog_summed(struct catalog *c) {
+    return memo_summed(&c->m);
 }

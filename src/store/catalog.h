@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CATALOG_VERSION 2 /* of the file; older ones are read, and migrated when written to */
+#define CATALOG_VERSION 3 /* of the file; older ones are read, and migrated when written to */
 #define CATALOG_BLOCK   4096
 
 struct catalog;
@@ -124,6 +124,7 @@ GPM_MUST_USE enum gpm_status catalog_forget(struct catalog *c, struct buf *err);
 
 /* Checks the file as SQLite does; a complaint into err. */
 GPM_MUST_USE enum gpm_status catalog_check(struct catalog *c, struct buf *err);
+bool catalog_summed(struct catalog *c); /* have its pages checksums? */
 /* Without gaps: in place, or as a copy to a file that is not there yet. Copies of equal contents
  * are equal byte for byte; in place the file's own count of changes goes on. */
 GPM_MUST_USE enum gpm_status catalog_compact(struct catalog *c, const char *copy, struct buf *err);

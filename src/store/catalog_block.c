@@ -82,7 +82,7 @@ static enum gpm_status one_block(struct catalog *c, const struct catalog_maker *
     struct memo_answer st[CATALOG_PARTS] = {{0}};
     struct making made = {.maker = maker};
     enum gpm_status s = GPM_OK;
-    bool found = c->m.version == CATALOG_VERSION; /* older blocks are of another kind */
+    bool found = c->m.version >= 2; /* older blocks are of another kind */
     for (int i = 0; i < maker->parts && found && !s; i++)
         if (wanted >> i & 1) s = read_part(c, &b, i, &st[i], &found, err);
     if (!s && !found) {

@@ -40,7 +40,9 @@ struct store_table {
 struct store_kind {
     const char *noun;                /* what it is, in messages: "memo table" */
     int application_id;              /* of an SQLite file */
-    int version, oldest;             /* what is written; what can be read without migration */
+    int version, oldest;             /* what is written; what can be read without migration. The
+                                      * last step is none: pages of a file with that version have
+                                      * checksums */
     const char *const *steps;        /* step v takes version v to v + 1; a new store takes all */
     const struct store_table *table; /* the last one has no name; the last version's */
 };
@@ -50,8 +52,11 @@ GPM_MUST_USE enum gpm_status store_settle(struct memo *m, bool make,
                                           enum gpm_status (*made)(struct memo *m, const void *ctx,
                                                                   struct buf *err),
                                           const void *ctx, struct buf *err);
+int store_newest(struct memo *m); /* the version that this store can have */
 /* The names of the tables, as 'a', 'b', and their number. */
 int store_tables(const struct store_kind *k, struct buf *names);
+
+enum store_sums { STORE_SUMS_NONE, STORE_SUMS_MOST, STORE_SUMS_ALL };
 
 struct memo_driver {
     const char *prefix; /* of the names of its stores */
@@ -64,6 +69,7 @@ struct memo_driver {
     enum gpm_status (*prepare)(struct memo *m, struct buf *err); /* before they are made; or NULL */
     enum gpm_status (*check)(struct memo *m, struct buf *err);
     enum gpm_status (*stamp)(struct memo *m, struct buf *err);
+    enum store_sums (*sums)(struct memo *m); /* have its pages checksums, or will they have? */
     /* After rows were added with ids of their own; or NULL. */
     enum gpm_status (*counted)(struct memo *m, struct buf *err);
     /* Statements without parameters or answers. */

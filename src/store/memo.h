@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MEMO_VERSION 3 /* of the file; older ones are migrated, newer ones refused */
+#define MEMO_VERSION 4 /* of the file; older ones are migrated, newer ones refused */
 
 #define MEMO_GIVEN "given" /* tag of rows that were not evaluated here */
 
@@ -173,6 +173,10 @@ void memo_wait(struct memo *m, double seconds);
 /* All rows and texts into a new store. */
 GPM_MUST_USE enum gpm_status memo_copy(struct memo *from, const char *path, size_t *rows,
                                        struct buf *err);
+/* Reads all pages of a file. */
+GPM_MUST_USE enum gpm_status memo_check(struct memo *m, struct buf *err);
+/* Have the pages of the server, or those of the file that were read, checksums? */
+bool memo_summed(struct memo *m);
 /* After s, outside of memo_begin: the connection to a server was lost, and there is a new one: try
  * again. What has been said in err beyond `said` bytes is taken back. memo_claim, memo_reclaim,
  * memo_renew, memo_finish, memo_set and what reads do so themselves; memo_new_row, memo_add and

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Copies of memo tables, from one kind of store to another: rows with their ids and the order of
- * their finishing, and the texts beside them. */
+ * A memo table as a whole. Copies from one kind of store to another: rows with their ids and the
+ * order of their finishing, and the texts beside them. */
 #include "base/mem.h"
 #include "store/memo_priv.h"
 #include <math.h>
+#include <string.h>
 
 struct copying {
     struct memo *to;
@@ -78,5 +79,25 @@ enum gpm_status memo_copy(struct memo *from, const char *path, size_t *rows, str
     s = memo_end(to, s, err);
     memo_close(to);
     *rows = s ? 0 : c.n;
+    return s;
+}
+
+/* ---- is it whole? ---- */
+
+bool memo_summed(struct memo *m) {
+    return m->driver->sums(m) == STORE_SUMS_ALL;
+}
+
+enum gpm_status memo_check(struct memo *m, struct buf *err) {
+    struct memo_answer a = {0};
+    bool row = false;
+    if (!memo_is_file(m->path)) return GPM_OK; /* a server checks its pages itself */
+    enum gpm_status s = memo_query(m, "check it", "PRAGMA quick_check(1)", &a, err, "");
+    if (!s) s = memo_next(m, &a, &row, err);
+    struct memo_cells cell = {.m = m, .a = &a};
+    const char *said = !s && row ? cell_text(&cell, 0, "") : "";
+    if (!s && strcmp(said, "ok"))
+        s = memo_fault(m, GPM_E_FORMAT, err, "the file is damaged: %s", said);
+    memo_done(m, &a);
     return s;
 }

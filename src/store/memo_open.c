@@ -13,7 +13,7 @@
 #define OLDEST_READ 2 /* version that can be read without writing to the file */
 
 /* Step v takes a file of version v to version v+1; a new file takes all of them. */
-static const char *const schema_steps[MEMO_VERSION] = {
+static const char *const schema_steps[MEMO_VERSION - 1] = {
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE point("
     " id INTEGER PRIMARY KEY, key BLOB NOT NULL, rep INTEGER NOT NULL DEFAULT 0,"

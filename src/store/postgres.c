@@ -578,11 +578,22 @@ static enum gpm_status check(struct memo *m, struct buf *err) {
 
 static enum gpm_status stamp(struct memo *m, struct buf *err) {
     char text[24];
-    snprintf(text, sizeof text, "%d", m->kind->version);
+    snprintf(text, sizeof text, "%d", store_newest(m));
     return memo_do(m, "write the header",
                    "INSERT INTO meta VALUES('version', ?1) ON CONFLICT(key) DO UPDATE SET "
                    "value=excluded.value",
                    NULL, err, "s", text);
+}
+
+/* Those of the server, which checks its pages itself. */
+static enum store_sums sums(struct memo *m) {
+    struct buf ignored = BUF_INIT;
+    int64_t on = 0;
+    bool known =
+        memo_do(m, "read the header", "SELECT (current_setting('data_checksums')='on')::int", &on,
+                &ignored, "") == GPM_OK;
+    buf_release(&ignored);
+    return known && on ? STORE_SUMS_ALL : STORE_SUMS_NONE;
 }
 
 /* Before the tables are made, under the lock. */
@@ -619,6 +630,7 @@ const struct memo_driver memo_postgres = {
     .prepare = prepare,
     .check = check,
     .stamp = stamp,
+    .sums = sums,
     .counted = counted,
     .exec = exec,
     .query = query,

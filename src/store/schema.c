@@ -8,10 +8,16 @@ int store_tables(const struct store_kind *k, struct buf *names) {
     return n;
 }
 
+/* A file that was made without checksums stays so until it is copied or compacted. */
+int store_newest(struct memo *m) {
+    bool sums = memo_is_file(m->path) && m->driver->sums(m) != STORE_SUMS_NONE;
+    return sums ? m->kind->version : m->kind->version - 1;
+}
+
 /* Under the write lock: brings the store from version `from` to the current one. */
 static enum gpm_status upgrade(struct memo *m, int from, struct buf *err) {
     enum gpm_status s = m->driver->prepare && !from ? m->driver->prepare(m, err) : GPM_OK;
-    for (int v = from; v < m->kind->version && !s; v++)
+    for (int v = from; v < m->kind->version - 1 && !s; v++)
         s = memo_exec(m, m->kind->steps[v], from ? "migrate the tables" : "create the tables", err);
     return s ? s : m->driver->stamp(m, err);
 }
@@ -27,6 +33,12 @@ static enum gpm_status check_version(struct memo *m, int *version, struct buf *e
                           "made by a newer gpmem (file version %d, this one reads "
                           "up to %d); upgrade gpmem",
                           *version, m->kind->version);
+    if (*version == m->kind->version && store_newest(m) < *version)
+        return memo_fault(m, GPM_E_FORMAT, err,
+                          "its pages have no checksums, as they should; the file is damaged. If "
+                          "another program made it from what was left of a damaged one, PRAGMA "
+                          "user_version=%d there says that it has none",
+                          m->kind->version - 1);
     return GPM_OK;
 }
 
@@ -44,15 +56,15 @@ enum gpm_status store_settle(struct memo *m, bool make,
         return memo_fault(m, GPM_E_FORMAT, err,
                           "file version %d must be migrated to %d first; open it "
                           "once with write permission",
-                          version, m->kind->version);
-    if (version < m->kind->version && !m->read_only) {
+                          version, store_newest(m));
+    if (version < store_newest(m) && !m->read_only) {
         s = memo_begin(m, err);
         if (!s) s = check_version(m, &version, err); /* another process may have been first */
         int from = version;
-        if (!s && from < m->kind->version) s = upgrade(m, from, err);
+        if (!s && from < store_newest(m)) s = upgrade(m, from, err);
         if (!s && from == 0 && made) s = made(m, ctx, err);
         s = memo_end(m, s, err);
-        version = m->kind->version;
+        version = store_newest(m);
     }
     m->version = version;
     return s ? s : m->driver->check(m, err);

@@ -6,11 +6,10 @@
 #include "base/mem.h"
 #include "base/stop.h"
 #include "store/memo_priv.h"
-#include <sqlite3.h>
+#include "store/sqlite_files.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -47,51 +46,6 @@ static const struct {
     {SQLITE_INTERRUPT, GPM_E_INTERRUPT, "interrupted"},
 };
 
-/* ---- files beside files ---- */
-
-/* SQLite opens a database's journal and log whatever they are, and would wait for the writer of a
- * pipe without end. Its usual file system, but for what is no regular file. */
-static sqlite3_vfs regular_files;
-static const sqlite3_vfs *usual_files;
-static _Thread_local bool odd_file; /* the last failure of this thread was one */
-
-static bool is_odd(const char *name) {
-    struct stat sb;
-    return lstat(name, &sb) == 0 && !S_ISREG(sb.st_mode);
-}
-
-static int open_regular(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags, int *out) {
-    odd_file = name && is_odd(name);
-    if (name && (flags & SQLITE_OPEN_WAL) && !odd_file) { /* PATH-wal goes with PATH-shm */
-        struct buf shared = BUF_INIT;
-        buf_add(&shared, name, strlen(name) - 3);
-        buf_puts(&shared, "shm");
-        odd_file = is_odd(shared.data);
-        buf_release(&shared);
-    }
-    return odd_file ? SQLITE_CANTOPEN : usual_files->xOpen(vfs, name, f, flags, out);
-}
-
-static void make_regular_files(void) {
-    usual_files = sqlite3_vfs_find(NULL);
-    regular_files = *usual_files;
-    regular_files.zName = "gpmem-regular";
-    regular_files.pNext = NULL;
-    regular_files.xOpen = open_regular;
-    sqlite3_vfs_register(&regular_files, 0);
-}
-
-__attribute__((destructor)) static void drop_regular_files(void) {
-    if (usual_files) sqlite3_vfs_unregister(&regular_files);
-}
-
-static int open_by_sqlite(const char *path, sqlite3 **db, int flags) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make_regular_files);
-    odd_file = false;
-    return sqlite3_open_v2(path, db, flags, regular_files.zName);
-}
-
 static enum gpm_status sql_error(struct memo *m, int rc, const char *doing, struct buf *err) {
     const char *text = m->db ? sqlite3_errmsg(db_of(m)) : sqlite3_errstr(rc);
     enum gpm_status st = GPM_E_IO;
@@ -102,9 +56,9 @@ static enum gpm_status sql_error(struct memo *m, int rc, const char *doing, stru
             text = sql_errors[i].text;
             st = sql_errors[i].status;
         }
-    if ((rc & 0xff) == SQLITE_CANTOPEN && odd_file)
-        text = "its journal or log beside it is no regular file; take that away";
-    buf_printf(err, "%s '%s': cannot %s: %s", m->kind->noun, m->path, doing, text);
+    buf_printf(err, "%s '%s': cannot %s: ", m->kind->noun, m->path, doing);
+    bool told = (rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_CORRUPT;
+    if (!told || !sqlite_files_why(err)) buf_puts(err, text);
     if ((rc & 0xff) == SQLITE_IOERR && sys) buf_printf(err, " (%s)", strerror(sys));
     return st;
 }
@@ -318,9 +272,13 @@ static enum gpm_status check(struct memo *m, struct buf *err) {
     return s;
 }
 
+static enum store_sums sums(struct memo *m) {
+    return sqlite_files_sums(db_of(m));
+}
+
 static enum gpm_status stamp(struct memo *m, struct buf *err) {
     struct buf sql = BUF_INIT;
-    buf_printf(&sql, "PRAGMA user_version=%d; PRAGMA application_id=%d;", m->kind->version,
+    buf_printf(&sql, "PRAGMA user_version=%d; PRAGMA application_id=%d;", store_newest(m),
                m->kind->application_id);
     enum gpm_status s = exec(m, sql.data, "write the header", err);
     buf_release(&sql);
@@ -343,7 +301,7 @@ static int open_immutable(struct memo *m) {
     }
     buf_puts(&uri, "?immutable=1");
     sqlite3 *db = NULL;
-    int rc = open_by_sqlite(uri.data, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+    int rc = sqlite_files_open(uri.data, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
     m->db = db;
     if (rc == SQLITE_OK) harden(m);
     buf_release(&uri);
@@ -372,14 +330,15 @@ static enum gpm_status open_store(struct memo *m, const struct memo_options *opt
     } else if (!opt->function || opt->read_only)
         return memo_fault(m, GPM_E_IO, err, "%s", strerror(errno));
     sqlite3 *db = NULL;
-    int rc = open_by_sqlite(m->path, &db, flags);
+    int rc = sqlite_files_open(m->path, &db, flags);
     m->db = db;
     if (rc != SQLITE_OK) return sql_error(m, rc, "open it", err);
     harden(m);
     sqlite3_busy_timeout(db_of(m), 1000 * BUSY_SECONDS);
     if (opt->read_only) {
         rc = sqlite3_exec(db_of(m), "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
-        if (((rc & 0xff) == SQLITE_CANTOPEN && !odd_file) || (rc & 0xff) == SQLITE_READONLY)
+        if (((rc & 0xff) == SQLITE_CANTOPEN && !sqlite_files_odd()) ||
+            (rc & 0xff) == SQLITE_READONLY)
             rc = open_immutable(m);
         return rc == SQLITE_OK ? GPM_OK : sql_error(m, rc, "read it", err);
     }
@@ -390,6 +349,7 @@ static enum gpm_status open_store(struct memo *m, const struct memo_options *opt
     enum gpm_status s = opt->page ? exec(m, sql.data, "open it", err) : GPM_OK;
     buf_release(&sql);
     if (s) return s;
+    sqlite_files_sum(db_of(m));    /* after the size, which would take it back */
     if (!m->kept) rc = use_wal(m); /* a file that goes when it was read has none beside it */
     if (rc != SQLITE_OK) return sql_error(m, rc, "open it", err);
     /* FULL: a value is on the disk before it is used, even when the power fails. */
@@ -408,6 +368,7 @@ const struct memo_driver memo_sqlite = {
     .version = version,
     .check = check,
     .stamp = stamp,
+    .sums = sums,
     .exec = exec,
     .query = query,
     .next = next,

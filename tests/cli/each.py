@@ -37,3 +37,11 @@ def script(path, text):
         f.write(text)
     os.chmod(path, 0o755)
     return "./" + path
+
+
+def unsealed(path):
+    """After SQLite alone wrote to a store or index: its pages have no checksums (store/sqlite_files.h)."""
+    data = bytearray(open(path, "rb").read())
+    size = int.from_bytes(data[16:18], "big")
+    for at in range(0, len(data) if data[20] == 8 else 0, size): data[at + size - 8:at + size] = bytes(8)
+    with open(path, "wb") as f: f.write(data)

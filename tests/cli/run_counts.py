@@ -4,7 +4,7 @@
 refused with a message and status 2, or the command runs as usual: no signal, no hang, no memory beyond a limit. Likewise counts in
 programs, and numbers of series in an index."""
 import concurrent.futures, os, resource, shutil, sqlite3, subprocess, sys, tempfile
-from each import run_tests
+from each import run_tests, unsealed
 
 TOOL = os.path.abspath(sys.argv[1])
 SANITIZED = b"__asan" in open(TOOL, "rb").read()
@@ -122,6 +122,7 @@ def test_numbers_of_an_index():
         shutil.copy(at("some.idx"), at("forged.idx"))
         with sqlite3.connect(at("forged.idx")) as db: db.execute("UPDATE series SET id = ?", (number,))
         db.close()
+        unsealed(at("forged.idx"))
         for args in (["search", "forged.idx", "LIN"], ["search", "forged.idx", "rises(1..5)"], ["index", "add", "forged.idx", "table.csv"],
                      ["index", "verify", "forged.idx"], ["index", "list", "forged.idx"]):
             r = run(*args)

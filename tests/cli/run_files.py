@@ -2,7 +2,7 @@
 """Files and text that leave (argument: the tool): folders that somebody prepared with links and names, pipes and devices
 instead of files, disks that are full, two processes on one folder, and control characters wherever text comes from."""
 import json, os, re, resource, shutil, signal, sqlite3, subprocess, sys, tempfile, threading, time
-from each import run_tests
+from each import run_tests, unsealed
 
 TOOL = os.path.abspath(sys.argv[1])
 WORK = tempfile.TemporaryDirectory(prefix="gpmem-files-")
@@ -325,6 +325,7 @@ def test_controls_in_stores():
                 if key is None: db.execute("UPDATE point SET %s = %s || ?, status = 2" % (column, column), (EVIL,))
                 elif key in ("function", "names", "search", "space"): db.execute("UPDATE meta SET value = value || ? WHERE key = ?", (EVIL, key))
             db.commit(); db.close()
+            unsealed(at("t.db"))
             for args in (["memo", "list", "t.db"], ["memo", "show", "t.db"], ["memo", "show", "t.db", "1"], ["memo", "list", "--format", "json", "t.db"],
                          ["ask", "--store", "t.db"], ["tell", "t.db", "1", "2"], ["optimize", "--join", "t.db", "--budget", "4", "--max-time", "1"]):
                 quiet(subprocess.run([TOOL, *args], capture_output=True, cwd=WORK.name, timeout=60), table, column, args)

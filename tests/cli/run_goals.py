@@ -2,7 +2,7 @@
 """Evaluations that give several numbers (argument: the tool, [kills, default 12]): how they are read, bounds, the front,
 ask and tell, old stores, an optimiser killed at random and sixteen workers on one store with bounds and two objectives."""
 import json, os, random, signal, sqlite3, subprocess, sys, tempfile
-from each import script
+from each import script, unsealed
 
 TOOL, KILLS = os.path.abspath(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 12
 os.chdir(tempfile.mkdtemp(prefix="goals-"))
@@ -115,6 +115,7 @@ def test_a_store_of_the_version_before():
     run("optimize", "-q", "--var", "x=0:2", "--budget", "6", "--store", "old.db", "--", one, "{x}")
     before = rows("old.db")
     with sqlite3.connect("old.db") as d: d.executescript("ALTER TABLE point DROP COLUMN outputs; PRAGMA user_version=2;")
+    unsealed("old.db")
     assert run("memo", "list", "old.db").count("\n") == 7  # read as it is
     run("optimize", "-q", "--var", "x=0:2", "--budget", "9", "--store", "old.db", "--", one, "{x}")
     assert rows("old.db")[:6] == before and len(rows("old.db")) == 9

@@ -3,7 +3,7 @@
 paths and terminals, folders and stores that somebody else prepared, limits of memory, time and depth, a machine
 that has no more memory. Nothing may be written where it should not be, and nothing may crash."""
 import glob, json, os, resource, shutil, sqlite3, subprocess, sys, tempfile
-from each import run_tests
+from each import run_tests, unsealed
 
 TOOL = os.path.abspath(sys.argv[1])
 WORK = tempfile.TemporaryDirectory(prefix="gpmem-hostile-")
@@ -130,6 +130,7 @@ def test_hostile_store():
         db.execute(sql)
         db.commit()
         db.close()
+        unsealed(at("t.db"))
         for command in (["memo", "list", "t.db"], ["memo", "show", "t.db"], ["memo", "export", "t.db"], ["ask", "--store", "t.db"]): run(*command)
     for content in (b"", b"SQLite format 3\0" + b"\xff" * 4000, os.urandom(5000)):
         with open(at("t.db"), "wb") as f: f.write(content)

@@ -4,7 +4,7 @@
 threads and after kills at any moment, damaged files. INDEX_KILLS sets the number of kills (default 6),
 `run_index.py TOOL kills` does nothing else."""
 import json, math, os, random, re, shutil, signal, sqlite3, subprocess, sys, tempfile, time
-from each import Moments
+from each import Moments, unsealed
 
 TOOL = os.path.abspath(sys.argv[1])
 KILLS = int(os.environ.get("INDEX_KILLS", "6"))
@@ -210,6 +210,7 @@ def check_learnt():
     assert not any("learnt" in e["made"] for e in json.loads(run("index", "list", "whole.db", "--format", "json").stdout))
     c = sqlite3.connect("l2.db")
     c.execute("update meta set value = 'no numbers'"), c.commit(), c.close()
+    unsealed("l2.db")
     assert "priors of the index are damaged" in run("index", "add", "l2.db", "some", status=2).stderr
 
 
@@ -245,11 +246,13 @@ def check_damage():
     shutil.copy("x.db", "harm.db")
     c = sqlite3.connect("harm.db")
     c.execute("update series set sketch = zeroblob(300) where name = 'wave'"), c.commit(), c.close()
+    unsealed("harm.db")
     assert "'wave' is damaged" in run("index", "verify", "harm.db", status=2).stderr
     assert "'wave' is damaged" in run("search", "harm.db", "periodic()", status=2).stderr
     run("index", "remove", "harm.db", "wave")
     c = sqlite3.connect("harm.db")
     c.execute("update block set data = x'ffff'"), c.commit(), c.close()
+    unsealed("harm.db")
     assert "block is damaged" in run("search", "harm.db", "is pure noise", status=2).stderr
     run("index", "compact", "harm.db")
     assert names("is pure noise", db="harm.db")[0][0] == "flat"
@@ -261,11 +264,12 @@ def check_older():
     c = sqlite3.connect("old.db")
     c.executescript("drop table block; drop table meta; drop table claim; create table block(first integer primary key, data blob not null); insert into block values(0, x'00'); pragma user_version=1")
     c.close()
+    unsealed("old.db")
     ask = lambda: [names(q, db="old.db") for q, wanted in QUESTIONS if wanted]
     before, want = ask(), [names(q) for q, wanted in QUESTIONS if wanted]
     assert before == want
     run("index", "compact", "old.db")
-    assert sqlite3.connect("old.db").execute("pragma user_version").fetchone()[0] == 2
+    assert sqlite3.connect("old.db").execute("pragma user_version").fetchone()[0] == 3
     assert ask() == want and copy_of("old.db") != b""
 
 

@@ -260,7 +260,9 @@ static void another_function_or_dimension_is_refused(void **state) {
 
 static void run_sql(const char *name, const char *sql) {
     sqlite3 *db;
-    assert_int_equal(sqlite3_open(tmp_path(name), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_open_v2(tmp_path(name), &db,
+                                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "gpmem-files"),
+                     SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
 }
