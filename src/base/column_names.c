@@ -16,7 +16,7 @@ static bool is_next(const struct column_names *c, size_t i, const char *name) {
 size_t column_names_take(struct column_names *c, const char *name, size_t guess) {
     size_t i = guess;
     if (!is_next(c, i, name)) {
-        uint64_t key = hash_bytes(name, strlen(name), 0);
+        uint64_t key = hash_key(name, strlen(name), 0);
         for (void *at; (at = map_get(&c->places, key)); key++)
             if (is_next(c, i = (size_t)(uintptr_t)at - 1, name)) break;
         if (!map_get(&c->places, key)) {
@@ -31,7 +31,7 @@ size_t column_names_take(struct column_names *c, const char *name, size_t guess)
 }
 
 bool column_names_has(const struct column_names *c, const char *name) {
-    uint64_t key = hash_bytes(name, strlen(name), 0);
+    uint64_t key = hash_key(name, strlen(name), 0);
     for (void *at; (at = map_get(&c->places, key)); key++)
         if (!strcmp(c->names.at[(size_t)(uintptr_t)at - 1], name)) return true;
     return false;

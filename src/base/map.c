@@ -4,14 +4,28 @@
 #include "base/mem.h"
 
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t secret[3];
+
+__attribute__((constructor)) static void make_secret(void) {
+    if (getentropy(secret, sizeof secret) != 0) { /* better than none */
+        uint64_t now[] = {MAP_PTR(&now), (uint64_t)time(NULL), (uint64_t)getpid()};
+        memcpy(secret, now, sizeof secret);
+    }
+    secret[2] |= 1;
+}
 
 void map_release(struct map *m) {
     mem_free(m->slots);
     memset(m, 0, sizeof *m);
 }
 
+/* The upper bits of a product with an odd number that nobody knows (Dietzfelbinger 1997): two keys
+ * meet with a probability of at most 2 / cap. */
 static size_t home(const struct map *m, uint64_t key) {
-    return (size_t)hash_mix(key) & (m->cap - 1);
+    return (size_t)(hash_mix(key) * secret[2] >> (__builtin_clzll(m->cap) + 1));
 }
 
 void *map_get(const struct map *m, uint64_t key) {
@@ -64,4 +78,42 @@ uint64_t hash_bytes(const void *p, size_t n, uint64_t seed) {
     uint64_t h = 0xcbf29ce484222325ULL ^ hash_mix(seed + 1);
     for (size_t i = 0; i < n; i++) h = (h ^ s[i]) * 0x100000001b3ULL;
     return hash_mix(h ^ n);
+}
+
+/* ---- SipHash-1-3 (Aumasson and Bernstein 2012) ---- */
+
+static inline uint64_t turn(uint64_t x, int by) {
+    return x << by | x >> (64 - by);
+}
+
+static inline void sip_round(uint64_t v[4]) {
+    v[0] += v[1], v[2] += v[3];
+    v[1] = turn(v[1], 13) ^ v[0], v[3] = turn(v[3], 16) ^ v[2];
+    v[0] = turn(v[0], 32);
+    v[2] += v[1], v[0] += v[3];
+    v[1] = turn(v[1], 17) ^ v[2], v[3] = turn(v[3], 21) ^ v[0];
+    v[2] = turn(v[2], 32);
+}
+
+static inline void sip_word(uint64_t v[4], uint64_t word) {
+    v[3] ^= word;
+    sip_round(v);
+    v[0] ^= word;
+}
+
+uint64_t hash_key(const void *p, size_t n, uint64_t seed) {
+    const unsigned char *s = p;
+    uint64_t v[] = {secret[0] ^ 0x736f6d6570736575ULL, secret[1] ^ 0x646f72616e646f6dULL,
+                    secret[0] ^ 0x6c7967656e657261ULL, secret[1] ^ 0x7465646279746573ULL};
+    uint64_t word, last = (uint64_t)n << 56;
+    sip_word(v, seed);
+    for (; n >= sizeof word; s += sizeof word, n -= sizeof word) {
+        memcpy(&word, s, sizeof word);
+        sip_word(v, word);
+    }
+    for (size_t i = 0; i < n; i++) last |= (uint64_t)s[i] << 8 * i;
+    sip_word(v, last);
+    v[2] ^= 0xff;
+    for (int i = 0; i < 3; i++) sip_round(v);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
 }

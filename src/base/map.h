@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One hash map: 64-bit keys (pointers, hashes) to pointers; open addressing, deletion by shifting.
- * For keys that are not integers, callers hash and keep chains behind the pointer.
+ * For keys that are not integers, callers hash and keep chains behind the pointer. Whatever keys
+ * are chosen, few share a place: that is another one in every process.
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
@@ -24,7 +25,16 @@ void map_release(struct map *m);
 void *map_get(const struct map *m, uint64_t key); /* NULL when absent */
 void map_put(struct map *m, uint64_t key, void *val);
 void *map_del(struct map *m, uint64_t key); /* returns the old value or NULL */
+/* The same in every process: for streams of random numbers and for what is written. */
 uint64_t hash_bytes(const void *p, size_t n, uint64_t seed);
+/* For keys of tables alone: who chooses the keys cannot choose that they meet in one place, since a
+ * secret of the process goes in. Nothing that is seen may depend on it, nor on the order of slots.
+ */
+uint64_t hash_key(const void *p, size_t n, uint64_t seed);
+/* The hash of a sequence with one more part. */
+static inline uint64_t hash_key_add(uint64_t h, uint64_t part) {
+    return hash_key(&part, sizeof part, h);
+}
 static inline uint64_t hash_mix(uint64_t x) {
     x ^= x >> 33;
     x *= 0xff51afd7ed558ccdULL;

@@ -10,7 +10,7 @@ void sym_table_release(struct sym_table *t) {
 }
 
 struct sym *sym_intern(struct sym_table *t, const char *s, size_t n) {
-    uint64_t h = hash_bytes(s, n, 0);
+    uint64_t h = hash_key(s, n, 0);
     struct sym *first = map_get(&t->map, h);
     for (struct sym *y = first; y; y = y->next)
         if (y->len == n && !memcmp(y->text, s, n)) return y;

@@ -4,6 +4,7 @@
  */
 #include "core/core_pack.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The pieces of one code, numbered. */
@@ -438,10 +439,12 @@ struct box *closure_pack(struct pack *p, size_t number, struct box *b) {
     return &c->box;
 }
 
-/* Entries of one hash stand in a chain that grows at its front: written from its end. */
-static void pack_entries(struct pack *p, struct memo_proc *m, struct memo_entry *e) {
-    if (!e) return;
-    if (!p->reading) pack_entries(p, m, e->next);
+static int by_key(const void *a, const void *b) {
+    const struct memo_entry *const *x = a, *const *y = b;
+    return value_compare((*x)->key, (*y)->key);
+}
+
+static void pack_entry(struct pack *p, struct memo_entry *e) {
     if (e->busy) pack_fail(p, "a memoized procedure is at work");
     pack_value(p, &e->key);
     pack_value(p, &e->val);
@@ -451,7 +454,7 @@ static void pack_entries(struct pack *p, struct memo_proc *m, struct memo_entry 
 struct box *memo_pack(struct pack *p, size_t number, struct box *b) {
     struct memo_proc *m = b ? (struct memo_proc *)b : NEW(struct memo_proc);
     PACK_SIZE(struct memo_proc, 72, "a memoized procedure has other fields: say them here");
-    size_t n = 0;
+    VEC(struct memo_entry *) all = {0};
     if (!b) {
         box_init(&m->box, &memo_class);
         pack_made(p, number, m);
@@ -460,12 +463,15 @@ struct box *memo_pack(struct pack *p, size_t number, struct box *b) {
     pack_u16(p, &m->owner);
     pack_u64(p, &m->born);
     for (size_t i = 0; i < m->table.cap; i++)
-        for (struct memo_entry *e = m->table.slots[i].val; e; e = e->next) n++;
+        for (struct memo_entry *e = m->table.slots[i].val; e; e = e->next) vec_push(&all, e);
+    if (all.n) qsort(all.at, all.n, sizeof *all.at, by_key);
+    size_t n = all.n;
     pack_count(p, &n, 3);
-    for (size_t i = 0; b && i < m->table.cap; i++) pack_entries(p, m, m->table.slots[i].val);
+    for (size_t i = 0; b && i < n; i++) pack_entry(p, all.at[i]);
+    vec_release(&all);
     for (size_t i = 0; !b && i < n && pack_ok(p); i++) {
         struct memo_entry read = {.key = NIL, .val = NIL};
-        pack_entries(p, m, &read);
+        pack_entry(p, &read);
         struct memo_entry *e = memo_insert(m, read.key);
         value_unref(read.key);
         e->val = read.val;

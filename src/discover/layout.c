@@ -247,7 +247,7 @@ static size_t count_names(const struct csv *c, int col) {
     bool words = true;
     for (size_t i = 0; i < c->n_rows && words; i++) {
         const char *cell = csv_text(c, i, col);
-        uint64_t key = hash_bytes(cell, strlen(cell), 1);
+        uint64_t key = hash_key(cell, strlen(cell), 1);
         words = *cell && !is_number(cell) && !time_is_one(cell);
         if (map_get(&names, key)) continue;
         map_put(&names, key, &names);
@@ -265,7 +265,7 @@ int layout_apart(const struct csv *c, int time, int value) {
         bool once = true;
         for (size_t i = 0; i < c->n_rows && once; i++) {
             const char *t = csv_text(c, i, time), *name = csv_text(c, i, j);
-            uint64_t key = hash_bytes(name, strlen(name), hash_bytes(t, strlen(t), 1));
+            uint64_t key = hash_key(name, strlen(name), hash_key(t, strlen(t), 1));
             once = !map_get(&rows, key);
             map_put(&rows, key, &rows);
         }

@@ -14,7 +14,7 @@
 /* Coordinates `ld` apart. */
 static uint64_t hash_point(const double *x, size_t ld, int dim) {
     uint64_t h = 7;
-    for (int c = 0; c < dim; c++) h = hash_mix(31 * h + hash_num(x[(size_t)c * ld]));
+    for (int c = 0; c < dim; c++) h = hash_key_add(h, hash_num(x[(size_t)c * ld]));
     return h;
 }
 

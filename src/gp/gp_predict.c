@@ -143,7 +143,7 @@ static size_t reduce(const struct gp *g, const double *x, size_t n, size_t *plac
         place[i] = SIZE_MAX;
         if (gp_known(g, x + i * dim, &known[i])) continue;
         for (size_t c = 0; c < dim; c++) p[c] = x[i * dim + c] + 0.0; /* -0 is 0 */
-        uint64_t h = hash_bytes(p, bytes, 5);
+        uint64_t h = hash_key(p, bytes, 5);
         size_t at = (size_t)(uintptr_t)map_get(&seen, h);
         if (at && memcmp(out + (at - 1) * dim, p, bytes) == 0) {
             place[i] = at - 1;

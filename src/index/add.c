@@ -100,7 +100,7 @@ static char *name_of(const char *path) {
 
 static struct job *add_job(struct adding *a, char *name, const char *source) {
     struct job j = {.name = name, .source = mem_strdup(source)};
-    uint64_t h = hash_bytes(name, strlen(name), 0);
+    uint64_t h = hash_key(name, strlen(name), 0);
     size_t other = (size_t)(uintptr_t)map_get(&a->names, h);
     vec_push(&a->job, j);
     struct job *to = &a->job.at[a->job.n - 1];

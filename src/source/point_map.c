@@ -4,10 +4,11 @@
 #include "source/point_map.h"
 
 #include "base/mem.h"
+#include <stdlib.h>
 #include <string.h>
 
 static uint64_t hash_of(const double *x, int dim) {
-    return hash_bytes(x, (size_t)dim * sizeof *x, 7);
+    return hash_key(x, (size_t)dim * sizeof *x, 7);
 }
 
 struct point_entry *point_map_find(const struct map *m, const double *x, int dim) {
@@ -59,21 +60,25 @@ void point_map_release(struct map *m) {
     map_release(m);
 }
 
-/* Chains are written from their ends, so that reading, which adds at the front, gives them back. */
-static void pack_chain(struct pack *p, struct point_entry *e, int dim) {
-    if (!e) return;
-    pack_chain(p, e->next, dim);
-    pack_doubles(p, e->x, (size_t)dim);
-    pack_double(p, &e->y);
-    pack_u32(p, &e->count);
+static int by_input(const void *a, const void *b, void *bytes) {
+    const struct point_entry *const *x = a, *const *y = b;
+    return memcmp((*x)->x, (*y)->x, *(size_t *)bytes);
 }
 
 void point_map_pack(struct pack *p, struct map *m, int dim) {
-    size_t n = 0;
+    VEC(struct point_entry *) all = {0};
+    size_t bytes = (size_t)dim * sizeof(double);
     for (size_t i = 0; i < m->cap; i++)
-        for (struct point_entry *e = m->slots[i].val; e; e = e->next) n++;
+        for (struct point_entry *e = m->slots[i].val; e; e = e->next) vec_push(&all, e);
+    if (all.n) qsort_r(all.at, all.n, sizeof *all.at, by_input, &bytes);
+    size_t n = all.n;
     pack_count(p, &n, sizeof(double));
-    for (size_t i = 0; !p->reading && i < m->cap; i++) pack_chain(p, m->slots[i].val, dim);
+    for (size_t i = 0; !p->reading && i < n; i++) {
+        pack_doubles(p, all.at[i]->x, (size_t)dim);
+        pack_double(p, &all.at[i]->y);
+        pack_u32(p, &all.at[i]->count);
+    }
+    vec_release(&all);
     double *x = NEW_ARRAY(double, (size_t)dim + 1), y;
     for (size_t i = 0; p->reading && i < n && pack_ok(p); i++) {
         uint32_t count;

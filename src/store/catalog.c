@@ -33,7 +33,7 @@ static const struct store_kind catalog_kind = {
 
 /* ---- opening ---- */
 static uint64_t text_hash(const char *s) {
-    return hash_bytes(s, strlen(s), 0);
+    return hash_key(s, strlen(s), 0);
 }
 
 static void know(struct catalog *c, uint32_t number, const char *text) {

@@ -391,10 +391,6 @@ bool value_name_equal(value a, value b) {
 /* Parts beyond so many add nothing: shared arrays can have more of them than anybody counts. */
 enum { HASH_DEPTH = 24, HASH_ITEMS = 1 << 20 };
 
-static uint64_t mix_in(uint64_t h, uint64_t x) {
-    return hash_mix(h * 0x100000001b3ULL ^ x);
-}
-
 /* *left: how many parts may still be looked at. */
 static bool spend(size_t *left, size_t n) {
     bool enough = *left >= n;
@@ -407,15 +403,15 @@ static uint64_t hash_at(value v, int depth, size_t *left);
 /* As an array of the same numbers. */
 static uint64_t hash_doubles(uint64_t h, const double *at, size_t n, int depth, size_t *left) {
     for (size_t i = 0; i < n && *left; i++)
-        h = mix_in(h, hash_at(value_num(at[i]), depth + 1, left));
+        h = hash_key_add(h, hash_at(value_num(at[i]), depth + 1, left));
     return h;
 }
 
 static uint64_t hash_list(value v, int depth, size_t *left) {
     uint64_t h = 0x11;
     for (; v.tag == V_PAIR && spend(left, 1); v = v.u.pair->rest)
-        h = mix_in(h, hash_at(v.u.pair->first, depth + 1, left));
-    return v.tag == V_PAIR ? h : mix_in(h, hash_at(v, depth + 1, left));
+        h = hash_key_add(h, hash_at(v.u.pair->first, depth + 1, left));
+    return v.tag == V_PAIR ? h : hash_key_add(h, hash_at(v, depth + 1, left));
 }
 
 /* Dictionaries are equal whatever the order of insertion: entries are added up, and each may look
@@ -426,7 +422,7 @@ static uint64_t hash_dict(const struct dict_obj *d, int depth, size_t *left) {
     for (size_t i = 0; i < d->n; i++) {
         size_t own = share;
         uint64_t key = hash_at(d->kv[2 * i], depth + 1, &own);
-        h += mix_in(key, hash_at(d->kv[2 * i + 1], depth + 1, &own));
+        h += hash_key_add(key, hash_at(d->kv[2 * i + 1], depth + 1, &own));
     }
     *left = share;
     return hash_mix(h);
@@ -442,12 +438,12 @@ static uint64_t hash_at(value v, int depth, size_t *left) {
     case V_ATOM: return hash_mix(hash_num(v.u.num) + 1);
     case V_BOOL: return v.u.boolean ? 0x517cc1b727220a95ULL : 0x2545f4914f6cdd1dULL;
     case V_SYM: return hash_mix(v.u.sym->hash);
-    case V_STR: return hash_bytes(v.u.str->text, v.u.str->len, 5);
+    case V_STR: return hash_key(v.u.str->text, v.u.str->len, 5);
     case V_PAIR: return hash_list(v, depth, left);
     case V_ARRAY:
         h = 0x22;
         for (size_t i = 0; i < v.u.array->n && *left; i++)
-            h = mix_in(h, hash_at(v.u.array->at[i], depth + 1, left));
+            h = hash_key_add(h, hash_at(v.u.array->at[i], depth + 1, left));
         return h;
     case V_VECTOR: return hash_doubles(0x22, v.u.vector->at, v.u.vector->n, depth, left);
     case V_MATRIX:
@@ -456,7 +452,7 @@ static uint64_t hash_at(value v, int depth, size_t *left) {
     case V_DICT: return hash_dict(v.u.dict, depth, left);
     case V_REF:
         return v.u.ref->node ? hash_mix(MAP_PTR(v.u.ref->node))
-                             : mix_in(3, hash_at(v.u.ref->v, depth + 1, left));
+                             : hash_key_add(3, hash_at(v.u.ref->v, depth + 1, left));
     default: return v.u.box->cls->hash ? v.u.box->cls->hash(v.u.box) : hash_mix(MAP_PTR(v.u.box));
     }
 }
@@ -469,7 +465,7 @@ uint64_t value_hash(value v) {
 uint64_t value_name_hash(value v) {
     const char *s;
     size_t n;
-    return text_of(v, &s, &n) ? hash_bytes(s, n, 5) : value_hash(v);
+    return text_of(v, &s, &n) ? hash_key(s, n, 5) : value_hash(v);
 }
 
 /* ---- order -------------------------------------------------------------------------------- */

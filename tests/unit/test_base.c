@@ -36,6 +36,38 @@ static void map_survives_random_put_and_del(void **state) {
 }
 
 /* Versions stay as they were whatever is put into those made from them. */
+static size_t longest_run(const struct map *m) {
+    size_t run = 0, longest = 0;
+    for (size_t i = 0; i < 2 * m->cap; i++) {
+        run = m->slots[i & (m->cap - 1)].val ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    return longest;
+}
+
+/* Keys, and names, that would all meet in one place by hash_mix and hash_bytes, which are the same
+ * in every process. */
+static void chosen_keys_do_not_meet(void **state) {
+    enum { KEYS = 2000, PLACES = 4096 };
+    struct map m = {0};
+    struct sym_table t = {0};
+    uint64_t key = 0;
+    for (size_t n = 0; n < KEYS; key++)
+        if (hash_mix(key) % PLACES == 7) map_put(&m, key, &m), n++;
+    for (size_t n = 0, name = 0; n < KEYS; name++) {
+        char text[20];
+        int len = snprintf(text, sizeof text, "x%zx", name);
+        if (hash_mix(hash_bytes(text, (size_t)len, 0)) % PLACES == 7)
+            sym_intern(&t, text, (size_t)len), n++;
+    }
+    assert_int_equal(m.n, KEYS);
+    assert_true(longest_run(&m) < KEYS / 5);
+    assert_int_equal(t.map.n, KEYS);
+    assert_true(longest_run(&t.map) < KEYS / 5);
+    map_release(&m);
+    sym_table_release(&t);
+}
+
 static void versions_of_a_map_do_not_disturb_each_other(void **state) {
     UNUSED(state);
     enum { KEYS = 300, VERSIONS = 40 };
@@ -143,6 +175,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quotas_become_processors),
         cmocka_unit_test(map_survives_random_put_and_del),
+        cmocka_unit_test(chosen_keys_do_not_meet),
         cmocka_unit_test(versions_of_a_map_do_not_disturb_each_other),
         cmocka_unit_test(numbers_print_shortest),
         cmocka_unit_test(json_fields_are_separated_and_escaped),

@@ -194,6 +194,34 @@ static void test_seq(void **state) {
     assert_int_equal(value_live_count(), 0);
 }
 
+static uint64_t hash_unmix(uint64_t x) {
+    x = (x ^ x >> 33) * 0x9cb4b2f8129337dbULL;
+    x = (x ^ x >> 33) * 0x4f74430c22a54005ULL;
+    return x ^ x >> 33;
+}
+
+/* Pairs of numbers that have one hash where parts are joined by hash_mix, which is the same in
+ * every process. */
+static void test_chosen_keys(void **state) {
+    enum { KEYS = 100 };
+    const uint64_t golden = 0x9e3779b97f4a7c15ULL, prime = 0x100000001b3ULL;
+    uint64_t hash[KEYS], all = 1;
+    assert_true(hash_mix(hash_unmix(golden)) == golden);
+    for (size_t n = 0, i = 1; n < KEYS; i++) {
+        uint64_t first = hash_mix(0x22 * prime ^ hash_num((double)i));
+        uint64_t bits = hash_unmix(hash_unmix(12345) ^ first * prime) - golden;
+        double second;
+        memcpy(&second, &bits, sizeof second);
+        if (second != second) continue;
+        assert_true(hash_mix(first * prime ^ hash_num(second)) == 12345);
+        value key = ARR(N((double)i), N(second));
+        hash[n++] = value_hash(key);
+        value_unref(key);
+    }
+    for (size_t i = 1; i < KEYS; i++) all += hash[i] != hash[i - 1];
+    assert_int_equal(all, KEYS);
+}
+
 /* Nesting a million deep must not exhaust the C stack. */
 static void test_deep(void **state) {
     value a = NIL, b = NIL;
@@ -243,6 +271,7 @@ int main(void) {
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_dict),
         cmocka_unit_test(test_seq),
+        cmocka_unit_test(test_chosen_keys),
         cmocka_unit_test(test_deep),
         cmocka_unit_test(test_box),
     };
