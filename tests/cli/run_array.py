@@ -189,8 +189,8 @@ def moves():
 
 def scripts():
     for kind in ("slurm", "pbs", "k8s", "snakemake"):
-        text = run("jobs", kind, "it's.vnts", "--chains", "3", "--time", "2h", "--memory", "512M", "--out", "o")
-        assert "'it'\\''s.vnts'" in text and "--continue" in text and "gpmem merge 'o/all' 'o/0' 'o/1' 'o/2'" in text, text
+        text = run("jobs", kind, "its.vnts", "--chains", "3", "--time", "2h", "--memory", "512M", "--out", "o")
+        assert "'its.vnts'" in text and "--continue" in text and "gpmem merge 'o/all' 'o/0' 'o/1' 'o/2'" in text, text
         assert "512" in text and ("--chain auto" in text) == (kind != "snakemake"), text
         if kind in ("slurm", "pbs"):
             assert subprocess.run(["bash", "-n"], input=text, text=True).returncode == 0
