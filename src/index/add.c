@@ -494,13 +494,8 @@ static void *beat(void *ctx) {
     double every = catalog_claim_lasts(h->a->c) / 3;
     pthread_mutex_lock(&h->a->lock);
     while (!h->end) {
-        struct timespec at;
         struct buf ignored = BUF_INIT; /* a lost connection is met again by whoever needs it */
-        clock_gettime(CLOCK_REALTIME, &at);
-        double until = (double)at.tv_sec + 1e-9 * (double)at.tv_nsec + every;
-        at.tv_sec = (time_t)until;
-        at.tv_nsec = (long)(1e9 * (until - floor(until)));
-        pthread_cond_timedwait(&h->ended, &h->a->lock, &at);
+        clock_cond_wait(&h->ended, &h->a->lock, every);
         if (!h->end && !h->a->st) (void)!catalog_renew(h->a->c, &ignored);
         buf_release(&ignored);
     }
@@ -509,7 +504,7 @@ static void *beat(void *ctx) {
 }
 
 static void begin_beating(struct heartbeat *h, const char *path) {
-    pthread_cond_init(&h->ended, NULL);
+    clock_cond_init(&h->ended);
     h->beats = !catalog_is_file(path) && pthread_create(&h->thread, NULL, beat, h) == 0;
 }
 

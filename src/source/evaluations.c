@@ -238,13 +238,7 @@ static void *renew_claims(void *ctx) {
     struct batch *b = ctx;
     pthread_mutex_lock(&b->lock);
     while (!b->ended && b->st == GPM_OK) {
-        struct timespec at;
-        double soon = b->e->store->claim_seconds / 60;
-        clock_gettime(CLOCK_REALTIME, &at);
-        soon += (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
-        at.tv_sec = (time_t)soon;
-        at.tv_nsec = (long)(1e9 * (soon - floor(soon)));
-        pthread_cond_timedwait(&b->over, &b->lock, &at);
+        clock_cond_wait(&b->over, &b->lock, b->e->store->claim_seconds / 60);
         runner_renew(b->runner);
     }
     pthread_mutex_unlock(&b->lock);
@@ -304,12 +298,13 @@ enum gpm_status evaluations_fetch(struct sp_call *c, struct evaluations *e, cons
                       .stop = o ? o->stop : NULL,
                       .why = BUF_INIT,
                       .err = BUF_INIT,
-                      .lock = PTHREAD_MUTEX_INITIALIZER,
-                      .over = PTHREAD_COND_INITIALIZER};
+                      .lock = PTHREAD_MUTEX_INITIALIZER};
+    clock_cond_init(&b.over);
     list_missing(&b);
     run(&b, jobs);
     (void)!runner_end(b.runner, &b.err); /* claims that cannot be given back run out */
     st = verdict(&b);
+    pthread_cond_destroy(&b.over);
     vec_release(&b.pending);
     vec_release(&b.busy);
     buf_release(&b.why);

@@ -87,7 +87,7 @@ struct memo_driver {
     enum gpm_status (*begin)(struct memo *m, enum memo_intent to, struct buf *err);
     enum gpm_status (*commit)(struct memo *m, struct buf *err);
     void (*rollback)(struct memo *m); /* does nothing where there is nothing to take back */
-    double (*now)(struct memo *m); /* seconds since 1970, by the clock that all its users share */
+    double (*now)(struct memo *m);    /* seconds since 1970, by a server's clock if there is one */
     /* Until somebody has stored something, or so many seconds; may end early. */
     void (*wait)(struct memo *m, double seconds);
     /* After a failure: was the connection lost, and is there a new one? Then what was not committed

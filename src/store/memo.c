@@ -4,6 +4,7 @@
  * it writes. */
 #include "store/memo.h"
 #include "store/memo_priv.h"
+#include "base/clock.h"
 #include "base/mem.h"
 
 #include <limits.h>
@@ -138,12 +139,37 @@ struct found {
     double *x;       /* the inputs; NULL: not asked for */
 };
 
+/* A claim of a file as it was seen. */
+struct watched {
+    double expires, since; /* since: clock_seconds() */
+    int attempts;
+};
+
+/* For how long this handle has seen the claim as it is; who renews one changes it. */
+static double seen_silent(struct memo *m, const struct memo_row *r) {
+    struct watched *w = map_get(&m->watched, (uint64_t)r->id);
+    double now = clock_seconds();
+    if (w && same_number(w->expires, r->expires) && w->attempts == r->attempts)
+        return now - w->since;
+    if (!w) map_put(&m->watched, (uint64_t)r->id, w = NEW(struct watched));
+    *w = (struct watched){.expires = r->expires, .since = now, .attempts = r->attempts};
+    return 0;
+}
+
+/* For how long the claim should have been renewed. The clock of who wrote it is not ours, unless
+ * that is a server's: of a file only the difference of its two times is taken from it. */
+static double overdue(struct memo *m, const struct memo_row *r) {
+    if (!r->expires) return -INFINITY;
+    if (!memo_is_file(m->path)) return memo_now(m) - r->expires;
+    return seen_silent(m, r) - (r->started ? r->expires - r->started : m->claim_seconds);
+}
+
 /* A claim is void when it was abandoned, when its owner was a process of this machine that is gone
- * (or another process has its number now), or when its time is over. A process of this machine
- * that still lives is at a long evaluation: it has a day more. */
+ * (or another process has its number now), or when it is overdue. A process of this machine that
+ * still lives is at a long evaluation: it has a day more. */
 static bool claim_is_void(struct memo *m, const struct memo_row *r) {
     bool here = strcmp(r->host, m->host) == 0 && r->pid_start;
-    double over = r->expires ? memo_now(m) - r->expires : -INFINITY;
+    double over = overdue(m, r);
     if (r->expires && r->expires <= 1) return true;
     if (!here || (r->pid == m->pid && r->pid_start == m->pid_start)) return over > 0;
     long long now = memo_pid_start(r->pid);
@@ -267,8 +293,9 @@ enum gpm_status memo_new_row(struct memo *m, const double *x, bool asked, int64_
 enum gpm_status memo_renew(struct memo *m, int64_t id, struct buf *err) {
     enum gpm_status s;
     PERSIST(m, err, s,
-            memo_do(m, "renew a claim", "UPDATE point SET expires=?1 WHERE id=?2 AND status=1",
-                    NULL, err, "di", memo_now(m) + m->claim_seconds, id));
+            memo_do(m, "renew a claim",
+                    "UPDATE point SET started=?1, expires=?2 WHERE id=?3 AND status=1", NULL, err,
+                    "ddi", memo_now(m), memo_now(m) + m->claim_seconds, id));
     return s;
 }
 
@@ -315,7 +342,8 @@ static enum gpm_status put_result(struct memo *m, int64_t id, double *y, const c
     int64_t put;
     enum gpm_status s = memo_do(
         m, "store the result",
-        "UPDATE point SET status=?1, y=?2, error=?3, seconds=?4, finished=?5, expires=NULL, "
+        "UPDATE point SET status=?1, y=?2, error=?3, seconds=?4, started=?5-?4, finished=?5, "
+        "expires=NULL, "
         "outputs=?7, seq=(SELECT coalesce(max(seq),0)+1 FROM point) WHERE id=?6 AND status<>2 "
         "RETURNING id",
         &put, err, "idsddis", (int64_t)(error ? MEMO_FAILED : MEMO_DONE), error ? NAN : *y,

@@ -2,8 +2,9 @@
  *
  * The memo table on disk: one SQLite file that remembers every evaluation of one source function,
  * shared by any number of processes. A point goes absent -> claimed -> done or failed; a claim
- * whose owner died, or whose time ran out, is offered again. A result is on the disk (WAL,
- * synchronous=FULL) before memo_finish returns, so a value that was used is never lost.
+ * whose owner died or is silent for as long as it lasts is offered again: on a server by its clock,
+ * in a file by what whoever waits has seen, since the clocks of machines differ. A result is on the
+ * disk (WAL, synchronous=FULL) before memo_finish returns, so a value that was used is never lost.
  *
  * Use: memo_open, then for each input memo_claim; on MEMO_OURS evaluate and memo_finish or
  * memo_fail; on MEMO_BUSY look again later. Keys are the exact bits of the inputs (-0 is 0).
@@ -17,6 +18,7 @@
 #ifndef STORE_MEMO_H
 #define STORE_MEMO_H
 #include "base/buf.h"
+#include "base/map.h"
 #include <gpmem/status.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -65,6 +67,7 @@ struct memo {
     size_t brought;          /* values that were kept beside it, and came in as it was opened */
     bool read_only, durable; /* durable: synchronous=FULL is on */
     bool kept;
+    struct map watched; /* claims of others in a file, by id: since when they are as they are */
     void (*say)(void *user, const char *text);
     void *say_user;
     long pid;
@@ -84,8 +87,8 @@ struct memo_row {
     const char *outputs;      /* all numbers of an evaluation that gives several, as JSON; or "" */
     const char *error;        /* of a failure, "" otherwise */
     double seconds;           /* wall time of the evaluation */
-    double started, finished; /* seconds since 1970, 0 unknown */
-    double expires;           /* a claim; 0: never, 1: it was abandoned */
+    double started, finished; /* seconds since 1970, 0 unknown; a claim: when it was renewed */
+    double expires;           /* a claim: how long it lasts later; 0: never, 1: it was abandoned */
     const char *host;
     long pid;
     long long pid_start; /* ticks, 0 unknown */

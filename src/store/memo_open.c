@@ -141,6 +141,8 @@ bool memo_there(const char *path) {
 void memo_close(struct memo *m) {
     if (!m) return;
     m->driver->close(m);
+    for (size_t i = 0; i < m->watched.cap; i++) mem_free(m->watched.slots[i].val);
+    map_release(&m->watched);
     mem_free(m->path);
     mem_free(m->function);
     mem_free(m->names);

@@ -48,7 +48,7 @@ void memo_who(struct memo *m); /* this process: host, pid, pid_start */
 /* Key of an input: big-endian bits of each coordinate, -0 as 0. */
 void memo_key(unsigned char *key, const double *x, int dim);
 
-double memo_now(struct memo *m);    /* seconds since 1970, by the store's clock */
+double memo_now(struct memo *m);    /* seconds since 1970; of a file by this machine's clock */
 long long memo_pid_start(long pid); /* start time of a process in ticks, 0 unknown, -1 gone */
 /* A text beside the table, from `meta` or `state`; *out owned, NULL when there is none. */
 enum gpm_status memo_text(struct memo *m, const char *sql, const char *key, char **out,

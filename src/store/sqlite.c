@@ -311,10 +311,10 @@ static int open_immutable(struct memo *m) {
 /* The change to WAL needs the file for itself, and SQLite does not wait for that: processes that
  * create one table together try again. */
 static int use_wal(struct memo *m) {
-    double end = now(m) + BUSY_SECONDS;
+    double end = clock_seconds() + BUSY_SECONDS;
     for (;;) {
         int rc = sqlite3_exec(db_of(m), "PRAGMA journal_mode=WAL", NULL, NULL, NULL);
-        if ((rc & 0xff) != SQLITE_BUSY || now(m) > end) return rc;
+        if ((rc & 0xff) != SQLITE_BUSY || clock_seconds() > end) return rc;
         nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     }
 }

@@ -212,6 +212,39 @@ def test_a_value_that_cannot_be_stored_is_kept():
         assert [float(r[2]) for r in rows if float(r[1]) == float(x[0])] == [float(x[0])**2] and len(rows) == len(after), rows
 
 
+CLOCK = """#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t which, struct timespec *t) {
+    int (*real)(clockid_t, struct timespec *) = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    int rc = real(which, t);
+    if (which == CLOCK_REALTIME) t->tv_sec += atol(getenv("AHEAD"));
+    return rc;
+}
+int gethostname(char *name, size_t n) { strncpy(name, getenv("HOST"), n); return 0; }
+"""
+
+
+def test_clocks_that_differ():
+    """Workers whose clocks are two days apart, on one machine and on several, pay for each point once."""
+    with open("clock.c", "w") as f: f.write(CLOCK)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", "clock.so", "clock.c", "-ldl"], check=True)
+    slow = script("slow.sh", 'echo "$1" >> evaluated.txt\nsleep 0.3\necho "$1"\n')
+    for hosts in (("one", "one", "one"), ("one", "two", "three")):
+        for name in ["clocks.db" + end for end in ("", "-wal", "-shm")] + ["evaluated.txt"]:
+            if os.path.exists(name): os.remove(name)
+        run("optimize", "-q", "--var", "x=0:1", "--budget", "1", "--store", "clocks.db", "--", slow, "{x}")
+        workers = [subprocess.Popen([TOOL, "optimize", "-q", "--join", "clocks.db", "--allow-run", "--budget", "12"], stdout=subprocess.PIPE,
+                                    env={**os.environ, "LD_PRELOAD": os.path.abspath("clock.so"), "AHEAD": str(ahead), "HOST": host})
+                   for ahead, host in zip((0, 2 * 86400 + 5, -2 * 86400), hosts)]
+        for w in workers: assert w.communicate(timeout=60) and w.returncode == 0
+        got = evaluated()
+        assert len(got) == len(set(got)) == 12, (hosts, len(got), len(set(got)))
+
+
 def few_descriptors(): resource.setrlimit(resource.RLIMIT_NOFILE, (11, 4096))
 
 

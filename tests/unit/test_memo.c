@@ -3,11 +3,12 @@
 #include "support/check.h"
 #include "support/tmp.h"
 
-#include "store/memo.h"
+#include "store/memo_priv.h"
 
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct memo *open_store(const char *name, const char *function, int dim) {
@@ -171,6 +172,49 @@ static void claim_of_a_living_process_is_kept(void **state) {
     assert_true(found);
     memo_close(m);
     buf_release(&err);
+}
+
+/* Two machines whose clocks are days apart share a file: a claim that is renewed is kept, one that
+ * is silent for as long as it lasts is void, and neither clock has a say. */
+static void clocks_of_machines_have_no_say(void **state) {
+    UNUSED(state);
+    enum { DAYS = 2 * 86400 };
+    static const struct timespec moment = {.tv_nsec = 50000000};
+    for (int ahead = -DAYS; ahead <= DAYS; ahead += DAYS) {
+        struct memo_options opt;
+        struct memo *there, *here;
+        struct memo_claim c, again;
+        struct buf err = BUF_INIT, sql = BUF_INIT;
+        double x = ahead;
+        opt = (struct memo_options){0};
+        opt.function = "f", opt.dim = 1, opt.claim_seconds = 0.4;
+        assert_int_equal(memo_open(&there, tmp_path("clocks.db"), &opt, &err), GPM_OK);
+        assert_int_equal(memo_open(&here, tmp_path("clocks.db"), &opt, &err), GPM_OK);
+        mem_free(there->host);
+        there->host = mem_strdup("elsewhere");
+        assert_int_equal(memo_claim(there, &x, &c, &err), GPM_OK);
+        buf_printf(&sql, "UPDATE point SET started=started+%d, expires=expires+%d WHERE status=1",
+                   ahead, ahead);
+        for (int i = 0; i < 20; i++) {
+            assert_int_equal(memo_renew(there, c.id, &err), GPM_OK);
+            assert_int_equal(memo_exec(there, sql.data, "", &err), GPM_OK);
+            assert_int_equal(memo_claim(here, &x, &again, &err), GPM_OK);
+            assert_int_equal(again.state, MEMO_BUSY);
+            nanosleep(&moment, NULL);
+        }
+        int looks = 0;
+        for (; looks < 100 && again.state == MEMO_BUSY; looks++) {
+            assert_int_equal(memo_claim(here, &x, &again, &err), GPM_OK);
+            nanosleep(&moment, NULL);
+        }
+        assert_int_equal(again.state, MEMO_OURS);
+        assert_true(looks > 3);
+        assert_int_equal(memo_finish(here, again.id, 1, NULL, NULL, 1, NULL, &err), GPM_OK);
+        memo_close(there);
+        memo_close(here);
+        buf_release(&err);
+        buf_release(&sql);
+    }
 }
 
 static bool collect(const struct memo_row *r, void *user) {
@@ -417,6 +461,7 @@ int main(void) {
     const struct CMUnitTest files[] = {
         cmocka_unit_test(claim_of_a_dead_process_is_offered_again),
         cmocka_unit_test(claim_of_a_living_process_is_kept),
+        cmocka_unit_test(clocks_of_machines_have_no_say),
         cmocka_unit_test(versions_and_strange_files),
         cmocka_unit_test(damaged_file_is_an_error),
         cmocka_unit_test(full_disk_loses_nothing),
