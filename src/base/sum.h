@@ -15,16 +15,30 @@ static inline uint64_t sum_word(uint64_t h, uint64_t word) {
     return h ^ h >> 32;
 }
 
+/* Of bytes that come in pieces; begun with h, which is 0 or what came before. */
+struct sum {
+    uint64_t h, word;
+    uint64_t n; /* bytes so far */
+};
+
+static inline void sum_add(struct sum *s, const void *data, size_t n) {
+    const unsigned char *p = data;
+    for (size_t i = 0; i < n; i++) {
+        s->word |= (uint64_t)p[i] << 8 * (s->n++ % 8);
+        if (s->n % 8) continue;
+        s->h = sum_word(s->h, s->word);
+        s->word = 0;
+    }
+}
+
+static inline uint64_t sum_end(const struct sum *s) {
+    return sum_word(sum_word(s->h, s->word), s->n);
+}
+
 /* Of n bytes after those that gave h (0: none). */
 static inline uint64_t sum_bytes(uint64_t h, const void *data, size_t n) {
-    const unsigned char *p = data;
-    uint64_t word = 0;
-    for (size_t i = 0; i < n; i++) {
-        word |= (uint64_t)p[i] << 8 * (i % 8);
-        if (i % 8 < 7) continue;
-        h = sum_word(h, word);
-        word = 0;
-    }
-    return sum_word(sum_word(h, word), n);
+    struct sum s = {.h = h};
+    sum_add(&s, data, n);
+    return sum_end(&s);
 }
 #endif

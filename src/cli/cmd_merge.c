@@ -23,7 +23,7 @@ struct part {
     uint64_t seed, first, chains;
     char *version, *state, *program;
     char hash[65]; /* of the program */
-    json_t *data, *files, *failed, *moves;
+    json_t *data, *files, *failed, *moves, *sums;
 };
 
 static void part_release(struct part *p) {
@@ -34,6 +34,7 @@ static void part_release(struct part *p) {
     json_decref(p->files);
     json_decref(p->failed);
     json_decref(p->moves);
+    json_decref(p->sums);
 }
 
 static bool read_file(struct run_path path, struct buf *out) {
@@ -72,6 +73,7 @@ static int part_read(const char *dir, struct part *p) {
                        .data = json_incref(f.data),
                        .files = json_incref(f.files),
                        .failed = json_incref(f.failed),
+                       .sums = json_incref(f.sums),
                        .moves = moves_of(dir, (uint64_t)f.chains)};
     sha256_hex(text.data ? text.data : "", text.len, p->hash);
     buf_release(&text);
@@ -123,9 +125,19 @@ static bool complete(const struct part *p, size_t n) {
     return good || complain(false, "nothing was merged; --partial takes what is there");
 }
 
-static bool copy_file(struct run_path from, struct run_path to) {
+static bool copy_program(const char *from, const char *to) {
     struct buf text = BUF_INIT;
-    bool good = read_file(from, &text) && out_part(to.text, FILE_OURS, text.data, text.len);
+    bool good = read_file(run_path(from, "program.vnts"), &text) &&
+                out_part(run_path(to, "program.vnts").text, FILE_OURS, text.data, text.len);
+    buf_release(&text);
+    return good;
+}
+
+static bool copy_chain(const struct part *p, size_t i, struct run_path to) {
+    struct buf text = BUF_INIT;
+    bool good = read_file(run_chain_path(p->dir, i), &text) &&
+                run_chain_sound(p->dir, p->sums, i, &text) &&
+                out_part(to.text, FILE_OURS, text.data, text.len);
     buf_release(&text);
     return good;
 }
@@ -133,8 +145,11 @@ static bool copy_file(struct run_path from, struct run_path to) {
 /* The chains of a part come after `before` others. */
 static bool add_part(const char *out, const struct part *p, uint64_t before,
                      struct run_facts *facts, json_t *moves) {
-    for (uint64_t i = 0; i < p->chains; i++)
-        if (!copy_file(run_chain_path(p->dir, i), run_chain_path(out, before + i))) return false;
+    for (uint64_t i = 0; i < p->chains; i++) {
+        json_t *sum = json_array_get(p->sums, i);
+        if (!copy_chain(p, i, run_chain_path(out, before + i))) return false;
+        json_array_append_new(facts->sums, sum ? json_incref(sum) : json_null());
+    }
     size_t i;
     json_t *row;
     json_array_foreach(p->failed, i, row) {
@@ -162,13 +177,14 @@ static int write_all(const char *out, const struct part *p, size_t n) {
                               .state = "finished",
                               .data = p->data,
                               .files = json_array(),
-                              .failed = json_array()};
+                              .failed = json_array(),
+                              .sums = json_array()};
     json_t *moves = json_array();
     uint64_t chains = 0;
     int only;
     if (file_folder(out, FILE_GIVEN) != GPM_OK || file_lock(out, &only) != GPM_OK)
         return complain(EXIT_FAILED, "cannot write to the folder '%s': %s", out, file_why());
-    bool good = copy_file(run_path(p->dir, "program.vnts"), run_path(out, "program.vnts"));
+    bool good = copy_program(p->dir, out);
     for (size_t i = 0; i < n && good; i++) {
         good = add_part(out, &p[i], chains, &facts, moves);
         chains += p[i].chains;
@@ -182,6 +198,7 @@ static int write_all(const char *out, const struct part *p, size_t n) {
     free(folder);
     json_decref(facts.files);
     json_decref(facts.failed);
+    json_decref(facts.sums);
     json_decref(moves);
     if (!good) return EXIT_FAILED;
     if (!voice.quiet)

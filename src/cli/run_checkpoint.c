@@ -5,7 +5,6 @@
 
 #include "base/file.h"
 #include "base/pack.h"
-#include "base/sum.h"
 #include "cli/command.h"
 #include "cli/out.h"
 
@@ -36,7 +35,7 @@ static void pack_state(struct pack *p, struct chain_stand *c) {
     pack_text(p, &c->of);
     pack_bool(p, &c->done);
     pack_u64(p, &c->length);
-    pack_u64(p, &c->tail);
+    pack_u64(p, &c->sum);
     pack_bytes(p, &c->names);
     pack_u64(p, &c->before);
     pack_bytes(p, &c->output);
@@ -80,10 +79,14 @@ bool chain_stand_read(const char *path, struct chain_stand *c, struct buf *why) 
     return good;
 }
 
-bool draws_tail(int fd, uint64_t length, uint64_t *sum) {
-    char last[4096];
-    size_t n = length < sizeof last ? (size_t)length : sizeof last;
-    bool good = file_before(fd, (size_t)length, last, n);
-    if (good) *sum = sum_bytes(length, last, n);
-    return good;
+bool draws_sum(int fd, uint64_t length, struct sum *sum) {
+    char part[1 << 16];
+    *sum = (struct sum){0};
+    while (sum->n < length) {
+        uint64_t left = length - sum->n;
+        size_t n = left < sizeof part ? (size_t)left : sizeof part;
+        if (!file_before(fd, (size_t)sum->n + n, part, n)) return false;
+        sum_add(sum, part, n);
+    }
+    return true;
 }

@@ -7,6 +7,7 @@
 #ifndef CLI_RUN_CHECKPOINT_H
 #define CLI_RUN_CHECKPOINT_H
 #include "base/buf.h"
+#include "base/sum.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +16,7 @@ struct chain_stand {
     char *of;          /* whose it is: a hash of program, data on the command line, seed, chain */
     bool done;         /* the chain has come to its end: nothing is left to run */
     uint64_t length;   /* bytes of draws that belong to it */
-    uint64_t tail;     /* checksum of the last of them */
+    uint64_t sum;      /* their checksum */
     struct buf names;  /* of the columns, each with its NUL */
     uint64_t before;   /* rows that came before the first of them */
     struct buf output; /* what the program printed (cmd_run.c) */
@@ -26,6 +27,6 @@ void chain_stand_release(struct chain_stand *c);
 bool chain_stand_write(const char *path, struct chain_stand *c); /* false: said why */
 /* False: there is none, or `why` says why it cannot be used. */
 bool chain_stand_read(const char *path, struct chain_stand *c, struct buf *why);
-/* The checksum of the last of the first `length` bytes of a file; false: it is shorter. */
-bool draws_tail(int fd, uint64_t length, uint64_t *sum);
+/* The checksum of the first `length` bytes of a file; false: it is shorter. */
+bool draws_sum(int fd, uint64_t length, struct sum *sum);
 #endif

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/sha256.h"
+#include "base/sum.h"
 #include "base/vec.h"
 #include "cli/chain_rows.h"
 #include "cli/command.h"
@@ -28,7 +29,7 @@ struct chain_file {
     struct chain_rows rows;   /* the columns so far */
     bool resumed;             /* an earlier run may have left a checkpoint */
     const struct buf *output; /* printed so far; borrowed, or NULL */
-    uint64_t length;          /* bytes in the file */
+    struct sum sum;           /* of the bytes in the file */
     struct buf waiting;       /* whole lines that are not in the file yet */
     double written;           /* clock_seconds() of the last writing */
     bool failed; /* said why: not the draws or files of the earlier run, or it cannot write */
@@ -43,6 +44,7 @@ static struct {
     json_t *files, *before; /* {path: SHA-256} of what was read, now and by an earlier run */
     json_t *moves;          /* of each chain as moves_of gives them; null: not at its end yet */
     json_t *failed;         /* [{"chain": 2, "why": ..}] */
+    json_t *sums;           /* of the chains that an earlier run left, where it said them */
     struct buf text;        /* of the program */
     int only;               /* DIR/lock: no other process writes here */
 } run = {.lock = PTHREAD_MUTEX_INITIALIZER, .text = BUF_INIT};
@@ -67,6 +69,7 @@ static bool put_manifest(const char *dir, const struct run_facts *f) {
                           "files", f->files, "failed", f->failed);
     if (f->counted) json_object_set_new(m, "chain_from", json_string(f->counted));
     if (json_array_size(f->data)) json_object_set(m, "data", f->data);
+    if (f->sums) json_object_set(m, "checksums", f->sums);
     return put_json(run_path(dir, "manifest.json"), m);
 }
 
@@ -93,12 +96,28 @@ bool run_write_end(const char *dir, struct run_facts *f, bool draws, json_t *mov
     return put_manifest(dir, f) && good;
 }
 
+/* The checksums of the chains' files; null where nobody knows what a file should hold. */
+static json_t *sums_now(void) {
+    json_t *sums = json_array();
+    for (size_t i = 0; i < (size_t)run.facts.chains; i++) {
+        const struct chain_file *c = &run.chains[i];
+        char text[24];
+        snprintf(text, sizeof text, RUN_SUM_FORMAT, (unsigned long long)sum_end(&c->sum));
+        json_t *left = json_array_get(run.sums, i); /* one that was not opened is as it was */
+        json_array_append_new(sums, c->fd >= 0 && !c->failed ? json_string(text)
+                                    : c->fd < 0 && left      ? json_incref(left)
+                                                             : json_null());
+    }
+    return sums;
+}
+
 /* That of the run that this process writes. */
 static bool write_manifest(bool end, bool draws) {
     json_t *hash;
     const char *path;
     run.facts.files = json_array();
     run.facts.failed = run.failed;
+    run.facts.sums = end ? sums_now() : NULL;
     json_object_foreach(run.files, path, hash) {
         json_array_append_new(run.facts.files,
                               json_pack("{s:s, s:O}", "path", path, "sha256", hash));
@@ -106,6 +125,7 @@ static bool write_manifest(bool end, bool draws) {
     bool good = end ? run_write_end(run.dir, &run.facts, draws, run.moves)
                     : put_manifest(run.dir, &run.facts);
     json_decref(run.facts.files);
+    json_decref(run.facts.sums);
     return good;
 }
 
@@ -122,7 +142,9 @@ static bool open_draws(size_t i) {
     while (len > 0 && old.data[len - 1] != '\n') len--; /* a row cut off by a crash */
     if (st == GPM_OK) st = file_begin(path.text, old.data, len, &c->fd);
     if (st != GPM_OK) complain(0, "cannot write '%s': %s", path.text, file_why());
-    c->old_len = c->length = len;
+    c->old_len = len;
+    c->sum = (struct sum){0};
+    sum_add(&c->sum, old.data, len);
     c->old = len ? buf_take(&old) : NULL;
     buf_release(&old);
     return st == GPM_OK;
@@ -305,6 +327,7 @@ bool run_folder_reopen(const char *dir, struct run_facts *facts) {
             json_array_set_new(facts->data, i, path_now(dir, facts->folder, row));
     }
     run.facts = *facts;
+    run.sums = json_incref(facts->sums);
     char *folder = realpath(dir, NULL); /* from here on paths are as they are now */
     run.facts.folder = folder ? folder : "";
     explain("'%s' was %s; its program is run again from seed %llu", dir, facts->state,
@@ -370,7 +393,7 @@ static void not_repeated(struct chain_file *c) {
 static void write_waiting(struct chain_file *c) {
     if (c->waiting.len && file_put(c->fd, c->waiting.data, c->waiting.len) != GPM_OK)
         cannot_write(c);
-    c->length += c->waiting.len;
+    sum_add(&c->sum, c->waiting.data, c->waiting.len);
     buf_reset(&c->waiting);
     c->written = clock_seconds();
 }
@@ -382,11 +405,15 @@ static void end_rows(struct chain_file *c) {
     write_waiting(c);
     if (!c->failed && !c->old && c->fd >= 0) {
         bool good = file_read(path.text, FILE_OURS, SIZE_MAX / 4, &file) == GPM_OK;
-        if (good && chain_rows_whole(&c->rows, &file, &whole)) {
+        if (good && sum_bytes(0, file.data, file.len) != sum_end(&c->sum)) {
+            complain(0, "'%s' was changed while the run wrote it", path.text);
+            stop_chain(c);
+        } else if (good && chain_rows_whole(&c->rows, &file, &whole)) {
             good = file_close(c->fd) == GPM_OK;
             c->fd = -1;
             good &= file_begin(path.text, whole.data, whole.len, &c->fd) == GPM_OK;
-            c->length = whole.len;
+            c->sum = (struct sum){0};
+            sum_add(&c->sum, whole.data, whole.len);
         }
         if (!good) cannot_write(c);
     }
@@ -511,12 +538,13 @@ static char *owner_of(const struct chain_file *c) {
 /* The rows that belong to it are on the disk before it is. */
 static bool write_stand(struct chain_file *c, struct chain_stand *s) {
     s->of = owner_of(c);
-    s->length = c->length;
+    s->length = c->sum.n;
+    s->sum = sum_end(&c->sum);
     s->names = names_text(c);
     s->before = c->rows.before;
     if (c->output) buf_add(&s->output, c->output->data, c->output->len);
-    bool good = file_sync(c->fd) == GPM_OK && draws_tail(c->fd, s->length, &s->tail) &&
-                chain_stand_write(checkpoint_path(number_of(c) - 1).text, s);
+    bool good =
+        file_sync(c->fd) == GPM_OK && chain_stand_write(checkpoint_path(number_of(c) - 1).text, s);
     chain_stand_release(s);
     return good;
 }
@@ -562,12 +590,11 @@ static void carry_files(struct chain_file *c) {
     pthread_mutex_unlock(&run.lock);
 }
 
-static bool fits(const struct chain_file *c, const struct chain_stand *s, struct buf *why) {
+static bool fits(struct chain_file *c, const struct chain_stand *s, struct buf *why) {
     char *of = owner_of(c);
-    uint64_t tail;
     if (!s->of || strcmp(of, s->of) != 0)
         buf_puts(why, "it is of another run");
-    else if (!draws_tail(c->fd, s->length, &tail) || tail != s->tail)
+    else if (!draws_sum(c->fd, s->length, &c->sum) || sum_end(&c->sum) != s->sum)
         buf_puts(why, "the draws are not those it was written with");
     mem_free(of);
     return !why->len;
@@ -575,7 +602,6 @@ static bool fits(const struct chain_file *c, const struct chain_stand *s, struct
 
 /* The chain stands where the checkpoint says. */
 static void take_stand(struct chain_file *c, const struct chain_stand *was, struct buf *output) {
-    c->length = was->length;
     read_names(c, was);
     buf_add(output, was->output.data, was->output.len);
     json_t *moves = was->moves ? json_loads(was->moves, 0, NULL) : NULL;

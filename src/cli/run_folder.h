@@ -30,8 +30,14 @@ struct run_facts {
     json_t *data;     /* what --data gave, as it was written; NULL: nothing */
     json_t *files;    /* [{"path": .., "sha256": ..}], those that it read */
     json_t *failed;   /* [{"chain": 2, "why": ..}], chains that ended with an error */
+    json_t *sums;     /* of the chains' files as hexadecimal numbers, null where one is not known;
+                       * NULL: it runs, or an earlier version wrote it */
     const char *lost; /* a line for every chain that is left out of the draws, and why */
 };
+
+#define RUN_SUM_FORMAT "%016llx"
+/* Is the text of the file of chain i as the run wrote it, as far as is known? False: said why. */
+bool run_chain_sound(const char *dir, const json_t *sums, size_t i, const struct buf *text);
 
 /* A process writes one run. New folder, with seed, chains and first of `facts`; false: said on
  * stderr why. The folder's name is borrowed until the run is closed. */

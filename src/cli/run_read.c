@@ -4,6 +4,7 @@
  * chain that left no draws, or that failed before the others ended, is left out and named.
  */
 #include "base/mem.h"
+#include "base/sum.h"
 #include "cli/command.h"
 #include "cli/out.h"
 #include "cli/run.h"
@@ -56,15 +57,18 @@ int run_facts_read(const char *dir, struct run_facts *facts) {
             why.text);
     *facts =
         (struct run_facts){.program = "", .folder = "", .state = "", .version = "", .lost = ""};
-    if (json_unpack(m, "{s?I, s?I, s:I, s?s, s?s, s?s, s?s, s?s, s?o, s?o, s?o}", "seed",
+    if (json_unpack(m, "{s?I, s?I, s:I, s?s, s?s, s?s, s?s, s?s, s?o, s?o, s?o, s?o}", "seed",
                     &facts->seed, "chains", &facts->chains, "first_chain", &facts->first, "program",
                     &facts->program, "folder", &facts->folder, "chain_from", &facts->counted,
                     "state", &facts->state, "gpmem", &facts->version, "files", &facts->files,
-                    "data", &facts->data, "failed", &facts->failed))
+                    "data", &facts->data, "failed", &facts->failed, "checksums", &facts->sums))
         return complain(EXIT_USAGE,
                         "'%s' is no run of `gpmem run --out`; for a run of `gpmem discover` there "
                         "are query, forecast and report",
                         dir);
+    if (facts->sums && json_array_size(facts->sums) != (size_t)facts->chains)
+        return complain(EXIT_USAGE, "the manifest of '%s' is damaged: %zu checksums of %lld chains",
+                        dir, json_array_size(facts->sums), (long long)facts->chains);
     if (facts->chains >= 1 && facts->chains <= INTERRUPT_MAX) return EXIT_FINE;
     return complain(EXIT_USAGE, "the manifest of '%s' names no number of chains", dir);
 }
@@ -189,6 +193,18 @@ static int read_text_of(struct run_path path, struct buf *text) {
     return complain(EXIT_USAGE, "cannot read '%s': %s", path.text, file_why());
 }
 
+bool run_chain_sound(const char *dir, const json_t *sums, size_t i, const struct buf *text) {
+    char now[24];
+    const char *was = json_string_value(json_array_get(sums, i));
+    snprintf(now, sizeof now, RUN_SUM_FORMAT,
+             (unsigned long long)sum_bytes(0, text->data, text->len));
+    if (!was || !strcmp(was, now)) return true;
+    return complain(false,
+                    "'%s' is damaged, it is not what the run wrote; put a copy of it back, or run "
+                    "the program again into a new folder",
+                    run_chain_path(dir, i).text);
+}
+
 /* Is chain c not to be counted with the others, the longest of which has `most` rows? Says so. A
  * chain that failed as late as all others is as good as they. */
 static bool is_lost(const struct run_chain *c, size_t i, size_t most, struct buf *lost) {
@@ -247,6 +263,8 @@ int run_draws_read(const char *dir, struct run_facts *facts, gpm_draws **out) {
     for (size_t i = 0; i < n; i++) buf_init(&all[i].text);
     for (size_t i = 0; i < n && status == EXIT_FINE; i++) {
         status = read_text_of(run_chain_path(dir, i), &all[i].text);
+        if (status == EXIT_FINE && !run_chain_sound(dir, facts->sums, i, &all[i].text))
+            status = EXIT_FAILED;
         all[i].rows = count_rows(&all[i].text);
     }
     if (status == EXIT_FINE) status = run_table(dir, facts, all, out);
@@ -273,6 +291,8 @@ void run_say_state(const struct run_facts *facts) {
     if (strcmp(facts->state, "finished") != 0 && !*facts->lost && !voice.quiet)
         complain(0, "the run has not finished (state: %s); these are its draws so far",
                  facts->state);
+    if (!facts->sums && strcmp(facts->state, "running") != 0 && !voice.quiet)
+        complain(0, "its draws have no checksums (gpmem %s wrote them)", facts->version);
 }
 
 int run_folder_open(const char *dir, struct run_facts *facts, gpm_draws **out) {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What scripts of tests share: running their test_* functions, programs for them to call, moments at which to disturb those."""
-import os, time, traceback
+import json, os, time, traceback
 
 
 def run_tests(where, names):
@@ -45,3 +45,11 @@ def unsealed(path):
     size = int.from_bytes(data[16:18], "big")
     for at in range(0, len(data) if data[20] == 8 else 0, size): data[at + size - 8:at + size] = bytes(8)
     with open(path, "wb") as f: f.write(data)
+
+
+def unsealed_run(folder):
+    """As a run of an earlier version, whose draws have no checksums: somebody may change them."""
+    path = os.path.join(folder, "manifest.json")
+    with open(path) as f: manifest = json.load(f)
+    manifest.pop("checksums", None)
+    with open(path, "w") as f: json.dump(manifest, f)

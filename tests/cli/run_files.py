@@ -2,7 +2,7 @@
 """Files and text that leave (argument: the tool): folders that somebody prepared with links and names, pipes and devices
 instead of files, disks that are full, two processes on one folder, and control characters wherever text comes from."""
 import json, os, re, resource, shutil, signal, sqlite3, subprocess, sys, tempfile, threading, time
-from each import run_tests, unsealed
+from each import run_tests, unsealed, unsealed_run
 
 TOOL = os.path.abspath(sys.argv[1])
 WORK = tempfile.TemporaryDirectory(prefix="gpmem-files-")
@@ -55,6 +55,7 @@ def a_discovery(name):
 
 def test_names_of_columns_stay_in_the_zarr_folder():
     a_run("columns")
+    unsealed_run(at("columns"))
     for name in ("../out", at("absolute"), "..", ".", ".zattrs", "chain", "a/b"):
         lines = open(at("columns", "chain-1.csv")).read().split("\n")
         write("columns/chain-1.csv", "\n".join([name] + lines[1:]))
@@ -298,6 +299,7 @@ def test_controls_in_folders():
         for args in (["summary", "evil-run"], ["-v", "summary", "evil-run"], ["diagnose", "evil-run"], ["resume", "evil-run"], ["plot", "evil-run"]):
             quiet(subprocess.run([TOOL, *args], capture_output=True, cwd=WORK.name), key, args)
     shutil.rmtree(at("evil-run")); a_run("evil-run")
+    unsealed_run(at("evil-run"))
     lines = open(at("evil-run", "chain-1.csv")).read().split("\n")
     write("evil-run/chain-1.csv", "\n".join([EVIL] + lines[1:]))
     diagnostics = json.load(open(at("evil-run", "diagnostics.json")))

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes that change on the disk (argument: the tool): of an index and a store, one changed byte at a time. No command gives
-another answer with status 0, and `verify` finds every change. Older files are read and say that they have no checksums; what
+"""Bytes that change on the disk (argument: the tool): of an index, a store and the files of chains, one changed byte at a time.
+No command gives another answer with status 0, and `verify` finds every change. Older files are read and say that they have no checksums; what
 SQLite alone brought into a file, or wrote anew, is read. GPMEM_ROT: changes of each kind (default 200)."""
-import math, os, random, shutil, signal, sqlite3, subprocess, sys, tempfile, time
+import json, math, os, random, shutil, signal, sqlite3, subprocess, sys, tempfile, time
 from each import run_tests, unsealed
 
 TOOL = os.path.abspath(sys.argv[1])
@@ -79,6 +79,64 @@ def test_store():
     store("good.db")
     assert summed("memo", "verify", "good.db")
     check("good.db", "t.db", [(["memo", "list", "t.db"], []), (["memo", "show", "t.db"], [])], ["memo", "verify", "t.db"])
+
+
+PROGRAM = "assume x ~ normal(0, 1); assume y ~ gamma(2, 2); infer repeat(%d, do(mh(default, one, 10), collect(x, y)));"
+
+
+def chains(folder, draws=60, *more):
+    with open("p.vnts", "w") as f: f.write(PROGRAM % draws)
+    return run("run", "p.vnts", "--chains", "2", "--seed", "4", "--out", folder, *more)
+
+
+def change(path, rng, most=None):
+    data = bytearray(open(path, "rb").read())
+    data[rng.randrange(most or len(data))] ^= rng.randrange(1, 256)
+    with open(path, "wb") as f: f.write(data)
+
+
+def test_chains():
+    """Of a run that has ended: everything that reads draws says that they are damaged."""
+    assert chains("run")[0] == 0
+    rng = random.Random(2)
+    readers = [["summary", "bad"], ["diagnose", "bad"], ["plot", "bad"], ["export", "bad", "--format", "stan", "--out", "stan"],
+               ["merge", "merged", "bad"]]
+    for i in range(CHANGES):
+        shutil.rmtree("bad", ignore_errors=True)
+        shutil.copytree("run", "bad")
+        name = "chain-%d.csv" % (1 + i % 2)
+        change(os.path.join("bad", name), rng)
+        shutil.rmtree("merged", ignore_errors=True)
+        code, _, said = run(*readers[i % len(readers)])
+        assert code == 1 and name in said and "damaged" in said, (i, readers[i % len(readers)], code, said)
+    fine("merge", "whole", "run")
+    change("whole/chain-2.csv", rng)
+    assert run("summary", "whole")[0] == 1
+    # of an earlier version
+    with open("run/manifest.json") as f: manifest = json.load(f)
+    assert len(manifest.pop("checksums")) == 2
+    with open("run/manifest.json", "w") as f: json.dump(manifest, f)
+    code, _, said = run("summary", "run")
+    assert code == 0 and "no checksums" in said, said
+
+
+def test_chains_that_go_on():
+    """A chain that was stopped goes on from a checkpoint where all of its file is as it was; else it is made again, and compared."""
+    limit = 0.3
+    while True:
+        shutil.rmtree("cut", ignore_errors=True)
+        code = chains("cut", 30000, "--max-time", "%.2f" % limit)[0]
+        if code == 4 and os.path.exists("cut/chain-1.ckpt") and os.path.getsize("cut/chain-1.csv") > 20000: break
+        limit *= 1.4 if code == 4 else 0.6
+    rng = random.Random(3)
+    for i in range(4):
+        shutil.rmtree("bad", ignore_errors=True)
+        shutil.copytree("cut", "bad")
+        change("bad/chain-1.csv", rng, 10000)  # far from its end
+        assert run("summary", "bad")[0] == 1
+        code, _, said = run("resume", "bad")
+        assert code == 1 and "chain 1 begins anew" in said and "did not repeat the draws" in said, (code, said)
+    assert run("resume", "cut")[0] == 0 and run("summary", "cut")[0] == 0
 
 
 def test_older_files():
