@@ -184,6 +184,7 @@ static enum gpm_status run(gpm_session *g, struct job *j) {
         j->st = GPM_E_USER;
     }
     la_leave(1);
+    if (s->core.limits.max_memory) mem_give_back(s->core.limits.max_memory);
     g->stopped = j->st != GPM_OK &&
                  (stop_asked(&s->interrupted) ||
                   (s->core.limits.deadline > 0 && clock_seconds() > s->core.limits.deadline));

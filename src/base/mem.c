@@ -146,6 +146,12 @@ static size_t resident(void) {
     return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
+void mem_give_back(size_t enough) {
+#if defined(__GLIBC__)
+    if (resident() > enough) malloc_trim(0); /* each thread frees to an arena of its own */
+#endif
+}
+
 size_t mem_held(size_t enough) {
     size_t r = resident();
     if (r <= enough) return r;

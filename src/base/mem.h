@@ -34,6 +34,9 @@ void *mem_try_alloc(size_t n, size_t size);
  * `enough`. */
 size_t mem_held(size_t enough);
 
+/* Gives freed memory back to the system when the process has more than `enough`. */
+void mem_give_back(size_t enough);
+
 /* How often the allocator had no more since the process started. */
 unsigned long mem_shortages(void);
 /* Makes sure that there is a reserve; false: there is no memory for one. */

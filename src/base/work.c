@@ -41,6 +41,15 @@ bool work_room(size_t bytes) {
     return room;
 }
 
+bool work_time(double seconds) {
+    struct work_limits *l = limits;
+    if (!l || !l->cuts || l->taken || l->deadline <= 0) return true;
+    bool time =
+        clock_seconds() + seconds / 2 < l->deadline; /* roughly: half of it is none too many */
+    if (!time && !l->cut) l->cut = WORK_LATE;
+    return time;
+}
+
 enum work_end work_was_cut(struct work_limits *l) {
     if (!l->cut || l->taken) return WORK_GOES_ON;
     l->taken = true;

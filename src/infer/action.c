@@ -180,7 +180,8 @@ static enum gpm_status run_kind(struct infer_state *x, struct action *a, bool dr
             if (st != GPM_OK) return st;
         }
         *out = NIL;
-        if (!(a->op->flags & OP_SHARED)) model_whole(x->model);
+        if (!(a->op->flags & OP_SHARED)) guarded = model_whole(x);
+        if (guarded != GPM_OK) return guarded;
         x->model->begun |= op_moves(a->op) && x->model->p.at[0]->choices.n;
         x->dropped = dropped;
         if ((a->op->flags & OP_RESUMES) || a->op->run == infer_steps) place_hand(x->core);
@@ -217,8 +218,8 @@ static enum gpm_status run_or_go_on(struct infer_state *x, value v, bool dropped
     *goes_on = false;
     if (subproblem_of(v)) { /* s <- select(scope, one) picks the block */
         if (core->nest) core->nest->drawn = true;
-        model_whole(x->model);
-        return subproblem_settle(x, v, out);
+        enum gpm_status st = model_whole(x);
+        return st == GPM_OK ? subproblem_settle(x, v, out) : st;
     }
     if (!a) return infer_not_action(core->diags, v, *at);
     enum gpm_status st = core_poll(core, *at);

@@ -129,9 +129,9 @@ static value distribution(struct exact_search *s) {
 static enum gpm_status search(struct infer_state *x, const struct ast *e, struct frame *f,
                               struct exact_search *s) {
     value v = NIL;
-    model_whole(x->model);
+    enum gpm_status st = model_whole(x);
     *s = (struct exact_search){.x = x, .log_total = -INFINITY, .t = trace_clone(x->model->p.at[0])};
-    enum gpm_status st = core_check_memory(x->core, x->at);
+    if (st == GPM_OK) st = core_check_memory(x->core, x->at);
     if (st == GPM_OK && e) st = trace_predict(s->t, NULL, e, f, &v);
     value_unref(v);
     if (st == GPM_OK && e) s->asked = vec_last(&s->t->records);

@@ -36,12 +36,14 @@ static enum gpm_status copy(struct infer_state *x, bool share) {
     struct guard *g = &x->guard;
     if (!g->model || g->state == GUARD_COPY) return GPM_OK;
     each_journal(g, flat_journal_swap);
-    for (size_t i = 0; i < g->model->p.n; i++) {
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < g->model->p.n && st == GPM_OK; i++) {
         struct trace **t = &g->model->p.at[i];
         vec_push(&g->copy, share ? trace_share(t) : trace_clone(*t));
+        st = core_poll(x->core, x->at);
     }
     each_journal(g, flat_journal_swap);
-    enum gpm_status st = core_check_memory(x->core, x->at);
+    if (st == GPM_OK) st = core_check_memory(x->core, x->at);
     if (st == GPM_OK) {
         each_journal(g, flat_journal_end);
         g->state = GUARD_COPY;
@@ -65,9 +67,16 @@ enum gpm_status guard_steps(struct infer_state *x, bool one) {
         return GPM_OK;
     }
     if (x->model != g->model) return copy(x, false);
-    g->state = GUARD_JOURNAL;
-    each_journal(g, flat_journal_begin);
-    return GPM_OK;
+    enum gpm_status st = GPM_OK;
+    particles *p = &g->model->p;
+    size_t n = 0;
+    for (; n < p->n && st == GPM_OK; n++) {
+        flat_journal_begin(p->at[n]);
+        st = core_poll(x->core, x->at);
+    }
+    if (st == GPM_OK) g->state = GUARD_JOURNAL;
+    while (st != GPM_OK && n) flat_journal_end(p->at[--n]);
+    return st;
 }
 
 enum gpm_status guard_particles(struct infer_state *x) {

@@ -33,8 +33,9 @@ enum gpm_status model_fork(struct infer_state *x, struct model *m, value *out) G
 /* One copy of a particle more, which draws from a stream of its own; none where memory runs short.
  */
 enum gpm_status model_add_copy(struct infer_state *x, struct trace **t, particles *to) GPM_MUST_USE;
-/* Its traces share no layers from now on: for what changes or walks over them (trace_whole). */
-void model_whole(struct model *m);
+/* The model's traces share no layers from now on: for what changes or walks over them
+ * (trace_whole). */
+enum gpm_status model_whole(struct infer_state *x) GPM_MUST_USE;
 double model_log_weight(const struct model *m); /* log of the sum of the particles' weights */
 /* Effective number of particles, (sum w)^2 / sum w^2; 0: all have weight 0. */
 double model_ess(const struct model *m);

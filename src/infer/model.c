@@ -76,8 +76,13 @@ enum gpm_status model_add_copy(struct infer_state *x, struct trace **t, particle
     return st;
 }
 
-void model_whole(struct model *m) {
-    for (size_t i = 0; i < m->p.n; i++) trace_whole(m->p.at[i]);
+enum gpm_status model_whole(struct infer_state *x) {
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < x->model->p.n && st == GPM_OK; i++) {
+        trace_whole(x->model->p.at[i]);
+        st = core_poll(x->core, x->at);
+    }
+    return st;
 }
 
 enum gpm_status model_fork(struct infer_state *x, struct model *m, value *out) {

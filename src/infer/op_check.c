@@ -164,7 +164,7 @@ static enum gpm_status replicate(struct predictive_check *c, double draws, value
     enum gpm_status st = model_fork(x, own, &copy);
     if (st != GPM_OK) return st;
     x->model = model_of(copy);
-    model_whole(x->model); /* its choices are drawn anew */
+    st = model_whole(x); /* its choices are drawn anew */
     for (double i = 0; i < draws && st == GPM_OK; i++) {
         st = core_poll(x->core, x->at);
         if (st == GPM_OK) st = check_replicate(c, i, NIL);

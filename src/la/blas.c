@@ -22,6 +22,8 @@ __attribute__((weak)) void *blas_memory_alloc(int position);
 __attribute__((weak)) void blas_memory_free(void *buffer);
 __attribute__((weak)) char *openblas_get_corename(void);
 
+#define SYEVD_SECONDS 3e-10 /* of LAPACK's one call for all eigenvalues, times n^3 */
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void start(void) {
@@ -179,6 +181,7 @@ enum gpm_status la_syev(size_t n, double *a, size_t lda, double *w) {
     double want = 0;
     if (n == 0) return GPM_OK;
     la_init();
+    if (!work_time(SYEVD_SECONDS * (double)n * (double)n * (double)n)) return GPM_E_LIMIT;
     dsyevd_("V", "L", &in, a, &il, w, &want, &lwork, &iwant, &liwork, &info);
     lwork = (int)want;
     liwork = iwant;

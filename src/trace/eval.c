@@ -521,7 +521,8 @@ enum gpm_status eval_family(struct trace *t, const struct ast *a, struct frame *
         pvec_push(pool_of(t), &fam->frames, frame_ref(f)); /* it holds the code */
     else
         family_keep_code(t, fam, a->code);
-    enum gpm_status st = eval_expr(t, fam, a, f, ctx, &fam->root);
+    enum gpm_status st = core_poll(t->core, a->span);
+    if (st == GPM_OK) st = eval_expr(t, fam, a, f, ctx, &fam->root);
     fam->refs = 1;
     if (st != GPM_OK) {
         family_drop(t, fam, NULL);

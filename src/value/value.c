@@ -133,7 +133,8 @@ bool value_any(value v, bool (*test)(value part, void *ctx), void *ctx) {
     struct some_parts p;
     p.at = value_parts(v, &p.n);
     if (!found && p.n) vec_push(&left, p);
-    for (size_t steps = 0; !found && left.n; steps++) {
+    size_t asked = 0;
+    for (size_t steps = 0; !found && left.n && !work_step(&asked); steps++) {
         struct some_parts *last = &vec_last(&left);
         value x = *last->at++;
         if (--last->n == 0) left.n--;
