@@ -366,9 +366,13 @@ enum gpm_status infer_no_block(struct diags *d, value scope, value block, struct
                                const char *have);
 enum gpm_status infer_no_default_block(struct diags *d, value block, struct span at);
 enum gpm_status infer_not_action(struct diags *d, value v, struct span at);
-/* An operator whose choices are of the wrong kind, such as that of cls at `choice`. */
+/* An operator whose choices are of the wrong kind, such as that of cls at `choice`, which is in the
+ * scope since a tag reads it at `read`. */
 enum gpm_status infer_wrong_kind(struct diags *d, const struct infer_op *op, value scope,
-                                 const struct sp_class *cls, struct span choice, struct span at);
+                                 const struct sp_class *cls, struct span choice, struct span read,
+                                 struct span at);
+/* To the error of a choice: why it is in the scope, where a tag reads it. */
+enum gpm_status infer_why_there(struct diags *d, value scope, struct span read);
 /* An error that lists the scopes there are; GPM_OK when some tag of the program text names it. */
 enum gpm_status infer_unknown_scope(struct infer_state *x, struct trace *t,
                                     value scope) GPM_MUST_USE;

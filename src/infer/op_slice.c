@@ -130,12 +130,20 @@ static bool slice_move(struct slice_run *r) {
 
 static enum gpm_status check_choice(const struct step *s) {
     struct node *n = s->at[0];
-    if (s->n != 1)
-        return infer_error(s->x, DIAG_NOT_CONTINUOUS,
-                           "slice moves one continuous choice; the block holds %zu", s->n);
+    enum { SHOWN = 4 };
+    for (size_t i = 0; s->n != 1 && i < s->n && i < SHOWN; i++) {
+        if (!i)
+            infer_error(s->x, DIAG_NOT_CONTINUOUS,
+                        "slice moves one continuous choice; the block holds %zu: nuts, hmc and "
+                        "drift move several",
+                        s->n);
+        diag_add_label(s->x->core->diags, node_span(s->at[i]), "one of them");
+        infer_why_there(s->x->core->diags, s->g->scope, node_read_in(s->at[i], s->g->scope));
+    }
+    if (s->n != 1) return GPM_E_USER;
     if (continuous_takes(s->t, n)) return GPM_OK;
-    return infer_wrong_kind(s->x->core->diags, s->g->op, NIL, node_class(n), node_span(n),
-                            s->x->at);
+    return infer_wrong_kind(s->x->core->diags, s->g->op, s->g->scope, node_class(n), node_span(n),
+                            node_read_in(n, s->g->scope), s->x->at);
 }
 
 static enum gpm_status slice_number(struct slice_run *r) {

@@ -221,12 +221,21 @@ enum gpm_status infer_no_default_block(struct diags *d, value block, struct span
     return diag_set_help(d, "default takes one, all, none or ordered");
 }
 
+enum gpm_status infer_why_there(struct diags *d, value scope, struct span read) {
+    if (read.unit == NO_SPAN_UNIT) return GPM_E_USER;
+    diag_add_label(d, read, "it is in %s since the tag reads it here", SHOW(scope));
+    return diag_set_help(d, "a tag holds the memoized values that are read inside it: read them "
+                            "before, { t = f(i); tag(...) }, or in tag_exclude(scope, f(i))");
+}
+
 /* Where the operator leaves other choices alone, this is odd, not wrong. */
 enum gpm_status infer_wrong_kind(struct diags *d, const struct infer_op *op, value scope,
-                                 const struct sp_class *cls, struct span choice, struct span at) {
+                                 const struct sp_class *cls, struct span choice, struct span read,
+                                 struct span at) {
     if (op->needs == NEEDS_DISCRETE) {
         trace_not_enumerable(d, cls, at);
-        return diag_add_label(d, choice, "this choice");
+        diag_add_label(d, choice, "this choice");
+        return infer_why_there(d, scope, read);
     }
     if (op->needs == NEEDS_ONE_CONTINUOUS)
         diag_raise(d, DIAG_NOT_CONTINUOUS, at, "slice needs one continuous choice; %s is not",
@@ -236,7 +245,8 @@ enum gpm_status infer_wrong_kind(struct diags *d, const struct infer_op *op, val
                   "%s moves continuous choices only, and the scope %s has none", op->name,
                   SHOW(scope));
     diag_add_label(d, choice, "the choice");
-    return diag_set_help(d, "gibbs enumerates discrete choices; mh moves any");
+    diag_set_help(d, "gibbs enumerates discrete choices; mh moves any");
+    return infer_why_there(d, scope, read);
 }
 
 /* all, ordered: one transition of all choices together. */

@@ -40,8 +40,9 @@ struct checked_choice {
     const struct sp_class *cls;
     struct span at;
     bool certain;
-    bool fixed;   /* observed, or of a sample: no operator moves it */
-    uint32_t top; /* number of the instruction that makes it */
+    bool fixed;       /* observed, or of a sample: no operator moves it */
+    struct span read; /* where the tag around it reads the memoized value that it is part of */
+    uint32_t top;     /* number of the instruction that makes it */
 };
 
 /* A tag with a scope that is known, and the choices of its extent, choices[from .. to). */
@@ -100,6 +101,7 @@ struct checker {
     VEC(const struct ast *) loads;  /* of the file that is looked at */
     struct loads files;             /* that are looked at, the outermost first */
     VEC(struct code *) codes;       /* of every file that was loaded; owned */
+    struct span read;               /* as of choices, of the calls that are followed */
     VEC(struct checked_choice) choices;
     VEC(struct checked_tag) tags;
     VEC(const struct ast *) literal_tags; /* every tag of the text whose scope is a literal */

@@ -249,7 +249,7 @@ static void check_kind(struct checker *k, const struct checked_aim *aim) {
     size_t right = aim->op->needs == NEEDS_DISCRETE ? kinds.discrete : kinds.continuous;
     if (right || (fails && kinds.uncertain)) return;
     (void)!infer_wrong_kind(k->diags, aim->op, aim->scope, kinds.first->cls, kinds.first->at,
-                            aim->at);
+                            kinds.first->read, aim->at);
 }
 
 static void judge(struct checker *k, const struct checked_aim *aim) {

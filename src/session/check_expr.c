@@ -112,7 +112,8 @@ static value look_name(struct checker *k, const struct ast *a) {
 /* ---- calls ---- */
 
 static void push_choice(struct checker *k, const struct sp_class *cls, struct span at) {
-    struct checked_choice c = {.cls = cls, .at = at, .certain = k->certain, .top = k->top};
+    struct checked_choice c = {
+        .cls = cls, .at = at, .certain = k->certain, .top = k->top, .read = k->read};
     if (k->choices.n < 100000) vec_push(&k->choices, c);
 }
 
@@ -286,9 +287,14 @@ static value apply(struct checker *k, value op, const value *args, size_t n, str
     struct closure *c = closure_of(op);
     struct memo_proc *m = memo_of(op);
     size_t before = k->diags->list.n;
-    if (m) c = closure_of(m->proc);
+    if (m) {
+        struct span read = k->read;
+        if (read.unit == NO_SPAN_UNIT) k->read = at;
+        value v = apply(k, m->proc, args, n, at);
+        k->read = read;
+        return v;
+    }
     if (c) return apply_closure(k, c->lambda, args, n, at);
-    if (m) return apply(k, m->proc, args, n, at);
     if (proc_class(op, NULL)) return apply_primitive(k, op, args, n, at);
     bool named = !n && !check_in_model(k) && k->core->names_action && k->core->names_action(op);
     if (named) return value_ref(op);
@@ -545,7 +551,10 @@ static value look_tag(struct checker *k, const struct ast *a) {
     value scope = check_expr(k, a->kids[0]);
     struct checked_tag t = {.tag = a, .scope = scope, .from = k->choices.n};
     if (a->kind == AST_TAG && a->kids[1]) value_unref(check_expr(k, a->kids[1]));
+    struct span read = k->read;
+    k->read = NO_SPAN;
     value v = check_expr(k, a->kids[a->n - 1]);
+    k->read = read;
     t.to = k->choices.n;
     if (a->kind == AST_TAG && !guess_of(scope) && k->tags.n < 100000)
         vec_push(&k->tags, t); /* keeps the scope */

@@ -391,6 +391,7 @@ enum gpm_status session_check_program(struct session *s, const struct ast *progr
                         .whole = whole,
                         .certain = true,
                         .fails_at = UINT32_MAX,
+                        .read = NO_SPAN,
                         .budget = 200000 + 20 * (size_t)(program->span.end - program->span.start)};
     if (session_load_enter(s, &k.files, s->sources.units.at[k.unit]->name, NO_SPAN) != GPM_OK)
         return GPM_E_USER;

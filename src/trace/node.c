@@ -351,8 +351,8 @@ enum gpm_status node_support(struct trace *t, struct node *n, struct sp_support 
 
 enum gpm_status trace_not_enumerable(struct diags *d, const struct sp_class *cls, struct span at) {
     diag_raise(d, DIAG_NOT_ENUMERABLE, at, "the values of %s cannot be enumerated", cls->name);
-    return diag_set_help(d, "gibbs and emap need discrete choices with finitely many values; "
-                            "mh, slice or hmc move continuous ones");
+    const char *movers = cls->flags & SP_DISCRETE ? "mh moves" : "mh, slice and nuts move";
+    return diag_set_help(d, "%s it; gibbs and emap list all values that a choice may have", movers);
 }
 
 enum gpm_status node_enumerate(struct trace *t, struct node *n, value **vals, size_t *count) {

@@ -291,6 +291,47 @@ void memo_part(struct trace *t, struct family *f, struct tagctx *ctx) {
     refresh_all(t, f, ctx);
 }
 
+/* Why a choice of a memoized family is in a scope. */
+
+/* Who asks for the family next: its root is a parent of them. */
+static const struct node *next_reader(const struct family *f, uint32_t *at) {
+    for (; *at < f->root->n_out; ++*at) {
+        const struct node *n = f->root->out[*at].child;
+        for (uint32_t j = 0; n->req && j < n->req->n_fam; j++)
+            if (n->req->fam[j] == f) return n;
+    }
+    return NULL;
+}
+
+static const struct family *memoized_around(const struct node *n) {
+    const struct family *f = n->family;
+    for (uint32_t first = 0; f && !f->memo; first = 0) {
+        const struct node *reader = next_reader(f, &first);
+        f = reader ? reader->family : NULL;
+    }
+    return f;
+}
+
+static bool read_in(const struct node *n, value scope, unsigned depth, struct span *at) {
+    enum { DEEP = 100 };
+    const struct tagctx *c = n->ctx;
+    for (; c && !c->memo; c = c->parent)
+        if (!c->exclude && value_name_equal(c->scope, scope)) return true;
+    const struct family *f = c && depth < DEEP ? memoized_around(n) : NULL;
+    const struct node *reader;
+    for (uint32_t i = 0; f && (reader = next_reader(f, &i)); i++)
+        if (read_in(reader, scope, depth + 1, at)) {
+            if (at->unit == NO_SPAN_UNIT) *at = node_span(reader);
+            return true;
+        }
+    return false;
+}
+
+struct span node_read_in(const struct node *n, value scope) {
+    struct span at = NO_SPAN;
+    return read_in(n, scope, 0, &at) ? at : NO_SPAN;
+}
+
 /* For operators. */
 
 value scope_name(const struct scope *s) {

@@ -73,6 +73,9 @@ struct node *trace_first_choice(struct trace *t, const uint64_t *known, size_t n
 /* Where in the program it is drawn, under which named blocks: relatives of it in other states and
  * copies of the trace have the same number. */
 uint64_t node_origin(const struct node *n);
+/* Where a tag of the scope reads the memoized value that the choice belongs to; no place: it is
+ * made in the tag, or in none. */
+struct span node_read_in(const struct node *n, value scope);
 /* Does a random choice or an observation depend on its value, if only by way of others? */
 bool node_matters(const struct node *n);
 value node_procedure(const struct node *n);     /* that it applies; borrowed */
