@@ -159,7 +159,8 @@ static enum gpm_status search_series(gpm_discovery *d, struct kept_search *k) {
     if (st == GPM_OK) st = series_read(&series, k->name, k->text, k->len, &opt.series, &d->err);
     if (st == GPM_OK && k->o.paper) return run_paper(d, &series, &opt, &k->o);
     if (st != GPM_OK) return st;
-    st = kept_open(k, &d->err);
+    if (k->o.keep) st = discovery_may_keep(&series, k->o.keep, &d->err);
+    if (st == GPM_OK) st = kept_open(k, &d->err);
     opt.journal = k->journal;
     if (st == GPM_OK)
         st = discovery_run(&d->d, &series, &opt, &d->err);

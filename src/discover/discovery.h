@@ -152,6 +152,9 @@ void discovery_html(const struct discovery *d, struct buf *out);
 /* ---- folder ---- */
 GPM_MUST_USE enum gpm_status discovery_save(const struct discovery *d, const char *dir,
                                             struct buf *err);
+/* GPM_E_ARG: the folder holds the run of another series (file and column, and other values). */
+GPM_MUST_USE enum gpm_status discovery_may_keep(const struct series *s, const char *dir,
+                                                struct buf *err);
 bool discovery_is_kept(const char *dir); /* Is it the folder of a run of discover? */
 GPM_MUST_USE enum gpm_status discovery_load(struct discovery *d, const char *dir, struct buf *err);
 #endif

@@ -283,20 +283,6 @@ static enum gpm_status save_parts(const struct discovery *d, const char *dir, st
     return st;
 }
 
-enum gpm_status discovery_save(const struct discovery *d, const char *dir, struct buf *err) {
-    int lock;
-    enum gpm_status st = file_folder(dir, FILE_GIVEN);
-    if (st) {
-        buf_printf(err, "cannot make the folder '%s': %s", dir, file_why());
-    } else if ((st = file_lock(dir, &lock))) {
-        buf_printf(err, "cannot write to the folder '%s': %s", dir, file_why());
-    } else {
-        st = save_parts(d, dir, err);
-        file_unlock(dir, lock);
-    }
-    return st;
-}
-
 /* ---- reading ---- */
 
 static enum gpm_status read_part(const char *dir, const char *name, struct buf *text) {
@@ -349,6 +335,41 @@ bool discovery_is_kept(const char *dir) {
     json_decref(m);
     buf_release(&err);
     return kept;
+}
+
+enum gpm_status discovery_may_keep(const struct series *s, const char *dir, struct buf *err) {
+    struct buf why = BUF_INIT;
+    char hash[24];
+    json_t *m = load_json(dir, "manifest.json", &why);
+    const char *file = json_string_value(json_object_get(m, "file")),
+               *column = json_string_value(json_object_get(m, "value_name")),
+               *data = json_string_value(json_object_get(m, "data_hash"));
+    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)s->hash);
+    bool named = file && column && !strcmp(file, s->name) && !strcmp(column, s->value_name);
+    enum gpm_status st = !m || named || (data && !strcmp(data, hash)) ? GPM_OK : GPM_E_ARG;
+    if (st)
+        buf_printf(err, "'%s' holds another run%s%s%s%s; choose another folder, or remove that one",
+                   dir, column ? ", of '" : "", column ? column : "", file ? "' of " : "",
+                   file ? file : "");
+    json_decref(m);
+    buf_release(&why);
+    return st;
+}
+
+enum gpm_status discovery_save(const struct discovery *d, const char *dir, struct buf *err) {
+    int lock;
+    enum gpm_status st = discovery_may_keep(&d->series, dir, err);
+    if (st) return st;
+    st = file_folder(dir, FILE_GIVEN);
+    if (st) {
+        buf_printf(err, "cannot make the folder '%s': %s", dir, file_why());
+    } else if ((st = file_lock(dir, &lock))) {
+        buf_printf(err, "cannot write to the folder '%s': %s", dir, file_why());
+    } else {
+        st = save_parts(d, dir, err);
+        file_unlock(dir, lock);
+    }
+    return st;
 }
 
 static double get_number(json_t *j, const char *key, double fallback) {

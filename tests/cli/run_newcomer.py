@@ -103,6 +103,26 @@ def check_times():
     assert "at.csv:3: cannot read the time 'next'" in run("forecast", "months", "--at-file", "at.csv", status=2).stderr
 
 
+def check_places():
+    """A folder with the run of another series, or of a program, stays as it is; the same series, grown say, takes its own."""
+    write("north.csv", "t,a,b\n" + "".join("%d,%d,%d\n" % (i, i % 5, i * i % 7) for i in range(24)))
+    write("south.csv", "t,a,b\n" + "".join("%d,%d,%d\n" % (i, i % 4, i * i % 11) for i in range(24)))
+    write("p.vnts", "assume x = normal(0, 1); infer sample(warmup=5, draws=10);")
+    run("discover", "north.csv", "--column", "a", "-q", "-o", "place", *FAST)
+    run("run", "p.vnts", "--out", "program", "-q")
+    kept = open("place/manifest.json").read()
+    for args, said in ((["south.csv", "--column", "a", "-o", "place"], "'place' holds another run, of 'a' of north.csv; choose another folder"),
+                       (["north.csv", "--column", "b", "-o", "place"], "'place' holds another run, of 'a' of north.csv"),
+                       (["north.csv", "--column", "a", "-o", "program"], "'program' holds another run")):
+        assert said in run("discover", *args, "-q", *FAST, status=2).stderr
+    assert open("place/manifest.json").read() == kept and not os.path.exists("program/structures.json")
+    write("north.csv", "t,a,b\n" + "".join("%d,%d,%d\n" % (i, i % 5, i) for i in range(30)))
+    run("discover", "north.csv", "--column", "a", "-q", "-o", "place", *FAST)
+    assert '"rows": 30' in open("place/manifest.json").read()
+    run("discover", "north.csv", "--wide", "-q", "-o", "panel", *FAST)
+    assert "'panel/a' holds another run" in run("discover", "south.csv", "--wide", "-q", "-o", "panel", *FAST, status=1).stderr
+
+
 def check_ambiguous():
     """Of times with a clock, the reading without jumps of a month is the one; of days alone nobody knows."""
     rows = [datetime.datetime(2023, 5, 1, 0, 3) + datetime.timedelta(minutes=30 * i) for i in range(100)]
@@ -226,6 +246,7 @@ with tempfile.TemporaryDirectory() as tmp:
     check_clocks()
     check_words()
     check_times()
+    check_places()
     check_ambiguous()
     check_apart()
     check_parts()
