@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/map.h"
+#include "base/sum.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static struct header header_for(const struct buf *key, const void *data, size_t 
     struct header h = {.magic = "gpmem cubin 1\n"};
     for (int i = 0; i < 2; i++) h.key[i] = hash_bytes(key->data, key->len, (uint64_t)i + 11);
     h.bytes = n;
-    h.sum = hash_bytes(data, n, 13);
+    h.sum = sum_bytes(13, data, n);
     return h;
 }
 
