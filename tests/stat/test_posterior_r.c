@@ -87,7 +87,8 @@ static void posterior_reads_our_draws(void **state) {
         struct buf b = BUF_INIT;
         buf_puts(&b, "# written by a test\nmu,sigma,count\n");
         for (size_t i = 0; i < ROWS * COLS; i++)
-            buf_printf(&b, "%.17g%c", d.chain.at[c].x.at[i], (i + 1) % COLS ? ',' : '\n');
+            buf_printf(&b, "%.17g%c", d.chain.at[c].columns.at[i % COLS].x.at[i / COLS],
+                       (i + 1) % COLS ? ',' : '\n');
         snprintf(path, sizeof path, "%s/c%zu.csv", dir, c);
         write_file(path, b.data);
         buf_release(&b);
