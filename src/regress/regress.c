@@ -216,6 +216,7 @@ void regress_release(struct regress *r) {
         mem_free(r->effect[j].at), mem_free(r->effect[j].f);
     mem_free(r->effect);
     mem_free(r->order);
+    mem_free(r->together);
     mem_free(r->check.mean);
     mem_free(r->check.odd);
     rmodel_release(&r->model);

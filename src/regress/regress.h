@@ -37,6 +37,8 @@ struct rinterval {
 enum rshape {
     RSHAPE_NONE,
     RSHAPE_OPEN,
+    RSHAPE_JOINT,
+    RSHAPE_NOT_SIMPLE,
     RSHAPE_LINE,
     RSHAPE_MONOTONE,
     RSHAPE_HILL,
@@ -55,8 +57,15 @@ struct reffect {
                               * same; places of the levels with the smallest and largest outcome */
     struct rinterval change; /* of the outcome between them */
     struct rinterval bend;   /* share of the curve's variance that no straight line explains */
-    enum rshape shape;       /* OPEN: there, but its direction is not clear */
-    bool clear;              /* that it has an effect, and which */
+    enum rshape shape; /* OPEN: there, but its direction is not clear; JOINT: together with others
+                          alone; NOT_SIMPLE: draws have no shape in common */
+    bool clear;        /* that it has an effect, and which */
+};
+
+/* Two inputs that act together, and the share of the function's variance that is neither's own. */
+struct rtogether {
+    int a, b;
+    struct rinterval share;
 };
 
 /* How chances were predicted: mean log probability of what happened, the probability that of two
@@ -91,8 +100,10 @@ struct regress {
     double low, high;         /* the two values of an outcome that has two */
     struct rmodel model;
     struct rcheck check;
-    struct reffect *effect; /* of each input */
-    int *order;             /* inputs, what matters most first */
+    struct reffect *effect;     /* of each input */
+    int *order;                 /* inputs, what matters most first */
+    struct rtogether *together; /* pairs to be seen, the largest first */
+    int n_together;
     struct rinterval noise; /* in units of the outcome; of counts: the size; of others nothing */
 };
 
@@ -151,6 +162,8 @@ void regress_predictions_text(const struct regress *r, const struct rnew *at,
                               const struct rprediction *p, struct buf *out);
 /* Sentences: what was found, in plain English; a paragraph without markup. */
 void regress_words(const struct regress *r, struct buf *out);
+/* Which inputs act together, a sentence; nothing where none are seen to. */
+void regress_together(const struct regress *r, struct buf *out);
 /* Why the shares of the inputs do not add up to all; nothing where they nearly do. */
 void regress_shares(const struct regress *r, struct buf *out);
 /* What became of rows out of line; nothing where there are none. */

@@ -21,10 +21,15 @@ static bool little_effect(const struct reffect *f) {
 const char *regress_shape(const struct regress *r, int j) {
     const struct reffect *f = &r->effect[j];
     bool up = f->change.mid > 0;
-    if (r->t.input[j].level && f->shape != RSHAPE_NONE)
+    if (r->t.input[j].level && f->shape != RSHAPE_NONE && f->shape != RSHAPE_JOINT)
         return f->shape == RSHAPE_OPEN ? "not clear" : "differs by level";
     switch (f->shape) {
     case RSHAPE_OPEN: return "direction open";
+    case RSHAPE_JOINT: return "only together with others";
+    case RSHAPE_NOT_SIMPLE:
+        return f->change.lo > 0   ? "rises on the whole"
+               : f->change.hi < 0 ? "falls on the whole"
+                                  : "no simple shape";
     case RSHAPE_LINE: return up ? "rises in a straight line" : "falls in a straight line";
     case RSHAPE_MONOTONE: return up ? "rises in a curve" : "falls in a curve";
     case RSHAPE_HILL: return "rises, then falls";
@@ -68,6 +73,10 @@ static void name_inputs(const struct regress *r, struct buf *out) {
         seen++;
     }
     buf_puts(out, ".");
+    if (told && r->n_together) {
+        buf_putc(out, ' ');
+        regress_together(r, out);
+    }
     const char *between = little == none ? " Little effect: "
                           : little       ? " Little or no visible effect: "
                                          : " No visible effect: ";
@@ -79,6 +88,18 @@ static void name_inputs(const struct regress *r, struct buf *out) {
     }
     if (none < n && named > MOST_NONE) buf_printf(out, " and %d more", named - MOST_NONE);
     if (none && none < n && out->data[out->len - 1] != '.') buf_puts(out, ".");
+}
+
+void regress_together(const struct regress *r, struct buf *out) {
+    enum { MOST = 3 };
+    for (int k = 0; k < r->n_together && k < MOST; k++) {
+        const struct rtogether *t = &r->together[k];
+        buf_printf(out, "%s%s and %s (%d%% [%d, %d] of the variation)",
+                   k ? "; " : "Act together: ", r->t.input[t->a].name, r->t.input[t->b].name,
+                   percent(t->share.mid), percent(t->share.lo), percent(t->share.hi));
+    }
+    if (r->n_together > MOST) buf_printf(out, "; and %d more pairs", r->n_together - MOST);
+    if (r->n_together) buf_putc(out, '.');
 }
 
 /* Why shares need not add up to all; nothing where they nearly do. */
@@ -585,6 +606,20 @@ static void json_effect(const struct regress *r, int j, struct buf *out) {
     mem_free(v);
 }
 
+static void json_together(const struct regress *r, struct buf *out) {
+    json_key(out, "interactions");
+    buf_puts(out, "[");
+    for (int k = 0; k < r->n_together; k++) {
+        const struct rtogether *t = &r->together[k];
+        buf_puts(out, k ? ", {" : "{");
+        JSON(out, FIELD("a", (const char *)r->t.input[t->a].name),
+             FIELD("b", (const char *)r->t.input[t->b].name));
+        json_interval(out, "share", t->share);
+        buf_puts(out, "}");
+    }
+    buf_puts(out, "]");
+}
+
 static void json_parameters(const struct regress *r, struct buf *out) {
     const struct rmodel *m = &r->model;
     double *v = NEW_ARRAY(double, m->kept + 1);
@@ -684,6 +719,7 @@ void regress_json(const struct regress *r, const struct rnew *at, const struct r
         json_effect(r, r->order[i], out);
     }
     buf_puts(out, "],\n ");
+    json_together(r, out);
     if (!regress_hidden(r)) json_interval(out, "noise", r->noise);
     if (r->family == RFAMILY_CHANCE) JSON(out, FIELD("chance_of", r->high));
     JSON(out, FIELD("rows_set_aside", r->wild));
