@@ -89,7 +89,8 @@ const struct infer_op infer_rejection_rows[] = {
      "(scope: target, block?: block, bound?: number|null, attempts?: nonneg|null, steps?: count) "
      "-> action",
      "draws the block from its exact conditional by rejection; bound: of the log weight, where "
-     "the densities have none of their own; attempts: at most that many, then the old state stays",
+     "the densities have none of their own; attempts: at most that many, then the old state "
+     "stays. A single number after the block is `steps`",
      STEPS(rejection_step, "one"), .n_extra = 2, .extra = {NAN, INFINITY}, .steps_last = true},
     {"conditional", "() -> action", "rejection(default, all, 1): an exact draw from the posterior",
      .flags = OP_VALUE, .run = op_conditional},

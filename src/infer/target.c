@@ -37,7 +37,7 @@ enum gpm_status infer_target(struct infer_state *x, const struct action *a, stru
     *out = infer_aim(x, args[0], named ? args[1] : infer_name(x, op->block));
     out->op = op;
     size_t given = n > k ? n - k : 0, extras = op->n_extra;
-    if (op->steps_last && given && given <= extras) extras = given - 1;
+    if (op->steps_last && given == 1) extras = 0;
     for (size_t i = 0; i < op->n_extra; i++) {
         bool there = i < extras && !is_absent(action_arg(a, k + i));
         out->extra[i] = there ? args[k + i] : value_num(op->extra[i]);

@@ -72,6 +72,8 @@
     X(DIAG_BAD_OPERATOR_ARG, "E0511", "an argument that the operator cannot use")                  \
     X(DIAG_SLOW, "E0513", "a sampler that does not follow the posterior")                          \
     X(DIAG_IMPROPER, "E0514", "a proposal from an improper prior")                                 \
+    X(DIAG_NO_CHOICE, "E0515", "an observation that depends on no choice")                         \
+    X(DIAG_DRAWN_ONCE, "E0516", "a draw of the program that the model reads")                      \
     X(DIAG_KERNEL, "E0601", "something that is not a kernel where one is needed")                  \
     X(DIAG_GP_LENGTH, "E0602", "inputs and outputs of different number")                           \
     X(DIAG_GP_DIMENSION, "E0603", "inputs of different dimension")                                 \

@@ -86,6 +86,8 @@ struct checker {
     unsigned depth;
     size_t budget; /* nodes of procedure bodies that may still be walked */
     const struct ast *instruction;
+    const struct ast *called,
+        *aimed;             /* as what is being looked at: callee, target of an operator */
     uint32_t top, fails_at; /* number of the instruction; of the first that will fail */
     VEC(struct checked_local) locals;
     size_t floor;                 /* the first local that is visible */
@@ -120,8 +122,11 @@ struct global *check_global(const struct map *of, const struct sym *name);
  * that led to it and its severity, and drops it when the same was said already. */
 void check_settle(struct checker *k, size_t before);
 bool check_in_model(const struct checker *k);
+bool check_is_local(const struct checker *k, const struct sym *name);
+bool check_is_assumed(const struct checker *k, const struct sym *name);
 
 /* check_aim.c: observations, scopes and operators. */
+void check_reads(struct checker *k, const struct ast *model, bool observed);
 void check_observation(struct checker *k, const struct ast *model, value chosen, value v);
 void check_aim(struct checker *k, const struct infer_op *op, const value *args, size_t n,
                struct span at);
@@ -135,6 +140,7 @@ enum gpm_status session_load_enter(struct session *s, struct loads *l, const cha
                                    struct span at) GPM_MUST_USE;
 void session_load_leave(struct loads *l);
 void session_show_instruction(struct session *s, const struct ast *a);
-void session_help_model_name(struct session *s, const struct sym *name);
+/* Of the name that was found unbound last, in instruction a: one of the model, or of nobody. */
+void session_help_unbound(struct session *s, const struct ast *a, const struct sym *of_model);
 void session_help_data(struct session *s, const struct ast *a);
 #endif

@@ -88,6 +88,69 @@ void check_observation(struct checker *k, const struct ast *model, value chosen,
     check_settle(k, before);
 }
 
+/* ---- what models read ---- */
+
+/* What a model expression reads: `fixed`, nothing but what stands when the program runs, procedures
+ * that compute, and names. */
+struct reading {
+    bool fixed, names;
+};
+
+/* The program's own value, which the model reads as a constant. */
+static void read_global(struct checker *k, const struct ast *a, const struct global *g,
+                        struct reading *r) {
+    const struct guess *drawn = g->twice ? NULL : guess_of(g->v);
+    size_t before = k->diags->list.n;
+    r->names = true;
+    r->fixed &= g->v.tag != V_PROC && (!drawn || !guess_may_be(g->v, V_PROC));
+    if (!drawn || !drawn->from || !(drawn->from->flags & SP_RANDOM)) return;
+    diag_warn(k->diags, DIAG_DRAWN_ONCE, drawn->at,
+              "%s is drawn once here; `assume %s = ...` makes it a choice of the model",
+              a->u.name.sym->text, a->u.name.sym->text);
+    diag_add_label(k->diags, a->span, "the model reads it as a constant");
+    diag_set_help(k->diags, "where that is meant, $%s says so", a->u.name.sym->text);
+    check_settle(k, before);
+}
+
+static void read_name(struct checker *k, const struct ast *a, struct reading *r) {
+    const struct sym *name = a->u.name.sym;
+    const struct global *g = a->u.name.builtin ? NULL : check_global(&k->defined, name);
+    const struct cell *c = map_get(&k->core->builtins, MAP_PTR(name));
+    const struct sp_class *cls = c ? proc_class(c->val, NULL) : NULL;
+    bool other = !a->u.name.builtin && (check_is_local(k, name) || check_is_assumed(k, name));
+    if (!other && g)
+        read_global(k, a, g, r);
+    else
+        r->fixed &= !other && c && (!cls || only_computes(cls));
+}
+
+static void read_parts(struct checker *k, const struct ast *a, struct reading *r) {
+    if (a->kind == AST_NAME) read_name(k, a, r);
+    bool spliced = a->kind == AST_UNQUOTE;
+    r->names |= spliced;
+    r->fixed &= spliced || a->kind <= AST_CALL || a->kind == AST_IF;
+    for (uint32_t i = 0; !spliced && i < a->n; i++)
+        if (a->kids[i]) read_parts(k, a->kids[i], r);
+}
+
+/* A draw of the program that is read in the place of a choice; an observation of what no choice
+ * decides. One made of numbers alone is meant. */
+void check_reads(struct checker *k, const struct ast *model, bool observed) {
+    struct reading r = {true, false};
+    size_t before = k->diags->list.n;
+    bool call = model->kind == AST_CALL && model->kids[0]->kind == AST_NAME;
+    const struct cell *c =
+        call ? map_get(&k->core->builtins, MAP_PTR(model->kids[0]->u.name.sym)) : NULL;
+    const struct sp_class *cls = c ? proc_class(c->val, NULL) : NULL;
+    bool draws = cls && (cls->flags & SP_RANDOM);
+    for (uint32_t i = draws; i < model->n; i++)
+        if (model->kids[i]) read_parts(k, model->kids[i], &r);
+    if (!draws || !observed || !r.fixed || !r.names) return;
+    before = k->diags->list.n;
+    diag_warn(k->diags, DIAG_NO_CHOICE, model->span, "this observation depends on no choice");
+    check_settle(k, before);
+}
+
 /* ---- labels ---- */
 
 void check_label(struct checker *k, const struct infer_op *op, const value *args, size_t n,

@@ -47,6 +47,17 @@ static bool from_model(const struct checker *k, const struct sym *name, value *o
     return true;
 }
 
+bool check_is_local(const struct checker *k, const struct sym *name) {
+    return find_local(k, name);
+}
+
+bool check_is_assumed(const struct checker *k, const struct sym *name) {
+    value v;
+    bool assumed = k->computed_names || from_model(k, name, &v);
+    if (assumed && !k->computed_names) value_unref(v);
+    return assumed;
+}
+
 /* May it be bound by what is not looked at in order? */
 static bool believed(const struct checker *k, const struct sym *name) {
     uint64_t key = MAP_PTR(name);
@@ -72,10 +83,9 @@ static value unbound(struct checker *k, const struct ast *a) {
     (void)!core_unbound(k->core, name, a->span, names.at, names.n);
     vec_release(&names);
     value v;
-    if (!model && from_model(k, name, &v)) {
-        value_unref(v);
-        session_help_model_name(k->s, name);
-    }
+    bool assumed = !model && from_model(k, name, &v);
+    if (assumed) value_unref(v);
+    if (!model) session_help_unbound(k->s, k->instruction, assumed ? name : NULL);
     session_help_data(k->s, k->instruction);
     check_settle(k, before);
     return guess_any();
@@ -623,6 +633,8 @@ static value look_directive(struct checker *k, const struct ast *a) {
     k->certain = certain;
     bool keeps = d == DIR_ASSUME || d == DIR_PREDICT || d == DIR_PREDICT_ALL || d == DIR_OBSERVE;
     for (size_t i = choices; i < k->choices.n && !keeps; i++) k->choices.at[i].fixed = true;
+    if (d == DIR_ASSUME || d == DIR_OBSERVE)
+        check_reads(k, a->kids[0]->kids[0], d == DIR_OBSERVE && a->n == 2);
     if (d == DIR_ASSUME) bind_assumed(k, a, first);
     k->certain = certain && runs;
     if (d == DIR_INFER && a->n) must_act(k, first, a->kids[0]->span);

@@ -450,20 +450,62 @@ void session_help_data(struct session *s, const struct ast *a) {
     buf_release(&names);
 }
 
-void session_help_model_name(struct session *s, const struct sym *name) {
-    diag_set_help(&s->diags, "`%s` belongs to the model: sample %s gives its value there",
-                  name->text, name->text);
+/* The call that has the name at this place as its operand number *i, 0: as its procedure. */
+static const struct ast *call_of(const struct ast *a, struct span at, uint32_t *i) {
+    const struct ast *found = NULL;
+    for (uint32_t k = 0; k < a->n && !found; k++) {
+        const struct ast *kid = a->kids[k];
+        if (!kid) continue;
+        *i = k;
+        if (a->kind == AST_CALL && kid->kind == AST_NAME && kid->span.unit == at.unit &&
+            kid->span.start == at.start)
+            return a;
+        found = call_of(kid, at, i);
+    }
+    return found;
 }
 
-/* A name of the model is not bound in the inference program; newcomers type it all the same. */
-static void help_with_model_name(struct session *s) {
+/* Those that move a block, by one name each. */
+static void note_operators(struct session *s) {
+    struct buf names = BUF_INIT;
+    for (size_t i = 0; i < sp_index_count(); i++) {
+        const struct infer_op *op = infer_op_of(sp_index_at(i));
+        if (!op || !op->step || !op->block || !strncmp(op->doc, "the same as", 11)) continue;
+        buf_printf(&names, "%s%s", names.len ? ", " : "", op->name);
+    }
+    diag_add_note(&s->diags, "operators that move choices: sample, %s", names.data);
+    buf_release(&names);
+}
+
+/* Newcomers type names of the model in the inference program, and operators of other programs. */
+void session_help_unbound(struct session *s, const struct ast *a, const struct sym *of_model) {
+    uint32_t i = 1;
+    const struct diag *d = s->diags.list.n ? vec_last(&s->diags.list) : NULL;
+    const struct ast *call = a && d ? call_of(a, d->at, &i) : NULL;
+    const struct ast *callee = call && call->kids[0]->kind == AST_NAME ? call->kids[0] : NULL;
+    const struct sp_class *cls = callee ? sp_index_find(callee->u.name.sym->text) : NULL;
+    const char *name = of_model ? of_model->text : NULL;
+    if (name && i == 1 && cls && infer_op_of(cls) && infer_op_of(cls)->block)
+        diag_set_help(&s->diags,
+                      "operators name scopes: `assume %s = tag(\"%s\", 0, ...)` puts a choice into "
+                      "the scope \"%s\"; default holds every choice",
+                      name, name, name);
+    else if (name)
+        diag_set_help(&s->diags, "`%s` belongs to the model: sample %s gives its value there", name,
+                      name);
+    else if (call && i == 0 && a->kind == AST_DIRECTIVE && a->u.dir.kind == DIR_INFER)
+        note_operators(s);
+}
+
+static void help_with_unbound(struct session *s, const struct ast *a) {
     struct diag *d = s->diags.list.n ? vec_last(&s->diags.list) : NULL;
     if (!d || d->code != DIAG_UNBOUND || d->at.unit == NO_SPAN_UNIT) return;
     const struct source *u = s->sources.units.at[d->at.unit];
     if (d->at.end > u->len) return;
     const char *text = u->text + d->at.start;
     struct sym *name = sym_intern(&s->syms, text, d->at.end - d->at.start);
-    if (world_find(&s->infer.model->p.at[0]->world, name)) session_help_model_name(s, name);
+    bool of_model = world_find(&s->infer.model->p.at[0]->world, name);
+    session_help_unbound(s, a, of_model ? name : NULL);
 }
 
 static enum gpm_status run_one(struct session *s, const struct ast *a, struct frame *f) {
@@ -489,7 +531,7 @@ static enum gpm_status run_instruction(struct session *s, const struct ast *a, s
     if (st == GPM_OK) st = run_one(s, a, f);
     if (st != GPM_OK) {
         session_show_instruction(s, a);
-        help_with_model_name(s);
+        help_with_unbound(s, a);
         session_help_data(s, a);
     }
     return st;
