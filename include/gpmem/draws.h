@@ -46,6 +46,9 @@ GPM_API double gpm_draws_at(const gpm_draws *d, size_t chain, size_t row, size_t
 /* gpm_draws_rows numbers. */
 GPM_API void gpm_draws_column(const gpm_draws *d, size_t chain, size_t column, double *out);
 GPM_API bool gpm_draws_is_absent(double x);
+/* For what knows no weights: one chain of as many rows, drawn by weight. NULL: all weigh the same.
+ */
+GPM_API gpm_draws *gpm_draws_drawn(const gpm_draws *d);
 
 /* Mean, Monte Carlo error, sd, quantiles, effective sample sizes and R-hat of every column, then in
  * words what is wrong. Valid until the next call. */

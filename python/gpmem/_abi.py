@@ -547,6 +547,7 @@ PROTOTYPES = {
     "gpm_draws_at": (c.c_double, [c.c_void_p, c.c_size_t, c.c_size_t, c.c_size_t]),
     "gpm_draws_column": (None, [c.c_void_p, c.c_size_t, c.c_size_t, c.POINTER(c.c_double)]),
     "gpm_draws_is_absent": (c.c_bool, [c.c_double]),
+    "gpm_draws_drawn": (c.c_void_p, [c.c_void_p]),
     "gpm_draws_summary": (c.c_char_p, [c.c_void_p, c.c_int]),
     "gpm_draws_complaints": (c.c_char_p, [c.c_void_p]),
     "gpm_draws_loo": (c.c_int, [c.POINTER(c.c_void_p), c.POINTER(c.c_char_p), c.c_size_t, c.c_int, c.POINTER(c.c_char_p)]),

@@ -52,8 +52,8 @@ def is_absent(draws: Any) -> np.ndarray:
 class Table:
     """The draws of a chain as they come. A column may join at any time, and is absent before."""
 
-    def __init__(self) -> None:
-        self.handle = lib.gpm_draws_new()
+    def __init__(self, handle: int | None = None) -> None:
+        self.handle = handle or lib.gpm_draws_new()
 
     def __del__(self) -> None:
         lib.gpm_draws_free(self.handle)
@@ -70,6 +70,17 @@ def columns(tables: list[Table]) -> dict[str, np.ndarray]:
     whole = Table()
     for t in tables:
         lib.gpm_draws_join(whole.handle, t.handle)
+    return _arrays(whole)
+
+
+def drawn(draws: Draws) -> Draws:
+    """For what knows no weights: one chain of as many draws, drawn by their weights; the draws themselves where these are equal."""
+    with _table(draws) as t:
+        handle = lib.gpm_draws_drawn(t)
+    return _arrays(Table(handle)) if handle else draws
+
+
+def _arrays(whole: Table) -> dict[str, np.ndarray]:
     out = {}
     shape = lib.gpm_draws_chains(whole.handle), lib.gpm_draws_rows(whole.handle)
     for i in range(lib.gpm_draws_columns(whole.handle)):

@@ -71,12 +71,13 @@ class Result:
         True"""
         names = names or tuple(self.draws)[:4]
         panels: list[dict[str, Any]] = []
+        draws = _draws.drawn(self._weighted()) if self.draws else self.draws
         for name in names:
-            if name not in self.draws:
+            if name not in draws:
                 raise GpmemValueError("there are no draws of %r; there are %s" % (name, ", ".join(self.draws) or "none"))
-            lines = [{"type": "line", "x": list(range(1, len(chain) + 1)), "y": _shown.numbers(chain)} for chain in self.draws[name]]
+            lines = [{"type": "line", "x": list(range(1, len(chain) + 1)), "y": _shown.numbers(chain)} for chain in draws[name]]
             panels += [{"title": name, "x": {"label": "draw"}, "items": lines},
-                       {"title": name, "items": [{"type": "histogram", "x": _shown.numbers(self.draws[name]), "bins": 30}]}]
+                       {"title": name, "items": [{"type": "histogram", "x": _shown.numbers(draws[name]), "bins": 30}]}]
         return _shown.draw(panels, columns=2)
 
     def _repr_html_(self) -> str:

@@ -190,6 +190,14 @@ void gpm_draws_column(const gpm_draws *d, size_t chain, size_t column, double *o
     for (size_t i = 0; i < rows; i++) out[i] = draw_table_at(&d->t, chain, i, column);
 }
 
+gpm_draws *gpm_draws_drawn(const gpm_draws *d) {
+    struct draw_table t;
+    if (!draw_table_draw(&d->t, &t)) return NULL;
+    gpm_draws *out = gpm_draws_new();
+    out->t = t;
+    return out;
+}
+
 bool gpm_draws_is_absent(double x) {
     return number_is_absent(x);
 }

@@ -98,6 +98,7 @@ static const char *const sampler_names[][2] = {
     {"n_leapfrog__", "n_steps"},
     {"divergent__", "diverging"},
     {"energy__", "energy"},
+    {"log_weight__", "log_weight"},
 };
 
 static const char *stat_name(const char *name) {

@@ -218,7 +218,11 @@ static int run(int argc, char **argv) {
     gpm_draws *d;
     int status = run_folder_open(argv[0], &facts, &d);
     if (status != EXIT_FINE) return status;
-    char *scene = make_scene(d);
+    gpm_draws *drawn = gpm_draws_drawn(d);
+    if (drawn && !voice.quiet)
+        complain(0, "the draws have weights: the picture shows as many, drawn by weight");
+    char *scene = make_scene(drawn ? drawn : d);
+    gpm_draws_free(drawn);
     gpm_draws_free(d);
     if (!scene)
         return complain(EXIT_USAGE, "the run has no such column; `gpmem summary %s` lists them",

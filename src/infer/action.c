@@ -323,7 +323,7 @@ static enum gpm_status run_one(const struct one_run *r, struct trace *t, value *
     case DIR_PREDICT:
     case DIR_PREDICT_ALL: return trace_predict(t, r->label, model, f, out);
     case DIR_SAMPLE:
-    case DIR_SAMPLE_ALL: return trace_sample(t, model, f, out);
+    case DIR_SAMPLE_ALL: return trace_sample(t, &model, &f, 1, out);
     case DIR_OBSERVE: st = trace_observe(t, r->label, model, f, r->a->val, &w); break;
     default: st = trace_force(t, model, f, r->a->val, &w); break;
     }
@@ -376,9 +376,20 @@ static enum gpm_status run_on_particles(struct infer_state *x, void *ctx, value 
     return st;
 }
 
+/* sample: on a particle that is drawn by weight. */
+static enum gpm_status run_on_one(struct infer_state *x, const struct one_run *r, value *out) {
+    const struct model *m = x->model;
+    size_t i = 0, *count = mem_zalloc(m->p.n * sizeof *count);
+    if (m->p.n > 1) infer_draw_particles(x, model_log_weight(m), false, 1, count);
+    while (m->p.n > 1 && !count[i]) i++;
+    mem_free(count);
+    model_tell_impossible(x);
+    return run_one(r, m->p.at[i], out);
+}
+
 /* collect, extract_stats and call_back read; the rest change
- * every particle. Observe and force multiply the particle's weight by what trace.h says. sample,
- * predict and assume give the value in the first particle; the others one value per particle. */
+ * every particle. Observe and force multiply the particle's weight by what trace.h says. predict
+ * and assume give the value in the first particle; the others one value per particle. */
 enum gpm_status directive_run(struct infer_state *x, struct action *a, bool dropped, value *out) {
     const struct ast *d = a->ast;
     enum directive kind = d->u.dir.kind;
@@ -402,12 +413,14 @@ enum gpm_status directive_run(struct infer_state *x, struct action *a, bool drop
         r.names = &name;
         r.n_names = 1;
     }
+    if (st == GPM_OK && kind == DIR_SAMPLE) return run_on_one(x, &r, out);
+    x->model->looked_at &= kind == DIR_SAMPLE_ALL;
     bool may_redraw = kind == DIR_ASSUME || kind == DIR_OBSERVE;
     x->model->begun |= kind == DIR_FORCE;
     if (st == GPM_OK && changes_what_stands(&r, x->model->p.at[0])) st = guard_particles(x);
     if (st == GPM_OK)
         st = may_redraw ? redraw_run(x, run_on_particles, &r, out) : run_on_particles(x, &r, out);
-    bool first = kind == DIR_SAMPLE || kind == DIR_PREDICT || kind == DIR_ASSUME;
+    bool first = kind == DIR_PREDICT || kind == DIR_ASSUME;
     if (st == GPM_OK && first) value_set_take(out, value_ref(out->u.array->at[0]));
     if (st == GPM_OK && kind == DIR_ASSUME && !dropped) /* it may outlive the model */
         value_set_take(out, trace_export(x->model->p.at[0], *out));

@@ -39,15 +39,20 @@ static enum gpm_status not_bound(struct infer_state *x, const struct sym *name) 
 
 /* [[value in particle 0, 1, ...] of e1, ... of e2, ...] as JSON. */
 static enum gpm_status arguments(struct infer_state *x, struct action *a, struct buf *out) {
-    size_t n = x->model->p.n;
-    value all = value_array_new(a->n_splices);
+    size_t n = x->model->p.n, k = a->n_splices;
+    value all = value_array_new(k), *one = NEW_ARRAY(value, k + 1);
+    const struct ast **e = NEW_ARRAY(const struct ast *, k + 1);
     enum gpm_status st = GPM_OK;
-    for (size_t i = 0; i < a->n_splices; i++) {
-        value of = all.u.array->at[i] = value_array_new(n);
-        for (size_t p = 0; p < n && st == GPM_OK; p++)
-            st = trace_sample(x->model->p.at[p], a->ast->kids[i]->kids[0], a->splices[i],
-                              &of.u.array->at[p]);
+    for (size_t i = 0; i < k; i++) {
+        all.u.array->at[i] = value_array_new(n);
+        e[i] = a->ast->kids[i]->kids[0];
     }
+    for (size_t p = 0; p < n && st == GPM_OK; p++) {
+        st = trace_sample(x->model->p.at[p], e, a->splices, k, one);
+        for (size_t i = 0; i < k && st == GPM_OK; i++) all.u.array->at[i].u.array->at[p] = one[i];
+    }
+    mem_free(one);
+    mem_free(e);
     if (st == GPM_OK) value_print_json(all, out);
     if (st == GPM_OK) st = core_poll(x->core, x->at);
     value_unref(all);

@@ -6,20 +6,23 @@
 #include "base/vec.h"
 #include "infer/dataset.h"
 #include "infer/query.h"
+#include "math/special.h"
 #include "base/clock.h"
 #include <math.h>
 
-/* An item may be, instead of an expression of the model, a call of an operator that gives a value
- * per particle: log_lik(), y_rep(). NULL: it is none. Names of the model come first, as ever. */
+/* An item may be, instead of an expression of the model, an operator that gives a value per
+ * particle, or a call of one: log_lik(), y_rep(), global_log_joint. NULL: it is none. Names of the
+ * model come first, as ever. */
 static const struct infer_op *operator_of(struct infer_state *x, const struct ast *e) {
-    if (e->kind != AST_CALL || e->kids[0]->kind != AST_NAME) return NULL;
-    const struct ast *name = e->kids[0];
+    const struct ast *name = e->kind == AST_CALL ? e->kids[0] : e;
     struct cell *cell;
-    if (name->u.name.depth >= 0 || world_find(&x->model->p.at[0]->world, name->u.name.sym))
+    if (name->kind != AST_NAME || name->u.name.depth >= 0 ||
+        world_find(&x->model->p.at[0]->world, name->u.name.sym))
         return NULL;
     const value *v = core_global(x->core, NULL, name, &cell);
     const struct sp_class *cls = v ? proc_class(*v, NULL) : NULL;
-    const struct infer_op *op = cls ? infer_op_of(cls) : NULL;
+    const struct action *a = v ? action_of(*v) : NULL;
+    const struct infer_op *op = cls ? infer_op_of(cls) : a && a->kind == ACTION_OP ? a->op : NULL;
     return op && op->each ? op : NULL;
 }
 
@@ -30,8 +33,14 @@ static enum gpm_status run_operator(struct infer_state *x, const struct ast *e, 
     if (st != GPM_OK) return st;
     const struct action *a = action_of(made);
     *out = NIL;
-    if (!(a->op->flags & OP_SHARED)) trace_whole(t);
-    st = core_place(x->core, a->op->each(x, a, t, out), e->span);
+    if (!a) {
+        st = diag_raise(x->core->diags, DIAG_NOT_ACTION, e->span,
+                        "%s is an operator; what is collected is what a call of it gives",
+                        SHOW(made));
+    } else {
+        if (!(a->op->flags & OP_SHARED)) trace_whole(t);
+        st = core_place(x->core, a->op->each(x, a, t, out), e->span);
+    }
     value_unref(made);
     return st;
 }
@@ -49,26 +58,57 @@ static char *column_name(struct infer_state *x, const struct action *a, size_t i
     return buf_take(&b);
 }
 
+/* With how many particles, and with which total, a row's weight is compared: with all of them, also
+ * while an action runs on one alone. */
+static double total_of(const struct infer_state *x, size_t *n) {
+    bool alone = x->lent.n && x->model->p.n == 1;
+    *n = alone ? x->lent.n : x->model->p.n;
+    return alone ? x->lent.log_weight : model_log_weight(x->model);
+}
+
+double collect_total(const struct infer_state *x) {
+    size_t n;
+    return total_of(x, &n);
+}
+
 void collect_begin_row(struct infer_state *x, double iter, size_t particle, double total,
                        struct dataset *d) {
+    size_t n = x->model->p.n;
     double w = x->model->p.at[particle]->log_weight;
-    double prob = isfinite(total) ? exp(w - total) : 1 / (double)x->model->p.n;
+    if (x->lent.n && n == 1) particle = x->lent.at, n = x->lent.n;
+    double prob = isfinite(total) ? exp(w - total) : 1 / (double)n;
     dataset_begin_row(d, (double[DATASET_FIRST]){iter, (double)particle, clock_seconds(), w, prob});
 }
 
+/* Expressions first, all at once, then what operators give. */
 static enum gpm_status collect_row(struct infer_state *x, struct action *a, size_t particle,
                                    double total, struct dataset *d) {
     struct trace *t = x->model->p.at[particle];
-    collect_begin_row(x, 1, particle, total, d);
-    for (size_t i = 0; i < a->n_splices; i++) {
-        const struct ast *e = a->ast->kids[i]->kids[0];
-        value v;
-        enum gpm_status st = operator_of(x, e) ? run_operator(x, e, a->splices[i], t, &v)
-                                               : trace_sample(t, e, a->splices[i], &v);
-        if (st != GPM_OK) return st;
-        vec_push(&d->cells, v);
+    size_t n = a->n_splices, exprs = 0;
+    const struct ast **e = NEW_ARRAY(const struct ast *, n + 1);
+    struct frame **f = NEW_ARRAY(struct frame *, n + 1);
+    value *v = NEW_ARRAY(value, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        const struct ast *item = a->ast->kids[i]->kids[0];
+        if (operator_of(x, item)) continue;
+        e[exprs] = item;
+        f[exprs++] = a->splices[i];
     }
-    return GPM_OK;
+    enum gpm_status st = trace_sample(t, e, f, exprs, v);
+    if (st == GPM_OK) collect_begin_row(x, 1, particle, total, d);
+    for (size_t i = 0, at = 0; i < n && st == GPM_OK; i++) {
+        const struct ast *item = a->ast->kids[i]->kids[0];
+        value own;
+        if (at < exprs && e[at] == item)
+            own = v[at++];
+        else
+            st = run_operator(x, item, a->splices[i], t, &own);
+        if (st == GPM_OK) vec_push(&d->cells, own);
+    }
+    mem_free(e);
+    mem_free(f);
+    mem_free(v);
+    return st;
 }
 
 /* What hmc and nuts say of the transition that led to the draw, once they are in use; before the
@@ -85,21 +125,28 @@ static void add_sampler(struct infer_state *x, struct draw_row *r) {
 void collect_pass_on(struct infer_state *x, const struct dataset *d, size_t first) {
     if (!x->draw) return;
     if (!x->row) x->row = NEW(struct draw_row);
-    for (size_t row = first; row < dataset_rows(d); row++) {
+    size_t rows = dataset_rows(d), n;
+    double *w = NEW_ARRAY(double, rows - first + 1);
+    (void)total_of(x, &n);
+    bool weighted = dataset_weights(d, first, rows, (double)n, w);
+    for (size_t row = first; row < rows; row++) {
         struct draw_row *r = x->row;
         draw_row_begin(r);
         add_sampler(x, r);
+        if (weighted) (void)draw_row_add(r, DRAWS_LOG_WEIGHT, value_num(w[row - first]));
         for (size_t c = DATASET_FIRST; c < d->n_columns; c++)
             (void)draw_row_add(r, d->names[c], d->cells.at[row * d->n_columns + c]);
         x->draw(x->draw_user, (const char *const *)r->names.at, r->at.at, r->at.n);
     }
+    mem_free(w);
 }
 
 enum gpm_status collect_run(struct infer_state *x, struct action *a, value *out) {
     struct dataset *d = dataset_new(NULL, a->n_splices);
-    double total = model_log_weight(x->model);
+    double total = collect_total(x);
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < a->n_splices; i++) d->names[DATASET_FIRST + i] = column_name(x, a, i);
+    model_tell_impossible(x);
     for (size_t i = 0; i < x->model->p.n && st == GPM_OK; i++) st = collect_row(x, a, i, total, d);
     if (st == GPM_OK) collect_pass_on(x, d, 0);
     st = dataset_give(d, st, out);

@@ -211,11 +211,10 @@ void draw_row_release(struct draw_row *r) {
     vec_release(&r->at);
 }
 
-/* Log weights of rows that were collected together; false: they are 0. */
-static bool weights_of_group(const struct dataset *d, size_t from, size_t end, double *w) {
+bool dataset_weights(const struct dataset *d, size_t from, size_t end, double n, double *w) {
     bool any = false;
     for (size_t r = from; r < end; r++) {
-        double over = dataset_number(d, r, DATASET_PROB) * (double)(end - from);
+        double over = dataset_number(d, r, DATASET_PROB) * n;
         any |= !(fabs(over - 1) < 1e-9);
         w[r - from] = log(over);
     }
@@ -236,11 +235,29 @@ double *dataset_log_weights(const struct dataset *d) {
     bool any = false;
     for (size_t r = 0, end; r < rows; r = end) {
         end = group_end(d, r);
-        any |= weights_of_group(d, r, end, w + r);
+        any |= dataset_weights(d, r, end, (double)(end - r), w + r);
     }
     if (any) return w;
     mem_free(w);
     return NULL;
+}
+
+size_t *dataset_drawn(const struct dataset *d) {
+    size_t n = dataset_rows(d);
+    double *w = dataset_log_weights(d);
+    if (!w) return NULL;
+    size_t *rows = NEW_ARRAY(size_t, n + 1);
+    draws_comb(w, n, rows);
+    mem_free(w);
+    return rows;
+}
+
+void dataset_warn_drawn(struct infer_state *x, const char *who) {
+    diag_warn(x->core->diags, DIAG_PARTICLES, x->at,
+              "%s: the rows have weights, which differ; as many rows were drawn by weight", who);
+    diag_set_help(x->core->diags,
+                  "summarize(d) takes the weights in as they are; resample(n) before "
+                  "collect makes them equal");
 }
 
 void dataset_table(const struct dataset *d, struct draw_table *out) {

@@ -58,13 +58,21 @@ void draw_row_begin(struct draw_row *r);
  * name[1,1], name[2,1], ... False: v has none. */
 bool draw_row_add(struct draw_row *r, const char *name, value v);
 void draw_row_release(struct draw_row *r);
+/* Of rows from .. end - 1, which were collected together from n particles, the log of the weight
+ * over the particles' mean weight; false: all are 0. */
+bool dataset_weights(const struct dataset *d, size_t from, size_t end, double n, double *w);
 /* Of every row the log of its weight over the mean weight of the particles that were collected
  * with it; NULL: all are 0. Caller frees with mem_free. */
 double *dataset_log_weights(const struct dataset *d);
+/* For what knows no weights: as many rows, by their numbers, drawn by weight with one comb. NULL:
+ * all weigh the same. Caller frees with mem_free. */
+size_t *dataset_drawn(const struct dataset *d);
+void dataset_warn_drawn(struct infer_state *x, const char *who); /* says that it was done */
 /* The collected columns as one chain of draws, in the order of the rows: their numbers, and
  * log_weight__ where weights differ. */
 void dataset_table(const struct dataset *d, struct draw_table *out);
-/* Begins the row of a particle; total: model_log_weight. */
+/* Begins the row of a particle; total: the log of the weight of all that it is one of. */
+double collect_total(const struct infer_state *x);
 void collect_begin_row(struct infer_state *x, double iter, size_t particle, double total,
                        struct dataset *d);
 /* Its rows from `first` on go to whoever receives draws (infer_state.draw). */

@@ -158,45 +158,69 @@ void draw_table_arrange(struct draw_table *d) {
 
 /* ---- weights ---- */
 
-double *draw_table_weights(const struct draw_table *d) {
+/* Logs of them; NULL: all are equal. */
+static double *log_weights(const struct draw_table *d) {
     size_t j = 0, n = draw_table_rows(d) * d->chain.n;
     while (j < draw_table_columns(d) && strcmp(draw_table_name(d, j), DRAWS_LOG_WEIGHT) != 0) j++;
     if (j == draw_table_columns(d)) return NULL;
-    double *w = draw_table_column(d, j), top = -INFINITY;
+    double *w = draw_table_column(d, j);
     bool equal = true;
     for (size_t i = 0; i < n; i++) {
         if (isnan(w[i])) w[i] = 0;
-        top = fmax(top, w[i]);
         equal &= w[i] == w[0];
     }
-    for (size_t i = 0; i < n; i++) w[i] = exp(w[i] - top);
     if (!equal) return w;
     mem_free(w);
     return NULL;
 }
 
-bool draw_table_draw(const struct draw_table *d, struct draw_table *out) {
-    double *w = draw_table_weights(d), sum = 0, upto = 0;
-    size_t rows = draw_table_rows(d), n = rows * d->chain.n, m = draw_table_columns(d), drawn = 0;
-    if (!w) return false;
-    draw_table_init(out, 1);
-    double *row = NEW_ARRAY(double, m + 1);
-    size_t *places = NEW_ARRAY(size_t, m + 1);
-    draw_table_place(out, (const char *const *)d->columns.names.at, m, places);
-    for (size_t i = 0; i < n; i++) sum += w[i];
+static double top_of(const double *w, size_t n) {
+    double top = -INFINITY;
+    for (size_t i = 0; i < n; i++) top = fmax(top, w[i]);
+    return top;
+}
+
+double *draw_table_weights(const struct draw_table *d) {
+    size_t n = draw_table_rows(d) * d->chain.n;
+    double *w = log_weights(d), top = w ? top_of(w, n) : 0;
+    for (size_t i = 0; w && i < n; i++) w[i] = exp(w[i] - top);
+    return w;
+}
+
+void draws_comb(const double *log_weight, size_t n, size_t *rows) {
+    double top = top_of(log_weight, n), sum = 0, upto = 0;
+    size_t drawn = 0;
+    for (size_t i = 0; i < n; i++) sum += exp(log_weight[i] - top);
     for (size_t i = 0; i < n; i++) {
-        upto += w[i] / sum * (double)n;
+        upto += exp(log_weight[i] - top) / sum * (double)n;
+        while (drawn < n && (double)drawn + 0.5 < upto) rows[drawn++] = i;
+    }
+    for (; drawn < n; drawn++) rows[drawn] = drawn ? rows[drawn - 1] : 0;
+}
+
+bool draw_table_draw(const struct draw_table *d, struct draw_table *out) {
+    size_t rows = draw_table_rows(d), n = rows * d->chain.n, m = draw_table_columns(d);
+    double *w = log_weights(d), *row = NEW_ARRAY(double, m + 1);
+    size_t *drawn = NEW_ARRAY(size_t, n + 1), *places = NEW_ARRAY(size_t, m + 1);
+    if (w) {
+        draw_table_init(out, 1);
+        draw_table_place(out, (const char *const *)d->columns.names.at, m, places);
+        draws_comb(w, n, drawn);
+    }
+    for (size_t i = 0; w && i < n; i++) {
         for (size_t j = 0; j < m; j++) {
             bool weight = !strcmp(draw_table_name(d, j), DRAWS_LOG_WEIGHT);
-            row[j] = weight ? number_absent() : draw_table_at(d, i / rows, i % rows, j);
+            row[j] =
+                weight ? number_absent() : draw_table_at(d, drawn[i] / rows, drawn[i] % rows, j);
         }
-        for (; drawn < n && (double)drawn + 0.5 < upto; drawn++)
-            draw_table_push_at(out, 0, places, row, m);
+        draw_table_push_at(out, 0, places, row, m);
     }
     mem_free(places);
+    mem_free(drawn);
     mem_free(row);
+    bool any = w != NULL;
     mem_free(w);
-    return true;
+    return any;
 }
 
 /* ---- groups ---- */

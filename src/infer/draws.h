@@ -78,6 +78,8 @@ size_t draw_table_rows(const struct draw_table *d);
 double *draw_table_column(const struct draw_table *d, size_t j);
 /* The weights of these rows, the largest 1; NULL: all are equal. Caller frees with mem_free. */
 double *draw_table_weights(const struct draw_table *d);
+/* n rows drawn by their log weights with one comb, in ascending order. */
+void draws_comb(const double *log_weight, size_t n, size_t *rows);
 /* For what knows no weights: as many rows, drawn by weight with one comb, as one chain. False: the
  * weights are equal, and *out is nothing. */
 bool draw_table_draw(const struct draw_table *d, struct draw_table *out);

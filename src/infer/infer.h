@@ -22,6 +22,7 @@ struct model {
     struct box box;
     particles p;
     bool begun; /* moved (op_moves), forced or frozen: the state is more than a draw of the prior */
+    bool looked_at;   /* since the last directive its state was seen to be possible, or told not */
     uint64_t made_by; /* the run inside a model that made it (nest.h); 0: none */
 };
 extern const struct box_class model_class;
@@ -36,6 +37,9 @@ enum gpm_status model_add_copy(struct infer_state *x, struct trace **t, particle
 /* The model's traces share no layers from now on: for what changes or walks over them
  * (trace_whole). */
 enum gpm_status model_whole(struct infer_state *x) GPM_MUST_USE;
+/* Before what it stands for is kept or shown: a warning where operators have run, and its state has
+ * probability zero all the same, with the observation that it contradicts. */
+void model_tell_impossible(struct infer_state *x);
 double model_log_weight(const struct model *m); /* log of the sum of the particles' weights */
 /* Effective number of particles, (sum w)^2 / sum w^2; 0: all have weight 0. */
 double model_ess(const struct model *m);
@@ -105,8 +109,12 @@ struct infer_state {
         bool fixed;         /* it was made of given values */
         double weight;      /* its log weight, by that */
     } open;
-    value structures;   /* draws of kernels collected last, for prob; NIL: none */
-    value summed;       /* scope whose choices are summed out (marginalize), borrowed; NIL: none */
+    value structures; /* draws of kernels collected last, for prob; NIL: none */
+    value summed;     /* scope whose choices are summed out (marginalize), borrowed; NIL: none */
+    struct {          /* while the model is one particle alone: that of n, at place `at` */
+        size_t n, at; /* n 0: it is not */
+        double log_weight; /* of all of them */
+    } lent;
     bool each_particle; /* inside for_each_particle: no modelling directives */
     bool dropped;       /* nobody will see what the operator that begins gives */
     uint64_t runs;      /* inside models, so far */

@@ -23,7 +23,7 @@ PACK_SIZE(struct action, 136, "struct action: see action_pack");
 PACK_SIZE(struct sampler, 600, "struct sampler: see pack_sampler");
 PACK_SIZE(struct metric, 136, "struct metric: see metric_pack");
 PACK_SIZE(struct sampler_totals, 176, "struct sampler_totals: see pack_sampler");
-PACK_SIZE(struct infer_state, 416, "struct infer_state: see infer_pack");
+PACK_SIZE(struct infer_state, 440, "struct infer_state: see infer_pack");
 
 /* All that values can be, in an order that the format keeps: a new one goes to the end. */
 static const struct box_class *const boxes[] = {

@@ -129,6 +129,44 @@ double model_log_weight(const struct model *m) {
     return max + log(sum);
 }
 
+/* The observation that has density zero as the choices are; false: none has. */
+static bool contradicted(struct trace *t, struct span *at) {
+    struct recorded d = {NULL, 0};
+    bool found = false;
+    trace_whole(t);
+    for (size_t k = 0; !found && trace_next_recorded(t, &k, &d);) {
+        double *logp;
+        size_t n;
+        if (record_kind(d.r) != REC_OBSERVE) continue;
+        if (trace_log_likelihood(t, d, &logp, &n) != GPM_OK) break;
+        for (size_t i = 0; i < n; i++) found |= logp[i] == -INFINITY;
+        mem_free(logp);
+        *at = recorded_span(d);
+    }
+    return found;
+}
+
+/* Particles of weight zero count for nothing unless all are. */
+void model_tell_impossible(struct infer_state *x) {
+    struct model *m = x->model;
+    struct diags *d = x->core->diags;
+    size_t said = d->list.n;
+    struct span at = NO_SPAN;
+    if (m->looked_at || !m->begun) return;
+    m->looked_at = true;
+    if (m->p.n > 1 && model_log_weight(m) > -INFINITY) return;
+    for (size_t i = 0; i < m->p.n; i++)
+        if (!contradicted(m->p.at[i], &at)) {
+            diags_rewind(d, said);
+            return;
+        }
+    diag_warn(d, DIAG_IMPOSSIBLE, x->at,
+              "the state that is kept or shown here has probability zero");
+    diag_add_label(d, at, "it contradicts this observation");
+    diag_set_help(d, "no operator has found a possible state: force one, begin with "
+                     "bogo_possibilize(default, all), or move the choices by another operator");
+}
+
 double model_ess(const struct model *m) {
     double total = model_log_weight(m), squares = 0;
     for (size_t i = 0; i < m->p.n; i++) squares += exp(2 * (m->p.at[i]->log_weight - total));

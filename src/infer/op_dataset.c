@@ -175,16 +175,22 @@ static enum gpm_status op_summarize(struct infer_state *x, const struct action *
     return GPM_OK;
 }
 
+/* Rows that have weights are drawn by them, and weigh the same. */
 static enum gpm_status op_column(struct infer_state *x, const struct action *a, value *out) {
     struct dataset *d = dataset_of(a->args[0]);
     const char *name = infer_text(a->args[1]);
     for (size_t c = 0; c < d->n_columns; c++) {
         if (strcmp(d->names[c], name) != 0) continue;
-        size_t rows = dataset_rows(d);
+        size_t rows = dataset_rows(d), *drawn = dataset_drawn(d);
+        bool weight = drawn && (c == DATASET_LOG_WEIGHT || c == DATASET_PROB);
         *out = value_array_new(rows);
         for (size_t r = 0; r < rows; r++) {
-            out->u.array->at[r] = value_ref(d->cells.at[r * d->n_columns + c]);
+            value v = d->cells.at[(drawn ? drawn[r] : r) * d->n_columns + c];
+            out->u.array->at[r] =
+                weight ? value_num(c == DATASET_PROB ? 1 / (double)rows : 0) : value_ref(v);
         }
+        if (drawn) dataset_warn_drawn(x, a->op->name);
+        mem_free(drawn);
         return GPM_OK;
     }
     return infer_error(x, DIAG_KEY, "the dataset has no column '%s'", name);
@@ -199,7 +205,9 @@ const struct infer_op infer_dataset_rows[] = {
      .flags = OP_PLAIN, .run = op_join},
     {"join_datasets", "(...ds: any) -> any", "one dataset with the rows of all", .flags = OP_PLAIN,
      .run = op_join},
-    {"column", "(d: dataset, name: name) -> array", "the values of one column of a dataset",
+    {"column", "(d: dataset, name: name) -> array",
+     "the values of one column of a dataset; of rows whose weights differ (particles), of as many "
+     "rows drawn by weight, the same for every column",
      .flags = OP_PLAIN, .run = op_column},
     {"printf", "(d: dataset) -> action", "prints a dataset as a table", .run = op_printf},
     {"summarize", "(d: dataset) -> action",

@@ -315,6 +315,7 @@ static void pack_alone(struct pack *p, void *ctx) {
 static enum gpm_status on_particle(struct infer_state *x, struct alone_place *w, value action,
                                    value *out) {
     if (!w->all.n) w->all = infer_lend(x, w->at);
+    if (w->all.n > 1) x->lent.at = w->at;
     place_hand(x->core);
     enum gpm_status st = action_run(x->core, action, x->at, out);
     st = infer_take_back(x, w->at, w->all, st, out);
@@ -322,12 +323,29 @@ static enum gpm_status on_particle(struct infer_state *x, struct alone_place *w,
     return st;
 }
 
+/* What is collected from one of several is weighed among all, as they weigh now. */
+static void lend_weights(struct infer_state *x, const struct alone_place *w) {
+    double total = model_log_weight(x->model);
+    size_t n = w->all.n ? w->all.n : x->model->p.n;
+    for (size_t i = 0; i < w->all.n; i++)
+        if (i != w->at) total = logaddexp(total, w->all.at[i]->log_weight);
+    if (n < 2) return;
+    x->lent.n = n;
+    x->lent.log_weight = total;
+}
+
+static void lend_no_more(struct infer_state *x) {
+    if (x->model->p.n > 1) x->lent.n = 0;
+}
+
 static enum gpm_status op_on_particle(struct infer_state *x, const struct action *a, value *out) {
     struct alone_place w = {.outer = x->each_particle};
     struct waypoint here = {PLACE_OPERATOR, pack_alone, &w, NULL, false};
     enum gpm_status st = GPM_OK;
     if (!place_enter(x->core, &here)) st = read_index(x, a, &w.at);
+    lend_weights(x, &w);
     if (st == GPM_OK) st = on_particle(x, &w, a->args[1], out);
+    lend_no_more(x);
     place_leave(x->core, &here);
     mem_free(w.vals);
     return st;
@@ -344,11 +362,13 @@ static enum gpm_status op_for_each_particle(struct infer_state *x, const struct 
     else
         w.vals = NEW_ARRAY(value, np);
     x->each_particle = true;
+    lend_weights(x, &w);
     for (; w.done < np && st == GPM_OK; w.done += st == GPM_OK) {
         w.at = w.done;
         st = on_particle(x, &w, a->args[0], &w.vals[w.done]);
     }
     x->each_particle = w.outer;
+    lend_no_more(x);
     place_leave(x->core, &here);
     if (st == GPM_OK) *out = value_list(w.vals, np);
     values_free(w.vals, w.done);

@@ -28,13 +28,27 @@ static void input_release(struct plot_input *in) {
     vec_release(&in->names);
 }
 
-static void read_dataset(const struct dataset *d, struct plot_input *in) {
+static void gather(double *x, const size_t *rows, size_t n) {
+    double *old = NEW_ARRAY(double, n + 1);
+    memcpy(old, x, n * sizeof *x);
+    for (size_t i = 0; i < n; i++) x[i] = old[rows[i]];
+    mem_free(old);
+}
+
+/* Rows that have weights are drawn by them. */
+static void read_dataset(struct infer_state *x, const struct dataset *d, struct plot_input *in) {
+    size_t *drawn = dataset_drawn(d);
     static const size_t from[3] = {DATASET_ITER, DATASET_TIME, DATASET_PARTICLE};
     for (size_t c = DATASET_FIRST; c < d->n_columns; c++) {
         vec_push(&in->columns, dataset_numbers(d, c));
         vec_push(&in->names, d->names[c]);
     }
     for (size_t i = 0; d->n_columns && i < 3; i++) in->first[i] = dataset_numbers(d, from[i]);
+    for (size_t c = 0; drawn && c < in->columns.n; c++)
+        gather(in->columns.at[c], drawn, dataset_rows(d));
+    for (size_t i = 0; drawn && i < 3; i++) gather(in->first[i], drawn, dataset_rows(d));
+    if (drawn) dataset_warn_drawn(x, "plot");
+    mem_free(drawn);
     in->t.iteration = in->first[0];
     in->t.time = in->first[1];
     in->t.particle = in->first[2];
@@ -72,7 +86,7 @@ static bool read_sequence(value v, struct plot_input *in) {
 static enum gpm_status read_input(struct infer_state *x, value v, struct plot_input *in) {
     const struct dataset *d = dataset_of(v);
     if (d) {
-        read_dataset(d, in);
+        read_dataset(x, d, in);
     } else if (!read_sequence(v, in)) {
         return infer_error(x, DIAG_TYPE,
                            "a plot needs a dataset, numbers, or columns of equal length; got a %s",

@@ -215,9 +215,10 @@ static bool add_row(struct sampling *r, double iter, size_t particle, double tot
 }
 
 static enum gpm_status keep_quantities(struct sampling *r, double iter) {
-    double total = model_log_weight(r->x->model);
     size_t first = dataset_rows(r->kept);
+    double total = collect_total(r->x);
     bool any = true;
+    model_tell_impossible(r->x);
     for (size_t i = 0; i < r->x->model->p.n && any; i++) any = add_row(r, iter, i, total);
     if (!any)
         return infer_error(r->x, DIAG_BAD_OPERATOR_ARG,

@@ -308,15 +308,20 @@ static void drop_passing(struct trace *t, struct family *f, uint64_t structure) 
     t->structure = structure;
 }
 
-enum gpm_status trace_sample(struct trace *t, const struct ast *ast, struct frame *frame,
-                             value *out) {
-    struct family *f;
+/* All stand at once: what one of them makes for all, a memoized value, is the same in the others.
+ */
+enum gpm_status trace_sample(struct trace *t, const struct ast *const *ast,
+                             struct frame *const *frame, size_t n, value *out) {
+    struct family **f = NEW_ARRAY(struct family *, n + 1);
     uint64_t structure = t->structure;
-    enum gpm_status st = eval_family(t, ast, frame, NULL, &f);
-    if (st != GPM_OK) return st;
-    *out = trace_export(t, f->root->val);
-    drop_passing(t, f, structure);
-    return GPM_OK;
+    size_t have = 0;
+    enum gpm_status st = GPM_OK;
+    for (; have < n && st == GPM_OK; have += st == GPM_OK)
+        st = eval_family(t, ast[have], frame[have], NULL, &f[have]);
+    for (size_t i = 0; i < have && st == GPM_OK; i++) out[i] = trace_export(t, f[i]->root->val);
+    while (have > 0) drop_passing(t, f[--have], structure);
+    mem_free(f);
+    return st;
 }
 
 /* Taken while the expression stands: it may apply what it makes. */

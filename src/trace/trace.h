@@ -143,8 +143,9 @@ enum gpm_status trace_assume(struct trace *t, struct sym *const *names, size_t n
                              const struct ast *ast, struct frame *frame, value *out) GPM_MUST_USE;
 enum gpm_status trace_predict(struct trace *t, struct sym *label, const struct ast *ast,
                               struct frame *frame, value *out) GPM_MUST_USE;
-enum gpm_status trace_sample(struct trace *t, const struct ast *ast, struct frame *frame,
-                             value *out) GPM_MUST_USE;
+/* The values of n expressions, which are evaluated one after the other and then leave together. */
+enum gpm_status trace_sample(struct trace *t, const struct ast *const *ast,
+                             struct frame *const *frame, size_t n, value *out) GPM_MUST_USE;
 enum gpm_status trace_observe(struct trace *t, struct sym *label, const struct ast *ast,
                               struct frame *frame, value v, double *weight) GPM_MUST_USE;
 enum gpm_status trace_force(struct trace *t, const struct ast *ast, struct frame *frame, value v,

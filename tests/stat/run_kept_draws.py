@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws of models whose dimension changes, through every way in which draws are kept, beside exact answers, by three seeds: memory,
-folders of several chains, resume, merge, exports, Python's Result and Session. Where R is, R, too.
+"""Draws of models whose dimension changes, and of particles whose weights differ, through every way in which draws are kept, beside exact
+answers, by three seeds: memory, folders of several chains, resume, merge, exports, Python's Result and Session. (R: r/tests/gpmem.R.)
 
     run_kept_draws.py GPMEM"""
 import csv
@@ -46,14 +46,14 @@ def check(what, good, *seen):
         bad.append("%s: %r" % (what, seen))
 
 
-def compare(what, summary):
+def compare(what, summary, exact=EXACT):
     """A summary as {name: {mean, mcse_mean, absent}} with the exact answers."""
-    check(what + ", quantities", set(EXACT) <= set(summary), sorted(summary))
-    for name, (mean, absent) in EXACT.items():
+    check(what + ", quantities", set(exact) <= set(summary), sorted(summary))
+    for name, (mean, absent) in exact.items():
         got = summary.get(name, {})
         error = got.get("mcse_mean") or 9
-        check("%s, mean of %s" % (what, name), abs(got.get("mean", 1e9) - mean) < 4.5 * error and error < 0.1, got, mean)
-        check("%s, %s absent" % (what, name), abs(got.get("absent", 9) - absent) < 0.06, got, absent)
+        check("%s, mean of %s" % (what, name), abs(got.get("mean", 1e9) - mean) < 4.5 * error and error < 0.2, got, mean)
+        check("%s, %s absent" % (what, name), abs(got.get("absent", 0) - absent) < (0.06 if exact is EXACT else 0.1), got, absent)
 
 
 def spelled(name):
@@ -168,19 +168,21 @@ def python(what, seed, infer, files, summary):
     check(what + ", ArviZ in Python", groups["posterior"]["x"].shape[2] == 3 and np.isnan(groups["posterior"]["x"]).any())
 
 
-def exports(what, at, files):
+def exports(what, at, files, draws=("x.3",)):
     n = at + "-export"
     run("export", "--format", "stan", "--out", n, at)
     for c, path in enumerate(files):
         check(what + ", Stan's CSV", all(np.array_equal(a, b, equal_nan=True)
                                          for a, b in zip(cells(path).values(), cells("%s-%d.csv" % (n, c + 1)).values())))
-    draws = json.loads(run("export", "--format", "json", at))["draws"]
-    x = np.array(draws["x.3"], dtype=float)
+    kept = json.loads(run("export", "--format", "json", at))["draws"]
     groups = json.loads(run("export", "--format", "arviz", at))
-    check(what + ", JSON and ArviZ", np.array_equal(np.array(groups["posterior"]["x"], dtype=float)[..., 2], x, equal_nan=True))
     run("export", "--format", "zarr", "--out", n, at)
-    z = np.fromfile(os.path.join(n, "x.3", "0.0")).reshape(2, -1)
-    check(what + ", Zarr", np.array_equal(z, x, equal_nan=True) and gpmem.is_absent(z).any())
+    for name in draws:
+        x = np.array(kept[name], dtype=float)
+        z = np.fromfile(os.path.join(n, name, "0.0")).reshape(2, -1)
+        own = np.array(groups["posterior"]["x"], dtype=float)[..., 2] if name == "x.3" else np.array(groups["sample_stats"]["log_weight"])
+        check("%s, %s in JSON, ArviZ and Zarr" % (what, name), np.array_equal(own, x, equal_nan=True) and np.array_equal(z, x, equal_nan=True))
+        check("%s, %s is absent in Zarr" % (what, name), gpmem.is_absent(z).any() == (name == "x.3"))
 
 
 def session(seed):
@@ -211,11 +213,117 @@ def late_columns():
     check("and read", json.loads(run("summary", "--format", "json", folder("alone")))["v.1"]["absent"] == 0.5)
 
 
+# m standard normal, y = 2 with noise of 0.5: m given y is normal, of mean 1.6 and variance 0.2; k one of 0, 1, 2, exactly
+PARTICLES = ("infer resample(%d); assume m = normal(0, 1); observe normal(m, 0.5) = 2;\n"
+             "assume n = uniform_discrete(1, 4); assume x = mapv(i -> normal(0, 1), arange(n)); observe normal(sum(x), 1) = 2;\n")
+BOTH = {"m": (1.6, 0), **EXACT}
+DISCRETE = ("assume k = uniform_discrete(0, 3); assume x = if (k == 1) { array(k, k) } else { array(k) };\n"
+            "observe normal(k, 1) = 1.5; infer enumerative_diversify(default, all);\n")
+SHARE = {k: math.exp(-(1.5 - k) ** 2 / 2) for k in (0, 1, 2)}
+
+
+def particles(seed):
+    what = "particles, seed %d" % seed
+    program, shown = folder("particles.vnts"), folder("shown.vnts")
+    keep = "infer repeat(2, collect(m, n, x));"
+    with open(program, "w") as f:
+        f.write(PARTICLES % 3500 + keep)
+    with open(shown, "w") as f:
+        f.write(PARTICLES % 3500 + "infer do(d <- collect(m, n, x), summarize(d), action(print(\"column\", mean(column(d, \"m\")))));\n"
+                "infer do(r <- for_each_particle(collect(m, n, x)), action(print(\"apart\", mean(column(join_datasets(r), \"m\")))));\n"
+                "for (i = 0; i < 400; i++) { sample m; };\n")
+    compare(what + ", summarize", in_memory(seed, shown), BOTH)
+    lines = run("run", "-q", "--seed", str(seed), shown).splitlines()
+    told = {l.split()[0]: float(l.split()[1]) for l in lines if l.startswith(("column", "apart"))}
+    check(what + ", column, for_each_particle", abs(told["column"] - 1.6) < 0.1 and told["apart"] == told["column"], told)
+    drawn = [float(l) for l in lines if l[0] in "-0123456789" and " " not in l]
+    check(what + ", sample", len(drawn) == 400 and abs(np.mean(drawn) - 1.6) < 0.15 and abs(np.std(drawn) - 0.447) < 0.1, np.mean(drawn))
+    at = folder("particles-%d" % seed)
+    run("run", "--seed", str(seed), "-c", "2", "--out", at, program)
+    summary = json.loads(run("summary", "--format", "json", at))
+    compare(what + ", folder", summary, BOTH)
+    check(what + ", effective draws", summary["m"]["ess_bulk"] < 5000, summary["m"])
+    files = [os.path.join(at, "chain-%d.csv" % c) for c in (1, 2)]
+    w = np.exp(cells(files[0])["log_weight__"])
+    check(what + ", weights are over their mean", abs(w.mean() - 1) < 1e-9)
+    resumed(what, seed, program, at)
+    merged(what, seed, program, at)
+    exports(what, at, files, draws=("x.3", "log_weight__"))
+    r = gpmem.run(PARTICLES % 3500 + keep, seed=seed, chains=2)
+    check(what + ", Result", {spelled(k): v for k, v in r.summary().items()} == summary)
+    check(what + ", Result's weights", np.array_equal(r.sample_stats["log_weight__"][0], cells(files[0])["log_weight__"]))
+    check(what + ", ArviZ in Python", "log_weight" in r.to_inference_data()["sample_stats"])
+    check(what + ", picture", "<svg" in r.picture("m"))
+    s = gpmem.Session(seed=seed)
+    s.run(PARTICLES % 3500)
+    d = s.draws(1, "pass", "m", "n", "x")
+    compare(what + ", Session.draws", {spelled(k): v for k, v in gpmem.draws.summary(d).items()}, BOTH)
+    with open(program, "w") as f:
+        f.write(DISCRETE + "infer collect(k, x);")
+    run("run", "--seed", str(seed), "--out", at + "-exact", program)
+    got = json.loads(run("summary", "--format", "json", at + "-exact"))
+    all_ = sum(SHARE.values())
+    check(what + ", exact", abs(got["k"]["mean"] - sum(k * p for k, p in SHARE.items()) / all_) < 1e-9 and
+          abs(got["x.2"]["absent"] - 1 + SHARE[1] / all_) < 1e-9 and got["x.2"]["mean"] == 1, got)
+
+
+def weights_are_heard():
+    """What cannot weigh draws by weight, and says so; filters of which the last step is not resampled."""
+    data = "observe normal(m, 0.5) = 2; observe normal(m, 1) = 1;\n"
+    keep = "infer collect(m, log_lik(), y_rep(), y_obs());"
+    weighted = gpmem.run("infer resample(4000); assume m = normal(0, 1); " + data + keep)
+    plain = gpmem.run("assume m = normal(0, 1); " + data + "infer accumulate_dataset(2000, do(mh(default, one, 10), collect(m, log_lik(), y_rep(), y_obs())));")
+    a, b = weighted.loo(), plain.loo()
+    check("loo", abs(a["elpd_loo"] - b["elpd_loo"]) < 0.3 and "weight" in a["warnings"] and "weight" not in b["warnings"], a, b)
+    a, b = weighted.predictive_check()["quantities"], plain.predictive_check()["quantities"]
+    check("predictive_check", abs(a["mean"]["mean"] - b["mean"]["mean"]) < 0.1, a, b)
+    steps = "run(smc(2000, [%s], pass))" % ", ".join("observe(normal(m, 1), %g)" % y for y in (1, 2, 3))
+    r = gpmem.run("assume m = normal(0, 1); define e = %s; infer collect(m);" % steps)
+    s = r.summary()["m"]
+    check("after smc", abs(s["mean"] - 1.5) < 5 * s["mcse_mean"] and s["mcse_mean"] < 0.05, s)
+
+
+def impossible():
+    """A state of probability zero is told after inference, too, with the observation."""
+    model = "assume x = uniform_continuous(0, 1); observe uniform_continuous(x, x + 1) = 5;\n"
+    for infer in ("mh(default, one, 50)", "slice(default, one, 1, 20, 5)", "resample(20)"):
+        for look in ("infer collect(x);", "sample x;"):
+            program = folder("impossible.vnts")
+            with open(program, "w") as f:
+                f.write(model + "infer %s;\n%s" % (infer, look))
+            said = subprocess.run([TOOL, "run", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True).stderr
+            check("impossible after %s, %s" % (infer, look), "contradicts this observation" in said and said.count("E0508") == 2, said)
+    program = folder("possible.vnts")
+    with open(program, "w") as f:
+        f.write("assume x = uniform_continuous(0, 9); observe uniform_continuous(x, x + 1) = 5; infer mh(default, one, 500); sample x;")
+    said = subprocess.run([TOOL, "run", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True).stderr
+    check("possible after mh", "contradicts" not in said, said)
+
+
+def items():
+    """What collect keeps beside expressions."""
+    model = "assume f = mem(i -> normal(0, 1)); assume x = normal(0, 1); observe normal(x, 1) = 0.5;\n"
+    r = gpmem.run(model + 'infer collect(f(2), labelled(f(2), again), global_log_joint(), labelled(global_log_joint, joint), log_lik(), x);')
+    d = r.draws
+    check("a memoized call that no directive made", d["f(2)"] == d["again"], d)
+    exact = -0.5 * d["x"] ** 2 - 0.5 * (d["x"] - 0.5) ** 2 - math.log(2 * math.pi)
+    check("global_log_joint", d["global_log_joint"] == d["joint"] and abs(d["joint"] - exact) < 1e-9, d, exact)
+    try:
+        gpmem.run(model + "infer collect(x, log_lik);")
+        check("an operator is no value", False)
+    except gpmem.GpmemError as e:
+        check("an operator is no value", "operator" in str(e), str(e))
+
+
 def main():
     try:
+        weights_are_heard()
+        impossible()
+        items()
         for seed in SEEDS:
             length_changes(seed)
             session(seed)
+            particles(seed)
         late_columns()
     finally:
         shutil.rmtree(WORK)
