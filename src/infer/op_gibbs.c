@@ -251,10 +251,9 @@ static enum gpm_status gibbs_step(struct step *s) {
     bool max = s->g->op->how == TAKE_HEAVIEST;
     for (size_t i = 0; i < s->n; i++) {
         const struct sp_class *cls = node_class(s->at[i]);
-        if (cls && !cls->enumerate)
-            return infer_wrong_kind(s->x->core->diags, s->g->op, s->g->scope, cls,
-                                    node_span(s->at[i]), node_read_in(s->at[i], s->g->scope),
-                                    s->x->at);
+        if (!cls || cls->enumerate) continue;
+        trace_not_enumerable(s->x->core->diags, cls, node_span(s->at[i]));
+        return infer_why_there(s->x->core->diags, s->g->scope, node_read_in(s->at[i], s->g->scope));
     }
     s->redraws = true;
     enum gpm_status st = enumerate_block(s, &e);
