@@ -51,7 +51,6 @@ void core_init(struct session_core *core) {
  * code its literals, so texts go after them; builtins are held by nothing that is left then. */
 void core_release(struct session_core *core) {
     compile_release(core);
-    pure_forget(core);
     for (size_t i = 0; i < core->defines.cap; i++) {
         struct define_slot *d = core->defines.slots[i].val;
         if (!d) continue;

@@ -77,7 +77,6 @@ struct session_core {
     struct map sigs;              /* sp_class* of made procedures -> struct sp_sig* */
     struct compiler *compiler;    /* procedures compiled to numbers (compile.h); NULL: none yet */
     bool compiling;               /* values may be marks */
-    struct pure_memo *remembered; /* values of pure procedures (pure.h), or NULL */
     uint64_t stamps, defined;     /* the last one given out; when a definition was last changed */
     VEC(value) library;           /* what the prelude defined, in its order */
     struct waypoints places;      /* where the program stands */

@@ -193,8 +193,6 @@ bool pure_link(struct session_core *core, struct world *w, struct pure *p) {
         unlink_names(p);
         return false;
     }
-    p->id = ++core->stamps;
-    p->narrow = false;
     make_steps(p);
     return true;
 }

@@ -48,16 +48,6 @@ bool pure_decides(const struct pure *p, size_t i);
 bool pure_passes(const struct pure *p, size_t i);
 /* Nodes that change, which it reads by name. */
 struct cell *const *pure_reads(const struct pure *p, size_t *n);
-/* What is remembered of calls goes. */
-void pure_forget(struct session_core *core);
 enum gpm_status pure_call(struct session_core *core, struct world *w, struct pure *p,
                           const value *args, struct span at, value *out) GPM_MUST_USE;
-/* Is the value of this call remembered? Then *out is it, owned. */
-bool pure_recall(struct session_core *core, const struct pure *p, const value *args, value *out);
-/* Makes calls that differ in numbers alone, such as those of one structure at every point of a data
- * set, and remembers their values where it can: the structure is walked over once. args: one call's
- * after another's. */
-enum { PURE_LANES = 64 };
-void pure_call_all(struct session_core *core, struct world *w, struct pure *p, const value *args,
-                   size_t n_calls);
 #endif

@@ -50,10 +50,8 @@ struct pure {
     const struct pure_text *x;
     struct bound *bound;     /* by name */
     struct pure_step *steps; /* by number of the operation */
-    uint64_t id;             /* of this state of linking, and of no other */
     uint64_t linked;         /* state of the names when it was linked; 0: it was not */
     uint64_t judged;         /* the same, of the rest */
-    bool narrow;             /* calls of it cannot be made for many numbers at once */
     bool recursive;          /* it is pure and calls itself, directly or by way of others */
     uint64_t visit;
     bool *decides, *passes; /* by register */

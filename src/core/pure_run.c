@@ -1,56 +1,140 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The machine that runs pure procedures; see pure.h and pure_machine.h. */
-#include "core/pure_machine.h"
+ * The machine that runs pure procedures; see pure.h.
+ *
+ * Registers. What the caller gives, what constants hold and elements of those are borrowed: the
+ * caller keeps them for as long as the call lasts. What a row or a call has made is owned, one bit
+ * of `own` for each register that is, and elements of what is owned are counted. So walking over a
+ * structure that somebody else holds counts nothing. */
+#include "core/plain.h"
+#include "core/pure_code.h"
 
-static void memo_clear(struct memo_line *l) {
-    struct memo_line was = *l;
-    l->id = 0;
-    if (!was.id) return;
-    for (size_t i = 0; i < MEMO_ARGS; i++) {
-        value v = {.tag = was.tag[i]};
-        memcpy(&v.u, &was.arg[i], sizeof v.u);
-        value_unref(v);
+#include <string.h>
+
+struct machine {
+    struct session_core *core;
+    struct world *w;
+    uint64_t calls;
+};
+
+enum { SMALL = 8, FEW = 16, MOST = 64 };
+
+struct registers {
+    value *at;
+    uint64_t own;
+    value few[FEW];
+};
+
+static void put(struct registers *r, uint32_t i, value v, bool owned) {
+    uint64_t bit = (uint64_t)1 << i;
+    if (r->own & bit) value_unref(r->at[i]);
+    r->own = owned ? r->own | bit : r->own & ~bit;
+    r->at[i] = v;
+}
+
+static void put_made(struct registers *r, uint32_t i, value v) {
+    put(r, i, v, IS_OBJ(v));
+}
+
+/* A value that others hold, and that is counted where what it came from is owned here. */
+static void put_held(struct registers *r, uint32_t i, value v, bool counted) {
+    if (counted) value_ref(v);
+    put(r, i, v, counted && IS_OBJ(v));
+}
+
+static const value *first_of(const struct registers *r, const struct pure_step *s) {
+    return s->a ? s->a : &r->at[s->ra];
+}
+
+static const value *second_of(const struct registers *r, const struct pure_step *s) {
+    return s->b ? s->b : &r->at[s->rb];
+}
+
+/* Is what the first operand holds owned by its register? */
+static bool first_owned(const struct registers *r, const struct pure_step *s) {
+    return !s->a && (r->own >> s->ra & 1);
+}
+
+static const value *operand(const struct registers *r, const struct bound *bound, int32_t i) {
+    return i >= 0 ? &r->at[i] : &bound[~i].cell->val;
+}
+
+static void open_registers(struct registers *r, const struct pure *p) {
+    r->at = p->x->n_registers <= FEW ? r->few : NEW_ARRAY(value, p->x->n_registers);
+    r->own = 0;
+}
+
+static void close_registers(struct registers *r) {
+    for (uint64_t own = r->own; own; own &= own - 1) value_unref(r->at[__builtin_ctzll(own)]);
+    if (r->at != r->few) mem_free(r->at);
+}
+
+static const value *list_item(const value *list, uint32_t i) {
+    for (; list->tag == V_PAIR && i; i--) list = &list->u.pair->rest;
+    return list->tag == V_PAIR ? &list->u.pair->first : NULL;
+}
+
+/* 1 and 0: equal or not; -1: that is for the row to say. */
+static int equals(const value *a, const value *b) {
+    if (a->tag != b->tag) return -1;
+    if (a->tag == V_NUM) return a->u.num == b->u.num;
+    if (a->tag != V_STR) return -1;
+    const struct str_obj *x = a->u.str, *y = b->u.str;
+    return x == y ||
+           (x->len == y->len && x->text[0] == y->text[0] && !memcmp(x->text, y->text, x->len));
+}
+
+/* Sums, differences and products of numbers that give a number. */
+static bool arithmetic(enum step_code code, const value *a, const value *b, double *z) {
+    if (a->tag != V_NUM || b->tag != V_NUM) return false;
+    double x = a->u.num, y = b->u.num;
+    *z = code <= STEP_ADD_LAST ? x + y : code <= STEP_SUB_LAST ? x - y : x * y;
+    return *z == *z;
+}
+
+/* The registers of a call that takes the place of the one that r belongs to. */
+static void enter_tail(struct registers *r, const struct pure *p, const struct pure_op *tail,
+                       const struct pure *next) {
+    const int32_t *from = &p->x->operands.at[tail->at];
+    value small[SMALL], *args = tail->n <= SMALL ? small : NEW_ARRAY(value, tail->n);
+    uint64_t own = 0;
+    for (uint32_t i = 0; i < tail->n; i++) {
+        args[i] = *operand(r, p->bound, from[i]);
+        if (from[i] < 0 || !(r->own >> from[i] & 1)) continue;
+        value_ref(args[i]);
+        own |= (uint64_t)1 << i;
     }
-    value_unref(was.val);
+    close_registers(r);
+    open_registers(r, next);
+    r->own = own;
+    memcpy(r->at, args, tail->n * sizeof *args);
+    if (args != small) mem_free(args);
 }
 
-void memo_keep(struct memo_line *l, uint64_t id, const value *args, size_t n, value v) {
-    memo_clear(l);
-    l->id = id;
-    for (size_t i = 0; i < MEMO_ARGS; i++) {
-        l->tag[i] = i < n ? (uint8_t)args[i].tag : V_NIL;
-        l->arg[i] = i < n ? bits(&args[i]) : 0;
-        if (i < n) value_ref(args[i]);
-    }
-    l->val = value_ref(v);
+/* Limits are looked at now and then; the depth of the stack at every call. */
+static enum gpm_status poll(struct machine *m, struct span at) {
+    enum { NOW_AND_THEN = 32 };
+    const char here = 0;
+    bool deep = &here < m->core->stack_limit;
+    return !(++m->calls % NOW_AND_THEN) || deep ? core_poll(m->core, at) : GPM_OK;
 }
 
-void pure_forget(struct session_core *core) {
-    struct pure_memo *k = core->remembered;
-    core->remembered = NULL;
-    for (size_t i = 0; k && i < COUNT_OF(k->line); i++) memo_clear(&k->line[i]);
-    for (size_t i = 0; k && i < COUNT_OF(k->lanes); i++) value_unref(k->lanes[i]);
-    mem_free(k);
+/* The code of what is called, linked to this model's names. */
+static enum gpm_status ready(struct machine *m, const struct closure *callee, size_t n,
+                             struct span at, struct pure **p) {
+    *p = callee->pure;
+    if (n != callee->lambda->u.lambda.n_params)
+        return core_wrong_arity(m->core, callee->lambda, n, at);
+    if ((*p)->linked != m->w->stamp && !pure_link(m->core, m->w, *p))
+        return core_not_procedure(m->core, NIL, at);
+    return poll(m, at);
 }
+
+/* An operation on arguments that are given, a row or a call. */
+enum gpm_status pure_apply(struct machine *m, const struct pure *p, const struct pure_op *op,
+                           const value *args, value *out) GPM_MUST_USE;
 
 static enum gpm_status run(struct machine *m, struct pure *p, const value *args, value *out);
-
-/* A call whose value is wanted for more than to be the caller's own. One that calls nothing in turn
- * is as quickly made again as remembered. */
-static enum gpm_status call(struct machine *m, struct pure *p, const value *args, size_t n,
-                            value *out) {
-    if (!m->memo || !is_remembered(args, n)) return run(m, p, args, out);
-    struct memo_line *l = memo_line(m->memo, p->id, args, n);
-    if (same_call(l, p->id, args, n)) {
-        *out = value_ref(l->val);
-        return GPM_OK;
-    }
-    uint64_t before = m->calls;
-    enum gpm_status st = run(m, p, args, out);
-    if (st == GPM_OK && m->calls != before) memo_keep(l, p->id, args, n, *out);
-    return st;
-}
 
 static enum gpm_status apply_row(struct machine *m, const struct pure_op *op, const struct bound *b,
                                  const value *args, value *out) {
@@ -63,13 +147,13 @@ static enum gpm_status apply_row(struct machine *m, const struct pure_op *op, co
     return st == GPM_OK ? st : core_place(m->core, st, op->by->span);
 }
 
-enum gpm_status pure_apply(struct machine *m, const struct pure *p, const struct pure_op *op,
-                           const value *args, value *out) {
+static enum gpm_status apply_to(struct machine *m, const struct pure *p, const struct pure_op *op,
+                                const value *args, value *out) {
     const struct bound *b = &p->bound[op->of];
     struct pure *callee;
     if (b->cls) return apply_row(m, op, b, args, out);
     enum gpm_status st = ready(m, b->callee, op->n, op->by->span, &callee);
-    if (st == GPM_OK) st = call(m, callee, args, op->n, out);
+    if (st == GPM_OK) st = run(m, callee, args, out);
     if (st != GPM_OK) core_tell_call(m->core, op->by->span, b->callee->lambda->u.lambda.self);
     return st;
 }
@@ -79,7 +163,7 @@ static enum gpm_status apply(struct machine *m, const struct pure *p, const stru
     const int32_t *from = &p->x->operands.at[op->at];
     value small[SMALL], *args = op->n <= SMALL ? small : NEW_ARRAY(value, op->n);
     for (uint32_t i = 0; i < op->n; i++) args[i] = *operand(r, p->bound, from[i]);
-    enum gpm_status st = pure_apply(m, p, op, args, out);
+    enum gpm_status st = apply_to(m, p, op, args, out);
     if (args != small) mem_free(args);
     return st;
 }
@@ -187,37 +271,12 @@ static enum gpm_status run(struct machine *m, struct pure *p, const value *args,
     return st;
 }
 
-static struct pure_memo *memo_of_calls(struct session_core *core, const struct pure *p) {
-    if (p->reads.n) return NULL;
-    if (!core->remembered) core->remembered = NEW(struct pure_memo);
-    return core->remembered;
-}
-
-bool pure_recall(struct session_core *core, const struct pure *p, const value *args, value *out) {
-    size_t n = p->closure->lambda->u.lambda.n_params;
-    struct pure_memo *memo = memo_of_calls(core, p);
-    if (!memo || !is_remembered(args, n)) return false;
-    const struct memo_line *l = memo_line(memo, p->id, args, n);
-    if (!same_call(l, p->id, args, n)) return false;
-    *out = value_ref(l->val);
-    return true;
-}
-
 enum gpm_status pure_call(struct session_core *core, struct world *w, struct pure *p,
                           const value *args, struct span at, value *out) {
-    struct machine m = {core, w, .memo = memo_of_calls(core, p)};
+    struct machine m = {core, w, 0};
     enum gpm_status st = core_poll(core, at);
     if (st == GPM_OK)
         st = run(&m, p, args, out); /* it was asked for because something has changed */
     if (st != GPM_OK) core_tell_call(core, at, p->closure->lambda->u.lambda.self);
     return st;
-}
-
-void pure_call_all(struct session_core *core, struct world *w, struct pure *p, const value *args,
-                   size_t n_calls) {
-    struct machine m = {core, w, .memo = memo_of_calls(core, p)};
-    size_t n = p->closure->lambda->u.lambda.n_params, before = core->diags->list.n;
-    if (!m.memo || p->narrow || !is_remembered(args, n)) return;
-    p->narrow = wide_calls(&m, p, args, n, n_calls) != GPM_OK;
-    diags_rewind(core->diags, before);
 }

@@ -526,7 +526,6 @@ static enum gpm_status run_one(struct session *s, const struct ast *a, struct fr
 
 static enum gpm_status run_instruction(struct session *s, const struct ast *a, struct frame *f) {
     core_collect(&s->core);
-    pure_forget(&s->core);
     enum gpm_status st = core_check_memory(&s->core, a->span);
     if (st == GPM_OK) st = run_one(s, a, f);
     if (st != GPM_OK) {

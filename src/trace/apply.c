@@ -294,49 +294,13 @@ void node_close_over(struct trace *t, struct node *n) {
         if (i > 32 || !(fixed >> (i - 1) & 1)) close_over_value(t, n, n->in[i].node->val, 8);
 }
 
-/* Does c call what n calls, with the same nodes but for numbers that do not change? */
-static bool is_sibling(const struct node *c, const struct node *n) {
-    if (c->special != SPECIAL_PURE || c->n_in != n->n_in) return false;
-    if (c->in[0].node->val.u.box != n->in[0].node->val.u.box) return false;
-    for (uint32_t i = 1; i < n->n_in; i++) {
-        const struct node *p = c->in[i].node, *q = n->in[i].node;
-        bool numbers = p->kind == NODE_CONST && q->kind == NODE_CONST && p->val.tag == V_NUM;
-        if (p != q && !numbers) return false;
-    }
-    return true;
-}
-
-/* The calls of one structure at the points of a data set are wanted one after another, and are made
- * together: n and those that come after it among the children of the node that has changed. */
-static void call_with_siblings(struct trace *t, struct node *n, struct pure *p) {
-    enum { MOST_ARGS = 4 };
-    value args[PURE_LANES * MOST_ARGS];
-    uint32_t k = n->n_in - 1, slot = 1, calls = 0;
-    while (slot <= k && n->in[slot].node->kind == NODE_CONST) slot++;
-    if (slot > k || k > MOST_ARGS) return;
-    const struct node *of = n->in[slot].node;
-    for (uint32_t i = n->in[slot].back; i < of->n_out && calls < PURE_LANES; i++) {
-        const struct node *c = of->out[i].child;
-        if (of->out[i].slot != slot || !is_sibling(c, n)) continue;
-        for (uint32_t j = 0; j < k; j++) args[calls * k + j] = c->in[j + 1].node->val;
-        calls++;
-    }
-    if (calls > 1) pure_call_all(t->core, &t->world, p, args, calls);
-}
-
 enum gpm_status call_held(struct trace *t, struct node *n, struct pure *p, value *out) {
     enum { SMALL = 8 };
-    enum gpm_status st = GPM_OK;
     size_t k = n->n_in - 1;
     value small[SMALL], *args = k <= SMALL ? small : NEW_ARRAY(value, k);
     small[0] = NIL; /* of a call without arguments */
     for (size_t i = 0; i < k; i++) args[i] = n->in[i + 1].node->val;
-    bool known = pure_recall(t->core, p, args, out);
-    if (!known && inner(t)->active && (n->flags & NODE_ON)) {
-        call_with_siblings(t, n, p);
-        known = pure_recall(t->core, p, args, out);
-    }
-    if (!known) st = pure_call(t->core, &t->world, p, args, node_span(n), out);
+    enum gpm_status st = pure_call(t->core, &t->world, p, args, node_span(n), out);
     if (args != small) mem_free(args);
     return st;
 }

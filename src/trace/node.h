@@ -171,12 +171,6 @@ struct lineage {
     struct pool pool; /* nodes and flats */
 };
 
-/* Whether foresight pays (foresee.c). It decides how fast a step is, never what comes of it. */
-struct foresights {
-    double accepted;         /* share of the general moves, of late */
-    uint32_t in_vain, pause; /* attempts that told nothing; moves until the next */
-};
-
 /* A trace behind the view of it that trace.h gives. */
 struct inner {
     struct trace view;
@@ -184,7 +178,6 @@ struct inner {
     struct scaffold *active;    /* between detach and accept */
     const struct ast *replaced; /* being evaluated for an observation; NULL: nothing is */
     struct scaffold *spare;     /* one that is not in use, or NULL */
-    struct foresights foresights;
     uint64_t next_seq, next_block;
     uint32_t ctx_visit;
     bool scopes_vary;    /* a tag has changed its scope: their bits say nothing */

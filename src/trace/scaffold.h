@@ -135,16 +135,6 @@ value placed_value(const struct scaffold *s, const struct node *n, int32_t i, va
 void placed_drawn(const struct scaffold *s, const struct node *n, int32_t i);
 value placed_adjoint(const struct scaffold *s, const struct node *n, int32_t i, value adj,
                      value dargs[2]);
-/* foresee.c: of a scaffold that is built, what a proposal from the prior would be; false: that is
- * not known before it is made. The trace is as before, its generator (where it is known) as after
- * the proposal. */
-struct foreseen {
-    double w_old, w_new;
-    size_t n_choices; /* of the trace */
-};
-bool scaffold_foresee(struct scaffold *s, struct foreseen *out);
-void foreseen_rejected(struct scaffold *s); /* one that was foreseen is not to be made */
-void foresight_learn(struct trace *t, bool accepted);
 bool requests_on(const struct node *n, uint32_t slot);
 /* shape.c: sorts s->maps, those whose sequences keep their length first; how many they are. */
 size_t maps_that_keep(struct scaffold *s);

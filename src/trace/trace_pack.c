@@ -13,8 +13,7 @@
 
 #include <string.h>
 
-/* A new field of these structs is to be written, or to be set by who reads (foresights begin anew,
- * since they decide nothing that is seen). */
+/* A new field of these structs is to be written, or to be set by who reads. */
 PACK_SIZE(struct node, 112, "struct node: see pack_node");
 PACK_SIZE(struct request, 48, "struct request: see pack_request");
 PACK_SIZE(struct family, 136, "struct family: see pack_family");
@@ -22,7 +21,7 @@ PACK_SIZE(struct tagctx, 128, "struct tagctx: see pack_ctx");
 PACK_SIZE(struct scope_block, 72, "struct scope_block: see pack_scopes");
 PACK_SIZE(struct scope, 96, "struct scope: see pack_scopes");
 PACK_SIZE(struct record, 80, "struct record: see pack_record");
-PACK_SIZE(struct inner, 416, "struct inner: see pack_layer");
+PACK_SIZE(struct inner, 400, "struct inner: see pack_layer");
 
 typedef VEC(struct family *) families;
 

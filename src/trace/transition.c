@@ -48,58 +48,19 @@ static enum gpm_status check_weight(struct trace *t, const struct weight_check *
                       w_new - w_old, change - own);
 }
 
-/* What was foreseen of a proposal is what it is. */
-static enum gpm_status check_foreseen(struct trace *t, const struct foreseen *f, double w_old,
-                                      double w_new) {
-    if (isnan(f->w_new) || (f->w_old == w_old && f->w_new == w_new && f->n_choices == t->choices.n))
-        return GPM_OK;
-    return diag_raise(t->core->diags, DIAG_NAN, NO_SPAN,
-                      "trace check: a proposal was to weigh %.17g, %.17g before, with %zu choices; "
-                      "it weighs %.17g, %.17g before, with %zu",
-                      f->w_new, f->w_old, f->n_choices, w_new, w_old, t->choices.n);
-}
 #endif
-
-/* Is it known without making it that the proposal will be rejected? Then it is done with. In test
- * builds it is made all the same, and compared. */
-static bool is_rejected_unmade(struct scaffold *s, const struct mh_extra *extra, double pick,
-                               struct foreseen *f) {
-    struct trace *t = s->t;
-    struct rng before = t->rng;
-    if ((extra && !extra->of_all) || !scaffold_foresee(s, f)) return false;
-    if (extra) pick -= log((double)f->n_choices);
-    bool rejected = !accept(f->w_new - f->w_old + pick, f->w_old, f->w_new, &t->rng);
-#ifdef GPMEM_CHECKS
-    t->rng = before;
-    return false;
-#endif
-    if (rejected)
-        foreseen_rejected(s);
-    else
-        t->rng = before;
-    return rejected;
-}
 
 enum gpm_status trace_mh(struct trace *t, struct node *const *principals, size_t n,
                          const struct mh_extra *extra, bool *accepted) {
-    struct foreseen f = {NAN, NAN, 0};
     double w_old, w_new, pick = extra && extra->log_pick ? -extra->log_pick(extra->ctx, t) : 0;
 #ifdef GPMEM_CHECKS
     struct weight_check old = densities(t, principals, n);
 #endif
     struct scaffold *s = scaffold_build_redrawing(t, principals, n);
     *accepted = false;
-    if (is_rejected_unmade(s, extra, pick, &f)) {
-        foresight_learn(t, false);
-        scaffold_close(s, false);
-        return GPM_OK;
-    }
     enum gpm_status st = scaffold_detach(s, SCAFFOLD_PRIOR, &w_old);
     if (st != GPM_OK) return st;
     st = scaffold_regen(s, SCAFFOLD_PRIOR, NULL, &w_new);
-#ifdef GPMEM_CHECKS
-    if (st == GPM_OK) st = check_foreseen(t, &f, w_old, w_new);
-#endif
     if (st == GPM_OK && s->built && extra && extra->log_pick)
         pick += extra->log_pick(extra->ctx, t);
     *accepted = st == GPM_OK && s->built && accept(w_new - w_old + pick, w_old, w_new, &t->rng);
@@ -110,7 +71,6 @@ enum gpm_status trace_mh(struct trace *t, struct node *const *principals, size_t
     for (size_t i = 0; i < s->e.n; i++)
         fresh |= s->e.at[i].role == ROLE_M && (s->e.at[i].n->flags & NODE_RANDOM);
 #endif
-    foresight_learn(t, *accepted);
     scaffold_close(s, *accepted);
 #ifdef GPMEM_CHECKS /* after the commit: makers keep old and new parameters until then */
     if (st == GPM_OK && *accepted && !fresh) {

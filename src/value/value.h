@@ -42,9 +42,6 @@ struct obj {
 };
 #define OBJ_CODE    1u /* an array made by quote: code, spliced as code */
 #define OBJ_SIMPLEX 2u /* a vector of probabilities */
-#define OBJ_LANES                                                                                  \
-    4u /* a vector that stands for a number in each of several calls (pure_wide.c)                 \
-        */
 
 struct box;
 typedef struct value {
