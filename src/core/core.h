@@ -71,15 +71,15 @@ struct session_core {
     enum gpm_status (*run_nested)(struct session_core *core, struct nest *n, const struct ast *a,
                                   struct frame *f, value *out);
     void *session;
-    struct world *model;          /* on whose behalf procedures are called, or NULL */
-    struct nest *nest;            /* the run inside a model that is under way, or NULL */
-    bool dropping;                /* of the action run next nobody will see the value */
-    struct map sigs;              /* sp_class* of made procedures -> struct sp_sig* */
-    struct compiler *compiler;    /* procedures compiled to numbers (compile.h); NULL: none yet */
-    bool compiling;               /* values may be marks */
-    uint64_t stamps, defined;     /* the last one given out; when a definition was last changed */
-    VEC(value) library;           /* what the prelude defined, in its order */
-    struct waypoints places;      /* where the program stands */
+    struct world *model;       /* on whose behalf procedures are called, or NULL */
+    struct nest *nest;         /* the run inside a model that is under way, or NULL */
+    bool dropping;             /* of the action run next nobody will see the value */
+    struct map sigs;           /* sp_class* of made procedures -> struct sp_sig* */
+    struct compiler *compiler; /* procedures compiled to numbers (compile.h); NULL: none yet */
+    bool compiling;            /* values may be marks */
+    uint64_t stamps, defined;  /* the last one given out; when a definition was last changed */
+    VEC(value) library;        /* what the prelude defined, in its order */
+    struct waypoints places;   /* where the program stands */
 };
 static inline struct session_core *core_of_host(struct sp_host *h) {
     return (struct session_core *)((char *)h - offsetof(struct session_core, host));
