@@ -103,10 +103,11 @@ GPM_API enum gpm_status gpm_run_text(gpm_session *s, const char *name, const cha
                                      size_t len);
 GPM_API enum gpm_status gpm_run_file(gpm_session *s, const char *path);
 /* The next program that the session runs, which is its first, goes on from a checkpoint (see
- * gpm_options) instead of beginning. GPM_E_ARG: it was cut or changed, another version wrote it, or
- * another user, whose checkpoints are taken with allow_run alone (gpm_last_error says what);
- * nothing has happened then, or, where what it needs is missing (GPM_E_USER), the session cannot be
- * used any more. */
+ * gpm_options) instead of beginning. It is that of the checkpoint: another one is an error of
+ * gpm_run_text, and the session is not used any more. GPM_E_ARG: it was cut or changed, another
+ * version wrote it, or another user, whose checkpoints are taken with allow_run alone
+ * (gpm_last_error says what); nothing has happened then, or, where what it needs is missing
+ * (GPM_E_USER), the session cannot be used any more. */
 GPM_API enum gpm_status gpm_restore(gpm_session *s, const void *data, size_t n);
 /* Runs nothing: parses, and says what would fail (errors) or is wrong should it be reached
  * (warnings; gpm_last_error has both). With `interactive` it parses only, and GPM_E_INCOMPLETE says

@@ -614,6 +614,19 @@ static void pack_program(struct pack *p, void *ctx) {
     if (at->code && at->i > at->code->root->n) pack_fail(p, "the program is shorter");
 }
 
+/* A checkpoint brings its program along: it goes on in that alone. */
+static enum gpm_status check_same(struct session *s, const struct code *code, const char *name,
+                                  const char *text, size_t len) {
+    const struct source *was = s->sources.units.at[code->unit];
+    if (was->len == len && memcmp(was->text, text, len) == 0) return GPM_OK;
+    if (s->core.places.from) s->core.places.found(&s->core);
+    struct span at = {.unit = sources_add(&s->sources, name, text, len)};
+    diag_raise(&s->diags, DIAG_DATA, at,
+               "the checkpoint is of another program, or of this one before it was changed");
+    return diag_set_help(&s->diags,
+                         "run the program that it was written by, or begin anew without it");
+}
+
 enum gpm_status session_run(struct session *s, const char *name, const char *text, size_t len) {
     struct program_place at = {0};
     struct waypoint here = {PLACE_PROGRAM, pack_program, &at, NULL, false};
@@ -622,12 +635,14 @@ enum gpm_status session_run(struct session *s, const char *name, const char *tex
     bool outer = s->running, resumed = place_enter(&s->core, &here) && at.code;
     if (resumed) {
         program = at.code->root;
+        st = check_same(s, at.code, name, text, len);
     } else {
         code_unref(at.code);
         st = core_parse(&s->core, name, text, len, false, &at.code, &program);
     }
     if (st != GPM_OK) {
         place_leave(&s->core, &here);
+        if (resumed) code_unref(at.code);
         return st;
     }
     if (!resumed) st = check_first(s, program);

@@ -20,17 +20,42 @@ struct gpm_random plugin_random(struct rng *rng) {
     return (struct gpm_random){next_uniform, rng};
 }
 
-static bool is_sound(const struct gpm_plugin *p) {
-    if (p->version != GPM_PLUGIN_VERSION) return false;
+/* May draws of it be v? */
+static bool holds(const struct gpm_plugin_distribution *d, double v) {
+    if (d->support == GPM_SUPPORT_POSITIVE) return v >= d->lo;
+    return d->support != GPM_SUPPORT_INTERVAL || (v >= d->lo && v <= d->hi);
+}
+
+static bool support_sound(const struct gpm_plugin_distribution *d) {
+    switch (d->support) {
+    case GPM_SUPPORT_REAL:
+    case GPM_SUPPORT_COUNTABLE: return true;
+    case GPM_SUPPORT_POSITIVE: return isfinite(d->lo);
+    case GPM_SUPPORT_INTERVAL: return isfinite(d->lo) && isfinite(d->hi) && d->lo < d->hi;
+    }
+    return false; /* whatever number the object holds */
+}
+
+/* What is wrong with it; NULL: nothing. */
+static const char *fault_of(const struct gpm_plugin *p) {
+    if (p->version != GPM_PLUGIN_VERSION) return "its version is another one";
+    if ((p->n_distributions && !p->distributions) || (p->n_emulators && !p->emulators))
+        return "what it counts is not there";
     for (size_t i = 0; i < p->n_distributions; i++) {
         const struct gpm_plugin_distribution *d = &p->distributions[i];
-        if (!d->name || !d->draw || !d->log_density || d->n_args > 8) return false;
+        if (!d->name || !d->draw || !d->log_density)
+            return "a distribution lacks its name, draw or log_density";
+        if (d->n_args > 8) return "a distribution has more than 8 parameters";
+        if (!support_sound(d))
+            return "a distribution has no support: one of gpm_plugin_support, with a finite lo "
+                   "where it begins, and a hi above it where it ends";
     }
     for (size_t i = 0; i < p->n_emulators; i++) {
         const struct gpm_plugin_emulator *e = &p->emulators[i];
-        if (!e->name || !e->draw || !e->log_density) return false;
+        if (!e->name || !e->draw || !e->log_density)
+            return "an emulator lacks its name, draw or log_density";
     }
-    return true;
+    return NULL;
 }
 
 const struct gpm_plugin *plugin_load(struct sp_call *c, const char *path) {
@@ -45,9 +70,10 @@ const struct gpm_plugin *plugin_load(struct sp_call *c, const char *path) {
         const struct gpm_plugin *(*get)(void); /* ISO C has no cast to function pointers */
         memcpy(&get, &object.symbol, sizeof get);
         found = get();
-        if (!found || !is_sound(found)) {
-            sp_error(c, DIAG_FILE, "'%s' is no plug-in of version %d: something is missing in it",
-                     path, GPM_PLUGIN_VERSION);
+        const char *fault = found ? fault_of(found) : "gpm_plugin gives nothing";
+        if (fault) {
+            sp_error(c, DIAG_FILE, "'%s' is no plug-in of version %d: %s", path, GPM_PLUGIN_VERSION,
+                     fault);
             found = NULL;
             foreign_close(&object);
         }
@@ -147,6 +173,9 @@ static enum gpm_status plugged_simulate(struct sp_call *c, value *out) {
     if (st != GPM_OK) return st;
     if (d->draw(args, plugin_random(c->rng), &v)) return outside(c);
     if (!isfinite(v)) return sp_error(c, DIAG_NAN, "the plug-in %s drew %g", d->name, v);
+    if (!holds(d, v))
+        return sp_error(c, DIAG_DOMAIN, "the plug-in %s drew %g, which lies outside its support",
+                        d->name, v);
     *out = value_num(v);
     return GPM_OK;
 }

@@ -296,6 +296,30 @@ infer repeat(2000000, do(mh(default, one, 50), collect(m)));
     assert r.returncode == 1 and "data.json' has changed since the run began" in r.stderr, (r.returncode, r.stderr)
 
 
+def check_other_program():
+    """A checkpoint beside another program is not used, and what that program says is its own."""
+    where = os.path.join(WORK, "other")
+    os.makedirs(where)
+    for name, mean in (("a", 0), ("b", 5)):
+        with open(os.path.join(where, name + ".vnts"), "w") as f:
+            f.write("assume x = normal(%d, 1);\ninfer accumulate_dataset(100000, do(mh(default, one, 1), collect(x)));\nprint(\"program %s\");\n" % (mean, name))
+        limit = 0.1
+        while True:  # stopped between its first draws and its end
+            shutil.rmtree(os.path.join(where, name), ignore_errors=True)
+            r = subprocess.run([TOOL, "run", name + ".vnts", "--out", name, "--max-time", "%.3f" % limit], cwd=where, capture_output=True)
+            assert r.returncode == 4, r.stderr
+            if os.path.exists(os.path.join(where, name, "chain-1.ckpt")): break
+            limit *= 1.3
+    shutil.copy(os.path.join(where, "a", "chain-1.ckpt"), os.path.join(where, "b"))
+    for with_draws in (False, True):
+        shutil.rmtree(os.path.join(where, "c"), ignore_errors=True)
+        shutil.copytree(os.path.join(where, "b"), os.path.join(where, "c"))
+        if with_draws: shutil.copy(os.path.join(where, "a", "chain-1.csv"), os.path.join(where, "c"))
+        r = subprocess.run([TOOL, "resume", "c"], cwd=where, capture_output=True, text=True)
+        assert "it is of another run" in r.stderr and "program a" not in r.stdout, (r.stdout, r.stderr)
+        assert r.returncode == (1 if with_draws else 0) and (with_draws or "program b" in r.stdout), (r.returncode, r.stdout, r.stderr)
+
+
 def main():
     chance = random.Random(SEED)
     share = max(1, KILLS // len(KINDS)) if KILLS else 2
@@ -308,6 +332,7 @@ def main():
     check_damage()
     check_chains()
     check_limit()
+    check_other_program()
     shutil.rmtree(WORK)
 
 

@@ -185,10 +185,16 @@ for kind in MAKERS:  # given three pairs
 # Refused.
 OTHER = os.path.join(FOLDER.name, "other.so")
 for text, why in ((TEXT.replace("{GPM_PLUGIN_VERSION,", "{GPM_PLUGIN_VERSION + 1,"), "no plug-in of version"),
+                  *((TEXT.replace("GPM_SUPPORT_REAL, 0, 0", "(enum gpm_plugin_support)%s" % wrong), "a distribution has no support")
+                    for wrong in ("4, 0, 0", "-1, 0, 1", "1000000, 0, 0", "2, 1, 1", "2, 1, 0", "2, 0, 1.0 / 0.0", "1, 0.0 / 0.0, 0")),
+                  (TEXT.replace(", laplace_draw,", ", 1 ? 0 : laplace_draw,"), "lacks its name, draw or log_density"),
                   ("int nothing(void);\nint nothing(void) { return 0; }\n", "has no function 'gpm_plugin'")):
     compile_plugin(text, OTHER)
     said = run('assume f = plugin("%s", "%s");' % (OTHER, NAME), expect=1)
     check("refused: " + why, why in said, "" if why in said else said)
+compile_plugin(TEXT.replace("GPM_SUPPORT_REAL, 0, 0", "GPM_SUPPORT_INTERVAL, 5, 6"), OTHER)
+said = run('assume f = plugin("%s", "%s");\nassume x = f(0, 1, 0.5);' % (OTHER, NAME), expect=1)
+check("refused: a draw outside the support", "outside its support" in said, said)
 for text, why, allow in (
         ('assume f = plugin("%s", "%s");' % (OBJECT, NAME), "--allow-run", False),
         ('assume f = plugin("%s", "nothing");' % OBJECT, "has no distribution", True),

@@ -249,6 +249,32 @@ static void test_seldom(void **state) {
     run_release(&r);
 }
 
+/* A state goes on in the program that it was written by, and not beside another one. */
+static void test_other_program(void **state) {
+    struct run r;
+    run_init(&r);
+    gpm_session *s = session(&r, true);
+    const char *text = programs[0];
+    assert_int_equal(gpm_run_text(s, "<test>", text, strlen(text)), GPM_OK);
+    gpm_session_free(s);
+    buf_reset(&r.draws);
+    for (size_t i = 0; i < KEPT; i++) {
+        char *changed = mem_strdup(text), *digit = strpbrk(changed, "0123456789");
+        *digit = *digit == '9' ? '8' : (char)(*digit + 1);
+        const char *others[] = {programs[1], "print(1);", "", changed};
+        for (size_t k = 0; r.at[i].state.len && k < COUNT_OF(others); k++) {
+            s = session(&r, false);
+            assert_int_equal(gpm_restore(s, r.at[i].state.data, r.at[i].state.len), GPM_OK);
+            assert_int_equal(gpm_run_text(s, "<test>", others[k], strlen(others[k])), GPM_E_USER);
+            assert_non_null(strstr(gpm_last_error(s), "the checkpoint is of another program"));
+            gpm_session_free(s);
+        }
+        mem_free(changed);
+    }
+    assert_int_equal(r.draws.len, 0); /* nothing was run */
+    run_release(&r);
+}
+
 /* What is refused leaves a session that can be used. */
 static void test_refused(void **state) {
     struct run r;
@@ -276,9 +302,9 @@ static void test_refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fields), cmocka_unit_test(test_damage),
-                                       cmocka_unit_test(test_sessions),
-                                       cmocka_unit_test(test_seldom),
-                                       cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fields),        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_sessions),      cmocka_unit_test(test_seldom),
+        cmocka_unit_test(test_other_program), cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
