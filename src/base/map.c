@@ -11,8 +11,9 @@ static uint64_t secret[3];
 
 __attribute__((constructor)) static void make_secret(void) {
     if (getentropy(secret, sizeof secret) != 0) { /* better than none */
-        uint64_t now[] = {MAP_PTR(&now), (uint64_t)time(NULL), (uint64_t)getpid()};
-        memcpy(secret, now, sizeof secret);
+        struct timespec now = {0};
+        clock_gettime(CLOCK_REALTIME, &now);
+        for (int i = 0; i < 3; i++) secret[i] = hash_mix(MAP_PTR(&now) + (uint64_t)now.tv_nsec + i);
     }
     secret[2] |= 1;
 }
