@@ -3,15 +3,24 @@
 #include "infer/wild.h"
 #include <math.h>
 
-#define WIDE 10.0 /* their spread in standard deviations of the prediction */
+#define WIDE WILD_WIDTH
 /* Of them, those of any size. So few that skewed predictions (rare counts, logarithms), which know
  * of a hundred standard deviations, are believed. */
 #define SLIPS 1e-6
 
-double wild_log_odds(double logp, double far, double sd) {
+static double log_wide(double far, double sd) {
     double wide = -0.5 * far * far / (WIDE * WIDE) - log(WIDE * sd) - 0.5 * log(2 * M_PI);
-    wide = fmax(wide, wild_log_density(far, sd) + log(SLIPS));
-    return wide + log(WILD_SHARE) - (logp + log1p(-WILD_SHARE));
+    return fmax(wide, wild_log_density(far, sd) + log(SLIPS));
+}
+
+double wild_log_odds(double logp, double far, double sd) {
+    return log_wide(far, sd) + log(WILD_SHARE) - (logp + log1p(-WILD_SHARE));
+}
+
+double wild_log_mixture(double logp, double far, double sd, double share) {
+    if (!(share > 0)) return logp;
+    double in = logp + log1p(-share), out = log_wide(far, sd) + log(share);
+    return fmax(in, out) + log1p(exp(-fabs(in - out)));
 }
 
 double wild_log_density(double far, double sd) {

@@ -69,25 +69,22 @@ static void weigh(const struct checking *c, size_t i, double y, double *w) {
 struct rows {
     const double *y;
     double *far; /* standard deviations off, or of a normal distribution with such tails */
-    double *mean[RSCORES], *logs[RSCORES]; /* logs: of chances and counts */
+    double *mean[RSCORES], *logs[RSCORES]; /* logs of normal measurements: the model's own alone */
 };
 
 /* Row i of normal measurements, standardised. */
 static void of_normal(struct regress *r, const struct checking *c, size_t i, const double *w,
                       struct rows *v) {
     struct rcheck *k = &r->check;
-    size_t draws = r->model.used, n = c->n;
-    double m = 0, var = 0, low = (1 - r->o.level) / 2;
-    for (size_t s = 0; s < draws; s++) m += w[s] * c->mean[s * n + i];
-    for (size_t s = 0; s < draws; s++) {
-        double off = c->mean[s * n + i] - m, sd = c->sd[s * n + i];
-        var += w[s] * (off * off + sd * sd);
-    }
-    k->mean[i] = m;
-    k->sd[i] = sqrt(var);
-    k->lo[i] = rmix_quantile(draws, w, c->mean + i, c->sd + i, n, low);
-    k->hi[i] = rmix_quantile(draws, w, c->mean + i, c->sd + i, n, 1 - low);
-    v->far[i] = fabs(v->y[i] - m) / k->sd[i];
+    double low = (1 - r->o.level) / 2;
+    struct rnormals x = {r->model.used, w, c->mean + i, c->sd + i, c->n, 0};
+    k->mean[i] = rmix_mean(&x);
+    k->sd[i] = rmix_sd(&x);
+    v->far[i] = fabs(v->y[i] - k->mean[i]) / k->sd[i];
+    x.wild = r->wild_share; /* from here on, as measurements are */
+    k->lo[i] = rmix_quantile(&x, low);
+    k->hi[i] = rmix_quantile(&x, 1 - low);
+    v->logs[RSCORE_OWN][i] = rmix_log_normal(&x, v->y[i]);
 }
 
 /* Of counts whose logarithms are hardly known the mean is made by what is least known, the tail;
@@ -307,8 +304,11 @@ static void finish(struct regress *r, struct rows *v) {
     compare(r, v, n, a);
     mem_free(a);
     find_odd(r, k, v->far);
-    for (size_t i = 0; i < n; i++) inside += v->y[i] >= k->lo[i] && v->y[i] <= k->hi[i];
-    k->coverage = inside / (double)n;
+    for (size_t i = 0; i < k->n; i++) inside += v->y[i] >= k->lo[i] && v->y[i] <= k->hi[i];
+    k->coverage = inside / (double)k->n;
+    if (!hidden) /* of all rows, too, in the outcome's units */
+        for (size_t i = 0; i < k->n; i++)
+            k->score[RSCORE_OWN].log += (v->logs[RSCORE_OWN][i] - log(unit)) / (double)k->n;
     for (size_t i = 0; i < k->n; i++) {
         k->sd[i] *= unit;
         k->mean[i] = base + unit * k->mean[i];

@@ -92,22 +92,17 @@ static struct rprediction mixed(const struct regress *r, const struct predicting
         struct rmix x = {r->model.family, n, NULL, mean, sd, p->m, p->size};
         return rmix_predict(&x, r->o.level, r->o.seed, i);
     }
-    double low = (1 - r->o.level) / 2, m = 0, s = 0, t = 0, unit = r->t.y_sd, base = r->t.y_mean;
-    for (size_t k = 0; k < n; k++) m += mean[k * p->m] / (double)n;
-    for (size_t k = 0; k < n; k++) {
-        double off = mean[k * p->m] - m;
-        s += (off * off + sd[k * p->m] * sd[k * p->m]) / (double)n;
-        t += (off * off + new_sd[k * p->m] * new_sd[k * p->m]) / (double)n;
-    }
-    return (struct rprediction){
-        .mean = base + unit * m,
-        .median = base + unit * rmix_quantile(n, NULL, mean, sd, p->m, 0.5),
-        .sd = unit * sqrt(s),
-        .lo = base + unit * rmix_quantile(n, NULL, mean, sd, p->m, low),
-        .hi = base + unit * rmix_quantile(n, NULL, mean, sd, p->m, 1 - low),
-        .new_sd = unit * sqrt(t),
-        .new_lo = base + unit * rmix_quantile(n, NULL, mean, new_sd, p->m, low),
-        .new_hi = base + unit * rmix_quantile(n, NULL, mean, new_sd, p->m, 1 - low)};
+    double low = (1 - r->o.level) / 2, unit = r->t.y_sd, base = r->t.y_mean;
+    struct rnormals f = {n, NULL, mean, sd, p->m, 0};
+    struct rnormals y = {n, NULL, mean, new_sd, p->m, r->wild_share};
+    return (struct rprediction){.mean = base + unit * rmix_mean(&f),
+                                .median = base + unit * rmix_quantile(&f, 0.5),
+                                .sd = unit * rmix_sd(&f),
+                                .lo = base + unit * rmix_quantile(&f, low),
+                                .hi = base + unit * rmix_quantile(&f, 1 - low),
+                                .new_sd = unit * rmix_sd(&y),
+                                .new_lo = base + unit * rmix_quantile(&y, low),
+                                .new_hi = base + unit * rmix_quantile(&y, 1 - low)};
 }
 
 /* At most this many rows at a time, of which a matrix with all draws is held. */

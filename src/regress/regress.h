@@ -81,11 +81,12 @@ struct rcheck {
     bool apart;     /* they were left aside to test it; else one at a time, and those set aside */
     size_t from, n; /* rows in regress's order */
     double *mean, *sd, *lo, *hi; /* of each */
-    double rmse, r2, coverage;   /* coverage of the intervals */
+    double rmse, r2;
+    double coverage; /* of the intervals, as the log score with the rows set aside */
     double rmse_mean, rmse_linear, r2_linear;
     bool beats_mean, beats_lines; /* by more than chance: two standard errors of squared errors */
     size_t *odd, n_odd;           /* far out, farthest first */
-    struct rscore score[RSCORES]; /* of chances */
+    struct rscore score[RSCORES]; /* of chances and counts; of normal measurements log alone */
 };
 
 struct regress {

@@ -3,45 +3,80 @@
 #include "regress/rmix.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "infer/wild.h"
 #include "math/special.h"
 #include <math.h>
 #include <stdlib.h>
 
 /* ---- of normal distributions ---- */
 
-static double mix_cdf(size_t n, const double *w, const double *mean, const double *sd, size_t step,
-                      double x, double *density) {
+static double part(const struct rnormals *x, size_t i) {
+    return x->w ? x->w[i] : 1 / (double)x->n;
+}
+
+static double mix_cdf(const struct rnormals *x, double at, double *density) {
     double cdf = 0;
     *density = 0;
-    for (size_t i = 0; i < n; i++) {
-        double share = w ? w[i] : 1 / (double)n, s = sd[i * step], t = (x - mean[i * step]) / s;
-        cdf += share * norm_cdf(t);
-        *density += share * exp(-0.5 * t * t) / (s * 2.5066282746310002);
+    for (size_t i = 0; i < x->n; i++) {
+        double s = x->sd[i * x->step], t = (at - x->mean[i * x->step]) / s;
+        for (int wide = 0; wide <= (x->wild > 0); wide++) {
+            double u = wide ? t / WILD_WIDTH : t, width = wide ? s * WILD_WIDTH : s;
+            double share = part(x, i) * (wide ? x->wild : 1 - x->wild);
+            cdf += share * norm_cdf(u);
+            *density += share * exp(-0.5 * u * u) / (width * 2.5066282746310002);
+        }
     }
     return cdf;
 }
 
 /* Newton's steps, and halves of the interval where they leave it. */
-double rmix_quantile(size_t n, const double *w, const double *mean, const double *sd, size_t step,
-                     double p) {
-    double lo = INFINITY, hi = -INFINITY, z = norm_quantile(p), x = 0;
-    for (size_t i = 0; i < n; i++) {
-        double q = mean[i * step] + z * sd[i * step];
-        lo = fmin(lo, q), hi = fmax(hi, q);
-        x += (w ? w[i] : 1 / (double)n) * q;
+double rmix_quantile(const struct rnormals *x, double p) {
+    double lo = INFINITY, hi = -INFINITY, z = norm_quantile(p), at = 0;
+    double wide = x->wild > 0 ? WILD_WIDTH * z : z;
+    for (size_t i = 0; i < x->n; i++) {
+        double m = x->mean[i * x->step], s = x->sd[i * x->step];
+        lo = fmin(lo, m + fmin(z, wide) * s), hi = fmax(hi, m + fmax(z, wide) * s);
+        at += part(x, i) * (m + z * s);
     }
     for (int it = 0; it < 100 && hi - lo > 1e-12 * (fabs(lo) + fabs(hi)); it++) {
-        double density, off = mix_cdf(n, w, mean, sd, step, x, &density) - p;
+        double density, off = mix_cdf(x, at, &density) - p;
         if (off > 0)
-            hi = x;
+            hi = at;
         else
-            lo = x;
-        double next = x - off / density;
+            lo = at;
+        double next = at - off / density;
         if (!(next > lo && next < hi)) next = 0.5 * (lo + hi);
-        if (fabs(next - x) <= 1e-10 * fabs(sd[0])) return next;
-        x = next;
+        if (fabs(next - at) <= 1e-10 * fabs(x->sd[0])) return next;
+        at = next;
     }
-    return x;
+    return at;
+}
+
+double rmix_mean(const struct rnormals *x) {
+    double sum = 0;
+    for (size_t i = 0; i < x->n; i++) sum += part(x, i) * x->mean[i * x->step];
+    return sum;
+}
+
+double rmix_sd(const struct rnormals *x) {
+    double mean = rmix_mean(x), sum = 0, square = 1 + x->wild * (WILD_WIDTH * WILD_WIDTH - 1);
+    for (size_t i = 0; i < x->n; i++) {
+        double off = x->mean[i * x->step] - mean, s = x->sd[i * x->step];
+        sum += part(x, i) * (off * off + square * s * s);
+    }
+    return sqrt(sum);
+}
+
+double rmix_log_normal(const struct rnormals *x, double y) {
+    double *logs = NEW_ARRAY(double, x->n + 1);
+    for (size_t i = 0; i < x->n; i++) {
+        double s = x->sd[i * x->step], far = (y - x->mean[i * x->step]) / s;
+        logs[i] = log(part(x, i)) +
+                  wild_log_mixture(-0.5 * far * far - log(s) - LOG_SQRT_2PI, far, s, x->wild);
+    }
+    double sum = logsumexp(logs, x->n);
+    mem_free(logs);
+    return sum;
 }
 
 /* ---- of chances and counts ---- */
@@ -51,7 +86,8 @@ static double weight(const struct rmix *x, size_t k) {
 }
 
 static double at(const struct rmix *x, double p) {
-    return x->family->mean(rmix_quantile(x->n, x->w, x->mean, x->sd, x->step, p));
+    struct rnormals f = {x->n, x->w, x->mean, x->sd, x->step, 0};
+    return x->family->mean(rmix_quantile(&f, p));
 }
 
 /* Measurements, each from the draw whose share of the weights it falls into; stratified in the

@@ -8,9 +8,18 @@
 #include "regress/rfamily.h"
 #include <stdint.h>
 
-/* The p-quantile of a mixture of n normal distributions; w NULL: equal weights. */
-double rmix_quantile(size_t n, const double *w, const double *mean, const double *sd, size_t step,
-                     double p);
+/* A mixture of n normal distributions; w NULL: equal weights. Of each a share `wild` is as wide as
+ * values out of line are (infer/wild.h). */
+struct rnormals {
+    size_t n;
+    const double *w, *mean, *sd; /* mean and sd `step` apart */
+    size_t step;
+    double wild;
+};
+double rmix_quantile(const struct rnormals *x, double p);
+double rmix_mean(const struct rnormals *x);
+double rmix_sd(const struct rnormals *x);
+double rmix_log_normal(const struct rnormals *x, double y); /* log density */
 
 /* Of chances and counts. */
 struct rmix {

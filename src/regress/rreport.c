@@ -122,11 +122,11 @@ void regress_aside(const struct regress *r, struct buf *out) {
     bool one = r->wild == 1;
     buf_printf(out,
                "%zu row%s out of line: errors of another kind are far more probable than noise. %s "
-               "not part of the model, noise and errors are without %s. Intervals are "
-               "those of measurements in line; of new ones about %.1f%% may be like %s. --noise "
-               "normal keeps all.",
+               "not part of the model, noise and errors are without %s. Intervals of new "
+               "measurements take in that about %.1f%% of them are so, ten times as far out as "
+               "the others. --noise normal keeps all.",
                r->wild, one ? " is" : "s are", one ? "It is" : "They are", one ? "it" : "them",
-               100 * r->wild_share, one ? "it" : "them");
+               100 * r->wild_share);
 }
 
 /* A value of the outcome: a number, or the word that the file has. */
@@ -327,7 +327,8 @@ static void put_check(const struct regress *r, struct buf *out) {
         buf_printf(out, "  %-20s %10s %8.3f", names[i], FIGURE(4, rmse[i]), r2[i]);
         if (hidden) buf_printf(out, " %10.4f", k->score[i].log);
         if (!i)
-            buf_printf(out, "   %g%% intervals hold %.1f%%", 100 * r->o.level, 100 * k->coverage);
+            buf_printf(out, "   %g%% intervals hold %.1f%%%s", 100 * r->o.level, 100 * k->coverage,
+                       r->wild && !k->apart ? " of all" : "");
         buf_putc(out, '\n');
     }
 }
@@ -712,7 +713,10 @@ void regress_json(const struct regress *r, const struct rnew *at, const struct r
     JSON(out, FIELD("how", how), FIELD("rows", k->n), FIELD("rmse", k->rmse), FIELD("r2", k->r2),
          FIELD("coverage", k->coverage), FIELD("rmse_linear", k->rmse_linear),
          FIELD("r2_linear", k->r2_linear), FIELD("rmse_mean", k->rmse_mean));
-    if (regress_hidden(r)) json_scores(r, out);
+    if (regress_hidden(r))
+        json_scores(r, out);
+    else
+        JSON(out, FIELD("log_score", k->score[RSCORE_OWN].log));
     buf_puts(out, "},\n  \"inputs\": [\n");
     for (int i = 0; i < r->t.n_inputs; i++) {
         if (i) buf_puts(out, ",\n");
@@ -722,7 +726,7 @@ void regress_json(const struct regress *r, const struct rnew *at, const struct r
     json_together(r, out);
     if (!regress_hidden(r)) json_interval(out, "noise", r->noise);
     if (r->family == RFAMILY_CHANCE) JSON(out, FIELD("chance_of", r->high));
-    JSON(out, FIELD("rows_set_aside", r->wild));
+    JSON(out, FIELD("rows_set_aside", r->wild), FIELD("outlier_share", r->wild_share));
     json_odd(r, out);
     buf_puts(out, ",\n  \"model\": {");
     JSON(out, FIELD("kernel", (const char *)kernel.data),
