@@ -24,6 +24,7 @@ struct job {
     bool overflow;  /* only the end of what it printed is kept, whole lines of it */
     bool long_line; /* within a line that is too long to be kept */
     bool hopeless;  /* said the watcher */
+    size_t looked;  /* so much of `out` are lines that tell no step */
     struct proc_child child;
     char **argv; /* owned */
     struct buf input, out;
@@ -120,6 +121,7 @@ static void job_launch(struct proc_pool *p, struct job *j) {
     buf_reset(&j->r.stderr_tail);
     buf_reset(&j->r.steps);
     j->timed_out = j->overflow = j->long_line = j->hopeless = false;
+    j->looked = 0;
     j->again = 0;
     j->started = clock_seconds();
     j->deadline = j->c->timeout > 0 ? j->started + j->c->timeout : INFINITY;
@@ -153,31 +155,40 @@ static void keep_tail(struct buf *b) {
     b->len = PROC_STDERR_MAX;
 }
 
-/* Takes the lines "gpmem: STEP VALUE" out of what was printed, and tells them. */
-static void take_steps(struct job *j) {
-    for (char *line = j->out.data, *end; line && (end = strchr(line, '\n'));) {
-        double step, value;
-        if (proc_read_step(line, end, &step, &value) != PROC_STEP) {
-            line = end + 1;
-            continue;
-        }
-        bool known = isfinite(step) && isfinite(value); /* NaN says nothing of how it gets on */
-        if (known && j->r.steps.len < PROC_STDOUT_MAX) {
-            buf_puts(&j->r.steps, j->r.steps.len ? ", [" : "[");
-            buf_number(&j->r.steps, step);
-            buf_puts(&j->r.steps, ", ");
-            buf_number(&j->r.steps, value);
-            buf_putc(&j->r.steps, ']');
-        }
-        if (known && !j->hopeless) j->r.value = value;
-        if (known && !j->hopeless && j->c->watch(j->c->watcher, j->tag, step, value)) {
-            j->hopeless = true;
-            j->deadline = 0;
-        }
-        size_t rest = j->out.len - (size_t)(end + 1 - j->out.data);
-        memmove(line, end + 1, rest + 1);
-        j->out.len -= (size_t)(end + 1 - line);
+static void tell_step(struct job *j, double step, double value) {
+    bool known = isfinite(step) && isfinite(value); /* NaN says nothing of how it gets on */
+    if (!known) return;
+    if (j->r.steps.len < PROC_STDOUT_MAX) {
+        buf_puts(&j->r.steps, j->r.steps.len ? ", [" : "[");
+        buf_number(&j->r.steps, step);
+        buf_puts(&j->r.steps, ", ");
+        buf_number(&j->r.steps, value);
+        buf_putc(&j->r.steps, ']');
     }
+    if (j->hopeless) return;
+    j->r.value = value;
+    if (!j->c->watch(j->c->watcher, j->tag, step, value)) return;
+    j->hopeless = true;
+    j->deadline = 0;
+}
+
+/* Takes the lines "gpmem: STEP VALUE" out of what was printed, and tells them: each line is looked
+ * at once. */
+static void take_steps(struct job *j) {
+    if (!j->out.len) return;
+    char *line = j->out.data + j->looked, *to = line, *all = j->out.data + j->out.len, *end;
+    while (line < all && (end = memchr(line, '\n', (size_t)(all - line)))) {
+        double step, value;
+        size_t n = (size_t)(end + 1 - line);
+        if (proc_read_step(line, end, &step, &value) == PROC_STEP)
+            tell_step(j, step, value);
+        else
+            memmove(to, line, n), to += n;
+        line = end + 1;
+    }
+    j->looked = (size_t)(to - j->out.data);
+    memmove(to, line, (size_t)(all - line) + 1);
+    j->out.len -= (size_t)(line - to);
 }
 
 /* Makes room for n bytes: of much that is printed the end counts, in whole lines. */
@@ -188,6 +199,7 @@ static void make_room(struct job *j, size_t n) {
     size_t drop = end ? (size_t)(end + 1 - j->out.data) : j->out.len;
     j->overflow = true;
     j->long_line = !end;
+    j->looked = j->looked > drop ? j->looked - drop : 0;
     memmove(j->out.data, j->out.data + drop, j->out.len - drop + 1);
     j->out.len -= drop;
 }
@@ -397,7 +409,7 @@ static void turn(struct proc_pool *p, double limit, const volatile sig_atomic_t 
             settle(p, j);
         else
             check_ended(p, j, stop != NULL);
-        check_deadline(j, t);
+        check_deadline(j, clock_seconds());
     }
     mem_free(fds);
 }

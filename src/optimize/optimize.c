@@ -27,7 +27,7 @@ void optimize_free(struct optimize *o) {
         mem_free(o->trace.at[i].x);
         mem_free(o->trace.at[i].values);
         mem_free(o->trace.at[i].error);
-        vec_release(&o->trace.at[i].steps);
+        vec_release(&o->trace.at[i].curve.best);
     }
     vec_release(&o->trace);
     vec_release(&o->pending);
@@ -451,10 +451,7 @@ static bool add_eval(const struct memo_row *r, void *user) {
     if (strstr(r->outputs, "\"steps\"")) {
         double *pairs;
         size_t n = proc_read_steps(r->outputs, &pairs, &e.stopped);
-        for (size_t i = 0; i < n; i++) {
-            struct optimize_step step = {pairs[2 * i], pairs[2 * i + 1]};
-            vec_push(&e.steps, step);
-        }
+        optimize_curve(o, pairs, n, &e.curve);
         mem_free(pairs);
     }
     vec_push(&o->trace, e);
@@ -465,10 +462,10 @@ static bool add_eval(const struct memo_row *r, void *user) {
  * complete ones before it still went from that step on. */
 static double would_be(const struct optimize *o, size_t at) {
     const struct optimize_eval *e = &o->trace.at[at];
-    double way = 0, n = 0, step = vec_last(&e->steps).step;
+    double way = 0, n = 0;
     for (size_t i = 0; i < at; i++) {
-        const struct optimize_eval *other = &o->trace.at[i];
-        double then = optimize_by_step(o, other, step);
+        struct optimize_eval *other = &o->trace.at[i];
+        double then = optimize_by_step(&other->curve, e->curve.last);
         if (other->stopped || isnan(then) || isnan(other->y)) continue;
         way += other->y - then;
         n++;
@@ -480,7 +477,7 @@ static void feed(struct optimize *o, size_t upto) {
     for (; o->fed < upto && o->fed < o->trace.n; o->fed++) {
         const struct optimize_eval *e = &o->trace.at[o->fed];
         if (!bo_space_inside(&o->space, e->x)) continue;
-        double guess = e->stopped && e->steps.n ? would_be(o, o->fed) : NAN;
+        double guess = e->stopped && e->curve.best.n ? would_be(o, o->fed) : NAN;
         goals_tell(&o->goals, o->bo, e->x, isnan(guess) ? e->values : &guess);
     }
 }

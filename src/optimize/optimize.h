@@ -20,6 +20,12 @@
 struct optimize_step {
     double step, value;
 };
+/* What an evaluation told on its way: the best so far, by step, where it changed. */
+struct optimize_curve {
+    VEC(struct optimize_step) best;
+    double reach, last; /* the greatest step; that of the last line */
+    size_t at;          /* where it was last asked: programs go on step by step */
+};
 /* One finished evaluation, in the order of finishing. */
 struct optimize_eval {
     double *x;      /* owned; one number per variable */
@@ -28,9 +34,9 @@ struct optimize_eval {
     double seconds;
     char *error; /* owned; NULL unless failed */
     int64_t id, seq;
-    bool given;                      /* told or imported, not evaluated by the search */
-    VEC(struct optimize_step) steps; /* what it told on the way */
-    bool stopped;                    /* on the way: y is the last of them */
+    bool given; /* told or imported, not evaluated by the search */
+    struct optimize_curve curve;
+    bool stopped; /* on the way: y is the last that it told */
 };
 
 struct optimize {
@@ -97,8 +103,10 @@ size_t optimize_failed(const struct optimize *o); /* evaluations that did */
 size_t optimize_within(const struct optimize *o); /* evaluations that keep the bounds */
 /* Objectives of evaluation i, small is good; false: it failed or breaks a bound. */
 bool optimize_objectives(const struct optimize *o, size_t i, double *y);
-/* The best that an evaluation had told by this step; NaN: it never came so far. */
-double optimize_by_step(const struct optimize *o, const struct optimize_eval *e, double step);
+/* optimize_curve.c: the curve of n pairs of a step and a value, freed with vec_release(&c->best);
+ * and the best that it had told by a step, NaN: it never came so far. */
+void optimize_curve(const struct optimize *o, double *pairs, size_t n, struct optimize_curve *c);
+double optimize_by_step(struct optimize_curve *c, double step);
 /* What an evaluation cost, see gpm_optimize_options.max_cost; and is it of the function meant, not
  * of a lower fidelity? */
 double optimize_cost(const struct optimize *o, const struct optimize_eval *e);

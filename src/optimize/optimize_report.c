@@ -39,16 +39,6 @@ double optimize_cost(const struct optimize *o, const struct optimize_eval *e) {
     return cost;
 }
 
-double optimize_by_step(const struct optimize *o, const struct optimize_eval *e, double step) {
-    double best = NAN, last = -INFINITY;
-    for (size_t i = 0; i < e->steps.n; i++) {
-        last = fmax(last, e->steps.at[i].step);
-        if (e->steps.at[i].step <= step && optimize_better(o, e->steps.at[i].value, best))
-            best = e->steps.at[i].value;
-    }
-    return last >= step ? best : NAN;
-}
-
 bool optimize_best(const struct optimize *o, double *x, double *y) {
     int n = goals_count(&o->goals);
     double *modelled = NEW_ARRAY(double, (size_t)n);

@@ -379,7 +379,7 @@ static bool hopeless(void *user, int64_t tag, double step, double now) {
     if (o->opt.no_early_stop || goals_count(&o->goals) != 1) return false;
     size_t better = 0, n = 0;
     for (size_t i = 0; i < o->trace.n; i++) {
-        double other = optimize_by_step(o, &o->trace.at[i], step);
+        double other = optimize_by_step(&o->trace.at[i].curve, step);
         if (isnan(other) || !optimize_is_full(o, o->trace.at[i].x)) continue;
         n++;
         better += optimize_better(o, other, now);
