@@ -48,19 +48,18 @@ static void range_of(const struct curve *c, double *lo, double *hi) {
     if (!(*hi > *lo)) *lo -= 1, *hi += 1;
 }
 
-/* One letter for two knots: the level; where something repeats, its upper and lower edge in turn.
- */
+/* One letter for a knot: the mean of the level there. Of what repeats a sketch has the size alone,
+ * no phase: drawn edge by edge it would have the period of the letters. */
 static void sparkline(const struct sketch *p, struct buf *out) {
     static const char *const blocks[] = {"\u2581", "\u2582", "\u2583", "\u2584",
                                          "\u2585", "\u2586", "\u2587", "\u2588"};
     struct curve c = curve_of(p);
-    double lo, hi;
-    range_of(&c, &lo, &hi);
-    if (hi - lo < 0.5 * p->sd) lo = p->mean - 0.25 * p->sd, hi = p->mean + 0.25 * p->sd;
+    double lo = INFINITY, hi = -INFINITY;
+    for (int k = 0; k < K; k++) lo = fmin(lo, c.mid[k]), hi = fmax(hi, c.mid[k]);
+    double least = 0.5 * p->sd; /* less is flat: its middle is that of a letter */
+    if (hi - lo < least) lo = 0.5 * (lo + hi) - 3.5 / 8 * least, hi = lo + least;
     for (int k = 0; k < K; k++) {
-        bool swings = c.hi[k] - c.lo[k] > 0.6 * p->sd;
-        double v = !swings ? c.mid[k] : k % 2 ? c.hi[k] : c.lo[k];
-        int at = (int)floor((v - lo) / (hi - lo) * 8);
+        int at = hi > lo ? (int)floor((c.mid[k] - lo) / (hi - lo) * 8) : 4;
         buf_puts(out, blocks[at < 0 ? 0 : at > 7 ? 7 : at]);
     }
 }

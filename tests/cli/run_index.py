@@ -67,6 +67,15 @@ def check_answers():
         assert all(p < 0.5 for n, p in found[len(wanted):]), (question, found[:4])
     text = run("search", "x.db", "has a rising trend starting around 1970", "-n", "2").stdout
     assert "read as: rises(from=1970)" in text and re.search(r"1  0\.\d+ ±0\.\d+  [▁-█]{32}  ramp", text), text
+    # the letters are the level, and nothing of their own: what rises rises, what repeats within a letter is level
+    lines = run("search", "x.db", "rises() | periodic()", "-n", "8").stdout
+    drawn = {m[2]: ["▁▂▃▄▅▆▇█".index(c) for c in m[1]] for m in re.finditer(r"([▁-█]{32})  (\w+)", lines)}
+    told = {r["name"]: r["level"] for r in json.loads(run("search", "x.db", "rises() | periodic()", "-n", "8", "--json").stdout)["results"]}
+    assert set(drawn) == set(told) >= {"both", "wave", "ramp"} and drawn["both"] == sorted(drawn["both"]) and drawn["both"][::31] == [0, 7], drawn
+    assert max(drawn["wave"]) - min(drawn["wave"]) < 4, drawn["wave"]
+    for name, level in told.items():
+        turns = lambda v, least: sum((b - a) * (c - b) < 0 and abs(b - a) > least < abs(c - b) for a, b, c in zip(v, v[1:], v[2:]))
+        assert turns(drawn[name], 1) <= turns(level, 0), (name, drawn[name])
     like = json.loads(run("search", "x.db", "--like", "wave", "--json").stdout)
     assert like["results"][0]["name"] == "wave" and like["results"][0]["probability"] > 0.999, like["results"][:2]
     assert json.loads(run("search", "x.db", "--like", "corpus/wave.csv", "--json").stdout)["results"][0]["name"] == "wave"
