@@ -25,20 +25,6 @@ static int part_of(const char *cell, int parts) {
     return digit >= '1' && digit <= '4' && !cell[2] ? digit - '0' : 0;
 }
 
-/* A row of sums or means, by a word of its first cell. */
-static bool is_total(const char *cell) {
-    static const char *const words[] = {"total", "totals", "subtotal", "sum", "average", "mean"};
-    while (*cell) {
-        while (*cell && !ascii_alpha(*cell)) cell++;
-        size_t n = 0;
-        while (ascii_alpha(cell[n])) n++;
-        for (size_t i = 0; i < COUNT_OF(words); i++)
-            if (n == strlen(words[i]) && !ascii_ncasecmp(cell, words[i], n)) return true;
-        cell += n;
-    }
-    return false;
-}
-
 static bool is_empty(const struct csv *c, size_t row, int from) {
     for (int j = from; j < c->n_cols; j++)
         if (*csv_text(c, row, j)) return false;
@@ -84,7 +70,7 @@ static bool has_years(const struct csv *c, const struct grid *g) {
     double before = 0;
     for (size_t i = 1; i < g->rows; i++) {
         const char *cell = cell_at(c, g->turned, i, 0);
-        if (!*cell || is_total(cell)) continue;
+        if (!*cell || csv_total(cell)) continue;
         double year = 0;
         if (!time_is_year(cell) || !number_parse(cell, strlen(cell), &year) || !(year > before))
             return false;
@@ -184,7 +170,7 @@ static bool shape_across(struct csv *c) {
         if (!*name || time_is_one(name)) return false;
     }
     int end = c->n_cols; /* lines end with a separator, or with a total */
-    while (end > 1 && (!*csv_text(c, 0, end - 1) || is_total(csv_text(c, 0, end - 1)))) end--;
+    while (end > 1 && (!*csv_text(c, 0, end - 1) || csv_total(csv_text(c, 0, end - 1)))) end--;
     for (int first = 1; first <= LABELS && first < end; first++) {
         if (!are_times(c, first, end)) continue;
         turn(c, first, end);
@@ -227,7 +213,7 @@ void layout_rows(struct csv *c, const struct series_options *o, int time) {
               time_is_one(csv_text(c, 1, time)) && has_number(c, 1, time); /* units */
     bool known = (o->date_format || time_is_one(csv_text(c, drop[0], time))) &&
                  has_number(c, drop[0], time); /* a list of names has no rows without numbers */
-    for (size_t i = 0; i < n && known; i++) drop[i] |= is_total(csv_text(c, i, time));
+    for (size_t i = 0; i < n && known; i++) drop[i] |= csv_total(csv_text(c, i, time));
     for (size_t i = n; known && i-- > 1;) { /* what stands after the last time */
         const char *cell = csv_text(c, i, time);
         if (drop[i]) continue;

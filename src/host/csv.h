@@ -53,6 +53,13 @@ void csv_find_header(struct csv *c); /* where it has a field that is no number, 
 
 /* Takes rows out, and counts them as left out. */
 void csv_drop(struct csv *c, const bool *drop);
+/* Does a word of the cell say that its row is one of sums or means? */
+bool csv_total(const char *cell);
+/* Takes out rows whose first cell says so, where their numbers are sums or means of rows before
+ * them, or they stand last and no other row is called like them; how many, and the line of the
+ * first. What is one of several words of a column is a level like the others. decimal: as in
+ * amounts.h. */
+size_t csv_drop_totals(struct csv *c, char decimal, size_t *line);
 /* Other cells, whose first row is the header, with the line of each row: the table's from now on.
  */
 void csv_reshape(struct csv *c, int n_cols, size_t n_rows, const char **cells, size_t *lines);

@@ -654,6 +654,19 @@ static void drop_units(struct csv *c, const struct rtable_options *o) {
     mem_free(drop);
 }
 
+/* Sums and means of a spreadsheet are no observations. */
+static void drop_totals(struct reading *r) {
+    size_t line, n = csv_drop_totals(&r->csv, r->t->o.decimal, &line);
+    if (n == 1)
+        buf_printf(&r->t->notes, "line %zu is called a sum or a mean of others and is left out\n",
+                   line);
+    if (n > 1)
+        buf_printf(&r->t->notes,
+                   "%zu lines are called sums or means of others and are left out; the first is "
+                   "line %zu\n",
+                   n, line);
+}
+
 enum gpm_status rtable_read(struct rtable *t, const struct rtext *from,
                             const struct rtable_options *o, struct buf *err) {
     *t = (struct rtable){.file = mem_strdup(from->name), .from_file = !from->text, .o = *o};
@@ -672,6 +685,7 @@ enum gpm_status rtable_read(struct rtable *t, const struct rtext *from,
                    "%zu lines of the file are no rows of the table and left out; the first is line "
                    "%zu\n",
                    r.csv.aside.n, r.csv.aside.line);
+    drop_totals(&r);
     r.col = NEW_ARRAY(struct rcolumn, (size_t)r.csv.n_cols + 1);
     for (int j = 0; j < r.csv.n_cols; j++) r.col[j] = look(&r.csv, o, j, false);
     if (!r.csv.n_rows) st = buf_fail(err, GPM_E_FORMAT, "%s has no rows of data", from->name);

@@ -569,6 +569,23 @@ says("two columns are called 'a b'", 'y,"a\nb","a\tb"\n' + "".join("%d,%d,%d\n" 
 out = given(",,y\n" + "".join("%d,%.3f,%.3f\n" % (i * i % 7, a, 3 * a) for i, (_, a, _) in enumerate(table)), "--json", "-", status=0)
 check(json.loads(out)["check"]["r2"] > 0.9999, "the second of two columns without a name")
 
+# ---- sums and means of a spreadsheet ------------------------------------------------------------------
+random.seed(41)
+shops = [("%s%d" % ("nesw"[i % 4], i), random.randrange(100), random.randrange(50)) for i in range(32)]
+shops = [(g, a, p, 2 * a - p + random.randrange(5)) for g, a, p in shops]
+total = lambda name, rows, of=sum: (name, *("%g" % of([r[k] for r in rows]) for k in (1, 2, 3)))
+mean = lambda v: round(sum(v) / len(v), 1)
+plain = json.loads(given("shop,ads,price,sales\n" + "".join("%s,%s,%s,%s\n" % r for r in shops), "--json", "-", status=0))
+blocks = [shops[8 * k:8 * k + 8] for k in range(4)]
+for name, table in (("a total", shops + [total("Grand total", shops)]), ("a total and a mean", shops + [total("Total", shops), total("Average", shops, mean)]),
+                    ("subtotals", [r for b in blocks for r in b + [total("Subtotal", b)]] + [total("Total", shops)]), ("in another unit", shops + [("Total (k)", 2, 1, 4)])):
+    out = json.loads(given("shop,ads,price,sales\n" + "".join("%s,%s,%s,%s\n" % r for r in table), "--json", "-", status=0))
+    check(out["rows"] == 32 and out["check"]["rmse"] == plain["check"]["rmse"], "%s: %d rows, R2 %g" % (name, out["rows"], out["check"]["r2"]))
+    check("called " in out["notes"] and "left out" in out["notes"], "%s is said: %s" % (name, out["notes"]))
+levels = [(("total", "part", "mean")[i % 3], a, s) for i, (_, a, _, s) in enumerate(shops)]
+out = json.loads(given("what,ads,sales\n" + "".join("%s,%s,%s\n" % r for r in levels), "--json", "-", status=0))
+check(out["rows"] == 32 and "called" not in out["notes"] and len(out["inputs"]) == 2, "levels are no totals: " + out["notes"])
+
 # ---- as a statistician reads it ----------------------------------------------------------------------
 # Of an input of words that says nothing the two levels furthest apart differ as they do by chance: their interval holds zero.
 random.seed(21)
