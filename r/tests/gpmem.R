@@ -203,6 +203,29 @@ near(sd(unclass(r$draws)), sqrt(1 / 3.01), 0.05)
 stopifnot(!identical(r$draws[, 1, 1], r$draws[, 2, 1]))
 invisible(summary(r))
 stopifnot(gpm_run("sample 6 * 7;")$output == "42\n", is.null(gpm_run("sample 1;")$draws))
+
+## what a draw lacks is NA; draws of particles have weights: both count in summaries
+length <- "assume n = uniform_discrete(1, 4); assume x = mapv(i -> normal(0, 1), arange(n)); observe normal(sum(x), 1) = 2;"
+p <- sapply(1:3, function(n) dnorm(2, 0, sqrt(n + 1)))
+p <- p / sum(p)
+of <- function(r, name) { s <- summary(r); as.list(s[s$variable == name, ]) }
+for (seed in 1:3) {
+  r <- gpm_run(paste(length, "infer sample(warmup=200, draws=2000);"), chains = 2, seed = seed, quiet = TRUE)
+  x3 <- unclass(r$draws)[, , "x[3]"]
+  stopifnot(identical(dim(r$draws)[1:2], c(2000L, 2L)), all(is.na(x3) == (unclass(r$draws)[, , "n"] < 3)))
+  s <- of(r, "x[3]")
+  near(s$mean, 0.5, 5 * s$mcse_mean)
+  near(s$absent, 1 - p[3], 0.06)
+  s <- of(r, "n")
+  near(s$mean, sum(1:3 * p), 5 * s$mcse_mean)
+  r <- gpm_run("infer resample(4000); assume m = normal(0, 1); observe normal(m, 0.5) = 2; infer collect(m);", chains = 2, seed = seed, quiet = TRUE)
+  stopifnot("log_weight__" %in% dimnames(r$diagnostics)[[3]])
+  s <- of(r, "m")
+  near(s$mean, 1.6, 5 * s$mcse_mean)
+  near(s$sd, sqrt(0.2), 0.05)
+  stopifnot(s$ess_bulk < 4000)
+}
+
 fails(gpm_run("assume x = nrmal(0, 1);"), "did you mean `normal`")
 fails(gpm_run('plot_to_file("x", "h0", list(1, 2, 3));'), "not allowed|not bound|E0")
 cat("all is well\n")

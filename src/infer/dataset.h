@@ -68,6 +68,8 @@ double *dataset_log_weights(const struct dataset *d);
  * all weigh the same. Caller frees with mem_free. */
 size_t *dataset_drawn(const struct dataset *d);
 void dataset_warn_drawn(struct infer_state *x, const char *who); /* says that it was done */
+/* Prints what summarize does, or the figures as JSON. */
+void dataset_summarise(struct infer_state *x, const struct dataset *d, bool json);
 /* The collected columns as one chain of draws, in the order of the rows: their numbers, and
  * log_weight__ where weights differ. */
 void dataset_table(const struct dataset *d, struct draw_table *out);

@@ -156,22 +156,43 @@ static enum gpm_status op_sweep(struct infer_state *x, const struct action *a, v
     return GPM_OK;
 }
 
-static enum gpm_status op_summarize(struct infer_state *x, const struct action *a, value *out) {
+/* Columns without a number in any row. */
+static void tell_left_out(const struct dataset *d, struct buf *out) {
+    for (size_t c = DATASET_FIRST; c < d->n_columns; c++) {
+        bool any = dataset_rows(d) == 0;
+        for (size_t r = 0; r < dataset_rows(d) && !any; r++) {
+            value v = d->cells.at[r * d->n_columns + c];
+            double x, *numbers;
+            any = value_number(v, &x) || v.tag == V_MATRIX;
+            if (any || !seq_numbers(v, &numbers, &(size_t){0})) continue;
+            mem_free(numbers);
+            any = true;
+        }
+        if (!any) buf_printf(out, "%s: no numbers\n", d->names[c]);
+    }
+}
+
+void dataset_summarise(struct infer_state *x, const struct dataset *d, bool json) {
     struct draw_table all;
     struct buf b = BUF_INIT, html = BUF_INIT, rest = BUF_INIT, accepted = BUF_INIT;
-    dataset_table(dataset_of(a->args[0]), &all);
-    draw_table_summary(&all, &b);
+    dataset_table(d, &all);
+    (json ? draw_table_summary_json : draw_table_summary)(&all, &b);
     acceptance_text(x, NULL, 0, &accepted);
+    tell_left_out(d, &rest);
     if (accepted.len) buf_printf(&rest, "proposals accepted: %s\n", accepted.data);
     advice_all(x, &rest);
     if (x->show) draw_table_summary_html(&all, rest.len ? rest.data : "", &html);
-    buf_add(&b, rest.data, rest.len);
+    if (!json) buf_add(&b, rest.data, rest.len);
     infer_present(x, &b, "text/html", &html);
     buf_release(&b);
     buf_release(&html);
     buf_release(&rest);
     buf_release(&accepted);
     draw_table_release(&all);
+}
+
+static enum gpm_status op_summarize(struct infer_state *x, const struct action *a, value *out) {
+    dataset_summarise(x, dataset_of(a->args[0]), false);
     return GPM_OK;
 }
 

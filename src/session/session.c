@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "core/compile.h"
 #include "core/pure.h"
+#include "infer/dataset.h"
 #include "infer/infer_pack.h"
 #include "infer/progress.h"
 #include "source/srcfn.h"
@@ -359,6 +360,13 @@ static bool only_changes(const struct ast *a, bool inside) {
     }
 }
 
+/* Draws that nobody receives, and that the program leaves at its end, are summarised. */
+static bool leaves_draws(const struct session *s, const struct ast *a, value v) {
+    const struct dataset *d = dataset_of(v);
+    return a == s->last && s->printing && !s->infer.draw && !s->infer.wrote && d &&
+           dataset_rows(d) > 1;
+}
+
 /* An action is run, and shown is what it gives; of a directive that only changes the model nothing
  * is shown, nor the empty list of one that printed itself. */
 static enum gpm_status run_expression(struct session *s, const struct ast *a, struct frame *f,
@@ -381,7 +389,10 @@ static enum gpm_status run_expression(struct session *s, const struct ast *a, st
         st = memory_after(s, a, action);
         value shown = action ? r : v;
         bool said = (action && only_changes(a, false)) || (s->infer.wrote && shown.tag == V_NIL);
-        if (st == GPM_OK && !said) print_value(s, shown);
+        if (st == GPM_OK && leaves_draws(s, a, shown))
+            dataset_summarise(&s->infer, dataset_of(shown), s->json);
+        else if (st == GPM_OK && !said)
+            print_value(s, shown);
         if (action) value_unref(r);
     }
     value_unref(v);
@@ -653,12 +664,14 @@ enum gpm_status session_run(struct session *s, const char *name, const char *tex
         if (!resumed) st = place_point(&s->core, &here, program->kids[at.i]->span);
         if (st != GPM_OK) break;
         explain_begin(s, &e);
+        if (!outer) s->last = at.i + 1 == program->n ? program->kids[at.i] : NULL;
         place_hand(&s->core);
         st = run_instruction(s, program->kids[at.i], NULL);
         explain_end(s, &e, program->kids[at.i], st);
     }
     place_leave(&s->core, &here);
     s->running = outer;
+    if (!outer) s->last = NULL;
     code_unref(at.code);
     return st;
 }

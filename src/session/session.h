@@ -22,6 +22,7 @@ struct session {
     bool printing;
     bool verbose;             /* says after each instruction what it did and how long it took */
     bool running;             /* a text runs; others are loaded by it, and were checked with it */
+    const struct ast *last;   /* instruction of the text that was given; borrowed while that runs */
     struct loads loading;     /* files that run, one inside the other */
     void (*warn)(void *user); /* says what the check found before the run begins, or NULL */
     void *warn_user;

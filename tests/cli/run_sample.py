@@ -148,4 +148,13 @@ for name, model in KNOWN.items():
              for also in ("", ", also=pass")]
     assert draws[0] == draws[1] and len(set(draws[0].split(","))) > 30, (name, draws)
 
+# A program that ends in draws which nobody receives prints their summary.
+for end, printed in (("infer sample(warmup=100, draws=200);", True), ("infer accumulate_dataset(9, do(mh(default, one, 1), collect(mu)));", True),
+                     ("infer sample(warmup=100, draws=200);\ninfer pass;", False), ("infer collect(mu);", False)):
+    status, out, err = run(MODEL + end)
+    assert status == 0 and bool(re.search(r"(?m)^mu ", out)) == printed, (end, out)
+with tempfile.TemporaryDirectory() as folder:
+    status, out, err = run(MODEL + "infer sample(warmup=100, draws=200);", "--out", folder + "/run")
+    assert status == 0 and "mean" not in out, out
+
 print("sample: keeps what it should, begins where it is told, refuses what it must")

@@ -151,6 +151,53 @@ static void unmixed_chains_are_named(void **state) {
     mem_free(x);
 }
 
+/* Equal weights are none, and an integer weight is as many draws; what has weight 0 is not looked
+ * at. */
+static void weights_are_repeated_draws(void **state) {
+    UNUSED(state);
+    enum { N = 2000 };
+    double *x = series(1, 0.3, 4, N, 0, 5), w[4 * N];
+    struct draws_tables *t = draws_tables_new();
+    struct draws_summary plain, same, twice;
+    for (size_t i = 0; i < 4 * N; i++) w[i] = 0.7;
+    draws_summarise(t, x, NULL, 4, N, &plain);
+    draws_summarise(t, x, w, 4, N, &same);
+    assert_true(fabs(same.mean - plain.mean) < 1e-12 && fabs(same.sd - plain.sd) < 1e-12);
+    assert_true(fabs(same.mcse_mean / plain.mcse_mean - 1) < 1e-3);
+    assert_true(fabs(same.rhat - plain.rhat) < 1e-6 && same.median == plain.median);
+    assert_true(fabs(same.ess_bulk / plain.ess_bulk - 1) < 0.02);
+    double sum = 0, n = 0;
+    for (size_t i = 0; i < 4 * N; i++) {
+        w[i] = (double)(i % 3);
+        if (i % 3 == 0) x[i] = NAN;
+        for (size_t k = 0; k < i % 3; k++) sum += x[i], n++;
+    }
+    draws_summarise(t, x, w, 4, N, &twice);
+    assert_true(fabs(twice.mean - sum / n) < 1e-12 && twice.ess_bulk < draws_worth(w, 4 * N) + 1);
+    assert_true(twice.mcse_mean > plain.mcse_mean && twice.rhat < 1.05);
+    draws_tables_free(t);
+    mem_free(x);
+}
+
+static void columns_join(void **state) {
+    UNUSED(state);
+    static const char *const one[] = {"x[2]", "n", "x[2]"}, *const two[] = {"x[10]", "x[1]"};
+    struct draw_table d;
+    struct buf b = BUF_INIT;
+    draw_table_init(&d, 1);
+    draw_table_push(&d, 0, one, (double[]){1, 2, 3}, 3);
+    draw_table_push(&d, 0, two, (double[]){4, 5}, 2);
+    draw_table_push(&d, 0, NULL, NULL, 0);
+    draw_table_arrange(&d);
+    draw_table_json(&d, &b);
+    assert_string_equal(b.data, "{\"chains\": 1, \"rows\": 3, \"draws\": {\"x[1]\": [[null, 5, "
+                                "null]], \"x[2]\": [[1, null, null]], \"x[2]\": [[3, null, null]], "
+                                "\"x[10]\": [[null, 4, null]], \"n\": [[2, null, null]]}}\n");
+    assert_true(number_is_absent(draw_table_at(&d, 0, 2, 0)) && !number_is_absent(NAN));
+    buf_release(&b);
+    draw_table_release(&d);
+}
+
 static void table_of(struct draw_table *d) {
     static const char *const names[] = {"mu", "w[1,2]", "prt. id"};
     draw_table_init(d, 2);
@@ -238,6 +285,8 @@ int main(void) {
         cmocka_unit_test(figures_agree_with_posterior),
         cmocka_unit_test(useless_draws_give_nan_and_a_complaint),
         cmocka_unit_test(unmixed_chains_are_named),
+        cmocka_unit_test(weights_are_repeated_draws),
+        cmocka_unit_test(columns_join),
         cmocka_unit_test(writers_write),
         cmocka_unit_test(summaries_hold_every_column),
     };
