@@ -83,7 +83,8 @@ bool number_parse(const char *text, size_t n, double *x) {
     memcpy(word, text, n);
     word[n] = 0;
     *x = number_read(word, &end);
-    return end == word + n; /* a NUL inside ends the number, too */
+    bool decimal = !strpbrk(word, "xX") && (isfinite(*x) || !strpbrk(word, "0123456789"));
+    return decimal && end == word + n; /* a NUL inside ends the number, too */
 }
 
 /* ---- printing ---- */

@@ -15,7 +15,8 @@
 
 /* As strtod. */
 double number_read(const char *text, char **end);
-/* Whether text[0..n) is one number, blanks before it allowed as in strtod; reads no byte beyond. */
+/* Whether text[0..n) is one number as programs and JSON have them, or inf or nan: no hexadecimal
+ * one and none that is too large. Blanks before it allowed as in strtod; reads no byte beyond. */
 bool number_parse(const char *text, size_t n, double *x);
 
 /* The shortest decimal that reads back as x; inf, -inf, nan. */

@@ -39,6 +39,8 @@ expect("read_json is the same", run('define q = read_json("d.json"); print(q["X"
                                     "--data", "d.json"), "true true x\n")
 expect("CSV of people", run('print(a, b, c, d);', "-d", "german.csv"), '[1.5, -2] [1234.5, 7] [12, 3] ["ABC 12", "ABC 13"]\n')
 expect("CSV", run('print(a, c, data["log.b"], read_table("d.csv") == data);', "-d", "d.csv"), '[1, 3] ["x", "y"] [2, nan] false\n')
+open("odd.csv", "w").write("a,b\n1,1e999\n2,0x10\n")
+expect("no numbers of programs", run("print(b);", "-d", "odd.csv"), '["1e999", "0x10"]\n')
 expect("a value, and the last one of a name", run("print(n, v[1], m);", "--data", "n=1", "-d", "n=2.5", "-d", "v=[1, 2]", "-d", "m=[[1],[2]]"),
        "2.5 2 [[1], [2]]\n")
 expect("in a model", run("data y, N; assume m = normal(0, 1); observe normal(m, 1) = y[0]; sample N + y[2];", "-d", "d.json"), "1\n")

@@ -241,6 +241,15 @@ def test_files_that_may_not_grow():
 
 # ---- two processes on one folder ----
 
+def test_a_small_stack():
+    """A limit of 64 KB for stacks is not the limit of what the tool and its threads have."""
+    write("stack.csv", "t,y\n" + "".join("%d,%d\n" % (i, i * i % 7) for i in range(24)))
+    write("stack.vnts", "assume x = normal(0, 1); infer sample(warmup=10, draws=20);")
+    for args in ("discover -k LIN stack.csv -q --json s.json", "regress stack.csv -q --json s.json", "run -c 2 -q --out stack-run stack.vnts"):
+        r = subprocess.run(["sh", "-c", "ulimit -s 64; exec %s %s" % (TOOL, args)], cwd=WORK.name, capture_output=True, text=True, timeout=120)
+        assert r.returncode == 0, (args, r)
+
+
 def test_one_process_writes():
     program = write("endless.vnts", PROGRAM % 100000000)
     p = subprocess.Popen([TOOL, "run", program, "--out", "shared"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=WORK.name)

@@ -35,9 +35,10 @@ static void parses_whole_texts(void **state) {
     static const struct {
         const char *text;
         double x;
-    } good[] = {{"1.5", 1.5},      {"-.25", -0.25},    {"1e3", 1000}, {"0x1.8p1", 3},   {" 2.0", 2},
+    } good[] = {{"1.5", 1.5},      {"-.25", -0.25},    {"1e3", 1000}, {"1e-400", 0},    {" 2.0", 2},
                 {"inf", INFINITY}, {"5e-324", 5e-324}, {"1.", 1},     {"+7.125", 7.125}};
-    static const char *const bad[] = {"", "1,5", "1.5 ", "1.5.", "x", "1e", "-", ".", "--1", " "};
+    static const char *const bad[] = {"",  "1,5", "1.5 ", "1.5.", "x",       "1e",    "-",
+                                      ".", "--1", " ",    "0x10", "0x1.8p1", "1e999", "-2e400"};
     double x;
     for (size_t i = 0; i < COUNT_OF(good); i++) {
         struct edge e = at_the_edge(good[i].text);
