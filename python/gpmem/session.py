@@ -2,10 +2,12 @@
 """Session: a model that stays, to be built, observed and asked from Python."""
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -44,6 +46,7 @@ class _Shared:
     """What a session and its forks have in common: one session of the library, and the log of what it ran."""
 
     def __init__(self, options: dict[str, Any], functions: Mapping[str, Any], callbacks: Mapping[str, Any]) -> None:
+        self.owner = threading.Lock()
         self.options, self.models = options, 0
         self.log: list[dict[str, str]] = []
         chain = _Chain(0, options)
@@ -51,7 +54,19 @@ class _Shared:
         chain.bind_callbacks(callbacks)
         self.chain: _Chain | None = chain
 
+    @contextlib.contextmanager
+    def _owned(self) -> Iterator[None]:
+        """One owner at a time: another thread, or a callback of the call at work, gets an error."""
+        if not self.owner.acquire(blocking=False):
+            raise GpmemError("this Session is at work for another thread, or calls this callback: it serves one call at a time; "
+                             "give each thread a Session of its own")
+        try: yield
+        finally: self.owner.release()
+
     def run(self, source: str, data: bytes | None = None, logged: bool = True) -> tuple[list[Any], str]:
+        with self._owned(): return self._run(source, data, logged)
+
+    def _run(self, source: str, data: bytes | None = None, logged: bool = True) -> tuple[list[Any], str]:
         """Values that it printed, in order, and what it wrote besides. What fails is not logged."""
         if self.chain is None:
             raise GpmemValueError("the session is closed")
@@ -70,9 +85,10 @@ class _Shared:
         return values, b"".join(chain.other).decode(errors="replace")
 
     def close(self):
-        if self.chain is not None:
-            lib.gpm_session_free(self.chain.session)
-        self.chain = None
+        with self._owned():
+            if self.chain is not None:
+                lib.gpm_session_free(self.chain.session)
+            self.chain = None
 
 
 class Session:

@@ -1,13 +1,32 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """gpmem.Session: directives, inference, forks, failures, save and load. Usage: run_session.py TOOL"""
-import json, os, sys, tempfile
+import json, os, sys, tempfile, threading
 
 os.environ["GPMEM_LIBRARY"] = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "libgpmem.so")
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"))
 import numpy as np
 import gpmem
 from raising import raises
+
+
+def check_owner():
+    """A Session serves one call at a time: other threads, and its own callback, get an error, and it goes on."""
+    said, s = [], gpmem.Session(callbacks={"again": lambda *a: said.append(str(raises(gpmem.GpmemError, "one call at a time", lambda: s.sample("1"))))})
+    s.assume("x", "normal(0, 1)")
+    s.infer('call_back("again", x)')
+    assert said, "the callback was not called"
+    refused = []
+
+    def work():
+        for _ in range(20):
+            try: s.infer("mh(default, one, 200)")
+            except gpmem.GpmemError as e: refused.append(str(e))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for t in threads: t.start()
+    for t in threads: t.join()
+    assert all("one call at a time" in r for r in refused) and isinstance(s.sample("x"), float), refused[:3]
 
 
 def check_failure_on_one_particle():
@@ -146,7 +165,7 @@ def check_a_strangers_file():
         with open(path) as f: assert json.load(f)["options"] == {"seed": 1}
 
 
-for check in (check_directives, check_failures, check_failure_on_one_particle, check_values_after_a_failure,
+for check in (check_owner, check_directives, check_failures, check_failure_on_one_particle, check_values_after_a_failure,
               check_functions, check_forks, check_saved, check_a_strangers_file):
     check()
     print("ok", check.__name__)
