@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 /* Counts the ways of writing: another number is another format. */
-enum { PACK_FORMAT = 2 };
+enum { PACK_FORMAT = 3 };
 
 /* A new field of a struct is to be packed, or to be set by who reads: another size says so. It is
  * that of 64-bit machines; in a web page structs have others. */

@@ -49,8 +49,9 @@ static bool has_mark(value v) {
 /* Something that was read from outside, and its value then. */
 struct outer {
     const struct ast *name;
-    struct frame *frame; /* where its slot was found, borrowed; NULL: a global */
-    value v;             /* counted */
+    struct frame *frame; /* where its slot was found, or a global of a directive; borrowed */
+    bool local;
+    value v; /* counted */
 };
 
 struct compiled {
@@ -311,7 +312,9 @@ void compile_read(struct session_core *core, const struct ast *name, struct fram
     if (name->u.name.builtin) return;
     for (size_t i = 0; local && i < c->around.n; i++) outside |= c->around.at[i] == from;
     if (!outside || has_mark(v)) return;
-    vec_push(&c->now->outer, ((struct outer){name, from, value_ref(v)}));
+    if (!local)
+        for (from = f; from && !from->made_with;) from = from->parent;
+    vec_push(&c->now->outer, ((struct outer){name, from, local, value_ref(v)}));
     look_around(c, v);
 }
 
@@ -328,8 +331,8 @@ static bool is_current(struct session_core *core, const struct compiled *k) {
     if (core->nest) return false; /* what it reads of models around must be read anew (nest.h) */
     for (size_t i = 0; i < k->outer.n; i++) {
         const struct outer *o = &k->outer.at[i];
-        const value *v = o->frame ? NULL : core_global(core, core->model, o->name, &cell);
-        value now = o->frame ? slot_value(&o->frame->s[o->name->u.name.slot]) : v ? *v : ABSENT;
+        const value *v = o->local ? NULL : core_global(core, core->model, o->name, o->frame, &cell);
+        value now = o->local ? slot_value(&o->frame->s[o->name->u.name.slot]) : v ? *v : ABSENT;
         if (!same_value(now, o->v)) return false;
     }
     return true;

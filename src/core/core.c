@@ -205,11 +205,16 @@ struct cell *core_literal(struct session_core *core, const struct ast *a) {
  * own definitions by the names it uses, save those of the library: what the model assumes under
  * such a name was meant to replace it. */
 const value *core_global(struct session_core *core, struct world *w, const struct ast *a,
-                         struct cell **cell) {
+                         struct frame *f, struct cell **cell) {
     uint64_t key = MAP_PTR(a->u.name.sym);
     struct define_slot *d = NULL;
     *cell = NULL;
     if (!a->u.name.builtin) {
+        const struct meaning *m = w ? frame_meaning(f, a->u.name.sym) : NULL;
+        if (m && m->kind != MEANS_VARIABLE) {
+            *cell = m->kind == MEANS_BUILTIN ? m->cell : NULL; /* constants go with the frame */
+            return &m->cell->val;
+        }
         d = map_get(&core->defines, key);
         bool own = a->u.name.inference && d && !d->library;
         if (w && !own) *cell = (struct cell *)world_find(w, a->u.name.sym);

@@ -7,7 +7,7 @@
 #define CORE_CORE_H
 #include "base/work.h"
 #include "math/rng.h"
-#include "core/frame.h"
+#include "core/bindings.h"
 #include "core/waypoint.h"
 
 struct nest;
@@ -116,16 +116,21 @@ struct cell *core_literal(struct session_core *core, const struct ast *a); /* it
 /* The slot that a name stands for; NULL: a global. w: the model that asks, or NULL. Resolution has
  * decided (depth), but a name that an enclosing inference variable could supply is the model's own
  * first. */
+static inline bool core_is_global(struct world *w, const struct ast *name, struct frame *f) {
+    if (name->u.name.depth < 0 || name->u.name.builtin) return true;
+    if (!name->u.name.global_first || !w) return false;
+    const struct meaning *m = frame_meaning(f, name->u.name.sym);
+    return m ? m->kind != MEANS_VARIABLE : world_find(w, name->u.name.sym) != NULL;
+}
 static inline struct slot *core_local(struct world *w, const struct ast *name, struct frame *f) {
-    bool global = name->u.name.depth < 0 || name->u.name.builtin ||
-                  (name->u.name.global_first && w && world_find(w, name->u.name.sym));
-    return global ? NULL : &frame_up(f, name->u.name.depth)->s[name->u.name.slot];
+    return core_is_global(w, name, f) ? NULL
+                                      : &frame_up(f, name->u.name.depth)->s[name->u.name.slot];
 }
 enum gpm_status core_early(struct session_core *core, const struct ast *name); /* slot->unset */
-/* The value of a global name, borrowed; NULL: unbound. *cell: that of a node of the model or of a
- * builtin, NULL: a definition of the inference program. */
+/* The value of a global name in the frame f, borrowed; NULL: unbound. *cell: that of a node of the
+ * model or of a builtin, NULL: a definition of the inference program, or what a directive keeps. */
 const value *core_global(struct session_core *core, struct world *w, const struct ast *name,
-                         struct cell **cell);
+                         struct frame *f, struct cell **cell);
 /* The error; `names`: of the model that asked, to be suggested before others. */
 enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct span at,
                              const char *const *names, size_t n);

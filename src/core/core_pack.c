@@ -397,6 +397,28 @@ static void pack_names(struct pack *p, struct frame *f) {
     if (kind == 2) pack_syms(p, &f->code->arena, &f->names, &n);
 }
 
+static void pack_bindings(struct pack *p, struct bindings **b) {
+    struct core_pack *c = p->above;
+    bool there = *b;
+    pack_bool(p, &there);
+    if (!there) return;
+    if (p->reading) *b = NEW(struct bindings);
+    size_t n = (*b)->all.n;
+    pack_count(p, &n, 3);
+    for (size_t i = 0; i < n && pack_ok(p); i++) {
+        struct meaning m = p->reading ? (struct meaning){0} : (*b)->all.at[i];
+        pack_sym(p, &m.name);
+        m.kind = (enum meaning_kind)pack_choice(p, m.kind, MEANS_VARIABLE + 1);
+        pack_cell(p, (void **)&m.cell);
+        if (!p->reading) continue;
+        bool own = m.kind == MEANS_CONSTANT, cell = own || m.kind == MEANS_BUILTIN;
+        if (cell != (m.cell != NULL) || (own && !map_del(&c->constant, MAP_PTR(m.cell))))
+            pack_fail(p, "what a directive was made with is out of order");
+        else if (pack_ok(p))
+            bindings_put(*b, m);
+    }
+}
+
 void pack_frame(struct pack *p, struct frame **f) {
     size_t number = pack_object(p, (void **)f);
     if (!number) {
@@ -418,6 +440,7 @@ void pack_frame(struct pack *p, struct frame **f) {
     pack_u16(p, &g->lexical);
     pack_frame(p, &g->parent);
     for (size_t i = 0; i < n; i++) pack_slot(p, &g->s[i]);
+    pack_bindings(p, &g->made_with);
 }
 
 /* ---- procedures ---- */

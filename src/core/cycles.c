@@ -13,6 +13,7 @@
  *
  * A collection walks all that frames lead to; the next one waits until as many frames were made. It
  * needs memory for all of that, and where there is none it is given up: nothing was changed yet. */
+#include "core/bindings.h"
 #include "core/plain.h"
 
 /* A frame, a value, or something else that shows what it holds: statistics, a part of a trace. */
@@ -94,6 +95,10 @@ static void visit_frame(struct collection *c, struct frame *f) {
     for (uint32_t i = 0; i < f->n; i++) {
         meet_value(&c->visitor, f->s[i].v);
         if (f->s[i].own) meet_value(&c->visitor, ((struct cell *)f->s[i].node)->val);
+    }
+    for (size_t i = 0; f->made_with && i < f->made_with->all.n; i++) {
+        const struct meaning *m = &f->made_with->all.at[i];
+        if (m->kind == MEANS_CONSTANT) meet_value(&c->visitor, m->cell->val);
     }
 }
 

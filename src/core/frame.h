@@ -12,6 +12,7 @@
 #include "lang/ast.h"
 #include "sp/sp.h"
 
+struct bindings;
 struct family;
 struct node;
 struct pure;
@@ -64,6 +65,7 @@ struct frame {
     struct code *code;          /* that the names are part of; counted, or NULL */
     struct sym *name;           /* extend_environment: the only one */
     struct frame *next, **link; /* the session's list of frames, for the collector */
+    struct bindings *made_with; /* of a directive's expression (bindings.h); owned, or NULL */
     uint16_t owner;   /* 1 + the depth (nest.h) of the model whose nodes the slots hold; 0: none */
     uint16_t lexical; /* 1 + the depth of the model in whose text it was opened; 0: in none */
     struct slot s[];

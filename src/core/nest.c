@@ -12,7 +12,10 @@ static struct world *world_at(struct session_core *core, struct world *w, int de
 }
 
 static struct cell *assumed(struct session_core *core, struct world *w, int depth,
-                            const struct ast *name) {
+                            const struct ast *name, struct frame *f) {
+    while (f && !(f->made_with && f->owner == depth + 1)) f = f->parent;
+    const struct meaning *m = frame_meaning(f, name->u.name.sym);
+    if (m) return m->cell;
     struct world *at = world_at(core, w, depth);
     return at ? (struct cell *)world_find(at, name->u.name.sym) : NULL;
 }
@@ -75,7 +78,7 @@ enum gpm_status nest_find(struct session_core *core, struct world *w, const stru
         bool own = !local && name->u.name.inference && d && !d->library;
         int last = local ? at - name->u.name.global_first + 1 : 0;
         for (int i = at; i >= last && i >= 0 && !own && !node; i--)
-            if ((node = assumed(core, w, i, name)) != NULL) found = i;
+            if ((node = assumed(core, w, i, name, f)) != NULL) found = i;
         if (!node && local) {
             struct frame *from = frame_up(f, name->u.name.depth);
             struct slot *s = &from->s[name->u.name.slot];

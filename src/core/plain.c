@@ -32,7 +32,7 @@ static enum gpm_status lookup_name(struct session_core *core, const struct ast *
     if (s)
         v = &local;
     else if (!core->nest)
-        v = core_global(core, core->model, a, &cell);
+        v = core_global(core, core->model, a, f, &cell);
     if (!v) return core_unbound(core, a->u.name.sym, a->span, NULL, 0);
     if (core->compiling) compile_read(core, a, f, *v);
     *out = value_ref(*v);

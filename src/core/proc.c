@@ -9,6 +9,7 @@
  *
  * A traced frame's slots hold borrowed nodes, so no ring goes through them: their family owns both.
  */
+#include "core/bindings.h"
 #include "core/plain.h"
 #include "core/pure.h"
 
@@ -46,6 +47,9 @@ struct frame *frame_ref(struct frame *f) {
 
 /* A slot's value goes last, from an empty slot: freeing it may lead back to this frame. */
 void frame_clear(struct frame *f) {
+    struct bindings *b = f->made_with;
+    f->made_with = NULL;
+    bindings_free(b);
     for (uint32_t i = 0; i < f->n; i++) {
         struct slot *s = &f->s[i];
         if (s->own) cell_free((struct cell *)s->node);

@@ -52,13 +52,11 @@ static struct cell *find(struct session_core *core, struct world *w, struct clos
         return code && !a->u.unquote.constant ? NULL : slot_cell(s);
     }
     if (a->kind != AST_NAME) return core_literal(core, a);
-    bool global = a->u.name.depth < 0 || a->u.name.builtin ||
-                  (a->u.name.global_first && world_find(w, a->u.name.sym));
-    if (!global) {
+    if (!core_is_global(w, a, c->env)) {
         s = &frame_up(c->env, a->u.name.depth - k->inner)->s[a->u.name.slot];
         return s->unset ? NULL : slot_cell(s);
     }
-    const value *v = core_global(core, w, a, &cell);
+    const value *v = core_global(core, w, a, c->env, &cell);
     if (v && !cell) {
         own->val = value_ref(*v);
         return own;

@@ -340,7 +340,7 @@ static bool makes_its_choice(const struct one_run *r, struct trace *t) {
     struct cell *cell;
     if (a->kind != AST_CALL || a->kids[0]->kind != AST_NAME || a->kids[0]->u.name.depth >= 0)
         return false;
-    const value *op = core_global(t->core, &t->world, a->kids[0], &cell);
+    const value *op = core_global(t->core, &t->world, a->kids[0], NULL, &cell);
     const struct sp_class *cls = op ? proc_class(*op, NULL) : NULL;
     return cls && (cls->flags & SP_RANDOM);
 }

@@ -19,7 +19,7 @@ static const struct infer_op *operator_of(struct infer_state *x, const struct as
     if (name->kind != AST_NAME || name->u.name.depth >= 0 ||
         world_find(&x->model->p.at[0]->world, name->u.name.sym))
         return NULL;
-    const value *v = core_global(x->core, NULL, name, &cell);
+    const value *v = core_global(x->core, NULL, name, NULL, &cell);
     const struct sp_class *cls = v ? proc_class(*v, NULL) : NULL;
     const struct action *a = v ? action_of(*v) : NULL;
     const struct infer_op *op = cls ? infer_op_of(cls) : a && a->kind == ACTION_OP ? a->op : NULL;

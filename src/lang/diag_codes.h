@@ -58,6 +58,7 @@
     X(DIAG_NOT_ACTION, "E0407", "a value where an inference action is needed")                     \
     X(DIAG_ACTION_IN_MODEL, "E0408", "an inference action inside a model expression")              \
     X(DIAG_FORGET_IN_USE, "E0409", "forgetting something that others still use")                   \
+    X(DIAG_NAME_LENT, "E0410", "giving a name that a model reads another meaning")                 \
     X(DIAG_UNKNOWN_SCOPE, "E0501", "a scope that no tag names")                                    \
     X(DIAG_UNKNOWN_BLOCK, "E0502", "a block that does not exist")                                  \
     X(DIAG_NOT_ENUMERABLE, "E0503", "enumerating a choice that has no finite list of values")      \

@@ -159,6 +159,21 @@ static enum gpm_status check_no_data(struct session *s, const struct ast *define
     return GPM_OK;
 }
 
+/* The model may read the name: what it was made with stays. */
+static enum gpm_status define_name(struct session *s, struct sym *name, value v_taken,
+                                   struct span at) {
+    const struct define_slot *d = map_get(&s->core.defines, MAP_PTR(name));
+    enum gpm_status st = GPM_OK;
+    particles *p = &s->infer.model->p;
+    for (size_t i = 0; st == GPM_OK && i < p->n && !(d && value_equal(d->v, v_taken)); i++)
+        st = trace_change_name(p->at[i], name, true, at);
+    if (st == GPM_OK)
+        session_define(s, name->text, v_taken);
+    else
+        value_unref(v_taken);
+    return st;
+}
+
 /* x = run(action), by the builtin. */
 static bool runs_action(struct session *s, const struct ast *define) {
     const struct ast *e = define->kids[0];
@@ -166,7 +181,7 @@ static bool runs_action(struct session *s, const struct ast *define) {
     if (e->kind != AST_CALL || e->n != 2 || e->u.call.kw || e->kids[0]->kind != AST_NAME ||
         e->kids[0]->u.name.depth >= 0)
         return false;
-    const value *run = core_global(&s->core, NULL, e->kids[0], &cell);
+    const value *run = core_global(&s->core, NULL, e->kids[0], NULL, &cell);
     return run && core_special(*run) == SPECIAL_RUN;
 }
 
@@ -198,17 +213,14 @@ static enum gpm_status run_define(struct session *s, const struct ast *a, struct
         return st;
     }
     size_t n = a->u.bind.n_names;
-    if (n <= 1) {
-        session_define(s, a->u.bind.names[0]->text, v);
-        return GPM_OK;
-    }
+    if (n <= 1) return define_name(s, a->u.bind.names[0], v, a->span);
     size_t k;
     if (!seq_length(v, &k) || k != n) st = core_wrong_parts(&s->core, v, n, a->span);
     struct seq_walk w = {v, 0};
     value item;
     for (size_t i = 0; st == GPM_OK && seq_next(&w, &item); i++)
-        session_define(s, a->u.bind.names[i]->text,
-                       value_ref(item.tag == V_REF ? item.u.ref->v : item));
+        st = define_name(s, a->u.bind.names[i], value_ref(item.tag == V_REF ? item.u.ref->v : item),
+                         a->span);
     value_unref(v);
     return st;
 }
@@ -217,7 +229,7 @@ static enum gpm_status run_define(struct session *s, const struct ast *a, struct
 static enum gpm_status run_loop_let(struct session *s, const struct ast *a, struct frame *f) {
     enum gpm_status st = plain_let(&s->core, a, f);
     for (uint32_t i = 0; st == GPM_OK && i < a->u.bind.n_names; i++)
-        session_define(s, a->u.bind.names[i]->text, value_ref(f->s[a->u.bind.slot + i].v));
+        st = define_name(s, a->u.bind.names[i], value_ref(f->s[a->u.bind.slot + i].v), a->span);
     return st;
 }
 

@@ -71,6 +71,7 @@ static enum gpm_status apply_closure(struct trace *t, struct node *n, struct clo
     struct node *small[8], **args = k <= 8 ? small : NEW_ARRAY(struct node *, k);
     for (size_t i = 0; i < k; i++) args[i] = n->in[i + 1].node;
     struct family *f = family_new(t, n->ctx);
+    trace_lend(t, n->in[0].node->val);
     enum gpm_status st = call_family(t, c, args, k, f, n->ctx, node_span(n));
     if (args != small) mem_free(args);
     return request_family(t, n, f, st);
@@ -257,9 +258,11 @@ static void close_over(struct trace *t, struct node *n, const struct ast *a, str
                        int depth, int budget) {
     if (!a) return;
     if (a->kind == AST_NAME && !a->u.name.builtin) {
-        struct node *p = a->u.name.depth < 0 || a->u.name.global_first
-                             ? world_find(&t->world, a->u.name.sym)
-                             : NULL;
+        const struct meaning *m = frame_meaning(f, a->u.name.sym);
+        bool global = a->u.name.depth < 0 || a->u.name.global_first;
+        struct node *p = !global ? NULL
+                         : m     ? (struct node *)m->cell
+                                 : world_find(&t->world, a->u.name.sym);
         if (!p && a->u.name.depth >= depth) {
             struct frame *from = frame_up(f, a->u.name.depth - depth);
             struct slot *s = &from->s[a->u.name.slot];

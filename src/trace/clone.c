@@ -35,9 +35,11 @@ static struct node *map_node(struct clone *c, struct node *n) {
  * somebody else's. */
 static bool frame_needs_copy(const struct clone *c, const struct frame *f) {
     uint16_t level = nest_level(c->from->core);
-    for (; f; f = f->parent)
+    for (; f; f = f->parent) {
+        if (f->made_with && f->owner == level) return true;
         for (uint32_t i = 0; i < f->n; i++)
             if (f->s[i].node && !f->s[i].own && f->owner == level) return true;
+    }
     return false;
 }
 
@@ -275,9 +277,21 @@ static value clone_value(struct clone *c, value v) {
     return v.u.obj->refs > 1 ? remember(c, v, out) : out;
 }
 
+/* What leaves the trace means what names mean where it is called. */
+static void fill_bindings(struct clone *c, const struct bindings *from, struct frame *g) {
+    if (!from || !c->to) return;
+    g->made_with = NEW(struct bindings);
+    for (size_t i = 0; i < from->all.n; i++) {
+        struct meaning m = from->all.at[i];
+        if (m.kind == MEANS_CONSTANT) m.cell = cell_new(clone_value(c, m.cell->val));
+        bindings_put(g->made_with, m);
+    }
+}
+
 static void fill_frames(struct clone *c) {
     for (size_t k = 0; k < c->frame_order.n; k++) { /* grows while values are copied */
         struct frame *f = c->frame_order.at[k], *g = map_get(&c->frames, MAP_PTR(f));
+        fill_bindings(c, f->made_with, g);
         for (uint32_t i = 0; i < f->n; i++) {
             struct slot *s = &f->s[i];
             g->s[i].v = clone_value(c, c->to ? s->v : slot_value(s));
@@ -378,6 +392,7 @@ struct trace *trace_clone(struct trace *t) {
     u->n_directives = t->n_directives;
     for (size_t k = 0; k < c.n_layers; k++) {
         struct trace *l = c.layers[k];
+        lent_join(u, l);
         for (size_t i = 0; i < l->records.n; i++) find_families(&c, l->records.at[i]->family);
         upto[k] = c.order.n;
     }

@@ -33,7 +33,7 @@ static enum gpm_status eval_name(struct trace *t, struct family *fam, const stru
         if (st != GPM_OK) return st;
     } else {
         s = core_local(&t->world, a, f);
-        if (!s) v = core_global(t->core, &t->world, a, &cell);
+        if (!s) v = core_global(t->core, &t->world, a, f, &cell);
     }
     if (s && s->unset) return core_early(t->core, a);
     if (!s && !v) return unbound(t, a);
@@ -76,7 +76,9 @@ static enum gpm_status eval_operands(struct trace *t, struct family *fam, const 
     for (size_t i = 1; st == GPM_OK && i < a->n; i++) {
         struct node *arg;
         st = eval_expr(t, fam, a->kids[i], f, ctx, &arg);
-        if (st == GPM_OK) nodes[order ? order[i - 1] + 1 : i] = arg;
+        if (st != GPM_OK) break;
+        if (arg->kind == NODE_CONST && arg->val.tag == V_PROC) trace_lend(t, arg->val);
+        nodes[order ? order[i - 1] + 1 : i] = arg;
     }
     mem_free(order);
     for (size_t i = 1; st == GPM_OK && i < *n; i++)
@@ -262,6 +264,7 @@ static enum gpm_status hold_as_one(struct trace *t, struct family *fam, const st
     struct node *app = *out = node_new(t, fam, NODE_APP, a, (uint32_t)n);
     app->ctx = ctx;
     app->special = SPECIAL_PURE;
+    trace_lend(t, nodes[0]->val);
     for (size_t i = 0; i < n; i++) app->in[i].node = nodes[i];
     return node_apply(t, app, true);
 }
@@ -309,6 +312,7 @@ static enum gpm_status eval_if(struct trace *t, struct family *fam, const struct
         *branch = a->kids[truth ? 1 : 2];
         return st;
     }
+    trace_lend_branches(t, a, f);
     struct node *n = node_new(t, fam, NODE_IF, a, 1);
     n->ctx = ctx;
     n->in[0].node = cond;

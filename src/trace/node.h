@@ -188,7 +188,8 @@ struct inner {
     struct trace *below; /* sealed, counted (above); NULL: the trace is whole */
     uint32_t above;      /* layers that go on from this one, which is sealed while there are any */
     struct pmap *names, *entries; /* of a sealed one: as its world's, with its own */
-    struct flats *flats;          /* all compiled steps; NULL: none yet */
+    struct map lent; /* names that procedures of the program read for it, and those (made_with.c) */
+    struct flats *flats; /* all compiled steps; NULL: none yet */
     const struct flat_hooks *flat_hooks;
 };
 static inline struct inner *inner(const struct trace *t) {
@@ -213,6 +214,20 @@ struct record *layer_record(const struct trace *t, const struct sym *label); /* 
 struct trace *layer_new(struct trace *below);
 void layer_seal(struct trace *t);
 
+/* What directives are made with (made_with.c). The frame f of the expression a, or a copy of it
+ * that keeps what names mean now; own: names that the directive binds. Counted. */
+struct frame *bindings_make(struct trace *t, const struct ast *a, struct frame *f,
+                            struct sym *const *own, size_t n_own) GPM_MUST_USE;
+/* Do others look up names of this one later? */
+bool bindings_read(struct trace *t, struct record *r);
+/* Does anything that another directive made read what this one made (readers.c)? */
+bool record_is_read(struct trace *t, struct record *r);
+/* Procedures of the inference program that the value holds may be called later; those of the
+ * branches of an `if` in such a one. */
+void trace_lend(struct trace *t, value v);
+void trace_lend_branches(struct trace *t, const struct ast *a, struct frame *f);
+void lent_join(struct trace *t, const struct trace *from);
+void lent_release(struct map *lent);
 /* Allocation and links (node.c). */
 struct node *node_new(struct trace *t, struct family *fam, enum node_kind kind,
                       const struct ast *ast, uint32_t n_in);

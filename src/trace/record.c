@@ -65,6 +65,7 @@ static struct trace *layer_free(struct trace *t) {
     vec_release(&t->records);
     map_release(&t->globals);
     map_release(&in->labels);
+    lent_release(&in->lent);
     vec_release(&t->choices);
     scopes_release(t);
     if (in->flats) in->flat_hooks->free(t);
@@ -210,13 +211,6 @@ static bool is_shared(struct trace *t, const struct record *r) {
     return false;
 }
 
-/* Constants do not know who reads them. */
-static bool binds_constant(const struct record *r) {
-    for (size_t i = 0; i < r->names.n; i++)
-        if (r->names.at[i].node->kind == NODE_CONST) return true;
-    return false;
-}
-
 /* Frozen directives whose names were given again go when nothing reads them. */
 static void drop_unread(struct trace *t) {
     for (size_t i = t->records.n; i-- > 0;) {
@@ -226,13 +220,6 @@ static void drop_unread(struct trace *t) {
             !is_shared(t, r))
             undo_record(t, r);
     }
-}
-
-/* A directive without names or a label, of which nothing but what reads it is left. */
-static void leave_nameless(struct record *r) {
-    r->names.n = 0;
-    r->label = NULL;
-    r->kind = REC_PREDICT;
 }
 
 /* Directives that bind one of these names lose it, and with the last one their label. */
@@ -246,7 +233,8 @@ static void give_way(struct trace *t, struct sym *const *names, size_t n) {
         map_del(&t->globals, MAP_PTR(names[i]));
         if (r->names.n) continue;
         unbind(t, r);
-        leave_nameless(r);
+        r->label = NULL; /* nothing but what reads it is left */
+        r->kind = REC_PREDICT;
     }
 }
 
@@ -268,8 +256,13 @@ enum gpm_status trace_assume(struct trace *t, struct sym *const *names, size_t n
     if (st == GPM_OK) st = check_label(t, label, again, ast->span);
     if (st != GPM_OK) return st;
     if (again) trace_whole(t);
+    for (size_t i = 0; i < n && st == GPM_OK; i++)
+        st = trace_change_name(t, names[i], false, ast->span);
+    if (st != GPM_OK) return st;
     struct family *f;
+    frame = bindings_make(t, ast, frame, names, n);
     st = eval_family(t, ast, frame, NULL, &f);
+    frame_unref(frame);
     if (st != GPM_OK) return st;
     struct node **parts = NEW_ARRAY(struct node *, n);
     st = find_parts(t, f, ast, n, parts);
@@ -295,7 +288,10 @@ enum gpm_status trace_predict(struct trace *t, struct sym *label, const struct a
                               struct frame *frame, value *out) {
     enum gpm_status st = check_label(t, label, false, ast->span);
     struct family *f;
-    if (st == GPM_OK) st = eval_family(t, ast, frame, NULL, &f);
+    if (st != GPM_OK) return st;
+    frame = bindings_make(t, ast, frame, NULL, 0);
+    st = eval_family(t, ast, frame, NULL, &f);
+    frame_unref(frame);
     if (st != GPM_OK) return st;
     add_record(t, REC_PREDICT, label, f, ast->span);
     *out = trace_export(t, f->root->val);
@@ -423,16 +419,19 @@ static enum gpm_status check_observed(struct trace *t, const struct ast *e, stru
 }
 
 /* An expression whose choice is to get a value. Where that lies in a layer below, the trace is made
- * whole first. */
+ * whole first. stays: for a directive, which keeps what names mean. */
 static enum gpm_status eval_target(struct trace *t, const struct ast *ast, struct frame *frame,
-                                   struct family **f) {
-    struct rng before = t->rng;
-    enum gpm_status st = eval_family(t, ast, frame, NULL, f);
-    if (st != GPM_OK || !node_below(t, chase((*f)->root))) return st;
-    drop_family(t, *f);
-    trace_whole(t);
-    t->rng = before;
-    return eval_family(t, ast, frame, NULL, f);
+                                   bool stays, struct family **f) {
+    for (bool again = false;; again = true) {
+        struct rng before = t->rng;
+        struct frame *g = stays ? bindings_make(t, ast, frame, NULL, 0) : frame_ref(frame);
+        enum gpm_status st = eval_family(t, ast, g, NULL, f);
+        frame_unref(g);
+        if (st != GPM_OK || again || !node_below(t, chase((*f)->root))) return st;
+        drop_family(t, *f);
+        trace_whole(t);
+        t->rng = before;
+    }
 }
 
 /* Evaluates the expression (drawing a value), puts the observed one in its place, remembers the
@@ -441,8 +440,9 @@ enum gpm_status trace_observe(struct trace *t, struct sym *label, const struct a
                               struct frame *frame, value v, double *weight) {
     enum gpm_status st = check_label(t, label, false, ast->span);
     struct family *f;
+    if (st != GPM_OK) return st;
     inner(t)->replaced = ast;
-    if (st == GPM_OK) st = eval_target(t, ast, frame, &f);
+    st = eval_target(t, ast, frame, true, &f);
     inner(t)->replaced = NULL;
     if (st != GPM_OK) return st;
     st = check_observed(t, ast, f->root, v);
@@ -464,7 +464,7 @@ enum gpm_status trace_force(struct trace *t, const struct ast *ast, struct frame
     struct family *f;
     struct node *end;
     enum gpm_status st = refuse_nan(t, ast->span, v);
-    if (st == GPM_OK) st = eval_target(t, ast, frame, &f);
+    if (st == GPM_OK) st = eval_target(t, ast, frame, false, &f);
     if (st != GPM_OK) return st;
     st = observation_end(t, f->root, ast->span, &end);
     if (st == GPM_OK) st = set_value(t, end, v, false, weight);
@@ -504,9 +504,7 @@ static enum gpm_status unknown_label(struct trace *t, struct sym *label, struct 
     return st;
 }
 
-/* An observed choice becomes free with the value it has; what others read cannot be forgotten. Of a
- * directive that binds a constant the name and the label go, and the constant stays for those who
- * may read it. */
+/* An observed choice becomes free with the value it has; what others read cannot be forgotten. */
 enum gpm_status trace_forget(struct trace *t, struct sym *label, struct span at, double *weight) {
     trace_whole(t);
     struct record *r = find_record(t, label);
@@ -515,16 +513,16 @@ enum gpm_status trace_forget(struct trace *t, struct sym *label, struct span at,
     if (r->kind == REC_OBSERVE) {
         enum gpm_status st = unobserve(t, r, weight);
         if (st != GPM_OK) return st;
-    } else if (in_use(t, r->family) || is_shared(t, r)) {
+    } else if (r->names.n ? record_is_read(t, r) : in_use(t, r->family) || is_shared(t, r)) {
         diag_raise(t->core->diags, DIAG_FORGET_IN_USE, at,
                    "`%s` cannot be forgotten: other directives use it", label->text);
         return diag_set_help(t->core->diags, "forget those first");
     }
-    if (binds_constant(r)) {
-        unbind(t, r);
-        leave_nameless(r);
-    } else
-        undo_record(t, r);
+    for (size_t i = 0; i < r->names.n; i++) {
+        enum gpm_status st = trace_change_name(t, r->names.at[i].name, false, at);
+        if (st != GPM_OK) return st;
+    }
+    undo_record(t, r);
     drop_unread(t);
     t->structure++;
     return GPM_OK;
@@ -549,9 +547,19 @@ static void own_constant(struct trace *t, struct record *r) {
     t->world.stamp = 0;
 }
 
+/* Procedures, references and what calls them lead to nodes by way of frames. */
+static bool may_hold_nodes(value v) {
+    size_t n;
+    bool may = v.tag >= V_REF;
+    for (; v.tag == V_PAIR && !may; v = v.u.pair->rest) may = may_hold_nodes(v.u.pair->first);
+    const value *part = may ? NULL : value_parts(v, &n);
+    for (size_t i = 0; part && i < n && !may; i++) may = may_hold_nodes(part[i]);
+    return may || v.tag >= V_REF;
+}
+
 /* The nodes that names refer to stay on as constants (NODE_FROZEN: node_class is NULL, nothing is
- * linked); the computation under them is switched off and freed, but for nodes that closures read.
- */
+ * linked); the computation under them is switched off and freed, but for nodes that closures read,
+ * and with it the frames, and what names meant in them. */
 enum gpm_status trace_freeze(struct trace *t, struct sym *label, struct span at) {
     trace_whole(t);
     struct record *r = find_record(t, label);
@@ -564,18 +572,29 @@ enum gpm_status trace_freeze(struct trace *t, struct sym *label, struct span at)
     }
     struct family *f = r->family;
     if (!is_of(r, f->root)) own_constant(t, r);
+    bool alone = !may_hold_nodes(f->root->val);
     for (size_t i = f->nodes.n; i-- > 0;) {
         struct node *n = f->nodes.at[i];
         if (n->kind == NODE_CONST || !(n->flags & NODE_ON)) continue;
         bool bound = n == f->root;
         for (size_t j = 0; j < r->names.n; j++) bound |= r->names.at[j].node == n;
+        alone &= bound ? !may_hold_nodes(n->val) : !n->n_out;
         if (!bound && n->n_out) continue; /* read through a closure */
         node_off(t, n);
-        if (n->req)
-            families_free_dead(t, n->req->fam, n->req->n_fam), n->req->n_fam = n->req->n_xin = 0;
+        if (n->req) {
+            families_free_dead(t, n->req->fam, n->req->n_fam);
+            n->req->n_fam = n->req->n_xin = 0;
+            n->req->frame = NULL;
+        }
         n->flags = bound ? NODE_ON | NODE_FROZEN : NODE_FROZEN;
         for (uint32_t j = 0; j < n->n_in; j++) n->in[j].node = n; /* those may go before it */
     }
+    for (size_t j = 0; j < r->names.n; j++) r->names.at[j].node->flags |= NODE_FROZEN;
+    for (size_t i = 0; alone && i < f->frames.n; i++) {
+        family_keep_code(t, f, f->frames.at[i]->code);
+        frame_unref(f->frames.at[i]);
+    }
+    if (alone) f->frames.n = 0;
     r->frozen = true;
     drop_unread(t);
     t->structure++;

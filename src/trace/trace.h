@@ -186,6 +186,12 @@ void trace_undo_last(struct trace *t);
 /* A value fit to leave the trace: closures see copies of what they close over. Owned. */
 value trace_export(struct trace *t, value v);
 
+/* The name is about to mean something else, by a definition of the inference program (defines) or
+ * by the model. An error where a procedure of the inference program
+ * reads it on behalf of the model; directives that waited for it keep what it means now. */
+enum gpm_status trace_change_name(struct trace *t, struct sym *name, bool defines,
+                                  struct span at) GPM_MUST_USE;
+
 /* Scopes and blocks. A block is live while it holds choices; live blocks have no order. */
 struct scope *trace_scope(struct trace *t, value name); /* NULL: no tag names it */
 value scope_name(const struct scope *s);                /* borrowed */

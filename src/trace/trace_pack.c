@@ -21,7 +21,7 @@ PACK_SIZE(struct tagctx, 128, "struct tagctx: see pack_ctx");
 PACK_SIZE(struct scope_block, 72, "struct scope_block: see pack_scopes");
 PACK_SIZE(struct scope, 96, "struct scope: see pack_scopes");
 PACK_SIZE(struct record, 80, "struct record: see pack_record");
-PACK_SIZE(struct inner, 400, "struct inner: see pack_layer");
+PACK_SIZE(struct inner, 424, "struct inner: see pack_layer");
 
 typedef VEC(struct family *) families;
 
@@ -375,6 +375,20 @@ static void pack_choices(struct pack *p, struct trace *t) {
         if (t->choices.at[i]) t->choices.at[i]->choice = (uint32_t)i;
 }
 
+/* Names alone: texts are met again when they are called. */
+static void pack_lent(struct pack *p, struct map *lent) {
+    size_t n = 0;
+    for (size_t i = 0; i < lent->cap; i++) n += lent->slots[i].val && !(lent->slots[i].key & 1);
+    pack_count(p, &n, 1);
+    for (size_t i = 0, k = 0; i < n && pack_ok(p); i++) {
+        struct sym *s = NULL;
+        while (!p->reading && (!lent->slots[k].val || (lent->slots[k].key & 1))) k++;
+        if (!p->reading) s = lent->slots[k++].val;
+        pack_sym(p, &s);
+        if (p->reading && s) map_put(lent, MAP_PTR(s), s);
+    }
+}
+
 static void pack_numbers(struct pack *p, struct trace *t) {
     struct inner *in = inner(t);
     pack_rng(p, &t->rng);
@@ -391,6 +405,7 @@ static void pack_numbers(struct pack *p, struct trace *t) {
     uint32_t bits = pack_choice(
         p, (in->improper ? IMPROPER : 0) | (t->ancestry.generations ? ANCESTRY : 0), BITS);
     in->improper = bits & IMPROPER;
+    pack_lent(p, &in->lent);
     if (!(bits & ANCESTRY)) return;
     pack_u32(p, &t->ancestry.from);
     pack_u32(p, &t->ancestry.generations);
