@@ -67,7 +67,8 @@ def compile_unit(unit, like):
     flags = [w.replace(ROOT + "/", WORK + "/") for w in like[1:] if w.startswith(keep)]
     flags = [w.replace(WORK + "/build", ROOT + "/build") for w in flags]  # generated headers
     made = os.path.join(WORK, unit.replace("/", "_") + ".o")
-    do(like[0], *flags, "-Werror", "-c", os.path.join(WORK, unit), "-o", made)
+    compiler = like[:2] if os.path.basename(like[0]) == "ccache" else like[:1]
+    do(*compiler, *flags, "-Werror", "-c", os.path.join(WORK, unit), "-o", made)
     return made
 
 
