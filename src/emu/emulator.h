@@ -20,6 +20,10 @@ struct emulator_class {
     /* Its gradient in y; NULL: none. GPM_E_LIMIT: not of such pairs. */
     enum gpm_status (*slope)(void *e, bool measured, const double *x, const double *y, size_t n,
                              double *dy);
+    /* Mean and standard deviation at one point, given the data, and their derivatives in it; NULL,
+     * or GPM_E_LIMIT: the value there is not normal, or they are not known. */
+    enum gpm_status (*predict)(void *e, bool measured, const double *x, double at[2], double *dmean,
+                               double *dsd);
     enum gpm_status (*add)(void *e, bool measured, const double *x, const double *y, size_t n);
     enum gpm_status (*remove)(void *e, bool measured, const double *x, const double *y);
     enum gpm_status (*log_joint)(void *e, double *out);

@@ -21,6 +21,7 @@
 #include "math/special.h"
 #include "sp/kernel_value.h"
 #include <math.h>
+#include <string.h>
 
 /* What the arguments of a maker say. */
 struct model_args {
@@ -267,6 +268,37 @@ static enum gpm_status em_slope(void *p, bool measured, const double *x, const d
     return st;
 }
 
+static enum gpm_status prior_mean(void *gp, const double *x, double *m) {
+    struct kern_pts at = {.x = x, .n = 1, .ld = 1, .dim = gp_dim(gp)};
+    return mean_eval(gp_mean(gp), at, m);
+}
+
+/* What rounding leaves of a variance is no more than a trillionth of that before the data. */
+static enum gpm_status em_predict(void *p, bool measured, const double *x, double at[2],
+                                  double *dmean, double *dsd) {
+    struct gp_em *e = harden(p);
+    size_t d = (size_t)gp_dim(e->gp);
+    struct kern_pts point = {.x = x, .n = 1, .ld = 1, .dim = gp_dim(e->gp)};
+    double var, before = 0, noise = measured ? gp_noise(e->gp) : 0;
+    memset(dmean, 0, d * sizeof *dmean);
+    memset(dsd, 0, d * sizeof *dsd);
+    if (e->a) return GPM_E_LIMIT;
+    enum gpm_status st = kern_diag(gp_kern(e->gp), point, &before);
+    if (st == GPM_OK && gp_mean(e->gp))
+        st = kern_differences(prior_mean, e->gp, x, gp_dim(e->gp), 1e-2, dmean);
+    if (st != GPM_OK) return st;
+    double *slope = NEW_ARRAY(double, d);
+    bool data = gp_n(e->gp) > 0;
+    st = data ? gp_point(e->gp, x, at, &var) : gp_predict(e->gp, x, 1, GP_LATENT, at, &var);
+    at[1] = sqrt(fmax(var, 1e-12 * before) + noise * noise);
+    if (st == GPM_OK && data) st = gp_point_slope(e->gp, 1, 0, slope);
+    for (size_t i = 0; st == GPM_OK && data && i < d; i++) dmean[i] += slope[i];
+    if (st == GPM_OK && data) st = gp_point(e->gp, x, at, &var);
+    if (st == GPM_OK && data) st = gp_point_slope(e->gp, 0, 0.5 / at[1], dsd);
+    mem_free(slope);
+    return st;
+}
+
 /* The scale from its posterior, then the Gaussian process of that scale: the draw is linear in z.
  */
 static enum gpm_status em_sample(void *p, const double *x, size_t n, bool measured, struct rng *rng,
@@ -426,10 +458,10 @@ static enum gpm_status em_gradient(void *p, struct sp_call *c, value *dargs) {
 #define PROCESS(text, ...)                                                                         \
     {                                                                                              \
         .name = text, .sample = em_sample, .conditional = em_conditional, .slope = em_slope,       \
-        .add = em_add, .remove = em_remove, .log_joint = em_log_joint, .error = em_error,          \
-        .n_pairs = em_n_pairs, .pair = em_pair, .propose = em_propose, .accept = em_accept,        \
-        .reject = em_reject, .gradient = em_gradient, .copy = em_copy, .free = em_free,            \
-        .pack = em_pack, .make = em_make, .check = em_check, __VA_ARGS__                           \
+        .predict = em_predict, .add = em_add, .remove = em_remove, .log_joint = em_log_joint,      \
+        .error = em_error, .n_pairs = em_n_pairs, .pair = em_pair, .propose = em_propose,          \
+        .accept = em_accept, .reject = em_reject, .gradient = em_gradient, .copy = em_copy,        \
+        .free = em_free, .pack = em_pack, .make = em_make, .check = em_check, __VA_ARGS__          \
     }
 const struct emulator_class gp_emulator =
     PROCESS("Gaussian process", .with_likelihood = &laplace_emulator);

@@ -16,6 +16,7 @@
 #include "value/value_pack.h"
 #include "gp/gp.h"
 #include "math/rng.h"
+#include "sp/adjoint.h"
 #include "sp/kernel_value.h"
 #include "base/vec.h"
 #include "source/evaluations.h"
@@ -457,15 +458,34 @@ static enum gpm_status emulate_out(struct sp_call *c, value v) {
     return st;
 }
 
-/* In the value; inputs are data (ABSENT where they are not). */
+/* Of log p(y) in the input of one observed number, whose mean and sd move with it; ABSENT: of none.
+ */
+static enum gpm_status grad_input(struct sp_call *c, const struct points *p, value *dx) {
+    struct memoizer *m = c->state;
+    size_t d = (size_t)m->dim;
+    double at[2], *slopes = NEW_ARRAY(double, 3 * d + 1), *out = slopes + 2 * d;
+    enum gpm_status st = numeric(c, flush(m));
+    if (st == GPM_OK) st = m->cls->predict(m->em, true, p->x, at, slopes, slopes + d);
+    double z = (*p->y - at[0]) / at[1];
+    for (size_t i = 0; st == GPM_OK && i < d; i++)
+        out[i] = (z * slopes[i] + (z * z - 1) * slopes[d + i]) / at[1];
+    if (st == GPM_OK) *dx = adj_like(c->args[0], out);
+    mem_free(slopes);
+    return st == GPM_E_LIMIT ? GPM_OK : numeric(c, st);
+}
+
+/* In the value; inputs are data (ABSENT where they are not), but for that of one measurement: a
+ * choice at an input that moves moves with it instead (predict). */
 static enum gpm_status emulate_grad(struct sp_call *c, value v, value *dv, value *dargs) {
     struct memoizer *m = c->state;
     struct points p;
     for (size_t i = 0; i < c->n; i++) dargs[i] = ABSENT;
-    if (!dv) return GPM_OK;
+    if (!dv && !c->observed) return GPM_OK;
     enum gpm_status st = pairs_read(c, v, &p);
+    if (st == GPM_OK && c->observed && p.single && !m->vector && m->cls->predict)
+        st = grad_input(c, &p, &dargs[0]);
     if (st == GPM_OK) st = numeric(c, flush(m));
-    if (st == GPM_OK && p.n) {
+    if (st == GPM_OK && p.n && dv) {
         double *d = NEW_ARRAY(double, p.n * m->q);
         st =
             m->cls->slope ? m->cls->slope(m->em, wants_measured(c), p.x, p.y, p.n, d) : GPM_E_LIMIT;
@@ -480,6 +500,18 @@ static enum gpm_status emulate_grad(struct sp_call *c, value v, value *dv, value
     }
     points_free(&p);
     return st;
+}
+
+static enum gpm_status emulate_predict(struct sp_call *c, double at[2], double *dloc,
+                                       double *dscale) {
+    struct memoizer *m = c->state;
+    struct points p;
+    enum gpm_status st = points_read(c, &p);
+    bool single = st == GPM_OK && p.single && !m->vector && m->cls->predict;
+    if (st == GPM_OK) st = single ? numeric(c, flush(m)) : GPM_E_LIMIT;
+    if (st == GPM_OK) st = m->cls->predict(m->em, wants_measured(c), p.x, at, dloc, dscale);
+    points_free(&p);
+    return st == GPM_E_LIMIT ? st : numeric(c, st);
 }
 
 static enum gpm_status emulate_support(struct sp_call *c, struct sp_support *out) {
@@ -500,6 +532,7 @@ static const struct sp_class emulate_class = {
     .incorporate = emulate_in,
     .unincorporate = emulate_out,
     .grad_density = emulate_grad,
+    .predict = emulate_predict,
     .support = emulate_support};
 
 /* f_compute: requests an application of the source for every input (the tracer runs them, so that

@@ -43,10 +43,11 @@ static void read_column(const struct node *n, uint8_t arg, size_t count, double 
 /* How a part stands to its arguments, when they change with other choices of the block. Without
  * transforms, where choices are summed out, and where no argument is the end of the support, the
  * numbers stay in x, where a step outside has weight -inf. */
-static enum continuous_place place_of(const struct continuous *c, size_t i,
-                                      const struct sp_support *s, size_t n) {
-    const struct node *at = move_principal(&c->m, i);
+static enum continuous_place place_of(struct continuous *c, size_t i, const struct sp_support *s,
+                                      size_t n) {
+    struct node *at = move_principal(&c->m, i);
     bool may = c->transformed && !c->m.n_summed;
+    if (may && n == 1 && node_is_predicted(c->t, at, &c->part[i].slopes)) return PLACE_PREDICTED;
     if (s->moves) {
         bool ends =
             constraint_follows(s) && is_column(at, s->lo_arg, n) && is_column(at, s->hi_arg, n);
@@ -77,10 +78,13 @@ static void set_part(struct continuous *c, size_t i, const struct choices *of) {
     p->shape = value_ref(node_value(at));
     size_t n = adj_count(p->shape);
     p->to = constraint_of(&support, n);
-    bool tied = support.moves || support.loc_arg;
+    const struct sp_class *cls = node_class(at);
+    bool tied = support.moves || support.loc_arg || (cls && cls->predict);
+    p->slopes = NULL;
     p->place = tied && move_args_change(&c->m, i) ? place_of(c, i, &support, n) : PLACE_ALONE;
     p->arg[0] = p->place == PLACE_BOUNDED ? support.lo_arg : support.loc_arg;
     p->arg[1] = p->place == PLACE_BOUNDED ? support.hi_arg : support.scale_arg;
+    if (p->place == PLACE_PREDICTED) p->arg[0] = p->arg[1] = 0;
     if (p->place == PLACE_FREE || (!c->transformed && constraint_separates(&p->to)))
         p->to = constraint_of(&(struct sp_support){.kind = SUPPORT_REAL}, n);
     p->given = false;
@@ -108,7 +112,7 @@ static void set_parts(struct continuous *c, const struct choices *of) {
         if (p->place <= PLACE_FREE) continue;
         for (size_t k = 0; k < 2; k++)
             read_column(move_principal(&c->m, i), p->arg[k], p->to.n_x, c->standing[k] + p->x0);
-        placed_set(c, i, p->place == PLACE_BOUNDED);
+        placed_set(c, i, p->place != PLACE_CENTRED);
     }
 }
 
@@ -123,7 +127,7 @@ static bool read_state(struct continuous *c, bool built, double *z) {
         adj_doubles(built ? move_value(&c->m, i) : c->part[i].shape, x, to->n_x);
         if (!placed_is(c, i))
             ok &= constraint_to_z(to, x, &c->t->rng, at);
-        else if (built)
+        else if (built || c->part[i].slopes) /* at first when it is taken out */
             memcpy(at, c->found + c->part[i].x0, to->n_z * sizeof *at);
         else
             ok &= placed_standing(c, i, x, at);
@@ -135,6 +139,7 @@ static void release(struct continuous *c) {
     for (size_t i = 0; i < c->n_parts; i++) {
         value_unref(c->part[i].shape);
         value_unref(c->vals[i]);
+        mem_free(c->part[i].slopes);
     }
     mem_free(c->part);
     mem_free(c->old);
@@ -182,6 +187,11 @@ static enum gpm_status follow_arguments(struct continuous *c) {
     return any ? move_set_placing(&c->m, &c->placing) : GPM_OK;
 }
 
+static void read_predicted(struct continuous *c) {
+    for (size_t i = 0; i < c->n_parts; i++)
+        if (c->part[i].slopes) c->old[c->part[i].z0] = c->found[c->part[i].x0];
+}
+
 /* The other choices of the block stay where they are. The frozen generator is split off after the
  * old state is weighed: it knows nothing of the brush that stands. */
 enum gpm_status continuous_open(struct step *s, bool transformed, struct continuous *c) {
@@ -204,8 +214,10 @@ enum gpm_status continuous_open(struct step *s, bool transformed, struct continu
     mem_free(of.support);
     if (!some.n || st != GPM_OK) return st;
     bool inside = read_state(c, false, c->old);
-    st = move_open(&c->m);
-    if (st == GPM_OK) st = follow_arguments(c);
+    if (c->m.s) st = follow_arguments(c); /* what stands is shown when it is taken out */
+    if (st == GPM_OK) st = move_open(&c->m);
+    if (st == GPM_OK && !c->m.s) st = follow_arguments(c);
+    if (st == GPM_OK) read_predicted(c);
     c->w_old = c->m.w_old;
     if (!inside)
         c->w_old = -INFINITY; /* an impossible start: any possible state is accepted */

@@ -9,10 +9,11 @@
 #include "infer/move.h"
 
 enum continuous_place {
-    PLACE_ALONE,   /* whatever its arguments are */
-    PLACE_FREE,    /* the ends move, and no transform can follow them: it stays in x */
-    PLACE_BOUNDED, /* between ends that are arguments */
-    PLACE_CENTRED  /* around an argument, in units of another, where asked for */
+    PLACE_ALONE,    /* whatever its arguments are */
+    PLACE_FREE,     /* the ends move, and no transform can follow them: it stays in x */
+    PLACE_BOUNDED,  /* between ends that are arguments */
+    PLACE_CENTRED,  /* around an argument, in units of another, where asked for */
+    PLACE_PREDICTED /* around what a random function is predicted to be at the arguments */
 };
 struct continuous_part {
     struct constraint to;
@@ -20,6 +21,7 @@ struct continuous_part {
     size_t x0, z0;
     enum continuous_place place;
     uint8_t arg[2]; /* that place it: ends, or location and scale */
+    double *slopes; /* of a prediction (struct placing); owned, or NULL */
     bool given;     /* x stands for z in it (continuous_assign) */
 };
 

@@ -43,8 +43,7 @@ struct sampling {
     bool alone;          /* nothing but nuts touches the model */
     struct dataset *kept;
     /* the quantities of the trace looked at last, found anew when its structure changes */
-    struct trace *trace;
-    uint64_t structure;
+    uint64_t trace, structure;
     struct trace_quantity *q;
     size_t n_q;
 };
@@ -181,10 +180,10 @@ static bool may_be_kept(value v) {
 }
 
 static void look_up(struct sampling *r, struct trace *t) {
-    if (r->trace == t && r->structure == t->structure) return;
+    if (r->trace == t->number && r->structure == t->structure) return;
     trace_quantities_free(r->q, r->n_q);
     r->n_q = trace_quantities(t, &r->q);
-    r->trace = t;
+    r->trace = t->number;
     r->structure = t->structure;
 }
 

@@ -31,7 +31,9 @@ static double to_x(const struct continuous *c, size_t i, const double *a, const 
     struct constraint ends;
     double sum = 0;
     for (size_t k = 0; k < p->to.n_x; k++)
-        if (p->place == PLACE_CENTRED) {
+        if (p->place == PLACE_PREDICTED)
+            x[k] = a[k] + b[k] * x[k]; /* which the density of z weighs (place.c) */
+        else if (p->place == PLACE_CENTRED) {
             struct centring how = centring_at(c, p, a, b, k);
             x[k] = centring_to_x(how, x[k]);
             sum += centring_log_slope(how);
@@ -48,7 +50,9 @@ static bool to_z(const struct continuous *c, size_t i, const double *a, const do
     struct constraint ends;
     bool ok = true;
     for (size_t k = 0; k < p->to.n_x; k++)
-        if (p->place == PLACE_CENTRED)
+        if (p->place == PLACE_PREDICTED)
+            z[k] = (x[k] - a[k]) / b[k];
+        else if (p->place == PLACE_CENTRED)
             z[k] = centring_to_z(centring_at(c, p, a, b, k), x[k]);
         else if (ends_at(p, a, b, k, &ends))
             ok &= constraint_to_z(&ends, &x[k], &c->t->rng, &z[k]);
@@ -89,7 +93,11 @@ static void pull(void *ctx, size_t i, const double *a, const double *b, const do
     struct constraint ends;
     for (size_t k = 0; k < p->to.n_x; k++) {
         da[k] = db[k] = 0;
-        if (p->place == PLACE_CENTRED)
+        if (p->place == PLACE_PREDICTED) { /* -z^2 / 2, and the value c->scale z further on */
+            da[k] = adj[k];
+            db[k] = adj[k] * z[k];
+            adj[k] = adj[k] * c->last[1][p->x0 + k] - z[k];
+        } else if (p->place == PLACE_CENTRED)
             centring_pull(centring_at(c, p, a, b, k), x[k], &adj[k], &da[k], &db[k]);
         else if (ends_at(p, a, b, k, &ends)) {
             double g = adj[k];
@@ -125,7 +133,9 @@ void placed_free(struct continuous *c) {
 
 void placed_set(struct continuous *c, size_t i, bool on) {
     const struct continuous_part *p = &c->part[i];
-    c->placed[i] = (struct placed){on ? p->to.n_x : 0, p->x0, {p->arg[0], p->arg[1]}};
+    bool predicted = p->place == PLACE_PREDICTED;
+    c->placed[i] = (struct placed){
+        on ? p->to.n_x : 0, p->x0, {predicted ? 1 : p->arg[0], p->arg[1]}, p->slopes};
 }
 
 /* NULL where no argument is that end. */
@@ -138,6 +148,7 @@ bool placed_standing(struct continuous *c, size_t i, const double *x, double *z)
 }
 
 double placed_at_standing(const struct continuous *c, size_t i, double *x) {
+    if (c->part[i].slopes) return 0;
     return to_x(c, i, standing(c, i, 0), standing(c, i, 1), x);
 }
 

@@ -250,6 +250,10 @@ struct sp_class {
     enum gpm_status (*support)(struct sp_call *c, struct sp_support *out);
     /* d log_density: *dv (may be NULL) and dargs[n], owned, NIL where zero or not differentiable */
     enum gpm_status (*grad_density)(struct sp_call *c, value v, value *dv, value *dargs);
+    /* SP_AT_INPUT: location and scale of the value, a number that is normal given the arguments and
+     * what is recorded, and their derivatives in the numbers of the first argument. GPM_E_LIMIT: it
+     * has none */
+    enum gpm_status (*predict)(struct sp_call *c, double at[2], double *dloc, double *dscale);
     /* adjoints of the arguments of a deterministic procedure given that of its result */
     enum gpm_status (*grad_simulate)(struct sp_call *c, value result, value dresult, value *dargs);
     /* upper bound of log_density over v and the arguments whose bit is set in `varies` (bit 0: the

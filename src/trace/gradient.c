@@ -58,7 +58,10 @@ static enum gpm_status no_gradient(struct grad *g, struct node *n, const char *w
     struct diags *d = g->t->core->diags;
     diag_raise(d, DIAG_NO_GRADIENT, node_span(n), "%s has no gradient%s", cls ? cls->name : "this",
                what);
-    return diag_set_help(d, "mh, slice or gibbs need no gradients");
+    return diag_set_help(d, cls && cls->predict
+                                ? "mh, slice or gibbs need no gradients; a block that holds the "
+                                  "value of the function at one input, too, has one"
+                                : "mh, slice or gibbs need no gradients");
 }
 
 /* A row's function on the call that computes n, and a place for the adjoints of its arguments. */
@@ -310,8 +313,9 @@ static enum gpm_status entry_back(struct grad *g, uint32_t i) {
     if (e->role == ROLE_A) return density(g, n, share, NULL);
     if (e->role == ROLE_M) return maker(g, n, share);
     if (e->principal >= 0 && !e->op_changed) {
-        value dv = NIL;
-        enum gpm_status st = density(g, n, share, &dv);
+        value dv = NIL; /* pull gives the density of what is placed by its prediction */
+        bool predicted = is_predicted(g->s, e->principal);
+        enum gpm_status st = predicted ? GPM_OK : density(g, n, share, &dv);
         if (st == GPM_OK) g->out[e->principal] = adj_add(g->adj[i], dv);
         value_unref(dv);
         if (st == GPM_OK && is_placed(g->s, e->principal)) pull(g, e);

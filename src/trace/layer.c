@@ -68,6 +68,7 @@ static struct trace *layer_on(struct trace *below, const struct trace *like) {
     struct inner *in = NEW(struct inner), *b = inner(below);
     struct trace *t = &in->view;
     t->core = below->core;
+    t->number = trace_number();
     t->rng = like->rng;
     t->log_weight = like->log_weight;
     t->ancestry = like->ancestry;

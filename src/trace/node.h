@@ -250,6 +250,7 @@ void request_unlink(struct trace *t, struct node *n); /* but remembers them for 
 static inline struct in_edge *edge_of(struct node *n, uint32_t slot) {
     return slot & XIN ? &n->req->xin[slot & ~XIN] : &n->in[slot];
 }
+uint64_t trace_number(void); /* the next one */
 struct family *family_new(struct trace *t, struct tagctx *ctx);
 static inline void memo_set_family(struct memo_entry *e, struct family *f) {
     e->family = f;

@@ -12,11 +12,17 @@
 #include <math.h>
 #include <string.h>
 
+uint64_t trace_number(void) {
+    static _Atomic uint64_t last;
+    return ++last;
+}
+
 struct trace *trace_new(struct session_core *core, struct rng rng) {
     struct inner *in = NEW(struct inner);
     struct trace *t = &in->view;
     t->core = core;
     t->rng = rng;
+    t->number = trace_number();
     in->next_seq = 1;
     in->kin = NEW(struct lineage);
     in->kin->refs = 1;

@@ -82,7 +82,8 @@ static enum gpm_status detach_d(struct scaffold *s, struct entry *e) {
     e->old_logp = n->logp;
     if (e->principal >= 0 && s->mode == SCAFFOLD_FIXED && !e->op_changed) {
         double logp;
-        st = node_logp(t, n, &logp);
+        st = is_predicted(s, e->principal) ? placed_standing_out(s, n, e->principal, &logp)
+                                           : node_logp(t, n, &logp);
         if (st != GPM_OK) return st;
         e->old_logp = n->logp;
         e->old_flags = (uint16_t)(e->old_flags | (n->flags & NODE_HAS_LOGP));
@@ -230,8 +231,15 @@ static enum gpm_status regen_fixed(struct scaffold *s, struct entry *e, value v)
 static enum gpm_status regen_given(struct scaffold *s, struct entry *e) {
     value given = s->values[e->principal];
     if (!is_placed(s, e->principal)) return regen_fixed(s, e, given);
-    value v = placed_value(s, e->n, e->principal, given);
-    enum gpm_status st = regen_fixed(s, e, v);
+    value v;
+    enum gpm_status st = placed_value(s, e->n, e->principal, given, &v);
+    if (st != GPM_OK) return st;
+    if (is_predicted(s, e->principal)) {
+        value_set_take(&e->n->val, v);
+        e->drawn += placed_log_density(given);
+        return node_incorporate(s->t, e->n);
+    }
+    st = regen_fixed(s, e, v);
     value_unref(v);
     return st;
 }
@@ -246,7 +254,7 @@ static enum gpm_status regen_d(struct scaffold *s, struct entry *e) {
     else
         st = node_apply(s->t, n, e->requests);
     if (st == GPM_OK && s->mode == SCAFFOLD_PRIOR && is_placed(s, e->principal))
-        placed_drawn(s, n, e->principal);
+        st = placed_drawn(s, n, e->principal);
     if (st != GPM_OK || !(n->flags & NODE_OBS_ROOT)) return st;
     double logp = 0;
     st = observation_follow(s, e, &logp);

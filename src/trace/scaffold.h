@@ -131,9 +131,18 @@ enum gpm_status maker_log_joint(struct trace *t, struct node *n, struct sp_state
 static inline bool is_placed(const struct scaffold *s, int32_t i) {
     return s->placing && i >= 0 && s->placing->of[i].n;
 }
-value placed_value(const struct scaffold *s, const struct node *n, int32_t i, value v);
-void placed_drawn(const struct scaffold *s, const struct node *n, int32_t i);
-value placed_adjoint(const struct scaffold *s, const struct node *n, int32_t i, value adj,
+static inline bool is_predicted(const struct scaffold *s, int32_t i) {
+    return is_placed(s, i) && s->placing->of[i].slopes;
+}
+enum gpm_status placed_value(const struct scaffold *s, struct node *n, int32_t i, value v,
+                             value *out) GPM_MUST_USE;
+enum gpm_status placed_drawn(const struct scaffold *s, struct node *n, int32_t i) GPM_MUST_USE;
+/* Of a value that is placed by its prediction, and is not counted now: shown to unplace; and the
+ * log density of its z. */
+enum gpm_status placed_standing_out(const struct scaffold *s, struct node *n, int32_t i,
+                                    double *logp) GPM_MUST_USE;
+double placed_log_density(value z);
+value placed_adjoint(const struct scaffold *s, struct node *n, int32_t i, value adj,
                      value dargs[2]);
 bool requests_on(const struct node *n, uint32_t slot);
 /* shape.c: sorts s->maps, those whose sequences keep their length first; how many they are. */

@@ -49,6 +49,7 @@ struct trace {
     VEC(struct record *) records;
     VEC(struct node *) choices; /* unobserved random choices */
     VEC(struct scope *) scopes;
+    uint64_t number;    /* no other trace has had it, while another may get its address */
     uint64_t structure; /* counts changes of structure (has_new_structure): cached flats check it */
     uint64_t n_nodes;
     uint64_t n_directives; /* given so far, but for those taken back by trace_undo_last */
@@ -270,13 +271,18 @@ const uint32_t *factors_scope(const struct factors *f, size_t i, size_t *n); /* 
  * then: x = T(z; a, b). Whoever gives values gives z; place is called when the arguments are known
  * and puts x in its stead. In the gradient pull turns the adjoint of x into that of z and says what
  * the arguments get by it; what T adds to the weight, and its derivatives in z and the arguments,
- * are for its owner to keep and for pull to add. A principal that is drawn is shown to unplace. */
+ * are for its owner to keep and for pull to add. A principal that is drawn is shown to unplace.
+ * A random function's value may be placed by its prediction, a its mean and b its standard
+ * deviation given what is recorded: z is standard normal then, and weighs as such, in the state
+ * that stands when the scaffold is detached, too. */
 struct placing {
     void *ctx;
     const struct placed { /* by principal */
         size_t n, first;  /* numbers (0: values are given as they are); the first among those of
                              all principals */
         uint8_t arg[2];   /* a and b: 1 + the number of the argument, 0: none */
+        double *slopes;   /* NULL; or it is placed by its prediction: room for the derivatives of a
+                             and then b in the numbers of the first argument */
     } * of;
     double *room; /* four times as many numbers as the longest has; scratch */
     /* a and b: as many numbers as x, NULL: no such argument */
@@ -286,6 +292,9 @@ struct placing {
     void (*unplace)(void *ctx, size_t i, const double *a, const double *b, const double *x);
 };
 void scaffold_set_placing(struct scaffold *s, const struct placing *p); /* borrowed; NULL: none */
+/* Is its value, a number, one that a prediction may place? *slopes: room for its derivatives,
+ * owned. */
+bool node_is_predicted(struct trace *t, struct node *n, double **slopes);
 /* Do operands of principal i change with the others? */
 bool scaffold_args_change(const struct scaffold *s, size_t i);
 

@@ -56,7 +56,15 @@ assert stats["warmup"] == 300 and stats["transitions"] == 50 and stats["leapfrog
 assert stats["moved"] > 40 and 0.5 < stats["accept_stat"] <= 1 and stats["stepsize"] > 0, stats
 assert numbers(MODEL + "sample n + 0 * mu;\n") == [3] and numbers(MODEL + "run(sample(3 + 0 * mu));\n") == [3]
 
-# What an action collects, and what another does before each transition.
+# What an action collects, and what another does before each transition. It may put another trace in the place of the model's.
+status, out, err = run("""assume k = tag("s", 0, uniform_discrete(0, 2));
+assume a = mem(proc(i) { tag("p", i, normal(0, 1)) });
+assume f = if (k == 0) { a(0) } else { a(1) + a(2) };
+observe normal(f, 0.5) = 1;
+define d = run(sample(warmup=20, draws=60, also=structure_mh("s", one, "p", 3)));
+print(size(column(d, "k")), size(column(d, "f")));
+""", "--seed", "1")
+assert status == 0 and out.split()[-2:] == ["60", "60"], (status, out, err)
 assert len(numbers(MODEL + 'define d = run(sample(warmup=30, draws=7, collect=collect(labelled(mu + 1, m))));\nprint(column(d, "m"));\n')) == 7
 DISCRETE = """assume z = bernoulli(0.5);
 assume k = poisson(3);
