@@ -43,7 +43,7 @@ static bool assumed_before(const struct checker *k, const struct sym *name, valu
 static bool from_model(const struct checker *k, const struct sym *name, value *out) {
     const struct global *g = check_global(&k->assumed, name);
     if (!g) return assumed_before(k, name, out);
-    *out = value_ref(g->v);
+    *out = g->twice ? guess_any() : value_ref(g->v); /* a directive keeps what it was made with */
     return true;
 }
 
@@ -101,7 +101,8 @@ static value look_global(struct checker *k, const struct ast *a) {
     bool kept = a->u.name.inference && (own || (d && !d->library));
     value v;
     if (!a->u.name.builtin && check_in_model(k) && !kept && from_model(k, name, &v)) return v;
-    if (own) return own->twice && !k->certain ? guess_any() : value_ref(own->v);
+    bool in_order = k->certain && !check_in_model(k);
+    if (own) return own->twice && !in_order ? guess_any() : value_ref(own->v);
     if (d) return value_ref(d->v);
     struct cell *c = map_get(&k->core->builtins, MAP_PTR(name));
     if (c) return value_ref(c->val);

@@ -11,10 +11,8 @@ struct telling {
 static enum gpm_status tell(void *ctx, struct trace *t, struct node *n) {
     const struct telling *to = ctx;
     if (!(n->flags & NODE_RANDOM) || !node_class(n)) return GPM_OK;
-    struct choice_facts f = {.cls = node_class(n),
-                             .at = node_span(n),
-                             .val = n->val,
-                             .observed = n->flags & NODE_OBSERVED};
+    struct choice_facts f = {
+        .cls = node_class(n), .at = node_span(n), .val = n->val, .observed = node_is_datum(n)};
     for (uint32_t i = 1; i < n->n_in && f.n_args < CHOICE_FACTS; i++)
         f.args[f.n_args++] = n->in[i].node->val;
     for (uint32_t i = 0; n->member && i < n->member->n && f.n_tags < CHOICE_FACTS; i++) {

@@ -252,16 +252,21 @@ static bool each_meaning(struct trace *t, binding_fn *fn, void *ctx) {
     return false;
 }
 
-/* Others that look up a name of this one. */
-static bool looks_up_name_of(void *ctx, const struct record *q, struct meaning *m) {
-    const struct record *r = ctx;
-    for (size_t k = 0; q != r && m->kind == MEANS_LOOKUP && k < r->names.n; k++)
-        if (m->name == r->names.at[k].name) return true;
+struct lookup {
+    const struct record *of;
+    bool others; /* not what it looks up itself */
+};
+
+static bool looks_up(void *ctx, const struct record *q, struct meaning *m) {
+    const struct lookup *l = ctx;
+    for (size_t k = 0; m->kind == MEANS_LOOKUP && k < l->of->names.n; k++)
+        if (m->name == l->of->names.at[k].name && !(l->others && q == l->of)) return true;
     return false;
 }
 
-bool bindings_read(struct trace *t, struct record *r) {
-    return each_meaning(t, looks_up_name_of, r);
+bool bindings_read(struct trace *t, const struct record *r, bool others) {
+    struct lookup l = {r, others};
+    return each_meaning(t, looks_up, &l);
 }
 
 /* What it means now; NULL: nothing. */

@@ -220,7 +220,7 @@ void call_begin_with(struct trace *t, struct node *n, value *args, struct node_c
                             .rng = &t->rng,
                             .diags = t->core->diags,
                             .host = &t->core->host,
-                            .observed = n->flags & NODE_OBSERVED};
+                            .observed = node_is_datum(n)};
     k->c.cls = proc_class(n->in[0].node->val, &k->c.state);
     k->outer = model_enter(t);
 }
@@ -308,7 +308,7 @@ enum gpm_status node_incorporate(struct trace *t, struct node *n) {
     enum gpm_status st = statistics(t, n, true);
     if (st != GPM_OK) return st;
     n->flags &= (uint16_t)~NODE_AS_DATA;
-    n->flags |= NODE_INCORPORATED | (n->flags & NODE_OBSERVED ? NODE_AS_DATA : 0);
+    n->flags |= NODE_INCORPORATED | (node_is_datum(n) ? NODE_AS_DATA : 0);
     return GPM_OK;
 }
 

@@ -14,6 +14,7 @@ enum {
     NODE_OBSERVED = 4,     /* constrained: not a free choice */
     NODE_OBS_ROOT = 8,     /* root of an observe directive */
     NODE_LINKED_ARGS = 16, /* operands are linked (all but compound calls) */
+    NODE_KEPT = 32,        /* a frozen draw that stays in the statistics: observed, but no datum */
     NODE_INCORPORATED = 64,
     NODE_HAS_LOGP = 256, /* logp is the log density of val given the current operands */
     NODE_FROZEN = 1024,
@@ -218,8 +219,8 @@ void layer_seal(struct trace *t);
  * that keeps what names mean now; own: names that the directive binds. Counted. */
 struct frame *bindings_make(struct trace *t, const struct ast *a, struct frame *f,
                             struct sym *const *own, size_t n_own) GPM_MUST_USE;
-/* Do others look up names of this one later? */
-bool bindings_read(struct trace *t, struct record *r);
+/* Does a directive, or one of the others, look up names of this one later? */
+bool bindings_read(struct trace *t, const struct record *r, bool others);
 /* Does anything that another directive made read what this one made (readers.c)? */
 bool record_is_read(struct trace *t, struct record *r);
 /* Procedures of the inference program that the value holds may be called later; those of the
@@ -261,6 +262,10 @@ void family_keep_code(struct trace *t, struct family *f, struct code *k);
 void family_free(struct trace *t, struct family *f); /* nodes must be off */
 struct frame *family_frame(struct trace *t, struct family *f, struct frame *parent, size_t n,
                            struct sym **names, struct code *code); /* owned by the family */
+
+static inline bool node_is_datum(const struct node *n) {
+    return (n->flags & (NODE_OBSERVED | NODE_KEPT)) == NODE_OBSERVED;
+}
 
 /* Evaluation (eval.c, apply.c). */
 enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast *a, struct frame *f,
@@ -421,6 +426,15 @@ enum gpm_status constrain_end(struct trace *t, struct node *end, value v,
 void observations_join(struct trace *t);
 /* The nodes of a directive in its record's family: from *from on, before the number returned. */
 uint32_t recorded_nodes(struct recorded d, uint32_t *from);
+
+/* An observation of another directive's node leaves its record, since that is no choice any more.
+ * True: the record has gone, too. */
+bool observation_drop(struct trace *t, struct record *r, uint32_t part);
+/* Its names and its label are free again; nodes of others that read the family's must be gone. */
+void record_undo(struct trace *t, struct record *r);
+/* The directive becomes its value (freeze.c). */
+enum gpm_status record_freeze(struct trace *t, struct record *r, struct span at) GPM_MUST_USE;
+bool record_keeps_counts(const struct record *r); /* of draws that were frozen */
 
 /* Numbers, as the layer above keeps them. */
 static inline bool number_is(value v) {

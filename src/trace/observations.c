@@ -11,6 +11,8 @@
  * is taken back (trace_undo_last), and that is the newest one. */
 #include "trace/node.h"
 
+#include <string.h>
+
 enum record_kind record_kind(const struct record *r) {
     return r->kind;
 }
@@ -89,4 +91,22 @@ void observations_join(struct trace *t) {
     pool_free(pool_of(t), from, sizeof *from);
     t->records.at[n - 2] = t->records.at[n - 1];
     t->records.n--;
+}
+
+bool observation_drop(struct trace *t, struct record *r, uint32_t part) {
+    struct node *root = recorded_root((struct recorded){r, part});
+    root->flags &= (uint16_t)~NODE_OBS_ROOT;
+    if (r->parts.n > 1) {
+        memmove(&r->parts.at[part], &r->parts.at[part + 1],
+                (r->parts.n - part - 1) * sizeof *r->parts.at);
+        r->parts.n--;
+        return false;
+    }
+    r->parts.n = 0;
+    r->family->root = node_constant(t, r->family, value_ref(root->val));
+    r->kind = REC_PREDICT;
+    r->frozen = true;
+    if (r->label) return false;
+    record_undo(t, r);
+    return true;
 }

@@ -29,11 +29,17 @@ static bool is_mine(const struct readers *w, const void *x) {
     return x && map_get(&w->mine, MAP_PTR(x));
 }
 
+/* The frame of a call stands in that of the procedure's directive. */
+static bool frame_is_in(const struct readers *w, const struct frame *f) {
+    for (; f; f = f->parent)
+        if (is_mine(w, f)) return true;
+    return false;
+}
+
 static bool value_reads(const struct readers *w, value v) {
     struct memo_proc *m = memo_of(v);
     struct closure *c = closure_of(m ? m->proc : v);
-    for (struct frame *f = c ? c->env : NULL; f; f = f->parent)
-        if (is_mine(w, f)) return true;
+    if (c && c->env && frame_is_in(w, c->env)) return true;
     if (is_mine(w, maker_of(v))) return true;
     if (v.tag == V_REF) return is_mine(w, v.u.ref->node) || value_reads(w, v.u.ref->v);
     for (; v.tag == V_PAIR; v = v.u.pair->rest)
@@ -57,6 +63,7 @@ static bool node_reads(const struct readers *w, const struct node *n) {
 
 static bool frame_reads(const struct readers *w, const struct frame *f) {
     const struct bindings *b = f->made_with;
+    if (frame_is_in(w, f)) return true;
     for (uint32_t i = 0; i < f->n; i++)
         if (is_mine(w, f->s[i].node) || value_reads(w, f->s[i].v)) return true;
     for (size_t i = 0; b && i < b->all.n; i++)
@@ -85,7 +92,7 @@ static bool record_reads(const struct readers *w, const struct record *q) {
 
 bool record_is_read(struct trace *t, struct record *r) {
     struct readers w = {0};
-    bool read = bindings_read(t, r);
+    bool read = bindings_read(t, r, true);
     for (size_t i = 0; i < t->records.n; i++)
         if (t->records.at[i] != r) walk(&w, t->records.at[i]->family, false);
     walk(&w, r->family, true);

@@ -178,7 +178,7 @@ static void unbind(struct trace *t, const struct record *r) {
 }
 
 /* Names and label are free again; nodes of others that read the family's must be gone by now. */
-static void undo_record(struct trace *t, struct record *r) {
+void record_undo(struct trace *t, struct record *r) {
     for (size_t i = 0; i < t->records.n; i++)
         if (t->records.at[i] == r) {
             memmove(&t->records.at[i], &t->records.at[i + 1], (t->records.n - i - 1) * sizeof r);
@@ -222,10 +222,16 @@ static void drop_unread(struct trace *t) {
     for (size_t i = t->records.n; i-- > 0;) {
         struct record *r = t->records.at[i];
         bool left = r->frozen && r->kind == REC_PREDICT && !r->label && !r->names.n;
-        if (left && r->family->root->kind != NODE_CONST && !in_use(t, r->family) &&
-            !is_shared(t, r))
-            undo_record(t, r);
+        if (left && !record_keeps_counts(r) && !record_is_read(t, r)) record_undo(t, r);
     }
+}
+
+/* Nothing but what reads it is left, and it goes with that (drop_unread). */
+static void leave_unnamed(struct record *r) {
+    r->names.n = 0;
+    r->label = NULL;
+    r->kind = REC_PREDICT;
+    r->frozen = true;
 }
 
 /* Directives that bind one of these names lose it, and with the last one their label. */
@@ -239,8 +245,7 @@ static void give_way(struct trace *t, struct sym *const *names, size_t n) {
         map_del(&t->globals, MAP_PTR(names[i]));
         if (r->names.n) continue;
         unbind(t, r);
-        r->label = NULL; /* nothing but what reads it is left */
-        r->kind = REC_PREDICT;
+        leave_unnamed(r);
     }
 }
 
@@ -510,25 +515,38 @@ static enum gpm_status unknown_label(struct trace *t, struct sym *label, struct 
     return st;
 }
 
-/* An observed choice becomes free with the value it has; what others read cannot be forgotten. */
+/* Constants alone, procedures too: who reads them has no need of the name. */
+static bool is_constant(const struct record *r) {
+    for (size_t i = 0; i < r->family->nodes.n; i++)
+        if (r->family->nodes.at[i]->kind != NODE_CONST) return false;
+    return true;
+}
+
+/* An observed choice becomes free with the value it has; what others read cannot be forgotten, but
+ * for constants: their name goes, and they go with their last reader. */
 enum gpm_status trace_forget(struct trace *t, struct sym *label, struct span at, double *weight) {
     trace_whole(t);
     struct record *r = find_record(t, label);
     if (!r) return unknown_label(t, label, at);
     *weight = 0;
-    if (r->kind == REC_OBSERVE) {
-        enum gpm_status st = unobserve(t, r, weight);
-        if (st != GPM_OK) return st;
-    } else if (r->names.n ? record_is_read(t, r) : in_use(t, r->family) || is_shared(t, r)) {
+    enum gpm_status st = GPM_OK;
+    bool read = false, observes = r->kind == REC_OBSERVE, constant = r->names.n && is_constant(r);
+    if (observes) st = unobserve(t, r, weight);
+    if (!observes)
+        read = r->names.n ? record_is_read(t, r) : in_use(t, r->family) || is_shared(t, r);
+    if (read && (!constant || bindings_read(t, r, false))) {
         diag_raise(t->core->diags, DIAG_FORGET_IN_USE, at,
                    "`%s` cannot be forgotten: other directives use it", label->text);
         return diag_set_help(t->core->diags, "forget those first");
     }
-    for (size_t i = 0; i < r->names.n; i++) {
-        enum gpm_status st = trace_change_name(t, r->names.at[i].name, false, at);
-        if (st != GPM_OK) return st;
-    }
-    undo_record(t, r);
+    for (size_t i = 0; st == GPM_OK && i < r->names.n; i++)
+        st = trace_change_name(t, r->names.at[i].name, false, at);
+    if (st != GPM_OK) return st;
+    if (read) {
+        unbind(t, r);
+        leave_unnamed(r);
+    } else
+        record_undo(t, r);
     drop_unread(t);
     t->structure++;
     return GPM_OK;
@@ -541,70 +559,19 @@ enum gpm_status trace_report(struct trace *t, struct sym *label, struct span at,
     return GPM_OK;
 }
 
-/* The value of a directive that made no node for it becomes a constant of its own. */
-static void own_constant(struct trace *t, struct record *r) {
-    struct node *was = r->family->root,
-                *now = r->family->root = node_constant(t, r->family, value_ref(was->val));
-    for (size_t i = 0; i < r->names.n; i++)
-        if (r->names.at[i].node == was) {
-            r->names.at[i].node = now;
-            map_put(&t->globals, MAP_PTR(r->names.at[i].name), now);
-        }
-    t->world.stamp = 0;
-}
-
-/* Procedures, references and what calls them lead to nodes by way of frames. */
-static bool may_hold_nodes(value v) {
-    size_t n;
-    bool may = v.tag >= V_REF;
-    for (; v.tag == V_PAIR && !may; v = v.u.pair->rest) may = may_hold_nodes(v.u.pair->first);
-    const value *part = may ? NULL : value_parts(v, &n);
-    for (size_t i = 0; part && i < n && !may; i++) may = may_hold_nodes(part[i]);
-    return may || v.tag >= V_REF;
-}
-
-/* The nodes that names refer to stay on as constants (NODE_FROZEN: node_class is NULL, nothing is
- * linked); the computation under them is switched off and freed, but for nodes that closures read,
- * and with it the frames, and what names meant in them. */
 enum gpm_status trace_freeze(struct trace *t, struct sym *label, struct span at) {
     trace_whole(t);
     struct record *r = find_record(t, label);
     if (!r) return unknown_label(t, label, at);
-    if (r->kind == REC_OBSERVE) {
-        double weight;
-        enum gpm_status st = unobserve(t, r, &weight);
-        if (st != GPM_OK) return st;
-        r->kind = REC_PREDICT;
-    }
-    struct family *f = r->family;
-    if (!is_of(r, f->root)) own_constant(t, r);
-    bool alone = !may_hold_nodes(f->root->val);
-    for (size_t i = f->nodes.n; i-- > 0;) {
-        struct node *n = f->nodes.at[i];
-        if (n->kind == NODE_CONST || !(n->flags & NODE_ON)) continue;
-        bool bound = n == f->root;
-        for (size_t j = 0; j < r->names.n; j++) bound |= r->names.at[j].node == n;
-        alone &= bound ? !may_hold_nodes(n->val) : !n->n_out;
-        if (!bound && n->n_out) continue; /* read through a closure */
-        node_off(t, n);
-        if (n->req) {
-            families_free_dead(t, n->req->fam, n->req->n_fam);
-            n->req->n_fam = n->req->n_xin = 0;
-            n->req->frame = NULL;
-        }
-        n->flags = bound ? NODE_ON | NODE_FROZEN : NODE_FROZEN;
-        for (uint32_t j = 0; j < n->n_in; j++) n->in[j].node = n; /* those may go before it */
-    }
-    for (size_t j = 0; j < r->names.n; j++) r->names.at[j].node->flags |= NODE_FROZEN;
-    for (size_t i = 0; alone && i < f->frames.n; i++) {
-        family_keep_code(t, f, f->frames.at[i]->code);
-        frame_unref(f->frames.at[i]);
-    }
-    if (alone) f->frames.n = 0;
-    r->frozen = true;
-    drop_unread(t);
-    t->structure++;
-    return GPM_OK;
+    if (r->frozen) return GPM_OK;
+    enum gpm_status st = GPM_OK;
+    double weight;
+    if (r->kind == REC_OBSERVE) st = unobserve(t, r, &weight);
+    if (st != GPM_OK) return st;
+    if (r->kind == REC_OBSERVE) r->kind = REC_PREDICT;
+    st = record_freeze(t, r, at);
+    if (st == GPM_OK) drop_unread(t);
+    return st;
 }
 
 /* For a directive that failed on another particle: its weight leaves the particle's, too. */
@@ -612,6 +579,6 @@ void trace_undo_last(struct trace *t) {
     struct record *r = vec_last(&t->records);
     double weight;
     if (r->kind == REC_OBSERVE && unobserve(t, r, &weight) == GPM_OK) t->log_weight -= r->weight;
-    undo_record(t, r);
+    record_undo(t, r);
     t->n_directives--;
 }

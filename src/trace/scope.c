@@ -123,7 +123,7 @@ void tagctx_set_scope(struct trace *t, struct tagctx *c, value name) {
 /* Scope and block are operands, so they can change in a proposal: the context leaves the index
  * before and enters it after with what they are then. Its choices stay registered in it. */
 void tag_enter_index(struct trace *t, struct node *tag) {
-    if (!tag->req) return; /* another name for a node */
+    if (!tag->req) return; /* another name for a node, or frozen */
     struct tagctx *c = tag->req->own;
     tagctx_set_scope(t, c, tag->in[0].node->val);
     if (tag->n_in == 3)

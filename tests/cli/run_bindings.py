@@ -124,17 +124,36 @@ def forgotten():
                  "assume x = 3; assume y = proc() { x };",
                  "assume x = proc() { 3 }; assume y = proc() { x() };",
                  "assume x = flip(0.5); assume y = { let z = x; proc() { z } };",
-                 "assume x = proc() { 3 }; assume b = flip(0.5); assume y = [x, b];",
                  "assume x = { let a = flip(0.3); proc(i) { a } }; assume y = x(1);",
                  "assume y = proc() { x() }; assume x = proc() { 3 };",
                  "define f = proc() { x }; assume x = flip(0.5); assume b = flip(0); assume y = if (b) { f() } else { 0 };"):
         refused(text + "infer forget(quote(x));", "E04", "forgotten" if "define" not in text else "E0410")
         assert run(text + "infer forget(quote(y)); infer forget(quote(x));")[0] == 0 or "define" in text, text
+    # constants go with their last reader
+    code, out, err = run("assume x = proc() { 3 }; assume b = flip(0.5); assume y = [x, b]; assume z = x(); infer forget(quote(x)); assume x = 4;"
+                         "sample [y[0](), z, x]; infer forget(quote(y)); infer forget(quote(z)); list_directives();")
+    assert code == 0 and out[0] == "[3, 3, 4]" and out[1].count("label") == 2, (out, err)
     for value in ("{ let a = flip(0.3); proc(i) { a } }", "make_beta_bernoulli(gamma(1, 1), 1)", "mem(proc(i) { flip(0.3) })", "3",
                   "{ let f = make_crp(gamma(1, 1)); proc(i) { f() } }"):
         code, out, err = run("assume c = %s; infer forget(quote(c)); infer do(l <- global_log_joint(), n <- num_blocks(default), action(print([l, n])));"
                              "list_directives(); assume c = 5; sample c;" % value)
         assert (code, out) == (0, ["[[0], [0]]", "[]", "5"]), (value, out, err)
+
+
+def frozen_choices():
+    """Of a procedure, its own choices are frozen; an observation of what is frozen goes; a branch that is observed refuses."""
+    for use in ("", "assume y = c(0);"):
+        got = states("assume c = if (flip(0.5)) { let a = uniform_discrete(0, 9); proc(i) { a } } else { let a = uniform_discrete(0, 9); proc(i) { a } };"
+                     + use + "define v = run(sample c(0)); infer freeze(quote(c)); assume z = c(1);", ["c(0) - v", "z - v"], 20)
+        assert got == {(0, 0)}, got
+    text = "assume x = uniform_discrete(0, 3); assume y = x; %s observe %s = 2; infer freeze(quote(x)); "
+    for label, name in itertools.product(("", "o:"), ("x", "y")):
+        got = states(text % (label, name) + "assume w = y + x;", ["x", "y", "w"], 10)
+        assert got == {(2, 2, 4)}, got
+        code, out, err = run(text % (label, name) + ("infer forget(quote(o));" if label else "") + "infer do(l <- global_log_joint(), action(print(l)));")
+        assert (code, out) == (0, ["[0]"]), (out, err)
+    refused("assume x = uniform_discrete(0, 3); assume b = flip(1); observe (if (b) { x } else { 1 }) = 2; infer freeze(quote(x));",
+            "E0409", "branch")
 
 
 def splits():
@@ -163,6 +182,7 @@ def main():
     filters()
     defined_again()
     forgotten()
+    frozen_choices()
     splits()
     print("names: what a directive was made with stays")
 

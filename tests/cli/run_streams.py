@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Streams: what is frozen gives way to another directive of its name, and goes when nothing reads it, so that a state can
 be computed from the one before it for ever, in bounded memory."""
-import os, re, subprocess, sys, tempfile
+import itertools, math, os, re, subprocess, sys, tempfile
 
 STEP = """freeze(quote(x)), assume x = normal(0.9 * x, 1), datum: observe normal(x, 1) = y, resample(50),
   forget(quote(datum))"""
@@ -42,7 +42,41 @@ def resident(n):
     return usage.ru_maxrss
 
 
+def chance(weight):
+    return math.exp(float(weight.strip("[]")))
+
+
+def statistics():
+    """A frozen draw goes on being counted: a stream whose parameter is summed out keeps what it has learned."""
+    after = "infer resample(1); infer equalize_particle_log_weights(); w: observe %s = true; infer do(w <- particle_log_weights(), action(print(w)));"
+    base = "infer do(w <- particle_log_weights(), action(print(w)));"
+    for freeze, forget, count in ((0, 0, 5), (1, 0, 5), (1, 1, 2)):
+        text = "assume c = make_beta_bernoulli(1, 1); o1: observe c() = true; assume x = c(); force x = true; assume y = if (flip(0.5)) { c() } else { c() }; force y = true;"
+        if freeze: text += "infer freeze(quote(o1)); infer freeze(quote(x)); infer freeze(quote(y));"
+        if forget: text += "infer forget(quote(o1)); infer forget(quote(x)); infer forget(quote(y));"
+        out = ok(text + base + "observe c() = true;" + base)
+        told = chance(out[-1]) / chance(out[-2])
+        assert abs(told - (0.8 if count == 5 else 0.5)) < 1e-9, (freeze, forget, told)
+    # the states of a stream, each drawn from the maker: the posterior of the parameter, against enumeration
+    ys, pick = [1, 1, 0, 1], {0: 0.3, 1: 0.8}
+    total = told = 0
+    for xs in itertools.product((0, 1), repeat=len(ys)):
+        p, n = 1, [1, 1]
+        for x, y in zip(xs, ys):
+            p *= n[x] / sum(n) * (pick[x] if y else 1 - pick[x])
+            n[x] += 1
+        total, told = total + p, told + p * n[1] / sum(n)
+    out = ok("""assume c = make_beta_bernoulli(1, 1); infer resample(4000); define ys = [1, 1, 0, 1];
+assume x = c(); datum: observe flip(if (x) { 0.8 } else { 0.3 }) = true; infer resample(4000); infer forget(quote(datum));
+infer for_each([1, 0, 1], proc(y) { do(freeze(quote(x)), assume x = c(), datum: observe flip(if (x) { 0.8 } else { 0.3 }) = (y == 1),
+  resample(4000), forget(quote(datum))) });
+infer freeze(quote(x)); infer equalize_particle_log_weights(); assume z = c();
+infer do(checkInvariants(), v <- for_each_particle(sample if (z) { 1 } else { 0 }), action(print(mean(v))));""")
+    assert abs(float(out[-1]) - told / total) < 0.035, (out, told / total)
+
+
 def main():
+    statistics()
     few, many = resident(200), resident(2200)
     assert many < few + 600, (few, many)  # results that for_each does not give were kept: 1,600 KB
 
