@@ -151,7 +151,7 @@ static void run(gpm_session *s, const char *text) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct input in = {data, size};
     struct gpm_options o;
-    char name[16], *text = NULL;
+    char name[24], *text = NULL;
     size_t len;
     for (int i = 0; i < FILES; i++) {
         snprintf(name, sizeof name, "file%d.vnts", i);
