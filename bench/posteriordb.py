@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Reference posteriors (../shared/posteriordb) from default starts, beside Stan.
+"""Reference posteriors (tests/stat/posteriordb) from default starts, beside Stan.
 
     posteriordb.py GPMEM [--seeds N] [--stan CACHE] [--keep FILE.json] [POSTERIOR or MODEL ...]
 
@@ -17,19 +17,18 @@ from scipy.stats import rankdata
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(HERE, "posteriordb")
-SHARED = os.path.join(HERE, "..", "..", "shared", "posteriordb")
+REFERENCE = os.path.join(HERE, "..", "tests", "stat", "posteriordb")
 CHAINS, WARMUP, DRAWS = 4, 1000, 1000
 Z_MAX = 4.5      # some 400 comparisons a seed: one false alarm in 400 runs
 RHAT_MAX = 1.01
 
 
 def names():
-    """The posteriors of the shared folder; none when it is absent."""
-    return sorted(os.path.basename(p)[:-5] for p in glob.glob(os.path.join(SHARED, "*.json")))
+    return sorted(os.path.basename(p)[:-5] for p in glob.glob(os.path.join(REFERENCE, "*.json")))
 
 
 def read(name):
-    with open(os.path.join(SHARED, name + ".json")) as f: return json.load(f)
+    with open(os.path.join(REFERENCE, name + ".json")) as f: return json.load(f)
 
 
 # Effective sample sizes and R-hat of draws x (chain, draw), by the formulas of the R package posterior
@@ -269,7 +268,6 @@ def main():
     p.add_argument("which", nargs="*")
     o = p.parse_intermixed_args()
     all_names = names()
-    if not all_names: raise SystemExit("posteriordb.py: no ../shared/posteriordb")
     which = [n for n in all_names if not o.which or n in o.which or n.split("-")[1] in o.which]
     print("## Reference posteriors from default starts\n\nFour chains, %d + %d draws; the largest z of means and sds; ess/s: effective samples per CPU second.\n" % (WARMUP, DRAWS))
     print("| posterior | seed | z mean | z sd | R-hat | lost chains | divergences | CPU s | ess/s |" + (" Stan's ess/s | ratio |" if o.stan else ""))

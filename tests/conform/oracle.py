@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs run by the tool and by the slow reference interpreter (../shared/oracle), line by line.
-Importing this ends the test, with a message, where the reference is not there."""
-import concurrent.futures as cf, importlib.util, os, subprocess, sys, tempfile
+"""Programs run by the tool and by the slow reference interpreter (tests/conform/reference), line by line."""
+import concurrent.futures as cf, importlib.util, os, subprocess, tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SHARED = os.path.join(ROOT, "..", "shared")
-ORACLE = os.path.join(SHARED, "oracle", "vsref.py")
-if not os.path.exists(ORACLE):
-    print("skipped: no ../shared/oracle")
-    sys.exit(0)
-spec = importlib.util.spec_from_file_location("conformance", os.path.join(SHARED, "conformance", "run.py"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+ORACLE = os.path.join(HERE, "reference", "vsref.py")
+spec = importlib.util.spec_from_file_location("conformance", os.path.join(HERE, "suite", "run.py"))
 conformance = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(conformance)
 

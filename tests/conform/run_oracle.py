@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Differential test: random well-typed deterministic programs, run by the tool and by the slow
-reference interpreter (../shared/oracle); every printed line must agree to 1e-9.
+reference interpreter (tests/conform/reference); every printed line must agree to 1e-9.
 
     run_oracle.py TOOL [PROGRAMS [STATEMENTS [FIRST_SEED]]]
 

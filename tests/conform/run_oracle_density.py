@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Differential test of log densities: random models, run by the tool and by the slow reference
-interpreter (../shared/oracle), which executes the whole model again for every change.
+interpreter (tests/conform/reference), which executes the whole model again for every change.
 
     run_oracle_density.py TOOL [PROGRAMS [FIRST_SEED]]
 

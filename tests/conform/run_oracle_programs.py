@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Differential test on written programs: those of oracle_programs.txt (separated by --- lines), run
-by the tool and by the slow reference interpreter (../shared/oracle). Both must print the same lines
+by the tool and by the slow reference interpreter (tests/conform/reference). Both must print the same lines
 (1e-9), agree on success or failure, and name the same line of the program in an error.
 
 Where gpmem is kinder on purpose, golden tests hold it instead: observed values take the form of the procedure's draws,
@@ -11,14 +11,10 @@ a missing `;` before a statement on a new line is forgiven.
 import concurrent.futures as cf, contextlib, importlib.util, io, os, re, subprocess, sys, tempfile, threading
 
 here = os.path.dirname(os.path.abspath(__file__))
-shared = os.path.join(here, "..", "..", "..", "shared")
-if not os.path.exists(os.path.join(shared, "oracle", "vsref.py")):
-    print("skipped: no ../shared/oracle")
-    sys.exit(0)
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(shared, "oracle"))
+sys.path.insert(0, os.path.join(here, "reference"))
 import vsparse, vsref, vsvalues
-spec = importlib.util.spec_from_file_location("conformance", os.path.join(shared, "conformance", "run.py"))
+spec = importlib.util.spec_from_file_location("conformance", os.path.join(here, "suite", "run.py"))
 conformance = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(conformance)
 tool = os.path.abspath(sys.argv[1])

@@ -28,10 +28,6 @@ def copy_tree():
     def ignore(folder, names):
         return [n for n in names if n == ".git" or (folder == ROOT and n.startswith("build"))]
     shutil.copytree(ROOT, WORK, symlinks=True, dirs_exist_ok=True, ignore=ignore)
-    shared = os.path.join(ROOT, "..", "shared")
-    beside = os.path.join(TOP, "shared")
-    if os.path.isdir(shared) and not os.path.lexists(beside):
-        os.symlink(os.path.realpath(shared), beside)
 
 
 def follow(page):

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Random discrete models: the posterior, enumerated with the log densities of the slow reference
-interpreter (../shared/oracle), against what each operator draws.
+interpreter (tests/conform/reference), against what each operator draws.
 
     run_oracle_posterior.py TOOL [MODELS [FIRST_SEED]]
 
@@ -13,10 +13,7 @@ import itertools, math, os, random, subprocess, sys, tempfile
 from scipy import stats as st
 
 root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-oracle = os.path.join(root, "..", "shared", "oracle", "vsref.py")
-if not os.path.exists(oracle):
-    print("skipped: no ../shared/oracle")
-    sys.exit(0)
+oracle = os.path.join(root, "tests", "conform", "reference", "vsref.py")
 TOOL = os.path.abspath(sys.argv[1])
 MODELS, FIRST = ([int(x) for x in sys.argv[2:]] + [5, 1][len(sys.argv) - 2:])[:2]
 REPLICATES, P_MIN = 300, 1e-6

@@ -409,10 +409,7 @@ static void assert_round_trip(const char *path, const char *text, size_t len) {
 static void test_conformance_programs(void **state) {
     glob_t g;
     UNUSED(state);
-    if (glob(SOURCE_DIR "/../shared/conformance/*/*.vnts", 0, NULL, &g) != 0) {
-        print_message("skipped: no ../shared/conformance\n");
-        skip();
-    }
+    assert_int_equal(glob(SOURCE_DIR "/tests/conform/suite/*/*.vnts", 0, NULL, &g), 0);
     for (size_t i = 0; i < g.gl_pathc; i++) {
         size_t len;
         char *text = read_whole(g.gl_pathv[i], &len);
@@ -424,44 +421,20 @@ static void test_conformance_programs(void **state) {
     globfree(&g);
 }
 
-/* The text of a listing without the line numbers that LaTeX escapes into it. */
-static char *strip_numbers(const char *s, size_t len) {
-    struct buf b = BUF_INIT;
-    for (size_t i = 0; i < len; i++) {
-        if (strncmp(s + i, "#\\linenumber{", 13) == 0) {
-            const char *end = strchr(s + i + 1, '#');
-            i = (size_t)(end - s);
-        } else {
-            buf_putc(&b, s[i]);
-        }
-    }
-    return buf_take(&b);
-}
-
-/* Every listing of the paper parses as printed; the one of rewrite rules is not a program. */
+/* Every program of the paper's listings parses as printed (without the line numbers that LaTeX
+ * sets). */
 static void test_paper_listings(void **state) {
     size_t len, n = 0;
-    char *tex = read_whole(SOURCE_DIR "/../shared/paper.tex", &len);
+    char *all = read_whole(SOURCE_DIR "/tests/conform/paper_listings.txt", &len);
     UNUSED(state);
-    if (!tex) {
-        print_message("skipped: no ../shared/paper.tex\n");
-        skip();
-    }
-    for (char *s = tex; (s = strstr(s, "\\begin{lstlisting}"));) {
-        char *end = strstr(s, "\\end{lstlisting}"), *body = s + 18;
-        assert_non_null(end);
-        if (*body == '[') body = strstr(body, "]\n") + 1;
-        bool rules = strstr(s, "alg:simplify") && strstr(s, "alg:simplify") < end;
-        if (!rules) {
-            char *text = strip_numbers(body, (size_t)(end - body));
-            assert_round_trip("listing", text, strlen(text));
-            mem_free(text);
-            n++;
-        }
-        s = end;
+    assert_non_null(all);
+    for (char *s = all, *end; s; s = end ? end + 5 : NULL, n++) {
+        end = strstr(s, "\n---\n");
+        if (end) *end = '\0';
+        assert_round_trip("listing", s, strlen(s));
     }
     assert_int_equal(n, 11);
-    mem_free(tex);
+    mem_free(all);
 }
 
 int main(void) {
