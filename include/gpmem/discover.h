@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Discovering structure in time series: a CSV file in, the posterior over symbolic structures,
- * forecasts, reports and answers to questions out. A handle belongs to one thread; the search
- * itself uses several. Text results stay valid until the next call on the handle.
+ * forecasts, reports and answers to questions out. A handle serves one call at a time
+ * (gpmem.h); the search itself uses several threads. Text results stay valid until the next call on
+ * the handle.
  */
 #ifndef GPMEM_DISCOVER_H
 #define GPMEM_DISCOVER_H

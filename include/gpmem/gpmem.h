@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * gpmem, the runtime: a session runs programs of the language. Opaque handles, a status from every
- * call, no globals but gpm_voice, no signals, no exit. Two sessions may run in two threads; one
- * session is not shared. The text of the last error stays valid until the next call on the session.
+ * call, no globals but gpm_voice, no signals, no exit. The text of the last error stays valid until
+ * the next call on the session.
+ *
+ * Two sessions may run in two threads. One session serves one call at a time: meanwhile calls of
+ * another thread, or of the session's own callbacks, do nothing and return GPM_E_BUSY, "", NULL, 0
+ * or false; gpm_last_error says so, gpm_session_free frees nothing. gpm_interrupt is always heard.
+ * The handles of discover.h, regress.h and optimize.h are like this, too.
  *
  * Option structs begin with their size, which their init function sets: a library newer than the
  * header that a program was compiled with takes the members that the program knew and its own

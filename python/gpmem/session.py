@@ -46,7 +46,7 @@ class _Shared:
     """What a session and its forks have in common: one session of the library, and the log of what it ran."""
 
     def __init__(self, options: dict[str, Any], functions: Mapping[str, Any], callbacks: Mapping[str, Any]) -> None:
-        self.owner = threading.Lock()
+        self.owner = threading.RLock()  # callbacks are in another thread
         self.options, self.models = options, 0
         self.log: list[dict[str, str]] = []
         chain = _Chain(0, options)
@@ -55,7 +55,7 @@ class _Shared:
         self.chain: _Chain | None = chain
 
     @contextlib.contextmanager
-    def _owned(self) -> Iterator[None]:
+    def owned(self) -> Iterator[None]:
         """One owner at a time: another thread, or a callback of the call at work, gets an error."""
         if not self.owner.acquire(blocking=False):
             raise GpmemError("this Session is at work for another thread, or calls this callback: it serves one call at a time; "
@@ -64,7 +64,7 @@ class _Shared:
         finally: self.owner.release()
 
     def run(self, source: str, data: bytes | None = None, logged: bool = True) -> tuple[list[Any], str]:
-        with self._owned(): return self._run(source, data, logged)
+        with self.owned(): return self._run(source, data, logged)
 
     def _run(self, source: str, data: bytes | None = None, logged: bool = True) -> tuple[list[Any], str]:
         """Values that it printed, in order, and what it wrote besides. What fails is not logged."""
@@ -85,7 +85,7 @@ class _Shared:
         return values, b"".join(chain.other).decode(errors="replace")
 
     def close(self):
-        with self._owned():
+        with self.owned():
             if self.chain is not None:
                 lib.gpm_session_free(self.chain.session)
             self.chain = None
@@ -252,13 +252,14 @@ class Session:
         columns += ["labelled(%s, %s)" % (self._expression(e), _name(k, "a name of draws")) for k, e in named.items()]
         if not columns:
             raise GpmemValueError("draws needs an expression to keep")
-        chain = self._shared.chain
-        if chain is None:
-            raise GpmemValueError("the session is closed")
-        chain.forget_draws()
         step = "do(%s, collect(%s))" % (self._expression(action, "the action"), ", ".join(columns))
-        self._act("do(accumulate_dataset(%d, %s), return(0))" % (whole(n, "n", 1, 2**53), step))
-        kept = _draws.columns([chain.table])
+        with self._shared.owned():
+            chain = self._shared.chain
+            if chain is None:
+                raise GpmemValueError("the session is closed")
+            chain.forget_draws()
+            self._act("do(accumulate_dataset(%d, %s), return(0))" % (whole(n, "n", 1, 2**53), step))
+            kept = _draws.columns([chain.table])
         return {k: x[0] for k, x in kept.items() if k == _draws.WEIGHTS or not _draws.is_sample_stat(k)}
 
     def fork(self) -> Session:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How a call of the public API begins: no error yet, and memory in reserve (base/mem.h), also
- * for the linear algebra.
+ * for the linear algebra. A handle serves one call at a time.
  */
 #ifndef API_CALL_H
 #define API_CALL_H
@@ -9,7 +9,25 @@
 #include "base/mem.h"
 #include "gpmem/status.h"
 #include "la/blas.h"
+#include <stdatomic.h>
 #include <string.h>
+
+/* Takes the handle whose `busy` this is. NULL: it is at work for another thread, or for the call
+ * whose callback this is; until the next call that is served, call_refused() says so of it in this
+ * thread. */
+atomic_bool *call_enter(atomic_bool *busy);
+void call_leave(atomic_bool *const *entered); /* NULL in it: it was not */
+bool call_refused(const atomic_bool *busy);
+extern const char call_is_busy[]; /* what to say of it */
+
+/* The function from here to its end has the handle h for itself, or returns `otherwise`. */
+#define CALL_ALONE(h, otherwise)                                                                   \
+    __attribute__((cleanup(call_leave))) atomic_bool *const entered = call_enter(&(h)->busy);      \
+    if (!entered) return otherwise
+/* Of those that tell an error. */
+#define CALL_SAYS(h)                                                                               \
+    if (call_refused(&(h)->busy)) return call_is_busy;                                             \
+    CALL_ALONE(h, call_is_busy)
 
 static inline enum gpm_status call_begin(struct buf *err) {
     buf_reset(err);
@@ -36,4 +54,8 @@ static inline void options_take(void *over_defaults, size_t own, const void *fro
     memcpy(&size, from, sizeof size);
     memcpy(over_defaults, from, size < own ? size : own);
 }
+/* Of most others: st is the status of the beginning. */
+#define CALL_BEGIN(h, st)                                                                          \
+    __attribute__((cleanup(call_leave))) atomic_bool *const entered = call_enter(&(h)->busy);      \
+    enum gpm_status st = entered ? call_begin(&(h)->err) : GPM_E_BUSY
 #endif

@@ -25,6 +25,7 @@ struct gpm_discovery {
     struct paper paper; /* of the paper's model */
     bool paper_ready;
     struct buf err, out;
+    atomic_bool busy;
     double *levels; /* quantiles of forecasts */
     size_t n_levels, paths;
 };
@@ -50,7 +51,7 @@ static void clear(gpm_discovery *d) {
 }
 
 void gpm_discover_free(gpm_discovery *d) {
-    if (!d) return;
+    if (!d || !call_enter(&d->busy)) return;
     clear(d);
     mem_free(d->levels);
     buf_release(&d->err);
@@ -59,10 +60,12 @@ void gpm_discover_free(gpm_discovery *d) {
 }
 
 const char *gpm_discover_error(gpm_discovery *d) {
+    CALL_SAYS(d);
     return voice_error(&d->err);
 }
 
 bool gpm_discover_settled(const gpm_discovery *d) {
+    CALL_ALONE((gpm_discovery *)d, false);
     return d->paper_ready ? d->paper.post->settled : d->ready && d->d.post.settled;
 }
 
@@ -175,6 +178,7 @@ static enum gpm_status search_series(gpm_discovery *d, struct kept_search *k) {
 
 static enum gpm_status run(gpm_discovery *d, const char *name, const char *text, size_t len,
                            const struct gpm_discover_options *given) {
+    CALL_ALONE(d, GPM_E_BUSY);
     clear(d);
     if (call_begin(&d->err)) return GPM_E_NOMEM;
     struct kept_search k = asked(name, text, len, given);
@@ -200,6 +204,7 @@ enum gpm_status gpm_discover_run_text(gpm_discovery *d, const char *name, const 
 }
 
 enum gpm_status gpm_discover_add(gpm_discovery *d, const char *name, const char *text, size_t len) {
+    CALL_ALONE(d, GPM_E_BUSY);
     struct csv c;
     enum gpm_status st = need_run(d);
     if (st == GPM_OK)
@@ -221,11 +226,13 @@ static enum gpm_status need_learnt(gpm_discovery *d) {
 }
 
 enum gpm_status gpm_discover_save(gpm_discovery *d, const char *dir) {
+    CALL_ALONE(d, GPM_E_BUSY);
     enum gpm_status st = need_learnt(d);
     return st == GPM_OK ? discovery_save(&d->d, dir, &d->err) : st;
 }
 
 enum gpm_status gpm_discover_open(gpm_discovery *d, const char *dir) {
+    CALL_ALONE(d, GPM_E_BUSY);
     clear(d);
     if (call_begin(&d->err)) return GPM_E_NOMEM;
     unsigned long shortages = mem_shortages();
@@ -235,6 +242,7 @@ enum gpm_status gpm_discover_open(gpm_discovery *d, const char *dir) {
 }
 
 enum gpm_status gpm_discover_go_on(gpm_discovery *d, const struct gpm_discover_options *given) {
+    CALL_ALONE(d, GPM_E_BUSY);
     enum gpm_status st = need_learnt(d);
     if (st != GPM_OK) return st;
     struct kept_search k = asked(NULL, NULL, 0, given);
@@ -260,6 +268,7 @@ enum gpm_status gpm_discover_continue(gpm_discovery *d, double max_seconds) {
 
 enum gpm_status gpm_discover_forecast_add(gpm_discovery *d, const double *levels, size_t n_levels,
                                           size_t paths) {
+    CALL_ALONE(d, GPM_E_BUSY);
     for (size_t i = 0; i < n_levels; i++)
         if (!(levels[i] > 0 && levels[i] < 1))
             return buf_fail(&d->err, GPM_E_ARG, "levels of quantiles lie between 0 and 1");
@@ -275,6 +284,7 @@ enum gpm_status gpm_discover_forecast_add(gpm_discovery *d, const double *levels
 }
 
 const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f) {
+    CALL_ALONE(d, "");
     static void (*const writers[])(const struct discovery *d,
                                    struct buf *out) = {[GPM_REPORT_TEXT] = discovery_text,
                                                        [GPM_REPORT_JSON] = discovery_json,
@@ -303,6 +313,7 @@ bool gpm_discover_is_run(const char *dir) {
 
 enum gpm_status gpm_discover_plot(gpm_discovery *d, const char *const *names, size_t n,
                                   const struct gpm_plot_options *o, const char **picture) {
+    CALL_ALONE(d, GPM_E_BUSY);
     struct plot_scene *s;
     enum gpm_status st = need_run(d);
     if (st == GPM_OK) st = plot_check(o, &d->err);
@@ -316,6 +327,7 @@ enum gpm_status gpm_discover_plot(gpm_discovery *d, const char *const *names, si
 }
 
 enum gpm_status gpm_discover_query(gpm_discovery *d, const char *query, struct gpm_answer *out) {
+    CALL_ALONE(d, GPM_E_BUSY);
     enum gpm_status st = d->paper_ready ? GPM_OK : need_run(d);
     if (st != GPM_OK) return st;
     struct query_answer r = {0, 0, 0};
@@ -333,6 +345,7 @@ enum gpm_status gpm_discover_query(gpm_discovery *d, const char *query, struct g
 }
 
 const char *gpm_discover_reading(gpm_discovery *d) {
+    CALL_ALONE(d, "");
     return d->out.data;
 }
 
@@ -415,6 +428,7 @@ static enum gpm_status bad_level(gpm_discovery *d) {
 
 enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon, const char *const *times,
                                       size_t n_times, double level, const char **csv) {
+    CALL_ALONE(d, GPM_E_BUSY);
     enum gpm_status st = need_run(d);
     if (st != GPM_OK) return st;
     if (!(level > 0 && level < 1) || !count_fits(COUNT_HORIZON, horizon) || !(horizon || n_times))
@@ -435,6 +449,7 @@ enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon, const ch
 /* At the times of a text under a name, or of the file of this name where text is NULL. */
 static enum gpm_status forecast_table(gpm_discovery *d, const char *name, const char *text,
                                       size_t len, double level, const char **csv) {
+    CALL_ALONE(d, GPM_E_BUSY);
     struct series *s = &d->d.series;
     struct csv c;
     size_t n;
@@ -470,6 +485,7 @@ struct gpm_panel {
     gpm_discovery **member; /* as many as p.n, NULL where there is no run */
     size_t room;
     struct buf err, out;
+    atomic_bool busy;
 };
 
 static const struct gpm_panel_options panel_defaults;
@@ -501,7 +517,7 @@ static void clear_panel(gpm_panel *p) {
 }
 
 void gpm_panel_free(gpm_panel *p) {
-    if (!p) return;
+    if (!p || !call_enter(&p->busy)) return;
     clear_panel(p);
     buf_release(&p->err);
     buf_release(&p->out);
@@ -550,6 +566,7 @@ static enum gpm_status search_panel(gpm_panel *p, struct kept_search *k) {
 enum gpm_status gpm_panel_run(gpm_panel *p, const char *path,
                               const struct gpm_discover_options *given,
                               const struct gpm_panel_options *how) {
+    CALL_ALONE(p, GPM_E_BUSY);
     clear_panel(p);
     if (call_begin(&p->err)) return GPM_E_NOMEM;
     struct kept_search k = asked(path, NULL, 0, given);
@@ -564,6 +581,7 @@ enum gpm_status gpm_panel_run(gpm_panel *p, const char *path,
 }
 
 const char *gpm_panel_error(gpm_panel *p) {
+    CALL_SAYS(p);
     return voice_error(&p->err);
 }
 
@@ -582,6 +600,7 @@ gpm_discovery *gpm_panel_member(gpm_panel *p, size_t i, const char **why) {
 }
 
 const char *gpm_panel_report(gpm_panel *p, enum gpm_discover_format f) {
+    CALL_ALONE(p, "");
     buf_reset(&p->out);
     if (f == GPM_REPORT_JSON)
         panel_json(&p->p, &p->out);

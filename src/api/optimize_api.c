@@ -13,6 +13,7 @@
 struct gpm_optimizer {
     struct optimize *o;
     struct buf err, out;
+    atomic_bool busy;
 };
 
 static const struct gpm_optimize_options default_options = {.seed = 1, .mcmc = -1, .jobs = 1};
@@ -32,7 +33,7 @@ gpm_optimizer *gpm_optimizer_new(const struct gpm_optimize_options *given) {
 }
 
 void gpm_optimizer_free(gpm_optimizer *o) {
-    if (!o) return;
+    if (!o || !call_enter(&o->busy)) return;
     optimize_free(o->o);
     buf_release(&o->err);
     buf_release(&o->out);
@@ -40,26 +41,28 @@ void gpm_optimizer_free(gpm_optimizer *o) {
 }
 
 const char *gpm_optimizer_error(const gpm_optimizer *o) {
+    CALL_SAYS((gpm_optimizer *)o);
     return voice_error((struct buf *)&o->err); /* the same text in the caller's words */
 }
 
 enum gpm_status gpm_optimizer_variable(gpm_optimizer *o, const char *text) {
-    enum gpm_status st = call_begin(&o->err);
+    CALL_BEGIN(o, st);
     return st ? st : bo_space_add(&o->o->space, text, &o->err);
 }
 
 enum gpm_status gpm_optimizer_command(gpm_optimizer *o, int argc, char *const *argv) {
-    enum gpm_status st = call_begin(&o->err);
+    CALL_BEGIN(o, st);
     return st ? st : optimize_command(o->o, argv, argc, &o->err);
 }
 
 void gpm_optimizer_function(gpm_optimizer *o, const char *identity, gpm_objective *f, void *user) {
+    CALL_ALONE(o, );
     optimize_function(o->o, identity, f, user);
 }
 
 enum gpm_status gpm_optimizer_open(gpm_optimizer *o) {
     const struct gpm_optimize_options *opt = &o->o->opt;
-    enum gpm_status st = call_begin(&o->err);
+    CALL_BEGIN(o, st);
     if (!st) st = count_check(COUNT_JOBS, "--jobs", opt->jobs, &o->err);
     if (!st) st = count_check(COUNT_INITIAL, "--initial", (uint64_t)opt->initial, &o->err);
     if (!st) st = count_check(COUNT_RETRIES, "--retries", (uint64_t)opt->retries, &o->err);
@@ -67,29 +70,30 @@ enum gpm_status gpm_optimizer_open(gpm_optimizer *o) {
 }
 
 enum gpm_status gpm_optimizer_run(gpm_optimizer *o) {
-    enum gpm_status st = call_begin(&o->err);
+    CALL_BEGIN(o, st);
     return st ? st : optimize_run(o->o, &o->err);
 }
 
 enum gpm_status gpm_optimizer_ask(gpm_optimizer *o, double *x, int64_t *id) {
-    enum gpm_status st = call_begin(&o->err);
+    CALL_BEGIN(o, st);
     return st ? st : optimize_ask(o->o, x, id, &o->err);
 }
 
 enum gpm_status gpm_optimizer_tell_all(gpm_optimizer *o, int64_t id, const double *y) {
-    enum gpm_status st = call_begin(&o->err);
+    CALL_BEGIN(o, st);
     return st ? st : optimize_tell(o->o, id, y, &o->err);
 }
 
 enum gpm_status gpm_optimizer_tell_all_at(gpm_optimizer *o, const double *x, const double *y) {
-    enum gpm_status st = call_begin(&o->err);
+    CALL_BEGIN(o, st);
     return st ? st : optimize_tell_at(o->o, x, y, &o->err);
 }
 
 /* One number where several are asked for tells a failure only. */
 static enum gpm_status one_number(gpm_optimizer *o, double *y) {
     int n = goals_count(&o->o->goals);
-    if (n == 1 || !isfinite(*y)) return call_begin(&o->err);
+    CALL_BEGIN(o, st);
+    if (st || n == 1 || !isfinite(*y)) return st;
     return buf_fail(&o->err, GPM_E_ARG, "an evaluation gives %d numbers here, not one", n);
 }
 
@@ -104,29 +108,29 @@ enum gpm_status gpm_optimizer_tell_at(gpm_optimizer *o, const double *x, double 
 }
 
 enum gpm_status gpm_optimizer_start(gpm_optimizer *o, const char *text) {
-    enum gpm_status st = call_begin(&o->err);
+    CALL_BEGIN(o, st);
     return st ? st : optimize_start(o->o, text, &o->err);
 }
 
 enum gpm_status gpm_optimizer_objective(gpm_optimizer *o, const char *text) {
-    enum gpm_status st = call_begin(&o->err);
+    CALL_BEGIN(o, st);
     return st ? st : goals_objective(&o->o->goals, text, o->o->opt.maximize, &o->err);
 }
 
 enum gpm_status gpm_optimizer_constraint(gpm_optimizer *o, const char *text) {
-    enum gpm_status st = call_begin(&o->err);
+    CALL_BEGIN(o, st);
     if (st) return st;
     if (bo_rule_is(&o->o->space, text)) return bo_rule_add(&o->o->space, text, &o->err);
     return goals_bound(&o->o->goals, text, &o->err);
 }
 
 enum gpm_status gpm_optimizer_collect(gpm_optimizer *o, const char *text) {
-    enum gpm_status st = call_begin(&o->err);
+    CALL_BEGIN(o, st);
     return st ? st : goals_collect(&o->o->goals, text, &o->err);
 }
 
 enum gpm_status gpm_optimizer_read_output(gpm_optimizer *o, const char *pattern) {
-    enum gpm_status st = call_begin(&o->err);
+    CALL_BEGIN(o, st);
     return st ? st : goals_pattern(&o->o->goals, pattern, &o->err);
 }
 
@@ -147,6 +151,7 @@ const char *gpm_optimizer_name(const gpm_optimizer *o, size_t j) {
 }
 
 const char *gpm_optimizer_value(gpm_optimizer *o, size_t j, double x) {
+    CALL_ALONE(o, "");
     buf_reset(&o->out);
     if (j < gpm_optimizer_dim(o)) bo_space_value(&o->o->space, (int)j, x, 0, &o->out);
     return o->out.data;
@@ -154,7 +159,7 @@ const char *gpm_optimizer_value(gpm_optimizer *o, size_t j, double x) {
 
 enum gpm_status gpm_optimizer_read(gpm_optimizer *o, size_t j, const char *text, double *x) {
     if (j >= gpm_optimizer_dim(o)) return GPM_E_ARG;
-    enum gpm_status st = call_begin(&o->err);
+    CALL_BEGIN(o, st);
     return st ? st : bo_space_read(&o->o->space, (int)j, text, x, &o->err);
 }
 
@@ -163,12 +168,14 @@ size_t gpm_optimizer_count(const gpm_optimizer *o) {
 }
 
 bool gpm_optimizer_best_all(const gpm_optimizer *o, double *x, double *y, bool *feasible) {
+    CALL_ALONE((gpm_optimizer *)o, false);
     bool any = optimize_best(o->o, x, y);
     *feasible = any && goals_met(&o->o->goals, y);
     return any;
 }
 
 bool gpm_optimizer_best(const gpm_optimizer *o, double *x, double *y) {
+    CALL_ALONE((gpm_optimizer *)o, false);
     int first;
     double *all = NEW_ARRAY(double, gpm_optimizer_outputs(o));
     bool any = optimize_best(o->o, x, all);
@@ -179,10 +186,12 @@ bool gpm_optimizer_best(const gpm_optimizer *o, double *x, double *y) {
 }
 
 bool gpm_optimizer_recommend(gpm_optimizer *o, double *x, double *mean, double *sd) {
+    CALL_ALONE(o, false);
     return bo_recommend(o->o->bo, x, mean, sd);
 }
 
 const char *gpm_optimizer_report(gpm_optimizer *o, enum gpm_optimize_format f) {
+    CALL_ALONE(o, "");
     static void (*const writers[])(struct optimize *, struct buf *) = {
         optimize_report_text, optimize_report_json, optimize_report_html};
     buf_reset(&o->out);

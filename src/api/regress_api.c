@@ -19,6 +19,7 @@ struct gpm_regression {
     struct rprediction *p; /* of the new rows; NULL: not computed yet */
     char *kept[KEPT_TEXTS];
     struct buf err, out;
+    atomic_bool busy;
 };
 
 static const struct gpm_regress_options default_options = {.seed = 1, .level = 0.95};
@@ -35,14 +36,20 @@ gpm_regression *gpm_regression_new(void) {
     return r;
 }
 
+static void forget(gpm_regression *r) {
+    rnew_release(&r->at);
+    mem_free(r->p);
+    r->p = NULL;
+}
+
 static void clear(gpm_regression *r) {
     regress_release(&r->r);
-    gpm_regression_forget(r);
+    forget(r);
     r->state = EMPTY;
 }
 
 void gpm_regression_free(gpm_regression *r) {
-    if (!r) return;
+    if (!r || !call_enter(&r->busy)) return;
     clear(r);
     for (size_t i = 0; i < KEPT_TEXTS; i++) mem_free(r->kept[i]);
     buf_release(&r->err);
@@ -51,6 +58,7 @@ void gpm_regression_free(gpm_regression *r) {
 }
 
 const char *gpm_regression_error(const gpm_regression *r) {
+    CALL_SAYS((gpm_regression *)r);
     return voice_error((struct buf *)&r->err); /* the same text in the caller's words */
 }
 
@@ -78,7 +86,7 @@ static enum gpm_status take(gpm_regression *r, const struct rtext *from,
                             const struct gpm_regress_options *given) {
     static const char decimals[] = {0, '.', ','};
     struct gpm_regress_options o = default_options;
-    enum gpm_status st = call_begin(&r->err);
+    CALL_BEGIN(r, st);
     options_take(&o, sizeof o, given);
     if (!st) st = check(&o, &r->err);
     if (st) return st;
@@ -115,7 +123,7 @@ enum gpm_status gpm_regression_read_text(gpm_regression *r, const char *name, co
 }
 
 enum gpm_status gpm_regression_run(gpm_regression *r) {
-    enum gpm_status st = call_begin(&r->err);
+    CALL_BEGIN(r, st);
     if (!st && r->state != READ)
         st = buf_fail(&r->err, GPM_E_ARG, "there is no table to be fitted; read one first");
     if (!st) st = regress_run(&r->r, &r->err);
@@ -130,9 +138,9 @@ enum gpm_status gpm_regression_fit(gpm_regression *r, const char *file,
 }
 
 /* Before new rows are taken. */
-static enum gpm_status begin_rows(gpm_regression *r) {
-    enum gpm_status st = call_begin(&r->err);
-    if (!st && r->state == EMPTY) st = buf_fail(&r->err, GPM_E_ARG, "there is no regression yet");
+static enum gpm_status begin_rows(gpm_regression *r, enum gpm_status st) {
+    if (st) return st;
+    if (r->state == EMPTY) st = buf_fail(&r->err, GPM_E_ARG, "there is no regression yet");
     mem_free(r->p);
     r->p = NULL;
     return st;
@@ -144,23 +152,25 @@ enum gpm_status gpm_regression_file(gpm_regression *r, const char *file) {
 
 enum gpm_status gpm_regression_text(gpm_regression *r, const char *name, const char *csv,
                                     size_t n) {
-    enum gpm_status st = begin_rows(r);
+    CALL_BEGIN(r, began);
+    enum gpm_status st = begin_rows(r, began);
     struct rtext from = {name, csv, n};
     return st ? st : rnew_table(&r->r.t, &from, &r->at, &r->err);
 }
 
 enum gpm_status gpm_regression_at(gpm_regression *r, const char *point) {
-    enum gpm_status st = begin_rows(r);
+    CALL_BEGIN(r, began);
+    enum gpm_status st = begin_rows(r, began);
     return st ? st : rnew_point(&r->r.t, point, &r->at, &r->err);
 }
 
 void gpm_regression_forget(gpm_regression *r) {
-    rnew_release(&r->at);
-    mem_free(r->p);
-    r->p = NULL;
+    CALL_ALONE(r, );
+    forget(r);
 }
 
 size_t gpm_regression_outside(const gpm_regression *r, size_t *lacking) {
+    CALL_ALONE((gpm_regression *)r, 0);
     size_t n = 0, lacks = 0, d = (size_t)r->r.t.d;
     struct buf names = BUF_INIT;
     for (size_t i = 0; i < r->at.m; i++) {
@@ -175,6 +185,7 @@ size_t gpm_regression_outside(const gpm_regression *r, size_t *lacking) {
 }
 
 size_t gpm_regression_unseen(const gpm_regression *r, const char **first) {
+    CALL_ALONE((gpm_regression *)r, 0);
     size_t n = 0;
     if (first) *first = "";
     for (size_t i = 0; i < r->at.m; i++)
@@ -183,7 +194,7 @@ size_t gpm_regression_unseen(const gpm_regression *r, const char **first) {
 }
 
 const char *gpm_regression_report(gpm_regression *r, enum gpm_regress_format f) {
-    enum gpm_status st = call_begin(&r->err);
+    CALL_BEGIN(r, st);
     if (!st && r->state != FITTED) st = buf_fail(&r->err, GPM_E_ARG, "there is no regression yet");
     if (!st && r->at.m && !r->p) {
         r->p = NEW_ARRAY(struct rprediction, r->at.m);

@@ -32,6 +32,7 @@ struct gpm_session {
     struct sp_options permissions;
     struct gpm_options options;
     struct buf error, text;
+    atomic_bool busy;      /* one call at a time */
     bool stopped;          /* the last run ended on request or by its limit of time */
     enum gpm_status ready; /* not GPM_OK: the library could not be read, and nothing runs */
 };
@@ -123,7 +124,7 @@ static size_t stack_size(const struct gpm_options *o) {
 
 /* On a large stack: a deep recursion's families are released as deep as they were made. */
 void gpm_session_free(gpm_session *g) {
-    if (!g) return;
+    if (!g || !call_enter(&g->busy)) return;
     const char *lowest;
     if (!run_on_stack(stack_size(&g->options), release_job, &g->s, &lowest)) session_release(&g->s);
     buf_release(&g->permissions.agreed);
@@ -164,6 +165,7 @@ static void *run_job(void *arg) {
 }
 
 static enum gpm_status run(gpm_session *g, struct job *j) {
+    CALL_ALONE(g, GPM_E_BUSY);
     struct session *s = &g->s;
     if (g->ready != GPM_OK) return g->ready;
     diags_rewind(&s->diags, 0);
@@ -222,6 +224,7 @@ static void *restore_job(void *arg) {
 }
 
 enum gpm_status gpm_restore(gpm_session *g, const void *data, size_t n) {
+    CALL_ALONE(g, GPM_E_BUSY);
     struct restoring r = {.g = g, .data = data, .n = n, .why = BUF_INIT};
     if (g->ready != GPM_OK) return g->ready;
     diags_rewind(&g->s.diags, 0);
@@ -240,6 +243,7 @@ enum gpm_status gpm_check_text(gpm_session *g, const char *name, const char *tex
                                bool interactive) {
     struct job j = {.name = name, .text = text, .len = len, .check = true};
     if (!interactive) return run(g, &j);
+    CALL_ALONE(g, GPM_E_BUSY);
     diags_rewind(&g->s.diags, 0);
     buf_reset(&g->error);
     if (!mem_reserve()) return GPM_E_NOMEM;
@@ -249,6 +253,7 @@ enum gpm_status gpm_check_text(gpm_session *g, const char *name, const char *tex
 }
 
 const char *gpm_format_text(gpm_session *g, const char *name, const char *text, size_t len) {
+    CALL_ALONE(g, NULL);
     diags_rewind(&g->s.diags, 0);
     buf_reset(&g->error);
     buf_reset(&g->text);
@@ -261,6 +266,7 @@ const char *gpm_format_text(gpm_session *g, const char *name, const char *text, 
 }
 
 static enum gpm_status take_data(gpm_session *g, const char *path, const char *text, size_t len) {
+    CALL_ALONE(g, GPM_E_BUSY);
     if (g->ready != GPM_OK) return g->ready;
     diags_rewind(&g->s.diags, 0);
     buf_reset(&g->error);
@@ -280,18 +286,21 @@ enum gpm_status gpm_data_file(gpm_session *g, const char *path) {
 }
 
 const char *gpm_list_directives(gpm_session *g) {
+    CALL_ALONE(g, "");
     buf_reset(&g->text);
     infer_list_directives(&g->s.infer, &g->text);
     return g->text.data;
 }
 
 const char *gpm_profile(gpm_session *g) {
+    CALL_ALONE(g, "");
     buf_reset(&g->text);
     if (g->s.infer.profile) profile_text(g->s.infer.profile, &g->s.sources, &g->text);
     return g->text.data;
 }
 
 const char *gpm_last_error(gpm_session *g) {
+    CALL_SAYS(g);
     return voice_text(&g->error);
 }
 
@@ -300,16 +309,19 @@ void gpm_interrupt(gpm_session *g) {
 }
 
 bool gpm_stopped(const gpm_session *g) {
+    CALL_ALONE((gpm_session *)g, false);
     return *g->error.data && g->stopped;
 }
 
 void gpm_complete(gpm_session *g, const char *prefix, void (*each)(void *, const char *),
                   void *user) {
+    CALL_ALONE(g, );
     session_complete(&g->s, prefix, each, user);
 }
 
 uint64_t gpm_acceptance(gpm_session *g, void (*each)(void *, const char *, uint64_t, uint64_t),
                         void *user) {
+    CALL_ALONE(g, 0);
     const struct infer_state *x = &g->s.infer;
     for (size_t i = 0; i < x->n_stats; i++) {
         buf_reset(&g->text);
@@ -320,12 +332,14 @@ uint64_t gpm_acceptance(gpm_session *g, void (*each)(void *, const char *, uint6
 }
 
 const char *gpm_trajectory_complaints(gpm_session *g) {
+    CALL_ALONE(g, "");
     buf_reset(&g->text);
     advice_of_trajectories(&g->s.infer, &g->text);
     return g->text.data;
 }
 
 void gpm_sampler_facts(gpm_session *g, void (*each)(void *, const char *, double), void *user) {
+    CALL_ALONE(g, );
     struct sampler_summary s = sampler_summarise(&g->s.infer);
     const char *name;
     double v;
@@ -334,6 +348,7 @@ void gpm_sampler_facts(gpm_session *g, void (*each)(void *, const char *, double
 }
 
 const char *gpm_acceptance_advice(gpm_session *g, const char *scope) {
+    CALL_ALONE(g, "");
     const struct infer_state *x = &g->s.infer;
     const char *advice = "";
     for (size_t i = 0; i < x->n_stats; i++) {
@@ -355,11 +370,13 @@ size_t gpm_acceptance_complaint(const char *scope, double proposed, double accep
 }
 
 const char *gpm_help(gpm_session *g, const char *name) {
+    CALL_ALONE(g, NULL);
     buf_reset(&g->text);
     return session_help(&g->s, name, &g->text) ? g->text.data : NULL;
 }
 
 const char *gpm_reference_json(gpm_session *g) {
+    CALL_ALONE(g, "");
     buf_reset(&g->text);
     session_reference_json(&g->s, &g->text);
     return g->text.data;
@@ -385,6 +402,7 @@ static int count_parameters(const char *sig) {
 
 static enum gpm_status bind_function(gpm_session *g, const char *name, const char *sig,
                                      gpm_function *f, void *user, bool parallel) {
+    CALL_ALONE(g, GPM_E_BUSY);
     buf_reset(&g->error);
     size_t n = 0;
     while (ascii_name(name[n])) n++;
@@ -414,6 +432,7 @@ enum gpm_status gpm_bind_parallel(gpm_session *g, const char *name, const char *
 }
 
 enum gpm_status gpm_bind_callback(gpm_session *g, const char *name, gpm_callback *f, void *user) {
+    CALL_ALONE(g, GPM_E_BUSY);
     buf_reset(&g->error);
     if (!name || !*name || !f)
         return buf_fail(&g->error, GPM_E_ARG, "a callback needs a name and a function");

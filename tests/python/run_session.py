@@ -23,9 +23,18 @@ def check_owner():
             try: s.infer("mh(default, one, 200)")
             except gpmem.GpmemError as e: refused.append(str(e))
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for t in threads: t.start()
-    for t in threads: t.join()
+    def keep(times):
+        """Draws that are under way stay whole, whoever asks meanwhile."""
+        while len(kept) < 12:
+            try: kept.append((times, s.draws(times, "mh(default, one, 1)", **{"x%d" % times: "x"})))
+            except gpmem.GpmemError as e: refused.append(str(e))
+
+    kept: list = []
+    for works in [(work, ())] * 8, [(keep, (n,)) for n in (200, 3000, 7)]:
+        threads = [threading.Thread(target=f, args=a) for f, a in works]
+        for t in threads: t.start()
+        for t in threads: t.join()
+    assert all(list(d) == ["x%d" % n] and d["x%d" % n].shape == (n,) for n, d in kept), [(n, list(d)) for n, d in kept]
     assert all("one call at a time" in r for r in refused) and isinstance(s.sample("x"), float), refused[:3]
 
 

@@ -10,7 +10,9 @@
 #include "gpmem/discover.h"
 #include "gpmem/gp.h"
 #include "gpmem/optimize.h"
+#include "gpmem/regress.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <time.h>
 
 static const char program[] =
@@ -197,9 +199,131 @@ static void stopped_early(void **state) {
     buf_release(&csv);
 }
 
+/* ---- one session, one call at a time ---- */
+
+enum { THREADS = 8, CALLS = 60 };
+
+struct shared {
+    gpm_session *s;
+    atomic_int served, refused, other;
+};
+
+static void *use_shared(void *arg) {
+    struct shared *h = arg;
+    static const char text[] = "predict normal(0, 1); infer mh(default, one, 20); [1, 2];";
+    for (int i = 0; i < CALLS; i++) {
+        enum gpm_status st = gpm_run_text(h->s, "shared", text, sizeof text - 1);
+        const char *why = st == GPM_E_BUSY ? gpm_last_error(h->s) : "one call at a time";
+        bool said = strstr(why, "one call at a time") != NULL;
+        atomic_fetch_add(!st ? &h->served : st == GPM_E_BUSY && said ? &h->refused : &h->other, 1);
+        (void)gpm_list_directives(h->s);
+        (void)gpm_stopped(h->s);
+    }
+    return NULL;
+}
+
+static void one_owner_at_a_time(void **state) {
+    UNUSED(state);
+    struct shared h = {.s = gpm_session_new(NULL)};
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, use_shared, &h), 0);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    assert_int_equal(h.other, 0);
+    assert_int_equal(h.served + h.refused, THREADS * CALLS);
+    assert_true(h.served > 0);
+    assert_int_equal(gpm_run_text(h.s, "after", "1 + 1;", 6), GPM_OK);
+    gpm_session_free(h.s);
+}
+
+static int call_own_session(void *user, const char *args, const char **result, char *err,
+                            size_t err_size) {
+    struct shared *h = user;
+    UNUSED(args), UNUSED(result), UNUSED(err), UNUSED(err_size);
+    const enum gpm_status st[] = {
+        gpm_run_text(h->s, "inner", "5;", 2), gpm_data_json(h->s, "{\"a\": 1}", 8),
+        gpm_check_text(h->s, "inner", "1", 1, true), gpm_restore(h->s, "", 0),
+        gpm_bind_callback(h->s, "f", call_own_session, h)};
+    for (size_t i = 0; i < COUNT_OF(st); i++) h->refused += st[i] == GPM_E_BUSY;
+    gpm_session_free(h->s); /* frees nothing */
+    h->refused += !strncmp(gpm_last_error(h->s), "this object is at work", 22);
+    h->refused += !gpm_help(h->s, "normal") && !*gpm_reference_json(h->s);
+    return 0;
+}
+
+static void callbacks_call_no_session_of_theirs(void **state) {
+    UNUSED(state);
+    static const char text[] = "assume a = flip(0.5); infer call_back(\"f\", a); infer mh(default, "
+                               "one, 5); sample a;";
+    struct shared h = {.s = gpm_session_new(NULL)};
+    assert_int_equal(gpm_bind_callback(h.s, "f", call_own_session, &h), GPM_OK);
+    assert_int_equal(gpm_run_text(h.s, "outer", text, sizeof text - 1), GPM_OK);
+    assert_int_equal(h.refused, 7);
+    assert_string_equal(gpm_last_error(h.s), "");
+    gpm_session_free(h.s);
+}
+
+struct own {
+    gpm_optimizer *o;
+    int refused;
+};
+
+static int call_own_optimizer(void *user, const double *x, double *y) {
+    struct own *own = user;
+    double at;
+    *y = x[0] * x[0];
+    own->refused += gpm_optimizer_run(own->o) == GPM_E_BUSY;
+    own->refused += !gpm_optimizer_best(own->o, NULL, &at) && !*gpm_optimizer_report(own->o, 0);
+    gpm_optimizer_free(own->o);
+    own->refused += !strncmp(gpm_optimizer_error(own->o), "this object is at work", 22);
+    return 0;
+}
+
+static void *use_regression(void *arg) {
+    gpm_regression *r = arg;
+    static const char csv[] = "x,y\n1,1.1\n2,2.2\n3,2.9\n4,4.1\n5,5.2\n6,5.8\n7,7.1\n8,8\n9,9.1\n";
+    size_t wrong = 0;
+    for (int i = 0; i < 100; i++) {
+        enum gpm_status st[] = {gpm_regression_read_text(r, "t", csv, sizeof csv - 1, NULL),
+                                gpm_regression_at(r, "x=2")};
+        wrong += st[0] && st[0] != GPM_E_BUSY;
+        wrong += st[1] && st[1] != GPM_E_BUSY && st[1] != GPM_E_ARG; /* none is read as yet */
+        gpm_regression_forget(r);
+    }
+    return (void *)wrong;
+}
+
+static void other_handles_likewise(void **state) {
+    UNUSED(state);
+    struct gpm_optimize_options opt;
+    gpm_optimize_options_init(&opt);
+    opt.budget = 4;
+    struct own own = {gpm_optimizer_new(&opt), 0};
+    assert_int_equal(gpm_optimizer_variable(own.o, "x=-1:1"), GPM_OK);
+    gpm_optimizer_function(own.o, "own", call_own_optimizer, &own);
+    assert_int_equal(gpm_optimizer_open(own.o), GPM_OK);
+    assert_int_equal(gpm_optimizer_run(own.o), GPM_OK);
+    assert_int_equal(own.refused, 4 * 3);
+    gpm_optimizer_free(own.o);
+
+    gpm_regression *r = gpm_regression_new();
+    pthread_t threads[THREADS];
+    void *wrong;
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, use_regression, r), 0);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], &wrong);
+        assert_null(wrong);
+    }
+    gpm_regression_free(r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(together_as_alone),
                                        cmocka_unit_test(another_thread_stops_a_search),
-                                       cmocka_unit_test(stopped_early)};
+                                       cmocka_unit_test(stopped_early),
+                                       cmocka_unit_test(one_owner_at_a_time),
+                                       cmocka_unit_test(callbacks_call_no_session_of_theirs),
+                                       cmocka_unit_test(other_handles_likewise)};
     return cmocka_run_group_tests(tests, tmp_setup, tmp_teardown);
 }
