@@ -160,7 +160,7 @@ static double run(const struct function *fn, uint64_t seed, double regret[3]) {
         double t = cpu_now();
         if (bo_ask(b, x)) exit(2);
         double y = fn->f(x);
-        bo_tell(b, x, y);
+        bo_tell_all(b, x, &y);
         spent += cpu_now() - t;
         best = fmin(best, y);
         if (n == marks[mark]) regret[mark++] = fmax(0, best - fn->optimum);

@@ -23,12 +23,6 @@ bool count_fits(enum count_of c, uint64_t n) {
     return n >= ranges[c].least && n <= ranges[c].most;
 }
 
-bool count_of_number(enum count_of c, double x, uint64_t *n) {
-    if (!(x >= 0 && x < 0x1p64 && x == floor(x))) return false;
-    *n = (uint64_t)x;
-    return count_fits(c, *n);
-}
-
 bool count_read(enum count_of c, const char *text, uint64_t *n) {
     char *end;
     if (!ascii_digit(text[0])) return false;

@@ -33,8 +33,6 @@ enum count_of {
 };
 
 bool count_fits(enum count_of c, uint64_t n);
-/* Of a number of a program or another language: whole and within the range. */
-bool count_of_number(enum count_of c, double x, uint64_t *n);
 /* Digits and nothing else. */
 bool count_read(enum count_of c, const char *text, uint64_t *n);
 /* "a whole number from 0 to 1024" */

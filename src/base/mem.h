@@ -13,7 +13,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define UNUSED(x)   ((void)(x))
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 
 void *mem_alloc(size_t size);            /* uninitialised; never NULL */

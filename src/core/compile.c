@@ -36,7 +36,6 @@ bool compile_is_mark(value v) {
 }
 
 static bool is_mark(value v, void *ctx) {
-    UNUSED(ctx);
     return compile_is_mark(v);
 }
 

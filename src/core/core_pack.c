@@ -303,10 +303,6 @@ void pack_code(struct pack *p, struct code **k) {
     if (p->reading) code_unref(*k);
 }
 
-const struct ast *pack_root(struct code *k) {
-    return k->root;
-}
-
 void pack_ast(struct pack *p, const struct ast **a) {
     struct code *k = p->reading || !*a ? NULL : (*a)->code;
     if (!p->reading && *a && !k) pack_fail(p, "code in it belongs to no text");

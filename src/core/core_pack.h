@@ -31,6 +31,4 @@ void pack_keep_frame(struct pack *p, struct frame *f_taken);
 void pack_rng(struct pack *p, struct rng *r);
 /* A node that is in the pack, or a constant that stands for itself; other nodes fail. */
 void pack_cell(struct pack *p, void **cell);
-/* The root of a code, and its piece number i. */
-const struct ast *pack_root(struct code *k);
 #endif

@@ -121,7 +121,6 @@ value memo_value(value proc, uint16_t owner);
 static inline struct memo_proc *memo_of(value v) {
     return v.tag == V_PROC && v.u.box->cls == &memo_class ? (struct memo_proc *)v.u.box : NULL;
 }
-struct memo_entry *memo_find(struct memo_proc *m, value key);
 struct memo_entry *memo_insert(struct memo_proc *m, value key);
 void memo_remove(struct memo_proc *m, value key);
 /* For their classes (core_pack.c). */

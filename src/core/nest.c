@@ -23,7 +23,6 @@ static struct cell *assumed(struct session_core *core, struct world *w, int dept
 /* Statistics count what their own model does; somebody else's draws would go uncounted. */
 static bool keeps_statistics(value v, void *ctx) {
     struct sp_proc *made = sp_made_of(v);
-    UNUSED(ctx);
     return made && made->cls->incorporate;
 }
 

@@ -181,7 +181,7 @@ value memo_value(value proc, uint16_t owner) {
 }
 
 /* Chains of entries with one hash; keys are arrays of arguments, compared by value. */
-struct memo_entry *memo_find(struct memo_proc *m, value key) {
+static struct memo_entry *memo_find(struct memo_proc *m, value key) {
     struct memo_entry *e = map_get(&m->table, value_hash(key));
     while (e && !value_equal(e->key, key)) e = e->next;
     return e;

@@ -81,7 +81,6 @@ struct ask {
     enum ask_op op;
     struct ask *a, *b;
     const struct kern_query *structure;
-    const char *text; /* of a structure or predicate, as it is shown back */
     struct ask_predicate p;
 };
 
@@ -93,7 +92,6 @@ GPM_MUST_USE enum gpm_status ask_read(const char *text, struct arena *a, struct 
                                       const char **reading, struct buf *err);
 /* English to formal; false: it cannot be read, err has the nearest that can. */
 bool ask_english(const char *text, struct buf *formal, struct buf *err);
-void ask_print(const struct ask *q, struct buf *out);
 bool ask_dated(const struct ask *q); /* has it a predicate over functions? */
 
 /* Does a question without predicates over functions hold for a structure? */

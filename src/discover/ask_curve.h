@@ -36,7 +36,6 @@ struct ask_axis {
     enum sketch_clock clock;
     double x0, span;
 };
-struct ask_axis ask_axis_of(const struct sketch *p);
 /* A date in t; NaN: the axis has no such date. Inline, as are the others that a search asks of
  * every series of an index. */
 #define ASK_DAYS_PER_YEAR 365.2425
@@ -82,14 +81,10 @@ struct ask_shape {
 };
 #define ASK_BENDS (2 * SKETCH_KNOTS) /* a bend stands at i / ASK_BENDS */
 void ask_course(const struct sketch *p, const struct sketch_draw *d, double *y);
-struct ask_shape ask_shape_of(const struct sketch *p, const struct sketch_draw *d);
 /* Share of what moves the level that wanders without a direction. */
 double ask_rough(const struct sketch_draw *d);
 
 /* ---- patterns ---- */
-/* The swing of the patterns that are asked for, in sd; returns its largest. */
-double ask_swing(const struct ask_predicate *q, const struct sketch *p, const struct sketch_draw *d,
-                 double *s);
 /* Where the two sides differ most, and the degree to which it begins, or ends (until), there. */
 double ask_edge(const double *there, bool until, double *t);
 

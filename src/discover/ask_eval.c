@@ -22,7 +22,7 @@ double ask_soft(double v, double edge, double width) {
 }
 
 /* ---- time ---- */
-struct ask_axis ask_axis_of(const struct sketch *p) {
+static struct ask_axis ask_axis_of(const struct sketch *p) {
     return (struct ask_axis){p->clock, p->x0, p->span};
 }
 
@@ -117,8 +117,8 @@ static double linear(const struct ask_predicate *q, struct ask_view *v) {
 }
 
 /* ---- patterns ---- */
-double ask_swing(const struct ask_predicate *q, const struct sketch *p, const struct sketch_draw *d,
-                 double *s) {
+static double ask_swing(const struct ask_predicate *q, const struct sketch *p,
+                        const struct sketch_draw *d, double *s) {
     double most = 0, from, to;
     bool any = !ask_periods(q, p->clock, &from, &to);
     memset(s, 0, K * sizeof *s);

@@ -326,7 +326,6 @@ static bool read_bound(struct ask_parser *s, struct ask_predicate *q) {
 }
 
 static struct ask *parse_predicate(struct ask_parser *s, enum ask_name name, size_t len) {
-    const char *from = s->at;
     struct ask *q = node(s, ASK_PREDICATE, NULL, NULL);
     int must = ask_rows[name].takes & (ASK_DATE | ASK_KIND);
     q->p.name = name;
@@ -340,7 +339,6 @@ static struct ask *parse_predicate(struct ask_parser *s, enum ask_name name, siz
                                      : "a kind of component, as in share(periodic) > 0.5");
     s->at++;
     if (ask_rows[name].takes & ASK_BOUND && !read_bound(s, &q->p)) return NULL;
-    q->text = trimmed(s, from, s->at);
     return q;
 }
 
@@ -378,7 +376,6 @@ static struct ask *parse_structure(struct ask_parser *s) {
     buf_release(&why);
     struct ask *q = node(s, ASK_STRUCTURE, NULL, NULL);
     q->structure = k;
-    q->text = text;
     s->at = p;
     return q;
 }
@@ -426,22 +423,4 @@ enum gpm_status ask_parse(const char *text, struct arena *a, struct ask **out, s
     *out = parse_or(&s);
     if (*out && peek(&s)) *out = wrong(&s, "expected '&', '|' or the end");
     return *out ? GPM_OK : GPM_E_FORMAT;
-}
-
-void ask_print(const struct ask *q, struct buf *out) {
-    switch (q->op) {
-    case ASK_AND:
-    case ASK_OR:
-        buf_putc(out, '(');
-        ask_print(q->a, out);
-        buf_puts(out, q->op == ASK_AND ? " & " : " | ");
-        ask_print(q->b, out);
-        buf_putc(out, ')');
-        break;
-    case ASK_NOT:
-        buf_putc(out, '!');
-        ask_print(q->a, out);
-        break;
-    default: buf_puts(out, q->text);
-    }
 }

@@ -46,7 +46,7 @@ void ask_course(const struct sketch *p, const struct sketch_draw *d, double *y) 
     for (int k = 0; k < K; k++) y[k] /= p->sd;
 }
 
-struct ask_shape ask_shape_of(const struct sketch *p, const struct sketch_draw *d) {
+static struct ask_shape ask_shape_of(const struct sketch *p, const struct sketch_draw *d) {
     double y[K], mean = 0, all = 0, ty = 0, lo = INFINITY, hi = -INFINITY, best = -1;
     double tail[K + 1], tail_t[K + 1]; /* sums of y and t y over the knots from k on */
     struct ask_shape s = {.tau = 1};

@@ -102,7 +102,7 @@ static enum gpm_status make_data(struct discovery *d) {
     size_t n = outliers_without(&d->out, s, x, y);
     smodel_data_release(&d->data);
     ends(d, &low, &high);
-    enum gpm_status st = smodel_data_init_within(&d->data, n, x, y, low, high);
+    enum gpm_status st = smodel_data_init(&d->data, n, x, y, low, high);
     d->data.shared = d->opt.shared;
     if (st == GPM_OK) smodel_data_rounded(&d->data, rounding_step(s->n, s->y));
     if (st == GPM_OK && !d->data.truths) d->data.level_y = rounding_levels(s->n, s->y);
@@ -479,7 +479,8 @@ const struct evidence *discovery_top(const struct discovery *d) {
     return d->post.structures.n ? d->post.structures.at[0].best : NULL;
 }
 
-size_t discovery_held_out(double holdout, size_t n) {
+/* A whole number or a share below 1 of n. */
+static size_t discovery_held_out(double holdout, size_t n) {
     return (size_t)floor((holdout < 1 ? holdout * (double)n : fmin(holdout, 1e9)) + 0.5);
 }
 

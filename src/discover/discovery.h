@@ -80,8 +80,6 @@ GPM_MUST_USE enum gpm_status discovery_start(struct discovery *d, const struct d
 GPM_MUST_USE enum gpm_status discovery_search(struct discovery *d, struct buf *err);
 /* Base kernels by name, as factors of the grammar. */
 GPM_MUST_USE enum gpm_status discovery_kernels(const char *text, uint16_t *mask, struct buf *err);
-/* A whole number or a share below 1 of n. */
-size_t discovery_held_out(double holdout, size_t n);
 /* Goes on with a run that was read back; of the options seconds, stop, finish and journal
  * count. Where it fails d is what it was. */
 GPM_MUST_USE enum gpm_status discovery_continue(struct discovery *d,

@@ -87,13 +87,3 @@ void regressors_add(struct regressors *r, size_t rows, const double *x, const do
     r->z = nz;
     r->rows = kept;
 }
-
-bool regressors_named(const char *list, const char *name) {
-    size_t n = strlen(name);
-    while (list && *list) {
-        size_t k = strcspn(list, ",");
-        if (k == n && !strncmp(list, name, n)) return true;
-        list += k + (list[k] == ',');
-    }
-    return false;
-}

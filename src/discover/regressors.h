@@ -35,6 +35,4 @@ unsigned regressors_at(const struct regressors *r, double x, double slack, doubl
 void regressors_list(const struct regressors *r, unsigned columns, struct buf *out);
 /* Adds rows that follow or replaces those of the same time; they need not be in order. */
 void regressors_add(struct regressors *r, size_t rows, const double *x, const double *z);
-/* Whether the list "price,temp" names this column. */
-bool regressors_named(const char *list, const char *name);
 #endif

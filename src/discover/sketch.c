@@ -250,7 +250,7 @@ enum gpm_status sketch_make(struct sketch *p, const struct discovery *d, size_t 
 }
 
 /* ---- the forecast ---- */
-const size_t sketch_steps[SKETCH_AHEAD] = {1, 2, 4, 8, 12, 24};
+static const size_t sketch_steps[SKETCH_AHEAD] = {1, 2, 4, 8, 12, 24};
 
 enum gpm_status sketch_forecast(struct sketch *p, const struct discovery *d, struct buf *err) {
     enum { LEVELS = 3, LAST = 24 };

@@ -22,7 +22,6 @@
 #define SKETCH_EVENTS   3
 #define SKETCH_LISTED   24 /* structures that a sketch lists */
 #define SKETCH_AHEAD    6
-extern const size_t sketch_steps[SKETCH_AHEAD]; /* of the forecast */
 
 /* Kinds of components whose shares are kept. */
 enum sketch_kind {
@@ -73,7 +72,7 @@ struct sketch {
     size_t n_structures;
     struct sketch_draw *draw; /* of equal weight */
     size_t n_draws;
-    struct sketch_ahead ahead[SKETCH_AHEAD]; /* sketch_steps after the data; or none */
+    struct sketch_ahead ahead[SKETCH_AHEAD]; /* steps after the data; or none */
     size_t n_ahead;
 };
 

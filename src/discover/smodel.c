@@ -279,13 +279,8 @@ static enum gpm_status data_init(struct smodel_data *d, size_t n, const double *
     return GPM_OK;
 }
 
-enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *x,
-                                 const double *y) {
-    return data_init(d, n, x, y, -INFINITY, INFINITY, NULL);
-}
-
-enum gpm_status smodel_data_init_within(struct smodel_data *d, size_t n, const double *x,
-                                        const double *y, double low, double high) {
+enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *x, const double *y,
+                                 double low, double high) {
     return data_init(d, n, x, y, low, high, NULL);
 }
 

@@ -88,14 +88,11 @@ struct smodel_data {
     double wild,
         wild_sd[TRANSFORMS]; /* values out of line: their share, their spread per transform */
 };
-/* Copies x (ascending) and y; GPM_E_ARG when n < 3, x spans nothing or y is constant. */
+/* Copies x (ascending) and y; GPM_E_ARG when n < 3, x spans nothing or y is constant. Values cannot
+ * lie below `low` or above `high` (infinite: no such end). Scales on which the ends are infinitely
+ * far are modelled, too, where no value has reached them. */
 GPM_MUST_USE enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *x,
-                                              const double *y);
-/* The same of values that cannot lie below `low` or above `high` (infinite: no such end): scales on
- * which the ends are infinitely far are modelled, too, where no value has reached them. */
-GPM_MUST_USE enum gpm_status smodel_data_init_within(struct smodel_data *d, size_t n,
-                                                     const double *x, const double *y, double low,
-                                                     double high);
+                                              const double *y, double low, double high);
 /* A prediction within what values can be, and as a value is written, at one of their few levels:
  * that within half of whose step it lies. */
 double smodel_possible(const struct smodel_data *d, double y);

@@ -25,7 +25,6 @@ static void finite_free(void *state) {
 static void *finite_copy(void *state, const struct sp_aaa *aaa) {
     const struct finite *f = state;
     struct finite *g = NEW(struct finite);
-    UNUSED(aaa);
     g->n = f->n;
     g->at = NEW_ARRAY(value, f->n + 1);
     g->p = NEW_ARRAY(double, f->n + 1);
@@ -66,8 +65,6 @@ static void *finite_pack(struct pack *p, void *state) {
 static const struct sp_class finite_class;
 
 static const struct sp_class *finite_row(const void *state, bool second) {
-    UNUSED(state);
-    UNUSED(second);
     return &finite_class;
 }
 
@@ -111,7 +108,6 @@ static enum gpm_status finite_enumerate(struct sp_call *c, value **vals, size_t 
 }
 
 static enum gpm_status finite_support(struct sp_call *c, struct sp_support *out) {
-    UNUSED(c);
     *out = (struct sp_support){.kind = SUPPORT_DISCRETE};
     return GPM_OK;
 }
@@ -154,7 +150,6 @@ static enum gpm_status stream_simulate(struct sp_call *c, value *out) {
 }
 
 static enum gpm_status stream_log_density(struct sp_call *c, value v, double *out) {
-    UNUSED(c);
     bool one = v.tag == V_NUM && v.u.num >= 0 && v.u.num < STREAMS && v.u.num == floor(v.u.num);
     *out = one ? 0 : -INFINITY;
     return GPM_OK;

@@ -71,9 +71,6 @@ enum gpm_status lower_arg(struct sp_call *c, size_t i, const char *name, double 
 /* multivariate_normal(a, LL'), and its relatives by form and dof (multi.c). */
 void mvn_draw(struct rng *r, const struct mat_dist *q, double *out);
 double mvn_lp(const double *x, const struct mat_dist *q);
-/* The gradients fill dx, which is as large as x, and make dargs (owned), one for each of the
- * procedure's arguments. */
-void mvn_grad(const double *x, const struct mat_dist *q, double *dx, value *dargs);
 
 /* wishart(V = LL', dof > p - 1):
  *   |X|^((dof-p-1)/2) e^(-tr(V^-1 X)/2) / (2^(dof p/2) |V|^(dof/2) Gamma_p(dof/2))

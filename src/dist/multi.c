@@ -105,7 +105,7 @@ static void solve_back(const struct mat_dist *q, const double *u, double *w) {
         la_trsv(true, q->p, q->l, q->p, w);
 }
 
-void mvn_grad(const double *x, const struct mat_dist *q, double *dx, value *dargs) {
+static void mvn_grad(const double *x, const struct mat_dist *q, double *dx, value *dargs) {
     size_t n = rows_of(q), p = q->p;
     double *r = NEW_ARRAY(double, 3 * p + 1), *u = r + p, *w = u + p, nu = q->dof, dnu = 0;
     value dm = q->rows ? value_matrix_new(n, p) : value_vector_new(p), dk = value_matrix_new(p, p);

@@ -137,8 +137,6 @@ static enum gpm_status k_written(struct sp_call *c, value *out) {
 }
 
 static enum gpm_status k_written_grad(struct sp_call *c, value result, value d, value *dargs) {
-    UNUSED(c);
-    UNUSED(result);
     dargs[1] = value_ref(d);
     return GPM_OK;
 }

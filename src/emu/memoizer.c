@@ -79,7 +79,6 @@ static void memoizer_free(void *state) {
 }
 
 static void *memoizer_copy(void *state, const struct sp_aaa *aaa) {
-    UNUSED(aaa);
     struct memoizer *m = state, *n = memoizer_new(m->cls, &m->call, m->f);
     n->dim = m->dim;
     n->q = m->q;
@@ -182,7 +181,6 @@ static void *memoizer_pack(struct pack *p, void *state) {
 
 static const struct sp_class compute_class, emulate_class;
 static const struct sp_class *memoizer_row(const void *state, bool second) {
-    UNUSED(state);
     return second ? &compute_class : &emulate_class;
 }
 
@@ -757,7 +755,7 @@ static void aaa_undo(void *state, void *token) {
     struct memoizer *m = state;
     if (m->em) {
         enum gpm_status st = flush(m); /* what cannot be added now stays behind, as before */
-        UNUSED(st);
+        (void)st;
         m->cls->reject(m->em);
     }
     args_free(swap_args(m, token));

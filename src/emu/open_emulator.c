@@ -114,7 +114,6 @@ static enum gpm_status open_sample(void *e, const double *x, size_t n, bool meas
                                    struct rng *rng, double *out) {
     struct open_table *t = e;
     struct gpm_pairs known = all_pairs(t);
-    UNUSED(measured);
     if (!t->now.plugged) return draw_written(t, x, n, out);
     if (t->now.plugged->draw(&known, t->now.par, x, n, plugin_random(rng), out)) return outside(t);
     for (size_t i = 0; i < n; i++)
@@ -140,7 +139,6 @@ static enum gpm_status open_conditional(void *e, bool measured, const double *x,
                                         size_t n, double *logpdf) {
     struct open_table *t = e;
     struct gpm_pairs known = all_pairs(t), more = {n, t->dim, x, y};
-    UNUSED(measured);
     return density(t, &known, &more, logpdf);
 }
 
@@ -155,7 +153,6 @@ static enum gpm_status open_log_joint(void *e, double *out) {
 static enum gpm_status open_add(void *e, bool measured, const double *x, const double *y,
                                 size_t n) {
     struct open_table *t = e;
-    UNUSED(measured);
     for (size_t i = 0; i < n * t->dim; i++) vec_push(&t->x, x[i]);
     for (size_t i = 0; i < n; i++) vec_push(&t->y, y[i]);
     return GPM_OK;
@@ -164,7 +161,6 @@ static enum gpm_status open_add(void *e, bool measured, const double *x, const d
 static enum gpm_status open_remove(void *e, bool measured, const double *x, const double *y) {
     struct open_table *t = e;
     size_t d = t->dim;
-    UNUSED(measured);
     for (size_t i = t->y.n; i-- > 0;) {
         if (t->y.at[i] != *y || memcmp(t->x.at + i * d, x, d * sizeof *x) != 0) continue;
         memmove(t->x.at + i * d, t->x.at + (i + 1) * d, (t->y.n - i - 1) * d * sizeof *x);

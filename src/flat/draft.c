@@ -99,7 +99,7 @@ static uint32_t constant_ref(struct draft *d, double x) {
     return REF(CONSTANT, d->constants.n - 1);
 }
 
-value sketch_constant(struct draft *d, double x) {
+static value sketch_constant(struct draft *d, double x) {
     return value_num(token_new(TOKEN_NUM, constant_ref(d, x)));
 }
 

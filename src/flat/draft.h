@@ -73,7 +73,6 @@ value sketch_of(struct draft *d, struct node *operand, bool *alone);
 static inline uint32_t scalar_ref(value sketch) {
     return token_ref(sketch.u.num);
 }
-value sketch_constant(struct draft *d, double x);
 /* Is it computed from constants alone, so that only a change of structure changes it? */
 bool draft_is_data(struct draft *d, struct node *n);
 /* Has it numbers, bools and nothing else? */

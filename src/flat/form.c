@@ -98,7 +98,7 @@ static size_t flat_size(const struct flat_form *f) {
            (f ? form_n_words(f) + 3 * (size_t)f->n_own : 0) * sizeof(union flat_word);
 }
 
-void flat_free(struct trace *t, struct flat *f) {
+static void flat_free(struct trace *t, struct flat *f) {
     struct flat_form *form = f->form;
     pool_free(pool_of(t), f, flat_size(form));
     form_unref(inner(t)->flats, form);

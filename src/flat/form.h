@@ -202,7 +202,6 @@ static inline struct flats *flats_of(struct trace *t) {
     struct flats *all = inner(t)->flats;
     return all && all->structure == t->structure ? all : flats_renewed(t);
 }
-void flat_free(struct trace *t, struct flat *f);
 struct flat *flat_new(struct trace *t, struct flat_form *taken, struct node *const *words,
                       struct node *const *owned);
 /* The form equal to this one that is there already, or f itself; counted. */

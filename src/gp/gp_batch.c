@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Many processes at once; contract in gp_batch.h. On the card a block of threads has one process
+ * Many processes at once; contract in gp_engine.h. On the card a block of threads has one process
  * (gpu/embed/device_batch.cu). Data stay there under the stamp of their process. */
-#include "gp/gp_batch.h"
 #include "gp/gp_engine.h"
 
 #include "base/clock.h"
@@ -264,8 +263,7 @@ static struct lane {
     double seconds; /* that it was under way */
 } lanes[LANES] = {[0 ... LANES - 1] = {.busy = PTHREAD_MUTEX_INITIALIZER}};
 
-/* Of all, since the last time. */
-static double lanes_seconds(void) {
+double gp_jobs_seconds(void) {
     double sum = 0;
     for (size_t i = 0; i < LANES; i++) {
         pthread_mutex_lock(&lanes[i].busy);
@@ -428,51 +426,4 @@ void gp_jobs_end(struct gp_jobs *all) {
 
 void gp_jobs_run(struct gp_job **jobs, size_t n) {
     gp_jobs_end(gp_jobs_begin(jobs, n, true));
-}
-
-static double seconds;
-double gp_batch_seconds(void) {
-    return seconds;
-}
-
-static void alone(struct gp_batch_item *t, struct gp_slot *s) {
-    t->status = gp_slot_logml(t->g, s);
-    if (t->status == GPM_E_NOT_PD) t->status = GPM_OK;
-    t->logml = s->logml;
-    if (t->status || !t->dkern || t->logml == -INFINITY) return;
-    t->status = gp_grad_weighted(t->g, 1, &t->logml, t->dkern, t->dmean, t->dnoise);
-}
-
-enum gpm_status gp_batch(struct gp_batch_item *items, size_t n) {
-    struct gp_job *jobs = mem_zalloc((n + 1) * sizeof *jobs),
-                  **fit = NEW_ARRAY(struct gp_job *, n + 1);
-    enum gpm_status st = GPM_OK;
-    size_t m = 0;
-    for (size_t i = 0; i < n; i++) {
-        struct gp_batch_item *t = &items[i];
-        jobs[i].g = t->g;
-        jobs[i].slopes = t->dkern != NULL;
-        t->status = gp_proposed(t->g, t->kern, t->mean, t->noise, &jobs[i].s);
-        if (t->status || !gp_job_fits(&jobs[i])) continue;
-        gp_job_begin(&jobs[i]);
-        if (!jobs[i].status && jobs[i].program) fit[m++] = &jobs[i];
-    }
-    lanes_seconds();
-    gp_jobs_run(fit, m);
-    seconds = lanes_seconds();
-    for (size_t i = 0; i < n; i++) {
-        struct gp_batch_item *t = &items[i];
-        gp_job_end(&jobs[i]);
-        if (!t->status) t->status = jobs[i].status;
-        if (!t->status && !jobs[i].done)
-            alone(t, jobs[i].s);
-        else if (!t->status)
-            t->logml = jobs[i].s->logml;
-        if (jobs[i].done && t->dkern) gp_slot_slopes(t->g, jobs[i].s, t->dkern, t->dnoise);
-        if (t->status && t->status != GPM_E_ARG) gp_reject(t->g);
-        if (!st) st = t->status;
-    }
-    mem_free(jobs);
-    mem_free(fit);
-    return st;
 }

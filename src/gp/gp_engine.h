@@ -92,6 +92,7 @@ struct gp_job {
     double *theta, *out; /* numbers that the card wants and gives */
     double few[48];      /* where they stand, if there are no more */
 };
+#define GP_BATCH_MAX 512 /* inputs of a process that goes this way */
 bool gp_job_fits(const struct gp_job *t);
 void gp_job_begin(struct gp_job *t);
 void gp_job_end(struct gp_job *t);
@@ -101,6 +102,8 @@ struct gp_jobs *gp_jobs_begin(struct gp_job **jobs, size_t n, bool wait);
 bool gp_jobs_ended(const struct gp_jobs *all);
 void gp_jobs_end(struct gp_jobs *all);
 void gp_jobs_run(struct gp_job **jobs, size_t n); /* both */
+/* Seconds that the card took for all jobs since the last call, transfers included. */
+double gp_jobs_seconds(void);
 /* All of that for one, with what other fibres have; at once where this is none. */
 GPM_MUST_USE enum gpm_status gp_meet(struct gp_job *t);
 bool gp_meeting(void); /* this is a fibre */

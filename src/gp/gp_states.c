@@ -315,7 +315,6 @@ struct slopes_job {
 static void visit_slopes(void *ctx, struct st_run *r, size_t k, const double *state) {
     struct slopes_job *j = ctx;
     size_t i = j->e->entry[k];
-    UNUSED(state);
     if (i == SIZE_MAX) return;
     if (j->alpha) j->alpha[i] = -r->back.e[0];
     if (j->e->grid) return;

@@ -307,9 +307,6 @@ enum gpm_status gpu_put_aside(gpu_ptr to, const void *from, size_t bytes) {
 enum gpm_status gpu_get(void *to, gpu_ptr from, size_t bytes) {
     return bytes ? done(cuMemcpyDtoH(to, from, bytes), "cuMemcpyDtoH") : GPM_OK;
 }
-enum gpm_status gpu_copy(gpu_ptr to, gpu_ptr from, size_t bytes) {
-    return bytes ? done(cuMemcpyDtoD(to, from, bytes), "cuMemcpyDtoD") : GPM_OK;
-}
 enum gpm_status gpu_zero(gpu_ptr to, size_t bytes) {
     return bytes ? done(cuMemsetD8(to, 0, bytes), "cuMemsetD8") : GPM_OK;
 }

@@ -47,7 +47,6 @@ GPM_MUST_USE enum gpm_status gpu_put(gpu_ptr to, const void *from, size_t bytes)
 /* Lanes go on meanwhile: nothing that is under way may use that memory. */
 GPM_MUST_USE enum gpm_status gpu_put_aside(gpu_ptr to, const void *from, size_t bytes);
 GPM_MUST_USE enum gpm_status gpu_get(void *to, gpu_ptr from, size_t bytes);
-GPM_MUST_USE enum gpm_status gpu_copy(gpu_ptr to, gpu_ptr from, size_t bytes);
 GPM_MUST_USE enum gpm_status gpu_zero(gpu_ptr to, size_t bytes);
 /* Scratch memory that stays, for whoever holds the lock. */
 enum gpu_scratch {

@@ -36,7 +36,7 @@ static _Noreturn void child_exec(char *const *argv, int in, int out, int err, in
     if (dup2(in, 0) >= 0 && dup2(out, 1) >= 0 && dup2(err, 2) >= 0) execvp(argv[0], argv);
     int e = errno;
     ssize_t ignored = write(report, &e, sizeof e);
-    UNUSED(ignored);
+    (void)ignored;
     _exit(127);
 }
 

@@ -64,7 +64,7 @@ int proc_watch_start(struct proc_watch *w) {
 
 void proc_watch_tell(int fd, pid_t group) {
     ssize_t ignored = send(fd, &group, sizeof group, MSG_NOSIGNAL); /* somebody killed it: go on */
-    UNUSED(ignored);
+    (void)ignored;
 }
 
 void proc_watch_end(struct proc_watch *w) {

@@ -195,7 +195,7 @@ static bool has(const char *pattern, const char *letters) {
     return false;
 }
 
-enum time_kind time_pattern_kind(const char *pattern) {
+static enum time_kind time_pattern_kind(const char *pattern) {
     if (!strncmp(pattern, "unix", 4) || !strcmp(pattern, "excel")) return TIME_UNIX;
     if (!strcmp(pattern, "number") || !strcmp(pattern, "elapsed")) return TIME_NUMBER;
     if (has(pattern, "HITS")) return TIME_INSTANT;

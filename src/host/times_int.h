@@ -35,7 +35,6 @@ void month_write(const char *like, int month, struct buf *out);
 const char *time_match_start(const char *pattern, const char *text, struct time_parts *t,
                              const char **spans);
 char time_directive(const char *pattern, const char **next);
-enum time_kind time_pattern_kind(const char *pattern);
 const char *time_usual_pattern(enum time_kind kind); /* ISO's */
 double time_unix_unit(const char *pattern);          /* per second; 0: no such word */
 double time_unix_start(const char *pattern);         /* days before 1970 that it counts from */

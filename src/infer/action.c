@@ -169,6 +169,9 @@ static bool op_moves(const struct infer_op *op) {
     return (op->flags & (OP_STEPS | OP_MOVES)) || op->run == infer_steps;
 }
 
+static enum gpm_status directive_run(struct infer_state *x, struct action *a, bool dropped,
+                                     value *out);
+
 /* The guard first, then whatever a detach left open is closed (infer_close), then the action. */
 static enum gpm_status run_kind(struct infer_state *x, struct action *a, bool dropped, value *out) {
     enum gpm_status guarded = guard(x, a);
@@ -390,7 +393,8 @@ static enum gpm_status run_on_one(struct infer_state *x, const struct one_run *r
 /* collect, extract_stats and call_back read; the rest change
  * every particle. Observe and force multiply the particle's weight by what trace.h says. predict
  * and assume give the value in the first particle; the others one value per particle. */
-enum gpm_status directive_run(struct infer_state *x, struct action *a, bool dropped, value *out) {
+static enum gpm_status directive_run(struct infer_state *x, struct action *a, bool dropped,
+                                     value *out) {
     const struct ast *d = a->ast;
     enum directive kind = d->u.dir.kind;
     struct one_run r = {a, d->u.dir.label, d->u.dir.names, d->u.dir.n_names};

@@ -110,7 +110,7 @@ void dataset_append(struct dataset *d, const struct dataset *b, double iter) {
     mem_free(to);
 }
 
-double dataset_number(const struct dataset *d, size_t row, size_t column) {
+static double dataset_number(const struct dataset *d, size_t row, size_t column) {
     double x;
     return value_number(d->cells.at[row * d->n_columns + column], &x) ? x : NAN;
 }
@@ -229,7 +229,9 @@ static size_t group_end(const struct dataset *d, size_t from) {
     return r;
 }
 
-double *dataset_log_weights(const struct dataset *d) {
+/* Of every row the log of its weight over the mean weight of the particles that were collected
+ * with it; NULL: all are 0. Caller frees with mem_free. */
+static double *dataset_log_weights(const struct dataset *d) {
     size_t rows = dataset_rows(d);
     double *w = mem_zalloc((rows + 1) * sizeof *w);
     bool any = false;

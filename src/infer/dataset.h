@@ -61,9 +61,6 @@ void draw_row_release(struct draw_row *r);
 /* Of rows from .. end - 1, which were collected together from n particles, the log of the weight
  * over the particles' mean weight; false: all are 0. */
 bool dataset_weights(const struct dataset *d, size_t from, size_t end, double n, double *w);
-/* Of every row the log of its weight over the mean weight of the particles that were collected
- * with it; NULL: all are 0. Caller frees with mem_free. */
-double *dataset_log_weights(const struct dataset *d);
 /* For what knows no weights: as many rows, by their numbers, drawn by weight with one comb. NULL:
  * all weigh the same. Caller frees with mem_free. */
 size_t *dataset_drawn(const struct dataset *d);
@@ -79,7 +76,6 @@ void collect_begin_row(struct infer_state *x, double iter, size_t particle, doub
                        struct dataset *d);
 /* Its rows from `first` on go to whoever receives draws (infer_state.draw). */
 void collect_pass_on(struct infer_state *x, const struct dataset *d, size_t first);
-double dataset_number(const struct dataset *d, size_t row, size_t column); /* NaN: it is none */
 /* Column i as numbers; caller frees with mem_free. */
 double *dataset_numbers(const struct dataset *d, size_t column);
 #endif

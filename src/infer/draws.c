@@ -180,7 +180,8 @@ static double top_of(const double *w, size_t n) {
     return top;
 }
 
-double *draw_table_weights(const struct draw_table *d) {
+/* The weights of these rows, the largest 1; NULL: all are equal. Caller frees with mem_free. */
+static double *draw_table_weights(const struct draw_table *d) {
     size_t n = draw_table_rows(d) * d->chain.n;
     double *w = log_weights(d), top = w ? top_of(w, n) : 0;
     for (size_t i = 0; w && i < n; i++) w[i] = exp(w[i] - top);

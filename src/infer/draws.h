@@ -76,8 +76,6 @@ double draw_table_at(const struct draw_table *d, size_t chain, size_t row, size_
 size_t draw_table_rows(const struct draw_table *d);
 /* Column j, chains one after the other with draw_table_rows each; caller frees with mem_free. */
 double *draw_table_column(const struct draw_table *d, size_t j);
-/* The weights of these rows, the largest 1; NULL: all are equal. Caller frees with mem_free. */
-double *draw_table_weights(const struct draw_table *d);
 /* n rows drawn by their log weights with one comb, in ascending order. */
 void draws_comb(const double *log_weight, size_t n, size_t *rows);
 /* For what knows no weights: as many rows, drawn by weight with one comb, as one chain. False: the

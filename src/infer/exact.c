@@ -160,7 +160,6 @@ enum gpm_status exact_run(struct infer_state *x, struct action *a, value *out) {
 
 static enum gpm_status op_evidence(struct infer_state *x, const struct action *a, value *out) {
     struct exact_search s;
-    UNUSED(a);
     enum gpm_status st = search(x, NULL, NULL, &s);
     if (st == GPM_OK) *out = value_num(s.log_total);
     search_release(&s);

@@ -223,9 +223,6 @@ enum gpm_status action_make(struct session_core *core, const struct ast *a, stru
 /* Runs an action value; DIAG_NOT_ACTION otherwise. */
 enum gpm_status action_run(struct session_core *core, value v, struct span at,
                            value *out) GPM_MUST_USE;
-/* dropped: nobody will see what it gives. */
-enum gpm_status directive_run(struct infer_state *x, struct action *a, bool dropped,
-                              value *out) GPM_MUST_USE;
 /* run(a) of a model (run_inside.c). */
 struct nest;
 enum { NEST_MAX = 200 };

@@ -120,11 +120,6 @@ struct box *action_pack(struct pack *p, size_t number, struct box *b) {
     return &a->box;
 }
 
-void pack_action(struct pack *p, value *v) {
-    pack_value(p, v);
-    if (!action_of(*v)) pack_fail(p, "what it runs is no action");
-}
-
 struct box *dataset_pack(struct pack *p, size_t number, struct box *b) {
     struct dataset *d = b ? (struct dataset *)b : dataset_new(NULL, 0);
     if (!b) pack_made(p, number, d);

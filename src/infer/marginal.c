@@ -402,10 +402,6 @@ static enum gpm_status add_gradients(struct marginal *m, const value *moved, val
 /* ---- the move ----------------------------------------------------------------------------------
  */
 
-size_t marginal_n(const struct marginal *m) {
-    return m->n_moved;
-}
-
 enum gpm_status marginal_build(struct marginal *m, const value *vals, double *weight,
                                value *grads) {
     for (size_t i = 0; grads && i < m->n_moved; i++) grads[i] = NIL;

@@ -33,7 +33,6 @@ enum gpm_status marginal_choices(struct infer_state *x, struct trace *t,
 enum gpm_status marginal_open(struct infer_state *x, struct trace *t, struct scaffold *s,
                               size_t n_moved, struct flat *parts, struct marginal **out,
                               double *weight) GPM_MUST_USE;
-size_t marginal_n(const struct marginal *m); /* moved ones */
 /* The log weight of these values of the moved ones; grads as in move_build. */
 enum gpm_status marginal_build(struct marginal *m, const value *vals, double *weight,
                                value *grads) GPM_MUST_USE;

@@ -99,7 +99,6 @@ static bool same_place(const struct rng *a, const struct rng *b) {
 }
 
 static bool is_model(value v, void *ctx) {
-    UNUSED(ctx);
     return model_of(v) != NULL;
 }
 

@@ -90,7 +90,6 @@ static void *conj_pack(struct pack *p, void *state) {
 }
 
 static const struct sp_class *conj_row(const void *state, bool second) {
-    UNUSED(second);
     return &((const struct conj *)state)->cls->made;
 }
 

@@ -195,10 +195,6 @@ void bo_tell_all(struct bo *b, const double *x, const double *given) {
     region_told(b, failed ? INFINITY : bo_violation(b, p->y) > 0 ? BO_BROKEN : bo_merit(b, p->y));
 }
 
-void bo_tell(struct bo *b, const double *x, double y) {
-    bo_tell_all(b, x, &y);
-}
-
 size_t bo_count(const struct bo *b) {
     return b->told;
 }

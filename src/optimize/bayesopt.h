@@ -6,7 +6,7 @@
  * was told.
  *
  *   struct bo *b = bo_new(&space, NULL, seed);
- *   while (..) { bo_ask(b, x); y = f(x); bo_tell(b, x, y); }
+ *   while (..) { bo_ask(b, x); y = f(x); bo_tell_all(b, x, &y); }
  *   bo_best(b, x, &y); bo_free(b);
  *
  * Inside (one file each): a Gaussian process with integrated mean and scale whose kernel and output
@@ -46,9 +46,8 @@ void bo_free(struct bo *b);
 /* The next point to evaluate, in x; it is pending until told or dropped. GPM_E_LIMIT when every
  * point of a finite space was evaluated or is pending. */
 GPM_MUST_USE enum gpm_status bo_ask(struct bo *b, double *x);
-/* An outcome, of an asked point or of any other (warm start). y not finite: it failed. */
-void bo_tell(struct bo *b, const double *x, double y);
-/* The same with all numbers; one that is not finite: it failed. */
+/* An outcome, of an asked point or of any other (warm start): all its numbers. One that is not
+ * finite: it failed. */
 void bo_tell_all(struct bo *b, const double *x, const double *y);
 
 /* Exactly these n points (x, one after the other) are in flight. */

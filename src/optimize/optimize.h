@@ -100,7 +100,6 @@ void optimize_report_html(struct optimize *o, struct buf *out);
 /* " x=3 y=4", with so many digits (0: all that there are). */
 void optimize_put_point(const struct optimize *o, const double *x, int digits, struct buf *out);
 size_t optimize_failed(const struct optimize *o); /* evaluations that did */
-size_t optimize_within(const struct optimize *o); /* evaluations that keep the bounds */
 /* Objectives of evaluation i, small is good; false: it failed or breaks a bound. */
 bool optimize_objectives(const struct optimize *o, size_t i, double *y);
 /* optimize_curve.c: the curve of n pairs of a step and a value, freed with vec_release(&c->best);

@@ -14,7 +14,8 @@ size_t optimize_failed(const struct optimize *o) {
     return n;
 }
 
-size_t optimize_within(const struct optimize *o) {
+/* Evaluations that keep the bounds. */
+static size_t optimize_within(const struct optimize *o) {
     size_t n = 0;
     for (size_t i = 0; i < o->trace.n; i++) {
         const double *y = o->trace.at[i].values;

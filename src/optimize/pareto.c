@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-bool pareto_dominates(const double *a, const double *b, int m) {
+/* a is as good as b in everything, and better in something. */
+static bool pareto_dominates(const double *a, const double *b, int m) {
     bool better = false;
     for (int k = 0; k < m; k++) {
         if (a[k] > b[k]) return false;

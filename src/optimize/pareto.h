@@ -8,8 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* a is as good as b in everything, and better in something. */
-bool pareto_dominates(const double *a, const double *b, int m);
 /* keep[i]: nothing dominates point i, and no earlier one equals it; returns how many there are. */
 size_t pareto_front(const double *y, size_t n, int m, bool *keep);
 /* Volume between y and ref that no point of the front dominates, exactly, by slices; slope (may be

@@ -106,7 +106,6 @@ static void run_chain(void *ctx, size_t number, int thread) {
     struct job *j = ctx;
     struct chain *c = &j->of[number];
     size_t d = (size_t)c->f.d, from = number * j->room + j->round * j->n;
-    UNUSED(thread);
     if (!j->round) start(c);
     if (j->round == j->first) warm_up(c, WARM + j->n / 5);
     for (size_t i = 0; i < j->n; i++) {

@@ -163,8 +163,6 @@ void regress_predictions_text(const struct regress *r, const struct rnew *at,
                               const struct rprediction *p, struct buf *out);
 /* Sentences: what was found, in plain English; a paragraph without markup. */
 void regress_words(const struct regress *r, struct buf *out);
-/* Which inputs act together, a sentence; nothing where none are seen to. */
-void regress_together(const struct regress *r, struct buf *out);
 /* Why the shares of the inputs do not add up to all; nothing where they nearly do. */
 void regress_shares(const struct regress *r, struct buf *out);
 /* What became of rows out of line; nothing where there are none. */
@@ -173,8 +171,6 @@ void regress_aside(const struct regress *r, struct buf *out);
 void regress_target(const struct regress *r, struct buf *out);
 /* "rises in a straight line", of input j. */
 const char *regress_shape(const struct regress *r, int j);
-/* A value of input j for readers: a number, or a date as the file writes it. */
-void regress_number(const struct regress *r, int j, double v, struct buf *out);
 /* The two values of input j between which its change is told. */
 void regress_between(const struct regress *r, int j, const char *sign, struct buf *out);
 /* What is left to chance, a sentence: noise, or how counts scatter. Nothing of chances. */

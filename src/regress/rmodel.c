@@ -13,7 +13,8 @@
 
 /* ---- the model ---- */
 
-void rmodel_kernel_text(int dim, enum rfamily_kind family, struct buf *out) {
+/* The kernel of a regression on `dim` columns, as text. */
+static void rmodel_kernel_text(int dim, enum rfamily_kind family, struct buf *out) {
     const struct rfamily *f = rfamily_of(family);
     buf_printf(out, "%g + LIN(sf=%g) + SE(sf=%g, l=[", f->constant * f->constant, 0.5 * f->scale,
                f->scale);
@@ -362,7 +363,7 @@ enum { KEPT = 200 };
  * agree. */
 enum { HIDDEN_CHAINS = 400 };
 
-struct reffort rmodel_effort(const struct rmodel *m) {
+static struct reffort rmodel_effort(const struct rmodel *m) {
     size_t n = m->likelihood ? 2 * m->n : m->n;
     static const struct {
         size_t rows;

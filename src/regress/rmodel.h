@@ -71,8 +71,6 @@ struct rmodel_data {
     const double *x, *y;
     enum rfamily_kind family;
 };
-/* The kernel of a regression on `dim` columns, as text. */
-void rmodel_kernel_text(int dim, enum rfamily_kind family, struct buf *out);
 /* text NULL: that kernel. GPM_E_FORMAT: err says what is wrong with it. */
 GPM_MUST_USE enum gpm_status rmodel_init(struct rmodel *m, const struct rmodel_data *data,
                                          const char *text, struct buf *err);
@@ -115,7 +113,6 @@ struct reffort {
     int starts, polished;
     size_t chain; /* rounds of chains, at most; 0: they are not affordable */
 };
-struct reffort rmodel_effort(const struct rmodel *m);
 /* The modes, with Laplace's method at each, and its log evidence; then draws. GPM_E_INTERRUPT:
  * stopped; GPM_E_NOT_PD: no parameters fit the data. */
 GPM_MUST_USE enum gpm_status rmodel_find(struct rmodel *m, uint64_t seed, int threads);

@@ -51,6 +51,8 @@ static const char *explained(double r2, char text[NUMBER_TEXT]) {
     return text;
 }
 
+static void regress_together(const struct regress *r, struct buf *out);
+
 /* Inputs whose effect is clear, most important first; those that make no visible difference. */
 static void name_inputs(const struct regress *r, struct buf *out) {
     enum { MOST = 3, MOST_NONE = 8 };
@@ -90,7 +92,8 @@ static void name_inputs(const struct regress *r, struct buf *out) {
     if (none && none < n && out->data[out->len - 1] != '.') buf_puts(out, ".");
 }
 
-void regress_together(const struct regress *r, struct buf *out) {
+/* Which inputs act together, a sentence; nothing where none are seen to. */
+static void regress_together(const struct regress *r, struct buf *out) {
     enum { MOST = 3 };
     for (int k = 0; k < r->n_together && k < MOST; k++) {
         const struct rtogether *t = &r->together[k];
@@ -342,7 +345,8 @@ static size_t name_width(const struct regress *r) {
     return w;
 }
 
-void regress_number(const struct regress *r, int j, double v, struct buf *out) {
+/* A value of input j for readers: a number, or a date as the file writes it. */
+static void regress_number(const struct regress *r, int j, double v, struct buf *out) {
     if (r->t.input[j].dated)
         rinput_date(&r->t.input[j], v, out);
     else

@@ -100,7 +100,6 @@ static void follow_one(void *ctx, size_t i, int thread) {
     struct following *f = ctx;
     struct optimum *o = &f->at[i];
     struct rprocess p;
-    UNUSED(thread);
     o->logp = -INFINITY;
     o->evals = 0;
     if (!rprocess_init(&p, f->m)) {

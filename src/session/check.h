@@ -115,13 +115,11 @@ value check_expr(struct checker *k, const struct ast *a);
 void check_procedures(struct checker *k); /* the bodies of those that nobody called */
 
 /* check_program.c */
-void check_instruction(struct checker *k, const struct ast *a);
 void check_bind(struct checker *k, struct map *to, struct sym *name, value v_taken, struct span at);
 struct global *check_global(const struct map *of, const struct sym *name);
 /* After diagnostics may have been raised, `before` of them being old: gives the new one the calls
  * that led to it and its severity, and drops it when the same was said already. */
 void check_settle(struct checker *k, size_t before);
-bool check_in_model(const struct checker *k);
 bool check_is_local(const struct checker *k, const struct sym *name);
 bool check_is_assumed(const struct checker *k, const struct sym *name);
 

@@ -11,7 +11,7 @@
 
 enum { MAX_FOLLOWED = 40 };
 
-bool check_in_model(const struct checker *k) {
+static bool check_in_model(const struct checker *k) {
     return k->models > 0 || k->in_world;
 }
 

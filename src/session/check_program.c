@@ -169,6 +169,8 @@ static void look_define(struct checker *k, const struct ast *a) {
     value_unref(v);
 }
 
+static void check_instruction(struct checker *k, const struct ast *a);
+
 /* The first round, with the values that it has. */
 static void look_for(struct checker *k, const struct ast *a) {
     bool certain = k->certain, truth = false;
@@ -261,7 +263,7 @@ static void look_load(struct checker *k, const struct ast *a) {
     mem_free(path);
 }
 
-void check_instruction(struct checker *k, const struct ast *a) {
+static void check_instruction(struct checker *k, const struct ast *a) {
     k->instruction = a;
     k->runs = true;
     switch (a->kind) {

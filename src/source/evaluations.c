@@ -360,8 +360,6 @@ static void *evaluations_pack(struct pack *p, void *state) {
 
 static const struct sp_class evaluations_row;
 static const struct sp_class *evaluations_row_of(const void *state, bool second) {
-    UNUSED(state);
-    UNUSED(second);
     return &evaluations_row;
 }
 

@@ -58,7 +58,8 @@ static const char *fault_of(const struct gpm_plugin *p) {
     return NULL;
 }
 
-const struct gpm_plugin *plugin_load(struct sp_call *c, const char *path) {
+/* What the object at this path holds, for a program that may load it; NULL after sp_error. */
+static const struct gpm_plugin *plugin_load(struct sp_call *c, const char *path) {
     char *full = srcfn_path(c, path);
     struct buf err = BUF_INIT;
     struct foreign object = {0};
@@ -113,7 +114,6 @@ static struct plugged *plugged_new(const struct gpm_plugin_distribution *d, cons
 
 static void *plugged_copy(void *state, const struct sp_aaa *aaa) {
     const struct plugged *p = state;
-    UNUSED(aaa);
     return plugged_new(p->d, p->path);
 }
 
@@ -220,7 +220,6 @@ static const struct sp_class plugged_discrete_class = {PLUGGED, .flags = SP_RAND
                                                        .grad_density = plugged_grad};
 
 static const struct sp_class *plugged_row(const void *state, bool second) {
-    UNUSED(second);
     bool countable = ((const struct plugged *)state)->d->support == GPM_SUPPORT_COUNTABLE;
     return countable ? &plugged_discrete_class : &plugged_class;
 }

@@ -8,8 +8,6 @@
 #include "sp/sp.h"
 #include <gpmem/plugin.h>
 
-/* What the object at this path holds, for a program that may load it; NULL after sp_error. */
-const struct gpm_plugin *plugin_load(struct sp_call *c, const char *path);
 /* The emulator of that name; NULL after sp_error. */
 const struct gpm_plugin_emulator *plugin_emulator(struct sp_call *c, const char *path,
                                                   const char *name);

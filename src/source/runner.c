@@ -38,7 +38,8 @@ void outcome_put(struct outcome *o, const struct proc_outputs *names, const doub
     buf_putc(&o->outputs, '}');
 }
 
-void outcome_steps(struct outcome *o, const char *steps, bool stopped) {
+/* What was told on the way ([step, value], ..), beside them. */
+static void outcome_steps(struct outcome *o, const char *steps, bool stopped) {
     if (o->outputs.len)
         o->outputs.data[--o->outputs.len] = 0; /* the bracket */
     else

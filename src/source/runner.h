@@ -46,8 +46,6 @@ struct outcome {
 void outcome_release(struct outcome *o);
 /* All numbers of an evaluation that gives several. */
 void outcome_put(struct outcome *o, const struct proc_outputs *names, const double *values);
-/* What was told on the way ([step, value], ..), beside them. */
-void outcome_steps(struct outcome *o, const char *steps, bool stopped);
 /* Stores the outcome of a held claim. A value that cannot be stored is kept (memo_keep_value). */
 GPM_MUST_USE enum gpm_status runner_settle(struct runner *r, struct outcome *o, struct buf *err);
 /* Waits up to `seconds` for a program to end, stores what it gave. *got: o is filled (and to be

@@ -275,8 +275,6 @@ static void *state_pack(struct pack *p, void *state) {
 
 static const struct sp_class srcfn_row;
 static const struct sp_class *state_row(const void *state, bool second) {
-    UNUSED(state);
-    UNUSED(second);
     return &srcfn_row;
 }
 

@@ -98,10 +98,7 @@ static struct server *server_of(const struct memo *m) {
     return m->db;
 }
 
-static void no_notices(void *user, const char *text) {
-    UNUSED(user);
-    UNUSED(text);
-}
+static void no_notices(void *user, const char *text) {}
 
 /* One row per class or code of SQLSTATE that a user can do something about; the first that begins
  * like it. */
@@ -239,7 +236,6 @@ static void hide_password(struct memo *m) {
 }
 
 static enum gpm_status open_store(struct memo *m, const struct memo_options *opt, struct buf *err) {
-    UNUSED(opt);
     struct server *v = NEW(struct server);
     const char *store = strchr(m->path, '#');
     m->db = v;
@@ -357,8 +353,6 @@ static enum gpm_status query(struct memo *m, const char *doing, const char *sql,
 }
 
 static enum gpm_status next(struct memo *m, struct memo_answer *a, bool *row, struct buf *err) {
-    UNUSED(m);
-    UNUSED(err);
     *row = ++a->row < lib.PQntuples(a->at);
     return GPM_OK;
 }

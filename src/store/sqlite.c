@@ -162,7 +162,6 @@ static void rollback(struct memo *m) {
 }
 
 static double now(struct memo *m) {
-    UNUSED(m);
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
@@ -170,7 +169,6 @@ static double now(struct memo *m) {
 
 /* Nobody tells; whoever waits looks again soon. */
 static void pause_a_little(struct memo *m, double seconds) {
-    UNUSED(m);
     double s = seconds < 0.1 ? seconds : 0.1;
     nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * s)}, NULL);
 }

@@ -297,7 +297,7 @@ void node_close_over(struct trace *t, struct node *n) {
         if (i > 32 || !(fixed >> (i - 1) & 1)) close_over_value(t, n, n->in[i].node->val, 8);
 }
 
-enum gpm_status call_held(struct trace *t, struct node *n, struct pure *p, value *out) {
+static enum gpm_status call_held(struct trace *t, struct node *n, struct pure *p, value *out) {
     enum { SMALL = 8 };
     size_t k = n->n_in - 1;
     value small[SMALL], *args = k <= SMALL ? small : NEW_ARRAY(value, k);

@@ -42,7 +42,8 @@ static enum gpm_status eval_name(struct trace *t, struct family *fam, const stru
     return regen_ensure(t, *out);
 }
 
-bool is_spliced_code(value v) {
+/* Is the spliced value code, to be evaluated in its place? */
+static bool is_spliced_code(value v) {
     return v.tag == V_SYM || (v.tag == V_ARRAY && (v.u.obj->flags & OBJ_CODE));
 }
 
@@ -144,7 +145,7 @@ static enum gpm_status memoized(struct trace *t, struct family *fam, const struc
  * stands in the list. Choosing from such a list chooses a place, which stays. Permuting one chooses
  * an order of places; there are more places than items, so that it also stays when the list gets
  * longer or shorter. */
-bool holds_makings(value v) {
+static bool holds_makings(value v) {
     value item = NIL;
     size_t n = 0;
     bool found = false;

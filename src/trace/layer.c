@@ -25,7 +25,7 @@
 
 #include <string.h>
 
-bool trace_is_whole(const struct trace *t) {
+static bool trace_is_whole(const struct trace *t) {
     return !inner(t)->below;
 }
 

@@ -301,13 +301,6 @@ enum gpm_status apply_run(struct trace *t, struct node *n, value *out) GPM_MUST_
 /* A call that is held as one (SPECIAL_PURE), evaluated as any other: a family that nobody has
  * requested, for the caller to drop and free, whatever the status. */
 enum gpm_status call_taken_apart(struct trace *t, struct node *n, struct family **out) GPM_MUST_USE;
-/* The value of such a call from the values of its operands and of what it reads. */
-struct pure;
-enum gpm_status call_held(struct trace *t, struct node *n, struct pure *p, value *out) GPM_MUST_USE;
-/* Are kernels or procedures in the sequence, which have no names of their own (eval.c)? */
-bool holds_makings(value v);
-/* Is the spliced value code, to be evaluated in its place? */
-bool is_spliced_code(value v);
 /* Computes a node's value from its parents, with requests; registers and incorporates it.
  * `requests`: evaluate requests anew (else only the output is computed again). */
 enum gpm_status node_apply(struct trace *t, struct node *n, bool requests) GPM_MUST_USE;
@@ -325,9 +318,7 @@ static inline bool maps_over(const struct node *n, uint32_t slot) {
 }
 /* What the procedures among n's operands close over becomes its parents (SP_CALLS). */
 void node_close_over(struct trace *t, struct node *n);
-/* Off: unregistered, unincorporated, unlinked; then its families lose a requester each. On is the
- * mirror image; both keep value and structure, so that off then on changes nothing. */
-void node_off(struct trace *t, struct node *n);
+/* On: linked, incorporated, registered; the mirror image of off. */
 void node_on(struct trace *t, struct node *n);
 /* One requester less: the family goes off with its last one. It is not freed. */
 void family_drop(struct trace *t, struct family *f, struct tagctx *ctx);

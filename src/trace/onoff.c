@@ -61,6 +61,8 @@ static bool is_maker(const struct node *n) {
     return cls && (cls->flags & SP_MAKER);
 }
 
+static void node_off(struct trace *t, struct node *n);
+
 /* A memoized family leaves its table, so that the same arguments asked for meanwhile make a new
  * one, and comes back into it. */
 static void family_off(struct trace *t, struct family *f) {
@@ -91,7 +93,9 @@ void family_take(struct trace *t, struct family *f, struct tagctx *ctx) {
     if (f->own_ctx) memo_join(t, f, ctx);
 }
 
-void node_off(struct trace *t, struct node *n) {
+/* Off: unregistered, unincorporated, unlinked; then its families lose a requester each. Value and
+ * structure stay, so that off then on changes nothing. */
+static void node_off(struct trace *t, struct node *n) {
     n->flags &= (uint16_t)~NODE_ON;
     choice_remove(t, n);
     bool recorded = n->flags & NODE_INCORPORATED;

@@ -123,7 +123,7 @@ value placed_adjoint(const struct scaffold *s, struct node *n, int32_t i, value 
     double *numbers = NEW_ARRAY(double, 4 * of->n), *x = numbers, *d = x + of->n, *da = d + of->n,
            *db = da + of->n;
     enum gpm_status st = of->slopes ? GPM_OK : read_arguments(s, n, of, args);
-    UNUSED(st); /* arguments are there */
+    (void)st; /* arguments are there */
     adj_doubles(n->val, x, of->n);
     adj_doubles(adj, d, of->n);
     p->pull(p->ctx, (size_t)i, args[0], args[1], x, d, da, db);

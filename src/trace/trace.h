@@ -136,7 +136,6 @@ struct trace *trace_clone(struct trace *t);
  * trace_whole of a trace that was not. */
 struct trace *trace_share(struct trace **t) GPM_MUST_USE;
 void trace_whole(struct trace *t);
-bool trace_is_whole(const struct trace *t);
 
 /* Directives. On failure the trace is as before. `frame` is the splice frame of the model
  * expression (counted by the callee), `ast` the expression inside AST_MODEL. */

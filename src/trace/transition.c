@@ -148,7 +148,6 @@ static size_t family_bytes(const struct family *f) {
 }
 
 static enum gpm_status count_bytes(void *ctx, struct trace *t, struct node *n) {
-    UNUSED(t);
     struct count *c = ctx;
     c->apps++;
     c->bytes += sizeof *n + n->n_in * sizeof n->in[0];
@@ -170,7 +169,7 @@ size_t trace_memory(struct trace *t, struct map *seen, size_t *n_apps) {
     struct count c = {0, 0};
     for (; t && !map_get(seen, MAP_PTR(t)); t = inner(t)->below) {
         enum gpm_status st = trace_each_node(t, count_bytes, &c);
-        UNUSED(st);
+        (void)st;
         for (size_t i = 0; i < t->records.n; i++) c.bytes += record_bytes(t->records.at[i]);
         map_put(seen, MAP_PTR(t), t);
     }

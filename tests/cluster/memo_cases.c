@@ -32,7 +32,6 @@ static void put_hex(const char *text) {
 }
 
 static bool put_row(const struct memo_row *r, void *user) {
-    UNUSED(user);
     buf_printf(&out, " %lld:%.17g:%d:%s:%.17g:%lld:%d:", (long long)r->id, r->x[0], r->rep,
                memo_status_name(r->status), isnan(r->y) ? 0 : r->y, (long long)r->seq, r->attempts);
     put_hex(r->error);

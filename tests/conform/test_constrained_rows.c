@@ -62,13 +62,11 @@ static const struct {
 static struct call_env env;
 
 static int setup(void **state) {
-    UNUSED(state);
     call_env_init(&env);
     return 0;
 }
 
 static int teardown(void **state) {
-    UNUSED(state);
     call_env_release(&env);
     return 0;
 }
@@ -105,7 +103,6 @@ static double lp_at(struct call *k, const struct constraint *to, value shape, co
 }
 
 static void gradients_agree_with_differences(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct call k;
         start(&k, i, 10 + i);
@@ -143,7 +140,6 @@ static void gradients_agree_with_differences(void **state) {
 enum { DRAWS = 8000 };
 
 static void draws_densities_and_jacobians_belong_together(void **state) {
-    UNUSED(state);
     double *all = malloc(sizeof(double) * DRAWS * (MOST + 1));
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct call k;
@@ -180,7 +176,6 @@ static void draws_densities_and_jacobians_belong_together(void **state) {
 }
 
 static void every_row_has_a_case(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < sp_index_count(); i++) {
         const struct sp_class *c = sp_index_at(i);
         bool found = false;

@@ -31,7 +31,6 @@ static void process_args(const struct kind *kind, double t, value *args) {
 
 static void polynomial_args(const struct kind *kind, double t, value *args) {
     double quad[4] = {2, 3 + t, 1.5 + t, 0.7};
-    UNUSED(kind);
     for (size_t i = 0; i < 4; i++) args[i] = value_num(quad[i]);
 }
 
@@ -282,7 +281,6 @@ static void replicates(const struct kind *kind) {
 /* Every row that makes an emulator alone is tried, at least once; those from outside are by
  * run_plugins.py, since they need an evaluator or a shared object. */
 static int all_are_tried(void **state) {
-    UNUSED(state);
     for (size_t r = 0; r < sp_index_count(); r++) {
         const struct sp_class *row = sp_index_at(r);
         bool tried = row->aaa != &memoizer_aaa || !strcmp(row->name, "make_emulator") ||
@@ -294,7 +292,6 @@ static int all_are_tried(void **state) {
 }
 
 static void every_emulator(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         telescopes(&kinds[i]);
         leaves_no_mark(&kinds[i]);
@@ -308,7 +305,6 @@ static void every_emulator(void **state) {
 /* numpy/scipy: multivariate_t(shape=(nu-2)/nu K, df=nu) for the t process (SE(1, .8), df 5); for
  * the regression the weight-space formula with features 1, sqrt(2) x, x^2. See the test's table. */
 static void formulas(void **state) {
-    UNUSED(state);
     struct call k;
     const struct kind *tp = &kinds[2], *quad = &kinds[4];
     void *e = make(&k, tp, 0);
@@ -326,7 +322,6 @@ static void formulas(void **state) {
 /* More data than are exact, under a cycle longer than any neighbourhood: the table says so, once.
  */
 static void approximation_warns(void **state) {
-    UNUSED(state);
     struct call k;
     struct kern *kern = NULL;
     value args[CALL_ARGS], made = NIL;

@@ -122,7 +122,6 @@ static void check_draw(size_t d, struct sp_call *c, const double *a) {
 
 /* Calls fn for every combination of sizes, of both signs for locations. */
 static void densities(void **state) {
-    UNUSED(state);
     failures = 0;
     size_t tried = 0;
     for (size_t d = 0; d < COUNT_OF(dists); d++) {
@@ -192,7 +191,6 @@ static void try_made(struct call *k, value made, const char *name) {
 }
 
 static void makers(void **state) {
-    UNUSED(state);
     size_t made_count = 0;
     struct sp_sig known;
     sp_sig_parse("(a: real, b: positive, c: probability, d: nonneg) -> any", &known);
@@ -256,7 +254,6 @@ static void check_kernel(const struct kern_class *row, const double *par) {
 }
 
 static void kernels(void **state) {
-    UNUSED(state);
     failures = 0;
     const struct kern_class *row;
     for (size_t r = 0; (row = kern_class_at(r)); r++) {

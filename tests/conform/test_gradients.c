@@ -439,7 +439,6 @@ static void check_case(struct call_env *e, const char *name, const char *text) {
 }
 
 static void gradients_equal_differences(void **state) {
-    UNUSED(state);
     struct call_env e;
     call_env_init(&e);
     for (size_t i = 0; i < COUNT_OF(cases); i++) check_case(&e, cases[i].name, cases[i].args);
@@ -477,7 +476,6 @@ static bool is_ours(const struct sp_class *row) {
 }
 
 static void every_gradient_is_tested(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < sp_index_count(); i++) {
         const struct sp_class *c = sp_index_at(i);
         if (c->grad_simulate && is_ours(c) && !is_tested(c->name))
@@ -487,7 +485,6 @@ static void every_gradient_is_tested(void **state) {
 
 /* The fast scalar function of a row is the row. */
 static void num_agrees_with_simulate(void **state) {
-    UNUSED(state);
     struct call_env e;
     call_env_init(&e);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

@@ -123,7 +123,6 @@ static bool uncollapsed(const struct maker_case *mc) {
 }
 
 static void every_maker_has_a_case(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < sp_index_count(); i++) {
         const struct sp_class *cls = sp_index_at(i);
         bool mine = cls->flags & SP_MAKER && strncmp(cls->name, "make_", 5) == 0;
@@ -135,7 +134,6 @@ static void every_maker_has_a_case(void **state) {
 }
 
 static void densities_multiply_to_the_joint_in_any_order(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         if (uncollapsed(&cases[i])) continue; /* theirs condition on the latent */
         struct made m;
@@ -167,7 +165,6 @@ static void densities_multiply_to_the_joint_in_any_order(void **state) {
 }
 
 static void leaving_undoes_entering(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct made m;
         made_init(&m, &cases[i], cases[i].args, 3);
@@ -186,7 +183,6 @@ static void leaving_undoes_entering(void **state) {
 }
 
 static void statistics_can_be_read(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct made m;
         made_init(&m, &cases[i], cases[i].args, 3);
@@ -203,7 +199,6 @@ static void statistics_can_be_read(void **state) {
 }
 
 static void remaking_agrees_with_making_anew(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const struct maker_case *mc = &cases[i];
         struct made m, anew;
@@ -263,7 +258,6 @@ static double moved_joint(struct made *m, double *slot, double to) {
 }
 
 static void joint_gradients_agree_with_differences(void **state) {
-    UNUSED(state);
     size_t checked = 0;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct made m;
@@ -293,7 +287,6 @@ static void joint_gradients_agree_with_differences(void **state) {
 }
 
 static void copies_are_independent(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct made m;
         made_init(&m, &cases[i], cases[i].args, 3);
@@ -321,7 +314,6 @@ static size_t cell_of(value v, value *seen, size_t *n) {
 }
 
 static void discrete_draws_agree_with_densities(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct made m;
         made_init(&m, &cases[i], cases[i].args, 50 + i);
@@ -350,7 +342,6 @@ static void discrete_draws_agree_with_densities(void **state) {
 }
 
 static void enumerated_probabilities_sum_to_one(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct made m;
         made_init(&m, &cases[i], cases[i].args, 5);
@@ -380,7 +371,6 @@ static double t_cdf(double x, double nu, double loc, double scale) {
 /* After observing 2 and 4: student_t(8, 2.6, 1.4247806848775004), collapsed; the uncollapsed form
  * remade around its data has the same predictive. */
 static void normal_predictives_are_student(void **state) {
-    UNUSED(state);
     static const struct maker_case two[] = {
         {"make_nig_normal", "1, 2, 3, 4", "", "2, 4", NULL, NULL},
         {"make_uc_nig_normal", "1, 2, 3, 4", "", "2, 4", NULL, NULL}};
@@ -408,7 +398,6 @@ static void normal_predictives_are_student(void **state) {
 /* Uncollapsed, discrete: draws over remakes have the collapsed predictive, and the density of the
  * latent that the maker declares is a density: its average ratio to the posterior's is one. */
 static void uncollapsed_draws_have_the_collapsed_marginal(void **state) {
-    UNUSED(state);
     static const char *const pairs[][2] = {{"make_uc_beta_bernoulli", "make_beta_bernoulli"},
                                            {"make_uc_gamma_poisson", "make_gamma_poisson"},
                                            {"make_uc_dir_cat", "make_dir_cat"},
@@ -449,7 +438,6 @@ static void uncollapsed_draws_have_the_collapsed_marginal(void **state) {
 
 /* Numbers of the reference interpreter and of scipy. */
 static void predictive_densities_agree_with_the_reference(void **state) {
-    UNUSED(state);
     static const struct {
         struct maker_case mc;
         const char *value;
@@ -485,7 +473,6 @@ static void predictive_densities_agree_with_the_reference(void **state) {
 
 /* The chain by brute force over all hidden paths. */
 static void hidden_chain_agrees_with_all_paths(void **state) {
-    UNUSED(state);
     const struct maker_case *mc = &cases[COUNT_OF(cases) - 1];
     struct made m;
     made_init(&m, mc, mc->args, 1);
@@ -505,7 +492,6 @@ static void hidden_chain_agrees_with_all_paths(void **state) {
 
 /* Data that the new parameters cannot give: minus infinity, and the way back is exact. */
 static void an_impossible_object_is_a_zero_density(void **state) {
-    UNUSED(state);
     struct maker_case mc = {"make_sym_dir_cat", "1, 4", "1, 2", "3, 0, 3, 1", NULL, NULL};
     struct made m;
     made_init(&m, &mc, mc.args, 1);
@@ -523,7 +509,6 @@ static void an_impossible_object_is_a_zero_density(void **state) {
 /* Data of density zero enter and leave like others: the joint density is zero meanwhile, and finite
  * again where a change of parameters makes them possible. */
 static void impossible_data_are_kept(void **state) {
-    UNUSED(state);
     static const char *const odd[][2] = {
         {"make_beta_bernoulli", "7"},     {"make_suff_stat_poisson", "-1"},
         {"make_gamma_poisson", "2.5"},    {"make_nig_normal", "inf"},
@@ -553,7 +538,6 @@ static void impossible_data_are_kept(void **state) {
 }
 
 static void a_datum_becomes_possible(void **state) {
-    UNUSED(state);
     struct maker_case small = {"make_sym_dir_cat", "1, 2", "1, 4", "3, 0, 3, 1", NULL, NULL};
     struct made m, big;
     void *token;
@@ -574,7 +558,6 @@ static void a_datum_becomes_possible(void **state) {
 }
 
 static void bad_parameters_are_errors(void **state) {
-    UNUSED(state);
     static const char *const bad[][2] = {
         {"make_beta_bernoulli", "0, 1"},
         {"make_suff_stat_bernoulli", "1.2"},

@@ -119,7 +119,6 @@ static bool of_interest(const struct sp_class *cls) {
 }
 
 static void nothing_crashes_or_gives_nan(void **state) {
-    UNUSED(state);
     struct call_env env;
     struct rng r;
     call_env_init(&env);

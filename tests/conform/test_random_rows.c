@@ -104,7 +104,6 @@ static value value_for(const struct sp_class *cls, double x) {
 }
 
 static void log_densities_agree_with_scipy(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(scipy_rows); i++) {
         struct call k;
         start(&k, scipy_rows[i].name, scipy_rows[i].args, scipy_rows[i].n, 1);
@@ -236,7 +235,6 @@ static bool listed(const char *name) {
 }
 
 static void every_random_row_has_a_case(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < sp_index_count(); i++) {
         const struct sp_class *cls = sp_index_at(i);
         if (!(cls->flags & SP_RANDOM) || cls->flags & (SP_MAKER | SP_VECTOR | SP_HIDDEN) ||
@@ -353,7 +351,6 @@ static void check_discrete(const struct dist_case *d, size_t seed) {
 }
 
 static void densities_are_normalised_and_sampled(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const struct sp_class *cls = sp_index_find(cases[i].name);
         assert_non_null(cls);
@@ -403,7 +400,6 @@ static void check_grad(const struct dist_case *d, struct call *k, double x) {
 }
 
 static void gradients_agree_with_differences(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct call k;
         start(&k, cases[i].name, cases[i].args, cases[i].n, 7 + i);
@@ -444,7 +440,6 @@ static void check_bound(const struct dist_case *d, struct call *k, uint64_t vari
 }
 
 static void bounds_hold(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct call k;
         start(&k, cases[i].name, cases[i].args, cases[i].n, 7 + i);
@@ -458,7 +453,6 @@ static void bounds_hold(void **state) {
 
 /* The cases that the language guide names. */
 static void normal_bound_from_sd_or_distance(void **state) {
-    UNUSED(state);
     struct call k;
     double b;
     start(&k, "normal", (double[]){1, 2}, 2, 1);
@@ -540,7 +534,6 @@ static const struct {
 };
 
 static void bounds_with_nothing_between_are_errors(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(nothing_between); i++) {
         struct call k;
         value v;
@@ -555,7 +548,6 @@ static void bounds_with_nothing_between_are_errors(void **state) {
 }
 
 static void bad_parameters_are_domain_errors(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         struct call k;
         value v;
@@ -576,7 +568,6 @@ static void bad_parameters_are_domain_errors(void **state) {
 }
 
 static void outside_the_support_is_minus_infinity(void **state) {
-    UNUSED(state);
     static const struct {
         const char *name;
         size_t n;
@@ -606,7 +597,6 @@ static void outside_the_support_is_minus_infinity(void **state) {
 }
 
 static void wrong_types_are_errors(void **state) {
-    UNUSED(state);
     struct call k;
     double lp;
     start(&k, "normal", (double[]){0, 1}, 2, 1);
@@ -619,7 +609,6 @@ static void wrong_types_are_errors(void **state) {
 
 /* ---- improper: density 1 between the bounds, starts inside them */
 static void flat_is_one_between_its_bounds(void **state) {
-    UNUSED(state);
     static const struct {
         size_t n;
         double args[2], inside, outside;
@@ -681,7 +670,6 @@ static void check_columns(const struct dist_case *d, const struct sp_class *cls,
 }
 
 static void columns_agree_with_elements(void **state) {
-    UNUSED(state);
     size_t seen = 0;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const struct sp_class *cls = sp_index_find(cases[i].name);
@@ -739,7 +727,6 @@ static void check_sequence(const struct dist_case *d, bool vectors) {
 }
 
 static void every_row_takes_sequences(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const struct sp_class *cls = sp_index_find(cases[i].name);
         assert_true(cls->flags & SP_LIFTS);
@@ -750,7 +737,6 @@ static void every_row_takes_sequences(void **state) {
 }
 
 static void sequences_of_other_lengths_are_errors(void **state) {
-    UNUSED(state);
     struct call k;
     value v;
     double lp, xs[] = {1, 2, 3};

@@ -15,7 +15,6 @@ static bool is_name(const char *s) {
 }
 
 static void names_are_unique_names(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < sp_index_count(); i++) {
         const struct sp_class *a = sp_index_at(i);
         assert_true(is_name(a->name));
@@ -26,7 +25,6 @@ static void names_are_unique_names(void **state) {
 }
 
 static void documentation_is_there(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < sp_index_count(); i++) {
         const struct sp_class *c = sp_index_at(i);
         if (!c->doc || strlen(c->doc) < 6) fail_msg("%s: doc is missing", c->name);
@@ -35,7 +33,6 @@ static void documentation_is_there(void **state) {
 }
 
 static void examples_have_an_arrow_and_balanced_brackets(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < sp_index_count(); i++) {
         const struct sp_class *c = sp_index_at(i);
         if (!c->example) continue;
@@ -51,7 +48,6 @@ static void examples_have_an_arrow_and_balanced_brackets(void **state) {
 /* Every procedure shows what it does, but for the random ones, those that only print or fail and
  * those that need a permission or a file of the user. */
 static void deterministic_rows_have_examples(void **state) {
-    UNUSED(state);
     static const char *const none[] = {"print",   "debug",      "value_error", "command",
                                        "foreign", "csv_lookup", "read_json",   "plugin"};
     for (size_t i = 0; i < sp_index_count(); i++) {
@@ -63,7 +59,6 @@ static void deterministic_rows_have_examples(void **state) {
 }
 
 static void signatures_have_distinct_parameters(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < sp_index_count(); i++) {
         const struct sp_class *c = sp_index_at(i);
         const struct sp_sig *sig = sp_index_sig(i);
@@ -79,7 +74,6 @@ extern const struct sp_class sp_special_rows[];
 extern const size_t sp_special_count;
 
 static void functions_come_in_pairs(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < sp_index_count(); i++) {
         const struct sp_class *c = sp_index_at(i);
         if ((c->request == NULL) != (c->output == NULL))

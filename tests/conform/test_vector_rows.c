@@ -18,13 +18,11 @@
 static struct call_env env;
 
 static int setup(void **state) {
-    UNUSED(state);
     call_env_init(&env);
     return 0;
 }
 
 static int teardown(void **state) {
-    UNUSED(state);
     call_env_release(&env);
     return 0;
 }
@@ -107,7 +105,6 @@ static const struct {
 };
 
 static void log_densities_agree_with_references(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct call k;
         start(&k, rows[i].name, rows[i].args, 1);
@@ -122,7 +119,6 @@ static void log_densities_agree_with_references(void **state) {
 
 /* ---- normalisation by quadrature: two free coordinates */
 static void two_dimensional_densities_integrate_to_one(void **state) {
-    UNUSED(state);
     struct call k;
     double sum = 0, x[3], h = 0.05;
     start(&k, "multivariate_normal", "[1, -1], m[[2, 0.7], [0.7, 1]]", 1);
@@ -150,7 +146,6 @@ static void two_dimensional_densities_integrate_to_one(void **state) {
 
 /* 1 x 1 Wishart matrices are gamma and inverse gamma variables. */
 static void small_wisharts_are_gammas(void **state) {
-    UNUSED(state);
     static const char *const pairs[][3] = {{"wishart", "gamma", "2.5, 0.25"},
                                            {"inv_wishart", "inv_gamma", "2.5, 1"}};
     for (int i = 0; i < 2; i++) {
@@ -191,84 +186,68 @@ static double mvn_distance(struct call *k, value v) {
 }
 /* x0 + x1 ~ normal(3, sqrt(2 + 1 + 2 * 0.5)) */
 static double mvn_sum(struct call *k, value v) {
-    UNUSED(k);
     return norm_cdf((v.u.vector->at[0] + v.u.vector->at[1] - 3) / 2);
 }
 /* The first component of a Dirichlet is beta(alpha_1, rest). */
 static double dir_first(struct call *k, value v) {
-    UNUSED(k);
     assert_true(v.u.obj->flags & OBJ_SIMPLEX);
     return beta_inc(0.5, 5.5, v.u.vector->at[0]);
 }
 static double dir_last(struct call *k, value v) {
-    UNUSED(k);
     return beta_inc(3.5, 2.5, v.u.vector->at[2]);
 }
 /* X_11 / V_11 ~ chi-squared(dof); V_11 = 2, V_33 = 1.5 */
 static double wishart_first(struct call *k, value v) {
-    UNUSED(k);
     return gamma_p(2.75, 0.5 * v.u.matrix->at[0] / 2);
 }
 static double wishart_last(struct call *k, value v) {
-    UNUSED(k);
     return gamma_p(2.75, 0.5 * v.u.matrix->at[8] / 1.5);
 }
 /* A diagonal element of an inverse Wishart is inv_gamma((dof - p + 1) / 2, S_ii / 2). */
 static double inv_wishart_second(struct call *k, value v) {
-    UNUSED(k);
     return gamma_q(1.75, 0.5 * 1 / v.u.matrix->at[4]);
 }
 
 /* A diagonal element of its factor, squared: chi-squared(dof - 2) for the last of three (Bartlett),
  * the scale's last pivot being 1.5^2. */
 static double wishart_factor_last(struct call *k, value v) {
-    UNUSED(k);
     return gamma_p(1.75, 0.5 * pow(v.u.matrix->at[8] / 1.5, 2));
 }
 /* Every correlation r: (r + 1) / 2 ~ beta(eta - 1 + d/2, the same), whichever it is. */
 static double lkj_first(struct call *k, value v) {
-    UNUSED(k);
     return beta_inc(3.3, 3.3, (v.u.matrix->at[1] + 1) / 2);
 }
 static double lkj_last(struct call *k, value v) {
-    UNUSED(k);
     return beta_inc(3.3, 3.3, (v.u.matrix->at[3 + 2 * 4] + 1) / 2);
 }
 /* The same of the factor: r of the last two rows is the product of these. */
 static double lkj_factor_last(struct call *k, value v) {
     const double *l = v.u.matrix->at;
     double r = 0;
-    UNUSED(k);
     for (int j = 0; j < 4; j++) r += l[3 + j * 4] * l[2 + j * 4];
     return beta_inc(3.3, 3.3, (r + 1) / 2);
 }
 /* The first row that is not alone is uniform on (-1, 1); the length of the next one's free part has
  * a uniform square. */
 static double balls_second(struct call *k, value v) {
-    UNUSED(k);
     return (v.u.matrix->at[1] + 1) / 2;
 }
 static double balls_third(struct call *k, value v) {
-    UNUSED(k);
     return 1 - pow(v.u.matrix->at[8], 2);
 }
 /* Archimedes: a coordinate of the sphere is uniform. */
 static double sphere_last(struct call *k, value v) {
-    UNUSED(k);
     return (v.u.vector->at[2] + 1) / 2;
 }
 /* Its variance is sd^2 (1 - 1/n). */
 static double zero_sum_last(struct call *k, value v) {
-    UNUSED(k);
     return norm_cdf(v.u.vector->at[3] / (1.5 * sqrt(0.75)));
 }
 /* Order statistics of uniforms: the i-th of n is beta(i, n + 1 - i). */
 static double second_of_four(struct call *k, value v) {
-    UNUSED(k);
     return beta_inc(2, 3, norm_cdf((v.u.vector->at[1] - 1) / 2));
 }
 static double last_of_four(struct call *k, value v) {
-    UNUSED(k);
     return beta_inc(4, 1, norm_cdf((v.u.vector->at[3] - 1) / 2));
 }
 /* Q / 3 ~ F(3, 4): with y = Q / (Q + 4), beta(1.5, 2) */
@@ -278,7 +257,6 @@ static double student_distance(struct call *k, value v) {
 }
 
 static void draws_have_known_projections(void **state) {
-    UNUSED(state);
     static const struct {
         const char *name, *args;
         double (*to_unit)(struct call *, value);
@@ -315,7 +293,6 @@ static void draws_have_known_projections(void **state) {
 
 /* Ordered categories, and one count of several, against their probabilities. */
 static void categories_are_drawn_by_their_probabilities(void **state) {
-    UNUSED(state);
     enum { CELLS = 13 };
     static const struct {
         const char *name, *args;
@@ -393,7 +370,6 @@ static void check_part(struct call *k, value at, value *moved, value grad, enum 
 }
 
 static void gradients_agree_with_differences(void **state) {
-    UNUSED(state);
     static const struct {
         const char *name, *args, *value;
         enum how value_moves, arg_moves[3];
@@ -470,7 +446,6 @@ static void gradients_agree_with_differences(void **state) {
 
 /* ---- choices: enumerated values, their probabilities and the draws agree */
 static void choices_agree_with_their_probabilities(void **state) {
-    UNUSED(state);
     static const struct {
         const char *name, *args;
         size_t n; /* values of positive probability */
@@ -511,7 +486,6 @@ static void choices_agree_with_their_probabilities(void **state) {
 }
 
 static void too_many_permutations_are_not_enumerated(void **state) {
-    UNUSED(state);
     struct call k;
     value *vals;
     size_t n;
@@ -522,7 +496,6 @@ static void too_many_permutations_are_not_enumerated(void **state) {
 }
 
 static void bounds_hold(void **state) {
-    UNUSED(state);
     static const char *const cases[][2] = {{"multivariate_normal", "[1, 2, -1], " COV},
                                            {"multivariate_normal_cholesky", "[1, 2, -1], " FACTOR},
                                            {"multivariate_student_t", "3, [1, 2, -1], " COV},
@@ -545,7 +518,6 @@ static void bounds_hold(void **state) {
 }
 
 static void bad_arguments_are_errors(void **state) {
-    UNUSED(state);
     static const char *const bad[][3] = {
         {"categorical", "[]", "E0206"},
         {"categorical", "[0, 0]", "E0206"},

@@ -30,7 +30,7 @@ static void evaluate(const struct series *s) {
     static const char *const texts[] = {"LIN + WN", "SE*PER + WIENER + WN", "LIN*SE*PER + IW + WN",
                                         "MAT32 + RQ + STEP*WN + WN", "PER + RAMP + STEP + WN"};
     struct smodel_data d;
-    if (smodel_data_init(&d, s->n, s->x, s->y) != GPM_OK) return;
+    if (smodel_data_init(&d, s->n, s->x, s->y, -INFINITY, INFINITY) != GPM_OK) return;
     struct smodel_work *w = smodel_work_new(&d);
     for (size_t i = 0; w && i < sizeof texts / sizeof *texts; i++) {
         struct structure st = structure_of(texts[i]);

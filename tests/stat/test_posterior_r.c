@@ -63,7 +63,6 @@ static void compare(const char *text, const struct draw_table *d) {
 }
 
 static void posterior_reads_our_draws(void **state) {
-    UNUSED(state);
     if (system("Rscript -e 'library(posterior)' > /dev/null 2>&1") != 0) {
         print_message("skipped: no Rscript with the package posterior (r-cran-posterior)\n");
         skip();

@@ -11,7 +11,6 @@
 #include "base/sym.h"
 
 static void map_survives_random_put_and_del(void **state) {
-    UNUSED(state);
     struct map m = {0};
     static char there[512];
     uint64_t x = 1;
@@ -69,7 +68,6 @@ static void chosen_keys_do_not_meet(void **state) {
 }
 
 static void versions_of_a_map_do_not_disturb_each_other(void **state) {
-    UNUSED(state);
     enum { KEYS = 300, VERSIONS = 40 };
     static char there[VERSIONS][KEYS], mark[KEYS];
     struct pmap *version[VERSIONS] = {NULL};
@@ -93,7 +91,6 @@ static void versions_of_a_map_do_not_disturb_each_other(void **state) {
 }
 
 static void numbers_print_shortest(void **state) {
-    UNUSED(state);
     const struct {
         double x;
         const char *text;
@@ -108,7 +105,6 @@ static void numbers_print_shortest(void **state) {
 }
 
 static void json_fields_are_separated_and_escaped(void **state) {
-    UNUSED(state);
     struct buf b = BUF_INIT, why = BUF_INIT;
     char name[] = "a \"b\"\n";
     bool yes = true;
@@ -132,7 +128,6 @@ static void json_fields_are_separated_and_escaped(void **state) {
 }
 
 static void arena_keeps_what_it_gave(void **state) {
-    UNUSED(state);
     struct arena a = {0};
     char *p = arena_strndup(&a, "hello", 4);
     for (int i = 0; i < 1000; i++) memset(arena_alloc(&a, 1000), 1, 1000);
@@ -141,7 +136,6 @@ static void arena_keeps_what_it_gave(void **state) {
 }
 
 static void symbols_are_unique(void **state) {
-    UNUSED(state);
     struct sym_table t = {0};
     struct sym *a = sym_cstr(&t, "alpha");
     assert_ptr_equal(a, sym_intern(&t, "alphabet", 5));

@@ -21,7 +21,6 @@ static void airline(double *y, size_t n) {
 }
 
 static void test_against_r(void **state) {
-    UNUSED(state);
     static const double theta[12] = {341.62, 335.58, 385.40, 370.13, 371.19, 423.50,
                                      464.32, 460.89, 408.72, 355.77, 310.41, 351.43};
     static const double ets[12] = {345.48, 342.02, 391.69, 376.66, 375.24, 427.31,
@@ -39,7 +38,6 @@ static void test_against_r(void **state) {
 }
 
 static void test_known_continuations(void **state) {
-    UNUSED(state);
     double y[60], out[24];
     for (int i = 0; i < 60; i++) y[i] = 10 + 0.5 * i + 3 * ((i % 4) - 1.5);
     baseline_forecast(BASELINE_SMOOTHING, 60, y, 4, 24, out);

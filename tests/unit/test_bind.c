@@ -69,7 +69,6 @@ static int square(void *user, const double *x, size_t n, double *y, char *err, s
 static atomic_int inside, most;
 
 static int together(void *user, const double *x, size_t n, double *y, char *err, size_t size) {
-    UNUSED(user);
     int now = atomic_fetch_add(&inside, 1) + 1, top = atomic_load(&most);
     while (now > top && !atomic_compare_exchange_weak(&most, &top, now)) continue;
     struct timespec pause = {0, 2 * 1000 * 1000};
@@ -82,7 +81,6 @@ static int together(void *user, const double *x, size_t n, double *y, char *err,
 
 /* A callback that may be called from several threads is, jobs at a time; results in input order. */
 static void parallel(void **state) {
-    UNUSED(state);
     struct fixture f;
     struct gpm_options o;
     gpm_options_init(&o);
@@ -102,7 +100,6 @@ static void parallel(void **state) {
 }
 
 static void bare(void **state) {
-    UNUSED(state);
     struct fixture f;
     start(&f, false);
     assert_int_equal(gpm_bind_function(f.s, "sq", "(x: real) -> real", square, &f), GPM_OK);
@@ -119,7 +116,6 @@ static void bare(void **state) {
 }
 
 static void signatures(void **state) {
-    UNUSED(state);
     struct fixture f;
     start(&f, false);
     const char *bad[] = {"",
@@ -143,7 +139,6 @@ static void signatures(void **state) {
 }
 
 static void memoized(void **state) {
-    UNUSED(state);
     struct fixture f;
     start(&f, false);
     assert_int_equal(gpm_bind_function(f.s, "sq", "(x: real) -> real", square, &f), GPM_OK);
@@ -163,7 +158,6 @@ static void memoized(void **state) {
 }
 
 static void stored(void **state) {
-    UNUSED(state);
     struct buf text = BUF_INIT;
     buf_printf(&text,
                "assume (c, e) = gpmem(sq, make_squaredexp(1, 1), dim=1, store=\"%s\");"
@@ -208,7 +202,6 @@ static int answer(void *user, const char *args, const char **result, char *err, 
 }
 
 static void called_back(void **state) {
-    UNUSED(state);
     struct fixture f;
     struct host h = {.reply = "[1, -2.5]"}, other = {.reply = "\"b\""};
     start(&f, false);

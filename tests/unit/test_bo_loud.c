@@ -51,7 +51,6 @@ static double dense(const double *x, const double *y, double noise, double steep
 }
 
 static void a_process_with_it_equals_dense_formulas(void **state) {
-    UNUSED(state);
     double x[PAIRS], y[PAIRS], steep = 3, noise = 0.2, par[2] = {1, 0.3}, got, mean, var, m, v;
     struct rng r;
     rng_init(&r, 3, 0, 0);
@@ -105,7 +104,9 @@ static bool learnt(uint64_t seed, double steep, double *ratio) {
     rng_init(&r, seed, 5, 0);
     for (int i = 0; i < 60; i++) {
         double x[2] = {rng_uniform(&r), rng_uniform(&r)};
-        bo_tell(b, x, sin(5 * x[0]) + x[1] + 0.2 * exp(steep * (x[0] - 0.5)) * rng_normal(&r));
+        bo_tell_all(
+            b, x,
+            (double[]){sin(5 * x[0]) + x[1] + 0.2 * exp(steep * (x[0] - 0.5)) * rng_normal(&r)});
     }
     assert_int_equal(bo_ensure_model(&b->out[0]), GPM_OK);
     bool on = b->out[0].loud.on;
@@ -116,7 +117,6 @@ static bool learnt(uint64_t seed, double steep, double *ratio) {
 }
 
 static void it_is_learnt_where_it_is_and_not_where_it_is_not(void **state) {
-    UNUSED(state);
     int none = 0, seen = 0;
     double ratio, sum = 0;
     for (uint64_t seed = 1; seed <= 12; seed++) {
@@ -138,7 +138,6 @@ static double valley(const double *u) {
  * places what was missing was .44 and the standard deviation told .74 on average (now .014 and
  * .10). */
 static void a_search_gains(void **state) {
-    UNUSED(state);
     enum { RUNS = 8 };
     double sum = 0, told = 0, x[2], mean, sd;
     int held = 0;
@@ -149,7 +148,7 @@ static void a_search_gains(void **state) {
         rng_init(&r, seed, 99, 0);
         for (int i = 0; i < 60; i++) {
             assert_int_equal(bo_ask(b, x), GPM_OK);
-            bo_tell(b, x, valley(x) + 0.3 * exp(6 * (x[0] - 0.5)) * rng_normal(&r));
+            bo_tell_all(b, x, (double[]){valley(x) + 0.3 * exp(6 * (x[0] - 0.5)) * rng_normal(&r)});
         }
         assert_true(bo_recommend(b, x, &mean, &sd));
         sum += valley(x) / RUNS;

@@ -38,7 +38,6 @@ static void random_world(struct world *w, int d, int n_cat, int fidelity, size_t
 }
 
 static void likelihood_gradient_is_the_difference_quotient(void **state) {
-    UNUSED(state);
     struct rng r;
     rng_init(&r, 5, 0, 0);
     for (int k = 0; k < BO_KERN_COUNT; k++)
@@ -131,7 +130,6 @@ static void solve_gram(const struct world *w, double *b) {
 
 /* Far from the origin ADD cannot take its exponentials as ratios of numbers of each point. */
 static void covariances_do_not_depend_on_the_origin(void **state) {
-    UNUSED(state);
     enum { N = 12 };
     double x[2 * N], near[N * N] = {0}, far[N * N] = {0}, theta[6] = {-2, -1, 0, 0.3, 1.2, 0};
     struct bo_model m;
@@ -155,7 +153,6 @@ static void covariances_do_not_depend_on_the_origin(void **state) {
 }
 
 static void prediction_equals_the_dense_formula(void **state) {
-    UNUSED(state);
     struct rng r;
     rng_init(&r, 6, 0, 0);
     for (int form = 0; form < 2 * BO_KERN_COUNT; form++) {
@@ -204,7 +201,6 @@ static void prediction_equals_the_dense_formula(void **state) {
 /* A draw passes through the data, has the gradient it says, and over many draws the mean and
  * variance of the posterior (scale and mean uncertain: Student t, variance s2 (N-1)/(N-3)). */
 static void paths_are_draws_of_the_posterior(void **state) {
-    UNUSED(state);
     struct rng r;
     rng_init(&r, 7, 0, 0);
     for (int form = 0; form < 2 * BO_KERN_COUNT; form++) {
@@ -249,7 +245,6 @@ static void paths_are_draws_of_the_posterior(void **state) {
 
 /* E max(0, best - f) by quadrature. */
 static void log_ei_is_stable(void **state) {
-    UNUSED(state);
     for (double u = -6; u <= 3; u += 0.37) {
         double s = 0.7, best = 0.2, mean = best - u * s, dm, dv, ei = 0, step = 1e-4;
         for (double f = best - 12 * s; f < best; f += step)
@@ -282,7 +277,6 @@ static double rosenbrock(void *ctx, const double *x, double *g) {
 }
 
 static void optimiser_finds_minima_inside_and_on_the_border(void **state) {
-    UNUSED(state);
     double lo[2] = {-2, -2}, hi[2] = {2, 2}, x[2] = {-1.2, 1};
     struct optim_options opt = {200, 1000, 0, 1e-14, 0.1, 1, 0.1, lo, hi, NULL};
     int calls = 0;

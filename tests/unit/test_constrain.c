@@ -75,7 +75,6 @@ static double log_det(double a[MOST][MOST], size_t n) {
 }
 
 static void log_jacobians_are_those_of_the_map(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct constraint c = of_case(i);
         double z[MOST], x[2][MOST], a[MOST][MOST], h = 1e-5;
@@ -98,7 +97,6 @@ static void log_jacobians_are_those_of_the_map(void **state) {
 
 /* The length of the z of a unit vector has a density: dz = r^(n-1) dr dx. */
 static void the_length_of_a_unit_vector_is_a_variable(void **state) {
-    UNUSED(state);
     for (size_t n = 1; n < 6; n++) {
         struct constraint c = constraint_of(&(struct sp_support){.kind = SUPPORT_UNIT_VECTOR}, n);
         double z[MOST] = {0}, x[MOST], sum = 0, h = 1e-3;
@@ -120,7 +118,6 @@ static double value_of(const struct constraint *c, const double *z, bool jacobia
 }
 
 static void gradients_are_pulled_back(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         for (int jacobian = 0; jacobian < 2; jacobian++) {
             struct constraint c = of_case(i);
@@ -144,7 +141,6 @@ static void gradients_are_pulled_back(void **state) {
 }
 
 static void z_comes_back(void **state) {
-    UNUSED(state);
     struct rng rng;
     rng_init(&rng, 5, 0, 0);
     for (size_t i = 0; i < COUNT_OF(cases); i++)
@@ -164,7 +160,6 @@ static void z_comes_back(void **state) {
 
 /* However far out z is, x lies inside, its z is finite again, and so is the gradient there. */
 static void nothing_stands_on_a_bound(void **state) {
-    UNUSED(state);
     struct rng rng;
     rng_init(&rng, 6, 0, 0);
     static const double far[] = {-1e4, -800, -40, 40, 300};
@@ -190,7 +185,6 @@ static void nothing_stands_on_a_bound(void **state) {
 }
 
 static void values_on_a_bound_have_a_start(void **state) {
-    UNUSED(state);
     struct rng rng;
     rng_init(&rng, 7, 0, 0);
     static const struct {

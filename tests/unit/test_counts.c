@@ -67,7 +67,7 @@ static void few(struct smodel_data *d) {
                                 2, 0, 1, 1, 6, 3, 0, 2, 1, 4, 7, 2, 1, 0, 3, 5, 9, 4, 2, 1};
     double x[N];
     for (int i = 0; i < N; i++) x[i] = 2000 + i;
-    assert_int_equal(smodel_data_init(d, N, x, y), GPM_OK);
+    assert_int_equal(smodel_data_init(d, N, x, y, -INFINITY, INFINITY), GPM_OK);
     assert_true(smodel_few_counts(d));
     smodel_data_rates(d);
     assert_int_equal(d->scale, SCALE_RATE);

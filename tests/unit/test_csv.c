@@ -17,7 +17,6 @@ static struct csv parse(const char *text) {
 }
 
 static void fields_quotes_and_separators(void **state) {
-    UNUSED(state);
     struct csv c =
         parse("\xef\xbb\xbf# note, with comma\r\nx, \"the \"\"y\"\"\" ,z\r\n1,\"a,b\nc\", 2.5 \r\n"
               "\r\n3,,NA");
@@ -62,7 +61,6 @@ static void fields_quotes_and_separators(void **state) {
 }
 
 static void blanks_separate(void **state) {
-    UNUSED(state);
     struct csv c = parse("  \"the time\"   y \n 1.5  2e3\n 2 \"a b\"  \n");
     csv_find_header(&c);
     assert_int_equal(c.n_cols, 2);
@@ -80,7 +78,6 @@ static void blanks_separate(void **state) {
 
 /* The letters of each length in UTF-8, and half of a pair, in both byte orders. */
 static void utf16_is_read(void **state) {
-    UNUSED(state);
     static const uint16_t units[] = {0xFEFF, 'x',  0xE9, 0x20AC, 0xD83D, 0xDE00, ',',
                                      'y',    '\n', '1',  ',',    0xD800, '\r',   '\n'};
     for (int swapped = 0; swapped < 2; swapped++) {
@@ -102,14 +99,12 @@ static void utf16_is_read(void **state) {
 }
 
 static void missing_as_it_is_written(void **state) {
-    UNUSED(state);
     struct csv c = parse("a\n\"\"\nNA\n#N/A\n-\n..\n.\n<NA>\nNone\nnull\nNaT\n-1\n.5\n");
     for (size_t i = 1; i < c.n_rows; i++) assert_int_equal(csv_missing(&c, i, 0), i < c.n_rows - 2);
     csv_release(&c);
 }
 
 static void errors_name_the_line(void **state) {
-    UNUSED(state);
     const struct {
         const char *text, *message;
         size_t n;
@@ -148,7 +143,6 @@ static void errors_name_the_line(void **state) {
 }
 
 static void written_fields_read_back(void **state) {
-    UNUSED(state);
     const char *const fields[] = {"plain", "with,comma", "quote\"d", "line\nbreak",
                                   " lead", "",           "#x"};
     struct buf b = BUF_INIT;
@@ -164,7 +158,6 @@ static void written_fields_read_back(void **state) {
 }
 
 static void shared_objects(void **state) {
-    UNUSED(state);
     struct buf err = BUF_INIT, cmd = BUF_INIT;
     struct foreign f;
     assert_int_equal(foreign_open(&f, "libno_such_thing.so", "f", FOREIGN_SCALAR, &err), GPM_E_IO);

@@ -96,7 +96,6 @@ static void summarise(const double *x, size_t chains, size_t n, struct draws_sum
 }
 
 static void figures_agree_with_posterior(void **state) {
-    UNUSED(state);
     static const char *const names[] = {"mean", "sd",   "mcse_mean", "q5",       "q50",
                                         "q95",  "rhat", "ess_bulk",  "ess_tail", "ess_mean"};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -116,7 +115,6 @@ static void figures_agree_with_posterior(void **state) {
 }
 
 static void useless_draws_give_nan_and_a_complaint(void **state) {
-    UNUSED(state);
     double still[20], wild[20];
     for (int i = 0; i < 20; i++) still[i] = 3, wild[i] = i == 7 ? INFINITY : i;
     struct draws_summary s;
@@ -136,7 +134,6 @@ static void useless_draws_give_nan_and_a_complaint(void **state) {
 }
 
 static void unmixed_chains_are_named(void **state) {
-    UNUSED(state);
     double *x = series(0, 0.9, 4, 1000, 2, 2);
     struct draws_summary s;
     struct buf b = BUF_INIT;
@@ -154,7 +151,6 @@ static void unmixed_chains_are_named(void **state) {
 /* Equal weights are none, and an integer weight is as many draws; what has weight 0 is not looked
  * at. */
 static void weights_are_repeated_draws(void **state) {
-    UNUSED(state);
     enum { N = 2000 };
     double *x = series(1, 0.3, 4, N, 0, 5), w[4 * N];
     struct draws_tables *t = draws_tables_new();
@@ -180,7 +176,6 @@ static void weights_are_repeated_draws(void **state) {
 }
 
 static void columns_join(void **state) {
-    UNUSED(state);
     static const char *const one[] = {"x[2]", "n", "x[2]"}, *const two[] = {"x[10]", "x[1]"};
     struct draw_table d;
     struct buf b = BUF_INIT;
@@ -209,7 +204,6 @@ static void table_of(struct draw_table *d) {
 }
 
 static void writers_write(void **state) {
-    UNUSED(state);
     struct draw_table d;
     struct buf b = BUF_INIT;
     table_of(&d);
@@ -223,7 +217,6 @@ static void writers_write(void **state) {
 }
 
 static void summaries_hold_every_column(void **state) {
-    UNUSED(state);
     static const char *const names[] = {"a", "b"};
     struct draw_table d;
     struct buf b = BUF_INIT;
@@ -256,7 +249,6 @@ static void summaries_hold_every_column(void **state) {
 /* The diagonal of a correlation matrix, as names are in a session and in files; a name that is
  * stuck as a whole is another thing. */
 static void known_parts_are_no_complaint(void **state) {
-    UNUSED(state);
     static const char *const names[][4] = {{"r[1,1]", "r[2,1]", "stuck[1]", "stuck[2]"},
                                            {"r.1.1", "r.2.1", "stuck.1", "stuck.2"}};
     double *x = series(0, 0.3, 1, 1000, 0, 1);

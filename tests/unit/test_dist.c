@@ -63,7 +63,6 @@ static const double tenth[] = {0.32508318003738385,
                                1};
 
 static void a_seed_fixes_the_draws(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(seeded); i++) {
         struct rng r;
         double x = 0;
@@ -76,7 +75,6 @@ static void a_seed_fixes_the_draws(void **state) {
 
 /* Parameters at the edge of what doubles hold: draws are finite and have a finite density. */
 static void extreme_parameters_stay_in_the_support(void **state) {
-    UNUSED(state);
     static const struct {
         dist_draw_fn *draw;
         dist_lp_fn *lp;
@@ -115,7 +113,6 @@ static void extreme_parameters_stay_in_the_support(void **state) {
 
 /* Values by Stirling's series in 60 digits. */
 static void large_hypergeometric_densities(void **state) {
-    UNUSED(state);
     static const struct {
         double k, a[3], lp;
     } cases[] = {
@@ -134,7 +131,6 @@ static void large_hypergeometric_densities(void **state) {
 
 /* The mean and the variance of many draws. */
 static void large_hypergeometric_draws(void **state) {
-    UNUSED(state);
     enum { DRAWS = 20000 };
     const double a[] = {1e5, 1e6, 2e6}, mean = 1e5 / 3, sd = 146.56564618619774;
     double sum = 0, square = 0;
@@ -150,7 +146,6 @@ static void large_hypergeometric_draws(void **state) {
 }
 
 static void indexes_follow_their_weights(void **state) {
-    UNUSED(state);
     const double w[] = {0, 3, 1, 0, 6, 0};
     double logw[6], a[6] = {0}, b[6] = {0}, chi2_a = 0, chi2_b = 0;
     enum { DRAWS = 50000 };
@@ -170,7 +165,6 @@ static void indexes_follow_their_weights(void **state) {
 }
 
 static void log_gammas_are_gammas(void **state) {
-    UNUSED(state);
     enum { DRAWS = 50000, CELLS = 50 };
     double count[CELLS] = {0}, chi2 = 0;
     struct rng r;

@@ -45,7 +45,6 @@ static double weight_of(struct elimination *e, size_t j, uint32_t *digits) {
 enum { JOINT = 2 * 3 * 2 * 4 * 2 };
 
 static void sums_and_marginals(void **state) {
-    UNUSED(state);
     for (uint64_t seed = 1; seed <= 3; seed++) {
         struct elimination *e = filled(seed);
         uint32_t digits[VARS];
@@ -68,7 +67,6 @@ static void sums_and_marginals(void **state) {
 }
 
 static void draws_have_the_probabilities(void **state) {
-    UNUSED(state);
     enum { DRAWS = 60000 };
     struct elimination *e = filled(4);
     struct rng rng;
@@ -97,7 +95,6 @@ static void draws_have_the_probabilities(void **state) {
 }
 
 static void too_large_is_said(void **state) {
-    UNUSED(state);
     struct elimination *e = elimination_new(sizes, VARS);
     const uint32_t all[VARS] = {0, 1, 2, 3, 4};
     (void)elimination_add(e, all, VARS);

@@ -25,7 +25,6 @@ static int slow(void *user, const double *x, size_t n, double *y, char *err, siz
     struct buf why = BUF_INIT;
     struct memo *m;
     struct memo_options opt = {0};
-    UNUSED(n);
     if (memo_open(&m, w->path, &opt, &why)) {
         snprintf(err, err_size, "%s", why.data);
         buf_release(&why);
@@ -46,7 +45,6 @@ static int slow(void *user, const double *x, size_t n, double *y, char *err, siz
 }
 
 static void a_claim_is_renewed_while_its_function_runs(void **state) {
-    UNUSED(state);
     struct watch w = {.path = tmp_path("claims.db")};
     struct sp_options options = {.allow_write = true, .jobs = 1, .claim_seconds = CLAIM};
     struct sp_host host = {.options = &options};

@@ -21,7 +21,6 @@ static double bent(void *ctx, const double *z, double *grad) {
 }
 
 static void test_importance(void **state) {
-    UNUSED(state);
     for (double b = 0; b <= 1.5; b += 0.75) {
         struct density t = {.d = 2, .eval = bent, .ctx = &b};
         struct proposal p = {0};
@@ -44,7 +43,6 @@ static void test_importance(void **state) {
 
 /* Draws have the density they are said to have: E_p[q/p] = 1 with q another member. */
 static void test_proposal_density(void **state) {
-    UNUSED(state);
     double b = 0, zero[2] = {0, 0}, one[2] = {1, -1}, sum = 0;
     struct density t = {.d = 2, .eval = bent, .ctx = &b};
     struct proposal p = {0}, q = {0};
@@ -66,7 +64,6 @@ static void test_proposal_density(void **state) {
 
 /* Half around 0, half around -5: from the one no step leads to the other. */
 static double two_kinds(void *ctx, const double *z, double *grad) {
-    UNUSED(ctx);
     double a = z[0] / 0.3, b = (z[0] + 5) / 0.3, top = -0.5 * fmin(a * a, b * b);
     double p = exp(-0.5 * a * a - top), q = exp(-0.5 * b * b - top);
     if (grad) {
@@ -77,7 +74,6 @@ static double two_kinds(void *ctx, const double *z, double *grad) {
 }
 
 static bool other_kinds(void *ctx, const double *z, int k, double *at, double *unit) {
-    UNUSED(ctx);
     for (int i = 0; i < 2; i++) at[i] = z[i], unit[i] = 0;
     at[0] = k == 0 ? 2 : -4.8; /* nothing is around 2 */
     unit[0] = 0.4;
@@ -85,7 +81,6 @@ static bool other_kinds(void *ctx, const double *z, int k, double *at, double *u
 }
 
 static void test_elsewhere(void **state) {
-    UNUSED(state);
     for (int knows = 0; knows < 2; knows++) {
         struct density t = {.d = 2, .eval = two_kinds, .elsewhere = knows ? other_kinds : NULL};
         struct proposal p = {0};
@@ -106,7 +101,6 @@ static void test_elsewhere(void **state) {
 
 /* However often a gap is found there is room for what fills it, and the first mode stays. */
 static void test_room(void **state) {
-    UNUSED(state);
     double b = 0;
     struct density t = {.d = 2, .eval = bent, .ctx = &b};
     struct proposal p = {0};
@@ -129,7 +123,7 @@ static void make_data(struct smodel_data *d, size_t n) {
         x[i] = (double)i;
         y[i] = 0.05 * x[i] + rng_normal(&r);
     }
-    assert_int_equal(smodel_data_init(d, n, x, y), GPM_OK);
+    assert_int_equal(smodel_data_init(d, n, x, y, -INFINITY, INFINITY), GPM_OK);
 }
 
 /* log of the sum over a grid of the two parameters, or of the one. */
@@ -149,7 +143,6 @@ static double grid_evidence(const struct smodel *m, struct smodel_work *w) {
 }
 
 static void test_evidence_against_grid(void **state) {
-    UNUSED(state);
     static const char *const texts[] = {"WN", "LIN", "W"};
     struct smodel_data d;
     make_data(&d, 30);
@@ -172,7 +165,6 @@ static void test_evidence_against_grid(void **state) {
 
 /* Sharp patterns and smooth ones; dates that move, of a window its start without its end. */
 static void test_other_regions(void **state) {
-    UNUSED(state);
     struct smodel_data d;
     make_data(&d, 60);
     struct smodel_work *w = smodel_work_new(&d);
@@ -211,12 +203,10 @@ static void test_other_regions(void **state) {
 }
 
 static bool has_lin(void *ctx, const struct posterior *p, size_t i) {
-    UNUSED(ctx);
     return structure_has_term("LIN", p->search->at[i]->text);
 }
 
 static void test_posterior(void **state) {
-    UNUSED(state);
     struct smodel_data d;
     make_data(&d, 40);
     struct search_options o = {.seed = 1};
@@ -262,7 +252,6 @@ static struct evidence *best_of(const struct search *s) {
  * is there once, the best of both among them, and the top is no lower than with the second alone.
  */
 static void test_taken(void **state) {
-    UNUSED(state);
     struct smodel_data d, without, part;
     make_data(&d, 60);
     assert_int_equal(smodel_data_subset(&d, 57, &without), GPM_OK);
@@ -297,7 +286,6 @@ static void test_taken(void **state) {
 /* A search that is made again with a value more begins where the structures were without it, and
  * leaves those alone that lay far behind: the same top for less. */
 static void test_again(void **state) {
-    UNUSED(state);
     struct smodel_data d, without;
     make_data(&d, 60);
     assert_int_equal(smodel_data_subset(&d, 59, &without), GPM_OK);
@@ -325,7 +313,6 @@ static void test_again(void **state) {
 /* Positive values have been searched on their logarithms and roots; the value that comes back has
  * neither: what is taken over are the structures of the values themselves. */
 static void test_scales(void **state) {
-    UNUSED(state);
     enum { N = 40 };
     double x[N], y[N];
     struct smodel_data d[2];
@@ -338,7 +325,7 @@ static void test_scales(void **state) {
     grammar_init(&g, 0, false, true);
     for (int k = 0; k < 2; k++) {
         if (k) y[20] = -3;
-        assert_int_equal(smodel_data_init(&d[k], N, x, y), GPM_OK);
+        assert_int_equal(smodel_data_init(&d[k], N, x, y, -INFINITY, INFINITY), GPM_OK);
         assert_int_equal(series_search_init(&s[k], &d[k], &g, &o), GPM_OK);
         if (k) {
             series_space_of(&s[1])->before = &s[0];
@@ -371,7 +358,6 @@ static double watched(void *ctx, const double *z, double *grad) {
 /* What is begun ends at once: an optimum with the point reached, a mode without its shape,
  * importance sampling with the draws that it has, or a few. */
 static void test_haste(void **state) {
-    UNUSED(state);
     struct watched w = {.b = 0.75, .at = 3};
     struct haste haste = {&w.asked, INFINITY};
     struct density t = {.d = 2, .eval = watched, .ctx = &w, .haste = &haste};
@@ -402,7 +388,6 @@ static void test_haste(void **state) {
 /* A search on part of the values, then somebody asks to finish: the best structure is taken as it
  * is, a few draws and one step of each chain say what is said, and that it was cut. */
 static void test_finish(void **state) {
-    UNUSED(state);
     struct smodel_data d, part;
     volatile sig_atomic_t asked = 0;
     make_data(&d, 60);
@@ -441,7 +426,6 @@ static void test_finish(void **state) {
 
 /* How thorough a search is depends on its own data alone, not on what was searched before. */
 static void test_sizes(void **state) {
-    UNUSED(state);
     const size_t n[] = {40, 700, 40, 320, 40};
     struct search_options o = {.seed = 1, .threads = 1};
     struct grammar g;
@@ -466,7 +450,6 @@ static void test_sizes(void **state) {
 
 /* An evidence that few draws made too high, which chains contradict, gets more of them. */
 static void test_more_draws(void **state) {
-    UNUSED(state);
     struct smodel_data d;
     struct grammar g;
     struct search_options o = {.seed = 1, .threads = 1};
@@ -520,7 +503,6 @@ static void carries(const struct smodel_data *d, enum gate gate, int same) {
 }
 
 static void test_carry(void **state) {
-    UNUSED(state);
     struct smodel_data d;
     make_data(&d, 40);
     carries(&d, GATE_OUTSIDE, 1);
@@ -544,7 +526,6 @@ static bool one_more(const struct structure *a, const struct structure *b) {
 /* Structures that are known at a lesser optimum alone, and have the best one within them, start
  * again from there. */
 static void test_told(void **state) {
-    UNUSED(state);
     enum { MOST = 8 };
     struct smodel_data d;
     struct grammar g;
@@ -588,19 +569,16 @@ static double around(void *ctx, const double *z, double *grad) {
 
 static struct density row_density(struct space *s, const struct evidence *e, int thread,
                                   bool folded) {
-    UNUSED(s), UNUSED(thread), UNUSED(folded);
     return (struct density){.d = 1, .eval = around, .ctx = (void *)(uintptr_t)e};
 }
 
 static void row_neighbours(struct space *s, const struct evidence *e, space_emit each, void *ctx) {
-    UNUSED(s);
     if (e->id + 1 < ROW) each(ctx, e->id + 1);
 }
 
 static double carried[ROW];
 static bool row_carry(struct space *s, const struct evidence *e, const struct evidence *from,
                       double *z) {
-    UNUSED(s);
     z[0] = carried[e->id] = from->prop.mode[0].z[0];
     return true;
 }
@@ -608,7 +586,6 @@ static bool row_carry(struct space *s, const struct evidence *e, const struct ev
 /* Whoever is told starts where the relative stood before the step, whether that was told before it
  * or after it, or beside it by another thread. */
 static void test_told_in_a_row(void **state) {
-    UNUSED(state);
     static const struct space_ops ops = {
         .neighbours = row_neighbours, .carry = row_carry, .density = row_density};
     static const double z[ROW] = {0, 9, 25}, behind[ROW] = {0, 4, 9};
@@ -647,7 +624,6 @@ static double to_the_end(struct search *s, const struct evidence *e) {
 /* Structures with a term that the data say nothing of are many: each counts little, all of them do,
  * though none was followed to its optimum. */
 static void test_given_up(void **state) {
-    UNUSED(state);
     struct smodel_data d;
     struct grammar g;
     struct search_options o = {.seed = 1, .threads = 1};
@@ -684,7 +660,6 @@ static bool asked(void *ctx, struct search *s) {
 }
 
 static void test_enough(void **state) {
-    UNUSED(state);
     struct smodel_data d;
     struct search s[2];
     struct grammar g;

@@ -20,7 +20,6 @@ static enum gpm_status read_back(const char *name, enum file_how how, size_t max
 }
 
 static void a_file_is_replaced_whole(void **state) {
-    UNUSED(state);
     struct buf text = BUF_INIT;
     struct stat sb;
     assert_int_equal(file_write(tmp_path("f"), FILE_OURS, "one", 3), GPM_OK);
@@ -47,7 +46,6 @@ static void a_file_is_replaced_whole(void **state) {
 }
 
 static void limits_end_a_read(void **state) {
-    UNUSED(state);
     volatile sig_atomic_t stop = 1;
     struct work_limits g = {.stop = &stop};
     tmp_write("f", "12345");
@@ -68,7 +66,6 @@ static void limits_end_a_read(void **state) {
 }
 
 static void private_files_are_nobody_elses(void **state) {
-    UNUSED(state);
     struct stat sb;
     assert_int_equal(file_write(tmp_path("p"), FILE_PRIVATE, "x", 1), GPM_OK);
     assert_int_equal(stat(tmp_path("p"), &sb), 0);
@@ -82,7 +79,6 @@ static void private_files_are_nobody_elses(void **state) {
 }
 
 static void one_lock(void **state) {
-    UNUSED(state);
     int a, b;
     assert_int_equal(file_lock(tmp_dir, &a), GPM_OK);
     assert_int_equal(file_lock(tmp_dir, &b), GPM_E_BUSY);
@@ -99,7 +95,6 @@ static void put(const char *name) {
 /* Who takes the folder removes what killed processes left half written: names of that kind which
  * nobody writes at the moment. */
 static void remains_of_the_killed_go(void **state) {
-    UNUSED(state);
     static const char *const goes[] = {"data.csv.77-3.tmp", ".1-0.tmp"},
                              *const stays[] = {"data.csv.tmp", "data.csv.77.tmp", "7-3.tmp",
                                                "a.x7-3.tmp",   "a.7-.tmp",        "a.7-3x.tmp",
@@ -129,7 +124,6 @@ static void remains_of_the_killed_go(void **state) {
 /* What is gone on with is a regular file of one name; a link on the way counts where nobody else
  * can make one. */
 static void files_are_gone_on_with(void **state) {
-    UNUSED(state);
     int fd;
     struct stat sb;
     char last[3];
@@ -170,7 +164,6 @@ static void files_are_gone_on_with(void **state) {
 #define EVIL "a\x1b[1m\xc2\x9b\xe2\x80\xae\x9b\n\xc3\xa9\xe2\x82"
 
 static void foreign_text(void **state) {
-    UNUSED(state);
     ESCAPED(buf_visible(&b, EVIL, strlen(EVIL)),
             "a\\u{1b}[1m\\u{9b}\\u{202e}\\x9b\n\xc3\xa9\\xe2\\x82");
     ESCAPED(buf_visible(&b, "\0x", 2), "\\u{0}x");

@@ -10,7 +10,6 @@
 
 /* A normal density around 3, nothing below -10. */
 static double around_three(void *ctx, const double *z, double *grad) {
-    UNUSED(ctx);
     if (z[0] < -10) return -INFINITY;
     if (grad) grad[0] = 3 - z[0];
     return -5 - 0.5 * (z[0] - 3) * (z[0] - 3);
@@ -29,7 +28,6 @@ static void test_ranks(void **state) {
         {{-100, -100, -100, 1}, 1, {3, -1}}, {{-100, -100, -100, -100}, 0, {-1, -1}},
     };
     struct density t = {.d = 1, .eval = around_three};
-    UNUSED(state);
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct fit_starts *s = fit_starts_new(1, 4);
         memcpy(s->z, cases[c].z, sizeof cases[c].z);
@@ -42,7 +40,6 @@ static void test_ranks(void **state) {
 
 /* Two hills; the higher one is seen from its own slope alone. */
 static double hills(void *ctx, const double *z, double *grad) {
-    UNUSED(ctx);
     bool far = z[0] > 10;
     double off = z[0] - (far ? 20 : 3), top = far ? 0 : -5, slope = far ? 4 : 1;
     if (grad) grad[0] = -slope * off;
@@ -54,7 +51,6 @@ static double hills(void *ctx, const double *z, double *grad) {
 static void test_apart(void **state) {
     struct fit_rules r = rules;
     struct density t = {.d = 1, .eval = hills};
-    UNUSED(state);
     r.iterations = 20;
     for (int apart = 0; apart < 2; apart++) {
         struct fit_starts *s = fit_starts_new(1, 5);

@@ -19,7 +19,6 @@ static void expect(const char *text, const char *laid_out) {
 }
 
 static void test_blanks(void **state) {
-    UNUSED(state);
     expect("assume  x=normal( 0,1 ) ;", "assume x = normal(0, 1);\n");
     expect("a+b*-c ; x- -1; - 2**2; !=", "a + b * -c; x - -1; -2 ** 2; !=\n");
     expect("tag( scope = \"s\" , block =b, e )", "tag(scope=\"s\", block=b, e)\n");
@@ -36,7 +35,6 @@ static void test_blanks(void **state) {
 }
 
 static void test_lines(void **state) {
-    UNUSED(state);
     expect("\n\nf(a,\nb);\n\n\n\ng()", "f(a,\n  b);\n\ng()\n");
     expect("infer repeat(9,do(pass,\nmh(a),\n      mh(b)));",
            "infer repeat(9, do(pass,\n  mh(a),\n  mh(b)));\n");
@@ -49,7 +47,6 @@ static void test_lines(void **state) {
 }
 
 static void test_comments(void **state) {
-    UNUSED(state);
     expect("  // a \nx;// b\ny ;   // c\n", "// a\nx; // b\ny;    // c\n");
     expect("long_name = 1+1;  // c", "long_name = 1 + 1;  // c\n");
     expect("{\n// a\nx\n// b\n}", "{\n  // a\n  x\n  // b\n}\n");
@@ -106,7 +103,6 @@ static int one_file(const char *path, const struct stat *st, int flag, struct FT
 }
 
 static void test_programs_of_the_tree(void **state) {
-    UNUSED(state);
     assert_int_equal(nftw(SOURCE_DIR, one_file, 10, FTW_ACTIONRETVAL | FTW_PHYS), 0);
     assert_true(n_programs > 500);
 }

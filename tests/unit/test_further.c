@@ -123,7 +123,7 @@ static void test_rates(void **state) {
     double x[60], y[60], z[SMODEL_MAX_PAR] = {0}, rate[5] = {0};
     struct smodel_data d;
     for (int i = 0; i < 60; i++) x[i] = i, y[i] = i % 7;
-    assert_int_equal(smodel_data_init(&d, 60, x, y), GPM_OK);
+    assert_int_equal(smodel_data_init(&d, 60, x, y, -INFINITY, INFINITY), GPM_OK);
     for (int k = 1; k <= 4; k++) {
         struct structure s;
         struct smodel m;
@@ -149,7 +149,7 @@ static void test_edges(void **state) {
     double x[40], y[40];
     struct smodel_data d;
     for (int i = 0; i < 40; i++) x[i] = i, y[i] = i % 7;
-    assert_int_equal(smodel_data_init(&d, 40, x, y), GPM_OK);
+    assert_int_equal(smodel_data_init(&d, 40, x, y, -INFINITY, INFINITY), GPM_OK);
     for (int k = 0; k < 3; k++) {
         double z[SMODEL_MAX_PAR] = {0};
         struct structure s;
@@ -204,7 +204,7 @@ static void alone(struct alone *a, const char *name, double at, double to) {
     struct smodel m;
     memset(&s, 0, sizeof s);
     for (int i = 0; i < 40; i++) x[i] = i, y[i] = i % 7;
-    assert_int_equal(smodel_data_init(&d, 40, x, y), GPM_OK);
+    assert_int_equal(smodel_data_init(&d, 40, x, y, -INFINITY, INFINITY), GPM_OK);
     s.n = 1;
     s.t[0].mask = (uint16_t)FACTOR_BIT(factor_find(name, strlen(name)));
     s.t[0].at = at > 0 ? term_at(at) : 0;

@@ -654,7 +654,6 @@ static void integrated(void **state) {
 /* A point that comes costs its own row: whether all of them lie on a grid, for which they are
  * sorted, is asked when kernels among themselves are needed, not at every prediction. */
 static void points_one_by_one(void **state) {
-    UNUSED(state);
     struct gp *g = make("SE(sf=1, l=2)+WN(sigma=0.3)", 1, 0.1);
     for (int i = 0; i < 40; i++) {
         double x = 10 * uniform(), y = sin(x), at = x + 0.01, mean, var;

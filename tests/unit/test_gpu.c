@@ -3,12 +3,12 @@
  * (tests/gpu/fake_cuda.c): the loader, the device text of whole kernels, block columns and
  * everything that a process is asked for. With GPMEM_REAL_GPU set, on the card that is there. */
 #include "support/check.h"
+#include "support/gp_batch.h"
 #include "support/random_kernel.h"
 
 #include "base/fibres.h"
 #include "gpu/gpu.h"
 #include "gp/gp.h"
-#include "gp/gp_batch.h"
 #include "gp/gp_path.h"
 
 #include <math.h>

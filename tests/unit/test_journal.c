@@ -20,14 +20,12 @@ struct work {
 };
 
 static void run_job(void *ctx, size_t job, int thread) {
-    UNUSED(thread);
     struct work *w = ctx;
     w->result[job] = (double)job + 1;
     w->runs++;
 }
 
 static uint64_t key(void *ctx, size_t job) {
-    UNUSED(ctx);
     return job;
 }
 
@@ -45,13 +43,11 @@ static const struct journal_step step = {"step", run_job, key, pack, late},
 static char folder[] = "/tmp/gpmem-journal-XXXXXX";
 
 static int make_folder(void **state) {
-    UNUSED(state);
     if (!mkdtemp(folder)) return -1;
     return setenv("XDG_STATE_HOME", folder, 1);
 }
 
 static int remove_folder(void **state) {
-    UNUSED(state);
     struct buf command = BUF_INIT;
     buf_printf(&command, "rm -rf %s", folder);
     int st = system(command.data);
@@ -88,7 +84,6 @@ static int go(int steps, int at, bool hurry, enum gpm_status *st) {
 }
 
 static void test_limits(void **state) {
-    UNUSED(state);
     enum gpm_status st;
     journal_remove(folder);
     assert_int_equal(go(STEPS, STEPS, false, &st), STEPS * JOBS);
@@ -109,7 +104,6 @@ static void test_limits(void **state) {
 
 /* The head as another build of this version wrote it: its first number is the format. */
 static void test_format(void **state) {
-    UNUSED(state);
     enum { CODED = OWN_CODE + 7, RECORD = CODED + 4 * sizeof(uint64_t) };
     struct buf path = BUF_INIT, file = BUF_INIT, head = BUF_INIT, why = BUF_INIT;
     enum gpm_status st;

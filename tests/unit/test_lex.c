@@ -35,7 +35,6 @@ static struct token first(const char *text) {
 }
 
 static void test_kinds(void **state) {
-    UNUSED(state);
     assert_kinds("assume x = 12.5;", "wnp1p");
     assert_kinds("ASSUME Sample fOrce foo", "wwwn");
     assert_kinds("a<-b a<~b x~>y x->y", "npnnpnnpnnpn");
@@ -54,7 +53,6 @@ static void test_numbers(void **state) {
                 {"1E+2", 100, 4},       {"1...", 1, 1}, {"2. ", 2, 2}, {"1.e2", 100, 4},
                 {"1e5+", 1e5, 3},       {"0", 0, 1},    {"007", 7, 3}, {"1..2", 1, 2},
                 {"4.9e-324", 5e-324, 8}};
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct lexer lx;
         lex_init(&lx, rows[i].text, (uint32_t)strlen(rows[i].text));
@@ -83,7 +81,6 @@ static void assert_string(const char *text, const char *want, size_t n) {
 }
 
 static void test_strings(void **state) {
-    UNUSED(state);
     assert_string("\"abc\"", "abc", 3);
     assert_string("\"a\\\"b\\\\c\\/\"", "a\"b\\c/", 6);
     assert_string("\"\\b\\f\\n\\r\\t\"", "\b\f\n\r\t", 5);
@@ -99,7 +96,6 @@ static void test_strings(void **state) {
 }
 
 static void test_comments(void **state) {
-    UNUSED(state);
     assert_kinds("a // b c\n d", "nn");
     assert_kinds("a /** x /** y **/ z **/ b", "nn");
     assert_kinds("a //", "n");
@@ -110,7 +106,6 @@ static void test_comments(void **state) {
 }
 
 static void test_typed_literals(void **state) {
-    UNUSED(state);
     assert_kinds("integer<3> atom<2> real<1.5> count<4> probability<.5> name<foo>", "tttttt");
     assert_kinds("integer< -3 > real<+1>", "tt");
     assert_kinds("n<3", "np1");
@@ -125,7 +120,6 @@ static void test_typed_literals(void **state) {
 }
 
 static void test_hyphenated_name(void **state) {
-    UNUSED(state);
     assert_kinds("gradient-ascent(x)", "npnp");
     assert_kinds("gradient-ascents", "npn");
     assert_kinds("gradient - ascent", "npn");
@@ -134,7 +128,6 @@ static void test_hyphenated_name(void **state) {
 
 static void test_newline_flag(void **state) {
     struct lexer lx;
-    UNUSED(state);
     lex_init(&lx, "a b\n c /** \n **/ d", 17);
     assert_true(lex_next(&lx).newline);
     assert_false(lex_next(&lx).newline);
@@ -158,13 +151,11 @@ static void test_utf8(void **state) {
         {"ab\0c", 4, 2},
         {"ok\x80", 3, 2},
     };
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         assert_int_equal(utf8_check(rows[i].text, rows[i].len), rows[i].bad);
 }
 
 static void test_strange_characters(void **state) {
-    UNUSED(state);
     assert_kinds("a @@@ b", "n!n");
     assert_kinds("a \xC3\xA9\xC3\xA9 b", "n!n");
     assert_kinds("\x01", "!");

@@ -20,9 +20,6 @@ static void thing_print(const struct box *b, struct buf *out) {
 }
 static enum gpm_status thing_arith(const char *op, value a, value b, value *out);
 static enum gpm_status thing_grad(const char *op, value a, value b, value d, value *da, value *db) {
-    UNUSED(op);
-    UNUSED(a);
-    UNUSED(b);
     *da = value_ref(d);
     *db = value_num(2 * d.u.num);
     return GPM_OK;
@@ -56,7 +53,6 @@ static enum gpm_status thing_arith(const char *op, value a, value b, value *out)
 }
 
 static void boxes_bring_their_own_arithmetic(void **state) {
-    UNUSED(state);
     struct call_env e;
     call_env_init(&e);
     value args[3] = {thing(1), value_num(2), thing(4)}, out;
@@ -81,7 +77,6 @@ static void boxes_bring_their_own_arithmetic(void **state) {
 }
 
 static void adjoints_add_up(void **state) {
-    UNUSED(state);
     static const char *const rows[][3] = {
         {"()", "3", "3"},
         {"1", "2", "3"},
@@ -110,7 +105,6 @@ static void adjoints_add_up(void **state) {
 }
 
 static void print_and_debug_write_lines(void **state) {
-    UNUSED(state);
     struct call_env e;
     call_env_init(&e);
     mem_free(call_text(&e, "print", "\"x is\", 3, [\"s\"]"));

@@ -49,7 +49,6 @@ static double eval_store(struct memo *m, const double *x, double y) {
 }
 
 static void values_come_back_exactly(void **state) {
-    UNUSED(state);
     struct memo *m = open_store("exact.db", "f", 3);
     struct buf err = BUF_INIT;
     const double xs[][3] = {
@@ -74,7 +73,6 @@ static void values_come_back_exactly(void **state) {
 }
 
 static void claims_exclude_and_expire(void **state) {
-    UNUSED(state);
     struct memo *m = open_store("claims.db", "f", 1);
     struct buf err = BUF_INIT;
     struct memo_claim c, again;
@@ -110,7 +108,6 @@ static void claims_exclude_and_expire(void **state) {
 }
 
 static void claim_of_a_dead_process_is_offered_again(void **state) {
-    UNUSED(state);
     pid_t pid = fork();
     if (pid == 0) {
         static struct memo *volatile m; /* dies with it open; leak checkers find it here */
@@ -133,7 +130,6 @@ static void claim_of_a_dead_process_is_offered_again(void **state) {
 /* A process that lives keeps its claim past its time; once it is dead the claim is taken over with
  * the very same input. */
 static void claim_of_a_living_process_is_kept(void **state) {
-    UNUSED(state);
     int ready[2];
     assert_int_equal(pipe(ready), 0);
     pid_t pid = fork();
@@ -177,7 +173,6 @@ static void claim_of_a_living_process_is_kept(void **state) {
 /* Two machines whose clocks are days apart share a file: a claim that is renewed is kept, one that
  * is silent for as long as it lasts is void, and neither clock has a say. */
 static void clocks_of_machines_have_no_say(void **state) {
-    UNUSED(state);
     enum { DAYS = 2 * 86400 };
     static const struct timespec moment = {.tv_nsec = 50000000};
     for (int ahead = -DAYS; ahead <= DAYS; ahead += DAYS) {
@@ -229,7 +224,6 @@ static bool collect(const struct memo_row *r, void *user) {
 }
 
 static void failures_replicates_asks_and_listing(void **state) {
-    UNUSED(state);
     struct memo *m = open_store("rows.db", "f", 1);
     struct buf err = BUF_INIT, text = BUF_INIT;
     struct memo_claim c;
@@ -275,7 +269,6 @@ static void failures_replicates_asks_and_listing(void **state) {
 }
 
 static void another_function_or_dimension_is_refused(void **state) {
-    UNUSED(state);
     struct memo_options opt;
     memo_close(open_store("id.db", "./sim {x}", 2));
     opt = (struct memo_options){0};
@@ -312,7 +305,6 @@ static void run_sql(const char *name, const char *sql) {
 }
 
 static void versions_and_strange_files(void **state) {
-    UNUSED(state);
     struct memo_options opt = {0};
     opt.function = "f";
     opt.dim = 1;
@@ -356,7 +348,6 @@ static void versions_and_strange_files(void **state) {
 
 /* A damaged page gives an error or the right rows, never wrong ones and never a crash. */
 static void damaged_file_is_an_error(void **state) {
-    UNUSED(state);
     struct memo *m = open_store("broken.db", "f", 1);
     for (int i = 0; i < 300; i++) {
         double x = i;
@@ -376,7 +367,6 @@ static void damaged_file_is_an_error(void **state) {
 }
 
 static void full_disk_loses_nothing(void **state) {
-    UNUSED(state);
     memo_close(open_store("full.db", "f", 1));
     struct memo_options opt;
     struct buf err = BUF_INIT;
@@ -436,7 +426,6 @@ static int try_read_only(void) {
 }
 
 static void read_only_store_reads_and_says_why_not_write(void **state) {
-    UNUSED(state);
     struct memo *m = open_store("ro.db", "f", 1);
     double x = 1;
     eval_store(m, &x, 7);

@@ -3,13 +3,11 @@
 #include "support/memo_kill.h"
 
 static void forty_kills(void **state) {
-    UNUSED(state);
     kill_run(40, 4, 0);
 }
 
 /* Eight processes, nobody killed: each point evaluated once. */
 static void eight_processes_evaluate_each_point_once(void **state) {
-    UNUSED(state);
     pid_t pid[8];
     char db[256], log[256];
     snprintf(db, sizeof db, "%s", store_path("eight.db"));
@@ -33,7 +31,6 @@ static void eight_processes_evaluate_each_point_once(void **state) {
 
 /* With an argument: without the kills. */
 int main(int argc, char **argv) {
-    UNUSED(argv);
     const struct CMUnitTest together[] = {
         cmocka_unit_test(eight_processes_evaluate_each_point_once),
     };

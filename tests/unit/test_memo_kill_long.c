@@ -4,7 +4,6 @@
 #include "support/memo_kill.h"
 
 static void two_hundred_kills(void **state) {
-    UNUSED(state);
     kill_run(200, 4, 100);
 }
 

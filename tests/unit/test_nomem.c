@@ -115,7 +115,6 @@ static enum gpm_status program(void *h, struct buf *out) {
 
 /* A failing instruction has not happened: the model is the one before it. */
 static void rollback(void **state) {
-    UNUSED(state);
     struct kept_session *r = runner_new();
     struct buf before = BUF_INIT, after = BUF_INIT;
     long refused = 0;
@@ -147,7 +146,6 @@ static void rollback(void **state) {
 
 /* The same for one instruction alone, of which no copy is made: refused or carried out, as said. */
 static void alone(void **state) {
-    UNUSED(state);
     static const char *const instructions[] = {
         "assume y = normal(0, 1);", "observe normal(f(1), 1) = 2;",
         "force f(1) = 7;",          "predict f(3) + 1;",
@@ -190,13 +188,10 @@ static void *nothing(void) {
     return NULL;
 }
 
-static void no_drop(void *h) {
-    UNUSED(h);
-}
+static void no_drop(void *h) {}
 
 /* Making the session is part of it: the reserve carries it. */
 static enum gpm_status whole_session(void *h, struct buf *out) {
-    UNUSED(h);
     struct kept_session *r = runner_new();
     enum gpm_status st = run_program(r, "1 + 1; map(proc(i) { i }, [1, 2]);", out);
     runner_free(r);
@@ -248,7 +243,6 @@ static enum gpm_status discover(gpm_discovery *d, const char *path) {
 }
 
 static enum gpm_status learner(void *h, struct buf *out) {
-    UNUSED(h);
     gpm_discovery *d = gpm_discover_new();
     enum gpm_status st = discover(d, tmp_path("series.csv"));
     if (st) assert_true(gpm_discover_error(d)[0]);
@@ -282,13 +276,11 @@ static enum gpm_status reports(void *h, struct buf *out) {
 
 /* ---- optimiser and stores ---- */
 static int bowl(void *user, const double *x, double *y) {
-    UNUSED(user);
     *y = (x[0] - 1) * (x[0] - 1);
     return 0;
 }
 
 static enum gpm_status optimiser(void *h, struct buf *out) {
-    UNUSED(h);
     struct gpm_optimize_options o;
     gpm_optimize_options_init(&o);
     o.budget = 8;
@@ -312,7 +304,6 @@ static enum gpm_status optimiser(void *h, struct buf *out) {
 }
 
 static enum gpm_status stores(void *h, struct buf *out) {
-    UNUSED(h);
     const char *text = "", *path = tmp_path("memo.db");
     size_t added = 0;
     unlink(path);
@@ -330,7 +321,6 @@ static enum gpm_status stores(void *h, struct buf *out) {
 
 /* ---- tables, pictures, outlines ---- */
 static enum gpm_status tables(void *h, struct buf *out) {
-    UNUSED(h);
     char err[200];
     struct buf csv = BUF_INIT;
     buf_puts(&csv, "# chain\na,b\n");
@@ -346,7 +336,6 @@ static enum gpm_status tables(void *h, struct buf *out) {
 }
 
 static void append(void *user, int stream, const char *text, size_t len) {
-    UNUSED(stream);
     buf_add(user, text, len);
 }
 
@@ -355,7 +344,6 @@ static void place(void *user, const struct gpm_name_place *p) {
 }
 
 static enum gpm_status pictures(void *h, struct buf *out) {
-    UNUSED(h);
     static const char program[] = "assume x = normal(0, 1); define y = x + 1; y;";
     static const char scene[] = "{\"panels\": [{\"title\": \"<t>\", \"items\": "
                                 "[{\"type\": \"line\", \"x\": [1, 2, 3], \"y\": [3, 1, 2]}]}]}";
@@ -387,7 +375,6 @@ static int teardown(void **state) {
 
 #define SWEEP(name, ...)                                                                           \
     static void name(void **state) {                                                               \
-        UNUSED(state);                                                                             \
         static const struct part p = {__VA_ARGS__};                                                \
         long refused = sweep(&p);                                                                  \
         print_message("refused %ld times\n", refused);                                             \
@@ -403,7 +390,6 @@ SWEEP(draw_tables, nothing, tables, no_drop)
 SWEEP(scenes, nothing, pictures, no_drop)
 
 static void json_library(void **state) {
-    UNUSED(state);
     gpm_discovery *d = gpm_discover_new();
     sweep_json(reports, d);
     gpm_discover_free(d);

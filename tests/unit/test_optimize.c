@@ -33,7 +33,6 @@ static gpm_optimizer *make(const char *store, size_t budget, double *limit) {
 }
 
 static void a_callback_and_a_store(void **state) {
-    UNUSED(state);
     double limit = 4, x[2], y, first[2];
     char path[256];
     snprintf(path, sizeof path, "%s", tmp_path("bowl.db"));
@@ -58,7 +57,6 @@ static void a_callback_and_a_store(void **state) {
 }
 
 static void ask_and_tell_as_a_loop(void **state) {
-    UNUSED(state);
     double limit = 9, x[2], y;
     gpm_optimizer *o = make(NULL, 0, &limit);
     for (int i = 0; i < 25; i++) {
@@ -77,7 +75,6 @@ static void ask_and_tell_as_a_loop(void **state) {
 }
 
 static void mistakes_have_a_message(void **state) {
-    UNUSED(state);
     struct gpm_optimize_options p;
     gpm_optimize_options_init(&p);
     gpm_optimizer *o = gpm_optimizer_new(&p);
@@ -102,7 +99,6 @@ static void spoil(const char *path, const char *sql) {
 
 /* Somebody else wrote to the store: a level that there is not, a space of other variables. */
 static void a_spoilt_store(void **state) {
-    UNUSED(state);
     char path[256];
     const char *text;
     double x[2] = {0.5, 1};
@@ -135,7 +131,6 @@ static void a_spoilt_store(void **state) {
 
 /* Power laws with noise of 10%: the 90% interval ten times beyond the data holds the truth. */
 static void run_times_extrapolate_honestly(void **state) {
-    UNUSED(state);
     struct rng r;
     rng_init(&r, 1, 0, 0);
     const double p[3] = {0.05, 0.5, 0.95};

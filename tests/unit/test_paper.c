@@ -40,7 +40,6 @@ static double noise_evidence(double n, double sd) {
 }
 
 static void test_program(void **state) {
-    UNUSED(state);
     struct series s;
     struct series_options read = {.max_points = 1000};
     struct paper p;

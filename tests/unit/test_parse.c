@@ -40,7 +40,6 @@ static void assert_codes(const char *text, const char *want) {
 }
 
 static void test_precedence(void **state) {
-    UNUSED(state);
     assert_prints("1 + 2 * 3", "(1 + (2 * 3));\n");
     assert_prints("1 - 2 - 3", "((1 - 2) - 3);\n");
     assert_prints("2 ** 3 ** 2", "(2 ** (3 ** 2));\n");
@@ -61,7 +60,6 @@ static void test_precedence(void **state) {
 }
 
 static void test_names_and_calls(void **state) {
-    UNUSED(state);
     assert_prints("add(1, 2)", "add(1, 2);\n");
     assert_prints("lte(1, 2)", "lte(1, 2);\n");
     assert_prints("and(a, b, c)", "if (a) { if (b) { c } else { false } } else { false };\n");
@@ -78,7 +76,6 @@ static void test_names_and_calls(void **state) {
 }
 
 static void test_sequences(void **state) {
-    UNUSED(state);
     assert_prints("[1, 2,]", "[1, 2];\n");
     assert_prints("(1, 2); (1, ); (); ((1, 2,))[0]; (1)",
                   "(1, 2);\n(1,);\n();\n((1, 2))[0];\n1;\n");
@@ -89,7 +86,6 @@ static void test_sequences(void **state) {
 }
 
 static void test_blocks(void **state) {
-    UNUSED(state);
     assert_prints("{ x = 1; x }", "{ let x = 1; x };\n");
     assert_prints("{ 1 }", "1;\n");
     assert_prints("{ a; b }", "{ a; b };\n");
@@ -115,7 +111,6 @@ static void test_block_kinds(void **state) {
     } rows[] = {{"{ x = 1; y = 2; x }", false}, {"{ x = 1; letrec y = 2; x }", false},
                 {"{ x = 1; a; b }", true},      {"{ observe x = 1; predict y }", true},
                 {"{ x <- a; b }", true},        {"do(x = 1, a)", true}};
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct parsed p;
         parsed_init(&p);
@@ -127,7 +122,6 @@ static void test_block_kinds(void **state) {
 }
 
 static void test_directives(void **state) {
-    UNUSED(state);
     assert_prints("assume x = 1; ASSUME (x, y) = e; assume $n = 2; assume(x, 1); assume(x, 1, l)",
                   "assume x = 1;\nassume (x, y) = e;\nassume $(n) = 2;\nassume x = 1;\n"
                   "l: assume x = 1;\n");
@@ -148,7 +142,6 @@ static void test_directives(void **state) {
 }
 
 static void test_tags_and_paths(void **state) {
-    UNUSED(state);
     assert_prints("tag(scope=\"s\", e); tag(scope=\"s\", block=b, e); tag(\"s\", b, e)",
                   "tag(scope=\"s\", e);\ntag(\"s\", b, e);\ntag(\"s\", b, e);\n");
     assert_prints("tag(scope: s, block: b, e)", "tag(s, b, e);\n");
@@ -159,7 +152,6 @@ static void test_tags_and_paths(void **state) {
 }
 
 static void test_quoting(void **state) {
-    UNUSED(state);
     assert_prints("quote(f(x + 1))", "quote(f((x + 1)));\n");
     assert_prints("[| f($x, unquote(y)) |]", "quasiquote(f($(x), unquote(y)));\n");
     assert_prints("sample quote(unquote(x))", "sample $(x);\n");
@@ -170,7 +162,6 @@ static void test_quoting(void **state) {
 }
 
 static void test_missing_semicolon_before_instruction(void **state) {
-    UNUSED(state);
     assert_prints("define a = f(1)\n\ninfer a", "define a = f(1);\ninfer a;\n");
     assert_prints("for (n = 0; n < 2; n++) { predict n } sample x",
                   "for (n = 0; (n < 2); n = (n + 1)) { predict n };\nsample x;\n");
@@ -208,7 +199,6 @@ static void assert_slot(const char *text, const char *name, int depth, int slot,
 }
 
 static void test_resolve(void **state) {
-    UNUSED(state);
     assert_slot("x = 1; x", "x", -1, 0, false);
     assert_slot("proc(a, x) { x }", "x", 0, 1, false);
     assert_slot("proc(x) { proc() { x } }", "x", 1, 0, false);
@@ -233,7 +223,6 @@ static void test_resolve(void **state) {
 static void test_resolve_loop_in_model(void **state) {
     struct parsed p;
     const char *text = "for (i = 0; true; i = 1) { predict f(i) }";
-    UNUSED(state);
     parsed_init(&p);
     assert_int_equal(parsed_add(&p, text, strlen(text), false), GPM_OK);
     const struct ast *i = find_name(p.program->kids[0]->kids[3], "i");
@@ -245,7 +234,6 @@ static void test_resolve_loop_in_model(void **state) {
 static void test_resolve_unquote_depth(void **state) {
     struct parsed p;
     const char *text = "sample proc(a) { { b = $x; unquote(y) } }";
-    UNUSED(state);
     parsed_init(&p);
     assert_int_equal(parsed_add(&p, text, strlen(text), false), GPM_OK);
     const struct ast *m = p.program->kids[0]->kids[0];
@@ -262,7 +250,6 @@ static void test_resolve_unquote_depth(void **state) {
 /* ---- errors ---- */
 
 static void test_recovery(void **state) {
-    UNUSED(state);
     assert_codes("1 + ; 2 + ; 3", "E0107 E0107");
     assert_codes("f(1, 2; g(3; 4", "E0108 E0108");
     assert_codes("assume(x", "E0108"); /* the end of the text closes nothing */
@@ -293,7 +280,6 @@ static void test_interactive_incomplete(void **state) {
     static const char *const wrong[] = {"f(1;",        "1 + ;",    "12x",    "{ x = 1 }",
                                         "f(a=1, a=2)", "[1, ...]", "tag(1)", "proc() {}",
                                         "1 = 2",       "x <- 2",   "1 2",    "else"};
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(open); i++) {
         struct parsed p;
         parsed_init(&p);
@@ -339,7 +325,6 @@ static void test_depth(void **state) {
                                           {"do(", "1", ")"},
                                           {"a && (", "b", ")"},
                                           {"", "a", "&& b"}};
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         char *deep = repeat_text(rows[i][0], 100000, rows[i][1], rows[i][2]);
         char *fine = repeat_text(rows[i][0], 500, rows[i][1], rows[i][2]);
@@ -359,7 +344,6 @@ static void test_long_sum(void **state) {
     char *s = repeat_text("", 100000, "1", " + x");
     struct parsed p;
     struct buf b = BUF_INIT;
-    UNUSED(state);
     parsed_init(&p);
     assert_int_equal(parsed_add(&p, s, strlen(s), false), GPM_OK);
     const struct ast *first = p.program->kids[0];
@@ -373,7 +357,6 @@ static void test_long_sum(void **state) {
 
 static void test_bad_bytes(void **state) {
     struct parsed p;
-    UNUSED(state);
     parsed_init(&p);
     assert_int_equal(parsed_add(&p, "1 + \0 2", 7, false), GPM_E_USER);
     assert_int_equal(p.diags.list.at[0]->code, DIAG_BAD_ENCODING);
@@ -408,7 +391,6 @@ static void assert_round_trip(const char *path, const char *text, size_t len) {
 
 static void test_conformance_programs(void **state) {
     glob_t g;
-    UNUSED(state);
     assert_int_equal(glob(SOURCE_DIR "/tests/conform/suite/*/*.vnts", 0, NULL, &g), 0);
     for (size_t i = 0; i < g.gl_pathc; i++) {
         size_t len;
@@ -426,7 +408,6 @@ static void test_conformance_programs(void **state) {
 static void test_paper_listings(void **state) {
     size_t len, n = 0;
     char *all = read_whole(SOURCE_DIR "/tests/conform/paper_listings.txt", &len);
-    UNUSED(state);
     assert_non_null(all);
     for (char *s = all, *end; s; s = end ? end + 5 : NULL, n++) {
         end = strstr(s, "\n---\n");

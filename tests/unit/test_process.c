@@ -37,7 +37,6 @@ static void run_line(const char *line, bool json, double timeout, int retries,
 }
 
 static void templates_and_their_errors(void **state) {
-    UNUSED(state);
     struct proc_command c =
         command("./sim --a={x}:{y} 'two words' \"q\\\"\" '{print $1}' {{x}}", false);
     struct buf text = BUF_INIT, err = BUF_INIT;
@@ -77,7 +76,6 @@ static void templates_and_their_errors(void **state) {
 }
 
 static void outcomes_are_told_apart(void **state) {
-    UNUSED(state);
     const struct {
         const char *line;
         double timeout;
@@ -118,7 +116,6 @@ static void outcomes_are_told_apart(void **state) {
 }
 
 static void stderr_is_bounded_and_keeps_the_end(void **state) {
-    UNUSED(state);
     struct proc_result r;
     struct buf text = BUF_INIT;
     run_line("sh -c 'yes abcdefg | head -c 3000000 >&2; echo THE END >&2; exit {y}'", false, 10, 0,
@@ -133,7 +130,6 @@ static void stderr_is_bounded_and_keeps_the_end(void **state) {
 }
 
 static void json_on_stdin(void **state) {
-    UNUSED(state);
     struct proc_result r;
     run_line("/usr/bin/python3 -c 'import json,sys; d=json.load(sys.stdin); "
              "print(d[\"x\"]+10*d[\"y\"])'",
@@ -144,7 +140,6 @@ static void json_on_stdin(void **state) {
 }
 
 static void retries_until_it_works(void **state) {
-    UNUSED(state);
     struct proc_result r;
     struct buf line = BUF_INIT;
     buf_printf(&line, "sh -c 'echo x >> %s; test $(wc -l < %s) -ge 3 && echo {x}'",
@@ -187,7 +182,6 @@ static void run_all(const struct proc_command *c, const char *const *values, siz
 
 /* Each waits until twelve have begun, up to a minute: one after the other none would end. */
 static void pool_runs_in_parallel_with_results_in_order(void **state) {
-    UNUSED(state);
     struct buf line = BUF_INIT;
     const char *begun = tmp_path("begun");
     buf_printf(&line,
@@ -226,7 +220,6 @@ static void *set_flag(void *p) {
 }
 
 static void interruption_keeps_what_is_done(void **state) {
-    UNUSED(state);
     struct proc_command c = command("sh -c 'sleep {y}; echo {x}'", false);
     const char *values[] = {"1", "0", "2", "30", "3", "0", "4", "30", "5", "0"};
     struct proc_result r[5];
@@ -247,7 +240,6 @@ static void interruption_keeps_what_is_done(void **state) {
 
 /* No descriptor is left: asked again until there is one, or given up as the machine's fault. */
 static void shortages_are_waited_for(void **state) {
-    UNUSED(state);
     struct proc_command c = command("echo {x}{y}", false);
     const char *values[] = {"1", "2"};
     struct proc_result r;

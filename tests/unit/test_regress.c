@@ -22,12 +22,10 @@ static double skewed(void *ctx, const double *z, double *grad) {
 }
 
 static struct density skewed_density(void *ctx, int chain) {
-    UNUSED(chain);
     return (struct density){.d = 2, .eval = skewed, .ctx = ctx};
 }
 
 static void chains_follow_a_known_density(void **state) {
-    UNUSED(state);
     enum { N = 8000 };
     double a = 3, z[2] = {0, 0}, *draws = NEW_ARRAY(double, 2 * N);
     struct density t = skewed_density(&a, 0);
@@ -62,7 +60,6 @@ static void chains_follow_a_known_density(void **state) {
 enum { STORIES = 20 };
 
 static double two_stories(void *ctx, const double *z, double *grad) {
-    UNUSED(ctx);
     double t = (z[0] + 5) / 0.4, a = log(0.9) - 0.5 * z[0] * z[0], b = log(0.1 / 0.4) - 0.5 * t * t,
            top = fmax(a, b), sum = top + log(exp(a - top) + exp(b - top));
     for (int i = 0; i < STORIES && grad; i++) grad[i] = -z[i];
@@ -72,7 +69,6 @@ static double two_stories(void *ctx, const double *z, double *grad) {
 }
 
 static double one_story(void *ctx, const double *z, double *grad) {
-    UNUSED(ctx);
     double sum = 0;
     for (int i = 0; i < STORIES; i++) sum -= 0.5 * z[i] * z[i];
     for (int i = 0; i < STORIES && grad; i++) grad[i] = -z[i];
@@ -80,14 +76,12 @@ static double one_story(void *ctx, const double *z, double *grad) {
 }
 
 static struct density story_density(void *ctx, int chain) {
-    UNUSED(chain);
     return (struct density){
         .d = STORIES, .eval = *(bool *)ctx ? two_stories : one_story, .ctx = ctx};
 }
 
 /* Chains that tell the same end; where they do not they go on, and say so at the end. */
 static void chains_go_on(void **state) {
-    UNUSED(state);
     enum { N = 200, SEEDS = 20 };
     double *draws = NEW_ARRAY(double, N *STORIES), z[STORIES] = {0};
     size_t gone[2] = {0}, open = 0;
@@ -128,14 +122,12 @@ static double two_places(void *ctx, const double *z, double *grad) {
 }
 
 static struct density place_density(void *ctx, int chain) {
-    UNUSED(chain);
     return (struct density){.d = PLACES, .eval = two_places, .ctx = ctx};
 }
 
 /* Draws in the second place, where two of four chains begin: none where it has no evidence, half of
  * them and no agreement where it has as much, less where it has less. */
 static void chains_go_where_the_evidence_is(void **state) {
-    UNUSED(state);
     enum { N = 200 };
     static const double below[] = {60, 0, 3}, least[] = {0, 60, 1}, most[] = {0, 140, 30};
     double *draws = NEW_ARRAY(double, N *PLACES);
@@ -160,7 +152,6 @@ static void chains_go_where_the_evidence_is(void **state) {
 }
 
 static void quantiles_of_mixtures(void **state) {
-    UNUSED(state);
     const double mean[] = {0, 5, -2}, sd[] = {1, 0.1, 3}, w[] = {0.5, 0.3, 0.2};
     for (int k = 0; k < 3; k++) {
         struct rnormals m = {3, w, mean, sd, 1, 0.1 * k};
@@ -214,7 +205,6 @@ static double kernel(const double *p, const double *a, const double *b) {
 }
 
 static void predictions_are_the_formulas(void **state) {
-    UNUSED(state);
     const double par[] = {0.4, 1.2, 0.8, 2.5, 0.25}; /* tau, sf, l1, l2, noise */
     const double row[2] = {2.5, 2}, low = norm_quantile(0.05);
     struct buf text = BUF_INIT, err = BUF_INIT;
@@ -293,7 +283,6 @@ static double model_density(const struct rmodel *m, struct rprocess *p, const do
 /* Of many rows the optimum is looked for in the shape of the posterior of some of them: it is one,
  * and takes few gradients of all rows. */
 static void optimum_of_many_rows(void **state) {
-    UNUSED(state);
     enum { N = 720, D = 6 };
     double *x = NEW_ARRAY(double, N *D), *y = NEW_ARRAY(double, N);
     struct rng r;
@@ -345,7 +334,6 @@ static void optimum_of_many_rows(void **state) {
 /* Without noise a polynomial is worth a variance beside which the floor of the noise is rounding:
  * the density has no steps there, and starts from all sides end at one optimum. */
 static void optimum_without_noise(void **state) {
-    UNUSED(state);
     enum { N = 80, STARTS = 6 };
     double x[2 * N], y[N], best = -INFINITY, logp[STARTS], z[PROPOSAL_MAX_DIM];
     struct rng r;
@@ -408,7 +396,6 @@ static double by_steps(const char *likelihood, double size, double y, double m, 
 }
 
 static void densities_of_families(void **state) {
-    UNUSED(state);
     const struct {
         enum rfamily_kind kind;
         double size, y, m, s;
@@ -433,7 +420,6 @@ static void densities_of_families(void **state) {
 
 /* Of a large size the negative binomial is Poisson's, to the last digits that matter. */
 static void large_sizes(void **state) {
-    UNUSED(state);
     for (double size = 1e9; size < 1e16; size *= 10) {
         struct gp_likely many, poisson;
         gp_likelihood_find("negative_binomial")->at(1000, 7, &size, &many);
@@ -444,7 +430,6 @@ static void large_sizes(void **state) {
 
 /* Tails are sums of probabilities; simulated intervals hold what they should. */
 static void tails_of_families(void **state) {
-    UNUSED(state);
     double mean = 1.2, sd = 1e-9, size = 2.5;
     for (enum rfamily_kind kind = RFAMILY_CHANCE; kind < RFAMILY_END; kind++) {
         const struct rfamily *f = rfamily_of(kind);
@@ -485,7 +470,6 @@ static void some_rows(enum rfamily_kind kind, size_t n, double *x, double *y) {
  * makes of the function given the others. And predictions of rows from the others are near those of
  * the process without them (0.0023 nats a row and less). */
 static void settled_processes(void **state) {
-    UNUSED(state);
     enum { N = 40 };
     double x[N], y[N], mean[N], var[N], now[N], now_var[N], want, want_var;
     for (enum rfamily_kind kind = RFAMILY_CHANCE; kind < RFAMILY_END; kind++) {
@@ -530,7 +514,6 @@ static void settled_processes(void **state) {
 
 /* The gradient that the optimum and the chains go by is that of the density. */
 static void optima_of_families(void **state) {
-    UNUSED(state);
     enum { N = 30 };
     double x[N], y[N];
     for (enum rfamily_kind kind = RFAMILY_CHANCE; kind < RFAMILY_END; kind++) {

@@ -35,7 +35,6 @@ static void assert_rendered(struct fixture *f, const char *want) {
 
 static void test_plain(void **state) {
     struct fixture f;
-    UNUSED(state);
     init(&f);
     uint32_t u = sources_add(&f.sources, "a.vnts", "1 + 1;\nfoo + 1;\n", 16);
     assert_int_equal(diag_raise(&f.diags, DIAG_UNBOUND, span(u, 7, 10), "`%s` is not bound", "foo"),
@@ -53,7 +52,6 @@ static void test_plain(void **state) {
 static void test_labels_and_gutter(void **state) {
     struct fixture f;
     struct buf text = BUF_INIT;
-    UNUSED(state);
     init(&f);
     for (int i = 1; i <= 12; i++) buf_printf(&text, "line %d x\n", i);
     uint32_t u = sources_add(&f.sources, "a", text.data, text.len);
@@ -74,7 +72,6 @@ static void test_labels_and_gutter(void **state) {
 
 static void test_calls(void **state) {
     struct fixture f;
-    UNUSED(state);
     init(&f);
     uint32_t u = sources_add(&f.sources, "a", "f(g(1));", 8);
     (void)diag_raise(&f.diags, DIAG_TYPE, NO_SPAN, "wrong");
@@ -92,7 +89,6 @@ static void test_calls(void **state) {
 
 static void test_deep_chain_is_cut(void **state) {
     struct fixture f;
-    UNUSED(state);
     init(&f);
     (void)diag_raise(&f.diags, DIAG_RECURSION, NO_SPAN, "too deep");
     for (int i = 0; i < 100; i++) diag_add_call(&f.diags, NO_SPAN, "call %d", i);
@@ -106,7 +102,6 @@ static void test_deep_chain_is_cut(void **state) {
 
 static void test_repeated_calls(void **state) {
     struct fixture f;
-    UNUSED(state);
     init(&f);
     (void)diag_raise(&f.diags, DIAG_RECURSION, NO_SPAN, "too deep");
     for (int i = 0; i < 100; i++) diag_add_call(&f.diags, NO_SPAN, "in f");
@@ -121,7 +116,6 @@ static void test_repeated_calls(void **state) {
 static void test_widths(void **state) {
     struct fixture f;
     const char *text = "\t\xE6\x97\xA5\xC3\xA9 x"; /* tab, a wide character, a narrow one */
-    UNUSED(state);
     init(&f);
     uint32_t u = sources_add(&f.sources, "a", text, strlen(text));
     (void)diag_raise(&f.diags, DIAG_UNBOUND, span(u, 7, 8), "here");
@@ -133,7 +127,6 @@ static void test_widths(void **state) {
 
 static void test_unprintable(void **state) {
     struct fixture f;
-    UNUSED(state);
     init(&f);
     uint32_t u = sources_add(&f.sources, "a", "x\xFF\x1By", 4);
     (void)diag_raise(&f.diags, DIAG_BAD_ENCODING, span(u, 1, 2), "bad");
@@ -147,7 +140,6 @@ static void test_long_line(void **state) {
     struct fixture f;
     enum { N = 1000000 };
     char *text = mem_alloc(N);
-    UNUSED(state);
     init(&f);
     memset(text, 'x', N);
     uint32_t u = sources_add(&f.sources, "a", text, N);
@@ -161,7 +153,6 @@ static void test_long_line(void **state) {
 
 static void test_multi_line_span(void **state) {
     struct fixture f;
-    UNUSED(state);
     init(&f);
     uint32_t u = sources_add(&f.sources, "a", "f(1,\n  2)", 9);
     (void)diag_raise(&f.diags, DIAG_ARITY, span(u, 0, 9), "two lines");
@@ -173,7 +164,6 @@ static void test_multi_line_span(void **state) {
 
 static void test_other_unit(void **state) {
     struct fixture f;
-    UNUSED(state);
     init(&f);
     uint32_t a = sources_add(&f.sources, "a", "x", 1), b = sources_add(&f.sources, "b", "y\nz", 3);
     (void)diag_raise(&f.diags, DIAG_DUPLICATE_NAME, span(a, 0, 1), "again");
@@ -187,7 +177,6 @@ static void test_other_unit(void **state) {
 
 static void test_end_of_text(void **state) {
     struct fixture f;
-    UNUSED(state);
     init(&f);
     uint32_t u = sources_add(&f.sources, "a", "x +\n", 4);
     (void)diag_raise(&f.diags, DIAG_UNEXPECTED_TOKEN, span(u, 4, 4), "end");
@@ -199,7 +188,6 @@ static void test_end_of_text(void **state) {
 
 static void test_at_most_ten(void **state) {
     struct fixture f;
-    UNUSED(state);
     init(&f);
     for (int i = 0; i < 20; i++) {
         (void)diag_raise(&f.diags, DIAG_UNBOUND, NO_SPAN, "number %d", i);
@@ -218,7 +206,6 @@ static void test_at_most_ten(void **state) {
 static void test_long_text_is_cut(void **state) {
     struct fixture f;
     struct buf name = BUF_INIT;
-    UNUSED(state);
     init(&f);
     for (int i = 0; i < 1000; i++) buf_puts(&name, "\xC3\xA9");
     (void)diag_raise(&f.diags, DIAG_UNBOUND, NO_SPAN, "`%s` is not bound", name.data);
@@ -231,7 +218,6 @@ static void test_long_text_is_cut(void **state) {
 
 static void test_warning_and_colour(void **state) {
     struct fixture f;
-    UNUSED(state);
     init(&f);
     diag_warn(&f.diags, DIAG_UNOPENED, NO_SPAN, "odd");
     assert_int_equal(diags_errors(&f.diags), 0);
@@ -243,7 +229,6 @@ static void test_warning_and_colour(void **state) {
 
 static void test_json(void **state) {
     struct fixture f;
-    UNUSED(state);
     init(&f);
     uint32_t u = sources_add(&f.sources, "a\"b", "x\nfoo", 5);
     (void)diag_raise(&f.diags, DIAG_UNBOUND, span(u, 2, 5), "say \"%s\"", "foo");
@@ -268,7 +253,6 @@ static void test_json(void **state) {
 static void test_suggest(void **state) {
     static const char *const names[] = {"normal", "gamma", "beta",     "Flip",
                                         "size",   "x",     "lognormal"};
-    UNUSED(state);
     assert_string_equal(suggest_nearest("normall", names, COUNT_OF(names)), "normal");
     assert_string_equal(suggest_nearest("nromal", names, COUNT_OF(names)), "normal");
     assert_string_equal(suggest_nearest("GAMMA", names, COUNT_OF(names)), "gamma");

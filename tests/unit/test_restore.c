@@ -15,24 +15,17 @@ static double next_draw;
 static int fail_in, fail_out; /* 0: never */
 
 static enum gpm_status draw(struct sp_call *c, value *out) {
-    UNUSED(c);
     *out = value_num(next_draw++);
     return GPM_OK;
 }
 static enum gpm_status density(struct sp_call *c, value v, double *out) {
-    UNUSED(c);
-    UNUSED(v);
     *out = 0;
     return GPM_OK;
 }
 static enum gpm_status enter(struct sp_call *c, value v) {
-    UNUSED(c);
-    UNUSED(v);
     return fail_in && --fail_in == 0 ? GPM_E_ARG : GPM_OK;
 }
 static enum gpm_status leave(struct sp_call *c, value v) {
-    UNUSED(c);
-    UNUSED(v);
     return fail_out && --fail_out == 0 ? GPM_E_ARG : GPM_OK;
 }
 static const struct sp_class fragile = {.name = "fragile",
@@ -91,11 +84,9 @@ static void failures_are_seen(int in, int out) {
 }
 
 static void entries(void **state) {
-    UNUSED(state);
     failures_are_seen(2, 0);
 }
 static void exits(void **state) {
-    UNUSED(state);
     failures_are_seen(0, 2);
 }
 

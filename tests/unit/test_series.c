@@ -19,7 +19,6 @@ static void rows(struct buf *b, const char *fmt_year, int n) {
 }
 
 static void test_months(void **state) {
-    UNUSED(state);
     struct series s;
     struct buf err = BUF_INIT, text = BUF_INIT;
     buf_puts(&text, "ds,y\n");
@@ -41,7 +40,6 @@ static void test_months(void **state) {
 }
 
 static void test_order_missing_repeated(void **state) {
-    UNUSED(state);
     struct series s;
     struct buf err = BUF_INIT;
     const char *text = "t,v\n9,1\n8,2\n7,3\n6,NA\n5,5\n4,\n3,7\n3,8\n2,9\n1,2\n0,4\n";
@@ -73,7 +71,6 @@ static void minutes(size_t n, struct buf *text) {
 
 /* Rows of every hour: means of a day, unless those hide a daily cycle that shorter ones show. */
 static void test_every_cycle(void **state) {
-    UNUSED(state);
     static const struct {
         size_t days;
         double cycle;
@@ -97,7 +94,6 @@ static void test_every_cycle(void **state) {
 
 /* Means over steps: asked for, by themselves above 2000 values, and not. */
 static void test_every(void **state) {
-    UNUSED(state);
     struct series s;
     struct buf err = BUF_INIT, text = BUF_INIT, said = BUF_INIT;
     struct series_options o = {.every = "1h"};
@@ -149,7 +145,6 @@ static void expect_error(const char *text, struct series_options o, const char *
 }
 
 static void test_errors(void **state) {
-    UNUSED(state);
     const char *days = "t,v\n2001-01-01,1\n2001-01-02,2\n2001-01-03,1\n";
     expect_error(days, (struct series_options){.every = "3moons"}, "10min, 1h, 1d, 1w, 1month");
     expect_error(days, (struct series_options){.every = "3month"}, "1 value is too few");
@@ -182,7 +177,6 @@ static void test_errors(void **state) {
 
 /* Spellings of one series are one series. */
 static void test_people_write_it(void **state) {
-    UNUSED(state);
     static const struct {
         const char *date, *value, *end;
         struct series_options o;
@@ -219,7 +213,6 @@ static void test_people_write_it(void **state) {
 }
 
 static void test_codes_for_missing(void **state) {
-    UNUSED(state);
     static const struct {
         const char *code;
         size_t coded;
@@ -243,7 +236,6 @@ static void test_codes_for_missing(void **state) {
 }
 
 static void test_choice_of_column(void **state) {
-    UNUSED(state);
     struct series s;
     struct buf err = BUF_INIT;
     const char *text = "year,a,b\n1,2,3\n2,3,5\n3,4,7\n4,5,6\n5,2,1\n6,3,2\n7,4,4\n8,1,9\n";

@@ -5,7 +5,6 @@
 #include "support/call.h"
 
 static void parses_names_types_and_counts(void **state) {
-    UNUSED(state);
     struct sp_sig s, same;
     sp_sig_parse("(mean: real, sd?: positive) -> real", &s);
     sp_sig_parse("(a: positive, b: real) -> any", &same);
@@ -106,7 +105,6 @@ static const struct {
 };
 
 static void messages_name_procedure_parameter_type_and_value(void **state) {
-    UNUSED(state);
     struct call_env e;
     call_env_init(&e);
     for (size_t i = 0; i < COUNT_OF(type_rows); i++) {
@@ -133,7 +131,6 @@ static void messages_name_procedure_parameter_type_and_value(void **state) {
 }
 
 static void arity_words(void **state) {
-    UNUSED(state);
     static const struct {
         const char *sig;
         size_t n;
@@ -163,12 +160,10 @@ static void arity_words(void **state) {
 
 static int frees;
 static void data_free(void *data) {
-    UNUSED(data);
     frees++;
 }
 
 static void made_procedures_share_their_state(void **state) {
-    UNUSED(state);
     static const struct sp_state_class states = {.free = data_free};
     static const struct sp_class one = {.name = "one", .sig = "() -> any"},
                                  two = {.name = "two", .sig = "() -> any"};

@@ -76,7 +76,7 @@ static void data_make(struct smodel_data *d, size_t n, int kind) {
         y[k] = 10 + 0.02 * x[k] + sin(x[k] * 0.5) + 0.3 * rng_normal(&r);
         k++;
     }
-    assert_int_equal(smodel_data_init(d, k, x, y), GPM_OK);
+    assert_int_equal(smodel_data_init(d, k, x, y, -INFINITY, INFINITY), GPM_OK);
     assert_int_equal(d->grid, kind != 2);
     assert_int_equal(d->regular, kind < 2);
 }
@@ -118,7 +118,6 @@ static int check_late(const struct smodel *m, struct smodel_work *w, const doubl
 }
 
 static void test_gradients(void **state) {
-    UNUSED(state);
     struct rng r;
     int late = 0;
     rng_init(&r, 3, 0, 0);
@@ -154,7 +153,6 @@ static double without_lasting(const struct smodel *m, const double *z, const dou
 
 /* One line for each kind of data and case: the log density, then its gradient. */
 static void test_version_01(void **state) {
-    UNUSED(state);
     FILE *f = fopen(SOURCE_DIR "/tests/unit/smodel_reference.txt", "r");
     struct rng r;
     rng_init(&r, 4, 0, 0);
@@ -188,7 +186,6 @@ static void test_version_01(void **state) {
 
 /* A pattern that acts in a part of the series comes back within it, whichever part it is. */
 static void test_returning(void **state) {
-    UNUSED(state);
     static const unsigned gates[] = {GATE_BEFORE, GATE_AFTER, GATE_INSIDE, GATE_OUTSIDE};
     struct smodel_data d;
     data_make(&d, 60, 0);
@@ -219,7 +216,6 @@ static void test_returning(void **state) {
 
 /* What search calls fast needs no factor. */
 static void test_fast(void **state) {
-    UNUSED(state);
     int fast = 0;
     for (int kind = 0; kind < 4; kind++) {
         struct smodel_data d;
@@ -245,7 +241,6 @@ static void test_fast(void **state) {
 
 /* Noise whose size grows: sigma^2 + floor + s^2 12 (t - c)^2, and no part of the signal. */
 static void test_noise(void **state) {
-    UNUSED(state);
     struct smodel_data d;
     data_make(&d, 40, 0);
     const unsigned t[2][2] = {{LIN | WN}, {SE}};
@@ -268,13 +263,12 @@ static void test_noise(void **state) {
 
 /* Every time twice: more values than points of the grid. Version 0.1 wrote beyond its workspace. */
 static void test_twins(void **state) {
-    UNUSED(state);
     double x[60], y[60], value;
     struct rng r;
     struct smodel_data d;
     rng_init(&r, 9, 0, 0);
     for (int i = 0; i < 60; i++) x[i] = i / 2, y[i] = sin(x[i]) + rng_normal(&r);
-    assert_int_equal(smodel_data_init(&d, 60, x, y), GPM_OK);
+    assert_int_equal(smodel_data_init(&d, 60, x, y, -INFINITY, INFINITY), GPM_OK);
     assert_true(d.grid && !d.regular && d.ng < d.n);
     struct smodel_work *w = smodel_work_new(&d);
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
@@ -301,7 +295,6 @@ static void test_twins(void **state) {
 /* A subset keeps span, step and the meaning of parameters: its density is that of the same points
  * given directly, and every chosen point is a point of the whole. */
 static void test_subset(void **state) {
-    UNUSED(state);
     for (int kind = 0; kind < 3; kind += 2) {
         struct smodel_data d, part;
         data_make(&d, 120, kind);
@@ -333,7 +326,6 @@ static void test_subset(void **state) {
 }
 
 static void test_order_of_copies(void **state) {
-    UNUSED(state);
     struct smodel_data d;
     data_make(&d, 30, 0);
     const unsigned t[2][2] = {{SE, 0}, {SE, 0}};
@@ -353,7 +345,6 @@ static void test_order_of_copies(void **state) {
 /* Two regressors, the second one smooth, and a shared prior: the likelihood is that of the matrix
  * with their effects added, written out; gradients are those of differences. */
 static void test_regressors(void **state) {
-    UNUSED(state);
     enum { N = 40 };
     static const struct hyper_priors shared = {
         .at = {{LIN, SPAR_SD, -0.4, 0.3}, {0, SPAR_NOISE, -1, 0.5}}, .n = 2};
@@ -411,7 +402,7 @@ static void test_regressors(void **state) {
 static void check_root(size_t n, const double *x, const double *y, bool counts, double offset) {
     double sum = 0;
     struct smodel_data d, part;
-    assert_int_equal(smodel_data_init(&d, n, x, y), GPM_OK);
+    assert_int_equal(smodel_data_init(&d, n, x, y, -INFINITY, INFINITY), GPM_OK);
     assert_true(d.scale == SCALE_ROOT && d.counts == counts && d.y[TRANSFORM_LOG]);
     assert_close(d.offset, offset, 1e-15);
     assert_string_equal(smodel_transform_name(&d, TRANSFORM_LOG), "root");
@@ -433,7 +424,6 @@ static void check_root(size_t n, const double *x, const double *y, bool counts, 
 }
 
 static void test_root(void **state) {
-    UNUSED(state);
     enum { N = 12 };
     double x[N], y[N] = {0, 3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5};
     struct smodel_data d;
@@ -442,7 +432,7 @@ static void test_root(void **state) {
     for (int i = 0; i < N; i++) y[i] *= 2.5; /* amounts */
     check_root(N, x, y, false, 1.25);
     for (int i = 0; i < N; i++) y[i] += 1; /* no zeros: logarithms */
-    assert_int_equal(smodel_data_init(&d, N, x, y), GPM_OK);
+    assert_int_equal(smodel_data_init(&d, N, x, y, -INFINITY, INFINITY), GPM_OK);
     assert_true(d.scale == SCALE_LOG && d.y[TRANSFORM_LOG]);
     assert_close(smodel_forward(&d, TRANSFORM_LOG, 7), log(7), 0);
     smodel_data_release(&d);
@@ -450,21 +440,20 @@ static void test_root(void **state) {
 
 /* What rounding leaves of a zero is one, and not 37 nats for logarithms. */
 static void test_rounded_zero(void **state) {
-    UNUSED(state);
     enum { N = 12 };
     double x[N], y[N] = {0.3, 0.2, 0.1 + 0.2 - 0.3, 0.4, 0.1, 0.5, 0.7, 0.1, 0.6, 0.2, 0.9, 0.3};
     struct smodel_data d;
     for (int i = 0; i < N; i++) x[i] = i;
     assert_true(y[2] > 0);
-    assert_int_equal(smodel_data_init(&d, N, x, y), GPM_OK);
+    assert_int_equal(smodel_data_init(&d, N, x, y, -INFINITY, INFINITY), GPM_OK);
     assert_int_equal(d.scale, SCALE_ROOT);
     assert_close(d.offset, 0.05, 1e-12);
     smodel_data_release(&d);
-    assert_int_equal(smodel_data_init_within(&d, N, x, y, -INFINITY, 1), GPM_OK);
+    assert_int_equal(smodel_data_init(&d, N, x, y, -INFINITY, 1), GPM_OK);
     assert_int_equal(d.scale, SCALE_BELOW);
     smodel_data_release(&d);
     y[2] = 1e-9; /* small, and no zero */
-    assert_int_equal(smodel_data_init(&d, N, x, y), GPM_OK);
+    assert_int_equal(smodel_data_init(&d, N, x, y, -INFINITY, INFINITY), GPM_OK);
     assert_true(d.scale == SCALE_LOG && d.y[TRANSFORM_LOG]);
     smodel_data_release(&d);
 }
@@ -475,7 +464,7 @@ static void test_odds(void **state) {
     double x[N], y[N] = {55, 60, 72, 81, 88, 90, 94, 95, 97.5, 99};
     struct smodel_data d, part;
     for (int i = 0; i < N; i++) x[i] = i;
-    assert_int_equal(smodel_data_init_within(&d, N, x, y, 0, 100), GPM_OK);
+    assert_int_equal(smodel_data_init(&d, N, x, y, 0, 100), GPM_OK);
     assert_string_equal(smodel_transform_name(&d, TRANSFORM_LOG), "odds");
     for (int i = 0; i < N; i++) {
         double v = smodel_forward(&d, TRANSFORM_LOG, y[i]), h = 1e-6;
@@ -491,7 +480,7 @@ static void test_odds(void **state) {
     smodel_data_release(&part);
     smodel_data_release(&d);
     y[3] = 104; /* no share of a whole */
-    assert_int_equal(smodel_data_init_within(&d, N, x, y, 0, 100), GPM_OK);
+    assert_int_equal(smodel_data_init(&d, N, x, y, 0, 100), GPM_OK);
     assert_int_equal(d.scale, SCALE_LOG);
     smodel_data_release(&d);
 }
@@ -512,7 +501,7 @@ static void test_ends(void **state) {
     for (int i = 0; i < N; i++) x[i] = i;
     for (size_t k = 0; k < COUNT_OF(kinds); k++) { /* the last: a value has reached its end */
         double low = kinds[k].low, high = kinds[k].high, h = 1e-6, jacobian = 0;
-        assert_int_equal(smodel_data_init_within(&d, N, x, y, low, high), GPM_OK);
+        assert_int_equal(smodel_data_init(&d, N, x, y, low, high), GPM_OK);
         assert_int_equal(d.scale, kinds[k].scale);
         for (int i = 0; i < N; i++) {
             double v = smodel_forward(&d, TRANSFORM_LOG, y[i]);
@@ -534,7 +523,6 @@ static void test_ends(void **state) {
  * means are those of max(v, 0)^2 by quadrature. Values of one sign or of a narrow range have none.
  */
 static void test_power(void **state) {
-    UNUSED(state);
     enum { N = 40 };
     double x[N], y[N], v[N], jacobian = 0;
     struct rng r;
@@ -546,8 +534,8 @@ static void test_power(void **state) {
         y[i] = v[i] * v[i];
         jacobian -= log(2 * v[i]);
     }
-    assert_int_equal(smodel_data_init(&d, N, x, y), GPM_OK);
-    assert_int_equal(smodel_data_init(&roots, N, x, v), GPM_OK);
+    assert_int_equal(smodel_data_init(&d, N, x, y, -INFINITY, INFINITY), GPM_OK);
+    assert_int_equal(smodel_data_init(&roots, N, x, v, -INFINITY, INFINITY), GPM_OK);
     assert_close(d.log_measure[TRANSFORM_POWER], roots.log_measure[0] + jacobian, 1e-9);
     for (int i = 0; i < N; i++) {
         assert_close(smodel_forward(&d, TRANSFORM_POWER, y[i]), v[i], 1e-12);
@@ -577,7 +565,7 @@ static void test_power(void **state) {
     smodel_data_release(&roots);
     for (int kind = 0; kind < 2; kind++) {
         for (int i = 0; i < N; i++) y[i] = v[i] + (kind ? -5 : 50);
-        assert_int_equal(smodel_data_init(&d, N, x, y), GPM_OK);
+        assert_int_equal(smodel_data_init(&d, N, x, y, -INFINITY, INFINITY), GPM_OK);
         assert_null(d.y[TRANSFORM_POWER]);
         smodel_data_release(&d);
     }
@@ -585,7 +573,6 @@ static void test_power(void **state) {
 
 /* Few levels, and the ends of ratings. */
 static void test_levels(void **state) {
-    UNUSED(state);
     enum { N = 60 };
     double y[N], a = -1, b = -1;
     for (int i = 0; i < N; i++) y[i] = 1 + (i / 2 * 7) % 5; /* 1..5, each as often */
@@ -620,7 +607,6 @@ static void test_levels(void **state) {
 
 /* Values in steps: which ones, and noise that is at least theirs. */
 static void test_rounding(void **state) {
-    UNUSED(state);
     enum { N = 60 };
     double y[N], x[N], z[SMODEL_MAX_PAR] = {0};
     for (int i = 0; i < N; i++) x[i] = i, y[i] = i;
@@ -644,8 +630,8 @@ static void test_rounding(void **state) {
             struct structure s = make(tr, cases[c].change, cases[c].n, cases[c].t);
             struct smodel_data d, plain;
             struct smodel m, m0;
-            assert_int_equal(smodel_data_init(&d, N, x, y), GPM_OK);
-            assert_int_equal(smodel_data_init(&plain, N, x, y), GPM_OK);
+            assert_int_equal(smodel_data_init(&d, N, x, y, -INFINITY, INFINITY), GPM_OK);
+            assert_int_equal(smodel_data_init(&plain, N, x, y, -INFINITY, INFINITY), GPM_OK);
             smodel_data_rounded(&d, 1);
             smodel_init(&m, &d, &s);
             smodel_init(&m0, &plain, &s);
@@ -670,7 +656,6 @@ static void test_rounding(void **state) {
  * evaluated on the other. Kinds: rain, whose zeros must not become -1e-15; capped values, of whose
  * zeros a part may have none; hardly ever anything, of which a part may be constant. */
 static void test_subset_scales(void **state) {
-    UNUSED(state);
     enum { N = 90, PART = 12 };
     double x[N], y[N];
     struct rng r;
@@ -682,9 +667,8 @@ static void test_subset_scales(void **state) {
             for (int i = 0; i < N; i++) y[i] = fmax(0, 50 + 47.3 * rng_normal(&r));
             for (int i = 0; i < N && kind == 1; i++) y[i] = i == 5 + rep ? 0 : 0.1 + fmin(y[i], 90);
             for (int i = 0; i < N && kind == 2; i++) y[i] = i == 5 + rep ? 7.5 : 0;
-            assert_int_equal(
-                smodel_data_init_within(&d, N, x, y, -INFINITY, kind == 1 ? 90.1 : INFINITY),
-                GPM_OK);
+            assert_int_equal(smodel_data_init(&d, N, x, y, -INFINITY, kind == 1 ? 90.1 : INFINITY),
+                             GPM_OK);
             assert_int_equal(smodel_data_subset(&d, PART, &part), GPM_OK);
             for (size_t i = 0; i < part.n; i++)
                 assert_true(part.values[i] == y[(int)floor(part.t[i] * (N - 1) + 0.5)]);
@@ -700,7 +684,6 @@ static void test_subset_scales(void **state) {
 /* After a switch what acted at the end is over: a function that returns to its level is there, and
  * a walk stays where it is; what had ended begins anew, as wide as its prior. */
 static void test_other(void **state) {
-    UNUSED(state);
     static const struct {
         unsigned mask, gate;
     } ends[] = {{MAT, GATE_AFTER}, {W, GATE_AFTER}, {MAT, GATE_BEFORE}};
@@ -708,7 +691,7 @@ static void test_other(void **state) {
     double x[N], y[N], at = 1.1;
     struct smodel_data d;
     for (int i = 0; i < N; i++) x[i] = i, y[i] = (i >= 30 ? 5 : 0) + 0.1 * (i % 3);
-    assert_int_equal(smodel_data_init(&d, N, x, y), GPM_OK);
+    assert_int_equal(smodel_data_init(&d, N, x, y, -INFINITY, INFINITY), GPM_OK);
     struct smodel_work *w = smodel_work_new(&d);
     for (size_t k = 0; k < COUNT_OF(ends); k++) {
         const unsigned t[][2] = {{ends[k].mask, ends[k].gate}};

@@ -19,7 +19,7 @@ static void data_make(struct smodel_data *d) {
         x[i] = i / 4.0;
         y[i] = 5 + sin(1.7 * i) + (i % 28 > 19) * cos(1.6 * i);
     }
-    assert_int_equal(smodel_data_init(d, N, x, y), GPM_OK);
+    assert_int_equal(smodel_data_init(d, N, x, y, -INFINITY, INFINITY), GPM_OK);
     double span = x[N - 1];
     smodel_data_season(d, 7 / span);
     smodel_data_season(d, 1 / span);

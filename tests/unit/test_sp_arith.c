@@ -318,22 +318,18 @@ static const struct call_case type_cases[] = {
 };
 
 static void arithmetic(void **state) {
-    UNUSED(state);
     check_cases(arith_cases, COUNT_OF(arith_cases));
 }
 
 static void arithmetic_errors(void **state) {
-    UNUSED(state);
     check_cases(error_cases, COUNT_OF(error_cases));
 }
 
 static void comparison(void **state) {
-    UNUSED(state);
     check_cases(compare_cases, COUNT_OF(compare_cases));
 }
 
 static void types(void **state) {
-    UNUSED(state);
     check_cases(type_cases, COUNT_OF(type_cases));
 }
 

@@ -163,7 +163,6 @@ static bool one_call(struct call_env *e, size_t row, struct rng *r) {
 enum { CALLS = 1500 };
 
 static void any_arguments_give_a_value_or_a_diagnostic(void **state) {
-    UNUSED(state);
     struct call_env e;
     struct rng r;
     call_env_init(&e);

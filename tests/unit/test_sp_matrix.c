@@ -66,7 +66,6 @@ static const struct call_case matrix_cases[] = {
 };
 
 static void matrices(void **state) {
-    UNUSED(state);
     check_cases(matrix_cases, COUNT_OF(matrix_cases));
 }
 

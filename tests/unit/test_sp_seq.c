@@ -176,12 +176,10 @@ static const struct call_case seq_cases[] = {
 };
 
 static void elements(void **state) {
-    UNUSED(state);
     check_cases(list_cases, COUNT_OF(list_cases));
 }
 
 static void sequences(void **state) {
-    UNUSED(state);
     check_cases(seq_cases, COUNT_OF(seq_cases));
 }
 

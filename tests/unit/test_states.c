@@ -102,7 +102,6 @@ static void gaps_of_a_grid(void **state) {
         {"SE(sf=1, l=0.7)+LIN(sf=1)", "Toeplitz", 0.2},
         {"PER(sf=1000, p=1.1, l=0.8)+MAT52(sf=1000, l=1000)", "Kalman", 0.01},
     };
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(at); i++)
         for (size_t first = 0; first < 2; first++) {
             size_t n = 2400;
@@ -199,7 +198,6 @@ static void check_several(const char *text, enum layout how) {
 }
 
 static void further_columns(void **state) {
-    UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(several); i++)
         for (int how = GRID; how <= SCATTERED; how++) check_several(several[i], (enum layout)how);
 }
@@ -207,7 +205,6 @@ static void further_columns(void **state) {
 /* A smooth function of another column, a product of a state with a line on it, a kernel of all
  * columns, a time twice: there the filter does not serve, and the answer is the dense one. */
 static void columns_without_form(void **state) {
-    UNUSED(state);
     static const char *const none[] = {
         "MAT32(sf=1, l=1, dims=[0])+SE(sf=0.7, l=1, dims=[1])",
         "MAT32(sf=1, l=1, dims=[0])+MAT32(sf=0.7, l=1, dims=[1])",
@@ -654,7 +651,6 @@ static void growing_waves(void **state) {
     enum { N = 900 };
     double x[N], y[N], a, b;
     uint64_t seed = 4;
-    UNUSED(state);
     for (size_t q = 0; q < COUNT_OF(kinds); q++) {
         for (size_t i = 0; i < N; i++) {
             x[i] = 78 * ((double)i + 0.7 * uniform(&seed));
@@ -678,7 +674,6 @@ static void appending_quietly(void **state) {
     enum { N = 900, FIRST = 890 };
     double x[N], y[N], a, b;
     uint64_t seed = 7;
-    UNUSED(state);
     fill(N, SCATTERED, &seed, x, y);
     for (size_t i = 0; i < N; i++) y[i] = 1000 * sin(2 * M_PI / 1.1 * x[i]) + 1e-3 * normal(&seed);
     const char *text = "PER(sf=10000, p=1.1, l=1)+LIN(sf=100)";
@@ -701,7 +696,6 @@ static void out_of_memory(void **state) {
     enum { N = 400 };
     double x[N], y[N], want, a, slopes[16], dnoise, at[3] = {0.5, 1.1, 9}, mean[3], var[3];
     uint64_t seed = 2;
-    UNUSED(state);
     for (int how = GRID; how <= SCATTERED; how++) {
         fill(N, (enum layout)how, &seed, x, y);
         struct gp *g = process("PER(sf=1, p=1.1, l=1)+MAT12(sf=1, l=1)+LIN(sf=1)", 0.2, N, x, y);

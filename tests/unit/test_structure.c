@@ -8,7 +8,6 @@
 #include "support/structure_text.h"
 
 static void test_text(void **state) {
-    UNUSED(state);
     static const char *const pairs[][2] = {
         {"WN + PER*SE + LIN", "LIN + SE*PER + WN"},
         {"SE + PER + LIN + WN", "LIN + PER + SE + WN"},
@@ -47,7 +46,6 @@ static bool is_in(const struct seen *x, const char *text) {
 }
 
 static void test_neighbours(void **state) {
-    UNUSED(state);
     struct grammar g;
     grammar_init(&g, 0, false, false);
     struct structure s = structure_of("SE + PER + WN");
@@ -72,7 +70,6 @@ static double log_prior_of(const char *text) {
 /* What goes on from the end of the data is favoured by a nat, a slope that lasts for ever costs
  * two more than another factor. */
 static void test_prior(void **state) {
-    UNUSED(state);
     double one = log_prior_of("SE + WN") - log_prior_of("WN");
     assert_close(one, -2, 1e-12);
     assert_close(log_prior_of("LIN + SE*PER + WN"), 3 * one, 1e-12);
@@ -84,7 +81,6 @@ static void test_prior(void **state) {
 /* Every structure of the grammar can be reached from the seeds, and moves can be undone: deletions
  * and additions are each other's inverse. */
 static void test_moves_connect(void **state) {
-    UNUSED(state);
     struct grammar g;
     grammar_init(&g, 0, false, false);
     struct structure target = structure_of("LIN*SE*PER + IW + W + WN*LIN");
@@ -118,7 +114,6 @@ static void moves_to(const struct grammar *g, const char *from, int i, const cha
 }
 
 static void test_moves_in_part(void **state) {
-    UNUSED(state);
     struct grammar g;
     grammar_init(&g, 0, false, false);
     moves_to(&g, "IOU + WN", 0, "CW(MAT12, C) + WN");
@@ -134,7 +129,6 @@ static void test_moves_in_part(void **state) {
 /* One pattern that changes becomes several that last; the first keeps its period of the calendar.
  */
 static void test_patterns(void **state) {
-    UNUSED(state);
     struct grammar g;
     struct structure s = structure_of("LIN + SE*PER + WN"), v,
                      want = structure_of("LIN + PER + PER + PER + WN");
@@ -154,7 +148,6 @@ static void test_patterns(void **state) {
 
 /* One term too many is a structure that nothing allows; what stands behind it is left alone. */
 static void test_too_many(void **state) {
-    UNUSED(state);
     struct {
         struct structure s;
         struct term behind;
@@ -171,12 +164,10 @@ static void test_too_many(void **state) {
 
 /* What the search visits is sound, and stays so from move to move; what it cannot reach is not. */
 static void all_sound(void *ctx, const struct structure *s) {
-    UNUSED(ctx);
     assert_true(structure_sound(s, 1));
 }
 
 static void test_sound(void **state) {
-    UNUSED(state);
     struct grammar g;
     grammar_init(&g, FACTOR_BIT(FACTOR_MAX) - 1, true, true);
     struct structure s = structure_of("LIN + SE*PER + LIN*WN");
@@ -220,7 +211,6 @@ static bool holds(const char *query, const char *text) {
 }
 
 static void test_queries(void **state) {
-    UNUSED(state);
     const char *s = "LIN + SE*PER + WN";
     assert_true(holds("LIN & (WN | LIN*WN)", s));
     assert_true(holds("lin and (wn or lin*wn)", s));
@@ -245,7 +235,6 @@ static void test_queries(void **state) {
 }
 
 static void test_query_errors(void **state) {
-    UNUSED(state);
     static const char *const bad[] = {"",    "LIN &",  "LIN LIN", "(LIN",
                                       "FOO", "LIN * ", "& LIN",   "!"};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {

@@ -48,7 +48,6 @@ static void sales(struct buf *text) {
 }
 
 static void test_of_one_time(void **state) {
-    UNUSED(state);
     static const struct {
         enum series_take take;
         double first, last; /* of day 1 and of 1, 2, ..., 12 */
@@ -92,7 +91,6 @@ static void test_of_one_time(void **state) {
 
 /* Rows of one time have no shorter step. */
 static void test_no_shorter_step(void **state) {
-    UNUSED(state);
     struct buf text = BUF_INIT;
     buf_puts(&text, "date,amount\n");
     for (int i = 0; i < 2400; i++)
@@ -119,7 +117,6 @@ static void events(const char *head, const char *form, int n, struct buf *text) 
 }
 
 static void test_events(void **state) {
-    UNUSED(state);
     static const struct {
         const char *head, *form, *first;
     } cases[] = {{"when\n", "2021-02-%02d %02d:%02d:00\n", "2021-02-02"},
@@ -149,7 +146,6 @@ static void test_events(void **state) {
 
 /* The step follows how many there are: dates of one column. */
 static void test_chosen_step(void **state) {
-    UNUSED(state);
     static const struct {
         int n, days; /* so many rows, so many days apart */
         const char *every;
@@ -181,7 +177,6 @@ static void days(int n, bool weekends, struct buf *text) {
 }
 
 static void test_ends(void **state) {
-    UNUSED(state);
     struct series_options o = {.take = TAKE_TOTAL, .every = "1month"};
     struct buf text = BUF_INIT;
     days(365 + 19, true, &text); /* 19 of January's days: no total of a month */
@@ -212,7 +207,6 @@ static void test_ends(void **state) {
 
 /* Times that have a step of their own keep their places: Sundays, half past. */
 static void test_own_places(void **state) {
-    UNUSED(state);
     struct buf text = BUF_INIT;
     buf_puts(&text, "date,amount\n");
     static const char *const sundays[] = {"2021-08-01", "2021-08-08", "2021-08-15",
@@ -237,7 +231,6 @@ static void test_own_places(void **state) {
 }
 
 static void test_refused(void **state) {
-    UNUSED(state);
     struct buf text = BUF_INIT;
     days(300, true, &text);
     refused(text.data, (struct series_options){.take = TAKE_TOTAL, .every = "1s"}, "too many");

@@ -52,7 +52,6 @@ static void run_gp(struct buf *out) {
 }
 
 static int bowl(void *user, const double *x, double *y) {
-    UNUSED(user);
     *y = (x[0] - 0.3) * (x[0] - 0.3);
     return 0;
 }
@@ -106,7 +105,6 @@ static void *work(void *arg) {
 }
 
 static void together_as_alone(void **state) {
-    UNUSED(state);
     struct worker w[JOBS * EACH];
     tmp_write("line.csv", "t,y\n1,1.1\n2,2.0\n3,2.9\n4,4.2\n5,5.0\n6,5.9\n7,7.1\n8,8.0\n9,9.2\n10,"
                           "9.9\n11,11.1\n12,12.0\n13,12.8\n14,14.1\n15,15.0\n16,16.2\n");
@@ -137,7 +135,6 @@ static void *ask_to_stop(void *flag) {
 }
 
 static void another_thread_stops_a_search(void **state) {
-    UNUSED(state);
     struct buf csv = BUF_INIT;
     struct gpm_discover_options o;
     volatile sig_atomic_t stop = 0;
@@ -177,7 +174,6 @@ static void *ask_soon(void *p) {
 }
 
 static void stopped_early(void **state) {
-    UNUSED(state);
     struct buf csv = BUF_INIT;
     struct gpm_discover_options o;
     struct soon s = {0, 0};
@@ -223,7 +219,6 @@ static void *use_shared(void *arg) {
 }
 
 static void one_owner_at_a_time(void **state) {
-    UNUSED(state);
     struct shared h = {.s = gpm_session_new(NULL)};
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++)
@@ -239,7 +234,6 @@ static void one_owner_at_a_time(void **state) {
 static int call_own_session(void *user, const char *args, const char **result, char *err,
                             size_t err_size) {
     struct shared *h = user;
-    UNUSED(args), UNUSED(result), UNUSED(err), UNUSED(err_size);
     const enum gpm_status st[] = {
         gpm_run_text(h->s, "inner", "5;", 2), gpm_data_json(h->s, "{\"a\": 1}", 8),
         gpm_check_text(h->s, "inner", "1", 1, true), gpm_restore(h->s, "", 0),
@@ -252,7 +246,6 @@ static int call_own_session(void *user, const char *args, const char **result, c
 }
 
 static void callbacks_call_no_session_of_theirs(void **state) {
-    UNUSED(state);
     static const char text[] = "assume a = flip(0.5); infer call_back(\"f\", a); infer mh(default, "
                                "one, 5); sample a;";
     struct shared h = {.s = gpm_session_new(NULL)};
@@ -294,7 +287,6 @@ static void *use_regression(void *arg) {
 }
 
 static void other_handles_likewise(void **state) {
-    UNUSED(state);
     struct gpm_optimize_options opt;
     gpm_optimize_options_init(&opt);
     opt.budget = 4;

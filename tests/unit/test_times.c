@@ -8,7 +8,6 @@
 #include "support/check.h"
 
 static void test_one_time(void **state) {
-    UNUSED(state);
     static const struct {
         const char *text;
         double x;
@@ -62,7 +61,6 @@ static void test_one_time(void **state) {
 /* Every pattern that can be given: times that are written by it are read back, to the precision
  * that it has. */
 static void test_written_is_read(void **state) {
-    UNUSED(state);
     static const struct {
         const char *pattern, *like;
         double step;
@@ -111,7 +109,6 @@ static void test_written_is_read(void **state) {
 
 /* What the cells of a column say together. */
 static void test_columns(void **state) {
-    UNUSED(state);
     static const struct {
         const char *cells[3], *pattern; /* NULL: ambiguous */
     } rows[] = {{{"1/2/2001", "2/2/2001", "3/2/2001"}, NULL},
@@ -158,7 +155,6 @@ static void test_columns(void **state) {
 
 /* Times that come after are written as those of the file are: so many of the last step further. */
 static void test_as_the_file(void **state) {
-    UNUSED(state);
     static const struct {
         const char *cells[3], *pattern;
         double first; /* of the first cell */
@@ -235,7 +231,6 @@ static void test_as_the_file(void **state) {
 
 /* What several zones are called, and a clock that begins anew every day, is not guessed. */
 static void test_not_guessed(void **state) {
-    UNUSED(state);
     static const struct {
         const char *cells[2], *why; /* NULL: no time */
     } rows[] = {{{"2001-01-01 12:00 CST", "2001-01-01 12:00 UTC"}, "'CST' is that of several"},
@@ -267,7 +262,6 @@ static void test_not_guessed(void **state) {
 }
 
 static void test_numbers(void **state) {
-    UNUSED(state);
     static const struct {
         const char *cells[3]; /* the first one is looked at */
         double value;         /* NaN: open; infinite: no number */
