@@ -141,16 +141,17 @@ static void settings_text(const struct gpm_optimize_options *p, struct buf *out)
 /* Into the options they belong to. False: not within what an optimiser can be told; a file may say
  * anything. */
 static bool read_settings(const char *text, struct gpm_optimize_options *p) {
-    char goal[8], timeout[40]; /* as %a writes it */
+    char goal[8], timeout[40], *end; /* as %a writes it */
     unsigned long long seed;
     int noisy, acq, no_local, json;
     if (sscanf(text,
                "goal=%7s seed=%llu noisy=%d acq=%d initial=%d mcmc=%d no_local=%d beta=%*s "
                "budget=%zu json=%d timeout=%39s retries=%d",
                goal, &seed, &noisy, &acq, &p->initial, &p->mcmc, &no_local, &p->budget, &json,
-               timeout, &p->retries) != 11 ||
-        !number_parse(timeout, strlen(timeout), &p->timeout))
+               timeout, &p->retries) != 11)
         return false;
+    p->timeout = number_read(timeout, &end);
+    if (*end) return false;
     p->maximize = strcmp(goal, "max") == 0;
     p->seed = seed;
     p->noisy = noisy;
