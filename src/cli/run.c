@@ -37,7 +37,7 @@ static bool insists(int sig) {
     return sig == SIGINT && atomic_fetch_add(&n_interrupts, 1) > 0;
 }
 
-void interrupt_now(void) {
+static void interrupt_now(void) {
     atomic_fetch_add(&n_inside, 1);
     bool heard = false;
     for (int i = 0; i < INTERRUPT_MAX; i++) {

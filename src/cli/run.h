@@ -21,12 +21,11 @@ void stop_on_signals(bool on);
  * the process: for those who have something to keep. So it is once a signal asked to stop. */
 void outlive_readers(void);
 const volatile sig_atomic_t *stop_flag(void);
-/* The prompt and the kernel: from here on no number of SIGINTs ends the process. What comes when
+/* The prompt: from here on no number of SIGINTs ends the process. What comes when
  * no session is in a slot is heard by the next one, so that a command can be stopped before it
  * began; forgotten when a new one is read, since it was meant for what is over by then. */
 void interrupt_forever(void);
 void interrupt_forget(void);
-void interrupt_now(void); /* as SIGINT does */
 
 /* Data as --data has them: FILE or NAME=VALUE, the value as JSON. Length of NAME; 0: a file. */
 size_t data_name(const char *text);

@@ -8,6 +8,8 @@ import os, pty, re, select, shutil, subprocess, sys, tempfile
 TOOL = os.path.abspath(sys.argv[1])
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WORK = tempfile.mkdtemp(prefix="gpmem-voices-")
+ENVIRON = dict(os.environ, GPMEM_PYTHON=sys.executable, GPMEM_LIBRARY=os.path.join(os.path.dirname(TOOL), "libgpmem.so"),
+               PYTHONPATH=os.path.join(ROOT, "python"), PYTHONDONTWRITEBYTECODE="1")
 COLOUR = re.compile(rb"\033\[[0-9;]*m")
 PROGRAM = """assume p = beta(1, 1);
 observe flip(p) = true;
@@ -74,14 +76,14 @@ def fresh():
 def run(*args, **env):
     fresh()
     return subprocess.run([TOOL, *args], cwd=WORK, input=INPUT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          env=dict(os.environ, **env))
+                          env=dict(ENVIRON, **env))
 
 
 def on_terminal(*args, TERM="xterm", **env):
     """What appears on a terminal that is both outputs of the tool."""
     fresh()
     ours, theirs = pty.openpty()
-    base = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
+    base = {k: v for k, v in ENVIRON.items() if k != "NO_COLOR"}
     p = subprocess.Popen([TOOL, *args], cwd=WORK, stdin=open(at("input"), "rb"), stdout=theirs, stderr=theirs,
                          env=dict(base, TERM=TERM, **env))
     os.close(theirs)

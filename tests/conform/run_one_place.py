@@ -40,7 +40,6 @@ RULES = [
       "host/proc_spawn.c": "/dev/null as the input of a child",
       "host/foreign.c": "dlopen opens shared objects itself; file_regular comes before",
       "gpu/cuda.c": "dlopen finds libraries of the system by their names",
-      "cli/jupyter_wire.c": "dlopen finds a library of the system by its name",
       "math/ode_stiff.c": "dlopen finds a library of the system by its name",
       "cli/repl.c": "libedit reads and writes the history itself",
       "store/postgres.c": "dlopen finds a library of the system by its name",

@@ -104,7 +104,7 @@ class Page:
             os.symlink(os.path.join(ROOT, name), os.path.join(self.dir, name))
         os.symlink(BUILD, os.path.join(self.dir, "build"))
         self.env = dict(os.environ, PATH=BUILD + ":" + os.environ["PATH"], PYTHONPATH=os.path.join(ROOT, "python"),
-                        GPMEM_LIBRARY=os.path.join(BUILD, "libgpmem.so"), PYTHONDONTWRITEBYTECODE="1", LC_ALL="C.UTF-8",
+                        GPMEM_LIBRARY=os.path.join(BUILD, "libgpmem.so"), GPMEM_PYTHON=sys.executable, PYTHONDONTWRITEBYTECODE="1", LC_ALL="C.UTF-8",
                         NO_COLOR="1", COLUMNS="80")
 
     def shell(self, command, **more):

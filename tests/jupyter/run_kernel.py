@@ -8,6 +8,8 @@ import json, os, signal, subprocess, sys, tempfile
 from jupyter_client.manager import KernelManager
 
 TOOL = os.path.abspath(sys.argv[1])
+os.environ.update(GPMEM_PYTHON=sys.executable, GPMEM_LIBRARY=os.path.join(os.path.dirname(TOOL), "libgpmem.so"),
+                  PYTHONPATH=os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"), PYTHONDONTWRITEBYTECODE="1")
 LIMIT = 60
 bad = []
 
@@ -185,12 +187,23 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.environ["JUPYTER_DATA_DIR"] = os.environ["JUPYTER_RUNTIME_DIR"] = os.path.join(folder, "jupyter")
         out = subprocess.run([TOOL, "kernel", "--install", "--user"], capture_output=True, text=True)
-        check("install", out.returncode == 0 and json.load(open(folder + "/jupyter/kernels/gpmem/kernel.json"))["argv"][0] == TOOL, out)
+        check("install", out.returncode == 0 and json.load(open(folder + "/jupyter/kernels/gpmem/kernel.json"))["argv"][0] == sys.executable, out)
         out = subprocess.run([TOOL, "kernel", "--install", "--prefix", folder + "/p"], capture_output=True, text=True)
         check("prefix", os.path.exists(folder + "/p/share/jupyter/kernels/gpmem/logo-svg.svg"), out)
         for wrong in ([], ["--prefix", "x", "file"], [folder + "/none"], ["/dev/null"]):
             out = subprocess.run([TOOL, "kernel", *wrong], capture_output=True, text=True)
             check("wrong use %s" % wrong, out.returncode in (1, 2) and out.stderr.startswith("gpmem: "), out)
+        os.makedirs(folder + "/without")
+        with open(folder + "/without/sitecustomize.py", "w") as f:
+            f.write("import sys; sys.modules['ipykernel'] = None")
+        os.makedirs(folder + "/empty/gpmem")
+        open(folder + "/empty/gpmem/__init__.py", "w").close()
+        path = os.environ["PYTHONPATH"]
+        for what, env in (("ipykernel", {"PYTHONPATH": folder + "/without:" + path}), ("Python package gpmem", {"PYTHONPATH": folder + "/empty"}),
+                          ("cannot run none,", {"GPMEM_PYTHON": "none"})):
+            out = subprocess.run([TOOL, "kernel", "--install", "--prefix", folder + "/none"], capture_output=True, text=True, env=dict(os.environ, **env))
+            check("missing: " + what, out.returncode == 1 and out.stderr.startswith("gpmem: ") and what in out.stderr and out.stderr.count("\n") == 1 and
+                  not os.path.exists(folder + "/none"), out)
         k = Kernel()
         for part in (cells, displays, questions, interrupts, forged):
             part(k)

@@ -8,6 +8,8 @@ import jupyter_kernel_test
 
 jupyter_kernel_test.TIMEOUT = LIMIT = 60
 TOOL = os.path.abspath(sys.argv[1])
+os.environ.update(GPMEM_PYTHON=sys.executable, GPMEM_LIBRARY=os.path.join(os.path.dirname(TOOL), "libgpmem.so"),
+                  PYTHONPATH=os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"), PYTHONDONTWRITEBYTECODE="1")
 
 
 class GpmemKernel(jupyter_kernel_test.KernelTests):

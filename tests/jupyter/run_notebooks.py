@@ -7,6 +7,8 @@ import concurrent.futures as cf, json, os, re, shutil, subprocess, sys, tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 TOOL = os.path.abspath(sys.argv[1])
+os.environ.update(GPMEM_PYTHON=sys.executable, GPMEM_LIBRARY=os.path.join(os.path.dirname(TOOL), "libgpmem.so"),
+                  PYTHONPATH=os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"), PYTHONDONTWRITEBYTECODE="1")
 PAGES = ["tutorial", "howto-grammar", "howto-models", "howto-sample", "howto-counts"]
 sys.path.insert(0, os.path.join(ROOT, "tests", "docs"))
 KEEP = sys.argv[sys.argv.index("--keep") + 1] if "--keep" in sys.argv else None

@@ -28,7 +28,7 @@ with open(os.path.join(ROOT, "Containerfile")) as f:
 installed = set(re.search(r"--no-install-recommends (.*?)\\?$", text[text.rindex("FROM "):], re.M).group(1).split())
 direct = set(re.findall(r"\(NEEDED\).*\[(.*)\]", out("readelf", "-d", TOOL)))
 needed = {owner(path) for name, path in re.findall(r"^\s*(\S+) => (/\S+)", out("ldd", TOOL), re.M) if name in direct} - OF_EVERY_SYSTEM
-loaded = {"libzmq5", "libsundials-cvodes6"}  # when they are wanted: gpmem kernel, stiff differential equations
+loaded = {"libsundials-cvodes6"}  # when it is wanted: stiff differential equations
 assert len(needed) >= 3 and installed == needed | loaded, "Containerfile installs %s, the tool needs %s" % (sorted(installed), sorted(needed | loaded))
 for line in re.findall(r"^COPY (?!--from)(.*)$", text, re.M):
     for name in line.split()[:-1]:

@@ -37,7 +37,7 @@ machine = {"arm64": "aarch64", "amd64": "x86_64"}[bare.ARCH]
 wheel, = glob.glob(os.path.join(folder, "gpmem-%s-py3-none-manylinux*_%s.whl" % (facts["version"], machine)))
 with bare.root() as inside:
     inside.put(wheel, "packages")
-    inside.install("python3-venv", "python3-numpy")
+    inside.install("python3-venv", "python3-numpy", "python3-ipykernel")
     inside.run(BARE)
     inside.run(USE % dict(facts, file=os.path.basename(wheel)))
     inside.run(USE_TOOL % facts)

@@ -26,7 +26,6 @@ KEPT = {
     ("cli/cmd_fmt.c", "standard"): "argv has no const",
     ("cli/cmd_fmt.c", "input"): "the same",
     ("cli/cmd_watch.c", "state"): "what is shown, until the next look",
-    ("cli/jupyter_cell.c", "last"): "when progress was last shown",
     ("cli/main.c", "list"): "commands in their order, made once",
     ("cli/options.c", "text"): "an answer, until the next call",
     ("cli/repl.c", "text"): "the same",
