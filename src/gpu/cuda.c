@@ -5,11 +5,11 @@
 #include "gpu/cubins.h"
 #include "gpu/gpu.h"
 
+#include "base/library.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
 
-#include <dlfcn.h>
 #include <glob.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -84,22 +84,18 @@ COMPILER(DECLARE)
 PRODUCTS(DECLARE)
 FACTORS(DECLARE)
 
-struct symbol {
-    const char *name;
-    void *at; /* of the pointer to the function */
-};
 #define SYMBOL(name, suffix, args) {#name #suffix, &name},
-static const struct symbol driver_symbols[] = {DRIVER(SYMBOL){0}},
-                           compiler_symbols[] = {COMPILER(SYMBOL){0}},
-                           product_symbols[] = {PRODUCTS(SYMBOL){0}},
-                           factor_symbols[] = {FACTORS(SYMBOL){0}};
+static const struct library_symbol driver_symbols[] = {DRIVER(SYMBOL){0}},
+                                   compiler_symbols[] = {COMPILER(SYMBOL){0}},
+                                   product_symbols[] = {PRODUCTS(SYMBOL){0}},
+                                   factor_symbols[] = {FACTORS(SYMBOL){0}};
 
 /* In the order in which they need each other; those without symbols are looked for because the next
  * ones want them and would not find them beside themselves. */
 static const struct library {
     const char *what;
     const char *names[4]; /* newest first */
-    const struct symbol *symbols;
+    const struct library_symbol *symbols;
 } libraries[] = {
     {"NVIDIA's driver", {"libcuda.so.1"}, driver_symbols},
     {"NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12"}, compiler_symbols},
@@ -175,13 +171,9 @@ static enum gpm_status bind(const struct library *l) {
     void *h = open_library(l);
     if (!l->symbols) return GPM_OK;
     if (!h) return gpu_fail("no GPU: %s (%s) cannot be opened", l->what, l->names[0]);
-    for (const struct symbol *s = l->symbols; s->name; s++) {
-        void *f = dlsym(h, s->name);
-        if (!f)
-            return gpu_fail("no GPU: %s has no %s, CUDA 12 or newer is needed", l->what, s->name);
-        memcpy(s->at, &f, sizeof f);
-    }
-    return GPM_OK;
+    const char *lacks = library_bind(h, l->symbols);
+    return lacks ? gpu_fail("no GPU: %s has no %s, CUDA 12 or newer is needed", l->what, lacks)
+                 : GPM_OK;
 }
 
 static enum gpm_status open_card(void) {

@@ -9,8 +9,8 @@
  *
  * Sensitivities follow the steps that the solution needs and do not choose them. */
 #include "math/ode.h"
+#include "base/library.h"
 
-#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -60,19 +60,12 @@ typedef void error_fn(int code, const char *module, const char *function, char *
 
 #define MEMBER(result, name, parameters) result(*name) parameters;
 static struct { LIBRARY(MEMBER) } lib;
+#define SYMBOL(result, name, parameters) {#name, &lib.name},
+static const struct library_symbol symbols[] = {LIBRARY(SYMBOL){0}};
 static bool loaded;
 
 static void load(void) {
-    void *so = dlopen("libsundials_cvodes.so.6", RTLD_NOW | RTLD_LOCAL), *sym;
-    if (!so) return;
-    bool all = true;
-    /* memcpy: ISO C has no cast from object to function pointers */
-#define FIND(result, name, parameters)                                                             \
-    sym = dlsym(so, #name);                                                                        \
-    memcpy(&lib.name, &sym, sizeof sym);                                                           \
-    all = all && sym;
-    LIBRARY(FIND)
-    loaded = all; /* it stays loaded */
+    loaded = library_load("libsundials_cvodes.so.6", symbols);
 }
 
 enum { BDF = 2, NORMAL = 1, STAGGERED = 2, TOO_MUCH_WORK = -1 };

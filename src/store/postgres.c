@@ -13,13 +13,13 @@
  * commits. A lost connection is made anew, and what had not been committed is tried again. */
 #include "base/ascii.h"
 #include "base/clock.h"
+#include "base/library.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/stop.h"
 #include "store/memo_priv.h"
 
-#include <dlfcn.h>
 #include <math.h>
 #include <poll.h>
 #include <string.h>
@@ -65,19 +65,12 @@ struct notification {
 
 #define MEMBER(result, name, parameters) result(*name) parameters;
 static struct { LIBRARY(MEMBER) } lib;
+#define SYMBOL(result, name, parameters) {#name, &lib.name},
+static const struct library_symbol symbols[] = {LIBRARY(SYMBOL){0}};
 
 static bool load(void) {
     static bool all;
-    if (all) return true;
-    void *so = dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL), *sym;
-    all = so != NULL;
-    /* memcpy: ISO C has no cast from object to function pointers */
-#define FIND(result, name, parameters)                                                             \
-    sym = all ? dlsym(so, #name) : NULL;                                                           \
-    memcpy(&lib.name, &sym, sizeof sym);                                                           \
-    all = all && sym;
-    LIBRARY(FIND)
-    return all; /* it stays loaded */
+    return all || (all = library_load("libpq.so.5", symbols));
 }
 
 /* ---- the connection ---- */
