@@ -20,6 +20,25 @@ void call_leave(atomic_bool *const *entered); /* NULL in it: it was not */
 bool call_refused(const atomic_bool *busy);
 extern const char call_is_busy[]; /* what to say of it */
 
+/* What each handle holds beside its own: its error, a text that it gives out, whether it is at
+ * work. */
+#define HANDLE                                                                                     \
+    struct buf err, out;                                                                           \
+    atomic_bool busy
+#define HANDLE_NEW(type)                                                                           \
+    __extension__({                                                                                \
+        type *made = NEW(type);                                                                    \
+        buf_init(&made->err);                                                                      \
+        buf_init(&made->out);                                                                      \
+        made;                                                                                      \
+    })
+static inline void handle_free(void *h, struct buf *err, struct buf *out) {
+    buf_release(err);
+    buf_release(out);
+    mem_free(h);
+}
+#define HANDLE_FREE(h) handle_free((h), &(h)->err, &(h)->out)
+
 /* The function from here to its end has the handle h for itself, or returns `otherwise`. */
 #define CALL_ALONE(h, otherwise)                                                                   \
     __attribute__((cleanup(call_leave))) atomic_bool *const entered = call_enter(&(h)->busy);      \

@@ -24,8 +24,7 @@ struct gpm_discovery {
     bool ready;
     struct paper paper; /* of the paper's model */
     bool paper_ready;
-    struct buf err, out;
-    atomic_bool busy;
+    HANDLE;
     double *levels; /* quantiles of forecasts */
     size_t n_levels, paths;
 };
@@ -37,10 +36,7 @@ void gpm_discover_options_init_sized(struct gpm_discover_options *o, size_t size
 }
 
 gpm_discovery *gpm_discover_new(void) {
-    gpm_discovery *d = NEW(gpm_discovery);
-    buf_init(&d->err);
-    buf_init(&d->out);
-    return d;
+    return HANDLE_NEW(gpm_discovery);
 }
 
 static void clear(gpm_discovery *d) {
@@ -54,9 +50,7 @@ void gpm_discover_free(gpm_discovery *d) {
     if (!d || !call_enter(&d->busy)) return;
     clear(d);
     mem_free(d->levels);
-    buf_release(&d->err);
-    buf_release(&d->out);
-    mem_free(d);
+    HANDLE_FREE(d);
 }
 
 const char *gpm_discover_error(gpm_discovery *d) {
@@ -484,8 +478,7 @@ struct gpm_panel {
     struct panel p;
     gpm_discovery **member; /* as many as p.n, NULL where there is no run */
     size_t room;
-    struct buf err, out;
-    atomic_bool busy;
+    HANDLE;
 };
 
 static const struct gpm_panel_options panel_defaults;
@@ -495,10 +488,7 @@ void gpm_panel_options_init_sized(struct gpm_panel_options *o, size_t size) {
 }
 
 gpm_panel *gpm_panel_new(void) {
-    gpm_panel *p = NEW(gpm_panel);
-    buf_init(&p->err);
-    buf_init(&p->out);
-    return p;
+    return HANDLE_NEW(gpm_panel);
 }
 
 /* Runs that failed hold nothing. */
@@ -519,9 +509,7 @@ static void clear_panel(gpm_panel *p) {
 void gpm_panel_free(gpm_panel *p) {
     if (!p || !call_enter(&p->busy)) return;
     clear_panel(p);
-    buf_release(&p->err);
-    buf_release(&p->out);
-    mem_free(p);
+    HANDLE_FREE(p);
 }
 
 static struct discovery *place_member(void *ctx, size_t i) {

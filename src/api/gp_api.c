@@ -20,7 +20,7 @@
 
 struct gpm_gp {
     struct gp *gp; /* NULL before the model is set */
-    struct buf err, text;
+    HANDLE;
 };
 
 struct gpm_kernel {
@@ -29,18 +29,13 @@ struct gpm_kernel {
 };
 
 gpm_gp *gpm_gp_new(void) {
-    gpm_gp *g = NEW(gpm_gp);
-    buf_init(&g->err);
-    buf_init(&g->text);
-    return g;
+    return HANDLE_NEW(gpm_gp);
 }
 
 void gpm_gp_free(gpm_gp *g) {
     if (!g) return;
     gp_free(g->gp);
-    buf_release(&g->err);
-    buf_release(&g->text);
-    mem_free(g);
+    HANDLE_FREE(g);
 }
 
 const char *gpm_gp_error(const gpm_gp *g) {
@@ -278,9 +273,9 @@ enum gpm_status gpm_gp_sample(gpm_gp *g, const double *x, size_t n, uint64_t see
 }
 
 const char *gpm_gp_kernel(gpm_gp *g) {
-    buf_reset(&g->text);
-    if (g->gp) kern_print(gp_kern(g->gp), &g->text);
-    return g->text.data;
+    buf_reset(&g->out);
+    if (g->gp) kern_print(gp_kern(g->gp), &g->out);
+    return g->out.data;
 }
 
 double gpm_gp_noise(const gpm_gp *g) {
@@ -520,10 +515,10 @@ enum gpm_status gpm_gp_loo(gpm_gp *g, double *mean, double *var, double *logpdf)
 }
 
 const char *gpm_gp_report(gpm_gp *g) {
-    buf_reset(&g->text);
-    enum gpm_status st = g->gp ? gp_report(g->gp, &g->text) : GPM_E_ARG;
-    if (st) buf_puts(&g->text, gpm_status_text(st));
-    return g->text.data;
+    buf_reset(&g->out);
+    enum gpm_status st = g->gp ? gp_report(g->gp, &g->out) : GPM_E_ARG;
+    if (st) buf_puts(&g->out, gpm_status_text(st));
+    return g->out.data;
 }
 
 /* ---- paths: a gpm_path is a gp_path ---- */

@@ -11,7 +11,7 @@
 
 struct gpm_index {
     char *path;
-    struct buf err, out;
+    HANDLE;
     bool summed; /* as it was verified last */
 };
 
@@ -22,19 +22,15 @@ void gpm_index_options_init_sized(struct gpm_index_options *o, size_t size) {
 }
 
 gpm_index *gpm_index_new(const char *path) {
-    gpm_index *x = NEW(gpm_index);
+    gpm_index *x = HANDLE_NEW(gpm_index);
     x->path = mem_strdup(path);
-    buf_init(&x->err);
-    buf_init(&x->out);
     return x;
 }
 
 void gpm_index_free(gpm_index *x) {
     if (!x) return;
     mem_free(x->path);
-    buf_release(&x->err);
-    buf_release(&x->out);
-    mem_free(x);
+    HANDLE_FREE(x);
 }
 
 const char *gpm_index_error(gpm_index *x) {

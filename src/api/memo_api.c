@@ -22,23 +22,18 @@
 struct gpm_memo {
     struct memo *memo;
     struct bo_space space; /* of the inputs, once it is open */
-    struct buf err, out;
+    HANDLE;
 };
 
 gpm_memo *gpm_memo_new(void) {
-    gpm_memo *m = NEW(gpm_memo);
-    buf_init(&m->err);
-    buf_init(&m->out);
-    return m;
+    return HANDLE_NEW(gpm_memo);
 }
 
 void gpm_memo_free(gpm_memo *m) {
     if (!m) return;
     memo_close(m->memo);
     bo_space_release(&m->space);
-    buf_release(&m->err);
-    buf_release(&m->out);
-    mem_free(m);
+    HANDLE_FREE(m);
 }
 
 const char *gpm_memo_error(const gpm_memo *m) {
@@ -233,21 +228,19 @@ enum gpm_status gpm_memo_verify(gpm_memo *m, size_t *rows, bool *summed) {
 
 struct gpm_timer {
     char *path;
-    struct buf err;
+    HANDLE;
 };
 
 gpm_timer *gpm_timer_new(const char *store) {
-    gpm_timer *t = NEW(gpm_timer);
+    gpm_timer *t = HANDLE_NEW(gpm_timer);
     t->path = mem_strdup(store);
-    buf_init(&t->err);
     return t;
 }
 
 void gpm_timer_free(gpm_timer *t) {
     if (!t) return;
     mem_free(t->path);
-    buf_release(&t->err);
-    mem_free(t);
+    HANDLE_FREE(t);
 }
 
 const char *gpm_timer_error(const gpm_timer *t) {

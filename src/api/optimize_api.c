@@ -12,8 +12,7 @@
 
 struct gpm_optimizer {
     struct optimize *o;
-    struct buf err, out;
-    atomic_bool busy;
+    HANDLE;
 };
 
 static const struct gpm_optimize_options default_options = {.seed = 1, .mcmc = -1, .jobs = 1};
@@ -25,9 +24,7 @@ void gpm_optimize_options_init_sized(struct gpm_optimize_options *o, size_t size
 gpm_optimizer *gpm_optimizer_new(const struct gpm_optimize_options *given) {
     struct gpm_optimize_options full = default_options;
     options_take(&full, sizeof full, given);
-    gpm_optimizer *o = NEW(gpm_optimizer);
-    buf_init(&o->err);
-    buf_init(&o->out);
+    gpm_optimizer *o = HANDLE_NEW(gpm_optimizer);
     o->o = optimize_new(&full);
     return o;
 }
@@ -35,9 +32,7 @@ gpm_optimizer *gpm_optimizer_new(const struct gpm_optimize_options *given) {
 void gpm_optimizer_free(gpm_optimizer *o) {
     if (!o || !call_enter(&o->busy)) return;
     optimize_free(o->o);
-    buf_release(&o->err);
-    buf_release(&o->out);
-    mem_free(o);
+    HANDLE_FREE(o);
 }
 
 const char *gpm_optimizer_error(const gpm_optimizer *o) {

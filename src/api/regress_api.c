@@ -18,8 +18,7 @@ struct gpm_regression {
     struct rnew at;
     struct rprediction *p; /* of the new rows; NULL: not computed yet */
     char *kept[KEPT_TEXTS];
-    struct buf err, out;
-    atomic_bool busy;
+    HANDLE;
 };
 
 static const struct gpm_regress_options default_options = {.seed = 1, .level = 0.95};
@@ -29,9 +28,7 @@ void gpm_regress_options_init_sized(struct gpm_regress_options *o, size_t size) 
 }
 
 gpm_regression *gpm_regression_new(void) {
-    gpm_regression *r = NEW(gpm_regression);
-    buf_init(&r->err);
-    buf_init(&r->out);
+    gpm_regression *r = HANDLE_NEW(gpm_regression);
     buf_init(&r->r.t.notes);
     return r;
 }
@@ -52,9 +49,7 @@ void gpm_regression_free(gpm_regression *r) {
     if (!r || !call_enter(&r->busy)) return;
     clear(r);
     for (size_t i = 0; i < KEPT_TEXTS; i++) mem_free(r->kept[i]);
-    buf_release(&r->err);
-    buf_release(&r->out);
-    mem_free(r);
+    HANDLE_FREE(r);
 }
 
 const char *gpm_regression_error(const gpm_regression *r) {
