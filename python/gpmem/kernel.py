@@ -163,11 +163,8 @@ class GpmemKernel(Kernel):
         return answer.get()
 
     def _work(self, title: bytes, code: bytes) -> None:
-        try:
-            status = lib.gpm_run_text(self.session_handle, title, code, len(code))
-            self._say("end", status, _text(lib.gpm_last_error(self.session_handle)))
-        except Exception as e:  # a NUL in the text
-            self._say("end", _abi.E_ARG, str(e))
+        status = lib.gpm_run_text(self.session_handle, title, code, len(code))
+        self._say("end", status, _text(lib.gpm_last_error(self.session_handle)))
 
     # ---- signals; on the main thread ----
 
@@ -193,7 +190,7 @@ class GpmemKernel(Kernel):
 
     # ---- cells ----
 
-    def _run(self, code: str, silent: bool) -> dict[str, Any] | None:
+    def _run(self, code: bytes, silent: bool) -> dict[str, Any] | None:
         """Runs a program and sends what it says; the content of an error message, or None."""
         def send(kind: str, content: dict[str, Any]) -> None:
             if not silent:
@@ -205,7 +202,7 @@ class GpmemKernel(Kernel):
 
         self.cell, value, display, started = _Cell(), "", "", time.monotonic()
         title = "In [%d]" % self.execution_count
-        threading.Thread(target=self._work, args=(title.encode(), code.encode(errors="replace")), daemon=True).start()
+        threading.Thread(target=self._work, args=(title.encode(), code), daemon=True).start()
         while True:
             kind, *event = self.cell.next()
             if value and kind not in ("progress", "end"):  # a value that something follows is a line of text like any other
@@ -260,7 +257,10 @@ class GpmemKernel(Kernel):
             error = {"ename": "Error", "evalue": text, "traceback": [text]}
         else:
             self._allow_stdin = allow_stdin
-            error = self._run(program, silent)
+            try:
+                error = self._run(_library.text(program, "a cell"), silent)
+            except GpmemError as e:  # no text
+                error = _error(_abi.E_ARG, str(e))
         if error is None:
             return {"status": "ok", **reply}
         if not silent:
@@ -309,8 +309,9 @@ class GpmemKernel(Kernel):
         if _asked_for(code) is not None:
             return {"status": "complete"}
         names, program = _commands(code)
-        text = program.encode(errors="replace")
-        if "\0" in program:
+        try:
+            text = _library.text(program, "a cell")
+        except GpmemError:
             return {"status": "invalid"}
         status = lib.gpm_check_text(self.session_handle, "<cell>", text, len(text), True)
         if status == _abi.E_INCOMPLETE:

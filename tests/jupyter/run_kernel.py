@@ -81,6 +81,8 @@ def cells(k):
     check("unknown command", reply["status"] == "error" and "no command :nothing" in of(got, "error")[0]["evalue"], got)
     got, reply = k.run("sample x; // ä\n", silent=True)
     check("silent", [t for t, c in got if t != "status"] == [] and reply["status"] == "ok", got)
+    got, reply = k.run("sample 1;\0sample 2;")
+    check("NUL", reply["status"] == "error" and "NUL" in reply["evalue"], reply)
     got, reply = k.run("")
     check("empty cell", reply["status"] == "ok" and not of(got, "error"), got)
 
