@@ -54,6 +54,7 @@ struct gpm_regress_options {
     const char *date_format; /* of columns of dates, as for discover; NULL: found */
     enum gpm_regress_noise noise;
     enum gpm_regress_family family;
+    bool rough; /* an answer, too, where chains do not agree (GPM_E_NO_CONVERGENCE) */
 };
 GPM_API void gpm_regress_options_init_sized(struct gpm_regress_options *o, size_t size);
 static inline void gpm_regress_options_init(struct gpm_regress_options *o) {
@@ -73,6 +74,8 @@ GPM_API enum gpm_status gpm_regression_read(gpm_regression *r, const char *file,
 GPM_API enum gpm_status gpm_regression_read_text(gpm_regression *r, const char *name,
                                                  const char *csv, size_t n,
                                                  const struct gpm_regress_options *o);
+/* GPM_E_NO_CONVERGENCE: chains end in different places, and there is no answer; the error says
+ * where, and what may help. */
 GPM_API enum gpm_status gpm_regression_run(gpm_regression *r);
 /* New rows to predict, from a table with the inputs' columns or as "a=1,b=2"; several calls, more
  * rows; a call that fails adds none. */

@@ -298,6 +298,7 @@ class RegressOptions(c.Structure):
         ("date_format", c.c_char_p),
         ("noise", c.c_int),
         ("family", c.c_int),
+        ("rough", c.c_bool),
     ]
 
 

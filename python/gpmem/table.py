@@ -110,8 +110,6 @@ class Regression:
             self._check(lib.gpm_regression_read(self._handle, self._file, c.byref(o)))
         self._check(self._work(lambda: lib.gpm_regression_run(self._handle)))
         self._result: dict[str, Any] = json.loads(self.report("json"))
-        if not self._result["settled"]:
-            warnings.warn("the regression is not settled: its chains end in different places, see summary()", stacklevel=5)
 
     def _work(self, call: Callable[[], Any]) -> Any:
         """Runs a call of the library beside this thread; Ctrl-C ends it."""
@@ -210,7 +208,7 @@ def _with_outcome(data: Any, y: Any, x: Iterable[str] | None) -> tuple[dict[str,
 
 def regress(data: Any, y: Any = None, x: Any = None, seed: int = 1, threads: int = 0, level: float = 0.95, noise: str = "auto",
             kernel: str | None = None, max_rows: int = 0, decimal: str = "auto", missing: str | None = None,
-            date_format: str | None = None, family: str = "auto") -> Regression:
+            date_format: str | None = None, family: str = "auto", rough: bool = False) -> Regression:
     """Bayesian regression of a table: a DataFrame, a dictionary of columns, or the path of a CSV file.
 
     y            the outcome: name of a column (None: the last one of numbers), or values beside the inputs of data
@@ -228,6 +226,8 @@ def regress(data: Any, y: Any = None, x: Any = None, seed: int = 1, threads: int
     family       what the outcome is: "normal" (numbers), "bernoulli" (the chance of the larger of two values), "poisson" or
                  "negative_binomial" (counts); "auto" takes two values for a chance, small whole numbers for counts where the
                  evidence says so
+    rough        chains that explain the rows in different ways are an error (GpmemError), which says where they ended; True: no
+                 error, result["settled"] is False, and summary() says so first
 
     Returns a Regression: predict(...), summary(), report(...), inputs_frame(), result. Ctrl-C ends the work.
 
@@ -237,7 +237,7 @@ def regress(data: Any, y: Any = None, x: Any = None, seed: int = 1, threads: int
     >>> abs(p["mean"][0] - 9.6) < 0.1
     True"""
     settings = dict(seed=seed, threads=threads, level=level, kernel=kernel, max_rows=max_rows, missing=missing, date_format=date_format,
-                    noise=_choice("noise", {"auto": 0, "normal": 1, "robust": 2}, noise),
+                    rough=bool(rough), noise=_choice("noise", {"auto": 0, "normal": 1, "robust": 2}, noise),
                     family=_choice("family", {k: i for i, k in enumerate(_FAMILIES)}, family),
                     decimal=_choice("decimal", {"auto": 0, "point": 1, "comma": 2}, decimal))
     if _is_path(data):

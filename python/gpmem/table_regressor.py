@@ -25,12 +25,14 @@ def _columns(X: Any) -> Any:
 class _Table(BaseEstimator):
     """What both estimators have."""
 
-    def __init__(self, kernel: str | None = None, level: float = 0.95, max_rows: int = 0, threads: int = 0, random_state: int = 1) -> None:
+    def __init__(self, kernel: str | None = None, level: float = 0.95, max_rows: int = 0, threads: int = 0, random_state: int = 1,
+                 rough: bool = False) -> None:
         self.kernel = kernel
         self.level = level
         self.max_rows = max_rows
         self.threads = threads
         self.random_state = random_state
+        self.rough = rough
 
     def _fit(self, X: Any, y: Any, **settings: Any) -> None:
         columns = _columns(X)
@@ -38,7 +40,7 @@ class _Table(BaseEstimator):
         if hasattr(columns, "columns"):
             self.feature_names_in_ = np.array([str(k) for k in columns.columns], dtype=object)
         self.regression_: Regression = regress(columns, y=y, seed=self.random_state, threads=self.threads, level=self.level,
-                                               kernel=self.kernel, max_rows=self.max_rows, **settings)
+                                               kernel=self.kernel, max_rows=self.max_rows, rough=self.rough, **settings)
 
     def summary(self) -> str:
         """What was found, in a few sentences."""
@@ -50,7 +52,7 @@ class TableRegressor(RegressorMixin, _Table):
     """Bayesian regression of a table as an estimator: arrays or DataFrames with words and dates in, missing values allowed
     (rows without a value are skipped, and predicted as NaN).
 
-    noise, family, kernel, level, max_rows, threads: those of `regress`; random_state its seed.
+    noise, family, kernel, level, max_rows, threads, rough: those of `regress`; random_state its seed.
 
     After fit: regression_ (a Regression with summary, report and result), n_features_in_.
 
@@ -62,8 +64,8 @@ class TableRegressor(RegressorMixin, _Table):
     True"""
 
     def __init__(self, noise: str = "auto", kernel: str | None = None, level: float = 0.95, max_rows: int = 0, threads: int = 0,
-                 random_state: int = 1, family: str = "auto") -> None:
-        super().__init__(kernel, level, max_rows, threads, random_state)
+                 random_state: int = 1, family: str = "auto", rough: bool = False) -> None:
+        super().__init__(kernel, level, max_rows, threads, random_state, rough)
         self.noise = noise
         self.family = family
 
@@ -83,7 +85,7 @@ class TableRegressor(RegressorMixin, _Table):
 class TableClassifier(ClassifierMixin, _Table):
     """Classification of the rows of a table into two classes, by the chance of each; tables as for TableRegressor.
 
-    kernel, level, max_rows, threads: those of `regress`; random_state its seed.
+    kernel, level, max_rows, threads, rough: those of `regress`; random_state its seed.
 
     After fit: classes_, regression_ (a Regression of the chance of classes_[1]), n_features_in_.
 

@@ -6,11 +6,11 @@ gpm_regress <- function(x, ...) UseMethod("gpm_regress")
 regress_options <- function(noise = c("auto", "normal", "robust"), seed = 1, threads = 0, level = 0.95, kernel = NULL,
                             max_rows = 0, y = NULL, inputs = NULL, missing = NULL, date_format = NULL,
                             decimal = c("auto", "point", "comma"),
-                            family = c("auto", "normal", "bernoulli", "poisson", "negative_binomial")) {
+                            family = c("auto", "normal", "bernoulli", "poisson", "negative_binomial"), rough = FALSE) {
   families <- c("auto", "normal", "bernoulli", "poisson", "negative_binomial")
   list(family = match(match.arg(family), families) - 1, noise = match(match.arg(noise), c("auto", "normal", "robust")) - 1, seed = seed, threads = threads, level = level,
        kernel = kernel, max_rows = max_rows, y = y, x = joined(inputs), missing = joined(missing), date_format = date_format,
-       decimal = match(match.arg(decimal), c("auto", "point", "comma")) - 1)
+       decimal = match(match.arg(decimal), c("auto", "point", "comma")) - 1, rough = isTRUE(rough))
 }
 
 # The table as the library reads it.

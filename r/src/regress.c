@@ -51,6 +51,7 @@ static void regress_options(struct gpm_regress_options *o, SEXP from) {
     o->decimal = (int)number(from, "decimal", 0);
     o->noise = (enum gpm_regress_noise)(int)number(from, "noise", 0);
     o->family = (enum gpm_regress_family)(int)number(from, "family", 0);
+    o->rough = number(from, "rough", 0) != 0;
     o->y = word(from, "y");
     o->x = word(from, "x");
     o->kernel = word(from, "kernel");

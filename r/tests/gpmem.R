@@ -87,6 +87,9 @@ kept <- data.frame(a = seq(-3, 3, length.out = 60), kept = factor(ifelse(seq(-3,
 k <- gpm_regress(kept ~ a, kept, threads = 1)
 stopifnot(k$result$family == "bernoulli", diff(predict(k, data.frame(a = c(-2, 2)))$mean) > 0.4)
 stopifnot(gpm_regress(dist ~ speed, cars, threads = 1, family = "negative_binomial")$result$family == "negative_binomial")
+turn <- data.frame(a = 10 * ((0.618034 * 0:13) %% 1))
+turn$y <- sin(11 * turn$a) + cos(5 * turn$a)
+fails(gpm_regress(turn, kernel = "PER(sf=1, p=1, l=1) + PER(sf=1, p=1, l=1)", noise = "normal", threads = 1), "not settled.*log evidence.*rough = TRUE")
 wild <- plants
 wild$yield[9] <- 60
 stopifnot(gpm_regress(yield ~ dose + site, wild, threads = 1)$result$rows_set_aside == 1)

@@ -97,6 +97,7 @@ static enum gpm_status take(gpm_regression *r, const struct rtext *from,
         .max_rows = o.max_rows,
         .noise = (enum rnoise)o.noise,
         .family = (enum rfamily_kind)o.family,
+        .rough = o.rough,
         .threads = o.threads   ? (int)o.threads
                    : cores < 8 ? cores
                                : 8,

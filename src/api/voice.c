@@ -58,6 +58,7 @@ static const struct option {
     {"paths", NUMBER, NULL, NULL, NULL},
     {"per-day", FLAG, NULL, NULL, NULL},
     {"retries", NUMBER, NULL, NULL, NULL},
+    {"rough", FLAG, NULL, NULL, NULL},
     {"seed", NUMBER, NULL, NULL, NULL},
     {"skip-bad", FLAG, NULL, NULL, NULL},
     {"smooth", TEXT, NULL, NULL, NULL},

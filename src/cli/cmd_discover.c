@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_UNSETTLED = 3 };
-
 enum { JSON, HTML, MARKDOWN, N_FILES };
 static struct {
     struct gpm_discover_options o;

@@ -22,6 +22,7 @@ static int status_of(enum gpm_status st) {
     case GPM_E_ARG:
     case GPM_E_FORMAT:
     case GPM_E_NOT_FOUND: return EXIT_USAGE;
+    case GPM_E_NO_CONVERGENCE: return EXIT_UNSETTLED;
     case GPM_E_INTERRUPT: return EXIT_STOPPED;
     default: return EXIT_FAILED;
     }
@@ -147,6 +148,8 @@ static const struct option_row rows[] = {
     {"report", 0, OPTION_TEXT, "FILE", "write a self-contained HTML report", &args.report},
     {"program", 0, OPTION_FLAG, NULL, "print the model as a program of the language instead",
      &args.program},
+    {"rough", 0, OPTION_FLAG, NULL, "give the answer, too, where chains do not agree",
+     &args.o.rough},
     {"seed", 's', OPTION_UINT, "N", "seed of the random numbers (default 1)", &args.o.seed},
     {"threads", 'j', COUNTED(SMALL, THREADS), "N", "threads (default: all cores, at most 8)",
      &args.o.threads},
@@ -169,7 +172,9 @@ COMMAND(regress, 75) = {
         "parameters are integrated out under log-normal priors, not fitted. Of an outcome with two "
         "values it is the logarithm of the odds that is modelled so, of counts that of their mean "
         "(--family).\n\n"
-        "Exit status: 0 fine, 1 the run failed, 2 bad usage or bad data, 4 stopped by a signal.",
+        "Exit status: 0 fine, 1 the run failed, 2 bad usage or bad data, 3 not settled: "
+        "chains explain the rows in different ways, and there is no answer (but with --rough), "
+        "4 stopped by a signal.",
     OPTIONS(rows),
     .takes = {1, 1},
     .run = run,

@@ -28,8 +28,14 @@
 #include <stdio.h>
 
 /* EXIT_STOPPED: a signal or a limit of time ended it in good order; the same command, or resume,
- * goes on. 3 is a result of `discover`. */
-enum exit_status { EXIT_FINE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_STOPPED = 4 };
+ * goes on. */
+enum exit_status {
+    EXIT_FINE = 0,
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    EXIT_UNSETTLED = 3,
+    EXIT_STOPPED = 4
+};
 
 enum option_kind {
     OPTION_FLAG,   /* bool; no argument */

@@ -116,9 +116,8 @@ static void run_chain(void *ctx, size_t number, int thread) {
     }
 }
 
-/* The log evidence of where a chain is, by its draws, up to a constant: the mean log density and
- * the entropy, that of a normal distribution whose coordinates are, in those of the chain's mode,
- * independent. */
+/* The log evidence of where a chain is, by its draws: the mean log density and the entropy, that of
+ * a normal distribution whose coordinates are, in those of the chain's mode, independent. */
 static double evidence_of(const struct job *j, int number) {
     const struct chain *c = &j->of[number];
     size_t d = (size_t)c->f.d, n = (j->round + 1 - j->first) * j->n;
@@ -133,14 +132,15 @@ static double evidence_of(const struct job *j, int number) {
     }
     for (size_t k = 0; k < d; k++) {
         double mean = first[k] / (double)n, var = second[k] / (double)n - mean * mean;
-        sum += 0.5 * log(fmax(var, 1e-6));
+        sum += 0.5 * log(2 * M_PI * M_E * fmax(var, 1e-6));
     }
     return sum;
 }
 
 /* A chain where there is next to nothing goes on from where the best one is; all then begin anew.
  */
-static bool leave_lost(struct job *j, const double *evidence) {
+static bool leave_lost(struct job *j) {
+    const double *evidence = j->c->evidence;
     int best = 0;
     bool lost = false;
     for (int i = 1; i < RCHAINS; i++) best = evidence[i] > evidence[best] ? i : best;
@@ -166,7 +166,8 @@ static void judge(const struct job *j, size_t d, size_t n) {
         for (size_t k = 0; k < RCHAINS * n; k++)
             x[k] = all[(k / n * j->room + k % n) * (d + 1) + i];
         draws_summarise(t, x, NULL, RCHAINS, n, &s);
-        j->c->rhat = fmax(j->c->rhat, s.rhat), j->c->ess = fmin(j->c->ess, s.ess_bulk);
+        if (s.rhat > j->c->rhat) j->c->rhat = s.rhat, j->c->worst = (int)i;
+        j->c->ess = fmin(j->c->ess, s.ess_bulk);
     }
     draws_tables_free(t);
     mem_free(x);
@@ -174,13 +175,13 @@ static void judge(const struct job *j, size_t d, size_t n) {
 
 /* Evenly from all rounds that count, chain after chain: from each as much as from the others where
  * they tell the same, else by the evidence of where it is, which the chains of a mode share. */
-static void keep(const struct job *j, size_t d, size_t n, const double *evidence) {
+static void keep(const struct job *j, size_t d, size_t n) {
     const double *all = j->all + j->first * j->n * (d + 1);
     double w[RCHAINS], sum = 0, total;
     for (int i = 0; i < RCHAINS; i++) {
         int alike = 0;
         for (int k = 0; k < RCHAINS; k++) alike += j->of[k].m == j->of[i].m;
-        w[i] = j->c->rhat < RCHAINS_SETTLED ? 0 : evidence[i] - log(alike);
+        w[i] = j->c->rhat < RCHAINS_SETTLED ? 0 : j->c->evidence[i] - log(alike);
     }
     total = logsumexp(w, RCHAINS);
     for (size_t i = 0, k = 0; i < RCHAINS; i++) {
@@ -204,18 +205,17 @@ void rchains_run(struct rchains *c, const struct proposal *q, rchains_density de
         rng_init(&j.of[i].r, seed, 19, (uint32_t)i);
     }
     bool settled = false;
-    double evidence[RCHAINS];
     for (size_t k = 0; k < most && !settled; k++) {
         j.round = k, c->rounds = k + 1;
         la_parallel(threads, RCHAINS, run_chain, &j);
-        for (int i = 0; i < RCHAINS; i++) evidence[i] = evidence_of(&j, i);
-        if (k + 1 < most && leave_lost(&j, evidence)) continue;
+        for (int i = 0; i < RCHAINS; i++) c->evidence[i] = evidence_of(&j, i);
+        if (k + 1 < most && leave_lost(&j)) continue;
         size_t counts = n * (c->rounds - j.first);
         judge(&j, d, counts);
         settled = (c->rhat < RCHAINS_SETTLED && c->ess >= (double)c->kept / 2) ||
                   stop_asked(j.of[0].f.stop);
     }
-    keep(&j, d, n * (c->rounds - j.first), evidence);
+    keep(&j, d, n * (c->rounds - j.first));
     c->acceptance = 0;
     for (int i = 0; i < RCHAINS; i++)
         c->acceptance += j.accepted[i] / (double)(RCHAINS * n * c->rounds);

@@ -28,7 +28,9 @@ struct rchains {
     size_t rounds;     /* at most; then those that were gone. Its draws are of all rounds alike */
     double acceptance; /* mean over transitions after the warm-up */
     double rhat;       /* the worst over parameters, split and rank-normalised */
-    double ess;        /* effective number of transitions, the least over parameters */
+    int worst;         /* the parameter that it is of */
+    double evidence[RCHAINS]; /* log evidence of where each chain ended, by its draws */
+    double ess;               /* effective number of transitions, the least over parameters */
 };
 /* density(ctx, chain): that of a chain, d parameters each. */
 typedef struct density (*rchains_density)(void *ctx, int chain);

@@ -196,6 +196,12 @@ enum gpm_status regress_run(struct regress *r, struct buf *err) {
     if (!st) st = rmodel_find(&r->model, r->o.seed, r->o.threads);
     if (!st && r->o.noise != RNOISE_NORMAL && !regress_hidden(r)) st = regress_set_aside(r);
     if (!st) st = rmodel_sample(&r->model, r->o.seed, r->o.threads);
+    if (!st && !r->o.rough && !rmodel_settled(&r->model)) {
+        buf_puts(err, "not settled, no answer: ");
+        regress_open(r, err);
+        buf_puts(err, "; --rough gives the answer as it stands");
+        return GPM_E_NO_CONVERGENCE;
+    }
     if (!st) find_noise(r);
     if (!st) st = regress_check(r);
     if (!st) st = regress_effects(r);

@@ -25,6 +25,7 @@ struct regress_options {
     size_t max_rows; /* of the model; 0: as many as take seconds */
     enum rnoise noise;
     enum rfamily_kind family;
+    bool rough; /* an answer, too, where chains do not agree */
     int threads;
     const volatile sig_atomic_t *stop;
 };
@@ -112,7 +113,7 @@ struct regress {
  * first. GPM_E_FORMAT, ...: err says why. */
 GPM_MUST_USE enum gpm_status regress_read(struct regress *r, const struct rtext *from,
                                           const struct regress_options *o, struct buf *err);
-/* The work, once. GPM_E_INTERRUPT, ...: err says why. */
+/* The work, once. GPM_E_NO_CONVERGENCE: chains do not agree; GPM_E_INTERRUPT, ...: err says why. */
 GPM_MUST_USE enum gpm_status regress_run(struct regress *r, struct buf *err);
 void regress_release(struct regress *r);
 
@@ -163,6 +164,8 @@ void regress_predictions_text(const struct regress *r, const struct rnew *at,
                               const struct rprediction *p, struct buf *out);
 /* Sentences: what was found, in plain English; a paragraph without markup. */
 void regress_words(const struct regress *r, struct buf *out);
+/* What chains that have not settled do not agree on, and what may help; no end. */
+void regress_open(const struct regress *r, struct buf *out);
 /* Why the shares of the inputs do not add up to all; nothing where they nearly do. */
 void regress_shares(const struct regress *r, struct buf *out);
 /* What became of rows out of line; nothing where there are none. */

@@ -3,7 +3,6 @@
 #include "regress/rmodel.h"
 #include "base/mem.h"
 #include "la/parallel.h"
-#include "regress/rchains.h"
 #include "regress/rstarts.h"
 #include <float.h>
 #include <math.h>
@@ -405,14 +404,15 @@ static struct density chain_density(void *ctx, int chain) {
 
 static enum gpm_status run_chains(struct rmodel *m, uint64_t seed, int threads) {
     struct chains_of c = {.m = m};
-    struct rchains run = {.z = m->z, .kept = m->kept, .apart = 1, .rounds = rmodel_effort(m).chain};
+    struct rchains *run = &m->chains;
+    *run =
+        (struct rchains){.z = m->z, .kept = m->kept, .apart = 1, .rounds = rmodel_effort(m).chain};
     enum gpm_status st = GPM_OK;
     for (int i = 0; i < RCHAINS; i++)
         if (rprocess_init(&c.of[i], m)) st = GPM_E_NOMEM;
-    if (!st) rchains_run(&run, &m->q, chain_density, &c, seed, threads);
+    if (!st) rchains_run(run, &m->q, chain_density, &c, seed, threads);
     for (int i = 0; i < RCHAINS; i++) rprocess_release(&c.of[i]);
     m->method = RMODEL_CHAINS;
-    m->rhat = run.rhat;
     return st;
 }
 

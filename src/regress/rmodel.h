@@ -24,6 +24,7 @@
 #include "gp/gp.h"
 #include "gp/gp_laplace.h"
 #include "infer/laplace.h"
+#include "regress/rchains.h"
 #include "regress/rfamily.h"
 
 enum rmodel_method { RMODEL_IMPORTANCE, RMODEL_CHAINS, RMODEL_LAPLACE };
@@ -46,7 +47,7 @@ struct rmodel {
     size_t draws;      /* of the importance sampling */
     struct is_result is;
     enum rmodel_method method;
-    double rhat;    /* of chains */
+    struct rchains chains;
     bool lent;      /* the mode's shape is that of other rows */
     double laplace; /* log evidence, by Laplace's method */
     struct rng rng; /* of starts and draws */
@@ -54,7 +55,8 @@ struct rmodel {
     const volatile sig_atomic_t *stop;
 };
 
-/* Chains that end so far apart explain the data in different ways, and which is right is open. */
+/* Chains that end so far apart explain the data in different ways, and which is right is open: no
+ * answer. */
 #define RMODEL_OPEN        1.2 /* R-hat */
 #define RMODEL_PRIOR_SD    1.0
 #define RMODEL_NOISE       0.3
@@ -62,7 +64,7 @@ struct rmodel {
 #define RMODEL_LENGTH(dim) (1.5 * sqrt((double)(dim)))
 
 static inline bool rmodel_settled(const struct rmodel *m) {
-    return m->method != RMODEL_CHAINS || m->rhat < RMODEL_OPEN;
+    return m->method != RMODEL_CHAINS || m->chains.rhat < RMODEL_OPEN;
 }
 
 struct rmodel_data {

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "plot/scene.h"
-#include "regress/rchains.h"
 #include "regress/regress.h"
 #include <math.h>
 #include <string.h>
@@ -207,13 +206,24 @@ static void words_of_check(const struct regress *r, struct buf *out) {
         buf_puts(out, "), and straight lines do as well. ");
 }
 
+/* What the chains do not agree on, and what may help. */
+void regress_open(const struct regress *r, struct buf *out) {
+    const struct rchains *c = &r->model.chains;
+    buf_puts(out, "the chains end in different places, each of which explains the rows in another "
+                  "way (log evidence");
+    for (int i = 0; i < RCHAINS; i++) buf_printf(out, "%s %.1f", i ? "," : "", c->evidence[i]);
+    buf_printf(out, "; R-hat %.2f, of ", c->rhat);
+    rmodel_name(&r->model, c->worst, out);
+    buf_puts(out, "). More rows, fewer inputs (--x), another --kernel or another --seed may settle "
+                  "it");
+}
+
 void regress_words(const struct regress *r, struct buf *out) {
-    if (!rmodel_settled(&r->model))
-        buf_printf(out,
-                   "Not settled: the chains end in different places (R-hat %.2f), each of which "
-                   "explains the rows in another way. Shares, curves, intervals and predictions "
-                   "below are no answer. More rows or fewer inputs (--x) may settle it. ",
-                   r->model.rhat);
+    if (!rmodel_settled(&r->model)) {
+        buf_puts(out, "Not settled: ");
+        regress_open(r, out);
+        buf_puts(out, ". Shares, curves, intervals and predictions below are no answer. ");
+    }
     words_of_check(r, out);
     name_inputs(r, out);
     if (regress_hidden(r) && r->family != RFAMILY_CHANCE) buf_putc(out, ' ');
@@ -266,8 +276,9 @@ void regress_method(const struct regress *r, struct buf *out) {
         buf_printf(out, "by importance sampling (%.0f effective draws of %zu)",
                    m->is.ess * (double)m->draws, m->draws);
     else if (m->method == RMODEL_CHAINS)
-        buf_printf(out, "by %d chains of Hamiltonian Monte Carlo (R-hat %.2f%s)", RCHAINS, m->rhat,
-                   m->rhat >= RCHAINS_SETTLED
+        buf_printf(out, "by %d chains of Hamiltonian Monte Carlo (R-hat %.2f%s)", RCHAINS,
+                   m->chains.rhat,
+                   m->chains.rhat >= RCHAINS_SETTLED
                        ? ": not all of them tell the same, intervals are rough"
                        : "");
     else

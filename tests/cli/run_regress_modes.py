@@ -64,5 +64,18 @@ design("many.csv", "abc", 720, -math.pi, math.pi, ishigami, 5)
 out = regress("many.csv", "--seed", "2")
 check(out["check"]["rmse"] < 0.05 and share(out, "b") > 0.3, "ishigami, 720 rows: %r" % out["check"])
 
+# Two periods of which nothing tells which is which, nor what they are: chains stay where they began, and that is no answer.
+with open("turns.csv", "w") as f:
+    print("a,y", file=f)
+    for i in range(14):
+        a = 10 * (i * .618034 % 1)
+        print("%.9g,%.9g" % (a, math.sin(11 * a) + math.cos(5 * a)), file=f)
+how = ["turns.csv", "--kernel", "PER(sf=1, p=1, l=1) + PER(sf=1, p=1, l=1)", "--noise", "normal"]
+r = subprocess.run([GPMEM, "regress", *how, "--json", "turns.json", "--at", "a=1", "--out", "turns-p.csv"], capture_output=True, text=True, timeout=300)
+check(r.returncode == 3 and not r.stdout and not os.path.exists("turns.json") and not os.path.exists("turns-p.csv"), "no answer: exit %d\n%s" % (r.returncode, r.stdout))
+check(all(w in r.stderr for w in ("not settled", "log evidence", "R-hat", "PER#", "--seed", "--kernel", "--rough")), r.stderr)
+out = regress(*how, "--rough")
+check(out["settled"] is False and out["summary"].startswith("Not settled"), "--rough: %s" % out["summary"])
+
 print("%d failures" % failures if failures else "fine")
 sys.exit(1 if failures else 0)

@@ -59,6 +59,17 @@ def check_noise():
     assert a["rows_set_aside"] == 1 and b["rows_set_aside"] == 0 and a["check"]["rmse"] < 0.5 * b["check"]["rmse"], (a, b)
 
 
+def check_open():
+    """Where chains do not agree there is no answer."""
+    a = 10 * ((0.618034 * np.arange(14)) % 1)
+    y = np.sin(11 * a) + np.cos(5 * a)
+    how = dict(kernel="PER(sf=1, p=1, l=1) + PER(sf=1, p=1, l=1)", noise="normal", threads=1)
+    e = raises(gpmem.GpmemError, "not settled", lambda: gpmem.regress({"a": a, "y": y}, **how))
+    assert all(words in str(e) for words in ("log evidence", "R-hat", "rough=True")), e
+    r = gpmem.TableRegressor(rough=True, **how).fit(a[:, None], y).regression_
+    assert not r.result["settled"] and r.summary().startswith("Not settled")
+
+
 def check_estimator():
     X, y = DATA[["dose", "site", "day"]], DATA["yield, t"]
     m = clone(gpmem.TableRegressor(threads=1, random_state=4)).fit(X, y)
@@ -140,6 +151,7 @@ def check_errors(r):
 regression = check_frame()
 check_command(regression)
 check_noise()
+check_open()
 check_estimator()
 check_families()
 check_missing()

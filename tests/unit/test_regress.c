@@ -151,6 +151,32 @@ static void chains_go_where_the_evidence_is(void **state) {
     mem_free(draws);
 }
 
+/* However many rounds there are, and wherever the chains begin: no draw is of a place with next to
+ * no evidence beside that of another. */
+static void no_draw_is_of_a_lost_place(void **state) {
+    enum { N = 200 };
+    double *draws = NEW_ARRAY(double, N *PLACES), below = 15;
+    for (size_t rounds = 0; rounds < 4; rounds++)
+        for (int lost = 1; lost < RCHAINS; lost++) {
+            double z[PLACES] = {0};
+            struct density t = place_density(&below, 0);
+            struct proposal q = {0};
+            struct rchains c = {.z = draws, .kept = N, .apart = 1, .rounds = rounds};
+            assert_true(isfinite(proposal_add_mode(&q, &t, z)));
+            z[0] = 20;
+            assert_true(isfinite(proposal_add_mode(&q, &t, z)));
+            q.mode[0].log_weight = log(RCHAINS - lost), q.mode[1].log_weight = log(lost);
+            rchains_run(&c, &q, place_density, &below, 1, 1);
+            for (size_t i = 0; i < N; i++) assert_true(draws[i * PLACES] < 10);
+            /* the evidence is that of normal distributions */
+            double norm = PLACES * 0.5 * log(2 * M_PI);
+            assert_close(c.evidence[0], norm, 1);
+            assert_close(c.evidence[RCHAINS - 1], rounds > 1 ? norm : norm - below, 1);
+            proposal_release(&q);
+        }
+    mem_free(draws);
+}
+
 static void quantiles_of_mixtures(void **state) {
     const double mean[] = {0, 5, -2}, sd[] = {1, 0.1, 3}, w[] = {0.5, 0.3, 0.2};
     for (int k = 0; k < 3; k++) {
@@ -255,7 +281,7 @@ static void predictions_are_the_formulas(void **state) {
     /* what chains did not settle is said first, and in a field */
     struct rnew none = {0};
     for (int open = 0; open < 2; open++) {
-        r.model.method = RMODEL_CHAINS, r.model.rhat = open ? 1.5 : 1.1;
+        r.model.method = RMODEL_CHAINS, r.model.chains.rhat = open ? 1.5 : 1.1;
         buf_reset(&text);
         regress_words(&r, &text);
         assert_int_equal(strncmp(text.data, "Not settled", 11) == 0, open);
@@ -543,12 +569,19 @@ static void optima_of_families(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(densities_of_families), cmocka_unit_test(large_sizes),
-        cmocka_unit_test(tails_of_families),     cmocka_unit_test(settled_processes),
-        cmocka_unit_test(optima_of_families),    cmocka_unit_test(chains_follow_a_known_density),
-        cmocka_unit_test(chains_go_on),          cmocka_unit_test(chains_go_where_the_evidence_is),
-        cmocka_unit_test(quantiles_of_mixtures), cmocka_unit_test(optimum_of_many_rows),
-        cmocka_unit_test(optimum_without_noise), cmocka_unit_test(predictions_are_the_formulas),
+        cmocka_unit_test(densities_of_families),
+        cmocka_unit_test(large_sizes),
+        cmocka_unit_test(tails_of_families),
+        cmocka_unit_test(settled_processes),
+        cmocka_unit_test(optima_of_families),
+        cmocka_unit_test(chains_follow_a_known_density),
+        cmocka_unit_test(chains_go_on),
+        cmocka_unit_test(chains_go_where_the_evidence_is),
+        cmocka_unit_test(no_draw_is_of_a_lost_place),
+        cmocka_unit_test(quantiles_of_mixtures),
+        cmocka_unit_test(optimum_of_many_rows),
+        cmocka_unit_test(optimum_without_noise),
+        cmocka_unit_test(predictions_are_the_formulas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
