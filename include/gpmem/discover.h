@@ -178,6 +178,9 @@ GPM_API size_t gpm_panel_size(const gpm_panel *p);
 GPM_API const char *gpm_panel_key(const gpm_panel *p, size_t i);
 /* The run of series i, owned by the panel; NULL when there is none: *why says so (may be NULL). */
 GPM_API gpm_discovery *gpm_panel_member(gpm_panel *p, size_t i, const char **why);
+/* Each run into a folder of its own below dir. With options.keep gpm_panel_run refuses before the
+ * work what this would refuse: a folder with the run of another series. */
+GPM_API enum gpm_status gpm_panel_save(gpm_panel *p, const char *dir);
 /* Text, JSON or HTML. */
 GPM_API const char *gpm_panel_report(gpm_panel *p, enum gpm_discover_format f);
 #if defined(__cplusplus)

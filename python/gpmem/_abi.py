@@ -453,6 +453,7 @@ PROTOTYPES = {
     "gpm_panel_size": (c.c_size_t, [c.c_void_p]),
     "gpm_panel_key": (c.c_char_p, [c.c_void_p, c.c_size_t]),
     "gpm_panel_member": (c.c_void_p, [c.c_void_p, c.c_size_t, c.POINTER(c.c_char_p)]),
+    "gpm_panel_save": (c.c_int, [c.c_void_p, c.c_char_p]),
     "gpm_panel_report": (c.c_char_p, [c.c_void_p, c.c_int]),
     "gpm_index_options_init_sized": (None, [c.POINTER(IndexOptions), c.c_size_t]),
     "gpm_index_new": (c.c_void_p, [c.c_char_p]),

@@ -142,6 +142,8 @@ static enum gpm_status take_options(const struct kept_search *k, struct discover
         return buf_fail(err, GPM_E_ARG,
                         "the level lies between 0 and 1; the hold-out is a share between 0 and 1 "
                         "or a number of values");
+    if ((unsigned)o->log > LOG_ALWAYS || (unsigned)o->decimal > DECIMAL_COMMA)
+        return buf_fail(err, GPM_E_ARG, "there is no such choice of logarithms, or of decimals");
     if ((unsigned)o->take >= TAKES)
         return buf_fail(err, GPM_E_ARG, "there is nothing like that to take");
     if (o->paper && (!(o->paper_x > 0) || o->paper_y < 0))
@@ -539,8 +541,11 @@ static enum gpm_status search_panel(gpm_panel *p, struct kept_search *k) {
     if (st == GPM_OK) st = kept_open(k, &p->err);
     if (st != GPM_OK) return st;
     opt.journal = k->journal;
-    const struct panel_options o = {
-        .by = k->how.by, .independent = k->how.independent, .text = k->text, .len = k->len};
+    const struct panel_options o = {.by = k->how.by,
+                                    .independent = k->how.independent,
+                                    .text = k->text,
+                                    .len = k->len,
+                                    .keep = k->o.keep};
     st = panel_run(&p->p, k->name, &opt, &o, place_member, p, &p->err);
     for (size_t i = 0; i < p->room && st == GPM_OK; i++)
         if (p->member[i]) p->member[i]->ready = !p->p.at[i].error;
@@ -585,6 +590,11 @@ gpm_discovery *gpm_panel_member(gpm_panel *p, size_t i, const char **why) {
     const char *error = i < p->p.n ? p->p.at[i].error : "there is no such series";
     if (why) *why = error;
     return error ? NULL : p->member[i];
+}
+
+enum gpm_status gpm_panel_save(gpm_panel *p, const char *dir) {
+    CALL_BEGIN(p, st);
+    return st ? st : panel_save(&p->p, dir, &p->err);
 }
 
 const char *gpm_panel_report(gpm_panel *p, enum gpm_discover_format f) {

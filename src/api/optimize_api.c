@@ -61,6 +61,8 @@ enum gpm_status gpm_optimizer_open(gpm_optimizer *o) {
     if (!st) st = count_check(COUNT_JOBS, "--jobs", opt->jobs, &o->err);
     if (!st) st = count_check(COUNT_INITIAL, "--initial", (uint64_t)opt->initial, &o->err);
     if (!st) st = count_check(COUNT_RETRIES, "--retries", (uint64_t)opt->retries, &o->err);
+    if (!st && (opt->mcmc < -1 || opt->mcmc > 1 || (unsigned)opt->acquisition > GPM_ACQ_UCB))
+        st = buf_fail(&o->err, GPM_E_ARG, "there is no such acquisition, or mcmc (-1, 0, 1)");
     return st ? st : optimize_open(o->o, &o->err);
 }
 

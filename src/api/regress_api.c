@@ -67,6 +67,8 @@ static enum gpm_status check(const struct gpm_regress_options *o, struct buf *er
     if (o->max_rows && (o->max_rows < RTABLE_LEAST || o->max_rows > REGRESS_MOST_ROWS))
         return buf_fail(err, GPM_E_ARG, "rows of the model: between %d and %d", RTABLE_LEAST,
                         REGRESS_MOST_ROWS);
+    if (o->decimal < 0 || o->decimal > 2)
+        return buf_fail(err, GPM_E_ARG, "there is no such way to write decimals");
     return count_check(COUNT_THREADS, "--threads", o->threads, err);
 }
 
@@ -89,8 +91,7 @@ static enum gpm_status take(gpm_regression *r, const struct rtext *from,
     for (size_t i = 0; i < KEPT_TEXTS; i++) keep(r, texts[i], i);
     int cores = cores_available();
     struct regress_options full = {
-        .table = {o.y, o.x, o.missing, decimals[o.decimal >= 0 && o.decimal < 3 ? o.decimal : 0],
-                  o.date_format},
+        .table = {o.y, o.x, o.missing, decimals[o.decimal], o.date_format},
         .kernel = o.kernel,
         .level = o.level,
         .seed = o.seed,

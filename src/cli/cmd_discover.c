@@ -60,45 +60,6 @@ static int write_all(gpm_discovery *d) {
     return ok ? EXIT_FINE : EXIT_FAILED;
 }
 
-/* A name for a folder: what is no letter, digit, dot or dash becomes an underscore. */
-static void folder_name(const char *key, size_t i, struct buf *out) {
-    buf_printf(out, "%s/", args.out);
-    size_t from = out->len;
-    for (; *key; key++) {
-        bool plain =
-            strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-", *key) ||
-            (*key == '.' && out->len > from);
-        buf_putc(out, plain ? *key : '_');
-    }
-    if (out->len == from) buf_printf(out, "series-%zu", i + 1);
-}
-
-/* Each run into a folder of its own; two keys that would share one get a number. */
-static int save_members(gpm_panel *p) {
-    int status = EXIT_FINE;
-    if (file_folder(args.out, FILE_GIVEN) != GPM_OK)
-        return complain(EXIT_FAILED, "cannot make the folder '%s': %s", args.out, file_why());
-    for (size_t i = 0; i < gpm_panel_size(p) && status == EXIT_FINE; i++) {
-        gpm_discovery *d = gpm_panel_member(p, i, NULL);
-        struct buf dir = BUF_INIT;
-        if (!d) continue;
-        folder_name(gpm_panel_key(p, i), i, &dir);
-        for (size_t j = 0; j < i; j++) {
-            struct buf other = BUF_INIT;
-            folder_name(gpm_panel_key(p, j), j, &other);
-            if (!strcmp(other.data, dir.data)) {
-                buf_printf(&dir, "-%zu", i + 1);
-                j = i;
-            }
-            buf_release(&other);
-        }
-        if (gpm_discover_save(d, dir.data) != GPM_OK)
-            status = complain(EXIT_FAILED, "%s", gpm_discover_error(d));
-        buf_release(&dir);
-    }
-    return status;
-}
-
 /* Exit status after a search that has a result: did a signal end it, has it settled? What is kept
  * of a search (gpm_discover_options.keep) goes once it is finished and saved. */
 static int end_status(int status, bool settled) {
@@ -126,7 +87,8 @@ static int keep_panel(gpm_panel *p) {
         kept = true;
         taken |= !strcmp(args.file[i], "-");
     }
-    if (status == EXIT_FINE && args.out) status = save_members(p);
+    if (status == EXIT_FINE && args.out && gpm_panel_save(p, args.out) != GPM_OK)
+        status = complain(EXIT_FAILED, "%s", gpm_panel_error(p));
     if (!taken && !(voice.quiet && kept)) out_text(gpm_panel_report(p, GPM_REPORT_TEXT));
     for (size_t i = 0; i < gpm_panel_size(p); i++) {
         gpm_discovery *d = gpm_panel_member(p, i, NULL);

@@ -10,10 +10,12 @@
  * The default counts as two series, so that few of them do not make it narrow.
  */
 #include "discover/panel.h"
-#include "base/stop.h"
+#include "base/ascii.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/stop.h"
 #include "discover/every.h"
 #include "discover/words.h"
 #include "host/csv.h"
@@ -235,6 +237,52 @@ static size_t run_all(struct panel *p, const struct series *series, struct disco
     return good;
 }
 
+/* A name for a folder: what is no letter, digit, dot or dash becomes an underscore. */
+static void folder_name(const struct panel *p, const char *dir, size_t i, struct buf *out) {
+    const char *key = p->at[i].key;
+    buf_reset(out);
+    buf_printf(out, "%s/", dir);
+    size_t from = out->len;
+    for (; *key; key++) {
+        bool plain = ascii_alnum(*key) || *key == '-' || (*key == '.' && out->len > from);
+        buf_putc(out, plain ? *key : '_');
+    }
+    if (out->len == from) buf_printf(out, "series-%zu", i + 1);
+}
+
+/* Of two keys that would share a name the second gets its number. */
+static void member_folder(const struct panel *p, const char *dir, size_t i, struct buf *out) {
+    struct buf other = BUF_INIT;
+    bool taken = false;
+    folder_name(p, dir, i, out);
+    for (size_t j = 0; j < i && !taken; j++) {
+        folder_name(p, dir, j, &other);
+        taken = !strcmp(other.data, out->data);
+    }
+    if (taken) buf_printf(out, "-%zu", i + 1);
+    buf_release(&other);
+}
+
+/* Keeps the runs below dir, or, given their series, says whether they may be kept there. */
+static enum gpm_status keep_all(const struct panel *p, const struct series *series, const char *dir,
+                                struct buf *err) {
+    struct buf folder = BUF_INIT;
+    enum gpm_status st = discovery_may_keep(NULL, dir, err);
+    for (size_t i = 0; i < p->n && !st; i++) {
+        if (p->at[i].error) continue;
+        member_folder(p, dir, i, &folder);
+        st = series ? discovery_may_keep(&series[i], folder.data, err)
+                    : discovery_save(p->at[i].d, folder.data, err);
+    }
+    buf_release(&folder);
+    return st;
+}
+
+enum gpm_status panel_save(const struct panel *p, const char *dir, struct buf *err) {
+    if (file_folder(dir, FILE_GIVEN) == GPM_OK) return keep_all(p, NULL, dir, err);
+    return buf_fail(err, GPM_E_IO, "cannot make the folder '%s': %s", dir, file_why());
+}
+
 enum gpm_status panel_run(struct panel *p, const char *path, const struct discovery_options *given,
                           const struct panel_options *how, panel_place place, void *ctx,
                           struct buf *err) {
@@ -247,6 +295,7 @@ enum gpm_status panel_run(struct panel *p, const char *path, const struct discov
     p->by = how->by ? series_clean_name(how->by) : NULL;
     enum gpm_status st = read_panel(&r, path, how, err);
     o.series = r.o;
+    if (st == GPM_OK && how->keep) st = keep_all(p, r.series, how->keep, err);
     if (st == GPM_OK) good = run_all(p, r.series, &o, place, ctx);
     if (good > 2 && !how->independent && !to_end(&o)) learn_shared(p);
     if (p->shared.n) run_again(p, r.series, &o);

@@ -25,6 +25,7 @@ struct panel_options {
     bool independent; /* nothing is shared */
     const char *text; /* of the file; NULL: it is read */
     size_t len;
+    const char *keep; /* the folder that panel_save will be given: refused before the work */
 };
 /* Storage for member i, zeroed, which outlives the panel's use of it. */
 typedef struct discovery *(*panel_place)(void *ctx, size_t i);
@@ -41,6 +42,8 @@ GPM_MUST_USE enum gpm_status panel_read(struct panel *p, const char *path,
                                         const struct panel_options *how, struct series **series,
                                         struct buf *err);
 void panel_release(struct panel *p); /* not the runs */
+/* Each run into a folder of its own below dir, by its key. */
+GPM_MUST_USE enum gpm_status panel_save(const struct panel *p, const char *dir, struct buf *err);
 void panel_text(const struct panel *p, struct buf *out);
 void panel_json(const struct panel *p, struct buf *out);
 void panel_html(const struct panel *p, struct buf *out);

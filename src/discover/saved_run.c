@@ -10,6 +10,7 @@
  *   search.journal   while the search runs, and after it was ended (journal.h)
  * Files are written beside and renamed, the manifest last: a folder with a manifest is complete.
  */
+#include "base/count.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -344,9 +345,10 @@ enum gpm_status discovery_may_keep(const struct series *s, const char *dir, stru
     const char *file = json_string_value(json_object_get(m, "file")),
                *column = json_string_value(json_object_get(m, "value_name")),
                *data = json_string_value(json_object_get(m, "data_hash"));
-    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)s->hash);
-    bool named = file && column && !strcmp(file, s->name) && !strcmp(column, s->value_name);
-    enum gpm_status st = !m || named || (data && !strcmp(data, hash)) ? GPM_OK : GPM_E_ARG;
+    snprintf(hash, sizeof hash, "%016llx", s ? (unsigned long long)s->hash : 0);
+    bool named = s && file && column && !strcmp(file, s->name) && !strcmp(column, s->value_name);
+    bool same = named || (s && data && !strcmp(data, hash));
+    enum gpm_status st = !m || same ? GPM_OK : GPM_E_ARG;
     if (st)
         buf_printf(err, "'%s' holds another run%s%s%s%s; choose another folder, or remove that one",
                    dir, column ? ", of '" : "", column ? column : "", file ? "' of " : "",
@@ -381,6 +383,14 @@ static double get_number(json_t *j, const char *key, double fallback) {
 static size_t get_count(json_t *j, const char *key, double most) {
     double v = get_number(j, key, 0);
     return v >= 0 ? (size_t)fmin(v, most) : 0;
+}
+
+/* Above the integers of the reader a text; false: it is none, or was rounded. */
+static bool get_seed(json_t *j, uint64_t *seed) {
+    json_t *v = json_object_get(j, "seed");
+    if (json_is_string(v)) return count_read(COUNT_ANY, json_string_value(v), seed);
+    *seed = (uint64_t)json_integer_value(v);
+    return json_is_integer(v);
 }
 
 static bool get_bool(json_t *j, const char *key) {
@@ -771,9 +781,8 @@ enum gpm_status discovery_load(struct discovery *d, const char *dir, struct buf 
     else if (format != FORMAT)
         st = buf_fail(err, GPM_E_FORMAT, "'%s' has format %g; this version reads format %d", dir,
                       format, FORMAT);
-    json_t *seed = json_object_get(m, "seed");
-    d->opt.seed = json_is_string(seed) ? strtoull(json_string_value(seed), NULL, 10)
-                                       : (uint64_t)json_integer_value(seed);
+    else if (!get_seed(m, &d->opt.seed))
+        st = buf_fail(err, GPM_E_FORMAT, "the manifest of '%s' names no seed", dir);
     d->opt.horizon = get_count(m, "horizon", 100000);
     d->opt.level = get_number(m, "level", 0.95);
     if (!(d->opt.level > 0 && d->opt.level < 1)) d->opt.level = 0.95;

@@ -120,7 +120,15 @@ def check_places():
     run("discover", "north.csv", "--column", "a", "-q", "-o", "place", *FAST)
     assert '"rows": 30' in open("place/manifest.json").read()
     run("discover", "north.csv", "--wide", "-q", "-o", "panel", *FAST)
-    assert "'panel/a' holds another run" in run("discover", "south.csv", "--wide", "-q", "-o", "panel", *FAST, status=1).stderr
+    kept = open("panel/a/manifest.json").read()
+    for folder, said in (("panel", "'panel/a' holds another run"), ("place", "'place' holds another run")):
+        r = run("discover", "south.csv", "--wide", "-q", "-o", folder, "--json", "south.json", *FAST, status=2)
+        assert said in r.stderr and not os.path.exists("south.json"), r.stderr  # before the work
+    assert open("panel/a/manifest.json").read() == kept
+    assert '"seed": 1,' in kept  # read as it stands, above 2^63, too, or not at all
+    for seed, known in (('"18446744073709551615"', True), ("1.8e19", False), ("18446744073709551615", False), ('"1e3"', False), ("null", False)):
+        write("panel/a/manifest.json", kept.replace('"seed": 1,', '"seed": %s,' % seed))
+        run("query", "panel/a", "trend", status=0 if known else 2)
 
 
 def check_ambiguous():
