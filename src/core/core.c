@@ -256,6 +256,7 @@ enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct sp
         vec_push(&names, core->define_names.at[i]->text);
     for (size_t i = 0; i < sp_index_count(); i++)
         if (!(sp_index_at(i)->flags & SP_HIDDEN)) vec_push(&names, sp_index_at(i)->name);
+    for (size_t i = 0; special_name(i); i++) vec_push(&names, special_name(i));
     const char *near = suggest_nearest(s->text, names.at, names.n);
     const char *here = foreign_name(s->text);
     const struct sp_class *row = here ? sp_index_find(here) : NULL;

@@ -10,4 +10,6 @@
 const char *foreign_word(const char *word, size_t len);
 /* What the procedure is called here that has this name elsewhere; NULL: none. */
 const char *foreign_name(const char *name);
+/* Names of the language that have a syntax of their own, i = 0, 1, ...; NULL: no more. */
+const char *special_name(size_t i);
 #endif

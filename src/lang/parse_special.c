@@ -3,6 +3,7 @@
  * Directives (keyword and call forms), quoting and splicing, do(...), tag(...), ranges, selector
  * paths, collect(...): everything that looks like a call or a name but has a syntax of its own.
  */
+#include "lang/elsewhere.h"
 #include "lang/parse.h"
 #include <string.h>
 
@@ -643,6 +644,10 @@ static size_t find_special(struct parser *p) {
         i < n && (specials[i].variant == DIR_EXTRACT_STATS || specials[i].parse == special_factor);
     if (i == n || (p->within != PROGRAM && of_program)) return n;
     return specials[i].parse == special_prob && own_prob(p) ? n : i;
+}
+
+const char *special_name(size_t i) {
+    return i < COUNT_OF(specials) ? specials[i].name : NULL;
 }
 
 struct ast *parse_special(struct parser *p) {

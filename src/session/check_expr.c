@@ -307,7 +307,7 @@ static value apply(struct checker *k, value op, const value *args, size_t n, str
     }
     if (c) return apply_closure(k, c->lambda, args, n, at);
     if (proc_class(op, NULL)) return apply_primitive(k, op, args, n, at);
-    bool named = !n && k->core->names_action && k->core->names_action(op);
+    bool named = !n && !check_in_model(k) && k->core->names_action && k->core->names_action(op);
     if (named) return value_ref(op);
     if (g ? !guess_may_be(op, V_PROC) : true) {
         (void)!core_not_procedure(k->core, op, at);
