@@ -237,10 +237,27 @@ static enum gpm_status output_of_requests(struct node *n, struct sp_call *c, val
 static void close_over(struct trace *t, struct node *n, const struct ast *a, struct frame *f,
                        int depth, int budget);
 
-static void close_over_value(struct trace *t, struct node *n, value v, int budget) {
+struct closing {
+    struct trace *t;
+    struct node *n;
+    int budget;
+};
+
+static void depend_on(struct trace *t, struct node *n, struct node *p, int budget);
+
+static bool close_over_part(value v, void *ctx) {
+    const struct closing *w = ctx;
+    if (v.tag == V_REF && v.u.ref->node) depend_on(w->t, w->n, v.u.ref->node, w->budget - 1);
     struct memo_proc *m = memo_of(v);
     struct closure *c = closure_of(m ? m->proc : v);
-    if (c && budget > 0) close_over(t, n, c->lambda->kids[0], c->env, 1, budget - 1);
+    if (c) close_over(w->t, w->n, c->lambda->kids[0], c->env, 1, w->budget - 1);
+    return false;
+}
+
+/* Procedures and references among its parts, too: a list of kernels holds some. */
+static void close_over_value(struct trace *t, struct node *n, value v, int budget) {
+    struct closing w = {t, n, budget};
+    if (budget > 0) value_any(v, close_over_part, &w);
 }
 
 static void depend_on(struct trace *t, struct node *n, struct node *p, int budget) {
