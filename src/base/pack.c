@@ -18,6 +18,13 @@ void pack_begin_read(struct pack *p, const char *data, size_t n) {
         .reading = true, .at = data, .end = data + n, .out = BUF_INIT, .why = BUF_INIT};
 }
 
+void pack_turn(struct pack *p) {
+    p->reading = true;
+    p->at = p->out.data;
+    p->end = p->out.data + p->out.len;
+    p->n_objects = 0;
+}
+
 void pack_release(struct pack *p) {
     buf_release(&p->out);
     buf_release(&p->why);

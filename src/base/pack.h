@@ -30,6 +30,7 @@ enum { PACK_FORMAT = 3 };
 
 struct pack {
     bool reading;
+    bool copying;         /* in process: what both sides may hold goes as its address */
     struct buf out;       /* writing */
     const char *at, *end; /* reading; borrowed */
     struct map numbers;   /* writing: object -> its number */
@@ -47,6 +48,7 @@ struct pack {
 
 void pack_begin_write(struct pack *p);
 void pack_begin_read(struct pack *p, const char *data, size_t n);
+void pack_turn(struct pack *p); /* what was written is read, in the same process */
 void pack_release(struct pack *p);
 static inline bool pack_ok(const struct pack *p) {
     return p->why.len == 0;

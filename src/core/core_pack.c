@@ -304,6 +304,10 @@ void pack_code(struct pack *p, struct code **k) {
 }
 
 void pack_ast(struct pack *p, const struct ast **a) {
+    if (p->copying) {
+        pack_raw(p, a, sizeof *a);
+        return;
+    }
     struct code *k = p->reading || !*a ? NULL : (*a)->code;
     if (!p->reading && *a && !k) pack_fail(p, "code in it belongs to no text");
     pack_code(p, &k);
@@ -327,6 +331,10 @@ static struct code *code_of_unit(struct session_core *core, uint32_t unit) {
 }
 
 void pack_span(struct pack *p, struct span *at) {
+    if (p->copying) {
+        pack_raw(p, at, sizeof *at);
+        return;
+    }
     struct code *k = p->reading ? NULL : code_of_unit(p->core, at->unit);
     pack_code(p, &k);
     if (!k) {
@@ -416,6 +424,10 @@ static void pack_bindings(struct pack *p, struct bindings **b) {
 }
 
 void pack_frame(struct pack *p, struct frame **f) {
+    if (p->copying) {
+        p->links->frame(p, f);
+        return;
+    }
     size_t number = pack_object(p, (void **)f);
     if (!number) {
         if (p->reading) frame_ref(*f);

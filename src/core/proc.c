@@ -277,4 +277,4 @@ static void env_visit(struct box *b, struct visitor *v) {
 }
 
 const struct box_class env_class = {
-    .name = "environment", .free = env_free, .visit = env_visit, .pack = env_pack};
+    .name = "environment", .copies = true, .free = env_free, .visit = env_visit, .pack = env_pack};

@@ -22,17 +22,6 @@ static void finite_free(void *state) {
     mem_free(f);
 }
 
-static void *finite_copy(void *state, const struct sp_aaa *aaa) {
-    const struct finite *f = state;
-    struct finite *g = NEW(struct finite);
-    g->n = f->n;
-    g->at = NEW_ARRAY(value, f->n + 1);
-    g->p = NEW_ARRAY(double, f->n + 1);
-    for (size_t i = 0; i < f->n; i++) g->at[i] = value_ref(f->at[i]);
-    memcpy(g->p, f->p, f->n * sizeof *g->p);
-    return g;
-}
-
 static value table(const struct finite *f, bool values) {
     value v = value_array_new(f->n);
     for (size_t i = 0; i < f->n; i++)
@@ -68,8 +57,7 @@ static const struct sp_class *finite_row(const void *state, bool second) {
     return &finite_class;
 }
 
-const struct sp_state_class finite_state = {.copy = finite_copy,
-                                            .free = finite_free,
+const struct sp_state_class finite_state = {.free = finite_free,
                                             .stats = finite_stats,
                                             .visit = finite_visit,
                                             .pack = finite_pack,

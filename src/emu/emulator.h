@@ -37,14 +37,13 @@ struct emulator_class {
     void (*reject)(void *e);
     /* Adjoints of the maker's arguments; may be NULL. */
     enum gpm_status (*gradient)(void *e, struct sp_call *c, value *dargs);
-    void *(*copy)(void *e);
     void (*free)(void *e);
     /* Made for inputs of this dimension from the maker's arguments; NULL after sp_error. */
     void *(*make)(struct sp_call *c, int dim);
     /* The maker's arguments, as far as they can be judged before the dimension is known. */
     enum gpm_status (*check)(struct sp_call *c);
-    /* Data and what was computed from them (base/pack.h), read into one that was just made; NULL:
-     * it cannot be saved. */
+    /* Data and what was computed from them (base/pack.h), read into one that was just made, also
+     * when a model is copied. */
     void (*pack)(struct pack *p, void *e);
     /* What stands in its place where the maker is given likelihood=; or NULL. */
     const struct emulator_class *with_likelihood;

@@ -174,16 +174,23 @@ static void em_free(void *p) {
     mem_free(e);
 }
 
-static void *em_copy(void *p) {
-    struct gp_em *e = p, *f = NEW(struct gp_em);
-    *f = (struct gp_em){.a = e->a, .b = e->b};
-    for (int tries = 0; gp_copy(e->gp, &f->gp) != GPM_OK; tries++) mem_insist(tries);
-    return f;
+/* As it is, under the kernel and the mean that the maker's call has here. */
+static void copy(struct pack *p, struct gp_em *g) {
+    struct gp *from = g->gp, *made = NULL;
+    pack_raw(p, &from, sizeof from);
+    if (!p->reading) return;
+    for (int tries = 0; gp_copy_under(from, g->gp, &made) != GPM_OK; tries++) mem_insist(tries);
+    gp_free(g->gp);
+    g->gp = made;
 }
 
 /* Between transitions no proposal is pending, and the model is the one that the arguments make. */
 static void em_pack(struct pack *p, void *e) {
     struct gp_em *g = e;
+    if (p->copying) {
+        copy(p, g);
+        return;
+    }
     if (g->pending) pack_fail(p, "a proposal is under way");
     gp_pack(p, g->gp, &kernel_foreign);
 }
@@ -460,8 +467,8 @@ static enum gpm_status em_gradient(void *p, struct sp_call *c, value *dargs) {
         .name = text, .sample = em_sample, .conditional = em_conditional, .slope = em_slope,       \
         .predict = em_predict, .add = em_add, .remove = em_remove, .log_joint = em_log_joint,      \
         .error = em_error, .n_pairs = em_n_pairs, .pair = em_pair, .propose = em_propose,          \
-        .accept = em_accept, .reject = em_reject, .gradient = em_gradient, .copy = em_copy,        \
-        .free = em_free, .pack = em_pack, .make = em_make, .check = em_check, __VA_ARGS__          \
+        .accept = em_accept, .reject = em_reject, .gradient = em_gradient, .free = em_free,        \
+        .pack = em_pack, .make = em_make, .check = em_check, __VA_ARGS__                           \
     }
 const struct emulator_class gp_emulator =
     PROCESS("Gaussian process", .with_likelihood = &laplace_emulator);

@@ -117,12 +117,6 @@ static void copy_into(struct gp_laplace *to, const struct gp_laplace *from) {
     for (size_t i = 0; i < from->pairs.n; i++) vec_push(&to->pairs, from->pairs.at[i]);
 }
 
-static void *em_copy(void *p) {
-    struct laplace_em *e = p, *f = NEW(struct laplace_em);
-    copy_into(&f->gp, &e->gp);
-    return f;
-}
-
 /* The mode is found anew, from the same start. */
 static void em_pack(struct pack *p, void *state) {
     struct laplace_em *e = state;
@@ -310,7 +304,6 @@ const struct emulator_class laplace_emulator = {.name = "Gaussian process by Lap
                                                 .accept = em_accept,
                                                 .reject = em_reject,
                                                 .gradient = em_gradient,
-                                                .copy = em_copy,
                                                 .free = em_free,
                                                 .pack = em_pack,
                                                 .make = em_make,

@@ -78,19 +78,6 @@ static void memoizer_free(void *state) {
     mem_free(m);
 }
 
-static void *memoizer_copy(void *state, const struct sp_aaa *aaa) {
-    struct memoizer *m = state, *n = memoizer_new(m->cls, &m->call, m->f);
-    n->dim = m->dim;
-    n->q = m->q;
-    n->vector = m->vector;
-    if (m->em) n->em = m->cls->copy(m->em);
-    point_map_copy(&n->computed, &m->computed, m->dim);
-    for (size_t i = 0; i < m->px.n; i++) vec_push(&n->px, m->px.at[i]);
-    for (size_t i = 0; i < m->py.n; i++) vec_push(&n->py, m->py.at[i]);
-    n->pmeasured = m->pmeasured;
-    return n;
-}
-
 /* Hands waiting pairs to the emulator, which then holds all there are. */
 static enum gpm_status flush(struct memoizer *m) {
     if (m->dim && !m->em) return GPM_E_NOMEM; /* a copy there was no room for */
@@ -170,7 +157,6 @@ static void *memoizer_pack(struct pack *p, void *state) {
     pack_bool(p, &m->warned);
     pack_bool(p, &made);
     if (!state) m->cls = emulator_of(&m->call);
-    if (made && !m->cls->pack) pack_fail(p, "an emulator (%s) cannot be saved", m->cls->name);
     if (!state && made && pack_ok(p)) m->em = m->cls->make(&m->call, m->dim);
     if (made && !m->em) pack_fail(p, "an emulator in it cannot be made");
     point_map_pack(p, &m->computed, m->dim);
@@ -184,8 +170,7 @@ static const struct sp_class *memoizer_row(const void *state, bool second) {
     return second ? &compute_class : &emulate_class;
 }
 
-const struct sp_state_class memoizer_state = {.copy = memoizer_copy,
-                                              .free = memoizer_free,
+const struct sp_state_class memoizer_state = {.free = memoizer_free,
                                               .stats = memoizer_stats,
                                               .visit = memoizer_visit,
                                               .pack = memoizer_pack,

@@ -39,16 +39,6 @@ static void voice_release(struct voice *v) {
     *v = (struct voice){.draw = NIL, .density = NIL};
 }
 
-static struct voice voice_copy(const struct voice *v) {
-    struct voice w = *v;
-    value_ref(w.draw);
-    value_ref(w.density);
-    size_t n = v->plugged ? v->plugged->n_par : 0;
-    w.par = NEW_ARRAY(double, n + 1);
-    if (n) memcpy(w.par, v->par, n * sizeof *w.par);
-    return w;
-}
-
 /* ---- what the voice says ---- */
 
 static value points_array(const double *x, size_t n, size_t dim) {
@@ -257,18 +247,6 @@ static void open_reject(void *e) {
     t->before = (struct voice){.draw = NIL, .density = NIL};
 }
 
-static void *open_copy(void *e) {
-    const struct open_table *t = e;
-    struct open_table *u = NEW(struct open_table);
-    u->now = voice_copy(&t->now);
-    u->before = (struct voice){.draw = NIL, .density = NIL};
-    u->dim = t->dim;
-    u->who = t->who;
-    for (size_t i = 0; i < t->x.n; i++) vec_push(&u->x, t->x.at[i]);
-    for (size_t i = 0; i < t->y.n; i++) vec_push(&u->y, t->y.at[i]);
-    return u;
-}
-
 static void open_free(void *e) {
     struct open_table *t = e;
     voice_release(&t->now);
@@ -297,7 +275,6 @@ static const struct emulator_class open_emulator = {.name = "from outside",
                                                     .propose = open_propose,
                                                     .accept = open_accept,
                                                     .reject = open_reject,
-                                                    .copy = open_copy,
                                                     .free = open_free,
                                                     .pack = open_pack,
                                                     .make = open_make,

@@ -420,24 +420,6 @@ static enum gpm_status several_gradient(void *e, struct sp_call *c, value *dargs
     return st;
 }
 
-static void *several_copy(void *e) {
-    const struct several *s = e;
-    struct several *t = NEW(struct several);
-    t->cls = s->cls;
-    t->q = s->q;
-    t->dim = s->dim;
-    t->now = (struct setting){.em = NEW_ARRAY(void *, s->q + 1), .log_det = s->now.log_det};
-    for (size_t j = 0; j < s->q; j++) t->now.em[j] = s->cls->copy(s->now.em[j]);
-    if (s->now.a) {
-        t->now.a = NEW_ARRAY(double, s->q * s->q);
-        memcpy(t->now.a, s->now.a, s->q * s->q * sizeof *t->now.a);
-    }
-    for (size_t i = 0; i < s->x.n; i++) vec_push(&t->x, s->x.at[i]);
-    for (size_t i = 0; i < s->y.n; i++) vec_push(&t->y, s->y.at[i]);
-    for (size_t i = 0; i < s->measured.n; i++) vec_push(&t->measured, s->measured.at[i]);
-    return t;
-}
-
 static void several_free(void *e) {
     struct several *s = e;
     setting_release(s, &s->now);
@@ -505,7 +487,6 @@ const struct emulator_class several_emulator = {.name = "several outputs",
                                                 .accept = several_accept,
                                                 .reject = several_reject,
                                                 .gradient = several_gradient,
-                                                .copy = several_copy,
                                                 .free = several_free,
                                                 .pack = several_pack,
                                                 .make = several_make,

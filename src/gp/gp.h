@@ -38,6 +38,10 @@ struct gp;
 struct gp *gp_new(int dim, const struct kern *k, const struct mean *mean, double noise, char **why);
 void gp_free(struct gp *g);
 GPM_MUST_USE enum gpm_status gp_copy(const struct gp *g, struct gp **out); /* deep; no proposal */
+/* The same with the kernel and the mean of `model`, which have the same values: procedures of a
+ * copied trace. */
+GPM_MUST_USE enum gpm_status gp_copy_under(const struct gp *g, const struct gp *model,
+                                           struct gp **out);
 
 /* ---- model ---- */
 const struct kern *gp_kern(const struct gp *g); /* borrowed, as are the next ones */

@@ -85,9 +85,9 @@ void gp_free(struct gp *g) {
 }
 
 /* The factor is copied, so the copy costs O(n^2). */
-enum gpm_status gp_copy(const struct gp *g, struct gp **out) {
-    const struct gp_slot *s = &g->slot[g->cur];
-    struct gp *c = gp_new(g->dim, s->kern, s->mean, s->noise, NULL);
+enum gpm_status gp_copy_under(const struct gp *g, const struct gp *model, struct gp **out) {
+    const struct gp_slot *s = &g->slot[g->cur], *m = &model->slot[model->cur];
+    struct gp *c = gp_new(g->dim, m->kern, m->mean, s->noise, NULL);
     struct gp_slot *t = gp_current(c);
     c->cache.budget = g->cache.budget;
     c->structured = g->structured;
@@ -122,6 +122,10 @@ enum gpm_status gp_copy(const struct gp *g, struct gp **out) {
     else
         *out = c;
     return st;
+}
+
+enum gpm_status gp_copy(const struct gp *g, struct gp **out) {
+    return gp_copy_under(g, g, out);
 }
 
 const struct kern *gp_kern(const struct gp *g) {

@@ -44,6 +44,7 @@ static void action_visit(struct box *b, struct visitor *v) {
 }
 
 const struct box_class action_class = {.name = "action",
+                                       .copies = true,
                                        .free = action_free,
                                        .print = action_print,
                                        .visit = action_visit,

@@ -37,26 +37,6 @@ static void conj_free(void *state) {
     mem_free(state);
 }
 
-static double *copy_doubles(const double *a, size_t n) {
-    double *b = NEW_ARRAY(double, n + 1);
-    memcpy(b, a, (n + 1) * sizeof *b);
-    return b;
-}
-
-static void *conj_copy(void *state, const struct sp_aaa *aaa) {
-    const struct conj *s = state;
-    struct conj *d = NEW(struct conj);
-    *d = *s;
-    d->par = copy_doubles(s->par, s->n_par);
-    d->stat = copy_doubles(s->stat, s->n_stat);
-    d->latent = copy_doubles(s->latent, s->n_latent);
-    if (s->objects) {
-        d->objects = NEW_ARRAY(value, s->n_objects + 1);
-        for (size_t i = 0; i < s->n_objects; i++) d->objects[i] = value_ref(s->objects[i]);
-    }
-    return d;
-}
-
 static value conj_stats(void *state) {
     const struct conj *s = state;
     return s->cls->stats(s);
@@ -64,6 +44,10 @@ static value conj_stats(void *state) {
 
 /* A class is known by the row of its maker. */
 static const struct conj_class *pack_class(struct pack *p, const struct conj_class *cls) {
+    if (p->copying) {
+        pack_raw(p, &cls, sizeof cls);
+        return cls;
+    }
     uint32_t i = 0, n = (uint32_t)sp_index_count();
     while (cls && i < n && sp_index_at(i)->of != cls) i++;
     const struct sp_class *row = sp_index_at(pack_choice(p, i, n));
@@ -94,7 +78,7 @@ static const struct sp_class *conj_row(const void *state, bool second) {
 }
 
 const struct sp_state_class conj_state_class = {
-    .copy = conj_copy, .free = conj_free, .stats = conj_stats, .pack = conj_pack, .row = conj_row};
+    .free = conj_free, .stats = conj_stats, .pack = conj_pack, .row = conj_row};
 
 enum gpm_status conj_make(struct sp_call *c, value *out) {
     const struct conj_class *cls = c->cls->of;

@@ -45,11 +45,6 @@ static void learn(struct evaluations *e, const double *x, double y) {
     if (!find(e, x)) point_map_add(&e->known, x, e->dim, y);
 }
 
-static void *evaluations_copy(void *state, const struct sp_aaa *aaa) {
-    ((struct evaluations *)state)->refs++;
-    return state;
-}
-
 static void evaluations_free(void *state) {
     struct evaluations *e = state;
     if (--e->refs) return;
@@ -363,10 +358,8 @@ static const struct sp_class *evaluations_row_of(const void *state, bool second)
     return &evaluations_row;
 }
 
-const struct sp_state_class evaluations_state = {.copy = evaluations_copy,
-                                                 .free = evaluations_free,
-                                                 .pack = evaluations_pack,
-                                                 .row = evaluations_row_of};
+const struct sp_state_class evaluations_state = {
+    .shared = true, .free = evaluations_free, .pack = evaluations_pack, .row = evaluations_row_of};
 static const struct sp_class evaluations_row = {.name = "remembered source function",
                                                 .sig = "(x: any) -> number",
                                                 .doc = "A source function and its known values.",

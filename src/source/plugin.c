@@ -112,11 +112,6 @@ static struct plugged *plugged_new(const struct gpm_plugin_distribution *d, cons
     return p;
 }
 
-static void *plugged_copy(void *state, const struct sp_aaa *aaa) {
-    const struct plugged *p = state;
-    return plugged_new(p->d, p->path);
-}
-
 static const struct gpm_plugin_distribution *distribution(struct sp_call *c, const char *path,
                                                           const char *name) {
     const struct gpm_plugin *p = plugin_load(c, path);
@@ -146,7 +141,7 @@ static void *plugged_pack(struct pack *p, void *state) {
 
 static const struct sp_class *plugged_row(const void *state, bool second);
 const struct sp_state_class plugged_state = {
-    .copy = plugged_copy, .free = plugged_free, .pack = plugged_pack, .row = plugged_row};
+    .shared = true, .free = plugged_free, .pack = plugged_pack, .row = plugged_row};
 
 /* The parameters, which must be as many numbers as the distribution has. */
 static enum gpm_status read_args(struct sp_call *c, double *args) {

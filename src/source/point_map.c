@@ -43,12 +43,6 @@ void point_map_remove(struct map *m, struct point_entry *e, int dim) {
     mem_free(e);
 }
 
-void point_map_copy(struct map *to, const struct map *from, int dim) {
-    for (size_t i = 0; i < from->cap; i++)
-        for (struct point_entry *e = from->slots[i].val; e; e = e->next)
-            point_map_add(to, e->x, dim, e->y)->count = e->count;
-}
-
 void point_map_release(struct map *m) {
     for (size_t i = 0; i < m->cap; i++) {
         struct point_entry *e = m->slots[i].val, *next;

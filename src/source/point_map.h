@@ -19,7 +19,6 @@ struct point_entry *point_map_find(const struct map *m, const double *x, int dim
 /* An entry for an input that is not there; its count is 1. */
 struct point_entry *point_map_add(struct map *m, const double *x, int dim, double y);
 void point_map_remove(struct map *m, struct point_entry *e, int dim);
-void point_map_copy(struct map *to, const struct map *from, int dim); /* to: zeroed */
 void point_map_release(struct map *m);
 void point_map_pack(struct pack *p, struct map *m, int dim); /* read into an empty one */
 #endif

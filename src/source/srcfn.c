@@ -200,11 +200,6 @@ static enum gpm_status apply_source(struct sp_call *c, value *out) {
     return st;
 }
 
-static void *state_copy(void *state, const struct sp_aaa *aaa) {
-    ((struct srcfn *)state)->refs++;
-    return state;
-}
-
 static void state_free(void *state) {
     srcfn_unref(state);
 }
@@ -279,7 +274,7 @@ static const struct sp_class *state_row(const void *state, bool second) {
 }
 
 const struct sp_state_class srcfn_state = {
-    .copy = state_copy, .free = state_free, .pack = state_pack, .row = state_row};
+    .shared = true, .free = state_free, .pack = state_pack, .row = state_row};
 static const struct sp_class srcfn_row = {.name = "source function",
                                           .sig = "(...x: any) -> number",
                                           .doc = "A function from outside the language.",

@@ -70,6 +70,7 @@ static struct box *kernel_pack(struct pack *p, size_t number, struct box *b);
 static struct box *mean_pack_box(struct pack *p, size_t number, struct box *b);
 
 const struct box_class kernel_class = {.name = "kernel",
+                                       .copies = true,
                                        .pack = kernel_pack,
                                        .free = kernel_free,
                                        .print = kernel_print,
@@ -99,8 +100,11 @@ static void mean_print_box(const struct box *b, struct buf *out) {
     mean_print(((const struct mean_box *)b)->m, out);
 }
 
-const struct box_class mean_class = {
-    .name = "mean function", .free = mean_free_box, .print = mean_print_box, .pack = mean_pack_box};
+const struct box_class mean_class = {.name = "mean function",
+                                     .copies = true,
+                                     .free = mean_free_box,
+                                     .print = mean_print_box,
+                                     .pack = mean_pack_box};
 
 value mean_value_take(struct mean *m) {
     struct mean_box *b = NEW(struct mean_box);

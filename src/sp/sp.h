@@ -179,12 +179,11 @@ struct sp_aaa {
 
 /* Operations on the state of made procedures. */
 struct sp_state_class {
-    void *(*copy)(void *state, const struct sp_aaa *aaa); /* deep copy, for particles */
+    bool shared; /* copies of a model share it: nothing of the model decides what it is */
     void (*free)(void *state);
     value (*stats)(void *state);                   /* extract_stats; owned */
     void (*visit)(void *state, struct visitor *v); /* NULL: does not show what it holds */
-    /* Writes or reads one (base/pack.h); state NULL: one is read, owned. NULL: it cannot be saved.
-     */
+    /* Writes or reads one (base/pack.h), also to copy it; state NULL: one is read, owned. */
     void *(*pack)(struct pack *p, void *state);
     /* The row that a procedure with this state applies; the second of those that share one */
     const struct sp_class *(*row)(const void *state, bool second);

@@ -6,11 +6,15 @@
  * to nodes and statistics are copied. In the end the links from one layer to another are made, in
  * the order of evaluation.
  *
+ * Statistics and boxes (kernels, environments, actions) are copied as they are saved, by packing;
+ * what they hold of the trace goes through clone_value and clone_frame on the way.
+ *
  * What a caller may rely on: the copy has the same values, order of evaluation, weight and
  * generator state (who wants another stream splits it) and shares nothing that can change. Contexts
  * and blocks may stand in another order. */
 #include "core/nest.h"
 #include "trace/node.h"
+#include "value/value_pack.h"
 
 #include <string.h>
 
@@ -22,25 +26,44 @@ struct clone {
     VEC(struct family *) order;                       /* old families, as found */
     VEC(struct frame *) frame_order;                  /* old frames that are copied */
     VEC(value) kept;                                  /* new values, held until the end */
+    struct map plain;          /* frames that hold nothing of the trace; each -> itself */
+    VEC(struct frame *) asked; /* the same, in turn */
+    bool looks, found;         /* a box is asked whether it holds anything of the trace */
 };
 
 static value clone_value(struct clone *c, value v);
+static bool is_traced(struct clone *c, value v);
 
 static struct node *map_node(struct clone *c, struct node *n) {
     struct node *m = map_get(&c->nodes, MAP_PTR(n));
     return m ? m : n; /* shared constants stay */
 }
 
-/* Does it, or a frame outside it, bind a name to a node of the trace? Nodes of a model around are
- * somebody else's. */
-static bool frame_needs_copy(const struct clone *c, const struct frame *f) {
+/* Does it, or a frame outside it, bind a name to a node of the trace, or to a value that holds
+ * something of it? Nodes of a model around are somebody else's. */
+static bool frame_leads(struct clone *c, const struct frame *f) {
     uint16_t level = nest_level(c->from->core);
-    for (; f; f = f->parent) {
+    for (; f && !map_get(&c->plain, MAP_PTR(f)); f = f->parent) {
         if (f->made_with && f->owner == level) return true;
         for (uint32_t i = 0; i < f->n; i++)
             if (f->s[i].node && !f->s[i].own && f->owner == level) return true;
+        map_put(&c->plain, MAP_PTR(f), (void *)(uintptr_t)f); /* until it is known: rings end */
+        vec_push(&c->asked, (struct frame *)(uintptr_t)f);
+        for (uint32_t i = 0; i < f->n; i++)
+            if ((!f->s[i].node || f->s[i].own) && is_traced(c, f->s[i].v)) return true;
     }
     return false;
+}
+
+/* That one of several frames leads there says nothing of those that were asked on the way. */
+static bool frame_needs_copy(struct clone *c, const struct frame *f) {
+    size_t before = c->asked.n;
+    bool leads = frame_leads(c, f);
+    while (leads && c->asked.n > before) {
+        c->asked.n--;
+        map_del(&c->plain, MAP_PTR(c->asked.at[c->asked.n]));
+    }
+    return leads;
 }
 
 /* Slots are filled later, when all nodes exist. */
@@ -180,14 +203,77 @@ static value remember(struct clone *c, value old, value fresh) {
     return fresh;
 }
 
+/* What a pack holds of the trace, and what it does not change. Owned by the reader, which comes
+ * right after. */
+static void carry_value(struct pack *p, value *v) {
+    struct clone *c = p->above;
+    value of = p->reading || c->looks ? NIL : clone_value(c, *v);
+    if (!p->reading && c->looks) c->found |= is_traced(c, *v);
+    pack_raw(p, p->reading ? v : &of, sizeof of);
+}
+
+static void carry_frame(struct pack *p, struct frame **f) {
+    struct clone *c = p->above;
+    struct frame *of = p->reading || c->looks ? NULL : clone_frame(c, *f);
+    if (!p->reading && c->looks) c->found |= frame_needs_copy(c, *f);
+    pack_raw(p, p->reading ? f : &of, sizeof of);
+}
+
+static const struct pack_links carrying = {.value = carry_value, .frame = carry_frame};
+
+static void copy_begin(struct pack *p, struct session_core *core, const struct pack_links *links,
+                       struct clone *c) {
+    pack_begin_copy(p, links);
+    p->core = core;
+    p->host = &core->host;
+    p->diags = core->diags;
+    p->above = c;
+}
+
+static void *copy_state(struct pack *p, const struct sp_state *s) {
+    s->cls->pack(p, s->data);
+    pack_turn(p);
+    void *data = s->cls->pack(p, NULL);
+    pack_release(p);
+    return data;
+}
+
+/* Kernels of the calling program, which no pack holds, are nobody's. */
+static bool box_is_traced(struct clone *c, struct box *b) {
+    struct pack p;
+    bool looks = c->looks, found = c->found;
+    void *x = b;
+    c->looks = true;
+    c->found = false;
+    copy_begin(&p, c->from->core, &carrying, c);
+    b->cls->pack(&p, pack_object(&p, &x), b);
+    bool traced = c->found && pack_ok(&p);
+    pack_release(&p);
+    c->looks = looks;
+    c->found = found;
+    return traced;
+}
+
+static value clone_box(struct clone *c, value v) {
+    struct pack p;
+    void *x = v.u.box;
+    copy_begin(&p, c->from->core, &carrying, c);
+    v.u.box->cls->pack(&p, pack_object(&p, &x), v.u.box);
+    pack_turn(&p);
+    struct box *made = v.u.box->cls->pack(&p, pack_object(&p, &x), NULL);
+    pack_release(&p);
+    return remember(c, v, value_box(v.tag, made));
+}
+
 /* Procedures of one maker share their state; so do their copies. */
 static value clone_made(struct clone *c, value v) {
     struct sp_proc *m = (struct sp_proc *)v.u.box;
-    struct sp_state *state = map_get(&c->values, MAP_PTR(m->state));
+    struct sp_state *state =
+        m->state->cls->shared ? m->state : map_get(&c->values, MAP_PTR(m->state));
     if (!state) {
-        const struct sp_class *maker = m->maker ? node_class(m->maker) : NULL;
-        state = sp_state_new(m->state->cls,
-                             m->state->cls->copy(m->state->data, maker ? maker->aaa : NULL));
+        struct pack p;
+        copy_begin(&p, c->from->core, &carrying, c);
+        state = sp_state_new(m->state->cls, copy_state(&p, m->state));
         map_put(&c->values, MAP_PTR(m->state), state);
     } else
         sp_state_ref(state);
@@ -210,17 +296,22 @@ static value clone_memo(struct clone *c, value v) {
             value key = clone_value(c, e->key);
             struct memo_entry *ne = memo_insert(k, key);
             value_unref(key);
-            ne->val = value_ref(e->val);
+            ne->val = clone_value(c, e->val);
             if (e->family) memo_set_family(ne, map_get(&c->families, MAP_PTR(e->family)));
         }
     return out;
 }
 
+static bool box_copies(value v) {
+    return (v.tag == V_BOX || v.tag == V_ENV) && v.u.box->cls->copies;
+}
+
 /* Does the value hold anything that belongs to a trace? Made procedures do, and their statistics;
  * they leave it as they are. */
 static bool is_traced_part(value v, void *ctx) {
-    const struct clone *c = ctx;
+    struct clone *c = ctx;
     if (v.tag == V_REF) return v.u.ref->node != NULL;
+    if (box_copies(v)) return box_is_traced(c, v.u.box);
     if (v.tag != V_PROC) return false;
     struct closure *k = closure_of(v);
     struct memo_proc *m = memo_of(v);
@@ -258,6 +349,7 @@ static value clone_value(struct clone *c, value v) {
     }
     if (memo_of(v)) return clone_memo(c, v);
     if (sp_made_of(v)) return clone_made(c, v);
+    if (box_copies(v)) return clone_box(c, v);
     if (v.tag == V_REF) {
         struct node *n = v.u.ref->node;
         value of = clone_value(c, n && !c->to ? n->val : v.u.ref->v);
@@ -370,6 +462,8 @@ static void clone_release(struct clone *c) {
     map_release(&c->frames);
     map_release(&c->ctxs);
     map_release(&c->values);
+    map_release(&c->plain);
+    vec_release(&c->asked);
     vec_release(&c->order);
     vec_release(&c->frame_order);
     for (size_t i = 0; i < c->kept.n; i++) value_unref(c->kept.at[i]);
@@ -419,4 +513,10 @@ value trace_export(struct trace *t, value v) {
     fill_frames(&c);
     clone_release(&c);
     return out;
+}
+
+void *trace_copy_state(struct trace *t, struct sp_state *s) {
+    struct pack p;
+    copy_begin(&p, t->core, NULL, NULL);
+    return copy_state(&p, s);
 }

@@ -59,7 +59,7 @@ static enum gpm_status step_on(struct trace *t, struct node *n, void *data, enum
  * only way to tell the part of the observed ones. A value of probability zero is not put in. */
 static enum gpm_status one_by_one(struct trace *t, const struct joint *j, struct sp_state *state,
                                   const struct sp_aaa *aaa, struct maker_density *out) {
-    void *copy = state->cls->copy(state->data, aaa);
+    void *copy = trace_copy_state(t, state);
     enum gpm_status st = GPM_OK;
     double logp = 0;
     for (size_t i = j->apps.n; i-- > 0 && st == GPM_OK;)
@@ -89,7 +89,7 @@ static enum gpm_status each_maker(struct trace *t, struct joint *j, bool apart, 
         struct sp_state *state = first_made(n->val)->state;
         struct maker_density d = {0};
         bool drawn = n->flags & NODE_RANDOM;
-        d.taken_apart = (apart || drawn) && state->cls->copy;
+        d.taken_apart = apart || drawn;
         if (!drawn) st = maker_log_joint(t, n, state, &d.joint);
         if (st == GPM_OK && d.taken_apart) st = one_by_one(t, j, state, node_class(n)->aaa, &d);
         if (st == GPM_OK) st = fn(ctx, n, &d);

@@ -434,4 +434,6 @@ static inline bool number_is(value v) {
 static inline double number_of(const value *v) {
     return v->tag == V_BOOL ? (double)v->u.boolean : v->u.num;
 }
+/* Statistics of a made procedure, for trying on; owned. */
+void *trace_copy_state(struct trace *t, struct sp_state *s);
 #endif

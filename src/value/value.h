@@ -139,6 +139,7 @@ struct box_class {
                                   value *db);
     void (*visit)(struct box *b, struct visitor *v); /* NULL: does not show what it holds */
     void (*clear)(struct box *b); /* drops it, when a ring of references is opened; or NULL */
+    bool copies;                  /* holds what a trace may own: copied with it, by pack */
     /* Writes or reads one under its number (base/pack.h); b NULL: one is read, owned. NULL: it
      * cannot be saved. */
     struct box *(*pack)(struct pack *p, size_t number, struct box *b);

@@ -116,7 +116,23 @@ static void pack_object_value(struct pack *p, value *v) {
     if (p->reading && (!pack_ok(p) || !v->u.obj)) *v = NIL;
 }
 
+static void share_value(struct pack *p, value *v) {
+    if (!p->reading) value_ref(*v);
+    pack_raw(p, v, sizeof *v);
+}
+
+void pack_begin_copy(struct pack *p, const struct pack_links *links) {
+    static const struct pack_links sharing = {.value = share_value};
+    pack_begin_write(p);
+    p->copying = true;
+    p->links = links ? links : &sharing;
+}
+
 void pack_value(struct pack *p, value *v) {
+    if (p->copying) {
+        p->links->value(p, v);
+        return;
+    }
     for (;;) { /* along the rest of a list, which may be long */
         uint32_t tag = pack_choice(p, v->tag, V_BOX + 1);
         size_t before = p->n_objects;

@@ -23,8 +23,14 @@ struct pack_links {
     size_t n_boxes;
     const struct sp_state_class *const *states;
     size_t n_states;
+    /* Copying: values and frames go this way, owned by the reader. */
+    void (*value)(struct pack *p, value *v);
+    void (*frame)(struct pack *p, struct frame **f);
 };
 
+/* Starts a copy in process: what is written is read after pack_turn. links NULL: what values hold
+ * is shared. */
+void pack_begin_copy(struct pack *p, const struct pack_links *links);
 /* Owned when it was read. */
 void pack_value(struct pack *p, value *v);
 void pack_values(struct pack *p, value *v, size_t n); /* that are there */

@@ -9,6 +9,7 @@
 
 #include "emu/emulator.h"
 #include "sp/kernel_value.h"
+#include "value/value_pack.h"
 #include <math.h>
 
 enum { N = 6 };
@@ -70,6 +71,20 @@ static void *make(struct call *k, const struct kind *kind, double t) {
     return e;
 }
 
+/* Of one made at time 0. */
+static void *copy_of(const struct kind *kind, void *e) {
+    struct call k;
+    struct pack p;
+    void *copy = make(&k, kind, 0);
+    pack_begin_copy(&p, NULL);
+    class_of(kind)->pack(&p, e);
+    pack_turn(&p);
+    class_of(kind)->pack(&p, copy);
+    pack_release(&p);
+    call_release(&k);
+    return copy;
+}
+
 static const double *at(const struct kind *kind, size_t i) {
     return xs + i * (size_t)kind->dim;
 }
@@ -99,7 +114,7 @@ static double conditional(const struct kind *kind, void *e, size_t i, size_t n) 
     assert_int_equal(class_of(kind)->conditional(e, measured(kind, i), at(kind, i), ys + i, m, &lp),
                      GPM_OK);
     if (m == n) return lp;
-    void *with = class_of(kind)->copy(e);
+    void *with = copy_of(kind, e);
     add(kind, with, i, m);
     lp += conditional(kind, with, i + m, n - m);
     class_of(kind)->free(with);
@@ -137,7 +152,7 @@ static void leaves_no_mark(const struct kind *kind) {
     void *e = make(&k, kind, 0);
     add(kind, e, 0, 3);
     double before = joint(kind, e), next = conditional(kind, e, 4, 1);
-    void *copy = class_of(kind)->copy(e);
+    void *copy = copy_of(kind, e);
     add(kind, e, 3, 3);
     for (size_t i = N; i-- > 3;)
         assert_int_equal(class_of(kind)->remove(e, measured(kind, i), at(kind, i), &ys[i]), GPM_OK);
@@ -232,7 +247,7 @@ static void joint_draws(const struct kind *kind) {
         assert_int_equal(class_of(kind)->conditional(e, measured(kind, 4), at(kind, 4), &a, 1, &lp),
                          GPM_OK);
         p1 += exp(lp) * w;
-        void *given = class_of(kind)->copy(e);
+        void *given = copy_of(kind, e);
         assert_int_equal(class_of(kind)->add(given, measured(kind, 4), at(kind, 4), &a, 1), GPM_OK);
         for (int i = 0; i < 400; i++) {
             assert_int_equal(

@@ -8,6 +8,7 @@
 #include "support/spcall.h"
 
 #include "emu/emulator.h"
+#include "value/value_pack.h"
 
 static const struct maker_case {
     const char *maker, *args, *other, *data, *times; /* other: parameters to move to */
@@ -293,7 +294,12 @@ static void copies_are_independent(void **state) {
         enter_all(&m);
         double before = joint(&m), lp;
         struct sp_proc *p = sp_made_of(m.proc);
-        void *copy = p->state->cls->copy(p->state->data, m.k.c.cls->aaa);
+        struct pack copied;
+        pack_begin_copy(&copied, NULL);
+        p->state->cls->pack(&copied, p->state->data);
+        pack_turn(&copied);
+        void *copy = p->state->cls->pack(&copied, NULL);
+        pack_release(&copied);
         for (size_t j = 0; j < m.n; j++) leave(&m, j);
         assert_int_equal(m.k.c.cls->aaa->log_joint(copy, &lp), GPM_OK);
         assert_close(lp, before, 1e-15);
