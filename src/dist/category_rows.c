@@ -9,6 +9,7 @@
  */
 #include "base/mem.h"
 #include "dist/columns.h"
+#include "dist/transform.h"
 #include "math/special.h"
 #include <math.h>
 
@@ -96,8 +97,7 @@ static double category_lp(const struct ordered *o, double x, double eta, double 
 
 /* The latent number, then the piece in which it lies. */
 static double category_draw(const struct ordered *o, struct rng *r, double eta) {
-    double at[2] = {eta, 1};
-    double y = (o->piece == logistic_piece ? dist_logistic_draw : dist_normal_draw)(r, at, 2);
+    double y = eta + (o->piece == logistic_piece ? standard_logistic.draw(r) : rng_normal(r));
     size_t k = 0;
     while (k + 1 < o->k && y > o->cut[k + 1]) k++;
     return (double)k;

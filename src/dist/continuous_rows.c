@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Continuous random procedures whose value is a number. Densities, samplers and gradients are
- * those of math/dist_continuous.c, distribution functions those of math/dist_tails.c; here are
- * domains that a signature cannot say, supports, and bounds for rejection.
+ * Continuous random procedures on which others build. Densities, samplers and gradients are those
+ * of math/dist_continuous.c, distribution functions those of math/dist_tails.c; here are domains
+ * that a signature cannot say, supports, and bounds for rejection.
  */
 #include "math/dist.h"
 #include "math/special.h"
 #include "dist/dist_cols.h"
 #include "dist/dist_row.h"
+#include "dist/transform.h"
 #include <math.h>
 
 /* Bits of `varies` in log_bound. */
@@ -120,6 +121,8 @@ static void range_of_uniform(const double *a, double *lo, double *hi) {
     *lo = a[0];
     *hi = a[1];
 }
+
+LOCATION_SCALE(laplace, laplace)
 
 static const double standard_t[] = {NAN, 0, 1};
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Continuous random procedures on positive numbers and parts of them: math/dist_positive.c.
+ * Continuous random procedures on positive numbers and parts of them, with their laws.
  */
 #include "dist/dist_row.h"
-#include "math/dist.h"
+#include "dist/transform.h"
+#include <float.h>
 #include <math.h>
 
 static void range_from_first(const double *a, double *lo, double *hi) {
@@ -16,6 +17,60 @@ static enum gpm_status check_open_unit(struct sp_call *c, const double *a) {
     return sp_error(c, DIAG_DOMAIN, "%s: mean must be above 0 and below 1, got %g", c->cls->name,
                     a[0]);
 }
+
+/* ---- weibull(k, s): (x / s)^k is expon(1); frechet(k, s): (x / s)^-k is; loglogistic(s, k):
+ * k log(x / s) is standard logistic; pareto(s, k): it is expon(1) */
+SCALE_SHAPE(weibull, least, 1, 0, a[1] * pow(rng_exponential(r), 1 / a[0]))
+SCALE_SHAPE(frechet, gumbel, 1, 0, a[1] * pow(rng_exponential(r), -1 / a[0]))
+SCALE_SHAPE(loglogistic, logistic, 0, 1, a[0] * exp(standard_logistic.draw(r) / a[1]))
+SCALE_SHAPE(pareto, expon, 0, 1, a[0] * exp(rng_exponential(r) / a[1]))
+
+/* ---- rayleigh(s) is weibull(2, s sqrt(2)) */
+LAW_LP(rayleigh, dist_weibull_lp(x, PARAMETERS(2, M_SQRT2 *a[0]), 2))
+LAW_TAILS(rayleigh, put_exponential(t, 0.5 * (x / a[0]) * (x / a[0])))
+LAW_DRAW(rayleigh, a[0] > 0 ? positive_double(a[0] * sqrt(2 * rng_exponential(r))) : NAN)
+RENAMED_GRAD(rayleigh, weibull, 2, (2, M_SQRT2 *a[0]), g[1] = M_SQRT2 * d[2])
+
+/* ---- pareto_type_2(m, s, k), y = x - m >= 0:  k/s (1 + y/s)^(-k-1) */
+static double dist_pareto_type_2_lp(double x, const double *a, size_t n) {
+    if (!(a[1] > 0 && a[2] > 0)) return NAN;
+    if (isnan(x)) return NAN;
+    if (!(x >= a[0]) || isinf(x)) return -INFINITY;
+    return log(a[2] / a[1]) - (a[2] + 1) * log1p((x - a[0]) / a[1]);
+}
+
+static double dist_pareto_type_2_draw(struct rng *r, const double *a, size_t n) {
+    if (!(a[1] > 0 && a[2] > 0)) return NAN;
+    return fmin(a[0] + a[1] * expm1(rng_exponential(r) / a[2]), DBL_MAX);
+}
+
+static void dist_pareto_type_2_grad(double x, const double *a, size_t n, double *g) {
+    double y = x - a[0], all = a[1] + y;
+    g[0] = -(a[2] + 1) / all;
+    g[1] = -g[0];
+    g[2] = ((a[2] + 1) * y / all - 1) / a[1];
+    g[3] = 1 / a[2] - log1p(y / a[1]);
+}
+
+static void dist_pareto_type_2_tails(double x, const double *a, size_t n, double *t) {
+    put_exponential(t, x > a[0] ? a[2] * log1p((x - a[0]) / a[1]) : 0);
+}
+
+static void slopes_pareto_type_2(double x, const double *a, size_t n, double *d) {
+    double y = x - a[0];
+    d[0] = -1;
+    d[1] = -y / a[1];
+    d[2] = (a[1] + y) * log1p(y / a[1]) / a[2];
+}
+
+/* ---- gamma and inv_gamma, beta under other parameters */
+RENAMED(chi_square, gamma, 2, (0.5 * a[0], 0.5), g[1] = 0.5 * d[1])
+RENAMED(inv_chi_square, inv_gamma, 2, (0.5 * a[0], 0.5), g[1] = 0.5 * d[1])
+RENAMED(scaled_inv_chi_square, inv_gamma, 2, (0.5 * a[0], 0.5 * a[0] * a[1] * fabs(a[1])),
+        g[1] = 0.5 * (d[1] + a[1] * a[1] * d[2]);
+        g[2] = a[0] * a[1] * d[2])
+RENAMED(beta_proportion, beta, 2, (a[0] * a[1], (1 - a[0]) * a[1]), g[1] = a[1] * (d[1] - d[2]);
+        g[2] = a[0] * d[1] + (1 - a[0]) * d[2])
 
 const struct sp_class sp_positive_rows[] = {
     {.name = "weibull",

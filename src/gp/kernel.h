@@ -52,7 +52,6 @@ enum kern_prior {
     KERN_P_FLAT, /* none: whoever fits with default priors holds the parameter */
     KERN_P_NORMAL,
     KERN_P_LOGNORMAL,
-    KERN_P_GAMMA,
     KERN_P_UNIFORM,
     KERN_P_LOGUNIFORM
 };

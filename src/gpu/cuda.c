@@ -35,7 +35,6 @@
     F(cuMemFree, _v2, (gpu_ptr))                                                                   \
     F(cuMemcpyHtoD, _v2, (gpu_ptr, const void *, size_t))                                          \
     F(cuMemcpyDtoH, _v2, (void *, gpu_ptr, size_t))                                                \
-    F(cuMemcpyDtoD, _v2, (gpu_ptr, gpu_ptr, size_t))                                               \
     F(cuMemsetD8, _v2, (gpu_ptr, unsigned char, size_t))                                           \
     F(cuModuleLoadData, , (void **, const void *))                                                 \
     F(cuModuleGetFunction, , (void **, void *, const char *))                                      \

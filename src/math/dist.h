@@ -38,31 +38,10 @@ DIST_DECLARE(log_odds_beta);    /* a, b: log odds of a beta variable */
 DIST_DECLARE(log_odds_uniform); /* no parameters: the standard logistic distribution */
 DIST_DECLARE(uniform);          /* low, high */
 DIST_DECLARE(student_t);        /* degrees of freedom [, location, scale] */
-DIST_DECLARE(laplace);          /* location, scale */
 DIST_DECLARE(lognormal);        /* mu, sigma */
 DIST_DECLARE(vonmises); /* mu, kappa; angles are taken modulo 2 pi, draws lie in [-pi, pi] */
 
-DIST_DECLARE(cauchy); /* location, scale; so logistic, gumbel */
-DIST_DECLARE(logistic);
-DIST_DECLARE(gumbel);
-DIST_DECLARE(half_normal);             /* scale */
-DIST_DECLARE(half_cauchy);             /* scale */
-DIST_DECLARE(half_student_t);          /* degrees of freedom, scale */
-DIST_DECLARE(skew_normal);             /* location, scale, shape */
-DIST_DECLARE(skew_double_exponential); /* location, scale, share below the location */
-DIST_DECLARE(exp_mod_normal);          /* mean and sd of a normal, rate of what is added */
 DIST_DECLARE(wiener); /* distance of the boundaries, delay, share of the way, drift */
-
-DIST_DECLARE(weibull);               /* shape, scale */
-DIST_DECLARE(frechet);               /* shape, scale */
-DIST_DECLARE(rayleigh);              /* scale */
-DIST_DECLARE(loglogistic);           /* scale, shape */
-DIST_DECLARE(pareto);                /* least value, shape */
-DIST_DECLARE(pareto_type_2);         /* least value, scale, shape */
-DIST_DECLARE(chi_square);            /* degrees of freedom */
-DIST_DECLARE(inv_chi_square);        /* degrees of freedom */
-DIST_DECLARE(scaled_inv_chi_square); /* degrees of freedom, scale */
-DIST_DECLARE(beta_proportion);       /* mean, a + b */
 
 DIST_DECLARE(bernoulli);        /* [p = 1/2]; 0 or 1 */
 DIST_DECLARE(log_bernoulli);    /* log p */
@@ -73,21 +52,15 @@ DIST_DECLARE(uniform_discrete); /* low, high; high excluded */
 DIST_DECLARE(neg_binomial);     /* r, p: failures before the r-th success */
 DIST_DECLARE(geometric);        /* p: failures before the first success */
 
-DIST_DECLARE(binomial_logit);     /* n, log odds */
-DIST_DECLARE(poisson_log);        /* log of the mean */
-DIST_DECLARE(neg_binomial_rate);  /* shape and rate of the gamma that a Poisson's mean has */
-DIST_DECLARE(neg_binomial_2);     /* mean, its precision: variance m + m^2 / f */
-DIST_DECLARE(neg_binomial_2_log); /* log of the mean, precision */
-DIST_DECLARE(beta_binomial);      /* n, a, b */
-DIST_DECLARE(beta_neg_binomial);  /* r, a, b */
-DIST_DECLARE(hypergeometric);     /* draws, good ones, bad ones */
+/* (x - m) / s; the difference of two large numbers of opposite sign may be beyond the doubles. */
+static inline double standardised(double x, double m, double s) {
+    double d = x - m;
+    return isinf(d) ? x / s - m / s : d / s;
+}
 
 static inline bool is_count(double k) {
     return k >= 0 && k == floor(k) && !isinf(k);
 }
-
-/* log of the integral over the exponential part of exp_mod_normal, z = (x - m) / s, k = l s. */
-double log_exp_mod(double z, double k);
 
 /* Standard draws on which others build. */
 double draw_gamma(struct rng *r, double shape);     /* rate 1; 0 < shape */

@@ -8,12 +8,6 @@
 #include <float.h>
 #include <math.h>
 
-/* (x - m) / s; the difference of two large numbers of opposite sign may be beyond the doubles. */
-static double standardised(double x, double m, double s) {
-    double d = x - m;
-    return isinf(d) ? x / s - m / s : d / s;
-}
-
 /* ---- normal(m, s):  1 / (s sqrt(2 pi)) exp(-(x - m)^2 / (2 s^2)) */
 double dist_normal_lp(double x, const double *a, size_t n) {
     if (!(a[1] > 0)) return NAN;
@@ -252,25 +246,6 @@ void dist_student_t_grad(double x, const double *a, size_t n, double *g) {
            (digamma(0.5 * (v + 1)) - digamma(0.5 * v) - 1 / v - log1p(z * z / v) + w * z * z / v);
     if (n > 1) g[2] = w * z / s;
     if (n > 2) g[3] = (w * z * z - 1) / s;
-}
-
-/* ---- laplace(m, b):  1 / (2 b) e^(-|x - m| / b) */
-double dist_laplace_lp(double x, const double *a, size_t n) {
-    if (!(a[1] > 0)) return NAN;
-    return -M_LN2 - log(a[1]) - fabs(standardised(x, a[0], a[1]));
-}
-
-double dist_laplace_draw(struct rng *r, const double *a, size_t n) {
-    if (!(a[1] > 0)) return NAN;
-    double u = rng_uniform(r) - 0.5;
-    return a[0] - a[1] * copysign(log1p(-2 * fabs(u)), u);
-}
-
-void dist_laplace_grad(double x, const double *a, size_t n, double *g) {
-    double d = x - a[0], sign = (d > 0) - (d < 0); /* 0 at the kink */
-    g[0] = -sign / a[1];
-    g[1] = sign / a[1];
-    g[2] = (fabs(d) / a[1] - 1) / a[1];
 }
 
 /* ---- lognormal(m, s):  normal density of log x, divided by x */

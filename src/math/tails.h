@@ -7,6 +7,7 @@
 #ifndef MATH_TAILS_H
 #define MATH_TAILS_H
 #include "math/dist.h"
+#include "math/special.h"
 #include <stdbool.h>
 
 /* t[0] = log P(X <= x), t[1] = log P(X > x). */
@@ -14,6 +15,16 @@ typedef void dist_tails_fn(double x, const double *a, size_t n, double *t);
 /* d[i] = (dF(x) / d a[i]) / f(x), how far x falls when a[i] grows and its probability stays; NaN
  * where there is no closed form: differences of the tails serve instead. */
 typedef void dist_slopes_fn(double x, const double *a, size_t n, double *d);
+
+static inline void put_tails(double *t, double lower, double upper) {
+    t[0] = lower;
+    t[1] = upper;
+}
+
+/* From the upper tail of something whose logarithm is -e, e >= 0. */
+static inline void put_exponential(double *t, double e) {
+    put_tails(t, e > 0 ? log1mexp(e) : -INFINITY, e > 0 ? -e : 0);
+}
 
 /* A distribution, with parameters a[0..n-1], as the functions below want it. */
 struct law {
@@ -39,19 +50,8 @@ double law_quantile(const struct law *w, double lower, double upper);
 double law_draw_between(struct rng *r, const struct law *w, double lo, double hi);
 
 dist_tails_fn dist_normal_tails, dist_gamma_tails, dist_inv_gamma_tails, dist_expon_tails,
-    dist_beta_tails, dist_log_beta_tails, dist_log_odds_beta_tails, dist_log_odds_uniform_tails,
-    dist_uniform_tails, dist_student_t_tails, dist_laplace_tails, dist_lognormal_tails;
-dist_tails_fn dist_cauchy_tails, dist_logistic_tails, dist_gumbel_tails, dist_half_normal_tails,
-    dist_half_cauchy_tails, dist_half_student_t_tails, dist_skew_double_exponential_tails,
-    dist_exp_mod_normal_tails;
-dist_tails_fn dist_weibull_tails, dist_frechet_tails, dist_rayleigh_tails, dist_loglogistic_tails,
-    dist_pareto_tails, dist_pareto_type_2_tails, dist_chi_square_tails, dist_inv_chi_square_tails,
-    dist_scaled_inv_chi_square_tails, dist_beta_proportion_tails;
-dist_tails_fn dist_binomial_logit_tails, dist_poisson_log_tails, dist_neg_binomial_rate_tails,
-    dist_neg_binomial_2_tails, dist_neg_binomial_2_log_tails, dist_beta_binomial_tails,
-    dist_hypergeometric_tails;
-dist_tails_fn dist_binomial_tails, dist_poisson_tails, dist_uniform_discrete_tails,
-    dist_neg_binomial_tails, dist_geometric_tails;
+    dist_beta_tails, dist_log_beta_tails, dist_log_odds_beta_tails, dist_uniform_tails,
+    dist_student_t_tails, dist_lognormal_tails;
 
 /* Slopes of families: what the parameters do. */
 dist_slopes_fn slopes_loc_scale;       /* location, scale */
@@ -61,6 +61,5 @@ dist_slopes_fn slopes_rate;            /* the last one is a rate */
 dist_slopes_fn slopes_scale;           /* the last one is a scale */
 dist_slopes_fn slopes_shape_scale;     /* of the power (x / scale)^shape */
 dist_slopes_fn slopes_scale_shape;     /* the same in the other order */
-dist_slopes_fn slopes_pareto_type_2;   /* least value, scale, shape */
 dist_slopes_fn slopes_ends;            /* both ends of a uniform */
 #endif

@@ -8,6 +8,18 @@
 
 #include "math/dist.h"
 #include "math/special.h"
+#include "sp/sp.h"
+
+/* The law of a row. */
+#define BY_ROW(NAME)                                                                               \
+    static double dist_##NAME##_lp(double x, const double *a, size_t n) {                          \
+        return sp_index_find(#NAME)->num_log_density(x, a, n);                                     \
+    }                                                                                              \
+    static double dist_##NAME##_draw(struct rng *r, const double *a, size_t n) {                   \
+        return sp_index_find(#NAME)->num_sample(r, a, n);                                          \
+    }
+BY_ROW(laplace)
+BY_ROW(hypergeometric)
 
 #define CASE(name, n, ...)                                                                         \
     { #name, dist_##name##_draw, dist_##name##_lp, {__VA_ARGS__ }, n }
