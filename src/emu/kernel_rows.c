@@ -73,6 +73,19 @@ static enum gpm_status k_leaf(struct sp_call *c, value *out) {
     return st == GPM_OK ? give(c, k, why, out) : st;
 }
 
+/* The parameters of the leaf that an alias is are functions of its arguments. */
+static enum gpm_status k_alias_grad(struct sp_call *c, value result, value d, value *dargs) {
+    const struct kern_class *row = c->cls->of;
+    double par[KERN_MAX_PAR], sum[KERN_MAX_PAR] = {0}, slope;
+    for (size_t i = 0; i < c->n; i++) par[i] = sp_num(c, i);
+    for (size_t b = 0; d.tag == V_VECTOR && b < d.u.vector->n; b++) {
+        kern_base_par(row, par, b, &slope);
+        if (row->from[b].par >= 0) sum[row->from[b].par] += slope * d.u.vector->at[b];
+    }
+    for (size_t i = 0; i < c->n && d.tag == V_VECTOR; i++) dargs[i] = value_num(sum[i]);
+    return GPM_OK;
+}
+
 /* The adjoint of a kernel is the vector of adjoints of its flat parameters, which for a leaf are
  * its arguments. */
 static enum gpm_status k_leaf_grad(struct sp_call *c, value result, value d, value *dargs) {
@@ -304,7 +317,8 @@ size_t sp_kernel_leaf_make(const struct sp_class **rows) {
                                           .doc = leaf_doc(row, i),
                                           .example = leaf_example(row, maker),
                                           .simulate = k_leaf,
-                                          .grad_simulate = k_leaf_grad};
+                                          .grad_simulate =
+                                              row->op == KERN_ALIAS ? k_alias_grad : k_leaf_grad};
     *rows = made;
     return n;
 }
@@ -341,10 +355,10 @@ const struct sp_class sp_kernel_rows[] = {
      .example = "gp_cov_product(make_linear(1), make_whitenoise(2)) => LIN(sf=1) * WN(sigma=2)",
      COMBINE("*", "The product of kernels.")},
     {.name = "gp_cov_scale",
-     .example = "gp_cov_scale(4, gp_cov_se(2)) => 4 * gp_cov_se(l2=2)",
+     .example = "gp_cov_scale(4, gp_cov_se(4)) => 4 * SE(sf=1, l=2)",
      WITH_VARIANCE("*", "s2 times the kernel.")},
     {.name = "gp_cov_bias",
-     .example = "gp_cov_bias(4, gp_cov_se(2)) => 4 + gp_cov_se(l2=2)",
+     .example = "gp_cov_bias(4, gp_cov_se(4)) => 4 + SE(sf=1, l=2)",
      WITH_VARIANCE("+", "s2 plus the kernel.")},
     {.name = "make_change_point",
      .example = "make_change_point(make_linear(1), make_constant(2), 5, 0.1) => CP(LIN(sf=1), "

@@ -184,7 +184,7 @@ static const struct kern *walk_of(const struct kern *k, double *amp) {
 /* Of inputs with several columns the grid is that of the first. Each leaf must have one column:
  * the first, or, where rank one is all that counts, any. */
 static bool on_column(const struct kern *k, bool first) {
-    if (k->op == KERN_LEAF || k->op == KERN_ALIAS)
+    if (k->op == KERN_LEAF)
         return kern_is_constant(k) || kern_is_white(k) ||
                (k->ncol == 1 && (!first || k->col[0] == 0));
     for (size_t i = 0; i < k->nkids; i++)

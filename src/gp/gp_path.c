@@ -50,8 +50,7 @@ struct gp_path {
 };
 
 static const struct kern *factor(const struct kern *t, size_t i) {
-    const struct kern *k = kern_part(t, KERN_PRODUCT, i);
-    return k->op == KERN_ALIAS ? k->kid[0] : k;
+    return kern_part(t, KERN_PRODUCT, i);
 }
 
 static bool has_wave(const struct kern *k) {

@@ -324,7 +324,7 @@ static void expand_sum(const struct kern *k, term_list *out, struct work *w) {
 static void expand(const struct kern *k, term_list *out, struct work *w) {
     if (!work_on(w, WORK_LEAF)) return;
     switch (k->op) {
-    case KERN_ALIAS: expand_leaf(k->kid[0], out); return;
+    case KERN_ALIAS: /* no kernel is one */
     case KERN_LEAF: expand_leaf(k, out); return;
     case KERN_PRODUCT: expand_product(k, out, w); return;
     case KERN_CALLBACK: push_factor(out, 1, kern_ref(k)); return;

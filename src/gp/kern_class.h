@@ -129,8 +129,8 @@ struct kern_class {
     const struct kern_states *states;
     struct kern_device device;
 
-    /* Aliases: each parameter of the leaf they stand for, named by the symbol, is a factor times
-     * parameter `par`, its root (factor 0), or 1 (par -1). */
+    /* Aliases are made as the leaf that they stand for, named by the symbol. Each parameter of the
+     * leaf is a factor times parameter `par`, its root (factor 0), or 1 (par -1). */
     struct {
         int par;
         double factor;
@@ -140,4 +140,6 @@ struct kern_class {
      * function of one column: the same, par from the second one on. */
     double (*weight)(const double *par, double x, double *dh);
 };
+/* Parameter b of the leaf, and its derivative in parameter from[b].par of the alias. */
+double kern_base_par(const struct kern_class *alias, const double *par, size_t b, double *slope);
 #endif

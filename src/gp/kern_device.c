@@ -13,9 +13,9 @@
 
 extern const char embed_device_kernels_cu[], embed_device_any_cu[];
 
-/* One node of the tree, aliases resolved, with its places in the arrays of a program. */
+/* One node of the tree, with its places in the arrays of a program. */
 struct site {
-    const struct kern *k, *alias;
+    const struct kern *k;
     int par, feature, constant;
     size_t own;             /* first parameter in the expression's own vector */
     size_t first_kid, past; /* sites of the kids begin there; the next one after the subtree */
@@ -33,19 +33,15 @@ static int site_features(const struct kern *k, int dim) {
 
 static void collect(struct sites *s, const struct kern *k, size_t own) {
     struct site t = {.k = k, .own = own};
-    if (k->op == KERN_ALIAS) {
-        t.alias = k;
-        t.k = k->kid[0];
-    }
     if (k->op == KERN_CALLBACK) s->procedure = k;
     t.par = s->par, t.constant = s->constant;
-    s->par += (int)t.k->npar;
-    s->constant += t.k->cls && t.k->op == KERN_LEAF ? t.k->cls->device.constants : 0;
+    s->par += (int)k->npar;
+    s->constant += k->cls && k->op == KERN_LEAF ? k->cls->device.constants : 0;
     t.first_kid = s->at.n + 1;
     size_t me = s->at.n;
     vec_push(&s->at, t);
     own += k->npar;
-    for (size_t i = 0; i < k->nkids && !t.alias; i++) {
+    for (size_t i = 0; i < k->nkids; i++) {
         collect(s, k->kid[i], own);
         own += k->kid[i]->total;
     }
@@ -369,26 +365,18 @@ enum gpm_status kern_program(const struct kern *k, int dim, struct kern_program 
 
 /* ---- numbers ---- */
 
-static void numbers(const struct kern *k, double **par, double **constant) {
-    const struct kern *base = k->op == KERN_ALIAS ? k->kid[0] : k;
-    memcpy(*par, base->par, base->npar * sizeof **par);
-    *par += base->npar;
-    if (base->op == KERN_LEAF && base->cls->device.constants) {
-        base->cls->device.constant(base, *constant);
-        *constant += base->cls->device.constants;
+static void constants(const struct kern *k, double **constant) {
+    if (k->op == KERN_LEAF && k->cls->device.constants) {
+        k->cls->device.constant(k, *constant);
+        *constant += k->cls->device.constants;
     }
-    for (size_t i = 0; i < k->nkids && k->op != KERN_ALIAS; i++) numbers(k->kid[i], par, constant);
-}
-
-static size_t count_numbers(const struct kern *k) {
-    size_t n = k->op == KERN_ALIAS ? k->kid[0]->npar : k->npar;
-    for (size_t i = 0; i < k->nkids && k->op != KERN_ALIAS; i++) n += count_numbers(k->kid[i]);
-    return n;
+    for (size_t i = 0; i < k->nkids; i++) constants(k->kid[i], constant);
 }
 
 void kern_program_params(const struct kern *k, double *t) {
-    double *constant = t + count_numbers(k);
-    numbers(k, &t, &constant);
+    double *constant = t + kern_nparam(k);
+    kern_params(k, t);
+    constants(k, &constant);
 }
 
 /* ---- any expression of one column ---- */
@@ -522,24 +510,8 @@ bool kern_any_params(const struct kern *k, double *t, int *features) {
     return fits;
 }
 
-static void deliver(const struct kern *k, const double **g, double **dkern) {
-    const struct kern *base = k->op == KERN_ALIAS ? k->kid[0] : k;
-    for (size_t i = 0; i < base->npar; i++) {
-        double slope = 1;
-        int p = (int)i;
-        if (k->op == KERN_ALIAS) {
-            kern_base_par(k, i, &slope);
-            p = k->cls->from[i].par;
-        }
-        if (p >= 0) (*dkern)[p] += slope * (*g)[i];
-    }
-    *g += base->npar;
-    *dkern += k->npar;
-    for (size_t i = 0; i < k->nkids && k->op != KERN_ALIAS; i++) deliver(k->kid[i], g, dkern);
-}
-
 void kern_program_slopes(const struct kern *k, const double *g, double *dkern) {
-    deliver(k, &g, &dkern);
+    for (size_t i = 0; i < kern_nparam(k); i++) dkern[i] += g[i];
 }
 
 uint64_t kern_shape(const struct kern *k) {
@@ -547,8 +519,7 @@ uint64_t kern_shape(const struct kern *k) {
     if (k->cls) h = hash_mix(h ^ MAP_PTR(k->cls));
     h = hash_mix(h + k->ard);
     for (size_t i = 0; i < k->ncol; i++) h = hash_mix(h ^ (uint64_t)(k->col[i] + 1));
-    for (size_t i = 0; i < k->nkids && k->op != KERN_ALIAS; i++)
-        h = hash_mix(31 * h + kern_shape(k->kid[i]));
+    for (size_t i = 0; i < k->nkids; i++) h = hash_mix(31 * h + kern_shape(k->kid[i]));
     return h;
 }
 
@@ -558,7 +529,7 @@ bool kern_same_shape(const struct kern *a, const struct kern *b) {
         return false;
     for (size_t i = 0; i < a->ncol; i++)
         if (a->col[i] != b->col[i]) return false;
-    for (size_t i = 0; i < a->nkids && a->op != KERN_ALIAS; i++)
+    for (size_t i = 0; i < a->nkids; i++)
         if (!kern_same_shape(a->kid[i], b->kid[i])) return false;
     return true;
 }

@@ -8,7 +8,7 @@
  *   k_value(f, h, t, same)         the kernel of two points
  *   k_grad(f, h, t, same, w, g)    g[p] += w dk/dt_p, p < NP
  *
- * t: NT numbers, the parameters of all leaves (an alias's are those of the leaf that it stands for)
+ * t: NT numbers, the parameters of all leaves
  * and change operators in the order of the tree, then the constants that rows made of them. same:
  * whether it is one point (white noise), 2 where equal coordinates decide.
  */

@@ -133,7 +133,7 @@ static void finish(struct kern *k) {
     for (size_t i = 0; i < k->nkids; i++) {
         const struct kern *q = k->kid[i];
         h = hash_mix(h * 31 + q->hash);
-        if (k->op != KERN_ALIAS) k->total += q->total;
+        k->total += q->total;
         if (q->depth >= k->depth) k->depth = q->depth + 1;
         k->size += q->size;
         k->stationary = k->stationary && q->stationary;
@@ -145,20 +145,21 @@ static void finish(struct kern *k) {
     k->hash = h;
 }
 
-double kern_base_par(const struct kern *alias, size_t b, double *slope) {
-    int p = alias->cls->from[b].par;
-    double f = alias->cls->from[b].factor, root = p >= 0 && f == 0 ? sqrt(alias->par[p]) : 0;
+double kern_base_par(const struct kern_class *alias, const double *par, size_t b, double *slope) {
+    int p = alias->from[b].par;
+    double f = alias->from[b].factor, root = p >= 0 && f == 0 ? sqrt(par[p]) : 0;
     *slope = p < 0 ? 0 : f != 0 ? f : 0.5 / root;
-    return p < 0 ? 1 : f != 0 ? f * alias->par[p] : root;
+    return p < 0 ? 1 : f != 0 ? f * par[p] : root;
 }
 
+/* The leaf that an alias stands for. */
 static struct kern *alias_base(const struct kern *k) {
     const struct kern_class *row, *best = NULL;
     double par[KERN_MAX_PAR], slope;
     /* The last row of that name is the one with the most parameters (LIN with an origin). */
     for (size_t i = 0; (row = kern_class_at(i)); i++)
         if (strcmp(row->name, k->cls->symbol) == 0 && (!best || row->npar > best->npar)) best = row;
-    for (size_t b = 0; b < best->npar; b++) par[b] = kern_base_par(k, b, &slope);
+    for (size_t b = 0; b < best->npar; b++) par[b] = kern_base_par(k->cls, k->par, b, &slope);
     return kern_leaf_on(best, par, 1, k->col, k->ncol, NULL);
 }
 
@@ -181,19 +182,16 @@ struct kern *kern_leaf_on(const struct kern_class *cls, const double *par, size_
     for (size_t i = 0; i < ncol && b.len == 0; i++)
         if (col[i] < 0) buf_printf(&b, "%s: columns count from 0, got %d", cls->name, col[i]);
     bool ok = !b.len && check_params(k, why);
-    if (ok && cls->op == KERN_ALIAS) {
-        k->kid[0] = alias_base(k);
-        k->nkids = k->kid[0] != NULL;
-        if (!k->nkids) /* a parameter so small or large that its square root leaves the domain */
-            buf_printf(&b, "%s: parameter out of the range of numbers", cls->name);
-    }
-    if (ok && !b.len) {
+    if (ok && cls->op != KERN_ALIAS) {
         finish(k);
         return k;
     }
+    struct kern *base = ok ? alias_base(k) : NULL;
+    if (ok && !base) /* a parameter so small or large that its square root leaves the domain */
+        buf_printf(&b, "%s: parameter out of the range of numbers", cls->name);
     if (b.len) complain(why, &b);
     kern_unref(k);
-    return NULL;
+    return base;
 }
 
 struct kern *kern_with_first(const struct kern *k, double first) {

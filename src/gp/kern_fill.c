@@ -29,7 +29,7 @@ static const struct kern *lone_exponential(const struct kern *k, double *white) 
         else if (rest)
             return NULL;
         else
-            rest = part->op == KERN_ALIAS ? part->kid[0] : part;
+            rest = part;
     }
     return rest && rest->op == KERN_LEAF && rest->cls->expo ? rest : NULL;
 }

@@ -24,15 +24,9 @@ struct pass {
 
 static void descend(struct pass *s, struct plan_node *q, const double *w);
 
-/* The leaf's derivatives land in gb, one per parameter of the leaf; an alias maps them. */
+/* The leaf's derivatives land in gb, one per parameter of the leaf. */
 void plan_deliver(const struct plan_node *q, const double *gb, double *g) {
-    g += q->at;
-    for (size_t i = 0; i < q->k->npar; i++) {
-        double slope = 1;
-        if (q->alias) kern_base_par(q->alias, i, &slope);
-        int p = q->alias ? q->alias->cls->from[i].par : (int)i;
-        if (p >= 0) g[p] += slope * gb[i];
-    }
+    for (size_t i = 0; i < q->k->npar; i++) g[q->at + i] += gb[i];
 }
 
 static double *clear_own(struct pass *s, struct plan_node *q) {

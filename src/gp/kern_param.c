@@ -15,7 +15,7 @@ size_t kern_nparam(const struct kern *k) {
 void kern_params(const struct kern *k, double *theta) {
     for (size_t i = 0; i < k->npar; i++) theta[i] = k->par[i];
     theta += k->npar;
-    for (size_t i = 0; i < k->nkids && k->op != KERN_ALIAS; i++) {
+    for (size_t i = 0; i < k->nkids; i++) {
         kern_params(k->kid[i], theta);
         theta += k->kid[i]->total;
     }
@@ -55,7 +55,7 @@ static int count_before(const struct kern *k, const char *symbol, size_t at, siz
         if (at < target) before++;
     }
     at += k->npar;
-    for (size_t i = 0; i < k->nkids && k->op != KERN_ALIAS; i++) {
+    for (size_t i = 0; i < k->nkids; i++) {
         before += count_before(k->kid[i], symbol, at, target, total);
         at += k->kid[i]->total;
     }
@@ -82,7 +82,7 @@ void kern_param_name(const struct kern *k, size_t i, struct buf *out) {
 struct kern *kern_with_params(const struct kern *k, const double *theta, char **why) {
     struct kern *kids[2] = {NULL, NULL}, **all = kids, *out = NULL;
     bool same = k->npar == 0 || memcmp(k->par, theta, k->npar * sizeof *theta) == 0;
-    if (k->op == KERN_LEAF || k->op == KERN_ALIAS)
+    if (k->op == KERN_LEAF)
         return same ? kern_ref(k) : kern_leaf_on(k->cls, theta, k->ard, k->col, k->ncol, why);
     if (k->op == KERN_CALLBACK) { /* `user` knows its parameters */
         if (!same && why) *why = mem_strdup("the parameters of a procedure cannot be set here");

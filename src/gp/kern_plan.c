@@ -78,7 +78,7 @@ static void build_lags(struct plan *p, struct plan_node *q) {
     origin.n = 1;
     q->lags = ARENA_NEW(&p->arena, struct plan);
     q->lag = doubles(p, n);
-    p->status = plan_init(q->lags, q->alias ? q->alias : q->k, lags, origin, false);
+    p->status = plan_init(q->lags, q->k, lags, origin, false);
     if (!p->status) p->status = plan_values(q->lags, 0, 0, q->lag);
 }
 
@@ -109,10 +109,6 @@ static struct plan_node *build(struct plan *p, const struct kern *k, size_t at) 
     struct plan_node *q = ARENA_NEW(&p->arena, struct plan_node);
     q->k = k;
     q->at = at;
-    if (k->op == KERN_ALIAS) {
-        q->alias = k;
-        q->k = k = k->kid[0];
-    }
     q->buf = doubles(p, p->rows.n < KERN_STRIP ? p->rows.n : KERN_STRIP);
     if (k->op == KERN_LEAF)
         build_leaf(p, q);

@@ -10,8 +10,7 @@
 #include <string.h>
 
 struct plan_node {
-    const struct kern *k; /* aliases are resolved: this is their leaf */
-    const struct kern *alias;
+    const struct kern *k;
     size_t at;      /* first own parameter in the flat vector */
     double amp;     /* leaves */
     int nf;         /* features */
@@ -124,7 +123,7 @@ struct kern_strip plan_self(const struct plan *p, const struct plan_node *q, siz
 void plan_diag(struct plan *p, struct plan_node *q, size_t i0, size_t m, double *out);
 /* g[p] += sum_i w_i dK(x_i, x_0)/dpar_p over all rows against the fixed point 0. */
 void plan_column_grad(struct plan *p, const double *w, double *g);
-/* Adds the derivatives gb by the parameters of the node's leaf to g, through the alias if any. */
+/* Adds the derivatives gb by the parameters of the node's leaf to g. */
 void plan_deliver(const struct plan_node *q, const double *gb, double *g);
 
 /* Kernels of rank one, K(x, x') = phi(x) phi(x'): rank-one leaves of one column, constants above 0

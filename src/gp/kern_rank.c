@@ -9,7 +9,6 @@
 #include <string.h>
 
 bool kern_rank_one(const struct kern *k) {
-    if (k->op == KERN_ALIAS) k = k->kid[0];
     switch (k->op) {
     case KERN_LEAF: return (kern_is_line(k) || kern_is_constant(k)) && kern_amplitude(k) > 0;
     case KERN_PRODUCT:

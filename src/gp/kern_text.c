@@ -4,7 +4,7 @@
  * queries over structures, which are made of such texts (kern_query.h).
  *
  *   LIN(sf=1.2) + SE(sf=0.5, l=0.3) * PER(sf=1, p=12, l=0.7) + WN(sigma=0.1)
- *   4 * gp_cov_se(l2=0.64)      SE[0,2](sf=1, l=[0.3, 0.5])      CP(LIN, SE(l=2), tau=1988, s=0.5)
+ *   4 * SE(sf=1, l=0.8)         SE[0,2](sf=1, l=[0.3, 0.5])      CP(LIN, SE(l=2), tau=1988, s=0.5)
  */
 #include "gp/kern_query.h"
 #include "gp/kern_tree.h"

@@ -14,7 +14,7 @@ struct kern {
     bool everywhere; /* fits inputs of any dimension */
     bool slopes;     /* every leaf has its derivative in the point */
     bool dear;       /* its matrix costs more than to be looked up */
-    size_t npar;     /* own parameters: leaf, alias, change; expanded */
+    size_t npar;     /* own parameters: leaf, change; expanded */
     size_t total;    /* parameters of the whole subtree */
     size_t
         size; /* symbols of the expression written out, shared parts each time they stand there */
@@ -48,8 +48,6 @@ static inline double kern_par(const struct kern *k, int p, int c) {
 }
 double kern_amplitude(const struct kern *k); /* 1, par^2 or par */
 double kern_amp_slope(const struct kern *k); /* its derivative in parameter 0 */
-/* Parameter b of the leaf that an alias stands for, and its derivative in the alias's. */
-double kern_base_par(const struct kern *alias, size_t b, double *slope);
 /* Value f f' with one feature f of each column: for a function of it see kern_phi. */
 static inline bool kern_is_line(const struct kern *k) {
     return k->op == KERN_LEAF && (k->cls->weight || k->cls->algebra == KERN_ALG_LIN);

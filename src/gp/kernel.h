@@ -34,6 +34,7 @@ struct kern_class;
 #define KERN_DEPTH_MAX   200    /* alternations of sum and product, change operators */
 #define KERN_SYMBOLS_MAX 100000 /* of the expression written out */
 
+/* ALIAS is of rows alone: its kernels are leaves. */
 enum kern_op { KERN_LEAF, KERN_SUM, KERN_PRODUCT, KERN_CHANGE, KERN_ALIAS, KERN_CALLBACK };
 
 bool kern_in_range(double v);                     /* zero, or between 1e-150 and 1e150 in size */
@@ -60,7 +61,7 @@ struct kern_param {
     enum kern_domain domain;
     enum kern_transform transform; /* unconstraining: identity, log, logit on (0,2), held fixed */
     enum kern_prior prior;         /* default, for standardised data (x in [0,1], y with sd 1) */
-    /* normal, lognormal: mean, sd (of the log); gamma: shape, rate; uniform, loguniform: ends */
+    /* normal, lognormal: mean, sd (of the log); uniform, loguniform: ends */
     double prior_a, prior_b;
     double fallback; /* value when the text or the constructor leaves it out */
     bool vector;     /* may be given per input column (ARD) */

@@ -42,11 +42,11 @@ static bool kind_of(const struct kern *leaf, enum st_kind *kind) {
 
 /* One factor more for each of the terms from `first` on. */
 static bool times(struct expansion *e, size_t first, enum st_kind kind, const struct kern *k,
-                  const struct kern *alias, size_t at) {
+                  size_t at) {
     for (size_t i = first; i < e->n; i++) {
         struct st_term *t = &e->term[i];
         if (t->n == ST_FACTORS) return false;
-        t->f[t->n++] = (struct st_factor){.kind = kind, .k = k, .alias = alias, .at = at};
+        t->f[t->n++] = (struct st_factor){.kind = kind, .k = k, .at = at};
     }
     return true;
 }
@@ -68,7 +68,7 @@ static bool expand_sum(struct expansion *e, size_t first, const struct kern *k, 
         if (!ok) break;
         memcpy(e->term + here, copy, n * sizeof *copy);
         e->n += n;
-        ok = (!change || times(e, here, i ? ST_AFTER : ST_BEFORE, k, NULL, own)) &&
+        ok = (!change || times(e, here, i ? ST_AFTER : ST_BEFORE, k, own)) &&
              expand(e, here, k->kid[i], at);
         at += k->kid[i]->total;
     }
@@ -77,7 +77,6 @@ static bool expand_sum(struct expansion *e, size_t first, const struct kern *k, 
 }
 
 static bool expand(struct expansion *e, size_t first, const struct kern *k, size_t at) {
-    const struct kern *alias = k->op == KERN_ALIAS ? k : NULL;
     enum st_kind kind;
     switch (k->op) {
     case KERN_SUM:
@@ -88,8 +87,7 @@ static bool expand(struct expansion *e, size_t first, const struct kern *k, size
             at += k->kid[i]->total;
         }
         return true;
-    case KERN_ALIAS: k = k->kid[0]; /* fall through */
-    case KERN_LEAF: return kind_of(k, &kind) && times(e, first, kind, k, alias, at);
+    case KERN_LEAF: return kind_of(k, &kind) && times(e, first, kind, k, at);
     default: return false;
     }
 }
@@ -682,8 +680,7 @@ void st_deliver(struct st_model *m, double *g) {
             for (size_t q = 0; q < p->k->npar; q++) /* held fixed: no slope, as elsewhere */
                 if (p->k->op == KERN_LEAF && p->k->cls->par[q].transform == KERN_T_FIXED)
                     p->own[q] = 0;
-            struct plan_node leaf = {.k = p->k, .alias = p->alias, .at = p->at};
-            plan_deliver(&leaf, p->own, g);
+            for (size_t q = 0; q < p->k->npar; q++) g[p->at + q] += p->own[q];
         }
     }
 }

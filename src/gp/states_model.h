@@ -41,9 +41,8 @@ enum st_kind {
     ST_LEVEL
 };
 struct st_factor {
-    enum st_kind kind;    /* LEVEL: stationary, in a term of white noise */
-    const struct kern *k; /* a leaf, or the change operator whose side this is */
-    const struct kern *alias;
+    enum st_kind kind;        /* LEVEL: stationary, in a term of white noise */
+    const struct kern *k;     /* a leaf, or the change operator whose side this is */
     size_t at;                /* of the first own parameter in the flat vector */
     double own[KERN_MAX_PAR]; /* derivatives in the leaf's parameters */
 };
