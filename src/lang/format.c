@@ -271,18 +271,10 @@ static void put_token(struct layout *f, const struct token *t) {
 
 /* The query of prob(...) is text: it is copied up to the comma or parenthesis that ends it. */
 static void copy_query(struct layout *f) {
-    uint32_t start = f->prev.end, end;
+    uint32_t start, end;
     struct lexer lx = f->lx;
-    struct token t;
-    lx.pos = start;
-    for (int depth = 0;; depth += (t.kind == TOK_LPAREN) - (t.kind == TOK_RPAREN)) {
-        t = lex_next(&lx);
-        bool ends = t.kind == TOK_COMMA || t.kind == TOK_RPAREN;
-        if ((depth == 0 && ends) || t.kind == TOK_SEMI || t.kind == TOK_EOF) break;
-    }
-    end = t.start;
-    while (start < end && strchr(" \t\r\n\f", f->text[start])) start++;
-    while (end > start && strchr(" \t\r\n\f", f->text[end - 1])) end--;
+    lx.pos = f->prev.end;
+    (void)lex_query(&lx, &start, &end);
     put_text(f, start, end);
     f->lx.pos = f->prev.end = end;
     f->prev.kind = TOK_STRING;

@@ -338,3 +338,17 @@ struct token lex_next(struct lexer *lx) {
     t.end = lx->pos;
     return t;
 }
+
+struct token lex_query(struct lexer *lx, uint32_t *start, uint32_t *end) {
+    struct token t;
+    *start = lx->pos;
+    for (int depth = 0;; depth += (t.kind == TOK_LPAREN) - (t.kind == TOK_RPAREN)) {
+        t = lex_next(lx);
+        bool ends = t.kind == TOK_COMMA || t.kind == TOK_RPAREN;
+        if ((depth == 0 && ends) || t.kind == TOK_SEMI || t.kind == TOK_EOF) break;
+    }
+    *end = t.start;
+    while (*start < *end && strchr(" \t\r\n\f", lx->text[*start])) ++*start;
+    while (*end > *start && strchr(" \t\r\n\f", lx->text[*end - 1])) --*end;
+    return t;
+}

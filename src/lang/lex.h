@@ -130,6 +130,9 @@ struct lexer {
 
 void lex_init(struct lexer *lx, const char *text, uint32_t len);
 struct token lex_next(struct lexer *lx);
+/* The query of prob(...), which is text: from where the lexer stands up to the token that ends it,
+ * a comma or a parenthesis that stands in no other one; without the blanks around it. */
+struct token lex_query(struct lexer *lx, uint32_t *start, uint32_t *end);
 
 /* The end of the comment that begins at `at`, at most `limit`; `at`: none begins there. */
 uint32_t lex_comment_end(const char *text, uint32_t at, uint32_t limit);

@@ -550,16 +550,9 @@ static bool own_prob(struct parser *p) {
  * the comma or parenthesis that stands in no other one. */
 static struct ast *query_text(struct parser *p) {
     struct lexer lx = p->lx;
-    uint32_t start = lx.pos = tok(p)->end;
-    struct token t;
-    for (int depth = 0;; depth += (t.kind == TOK_LPAREN) - (t.kind == TOK_RPAREN)) {
-        t = lex_next(&lx);
-        bool ends = t.kind == TOK_COMMA || t.kind == TOK_RPAREN;
-        if ((depth == 0 && ends) || t.kind == TOK_SEMI || t.kind == TOK_EOF) break;
-    }
-    uint32_t end = t.start;
-    while (start < end && strchr(" \t\r\n\f", lx.text[start])) start++;
-    while (end > start && strchr(" \t\r\n\f", lx.text[end - 1])) end--;
+    uint32_t start, end;
+    lx.pos = tok(p)->end;
+    struct token t = lex_query(&lx, &start, &end);
     struct ast *a = node(p, AST_STRING, start);
     a->span.end = end;
     a->u.string.text = arena_strndup(p->arena, lx.text + start, end - start);

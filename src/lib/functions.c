@@ -74,10 +74,7 @@ static double num_trigamma(const double *x, size_t n) {
     return trigamma(x[0]);
 }
 
-static enum gpm_status simulate_trigamma(struct sp_call *c, value *out) {
-    *out = value_num(trigamma(sp_num(c, 0)));
-    return GPM_OK;
-}
+SP_SIMPLE(trigamma, value_num(trigamma(sp_num(c, 0))))
 
 /* ---- the normal distribution function, and other links ------------------------------------------
  */
@@ -91,8 +88,6 @@ LIFT1(log_Phi, norm_log_cdf(x), exp(-0.5 * x * x - LOG_SQRT_2PI - y))
 LIFT1(inv_Phi, norm_quantile(x), 1 / phi(y))
 LIFT1(Phi_approx, logistic((0.07056 * x * x + 1.5976) * x),
       y *(1 - y) * (3 * 0.07056 * x * x + 1.5976))
-LIFT1(inv_logit, logistic(x), y *logistic(-x))
-LIFT1(log_inv_logit, -log1pexp(-x), logistic(-x))
 LIFT1(inv_cloglog, -expm1(-exp(x)), exp(x - exp(x)))
 LIFT1(cloglog, log(-log1p(-x)), -1 / ((1 - x) * log1p(-x)))
 LIFT1(erf, erf(x), 2 / sqrt(M_PI) * exp(-x * x))
@@ -140,10 +135,6 @@ const struct sp_class sp_functions_rows[] = {
               "log1m_exp(-1000) => 0")},
     {LIFT_ROW(log1p_exp, log1p_exp, X1, "log(1 + exp(x)) without overflow.",
               "log1p_exp(1000) => 1000")},
-    {LIFT_ROW(inv_logit, inv_logit, X1, "The same as logistic: 1 / (1 + exp(-x)).",
-              "inv_logit(0) => 0.5")},
-    {LIFT_ROW(log_inv_logit, log_inv_logit, X1, "The same as log_logistic: log(inv_logit(x)).",
-              "log_inv_logit(-1000) => -1000")},
     {LIFT_ROW(log1m_inv_logit, log1m_inv_logit, X1, "log(1 - inv_logit(x)), exact in both tails.",
               "log1m_inv_logit(1000) => -1000")},
     {LIFT_ROW(cloglog, cloglog, X1, "log(-log(1 - x)), the complementary log-log link.",

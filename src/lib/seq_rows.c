@@ -2,10 +2,10 @@
  *
  * Whole sequences: conversion, rearrangement, ranges, reductions.
  */
-#include "lib/args.h"
+#include "lib/lift.h"
 
 #include "base/vec.h"
-#include "math/special.h"
+#include "lib/args.h"
 #include "sp/adjoint.h"
 #include <math.h>
 
@@ -268,31 +268,6 @@ static void back_sum(double v, const double *x, size_t n, double d, double *out)
     for (size_t i = 0; i < n; i++) out[i] = d;
 }
 
-/* Each element counts by its share. */
-static void back_logsumexp(double v, const double *x, size_t n, double d, double *out) {
-    for (size_t i = 0; i < n; i++) out[i] = isfinite(v) ? exp(x[i] - v) * d : 0;
-}
-
-/* The sum, or the logarithm of the sum of exponentials: `num` of the elements. */
-static enum gpm_status simulate_sum(struct sp_call *c, value *out) {
-    double *x;
-    size_t n;
-    if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG; /* the signature has checked it */
-    *out = value_num(c->cls->num(x, n));
-    mem_free(x);
-    return GPM_OK;
-}
-
-static enum gpm_status grad_sum(struct sp_call *c, value r, value dr, value *dargs) {
-    double *x;
-    size_t n;
-    if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG;
-    dargs[0] = value_vector_new(n);
-    c->cls->num_back(r.u.num, x, n, adj_num(dr), dargs[0].u.vector->at);
-    mem_free(x);
-    return GPM_OK;
-}
-
 static enum gpm_status simulate_normalize(struct sp_call *c, value *out) {
     double *x, s = 0;
     size_t n;
@@ -400,13 +375,9 @@ const struct sp_class sp_seq_rows[] = {
     {SP_GROW(fill, fill, "(n: count, x: any) -> array", "An array of n times x.",
              "fill(3, 7) => [7, 7, 7]"),
      .flags = SP_ARRANGES},
-    {SP_GROW(sum, sum, "(xs: numbers) -> number", "The sum of a sequence of numbers.",
-             "sum([1, 2, 3.5]) => 6.5"),
-     .flags = SP_FOLDS, .num = num_sum, .num_back = back_sum},
-    {SP_GROW(logsumexp, sum, "(xs: numbers) -> number",
-             "log(sum(exp(x))) without overflow; -inf of an empty sequence.",
-             "logsumexp([-1000]) => -1000"),
-     .flags = SP_FOLDS, .num = logsumexp, .num_back = back_logsumexp},
+    {REDUCE_ROW(sum, sum, "(xs: numbers) -> number", "The sum of a sequence of numbers.",
+                "sum([1, 2, 3.5]) => 6.5"),
+     .flags = SP_FOLDS, .variant = LIFT_OF_NONE},
     {SP_GROW(normalize, normalize, "(xs: numbers) -> simplex", "Weights divided by their sum.",
              "normalize([1, 3]) => [0.25, 0.75]")},
     {SP_ROW(argmax_of_array, best, "(xs: numbers) -> count",
