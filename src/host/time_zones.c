@@ -30,7 +30,6 @@ static const struct zone_name {
 /* zone := name | ('+' | '-') HH [[':'] MM] */
 bool time_zone_read(const char **p, struct time_parts *t) {
     int h, m = 0;
-    t->zoned = true;
     for (size_t i = 0; i < COUNT_OF(zone_names); i++) {
         size_t n = strlen(zone_names[i].name);
         if (ascii_ncasecmp(*p, zone_names[i].name, n) || ascii_alpha((*p)[n])) continue;

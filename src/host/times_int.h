@@ -16,7 +16,6 @@ struct time_parts {
     unsigned languages; /* that the name of the month is of, as bits */
     int zone;           /* minutes east of UTC */
     int zone_name;      /* its number in the table, from 1; 0: none */
-    bool zoned;
 };
 /* At least `least` and at most `most` decimal digits. */
 bool time_digits(const char **p, int least, int most, int *out);

@@ -86,9 +86,8 @@ struct checker {
     unsigned depth;
     size_t budget; /* nodes of procedure bodies that may still be walked */
     const struct ast *instruction;
-    const struct ast *called,
-        *aimed;             /* as what is being looked at: callee, target of an operator */
-    uint32_t top, fails_at; /* number of the instruction; of the first that will fail */
+    const struct ast *called; /* as what is being looked at: callee */
+    uint32_t top, fails_at;   /* number of the instruction; of the first that will fail */
     VEC(struct checked_local) locals;
     size_t floor;                 /* the first local that is visible */
     struct map assumed, defined;  /* sym -> struct global *, so far */
