@@ -136,9 +136,9 @@ static enum gpm_status form_open(struct program_space *s, struct form *f) {
         trace_free(f->t);
         f->t = NULL;
     }
-    f->q.c = &f->c;
+    f->q.of.c = &f->c;
     f->q.at = f->place;
-    f->q.st = GPM_OK;
+    f->q.of.st = GPM_OK;
     return st;
 }
 
@@ -158,7 +158,7 @@ static struct density density(struct space *base, const struct evidence *e, int 
                               bool folded) {
     struct program_space *s = own(base);
     struct form *f = e->item;
-    if (base->st == GPM_OK && f->q.st != GPM_OK) base->st = f->q.st;
+    if (base->st == GPM_OK && f->q.of.st != GPM_OK) base->st = f->q.of.st;
     if (base->st == GPM_OK && f->n_z) base->st = form_open(s, f);
     return (struct density){
         .d = f->n_z ? (int)f->n_z : 1, .eval = f->n_z ? eval_form : eval_none, .ctx = f};
@@ -526,7 +526,7 @@ static struct evidence *fit(struct space *base, size_t id, const struct evidence
     e->open = fit_starts_new(t.d, LAPLACE_STARTS(t.d) + CARRIED);
     int n = f->n_z ? make_starts(s, f, e->open->z, &rules) : 1;
     evidence_begin(e, t, n, -INFINITY, &rules);
-    if (base->st == GPM_OK) base->st = f->q.st;
+    if (base->st == GPM_OK) base->st = f->q.of.st;
     return e;
 }
 

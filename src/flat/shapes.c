@@ -13,10 +13,12 @@
 struct cursor {
     const struct flat_run *r;
     const uint32_t *at;
+    bool adjoint; /* what is made or read has the form of an adjoint */
+    double *x;    /* the slots: numbers, or their adjoints */
 };
 
-static struct cursor cursor_at(const struct flat_run *r, uint32_t shape) {
-    return (struct cursor){r, r->form->words + shape};
+static struct cursor cursor_at(const struct flat_run *r, uint32_t shape, bool adjoint) {
+    return (struct cursor){r, r->form->words + shape, adjoint, adjoint ? r->form->adj : r->v};
 }
 
 static inline uint32_t next(struct cursor *c) {
@@ -52,7 +54,19 @@ static void range_read(const struct range *g, const double *from, size_t n, doub
 
 static value make(struct cursor *c);
 
+static value make_array(struct cursor *c, size_t n) {
+    value v = value_array_new(n);
+    for (size_t i = 0; i < n; i++) v.u.array->at[i] = make(c);
+    return v;
+}
+
+/* Adjoints of lists are arrays, which say nothing of what the list ends in. */
 static value make_list(struct cursor *c, size_t n) {
+    if (c->adjoint) {
+        value d = make_array(c, n);
+        value_unref(make(c));
+        return d;
+    }
     value *items = NEW_ARRAY(value, n + 1);
     for (size_t i = 0; i < n; i++) items[i] = make(c);
     value v = make(c);
@@ -65,18 +79,24 @@ static value make(struct cursor *c) {
     const struct flat_run *r = c->r;
     uint32_t word = next(c);
     switch ((enum shape_word)word) {
-    case SHAPE_NUM: return value_num(r->v[next(c)]);
-    case SHAPE_BOOL: return value_bool(r->v[next(c)] != 0);
-    case SHAPE_BOX: return value_ref(r->form->box[next(c)]);
-    case SHAPE_NODE: return value_ref(r->w[next(c)].n->val);
+    case SHAPE_NUM: return value_num(c->x[next(c)]);
+    case SHAPE_BOOL: {
+        double x = c->x[next(c)];
+        return c->adjoint ? NIL : value_bool(x != 0);
+    }
+    case SHAPE_BOX: return value_ref((c->adjoint ? r->form->box_adj : r->form->box)[next(c)]);
+    case SHAPE_NODE: {
+        value v = r->w[next(c)].n->val;
+        return c->adjoint ? NIL : value_ref(v);
+    }
     case SHAPE_NIL: return NIL;
     case SHAPE_VECTOR:
     case SHAPE_VECTOR_AT: {
         uint32_t flags = next(c), n = next(c);
         struct range g = range_next(c, word, n);
         value v = value_vector_new(n);
-        range_read(&g, r->v, n, v.u.vector->at);
-        v.u.obj->flags = flags;
+        range_read(&g, c->x, n, v.u.vector->at);
+        if (!c->adjoint) v.u.obj->flags = flags;
         return v;
     }
     case SHAPE_MATRIX:
@@ -84,14 +104,13 @@ static value make(struct cursor *c) {
         uint32_t rows = next(c), cols = next(c);
         struct range g = range_next(c, word, (size_t)rows * cols);
         value v = value_matrix_new(rows, cols);
-        range_read(&g, r->v, (size_t)rows * cols, v.u.matrix->at);
+        range_read(&g, c->x, (size_t)rows * cols, v.u.matrix->at);
         return v;
     }
     case SHAPE_ARRAY: {
         uint32_t flags = next(c), n = next(c);
-        value v = value_array_new(n);
-        for (uint32_t i = 0; i < n; i++) v.u.array->at[i] = make(c);
-        v.u.obj->flags = flags;
+        value v = make_array(c, n);
+        if (!c->adjoint) v.u.obj->flags = flags;
         return v;
     }
     case SHAPE_LIST: return make_list(c, next(c));
@@ -100,7 +119,12 @@ static value make(struct cursor *c) {
 }
 
 value shape_value(const struct flat_run *r, uint32_t shape) {
-    struct cursor c = cursor_at(r, shape);
+    struct cursor c = cursor_at(r, shape, false);
+    return make(&c);
+}
+
+value shape_adjoint(const struct flat_run *r, uint32_t shape) {
+    struct cursor c = cursor_at(r, shape, true);
     return make(&c);
 }
 
@@ -152,54 +176,11 @@ static bool set(struct cursor *c, value v) {
 }
 
 bool shape_walk_set(const struct flat_run *r, uint32_t shape, value v) {
-    struct cursor c = cursor_at(r, shape);
+    struct cursor c = cursor_at(r, shape, false);
     return set(&c, v);
 }
 
 /* ---- adjoints ---- */
-
-static value adjoint(struct cursor *c) {
-    const struct flat_run *r = c->r;
-    uint32_t word = next(c);
-    switch ((enum shape_word)word) {
-    case SHAPE_NUM: return value_num(r->form->adj[next(c)]);
-    case SHAPE_BOX: return value_ref(r->form->box_adj[next(c)]);
-    case SHAPE_BOOL:
-    case SHAPE_NODE: next(c); return NIL;
-    case SHAPE_NIL: return NIL;
-    case SHAPE_VECTOR:
-    case SHAPE_VECTOR_AT: {
-        next(c);
-        uint32_t n = next(c);
-        struct range g = range_next(c, word, n);
-        value d = value_vector_new(n);
-        range_read(&g, r->form->adj, n, d.u.vector->at);
-        return d;
-    }
-    case SHAPE_MATRIX:
-    case SHAPE_MATRIX_AT: {
-        uint32_t rows = next(c), cols = next(c);
-        struct range g = range_next(c, word, (size_t)rows * cols);
-        value d = value_matrix_new(rows, cols);
-        range_read(&g, r->form->adj, (size_t)rows * cols, d.u.matrix->at);
-        return d;
-    }
-    case SHAPE_ARRAY: next(c); /* fall through */
-    case SHAPE_LIST: {
-        uint32_t n = next(c);
-        value d = value_array_new(n);
-        for (uint32_t i = 0; i < n; i++) d.u.array->at[i] = adjoint(c);
-        if (word == SHAPE_LIST) value_unref(adjoint(c));
-        return d;
-    }
-    }
-    return NIL;
-}
-
-value shape_adjoint(const struct flat_run *r, uint32_t shape) {
-    struct cursor c = cursor_at(r, shape);
-    return adjoint(&c);
-}
 
 static void give_numbers(const struct flat_run *r, const struct range *g, size_t n, value d) {
     if (d.tag == V_NIL) return;
@@ -246,7 +227,7 @@ static void give(struct cursor *c, value d) {
 }
 
 void shape_give(const struct flat_run *r, uint32_t shape, value d) {
-    struct cursor c = cursor_at(r, shape);
+    struct cursor c = cursor_at(r, shape, true);
     give(&c, d);
 }
 

@@ -317,6 +317,15 @@ enum gpm_status continuous_eval(struct continuous *c, const double *z, double *l
     return GPM_OK;
 }
 
+double continuous_cost(void *objective, const double *z, double *grad) {
+    struct objective *o = objective;
+    double logp = -INFINITY;
+    if (o->st == GPM_OK) o->st = continuous_eval(o->c, z, &logp, grad);
+    if (o->st != GPM_OK) return INFINITY;
+    for (size_t i = 0; grad && i < o->c->n_z; i++) grad[i] = -grad[i];
+    return -logp;
+}
+
 enum gpm_status continuous_build(struct continuous *c, const double *z, double *logp) {
     *logp = -INFINITY;
     if (!col_finite(c->n_z, z)) return GPM_OK;

@@ -62,6 +62,13 @@ void continuous_refine(struct continuous *c, const double *z);
  * -inf where the model cannot be evaluated. */
 enum gpm_status continuous_eval(struct continuous *c, const double *z, double *logp,
                                 double *grad) GPM_MUST_USE;
+/* For optimisers, which know no statuses: - log weight at z and its gradient. The first error is
+ * kept in st; from then on the cost is infinite. */
+struct objective {
+    struct continuous *c;
+    enum gpm_status st;
+};
+double continuous_cost(void *objective, const double *z, double *grad);
 /* Builds the state at z, with a fresh brush; *logp as above. The caller then closes. */
 enum gpm_status continuous_build(struct continuous *c, const double *z, double *logp) GPM_MUST_USE;
 /* Values to begin from or to take units from: drawn from the prior, as z; *logp (may be NULL): log

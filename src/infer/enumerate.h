@@ -6,6 +6,12 @@
 #include "infer/move.h"
 
 typedef VEC(value) candidates; /* counted, no two equal */
+bool candidates_hold(const candidates *c, value v);
+bool candidates_add(candidates *c, value v); /* false: it is there already */
+/* Adds what the choice can be in the state that stands, but for the last `leave` values. *grew:
+ * some were new. */
+enum gpm_status candidates_add_all(candidates *to, struct trace *t, struct node *n, size_t leave,
+                                   bool *grew) GPM_MUST_USE;
 struct enumeration {
     struct trace *t;
     struct move m; /* open while the enumeration lives */

@@ -35,21 +35,20 @@ const struct fit_rules laplace_fit_rules = {.scan = 1,
                                             .hope = 60,
                                             .again = 60};
 
-/* log p_u(u) and its gradient: d/du = spread d/dz. A callback of the optimiser and the integrator,
- * which know no statuses: the first error is kept in st, and everything after it weighs nothing. */
+/* log p_u(u) and its gradient: d/du = spread d/dz; after an
+ * error everything weighs nothing. */
 static double eval_u(void *ctx, const double *u, double *grad) {
     struct conditional *q = ctx;
-    double logp = -INFINITY, z[PROPOSAL_MAX_DIM] = {0};
-    size_t d = q->c->n_z;
-    if (q->st != GPM_OK) return -INFINITY;
+    double z[PROPOSAL_MAX_DIM] = {0};
+    size_t d = q->of.c->n_z;
     for (size_t i = 0; i < d; i++) z[i] = q->at.centre[i] + q->at.spread[i] * u[i];
-    q->st = continuous_eval(q->c, z, &logp, grad);
-    for (size_t i = 0; grad && i < d; i++) grad[i] *= q->at.spread[i];
-    return q->st == GPM_OK && !isnan(logp) ? logp + q->at.log_spread : -INFINITY;
+    double cost = continuous_cost(&q->of, z, grad);
+    for (size_t i = 0; grad && i < d; i++) grad[i] *= -q->at.spread[i];
+    return q->at.log_spread - cost;
 }
 
 struct density conditional_density(struct conditional *q) {
-    return (struct density){.d = (int)q->c->n_z, .eval = eval_u, .ctx = q};
+    return (struct density){.d = (int)q->of.c->n_z, .eval = eval_u, .ctx = q};
 }
 
 /* ---- starts ---- */
@@ -66,11 +65,11 @@ static enum gpm_status prior_draw(struct continuous *c, struct rng *own, double 
 }
 
 int conditional_starts(struct conditional *q, struct rng *own, double *u) {
-    size_t d = q->c->n_z;
+    size_t d = q->of.c->n_z;
     int n = 0, want = LAPLACE_STARTS(d);
-    for (int i = 0; i < want && q->st == GPM_OK; i++) {
+    for (int i = 0; i < want && q->of.st == GPM_OK; i++) {
         bool ok = false;
-        q->st = prior_draw(q->c, own, u + (size_t)n * d, NULL, &ok);
+        q->of.st = prior_draw(q->of.c, own, u + (size_t)n * d, NULL, &ok);
         n += ok;
     }
     q->at.log_spread = 0;
@@ -84,13 +83,13 @@ int conditional_starts(struct conditional *q, struct rng *own, double *u) {
         q->at.spread[k] = spread;
         q->at.log_spread += log(spread);
     }
-    return q->st == GPM_OK ? n : 0;
+    return q->of.st == GPM_OK ? n : 0;
 }
 
 /* On GPM_OK with f->p.n == 0 nothing was found: no start could be evaluated, no mode, or weights
  * without a finite mean. Callers then propose nothing. */
 static enum gpm_status fit(struct continuous *c, struct laplace_fit *f) {
-    struct conditional q = {.c = c};
+    struct conditional q = {.of = {c, GPM_OK}};
     struct density t = conditional_density(&q);
     struct fit_starts *s = fit_starts_new(t.d, LAPLACE_STARTS(c->n_z));
     struct rng own;
@@ -99,17 +98,17 @@ static enum gpm_status fit(struct continuous *c, struct laplace_fit *f) {
     rng_init(&own, 20, 1, 1);
     f->is = (struct is_result){-INFINITY, INFINITY, 0};
     fit_polish(&t, s, conditional_starts(&q, &own, s->z), &laplace_fit_rules, -INFINITY);
-    if (q.st == GPM_OK && s->n) {
+    if (q.of.st == GPM_OK && s->n) {
         s->best[0].logp = fit_optimise(&t, fit_best(&t, s, 0), laplace_fit_rules.modes);
         fit_modes(&t, s, s->n, &laplace_fit_rules, &f->p, &map);
     }
-    if (q.st == GPM_OK && f->p.n)
+    if (q.of.st == GPM_OK && f->p.n)
         f->is = importance(&t, &f->p, 40 + 10 * c->n_z, f->draws, &own, &d);
     if (d.n) is_draws_release(&d);
     if (!isfinite(f->is.logz)) proposal_release(&f->p);
     f->at = q.at;
     mem_free(s);
-    return q.st;
+    return q.of.st;
 }
 
 /* ---- the keeping ---- */

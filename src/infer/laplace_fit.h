@@ -21,11 +21,10 @@ struct fit_place {
     double centre[PROPOSAL_MAX_DIM], spread[PROPOSAL_MAX_DIM];
     double log_spread; /* sum of log spread */
 };
-/* The conditional as a density of u. An error of the model ends everything: it is kept in st. */
+/* The conditional as a density of u. */
 struct conditional {
-    struct continuous *c;
+    struct objective of;
     struct fit_place at;
-    enum gpm_status st;
 };
 struct density conditional_density(struct conditional *q);
 extern const struct fit_rules laplace_fit_rules;

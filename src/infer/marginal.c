@@ -153,19 +153,8 @@ static enum gpm_status build_run(struct marginal *m, const value *moved, size_t 
  */
 
 static enum gpm_status add_values(struct marginal *m, size_t i, bool *grew) {
-    value *vals;
-    size_t n;
-    candidates *of = &m->of[i];
-    enum gpm_status st = node_enumerate(m->t, scaffold_principal(m->s, m->n_moved + i), &vals, &n);
-    if (st != GPM_OK) return st;
-    for (size_t k = 0; k < n; k++) {
-        bool known = false;
-        for (size_t j = 0; j < of->n && !known; j++) known = value_equal(of->at[j], vals[k]);
-        if (!known) vec_push(of, value_ref(vals[k]));
-        *grew |= !known;
-    }
-    values_free(vals, n);
-    return GPM_OK;
+    struct node *n = scaffold_principal(m->s, m->n_moved + i);
+    return candidates_add_all(&m->of[i], m->t, n, 0, grew);
 }
 
 /* Every run in the state that stands shows what depends on what, and what a choice can be given the

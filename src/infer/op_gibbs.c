@@ -23,33 +23,33 @@
 enum { MAX_JOINT = 1000000 };
 
 /* Small sets, so they are searched. */
-static bool is_among(const candidates *c, value v) {
+bool candidates_hold(const candidates *c, value v) {
     for (size_t i = 0; i < c->n; i++)
         if (value_equal(c->at[i], v)) return true;
     return false;
 }
 
-static bool add_value(candidates *c, value v) {
-    if (is_among(c, v)) return false;
+bool candidates_add(candidates *c, value v) {
+    if (candidates_hold(c, v)) return false;
     vec_push(c, value_ref(v));
     return true;
 }
 
-/* Adds what choice i can be in the state that stands, but for the last `leave` values. */
-static enum gpm_status add_enumerated(struct enumeration *e, size_t i, size_t leave, candidates *to,
-                                      bool *grew) {
+enum gpm_status candidates_add_all(candidates *to, struct trace *t, struct node *n, size_t leave,
+                                   bool *grew) {
     value *vals;
-    size_t n;
-    enum gpm_status st = node_enumerate(e->t, move_principal(&e->m, i), &vals, &n);
+    size_t k;
+    enum gpm_status st = node_enumerate(t, n, &vals, &k);
     if (st != GPM_OK) return st;
-    for (size_t j = 0; j + leave < n; j++) *grew |= add_value(to, vals[j]);
-    values_free(vals, n);
+    for (size_t j = 0; j + leave < k; j++) *grew |= candidates_add(to, vals[j]);
+    values_free(vals, k);
     return GPM_OK;
 }
 
 static enum gpm_status add_all(struct enumeration *e, bool *grew) {
     enum gpm_status st = GPM_OK;
-    for (size_t i = 0; st == GPM_OK && i < e->k; i++) st = add_enumerated(e, i, 0, &e->of[i], grew);
+    for (size_t i = 0; st == GPM_OK && i < e->k; i++)
+        st = candidates_add_all(&e->of[i], e->t, move_principal(&e->m, i), 0, grew);
     return st;
 }
 
@@ -82,7 +82,8 @@ static bool is_current_renamed(const struct enumeration *e, const value *vals) {
             if (!value_equal(vals[i], now)) return false;
             continue;
         }
-        bool outside = is_among(&e->outside[i], now) || is_among(&e->outside[i], vals[i]);
+        bool outside =
+            candidates_hold(&e->outside[i], now) || candidates_hold(&e->outside[i], vals[i]);
         if (outside && !value_equal(vals[i], now)) return false;
         for (size_t j = 0; j < i; j++)
             if (same_process(e, i, j) &&
@@ -133,7 +134,8 @@ static enum gpm_status find_outside(struct enumeration *e) {
     bool grew = false;
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < e->k && st == GPM_OK; i++)
-        if (same_process(e, i, i)) st = add_enumerated(e, i, 1, &e->outside[i], &grew);
+        if (same_process(e, i, i))
+            st = candidates_add_all(&e->outside[i], e->t, move_principal(&e->m, i), 1, &grew);
     return st;
 }
 
@@ -145,7 +147,7 @@ static enum gpm_status weigh_until_closed(struct infer_state *x, struct enumerat
     enum gpm_status st = add_all(e, &grew);
     if (st == GPM_OK) st = find_outside(e);
     for (size_t i = 0; st == GPM_OK && i < e->k; i++)
-        (void)add_value(&e->of[i], move_old_value(&e->m, i));
+        (void)candidates_add(&e->of[i], move_old_value(&e->m, i));
     for (grew = true; st == GPM_OK && grew;) {
         grew = false;
         st = weigh_all(x, e, &grew);

@@ -27,7 +27,7 @@
 enum { HISTORY = 6, DRAWS = 5, LONGEST = 60, PAIRS = 2 * HISTORY };
 
 struct path {
-    struct continuous *c;
+    struct objective of;              /* first: continuous_cost sees no more of it */
     size_t n, have, seen;             /* numbers; pairs kept; points seen */
     double *a, *s, *y;                /* A; HISTORY columns each, the oldest first */
     double *last_z, *last_g;          /* where the path stood, and the gradient of -log p */
@@ -35,7 +35,6 @@ struct path {
     double l[PAIRS * PAIRS];          /* its L, of `rank` columns */
     size_t rank;
     double *best_z, best; /* a draw of the best one so far, its bound */
-    enum gpm_status st;
 };
 
 /* ---- curvature ---- */
@@ -154,7 +153,7 @@ static double draw(struct path *p) {
     size_t n = p->n, r = p->rank;
     double v[PAIRS], lv[PAIRS], logq = 0;
     for (size_t i = 0; i < n; i++) {
-        p->u[i] = rng_normal(&p->c->t->rng);
+        p->u[i] = rng_normal(&p->of.c->t->rng);
         logq -= 0.5 * (p->u[i] * p->u[i] + log(2 * M_PI * p->a[i]));
     }
     for (size_t j = 0; j < r; j++) lv[j] = v[j] = col_dot(n, p->q + j * n, p->u);
@@ -172,30 +171,21 @@ static double draw(struct path *p) {
  * that the winner of a race of log weight + Gumbel noise is it. */
 static void judge(struct path *p) {
     double sum = 0, top = -INFINITY;
-    for (int k = 0; k < DRAWS && p->st == GPM_OK; k++) {
+    for (int k = 0; k < DRAWS && p->of.st == GPM_OK; k++) {
         double logp, logq = draw(p);
-        p->st = continuous_eval(p->c, p->z, &logp, NULL);
-        double gain = logp - logq, race = gain - log(-log(rng_uniform(&p->c->t->rng)));
+        p->of.st = continuous_eval(p->of.c, p->z, &logp, NULL);
+        double gain = logp - logq, race = gain - log(-log(rng_uniform(&p->of.c->t->rng)));
         sum += gain / DRAWS;
         if (!(race > top)) continue;
         top = race;
         memcpy(p->spare, p->z, p->n * sizeof *p->z);
     }
-    if (p->st != GPM_OK || !(sum > p->best)) return;
+    if (p->of.st != GPM_OK || !(sum > p->best)) return;
     p->best = sum;
     memcpy(p->best_z, p->spare, p->n * sizeof *p->spare);
 }
 
 /* ---- the path ---- */
-
-/* - log p(z) for the optimiser, which knows no statuses: the first error is kept. */
-static double minus_logp(void *ctx, const double *z, double *grad) {
-    struct path *p = ctx;
-    double logp = -INFINITY;
-    if (p->st == GPM_OK) p->st = continuous_eval(p->c, z, &logp, grad);
-    for (size_t i = 0; i < p->n; i++) grad[i] = -grad[i];
-    return -logp;
-}
 
 static void seen(void *ctx, const double *z, const double *g) {
     struct path *p = ctx;
@@ -208,7 +198,7 @@ static void seen(void *ctx, const double *z, const double *g) {
 enum gpm_status pathfinder_path(struct continuous *c, double *z, double *elbo) {
     size_t n = c->n_z, sizes = 8 + 2 * HISTORY + 2 * PAIRS;
     double *all = NEW_ARRAY(double, sizes *n + 1), *room = all;
-    struct path p = {.c = c, .n = n, .best = -INFINITY, .st = GPM_OK};
+    struct path p = {.of = {c, GPM_OK}, .n = n, .best = -INFINITY};
     double **part[] = {&p.a, &p.last_z, &p.last_g, &p.mean, &p.u, &p.z, &p.spare, &p.best_z};
     for (size_t i = 0; i < COUNT_OF(part); i++, room += n) *part[i] = room;
     p.s = room;
@@ -220,10 +210,10 @@ enum gpm_status pathfinder_path(struct continuous *c, double *z, double *elbo) {
     o.max_eval = 4 * LONGEST;
     double *at = NEW_ARRAY(double, n + 1);
     memcpy(at, z, n * sizeof *z);
-    optim_path(minus_logp, seen, &p, n, at, &o);
+    optim_path(continuous_cost, seen, &p, n, at, &o);
     *elbo = p.best;
     if (p.best > -INFINITY) memcpy(z, p.best_z, n * sizeof *z);
     mem_free(at);
     mem_free(all);
-    return p.st;
+    return p.of.st;
 }

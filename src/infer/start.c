@@ -55,24 +55,10 @@ static enum gpm_status draw(struct continuous *c, bool prior, value given, doubl
     return st == GPM_OK && *ok ? judge(c, z, logp, ok) : st;
 }
 
-/* - log p(z) for the optimiser, which knows no statuses: the first error is kept. */
-struct descent {
-    struct continuous *c;
-    enum gpm_status st;
-};
-
-static double minus_logp(void *ctx, const double *z, double *grad) {
-    struct descent *d = ctx;
-    double logp = -INFINITY;
-    if (d->st == GPM_OK) d->st = continuous_eval(d->c, z, &logp, grad);
-    for (size_t i = 0; i < d->c->n_z; i++) grad[i] = -grad[i];
-    return -logp;
-}
-
 static enum gpm_status climb(struct continuous *c, double *z) {
-    struct descent d = {c, GPM_OK};
+    struct objective d = {c, GPM_OK};
     struct optim_options o = OPTIM_OPTIONS_INIT;
-    optim_minimise(minus_logp, &d, c->n_z, z, &o);
+    optim_minimise(continuous_cost, &d, c->n_z, z, &o);
     return d.st;
 }
 
