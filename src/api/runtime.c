@@ -10,6 +10,7 @@
 #include "infer/advice.h"
 #include "infer/profile.h"
 #include "infer/progress.h"
+#include "infer/sampler_stats.h"
 #include "lang/format.h"
 #include "session/checkpoint.h"
 #include "session/session.h"
@@ -232,7 +233,7 @@ enum gpm_status gpm_restore(gpm_session *g, const void *data, size_t n) {
     if (!mem_reserve()) return GPM_E_NOMEM;
     if (!run_on_stack(stack_size(&g->options), restore_job, &r, &r.stack)) return GPM_E_NOMEM;
     if (r.st != GPM_OK) {
-        if (g->s.core.places.left || g->s.infer.sampler.first) g->ready = GPM_E_USER;
+        if (g->s.core.places.left || sampler_in_use(&g->s.infer)) g->ready = GPM_E_USER;
         buf_printf(&g->error, "the checkpoint cannot be used: %s\n", r.why.data);
     }
     buf_release(&r.why);
@@ -343,7 +344,7 @@ void gpm_sampler_facts(gpm_session *g, void (*each)(void *, const char *, double
     struct sampler_summary s = sampler_summarise(&g->s.infer);
     const char *name;
     double v;
-    for (size_t i = 0; g->s.infer.sampler.first && (name = sampler_fact(&s, i, &v)); i++)
+    for (size_t i = 0; sampler_in_use(&g->s.infer) && (name = sampler_fact(&s, i, &v)); i++)
         each(user, name, v);
 }
 

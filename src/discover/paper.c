@@ -13,6 +13,7 @@
 #include "discover/program_space.h"
 #include "gp/gp.h"
 #include "gp/kern_class.h"
+#include "infer/query.h"
 #include <math.h>
 #include <string.h>
 
@@ -109,7 +110,7 @@ enum gpm_status paper_run(struct paper *p, struct series *s, const struct series
         st = session_run(&p->session, "the paper's program", text.data, text.len);
     }
     if (st != GPM_OK && p->session.diags.list.n) diags_render(&p->session.diags, false, err);
-    if (st == GPM_OK) p->post = structure_model_posterior(p->session.infer.structures);
+    if (st == GPM_OK) p->post = structure_model_posterior(query_noted(&p->session.infer));
     p->seconds = clock_seconds() - start;
     buf_release(&text);
     st = search_not_stopped(o->stop, search_no_shortage(shortages, st, err), err);

@@ -288,7 +288,7 @@ static enum gpm_status form_read(struct program_space *s, struct trace *t, struc
     f->derived = buf_take(&derived);
     st = open_parameters(s, t, &f->c, &idle);
     f->n_z = f->c.n_z;
-    f->q = (struct conditional){.c = &f->c};
+    f->q = (struct conditional){.of = {&f->c, GPM_OK}};
     if (st == GPM_OK) st = constant_of(f, &idle, joint, &way->log_const);
     mem_free(idle.at);
     if (st == GPM_OK && f->n_z) st = conditional_random(&f->c, &random);

@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "infer/dataset.h"
 #include "infer/query.h"
+#include "infer/sampler_stats.h"
 #include "math/special.h"
 #include "base/clock.h"
 #include <math.h>
@@ -61,9 +62,10 @@ static char *column_name(struct infer_state *x, const struct action *a, size_t i
 /* With how many particles, and with which total, a row's weight is compared: with all of them, also
  * while an action runs on one alone. */
 static double total_of(const struct infer_state *x, size_t *n) {
-    bool alone = x->lent.n && x->model->p.n == 1;
-    *n = alone ? x->lent.n : x->model->p.n;
-    return alone ? x->lent.log_weight : model_log_weight(x->model);
+    const struct lent *l = infer_lent(x);
+    bool alone = l->n && x->model->p.n == 1;
+    *n = alone ? l->n : x->model->p.n;
+    return alone ? l->log_weight : model_log_weight(x->model);
 }
 
 double collect_total(const struct infer_state *x) {
@@ -73,9 +75,10 @@ double collect_total(const struct infer_state *x) {
 
 void collect_begin_row(struct infer_state *x, double iter, size_t particle, double total,
                        struct dataset *d) {
+    const struct lent *l = infer_lent(x);
     size_t n = x->model->p.n;
     double w = x->model->p.at[particle]->log_weight;
-    if (x->lent.n && n == 1) particle = x->lent.at, n = x->lent.n;
+    if (l->n && n == 1) particle = l->at, n = l->n;
     double prob = isfinite(total) ? exp(w - total) : 1 / (double)n;
     dataset_begin_row(d, (double[DATASET_FIRST]){iter, (double)particle, clock_seconds(), w, prob});
 }
@@ -115,7 +118,7 @@ static enum gpm_status collect_row(struct infer_state *x, struct action *a, size
  * draw itself, as Stan writes them. */
 static void add_sampler(struct infer_state *x, struct draw_row *r) {
     union sampler_draw last;
-    if (!x->sampler.first) return;
+    if (!sampler_in_use(x)) return;
     (void)sampler_take(x, &last);
     for (size_t i = 0; i < SAMPLER_COLUMNS; i++)
         (void)draw_row_add(r, sampler_names[i], value_num(last.at[i]));

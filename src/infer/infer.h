@@ -10,7 +10,6 @@
  */
 #ifndef INFER_INFER_H
 #define INFER_INFER_H
-#include "infer/sampler_stats.h"
 #include "trace/trace.h"
 #include <string.h>
 
@@ -83,8 +82,7 @@ struct infer_state {
         uint64_t proposed, accepted;
     } * stats;
     size_t n_stats;
-    struct profile *profile;      /* profile.h; NULL: nobody asked */
-    struct sampler_stats sampler; /* of hmc and nuts */
+    struct profile *profile; /* profile.h; NULL: nobody asked */
     void (*write)(void *user, int stream, const char *text, size_t n);
     void (*show)(void *user, const char *text, const char *type, const char *rich);
     void *show_user;
@@ -101,29 +99,28 @@ struct infer_state {
         double started, said;
     } progress;
     VEC(struct callback) callbacks;
-    void *fits;             /* of conditionals, see laplace_fit.h */
-    struct {                /* what detach took out, until the next action that is not OP_OPEN */
-        struct scaffold *s; /* NULL: nothing is open */
-        struct box *part;   /* its name in the program; borrowed */
-        bool regenerated;   /* the new state stands: closing keeps it */
-        bool fixed;         /* it was made of given values */
-        double weight;      /* its log weight, by that */
-    } open;
-    value structures; /* draws of kernels collected last, for prob; NIL: none */
-    value summed;     /* scope whose choices are summed out (marginalize), borrowed; NIL: none */
-    struct {          /* while the model is one particle alone: that of n, at place `at` */
-        size_t n, at; /* n 0: it is not */
-        double log_weight; /* of all of them */
-    } lent;
-    bool each_particle; /* inside for_each_particle: no modelling directives */
-    bool dropped;       /* nobody will see what the operator that begins gives */
-    uint64_t runs;      /* inside models, so far */
+    struct op_states *own; /* infer_own */
+    bool each_particle;    /* inside for_each_particle: no modelling directives */
+    bool dropped;          /* nobody will see what the operator that begins gives */
+    uint64_t runs;         /* inside models, so far */
     /* Once it is set, searches for structures end with what they found; NULL: nobody asks. */
     const volatile sig_atomic_t *finish;
 };
 static inline struct infer_state *infer_of(struct session_core *core) {
     return core->session;
 }
+
+/* What an operator keeps for itself, in the session or in a run inside a model: zeros when it is
+ * first asked for. The classes are named in infer_index.c, in the order of checkpoints. */
+struct op_state_class {
+    size_t size;
+    void (*free)(void *own);                 /* NULL: it holds nothing */
+    void (*pack)(struct pack *p, void *own); /* NULL: it is over before a checkpoint */
+};
+void *infer_own(const struct infer_state *x, const struct op_state_class *cls);
+struct op_states *op_states_new(void);
+void op_states_free(struct op_states *s);
+void op_states_pack(struct pack *p, struct infer_state *x);
 
 enum {
     OP_PLAIN = 1, /* called at once, gives a value; the others build an action */
@@ -271,7 +268,7 @@ struct step {
     void *ctx;
     bool again;      /* this very step came before, and nothing since */
     bool redraws;    /* values of random functions may be drawn anew (scaffold_build_redrawing) */
-    bool marginal;   /* choices of x->summed may be summed out (move.h) */
+    bool marginal;   /* choices that marginalize names may be summed out (move.h) */
     double log_pick; /* of the state before, once step_begin has seen it */
     bool accepted;   /* false before */
 };
@@ -317,7 +314,6 @@ value infer_numbers(const char *const *keys, const double *vals, size_t n);
 /* Ends what detach began: keeps a regenerated part, restores one that is still out (an error when
  * `complain`). Called before anything else touches the model. */
 enum gpm_status infer_close(struct infer_state *x, bool complain);
-void samplers_free(struct sampler_totals *first);
 /* count[i] += how often particle i is drawn in `want` draws by weight, total = model_log_weight;
  * all equally likely when every weight is 0. systematic: by one random number for all, so that a
  * particle of share s is drawn floor(s * want) times, or once more. */
@@ -327,6 +323,12 @@ void infer_draw_particles(struct infer_state *x, double total, bool systematic, 
 /* The current model reduced to particle i for a while: what it was is handed to infer_take_back,
  * with the status and result of what ran meanwhile, which may have replaced the trace. An error
  * when there are several traces now. */
+/* While the model is one particle alone: that of n, at place `at`, of a total weight. */
+struct lent {
+    size_t n, at; /* n 0: it is not */
+    double log_weight;
+};
+struct lent *infer_lent(const struct infer_state *x);
 particles infer_lend(struct infer_state *x, size_t i);
 enum gpm_status infer_take_back(struct infer_state *x, size_t i, particles all, enum gpm_status st,
                                 value *out) GPM_MUST_USE;

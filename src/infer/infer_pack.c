@@ -6,8 +6,6 @@
 #include "dist/finite.h"
 #include "emu/emulator.h"
 #include "infer/dataset.h"
-#include "infer/laplace_fit.h"
-#include "infer/sampler.h"
 #include "makers/conj.h"
 #include "source/evaluations.h"
 #include "source/plugin.h"
@@ -20,10 +18,7 @@
 /* A new field of these structs is to be written, or to be set by who reads. */
 PACK_SIZE(struct model, 56, "struct model: see model_pack");
 PACK_SIZE(struct action, 136, "struct action: see action_pack");
-PACK_SIZE(struct sampler, 600, "struct sampler: see pack_sampler");
-PACK_SIZE(struct metric, 136, "struct metric: see metric_pack");
-PACK_SIZE(struct sampler_totals, 176, "struct sampler_totals: see pack_sampler");
-PACK_SIZE(struct infer_state, 440, "struct infer_state: see infer_pack");
+PACK_SIZE(struct infer_state, 280, "struct infer_state: see infer_pack");
 
 /* All that values can be, in an order that the format keeps: a new one goes to the end. */
 static const struct box_class *const boxes[] = {
@@ -81,7 +76,7 @@ void pack_model(struct pack *p, struct model **m) {
 
 /* ---- actions and other values ---- */
 
-static const struct infer_op *pack_op(struct pack *p, const struct infer_op *op) {
+const struct infer_op *pack_op(struct pack *p, const struct infer_op *op) {
     uint32_t i = 0, n = (uint32_t)sp_index_count();
     while (op && i < n && infer_op_of(sp_index_at(i)) != op) i++;
     i = pack_choice(p, op ? i : n, n + 1);
@@ -149,71 +144,6 @@ struct box *subproblem_pack(struct pack *p, size_t number, struct box *b) {
     return &s->box;
 }
 
-/* ---- what samplers have learned ---- */
-
-static void pack_totals(struct pack *p, struct sampler_totals *t) {
-    /* all but `next`, which is the list */
-    pack_doubles(p, &t->warmup,
-                 (sizeof *t - offsetof(struct sampler_totals, warmup)) / sizeof(double));
-}
-
-static void pack_settings(struct pack *p, struct sampler_settings *s) {
-    pack_double(p, &s->warmup);
-    pack_double(p, &s->target_accept);
-    pack_double(p, &s->max_depth);
-    s->metric = (enum metric_kind)pack_choice(p, s->metric, METRIC_LOW_RANK + 1);
-}
-
-static void pack_ends(struct pack *p, struct sampler *a) {
-    size_t n = a->ends.n;
-    pack_count(p, &n, sizeof(double));
-    vec_reserve(&a->ends, n + 1);
-    a->ends.n = n;
-    pack_doubles(p, a->ends.at, n);
-}
-
-static void pack_sampler(struct pack *p, struct sampler *a) {
-    a->op = pack_op(p, a->op);
-    pack_value(p, &a->scope);
-    pack_value(p, &a->block);
-    pack_count(p, &a->n, sizeof(double));
-    pack_settings(p, &a->set);
-    if (p->reading) {
-        a->z = mem_zalloc((2 * a->n + 1) * sizeof(double));
-        a->g = a->z + a->n;          /* of a state that is evaluated again */
-        sampler_restart(a, &a->set); /* its parts, as large as they are */
-    }
-    pack_totals(p, &a->totals);
-    metric_pack(p, &a->metric);
-    centred_pack(p, &a->centred);
-    pace_pack(p, &a->pace);
-    pack_double(p, &a->target);
-    pack_doubles(p, &a->eps.log_eps, sizeof a->eps / sizeof(double));
-    pack_double(p, &a->done);
-    pack_ends(p, a);
-    pack_doubles(p, a->z, a->n);
-    pack_bool(p, &a->has_z);
-    pack_bool(p, &a->warned);
-    pack_u32(p, &a->still);
-    pack_u64(p, &a->structure);
-    if (!a->op) pack_fail(p, "a sampler in it has no operator");
-}
-
-static void pack_samplers(struct pack *p, struct sampler_stats *s) {
-    struct sampler_totals **at = &s->first;
-    size_t n = 0;
-    for (struct sampler_totals *t = s->first; t; t = t->next) n++;
-    pack_count(p, &n, 1);
-    for (size_t i = 0; i < n && pack_ok(p); i++, at = &(*at)->next) {
-        if (p->reading) *at = &NEW(struct sampler)->totals;
-        pack_sampler(p, (struct sampler *)*at);
-    }
-    pack_doubles(p, s->last.at, SAMPLER_COLUMNS);
-    pack_double(p, &s->redrawn);
-    pack_bool(p, &s->fresh);
-    pack_bool(p, &s->warm);
-}
-
 /* ---- the state ---- */
 
 static void pack_counts(struct pack *p, struct infer_state *x) {
@@ -239,8 +169,6 @@ static void pack_scopes(struct pack *p, struct infer_state *x) {
 }
 
 void infer_pack(struct pack *p, struct infer_state *x) {
-    if (x->open.s) pack_fail(p, "part of the model is detached");
-    if (x->summed.tag != V_NIL) pack_fail(p, "an operator is at work");
     pack_bool(p, &x->each_particle);
     struct model *m = p->reading ? NULL : x->model;
     pack_model(p, &m);
@@ -252,7 +180,5 @@ void infer_pack(struct pack *p, struct infer_state *x) {
     pack_u64(p, &x->runs);
     pack_scopes(p, x);
     pack_counts(p, x);
-    pack_samplers(p, &x->sampler);
-    pack_value(p, &x->structures);
-    laplace_fits_pack(p, &x->fits);
+    op_states_pack(p, x);
 }

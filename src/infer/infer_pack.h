@@ -12,6 +12,8 @@ void infer_pack_begin(struct pack *p, struct session_core *core);
 void pack_model(struct pack *p, struct model **m);
 /* Everything that decides what comes next but definitions and the place in the program. */
 void infer_pack(struct pack *p, struct infer_state *x);
+/* NULL: there is none of that name any more. */
+const struct infer_op *pack_op(struct pack *p, const struct infer_op *op);
 
 /* See pack_open; a session that may run commands takes anyone's. */
 GPM_MUST_USE enum gpm_status infer_open(const struct session_core *core, const char *data, size_t n,

@@ -117,8 +117,9 @@ static void free_one(struct laplace_fit *f) {
     mem_free(f);
 }
 
-void laplace_fits_free(void *fits) {
-    for (struct laplace_fit *f = fits, *next; f; f = next) {
+/* Of the session, in order of use. */
+static void fits_free(void *own) {
+    for (struct laplace_fit *f = *(struct laplace_fit **)own, *next; f; f = next) {
         next = f->next;
         free_one(f);
     }
@@ -138,8 +139,8 @@ static void fit_pack(struct pack *p, struct laplace_fit *f) {
 
 /* In their order, which says what is dropped first. A fit that is met again serves conditionals
  * that differ by rounding: made anew it would be another one. */
-void laplace_fits_pack(struct pack *p, void **fits) {
-    struct laplace_fit **at = (struct laplace_fit **)fits;
+static void fits_pack(struct pack *p, void *own) {
+    struct laplace_fit **at = own;
     size_t n = 0;
     for (const struct laplace_fit *f = *at; f; f = f->next) n++;
     pack_count(p, &n, 8 * FIT_KEYS);
@@ -148,6 +149,8 @@ void laplace_fits_pack(struct pack *p, void **fits) {
         fit_pack(p, *at);
     }
 }
+
+const struct op_state_class laplace_fits_own = {sizeof(struct laplace_fit *), fits_free, fits_pack};
 
 /* What tells conditionals apart: the likelihood at two points drawn from the prior, and the points
  * themselves, order included. */
@@ -197,15 +200,15 @@ bool conditional_same(const double *a, const double *b) {
 }
 
 /* The list is in order of use; what was not used for long is dropped. */
-static struct laplace_fit *recall(struct infer_state *x, size_t d, size_t draws,
+static struct laplace_fit *recall(struct laplace_fit **first, size_t d, size_t draws,
                                   const double *key) {
-    struct laplace_fit **at = (struct laplace_fit **)&x->fits;
+    struct laplace_fit **at = first;
     for (size_t n = 0; *at; n++) {
         struct laplace_fit *f = *at;
         if (f->p.d == (int)d && f->draws == draws && conditional_same(f->key, key)) {
             *at = f->next;
-            f->next = x->fits;
-            x->fits = f;
+            f->next = *first;
+            *first = f;
             return f;
         }
         if (n >= KEPT && !f->next) {
@@ -222,10 +225,10 @@ enum gpm_status laplace_fit_find(struct continuous *c, size_t draws,
                                  const struct laplace_fit **out) {
     double key[FIT_KEYS] = {NAN};
     bool random = false;
-    struct laplace_fit *f = c->x->fits;
+    struct laplace_fit **first = infer_own(c->x, &laplace_fits_own), *f = *first;
     *out = NULL;
     if (f && isnan(f->key[0])) {
-        c->x->fits = f->next;
+        *first = f->next;
         free_one(f);
     }
     if (c->n_z > PROPOSAL_MAX_DIM)
@@ -236,7 +239,7 @@ enum gpm_status laplace_fit_find(struct continuous *c, size_t draws,
     enum gpm_status st = conditional_random(c, &random);
     if (st == GPM_OK && !random) st = key_of(c, key);
     if (st != GPM_OK) return st;
-    *out = recall(c->x, c->n_z, draws, key);
+    *out = recall(first, c->n_z, draws, key);
     if (*out) return GPM_OK;
     f = NEW(struct laplace_fit);
     f->draws = draws;
@@ -248,8 +251,8 @@ enum gpm_status laplace_fit_find(struct continuous *c, size_t draws,
         free_one(f);
         return st;
     }
-    f->next = c->x->fits;
-    *out = c->x->fits = f;
+    f->next = *first;
+    *out = *first = f;
     return GPM_OK;
 }
 

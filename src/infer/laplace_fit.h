@@ -48,14 +48,12 @@ struct laplace_fit {
     struct is_result is; /* log integral of the block's weight over its choices */
 };
 
-/* The fit for what c has taken out of the trace, kept in c->x; until the next one is asked for
- * where choices drawn along the way make the conditional a random one. */
+/* The fit for what c has taken out of the trace, kept in the session; until the next one is asked
+ * for where choices drawn along the way make the conditional a random one. */
 enum gpm_status laplace_fit_find(struct continuous *c, size_t draws,
                                  const struct laplace_fit **out) GPM_MUST_USE;
 void laplace_fit_draw(const struct laplace_fit *f, struct rng *r, double *z);
 /* A step from z in proportion to the posterior's shape. */
 void laplace_fit_walk(const struct laplace_fit *f, struct rng *r, double *z);
 double laplace_fit_log_density(const struct laplace_fit *f, const double *z);
-void laplace_fits_free(void *fits);
-void laplace_fits_pack(struct pack *p, void **fits); /* read into NULL */
 #endif

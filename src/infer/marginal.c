@@ -55,12 +55,23 @@ static void release(struct marginal *m) {
     mem_free(m);
 }
 
+static void summed_pack(struct pack *p, void *own) {
+    if (((value *)own)->tag != V_NIL) pack_fail(p, "an operator is at work");
+}
+
+const struct op_state_class summed_own = {sizeof(value), NULL, summed_pack};
+
+value *marginal_scope(const struct infer_state *x) {
+    return infer_own(x, &summed_own);
+}
+
 enum gpm_status marginal_choices(struct infer_state *x, struct trace *t, struct node_set *out) {
+    value scope = *marginal_scope(x);
     *out = (struct node_set){0};
-    if (x->summed.tag == V_NIL) return GPM_OK;
-    struct target g = infer_aim(x, x->summed, infer_name(x, "all"));
+    if (scope.tag == V_NIL) return GPM_OK;
+    struct target g = infer_aim(x, scope, infer_name(x, "all"));
     enum gpm_status st = infer_target_all(x, t, &g, out);
-    if (st != GPM_OK || !infer_is_name(x->summed, "default")) return st;
+    if (st != GPM_OK || !infer_is_name(scope, "default")) return st;
     size_t n = 0; /* of all choices, those that are discrete */
     for (size_t i = 0; i < out->n; i++)
         if (node_class(out->at[i])->flags & SP_DISCRETE) out->at[n++] = out->at[i];

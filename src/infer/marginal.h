@@ -22,7 +22,8 @@
 #include "infer/infer.h"
 
 struct marginal;
-/* The choices of t that are to be summed out now (mem_free at): none of x->summed, or none there.
+value *marginal_scope(const struct infer_state *x); /* of the choices summed out; NIL: none */
+/* The choices of t that are to be summed out now (mem_free at): none of the scope, or none there.
  */
 enum gpm_status marginal_choices(struct infer_state *x, struct trace *t,
                                  struct node_set *out) GPM_MUST_USE;

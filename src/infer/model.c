@@ -11,7 +11,6 @@
 #include "core/nest.h"
 #include "infer/dataset.h"
 #include "infer/profile.h"
-#include "infer/laplace_fit.h"
 
 #include <math.h>
 #include <string.h>
@@ -213,6 +212,7 @@ void infer_draw_particles(struct infer_state *x, double total, bool systematic, 
  */
 void infer_state_init(struct infer_state *x, struct session_core *core) {
     x->core = core;
+    x->own = op_states_new();
     core->session = x;
     core->run_action = action_run;
     core->make_directive = action_make;
@@ -242,11 +242,9 @@ void infer_state_release(struct infer_state *x) {
     mem_free(x->stats);
     for (size_t i = 0; i < x->callbacks.n; i++) mem_free(x->callbacks.at[i].name);
     vec_release(&x->callbacks);
-    samplers_free(x->sampler.first);
     if (x->row) draw_row_release(x->row);
     mem_free(x->row);
-    laplace_fits_free(x->fits);
-    value_unref(x->structures);
+    op_states_free(x->own);
 }
 
 /* What a walk that was given up left of a text is not shown. */

@@ -251,7 +251,7 @@ static enum gpm_status op_apply(struct infer_state *x, const struct action *a, v
     return st;
 }
 
-/* The steps themselves. At most one part is out (infer_state.open). Every action but those marked
+/* The steps themselves. At most one part is out. Every action but those marked
  * OP_OPEN closes it first (infer_close), so a program that forgets to restore gets an error, not a
  * torn model. For the program a part is a box that holds nothing, and may outlive it. */
 
@@ -261,15 +261,35 @@ static void part_free(struct box *b) {
 
 static const struct box_class part_class = {.name = "detached part", .free = part_free};
 
-static void close_part(struct infer_state *x) {
-    if (x->open.s) scaffold_close(x->open.s, x->open.regenerated);
-    x->open.s = NULL;
+/* What detach took out, until the next action that is not OP_OPEN. */
+struct detached {
+    struct scaffold *s; /* NULL: nothing is open */
+    struct box *part;   /* its name in the program; borrowed */
+    bool regenerated;   /* the new state stands: closing keeps it */
+    bool fixed;         /* it was made of given values */
+    double weight;      /* its log weight, by that */
+};
+
+static void detached_pack(struct pack *p, void *own) {
+    if (((struct detached *)own)->s) pack_fail(p, "part of the model is detached");
+}
+
+const struct op_state_class detached_own = {sizeof(struct detached), NULL, detached_pack};
+
+static struct detached *detached(const struct infer_state *x) {
+    return infer_own(x, &detached_own);
+}
+
+static void close_part(struct detached *open) {
+    if (open->s) scaffold_close(open->s, open->regenerated);
+    open->s = NULL;
 }
 
 /* A part that was regenerated is kept, one that is still out goes back as it was. */
 enum gpm_status infer_close(struct infer_state *x, bool complain) {
-    bool bad = x->open.s && !x->open.regenerated;
-    close_part(x);
+    struct detached *open = detached(x);
+    bool bad = open->s && !open->regenerated;
+    close_part(open);
     if (!bad || !complain) return GPM_OK;
     return infer_error(
         x, DIAG_BAD_PROPOSAL,
@@ -324,19 +344,19 @@ static bool is_part(const struct scaffold *s, const struct node_set *set) {
  *
  *     w_fixed = w_prior + sum log p(choice) */
 static enum gpm_status detach_again(struct infer_state *x, bool fixed, value *out) {
-    struct scaffold *s = x->open.s;
-    double own = 0, w = x->open.weight;
+    struct detached *open = detached(x);
+    struct scaffold *s = open->s;
+    double own = 0, w = open->weight;
     enum gpm_status st = GPM_OK;
-    for (size_t i = 0; fixed != x->open.fixed && i < scaffold_n_principals(s) && st == GPM_OK;
-         i++) {
+    for (size_t i = 0; fixed != open->fixed && i < scaffold_n_principals(s) && st == GPM_OK; i++) {
         double logp;
         st = node_logp(x->model->p.at[0], scaffold_principal(s, i), &logp);
         if (st == GPM_OK) own += logp;
     }
     if (st != GPM_OK) return st;
     scaffold_unregen(s);
-    x->open.regenerated = false;
-    *out = part_taken_out(x, fixed == x->open.fixed ? w : fixed ? w + own : w - own);
+    open->regenerated = false;
+    *out = part_taken_out(x, fixed == open->fixed ? w : fixed ? w + own : w - own);
     return GPM_OK;
 }
 
@@ -344,11 +364,12 @@ static enum gpm_status detach_again(struct infer_state *x, bool fixed, value *ou
  * the choices' own densities, to be subtracted from regen's. */
 static enum gpm_status op_detach(struct infer_state *x, const struct action *a, value *out) {
     struct node_set set;
+    struct detached *open = detached(x);
     enum gpm_status st = GPM_OK;
-    if (x->open.s && x->open.regenerated) {
+    if (open->s && open->regenerated) {
         st = sub_nodes(x, a->args[0], &set);
         if (st != GPM_OK) return st;
-        bool same = is_part(x->open.s, &set);
+        bool same = is_part(open->s, &set);
         mem_free(set.at);
         if (same) return detach_again(x, a->op->how == SCAFFOLD_FIXED, out);
     }
@@ -363,18 +384,19 @@ static enum gpm_status op_detach(struct infer_state *x, const struct action *a, 
     st = scaffold_open(x->model->p.at[0], set.at, set.n, (enum scaffold_mode)a->op->how, &w, &s);
     mem_free(set.at);
     if (st != GPM_OK) return st;
-    x->open.s = s;
-    x->open.regenerated = false;
+    open->s = s;
+    open->regenerated = false;
     *out = part_taken_out(x, w);
-    x->open.part = out->u.pair->rest.u.box;
+    open->part = out->u.pair->rest.u.box;
     return GPM_OK;
 }
 
 /* A state that cannot be built has weight -inf and stays detached: only restore is left. */
 static enum gpm_status rebuild(struct infer_state *x, const char *op, const value *vals, size_t n,
                                value *out) {
-    struct scaffold *s = x->open.s;
-    if (!s || x->open.regenerated)
+    struct detached *open = detached(x);
+    struct scaffold *s = open->s;
+    if (!s || open->regenerated)
         return infer_error(x, DIAG_BAD_PROPOSAL, "%s: nothing is detached", op);
     if (vals && n != scaffold_n_principals(s))
         return infer_error(x, DIAG_BAD_PROPOSAL, "%s: %zu values for %zu choices", op, n,
@@ -382,10 +404,10 @@ static enum gpm_status rebuild(struct infer_state *x, const char *op, const valu
     double w;
     enum gpm_status st = scaffold_regen(s, vals ? SCAFFOLD_FIXED : SCAFFOLD_PRIOR, vals, &w);
     if (st != GPM_OK) return st;
-    x->open.regenerated = scaffold_built(s);
-    if (!x->open.regenerated) w = -INFINITY;
-    x->open.fixed = vals != NULL;
-    x->open.weight = w;
+    open->regenerated = scaffold_built(s);
+    if (!open->regenerated) w = -INFINITY;
+    open->fixed = vals != NULL;
+    open->weight = w;
     *out = value_num(w);
     return GPM_OK;
 }
@@ -408,11 +430,12 @@ static enum gpm_status op_regen_with(struct infer_state *x, const struct action 
 /* Also after regen: the new state is undone and the old one stands, which is how a program rejects.
  */
 static enum gpm_status op_restore(struct infer_state *x, const struct action *a, value *out) {
+    struct detached *open = detached(x);
     value part = action_arg(a, 1);
-    if (!x->open.s || (a->n > 1 && (part.tag != V_BOX || part.u.box != x->open.part)))
+    if (!open->s || (a->n > 1 && (part.tag != V_BOX || part.u.box != open->part)))
         return infer_error(x, DIAG_BAD_PROPOSAL, "restore: that part is not detached now");
-    x->open.regenerated = false;
-    close_part(x);
+    open->regenerated = false;
+    close_part(open);
     return GPM_OK;
 }
 

@@ -24,13 +24,13 @@ static enum gpm_status draw_all(struct infer_state *x, struct trace *t) {
 }
 
 static enum gpm_status op_marginalize(struct infer_state *x, const struct action *a, value *out) {
-    value outer = x->summed, inner = action_arg(a, 1);
+    value *summed = marginal_scope(x), outer = *summed, inner = action_arg(a, 1);
     enum gpm_status st = GPM_OK;
-    x->summed = a->args[0];
+    *summed = a->args[0];
     if (!is_absent(inner)) st = action_run(x->core, inner, x->at, out);
     for (size_t i = 0; is_absent(inner) && i < x->model->p.n && st == GPM_OK; i++)
         st = draw_all(x, x->model->p.at[i]);
-    x->summed = outer;
+    *summed = outer;
     return st;
 }
 

@@ -9,6 +9,7 @@
  * The last two differ only where the number of blocks does (struct mh_extra). The ratio is computed
  * by flat_mh where nothing but values changes, else by trace_mh. */
 #include "infer/move.h"
+#include "infer/sampler_stats.h"
 
 #include <math.h>
 

@@ -315,12 +315,18 @@ static void pack_alone(struct pack *p, void *ctx) {
 static enum gpm_status on_particle(struct infer_state *x, struct alone_place *w, value action,
                                    value *out) {
     if (!w->all.n) w->all = infer_lend(x, w->at);
-    if (w->all.n > 1) x->lent.at = w->at;
+    if (w->all.n > 1) infer_lent(x)->at = w->at;
     place_hand(x->core);
     enum gpm_status st = action_run(x->core, action, x->at, out);
     st = infer_take_back(x, w->at, w->all, st, out);
     w->all = (particles){0};
     return st;
+}
+
+const struct op_state_class lent_own = {.size = sizeof(struct lent)};
+
+struct lent *infer_lent(const struct infer_state *x) {
+    return infer_own(x, &lent_own);
 }
 
 /* What is collected from one of several is weighed among all, as they weigh now. */
@@ -330,12 +336,11 @@ static void lend_weights(struct infer_state *x, const struct alone_place *w) {
     for (size_t i = 0; i < w->all.n; i++)
         if (i != w->at) total = logaddexp(total, w->all.at[i]->log_weight);
     if (n < 2) return;
-    x->lent.n = n;
-    x->lent.log_weight = total;
+    *infer_lent(x) = (struct lent){n, infer_lent(x)->at, total};
 }
 
 static void lend_no_more(struct infer_state *x) {
-    if (x->model->p.n > 1) x->lent.n = 0;
+    if (x->model->p.n > 1) infer_lent(x)->n = 0;
 }
 
 static enum gpm_status op_on_particle(struct infer_state *x, const struct action *a, value *out) {

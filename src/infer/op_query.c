@@ -5,6 +5,7 @@
  * structures: a column of a dataset, a sequence, a posterior over structures, or the kernel that
  * was assumed last in every particle. */
 #include "infer/query.h"
+#include "value/value_pack.h"
 
 #include "base/mem.h"
 #include "gp/kern_query.h"
@@ -125,10 +126,25 @@ static size_t structure_column(const struct dataset *d) {
     return found;
 }
 
+/* Draws of kernels collected last; NIL: none. */
+static void structures_free(void *own) {
+    value_unref(*(value *)own);
+}
+
+static void structures_pack(struct pack *p, void *own) {
+    pack_value(p, own);
+}
+
+const struct op_state_class structures_own = {sizeof(value), structures_free, structures_pack};
+
+value query_noted(const struct infer_state *x) {
+    return *(value *)infer_own(x, &structures_own);
+}
+
 void query_note(struct infer_state *x, value v) {
     struct dataset *d = dataset_of(v);
     if (structure_posterior_of(v) || (d && structure_column(d)))
-        value_set_take(&x->structures, value_ref(v));
+        value_set_take(infer_own(x, &structures_own), value_ref(v));
 }
 
 /* Particles in the first rows; they are chains when every iteration has as many. */
@@ -234,7 +250,7 @@ static enum gpm_status op_prob(struct infer_state *x, const struct action *act, 
     const char *text = act->args[0].u.str->text;
     struct query_answer a = {0, 0, 0};
     struct draws_in in = {.chains = 1};
-    value from = is_absent(action_arg(act, 1)) ? x->structures : act->args[1];
+    value from = is_absent(action_arg(act, 1)) ? query_noted(x) : act->args[1];
     struct structure_posterior *s = structure_posterior_of(from);
     struct dataset *d = dataset_of(from);
     enum gpm_status st = s                                 ? GPM_OK
@@ -294,7 +310,7 @@ static enum gpm_status tabulate_posterior(struct infer_state *x,
 }
 
 static enum gpm_status op_tabulate(struct infer_state *x, const struct action *act, value *out) {
-    value from = is_absent(action_arg(act, 0)) ? x->structures : act->args[0];
+    value from = is_absent(action_arg(act, 0)) ? query_noted(x) : act->args[0];
     struct structure_posterior *s = structure_posterior_of(from);
     struct dataset *d = dataset_of(from);
     struct draws_in in = {.chains = 1};

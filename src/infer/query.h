@@ -31,4 +31,5 @@ value query_kernel(const struct trace *t);
 
 /* What prob(QUERY) without draws reads: keeps v when it holds kernels or structures. */
 void query_note(struct infer_state *x, value v);
+value query_noted(const struct infer_state *x); /* borrowed; NIL: nothing */
 #endif

@@ -8,6 +8,7 @@
  * predict only look: there the error stands. So it does with several particles, which are weighed.
  */
 #include "infer/infer.h"
+#include "infer/sampler_stats.h"
 
 #include <math.h>
 
@@ -56,7 +57,7 @@ enum gpm_status redraw_run(struct infer_state *x, redraw_fn *f, void *ctx, value
     }
     if (st == GPM_OK) {
         trace_free(was);
-        x->sampler.redrawn += tries;
+        sampler_stats_of(x)->redrawn += tries;
         diag_warn(x->core->diags, DIAG_DOMAIN, x->at,
                   "%g draw%s of the prior could not be evaluated here and %s drawn again", tries,
                   tries == 1 ? "" : "s", tries == 1 ? "was" : "were");

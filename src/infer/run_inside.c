@@ -8,7 +8,7 @@
  * A run works on models that it has made itself, and none of them leaves it: a model that changed
  * would change behind the back of the trace. In its place stands nil. */
 #include "core/nest.h"
-#include "infer/laplace_fit.h"
+#include "infer/infer.h"
 
 /* What a run begins without, and what is put back after it. */
 struct waiting {
@@ -16,13 +16,9 @@ struct waiting {
     struct model *model;
     struct span at;
     uint32_t next_stream;
-    struct sampler_stats sampler;
     void (*draw)(void *user, const char *const *names, const double *row, size_t n);
-    void *fits;
-    struct scaffold *open;
-    struct box *part;
-    bool regenerated, each_particle, busy, wrote, dropping;
-    value structures, summed;
+    struct op_states *own;
+    bool each_particle, busy, wrote, dropping;
     struct rng rng;
     struct world *world;
 };
@@ -33,18 +29,12 @@ static void begin(struct infer_state *x, struct nest *n, struct waiting *w) {
                           .model = x->model,
                           .at = x->at,
                           .next_stream = x->next_stream,
-                          .sampler = x->sampler,
                           .draw = x->draw,
-                          .fits = x->fits,
-                          .open = x->open.s,
-                          .part = x->open.part,
-                          .regenerated = x->open.regenerated,
+                          .own = x->own,
                           .each_particle = x->each_particle,
                           .busy = x->progress.busy,
                           .wrote = x->wrote,
                           .dropping = core->dropping,
-                          .structures = x->structures,
-                          .summed = x->summed,
                           .rng = core->rng,
                           .world = core->model};
     n->outer = core->nest;
@@ -55,39 +45,26 @@ static void begin(struct infer_state *x, struct nest *n, struct waiting *w) {
     rng_init(&core->rng, n->stream, core->rng.chain, 0);
     x->guard = (struct guard){0};
     x->next_stream = 0;
-    memset(&x->sampler, 0, sizeof x->sampler);
     x->draw = NULL;
-    x->fits = NULL;
-    x->open.s = NULL;
-    x->open.part = NULL;
-    x->open.regenerated = false;
+    x->own = op_states_new();
     x->each_particle = false;
     x->progress.busy = true;
-    x->structures = x->summed = NIL;
     x->model = model_of(model_new(core));
 }
 
 static void end(struct infer_state *x, const struct nest *n, const struct waiting *w) {
     struct session_core *core = x->core;
     value_unref(value_box(V_BOX, &x->model->box));
-    value_unref(x->structures);
-    samplers_free(x->sampler.first);
-    laplace_fits_free(x->fits);
+    op_states_free(x->own);
     x->guard = w->guard;
     x->model = w->model;
     x->at = w->at;
     x->next_stream = w->next_stream;
-    x->sampler = w->sampler;
     x->draw = w->draw;
-    x->fits = w->fits;
-    x->open.s = w->open;
-    x->open.part = w->part;
-    x->open.regenerated = w->regenerated;
+    x->own = w->own;
     x->each_particle = w->each_particle;
     x->progress.busy = w->busy;
     x->wrote |= w->wrote;
-    x->structures = w->structures;
-    x->summed = w->summed;
     core->rng = w->rng;
     core->model = w->world;
     core->nest = n->outer;

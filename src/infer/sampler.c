@@ -5,6 +5,8 @@
  * they are, and each transition leaves it invariant. */
 #include "infer/sampler.h"
 
+#include "infer/infer_pack.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -89,7 +91,7 @@ static bool is_of(const struct sampler *a, const struct infer_op *op, const stru
 struct sampler *sampler_find(struct infer_state *x, const struct infer_op *op,
                              const struct target *g, size_t n, const struct sampler_settings *set) {
     value scope = g->sub ? value_box(V_BOX, (struct box *)&g->sub->box) : g->scope;
-    for (struct sampler_totals *t = x->sampler.first; t; t = t->next) {
+    for (struct sampler_totals *t = sampler_stats_of(x)->first; t; t = t->next) {
         struct sampler *a = (struct sampler *)t;
         if (a->n == n && is_of(a, op, g)) return a;
     }
@@ -101,12 +103,14 @@ struct sampler *sampler_find(struct infer_state *x, const struct infer_op *op,
     a->z = mem_zalloc((2 * n + 1) * sizeof(double));
     a->g = a->z + n;
     sampler_restart(a, set);
-    a->totals.next = x->sampler.first;
-    x->sampler.first = &a->totals;
+    struct sampler_stats *all = sampler_stats_of(x);
+    a->totals.next = all->first;
+    all->first = &a->totals;
     return a;
 }
 
-void samplers_free(struct sampler_totals *first) {
+static void samplers_free(void *own) {
+    struct sampler_totals *first = ((struct sampler_stats *)own)->first;
     for (struct sampler_totals *next; first; first = next) {
         struct sampler *a = (struct sampler *)first;
         next = first->next;
@@ -120,6 +124,87 @@ void samplers_free(struct sampler_totals *first) {
         mem_free(a->z);
         mem_free(a);
     }
+}
+
+/* ---- in checkpoints ---- */
+
+PACK_SIZE(struct sampler, 600, "struct sampler: see pack_sampler");
+PACK_SIZE(struct metric, 136, "struct metric: see metric_pack");
+PACK_SIZE(struct sampler_totals, 176, "struct sampler_totals: see pack_sampler");
+
+static void pack_totals(struct pack *p, struct sampler_totals *t) {
+    /* all but `next`, which is the list */
+    pack_doubles(p, &t->warmup,
+                 (sizeof *t - offsetof(struct sampler_totals, warmup)) / sizeof(double));
+}
+
+static void pack_settings(struct pack *p, struct sampler_settings *s) {
+    pack_double(p, &s->warmup);
+    pack_double(p, &s->target_accept);
+    pack_double(p, &s->max_depth);
+    s->metric = (enum metric_kind)pack_choice(p, s->metric, METRIC_LOW_RANK + 1);
+}
+
+static void pack_ends(struct pack *p, struct sampler *a) {
+    size_t n = a->ends.n;
+    pack_count(p, &n, sizeof(double));
+    vec_reserve(&a->ends, n + 1);
+    a->ends.n = n;
+    pack_doubles(p, a->ends.at, n);
+}
+
+static void pack_sampler(struct pack *p, struct sampler *a) {
+    a->op = pack_op(p, a->op);
+    pack_value(p, &a->scope);
+    pack_value(p, &a->block);
+    pack_count(p, &a->n, sizeof(double));
+    pack_settings(p, &a->set);
+    if (p->reading) {
+        a->z = mem_zalloc((2 * a->n + 1) * sizeof(double));
+        a->g = a->z + a->n;          /* of a state that is evaluated again */
+        sampler_restart(a, &a->set); /* its parts, as large as they are */
+    }
+    pack_totals(p, &a->totals);
+    metric_pack(p, &a->metric);
+    centred_pack(p, &a->centred);
+    pace_pack(p, &a->pace);
+    pack_double(p, &a->target);
+    pack_doubles(p, &a->eps.log_eps, sizeof a->eps / sizeof(double));
+    pack_double(p, &a->done);
+    pack_ends(p, a);
+    pack_doubles(p, a->z, a->n);
+    pack_bool(p, &a->has_z);
+    pack_bool(p, &a->warned);
+    pack_u32(p, &a->still);
+    pack_u64(p, &a->structure);
+    if (!a->op) pack_fail(p, "a sampler in it has no operator");
+}
+
+static void samplers_pack(struct pack *p, void *own) {
+    struct sampler_stats *s = own;
+    struct sampler_totals **at = &s->first;
+    size_t n = 0;
+    for (struct sampler_totals *t = s->first; t; t = t->next) n++;
+    pack_count(p, &n, 1);
+    for (size_t i = 0; i < n && pack_ok(p); i++, at = &(*at)->next) {
+        if (p->reading) *at = &NEW(struct sampler)->totals;
+        pack_sampler(p, (struct sampler *)*at);
+    }
+    pack_doubles(p, s->last.at, SAMPLER_COLUMNS);
+    pack_double(p, &s->redrawn);
+    pack_bool(p, &s->fresh);
+    pack_bool(p, &s->warm);
+}
+
+const struct op_state_class samplers_own = {sizeof(struct sampler_stats), samplers_free,
+                                            samplers_pack};
+
+struct sampler_stats *sampler_stats_of(const struct infer_state *x) {
+    return infer_own(x, &samplers_own);
+}
+
+bool sampler_in_use(const struct infer_state *x) {
+    return sampler_stats_of(x)->first != NULL;
 }
 
 /* ---- the step size ---- */
@@ -203,7 +288,7 @@ void sampler_adapt(struct continuous *c, struct sampler *a, const struct phase_p
 
 double sampler_pace(const struct infer_state *x, const struct target *g) {
     double pace = 1;
-    for (struct sampler_totals *t = x->sampler.first; t; t = t->next) {
+    for (struct sampler_totals *t = sampler_stats_of(x)->first; t; t = t->next) {
         const struct sampler *a = (struct sampler *)t;
         if (is_of(a, g->op, g)) pace = fmax(pace, pace_advice(&a->pace));
     }

@@ -25,12 +25,13 @@ static void note_energy(struct sampler_totals *t, double e) {
 }
 
 void sampler_note(struct infer_state *x, struct sampler_totals *of, const struct sampler_end *end) {
+    struct sampler_stats *all = sampler_stats_of(x);
     of->stepsize = end->row.stepsize;
-    bool diverged = x->sampler.fresh && !x->sampler.warm && x->sampler.last.divergent > 0;
-    x->sampler.last = end->row;
-    if (diverged) x->sampler.last.divergent = 1;
-    x->sampler.fresh = true;
-    x->sampler.warm = end->warm;
+    bool diverged = all->fresh && !all->warm && all->last.divergent > 0;
+    all->last = end->row;
+    if (diverged) all->last.divergent = 1;
+    all->fresh = true;
+    all->warm = end->warm;
     if (end->warm) {
         of->warmup++;
         of->warmup_leapfrogs += end->row.n_leapfrog;
@@ -47,9 +48,10 @@ void sampler_note(struct infer_state *x, struct sampler_totals *of, const struct
 }
 
 bool sampler_take(struct infer_state *x, union sampler_draw *out) {
-    bool fresh = x->sampler.fresh;
-    *out = x->sampler.last;
-    x->sampler.fresh = false;
+    struct sampler_stats *all = sampler_stats_of(x);
+    bool fresh = all->fresh;
+    *out = all->last;
+    all->fresh = false;
     return fresh;
 }
 
@@ -59,10 +61,11 @@ static double ebfmi_of(const struct sampler_totals *t) {
 }
 
 struct sampler_summary sampler_summarise(const struct infer_state *x) {
+    const struct sampler_stats *all = sampler_stats_of(x);
     struct sampler_summary s = {
-        .ebfmi = NAN, .stepsize = x->sampler.last.stepsize, .restarts = x->sampler.redrawn};
+        .ebfmi = NAN, .stepsize = all->last.stepsize, .restarts = all->redrawn};
     double accepted = 0, depths = 0;
-    for (const struct sampler_totals *t = x->sampler.first; t; t = t->next) {
+    for (const struct sampler_totals *t = all->first; t; t = t->next) {
         s.warmup += t->warmup;
         s.warmup_leapfrogs += t->warmup_leapfrogs;
         s.transitions += t->transitions;
@@ -83,7 +86,7 @@ struct sampler_summary sampler_summarise(const struct infer_state *x) {
 }
 
 void sampler_mark(struct infer_state *x) {
-    for (struct sampler_totals *t = x->sampler.first; t; t = t->next) {
+    for (struct sampler_totals *t = sampler_stats_of(x)->first; t; t = t->next) {
         t->marked_transitions = t->transitions;
         t->marked_moved = t->moved;
         t->marked_divergences = t->divergences;
@@ -94,7 +97,7 @@ void sampler_mark(struct infer_state *x) {
 /* What warnings look at, of targets that were at work. */
 struct sampler_summary sampler_since_mark(const struct infer_state *x) {
     struct sampler_summary s = {.ebfmi = NAN};
-    for (const struct sampler_totals *t = x->sampler.first; t; t = t->next) {
+    for (const struct sampler_totals *t = sampler_stats_of(x)->first; t; t = t->next) {
         double made = t->transitions - t->marked_transitions;
         s.divergences += t->divergences - t->marked_divergences;
         s.deep += t->deep - t->marked_deep;

@@ -43,7 +43,7 @@ struct sampler_totals {
     double marked_transitions, marked_moved, marked_divergences, marked_deep; /* sampler_mark */
 };
 
-/* Of a session; infer_state holds it. */
+/* Of a session, or of a run inside a model (sampler_stats_of). */
 struct sampler_stats {
     struct sampler_totals *first; /* one per target; each belongs to its sampler */
     union sampler_draw last;
@@ -51,6 +51,9 @@ struct sampler_stats {
     bool fresh;     /* `last` came after the draw collected last */
     bool warm;      /* and belongs to a warm-up */
 };
+
+struct sampler_stats *sampler_stats_of(const struct infer_state *x);
+bool sampler_in_use(const struct infer_state *x);
 
 /* A transition is over. */
 struct sampler_end {
