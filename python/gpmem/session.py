@@ -33,7 +33,7 @@ def _saved(x: Any) -> dict[str, Any]:
         whole(x["options"]["seed"], "seed", 0, 2**64 - 1)
         whole(x["models"], "models", 0, 2**53)
         parts = [v for entry in x["log"] for v in [*entry, *entry.values()]]
-        sound = all(isinstance(v, str) for v in parts) and all(list(entry) in (["run"], ["data"]) for entry in x["log"])
+        sound = all(isinstance(v, str) for v in parts) and all(list(entry) in (["run"], ["data"], ["run", "error"]) for entry in x["log"])
         sound = sound and (x["model"] is None or bool(re.fullmatch("_fork[0-9]+", x["model"])))
     except (AttributeError, KeyError, TypeError):
         sound = False
@@ -53,6 +53,7 @@ class _Shared:
         chain.bind(functions)
         chain.bind_callbacks(callbacks)
         self.chain: _Chain | None = chain
+        self.stopped = False  # a call was ended from outside
 
     @contextlib.contextmanager
     def owned(self) -> Iterator[None]:
@@ -67,7 +68,7 @@ class _Shared:
         with self.owned(): return self._run(source, data, logged)
 
     def _run(self, source: str, data: bytes | None = None, logged: bool = True) -> tuple[list[Any], str]:
-        """Values that it printed, in order, and what it wrote besides. What fails is not logged."""
+        """Values that it printed, in order, and what it wrote besides."""
         if self.chain is None:
             raise GpmemValueError("the session is closed")
         chain = self.chain
@@ -75,14 +76,23 @@ class _Shared:
         if data is not None and lib.gpm_data_json(chain.session, data, len(data)):
             raise GpmemError(lib.gpm_last_error(chain.session).decode(errors="replace"))
         sources = [(b"session", text(source, "the program"))]
+        entry = {"data": data.decode()} if data is not None else {"run": source}
+        stopped, self.stopped = self.stopped, True  # until it is known that nobody stopped it
         beside([lambda: chain.run(sources)], lambda: lib.gpm_interrupt(chain.session))
+        self.stopped = stopped or bool(lib.gpm_stopped(chain.session))
         values = chain.take_values()
         if chain.error is not None:
+            if logged:
+                self.log.append({**entry, "error": chain.error})  # what it did before that stays
             raise chain.failures[0] if chain.failures else GpmemError(chain.error)
         if not logged:
             return values, ""
-        self.log.append({"data": data.decode()} if data is not None else {"run": source})
+        self.log.append(entry)
         return values, b"".join(chain.other).decode(errors="replace")
+
+    def error(self) -> str | None:
+        """Why the last call failed, in the library's words."""
+        return None if self.chain is None else self.chain.error
 
     def close(self):
         with self.owned():
@@ -101,7 +111,7 @@ class Session:
     allow_run, allow_write, max_seconds, jobs: as with gpmem.run
 
     Expressions and actions are texts of the language. `output` is what the last call wrote besides its value. A call
-    that fails leaves the model as it was and raises GpmemError.
+    that fails raises GpmemError and leaves the model as it was; a chain keeps its last complete transition.
 
     >>> s = Session()
     >>> _ = s.assume("x", "normal(0, 1)")
@@ -283,6 +293,9 @@ class Session:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a file from which Session.load makes this session again: the seed and all that was run. Loading runs
         it again, with the same result. Permissions and limits are not in the file."""
+        if self._shared.stopped:
+            raise GpmemError("save: a call was interrupted, and running all again would not stop at the same place; "
+                             "save_model keeps the model")
         with open(_path(path, "path"), "w", encoding="utf-8") as f:
             json.dump({"format": _FORMAT, "options": {"seed": self._shared.options["seed"]}, "model": self._model,
                        "models": self._shared.models, "log": self._shared.log}, f, indent=1)
@@ -310,7 +323,14 @@ class Session:
         s = cls(saved["options"]["seed"], None, functions, callbacks, allow_run, allow_write, max_seconds, jobs)
         try:
             for entry in saved["log"]:
-                s._shared.run(entry.get("run", ""), entry["data"].encode() if "data" in entry else None)
+                try:
+                    s._shared.run(entry.get("run", ""), entry["data"].encode() if "data" in entry else None)
+                except Exception:
+                    if entry.get("error", "") != s._shared.error():
+                        raise
+                    continue
+                if "error" in entry:
+                    raise GpmemError("%s cannot be made again: a call that failed then does not fail now" % os.fspath(path))
         except BaseException:
             s.close()
             raise

@@ -85,13 +85,6 @@ enum gpm_status flat_check(struct trace *t, const struct flat *f, const value *v
                            const value *grads) GPM_MUST_USE;
 #endif
 
-/* A journal of steps by flats. While it is kept, nothing else may change the trace. Swapping
- * exchanges the present values and random numbers with those at its beginning; swapping again gives
- * the present ones back. */
-void flat_journal_begin(struct trace *t);
-void flat_journal_swap(struct trace *t);
-void flat_journal_end(struct trace *t);
-
 /* Asks for the memory that coming steps touch, in stages, each of which needs the one before to
  * have arrived: of a choice some steps ahead its node, of a closer one its flat, of the closest the
  * nodes of its flat. */

@@ -604,16 +604,6 @@ static inline void put_word(const struct flat_run *r, uint32_t i, uint32_t place
         n->val = as_number(n->val.tag, r->v[place]);
 }
 
-/* The first move of a flat while a journal is kept: where its principals stood is enough, since all
- * else follows from them (flat_follow). */
-static void note(struct flats *all, struct flat *f) {
-    struct moved m = {f, all->journal.vals.n};
-    f->noted = 1;
-    vec_push(&all->journal.moved, m);
-    for (uint32_t i = 0; i < f->form->n_principals; i++)
-        vec_push(&all->journal.vals, value_ref(f->w[i].n->val));
-}
-
 /* The principals' own densities are wanted when they absorb a neighbour's move. */
 static void keep_principals(struct flat_run *r, const double *logp) {
     const struct flat_form *f = r->form;
@@ -640,7 +630,6 @@ static inline void keep(struct flat_run *r) {
     const double *logp = f->logp;
     const struct flat_op *op = f->ops + f->n_steps;
     union flat_word *at = r->w + form_n_words(f);
-    if (all->journal.on && !r->f->noted) note(all, r->f);
     const uint32_t *places = f->places;
     for (uint32_t i = 0; i < f->n_nodes; i++) put_word(r, i, places[i]);
     for (uint32_t i = 0; i < f->n_shared; i++, op++, logp++)
@@ -692,37 +681,6 @@ void write_ahead(struct trace *t) {
     struct flats *all = inner(t)->flats;
     for (size_t i = 0; i < all->ahead.n; i++) write_one(all->ahead.at[i]);
     all->ahead.n = 0;
-}
-
-static bool remake_makers(struct flat_run *r) {
-    const struct flat_form *f = r->form;
-    bool ok = true;
-    double joint;
-    for (uint32_t i = 0; i < f->n_shared; i++)
-        if (f->ops[f->n_steps + i].code == FLAT_MAKER)
-            ok &= row_density(r, &f->ops[f->n_steps + i], &joint, false) != LEFT;
-    end_pending(r->t, true);
-    return ok;
-}
-
-/* After values were put into the principals' nodes from outside (a journal): recomputes what
- * depends on them and forgets every density, which are looked up when somebody asks. */
-bool flat_follow(struct trace *t, struct flat *f) {
-    struct flat_run r = run_of(t, f);
-    const struct flat_form *form = f->form;
-    if (!read_inputs(&r) || !set_principals(&r, NULL) || !run_steps(&r, false)) return false;
-    const uint32_t *places = f->form->places;
-    for (uint32_t i = form->n_principals; i < form->n_nodes; i++) put_word(&r, i, places[i]);
-    bool ok = !form->rows || remake_makers(&r);
-    write_one(f);
-    for (uint32_t i = 0; i < form->n_shared + form->n_own + form->n_principals; i++) {
-        const struct flat_op *op = &form->ops[form->n_steps + i];
-        bool own = i >= form->n_shared && i < form->n_shared + form->n_own;
-        uint32_t at = own ? form_n_words(form) + 3 * (i - form->n_shared) : op->node;
-        for (uint32_t k = 0; k < op_n_nodes(op); k++)
-            f->w[at + k].n->flags &= (uint16_t)~NODE_HAS_LOGP;
-    }
-    return ok;
 }
 
 /* ---- Metropolis-Hastings ---- */

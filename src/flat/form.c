@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Forms and flats as objects: equal forms are shared; flats of one principal hang on its node, of
- * several in a small cache; the journal of what moved.
+ * several in a small cache.
  *
- * Who owns what: a node, the cache or `retired` owns a flat; flats share counted forms, which the
+ * Who owns what: a node or the cache owns a flat; flats share counted forms, which the
  * map knows by hash without owning them; a form owns its scratch. Flats are cut from the
  * trace's pool.
  *
@@ -125,14 +125,6 @@ static void settle(struct trace *t) {
     if (!(inner(t)->flats->stamp << (64 - EPOCH_BITS))) inner(t)->flats->stamp++; /* 0: no epoch */
 }
 
-static void journal_release(struct trace *t) {
-    struct flats *all = inner(t)->flats;
-    while (all->retired.n) flat_free(t, vec_pop(&all->retired));
-    for (size_t i = 0; i < all->journal.vals.n; i++) value_unref(all->journal.vals.at[i]);
-    vec_release(&all->journal.vals);
-    vec_release(&all->journal.moved);
-}
-
 /* The nodes and the flats on them are gone already. */
 static void flats_free(struct trace *t) {
     struct flats *all = inner(t)->flats;
@@ -140,10 +132,8 @@ static void flats_free(struct trace *t) {
         if (all->cache[i].f) flat_free(t, all->cache[i].f);
         mem_free(all->cache[i].key);
     }
-    journal_release(t);
     map_release(&all->forms);
     vec_release(&all->ahead);
-    vec_release(&all->retired);
     vec_release(&all->pending);
     mem_free(all);
     inner(t)->flats = NULL;
@@ -180,10 +170,7 @@ static struct flat **cached(struct trace *t, struct node *const *principals, siz
         if (k->used < c->used) c = k;
     }
     write_ahead(t);
-    if (c->f && c->f->noted)
-        vec_push(&all->retired, c->f);
-    else if (c->f)
-        flat_free(t, c->f);
+    if (c->f) flat_free(t, c->f);
     c->f = NULL;
     c->key = mem_realloc(c->key, n * sizeof *principals);
     memcpy(c->key, principals, n * sizeof *principals);
@@ -239,47 +226,4 @@ void flat_prefetch(const struct node *far, const struct node *middle, const stru
     const struct flat *f = near->flat;
     uint32_t n = f && f->form ? form_n_words(f->form) : 0;
     for (uint32_t i = 1; i < n && i < 6; i++) __builtin_prefetch(f->w[i].n);
-}
-
-/* The journal. */
-
-void flat_journal_begin(struct trace *t) {
-    struct flats *all = flats_of(t);
-    all->journal.on = true;
-    all->journal.rng = t->rng;
-}
-
-void flat_journal_end(struct trace *t) {
-    struct flats *all = inner(t)->flats;
-    for (size_t i = 0; i < all->journal.moved.n; i++) all->journal.moved.at[i].f->noted = 0;
-    journal_release(t);
-    memset(&all->journal, 0, sizeof all->journal);
-}
-
-static void swap_values(struct flats *all, const struct moved *m) {
-    for (uint32_t k = 0; k < m->f->form->n_principals; k++) {
-        value now = m->f->w[k].n->val;
-        m->f->w[k].n->val = all->journal.vals.at[m->first + k];
-        all->journal.vals.at[m->first + k] = now;
-    }
-}
-
-/* Values go back from the last flat that moved to the first, and forth the other way round, since
- * two flats may hold the same choice. Then what depends on them follows; a node that depends on two
- * flats can perhaps not be evaluated until the second has followed. */
-void flat_journal_swap(struct trace *t) {
-    struct flats *all = inner(t)->flats;
-    size_t n = all->journal.moved.n;
-    struct rng now = t->rng;
-    trace_settle(t);
-    for (size_t i = 0; i < n; i++)
-        swap_values(all, &all->journal.moved.at[all->journal.back ? i : n - 1 - i]);
-    all->journal.back = !all->journal.back;
-    bool failed = true;
-    for (int tries = 0; tries < 3 && failed; tries++) {
-        failed = false;
-        for (size_t i = 0; i < n; i++) failed |= !flat_follow(t, all->journal.moved.at[i].f);
-    }
-    t->rng = all->journal.rng;
-    all->journal.rng = now;
 }

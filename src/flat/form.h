@@ -129,9 +129,8 @@ union flat_word {
 
 /* One set of principals in one trace. */
 struct flat {
-    uint64_t stamp : 62;    /* struct flats */
+    uint64_t stamp : 63;    /* struct flats */
     uint64_t ahead : 1;     /* in flats->ahead */
-    uint64_t noted : 1;     /* in the journal */
     struct flat_form *form; /* NULL: the general way must be taken */
     union flat_word w[];    /* see above */
 };
@@ -153,12 +152,6 @@ struct flat_run {
 static inline struct flat_run run_of(struct trace *t, struct flat *f) {
     return (struct flat_run){t, f, f->form, f->form->v, f->w};
 }
-
-/* What a journal keeps: where a flat's principals stood when it first moved. */
-struct moved {
-    struct flat *f;
-    size_t first; /* of its values in the journal's list */
-};
 
 /* Makers that hold a proposal. */
 struct pending {
@@ -186,13 +179,6 @@ struct flats {
         uint64_t used;
     } cache[FLAT_CACHE];
     uint64_t clock;
-    VEC(struct flat *) retired; /* that left the cache while the journal mentions them */
-    struct {
-        bool on, back; /* back: the values at the beginning stand */
-        struct rng rng;
-        VEC(struct moved) moved;
-        VEC(value) vals;
-    } journal;
 };
 
 /* form.c */
@@ -276,7 +262,4 @@ bool place_drawn(const struct flat_run *r, const struct flat_op *op) GPM_MUST_US
 bool place_back(const struct flat_run *r, const struct flat_op *op) GPM_MUST_USE;
 /* flat_run.c */
 void write_ahead(struct trace *t); /* nothing is ahead any more; the epoch stays */
-/* Deterministic nodes from the principals as they stand in their nodes, makers too. False: some of
- * it could not be evaluated. */
-bool flat_follow(struct trace *t, struct flat *f) GPM_MUST_USE;
 #endif

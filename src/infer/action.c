@@ -162,7 +162,7 @@ static enum gpm_status guard(struct infer_state *x, const struct action *a) {
     if (op && !steps && !(a->op->flags & OP_ATOMIC)) guard_whole(x, false);
     bool changes = op ? !steps && !(a->op->flags & OP_COMBINES)
                       : a->kind == ACTION_DIRECTIVE && !only_reads(a);
-    return guard_action(x, steps, changes, !op || (a->op->flags & OP_SHARED));
+    return guard_action(x, changes, !op || (a->op->flags & OP_SHARED));
 }
 
 /* Does it leave choices that are more than draws of the prior? */

@@ -46,13 +46,10 @@ double model_ess(const struct model *m);
 /* While an instruction runs: the way back to the model as it was, should the instruction fail half
  * way (guard.c). */
 enum guard_state {
-    GUARD_NONE,
-    GUARD_FRESH,   /* nothing has happened yet */
-    GUARD_WHOLE,   /* nor has it here; the next action is the whole instruction */
-    GUARD_SINGLE,  /* that action has begun, an operator of transitions */
-    GUARD_ATOMIC,  /* it makes one transition, which puts back what it took when it fails */
-    GUARD_JOURNAL, /* only flats have changed the model: its traces keep journals */
-    GUARD_COPY     /* anything may happen: `copy` holds the particles as they were */
+    GUARD_FRESH, /* nothing has happened yet */
+    GUARD_WHOLE, /* nor has it here; the next action is the whole instruction */
+    GUARD_MOVED, /* transitions alone have changed the model */
+    GUARD_COPY   /* anything may happen: `copy` holds the particles as they were */
 };
 struct guard {
     enum guard_state state;
@@ -126,8 +123,7 @@ enum {
     OP_PLAIN = 1, /* called at once, gives a value; the others build an action */
     OP_VALUE = 2, /* a name bound to the action itself, called without arguments: pass */
     OP_OPEN = 4,  /* may run while part of the model is detached */
-    OP_STEPS =
-        8, /* changes the model by infer_transitions and moves (move.h) alone: they guard it */
+    OP_STEPS = 8, /* changes the model by infer_transitions and moves (move.h) alone */
     OP_EXACT =
         16, /* gives what its arguments give, or what does not depend on the model's choices */
     OP_SHARED = 32,    /* takes traces that share layers as they are; the others get whole ones */
@@ -172,15 +168,10 @@ static inline const struct infer_op *infer_op_of(const struct sp_class *cls) {
 /* Guards (guard.c). What can fail, fails when memory is short. */
 void guard_begin(struct infer_state *x);
 void guard_whole(struct infer_state *x, bool whole); /* is the next action the whole instruction? */
-/* Before an action: an operator of transitions (OP_STEPS), or one that changes the model otherwise;
- * a directive that is the whole instruction needs no copy. share: it works on traces that share
- * layers, so that the copy may do so, too. */
-enum gpm_status guard_action(struct infer_state *x, bool steps, bool changes,
-                             bool share) GPM_MUST_USE;
-/* Before transitions. one: a single proposal. */
-enum gpm_status guard_steps(struct infer_state *x, bool one) GPM_MUST_USE;
-/* Before a trace is changed by anything but flats. */
-enum gpm_status guard_general(struct infer_state *x) GPM_MUST_USE;
+void guard_moved(struct infer_state *x);             /* before transitions */
+/* Before an action. changes: otherwise than by transitions; what is the whole instruction needs no
+ * copy. share: it works on traces that share layers, so that the copy may do so, too. */
+enum gpm_status guard_action(struct infer_state *x, bool changes, bool share) GPM_MUST_USE;
 /* Before a directive that gives values to choices that are there already: it may fail on one
  * particle when others have them. */
 enum gpm_status guard_particles(struct infer_state *x) GPM_MUST_USE;

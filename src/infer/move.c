@@ -16,12 +16,9 @@
 #include "infer/marginal.h"
 #include <math.h>
 
-enum gpm_status move_scaffold(struct step *s, struct scaffold **out) {
+struct scaffold *move_scaffold(struct step *s) {
     step_begin(s);
-    enum gpm_status st = guard_general(s->x);
-    if (st != GPM_OK) return st;
-    *out = (s->redraws ? scaffold_build_redrawing : scaffold_build)(s->t, s->at, s->n);
-    return GPM_OK;
+    return (s->redraws ? scaffold_build_redrawing : scaffold_build)(s->t, s->at, s->n);
 }
 
 /* Without a change of structure the block is picked again with the probability of before, so flats
@@ -29,9 +26,7 @@ enum gpm_status move_scaffold(struct step *s, struct scaffold **out) {
 enum gpm_status move_mh(struct step *s) {
     bool done;
     enum gpm_status st = flat_mh(s->t, s->at, s->n, &done, &s->accepted);
-    if (st != GPM_OK || done) return st;
-    st = guard_general(s->x);
-    return st == GPM_OK ? trace_mh(s->t, s->at, s->n, s->extra, &s->accepted) : st;
+    return st == GPM_OK && !done ? trace_mh(s->t, s->at, s->n, s->extra, &s->accepted) : st;
 }
 
 /* The scaffold of the block and of what is summed out; *found false: nothing is. */
@@ -48,8 +43,8 @@ static enum gpm_status find_marginal(struct step *s, struct move *m, bool *found
         both.n = all.n;
         *m = (struct move){.x = s->x, .t = s->t, .n_summed = all.n - s->n};
         m->parts = flat_of_parts(s->t, all.at, all.n); /* before there is a scaffold */
-        st = move_scaffold(&both, &m->s);
-        if (st == GPM_OK && scaffold_n_principals(m->s) != all.n) {
+        m->s = move_scaffold(&both);
+        if (scaffold_n_principals(m->s) != all.n) {
             scaffold_close(m->s, false);
             infer_error(s->x, DIAG_NOT_ENUMERABLE,
                         "a choice to be summed out decides whether another choice is there");
@@ -70,7 +65,8 @@ enum gpm_status move_find(struct step *s, struct move *m) {
     enum gpm_status st = s->marginal ? find_marginal(s, m, &found) : GPM_OK;
     if (st != GPM_OK || found) return st;
     *m = (struct move){.x = s->x, .t = s->t, .flat = flat_of(s->t, s->at, s->n)};
-    return m->flat ? GPM_OK : move_scaffold(s, &m->s);
+    if (!m->flat) m->s = move_scaffold(s);
+    return GPM_OK;
 }
 
 void move_forget(struct move *m) {
@@ -116,8 +112,8 @@ static enum gpm_status give_way(struct move *m, struct node **at, size_t n) {
     if (m->flat) flat_set_placing(m->flat, NULL);
     m->flat = NULL;
     struct step s = {.x = m->x, .t = m->t, .at = at, .n = n};
-    enum gpm_status st = move_scaffold(&s, &m->s);
-    if (st == GPM_OK) st = detach(m);
+    m->s = move_scaffold(&s);
+    enum gpm_status st = detach(m);
     if (st == GPM_OK) scaffold_set_placing(m->s, m->placing);
     return st;
 }

@@ -67,8 +67,8 @@ bool move_built(const struct move *m);            /* a state stands that can be 
 value move_value(const struct move *m, size_t i); /* what was built; borrowed */
 void move_drop(struct move *m);                   /* back to where nothing is built */
 void move_close(struct move *m, bool keep);
-/* The door for what needs a scaffold of its own: the guard first. */
-enum gpm_status move_scaffold(struct step *s, struct scaffold **out) GPM_MUST_USE;
+/* For what needs a scaffold of its own. */
+struct scaffold *move_scaffold(struct step *s);
 /* A Metropolis-Hastings step from the prior. */
 step_fn move_mh;
 #endif

@@ -15,8 +15,8 @@ static enum gpm_status draw_all(struct infer_state *x, struct trace *t) {
     enum gpm_status st = marginal_choices(x, t, &set);
     if (st == GPM_OK && set.n) {
         struct step step = {.x = x, .t = t, .at = set.at, .n = set.n};
-        st = move_scaffold(&step, &s);
-        if (st == GPM_OK) st = marginal_open(x, t, s, 0, NULL, &m, &w);
+        s = move_scaffold(&step);
+        st = marginal_open(x, t, s, 0, NULL, &m, &w);
         if (st == GPM_OK) marginal_close(m, true);
     }
     mem_free(set.at);

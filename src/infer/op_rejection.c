@@ -45,11 +45,10 @@ static enum gpm_status attempt(struct step *s, struct scaffold *part, double bou
 /* A draw from the conditional needs no ratio, but for the pick of the block, as in gibbs:
  * log alpha = log P(block | new) - log P(block | old). */
 static enum gpm_status rejection_step(struct step *s) {
-    struct scaffold *part;
+    struct scaffold *part = move_scaffold(s);
     value given = s->g->extra[0], most = s->g->extra[1];
     double w_old, bound = given.tag == V_NUM ? given.u.num : NAN;
-    enum gpm_status st = move_scaffold(s, &part);
-    if (st != GPM_OK) return st;
+    enum gpm_status st = GPM_OK;
     if (isnan(bound)) st = bound_of(s->x, part, &bound);
     if (st != GPM_OK) {
         scaffold_close(part, false);
@@ -70,11 +69,9 @@ static enum gpm_status op_conditional(struct infer_state *x, const struct action
 
 /* Not a sampler: any possible state will do as a start for one. */
 static enum gpm_status bogo_step(struct step *s) {
-    struct scaffold *part;
+    struct scaffold *part = move_scaffold(s);
     double w;
-    enum gpm_status st = move_scaffold(s, &part);
-    if (st != GPM_OK) return st;
-    st = scaffold_detach(part, SCAFFOLD_PRIOR, &w);
+    enum gpm_status st = scaffold_detach(part, SCAFFOLD_PRIOR, &w);
     if (st != GPM_OK) return st;
     bool look = w == -INFINITY;
     if (look) st = attempt(s, part, NAN, MAX_BOGO);

@@ -379,13 +379,7 @@ static enum gpm_status repeat_transition(struct visit *v, const struct target *g
     return st;
 }
 
-/* A single proposal, which leaves nothing behind when it fails. */
-static bool is_one_transition(const struct target *g) {
-    return g->transitions <= 1 && !g->sub && !infer_is_name(g->block, "each") &&
-           !infer_is_name(g->block, "each_reverse");
-}
-
-/* The one loop that all operators of transitions run in: it guards the model (guard.c), polls for
+/* The one loop that all operators of transitions run in: it polls for
  * Ctrl-C and limits before every transition, counts, and settles what flats left. */
 enum gpm_status infer_transitions(struct infer_state *x, const struct target *g, step_fn *fn,
                                   void *ctx) {
@@ -393,7 +387,8 @@ enum gpm_status infer_transitions(struct infer_state *x, const struct target *g,
     struct transitions_place at = {0};
     struct waypoint here = {PLACE_TRANSITIONS, pack_transitions, &at, NULL, false};
     (void)place_enter(x->core, &here);
-    enum gpm_status st = guard_steps(x, is_one_transition(g) && m->p.n == 1);
+    enum gpm_status st = GPM_OK;
+    guard_moved(x);
     for (; at.particle < m->p.n && st == GPM_OK; at.particle++, at.k = 0) {
         struct visit v = {.s = {.x = x, .t = m->p.at[at.particle], .g = g, .ctx = ctx}, .fn = fn};
         st = repeat_transition(&v, g, &here);

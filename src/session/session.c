@@ -120,13 +120,12 @@ struct instruction_place {
     bool resumed;
 };
 
-/* A guard that has seen changes cannot go back any more in a process that goes on from here: an
- * instruction that fails then leaves the model as it was there. */
+/* The copy of a guard is not kept: where the process that goes on from here fails, the model stays
+ * as it is then. */
 static void pack_instruction(struct pack *p, void *ctx) {
     struct instruction_place *in = ctx;
     struct guard *g = &in->s->infer.guard;
-    uint32_t state = pack_choice(p, g->state, GUARD_COPY + 1);
-    if (p->reading) g->state = state >= GUARD_SINGLE ? GUARD_COPY : (enum guard_state)state;
+    g->state = (enum guard_state)pack_choice(p, g->state, GUARD_COPY + 1);
     pack_bool(p, &in->s->infer.wrote);
     pack_value(p, &in->v);
 }

@@ -37,6 +37,14 @@ with gpmem.Session() as s, tempfile.NamedTemporaryFile("w", suffix=".csv") as f:
     assert interrupted(lambda: s.run("infer structure_search(m);"))
     assert "not searched yet" in s.run("m;")[0]
     assert s.run("6 * 7;") == [42]
+    s.assume("x", "normal(0, 1)")
+    s.observe("normal(x, 1)", 2)
+    before = s.report("x")
+    assert interrupted(lambda: s.infer("mh(default, one, 2000000000)"))
+    assert s.report("x") != before  # the chain keeps what it has done; no other run would stop there
+    try: s.save(f.name)
+    except gpmem.GpmemError as e: assert "save_model" in str(e), e
+    else: raise AssertionError("it was saved")
 assert interrupted(lambda: gpmem.run("assume x = normal(0, 1); infer repeat(2000000000, mh(default, one, 1));", chains=2))
 short = gpmem.discover(np.arange(30) + 0.1 * np.cos(np.arange(30) * 7.0))
 assert short.query("LIN")[0] > 0.5, short.structures

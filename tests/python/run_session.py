@@ -103,8 +103,20 @@ def check_failures():
     before = s.sample("x")
     raises(gpmem.GpmemError, "nowhere", lambda: s.sample("nowhere"))
     raises(gpmem.GpmemError, "is assumed already", lambda: s.assume("x", "1"))
-    raises(gpmem.GpmemError, "tenth", lambda: s.infer('repeat(3, do(mh(default, one, 5), assert(false, "tenth")))'))
+    raises(gpmem.GpmemError, "fifth", lambda: s.infer('do(mh(default, one, 0), assert(false, "fifth"))'))
     assert s.sample("x") == before
+    raises(gpmem.GpmemError, "tenth", lambda: s.infer('repeat(3, do(mh(default, one, 5), assert(false, "tenth")))'))
+    with gpmem.Session() as twin, tempfile.TemporaryDirectory() as folder:  # complete transitions stay
+        twin.assume("x", "normal(0, 1)")
+        twin.infer("mh(default, one, 5)")
+        assert s.report("x") == twin.report("x") != before
+        path = os.path.join(folder, "failed.session")
+        s.save(path)
+        with gpmem.Session.load(path) as again:
+            assert again.report("x") == s.report("x")
+        with open(path) as f: text = f.read()
+        with open(path, "w") as f: f.write(text.replace("tenth", "ninth", 1))
+        raises(gpmem.GpmemError, "ninth", lambda: gpmem.Session.load(path))
     raises(ValueError, "must be a name", lambda: s.assume("x y", "1"))
     raises(ValueError, "must be a text", lambda: s.sample(3))
     raises(ValueError, "an expression to keep", lambda: s.draws(3, "pass"))

@@ -275,38 +275,6 @@ static void flats_of_one_and_of_many_agree(void **state) {
     }
 }
 
-static void the_journal_leads_back_and_forth(void **state) {
-    (void)state;
-    for (size_t m = 0; m < COUNT_OF(smooth); m++) {
-        struct session *s = session_with(smooth[m], 5);
-        struct trace *t = trace_of(s);
-        double before, after, again, likelihood;
-        assert_int_equal(trace_log_joint(t, &before, &likelihood), GPM_OK);
-        flat_journal_begin(t);
-        for (int k = 0; k < 40; k++) {
-            bool done, accepted;
-            size_t n = t->choices.n, i = (size_t)k % (n + 1);
-            struct node *const *at = i < n ? &t->choices.at[i] : t->choices.at;
-            assert_int_equal(flat_mh(t, at, i < n ? 1 : n, &done, &accepted), GPM_OK);
-        }
-        trace_settle(t);
-        assert_int_equal(trace_log_joint(t, &after, &likelihood), GPM_OK);
-        flat_journal_swap(t);
-        check_trace(t);
-        assert_int_equal(trace_log_joint(t, &again, &likelihood), GPM_OK);
-        assert_close(again, before, 1e-9);
-        flat_journal_swap(t);
-        check_trace(t);
-        assert_int_equal(trace_log_joint(t, &again, &likelihood), GPM_OK);
-        assert_close(again, after, 1e-9);
-        flat_journal_swap(t);
-        flat_journal_end(t);
-        assert_int_equal(trace_log_joint(t, &again, &likelihood), GPM_OK);
-        assert_close(again, before, 1e-9);
-        session_done(s);
-    }
-}
-
 /* A dozen blocks in turn are compiled once each; more than the cache holds still work. */
 static void blocks_in_turn_stay_compiled(void **state) {
     (void)state;
@@ -316,7 +284,6 @@ static void blocks_in_turn_stay_compiled(void **state) {
                      5);
     struct trace *t = trace_of(s);
     struct flat *first[12], *f;
-    flat_journal_begin(t);
     for (int round = 0; round < 3; round++)
         for (size_t i = 0; i < 24; i++) {
             bool done, accepted;
@@ -332,9 +299,6 @@ static void blocks_in_turn_stay_compiled(void **state) {
         assert_true(done);
     }
     check_trace(t);
-    flat_journal_swap(t);
-    check_trace(t);
-    flat_journal_end(t);
     session_done(s);
 }
 
@@ -451,7 +415,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(points_weigh_the_same),
                                        cmocka_unit_test(structure_that_changes_is_left),
                                        cmocka_unit_test(flats_of_one_and_of_many_agree),
-                                       cmocka_unit_test(the_journal_leads_back_and_forth),
                                        cmocka_unit_test(blocks_in_turn_stay_compiled),
                                        cmocka_unit_test(what_is_left_changes_nothing),
                                        cmocka_unit_test(a_point_that_is_left_costs_no_others),
