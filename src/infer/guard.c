@@ -38,6 +38,7 @@ static enum gpm_status copy(struct infer_state *x, bool share) {
         st = core_poll(x->core, x->at);
     }
     if (st == GPM_OK) st = core_check_memory(x->core, x->at);
+    g->rng = x->core->rng;
     if (st == GPM_OK)
         g->state = GUARD_COPY;
     else /* the copy may lack what there was no room for; the model is as it was */
@@ -63,6 +64,7 @@ void guard_end(struct infer_state *x, bool ok) {
     if (g.copy.n && !ok) {
         particles_free(&g.model->p);
         g.model->p = g.copy;
+        x->core->rng = g.rng;
     } else
         particles_free(&g.copy);
     value_unref(value_box(V_BOX, &g.model->box));

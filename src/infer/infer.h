@@ -55,6 +55,7 @@ struct guard {
     enum guard_state state;
     struct model *model; /* to be protected, counted, or NULL: none */
     particles copy;
+    struct rng rng; /* of the session, then */
 };
 
 /* call_back: see gpm_callback in gpmem/gpmem.h. */

@@ -18,7 +18,7 @@
 /* A new field of these structs is to be written, or to be set by who reads. */
 PACK_SIZE(struct model, 56, "struct model: see model_pack");
 PACK_SIZE(struct action, 136, "struct action: see action_pack");
-PACK_SIZE(struct infer_state, 280, "struct infer_state: see infer_pack");
+PACK_SIZE(struct infer_state, 344, "struct infer_state: see infer_pack");
 
 /* All that values can be, in an order that the format keeps: a new one goes to the end. */
 static const struct box_class *const boxes[] = {

@@ -127,12 +127,14 @@ def test_inference_that_fails_half_way():
     t.line('define wrong = do(mh(default, one, 50), mh("nope", one, 1));')
     t.line("define hidden = proc() { run(wrong) };")
     before = t.line("sample [x, y]")
-    for wrong in ("wrong", "define z = hidden();", "1 + hidden()",
-                  'infer do(mh(default, one, 50), mh("nope", one, 1));',
-                  'define z = run(do(force x = 7, moves(50), mh("nope", one, 1)));',
-                  'do(assume w = 1, moves(50), mh("nope", one, 1))'):
+    for wrong, stays in (("wrong", True), ("define z = hidden();", True), ("1 + hidden()", True),
+                         ('infer do(mh(default, one, 50), mh("nope", one, 1));', True),
+                         ('define z = run(do(force x = 7, moves(50), mh("nope", one, 1)));', False),
+                         ('do(assume w = 1, moves(50), mh("nope", one, 1))', False)):
         assert "E0501" in t.line(wrong), wrong
-        assert t.line("sample [x, y]") == before, wrong
+        after = t.line("sample [x, y]")
+        assert (after != before) == stays, wrong
+        before = after
     assert "E0201" in t.line("sample w")
     t.line("infer mh(default, one, 50);")  # the copies kept for the way back are not in use
     assert t.line("sample [x, y]") != before
