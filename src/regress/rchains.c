@@ -76,7 +76,6 @@ struct job {
     size_t first, round; /* that counts, and the one at hand */
     struct chain of[RCHAINS];
     double *all; /* chains x room x (d + 1), after the warm-up: parameters, log density */
-    double accepted[RCHAINS];
 };
 
 /* Far below what a normal distribution has at t: a trajectory from there may end anywhere. */
@@ -110,7 +109,7 @@ static void run_chain(void *ctx, size_t number, int thread) {
     if (j->round == j->first) warm_up(c, WARM + j->n / 5);
     for (size_t i = 0; i < j->n; i++) {
         double *row = j->all + (from + i) * (d + 1);
-        j->accepted[number] += transition(c);
+        (void)transition(c);
         memcpy(row, c->z, d * sizeof *row);
         row[d] = c->logp;
     }
@@ -196,7 +195,7 @@ static void keep(const struct job *j, size_t d, size_t n) {
 
 void rchains_run(struct rchains *c, const struct proposal *q, rchains_density density, void *ctx,
                  uint64_t seed, int threads) {
-    size_t d = (size_t)q->d, n = c->kept / RCHAINS * c->apart, most = c->rounds ? c->rounds : 1;
+    size_t d = (size_t)q->d, n = c->kept / RCHAINS, most = c->rounds ? c->rounds : 1;
     struct job j = {.c = c, .n = n, .room = n * most};
     j.all = NEW_ARRAY(double, RCHAINS *j.room *(d + 1) + 1);
     for (int i = 0; i < RCHAINS; i++) {
@@ -216,8 +215,5 @@ void rchains_run(struct rchains *c, const struct proposal *q, rchains_density de
                   stop_asked(j.of[0].f.stop);
     }
     keep(&j, d, n * (c->rounds - j.first));
-    c->acceptance = 0;
-    for (int i = 0; i < RCHAINS; i++)
-        c->acceptance += j.accepted[i] / (double)(RCHAINS * n * c->rounds);
     mem_free(j.all);
 }

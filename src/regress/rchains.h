@@ -22,13 +22,11 @@
 #define RCHAINS_SETTLED 1.05 /* R-hat */
 enum { RCHAINS = 4 };
 struct rchains {
-    double *z;         /* kept x d */
-    size_t kept;       /* a multiple of RCHAINS */
-    size_t apart;      /* transitions for each of them in a round */
-    size_t rounds;     /* at most; then those that were gone. Its draws are of all rounds alike */
-    double acceptance; /* mean over transitions after the warm-up */
-    double rhat;       /* the worst over parameters, split and rank-normalised */
-    int worst;         /* the parameter that it is of */
+    double *z;     /* kept x d */
+    size_t kept;   /* a multiple of RCHAINS; as many transitions are made in a round */
+    size_t rounds; /* at most; then those that were gone. Its draws are of all rounds alike */
+    double rhat;   /* the worst over parameters, split and rank-normalised */
+    int worst;     /* the parameter that it is of */
     double evidence[RCHAINS]; /* log evidence of where each chain ended, by its draws */
     double ess;               /* effective number of transitions, the least over parameters */
 };

@@ -178,19 +178,13 @@ struct odd {
     size_t at;
 };
 
-static int farther(const void *a, const void *b) {
-    const struct odd *p = a, *q = b;
-    return p->minus != q->minus ? (p->minus > q->minus) - (p->minus < q->minus)
-                                : (p->at > q->at) - (p->at < q->at);
-}
-
 /* Set aside, or beyond what chance gives in one of twenty tables of this size. */
 static void find_odd(const struct regress *r, struct rcheck *k, const double *far) {
     double limit = fmax(3, norm_quantile(1 - 0.025 / (double)k->n));
     struct odd *o = NEW_ARRAY(struct odd, k->n + 1);
     for (size_t i = 0; i < k->n; i++)
         if (far[i] > limit || (!k->apart && i >= r->n)) o[k->n_odd++] = (struct odd){-far[i], i};
-    qsort(o, k->n_odd, sizeof *o, farther);
+    qsort(o, k->n_odd, sizeof *o, number_compare);
     k->odd = NEW_ARRAY(size_t, k->n_odd + 1);
     for (size_t i = 0; i < k->n_odd; i++) k->odd[i] = o[i].at;
     mem_free(o);

@@ -3,12 +3,11 @@
 #include "regress/rmodel.h"
 #include "base/mem.h"
 #include "la/parallel.h"
+#include "math/special.h"
 #include "regress/rstarts.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
-
-#define LOG_2PI 1.8378770664093453
 
 /* ---- the model ---- */
 
@@ -367,17 +366,14 @@ static struct reffort rmodel_effort(const struct rmodel *m) {
     static const struct {
         size_t rows;
         struct reffort e;
-    } rows[] = {{150, {2000, 200, 12, 4, 40}}, {400, {1000, 120, 12, 4, 20}},
-                {700, {400, 60, 12, 3, 6}},    {1200, {200, 40, 12, 2, 2}},
-                {2000, {100, 20, 12, 2, 0}},   {SIZE_MAX, {60, 12, 12, 2, 0}}};
+    } rows[] = {{150, {2000, 200, 4, 40}}, {400, {1000, 120, 4, 20}}, {700, {400, 60, 3, 6}},
+                {1200, {200, 40, 2, 2}},   {2000, {100, 20, 2, 0}},   {SIZE_MAX, {60, 12, 2, 0}}};
     size_t i = 0;
     while (n > rows[i].rows) i++;
     struct reffort e = rows[i].e;
     if (m->likelihood && n > HIDDEN_CHAINS) e.chain = 0;
     return e;
 }
-
-static const struct fit_rules rules = {.modes = 60, .range = 12, .apart = 0.3};
 
 /* Systematic resampling: with one uniform u, draw k is the first whose weights sum to more than
  * (k + u) / kept. */
@@ -405,8 +401,7 @@ static struct density chain_density(void *ctx, int chain) {
 static enum gpm_status run_chains(struct rmodel *m, uint64_t seed, int threads) {
     struct chains_of c = {.m = m};
     struct rchains *run = &m->chains;
-    *run =
-        (struct rchains){.z = m->z, .kept = m->kept, .apart = 1, .rounds = rmodel_effort(m).chain};
+    *run = (struct rchains){.z = m->z, .kept = m->kept, .rounds = rmodel_effort(m).chain};
     enum gpm_status st = GPM_OK;
     for (int i = 0; i < RCHAINS; i++)
         if (rprocess_init(&c.of[i], m)) st = GPM_E_NOMEM;
@@ -513,20 +508,18 @@ enum gpm_status rmodel_shape(struct rmodel *m, int threads) {
 }
 
 enum gpm_status rmodel_find(struct rmodel *m, uint64_t seed, int threads) {
-    struct reffort effort = rmodel_effort(m);
     struct density_of of;
     struct density t;
-    double map;
+    int most = rmodel_effort(m).modes;
+    double *z = NEW_ARRAY(double, most * m->d + 1), evidence[PROPOSAL_MAX_MODES] = {0};
     plan_draws(m, seed);
-    struct fit_starts *s = rstarts_find(m, effort.starts, effort.polished, threads);
+    int n = rstarts_find(m, most, threads, z);
     enum gpm_status st = density_init(&of, m, threads, &t);
-    if (!st && !s->n) st = GPM_E_NOT_PD;
-    if (!st) {
-        m->laplace = fit_modes(&t, s, s->n, &rules, &m->q, &map);
-        if (!isfinite(m->laplace)) st = GPM_E_NOT_PD;
-    }
-    mem_free(s);
+    for (int i = 0; i < n && !st; i++) evidence[i] = proposal_add_mode(&m->q, &t, z + i * m->d);
+    m->laplace = st ? -INFINITY : logsumexp(evidence, (size_t)n);
+    if (!st && !isfinite(m->laplace)) st = GPM_E_NOT_PD;
     density_release(&of);
+    mem_free(z);
     return stop_asked(m->stop) ? GPM_E_INTERRUPT : st;
 }
 

@@ -13,7 +13,7 @@
  * (rfamily.h) y is as read, f the logarithm of the odds or the rate, the kernel wider by the
  * family's scale; a parameter of the likelihood stands in the noise's place, or nothing does.
  *
- * The posterior of the parameters' logarithms: modes (infer/fit.h), Laplace's method at each,
+ * The posterior of the parameters' logarithms: modes (rstarts.h), Laplace's method at each,
  * importance sampling, of which `kept` equally weighted draws are made by systematic resampling.
  * Where fewer than ENOUGH draws hold the weight, and of more than FEW parameters, chains
  * (rchains.h) replace it, and with more rows than chains are affordable for, draws from Laplace's
@@ -112,7 +112,7 @@ double rmodel_value(const struct rmodel *m, int i, double z);
 /* How much is computed, by the number of rows: draws of the importance sampling, those used. */
 struct reffort {
     size_t draws, used;
-    int starts, polished;
+    int modes;    /* at most */
     size_t chain; /* rounds of chains, at most; 0: they are not affordable */
 };
 /* The modes, with Laplace's method at each, and its log evidence; then draws. GPM_E_INTERRUPT:

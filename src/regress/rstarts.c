@@ -2,11 +2,13 @@
  * From starts to optima: see rstarts.h. */
 #include "regress/rstarts.h"
 #include "base/mem.h"
+#include "infer/fit.h"
 #include "la/blas.h"
 #include "la/parallel.h"
 #include <string.h>
 
 enum {
+    STARTS = 12,
     FEW = 200,  /* rows of the first stage, */
     SOME = 400, /* and of the second */
     STEPS = 100
@@ -14,6 +16,8 @@ enum {
 #define APART 0.3
 /* Nats below the best on some of the rows: with them an optimum may well be the best on all. */
 #define HOPE 20.0
+/* On all of them, below which an optimum is of no interest. */
+#define RANGE 12.0
 
 /* ---- some of the rows ---- */
 
@@ -40,15 +44,22 @@ static struct rmodel some_rows(const struct rmodel *m, size_t n) {
 
 /* ---- starts ---- */
 
+struct optimum {
+    double z[PROPOSAL_MAX_DIM], logp;
+    struct proposal shape; /* of some rows; of no mode: unknown */
+    long evals;            /* of the last stage */
+};
+
 /* The priors' centre; the same with little noise, with much. Then draws that begin with little
  * noise, and with all scales longer or shorter: what is taken for noise never becomes a function
  * again, a function that is too wiggly becomes smoother. */
-static void make_starts(const struct rmodel *m, int n, struct rng *r, double *z) {
+static void make_starts(struct rmodel *m, struct optimum *at) {
     static const double longer[] = {-0.4, 0.4, -1.2, 0, -0.8};
     bool noise = m->d > m->nk && !m->likelihood;
-    for (int s = 0; s < n; s++, z += m->d) {
-        double shift = s < 3 ? 0 : longer[(size_t)s % COUNT_OF(longer)];
-        for (int i = 0; i < m->d; i++) z[i] = m->centre[i] + (s < 3 ? 0 : 0.7 * rng_normal(r));
+    for (int s = 0; s < STARTS; s++) {
+        double *z = at[s].z, shift = s < 3 ? 0 : longer[(size_t)s % COUNT_OF(longer)];
+        for (int i = 0; i < m->d; i++)
+            z[i] = m->centre[i] + (s < 3 ? 0 : 0.7 * rng_normal(&m->rng));
         for (int i = 0; i < m->nk; i++)
             if (kern_param_at(m->k, (size_t)m->free[i])->vector) z[i] += shift;
         if (noise && s) z[m->nk] += s == 2 ? 1 : -2;
@@ -83,12 +94,6 @@ double rstarts_near(const struct mode *like, const struct density *t, double *z)
     return logp;
 }
 
-struct optimum {
-    double z[PROPOSAL_MAX_DIM], logp;
-    struct proposal shape; /* of some rows; of no mode: unknown */
-    long evals;            /* of the last stage */
-};
-
 struct following {
     const struct rmodel *m;
     bool shapes; /* are wanted */
@@ -118,13 +123,13 @@ static bool same(const struct optimum *a, const struct optimum *b, int d) {
     return far <= APART;
 }
 
-/* The best first, at most `most` that differ and are no more than HOPE below it; how many. */
-static int sift(struct optimum *at, int n, int most, int d) {
+/* The best first, at most `most` that differ and are no more than `below` below it; how many. */
+static int sift(struct optimum *at, int n, int most, double below, int d) {
     int kept = 0;
     while (kept < most) {
         int best = -1;
         for (int i = kept; i < n; i++) {
-            bool known = !isfinite(at[i].logp) || at[i].logp < at[0].logp - (kept ? HOPE : 0);
+            bool known = !isfinite(at[i].logp) || at[i].logp < at[0].logp - (kept ? below : 0);
             for (int k = 0; k < kept && !known; k++) known = same(&at[i], &at[k], d);
             if (!known && (best < 0 || at[i].logp > at[best].logp)) best = i;
         }
@@ -142,27 +147,21 @@ static int follow(const struct rmodel *m, size_t rows, bool shapes, struct optim
     struct following f = {&some, shapes, at};
     la_parallel(threads, (size_t)n, follow_one, &f);
     if (rows < m->n) mem_free((double *)some.x);
-    return sift(at, n, most, m->d);
+    return sift(at, n, most, rows < m->n ? HOPE : RANGE, m->d);
 }
 
-struct fit_starts *rstarts_find(struct rmodel *m, int starts, int most, int threads) {
-    struct optimum *at = mem_zalloc((size_t)starts * sizeof *at);
-    struct fit_starts *s = fit_starts_new(m->d, starts);
-    int n = starts;
-    make_starts(m, starts, &m->rng, s->z);
-    for (int i = 0; i < starts; i++) memcpy(at[i].z, s->z + i * m->d, (size_t)m->d * sizeof *s->z);
+int rstarts_find(struct rmodel *m, int most, int threads, double *z) {
+    struct optimum *at = mem_zalloc(STARTS * sizeof *at);
+    int n = STARTS, last;
+    make_starts(m, at);
     if (m->n > FEW) n = follow(m, FEW, false, at, n, most, threads);
     if (m->n > RSTARTS_MANY) n = follow(m, SOME, true, at, n, most, threads);
-    int last = n;
-    n = follow(m, m->n, false, at, last, most, threads);
+    n = follow(m, m->n, false, at, last = n, most, threads);
     for (int i = 0; i < last; i++) m->evals += at[i].evals;
-    for (s->n = 0; s->n < n; s->n++) {
-        s->best[s->n] = (struct fit_rank){at[s->n].logp, s->n};
-        memcpy(s->z + s->n * m->d, at[s->n].z, (size_t)m->d * sizeof *s->z);
-    }
-    for (int i = 0; i < starts; i++) proposal_release(&at[i].shape);
+    for (int i = 0; i < n; i++) memcpy(z + i * m->d, at[i].z, (size_t)m->d * sizeof *z);
+    for (int i = 0; i < STARTS; i++) proposal_release(&at[i].shape);
     mem_free(at);
-    return s;
+    return n;
 }
 
 void rstarts_one(const struct rmodel *m, double *z) {

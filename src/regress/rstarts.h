@@ -9,14 +9,13 @@
  */
 #ifndef REGRESS_RSTARTS_H
 #define REGRESS_RSTARTS_H
-#include "infer/fit.h"
 #include "regress/rmodel.h"
 
 enum { RSTARTS_MANY = 700 }; /* rows: with more every step is made on some of them before */
 
-/* So many starts from the priors' centre outwards, and of their optima at most `most`, best first;
- * none (n = 0): no parameters fit the data. mem_free. */
-struct fit_starts *rstarts_find(struct rmodel *m, int starts, int most, int threads);
+/* From starts around the priors' centre to at most `most` optima that differ, d numbers each, the
+ * best first; how many, 0: no parameters fit the data. */
+int rstarts_find(struct rmodel *m, int most, int threads, double *z);
 /* From a mode of nearly these rows to the optimum z; its log density. */
 double rstarts_near(const struct mode *like, const struct density *t, double *z);
 /* An optimum of some of the rows from the priors' centre: of models that have but one. */
