@@ -705,7 +705,7 @@ enum gpm_status flat_mh(struct trace *t, struct node *const *principals, size_t 
     if (j == JUDGED && !(s.old > -INFINITY)) j = LEFT;
     if (end(&r, j) == LEFT) return GPM_OK;
     *done = true;
-    *accepted = j == JUDGED && (s.new >= s.old || log(rng_uniform(&t->rng)) < s.new - s.old);
+    *accepted = j == JUDGED && mh_accept(s.new - s.old, s.old, s.new, &t->rng);
     if (*accepted)
         keep(&r);
     else if (inner(t)->flats->pending.n)

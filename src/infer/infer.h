@@ -267,12 +267,11 @@ struct step {
 typedef enum gpm_status step_fn(struct step *s);
 /* Before anything is taken out: notes log P(block | x). Moves and scaffolds (move.h) do it. */
 void step_begin(struct step *s);
-/* The Metropolis-Hastings rule, when the new state is built: x -> x' is accepted with
+/* The Metropolis-Hastings rule (mh_accept), when the new state is built, with
  *
  *     log alpha = w_new - w_old + log_q + log P(block | x') - log P(block | x)
  *
- * log_q = log q(x' -> x) - log q(x -> x') of the proposal within the block. From a state of weight
- * zero every possible one is accepted. */
+ * log_q = log q(x' -> x) - log q(x -> x') of the proposal within the block. */
 bool step_accept(const struct step *s, double w_old, double w_new, double log_q);
 /* For every particle, `transitions` times: picks the block(s) the target names and calls fn. */
 enum gpm_status infer_transitions(struct infer_state *x, const struct target *g, step_fn *fn,

@@ -123,8 +123,8 @@ static enum gpm_status new_values(struct infer_state *x, const struct custom *p,
     return st;
 }
 
-/* Moves the block to the given values. correct: as a symmetric kernel proposed them (from a state
- * of weight zero it may walk through others); else wherever the model can be evaluated. */
+/* Moves the block to the given values. correct: as a symmetric kernel proposed them; else wherever
+ * the model can be evaluated. */
 static enum gpm_status go_to(struct step *s, const value *vals, bool correct) {
     struct move m;
     double w_new;
@@ -133,8 +133,7 @@ static enum gpm_status go_to(struct step *s, const value *vals, bool correct) {
     if (st == GPM_OK) st = move_open(&m);
     if (st != GPM_OK) return st;
     st = move_build(&m, vals, &w_new, NULL);
-    s->accepted = st == GPM_OK && move_built(&m) &&
-                  (!correct || m.w_old == -INFINITY || step_accept(s, m.w_old, w_new, 0));
+    s->accepted = st == GPM_OK && move_built(&m) && (!correct || step_accept(s, m.w_old, w_new, 0));
     move_close(&m, s->accepted);
     return st;
 }

@@ -137,7 +137,7 @@ static enum gpm_status meanfield_step(struct step *s) {
     st = train(&c, &f, s->g->extra[0].u.num);
     for (size_t i = 0; i < f.n; i++) f.z[i] = to_z(&f.of[i], rng_normal(&s->t->rng));
     if (st == GPM_OK) st = continuous_build(&c, f.z, &logp);
-    s->accepted = st == GPM_OK && logp > -INFINITY &&
+    s->accepted = st == GPM_OK && move_built(&c.m) &&
                   step_accept(s, c.w_old, logp, log_q(&f, c.old) - log_q(&f, f.z));
     mem_free(f.of);
     mem_free(f.z);

@@ -135,15 +135,11 @@ static enum gpm_status parameters(struct jump *j, struct trace *t, struct node_s
     return st;
 }
 
-/* Draws the block and the parameters from their prior; *ratio: log likelihoods, new less old. */
-static enum gpm_status redraw(struct trace *t, const struct node_set *at, double *ratio) {
-    double w_old = 0, w_new = -INFINITY;
-    enum gpm_status st = trace_redraw(t, at->at, at->n, &w_old, &w_new);
-    *ratio = w_new == -INFINITY ? w_new : w_new - w_old; /* an impossible start: +inf */
-    return st;
-}
-
 /* ---- the move ---- */
+
+struct ratio {
+    double log_alpha, w_old, w_new;
+};
 
 struct trace *trace_copy(struct trace *t) {
     struct trace *c = trace_clone(t);
@@ -156,17 +152,17 @@ struct trace *trace_copy(struct trace *t) {
  * prior, `end` a copy of that with theta' from the fit. With the terms as they are computed,
  *
  *     log alpha = lik + to - from + pick
- *     lik  = log p(y | k', theta_1) - log p(y | k, theta)                       redraw
+ *     lik  = log p(y | k', theta_1) - log p(y | k, theta)             w_new - w_old
  *     from = log p(theta | k) - log g_k(theta)                                  LEAVE
  *     to   = log J(theta') - log J(theta_1) + log p(theta_1 | k') - log g_k'(theta')    ARRIVE
  *     pick = log P(block | k') - log P(block | k)
  *
- * t itself is not touched; step puts `end` in its place when it is accepted. */
+ * t itself is not touched; step puts `end` in its place when it is accepted. From weight zero to
+ * weight zero there are no fits: `end` is `via`. */
 static enum gpm_status propose(struct jump *j, struct trace *t, struct trace **via,
-                               struct trace **end, double *log_alpha) {
+                               struct trace **end, struct ratio *r) {
     struct node_set block, p = {NULL, 0};
-    double lik = 0, from = 0, to = 0;
-    *log_alpha = -INFINITY;
+    double from = 0, to = 0;
     *via = trace_copy(t);
     enum gpm_status st = pick_block(j, *via, &block);
     if (st != GPM_OK || !block.n) {
@@ -178,28 +174,31 @@ static enum gpm_status propose(struct jump *j, struct trace *t, struct trace **v
     if (st == GPM_OK) st = parameters(j, *via, &p, LEAVE, &from);
     if (st == GPM_OK) {
         node_set_join(&block, &p);
-        st = redraw(*via, &block, &lik);
+        st = trace_redraw(*via, block.at, block.n, &r->w_old, &r->w_new);
     }
     mem_free(block.at);
     mem_free(p.at);
     p = (struct node_set){NULL, 0};
-    if (st != GPM_OK || lik == -INFINITY) return st;
+    if (st == GPM_OK && r->w_old == -INFINITY && r->w_new == -INFINITY) {
+        *end = *via;
+        *via = NULL;
+    }
+    if (st != GPM_OK || r->w_new == -INFINITY) return st;
     pick += log_pick(j, *via);
     *end = trace_copy(*via);
     st = parameters_in_order(j->x, *end, j->parameters, &p);
     if (st == GPM_OK) st = parameters(j, *end, &p, ARRIVE, &to);
     mem_free(p.at);
     if (st != GPM_OK || to == -INFINITY) return st;
-    *log_alpha = lik == INFINITY || from == -INFINITY ? INFINITY : lik + to - from + pick;
+    r->log_alpha = from == -INFINITY ? INFINITY : r->w_new - r->w_old + to - from + pick;
     return st;
 }
 
 static enum gpm_status step(struct jump *j, size_t particle) {
     struct trace **t = &j->x->model->p.at[particle], *via = NULL, *end = NULL;
-    double log_alpha;
-    enum gpm_status st = propose(j, *t, &via, &end, &log_alpha);
-    bool accepted =
-        st == GPM_OK && end && (log_alpha >= 0 || log(rng_uniform(&(*t)->rng)) < log_alpha);
+    struct ratio r = {.w_new = -INFINITY};
+    enum gpm_status st = propose(j, *t, &via, &end, &r);
+    bool accepted = st == GPM_OK && end && mh_accept(r.log_alpha, r.w_old, r.w_new, &(*t)->rng);
     if (accepted) {
         trace_free(*t);
         *t = end;

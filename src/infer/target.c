@@ -104,8 +104,7 @@ void step_begin(struct step *s) {
 
 bool step_accept(const struct step *s, double w_old, double w_new, double log_q) {
     double log_alpha = w_new - w_old + log_q + (log_pick(s) - s->log_pick);
-    if (w_new == -INFINITY) return false;
-    return w_old == -INFINITY || log_alpha >= 0 || log(rng_uniform(&s->t->rng)) < log_alpha;
+    return mh_accept(log_alpha, w_old, w_new, &s->t->rng);
 }
 
 static double pick_default(void *ctx, struct trace *t) {

@@ -321,6 +321,12 @@ size_t scaffold_mark(const struct scaffold *s);
 void scaffold_rewind(struct scaffold *s, size_t mark);
 bool scaffold_tangled(const struct scaffold *s);
 
+/* The one rule of acceptance. w_old and w_new: log weights of the two states, log_alpha: w_new -
+ * w_old and what else the ratio holds. A state of weight zero is left for any other, of weight zero
+ * too: a chain walks until it finds a possible state, which it does not leave again for an
+ * impossible one. */
+bool mh_accept(double log_alpha, double w_old, double w_new, struct rng *rng);
+
 /* One Metropolis-Hastings transition of the given principals from their prior, through a scaffold.
  * log_pick: added to the log ratio, after minus before. */
 struct mh_extra {

@@ -5,13 +5,10 @@
 
 #include <math.h>
 
-/* w_old and w_new: log densities of what absorbs, before and after; choices drawn from their prior
- * weigh nothing (regen.c), so log_alpha = w_new - w_old + log P(block | new) - log P(block | old).
- */
-static bool accept(double log_alpha, double w_old, double w_new, struct rng *rng) {
-    if (isinf(w_old) && w_old < 0) return true; /* leaves an impossible start */
-    if (isinf(w_new) && w_new < 0) return false;
-    if (isinf(w_old) && isinf(w_new)) return false;
+/* From one infinite density to another there is no ratio. */
+bool mh_accept(double log_alpha, double w_old, double w_new, struct rng *rng) {
+    if (w_old == -INFINITY) return true;
+    if (w_new == -INFINITY || (isinf(w_old) && isinf(w_new))) return false;
     return log_alpha >= 0 || log(rng_uniform(rng)) < log_alpha;
 }
 
@@ -63,7 +60,8 @@ enum gpm_status trace_mh(struct trace *t, struct node *const *principals, size_t
     st = scaffold_regen(s, SCAFFOLD_PRIOR, NULL, &w_new);
     if (st == GPM_OK && s->built && extra && extra->log_pick)
         pick += extra->log_pick(extra->ctx, t);
-    *accepted = st == GPM_OK && s->built && accept(w_new - w_old + pick, w_old, w_new, &t->rng);
+    /* choices drawn from their prior weigh nothing (regen.c) */
+    *accepted = st == GPM_OK && s->built && mh_accept(w_new - w_old + pick, w_old, w_new, &t->rng);
 #ifdef GPMEM_CHECKS
     /* choices of the brush are drawn, as are those of memoized families requested for the first
      * time and parameters of uncollapsed makers */
