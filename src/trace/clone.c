@@ -44,9 +44,13 @@ static struct node *map_node(struct clone *c, struct node *n) {
 static bool frame_leads(struct clone *c, const struct frame *f) {
     uint16_t level = nest_level(c->from->core);
     for (; f && !map_get(&c->plain, MAP_PTR(f)); f = f->parent) {
+        bool objects = false;
         if (f->made_with && f->owner == level) return true;
-        for (uint32_t i = 0; i < f->n; i++)
+        for (uint32_t i = 0; i < f->n; i++) {
             if (f->s[i].node && !f->s[i].own && f->owner == level) return true;
+            objects |= IS_OBJ(f->s[i].v);
+        }
+        if (!objects) continue;
         map_put(&c->plain, MAP_PTR(f), (void *)(uintptr_t)f); /* until it is known: rings end */
         vec_push(&c->asked, (struct frame *)(uintptr_t)f);
         for (uint32_t i = 0; i < f->n; i++)
