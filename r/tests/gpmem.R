@@ -89,7 +89,8 @@ stopifnot(k$result$family == "bernoulli", diff(predict(k, data.frame(a = c(-2, 2
 stopifnot(gpm_regress(dist ~ speed, cars, threads = 1, family = "negative_binomial")$result$family == "negative_binomial")
 turn <- data.frame(a = 10 * ((0.618034 * 0:13) %% 1))
 turn$y <- sin(11 * turn$a) + cos(5 * turn$a)
-fails(gpm_regress(turn, kernel = "PER(sf=1, p=1, l=1) + PER(sf=1, p=1, l=1)", noise = "normal", threads = 1), "not settled.*log evidence.*rough=TRUE")
+fails(for (seed in 1:6) # some of them may agree by chance
+  gpm_regress(turn, kernel = "PER(sf=1, p=1, l=1) + PER(sf=1, p=1, l=1)", noise = "normal", threads = 1, seed = seed), "not settled.*log evidence.*rough=TRUE")
 wild <- plants
 wild$yield[9] <- 60
 stopifnot(gpm_regress(yield ~ dose + site, wild, threads = 1)$result$rows_set_aside == 1)

@@ -64,9 +64,14 @@ def check_open():
     a = 10 * ((0.618034 * np.arange(14)) % 1)
     y = np.sin(11 * a) + np.cos(5 * a)
     how = dict(kernel="PER(sf=1, p=1, l=1) + PER(sf=1, p=1, l=1)", noise="normal", threads=1)
-    e = raises(gpmem.GpmemError, "not settled", lambda: gpmem.regress({"a": a, "y": y}, **how))
-    assert all(words in str(e) for words in ("log evidence", "R-hat", "rough=True")), e
-    r = gpmem.TableRegressor(rough=True, **how).fit(a[:, None], y).regression_
+    for seed in range(1, 7):  # some of them may agree by chance
+        try: gpmem.regress({"a": a, "y": y}, seed=seed, **how)
+        except gpmem.GpmemError as error:
+            e = error
+            break
+    else: raise AssertionError("no error")
+    assert "not settled" in str(e) and all(words in str(e) for words in ("log evidence", "R-hat", "rough=True")), e
+    r = gpmem.TableRegressor(rough=True, random_state=seed, **how).fit(a[:, None], y).regression_
     assert not r.result["settled"] and r.summary().startswith("Not settled")
 
 
