@@ -128,9 +128,9 @@ void buf_markdown(struct buf *b, const char *s) {
     struct buf clean = BUF_INIT;
     buf_line(&clean, s);
     for (const char *p = clean.data; *p; p++) {
-        bool first = p == clean.data || p[-1] == *p;
+        bool first = p == clean.data, again = !first && p[-1] == *p;
         if (strchr("\\`*_{}[]<>#|&~$@", *p) || (first && strchr("+-=!", *p)) ||
-            (*p == ':' && p[1] && p[1] != ' '))
+            (again && strchr("+=", *p)) || (*p == ':' && p[1] && p[1] != ' '))
             buf_putc(b, '\\');
         buf_putc(b, *p);
     }
