@@ -15,7 +15,7 @@
 #include "discover/charts.h"
 #include "discover/paper.h"
 #include "discover/panel.h"
-#include "host/csv.h"
+#include "table/csv.h"
 #include <math.h>
 #include <string.h>
 

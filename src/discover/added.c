@@ -5,7 +5,7 @@
  */
 #include "base/mem.h"
 #include "discover/discovery.h"
-#include "host/csv.h"
+#include "table/csv.h"
 #include <math.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/suggest.h"
-#include "host/times.h"
+#include "table/times.h"
 #include <math.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "base/ascii.h"
 #include "base/number.h"
 #include "base/suggest.h"
-#include "host/times.h"
+#include "table/times.h"
 #include "base/mem.h"
 #include <math.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 #include "base/ascii.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "host/times.h"
+#include "table/times.h"
 
 #include <string.h>
 

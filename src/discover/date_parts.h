@@ -6,7 +6,7 @@
  */
 #ifndef DISCOVER_DATE_PARTS_H
 #define DISCOVER_DATE_PARTS_H
-#include "host/csv.h"
+#include "table/csv.h"
 
 /* Where `time` is the column of the year, or of dates beside one of clocks, and the first row makes
  * a time (months are numbers or names), that column gets the times; in a row that makes none, its

@@ -4,7 +4,7 @@
  */
 #include "discover/holidays.h"
 #include "base/mem.h"
-#include "host/csv.h"
+#include "table/csv.h"
 #include <math.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #ifndef DISCOVER_LAYOUT_H
 #define DISCOVER_LAYOUT_H
 #include "discover/series.h"
-#include "host/csv.h"
+#include "table/csv.h"
 
 /* Of a file whose header was not taken off: it may be afterwards. */
 void layout_shape(struct csv *c, const struct series_options *o);

@@ -18,7 +18,7 @@
 #include "base/stop.h"
 #include "discover/every.h"
 #include "discover/words.h"
-#include "host/csv.h"
+#include "table/csv.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -19,7 +19,7 @@
 #include "discover/discovery.h"
 #include "discover/every.h"
 #include "discover/journal.h"
-#include "host/csv.h"
+#include "table/csv.h"
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>

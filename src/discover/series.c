@@ -13,7 +13,7 @@
 #include "discover/date_parts.h"
 #include "discover/every.h"
 #include "discover/layout.h"
-#include "host/csv.h"
+#include "table/csv.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

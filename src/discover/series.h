@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads a time series from CSV: a column of times (host/times.h says which forms) and one of values
- * (host/amounts.h). Rows may come in any order and with repeated times; missing values are dropped
- * and counted. A row that cannot be read is an error with its line number, or is skipped and
- * counted on request.
+ * Reads a time series from CSV: a column of times (table/times.h says which forms) and one of
+ * values (table/amounts.h). Rows may come in any order and with repeated times; missing values are
+ * dropped and counted. A row that cannot be read is an error with its line number, or is skipped
+ * and counted on request.
  */
 #ifndef DISCOVER_SERIES_H
 #define DISCOVER_SERIES_H
 #include "base/buf.h"
 #include "discover/regressors.h"
 #include "gpmem/status.h"
-#include "host/amounts.h"
-#include "host/times.h"
+#include "table/amounts.h"
+#include "table/times.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,7 +37,7 @@ struct series_options {
                                * The time "rows" without such a column: their order */
     bool skip_bad;
     size_t max_points; /* 0: all. More rows: the most recent ones are kept and the rest counted */
-    const char *date_format; /* a pattern of host/times.h; NULL: found */
+    const char *date_format; /* a pattern of table/times.h; NULL: found */
     enum series_decimal decimal;
     const char *with, *smooth; /* columns with a linear, with a smooth effect: "price,temp" */
     bool wide;                 /* every column is a series */

@@ -9,7 +9,7 @@
 #include "discover/date_parts.h"
 #include "discover/layout.h"
 #include "discover/series.h"
-#include "host/csv.h"
+#include "table/csv.h"
 #include <string.h>
 
 /* The first row is a header when no column could be a value of the series. */

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/parquet.h"
+#include "table/parquet.h"
 #include "index/index.h"
 #include <stdio.h>
 #include <string.h>

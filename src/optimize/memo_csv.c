@@ -3,7 +3,7 @@
 #include "optimize/bo_rules.h"
 #include "optimize/memo_csv.h"
 #include "base/mem.h"
-#include "host/csv.h"
+#include "table/csv.h"
 
 #include <math.h>
 #include <string.h>

@@ -9,9 +9,9 @@
  */
 #ifndef REGRESS_RTABLE_H
 #define REGRESS_RTABLE_H
-#include "host/amounts.h"
-#include "host/csv.h"
-#include "host/times.h"
+#include "table/amounts.h"
+#include "table/csv.h"
+#include "table/times.h"
 #include "base/vec.h"
 
 enum {
@@ -24,7 +24,7 @@ struct rtable_options {
     const char *y, *x;       /* column of the outcome; list "a,b" of inputs; NULL: found */
     const char *missing;     /* list of cells that stand for missing values */
     char decimal;            /* '.', ',' or 0: found */
-    const char *date_format; /* as in host/times.h; NULL: found */
+    const char *date_format; /* as in table/times.h; NULL: found */
 };
 
 struct rinput {

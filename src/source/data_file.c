@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "host/amounts.h"
+#include "table/amounts.h"
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
@@ -194,7 +194,7 @@ enum gpm_status data_json(const char *text, size_t n, value *out, struct buf *er
 /* ---- CSV --------------------------------------------------------------------------------------
  */
 
-/* Numbers in the style of the column (host/amounts.h); one that leaves it open is text. */
+/* Numbers in the style of the column (table/amounts.h); one that leaves it open is text. */
 static value column_of(const struct csv *file, int col) {
     const char **cells = NEW_ARRAY(const char *, file->n_rows + 1);
     value v = value_vector_new(file->n_rows);

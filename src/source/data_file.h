@@ -13,7 +13,7 @@
  */
 #ifndef SOURCE_DATA_FILE_H
 #define SOURCE_DATA_FILE_H
-#include "host/csv.h"
+#include "table/csv.h"
 #include "value/value.h"
 
 /* The value of a JSON text; GPM_E_FORMAT otherwise, with `err` filled. *out owned. */

@@ -8,7 +8,7 @@
 #ifndef SOURCE_SRCFN_H
 #define SOURCE_SRCFN_H
 #include "base/buf.h"
-#include "host/csv.h"
+#include "table/csv.h"
 #include "host/foreign.h"
 #include "host/process.h"
 #include "source/point_map.h"

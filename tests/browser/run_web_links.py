@@ -37,7 +37,7 @@ def compiled(folder):
 
 left_out = re.search(r'list\(FILTER SOURCES EXCLUDE REGEX "([^"]*)"\)', read("web/CMakeLists.txt")).group(1).replace("\\\\", "\\")
 here = lambda p: os.path.exists(os.path.join(ROOT, os.path.relpath(p, OBJECTS)[:-2]))  # not of a file that is gone
-taken = [p for p in glob.glob(OBJECTS + "/src/*/*.o") if here(p) and not re.search(left_out, p[:-2])] + glob.glob(OBJECTS + "/gen/*.o")
+taken = [p for p in glob.glob(OBJECTS + "/src/**/*.o", recursive=True) if here(p) and not re.search(left_out, p[:-2])] + glob.glob(OBJECTS + "/gen/*.o")
 assert len(taken) > 200, (OBJECTS, len(taken))
 with tempfile.TemporaryDirectory() as folder:
     defined, needed = symbols(taken + compiled(folder))

@@ -4,7 +4,7 @@
  * on series whose continuation is known.
  */
 #include "discover/baselines.h"
-#include "host/csv.h"
+#include "table/csv.h"
 #include "support/check.h"
 #include <math.h>
 

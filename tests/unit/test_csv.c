@@ -3,7 +3,7 @@
 #include "support/check.h"
 #include "support/tmp.h"
 
-#include "host/csv.h"
+#include "table/csv.h"
 #include "host/foreign.h"
 
 static struct csv parse(const char *text) {

@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/parquet.h"
+#include "table/parquet.h"
 #include <stdio.h>
 #include <string.h>
 

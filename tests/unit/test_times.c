@@ -3,8 +3,8 @@
  * Times and numbers as people write them: what is read, what is refused, what is asked, and that
  * what is written is read back.
  */
-#include "host/amounts.h"
-#include "host/times.h"
+#include "table/amounts.h"
+#include "table/times.h"
 #include "support/check.h"
 
 static void test_one_time(void **state) {

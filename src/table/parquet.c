@@ -4,7 +4,7 @@
  * everything in Thrift's compact protocol, its length, "PAR1" (github.com/apache/parquet-format,
  * README.md and parquet.thrift, whose field numbers stand below).
  */
-#include "base/parquet.h"
+#include "table/parquet.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "base/vec.h"

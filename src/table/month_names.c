@@ -5,7 +5,7 @@
  */
 #include "base/ascii.h"
 #include "base/mem.h"
-#include "host/times_int.h"
+#include "table/times_int.h"
 #include <string.h>
 
 enum { LANGUAGES = 7, NAME = 24 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * CSV reader; see csv.h. */
-#include "host/csv.h"
+#include "table/csv.h"
 #include "base/ascii.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -8,8 +8,8 @@
 #include "base/suggest.h"
 #include "base/utf8.h"
 #include "base/vec.h"
-#include "host/amounts.h"
-#include "host/times.h"
+#include "table/amounts.h"
+#include "table/times.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * Rows of sums and means among those of a table: see csv.h. */
 #include "base/ascii.h"
 #include "base/mem.h"
-#include "host/amounts.h"
-#include "host/csv.h"
+#include "table/amounts.h"
+#include "table/csv.h"
 #include <math.h>
 #include <string.h>
 

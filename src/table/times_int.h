@@ -4,7 +4,7 @@
  */
 #ifndef HOST_TIMES_INT_H
 #define HOST_TIMES_INT_H
-#include "host/times.h"
+#include "table/times.h"
 
 #define TIME_DIRECTIVES 10 /* of one pattern; others are not looked at */
 

@@ -5,7 +5,7 @@
  */
 #include "base/ascii.h"
 #include "base/calendar.h"
-#include "host/times_int.h"
+#include "table/times_int.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  */
 #include "base/ascii.h"
 #include "base/mem.h"
-#include "host/times_int.h"
+#include "table/times_int.h"
 #include <math.h>
 #include <string.h>
 

@@ -3,15 +3,15 @@
  * Patterns of times: matching a text, finding the pattern of a column. Writing is in
  * times_print.c.
  */
-#include "host/times.h"
+#include "table/times.h"
 #include "base/ascii.h"
 #include "base/calendar.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "base/vec.h"
-#include "host/amounts.h"
-#include "host/times_int.h"
+#include "table/amounts.h"
+#include "table/times_int.h"
 #include <math.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
  *
  * Numbers of tables; see the header.
  */
-#include "host/amounts.h"
+#include "table/amounts.h"
 #include "base/ascii.h"
 #include "base/mem.h"
 #include "base/number.h"
