@@ -3,7 +3,7 @@
  * One client of a store: claims points of its own and stores their values as fast as it can.
  * bench_claims STORE NUMBER SECONDS prints how many; bench/stores.py runs several at once. */
 #include "base/clock.h"
-#include "store/memo.h"
+#include "io/store/memo.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "gp/gp.h"
-#include "gpu/gpu.h"
+#include "io/gpu/gpu.h"
 #include "la/blas.h"
 #include "math/rng.h"
 #include "../tests/support/gp_batch.h"

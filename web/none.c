@@ -9,8 +9,8 @@
 #include "base/cores.h"
 #include "base/fibres.h"
 #include "base/mem.h"
-#include "host/foreign.h"
-#include "host/proc_priv.h"
+#include "io/host/foreign.h"
+#include "io/host/proc_priv.h"
 #include "math/ode.h"
 #include <errno.h>
 #include <semaphore.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pictures from JSON: one scene, drawn as SVG or as text for a terminal. src/plot/scene_json.h
+ * Pictures from JSON: one scene, drawn as SVG or as text for a terminal. src/io/plot/scene_json.h
  * describes the scene. Needs no session.
  */
 #ifndef GPMEM_PLOT_H

@@ -37,7 +37,7 @@ def numbers(x: Any) -> list[float | None]:
 
 
 def draw(panels: Sequence[dict[str, Any]], columns: int = 1) -> Picture:
-    """A scene (src/plot/scene_json.h) of panels."""
+    """A scene (src/io/plot/scene_json.h) of panels."""
     scene = json.dumps({"columns": columns, "panels": panels}).encode()
     out: list[bytes] = []
     write = _abi.WriteFn(lambda _user, _stream, text, n: out.append(c.string_at(text, n)))

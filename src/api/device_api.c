@@ -2,7 +2,7 @@
  * Devices: contracts in gpmem/gpmem.h. */
 #include "gp/gp.h"
 #include "gpmem/gp.h"
-#include "gpu/gpu.h"
+#include "io/gpu/gpu.h"
 #include "la/blas.h"
 
 #include "api/device.h"

@@ -7,7 +7,7 @@
 #include "api/call.h"
 #include "api/device.h"
 #include "base/count.h"
-#include "gpu/gpu.h"
+#include "io/gpu/gpu.h"
 #include "gp/gp.h"
 #include "gp/gp_path.h"
 #include "gp/kern_class.h"

@@ -11,7 +11,7 @@
 #include "gpmem/optimize.h"
 #include "source/runner.h"
 #include "source/srcfn.h"
-#include "store/memo.h"
+#include "io/store/memo.h"
 #include "optimize/memo_csv.h"
 #include "optimize/time_predict.h"
 

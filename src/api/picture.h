@@ -5,7 +5,7 @@
 #ifndef API_PICTURE_H
 #define API_PICTURE_H
 #include "gpmem/plot.h"
-#include "plot/scene.h"
+#include "io/plot/scene.h"
 
 /* GPM_E_ARG: more characters than a picture has. */
 enum gpm_status plot_check(const struct gpm_plot_options *given, struct buf *err);

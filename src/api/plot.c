@@ -6,7 +6,7 @@
 #include "api/call.h"
 #include "api/picture.h"
 #include "base/count.h"
-#include "plot/scene_json.h"
+#include "io/plot/scene_json.h"
 #include <stdio.h>
 
 void gpm_plot_options_init_sized(struct gpm_plot_options *o, size_t size) {

@@ -5,7 +5,7 @@
 #ifndef DISCOVER_CHARTS_H
 #define DISCOVER_CHARTS_H
 #include "discover/discovery.h"
-#include "plot/scene.h"
+#include "io/plot/scene.h"
 
 /* Panels that are added to a scene. */
 struct plot_panel *chart_forecast(const struct discovery *d, struct plot_scene *s,

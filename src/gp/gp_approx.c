@@ -5,7 +5,7 @@
 #include "gp/kern_tree.h"
 
 #include "base/mem.h"
-#include "gpu/gpu.h"
+#include "io/gpu/gpu.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Many processes at once; contract in gp_engine.h. On the card a block of threads has one process
- * (gpu/embed/device_batch.cu). Data stay there under the stamp of their process. */
+ * (io/gpu/embed/device_batch.cu). Data stay there under the stamp of their process. */
 #include "gp/gp_engine.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "gp/kern_tree.h"
-#include "gpu/gpu.h"
+#include "io/gpu/gpu.h"
 
 #include <math.h>
 #include <pthread.h>

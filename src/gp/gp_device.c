@@ -9,7 +9,7 @@
 #include "gp/gp_low_rank.h"
 
 #include "base/mem.h"
-#include "gpu/blocks.h"
+#include "io/gpu/blocks.h"
 #include "la/vec_ops.h"
 
 #include <float.h>

@@ -4,7 +4,7 @@
 #include "gp/gp_engine.h"
 
 #include "base/mem.h"
-#include "gpu/gpu.h"
+#include "io/gpu/gpu.h"
 #include "la/blas.h"
 #include "la/vec_ops.h"
 

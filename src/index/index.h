@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Collections of series: sketches (discover/sketch.h) in a catalog (store/catalog.h), and search
+ * Collections of series: sketches (discover/sketch.h) in a catalog (io/store/catalog.h), and search
  * over them by questions (discover/ask.h).
  *
  * Several processes that add the same files to an index on a server share the work.
@@ -11,7 +11,7 @@
 #define INDEX_INDEX_H
 #include "discover/ask.h"
 #include "la/parallel.h"
-#include "store/catalog.h"
+#include "io/store/catalog.h"
 #include <signal.h>
 
 struct index_options {

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "index/index.h"
 #include "infer/show.h"
-#include "store/catalog.h"
+#include "io/store/catalog.h"
 
 /* A text, or an array or list of texts; their number, 0: something else is among them. The block is
  * the caller's. */

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "index/index.h"
-#include "plot/scene.h"
+#include "io/plot/scene.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

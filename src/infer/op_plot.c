@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * plot, plotf, plot_to_file: pictures of datasets and of plain sequences by the specifications of
- * plot/spec.h, on the terminal or as an SVG file.
+ * io/plot/spec.h, on the terminal or as an SVG file.
  */
 #include "base/file.h"
 #include "base/mem.h"
 #include "infer/dataset.h"
 #include "infer/show.h"
-#include "plot/spec.h"
+#include "io/plot/spec.h"
 #include "sp/sp_options.h"
 #include <stdio.h>
 #include <string.h>

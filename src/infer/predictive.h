@@ -6,7 +6,7 @@
 #ifndef INFER_PREDICTIVE_H
 #define INFER_PREDICTIVE_H
 #include "infer/draws.h"
-#include "plot/scene.h"
+#include "io/plot/scene.h"
 
 typedef VEC(double) numbers;
 

@@ -5,7 +5,7 @@
 #ifndef INFER_SHOW_H
 #define INFER_SHOW_H
 #include "infer/infer.h"
-#include "plot/scene.h"
+#include "io/plot/scene.h"
 
 /* file NULL: on the terminal, `rows` lines a panel (0: the renderer's default). */
 enum gpm_status infer_show(struct infer_state *x, const struct plot_scene *s, const char *file,

@@ -7,7 +7,7 @@
 #ifndef OPTIMIZE_GOALS_H
 #define OPTIMIZE_GOALS_H
 #include "base/vec.h"
-#include "host/process.h"
+#include "io/host/process.h"
 #include "optimize/bayesopt.h"
 
 struct goals {
@@ -25,7 +25,7 @@ GPM_MUST_USE enum gpm_status goals_objective(struct goals *g, const char *text, 
 GPM_MUST_USE enum gpm_status goals_bound(struct goals *g, const char *text, struct buf *err);
 /* Names, separated by commas, that are kept. */
 GPM_MUST_USE enum gpm_status goals_collect(struct goals *g, const char *text, struct buf *err);
-/* A pattern that takes numbers out of a log (host/process.h). */
+/* A pattern that takes numbers out of a log (io/host/process.h). */
 GPM_MUST_USE enum gpm_status goals_pattern(struct goals *g, const char *text, struct buf *err);
 /* After all were given: there is an objective; numbers that patterns name have a role. */
 GPM_MUST_USE enum gpm_status goals_settle(struct goals *g, bool maximize, struct buf *err);

@@ -5,7 +5,7 @@
  */
 #ifndef OPTIMIZE_MEMO_CSV_H
 #define OPTIMIZE_MEMO_CSV_H
-#include "store/memo.h"
+#include "io/store/memo.h"
 #include "optimize/bo_space.h"
 
 GPM_MUST_USE enum gpm_status memo_csv_export(struct memo *m, const struct bo_space *space,

@@ -12,8 +12,8 @@
 #ifndef OPTIMIZE_OPTIMIZE_H
 #define OPTIMIZE_OPTIMIZE_H
 #include "base/vec.h"
-#include "host/process.h"
-#include "store/memo.h"
+#include "io/host/process.h"
+#include "io/store/memo.h"
 #include "optimize/goals.h"
 #include <signal.h>
 

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "optimize/optimize.h"
 #include "optimize/pareto.h"
-#include "plot/scene.h"
+#include "io/plot/scene.h"
 
 #include <math.h>
 #include <string.h>

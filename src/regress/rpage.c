@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/version.h"
-#include "plot/scene.h"
+#include "io/plot/scene.h"
 #include "regress/regress.h"
 #include <math.h>
 #include <stdlib.h>

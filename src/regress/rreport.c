@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "plot/scene.h"
+#include "io/plot/scene.h"
 #include "regress/regress.h"
 #include <math.h>
 #include <string.h>

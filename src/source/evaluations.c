@@ -14,7 +14,7 @@
 #include "sp/kernel_value.h"
 #include "sp/sp_options.h"
 #include "source/srcfn.h"
-#include "store/memo.h"
+#include "io/store/memo.h"
 #include "base/clock.h"
 #include "la/parallel.h"
 #include <math.h>

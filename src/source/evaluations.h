@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What gpmem knows of an expensive function: every value it was paid for, in memory and, with
- * store=, in a file shared with other processes (store/memo.h). Missing points of one call are
+ * store=, in a file shared with other processes (io/store/memo.h). Missing points of one call are
  * evaluated side by side; a value is stored durably before it is used; a failure is recorded and
  * raised, never a value. Deterministic functions only: the value at an input never changes.
  */

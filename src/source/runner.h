@@ -8,8 +8,8 @@
 #ifndef SOURCE_RUNNER_H
 #define SOURCE_RUNNER_H
 #include "base/vec.h"
-#include "host/process.h"
-#include "store/memo.h"
+#include "io/host/process.h"
+#include "io/store/memo.h"
 
 struct runner_claim {
     int64_t id;

@@ -9,8 +9,8 @@
 #define SOURCE_SRCFN_H
 #include "base/buf.h"
 #include "table/csv.h"
-#include "host/foreign.h"
-#include "host/process.h"
+#include "io/host/foreign.h"
+#include "io/host/process.h"
 #include "source/point_map.h"
 #include "sp/sp.h"
 

@@ -40,7 +40,7 @@ def script(path, text):
 
 
 def unsealed(path):
-    """After SQLite alone wrote to a store or index: its pages have no checksums (store/sqlite_files.h)."""
+    """After SQLite alone wrote to a store or index: its pages have no checksums (io/store/sqlite_files.h)."""
     data = bytearray(open(path, "rb").read())
     size = int.from_bytes(data[16:18], "big")
     for at in range(0, len(data) if data[20] == 8 else 0, size): data[at + size - 8:at + size] = bytes(8)

@@ -6,7 +6,7 @@
  * failure is "error STATUS".
  */
 #include "base/mem.h"
-#include "store/memo.h"
+#include "io/store/memo.h"
 
 #include <math.h>
 #include <stdio.h>

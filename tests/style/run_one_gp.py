@@ -49,7 +49,7 @@ WAYS = { # entry point -> the files that may call it: its own, and the one that 
     "gp_states_draw": {"gp/gp_states_predict.c", "gp/gp_predict.c"},
     "gp_approx_posterior": {"gp/gp_approx.c", "gp/gp_predict.c"},
     "gp_engine_choose": {"gp/gp_device.c", "gp/gp_model.c", "gp/gp_predict.c"},
-    "gpu_blocks_factor": {"gpu/blocks.c", "gp/gp_device.c"},
+    "gpu_blocks_factor": {"io/gpu/blocks.c", "gp/gp_device.c"},
     "st_model_init": {"gp/states_model.c", "gp/gp_states.c", "gp/gp_states_predict.c"},
     "st_run_init": {"gp/states_run.c", "gp/gp_states.c", "gp/gp_states_predict.c"},
 }

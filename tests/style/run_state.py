@@ -16,11 +16,11 @@ import os, re, sys
 SRC = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "src")
 KEPT = {
     ("emu/kernel_rows.c", "made"): "procedures of kernels, made once for the index",
-    ("store/postgres.c", "all"): "a library is loaded once",
-    ("host/proc_watch.c", "groups"): "memory of a process of its own, which has no other",
-    ("gpu/cuda.c", "queue"): "a queue of the card, made once, under the lock",
-    ("gpu/cuda.c", "host"): "working memory, grows only, under the lock",
-    ("gpu/cuda.c", "host_bytes"): "its size",
+    ("io/store/postgres.c", "all"): "a library is loaded once",
+    ("io/host/proc_watch.c", "groups"): "memory of a process of its own, which has no other",
+    ("io/gpu/cuda.c", "queue"): "a queue of the card, made once, under the lock",
+    ("io/gpu/cuda.c", "host"): "working memory, grows only, under the lock",
+    ("io/gpu/cuda.c", "host_bytes"): "its size",
     # The tool has one thread and runs one command.
     ("cli/cmd_completions.c", "text"): "an answer, until the next call",
     ("cli/cmd_fmt.c", "standard"): "argv has no const",

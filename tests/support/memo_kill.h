@@ -8,7 +8,7 @@
 #include "support/check.h"
 #include "support/tmp.h"
 
-#include "store/memo.h"
+#include "io/store/memo.h"
 
 #include <fcntl.h>
 #include <signal.h>

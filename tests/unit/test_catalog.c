@@ -4,7 +4,7 @@
 #include "support/check.h"
 
 #include "base/mem.h"
-#include "store/catalog.h"
+#include "io/store/catalog.h"
 #include <stdio.h>
 #include <unistd.h>
 

@@ -4,7 +4,7 @@
 #include "support/tmp.h"
 
 #include "table/csv.h"
-#include "host/foreign.h"
+#include "io/host/foreign.h"
 
 static struct csv parse(const char *text) {
     struct csv c;

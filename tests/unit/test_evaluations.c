@@ -7,7 +7,7 @@
 #include "source/evaluations.h"
 #include "source/srcfn.h"
 #include "sp/sp_options.h"
-#include "store/memo.h"
+#include "io/store/memo.h"
 #include <time.h>
 
 /* Seconds that a claim lasts: longer than a busy machine keeps a thread waiting. */

@@ -7,7 +7,7 @@
 #include "support/random_kernel.h"
 
 #include "base/fibres.h"
-#include "gpu/gpu.h"
+#include "io/gpu/gpu.h"
 #include "gp/gp.h"
 #include "gp/gp_path.h"
 

@@ -3,7 +3,7 @@
 #include "support/check.h"
 #include "support/tmp.h"
 
-#include "store/memo_priv.h"
+#include "io/store/memo_priv.h"
 
 #include <signal.h>
 #include <sqlite3.h>

@@ -6,10 +6,10 @@
 #include "support/check.h"
 
 #include "base/buf.h"
-#include "plot/scene.h"
-#include "plot/scene_json.h"
-#include "plot/spec.h"
-#include "plot/ticks.h"
+#include "io/plot/scene.h"
+#include "io/plot/scene_json.h"
+#include "io/plot/spec.h"
+#include "io/plot/ticks.h"
 
 static void dump(const char *name, const struct buf *b) {
     const char *dir = getenv("PLOT_DUMP");

@@ -4,7 +4,7 @@
 #include "support/tmp.h"
 
 #include "base/stop.h"
-#include "host/process.h"
+#include "io/host/process.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is under a memo table: a database that runs SQL. The statements are written once, in
+ * SQLite's words; a driver translates the few that its database spells otherwise. SQLite
+ * (io/store/sqlite.c) is a file and the default, PostgreSQL (io/store/postgres.c) a server that
+ * many machines share.
+ */
+#ifndef STORE_DRIVER_H
+#define STORE_DRIVER_H
+#include "io/store/memo.h"
+
+/* A parameter of a statement. */
+struct memo_param {
+    enum { PARAM_INT, PARAM_NUMBER, PARAM_TEXT, PARAM_BYTES } kind;
+    int64_t i;
+    double d;      /* NaN: NULL */
+    const void *p; /* a text, or n bytes; lives as long as the statement */
+    size_t n;
+};
+enum { MEMO_PARAMS = 12 };
+
+/* A statement under way. Its rows are read one after the other; `done` ends it. */
+struct memo_answer {
+    void *at; /* the driver's; NULL: none */
+    int row;  /* the driver's */
+};
+enum cell_kind { CELL_NULL, CELL_INT, CELL_NUMBER, CELL_TEXT, CELL_BYTES };
+
+/* How a transaction begins. A claim that is lost with the machine is offered again; a result must
+ * be safe before it is used, and rows get the numbers of their order (seq) one after the other. */
+enum memo_intent { MEMO_TO_CLAIM, MEMO_TO_STORE };
+
+/* What a store holds, whatever database is under it. */
+struct store_table {
+    const char *name, *columns; /* columns that are read: 'id', 'key', .. */
+    int n;                      /* of them */
+    int added;                  /* the version that brought the last one, */
+    bool whole;                 /* or the table */
+};
+struct store_kind {
+    const char *noun;                /* what it is, in messages: "memo table" */
+    int application_id;              /* of an SQLite file */
+    int version, oldest;             /* what is written; what can be read without migration. The
+                                      * last step is none: pages of a file with that version have
+                                      * checksums */
+    const char *const *steps;        /* step v takes version v to v + 1; a new store takes all */
+    const struct store_table *table; /* the last one has no name; the last version's */
+};
+/* Creates the tables of a new store where `make` is set (then `made`, which may be NULL), migrates
+ * those of an older version, and checks them. */
+GPM_MUST_USE enum gpm_status store_settle(struct memo *m, bool make,
+                                          enum gpm_status (*made)(struct memo *m, const void *ctx,
+                                                                  struct buf *err),
+                                          const void *ctx, struct buf *err);
+int store_newest(struct memo *m); /* the version that this store can have */
+/* The names of the tables, as 'a', 'b', and their number. */
+int store_tables(const struct store_kind *k, struct buf *names);
+
+enum store_sums { STORE_SUMS_NONE, STORE_SUMS_MOST, STORE_SUMS_ALL };
+
+struct memo_driver {
+    const char *prefix; /* of the names of its stores */
+    /* Connects; nothing is read yet. */
+    enum gpm_status (*open)(struct memo *m, const struct memo_options *opt, struct buf *err);
+    void (*close)(struct memo *m);
+    /* The version of the tables, 0: none there; whether they are what that version holds; and what
+     * is written beside them when they have been made. */
+    enum gpm_status (*version)(struct memo *m, int *version, struct buf *err);
+    enum gpm_status (*prepare)(struct memo *m, struct buf *err); /* before they are made; or NULL */
+    enum gpm_status (*check)(struct memo *m, struct buf *err);
+    enum gpm_status (*stamp)(struct memo *m, struct buf *err);
+    enum store_sums (*sums)(struct memo *m); /* have its pages checksums, or will they have? */
+    /* After rows were added with ids of their own; or NULL. */
+    enum gpm_status (*counted)(struct memo *m, struct buf *err);
+    /* Statements without parameters or answers. */
+    enum gpm_status (*exec)(struct memo *m, const char *sql, const char *doing, struct buf *err);
+    enum gpm_status (*query)(struct memo *m, const char *doing, const char *sql,
+                             const struct memo_param *p, int n, struct memo_answer *out,
+                             struct buf *err);
+    enum gpm_status (*next)(struct memo *m, struct memo_answer *a, bool *row, struct buf *err);
+    void (*done)(struct memo_answer *a);
+    /* A cell of the row. Texts and bytes are borrowed until the next row. */
+    enum cell_kind (*kind)(const struct memo_answer *a, int col);
+    int64_t (*integer)(const struct memo_answer *a, int col);
+    double (*number)(const struct memo_answer *a, int col);
+    const void *(*bytes)(const struct memo_answer *a, int col, size_t *n);
+    enum gpm_status (*begin)(struct memo *m, enum memo_intent to, struct buf *err);
+    enum gpm_status (*commit)(struct memo *m, struct buf *err);
+    void (*rollback)(struct memo *m); /* does nothing where there is nothing to take back */
+    double (*now)(struct memo *m);    /* seconds since 1970, by a server's clock if there is one */
+    /* Until somebody has stored something, or so many seconds; may end early. */
+    void (*wait)(struct memo *m, double seconds);
+    /* After a failure: was the connection lost, and is there a new one? Then what was not committed
+     * can be tried again. NULL: connections are not lost. */
+    bool (*again)(struct memo *m);
+};
+extern const struct memo_driver memo_sqlite, memo_postgres;
+/* The one for a store of this name. */
+const struct memo_driver *memo_driver_of(const char *path);
+#endif
