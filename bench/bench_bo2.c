@@ -9,7 +9,7 @@
  * optimum elsewhere. bench_bo2 serve NAME: a point per line in, its numbers out, for peers;
  * bench_bo2 list: what there is. */
 #include "bo2_problems.h"
-#include "math/rng.h"
+#include "numeric/special/rng.h"
 #include "optimize/bayesopt.h"
 #include "optimize/pareto.h"
 

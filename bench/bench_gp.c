@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "gp/gp.h"
-#include "la/blas.h"
+#include "numeric/la/blas.h"
 
 #include <math.h>
 #include <stdio.h>

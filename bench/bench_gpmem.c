@@ -8,9 +8,9 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "la/chol.h"
-#include "math/dist.h"
-#include "math/rng.h"
+#include "numeric/la/chol.h"
+#include "numeric/dist/dist.h"
+#include "numeric/special/rng.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,8 +14,8 @@
 #include "base/mem.h"
 #include "gp/gp.h"
 #include "io/gpu/gpu.h"
-#include "la/blas.h"
-#include "math/rng.h"
+#include "numeric/la/blas.h"
+#include "numeric/special/rng.h"
 #include "../tests/support/gp_batch.h"
 
 #include <math.h>

@@ -3,8 +3,8 @@
  * The machine's own limits, for the tables beside it: Cholesky factorisation (dpotrf of the BLAS in
  * use, one thread), copying memory, a chain of dependent loads. Best and worst of several runs. */
 #include "base/mem.h"
-#include "la/blas.h"
-#include "math/rng.h"
+#include "numeric/la/blas.h"
+#include "numeric/special/rng.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

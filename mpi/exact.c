@@ -11,8 +11,8 @@
  */
 #include "base/mem.h"
 #include "gp/gp_engine.h"
-#include "la/parts.h"
-#include "la/vec_ops.h"
+#include "numeric/la/parts.h"
+#include "numeric/la/vec_ops.h"
 #include "ranks.h"
 #include <dlfcn.h>
 #include <limits.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * BLAS and LAPACK for builds without a library of them: what src/la calls, with its arguments
+ * BLAS and LAPACK for builds without a library of them: what src/numeric/la calls, with its arguments
  * (column-major, lower triangles), in plain loops over columns that a compiler turns into vector
- * instructions. The hot sizes are in src/la's own tiles. tests/unit/test_web_blas.c compares each
+ * instructions. The hot sizes are in src/numeric/la's own tiles. tests/unit/test_web_blas.c compares each
  * with OpenBLAS.
  */
 #include <cblas.h>

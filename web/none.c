@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "io/host/foreign.h"
 #include "io/host/proc_priv.h"
-#include "math/ode.h"
+#include "numeric/ode/ode.h"
 #include <errno.h>
 #include <semaphore.h>
 #include <sqlite3.h>

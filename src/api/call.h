@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "gpmem/status.h"
-#include "la/blas.h"
+#include "numeric/la/blas.h"
 #include <stdatomic.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "gp/gp.h"
 #include "gpmem/gp.h"
 #include "io/gpu/gpu.h"
-#include "la/blas.h"
+#include "numeric/la/blas.h"
 
 #include "api/device.h"
 #include "base/mem.h"

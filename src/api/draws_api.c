@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpm_draws: infer/draws.h for the outside.
+ * gpm_draws: numeric/posterior/draws.h for the outside.
  */
 #include "gpmem/draws.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "infer/draws.h"
-#include "infer/loo.h"
-#include "infer/predictive.h"
+#include "numeric/posterior/draws.h"
+#include "numeric/posterior/loo.h"
+#include "numeric/posterior/predictive.h"
 #include "api/picture.h"
 #include <stdio.h>
 #include <string.h>

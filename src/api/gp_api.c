@@ -2,7 +2,7 @@
  *
  * Public face of the Gaussian processes (include/gpmem/gp.h).
  */
-#include "la/parts.h"
+#include "numeric/la/parts.h"
 #include "gpmem/gp.h"
 #include "api/call.h"
 #include "api/device.h"
@@ -12,8 +12,8 @@
 #include "gp/gp_path.h"
 #include "gp/kern_class.h"
 #include "gp/mean.h"
-#include "la/optim.h"
-#include "math/rng.h"
+#include "numeric/optim/optim.h"
+#include "numeric/special/rng.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

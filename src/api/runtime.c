@@ -23,7 +23,7 @@
 #include "base/file.h"
 #include "base/stop.h"
 #include "base/version.h"
-#include "la/blas.h"
+#include "numeric/la/blas.h"
 
 #include <stdio.h>
 #include <string.h>

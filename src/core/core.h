@@ -6,7 +6,7 @@
 #ifndef CORE_CORE_H
 #define CORE_CORE_H
 #include "base/work.h"
-#include "math/rng.h"
+#include "numeric/special/rng.h"
 #include "core/bindings.h"
 #include "core/waypoint.h"
 

@@ -6,8 +6,8 @@
 #include "discover/beats.h"
 #include "discover/starts.h"
 #include "gp/kern_class.h"
-#include "la/blas.h"
-#include "la/cols.h"
+#include "numeric/la/blas.h"
+#include "numeric/la/cols.h"
 #include "base/mem.h"
 #include <math.h>
 #include <string.h>

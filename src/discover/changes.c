@@ -11,7 +11,7 @@
  */
 #include "discover/changes.h"
 #include "base/mem.h"
-#include "la/blas.h"
+#include "numeric/la/blas.h"
 #include <math.h>
 #include <string.h>
 

@@ -6,7 +6,7 @@
  */
 #include "base/mem.h"
 #include "discover/discovery.h"
-#include "la/mat.h"
+#include "numeric/la/mat.h"
 #include <math.h>
 #include <string.h>
 

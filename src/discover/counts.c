@@ -9,8 +9,8 @@
  */
 #include "discover/counts.h"
 #include "base/mem.h"
-#include "math/dist.h"
-#include "math/special.h"
+#include "numeric/dist/dist.h"
+#include "numeric/special/special.h"
 #include <math.h>
 #include <string.h>
 

@@ -8,8 +8,8 @@
  */
 #include "base/mem.h"
 #include "discover/predict.h"
-#include "la/parallel.h"
-#include "math/special.h"
+#include "numeric/la/parallel.h"
+#include "numeric/special/special.h"
 #include <math.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * Changes after the data (further.h). */
 #include "discover/further.h"
 #include "base/mem.h"
-#include "math/special.h"
+#include "numeric/special/special.h"
 #include "gp/kern_class.h"
 #include <math.h>
 

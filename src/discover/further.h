@@ -17,7 +17,7 @@
 #ifndef DISCOVER_FURTHER_H
 #define DISCOVER_FURTHER_H
 #include "discover/smodel.h"
-#include "math/rng.h"
+#include "numeric/special/rng.h"
 
 #define FURTHER_KINDS 2 /* of series: those that change rarely, and those that do now and again */
 

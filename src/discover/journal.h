@@ -17,7 +17,7 @@
 #ifndef DISCOVER_JOURNAL_H
 #define DISCOVER_JOURNAL_H
 #include "base/pack.h"
-#include "la/parallel.h"
+#include "numeric/la/parallel.h"
 #include <signal.h>
 
 #define JOURNAL_NAME "search.journal"
@@ -52,8 +52,8 @@ GPM_MUST_USE enum gpm_status journal_gone_through(const struct journal *j, enum 
 bool journal_head(const char *dir, struct buf *head, struct buf *why);
 bool journal_there(const char *dir); /* whatever is in it */
 void journal_remove(const char *dir);
-/* Runs the jobs on at most `threads` threads (la/parallel.h), but those whose results are known;
- * j NULL: all of them. */
+/* Runs the jobs on at most `threads` threads (numeric/la/parallel.h), but those whose results are
+ * known; j NULL: all of them. */
 void journal_step(struct journal *j, int threads, size_t n, const struct journal_step *s,
                   void *ctx);
 #endif

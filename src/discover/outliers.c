@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "discover/rounding.h"
-#include "infer/wild.h"
+#include "numeric/posterior/wild.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -19,10 +19,10 @@
 #include "discover/counts.h"
 #include "discover/further.h"
 #include "gp/gp_likelihood.h"
-#include "la/parallel.h"
+#include "numeric/la/parallel.h"
 #include "base/mem.h"
-#include "la/blas.h"
-#include "math/special.h"
+#include "numeric/la/blas.h"
+#include "numeric/special/special.h"
 #include <math.h>
 #include <string.h>
 

@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "gp/kernel.h"
 #include "infer/query.h"
-#include "math/special.h"
+#include "numeric/special/special.h"
 #include "sp/kernel_value.h"
 #include <math.h>
 #include <string.h>

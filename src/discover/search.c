@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/stop.h"
 #include "base/vec.h"
-#include "la/blas.h"
+#include "numeric/la/blas.h"
 #include <math.h>
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "discover/sketch.h"
 #include "base/mem.h"
 #include "gp/kern_class.h"
-#include "la/blas.h"
+#include "numeric/la/blas.h"
 #include <math.h>
 #include <string.h>
 

@@ -7,8 +7,8 @@
 #include "gp/gp_grid.h"
 #include "gp/kern_class.h"
 #include "base/mem.h"
-#include "math/rng.h"
-#include "math/special.h"
+#include "numeric/special/rng.h"
+#include "numeric/special/special.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

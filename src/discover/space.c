@@ -4,7 +4,7 @@
  */
 #include "discover/space.h"
 #include "base/mem.h"
-#include "math/special.h"
+#include "numeric/special/special.h"
 #include <math.h>
 #include <string.h>
 

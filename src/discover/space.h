@@ -11,7 +11,7 @@
 #ifndef DISCOVER_SPACE_H
 #define DISCOVER_SPACE_H
 #include "gpmem/status.h"
-#include "infer/fit.h"
+#include "numeric/posterior/fit.h"
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "dist/columns.h"
 #include "dist/transform.h"
-#include "math/special.h"
+#include "numeric/special/special.h"
 #include <math.h>
 
 /* log(F(b) - F(a)), a < b, and its derivatives in a and b. */

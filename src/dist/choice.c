@@ -5,8 +5,8 @@
  */
 #include "base/mem.h"
 #include "sp/adjoint.h"
-#include "math/dist.h"
-#include "math/special.h"
+#include "numeric/dist/dist.h"
+#include "numeric/special/special.h"
 #include "dist/dist_row.h"
 #include <math.h>
 #include <stdlib.h>

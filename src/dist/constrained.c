@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "dist/matdist.h"
-#include "math/dist.h"
-#include "math/special.h"
+#include "numeric/dist/dist.h"
+#include "numeric/special/special.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Continuous random procedures on which others build. Densities, samplers and gradients are those
- * of math/dist_continuous.c, distribution functions those of math/dist_tails.c; here are domains
- * that a signature cannot say, supports, and bounds for rejection.
+ * of numeric/dist/dist_continuous.c, distribution functions those of numeric/dist/dist_tails.c;
+ * here are domains that a signature cannot say, supports, and bounds for rejection.
  */
-#include "math/dist.h"
-#include "math/special.h"
+#include "numeric/dist/dist.h"
+#include "numeric/special/special.h"
 #include "dist/dist_cols.h"
 #include "dist/dist_row.h"
 #include "dist/transform.h"

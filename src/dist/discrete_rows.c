@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Discrete random procedures: coins, counts, ranges. The laws that others build on are those of
- * math/dist_discrete.c. Choices among objects are in choice.c.
+ * numeric/dist/dist_discrete.c. Choices among objects are in choice.c.
  */
 #include "base/mem.h"
-#include "math/special.h"
+#include "numeric/special/special.h"
 #include "dist/dist_cols.h"
 #include "dist/dist_row.h"
 #include "dist/transform.h"

@@ -5,10 +5,10 @@
  * pieces that stay in the first cache. */
 #include "dist/dist_cols.h"
 
-#include "la/cols.h"
-#include "la/vec_ops.h"
-#include "math/dist.h"
-#include "math/special.h"
+#include "numeric/la/cols.h"
+#include "numeric/la/vec_ops.h"
+#include "numeric/dist/dist.h"
+#include "numeric/special/special.h"
 #include <math.h>
 
 enum { PIECE = 128 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the random procedures share: the step from values to plain doubles and back. A row whose
- * value and arguments are numbers fills num_sample, num_log_density and num_grad from math/dist.h
- * and takes sp_scalar_* for the rest.
+ * value and arguments are numbers fills num_sample, num_log_density and num_grad from
+ * numeric/dist/dist.h and takes sp_scalar_* for the rest.
  *
  * Such a row is elementwise: where some of its arguments are sequences, its value is a sequence of
  * independent elements, and a number stands for each of them. Numbers as arguments and a sequence
@@ -11,7 +11,7 @@
  */
 #ifndef DIST_DIST_ROW_H
 #define DIST_DIST_ROW_H
-#include "math/tails.h"
+#include "numeric/dist/tails.h"
 #include "sp/sp.h"
 
 /* Arguments as doubles into a[SP_MAX_PARAMS]; they have passed the signature. */

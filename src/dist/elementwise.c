@@ -7,7 +7,7 @@
  *
  * A plain application is the case of one element. Elements of an observed sequence that are missing
  * (NaN) are left out of the sum: they were not observed. Truncation subtracts the mass between the
- * bounds (math/tails.h) from each element's density.
+ * bounds (numeric/dist/tails.h) from each element's density.
  */
 #include "base/mem.h"
 #include "dist/columns.h"

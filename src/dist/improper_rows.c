@@ -6,8 +6,8 @@
  */
 #include "base/mem.h"
 #include "dist/dist_row.h"
-#include "math/dist.h"
-#include "math/special.h"
+#include "numeric/dist/dist.h"
+#include "numeric/special/special.h"
 #include <math.h>
 
 static double lower_of(const double *a, size_t n) {

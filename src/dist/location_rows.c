@@ -5,7 +5,7 @@
  */
 #include "dist/dist_row.h"
 #include "dist/transform.h"
-#include "math/special.h"
+#include "numeric/special/special.h"
 #include <math.h>
 
 static enum gpm_status check_share(struct sp_call *c, const double *a) {

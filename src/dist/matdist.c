@@ -4,11 +4,11 @@
  */
 #include "dist/matdist.h"
 #include "base/mem.h"
-#include "la/blas.h"
-#include "la/chol.h"
-#include "la/mat.h"
-#include "math/dist.h"
-#include "math/special.h"
+#include "numeric/la/blas.h"
+#include "numeric/la/chol.h"
+#include "numeric/la/mat.h"
+#include "numeric/dist/dist.h"
+#include "numeric/special/special.h"
 #include <math.h>
 #include <string.h>
 

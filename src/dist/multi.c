@@ -17,9 +17,9 @@
  */
 #include "base/mem.h"
 #include "dist/matdist.h"
-#include "la/blas.h"
-#include "math/dist.h"
-#include "math/special.h"
+#include "numeric/la/blas.h"
+#include "numeric/dist/dist.h"
+#include "numeric/special/special.h"
 #include <math.h>
 #include <string.h>
 

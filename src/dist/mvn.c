@@ -4,8 +4,8 @@
  * wishart with their relatives.
  */
 #include "base/mem.h"
-#include "math/dist.h"
-#include "math/special.h"
+#include "numeric/dist/dist.h"
+#include "numeric/special/special.h"
 #include "dist/matdist.h"
 #include "dist/dist_row.h"
 #include <math.h>

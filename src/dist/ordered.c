@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "dist/dist_row.h"
-#include "math/special.h"
+#include "numeric/special/special.h"
 #include "sp/adjoint.h"
 #include <math.h>
 #include <stdlib.h>

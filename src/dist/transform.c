@@ -4,7 +4,7 @@
  */
 #include "dist/transform.h"
 
-#include "math/special.h"
+#include "numeric/special/special.h"
 #include <float.h>
 
 /* A standard law: h, h', log F and log(1 - F), expressions in z; a draw by r. */

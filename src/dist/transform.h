@@ -14,7 +14,7 @@
  */
 #ifndef DIST_TRANSFORM_H
 #define DIST_TRANSFORM_H
-#include "math/tails.h"
+#include "numeric/dist/tails.h"
 
 /* The functions of a law, from an expression or statements in x (or r), a and n. */
 #define LAW_LP(NAME, VALUE)                                                                        \

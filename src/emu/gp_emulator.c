@@ -17,8 +17,8 @@
 
 #include "base/mem.h"
 #include "gp/gp.h"
-#include "math/dist.h"
-#include "math/special.h"
+#include "numeric/dist/dist.h"
+#include "numeric/special/special.h"
 #include "sp/kernel_value.h"
 #include <math.h>
 #include <string.h>

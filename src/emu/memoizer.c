@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "value/value_pack.h"
 #include "gp/gp.h"
-#include "math/rng.h"
+#include "numeric/special/rng.h"
 #include "sp/adjoint.h"
 #include "sp/kernel_value.h"
 #include "base/vec.h"

@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/pack.h"
 #include "base/vec.h"
-#include "la/blas.h"
+#include "numeric/la/blas.h"
 #include "sp/adjoint.h"
 #include <math.h>
 #include <string.h>

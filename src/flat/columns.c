@@ -9,8 +9,8 @@
  * adjoint is added up only where it can change: data have none. */
 #include "flat/form.h"
 
-#include "la/cols.h"
-#include "math/special.h"
+#include "numeric/la/cols.h"
+#include "numeric/special/special.h"
 #include <math.h>
 
 static inline struct sp_col col_of(const struct flat_run *r, uint32_t arg) {

@@ -18,9 +18,9 @@
  * the current factor. Term matrices of the kernel are cached within a memory budget, so a change of
  * one parameter fills again only the terms that hold it.
  *
- * Numerical trouble never aborts. Jitter as in la/chol.h; gp_report tells what was needed. When no
- * jitter helps the log marginal likelihood is -inf with GPM_E_NOT_PD; draws then use the clipped
- * spectrum. Predicted variances are never negative.
+ * Numerical trouble never aborts. Jitter as in numeric/la/chol.h; gp_report tells what was needed.
+ * When no jitter helps the log marginal likelihood is -inf with GPM_E_NOT_PD; draws then use the
+ * clipped spectrum. Predicted variances are never negative.
  *
  * Points in these calls are contiguous, one after another: x[i * dim + c].
  * One object belongs to one thread at a time. Random draws take standard normals from the caller,

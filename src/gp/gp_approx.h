@@ -15,7 +15,7 @@
 #ifndef GP_GP_APPROX_H
 #define GP_GP_APPROX_H
 #include "gp/kernel.h"
-#include "la/chol.h"
+#include "numeric/la/chol.h"
 #include <math.h>
 
 /* What an approximation needs to know of the data. */

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "la/vec_ops.h"
+#include "numeric/la/vec_ops.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "gp/gp_engine.h"
 
 #include "base/mem.h"
-#include "la/blas.h"
+#include "numeric/la/blas.h"
 
 #include <math.h>
 #include <stdint.h>

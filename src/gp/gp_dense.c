@@ -3,9 +3,9 @@
 #include "gp/gp_engine.h"
 
 #include "base/mem.h"
-#include "la/blas.h"
-#include "la/mat.h"
-#include "la/vec_ops.h"
+#include "numeric/la/blas.h"
+#include "numeric/la/mat.h"
+#include "numeric/la/vec_ops.h"
 
 #include <math.h>
 #include <string.h>

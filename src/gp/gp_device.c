@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "io/gpu/blocks.h"
-#include "la/vec_ops.h"
+#include "numeric/la/vec_ops.h"
 
 #include <float.h>
 #include <math.h>

@@ -27,9 +27,9 @@
 #include "gp/gp_int.h"
 
 #include "base/mem.h"
-#include "la/toeplitz.h"
-#include "la/vec_ops.h"
-#include "math/special.h"
+#include "numeric/la/toeplitz.h"
+#include "numeric/la/vec_ops.h"
+#include "numeric/special/special.h"
 
 #include <float.h>
 #include <math.h>

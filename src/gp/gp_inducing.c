@@ -3,11 +3,11 @@
 #include "gp/gp_approx.h"
 
 #include "base/mem.h"
-#include "la/blas.h"
-#include "la/mat.h"
-#include "la/parts.h"
-#include "la/vec_ops.h"
-#include "math/special.h"
+#include "numeric/la/blas.h"
+#include "numeric/la/mat.h"
+#include "numeric/la/parts.h"
+#include "numeric/la/vec_ops.h"
+#include "numeric/special/special.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,8 +15,8 @@
 #define CHUNK 512 /* data points per pass */
 
 /* Sums over all data are taken over GROUPS of chunks, each by itself, and then over the groups in
- * their order: parts (la/parts.h) have groups of their own, and the result is the same whatever the
- * number of parts. */
+ * their order: parts (numeric/la/parts.h) have groups of their own, and the result is the same
+ * whatever the number of parts. */
 enum { GROUPS = 16 };
 typedef enum gpm_status chunk_fn(void *ctx, size_t from, size_t n, double *sum);
 

@@ -9,7 +9,7 @@
 #include "gp/gp_cache.h"
 #include "gp/gp_grid.h"
 #include "gp/gp_states.h"
-#include "la/chol.h"
+#include "numeric/la/chol.h"
 
 /* One model with what was computed for it. */
 struct gp_slot {

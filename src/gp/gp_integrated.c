@@ -3,9 +3,9 @@
 #include "gp/gp_engine.h"
 
 #include "base/mem.h"
-#include "la/blas.h"
-#include "la/vec_ops.h"
-#include "math/special.h"
+#include "numeric/la/blas.h"
+#include "numeric/la/vec_ops.h"
+#include "numeric/special/special.h"
 
 #include <math.h>
 #include <string.h>

@@ -24,9 +24,9 @@
 
 #include "base/mem.h"
 #include "gp/gp_int.h"
-#include "la/blas.h"
-#include "la/mat.h"
-#include "math/special.h"
+#include "numeric/la/blas.h"
+#include "numeric/la/mat.h"
+#include "numeric/special/special.h"
 
 #include <float.h>
 #include <math.h>

@@ -5,8 +5,8 @@
 #include "gp/gp_likelihood.h"
 
 #include "base/mem.h"
-#include "math/dist.h"
-#include "math/special.h"
+#include "numeric/dist/dist.h"
+#include "numeric/special/special.h"
 #include <math.h>
 #include <string.h>
 

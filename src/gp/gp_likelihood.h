@@ -5,7 +5,7 @@
  */
 #ifndef GP_GP_LIKELIHOOD_H
 #define GP_GP_LIKELIHOOD_H
-#include "math/rng.h"
+#include "numeric/special/rng.h"
 #include <stdbool.h>
 #include <stddef.h>
 

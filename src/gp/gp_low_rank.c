@@ -5,8 +5,8 @@
 
 #include "base/mem.h"
 #include "io/gpu/gpu.h"
-#include "la/blas.h"
-#include "la/vec_ops.h"
+#include "numeric/la/blas.h"
+#include "numeric/la/vec_ops.h"
 
 #include <math.h>
 #include <string.h>

@@ -12,8 +12,8 @@
 #include "gp/kern_leaf.h"
 
 #include "base/mem.h"
-#include "la/blas.h"
-#include "la/vec_ops.h"
+#include "numeric/la/blas.h"
+#include "numeric/la/vec_ops.h"
 
 #include <math.h>
 #include <string.h>

@@ -14,7 +14,7 @@
 #ifndef GP_GP_PATH_H
 #define GP_GP_PATH_H
 #include "gp/gp.h"
-#include "math/rng.h"
+#include "numeric/special/rng.h"
 
 struct gp_path;
 

@@ -16,7 +16,7 @@
 #include "gp/gp_int.h"
 
 #include "base/mem.h"
-#include "math/rng.h"
+#include "numeric/special/rng.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,10 +4,10 @@
 #include "gp/gp_approx.h"
 
 #include "base/mem.h"
-#include "la/blas.h"
-#include "la/mat.h"
-#include "la/parts.h"
-#include "math/special.h"
+#include "numeric/la/blas.h"
+#include "numeric/la/mat.h"
+#include "numeric/la/parts.h"
+#include "numeric/special/special.h"
 
 #include <math.h>
 #include <stdlib.h>

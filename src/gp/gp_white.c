@@ -7,8 +7,8 @@
 #include "gp/gp_white.h"
 
 #include "base/mem.h"
-#include "la/blas.h"
-#include "la/mat.h"
+#include "numeric/la/blas.h"
+#include "numeric/la/mat.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #define GP_GP_WHITE_H
 #include "gp/kernel.h"
 #include "gp/mean.h"
-#include "la/chol.h"
+#include "numeric/la/chol.h"
 
 struct gp_white {
     const struct kern *kern; /* borrowed, as is the mean */

@@ -14,7 +14,7 @@
 #ifndef GP_KERN_CLASS_H
 #define GP_KERN_CLASS_H
 #include "gp/kernel.h"
-#include "math/dist.h"
+#include "numeric/dist/dist.h"
 
 #define KERN_STRIP   512
 #define KERN_MAX_PAR 6 /* parameters of a row; a vector parameter counts once */

@@ -8,7 +8,7 @@
  */
 #include "gp/kern_plan.h"
 
-#include "la/vec_ops.h"
+#include "numeric/la/vec_ops.h"
 
 #include <string.h>
 

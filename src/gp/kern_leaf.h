@@ -6,7 +6,7 @@
 #define GP_KERN_LEAF_H
 #include "gp/kern_tree.h"
 
-#include "la/vec_ops.h"
+#include "numeric/la/vec_ops.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "gp/kern_tree.h"
 
 #include "base/mem.h"
-#include "math/special.h"
+#include "numeric/special/special.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "gp/kern_leaf.h"
 #include "gp/kern_states.h"
 
-#include "math/special.h"
+#include "numeric/special/special.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 #include "gp/kern_leaf.h"
 #include "gp/kern_plan.h"
 
-#include "la/vec_ops.h"
+#include "numeric/la/vec_ops.h"
 
 #include <math.h>
 #include <string.h>

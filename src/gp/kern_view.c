@@ -3,7 +3,7 @@
 #include "gp/kern_plan.h"
 
 #include "base/mem.h"
-#include "la/vec_ops.h"
+#include "numeric/la/vec_ops.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 #include "gp/states_run.h"
 
 #include "base/mem.h"
-#include "la/blas.h"
+#include "numeric/la/blas.h"
 #include "base/vec.h"
-#include "math/special.h"
+#include "numeric/special/special.h"
 
 #include <float.h>
 #include <math.h>

@@ -10,7 +10,7 @@
 #ifndef INDEX_INDEX_H
 #define INDEX_INDEX_H
 #include "discover/ask.h"
-#include "la/parallel.h"
+#include "numeric/la/parallel.h"
 #include "io/store/catalog.h"
 #include <signal.h>
 

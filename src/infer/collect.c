@@ -7,7 +7,7 @@
 #include "infer/dataset.h"
 #include "infer/query.h"
 #include "infer/sampler_stats.h"
-#include "math/special.h"
+#include "numeric/special/special.h"
 #include "base/clock.h"
 #include <math.h>
 

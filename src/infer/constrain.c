@@ -9,8 +9,8 @@
 #include "infer/constrain.h"
 
 #include "base/mem.h"
-#include "la/cols.h"
-#include "math/special.h"
+#include "numeric/la/cols.h"
+#include "numeric/special/special.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>

@@ -18,8 +18,8 @@
 
 #include "base/mem.h"
 #include "dist/matdist.h"
-#include "la/blas.h"
-#include "la/mat.h"
+#include "numeric/la/blas.h"
+#include "numeric/la/mat.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>

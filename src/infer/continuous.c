@@ -16,7 +16,7 @@
 #include "infer/continuous.h"
 #include "infer/placed.h"
 
-#include "la/cols.h"
+#include "numeric/la/cols.h"
 #include "sp/adjoint.h"
 
 #include <math.h>

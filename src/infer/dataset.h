@@ -6,7 +6,7 @@
  */
 #ifndef INFER_DATASET_H
 #define INFER_DATASET_H
-#include "infer/draws.h"
+#include "numeric/posterior/draws.h"
 #include "infer/infer.h"
 
 enum dataset_column {

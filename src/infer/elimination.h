@@ -10,7 +10,7 @@
  */
 #ifndef INFER_ELIMINATION_H
 #define INFER_ELIMINATION_H
-#include "math/rng.h"
+#include "numeric/special/rng.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

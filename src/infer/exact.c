@@ -12,7 +12,7 @@
  * a copy: the model stays as it is, and so the answer does not depend on its state. */
 #include "dist/finite.h"
 #include "infer/infer.h"
-#include "math/special.h"
+#include "numeric/special/special.h"
 
 #include <math.h>
 

@@ -12,7 +12,7 @@
 #ifndef INFER_LAPLACE_FIT_H
 #define INFER_LAPLACE_FIT_H
 #include "infer/continuous.h"
-#include "infer/fit.h"
+#include "numeric/posterior/fit.h"
 
 #define FIT_KEYS 4
 

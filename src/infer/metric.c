@@ -4,9 +4,9 @@
  */
 #include "infer/metric.h"
 #include "base/mem.h"
-#include "la/blas.h"
-#include "la/cols.h"
-#include "la/mat.h"
+#include "numeric/la/blas.h"
+#include "numeric/la/cols.h"
+#include "numeric/la/mat.h"
 #include <math.h>
 #include <string.h>
 

@@ -16,7 +16,7 @@
 #define INFER_METRIC_H
 #include "base/pack.h"
 #include "gpmem/status.h"
-#include "math/rng.h"
+#include "numeric/special/rng.h"
 #include <stdbool.h>
 #include <stddef.h>
 

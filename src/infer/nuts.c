@@ -8,8 +8,8 @@
  * Points are drawn by their weights exp(-H), so that nothing is left to accept. */
 #include "infer/sampler.h"
 
-#include "la/cols.h"
-#include "math/special.h"
+#include "numeric/la/cols.h"
+#include "numeric/special/special.h"
 #include <math.h>
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #ifndef INFER_OBSERVED_H
 #define INFER_OBSERVED_H
 #include "infer/infer.h"
-#include "infer/predictive.h"
+#include "numeric/posterior/predictive.h"
 
 enum observed_what {
     OBSERVED_DATA,      /* as observed */

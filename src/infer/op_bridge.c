@@ -15,10 +15,10 @@
  */
 #include "base/mem.h"
 #include "infer/continuous.h"
-#include "infer/diagnostics.h"
+#include "numeric/posterior/diagnostics.h"
 #include "infer/progress.h"
-#include "la/chol.h"
-#include "math/special.h"
+#include "numeric/la/chol.h"
+#include "numeric/special/special.h"
 #include <math.h>
 #include <string.h>
 

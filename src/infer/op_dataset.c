@@ -5,7 +5,7 @@
 #include "infer/dataset.h"
 #include "base/mem.h"
 #include "infer/advice.h"
-#include "infer/draws.h"
+#include "numeric/posterior/draws.h"
 #include "infer/infer_pack.h"
 #include "infer/progress.h"
 #include "infer/query.h"

@@ -17,7 +17,7 @@
  * be one that the process lists at that moment; the current state stands for its own class. */
 #include "infer/enumerate.h"
 
-#include "math/special.h"
+#include "numeric/special/special.h"
 #include <math.h>
 
 enum { MAX_JOINT = 1000000 };

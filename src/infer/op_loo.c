@@ -4,7 +4,7 @@
  */
 #include "base/mem.h"
 #include "infer/dataset.h"
-#include "infer/loo.h"
+#include "numeric/posterior/loo.h"
 #include <math.h>
 
 /* What one dataset says; its name by its place among the arguments. */

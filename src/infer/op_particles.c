@@ -17,7 +17,7 @@
 #include "infer/enumerate.h"
 #include "infer/infer_pack.h"
 
-#include "math/special.h"
+#include "numeric/special/special.h"
 #include <math.h>
 
 enum { ONLY_COUNT, WITH_METHOD }; /* arguments of resample */

@@ -20,7 +20,7 @@
  * sweep costs time proportional to the number of steps. */
 #include "infer/move.h"
 
-#include "math/special.h"
+#include "numeric/special/special.h"
 
 #include <math.h>
 #include <stdlib.h>

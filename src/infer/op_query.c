@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "gp/kern_query.h"
 #include "infer/dataset.h"
-#include "infer/diagnostics.h"
+#include "numeric/posterior/diagnostics.h"
 #include "sp/kernel_value.h"
 #include <math.h>
 #include <stdlib.h>

@@ -16,10 +16,10 @@
 #include "infer/pathfinder.h"
 
 #include "base/mem.h"
-#include "la/blas.h"
-#include "la/cols.h"
-#include "la/mat.h"
-#include "la/optim.h"
+#include "numeric/la/blas.h"
+#include "numeric/la/cols.h"
+#include "numeric/la/mat.h"
+#include "numeric/optim/optim.h"
 #include <math.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
 
 #include "infer/laplace_fit.h"
 #include "infer/pathfinder.h"
-#include "la/optim.h"
+#include "numeric/optim/optim.h"
 #include <math.h>
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "lib/args.h"
 
 #include "base/mem.h"
-#include "la/blas.h"
+#include "numeric/la/blas.h"
 #include "sp/adjoint.h"
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "lib/lift.h"
 
 #include "base/mem.h"
-#include "math/special.h"
+#include "numeric/special/special.h"
 #include <math.h>
 
 /* ---- folds over any number of arguments ----------------------------------------------------- */

@@ -7,7 +7,7 @@
 #include "lib/lift.h"
 
 #include "base/mem.h"
-#include "math/special.h"
+#include "numeric/special/special.h"
 #include <math.h>
 
 /* ---- logarithms of sums ------------------------------------------------------------------------

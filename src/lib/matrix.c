@@ -6,7 +6,7 @@
 #include "lib/lift.h"
 
 #include "base/mem.h"
-#include "la/vec_ops.h"
+#include "numeric/la/vec_ops.h"
 #include "sp/adjoint.h"
 #include "lib/args.h"
 #include <string.h>

@@ -4,7 +4,7 @@
  * compiled once (sp/numeric.h). The inputs of that code are t, then y, then the parameters.
  */
 #include "lib/args.h"
-#include "math/ode.h"
+#include "numeric/ode/ode.h"
 #include "sp/adjoint.h"
 #include "sp/numeric.h"
 #include <math.h>

@@ -10,8 +10,8 @@
 #include "lib/args.h"
 
 #include "base/mem.h"
-#include "la/blas.h"
-#include "la/lu.h"
+#include "numeric/la/blas.h"
+#include "numeric/la/lu.h"
 #include "sp/adjoint.h"
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "lib/lift.h"
 
 #include "base/mem.h"
-#include "math/special.h"
+#include "numeric/special/special.h"
 #include "sp/adjoint.h"
 #include "lib/args.h"
 #include <math.h>

@@ -6,8 +6,8 @@
  * multiply to the joint in any order.
  */
 #include "base/mem.h"
-#include "math/dist.h"
-#include "math/special.h"
+#include "numeric/dist/dist.h"
+#include "numeric/special/special.h"
 #include "makers/conj.h"
 #include <math.h>
 #include <string.h>

@@ -28,7 +28,8 @@ struct conj {
     double impossible; /* data that no parameters can give (a coin that shows 7) */
 };
 
-/* Data that are numbers: the next application is a draw from a distribution of math/dist.h. */
+/* Data that are numbers: the next application is a draw from a distribution of numeric/dist/dist.h.
+ */
 struct conj_number {
     size_t n, mode;                                /* its parameters; which of them is the mode */
     void (*next)(const struct conj *s, double *a); /* fills its parameters */

@@ -8,7 +8,7 @@
  */
 #include "makers/conj.h"
 #include "base/mem.h"
-#include "math/special.h"
+#include "numeric/special/special.h"
 #include <math.h>
 
 struct table {

@@ -13,7 +13,7 @@
  */
 #include "makers/conj.h"
 #include "base/mem.h"
-#include "math/dist.h"
+#include "numeric/dist/dist.h"
 #include <math.h>
 #include <string.h>
 

@@ -5,8 +5,8 @@
  * (n, sum, sum of log x!).
  */
 #include "base/mem.h"
-#include "math/dist.h"
-#include "math/special.h"
+#include "numeric/dist/dist.h"
+#include "numeric/special/special.h"
 #include "makers/conj.h"
 #include <math.h>
 

@@ -7,8 +7,8 @@
  * accurate when the data are far from zero; taking a datum out runs the recurrence backwards.
  */
 #include "base/mem.h"
-#include "math/dist.h"
-#include "math/special.h"
+#include "numeric/dist/dist.h"
+#include "numeric/special/special.h"
 #include "makers/conj.h"
 #include "dist/matdist.h"
 #include "gp/kernel.h"

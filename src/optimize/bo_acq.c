@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The global decision: one draw of the function, log expected improvement or a confidence bound,
  * minimised over the box from the best of a few hundred candidates. */
-#include "la/optim.h"
-#include "math/special.h"
+#include "numeric/optim/optim.h"
+#include "numeric/special/special.h"
 #include "optimize/bo_priv.h"
 #include "optimize/bo_rules.h"
 

@@ -7,7 +7,7 @@
  *
  *   mean = E m(theta),  var = E v(theta) + Var m(theta)
  */
-#include "math/special.h"
+#include "numeric/special/special.h"
 #include "optimize/bo_priv.h"
 
 #include <math.h>

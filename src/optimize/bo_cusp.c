@@ -17,7 +17,7 @@
  *
  * and the belief at a place moves by beta e, e = h - C g there.
  */
-#include "math/special.h"
+#include "numeric/special/special.h"
 #include "optimize/bo_priv.h"
 
 #include <math.h>

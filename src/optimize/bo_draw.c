@@ -4,7 +4,7 @@
  * or what the drawn objectives add to the front, where the drawn numbers keep their bounds; a point
  * of least violation where none does. Values and gradients of all draws at a point cost K n d, so
  * sequential quadratic programming from a few starts takes milliseconds. */
-#include "la/sqp.h"
+#include "numeric/optim/sqp.h"
 #include "optimize/bo_priv.h"
 #include "optimize/bo_rules.h"
 

@@ -7,8 +7,8 @@
  *   latent = m0 + f,  f ~ GP(0, s^2 (M52 + nugget)),  P(success) = Phi(latent)
  *   posterior f ~ GP given pseudo data t = f_hat + W^-1 grad with noise W^-1
  */
-#include "la/blas.h"
-#include "math/special.h"
+#include "numeric/la/blas.h"
+#include "numeric/special/special.h"
 #include "optimize/bo_priv.h"
 
 #include <math.h>

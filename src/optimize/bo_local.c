@@ -2,7 +2,7 @@
  * The local arm: a trust region around the best point, with the model of bo_patch.h in it. A
  * converged optimum becomes tabu for both arms. Integers and categories stay fixed.
  */
-#include "la/mat.h"
+#include "numeric/la/mat.h"
 #include "optimize/bo_patch.h"
 #include "optimize/bo_rules.h"
 

@@ -14,7 +14,7 @@
  * and taken only if its evidence (Laplace's) beats that of one noise for all places by LOUD_NATS:
  * else the model is as if this file were not there.
  */
-#include "la/chol.h"
+#include "numeric/la/chol.h"
 #include "optimize/bo_priv.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  * The optimiser's model: kernels, priors, fit; see bo_model.h. */
 #include "optimize/bo_model.h"
 #include "base/mem.h"
-#include "la/optim.h"
+#include "numeric/optim/optim.h"
 
 #include <math.h>
 #include <string.h>

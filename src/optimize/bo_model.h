@@ -18,7 +18,7 @@
 #define OPTIMIZE_BO_MODEL_H
 #include "gp/gp.h"
 #include "gp/gp_path.h"
-#include "math/rng.h"
+#include "numeric/special/rng.h"
 
 enum bo_kern { BO_SE, BO_M52, BO_MIX, BO_ADD, BO_KERN_COUNT }; /* rows of gp */
 extern const char *const bo_kern_names[BO_KERN_COUNT];

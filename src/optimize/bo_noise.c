@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What repetitions say: how far off the model is, how noisy a place is, and whether values that are
  * taken for exact are noisy. In the model's units. */
-#include "math/special.h"
+#include "numeric/special/special.h"
 #include "optimize/bo_priv.h"
 
 #include <math.h>

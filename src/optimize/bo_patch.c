@@ -2,9 +2,9 @@
  * The local arm's model; see bo_patch.h. */
 #include "optimize/bo_patch.h"
 #include "optimize/bo_rules.h"
-#include "la/blas.h"
-#include "la/optim.h"
-#include "la/sqp.h"
+#include "numeric/la/blas.h"
+#include "numeric/optim/optim.h"
+#include "numeric/optim/sqp.h"
 
 #include <math.h>
 #include <stdlib.h>

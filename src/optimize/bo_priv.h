@@ -3,7 +3,7 @@
 #ifndef OPTIMIZE_BO_PRIV_H
 #define OPTIMIZE_BO_PRIV_H
 #include "base/vec.h"
-#include "math/rng.h"
+#include "numeric/special/rng.h"
 #include "optimize/bayesopt.h"
 #include "optimize/bo_model.h"
 

@@ -10,7 +10,7 @@
  * lines. A place that was evaluated before is worth another evaluation as any other is, so that
  * points are repeated when that pays, and where noise is small more is learnt.
  */
-#include "math/special.h"
+#include "numeric/special/special.h"
 #include "optimize/bo_priv.h"
 
 #include <math.h>

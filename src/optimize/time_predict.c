@@ -3,7 +3,7 @@
 #include "optimize/time_predict.h"
 #include "base/mem.h"
 #include "gp/gp.h"
-#include "math/special.h"
+#include "numeric/special/special.h"
 
 #include <math.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rows out of line, by the rule of infer/wild.h: a mixture of the model and of a wide distribution,
- * in which each row belongs to one of the two. At the best mode every row is predicted from the
- * others; those that stand out by SUSPECT robust standard deviations are set aside, the modes of
- * the others found, and all are judged again, until nothing changes. With `out` the rows set aside,
+ * Rows out of line, by the rule of numeric/posterior/wild.h: a mixture of the model and of a wide
+ * distribution, in which each row belongs to one of the two. At the best mode every row is
+ * predicted from the others; those that stand out by SUSPECT robust standard deviations are set
+ * aside, the modes of the others found, and all are judged again, until nothing changes. With `out`
+ * the rows set aside,
  *
  *     log Z1 = log Z(others) + sum_out log(SHARE wide(y_i)) + sum_others log(1 - SHARE)
  *
@@ -13,7 +14,7 @@
  */
 #include "base/mem.h"
 #include "base/number.h"
-#include "infer/wild.h"
+#include "numeric/posterior/wild.h"
 #include "regress/regress.h"
 #include <math.h>
 #include <stdlib.h>

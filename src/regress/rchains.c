@@ -2,10 +2,10 @@
  * Chains of Hamiltonian Monte Carlo: see rchains.h. */
 #include "regress/rchains.h"
 #include "base/mem.h"
-#include "infer/diagnostics.h"
-#include "la/blas.h"
-#include "la/parallel.h"
-#include "math/special.h"
+#include "numeric/posterior/diagnostics.h"
+#include "numeric/la/blas.h"
+#include "numeric/la/parallel.h"
+#include "numeric/special/special.h"
 #include <math.h>
 #include <string.h>
 

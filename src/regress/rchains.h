@@ -17,7 +17,7 @@
  */
 #ifndef REGRESS_RCHAINS_H
 #define REGRESS_RCHAINS_H
-#include "infer/laplace.h"
+#include "numeric/posterior/laplace.h"
 
 #define RCHAINS_SETTLED 1.05 /* R-hat */
 enum { RCHAINS = 4 };

@@ -3,13 +3,14 @@
  * How well a regression predicts. One row at a time: with the prediction N(m_is, v_is) of row i
  * from all others under draw s of the parameters (gp_loo), and p(theta | y without y_i) in
  * proportion to p(theta | y) / p(y_i | theta, y without y_i), the draws are weighted by
- * 1 / N(y_i; m_is, v_is), smoothed as in infer/loo.h. With rows left aside: their prediction. Of
- * chances and counts N is the function's, and p(y_i | ...) the integral over it (rfamily.h).
+ * 1 / N(y_i; m_is, v_is), smoothed as in numeric/posterior/loo.h. With rows left aside: their
+ * prediction. Of chances and counts N is the function's, and p(y_i | ...) the integral over it
+ * (rfamily.h).
  */
 #include "base/mem.h"
 #include "base/number.h"
-#include "infer/loo.h"
-#include "math/special.h"
+#include "numeric/posterior/loo.h"
+#include "numeric/special/special.h"
 #include "regress/regress.h"
 #include "regress/rstarts.h"
 #include <math.h>

@@ -2,9 +2,9 @@
  * A regression from the file to predictions: see regress.h. */
 #include "regress/regress.h"
 #include "base/mem.h"
-#include "infer/diagnostics.h"
-#include "la/parallel.h"
-#include "math/special.h"
+#include "numeric/posterior/diagnostics.h"
+#include "numeric/la/parallel.h"
+#include "numeric/special/special.h"
 #include <math.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * The table of families, and integrals over the function: see rfamily.h. */
 #include "regress/rfamily.h"
 #include "base/mem.h"
-#include "math/special.h"
+#include "numeric/special/special.h"
 #include <math.h>
 
 /* ---- the families ---- */

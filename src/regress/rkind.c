@@ -9,7 +9,7 @@
  * stopping distance, visits a day) nobody knows but the reader, who is told.
  */
 #include "base/mem.h"
-#include "math/dist.h"
+#include "numeric/dist/dist.h"
 #include "regress/regress.h"
 #include <math.h>
 

@@ -3,8 +3,8 @@
 #include "regress/rmix.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "infer/wild.h"
-#include "math/special.h"
+#include "numeric/posterior/wild.h"
+#include "numeric/special/special.h"
 #include <math.h>
 #include <stdlib.h>
 

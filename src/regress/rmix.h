@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* A mixture of n normal distributions; w NULL: equal weights. Of each a share `wild` is as wide as
- * values out of line are (infer/wild.h). */
+ * values out of line are (numeric/posterior/wild.h). */
 struct rnormals {
     size_t n;
     const double *w, *mean, *sd; /* mean and sd `step` apart */

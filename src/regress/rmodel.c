@@ -2,8 +2,8 @@
  * The posterior of a regression's parameters: see rmodel.h. */
 #include "regress/rmodel.h"
 #include "base/mem.h"
-#include "la/parallel.h"
-#include "math/special.h"
+#include "numeric/la/parallel.h"
+#include "numeric/special/special.h"
 #include "regress/rstarts.h"
 #include <float.h>
 #include <math.h>
@@ -140,7 +140,7 @@ void rprocess_release(struct rprocess *p) {
 
 /* The variance that rounding errors of a factor are worth: ROUNDING n times the mean variance of
  * the function at the rows. Less noise than that would be taken for it, or not, by the order of
- * summation (la/chol.h), and the density would have steps. */
+ * summation (numeric/la/chol.h), and the density would have steps. */
 #define ROUNDING (256 * DBL_EPSILON)
 
 static struct kern_pts points_of(const struct rprocess *p) {

@@ -23,7 +23,7 @@
 #define REGRESS_RMODEL_H
 #include "gp/gp.h"
 #include "gp/gp_laplace.h"
-#include "infer/laplace.h"
+#include "numeric/posterior/laplace.h"
 #include "regress/rchains.h"
 #include "regress/rfamily.h"
 

@@ -2,9 +2,9 @@
  * From starts to optima: see rstarts.h. */
 #include "regress/rstarts.h"
 #include "base/mem.h"
-#include "infer/fit.h"
-#include "la/blas.h"
-#include "la/parallel.h"
+#include "numeric/posterior/fit.h"
+#include "numeric/la/blas.h"
+#include "numeric/la/parallel.h"
 #include <string.h>
 
 enum {

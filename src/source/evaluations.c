@@ -16,7 +16,7 @@
 #include "source/srcfn.h"
 #include "io/store/memo.h"
 #include "base/clock.h"
-#include "la/parallel.h"
+#include "numeric/la/parallel.h"
 #include <math.h>
 #include <pthread.h>
 #include <time.h>

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/pack.h"
-#include "math/rng.h"
+#include "numeric/special/rng.h"
 #include "source/srcfn.h"
 #include "sp/sp_options.h"
 #include <math.h>

@@ -24,7 +24,7 @@
 #ifndef SP_SP_H
 #define SP_SP_H
 #include "lang/diag.h"
-#include "math/rng.h"
+#include "numeric/special/rng.h"
 #include "value/value.h"
 
 /* An optional argument that keywords left out. */

@@ -25,7 +25,7 @@
 #include "base/pool.h"
 #include "base/vec.h"
 #include "lang/ast.h"
-#include "math/rng.h"
+#include "numeric/special/rng.h"
 #include "sp/sp.h"
 #include "core/plain.h"
 #include "value/value.h"

@@ -9,7 +9,7 @@
 
 #include "gp/kernel.h"
 #include "gp/kern_class.h"
-#include "la/blas.h"
+#include "numeric/la/blas.h"
 
 /* A small generator of its own: tests need reproducible numbers, not good ones. */
 static double uniform(uint64_t *s) {

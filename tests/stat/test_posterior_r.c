@@ -6,7 +6,7 @@
 #include "support/check.h"
 #include "support/series.h"
 
-#include "infer/draws.h"
+#include "numeric/posterior/draws.h"
 #include <unistd.h>
 
 static const char script[] =

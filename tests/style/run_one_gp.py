@@ -28,7 +28,7 @@ CALLERS = {
     "emu/several.c": "covariances between the outputs of a process",
     "dist/matdist.c": "distributions of matrices and vectors",
     "lib/solve.c": "the procedure cholesky of the language",
-    "infer/laplace.c": "normal approximations of posteriors",
+    "numeric/posterior/laplace.c": "normal approximations of posteriors",
     "infer/metric.c": "the covariance of a posterior, for momenta",
     "infer/pathfinder.c": "normal approximations along paths, for starts",
     "infer/op_bridge.c": "the normal distribution that draws of a posterior are bridged to",
@@ -57,7 +57,7 @@ found, called = {}, {}
 for folder, _, files in os.walk(SRC):
     for name in sorted(files):
         path = os.path.relpath(os.path.join(folder, name), SRC)
-        if not name.endswith((".c", ".h")) or path.startswith("la/"):
+        if not name.endswith((".c", ".h")) or path.startswith("numeric/la/"):
             continue
         with open(os.path.join(SRC, path), encoding="utf-8") as f:
             text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)

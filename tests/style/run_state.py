@@ -7,7 +7,7 @@ written by accident: in `static const struct row rows[] = {...}, *row = rows;` t
 every static of a function under src is constant in all of its declarators, says by its type that it is meant (_Thread_local,
 atomic, pthread_once_t), or is in this list; an entry that has gone fails, too.
 
-Functions of C's library that remember something for all threads are not called at all: lgamma writes signgam (math/special.h has
+Functions of C's library that remember something for all threads are not called at all: lgamma writes signgam (numeric/special/special.h has
 log_gamma), gmtime and strtok answer in memory of their own.
 
     run_state.py GPMEM"""

@@ -6,7 +6,7 @@
 #define SUPPORT_SINCE_01_H
 #include "discover/smodel.h"
 #include "gp/kern_class.h"
-#include "math/special.h"
+#include "numeric/special/special.h"
 #include <math.h>
 
 /* The share of the series in which a term acts. */

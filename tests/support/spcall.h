@@ -10,8 +10,8 @@
 #include "support/incomplete_gamma.h"
 
 #include "lang/source.h"
-#include "math/rng.h"
-#include "math/special.h"
+#include "numeric/special/rng.h"
+#include "numeric/special/special.h"
 #include "sp/sp.h"
 
 enum { CALL_ARGS = 8 };

@@ -2,7 +2,7 @@
  * The optimiser as its callers see it: spaces, regret, determinism, resuming, batches, failures. */
 #include "support/check.h"
 
-#include "math/rng.h"
+#include "numeric/special/rng.h"
 #include "optimize/bo_priv.h"
 
 static struct bo_space make_space(const char *text) {

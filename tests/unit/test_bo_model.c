@@ -2,7 +2,7 @@
  * The optimiser's model against finite differences and dense formulas written out here. */
 #include "support/check.h"
 
-#include "la/optim.h"
+#include "numeric/optim/optim.h"
 #include "optimize/bo_model.h"
 #include "optimize/bo_priv.h"
 

@@ -6,7 +6,7 @@
 #include "support/check.h"
 
 #include "infer/constrain.h"
-#include "math/rng.h"
+#include "numeric/special/rng.h"
 #include <float.h>
 
 enum { MOST = 25 };

@@ -7,7 +7,7 @@
 #include "discover/counts.h"
 #include "discover/smodel.h"
 #include "gp/gp_laplace.h"
-#include "math/special.h"
+#include "numeric/special/special.h"
 #include "support/check.h"
 #include <math.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "support/check.h"
 #include "support/series.h"
 
-#include "infer/draws.h"
+#include "numeric/posterior/draws.h"
 
 /* mean, sd, mcse_mean, q5, q50, q95, rhat, ess_bulk, ess_tail, ess_mean */
 enum { FIGURES = 10 };

@@ -6,8 +6,8 @@
 #include "support/check.h"
 #include "support/incomplete_gamma.h"
 
-#include "math/dist.h"
-#include "math/special.h"
+#include "numeric/dist/dist.h"
+#include "numeric/special/special.h"
 #include "sp/sp.h"
 
 /* The law of a row. */

@@ -3,7 +3,7 @@
  * From starts to modes: which starts are polished.
  */
 #include "base/mem.h"
-#include "infer/fit.h"
+#include "numeric/posterior/fit.h"
 #include "support/check.h"
 #include <math.h>
 #include <string.h>

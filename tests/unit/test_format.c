@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "lang/format.h"
-#include "math/rng.h"
+#include "numeric/special/rng.h"
 #include "support/parsed.h"
 #include <ftw.h>
 

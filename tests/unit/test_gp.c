@@ -9,8 +9,8 @@
 
 #include "gp/gp.h"
 #include "gp/gp_int.h"
-#include "la/blas.h"
-#include "la/vec_ops.h"
+#include "numeric/la/blas.h"
+#include "numeric/la/vec_ops.h"
 
 static uint64_t state_;
 static double uniform(void) {

@@ -6,10 +6,10 @@
  */
 #include "support/check.h"
 
-#include "la/blas.h"
-#include "la/chol.h"
-#include "la/optim.h"
-#include "la/vec_ops.h"
+#include "numeric/la/blas.h"
+#include "numeric/la/chol.h"
+#include "numeric/optim/optim.h"
+#include "numeric/la/vec_ops.h"
 
 #include <float.h>
 

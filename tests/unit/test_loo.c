@@ -12,8 +12,8 @@
 #include "support/check.h"
 
 #include "base/number.h"
-#include "infer/loo.h"
-#include "math/special.h"
+#include "numeric/posterior/loo.h"
+#include "numeric/special/special.h"
 
 enum { N = 1000 };
 

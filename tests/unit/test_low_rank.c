@@ -5,7 +5,7 @@
 
 #include "gp/gp.h"
 #include "gp/mean.h"
-#include "math/rng.h"
+#include "numeric/special/rng.h"
 
 #include <math.h>
 #include <string.h>

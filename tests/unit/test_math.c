@@ -3,8 +3,8 @@
 #include "support/check.h"
 #include "support/incomplete_gamma.h"
 
-#include "math/rng.h"
-#include "math/special.h"
+#include "numeric/special/rng.h"
+#include "numeric/special/special.h"
 
 enum fn {
     F_DIGAMMA,

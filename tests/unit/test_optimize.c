@@ -4,7 +4,7 @@
 #include "support/tmp.h"
 
 #include "gpmem/optimize.h"
-#include "math/rng.h"
+#include "numeric/special/rng.h"
 #include "optimize/time_predict.h"
 
 #include <sqlite3.h>

@@ -4,8 +4,8 @@
  * with given parameters beside the textbook's formulas.
  */
 #include "base/mem.h"
-#include "infer/fit.h"
-#include "math/special.h"
+#include "numeric/posterior/fit.h"
+#include "numeric/special/special.h"
 #include "regress/rchains.h"
 #include "regress/regress.h"
 #include "support/check.h"

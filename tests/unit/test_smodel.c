@@ -4,11 +4,11 @@
  * Gaussian process of its own for it (less a prior that it did not have); gradients against central
  * differences; which structures take the fast way; the noise's part, and that of rounding.
  */
-#include "math/rng.h"
+#include "numeric/special/rng.h"
 #include "discover/rounding.h"
 #include "discover/smodel.h"
-#include "la/blas.h"
-#include "math/special.h"
+#include "numeric/la/blas.h"
+#include "numeric/special/special.h"
 #include "support/check.h"
 #include "support/since_01.h"
 #include <math.h>

@@ -6,7 +6,7 @@
  */
 #include "support/call.h"
 
-#include "math/rng.h"
+#include "numeric/special/rng.h"
 #include "sp/adjoint.h"
 
 static double pick_number(struct rng *r) {

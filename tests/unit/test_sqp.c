@@ -3,8 +3,8 @@
  * quadratic programs against the conditions of Karush, Kuhn and Tucker. */
 #include "support/check.h"
 
-#include "la/sqp.h"
-#include "math/rng.h"
+#include "numeric/optim/sqp.h"
+#include "numeric/special/rng.h"
 
 /* HS 43 (Rosen-Suzuki): -44 at (0, 1, 2, -1). */
 static bool hs43(void *ctx, const double *x, double *f, double *c, double *gf, double *J) {

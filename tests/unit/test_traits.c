@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "discover/traits.h"
-#include "math/rng.h"
+#include "numeric/special/rng.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The routines of BLAS that src/la calls, for builds without a library of them (web/blas.c). The
+ * The routines of BLAS that src/numeric/la calls, for builds without a library of them (web/blas.c). The
  * names and numbers are those of the reference interface.
  */
 #ifndef WEB_CBLAS_H

@@ -269,7 +269,7 @@ GLOBAL void BATCH_BOUNDS batch(const double *data, const long long *meta, int pr
             if (pass == 1) rounding = a, most = b;
             if (pass == 2) least = a;
         }
-        if (tid == 0) { /* as la/chol.c judges */
+        if (tid == 0) { /* as numeric/la/chol.c judges */
             int sound = least > 1e-4 * most || (least > 0 && 2.220446049250313e-16 * most * rounding < 0.01);
             out[(long long)prob * OUT] =
                 sound ? -0.5 * (quad + logdet + n * LOG_TWO_PI) : __longlong_as_double(0x7ff8000000000000ll);
