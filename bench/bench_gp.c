@@ -7,7 +7,7 @@
 #include "limit_gp.h"
 
 #include "base/mem.h"
-#include "gp/gp.h"
+#include "gp/process/gp.h"
 #include "numeric/la/blas.h"
 
 #include <math.h>

@@ -12,7 +12,7 @@
  */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "gp/gp.h"
+#include "gp/process/gp.h"
 #include "io/gpu/gpu.h"
 #include "numeric/la/blas.h"
 #include "numeric/special/rng.h"

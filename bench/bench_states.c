@@ -5,8 +5,8 @@
  * off. Prints Markdown tables. Usage: bench_states [quick]
  */
 #include "base/mem.h"
-#include "gp/gp.h"
-#include "gp/gp_int.h"
+#include "gp/process/gp.h"
+#include "gp/process/gp_int.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,15 +2,15 @@
  *
  * The engine "Cholesky (ScaLAPACK)": K + noise and its factor lie block-cyclically on a grid of
  * ranks (blocks of NB x NB; block (I, J) on the rank in row I mod rows, column J mod cols), so that
- * n inputs need 8 n^2 / ranks bytes on each. Contract in gp/gp_engine.h. All ranks run the same
- * program and come to the same calls.
+ * n inputs need 8 n^2 / ranks bytes on each. Contract in gp/process/gp_engine.h. All ranks run the
+ * same program and come to the same calls.
  *
  * What leaves a call has the same bits on every rank: a number has one owner and is added to zeros
  * (parts_sum), or each rank's part of a sum is, and the parts are added up in the order of the
  * ranks. Other numbers of ranks give other last bits.
  */
 #include "base/mem.h"
-#include "gp/gp_engine.h"
+#include "gp/process/gp_engine.h"
 #include "numeric/la/parts.h"
 #include "numeric/la/vec_ops.h"
 #include "ranks.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Devices: contracts in gpmem/gpmem.h. */
-#include "gp/gp.h"
+#include "gp/process/gp.h"
 #include "gpmem/gp.h"
 #include "io/gpu/gpu.h"
 #include "numeric/la/blas.h"

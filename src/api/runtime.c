@@ -6,7 +6,7 @@
 #include "api/call.h"
 #include "api/stack.h"
 #include "api/voice.h"
-#include "gp/gp.h"
+#include "gp/process/gp.h"
 #include "infer/advice.h"
 #include "infer/profile.h"
 #include "infer/progress.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Questions about the functions of a posterior, with time in them; beside questions about
- * structures (gp/kern_query.h), which they contain.
+ * structures (gp/kernel/kern_query.h), which they contain.
  *
  *   question  := and { ("|" | OR) and }           and := not { ("&" | AND) not }
  *   not       := ("!" | "~" | NOT) not | "(" question ")" | predicate | structure
- *   structure := what gp/kern_query.h reads: LIN, SE*PER, trend, recurring_pattern
+ *   structure := what gp/kernel/kern_query.h reads: LIN, SE*PER, trend, recurring_pattern
  *   predicate := name "(" [ argument { "," argument } ] ")" [ ("<" | ">") number ]
  *   argument  := a .. b | .. b | a .. | before a | after a | throughout | from = a | until = a
  *              | period = a .. b | size > number | up | down | a kind of component
@@ -21,7 +21,7 @@
 #define DISCOVER_ASK_H
 #include "base/arena.h"
 #include "discover/sketch.h"
-#include "gp/kern_query.h"
+#include "gp/kernel/kern_query.h"
 
 enum ask_name {
     ASK_RISES,

@@ -5,7 +5,7 @@
  */
 #include "discover/beats.h"
 #include "discover/starts.h"
-#include "gp/kern_class.h"
+#include "gp/kernel/kern_class.h"
 #include "numeric/la/blas.h"
 #include "numeric/la/cols.h"
 #include "base/mem.h"

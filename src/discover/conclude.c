@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "discover/hints.h"
 #include "discover/words.h"
-#include "gp/kern_class.h"
+#include "gp/kernel/kern_class.h"
 #include <math.h>
 #include <string.h>
 

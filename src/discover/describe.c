@@ -7,7 +7,7 @@
  */
 #include "base/ascii.h"
 #include "base/mem.h"
-#include "gp/kern_class.h"
+#include "gp/kernel/kern_class.h"
 #include "discover/words.h"
 #include <math.h>
 #include <string.h>

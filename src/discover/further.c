@@ -3,7 +3,7 @@
 #include "discover/further.h"
 #include "base/mem.h"
 #include "numeric/special/special.h"
-#include "gp/kern_class.h"
+#include "gp/kernel/kern_class.h"
 #include <math.h>
 
 /* Of the rate per span: most series change rarely, Gamma(1, 3); some, a tenth before anything is

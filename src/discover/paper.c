@@ -11,8 +11,8 @@
 #include "discover/discovery.h"
 #include "discover/every.h"
 #include "discover/program_space.h"
-#include "gp/gp.h"
-#include "gp/kern_class.h"
+#include "gp/process/gp.h"
+#include "gp/kernel/kern_class.h"
 #include "infer/query.h"
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  */
 #include "discover/posterior.h"
 #include "base/mem.h"
-#include "gp/kern_query.h"
+#include "gp/kernel/kern_query.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

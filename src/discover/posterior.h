@@ -66,7 +66,7 @@ bool posterior_has_term(void *ctx, const struct posterior *p, size_t evidence);
 bool posterior_is(void *ctx, const struct posterior *p, size_t evidence);
 struct query_answer posterior_probability(const struct posterior *p, structure_test holds,
                                           void *ctx);
-/* A question (gp/kern_query.h) to the posterior; GPM_E_FORMAT: it cannot be read. */
+/* A question (gp/kernel/kern_query.h) to the posterior; GPM_E_FORMAT: it cannot be read. */
 GPM_MUST_USE enum gpm_status posterior_query(const struct posterior *p, const char *query,
                                              struct query_answer *out, struct buf *err);
 /* The probability of a component or a motif, 0 where the table has none of this text. */

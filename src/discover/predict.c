@@ -18,7 +18,7 @@
 #include "discover/predict.h"
 #include "discover/counts.h"
 #include "discover/further.h"
-#include "gp/gp_likelihood.h"
+#include "gp/process/gp_likelihood.h"
 #include "numeric/la/parallel.h"
 #include "base/mem.h"
 #include "numeric/la/blas.h"

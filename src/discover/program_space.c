@@ -16,7 +16,7 @@
 #include "base/ascii.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "gp/kernel.h"
+#include "gp/kernel/kernel.h"
 #include "infer/query.h"
 #include "numeric/special/special.h"
 #include "sp/kernel_value.h"

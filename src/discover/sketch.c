@@ -7,7 +7,7 @@
  */
 #include "discover/sketch.h"
 #include "base/mem.h"
-#include "gp/kern_class.h"
+#include "gp/kernel/kern_class.h"
 #include "numeric/la/blas.h"
 #include <math.h>
 #include <string.h>

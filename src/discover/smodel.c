@@ -4,8 +4,8 @@
  */
 #include "discover/smodel.h"
 #include "base/number.h"
-#include "gp/gp_grid.h"
-#include "gp/kern_class.h"
+#include "gp/way/gp_grid.h"
+#include "gp/kernel/kern_class.h"
 #include "base/mem.h"
 #include "numeric/special/rng.h"
 #include "numeric/special/special.h"

@@ -18,7 +18,7 @@
 #include "discover/hyper.h"
 #include "discover/series.h"
 #include "discover/structure.h"
-#include "gp/gp.h"
+#include "gp/process/gp.h"
 #include <stdbool.h>
 #include <stddef.h>
 

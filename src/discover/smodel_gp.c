@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A structure with its parameters as a kernel expression: density, gradient and prediction are
- * those of the Gaussian process (gp/gp.h).
+ * those of the Gaussian process (gp/process/gp.h).
  *
  * Terms become products of kernel rows, the first factor carrying the term's standard deviation;
  * terms with a gate stand inside one change operator. Every parameter of the expression that
@@ -10,8 +10,8 @@
  */
 #include "base/mem.h"
 #include "discover/smodel.h"
-#include "gp/gp.h"
-#include "gp/kern_class.h"
+#include "gp/process/gp.h"
+#include "gp/kernel/kern_class.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Few counts: y ~ negative binomial with mean e^f, f = mean + sd * (the process of the structure),
- * by the Laplace approximation (gp/gp_laplace.h). Values of 0 and 1: 1 with the chance
+ * by the Laplace approximation (gp/way/gp_laplace.h). Values of 0 and 1: 1 with the chance
  * 1 / (1 + e^-f), which leaves no scatter to be learnt: their noise has its prior alone. The
  * parameter that is the noise of normal values is how much more than Poisson counts they scatter:
  * of a rate that itself scatters by a share s, the variance is m + s^2 m^2, which is size 1 / s^2.
@@ -17,8 +17,8 @@
  */
 #include "base/mem.h"
 #include "discover/smodel.h"
-#include "gp/gp_laplace.h"
-#include "gp/kern_class.h"
+#include "gp/way/gp_laplace.h"
+#include "gp/kernel/kern_class.h"
 #include <math.h>
 #include <string.h>
 

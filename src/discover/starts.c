@@ -3,7 +3,7 @@
  * Starting points, and the periodogram that suggests periods.
  */
 #include "discover/starts.h"
-#include "gp/kern_class.h"
+#include "gp/kernel/kern_class.h"
 #include "base/mem.h"
 #include <math.h>
 #include <string.h>

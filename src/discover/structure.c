@@ -3,7 +3,7 @@
  * Structures: the factors of the kernel table, canonical form, text.
  */
 #include "discover/structure.h"
-#include "gp/kern_class.h"
+#include "gp/kernel/kern_class.h"
 #include "base/ascii.h"
 #include "base/map.h"
 #include <pthread.h>

@@ -12,7 +12,7 @@
 #ifndef DISCOVER_STRUCTURE_H
 #define DISCOVER_STRUCTURE_H
 #include "base/buf.h"
-#include "gp/kernel.h"
+#include "gp/kernel/kernel.h"
 #include "gpmem/status.h"
 #include <stdbool.h>
 #include <stddef.h>

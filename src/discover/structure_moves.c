@@ -5,7 +5,7 @@
  */
 #include "base/mem.h"
 #include "discover/structure.h"
-#include "gp/kern_class.h"
+#include "gp/kernel/kern_class.h"
 #include <math.h>
 #include <string.h>
 

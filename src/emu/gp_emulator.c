@@ -16,7 +16,7 @@
 #include "emu/emulator.h"
 
 #include "base/mem.h"
-#include "gp/gp.h"
+#include "gp/process/gp.h"
 #include "numeric/dist/dist.h"
 #include "numeric/special/special.h"
 #include "sp/kernel_value.h"

@@ -3,7 +3,7 @@
  * Constructors of kernels and mean functions, kernel algebra, kernel text: parse, simplify, struct.
  * The constructors of table kernels are made from the table: name, parameters, words. */
 #include "sp/kernel_value.h"
-#include "gp/kern_class.h"
+#include "gp/kernel/kern_class.h"
 
 #include "base/mem.h"
 #include "base/vec.h"

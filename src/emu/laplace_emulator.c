@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Gaussian processes whose measurements are counts, truth values or values with outliers, as
- * emulators: make_gp and gpmem with likelihood=, by Laplace's approximation (gp/gp_laplace.h).
+ * emulators: make_gp and gpmem with likelihood=, by Laplace's approximation (gp/way/gp_laplace.h).
  * Densities follow from it by the chain rule: log p(new | data) = log p(new, data) - log p(data).
  */
 #include "emu/emulator.h"
 
 #include "base/mem.h"
 #include "base/pack.h"
-#include "gp/gp_laplace.h"
+#include "gp/way/gp_laplace.h"
 #include "sp/kernel_value.h"
 #include <math.h>
 #include <string.h>

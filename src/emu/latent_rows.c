@@ -3,7 +3,7 @@
  * gp_latent: the values of a Gaussian process as a function of standard normals, for models in
  * which they are unknown and observed through any distribution. */
 #include "base/mem.h"
-#include "gp/gp_white.h"
+#include "gp/way/gp_white.h"
 #include "sp/adjoint.h"
 #include "sp/kernel_value.h"
 

@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 #include "value/value_pack.h"
-#include "gp/gp.h"
+#include "gp/process/gp.h"
 #include "numeric/special/rng.h"
 #include "sp/adjoint.h"
 #include "sp/kernel_value.h"

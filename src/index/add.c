@@ -15,7 +15,7 @@
 #include "base/version.h"
 #include "discover/every.h"
 #include "discover/panel.h"
-#include "gp/gp.h"
+#include "gp/process/gp.h"
 #include <dirent.h>
 #include <math.h>
 #include <pthread.h>

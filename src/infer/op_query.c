@@ -8,7 +8,7 @@
 #include "value/value_pack.h"
 
 #include "base/mem.h"
-#include "gp/kern_query.h"
+#include "gp/kernel/kern_query.h"
 #include "infer/dataset.h"
 #include "numeric/posterior/diagnostics.h"
 #include "sp/kernel_value.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Answers to questions about structures: the probability that a query (gp/kern_query.h) holds,
- * from draws of kernels or from a posterior over structures that knows its own error.
+ * Answers to questions about structures: the probability that a query (gp/kernel/kern_query.h)
+ * holds, from draws of kernels or from a posterior over structures that knows its own error.
  */
 #ifndef INFER_QUERY_H
 #define INFER_QUERY_H

@@ -11,7 +11,7 @@
 #include "numeric/special/special.h"
 #include "makers/conj.h"
 #include "dist/matdist.h"
-#include "gp/kernel.h"
+#include "gp/kernel/kernel.h"
 #include <math.h>
 #include <string.h>
 

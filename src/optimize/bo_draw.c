@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A decision with bounds or several objectives: every number of an evaluation is drawn as a whole
- * function (gp/gp_path.h), and the draws are taken for the truth. Minimised is the drawn objective,
- * or what the drawn objectives add to the front, where the drawn numbers keep their bounds; a point
- * of least violation where none does. Values and gradients of all draws at a point cost K n d, so
- * sequential quadratic programming from a few starts takes milliseconds. */
+ * function (gp/way/gp_path.h), and the draws are taken for the truth. Minimised is the drawn
+ * objective, or what the drawn objectives add to the front, where the drawn numbers keep their
+ * bounds; a point of least violation where none does. Values and gradients of all draws at a point
+ * cost K n d, so sequential quadratic programming from a few starts takes milliseconds. */
 #include "numeric/optim/sqp.h"
 #include "optimize/bo_priv.h"
 #include "optimize/bo_rules.h"

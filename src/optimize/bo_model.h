@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The optimiser's model: a Gaussian process (gp/gp.h) with integrated mean and scale over points u
- * of the unit box and categories; what is the optimiser's own are the kernels it tries, the
- * parameters theta = (log l_1..D, log g[, logit w, log rho]) with their priors, and the fit. D
+ * The optimiser's model: a Gaussian process (gp/process/gp.h) with integrated mean and scale over
+ * points u of the unit box and categories; what is the optimiser's own are the kernels it tries,
+ * the parameters theta = (log l_1..D, log g[, logit w, log rho]) with their priors, and the fit. D
  * counts real coordinates, then categories; g is the noise's share of the scale.
  *
  * With a coordinate s that sets the cost, f(x, s) = f(x, 1) + (1 - s) e(x, s): the function meant
@@ -16,8 +16,8 @@
  */
 #ifndef OPTIMIZE_BO_MODEL_H
 #define OPTIMIZE_BO_MODEL_H
-#include "gp/gp.h"
-#include "gp/gp_path.h"
+#include "gp/process/gp.h"
+#include "gp/way/gp_path.h"
 #include "numeric/special/rng.h"
 
 enum bo_kern { BO_SE, BO_M52, BO_MIX, BO_ADD, BO_KERN_COUNT }; /* rows of gp */

@@ -2,7 +2,7 @@
  * Predicting run times; see time_predict.h. */
 #include "optimize/time_predict.h"
 #include "base/mem.h"
-#include "gp/gp.h"
+#include "gp/process/gp.h"
 #include "numeric/special/special.h"
 
 #include <math.h>

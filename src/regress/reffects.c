@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which inputs matter, and how, from functions drawn from the posterior (gp/gp_path.h), one for
+ * Which inputs matter, and how, from functions drawn from the posterior (gp/way/gp_path.h), one for
  * each draw of the parameters. With x a row of the data and x' another,
  *
  *   total share of input j:  E (f(x) - f(x with x'_j))^2 / E (f(x) - f(x'))^2,
@@ -15,7 +15,7 @@
  */
 #include "base/mem.h"
 #include "base/number.h"
-#include "gp/gp_path.h"
+#include "gp/way/gp_path.h"
 #include "regress/regress.h"
 #include <math.h>
 #include <stdlib.h>

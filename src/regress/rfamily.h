@@ -7,7 +7,7 @@
  */
 #ifndef REGRESS_RFAMILY_H
 #define REGRESS_RFAMILY_H
-#include "gp/gp_likelihood.h"
+#include "gp/process/gp_likelihood.h"
 
 enum rfamily_kind {
     RFAMILY_AUTO,

@@ -21,8 +21,8 @@
  */
 #ifndef REGRESS_RMODEL_H
 #define REGRESS_RMODEL_H
-#include "gp/gp.h"
-#include "gp/gp_laplace.h"
+#include "gp/process/gp.h"
+#include "gp/way/gp_laplace.h"
 #include "numeric/posterior/laplace.h"
 #include "regress/rchains.h"
 #include "regress/rfamily.h"

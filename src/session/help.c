@@ -4,8 +4,8 @@
 #include "session/session.h"
 #include "base/json.h"
 
-#include "gp/kern_class.h"
-#include "gp/kernel.h"
+#include "gp/kernel/kern_class.h"
+#include "gp/kernel/kernel.h"
 
 #include <string.h>
 

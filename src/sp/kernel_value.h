@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels and mean functions as values of the language: boxes around gp/kernel.h and gp/mean.h.
- * The adjoint of a kernel is the vector of the adjoints of its flat parameters. */
+ * Kernels and mean functions as values of the language: boxes around gp/kernel/kernel.h and
+ * gp/process/mean.h. The adjoint of a kernel is the vector of the adjoints of its flat parameters.
+ */
 #ifndef SP_KERNEL_VALUE_H
 #define SP_KERNEL_VALUE_H
-#include "gp/gp_pack.h"
-#include "gp/kernel.h"
-#include "gp/mean.h"
+#include "gp/process/gp_pack.h"
+#include "gp/kernel/kernel.h"
+#include "gp/process/mean.h"
 #include "sp/sp.h"
 
 struct kernel_box {

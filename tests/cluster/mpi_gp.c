@@ -4,7 +4,7 @@
  * computed by all ranks: mpirun -n P mpi_gp [N [METHOD]], by both approximations or by METHOD
  * (vecchia, inducing, exact, joint: all that is asked of the factor of the others). Standard error:
  * the CPU time of each rank. tests/cluster/run_mpi.py compares. */
-#include "gp/gp.h"
+#include "gp/process/gp.h"
 #include "gpmem/gp.h"
 #include "ranks.h"
 #include <math.h>

@@ -8,8 +8,8 @@
 #include "support/call.h"
 #include "support/spcall.h"
 
-#include "gp/kernel.h"
-#include "gp/kern_class.h"
+#include "gp/kernel/kernel.h"
+#include "gp/kernel/kern_class.h"
 #include <float.h>
 
 static const double sizes[] = {1e-310, 1e-200, 1e-100, 1e-20, 1e-5,  0.3,  1,

@@ -7,8 +7,8 @@
 #include "support/check.h"
 #include "support/kernel_text.h"
 
-#include "gp/kernel.h"
-#include "gp/kern_class.h"
+#include "gp/kernel/kernel.h"
+#include "gp/kernel/kern_class.h"
 #include "numeric/la/blas.h"
 
 /* A small generator of its own: tests need reproducible numbers, not good ones. */

@@ -6,7 +6,7 @@
 #include "support/random_kernel.h"
 
 #include "base/mem.h"
-#include "gp/kern_device.h"
+#include "gp/way/kern_device.h"
 
 #include <dlfcn.h>
 #include <glob.h>

@@ -4,7 +4,7 @@
  * inverse; the simplified kernel is the same function and its structure can be read back.
  */
 #include "base/mem.h"
-#include "gp/kernel.h"
+#include "gp/kernel/kernel.h"
 
 #include <math.h>
 #include <stdlib.h>

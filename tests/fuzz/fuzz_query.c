@@ -3,7 +3,7 @@
  * Any text as a query over structures.
  */
 #include "base/mem.h"
-#include "gp/kern_query.h"
+#include "gp/kernel/kern_query.h"
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -18,13 +18,13 @@ SRC = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspa
 FACTORS = re.compile(r"\b(la_potrf|la_potri|chol_build|chol_build_from|chol_logdet|toeplitz_solve|toeplitz_half_solve"
                      r"|LAPACKE?_\w*potr\w*|cblas_\w+)\s*\(")
 CALLERS = {
-    "gp/gp_dense.c": "the likelihood, densely: the engine of this machine",
-    "gp/gp_grid.c": "the likelihood and its gradient on a regular grid",
-    "gp/gp_inducing.c": "the likelihood by inducing points",
-    "gp/gp_vecchia.c": "the likelihood by neighbours",
-    "gp/gp_laplace.c": "the likelihood of measurements that are not normal, by Laplace",
-    "gp/gp_white.c": "the function from standard normals",
-    "gp/gp_predict.c": "densities of new values and joint draws",
+    "gp/way/gp_dense.c": "the likelihood, densely: the engine of this machine",
+    "gp/way/gp_grid.c": "the likelihood and its gradient on a regular grid",
+    "gp/way/gp_inducing.c": "the likelihood by inducing points",
+    "gp/way/gp_vecchia.c": "the likelihood by neighbours",
+    "gp/way/gp_laplace.c": "the likelihood of measurements that are not normal, by Laplace",
+    "gp/way/gp_white.c": "the function from standard normals",
+    "gp/process/gp_predict.c": "densities of new values and joint draws",
     "emu/several.c": "covariances between the outputs of a process",
     "dist/matdist.c": "distributions of matrices and vectors",
     "lib/solve.c": "the procedure cholesky of the language",
@@ -40,18 +40,18 @@ CALLERS = {
     "optimize/bo_patch.c": "a surface through points near the best one; no likelihood",
 }
 WAYS = { # entry point -> the files that may call it: its own, and the one that chooses
-    "gp_grid_logml": {"gp/gp_grid.c", "gp/gp_model.c"},
-    "gp_states_logml": {"gp/gp_states.c", "gp/gp_model.c"},
-    "gp_slot_approx": {"gp/gp_approx.c", "gp/gp_model.c"},
-    "gp_approx_grad": {"gp/gp_approx.c", "gp/gp_model.c"},
-    "gp_states_posterior": {"gp/gp_states_predict.c", "gp/gp_predict.c"},
-    "gp_states_conditional": {"gp/gp_states.c", "gp/gp_predict.c"},
-    "gp_states_draw": {"gp/gp_states_predict.c", "gp/gp_predict.c"},
-    "gp_approx_posterior": {"gp/gp_approx.c", "gp/gp_predict.c"},
-    "gp_engine_choose": {"gp/gp_device.c", "gp/gp_model.c", "gp/gp_predict.c"},
-    "gpu_blocks_factor": {"io/gpu/blocks.c", "gp/gp_device.c"},
-    "st_model_init": {"gp/states_model.c", "gp/gp_states.c", "gp/gp_states_predict.c"},
-    "st_run_init": {"gp/states_run.c", "gp/gp_states.c", "gp/gp_states_predict.c"},
+    "gp_grid_logml": {"gp/way/gp_grid.c", "gp/process/gp_model.c"},
+    "gp_states_logml": {"gp/way/gp_states.c", "gp/process/gp_model.c"},
+    "gp_slot_approx": {"gp/way/gp_approx.c", "gp/process/gp_model.c"},
+    "gp_approx_grad": {"gp/way/gp_approx.c", "gp/process/gp_model.c"},
+    "gp_states_posterior": {"gp/way/gp_states_predict.c", "gp/process/gp_predict.c"},
+    "gp_states_conditional": {"gp/way/gp_states.c", "gp/process/gp_predict.c"},
+    "gp_states_draw": {"gp/way/gp_states_predict.c", "gp/process/gp_predict.c"},
+    "gp_approx_posterior": {"gp/way/gp_approx.c", "gp/process/gp_predict.c"},
+    "gp_engine_choose": {"gp/way/gp_device.c", "gp/process/gp_model.c", "gp/process/gp_predict.c"},
+    "gpu_blocks_factor": {"io/gpu/blocks.c", "gp/way/gp_device.c"},
+    "st_model_init": {"gp/way/states_model.c", "gp/way/gp_states.c", "gp/way/gp_states_predict.c"},
+    "st_run_init": {"gp/way/states_run.c", "gp/way/gp_states.c", "gp/way/gp_states_predict.c"},
 }
 found, called = {}, {}
 for folder, _, files in os.walk(SRC):

@@ -6,7 +6,7 @@
 #define SUPPORT_FILTERED_H
 #include "support/check.h"
 #include "support/kernel_text.h"
-#include "gp/gp.h"
+#include "gp/process/gp.h"
 #include <math.h>
 #include <string.h>
 

@@ -6,8 +6,8 @@
 #ifndef SUPPORT_GP_BATCH_H
 #define SUPPORT_GP_BATCH_H
 #include "base/mem.h"
-#include "gp/gp.h"
-#include "gp/gp_engine.h"
+#include "gp/process/gp.h"
+#include "gp/process/gp_engine.h"
 
 struct gp_batch_item {
     struct gp *g; /* no two items have the same one */

@@ -2,7 +2,7 @@
 #ifndef SUPPORT_KERNEL_TEXT_H
 #define SUPPORT_KERNEL_TEXT_H
 #include "base/mem.h"
-#include "gp/kernel.h"
+#include "gp/kernel/kernel.h"
 #include "support/check.h"
 
 /* The kernel that a text stands for; a text that does not parse fails the test. */

@@ -2,8 +2,8 @@
  * Random kernel expressions over the whole table: sums, products, change points, ARD, columns. */
 #ifndef TEST_RANDOM_KERNEL_H
 #define TEST_RANDOM_KERNEL_H
-#include "gp/kernel.h"
-#include "gp/kern_class.h"
+#include "gp/kernel/kernel.h"
+#include "gp/kernel/kern_class.h"
 
 /* Parameters near 1, within their domains. */
 static inline double random_parameter(const struct kern_param *p, struct rng *r) {

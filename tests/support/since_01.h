@@ -5,7 +5,7 @@
 #ifndef SUPPORT_SINCE_01_H
 #define SUPPORT_SINCE_01_H
 #include "discover/smodel.h"
-#include "gp/kern_class.h"
+#include "gp/kernel/kern_class.h"
 #include "numeric/special/special.h"
 #include <math.h>
 

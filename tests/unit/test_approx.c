@@ -5,7 +5,7 @@
  */
 #include "support/check.h"
 
-#include "gp/gp.h"
+#include "gp/process/gp.h"
 
 static uint64_t state_;
 static double uniform(void) {

@@ -6,7 +6,7 @@
  */
 #include "discover/counts.h"
 #include "discover/smodel.h"
-#include "gp/gp_laplace.h"
+#include "gp/way/gp_laplace.h"
 #include "numeric/special/special.h"
 #include "support/check.h"
 #include <math.h>

@@ -7,8 +7,8 @@
 #include "support/check.h"
 #include "support/kernel_text.h"
 
-#include "gp/gp.h"
-#include "gp/gp_int.h"
+#include "gp/process/gp.h"
+#include "gp/process/gp_int.h"
 #include "numeric/la/blas.h"
 #include "numeric/la/vec_ops.h"
 

@@ -8,8 +8,8 @@
 
 #include "base/fibres.h"
 #include "io/gpu/gpu.h"
-#include "gp/gp.h"
-#include "gp/gp_path.h"
+#include "gp/process/gp.h"
+#include "gp/way/gp_path.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -7,8 +7,8 @@
 #include "support/check.h"
 #include "support/kernel_text.h"
 
-#include "gp/kern_class.h"
-#include "gp/kernel.h"
+#include "gp/kernel/kern_class.h"
+#include "gp/kernel/kernel.h"
 
 static uint64_t state_;
 static double uniform(void) {

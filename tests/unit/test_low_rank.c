@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Low rank and conjugate gradients (gp/gp_low_rank.h) beside the exact factor: likelihood,
+ * Low rank and conjugate gradients (gp/way/gp_low_rank.h) beside the exact factor: likelihood,
  * gradient, predictions; what is not smooth enough is refused with the reason. */
 #include "support/check.h"
 
-#include "gp/gp.h"
-#include "gp/mean.h"
+#include "gp/process/gp.h"
+#include "gp/process/mean.h"
 #include "numeric/special/rng.h"
 
 #include <math.h>

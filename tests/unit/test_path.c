@@ -6,8 +6,8 @@
  */
 #include "support/check.h"
 
-#include "gp/gp.h"
-#include "gp/gp_path.h"
+#include "gp/process/gp.h"
+#include "gp/way/gp_path.h"
 
 static struct rng rng_;
 

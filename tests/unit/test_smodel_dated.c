@@ -5,7 +5,7 @@
  * grammar allows of them.
  */
 #include "discover/smodel.h"
-#include "gp/kern_class.h"
+#include "gp/kernel/kern_class.h"
 #include "support/check.h"
 #include "support/structure_text.h"
 #include <math.h>

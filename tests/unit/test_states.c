@@ -7,8 +7,8 @@
 #include "support/kernel_text.h"
 #include "support/filtered.h"
 
-#include "gp/gp_int.h"
-#include "gp/kern_tree.h"
+#include "gp/process/gp_int.h"
+#include "gp/kernel/kern_tree.h"
 
 static const char *const kernels[] = {
     "C(sf=1.3)+MAT12(sf=0.8, l=0.7)",

@@ -9,7 +9,7 @@
 #include "support/kernel_text.h"
 
 #include "base/mem.h"
-#include "gp/gp.h"
+#include "gp/process/gp.h"
 
 static uint64_t state_;
 static double uniform(void) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Many small Gaussian processes of one kernel: a block of threads computes one log likelihood (and its gradient)
- * without leaving the chip. Compiled behind a kernel's text (gp/kern_device.h); C and CUDA alike.
+ * without leaving the chip. Compiled behind a kernel's text (gp/way/kern_device.h); C and CUDA alike.
  *
  * The lower triangle lives as 8x8 tiles; element (r, c) of a tile is at (c/4)*32 + r*4 + c%4, so that the
  * fragments of the tensor units' 8x8x4 product are 32 consecutive (or permuted, conflict-free) doubles. One more row of
@@ -9,7 +9,7 @@
  * alpha'), then for each tile of K^-1 = X'X the contraction with dK; K^-1 is never stored.
  *
  * W warps; TMAX most rows of tiles; RB rows of tiles that a warp updates at once; MINB blocks that a processor is to
- * hold; GRAD 0 or 1. ANY: each problem brings its own expression (gp/embed/device_any.cu). TILES_GLOBAL: the tiles
+ * hold; GRAD 0 or 1. ANY: each problem brings its own expression (gp/process/embed/device_any.cu). TILES_GLOBAL: the tiles
  * are in device memory, blocks go through the problems. */
 #ifndef GLOBAL
 #define GLOBAL extern "C" __global__

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One Gaussian process with many points, on the device; compiled behind a kernel's text (gp/kern_device.h).
+ * One Gaussian process with many points, on the device; compiled behind a kernel's text (gp/way/kern_device.h).
  * Feature q of point i is f[q * ldf + i]. Matrices are column-major. Every sum has a fixed order, so that two
  * runs have the same bits. C and CUDA alike (tests run it on the host). */
 #ifndef GLOBAL
