@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpm_outline: definitions and uses of the names in a text, for editors. lang/resolve.c follows the
- * scopes and says what is bound and used. Global names (assume, define) are gathered first; a use
- * refers to the last definition before it, else to the first one after it (a procedure may call
- * what is assumed later).
+ * gpm_outline: definitions and uses of the names in a text, for editors. language/lang/resolve.c
+ * follows the scopes and says what is bound and used. Global names (assume, define) are gathered
+ * first; a use refers to the last definition before it, else to the first one after it (a procedure
+ * may call what is assumed later).
  */
 #include "gpmem/outline.h"
 #include "base/ascii.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "lang/ast.h"
-#include "lang/lex.h"
+#include "language/lang/ast.h"
+#include "language/lang/lex.h"
 #include <string.h>
 
 struct definition {

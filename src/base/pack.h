@@ -39,7 +39,7 @@ struct pack {
     struct buf why;          /* the first failure; empty: none */
     const char *stack_limit; /* lowest address the C stack may reach; NULL: there is none */
     struct sym_table *syms;
-    const struct pack_links *links; /* see value/value_pack.h */
+    const struct pack_links *links; /* see language/value/value_pack.h */
     void *core;                     /* of the session that reads or writes: struct session_core, */
     void *host;                     /* struct sp_host, */
     void *diags;                    /* struct diags */

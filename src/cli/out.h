@@ -21,8 +21,8 @@ void out_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void out_data(const char *text, size_t n);
 /* A quoted JSON string, for what is put together here. */
 void out_json_string(const char *text);
-/* Standard output (1) or error (2), from lang/render.c or io/plot/terminal.c, which made foreign
- * text visible and may have put in colours. */
+/* Standard output (1) or error (2), from language/lang/render.c or io/plot/terminal.c, which made
+ * foreign text visible and may have put in colours. */
 void out_drawn(int stream, const char *text, size_t n);
 /* The same on standard error of what a file kept: of escape sequences only colours pass. */
 void err_drawn(const char *text, size_t n);

@@ -5,7 +5,7 @@
 #include "core/compile.h"
 
 #include "core/plain.h"
-#include "lib/lift.h"
+#include "language/rows/lib/lift.h"
 #include <string.h>
 
 enum { KEPT = 8, MOST_OPS = 100000 };

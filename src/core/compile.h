@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Procedures of the language compiled to code on doubles (sp/numeric.h), by running them once in
- * the untraced evaluator on marks: values that stand for a slot of the code. Builtins that move
- * values about see marks as they see anything else; arithmetic on a mark writes an operation and
- * gives the mark of its result; a condition that is a mark evaluates both branches. So whatever
- * the evaluator can run (procedures that call each other, lets, maps, recursion whose depth does
- * not depend on an input) can be compiled, and there is no second evaluator.
+ * Procedures of the language compiled to code on doubles (language/rows/protocol/numeric.h), by
+ * running them once in the untraced evaluator on marks: values that stand for a slot of the code.
+ * Builtins that move values about see marks as they see anything else; arithmetic on a mark writes
+ * an operation and gives the mark of its result; a condition that is a mark evaluates both
+ * branches. So whatever the evaluator can run (procedures that call each other, lets, maps,
+ * recursion whose depth does not depend on an input) can be compiled, and there is no second
+ * evaluator.
  */
 #ifndef CORE_COMPILE_H
 #define CORE_COMPILE_H
 #include "core/core.h"
-#include "sp/numeric.h"
+#include "language/rows/protocol/numeric.h"
 
 /* The host's `numeric`; see struct sp_host. */
 enum gpm_status compile_numeric(struct sp_host *h, value proc, const value *like, size_t n,

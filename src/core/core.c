@@ -15,8 +15,8 @@
 #include "base/stop.h"
 #include "core/compile.h"
 #include "core/pure.h"
-#include "lang/elsewhere.h"
-#include "sp/guess.h"
+#include "language/lang/elsewhere.h"
+#include "language/rows/protocol/guess.h"
 
 #include <string.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Code, frames, procedures as bytes (base/pack.h, value/value_pack.h).
+ * Code, frames, procedures as bytes (base/pack.h, language/value/value_pack.h).
  *
  * A piece of syntax is known by its code and its number in it, counted from the root down and from
  * left to right. The code of a text is the text, which is parsed again; code made at run time is
@@ -9,7 +9,7 @@
 #ifndef CORE_CORE_PACK_H
 #define CORE_CORE_PACK_H
 #include "core/core.h"
-#include "value/value_pack.h"
+#include "language/value/value_pack.h"
 
 struct core_pack; /* what a pack needs while it is open */
 

@@ -9,8 +9,8 @@
 #include "base/map.h"
 #include "base/pmap.h"
 #include "base/vec.h"
-#include "lang/ast.h"
-#include "sp/sp.h"
+#include "language/lang/ast.h"
+#include "language/rows/protocol/sp.h"
 
 struct bindings;
 struct family;

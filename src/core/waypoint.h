@@ -18,7 +18,7 @@
 #define CORE_WAYPOINT_H
 #include "base/pack.h"
 #include "gpmem/status.h"
-#include "lang/source.h"
+#include "language/lang/source.h"
 #include <stdbool.h>
 
 struct session_core;

@@ -8,7 +8,7 @@
 #include "infer/dataset.h"
 #include "discover/ask.h"
 #include "infer/query.h"
-#include "source/srcfn.h"
+#include "language/rows/source/srcfn.h"
 #include "discover/discovery.h"
 #include "discover/every.h"
 #include "discover/program_space.h"

@@ -19,7 +19,7 @@
 #include "gp/kernel/kernel.h"
 #include "infer/query.h"
 #include "numeric/special/special.h"
-#include "sp/kernel_value.h"
+#include "language/rows/protocol/kernel_value.h"
 #include <math.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * same, and have the same gradient. */
 #include "flat/form.h"
 
-#include "sp/adjoint.h"
+#include "language/rows/protocol/adjoint.h"
 #include <float.h>
 #include <math.h>
 

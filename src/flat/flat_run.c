@@ -18,7 +18,7 @@
  * that no procedure comes to stand where there was none. */
 #include "flat/form.h"
 
-#include "sp/adjoint.h"
+#include "language/rows/protocol/adjoint.h"
 #include <math.h>
 #include <string.h>
 

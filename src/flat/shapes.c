@@ -2,11 +2,11 @@
  *
  * Shapes while a flat runs: rows that work on values get theirs built from slots and boxes, and
  * what they give is taken apart again. Every function here walks the words of a shape (form.h) in
- * step with a value, or makes one. Adjoints have the forms of sp/adjoint.h: numbers, vectors,
- * matrices, arrays of adjoints for sequences of anything; NIL is zero. */
+ * step with a value, or makes one. Adjoints have the forms of language/rows/protocol/adjoint.h:
+ * numbers, vectors, matrices, arrays of adjoints for sequences of anything; NIL is zero. */
 #include "flat/form.h"
 
-#include "sp/adjoint.h"
+#include "language/rows/protocol/adjoint.h"
 #include <string.h>
 
 /* A place in the words of a shape. */

@@ -12,7 +12,7 @@
 #include "infer/infer_pack.h"
 #include "infer/profile.h"
 
-#include "sp/guess.h"
+#include "language/rows/protocol/guess.h"
 
 static void action_free(struct box *b) {
     struct action *a = (struct action *)b;

@@ -4,7 +4,7 @@
  * the host and takes its reply as the action's value. */
 #include "base/mem.h"
 #include "infer/infer.h"
-#include "lang/ast.h"
+#include "language/lang/ast.h"
 #include <string.h>
 
 static struct callback *find(struct infer_state *x, const char *name) {

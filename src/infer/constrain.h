@@ -34,7 +34,7 @@
  * digits of the others, and Dirichlet posteriors are closer to normal ones. */
 #ifndef INFER_CONSTRAIN_H
 #define INFER_CONSTRAIN_H
-#include "sp/sp.h"
+#include "language/rows/protocol/sp.h"
 
 struct constraint {
     enum sp_support_kind kind;

@@ -17,7 +17,7 @@
 #include "infer/constrain.h"
 
 #include "base/mem.h"
-#include "dist/matdist.h"
+#include "language/rows/dist/matdist.h"
 #include "numeric/la/blas.h"
 #include "numeric/la/mat.h"
 #include <float.h>

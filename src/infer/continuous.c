@@ -17,7 +17,7 @@
 #include "infer/placed.h"
 
 #include "numeric/la/cols.h"
-#include "sp/adjoint.h"
+#include "language/rows/protocol/adjoint.h"
 
 #include <math.h>
 #include <string.h>

@@ -10,7 +10,7 @@
  *
  * Everything a choice depends on stands before it, so every state is met once. All this happens in
  * a copy: the model stays as it is, and so the answer does not depend on its state. */
-#include "dist/finite.h"
+#include "language/rows/dist/finite.h"
 #include "infer/infer.h"
 #include "numeric/special/special.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inference operators among the procedures (sp/families.def). A family file ends with `const struct
- * infer_op infer_NAME_rows[]`, the last of them empty, and is named here. Two families
- * (discover, series) stand in higher layers, above what their operators work on. */
+ * Inference operators among the procedures (language/rows/protocol/families.def). A family file
+ * ends with `const struct infer_op infer_NAME_rows[]`, the last of them empty, and is named here.
+ * Two families (discover, series) stand in higher layers, above what their operators work on. */
 #include "infer/infer.h"
 
 #include "base/vec.h"

@@ -3,15 +3,15 @@
  * See infer_pack.h. */
 #include "infer/infer_pack.h"
 
-#include "dist/finite.h"
-#include "emu/emulator.h"
+#include "language/rows/dist/finite.h"
+#include "language/rows/emu/emulator.h"
 #include "infer/dataset.h"
-#include "makers/conj.h"
-#include "source/evaluations.h"
-#include "source/plugin.h"
-#include "source/srcfn.h"
-#include "sp/kernel_value.h"
-#include "sp/sp_options.h"
+#include "language/rows/makers/conj.h"
+#include "language/rows/source/evaluations.h"
+#include "language/rows/source/plugin.h"
+#include "language/rows/source/srcfn.h"
+#include "language/rows/protocol/kernel_value.h"
+#include "language/rows/protocol/sp_options.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 
 #include "infer/elimination.h"
 #include "infer/enumerate.h"
-#include "sp/adjoint.h"
+#include "language/rows/protocol/adjoint.h"
 #include <math.h>
 
 enum { MAX_RUNS = 4096, MAX_CELLS = 1 << 20 };

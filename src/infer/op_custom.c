@@ -8,7 +8,7 @@
  * detach, regen and restore are the steps themselves, as actions: between detach and regen or
  * restore the model is open and nothing else may touch it. */
 #include "infer/move.h"
-#include "value/value_pack.h"
+#include "language/value/value_pack.h"
 
 #include <math.h>
 

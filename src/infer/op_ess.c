@@ -9,7 +9,7 @@
  * log y = log L(x) - Exp(1), and angles from a bracket that shrinks towards 0, where x lies, until
  * a point is above it. There is nothing to tune, and every step moves. */
 #include "infer/move.h"
-#include "sp/numeric.h"
+#include "language/rows/protocol/numeric.h"
 #include <math.h>
 
 struct ess {

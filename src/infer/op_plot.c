@@ -8,7 +8,7 @@
 #include "infer/dataset.h"
 #include "infer/show.h"
 #include "io/plot/spec.h"
-#include "sp/sp_options.h"
+#include "language/rows/protocol/sp_options.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -5,13 +5,13 @@
  * structures: a column of a dataset, a sequence, a posterior over structures, or the kernel that
  * was assumed last in every particle. */
 #include "infer/query.h"
-#include "value/value_pack.h"
+#include "language/value/value_pack.h"
 
 #include "base/mem.h"
 #include "gp/kernel/kern_query.h"
 #include "infer/dataset.h"
 #include "numeric/posterior/diagnostics.h"
-#include "sp/kernel_value.h"
+#include "language/rows/protocol/kernel_value.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

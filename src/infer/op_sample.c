@@ -11,7 +11,7 @@
 #include "infer/start.h"
 
 #include "base/clock.h"
-#include "sp/adjoint.h"
+#include "language/rows/protocol/adjoint.h"
 #include <math.h>
 #include <string.h>
 

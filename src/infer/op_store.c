@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "infer/infer_pack.h"
 #include "infer/show.h"
-#include "sp/sp_options.h"
+#include "language/rows/protocol/sp_options.h"
 
 #include <string.h>
 

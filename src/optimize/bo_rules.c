@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Known constraints; see bo_rules.h. A rule is parsed by the language's parser and kept as code for
- * a stack of numbers, which the procedures' own numeric forms (sp/sp.h) work on. */
+ * a stack of numbers, which the procedures' own numeric forms (language/rows/protocol/sp.h) work
+ * on. */
 #include "optimize/bo_rules.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/vec.h"
-#include "lang/ast.h"
-#include "sp/sp.h"
+#include "language/lang/ast.h"
+#include "language/rows/protocol/sp.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include "base/stop.h"
 #include "optimize/bo_rules.h"
 #include "optimize/optimize.h"
-#include "source/runner.h"
-#include "source/srcfn.h"
+#include "language/rows/source/runner.h"
+#include "language/rows/source/srcfn.h"
 #include "base/clock.h"
 #include "base/work.h"
 

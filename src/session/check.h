@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The check before a run: walks over a program as its evaluation would, with what is known of the
- * values (constants, procedures, sp/guess.h), and gives the errors that evaluation would give, by
- * the functions that give them there. Nothing is drawn, run or changed.
+ * values (constants, procedures, language/rows/protocol/guess.h), and gives the errors that
+ * evaluation would give, by the functions that give them there. Nothing is drawn, run or changed.
  *
  * What will certainly be evaluated and is wrong is an error; what is wrong but stands in a branch,
  * in a procedure or action that nobody may call, is a warning. Whatever is not known is believed.
@@ -10,7 +10,7 @@
 #ifndef SESSION_CHECK_H
 #define SESSION_CHECK_H
 #include "session/session.h"
-#include "sp/guess.h"
+#include "language/rows/protocol/guess.h"
 
 struct checked_local {
     struct sym *name;

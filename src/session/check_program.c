@@ -6,7 +6,7 @@
  */
 #include "session/check.h"
 #include "base/file.h"
-#include "source/srcfn.h"
+#include "language/rows/source/srcfn.h"
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
 
 #include "base/ascii.h"
 #include "base/file.h"
-#include "source/data_file.h"
-#include "sp/sp_options.h"
+#include "language/rows/source/data_file.h"
+#include "language/rows/protocol/sp_options.h"
 #include <string.h>
 
 static const char all_name[] = "data";

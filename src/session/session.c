@@ -10,8 +10,8 @@
 #include "infer/dataset.h"
 #include "infer/infer_pack.h"
 #include "infer/progress.h"
-#include "source/srcfn.h"
-#include "sp/sp_options.h"
+#include "language/rows/source/srcfn.h"
+#include "language/rows/protocol/sp_options.h"
 
 #include <stdlib.h>
 #include <string.h>

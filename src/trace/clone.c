@@ -14,7 +14,7 @@
  * and blocks may stand in another order. */
 #include "core/nest.h"
 #include "trace/node.h"
-#include "value/value_pack.h"
+#include "language/value/value_pack.h"
 
 #include <string.h>
 

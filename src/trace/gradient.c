@@ -12,7 +12,7 @@
  * before the nodes of their family; the adjoint of such a constant goes to the operand it came
  * from.
  */
-#include "sp/adjoint.h"
+#include "language/rows/protocol/adjoint.h"
 #include "trace/scaffold.h"
 
 /* Adjoints: values in the form of what they belong to (number, vector, package); NIL is zero, and a

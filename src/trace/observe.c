@@ -2,7 +2,7 @@
  *
  * Observations: which node an expression's value comes from, constraining it, and carrying the
  * value to what was computed from it. */
-#include "dist/dist_row.h"
+#include "language/rows/dist/dist_row.h"
 #include "trace/scaffold.h"
 
 /* apply, and f_compute at one input: the value is that of the application they requested. */

@@ -3,7 +3,7 @@
  * Principals that are placed by their arguments (struct placing), through a scaffold: when a
  * principal's turn comes in regen its operands stand, and when its turn comes in the gradient its
  * adjoint is complete and theirs are not yet asked for. */
-#include "sp/adjoint.h"
+#include "language/rows/protocol/adjoint.h"
 #include "trace/scaffold.h"
 
 #include <math.h>

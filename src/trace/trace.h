@@ -24,11 +24,11 @@
 #include "base/map.h"
 #include "base/pool.h"
 #include "base/vec.h"
-#include "lang/ast.h"
+#include "language/lang/ast.h"
 #include "numeric/special/rng.h"
-#include "sp/sp.h"
+#include "language/rows/protocol/sp.h"
 #include "core/plain.h"
-#include "value/value.h"
+#include "language/value/value.h"
 
 /* What others may read of a trace; trace/ and flat/ alone write it, and know what it is made of:
  * nodes, families, links, directives, scopes (node.h). */

@@ -11,7 +11,7 @@
 #include "support/spcall.h"
 
 #include "infer/constrain.h"
-#include "sp/adjoint.h"
+#include "language/rows/protocol/adjoint.h"
 
 #define COV    "m[[2, 0.5, 0.3], [0.5, 1, -0.2], [0.3, -0.2, 1.5]]"
 #define FACTOR "m[[1.4, 0, 0], [0.5, 1, 0], [0.3, -0.2, 1.5]]"

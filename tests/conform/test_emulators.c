@@ -7,9 +7,9 @@
  * latent function and carry none. And each against its own formula. */
 #include "support/spcall.h"
 
-#include "emu/emulator.h"
-#include "sp/kernel_value.h"
-#include "value/value_pack.h"
+#include "language/rows/emu/emulator.h"
+#include "language/rows/protocol/kernel_value.h"
+#include "language/value/value_pack.h"
 #include <math.h>
 
 enum { N = 6 };

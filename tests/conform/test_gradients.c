@@ -6,7 +6,7 @@
  */
 #include "support/call.h"
 
-#include "sp/adjoint.h"
+#include "language/rows/protocol/adjoint.h"
 #include "support/check.h"
 
 static const struct {

@@ -7,8 +7,8 @@
 #include "support/call.h"
 #include "support/spcall.h"
 
-#include "emu/emulator.h"
-#include "value/value_pack.h"
+#include "language/rows/emu/emulator.h"
+#include "language/value/value_pack.h"
 
 static const struct maker_case {
     const char *maker, *args, *other, *data, *times; /* other: parameters to move to */

@@ -5,7 +5,7 @@
  */
 #include "support/check.h"
 
-#include "sp/sp.h"
+#include "language/rows/protocol/sp.h"
 #include <ctype.h>
 
 static bool is_name(const char *s) {

@@ -17,8 +17,8 @@ def between(text, start, end):
     return text[text.index(start):].split(end, 1)[0]
 
 
-words = set(re.findall(r'X\(WORD_\w+, "(\w+)"\)', read("src/lang/lex.h")))
-special = read("src/lang/parse_special.c")
+words = set(re.findall(r'X\(WORD_\w+, "(\w+)"\)', read("src/language/lang/lex.h")))
+special = read("src/language/lang/parse_special.c")
 words |= set(re.findall(r'\{"(\w+)", [A-Z]+(?: \| BARE)?, \w+, special_', special))
 words |= set(re.findall(r'strcmp\(tok_sym\(p, tok\(p\)\)->text, "(\w+)"\)', special))
 words |= set(re.findall(r'"(\w+)"', between(read("src/infer/model.c"), "names[] = {", "}")))

@@ -4,7 +4,7 @@
  * and a tree printed and parsed again is the same tree, and so is that of the text laid out anew.
  * Run: fuzz_parse -dict=parse.dict corpus/parse
  */
-#include "lang/format.h"
+#include "language/lang/format.h"
 #include "support/parsed.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -15,7 +15,7 @@ import os, re, sys
 
 SRC = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "src")
 KEPT = {
-    ("emu/kernel_rows.c", "made"): "procedures of kernels, made once for the index",
+    ("language/rows/emu/kernel_rows.c", "made"): "procedures of kernels, made once for the index",
     ("io/store/postgres.c", "all"): "a library is loaded once",
     ("io/host/proc_watch.c", "groups"): "memory of a process of its own, which has no other",
     ("io/gpu/cuda.c", "queue"): "a queue of the card, made once, under the lock",

@@ -6,9 +6,9 @@
  */
 #ifndef SUPPORT_CALL_H
 #define SUPPORT_CALL_H
-#include "sp/sp.h"
+#include "language/rows/protocol/sp.h"
 #include "support/check.h"
-#include "value/value.h"
+#include "language/value/value.h"
 #include <ctype.h>
 
 struct call_env {

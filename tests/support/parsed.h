@@ -5,7 +5,7 @@
  */
 #ifndef SUPPORT_PARSED_H
 #define SUPPORT_PARSED_H
-#include "lang/ast.h"
+#include "language/lang/ast.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,10 +9,10 @@
 #include "support/check.h"
 #include "support/incomplete_gamma.h"
 
-#include "lang/source.h"
+#include "language/lang/source.h"
 #include "numeric/special/rng.h"
 #include "numeric/special/special.h"
-#include "sp/sp.h"
+#include "language/rows/protocol/sp.h"
 
 enum { CALL_ARGS = 8 };
 struct call {

@@ -8,7 +8,7 @@
 
 #include "numeric/dist/dist.h"
 #include "numeric/special/special.h"
-#include "sp/sp.h"
+#include "language/rows/protocol/sp.h"
 
 /* The law of a row. */
 #define BY_ROW(NAME)                                                                               \

@@ -4,9 +4,9 @@
 #include "support/tmp.h"
 
 #include "base/mem.h"
-#include "source/evaluations.h"
-#include "source/srcfn.h"
-#include "sp/sp_options.h"
+#include "language/rows/source/evaluations.h"
+#include "language/rows/source/srcfn.h"
+#include "language/rows/protocol/sp_options.h"
 #include "io/store/memo.h"
 #include <time.h>
 

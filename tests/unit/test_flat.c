@@ -8,7 +8,7 @@
 
 #include "flat/flat.h"
 #include "infer/move.h"
-#include "sp/adjoint.h"
+#include "language/rows/protocol/adjoint.h"
 #include <math.h>
 
 static struct trace *trace_of(struct session *s) {

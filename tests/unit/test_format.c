@@ -6,7 +6,7 @@
 #include "support/check.h"
 
 #include "base/mem.h"
-#include "lang/format.h"
+#include "language/lang/format.h"
 #include "numeric/special/rng.h"
 #include "support/parsed.h"
 #include <ftw.h>

@@ -2,7 +2,7 @@
  *
  * The lexer alone: kinds, values, comments, typed literals, and what it calls wrong.
  */
-#include "lang/lex.h"
+#include "language/lang/lex.h"
 #include "support/check.h"
 
 /* The kinds of all tokens, one letter each. */

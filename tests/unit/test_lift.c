@@ -4,7 +4,7 @@
  */
 #include "support/call.h"
 
-#include "sp/adjoint.h"
+#include "language/rows/protocol/adjoint.h"
 
 /* A box that adds: holds a number. */
 struct thing {

@@ -3,7 +3,7 @@
  * The parser and the resolver: precedence and desugaring as seen by the printer, frames and slots,
  * the two dialects, the paper's listings as printed, recovery, limits, and print/parse round trips.
  */
-#include "lang/ast.h"
+#include "language/lang/ast.h"
 #include "support/check.h"
 #include "support/parsed.h"
 #include <glob.h>

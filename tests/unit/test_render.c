@@ -2,7 +2,7 @@
  *
  * Diagnostics as text and as JSON, byte for byte; and "did you mean".
  */
-#include "lang/diag.h"
+#include "language/lang/diag.h"
 #include "support/check.h"
 
 struct fixture {

@@ -7,7 +7,7 @@
 #include "support/call.h"
 
 #include "numeric/special/rng.h"
-#include "sp/adjoint.h"
+#include "language/rows/protocol/adjoint.h"
 
 static double pick_number(struct rng *r) {
     static const double odd[] = {0,   -0.0,   1,     -1,    0.5,      2,         3,   10,

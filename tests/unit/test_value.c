@@ -4,7 +4,7 @@
  */
 #include "support/check.h"
 
-#include "value/value.h"
+#include "language/value/value.h"
 
 static struct sym_table syms;
 

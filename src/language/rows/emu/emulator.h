@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Emulators: anything that can simulate jointly, absorb, release and score data plugs into the
+ * statistical memoizer (memoizer.c). Points are contiguous: x[i * dim + c], and so are values where
+ * a point has several (several.c): y[i * q + j]. One state object is shared by the procedures that
+ * one maker call made. */
+#ifndef EMU_EMULATOR_H
+#define EMU_EMULATOR_H
+#include "language/rows/protocol/sp.h"
+
+struct emulator_class {
+    const char *name;
+    /* Joint draw at n points: of the latent function, or of new measurements. */
+    enum gpm_status (*sample)(void *e, const double *x, size_t n, bool measured, struct rng *rng,
+                              double *out);
+    /* Pairs are values of the latent function, or measurements, which carry noise where there is
+     * some. log p(y | data); -inf is a legal answer. */
+    enum gpm_status (*conditional)(void *e, bool measured, const double *x, const double *y,
+                                   size_t n, double *logpdf);
+    /* Its gradient in y; NULL: none. GPM_E_LIMIT: not of such pairs. */
+    enum gpm_status (*slope)(void *e, bool measured, const double *x, const double *y, size_t n,
+                             double *dy);
+    /* Mean and standard deviation at one point, given the data, and their derivatives in it; NULL,
+     * or GPM_E_LIMIT: the value there is not normal, or they are not known. */
+    enum gpm_status (*predict)(void *e, bool measured, const double *x, double at[2], double *dmean,
+                               double *dsd);
+    enum gpm_status (*add)(void *e, bool measured, const double *x, const double *y, size_t n);
+    enum gpm_status (*remove)(void *e, bool measured, const double *x, const double *y);
+    enum gpm_status (*log_joint)(void *e, double *out);
+    /* By how much that may be off, in nats, and the approximation's name; NULL: it is exact. */
+    double (*error)(void *e, const char **method);
+    size_t (*n_pairs)(void *e);
+    void (*pair)(void *e, size_t i, double *x, double *y);
+    /* Parameters from a maker call: new joint density; accept keeps, reject goes back. */
+    enum gpm_status (*propose)(void *e, struct sp_call *c, double *log_joint);
+    void (*accept)(void *e);
+    void (*reject)(void *e);
+    /* Adjoints of the maker's arguments; may be NULL. */
+    enum gpm_status (*gradient)(void *e, struct sp_call *c, value *dargs);
+    void (*free)(void *e);
+    /* Made for inputs of this dimension from the maker's arguments; NULL after sp_error. */
+    void *(*make)(struct sp_call *c, int dim);
+    /* The maker's arguments, as far as they can be judged before the dimension is known. */
+    enum gpm_status (*check)(struct sp_call *c);
+    /* Data and what was computed from them (base/pack.h), read into one that was just made, also
+     * when a model is copied. */
+    void (*pack)(struct pack *p, void *e);
+    /* What stands in its place where the maker is given likelihood=; or NULL. */
+    const struct emulator_class *with_likelihood;
+};
+
+/* What makers' rows do, with the emulator that they stand for (sp_class.of): the emulator alone, or
+ * under SPECIAL_GPMEM (f_compute, f_emu) of args[0]. Reads the parameters dim= and store= of the
+ * row where it has them. */
+enum gpm_status memoizer_make(struct sp_call *c, value *out) GPM_MUST_USE;
+extern const struct sp_state_class memoizer_state;
+extern const struct sp_aaa memoizer_aaa, memoizer_pair_aaa; /* of the emulator alone, of a pair */
+extern const struct emulator_class gp_emulator;
+extern const struct emulator_class tp_emulator;      /* Student-t process */
+extern const struct emulator_class poly_emulator;    /* polynomial regression, unknown noise */
+extern const struct emulator_class laplace_emulator; /* measurements that are not normal */
+extern const struct emulator_class several_emulator; /* several values at a point */
+/* Is it a maker of vectors: with a list of kernels, or outputs=? One kernel in a list, and
+ * outputs=1, make vectors of one number. And how many numbers they have. */
+bool several_given(const struct sp_call *c);
+enum gpm_status several_outputs(struct sp_call *c, size_t *q) GPM_MUST_USE;
+size_t process_kernel_place(const struct sp_call *c); /* of the kernel among the arguments */
+/* Kernel and mean among the arguments of a maker of processes; owned. */
+struct kern;
+struct mean;
+enum gpm_status process_read(struct sp_call *c, struct kern **k, struct mean **m) GPM_MUST_USE;
+/* Adjoints of kernel, mean and noise among the maker's arguments. Procedures as kernels or means
+ * have none: ABSENT. */
+void process_give(const struct sp_call *c, value dk, value dm, double dnoise, value *dargs);
+/* Position of a parameter of the maker that was given, by name; -1: none. */
+int maker_parameter(const struct sp_call *c, const char *name);
+#endif
