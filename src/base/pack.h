@@ -43,7 +43,7 @@ struct pack {
     void *core;                     /* of the session that reads or writes: struct session_core, */
     void *host;                     /* struct sp_host, */
     void *diags;                    /* struct diags */
-    void *above;                    /* of core/core_pack.h */
+    void *above;                    /* of runtime/core/core_pack.h */
 };
 
 void pack_begin_write(struct pack *p);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What ends the work of the calling thread: a request, a time, a size. Reading and waiting look at
- * it (base/file.h), programs between evaluations (core/core.h), and long walks and loops inside one
- * evaluation by work_ends().
+ * it (base/file.h), programs between evaluations (runtime/core/core.h), and long walks and loops
+ * inside one evaluation by work_ends().
  *
  * A walk that is given up leaves something that is not its result. So only an owner that takes back
  * everything that was computed since says `cuts`: it asks work_was_cut() before a result counts.

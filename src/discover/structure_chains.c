@@ -7,7 +7,7 @@
  * from scattered starts tell whether the posterior has settled.
  */
 #include "base/mem.h"
-#include "core/core_pack.h"
+#include "runtime/core/core_pack.h"
 #include "discover/journal.h"
 #include "discover/posterior.h"
 #include <math.h>

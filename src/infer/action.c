@@ -7,7 +7,7 @@
  * the guard what kind of change is coming (guard.c), and hands over to the operator's row, to the
  * untraced evaluator (blocks), or to directive_run, which does the same to every particle. A
  * directive holds for all particles or for none. */
-#include "core/nest.h"
+#include "runtime/core/nest.h"
 #include "infer/infer.h"
 #include "infer/infer_pack.h"
 #include "infer/profile.h"

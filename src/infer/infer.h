@@ -2,7 +2,7 @@
  *
  * Inference programming: actions, models with particles, and the table of operators. An operator is
  * one row (struct infer_op) of a family table listed in infer_index.c; it sees traces only through
- * trace/trace.h (propose, accept, reject, weigh), so a new one touches one file.
+ * runtime/trace/trace.h (propose, accept, reject, weigh), so a new one touches one file.
  *
  * Operators of the common form op(scope, block, extra..., transitions) or
  * op(subproblem, extra..., transitions) say in their row what is left out (block, extra) and what
@@ -10,7 +10,7 @@
  */
 #ifndef INFER_INFER_H
 #define INFER_INFER_H
-#include "trace/trace.h"
+#include "runtime/trace/trace.h"
 #include <string.h>
 
 typedef VEC(struct trace *) particles;
@@ -130,8 +130,9 @@ enum {
     OP_SHARED = 32,    /* takes traces that share layers as they are; the others get whole ones */
     OP_ATOMIC = 64,    /* leaves the model as it was when it fails: alone it needs no guard */
     OP_COMBINES = 128, /* touches no model itself, but runs actions, which are guarded in turn */
-    OP_RESUMES = 256,  /* begins with a place (core/waypoint.h), as those of transitions do */
-    OP_MOVES = 512     /* leaves choices that are more than draws of the prior, without OP_STEPS */
+    OP_RESUMES =
+        256,       /* begins with a place (runtime/core/waypoint.h), as those of transitions do */
+    OP_MOVES = 512 /* leaves choices that are more than draws of the prior, without OP_STEPS */
 };
 struct action;
 struct step;

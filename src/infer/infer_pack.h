@@ -4,7 +4,7 @@
 #ifndef INFER_INFER_PACK_H
 #define INFER_INFER_PACK_H
 #include "infer/infer.h"
-#include "trace/trace_pack.h"
+#include "runtime/trace/trace_pack.h"
 
 /* A pack of this session's state. */
 void infer_pack_begin(struct pack *p, struct session_core *core);

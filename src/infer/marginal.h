@@ -18,7 +18,7 @@
  */
 #ifndef INFER_MARGINAL_H
 #define INFER_MARGINAL_H
-#include "flat/flat.h"
+#include "runtime/flat/flat.h"
 #include "infer/infer.h"
 
 struct marginal;

@@ -8,7 +8,7 @@
  * (next_stream), copies split theirs. So no two traces that run share a stream, and what a program
  * draws does not depend on what other models do.
  */
-#include "core/nest.h"
+#include "runtime/core/nest.h"
 #include "infer/dataset.h"
 #include "infer/profile.h"
 

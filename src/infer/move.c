@@ -12,7 +12,7 @@
  * own densities (SCAFFOLD_FIXED). */
 #include "infer/move.h"
 
-#include "flat/flat.h"
+#include "runtime/flat/flat.h"
 #include "infer/marginal.h"
 #include <math.h>
 

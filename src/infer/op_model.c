@@ -2,7 +2,7 @@
  *
  * Models and labels: new_model, fork_model, in_model, forget, freeze, report, num_blocks,
  * likelihoods, reset_to_prior. */
-#include "core/nest.h"
+#include "runtime/core/nest.h"
 #include "infer/infer.h"
 #include "infer/infer_pack.h"
 

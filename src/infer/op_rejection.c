@@ -9,7 +9,7 @@
 
 enum { MAX_BOGO = 1000000 };
 
-/* From the rows' own bounds (trace/bound.c), before the block is taken out. */
+/* From the rows' own bounds (runtime/trace/bound.c), before the block is taken out. */
 static enum gpm_status bound_of(struct infer_state *x, struct scaffold *s, double *bound) {
     size_t before = x->core->diags->list.n;
     enum gpm_status st = scaffold_log_bound(s, bound);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inference inside models: the program of one run (core/nest.h). It begins in a fresh model; what
- * the session was about waits. Random numbers are those of the run's stream, and new models draw
- * from streams that follow from it, so that the run is a function of the stream and of what it
- * reads.
+ * Inference inside models: the program of one run (runtime/core/nest.h). It begins in a fresh
+ * model; what the session was about waits. Random numbers are those of the run's stream, and new
+ * models draw from streams that follow from it, so that the run is a function of the stream and of
+ * what it reads.
  *
  * A run works on models that it has made itself, and none of them leaves it: a model that changed
  * would change behind the back of the trace. In its place stands nil. */
-#include "core/nest.h"
+#include "runtime/core/nest.h"
 #include "infer/infer.h"
 
 /* What a run begins without, and what is put back after it. */

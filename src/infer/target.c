@@ -10,7 +10,7 @@
  * step_begin and step_accept compute it around the move. */
 #include "infer/infer.h"
 
-#include "flat/flat.h"
+#include "runtime/flat/flat.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Expressions, as core/plain.c and trace/eval.c evaluate them, on what is known (check.h). A call
- * of a procedure of the text is followed with what is known of its arguments; a row applied to
- * constants is computed, when that is no more than a few numbers.
+ * Expressions, as runtime/core/plain.c and runtime/trace/eval.c evaluate them, on what is known
+ * (check.h). A call of a procedure of the text is followed with what is known of its arguments; a
+ * row applied to constants is computed, when that is no more than a few numbers.
  */
 #include "session/check.h"
-#include "core/plain.h"
+#include "runtime/core/plain.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Checkpoints: the whole state of a session while its program runs, as bytes. Another process of
- * the same build that runs the same program goes on from it (core/waypoint.h). */
+ * the same build that runs the same program goes on from it (runtime/core/waypoint.h). */
 #ifndef SESSION_CHECKPOINT_H
 #define SESSION_CHECKPOINT_H
 #include "session/session.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Calls of deterministic procedures that recurse by values that change are one application each, whatever they
-recurse over (core/pure.h); what they compute, read, hand on and refuse is what they would taken apart."""
+recurse over (runtime/core/pure.h); what they compute, read, hand on and refuse is what they would taken apart."""
 import subprocess, sys, tempfile
 
 TREE = """

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A map over a sequence that changes keeps its place while the length stays (trace/shape.c): it is followed by nuts
+"""A map over a sequence that changes keeps its place while the length stays (runtime/trace/shape.c): it is followed by nuts
 like the same formula without a map, choices inside it stay where they are, and it is saved with the model."""
 import subprocess, sys, tempfile
 

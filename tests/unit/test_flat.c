@@ -6,7 +6,7 @@
 #include "support/check.h"
 #include "support/program.h"
 
-#include "flat/flat.h"
+#include "runtime/flat/flat.h"
 #include "infer/move.h"
 #include "language/rows/protocol/adjoint.h"
 #include <math.h>

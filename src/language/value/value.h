@@ -113,7 +113,7 @@ const value *value_parts(value v, size_t *n);
 bool value_any(value v, bool (*test)(value part, void *ctx), void *ctx);
 
 /* Payloads this layer knows nothing of: the first member of the object is a struct box. */
-/* Names every counted reference that an object holds, each once; see core/cycles.c. */
+/* Names every counted reference that an object holds, each once; see runtime/core/cycles.c. */
 struct frame;
 struct visitor {
     void (*value)(struct visitor *v, value x);

@@ -32,7 +32,7 @@ static enum gpm_status inner_call(struct sp_call *c, struct sp_call *inner) {
     return sp_check_args(inner, &sig);
 }
 
-/* Of a compound procedure the evaluator knows the density (core/density.c). */
+/* Of a compound procedure the evaluator knows the density (runtime/core/density.c). */
 static bool is_compound(const struct sp_call *c) {
     return c->args[1].tag == V_PROC && !sp_proc_of(c->args[1]) && c->host && c->host->density;
 }

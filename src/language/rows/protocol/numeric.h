@@ -2,8 +2,8 @@
  *
  * Pure procedures of numbers as straight-line code on doubles, with derivatives: what a row calls
  * thousands of times (the right-hand side of a differential equation) is compiled once and run
- * without values. core/compile.c makes the code from a procedure of the language; rows reach it
- * through the host (struct sp_host, numeric).
+ * without values. runtime/core/compile.c makes the code from a procedure of the language; rows
+ * reach it through the host (struct sp_host, numeric).
  *
  * Slots:   inputs | results, in order of evaluation; constants are results without operands
  *

@@ -120,7 +120,8 @@ enum sp_special {
     SPECIAL_PERMUTE,
     SPECIAL_MAP,   /* with more than two arguments: the alias of gradient_ascent */
     SPECIAL_GPMEM, /* makers of memoizers: their source function is wrapped in mem */
-    SPECIAL_PURE   /* of no builtin: a call of a compound procedure held as one (core/pure.h) */
+    SPECIAL_PURE /* of no builtin: a call of a compound procedure held as one (runtime/core/pure.h)
+                  */
 };
 
 /* Where the values of a random procedure lie: each number by itself, or all of them together.

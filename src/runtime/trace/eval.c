@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The tracing evaluator: walks the resolved syntax tree and makes nodes. Literals and variable
+ * references make none; blocks only open frames.
+ *
+ * Every node that is read goes through regen_ensure: during a proposal it may be one that has been
+ * taken out and not yet put back, and then it is regenerated first (regen.c). Evaluation fills the
+ * family in order; on an error the nodes made so far stay in it, and whoever began the family takes
+ * it apart (eval_family here, abandon in apply.c). */
+#include "runtime/trace/node.h"
+
+#include "runtime/core/nest.h"
+#include "runtime/core/pure.h"
+#include <string.h>
+
+static enum gpm_status unbound(struct trace *t, const struct ast *a) {
+    const char **names;
+    size_t n = trace_names(t, &names);
+    enum gpm_status st = core_unbound(t->core, a->u.name.sym, a->span, names, n);
+    mem_free(names);
+    return st;
+}
+
+/* A name is the node it is bound to; what the inference program defines, or a model around this
+ * one, is a constant, its value now. */
+static enum gpm_status eval_name(struct trace *t, struct family *fam, const struct ast *a,
+                                 struct frame *f, struct node **out) {
+    struct slot *s;
+    struct cell *cell = NULL;
+    const value *v = NULL;
+    if (t->core->nest) {
+        enum gpm_status st = nest_find(t->core, &t->world, a, f, &s, &cell, &v);
+        if (st != GPM_OK) return st;
+    } else {
+        s = core_local(&t->world, a, f);
+        if (!s) v = core_global(t->core, &t->world, a, f, &cell);
+    }
+    if (s && s->unset) return core_early(t->core, a);
+    if (!s && !v) return unbound(t, a);
+    if (s) cell = slot_cell(s);
+    *out = cell ? (struct node *)cell : node_constant(t, fam, value_ref(*v));
+    return regen_ensure(t, *out);
+}
+
+/* Is the spliced value code, to be evaluated in its place? */
+static bool is_spliced_code(value v) {
+    return v.tag == V_SYM || (v.tag == V_ARRAY && (v.u.obj->flags & OBJ_CODE));
+}
+
+/* A spliced value is a constant; spliced code (a symbol, a quoted expression) is evaluated in its
+ * place, its names resolved by the frame that it has come to. */
+static enum gpm_status eval_unquote(struct trace *t, struct family *fam, const struct ast *a,
+                                    struct frame *f, struct tagctx *ctx, struct node **out) {
+    struct slot *s = &frame_up(f, a->u.unquote.depth)->s[a->u.unquote.slot];
+    if (!is_spliced_code(s->v) || a->u.unquote.constant) {
+        *out = (struct node *)slot_cell(s);
+        return GPM_OK;
+    }
+    struct ast *built = core_code(t->core, s->v, false, f, a->span);
+    family_keep_code(t, fam, built->code);
+    code_unref(built->code);
+    return eval_expr(t, fam, built, f, ctx, out);
+}
+
+/* Operands in their places; keywords of the model's builtins are placed by the procedure that
+ * stands at the operator now. */
+static enum gpm_status eval_operands(struct trace *t, struct family *fam, const struct ast *a,
+                                     struct frame *f, struct tagctx *ctx, struct node **nodes,
+                                     size_t *n) {
+    size_t *order = NULL, width;
+    enum gpm_status st = GPM_OK;
+    if (a->u.call.kw) {
+        order = NEW_ARRAY(size_t, a->n);
+        st = core_place_keywords(t->core, a, nodes[0]->val, order, &width);
+        *n = width + 1;
+    }
+    for (size_t i = 1; st == GPM_OK && i < a->n; i++) {
+        struct node *arg;
+        st = eval_expr(t, fam, a->kids[i], f, ctx, &arg);
+        if (st != GPM_OK) break;
+        if (arg->kind == NODE_CONST && arg->val.tag == V_PROC) trace_lend(t, arg->val);
+        nodes[order ? order[i - 1] + 1 : i] = arg;
+    }
+    mem_free(order);
+    for (size_t i = 1; st == GPM_OK && i < *n; i++)
+        if (!nodes[i]) nodes[i] = node_constant(t, fam, ABSENT);
+    return st;
+}
+
+/* A function of constants is a constant: it never changes, and nobody can tell that it was
+ * computed. Loops over numbers leave no applications behind. */
+/* Functions of what stands for an operand (NODE_ARGUMENT) are kept: gradients go through them. */
+static bool is_constant(struct node *const *nodes, size_t n) {
+    const struct sp_class *cls = proc_class(nodes[0]->val, NULL);
+    if (!cls || !cls->simulate || cls->request || cls->special || sp_made_of(nodes[0]->val) ||
+        (cls->flags & (SP_RANDOM | SP_MAKER | SP_CALLS | SP_NO_MODEL_EFFECT)) ||
+        (cls->code == SP_CODE_ASSESS && n > 2 && !sp_proc_of(nodes[2]->val)))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (nodes[i]->kind != NODE_CONST || (nodes[i]->flags & NODE_ARGUMENT)) return false;
+    return true;
+}
+
+static enum gpm_status fold(struct trace *t, struct family *fam, const struct ast *a,
+                            struct node *const *nodes, size_t n, struct node **out) {
+    enum { SMALL = 8 };
+    value small[SMALL], *args = n <= SMALL ? small : NEW_ARRAY(value, n), v;
+    struct sp_call c = {.rng = &t->rng};
+    struct world *outer = model_enter(t);
+    for (size_t i = 1; i < n; i++) args[i - 1] = nodes[i]->val;
+    enum gpm_status st = core_check_call(t->core, &c, nodes[0]->val, args, n - 1, a->span);
+    if (st == GPM_OK) st = core_place(t->core, sp_simulate(&c, &v), a->span);
+    t->core->model = outer;
+    if (args != small) mem_free(args);
+    if (st == GPM_OK) *out = node_constant(t, fam, v);
+    return st;
+}
+
+enum gpm_status eval_application(struct trace *t, struct family *fam, const struct ast *a,
+                                 struct tagctx *ctx, struct node *const *nodes, size_t n,
+                                 struct node **out) {
+    if (is_constant(nodes, n)) return fold(t, fam, a, nodes, n, out);
+    struct node *app = *out = node_new(t, fam, NODE_APP, a, (uint32_t)n);
+    app->ctx = ctx;
+    for (size_t i = 0; i < n; i++) app->in[i].node = nodes[i];
+    return node_apply(t, app, true);
+}
+
+enum gpm_status eval_builtin(struct trace *t, struct family *fam, const struct ast *a,
+                             struct tagctx *ctx, const char *name, struct node *x, struct node *y,
+                             struct node **out) {
+    struct node *op = map_get(&t->core->builtins, MAP_PTR(sym_cstr(t->core->syms, name)));
+    return eval_application(t, fam, a, ctx, (struct node *[]){op, x, y}, y ? 3 : 2, out);
+}
+
+/* gpmem evaluates its source function once per input: the function is wrapped in mem. */
+static enum gpm_status memoized(struct trace *t, struct family *fam, const struct ast *a,
+                                struct node **nodes, size_t n) {
+    size_t store = core_store_position(nodes[0]->val) + 1;
+    if (!core_memoizes(nodes[1]->val, store < n ? nodes[store]->val : ABSENT)) return GPM_OK;
+    return eval_builtin(t, fam, a, NULL, "mem", nodes[1], NULL, &nodes[1]);
+}
+
+/* Kernels and procedures have no names of their own: when a parameter of one changes, another value
+ * stands in the list. Choosing from such a list chooses a place, which stays. Permuting one chooses
+ * an order of places; there are more places than items, so that it also stays when the list gets
+ * longer or shorter. */
+static bool holds_makings(value v) {
+    value item = NIL;
+    size_t n = 0;
+    bool found = false;
+    if (!seq_length(v, &n)) return false;
+    if (!n) return true; /* who knows what will be in it */
+    for (size_t i = 0; i < n && !found && seq_get(v, i, &item); i++) {
+        found = item.tag == V_BOX || item.tag == V_PROC;
+        value_unref(item);
+    }
+    return found;
+}
+
+static enum gpm_status permute_places(struct trace *t, struct family *fam, const struct ast *a,
+                                      struct tagctx *ctx, struct node *items, struct node **out) {
+    size_t n = 0;
+    seq_length(items->val, &n);
+    value places = value_vector_new(2 * n + 16);
+    for (size_t i = 0; i < 2 * n + 16; i++) places.u.vector->at[i] = (double)i;
+    struct node *order;
+    enum gpm_status st =
+        eval_builtin(t, fam, a, ctx, "permute", node_constant(t, fam, places), NULL, &order);
+    return st == GPM_OK ? eval_builtin(t, fam, a, ctx, "_reorder", items, order, out) : st;
+}
+
+/* categorical(weights, kernels) and its relatives: nodes are the procedure and its n - 1 operands.
+ */
+static bool chooses_makings(struct node *const *nodes, size_t n) {
+    const struct sp_class *cls = proc_class(nodes[0]->val, NULL);
+    size_t items = 0, weights = 0;
+    if (!cls || !(cls->flags & SP_CHOOSES) || n < 2 || n > 3) return false;
+    value last = nodes[n - 1]->val;
+    if (!holds_makings(last) || !seq_length(last, &items) || !items) return false;
+    return n == 2 || (seq_length(nodes[1]->val, &weights) && weights == items);
+}
+
+static enum gpm_status choose_place(struct trace *t, struct family *fam, const struct ast *a,
+                                    struct tagctx *ctx, struct node *const *nodes, size_t n,
+                                    struct node **out) {
+    struct node *items = nodes[n - 1], *place;
+    enum gpm_status st;
+    if (n == 3) {
+        st = eval_application(t, fam, a, ctx, nodes, 2, &place);
+    } else {
+        struct node *size;
+        st = eval_builtin(t, fam, a, ctx, "size", items, NULL, &size);
+        if (st == GPM_OK)
+            st = eval_builtin(t, fam, a, ctx, "uniform_discrete",
+                              node_constant(t, fam, value_num(0)), size, &place);
+    }
+    return st == GPM_OK ? eval_builtin(t, fam, a, ctx, "lookup", items, place, out) : st;
+}
+
+/* Of n nodes, procedure and operands, the application. Some builtins make none, or others:
+ * apply_function(f, x) is f(x), and choosing among kernels is choosing a place (above). */
+static enum gpm_status eval_applied(struct trace *t, struct family *fam, const struct ast *a,
+                                    struct frame *f, struct tagctx *ctx, struct node **nodes,
+                                    size_t n, struct node **out) {
+    enum sp_special which = core_special(nodes[0]->val);
+    enum gpm_status st = GPM_OK;
+    if (which == SPECIAL_ENV || (which == SPECIAL_APPLY_FUNCTION && n == 2)) {
+        *out = which == SPECIAL_ENV ? node_constant(t, fam, env_value(f)) : nodes[1];
+        return GPM_OK;
+    }
+    if (which == SPECIAL_PERMUTE && n == 2 && holds_makings(nodes[1]->val))
+        return permute_places(t, fam, a, ctx, nodes[1], out);
+    if (chooses_makings(nodes, n)) return choose_place(t, fam, a, ctx, nodes, n, out);
+    size_t skip = which == SPECIAL_APPLY_FUNCTION && n > 2;
+    if (which == SPECIAL_GPMEM && n > 1) st = memoized(t, fam, a, nodes, n);
+    return st == GPM_OK ? eval_application(t, fam, a, ctx, nodes + skip, n - skip, out) : st;
+}
+
+/* run(a): the expression a is no part of the trace (nested.c). */
+static enum gpm_status eval_run(struct trace *t, struct family *fam, const struct ast *a,
+                                struct node *op, struct frame *f, struct tagctx *ctx,
+                                struct node **out) {
+    struct node *n = node_new(t, fam, NODE_APP, a, 1);
+    n->ctx = ctx;
+    n->special = SPECIAL_RUN;
+    n->in[0].node = op;
+    node_request(t, n)->frame = f;
+    if (f) pvec_push(pool_of(t), &fam->frames, frame_ref(f));
+    *out = n;
+    return node_apply(t, n, true);
+}
+
+/* The frame of a call in the family of the caller. */
+static enum gpm_status enter_closure(struct trace *t, struct family *fam, const struct closure *c,
+                                     struct node *const *args, size_t n, struct span at,
+                                     struct frame **out) {
+    const struct ast *l = c->lambda;
+    if (n != l->u.lambda.n_params) return core_wrong_arity(t->core, l, n, at);
+    enum gpm_status st = core_poll(t->core, at);
+    if (st != GPM_OK) return st;
+    *out = family_frame(t, fam, c->env, n, l->u.lambda.params, l->code);
+    for (size_t i = 0; i < n; i++) (*out)->s[i].node = args[i];
+    return GPM_OK;
+}
+
+/* Is the call of a deterministic procedure that recurses by values that change held as one
+ * application? What it would request is requested anew whenever those change, so nothing is lost by
+ * not having it, but for values that are handed on as they are: observe reaches through those. */
+static bool is_held_as_one(struct trace *t, struct closure *c, struct node *const *args, size_t n) {
+    struct pure *p = t->core->nest || inner(t)->opening ? NULL : pure_of(t->core, &t->world, c);
+    bool decided = false;
+    if (!p || n != c->lambda->u.lambda.n_params) return false;
+    for (size_t i = 0; i < n; i++) {
+        if (args[i]->kind == NODE_CONST) continue;
+        decided |= pure_decides(p, i);
+        if (pure_passes(p, i) && (chase(args[i])->flags & NODE_RANDOM)) return false;
+    }
+    return decided;
+}
+
+static enum gpm_status hold_as_one(struct trace *t, struct family *fam, const struct ast *a,
+                                   struct tagctx *ctx, struct node *const *nodes, size_t n,
+                                   struct node **out) {
+    struct node *app = *out = node_new(t, fam, NODE_APP, a, (uint32_t)n);
+    app->ctx = ctx;
+    app->special = SPECIAL_PURE;
+    trace_lend(t, nodes[0]->val);
+    for (size_t i = 0; i < n; i++) app->in[i].node = nodes[i];
+    return node_apply(t, app, true);
+}
+
+/* A compound procedure that is a constant will always be this one: there is no application to
+ * request its body anew. *enter is then the frame in which *body is to be evaluated in the place of
+ * the call. */
+static enum gpm_status eval_call(struct trace *t, struct family *fam, const struct ast *a,
+                                 struct frame *f, struct tagctx *ctx, const struct ast **body,
+                                 struct frame **enter, struct node **out) {
+    enum { SMALL = 8 };
+    struct node *op, *small[SMALL];
+    enum gpm_status st = eval_expr(t, fam, a->kids[0], f, ctx, &op);
+    if (st != GPM_OK) return st;
+    if (a->n == 2 && op->kind == NODE_CONST && core_special(op->val) == SPECIAL_RUN)
+        return eval_run(t, fam, a, op, f, ctx, out);
+    size_t n = core_call_width(t->core, a, op->val) + 1;
+    struct node **nodes = n <= SMALL ? small : NEW_ARRAY(struct node *, n);
+    if (n > a->n || a->u.call.kw) memset(nodes, 0, n * sizeof *nodes); /* places may stay empty */
+    nodes[0] = op;
+    st = eval_operands(t, fam, a, f, ctx, nodes, &n);
+    struct closure *c = op->kind == NODE_CONST ? closure_of(op->val) : NULL;
+    if (st == GPM_OK && c && is_held_as_one(t, c, nodes + 1, n - 1)) {
+        st = hold_as_one(t, fam, a, ctx, nodes, n, out);
+    } else if (st == GPM_OK && c) {
+        *body = c->lambda;
+        st = enter_closure(t, fam, c, nodes + 1, n - 1, a->span, enter);
+    } else if (st == GPM_OK)
+        st = eval_applied(t, fam, a, f, ctx, nodes, n, out);
+    if (nodes != small) mem_free(nodes);
+    return st;
+}
+
+/* The branches are families, requested by the value of the condition: only the taken one exists.
+ * *branch: what is to be evaluated in the place of one whose condition is decided for good. */
+static enum gpm_status eval_if(struct trace *t, struct family *fam, const struct ast *a,
+                               struct frame *f, struct tagctx *ctx, const struct ast **branch,
+                               struct node **out) {
+    struct node *cond;
+    enum gpm_status st = eval_expr(t, fam, a->kids[0], f, ctx, &cond);
+    if (st != GPM_OK) return st;
+    if (cond->kind == NODE_CONST) {
+        bool truth = false;
+        st = core_truth(t->core, cond->val, a->kids[0]->span, &truth);
+        *branch = a->kids[truth ? 1 : 2];
+        return st;
+    }
+    trace_lend_branches(t, a, f);
+    struct node *n = node_new(t, fam, NODE_IF, a, 1);
+    n->ctx = ctx;
+    n->in[0].node = cond;
+    node_request(t, n)->frame = f;
+    if (f) pvec_push(pool_of(t), &fam->frames, frame_ref(f));
+    *out = n;
+    return node_apply(t, n, true);
+}
+
+static enum gpm_status eval_tag(struct trace *t, struct family *fam, const struct ast *a,
+                                struct frame *f, struct tagctx *ctx, struct node **out) {
+    bool exclude = a->kind == AST_TAG_OUT;
+    struct node *scope, *block = NULL, *body;
+    enum gpm_status st = eval_expr(t, fam, a->kids[0], f, ctx, &scope);
+    const struct ast *block_ast = exclude ? NULL : a->kids[1];
+    if (st == GPM_OK && block_ast) st = eval_expr(t, fam, block_ast, f, ctx, &block);
+    if (st != GPM_OK) return st;
+    struct tagctx *own = tagctx_new(ctx, false);
+    own->exclude = exclude;
+    tagctx_set_scope(t, own, scope->val);
+    /* the node is made first so that it owns the context, and goes behind its body when that is
+     * evaluated: families are kept in order of evaluation */
+    struct node *n = node_new(t, fam, NODE_TAG, a, block ? 3 : 2);
+    node_request(t, n)->own = own;
+    n->ctx = ctx;
+    size_t at = fam->nodes.n - 1;
+    st = eval_expr(t, fam, a->kids[a->n - 1], f, own, &body);
+    memmove(&fam->nodes.at[at], &fam->nodes.at[at + 1],
+            (fam->nodes.n - at - 1) * sizeof(struct node *));
+    fam->nodes.at[fam->nodes.n - 1] = n;
+    if (st != GPM_OK) return st;
+    n->in[0].node = scope;
+    if (block) n->in[1].node = block;
+    n->in[n->n_in - 1].node = body;
+    *out = n;
+    return node_apply(t, n, true);
+}
+
+enum gpm_status eval_alias(struct trace *t, struct family *fam, const struct ast *a,
+                           struct node *of, struct node **out) {
+    *out = of;
+    if (of->kind == NODE_CONST) {
+        *out = node_constant(t, fam, value_ref(of->val));
+        return GPM_OK;
+    }
+    if (of->family == fam || of->val.tag == V_PROC) return GPM_OK;
+    *out = node_new(t, fam, NODE_TAG, a, 1);
+    (*out)->in[0].node = of;
+    return node_apply(t, *out, true);
+}
+
+/* deref(lookup(package, i)): each name is a node of its own, so that who reads one part does not
+ * depend on the others. A component that is a reference to a node is followed: the name then stands
+ * for that node, and a change of its siblings does not reach who reads it. */
+enum gpm_status eval_components(struct trace *t, struct family *fam, const struct ast *a,
+                                struct node *package, size_t n, struct node **out) {
+    size_t len;
+    if (!seq_length(package->val, &len) || len != n)
+        return core_wrong_parts(t->core, package->val, n, a->span);
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < n && st == GPM_OK; i++) {
+        struct node *place = node_constant(t, fam, value_num((double)i)), *item;
+        st = eval_builtin(t, fam, a, NULL, "lookup", package, place, &item);
+        if (st == GPM_OK) st = eval_builtin(t, fam, a, NULL, "deref", item, NULL, &out[i]);
+    }
+    return st;
+}
+
+static enum gpm_status bind_components(struct trace *t, struct family *fam, const struct ast *let,
+                                       struct node *package, struct frame *f) {
+    size_t n = let->u.bind.n_names;
+    struct node **parts = NEW_ARRAY(struct node *, n);
+    enum gpm_status st = eval_components(t, fam, let->kids[0], package, n, parts);
+    for (size_t i = 0; st == GPM_OK && i < n; i++) f->s[let->u.bind.slot + i].node = parts[i];
+    mem_free(parts);
+    return st;
+}
+
+/* letrec: a slot that is read before its turn is an error (`unset`); closures may mention it
+ * freely. */
+static enum gpm_status eval_let(struct trace *t, struct family *fam, const struct ast *s,
+                                struct frame *f, struct tagctx *ctx) {
+    struct slot *to = &f->s[s->u.bind.slot];
+    bool rec = s->kind == AST_LETREC;
+    for (uint32_t i = 0; i < s->n; i++) to[i].unset = rec;
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct node *n;
+        enum gpm_status st = eval_expr(t, fam, s->kids[i], f, ctx, &n);
+        if (st != GPM_OK) return st;
+        if (!rec && s->u.bind.n_names > 1) return bind_components(t, fam, s, n, f);
+        to[i].node = n;
+        to[i].unset = false;
+    }
+    return GPM_OK;
+}
+
+/* Nodes of a block belong to the family around it; only its names have a frame of their own, *enter
+ * (NULL: there are none). *last is to be evaluated in the place of the block. */
+static enum gpm_status eval_block(struct trace *t, struct family *fam, const struct ast *a,
+                                  struct frame *f, struct tagctx *ctx, const struct ast **last,
+                                  struct frame **enter, struct node **out) {
+    if (a->u.block.action)
+        return diag_raise(t->core->diags, DIAG_ACTION_IN_MODEL, a->span,
+                          "a model expression cannot run inference actions");
+    if (!a->n) {
+        *out = node_constant(t, fam, NIL);
+        return GPM_OK;
+    }
+    if (a->u.block.n_slots)
+        f = *enter = family_frame(t, fam, f, a->u.block.n_slots, a->u.block.slot_names, a->code);
+    enum gpm_status st = GPM_OK;
+    for (uint32_t i = 0; i + 1 < a->n && st == GPM_OK; i++)
+        st = eval_let(t, fam, a->kids[i], f, ctx);
+    *last = a->kids[a->n - 1];
+    return st;
+}
+
+static enum gpm_status eval_leaf(struct trace *t, struct family *fam, const struct ast *a,
+                                 struct frame *f, struct tagctx *ctx, struct node **out) {
+    switch (a->kind) {
+    case AST_NUMBER:
+    case AST_ATOM:
+    case AST_STRING:
+    case AST_BOOL: *out = (struct node *)core_literal(t->core, a); return GPM_OK;
+    case AST_QUOTE: {
+        value v;
+        *out = core_quote_splices(t->core, a, f, &v) ? node_constant(t, fam, v)
+                                                     : (struct node *)core_literal(t->core, a);
+        return GPM_OK;
+    }
+    case AST_NAME: return eval_name(t, fam, a, f, out);
+    case AST_LAMBDA: *out = node_constant(t, fam, closure_value(a, f)); return GPM_OK;
+    case AST_TAG:
+    case AST_TAG_OUT: return eval_tag(t, fam, a, f, ctx, out);
+    case AST_UNQUOTE: return eval_unquote(t, fam, a, f, ctx, out);
+    default: {
+        diag_raise(t->core->diags, DIAG_ACTION_IN_MODEL, a->span,
+                   "an inference directive cannot stand inside a model expression");
+        return diag_set_help(t->core->diags, "write it at the top level, in an action block, or "
+                                             "inside run(...)");
+    }
+    }
+}
+
+/* Frames that were opened on the way, from number `first` on, and left by the call that has opened
+ * the last one, go where nothing but the family holds them. */
+static void drop_left_frames(struct family *fam, size_t first) {
+    struct frame *last = vec_last(&fam->frames);
+    while (fam->frames.n > first + 1 && fam->frames.at[fam->frames.n - 2]->refs == 1) {
+        frame_unref(fam->frames.at[fam->frames.n - 2]);
+        fam->frames.n--;
+    }
+    vec_last(&fam->frames) = last;
+}
+
+/* As in the untraced evaluator, what comes last takes the place of what led to it: loops written as
+ * recursion need no stack where only constants decide how they go on. */
+enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast *a, struct frame *f,
+                          struct tagctx *ctx, struct node **out) {
+    struct tail_calls calls;
+    enum gpm_status st = GPM_OK;
+    size_t first = fam->frames.n;
+    calls.n = 0;
+    while (a && st == GPM_OK) {
+        const struct ast *next = NULL;
+        struct frame *enter = NULL;
+        switch (a->kind) {
+        case AST_CALL:
+            st = eval_call(t, fam, a, f, ctx, &next, &enter, out);
+            if (st != GPM_OK || !next) break;
+            tail_call(&calls, a->span, next->u.lambda.self);
+            next = next->kids[0];
+            drop_left_frames(fam, first);
+            break;
+        case AST_IF: st = eval_if(t, fam, a, f, ctx, &next, out); break;
+        case AST_BLOCK: st = eval_block(t, fam, a, f, ctx, &next, &enter, out); break;
+        case AST_MODEL: next = a->kids[0]; break;
+        default: st = eval_leaf(t, fam, a, f, ctx, out);
+        }
+        if (enter) f = enter;
+        a = next;
+    }
+    if (st != GPM_OK) tail_calls_tell(t->core, &calls);
+    return st;
+}
+
+/* Does no constant of a slot stand in it that a node may read? */
+static bool frame_is_bare(const struct frame *f) {
+    for (; f; f = f->parent)
+        for (uint32_t i = 0; i < f->n; i++)
+            if (f->s[i].node) return false;
+    return true;
+}
+
+/* The frame that a directive was evaluated in goes where nothing has come to need it, nor the
+ * frames of the program around it: of a million observations each has its own. */
+static void leave_frame(struct trace *t, struct family *fam, struct frame *f, uint32_t held) {
+    if (f->refs != held + 1 || fam->frames.n != 1 || !frame_is_bare(f)) return;
+    family_keep_code(t, fam, f->code);
+    pvec_release(pool_of(t), &fam->frames);
+    frame_unref(f);
+}
+
+/* The family of a directive: one reference, which belongs to the caller. */
+enum gpm_status eval_family(struct trace *t, const struct ast *a, struct frame *f,
+                            struct tagctx *ctx, struct family **out) {
+    struct family *fam = family_new(t, ctx);
+    uint32_t held = f ? f->refs : 0;
+    if (f)
+        pvec_push(pool_of(t), &fam->frames, frame_ref(f)); /* it holds the code */
+    else
+        family_keep_code(t, fam, a->code);
+    enum gpm_status st = core_poll(t->core, a->span);
+    if (st == GPM_OK) st = eval_expr(t, fam, a, f, ctx, &fam->root);
+    fam->refs = 1;
+    if (st != GPM_OK) {
+        family_drop(t, fam, NULL);
+        families_free_dead(t, &fam, 1);
+        return st;
+    }
+    if (f) leave_frame(t, fam, f, held);
+    t->structure++;
+    *out = fam;
+    return GPM_OK;
+}
