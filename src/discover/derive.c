@@ -7,8 +7,9 @@
  *                visit(the place behind it)
  *
  * in the order of evaluation. A choice is open when it belongs to the block or came to exist since
- * the block was begun. Values are given by moves (infer/move.h), so what stands before the choice
- * stays; what stands behind it may be another list of choices every time, and is looked up anew.
+ * the block was begun. Values are given by moves (inference/run/move.h), so what stands before the
+ * choice stays; what stands behind it may be another list of choices every time, and is looked up
+ * anew.
  */
 #include "discover/derive.h"
 #include "base/mem.h"

@@ -7,7 +7,7 @@
  */
 #ifndef DISCOVER_DERIVE_H
 #define DISCOVER_DERIVE_H
-#include "infer/structure_choices.h"
+#include "inference/op/structure_choices.h"
 
 struct derivation {
     uint32_t *at; /* owned */

@@ -5,9 +5,9 @@
  * prints the program.
  */
 #include "base/mem.h"
-#include "infer/dataset.h"
+#include "inference/run/dataset.h"
 #include "discover/ask.h"
-#include "infer/query.h"
+#include "inference/op/query.h"
 #include "language/rows/source/srcfn.h"
 #include "discover/discovery.h"
 #include "discover/every.h"

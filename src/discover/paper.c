@@ -13,7 +13,7 @@
 #include "discover/program_space.h"
 #include "gp/process/gp.h"
 #include "gp/kernel/kern_class.h"
-#include "infer/query.h"
+#include "inference/op/query.h"
 #include <math.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #define DISCOVER_POSTERIOR_H
 #include "base/buf.h"
 #include "discover/search.h"
-#include "infer/query.h"
+#include "inference/op/query.h"
 
 /* Stated errors are half-widths of 99% intervals. */
 #define POSTERIOR_ERROR_Z 2.58

@@ -17,7 +17,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "gp/kernel/kernel.h"
-#include "infer/query.h"
+#include "inference/op/query.h"
 #include "numeric/special/special.h"
 #include "language/rows/protocol/kernel_value.h"
 #include <math.h>

@@ -12,7 +12,7 @@
 #define DISCOVER_PROGRAM_SPACE_H
 #include "discover/posterior.h"
 #include "discover/series.h"
-#include "infer/infer.h"
+#include "inference/run/infer.h"
 
 /* The posterior behind what structure_model and structure_search give (op_discover.c); NULL: it is
  * none, or was not searched. */

@@ -3,7 +3,7 @@
  * The search engine in the language: structure_index adds series to an index, search asks it. */
 #include "base/mem.h"
 #include "index/index.h"
-#include "infer/show.h"
+#include "inference/op/show.h"
 #include "io/store/catalog.h"
 
 /* A text, or an array or list of texts; their number, 0: something else is among them. The block is

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
-#include "infer/infer_pack.h"
+#include "inference/run/infer_pack.h"
 
 #include <string.h>
 

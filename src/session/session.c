@@ -7,9 +7,9 @@
 #include "base/file.h"
 #include "runtime/core/compile.h"
 #include "runtime/core/pure.h"
-#include "infer/dataset.h"
-#include "infer/infer_pack.h"
-#include "infer/progress.h"
+#include "inference/run/dataset.h"
+#include "inference/run/infer_pack.h"
+#include "inference/run/progress.h"
 #include "language/rows/source/srcfn.h"
 #include "language/rows/protocol/sp_options.h"
 

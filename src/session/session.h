@@ -4,7 +4,7 @@
  * runs instructions one by one. An instruction that fails leaves the state as it was. */
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
-#include "infer/infer.h"
+#include "inference/run/infer.h"
 
 /* Files that load each other, one inside the other: their real paths. */
 struct loads {

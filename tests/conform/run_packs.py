@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Checkpoints hold everything: each class of boxes and of states of made procedures either packs itself and stands in
-the tables of infer/infer_pack.c, or is named here with the reason why it cannot be saved. Argument: the tool."""
+the tables of inference/run/infer_pack.c, or is named here with the reason why it cannot be saved. Argument: the tool."""
 import os, re, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -32,7 +32,7 @@ def main():
             if name in NOT_SAVED:
                 assert not packs and name not in listed, "%s packs itself: it is not to be named here" % name
             else:
-                assert packs and name in listed, "%s: say how it is saved (.pack, infer/infer_pack.c), or why not" % name
+                assert packs and name in listed, "%s: say how it is saved (.pack, inference/run/infer_pack.c), or why not" % name
     assert set(NOT_SAVED) <= seen, set(NOT_SAVED) - seen
     assert len(seen) > 15, seen
 

@@ -10,7 +10,7 @@
 #include "support/call.h"
 #include "support/spcall.h"
 
-#include "infer/constrain.h"
+#include "inference/hmc/constrain.h"
 #include "language/rows/protocol/adjoint.h"
 
 #define COV    "m[[2, 0.5, 0.3], [0.5, 1, -0.2], [0.3, -0.2, 1.5]]"

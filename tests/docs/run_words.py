@@ -21,7 +21,7 @@ words = set(re.findall(r'X\(WORD_\w+, "(\w+)"\)', read("src/language/lang/lex.h"
 special = read("src/language/lang/parse_special.c")
 words |= set(re.findall(r'\{"(\w+)", [A-Z]+(?: \| BARE)?, \w+, special_', special))
 words |= set(re.findall(r'strcmp\(tok_sym\(p, tok\(p\)\)->text, "(\w+)"\)', special))
-words |= set(re.findall(r'"(\w+)"', between(read("src/infer/model.c"), "names[] = {", "}")))
+words |= set(re.findall(r'"(\w+)"', between(read("src/inference/run/model.c"), "names[] = {", "}")))
 assert {"observe", "collect", "labelled", "one", "all", "pow"} <= words, sorted(words)
 
 rows = json.loads(subprocess.run([tool, "reference"], check=True, stdout=subprocess.PIPE).stdout)

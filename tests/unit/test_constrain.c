@@ -5,7 +5,7 @@
  */
 #include "support/check.h"
 
-#include "infer/constrain.h"
+#include "inference/hmc/constrain.h"
 #include "numeric/special/rng.h"
 #include <float.h>
 

@@ -4,7 +4,7 @@
  */
 #include "support/check.h"
 
-#include "infer/elimination.h"
+#include "inference/sums/elimination.h"
 #include <math.h>
 
 enum { VARS = 5, TABLES = 6 };

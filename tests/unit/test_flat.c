@@ -7,7 +7,7 @@
 #include "support/program.h"
 
 #include "runtime/flat/flat.h"
-#include "infer/move.h"
+#include "inference/run/move.h"
 #include "language/rows/protocol/adjoint.h"
 #include <math.h>
 

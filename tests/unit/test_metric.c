@@ -2,7 +2,7 @@
  *
  * Metrics of Hamiltonian Monte Carlo: what they learn from points of a normal distribution and
  * their gradients, and that velocities and momenta belong together. */
-#include "infer/metric.h"
+#include "inference/hmc/metric.h"
 #include "numeric/la/blas.h"
 #include "support/check.h"
 #include <math.h>

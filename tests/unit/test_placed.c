@@ -7,7 +7,7 @@
 #include "support/check.h"
 #include "support/program.h"
 
-#include "infer/placed.h"
+#include "inference/hmc/placed.h"
 
 enum { MOST = 64 };
 

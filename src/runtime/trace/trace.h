@@ -54,8 +54,8 @@ struct trace {
     uint64_t n_nodes;
     uint64_t n_directives; /* given so far, but for those taken back by trace_undo_last */
     double log_weight;     /* particle weight */
-    /* For the error of the evidence (infer/op_particles.c). The last two are the same in all
-     * particles of a model. */
+    /* For the error of the evidence (inference/particles/op_particles.c). The last two are the same
+     * in all particles of a model. */
     struct ancestry {
         uint32_t from;        /* which of the particles that began together it comes from */
         uint32_t generations; /* populations since then, that one included; 0: none has begun */

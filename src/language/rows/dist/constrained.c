@@ -2,7 +2,7 @@
  *
  * Random procedures whose values are tied together: correlation matrices and their factors, unit
  * vectors, and flat priors on such supports. What their supports are called, and the measure of
- * their densities, stands in infer/constrain.h.
+ * their densities, stands in inference/hmc/constrain.h.
  */
 #include "base/mem.h"
 #include "base/number.h"
@@ -24,9 +24,9 @@ static enum gpm_status order_arg(struct sp_call *c, double most, size_t *p) {
 
 /* ---- lkj_corr(d, eta): density c |X|^(eta-1) in the d (d-1) / 2 correlations (Lewandowski,
  * Kurowicka and Joe 2009). With L the factor of X and t_ij the canonical partial correlations of
- * its rows (infer/constrain_matrix.c), that of L has L_jj^(d-1-j+2 (eta-1)) for each j, and that of
- * t_ij is (1 - t^2)^(b_j - 1) / B(1/2, b_j), b_j = eta + (d - 2 - j) / 2, independently: so draws
- * are made, and so the constant is found.
+ * its rows (inference/hmc/constrain_matrix.c), that of L has L_jj^(d-1-j+2 (eta-1)) for each j, and
+ * that of t_ij is (1 - t^2)^(b_j - 1) / B(1/2, b_j), b_j = eta + (d - 2 - j) / 2, independently: so
+ * draws are made, and so the constant is found.
  *
  * flat_corr is eta = 1; flat_corr_cholesky the same density for every factor: row i is then uniform
  * in the ball of i dimensions, its last number what the length 1 leaves. */

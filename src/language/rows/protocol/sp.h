@@ -125,7 +125,7 @@ enum sp_special {
 };
 
 /* Where the values of a random procedure lie: each number by itself, or all of them together.
- * infer/constrain.h has a transform to unconstrained numbers for each but the last two. */
+ * inference/hmc/constrain.h has a transform to unconstrained numbers for each but the last two. */
 enum sp_support_kind {
     SUPPORT_REAL,
     SUPPORT_POSITIVE, /* above lo */

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Guards: what an instruction has changed is taken back when it fails, but for transitions.
+ *
+ *     FRESH <-> WHOLE ---- transitions ----> MOVED
+ *          \________________________________/
+ *                           | another change, which a failure may leave behind
+ *                           v
+ *                          COPY
+ *
+ * A transition that fails puts back what it took, so a chain that fails or is interrupted keeps its
+ * last complete one, and needs no guard. Nor does a single directive, but where it gives values to
+ * choices of several particles (guard_particles). */
+#include "inference/run/infer.h"
+
+void guard_begin(struct infer_state *x) {
+    x->guard = (struct guard){.state = GUARD_FRESH, .model = x->model};
+    value_ref(value_box(V_BOX, &x->model->box));
+}
+
+void guard_whole(struct infer_state *x, bool whole) {
+    if (x->guard.state <= GUARD_WHOLE) x->guard.state = whole ? GUARD_WHOLE : GUARD_FRESH;
+}
+
+void guard_moved(struct infer_state *x) {
+    if (x->guard.state <= GUARD_WHOLE) x->guard.state = GUARD_MOVED;
+}
+
+/* share: no caller holds nodes of the model now, so that its traces may share layers with the copy.
+ * Else the copy is one, and the model's nodes stay what they are. */
+static enum gpm_status copy(struct infer_state *x, bool share) {
+    struct guard *g = &x->guard;
+    if (!g->model || g->state == GUARD_COPY) return GPM_OK;
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < g->model->p.n && st == GPM_OK; i++) {
+        struct trace **t = &g->model->p.at[i];
+        vec_push(&g->copy, share ? trace_share(t) : trace_clone(*t));
+        st = core_poll(x->core, x->at);
+    }
+    if (st == GPM_OK) st = core_check_memory(x->core, x->at);
+    g->rng = x->core->rng;
+    if (st == GPM_OK)
+        g->state = GUARD_COPY;
+    else /* the copy may lack what there was no room for; the model is as it was */
+        particles_free(&g->copy);
+    return st;
+}
+
+enum gpm_status guard_action(struct infer_state *x, bool changes, bool share) {
+    enum guard_state was = x->guard.state;
+    guard_whole(x, false);
+    return changes && was != GUARD_WHOLE ? copy(x, share && was == GUARD_FRESH) : GPM_OK;
+}
+
+enum gpm_status guard_particles(struct infer_state *x) {
+    struct guard *g = &x->guard;
+    if (!g->model || g->model != x->model || x->model->p.n < 2) return GPM_OK;
+    return copy(x, g->state <= GUARD_WHOLE);
+}
+
+void guard_end(struct infer_state *x, bool ok) {
+    struct guard g = x->guard;
+    x->guard = (struct guard){0};
+    if (g.copy.n && !ok) {
+        particles_free(&g.model->p);
+        g.model->p = g.copy;
+        x->core->rng = g.rng;
+    } else
+        particles_free(&g.copy);
+    value_unref(value_box(V_BOX, &g.model->box));
+}
