@@ -2,7 +2,7 @@
  * Bayesian optimisation: median simple regret after 25, 50 and 100 evaluations over 20 seeds on six
  * functions, beside published peers measured in the same form, and CPU time per decision.
  * Usage: bench_bo [SEEDS [FUNCTION]]; exit status 1 when a promise is broken. */
-#include "optimize/bayesopt.h"
+#include "apps/optimize/bayesopt.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -10,8 +10,8 @@
  * bench_bo2 list: what there is. */
 #include "bo2_problems.h"
 #include "numeric/special/rng.h"
-#include "optimize/bayesopt.h"
-#include "optimize/pareto.h"
+#include "apps/optimize/bayesopt.h"
+#include "apps/optimize/pareto.h"
 
 #include <math.h>
 #include <stdio.h>

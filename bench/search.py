@@ -15,7 +15,7 @@ QUESTIONS = ["PER & !LIN", "periodic(throughout)", "rises(from=1968)", "rises(19
 
 
 def varied(sketch, rng):
-    """Begins and lasts otherwise: x0 and span are the two doubles behind four bytes (src/discover/sketch_code.c)."""
+    """Begins and lasts otherwise: x0 and span are the two doubles behind four bytes (src/apps/discover/sketch_code.c)."""
     x0, span = struct.unpack_from("<dd", sketch, 4)
     other = span * (1 + 0.2 * (rng.random() - 0.5))
     return sketch[:4] + struct.pack("<dd", x0 + span * (rng.random() - 0.5) / 2, other) + sketch[20:]

@@ -11,10 +11,10 @@
 #include "base/count.h"
 #include "base/file.h"
 #include "base/work.h"
-#include "discover/ask.h"
-#include "discover/charts.h"
-#include "discover/paper.h"
-#include "discover/panel.h"
+#include "apps/ask/ask.h"
+#include "apps/discover/charts.h"
+#include "apps/discover/paper.h"
+#include "apps/discover/panel.h"
 #include "table/csv.h"
 #include <math.h>
 #include <string.h>

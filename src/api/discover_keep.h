@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A search of structures that is kept while it runs (discover/journal.h): what was asked for, with
- * the data, as the head of its journal. Who goes on with a folder takes all of it from there, so
- * the folder can be moved and the file may be gone.
+ * A search of structures that is kept while it runs (apps/discover/journal.h): what was asked for,
+ * with the data, as the head of its journal. Who goes on with a folder takes all of it from there,
+ * so the folder can be moved and the file may be gone.
  */
 #ifndef API_DISCOVER_KEEP_H
 #define API_DISCOVER_KEEP_H
-#include "discover/discovery.h"
-#include "discover/journal.h"
+#include "apps/discover/discovery.h"
+#include "apps/discover/journal.h"
 #include "gpmem/discover.h"
 
 struct kept_search {

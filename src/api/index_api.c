@@ -6,7 +6,7 @@
 #include "api/call.h"
 #include "api/voice.h"
 #include "base/count.h"
-#include "index/index.h"
+#include "apps/index/index.h"
 #include <string.h>
 
 struct gpm_index {

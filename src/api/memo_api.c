@@ -12,8 +12,8 @@
 #include "language/rows/source/runner.h"
 #include "language/rows/source/srcfn.h"
 #include "io/store/memo.h"
-#include "optimize/memo_csv.h"
-#include "optimize/time_predict.h"
+#include "apps/optimize/memo_csv.h"
+#include "apps/optimize/time_predict.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include "api/call.h"
 #include "api/voice.h"
 #include "base/count.h"
-#include "optimize/bo_rules.h"
-#include "optimize/optimize.h"
+#include "apps/optimize/bo_rules.h"
+#include "apps/optimize/optimize.h"
 #include <math.h>
 
 struct gpm_optimizer {

@@ -7,7 +7,7 @@
 #include "api/voice.h"
 #include "base/cores.h"
 #include "base/count.h"
-#include "regress/regress.h"
+#include "apps/regress/regress.h"
 #include <math.h>
 
 enum { KEPT_TEXTS = 5 }; /* of the options */

@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "fuzz/scratch.h"
 #include "gpmem/discover.h"
-#include "discover/series.h"
+#include "apps/discover/series.h"
 #include <jansson.h>
 #include <stdint.h>
 

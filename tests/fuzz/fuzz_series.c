@@ -4,8 +4,8 @@
  * read and small goes through the learner's likelihood. Bytes after a '#' are steps of a walk in
  * time instead, so that files with repeated and unsorted times, on a grid and off it, are common.
  */
-#include "discover/series.h"
-#include "discover/smodel.h"
+#include "apps/discover/series.h"
+#include "apps/discover/smodel.h"
 #include "support/structure_text.h"
 #include <math.h>
 #include <stdint.h>

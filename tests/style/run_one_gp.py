@@ -32,12 +32,12 @@ CALLERS = {
     "inference/hmc/metric.c": "the covariance of a posterior, for momenta",
     "inference/hmc/pathfinder.c": "normal approximations along paths, for starts",
     "inference/op/op_bridge.c": "the normal distribution that draws of a posterior are bridged to",
-    "discover/beats.c": "waves by least squares; no likelihood",
-    "discover/changes.c": "the inverse covariance itself: changes at all dates at once",
-    "discover/predict.c": "joint draws of one part of a process",
-    "optimize/bo_feas.c": "probit regression of feasibility, by Laplace",
-    "optimize/bo_loud.c": "the information about the coefficients of a noise that differs by place",
-    "optimize/bo_patch.c": "a surface through points near the best one; no likelihood",
+    "apps/discover/beats.c": "waves by least squares; no likelihood",
+    "apps/discover/changes.c": "the inverse covariance itself: changes at all dates at once",
+    "apps/discover/predict.c": "joint draws of one part of a process",
+    "apps/optimize/bo_feas.c": "probit regression of feasibility, by Laplace",
+    "apps/optimize/bo_loud.c": "the information about the coefficients of a noise that differs by place",
+    "apps/optimize/bo_patch.c": "a surface through points near the best one; no likelihood",
 }
 WAYS = { # entry point -> the files that may call it: its own, and the one that chooses
     "gp_grid_logml": {"gp/way/gp_grid.c", "gp/process/gp_model.c"},

@@ -4,7 +4,7 @@
  */
 #ifndef SUPPORT_SINCE_01_H
 #define SUPPORT_SINCE_01_H
-#include "discover/smodel.h"
+#include "apps/discover/smodel.h"
 #include "gp/kernel/kern_class.h"
 #include "numeric/special/special.h"
 #include <math.h>

@@ -4,7 +4,7 @@
  */
 #ifndef TESTS_STRUCTURE_TEXT_H
 #define TESTS_STRUCTURE_TEXT_H
-#include "discover/structure.h"
+#include "apps/discover/structure.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * answer is known; sketches as bytes. */
 #include "support/check.h"
 
-#include "discover/ask.h"
+#include "apps/ask/ask.h"
 #include "base/mem.h"
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Simple forecasts against those of R's package forecast 8.x (thetaf, ets) on the same values, and
  * on series whose continuation is known.
  */
-#include "discover/baselines.h"
+#include "apps/discover/baselines.h"
 #include "table/csv.h"
 #include "support/check.h"
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "support/check.h"
 
 #include "numeric/special/rng.h"
-#include "optimize/bo_priv.h"
+#include "apps/optimize/bo_priv.h"
 
 static struct bo_space make_space(const char *text) {
     struct bo_space s;

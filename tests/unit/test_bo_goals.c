@@ -2,8 +2,8 @@
  * Evaluations that give several numbers: bounds, several objectives, the front's volume. */
 #include "support/check.h"
 
-#include "optimize/bo_priv.h"
-#include "optimize/pareto.h"
+#include "apps/optimize/bo_priv.h"
+#include "apps/optimize/pareto.h"
 
 #define FREE (-INFINITY), INFINITY
 

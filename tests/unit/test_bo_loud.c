@@ -3,7 +3,7 @@
  * when it is learnt and when not, and what a search gains. */
 #include "support/check.h"
 
-#include "optimize/bo_priv.h"
+#include "apps/optimize/bo_priv.h"
 
 enum { PLACES = 7, EACH = 2, PAIRS = PLACES * EACH };
 

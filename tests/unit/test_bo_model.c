@@ -3,8 +3,8 @@
 #include "support/check.h"
 
 #include "numeric/optim/optim.h"
-#include "optimize/bo_model.h"
-#include "optimize/bo_priv.h"
+#include "apps/optimize/bo_model.h"
+#include "apps/optimize/bo_priv.h"
 
 /* Random points of d coordinates and perhaps categories of 3 levels, with replicates when noisy. */
 enum { MOST = 20, PAIRS = 3 * MOST };

@@ -3,7 +3,7 @@
  * Going on with a run: a call that fails leaves the run as it was.
  */
 #include "base/mem.h"
-#include "discover/discovery.h"
+#include "apps/discover/discovery.h"
 #include "gpmem/discover.h"
 #include "support/check.h"
 #include <math.h>

@@ -4,8 +4,8 @@
  * structure's parameters against central differences and against an integral over the rate; the
  * posterior by normal values in the counts' place against the mode.
  */
-#include "discover/counts.h"
-#include "discover/smodel.h"
+#include "apps/discover/counts.h"
+#include "apps/discover/smodel.h"
 #include "gp/way/gp_laplace.h"
 #include "numeric/special/special.h"
 #include "support/check.h"

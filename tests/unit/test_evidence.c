@@ -3,10 +3,10 @@
  * Evidences: importance sampling on densities with known integrals, evidences of small structures
  * against integration on a grid, the posterior against the exact chains, threads do not matter.
  */
-#include "discover/posterior.h"
-#include "discover/predict.h"
-#include "discover/series_space.h"
-#include "discover/starts.h"
+#include "apps/discover/posterior.h"
+#include "apps/discover/predict.h"
+#include "apps/discover/series_space.h"
+#include "apps/discover/starts.h"
 #include "support/check.h"
 #include "support/structure_text.h"
 

@@ -3,7 +3,7 @@
  * Changes after the data: the parts of a forecast beside courses of events that are drawn, and
  * beside what the moments of Polya's process are.
  */
-#include "discover/further.h"
+#include "apps/discover/further.h"
 #include "support/check.h"
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  */
 #include "base/file.h"
 #include "base/own.h"
-#include "discover/journal.h"
+#include "apps/discover/journal.h"
 #include "support/check.h"
 #include <stdlib.h>
 #include <unistd.h>

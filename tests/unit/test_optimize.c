@@ -5,7 +5,7 @@
 
 #include "gpmem/optimize.h"
 #include "numeric/special/rng.h"
-#include "optimize/time_predict.h"
+#include "apps/optimize/time_predict.h"
 
 #include <sqlite3.h>
 

@@ -3,7 +3,7 @@
  * The paper's program: 49 structures with their prior, and the evidence of the kernel WN, one
  * parameter, against a fine sum.
  */
-#include "discover/paper.h"
+#include "apps/discover/paper.h"
 #include "support/check.h"
 
 static void make_noise(struct series *s, size_t n) {

@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "numeric/posterior/fit.h"
 #include "numeric/special/special.h"
-#include "regress/rchains.h"
-#include "regress/regress.h"
+#include "apps/regress/rchains.h"
+#include "apps/regress/regress.h"
 #include "support/check.h"
 #include <math.h>
 #include <stdio.h>

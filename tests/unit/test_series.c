@@ -2,7 +2,7 @@
  *
  * Reading time series: formats of times, missing and bad rows, columns, messages with line numbers.
  */
-#include "discover/series.h"
+#include "apps/discover/series.h"
 #include "support/check.h"
 
 static enum gpm_status parse(const char *text, struct series_options o, struct series *s,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Series that jump again and again on one side, and those that do not. */
-#include "discover/shots.h"
+#include "apps/discover/shots.h"
 #include "numeric/special/rng.h"
 #include "support/check.h"
 #include <math.h>

@@ -5,8 +5,8 @@
  * differences; which structures take the fast way; the noise's part, and that of rounding.
  */
 #include "numeric/special/rng.h"
-#include "discover/rounding.h"
-#include "discover/smodel.h"
+#include "apps/discover/rounding.h"
+#include "apps/discover/smodel.h"
 #include "numeric/la/blas.h"
 #include "numeric/special/special.h"
 #include "support/check.h"

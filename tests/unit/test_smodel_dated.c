@@ -4,7 +4,7 @@
  * pattern of a day that differs within the week the product of two. Their gradients, and what a
  * grammar allows of them.
  */
-#include "discover/smodel.h"
+#include "apps/discover/smodel.h"
 #include "gp/kernel/kern_class.h"
 #include "support/check.h"
 #include "support/structure_text.h"

@@ -3,7 +3,7 @@
  * Structures: canonical form, text, grammar and neighbourhood; queries over them.
  */
 #include "gp/kernel/kern_query.h"
-#include "discover/structure.h"
+#include "apps/discover/structure.h"
 #include "support/check.h"
 #include "support/structure_text.h"
 

@@ -2,7 +2,7 @@
  *
  * What is made of the rows of a step: totals of transactions, counts of events, and the rest.
  */
-#include "discover/every.h"
+#include "apps/discover/every.h"
 #include "support/check.h"
 
 static struct series taken(const char *text, struct series_options o) {

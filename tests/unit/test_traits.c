@@ -4,7 +4,7 @@
 #include "support/check.h"
 
 #include "base/mem.h"
-#include "discover/traits.h"
+#include "apps/discover/traits.h"
 #include "numeric/special/rng.h"
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * Small words of reports: durations with their intervals, shares.
  */
-#include "discover/words.h"
+#include "apps/discover/words.h"
 #include "support/check.h"
 #include <stdio.h>
 #include <string.h>

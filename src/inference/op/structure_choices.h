@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The choices that make a structure and its parameters, for the moves (op_structure.c) and the
- * search (discover/program_space.c) over the grammars that programs are.
+ * search (apps/discover/program_space.c) over the grammars that programs are.
  */
 #ifndef INFER_STRUCTURE_CHOICES_H
 #define INFER_STRUCTURE_CHOICES_H

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What values look like before any structure: slips and habits of those who keep tables, told with
+ * what to do about them.
+ */
+#ifndef DISCOVER_HINTS_H
+#define DISCOVER_HINTS_H
+#include "apps/discover/discovery.h"
+
+/* Sentences, each after a blank where there is something before it; nothing where none applies. */
+void hint_units(const struct discovery *d, struct buf *out);   /* a factor of 100, 1000, ... */
+void hint_counter(const struct discovery *d, struct buf *out); /* totals that only grow */
+void hint_shots(const struct discovery *d, struct buf *out);   /* sudden rises, again and again */
+void hint_feast(const struct discovery *d, struct buf *out);   /* outliers at one time of years */
+#endif
