@@ -10,7 +10,7 @@
  * bytes are those of one process. It alone listens to signals: when it stops, the job ends with its
  * status.
  */
-#include "cli/command.h"
+#include "front/cli/command.h"
 #include "ranks.h"
 #include <mpi.h>
 #include <signal.h>

@@ -4,7 +4,7 @@
  * the library of stiff equations, a BLAS with threads. Each says so when it is asked for. And a
  * sort that emscripten's C library lacks.
  */
-#include "api/stack.h"
+#include "front/api/stack.h"
 #include "base/buf.h"
 #include "base/cores.h"
 #include "base/fibres.h"

@@ -110,7 +110,7 @@ def complaints(files):
 
 def sources():
     return {os.path.relpath(p, ROOT): open(p, encoding="utf-8").read()
-            for p in sorted(glob.glob(os.path.join(ROOT, "**", "*.[ch]"), recursive=True)) if not re.search(r"/src/(?:cli|api)/|/src/\.\./", p)}
+            for p in sorted(glob.glob(os.path.join(ROOT, "**", "*.[ch]"), recursive=True)) if not re.search(r"/src/front/(?:cli|api)/|/src/\.\./", p)}
 
 
 def test_the_scan_itself():

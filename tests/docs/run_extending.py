@@ -89,7 +89,7 @@ def build(changed, targets):
         first = []  # an object in the place of the old one; before the archive; a new command for the tool alone
         for unit, compiled in made.items():
             link, n = re.subn(r" \S*\.dir/%s\.o" % re.escape(unit), " " + compiled, link)
-            if not n and (name == "gpmem" or not unit.startswith("src/cli/")):
+            if not n and (name == "gpmem" or not unit.startswith("src/front/cli/")):
                 first.append(compiled)
         link = re.sub(r" -o \S+", " %s -o %s" % (" ".join(first), os.path.join(WORK, "build", target)), link, count=1)
         do("sh", "-c", link, cwd=BUILD)

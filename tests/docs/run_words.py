@@ -43,7 +43,7 @@ session, known = lib.gpm_session_new(None), []
 lib.gpm_complete(session, b"", EACH(lambda _, name: known.append(name.decode())), None)
 lib.gpm_session_free(session)
 assert len(known) == len(set(known)), sorted(n for n in set(known) if known.count(n) > 1)
-library = set(re.findall(r"^define ([a-z]\w*) =", read("src/session/embed/prelude.vnts"), re.M))
+library = set(re.findall(r"^define ([a-z]\w*) =", read("src/front/session/embed/prelude.vnts"), re.M))
 assert library <= set(known), sorted(library - set(known))
 page = set(re.findall(r"^\* `([^\s(`]+)", read("docs/reference.md"), re.M))
 assert set(known) == page, "a session knows %s, docs/reference.md names %s" % (sorted(set(known) - page), sorted(page - set(known)))

@@ -3,7 +3,7 @@
  * Fuzz target of the language server: the input is what a client sends, each line one message (its
  * header is added here, so that the fuzzer need not count). Run: fuzz_lsp corpus/lsp
  */
-#include "cli/command.h"
+#include "front/cli/command.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

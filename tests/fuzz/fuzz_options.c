@@ -5,7 +5,7 @@
  * of the tool runs one command; it may refuse, but no signal may end it, except that its time is
  * up. Run: fuzz_options -dict=options.dict corpus/options
  */
-#include "cli/command.h"
+#include "front/cli/command.h"
 #include "fuzz/scratch.h"
 #include <fcntl.h>
 #include <ftw.h>

@@ -22,15 +22,15 @@ KEPT = {
     ("io/gpu/cuda.c", "host"): "working memory, grows only, under the lock",
     ("io/gpu/cuda.c", "host_bytes"): "its size",
     # The tool has one thread and runs one command.
-    ("cli/cmd_completions.c", "text"): "an answer, until the next call",
-    ("cli/cmd_fmt.c", "standard"): "argv has no const",
-    ("cli/cmd_fmt.c", "input"): "the same",
-    ("cli/cmd_watch.c", "state"): "what is shown, until the next look",
-    ("cli/main.c", "list"): "commands in their order, made once",
-    ("cli/options.c", "text"): "an answer, until the next call",
-    ("cli/repl.c", "text"): "the same",
-    ("cli/run_read.c", "m"): "the facts borrow from it, until the next call",
-    ("cli/run_read.c", "lost"): "an answer, until the next call",
+    ("front/cli/cmd_completions.c", "text"): "an answer, until the next call",
+    ("front/cli/cmd_fmt.c", "standard"): "argv has no const",
+    ("front/cli/cmd_fmt.c", "input"): "the same",
+    ("front/cli/cmd_watch.c", "state"): "what is shown, until the next look",
+    ("front/cli/main.c", "list"): "commands in their order, made once",
+    ("front/cli/options.c", "text"): "an answer, until the next call",
+    ("front/cli/repl.c", "text"): "the same",
+    ("front/cli/run_read.c", "m"): "the facts borrow from it, until the next call",
+    ("front/cli/run_read.c", "lost"): "an answer, until the next call",
 }
 MEANT = re.compile(r"\b(_Thread_local|_Atomic|atomic_\w+|pthread_once_t)\b")
 SHARING = re.compile(r"\b(lgammaf?|strtok|localtime|gmtime|ctime|asctime|rand|srand|drand48|ttyname|ptsname)\s*\(")

@@ -4,7 +4,7 @@
  */
 #ifndef SUPPORT_PROGRAM_H
 #define SUPPORT_PROGRAM_H
-#include "session/session.h"
+#include "front/session/session.h"
 #include "support/check.h"
 #include <stdlib.h>
 #include <string.h>

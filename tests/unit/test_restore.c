@@ -5,7 +5,7 @@
  */
 #include "support/check.h"
 
-#include "session/session.h"
+#include "front/session/session.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #define DISCOVER_PAPER_H
 #include "apps/discover/posterior.h"
 #include "apps/discover/series.h"
-#include "session/session.h"
+#include "front/session/session.h"
 
 struct paper_options {
     double x_scale; /* multiplies centred x */

@@ -2,7 +2,7 @@
  *
  * What is known of a value before the program runs: a value that stands for any of several. It goes
  * through the checks of calls like others (language/rows/protocol/sig.c), which refuse it when none
- * of those it stands for would fit. Made by session/check_program.c; never seen by a running
+ * of those it stands for would fit. Made by front/session/check_program.c; never seen by a running
  * program.
  */
 #ifndef SP_GUESS_H
