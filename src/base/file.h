@@ -10,8 +10,8 @@
  * followed in a folder that others can write. FILE_PRIVATE is moreover this user's, and nobody else
  * could have written it.
  *
- * SQLite (io/store/sqlite_files.c), dlopen (io/host/foreign.c) and libedit's history (cli/line.c)
- * open files themselves; the first two look before whether they are regular.
+ * SQLite (io/store/sqlite_files.c), dlopen (io/host/foreign.c) and libedit's history
+ * (front/cli/repl.c) open files themselves; the first two look before whether they are regular.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H

@@ -23,7 +23,7 @@ def classes(kind):
 
 
 def main():
-    tables = open(os.path.join(ROOT, "src", "infer", "infer_pack.c")).read()
+    tables = open(os.path.join(ROOT, "src", "inference", "run", "infer_pack.c")).read()
     listed = set(re.findall(r"&(\w+)[,}]", tables))
     seen = set()
     for kind in ("box_class", "sp_state_class"):

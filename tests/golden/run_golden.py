@@ -27,7 +27,7 @@ UNSTABLE = [
     (re.compile(r":\d+: error\[E0220\](.*\n.*\n.*\n).*\^.*\n"), r":N: error[E0220]\1"),
 ]
 STOPPED = ("interrupted.vnts", "limit_time.vnts")  # in good order: status 4
-CODES = os.path.join(HERE, "..", "..", "src", "lang", "diag_codes.h")
+CODES = os.path.join(HERE, "..", "..", "src", "language", "lang", "diag_codes.h")
 
 
 def first_line(path):

@@ -67,9 +67,9 @@ def reports():
 
 def table():
     """The table has every option that the library's texts name."""
-    with open(os.path.join(ROOT, "src", "api", "voice.c")) as f:
+    with open(os.path.join(ROOT, "src", "front", "api", "voice.c")) as f:
         known = set(re.findall(r'^    \{"([a-z-]+)",', f.read(), re.M))
-    for path in glob.glob(os.path.join(ROOT, "src", "*", "*.c")):
+    for path in glob.glob(os.path.join(ROOT, "src", "**", "*.c"), recursive=True):
         if "/cli/" in path or "/gpu/" in path:
             continue
         with open(path) as f:

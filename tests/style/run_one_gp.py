@@ -18,6 +18,7 @@ SRC = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspa
 FACTORS = re.compile(r"\b(la_potrf|la_potri|chol_build|chol_build_from|chol_logdet|toeplitz_solve|toeplitz_half_solve"
                      r"|LAPACKE?_\w*potr\w*|cblas_\w+)\s*\(")
 CALLERS = {
+    "numeric/optim/sqp_quadratic.c": "quadratic programs",
     "gp/way/gp_dense.c": "the likelihood, densely: the engine of this machine",
     "gp/way/gp_grid.c": "the likelihood and its gradient on a regular grid",
     "gp/way/gp_inducing.c": "the likelihood by inducing points",

@@ -161,6 +161,7 @@ op_fn infer_steps, infer_each;
 #define STEPS(fn, default_) .flags = OP_STEPS, .run = infer_steps, .step = fn, .block = default_
 #define EACH(fn)            .run = infer_each, .each = fn
 /* The same row as a procedure class, for signatures, keywords and help: for the index. */
+extern const struct infer_op *const infer_families[]; /* front/rows.c; ends with NULL */
 size_t sp_operator_make(const struct sp_class **rows);
 /* The operator that a class stands for; NULL: none. */
 static inline const struct infer_op *infer_op_of(const struct sp_class *cls) {

@@ -1,22 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inference operators among the procedures (language/rows/protocol/families.def). A family file
- * ends with `const struct infer_op infer_NAME_rows[]`, the last of them empty, and is named here.
- * Two families (discover, series) stand in higher layers, above what their operators work on. */
+ * Inference operators among the procedures (front/rows.c names their families). */
 #include "inference/run/infer.h"
 
 #include "base/vec.h"
-
-#define FAMILIES(X)                                                                                \
-    X(control), X(store), X(discover), X(series), X(dataset), X(plot), X(check), X(custom),        \
-        X(drift), X(gibbs), X(ascent), X(hmc), X(laplace), X(meanfield), X(mh), X(model),          \
-        X(particles), X(pgibbs), X(query), X(rejection), X(sample), X(slice), X(structure),        \
-        X(select), X(loo), X(observed), X(bridge), X(marginal), X(ess), X(exact), X(explain)
-#define ROWS(name)  infer_##name##_rows
-#define TABLE(name) ROWS(name)[]
-
-extern const struct infer_op FAMILIES(TABLE);
-static const struct infer_op *const families[] = {FAMILIES(ROWS)};
 
 extern const struct op_state_class samplers_own, structures_own, laplace_fits_own, detached_own,
     summed_own, lent_own;
@@ -53,8 +40,8 @@ void op_states_pack(struct pack *p, struct infer_state *x) {
 /* Made once for the index of procedures, and kept. */
 size_t sp_operator_make(const struct sp_class **rows) {
     VEC(struct sp_class) all = {0};
-    for (size_t f = 0; f < COUNT_OF(families); f++)
-        for (const struct infer_op *op = families[f]; op->name; op++) {
+    for (size_t f = 0; infer_families[f]; f++)
+        for (const struct infer_op *op = infer_families[f]; op->name; op++) {
             struct sp_class made = {.name = op->name,
                                     .sig = op->sig,
                                     .doc = op->doc,

@@ -210,29 +210,6 @@ static enum gpm_status k_struct(struct sp_call *c, value *out) {
     return st == GPM_OK ? st : too_large(c);
 }
 
-enum gpm_status kernel_contains(struct sp_call *c, value *out) {
-    struct kern *k = kernel_from(c, c->args[0]), *part = kernel_of(c->args[1]);
-    if (!k) return GPM_E_USER;
-    bool yes = false;
-    char *why = NULL;
-    struct buf text = BUF_INIT;
-    enum gpm_status st = GPM_OK;
-    if (part)
-        st = kern_struct(part, &text) == GPM_OK ? GPM_OK : too_large(c);
-    else if (c->args[1].tag == V_STR)
-        buf_puts(&text, c->args[1].u.str->text);
-    else
-        st = sp_error(c, DIAG_TYPE, "%s: s must be a structure like \"SE*PER\", or a kernel",
-                      c->cls->name);
-    if (st == GPM_OK && (st = kern_contains(k, text.data, &yes, &why)) != GPM_OK)
-        st = sp_error(c, DIAG_QUERY, "%s", why ? why : "the structure cannot be read");
-    kern_unref(k);
-    buf_release(&text);
-    mem_free(why);
-    *out = value_bool(yes);
-    return st;
-}
-
 /* An input as numbers, owned; false: it is none. */
 static bool input_of(value v, double **x, size_t *n) {
     if (v.tag != V_NUM) return seq_numbers(v, x, n);

@@ -351,3 +351,28 @@ static struct box *mean_pack_box(struct pack *p, size_t number, struct box *b) {
     mean_pack(p, &m->m, &kernel_foreign);
     return &m->box;
 }
+
+enum gpm_status kernel_contains(struct sp_call *c, value *out) {
+    struct kern *k = kernel_from(c, c->args[0]), *part = kernel_of(c->args[1]);
+    if (!k) return GPM_E_USER;
+    bool yes = false;
+    char *why = NULL;
+    struct buf text = BUF_INIT;
+    enum gpm_status st = GPM_OK;
+    if (part)
+        st = kern_struct(part, &text) == GPM_OK
+                 ? GPM_OK
+                 : sp_error(c, DIAG_LIMIT, "%s: %s", c->cls->name, KERN_TOO_LARGE);
+    else if (c->args[1].tag == V_STR)
+        buf_puts(&text, c->args[1].u.str->text);
+    else
+        st = sp_error(c, DIAG_TYPE, "%s: s must be a structure like \"SE*PER\", or a kernel",
+                      c->cls->name);
+    if (st == GPM_OK && (st = kern_contains(k, text.data, &yes, &why)) != GPM_OK)
+        st = sp_error(c, DIAG_QUERY, "%s", why ? why : "the structure cannot be read");
+    kern_unref(k);
+    buf_release(&text);
+    mem_free(why);
+    *out = value_bool(yes);
+    return st;
+}

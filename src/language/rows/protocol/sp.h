@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Procedures. Every builtin is one row (struct sp_class) of a family table; sp_index.c lists the
+ * Procedures. Every builtin is one row (struct sp_class) of a family table; front/rows.c lists the
  * tables. Arity, argument types, keyword names, help, completion and the reference page come from
  * the row's signature string:
  *
@@ -330,6 +330,14 @@ static inline struct sp_proc *sp_made_of(value v) {
 }
 
 /* The tables. */
+struct sp_family {
+    const struct sp_class *rows;
+    const size_t *count;
+    size_t (*make)(const struct sp_class **rows); /* rows made from another table, once */
+};
+extern const struct sp_family sp_families[]; /* front/rows.c */
+extern const size_t sp_family_count;
+
 size_t sp_index_count(void);
 const struct sp_class *sp_index_at(size_t i);
 const struct sp_class *sp_index_find(const char *name); /* NULL: none */
