@@ -130,6 +130,7 @@ NO_INT(sqlite3_db_readonly, (sqlite3 * db, const char *name))
 NO_INT(sqlite3_exec,
        (sqlite3 * db, const char *sql, int (*f)(void *, int, char **, char **), void *p, char **e))
 NO_INT(sqlite3_extended_result_codes, (sqlite3 * db, int on))
+NO_INT(sqlite3_file_control, (sqlite3 * db, const char *name, int op, void *p))
 NO_INT(sqlite3_finalize, (sqlite3_stmt * s))
 NO_INT(sqlite3_get_autocommit, (sqlite3 * db))
 NO_INT(sqlite3_limit, (sqlite3 * db, int id, int value))
@@ -138,6 +139,12 @@ NO_INT(sqlite3_prepare_v2,
 NO_INT(sqlite3_reset, (sqlite3_stmt * s))
 NO_INT(sqlite3_step, (sqlite3_stmt * s))
 NO_INT(sqlite3_stmt_busy, (sqlite3_stmt * s))
+NO_INT(sqlite3_vfs_register, (sqlite3_vfs * v, int as_default))
+NO_INT(sqlite3_vfs_unregister, (sqlite3_vfs * v))
+sqlite3_vfs *sqlite3_vfs_find(const char *name) { /* its table is read before a store is opened */
+    static sqlite3_vfs none;
+    return &none;
+}
 NO_INT(sqlite3_system_errno, (sqlite3 * db))
 NO_POINTER(const void, sqlite3_column_blob, (sqlite3_stmt * s, int i))
 NO_POINTER(const unsigned char, sqlite3_column_text, (sqlite3_stmt * s, int i))

@@ -10,7 +10,7 @@ import glob, os, re, subprocess, sys, tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OBJECTS = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "CMakeFiles/gpmem_objects.dir")
 # What other machines add: helpers of compilers, OpenMP, sanitizers, the choice of an instruction set, what is asked of glibc alone.
-COMPILERS = re.compile(r"(mallinfo2$|__|_GLOBAL_OFFSET_TABLE_|_DYNAMIC|GOMP_|omp_|vec_ops_avx)")
+COMPILERS = re.compile(r"(mallinfo2$|malloc_trim$|__|_GLOBAL_OFFSET_TABLE_|_DYNAMIC|GOMP_|omp_|vec_ops_avx)")
 
 
 def read(path):
@@ -22,7 +22,9 @@ def symbols(paths):
     """Names that the objects define, and those they need."""
     out = subprocess.run(["nm", "-P", "-A", "--no-sort", *paths], check=True, stdout=subprocess.PIPE, text=True).stdout
     rows = [line.split(": ", 1)[1].split() for line in out.splitlines() if ": " in line]
-    return {r[0] for r in rows if r[1] not in "Uwv"}, {r[0] for r in rows if r[1] == "U"}  # weak ones may be absent
+    needed = {r[0] for r in rows if r[1] == "U"}  # weak ones may be absent
+    # The BLAS of this build has names of its own (tools/blas); a page's has the usual ones.
+    return {r[0] for r in rows if r[1] not in "Uwv"}, {re.sub(r"^own_(?=cblas_|openblas_|d\w+_$)", "", n) for n in needed}
 
 
 def compiled(folder):

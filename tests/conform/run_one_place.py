@@ -28,7 +28,7 @@ RULES = [
       "inference/op/op_control.c": "assert has words of its own",
       "language/lang/parse_special.c": "keywords of forms with a syntax of their own"}),
     ("proposals are accepted by mh_accept: elsewhere no log of a uniform number is compared, but in draws of laws", r"log\(rng_uniform\([^()]*\)\)\s*[<>]",
-     ["runtime/trace/transition.c", "math/*", "language/rows/dist/*"],
+     ["runtime/trace/transition.c", "numeric/dist/*", "numeric/special/*", "language/rows/dist/*"],
      {"apps/discover/structure_chains.c": "chains of the structure learner, without a trace: each step takes one number, whatever the ratio",
       "inference/hmc/nuts.c": "picks one of two trees by their weights",
       "inference/particles/op_particles.c": "picks one of a class of particles by its weight",
