@@ -314,6 +314,41 @@ void node_close_over(struct trace *t, struct node *n) {
         if (i > 32 || !(fixed >> (i - 1) & 1)) close_over_value(t, n, n->in[i].node->val, 8);
 }
 
+/* A choice that n is or depends on; NULL: none. */
+static struct node *choice_under(struct map *seen, struct node *n) {
+    if (n->kind == NODE_CONST || map_get(seen, MAP_PTR(n))) return NULL;
+    map_put(seen, MAP_PTR(n), n);
+    if ((n->flags & NODE_RANDOM) && !(n->flags & NODE_OBSERVED)) return n;
+    struct node *found = NULL;
+    for (uint32_t i = 0; !found && i < n->n_in; i++) found = choice_under(seen, n->in[i].node);
+    for (uint32_t i = 0; !found && n->req && i < n->req->n_xin; i++)
+        found = choice_under(seen, n->req->xin[i].node);
+    for (uint32_t i = 0; !found && n->req && i < n->req->n_fam; i++)
+        found = choice_under(seen, n->req->fam[i]->root);
+    return found;
+}
+
+/* The values of a procedure that a store keeps are the same in every state of a model. */
+static enum gpm_status kept_values_are_fixed(struct trace *t, struct node *n,
+                                             const struct sp_call *c) {
+    if (!c->cls->aaa || !c->cls->aaa->keeps_values || !c->cls->aaa->keeps_values(c)) return GPM_OK;
+    close_over_value(t, n, c->args[0], 8);
+    struct map seen = {0};
+    struct node *choice = NULL;
+    for (uint32_t i = 0; !choice && n->req && i < n->req->n_xin; i++)
+        choice = choice_under(&seen, n->req->xin[i].node);
+    map_release(&seen);
+    if (!choice) return GPM_OK;
+    diag_raise(
+        t->core->diags, DIAG_DOMAIN, node_span(n),
+        "%s: the function reads a random choice, and a store would keep its values for every "
+        "value of that choice",
+        c->cls->name);
+    diag_add_label(t->core->diags, node_span(choice), "the choice");
+    return diag_set_help(t->core->diags,
+                         "leave store out, or give the function the choice as an input");
+}
+
 static enum gpm_status call_held(struct trace *t, struct node *n, struct pure *p, value *out) {
     enum { SMALL = 8 };
     size_t k = n->n_in - 1;
@@ -448,6 +483,7 @@ static enum gpm_status apply_primitive(struct trace *t, struct node *n, bool req
         if (requests) node_close_over(t, n);
         if (st == GPM_OK) st = regen_extra(t, n);
     }
+    if (st == GPM_OK && requests) st = kept_values_are_fixed(t, n, c);
     c->in_vain = inner(t)->replaced && n->ast == inner(t)->replaced;
     return call_end(t, n, &k, st == GPM_OK ? sp_simulate(c, out) : st);
 }

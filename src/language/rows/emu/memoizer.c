@@ -776,4 +776,9 @@ static enum gpm_status aaa_gradient(struct sp_call *c, void *state, value *dargs
     .remake = aaa_remake, .undo = aaa_undo, .commit = aaa_commit, .log_joint = aaa_log_joint,      \
     .gradient = aaa_gradient
 const struct sp_aaa memoizer_aaa = {ABSORBING};
-const struct sp_aaa memoizer_pair_aaa = {ABSORBING, .fixed = 1}; /* the source function */
+static bool has_store(const struct sp_call *c) {
+    return maker_parameter(c, "store") >= 0;
+}
+
+const struct sp_aaa memoizer_pair_aaa = {ABSORBING, .fixed = 1,
+                                         .keeps_values = has_store}; /* the source function */

@@ -176,6 +176,9 @@ struct sp_aaa {
      */
     enum gpm_status (*gradient)(struct sp_call *c, void *state, value *dargs);
     uint32_t fixed; /* bit i: a change of argument i makes new procedures instead */
+    /* Whether the first argument is called outside of models, and its values kept beyond them: it
+     * must not read random choices. NULL: never. */
+    bool (*keeps_values)(const struct sp_call *c);
 };
 
 /* Operations on the state of made procedures. */
