@@ -123,14 +123,14 @@ void buf_html(struct buf *b, const char *open, const char *text, const char *clo
 
 /* A line break would begin a block; ASCII's punctuation may be written with a \. What means
  * something in one place alone (a list's mark at the start, the colon of an address) is left as it
- * is elsewhere, so that sentences stay readable. */
+ * is elsewhere, so that sentences, times and names of options stay readable. */
 void buf_markdown(struct buf *b, const char *s) {
     struct buf clean = BUF_INIT;
     buf_line(&clean, s);
     for (const char *p = clean.data; *p; p++) {
         bool first = p == clean.data, again = !first && p[-1] == *p;
         if (strchr("\\`*_{}[]<>#|&~$@", *p) || (first && strchr("+-=!", *p)) ||
-            (again && strchr("+=", *p)) || (*p == ':' && p[1] && p[1] != ' '))
+            (again && strchr("+=", *p)) || (*p == ':' && (p[1] == '/' || ascii_alpha(p[1]))))
             buf_putc(b, '\\');
         buf_putc(b, *p);
     }

@@ -175,6 +175,8 @@ static void foreign_text(void **state) {
             "&lt;a b=&quot;c&quot;&gt;&amp;&#39;\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
     ESCAPED(buf_markdown(&b, "[a](b)\n# <c> | `d`\x1b"),
             "\\[a\\](b) \\# \\<c\\> \\| \\`d\\`\\\\u\\{1b\\}");
+    ESCAPED(buf_markdown(&b, "say --min 0: 2001-02-03 09:30, http://x, ==a=="),
+            "say --min 0: 2001-02-03 09:30, http\\://x, =\\=a=\\=");
     ESCAPED(buf_shown(&b, "a\\b\nc\xe2\x80\x8b"), "a\\\\b\\u{a}c\\u{200b}");
 }
 
