@@ -6,11 +6,11 @@
  * What requests (Venture's request and output parts): a compound call requests its body, `if` a
  * branch, a memoized call the one family of its arguments, mapv and its like one application per
  * element. The roots of requested families become extra parents (req->xin) of the node, whose
- * output is computed from their values. node_apply does all of it and leaves the node on, for the
- * first evaluation, for regen and for values carried on.
+ * output is computed from their values. node_apply does all of this and leaves the node on. The
+ * first evaluation, regen and carried values all use it.
  *
- * `requests` false: the families stand as they are, only the output is computed again; that is a D
- * node none of whose requests changed. */
+ * `requests` false: only the output is recomputed from the existing families. This serves a D node
+ * whose requests did not change. */
 #include "runtime/trace/node.h"
 
 #include "runtime/core/nest.h"
@@ -25,7 +25,7 @@ void set_linked_args(struct trace *t, struct node *n, bool linked) {
     n->flags ^= NODE_LINKED_ARGS;
 }
 
-/* The request's reference (the family's count is kept by who calls), and the root as a parent. */
+/* Holds the family by the request and makes its root a parent. The caller counts the requester. */
 static void add_family(struct trace *t, struct node *n, struct family *f) {
     struct request *r = node_request(t, n);
     if (r->n_fam == r->cap_fam) r->fam = pool_grow(pool_of(t), r->fam, &r->cap_fam, sizeof *r->fam);
@@ -48,8 +48,8 @@ static enum gpm_status call_family(struct trace *t, struct closure *c, struct no
     return st;
 }
 
-/* The end of the evaluation of a family that n requested: n is its first requester, or it is taken
- * apart again. */
+/* Ends the evaluation of a family that n requested: n becomes its first requester, or the family is
+ * taken apart if st is an error. */
 enum gpm_status request_family(struct trace *t, struct node *n, struct family *f,
                                enum gpm_status st) {
     f->refs = 1;
@@ -64,8 +64,8 @@ enum gpm_status request_family(struct trace *t, struct node *n, struct family *f
     return st;
 }
 
-/* The parameters are bound to the operand nodes themselves: the body reads them directly, and a
- * change of an operand reaches those that use it without passing the call. */
+/* Parameters are bound to the operand nodes themselves. The body reads them directly, and a change
+ * of an operand reaches its readers without going through the call. */
 static enum gpm_status apply_closure(struct trace *t, struct node *n, struct closure *c) {
     size_t k = n->n_in - 1;
     struct node *small[8], **args = k <= 8 ? small : NEW_ARRAY(struct node *, k);
@@ -77,20 +77,20 @@ static enum gpm_status apply_closure(struct trace *t, struct node *n, struct clo
     return request_family(t, n, f, st);
 }
 
-/* A constant for as long as its family lasts: it stands for an operand of who requests that. */
+/* A constant that stands for an operand in a family and lasts as long as the family. */
 static struct node *argument_constant(struct trace *t, struct family *f, value v) {
     struct node *n = node_constant(t, f, value_ref(v));
     n->flags |= NODE_ARGUMENT;
     return n;
 }
 
-/* Where the arguments of a request come from: request number `i` of a map by index. */
+/* Where the arguments of request number `i` of a map by index come from. */
 struct mapped {
     struct node *by;
     size_t i;
 };
 
-/* Argument j of a request: a constant, or an element of a sequence that is a node. */
+/* The node of argument j of a request: a constant, or a lookup in a sequence that is a node. */
 static enum gpm_status argument_node(struct trace *t, struct family *f, const struct mapped *from,
                                      size_t j, value v, const struct ast *at, struct node **out) {
     struct sp_origin of = {-1, -1};
@@ -104,9 +104,9 @@ static enum gpm_status argument_node(struct trace *t, struct family *f, const st
     return eval_builtin(t, f, at, NULL, "lookup", xs, place, out);
 }
 
-/* Application of any procedure value to constants, as a family of its own. The constants stand
- * first in it, in the order of the arguments, after the procedure where that is no compound one:
- * gradients find them there (gradient.c). from: of a map by index, else NULL. */
+/* Applies any procedure value to constants in a new family. The constants come first, in argument
+ * order; a procedure that is not compound comes before them. Gradients rely on that order
+ * (gradient.c). from: the request of a map by index, or NULL. */
 static enum gpm_status value_call_family(struct trace *t, value proc, const value *args, size_t n,
                                          struct family *f, const struct mapped *from,
                                          struct tagctx *ctx, const struct ast *at) {
@@ -136,7 +136,7 @@ enum gpm_status call_taken_apart(struct trace *t, struct node *n, struct family 
     inner(t)->opening = true;
     enum gpm_status st = value_call_family(t, n->in[0].node->val, args, k, f, NULL, n->ctx, n->ast);
     inner(t)->opening = outer;
-    t->structure = structure; /* nothing that stays has changed */
+    t->structure = structure; /* no remaining node has changed */
     f->refs = 1;
     if (args != small) mem_free(args);
     return st;
@@ -148,8 +148,8 @@ static value memo_key(const struct node *n) {
     return key;
 }
 
-/* A memoized procedure of a model around the run that t belongs to: a function whose values that
- * model keeps. */
+/* Calls a memoized procedure of a model around the current run. The enclosing model keeps the
+ * values. */
 static enum gpm_status memo_of_nest(struct trace *t, struct node *n, struct nest *around,
                                     struct memo_proc *m, value *out) {
     value key = memo_key(n);
@@ -163,8 +163,8 @@ static enum gpm_status memo_of_nest(struct trace *t, struct node *n, struct nest
     return st;
 }
 
-/* Families of a memo table are counted by their requesters and known by the array of argument
- * values; the table borrows them. `building` catches a family that asks for itself. */
+/* A memo table lists families by their argument array. Requesters count them; the table only
+ * borrows them. `building` detects a family that requests itself. */
 enum gpm_status apply_memo(struct trace *t, struct node *n, struct memo_proc *m, value key) {
     struct memo_entry *e = world_memo_find(&t->world, m, key);
     struct family *f = e ? e->family : NULL;
@@ -207,7 +207,7 @@ struct request_ctx {
     enum gpm_status st;
 };
 
-/* A requesting row calls this once for each application that it wants. */
+/* A requesting row calls this once for each application it requests. */
 static void request_one(void *ctx, value proc, const value *args, size_t n_args) {
     struct request_ctx *r = ctx;
     if (r->st != GPM_OK) return;
@@ -220,7 +220,7 @@ static void request_one(void *ctx, value proc, const value *args, size_t n_args)
     r->st = request_family(r->t, r->n, f, r->st);
 }
 
-/* The output part: from the values of the families' roots, in the order of the requests. */
+/* The output: computed from the values of the families' roots, in the order of the requests. */
 static enum gpm_status output_of_requests(struct node *n, struct sp_call *c, value *out) {
     uint32_t k = n->req ? n->req->n_fam : 0;
     value *results = NEW_ARRAY(value, k + 1);
@@ -230,10 +230,10 @@ static enum gpm_status output_of_requests(struct node *n, struct sp_call *c, val
     return st;
 }
 
-/* Nodes that a procedure handed to a primitive closes over: parents of the application, which calls
- * it without the trace seeing what it reads. The body is searched for names; `depth` counts the
- * frames opened inside it, so a name at that depth or beyond is one of the closure's own frame.
- * `budget` bounds how far procedures found on the way are followed in turn. */
+/* Finds the nodes that a procedure closes over when it is passed to a primitive. They become
+ * parents of the application, since the trace does not see what the primitive's calls read. `depth`
+ * counts the frames opened inside the body: a name at that depth or deeper belongs to the closure's
+ * frame. `budget` limits how many procedures found on the way are followed. */
 static void close_over(struct trace *t, struct node *n, const struct ast *a, struct frame *f,
                        int depth, int budget);
 
@@ -254,7 +254,7 @@ static bool close_over_part(value v, void *ctx) {
     return false;
 }
 
-/* Procedures and references among its parts, too: a list of kernels holds some. */
+/* Searches the parts of a value, too: a list of kernels holds procedures and references. */
 static void close_over_value(struct trace *t, struct node *n, value v, int budget) {
     struct closing w = {t, n, budget};
     if (budget > 0) value_any(v, close_over_part, &w);
@@ -291,11 +291,11 @@ static void close_over(struct trace *t, struct node *n, const struct ast *a, str
         if (p) depend_on(t, n, p, budget);
         return;
     }
-    if (a->kind == AST_UNQUOTE) return; /* with the model expression that it belongs to */
+    if (a->kind == AST_UNQUOTE) return; /* belongs to the enclosing model expression */
     int inner = depth;
     if (a->kind == AST_LAMBDA) inner++;
     if (a->kind == AST_BLOCK && a->u.block.n_slots) inner++;
-    if (a->kind == AST_MODEL || a->kind == AST_QUASI) { /* of a run inside */
+    if (a->kind == AST_MODEL || a->kind == AST_QUASI) { /* the model of an inner run */
         inner++;
         for (uint32_t i = 0; i < a->u.model.n_splices; i++)
             close_over(t, n, a->u.model.splices[i]->kids[0], f, depth, budget);
@@ -314,7 +314,7 @@ void node_close_over(struct trace *t, struct node *n) {
         if (i > 32 || !(fixed >> (i - 1) & 1)) close_over_value(t, n, n->in[i].node->val, 8);
 }
 
-/* A choice that n is or depends on; NULL: none. */
+/* A random choice that is n itself or an ancestor of n; NULL if n is deterministic. */
 static struct node *choice_under(struct map *seen, struct node *n) {
     if (n->kind == NODE_CONST || map_get(seen, MAP_PTR(n))) return NULL;
     map_put(seen, MAP_PTR(n), n);
@@ -328,7 +328,7 @@ static struct node *choice_under(struct map *seen, struct node *n) {
     return found;
 }
 
-/* The values of a procedure that a store keeps are the same in every state of a model. */
+/* Checks that values of a stored procedure are the same in every state of the model. */
 static enum gpm_status kept_values_are_fixed(struct trace *t, struct node *n,
                                              const struct sp_call *c) {
     if (!c->cls->aaa || !c->cls->aaa->keeps_values || !c->cls->aaa->keeps_values(c)) return GPM_OK;
@@ -353,15 +353,15 @@ static enum gpm_status call_held(struct trace *t, struct node *n, struct pure *p
     enum { SMALL = 8 };
     size_t k = n->n_in - 1;
     value small[SMALL], *args = k <= SMALL ? small : NEW_ARRAY(value, k);
-    small[0] = NIL; /* of a call without arguments */
+    small[0] = NIL; /* for a call without arguments */
     for (size_t i = 0; i < k; i++) args[i] = n->in[i + 1].node->val;
     enum gpm_status st = pure_call(t->core, &t->world, p, args, node_span(n), out);
     if (args != small) mem_free(args);
     return st;
 }
 
-/* A call held as one (runtime/core/pure.h): a function of its operands and of the nodes that the
- * procedure reads, which are its further parents. */
+/* A call held as one node (runtime/core/pure.h). Its parents are its operands and the nodes that
+ * the procedure reads. */
 static enum gpm_status apply_pure(struct trace *t, struct node *n, struct closure *c, value *out) {
     struct pure *p = pure_of(t->core, &t->world, c);
     if (!p)
@@ -383,7 +383,7 @@ static enum gpm_status apply_pure(struct trace *t, struct node *n, struct closur
     return st == GPM_OK ? call_held(t, n, p, out) : st;
 }
 
-/* Builtins that work on nodes rather than values: references, mem, eval, environments. */
+/* Builtins that take nodes instead of values: references, mem, eval, environments. */
 static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_call *c,
                                      bool requests, value *out, bool *handled) {
     enum gpm_status st;
@@ -436,7 +436,7 @@ static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_
     }
 }
 
-/* A proposal that draws a choice from an improper prior would weigh it wrongly. */
+/* Refuses to draw a choice from an improper prior, which would give a proposal a wrong weight. */
 static enum gpm_status no_prior(struct trace *t, struct node *n, const struct sp_class *cls) {
     diag_raise(t->core->diags, DIAG_IMPROPER, node_span(n),
                "%s has no distribution to draw from, and this operator proposes from the prior",
@@ -444,8 +444,8 @@ static enum gpm_status no_prior(struct trace *t, struct node *n, const struct sp
     return diag_set_help(t->core->diags, "nuts, hmc, slice and drift move such choices");
 }
 
-/* The families of a map by index stand while its sequences keep their length (shape.c); values
- * given from outside need not. */
+/* The families of a map by index assume that its sequences keep their length (shape.c). Values from
+ * outside may break this. */
 static enum gpm_status same_length(struct trace *t, const struct node *n) {
     size_t len;
     for (uint32_t i = 2; (n->flags & NODE_BY_INDEX) && i < n->n_in; i++)
@@ -456,8 +456,8 @@ static enum gpm_status same_length(struct trace *t, const struct node *n) {
     return GPM_OK;
 }
 
-/* In turn: builtins of the evaluator, rows that request and then compute from the results, rows
- * that call procedures (whose closed-over nodes must be up to date first), plain rows. */
+/* Tries in turn: builtins of the evaluator, requesting rows, rows that call procedures (their
+ * closed-over nodes must be up to date first), plain rows. */
 static enum gpm_status apply_primitive(struct trace *t, struct node *n, bool requests, value *out) {
     struct node_call k;
     struct sp_call *c = &k.c;
@@ -488,8 +488,8 @@ static enum gpm_status apply_primitive(struct trace *t, struct node *n, bool req
     return call_end(t, n, &k, st == GPM_OK ? sp_simulate(c, out) : st);
 }
 
-/* A changed condition makes its branch anew even where the truth is the same: the old family is the
- * brush of the proposal, and a new one is drawn from the prior. */
+/* A changed condition evaluates its branch again even if it selects the same one. The old family is
+ * the brush of the proposal, and the new one is drawn from the prior. */
 static enum gpm_status apply_if(struct trace *t, struct node *n, bool requests, value *out) {
     if (requests) {
         bool truth;
@@ -527,9 +527,8 @@ static enum gpm_status compute(struct trace *t, struct node *n, bool requests, v
     return apply_primitive(t, n, requests, out);
 }
 
-/* In this order: the value, the links, the index of tags, the statistics, the list of choices. The
- * density of a deterministic application that records data (carry_weight) is taken before it is
- * counted. */
+/* The order matters: value, links, index of tags, statistics, list of choices. A deterministic
+ * application that records data takes its density (carry_weight) before it is counted. */
 enum gpm_status node_apply(struct trace *t, struct node *n, bool requests) {
     if (t->core->max_nodes && t->n_nodes > t->core->max_nodes)
         return diag_raise(t->core->diags, DIAG_LIMIT, node_span(n),
@@ -539,7 +538,7 @@ enum gpm_status node_apply(struct trace *t, struct node *n, bool requests) {
     value v;
     st = compute(t, n, requests, &v);
     if (st != GPM_OK) {
-        if (requests) request_release(t, n); /* else they stand, whatever becomes of the output */
+        if (requests) request_release(t, n); /* otherwise they stay, even if the output fails */
         return st;
     }
     value_set_take(&n->val, v);
@@ -562,7 +561,7 @@ enum gpm_status node_apply(struct trace *t, struct node *n, bool requests) {
     n->flags |= NODE_ON;
     st = carry_weight(t, n);
     if (st == GPM_OK) st = node_incorporate(t, n);
-    if (st != GPM_OK) return st; /* still on: whoever evaluates takes it off again */
+    if (st != GPM_OK) return st; /* still on: the caller switches it off */
     choice_add(t, n);
     return GPM_OK;
 }

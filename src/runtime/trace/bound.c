@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Upper bounds of the weight of a proposal from the prior: the sum of the bounds of everything that
- * absorbs, over all values of the arguments that may change. With M that sum, a draw from the prior
- * accepted with probability exp(weight - M) is a draw from the conditional (op_rejection.c); M must
- * therefore hold for every state the proposal can lead to, not only near the current one. */
+ * absorbs, over all values of the arguments that may change. Let M be that sum. Accepting a draw
+ * from the prior with probability exp(weight - M) gives a draw from the conditional
+ * (op_rejection.c). So M must hold for every state the proposal can reach, not only near the
+ * current one. */
 #include "runtime/trace/scaffold.h"
 
 static enum gpm_status unbounded(struct scaffold *s, struct node *n, const char *name) {
@@ -12,8 +13,8 @@ static enum gpm_status unbounded(struct scaffold *s, struct node *n, const char 
     return GPM_E_NOT_FOUND;
 }
 
-/* Bit i + 1: argument i may change. Arguments beyond 63 have no bit; `everything` is for choices
- * inside the brush, where nothing is known to stay. */
+/* Bit i + 1 is set if argument i may change. Arguments beyond 63 have no bit. `everything` is for
+ * choices inside the brush, where any argument may change. */
 static uint64_t varying(struct scaffold *s, const struct node *n, bool everything) {
     uint64_t bits = 0;
     for (uint32_t i = 1; i < n->n_in && i < 64; i++) {

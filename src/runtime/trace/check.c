@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Whole-trace invariants, for tests: links agree in both directions, choices and scopes agree with
- * the nodes' flags, copied values agree with their source, cached densities with fresh ones. The
- * list of what must hold is at the head of onoff.c (nodes), scope.c (index) and joint.c
- * (statistics); this file recomputes each from nothing, so it costs as much as evaluating the model
+ * the nodes' flags, copied values agree with their source, cached densities with recomputed ones.
+ * The invariants are listed at the head of onoff.c (nodes), scope.c (index) and joint.c
+ * (statistics). This file recomputes everything, so it costs as much as evaluating the model
  * again. */
 #include "runtime/trace/scaffold.h"
 
@@ -44,7 +44,7 @@ static enum gpm_status check_links(struct audit *c, struct node *n) {
     return GPM_OK;
 }
 
-/* Equal up to rounding: compiled steps may add up in another order. */
+/* Equal up to rounding, since compiled steps may add in another order. */
 static bool alike(value a, value b) {
     if (value_equal(a, b)) return true;
     if (a.tag == V_NUM && b.tag == V_NUM)
@@ -64,7 +64,7 @@ static bool alike(value a, value b) {
     return !more && !seq_next(&y, &v);
 }
 
-/* A call that is held as one has the value that it has when it is taken apart. */
+/* A call held as one node must have the value of its full evaluation. */
 static enum gpm_status check_held(struct audit *c, struct trace *t, struct node *n) {
     struct family *f;
     enum gpm_status st = call_taken_apart(t, n, &f);
@@ -74,8 +74,8 @@ static enum gpm_status check_held(struct audit *c, struct trace *t, struct node 
     return same ? GPM_OK : fail(c, n, "a call that is held as one has another value");
 }
 
-/* Deterministic values are computed again and compared. Not for procedures with effects, nor for
- * boxes and procedures, which are equal only to themselves. */
+/* Recomputes and compares deterministic values. Procedures with effects are left out, and so are
+ * boxes and procedures, which equal only themselves. */
 static enum gpm_status check_value(struct audit *c, struct trace *t, struct node *n) {
     value op = n->kind == NODE_APP ? n->in[0].node->val : NIL;
     bool requests =
@@ -130,7 +130,7 @@ static bool near(double a, double b) {
     return a == b || fabs(a - b) <= 1e-6 * (1 + fabs(a));
 }
 
-/* Statistics that were kept up by increments, against ones built from nothing. */
+/* Compares statistics kept by increments with statistics built from nothing. */
 static enum gpm_status check_maker(void *ctx, struct node *n, const struct maker_density *d) {
     struct audit *c = ctx;
     /* the closed form of an uncollapsed maker is a marginal */
@@ -141,7 +141,7 @@ static enum gpm_status check_maker(void *ctx, struct node *n, const struct maker
     return fail(c, n, "the joint density of a maker's data has drifted");
 }
 
-/* Scaffolds must be closed and flats settled; test builds call it after every transition. */
+/* Scaffolds must be closed and flats settled. Test builds call this after every transition. */
 bool trace_check(struct trace *t, struct buf *why) {
     struct audit c = {why, 0};
     if (trace_each_node(t, check_node, &c) != GPM_OK ||

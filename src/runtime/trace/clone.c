@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Deep copies of traces, layers (layer.c) made into one. First every family, node, frame and
- * context is copied raw, with maps from old to new; then pointers and values are translated. Plain
- * data are shared, since values are immutable; closures over traced frames, memo tables, references
- * to nodes and statistics are copied. In the end the links from one layer to another are made, in
- * the order of evaluation.
+ * Deep copies of traces. The layers of a trace (layer.c) become one. First every family, node,
+ * frame and context is copied raw, with maps from old to new; then pointers and values are
+ * translated. Plain data are shared, since values are immutable. Closures over traced frames, memo
+ * tables, references to nodes and statistics are copied. Last come the links between layers, in
+ * evaluation order.
  *
- * Statistics and boxes (kernels, environments, actions) are copied as they are saved, by packing;
- * what they hold of the trace goes through clone_value and clone_frame on the way.
+ * Statistics and boxes (kernels, environments, actions) are copied by packing, as when they are
+ * saved. Parts of the trace inside them go through clone_value and clone_frame.
  *
- * What a caller may rely on: the copy has the same values, order of evaluation, weight and
- * generator state (who wants another stream splits it) and shares nothing that can change. Contexts
- * and blocks may stand in another order. */
+ * Guarantee: the copy has the same values, evaluation order, weight and generator state, and shares
+ * nothing mutable. Split the generator for an independent stream. Contexts and blocks may be stored
+ * in another order. */
 #include "runtime/core/nest.h"
 #include "runtime/trace/node.h"
 #include "language/value/value_pack.h"
@@ -20,15 +20,15 @@
 
 struct clone {
     struct trace *from, *to; /* to: NULL for a value that leaves the trace */
-    struct trace **layers;   /* of `from`, the lowest first */
+    struct trace **layers;   /* layers of `from`, the lowest first */
     size_t n_layers;
     struct map nodes, families, frames, ctxs, values; /* old pointer -> new */
-    VEC(struct family *) order;                       /* old families, as found */
+    VEC(struct family *) order;                       /* old families, in the order found */
     VEC(struct frame *) frame_order;                  /* old frames that are copied */
     VEC(value) kept;                                  /* new values, held until the end */
     struct map plain;          /* frames that hold nothing of the trace; each -> itself */
-    VEC(struct frame *) asked; /* the same, in turn */
-    bool looks, found;         /* a box is asked whether it holds anything of the trace */
+    VEC(struct frame *) asked; /* the same, in order of insertion */
+    bool looks, found;         /* looking for parts of the trace; one found */
 };
 
 static value clone_value(struct clone *c, value v);
@@ -39,8 +39,8 @@ static struct node *map_node(struct clone *c, struct node *n) {
     return m ? m : n; /* shared constants stay */
 }
 
-/* Does it, or a frame outside it, bind a name to a node of the trace, or to a value that holds
- * something of it? Nodes of a model around are somebody else's. */
+/* Does the frame or an enclosing one bind a name to a node of the trace, or to a value that holds
+ * part of it? Nodes of an enclosing model belong to that model. */
 static bool frame_leads(struct clone *c, const struct frame *f) {
     uint16_t level = nest_level(c->from->core);
     for (; f && !map_get(&c->plain, MAP_PTR(f)); f = f->parent) {
@@ -51,7 +51,7 @@ static bool frame_leads(struct clone *c, const struct frame *f) {
             objects |= IS_OBJ(f->s[i].v);
         }
         if (!objects) continue;
-        map_put(&c->plain, MAP_PTR(f), (void *)(uintptr_t)f); /* until it is known: rings end */
+        map_put(&c->plain, MAP_PTR(f), (void *)(uintptr_t)f); /* assumed so; ends cycles */
         vec_push(&c->asked, (struct frame *)(uintptr_t)f);
         for (uint32_t i = 0; i < f->n; i++)
             if ((!f->s[i].node || f->s[i].own) && is_traced(c, f->s[i].v)) return true;
@@ -59,7 +59,7 @@ static bool frame_leads(struct clone *c, const struct frame *f) {
     return false;
 }
 
-/* That one of several frames leads there says nothing of those that were asked on the way. */
+/* If a frame needs a copy, the assumptions made during its test are withdrawn. */
 static bool frame_needs_copy(struct clone *c, const struct frame *f) {
     size_t before = c->asked.n;
     bool leads = frame_leads(c, f);
@@ -92,7 +92,7 @@ static struct frame *clone_frame(struct clone *c, struct frame *f) {
     return g;
 }
 
-/* Without choices and home: clone_scopes registers and indexes anew. */
+/* Without choices and home; clone_scopes registers and indexes the copies. */
 static struct tagctx *clone_ctx(struct clone *c, struct tagctx *x) {
     if (!x) return NULL;
     struct tagctx *y = map_get(&c->ctxs, MAP_PTR(x));
@@ -112,8 +112,8 @@ static struct tagctx *clone_ctx(struct clone *c, struct tagctx *x) {
     return y;
 }
 
-/* Flags, number, density and the positions of edges are the old ones; what points into the old
- * trace is emptied here, or translated by fill_node before anybody reads it. */
+/* Copies flags, number, density and edge positions. Pointers into the old trace are cleared here,
+ * or translated by fill_node before they are read. */
 static void raw_node(struct clone *c, struct node *n, struct family *g) {
     bool constant = n->kind == NODE_CONST;
     size_t size = node_size(n->kind, n->n_in);
@@ -134,7 +134,7 @@ static void raw_node(struct clone *c, struct node *n, struct family *g) {
     c->to->n_nodes++;
 }
 
-/* Requesters first, so every family is found from a directive; shared ones once. */
+/* Finds requesters first, so every family is reached from a directive; each is listed once. */
 static void find_families(struct clone *c, struct family *f) {
     if (map_get(&c->families, MAP_PTR(f))) return;
     struct family *g = family_new(c->to, NULL);
@@ -161,7 +161,7 @@ static void fill_family(struct clone *c, struct family *f) {
         struct frame *h = clone_frame(c, f->frames.at[i]);
         pvec_push(pool_of(c->to), &g->frames, h);
     }
-    if (f->memo) { /* the table holds the copy */
+    if (f->memo) { /* the table lists the copy */
         value m = clone_value(c, value_box(V_PROC, &f->memo->box));
         g->memo = memo_of(m);
         value_unref(m);
@@ -193,22 +193,22 @@ static void fill_node(struct clone *c, struct node *n) {
     r->own = clone_ctx(c, q->own);
     if (q->frame) {
         r->frame = clone_frame(c, q->frame);
-        frame_unref(r->frame); /* borrowed: the family holds it */
+        frame_unref(r->frame); /* borrowed; held by the family */
     }
 }
 
 /* Values. */
 
-/* One copy per object, however often it is met: identity is part of the meaning of procedures. The
- * map holds no references, so `kept` does until the end. */
+/* Each object has one copy, since procedures are compared by identity. The map holds no references;
+ * `kept` does until the end. */
 static value remember(struct clone *c, value old, value fresh) {
     map_put(&c->values, MAP_PTR(old.u.obj), fresh.u.obj);
     vec_push(&c->kept, value_ref(fresh));
     return fresh;
 }
 
-/* What a pack holds of the trace, and what it does not change. Owned by the reader, which comes
- * right after. */
+/* Translates the trace's parts of a pack; everything else is unchanged. The reader, which follows
+ * directly, owns the result. */
 static void carry_value(struct pack *p, value *v) {
     struct clone *c = p->above;
     value of = p->reading || c->looks ? NIL : clone_value(c, *v);
@@ -242,7 +242,7 @@ static void *copy_state(struct pack *p, const struct sp_state *s) {
     return data;
 }
 
-/* Kernels of the calling program, which no pack holds, are nobody's. */
+/* Kernels of the calling program cannot be packed and belong to no trace. */
 static bool box_is_traced(struct clone *c, struct box *b) {
     struct pack p;
     bool looks = c->looks, found = c->found;
@@ -269,7 +269,7 @@ static value clone_box(struct clone *c, value v) {
     return remember(c, v, value_box(v.tag, made));
 }
 
-/* Procedures of one maker share their state; so do their copies. */
+/* Procedures of one maker share their state, and their copies do, too. */
 static value clone_made(struct clone *c, value v) {
     struct sp_proc *m = (struct sp_proc *)v.u.box;
     struct sp_state *state =
@@ -287,7 +287,7 @@ static value clone_made(struct clone *c, value v) {
     return remember(c, v, out);
 }
 
-/* Its families go with it, or stay where they are: then its table is empty. */
+/* The memo table's families are copied along. A value that leaves the trace gets an empty table. */
 static value clone_memo(struct clone *c, value v) {
     struct memo_proc *m = memo_of(v);
     value proc = clone_value(c, m->proc);
@@ -310,8 +310,8 @@ static bool box_copies(value v) {
     return (v.tag == V_BOX || v.tag == V_ENV) && v.u.box->cls->copies;
 }
 
-/* Does the value hold anything that belongs to a trace? Made procedures do, and their statistics;
- * they leave it as they are. */
+/* Does the value hold anything that belongs to a trace? Made procedures and their statistics count
+ * as belonging; is_traced_part reads them without changing them. */
 static bool is_traced_part(value v, void *ctx) {
     struct clone *c = ctx;
     if (v.tag == V_REF) return v.u.ref->node != NULL;
@@ -338,8 +338,8 @@ static value clone_sequence(struct clone *c, value v) {
     return out;
 }
 
-/* Plain data are shared. Of sequences that hold something of the trace only shared ones are
- * remembered: two copies of one list are equal all the same, of one procedure they would not be. */
+/* Shares plain data. Only sequences with more than one reference are remembered: two copies of a
+ * list are still equal, but two copies of a procedure would not be. */
 static value clone_value(struct clone *c, value v) {
     if (!IS_OBJ(v) || !is_traced(c, v)) return value_ref(v);
     struct obj *known = map_get(&c->values, MAP_PTR(v.u.obj));
@@ -373,7 +373,8 @@ static value clone_value(struct clone *c, value v) {
     return v.u.obj->refs > 1 ? remember(c, v, out) : out;
 }
 
-/* What leaves the trace means what names mean where it is called. */
+/* Inside a trace the bindings are copied. For a value that leaves it names mean what they mean at
+ * the place of the call. */
 static void fill_bindings(struct clone *c, const struct bindings *from, struct frame *g) {
     if (!from || !c->to) return;
     g->made_with = NEW(struct bindings);
@@ -407,8 +408,8 @@ static void clone_scopes(struct clone *c) {
         for (size_t i = 0; i < t->scopes.n; i++) scope_get(u, t->scopes.at[i]->name);
         for (size_t i = 0; i < t->choices.n; i++) choice_add(u, map_node(c, t->choices.at[i]));
     }
-    /* in the order of evaluation, whatever order the old index has come to: the copies of two
-     * traces with the same nodes list their blocks alike */
+    /* In evaluation order, whatever order the old index has: copies of two traces with the same
+     * nodes then list their blocks alike. */
     for (size_t k = 0; k < c->order.n; k++)
         for (size_t i = 0; i < c->order.at[k]->nodes.n; i++) {
             struct node *n = c->order.at[k]->nodes.at[i];
@@ -441,7 +442,8 @@ static void clone_records(struct clone *c, struct trace *t) {
     }
 }
 
-/* What a family of a layer left out because it would have changed those below. */
+/* Makes the links that a family of a layer left out because they would have changed lower
+ * layers. */
 static void link_layers(struct clone *c, const struct trace *layer, struct family *f) {
     struct trace *u = c->to;
     struct family *g = map_get(&c->families, MAP_PTR(f));
@@ -474,13 +476,13 @@ static void clone_release(struct clone *c) {
     vec_release(&c->kept);
 }
 
-/* All raw copies exist before the first pointer is translated, so the order of translation is free;
- * frames come last, since values copied on the way ask for more of them. */
+/* All raw copies exist before the first pointer is translated, so translation may run in any order.
+ * Frames come last, since copying values adds more of them. */
 struct trace *trace_clone(struct trace *t) {
     struct trace *u = trace_new(t->core, t->rng);
     struct clone c = {.from = t, .to = u};
     c.n_layers = trace_layers(t, &c.layers);
-    size_t *upto = NEW_ARRAY(size_t, c.n_layers); /* number of families of each layer and below */
+    size_t *upto = NEW_ARRAY(size_t, c.n_layers); /* families of each layer and below */
     inner(u)->next_block = inner(t)->next_block;
     inner(u)->scopes_vary = inner(t)->scopes_vary;
     inner(u)->makers = inner(t)->makers;
@@ -509,8 +511,8 @@ struct trace *trace_clone(struct trace *t) {
     return u;
 }
 
-/* Outside the trace there are closures over values, empty memo tables, and references to values: a
- * later move of the trace does not change what has left it. */
+/* Exports closures over values, empty memo tables and references to values. Later moves of the
+ * trace do not change an exported value. */
 value trace_export(struct trace *t, value v) {
     struct clone c = {.from = t};
     value out = clone_value(&c, v);

@@ -3,10 +3,10 @@
  * The tracing evaluator: walks the resolved syntax tree and makes nodes. Literals and variable
  * references make none; blocks only open frames.
  *
- * Every node that is read goes through regen_ensure: during a proposal it may be one that has been
- * taken out and not yet put back, and then it is regenerated first (regen.c). Evaluation fills the
- * family in order; on an error the nodes made so far stay in it, and whoever began the family takes
- * it apart (eval_family here, abandon in apply.c). */
+ * Reading a node always goes through regen_ensure. During a proposal the node may have been taken
+ * out and not yet put back; then it is regenerated first (regen.c). Evaluation fills the family in
+ * order. After an error the nodes already made stay in the family, and the function that created it
+ * takes it apart (eval_family here, abandon in apply.c). */
 #include "runtime/trace/node.h"
 
 #include "runtime/core/nest.h"
@@ -21,8 +21,8 @@ static enum gpm_status unbound(struct trace *t, const struct ast *a) {
     return st;
 }
 
-/* A name is the node it is bound to; what the inference program defines, or a model around this
- * one, is a constant, its value now. */
+/* A name stands for the node it is bound to. A name of the inference program or of an enclosing
+ * model becomes a constant with its present value. */
 static enum gpm_status eval_name(struct trace *t, struct family *fam, const struct ast *a,
                                  struct frame *f, struct node **out) {
     struct slot *s;
@@ -42,13 +42,13 @@ static enum gpm_status eval_name(struct trace *t, struct family *fam, const stru
     return regen_ensure(t, *out);
 }
 
-/* Is the spliced value code, to be evaluated in its place? */
+/* Is the spliced value code to be evaluated in place? */
 static bool is_spliced_code(value v) {
     return v.tag == V_SYM || (v.tag == V_ARRAY && (v.u.obj->flags & OBJ_CODE));
 }
 
-/* A spliced value is a constant; spliced code (a symbol, a quoted expression) is evaluated in its
- * place, its names resolved by the frame that it has come to. */
+/* A spliced value is a constant. Spliced code (a symbol or a quoted expression) is evaluated in
+ * place, with names resolved in the frame around the splice. */
 static enum gpm_status eval_unquote(struct trace *t, struct family *fam, const struct ast *a,
                                     struct frame *f, struct tagctx *ctx, struct node **out) {
     struct slot *s = &frame_up(f, a->u.unquote.depth)->s[a->u.unquote.slot];
@@ -62,8 +62,8 @@ static enum gpm_status eval_unquote(struct trace *t, struct family *fam, const s
     return eval_expr(t, fam, built, f, ctx, out);
 }
 
-/* Operands in their places; keywords of the model's builtins are placed by the procedure that
- * stands at the operator now. */
+/* Puts operands in their places. The procedure now at the operator places keywords of the model's
+ * builtins. */
 static enum gpm_status eval_operands(struct trace *t, struct family *fam, const struct ast *a,
                                      struct frame *f, struct tagctx *ctx, struct node **nodes,
                                      size_t *n) {
@@ -87,9 +87,10 @@ static enum gpm_status eval_operands(struct trace *t, struct family *fam, const 
     return st;
 }
 
-/* A function of constants is a constant: it never changes, and nobody can tell that it was
- * computed. Loops over numbers leave no applications behind. */
-/* Functions of what stands for an operand (NODE_ARGUMENT) are kept: gradients go through them. */
+/* A deterministic function of constants is itself a constant, since it can never change. So loops
+ * over numbers leave no applications behind. */
+/* Functions of operand constants (NODE_ARGUMENT) stay nodes, because gradients pass through
+ * them. */
 static bool is_constant(struct node *const *nodes, size_t n) {
     const struct sp_class *cls = proc_class(nodes[0]->val, NULL);
     if (!cls || !cls->simulate || cls->request || cls->special || sp_made_of(nodes[0]->val) ||
@@ -133,7 +134,7 @@ enum gpm_status eval_builtin(struct trace *t, struct family *fam, const struct a
     return eval_application(t, fam, a, ctx, (struct node *[]){op, x, y}, y ? 3 : 2, out);
 }
 
-/* gpmem evaluates its source function once per input: the function is wrapped in mem. */
+/* gpmem evaluates its source function once per input, so the function is wrapped in mem. */
 static enum gpm_status memoized(struct trace *t, struct family *fam, const struct ast *a,
                                 struct node **nodes, size_t n) {
     size_t store = core_store_position(nodes[0]->val) + 1;
@@ -141,16 +142,16 @@ static enum gpm_status memoized(struct trace *t, struct family *fam, const struc
     return eval_builtin(t, fam, a, NULL, "mem", nodes[1], NULL, &nodes[1]);
 }
 
-/* Kernels and procedures have no names of their own: when a parameter of one changes, another value
- * stands in the list. Choosing from such a list chooses a place, which stays. Permuting one chooses
- * an order of places; there are more places than items, so that it also stays when the list gets
- * longer or shorter. */
+/* Choosing among kernels or procedures is rewritten to choosing a position in the list. A kernel
+ * has no identity of its own: when one of its parameters changes, the list holds a different value,
+ * but the position stays. A permutation likewise orders positions. There are more positions than
+ * items, so they also stay when the list grows or shrinks. */
 static bool holds_makings(value v) {
     value item = NIL;
     size_t n = 0;
     bool found = false;
     if (!seq_length(v, &n)) return false;
-    if (!n) return true; /* who knows what will be in it */
+    if (!n) return true; /* its future content is unknown */
     for (size_t i = 0; i < n && !found && seq_get(v, i, &item); i++) {
         found = item.tag == V_BOX || item.tag == V_PROC;
         value_unref(item);
@@ -170,8 +171,8 @@ static enum gpm_status permute_places(struct trace *t, struct family *fam, const
     return st == GPM_OK ? eval_builtin(t, fam, a, ctx, "_reorder", items, order, out) : st;
 }
 
-/* categorical(weights, kernels) and its relatives: nodes are the procedure and its n - 1 operands.
- */
+/* categorical(weights, kernels) and its relatives. `nodes`: the procedure and its n - 1
+ * operands. */
 static bool chooses_makings(struct node *const *nodes, size_t n) {
     const struct sp_class *cls = proc_class(nodes[0]->val, NULL);
     size_t items = 0, weights = 0;
@@ -198,8 +199,9 @@ static enum gpm_status choose_place(struct trace *t, struct family *fam, const s
     return st == GPM_OK ? eval_builtin(t, fam, a, ctx, "lookup", items, place, out) : st;
 }
 
-/* Of n nodes, procedure and operands, the application. Some builtins make none, or others:
- * apply_function(f, x) is f(x), and choosing among kernels is choosing a place (above). */
+/* The application of nodes[0] to the other n - 1 nodes. Some builtins make no node or a different
+ * one: apply_function(f, x) becomes f(x), and choosing among kernels becomes choosing a position
+ * (above). */
 static enum gpm_status eval_applied(struct trace *t, struct family *fam, const struct ast *a,
                                     struct frame *f, struct tagctx *ctx, struct node **nodes,
                                     size_t n, struct node **out) {
@@ -217,7 +219,7 @@ static enum gpm_status eval_applied(struct trace *t, struct family *fam, const s
     return st == GPM_OK ? eval_application(t, fam, a, ctx, nodes + skip, n - skip, out) : st;
 }
 
-/* run(a): the expression a is no part of the trace (nested.c). */
+/* run(a): the trace does not contain the expression a (nested.c). */
 static enum gpm_status eval_run(struct trace *t, struct family *fam, const struct ast *a,
                                 struct node *op, struct frame *f, struct tagctx *ctx,
                                 struct node **out) {
@@ -231,7 +233,7 @@ static enum gpm_status eval_run(struct trace *t, struct family *fam, const struc
     return node_apply(t, n, true);
 }
 
-/* The frame of a call in the family of the caller. */
+/* The frame of a call, owned by the caller's family. */
 static enum gpm_status enter_closure(struct trace *t, struct family *fam, const struct closure *c,
                                      struct node *const *args, size_t n, struct span at,
                                      struct frame **out) {
@@ -244,9 +246,9 @@ static enum gpm_status enter_closure(struct trace *t, struct family *fam, const 
     return GPM_OK;
 }
 
-/* Is the call of a deterministic procedure that recurses by values that change held as one
- * application? What it would request is requested anew whenever those change, so nothing is lost by
- * not having it, but for values that are handed on as they are: observe reaches through those. */
+/* Should a deterministic call that recurses on changing values be held as one node? Any change
+ * would re-evaluate its requests anyway, so one node loses nothing. The exception is a value that
+ * the call only passes on: observe reaches through it. */
 static bool is_held_as_one(struct trace *t, struct closure *c, struct node *const *args, size_t n) {
     struct pure *p = t->core->nest || inner(t)->opening ? NULL : pure_of(t->core, &t->world, c);
     bool decided = false;
@@ -270,9 +272,8 @@ static enum gpm_status hold_as_one(struct trace *t, struct family *fam, const st
     return node_apply(t, app, true);
 }
 
-/* A compound procedure that is a constant will always be this one: there is no application to
- * request its body anew. *enter is then the frame in which *body is to be evaluated in the place of
- * the call. */
+/* A constant compound procedure never changes, so its call needs no application that could request
+ * another body. The body is evaluated in place: *body in frame *enter. */
 static enum gpm_status eval_call(struct trace *t, struct family *fam, const struct ast *a,
                                  struct frame *f, struct tagctx *ctx, const struct ast **body,
                                  struct frame **enter, struct node **out) {
@@ -299,8 +300,8 @@ static enum gpm_status eval_call(struct trace *t, struct family *fam, const stru
     return st;
 }
 
-/* The branches are families, requested by the value of the condition: only the taken one exists.
- * *branch: what is to be evaluated in the place of one whose condition is decided for good. */
+/* The branches are families requested by the condition's value; only the selected one exists. If
+ * the condition is constant, *branch is evaluated in place of the `if`. */
 static enum gpm_status eval_if(struct trace *t, struct family *fam, const struct ast *a,
                                struct frame *f, struct tagctx *ctx, const struct ast **branch,
                                struct node **out) {
@@ -334,8 +335,8 @@ static enum gpm_status eval_tag(struct trace *t, struct family *fam, const struc
     struct tagctx *own = tagctx_new(ctx, false);
     own->exclude = exclude;
     tagctx_set_scope(t, own, scope->val);
-    /* the node is made first so that it owns the context, and goes behind its body when that is
-     * evaluated: families are kept in order of evaluation */
+    /* The node comes first because it owns the context. It moves behind its body after evaluation,
+     * since families are kept in evaluation order. */
     struct node *n = node_new(t, fam, NODE_TAG, a, block ? 3 : 2);
     node_request(t, n)->own = own;
     n->ctx = ctx;
@@ -365,9 +366,9 @@ enum gpm_status eval_alias(struct trace *t, struct family *fam, const struct ast
     return node_apply(t, *out, true);
 }
 
-/* deref(lookup(package, i)): each name is a node of its own, so that who reads one part does not
- * depend on the others. A component that is a reference to a node is followed: the name then stands
- * for that node, and a change of its siblings does not reach who reads it. */
+/* deref(lookup(package, i)): each component gets a node of its own, so a reader of one component
+ * does not depend on the others. A component that refers to a node is followed. The name then
+ * stands for that node, and its readers are not affected by sibling components. */
 enum gpm_status eval_components(struct trace *t, struct family *fam, const struct ast *a,
                                 struct node *package, size_t n, struct node **out) {
     size_t len;
@@ -392,8 +393,7 @@ static enum gpm_status bind_components(struct trace *t, struct family *fam, cons
     return st;
 }
 
-/* letrec: a slot that is read before its turn is an error (`unset`); closures may mention it
- * freely. */
+/* letrec: reading a slot before its turn is an error (`unset`), but closures may mention it. */
 static enum gpm_status eval_let(struct trace *t, struct family *fam, const struct ast *s,
                                 struct frame *f, struct tagctx *ctx) {
     struct slot *to = &f->s[s->u.bind.slot];
@@ -410,8 +410,8 @@ static enum gpm_status eval_let(struct trace *t, struct family *fam, const struc
     return GPM_OK;
 }
 
-/* Nodes of a block belong to the family around it; only its names have a frame of their own, *enter
- * (NULL: there are none). *last is to be evaluated in the place of the block. */
+/* A block's nodes belong to the enclosing family. Only its names get a frame, *enter (NULL if it
+ * has no names). *last is evaluated in place of the block. */
 static enum gpm_status eval_block(struct trace *t, struct family *fam, const struct ast *a,
                                   struct frame *f, struct tagctx *ctx, const struct ast **last,
                                   struct frame **enter, struct node **out) {
@@ -458,8 +458,8 @@ static enum gpm_status eval_leaf(struct trace *t, struct family *fam, const stru
     }
 }
 
-/* Frames that were opened on the way, from number `first` on, and left by the call that has opened
- * the last one, go where nothing but the family holds them. */
+/* Releases the frames from number `first` on that the latest call has left, unless something
+ * besides the family holds them. */
 static void drop_left_frames(struct family *fam, size_t first) {
     struct frame *last = vec_last(&fam->frames);
     while (fam->frames.n > first + 1 && fam->frames.at[fam->frames.n - 2]->refs == 1) {
@@ -469,8 +469,8 @@ static void drop_left_frames(struct family *fam, size_t first) {
     vec_last(&fam->frames) = last;
 }
 
-/* As in the untraced evaluator, what comes last takes the place of what led to it: loops written as
- * recursion need no stack where only constants decide how they go on. */
+/* Evaluates tail positions in a loop, like the untraced evaluator. Recursion that only constants
+ * control therefore needs no stack. */
 enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast *a, struct frame *f,
                           struct tagctx *ctx, struct node **out) {
     struct tail_calls calls;
@@ -500,7 +500,7 @@ enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast 
     return st;
 }
 
-/* Does no constant of a slot stand in it that a node may read? */
+/* Is the frame chain free of slot constants that a node may read? */
 static bool frame_is_bare(const struct frame *f) {
     for (; f; f = f->parent)
         for (uint32_t i = 0; i < f->n; i++)
@@ -508,8 +508,8 @@ static bool frame_is_bare(const struct frame *f) {
     return true;
 }
 
-/* The frame that a directive was evaluated in goes where nothing has come to need it, nor the
- * frames of the program around it: of a million observations each has its own. */
+/* Releases the frame of a directive, and the program's frames around it, unless something refers to
+ * them. Each of a million observations has such a frame. */
 static void leave_frame(struct trace *t, struct family *fam, struct frame *f, uint32_t held) {
     if (f->refs != held + 1 || fam->frames.n != 1 || !frame_is_bare(f)) return;
     family_keep_code(t, fam, f->code);
@@ -517,13 +517,13 @@ static void leave_frame(struct trace *t, struct family *fam, struct frame *f, ui
     frame_unref(f);
 }
 
-/* The family of a directive: one reference, which belongs to the caller. */
+/* The family of a directive, with one reference that belongs to the caller. */
 enum gpm_status eval_family(struct trace *t, const struct ast *a, struct frame *f,
                             struct tagctx *ctx, struct family **out) {
     struct family *fam = family_new(t, ctx);
     uint32_t held = f ? f->refs : 0;
     if (f)
-        pvec_push(pool_of(t), &fam->frames, frame_ref(f)); /* it holds the code */
+        pvec_push(pool_of(t), &fam->frames, frame_ref(f)); /* holds the code */
     else
         family_keep_code(t, fam, a->code);
     enum gpm_status st = core_poll(t->core, a->span);

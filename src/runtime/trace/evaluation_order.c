@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Choices in the order of evaluation: directives as they were given; of each, nodes as they were
- * evaluated, what a node requests before the node. A choice stands after all that its procedure and
- * arguments depend on. */
+ * Choices in evaluation order: directives as given, nodes of a directive as evaluated, and the
+ * nodes that a node requests before the node itself. A choice comes after everything its procedure
+ * and arguments depend on. */
 #include "runtime/trace/node.h"
 
 struct walk {
-    const uint64_t *known; /* numbers of the choices passed over */
+    const uint64_t *known; /* numbers of the choices to skip */
     size_t n;
-    struct map seen; /* memoized families are requested by many */
+    struct map seen; /* memoized families have several requesters */
 };
 
 static bool is_known(const struct walk *w, const struct node *n) {

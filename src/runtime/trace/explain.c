@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a trace tells people of a directive: the random choices that its value was made with. */
+ * Explains the value of a directive: the random choices it was computed from. */
 #include "runtime/trace/scaffold.h"
 
 struct telling {

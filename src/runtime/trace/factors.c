@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The weight of a scaffold taken apart, for sums over discrete principals: what each entry adds to
- * it, and on which of the summed principals that depends. An entry adds the log density of what
- * absorbs there, of a principal's own value, of an observation that ends there; it depends on what
- * its operands depend on, and a summed principal on itself.
+ * Splits the weight of a scaffold into factors, for sums over discrete principals: what each entry
+ * contributes, and which summed principals that depends on. An entry contributes the log density of
+ * what absorbs there, of a principal's own value, or of an observation that ends there. It depends
+ * on what its operands depend on, and a summed principal depends on itself.
  *
- * Branches that a summed principal decides are evaluated anew with every value. Such a family may
- * hold computations and observed ends; a choice in it would come and go, and is refused. So are
- * applications that statistics count together: their densities depend on each other.
- */
+ * Branches that a summed principal selects are evaluated again for every value. Such a family may
+ * hold computations and observed ends. A choice in it would come and go, so it is refused.
+ * Applications counted by the same statistics are refused, too, because their densities depend on
+ * each other. */
 #include "runtime/trace/scaffold.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@
 /* A set of summed principals, by number; set 0 is empty. */
 struct dep_set {
     size_t first, n; /* in items */
-    uint32_t next;   /* another one of the same hash; 0: none */
+    uint32_t next;   /* another set with the same hash; 0: last */
 };
 
 struct factors {
@@ -25,9 +25,9 @@ struct factors {
     VEC(uint32_t) items;            /* of all sets, each ascending */
     VEC(struct dep_set) sets;       /* each once */
     struct map by_hash;             /* of the items -> the newest set */
-    uint32_t *value_on, *weight_on; /* by entry: sets that its value, its weight depend on */
+    uint32_t *value_on, *weight_on; /* by entry: the sets its value and its weight depend on */
     struct map fresh;               /* node made since detach -> 1 + set */
-    struct node *refused;           /* why factors cannot be told apart; NULL: they can */
+    struct node *refused;           /* node that prevents factors; NULL: none does */
 };
 
 struct factors *factors_new(struct scaffold *s, size_t first) {
@@ -73,7 +73,7 @@ const uint32_t *factors_scope(const struct factors *f, size_t i, size_t *n) {
 /* ---- sets -------------------------------------------------------------------------------------
  */
 
-/* The set of the n items at the end of f->items; they stay there when it is new. */
+/* The set of the last n items of f->items. The items stay there if the set is new. */
 static uint32_t intern(struct factors *f, size_t first, size_t n) {
     const uint32_t *at = f->items.at + first;
     uint64_t h = hash_bytes(at, n * sizeof *at, 0);
@@ -124,8 +124,8 @@ static bool is_fresh(const struct factors *f, const struct node *n) {
     return n->kind != NODE_CONST && !n->mark && n->seq >= f->s->first_seq && (n->flags & NODE_ON);
 }
 
-/* What the operands and extra parents of n depend on; the operands of a compound call are read in
- * its body, if at all. */
+/* The dependencies of n's operands and extra parents. Operands of a compound call are read only in
+ * its body. */
 static uint32_t set_of_parents(struct factors *f, const struct node *n) {
     uint32_t set = 0, n_in = n->flags & NODE_LINKED_ARGS ? n->n_in : n->n_in ? 1 : 0;
     for (uint32_t i = 0; i < n_in; i++) set = unite(f, set, set_of_node(f, n->in[i].node));
@@ -134,7 +134,7 @@ static uint32_t set_of_parents(struct factors *f, const struct node *n) {
     return set;
 }
 
-/* What a requesting node has made anew, in order of evaluation: all of it, united. */
+/* The union of the dependencies of everything a requesting node evaluated, in evaluation order. */
 static uint32_t set_of_families(struct factors *f, const struct node *n) {
     uint32_t set = 0;
     for (uint32_t i = 0; n->req && i < n->req->n_fam; i++) {
@@ -160,7 +160,7 @@ static bool is_summed(const struct factors *f, const struct entry *e) {
     return e->principal >= 0 && (size_t)e->principal >= f->first;
 }
 
-/* Entry i of the state that stands; the entries before it are read. */
+/* Entry i of the current state; all earlier entries must have been read. */
 static void read_entry(struct factors *f, uint32_t i, bool *grew) {
     const struct entry *e = &f->s->e.at[i];
     struct node *n = e->n;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Freezing: a directive becomes its value. The nodes that names refer to stay on as constants
- * (NODE_FROZEN: node_class is NULL, nothing is linked), the computation under them goes. Where the
- * value holds procedures all nodes stay so, since frames lead to them; what such a procedure reads
- * of other directives goes on as it does there.
+ * Freezing replaces a directive by its value. The nodes that names refer to become constants
+ * (NODE_FROZEN: node_class is NULL, nothing is linked) and the computation below them is freed. If
+ * the value holds procedures, all nodes become such constants, since frames lead to them. What such
+ * a procedure reads of other directives continues to change with those.
  *
- * A draw from a procedure with statistics goes on being counted (NODE_KEPT): it stays on as an
- * observed choice of constant arguments, beside the constant that names refer to; the maker of such
- * a procedure stays with the arguments that it has. So a stream whose parameters are summed out
- * keeps what it has learned; forget takes the count out. */
+ * A draw from a procedure with statistics stays counted (NODE_KEPT). It remains as an observed
+ * choice with constant arguments, beside the constant that names refer to; the maker of its
+ * procedure keeps its arguments. So a stream whose parameters are summed out keeps what it has
+ * learned. forget takes the count out. */
 #include "runtime/trace/scaffold.h"
 
 #include <string.h>
@@ -19,8 +19,8 @@ struct freezing {
     struct trace *t;
     struct record *r;
     struct family *f;
-    families dead; /* what only the directive requests, f first; all its nodes are off */
-    bool whole;    /* all nodes stay */
+    families dead; /* requested by the directive alone, f first; all nodes are off */
+    bool whole;    /* keep all nodes */
 };
 
 static void gather(families *all, struct family *f) {
@@ -34,7 +34,7 @@ static void gather(families *all, struct family *f) {
     }
 }
 
-/* Procedures, references and what calls them lead to nodes by way of frames. */
+/* Procedures, references and their callers lead to nodes through frames. */
 static bool may_hold_nodes(value v) {
     size_t n;
     for (; v.tag == V_PAIR; v = v.u.pair->rest)
@@ -52,7 +52,7 @@ static bool is_bound(const struct record *r, const struct node *n) {
     return bound;
 }
 
-/* Names of a node that does not become a constant refer to a constant of its value. */
+/* Names of a node that does not become a constant are rebound to a constant with its value. */
 static void bind_constant(struct freezing *z, struct node *was) {
     struct record *r = z->r;
     struct node *now = node_constant(z->t, z->f, value_ref(was->val));
@@ -67,7 +67,8 @@ static void bind_constant(struct freezing *z, struct node *was) {
 
 /* ---- observations --------------------------------------------------------------------------- */
 
-/* A choice that goes, observed by another directive: by a name for it (1), or by a branch (2). */
+/* A choice about to be freed that another directive observes: through a name (1) or a branch
+ * (2). */
 static int loses_choice(const struct record *q, uint32_t k) {
     struct node *n = recorded_root((struct recorded){q, k}), *end = chase(n);
     if (end->kind == NODE_CONST || !end->family->dead) return 0;
@@ -83,8 +84,8 @@ static enum gpm_status refuse_branch(struct freezing *z, struct recorded d, stru
     return diag_set_help(diags, "forget the observation first");
 }
 
-/* An observation by name goes, as there is no choice any more; one by a branch would have nowhere
- * to go when the branch changes. */
+/* An observation through a name is dropped, since its choice no longer exists. One through a branch
+ * is refused: when the branch changed, the observation would have no choice. */
 static enum gpm_status leave_observations(struct freezing *z, struct span at) {
     struct trace *t = z->t;
     for (int drop = 0; drop < 2; drop++)
@@ -107,7 +108,7 @@ static struct node *constant_for_kept(struct freezing *z, value v) {
     return n;
 }
 
-/* The operator, as it is without the nodes that go; NULL: its maker goes, too. */
+/* The operator that remains when the other nodes are freed; NULL if its maker is freed, too. */
 static struct node *operator_of(struct freezing *z, struct node *n) {
     struct node *op = n->in[0].node, *maker = maker_of(op->val);
     if (maker && !(maker->flags & NODE_ON)) return NULL;
@@ -125,7 +126,7 @@ static void move_node(struct freezing *z, struct family *from, size_t i) {
     n->family = z->f;
 }
 
-/* A draw that is counted, or the maker of procedures that others may go on to draw from. */
+/* Is it a counted draw, or the maker of procedures that others may still draw from? */
 static bool has_statistics(const struct freezing *z, const struct node *n) {
     const struct sp_class *cls = node_class(n);
     if (!cls || (n->flags & NODE_ON)) return false;
@@ -142,7 +143,7 @@ static void keep_parents(struct request *r) {
     r->n_xin = left;
 }
 
-/* False: nothing counts it. */
+/* False if no statistics count the draw. */
 static bool keep_count(struct freezing *z, struct family *from, size_t i) {
     struct node *n = from->nodes.at[i];
     struct node *op = has_statistics(z, n) ? operator_of(z, n) : NULL;
@@ -169,7 +170,7 @@ bool record_keeps_counts(const struct record *r) {
 
 /* ---- the rest ------------------------------------------------------------------------------- */
 
-/* What procedures may read becomes part of the directive's own family. */
+/* Moves what procedures may read into the directive's own family. */
 static void adopt(struct freezing *z, struct family *from) {
     struct pool *p = pool_of(z->t);
     for (size_t i = 0; i < from->frames.n; i++) pvec_push(p, &z->f->frames, from->frames.at[i]);
@@ -182,7 +183,7 @@ static void adopt(struct freezing *z, struct family *from) {
     from->frames.n = from->nodes.n = 0;
 }
 
-/* A procedure that was made on the way and called; it holds the frame that it was made in. */
+/* A constant procedure that no name or frame reads, but which keeps its maker's frame alive. */
 static bool is_left_over(const struct freezing *z, const struct node *n) {
     if (n->kind != NODE_CONST || n->val.tag != V_PROC || (n->flags & NODE_KEPT)) return false;
     if (is_bound(z->r, n)) return false;
@@ -195,13 +196,13 @@ static bool is_left_over(const struct freezing *z, const struct node *n) {
 static void stop(struct freezing *z, struct node *n) {
     bool read = z->whole || is_bound(z->r, n) || n->n_out;
     n->flags = read ? NODE_ON | NODE_FROZEN : NODE_FROZEN;
-    for (uint32_t j = 0; j < n->n_in; j++) n->in[j].node = n; /* those may go before it */
+    for (uint32_t j = 0; j < n->n_in; j++) n->in[j].node = n; /* old parents may be freed first */
     if (n->req) request_free(z->t, n->req);
     n->req = NULL;
     n->ctx = NULL;
 }
 
-/* Frames that no procedure holds go, the inner ones first. */
+/* Releases frames that no procedure holds, inner frames first. */
 static void drop_frame(struct freezing *z, size_t i) {
     struct family *f = z->f;
     struct frame *g = f->frames.at[i];

@@ -76,7 +76,7 @@ struct request {
 struct family {
     struct node *root;
     PVEC(struct node *) nodes;   /* owned, in order of evaluation */
-    PVEC(struct frame *) frames; /* counted */
+    PVEC(struct frame *) frames; /* counted; the frame of a call also holds its code */
     PVEC(struct code *) code;    /* syntax trees of its nodes; counted */
     struct tagctx *ctx;          /* enclosing tag context, borrowed, or NULL */
     struct tagctx *own_ctx;      /* memoized: joins the contexts of all requesters; owned */
