@@ -2,36 +2,34 @@
  *
  * Gradients: reverse accumulation over a scaffold. The function is the log weight of the scaffold
  * with its principals fixed (scaffold_regen under SCAFFOLD_FIXED): the densities of principals, of
- * what absorbs, of makers that absorb and of observed ends. Going backwards through the order of
- * evaluation, a node's adjoint is complete when it is reached; it is handed to the node's parents
- * by the rows' grad_density, grad_simulate, grad_output and aaa->gradient.
+ * what absorbs, of makers that absorb and of observed ends. The walk goes backwards through the
+ * order of evaluation, so a node's adjoint is complete when the walk reaches it. The rows'
+ * grad_density, grad_simulate, grad_output and aaa->gradient pass it on to the node's parents.
  *
- * Choices redrawn from their prior (brush, procedures that changed) are constants here. What a
- * requesting node requested stands before it in the order, family by family as evaluated.
- * Procedures that were called with values (mapv, apply, mem) hold them as constants, which stand
- * before the nodes of their family; the adjoint of such a constant goes to the operand it came
- * from.
- */
+ * Choices redrawn from their prior (brush, procedures that changed) are constants here. Requested
+ * families come before the requesting node in the order. Procedures called with values (mapv,
+ * apply, mem) hold them as constants at the head of their family. The adjoint of such a constant
+ * goes to the operand it came from. */
 #include "language/rows/protocol/adjoint.h"
 #include "runtime/trace/scaffold.h"
 
-/* Adjoints: values in the form of what they belong to (number, vector, package); NIL is zero, and a
- * node nobody differentiates has no place for one (adjoint_of gives NULL). */
+/* An adjoint has the form of its value (number, vector, package); NIL is zero. adjoint_of gives
+ * NULL for a node that is not differentiated. */
 struct sweep_step {
     struct node *n;
-    uint32_t entry;    /* 1 + that of the scaffold, whose adjoint stands in grad.adj; 0: none */
-    struct node *from; /* a constant: the operand it came from */
-    long item;         /* element of the operand, or -1: all of it */
+    uint32_t entry;    /* 1 + scaffold entry, whose adjoint is in grad.adj; 0: not in it */
+    struct node *from; /* for a constant: the operand it came from */
+    long item;         /* index of the operand's element, or -1: the whole operand */
     value adj;
 };
 struct grad {
     struct scaffold *s;
     struct trace *t;
-    value *adj; /* of the scaffold's entries */
+    value *adj; /* one per scaffold entry */
     VEC(struct sweep_step) steps;
     struct map place;            /* node outside the torus, or constant -> 1 + its step */
-    uint32_t visit;              /* in families that are listed */
-    VEC(struct family *) opened; /* calls held as one, taken apart for as long as this lasts */
+    uint32_t visit;              /* mark of families already listed */
+    VEC(struct family *) opened; /* calls held as one node, evaluated in full while this runs */
     struct map opening;          /* such a call -> its family */
     value *out;                  /* per principal */
 };
@@ -64,7 +62,7 @@ static enum gpm_status no_gradient(struct grad *g, struct node *n, const char *w
                                 : "mh, slice or gibbs need no gradients");
 }
 
-/* A row's function on the call that computes n, and a place for the adjoints of its arguments. */
+/* A row's function on the call that computes n, with room for the adjoints of its arguments. */
 struct grad_call {
     struct node_call k;
     value *dargs;
@@ -77,11 +75,11 @@ static struct sp_call *grad_begin(struct grad *g, struct node *n, struct grad_ca
     return &k->k.c;
 }
 
-/* share: of a density, how much of it counts. */
+/* share: the weight of a density in the gradient. */
 static enum gpm_status grad_end(struct grad *g, struct node *n, struct grad_call *k, double share,
                                 enum gpm_status st) {
     st = call_end(g->t, n, &k->k, st);
-    bool hidden = false; /* what matters acts through a procedure, or where there is no formula */
+    bool hidden = false; /* depends on principals through a procedure, or lacks a formula */
     for (uint32_t i = 1; i < n->n_in; i++) {
         if (!is_absent(k->dargs[i - 1])) continue;
         hidden |= adjoint_of(g, n->in[i].node) != NULL;
@@ -97,16 +95,16 @@ static enum gpm_status grad_end(struct grad *g, struct node *n, struct grad_call
     return st == GPM_OK && hidden ? no_gradient(g, n, " in an argument that matters here") : st;
 }
 
-/* Does any operand have a place for an adjoint? If none, a density need not have a gradient. */
+/* Does any operand have room for an adjoint? If not, the density needs no gradient. */
 static bool any_wanted(struct grad *g, const struct node *n) {
     for (uint32_t i = 1; i < n->n_in; i++)
         if (adjoint_of(g, n->in[i].node)) return true;
     return false;
 }
 
-/* The density of n's value; *dv when the value itself is differentiated. Statistics must not count
- * n itself: the density of one of exchangeable applications given all others has the derivative of
- * their joint density. */
+/* Adds the gradient of the density of n's value; *dv is set if the value itself is differentiated.
+ * The statistics must not count n. Then the density of one exchangeable application given the
+ * others has the derivative of their joint density. */
 static enum gpm_status density(struct grad *g, struct node *n, double share, value *dv) {
     const struct sp_class *cls = node_class(n);
     if (cls && (cls->flags & SP_DISCRETE)) dv = NULL; /* a summed choice: no slope in its value */
@@ -126,15 +124,15 @@ static enum gpm_status density(struct grad *g, struct node *n, double share, val
     return st;
 }
 
-/* Does what the procedures among n's operands close over depend on the principals? */
+/* Does anything that the procedures among n's operands close over depend on the principals? */
 static bool acts_through_procedure(struct grad *g, const struct node *n) {
     for (uint32_t i = 0; n->req && i < n->req->n_xin; i++)
         if (adjoint_of(g, n->req->xin[i].node)) return true;
     return false;
 }
 
-/* d log p(all its data) / d its arguments. An argument that acts through a procedure of the model
- * (a kernel written in the language) has no derivative: a row says so by ABSENT. */
+/* Adds d log p(all data of the maker) / d its arguments. A row marks arguments that act through a
+ * procedure of the model (a kernel written in the language) as ABSENT: they have no derivative. */
 static enum gpm_status maker(struct grad *g, struct node *n, double share) {
     const struct sp_aaa *aaa = node_class(n)->aaa;
     if (share == 0) return GPM_OK;
@@ -149,7 +147,7 @@ static enum gpm_status maker(struct grad *g, struct node *n, double share) {
 }
 
 /* Vector-Jacobian product of a row. Values without slope (booleans, procedures, discrete ones) end
- * the chain; a smooth function whose row does not know its derivative is an error. */
+ * the chain. A smooth function without a derivative in its row is an error. */
 static enum gpm_status deterministic(struct grad *g, struct node *n, value d) {
     const struct sp_class *cls = node_class(n);
     if (n->special == SPECIAL_RUN && acts_through_procedure(g, n))
@@ -207,7 +205,7 @@ static enum gpm_status pass_on(struct grad *g, struct node *n, value d) {
     return cls && cls->request ? requesting(g, n, cls, d) : deterministic(g, n, d);
 }
 
-/* What a requesting node requested, in order of evaluation. */
+/* Nodes behind a request, in order of evaluation. */
 
 static void add_step(struct grad *g, struct node *n, struct node *from, long item) {
     if (map_get(&g->place, MAP_PTR(n))) return;
@@ -215,8 +213,8 @@ static void add_step(struct grad *g, struct node *n, struct node *from, long ite
     map_put(&g->place, MAP_PTR(n), (void *)(uintptr_t)g->steps.n);
 }
 
-/* The constants that a family was called with stand first in it; after the procedure when that is
- * no compound one. */
+/* The constant for argument j of a requested family. Constants come first in it, after the
+ * procedure unless that is compound. */
 static struct node *argument(struct family *f, size_t j) {
     bool compound =
         !(f->root->kind == NODE_APP && f->nodes.n && f->root->in[0].node == f->nodes.at[0]);
@@ -225,8 +223,8 @@ static struct node *argument(struct family *f, size_t j) {
     return n && n->kind == NODE_CONST && (n->flags & NODE_ARGUMENT) ? n : NULL;
 }
 
-/* Which operand (or element of one) each constant argument of requested family f was: for mem the
- * j-th is the j-th, other rows say it (cls->origin). */
+/* Finds the operand, or the element of one, behind each constant argument of requested family f.
+ * For mem argument j is operand j; other rows tell (cls->origin). */
 static void add_arguments(struct grad *g, struct node *n, uint32_t f) {
     const struct sp_class *cls = node_class(n);
     bool mem = n->kind == NODE_APP && memo_of(n->in[0].node->val);
@@ -254,7 +252,7 @@ static enum gpm_status add_family(struct grad *g, struct family *f) {
     return st;
 }
 
-/* A call that is held as one: what it is made of, as long as it is needed. */
+/* Evaluates a call held as one node in full, for as long as the sweep lasts. */
 static enum gpm_status add_opened(struct grad *g, struct node *n) {
     struct family *f;
     struct node *k;
@@ -286,7 +284,7 @@ static void pass_to_operand(struct grad *g, const struct sweep_step *k) {
         give(g, k->from, adj_unit(len, (size_t)k->item, k->adj));
 }
 
-/* Observed ends inside the brush are part of the weight. */
+/* Observed ends inside the brush contribute to the weight. */
 static struct node *observed_end(struct grad *g, struct node *n) {
     if (!(n->flags & NODE_OBS_ROOT)) return NULL;
     struct node *end = chase(n);
@@ -295,7 +293,7 @@ static struct node *observed_end(struct grad *g, struct node *n) {
     return !absorbs && (end->flags & NODE_OBSERVED) ? end : NULL;
 }
 
-/* The adjoint of a principal that is placed becomes that of what was given for it. */
+/* Turns the adjoint of a placed principal into that of its given number. */
 static void pull(struct grad *g, const struct entry *e) {
     const struct placed *of = &g->s->placing->of[e->principal];
     value dargs[2], *out = &g->out[e->principal];
@@ -304,8 +302,8 @@ static void pull(struct grad *g, const struct entry *e) {
         if (of->arg[k]) give(g, e->n->in[of->arg[k]].node, dargs[k]);
 }
 
-/* One entry, its adjoint complete. For a principal:  d/dv = adjoint + d log p(v | args) / dv, and
- * its arguments get their part of the same density. */
+/* Processes one entry whose adjoint is complete. A principal gets d/dv = adjoint + d log p(v |
+ * args) / dv, and its arguments get their part of the same density. */
 static enum gpm_status entry_back(struct grad *g, uint32_t i) {
     struct entry *e = &g->s->e.at[i];
     struct node *n = e->n;
@@ -313,7 +311,7 @@ static enum gpm_status entry_back(struct grad *g, uint32_t i) {
     if (e->role == ROLE_A) return density(g, n, share, NULL);
     if (e->role == ROLE_M) return maker(g, n, share);
     if (e->principal >= 0 && !e->op_changed) {
-        value dv = NIL; /* pull gives the density of what is placed by its prediction */
+        value dv = NIL; /* pull adds the density of values placed by their prediction */
         bool predicted = is_predicted(g->s, e->principal);
         enum gpm_status st = predicted ? GPM_OK : density(g, n, share, &dv);
         if (st == GPM_OK) g->out[e->principal] = adj_add(g->adj[i], dv);
@@ -326,8 +324,8 @@ static enum gpm_status entry_back(struct grad *g, uint32_t i) {
     return st == GPM_OK ? pass_on(g, n, g->adj[i]) : st;
 }
 
-/* One walk backwards, cost a small multiple of one evaluation whatever the number of principals
- * (Baur and Strassen 1983). Works on the old order before detach, on the new one after regen. */
+/* One backward walk. It costs a small multiple of one evaluation, whatever the number of principals
+ * (Baur and Strassen 1983). It uses the old order before detach and the new order after regen. */
 enum gpm_status scaffold_gradient(struct scaffold *s, value *grads) {
     struct grad g = {.s = s, .t = s->t, .out = grads, .visit = ++inner(s->t)->ctx_visit};
     bool fresh = s->detached;

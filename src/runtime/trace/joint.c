@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Densities of the whole trace. A maker that absorbs for its applications knows the joint density
- * of its data in closed form; taken apart, the applications telescope to the same:
- * log p(y1, ..., yn) = sum log p(yi | y1, ..., yi-1), each density before the value goes in. */
+ * of its data in closed form. The densities of the single applications, each taken before its value
+ * joins, telescope to the same: log p(y1, ..., yn) = sum log p(yi | y1, ..., yi-1). */
 #include "runtime/trace/scaffold.h"
 
 #include <math.h>
 
 struct joint {
     double all, observed;
-    VEC(struct node *) apps; /* that are kept in statistics, in order of evaluation */
+    VEC(struct node *) apps; /* applications counted in statistics, in evaluation order */
     VEC(struct node *) makers;
-    bool free_apps; /* some of them are not observed */
+    bool free_apps; /* some applications are not observed */
 };
 
 static struct sp_state *state_of(const struct node *n) {
@@ -19,8 +19,8 @@ static struct sp_state *state_of(const struct node *n) {
     return m ? m->state : NULL;
 }
 
-/* Plain choices are added at once; applications with statistics wait until all are known, as their
- * densities depend on the order in which they go in. */
+/* Adds plain choices at once. Applications with statistics are collected first, because their
+ * densities depend on the order in which they join. */
 static enum gpm_status add_density(void *ctx, struct trace *t, struct node *n) {
     struct joint *j = ctx;
     const struct sp_class *cls = node_class(n);
@@ -41,7 +41,7 @@ static enum gpm_status add_density(void *ctx, struct trace *t, struct node *n) {
 
 enum step { STEP_OUT, STEP_DENSITY, STEP_IN };
 
-/* One step of an application on a copy of its statistics. */
+/* Moves one application into or out of a copy of its statistics. */
 static enum gpm_status step_on(struct trace *t, struct node *n, void *data, enum step step,
                                double *logp) {
     struct node_call k;
@@ -54,9 +54,9 @@ static enum gpm_status step_on(struct trace *t, struct node *n, void *data, enum
                                       : k.c.cls->log_density(&k.c, n->val, logp));
 }
 
-/* The data of one maker taken out of a copy of its statistics and put in again one by one:
- * out->all = sum_i log p(y_i | y_1 .. y_{i-1}), which must be the closed form (check.c), and is the
- * only way to tell the part of the observed ones. A value of probability zero is not put in. */
+/* Takes one maker's data out of a copy of its statistics and adds them one by one: out->all = sum_i
+ * log p(y_i | y_1 .. y_{i-1}). This must equal the closed form (check.c), and it is the only way to
+ * separate the observations' part. A value of probability zero is not added. */
 static enum gpm_status one_by_one(struct trace *t, const struct joint *j, struct sp_state *state,
                                   const struct sp_aaa *aaa, struct maker_density *out) {
     void *copy = trace_copy_state(t, state);
@@ -78,8 +78,8 @@ static enum gpm_status one_by_one(struct trace *t, const struct joint *j, struct
     return st;
 }
 
-/* For every maker: the closed form of the joint density of its data and, where `apart` or the maker
- * has drawn a parameter, the data one by one. */
+/* For every maker: the closed form of the joint density of its data. The data are also taken one by
+ * one if `apart`, or if the maker has drawn a parameter. */
 static enum gpm_status each_maker(struct trace *t, struct joint *j, bool apart, maker_fn *fn,
                                   void *ctx) {
     enum gpm_status st = trace_each_node(t, add_density, j);
@@ -99,7 +99,7 @@ static enum gpm_status each_maker(struct trace *t, struct joint *j, bool apart, 
     return st;
 }
 
-/* An uncollapsed maker counts as a choice, and its data given the parameter it drew: the closed
+/* An uncollapsed maker counts as a choice, and its data are given the parameter it drew. The closed
  * form has integrated the parameter out. */
 static enum gpm_status add_maker(void *ctx, struct node *n, const struct maker_density *d) {
     struct joint *j = ctx;

@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Layers: traces that share what they have in common. Particles of a filter have one past, as far
- * back as their lines have run together; a copy for each of them would cost the whole past at every
- * step.
+ * Layers: traces that share a common part. Particles of a filter descend from common ancestors.
+ * Copying each of them would cost the whole past at every step.
  *
- *        whole trace                     a, b: traces that go on from it
+ *        whole trace                     a, b: traces that continue it
  *     +---------------+   trace_share     +---+   +---+
  *     | nodes, names, |  ------------->   | a |   | b |      layers of their own, empty at first
  *     | choices, ...  |                   +---+---+---+
  *     +---------------+                   |  sealed   |      counted by those above
  *                                         +-----------+
  *
- * What is sealed is read and never written. A directive on a layer makes nodes of its own, whose
- * operands may lie below (raw pointers: those nodes stay where they are). What it would have to
- * write there is left out: its place in the lists of children of nodes below, its share in the
- * counts of memoized families below and in their contexts. What lies below is known by its number
- * (node_below, family_below: less than world.first), so what was left out is known, too, and
- * trace_whole makes up for it. Names, labels and entries of memo tables below are found in two
- * persistent maps that each layer hands on with its own added.
+ * A sealed layer is read and never written. A directive on a layer makes new nodes in it, whose
+ * operands may lie below (raw pointers: nodes below never move). Three writes to lower layers are
+ * left out: the new node in its parents' lists of children, its count in memoized families, and its
+ * contexts there. Nodes and families below have smaller numbers than world.first (node_below,
+ * family_below). trace_whole thus finds the missing links and makes them. Two persistent maps hold
+ * the names, labels and memo table entries of all layers below; each layer adds to them.
  *
- * Procedures with statistics are changed by every application, in place. Traces that have any are
- * not shared but copied (inner.makers). */
+ * Every application changes its procedure's statistics in place, so traces with such procedures are
+ * copied instead of shared (inner.makers). */
 #include "runtime/trace/node.h"
 
 #include <string.h>
@@ -41,7 +39,7 @@ size_t trace_layers(const struct trace *t, struct trace ***out) {
     return n;
 }
 
-/* Keys of names are addresses, which are even. */
+/* Keys of names are addresses, which are even; labels get odd keys. */
 static uint64_t label_key(const struct sym *label) {
     return MAP_PTR(label) + 1;
 }
@@ -50,7 +48,7 @@ struct record *layer_record(const struct trace *t, const struct sym *label) {
     return t->world.names ? pmap_get(t->world.names, label_key(label)) : NULL;
 }
 
-/* Its own names join those from below, for the layers above. */
+/* Adds this layer's names to those from below, for the layers above. */
 void layer_seal(struct trace *t) {
     struct inner *in = inner(t);
     trace_settle(t);
@@ -94,7 +92,7 @@ struct trace *layer_new(struct trace *below) {
 struct trace *trace_share(struct trace **at) {
     struct trace *t = *at;
     if (inner(t)->makers) return trace_clone(t);
-    if (inner(t)->below && !t->records.n) { /* nothing of its own yet */
+    if (inner(t)->below && !t->records.n) { /* this layer is still empty */
         struct trace *u = layer_on(inner(t)->below, t);
         inner(u)->next_seq = u->world.first = inner(t)->next_seq;
         inner(u)->next_block = inner(t)->next_block;
@@ -105,7 +103,7 @@ struct trace *trace_share(struct trace **at) {
     return layer_on(t, t);
 }
 
-/* The copy takes the place of the layer under the same address, and goes with what it was. */
+/* The copy replaces the layer at the same address; the old contents are freed. */
 void trace_whole(struct trace *t) {
     if (trace_is_whole(t)) return;
     struct trace *u = trace_clone(t);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a directive was made with (runtime/core/bindings.h): the names in its branches, in the
- * bodies of its procedures and in the runs inside it, found in its text before it is evaluated. All
- * else is evaluated once, and linked.
+ * The bindings a directive is made with (runtime/core/bindings.h). They are the names in its
+ * branches, in the bodies of its procedures and in its inner runs, found in its text before
+ * evaluation. All other names are evaluated once and linked.
  *
- * Procedures of the inference program keep no bindings: they are lent. What one of them reads of
- * the program or the model, by itself or by way of others, is remembered by the trace (lent), and
- * is not given another meaning while the trace may call it. */
+ * Procedures of the inference program keep no bindings: they are lent. The trace remembers the
+ * names of the program or the model that a lent procedure reads, directly or through others (lent).
+ * Those names must keep their meaning while the trace may call the procedure. */
 #include "runtime/core/nest.h"
 #include "runtime/trace/node.h"
 
@@ -16,7 +16,7 @@
 
 static void lend_ast(struct trace *t, const struct ast *a, struct frame *f, int inner_frames);
 
-/* Keys of texts are odd. False: it was known. */
+/* Keys of texts are odd. False: already noted. */
 static bool remember_text(struct trace *t, const struct ast *a) {
     if (map_get(&inner(t)->lent, MAP_PTR(a) + 1)) return false;
     map_put(&inner(t)->lent, MAP_PTR(a) + 1, (void *)(uintptr_t)a);
@@ -31,7 +31,7 @@ void lent_release(struct map *lent) {
     map_release(lent);
 }
 
-/* What another layer or trace has lent. */
+/* Adds the names that another layer or trace has lent. */
 void lent_join(struct trace *t, const struct trace *from) {
     const struct map *lent = &inner(from)->lent;
     for (size_t i = 0; i < lent->cap; i++) {
@@ -71,9 +71,9 @@ static void lend_name(struct trace *t, const struct ast *a, struct frame *f, int
     if (d) trace_lend(t, d->v);
 }
 
-/* inner_frames: how many frames are open between f and the expression. */
+/* inner_frames: number of frames open between f and the expression. */
 static void lend_ast(struct trace *t, const struct ast *a, struct frame *f, int inner_frames) {
-    if (!a || a->kind == AST_MODEL || a->kind == AST_QUASI) return; /* of a run inside */
+    if (!a || a->kind == AST_MODEL || a->kind == AST_QUASI) return; /* of an inner run */
     if (a->kind == AST_NAME) {
         lend_name(t, a, f, inner_frames);
         return;
@@ -98,10 +98,10 @@ static bool is_lent(const struct trace *t, const struct sym *name) {
 struct making {
     struct trace *t;
     struct frame *f;
-    struct bindings *b;     /* NULL: none yet */
+    struct bindings *b;     /* NULL until the first */
     struct sym *const *own; /* names that the directive binds */
     size_t n_own;
-    bool procedure, quoted; /* it is one; quoted code in it may be evaluated */
+    bool procedure, quoted; /* the expression is a procedure; it may evaluate quoted code */
 };
 
 static void put(struct making *m, struct meaning of) {
@@ -119,7 +119,7 @@ static bool is_own(const struct making *m, const struct sym *s) {
     return false;
 }
 
-/* Its own name is what had that name before, but for a procedure that calls itself. */
+/* A directive's own name has its previous meaning, except inside a procedure that calls itself. */
 static void keep_name(struct making *m, const struct ast *a) {
     struct trace *t = m->t;
     struct sym *s = a->u.name.sym;
@@ -146,7 +146,7 @@ static void keep_symbol(struct making *m, struct sym *s) {
     keep_name(m, &a);
 }
 
-/* Names in code that is spliced or quoted. */
+/* Names in spliced or quoted code. */
 static void keep_code(struct making *m, value v) {
     size_t n;
     if (v.tag == V_SYM) keep_symbol(m, v.u.sym);
@@ -165,8 +165,7 @@ static bool calls(const struct ast *a, const char *name) {
            !strcmp(a->kids[0]->u.name.sym->text, name);
 }
 
-/* later: evaluated again when the directive stands; models: expressions of runs inside around it.
- */
+/* later: evaluated again after the directive. models: nesting depth of inner runs' expressions. */
 static void keep(struct making *m, const struct ast *a, bool later, int models) {
     if (!a) return;
     switch (a->kind) {
@@ -175,7 +174,7 @@ static void keep(struct making *m, const struct ast *a, bool later, int models) 
             keep_name(m, a);
         return;
     case AST_UNQUOTE: {
-        if (models) return; /* with the expression that it belongs to */
+        if (models) return; /* belongs to the enclosing expression */
         value v = m->f->s[a->u.unquote.slot].v;
         if (v.tag == V_SYM || (v.tag == V_ARRAY && (v.u.obj->flags & OBJ_CODE))) keep_code(m, v);
         return;
@@ -211,7 +210,8 @@ static bool evaluates(const struct ast *a) {
     return false;
 }
 
-/* proc(...) ..., at the end of blocks, memoized or not. */
+/* Does the expression give a procedure: proc(...) ..., possibly memoized, or at the end of a
+ * block? */
 static bool gives_procedure(const struct ast *a) {
     while (a->kind == AST_BLOCK && a->n) a = a->kids[a->n - 1];
     if (calls(a, "mem") && a->n == 2) a = a->kids[1];
@@ -221,7 +221,7 @@ static bool gives_procedure(const struct ast *a) {
 struct frame *bindings_make(struct trace *t, const struct ast *a, struct frame *f,
                             struct sym *const *own, size_t n_own) {
     struct making m = {t, f, NULL, own, n_own, gives_procedure(a), evaluates(a)};
-    if (t->core->nest || !f) return frame_ref(f); /* a run inside a model begins anew each time */
+    if (t->core->nest || !f) return frame_ref(f); /* an inner run starts over each time */
     keep(&m, a, false, 0);
     if (!m.b) return frame_ref(f);
     struct frame *g = frame_like(t->core, f->parent, f);
@@ -238,7 +238,7 @@ struct frame *bindings_make(struct trace *t, const struct ast *a, struct frame *
 
 typedef bool binding_fn(void *ctx, const struct record *r, struct meaning *m);
 
-/* All that directives keep, until one says true. */
+/* Visits all meanings that directives keep, until fn returns true. */
 static bool each_meaning(struct trace *t, binding_fn *fn, void *ctx) {
     for (; t; t = inner(t)->below)
         for (size_t i = 0; i < t->records.n; i++) {
@@ -254,7 +254,7 @@ static bool each_meaning(struct trace *t, binding_fn *fn, void *ctx) {
 
 struct lookup {
     const struct record *of;
-    bool others; /* not what it looks up itself */
+    bool others; /* leave out its own lookups */
 };
 
 static bool looks_up(void *ctx, const struct record *q, struct meaning *m) {
@@ -269,7 +269,7 @@ bool bindings_read(struct trace *t, const struct record *r, bool others) {
     return each_meaning(t, looks_up, &l);
 }
 
-/* What it means now; NULL: nothing. */
+/* The present value of a name; NULL if unbound. */
 static const value *meaning_of(struct trace *t, struct sym *name, struct cell **cell) {
     struct ast a = {.kind = AST_NAME, .u.name = {.sym = name, .depth = -1}};
     return core_global(t->core, &t->world, &a, NULL, cell);
@@ -295,7 +295,7 @@ enum gpm_status trace_change_name(struct trace *t, struct sym *name, bool define
     struct cell *cell;
     if (!meaning_of(t, name, &cell)) return GPM_OK;
     const struct define_slot *d = map_get(&t->core->defines, MAP_PTR(name));
-    bool own = d && !d->library; /* which such a procedure reads before what is assumed */
+    bool own = d && !d->library; /* lent procedures read it before the model's names */
     if (is_lent(t, name) && (defines || !own)) {
         diag_raise(t->core->diags, DIAG_NAME_LENT, at,
                    "`%s` cannot change: a procedure of the program that the model calls reads it",
@@ -303,7 +303,7 @@ enum gpm_status trace_change_name(struct trace *t, struct sym *name, bool define
         return diag_set_help(t->core->diags, "choose another name, or hand the value to the "
                                              "procedure as an argument");
     }
-    /* a live node goes on being what the model calls so: definitions come behind */
+    /* A live node keeps its name in the model; definitions take second place. */
     bool lives = world_find(&t->world, name) && !(cell->flags & NODE_FROZEN);
     if (!lives) (void)each_meaning(t, settle_one, &s);
     return GPM_OK;

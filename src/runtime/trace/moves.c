@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Observations that move: with the branches, the expression that is observed may end at another
- * choice. Choices made in a branch come and go with the scaffold. One that is there without the
- * observation (a variable) is not in it: when the observation leaves it, it is drawn from its
- * prior, and when the observation comes, its value is forgotten. So a proposal is to the pair of
- * them, and the densities of the free values cancel: the weight is that of the observed ones. */
+ * Observations that move. When a branch changes, the observed expression may end at another choice.
+ * Choices made in a branch come and go with the scaffold. A choice that exists without the
+ * observation (a variable) is not in the scaffold. When the observation leaves it, it is drawn from
+ * its prior; when the observation arrives, its value is discarded. So the proposal concerns both
+ * choices, the densities of the free values cancel, and the weight is that of the observed ones. */
 #include "runtime/trace/scaffold.h"
 
 static enum gpm_status refuse(struct scaffold *s, const struct entry *e, struct node *end,
@@ -14,8 +14,8 @@ static enum gpm_status refuse(struct scaffold *s, const struct entry *e, struct 
     return diag_set_help(s->t->core->diags, "%s", help);
 }
 
-/* What is observed already, changes for another reason too, or is built step by step cannot also be
- * left or taken. */
+/* A choice cannot be left or taken if it is already observed, changes for another reason, or is
+ * built step by step. */
 static enum gpm_status check(struct scaffold *s, const struct entry *e, struct node *end) {
     if (end->flags & NODE_OBSERVED && end != e->obs->kept_end)
         return refuse(s, e, end, "a branch moves this observation to a choice that is observed",
@@ -34,8 +34,8 @@ static enum gpm_status check(struct scaffold *s, const struct entry *e, struct n
     return GPM_OK;
 }
 
-/* The observation lets go of an end outside the scaffold: its density leaves the weight, and it
- * becomes a free choice, drawn from its prior now. */
+/* The observation releases an end outside the scaffold. Its density leaves the weight, and it
+ * becomes a free choice drawn from its prior. */
 static enum gpm_status leave(struct scaffold *s, struct entry *e, double *weight) {
     struct node *end = e->obs->kept_end;
     double logp;
@@ -46,20 +46,20 @@ static enum gpm_status leave(struct scaffold *s, struct entry *e, double *weight
     *weight -= logp;
     e->obs->left = true;
     e->obs->left_val = value_ref(end->val);
-    s->t->structure++; /* who is a choice has changed */
+    s->t->structure++; /* the set of free choices has changed */
     end->flags &= (uint16_t) ~(NODE_OBSERVED | NODE_HAS_LOGP);
     st = node_apply(s->t, end, false);
     if (st == GPM_OK) choice_add(s->t, end);
     return st == GPM_OK ? observation_propagate(s->t, end, false) : st;
 }
 
-/* With y the observed value, a the end that is left, b the one that is taken: the move goes from
- * (a = y, b free) to (a free, b = y), draws the free one from its prior both ways, and
+/* Let y be the observed value, a the end that is left, b the end that is taken. The move goes from
+ * (a = y, b free) to (a free, b = y) and draws the free one from its prior in both directions:
  *
  *     *weight += log p(b = y) - log p(a = y)
  *
- * Where detach has torn the old end down it has counted that density already, and the first term is
- * all; a new end that was made or torn down by this proposal (`made`) was no free choice before. */
+ * If detach tore the old end down, it has already counted that density, and only the first term is
+ * added. A new end made or torn down by this proposal (`made`) was not a free choice before. */
 enum gpm_status observation_follow(struct scaffold *s, struct entry *e, double *weight) {
     struct observed_root *o = e->obs;
     struct node *end = chase(e->n);
@@ -83,7 +83,7 @@ enum gpm_status observation_follow(struct scaffold *s, struct entry *e, double *
 
 #define MOVE_FAILED "an observation that moved cannot return"
 
-/* Puts a value back into a choice, observed or free. */
+/* Restores the value of a choice, observed or free. */
 static void put_back(struct scaffold *s, struct node *end, value v, bool observed) {
     struct session_core *core = s->t->core;
     core_must(core, node_unincorporate(s->t, end), MOVE_FAILED);

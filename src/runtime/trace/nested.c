@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * run(a) in a model: inference inside it (runtime/core/nest.h). The application is a function of
- * what the run reads of this model and of the stream of its random numbers, which is a choice of
- * the model:
+ * run(a) in a model: inference inside the model (runtime/core/nest.h). The application is a
+ * function of the values that the run reads from this model and of its stream of random numbers.
+ * The stream is a choice of the model:
  *
- *     value = f(what was read, stream),  stream ~ uniform
+ *     value = f(values read, stream),  stream ~ uniform
  *
- * The stream is the root of a family that the application requests. What was read are its further
- * parents, found while the run reads them. When one of them changes, the run is done anew with a
- * new family, like the branch of an `if`; so a proposal draws a new stream with what changed (the
- * pseudo-marginal method), and one that is rejected puts the old stream and value back. A run whose
- * value no random number decides (an exact posterior) has no stream: it is deterministic.
+ * The stream is the root of a family that the application requests. The nodes it reads become extra
+ * parents as the run reads them. When one of them changes, the run is repeated with a new family,
+ * like the branch of an `if`. So a proposal draws a new stream along with the change (the
+ * pseudo-marginal method), and a rejection restores the old stream and value. A run that uses no
+ * random numbers (an exact posterior) has no stream and is deterministic.
  *
- * Memoized procedures of this model that the run calls are requested for it, so their families are
- * the model's, shared and counted as ever. */
+ * The application also requests the memoized procedures of this model that the run calls. Their
+ * families belong to the model and are shared and counted as usual. */
 #include "runtime/trace/node.h"
 
 #include "runtime/core/nest.h"
 #include <string.h>
 
 struct run {
-    struct nest nest; /* first: its functions get this */
+    struct nest nest; /* first member: its functions receive this */
     struct trace *t;
     struct node *n;
 };
 
-/* A parent was brought up to date when it became one. */
+/* A parent is brought up to date when it is added. */
 static enum gpm_status read_node(struct nest *nest, struct cell *cell) {
     struct run *r = (struct run *)nest;
     struct node *p = (struct node *)cell;
@@ -68,7 +68,7 @@ static enum gpm_status request_stream(struct trace *t, struct node *n, uint64_t 
     return st;
 }
 
-/* Takes the first request back. Links know their place, so they are made anew. */
+/* Withdraws the first request. Links store positions, so they are removed and made again. */
 static void release_stream(struct trace *t, struct node *n) {
     struct request *r = n->req;
     struct family *f = r->fam[0];

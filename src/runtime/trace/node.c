@@ -3,10 +3,10 @@
  * Nodes and families: allocation, links between parents and children. Removing a child is O(1):
  * each edge knows its position in the parent's list.
  *
- * A family owns its nodes, which come from the trace's pool; constants are cut off after the value
- * and know neither parents nor children (they never change, so nothing has to be told). Values are
- * counted, statistics are the procedure's own: incorporate and unincorporate come in pairs,
- * NODE_INCORPORATED says on which side a node stands. */
+ * A family owns its nodes, which come from the trace's pool. Constants never change, so they end
+ * after the value and have no links to parents or children. Values are counted. Statistics belong
+ * to the procedure: each incorporate is matched by one unincorporate, and NODE_INCORPORATED marks
+ * the nodes now counted. */
 #include "runtime/trace/node.h"
 
 #include "runtime/core/nest.h"
@@ -14,7 +14,7 @@
 #include <assert.h>
 #include <math.h>
 
-/* seq grows with every node and is never used twice: scaffolds are sorted by it, and programs name
+/* seq grows with every node and is never reused. Scaffolds are sorted by it, and programs name
  * choices by it (SUB_CHOSEN). */
 struct node *node_new(struct trace *t, struct family *fam, enum node_kind kind,
                       const struct ast *ast, uint32_t n_in) {
@@ -61,7 +61,7 @@ void link_in(struct trace *t, struct node *child, uint32_t slot) {
     p->out[p->n_out++] = (struct out_edge){child, slot};
 }
 
-/* The last child takes the free place, and its edge learns of it. */
+/* The last child moves into the free position, and its edge is updated. */
 void unlink_in(struct trace *t, struct node *child, uint32_t slot) {
     struct in_edge *e = edge_of(child, slot);
     struct node *p = e->node;
@@ -72,7 +72,7 @@ void unlink_in(struct trace *t, struct node *child, uint32_t slot) {
     edge_of(last.child, last.slot)->back = e->back;
 }
 
-/* Most nodes request nothing, and carry a NULL. */
+/* Allocated on first use, since most nodes request nothing. */
 struct request *node_request(struct trace *t, struct node *n) {
     if (!n->req) n->req = request_new(t);
     return n->req;
@@ -96,7 +96,8 @@ void request_add_parent(struct trace *t, struct node *n, struct node *parent) {
     link_in(t, n, XIN | r->n_xin++);
 }
 
-/* For a request that is put away with its list (detach): links go, xin[] stays for relinking. */
+/* For a request that is kept aside with its list (detach): removes the links but leaves xin[] for
+ * relinking. */
 void request_unlink(struct trace *t, struct node *n) {
     for (uint32_t i = n->req ? n->req->n_xin : 0; i-- > 0;) unlink_in(t, n, XIN | i);
 }
@@ -106,8 +107,8 @@ void request_clear_parents(struct trace *t, struct node *n) {
     if (n->req) n->req->n_xin = 0;
 }
 
-/* A compound call is no child of its operands (NODE_LINKED_ARGS is off): the body's nodes read them
- * themselves, and a change must reach those alone. */
+/* The operands do not list a compound call as a child (NODE_LINKED_ARGS is off). The body's nodes
+ * read them directly, and a change must reach only those. */
 uint32_t linked_operands(const struct node *n) {
     return n->flags & NODE_LINKED_ARGS ? n->n_in : n->kind == NODE_APP;
 }
@@ -135,7 +136,7 @@ struct family *family_new(struct trace *t, struct tagctx *ctx) {
 }
 
 void family_keep_code(struct trace *t, struct family *f, struct code *k) {
-    enum { LOOKED_AT = 8 }; /* a loop of observations brings the same ones again and again */
+    enum { LOOKED_AT = 8 }; /* a loop of observations repeats the same ones */
     for (uint32_t i = f->code.n; i-- > 0 && i + LOOKED_AT >= f->code.n;)
         if (f->code.at[i] == k) return;
     if (k) pvec_push(pool_of(t), &f->code, code_ref(k));
@@ -227,7 +228,7 @@ void call_begin_with(struct trace *t, struct node *n, value *args, struct node_c
 
 void call_begin(struct trace *t, struct node *n, struct node_call *k) {
 #ifdef GPMEM_CHECKS
-    assert(!inner(t)->flats || !inner(t)->flat_hooks->is_ahead(t)); /* reads what is out of date */
+    assert(!inner(t)->flats || !inner(t)->flat_hooks->is_ahead(t)); /* else reads stale values */
 #endif
     value *args = n->n_in <= COUNT_OF(k->small) + 1 ? k->small : NEW_ARRAY(value, n->n_in);
     for (uint32_t i = 1; i < n->n_in; i++) args[i - 1] = n->in[i].node->val;
@@ -245,9 +246,8 @@ enum gpm_status call_end(struct trace *t, struct node *n, struct node_call *k, e
     return core_place(t->core, st, node_span(n));
 }
 
-/* A number given numbers, as most are: by the row's numeric form, whose NaN leaves it to the
- * general way to say what is wrong (sp.h). How many arguments there are was checked when it was
- * applied. */
+/* The density of a number given numbers, the usual case, by the row's numeric form. On NaN the
+ * general form reports the error (sp.h). The number of arguments was checked at the application. */
 static bool quick_density(const struct node *n, value v, double *out) {
     enum { FEW = 4 };
     const struct sp_class *cls = node_class(n);
@@ -265,8 +265,8 @@ static bool quick_density(const struct node *n, value v, double *out) {
     return *out == *out;
 }
 
-/* log p(v | arguments, statistics as they are). -inf is an answer; NaN is an error, raised here
- * where it appears. */
+/* log p(v | arguments, current statistics). -inf is a valid result; NaN is an error and is raised
+ * here, where it arises. */
 enum gpm_status node_density(struct trace *t, struct node *n, value v, double *out) {
     struct node_call k;
     if (quick_density(n, v, out)) return GPM_OK;
@@ -279,7 +279,7 @@ enum gpm_status node_density(struct trace *t, struct node *n, value v, double *o
     return st;
 }
 
-/* With statistics the density changes with everything else that is counted, so it is not kept. */
+/* A density under statistics changes with every counted value, so it is not cached. */
 enum gpm_status node_logp(struct trace *t, struct node *n, double *out) {
     if (!(n->flags & NODE_HAS_LOGP)) {
         enum gpm_status st = node_density(t, n, n->val, &n->logp);
@@ -290,8 +290,8 @@ enum gpm_status node_logp(struct trace *t, struct node *n, double *out) {
     return GPM_OK;
 }
 
-/* In or out of the statistics of the procedure that n applies. What went in as an observation must
- * leave as one (NODE_AS_DATA), even where the observation is gone by then. */
+/* Adds n to the statistics of its procedure or removes it. A value added as an observation must be
+ * removed as one (NODE_AS_DATA), even if the observation is gone by then. */
 static enum gpm_status statistics(struct trace *t, struct node *n, bool in) {
     struct node_call k;
     call_begin(t, n, &k);
@@ -303,7 +303,7 @@ static enum gpm_status statistics(struct trace *t, struct node *n, bool in) {
 }
 
 enum gpm_status node_incorporate(struct trace *t, struct node *n) {
-    if (!inner(t)->makers) return GPM_OK; /* nothing keeps statistics */
+    if (!inner(t)->makers) return GPM_OK; /* no procedure keeps statistics */
     if (n->flags & NODE_INCORPORATED || !node_is_stateful(n)) return GPM_OK;
     enum gpm_status st = statistics(t, n, true);
     if (st != GPM_OK) return st;
@@ -312,8 +312,8 @@ enum gpm_status node_incorporate(struct trace *t, struct node *n) {
     return GPM_OK;
 }
 
-/* A row that cannot hold the value says so by an error, which is taken back: its density is zero as
- * it is. */
+/* A row that cannot hold the value raises an error, which is discarded: the density is already
+ * zero. */
 enum gpm_status node_incorporate_given(struct trace *t, struct node *n) {
     struct diags *d = t->core->diags;
     size_t before = d->list.n;
@@ -331,7 +331,7 @@ enum gpm_status node_unincorporate(struct trace *t, struct node *n) {
 
 bool node_is_normal(const struct node *n) {
     const struct sp_class *cls = node_class(n);
-    return cls && cls->normal && n->n_in == 3; /* the procedure, mean and spread */
+    return cls && cls->normal && n->n_in == 3; /* procedure, mean and spread */
 }
 
 enum gpm_status node_prior(struct trace *t, struct node *n, value *draw, value *mean) {

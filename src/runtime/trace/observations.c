@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Records and the directives that they hold. An assume, a predict and an observe with a label have
- * a record each. Of observations without a label there may be millions, and nobody can name one of
- * them: those that follow each other are joined into one record with one family,
+ * a record each. Observations without a label may number millions, and no program can refer to one
+ * of them. Consecutive ones are joined into one record with one family
  *
  *     records    ... | mu | o1 o2 o3 ... on-1 | on |
  *
- * whose nodes stand in the order of evaluation, as they would in families of their own. The newest
- * observation waits by itself until the next one comes: a directive that fails on another particle
- * is taken back (trace_undo_last), and that is the newest one. */
+ * whose nodes are in evaluation order, as in separate families. The newest observation stays
+ * separate until the next one arrives, because trace_undo_last may take it back when it fails on
+ * another particle. */
 #include "runtime/trace/node.h"
 
 #include <string.h>
@@ -33,7 +33,8 @@ value recorded_value(struct recorded d) {
     return recorded_root(d)->val;
 }
 
-/* Every transition leaves the observed value where the expression leads (moves.c). */
+/* Every transition keeps the observed value at the choice that the expression leads to
+ * (moves.c). */
 value recorded_observed(struct recorded d) {
     return chase(recorded_root(d))->val;
 }
@@ -61,7 +62,7 @@ static void add_part(struct trace *t, struct record *r, struct node *root, struc
     pvec_push(pool_of(t), &r->parts, p);
 }
 
-/* `from` goes; what it had belongs to `into`, behind what that had. */
+/* Appends the contents of `from` to `into` and frees `from`. */
 static void family_join(struct trace *t, struct family *into, struct family *from) {
     struct pool *p = pool_of(t);
     for (uint32_t i = 0; i < from->nodes.n; i++) {

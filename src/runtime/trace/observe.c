@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Observations: which node an expression's value comes from, constraining it, and carrying the
- * value to what was computed from it. */
+ * Observations: finding the node that supplies an expression's value, constraining it, and carrying
+ * the value to the nodes computed from it. */
 #include "language/rows/dist/dist_row.h"
 #include "runtime/trace/scaffold.h"
 
-/* apply, and f_compute at one input: the value is that of the application they requested. */
+/* apply, and f_compute at one input, pass on the value of the application they requested. */
 static bool passes_on(const struct node *n, value op) {
     const struct sp_class *cls = proc_class(op, NULL);
     return cls && (cls->flags & SP_PASSES) && n->req && n->req->n_fam == 1 &&
@@ -13,8 +13,7 @@ static bool passes_on(const struct node *n, value op) {
 }
 
 /* Nodes that compute nothing: a tag, the taken branch, a call (its family's root), a dereference.
- * Their values are copies, and whatever is said of one of them (observed, forced) is meant for its
- * source. */
+ * Their values are copies, so observing or forcing one applies to its source. */
 struct node *copy_source(const struct node *n) {
     if (n->kind == NODE_CONST || (n->flags & NODE_FROZEN)) return NULL;
     if (n->kind == NODE_TAG) return n->in[n->n_in - 1].node;
@@ -65,8 +64,8 @@ enum gpm_status observation_end(struct trace *t, struct node *root, struct span 
     return GPM_OK;
 }
 
-/* A pair that f_compute has recorded leaves the table, and its density the weight, before the value
- * is computed again. */
+/* Before its value is recomputed, a pair recorded by f_compute leaves the table and its density
+ * leaves the weight. */
 static enum gpm_status take_out_record(struct trace *t, struct node *n) {
     if (!(n->flags & NODE_INCORPORATED)) return GPM_OK;
     enum gpm_status st = node_unincorporate(t, n);
@@ -77,10 +76,10 @@ static enum gpm_status take_out_record(struct trace *t, struct node *n) {
     return st;
 }
 
-/* Where a value is set outside the order of evaluation (an observation inside a brush that has just
- * been evaluated), children computed with the value drawn before it must be computed again. Those
- * that wait in the scaffold will be anyway. A random child, or one whose requests depend on it,
- * would have to be drawn again with the others of its proposal: that is refused. */
+/* A value set outside the evaluation order (an observation inside a newly evaluated brush) makes
+ * children computed from the drawn value stale. They are recomputed here, except children waiting
+ * in the scaffold. A random child, or one whose requests depend on the value, would have to be
+ * redrawn with the rest of its proposal, so it is refused. */
 enum gpm_status observation_propagate(struct trace *t, struct node *n, bool back) {
     for (uint32_t i = 0; i < n->n_out; i++) {
         struct node *c = n->out[i].child;
@@ -88,7 +87,7 @@ enum gpm_status observation_propagate(struct trace *t, struct node *n, bool back
         if (e && !e->brush && !e->done) continue; /* will be computed later */
         if (!(c->flags & NODE_ON)) continue;
         if ((c->flags & NODE_RANDOM) || requests_on(c, n->out[i].slot)) {
-            if (back) continue; /* it has not seen the other value */
+            if (back) continue; /* it was not computed from the other value */
             diag_raise(t->core->diags, DIAG_OBSERVE_PROPAGATE, node_span(c),
                        "an observed value reaches this expression after it was evaluated");
             return diag_add_label(t->core->diags, node_span(n), "the observed value");
@@ -102,7 +101,7 @@ enum gpm_status observation_propagate(struct trace *t, struct node *n, bool back
     return GPM_OK;
 }
 
-/* v in the representation of `like`, where it has one; else v itself. Owned. */
+/* v in the representation of `like` if there is one, otherwise v. Owned. */
 static value in_form_of(value like, value v) {
     value *items;
     double x, *numbers;
@@ -135,10 +134,12 @@ enum gpm_status trace_not_boolean(struct diags *d, const struct sp_class *cls, v
                       SHOW(v));
 }
 
-/* As the choice's own draws are: true for 1, a vector for a list of numbers. *out owned. */
+/* Converts v to the form of the choice's own draws: true for 1, a vector for a list of numbers.
+ * *out is owned. */
 static enum gpm_status given_value(struct trace *t, struct node *n, value v, value *out) {
     const struct sp_class *cls = node_class(n);
-    /* a choice among objects tells 1 from true by equality: nothing is converted for it */
+    /* A choice among objects distinguishes 1 from true by equality, so its value is not
+     * converted. */
     if (v.tag == n->val.tag || !cls || sp_gives_objects(cls)) {
         *out = value_ref(v);
         return GPM_OK;
@@ -164,14 +165,14 @@ enum gpm_status node_give(struct trace *t, struct node *n, value v, double *logp
 }
 
 /* *weight: log density of v at `end`, under the statistics without it. A value of density zero is
- * kept all the same: the state has weight -inf until something moves. */
+ * kept, too: the state has weight -inf until a move changes that. */
 enum gpm_status constrain_end(struct trace *t, struct node *end, value v, double *weight) {
     struct node *checked;
     enum gpm_status st = observation_end(t, end, node_span(end), &checked);
     if (st != GPM_OK) return st;
     choice_remove(t, end);
     st = node_unincorporate(t, end);
-    end->flags |= NODE_OBSERVED; /* procedures may score data otherwise than choices */
+    end->flags |= NODE_OBSERVED; /* procedures may score data differently from choices */
     if (st == GPM_OK) st = node_give(t, end, v, weight);
     if (st != GPM_OK) {
         end->flags &= (uint16_t)~NODE_OBSERVED;

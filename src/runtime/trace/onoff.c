@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Switching nodes and families off and on: mirror images, line by line in opposite order. Off takes
- * a node out of its parents' lists, the choices, the scopes and the statistics, and releases what
- * it requested; on puts everything back. A rejected proposal is undone by on alone: nothing is
- * evaluated again.
+ * Switching nodes and families off and on: mirror images, line by line in opposite order. Off
+ * removes a node from its parents' lists, the choices, the scopes and the statistics, and releases
+ * its requests. On restores all of it. Switching on suffices to undo a rejected proposal: nothing
+ * is evaluated.
  *
- * A node that is on: is in the out-list of each linked parent and no parent is off; is in
- * trace->choices exactly when it is random and not observed; is counted by the statistics of its
- * procedure when that keeps any; if it is a tag, its context stands in the index; if it made
- * procedures, they know it as their maker. trace_check (check.c) tests the first three. */
+ * Invariants of a node that is on: it is in the out-list of each linked parent, and no parent is
+ * off. It is in trace->choices exactly when it is random and not observed. The statistics of its
+ * procedure, if any, count it. The context of a tag is in the index. Procedures it made have it as
+ * their maker. trace_check (check.c) tests the first three. */
 #include "runtime/trace/node.h"
 
-/* The list has no order; a choice knows its place, so that leaving is O(1): the last one moves in.
- */
+/* The list is unordered, and each choice stores its position: the last one moves into a gap, so
+ * removal is O(1). */
 void choice_add(struct trace *t, struct node *n) {
     if (n->choice != NO_INDEX || !(n->flags & NODE_RANDOM) || (n->flags & NODE_OBSERVED)) return;
     n->choice = (uint32_t)t->choices.n;
@@ -27,7 +27,7 @@ void choice_remove(struct trace *t, struct node *n) {
     n->choice = NO_INDEX;
 }
 
-/* The procedures of one maker share their state; the first will do to find it. They may stand in a
+/* Procedures of one maker share their state, so the first one found is enough. It may be in a
  * package (gpmem makes two) or behind a reference. */
 struct sp_proc *first_made(value v) {
     if (v.tag == V_PROC) return sp_made_of(v);
@@ -63,8 +63,8 @@ static bool is_maker(const struct node *n) {
 
 static void node_off(struct trace *t, struct node *n);
 
-/* A memoized family leaves its table, so that the same arguments asked for meanwhile make a new
- * one, and comes back into it. */
+/* A memoized family leaves its table while off, so a call with the same arguments makes a new
+ * family. It returns when switched on. */
 static void family_off(struct trace *t, struct family *f) {
     for (size_t i = f->nodes.n; i-- > 0;) {
         struct node *n = f->nodes.at[i];
@@ -82,7 +82,7 @@ static void family_on(struct trace *t, struct family *f) {
 }
 
 void family_drop(struct trace *t, struct family *f, struct tagctx *ctx) {
-    if (family_below(t, f)) return; /* nor was it taken */
+    if (family_below(t, f)) return; /* it was not counted there, either */
     if (f->own_ctx) memo_part(t, f, ctx);
     if (--f->refs == 0) family_off(t, f);
 }
@@ -93,8 +93,8 @@ void family_take(struct trace *t, struct family *f, struct tagctx *ctx) {
     if (f->own_ctx) memo_join(t, f, ctx);
 }
 
-/* Off: unregistered, unincorporated, unlinked; then its families lose a requester each. Value and
- * structure stay, so that off then on changes nothing. */
+/* Unregisters, unincorporates and unlinks the node; then its families lose one requester each.
+ * Value and structure stay, so off followed by on changes nothing. */
 static void node_off(struct trace *t, struct node *n) {
     n->flags &= (uint16_t)~NODE_ON;
     choice_remove(t, n);
@@ -132,7 +132,7 @@ static void collect_dead(struct family *f, families *dead) {
     }
 }
 
-/* Whoever still requests them. */
+/* Collects all families reachable from f, whatever their number of requesters. */
 static void collect_all(struct trace *t, struct family *f, families *all) {
     if (f->dead || family_below(t, f)) return;
     f->refs = 0;
@@ -168,7 +168,8 @@ void request_release(struct trace *t, struct node *n) {
     n->req->n_fam = 0;
 }
 
-/* For the collector. A family has one owner, its trace, however many request it. */
+/* For the cycle collector. A family is owned by its trace alone, whatever the number of
+ * requesters. */
 static void family_visit(void *family, struct visitor *v) {
     struct family *f = family;
     for (size_t i = 0; i < f->frames.n; i++) v->frame(v, f->frames.at[i]);

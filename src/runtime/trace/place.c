@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Principals that are placed by their arguments (struct placing), through a scaffold: when a
- * principal's turn comes in regen its operands stand, and when its turn comes in the gradient its
- * adjoint is complete and theirs are not yet asked for. */
+ * Principals placed by their arguments (struct placing), in a scaffold. In regen, a principal's
+ * operands are complete when its turn comes. In the gradient, its adjoint is complete at its turn,
+ * while those of its operands are not yet needed. */
 #include "language/rows/protocol/adjoint.h"
 #include "runtime/trace/scaffold.h"
 
@@ -27,8 +27,9 @@ bool node_is_predicted(struct trace *t, struct node *n, double **slopes) {
     return false;
 }
 
-/* Both arguments into the room; NULL: none. Input 0 of a node is its procedure, so that 1 + the
- * number of an argument is its input. */
+/* Reads both arguments into the room; NULL if unused. A node's input 0 is its procedure, so of->arg
+ * (1 + the argument's number) is an input. For a placed prediction they are its mean and standard
+ * deviation. */
 static enum gpm_status read_arguments(const struct scaffold *s, struct node *n,
                                       const struct placed *of, const double *args[2]) {
     const struct placing *p = s->placing;
@@ -78,7 +79,7 @@ static enum gpm_status show(const struct scaffold *s, struct node *n, int32_t i,
 
 enum gpm_status placed_drawn(const struct scaffold *s, struct node *n, int32_t i) {
     double z;
-    if (adj_count(n->val) != s->placing->of[i].n) /* of another length: its owner finds that out */
+    if (adj_count(n->val) != s->placing->of[i].n) /* of another length; its owner notices that */
         return GPM_OK;
     if (!is_predicted(s, i)) return show(s, n, i, &z);
     enum gpm_status st = node_unincorporate(s->t, n);
@@ -98,7 +99,7 @@ double placed_log_density(value z) {
     return -0.5 * z.u.num * z.u.num - 0.5 * log(2 * M_PI);
 }
 
-/* One number for all elements gets what all of them say. */
+/* A single number used for all elements gets the sum of their adjoints. */
 static value argument_adjoint(value arg, double *d, size_t n) {
     if (adj_count(arg) == n) return adj_like(arg, d);
     for (size_t k = 1; k < n; k++) d[0] += d[k];
@@ -114,7 +115,7 @@ static value predicted_adjoint(const struct placed *of, value arg, double da, do
     return v;
 }
 
-/* Slopes of a prediction are those of when the value was placed. */
+/* Slopes of a prediction are those at the time the value was placed. */
 value placed_adjoint(const struct scaffold *s, struct node *n, int32_t i, value adj,
                      value dargs[2]) {
     const struct placing *p = s->placing;
@@ -123,7 +124,7 @@ value placed_adjoint(const struct scaffold *s, struct node *n, int32_t i, value 
     double *numbers = NEW_ARRAY(double, 4 * of->n), *x = numbers, *d = x + of->n, *da = d + of->n,
            *db = da + of->n;
     enum gpm_status st = of->slopes ? GPM_OK : read_arguments(s, n, of, args);
-    (void)st; /* arguments are there */
+    (void)st; /* the arguments exist */
     adj_doubles(n->val, x, of->n);
     adj_doubles(adj, d, of->n);
     p->pull(p->ctx, (size_t)i, args[0], args[1], x, d, da, db);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a model is about: the names that it assumes and the values of its memoized procedures, as
- * far as they depend on a free choice. Data that a program assumes do not.
- */
+ * The quantities of a model: assumed names and values of memoized procedures that depend on a free
+ * choice. Data that a program assumes are thus left out. */
 #include "runtime/trace/node.h"
 
 #include "base/buf.h"
@@ -20,7 +19,7 @@ static void look_at(struct choice_search *s, struct node *n) {
     vec_push(&s->waiting, n);
 }
 
-/* Upwards through operands, branches and calls, until a choice is met. */
+/* Searches operands, branches and calls upwards for a free choice. */
 static bool depends_on_choice(struct node *n) {
     struct choice_search s = {0};
     bool found = false;
@@ -54,7 +53,7 @@ static int by_age(const void *a, const void *b) {
     return i < j ? -1 : i > j;
 }
 
-/* name[k] for every argument that it was called with, in the order of the calls. */
+/* name[k] for every argument of an existing call, in the order of the calls. */
 static void add_memo(quantities *q, const char *name, const struct memo_proc *m) {
     VEC(struct memo_entry *) all = {0};
     for (size_t i = 0; i < m->table.cap; i++)

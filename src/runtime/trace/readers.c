@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who reads what a directive made: what forget asks. Nodes know their children, but constants do
- * not, and procedures hold nodes by their frames, which no link tells. So all that other directives
- * lead to is looked at: operands, slots of frames, procedures and references in values, names that
- * are looked up later. */
+ * The readers of a directive's nodes, needed by forget. Nodes list their children, but constants do
+ * not, and procedures hold nodes through frames without a link. So everything reachable from other
+ * directives is searched: operands, slots of frames, procedures and references in values, and names
+ * to be looked up later. */
 #include "runtime/trace/node.h"
 
 struct readers {
-    struct map others; /* families that other directives lead to; each -> itself */
-    struct map mine;   /* nodes and frames of those that this one alone leads to */
+    struct map others; /* families reachable from other directives; each -> itself */
+    struct map mine;   /* nodes and frames reachable from this directive alone */
 };
 
-/* Families that f leads to; those of others are left out where *mine is asked for. */
+/* Collects the families reachable from f. With *mine, those of other directives are left out. */
 static void walk(struct readers *w, struct family *f, bool mine) {
     if (map_get(&w->others, MAP_PTR(f)) || map_get(&w->mine, MAP_PTR(f))) return;
     map_put(mine ? &w->mine : &w->others, MAP_PTR(f), f);
@@ -29,7 +29,7 @@ static bool is_mine(const struct readers *w, const void *x) {
     return x && map_get(&w->mine, MAP_PTR(x));
 }
 
-/* The frame of a call stands in that of the procedure's directive. */
+/* The frame of a call lies inside the frame of the procedure's directive. */
 static bool frame_is_in(const struct readers *w, const struct frame *f) {
     for (; f; f = f->parent)
         if (is_mine(w, f)) return true;

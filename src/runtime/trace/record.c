@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Directives in a trace: assume, observe, predict, sample, force, forget, freeze, report. A failing
- * one leaves the trace as it was.
+ * directive leaves the trace unchanged.
  *
- * A record owns one reference to the family its expression was evaluated in. Names of the model
- * (trace->globals) lead to nodes of those families; later directives read them by out-edges, which
- * is how forget knows that somebody still does. Everything that changes which nodes there are, or
- * which are choices, counts t->structure up: compiled forms check it. */
+ * A record owns one reference to the family of its expression. Names of the model (trace->globals)
+ * lead to nodes of those families. Later directives read them through out-edges, which tell forget
+ * whether a reader remains. Every change of the set of nodes or choices increments t->structure,
+ * which compiled forms compare. */
 #include "runtime/trace/scaffold.h"
 
 #include <math.h>
@@ -35,25 +35,24 @@ static void record_free(struct trace *t, struct record *r) {
     pool_free(pool_of(t), r, sizeof *r);
 }
 
-/* For families that a directive holds: the one reference goes, and what nobody else requests with
- * it. */
+/* For families of directives: drops the directive's reference, and everything that has no other
+ * requester. */
 static void drop_family(struct trace *t, struct family *f) {
     family_drop(t, f, NULL);
     families_free_dead(t, &f, 1);
 }
 
-/* Everything goes, so that nothing needs to be taken apart link by link; but procedures with
- * statistics may be in use outside the trace: their data leave them, and they forget their makers.
- */
+/* Frees all families without removing single links. Procedures with statistics may still be in use
+ * outside the trace, so their data leave them and they forget their makers. */
 static void free_families(struct trace *t) {
     if (!inner(t)->makers)
         families_free_all(t);
     else
-        for (size_t i = t->records.n; i-- > 0;) /* what uses others goes first */
+        for (size_t i = t->records.n; i-- > 0;) /* readers go before what they read */
             drop_family(t, t->records.at[i]->family);
 }
 
-/* One layer; what it leaves to be freed below it. */
+/* Frees one layer; returns the layer below if that must be freed, too. */
 static struct trace *layer_free(struct trace *t) {
     struct inner *in = inner(t);
     struct trace *below = in->below;
@@ -111,8 +110,8 @@ static struct record *find_record(struct trace *t, struct sym *label) {
     return r ? r : layer_record(t, label);
 }
 
-/* What is frozen gives way to another that is assumed by its name, and goes when that does not read
- * it any more: so a state can be computed from the one before it for ever. */
+/* A frozen directive gives way to a new one that assumes its name. It is freed once the new one no
+ * longer reads it, so a state can be computed from the previous state indefinitely. */
 static bool gives_way(const struct record *r) {
     return r->frozen && r->kind == REC_ASSUME;
 }
@@ -147,7 +146,7 @@ enum gpm_status trace_name_taken(struct diags *d, const struct sym *name, struct
                          name->text);
 }
 
-/* The directive that binds a name; NULL: none that is known by it. */
+/* The directive that binds a name; NULL if none does. */
 static struct record *find_assumed(const struct trace *t, const struct sym *name) {
     for (const struct trace *l = t; l; l = inner(l)->below)
         for (size_t j = 0; j < l->records.n; j++) {
@@ -158,7 +157,7 @@ static struct record *find_assumed(const struct trace *t, const struct sym *name
     return NULL;
 }
 
-/* *again: some of the names are those of what gives way. */
+/* *again: some of the names belong to directives that give way. */
 static enum gpm_status check_names(struct trace *t, struct sym *const *names, size_t n,
                                    struct span at, bool *again) {
     for (size_t i = 0; i < n; i++) {
@@ -177,7 +176,7 @@ static void unbind(struct trace *t, const struct record *r) {
     t->world.stamp = 0;
 }
 
-/* Names and label are free again; nodes of others that read the family's must be gone by now. */
+/* Frees names and label. No other directive's node may still read the family. */
 void record_undo(struct trace *t, struct record *r) {
     for (size_t i = 0; i < t->records.n; i++)
         if (t->records.at[i] == r) {
@@ -190,7 +189,7 @@ void record_undo(struct trace *t, struct record *r) {
     record_free(t, r);
 }
 
-/* Do others read what this family made? Tried by switching it off. */
+/* Do other directives read what this family made? Tests it by switching the family off. */
 static bool in_use(struct trace *t, struct family *f) {
     family_drop(t, f, NULL);
     bool used = false;
@@ -204,7 +203,7 @@ static bool is_of(const struct record *r, const struct node *n) {
     return n->kind != NODE_CONST && n->family == r->family;
 }
 
-/* Is a name of another directive a node of this one? */
+/* Does a name of another directive refer to a node of this one? */
 static bool is_shared(struct trace *t, const struct record *r) {
     for (size_t i = 0; i < t->records.n; i++) {
         const struct record *q = t->records.at[i];
@@ -217,7 +216,7 @@ static bool is_shared(struct trace *t, const struct record *r) {
     return false;
 }
 
-/* Frozen directives whose names were given again go when nothing reads them. */
+/* Frees frozen directives whose names were assumed again once they have no reader. */
 static void drop_unread(struct trace *t) {
     for (size_t i = t->records.n; i-- > 0;) {
         struct record *r = t->records.at[i];
@@ -226,7 +225,7 @@ static void drop_unread(struct trace *t) {
     }
 }
 
-/* Nothing but what reads it is left, and it goes with that (drop_unread). */
+/* Only its readers keep the directive from now on; it is freed with the last one (drop_unread). */
 static void leave_unnamed(struct record *r) {
     r->names.n = 0;
     r->label = NULL;
@@ -234,7 +233,8 @@ static void leave_unnamed(struct record *r) {
     r->frozen = true;
 }
 
-/* Directives that bind one of these names lose it, and with the last one their label. */
+/* Removes these names from the directives that bind them. A directive that loses its last name
+ * loses its label. */
 static void give_way(struct trace *t, struct sym *const *names, size_t n) {
     for (size_t i = 0; i < n; i++) {
         struct record *r = find_assumed(t, names[i]);
@@ -249,8 +249,8 @@ static void give_way(struct trace *t, struct sym *const *names, size_t n) {
     }
 }
 
-/* Bindings of names to the components of f's value: assume (a, b) = e evaluates e once, and each
- * name is a node for its component. */
+/* Binds names to components of f's value. assume (a, b) = e evaluates e once, and each name is a
+ * node for its component. */
 static enum gpm_status find_parts(struct trace *t, struct family *f, const struct ast *ast,
                                   size_t n, struct node **parts) {
     if (n > 1) return eval_components(t, f, ast, f->root, n, parts);
@@ -293,8 +293,7 @@ enum gpm_status trace_assume(struct trace *t, struct sym *const *names, size_t n
     return st;
 }
 
-/* The value leaves the trace as it is now; the record keeps the expression up to date for report.
- */
+/* The present value leaves the trace. The record keeps the expression up to date for report. */
 enum gpm_status trace_predict(struct trace *t, struct sym *label, const struct ast *ast,
                               struct frame *frame, value *out) {
     enum gpm_status st = check_label(t, label, false, ast->span);
@@ -309,14 +308,13 @@ enum gpm_status trace_predict(struct trace *t, struct sym *label, const struct a
     return GPM_OK;
 }
 
-/* An expression that comes and goes: flats made before stay valid. */
+/* Drops a temporary expression; flats made before stay valid. */
 static void drop_passing(struct trace *t, struct family *f, uint64_t structure) {
     drop_family(t, f);
     t->structure = structure;
 }
 
-/* All stand at once: what one of them makes for all, a memoized value, is the same in the others.
- */
+/* All expressions exist at once, so a memoized value made by one is the same in the others. */
 enum gpm_status trace_sample(struct trace *t, const struct ast *const *ast,
                              struct frame *const *frame, size_t n, value *out) {
     struct family **f = NEW_ARRAY(struct family *, n + 1);
@@ -331,7 +329,7 @@ enum gpm_status trace_sample(struct trace *t, const struct ast *const *ast,
     return st;
 }
 
-/* Taken while the expression stands: it may apply what it makes. */
+/* Taken before the expression is dropped, as it may apply what it made. */
 enum gpm_status trace_stats(struct trace *t, const struct ast *ast, struct frame *frame,
                             struct span at, value *out) {
     struct family *f;
@@ -353,9 +351,9 @@ enum gpm_status trace_stats(struct trace *t, const struct ast *ast, struct frame
  *
  *     *weight = log p(v | its arguments) + log p(absorbing | v) - log p(absorbing | old value)
  *
- * detach leaves out the node's own density (SCAFFOLD_PRIOR), regen counts it (SCAFFOLD_FIXED): the
- * old value was drawn from its prior by the evaluation, so this is the importance weight of having
- * the observation instead. strict: values that the user gives must not fail softly. */
+ * detach leaves out the node's own density (SCAFFOLD_PRIOR), regen counts it (SCAFFOLD_FIXED):
+ * evaluation drew the old value from its prior, so this is the importance weight of the
+ * observation. strict: values from the user must not fail softly. */
 static enum gpm_status set_value(struct trace *t, struct node *end, value v, bool observe,
                                  double *weight) {
     struct scaffold *s;
@@ -373,7 +371,7 @@ static enum gpm_status set_value(struct trace *t, struct node *end, value v, boo
     return st;
 }
 
-/* Allowed (inference may lead out of it), but most often a slip in the data. */
+/* Allowed, since inference may leave this state, but usually a slip in the data. */
 void trace_impossible(struct diags *d, const struct sp_class *cls, value v, struct span at) {
     diag_warn(d, DIAG_IMPOSSIBLE, at,
               "this observation has probability zero: %s cannot give %s here", cls->name, SHOW(v));
@@ -394,7 +392,7 @@ static enum gpm_status constrain_root(struct trace *t, struct node *root, value 
     return GPM_OK;
 }
 
-/* How many of the items of v are NaN, and how many there are; 0 and 1 of what is no sequence. */
+/* Number of NaN items of v, and number of items; 0 and 1 if v is not a sequence. */
 static void count_missing(value v, size_t *missing, size_t *n) {
     struct seq_walk w = {v, 0};
     *missing = 0;
@@ -412,9 +410,9 @@ static enum gpm_status refuse_nan(struct trace *t, struct span at, value v) {
                          seq_is(v) ? "; of multivariate_normal(m, S) that is (m[p], S[p, p])" : "");
 }
 
-/* Nothing has a density at NaN, which is what missing data are. Where the expression is a procedure
- * that takes its elements one by one, those that are missing are left unobserved, and it is said; a
- * choice that has a name would keep them. */
+/* No distribution has a density at NaN, the mark of missing data. If the expression applies a
+ * procedure element by element, missing elements stay unobserved and a message says so. A named
+ * choice would keep them, so it is refused. */
 static enum gpm_status check_observed(struct trace *t, const struct ast *e, struct node *root,
                                       value v) {
     const struct sp_class *cls = node_class(root);
@@ -429,8 +427,8 @@ static enum gpm_status check_observed(struct trace *t, const struct ast *e, stru
     return GPM_OK;
 }
 
-/* An expression whose choice is to get a value. Where that lies in a layer below, the trace is made
- * whole first. stays: for a directive, which keeps what names mean. */
+/* Evaluates an expression whose choice gets a value. If that choice is in a lower layer, the trace
+ * is made whole first. stays: the directive keeps the present meaning of names. */
 static enum gpm_status eval_target(struct trace *t, const struct ast *ast, struct frame *frame,
                                    bool stays, struct family **f) {
     for (bool again = false;; again = true) {
@@ -445,8 +443,8 @@ static enum gpm_status eval_target(struct trace *t, const struct ast *ast, struc
     }
 }
 
-/* Evaluates the expression (drawing a value), puts the observed one in its place, remembers the
- * observation by the root of the expression: where its end is can change with every proposal. */
+/* Evaluates the expression, which draws a value, and replaces it by the observed one. The
+ * observation is stored with the root of the expression, since any proposal may move its end. */
 enum gpm_status trace_observe(struct trace *t, struct sym *label, const struct ast *ast,
                               struct frame *frame, value v, double *weight) {
     enum gpm_status st = check_label(t, label, false, ast->span);
@@ -469,7 +467,7 @@ enum gpm_status trace_observe(struct trace *t, struct sym *label, const struct a
     return GPM_OK;
 }
 
-/* As observe, but the choice stays free and nothing is recorded. */
+/* Like observe, but the choice stays free and no record is made. */
 enum gpm_status trace_force(struct trace *t, const struct ast *ast, struct frame *frame, value v,
                             double *weight) {
     struct family *f;
@@ -483,7 +481,7 @@ enum gpm_status trace_force(struct trace *t, const struct ast *ast, struct frame
     return st;
 }
 
-/* Frees the observed choice again; *weight: the log density it had. */
+/* Frees the observed choice; *weight is its log density until now. */
 static enum gpm_status unobserve(struct trace *t, struct record *r, double *weight) {
     struct node *root = r->family->root, *end = chase(root);
     enum gpm_status st = node_unincorporate(t, end);
@@ -515,15 +513,15 @@ static enum gpm_status unknown_label(struct trace *t, struct sym *label, struct 
     return st;
 }
 
-/* Constants alone, procedures too: who reads them has no need of the name. */
+/* Only constants, including procedures: their readers do not need the name. */
 static bool is_constant(const struct record *r) {
     for (size_t i = 0; i < r->family->nodes.n; i++)
         if (r->family->nodes.at[i]->kind != NODE_CONST) return false;
     return true;
 }
 
-/* An observed choice becomes free with the value it has; what others read cannot be forgotten, but
- * for constants: their name goes, and they go with their last reader. */
+/* An observed choice becomes free with its present value. A directive with readers cannot be
+ * forgotten, except one of constants: it loses its name and is freed with its last reader. */
 enum gpm_status trace_forget(struct trace *t, struct sym *label, struct span at, double *weight) {
     trace_whole(t);
     struct record *r = find_record(t, label);
@@ -574,7 +572,7 @@ enum gpm_status trace_freeze(struct trace *t, struct sym *label, struct span at)
     return st;
 }
 
-/* For a directive that failed on another particle: its weight leaves the particle's, too. */
+/* For a directive that failed on another particle; removes its weight from this particle, too. */
 void trace_undo_last(struct trace *t) {
     struct record *r = vec_last(&t->records);
     double weight;

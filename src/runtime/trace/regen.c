@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Detach and regen. Detach goes through the scaffold in reverse order of evaluation and adds up the
- * log density of what absorbs; regen goes forward, on demand, with new values; unregen is detach
- * of the new state; restore puts the old state back by switching on what was off, in the old order.
+ * log density of what absorbs. Regen goes forward, on demand, with new values. Unregen detaches the
+ * new state. Restore switches the old state on again, in the old order.
  *
- * Weights: an absorbing node adds its log density; a maker in M the joint log density of its data;
- * a principal under SCAFFOLD_FIXED its own; an observed end its own. Choices drawn from their prior
- * (principals under SCAFFOLD_PRIOR, brush) add nothing, since their density in the model is the
- * density they are proposed with. So
+ * Weights: an absorbing node, a principal under SCAFFOLD_FIXED and an observed end each add their
+ * log density. A maker in M adds the joint log density of its data. Choices drawn from their prior
+ * (principals under SCAFFOLD_PRIOR, brush) add nothing, since they are proposed with their density
+ * in the model. So
  *
  *     SCAFFOLD_PRIOR  w_new - w_old = log alpha of Metropolis-Hastings with that proposal
  *     SCAFFOLD_FIXED  w_new - w_old = log p(new) - log p(old), the brush's own densities left out
@@ -16,8 +16,8 @@
  * exchangeable applications telescope: log p(y1..yn) = sum log p(yi | y1..yi-1) whatever the order.
  *
  * Regen is driven by demand (regen_ensure): evaluating a brush may read a node of the torus before
- * its turn in the list, and that node is then regenerated first. new_order is the order that came
- * about, and unregen goes back along it. */
+ * its turn in the list; that node is then regenerated first. new_order records the resulting order,
+ * and unregen follows it backwards. */
 #include "runtime/trace/scaffold.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static struct sp_state *maker_state(const struct node *n) {
     return m ? m->state : NULL;
 }
 
-/* s->sink is where the walk under way adds up; outside a proposal there is nothing to add to. */
+/* Weights add up in s->sink. Outside a proposal it is NULL and nothing is added. */
 enum gpm_status carry_weight(struct trace *t, struct node *n) {
     struct scaffold *s = inner(t)->active;
     if (!inner(t)->makers || !s || !s->sink || (n->flags & NODE_RANDOM) || !node_is_stateful(n))
@@ -45,8 +45,8 @@ bool is_torn_down(struct scaffold *s, const struct node *n) {
     return family_is_brush(n->family) || (e && (e->role == ROLE_D || e->brush));
 }
 
-/* The observation at root e lets go of a choice that is torn down; which one it holds in the new
- * state is found by observation_follow (moves.c). An end that stays is noted as kept_end. */
+/* Detaches the observation at root e from a choice that is torn down. observation_follow (moves.c)
+ * finds its choice in the new state. An end that stays is noted as kept_end. */
 static enum gpm_status unconstrain(struct scaffold *s, struct entry *e) {
     struct node *end = chase(e->n);
     bool changes = is_torn_down(s, end);
@@ -67,8 +67,8 @@ static enum gpm_status unconstrain(struct scaffold *s, struct entry *e) {
     return GPM_OK;
 }
 
-/* Takes one D node out and writes down how it was. Its families are switched off, not freed, and
- * its links to operands stay: only what it requested goes. */
+/* Takes one D node out and records its old state. Its families are switched off but not freed, and
+ * its links to operands stay; only its requests are removed. */
 static enum gpm_status detach_d(struct scaffold *s, struct entry *e) {
     struct trace *t = s->t;
     struct node *n = e->n;
@@ -103,8 +103,8 @@ static enum gpm_status detach_d(struct scaffold *s, struct entry *e) {
     return GPM_OK;
 }
 
-/* The joint density of a maker's data. A kernel written in the language is evaluated here, and
- * reads the names of the model. */
+/* The joint density of a maker's data. This may evaluate a kernel written in the language, which
+ * reads names of the model. */
 enum gpm_status maker_log_joint(struct trace *t, struct node *n, struct sp_state *state,
                                 double *logp) {
     struct world *outer = model_enter(t);
@@ -113,7 +113,7 @@ enum gpm_status maker_log_joint(struct trace *t, struct node *n, struct sp_state
     return core_place(t->core, st, node_span(n));
 }
 
-/* Adds to *s->sink what the entry weighs. */
+/* Adds the entry's weight to *s->sink. */
 static enum gpm_status detach_entry(struct scaffold *s, struct entry *e) {
     double logp;
     enum gpm_status st;
@@ -122,7 +122,7 @@ static enum gpm_status detach_entry(struct scaffold *s, struct entry *e) {
         st = maker_log_joint(s->t, e->n, maker_state(e->n), &logp);
         if (st != GPM_OK) return st;
         *s->sink += logp;
-        if (e->requests && e->n->req) { /* what its closures close over may go away */
+        if (e->requests && e->n->req) { /* nodes its closures close over may go away */
             e->old_req = e->n->req;
             request_unlink(s->t, e->n);
             e->n->req = NULL;
@@ -139,8 +139,8 @@ static enum gpm_status detach_entry(struct scaffold *s, struct entry *e) {
     return GPM_OK;
 }
 
-/* In reverse order of evaluation: when a node's turn comes, all that was computed after it is out,
- * so its arguments and statistics are those with which it was put in. */
+/* In reverse order of evaluation. At a node's turn everything computed after it is out, so its
+ * arguments and statistics are those it was put in with. */
 enum gpm_status take_old(struct scaffold *s, uint32_t n, double *weights) {
     for (; s->n_old; s->n_old--) {
         struct entry *e = &s->e.at[s->order.at[s->n_old - 1]];
@@ -158,7 +158,7 @@ enum gpm_status take_old(struct scaffold *s, uint32_t n, double *weights) {
     return GPM_OK;
 }
 
-/* Densities of the current state do not fail but for a bug or Ctrl-C. */
+/* Densities of the current state fail only through a bug or Ctrl-C. */
 enum gpm_status scaffold_detach(struct scaffold *s, enum scaffold_mode mode, double *weights) {
     s->mode = mode;
     s->detached = true;
@@ -181,7 +181,7 @@ enum gpm_status regen_maker(struct trace *t, value proc) {
 
 enum gpm_status regen_operands(struct trace *t, struct node *n) {
     enum gpm_status st = GPM_OK;
-    if (!inner(t)->active) return st; /* everything stands */
+    if (!inner(t)->active) return st; /* no proposal: every node is current */
     for (uint32_t i = 0; i < n->n_in && st == GPM_OK; i++) {
         struct node *p = n->in[i].node;
         if (p->kind != NODE_CONST && p->mark) st = regen_ensure(t, p);
@@ -198,7 +198,7 @@ enum gpm_status regen_extra(struct trace *t, struct node *n) {
 }
 
 /* For enumeration (scaffold_only_listed): a process with statistics may give every name a density,
- * but of new names only the one it lists now counts. */
+ * but among new names only the one it currently lists counts. */
 static enum gpm_status check_listed(struct scaffold *s, struct node *n, bool *listed) {
     const struct sp_class *cls = node_class(n);
     *listed = true;
@@ -217,7 +217,7 @@ void scaffold_only_listed(struct scaffold *s) {
     s->canonical = true;
 }
 
-/* A value given from outside: density before incorporating. */
+/* A value given from outside; its density is taken before incorporating. */
 static enum gpm_status regen_fixed(struct scaffold *s, struct entry *e, value v) {
     double logp;
     bool listed;
@@ -244,8 +244,8 @@ static enum gpm_status regen_given(struct scaffold *s, struct entry *e) {
     return st;
 }
 
-/* Given values go to principals that still apply the same procedure; one whose operator has changed
- * is drawn like anything else. */
+/* Given values go to principals that still apply the same procedure. A principal whose operator
+ * changed is drawn like any other node. */
 static enum gpm_status regen_d(struct scaffold *s, struct entry *e) {
     struct node *n = e->n;
     enum gpm_status st;
@@ -262,7 +262,7 @@ static enum gpm_status regen_d(struct scaffold *s, struct entry *e) {
     return st;
 }
 
-/* Back to the links of before: without the new ones, with the old ones where they are given. */
+/* Restores the extra parents of before: removes the new ones and links those in `old`, if given. */
 static void close_over_old(struct trace *t, struct node *n, struct request *old) {
     if (n->req) {
         request_clear_parents(t, n);
@@ -272,13 +272,13 @@ static void close_over_old(struct trace *t, struct node *n, struct request *old)
     for (uint32_t i = 0; old && i < old->n_xin; i++) link_in(t, n, XIN | i);
 }
 
-/* The maker keeps its procedures, and they their statistics; remake puts the new parameters under
- * them, gives the joint density of the data, and keeps the old ones in the token for undo. */
+/* The maker keeps its procedures, and they keep their statistics. `remake` sets the new parameters
+ * and gives the joint density of the data. Its token keeps the old parameters for undo. */
 static enum gpm_status regen_m(struct scaffold *s, struct entry *e) {
     struct node *n = e->n;
     struct node_call k;
     double joint = 0;
-    if (e->requests) { /* its closures are others now: it depends on what those close over */
+    if (e->requests) { /* closures changed: depend on what the new ones close over */
         node_close_over(s->t, n);
         if (e->old_req || n->req) s->t->structure++;
         enum gpm_status closed = regen_extra(s->t, n);
@@ -292,7 +292,7 @@ static enum gpm_status regen_m(struct scaffold *s, struct entry *e) {
     return st;
 }
 
-/* log p(the same value | new arguments), before it joins the statistics again. */
+/* Adds log p(the same value | new arguments), before the value joins the statistics again. */
 static enum gpm_status regen_a(struct scaffold *s, struct entry *e) {
     double logp;
     enum gpm_status st = node_density(s->t, e->n, e->n->val, &logp);
@@ -303,8 +303,8 @@ static enum gpm_status regen_a(struct scaffold *s, struct entry *e) {
     return node_incorporate(s->t, e->n);
 }
 
-/* A D node that requests anew has no parents but its operands (node_apply asks for those): its old
- * extra parents went with its families. */
+/* A D node with new requests has only its operands as parents (node_apply regenerates those). Its
+ * old extra parents went with its families. */
 static enum gpm_status regen_entry(struct scaffold *s, uint32_t i) {
     struct entry *e = &s->e.at[i];
     double *outer = s->sink;
@@ -331,8 +331,8 @@ static enum gpm_status regen_entry(struct scaffold *s, uint32_t i) {
     return st;
 }
 
-/* Called wherever evaluation reads a node. One that absorbs keeps its value and can be read at any
- * time; of the old brush nothing is read any more. */
+/* Called wherever evaluation reads a node. An absorbing node keeps its value and can be read at any
+ * time. Nodes of the old brush are never read. */
 enum gpm_status regen_ensure(struct trace *t, struct node *n) {
     struct scaffold *s = inner(t)->active;
     if (!s || !s->detached || n->kind == NODE_CONST || !n->mark) return GPM_OK;
@@ -341,9 +341,9 @@ enum gpm_status regen_ensure(struct trace *t, struct node *n) {
     return regen_entry(s, n->mark - 1);
 }
 
-/* A parameter outside its domain, a covariance that is not positive definite, an equation that
- * cannot be solved: the proposed state
- * has probability zero. Anything else is an error of the program, which no proposal may hide. */
+/* A parameter outside its domain, a covariance that is not positive definite, or an unsolvable
+ * equation: the proposed state has probability zero. Anything else is a program error and must be
+ * reported. */
 static bool failed_softly(struct scaffold *s, size_t n_diags_before) {
     struct diags *d = s->t->core->diags;
     if (s->strict || !diags_failed_since(d, n_diags_before)) return false;
@@ -421,7 +421,7 @@ static void unregen_entry(struct scaffold *s, struct entry *e) {
     }
 }
 
-/* Back along new_order: the mirror image of how the state came about, whatever order that was. */
+/* Goes back along new_order, so it mirrors the way the state was built. */
 void scaffold_rewind(struct scaffold *s, size_t mark) {
     while (s->new_order.n > mark) {
         uint32_t i = vec_pop(&s->new_order);
@@ -473,8 +473,8 @@ static void restore_entry(struct scaffold *s, struct entry *e) {
         core_must(core, node_incorporate(s->t, end), RESTORE_FAILED);
 }
 
-/* Old ends are marked as observed before anything goes in: procedures may count data otherwise than
- * choices. */
+/* Marks old ends as observed before they are incorporated, since procedures may count data
+ * differently from choices. */
 void put_old(struct scaffold *s, size_t n) {
     for (size_t i = s->n_old; i < n; i++) {
         struct entry *e = &s->e.at[s->order.at[i]];
@@ -487,14 +487,14 @@ void put_old(struct scaffold *s, size_t n) {
     }
 }
 
-/* Compiled steps rest on which procedure a node applies, on what it requests and closes over, and
- * on the type of its value. May one of these have changed? */
+/* Compiled steps rely on the procedure a node applies, on what it requests and closes over, and on
+ * the type of its value. May any of these have changed? */
 static bool has_new_structure(const struct entry *e) {
     return e->role == ROLE_D && (e->requests || e->old.tag != e->n->val.tag);
 }
 
-/* The old state goes for good. Marks are cleared first: entries name nodes of the families that are
- * freed. */
+/* Frees the old state. Marks are cleared first, since entries point to nodes of the freed
+ * families. */
 static void commit(struct scaffold *s) {
     struct trace *t = s->t;
     VEC(struct request *) dead = {0};
@@ -524,7 +524,7 @@ void scaffold_close(struct scaffold *s, bool keep) {
     else {
         scaffold_unregen(s);
         put_old(s, s->order.n);
-        s->t->structure = s->structure; /* every node is where it was: compiled steps hold */
+        s->t->structure = s->structure; /* every node is where it was: compiled steps stay valid */
         scaffold_end(s);
     }
 }

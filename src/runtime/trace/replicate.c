@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The observed choices looked at again: how probable each of them is, and
+ * Densities and replicates of observed choices, given every other choice. The trace ends unchanged.
  *
- * replicated data: what the observed choices might as well have been, given every other choice as
- * it is now. The trace is left as it was.
- *
- * Choices of plain procedures are drawn together by a proposal from the prior that is taken back,
- * so data that depend on data (a series that is observed step by step) are replicated as a whole.
- * A procedure with statistics keeps what it has learned from the data and is applied once more:
- * p(y' | y) with the parameters that it integrates out. Its replicates join the statistics one by
- * one, so they come from the joint distribution, and leave them in reverse order. */
+ * Choices of plain procedures are drawn together by a proposal from the prior that is then
+ * rejected. So data that depend on data (a series observed step by step) are replicated as a whole.
+ * A procedure with statistics keeps what it has learned and is applied once more: p(y' | y), its
+ * parameters integrated out. Its replicates join the statistics one by one, so they come from the
+ * joint distribution. They leave in reverse order. */
 #include "runtime/trace/scaffold.h"
 #include <math.h>
 
 struct datum {
-    struct node *root, *end; /* of the observed expression; the choice that holds its value */
+    struct node *root, *end; /* root of the observed expression; the choice that holds its value */
     value *out;
 };
 typedef VEC(struct datum) data;
 
-/* The procedure of a choice, called: draws (out), or lets v join (in) or leave its statistics. */
+/* Calls the procedure of a choice: draws (out), or lets v join (in) or leave the statistics. */
 enum how { DRAW, JOIN, LEAVE };
 
 static enum gpm_status call_once(struct trace *t, struct node *end, enum how how, value *v) {
@@ -50,7 +47,7 @@ static enum gpm_status draw_stateful(struct trace *t, const data *d) {
     return st;
 }
 
-/* A sequence that was observed under numbers (SP_LIFTS) is replicated by as many draws. */
+/* A sequence observed for a number-valued draw (SP_LIFTS) is replicated by as many draws. */
 static enum gpm_status repeat_draw(struct trace *t, struct node *end, value observed, value *v) {
     size_t n, one;
     if (!(node_class(end)->flags & SP_LIFTS) || !seq_length(observed, &n) || seq_length(*v, &one))
@@ -72,7 +69,7 @@ static enum gpm_status repeat_draw(struct trace *t, struct node *end, value obse
     return st;
 }
 
-/* For as long as the proposal stands, no observation holds the ends. */
+/* While the proposal is open, no observation constrains the ends. */
 static enum gpm_status draw_plain(struct trace *t, const data *d) {
     struct node **ends = NEW_ARRAY(struct node *, d->n + 1);
     value *observed = NEW_ARRAY(value, d->n + 1);
@@ -126,7 +123,7 @@ enum gpm_status trace_replicate(struct trace *t, const struct recorded *of, size
 
 /* ---- densities ---- */
 
-/* The value without and with statistics: p(y | the others). */
+/* p(y | the others): the value's density with its own count taken out of the statistics. */
 static enum gpm_status density_left_out(struct trace *t, struct node *end, double *out) {
     value v = value_ref(end->val);
     enum gpm_status st = call_once(t, end, LEAVE, &v);
@@ -139,15 +136,15 @@ static enum gpm_status density_left_out(struct trace *t, struct node *end, doubl
     return st;
 }
 
-/* Element i of an argument or value, owned: of a sequence its item, anything else stands for all.
- */
+/* Element i of an argument or value, owned: the item of a sequence; any other value stands for
+ * all. */
 static value element(value v, size_t i) {
     value item;
     size_t n;
     return seq_length(v, &n) && n > 0 && seq_get(v, i, &item) ? item : value_ref(v);
 }
 
-/* The density of element i of what a procedure of numbers gave for sequences. */
+/* The density of element i for a procedure of numbers applied to sequences. */
 static enum gpm_status element_density(struct trace *t, struct node *end, size_t i, double *out) {
     struct node_call k;
     call_begin(t, end, &k);
@@ -159,7 +156,7 @@ static enum gpm_status element_density(struct trace *t, struct node *end, size_t
     return call_end(t, end, &k, st);
 }
 
-/* Is element i of what was observed missing? */
+/* Is element i of the observed value missing? */
 static bool element_missing(value v, size_t i) {
     value item = element(v, i);
     bool is = item.tag == V_NUM && isnan(item.u.num);
@@ -167,8 +164,8 @@ static bool element_missing(value v, size_t i) {
     return is;
 }
 
-/* Each of the *n elements by itself, without those that are missing, which *n then leaves out, too;
- * *apart false: the terms do not add up to the whole. */
+/* The densities of the *n elements. Missing ones are skipped, and *n then counts the rest. *apart
+ * is false if the terms do not add up to the whole. */
 static enum gpm_status densities_apart(struct trace *t, struct node *end, size_t *n, double total,
                                        double *each, bool *apart) {
     double sum = 0;

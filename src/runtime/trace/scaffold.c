@@ -4,19 +4,19 @@
  * (A), which makers absorb it for all their applications (M), and which families lose their last
  * requester (the brush). Then an order of evaluation of what stays.
  *
- *     1. Reach: from the principals along out-edges. A random primitive absorbs, and the walk ends
- *        there (or is drawn anew, where it is a function's value at an argument that changes: see
- *        draws_anew); a maker that knows the joint density of its data absorbs for all of them;
- * anything else is computed from what changed, so it changes, and the walk goes on.
- *     2. Brush: a D node whose requests are made anew loses its families. A family that has lost
- *        all requesters is brush, and its nodes lose theirs in turn: trial deletion by counts, so
- *        a memoized family that somebody outside still requests stays.
- *     3. Order: what is left (the torus: D, A and M outside the brush) parents first.
+ *     1. Reach: from the principals along out-edges. A random primitive absorbs and ends the walk,
+ *        or is redrawn if it is a function's value at an argument that changes (draws_anew). A
+ *        maker that knows the joint density of its data absorbs for all of them. Any other node is
+ *        computed from what changed, so it changes and the walk continues.
+ *     2. Brush: a D node with new requests loses its families. A family that has lost all
+ *        requesters is brush, and its nodes lose their families in turn: trial deletion by counts.
+ *        A memoized family with a requester outside stays.
+ *     3. Order: what is left (the torus: D, A and M outside the brush), parents first.
  *
- * Invariants: roles only rise, from none to A or M to D (a node reached through its operator cannot
- * absorb: another procedure's density says nothing of this one's). node->mark is 1 + the entry, so
- * a trace has one scaffold at a time (trace->active), and scaffold_end clears every mark and count
- * before anything is freed. Entries do not move or grow after scaffold_build. Time and memory are
+ * Invariants: roles only rise, from none to A or M to D. A node reached through its operator cannot
+ * absorb, since the density of another procedure does not apply. node->mark is 1 + the entry, so a
+ * trace has one scaffold at a time (trace->active). scaffold_end clears every mark and count before
+ * anything is freed. Entries do not move or grow after scaffold_build. Time and memory are
  * proportional to the scaffold and its edges, not to the trace (Mansinghka, Selsam and Perov 2014).
  */
 #include "runtime/core/pure.h"
@@ -25,12 +25,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Does a change of this operand change what the node requests, not only its output? The operator
- * decides which body is evaluated, the condition which branch; a memoized call and requesting
- * primitives use operands as keys or hand them on by value; a run inside the model begins anew,
- * whatever it has read. An operand of a compound call does not: the body's frame refers to the
- * node; but one that was held as one has no body yet. Nor does a sequence of a map that looks its
- * elements up, unless its length changes (reach_all). */
+/* Does a change of this operand change the requests, or only the output? The operator decides which
+ * body is evaluated, the condition which branch. A memoized call and requesting primitives use
+ * operands as keys or pass them by value. An inner run starts over whatever it has read. An operand
+ * of a compound call changes no request, since the body's frame refers to the node; but a call held
+ * as one node has no body yet. A sequence mapped by index matters only if its length changes
+ * (reach_all). */
 bool requests_on(const struct node *n, uint32_t slot) {
     if (n->kind == NODE_IF) return slot == 0;
     if (n->kind != NODE_APP) return false;
@@ -55,10 +55,11 @@ static struct entry *entry_make(struct scaffold *s, struct node *n) {
 }
 
 static void push_children(edges *w, const struct node *n) {
-    for (uint32_t i = n->n_out; i-- > 0;) vec_push(w, n->out[i]); /* the first is taken first */
+    for (uint32_t i = n->n_out; i-- > 0;) vec_push(w, n->out[i]); /* the first is processed first */
 }
 
-/* assess reads the parameters of a made procedure: its value changes where applications absorb. */
+/* assess reads the parameters of a made procedure, so its value changes even where applications
+ * absorb. */
 static void push_assessments(edges *w, const struct node *maker) {
     for (uint32_t i = 0; i < maker->n_out; i++) {
         const struct sp_class *cls = node_class(maker->out[i].child);
@@ -66,8 +67,8 @@ static void push_assessments(edges *w, const struct node *maker) {
     }
 }
 
-/* A maker can absorb when only parameters change: not its procedure, not what it keeps as it is. A
- * closure among them only when it calls it for values alone (kernels and means). */
+/* A maker can absorb if only parameters change: not its procedure, nor values it keeps as they are.
+ * A closure may change only if the maker calls it for values alone (kernels and means). */
 static bool can_absorb_for_applications(const struct node *n, uint32_t slot,
                                         const struct sp_class *cls) {
     if (!cls->aaa || slot == 0 || !first_made(n->val)) return false;
@@ -76,18 +77,18 @@ static bool can_absorb_for_applications(const struct node *n, uint32_t slot,
     return (cls->flags & SP_CALLS) || !closure_of(n->in[slot].node->val);
 }
 
-/* A call that was held as one and cannot be any more, since names have come to mean other things,
- * is a call like others from here on. */
+/* A call held as one node becomes an ordinary call once names have changed so that it no longer
+ * qualifies. */
 static void release_held(struct scaffold *s, struct node *n) {
     if (n->special != SPECIAL_PURE) return;
     struct closure *c = closure_of(n->in[0].node->val);
     if (!pure_of(s->t->core, &s->t->world, c)) n->special = SPECIAL_NONE;
 }
 
-/* f(x), f a random function, is one choice for each x, as a memoized one's is; but it may be kept
- * for another x, too. Kept, the densities at both x decide, which hardly ever allow another x where
- * much is known of f; drawn anew, what is computed from it does. Both leave the posterior as it is:
- * who asks for it gets either by a coin, which is tossed when there is such a value. */
+/* f(x) for a random function f is one choice for each x, like a memoized call. A move may also keep
+ * its value for another x. If kept, the densities at both x decide, and where f is well known they
+ * hardly ever allow another x. If redrawn, everything computed from it changes. Both leave the
+ * posterior invariant. MAY_REDRAW tosses a coin between them whenever there is such a value. */
 static bool draws_anew(struct scaffold *s, const struct node *n, const struct sp_class *cls) {
     if (s->at_input == HOLDS || !(cls->flags & SP_AT_INPUT) || (n->flags & NODE_OBSERVED))
         return false;
@@ -96,8 +97,8 @@ static bool draws_anew(struct scaffold *s, const struct node *n, const struct sp
     return s->at_input == REDRAWS;
 }
 
-/* The edge (n, slot) leads from something that changes. A map by index does not look at what its
- * sequences hold: what comes of their elements reaches it from the roots of its families. */
+/* The edge (n, slot) comes from a node that changes. A map by index does not look at the elements
+ * of its sequences; their change reaches it through the roots of its families. */
 static void reach(struct scaffold *s, edges *w, struct node *n, uint32_t slot) {
     if (maps_over(n, slot)) {
         vec_push(&s->maps, n);
@@ -129,8 +130,8 @@ static void reach(struct scaffold *s, edges *w, struct node *n, uint32_t slot) {
     push_children(w, n);
 }
 
-/* Everything that changes. Maps whose sequences may get longer or shorter request anew; that being
- * so more changes, by which further maps may have to. */
+/* Finds everything that changes. Maps whose sequences may change length request their families
+ * again, which may change the sequences of further maps. */
 static void reach_all(struct scaffold *s, edges *w) {
     while (w->n || s->maps.n) {
         while (w->n) {
@@ -152,8 +153,8 @@ static void reach_all(struct scaffold *s, edges *w) {
 
 static void lose_requests(struct scaffold *s, struct node *n);
 
-/* One requester less in the count of this proposal (f->lost); the trace itself is not touched
- * before detach. */
+/* Subtracts one requester in this proposal's count (f->lost). The trace itself is unchanged until
+ * detach. */
 static void lose_family(struct scaffold *s, struct family *f) {
     if (!f->lost) vec_push(&s->touched, f);
     if (++f->lost != f->refs) return;
@@ -198,9 +199,9 @@ static void visit_brush(struct scaffold *s, struct family *f) {
     }
 }
 
-/* Post-order over what stays: parents, then what the node's brush reads, then the node. Order of
- * creation (seq) would not do: a node that was requested anew is younger than those that read it.
- */
+/* Post-order over the torus: parents, then what the node's brush reads, then the node. Creation
+ * order (seq) would be wrong, because a family evaluated again is younger than the nodes that read
+ * it. */
 static void visit(struct scaffold *s, struct node *n) {
     struct entry *e = entry_of(s, n);
     if (!e || e->brush || e->ordered) return;
@@ -223,14 +224,14 @@ static int by_seq(const void *a, const void *b) {
 
 enum { FEW = 64 };
 
-/* Numbers differ, so every way of sorting gives the same. Children are found in the order in which
- * they were made, so there are a few ascending runs: each is merged into what stands before it. */
+/* Numbers are distinct, so any sorting method gives the same order. Children are found in creation
+ * order, so the array has few ascending runs. Each is merged into the sorted part before it. */
 static void sort_few(struct aged *a, size_t n) {
     struct aged before[FEW];
     for (size_t begin = 1, end; begin < n; begin = end) {
         for (end = begin + 1; end < n && a[end - 1].seq < a[end].seq;) end++;
         if (a[begin - 1].seq < a[begin].seq) continue;
-        size_t from = begin; /* what is smaller than the whole run stays */
+        size_t from = begin; /* elements below the whole run stay */
         while (from > 0 && a[from - 1].seq > a[begin].seq) from--;
         size_t k = begin - from, i = 0, j = begin;
         memcpy(before, a + from, k * sizeof *a);
@@ -239,7 +240,7 @@ static void sort_few(struct aged *a, size_t n) {
     }
 }
 
-/* Most scaffolds have a few dozen entries, which do not pay for a library call. */
+/* Most scaffolds have a few dozen entries, too few for a library sort. */
 static void sort_by_seq(struct scaffold *s) {
     size_t n = s->torus.n;
     uint32_t *at = s->torus.at;
@@ -253,8 +254,8 @@ static void sort_by_seq(struct scaffold *s) {
     if (a != few) mem_free(a);
 }
 
-/* The torus by age, and by need `order` from it: the same scaffold is found in the same order
- * however it was reached, so that runs with one seed agree. */
+/* Sorts the torus by age, and `order` from it if needed. The order does not depend on how the
+ * scaffold was reached, so runs with one seed agree. */
 static void order_torus(struct scaffold *s) {
     for (size_t i = 0; i < s->e.n; i++)
         if (!s->e.at[i].brush) vec_push(&s->torus, (uint32_t)i);
@@ -266,7 +267,7 @@ void scaffold_order(struct scaffold *s) {
     for (size_t i = 0; i < s->torus.n; i++) visit(s, s->e.at[s->torus.at[i]].n);
 }
 
-/* A trace keeps one small scaffold for the next transition: its memory, not its contents. */
+/* A trace keeps the memory of one small scaffold for the next transition. */
 static struct scaffold *scaffold_new(struct trace *t) {
     struct scaffold *s = inner(t)->spare;
     if (!s) {
@@ -292,7 +293,7 @@ static struct scaffold *build(struct trace *t, struct node *const *principals, s
     if (may_redraw) s->at_input = MAY_REDRAW;
     edges *w = &s->walk;
     trace_settle(t);
-    /* what compiled steps have left behind is written first: the walk reads the nodes */
+    /* Settles compiled steps first, since the walk reads the nodes. */
     for (size_t i = 0; i < n; i++) {
         struct entry *e = entry_make(s, principals[i]);
         if (e->principal >= 0) continue;
@@ -303,7 +304,7 @@ static struct scaffold *build(struct trace *t, struct node *const *principals, s
     reach_all(s, w);
     for (size_t i = 0; i < s->e.n; i++)
         if (s->e.at[i].role == ROLE_D && s->e.at[i].requests) lose_requests(s, s->e.at[i].n);
-    for (size_t i = 0; i < n; i++) { /* a principal inside the brush of another is no principal */
+    for (size_t i = 0; i < n; i++) { /* a principal inside another's brush is not a principal */
         struct entry *e = entry_of(s, principals[i]);
         if (e->brush || e->principal != (int32_t)i) continue;
         e->principal = (int32_t)s->principals.n;
@@ -381,8 +382,8 @@ struct node *scaffold_rebuilds(const struct scaffold *s) {
     return NULL;
 }
 
-/* Whether anything is evaluated anew; families that others keep alive count too, so that the answer
- * does not depend on which state of a move is asked. */
+/* Is anything evaluated again? Families kept alive by other requesters count, too. So both states
+ * of a move give the same answer. */
 bool scaffold_has_brush(const struct scaffold *s) {
     return s->has_brush || scaffold_rebuilds(s);
 }

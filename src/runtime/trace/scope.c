@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Scopes and blocks. Each evaluation of `tag` is a context; a choice registers in the innermost
- * context of every scope whose dynamic extent it lies in. Contexts stand in blocks, blocks in
- * scopes; a scope keeps the list of blocks that hold choices, so picking one is O(1).
+ * Scopes and blocks. Each evaluation of `tag` is a context. A choice registers in the innermost
+ * context of every scope around it. Blocks hold contexts, and scopes hold blocks. A scope keeps a
+ * list of the blocks that hold choices, so picking one is O(1).
  *
- * A memoized family may be requested from several extents: its own context joins the requesters'
- * contexts, and joining or parting registers the family's choices anew.
+ * A memoized family may be requested from several places: its context joins the requesters'
+ * contexts. Joining or parting registers the family's choices again.
  *
  * Invariants: n->member lists the contexts of a choice with its position in each (ctx->choices),
- * both sides kept equal; block->n_choices is the sum over its contexts; block is in scope->live
- * exactly when that is above 0. Swap with the last keeps removals O(1), so none of the lists has an
- * order to rely on: operators that need one sort (scopes_sorted).
+ * and both sides agree. block->n_choices is the sum over its contexts. A block is in scope->live
+ * exactly when that sum is above 0. Removal swaps with the last element in O(1), so these lists are
+ * unordered; operators that need an order sort (scopes_sorted).
  *
- * Bits are a short cut. Scope number k owns bit k, those from 63 on share the last; tagctx.reach
- * says which scopes lie outwards of a memoized family. Where all of those are claimed by inner
- * tags, a new requester changes nothing and its choices need not be visited. Bits say nothing once
- * a tag has changed its scope (scopes_vary). */
+ * Bits save visits. Scope number k < 63 owns bit k; the others share the last bit. tagctx.reach has
+ * the bits of the scopes around a memoized family. If inner tags claim all of them, a new requester
+ * changes nothing and the family's choices need no visit. Bits become invalid once a tag changes
+ * its scope (scopes_vary). */
 #include "runtime/trace/node.h"
 
 #include <stdlib.h>
@@ -61,7 +61,8 @@ static struct scope *scope_add(struct trace *t, value name) {
 }
 
 struct scope *scope_get(struct trace *t, value name) {
-    /* scopes have the same numbers in all layers: a layer that has any has all from below */
+    /* Scopes have the same numbers in all layers. A layer that has any scope has all scopes of the
+     * layers below. */
     const struct trace *below = t->scopes.n ? NULL : inner(t)->below;
     while (below && !below->scopes.n) below = inner(below)->below;
     for (size_t i = 0; below && i < below->scopes.n; i++) scope_add(t, below->scopes.at[i]->name);
@@ -69,7 +70,7 @@ struct scope *scope_get(struct trace *t, value name) {
     return s ? s : scope_add(t, name);
 }
 
-/* A tag without a block is a block of its own, which no name leads to (unique). */
+/* A tag without a block name is a block of its own that cannot be looked up (unique). */
 static struct scope_block *block_get(struct scope *s, value id, bool unique) {
     struct scope_block *b = unique ? NULL : map_get(&s->by_id, value_name_hash(id));
     if (b && !value_name_equal(b->id, id)) b = scope_find_block(s, id);
@@ -84,7 +85,7 @@ static struct scope_block *block_get(struct scope *s, value id, bool unique) {
     return b;
 }
 
-/* Keeps scope->live. */
+/* Maintains scope->live. */
 static void block_count(struct scope_block *b, long change) {
     struct scope *s = b->scope;
     bool was = b->n_choices > 0;
@@ -108,7 +109,7 @@ static void block_drop(struct scope_block *b) {
     mem_free(b);
 }
 
-/* The last bit stands for all scopes that have none of their own, and is never claimed. */
+/* The last bit stands for all scopes without a bit of their own and is never claimed. */
 enum { SCOPE_BITS = 64 };
 #define OTHER_SCOPES (UINT64_C(1) << (SCOPE_BITS - 1))
 
@@ -120,10 +121,10 @@ void tagctx_set_scope(struct trace *t, struct tagctx *c, value name) {
     value_set_take(&c->scope, value_ref(name));
 }
 
-/* Scope and block are operands, so they can change in a proposal: the context leaves the index
- * before and enters it after with what they are then. Its choices stay registered in it. */
+/* Scope and block are operands and may change in a proposal. The context leaves the index before
+ * the change and enters it afterwards at the new place. Its choices stay registered in it. */
 void tag_enter_index(struct trace *t, struct node *tag) {
-    if (!tag->req) return; /* another name for a node, or frozen */
+    if (!tag->req) return; /* an alias, or frozen */
     struct tagctx *c = tag->req->own;
     tagctx_set_scope(t, c, tag->in[0].node->val);
     if (tag->n_in == 3)
@@ -153,8 +154,8 @@ void tag_leave_index(struct trace *t, struct node *tag) {
 
 /* Registration of choices. */
 
-/* A choice registers in all of its contexts in one go, so that where several ways lead to one of
- * them, its slot tells. */
+/* A choice registers in all of its contexts in one pass. If several ways lead to one context, its
+ * slot shows that it is already listed. */
 static void enlist(struct node *n, struct tagctx *c) {
     uint32_t k = n->member ? n->member->n : 0, cap = n->member ? n->member->cap : 0;
     if (c->slot < k && n->member->in[c->slot].ctx == c) return;
@@ -171,15 +172,15 @@ static void enlist(struct node *n, struct tagctx *c) {
     if (c->home) block_count(c->home, 1);
 }
 
-/* The bits that c claims: what lies in its extent is not registered further out. */
+/* The bits that c claims: choices in its extent do not register further out in those scopes. */
 static uint64_t claim(const struct trace *t, const struct tagctx *c) {
     return inner(t)->scopes_vary ? 0 : c->bit & ~OTHER_SCOPES;
 }
 
-/* Walks outwards; `seen` holds scopes that an inner tag has claimed, `claimed` their bits. A tag
- * that excludes (tag_exclude) claims its scope without enlisting: the choice is in no block of it.
- * At a memoized family the way goes on from every requester. Of more than 32 scopes around one
- * choice the outer ones are no longer kept apart. */
+/* Walks outwards. `seen` holds scopes claimed by an inner tag, `claimed` their bits. A tag that
+ * excludes (tag_exclude) claims its scope without enlisting, so the choice is in no block of it. At
+ * a memoized family the walk continues from every requester. At most 32 scopes around a choice are
+ * kept apart; further ones outwards are not. */
 static void walk(struct trace *t, struct node *n, struct tagctx *c, value *seen, size_t n_seen,
                  uint64_t claimed) {
     for (; c; c = c->parent) {
@@ -225,7 +226,7 @@ void tagctx_unregister(struct trace *t, struct node *n) {
 
 /* Memoized families. */
 
-/* The scopes of the tags that lie outwards of this place. Memo contexts keep the answer. */
+/* The scopes of the tags around this place. Memo contexts cache the result. */
 uint64_t tagctx_reach(const struct tagctx *c) {
     uint64_t found = 0;
     for (; c; c = c->parent) {
@@ -235,7 +236,7 @@ uint64_t tagctx_reach(const struct tagctx *c) {
     return found;
 }
 
-/* Those of `scopes` that no tag between a place and the beginning of its family claims. */
+/* Those of `scopes` that no tag between a place and the start of its family claims. */
 static uint64_t unclaimed(const struct trace *t, const struct family *f, const struct tagctx *c,
                           uint64_t scopes) {
     const struct tagctx *end = f->own_ctx ? f->own_ctx : f->ctx;
@@ -243,8 +244,8 @@ static uint64_t unclaimed(const struct trace *t, const struct family *f, const s
     return scopes;
 }
 
-/* Tags of these scopes outwards of the family have come or gone: its choices register anew, but for
- * those in the extent of inner tags of the same scopes. */
+/* Tags of these scopes around the family have come or gone. Its choices register again, except
+ * those under inner tags of the same scopes. */
 static void refresh(struct trace *t, struct family *f, uint64_t scopes) {
     if (family_below(t, f)) return;
     if (f->visit != inner(t)->ctx_visit) f->fresh = 0;
@@ -267,8 +268,8 @@ static void refresh(struct trace *t, struct family *f, uint64_t scopes) {
     }
 }
 
-/* Families may be reached on several ways; f->fresh says which scopes this visit (ctx_visit) has
- * done. */
+/* Families may be reached on several paths; f->fresh has the scopes already done in this visit
+ * (ctx_visit). */
 static void refresh_all(struct trace *t, struct family *f, struct tagctx *ctx) {
     uint64_t scopes = tagctx_reach(ctx);
     inner(t)->ctx_visit++;
@@ -293,7 +294,7 @@ void memo_part(struct trace *t, struct family *f, struct tagctx *ctx) {
 
 /* Why a choice of a memoized family is in a scope. */
 
-/* Who asks for the family next: its root is a parent of them. */
+/* The next requester of the family; its parents include the family's root. */
 static const struct node *next_reader(const struct family *f, uint32_t *at) {
     for (; *at < f->root->n_out; ++*at) {
         const struct node *n = f->root->out[*at].child;
@@ -351,7 +352,7 @@ void block_choices(const struct scope_block *b, struct node ***out, size_t *n) {
     for (size_t i = 0; i < b->ctxs.n; i++)
         for (size_t j = 0; j < b->ctxs.at[i]->choices.n; j++) {
             struct node *c = b->ctxs.at[i]->choices.at[j];
-            bool twice = false; /* a shared family may lie in two contexts of one block */
+            bool twice = false; /* a shared family may be in two contexts of one block */
             for (size_t k = 0; b->ctxs.n > 1 && k < v.n; k++) twice |= v.at[k] == c;
             if (!twice) vec_push(&v, c);
         }

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Maps over sequences that change. mapv and its like request an application per element. Where the
- * sequence is a node, element i is bound to lookup(sequence, i), a node of the family (apply.c), so
- * that a family stays where it is while numbers change, as the body of a compound call does: what
- * is computed from the element changes, random choices inside absorb, and steps can be compiled.
+ * Maps over sequences that change. mapv and its relatives request one application per element. If
+ * the sequence is a node, element i is bound to lookup(sequence, i), a node of the family
+ * (apply.c). The family then stays while numbers change, like the body of a compound call: values
+ * computed from the element change, random choices inside absorb, and steps can be compiled.
  *
- * That is right as long as the sequence keeps its length. Whether it does must be known before
- * anything is taken out, and alike in both directions of a move, so it is read off the rows: of
- * what shape a result is follows from the shapes of the arguments, or no more is said and the map
- * requests anew (reach_all in scaffold.c). Which is so for every state that the move leads to,
- * since none of the rows read here changes without its operator. */
+ * This is valid while the sequence keeps its length. That must be known before anything is taken
+ * out, and must be the same in both directions of a move. So it is derived from the rows: the
+ * shapes of the arguments determine the shape of the result; if a row does not tell, the map
+ * requests its families again (reach_all in scaffold.c). The answer holds for every state the move
+ * can reach, since no row read here changes without its operator. */
 #include "runtime/trace/scaffold.h"
 
 enum { SHAPE_UNKNOWN, SHAPE_KEPT, SHAPE_VARIES };
 
-/* The first operand that is mapped over; the procedure comes before it. */
+/* The first operand mapped over; it follows the procedure. */
 enum { FIRST_MAPPED = 2 };
 
 static bool is_number(value v) {
     return v.tag == V_NUM || v.tag == V_BOOL;
 }
 
-/* Numbers, or sequences of such: nothing that belongs to a maker or refers to a node. Of a list an
- * element is not found at once. */
+/* Numbers or sequences of numbers, which have no maker and refer to no node. Lists are excluded:
+ * finding an element takes more than one step. */
 static bool is_mapped_by_index(value v) {
     if (v.tag == V_VECTOR) return true;
     if (v.tag != V_ARRAY || (v.u.obj->flags & OBJ_CODE)) return false;
@@ -59,15 +59,15 @@ static bool all_keep_shape(struct scaffold *s, const struct node *n) {
     return true;
 }
 
-/* A number among the operands may say how large the result is. */
+/* A number among the operands may determine the size of the result. */
 static bool number_changes(struct scaffold *s, const struct node *n) {
     for (uint32_t i = 1; i < n->n_in; i++)
         if (changes(s, n->in[i].node) && is_number(n->in[i].node->val)) return true;
     return false;
 }
 
-/* The families of a map stay when the sequences keep their length; one that is not by index
- * requests anew whenever those change. */
+/* Families of a map by index stay while its sequences keep their length. Any other map requests its
+ * families again. */
 static bool map_keeps(struct scaffold *s, const struct node *n) {
     const struct entry *e = entry_of(s, n);
     bool stays = !e || (!e->requests && !e->op_changed);
@@ -76,8 +76,8 @@ static bool map_keeps(struct scaffold *s, const struct node *n) {
     return stays;
 }
 
-/* Arguments that change are those whose numbers are arranged, not those that say which: all of
- * one that takes any number of them, else the first, a sequence. */
+/* Only arguments with the numbers to be arranged may change, not those that select. They are all
+ * arguments of a variadic row, otherwise the first one, a sequence. */
 static bool arranges_alike(struct scaffold *s, const struct node *n, const struct sp_class *cls) {
     struct sp_sig sig;
     sp_sig_parse(cls->sig, &sig);
@@ -89,8 +89,8 @@ static bool arranges_alike(struct scaffold *s, const struct node *n, const struc
     return all_keep_shape(s, n);
 }
 
-/* Numbers drawn, as many as those that they are drawn by; where the row does not go element by
- * element, a number may say how many. */
+/* Draws as many numbers as its arguments have. For a row that does not work element by element, a
+ * number may determine how many. */
 static bool draws_alike(struct scaffold *s, const struct node *n, const struct sp_class *cls) {
     bool lifts = cls->flags & SP_LIFTS, numbers = n->val.tag == V_VECTOR || n->val.tag == V_MATRIX;
     if ((cls->flags & SP_CHOOSES) || sp_gives_objects(cls)) return false;
@@ -112,13 +112,13 @@ static bool row_keeps_shape(struct scaffold *s, const struct entry *e) {
         return kept;
     }
     if (cls->flags & SP_ARRANGES) return arranges_alike(s, n, cls);
-    /* a function with a gradient has one shape around every point */
+    /* A function with a gradient has a constant shape around every point. */
     bool by_shapes = (cls->flags & (SP_LIFTS | SP_FOLDS)) || cls->num || cls->block ||
                      (cls->grad_simulate && !number_changes(s, n));
     return by_shapes && all_keep_shape(s, n);
 }
 
-/* Is the value of n a number, or a sequence of as many, whatever the principals are? */
+/* Is the value of n a number, or a sequence of fixed length, whatever the principals are? */
 static bool keeps_shape(struct scaffold *s, const struct node *n) {
     struct entry *e = entry_of(s, n);
     if (!e || e->role != ROLE_D) return true;
@@ -131,8 +131,8 @@ static bool keeps_shape(struct scaffold *s, const struct node *n) {
     return e->shape == SHAPE_KEPT;
 }
 
-/* Decided by what has been reached so far: shapes are read anew, and so it is asked again when more
- * has been. */
+/* The answer depends on the nodes reached so far. It is recomputed on each call, and reach_all
+ * calls again after reaching more. */
 size_t maps_that_keep(struct scaffold *s) {
     size_t kept = 0;
     for (size_t i = 0; s->maps.n && i < s->e.n; i++) s->e.at[i].shape = SHAPE_UNKNOWN;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A scaffold rebuilt step by step, for sequential Monte Carlo over ordered blocks. Every node of
- * the scaffold belongs to a step (group): a principal to its block's, anything else to the latest
- * of its operands. The weight of a step is what absorbs in it. What a requested family reads is
- * built when it is asked for, before its step if need be, but weighs in its step.
+ * the scaffold belongs to a step (group): a principal to its block's step, any other node to the
+ * latest step of its operands. The weight of a step is what absorbs in it. Nodes that a requested
+ * family reads are built on demand, before their step if necessary, but weigh in their step.
  *
- * Steps must not depend on the state, or a move and its reverse would use different sequences of
- * targets; so they look at operands alone. The old state can be put back for the first n steps, so
- * that a new state can branch off from it: with it comes what their families read (early).
+ * Steps must not depend on the state: otherwise a move and its reverse would use different
+ * sequences of targets. So steps are derived from operands alone. The old state can be restored for
+ * the first n steps, with what their families read (early), so that a new state can branch off from
+ * it.
  *
- * From one state to another costs the steps in which they differ: what was drawn is undone back to
- * a mark, and the part of the old state that stands (a prefix of the order) grows or shrinks. Only
- * where an observed end stands earlier than the observation of it (tangled) the way leads through
- * the empty state. */
+ * Moving from one state to another costs only the steps in which they differ. Draws are undone back
+ * to a mark, and the restored part of the old state (a prefix of the order) grows or shrinks. If an
+ * observed end comes earlier than its observation (tangled), the way leads through the empty
+ * state. */
 #include "runtime/trace/scaffold.h"
 
 #include <math.h>
@@ -23,8 +24,8 @@ static struct entry *torus_entry(struct scaffold *s, const struct node *n) {
     return e && !e->brush ? e : NULL;
 }
 
-/* Calls fn for every entry that n reads directly. Operands of a requesting node are fixed; what its
- * requests lead to changes from state to state (`all`: those too). */
+/* Calls fn for every entry that n reads directly. Operands of a requesting node are fixed, but what
+ * its requests lead to depends on the state; `all` includes those. */
 typedef void read_fn(struct entry *reader, struct entry *read);
 
 static void each_read(struct scaffold *s, const struct node *n, bool all, struct entry *reader,
@@ -53,19 +54,19 @@ static void each_read_by_brush(struct scaffold *s, const struct family *f, struc
     }
 }
 
-/* Forwards: a node weighs in the latest step of what it reads. */
+/* Forwards: a node weighs in the latest step it reads. */
 static void not_before(struct entry *reader, struct entry *read) {
     if (read->group > reader->group) reader->group = read->group;
 }
 
-/* Forwards: what absorbs keeps its value, and draws are where the chain of what is computed begins.
- */
+/* Forwards: absorbing nodes keep their values; chains of computed values begin at draws. */
 static void takes_from(struct entry *reader, struct entry *read) {
     uint32_t low = read->principal >= 0 ? read->group : read->low;
     if (read->role == ROLE_D && low < reader->low) reader->low = low;
 }
 
-/* Backwards: what a node reads must stand when the old state of its step does. */
+/* Backwards: when the old state of a step is restored, everything a node in it reads must be
+ * restored. */
 static void not_after(struct entry *reader, struct entry *read) {
     if (read->early > reader->early) read->early = reader->early;
 }
@@ -82,8 +83,8 @@ static void sort_by_step(struct scaffold *s, uint32_t *at, size_t n) {
     if (n) qsort_r(at, n, sizeof *at, by_step, s);
 }
 
-/* Steps that hold principals, numbered without gaps: a block all of whose choices are brush is
- * drawn with whatever asks for it. */
+/* Numbers the steps that hold principals without gaps. A block whose choices are all brush is drawn
+ * by whatever requests it. */
 static uint32_t number_steps(struct scaffold *s, struct node *const *nodes, const uint32_t *step,
                              size_t n) {
     uint32_t top = 0, used = 0;
@@ -103,9 +104,10 @@ static uint32_t number_steps(struct scaffold *s, struct node *const *nodes, cons
     return used;
 }
 
-/* group: when a node is drawn and weighs, from operands alone, so the same in every state; early:
- * when the old state needs it, by what its brush read as well. The torus is sorted by group (early
- * is group at that moment), `order`, which attaches the old state, by early. */
+/* group: the step in which a node is drawn and weighs, from operands alone, so equal in every
+ * state. early: the step in which the old state needs it, which includes reads of its brush. The
+ * torus is sorted by group (early holds group then); `order`, which restores the old state, by
+ * early. */
 uint32_t scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const uint32_t *step,
                             size_t n) {
     s->by_steps = true;
@@ -128,16 +130,16 @@ uint32_t scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const
     return s->n_steps;
 }
 
-/* An end that stands while the observation of it does not has been put in, or left behind, as a
- * free choice: such a state is not what a later attach builds on. */
+/* An end that exists while its observation does not has been put in, or left behind, as a free
+ * choice. A later attach cannot build on such a state. */
 static void check_end(struct scaffold *s, const struct entry *e) {
     struct node *old = e->obs ? e->obs->old_end : NULL;
     const struct entry *end = torus_entry(s, old);
     if (old && (end ? end->done : old->flags & NODE_ON)) s->tangled = true;
 }
 
-/* Takes the old state out again, from the end, down to the first n steps. Its weights are known
- * already (held). */
+/* Takes the old state out again, from the end, down to the first n steps. The weights are already
+ * known (held). */
 static enum gpm_status take_old_to(struct scaffold *s, uint32_t n) {
     size_t from = s->n_old;
     enum gpm_status st = take_old(s, n, NULL);
@@ -145,8 +147,8 @@ static enum gpm_status take_old_to(struct scaffold *s, uint32_t n) {
     return st;
 }
 
-/* Grows or shrinks the prefix of the old state that stands; in a tangled scaffold it is taken out
- * whole and put in again. */
+/* Grows or shrinks the restored prefix of the old state. A tangled scaffold takes all of it out and
+ * puts it in again. */
 enum gpm_status scaffold_attach_old(struct scaffold *s, uint32_t n) {
     scaffold_unregen(s);
     enum gpm_status st = take_old_to(s, s->tangled ? 0 : n);
@@ -167,7 +169,7 @@ size_t scaffold_mark(const struct scaffold *s) {
     return s->new_order.n;
 }
 
-/* Steps lie one after another in the torus. */
+/* The torus holds the steps one after another. */
 static size_t step_begin(const struct scaffold *s, uint32_t step) {
     size_t low = 0, high = s->torus.n;
     while (low < high) {
@@ -180,7 +182,7 @@ static size_t step_begin(const struct scaffold *s, uint32_t step) {
     return low;
 }
 
-/* Has the observation that this step moved ended at a node that stood before the step? */
+/* Does the observation moved by this step now end at a node that existed before the step? */
 static bool new_end_is_old(struct scaffold *s, const struct entry *e, size_t mark, uint64_t seq) {
     const struct entry *end = torus_entry(s, e->obs->new_end);
     if (!end) return e->obs->new_end->seq < seq;
@@ -200,10 +202,10 @@ enum gpm_status scaffold_regen_step(struct scaffold *s, uint32_t step, double *w
     return regen_range(s, step_begin(s, step), step_begin(s, step + 1), weight);
 }
 
-/* A density in step g that is computed from draws of step `low` on, and of none before, differs
- * between states that differ before step k only where low < k <= g. */
+/* A density in step g computed only from draws of step `low` and later differs between states that
+ * differ before step k only if low < k <= g. */
 bool scaffold_looks_ahead(struct scaffold *s, uint32_t *last) {
-    enum { MOST = 4 }; /* steps looked at for each step, on average */
+    enum { MOST = 4 }; /* average number of steps examined per step */
     size_t sum = 0;
     if (s->tangled || scaffold_has_brush(s)) return false;
     for (uint32_t k = 0; k < s->n_steps; k++) last[k] = k;

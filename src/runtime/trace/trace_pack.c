@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Traces as bytes. A layer is written in two passes, as clone.c copies it: first the skeleton, that
- * is every family with the kinds of its nodes, so that all of them have numbers; then what they
- * hold, in which anything may point at anything. Compiled steps are not written: they are made
- * again from the trace, which is true after trace_settle.
+ * Traces as bytes. A layer is written in two passes, in the way clone.c copies it. The skeleton
+ * comes first: every family with the kinds of its nodes, which gives all of them numbers. The
+ * contents follow, and may point anywhere. Compiled steps are not written; they are rebuilt from
+ * the trace, which is up to date after trace_settle.
  *
- * What is kept exactly: numbers of nodes, values and densities, the generator, positions in lists
- * of children, order of choices, of scopes, of blocks and of those that live. */
+ * Preserved exactly: numbers of nodes, values and densities, the generator, positions in lists of
+ * children, and the order of choices, of scopes, of blocks and of live blocks. */
 #include "runtime/trace/trace_pack.h"
 
 #include "runtime/trace/node.h"
 
 #include <string.h>
 
-/* A new field of these structs is to be written, or to be set by who reads. */
+/* A new field of these structs must be written, or set by the reader. */
 PACK_SIZE(struct node, 112, "struct node: see pack_node");
 PACK_SIZE(struct request, 48, "struct request: see pack_request");
 PACK_SIZE(struct family, 136, "struct family: see pack_family");
@@ -25,7 +25,7 @@ PACK_SIZE(struct inner, 432, "struct inner: see pack_layer");
 
 typedef VEC(struct family *) families;
 
-/* ---- what values lead to ---- */
+/* ---- targets of values ---- */
 
 void trace_pack_node(struct pack *p, void **node) {
     pack_cell(p, node);
@@ -37,7 +37,7 @@ void trace_pack_maker(struct pack *p, void **node) {
     if (p->reading) *node = known;
 }
 
-/* One that the pack holds; NULL stays NULL. */
+/* An object that the pack holds; NULL stays NULL. */
 static void pack_held(struct pack *p, void **x) {
     if (!p->reading && *x && !pack_known(p, *x))
         pack_fail(p, "something in it belongs to another model");
@@ -53,7 +53,7 @@ void trace_pack_family(struct pack *p, struct memo_entry *e) {
 
 /* ---- the skeleton ---- */
 
-/* Requesters first, as in clone.c; those of layers below are known. */
+/* Requesters first, as in clone.c. Families of layers below are already known. */
 static void find_families(struct pack *p, struct family *f, struct map *seen, families *order) {
     if (pack_known(p, f) || map_get(seen, MAP_PTR(f))) return;
     map_put(seen, MAP_PTR(f), f);
@@ -169,7 +169,7 @@ static void pack_block(struct pack *p, struct scope *s, void **at) {
     if (p->reading && !b->unique) map_put(&s->by_id, value_name_hash(b->id), b);
 }
 
-/* Without the contexts that stand in blocks, which come last. */
+/* Contexts listed in blocks are written last, not here. */
 static void pack_scopes(struct pack *p, struct trace *t) {
     size_t n = t->scopes.n;
     pack_count(p, &n, 1);
@@ -224,7 +224,7 @@ static void pack_family(struct pack *p, struct trace *t, struct family *f) {
     }
     if (!p->reading) return;
     f->memo = memo_of(memo);
-    pack_keep_value(p, memo); /* later it is held by the value of the node that made it */
+    pack_keep_value(p, memo); /* the value of its maker's node holds it later */
 }
 
 static void pack_edge(struct pack *p, struct in_edge *e) {
@@ -232,7 +232,7 @@ static void pack_edge(struct pack *p, struct in_edge *e) {
     pack_u32(p, &e->back);
 }
 
-/* The frame of an `if` is borrowed from the family, which holds it. */
+/* The frame of an `if` is borrowed from the family. */
 static void pack_request(struct pack *p, struct trace *t, struct node *n) {
     bool there = n->req != NULL;
     pack_bool(p, &there);
@@ -318,7 +318,7 @@ static void pack_record(struct pack *p, struct trace *t, struct record *r) {
     struct inner *in = inner(t);
     size_t n = r->names.n;
     bool labels = !p->reading && r->label && map_get(&in->labels, MAP_PTR(r->label)) == r;
-    enum { KINDS = REC_PREDICT + 1 }; /* those that are frozen come after those that are not */
+    enum { KINDS = REC_PREDICT + 1 }; /* frozen records follow the others */
     uint32_t kind = pack_choice(p, r->kind + (r->frozen ? KINDS : 0), 2 * KINDS);
     r->kind = (enum record_kind)(kind % KINDS);
     r->frozen = kind >= KINDS;
@@ -350,7 +350,7 @@ static void pack_records(struct pack *p, struct trace *t) {
     }
 }
 
-/* Entries of memo tables below, which are this layer's own. */
+/* This layer's entries in memo tables of lower layers. */
 static void pack_added(struct pack *p, struct trace *t) {
     size_t n = t->world.added.n;
     pack_count(p, &n, 3);
@@ -375,7 +375,7 @@ static void pack_choices(struct pack *p, struct trace *t) {
         if (t->choices.at[i]) t->choices.at[i]->choice = (uint32_t)i;
 }
 
-/* Names alone: texts are met again when they are called. */
+/* Writes names only; texts are noted again when called. */
 static void pack_lent(struct pack *p, struct map *lent) {
     size_t n = 0;
     for (size_t i = 0; i < lent->cap; i++) n += lent->slots[i].val && !(lent->slots[i].key & 1);
@@ -432,9 +432,9 @@ static void pack_layer(struct pack *p, struct trace *t) {
     if (p->reading && sealed && pack_ok(p)) layer_seal(t);
 }
 
-/* Layers are written from below, each before those that go on from it. */
+/* Writes lower layers first. */
 void trace_pack(struct pack *p, struct trace **t) {
-    VEC(struct trace *) fresh = {0}; /* those that are not known yet, from above */
+    VEC(struct trace *) fresh = {0}; /* layers not yet known, from the top */
     struct trace *below = p->reading ? NULL : *t;
     for (; below && !pack_known(p, below); below = inner(below)->below) vec_push(&fresh, below);
     pack_held(p, (void **)&below);

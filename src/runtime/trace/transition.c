@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* From one infinite density to another there is no ratio. */
+/* Two infinite densities have no ratio. */
 bool mh_accept(double log_alpha, double w_old, double w_new, struct rng *rng) {
     if (w_old == -INFINITY) return true;
     if (w_new == -INFINITY || (isinf(w_old) && isinf(w_new))) return false;
@@ -13,7 +13,7 @@ bool mh_accept(double log_alpha, double w_old, double w_new, struct rng *rng) {
 }
 
 #ifdef GPMEM_CHECKS
-/* Test builds compare the weight of a proposal with densities of the whole trace: with no brush,
+/* Test builds compare the weight of a proposal with densities of the whole trace. Without a brush,
  * log p(new) - log p(old) = w_new - w_old + the principals' own densities, which a proposal from
  * the prior leaves out. */
 struct weight_check {
@@ -60,17 +60,17 @@ enum gpm_status trace_mh(struct trace *t, struct node *const *principals, size_t
     st = scaffold_regen(s, SCAFFOLD_PRIOR, NULL, &w_new);
     if (st == GPM_OK && s->built && extra && extra->log_pick)
         pick += extra->log_pick(extra->ctx, t);
-    /* choices drawn from their prior weigh nothing (regen.c) */
+    /* Choices drawn from their prior weigh nothing (regen.c). */
     *accepted = st == GPM_OK && s->built && mh_accept(w_new - w_old + pick, w_old, w_new, &t->rng);
 #ifdef GPMEM_CHECKS
-    /* choices of the brush are drawn, as are those of memoized families requested for the first
-     * time and parameters of uncollapsed makers */
+    /* New draws are choices of the brush, memoized families requested for the first time, and
+     * parameters of uncollapsed makers. */
     bool fresh = s->has_brush || inner(t)->next_seq != s->first_seq;
     for (size_t i = 0; i < s->e.n; i++)
         fresh |= s->e.at[i].role == ROLE_M && (s->e.at[i].n->flags & NODE_RANDOM);
 #endif
     scaffold_close(s, *accepted);
-#ifdef GPMEM_CHECKS /* after the commit: makers keep old and new parameters until then */
+#ifdef GPMEM_CHECKS /* after the commit, until which makers keep both sets of parameters */
     if (st == GPM_OK && *accepted && !fresh) {
         struct weight_check now = densities(t, principals, n);
         return check_weight(t, &old, &now, w_old, w_new);
@@ -95,7 +95,7 @@ enum gpm_status trace_redraw(struct trace *t, struct node *const *principals, si
 static enum gpm_status each_in_family(struct trace *t, struct family *f, uint32_t visit,
                                       node_fn *fn, void *ctx);
 
-/* Nodes from..to-1 of a family, with what they request. */
+/* Visits nodes from..to-1 of a family, with the families they request. */
 static enum gpm_status each_of(struct trace *t, struct family *f, uint32_t from, uint32_t to,
                                uint32_t visit, node_fn *fn, void *ctx) {
     for (uint32_t i = from; i < to; i++) {
@@ -117,8 +117,8 @@ static enum gpm_status each_in_family(struct trace *t, struct family *f, uint32_
     return each_of(t, f, 0, f->nodes.n, visit, fn, ctx);
 }
 
-/* Directives in order, and within a family what a node requests before the node: the order of
- * evaluation, so that densities of exchangeable applications can be added up on the way. */
+/* Visits directives in order, and requested families before the requesting node. This is the order
+ * of evaluation, so densities of exchangeable applications can be added up on the way. */
 enum gpm_status trace_each_node(struct trace *t, node_fn *fn, void *ctx) {
     uint32_t visit = ++inner(t)->ctx_visit;
     for (size_t i = 0; i < t->records.n; i++) {
@@ -137,7 +137,7 @@ struct count {
     size_t bytes, apps;
 };
 
-/* Without its nodes, but for constants. */
+/* Bytes of the family and its constants, without the other nodes. */
 static size_t family_bytes(const struct family *f) {
     size_t bytes = sizeof *f + f->nodes.n * sizeof *f->nodes.at;
     for (uint32_t i = 0; i < f->nodes.n; i++)
