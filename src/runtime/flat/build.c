@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From a scaffold to a flat. The scaffold is the unrolled program already: entries in order of
- * evaluation. Each becomes a name for numbers that stand somewhere already, or an operation, whose
- * operands are found by going past nodes that only pass a value on; what an operand refers to
- * outside the scaffold becomes an input, or a constant of the form (draft.h).
+ * From a scaffold to a flat. The scaffold is already the unrolled program: entries in evaluation
+ * order. Each entry becomes a name for existing numbers, or an operation. Operands are found by
+ * looking through nodes that only pass a value on. A reference outside the scaffold becomes an
+ * input, or a constant of the form (draft.h).
  *
- * What a row offers decides its speed: first comes a name (SP_ARRANGES), then an operation on
- * numbers, on columns (SP_LIFTS, SP_FOLDS), on blocks; any other row runs on values. */
+ * The forms a row offers decide its speed. The order of preference is a name (SP_ARRANGES), an
+ * operation on numbers, on columns (SP_LIFTS, SP_FOLDS), on blocks; any other row runs on
+ * values. */
 #include "runtime/flat/draft.h"
 
-/* Is this a scaffold in which nothing but values changes? */
+/* Does nothing but values change in this scaffold? */
 
-/* A tag whose scope or block changes must be registered anew. */
+/* A tag whose scope or block changes would have to register again. */
 static bool tag_is_static(struct scaffold *s, struct node *n) {
     for (uint32_t i = 0; n->kind == NODE_TAG && i + 1 < n->n_in; i++)
         if (entry_of(s, n->in[i].node)) return false;
     return true;
 }
 
-/* Procedures among its operands close over nothing that changes or stands ahead of the trace: they
- * compute the same as long as they are the same, and since values keep their type (flat_run.c) a
- * changing operand is none. */
+/* The procedures among its operands must close over nothing that changes or that a flat ahead of
+ * the trace holds. Then the same procedures compute the same. A changing operand is never a
+ * procedure, since values keep their type (flat_run.c). */
 static bool closes_over_nothing(struct scaffold *s, const struct node *n) {
     if (n->req && n->req->n_fam) return false;
     for (uint32_t i = 0; n->req && i < n->req->n_xin; i++)
@@ -30,7 +31,7 @@ static bool closes_over_nothing(struct scaffold *s, const struct node *n) {
     return true;
 }
 
-/* What it requested stays, only its output changes, and that arranges what came back. */
+/* Requests stay and only the output changes, and the output merely arranges their results. */
 static bool only_arranges(const struct entry *e) {
     const struct sp_class *cls = node_class(e->n);
     return cls && cls->request && cls->output && (cls->flags & SP_ARRANGES) && !e->requests &&
@@ -45,9 +46,9 @@ static bool is_static_row(struct scaffold *s, const struct entry *e) {
            closes_over_nothing(s, e->n);
 }
 
-/* Left to the general way: a procedure that may be another one, applications counted in statistics
- * (their densities depend on each other), observed expressions that may end elsewhere, random
- * makers, anything that requests anew. */
+/* Left to a scaffold: a procedure that may change, applications counted in statistics (their
+ * densities depend on each other), observed expressions that may end elsewhere, random makers, new
+ * requests. */
 static bool entry_is_static(struct scaffold *s, const struct entry *e) {
     struct node *n = e->n;
     if (e->role == ROLE_M) return !(n->flags & NODE_RANDOM) && closes_over_nothing(s, n);
@@ -61,7 +62,7 @@ static bool entry_is_static(struct scaffold *s, const struct entry *e) {
     return copy_source(n) ? !e->requests && !node_is_stateful(n) : is_static_row(s, e);
 }
 
-/* No brush, and every entry stands in the order: nothing comes into being or goes. */
+/* No brush, and every entry is in the order: no node is made or removed. */
 static bool is_static(struct scaffold *s) {
     if (s->has_brush) return false;
     scaffold_order(s);
@@ -71,9 +72,9 @@ static bool is_static(struct scaffold *s) {
     return true;
 }
 
-/* Does it lead to a branch that it decides, or to a call that is held as one? Then there is no need
- * for a scaffold to know that its scaffold is none of those; where a few nodes do not tell, it is
- * built. */
+/* Does the choice lead to a branch it selects, or to a call held as one node? Then its scaffold
+ * cannot be compiled, and building one is unnecessary. If a few nodes do not decide, the scaffold
+ * is built. */
 bool flat_is_hopeless(const struct node *n) {
     enum { FAR = 64, MANY = 16 };
     const struct node *waiting[MANY] = {n};
@@ -105,7 +106,7 @@ static void set_place(struct draft *d, struct sketched *p, struct node *n, value
     vec_push(&d->node_sketch, value_ref(sketch_taken));
 }
 
-/* The principals' numbers come first, in the order they were given. */
+/* The principals' numbers come first, in the given order. */
 static void add_principals(struct draft *d) {
     struct scaffold *s = d->s;
     bool numbers = true;
@@ -120,7 +121,7 @@ static void add_principals(struct draft *d) {
     d->head.n_x = numbers ? d->head.n_changing : 0;
 }
 
-/* An application in the making: its operands' sketches, borrowed. */
+/* An application under construction, with its operands' sketches (borrowed). */
 struct apply {
     struct node *n;
     const struct sp_class *cls;
@@ -136,7 +137,7 @@ static struct apply apply_of(struct draft *d, struct node *n) {
     return a;
 }
 
-/* Do the row's numeric densities take so many arguments? */
+/* Do the row's numeric densities accept this many arguments? */
 static bool is_numeric(const struct apply *a) {
     return !a->cls->num_args || a->n_args <= a->cls->num_args;
 }
@@ -148,8 +149,8 @@ static bool all_scalars(const struct apply *a) {
     return true;
 }
 
-/* The arithmetic that a row on two operands is, SP_CODE_NONE: its numeric forms are called. A
- * square is a product, and its second operand becomes the first. */
+/* The arithmetic that a row performs on two operands; SP_CODE_NONE: its numeric form is called. A
+ * square becomes a product whose second operand is the first. */
 static enum sp_code arithmetic_of(const struct draft *d, const struct sp_class *cls, uint32_t *args,
                                   size_t n) {
     if (n != 2) return SP_CODE_NONE;
@@ -164,7 +165,7 @@ static value scalar_sketch(uint32_t ref) {
     return value_num(token_new(TOKEN_NUM, ref));
 }
 
-/* One number from single numbers. */
+/* One number computed from single numbers. */
 static value scalar_step(struct draft *d, const struct sp_class *cls, const uint32_t *refs,
                          size_t n) {
     static const uint8_t codes[] = {[SP_CODE_NONE] = FLAT_NUM,
@@ -175,14 +176,14 @@ static value scalar_step(struct draft *d, const struct sp_class *cls, const uint
     struct flat_op op = {.n_args = (uint16_t)n};
     for (size_t i = 0; i < n; i++) op.args[i] = refs[i];
     op.code = codes[arithmetic_of(d, cls, op.args, n)];
-    op.cls = op.code == FLAT_NUM ? cls : NULL; /* the same arithmetic is one step */
+    op.cls = op.code == FLAT_NUM ? cls : NULL; /* equal arithmetic of different rows is one step */
     return scalar_sketch(draft_step(d, op, 1));
 }
 
-/* Columns this short are taken apart into single numbers, which need not stand side by side. */
+/* Columns up to this length are split into single numbers, which need not be adjacent. */
 enum { SHORT = 6 };
 
-/* The operands as slots: *len numbers each, or one for all. */
+/* The operands as slots: *len numbers each, or a single number for all. */
 struct operands {
     uint32_t *refs[FLAT_ARGS];
     bool one[FLAT_ARGS];
@@ -209,7 +210,8 @@ static bool operands_of(const value *sketches, size_t n, struct operands *o) {
     return ok;
 }
 
-/* A result of the shape of `like`, `len` numbers in slots from `first` on, or all in that one. */
+/* A result of the shape of `like`: `len` numbers in slots from `first` on, or all in slot
+ * `first`. */
 static value range_sketch(value like, uint32_t first, size_t len, bool one) {
     bool matrix = like.tag == V_MATRIX;
     value s =
@@ -239,7 +241,7 @@ static value lift_short(struct draft *d, const struct sp_class *cls, const struc
     return s;
 }
 
-/* On columns; where every operand is one number for all, so is the result. */
+/* On columns. If every operand is a single number for all, so is the result. */
 static value lift_columns(struct draft *d, const struct sp_class *cls, const struct operands *o,
                           value like) {
     struct flat_op op = {
@@ -267,7 +269,7 @@ static bool lift_step(struct draft *d, const struct apply *a, value *out) {
     return fits;
 }
 
-/* A fold of a sequence, or of a number alone. */
+/* A fold of a sequence or of a single number. */
 static bool fold_step(struct draft *d, const struct apply *a, value *out) {
     uint32_t *refs;
     size_t n;
@@ -285,7 +287,7 @@ static bool fold_step(struct draft *d, const struct apply *a, value *out) {
     return n > 0;
 }
 
-/* Is an item of the kind of the one that stands? A truth is not, where that is a number. */
+/* Is an item of the same kind as the present one? A boolean differs from a number. */
 static bool is_like(value item, value like) {
     if (item.tag != like.tag) return false;
     if (like.tag == V_NUM) return token_kind(item.u.num) == TOKEN_NUM;
@@ -299,9 +301,8 @@ static bool are_like(value items, value like) {
     return true;
 }
 
-/* The numbers of n items of `width` numbers each: those that come first in their items, then those
- * that come second, ..., as the columns of a matrix stand; NULL: they are no such items. mem_free.
- */
+/* The numbers of n items of `width` numbers each, in column-major order: first the first number of
+ * every item, then the second, and so on. NULL if `from` has no such items. mem_free. */
 static uint32_t *by_place_in_item(value from, size_t n, value like, size_t width) {
     uint32_t *refs, *all;
     size_t k = 0, done = 0;
@@ -323,8 +324,8 @@ static uint32_t *by_place_in_item(value from, size_t n, value like, size_t width
     return NULL;
 }
 
-/* One of several items, numbers or sequences of as many numbers, by an index that may change.
- * Longer items are left to rows: each of their numbers would be an operation. */
+/* Picks one of several items (numbers, or sequences of equal length) by an index that may change.
+ * Long items are left to rows, since each of their numbers would be an operation. */
 static bool pick_step(struct draft *d, const struct apply *a, value *out) {
     enum { WIDEST = 64, MOST = 4096 };
     value like = a->n->val, from = a->n_args == 2 ? a->args[0] : NIL;
@@ -353,7 +354,7 @@ static bool pick_step(struct draft *d, const struct apply *a, value *out) {
     return true;
 }
 
-/* assess(v, f, args...) of a procedure of numbers, or of one that is elementwise. */
+/* assess(v, f, args...) for a procedure of numbers or an elementwise one. */
 static bool assess_step(struct draft *d, const struct apply *a, value *out) {
     if (a->cls->code != SP_CODE_ASSESS || a->n_args < 2 || a->n_args > FLAT_ARGS + 1) return false;
     const struct node *f = chase(a->n->in[2].node);
@@ -383,7 +384,7 @@ static bool assess_step(struct draft *d, const struct apply *a, value *out) {
     return true;
 }
 
-/* A block reads numbers that stand side by side: a sequence becomes a vector of such. */
+/* A block reads adjacent numbers, so a sequence becomes a vector with adjacent slots. */
 static bool block_operand(struct draft *d, value sketch, value *out) {
     uint32_t *refs;
     size_t n;
@@ -443,8 +444,8 @@ static value row_step(struct draft *d, const struct apply *a) {
     return out;
 }
 
-/* Types must be those of the result whatever the numbers are: a boolean may decide which operand
- * the result is, but be none of those; and what has an order among numbers has none beside them. */
+/* The result's type must not depend on the numbers. A boolean may select an operand but not be one
+ * of them. Rows that order values must not mix numbers with others. */
 static bool types_stay(const struct apply *a) {
     for (uint32_t i = 0; i < a->n_args; i++)
         if ((i || a->n->val.tag == V_BOOL) && token_kind(a->args[i].u.num) != TOKEN_NUM)
@@ -467,8 +468,7 @@ static value computed(struct draft *d, const struct apply *a) {
     return row_step(d, a);
 }
 
-/* False: what came back from a request is not made of numbers, so that only the general way can put
- * it together. */
+/* False: the results of requests are not numeric, so only a scaffold can combine them. */
 static bool add_computed(struct draft *d, uint32_t entry) {
     struct node *n = d->s->e.at[entry].n;
     struct sketched *p = &d->of[entry];
@@ -506,8 +506,8 @@ static void add_draw(struct draft *d, uint32_t entry) {
 
 /* Densities. */
 
-/* SP_CODE_EXACTLY (exactly(v)) compares values, and true is not 1: numbers will do only where both
- * are of one type. */
+/* SP_CODE_EXACTLY (exactly(v)) compares values, and true differs from 1. Numbers suffice only if
+ * both have one type. */
 static bool has_numeric_density(const struct apply *a) {
     const struct node *n = a->n;
     if (!a->cls->num_log_density || !number_is(n->val) || !all_scalars(a) || !is_numeric(a))
@@ -533,7 +533,7 @@ static bool column_density(struct draft *d, const struct apply *a, value own, st
     return true;
 }
 
-/* Is this operand 0, 1, ..., as many as `beside` has numbers, for as long as the flat lives? */
+/* Is this operand always 0, 1, ..., with as many elements as `beside`? */
 static bool lists_indices(struct draft *d, struct node *operand, value beside) {
     struct node *n = chase(operand);
     uint32_t *refs;
@@ -547,8 +547,8 @@ static bool lists_indices(struct draft *d, struct node *operand, value beside) {
     return i == len;
 }
 
-/* The density of a number given sequences of numbers. Of a choice among 0, 1, ... it is that of the
- * index alone. */
+/* The density of a number given sequences of numbers. For a choice among 0, 1, ... it depends on
+ * the index alone. */
 static bool gathered_density(struct draft *d, const struct apply *from, value own,
                              struct flat_op *op) {
     VEC(uint32_t) all = {0};
@@ -574,9 +574,9 @@ static bool gathered_density(struct draft *d, const struct apply *from, value ow
     return ok;
 }
 
-/* An observation is owned, and kept in the flat, when nothing but this one principal moves it: then
- * its node need not be touched by a step. Choices are never owned, since others propose them; nor
- * what has other densities than one on numbers, whose values are read from nodes. */
+/* A flat owns an observation, and stores its density, if only this one principal affects it. Then a
+ * step need not touch its node. Choices are never owned, since other flats propose them. Densities
+ * that are not on numbers are not owned, either, since their values are read from nodes. */
 static void add_density(struct draft *d, uint32_t entry) {
     const struct entry *e = &d->s->e.at[entry];
     struct node *n = e->n;
@@ -606,7 +606,7 @@ static void add_density(struct draft *d, uint32_t entry) {
     mem_free(a.args);
 }
 
-/* Copies of a single choice's values are found again through links when they are wanted. */
+/* For a single principal, copies of its value are found again through links when needed. */
 static void add_copy(struct draft *d, struct node *n) {
     d->head.settles = 1;
     if (d->head.n_principals == 1) return;
@@ -628,8 +628,7 @@ static bool add_ops(struct draft *d) {
     return true;
 }
 
-/* A flat without a form is a result too: it says, for this structure, that there is none, and the
- * question is not asked again. */
+/* A flat without a form is cached, too: for this structure the principals need a scaffold. */
 struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n, bool apart) {
     struct draft d = {.t = t, .s = scaffold_build(t, principals, n)};
     struct flat_form *f = NULL;
@@ -638,7 +637,7 @@ struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n
         for (size_t i = 0; i < d.s->e.n; i++) d.of[i].sketch = NIL;
         add_principals(&d);
         if (add_ops(&d)) {
-            bool many = n > 1 || d.head.n_x > 1; /* single numbers own what they move */
+            bool many = n > 1 || d.head.n_x > 1; /* single numbers own what they affect */
             if (many && !apart) draft_reroll(&d);
             f = form_share(flats_of(t), draft_form(&d));
         }
@@ -647,7 +646,7 @@ struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n
     for (size_t i = 0; i < d.wide.n; i++) vec_push(&d.nodes, d.wide.at[i]);
     for (size_t i = 0; i < d.copies.n; i++) vec_push(&d.nodes, d.copies.at[i]);
     struct flat *made = flat_new(t, f, d.nodes.at, d.owned.at);
-    draft_release(&d); /* as many places as the scaffold has entries */
+    draft_release(&d); /* before the next allocation: it is as large as the scaffold */
     scaffold_close(d.s, false);
     return made;
 }

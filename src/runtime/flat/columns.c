@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operations on columns of numbers: elementwise arithmetic, folds, gathers, blocks (matrix
- * products and whatever else has a `block`), densities of many elements. One dispatch serves a
- * whole column, nothing is allocated, and sums run in the order of the elements, so that results do
- * not depend on the machine.
+ * Operations on columns of numbers: elementwise arithmetic, folds, gathers, blocks (matrix products
+ * and other rows with a `block`), densities of many elements. Each column takes one dispatch and no
+ * allocation. Sums run in element order, so results do not depend on the machine.
  *
- * An operand of a column operation is a number for all elements (step 0) or a column (step 1). Its
- * adjoint is added up only where it can change: data have none. */
+ * An operand of a column operation is a number for all elements (step 0) or a column (step 1). Only
+ * operands that can change have adjoints; data have none. */
 #include "runtime/flat/form.h"
 
 #include "numeric/la/cols.h"
@@ -22,7 +21,7 @@ static inline struct sp_col col_of(const struct flat_run *r, uint32_t arg) {
 
 void assess_back(const struct flat_op *op, double v, const double *args, double d, double *g) {
     for (uint32_t k = 0; k < op->n_args; k++) g[k] = 0;
-    if (v == -INFINITY) return; /* no slope to follow */
+    if (v == -INFINITY) return; /* no slope */
     op->cls->num_grad(args[0], args + 1, op->n_args - 1u, g);
     if (op->cls->flags & SP_DISCRETE) g[0] = 0;
     for (uint32_t k = 0; k < op->n_args; k++) g[k] *= d;
@@ -86,7 +85,7 @@ static void arithmetic_back(const struct flat_run *r, const struct flat_op *op) 
     }
 }
 
-/* The number a step gives for each element, and the adjoints of its operands. */
+/* The result of a step for one element, and the adjoints of its operands. */
 static inline double element(const struct flat_op *op, const double *args) {
     if (op->how != SP_CODE_ASSESS) return op->cls->num(args, op->n_args);
     return op->cls->num_log_density(args[0], args + 1, op->n_args - 1u);
@@ -100,7 +99,7 @@ static inline void element_back(const struct flat_op *op, double v, const double
         assess_back(op, v, args, d, g);
 }
 
-/* Normal densities of one sd, as mixtures have them: log N(x; mean, sd) of each element. */
+/* Normal densities with a common sd, as in mixtures: log N(x; mean, sd) of each element. */
 static bool is_normal(const struct flat_op *op) {
     return op->how == SP_CODE_ASSESS && op->cls->code == SP_CODE_NORMAL && op->n_args == 3 &&
            !(op->args[2] & COLUMN);
@@ -150,7 +149,8 @@ static bool elementwise(const struct flat_run *r, const struct flat_op *op) {
     return true;
 }
 
-/* What has no derivative (a comparison) needs none where nobody asks for it. */
+/* An operation without a derivative (a comparison) needs none if the adjoints of its result are
+ * zero. */
 static bool passes_nothing(const struct flat_run *r, const struct flat_op *op) {
     const double *d = r->form->adj + op->out;
     for (size_t i = 0; i < op->len; i++)
@@ -302,8 +302,7 @@ bool columns_back(const struct flat_run *r, const struct flat_op *op) {
 
 /* ---- densities ---- */
 
-/* One element after the other by the row's numeric forms; those of the value that are missing weigh
- * nothing. */
+/* Evaluates the elements one by one with the row's numeric forms. Missing values weigh nothing. */
 static double each_density(const struct flat_op *op, const struct sp_col *x, bool gradient) {
     double args[FLAT_ARGS], g[FLAT_ARGS + 1], sum = 0;
     if (gradient && !op->cls->num_grad) return NAN;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sketches, slots, value numbering; from the draft to the form. See the header. */
+ * Sketches, slots, value numbering, and the step from the draft to the form. See the header. */
 #include "runtime/flat/draft.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 /* ---- tokens ---- */
 
-/* Quiet NaNs with the sign set, 0xfffd in front: arithmetic makes none of these. */
+/* Quiet NaNs with sign bit set, beginning 0xfffd; arithmetic never produces these. */
 #define TOKEN_MARK 0xfffdULL
 
 double token_new(enum token kind, uint32_t ref) {
@@ -109,7 +109,7 @@ static double name_number(const struct naming *k, enum token kind, double x) {
                      k->region == CONSTANT ? constant_ref(k->d, x) : slot_new(k->d, k->region));
 }
 
-/* A numeric value as a sketch; one that others hold too is a sketch already. */
+/* Turns a numeric value into a sketch. A part with further references is already a sketch. */
 static value name_all(const struct naming *k, value v) {
     switch (v.tag) {
     case V_NUM: return value_num(name_number(k, TOKEN_NUM, v.u.num));
@@ -153,7 +153,7 @@ value sketch_fresh(struct draft *d, enum region region, value like) {
 
 /* ---- what does not change ---- */
 
-/* Data: computed from constants alone, so that only a change of structure changes it. */
+/* Data are computed from constants alone, so only a change of structure changes them. */
 static bool is_fixed(struct draft *d, struct node *n, int depth) {
     n = chase(n);
     if (n->kind == NODE_CONST) return true;
@@ -172,8 +172,8 @@ bool draft_is_data(struct draft *d, struct node *n) {
     return is_fixed(d, n, 0);
 }
 
-/* An input gets slots for its numbers, and is read from its node when a proposal begins; of what
- * is not made of numbers the node itself is named. */
+/* An input gets slots for its numbers and is read from its node when a proposal begins. A value
+ * that is not numeric is named by its node. */
 static struct sketched input_of(struct draft *d, struct node *n) {
     value v = n->val;
     struct sketched p = {.known = true};
@@ -197,7 +197,7 @@ value sketch_of(struct draft *d, struct node *operand, bool *alone) {
     struct node *n = chase(operand);
     if (n->kind != NODE_CONST && n->mark) {
         struct sketched *p = &d->of[n->mark - 1];
-        if (!p->known) *p = input_of(d, n); /* it absorbs: its value stays */
+        if (!p->known) *p = input_of(d, n); /* it absorbs, so its value stays */
         *alone &= p->alone;
         return p->sketch;
     }
@@ -258,7 +258,7 @@ uint32_t draft_refs(struct draft *d, const uint32_t *refs, size_t n) {
     return first;
 }
 
-/* The same list packed twice is one: the hash is of the slots themselves. */
+/* Packing the same list twice gives one operation; the hash is of the slots. */
 static uint32_t pack(struct draft *d, const uint32_t *refs, size_t n) {
     uint64_t key = hash_bytes(refs, n * sizeof *refs, 0x7061636bu);
     size_t i = (size_t)map_get(&d->numbered, key);
@@ -308,9 +308,9 @@ uint32_t draft_shape(struct draft *d, value sketch) {
 
 /* ---- rows that arrange ---- */
 
-/* Applies the row to sketches. Data that are single numbers are given as they are, since they may
- * be indexes and sizes; with `known`, sequences of data too (the two indexes of a matrix). A size
- * that is no data is a token, which no row takes for a count. */
+/* Applies the row to sketches. Single numbers that are data are passed as numbers, since they may
+ * be indexes or sizes. With `known`, so are sequences of data (the two indexes of a matrix). A size
+ * that is not data is a token, which every row rejects as a count. */
 static bool arrange(struct draft *d, struct node *n, const struct sp_class *cls, bool known,
                     value *out, bool *alone) {
     size_t n_diags = d->t->core->diags->list.n, k = cls->request ? n->req->n_fam : n->n_in - 1;
@@ -339,7 +339,7 @@ static bool arrange(struct draft *d, struct node *n, const struct sp_class *cls,
     return st == GPM_OK;
 }
 
-/* Numbers of the result that are no tokens are constants from now on. */
+/* Numbers of the result that are not tokens become constants. */
 bool sketch_arrange(struct draft *d, struct node *n, const struct sp_class *cls, value *out,
                     bool *alone) {
     value raw;
@@ -422,10 +422,10 @@ static void write_shape(const struct draft *d, words *w, value s) {
         vec_push(w, SHAPE_NIL);
 }
 
-/* Where each drafted shape begins, and lists of shapes as the operations name them. */
+/* The start of each drafted shape, and lists of shapes as the operations refer to them. */
 struct shapes {
     words w;
-    uint32_t *of, *lists; /* by number of the sketch; the lists, at their own places in w */
+    uint32_t *of, *lists; /* by index of the sketch; lists have positions in w */
     uint32_t first_list;
 };
 
@@ -451,7 +451,7 @@ static void place_op(const struct draft *d, const struct shapes *s, struct flat_
     op->out = part == OWN ? form_n_slots(&d->head)
                           : (op->out & COLUMN) | place_slot(d, op->out & ~COLUMN);
     if (op->code == FLAT_PICK) op->args[1] = place_slot(d, op->args[1]);
-    if (op_gathers(op)) return; /* draft_form places what is gathered */
+    if (op_gathers(op)) return; /* draft_form places the gathered refs */
     for (uint32_t k = 0; k < op->n_args; k++)
         op->args[k] = (op->args[k] & COLUMN) | place_slot(d, op->args[k] & ~COLUMN);
 }

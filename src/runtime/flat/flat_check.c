@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Test builds repeat part of what flats compute through a scaffold: the same point must weigh the
- * same, and have the same gradient. */
+ * Test builds repeat some flat evaluations through a scaffold: the point must have the same weight
+ * and gradient. */
 #include "runtime/flat/form.h"
 
 #include "language/rows/protocol/adjoint.h"
@@ -9,7 +9,7 @@
 #include <math.h>
 
 #ifdef GPMEM_CHECKS
-/* PROBES: points around one at which the two differ, up to REACH units in the last place away. */
+/* PROBES: number of neighbouring points tried when the two differ, each up to REACH ulps away. */
 enum { PROBES = 64, REACH = 256 };
 
 static bool near(double a, double b) {
@@ -22,7 +22,7 @@ static enum gpm_status differs(struct trace *t, const char *what, double flat, d
                       general);
 }
 
-/* A point of a flat, to be weighed in the general way. */
+/* A point of a flat, to be weighed through a scaffold. */
 struct point {
     struct trace *t;
     struct node **at;
@@ -30,7 +30,7 @@ struct point {
     const value *vals;
     bool gradient;
     const struct placing *placing;
-    size_t n_x; /* numbers of the values that have any */
+    size_t n_x; /* number of numeric elements in all values */
 };
 
 static size_t numbers_in(value v) {
@@ -40,8 +40,8 @@ static size_t numbers_in(value v) {
     return seq_length(v, &n) ? n : 0;
 }
 
-/* Weight and, where it is wanted and there is one, gradient (NaN: none) in all numbers at the
- * point itself (probe 0) or with each number moved its own way. */
+/* The weight and, if wanted and available, the gradient (NaN: unavailable) in all numbers. Probe 0
+ * is the point itself; other probes move each number separately. */
 static enum gpm_status weigh(const struct point *p, int probe, double *weight, double *grad) {
     struct scaffold *s;
     double w_old;
@@ -71,10 +71,10 @@ static enum gpm_status weigh(const struct point *p, int probe, double *weight, d
     return st;
 }
 
-/* Is `flat` among the values that rounding alone makes of this number (the weight: SIZE_MAX, or
- * slope i)? Matrices that are singular up to rounding (a line's kernel without noise) give others
- * at every neighbouring point, and a jitter or none; there the two ways cannot agree. It must lie
- * within the range of the neighbours, widened by that range. */
+/* Can rounding alone explain the flat's number (weight: SIZE_MAX, or slope i)? Matrices that are
+ * singular up to rounding (a linear kernel without noise) give different values at every
+ * neighbouring point, with or without jitter. There the two ways cannot agree. The number must lie
+ * within the neighbours' range, widened by that range. */
 static enum gpm_status rounding_explains(const struct point *p, size_t i, double flat, bool *out) {
     double lo = INFINITY, hi = -INFINITY, weight, *grad = NEW_ARRAY(double, p->n_x + 1);
     enum gpm_status st = GPM_OK;
@@ -89,7 +89,7 @@ static enum gpm_status rounding_explains(const struct point *p, size_t i, double
     return st;
 }
 
-/* Compares one number; a difference that rounding does not explain is an error. */
+/* Compares one number; it is an error if rounding does not explain the difference. */
 static enum gpm_status compare(const struct point *p, size_t i, double flat, double general) {
     bool same = near(flat, general);
     enum gpm_status st = same ? GPM_OK : rounding_explains(p, i, flat, &same);
@@ -97,7 +97,7 @@ static enum gpm_status compare(const struct point *p, size_t i, double flat, dou
     return differs(p->t, i == SIZE_MAX ? "a weight" : "a gradient", flat, general);
 }
 
-/* Nothing is proposed when this is called, nor afterwards; flats must be opened again. */
+/* No proposal may be active, before or after; flats must be opened again. */
 enum gpm_status flat_check(struct trace *t, const struct flat *f, const value *vals, double weight,
                            const value *grads) {
     size_t n = flat_n_principals(f);
@@ -112,7 +112,8 @@ enum gpm_status flat_check(struct trace *t, const struct flat *f, const value *v
         adj_doubles(grads[i], to, numbers_in(vals[i]));
     enum gpm_status st = weigh(&p, 0, &general, slopes);
     if (st == GPM_OK) st = compare(&p, SIZE_MAX, weight, general);
-    /* Weights that rounding made differ are of two factors, with slopes of their own. */
+    /* Weights that differ by rounding come from two different factors, so their slopes differ,
+     * too. */
     for (size_t i = 0; i < p.n_x && st == GPM_OK && near(weight, general); i++)
         if (!isnan(slopes[i])) st = compare(&p, i, ours[i], slopes[i]);
     mem_free(p.at);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Densities apart: their values one by one, and the gradient of a sum in which each has a share.
- * Operations of many numbers add their gradients to adjoints themselves; those of one such density
- * are collected beside, and their share is passed on. */
+ * Separate densities: their values one by one, and the gradient of a weighted sum of them.
+ * Operations on many numbers add gradients to the adjoints directly. So the gradient of one such
+ * density is collected in a second array, and its share is added afterwards. */
 #include "runtime/flat/form.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ bool flat_weigh_parts(struct trace *t, struct flat *f, const double *x, double *
     return i == n;
 }
 
-/* Takes `share` of what stands beside in n slots. */
+/* adj += share * beside over n slots; clears beside. */
 static void take(double *adj, double *beside, uint32_t first, size_t n, double share) {
     for (size_t i = first; i < first + n; i++) {
         adj[i] += share * beside[i];

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Principals that are placed by their arguments (struct placing), in a flat: a draw stands where
- * its arguments are known, so it is the place to put x for z, and on the way back the place where
- * the adjoint of x is complete. */
+ * Principals placed by their arguments (struct placing), in a flat. At the draw the arguments are
+ * known, so x replaces z there. On the way back the adjoint of x is complete at that point. */
 #include "runtime/flat/form.h"
 
 void flat_set_placing(struct flat *f, const struct placing *p) {
     f->form->placing = p;
 }
 
-/* The slot of number k of a shape, where one number stands for all; NO_SLOT: it has none. */
+/* The slot of number k of a shape; a single number serves for all k. NO_SLOT if it has none. */
 static uint32_t slot_in(const uint32_t *at, uint32_t k) {
     switch ((enum shape_word)at[0]) {
     case SHAPE_NUM: return at[1];
@@ -20,14 +19,15 @@ static uint32_t slot_in(const uint32_t *at, uint32_t k) {
     }
 }
 
-/* Of number k of argument `arg` (1 + its number) of a draw. */
+/* The slot of number k of argument `arg` (1 + its number) of a draw. */
 static uint32_t argument_slot(const struct flat_run *r, const struct flat_op *op, uint8_t arg,
                               uint32_t k) {
     if (op->code == FLAT_DRAW) return op->args[arg - 1];
     return slot_in(r->form->words + op_shapes(r->form, op)[arg - 1], k);
 }
 
-/* Chains are hundreds of principals of one number each, whose arguments are slots of the draw. */
+/* Fast case: chains of hundreds of principals with one number each, whose arguments are slots of
+ * the draw. */
 static inline bool is_number(const struct flat_op *op, const struct placed *of) {
     return of->n == 1 && op->code == FLAT_DRAW;
 }
@@ -74,7 +74,7 @@ bool place_drawn(const struct flat_run *r, const struct flat_op *op) {
     return true;
 }
 
-/* Adjoints of inputs and constants are nobody's. */
+/* Adjoints of inputs and constants are discarded. */
 bool place_back(const struct flat_run *r, const struct flat_op *op) {
     const struct placing *p = r->form->placing;
     const struct placed *of = &p->of[op->node];

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Running flats: forwards, backwards, and what a kept proposal writes.
+ * Running flats: forwards, backwards, and writing a kept proposal.
  *
- *     read inputs      what the principals do not change, from its nodes          (open)
+ *     read inputs      values that the principals do not change, from their nodes (open)
  *     steps            draw or set the principals, compute what follows           (propose)
  *     weigh            densities of what absorbs, into logp[]; and their old ones
- *     back             adjoints from densities to principals, where asked for
+ *     back             adjoints from densities to principals, if wanted
  *     keep or drop
  *
- * New values and densities stand in the form's scratch until they are kept, so a rejection has
- * nothing to undo but what makers hold. What the numeric functions cannot judge (NaN: perhaps a
- * domain error, whose words only the general way has) and whatever rows refuse is left to the
- * general way; -inf is a judgement, since the general way takes domain errors for it too.
+ * New values and densities stay in the form's scratch until kept, so a rejection only has to undo
+ * what makers hold. A NaN of a numeric function may be a domain error, which only a scaffold can
+ * report. So NaN, and anything a row refuses, is left to a scaffold. -inf is a valid result,
+ * because a scaffold also gives -inf for domain errors.
  *
- * Values keep their type: a result of another type than its node holds (set_slot) is left to the
- * general way. The compiler relies on it: which slots are boxed, which operations run on numbers,
- * that no procedure comes to stand where there was none. */
+ * Values keep their type: a result of another type than its node holds (set_slot) is left to a
+ * scaffold. The compiler relies on this for boxed slots, for operations on numbers, and for
+ * operands that are not procedures. */
 #include "runtime/flat/form.h"
 
 #include "language/rows/protocol/adjoint.h"
 #include <math.h>
 #include <string.h>
 
-/* JUDGED: the weight is known and the scratch holds a proposal that can be kept; IMPOSSIBLE: weight
- * -inf, nothing to keep; LEFT: the general way must judge, and gets the random numbers back. */
+/* JUDGED: the weight is known and the scratch holds a proposal that can be kept. IMPOSSIBLE: weight
+ * -inf, nothing to keep. LEFT: a scaffold must evaluate the point, and the random numbers are given
+ * back. */
 enum verdict { JUDGED, IMPOSSIBLE, LEFT };
 
 /* ---- rows on values ---- */
@@ -32,11 +33,12 @@ static value as_number(uint32_t tag, double x) {
     return tag == V_BOOL ? value_bool(x != 0) : value_num(x);
 }
 
-/* A call of an operation's row. Diagnostics of a row that fails are the general way's to give. */
+/* A call of an operation's row. If the row fails its diagnostics are dropped; the scaffold repeats
+ * them. */
 struct row_call {
     struct node_call of;
     size_t n_diags;
-    bool made; /* some operands are values made for it */
+    bool made; /* some operands are values built for the call */
 };
 
 static struct sp_call *row_begin(const struct flat_run *r, const struct flat_op *op,
@@ -69,11 +71,11 @@ static inline bool row_end(const struct flat_run *r, const struct flat_op *op, s
     return st == GPM_OK;
 }
 
-/* A result of another type than before is not for the compiled code. */
+/* A result of another type than before is left to a scaffold. */
 static bool row_simulate(const struct flat_run *r, const struct flat_op *op) {
     struct row_call k;
     value out;
-    if (op->cls->flags & SP_IMPROPER) return false; /* the general way says why it cannot */
+    if (op->cls->flags & SP_IMPROPER) return false; /* the scaffold reports why */
     struct sp_call *c = row_begin(r, op, &k);
     enum gpm_status st = row_check(r, op, c);
     if (st == GPM_OK) st = sp_simulate(c, &out);
@@ -83,7 +85,8 @@ static bool row_simulate(const struct flat_run *r, const struct flat_op *op) {
     return ok;
 }
 
-/* Adjoints that a row gave, to its operands; false: one acts through a procedure, and is hidden. */
+/* Adds a row's adjoints to its operands. False: one of them acts through a procedure and is
+ * hidden. */
 static bool give_args(const struct flat_run *r, const struct flat_op *op, value *dargs) {
     const uint32_t *shapes = op_shapes(r->form, op);
     bool ok = true;
@@ -98,9 +101,9 @@ static bool give_args(const struct flat_run *r, const struct flat_op *op, value 
 
 enum grad_of { OF_SIMULATE, OF_DENSITY, OF_MAKER };
 
-/* Of a computed value d is its adjoint and operands get their share; of a density d is `share`, 1
- * but for sums of parts, and the value itself gets its own too when it moves. False: the row has no
- * derivative, and the general way will say so, or find that none is needed. */
+/* For a computed value, d is its adjoint and the operands get their share. For a density, d is
+ * `share` (1 except in sums of parts), and a changing value gets its adjoint, too. False: the row
+ * has no derivative; the scaffold reports that or finds that none is needed. */
 static bool row_gradient(const struct flat_run *r, const struct flat_op *op, enum grad_of of,
                          double share) {
     const struct sp_class *cls = op->cls;
@@ -137,7 +140,7 @@ static bool row_gradient(const struct flat_run *r, const struct flat_op *op, enu
     return ok;
 }
 
-/* A maker holds the proposal until it is kept or dropped. */
+/* The maker holds the proposal until it is kept or dropped. */
 static enum verdict row_density(const struct flat_run *r, const struct flat_op *op, double *logp,
                                 bool gradient) {
     bool maker = op->code == FLAT_MAKER;
@@ -159,8 +162,8 @@ static enum verdict row_density(const struct flat_run *r, const struct flat_op *
     return gradient && !row_gradient(r, op, maker ? OF_MAKER : OF_DENSITY, 1) ? LEFT : JUDGED;
 }
 
-/* What makers hold becomes theirs or is taken back; a proposal that follows another without keep or
- * drop ends that one first (begin). */
+/* Commits what makers hold or takes it back. A proposal that follows another without keep or drop
+ * first ends that one (begin). */
 static void end_pending(struct trace *t, bool keep) {
     struct flats *all = inner(t)->flats;
     while (all->pending.n) {
@@ -185,7 +188,7 @@ static inline bool draw_principal(const struct flat_run *r, const struct flat_op
     return x == x;
 }
 
-/* Values of the slots that change, in order; false: left to the general way. */
+/* Computes the changing slots in order; false: left to a scaffold. */
 static inline __attribute__((always_inline)) bool run_steps(const struct flat_run *r, bool draw) {
     double *v = r->v, args[FLAT_ARGS];
     const struct flat_op *op = r->form->ops, *end = op + r->form->n_steps;
@@ -222,8 +225,8 @@ static inline __attribute__((always_inline)) bool run_steps(const struct flat_ru
     return true;
 }
 
-/* Any density but a normal one on numbers. own: its value, kept in the flat, or NULL; adj NULL: no
- * gradient. */
+/* Any density except a normal one on numbers. own: its value if the flat stores it, else NULL. adj
+ * NULL: no gradient. */
 static enum verdict other_density(struct flat_run *r, const struct flat_op *op,
                                   const union flat_word *own, double *adj, double *logp) {
     if (op->code == FLAT_ROW || op->code == FLAT_MAKER)
@@ -250,12 +253,12 @@ static enum verdict other_density(struct flat_run *r, const struct flat_op *op,
 
 /* Densities being summed up. */
 struct sums {
-    double new, old; /* old: of the state that stands */
-    double *next;    /* where new ones go */
+    double new, old; /* old: of the current state */
+    double *next;    /* where to store new ones */
 };
 
-/* A node's density is up to date while the flat's epoch is; a maker keeps none at its node and is
- * asked. */
+/* The node's density is valid while the flat's epoch is. A maker stores none at its node and is
+ * called. */
 static bool old_density(const struct flat_run *r, const struct flat_op *op, double *out) {
     const struct node *n = r->w[op->node].n;
     *out = n->logp;
@@ -264,9 +267,9 @@ static bool old_density(const struct flat_run *r, const struct flat_op *op, doub
            op->cls->aaa->log_joint(first_made(n->val)->state->data, out) == GPM_OK;
 }
 
-/* The densities of n operations. own: NULL, or the triples of owned observations; adj: NULL, or the
- * gradient is wanted; with_old: old ones are wanted. The hot loop: its callers' constants make four
- * copies of it.
+/* The densities of n operations. own: NULL, or the triples of owned observations. adj: NULL, or
+ * receives the gradient. with_old: add up old densities, too. This is the hot loop; constant
+ * arguments of its callers give four specialised copies.
  *
  * log N(x; mean, sd) = -z^2 / 2 - log sd - log sqrt(2 pi), z = (x - mean) / sd; d/dx = -z / sd,
  * d/dmean = z / sd, d/dsd = (z^2 - 1) / sd. */
@@ -312,9 +315,9 @@ weigh(struct flat_run *r, const struct flat_op *op, size_t n, const union flat_w
     return JUDGED;
 }
 
-/* log p(shared) + log p(owned), and of given values (not for_mh) + log p(principals). In the
- * gradient the `out` of an owned observation is one past the last slot (build.c): its adjoint is
- * nobody's. */
+/* log p(shared) + log p(owned), and for given values (not for_mh) + log p(principals). In the
+ * gradient the `out` of an owned observation is one past the last slot (build.c); its adjoint is
+ * discarded. */
 static inline __attribute__((always_inline)) enum verdict weigh_all(struct flat_run *r, double *adj,
                                                                     bool for_mh, struct sums *s) {
     const struct flat_form *f = r->form;
@@ -337,7 +340,7 @@ static enum verdict weigh_given(struct flat_run *r, double *adj, struct sums *s)
 
 /* ---- backwards ---- */
 
-/* Adjoints of the operands of a deterministic operation given its own. */
+/* Adjoints of the operands of a deterministic operation from the adjoint of its result. */
 static inline bool back(const struct flat_run *r, const struct flat_op *op) {
     double *adj = r->form->adj, args[FLAT_ARGS], g[FLAT_ARGS], d;
     const double *v = r->v;
@@ -347,7 +350,7 @@ static inline bool back(const struct flat_run *r, const struct flat_op *op) {
     case FLAT_SUB: d = adj[op->out], adj[a[0]] += d, adj[a[1]] -= d; return true;
     case FLAT_MUL:
         d = adj[op->out];
-        if (d == 0) return true; /* 0 times infinity is nothing here */
+        if (d == 0) return true; /* avoids 0 times infinity */
         adj[a[0]] += d * v[a[1]], adj[a[1]] += d * v[a[0]];
         return true;
     case FLAT_DIV:
@@ -359,7 +362,7 @@ static inline bool back(const struct flat_run *r, const struct flat_op *op) {
     case FLAT_NUM:
     case FLAT_ASSESS: break;
     case FLAT_DRAW:
-    case FLAT_DRAW_ROW: return !r->form->placing || place_back(r, op); /* principals end here */
+    case FLAT_DRAW_ROW: return !r->form->placing || place_back(r, op); /* ends at principals */
     default: return columns_back(r, op);
     }
     d = adj[op->out];
@@ -375,7 +378,7 @@ static inline bool back(const struct flat_run *r, const struct flat_op *op) {
     return true;
 }
 
-/* Those of inputs and constants are nobody's: they are written, and never read. */
+/* Adjoints of inputs and constants are written but never read. */
 double *clear_adjoints(struct flat_form *f) {
     if (!f->adj) f->adj = mem_zalloc((form_n_slots(f) + 1 + f->most_len) * sizeof *f->adj);
     memset(f->adj, 0, f->n_changing * sizeof *f->adj);
@@ -387,7 +390,7 @@ bool run_back(const struct flat_run *r) {
     struct flat_form *f = r->form;
     for (uint32_t i = f->n_steps; i-- > 0;)
         if (!back(r, &f->ops[i])) return false;
-    /* columns do not look whether it is 0 that they multiply by infinity */
+    /* Columns may have multiplied 0 by infinity. */
     for (uint32_t i = 0; i < f->n_x; i++)
         if (f->adj[i] != f->adj[i]) return false;
     return true;
@@ -430,8 +433,8 @@ static inline bool read_number(const struct node *n, double *out) {
     return true;
 }
 
-/* What the principals do not change; false: something that was a number is none any more, or
- * values are of another shape. Values are immutable: the same object need not be read twice. */
+/* Reads wide inputs. False: an input is no longer numeric or has another shape. Values are
+ * immutable, so the same object is not read twice. */
 static bool read_wide(const struct flat_run *r) {
     struct flat_form *f = r->form;
     const uint32_t *places = f->places + f->n_nodes;
@@ -454,7 +457,7 @@ static inline bool read_inputs(const struct flat_run *r) {
     return !f->reads || read_wide(r);
 }
 
-/* NULL: as they stand in their nodes. */
+/* vals NULL: the values in their nodes. */
 static bool set_principals(const struct flat_run *r, const value *vals) {
     const uint32_t *places = r->form->places;
     for (uint32_t i = 0; i < r->form->n_principals; i++) {
@@ -468,7 +471,7 @@ static bool set_principals(const struct flat_run *r, const value *vals) {
     return true;
 }
 
-/* Old densities, from the state that stands, and what the flat owns. */
+/* Reads old densities from the current state, and what the flat owns. */
 static enum gpm_status refresh(struct flat_run *r) {
     const struct flat_form *f = r->form;
     struct trace *t = r->t;
@@ -492,8 +495,8 @@ static enum gpm_status refresh(struct flat_run *r) {
     return GPM_OK;
 }
 
-/* Sum of the old densities, without the principals' own. An impossible state (or one that cannot be
- * judged) is the general way's to leave. */
+/* The sum of the old densities without the principals' own. False for a state that is impossible or
+ * cannot be evaluated: leaving it takes a scaffold. */
 static bool old_weight(const struct flat_run *r, double *sum) {
     const struct flat_form *f = r->form;
     const union flat_word *at = r->w + form_n_words(f);
@@ -504,11 +507,11 @@ static bool old_weight(const struct flat_run *r, double *sum) {
         *sum += logp;
     }
     for (uint32_t i = 0; i < f->n_own; i++, at += 3) *sum += at[2].x;
-    return *sum > -INFINITY; /* not NaN either */
+    return *sum > -INFINITY; /* false for NaN, too */
 }
 
-/* Begins with trace_settle: other flats may own or have moved what this one reads, and the old
- * densities must be those of the state that stands. */
+/* Settles the trace first: other flats may own or have changed what this one reads, and the old
+ * densities must be those of the current state. */
 bool flat_open(struct trace *t, struct flat *f, double *weight) {
     struct flat_run r = run_of(t, f);
     size_t n_diags = t->core->diags->list.n;
@@ -531,8 +534,8 @@ static void begin(struct flat_run *r, bool draw) {
     all->drawn = draw;
 }
 
-/* Makers go back to their old parameters unless the proposal stands. The generator is rewound for
- * LEFT only: an impossible proposal has used its random numbers. */
+/* Makers return to their old parameters unless the proposal is valid. The generator is rewound only
+ * for LEFT: an impossible proposal has used its random numbers. */
 static inline enum verdict end(struct flat_run *r, enum verdict j) {
     if (j == JUDGED) return j;
     if (inner(r->t)->flats->pending.n) end_pending(r->t, false);
@@ -540,7 +543,7 @@ static inline enum verdict end(struct flat_run *r, enum verdict j) {
     return j;
 }
 
-/* The principals' values are set, or drawn; the gradient, where wanted, stands in adj. */
+/* Sets or draws the principals' values. The gradient, if wanted, is left in adj. */
 static enum verdict propose(struct flat_run *r, bool draw, bool gradient, double *weight) {
     struct sums s = {0};
     enum verdict j = LEFT;
@@ -577,7 +580,7 @@ bool flat_propose_numbers(struct trace *t, struct flat *f, const double *x, doub
     return j != LEFT;
 }
 
-/* The value of the node in word i, as proposed; owned. */
+/* The proposed value of the node in word i; owned. */
 static value word_value(const struct flat_run *r, uint32_t i) {
     uint32_t place = r->form->places[i];
     return place & AT_SHAPE ? shape_value(r, place & ~AT_SHAPE)
@@ -604,7 +607,7 @@ static inline void put_word(const struct flat_run *r, uint32_t i, uint32_t place
         n->val = as_number(n->val.tag, r->v[place]);
 }
 
-/* The principals' own densities are wanted when they absorb a neighbour's move. */
+/* Neighbouring flats read the principals' own densities when the principals absorb. */
 static void keep_principals(struct flat_run *r, const double *logp) {
     const struct flat_form *f = r->form;
     const struct flat_op *op = f->ops + form_n_ops(f) - f->n_principals;
@@ -617,13 +620,13 @@ static void keep_principals(struct flat_run *r, const double *logp) {
             struct sums s = {0, 0, &n->logp};
             if (weigh(r, op, 1, NULL, NULL, false, &s) == JUDGED) continue;
             n->flags &= (uint16_t)~NODE_HAS_LOGP;
-            trace_settle(r->t); /* flats that it absorbs for must ask for it anew */
+            trace_settle(r->t); /* flats it absorbs for must read it again */
         }
     }
 }
 
-/* The proposal becomes the state: values and shared densities into their nodes, owned densities
- * into the flat, which is ahead of the trace from now on (flat.h). */
+/* Accepts the proposal: values and shared densities go into their nodes, owned densities into the
+ * flat, which is then ahead of the trace (flat.h). */
 static inline void keep(struct flat_run *r) {
     struct flat_form *f = r->form;
     struct flats *all = inner(r->t)->flats;
@@ -664,7 +667,7 @@ static void settle_copies(struct node *n) {
     }
 }
 
-/* What keep left undone: nodes that only pass a value on, and densities that the flat owns. */
+/* Writes what keep left out: nodes that only pass a value on, and densities that the flat owns. */
 static void write_one(struct flat *f) {
     const struct flat_form *form = f->form;
     const union flat_word *at = f->w + form_n_words(form), *copies = at - form->n_copies;

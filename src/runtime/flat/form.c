@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Forms and flats as objects: equal forms are shared; flats of one principal hang on its node, of
- * several in a small cache.
+ * Forms and flats as objects. Equal forms are shared. The flat of one principal hangs on its node;
+ * flats of several principals are in a small cache.
  *
- * Who owns what: a node or the cache owns a flat; flats share counted forms, which the
- * map knows by hash without owning them; a form owns its scratch. Flats are cut from the
- * trace's pool.
+ * Ownership: a node or the cache owns a flat. Flats share counted forms, and the map finds forms by
+ * hash without owning them. A form owns its scratch. Flats come from the trace's pool.
  *
- * When a flat is good: its stamp has the structure (upper bits) for which it was compiled, else it
- * is compiled again, and the epoch (lower bits) in which it last read what it owns, else refresh
- * does. One comparison of stamps tests both in the hot path. */
+ * A flat's stamp has two parts. The upper bits are the structure it was compiled for; if that
+ * changed, it is recompiled. The lower bits are the epoch in which it last read its owned
+ * observations; if that changed, refresh reads them again. The hot path tests both in one
+ * comparison. */
 #include "runtime/flat/form.h"
 
 #include <math.h>
@@ -48,7 +48,7 @@ static void add_scratch(struct flat_form *f) {
 
 static void form_free(struct flat_form *f) {
     for (uint32_t i = 0; f->box && i < 2 * f->n_boxes + f->n_wide; i++)
-        value_unref(f->box[i]); /* box_adj and seen too */
+        value_unref(f->box[i]); /* box_adj and seen follow box */
     if (f->proposed) values_free(f->proposed, f->n_principals);
     mem_free(f->box);
     mem_free(f->v);
@@ -56,10 +56,10 @@ static void form_free(struct flat_form *f) {
     mem_free(f);
 }
 
-/* Models repeat themselves: a thousand observations of one line of the program make flats of one
- * form, whose code then stays in the cache. Two forms must agree in the counts and in what stands
- * behind them. The scratch stands before, and equal forms share one: only one proposal is under way
- * at a time. */
+/* Models repeat themselves: a thousand observations from one line of the program make flats with
+ * one form, whose code stays in the cache. Two forms are equal if their counts and the data behind
+ * the counts agree. The scratch comes before the counts; equal forms share it, since only one
+ * proposal is active at a time. */
 struct flat_form *form_share(struct flats *all, struct flat_form *taken) {
     struct flat_form *f = taken, *g;
     size_t head = offsetof(struct flat_form, n_principals), size = form_size(f);
@@ -104,7 +104,7 @@ static void flat_free(struct trace *t, struct flat *f) {
     form_unref(inner(t)->flats, form);
 }
 
-/* Compiled for this structure, in no epoch yet. */
+/* Compiled for the present structure, in no epoch yet. */
 struct flat *flat_new(struct trace *t, struct flat_form *taken, struct node *const *words,
                       struct node *const *owned) {
     struct flat *f = pool_zalloc(pool_of(t), flat_size(taken));
@@ -117,15 +117,15 @@ struct flat *flat_new(struct trace *t, struct flat_form *taken, struct node *con
     return f;
 }
 
-/* The hook behind trace_settle: after it the nodes are true and somebody else may write them, so
- * every flat must look again at what it owns before its next step: a new epoch. */
+/* The hook behind trace_settle. Afterwards the nodes are up to date and other code may write them.
+ * A new epoch makes every flat read its owned observations before its next step. */
 static void settle(struct trace *t) {
     write_ahead(t);
     inner(t)->flats->stamp++;
-    if (!(inner(t)->flats->stamp << (64 - EPOCH_BITS))) inner(t)->flats->stamp++; /* 0: no epoch */
+    if (!(inner(t)->flats->stamp << (64 - EPOCH_BITS))) inner(t)->flats->stamp++; /* no epoch */
 }
 
-/* The nodes and the flats on them are gone already. */
+/* The nodes and the flats on them are already gone. */
 static void flats_free(struct trace *t) {
     struct flats *all = inner(t)->flats;
     for (size_t i = 0; i < FLAT_CACHE; i++) {
@@ -151,13 +151,13 @@ struct flats *flats_renewed(struct trace *t) {
         in->flat_hooks = &hooks;
         in->flats = NEW(struct flats);
     }
-    struct flats *all = in->flats; /* every flat must be compiled again */
+    struct flats *all = in->flats; /* every flat must be recompiled */
     all->structure = t->structure;
     all->stamp = ((all->stamp >> EPOCH_BITS) + 1) << EPOCH_BITS | 1;
     return all;
 }
 
-/* The place in the cache of these principals; those that were not asked for the longest leave. */
+/* The cache entry of these principals; the least recently used one is replaced. */
 static struct flat **cached(struct trace *t, struct node *const *principals, size_t n, bool apart) {
     struct flats *all = inner(t)->flats;
     struct cached_flat *c = &all->cache[0];
@@ -196,7 +196,7 @@ struct flat *flat_of(struct trace *t, struct node *const *principals, size_t n) 
     return find(t, principals, n, false);
 }
 
-/* Makers hold one proposal at a time, and cannot be asked for many points. */
+/* Makers are excluded: they hold one proposal at a time, so many points cannot be evaluated. */
 struct flat *flat_of_parts(struct trace *t, struct node *const *principals, size_t n) {
     struct flat *f = n > 1 ? find(t, principals, n, true) : NULL;
     if (!f || !f->form->n_x) return NULL;
@@ -219,7 +219,8 @@ bool flat_args_change(const struct flat *f, size_t i) {
     return op->how;
 }
 
-/* The first few nodes do for most flats; slot 0, the principal, was asked for as `far` already. */
+/* The first few nodes suffice for most flats. Slot 0, the principal, was already prefetched as
+ * `far`. */
 void flat_prefetch(const struct node *far, const struct node *middle, const struct node *near) {
     __builtin_prefetch(far);
     if (middle->flat) __builtin_prefetch(middle->flat);

@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Rolling a program up again. A loop over a thousand observations, a recursion over groups or a map
- * comes out of the scaffold as thousands of operations on single numbers. No notion of a loop is
- * needed to find it again: with
+ * leaves thousands of operations on single numbers in the scaffold. Finding the loop again needs no
+ * notion of a loop. With
  *
  *     level(op) = 1 + the highest level of its operands
  *
- * operations of one level do not depend on each other, and those that apply one row to as many
- * operands are one operation on columns. So are densities of one row, whatever their level, since
- * nothing depends on them. What a column refers to stands side by side already, is one number for
- * all, or is packed first; members are ordered by their first operand that is not shared, so that
- * columns follow columns.
+ * operations of one level are independent. Those that apply one row to equally many operands become
+ * one operation on columns. Densities of one row do so on any level, since nothing depends on them.
+ * The slots of a column are adjacent already, are a single number for all, or are packed first.
+ * Members are ordered by their first operand that is not shared, so that columns follow columns.
  *
- * Results of a group get slots of their own, side by side. Slots that must stay where they are,
- * since an operation reads a range of them, are pinned. */
+ * Results of a group get new adjacent slots. Slots in a range that an operation reads must stay,
+ * and are pinned. */
 #include "runtime/flat/draft.h"
 
 #include <stdlib.h>
 
-/* Members of a group; operations worth looking at; members that share an operand. */
+/* Smallest group; fewest operations worth examining; members that share an operand. */
 enum { GROUP = 8, FEWEST = 24, RUN = 64 };
 
 struct group {
-    uint32_t level, first; /* first: the number of its first operation as drafted */
+    uint32_t level, first; /* first: drafted index of its first operation */
     size_t from, n;        /* in roll.members */
 };
 
@@ -30,20 +29,20 @@ typedef VEC(struct group) groups;
 
 struct member {
     uint32_t group, op;
-    uint32_t by; /* where its first operand that is not shared stands */
+    uint32_t by; /* position of its first operand that is not shared */
 };
 
 struct roll {
     struct draft *d;
     struct flat_op *old; /* the steps as drafted, then the shared densities */
     size_t n_steps, n_old;
-    uint32_t n_slots;   /* changing ones, as drafted */
+    uint32_t n_slots;   /* number of changing slots as drafted */
     uint32_t *level;    /* by changing slot */
     uint32_t *op_level; /* by operation */
     bool *pinned;       /* by changing slot */
     bool pinned_input;
-    uint32_t *moved;    /* where results of groups have gone, by changing slot */
-    uint32_t *rank;     /* in which order these will stand, by changing slot */
+    uint32_t *moved;    /* new slots of results of groups, by changing slot */
+    uint32_t *rank;     /* future order of the new slots, by changing slot */
     uint32_t *input_to; /* new number of each input */
     VEC(struct member) members;
     groups groups;
@@ -72,7 +71,7 @@ static bool on_shapes(const struct flat_op *op) {
     return op->code >= FLAT_BLOCK;
 }
 
-/* Calls fn for every slot the operation reads; `ranges`: only those that it reads as ranges. */
+/* Calls fn for every slot the operation reads; with `ranges` only for slots it reads as ranges. */
 static void each_operand(struct roll *r, const struct flat_op *op, bool ranges, ref_fn *fn,
                          uint32_t *out) {
     struct draft *d = r->d;
@@ -111,7 +110,7 @@ static void pin(struct roll *r, uint32_t ref, uint32_t *out) {
     if (ref_region(ref) == INPUT) r->pinned_input = true;
 }
 
-/* Draws keep their order, in which they use random numbers. */
+/* Draws keep their order, which is the order of their random numbers. */
 static void find_levels(struct roll *r) {
     uint32_t drawn = 0;
     for (size_t i = 0; i < r->n_old; i++) {
@@ -119,7 +118,7 @@ static void find_levels(struct roll *r) {
         bool draws = op->code == FLAT_DRAW || op->code == FLAT_DRAW_ROW;
         uint32_t level = draws ? drawn : 0;
         each_operand(r, op, true, pin, NULL);
-        if (i >= r->n_steps) { /* of densities one level is as good as another */
+        if (i >= r->n_steps) { /* densities may share one level */
             for (uint32_t k = 0; op->code == FLAT_COLS && k < op->len; k++)
                 pin(r, (op->out & ~COLUMN) + k, NULL);
             r->op_level[i] = UINT32_MAX;
@@ -139,10 +138,10 @@ static void find_levels(struct roll *r) {
 
 /* ---- groups ---- */
 
-/* May it be one of a group? */
+/* May the operation join a group? */
 static bool is_member(const struct roll *r, size_t i) {
     const struct flat_op *op = &r->old[i];
-    if (i >= r->n_steps) /* the values of inputs, whose nodes keep the densities */
+    if (i >= r->n_steps) /* the values of inputs, whose nodes store the densities */
         return (op->code == FLAT_NUM || op->code == FLAT_NORMAL) && !r->pinned_input;
     return op->code <= FLAT_ASSESS && op->n_args > 0 && !r->pinned[ref_index(op->out)];
 }
@@ -153,7 +152,7 @@ static bool alike(const struct roll *r, size_t i, size_t k) {
            r->op_level[i] == r->op_level[k];
 }
 
-/* The number of operation i's group, found by hash, or a new one. */
+/* The index of operation i's group, found by hash, or of a new group. */
 static uint32_t group_of(struct roll *r, struct map *known, size_t i) {
     const struct flat_op *op = &r->old[i];
     uint64_t key = hash_mix(MAP_PTR(op->cls) + ((uint64_t)op->code << 8 | op->n_args)) +
@@ -178,8 +177,8 @@ static int by_level(const void *a, const void *b) {
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Groups that are large enough, by level, then in the order of the program; all else are groups of
- * one. */
+/* Keeps groups that are large enough, sorted by level, then by program order. Every other operation
+ * forms a group of one. */
 static void find_groups(struct roll *r) {
     struct map known = {0};
     size_t n = 0;
@@ -198,8 +197,8 @@ static void find_groups(struct roll *r) {
     qsort(r->groups.at, n, sizeof *r->groups.at, by_level);
 }
 
-/* Members that share the operand they are ordered by are a group of their own where they are many:
- * it need not be gathered. */
+/* Members that share the operand they are ordered by form a separate group if they are many, since
+ * that operand need not be gathered. */
 static void split(struct roll *r, const struct group *g, groups *out) {
     const struct member *m = r->members.at + g->from;
     size_t runs = 1;
@@ -213,8 +212,8 @@ static void split(struct roll *r, const struct group *g, groups *out) {
     }
 }
 
-/* Orders the members of a group by the first operand that differs among them, where that will
- * stand, and gives their results ranks in this order. */
+/* Orders the members of a group by the future slot of the first operand that differs among them,
+ * and ranks their results in this order. */
 static void order_members(struct roll *r, const struct group *g, uint32_t *next, groups *out) {
     struct member *m = r->members.at + g->from;
     const struct flat_op *one = &r->old[m[0].op];
@@ -239,7 +238,7 @@ static uint32_t renamed(const struct roll *r, uint32_t ref) {
     return ref;
 }
 
-/* Constants that differ are copied to stand side by side. */
+/* Copies differing constants to adjacent slots. */
 static void gather_constants(struct draft *d, uint32_t *refs, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (ref_region(refs[i]) != CONSTANT) return;
@@ -285,8 +284,8 @@ static void add_steps(struct roll *r, const struct group *g) {
         r->moved[ref_index(r->old[r->members.at[g->from + i].op].out)] = out + (uint32_t)i;
 }
 
-/* Densities of one row become one. Their values, inputs, were numbered side by side, and so are the
- * words of the nodes. */
+/* Joins densities of one row. Their values are inputs with adjacent numbers, and the words of their
+ * nodes are adjacent, too. */
 static void add_densities(struct roll *r, const struct group *g) {
     struct flat_op op = group_op(r, g);
     op.code = FLAT_MANY;
@@ -295,7 +294,7 @@ static void add_densities(struct roll *r, const struct group *g) {
     vec_push(&r->d->ops[SHARED].at, op);
 }
 
-/* ---- the rest, with what it reads renamed ---- */
+/* ---- other operations, with renamed operands ---- */
 
 static void rename_numbers(struct roll *r, double *at, size_t n) {
     for (size_t i = 0; i < n; i++)
@@ -340,15 +339,15 @@ static void rename_op(const struct roll *r, struct flat_op *op, bool density) {
     if (on_shapes(op) || op->code == FLAT_PACK) return;
     if (density) op->out = (op->out & COLUMN) | renamed(r, op->out & ~COLUMN);
     if (op->code == FLAT_PICK) op->args[1] = renamed(r, op->args[1]);
-    if (!op_gathers(op)) /* else rename_rest */
+    if (!op_gathers(op)) /* otherwise rename_rest */
         for (uint32_t k = 0; k < op->n_args; k++)
             op->args[k] = (op->args[k] & COLUMN) | renamed(r, op->args[k] & ~COLUMN);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole ---- */
 
-/* Inputs that are values of a group of densities, then operands of one group, get numbers side by
- * side, so that they are columns. */
+/* Gives adjacent numbers to inputs that are the values of a group of densities, then to operands of
+ * one group, so that they are columns. */
 static void number_inputs(struct roll *r) {
     struct draft *d = r->d;
     uint32_t next = 0;
@@ -373,7 +372,7 @@ static void number_inputs(struct roll *r) {
     mem_free(inputs);
 }
 
-/* The operations anew: groups and what stands alone by level, then the densities. */
+/* Writes the new operations: groups and single operations by level, then the densities. */
 static void emit(struct roll *r) {
     struct draft *d = r->d;
     VEC(struct group) order = {0};
@@ -407,7 +406,7 @@ static void emit(struct roll *r) {
     vec_release(&order);
 }
 
-/* Lists of slots and sketches that were there before. */
+/* Renames the lists of slots and the sketches that existed before. */
 static void rename_rest(struct roll *r, size_t n_refs) {
     struct draft *d = r->d;
     for (size_t i = 0; i < n_refs; i++) d->refs.at[i] = renamed(r, d->refs.at[i]);

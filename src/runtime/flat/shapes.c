@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shapes while a flat runs: rows that work on values get theirs built from slots and boxes, and
- * what they give is taken apart again. Every function here walks the words of a shape (form.h) in
- * step with a value, or makes one. Adjoints have the forms of language/rows/protocol/adjoint.h:
- * numbers, vectors, matrices, arrays of adjoints for sequences of anything; NIL is zero. */
+ * Shapes while a flat runs. Rows that work on values get values built from slots and boxes, and
+ * their results are taken apart again. Every function here walks the words of a shape (form.h)
+ * along with a value. Adjoints have the forms of language/rows/protocol/adjoint.h: numbers,
+ * vectors, matrices, arrays of adjoints for sequences of any values; NIL is zero. */
 #include "runtime/flat/form.h"
 
 #include "language/rows/protocol/adjoint.h"
 #include <string.h>
 
-/* A place in the words of a shape. */
+/* A position in the words of a shape. */
 struct cursor {
     const struct flat_run *r;
     const uint32_t *at;
-    bool adjoint; /* what is made or read has the form of an adjoint */
+    bool adjoint; /* the value built or read is an adjoint */
     double *x;    /* the slots: numbers, or their adjoints */
 };
 
@@ -25,10 +25,9 @@ static inline uint32_t next(struct cursor *c) {
     return *c->at++;
 }
 
-/* The n slots of a vector or matrix, whose kind of word says how they are given; they are passed.
- */
+/* The n slots of a vector or matrix in either encoding; moves the cursor past them. */
 struct range {
-    const uint32_t *slots; /* NULL: side by side from `first` on */
+    const uint32_t *slots; /* NULL: adjacent, from `first` on */
     uint32_t first;
 };
 
@@ -60,7 +59,7 @@ static value make_array(struct cursor *c, size_t n) {
     return v;
 }
 
-/* Adjoints of lists are arrays, which say nothing of what the list ends in. */
+/* The adjoint of a list is an array, without an entry for its tail. */
 static value make_list(struct cursor *c, size_t n) {
     if (c->adjoint) {
         value d = make_array(c, n);
@@ -190,7 +189,7 @@ static void give_numbers(const struct flat_run *r, const struct range *g, size_t
     mem_free(x);
 }
 
-/* Inputs have no adjoints anybody reads; box[] holds changing objects alone. */
+/* Adjoints of inputs are discarded. box[] holds only changing objects. */
 static void give(struct cursor *c, value d) {
     const struct flat_run *r = c->r;
     uint32_t word = next(c), n;
@@ -217,7 +216,7 @@ static void give(struct cursor *c, value d) {
     }
     case SHAPE_ARRAY: next(c); /* fall through */
     case SHAPE_LIST:
-        n = next(c) + (word == SHAPE_LIST); /* the second half of an improper pair */
+        n = next(c) + (word == SHAPE_LIST); /* the tail of an improper pair */
         for (uint32_t i = 0; i < n; i++) {
             value item = adj_item(d, i);
             give(c, item);
@@ -231,7 +230,7 @@ void shape_give(const struct flat_run *r, uint32_t shape, value d) {
     give(&c, d);
 }
 
-/* ---- what is where ---- */
+/* ---- queries ---- */
 
 /* Does any slot or box of the shape pass the test? */
 typedef bool slot_test(const void *ctx, uint32_t word, uint32_t slot);
