@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Compiling procedures of numbers; see compile.h. Code is kept for as long as what the procedure
- * reads from outside itself stays the same; equal operations are written once. */
+ * Compiling procedures of numbers; see compile.h. Code is kept while everything the procedure reads
+ * from outside is unchanged. Equal operations are written once. */
 #include "runtime/core/compile.h"
 
 #include "runtime/core/plain.h"
@@ -43,12 +43,12 @@ static bool has_mark(value v) {
     return IS_OBJ(v) && value_any(v, is_mark, NULL);
 }
 
-/* ---- code in the making ---- */
+/* ---- code under construction ---- */
 
-/* Something that was read from outside, and its value then. */
+/* A value read from outside, with the name that led to it. */
 struct outer {
     const struct ast *name;
-    struct frame *frame; /* where its slot was found, or a global of a directive; borrowed */
+    struct frame *frame; /* frame of its slot, or of a directive's global; borrowed */
     bool local;
     value v; /* counted */
 };
@@ -56,13 +56,13 @@ struct outer {
 struct compiled {
     struct numeric *f;
     VEC(struct outer) outer;
-    struct map known; /* hash of an operation -> 1 + its number */
+    struct map known; /* hash of an operation -> 1 + its index */
     uint64_t used;
 };
 
 struct compiler {
     struct compiled kept[KEPT];
-    struct compiled *now;       /* being made */
+    struct compiled *now;       /* under construction */
     VEC(struct frame *) around; /* frames that procedures from outside close over */
     uint64_t clock;
 };
@@ -78,7 +78,7 @@ static uint32_t add_op(struct compiled *k, struct numeric_op op) {
     return (uint32_t)(f->n_in + f->ops.n - 1);
 }
 
-/* All bytes are set, since operations are compared by them. */
+/* Clears padding bytes, since operations are compared as bytes. */
 static struct numeric_op new_op(enum numeric_op_code code) {
     struct numeric_op op;
     memset(&op, 0, sizeof op);
@@ -86,7 +86,7 @@ static struct numeric_op new_op(enum numeric_op_code code) {
     return op;
 }
 
-/* The slot of a number, truth value or mark; false: it is something else. */
+/* The slot of a number, boolean or mark; false for any other value. */
 static bool slot_of(struct compiled *k, value v, uint32_t *slot) {
     if (compile_is_mark(v)) {
         *slot = ((struct mark *)v.u.box)->slot;
@@ -115,7 +115,7 @@ static enum numeric_op_code code_of(const struct sp_class *cls, size_t n) {
     }
 }
 
-/* A row on numbers and marks; NIL: it cannot be. Sums and products of many are folded. */
+/* A row on numbers and marks; NIL if it has no such form. Sums and products of many are folded. */
 static value emit_row(struct compiled *k, const struct sp_class *cls, const value *args, size_t n) {
     if (n > 2 && cls->variant == LIFT_FOLD && cls->code) {
         value sum = emit_row(k, cls, args, n - 1), two[] = {sum, args[n - 1]};
@@ -137,7 +137,7 @@ static value emit_named(struct compiled *k, const char *name, value a, value b) 
     return emit_row(k, sp_index_find(name), args, 2);
 }
 
-/* Elementwise, where some arguments are sequences of one length. */
+/* Elementwise, if some arguments are sequences of one length. */
 static value emit_lifted(struct compiled *k, const struct sp_class *cls, const value *args,
                          size_t n) {
     size_t len = SIZE_MAX, m;
@@ -204,7 +204,7 @@ static value emit_matrix_vector(struct compiled *k, value m, value v) {
     return out;
 }
 
-/* A row of the elements of one sequence. */
+/* A row folded over the elements of one sequence. */
 static value emit_fold(struct compiled *k, const struct sp_class *cls, value xs) {
     struct numeric *f = k->f;
     value *items;
@@ -240,7 +240,7 @@ static value emit(struct session_core *core, const struct sp_class *cls, const v
     return cls->num ? emit_lifted(k, cls, args, n) : NIL;
 }
 
-/* Builtins that move what they are given and make no vector of it: the evaluator's own will do. */
+/* Builtins that move their arguments and do not make a vector of them; the evaluator runs them. */
 static bool moves_values(const struct sp_class *cls) {
     if (cls->request || cls->special == SPECIAL_REF || cls->special == SPECIAL_DEREF) return true;
     return (cls->flags & SP_ARRANGES) && strcmp(cls->name, "vector") &&
@@ -297,7 +297,7 @@ enum gpm_status compile_select(struct session_core *core, value condition, value
     return out->tag == V_NIL ? refuse(core, at, "the two branches", "differ in shape") : GPM_OK;
 }
 
-/* ---- what the procedure reads from outside ---- */
+/* ---- values read from outside ---- */
 
 static void look_around(struct compiler *c, value proc) {
     struct closure *clo = closure_of(proc);
@@ -323,11 +323,11 @@ static bool same_value(value a, value b) {
     return a.tag == V_BOOL ? a.u.boolean == b.u.boolean : a.tag == V_NIL || a.u.obj == b.u.obj;
 }
 
-/* Does everything that was read have the value that it had? The procedure itself is kept, and with
- * it the frames that it closes over. */
+/* Do all names that were read still have the same values? The procedure itself is kept, and thereby
+ * the frames it closes over. */
 static bool is_current(struct session_core *core, const struct compiled *k) {
     struct cell *cell;
-    if (core->nest) return false; /* what it reads of models around must be read anew (nest.h) */
+    if (core->nest) return false; /* enclosing models must be read again (nest.h) */
     for (size_t i = 0; i < k->outer.n; i++) {
         const struct outer *o = &k->outer.at[i];
         const value *v = o->local ? NULL : core_global(core, core->model, o->name, o->frame, &cell);
@@ -337,7 +337,7 @@ static bool is_current(struct session_core *core, const struct compiled *k) {
     return true;
 }
 
-/* ---- making and keeping ---- */
+/* ---- creating and caching ---- */
 
 static bool same_shape(value a, value b) {
     size_t n = 0, m = 0;
@@ -379,7 +379,7 @@ void compile_release(struct session_core *core) {
     core->compiler = NULL;
 }
 
-/* Marks in the shape of an argument, whose numbers are the next inputs. */
+/* Marks in the shape of an argument; its numbers become the next inputs. */
 static value marked(value like, uint32_t *next) {
     size_t n = 0, i = 0;
     if (like.tag == V_MATRIX) {
@@ -403,7 +403,7 @@ static value marked(value like, uint32_t *next) {
     return v;
 }
 
-/* Slots of the results; false: there are not n_out numbers. */
+/* Slots of the results; false unless there are n_out numbers. */
 static bool collect(struct compiled *k, value v, size_t *n) {
     value item;
     size_t m;
@@ -425,7 +425,7 @@ static void finish(struct numeric *f) {
         if (f->ops.at[i].code == NUMERIC_CONSTANT) f->v[f->n_in + i] = f->ops.at[i].u.x;
 }
 
-/* Runs the procedure on marks. What goes wrong is kept as the reason for there being no code. */
+/* Runs the procedure on marks. An error is stored as the reason why no code exists. */
 static void write_code(struct session_core *core, struct compiled *k) {
     struct numeric *f = k->f;
     size_t n_diags = core->diags->list.n, n = 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the evaluators share: the session's core, its limits, checks of calls, keyword arguments.
+ * The session's core, shared by both evaluators: limits, checks of calls, keyword arguments.
  *
  * A call of a primitive goes the same way in both evaluators: operator and operands are evaluated;
- * keywords say where each operand belongs, and places that nobody filled are closed or refused
+ * keywords say where each operand belongs, and empty places are closed or refused
  * (core_place_keywords); the signature checks what stands there (core_check_call);
  * then the row's function runs, and a diagnostic that it raised gets the place of the call
  * (core_place), which rows do not know.
  *
- * Limits are looked at between evaluations (core_poll) and nowhere else, so an instruction that
- * ends by one ends at a point where its guard can take it back. */
+ * Limits are checked only between evaluations (core_poll). An instruction that hits one therefore
+ * ends at a point where its guard can undo it. */
 #include "runtime/core/plain.h"
 #include "base/clock.h"
 #include "base/stop.h"
@@ -47,8 +47,8 @@ void core_init(struct session_core *core) {
     core_bind_builtin(core, "pi", value_num(3.14159265358979323846));
 }
 
-/* Definitions first: they hold closures, which hold frames. Frames hold code by their names, and
- * code its literals, so texts go after them; builtins are held by nothing that is left then. */
+/* Definitions go first: they hold closures, which hold frames. Frames hold code through their
+ * names, and code holds literals, so texts follow. By then nothing refers to builtins. */
 void core_release(struct session_core *core) {
     compile_release(core);
     for (size_t i = 0; i < core->defines.cap; i++) {
@@ -71,7 +71,7 @@ void core_release(struct session_core *core) {
     map_release(&core->sigs);
 }
 
-/* The allocator had no more since the run began and the reserve was touched: time to stop. */
+/* The allocator ran out since the run began and the reserve was used: stop. */
 enum gpm_status core_check_memory(struct session_core *core, struct span at) {
     if (!core->watch_memory || mem_shortages() == core->shortages) return GPM_OK;
     diag_raise(core->diags, DIAG_LIMIT, at, "out of memory");
@@ -109,7 +109,7 @@ enum gpm_status core_stop(struct session_core *core, struct span at) {
     return end_run(core, stop_asked(core->limits.stop) ? WORK_STOPPED : WORK_LATE, at);
 }
 
-/* What a walk that was given up made of the values after it is not worth an error of its own. */
+/* An abandoned walk reports this error alone, since values computed after it are meaningless. */
 enum gpm_status core_check_cut(struct session_core *core, enum gpm_status st, struct span at) {
     enum work_end why = work_was_cut(&core->limits);
     if (!why) return st;
@@ -119,8 +119,8 @@ enum gpm_status core_check_cut(struct session_core *core, enum gpm_status st, st
     return end_run(core, why, at);
 }
 
-/* Cheap things at every call, the clock and the size of the process at some of them. An instruction
- * that ends here is taken back by its guard, so it may be called anywhere between evaluations. */
+/* Cheap checks run at every call; the clock and the process size are checked at some. The guard
+ * undoes an instruction that ends here, so this may be called anywhere between evaluations. */
 enum gpm_status core_poll(struct session_core *core, struct span at) {
     const char here = 0;
     if (core->limits.cut && !core->limits.taken) return core_check_cut(core, GPM_OK, at);
@@ -142,8 +142,8 @@ enum gpm_status core_poll(struct session_core *core, struct span at) {
     return GPM_OK;
 }
 
-/* Texts that nothing refers to any more go: no procedure, action, frame or model is part of them,
- * and no message shows them. Looked for when their number has doubled. */
+/* Frees texts without references from procedures, actions, frames, models or messages. Runs when
+ * their number has doubled. */
 static void drop_texts(struct session_core *core) {
     size_t n = 0;
     if (core->texts.n < core->drop_at || core->diags->list.n) return;
@@ -181,8 +181,8 @@ enum gpm_status core_parse(struct session_core *core, const char *name, const ch
     return st;
 }
 
-/* Made at the first evaluation and kept with the code: a literal costs one test afterwards, and the
- * tracing evaluator gets the same constant every time. */
+/* Made at the first evaluation and stored with the code. Later evaluations cost one test, and the
+ * tracing evaluator always gets the same constant. */
 struct cell *core_literal(struct session_core *core, const struct ast *a) {
     if (a->cache) return a->cache;
     value v = NIL;
@@ -196,14 +196,14 @@ struct cell *core_literal(struct session_core *core, const struct ast *a) {
     }
     struct cell *c = cell_new(v);
     vec_push(&a->code->literals, c);
-    ((struct ast *)(uintptr_t)a)->cache = c; /* the cache is the evaluator's own field */
+    ((struct ast *)(uintptr_t)a)->cache = c; /* the cache field belongs to the evaluator */
     return c;
 }
 
-/* What the model assumes goes before what the inference program defines, and that before builtins.
- * But a procedure of the inference program that a model calls (a kernel written there) means its
- * own definitions by the names it uses, save those of the library: what the model assumes under
- * such a name was meant to replace it. */
+/* Names of the model precede definitions of the inference program, which precede builtins. In a
+ * procedure of the inference program that a model calls (a kernel written there), the program's own
+ * definitions come first. Library definitions still give way, since a model that assumes such a
+ * name replaces it. */
 const value *core_global(struct session_core *core, struct world *w, const struct ast *a,
                          struct frame *f, struct cell **cell) {
     uint64_t key = MAP_PTR(a->u.name.sym);
@@ -228,7 +228,7 @@ void core_tell_call(struct session_core *core, struct span at, const struct sym 
     diag_add_call(core->diags, at, "in a call of %s", self ? self->text : "a procedure");
 }
 
-/* From the newest on; those between the last and the first are counted. */
+/* From the newest on; calls between the last and the first ones are only counted. */
 void tail_calls_tell(struct session_core *core, const struct tail_calls *c) {
     enum { MOST = 100 };
     for (size_t i = c->n; i-- > 0;) {
@@ -250,9 +250,9 @@ enum gpm_status core_early(struct session_core *core, const struct ast *name) {
 
 enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct span at,
                              const char *const *first, size_t n) {
-    VEC(const char *) names = {0}; /* of equally near names the program's own come first */
+    VEC(const char *) names = {0}; /* the program's names win ties */
     for (size_t i = 0; i < n; i++) vec_push(&names, first[i]);
-    for (size_t i = core->define_names.n; i-- > 0;) /* those of the library were the first */
+    for (size_t i = core->define_names.n; i-- > 0;) /* library names come first, so go backwards */
         vec_push(&names, core->define_names.at[i]->text);
     for (size_t i = 0; i < sp_index_count(); i++)
         if (!(sp_index_at(i)->flags & SP_HIDDEN)) vec_push(&names, sp_index_at(i)->name);
@@ -274,8 +274,8 @@ enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct sp
     return GPM_E_USER;
 }
 
-/* Rows of made procedures stand in no table: their signatures are parsed when first needed, kept by
- * the session, and found at the procedure from then on. */
+/* Rows of made procedures are in no table. The session parses their signatures when first needed
+ * and stores them with the procedure. */
 static const struct sp_sig *signature(struct session_core *core, value op) {
     struct sp_proc *p = (struct sp_proc *)op.u.box;
     if (p->sig) return p->sig;
@@ -288,7 +288,7 @@ static const struct sp_sig *signature(struct session_core *core, value op) {
     return p->sig = sig;
 }
 
-/* A status other than GPM_E_USER has no diagnostic yet: it comes from a layer that raises none. */
+/* Gives a status other than GPM_E_USER a diagnostic; it comes from a layer that raises none. */
 enum gpm_status core_place(struct session_core *core, enum gpm_status st, struct span at) {
     if (st == GPM_OK) return st;
     if (st != GPM_E_USER) diag_raise(core->diags, DIAG_DATA, at, "%s", gpm_status_text(st));
@@ -321,7 +321,7 @@ bool core_memoizes(value source, value store) {
     return source.tag == V_PROC && (!made || (made->cls->flags & SP_RANDOM)) && is_absent(store);
 }
 
-/* The paper counts steps, the platform transitions; a subproblem stands where a scope does. */
+/* The paper counts steps, the platform transitions; a subproblem takes the place of a scope. */
 static const struct {
     const char *alias, *name;
 } operator_keywords[] = {
@@ -371,7 +371,7 @@ static enum gpm_status unknown_keyword(struct session_core *core, value op, cons
     return GPM_E_USER;
 }
 
-/* With keywords a call is as wide as the signature, so that every parameter has a place. */
+/* A call with keywords is as wide as the signature, so every parameter has a position. */
 size_t core_call_width(struct session_core *core, const struct ast *call, value op) {
     size_t n = call->n - 1;
     if (!call->u.call.kw || !proc_class(op, NULL)) return n;
@@ -379,9 +379,9 @@ size_t core_call_width(struct session_core *core, const struct ast *call, value 
     return want > n ? want : n;
 }
 
-/* Places that no argument filled: cut off at the end, and refused elsewhere but for parameters that
- * may lack. Operators look themselves at what they were given; of those with a target every place
- * is kept, since which of its numbers was given decides what it means. */
+/* Handles empty positions: trailing ones are cut off, others are refused unless the parameter is
+ * optional. Operators check their own arguments. With a target every position is kept, because the
+ * meaning of its numbers depends on which are given. */
 static enum gpm_status close_gaps(struct session_core *core, value op, const bool *taken, size_t *n,
                                   struct span at) {
     const struct sp_class *cls = proc_class(op, NULL);
@@ -395,7 +395,7 @@ static enum gpm_status close_gaps(struct session_core *core, value op, const boo
     return GPM_OK;
 }
 
-/* Real keywords go to their parameters, the other arguments fill what is left in order. */
+/* Keywords go to their parameters; other arguments fill the remaining positions in order. */
 enum gpm_status core_place_keywords(struct session_core *core, const struct ast *call, value op,
                                     size_t *order, size_t *n_placed) {
     size_t n = call->n - 1, width = core_call_width(core, call, op), next = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The session's core: what its evaluators, traces and operators share. Builtins, definitions,
- * limits, hooks of the layers above; checks of calls, keyword arguments, code as data.
- */
+ * The session's core: everything shared by its evaluators, traces and operators. Builtins,
+ * definitions, limits, hooks of the layers above; checks of calls, keyword arguments, code as
+ * data. */
 #ifndef CORE_CORE_H
 #define CORE_CORE_H
 #include "base/work.h"
@@ -12,21 +12,20 @@
 
 struct nest;
 
-/* What procedures of a model see of it: a trace begins with it. What the layers below it hold
- * (runtime/trace/layer.c) is in two persistent maps; nodes, memoized procedures and their families
- * below are those with numbers less than `first`, which is 0 where there is no layer below. */
+/* The part of a model that its procedures see; a trace begins with one. Two persistent maps hold
+ * the contents of lower layers (runtime/trace/layer.c). Nodes, memoized procedures and families of
+ * lower layers have numbers below `first`, which is 0 without such layers. */
 struct world {
     struct rng rng;
-    struct map globals;   /* sym -> struct node *: what it assumes */
-    struct pmap *names;   /* of the layers below: sym -> node; sym + 1 -> directive of that label */
-    struct pmap *entries; /* of tables of memoized procedures below, by what was added since */
-    VEC(struct memo_entry *) added; /* those of them that are this world's own */
+    struct map globals;   /* sym -> struct node *: assumed names */
+    struct pmap *names;   /* of lower layers: sym -> node; sym + 1 -> directive with that label */
+    struct pmap *entries; /* entries added to memo tables of lower layers */
+    VEC(struct memo_entry *) added; /* entries owned by this world */
     uint64_t first;
-    uint64_t
-        stamp; /* since its names were last looked at together (pure.h); 0: they have changed */
+    uint64_t stamp; /* renewed when names are looked up together (pure.h); 0: names have changed */
 };
-/* The table of a memoized procedure as this world sees it (w NULL: as it is): families that were
- * made above the procedure do not stand in its own table, which others share. */
+/* The table of a memoized procedure as seen by this world (w NULL: its own table). Families made in
+ * a layer above the procedure are not in its own table, which other layers share. */
 struct memo_entry *world_memo_find(const struct world *w, struct memo_proc *m, value key);
 struct memo_entry *world_memo_insert(struct world *w, struct memo_proc *m, value key);
 void world_memo_remove(struct world *w, struct memo_proc *m, value key);
@@ -35,87 +34,87 @@ static inline struct node *world_find(const struct world *w, const struct sym *n
     return n || !w->names ? n : pmap_get(w->names, MAP_PTR(name));
 }
 
-/* What one session shares among its evaluators, traces and operators. One thread at a time works
- * with it; what other threads may set is `interrupted`. Names lead to values by three maps, asked
- * in this order: the model's own (struct world), defines, builtins. */
+/* Everything that one session shares among its evaluators, traces and operators. One thread at a
+ * time uses it; other threads may only set `interrupted`. Names are looked up in three maps, in
+ * this order: the model's own (struct world), defines, builtins. */
 struct session_core {
     struct sym_table *syms;
     struct diags *diags;
     struct sp_host host;
-    struct rng rng;      /* of the inference program */
+    struct rng rng;      /* random numbers of the inference program */
     struct map builtins; /* sym -> struct cell* of the builtin procedure or value */
     struct map defines;  /* sym -> struct define_slot* : inference globals */
     VEC(struct sym *) define_names;
     VEC(struct code *) texts;       /* that may still be referred to */
-    size_t drop_at;                 /* their number when it is time to look */
-    struct frame *frames;           /* all frames, for the collector */
+    size_t drop_at;                 /* number of texts that triggers a search for unused ones */
+    struct frame *frames;           /* all frames, for the cycle collector */
     size_t frames_made, collect_at; /* since the last collection; when the next one is due */
     const char *stack_limit;        /* lowest address the C stack may reach */
     struct work_limits limits;      /* of the run */
-    size_t max_nodes;               /* per trace; 0: none */
+    size_t max_nodes;               /* per trace; 0: unlimited */
     unsigned memory_tick;
-    bool watch_memory;       /* shortages end the instruction; not while the prelude is read */
+    bool watch_memory;       /* stop on memory shortage; off while reading the prelude */
     unsigned long shortages; /* mem_shortages() when the run began */
-    const char *unsound;     /* what core_must met, or NULL */
+    const char *unsound;     /* failure noted by core_must, or NULL */
     unsigned tick;
-    /* hooks of the layers above */
+    /* Hooks of the layers above. */
     enum gpm_status (*run_action)(struct session_core *core, value action, struct span at,
                                   value *out);
     enum gpm_status (*make_directive)(struct session_core *core, const struct ast *a,
                                       struct frame *f, value *out);
-    /* inference operators: rows without simulate */
+    /* Applies inference operators: rows without simulate. */
     enum gpm_status (*apply_op)(struct session_core *core, const struct sp_class *cls,
                                 const value *args, size_t n, struct span at, value *out);
-    bool (*names_action)(value v); /* an action that a builtin name is bound to: pass */
-    /* run(a) of a model, for the run n (nest.h): evaluates a's expression and runs the action */
+    bool (*names_action)(value v); /* is v the action of a builtin name: pass */
+    /* run(a) of a model, for the run n (nest.h): evaluates a's expression and runs the action. */
     enum gpm_status (*run_nested)(struct session_core *core, struct nest *n, const struct ast *a,
                                   struct frame *f, value *out);
     void *session;
-    struct world *model;       /* on whose behalf procedures are called, or NULL */
-    struct nest *nest;         /* the run inside a model that is under way, or NULL */
-    bool dropping;             /* of the action run next nobody will see the value */
+    struct world *model;       /* the model that procedures are called for, or NULL */
+    struct nest *nest;         /* the current run inside a model, or NULL */
+    bool dropping;             /* the value of the action run next will be discarded */
     struct map sigs;           /* sp_class* of made procedures -> struct sp_sig* */
-    struct compiler *compiler; /* procedures compiled to numbers (compile.h); NULL: none yet */
+    struct compiler *compiler; /* procedures compiled to numbers (compile.h), or NULL */
     bool compiling;            /* values may be marks */
-    uint64_t stamps, defined;  /* the last one given out; when a definition was last changed */
-    VEC(value) library;        /* what the prelude defined, in its order */
-    struct waypoints places;   /* where the program stands */
+    uint64_t stamps, defined;  /* last stamp given; stamp of the last change of a definition */
+    VEC(value) library;        /* the prelude's definitions, in order */
+    struct waypoints places;   /* the program's current places */
 };
 static inline struct session_core *core_of_host(struct sp_host *h) {
     return (struct session_core *)((char *)h - offsetof(struct session_core, host));
 }
 struct define_slot {
     value v;
-    bool library; /* of the prelude: a name that the model assumes goes before it */
-    bool data;    /* given from outside: the program does not define it again */
+    bool library; /* from the prelude; a name assumed by the model takes precedence */
+    bool data;    /* given from outside; the program may not redefine it */
 };
 
-/* Between evaluations: time-out, Ctrl-C, C stack, memory. GPM_OK or GPM_E_USER with a diagnostic.
- */
+/* Call between evaluations: checks time, Ctrl-C, C stack and memory. GPM_OK, or GPM_E_USER with a
+ * diagnostic. */
 enum gpm_status core_poll(struct session_core *core, struct span at) GPM_MUST_USE;
-/* The error of a run that was asked to stop, or whose time is up. */
+/* The error of a run that was asked to stop or exceeded its time. */
 enum gpm_status core_stop(struct session_core *core, struct span at);
-/* At the end of an instruction of status st, before it counts: a walk that was given up
- * (base/work.h) ends it, and its error takes the place of any other. */
+/* Call at the end of an instruction with its status st, before it counts. An abandoned walk
+ * (base/work.h) ends the instruction, and its error replaces any other. */
 enum gpm_status core_check_cut(struct session_core *core, enum gpm_status st, struct span at);
-/* Memory alone: at the end of an instruction, before it counts. */
+/* Checks memory only; call at the end of an instruction, before it counts. */
 enum gpm_status core_check_memory(struct session_core *core, struct span at) GPM_MUST_USE;
-/* Steps that cannot fail but for a mistake in the program, where nobody could go back any more
- * (undoing, restoring). A failure is remembered, and ends the instruction at the next poll or at
- * its end, so that its guard puts the model back. */
+/* For steps that can only fail because of a bug, at a point where rollback is no longer possible
+ * (undoing, restoring). The failure is noted. It ends the instruction at the next poll or at its
+ * end, and the instruction's guard then restores the model. */
 void core_must(struct session_core *core, enum gpm_status st, const char *what);
-/* The failure remembered, if any: GPM_E_USER with a diagnostic, once. */
+/* Reports the noted failure, if any, once: GPM_E_USER with a diagnostic. */
 enum gpm_status core_check_sound(struct session_core *core, struct span at) GPM_MUST_USE;
-/* A text that is to be parsed and run: its code, owned. The text goes when nothing refers to it. */
+/* The code of a text about to be parsed and run; owned. Unreferenced texts are freed. */
 struct code *core_text(struct session_core *core, const char *name, const char *text, size_t len);
 /* The same, parsed: *program is its root. *code is NULL on failure. */
 enum gpm_status core_parse(struct session_core *core, const char *name, const char *text,
                            size_t len, bool interactive, struct code **code,
                            struct ast **program) GPM_MUST_USE;
-struct cell *core_literal(struct session_core *core, const struct ast *a); /* its value */
-/* The slot that a name stands for; NULL: a global. w: the model that asks, or NULL. Resolution has
- * decided (depth), but a name that an enclosing inference variable could supply is the model's own
- * first. */
+struct cell *core_literal(struct session_core *core, const struct ast *a); /* value of a literal */
+/* The slot a name refers to; NULL: it is global. w: the model that asks, or NULL. Resolution has
+ * decided by depth, except that the model's own names precede variables of the inference
+ * program. */
 static inline bool core_is_global(struct world *w, const struct ast *name, struct frame *f) {
     if (name->u.name.depth < 0 || name->u.name.builtin) return true;
     if (!name->u.name.global_first || !w) return false;
@@ -127,15 +126,15 @@ static inline struct slot *core_local(struct world *w, const struct ast *name, s
                                       : &frame_up(f, name->u.name.depth)->s[name->u.name.slot];
 }
 enum gpm_status core_early(struct session_core *core, const struct ast *name); /* slot->unset */
-/* The value of a global name in the frame f, borrowed; NULL: unbound. *cell: that of a node of the
- * model or of a builtin, NULL: a definition of the inference program, or what a directive keeps. */
+/* The value of a global name in frame f, borrowed; NULL: unbound. *cell: the cell of a node of the
+ * model or of a builtin. It is NULL for definitions and for names stored with a directive. */
 const value *core_global(struct session_core *core, struct world *w, const struct ast *name,
                          struct frame *f, struct cell **cell);
-/* The error; `names`: of the model that asked, to be suggested before others. */
+/* The error for an unbound name; `names` of the asking model are suggested first. */
 enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct span at,
                              const char *const *names, size_t n);
-/* The row and state behind a primitive procedure value; NULL: compound, memoized or no procedure.
- */
+/* The row and state of a primitive procedure value; NULL for compound or memoized procedures and
+ * for other values. */
 static inline const struct sp_class *proc_class(value op, void **state) {
     const struct sp_proc *p = sp_proc_of(op);
     if (p && state) *state = p->state ? p->state->data : NULL;
@@ -145,8 +144,8 @@ static inline const struct sp_class *proc_class(value op, void **state) {
 enum gpm_status core_check_call(struct session_core *core, struct sp_call *c, value op,
                                 const value *args, size_t n, struct span at) GPM_MUST_USE;
 enum gpm_status core_check_args(struct session_core *core, struct sp_call *c, value op,
-                                struct span at) GPM_MUST_USE; /* of a call that is filled */
-/* Puts `at` on the last diagnostic when st is an error; returns st. */
+                                struct span at) GPM_MUST_USE; /* c already filled */
+/* If st is an error, sets the place of the last diagnostic to `at`; returns st. */
 enum gpm_status core_place(struct session_core *core, enum gpm_status st, struct span at);
 void core_init(struct session_core *core);
 void core_release(struct session_core *core);
@@ -159,12 +158,12 @@ static inline enum sp_special core_special(value op) { /* of a builtin procedure
     const struct sp_class *cls = proc_class(op, NULL);
     return cls ? cls->special : SPECIAL_NONE;
 }
-/* The makers of memoizers wrap their source function in mem, but where a store does it. Position of
- * the argument that is the store, or what no call has. */
+/* Makers of memoizers wrap their source function in mem, unless a store does that. Position of the
+ * store argument, or one that no call has. */
 size_t core_store_position(value op);
 bool core_memoizes(value source, value store);
-/* Calls that took the place of the call they were the end of, of which there may be any number: the
- * first and the last are kept for messages, newest last. */
+/* Calls in tail position that replaced their caller. There may be any number; the first and last
+ * ones are kept for messages, newest last. */
 enum { TAIL_FIRST = 2, TAIL_LAST = 4 };
 struct tail_calls {
     size_t n;
@@ -181,35 +180,35 @@ static inline void tail_call(struct tail_calls *c, struct span at, const struct 
 /* For an error: "in a call of ...". */
 void core_tell_call(struct session_core *core, struct span at, const struct sym *self);
 void tail_calls_tell(struct session_core *core, const struct tail_calls *c);
-/* What both evaluators refuse. */
+/* Errors of both evaluators. */
 enum gpm_status core_wrong_arity(struct session_core *core, const struct ast *lambda, size_t n,
                                  struct span at);
 enum gpm_status core_not_procedure(struct session_core *core, value v, struct span at);
 enum gpm_status core_memo_loop(struct session_core *core, struct span at);
-/* n names that v cannot be taken apart into. */
+/* v does not have n parts to bind to n names. */
 enum gpm_status core_wrong_parts(struct session_core *core, value v, size_t n, struct span at);
-/* The truth of a condition: a boolean, or a number. */
+/* The truth of a condition that is a boolean or a number. */
 enum gpm_status core_truth(struct session_core *core, value v, struct span at,
                            bool *truth) GPM_MUST_USE;
 void core_bind_builtin(struct session_core *core, const char *name, value v_taken);
 /* Number of argument positions of a call, gaps for keywords included. */
 size_t core_call_width(struct session_core *core, const struct ast *call, value op);
-/* Places keyword arguments: order[i] = position of argument i in the call as applied, to *n
- * positions, of which some may stay empty. */
+/* Places keyword arguments: order[i] is the position of argument i in a call with *n positions.
+ * Some positions may stay empty. */
 enum gpm_status core_place_keywords(struct session_core *core, const struct ast *call, value op,
                                     size_t *order, size_t *n) GPM_MUST_USE;
-/* Syntax as data and back. Code made of data belongs to the caller: code_unref(a->code). Its names
- * are those that frames from `env` up bind. by_hand: eval, where an array or list put together by
- * hand is code too. */
+/* Syntax as data and back. The caller owns code made from data: code_unref(a->code). Its names are
+ * resolved in the frames from `env` up. by_hand: for eval, where arrays or lists built by a program
+ * are code, too. */
 value core_quote(struct session_core *core, const struct ast *a, struct frame *splices);
 struct ast *core_code(struct session_core *core, value data, bool by_hand, struct frame *env,
                       struct span at);
-/* quote(e) in a model expression with splices in e, whose values f or a frame around it holds;
- * owned. False: there are none, and it is a constant. */
+/* quote(e) in a model expression whose e has splices; f or an enclosing frame holds their values.
+ * Owned. False: no splices, so it is a constant. */
 bool core_quote_splices(struct session_core *core, const struct ast *quote, struct frame *f,
                         value *out);
-value env_value(struct frame *f);                /* an environment value; the frame is counted */
-static inline struct frame *env_frame(value v) { /* borrowed; NULL: the top level */
+value env_value(struct frame *f);                /* an environment; the frame is counted */
+static inline struct frame *env_frame(value v) { /* borrowed; NULL: top level */
     return v.tag == V_ENV ? ((struct env_box *)v.u.box)->frame : NULL;
 }
 /* extend_environment */

@@ -7,25 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The pieces of one code, numbered. */
+/* The syntax trees of one code, numbered. */
 struct pieces {
     struct code *code; /* counted */
     VEC(const struct ast *) at;
-    struct map numbers; /* piece -> 1 + its number */
+    struct map numbers; /* tree -> 1 + its number */
 };
 struct core_pack {
     struct map pieces;          /* code -> struct pieces */
     VEC(struct pieces *) all;   /* the same, owned */
-    VEC(value) kept;            /* read, and held until the end: numbers lead to them */
-    VEC(struct frame *) frames; /* likewise */
-    struct map constant;        /* cells that were read and have no owner yet; each -> itself */
+    VEC(value) kept;            /* values read, held until the end since numbers refer to them */
+    VEC(struct frame *) frames; /* frames read, held as well */
+    struct map constant;        /* cells read and not yet owned; each -> itself */
 };
 
 static void preset_value(struct pack *p, value v) {
     pack_preset(p, IS_OBJ(v) ? (void *)v.u.obj : NULL);
 }
 
-/* Builtins and the library are the same in all sessions. */
+/* Builtins and the library, which are the same in all sessions. */
 static void preset(struct pack *p, struct session_core *core) {
     for (size_t i = 0; i < sp_index_count(); i++) {
         struct sym *name = sym_cstr(core->syms, sp_index_at(i)->name);
@@ -139,17 +139,17 @@ static void pack_call(struct pack *p, struct code *k, struct ast *a) {
     for (uint32_t i = 0; real && i < n; i++) pack_bool(p, &a->u.call.kw_real[i]);
 }
 
-/* The unquotes of a model expression stand inside it; they are found again by their slots. */
+/* The unquotes inside a model expression are found again by their slots. */
 static void find_splices(struct ast *model, struct ast *a) {
     if (!a) return;
     if (a->kind == AST_UNQUOTE && a->u.unquote.slot < model->u.model.n_splices &&
         !model->u.model.splices[a->u.unquote.slot])
         model->u.model.splices[a->u.unquote.slot] = a;
-    if (a->kind == AST_MODEL || a->kind == AST_QUASI) return; /* its own */
+    if (a->kind == AST_MODEL || a->kind == AST_QUASI) return; /* has its own */
     for (uint32_t i = 0; i < a->n; i++) find_splices(model, a->kids[i]);
 }
 
-/* A constant that no literal can write is a quote of nothing, with its value in the cache. */
+/* A constant without a literal form is an empty quote with the value in its cache. */
 static void pack_constant(struct pack *p, struct code *k, struct ast *a) {
     bool constant = !p->reading && a->n == 0 && a->cache;
     pack_bool(p, &constant);
@@ -178,7 +178,7 @@ static void pack_directive(struct pack *p, struct code *k, struct ast *a) {
     pack_tree(p, k, &a->u.dir.name_expr);
 }
 
-/* What a node of its kind has of its own, before its kids. */
+/* Fields of a node's kind, before its children. */
 static void pack_own(struct pack *p, struct code *k, struct ast *a) {
     switch (a->kind) {
     case AST_NUMBER:
@@ -248,7 +248,7 @@ static void pack_tree(struct pack *p, struct code *k, struct ast **at) {
 
 /* ---- code ---- */
 
-/* A text that is there already, or that is parsed now; owned. */
+/* The code of an existing text, or of one parsed now; owned. */
 static struct code *text_code(struct pack *p, const char *name, const char *text, size_t len) {
     struct session_core *core = p->core;
     for (size_t i = 0; i < core->texts.n; i++) {
@@ -323,7 +323,7 @@ void pack_ast(struct pack *p, const struct ast **a) {
     if (p->reading) *a = pack_ok(p) ? s->at.at[i - 1] : NULL;
 }
 
-/* Of the text that the unit is; NULL: it has gone. */
+/* The code of a text by unit; NULL if it was freed. */
 static struct code *code_of_unit(struct session_core *core, uint32_t unit) {
     for (size_t i = core->texts.n; unit != NO_SPAN_UNIT && i-- > 0;)
         if (core->texts.at[i]->unit == unit) return core->texts.at[i];
@@ -365,7 +365,7 @@ void pack_cell(struct pack *p, void **cell) {
     size_t number = pack_object(p, cell);
     if (!number) return;
     struct cell *k = *cell;
-    if (k && k->kind != 0) { /* NODE_CONST: all other nodes belong to a trace */
+    if (k && k->kind != 0) { /* NODE_CONST; other nodes belong to a trace */
         pack_fail(p, "something in it belongs to another model");
         return;
     }
@@ -386,11 +386,12 @@ static void pack_slot(struct pack *p, struct slot *s) {
     pack_bool(p, &own);
     pack_cell(p, (void **)&s->node);
     if (!p->reading || !own || !s->node) return;
-    s->own = map_del(&c->constant, MAP_PTR(s->node)) != NULL; /* it belongs to the slot */
+    s->own = map_del(&c->constant, MAP_PTR(s->node)) != NULL; /* belongs to the slot */
     if (!s->own) pack_fail(p, "a constant in it has two owners");
 }
 
-/* Names are those of the syntax tree, or of extend_environment; read, they stand in the code. */
+/* Names point into the syntax tree, or come from extend_environment. When read they are stored in
+ * the code. */
 static void pack_names(struct pack *p, struct frame *f) {
     uint32_t kind = !f->names ? 0 : f->names == &f->name ? 1 : 2, n = f->n;
     pack_sym(p, &f->name);
@@ -458,7 +459,7 @@ struct box *closure_pack(struct pack *p, size_t number, struct box *b) {
     PACK_SIZE(struct closure, 40, "a closure has other fields: say them here");
     if (!b) {
         box_init(&c->box, &closure_class);
-        c->lambda = pack_core(p)->texts.at[0]->root; /* until it is known */
+        c->lambda = pack_core(p)->texts.at[0]->root; /* placeholder until known */
         pack_made(p, number, c);
     }
     const struct ast *lambda = c->lambda;

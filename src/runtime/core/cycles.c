@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Frames that only cycles keep. Counting frees everything but rings of references: a local
- * procedure whose frame holds it, a model in a slot of the frame that its own expressions were
+ * Frees frames kept only by cycles. Reference counting frees everything except cycles: a local
+ * procedure whose frame holds it, or a model in a slot of the frame that its own expressions were
  * written in.
  *
- * Trial deletion: of every frame, and of every object that can be reached from frames, the
- * references that were met on the way are subtracted from its count. What has references left is
- * held from elsewhere (the evaluator's C stack, definitions, objects that do not show what they
- * hold), and with it everything that it leads to. The rest are rings, which are opened and freed.
- * So an object that does not show its references can keep a ring alive but never lose what is in
- * use; one that shows a reference twice could: visit functions name each counted reference once.
+ * Trial deletion: for every frame, and every object reachable from frames, references found on the
+ * way are subtracted from its count. An object with references left is held from elsewhere (the
+ * evaluator's C stack, definitions, objects without a visit function). It is live, and so is
+ * everything it refers to. The rest are cycles, which are opened and freed. An object that does not
+ * show its references can keep a cycle alive but never free an object in use. One that shows a
+ * reference twice could, so visit functions must name each counted reference exactly once.
  *
- * A collection walks all that frames lead to; the next one waits until as many frames were made. It
- * needs memory for all of that, and where there is none it is given up: nothing was changed yet. */
+ * A collection walks everything reachable from frames; the next one waits until as many frames were
+ * made. If memory for the walk is short, it is abandoned before anything was changed. */
 #include "runtime/core/bindings.h"
 #include "runtime/core/plain.h"
 
-/* A frame, a value, or something else that shows what it holds: statistics, a part of a trace. */
+/* A frame, a value, or another object that shows its references: statistics, a part of a trace. */
 struct held {
     struct frame *frame;
     value v;
     void *part;
     void (*visit)(void *part, struct visitor *v);
-    int64_t left; /* references not met */
+    int64_t left; /* references not yet found */
     bool live;
 };
 
 struct collection {
-    struct visitor visitor; /* first: visit functions hand it on */
+    struct visitor visitor; /* first member: visit functions pass it on */
     VEC(struct held) items;
     struct map found;    /* address -> index + 1 */
     VEC(size_t) pending; /* live items whose references are not yet live */
-    bool marking;        /* references make live, else they are subtracted */
-    bool given_up;       /* for lack of memory */
+    bool marking;        /* references mark objects live; otherwise they are subtracted */
+    bool given_up;       /* out of memory */
 };
 
-/* Is there memory for so many items more, and all that goes with them? */
+/* Is there memory for this many more items and their bookkeeping? */
 static bool has_room(struct collection *c, size_t items, size_t slots) {
     void *probe = mem_try_alloc(items * sizeof(struct held) + slots * sizeof *c->found.slots, 1);
     c->given_up |= !probe;
@@ -43,7 +43,7 @@ static bool has_room(struct collection *c, size_t items, size_t slots) {
     return probe;
 }
 
-/* One more item; false: there is no room. */
+/* Adds an item; false if there is no room. */
 static bool add_item(struct collection *c, const void *address, struct held fresh) {
     enum { MANY = 4096 };
     bool grows = c->items.n == c->items.cap || 2 * (c->found.n + 1) > c->found.cap;
@@ -55,10 +55,10 @@ static bool add_item(struct collection *c, const void *address, struct held fres
     return true;
 }
 
-/* One reference to the object at `address`; once: of several the first alone counts. */
+/* Notes one reference to the object at `address`; with `once` only the first of several counts. */
 static void meet(struct collection *c, const void *address, bool once, struct held fresh) {
     size_t at = (size_t)(uintptr_t)map_get(&c->found, MAP_PTR(address));
-    if (!at && c->marking) return; /* cannot be: everything was met */
+    if (!at && c->marking) return; /* impossible: all objects were found */
     if (!at) {
         if (!add_item(c, address, fresh)) return;
         at = c->items.n;
@@ -128,7 +128,7 @@ static void visit_item(struct collection *c, size_t i) {
         visit_value(c, it.v);
 }
 
-/* Items whose references are not all met, and what they lead to. */
+/* Marks items with references not found, and everything they refer to. */
 static void mark_live(struct collection *c) {
     c->marking = true;
     for (size_t i = 0; i < c->items.n; i++) {
@@ -139,7 +139,7 @@ static void mark_live(struct collection *c) {
     while (c->pending.n) visit_item(c, vec_pop(&c->pending));
 }
 
-/* Opens the rings: boxes that know how (models, whose nodes still read the frames) before the
+/* Opens cycles. Boxes with a way to do so (models, whose nodes still read the frames) come before
  * frames. Everything is held until all are open. */
 static void free_dead(struct collection *c) {
     VEC(struct held) dead = {0};
@@ -162,14 +162,14 @@ static void free_dead(struct collection *c) {
     vec_release(&dead);
 }
 
-enum { COLLECT_AFTER = 1000 }; /* frames made, at least */
+enum { COLLECT_AFTER = 1000 }; /* minimum number of frames made */
 
 void frames_collect(struct session_core *core) {
     struct collection c = {.visitor = {meet_value, meet_frame, meet_part}};
     for (struct frame *f = core->frames; f && !c.given_up; f = f->next)
         add_item(&c, f, (struct held){.frame = f, .left = f->refs});
     for (size_t i = 0; i < c.items.n && !c.given_up; i++) visit_item(&c, i); /* grows on the way */
-    /* the live and the dead together are no more than all items */
+    /* Live and dead items together are no more than all items. */
     if (!c.given_up && has_room(&c, 2 * c.items.n, 0)) {
         mark_live(&c);
         free_dead(&c);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names and values of models that a run inside them reads; see nest.h. */
+ * How a run inside models reads their names and values; see nest.h. */
 #include "runtime/core/nest.h"
 
-/* The model of this depth: w, the one at work, or that of a run around. */
+/* The model of this depth: w (the current one), or the model of an enclosing run. */
 static struct world *world_at(struct session_core *core, struct world *w, int depth) {
     struct nest *n = core->nest;
     if (depth == n->depth + 1) return w;
@@ -20,7 +20,8 @@ static struct cell *assumed(struct session_core *core, struct world *w, int dept
     return at ? (struct cell *)world_find(at, name->u.name.sym) : NULL;
 }
 
-/* Statistics count what their own model does; somebody else's draws would go uncounted. */
+/* Statistics count only draws of their own model; a run's draws would go uncounted, so this is
+ * refused. */
 static bool keeps_statistics(value v, void *ctx) {
     struct sp_proc *made = sp_made_of(v);
     return made && made->cls->incorporate;
@@ -31,7 +32,7 @@ struct reading {
     enum gpm_status st;
 };
 
-/* References lead to further nodes, whose values are read with them. */
+/* References lead to further nodes, whose values are read along with them. */
 static bool read_reference(value v, void *ctx) {
     struct reading *r = ctx;
     if (v.tag != V_REF || !v.u.ref->node) return false;
@@ -40,8 +41,8 @@ static bool read_reference(value v, void *ctx) {
     return r->st != GPM_OK || value_any(to->val, read_reference, r);
 }
 
-/* A node of the model at `depth`, around the run. Constants never change: there is nothing to
- * depend on. */
+/* Reads a node of the enclosing model at `depth`. A constant never changes, so it creates no
+ * dependency. */
 static enum gpm_status read_around(struct session_core *core, int depth, struct cell *node,
                                    const struct ast *name) {
     struct nest *n = core->nest;
@@ -58,9 +59,9 @@ static enum gpm_status read_around(struct session_core *core, int depth, struct 
                          "draw from it outside run(...) and use the value, or make one inside");
 }
 
-/* A name means what it means where it was written: the model of that place is asked first, then
- * those around it. What a run was given by the program outside all models is of no model; it sees
- * the one at work first. */
+/* A name has the meaning it had where it was written: the model of that place is searched first,
+ * then the enclosing ones. Code from the program outside all models belongs to none; it sees the
+ * current model first. */
 enum gpm_status nest_find(struct session_core *core, struct world *w, const struct ast *name,
                           struct frame *f, struct slot **slot, struct cell **cell,
                           const value **v) {

@@ -1,47 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inference inside models: run(a) in a model expression is inference in models of its own. While it
- * runs, names of the model around it can be read, and what is read becomes what its value depends
- * on.
+ * Inference inside models. run(a) in a model expression is inference in models of its own. The run
+ * may read names of the enclosing model, and its value then depends on those.
  *
- * Depth: the session's own models have depth 0; models made by a run inside a model of depth d have
- * depth d + 1. Frames say to which depth their nodes belong (frame.h); so a node that evaluation
- * meets belongs to the model at work, or to one around it, which is then told (`read`).
- */
+ * Depth: the session's own models have depth 0. Models made by a run inside a model of depth d have
+ * depth d + 1. Frames store the depth of their nodes' model (frame.h). A node met in evaluation
+ * belongs to the current model or to an enclosing one; in that case `read` is called. */
 #ifndef CORE_NEST_H
 #define CORE_NEST_H
 #include "runtime/core/core.h"
 
-/* One run inside a model, while it lasts. */
+/* A run inside a model, while it is active. */
 struct nest {
-    struct nest *outer;  /* the run around it, or NULL */
-    struct world *world; /* the model in whose expression it stands */
-    uint16_t depth;      /* of that model */
-    uint64_t number;     /* no other run of the session has it: models know who made them */
-    uint64_t stream;     /* its random numbers follow from this one */
+    struct nest *outer;  /* the enclosing run, or NULL */
+    struct world *world; /* the model whose expression contains it */
+    uint16_t depth;      /* depth of that model */
+    uint64_t number;     /* unique in the session; models store the number of their run */
+    uint64_t stream;     /* seed of its random numbers */
     bool drawn;          /* its value depends on random numbers */
-    /* The run is about to read a node of the model: brings it up to date, and has the value of the
-     * run depend on it. NULL: whoever calls knows what the run depends on. */
+    /* Called before the run reads a node of the model: brings the node up to date and makes the
+     * run's value depend on it. NULL: the caller knows the dependencies. */
     enum gpm_status (*read)(struct nest *n, struct cell *node);
-    /* A memoized procedure of the model: its family is the model's. */
+    /* Calls a memoized procedure of the model; the family belongs to the model. */
     enum gpm_status (*memo)(struct nest *n, struct memo_proc *m, value key, struct span at,
                             value *out);
 };
 
-/* 1 + the depth of models that are at work now. */
+/* 1 + depth of the models now being worked on. */
 static inline uint16_t nest_level(const struct session_core *core) {
     return core->nest ? (uint16_t)(core->nest->depth + 2) : 1;
 }
-/* Where a name leads while runs are nested; core_local and core_global otherwise. w: the model at
- * work, or NULL, the program of a run. *v: borrowed, NULL: unbound; *slot, *cell: where it was
- * found, NULL for the other, both NULL for definitions and for what belongs to a model around. */
+/* Looks a name up while runs are nested; otherwise core_local and core_global do. w: the current
+ * model, or NULL in the program of a run. *v: borrowed; NULL: unbound. *slot or *cell: where it was
+ * found, the other NULL; both are NULL for definitions and for names of enclosing models. */
 enum gpm_status nest_find(struct session_core *core, struct world *w, const struct ast *name,
                           struct frame *f, struct slot **slot, struct cell **cell,
                           const value **v) GPM_MUST_USE;
-/* The run whose model a memoized procedure belongs to; NULL: none of those around. */
+/* The run whose model owns a memoized procedure; NULL if it belongs to no enclosing model. */
 struct nest *nest_of_memo(struct session_core *core, const struct memo_proc *m);
-/* What the model around does for a run is its own business: between the two calls it is as if the
- * run had not begun. */
+/* Suspends a run while the enclosing model computes something for it. Between the two calls the
+ * state is as if the run had not begun. */
 struct nest_pause {
     struct nest *nest;
     struct world *model;

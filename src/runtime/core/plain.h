@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The untraced evaluator: inference programs and `define`s. Results are owned; on an error there
- * is none, and a diagnostic has been raised. Frames are borrowed: who calls holds them.
- */
+ * The untraced evaluator: inference programs and `define`s. Results are owned. An error leaves no
+ * result and has raised a diagnostic. Frames are borrowed from the caller. */
 #ifndef CORE_PLAIN_H
 #define CORE_PLAIN_H
 #include "runtime/core/core.h"
@@ -14,18 +13,18 @@ enum gpm_status plain_density(struct session_core *core, value proc, const value
                               value v, struct span at, double *out) GPM_MUST_USE;
 enum gpm_status plain_apply(struct session_core *core, value proc, const value *args, size_t n,
                             struct span at, value *out) GPM_MUST_USE;
-/* A let form: fills its slots of f. */
+/* A let form; fills its slots in f. */
 enum gpm_status plain_let(struct session_core *core, const struct ast *s,
                           struct frame *f) GPM_MUST_USE;
-/* Splice frame of a model expression: its unquotes, evaluated now in `f`. Counted. */
+/* The splice frame of a model expression: its unquotes, evaluated now in `f`. Counted. */
 enum gpm_status plain_splice(struct session_core *core, const struct ast *model, struct frame *f,
                              struct frame **out) GPM_MUST_USE;
-/* A block of actions: each statement is evaluated to an action, and each but the last run. *last:
- * that one, owned, and where it stands. */
+/* A block of actions. Each statement is evaluated to an action; all but the last are run. *last:
+ * the last action, owned, and its place. */
 enum gpm_status plain_block(struct session_core *core, const struct ast *block, struct frame *f,
                             value *last, struct span *at) GPM_MUST_USE;
-/* Releases frames that only rings of references keep (cycles.c): any time when no model is under
- * change. core_collect: when it is due. */
+/* Frees frames kept only by cycles (cycles.c); call only while no model is being changed.
+ * core_collect does so when it is due. */
 void frames_collect(struct session_core *core);
 static inline void core_collect(struct session_core *core) {
     if (core->frames_made >= core->collect_at && !core->model) frames_collect(core);

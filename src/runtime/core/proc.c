@@ -2,13 +2,13 @@
  *
  * Frames, compound procedures, memo tables, environments as values.
  *
- * All are counted. A closure holds its frame, a frame its parent and the values in its slots; a
- * closure in a slot of the frame it closes over makes a ring, which counting does not free and
- * frames_collect (cycles.c) does: for it every frame stands in the session's list, and boxes show
- * what they hold by their visit functions, each counted reference once.
+ * All are reference counted. A closure holds its frame; a frame holds its parent and the values in
+ * its slots. A closure in a slot of the frame it closes over makes a cycle, which frames_collect
+ * (cycles.c) frees. For the collector every frame is in the session's list, and the visit functions
+ * of boxes show each counted reference once.
  *
- * A traced frame's slots hold borrowed nodes, so no ring goes through them: their family owns both.
- */
+ * Slots of a traced frame hold borrowed nodes, so no cycle goes through them: their family owns
+ * both. */
 #include "runtime/core/bindings.h"
 #include "runtime/core/plain.h"
 #include "runtime/core/pure.h"
@@ -30,7 +30,7 @@ struct frame *frame_new(struct session_core *core, struct frame *parent, size_t 
     return f;
 }
 
-/* A frame of extend_environment is its own list of names, and so is its copy. */
+/* A frame of extend_environment stores its one name itself, and so must its copy. */
 struct frame *frame_like(struct session_core *core, struct frame *parent, const struct frame *f) {
     struct frame *g = frame_new(core, parent, f->n, f->names, f->code);
     g->name = f->name;
@@ -45,7 +45,7 @@ struct frame *frame_ref(struct frame *f) {
     return f;
 }
 
-/* A slot's value goes last, from an empty slot: freeing it may lead back to this frame. */
+/* Empties a slot before releasing its value, since that may lead back to this frame. */
 void frame_clear(struct frame *f) {
     struct bindings *b = f->made_with;
     f->made_with = NULL;
@@ -62,7 +62,7 @@ void frame_clear(struct frame *f) {
 }
 
 void frame_unref(struct frame *f) {
-    while (f && --f->refs == 0) { /* a loop: chains of frames can be long */
+    while (f && --f->refs == 0) { /* a loop, as chains of frames can be long */
         struct frame *parent = f->parent;
         f->refs = 1; /* clearing may lead back here */
         frame_clear(f);
@@ -74,8 +74,8 @@ void frame_unref(struct frame *f) {
     }
 }
 
-/* Values first, while every frame is held; then each goes out of the list, and is freed with the
- * last frame inside it. */
+/* Clears all values while every frame is held. Then each frame leaves the list, and the last one
+ * inside it frees it. */
 void frames_free_all(struct session_core *core) {
     frames_collect(core);
     for (struct frame *f = core->frames; f; f = f->next) f->refs++;
@@ -90,7 +90,7 @@ void frames_free_all(struct session_core *core) {
     }
 }
 
-/* A traced slot has the value of its node; an untraced one its own, of which `node` may be a
+/* A traced slot has the value of its node. An untraced slot has its own value; `node` may be a
  * constant copy for the tracing evaluator. */
 value slot_value(const struct slot *s) {
     return s->node && !s->own ? ((struct cell *)s->node)->val : s->v;
@@ -140,8 +140,8 @@ value closure_value(const struct ast *lambda, struct frame *env) {
     return value_box(V_PROC, &c->box);
 }
 
-/* Memoized procedures. Families belong to the trace, which takes their entries out before they go;
- * what is left in a table that is freed are values. */
+/* Memoized procedures. A trace owns the families and removes their entries before freeing them, so
+ * a table being freed only holds values. */
 
 static void memo_free(struct box *b) {
     struct memo_proc *m = (struct memo_proc *)b;
@@ -180,7 +180,7 @@ value memo_value(value proc, uint16_t owner) {
     return value_box(V_PROC, &m->box);
 }
 
-/* Chains of entries with one hash; keys are arrays of arguments, compared by value. */
+/* Chains of entries with the same hash. Keys are arrays of arguments, compared by value. */
 static struct memo_entry *memo_find(struct memo_proc *m, value key) {
     struct memo_entry *e = map_get(&m->table, value_hash(key));
     while (e && !value_equal(e->key, key)) e = e->next;
@@ -212,15 +212,15 @@ void memo_remove(struct memo_proc *m, value key) {
     mem_free(e);
 }
 
-/* Entries above the procedure, by hash of both it and the key, or the next free number: one that
- * has gone leaves a mark, which the search goes past. */
+/* Entries above the procedure, by the hash of procedure and key, or the next free number. A removed
+ * entry leaves a mark, and the search continues past it. */
 static struct memo_entry gone;
 
 static uint64_t place_of(const struct memo_proc *m, value key) {
     return hash_mix(MAP_PTR(m) ^ value_hash(key));
 }
 
-/* The entry and where it stands; NULL: none, and where one may stand. */
+/* The entry and its position; NULL if missing, with a position where it may go. */
 static struct memo_entry *find_above(const struct world *w, const struct memo_proc *m, value key,
                                      uint64_t *place) {
     for (*place = place_of(m, key);; ++*place) {

@@ -7,9 +7,9 @@
  *     f(x, 1)       [f, x, 1]           if (c) a else b    [if, c, a, b]
  *     proc(x) { x } [proc, [x], x]      quote(e)           [quote, e]
  *
- * The flag tells code from data: spliced into a model an array without it is a constant. The way
- * back makes a tree of its own (struct code), which who made it holds, and then the procedures,
- * frames and families that were made of it. */
+ * The flag tells code from data: an array without it, spliced into a model, is a constant. The way
+ * back makes a new tree (struct code). Its creator holds it, and so do the procedures, frames and
+ * families made from it. */
 #include "runtime/core/plain.h"
 #include "runtime/core/pure.h"
 
@@ -54,7 +54,7 @@ value core_quote(struct session_core *core, const struct ast *a, struct frame *s
     }
 }
 
-/* All splices of one expression stand in one frame, so the first says where it is. */
+/* All splices of one expression are in one frame, so the first one determines the frame. */
 static const struct ast *first_unquote(const struct ast *a) {
     if (a->kind == AST_UNQUOTE) return a;
     for (uint32_t i = 0; i < a->n; i++) {
@@ -103,7 +103,7 @@ static struct ast *new_ast(struct code *k, enum ast_kind kind, struct span at, s
     return a;
 }
 
-/* A constant that no literal can write: a quoted node with its cache filled. */
+/* A constant without a literal form: a quoted node with its cache filled. */
 static struct ast *constant_ast(struct code *k, value v, struct span at) {
     struct ast *a = new_ast(k, AST_QUOTE, at, 0);
     struct cell *c = cell_new(value_ref(v));
@@ -119,7 +119,7 @@ static bool head_is(value v, const char *name) {
 static struct ast *data_ast(struct session_core *core, struct code *k, value data, bool by_hand,
                             struct span at);
 
-/* [proc, [names], body]; a parameter that is no symbol cannot be meant by the body. */
+/* [proc, [names], body]. The body cannot refer to a parameter that is not a symbol. */
 static struct ast *lambda_ast(struct session_core *core, struct code *k, struct array_obj *d,
                               bool by_hand, struct span at) {
     struct ast *a = new_ast(k, AST_LAMBDA, at, 1);
@@ -134,8 +134,8 @@ static struct ast *lambda_ast(struct session_core *core, struct code *k, struct 
     return a;
 }
 
-/* Whether data stand for an application: code that was quoted or, for eval, an array or list put
- * together by hand that starts with a procedure or a name. */
+/* Do the data stand for an application? True for quoted code, and in eval for a hand-made array or
+ * list that starts with a procedure or a name. */
 static bool is_application(value data, bool by_hand) {
     if (data.tag == V_ARRAY && (data.u.obj->flags & OBJ_CODE)) return data.u.array->n > 0;
     value head = NIL;
@@ -146,7 +146,7 @@ static bool is_application(value data, bool by_hand) {
     return applies;
 }
 
-/* The keyword forms are known by their number of parts; anything else is a call. */
+/* Keyword forms are recognised by their number of parts; anything else is a call. */
 static struct ast *application_ast(struct session_core *core, struct code *k, struct array_obj *d,
                                    bool by_hand, struct span at) {
     if (head_is(d->at[0], "proc") && d->n == 3 && d->at[1].tag == V_ARRAY)
@@ -179,7 +179,7 @@ static struct ast *data_ast(struct session_core *core, struct code *k, value dat
     return a;
 }
 
-/* Is the name one of these, d frames away? */
+/* Is the name one of these, bound d frames away? */
 static bool bound_by(struct ast *name, struct sym *const *names, uint32_t n, int d) {
     for (uint32_t i = 0; i < n; i++) {
         if (names[i] != name->u.name.sym) continue;
@@ -190,8 +190,8 @@ static bool bound_by(struct ast *name, struct sym *const *names, uint32_t n, int
     return false;
 }
 
-/* Names bound by the frames are found by walking them; `inner` counts frames that the code itself
- * opens between here and env. */
+/* Resolves names by walking the frames; `inner` counts the frames that the code itself opens up to
+ * env. */
 static void resolve_names(struct ast *a, struct frame *env, struct ast **lambdas, int inner) {
     if (a->kind == AST_NAME && !a->u.name.builtin) {
         bool found = false;

@@ -33,7 +33,7 @@ bool place_enter(struct session_core *core, struct waypoint *p) {
     s->top = p;
     struct pack *from = s->from;
     if (!from) return false;
-    from->stack_limit = core->stack_limit; /* it was opened on another stack */
+    from->stack_limit = core->stack_limit; /* saved on another stack */
     if (pack_choice(from, 0, PLACE_KINDS) != p->kind || !p->sound)
         pack_fail(from, "the program has no such place");
     else
@@ -75,7 +75,7 @@ enum gpm_status place_point(struct session_core *core, const struct waypoint *p,
     s->handed = false;
     if (!s->save || !p->sound || s->top != p || s->from) return GPM_OK;
     bool asked = stop_asked(core->limits.stop);
-    if (!asked && !s->asked && (++s->tick & 15)) return GPM_OK; /* the clock costs a little */
+    if (!asked && !s->asked && (++s->tick & 15)) return GPM_OK; /* the clock has a small cost */
     double now = clock_seconds();
     bool stop = must_stop(core, now);
     if (!stop && now < s->next) return GPM_OK;

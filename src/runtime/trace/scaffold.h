@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For trace/ and flat/: the scaffold of a proposal. Its life (who may call what):
+ * For trace/ and flat/: the scaffold of a proposal. The calls that its states allow:
  *
  *     built --detach--> detached --regen--> regenerated --close, keep--> gone
  *       |                 |   ^                 |

@@ -1,0 +1,71 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Comments of src name their subject. A comment that says "who", "nobody", "anew" or "there is none" makes its reader search for
+the noun; this counts such words a room. A room above its line fails; a new room starts at zero. A room that shrinks by more than the
+slack lowers its line.
+
+    run_comments.py GPMEM"""
+import os, re, sys
+
+SRC = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "src")
+BUDGET = {  # room: words that a rewrite has still to remove
+    "apps/ask": 5,
+    "apps/discover": 116,
+    "apps/index": 12,
+    "apps/optimize": 27,
+    "apps/regress": 14,
+    "base": 32,
+    "front": 40,
+    "gp": 25,
+    "inference": 53,
+    "io": 71,
+    "language": 39,
+    "numeric": 18,
+    "runtime": 4,
+    "table": 15,
+}
+SLACK = 10  # words that a room may lie below its line
+RIDDLES = re.compile(r"\b(?:who(?:ever|m)?|(?:no|some|any|every)body(?:'s)?|anew|as ever|(?:is|are) told|"
+                     r"(?:is|are|was|were|be) none(?! (?:the|so)\b)|none of (?:those|these|them|which)|"
+                     r"of which there|in (?:its|their) stead|so be it|as it were)\b", re.I)
+PARTS = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+
+
+def comments(text):
+    """Line and words of every comment, without the stars in its margin."""
+    for m in PARTS.finditer(text):
+        if m.group().startswith("/"):
+            yield text.count("\n", 0, m.start()) + 1, re.sub(r"\n\s*\*?\s*", " ", m.group())
+
+
+def measure():
+    found = {}
+    for folder, _, names in os.walk(SRC):
+        for name in sorted(n for n in names if n.endswith((".c", ".h", ".cu"))):
+            path = os.path.join(folder, name)
+            parts = os.path.relpath(path, SRC).split(os.sep)
+            room = "/".join(parts[:2]) if parts[0] == "apps" else parts[0]
+            with open(path, encoding="utf-8") as f:
+                for line, words in comments(f.read()):
+                    found.setdefault(room, []).extend("src/%s:%d: %s" % ("/".join(parts), line, m.group())
+                                                      for m in RIDDLES.finditer(words))
+    return found
+
+
+def main():
+    found, bad = measure(), []
+    for room in sorted({*found, *BUDGET}):
+        here, budget = found.get(room, []), BUDGET.get(room, 0)
+        print("%-16s %4d of %4d" % (room, len(here), budget))
+        if len(here) > budget:
+            bad += here if budget == 0 else ["%s: %d more than its line; say what the sentence is about" % (room, len(here) - budget)]
+        if len(here) < budget - SLACK:
+            bad.append("%s has only %d such words: lower its line" % (room, len(here)))
+    print("\n".join(bad))
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    assert [m.group() for m in RIDDLES.finditer("whose parents nobody reads; NULL: there is none")] == ["nobody", "is none"]
+    assert [w for _, w in comments('x = "/* no */"; /* one\n * two */\n// three')] == ["/* one two */", "// three"]
+    sys.exit(main())
