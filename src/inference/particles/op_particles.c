@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Particles: resampling, weights, acting on one or each of them, merging and splitting them.
+ * Particles: resampling, weights, actions on one or each of them, merging and splitting.
  *
  * A model is a set of traces p_i with log weights log w_i. The weighted set stands for the
  * posterior, sum_i w_i f(p_i) / sum_i w_i, and its total estimates the evidence of what was
  * observed:
  *
- *     observe        w_i *= p(y | p_i)
- *     resample(n)    n draws with replacement by w_i, each of weight W / n, W = sum w_i; or none,
- * where the weights are even enough (ess=) equalize       w_i = W / n collapse       one of those
- * that agree, drawn by weight, with the sum of their weights diversify      particle i becomes one
- * per value v of a block, weight w_i p(v | rest)
+ *     observe      w_i *= p(y | p_i)
+ *     resample(n)  n draws with replacement by w_i, each of weight W / n, W = sum w_i;
+ *                  nothing is drawn if the weights are even enough (ess=)
+ *     equalize     w_i = W / n
+ *     collapse     one of the particles that agree, drawn by weight, with the sum of their weights
+ *     diversify    particle i becomes one per value v of a block, with weight w_i p(v | rest)
  *
- * resample, collapse and diversify leave expectations as they were (on average over their draws),
- * and W; equalize leaves W alone. Every copy draws from a stream of its own. */
+ * resample, collapse and diversify preserve expectations (on average over their draws) and W;
+ * equalize preserves only W. Every copy draws from its own stream. */
 #include "inference/sums/enumerate.h"
 #include "inference/run/infer_pack.h"
 
@@ -22,14 +23,14 @@
 
 enum { ONLY_COUNT, WITH_METHOD }; /* arguments of resample */
 
-/* The model's particles, which are somebody else's by now or freed, give way to others. */
+/* Replaces the model's particles, which are already moved elsewhere or freed. */
 static void replace_all(struct model *m, particles *by) {
     vec_release(&m->p);
     m->p = *by;
     *by = (particles){0};
 }
 
-/* Weights are relative to draws from the prior: an improper one has none. */
+/* Weights are relative to draws from the prior; an improper prior has no draws. */
 static enum gpm_status refuse_improper(void *ctx, struct trace *t, struct node *n) {
     struct infer_state *x = ctx;
     const struct sp_class *cls = node_class(n);
@@ -40,8 +41,8 @@ static enum gpm_status refuse_improper(void *ctx, struct trace *t, struct node *
                        cls->name);
 }
 
-/* The further arguments of resample: how to draw, and the share of the particles that the effective
- * number of them must have fallen to (1: always). */
+/* Reads the further arguments of resample: the way to draw, and the limit for the effective number
+ * of particles as a share of their number (1: always resample). */
 static enum gpm_status read_method(struct infer_state *x, const struct action *a, bool *systematic,
                                    double *below) {
     value share = action_arg(a, 2);
@@ -57,18 +58,18 @@ static enum gpm_status read_method(struct infer_state *x, const struct action *a
                        "resample: ess, a share of the particles, must be above 0 and at most 1");
 }
 
-/* The error of the evidence, from one run. Particles that begin together are independent, and those
- * of later generations know which of them they come from. With W_i the normalised weights of N
- * particles after g generations, E_i where each comes from,
+/* The error of the evidence, from one run. Particles at a common start are independent, and later
+ * ones store which of those they descend from. Let W_i be the normalised weights of N particles
+ * after g generations, and E_i their ancestors at the start. Then
  *
  *     V = 1 - (N / (N - 1))^g  sum over E_i != E_j of W_i W_j
  *
- * estimates the relative variance of the evidence since the beginning, without bias under
- * multinomial resampling (Lee and Whiteley 2018; g = 1 is importance sampling). In the end all come
- * from one, and V says nothing more; so when few lines are left the particles begin anew, and the
- * variances of the stretches are added up: right where the past is forgotten within a stretch. */
+ * estimates the relative variance of the evidence since the start. It is unbiased under multinomial
+ * resampling (Lee and Whiteley 2018; g = 1 is importance sampling). Once all particles descend from
+ * one ancestor, V is useless. So when few lines are left a new start is made, and the variances of
+ * the stretches are added. That is right if the past is forgotten within a stretch. */
 
-/* *lines: how many of those that began have descendants. */
+/* *lines: number of particles at the start that have descendants. */
 static double stretch_variance(const struct model *m, size_t *lines) {
     size_t n = m->p.n;
     double total = model_log_weight(m), *of = mem_zalloc(n * sizeof *of), same = 0;
@@ -83,19 +84,19 @@ static double stretch_variance(const struct model *m, size_t *lines) {
     }
     mem_free(of);
     double g = m->p.at[0]->ancestry.generations, up = (double)n / ((double)n - 1);
-    return n > 1 && g > 0 ? fmax(0, 1 - pow(up, g) * (1 - same)) : 0; /* an estimate below 0 is 0 */
+    return n > 1 && g > 0 ? fmax(0, 1 - pow(up, g) * (1 - same)) : 0; /* an estimate may be < 0 */
 }
 
-/* How the particles that are drawn next descend: from where those come from that they are drawn
- * from, or from themselves. */
+/* The ancestry of the particles drawn next: inherited from the particles they are drawn from, or a
+ * new start. */
 static struct ancestry next_ancestry(const struct model *m, size_t want, bool systematic) {
-    enum { SHARE = 8 }; /* lines that are left, as a share of the particles */
+    enum { SHARE = 8 }; /* lines left, as a share of the particles */
     struct ancestry d = m->p.at[0]->ancestry;
     size_t lines;
     double v = stretch_variance(m, &lines);
     bool begins = !d.generations || m->p.n != want || lines * SHARE < want;
     if (begins) d.variance += v;
-    if (systematic && m->p.n > 1) d.variance = NAN; /* draws that depend on each other */
+    if (systematic && m->p.n > 1) d.variance = NAN; /* dependent draws */
     d.generations = begins ? 1 : d.generations + 1;
     return d;
 }
@@ -112,11 +113,13 @@ static enum gpm_status op_particle_evidence(struct infer_state *x, const struct 
     return GPM_OK;
 }
 
-/* From one state to many. States as the prior drew them, weighted by what was observed, are what a
- * population begins with: the others are drawn anew. What has been moved, or given a value, has no
- * other draws like it: copies stand in their place, and tell nothing of the evidence. */
+/* From one state to many. A population begins with draws from the prior, weighted by the
+ * observations, so the other states are drawn independently. A state that was moved or constrained
+ * has no independent draws like it. Then copies take their place, and the evidence cannot be
+ * estimated. */
 
-/* A further draw of the prior. A state that cannot be evaluated has weight zero, and any values. */
+/* Another draw from the prior. A state that cannot be evaluated gets weight zero and arbitrary
+ * values. */
 static enum gpm_status draw_other(struct infer_state *x, struct trace **of, particles *to) {
     double w_old, w_new, joint;
     enum gpm_status st = model_add_copy(x, of, to);
@@ -126,7 +129,7 @@ static enum gpm_status draw_other(struct infer_state *x, struct trace **of, part
     st = trace_redraw(t, t->choices.at, t->choices.n, &w_old, &w_new);
     if (st != GPM_OK || w_new == -INFINITY || t->log_weight > -INFINITY)
         t->log_weight += w_new == -INFINITY ? w_new : w_new - w_old;
-    else /* the difference of weights says nothing */
+    else /* the difference of weights is undefined */
         st = trace_log_joint(t, &joint, &t->log_weight);
     return st;
 }
@@ -150,15 +153,15 @@ static enum gpm_status draw_others(struct infer_state *x, size_t want) {
     return GPM_OK;
 }
 
-/* Back to the first of them. */
+/* Keeps only the first particle. */
 static void drop_others(struct model *m, double log_weight) {
     while (m->p.n > 1) trace_free(vec_pop(&m->p));
     m->p.at[0]->ancestry = (struct ancestry){0};
     m->p.at[0]->log_weight = log_weight;
 }
 
-/* The last of the draws of a particle takes the trace itself, so that a run with one particle
- * copies nothing; until all copies are made its place stays empty. */
+/* The last draw of a particle takes the trace itself, so a run with one particle copies nothing.
+ * Its place stays empty until all copies are made. */
 static enum gpm_status draw_by_weight(struct infer_state *x, size_t want, bool systematic) {
     struct model *m = x->model;
     double total = model_log_weight(m);
@@ -224,7 +227,7 @@ static enum gpm_status op_resample(struct infer_state *x, const struct action *a
             "%s: the %zu particles begin as copies of one state, since inference has moved it "
             "or given it values; the evidence that they tell is of that state alone",
             a->op->name, want);
-    if (anew) below *= 1 - 1e-12; /* equal weights: nothing is to be drawn */
+    if (anew) below *= 1 - 1e-12; /* equal weights: nothing to draw */
     m->begun |= want > 1 || m->p.n > 1;
     bool even = below < 1 && m->p.n == want && model_ess(m) >= below * given;
     if (!even) st = draw_by_weight(x, want, systematic);
@@ -260,8 +263,8 @@ static enum gpm_status op_change_weights(struct infer_state *x, const struct act
                                      a->op->name, n, m->p.n);
 }
 
-/* Without drawing: the particles stay, and stand for another distribution unless they were equal.
- */
+/* Draws nothing. The particles stay, but represent another distribution unless their weights were
+ * equal. */
 static enum gpm_status op_equalize(struct infer_state *x, const struct action *a, value *out) {
     struct model *m = x->model;
     double each = model_log_weight(m) - log((double)m->p.n);
@@ -269,7 +272,7 @@ static enum gpm_status op_equalize(struct infer_state *x, const struct action *a
     return GPM_OK;
 }
 
-/* The particle that the first argument numbers; 0 where it is left out. */
+/* The particle whose index is the first argument; 0 if it is left out. */
 static enum gpm_status read_index(struct infer_state *x, const struct action *a, size_t *out) {
     double i = a->n ? a->args[0].u.num : 0;
     *out = (size_t)i;
@@ -279,13 +282,13 @@ static enum gpm_status read_index(struct infer_state *x, const struct action *a,
                              a->op->name, i, x->model->p.n - 1);
 }
 
-/* Where an action that runs on one particle after the other stands: at that of number `at`, while
- * the others wait. */
+/* The place of an action that runs on each particle in turn: now on number `at`, while the others
+ * wait. */
 struct alone_place {
-    particles all; /* that at `at` is the model's for the time */
+    particles all; /* the model holds the one at `at` meanwhile */
     size_t at, done;
     value *vals; /* results, `done` of them */
-    bool outer;  /* x->each_particle before */
+    bool outer;  /* previous x->each_particle */
 };
 
 static void pack_alone(struct pack *p, void *ctx) {
@@ -310,7 +313,7 @@ static void pack_alone(struct pack *p, void *ctx) {
     w->at = w->done = 0;
 }
 
-/* The model is reduced to one particle for the time of the action, which may replace that trace
+/* Reduces the model to one particle during the action. The action may replace that trace
  * (structure_mh does) but must not make several. */
 static enum gpm_status on_particle(struct infer_state *x, struct alone_place *w, value action,
                                    value *out) {
@@ -329,7 +332,7 @@ struct lent *infer_lent(const struct infer_state *x) {
     return infer_own(x, &lent_own);
 }
 
-/* What is collected from one of several is weighed among all, as they weigh now. */
+/* Rows collected from one of several particles are weighted among all, by their present weights. */
 static void lend_weights(struct infer_state *x, const struct alone_place *w) {
     double total = model_log_weight(x->model);
     size_t n = w->all.n ? w->all.n : x->model->p.n;
@@ -401,7 +404,7 @@ static enum gpm_status values_of(struct infer_state *x, struct trace *t, const s
     return GPM_OK;
 }
 
-/* The particle that stands for the class of particle `first`: drawn by weight, or the heaviest. */
+/* The representative of the class of particle `first`: drawn by weight, or the heaviest. */
 static size_t representative(struct infer_state *x, const value *key, size_t first, bool max,
                              double *weight) {
     struct model *m = x->model;
@@ -414,7 +417,8 @@ static size_t representative(struct infer_state *x, const value *key, size_t fir
             if (w > m->p.at[chosen]->log_weight) chosen = j;
             continue;
         }
-        /* reservoir sampling: after each, `chosen` is drawn by weight among those seen */
+        /* Reservoir sampling: after each step `chosen` is drawn by weight among the particles
+         * seen. */
         if (w == -INFINITY) continue;
         double both = logaddexp(total, w);
         if (log(rng_uniform(&x->core->rng)) < w - both) chosen = j;
@@ -424,7 +428,7 @@ static size_t representative(struct infer_state *x, const value *key, size_t fir
     return chosen;
 }
 
-/* key[i]: the values of the block in particle i. Classes in the order of their first particle;
+/* key[i]: values of the block in particle i. Classes are in the order of their first particle;
  * O(n^2) comparisons. */
 static void collapse(struct infer_state *x, const value *key, bool max) {
     struct model *m = x->model;
@@ -468,16 +472,15 @@ static enum gpm_status op_collapse(struct infer_state *x, const struct action *a
     return st;
 }
 
-/* One particle for each value of the block, weighted by its conditional probability. */
+/* One particle per value of the block, weighted by its conditional probability. */
 
-/* How many blocks there are to pick from, as a logarithm. */
+/* Log of the number of blocks to pick from. */
 static double log_live(struct trace *t, value scope) {
     struct scope *s = infer_is_name(scope, "default") ? NULL : trace_scope(t, scope);
     return log((double)(s ? scope_live(s) : t->choices.n));
 }
 
-/* The choices of t that take values; `one`: a block that is picked with *pick, the same in copies
- * of one trace. */
+/* The choices of t to be set. `one`: a block picked with *pick, the same in copies of one trace. */
 static enum gpm_status block_of(struct infer_state *x, struct trace *t, const struct target *g,
                                 bool one, const struct rng *pick, struct node_set *out) {
     if (!one) return infer_target_all(x, t, g, out);
@@ -488,8 +491,8 @@ static enum gpm_status block_of(struct infer_state *x, struct trace *t, const st
     return st;
 }
 
-/* Makes t take joint value j of its block; *weight: log conditional probability; *n: how many. A
- * block that was picked among n(x) of them counts by P(pick | new) / P(pick | old). */
+/* Sets t to joint value j of its block; *weight: log conditional probability; *n: number of values.
+ * A block picked among n(x) contributes P(pick | new) / P(pick | old). */
 static enum gpm_status take_value(struct infer_state *x, struct trace *t, const struct target *g,
                                   const struct rng *pick, size_t j, double *weight, size_t *n) {
     bool one = !g->sub && infer_is_name(g->block, "one");
@@ -513,8 +516,8 @@ static enum gpm_status take_value(struct infer_state *x, struct trace *t, const 
     return st;
 }
 
-/* Each value is enumerated on a copy of its own; a value of probability zero gets none. Where every
- * particle is impossible the old ones stay. */
+/* Each value is enumerated on its own copy; values of probability zero get none. If every particle
+ * is impossible, the old ones stay. */
 static enum gpm_status op_diversify(struct infer_state *x, const struct action *a, value *out) {
     struct target g;
     enum gpm_status st = infer_target(x, a, &g);

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Particle Gibbs (Andrieu, Doucet and Holenstein 2010): conditional sequential Monte Carlo over the
- * blocks in order. The current values are the retained particle; P further particles are drawn
- * block by block from the prior, each continuing an ancestor picked by the weight of the step
- * before, which may be the retained one. At the end one of the P + 1 is drawn by its last weight.
- * The retained particle has its ancestor drawn, too (Lindsten, Jordan and Schoen 2014): any
- * particle of the step before may be continued by the values that are retained from there on, with
- * a probability proportional to its weight times the density of what follows given it. So early
- * blocks move, however many follow. Where what follows reads far back, or where its structure
- * depends on values, that would cost too much or mean something else, and the retained particle
- * keeps its line.
- * func_pmap takes the one of greatest joint density instead. particle_filter is the same without a
- * retained particle: it draws the blocks anew, and estimates the evidence of what depends on them.
+ * blocks in order. The current values are the retained particle. P further particles are drawn
+ * block by block from the prior. Each continues an ancestor picked by its weight in the previous
+ * step; the retained particle may be one. At the end one of the P + 1 is drawn by its last weight.
  *
- * A particle is the chain of its steps back to where it left the retained one; a step is the
- * generator that drew it, and drawing with it again rebuilds it, so that one trace serves for all.
- * The particles of a step are built in the order of their family tree, every other step backwards:
- * neighbours differ in the steps since their last common one, which are few as lines die out. So a
- * sweep costs time proportional to the number of steps. */
+ * The retained particle's ancestor is drawn, too (Lindsten, Jordan and Schoen 2014). The retained
+ * values from a step on may continue any particle of the previous step. The probability is
+ * proportional to its weight times the density of those values given the particle. So early blocks
+ * move, however many follow. This would be too expensive if later values read far back, and invalid
+ * if their structure depends on values. Then the retained particle keeps its line.
+ *
+ * func_pmap takes the particle of greatest joint density instead. particle_filter has no retained
+ * particle: it draws all blocks and estimates the evidence of what depends on them.
+ *
+ * A particle is the chain of its steps back to where it left the retained one. A step stores the
+ * generator that drew it; drawing again rebuilds the step, so one trace serves all particles. The
+ * particles of a step are built in the order of their family tree, every other step backwards.
+ * Neighbours then differ only in the steps since their last common ancestor, which are few because
+ * lines die out. So a sweep costs time proportional to the number of steps. */
 #include "inference/run/move.h"
 
 #include "numeric/special/special.h"
@@ -28,19 +29,19 @@
 
 enum { BY_WEIGHT, MOST_PROBABLE, FILTER }; /* which of the particles is kept */
 
-/* A step of a drawn particle. The tree of links is shared: a particle holds its last link, a link
- * its parent, and lines that died out free themselves. */
+/* A step of a drawn particle. The links form a shared tree: a particle holds its last link, and a
+ * link holds its parent. Lines that die out free themselves. */
 struct link {
     struct link *parent; /* counted; NULL: the retained particle */
     uint32_t step, refs;
     struct rng rng;
-    bool given; /* of the retained values instead */
+    bool given; /* has the retained values */
 };
 
 struct particle {
     struct link *at; /* its last step */
     double weight;   /* of that step */
-    size_t place;    /* in the order of the tree */
+    size_t place;    /* position in the order of the tree */
 };
 
 struct csmc {
@@ -51,26 +52,25 @@ struct csmc {
     size_t n;                    /* new particles */
     double *w_old;               /* retained: log weight per step */
     double old_joint;            /* retained: log joint of the whole trace (func_pmap) */
-    struct particle *now, *next; /* number n: the retained one, where its ancestors are drawn */
-    size_t all;                  /* how many of them are built at each step */
-    size_t *turn;                /* number of the particle built at each turn */
-    uint32_t *last; /* by step: see scaffold_looks_ahead; NULL: no ancestors are drawn */
-    value *values;  /* of the retained particle, borrowed, by principal */
-    double *ahead;  /* log shares of the particles as its ancestors */
-    double *upto;   /* now: normalised weights, added up */
+    struct particle *now, *next; /* index n: the retained one, if its ancestors are drawn */
+    size_t all;                  /* how many particles each step builds */
+    size_t *turn;                /* index of the particle built at each turn */
+    uint32_t *last;              /* by step: see scaffold_looks_ahead; NULL: no ancestor draws */
+    value *values;               /* of the retained particle, by principal; borrowed */
+    double *ahead;               /* log shares of the particles as ancestors of the retained one */
+    double *upto;                /* of `now`: cumulative normalised weights */
     struct rng rng;
-    bool free;           /* there is no retained particle */
-    double log_evidence; /* of the steps done: sum of the logs of their mean weights */
-    /* what stands in the trace: steps [0, shared) of the retained particle, [shared, built) drawn
-     */
+    bool free;           /* no retained particle */
+    double log_evidence; /* of the finished steps: sum of the logs of their mean weights */
+    /* The present trace: steps [0, shared) are retained, [shared, built) drawn. */
     uint32_t shared, built;
-    struct link **path; /* of the steps drawn; NULL: of a line that died out */
-    size_t *mark;       /* before each of them */
-    struct link **way;  /* scratch: where to go */
-    struct arena mem;   /* of all these arrays */
+    struct link **path; /* links of the drawn steps; NULL: its line died out */
+    size_t *mark;       /* mark before each drawn step */
+    struct link **way;  /* scratch: links to be built */
+    struct arena mem;   /* memory of all these arrays */
 };
 
-/* The generator of a step is split off when its ancestor is drawn: building it twice draws the
+/* The generator of a step is split off when its ancestor is drawn, so building it twice draws the
  * same. */
 static struct link *link_new(struct csmc *c, struct link *parent, uint32_t step) {
     struct link *l = NEW(struct link);
@@ -88,8 +88,8 @@ static void link_unref(struct csmc *c, struct link *l) {
     }
 }
 
-/* For draw. Returns whether there is anything to draw from.
- * upto[i] = sum of the shares of particles 0 .. i; the rest up to 1 is the retained one's. */
+/* Prepares draw: upto[i] is the share of particles 0 .. i; the rest up to 1 is the retained
+ * particle's. Returns false if all weights are zero. */
 static bool add_up(struct csmc *c, double retained) {
     double sum = 0;
     for (size_t i = 0; i < c->n; i++) c->upto[i] = c->now[i].weight;
@@ -102,7 +102,7 @@ static bool add_up(struct csmc *c, double retained) {
     return total > -INFINITY;
 }
 
-/* Number of the particle in whose share u lies; c->n is the retained one. */
+/* Index of the particle whose share contains u; c->n is the retained one. */
 static size_t draw(struct csmc *c, double retained, bool any, double u) {
     if (!any) return c->n;
     size_t i = infer_first_above(c->upto, c->n, u);
@@ -112,7 +112,7 @@ static size_t draw(struct csmc *c, double retained, bool any, double u) {
     return c->n;
 }
 
-/* Takes away what does not belong to the line of `to` and notes in c->way what is missing. */
+/* Undoes the steps that are not on the line of `to`, and lists the missing ones in c->way. */
 static enum gpm_status branch_off(struct csmc *c, struct link *to) {
     uint32_t first = to->step;
     struct link *l = to;
@@ -133,8 +133,8 @@ static enum gpm_status branch_off(struct csmc *c, struct link *to) {
     return st;
 }
 
-/* Lets a particle stand in the trace; *weight: of its last step, without which it stands when that
- * is -inf. */
+/* Builds a particle in the trace. *weight: of its last step; if it is -inf, that step is left
+ * out. */
 static enum gpm_status build(struct csmc *c, struct link *to, double *weight) {
     double ignored;
     enum gpm_status st = core_poll(c->x->core, c->x->at);
@@ -157,7 +157,8 @@ static enum gpm_status build(struct csmc *c, struct link *to, double *weight) {
     return st;
 }
 
-/* By parent, then by number: a total order, so that runs agree whatever qsort does with ties. */
+/* By parent, then by index: a total order, so the result does not depend on how qsort treats
+ * ties. */
 static int by_place(const void *a, const void *b, void *ctx) {
     const struct csmc *c = ctx;
     size_t i = *(const size_t *)a, j = *(const size_t *)b;
@@ -166,13 +167,13 @@ static int by_place(const void *a, const void *b, void *ctx) {
     return i < j ? -1 : i > j;
 }
 
-/* Of the retained particle: log weight of step k. */
+/* Log weight of step k of the retained particle. */
 static double retained_weight(const struct csmc *c, uint32_t k) {
     return c->last ? c->now[c->n].weight : c->w_old[k];
 }
 
-/* log of weight times density of what is retained from step k on, for each particle of the step
- * before; what lies behind last[k] is the same for all. */
+/* For each particle of the previous step: log of its weight times the density of the retained
+ * values from step k on. Densities after last[k] are the same for all. */
 static enum gpm_status look_ahead(struct csmc *c, uint32_t k) {
     enum gpm_status st = GPM_OK;
     double ignored, weight, own;
@@ -191,7 +192,7 @@ static enum gpm_status look_ahead(struct csmc *c, uint32_t k) {
     return st;
 }
 
-/* The ancestor of the retained particle at step k: its own stays possible. */
+/* The ancestor of the retained particle at step k; its own ancestor remains possible. */
 static size_t draw_ahead(struct csmc *c) {
     double total = logsumexp(c->ahead, c->all), u = rng_uniform(&c->rng), sum = 0;
     for (size_t i = 0; i < c->n && total > -INFINITY; i++)
@@ -199,7 +200,7 @@ static size_t draw_ahead(struct csmc *c) {
     return c->n;
 }
 
-/* Particle i of step k goes on from particle a of the step before; c->n: the retained one. */
+/* Particle i of step k continues particle a of the previous step; c->n: the retained one. */
 static void descend(struct csmc *c, size_t i, size_t a, uint32_t k) {
     bool line = k && (a < c->n || c->last);
     c->next[i].at = link_new(c, line ? c->now[a].at : NULL, k);
@@ -208,8 +209,8 @@ static void descend(struct csmc *c, size_t i, size_t a, uint32_t k) {
     c->turn[i] = i;
 }
 
-/* Ancestors for the particles of step k, and the order in which to build them: children in the
- * order of their parents, those that leave the old state last. */
+/* Draws ancestors for the particles of step k and the order to build them: children in the order of
+ * their parents, those that leave the old state last. */
 static enum gpm_status draw_parents(struct csmc *c, uint32_t k) {
     double retained = k ? retained_weight(c, k - 1) : 0;
     enum gpm_status st = k && c->last ? look_ahead(c, k) : GPM_OK;
@@ -226,22 +227,22 @@ static enum gpm_status draw_parents(struct csmc *c, uint32_t k) {
     return st;
 }
 
-/* One step more of a filter; false: no particle has survived it. */
+/* Adds one step of a filter to the evidence; false if no particle survived it. */
 static bool count_evidence(struct csmc *c) {
     for (size_t i = 0; i < c->n; i++) c->upto[i] = c->now[i].weight;
     c->log_evidence += logsumexp(c->upto, c->n) - log((double)c->n);
     return c->log_evidence > -INFINITY;
 }
 
-/* For each step: ancestors by the weights of the step before (multinomial, the retained particle
- * among them), then the step is drawn from its prior and weighed by what absorbs in it. That is the
- * conditional SMC kernel with the prior as proposal; it leaves the posterior invariant for any
- * number of particles. */
+/* For each step, ancestors are drawn by the weights of the previous step (multinomial, with the
+ * retained particle among them). Then the step is drawn from its prior and weighted by what absorbs
+ * in it. This is the conditional SMC kernel with the prior as proposal. It leaves the posterior
+ * invariant for any number of particles. */
 static enum gpm_status sweep(struct csmc *c) {
     enum gpm_status st = GPM_OK;
     for (uint32_t k = 0; k < c->steps && st == GPM_OK; k++) {
         st = draw_parents(c, k);
-        if (st != GPM_OK) break; /* next is of a step that is gone */
+        if (st != GPM_OK) break; /* next belongs to a step already undone */
         for (size_t i = 0; i < c->all && st == GPM_OK; i++) {
             struct particle *p = &c->next[c->turn[k % 2 ? c->all - 1 - i : i]];
             st = build(c, p->at, &p->weight);
@@ -255,7 +256,7 @@ static enum gpm_status sweep(struct csmc *c) {
     return st;
 }
 
-/* The particle whose whole state is most probable: each is built once more to see. */
+/* The particle whose whole state is most probable; each is built again to evaluate it. */
 static enum gpm_status most_probable(struct csmc *c, size_t *best) {
     double most = c->old_joint, joint, ignored;
     enum gpm_status st = GPM_OK;
@@ -272,8 +273,8 @@ static enum gpm_status most_probable(struct csmc *c, size_t *best) {
     return st;
 }
 
-/* The last weight is the last factor of the product that resampling has not yet used; earlier ones
- * are in the particles' survival. func_pmap compares whole states, so it builds each again. */
+/* The last weight is the last factor that resampling has not used; earlier factors determined which
+ * particles survived. func_pmap compares whole states, so it builds each particle again. */
 static enum gpm_status choose(struct csmc *c, bool max, bool *moved) {
     double retained = retained_weight(c, c->steps - 1), ignored;
     size_t k = c->n;
@@ -300,7 +301,7 @@ static void csmc_init(struct csmc *c, size_t n) {
     c->way = ARENA_ARRAY(&c->mem, struct link *, c->steps);
 }
 
-/* Where it can be, the retained particle is one of those that are built. */
+/* Includes the retained particle among those built, if possible. */
 static void retain(struct csmc *c) {
     uint32_t *last = ARENA_ARRAY(&c->mem, uint32_t, c->steps);
     size_t n = scaffold_n_principals(c->s);
@@ -317,7 +318,7 @@ static void csmc_release(struct csmc *c) {
     arena_release(&c->mem);
 }
 
-/* The particle that stands stays, or the state of before. */
+/* Keeps the particle now built, or restores the old state. */
 static enum gpm_status close_sweep(struct csmc *c, bool keep, enum gpm_status st) {
     if (st != GPM_OK || !keep) {
         enum gpm_status cleared = scaffold_attach_old(c->s, 0);
@@ -345,13 +346,13 @@ static enum gpm_status run(struct csmc *c, const struct target *g, bool *moved) 
     return st;
 }
 
-/* Filters: the particle that stays is drawn by the evidence of its run, then by its weight there,
- * so that the weighted runs are one filter. log_z: of each run. */
+/* Filters: the particle kept is drawn by the evidence of its run, then by its weight in it. So the
+ * weighted runs form one filter. log_z: of each run. */
 static enum gpm_status run_filters(struct csmc *c, size_t runs, double *log_z) {
     struct link *kept = NULL;
     double total = -INFINITY, ignored;
     enum gpm_status st = GPM_OK;
-    for (uint32_t k = 0; k < c->steps; k++) c->w_old[k] = -INFINITY; /* nobody goes on from it */
+    for (uint32_t k = 0; k < c->steps; k++) c->w_old[k] = -INFINITY; /* has no descendants */
     for (size_t r = 0; r < runs && st == GPM_OK; r++) {
         c->log_evidence = 0;
         st = sweep(c);
@@ -370,7 +371,7 @@ static enum gpm_status run_filters(struct csmc *c, size_t runs, double *log_z) {
     return close_sweep(c, keep, st);
 }
 
-/* log of the mean evidence of the runs, and its standard error, which one run does not tell. */
+/* log of the mean evidence of the runs, and its standard error, which one run cannot give. */
 static value evidence_of(const double *log_z, size_t runs) {
     static const char *const keys[] = {"log_evidence", "error"};
     double n = (double)runs, log_mean = logsumexp(log_z, runs) - log(n), squares = 0;
@@ -435,8 +436,8 @@ static enum gpm_status in_order(struct infer_state *x, struct trace *t, const st
     return st;
 }
 
-/* The blocks in the order of their ids, or one block; choices of the scope default in the order of
- * creation, which for a model written as a series is the order of time. */
+/* The blocks in the order of their ids, or one block. For scope default, the choices in order of
+ * creation; in a model written as a series that is the order of time. */
 static enum gpm_status pgibbs_step(struct step *s) {
     const struct target *g = s->g;
     struct node_set one = {s->at, s->n};
@@ -444,7 +445,7 @@ static enum gpm_status pgibbs_step(struct step *s) {
     if (g->extra[0].u.num > 1e6)
         return infer_error(s->x, DIAG_LIMIT, "%s: %g particles are too many", g->op->name,
                            g->extra[0].u.num);
-    /* a sweep has no ratio that the pick of the block could correct */
+    /* A sweep has no acceptance ratio that could include the correction for a random pick. */
     if (s->extra) return move_mh(s);
     if (!infer_is_name(g->block, "ordered") && !infer_is_name(g->block, "all") &&
         g->block.tag != V_ARRAY)
@@ -455,7 +456,8 @@ static enum gpm_status pgibbs_step(struct step *s) {
     return st;
 }
 
-/* In one particle. Nothing to draw: the evidence is that of nothing. */
+/* In one particle. Without choices to draw, the evidence is that of an empty set of
+ * observations. */
 static enum gpm_status op_filter(struct infer_state *x, const struct action *a, struct trace *t,
                                  value *out) {
     struct target g;

@@ -3,10 +3,10 @@
  * Actions: values that, when run, change the model. Building one evaluates its arguments and the
  * unquotes of its model expressions; nothing else happens until it is run.
  *
- * Running: action_run polls, notes where in the program it is (infer_state.at, for messages), tells
- * the guard what kind of change is coming (guard.c), and hands over to the operator's row, to the
- * untraced evaluator (blocks), or to directive_run, which does the same to every particle. A
- * directive holds for all particles or for none. */
+ * Running: action_run polls, notes the place in the program (infer_state.at, for messages) and
+ * announces the kind of change to the guard (guard.c). Then it calls the operator's row, the
+ * untraced evaluator (blocks), or directive_run, which applies a directive to every particle. A
+ * directive succeeds for all particles or for none. */
 #include "runtime/core/nest.h"
 #include "inference/run/infer.h"
 #include "inference/run/infer_pack.h"
@@ -62,9 +62,8 @@ static struct action *action_new(enum action_kind kind, struct span at) {
     return a;
 }
 
-/* What a call of an operator evaluates to. Rows with OP_PLAIN give their value at once; for the
- * others arguments were checked by the signature and are kept until the action runs, as often as it
- * does. */
+/* The value of a call of an operator. Rows with OP_PLAIN give their value at once. Other rows build
+ * an action; the signature has checked its arguments, and it may run any number of times. */
 enum gpm_status action_make_op(struct session_core *core, const struct sp_class *cls,
                                const value *args, size_t n, struct span at, value *out) {
     const struct infer_op *op = infer_op_of(cls);
@@ -106,8 +105,8 @@ bool action_named(value v) {
     return a && a->kind == ACTION_OP && (a->op->flags & OP_VALUE);
 }
 
-/* Model expressions are not evaluated here, only the $-parts in them, each into a frame of its own
- * (splices); any other operand (the observed value) is evaluated now. */
+/* Evaluates only the $-parts of model expressions here, each into its own frame (splices). Other
+ * operands (the observed value) are evaluated now. */
 static enum gpm_status build_directive(struct session_core *core, struct action *d,
                                        const struct ast *a, struct frame *f) {
     enum gpm_status st = GPM_OK;
@@ -149,7 +148,7 @@ enum gpm_status action_make(struct session_core *core, const struct ast *a, stru
     return st;
 }
 
-/* Directives that leave the model as it is. */
+/* Directives that do not change the model. */
 static bool only_reads(const struct action *a) {
     enum directive k = a->ast->u.dir.kind;
     return k == DIR_INFER || k == DIR_SAMPLE || k == DIR_SAMPLE_ALL || k == DIR_COLLECT ||
@@ -165,7 +164,7 @@ static enum gpm_status guard(struct infer_state *x, const struct action *a) {
     return guard_action(x, changes, !op || (a->op->flags & OP_SHARED));
 }
 
-/* Does it leave choices that are more than draws of the prior? */
+/* Does it leave choices that are no longer draws of the prior? */
 static bool op_moves(const struct infer_op *op) {
     return (op->flags & (OP_STEPS | OP_MOVES)) || op->run == infer_steps;
 }
@@ -173,7 +172,7 @@ static bool op_moves(const struct infer_op *op) {
 static enum gpm_status directive_run(struct infer_state *x, struct action *a, bool dropped,
                                      value *out);
 
-/* The guard first, then whatever a detach left open is closed (infer_close), then the action. */
+/* First the guard, then infer_close for a pending detach, then the action. */
 static enum gpm_status run_kind(struct infer_state *x, struct action *a, bool dropped, value *out) {
     enum gpm_status guarded = guard(x, a);
     if (guarded != GPM_OK) return guarded;
@@ -190,15 +189,15 @@ static enum gpm_status run_kind(struct infer_state *x, struct action *a, bool dr
         x->dropped = dropped;
         if ((a->op->flags & OP_RESUMES) || a->op->run == infer_steps) place_hand(x->core);
         return core_place(x->core, a->op->run(x, a, out), a->at);
-    case ACTION_BLOCK: break; /* goes on in another action */
+    case ACTION_BLOCK: break; /* continues in another action */
     case ACTION_EVAL: return plain_eval(x->core, a->ast->kids[1], a->frame, out);
     case ACTION_DIRECTIVE: return directive_run(x, a, dropped, out);
     }
     return GPM_E_ARG;
 }
 
-/* Of an action inside a run: can its value depend on random numbers? Those that pass on what others
- * give leave the answer to these. */
+/* Can the value of an action inside a run depend on random numbers? Actions that pass on results of
+ * others leave the answer to those. */
 static bool tells_draws(const struct action *a, value given) {
     if (given.tag == V_NIL || a->kind == ACTION_BLOCK || a->kind == ACTION_EVAL) return false;
     if (a->kind == ACTION_OP) return !(a->op->flags & OP_EXACT);
@@ -213,8 +212,8 @@ enum gpm_status infer_not_action(struct diags *d, value v, struct span at) {
                                            : "return(v) makes an action that gives the value v");
 }
 
-/* A block and infer hand over to another action (*goes_on): *out is that one, owned, and *at where
- * it stands. Others give their value. */
+/* A block and infer continue with another action (*goes_on): *out is that action, owned, and *at
+ * its place. Other actions give their value. */
 static enum gpm_status run_or_go_on(struct infer_state *x, value v, bool dropped, bool *goes_on,
                                     struct span *at, value *out) {
     struct action *a = action_of(v);
@@ -241,7 +240,7 @@ static enum gpm_status run_or_go_on(struct infer_state *x, value v, bool dropped
         place_hand(core);
         return st == GPM_OK ? plain_block(core, a->ast, a->frame, out, at) : st;
     }
-    struct profile *watching = x->profile; /* the action itself may begin or end one */
+    struct profile *watching = x->profile; /* the action may start or stop profiling */
     bool watched = watching && profile_enter(watching, a);
     st = run_kind(x, a, dropped, out);
     if (watched) profile_leave(watching);
@@ -249,7 +248,7 @@ static enum gpm_status run_or_go_on(struct infer_state *x, value v, bool dropped
     return st;
 }
 
-/* Where the running of an action stands: before the one that it has come to. */
+/* The place of a running action, before the action it has reached. */
 struct action_place {
     value v; /* owned */
     struct span at;
@@ -263,7 +262,7 @@ static void pack_action_place(struct pack *p, void *ctx) {
     pack_bool(p, &a->dropped);
 }
 
-/* The program may drop its last reference to an action while that runs. */
+/* Holds the action, since the program may drop its last reference while it runs. */
 enum gpm_status action_run(struct session_core *core, value v, struct span at, value *out) {
     struct infer_state *x = infer_of(core);
     struct span outer = x->at;
@@ -286,7 +285,7 @@ enum gpm_status action_run(struct session_core *core, value v, struct span at, v
     return st;
 }
 
-/* Directives, for each particle. */
+/* Directives, per particle. */
 
 enum gpm_status infer_label(struct infer_state *x, value v, struct sym **out) {
     if (v.tag == V_SYM && v.u.sym)
@@ -305,7 +304,7 @@ enum gpm_status infer_label(struct infer_state *x, value v, struct sym **out) {
     return GPM_OK;
 }
 
-/* A directive with its label and names computed. */
+/* A directive with its label and names evaluated. */
 struct one_run {
     const struct action *a;
     struct sym *label;
@@ -337,8 +336,8 @@ static enum gpm_status run_one(const struct one_run *r, struct trace *t, value *
     return GPM_OK;
 }
 
-/* Does the expression apply a distribution, so that what it gives a value to is a choice that comes
- * and goes with the directive? */
+/* Does the expression apply a distribution? Then the choice that gets the value exists only with
+ * the directive. */
 static bool makes_its_choice(const struct one_run *r, struct trace *t) {
     const struct ast *a = r->a->ast->kids[0]->kids[0];
     struct cell *cell;
@@ -349,8 +348,8 @@ static bool makes_its_choice(const struct one_run *r, struct trace *t) {
     return cls && (cls->flags & SP_RANDOM);
 }
 
-/* Does it change what others have made: give a value to a choice that is there already, take the
- * name of what is frozen? Then taking its record back is not enough. */
+/* Does it change results of earlier directives: constrain an existing choice, or reuse the name of
+ * a frozen directive? Then removing its record does not undo it. */
 static bool changes_what_stands(const struct one_run *r, struct trace *t) {
     enum directive kind = r->a->ast->u.dir.kind;
     if (kind == DIR_OBSERVE || kind == DIR_FORCE) return !makes_its_choice(r, t);
@@ -360,8 +359,8 @@ static bool changes_what_stands(const struct one_run *r, struct trace *t) {
     return again;
 }
 
-/* In turn on every particle, each drawing from its own stream. One that fails is undone on those
- * before it: the records made are taken back. The result is an array with a value per particle. */
+/* Runs on each particle in turn, with that particle's random stream. If one fails, the records made
+ * on the particles before it are removed. The result is an array with one value per particle. */
 static enum gpm_status run_on_particles(struct infer_state *x, void *ctx, value *out) {
     const struct one_run *r = ctx;
     struct model *m = x->model;
@@ -380,7 +379,7 @@ static enum gpm_status run_on_particles(struct infer_state *x, void *ctx, value 
     return st;
 }
 
-/* sample: on a particle that is drawn by weight. */
+/* sample: on one particle, drawn by weight. */
 static enum gpm_status run_on_one(struct infer_state *x, const struct one_run *r, value *out) {
     const struct model *m = x->model;
     size_t i = 0, *count = mem_zalloc(m->p.n * sizeof *count);
@@ -391,9 +390,9 @@ static enum gpm_status run_on_one(struct infer_state *x, const struct one_run *r
     return run_one(r, m->p.at[i], out);
 }
 
-/* collect, extract_stats and call_back read; the rest change
- * every particle. Observe and force multiply the particle's weight by what trace.h says. predict
- * and assume give the value in the first particle; the others one value per particle. */
+/* collect, extract_stats and call_back only read; other directives change every particle. Observe
+ * and force multiply the particle's weight (trace.h). predict and assume return the value in the
+ * first particle, the others one value per particle. */
 static enum gpm_status directive_run(struct infer_state *x, struct action *a, bool dropped,
                                      value *out) {
     const struct ast *d = a->ast;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an inference program does badly, in words, with numbers and what to try: from the shares of
- * proposals accepted and from what hmc and nuts know of their trajectories (sampler_stats.h).
- */
+ * Warnings about inefficient inference, with figures and a remedy. They are based on acceptance
+ * rates and on what hmc and nuts record about their trajectories (sampler_stats.h). */
 #include "inference/run/advice.h"
 #include "inference/run/progress.h"
 #include "inference/hmc/sampler.h"
 #include <math.h>
 
-/* Limits: E-BFMI (Betancourt 2016); a share accepted, of at least so many proposals; the mean
- * acceptance statistic, whose target is 0.8. */
+/* Limits: E-BFMI (Betancourt 2016); an acceptance rate, with the minimum number of proposals; the
+ * mean acceptance statistic, whose target is 0.8. */
 #define EBFMI_LOW  0.3
 #define SHARE_LOW  0.05
 #define ACCEPT_LOW 0.6
@@ -31,7 +30,7 @@ static void count_kind(struct trace *t, struct node *n, struct kinds *k) {
         k->other++;
 }
 
-/* Of the choices that a scope holds now, in the first particle. */
+/* The kinds of the choices that a scope holds now, in the first particle. */
 static struct kinds kinds_of(const struct infer_state *x, value scope) {
     struct kinds k = {0, 0, 0};
     struct trace *t = x->model->p.at[0];
@@ -124,7 +123,7 @@ void advice_all(const struct infer_state *x, struct buf *out) {
     advice_of_trajectories(x, out);
 }
 
-/* Said at what is evaluated anew, with what to write instead. */
+/* Warns at the node that is evaluated again and suggests what to write instead. */
 void nuts_warn_rebuilt(struct infer_state *x, const struct node *n) {
     const struct sp_class *cls = n ? node_class(n) : NULL;
     bool maps = cls && (cls->flags & SP_ARRANGES) && cls->request;

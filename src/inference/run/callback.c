@@ -59,7 +59,7 @@ static enum gpm_status arguments(struct infer_state *x, struct action *a, struct
     return st;
 }
 
-/* The reply is an expression of the language. */
+/* Evaluates the reply, an expression of the language. */
 static enum gpm_status read_reply(struct infer_state *x, const char *text, value *out) {
     struct session_core *core = x->core;
     struct ast *program;
@@ -75,8 +75,8 @@ static enum gpm_status read_reply(struct infer_state *x, const char *text, value
     return st;
 }
 
-/* The host sees JSON and answers with text of the language, or with nothing: nil. What it says on
- * failure ends up in the message. */
+/* The host receives JSON and replies with text of the language; an empty reply means nil. On
+ * failure its text becomes part of the message. */
 enum gpm_status callback_run(struct infer_state *x, struct action *a, const struct sym *name,
                              value *out) {
     struct callback *bound = find(x, name->text);

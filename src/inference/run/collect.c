@@ -11,9 +11,8 @@
 #include "base/clock.h"
 #include <math.h>
 
-/* An item may be, instead of an expression of the model, an operator that gives a value per
- * particle, or a call of one: log_lik(), y_rep(), global_log_joint. NULL: it is none. Names of the
- * model come first, as ever. */
+/* An item may also be an operator that gives a value per particle, or a call of one: log_lik(),
+ * y_rep(), global_log_joint. NULL for any other item. Names of the model take precedence. */
 static const struct infer_op *operator_of(struct infer_state *x, const struct ast *e) {
     const struct ast *name = e->kind == AST_CALL ? e->kids[0] : e;
     struct cell *cell;
@@ -46,7 +45,7 @@ static enum gpm_status run_operator(struct infer_state *x, const struct ast *e, 
     return st;
 }
 
-/* A column is called by its label, else by the operator, else by the text of its expression. */
+/* A column is named by its label, else by the operator, else by the text of its expression. */
 static char *column_name(struct infer_state *x, const struct action *a, size_t i) {
     const struct ast *dir = a->ast, *e = dir->kids[i]->kids[0];
     if (i < dir->u.dir.n_names && dir->u.dir.names[i]) {
@@ -59,8 +58,8 @@ static char *column_name(struct infer_state *x, const struct action *a, size_t i
     return buf_take(&b);
 }
 
-/* With how many particles, and with which total, a row's weight is compared: with all of them, also
- * while an action runs on one alone. */
+/* The particles that a row's weight is compared with, and their total weight. These are all
+ * particles, even while an action runs on one of them. */
 static double total_of(const struct infer_state *x, size_t *n) {
     const struct lent *l = infer_lent(x);
     bool alone = l->n && x->model->p.n == 1;
@@ -83,7 +82,7 @@ void collect_begin_row(struct infer_state *x, double iter, size_t particle, doub
     dataset_begin_row(d, (double[DATASET_FIRST]){iter, (double)particle, clock_seconds(), w, prob});
 }
 
-/* Expressions first, all at once, then what operators give. */
+/* Expressions first, all at once; then the operators' values. */
 static enum gpm_status collect_row(struct infer_state *x, struct action *a, size_t particle,
                                    double total, struct dataset *d) {
     struct trace *t = x->model->p.at[particle];
@@ -114,8 +113,8 @@ static enum gpm_status collect_row(struct infer_state *x, struct action *a, size
     return st;
 }
 
-/* What hmc and nuts say of the transition that led to the draw, once they are in use; before the
- * draw itself, as Stan writes them. */
+/* Adds the diagnostics of hmc and nuts for the last transition, once they are in use. They precede
+ * the draw, as in Stan. */
 static void add_sampler(struct infer_state *x, struct draw_row *r) {
     union sampler_draw last;
     if (!sampler_in_use(x)) return;
@@ -124,7 +123,7 @@ static void add_sampler(struct infer_state *x, struct draw_row *r) {
         (void)draw_row_add(r, sampler_names[i], value_num(last.at[i]));
 }
 
-/* Its numbers with their names; what is no number is left out. */
+/* Passes on the numbers with their names; other values are left out. */
 void collect_pass_on(struct infer_state *x, const struct dataset *d, size_t first) {
     if (!x->draw) return;
     if (!x->row) x->row = NEW(struct draw_row);

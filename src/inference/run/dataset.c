@@ -57,7 +57,7 @@ size_t dataset_rows(const struct dataset *d) {
     return d->n_columns ? d->cells.n / d->n_columns : 0;
 }
 
-/* Cells move to rows that are wider by one. */
+/* Moves the cells into rows with one more column. */
 static void widen(struct dataset *d, const char *name) {
     size_t old = d->n_columns, rows = dataset_rows(d);
     d->names = mem_realloc(d->names, (old + 1) * sizeof *d->names);
@@ -87,7 +87,7 @@ size_t dataset_column(struct dataset *d, const char *name, size_t nth) {
     return d->n_columns - 1;
 }
 
-/* How many columns before c are called as it is. */
+/* The number of columns before c with the same name. */
 static size_t same_before(const struct dataset *d, size_t c) {
     size_t n = 0;
     for (size_t i = DATASET_FIRST; i < c; i++) n += !strcmp(d->names[i], d->names[c]);
@@ -124,8 +124,8 @@ double *dataset_numbers(const struct dataset *d, size_t column) {
 
 /* ---- draws ---- */
 
-/* "[3]", "[2,5]" or "" into `text`; how long it is. */
-enum { INDEX = 24, SUFFIX = 2 * INDEX }; /* a number at most, with comma or bracket */
+/* Writes "[3]", "[2,5]" or "" into `text`; returns the length. */
+enum { INDEX = 24, SUFFIX = 2 * INDEX }; /* at most a number with comma or bracket */
 static size_t put_index(char text[SUFFIX], const size_t *index, size_t n_index) {
     char *at = text;
     for (size_t i = 0; i < n_index; i++) {
@@ -162,8 +162,8 @@ static void forget_columns(struct draw_row *r, size_t from) {
     while (r->columns.n > from) mem_free(vec_pop(&r->columns).name);
 }
 
-/* Is the next column as in the row before? If not, that row says nothing of those behind, either.
- */
+/* Does the next column agree with the previous row? If not, later columns of that row are
+ * discarded. */
 static bool like_before(struct draw_row *r, const struct draw_column *c) {
     size_t i = r->n_columns++;
     const struct draw_column *was = &r->columns.at[i];
@@ -222,15 +222,15 @@ bool dataset_weights(const struct dataset *d, size_t from, size_t end, double n,
     return any;
 }
 
-/* Where the particles end that were collected together with the one in row `from`. */
+/* The end of the rows that were collected together with row `from`. */
 static size_t group_end(const struct dataset *d, size_t from) {
     size_t rows = dataset_rows(d), r = from + 1;
     while (r < rows && dataset_number(d, r, DATASET_PARTICLE) == (double)(r - from)) r++;
     return r;
 }
 
-/* Of every row the log of its weight over the mean weight of the particles that were collected
- * with it; NULL: all are 0. Caller frees with mem_free. */
+/* For every row: log of its weight over the mean weight of the particles collected with it. NULL:
+ * all are 0. Caller frees with mem_free. */
 static double *dataset_log_weights(const struct dataset *d) {
     size_t rows = dataset_rows(d);
     double *w = mem_zalloc((rows + 1) * sizeof *w);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Guards: what an instruction has changed is taken back when it fails, but for transitions.
+ * Guards undo the changes of a failed instruction, except transitions.
  *
  *     FRESH <-> WHOLE ---- transitions ----> MOVED
  *          \________________________________/
- *                           | another change, which a failure may leave behind
+ *                           | a change that a failure may leave half done
  *                           v
  *                          COPY
  *
- * A transition that fails puts back what it took, so a chain that fails or is interrupted keeps its
- * last complete one, and needs no guard. Nor does a single directive, but where it gives values to
+ * A failing transition restores its own changes. An interrupted chain therefore keeps its last
+ * complete state and needs no guard. A single directive needs none, either, unless it constrains
  * choices of several particles (guard_particles). */
 #include "inference/run/infer.h"
 
@@ -26,8 +26,8 @@ void guard_moved(struct infer_state *x) {
     if (x->guard.state <= GUARD_WHOLE) x->guard.state = GUARD_MOVED;
 }
 
-/* share: no caller holds nodes of the model now, so that its traces may share layers with the copy.
- * Else the copy is one, and the model's nodes stay what they are. */
+/* share: no caller holds nodes of the model now, so its traces may share layers with the copy.
+ * Otherwise the copy is a full one, and the model's nodes stay valid. */
 static enum gpm_status copy(struct infer_state *x, bool share) {
     struct guard *g = &x->guard;
     if (!g->model || g->state == GUARD_COPY) return GPM_OK;
@@ -41,7 +41,7 @@ static enum gpm_status copy(struct infer_state *x, bool share) {
     g->rng = x->core->rng;
     if (st == GPM_OK)
         g->state = GUARD_COPY;
-    else /* the copy may lack what there was no room for; the model is as it was */
+    else /* the copy may be incomplete for lack of memory; the model is unchanged */
         particles_free(&g->copy);
     return st;
 }

@@ -10,7 +10,7 @@ extern const struct op_state_class samplers_own, structures_own, laplace_fits_ow
 static const struct op_state_class *const states[] = {
     &samplers_own, &structures_own, &laplace_fits_own, &detached_own, &summed_own, &lent_own};
 struct op_states {
-    void *of[COUNT_OF(states)]; /* NULL: not asked for yet */
+    void *of[COUNT_OF(states)]; /* NULL until first used */
 };
 
 struct op_states *op_states_new(void) {
@@ -37,7 +37,7 @@ void op_states_pack(struct pack *p, struct infer_state *x) {
         if (states[i]->pack) states[i]->pack(p, infer_own(x, states[i]));
 }
 
-/* Made once for the index of procedures, and kept. */
+/* Made once for the index of procedures and kept. */
 size_t sp_operator_make(const struct sp_class **rows) {
     VEC(struct sp_class) all = {0};
     for (size_t f = 0; infer_families[f]; f++)

@@ -15,12 +15,12 @@
 
 #include <string.h>
 
-/* A new field of these structs is to be written, or to be set by who reads. */
+/* A new field of these structs must be written, or set by the reader. */
 PACK_SIZE(struct model, 56, "struct model: see model_pack");
 PACK_SIZE(struct action, 136, "struct action: see action_pack");
 PACK_SIZE(struct infer_state, 344, "struct infer_state: see infer_pack");
 
-/* All that values can be, in an order that the format keeps: a new one goes to the end. */
+/* All classes of boxes. The format fixes their order, so new ones go to the end. */
 static const struct box_class *const boxes[] = {
     &sp_proc_class, &closure_class, &memo_class,  &env_class,        &kernel_class,  &mean_class,
     &action_class,  &dataset_class, &model_class, &subproblem_class, &proposal_class};

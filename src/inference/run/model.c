@@ -2,12 +2,11 @@
  *
  * Models: sets of particles (traces) that share directives; and the state of a session's inference.
  *
- * Who owns what: a model (a counted box) owns its traces; the session's infer_state holds a
- * reference to the current model, and every operator works on x->model. Random numbers: the session
- * has a seed and a chain number; each new model's first trace gets the next stream of them
- * (next_stream), copies split theirs. So no two traces that run share a stream, and what a program
- * draws does not depend on what other models do.
- */
+ * Ownership: a model (a counted box) owns its traces. The session's infer_state holds a reference
+ * to the current model, and every operator works on x->model. Random numbers: the session has a
+ * seed and a chain number; each new model's first trace gets the next stream of them (next_stream),
+ * copies split theirs. So no two traces that run share a stream, and what a program draws does not
+ * depend on what other models do. */
 #include "runtime/core/nest.h"
 #include "inference/run/dataset.h"
 #include "inference/run/profile.h"
@@ -54,7 +53,7 @@ value model_new(struct session_core *core) {
     rng_init(&r, core->rng.seed, core->rng.chain, ++x->next_stream);
     m->made_by = core->nest ? core->nest->number : 0;
     vec_push(&m->p, trace_new(core, r));
-    core->frames_made += 50; /* what a model holds soon outweighs its frames */
+    core->frames_made += 50; /* a model's contents soon outweigh its frames */
     return value_box(V_BOX, &m->box);
 }
 
@@ -95,7 +94,7 @@ enum gpm_status model_fork(struct infer_state *x, struct model *m, value *out) {
     return st;
 }
 
-/* By value: whatever the action does to the model's vector, this one stays as it was. */
+/* By value: the returned vector stays unchanged whatever the action does to the model's. */
 particles infer_lend(struct infer_state *x, size_t i) {
     struct model *m = x->model;
     particles all = m->p;
@@ -128,7 +127,7 @@ double model_log_weight(const struct model *m) {
     return max + log(sum);
 }
 
-/* The observation that has density zero as the choices are; false: none has. */
+/* The observation whose density is zero at the present choices; false if all are possible. */
 static bool contradicted(struct trace *t, struct span *at) {
     struct recorded d = {NULL, 0};
     bool found = false;
@@ -145,7 +144,7 @@ static bool contradicted(struct trace *t, struct span *at) {
     return found;
 }
 
-/* Particles of weight zero count for nothing unless all are. */
+/* Particles of weight zero are ignored unless all have weight zero. */
 void model_tell_impossible(struct infer_state *x) {
     struct model *m = x->model;
     struct diags *d = x->core->diags;
@@ -184,7 +183,7 @@ size_t infer_first_above(const double *upto, size_t n, double u) {
     return lo;
 }
 
-/* Rounding may leave u above all shares: then the last particle of some weight. */
+/* Rounding may leave u above all shares; then the last particle with positive weight is taken. */
 static size_t draw_from(const double *upto, size_t n, double u) {
     size_t i = infer_first_above(upto, n, u);
     if (i < n) return i;
@@ -196,7 +195,7 @@ void infer_draw_particles(struct infer_state *x, double total, bool systematic, 
                           size_t *count) {
     const struct model *m = x->model;
     bool any = total > -INFINITY;
-    /* the weights of particles 0 .. i added up, as shares of the total */
+    /* Cumulative weights of particles 0 .. i as shares of the total. */
     double *upto = NEW_ARRAY(double, m->p.n), sum = 0;
     for (size_t i = 0; any && i < m->p.n; i++) upto[i] = sum += exp(m->p.at[i]->log_weight - total);
     double comb = systematic ? rng_uniform(&x->core->rng) : 0;
@@ -207,9 +206,8 @@ void infer_draw_particles(struct infer_state *x, double total, bool systematic, 
     mem_free(upto);
 }
 
-/* Hooks into the evaluator below (it does not know this layer), the first model, the names of
- * blocks, and the rows whose name is the action itself (OP_VALUE), not a procedure that builds one.
- */
+/* Sets the hooks of the evaluator below (it does not know this layer), the first model, the names
+ * of blocks, and the rows whose name is an action instead of a procedure (OP_VALUE). */
 void infer_state_init(struct infer_state *x, struct session_core *core) {
     x->core = core;
     x->own = op_states_new();
@@ -247,7 +245,7 @@ void infer_state_release(struct infer_state *x) {
     op_states_free(x->own);
 }
 
-/* What a walk that was given up left of a text is not shown. */
+/* Output of an abandoned walk is not shown. */
 void infer_write(struct infer_state *x, const char *text, size_t n) {
     if (x->core->limits.cut) return;
     x->wrote = true;
@@ -289,8 +287,8 @@ static void note_scope(struct infer_state *x, value scope) {
     vec_push(&x->known_scopes, value_ref(scope));
 }
 
-/* So that an operator on a scope whose tag has not been evaluated (in this state) does nothing,
- * while a misspelt one is an error. */
+/* An operator on a scope whose tag was not evaluated in this state does nothing; a misspelt scope
+ * is an error. */
 void infer_note_scopes(struct infer_state *x, const struct ast *a) {
     if (!a) return;
     if (a->kind == AST_TAG || a->kind == AST_TAG_OUT) {

@@ -6,10 +6,10 @@
  *       |              ^               |
  *       forget         +---- drop -----+--close(no)--> gone, the old state stands
  *
- * By a flat nothing is taken out: open reads, build computes into scratch, close writes or does
- * not. By a scaffold open detaches, build regenerates, drop undoes that, close commits or restores.
- * What an operator sees is the same: w_old, and a weight for each point, both with the principals'
- * own densities (SCAFFOLD_FIXED). */
+ * A flat takes nothing out: open reads inputs, build computes into scratch, close writes if the
+ * state is kept. With a scaffold, open detaches, build regenerates, drop undoes that, and close
+ * commits or restores. An operator sees the same in both cases: w_old and a weight for each point,
+ * both with the principals' own densities (SCAFFOLD_FIXED). */
 #include "inference/run/move.h"
 
 #include "runtime/flat/flat.h"
@@ -21,15 +21,15 @@ struct scaffold *move_scaffold(struct step *s) {
     return (s->redraws ? scaffold_build_redrawing : scaffold_build)(s->t, s->at, s->n);
 }
 
-/* Without a change of structure the block is picked again with the probability of before, so flats
- * need no correction for it. */
+/* Without a change of structure the probability of picking the block is the same before and after,
+ * so flats need no correction. */
 enum gpm_status move_mh(struct step *s) {
     bool done;
     enum gpm_status st = flat_mh(s->t, s->at, s->n, &done, &s->accepted);
     return st == GPM_OK && !done ? trace_mh(s->t, s->at, s->n, s->extra, &s->accepted) : st;
 }
 
-/* The scaffold of the block and of what is summed out; *found false: nothing is. */
+/* The scaffold of the block and the summed choices; *found is false if no choice is summed out. */
 static enum gpm_status find_marginal(struct step *s, struct move *m, bool *found) {
     struct node_set sum, all;
     enum gpm_status st = marginal_choices(s->x, s->t, &sum);
@@ -42,7 +42,7 @@ static enum gpm_status find_marginal(struct step *s, struct move *m, bool *found
         both.at = all.at;
         both.n = all.n;
         *m = (struct move){.x = s->x, .t = s->t, .n_summed = all.n - s->n};
-        m->parts = flat_of_parts(s->t, all.at, all.n); /* before there is a scaffold */
+        m->parts = flat_of_parts(s->t, all.at, all.n); /* before the scaffold is built */
         m->s = move_scaffold(&both);
         if (scaffold_n_principals(m->s) != all.n) {
             scaffold_close(m->s, false);
@@ -107,7 +107,7 @@ static struct node **principals(const struct move *m, size_t n) {
     return at;
 }
 
-/* From the old state, which the flat has left as it was. */
+/* From the old state, which the flat has not changed. */
 static enum gpm_status give_way(struct move *m, struct node **at, size_t n) {
     if (m->flat) flat_set_placing(m->flat, NULL);
     m->flat = NULL;
@@ -128,9 +128,9 @@ enum gpm_status move_generally(struct move *m) {
     return st;
 }
 
-/* The flat could not judge a point. Where it leaves one after the other (a row may have no
- * derivative) it is asked more and more seldom: to give way and to come back costs about two
- * general evaluations. */
+/* The flat could not evaluate a point. After repeated failures (a row may lack a derivative) it is
+ * tried less and less often, since switching to a scaffold and back costs about two scaffold
+ * evaluations. */
 static enum gpm_status leave(struct move *m) {
     enum { MOST = 10 };
     unsigned left = m->left < MOST ? m->left + 1 : MOST;
@@ -140,7 +140,7 @@ static enum gpm_status leave(struct move *m) {
     return st;
 }
 
-/* The old state is put back, and the flat begins from there. */
+/* Restores the old state and lets the flat continue. */
 static enum gpm_status come_back(struct move *m) {
     size_t n = move_n(m);
     struct node **at = principals(m, n);
@@ -176,7 +176,7 @@ bool move_args_change(const struct move *m, size_t i) {
 }
 
 bool move_has_brush(const struct move *m) {
-    return m->s && !m->n_summed && scaffold_has_brush(m->s); /* what is summed makes no choices */
+    return m->s && !m->n_summed && scaffold_has_brush(m->s); /* summed choices have no brush */
 }
 
 struct node *move_rebuilds(const struct move *m) {
@@ -184,7 +184,7 @@ struct node *move_rebuilds(const struct move *m) {
 }
 
 #ifdef GPMEM_CHECKS
-/* Then it is proposed again. */
+/* The state is proposed again afterwards. */
 enum gpm_status move_check(struct move *m, const value *vals, double weight, const value *grads) {
     static _Thread_local unsigned tick;
     double again;
@@ -200,8 +200,8 @@ enum gpm_status move_check(struct move *m, const value *vals, double weight, con
 }
 #endif
 
-/* A flat that cannot judge a point has changed nothing, random numbers included: the scaffold
- * begins from the same state and draws what the flat would have drawn. */
+/* A flat that cannot evaluate a point has changed nothing, not even the random numbers. The
+ * scaffold begins from the same state and draws what the flat would have drawn. */
 enum gpm_status move_build(struct move *m, const value *vals, double *weight, value *grads) {
     enum gpm_status st = GPM_OK;
     if (m->sum && vals) {
@@ -225,7 +225,7 @@ enum gpm_status move_build(struct move *m, const value *vals, double *weight, va
     }
     scaffold_unregen(m->s);
     st = scaffold_regen(m->s, vals ? SCAFFOLD_FIXED : SCAFFOLD_PRIOR, vals, weight);
-    if (m->sum) m->built = st == GPM_OK && scaffold_built(m->s); /* drawn, the summed ones too */
+    if (m->sum) m->built = st == GPM_OK && scaffold_built(m->s); /* with the summed choices */
     for (size_t i = 0; st == GPM_OK && grads && i < move_n(m); i++) grads[i] = NIL;
     if (st == GPM_OK && grads && *weight > -INFINITY && scaffold_built(m->s))
         st = scaffold_gradient(m->s, grads);
@@ -256,9 +256,9 @@ void move_drop(struct move *m) {
         scaffold_unregen(m->s);
 }
 
-/* trace_settle: the caller may read or change the trace by any way next. */
+/* Settles the trace, since the caller may read or change it in any way next. */
 void move_close(struct move *m, bool keep) {
-    if (!m->flat && !m->s) return; /* it ended in an error, as it was */
+    if (!m->flat && !m->s) return; /* it ended in an error; nothing to close */
     if (m->flat) flat_set_placing(m->flat, NULL);
     keep = keep && move_built(m);
     if (m->sum)

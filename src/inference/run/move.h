@@ -1,73 +1,71 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside infer/: moves of a block to given values, by the compiled form where there is one (flat),
- * else through a scaffold that is detached while the move is open. Every operator that proposes
- * values goes through here, so the way taken changes speed alone; and so does the guard: a scaffold
- * is opened only after the model is safe.
- */
+ * Inside inference/: moves of a block to given values. A move uses a flat (compiled form) if
+ * possible, else a scaffold that is detached while the move is open. All operators that propose
+ * values go through here, so the choice only affects speed. The guard is handled here, too: a
+ * scaffold is opened only once the model is protected. */
 #ifndef INFER_MOVE_H
 #define INFER_MOVE_H
 #include "inference/run/infer.h"
 
-/* Exactly one of flat and s is there from move_find on. A flat gives way to a scaffold at a point
- * that it cannot judge, and is asked again for a later one: a trajectory of a thousand points that
- * meets one domain error is not worth a thousand general evaluations. After move_generally there is
- * a scaffold to the end. Both NULL: the move ended in an error and the trace is as it was. */
+/* Exactly one of flat and s is set after move_find. At a point it cannot evaluate, a flat gives way
+ * to a scaffold, and it is tried again later. So one domain error in a trajectory of a thousand
+ * points does not make the other points slow. After move_generally the scaffold stays until the
+ * end. If both are NULL the move ended in an error and the trace is unchanged. */
 struct move {
     struct infer_state *x;
     struct trace *t;
-    struct flat *flat;  /* the trace is left alone until the move is kept */
-    struct scaffold *s; /* else: detached */
-    /* s is that of the principals and of the choices to be summed out, in this order: weights are
-     * marginal ones, and closing draws the summed choices given the rest (marginal.h) */
+    struct flat *flat;  /* leaves the trace unchanged until the move is kept */
+    struct scaffold *s; /* otherwise: a detached scaffold */
+    /* If n_summed > 0, s covers the principals followed by the choices to be summed out. Weights
+     * are then marginal, and closing draws the summed choices given the rest (marginal.h). */
     size_t n_summed;
-    struct marginal *sum;          /* from open on */
-    struct flat *parts;            /* of the same principals, or NULL */
+    struct marginal *sum;          /* set by open */
+    struct flat *parts;            /* a flat of the same principals, or NULL */
     const struct placing *placing; /* borrowed, or NULL */
-    bool built;                    /* flat: a state was proposed that can be kept */
-    unsigned left; /* times in a row that the flat could judge no point; 0 with a scaffold: it is
-                      not asked again */
-    unsigned wait; /* points until it is asked again */
-    double w_old;  /* log weight of the state that stands, the principals' densities included */
+    bool built;                    /* flat: a state that can be kept is proposed */
+    unsigned left; /* consecutive times the flat failed to evaluate a point; 0 with a scaffold: the
+                      flat is not tried again */
+    unsigned wait; /* points until the flat is tried again */
+    double w_old;  /* log weight of the current state, with the principals' own densities */
 };
 
-/* Finds the way to move the block; nothing changes yet. */
+/* Chooses flat or scaffold for the block; changes nothing yet. */
 enum gpm_status move_find(struct step *s, struct move *m) GPM_MUST_USE;
-void move_forget(struct move *m); /* found but never opened */
-/* Takes the block out; w_old is known. A move that cannot be opened is gone. */
+void move_forget(struct move *m); /* for a move never opened */
+/* Takes the block out; w_old is then known. If opening fails the move is gone. */
 enum gpm_status move_open(struct move *m) GPM_MUST_USE;
-/* From here on through a scaffold: what the principals could be is asked of them while they are
- * out. */
+/* Uses a scaffold from here on, for questions about the principals that need them detached. */
 enum gpm_status move_generally(struct move *m) GPM_MUST_USE;
-/* After open: from here to the end values are given for principals to be placed (trace.h). Not for
- * moves with summed choices. */
+/* After open: from here on, values given for principals are placed (trace.h). Not with summed
+ * choices. */
 enum gpm_status move_set_placing(struct move *m, const struct placing *p) GPM_MUST_USE;
-size_t move_n(const struct move *m); /* principals; one inside another's brush is none */
+size_t move_n(const struct move *m); /* principals; not those in another's brush */
 struct node *move_principal(const struct move *m, size_t i);
 value move_old_value(const struct move *m, size_t i);  /* borrowed */
-bool move_args_change(const struct move *m, size_t i); /* operands of i with the others */
+bool move_args_change(const struct move *m, size_t i); /* do others change operands of i? */
 bool move_has_brush(const struct move *m);
-/* What evaluates anew whenever the block changes, or NULL. */
+/* A node that is evaluated again whenever the block changes, or NULL. */
 struct node *move_rebuilds(const struct move *m);
-/* Log weight of the given values, or under NULL of values drawn from the prior, whose own densities
- * are then left out; the state stays built until it is dropped or the next one is. -inf where the
- * model cannot be evaluated. grads: NULL, or one owned adjoint per principal. */
+/* Log weight of the given values. If vals is NULL, values are drawn from the prior and their own
+ * densities left out. The state stays built until dropped or replaced. -inf if the model cannot be
+ * evaluated. grads: NULL, or one owned adjoint per principal. */
 enum gpm_status move_build(struct move *m, const value *vals, double *weight,
                            value *grads) GPM_MUST_USE;
-/* The same for principals made of n numbers in all, by a flat alone, without a value being made:
- * their gradient into grad, NULL: not wanted. False: move_build must judge. */
+/* The same for principals with n numbers in all, by a flat alone and without allocating values.
+ * grad: NULL, or receives the gradient. False: call move_build instead. */
 bool move_numbers(struct move *m, size_t n, const double *x, double *weight,
                   double *grad) GPM_MUST_USE;
 #ifdef GPMEM_CHECKS
-/* Every sixteenth point that a flat judged is evaluated by the general way, too. */
+/* Test builds: evaluates every sixteenth point of a flat through a scaffold, too. */
 enum gpm_status move_check(struct move *m, const value *vals, double weight,
                            const value *grads) GPM_MUST_USE;
 #endif
-bool move_built(const struct move *m);            /* a state stands that can be kept */
+bool move_built(const struct move *m);            /* a state is built that can be kept */
 value move_value(const struct move *m, size_t i); /* what was built; borrowed */
-void move_drop(struct move *m);                   /* back to where nothing is built */
+void move_drop(struct move *m);                   /* back to no state built */
 void move_close(struct move *m, bool keep);
-/* For what needs a scaffold of its own. */
+/* For operators that need their own scaffold. */
 struct scaffold *move_scaffold(struct step *s);
 /* A Metropolis-Hastings step from the prior. */
 step_fn move_mh;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See profile.h. Actions that are being watched stand on a stack; the time between two changes of
- * it belongs to its top.
- */
+ * See profile.h. Profiled actions are on a stack; the time between two changes of it belongs to its
+ * top. */
 #include "inference/run/profile.h"
 #include "inference/run/progress.h"
 
@@ -13,7 +12,7 @@ struct profile {
     VEC(struct profile_entry *) entries; /* owned, in order of first use */
     struct map by_place;
     VEC(struct profile_entry *) stack;
-    double since; /* when the stack changed last */
+    double since; /* time of the last change of the stack */
 };
 
 struct profile *profile_new(void) {
@@ -86,7 +85,7 @@ static int slower(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-/* The first line of what stands there, cut. */
+/* The first line of the source at `at`, shortened. */
 static void quote(struct sources *s, struct span at, struct buf *out) {
     enum { WIDTH = 50 };
     if (at.unit == NO_SPAN_UNIT) return;

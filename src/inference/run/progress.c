@@ -25,7 +25,7 @@ void acceptance_text(const struct infer_state *x, const struct scope_stats *befo
     }
 }
 
-/* At most ten times a second; the shares accepted so far go along. */
+/* Reports at most ten times a second, with the acceptance rates. */
 static void report(struct infer_state *x, double share) {
     double t = clock_seconds();
     struct buf b = BUF_INIT;
@@ -41,7 +41,7 @@ static void pack_round(struct pack *p, void *ctx) {
 }
 
 enum gpm_status progress_loop(struct infer_state *x, double rounds, loop_fn *round, void *ctx) {
-    bool counts = x->progress.report && !x->progress.busy; /* the outermost, and someone listens */
+    bool counts = x->progress.report && !x->progress.busy; /* the outermost loop, with a listener */
     enum gpm_status st = GPM_OK;
     x->progress.busy |= counts;
     if (counts) x->progress.started = x->progress.said = clock_seconds();

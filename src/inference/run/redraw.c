@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Assume and observe may fail at an unlucky draw of the choices before them: a vague prior gives
- * exp(-800), and a mean of 0 is no mean. For a chain that begins there this is a bad start, not an
- * error of the program: the choices are drawn again, with everything that was observed so far, and
- * the directive is tried once more; a warning says so, since what is drawn forwards is from then on
- * conditional on it. What an operator or a force has worked on is no start any more, and sample and
- * predict only look: there the error stands. So it does with several particles, which are weighed.
- */
+ * Redraws for unlucky starts. Assume and observe may fail at an unfortunate draw of earlier
+ * choices: a vague prior may give exp(-800), and a mean of 0 may be outside the domain. For a chain
+ * that starts there this is a bad start, not an error of the program. The choices are drawn again,
+ * with all earlier observations, and the directive is retried. A warning says so, since later
+ * forward draws are conditional on it. Three cases remain errors: a model changed by an operator or
+ * a force is no longer a start; sample and predict only read; several particles are weighted. */
 #include "inference/run/infer.h"
 #include "inference/hmc/sampler_stats.h"
 
@@ -14,8 +13,8 @@
 
 enum { TRIES = 100 };
 
-/* All choices from the prior, once; false: what was observed before is impossible with them, or the
- * model failed otherwise, and the old state stands. */
+/* Draws all choices from the prior once. False: an earlier observation is impossible with them, or
+ * the model failed in another way; the old state is kept. */
 static bool draw_again(struct trace *t) {
     struct node **all = NEW_ARRAY(struct node *, t->choices.n + 1);
     double before, weight;
@@ -36,7 +35,7 @@ static bool unlucky(const struct infer_state *x, enum gpm_status st) {
            x->model->p.n == 1 && !x->model->begun;
 }
 
-/* The last failure is said of the state that stands then, the first one: trying it a last time says
+/* The reported failure is that of the final state, which is the first one: one more attempt repeats
  * it. */
 enum gpm_status redraw_run(struct infer_state *x, redraw_fn *f, void *ctx, value *out) {
     size_t said = x->core->diags->list.n;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inference inside models: the program of one run (runtime/core/nest.h). It begins in a fresh
- * model; what the session was about waits. Random numbers are those of the run's stream, and new
- * models draw from streams that follow from it, so that the run is a function of the stream and of
- * what it reads.
+ * Inference inside models: the program of one run (runtime/core/nest.h). It begins in a fresh model
+ * while the session's state is set aside. Random numbers come from the run's stream, and new models
+ * draw from streams derived from it. So the run is a function of the stream and of what it reads.
  *
- * A run works on models that it has made itself, and none of them leaves it: a model that changed
- * would change behind the back of the trace. In its place stands nil. */
+ * A run works on models that it made itself, and its value contains none of them: such a model
+ * could change without the trace noticing. nil replaces it. */
 #include "runtime/core/nest.h"
 #include "inference/run/infer.h"
 
-/* What a run begins without, and what is put back after it. */
+/* The session's state during a run, restored afterwards. */
 struct waiting {
     struct guard guard;
     struct model *model;
@@ -124,7 +123,7 @@ enum gpm_status infer_run_nested(struct session_core *core, struct nest *n, cons
     if (st == GPM_OK) st = closed;
     n->drawn |= !same_place(&first, &core->rng);
     end(x, n, &w);
-    /* it runs as often as the model around it is tried: its warnings are of states on the way */
+    /* Drops its warnings: the run is repeated for every proposed state of the enclosing model. */
     if (st == GPM_OK) diags_rewind(core->diags, said);
     return st;
 }

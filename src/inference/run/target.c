@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which choices an operator moves: scope and block, or a subproblem. Picking one of several blocks
- * at random changes the proposal's probability when the number of blocks changes: the correction
- * is handed to the operator as struct mh_extra.
+ * The choices that an operator moves: scope and block, or a subproblem. If one of several blocks is
+ * picked at random, the proposal's probability depends on the number of blocks. The operator gets
+ * the correction as struct mh_extra.
  *
  *     q(x -> x') = P(block | x) q_block(x -> x'),   so log alpha gets
  *     log P(block | x') - log P(block | x) = log n - log n',   n live blocks before, n' after
@@ -27,12 +27,12 @@ struct target infer_aim(struct infer_state *x, value scope, value block) {
     return (struct target){.scope = infer_name(x, "subproblem"), .sub = s, .transitions = 1};
 }
 
-/* Types and number of the arguments were checked by the signature. */
+/* The signature has checked types and number of arguments. */
 enum gpm_status infer_target(struct infer_state *x, const struct action *a, struct target *out) {
     const struct infer_op *op = a->op;
     const value *args = a->args;
     bool named = !is_absent(action_arg(a, 1));
-    /* the first argument after scope and block */
+    /* The first argument after scope and block. */
     size_t n = a->n, k = subproblem_of(args[0]) && named ? 1 : 2;
     *out = infer_aim(x, args[0], named ? args[1] : infer_name(x, op->block));
     out->op = op;
@@ -81,8 +81,8 @@ enum gpm_status infer_no_scope(struct diags *d, value scope, struct span at, con
     return GPM_E_USER;
 }
 
-/* A scope that a tag of the program's text names may just have no choices in this state: no error.
- */
+/* A scope named by a tag in the program text may have no choices in this state; that is not an
+ * error. */
 enum gpm_status infer_unknown_scope(struct infer_state *x, struct trace *t, value scope) {
     for (size_t i = 0; i < x->known_scopes.n; i++)
         if (value_name_equal(x->known_scopes.at[i], scope)) return GPM_OK;
@@ -93,7 +93,7 @@ enum gpm_status infer_unknown_scope(struct infer_state *x, struct trace *t, valu
     return st;
 }
 
-/* Log probability of picking this block (again), in the state that stands; 0: it was not picked. */
+/* Log probability of picking this block in the current state; 0 if it was not picked at random. */
 static double log_pick(const struct step *s) {
     return s->extra ? s->extra->log_pick(s->extra->ctx, s->t) : 0;
 }
@@ -111,7 +111,7 @@ static double pick_default(void *ctx, struct trace *t) {
     return -log((double)t->choices.n);
 }
 
-/* Of a named scope: live blocks are equally likely. */
+/* For a named scope: live blocks are equally likely. */
 static double pick_block(void *ctx, struct trace *t) {
     return -log((double)scope_live(ctx));
 }
@@ -120,19 +120,19 @@ enum { PICKS = 16, PREFETCH_FROM = 2000 };
 
 /* One particle's turn of one operator. */
 struct visit {
-    struct step s; /* what the operator sees; `at`, `n` and `extra` change with every transition */
-    /* picks of the scope default drawn ahead, so that their nodes are fetched in time */
+    struct step s; /* passed to the operator; `at`, `n` and `extra` change with every transition */
+    /* Picks of the scope default drawn ahead, so that their nodes can be prefetched. */
     struct node *ahead[PICKS];
     uint32_t n_ahead, next;
-    uint64_t structure; /* of the trace they were drawn for */
+    uint64_t structure; /* of the trace when they were drawn */
     step_fn *fn;
     size_t stat;                   /* 1 + index of the scope's statistics, 0: not looked up yet */
-    const struct subproblem *from; /* a selection of which one choice was picked */
+    const struct subproblem *from; /* the selection from which one choice was picked */
 };
 
-/* The next choice, uniformly. Large traces do not fit the caches: picks are drawn some steps ahead
- * and their memory is asked for in stages, the choice, its flat, the nodes of the flat. A change of
- * structure throws the unused ones away. */
+/* The next choice, uniformly. Large traces do not fit the caches. So picks are drawn some steps
+ * ahead, and their memory is prefetched in stages: the choice, its flat, the nodes of the flat. A
+ * change of structure discards unused picks. */
 static struct node *pick_ahead(struct visit *v) {
     struct trace *t = v->s.t;
     if (v->structure != t->structure || !v->n_ahead) {
@@ -151,9 +151,8 @@ static struct node *pick_ahead(struct visit *v) {
     return n;
 }
 
-/* One transition, counted for the scope. extra is NULL unless the block was picked at random;
- * without a random pick the same block is visited from either state, and nothing is to be
- * corrected. */
+/* One transition, counted for the scope. extra is NULL unless the block was picked at random.
+ * Without a random pick both states visit the same block, and no correction is needed. */
 static enum gpm_status call(struct visit *v, struct node **at, size_t n,
                             const struct mh_extra *extra) {
     struct step *s = &v->s;
@@ -178,7 +177,7 @@ static enum gpm_status call(struct visit *v, struct node **at, size_t n,
     return st;
 }
 
-/* A transition of a set, which is freed. */
+/* A transition of a set, which is then freed. */
 static enum gpm_status call_set(struct visit *v, struct node_set set,
                                 const struct mh_extra *extra) {
     enum gpm_status st = call(v, set.at, set.n, extra);
@@ -198,7 +197,7 @@ static enum gpm_status on_target(struct visit *v, const struct target *g) {
     return st == GPM_OK ? call_set(v, set, NULL) : st;
 }
 
-/* A choice, uniformly, with its correction. */
+/* One choice picked uniformly, with its correction. */
 static enum gpm_status on_default_one(struct visit *v) {
     struct trace *t = v->s.t;
     if (!t->choices.n) return GPM_OK;
@@ -227,7 +226,7 @@ enum gpm_status infer_why_there(struct diags *d, value scope, struct span read) 
                             "before, { t = f(i); tag(...) }, or in tag_exclude(scope, f(i))");
 }
 
-/* Where the operator leaves other choices alone, this is odd, not wrong. */
+/* A warning if the operator leaves other choices alone, otherwise an error. */
 enum gpm_status infer_wrong_kind(struct diags *d, const struct infer_op *op, value scope,
                                  const struct sp_class *cls, struct span choice, struct span read,
                                  struct span at) {
@@ -248,7 +247,7 @@ enum gpm_status infer_wrong_kind(struct diags *d, const struct infer_op *op, val
     return infer_why_there(d, scope, read);
 }
 
-/* all, ordered: one transition of all choices together. */
+/* all, ordered: one joint transition of all choices. */
 static enum gpm_status on_default(struct visit *v, value block) {
     if (infer_is_name(block, "one")) return on_default_one(v);
     if (infer_is_name(block, "none")) return GPM_OK;
@@ -267,7 +266,7 @@ static bool range_of(value block, double *lo, double *hi) {
     return true;
 }
 
-/* Visits the ids of the live blocks in order; a block may vanish on the way. */
+/* Visits the live blocks in order of their ids; a block may vanish meanwhile. */
 static enum gpm_status on_each(struct visit *v, struct scope *s, bool reverse) {
     struct scope_block **blocks;
     size_t n;
@@ -298,9 +297,9 @@ enum gpm_status infer_unknown_block(struct infer_state *x, struct scope *s, valu
     return st;
 }
 
-/* one: a live block, uniformly, with its correction; each: every block in order, a transition each;
- * all, ordered, a range: one transition of all choices together, nothing picked and nothing to be
- * corrected; otherwise the block of that name. */
+/* one: a live block picked uniformly, with its correction. each: every block in order, one
+ * transition each. all, ordered, a range: one joint transition of all choices, without a pick or
+ * correction. Otherwise: the block of that name. */
 static enum gpm_status on_scope(struct visit *v, value scope, value block) {
     struct scope *s = trace_scope(v->s.t, scope);
     if (!s) return infer_unknown_scope(v->s.x, v->s.t, scope);
@@ -320,7 +319,7 @@ static enum gpm_status on_scope(struct visit *v, value scope, value block) {
     return b ? on_block(v, b) : infer_unknown_block(v->s.x, s, block);
 }
 
-/* Probability of picking one choice of a selection, as it is now. */
+/* Probability of picking one choice of a selection in its current state. */
 static double pick_single(void *ctx, struct trace *t) {
     const struct visit *v = ctx;
     struct node_set set;
@@ -329,8 +328,8 @@ static double pick_single(void *ctx, struct trace *t) {
     return -log((double)set.n);
 }
 
-/* A selection is one set of principals, unless it says to pick: random_singleton picks a block of a
- * tag, or a choice of any other selection. */
+/* A selection is one set of principals, except that random_singleton picks a block of a tag, or a
+ * choice of any other selection. */
 static enum gpm_status on_subproblem(struct visit *v, const struct subproblem *s) {
     struct node_set set;
     bool single = s->kind == SUB_RANDOM_SINGLE && subproblem_of(s->a);
@@ -345,11 +344,10 @@ static enum gpm_status on_subproblem(struct visit *v, const struct subproblem *s
     return call_set(v, set, &extra);
 }
 
-/* Blocks are looked up anew for every transition: the one before may have changed which there are.
- */
+/* Blocks are looked up for every transition, since the previous one may have changed them. */
 struct transitions_place {
     size_t particle;
-    double k; /* made on it */
+    double k; /* number made on it */
 };
 
 static void pack_transitions(struct pack *p, void *ctx) {
@@ -363,7 +361,7 @@ static enum gpm_status repeat_transition(struct visit *v, const struct target *g
     struct transitions_place *at = here->ctx;
     bool of_default = !g->sub && is_default(g->scope);
     bool one = of_default && infer_is_name(g->block, "one"); /* the most frequent case */
-    bool all = of_default && infer_is_name(g->block, "all"); /* every time the same step */
+    bool all = of_default && infer_is_name(g->block, "all"); /* the same step every time */
     enum gpm_status st = GPM_OK;
     for (; at->k < g->transitions && st == GPM_OK; at->k++) {
         st = place_point(v->s.x->core, here, v->s.x->at);
@@ -378,8 +376,8 @@ static enum gpm_status repeat_transition(struct visit *v, const struct target *g
     return st;
 }
 
-/* The one loop that all operators of transitions run in: it polls for
- * Ctrl-C and limits before every transition, counts, and settles what flats left. */
+/* The loop of all operators of transitions. Before every transition it checks for Ctrl-C and
+ * limits; it counts, and settles flats. */
 enum gpm_status infer_transitions(struct infer_state *x, const struct target *g, step_fn *fn,
                                   void *ctx) {
     struct model *m = x->model;

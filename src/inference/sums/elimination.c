@@ -2,14 +2,14 @@
  *
  * Sums by elimination; see the header.
  *
- * A step takes all tables whose scope holds its variable z, adds them up in a table over the union
- * U of their scopes, and sums z out: message(u) = log sum_z exp T(u, z), a table of later steps.
- * Backwards, the derivative of the total in a message is that in T times the share of z:
+ * A step adds all tables whose scope contains its variable z in a table over the union U of their
+ * scopes, and sums z out: message(u) = log sum_z exp T(u, z), a table of later steps. Backwards,
+ * the derivative of the total in a message is that in T times the share of z:
  *
  *     Tbar(u, z) = mbar(u) exp(T(u, z) - m(u))
  *
- * and goes to the tables that were added up: that is the marginal probability of each cell. Draws
- * go the same way: when a step's turn comes, all of u is drawn. */
+ * and is passed on to the added tables; it is the marginal probability of each cell. Draws go the
+ * same way: at a step's turn all of u has been drawn. */
 #include "inference/sums/elimination.h"
 
 #include "base/vec.h"
@@ -29,7 +29,7 @@ typedef VEC(size_t) numbers;
 struct elim_step {
     uint32_t var;
     size_t joint, message; /* tables: T and m */
-    numbers from;          /* tables that T is the sum of */
+    numbers from;          /* the tables added in T */
 };
 
 struct elimination {
@@ -37,7 +37,7 @@ struct elimination {
     size_t n;
     VEC(struct table) tables;
     VEC(struct elim_step) steps;
-    numbers *of;     /* by variable: tables that hold it, but for T of the steps */
+    numbers *of;     /* by variable: tables that contain it, without the steps' T */
     uint32_t *digit; /* scratch, by variable */
 };
 
@@ -112,7 +112,7 @@ size_t elimination_cell(const struct elimination *e, size_t table, const uint32_
 /* ---- the plan ---------------------------------------------------------------------------------
  */
 
-/* Unites the ascending scope of n with another; the new length. `to` has room for both. */
+/* Merges the ascending scope of n with another; returns the length. `to` has room for both. */
 static size_t unite(uint32_t *to, size_t n, const uint32_t *more, size_t m) {
     size_t i = n, j = m, both = 0;
     for (size_t a = 0, b = 0; a < n && b < m;) {
@@ -121,7 +121,7 @@ static size_t unite(uint32_t *to, size_t n, const uint32_t *more, size_t m) {
         a += left || same;
         b += !left;
     }
-    for (size_t k = n + m - both; k-- > 0;) { /* from the end, so that nothing is overwritten */
+    for (size_t k = n + m - both; k-- > 0;) { /* backwards, so that nothing is overwritten */
         bool old = j == 0 || (i > 0 && to[i - 1] >= more[j - 1]);
         uint32_t next = old ? to[i - 1] : more[j - 1];
         i -= old;
@@ -157,7 +157,7 @@ static bool plan_step(struct elimination *e, uint32_t var, size_t max_cells) {
     return fits;
 }
 
-/* How many others meet the variable in a table, each counted as often as it does. */
+/* Number of other variables that share a table with it, counted once per table. */
 static size_t degree(const struct elimination *e, size_t var) {
     size_t n = 0;
     for (size_t i = 0; i < e->of[var].n; i++) n += e->tables.at[e->of[var].at[i]].n - 1;
@@ -171,8 +171,8 @@ static int by_rank(const void *a, const void *b, void *ctx) {
     return x < y ? -1 : x > y;
 }
 
-/* Those with the fewest neighbours first, of equals the first: ends of chains and leaves of trees
- * before what they hang on. */
+/* Variables with the fewest neighbours first; ties by index. So ends of chains and leaves of trees
+ * precede their neighbours. */
 bool elimination_plan(struct elimination *e, size_t max_cells) {
     uint32_t *order = NEW_ARRAY(uint32_t, e->n + 1);
     size_t *rank = NEW_ARRAY(size_t, e->n + 1);
@@ -199,7 +199,7 @@ static void set_digits(struct elimination *e, const struct table *t, size_t at) 
     }
 }
 
-/* m(u) = log sum_z exp T(u, z), with the greatest of each u taken out. */
+/* m(u) = log sum_z exp T(u, z), computed relative to the maximum for each u. */
 static void sum_out(struct elimination *e, const struct elim_step *s) {
     struct table *t = &e->tables.at[s->joint], *m = &e->tables.at[s->message];
     double *most = m->adj; /* scratch until the backward pass */

@@ -5,27 +5,27 @@
 #define INFER_ENUMERATE_H
 #include "inference/run/move.h"
 
-typedef VEC(value) candidates; /* counted, no two equal */
+typedef VEC(value) candidates; /* counted, all different */
 bool candidates_hold(const candidates *c, value v);
-bool candidates_add(candidates *c, value v); /* false: it is there already */
-/* Adds what the choice can be in the state that stands, but for the last `leave` values. *grew:
+bool candidates_add(candidates *c, value v); /* false: already present */
+/* Adds the possible values of the choice in the current state, except the last `leave` ones. *grew:
  * some were new. */
 enum gpm_status candidates_add_all(candidates *to, struct trace *t, struct node *n, size_t leave,
                                    bool *grew) GPM_MUST_USE;
 struct enumeration {
     struct trace *t;
-    struct move m; /* open while the enumeration lives */
-    size_t k;      /* principals */
+    struct move m; /* open throughout the enumeration */
+    size_t k;      /* number of principals */
     candidates *of;
-    candidates *outside; /* tables that choices outside the block use */
-    size_t n, current;   /* joint values; the one that holds now */
+    candidates *outside; /* tables used by choices outside the block */
+    size_t n, current;   /* joint values; the current one */
     double *weight;
-    struct rng *rng; /* generator before each was weighed */
+    struct rng *rng; /* generator state before weighing each */
 };
-/* Opens the block and weighs every joint value. Afterwards the caller builds one of them, or none,
- * and ends. */
+/* Opens the block and weighs every joint value. Afterwards the caller may build one of them, then
+ * ends. */
 enum gpm_status enumerate_block(struct step *s, struct enumeration *e) GPM_MUST_USE;
-/* Builds joint value j with the brush it was weighed with; nothing for the current one. */
+/* Builds joint value j with the same brush as when weighed; does nothing for the current one. */
 enum gpm_status enumeration_build(struct enumeration *e, size_t j) GPM_MUST_USE;
 double enumeration_log_total(const struct enumeration *e);
 void enumeration_end(struct enumeration *e, bool keep);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * exact_posterior(e): the distribution of an expression given the observations, by trying all
- * values of all free choices, and exact_log_evidence. Structure may change on the way: the first
- * choice that has no value yet, in the order of evaluation, gets each of its values in turn; what
- * comes after it, choices that only then exist included, is tried below it:
+ * exact_posterior(e): the distribution of an expression given the observations, by enumerating all
+ * values of all free choices; and exact_log_evidence. Structure may change: the first choice in
+ * evaluation order without a value gets each of its values in turn. Later choices, including new
+ * ones, are enumerated below it:
  *
- *     p(e = v) is in proportion to the sum of p(choices, observations) over the states in which e
- *     is v
+ *     p(e = v) is proportional to the sum of p(choices, observations) over the states with e = v
  *
- * Everything a choice depends on stands before it, so every state is met once. All this happens in
- * a copy: the model stays as it is, and so the answer does not depend on its state. */
+ * A choice comes after everything it depends on, so each state occurs once. All work is done on a
+ * copy. The model stays unchanged, and the answer does not depend on its state. */
 #include "language/rows/dist/finite.h"
 #include "inference/run/infer.h"
 #include "numeric/special/special.h"
@@ -26,10 +25,10 @@ struct found {
 struct exact_search {
     struct infer_state *x;
     struct trace *t;
-    VEC(uint64_t) known;        /* numbers of the choices that have their value, outermost first */
+    VEC(uint64_t) known;        /* numbers of the choices with a value, outermost first */
     const struct record *asked; /* the expression, or NULL: only the evidence */
     VEC(struct found) found;
-    struct map by_hash; /* hash of a value -> 1 + the first place of it */
+    struct map by_hash; /* hash of a value -> 1 + its first index */
     double log_total;
     size_t states;
 };
@@ -39,7 +38,7 @@ static double log_add(double a, double b) {
     return lo == -INFINITY ? hi : hi + log1p(exp(lo - hi));
 }
 
-/* Values that differ may have one hash: then all are searched. */
+/* Different values may share a hash; then all are searched. */
 static struct found *place_of(struct exact_search *s, value v) {
     uint64_t h = value_hash(v);
     size_t first = (size_t)(uintptr_t)map_get(&s->by_hash, h);
@@ -75,7 +74,7 @@ static enum gpm_status check_choice(struct exact_search *s, const struct node *n
     return diag_set_help(s->x->core->diags, "mh and gibbs move them");
 }
 
-/* *possible: the state stands with the value; else it is as before. */
+/* *possible: the new value is set; otherwise the state is as before. */
 static enum gpm_status set_choice(struct exact_search *s, struct node *n, value v, bool *possible) {
     struct scaffold *part;
     double before, after;
@@ -114,7 +113,7 @@ static enum gpm_status search_below(struct exact_search *s) {
     return st;
 }
 
-/* The probabilities; those of value zero were not met. */
+/* The probabilities; values of probability zero do not occur. */
 static value distribution(struct exact_search *s) {
     size_t n = s->found.n;
     value *at = NEW_ARRAY(value, n + 1);

@@ -17,24 +17,24 @@ struct marginal {
     struct trace *t;
     struct scaffold *s;
     size_t n_moved, n_summed;
-    candidates *of;           /* by summed choice: what it can be */
-    uint32_t *colour, *radix; /* by summed choice; by colour: the most values of one */
+    candidates *of;           /* by summed choice: its possible values */
+    uint32_t *colour, *radix; /* by summed choice; by colour: the largest number of values */
     uint32_t n_colours;
     size_t n_runs; /* assignments of values to colours */
     struct factors *factors;
     struct elimination *sum;
     size_t n_tables;
-    size_t *table; /* by factor: 1 + its table; 0: no summed choice matters */
-    size_t *cell;  /* of table i in run r at [i * n_runs + r], NOWHERE: another run has it */
+    size_t *table; /* by factor: 1 + its table; 0: depends on no summed choice */
+    size_t *cell;  /* of table i in run r at [i * n_runs + r]; NOWHERE: given by another run */
     value *vals;   /* of all principals in a run; borrowed */
-    value *built;  /* of the moved ones, whose tables stand; owned */
+    value *built;  /* values of the moved ones that the tables are for; owned */
     bool is_built;
     double *shares; /* by factor */
-    double rest;    /* log weight of the factors of no summed choice */
-    /* by a flat; NULL: there is none */
+    double rest;    /* log weight of factors without summed choices */
+    /* The flat that evaluates runs, or NULL. */
     struct flat *parts;
-    size_t *part_table; /* by part, as `table` is by factor */
-    double *part;       /* its density, or its share; owns the next two */
+    size_t *part_table; /* by part, like `table` by factor */
+    double *part;       /* densities or shares of the parts; owns the next two */
     double *at, *grad;  /* numbers of all principals */
 };
 
@@ -72,7 +72,7 @@ enum gpm_status marginal_choices(struct infer_state *x, struct trace *t, struct 
     struct target g = infer_aim(x, scope, infer_name(x, "all"));
     enum gpm_status st = infer_target_all(x, t, &g, out);
     if (st != GPM_OK || !infer_is_name(scope, "default")) return st;
-    size_t n = 0; /* of all choices, those that are discrete */
+    size_t n = 0; /* among all choices, the discrete ones */
     for (size_t i = 0; i < out->n; i++)
         if (node_class(out->at[i])->flags & SP_DISCRETE) out->at[n++] = out->at[i];
     out->n = n;
@@ -88,8 +88,8 @@ static uint32_t digit(const struct marginal *m, size_t r, uint32_t colour) {
     return (uint32_t)(r % m->radix[colour]);
 }
 
-/* The least colour that no earlier neighbour has; neighbours meet in some factor. Two passes over
- * the scopes would be one too many for chains, so taken[] is kept by choice and colour. */
+/* Gives each choice the smallest colour that no earlier neighbour has; neighbours share a factor.
+ * taken[] is stored by choice and colour, so one pass over the scopes suffices on chains. */
 static enum gpm_status find_colours(struct marginal *m) {
     enum { MOST = 12 };
     uint16_t *taken = mem_zalloc((m->n_summed + 1) * sizeof *taken);
@@ -105,7 +105,7 @@ static enum gpm_status find_colours(struct marginal *m) {
                 vec_push(&edge, scope[b]);
             }
     }
-    /* edges by their earlier end, so that one walk colours all */
+    /* Edges sorted by their earlier end, so that one walk colours all. */
     size_t *first = mem_zalloc((m->n_summed + 2) * sizeof *first);
     uint32_t *to = NEW_ARRAY(uint32_t, edge.n / 2 + 1);
     for (size_t k = 0; k < edge.n; k += 2) first[edge.at[k] + 2]++;
@@ -139,8 +139,8 @@ static enum gpm_status find_colours(struct marginal *m) {
                          "independent choices and chains can be summed; gibbs draws any of them");
 }
 
-/* Values of the summed choices in run r; a choice of fewer values than its colour repeats the last,
- * in a run that is not read for it. */
+/* Sets the values of the summed choices in run r. A choice with fewer values than its colour
+ * repeats its last value; that run is not read for it. */
 static void set_run(struct marginal *m, const value *moved, size_t r) {
     for (size_t i = 0; i < m->n_moved; i++) m->vals[i] = moved[i];
     for (size_t i = 0; i < m->n_summed; i++) {
@@ -149,7 +149,7 @@ static void set_run(struct marginal *m, const value *moved, size_t r) {
     }
 }
 
-/* Builds run r; *built false: the model cannot be evaluated there. */
+/* Builds run r; *built is false if the model cannot be evaluated there. */
 static enum gpm_status build_run(struct marginal *m, const value *moved, size_t r, bool *built) {
     double w;
     set_run(m, moved, r);
@@ -159,17 +159,15 @@ static enum gpm_status build_run(struct marginal *m, const value *moved, size_t 
     return st;
 }
 
-/* ---- what the choices can be
- * ---------------------------------------------------------------------
- */
+/* ---- possible values of the choices ---- */
 
 static enum gpm_status add_values(struct marginal *m, size_t i, bool *grew) {
     struct node *n = scaffold_principal(m->s, m->n_moved + i);
     return candidates_add_all(&m->of[i], m->t, n, 0, grew);
 }
 
-/* Every run in the state that stands shows what depends on what, and what a choice can be given the
- * others; until no run shows more. */
+/* Builds every run in the current state to find dependencies and possible values. Repeats until no
+ * run adds more. */
 static enum gpm_status explore(struct marginal *m, const value *moved) {
     bool grew = true, built;
     enum gpm_status st = GPM_OK;
@@ -193,8 +191,8 @@ static enum gpm_status explore(struct marginal *m, const value *moved) {
 /* ---- tables ------------------------------------------------------------------------------------
  */
 
-/* Where the table of a scope stands in run r: in the run in which all other colours are at their
- * first value, unless a choice has no such value. */
+/* The cell of a scope's table in run r. A cell is read in the run where all other colours have
+ * their first value, unless a choice lacks a value. */
 static size_t cell_of(struct marginal *m, const uint32_t *scope, size_t n, size_t table, size_t r,
                       uint32_t *digits) {
     uint32_t inside = 0;
@@ -211,7 +209,7 @@ static size_t cell_of(struct marginal *m, const uint32_t *scope, size_t n, size_
 static enum gpm_status make_tables(struct marginal *m) {
     size_t n_factors = factors_count(m->factors), n;
     uint32_t *size = NEW_ARRAY(uint32_t, m->n_summed + 1);
-    struct map known = {0}; /* scope -> 1 + table: equal scopes stand at one place */
+    struct map known = {0}; /* scope -> 1 + table: equal scopes share one */
     VEC(const uint32_t *) scopes = {0};
     VEC(size_t) lengths = {0};
     for (size_t i = 0; i < m->n_summed; i++) size[i] = (uint32_t)m->of[i].n;
@@ -253,14 +251,14 @@ static void clear_tables(struct marginal *m) {
     }
 }
 
-/* A factor of table k (1 + its number, or 0) has this weight in run r. */
+/* Adds the weight of a factor in run r to its table k - 1; k = 0: the factor has no table. */
 static void put(struct marginal *m, size_t k, size_t r, double weight) {
     size_t n, at = k ? m->cell[(k - 1) * m->n_runs + r] : NOWHERE;
     if (!k && r == 0) m->rest += weight;
     if (at != NOWHERE) elimination_cells(m->sum, k - 1, &n)[at] += weight;
 }
 
-/* The probability of its cell. */
+/* The probability of the factor's cell. */
 static double share(const struct marginal *m, size_t k, size_t r) {
     size_t at = k ? m->cell[(k - 1) * m->n_runs + r] : NOWHERE;
     return at != NOWHERE ? elimination_probabilities(m->sum, k - 1)[at] : (double)(!k && r == 0);
@@ -276,7 +274,7 @@ static size_t count_numbers(value v) {
     return is_number(v) ? 1 : adj_count(v);
 }
 
-/* Every value must be of the type that was compiled. */
+/* Do all values have the compiled type? */
 static bool numbers_do(const struct marginal *m) {
     for (size_t i = 0; i < m->n_summed; i++) {
         value was = scaffold_old_value(m->s, m->n_moved + i);
@@ -286,7 +284,7 @@ static bool numbers_do(const struct marginal *m) {
     return true;
 }
 
-/* While the scaffold stands: parts are densities of its entries. */
+/* Call while the scaffold exists: finds the table of each part by its entry. */
 static void take_parts(struct marginal *m, struct flat *parts) {
     if (!parts || !numbers_do(m)) return;
     size_t n = flat_n_parts(parts), n_x = flat_n_numbers(parts);
@@ -312,7 +310,7 @@ static void set_numbers(struct marginal *m, const value *moved, size_t r) {
     }
 }
 
-/* As fill_tables; false: left to the scaffold. */
+/* Like fill_tables; false: left to the scaffold. */
 static bool fill_by_parts(struct marginal *m, const value *moved) {
     size_t n = flat_n_parts(m->parts);
     clear_tables(m);
@@ -324,7 +322,7 @@ static bool fill_by_parts(struct marginal *m, const value *moved) {
     return true;
 }
 
-/* As add_gradients; false: left to the scaffold. */
+/* Like add_gradients; false: left to the scaffold. */
 static bool add_by_parts(struct marginal *m, const value *moved, value *grads) {
     size_t n = flat_n_parts(m->parts);
     double *g = m->grad;
@@ -345,7 +343,7 @@ static bool add_by_parts(struct marginal *m, const value *moved, value *grads) {
 
 /* ---- through the scaffold ---- */
 
-/* Fills the tables at these values of the moved choices; *built false: the model cannot be
+/* Fills the tables at these values of the moved choices; *built is false if the model cannot be
  * evaluated there. */
 static enum gpm_status fill_tables(struct marginal *m, const value *moved, bool *built) {
     enum gpm_status st = GPM_OK;
@@ -367,7 +365,7 @@ static enum gpm_status fill_tables(struct marginal *m, const value *moved, bool 
     return st;
 }
 
-/* Each factor counts by the probability of its cell. */
+/* Each factor has the probability of its cell as its share. */
 static bool set_shares(struct marginal *m, size_t r) {
     bool any = false;
     for (size_t i = 0; i < factors_count(m->factors); i++) {
@@ -425,7 +423,7 @@ static enum gpm_status begin(struct marginal *m, struct flat *parts, double *wei
         return st;
     }
     st = scaffold_detach(m->s, SCAFFOLD_FIXED, weight);
-    if (st != GPM_OK) return st; /* it is closed */
+    if (st != GPM_OK) return st; /* already closed */
     value *old = NEW_ARRAY(value, m->n_moved + 1);
     for (size_t i = 0; i < m->n_moved; i++) old[i] = scaffold_old_value(m->s, i);
     st = explore(m, old);
@@ -459,7 +457,7 @@ enum gpm_status marginal_open(struct infer_state *x, struct trace *t, struct sca
     return st;
 }
 
-/* Draws the summed choices given the moved ones, whose tables stand, and builds that state. */
+/* Draws the summed choices given the moved ones, whose tables are filled, and builds that state. */
 static bool draw_rest(struct marginal *m, const value *moved) {
     uint32_t *digits = mem_zalloc((m->n_summed + 1) * sizeof *digits);
     double w;
