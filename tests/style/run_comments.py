@@ -10,32 +10,31 @@ import os, re, sys
 SRC = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "src")
 BUDGET = {  # room: words that a rewrite has still to remove
     "apps/ask": 5,
-    "apps/discover": 116,
+    "apps/discover": 112,
     "apps/index": 12,
-    "apps/optimize": 27,
+    "apps/optimize": 26,
     "apps/regress": 14,
     "base": 32,
     "front": 40,
-    "gp": 25,
-    "inference": 53,
+    "gp": 24,
     "io": 71,
-    "language": 39,
-    "numeric": 18,
+    "language": 35,
+    "numeric": 16,
     "runtime": 4,
     "table": 15,
 }
 SLACK = 10  # words that a room may lie below its line
 RIDDLES = re.compile(r"\b(?:who(?:ever|m)?|(?:no|some|any|every)body(?:'s)?|anew|as ever|(?:is|are) told|"
-                     r"(?:is|are|was|were|be) none(?! (?:the|so)\b)|none of (?:those|these|them|which)|"
+                     r"(?:is|are|was|were|be) none(?! (?:the|so)\b)|"
                      r"of which there|in (?:its|their) stead|so be it|as it were)\b", re.I)
 PARTS = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 
 
 def comments(text):
-    """Line and words of every comment, without the stars in its margin."""
+    """Line and words of every comment, without the stars in its margin and without names in backquotes."""
     for m in PARTS.finditer(text):
         if m.group().startswith("/"):
-            yield text.count("\n", 0, m.start()) + 1, re.sub(r"\n\s*\*?\s*", " ", m.group())
+            yield text.count("\n", 0, m.start()) + 1, re.sub(r"`[^`]*`", "``", re.sub(r"\n\s*\*?\s*", " ", m.group()))
 
 
 def measure():

@@ -3,9 +3,8 @@
  * Transforms of numbers and vectors; see the header. With T the transform and f a density in x,
  *
  *     to_x    x = T(z) and log |dT/dz|
- *     to_z    T^-1, for values that stand in a trace
- *     pull    (dT/dz)' df/dx, and d log |dT/dz| / dz
- */
+ *     to_z    T^-1, for the values in a trace
+ *     pull    (dT/dz)' df/dx, and d log |dT/dz| / dz */
 #include "inference/hmc/constrain.h"
 
 #include "base/mem.h"
@@ -17,7 +16,8 @@
 
 /* ---- one number between lo and hi, either of which may be infinite; x ascends with z */
 
-/* The first number inside a bound. At 0 the least normal one: what is divided by it is finite. */
+/* The first number inside a bound. At 0 it is the smallest normal number, so that dividing by it is
+ * finite. */
 static double inside_of(double bound, double towards) {
     return bound == 0 ? copysign(DBL_MIN, towards) : nextafter(bound, towards);
 }
@@ -28,7 +28,7 @@ static double clamp(const struct constraint *c, double x) {
     return x;
 }
 
-/* An interval from the nearer end, which keeps the digits of the distance to it. */
+/* An interval is measured from the nearer end, which keeps the digits of the distance to it. */
 static double number_x(const struct constraint *c, double z) {
     bool low = isfinite(c->lo), high = isfinite(c->hi);
     double width = c->hi - c->lo;
@@ -43,7 +43,7 @@ static double number_log_slope(const struct constraint *c, double z) {
     return low ? z : high ? -z : 0;
 }
 
-/* dx/dz, and into *bend d log (dx/dz) / dz */
+/* dx/dz; *bend gets d log (dx/dz) / dz */
 static double number_slope(const struct constraint *c, double z, double *bend) {
     bool low = isfinite(c->lo), high = isfinite(c->hi);
     double s = low && high ? logistic(z) : 0;
@@ -130,8 +130,8 @@ static void numbers_pull(const struct constraint *c, const double *z, const doub
     }
 }
 
-/* ---- ordered: y_1 = z_1, y_k = y_{k-1} + exp z_k; with an upper bound every one is transformed as
- * a number, x_k = T(y_k), else only the first, y_1 = T(z_1), and x = y. */
+/* ---- ordered: y_1 = z_1, y_k = y_{k-1} + exp z_k; with an upper bound every number is
+ * transformed, x_k = T(y_k), otherwise only the first, y_1 = T(z_1), and x = y. */
 static bool bounds_each(const struct constraint *c) {
     return isfinite(c->hi);
 }
@@ -151,7 +151,7 @@ static double ordered_to_x(const struct constraint *c, const double *z, double *
     return sum;
 }
 
-/* Numbers that are equal count as neighbours. */
+/* Equal numbers are treated as adjacent ones. */
 static bool ordered_to_z(const struct constraint *c, const double *x, struct rng *rng, double *z) {
     bool each = bounds_each(c);
     double y = 0, last = 0;
@@ -165,7 +165,7 @@ static bool ordered_to_z(const struct constraint *c, const double *x, struct rng
     return true;
 }
 
-/* `back`: what the y from k on say to y_k; gz holds the y on the way. */
+/* `back`: the derivative in y_k through y_k and all later y; gz holds y meanwhile. */
 static void ordered_pull(const struct constraint *c, const double *z, const double *x,
                          const double *gx, bool jac, double *gz) {
     bool each = bounds_each(c);
@@ -219,7 +219,7 @@ static void to_contrasts(const double *g, size_t n, double *z) {
     }
 }
 
-/* The sum of the shares is judged by the density, not here. */
+/* The density, not this function, rejects shares with a wrong sum. */
 static bool simplex_to_z(const struct constraint *c, const double *x, struct rng *rng, double *z) {
     double *log_x = NEW_ARRAY(double, c->n_x + 1);
     bool ok = true;
@@ -293,7 +293,7 @@ static void sphere_pull(const struct constraint *c, const double *z, const doubl
     for (size_t i = 0; i < c->n_z; i++) gz[i] = (gx[i] - along * x[i]) / r - (jac ? z[i] : 0);
 }
 
-/* ---- all of them */
+/* ---- the table of transforms */
 static const struct transform {
     double (*to_x)(const struct constraint *c, const double *z, double *x);
     bool (*to_z)(const struct constraint *c, const double *x, struct rng *rng, double *z);
@@ -317,7 +317,7 @@ static const struct transform *const transforms[] = {
 
 struct constraint constraint_of(const struct sp_support *s, size_t n) {
     struct constraint c = {s->kind, -INFINITY, INFINITY, n, n};
-    size_t d = (size_t)rint(sqrt((double)n)); /* of matrices */
+    size_t d = (size_t)rint(sqrt((double)n)); /* order of matrices */
     bool between = s->kind == SUPPORT_INTERVAL || s->kind == SUPPORT_ORDERED;
     if (s->kind >= COUNT_OF(transforms)) c.kind = SUPPORT_REAL;
     if (between || s->kind == SUPPORT_POSITIVE) c.lo = s->lo;
@@ -342,7 +342,7 @@ double constraint_to_x(const struct constraint *c, const double *z, double *x) {
 
 bool constraint_to_z(const struct constraint *c, const double *x, struct rng *rng, double *z) {
     bool ok = transforms[c->kind]->to_z(c, x, rng, z);
-    for (size_t k = 0; !ok && k < c->n_z; k++) z[k] = 0.1; /* 0 is no point of a sphere */
+    for (size_t k = 0; !ok && k < c->n_z; k++) z[k] = 0.1; /* 0 is not on the sphere */
     return ok;
 }
 

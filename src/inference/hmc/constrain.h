@@ -17,10 +17,10 @@
  *     factor of a covariance matrix    z below the diagonal, exp z on it
  *     correlation, covariance matrix   LL' of such a factor L
  *
- * Densities of x are those with respect to Lebesgue measure on the free numbers: all but the last
- * of a simplex or of numbers that sum to 0, the strict lower triangle of a correlation matrix and
- * of its factor, the lower triangle of a covariance matrix and of its factor; that of a unit vector
- * is with respect to the area of the sphere. log |dx/dz| below is what turns them into densities of
+ * Densities of x are with respect to Lebesgue measure on the free numbers. These are all but the
+ * last number of a simplex or of numbers that sum to 0, the strict lower triangle of a correlation
+ * matrix and of its factor, and the lower triangle of a covariance matrix and of its factor. For a
+ * unit vector the measure is the area of the sphere. log |dx/dz| below turns them into densities of
  * z.
  *
  * Ends of an interval may be arguments that move with other choices; then so does x at a given z.
@@ -38,39 +38,39 @@
 
 struct constraint {
     enum sp_support_kind kind;
-    double lo, hi;   /* of every number; infinite: no bound on that side */
-    size_t n_x, n_z; /* numbers in the support's own space and in the unconstrained one */
+    double lo, hi;   /* of every number; infinite: unbounded */
+    size_t n_x, n_z; /* numbers in x and in z */
 };
 
-/* Of a value of n numbers. */
+/* The transform of a value with n numbers. */
 struct constraint constraint_of(const struct sp_support *s, size_t n);
-/* Can the transform follow ends that are arguments (constraint_pull_ends)? */
+/* Can the transform handle ends that are arguments (constraint_pull_ends)? */
 bool constraint_follows(const struct sp_support *s);
-/* False: more than bounds of single numbers ties the numbers together, so that almost no step in
- * their own space stays in the support. */
+/* False if more than bounds of single numbers ties the numbers together. Then almost no step in x
+ * stays in the support. */
 bool constraint_separates(const struct constraint *c);
-/* x of z, strictly inside the bounds however large z is (sums round to a bound, z does not), and
- * log |dx/dz|. */
+/* x of z, and returns log |dx/dz|. x is strictly inside the bounds for all z (where sums would
+ * round to a bound). */
 double constraint_to_x(const struct constraint *c, const double *z, double *x);
-/* z of x; a number on a bound counts as the next one inside. The length of a unit vector's z is
- * drawn afresh, which leaves the joint distribution of x and z as it is. False: x lies outside, and
- * z is a point near the middle of the support. */
+/* z of x; a number on a bound is moved to the next one inside. The length of a unit vector's z is
+ * drawn, which leaves the joint distribution of x and z invariant. False: x is outside, and z is a
+ * point near the middle. */
 bool constraint_to_z(const struct constraint *c, const double *x, struct rng *rng, double *z);
-/* One number between ends that move: what x, with slope gx, and (with `jacobian`) log |dx/dz| say
- * to them. */
+/* For one number between moving ends: adds to *glo and *ghi the derivative through x, whose slope
+ * is gx, and (with `jacobian`) that of log |dx/dz|. */
 void constraint_pull_ends(const struct constraint *c, double z, double gx, bool jacobian,
                           double *glo, double *ghi);
-/* Numbers by degrees of centring; log |dx/dz| = (1 - by) log s. */
+/* Numbers with degrees of centring; log |dx/dz| = (1 - by) log s. */
 struct centring {
     double by, m, s;
 };
 double centring_to_x(struct centring c, double z);
 double centring_to_z(struct centring c, double x);
 double centring_log_slope(struct centring c);
-/* gx becomes the slope in z; *gm and *gs: those in m and s, log |dx/dz| included. */
+/* Turns *gx into the slope in z; *gm and *gs get the slopes in m and s, log |dx/dz| included. */
 void centring_pull(struct centring c, double x, double *gx, double *gm, double *gs);
-/* gz = d f(x(z)) / dz from gx = df / dx, of all the numbers of x as if they were free; with
- * `jacobian`, d log |dx/dz| / dz added. */
+/* gz = d f(x(z)) / dz from gx = df / dx, taken as if all numbers of x were free. With `jacobian`,
+ * adds d log |dx/dz| / dz. */
 void constraint_pull(const struct constraint *c, const double *z, const double *x, const double *gx,
                      bool jacobian, double *gz);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Transforms of correlation and covariance matrices and of their Cholesky factors, d x d; all go by
- * the factor L. The numbers of z stand row by row.
+ * Transforms of correlation and covariance matrices and of their Cholesky factors, d x d, all
+ * through the factor L. z is stored row by row.
  *
  * Factor of a correlation matrix. Row i has the canonical partial correlations t_j = tanh z_j,
  * j < i, and with c_j = 1 / cosh z_j, s_j = c_0 ... c_{j-1}
@@ -12,8 +12,8 @@
  * Matrices. For i > j, dX_ij / dL_ij = L_jj and nothing later enters, so that
  *
  *     correlations   log |dX/dL| = sum_j (d - 1 - j) log L_jj
- *     covariances    log |dX/dL| = d log 2 + sum_j (d - j) log L_jj        (X_jj moves by 2 L_jj)
- */
+ *     covariances    log |dX/dL| = d log 2 + sum_j (d - j) log L_jj        (X_jj moves by 2
+ * L_jj) */
 #include "inference/hmc/constrain.h"
 
 #include "base/mem.h"
@@ -42,7 +42,7 @@ static double log_sech(double z) {
     return M_LN2 - a - log1p(exp(-2 * a));
 }
 
-/* Times log L_ii in log |dX/dL|. */
+/* The factor of log L_ii in log |dX/dL|. */
 static double weight(const struct constraint *c, size_t d, size_t i) {
     if (!is_product(c)) return 0;
     return (double)(is_corr(c) ? d - 1 - i : d - i);
@@ -79,7 +79,7 @@ static double factor(const struct constraint *c, const double *z, size_t d, doub
     return (is_corr(c) ? corr_factor : cov_factor)(c, z, d, l);
 }
 
-/* The diagonal of a correlation matrix is 1, whatever the products round to. */
+/* Sets the diagonal of a correlation matrix to exactly 1. */
 double matrix_to_x(const struct constraint *c, const double *z, double *x) {
     size_t d = order_of(c);
     if (!is_product(c)) return factor(c, z, d, x);
@@ -92,7 +92,7 @@ double matrix_to_x(const struct constraint *c, const double *z, double *x) {
 }
 
 /* From the last to the first: with tail_j = L_ij^2 + ... + L_ii^2, sinh z_j = L_ij / sqrt
- * tail_{j+1}; no length of a row enters. */
+ * tail_{j+1}. The length of a row does not matter. */
 static bool corr_to_z(const double *l, size_t d, double *z) {
     for (size_t i = 0; i < d; z += i++) {
         double tail = l[i + i * d];
@@ -116,7 +116,8 @@ static bool cov_to_z(const double *l, size_t d, double *z) {
     return true;
 }
 
-/* A matrix on the edge of the positive definite ones gets the least jitter that gives a factor. */
+/* A matrix on the boundary of the positive definite ones gets the smallest jitter that gives a
+ * factor. */
 bool matrix_to_z(const struct constraint *c, const double *x, struct rng *rng, double *z) {
     size_t d = order_of(c);
     double *l = NEW_ARRAY(double, d *d + 1);
@@ -131,8 +132,8 @@ bool matrix_to_z(const struct constraint *c, const double *x, struct rng *rng, d
     return ok;
 }
 
-/* `below`: sum over k > j of gL_ik L_ik, diagonal included: each of them has the factor c_j, whose
- * log falls by t_j. */
+/* `below`: sum over k > j of gL_ik L_ik, diagonal included. Each of these has the factor c_j, whose
+ * log has the slope -t_j. */
 static void corr_pull(const struct constraint *c, const double *z, const double *l, const double *g,
                       size_t d, bool jacobian, double *gz) {
     for (size_t i = 0; i < d; z += i, gz += i, i++) {

@@ -2,17 +2,17 @@
  *
  * Continuous choices as a vector; the transforms are those of constrain.h.
  *
- * Two spaces: x, the numbers in the choices' values, part after part; z, unconstrained, where the
- * operators work. With T the transform, z -> x = T(z), the density of z is
+ * Two spaces: x holds the numbers in the choices' values, part after part; z is unconstrained, and
+ * operators work in it. With the transform z -> x = T(z) the density of z is
  *
  *     log p_z(z) = log p_x(T(z)) + log |dT/dz|,    d/dz = (dT/dz)' d/dx log p_x + d/dz log |dT/dz|
  *
- * so a sampler on z is right for x. continuous_eval gives the left sides and keeps nothing built;
- * continuous_build leaves the state standing for continuous_close to keep.
+ * so a sampler on z is correct for x. continuous_eval computes the left sides and leaves no state
+ * built. continuous_build leaves the state built, for continuous_close to keep.
  *
- * Evaluations use the frozen generator for whatever they draw along the way (brush): the density is
- * then a function of z alone, as gradients and optimisers need. continuous_build draws afresh, and
- * its weight is the one to accept by. */
+ * Evaluations draw any brush with the frozen generator. The density is then a function of z alone,
+ * as gradients and optimisers need. continuous_build draws a new brush, and its weight decides
+ * acceptance. */
 #include "inference/hmc/continuous.h"
 #include "inference/hmc/placed.h"
 
@@ -29,7 +29,7 @@ static bool is_continuous(struct trace *t, struct node *n, struct sp_support *su
     return node_support(t, n, support) == GPM_OK && support->kind != SUPPORT_DISCRETE;
 }
 
-/* Is argument `arg` (1 + its number; 0: none) of a node a number, or n of them? */
+/* Is argument `arg` (1 + its number; 0: no argument) of a node a number, or n numbers? */
 static bool is_column(const struct node *n, uint8_t arg, size_t count) {
     if (!arg) return true;
     value v = node_arg(n, arg);
@@ -40,9 +40,9 @@ static void read_column(const struct node *n, uint8_t arg, size_t count, double 
     if (arg) adj_doubles(node_arg(n, arg), out, count);
 }
 
-/* How a part stands to its arguments, when they change with other choices of the block. Without
- * transforms, where choices are summed out, and where no argument is the end of the support, the
- * numbers stay in x, where a step outside has weight -inf. */
+/* How a part depends on its arguments if they change with other choices of the block. The numbers
+ * stay in x, where a step outside has weight -inf, in three cases: without transforms, with summed
+ * choices, and if no argument is an end of the support. */
 static enum continuous_place place_of(struct continuous *c, size_t i, const struct sp_support *s,
                                       size_t n) {
     struct node *at = move_principal(&c->m, i);
@@ -58,15 +58,15 @@ static enum continuous_place place_of(struct continuous *c, size_t i, const stru
     return may && shifted ? PLACE_CENTRED : PLACE_ALONE;
 }
 
-/* The continuous choices of a block, and where they may be. */
+/* The continuous choices of a block, with their supports. */
 struct choices {
     struct node **at;
     struct sp_support *support;
     size_t n;
 };
 
-/* Without transforms numbers that are tied together still have one (there is no other way to move
- * along their support), but the density stays that of x. */
+/* Even without transforms, numbers that are tied together get one, since there is no other way to
+ * move along their support. The density remains that of x. */
 static void set_part(struct continuous *c, size_t i, const struct choices *of) {
     struct continuous_part *p = &c->part[i];
     struct sp_support support;
@@ -94,7 +94,7 @@ static void set_part(struct continuous *c, size_t i, const struct choices *of) {
     c->n_z += p->to.n_z;
 }
 
-/* No transform has more numbers than its value, so that one size does for all buffers. */
+/* A transform never has more numbers than its value, so one size fits all buffers. */
 static void set_parts(struct continuous *c, const struct choices *of) {
     c->n_parts = move_n(&c->m);
     c->part = NEW_ARRAY(struct continuous_part, c->n_parts + 1);
@@ -116,8 +116,8 @@ static void set_parts(struct continuous *c, const struct choices *of) {
     }
 }
 
-/* The principals' values as z: those that stand, or those that were built. What is placed by its
- * arguments was shown to placed.c when it was drawn. */
+/* The principals' values as z, either current or built. placed.c has seen the draws of values
+ * placed by their arguments. */
 static bool read_state(struct continuous *c, bool built, double *z) {
     double *x = c->buf_x;
     bool ok = true;
@@ -127,7 +127,7 @@ static bool read_state(struct continuous *c, bool built, double *z) {
         adj_doubles(built ? move_value(&c->m, i) : c->part[i].shape, x, to->n_x);
         if (!placed_is(c, i))
             ok &= constraint_to_z(to, x, &c->t->rng, at);
-        else if (built || c->part[i].slopes) /* at first when it is taken out */
+        else if (built || c->part[i].slopes) /* for the current state, when it is taken out */
             memcpy(at, c->found + c->part[i].x0, to->n_z * sizeof *at);
         else
             ok &= placed_standing(c, i, x, at);
@@ -148,8 +148,8 @@ static void release(struct continuous *c) {
     c->n_parts = 0;
 }
 
-/* x of z into buf_x; log |dx/dz| there. Parts that their arguments place keep their z, and their
- * share of the sum comes when they are placed (placed_log_slopes). */
+/* Sets buf_x to x of z and returns log |dx/dz|. Parts placed by their arguments keep z; their share
+ * of the sum is added when they are placed (placed_log_slopes). */
 static double set_numbers(struct continuous *c, const double *z) {
     double sum = 0;
     c->at_z = z;
@@ -163,7 +163,7 @@ static double set_numbers(struct continuous *c, const double *z) {
     return c->transformed ? sum : 0;
 }
 
-/* The same of the state that stands, whose arguments are known. */
+/* The same for the current state, whose arguments are known. */
 static double set_standing(struct continuous *c, const double *z) {
     double sum = set_numbers(c, z);
     for (size_t i = 0; i < c->n_parts; i++)
@@ -171,7 +171,7 @@ static double set_standing(struct continuous *c, const double *z) {
     return sum;
 }
 
-/* The values of the numbers in buf_x. */
+/* Makes values from the numbers in buf_x. */
 static void set_values(struct continuous *c) {
     const double *x = c->buf_x;
     for (size_t i = 0; i < c->n_parts; i++) {
@@ -180,7 +180,7 @@ static void set_values(struct continuous *c) {
     }
 }
 
-/* Tells the model which parts it is to place, if any. */
+/* Tells the model which parts to place, if any. */
 static enum gpm_status follow_arguments(struct continuous *c) {
     bool any = false;
     for (size_t i = 0; i < c->n_parts; i++) any |= placed_is(c, i);
@@ -192,8 +192,8 @@ static void read_predicted(struct continuous *c) {
         if (c->part[i].slopes) c->old[c->part[i].z0] = c->found[c->part[i].x0];
 }
 
-/* The other choices of the block stay where they are. The frozen generator is split off after the
- * old state is weighed: it knows nothing of the brush that stands. */
+/* The other choices of the block stay. The frozen generator is split off after the old state is
+ * weighed, so it is independent of the present brush. */
 enum gpm_status continuous_open(struct step *s, bool transformed, struct continuous *c) {
     struct step some = *s;
     struct trace *t = s->t;
@@ -214,7 +214,7 @@ enum gpm_status continuous_open(struct step *s, bool transformed, struct continu
     mem_free(of.support);
     if (!some.n || st != GPM_OK) return st;
     bool inside = read_state(c, false, c->old);
-    if (c->m.s) st = follow_arguments(c); /* what stands is shown when it is taken out */
+    if (c->m.s) st = follow_arguments(c); /* the current state is shown when taken out */
     if (st == GPM_OK) st = move_open(&c->m);
     if (st == GPM_OK && !c->m.s) st = follow_arguments(c);
     if (st == GPM_OK) read_predicted(c);
@@ -246,19 +246,20 @@ enum gpm_status continuous_centre(struct continuous *c, const double *by) {
     return follow_arguments(c);
 }
 
-/* The gradient in z from that in x, which stands in buf_g; x stands in buf_x. */
+/* The gradient in z, from that in x (buf_g) at the point x (buf_x). */
 static void pull_back(const struct continuous *c, const double *z, double *grad) {
     for (size_t i = 0; i < c->n_parts; i++) {
         const struct continuous_part *p = &c->part[i];
         const double *x = c->buf_x + p->x0, *g = c->buf_g + p->x0;
         if (placed_is(c, i))
-            memcpy(grad + p->z0, g, p->to.n_z * sizeof *g); /* pulled where it was placed */
+            memcpy(grad + p->z0, g, p->to.n_z * sizeof *g); /* pulled when it was placed */
         else
             constraint_pull(&p->to, z + p->z0, x, g, c->transformed, grad + p->z0);
     }
 }
 
-/* Adjoints (owned by the caller of move_build) as numbers; NIL, zero, where nothing was built. */
+/* Reads adjoints (owned by the caller of move_build) as numbers. NIL means zero, where nothing was
+ * built. */
 static void read_gradient(struct continuous *c) {
     double *g = c->buf_g;
     for (size_t i = 0; i < c->n_parts; i++) {
@@ -269,7 +270,7 @@ static void read_gradient(struct continuous *c) {
 }
 
 #ifdef GPMEM_CHECKS
-/* Points judged as numbers are checked like those judged as values. */
+/* Test builds: points evaluated as numbers are checked like those evaluated as values. */
 static enum gpm_status check_numbers(struct continuous *c, double logp, bool gradient) {
     const double *g = c->buf_g;
     set_values(c);
@@ -281,8 +282,8 @@ static enum gpm_status check_numbers(struct continuous *c, double logp, bool gra
 }
 #endif
 
-/* Log weight of the numbers in buf_x; the gradient in them, where wanted, into buf_g. Numbers do
- * for a flat; values are made where it cannot judge the point, or there is none. */
+/* Log weight of the numbers in buf_x; the gradient, if wanted, in buf_g. A flat takes the numbers
+ * directly. Values are made if there is no flat or it cannot evaluate the point. */
 static enum gpm_status weigh(struct continuous *c, bool gradient, double *logp) {
     if (move_numbers(&c->m, c->n_x, c->buf_x, logp, gradient ? c->buf_g : NULL)) {
 #ifdef GPMEM_CHECKS
@@ -349,7 +350,7 @@ const struct sp_class *continuous_improper(const struct continuous *c) {
     return NULL;
 }
 
-/* Numbers of order 1, where a prior has none. */
+/* Numbers of order 1, if the prior has no draws. */
 static enum gpm_status anywhere(struct continuous *c, double *z, double *logp, bool *ok) {
     double w;
     for (size_t i = 0; i < c->n_z; i++) z[i] = rng_normal(&c->t->rng);
@@ -359,15 +360,15 @@ static enum gpm_status anywhere(struct continuous *c, double *z, double *logp, b
     return st;
 }
 
-/* A draw may have another shape than the value that stands (a vector whose length was drawn): such
- * a one is no point of this space, *ok false. */
+/* A draw may have another shape than the current value (a vector whose length was drawn). It is
+ * then not a point of this space: *ok is false. */
 enum gpm_status continuous_prior(struct continuous *c, double *z, double *logp, bool *ok) {
     double w;
     if (continuous_improper(c)) return anywhere(c, z, logp, ok);
     enum gpm_status st = move_build(&c->m, NULL, &w, NULL);
     if (st != GPM_OK) return st;
     if (logp) *logp = w;
-    *ok = move_built(&c->m) && !(logp && c->m.sum); /* where w is no marginal weight */
+    *ok = move_built(&c->m) && !(logp && c->m.sum); /* otherwise w is not a marginal weight */
     for (size_t i = 0; *ok && i < c->n_parts; i++)
         *ok = adj_count(move_value(&c->m, i)) == c->part[i].to.n_x;
     if (*ok) *ok = read_state(c, true, z);
@@ -393,8 +394,7 @@ bool continuous_has(const struct continuous *c, const struct node *n) {
     return false;
 }
 
-/* Where a part's arguments place it they are not known yet: x stands for z until
- * continuous_settle. */
+/* The arguments that place a part are not known yet: z holds x until continuous_settle. */
 bool continuous_assign(struct continuous *c, const struct node *n, value v, double *z) {
     for (size_t i = 0; i < c->n_parts; i++) {
         struct continuous_part *p = &c->part[i];

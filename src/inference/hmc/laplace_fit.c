@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fitting and keeping mixtures; see the header. Everything happens in u, the choices' unconstrained
+ * Fitting and caching mixtures; see the header. All computations use u, the choices' unconstrained
  * coordinates in units of their prior spread, where curvatures and step sizes are of order one:
  *
  *     z = centre + spread u,    log p_u(u) = log p_z(z) + sum log spread
  *
- *     1. draw from the prior: centre and spread are the draws' moments, the draws are the starts
+ *     1. draw from the prior: centre and spread are moments of the draws, which are the starts
  *     2. weigh the starts, try the best one's coordinates at the values of the others, polish the
  *        best few, let the best of those converge (fit.h)
  *     3. each distinct optimum is a mode: Laplace's method (laplace.c)
- *     4. importance sampling mends the mixture and measures its integral
+ *     4. importance sampling improves the mixture and estimates its integral
  *
- * Invariant: a fit sees the conditional at points of its own choice and a generator of its own
- * (fixed seeds), never the current values of the choices or the trace's generator. So g_k is a
- * function of the conditional k alone, and what a chain proposes from it can be undone by proposing
- * from it. */
+ * Invariant: a fit evaluates the conditional only at points of its own choice, with its own
+ * generator (fixed seeds). It never uses the current values of the choices or the trace's
+ * generator. So g_k is a function of the conditional k alone, and a move proposed from it is
+ * reversible. */
 #include "inference/hmc/laplace_fit.h"
 
 #include "base/mem.h"
 #include <math.h>
 #include <string.h>
 
-/* KEPT: fits in the session's list; PROBES: points that a conditional is known by, two numbers each
- * (FIT_KEYS). */
+/* KEPT: fits in the session's list. PROBES: points that identify a conditional, with two numbers
+ * each (FIT_KEYS). */
 enum { KEPT = 400, PROBES = 2 };
 const struct fit_rules laplace_fit_rules = {.scan = 1,
                                             .polished = 6,
@@ -35,8 +35,7 @@ const struct fit_rules laplace_fit_rules = {.scan = 1,
                                             .hope = 60,
                                             .again = 60};
 
-/* log p_u(u) and its gradient: d/du = spread d/dz; after an
- * error everything weighs nothing. */
+/* log p_u(u) and its gradient: d/du = spread d/dz. After an error it is -inf everywhere. */
 static double eval_u(void *ctx, const double *u, double *grad) {
     struct conditional *q = ctx;
     double z[PROPOSAL_MAX_DIM] = {0};
@@ -52,8 +51,8 @@ struct density conditional_density(struct conditional *q) {
 }
 
 /* ---- starts ---- */
-/* A draw from the prior with the fit's own generator, lent to the trace for the time of the draw;
- * the trace's own is left as it was. */
+/* A draw from the prior with the fit's own generator, lent to the trace during the draw; the
+ * trace's generator is unchanged. */
 static enum gpm_status prior_draw(struct continuous *c, struct rng *own, double *z, double *logp,
                                   bool *ok) {
     struct rng now = c->t->rng;
@@ -86,8 +85,8 @@ int conditional_starts(struct conditional *q, struct rng *own, double *u) {
     return q->of.st == GPM_OK ? n : 0;
 }
 
-/* On GPM_OK with f->p.n == 0 nothing was found: no start could be evaluated, no mode, or weights
- * without a finite mean. Callers then propose nothing. */
+/* GPM_OK with f->p.n == 0 means no fit: no start could be evaluated, there is no mode, or the
+ * weights have no finite mean. Callers then propose nothing. */
 static enum gpm_status fit(struct continuous *c, struct laplace_fit *f) {
     struct conditional q = {.of = {c, GPM_OK}};
     struct density t = conditional_density(&q);
@@ -111,13 +110,13 @@ static enum gpm_status fit(struct continuous *c, struct laplace_fit *f) {
     return q.of.st;
 }
 
-/* ---- the keeping ---- */
+/* ---- the cache ---- */
 static void free_one(struct laplace_fit *f) {
     proposal_release(&f->p);
     mem_free(f);
 }
 
-/* Of the session, in order of use. */
+/* The session's fits, in order of use. */
 static void fits_free(void *own) {
     for (struct laplace_fit *f = *(struct laplace_fit **)own, *next; f; f = next) {
         next = f->next;
@@ -137,8 +136,8 @@ static void fit_pack(struct pack *p, struct laplace_fit *f) {
     pack_double(p, &f->is.ess);
 }
 
-/* In their order, which says what is dropped first. A fit that is met again serves conditionals
- * that differ by rounding: made anew it would be another one. */
+/* Writes fits in order, which determines what is dropped first. A cached fit also serves
+ * conditionals that differ by rounding, so recomputing it would give another one. */
 static void fits_pack(struct pack *p, void *own) {
     struct laplace_fit **at = own;
     size_t n = 0;
@@ -152,8 +151,8 @@ static void fits_pack(struct pack *p, void *own) {
 
 const struct op_state_class laplace_fits_own = {sizeof(struct laplace_fit *), fits_free, fits_pack};
 
-/* What tells conditionals apart: the likelihood at two points drawn from the prior, and the points
- * themselves, order included. */
+/* The key of a conditional: the likelihood at two points drawn from the prior, and the points, in
+ * order. */
 static enum gpm_status key_of(struct continuous *c, double *key) {
     struct rng own;
     double z[PROPOSAL_MAX_DIM];
@@ -199,7 +198,7 @@ bool conditional_same(const double *a, const double *b) {
     return true;
 }
 
-/* The list is in order of use; what was not used for long is dropped. */
+/* The list is in order of use; the least recently used fits are dropped. */
 static struct laplace_fit *recall(struct laplace_fit **first, size_t d, size_t draws,
                                   const double *key) {
     struct laplace_fit **at = first;

@@ -4,11 +4,10 @@
  * choices of a block: starts from the prior (fit.h), Laplace's method at the best modes, importance
  * sampling to mend it. Operators propose from it and integrate with it.
  *
- * A fit is a function of that conditional alone, not of the current values of the choices: its
- * random numbers are its own. So a proposal from it is an independence proposal, the same whenever
- * the same structure is met again, and fits are kept: a conditional is known again by its values at
- * two points.
- */
+ * A fit is a function of that conditional alone, not of the current values of the choices; it has
+ * its own random numbers. So a proposal from it is an independence proposal, the same whenever the
+ * same structure recurs. Fits are cached; a conditional is recognised by its values at two
+ * points. */
 #ifndef INFER_LAPLACE_FIT_H
 #define INFER_LAPLACE_FIT_H
 #include "inference/hmc/continuous.h"
@@ -16,7 +15,7 @@
 
 #define FIT_KEYS 4
 
-/* Where the prior of the choices lies: z = centre + spread u. */
+/* Location and scale of the choices' prior: z = centre + spread u. */
 struct fit_place {
     double centre[PROPOSAL_MAX_DIM], spread[PROPOSAL_MAX_DIM];
     double log_spread; /* sum of log spread */
@@ -28,32 +27,32 @@ struct conditional {
 };
 struct density conditional_density(struct conditional *q);
 extern const struct fit_rules laplace_fit_rules;
-/* Draws from the prior with the generator `own`: sets the place, and gives them as starts u; how
- * many. u has room for LAPLACE_STARTS of the dimension. */
+/* Draws from the prior with the generator `own`: sets the place and returns the number of draws,
+ * which are starts u. u has room for LAPLACE_STARTS(d) of them. */
 #define LAPLACE_STARTS(d) (32 + 8 * (int)(d))
 int conditional_starts(struct conditional *q, struct rng *own, double *u);
-/* Does the weight depend on what is drawn along the way? Judged at two points, each with two
- * generators; a brush of deterministic parts alone makes no difference. */
+/* Does the weight depend on draws made in evaluation? Tests two points with two generators each. A
+ * brush with only deterministic parts makes no difference. */
 enum gpm_status conditional_random(struct continuous *c, bool *out) GPM_MUST_USE;
-/* The same numbers computed in another order of nodes differ by rounding. */
+/* Equal up to the rounding of another order of nodes. */
 bool nearly_same(double a, double b);
 bool conditional_same(const double *a, const double *b);
 
 struct laplace_fit {
     struct laplace_fit *next;
     size_t draws;         /* of the importance sampling */
-    double key[FIT_KEYS]; /* NaN: of a random conditional, which is never met again */
+    double key[FIT_KEYS]; /* NaN: a random conditional, never found again */
     struct fit_place at;
-    struct proposal p;   /* of u; p.n == 0: nothing found */
+    struct proposal p;   /* of u; p.n == 0: no fit */
     struct is_result is; /* log integral of the block's weight over its choices */
 };
 
-/* The fit for what c has taken out of the trace, kept in the session; until the next one is asked
- * for where choices drawn along the way make the conditional a random one. */
+/* The fit for the choices c has taken out, cached in the session. If choices drawn in evaluation
+ * make the conditional random, it is valid only until the next call. */
 enum gpm_status laplace_fit_find(struct continuous *c, size_t draws,
                                  const struct laplace_fit **out) GPM_MUST_USE;
 void laplace_fit_draw(const struct laplace_fit *f, struct rng *r, double *z);
-/* A step from z in proportion to the posterior's shape. */
+/* A random-walk step from z with the posterior's shape. */
 void laplace_fit_walk(const struct laplace_fit *f, struct rng *r, double *z);
 double laplace_fit_log_density(const struct laplace_fit *f, const double *z);
 #endif

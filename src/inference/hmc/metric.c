@@ -10,9 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-/* LEAST points make an estimate. low_rank looks at the last KEPT of a window, which span at most
- * 2 KEPT directions, and keeps those whose variance D misses by more than CUTOFF, the farthest RANK
- * of them: each costs 4 n operations a leapfrog step. */
+/* LEAST: points needed for an estimate. low_rank uses the last KEPT points of a window, which span
+ * at most 2 KEPT directions. It keeps directions whose variance differs from D by more than CUTOFF,
+ * at most RANK of them, the farthest first. Each costs 4 n operations per leapfrog step. */
 enum { LEAST = 5, KEPT = 60 };
 #define CUTOFF  2.0
 #define RANK(n) (16 + 1000 / (n))
@@ -70,8 +70,8 @@ void metric_velocity(const struct metric *m, const double *p, double *v) {
     for (size_t i = 0; i < n; i++) v[i] *= m->root[i];
 }
 
-/* M = S^-1 = (L L')^-1 = L^-T L^-1, so p = L^-T e; of low_rank p = D^-1/2 (I + U (L^-1/2 - I) U')
- * e. The columns of U are orthonormal, so that their terms can be added one after the other. */
+/* M = S^-1 = (L L')^-1 = L^-T L^-1, so p = L^-T e. With low_rank p = D^-1/2 (I + U (L^-1/2 - I) U')
+ * e; the columns of U are orthonormal, so their terms can be added one by one. */
 void metric_momentum(const struct metric *m, struct rng *rng, double *p) {
     for (size_t i = 0; i < m->n; i++) p[i] = rng_normal(rng);
     if (m->full) {
@@ -107,8 +107,8 @@ void metric_set(struct metric *m, size_t i, double variance) {
     m->root[i] = sqrt(m->diag[i]);
 }
 
-/* A direction whose gradient does not vary (a straight slope) has only its points to say. False: no
- * direction has moved. */
+/* A direction with constant gradient is estimated from its points alone. False: no direction has
+ * moved. */
 static bool learn_diag(struct metric *m) {
     bool any = false;
     for (size_t i = 0; i < m->n; i++) {
@@ -121,8 +121,8 @@ static bool learn_diag(struct metric *m) {
     return any;
 }
 
-/* The covariance of the points, shrunk towards D as if five of them had said so: a window with
- * fewer points than numbers gives no direction a variance of zero. */
+/* The covariance of the points, shrunk towards D with the weight of five points. So a window with
+ * fewer points than numbers gives no direction variance zero. */
 static void learn_dense(struct metric *m) {
     size_t n = m->n, pivot;
     double w = m->seen / (m->seen + 5);
@@ -136,7 +136,7 @@ static void learn_dense(struct metric *m) {
     if (la_potrf(n, m->l, n, &pivot) != GPM_OK) metric_forget(m);
 }
 
-/* C (r x r, whole) = Q' X (Q' X)' / m + 1e-5 I, X n x m. */
+/* C (r x r, full) = Q' X (Q' X)' / m + 1e-5 I, X is n x m. */
 static void projected_covariance(const double *q, size_t r, const double *x, size_t n, size_t m,
                                  double *c) {
     double *p = NEW_ARRAY(double, r *m + 1);
@@ -170,12 +170,12 @@ static void sandwich(double *a, const double *b, size_t r) {
     mem_free(t);
 }
 
-/* The covariance S of the scaled points in the space Q that they and their gradients span: with Cz
- * and Cg their covariances, S Cg S = Cz, as for a normal distribution, where it is exact;
+/* The covariance S of the scaled points in the space Q spanned by them and their gradients. With Cz
+ * and Cg the two covariances it solves S Cg S = Cz, which is exact for a normal distribution:
  *
  *     S = Cg^-1/2 (Cg^1/2 Cz Cg^1/2)^1/2 Cg^-1/2
  *
- * in cz. The eigenvectors of S whose eigenvalues D misses become U. */
+ * stored in cz. Eigenvectors of S whose eigenvalues differ from D become U. */
 static bool geometric_mean(double *cz, double *cg, size_t r) {
     bool ok = matrix_power(cg, r, 0.5);
     if (ok) sandwich(cz, cg, r);
@@ -191,7 +191,7 @@ static void keep_directions(struct metric *m, const double *q, size_t r, double 
     m->u = NEW_ARRAY(double, (n + 1) * r + 1);
     m->lambda = m->u + n * r;
     for (size_t lo = 0, hi = r, k; lo < hi && m->rank < RANK(n); m->rank++) {
-        bool low = w[lo] > 0 && w[lo] * w[hi - 1] < 1; /* the farther from 1 of both ends */
+        bool low = w[lo] > 0 && w[lo] * w[hi - 1] < 1; /* the end farther from 1 */
         k = low ? lo++ : --hi;
         if (!(w[k] > CUTOFF || (w[k] > 0 && w[k] < 1 / CUTOFF))) break;
         la_gemv(n, r, 1, q, n, s + k * r, 0, m->u + m->rank * n);
@@ -238,7 +238,7 @@ void metric_pack(struct pack *p, struct metric *m) {
     pack_doubles(p, m->diag, 7 * n);
     pack_double(p, &m->seen);
     if (m->cov) pack_doubles(p, m->cov, n * n);
-    if (m->points) /* of the window under way */
+    if (m->points) /* of the present window */
         pack_doubles(p, m->points, 2 * n * (m->seen < KEPT ? (size_t)m->seen : KEPT));
     pack_bool(p, &full);
     if (p->reading && full) {

@@ -2,10 +2,10 @@
  *
  * The trajectory of the no-U-turn sampler, with multinomial sampling of its points (Betancourt
  * 2017): a binary tree whose leaves are points in the order of time. It grows by doubling: a
- * subtree as large as all there is, at a random end. It stops when a subtree turns back on itself
- * (that one is thrown away) or the whole does; either way the same tree could have been grown from
- * each of its points with the same probability, which is what makes the draw from it reversible.
- * Points are drawn by their weights exp(-H), so that nothing is left to accept. */
+ * subtree as large as the whole tree is added at a random end. It stops when the whole tree turns
+ * back on itself, or a subtree does, which is then discarded. In both cases the same tree could
+ * have been grown from each of its points with the same probability, so the draw is reversible.
+ * Points are drawn by their weights exp(-H), so no acceptance step is needed. */
 #include "inference/hmc/sampler.h"
 
 #include "numeric/la/cols.h"
@@ -26,7 +26,7 @@ void point_copy(struct phase_point *to, const struct phase_point *from, size_t n
     to->log_way = from->log_way;
 }
 
-/* For points that one of the two is done with. */
+/* For points of which one is no longer needed. */
 static void point_swap(struct phase_point *a, struct phase_point *b) {
     struct phase_point was = *a;
     *a = *b;
@@ -48,8 +48,8 @@ enum gpm_status point_begin(struct continuous *c, const struct metric *m, bool k
     return st;
 }
 
-/* p(1/2) = p + eps/2 g(z);  z' = z + eps M^-1 p(1/2);  p' = p(1/2) + eps/2 g(z'); and the same of
- * v = M^-1 p with u = M^-1 g, which costs one product with M^-1 a step. */
+/* p(1/2) = p + eps/2 g(z); z' = z + eps M^-1 p(1/2); p' = p(1/2) + eps/2 g(z'); v = M^-1 p is
+ * updated in the same way with u = M^-1 g, which costs one product with M^-1 per step. */
 enum gpm_status point_leap(struct continuous *c, const struct metric *m, double eps,
                            struct phase_point *a) {
     size_t n = c->n_z;
@@ -61,8 +61,8 @@ enum gpm_status point_leap(struct continuous *c, const struct metric *m, double 
     return st;
 }
 
-/* A step of the tree keeps the energy within NEAR nats, or with a probability that falls to 0 at
- * TOO_FAR, in up to 2^HALVINGS leapfrog steps. */
+/* A step of the tree must keep the energy within NEAR nats. Between NEAR and TOO_FAR it may vary
+ * with a probability that falls to 0. A step has up to 2^HALVINGS leapfrog steps. */
 #define NEAR    0.5
 #define TOO_FAR 10.0
 enum { HALVINGS = 8 };
@@ -73,27 +73,27 @@ struct branch {
     struct phase_point pick; /* the point drawn from it */
     double log_weight;       /* log sum of exp(h0 - h) */
     double *rho;             /* sum of momenta */
-    double *p_near, *v_near; /* momentum and velocity where it began to grow */
+    double *p_near, *v_near; /* momentum and velocity at its first point */
     bool ok;
 };
 
-/* The tree under way: the whole in the order of time; `added` to it; at every depth the second half
- * that grows there. */
+/* The tree being grown: the whole in time order, the part to be `added`, and for every depth the
+ * second half grown there. */
 struct tree {
     struct continuous *c;
     const struct metric *m;
     double eps, h0;              /* step size, above 0; energy of the start */
-    double sum_accept, n_accept; /* of min(1, exp(h0 - h)) over all leaves: what eps is tuned by */
+    double sum_accept, n_accept; /* of min(1, exp(h0 - h)) over all leaves; eps is tuned by it */
     double n_leapfrog;
-    bool seeking; /* far from where the posterior is: a step that falls there does, however it errs
-                   */
+    bool seeking; /* far from the typical set: a step that gains density is accepted despite its
+                     error */
     bool divergent;
-    struct phase_point first, last, pick; /* of the whole */
+    struct phase_point first, last, pick; /* of the whole tree */
     struct phase_point back;              /* scratch */
-    double log_weight, *rho;              /* of the whole */
+    double log_weight, *rho;              /* of the whole tree */
     size_t max_depth;
     struct branch added, *half; /* half: max_depth of them */
-    double *numbers;            /* all of the points' */
+    double *numbers;            /* storage of all points */
 };
 
 static struct branch branch_at(double **room, size_t n) {
@@ -128,9 +128,9 @@ void tree_free(struct tree *t) {
     mem_free(t);
 }
 
-/* The generalised criterion (Betancourt 2017, appendix A.4): with rho the sum of the momenta, here
- * rho1 + rho2, the velocities M^-1 p at both ends still point along it. rho stands for end minus
- * start, in any metric. */
+/* The generalised criterion (Betancourt 2017, appendix A.4). rho is the sum of the momenta, here
+ * rho1 + rho2; in any metric it represents end minus start. The velocities M^-1 p at both ends must
+ * still point along it. */
 static bool no_turn(const double *v1, const double *v2, const double *rho1, const double *rho2,
                     size_t n) {
     double along[2];
@@ -138,10 +138,10 @@ static bool no_turn(const double *v1, const double *v2, const double *rho1, cons
     return along[0] > 0 && along[1] > 0;
 }
 
-/* Two neighbouring parts, of which none turns by itself: `a` ends, outwards, in velocity v_a and at
- * the seam in (p_sa, v_sa); so `b`. Do they turn together, or one of them with the first point of
- * the other? The latter sees turns that fall between the two: without it steps at half the period
- * of the slowest direction go round and round (Stan's extra checks). */
+/* Two adjacent parts, neither of which turns. Part `a` has velocity v_a at its outer end and (p_sa,
+ * v_sa) at the seam; likewise `b`. Do they turn together, or does one turn with the first point of
+ * the other? The latter detects turns that fall between the two. Without it, steps at half the
+ * period of the slowest direction would circle forever (Stan's extra checks). */
 struct part {
     const double *v, *p_seam, *v_seam, *rho;
 };
@@ -151,17 +151,16 @@ static bool no_turn_joined(const struct part *a, const struct part *b, size_t n)
            no_turn(a->v_seam, b->v, a->p_seam, b->rho, n);
 }
 
-/* ---- steps that are as short as where they are needs ----
+/* ---- locally adapted step sizes ----
  *
- * Within-orbit adaptive steps (Bou-Rabee, Carpenter, Kleppe and Liu 2025). A number of leapfrog
- * steps is chosen at random, with probabilities that depend on the point and its energies alone.
- * The tree grown from a point of it by these choices has a probability; so has the same tree from
- * another point, and points are drawn by exp(-H) times it. From neighbour to neighbour it changes
- * by the ratio of the choice on the way back to that on the way there, and log_way adds those up
- * from the start. */
+ * Within-orbit adaptive steps (Bou-Rabee, Carpenter, Kleppe and Liu 2025). The number of leapfrog
+ * steps is chosen at random with probabilities that depend only on the point and its energies. The
+ * tree grown by these choices has a probability from each of its points, and points are drawn by
+ * exp(-H) times that probability. Between neighbours it changes by the ratio of the choice on the
+ * way back to that on the way there. log_way adds up these ratios from the start. */
 
-/* From `from` over the time eps in 2^halvings leapfrog steps to `to`; *varied: by how much the
- * energy did on the way (infinite: too much, the way is not gone to its end). */
+/* Goes from `from` over the time eps in 2^halvings leapfrog steps to `to`. *varied: range of the
+ * energy on the way; infinite if it was too large, and the way was abandoned. */
 static enum gpm_status stretch(struct tree *t, const struct phase_point *from, double eps,
                                int halvings, struct phase_point *to, double *varied) {
     size_t n = t->c->n_z, steps = (size_t)1 << halvings;
@@ -180,15 +179,15 @@ static enum gpm_status stretch(struct tree *t, const struct phase_point *from, d
     return st;
 }
 
-/* The probability that so many steps do, by how much the energy varied. */
+/* The probability of accepting this number of steps, given the variation of the energy. */
 static double satisfied(double varied) {
     double p = log(varied / TOO_FAR) / log(NEAR / TOO_FAR);
     return varied <= NEAR ? 1 : varied < TOO_FAR ? p : 0;
 }
 
-/* The same, after one step varied by so much, in 2^k steps: the first k that does. The way back
- * from `to` is taken in as many with another probability, since it tries fewer steps from
- * elsewhere: by the ratio of both the point weighs more or less. */
+/* Takes the same time in 2^k steps, after a single step varied by `varied`; k is the first that is
+ * accepted. The way back from `to` has another probability of the same k, since it tries fewer
+ * steps from another point. The ratio of the two goes into the point's weight. */
 static enum gpm_status shorter(struct tree *t, const struct phase_point *from, double eps,
                                double varied, struct phase_point *to, bool *ok) {
     int k = 0;
@@ -211,8 +210,9 @@ static enum gpm_status shorter(struct tree *t, const struct phase_point *from, d
     return st;
 }
 
-/* One step of the tree, over the time eps. Its weight is exp(h0 - h), so that the start of the tree
- * weighs 1, times that of the way to it. What eps is tuned by is how one leapfrog step does it. */
+/* One step of the tree, over the time eps. Its weight is exp(h0 - h), so the start of the tree has
+ * weight 1, times the ratios of the way to it. eps is tuned by the error of a single leapfrog
+ * step. */
 static enum gpm_status leaf(struct tree *t, const struct phase_point *from, double dir,
                             struct branch *b) {
     size_t n = t->c->n_z;
@@ -224,8 +224,8 @@ static enum gpm_status leaf(struct tree *t, const struct phase_point *from, doub
     b->ok = varied <= NEAR || (t->seeking && from->h - b->end.h > TOO_FAR);
     if (!b->ok) st = shorter(t, from, dir * t->eps, varied, &b->end, &b->ok);
     if (st != GPM_OK) return st;
-    /* a step that no number of shorter ones makes is too long, whatever it gains by its error: in
-     * the tail, where a chain may begin, errors lead downhill */
+    /* A step that no number of shorter steps can make is too long, whatever density it gains by its
+     * error: in the tail, where a chain may begin, errors lead towards lower energy. */
     t->sum_accept += t->divergent && !before ? 0 : accept;
     t->n_accept++;
     b->log_weight = t->h0 - b->end.h + b->end.log_way;
@@ -237,9 +237,9 @@ static enum gpm_status leaf(struct tree *t, const struct phase_point *from, doub
     return GPM_OK;
 }
 
-/* 2^depth further points in direction dir: two halves, each a tree. Within a subtree the pick is
- * multinomial: that of the second half with probability w2 / (w1 + w2). Not ok: a half turned or
- * diverged, and the caller must not use the branch. */
+/* Grows 2^depth further points in direction dir: two halves, each a tree. Within a subtree the pick
+ * is multinomial: the second half's with probability w2 / (w1 + w2). Not ok: a half turned or
+ * diverged, and the caller must discard the branch. */
 static enum gpm_status grow(struct tree *t, const struct phase_point *from, double dir,
                             size_t depth, struct branch *b) {
     if (depth == 0) return leaf(t, from, dir, b);
@@ -263,9 +263,9 @@ static enum gpm_status grow(struct tree *t, const struct phase_point *from, doub
     return GPM_OK;
 }
 
-/* One doubling in a random direction; *more: go on. The pick moves to the new half with probability
- * min(1, w_new / w_old): biased progressive sampling, which leaves exp(-H) invariant over the tree
- * and prefers points far from the start (Betancourt 2017, appendix A.3). */
+/* One doubling in a random direction; *more: continue. The pick moves to the new half with
+ * probability min(1, w_new / w_old). This biased progressive sampling leaves exp(-H) invariant over
+ * the tree and prefers points far from the start (Betancourt 2017, appendix A.3). */
 static enum gpm_status double_tree(struct tree *t, size_t depth, bool *more) {
     size_t n = t->c->n_z;
     struct branch *b = &t->added;
@@ -309,7 +309,7 @@ enum gpm_status nuts_trajectory(struct tree *t, struct continuous *c, const stru
     *pick = t->pick;
     r->accept_stat = t->n_accept ? t->sum_accept / t->n_accept : 0;
     r->n_leapfrog = t->n_leapfrog;
-    r->depth = (double)(depth && !t->added.ok ? depth - 1 : depth); /* whole doublings */
+    r->depth = (double)(depth && !t->added.ok ? depth - 1 : depth); /* complete doublings */
     r->energy = t->h0;
     r->divergent = t->divergent;
     r->deep = more;

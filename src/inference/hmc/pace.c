@@ -6,15 +6,15 @@
 #include "base/mem.h"
 #include <math.h>
 
-/* BATCH transitions make a batch, FEWEST of those an estimate; the first SETTLING points give the
- * middle alone, while the step size settles. A draw is to be worth a PER_DRAW-th of an independent
- * one: 4,000 of them then tell R-hat from 1.01 in most posteriors. Beyond MOST the batches are too
- * short to say more. */
+/* BATCH transitions per batch; FEWEST batches per estimate. The first SETTLING points only
+ * contribute to the mean, while the step size settles. A draw should be worth 1 / PER_DRAW of an
+ * independent one: 4,000 of them then give an R-hat below 1.01 for most posteriors. Beyond MOST the
+ * batches are too short for an estimate. */
 enum { BATCH = 20, FEWEST = 5, SETTLING = 50, MOST = 8 };
 #define PER_DRAW 3.0
-/* Below this nothing is thinned: draws of trajectories often lie on opposite sides of the middle,
- * and are worth more one after the other than every second one; and the slowest of many estimates
- * is high by its noise. */
+/* Below this there is no thinning. Consecutive draws of trajectories often lie on opposite sides of
+ * the mean and are then worth more than every second one. The largest of many estimates is also
+ * biased upwards by noise. */
 #define SLOW 4.0
 
 struct running { /* mean and squared deviations (Welford 1962) */
@@ -22,7 +22,7 @@ struct running { /* mean and squared deviations (Welford 1962) */
 };
 struct pace_sums {
     struct running each, batch;
-    double sum; /* of the batch under way */
+    double sum; /* of the current batch */
 };
 
 static void note(struct running *r, double n, double x) {
@@ -45,7 +45,7 @@ void pace_release(struct pace *p) {
     *p = (struct pace){0};
 }
 
-/* The middle goes on to move a little; the square is taken from where it is. */
+/* The mean continues to move a little; squares are taken from its present value. */
 void pace_note(struct pace *p, const double *z) {
     p->seen++;
     double n = p->seen - SETTLING, at = fmod(n, BATCH);
@@ -60,7 +60,7 @@ void pace_note(struct pace *p, const double *z) {
             continue;
         }
         for (size_t k = 0; k < 2; k++) {
-            /* the middle counts as the points before it */
+            /* The mean counts as the points before it. */
             note(&s[k].each, k ? n : p->seen, f[k]);
             s[k].sum += f[k] / BATCH;
             if (!ends) continue;

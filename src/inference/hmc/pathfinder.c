@@ -23,18 +23,18 @@
 #include <math.h>
 #include <string.h>
 
-/* Steps that an approximation looks back at; draws that judge it; points of a path. */
+/* Steps an approximation uses; draws to evaluate it; points of a path. */
 enum { HISTORY = 6, DRAWS = 5, LONGEST = 60, PAIRS = 2 * HISTORY };
 
 struct path {
-    struct objective of;              /* first: continuous_cost sees no more of it */
+    struct objective of;              /* first member: continuous_cost receives only this */
     size_t n, have, seen;             /* numbers; pairs kept; points seen */
     double *a, *s, *y;                /* A; HISTORY columns each, the oldest first */
-    double *last_z, *last_g;          /* where the path stood, and the gradient of -log p */
+    double *last_z, *last_g;          /* current point, and gradient of -log p there */
     double *mean, *q, *u, *z, *spare; /* the approximation: mean, Q; scratch */
     double l[PAIRS * PAIRS];          /* its L, of `rank` columns */
     size_t rank;
-    double *best_z, best; /* a draw of the best one so far, its bound */
+    double *best_z, best; /* a draw from the best approximation, and its bound */
 };
 
 /* ---- curvature ---- */
@@ -125,7 +125,8 @@ static void add_newton_step(struct path *p, const double *g_middle, const double
     }
 }
 
-/* Mean, Q and L at the point z with gradient g of -log p; false: H is not positive definite. */
+/* Sets mean, Q and L at the point z with gradient g of -log p; false: H is not positive
+ * definite. */
 static bool approximate(struct path *p, const double *z, const double *g) {
     size_t n = p->n, k = p->have, w = 2 * k, pivot;
     double mid[PAIRS * PAIRS], wm[PAIRS * PAIRS], t[PAIRS * PAIRS];
@@ -148,7 +149,7 @@ static bool approximate(struct path *p, const double *z, const double *g) {
     return la_potrf(r, p->l, r, &pivot) == GPM_OK;
 }
 
-/* A draw into p->z; log q of it. */
+/* Draws into p->z; returns log q of the draw. */
 static double draw(struct path *p) {
     size_t n = p->n, r = p->rank;
     double v[PAIRS], lv[PAIRS], logq = 0;
@@ -166,9 +167,9 @@ static double draw(struct path *p) {
     return logq;
 }
 
-/* The bound of the approximation; where it is the best so far, one of its draws is kept, by their
- * importance weights: the k-th takes the place of those before with its share of all weights, so
- * that the winner of a race of log weight + Gumbel noise is it. */
+/* Computes the bound of the approximation. For the best one so far a draw is kept, chosen by
+ * importance weights: the k-th draw replaces the earlier ones with probability of its share of all
+ * weights. The maximum of log weight + Gumbel noise does exactly this. */
 static void judge(struct path *p) {
     double sum = 0, top = -INFINITY;
     for (int k = 0; k < DRAWS && p->of.st == GPM_OK; k++) {

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Number k of part i between its ends, or NULL ends as the support says; false: there is nothing
- * between them, which the density will say. */
+/* The interval of number k of part i; a NULL end is the support's. False: the interval is empty;
+ * the density reports that. */
 static bool ends_at(const struct continuous_part *p, const double *lo, const double *hi, size_t k,
                     struct constraint *out) {
     *out = p->to;
@@ -32,7 +32,7 @@ static double to_x(const struct continuous *c, size_t i, const double *a, const 
     double sum = 0;
     for (size_t k = 0; k < p->to.n_x; k++)
         if (p->place == PLACE_PREDICTED)
-            x[k] = a[k] + b[k] * x[k]; /* which the density of z weighs (place.c) */
+            x[k] = a[k] + b[k] * x[k]; /* the density of z accounts for this (place.c) */
         else if (p->place == PLACE_CENTRED) {
             struct centring how = centring_at(c, p, a, b, k);
             x[k] = centring_to_x(how, x[k]);
@@ -63,7 +63,7 @@ static bool to_z(const struct continuous *c, size_t i, const double *a, const do
     return ok;
 }
 
-/* ---- what the model calls (struct placing) ---- */
+/* ---- callbacks of the model (struct placing) ---- */
 
 static void keep_arguments(struct continuous *c, size_t i, const double *a, const double *b) {
     const struct continuous_part *p = &c->part[i];
@@ -93,7 +93,7 @@ static void pull(void *ctx, size_t i, const double *a, const double *b, const do
     struct constraint ends;
     for (size_t k = 0; k < p->to.n_x; k++) {
         da[k] = db[k] = 0;
-        if (p->place == PLACE_PREDICTED) { /* -z^2 / 2, and the value c->scale z further on */
+        if (p->place == PLACE_PREDICTED) { /* density -z^2 / 2, and the value moves by c->scale z */
             da[k] = adj[k];
             db[k] = adj[k] * z[k];
             adj[k] = adj[k] * c->last[1][p->x0 + k] - z[k];
@@ -138,7 +138,7 @@ void placed_set(struct continuous *c, size_t i, bool on) {
         on ? p->to.n_x : 0, p->x0, {predicted ? 1 : p->arg[0], p->arg[1]}, p->slopes};
 }
 
-/* NULL where no argument is that end. */
+/* NULL if no argument gives that end. */
 static const double *standing(const struct continuous *c, size_t i, size_t k) {
     return c->part[i].arg[k] ? c->standing[k] + c->part[i].x0 : NULL;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Samplers: what the warm-up learns. Until `done` reaches the warm-up's length the kernel depends
- * on its own past and its draws are not of the posterior; from then on step size and metric stay as
- * they are, and each transition leaves it invariant. */
+ * on its own past, and its draws are not from the posterior. After that step size and metric are
+ * fixed, and each transition leaves the posterior invariant. */
 #include "inference/hmc/sampler.h"
 
 #include "inference/run/infer_pack.h"
@@ -12,16 +12,16 @@
 
 const struct sampler_settings sampler_defaults = {300, 0, 10, METRIC_LOW_RANK};
 
-/* Acceptance that is aimed at. */
+/* Default target acceptance. */
 #define USUAL 0.8
 
 /* ---- windows ---- */
 
 /* Stan's three phases: FAST transitions that find the typical set, slow windows of doubling length
- * from BASE on whose points teach the metric, LAST ones that tune the step size alone; all in
- * proportion when the warm-up is short. The fast phase has windows, too: gradients say the scales
- * of the posterior from a handful of points on the way there (metric.h), and without them its
- * trajectories are the longest of all. */
+ * from BASE on that train the metric, and LAST ones that tune only the step size; in proportion for
+ * a short warm-up. The fast phase has windows, too. A few points with gradients on the way already
+ * show the posterior's scales (metric.h); without them its trajectories would be the longest of
+ * all. */
 enum { FAST = 75, BASE = 25, LAST = 50, SHORTEST = 20 };
 
 static void plan_windows(struct sampler *a) {
@@ -82,7 +82,7 @@ void sampler_notice(struct sampler *a, const struct trace *t, const struct nuts_
     a->structure = t->structure;
 }
 
-/* By the target, or the subproblem as the program holds it. */
+/* Matches by target, or by the subproblem value that the program holds. */
 static bool is_of(const struct sampler *a, const struct infer_op *op, const struct target *g) {
     value scope = g->sub ? value_box(V_BOX, (struct box *)&g->sub->box) : g->scope;
     return a->op == op && value_equal(a->scope, scope) && value_equal(a->block, g->block);
@@ -133,7 +133,7 @@ PACK_SIZE(struct metric, 136, "struct metric: see metric_pack");
 PACK_SIZE(struct sampler_totals, 176, "struct sampler_totals: see pack_sampler");
 
 static void pack_totals(struct pack *p, struct sampler_totals *t) {
-    /* all but `next`, which is the list */
+    /* All fields except `next`, the list. */
     pack_doubles(p, &t->warmup,
                  (sizeof *t - offsetof(struct sampler_totals, warmup)) / sizeof(double));
 }
@@ -161,8 +161,8 @@ static void pack_sampler(struct pack *p, struct sampler *a) {
     pack_settings(p, &a->set);
     if (p->reading) {
         a->z = mem_zalloc((2 * a->n + 1) * sizeof(double));
-        a->g = a->z + a->n;          /* of a state that is evaluated again */
-        sampler_restart(a, &a->set); /* its parts, as large as they are */
+        a->g = a->z + a->n;          /* the state is evaluated again */
+        sampler_restart(a, &a->set); /* allocates its parts */
     }
     pack_totals(p, &a->totals);
     metric_pack(p, &a->metric);
@@ -210,7 +210,7 @@ bool sampler_in_use(const struct infer_state *x) {
 /* ---- the step size ---- */
 
 /* The largest step size (to a factor of 2) at which one leapfrog step changes the energy by at most
- * log 2, up or down: a gain may be the unstable luck of a start in the tail. */
+ * log 2, up or down. A gain may be an accident of an unstable start in the tail. */
 static enum gpm_status find_step_size(struct continuous *c, struct sampler *a) {
     size_t n = c->n_z;
     double *all = NEW_ARRAY(double, 10 * n + 1), *room = all;
@@ -228,8 +228,8 @@ static enum gpm_status find_step_size(struct continuous *c, struct sampler *a) {
     }
     if (dir > 0) eps /= 2;
     mem_free(all);
-    /* Dual averaging begins anew, and shrinks towards mu: ten times the first guess, since long
-     * steps are cheap to try. */
+    /* Dual averaging restarts. It shrinks towards mu, ten times the first guess, since long steps
+     * are cheap to try. */
     a->eps = (struct step_size){.log_eps = log(eps), .log_eps_bar = log(eps), .mu = log(10 * eps)};
     return st;
 }
@@ -246,10 +246,10 @@ enum gpm_status sampler_step_size(struct continuous *c, struct sampler *a, doubl
  *     log eps_k = mu - sqrt(k) / gamma h_k              the step to try next
  *     log eps_bar = k^-kappa log eps_k + (1 - k^-kappa) log eps_bar
  *
- * eps_bar, the average, is what the transitions after the warm-up use. Acceptance is a
- * concave function of log eps: swings of the steps tried leave an average that accepts more than
- * the target, 0.9 for 0.8. Larger gamma mends that, costs nothing on smooth posteriors and gains
- * nothing, and loses the narrow places of others. */
+ * Transitions after the warm-up use the average, eps_bar. Acceptance is a concave function of log
+ * eps. With varying steps the average therefore accepts more than the target: 0.9 for 0.8. A larger
+ * gamma would correct this, but gains nothing on smooth posteriors and misses narrow regions of
+ * others. */
 static void average(struct step_size *s, double miss) {
     const double gamma = 0.05, t0 = 10, kappa = 0.75;
     s->k++;
@@ -259,14 +259,14 @@ static void average(struct step_size *s, double miss) {
     s->log_eps_bar = w * s->log_eps + (1 - w) * s->log_eps_bar;
 }
 
-/* The last window is watched: it is made by almost the kernel that samples. */
+/* Records the last window, which runs nearly the sampling kernel. */
 static void watch(struct sampler *a, const struct phase_point *picked) {
     size_t n = a->ends.n;
     double from = n > 1 ? a->ends.at[n - 2] : 0;
     if (a->done > from) pace_note(&a->pace, picked->z);
 }
 
-/* Coordinates settle before the last window, which teaches the metric for good. */
+/* Coordinates settle before the last window, which trains the final metric. */
 void sampler_adapt(struct continuous *c, struct sampler *a, const struct phase_point *picked,
                    const struct nuts_result *r) {
     bool warm = sampler_warm(a);
@@ -282,8 +282,8 @@ void sampler_adapt(struct continuous *c, struct sampler *a, const struct phase_p
     bool learned = metric_learn(&a->metric);
     if (!last) learned |= centred_learn(&a->centred, &a->metric);
     if (!learned) return;
-    a->eps.log_eps = NAN; /* of the new metric */
-    a->of = NULL;         /* in other coordinates */
+    a->eps.log_eps = NAN; /* the metric is new */
+    a->of = NULL;         /* the coordinates are new */
 }
 
 double sampler_pace(const struct infer_state *x, const struct target *g) {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside infer/: what hmc, nuts and sample share. A sampler is what was learned about one target;
- * it belongs to the session and is found again by target, dimension and operator, so that a warm-up
- * goes on over instructions and particles.
+ * Inside inference/: shared by hmc, nuts and sample. A sampler holds what was learned about one
+ * target. It belongs to the session and is found by target, dimension and operator, so a warm-up
+ * continues across instructions and particles.
  *
  * With z the transformed choices, logp(z) their log weight plus log Jacobian (continuous.h) and
- * p ~ N(0, M) momenta drawn anew at every transition, the energy is
+ * p ~ N(0, M) new momenta at every transition, the energy is
  *
  *     H(z, p) = p' M^-1 p / 2 - logp(z)
  *
- * and leapfrog steps nearly keep it, are reversible and keep volume.
- */
+ * which leapfrog steps nearly conserve; they are reversible and preserve volume. */
 #ifndef INFER_SAMPLER_H
 #define INFER_SAMPLER_H
 #include "inference/hmc/continuous.h"
@@ -19,38 +18,38 @@
 #include "inference/hmc/pace.h"
 #include "inference/hmc/sampler_stats.h"
 
-/* An energy that goes wrong by DIVERGED nats is no rounding of a step size that fits: the
- * trajectory ends. */
+/* A trajectory ends when the energy error exceeds DIVERGED nats. A suitable step size never errs
+ * that much. */
 enum { DIVERGED = 1000 };
-/* The step size of hmc, and of nuts where it makes such steps. */
+/* Default step size of hmc, and of nuts when it uses hmc steps. */
 #define HMC_STEP 0.1
 
-/* A point of phase space. Its 5 n numbers are neighbours: point_copy relies on it. */
+/* A point of phase space. Its 5 n numbers are adjacent; point_copy relies on it. */
 struct phase_point {
     double *z, *p, *g; /* position, momentum, gradient of logp at z; borrowed */
     double *v, *u;     /* M^-1 p, the velocity, and M^-1 g */
     double logp;       /* -inf outside the support: the energy is infinite there */
-    double h;          /* energy, where it was asked for */
-    double log_way;    /* of a trajectory (nuts.c) */
+    double h;          /* energy, if computed */
+    double log_way;    /* weight of the way to it (nuts.c) */
 };
 struct phase_point point_at(double **room,
-                            size_t n); /* its numbers stand at *room, which moves on */
+                            size_t n); /* takes its numbers from *room, which advances */
 void point_copy(struct phase_point *to, const struct phase_point *from, size_t n);
-double point_energy(const struct phase_point *a, size_t n); /* infinite where it is no number */
-/* Where the block stands, with the gradient there (on the frozen brush, so logp need not be
- * c->w_old; known: g and logp are there already), and momenta drawn anew. */
+double point_energy(const struct phase_point *a, size_t n); /* infinite instead of NaN */
+/* Sets a to the current state, with gradient and newly drawn momenta. The gradient uses the frozen
+ * brush, so logp may differ from c->w_old. known: g and logp are set already. */
 enum gpm_status point_begin(struct continuous *c, const struct metric *m, bool known,
                             struct phase_point *a) GPM_MUST_USE;
-/* One step; g must be the gradient at z on entry, and is so again on return. */
+/* One leapfrog step; g must be the gradient at z on entry, and is so on return. */
 enum gpm_status point_leap(struct continuous *c, const struct metric *m, double eps,
                            struct phase_point *a) GPM_MUST_USE;
 
-/* One trajectory that doubles until it turns (nuts.c). */
+/* One trajectory, doubled until it turns (nuts.c). */
 struct nuts_result {
-    double accept_stat, n_leapfrog, depth, energy; /* energy: of the start, after the momenta */
-    bool began, divergent, deep; /* began: the start can be evaluated, gradient included */
+    double accept_stat, n_leapfrog, depth, energy; /* energy: at the start, after drawing momenta */
+    bool began, divergent, deep;                   /* began: the start can be evaluated */
 };
-/* What a user sets. */
+/* User settings. */
 struct sampler_settings {
     double warmup, target_accept, max_depth; /* target_accept 0: 0.8 */
     enum metric_kind metric;
@@ -60,78 +59,79 @@ extern const struct sampler_settings sampler_defaults;
 enum gpm_status sampler_settings_read(struct infer_state *x, const struct action *a, size_t first,
                                       struct sampler_settings *set) GPM_MUST_USE;
 
-/* Dual averaging (Hoffman and Gelman 2014) of the step size. log_eps NaN: to be found anew, at the
- * start and after a change of the metric. */
+/* Dual averaging (Hoffman and Gelman 2014) of the step size. log_eps NaN: must be searched for, at
+ * the start and after a change of the metric. */
 struct step_size {
     double log_eps, log_eps_bar, mu, h_bar, k;
 };
 
 struct sampler {
-    struct sampler_totals totals; /* first: struct sampler_stats lists these */
-    const struct infer_op *op;    /* whose it is */
+    struct sampler_totals totals; /* first member: struct sampler_stats links these */
+    const struct infer_op *op;    /* its operator */
     value scope, block;           /* the target; counted */
     size_t n;
     struct sampler_settings set;
     struct metric metric;
     struct centred centred;
     struct pace pace;  /* of the last window */
-    struct tree *tree; /* of trajectories; NULL: none yet with these settings */
+    struct tree *tree; /* for trajectories; NULL: none for these settings yet */
     double target;     /* acceptance to reach */
     struct step_size eps;
-    double done;           /* transitions made; until set.warmup they adapt */
-    VEC(double) ends;      /* transitions at which windows of the warm-up end */
-    double *z;             /* where the last transition ended; n numbers */
-    bool has_z, warned;    /* warned: of a block that nuts cannot follow (nuts_warn_rebuilt) */
+    double done;           /* transitions made; adapts until set.warmup */
+    VEC(double) ends;      /* transitions at which warm-up windows end */
+    double *z;             /* end of the last transition; n numbers */
+    bool has_z, warned;    /* warned: about a block nuts cannot follow (nuts_warn_rebuilt) */
     double *g, logp;       /* gradient (n numbers) and log density there */
-    const struct flat *of; /* which the transition was by; NULL: they are not known */
-    unsigned still;        /* transitions in a row that were refused as good as surely */
-    uint64_t structure;    /* of the trace, when what was learned was forgotten last */
+    const struct flat *of; /* flat of the last transition; NULL: g and logp are not known */
+    unsigned still;        /* consecutive transitions that were almost certainly rejected */
+    uint64_t structure;    /* of the trace when this sampler last forgot */
 };
 
 /* The sampler of a target; a new one gets these settings. */
 struct sampler *sampler_find(struct infer_state *x, const struct infer_op *op,
                              const struct target *g, size_t n, const struct sampler_settings *set);
-/* Forgets what was learned, and energies; counts stay. */
+/* Discards what was learned, and energies; keeps counts. */
 void sampler_restart(struct sampler *a, const struct sampler_settings *set);
 static inline bool sampler_warm(const struct sampler *a) {
     return a->done < a->set.warmup;
 }
-/* Before the last window of the warm-up: transitions need not leave the posterior invariant yet. */
+/* Is it before the last window of the warm-up? Then transitions need not leave the posterior
+ * invariant. */
 static inline bool sampler_seeks(const struct sampler *a) {
     return sampler_warm(a) && a->ends.n > 1 && a->done < a->ends.at[a->ends.n - 2];
 }
-/* The step size of the next transition, found first where that is due. */
+/* The step size of the next transition, searched for first if necessary. */
 enum gpm_status sampler_step_size(struct continuous *c, struct sampler *a,
                                   double *eps) GPM_MUST_USE;
-/* After a transition: step size and metric learn, in the warm-up. */
+/* After a transition in the warm-up: updates step size and metric. */
 void sampler_adapt(struct continuous *c, struct sampler *a, const struct phase_point *picked,
                    const struct nuts_result *r);
-/* Forgets what was learned when the model has changed since and the chain stands still: data that
- * came later make steps too long for ever. */
+/* Discards what was learned if the model has changed and the chain no longer moves: new data can
+ * make the old step size permanently too long. */
 void sampler_notice(struct sampler *a, const struct trace *t, const struct nuts_result *r);
-/* How many transitions a draw takes: of the slowest sampler of this target. */
+/* Transitions per draw, of the slowest sampler of this target. */
 double sampler_pace(const struct infer_state *x, const struct target *g);
 
-/* Before the first transition: where it begins; what was learned is forgotten. s->ctx: */
+/* Before the first transition: sets the start and discards what was learned. s->ctx: */
 struct start;
 struct sampler_begin {
     const struct sampler_settings *set;
     const struct start *start;
-    bool only_new; /* a sampler that is at work already stays as it is */
+    bool only_new; /* leave a sampler that already runs unchanged */
 };
 step_fn sampler_begin_step;
 /* One transition; s->ctx: struct sampler_settings for a new sampler. */
 step_fn nuts_step;
-/* Of trajectories since the mark that do not follow the posterior. */
+/* Warns about trajectories since the mark that do not follow the posterior. */
 void nuts_warn(struct infer_state *x);
-/* Of a block that decides what `n` evaluates, so that nuts makes steps of hmc. */
+/* Warns about a block that decides what `n` evaluates, for which nuts uses hmc steps. */
 void nuts_warn_rebuilt(struct infer_state *x, const struct node *n);
 
-/* What a trajectory grows in, of points of n numbers; it serves any number of them. */
+/* Storage for growing a trajectory with points of n numbers; reusable. */
 struct tree *tree_new(size_t n, size_t max_depth);
 void tree_free(struct tree *t);
-/* g and logp of where it begins (g NULL: to be evaluated); *pick: the point drawn from it, which
- * stands in the tree until the next. */
+/* g and logp are those of the start (g NULL: to be computed). *pick: the point drawn, which stays
+ * in the tree until the next trajectory. */
 enum gpm_status nuts_trajectory(struct tree *t, struct continuous *c, const struct metric *m,
                                 double eps, bool seeking, const double *g, double logp,
                                 struct nuts_result *r, struct phase_point *pick) GPM_MUST_USE;

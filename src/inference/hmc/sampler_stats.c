@@ -11,9 +11,9 @@
 const char *const sampler_names[SAMPLER_COLUMNS] = {"accept_stat__", "stepsize__",  "treedepth__",
                                                     "n_leapfrog__",  "divergent__", "energy__"};
 
-/* E-BFMI (Betancourt 2016): squared steps of the energy over its spread. Momenta drawn anew change
- * the energy of a transition; where that change is small beside the whole range, the chain walks
- * through the levels of the posterior slowly, and may not have reached some. Mean and spread by
+/* E-BFMI (Betancourt 2016): mean squared change of the energy over its variance. New momenta change
+ * the energy at each transition. If that change is small compared with the whole range, the chain
+ * moves slowly through the levels of the posterior and may have missed some. Mean and spread by
  * Welford's rule. */
 static void note_energy(struct sampler_totals *t, double e) {
     t->energies++;
@@ -55,7 +55,7 @@ bool sampler_take(struct infer_state *x, union sampler_draw *out) {
     return fresh;
 }
 
-/* NaN, which fmin passes over: too few to say. */
+/* NaN, which fmin ignores, if there are too few transitions. */
 static double ebfmi_of(const struct sampler_totals *t) {
     return t->energies >= SAMPLER_EBFMI_DRAWS && t->e_m2 > 0 ? t->e_steps / t->e_m2 : NAN;
 }
@@ -94,7 +94,7 @@ void sampler_mark(struct infer_state *x) {
     }
 }
 
-/* What warnings look at, of targets that were at work. */
+/* The figures for warnings, over targets with transitions since the mark. */
 struct sampler_summary sampler_since_mark(const struct infer_state *x) {
     struct sampler_summary s = {.ebfmi = NAN};
     for (const struct sampler_totals *t = sampler_stats_of(x)->first; t; t = t->next) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See start.h. A vague prior is a poor place to begin: its draws are astronomically far from the
- * data, or round to the bound of a support, where no gradient is finite. Numbers of order one in
- * the unconstrained space serve every model whose quantities have sensible units. */
+ * See start.h. A vague prior gives poor starts: its draws are extremely far from the data, or round
+ * to the bound of a support, where no gradient is finite. Numbers of order one in the unconstrained
+ * space suit every model with sensible units. */
 #include "inference/hmc/start.h"
 
 #include "inference/hmc/laplace_fit.h"
@@ -13,7 +13,7 @@
 
 #define RADIUS 2.0
 
-/* Can trajectories begin here? logp is -inf, too, where the gradient is not finite. */
+/* Can a trajectory start here? Sets logp to -inf if the gradient is not finite. */
 static enum gpm_status judge(struct continuous *c, const double *z, double *logp, bool *ok) {
     double *g = NEW_ARRAY(double, c->n_z + 1);
     enum gpm_status st = continuous_eval(c, z, logp, g);
@@ -22,7 +22,7 @@ static enum gpm_status judge(struct continuous *c, const double *z, double *logp
     return st;
 }
 
-/* The numbers of z that a dictionary gives: keys are names as trace_quantities has them. */
+/* Sets the numbers of z that a dictionary gives; keys are names as in trace_quantities. */
 static enum gpm_status assign(struct continuous *c, value given, double *z) {
     struct trace_quantity *q;
     size_t n = trace_quantities(c->t, &q);
@@ -74,9 +74,9 @@ static enum gpm_status draw_laplace(struct continuous *c, double *z, double *tri
     return st;
 }
 
-/* Of several paths (pathfinder.h) the start that one of them gives, by their evidence bounds: of
- * two modes of equal mass each gets its share of the chains, one of which is e^-40 of the other
- * none. A path that has found nothing leaves its point as it was. */
+/* Follows several paths (pathfinder.h) and picks one of their starts by the evidence bounds. So two
+ * modes of equal mass each get their share of the chains, and a mode with e^-40 of the mass gets
+ * none. A path without a result leaves its point unchanged. */
 static enum gpm_status follow_paths(struct continuous *c, double *all, size_t have, double *z) {
     double top = -INFINITY;
     enum gpm_status st = GPM_OK;
@@ -93,10 +93,10 @@ static enum gpm_status follow_paths(struct continuous *c, double *all, size_t ha
     return st;
 }
 
-/* Of up to CANDIDATES random points the first that is no disaster beside the best of them: where
- * one of them overflows a recursion, its log density is a million times that of another, and the
- * other parameters would settle around it. All that are not stay equally likely, so that chains
- * still begin far apart. */
+/* Picks the first of up to CANDIDATES random points whose log density is not hopelessly worse than
+ * the best. If a point overflows a recursion, its log density is a million times that of another,
+ * and the other parameters would adapt to it. All other points stay equally likely, so chains still
+ * start far apart. */
 enum { CANDIDATES = 10, PATHS = 6 };
 
 static enum gpm_status choose(struct continuous *c, const struct start *how, double *z,
@@ -127,8 +127,8 @@ static enum gpm_status choose(struct continuous *c, const struct start *how, dou
     return st;
 }
 
-/* Random points; where they will not do (supports whose ends move with other choices), every second
- * one is drawn from the prior. */
+/* Random points. If those fail (supports whose ends move with other choices), every second try is
+ * drawn from the prior. */
 enum gpm_status start_draw(struct continuous *c, const struct start *how, double *z, double *tries,
                            bool *found) {
     enum gpm_status st = GPM_OK;

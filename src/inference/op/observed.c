@@ -8,7 +8,7 @@
 
 typedef VEC(struct recorded) observes;
 
-/* One question about the data of one particle. */
+/* A query about the data of one particle. */
 struct asked {
     struct infer_state *x;
     struct trace *t;
@@ -36,7 +36,7 @@ static bool all_numbers(numbers *y, value v) {
     return good;
 }
 
-/* Those of v, data or their replicate, that are not missing in the data. */
+/* The numbers of v (the data or a replicate) whose data are not missing. */
 static bool add_numbers(numbers *y, value v, value data) {
     numbers x = {0}, seen = {0};
     bool good = all_numbers(&x, v) && all_numbers(&seen, data);
@@ -54,7 +54,7 @@ static bool matches(const char *pattern, const char *label) {
     return strcmp(pattern, label) == 0;
 }
 
-/* Those that the label names and that are not there yet; ABSENT names all. */
+/* Adds the observes that the label names and that are not in the list; ABSENT names all. */
 static enum gpm_status add_labelled(const struct asked *c, value label, observes *out) {
     bool all = is_absent(label);
     const char *pattern = all ? NULL : infer_text(label);
@@ -122,7 +122,7 @@ enum gpm_status observed_numbers(struct infer_state *x, struct trace *t, value l
                                  enum observed_what what, const char *who, numbers *y) {
     struct asked c = {x, t, who};
     observes r = {0};
-    trace_whole(t); /* all of its records are asked */
+    trace_whole(t); /* all of its records are read */
     enum gpm_status st = select_observed(&c, labels, &r);
     if (st == GPM_OK)
         st = what == OBSERVED_LOG_LIK ? add_densities(&c, &r, y)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The data of a model: which observes a program means, their values as plain numbers, what they
- * might as well have been, and how probable each of them is.
- */
+ * The data of a model: the observes a program refers to, their values as plain numbers, replicates
+ * of them, and their densities. */
 #ifndef INFER_OBSERVED_H
 #define INFER_OBSERVED_H
 #include "inference/run/infer.h"
@@ -10,11 +9,11 @@
 
 enum observed_what {
     OBSERVED_DATA,      /* as observed */
-    OBSERVED_REPLICATE, /* drawn anew, everything else as it is */
-    OBSERVED_LOG_LIK    /* log density of each */
+    OBSERVED_REPLICATE, /* drawn again, with all other choices fixed */
+    OBSERVED_LOG_LIK    /* log density of each element */
 };
-/* Appends to y, for the observes that `labels` names (a label, several, "y*"; ABSENT: all), their
- * numbers, one element after the other. `who` asks, for messages. */
+/* Appends to y the numbers of the observes that `labels` names, element by element. labels: a
+ * label, several, a pattern "y*", or ABSENT for all. `who` is the operator's name, for messages. */
 enum gpm_status observed_numbers(struct infer_state *x, struct trace *t, value labels,
                                  enum observed_what what, const char *who, numbers *y) GPM_MUST_USE;
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Ascent of the local log joint in the choices' own space: gradient_ascent with a fixed rate, and
- * nesterov with momentum. A step that leaves the support, makes the model impossible or leads
- * downhill (a rate that suits one parameter overshoots another) is halved until it does not. When
- * 40 halvings do not help the ascent ends there. */
+ * nesterov with momentum. A step is halved while it leaves the support, makes the model impossible
+ * or goes downhill (a rate suitable for one parameter overshoots another). The ascent ends after 40
+ * halvings without success. */
 #include "inference/hmc/continuous.h"
 
 #include <math.h>
@@ -12,8 +12,8 @@
 enum { PLAIN, MOMENTUM };
 enum { MAX_HALVINGS = 40 };
 
-/* From `at` along g to a place whose log density is at least `floor` and not -inf: *to, and there
- * *logp. *moved false: there is none in `tries`. */
+/* Moves from `at` along g to a point *to whose log density *logp is at least `floor` and not -inf.
+ * *moved is false if `tries` attempts find no such point. */
 static enum gpm_status step(struct continuous *c, const double *at, const double *g, double rate,
                             double floor, int tries, double *to, double *logp, bool *moved) {
     *moved = false;
@@ -26,14 +26,14 @@ static enum gpm_status step(struct continuous *c, const double *at, const double
     return GPM_OK;
 }
 
-/* z_k is the place, y_k where the gradient is taken; momentum (Nesterov 1983):
+/* z_k is the present point, y_k the point of the gradient; momentum (Nesterov 1983):
  *
  *     z_{k+1} = y_k + rate grad(y_k)
  *     t_{k+1} = (1 + sqrt(1 + 4 t_k^2)) / 2
  *     y_{k+1} = z_{k+1} + (t_k - 1) / t_{k+1} (z_{k+1} - z_k)
  *
- * Without momentum y = z. Where momentum leads downhill or out of the support it is forgotten, y =
- * z and t = 1 (O'Donoghue and Candes 2015): else it runs away from narrow summits for ever. */
+ * Without momentum y = z. If momentum leads downhill or out of the support it is reset: y = z and t
+ * = 1 (O'Donoghue and Candes 2015). Otherwise it would leave narrow maxima forever. */
 static enum gpm_status climb(struct continuous *c, const struct target *how, double *z) {
     size_t n = c->n_z;
     double *g = NEW_ARRAY(double, 3 * n + 1), *y = g + n, *next = y + n;
@@ -62,8 +62,8 @@ static enum gpm_status climb(struct continuous *c, const struct target *how, dou
     return st;
 }
 
-/* An optimiser, not a sampler: nothing is accepted or rejected but an impossible end, and the
- * posterior is not left invariant. */
+/* An optimiser, not a sampler: it only rejects an impossible end, and the posterior is not left
+ * invariant. */
 static enum gpm_status ascent_step(struct step *s) {
     struct continuous c;
     enum gpm_status st = continuous_open(s, false, &c);
@@ -73,7 +73,7 @@ static enum gpm_status ascent_step(struct step *s) {
     st = climb(&c, s->g, z);
     if (st == GPM_OK) {
         struct rng now = s->t->rng;
-        s->t->rng = c.frozen; /* the brush that was climbed on */
+        s->t->rng = c.frozen; /* the brush used during the climb */
         st = continuous_build(&c, z, &logp);
         s->t->rng = now;
     }

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bridge_evidence: the evidence of the data from draws of the posterior (Meng and Wong 1996;
- * Gronau et al. 2017), in the unconstrained space of the continuous choices. With p the
- * unnormalised density there, g a normal distribution fitted to the first half of the draws, z_i
- * the N1 draws of the second half and u_j N2 draws from g, the evidence Z is the fixed point of
+ * bridge_evidence: the evidence of the data from draws of the posterior (Meng and Wong 1996; Gronau
+ * et al. 2017), in the unconstrained space of the continuous choices. With p the unnormalised
+ * density there, g a normal distribution fitted to the first half of the draws, z_i the N1 draws of
+ * the second half and u_j N2 draws from g, the evidence Z is the fixed point of
  *
  *     Z = 1/N2 sum_j p(u_j) / (s1 p(u_j) + s2 Z g(u_j))
  *         over 1/N1 sum_i g(z_i) / (s1 p(z_i) + s2 Z g(z_i)),     s1 : s2 = ESS of z : N2
  *
- * which has the smallest error of all such ratios, and is finite where g or p alone would not be
- * enough: neither needs longer tails than the other. Warped (Meng and Schilling 2002): p is made
- * symmetric about the mean first, (p(z) + p(2 m - z)) / 2, which fits g better where the posterior
- * is skewed.
- */
+ * which has the smallest error of all such ratios. It is finite whichever of g and p has the longer
+ * tails. Warped (Meng and Schilling 2002): p is first made symmetric about the mean, (p(z) + p(2 m
+ * - z)) / 2, which is closer to g for a skewed posterior. */
 #include "base/mem.h"
 #include "inference/hmc/continuous.h"
 #include "numeric/posterior/diagnostics.h"
@@ -27,7 +25,7 @@ typedef VEC(double) numbers;
 struct bridge {
     struct infer_state *x;
     bool warp;
-    size_t d;        /* dimension; 0 before the first draw */
+    size_t d;        /* dimension; 0 until the first draw */
     numbers z, logp; /* draws of the posterior, a row of z each */
     double *mean;    /* of g, owned */
     struct chol l;   /* its covariance */
@@ -36,7 +34,7 @@ struct bridge {
 
 /* ---- draws ---- */
 
-/* The continuous choices of the model, all of them, as one block. */
+/* All continuous choices of the model, as one block. */
 static enum gpm_status open_all(struct bridge *b, struct continuous *c) {
     struct infer_state *x = b->x;
     struct trace *t = x->model->p.at[0];
@@ -57,7 +55,7 @@ static enum gpm_status open_all(struct bridge *b, struct continuous *c) {
     return st;
 }
 
-/* A brush that is drawn along the way makes the density a random one: two generators tell. */
+/* A brush drawn in evaluation makes the density random; two generators reveal that. */
 static enum gpm_status check_fixed(struct bridge *b, struct continuous *c) {
     struct rng kept = c->frozen;
     double w[2] = {0, 0};
@@ -73,7 +71,7 @@ static enum gpm_status check_fixed(struct bridge *b, struct continuous *c) {
     return st;
 }
 
-/* For progress_repeat: where the chain stands after a step. */
+/* For progress_repeat: records the chain's state after a step. */
 static enum gpm_status note_draw(void *ctx, double i, value ignored) {
     struct bridge *b = ctx;
     struct continuous c;
@@ -144,7 +142,7 @@ static void draw_normal(const struct bridge *b, struct rng *r, double *z) {
 
 /* ---- densities at both sets of draws ---- */
 
-/* log p at z, which may be known; warped: of the symmetric one. */
+/* log p at z (known or NULL); if warped, of the symmetric density. */
 static enum gpm_status log_target(struct bridge *b, struct continuous *c, const double *z,
                                   const double *known, double *out) {
     double other = -INFINITY, *mirror;
@@ -162,7 +160,7 @@ static enum gpm_status log_target(struct bridge *b, struct continuous *c, const 
     return st;
 }
 
-/* ratio[i] = log p - log g: n1 at draws of the posterior, then n1 at draws of g. */
+/* ratio[i] = log p - log g, first at n1 draws of the posterior, then at n1 draws of g. */
 static enum gpm_status log_ratios(struct bridge *b, size_t n1, double *ratio) {
     struct continuous c;
     double *u = NEW_ARRAY(double, b->d + 1), p;
@@ -192,14 +190,15 @@ struct bridge_result {
     double log_evidence, error, ess;
 };
 
-/* f of one ratio p/g at Z: (p / g)^of_g / (s1 p/g + s2 Z), on a scale where Z is near 1. */
+/* The summand for one ratio p/g at Z: (p / g)^of_p / (s1 p/g + s2 Z), on a scale where Z is near
+ * 1. */
 static double term(double ratio, double s1, double log_z, bool of_p) {
     double low = logaddexp(log(s1) + ratio, log1p(-s1) + log_z);
     return exp((of_p ? ratio : log_z) - low);
 }
 
-/* Relative error of both means (Fruehwirth-Schnatter 2004), that over the chain with its effective
- * sample size. */
+/* Relative error of both means (Fruehwirth-Schnatter 2004); the chain's uses its effective sample
+ * size. */
 static double error_of(const double *f, size_t n, double ess) {
     double m = draws_mean(f, n), sd = draws_sd(f, n);
     return sd * sd / (m * m) / ess;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * posterior_predictive_check, prior_predictive_check: data replicated from the model, with the
- * choices that inference has led to or with choices drawn from the prior, beside the data that were
- * observed (predictive.h).
- */
+ * posterior_predictive_check, prior_predictive_check: compare observed data with data replicated
+ * from the model, at choices from inference or from the prior (predictive.h). */
 #include "base/mem.h"
 #include "inference/run/dataset.h"
 #include "inference/op/observed.h"
@@ -25,12 +23,12 @@ struct predictive_check {
     const struct infer_op *op;
     value labels; /* borrowed; ABSENT: every observe */
     VEC(struct quantity) how;
-    struct predictive p; /* p.q: one for each of how */
+    struct predictive p; /* p.q has an entry per `how` */
 };
 
 /* ---- test quantities ---- */
 
-/* name may be NULL: that of the procedure, or T and a number. */
+/* name may be NULL: the procedure's name, or T and a number. */
 static void add(struct predictive_check *c, const char *name, const struct known_quantity *k,
                 value proc) {
     const struct closure *f = closure_of(proc);
@@ -124,15 +122,15 @@ static enum gpm_status check_observed(struct predictive_check *c) {
     return st;
 }
 
-/* Every choice drawn from its prior; the data, which it need not explain, stay. */
+/* Draws every choice from its prior. The data stay, though the choices need not explain them. */
 static enum gpm_status redraw(struct predictive_check *c, struct trace *t) {
     double w_old, w_new;
     if (c->op->how != PRIOR) return GPM_OK;
     return trace_redraw(t, t->choices.at, t->choices.n, &w_old, &w_new);
 }
 
-/* One y' ~ p(y' | particle), the particle drawn by weight: over the draws, a sample of the
- * posterior predictive distribution. */
+/* One y' ~ p(y' | particle), with the particle drawn by weight. Over the draws this is a sample of
+ * the posterior predictive distribution. */
 static enum gpm_status check_replicate(void *ctx, double i, value ignored) {
     struct predictive_check *c = ctx;
     struct model *m = c->x->model;
@@ -155,7 +153,7 @@ static enum gpm_status check_replicate(void *ctx, double i, value ignored) {
     return st;
 }
 
-/* Runs on the model as it is, or on a copy whose choices are drawn anew. */
+/* Runs on the model itself, or on a copy whose choices are drawn again. */
 static enum gpm_status replicate(struct predictive_check *c, double draws, value step) {
     struct infer_state *x = c->x;
     struct model *own = x->model;
@@ -164,7 +162,7 @@ static enum gpm_status replicate(struct predictive_check *c, double draws, value
     enum gpm_status st = model_fork(x, own, &copy);
     if (st != GPM_OK) return st;
     x->model = model_of(copy);
-    st = model_whole(x); /* its choices are drawn anew */
+    st = model_whole(x); /* its choices will be drawn again */
     for (double i = 0; i < draws && st == GPM_OK; i++) {
         st = core_poll(x->core, x->at);
         if (st == GPM_OK) st = check_replicate(c, i, NIL);
@@ -187,7 +185,7 @@ static enum gpm_status report(const struct predictive_check *c, const char *file
     return st;
 }
 
-/* The quantities of the replicates as a dataset: a column each. */
+/* The quantities of the replicates as a dataset, one column each. */
 static value as_dataset(const struct predictive_check *c) {
     const struct predictive *p = &c->p;
     const char **names = NEW_ARRAY(const char *, p->q.n);
@@ -203,7 +201,7 @@ static value as_dataset(const struct predictive_check *c) {
     return value_box(V_BOX, &d->box);
 }
 
-/* (draws, step, labels, quantities, file); of the prior without the step. */
+/* (draws, step, labels, quantities, file); the prior check has no step. */
 static enum gpm_status op_check(struct infer_state *x, const struct action *a, value *out) {
     bool prior = a->op->how == PRIOR;
     size_t rest = prior ? 1 : 2;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Actions that combine actions: return, bind, repeat, sequence, mapM, for_each, assert. They touch
- * no model themselves and may run while part of one is detached (OP_OPEN); an error inside ends
- * them. */
+ * Actions that combine actions: return, bind, repeat, sequence, mapM, for_each, assert. They do not
+ * change a model themselves and may run while part of one is detached (OP_OPEN). An error inside
+ * ends them. */
 #include "inference/run/infer.h"
 #include "inference/run/infer_pack.h"
 #include "inference/run/progress.h"
@@ -16,16 +16,16 @@ static enum gpm_status op_return(struct infer_state *x, const struct action *a, 
     return GPM_OK;
 }
 
-/* Where it stands: at the first action, or at that which f gave. */
+/* The place: the first action, or the action given by f. */
 struct bind_place {
-    value second; /* owned; NIL: not begun */
+    value second; /* owned; NIL: not yet begun */
 };
 
 static void pack_bind(struct pack *p, void *ctx) {
     pack_value(p, &((struct bind_place *)ctx)->second);
 }
 
-/* bind hands on the result, bind_ does not: `how` is the number of arguments of f. */
+/* bind passes on the result, bind_ does not: `how` is the number of arguments of f. */
 static enum gpm_status op_bind(struct infer_state *x, const struct action *a, value *out) {
     struct bind_place b = {NIL};
     struct waypoint here = {PLACE_OPERATOR, pack_bind, &b, NULL, false};
@@ -56,11 +56,11 @@ static enum gpm_status op_repeat(struct infer_state *x, const struct action *a, 
 
 enum { WITH_INDEX = 1, WITHOUT_RESULTS = 2 }; /* sum: how */
 
-/* Where it stands: items before `done` are results. */
+/* The place: items before `done` are results. */
 struct each_place {
     value *items;
     size_t n, done;
-    value action; /* that runs; owned, NIL: not begun */
+    value action; /* the running action; owned, NIL: not yet begun */
 };
 
 static void pack_each(struct pack *p, void *ctx) {
@@ -85,8 +85,8 @@ static enum gpm_status next_action(struct infer_state *x, const struct action *a
                        x->at, &e->action);
 }
 
-/* Runs f of every item in order, of its number and itself, or the items themselves where there is
- * no f; the results are a list. mapM(f, xs), for_each(xs, f), sequence(actions). */
+/* Runs f of every item in order, with its index if wanted, or the items themselves without f. The
+ * results are a list. mapM(f, xs), for_each(xs, f), sequence(actions). */
 static enum gpm_status op_each(struct infer_state *x, const struct action *a, value *out) {
     bool drop = a->op->how & WITHOUT_RESULTS;
     struct each_place e = {.action = NIL};
@@ -94,7 +94,7 @@ static enum gpm_status op_each(struct infer_state *x, const struct action *a, va
     enum gpm_status st = GPM_OK;
     if (!place_enter(x->core, &here) &&
         !seq_items(a->args[a->n == 1 || drop ? 0 : 1], &e.items, &e.n))
-        st = GPM_E_ARG; /* the signature saw to it */
+        st = GPM_E_ARG; /* checked by the signature */
     for (; e.done < e.n && st == GPM_OK; e.done++) {
         value v;
         if (e.action.tag == V_NIL) {
@@ -107,7 +107,7 @@ static enum gpm_status op_each(struct infer_state *x, const struct action *a, va
         st = action_run(x->core, e.action, x->at, &v);
         value_set_take(&e.action, NIL);
         if (st != GPM_OK) break;
-        if (drop) value_set_take(&v, NIL); /* nobody will see it, and there may be millions */
+        if (drop) value_set_take(&v, NIL); /* discards values; there may be millions */
         value_set_take(&e.items[e.done], v);
     }
     place_leave(x->core, &here);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Custom proposals. A proposal says how to move the choices of a subproblem: a symmetric kernel on
- * each value, fixed values, or a procedure of the subproblem giving an action whose result is
- * list(log weight, action that takes the move back). mh_correct accepts or rejects it with the
+ * Custom proposals. A proposal moves the choices of a subproblem by a symmetric kernel on each
+ * value, by fixed values, or by a procedure of the subproblem. The procedure gives an action whose
+ * result is list(log weight, action that undoes the move). mh_correct accepts or rejects with the
  * Metropolis-Hastings rule, including the probability of picking the block.
  *
- * detach, regen and restore are the steps themselves, as actions: between detach and regen or
- * restore the model is open and nothing else may touch it. */
+ * detach, regen and restore are the single steps as actions. Between detach and regen or restore
+ * the model is open, and nothing else may touch it. */
 #include "inference/run/move.h"
 #include "language/value/value_pack.h"
 
@@ -17,7 +17,7 @@ struct custom {
     struct box box;
     enum proposal_kind kind;
     value how; /* kernel, array of values, procedure */
-    value sub; /* where; ABSENT until on_subproblem says so */
+    value sub; /* the subproblem; ABSENT until on_subproblem */
 };
 
 static void proposal_free(struct box *b) {
@@ -60,7 +60,7 @@ static enum gpm_status op_local(struct infer_state *x, const struct action *a, v
     return GPM_OK;
 }
 
-/* The proposal on a subproblem: a copy that knows its place. */
+/* A copy of the proposal bound to a subproblem. */
 static enum gpm_status placed(struct infer_state *x, value how, value sub, value *out) {
     struct custom *p = proposal_of(how);
     value made;
@@ -102,8 +102,8 @@ static enum gpm_status same_kind(struct infer_state *x, value was, value is) {
                        SHOW(is), value_type_name(was));
 }
 
-/* The kernel is called by the untraced evaluator with each old value; its draws come from the
- * session's generator. On an error nothing is left in vals. */
+/* The untraced evaluator calls the kernel with each old value; its draws come from the session's
+ * generator. On an error vals holds nothing. */
 static enum gpm_status new_values(struct infer_state *x, const struct custom *p, const value *old,
                                   size_t n, value *vals) {
     value *items = NULL;
@@ -123,8 +123,8 @@ static enum gpm_status new_values(struct infer_state *x, const struct custom *p,
     return st;
 }
 
-/* Moves the block to the given values. correct: as a symmetric kernel proposed them; else wherever
- * the model can be evaluated. */
+/* Moves the block to the given values. correct: accept as for a symmetric kernel; otherwise accept
+ * whenever the model can be evaluated. */
 static enum gpm_status go_to(struct step *s, const value *vals, bool correct) {
     struct move m;
     double w_new;
@@ -145,7 +145,7 @@ static enum gpm_status value_move(struct step *s, const struct custom *p) {
     size_t k = move_n(&m);
     value *old = NEW_ARRAY(value, k + 1), *vals = NEW_ARRAY(value, k + 1);
     for (size_t i = 0; i < k; i++) old[i] = value_ref(move_old_value(&m, i));
-    move_forget(&m); /* the proposal may run anything */
+    move_forget(&m); /* the proposal may run any code */
     st = new_values(s->x, p, old, k, vals);
     values_free(old, k);
     if (st == GPM_OK) {
@@ -156,7 +156,7 @@ static enum gpm_status value_move(struct step *s, const struct custom *p) {
     return st;
 }
 
-/* list(weight, action that takes the move back). */
+/* list(weight, action that undoes the move). */
 static enum gpm_status read_move(struct infer_state *x, value r, double *weight, value *reject) {
     value *items;
     size_t n = 0;
@@ -175,9 +175,8 @@ static enum gpm_status read_move(struct infer_state *x, value r, double *weight,
                        "a proposal must give list(log weight, action that takes it back)");
 }
 
-/* A move that the program made itself: what it calls the weight stands for
- * log (p(x') q(x | x')) - log (p(x) q(x' | x)). Rejecting means running the action that the program
- * gave to take the move back. */
+/* A move made by the program. Its weight stands for log (p(x') q(x | x')) - log (p(x) q(x' | x)).
+ * Rejecting runs the program's action that undoes the move. */
 static enum gpm_status correct(struct step *s, value action) {
     struct infer_state *x = s->x;
     double weight;
@@ -201,8 +200,8 @@ static enum gpm_status correct(struct step *s, value action) {
     return st == GPM_OK ? infer_close(x, true) : st;
 }
 
-/* The program's action sees a model of one particle, the one whose turn it is; the others are lent
- * away for the time. */
+/* The program's action sees a model with one particle, the current one; the others are set aside
+ * meanwhile. */
 static enum gpm_status call_move(struct step *s, const struct custom *p) {
     struct infer_state *x = s->x;
     value sub = subproblem_chosen(s->at, s->n, p->sub), action, ignored = NIL;
@@ -223,8 +222,8 @@ static enum gpm_status custom_step(struct step *s) {
     return p->kind == PROPOSE_CALL ? call_move(s, p) : value_move(s, p);
 }
 
-/* A placed proposal runs like any operator (infer_transitions); a bare action is a move already, of
- * the first particle, with nothing picked. */
+/* A bound proposal runs like any operator (infer_transitions). A bare action is already a move of
+ * the first particle, without a pick. */
 static enum gpm_status run_proposal(struct infer_state *x, value v) {
     struct custom *p = proposal_of(v);
     struct step first = {.x = x, .t = x->model->p.at[0]};
@@ -250,9 +249,9 @@ static enum gpm_status op_apply(struct infer_state *x, const struct action *a, v
     return st;
 }
 
-/* The steps themselves. At most one part is out. Every action but those marked
- * OP_OPEN closes it first (infer_close), so a program that forgets to restore gets an error, not a
- * torn model. For the program a part is a box that holds nothing, and may outlive it. */
+/* The single steps. At most one part is out. Every action without OP_OPEN closes it first
+ * (infer_close). So a program that forgets to restore gets an error instead of a broken model. For
+ * the program a part is an empty box, which may outlive it. */
 
 static void part_free(struct box *b) {
     mem_free(b);
@@ -260,13 +259,13 @@ static void part_free(struct box *b) {
 
 static const struct box_class part_class = {.name = "detached part", .free = part_free};
 
-/* What detach took out, until the next action that is not OP_OPEN. */
+/* The part taken out by detach, until the next action without OP_OPEN. */
 struct detached {
-    struct scaffold *s; /* NULL: nothing is open */
-    struct box *part;   /* its name in the program; borrowed */
-    bool regenerated;   /* the new state stands: closing keeps it */
-    bool fixed;         /* it was made of given values */
-    double weight;      /* its log weight, by that */
+    struct scaffold *s; /* NULL: no part is out */
+    struct box *part;   /* the program's handle; borrowed */
+    bool regenerated;   /* the new state is built: closing keeps it */
+    bool fixed;         /* built from given values */
+    double weight;      /* its log weight in that mode */
 };
 
 static void detached_pack(struct pack *p, void *own) {
@@ -284,7 +283,7 @@ static void close_part(struct detached *open) {
     open->s = NULL;
 }
 
-/* A part that was regenerated is kept, one that is still out goes back as it was. */
+/* Keeps a regenerated part; restores a part that is still out. */
 enum gpm_status infer_close(struct infer_state *x, bool complain) {
     struct detached *open = detached(x);
     bool bad = open->s && !open->regenerated;
@@ -295,7 +294,7 @@ enum gpm_status infer_close(struct infer_state *x, bool complain) {
         "the model was detached and not put back: call regen or restore after detach");
 }
 
-/* Settled first: "one" is picked once, and the part that is detached is the part that was read. */
+/* Settles first: "one" is picked once, so the detached part is the part that was read. */
 static enum gpm_status sub_nodes(struct infer_state *x, value sub, struct node_set *out) {
     value settled;
     enum gpm_status st = subproblem_settle(x, sub, &settled);
@@ -320,7 +319,7 @@ static enum gpm_status op_current(struct infer_state *x, const struct action *a,
     return GPM_OK;
 }
 
-/* A name for what is out now, which programs hold. */
+/* The program's handle for the part that is out. */
 static value part_taken_out(struct infer_state *x, double weight) {
     struct box *part = NEW(struct box);
     box_init(part, &part_class);
@@ -337,9 +336,9 @@ static bool is_part(const struct scaffold *s, const struct node_set *set) {
     return same;
 }
 
-/* Detach after regen, of the same part: the new state is taken out again, and the old one can be
- * put back. That is how Venture's programs reject: do(detach(s), restore(s, old)). Its weight is
- * that of the regen, with or without the densities of the choices themselves:
+/* Detach after regen of the same part: takes the new state out again, so that the old one can be
+ * restored. Venture's programs reject in this way: do(detach(s), restore(s, old)). The weight is
+ * that of the regen, with or without the choices' own densities:
  *
  *     w_fixed = w_prior + sum log p(choice) */
 static enum gpm_status detach_again(struct infer_state *x, bool fixed, value *out) {
@@ -359,8 +358,8 @@ static enum gpm_status detach_again(struct infer_state *x, bool fixed, value *ou
     return GPM_OK;
 }
 
-/* The result is pair(log weight, part): the weight of what was taken out, under SCAFFOLD_FIXED with
- * the choices' own densities, to be subtracted from regen's. */
+/* The result is pair(log weight, part). The weight of what was taken out, under SCAFFOLD_FIXED with
+ * the choices' own densities, must be subtracted from regen's. */
 static enum gpm_status op_detach(struct infer_state *x, const struct action *a, value *out) {
     struct node_set set;
     struct detached *open = detached(x);
@@ -390,7 +389,8 @@ static enum gpm_status op_detach(struct infer_state *x, const struct action *a, 
     return GPM_OK;
 }
 
-/* A state that cannot be built has weight -inf and stays detached: only restore is left. */
+/* A state that cannot be built has weight -inf and stays detached; only restore is then
+ * possible. */
 static enum gpm_status rebuild(struct infer_state *x, const char *op, const value *vals, size_t n,
                                value *out) {
     struct detached *open = detached(x);
@@ -426,8 +426,7 @@ static enum gpm_status op_regen_with(struct infer_state *x, const struct action 
     return st;
 }
 
-/* Also after regen: the new state is undone and the old one stands, which is how a program rejects.
- */
+/* Also after regen: undoes the new state and restores the old one, which rejects. */
 static enum gpm_status op_restore(struct infer_state *x, const struct action *a, value *out) {
     struct detached *open = detached(x);
     value part = action_arg(a, 1);
@@ -438,7 +437,8 @@ static enum gpm_status op_restore(struct infer_state *x, const struct action *a,
     return GPM_OK;
 }
 
-/* No correction: the program changes the state on purpose, and the chain starts from there. */
+/* Makes no correction: the program changes the state on purpose, and the chain continues from
+ * there. */
 static enum gpm_status set_values(struct step *s) {
     const value *v = s->ctx;
     value *items = NULL;

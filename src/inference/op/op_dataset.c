@@ -16,14 +16,14 @@ static enum gpm_status op_empty(struct infer_state *x, const struct action *a, v
     return GPM_OK;
 }
 
-/* A dataset that others are joined into. */
+/* A dataset under construction, to which others are appended. */
 struct joined {
     struct infer_state *x;
     const struct infer_op *op;
     struct dataset *all;
 };
 
-/* The rows of v behind those there are, as iteration i + 1; i < 0: as they are numbered. */
+/* Appends the rows of v as iteration i + 1; i < 0 keeps their numbers. */
 static enum gpm_status append(void *ctx, double i, value v) {
     struct joined *j = ctx;
     struct dataset *d = dataset_of(v);
@@ -46,7 +46,7 @@ static void pack_joined(struct pack *p, void *ctx) {
     j->all = dataset_new(NULL, 0);
 }
 
-/* Runs `a` n times and joins the datasets it gives; the iterations are numbered from 1. */
+/* Runs `a` n times and joins the resulting datasets, with iterations numbered from 1. */
 static enum gpm_status op_accumulate(struct infer_state *x, const struct action *a, value *out) {
     struct joined j = {x, a->op, NULL};
     struct waypoint here = {PLACE_OPERATOR, pack_joined, &j, NULL, false};
@@ -82,7 +82,7 @@ static void cell_text(value v, struct buf *out) {
     }
 }
 
-/* The clock is left out: the same seed prints the same table. */
+/* Leaves out the clock, so that the same seed prints the same table. */
 static void table_text(const struct dataset *d, struct buf *out) {
     size_t rows = dataset_rows(d), *width = NEW_ARRAY(size_t, d->n_columns + 1);
     struct buf cell = BUF_INIT;
@@ -156,7 +156,7 @@ static enum gpm_status op_sweep(struct infer_state *x, const struct action *a, v
     return GPM_OK;
 }
 
-/* Columns without a number in any row. */
+/* Reports columns without any number. */
 static void tell_left_out(const struct dataset *d, struct buf *out) {
     for (size_t c = DATASET_FIRST; c < d->n_columns; c++) {
         bool any = dataset_rows(d) == 0;
@@ -196,7 +196,7 @@ static enum gpm_status op_summarize(struct infer_state *x, const struct action *
     return GPM_OK;
 }
 
-/* Rows that have weights are drawn by them, and weigh the same. */
+/* Rows with weights are drawn by weight, and then weigh the same. */
 static enum gpm_status op_column(struct infer_state *x, const struct action *a, value *out) {
     struct dataset *d = dataset_of(a->args[0]);
     const char *name = infer_text(a->args[1]);

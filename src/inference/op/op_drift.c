@@ -4,8 +4,8 @@
  *
  *     z' = z + scale e,  e ~ N(0, 1) for every number
  *
- * The proposal is symmetric in z, so that the ratio is that of the densities of z, log Jacobians
- * included: whatever the support, no step leaves it. A brush is drawn from its prior. */
+ * The proposal is symmetric in z, so the ratio is that of the densities of z, log Jacobians
+ * included. No step can leave the support. A brush is drawn from its prior. */
 #include "inference/hmc/continuous.h"
 
 #include <math.h>

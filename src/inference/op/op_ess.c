@@ -5,9 +5,9 @@
  *
  *     x(a) = m + (x - m) cos a + (v - m) sin a
  *
- * lie on an ellipse on which the prior needs no ratio. A height under the likelihood is drawn,
- * log y = log L(x) - Exp(1), and angles from a bracket that shrinks towards 0, where x lies, until
- * a point is above it. There is nothing to tune, and every step moves. */
+ * lie on an ellipse, and the prior cancels. A height below the likelihood is drawn,
+ * log y = log L(x) - Exp(1). Angles are drawn from a bracket that shrinks towards 0, the present x,
+ * until a point is above the height. The method has no tuning, and every step moves. */
 #include "inference/run/move.h"
 #include "language/rows/protocol/numeric.h"
 #include <math.h>
@@ -15,7 +15,7 @@
 struct ess {
     struct step *s;
     struct move m;
-    value *like;                  /* the choices' values before; counted */
+    value *like;                  /* old values of the choices; counted */
     double *x, *mean, *draw, *at; /* n numbers each */
     size_t n;
     double log_y;
@@ -28,7 +28,7 @@ static enum gpm_status refuse(const struct step *s, struct node *n, const char *
     return diag_set_help(s->x->core->diags, "nuts and slice move any continuous choice");
 }
 
-/* Reads numbers of a value of `like`'s shape; one number stands for all. */
+/* Reads the numbers of a value shaped like `like`; a single number stands for all. */
 static bool read_numbers(value v, size_t n, double *out) {
     size_t k = 0;
     if (v.tag == V_NUM) {
@@ -38,7 +38,7 @@ static bool read_numbers(value v, size_t n, double *out) {
     return numeric_flatten(v, NULL, &k) && k == n && (k = 0, numeric_flatten(v, out, &k));
 }
 
-/* Where choice i stands, its mean, and a draw of its prior, from place `at` on. */
+/* Reads the value of choice i, its mean, and a draw of its prior, into index `at` and up. */
 static enum gpm_status read_choice(struct ess *e, size_t i, size_t at, size_t n) {
     struct node *node = e->s->at[i];
     value v = NIL, mean;
@@ -73,7 +73,7 @@ static enum gpm_status read_all(struct ess *e) {
     return st;
 }
 
-/* Log density of the choices themselves at these numbers. */
+/* Log density of the choices at these numbers. */
 static enum gpm_status prior_at(struct ess *e, const double *x, double *sum) {
     struct step *s = e->s;
     enum gpm_status st = GPM_OK;
@@ -88,8 +88,8 @@ static enum gpm_status prior_at(struct ess *e, const double *x, double *sum) {
     return st;
 }
 
-/* Builds the state at these numbers; *above: it is possible and the likelihood reaches the height.
- */
+/* Builds the state at these numbers; *above: it is possible, and the likelihood reaches the
+ * height. */
 static enum gpm_status try_at(struct ess *e, const double *x, bool *above) {
     struct step *s = e->s;
     value *vals = NEW_ARRAY(value, s->n);
@@ -124,8 +124,8 @@ static enum gpm_status turn(struct ess *e) {
     return st;
 }
 
-/* The prior must be one normal distribution: none of the choices moves another's mean or variance,
- * and nothing else is drawn. */
+/* The prior must be a single normal distribution: no choice may affect another's mean or variance,
+ * and nothing else may be drawn. */
 static enum gpm_status ess_move(struct ess *e) {
     double prior;
     if (move_has_brush(&e->m))
@@ -142,7 +142,7 @@ static enum gpm_status ess_move(struct ess *e) {
 static enum gpm_status ess_step(struct step *s) {
     struct ess e = {.s = s, .like = NEW_ARRAY(value, s->n)};
     for (size_t i = 0; i < s->n; i++) e.like[i] = NIL;
-    trace_settle(s->t); /* means are read from their nodes */
+    trace_settle(s->t); /* means are read from nodes */
     enum gpm_status st = read_all(&e);
     if (st == GPM_OK) st = move_find(s, &e.m);
     if (st == GPM_OK) {

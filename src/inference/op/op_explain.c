@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a model is made of, for people: list_directives, explain, profile. */
+ * Descriptions of a model for users: list_directives, explain, profile. */
 #include "inference/run/infer.h"
 #include "inference/run/profile.h"
 
@@ -18,7 +18,7 @@ static value name_or_nil(const struct sym *s) {
     return s ? value_cstr(s->text) : NIL;
 }
 
-/* A dictionary; the values are taken. */
+/* A dictionary; takes ownership of the values. */
 static value dict_of(const char *const *keys, value *vals, size_t n) {
     value kv[2 * 8];
     for (size_t i = 0; i < n; i++) {
@@ -30,7 +30,7 @@ static value dict_of(const char *const *keys, value *vals, size_t n) {
     return d;
 }
 
-/* What it observed, or what its expression is now; borrowed. */
+/* The observed value, or the present value of the expression; borrowed. */
 static value shown_value(struct recorded d) {
     return record_kind(d.r) == REC_OBSERVE ? recorded_observed(d) : recorded_value(d);
 }
@@ -125,7 +125,7 @@ static enum gpm_status op_explain(struct infer_state *x, const struct action *a,
     enum gpm_status st = a->n ? infer_label(x, a->args[0], &label) : GPM_OK;
     value known;
     if (st == GPM_OK && label && (st = trace_report(t, label, x->at, &known)) == GPM_OK)
-        value_unref(known); /* the label is there */
+        value_unref(known); /* the label exists */
     trace_whole(t);
     struct recorded d = {0};
     for (size_t at = 0; st == GPM_OK && trace_next_recorded(t, &at, &d);)
@@ -137,7 +137,7 @@ static enum gpm_status op_explain(struct infer_state *x, const struct action *a,
 
 /* ---- profile ---- */
 
-/* Inside another one, the action is watched by that. */
+/* Inside another profile, that one covers the action. */
 static enum gpm_status op_profile(struct infer_state *x, const struct action *a, value *out) {
     if (x->profile) return action_run(x->core, a->args[0], x->at, out);
     struct buf b = BUF_INIT;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Enumeration of the joint values of a block: gibbs draws one by its weight, emap takes the
- * heaviest, enumerative_diversify makes a particle of each.
+ * Enumeration of the joint values of a block: gibbs draws one by weight, emap takes the heaviest,
+ * enumerative_diversify makes a particle per value.
  *
- * The current value keeps its brush (choosing it restores the old state); every other value is
- * weighed with a fresh brush, and the one that is chosen is built again with the very brush it was
- * weighed with, by rewinding the generator. That is Gibbs sampling on the state extended by one
- * brush per other value, so it leaves the posterior invariant.
+ * The current value keeps its brush; choosing it restores the old state. Every other value is
+ * weighed with a new brush. Rewinding the generator rebuilds the chosen value with the same brush.
+ * This is Gibbs sampling on the state extended by one brush per other value, so it leaves the
+ * posterior invariant.
  *
- * What a choice can be may depend on the other choices of the block. The candidates of each choice
- * are the union over all joint values, found by repeating until nothing is added; so the set is the
- * same whichever of its members the chain stands at.
+ * The possible values of a choice may depend on other choices of the block. Its candidates are the
+ * union over all joint values, found by repeating until none is added. So the set is the same for
+ * every joint value in it.
  *
- * Tables of a Chinese restaurant process are labels: of the joint values that differ in the names
- * of new tables alone only one may count. Values are taken in the order of evaluation and each must
- * be one that the process lists at that moment; the current state stands for its own class. */
+ * Tables of a Chinese restaurant process are labels. Among joint values that differ only in the
+ * names of new tables, exactly one counts. Values are set in evaluation order, and each must be one
+ * that the process lists at that moment. The current state represents its class. */
 #include "inference/sums/enumerate.h"
 
 #include "numeric/special/special.h"
@@ -22,7 +22,7 @@
 
 enum { MAX_JOINT = 1000000 };
 
-/* Small sets, so they are searched. */
+/* Sets are small, so a linear search suffices. */
 bool candidates_hold(const candidates *c, value v) {
     for (size_t i = 0; i < c->n; i++)
         if (value_equal(c->at[i], v)) return true;
@@ -53,7 +53,7 @@ static enum gpm_status add_all(struct enumeration *e, bool *grew) {
     return st;
 }
 
-/* Joint value j in a mixed radix: digit i counts the candidates of choice i. */
+/* Joint value j in mixed radix: digit i counts the candidates of choice i. */
 static void joint_values(const struct enumeration *e, size_t j, value *vals) {
     for (size_t i = 0; i < e->k; i++) {
         vals[i] = e->of[i].at[j % e->of[i].n];
@@ -67,14 +67,14 @@ static bool is_current(const struct enumeration *e, const value *vals) {
     return true;
 }
 
-/* Is choice i of the block a table of the process that choice j is a table of? */
+/* Do choices i and j of the block draw tables of the same process? */
 static bool same_process(const struct enumeration *e, size_t i, size_t j) {
     const struct node *a = move_principal(&e->m, i), *b = move_principal(&e->m, j);
     const struct sp_class *cls = node_class(a);
     return cls && (cls->flags & SP_RENAMES) && value_equal(node_procedure(a), node_procedure(b));
 }
 
-/* The same as the current joint value but for the names of tables that only the block uses. */
+/* Equal to the current joint value except for names of tables used only in the block? */
 static bool is_current_renamed(const struct enumeration *e, const value *vals) {
     for (size_t i = 0; i < e->k; i++) {
         value now = move_old_value(&e->m, i);
@@ -102,7 +102,7 @@ static enum gpm_status count_joint(struct infer_state *x, struct enumeration *e,
                        total, MAX_JOINT);
 }
 
-/* One pass over all joint values; *grew: some value opened new ones. */
+/* One pass over all joint values; *grew: some value added candidates. */
 static enum gpm_status weigh_all(struct infer_state *x, struct enumeration *e, bool *grew) {
     value *vals = NEW_ARRAY(value, e->k + 1);
     enum gpm_status st = count_joint(x, e, &e->n);
@@ -129,7 +129,8 @@ static enum gpm_status weigh_all(struct infer_state *x, struct enumeration *e, b
     return st;
 }
 
-/* Tables in use while the block is out: all that the process lists but the last, the new one. */
+/* Tables in use while the block is out: all that the process lists except the last, the new
+ * table. */
 static enum gpm_status find_outside(struct enumeration *e) {
     bool grew = false;
     enum gpm_status st = GPM_OK;
@@ -139,9 +140,8 @@ static enum gpm_status find_outside(struct enumeration *e) {
     return st;
 }
 
-/* The current values are among the candidates in any case: a process may not list them when the
- * block is out. Each pass weighs everything anew, since the numbers of the joint values change when
- * a candidate is added. */
+/* The current values are always candidates, since a process may not list them while the block is
+ * out. Each pass weighs everything again, because added candidates renumber the joint values. */
 static enum gpm_status weigh_until_closed(struct infer_state *x, struct enumeration *e) {
     bool grew = true;
     enum gpm_status st = add_all(e, &grew);
@@ -155,7 +155,7 @@ static enum gpm_status weigh_until_closed(struct infer_state *x, struct enumerat
     return st;
 }
 
-/* Opens the move; by a flat only where no choice decides what another one can be. */
+/* Opens the move. A flat is used only if no choice affects another's possible values. */
 static enum gpm_status open_move(struct enumeration *e) {
     bool depend = false, grew = false;
     for (size_t i = 0; i < e->k; i++) depend |= move_args_change(&e->m, i);
@@ -207,8 +207,7 @@ double enumeration_log_total(const struct enumeration *e) {
     return logsumexp(e->weight, e->n);
 }
 
-/* The same generator state draws the same brush: the state that is kept is the one that was
- * weighed. */
+/* The same generator state draws the same brush, so the state kept is the one weighed. */
 enum gpm_status enumeration_build(struct enumeration *e, size_t j) {
     if (j == e->current) return GPM_OK;
     value *vals = NEW_ARRAY(value, e->k + 1);
@@ -222,7 +221,7 @@ enum gpm_status enumeration_build(struct enumeration *e, size_t j) {
     return st;
 }
 
-/* Draws from the weights; -1: all are zero. */
+/* Draws by weight; -1 if all weights are zero. */
 static size_t draw(const struct enumeration *e) {
     double total = enumeration_log_total(e), u = rng_uniform(&e->t->rng), sum = 0;
     size_t last = SIZE_MAX;
@@ -236,7 +235,7 @@ static size_t draw(const struct enumeration *e) {
     return last;
 }
 
-/* The current one wins ties, so that emap comes to rest. */
+/* The current value wins ties, so emap reaches a fixed point. */
 static size_t heaviest(const struct enumeration *e) {
     size_t best = e->current;
     for (size_t j = 0; j < e->n; j++)
@@ -246,8 +245,8 @@ static size_t heaviest(const struct enumeration *e) {
 
 enum { DRAW, TAKE_HEAVIEST };
 
-/* A draw from the conditional needs no ratio, but for the block's pick where the number of blocks
- * changes with the value: log alpha = log P(block | new) - log P(block | old). */
+/* A draw from the conditional needs no ratio, except for the pick if the number of blocks changes
+ * with the value: log alpha = log P(block | new) - log P(block | old). */
 static enum gpm_status gibbs_step(struct step *s) {
     struct enumeration e;
     bool max = s->g->op->how == TAKE_HEAVIEST;

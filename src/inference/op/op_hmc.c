@@ -5,22 +5,22 @@
  * metric learned in its warm-up (sampler.c).
  *
  * hmc accepts the end point of its trajectory with log alpha = H(start) - H(end); nuts draws a
- * point of the whole by its weight. Where the choices decide what else is evaluated (brush), the
- * trajectory follows the gradient at a frozen brush that does not depend on the current one; the
- * leapfrog steps are reversible and keep volume for any such field. The end point gets a fresh
- * brush from the prior and is accepted by its true weight. nuts weighs every point of its
- * trajectory and could not: it makes such a step of hmc instead.
+ * point of the whole by its weight. If the choices decide what else is evaluated (brush), the
+ * trajectory follows the gradient at a frozen brush, independent of the current one. Leapfrog steps
+ * are reversible and preserve volume for any such field. The end point gets a new brush from the
+ * prior and is accepted by its true weight. nuts would have to weigh every point of its trajectory
+ * in this way, so it makes such an hmc step instead.
  *
- * A state of weight zero, one whose gradient is not finite (continuous_eval calls both -inf), or
- * one so improbable that energies drown in rounding, is none that trajectories reach or leave: a
- * fresh start takes its place, and is counted. */
+ * Trajectories can neither reach nor leave a state of weight zero, one whose gradient is not finite
+ * (continuous_eval gives -inf for both), or one so improbable that rounding hides energy
+ * differences. A new start is drawn instead and counted. */
 #include "inference/hmc/sampler.h"
 #include "inference/hmc/start.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A transition from a state that cannot be begun from. */
+/* A transition from a state that cannot be a start. */
 static enum gpm_status begin_anew(struct continuous *c, struct sampler *a, struct step *s) {
     double *z = NEW_ARRAY(double, c->n_z + 1), tries, logp = -INFINITY;
     bool found;
@@ -30,7 +30,7 @@ static enum gpm_status begin_anew(struct continuous *c, struct sampler *a, struc
     struct sampler_end end = {.warm = sampler_warm(a), .moved = s->accepted};
     if (st == GPM_OK) {
         a->totals.restarts += s->accepted;
-        /* a step size that was found there says nothing; one that was learned stays */
+        /* A step size found there is useless; a learned one stays. */
         if (sampler_warm(a) || a->eps.k == 0) a->eps.log_eps = NAN;
         sampler_note(c->x, &a->totals, &end);
     }
@@ -38,9 +38,9 @@ static enum gpm_status begin_anew(struct continuous *c, struct sampler *a, struc
     return st;
 }
 
-/* A trajectory of `steps` leapfrog steps from the current state, then accept or reject, with
- * log_q = K(p) - K(p'), K = p' M^-1 p / 2 (energy with logp put to 0). logp and w_old are the true
- * weights, each with its own brush; the densities along the way only steer. */
+/* A trajectory of `steps` leapfrog steps from the current state, then accept or reject with log_q =
+ * K(p) - K(p'), K = p' M^-1 p / 2 (energy without logp). logp and w_old are the true weights, each
+ * with its own brush; densities along the way only steer. */
 static enum gpm_status trajectory(struct continuous *c, struct sampler *a, double eps, double steps,
                                   struct step *s) {
     size_t n = c->n_z;
@@ -86,7 +86,7 @@ static enum gpm_status hmc_step(struct step *s) {
     if (st != GPM_OK || !c.n_parts) return st;
     struct sampler *a = sampler_find(s->x, s->g->op, s->g, c.n_z, &hmc_settings);
     if (a->has_z) continuous_refine(&c, a->z);
-    /* A random length breaks the periods at which a fixed one returns to its start (Neal 2011). */
+    /* A random length avoids periods at which a fixed length returns to its start (Neal 2011). */
     double steps = 1 + (double)rng_below(&s->t->rng, (uint64_t)s->g->extra[1].u.num);
     st = trajectory(&c, a, s->g->extra[0].u.num, steps, s);
     a->done++;
@@ -94,15 +94,15 @@ static enum gpm_status hmc_step(struct step *s) {
     return st;
 }
 
-/* Are g and logp of the sampler those of where the block stands? Then the transition before ended
- * there, by the same compiled step, and nothing has touched the model since. */
+/* Are the sampler's g and logp those of the current state? True if the previous transition ended
+ * there, with the same flat, and nothing has touched the model since. */
 static bool is_known(const struct continuous *c, const struct sampler *a, const struct step *s) {
     return s->again && a->of && a->of == c->m.flat && !memcmp(a->z, c->old, c->n_z * sizeof *a->z);
 }
 
-/* One transition on a block without brush. Nothing but numbers changes, so the blocks there are
- * stay the same and log P(block) cancels: no ratio is left to compute. A pick whose weight turns
- * out -inf when it is built in the trace is refused. */
+/* One transition on a block without brush. Only numbers change, so the number of blocks is constant
+ * and log P(block) cancels: no ratio remains. A pick whose weight is -inf when built in the trace
+ * is rejected. */
 static enum gpm_status nuts_draw(struct continuous *c, struct sampler *a, struct step *s) {
     struct nuts_result r = {0};
     struct phase_point pick = {0};
@@ -129,7 +129,7 @@ static enum gpm_status nuts_draw(struct continuous *c, struct sampler *a, struct
         a->has_z = true;
         a->of = c->m.flat;
         sampler_adapt(c, a, &pick, &r);
-        sampler_notice(a, s->t, &r); /* may forget the tree that `pick` stands in */
+        sampler_notice(a, s->t, &r); /* may free the tree that holds `pick` */
     }
     return st;
 }
@@ -213,7 +213,7 @@ enum gpm_status sampler_settings_read(struct infer_state *x, const struct action
                        infer_text(metric));
 }
 
-/* init=, before the first transition alone: the operator may stand in a loop. */
+/* init= applies only before the first transition: the operator may be in a loop. */
 static enum gpm_status begin(struct infer_state *x, const struct target *g,
                              const struct sampler_settings *set, value init) {
     struct start start;

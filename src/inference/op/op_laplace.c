@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operators that know the shape of a conditional (laplace_fit.h): independence proposals of
- * parameters, moves between structures with their parameters, evidences with parameters integrated
- * out. What the structure learner does to its own kernels, for any model. */
+ * Operators based on the shape of a conditional (laplace_fit.h): independence proposals of
+ * parameters, moves between structures with their parameters, and evidences with parameters
+ * integrated out. They offer the structure learner's methods to any model. */
 #include "inference/hmc/laplace_fit.h"
 
 #include "base/mem.h"
@@ -13,15 +13,15 @@ enum { MH_DRAWS = 100, EVIDENCE_DRAWS = 1000 };
 
 /* ---- laplace_mh ---- */
 
-/* Half of the proposals are drawn from the fit g, half are steps of its shape from where the chain
- * stands. Each kind leaves the conditional invariant by itself, with log_q = log g(old) - log g(z)
- * of draws alone: a walk is symmetric, as the shape is the same at both ends. g does not depend on
- * where the chain stands (laplace_fit.h), else its density at `old` would not be the way back. */
+/* Half of the proposals are drawn from the fit g; half are random-walk steps with g's shape. Each
+ * kind leaves the conditional invariant. Draws have log_q = log g(old) - log g(z); a walk is
+ * symmetric, as its shape is the same at both ends. g must not depend on the current state
+ * (laplace_fit.h), or g(old) would not be the density of the way back. */
 static enum gpm_status propose_fit(struct continuous *c, const struct laplace_fit *f,
                                    struct step *s) {
     double z[PROPOSAL_MAX_DIM], logp, log_q = 0;
     struct rng *r = &c->t->rng;
-    /* a walk from a state of weight zero would hardly ever arrive */
+    /* A walk from a state of weight zero would hardly ever succeed. */
     bool walk = c->w_old > -INFINITY && rng_uniform(r) < 0.5;
     memcpy(z, c->old, c->n_z * sizeof *z);
     if (walk)
@@ -35,8 +35,8 @@ static enum gpm_status propose_fit(struct continuous *c, const struct laplace_fi
     return st;
 }
 
-/* A fit that found nothing (p.n == 0: no mode, or no finite integral) proposes nothing; the state
- * stays, which is a transition too. */
+/* Without a fit (p.n == 0: no mode, or no finite integral) nothing is proposed; staying is also a
+ * valid transition. */
 static enum gpm_status laplace_step(struct step *s) {
     struct continuous c;
     const struct laplace_fit *f = NULL;
@@ -50,10 +50,10 @@ static enum gpm_status laplace_step(struct step *s) {
 
 /* ---- log_evidence ---- */
 
-/* log of the integral of exp(weight) over the block's choices, by the fit's importance sampling;
- * the weight is the density of the choices and of all that depends on them, so with every choice in
- * the block it is the evidence of the data. is.ess comes as a share of the draws. The trace, its
- * generator included, stays as it was. */
+/* log of the integral of exp(weight) over the block's choices, by the fit's importance sampling.
+ * The weight is the density of the choices and of everything that depends on them, so with all
+ * choices in the block it is the evidence. is.ess is a share of the draws. The trace and its
+ * generator stay unchanged. */
 static enum gpm_status block_evidence(struct step *s, double draws, struct is_result *is) {
     struct continuous c;
     const struct laplace_fit *f = NULL;
@@ -81,7 +81,7 @@ static enum gpm_status log_evidence(struct infer_state *x, const struct action *
     static const char *const keys[] = {"log_evidence", "error", "ess"};
     struct target g;
     struct node_set all;
-    struct is_result is = {0, 0, 1}; /* without choices: the integral of nothing */
+    struct is_result is = {0, 0, 1}; /* no choices: the empty integral is 1 */
     enum gpm_status st = infer_target(x, a, &g);
     if (st != GPM_OK) return st;
     bool given = a->n > 2 && !is_absent(a->args[a->n - 1]);

@@ -7,7 +7,7 @@
 #include "numeric/posterior/loo.h"
 #include <math.h>
 
-/* What one dataset says; its name by its place among the arguments. */
+/* Reads one dataset; its name comes from its position among the arguments. */
 static enum gpm_status read_model(struct infer_state *x, const struct action *a, size_t i,
                                   struct loo_model *m, struct buf *name) {
     const struct dataset *d = dataset_of(a->args[i]);
@@ -26,7 +26,7 @@ static enum gpm_status read_model(struct infer_state *x, const struct action *a,
     return st;
 }
 
-/* Of the best model, and its lead over the second. */
+/* The figures of the best model, and its lead over the second. */
 static value best_numbers(const struct loo_model *m, size_t n) {
     static const char *const keys[] = {"elpd_loo", "se",      "p_loo",     "elpd_waic",
                                        "p_waic",   "worst_k", "elpd_diff", "se_diff"};

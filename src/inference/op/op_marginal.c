@@ -5,8 +5,8 @@
 #include "inference/sums/marginal.h"
 #include "inference/run/move.h"
 
-/* All of them at once, given everything else: a move of no choice with those summed out, whose end
- * draws them. */
+/* Draws all of them jointly, given everything else: closing a move without moved choices draws the
+ * summed ones. */
 static enum gpm_status draw_all(struct infer_state *x, struct trace *t) {
     struct node_set set;
     struct scaffold *s;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Mean-field proposals: independent normals in the unconstrained space of the block's continuous
- * choices, fitted by stochastic gradients of the evidence bound with reparameterised draws and
- * Adam steps (Kucukelbir et al. 2017, Kingma and Ba 2015); then one draw from them, corrected by
+ * choices, fitted by stochastic gradients of the evidence bound with reparameterised draws and Adam
+ * steps (Kucukelbir et al. 2017, Kingma and Ba 2015); then one draw from them, corrected by
  * Metropolis-Hastings:
  *
  *     z_i = centre_i + scale_i (m_i + s_i e_i),  e ~ N(0, 1)
@@ -10,21 +10,21 @@
  *     log alpha = log p(z') - log p(z) + log q(z) - log q(z')
  *                 + log P(block | new) - log P(block | old)
  *
- * The fit starts at draws from the prior and never looks at the current values, so it is a fixed
- * independence proposal from their point of view and the correction is exact, however badly it is
- * trained. Blocks without continuous choices are proposed from the prior. */
+ * The fit starts at draws from the prior and never uses the current values. So it is a fixed
+ * independence proposal, and the correction is exact however badly it is trained. Blocks without
+ * continuous choices are proposed from the prior. */
 #include "inference/hmc/continuous.h"
 
 #include <math.h>
 
 enum { PRIOR_DRAWS = 10, DRAWS_PER_STEP = 4 };
 
-/* One coordinate: the normal that is fitted, in units of what the prior's draws say. */
+/* One coordinate of the fitted normal, in units from draws of the prior. */
 struct coordinate {
     double centre, scale, m2; /* mean, spread and squared deviations of draws from the prior */
     double at[2];             /* mean and log s of the normal, in these units */
     double sum[2], first[2], second[2]; /* gradient of the bound in `at`; Adam's moments of it */
-    double e;                           /* the standard normal behind z */
+    double e;                           /* standard normal draw behind z */
 };
 struct fit {
     size_t n;
@@ -36,8 +36,8 @@ static double to_z(const struct coordinate *k, double e) {
     return k->centre + k->scale * (k->at[0] + exp(k->at[1]) * e);
 }
 
-/* Units for the fit: mean and spread of a few draws from the prior (Welford 1962), so that m = 0,
- * s = 1 is about the prior. */
+/* Units for the fit: mean and spread of a few draws from the prior (Welford 1962), so m = 0, s = 1
+ * approximates the prior. */
 static enum gpm_status look_at_prior(struct continuous *c, struct fit *f) {
     double seen = 0;
     enum gpm_status st = GPM_OK;
@@ -64,8 +64,8 @@ static enum gpm_status look_at_prior(struct continuous *c, struct fit *f) {
  *
  *     d/dm = g scale,   d/d log s = g scale s e + 1,   g = d log p / dz
  *
- * the 1 from the entropy. Draws where the model is impossible tell no direction and are left out;
- * *used counts the others. */
+ * where the 1 is from the entropy. Draws at which the model is impossible give no direction and are
+ * left out; *used counts the others. */
 static enum gpm_status bound_gradient(struct continuous *c, struct fit *f, double *used) {
     *used = 0;
     for (size_t i = 0; i < f->n; i++) f->of[i].sum[0] = f->of[i].sum[1] = 0;
@@ -89,8 +89,8 @@ static enum gpm_status bound_gradient(struct continuous *c, struct fit *f, doubl
     return GPM_OK;
 }
 
-/* The rate falls to a tenth over the training; decays 0.8 and 0.95 forget faster than Adam's usual
- * ones, as there are about twenty steps. log s is held in [-12, 3]. */
+/* The rate falls to a tenth over the training. Decays 0.8 and 0.95 forget faster than Adam's usual
+ * ones, since there are only about twenty steps. log s is clamped to [-12, 3]. */
 static void adam_step(struct coordinate *q, double used, double k, double steps) {
     double rate = 0.3 * (1 - 0.9 * k / steps);
     for (int i = 0; i < 2; i++) {

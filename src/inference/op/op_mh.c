@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Metropolis-Hastings from the prior: pick a block, draw its choices (and whatever else comes into
- * being with them) from the prior q, accept with probability min(1, alpha). With x the block, r
- * what absorbs the change, q(x) = p(x) cancels the block's own density:
+ * Metropolis-Hastings from the prior: pick a block, draw its choices (and new choices they bring)
+ * from the prior q, accept with probability min(1, alpha). Let x be the block and r what absorbs
+ * the change. q(x) = p(x) cancels the block's own density:
  *
  *     log alpha = log p(r | x') - log p(r | x) + log P(block | x') - log P(block | x)
  *
- * The last two differ only where the number of blocks does (struct mh_extra). The ratio is computed
- * by flat_mh where nothing but values changes, else by trace_mh. */
+ * The last two differ only if the number of blocks changes (struct mh_extra). flat_mh computes the
+ * ratio if nothing but values changes, otherwise trace_mh. */
 #include "inference/run/move.h"
 #include "inference/hmc/sampler_stats.h"
 
@@ -19,7 +19,7 @@ static enum gpm_status op_default_chain(struct infer_state *x, const struct acti
     return infer_transitions(x, &g, move_mh, NULL);
 }
 
-/* Share of accepted proposals by scope, since the session began. */
+/* Acceptance rates by scope since the session began. */
 static enum gpm_status op_acceptance(struct infer_state *x, const struct action *a, value *out) {
     value *kv = NEW_ARRAY(value, 2 * x->n_stats + 1);
     for (size_t i = 0; i < x->n_stats; i++) {

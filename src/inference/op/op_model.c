@@ -16,10 +16,10 @@ static enum gpm_status op_make_model(struct infer_state *x, const struct action 
     return GPM_OK;
 }
 
-/* Where it stands: at the action that gives the model, or inside the model. */
+/* The place: the action that gives the model, or inside the model. */
 struct in_model_place {
-    value m;             /* owned; NIL: it is being made */
-    struct model *outer; /* counted: the current one before, while m is */
+    value m;             /* owned; NIL: not yet made */
+    struct model *outer; /* counted: the previous current model, while m is current */
     bool dropped;
 };
 
@@ -33,7 +33,7 @@ static void pack_in_model(struct pack *p, void *ctx) {
     pack_model(p, &w->outer);
 }
 
-/* The model, or what the action gives: in_model(new_model(), a). */
+/* The model, or the result of an action: in_model(new_model(), a). */
 static enum gpm_status find_model(struct infer_state *x, const struct action *a, value *m) {
     if (!action_of(a->args[0])) {
         *m = value_ref(a->args[0]);
@@ -52,8 +52,8 @@ static enum gpm_status find_model(struct infer_state *x, const struct action *a,
     return GPM_OK;
 }
 
-/* The guard protects the model that was current when the instruction began; m is the program's own,
- * and is left as the action left it when that fails. */
+/* The guard protects the model that was current at the start of the instruction. m belongs to the
+ * program, and a failing action leaves it as it is. */
 static enum gpm_status op_in_model(struct infer_state *x, const struct action *a, value *out) {
     struct in_model_place w = {.m = NIL, .dropped = x->dropped};
     struct waypoint here = {PLACE_OPERATOR, pack_in_model, &w, NULL, false};
@@ -115,9 +115,8 @@ static enum gpm_status num_blocks(struct infer_state *x, const struct action *a,
     return GPM_OK;
 }
 
-/* Redraws everything from the prior; the particle's weight becomes the likelihood,
- * w_new = sum log p(observed | choices): every free choice is a principal, so that only data
- * absorb. */
+/* Redraws everything from the prior. The particle's weight becomes the likelihood, w_new = sum log
+ * p(observed | choices): every free choice is a principal, so only data absorb. */
 static enum gpm_status reset(struct infer_state *x, const struct action *a, struct trace *t,
                              value *out) {
     double w_old, w_new;
@@ -142,8 +141,8 @@ struct numbers {
     VEC(double) at;
 };
 
-/* What detaching the block would take: log p(block and all that absorbs), or of what absorbs alone.
- */
+/* The weight that detaching the block would give: log p(block and all that absorbs), or only what
+ * absorbs. */
 static enum gpm_status local_density(struct step *s) {
     struct numbers *found = s->ctx;
     struct scaffold *part;
@@ -177,11 +176,11 @@ static enum gpm_status check(struct infer_state *x, const struct action *a, stru
     return sound ? GPM_OK : GPM_E_USER;
 }
 
-/* What the traces hold: applications, and the bytes of all that belongs to them. */
+/* Memory of the traces: number of applications, and bytes of everything that belongs to them. */
 static enum gpm_status op_memory(struct infer_state *x, const struct action *a, value *out) {
     static const char *const keys[] = {"applications", "bytes", "bytes per application"};
     size_t apps = 0, bytes = 0;
-    struct map seen = {0}; /* layers that particles share count once */
+    struct map seen = {0}; /* shared layers count once */
     for (size_t i = 0; i < x->model->p.n; i++) {
         size_t more;
         bytes += trace_memory(x->model->p.at[i], &seen, &more);

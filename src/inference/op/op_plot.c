@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * plot, plotf, plot_to_file: pictures of datasets and of plain sequences by the specifications of
- * io/plot/spec.h, on the terminal or as an SVG file.
- */
+ * plot, plotf, plot_to_file: pictures of datasets and plain sequences, specified as in
+ * io/plot/spec.h, on the terminal or as an SVG file. */
 #include "base/file.h"
 #include "base/mem.h"
 #include "inference/run/dataset.h"
@@ -17,7 +16,7 @@ struct plot_input {
     struct plot_table t;
     VEC(double *) columns;
     VEC(const char *) names;
-    double *first[3]; /* iteration, time, particle of a dataset */
+    double *first[3]; /* a dataset's iteration, time and particle */
     char numbered[16][8];
 };
 
@@ -35,7 +34,7 @@ static void gather(double *x, const size_t *rows, size_t n) {
     mem_free(old);
 }
 
-/* Rows that have weights are drawn by them. */
+/* Rows with weights are drawn by weight. */
 static void read_dataset(struct infer_state *x, const struct dataset *d, struct plot_input *in) {
     size_t *drawn = dataset_drawn(d);
     static const size_t from[3] = {DATASET_ITER, DATASET_TIME, DATASET_PARTICLE};
@@ -55,7 +54,7 @@ static void read_dataset(struct infer_state *x, const struct dataset *d, struct 
     in->t.rows = dataset_rows(d);
 }
 
-/* All columns have one length; they are called by their numbers. */
+/* All columns have the same length and are named by number. */
 static bool add_column(struct plot_input *in, value v) {
     double *x;
     size_t n, k = in->columns.n;
@@ -71,7 +70,7 @@ static bool add_column(struct plot_input *in, value v) {
     return true;
 }
 
-/* A sequence of numbers is one column; a sequence of sequences of one length is several. */
+/* A sequence of numbers is one column; a sequence of sequences of equal length is several. */
 static bool read_sequence(value v, struct plot_input *in) {
     value *items;
     size_t n;
@@ -130,7 +129,7 @@ static enum gpm_status make_scene(struct infer_state *x, value spec, value data,
     return st;
 }
 
-/* Asked of the host each time: the answer may depend on the name. */
+/* Asks the host each time, since the answer may depend on the name. */
 enum gpm_status infer_may(struct infer_state *x, const char *verb, const char *name) {
     struct buf what = BUF_INIT, shown = BUF_INIT;
     enum gpm_status st = GPM_OK;
@@ -151,7 +150,7 @@ enum gpm_status infer_show(struct infer_state *x, const struct plot_scene *s, co
     enum gpm_status st = file ? infer_may(x, "write", file) : GPM_OK;
     if (!file) {
         plot_terminal(s, &(struct plot_terminal_options){.rows = rows}, &b);
-        if (x->show) { /* pages hold several: ids differ where pictures do */
+        if (x->show) { /* a page may hold several pictures, which need different ids */
             char id[24];
             snprintf(id, sizeof id, "p%llx", (unsigned long long)hash_bytes(b.data, b.len, 0));
             plot_svg(s, &(struct plot_svg_options){.id = id, .embedded = true}, &svg);

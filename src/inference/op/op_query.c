@@ -2,8 +2,8 @@
  *
  * prob(LIN & (WN | LIN*WN), draws): the posterior probability that a query about the structure of a
  * kernel holds, with its Monte Carlo error and effective sample size. Draws are kernels or
- * structures: a column of a dataset, a sequence, a posterior over structures, or the kernel that
- * was assumed last in every particle. */
+ * structures: a column of a dataset, a sequence, a posterior over structures, or the last kernel
+ * assumed in every particle. */
 #include "inference/op/query.h"
 #include "language/value/value_pack.h"
 
@@ -26,8 +26,8 @@ struct structure_posterior *structure_posterior_of(value v) {
 
 /* ---- the estimate ---- */
 
-/* A share of 0 or 1 is not known exactly either: the error is z sqrt(q (1 - q) / n) with
- * Laplace's q = (p n + 1) / (n + 2), n the effective sample size. */
+/* A share of 0 or 1 has an error, too: z sqrt(q (1 - q) / n) with Laplace's q = (p n + 1) / (n + 2)
+ * and n the effective sample size. */
 static double error_of(double p, double ess) {
     double q = (p * ess + 1) / (ess + 2);
     return fmin(ERROR_Z * sqrt(q * (1 - q) / ess), 1);
@@ -35,15 +35,15 @@ static double error_of(double p, double ess) {
 
 /* ---- draws ---- */
 
-/* The structures of kernels as texts, with weights. Rows of `chains` chains (particles) alternate.
- */
+/* Structures of kernels as texts, with weights. The rows of `chains` chains (particles)
+ * alternate. */
 struct draws_in {
     VEC(char *) text;
     size_t chains;
     double *weight; /* owned; NULL: equal */
-    /* 1 + the number of times that the draw itself changed. Indicators of a query that never
-     * changes have no autocorrelation to estimate, and would count as independent: this is an upper
-     * bound of what they are worth. */
+    /* 1 + the number of times the draw itself changed, an upper bound of the effective sample size.
+     * Indicators of a query that never change have no autocorrelation to estimate and would
+     * otherwise count as independent. */
     double moved;
 };
 
@@ -53,7 +53,7 @@ static void draws_in_release(struct draws_in *d) {
     mem_free(d->weight);
 }
 
-/* The structure of a draw: false when it is neither a kernel nor the text of one. */
+/* The structure of a draw; false if it is neither a kernel nor the text of one. */
 static bool structure_of(value v, struct buf *out) {
     struct kern *k = kernel_of(v);
     char *why = NULL;
@@ -80,7 +80,7 @@ static enum gpm_status add_draws(struct infer_state *x, const value *at, size_t 
         }
         vec_push(&d->text, buf_take(&b));
         if (i < d->chains) continue;
-        /* a text does not show whether the kernel behind it moved */
+        /* text does not show whether its kernel moved */
         d->moved += v.tag == V_STR || !value_equal(v, at[(i - d->chains) * stride]);
     }
     return GPM_OK;
@@ -93,8 +93,8 @@ static double kish(const double *w, size_t n) {
     return s2 > 0 ? s * s / s2 / (double)n : 1;
 }
 
-/* p = sum_i w_i x_i / sum_i w_i, x_i: does it hold in draw i? The error is that of the indicators'
- * mean; they are worth at most `moved` independent ones. */
+/* p = sum_i w_i x_i / sum_i w_i, where x_i tells whether the query holds in draw i. The error is
+ * that of the indicators' mean, with at most `moved` independent draws. */
 static struct query_answer weigh(const struct draws_in *d, const double *x, double moved) {
     size_t n = d->text.n, rows = n / d->chains;
     double *by_chain = NEW_ARRAY(double, n + 1), p = 0, total = 0;
@@ -106,16 +106,16 @@ static struct query_answer weigh(const struct draws_in *d, const double *x, doub
     }
     double ess = draws_ess_mean(by_chain, d->chains, rows);
     mem_free(by_chain);
-    if (isnan(ess)) ess = (double)n; /* too few draws to tell, or all alike */
+    if (isnan(ess)) ess = (double)n; /* too few draws, or all alike */
     ess = fmax(1, fmin(fmin(ess, (double)n), moved));
     if (d->weight) ess = fmax(1, ess * kish(d->weight, n));
     p /= total > 0 ? total : 1;
     return (struct query_answer){p, error_of(p, ess), ess};
 }
 
-/* ---- where draws come from ---- */
+/* ---- sources of draws ---- */
 
-/* The column of a dataset that holds kernels or structures: 0, none. */
+/* The column of a dataset with kernels or structures, or 0. */
 static size_t structure_column(const struct dataset *d) {
     size_t found = 0;
     for (size_t c = DATASET_FIRST; dataset_rows(d) && c < d->n_columns && !found; c++) {
@@ -126,7 +126,7 @@ static size_t structure_column(const struct dataset *d) {
     return found;
 }
 
-/* Draws of kernels collected last; NIL: none. */
+/* The last collected draws of kernels, or NIL. */
 static void structures_free(void *own) {
     value_unref(*(value *)own);
 }
@@ -147,7 +147,7 @@ void query_note(struct infer_state *x, value v) {
         value_set_take(infer_own(x, &structures_own), value_ref(v));
 }
 
-/* Particles in the first rows; they are chains when every iteration has as many. */
+/* Particles in the first rows. They are chains if every iteration has the same number. */
 static size_t particles_of(const struct dataset *d) {
     size_t rows = dataset_rows(d), n = 0;
     while (n < rows && d->cells.at[n * d->n_columns + DATASET_PARTICLE].u.num == (double)n) n++;
@@ -182,7 +182,7 @@ value query_kernel(const struct trace *t) {
     return NIL;
 }
 
-/* Particles are weighted draws at one time, not chains. */
+/* Particles are weighted draws at a single time, not chains. */
 static enum gpm_status from_particles(struct infer_state *x, struct draws_in *in) {
     size_t n = x->model->p.n;
     value *at = NEW_ARRAY(value, n);
@@ -217,7 +217,7 @@ static enum gpm_status from_sequence(struct infer_state *x, value v, struct draw
     return st;
 }
 
-/* The share of the draws in which the query holds. */
+/* The share of draws for which the query holds. */
 static enum gpm_status ask_draws(struct infer_state *x, const char *text, const struct draws_in *d,
                                  struct query_answer *out) {
     struct arena a = {0};
@@ -278,7 +278,7 @@ static int by_probability(const void *a, const void *b) {
     return strcmp(x->text, y->text);
 }
 
-/* The distinct structures among the draws, each a query of its own. */
+/* The distinct structures among the draws, each as a query. */
 static void tabulate(const struct draws_in *d, table *out) {
     double *holds = NEW_ARRAY(double, d->text.n + 1);
     for (size_t i = 0; i < d->text.n; i++) {
@@ -294,7 +294,7 @@ static void tabulate(const struct draws_in *d, table *out) {
     mem_free(holds);
 }
 
-/* What a posterior over structures knows, but for the improbable rest. */
+/* The table of a posterior over structures, without improbable entries. */
 static enum gpm_status tabulate_posterior(struct infer_state *x,
                                           const struct structure_posterior *s, table *out) {
     struct table_row row;

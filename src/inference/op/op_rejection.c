@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rejection: draws x from the prior are kept with probability p(r | x) / max p(r | .), r what
- * absorbs, so what is kept is an exact draw from the local conditional; and bogo_possibilize, which
- * redraws a state of probability zero until it has some. */
+ * Rejection sampling: a draw x from the prior is kept with probability p(r | x) / max p(r | .),
+ * where r is what absorbs. So what is kept is an exact draw from the local conditional. Also
+ * bogo_possibilize, which redraws a state of probability zero until it is possible. */
 #include "inference/run/move.h"
 
 #include <math.h>
 
 enum { MAX_BOGO = 1000000 };
 
-/* From the rows' own bounds (runtime/trace/bound.c), before the block is taken out. */
+/* The sum of the rows' bounds (runtime/trace/bound.c), before the block is taken out. */
 static enum gpm_status bound_of(struct infer_state *x, struct scaffold *s, double *bound) {
     size_t before = x->core->diags->list.n;
     enum gpm_status st = scaffold_log_bound(s, bound);
@@ -20,9 +20,9 @@ static enum gpm_status bound_of(struct infer_state *x, struct scaffold *s, doubl
     return GPM_E_USER;
 }
 
-/* A draw from the prior is accepted with log probability w - bound, whatever the old state was. A
- * weight above the bound would make the draws inexact: that is an error, but for rounding. Under a
- * bound of NaN every possible state is accepted. */
+/* Accepts a draw from the prior with log probability w - bound, whatever the old state. A weight
+ * above the bound by more than rounding would make draws inexact and is an error. If bound is NaN,
+ * every possible state is accepted. */
 static enum gpm_status attempt(struct step *s, struct scaffold *part, double bound,
                                double attempts) {
     enum gpm_status st = GPM_OK;
@@ -42,8 +42,8 @@ static enum gpm_status attempt(struct step *s, struct scaffold *part, double bou
     return st;
 }
 
-/* A draw from the conditional needs no ratio, but for the pick of the block, as in gibbs:
- * log alpha = log P(block | new) - log P(block | old). */
+/* A draw from the conditional needs no ratio, except for the block's pick as in gibbs: log alpha =
+ * log P(block | new) - log P(block | old). */
 static enum gpm_status rejection_step(struct step *s) {
     struct scaffold *part = move_scaffold(s);
     value given = s->g->extra[0], most = s->g->extra[1];
@@ -67,7 +67,7 @@ static enum gpm_status op_conditional(struct infer_state *x, const struct action
     return infer_transitions(x, &g, rejection_step, NULL);
 }
 
-/* Not a sampler: any possible state will do as a start for one. */
+/* Not a sampler: any possible state is a valid start for one. */
 static enum gpm_status bogo_step(struct step *s) {
     struct scaffold *part = move_scaffold(s);
     double w;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sample: the usual thing in one line. A start, a warm-up that is not kept, draws that are: of the
- * quantities of the model, or of what an action collects. Continuous choices move by nuts; the
- * others, one at a time, by gibbs where their values can be listed and by mh where not. */
+ * sample: standard sampling in one operator: a start, a discarded warm-up, then draws of the
+ * model's quantities or of what an action collects. nuts moves continuous choices. Other choices
+ * move one at a time, by gibbs if their values can be listed, otherwise by mh. */
 #include "inference/run/dataset.h"
 #include "inference/run/infer_pack.h"
 #include "inference/run/progress.h"
@@ -22,7 +22,7 @@ enum {
     ARG_WARMUP,
     ARG_DRAWS,
     ARG_THIN,
-    ARG_ACCEPT, /* and the other settings */
+    ARG_ACCEPT, /* followed by other settings */
     ARG_INIT = ARG_ACCEPT + 3,
     ARG_COLLECT,
     ARG_ALSO,
@@ -30,19 +30,19 @@ enum {
     ARG_BLOCK
 };
 
-/* A sample under way. */
+/* The state of a running sample. */
 struct sampling {
     struct infer_state *x;
     struct sampler_settings set;
     struct target g;
     struct start start;
-    double draws, thin;  /* thin 0: as many transitions a draw as they are worth */
-    double picks;        /* of choices that nuts does not move, before each transition */
-    bool warm;           /* the warm-up goes on */
+    double draws, thin;  /* thin 0: the number advised per draw (pace.h) */
+    double picks;        /* picks of choices that nuts does not move, before each transition */
+    bool warm;           /* still in the warm-up */
     value collect, also; /* actions, or ABSENT; borrowed */
-    bool alone;          /* nothing but nuts touches the model */
+    bool alone;          /* only nuts touches the model */
     struct dataset *kept;
-    /* the quantities of the trace looked at last, found anew when its structure changes */
+    /* The quantities of the trace last examined; searched again when its structure changes. */
     uint64_t trace, structure;
     struct trace_quantity *q;
     size_t n_q;
@@ -50,7 +50,7 @@ struct sampling {
 
 /* ---- transitions ---- */
 
-/* Of one choice picked at random; a continuous one waits for nuts. */
+/* Moves one choice picked at random; a continuous one is left to nuts. */
 static enum gpm_status other_step(struct step *s) {
     const struct sp_class *cls = node_class(s->at[0]);
     const struct infer_op *gibbs = &infer_gibbs_rows[0];
@@ -66,7 +66,7 @@ static enum gpm_status other_step(struct step *s) {
     return st;
 }
 
-/* The same, and a continuous one is proposed from its prior. */
+/* The same, but a continuous choice is proposed from its prior. */
 static enum gpm_status any_step(struct step *s) {
     const struct sp_class *cls = node_class(s->at[0]);
     bool proposed = continuous_takes(s->t, s->at[0]) && cls && !(cls->flags & SP_IMPROPER);
@@ -82,8 +82,8 @@ static bool has_others(const struct sampling *r) {
     return false;
 }
 
-/* As many picks as there are choices, so that each is visited once on average: as there were at
- * most in the warm-up. A number that followed the state would draw from another distribution. */
+/* As many picks as there are choices, so that each is visited once on average. The number is the
+ * maximum of the warm-up: a number that followed the state would change the distribution. */
 static enum gpm_status sweep(struct sampling *r, step_fn *step) {
     struct target g = infer_aim(r->x, infer_name(r->x, "default"), infer_name(r->x, "one"));
     if (r->warm || r->picks < 1) r->picks = fmax(r->picks, (double)r->x->model->p.at[0]->choices.n);
@@ -91,7 +91,7 @@ static enum gpm_status sweep(struct sampling *r, step_fn *step) {
     return infer_transitions(r->x, &g, step, NULL);
 }
 
-/* What nuts does not move; *moved false: there is nothing of that kind. */
+/* Moves what nuts does not move; *moved is false if there are no such choices. */
 static enum gpm_status move_rest(struct sampling *r, bool *moved) {
     *moved = true;
     if (!is_absent(r->also)) {
@@ -115,11 +115,12 @@ static enum gpm_status find_possible(struct sampling *r, bool *possible) {
     return st;
 }
 
-/* Where a discrete choice, as the prior drew it, makes a datum impossible (a species that is seen
- * where none is said to live), no value of the continuous ones is a start. Each choice looks at
- * its own data alone, so a few sweeps do; more where a datum needs several choices in a row (an
- * animal seen after years must have lived through them), and where a parameter, as it was drawn,
- * makes that unlikely: every other sweep moves these, too. */
+/* A discrete choice drawn from the prior may make a datum impossible (a species seen where it is
+ * said not to live). Then no value of the continuous choices is a valid start. Usually each choice
+ * affects its own data alone, so a few sweeps suffice. More are needed if a datum depends on
+ * several choices in a row (an animal seen after years must have survived them). If a drawn
+ * parameter makes that unlikely it must change, too, so every other sweep moves the continuous
+ * choices. */
 static enum gpm_status make_possible(struct sampling *r) {
     enum { SWEEPS = 200 };
     bool possible, moved = true;
@@ -132,9 +133,9 @@ static enum gpm_status make_possible(struct sampling *r) {
     return st;
 }
 
-/* Values of a Gaussian process (of all procedures only emulators have replicates of their own) that
- * nobody observed are choices as any, but as tied to each other as its kernel says: hours may go by
- * before that shows in the draws. */
+/* Warns about unobserved values of a Gaussian process (only emulators have `replicate`). They are
+ * ordinary choices, but as strongly correlated as the kernel says. It may take hours until the
+ * draws show it. */
 static void warn_of_processes(const struct sampling *r) {
     enum { FEW = 8 };
     const struct trace *t = r->x->model->p.at[0];
@@ -155,7 +156,7 @@ static void warn_of_processes(const struct sampling *r) {
 static enum gpm_status transition(struct sampling *r) {
     bool moved;
     enum gpm_status st = move_rest(r, &moved);
-    r->alone = !moved && is_absent(r->collect); /* who knows what an action does */
+    r->alone = !moved && is_absent(r->collect); /* the effect of an action is unknown */
     r->g.again &= r->alone;
     if (st == GPM_OK) st = infer_transitions(r->x, &r->g, nuts_step, &r->set);
     r->g.again = r->alone;
@@ -173,7 +174,7 @@ static bool is_numeric(value v) {
     return n > 0;
 }
 
-/* An empty sequence may hold numbers in a later draw. */
+/* An empty sequence may have numbers in a later draw. */
 static bool may_be_kept(value v) {
     size_t n;
     return is_numeric(v) || (seq_length(v, &n) && n == 0);
@@ -187,8 +188,8 @@ static void look_up(struct sampling *r, struct trace *t) {
     r->structure = t->structure;
 }
 
-/* Columns stand in the order of the quantities, so that the search goes on where it ended; those
- * that are new join. False: there is nothing to keep, now or later. */
+/* Columns are in the order of the quantities, so each search starts where the last one ended; new
+ * columns are added. False: no column can be kept, now or later. */
 static bool add_row(struct sampling *r, double iter, size_t particle, double total) {
     struct dataset *d = r->kept;
     bool any = false;
@@ -241,7 +242,7 @@ static enum gpm_status keep_collected(struct sampling *r, double iter) {
     return st;
 }
 
-/* A transition of the warm-up, or a draw. */
+/* One transition of the warm-up, or one draw. */
 static enum gpm_status one_round(void *ctx, double i) {
     struct sampling *r = ctx;
     enum gpm_status st = GPM_OK;
@@ -279,7 +280,7 @@ static enum gpm_status read_arguments(struct infer_state *x, const struct action
     return st == GPM_OK ? start_read(x, action_arg(a, ARG_INIT), &r->start) : st;
 }
 
-/* What the rounds have come to; the rest are the arguments. */
+/* The progress of the rounds; everything else follows from the arguments. */
 static void pack_sampling(struct pack *p, void *ctx) {
     struct sampling *r = ctx;
     value kept = p->reading ? NIL : value_box(V_BOX, &r->kept->box);

@@ -3,10 +3,9 @@
  * Subproblems: selections of choices as values, made by select, choose_by_scope and the path
  * language /?tag==v.
  *
- * A subproblem is a description, not a set: which choices it names is looked up in the trace each
- * time it is used (subproblem_choices), so it survives moves that change them. Settling it (x <-
- * select(s, one)) makes the random part of the description final: the choices' numbers, SUB_CHOSEN.
- */
+ * A subproblem is a description, not a set: each use looks up its choices in the trace
+ * (subproblem_choices), so it survives moves that change them. Settling it (x <- select(s, one))
+ * fixes the random part of the description as the choices' numbers, SUB_CHOSEN. */
 #include "inference/run/infer.h"
 
 static void sub_free(struct box *b) {
@@ -39,13 +38,13 @@ static bool contains(const struct node_set *s, const struct node *n) {
     return false;
 }
 
-/* The choices of a scope's block, which must be there unless the scope holds none. */
+/* The choices of a scope's block; an error if the scope holds choices but not this block. */
 static enum gpm_status of_block(struct infer_state *x, struct trace *t, value scope, value block,
                                 struct node_set *out) {
     struct target g = {.scope = scope, .block = block};
     struct scope *s = trace_scope(t, scope);
     enum gpm_status st = infer_target_all(x, t, &g, out);
-    if (st == GPM_OK) node_set_join(out, &(struct node_set){0}); /* of two blocks, once */
+    if (st == GPM_OK) node_set_join(out, &(struct node_set){0}); /* removes duplicates */
     if (st != GPM_OK || out->n || !s || !scope_live(s) || scope_find_block(s, block)) return st;
     mem_free(out->at);
     return infer_unknown_block(x, s, block);
@@ -60,8 +59,7 @@ static enum gpm_status of_value(struct infer_state *x, struct trace *t, value v,
     return subproblem_choices(x, t, s, out);
 }
 
-/* Union, or intersection; a path /a/b is the choices of b inside a, which is the intersection too.
- */
+/* Union or intersection. A path /a/b, the choices of b inside a, is an intersection, too. */
 static enum gpm_status combine(struct infer_state *x, struct trace *t, const struct subproblem *s,
                                struct node_set *out) {
     struct node_set b;
@@ -82,9 +80,9 @@ static enum gpm_status combine(struct infer_state *x, struct trace *t, const str
     return GPM_OK;
 }
 
-/* What the description names in this trace now, without duplicates. Only SUB_RANDOM_SINGLE draws;
- * "one" of a scope stands for all its blocks here, since picking is the business of whoever visits
- * (target.c) or settles. */
+/* The choices named by the description in this trace, without duplicates. Only SUB_RANDOM_SINGLE
+ * draws. "one" of a scope means all its blocks here, since the pick is made when the subproblem is
+ * visited (target.c) or settled. */
 enum gpm_status subproblem_choices(struct infer_state *x, struct trace *t,
                                    const struct subproblem *s, struct node_set *out) {
     *out = (struct node_set){0};
@@ -160,7 +158,7 @@ static enum gpm_status op_by(struct infer_state *x, const struct action *a, valu
     return GPM_OK;
 }
 
-/* The row says what block is meant when none is named. */
+/* The row gives the default block. */
 value subproblem_given(struct infer_state *x, const struct action *a) {
     bool named = !is_absent(action_arg(a, 1));
     if (subproblem_of(a->args[0])) return value_ref(a->args[0]);

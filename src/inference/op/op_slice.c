@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Slice sampling of one continuous choice (Neal 2003), a number, or one coordinate of the
- * unconstrained space of a vector or matrix, picked at random: draw a height under the density,
- * log y = log p(x0) - Exp(1); find an interval around x0 whose ends lie below it; draw from the
- * interval until a point lies above it, shrinking it to the points that do not. No ratio is needed.
- * The interval grows by stepping out, or by doubling with its test of acceptability. Where the
- * choice decides what else is evaluated (the scaffold has a brush) the density at other points
- * would need a brush of its own, as where a random function's value at it is drawn anew; then one
- * Metropolis step with a uniform proposal of width 2w is
- * made instead. */
+ * Slice sampling (Neal 2003) of one continuous choice: a number, or one randomly picked coordinate
+ * of the unconstrained space of a vector or matrix. Draw a height below the density, log y = log
+ * p(x0) - Exp(1). Find an interval around x0 whose ends are below the height. Draw points from the
+ * interval until one is above it, shrinking the interval to points that are not. No ratio is
+ * needed.
+ *
+ * The interval grows by stepping out, or by doubling with its acceptability test. If the choice
+ * decides what else is evaluated (the scaffold has a brush), the density at another point needs
+ * another brush. The same holds if a random function's value at it is redrawn. In these cases one
+ * Metropolis step with a uniform proposal of width 2w is made instead. */
 #include "inference/hmc/continuous.h"
 
 #include <math.h>
@@ -20,12 +21,12 @@ struct slice_run {
     struct rng *rng;
     struct move *m;
     struct continuous *c; /* NULL: x is the value itself */
-    size_t at;            /* else: x is this coordinate of z */
-    double *z, w_old;     /* log weight of what stands */
-    double w;             /* first guess of the slice's width */
-    double limit;         /* most steps out, or doublings */
+    size_t at;            /* otherwise: x is this coordinate of z */
+    double *z, w_old;     /* log weight of the current state */
+    double w;             /* initial guess of the slice's width */
+    double limit;         /* maximum number of steps out, or doublings */
     double x0, log_y;
-    double left, right; /* the interval: x0 lies in it */
+    double left, right; /* the interval; it contains x0 */
     enum gpm_status st;
 };
 
@@ -39,23 +40,23 @@ static double build_at(struct slice_run *r, double at) {
     return r->st == GPM_OK ? w : -INFINITY;
 }
 
-/* Above the height? An error of the model is kept in r->st, and every point lies outside then. */
+/* Is the point above the height? An error of the model is kept in r->st, and all points count as
+ * outside then. */
 static bool inside(struct slice_run *r, double at) {
     double w = build_at(r, at);
     if (r->st == GPM_OK) move_drop(r->m);
     return w > r->log_y;
 }
 
-/* Neal 2003, figure 3. The limit is split at random between the sides, so that the same interval is
- * as likely to be found from any other point of it. */
+/* Neal 2003, figure 3. The limit is split at random between the sides, so that the interval is
+ * equally likely to be found from any of its points. */
 static void step_out(struct slice_run *r) {
     double to_left = floor(r->limit * rng_uniform(r->rng)), to_right = r->limit - 1 - to_left;
     for (; to_left > 0 && inside(r, r->left); to_left--) r->left -= r->w;
     for (; to_right > 0 && inside(r, r->right); to_right--) r->right += r->w;
 }
 
-/* Neal 2003, figure 4: the width doubles, to a side picked by a coin, until both ends lie outside.
- */
+/* Neal 2003, figure 4: doubles the width to a random side until both ends are outside. */
 static void double_out(struct slice_run *r) {
     bool in_left = inside(r, r->left), in_right = inside(r, r->right);
     for (double k = r->limit; k > 0 && (in_left || in_right); k--) {
@@ -70,7 +71,7 @@ static void double_out(struct slice_run *r) {
     }
 }
 
-/* Could the interval have been reached from x1 as well? (Neal 2003, figure 6) */
+/* Could x1 have produced the same interval? (Neal 2003, figure 6) */
 static bool acceptable(struct slice_run *r, double left, double right, double x1) {
     bool differ = false;
     while (right - left > 1.1 * r->w) {
@@ -85,8 +86,7 @@ static bool acceptable(struct slice_run *r, double left, double right, double x1
     return true;
 }
 
-/* Neal 2003, figure 5: a point that fails becomes the end on its side. False: nothing but x0 is
- * left. */
+/* Neal 2003, figure 5: a rejected point becomes the end on its side. False: only x0 remains. */
 static bool shrink(struct slice_run *r, bool doubling, double *out) {
     double lo = r->left, hi = r->right;
     while (r->st == GPM_OK) {
@@ -105,7 +105,7 @@ static bool shrink(struct slice_run *r, bool doubling, double *out) {
     return false;
 }
 
-/* Symmetric in x, and the brush is drawn from its prior. */
+/* Symmetric in x; the brush is drawn from its prior. */
 static bool propose_uniform(struct slice_run *r) {
     double w = build_at(r, r->x0 + r->w * (2 * rng_uniform(r->rng) - 1));
     return r->st == GPM_OK && move_built(r->m) && step_accept(r->s, r->w_old, w, 0);

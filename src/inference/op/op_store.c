@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * save_model, load_model: the current model in a file. Its particles with their directives,
- * choices, weights and generators go on from it as they would have gone on without: the same draws.
- */
+ * save_model, load_model: the current model in a file. It holds the particles with their
+ * directives, choices, weights and generators. A loaded model continues with the same draws. */
 #include "base/file.h"
 #include "inference/run/infer_pack.h"
 #include "inference/op/show.h"
@@ -33,7 +32,7 @@ static enum gpm_status op_save(struct infer_state *x, const struct action *a, va
     return st;
 }
 
-/* The model that is current gets the particles of the one that was read. */
+/* Moves the particles of the loaded model into the current one. */
 static enum gpm_status take(struct infer_state *x, const char *path, struct model *m) {
     particles was = x->model->p;
     if (x->core->nest)
@@ -64,7 +63,7 @@ static enum gpm_status op_load(struct infer_state *x, const struct action *a, va
         pack_model(&p, &m);
         st = pack_ok(&p) ? take(x, path, m)
                          : infer_error(x, DIAG_FILE, "'%s' cannot be loaded: %s", path, p.why.data);
-        if (pack_ok(&p)) value_unref(value_box(V_BOX, &m->box)); /* else it may be in pieces */
+        if (pack_ok(&p)) value_unref(value_box(V_BOX, &m->box)); /* else it may be incomplete */
         core_pack_end(&p);
     }
     buf_release(&file);

@@ -2,9 +2,9 @@
  *
  * structure_mh: moves between structures that take their parameters along.
  *
- * Let k stand for the structure (the choices of a scope, with everything that depends on their
- * values), theta for the continuous choices of another scope, g_k for the fit (laplace_fit.h) of
- * p(theta | k, data). The proposal draws k' from the prior of a block, theta' from g_k', and
+ * Let k be the structure (the choices of a scope and everything that depends on them), theta the
+ * continuous choices of another scope, g_k the fit (laplace_fit.h) of p(theta | k, data). The
+ * proposal draws k' from the prior of a block and theta' from g_k':
  *
  *     log alpha = log p(y, theta' | k') - log p(y, theta | k) + log g_k(theta) - log g_k'(theta')
  *                 + log P(block | k') - log P(block | k)
@@ -63,7 +63,7 @@ enum gpm_status parameters_in_order(struct infer_state *x, struct trace *t, valu
     return st;
 }
 
-/* A block of the structure's scope, and the log probability of having picked it. */
+/* Picks a block of the structure's scope and gives the log probability of the pick. */
 static enum gpm_status pick_block(struct jump *j, struct trace *t, struct node_set *out) {
     struct target g = {.scope = j->scope, .block = j->block};
     return infer_is_name(j->block, "one") ? infer_pick_block(j->x, t, j->scope, out)
@@ -89,8 +89,8 @@ static enum gpm_status prior_of(struct trace *t, const struct node_set *p, doubl
 }
 
 /* Takes the parameters out of the trace; *prior: their log prior, in the coordinates of the fit.
- * Those that exist by the value of another one only are its brush, drawn from their prior either
- * way: p loses them. */
+ * Parameters that exist only for some values of another one are its brush and are drawn from their
+ * prior in both directions: p loses them. */
 static enum gpm_status take_out(struct jump *j, struct trace *t, struct node_set *p,
                                 struct continuous *c, double *prior) {
     for (;;) {
@@ -107,11 +107,11 @@ static enum gpm_status take_out(struct jump *j, struct trace *t, struct node_set
     return GPM_OK;
 }
 
-/* What the parameters add to log alpha on one side of the move: of the state as it is (LEAVE)
+/* The parameters' contribution to log alpha on one side of the move. For the present state (LEAVE):
  *
  *     log p(theta | k) - log g_k(theta),   -inf: any other state is better
  *
- * and on the way from theta_1, which stands, to theta' ~ g (ARRIVE)
+ * From theta_1, the value in the trace, to theta' ~ g (ARRIVE):
  *
  *     log J(theta') / J(theta_1) + log p(theta_1 | k') - log g_k'(theta') */
 enum side { LEAVE, ARRIVE };
@@ -147,9 +147,9 @@ struct trace *trace_copy(struct trace *t) {
     return c;
 }
 
-/* From t by way of `via` to `end`, copies that the caller frees. Two of them, since a fit must see
- * the trace as a fresh copy would show it: `via` is t with the block and theta drawn from the
- * prior, `end` a copy of that with theta' from the fit. With the terms as they are computed,
+/* From t through `via` to `end`, two copies that the caller frees; each fit needs a new copy of the
+ * trace. `via` is t with block and theta drawn from the prior, `end` a copy of `via` with theta'
+ * from the fit. In the computed terms
  *
  *     log alpha = lik + to - from + pick
  *     lik  = log p(y | k', theta_1) - log p(y | k, theta)             w_new - w_old
@@ -157,8 +157,8 @@ struct trace *trace_copy(struct trace *t) {
  *     to   = log J(theta') - log J(theta_1) + log p(theta_1 | k') - log g_k'(theta')    ARRIVE
  *     pick = log P(block | k') - log P(block | k)
  *
- * t itself is not touched; step puts `end` in its place when it is accepted. From weight zero to
- * weight zero there are no fits: `end` is `via`. */
+ * t is not changed; step replaces it by `end` if accepted. Between states of weight zero no fits
+ * are made: `end` is `via`. */
 static enum gpm_status propose(struct jump *j, struct trace *t, struct trace **via,
                                struct trace **end, struct ratio *r) {
     struct node_set block, p = {NULL, 0};

@@ -4,8 +4,8 @@
  * while the session's state is set aside. Random numbers come from the run's stream, and new models
  * draw from streams derived from it. So the run is a function of the stream and of what it reads.
  *
- * A run works on models that it made itself, and its value contains none of them: such a model
- * could change without the trace noticing. nil replaces it. */
+ * A run works on models that it made itself, and its value contains no models, since they could
+ * change without the trace noticing. nil replaces them. */
 #include "runtime/core/nest.h"
 #include "inference/run/infer.h"
 
