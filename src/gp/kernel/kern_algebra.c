@@ -19,11 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_TERMS 1024 /* a product that would expand beyond this stays as it is */
+#define MAX_TERMS 1024 /* a product with more terms is not expanded */
 
-/* What one operation may still do, in terms copied and pairs of terms compared. An expression of n
- * symbols can stand for 2^n terms (k + k, where k is such a sum), so that operations count, and end
- * when nothing is left; their result is then thrown away. */
+/* Work left in one operation, counted in terms copied and pairs of terms compared. An expression of
+ * n symbols can stand for 2^n terms (k + k, where k is such a sum). So operations count their work
+ * and stop when none is left; their result is then discarded. */
 struct work {
     size_t left;
 };
@@ -185,14 +185,14 @@ static struct kern *linear_leaf(const struct kern *like, const double *c, size_t
     return k;
 }
 
-/* Number of columns of a linear leaf; 0 when it looks at all of an unknown number. */
+/* Number of columns of a linear leaf; 0 if it uses all of an unknown number. */
 static size_t known_columns(const struct kern *k) {
     return k->ard > 1 ? k->ard : k->ncol;
 }
 
-/* Merges term j into i when they differ in the origin of one LIN only; the left-over constant times
- * the other factors is appended. When the number of columns is unknown so is the constant: the
- * terms are then left alone (write LIN[0](...) to say which column). */
+/* Merges term j into i if they differ only in the origin of one LIN. The remaining constant times
+ * the other factors is appended. If the number of columns is unknown, so is the constant, and the
+ * terms are left alone (LIN[0](...) names the column). */
 static bool merge_linear(term_list *l, size_t i, size_t j) {
     struct sum_term *a = &l->at[i], *b = &l->at[j];
     size_t pa = only_linear(a), pb = only_linear(b);
@@ -234,11 +234,11 @@ static void list_simplify(term_list *l, struct work *w) {
             term_release(&l->at[i]);
             l->at[i] = l->at[--l->n];
         }
-    for (bool changed = true; changed;) { /* a merge can make room for another */
+    for (bool changed = true; changed;) { /* a merge can enable another */
         changed = false;
         for (size_t i = 0; i < l->n; i++)
             for (size_t j = i + 1; j < l->n && work_on(w, 1 + l->at[i].f.n);) {
-                bool merged = merge_pair(l, i, j); /* another term stands at j then */
+                bool merged = merge_pair(l, i, j); /* then j is another term */
                 changed = changed || merged;
                 if (!merged) j++;
             }
@@ -296,7 +296,7 @@ static void expand_product(const struct kern *k, term_list *out, struct work *w)
             expand(k->kid[i], &next, w);
             list_simplify(&next, w);
         }
-        if (next.n > 1 && acc.n > MAX_TERMS / next.n) { /* too big: one opaque factor */
+        if (next.n > 1 && acc.n > MAX_TERMS / next.n) { /* too large: kept as one factor */
             struct kern *whole = rebuild(&next, k->kid[i], w);
             list_release(&next);
             push_factor(&next, 1, whole);
@@ -309,7 +309,7 @@ static void expand_product(const struct kern *k, term_list *out, struct work *w)
     vec_release(&acc);
 }
 
-/* k + k is 2 k: a kernel that stands in a sum several times in a row is expanded once. */
+/* k + k is 2 k: a kernel that occurs several times in a row in a sum is expanded once. */
 static void expand_sum(const struct kern *k, term_list *out, struct work *w) {
     size_t times = 1;
     for (size_t i = 0; i < k->nkids && work_on(w, 1); i += times) {
@@ -324,7 +324,7 @@ static void expand_sum(const struct kern *k, term_list *out, struct work *w) {
 static void expand(const struct kern *k, term_list *out, struct work *w) {
     if (!work_on(w, WORK_LEAF)) return;
     switch (k->op) {
-    case KERN_ALIAS: /* no kernel is one */
+    case KERN_ALIAS: /* never the op of a kernel */
     case KERN_LEAF: expand_leaf(k, out); return;
     case KERN_PRODUCT: expand_product(k, out, w); return;
     case KERN_CALLBACK: push_factor(out, 1, kern_ref(k)); return;
@@ -342,7 +342,7 @@ static void expand(const struct kern *k, term_list *out, struct work *w) {
 
 /* ---- back to an expression ---- */
 
-/* The coefficient goes into the first factor that has an amplitude of its own. */
+/* The coefficient goes into the first factor with an amplitude. */
 static struct kern *rebuild_term(const struct sum_term *t) {
     VEC(struct kern *) kids = {0};
     double coef = t->coef;
@@ -412,7 +412,7 @@ static void sort_terms(term_list *l, struct work *w) {
     if (l->n > 1) qsort(l->at, l->n, sizeof *l->at, compare_terms);
 }
 
-/* The terms of `whole` as one kernel; itself when a coefficient is beyond the numbers. */
+/* The terms of `whole` as one kernel; `whole` itself if a coefficient overflows. */
 static struct kern *rebuild(term_list *l, const struct kern *whole, struct work *w) {
     for (size_t i = 0; i < l->n; i++)
         if (!(l->at[i].coef <= 1e300) || (l->at[i].coef != 0 && l->at[i].coef < 1e-300))
@@ -426,7 +426,7 @@ static struct kern *rebuild(term_list *l, const struct kern *whole, struct work 
     struct kern *k = n == l->n ? kern_nary(KERN_SUM, kids, n) : NULL;
     for (size_t i = 0; i < n; i++) kern_unref(kids[i]);
     mem_free(kids);
-    if (!k) w->left = 0; /* beyond what a kernel may be */
+    if (!k) w->left = 0; /* larger than a kernel may be */
     return k ? k : kern_ref(whole);
 }
 
@@ -482,8 +482,8 @@ enum gpm_status kern_struct_canonical(const char *text, struct buf *out, char **
     return st ? GPM_E_FORMAT : GPM_OK;
 }
 
-/* Two defaults of one kind would merge ("SE + SE"), so the structure is compared by its terms'
- * texts, each against each. */
+/* Two defaults of one kind would merge ("SE + SE"), so the texts of the terms are compared
+ * pairwise. */
 enum gpm_status kern_contains(const struct kern *k, const char *structure, bool *yes, char **why) {
     struct kern *s = NULL;
     enum gpm_status st = kern_parse(structure, &s, why);

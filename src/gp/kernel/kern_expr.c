@@ -108,15 +108,15 @@ static struct kern *node_new(enum kern_op op, const struct kern_class *cls, cons
     return k;
 }
 
-/* Exponentials and the like, unlike lines and walks. */
+/* Exponentials and similar functions are expensive; lines and walks are not. */
 static bool dear_leaf(const struct kern_class *cls) {
     return cls->algebra == KERN_ALG_OPAQUE
                ? cls->npar > 2
                : cls->algebra == KERN_ALG_SE || cls->algebra == KERN_ALG_STAT;
 }
 
-/* Hash, depth, flags and parameter count from the parts. Independent of addresses, except for
- * callbacks, which have no other identity. */
+/* Sets hash, depth, flags and parameter count from the parts. The hash does not depend on
+ * addresses, except for callbacks, which have no other identity. */
 static void finish(struct kern *k) {
     uint64_t h = hash_mix((uint64_t)k->op + 17);
     if (k->cls) h = hash_bytes(k->cls->name, strlen(k->cls->name), h + k->cls->npar);
@@ -152,11 +152,11 @@ double kern_base_par(const struct kern_class *alias, const double *par, size_t b
     return p < 0 ? 1 : f != 0 ? f * par[p] : root;
 }
 
-/* The leaf that an alias stands for. */
+/* The leaf behind an alias. */
 static struct kern *alias_base(const struct kern *k) {
     const struct kern_class *row, *best = NULL;
     double par[KERN_MAX_PAR], slope;
-    /* The last row of that name is the one with the most parameters (LIN with an origin). */
+    /* The last row of that name has the most parameters (LIN with an origin). */
     for (size_t i = 0; (row = kern_class_at(i)); i++)
         if (strcmp(row->name, k->cls->symbol) == 0 && (!best || row->npar > best->npar)) best = row;
     for (size_t b = 0; b < best->npar; b++) par[b] = kern_base_par(k->cls, k->par, b, &slope);
@@ -187,7 +187,7 @@ struct kern *kern_leaf_on(const struct kern_class *cls, const double *par, size_
         return k;
     }
     struct kern *base = ok ? alias_base(k) : NULL;
-    if (ok && !base) /* a parameter so small or large that its square root leaves the domain */
+    if (ok && !base) /* the root of a tiny or huge parameter leaves the domain */
         buf_printf(&b, "%s: parameter out of the range of numbers", cls->name);
     if (b.len) complain(why, &b);
     kern_unref(k);

@@ -17,8 +17,8 @@ enum gpm_status kern_diag(const struct kern *k, struct kern_pts x, double *d) {
     return st;
 }
 
-/* The one part of a sum that is not white noise, when it is a leaf with an exponential, else NULL;
- * *white: the variance of the others. */
+/* The only part of a sum that is not white noise, if it is a leaf with an exponential; otherwise
+ * NULL. *white: the variance of the white noise. */
 static const struct kern *lone_exponential(const struct kern *k, double *white) {
     const struct kern *rest = NULL;
     *white = 0;
@@ -34,9 +34,9 @@ static const struct kern *lone_exponential(const struct kern *k, double *white) 
     return rest && rest->op == KERN_LEAF && rest->cls->expo ? rest : NULL;
 }
 
-/* A small matrix as one strip, without a plan: the exponents of all columns one after the other,
- * one exponential over them. Optimisers live here: a column of ten numbers does not pay for the
- * calls. False: it has to go the other way. */
+/* A small matrix as one strip, without a plan: the exponents of all columns in sequence, with one
+ * exponential over them. Optimisers need this, since a column of ten numbers does not repay the
+ * calls. False: use the general method. */
 static bool fill_small(const struct kern *k, struct kern_pts x, double *a, size_t ld) {
     double e[KERN_STRIP], f[KERN_STRIP], col[KERN_STRIP], white, *to = e;
     size_t n = x.n, all = (n * (n - 1) / 2 + 7) & ~(size_t)7; /* whole vectors */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Gradient contraction g_p = sum_ij M_ij dK_ij/dtheta_p in one pass over the triangle: every node
- * receives the weights that multiply its own values and hands weights down. For a product of
- * exponentials the value is computed once and the leaves add up derivatives of their logarithms. On
- * a regular grid stationary subtrees only collect the weights by lag; their derivatives are taken
- * at the n lags afterwards.
- */
+ * Gradient contraction g_p = sum_ij M_ij dK_ij/dtheta_p in one pass over the triangle. Every node
+ * receives the weights of its values and passes weights down. For a product of exponentials the
+ * value is computed once, and the leaves add derivatives of their logarithms. On a regular grid
+ * stationary subtrees only collect weights by lag; their derivatives are taken at the n lags
+ * afterwards. */
 #include "gp/kernel/kern_plan.h"
 
 #include "numeric/la/vec_ops.h"
@@ -15,16 +14,16 @@
 struct pass {
     struct plan *p;
     double *g;
-    double *dx;          /* not NULL: derivatives in the fixed point instead */
-    double value;        /* then: the sum of the weighted values */
-    const double *alpha; /* not NULL: the weights are alpha alpha' - M */
-    size_t j, i0, m;     /* strip against point j; diag: points i0 .. i0 + m with themselves */
+    double *dx;          /* if not NULL: derivatives in the fixed point instead */
+    double value;        /* in that case: the sum of the weighted values */
+    const double *alpha; /* if not NULL: the weights are alpha alpha' - M */
+    size_t j, i0, m;     /* strip against point j; diag: points i0 .. i0 + m against themselves */
     bool diag;
 };
 
 static void descend(struct pass *s, struct plan_node *q, const double *w);
 
-/* The leaf's derivatives land in gb, one per parameter of the leaf. */
+/* Adds the leaf's derivatives gb, one per parameter of the leaf, to g. */
 void plan_deliver(const struct plan_node *q, const double *gb, double *g) {
     for (size_t i = 0; i < q->k->npar; i++) g[q->at + i] += gb[i];
 }
@@ -44,7 +43,7 @@ static void exp_leaf(struct pass *s, struct plan_node *q, const double *wt, doub
     }
     double *own = clear_own(s, q);
     if (q->k->cls->amp == KERN_AMP_SQUARE && q->k->par[0] > 0) own[0] = 2 / q->k->par[0] * total;
-    /* on the diagonal these leaves are constant in everything but the amplitude */
+    /* On the diagonal these leaves depend only on the amplitude. */
     if (!s->diag) q->k->cls->grad(q->k, &v, wt, own);
     plan_deliver(q, own, s->g);
 }
@@ -54,7 +53,7 @@ static void value_strip(struct plan_node *q, const struct kern_strip *st, const 
                         double *t, double *own) {
     const struct vec_ops *v = vec_ops();
     const struct kern_class *cls = q->k->cls;
-    if (cls->grad_value) { /* one pass; t holds the amplitude */
+    if (cls->grad_value) { /* one pass; t is filled with the amplitude */
         double before = own[0];
         own[0] = 0;
         v->scale_to(st->m, q->amp, w, t);
@@ -114,7 +113,7 @@ static void values(struct pass *s, struct plan_node *q, double *out) {
         plan_strip(s->p, q, s->j, s->i0, s->m, out);
 }
 
-/* Exponential part times all other factors but `skip`, times w. */
+/* The exponential part times all other factors except `skip`, times w. */
 static void others(struct pass *s, struct plan_node *q, size_t skip, const double *w, double *out,
                    double *tmp) {
     memcpy(out, w, s->m * sizeof *out);
@@ -139,10 +138,10 @@ static void product(struct pass *s, struct plan_node *q, const double *w) {
         descend(s, q->kid[c], mine);
         if (!q->nexp) total = s->value - known;
     }
-    s->value = before + total; /* each factor found the same */
+    s->value = before + total; /* every factor computed the same total */
 }
 
-/* By the parameters of the operator; a, b: weights times the values of its sides. */
+/* Derivatives in the operator's parameters; a, b: weights times the values of its two sides. */
 static void change_slopes(struct pass *s, const struct plan_node *q, const double *a,
                           const double *b) {
     const struct vec_ops *v = s->p->v;
@@ -235,7 +234,7 @@ static void lag_start(struct plan *p, struct plan_node *q) {
     }
 }
 
-/* The collected weights; lag 0 is left to the diagonal pass. */
+/* Uses the collected weights; the diagonal pass handles lag 0. */
 static void lag_finish(struct pass *s, struct plan_node *q) {
     if (q->lag)
         plan_column_grad(q->lags, q->lag_sum, s->g + q->at);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Small helpers shared by the family files: the columns a leaf looks at and common parameter rows.
- */
+ * Small helpers of the family files: the columns of a leaf, and common parameter rows. */
 #ifndef GP_KERN_LEAF_H
 #define GP_KERN_LEAF_H
 #include "gp/kernel/kern_tree.h"
@@ -13,7 +12,7 @@
 static inline int leaf_dim(const struct kern *k, int dim) {
     return k->ncol ? (int)k->ncol : dim;
 }
-/* The input column that the leaf's column c is. */
+/* The input column of the leaf's column c. */
 static inline int leaf_place(const struct kern *k, int c) {
     return k->ncol ? k->col[c] : c;
 }

@@ -67,7 +67,8 @@ static void poly_grad(const struct kern *k, const struct kern_strip *s, const do
     g[1] += k->par[2] * vec_ops()->dot(s->m, w, t);
 }
 
-/* Rows of value h h', h a function of one column: the features are h and its derivatives. */
+/* Rows with value h h', where h is a function of one column; the features are h and its
+ * derivatives. */
 static void weight_prepare(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
     const double *from = leaf_col(k, x, 0);
     double dh[KERN_MAX_PAR];
@@ -169,18 +170,19 @@ static void iwiener_value(const struct kern *k, const struct kern_strip *s, doub
     }
 }
 
-/* IOU(sf, l, x0): the integral from x0 of a slope that forgets, an Ornstein-Uhlenbeck process of
- * variance sf^2 and memory l, in its stationary state. With a = min(t, t') / l, b = |t - t'| / l,
- * E(u) = 1 - e^-u:  k = sf^2 l^2 (2 (a - E(a)) + E(a) E(b)), a sum without cancellation: sf^2 t t'
- * (a straight line) for long memories, a Wiener process of variance 2 sf^2 l for short ones. */
-static double iou_rest(double a) { /* a - E(a); the series where the difference has no digits */
+/* IOU(sf, l, x0): the integral from x0 of a slope with finite memory, an Ornstein-Uhlenbeck process
+ * of variance sf^2 and memory l in its stationary state. With a = min(t, t') / l, b = |t - t'| / l,
+ * E(u) = 1 - e^-u: k = sf^2 l^2 (2 (a - E(a)) + E(a) E(b)), a sum without cancellation. For long
+ * memories it is sf^2 t t' (a straight line), for short ones a Wiener process of variance 2 sf^2
+ * l. */
+static double iou_rest(double a) { /* a - E(a); the series where the difference loses its digits */
     if (a > 0.5) return a + expm1(-a);
     double term = a * a / 2, sum = term;
     for (int m = 3; fabs(term) > 1e-18 * sum; m++) sum += term *= -a / m;
     return sum;
 }
 
-/* Features: t, and E(t / l) and t / l - E(t / l), of which a pair takes those of the earlier. */
+/* Features: t, E(t / l) and t / l - E(t / l); a pair uses those of the earlier point. */
 static void iou_prepare(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
     double l = k->par[1];
     wiener_prepare(k, x, f, ld);
@@ -196,8 +198,8 @@ static struct iou_start { double t, e, rest; } iou_earlier(const struct kern_str
     return (struct iou_start){s->col[0], s->col[1], s->col[2]};
 }
 
-/* E(b) along a strip from b; below 1/2 by its series, to 1e-17 of it: b times the sum
- * of (-b)^m / (m + 1)!, by steps of two. */
+/* E(b) along a strip, from b. Below 1/2 the series, with relative error 1e-17: b times the sum of
+ * (-b)^m / (m + 1)!, by steps of two. */
 static void iou_decays(size_t n, const double *b, double *e) {
     static const double c[] = {1,
                                1. / 2,
@@ -225,7 +227,7 @@ static void iou_decays(size_t n, const double *b, double *e) {
     }
 }
 
-/* E(b), b = |t - t'| / l, along a strip: looked up or computed. */
+/* E(b), b = |t - t'| / l, along a strip: from the table or computed. */
 static const double *iou_gaps(const struct kern_strip *s, const double *b, double *e) {
     if (s->gap) return s->gap;
     iou_decays(s->m, b, e);
@@ -251,7 +253,7 @@ static void iou_pairs(const struct kern *k, const struct kern_strip *s, double *
     }
 }
 
-/* Is the fixed point the earlier one of all pairs, and E(b) known? */
+/* Is the fixed point the earlier one in all pairs, with E(b) known? */
 static bool iou_simple(const struct kern_strip *s) {
     return s->later && s->gap;
 }
@@ -282,8 +284,8 @@ static double iou_variogram(const double *par, double distance, double *d) {
     return l * l * rest;
 }
 
-/* With k = l^2 G(a, b): dk/dl = l (2 G - a G_a - b G_b). Where the fixed point is the earlier one
- * of all pairs all that is summed over are w, w E(b), w b and w b E(b). */
+/* With k = l^2 G(a, b): dk/dl = l (2 G - a G_a - b G_b). If the fixed point is the earlier one in
+ * all pairs, only w, w E(b), w b and w b E(b) need to be summed. */
 static void iou_grad_later(const struct kern *k, const struct kern_strip *s, const double *w,
                            double *g) {
     const struct vec_ops *v = vec_ops();
@@ -320,7 +322,7 @@ static void iou_grad(const struct kern *k, const struct kern_strip *s, const dou
 }
 
 /* ---- state-space forms ---- */
-static const double FIRST[] = {1, 0}; /* the value; the slope stands behind it */
+static const double FIRST[] = {1, 0}; /* the value, followed by the slope */
 
 static void wiener_step(const struct kern *k, const double *p, double dt, double *a, double *q,
                         double *da, double *dq) {
@@ -341,7 +343,7 @@ static void iwiener_prior(const struct kern *k, double t, double *p, double *dp)
     iwiener_step(k, NULL, t, a, p, NULL, NULL);
 }
 
-/* 2u - 3 + 4 e^-u - e^-2u = 2 int (1 - e^-v)^2 dv from 0 to u: the series where the sum has no
+/* 2u - 3 + 4 e^-u - e^-2u = 2 int (1 - e^-v)^2 dv from 0 to u; the series where the sum loses its
  * digits. */
 static double iou_square(double u) {
     if (u > 0.5) return 2 * u - 3 + 4 * exp(-u) - exp(-2 * u);
@@ -365,7 +367,7 @@ static void iou_step(const struct kern *k, const double *p, double dt, double *a
     dq[0] = 2 * l * (w - u * f * f), dq[1] = dq[2] = f * (f - 2 * u * e),
     dq[3] = -2 * e * e * u / l;
 }
-/* It starts at 0 with a slope of variance 1: P = A (0, 0; 0, 1) A' + Q. */
+/* Starts at 0 with a slope of variance 1: P = A (0, 0; 0, 1) A' + Q. */
 static void iou_prior(const struct kern *k, double t, double *p, double *dp) {
     double a[4], da[4];
     iou_step(k, NULL, t, a, p, dp ? da : NULL, dp);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * White noise by value of x (the paper's delta), categories, and the platform's tolerance kernels,
- * which stand for it when inputs are compared approximately. Those are functions of the distance d;
- * the first one is a covariance only when "nearer than the tolerance" is transitive on the inputs.
- */
+ * which replace white noise when inputs are compared approximately. These are functions of the
+ * distance d. The first is a covariance only if "nearer than the tolerance" is transitive on the
+ * inputs. */
 #include "gp/kernel/kern_tree.h"
 #include "gp/kernel/kern_leaf.h"
 
@@ -91,7 +91,7 @@ static void ham_grad(const struct kern *k, const struct kern_strip *s, const dou
     }
 }
 
-/* Between its jumps it is constant. */
+/* Constant between its jumps. */
 static double ham_slope(const struct kern *k, const struct kern_strip *s, const double *w,
                         double *g) {
     return 0;
@@ -102,7 +102,8 @@ double kern_sign(uint64_t key, double v) {
     return hash_bytes(&v, sizeof v, key) & 1 ? 1 : -1;
 }
 
-/* Values share their sign with probability exp(-1/l), else each has its own. */
+/* Values share their sign with probability exp(-1/l); otherwise each value has an independent
+ * sign. */
 static void ham_wave(const struct kern *k, int dim, struct kern_wave *f) {
     for (int c = 0; c < leaf_dim(k, dim); c++)
         if (rng_uniform(f->rng) >= exp(-1 / kern_par(k, 0, c)))

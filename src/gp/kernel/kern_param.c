@@ -21,7 +21,7 @@ void kern_params(const struct kern *k, double *theta) {
     }
 }
 
-/* The node that owns parameter *i, and its place there. */
+/* The node with parameter *i; *i becomes the index in that node. */
 static const struct kern *owner(const struct kern *k, size_t *i) {
     while (*i >= k->npar) {
         *i -= k->npar;
@@ -46,7 +46,8 @@ const struct kern_param *kern_param_at(const struct kern *k, size_t i) {
     return &o->cls->par[kern_par_of(o, i, &c)];
 }
 
-/* How many nodes with this symbol have their parameters before place `target`; *total: of all. */
+/* Number of nodes with this symbol whose parameters come before place `target`; *total: all such
+ * nodes. */
 static int count_before(const struct kern *k, const char *symbol, size_t at, size_t target,
                         int *total) {
     int before = 0;
@@ -84,7 +85,7 @@ struct kern *kern_with_params(const struct kern *k, const double *theta, char **
     bool same = k->npar == 0 || memcmp(k->par, theta, k->npar * sizeof *theta) == 0;
     if (k->op == KERN_LEAF)
         return same ? kern_ref(k) : kern_leaf_on(k->cls, theta, k->ard, k->col, k->ncol, why);
-    if (k->op == KERN_CALLBACK) { /* `user` knows its parameters */
+    if (k->op == KERN_CALLBACK) { /* `user` holds its parameters */
         if (!same && why) *why = mem_strdup("the parameters of a procedure cannot be set here");
         return same ? kern_ref(k) : NULL;
     }
@@ -105,7 +106,7 @@ struct kern *kern_with_params(const struct kern *k, const double *theta, char **
     return out;
 }
 
-/* Amplitudes may be 0 and still have a log transform: bounded away from -inf. */
+/* The log of an amplitude, which may be 0, bounded away from -inf. */
 static double safe_log(double v) {
     return log(v > 1e-150 ? v : 1e-150);
 }

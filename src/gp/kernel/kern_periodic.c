@@ -20,7 +20,7 @@ static void circle(const struct kern *k, struct kern_pts at, double *f, size_t l
     for (int c = 0; c < leaf_dim(k, at.dim); c++, f += 3 * ld) {
         const double *x = leaf_col(k, at, c);
         double factor = k->cls->expo ? 1 / kern_par(k, 2, c) : 1;
-        for (size_t i = 0; i < at.n; i++) { /* the angle is reduced exactly enough */
+        for (size_t i = 0; i < at.n; i++) { /* the angle is reduced accurately */
             double turns = x[i] / k->par[1], a = TWO_PI * (turns - floor(turns));
             f[i] = factor * cos(a);
             f[ld + i] = factor * sin(a);
@@ -73,8 +73,8 @@ static double bessel_rest(double q) {
     return -expm1(-q) - exp(-q) * sum;
 }
 
-/* ZPER(sf, p, l): (E - i0) / (1 - i0), E = exp(q (cos a - 1)), q = 1/l^2, i0 = exp(-q) I0(q): PER
- * less its constant part, scaled to 1 at lag 0 (Lloyd 2014). */
+/* ZPER(sf, p, l): (E - i0) / (1 - i0), E = exp(q (cos a - 1)), q = 1/l^2, i0 = exp(-q) I0(q). This
+ * is PER without its constant part, scaled to 1 at lag 0 (Lloyd 2014). */
 static void zper_parts(const struct kern *k, const struct kern_strip *s, double *cm1, double *e) {
     double q = 1 / (k->par[2] * k->par[2]);
     cos_value(k, s, cm1);
@@ -105,8 +105,8 @@ static void zper_grad(const struct kern *k, const struct kern_strip *s, const do
     g[1] += q / r * by_period(k, s, 0, e);
 }
 
-/* PER is a series of cosines with weights exp(-q) I_h(q), q = 1/l^2, h of both signs: h is
- * distributed like the difference of two Poisson variables of mean q/2 (Skellam 1946). */
+/* PER is a series of cosines with weights exp(-q) I_h(q), q = 1/l^2, over positive and negative h.
+ * So h is distributed like the difference of two Poisson variables with mean q/2 (Skellam 1946). */
 static void per_wave(const struct kern *k, int dim, struct kern_wave *f) {
     for (int c = 0; c < leaf_dim(k, dim); c++) {
         double l = kern_par(k, 2, c), half = 0.5 / (l * l);
@@ -121,8 +121,8 @@ static void cos_wave(const struct kern *k, int dim, struct kern_wave *f) {
 
 /* ---- state-space forms: the harmonics ---- */
 
-/* e^-z I_j(z), j <= top, by the recurrence I_(j-1) = I_(j+1) + 2j/z I_j downwards, scaled at the
- * end by I_0 + 2 sum I_j = e^z. Starts so far up that what it leaves out is below rounding. */
+/* e^-z I_j(z), j <= top, by the downward recurrence I_(j-1) = I_(j+1) + 2j/z I_j, scaled at the end
+ * by I_0 + 2 sum I_j = e^z. It starts high enough that the omitted terms are below rounding. */
 static void bessel_scaled(double z, int top, double *out) {
     int start = top + 40 + (int)(7 * sqrt(z));
     double above = 0, here = 1e-290, sum = 0;
@@ -140,7 +140,7 @@ static void bessel_scaled(double z, int top, double *out) {
 }
 
 /* PER = i_0 + sum 2 i_j cos(2 pi j d/p), i_j = e^-z I_j(z), z = 1/l^2; d i_j/dz = (i_(j-1) +
- * i_(j+1))/2 - i_j. ZPER leaves i_0 out and divides by 1 - i_0. */
+ * i_(j+1))/2 - i_j. ZPER omits i_0 and divides by 1 - i_0. */
 static size_t series(const struct kern *k, bool zero, double tail, double *q, double *dq) {
     enum { TOP = KERN_HARMONICS_MAX };
     double z = 1 / (k->par[2] * k->par[2]), by_length = -2 * z / k->par[2], i[TOP + 2];
@@ -195,8 +195,8 @@ static void zper_constants(const struct kern *k, double *out) {
     { "p", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -2, 1, 1, false }
 #define SHAPE                                                                                      \
     { "l", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, true }
-/* Periods from 1/200 to half of the span (a learner starts at what the data can show), a smooth
- * pattern or, with probability 0.3, one of twelve almost free months. */
+/* Periods from 1/200 to half of the span (a learner starts within the range that data can show).
+ * The pattern is smooth, or with probability 0.3 as rough as twelve almost independent months. */
 #define LEARNT_PERIOD                                                                              \
     { "p", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGUNIFORM, 0.005, 0.5, 1, false }
 #define LEARNT_SHAPE                                                                               \

@@ -46,8 +46,8 @@ static bool has_add(const struct plan_node *q) {
     return q->k->op == KERN_LEAF && q->k->cls->add;
 }
 
-/* Kids of a product: leaves with exponentials first. Kids of a sum: leaves that add in place last.
- */
+/* Sorts the kids of a product: leaves with exponentials first. Kids of a sum: leaves that add in
+ * place last. */
 static void build_kids(struct plan *p, struct plan_node *q) {
     const struct kern *k = q->k;
     size_t at = q->at + k->npar, front = 0;
@@ -70,8 +70,8 @@ static void build_kids(struct plan *p, struct plan_node *q) {
     q->nexp = k->op == KERN_PRODUCT ? front : 0;
 }
 
-/* On a regular grid a stationary subtree has only as many different values as there are lags.
- * Constants alone are not worth a table. */
+/* On a regular grid a stationary subtree has only one value per lag. Constants alone do not need a
+ * table. */
 static void build_lags(struct plan *p, struct plan_node *q) {
     size_t n = plan_lags(p);
     struct kern_pts lags = {.x = p->lag_x, .n = n, .ld = n, .dim = 1}, origin = lags;
@@ -82,7 +82,7 @@ static void build_lags(struct plan *p, struct plan_node *q) {
     if (!p->status) p->status = plan_values(q->lags, 0, 0, q->lag);
 }
 
-/* Terms of a sum that have lags are one table, and constants beside them stand in it, too. */
+/* Joins terms of a sum that have lags in one table, together with constants. */
 static void merge_lags(struct plan *p, struct plan_node *q) {
     size_t n = plan_lags(p);
     for (size_t i = 0; i < q->nkids && !q->table; i++)
@@ -93,7 +93,7 @@ static void merge_lags(struct plan *p, struct plan_node *q) {
     }
 }
 
-/* What a row that starts somewhere needs of its distances, where all points lie behind that. */
+/* Tables of `gap` for a row with a start, if all points come after the start. */
 static void build_gaps(struct plan *p, struct plan_node *q) {
     const double *x = leaf_col(q->k, p->rows, 0);
     double start = q->k->par[q->k->npar - 1];
@@ -126,14 +126,14 @@ static struct plan_node *build(struct plan *p, const struct kern *k, size_t at) 
     return q;
 }
 
-/* White noise among the terms is on the diagonal alone, also where lag 0 occurs off it. */
+/* White noise terms are only on the diagonal, even if lag 0 occurs off it. */
 static bool has_white_term(const struct plan_node *q) {
     for (size_t i = 0; i < q->nkids; i++)
         if (q->kid[i]->zero_off || has_white_term(q->kid[i])) return true;
     return false;
 }
 
-/* Tables for the largest stationary subtrees. */
+/* Builds tables for the largest stationary subtrees. */
 static void tabulate(struct plan *p, struct plan_node *q) {
     if (q->k->stationary && !q->k->callback && (q->zero_off || !has_white_term(q))) {
         if (!(q->k->op == KERN_LEAF && q->nf == 0) && !q->zero_off) build_lags(p, q);
@@ -142,7 +142,7 @@ static void tabulate(struct plan *p, struct plan_node *q) {
     if (q->k->op == KERN_LEAF && q->k->cls->gap) build_gaps(p, q);
     for (size_t i = 0; i < q->nkids; i++) tabulate(p, q->kid[i]);
     if (q->k->op == KERN_SUM) merge_lags(p, q);
-    q->nexp = 0; /* the factors are tables now: nothing left to share an exponential */
+    q->nexp = 0; /* the factors are tables now: no exponential to share */
 }
 
 static void find_runs(struct plan *p) {
@@ -156,7 +156,7 @@ static void find_runs(struct plan *p) {
         p->run[i] = i + 1 < n && place[i + 1] == place[i] + 1 ? p->run[i + 1] : i + 1;
 }
 
-/* Features of leaves; what has a table needs none. */
+/* Computes features of leaves; nodes with a table need none. */
 static void prepare(struct plan *p, struct plan_node *q) {
     if (q->lag) return;
     if (q->k->op == KERN_LEAF) {

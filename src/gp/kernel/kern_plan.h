@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A kernel made ready for a set of points: features computed, factors with exponentials gathered,
- * lag tables built on regular grids. One plan serves one fill or gradient pass; gp.c keeps none.
- */
+ * A kernel prepared for a set of points: features computed, factors with exponentials gathered, lag
+ * tables built on regular grids. A plan is used for one fill or gradient pass and then released. */
 #ifndef GP_KERN_PLAN_H
 #define GP_KERN_PLAN_H
 #include "base/arena.h"
@@ -11,7 +10,7 @@
 
 struct plan_node {
     const struct kern *k;
-    size_t at;      /* first own parameter in the flat vector */
+    size_t at;      /* first parameter of this node in the flat vector */
     double amp;     /* leaves */
     int nf;         /* features */
     double *row_f;  /* nf x nrows, feature f at row_f + f * nrows */
@@ -22,26 +21,26 @@ struct plan_node {
     struct plan_node **kid;
     size_t nkids;
     size_t nexp;       /* products: the first nexp kids are leaves with expo */
-    bool zero_off;     /* zero off the diagonal of a Gram matrix of distinct points */
-    struct plan *lags; /* regular grid: lags against lag 0; the node is then never descended into */
+    bool zero_off;     /* a Gram matrix of distinct points is zero off its diagonal */
+    struct plan *lags; /* regular grid: lags against lag 0; the walk then stops at this node */
     double *lag;       /* its values */
-    double *table;     /* sums on a regular grid: values of all kids that have lags, by lag */
-    double *lag_sum;   /* gradient: weights by lag; of a sum for all kids that have lags */
+    double *table;     /* sum on a regular grid: values of all kids with lags, by lag */
+    double *lag_sum;   /* gradient: weights by lag; of a sum: for all kids with lags */
     double *gap;       /* regular grid: the row's `gap` by lag, */
-    double *gap_at;    /* and of the current strip, where not every point of the grid is there */
+    double *gap_at;    /* for the current strip, if the grid has gaps */
     double *buf;       /* scratch for one strip */
-    double *own;       /* gradient: by the leaf's parameters */
+    double *own;       /* gradient of the leaf's parameters */
 };
 
 struct plan {
     struct arena arena;
     struct kern_pts rows, cols;
     const double *lag_x; /* regular grid: the lags */
-    size_t *run;         /* rows in the order of the grid, with gaps: where the next one is after */
-    size_t fixed;        /* number of the fixed point */
+    size_t *run;         /* rows in grid order with gaps: end of the run without gaps */
+    size_t fixed;        /* index of the fixed point */
     bool square;         /* rows and columns are the same points: a Gram matrix */
     struct plan_node *root;
-    enum gpm_status status; /* first failure of a callback, or the work was given up */
+    enum gpm_status status; /* first failure of a callback, or abandoned work */
     size_t steps;           /* base/work.h */
     const struct vec_ops *v;
 };
@@ -53,12 +52,12 @@ static inline size_t lag_of(size_t a, size_t b) {
     return a > b ? a - b : b - a;
 }
 
-/* Are the rows in the order of the grid? */
+/* Are the rows in grid order? */
 static inline bool plan_ordered(const struct plan *p) {
     return p->lag_x && (!p->rows.place || p->run);
 }
-/* Rows from i0 + i on, of the m of a strip below row j, that follow each other without a gap: how
- * far they go; *lag: of the first. Only where rows are in order. */
+/* Rows i0 + i and following (of a strip of m rows, below row j) that are adjacent in the grid:
+ * where the run ends. *lag: of the first. Only for rows in order. */
 static inline size_t plan_run(const struct plan *p, size_t j, size_t i0, size_t m, size_t i,
                               size_t *lag) {
     const size_t *place = p->rows.place;
@@ -78,7 +77,7 @@ static inline void plan_look_up(const struct plan *p, const double *table, size_
         out[i] = table[lag_of(place[i0 + i], place[j])];
 }
 
-/* Its function of the distance from the fixed point, which stands above the strip. */
+/* The leaf's function of the distance from the fixed point, which precedes the strip. */
 static inline const double *plan_gap(const struct plan *p, const struct plan_node *q, size_t i0,
                                      size_t m) {
     if (!q->gap || i0 < p->fixed) return NULL;
@@ -86,7 +85,8 @@ static inline const double *plan_gap(const struct plan *p, const struct plan_nod
     plan_look_up(p, q->gap, p->fixed, i0, m, q->gap_at);
     return q->gap_at;
 }
-/* Is the node zero in this strip? Those of Gram matrices lie below the diagonal, but for i0 = j. */
+/* Is the node zero in this strip? Strips of Gram matrices are below the diagonal, except for i0 =
+ * j. */
 static inline bool plan_zero(const struct plan_node *q, size_t j, size_t i0) {
     return q->zero_off && j != i0;
 }
@@ -98,36 +98,36 @@ static inline struct kern_strip plan_view(const struct plan *p, const struct pla
                                plan_gap(p, q, i0, m), later};
 }
 static inline size_t plan_width(const struct plan *p,
-                                size_t i0) { /* of the strip that begins there */
+                                size_t i0) { /* number of rows of the strip starting at i0 */
     return p->rows.n - i0 < KERN_STRIP ? p->rows.n - i0 : KERN_STRIP;
 }
 
-/* GPM_E_ARG when the inputs do not fit. */
+/* GPM_E_ARG if the inputs do not fit the kernel. */
 GPM_MUST_USE enum gpm_status plan_init(struct plan *p, const struct kern *k, struct kern_pts rows,
                                        struct kern_pts cols, bool square);
 void plan_release(struct plan *p);
-/* The one fixed point (cols.n = 1) has other coordinates now: makes it the fixed point. */
+/* Takes over changed coordinates of the only fixed point (cols.n = 1). */
 void plan_move(struct plan *p);
-/* g[c] += sum_i w_i dk/dx_c over all rows, x the fixed point; every leaf has a slope. Returns
- * sum_i w_i k. */
+/* g[c] += sum_i w_i dk/dx_c over all rows, where x is the fixed point; every leaf must have a
+ * slope. Returns sum_i w_i k. */
 double plan_slope(struct plan *p, const double *w, double *g);
 void plan_column(struct plan *p, size_t j); /* makes point j of cols the fixed point */
-/* Values of all rows from i0 on against point j of cols, which becomes the fixed one; the status so
- * far. */
+/* Values of all rows from i0 on against point j of cols, which becomes the fixed point. Returns the
+ * plan's status. */
 enum gpm_status plan_values(struct plan *p, size_t j, size_t i0, double *out);
 /* Values of rows [i0, i0+m), m <= KERN_STRIP, against the fixed point j. */
 void plan_strip(struct plan *p, struct plan_node *q, size_t j, size_t i0, size_t m, double *out);
-/* Row i against itself, which becomes the fixed point of this leaf. */
+/* Row i against itself; row i becomes the fixed point of this leaf. */
 struct kern_strip plan_self(const struct plan *p, const struct plan_node *q, size_t i);
-/* K(x_i, x_i) for rows [i0, i0+m); leaves no point fixed. */
+/* K(x_i, x_i) for rows [i0, i0+m); afterwards there is no fixed point. */
 void plan_diag(struct plan *p, struct plan_node *q, size_t i0, size_t m, double *out);
 /* g[p] += sum_i w_i dK(x_i, x_0)/dpar_p over all rows against the fixed point 0. */
 void plan_column_grad(struct plan *p, const double *w, double *g);
-/* Adds the derivatives gb by the parameters of the node's leaf to g. */
+/* Adds the derivatives gb in the parameters of the node's leaf to g. */
 void plan_deliver(const struct plan_node *q, const double *gb, double *g);
 
-/* Kernels of rank one, K(x, x') = phi(x) phi(x'): rank-one leaves of one column, constants above 0
- * and their products. */
+/* Is the kernel of rank one, K(x, x') = phi(x) phi(x')? These are rank-one leaves of one column,
+ * positive constants, and their products. */
 bool kern_rank_one(const struct kern *k);
 void plan_phi(struct plan *p, const struct plan_node *q, double *phi); /* at all rows */
 /* g[p] += sum_i w_i dphi_i/dpar_p */

@@ -9,8 +9,7 @@
 
 #define ALIAS(nm, sym, text, words)                                                                \
     .name = nm, .symbol = sym, .doc = text, .phrase = words, .op = KERN_ALIAS
-/* Where a parameter of the leaf comes from. The sine of gp_cov_periodic has 2 pi d / T: half the
- * period. */
+/* The source of a leaf parameter. The sine of gp_cov_periodic has 2 pi d / T: half the period. */
 #define ONE                                                                                        \
     { -1, 0 }
 #define ROOT(p)                                                                                    \

@@ -19,7 +19,7 @@ bool kern_rank_one(const struct kern *k) {
     }
 }
 
-/* Products are flat, so these are leaves. */
+/* Products are flat, so their kids are leaves. */
 static size_t nleaves(const struct plan_node *q) {
     return q->k->op == KERN_PRODUCT ? q->nkids : 1;
 }

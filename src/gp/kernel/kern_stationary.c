@@ -2,13 +2,12 @@
  *
  * Radial kernels: functions of r^2 = sum_c ((x_c - x'_c) / l_c)^2, with one length scale or one per
  * column. The features of a point are its scaled coordinates u_c = x_c / l_c (SE: / (sqrt(2) l_c)).
- * The last two, which optimisation needs, are mixtures whose parts share their lengths:
+ * The last two, used in optimisation, are mixtures with shared length scales:
  *
  *   MIX = (1-w) MAT52(r) + w MAT32(r/rho)            a ripple on a funnel with an edge at its foot
  *   ADD = w/d sum_c MAT52(r_c) + (1-w) MAT52(r/rho)  a sum over the columns, plus interaction
  *
- * with w = odds / (1 + odds).
- */
+ * with w = odds / (1 + odds). */
 #include "gp/kernel/kern_tree.h"
 #include "gp/kernel/kern_leaf.h"
 #include "gp/kernel/kern_states.h"
@@ -18,12 +17,12 @@
 
 enum { L = 1, ODDS = 2, RHO = 3 }; /* the length scale is parameter 1 of every row here */
 
-/* Where the length scale of column c stands. */
+/* Position of the length scale of column c. */
 static int length_at(const struct kern *k, int c) {
     return k->ard > 1 ? L + c : L;
 }
 
-/* SE carries the 1/2 of its exponent in its features. */
+/* SE includes the 1/2 of its exponent in its features. */
 static void se_expo(const struct kern *k, const struct kern_strip *s, double *out);
 static double stretch(const struct kern *k) {
     return k->cls->expo == se_expo ? M_SQRT1_2 : 1;
@@ -37,7 +36,7 @@ static void scaled(const struct kern *k, struct kern_pts x, double *f, size_t ld
     }
 }
 
-/* From e_i = w_i times -2 dk/d(r^2), over factor: dk/dl_c = factor sum_i e_i (u_ic - u_jc)^2 / l_c,
+/* With e_i = w_i times -2 dk/d(r^2), over factor: dk/dl_c = factor sum_i e_i (u_ic - u_jc)^2 / l_c,
  * and in the fixed point dk/dx'_c = factor sum_i e_i (u_ic - u_jc) / l_c. */
 enum wanted { LENGTHS, POINT };
 
@@ -72,7 +71,7 @@ static double radial_slope(const struct kern *k, const struct kern_strip *s, con
     return radial(k, s, POINT, w, g);
 }
 
-/* Rows whose profile says value and fall at once. */
+/* Rows whose profile gives value and fall together. */
 static void radial_value(const struct kern *k, const struct kern_strip *s, double *out) {
     double q[KERN_STRIP];
     leaf_squared(s, q);
@@ -86,12 +85,12 @@ static double radial_fall(const struct kern *k, const struct kern_strip *s, cons
     return vec_ops()->dot(s->m, w, value);
 }
 
-/* Frequencies: normal, times a factor that is drawn once for all columns. */
+/* Frequencies: normal, times one factor shared by all columns. */
 static void radial_wave(const struct kern *k, int dim, double factor, struct kern_wave *f) {
     for (int c = 0; c < leaf_dim(k, dim); c++)
         f->w[leaf_place(k, c)] += factor * rng_normal(f->rng) / k->par[length_at(k, c)];
 }
-/* That of a Matern kernel; the others' are Gamma mixtures of SE. */
+/* The factor of a Matern kernel; other kernels are Gamma mixtures of SE. */
 static void matern_draw(const struct kern *k, int dim, double nu, double rho, struct kern_wave *f) {
     radial_wave(k, dim, sqrt(nu / draw_gamma(f->rng, nu)) / rho, f);
 }
@@ -186,7 +185,7 @@ static inline double m52_fall(double a, double e) { /* -2 dM52/d(r^2) */
     return (5.0 / 3) * (1 + a) * e;
 }
 
-/* value goes through exp(-a), (1 + a) exp(-a), which times 5/3 is -2 dk/d(r^2), and all of it. */
+/* Computes exp(-a), then (1 + a) exp(-a), which times 5/3 is -2 dk/d(r^2), then the value. */
 static void mat52(size_t m, double *q, double *value, const double *w, double *e) {
     double t[KERN_STRIP];
     vec_ops()->decay(m, q, SQRT5, q, value);
@@ -231,7 +230,7 @@ static double share(const struct kern *k) {
     return odds / (1 + odds);
 }
 
-/* The derivatives in rho and the odds, from their sums; g NULL: not wanted. */
+/* The derivatives in rho and in the odds, from their sums; g may be NULL. */
 static void shape_grad(const struct kern *k, double d_rho, double d_share, double *g) {
     double w = share(k);
     if (!g) return;
@@ -272,9 +271,8 @@ static void mix_wave(const struct kern *k, int dim, struct kern_wave *f) {
     matern_draw(k, dim, far ? 1.5 : 2.5, far ? kern_par(k, RHO, 0) : 1, f);
 }
 
-/* ADD: exp(-a) of one column is a ratio of features, exp(sqrt(5) u) and its inverse behind the
- * scaled coordinates of all columns. They are 0 where they are out of range in one of the points.
- */
+/* ADD: exp(-a) of one column is a ratio of features: exp(sqrt(5) u) and its inverse, stored behind
+ * the scaled coordinates of all columns. They are 0 where out of range in one of the points. */
 #define ADD_RANGE 200.0
 
 static void add_prepare(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
@@ -293,12 +291,12 @@ static void add_prepare(const struct kern *k, struct kern_pts x, double *f, size
     }
 }
 
-/* The strip of the scaled coordinates alone. */
+/* The strip with the scaled coordinates alone. */
 static struct kern_strip coordinates(const struct kern_strip *s) {
     return (struct kern_strip){s->row, s->ld, s->col, s->m, s->nf / 3, NULL, false};
 }
 
-/* a and e of the part of one column. */
+/* a and e of one column's part. */
 static void column_decay(const struct kern_strip *s, int c, double *restrict a,
                          double *restrict e) {
     size_t d = (size_t)s->nf / 3, at = (size_t)c;
@@ -374,11 +372,11 @@ static void add_wave(const struct kern *k, int dim, struct kern_wave *f) {
 
 /* ---- state-space forms ---- */
 
-/* Matern of smoothness n - 1/2 as a cascade of n equal low-pass filters of rate lam = sqrt(2n-1)/l,
- * the function being the last one's output. With u = lam dt, i, j from 0:
+/* Matern of smoothness n - 1/2 as a cascade of n equal low-pass filters of rate lam = sqrt(2n-1)/l;
+ * the function is the last one's output. With u = lam dt, i, j from 0:
  *   A_ij = e^-u u^(i-j)/(i-j)!  (j <= i),   Q_ij = c g_(i+j)/(i! j!),   g_m = int_0^u s^m e^-2s ds
- * and P = Q at infinity, g_m = m!/2^(m+1); c makes the last variance 1. A is triangular and nothing
- * cancels, however short the step. */
+ * and P = Q at infinity, g_m = m!/2^(m+1). c makes the last variance 1. A is triangular, and
+ * nothing cancels even for short steps. */
 #define CASCADE_MAX 3
 static const double CASCADE_SIZE[CASCADE_MAX] = {2, 4, 16.0 / 3}; /* c */
 static const double FACTORIAL[2 * CASCADE_MAX] = {1, 1, 2, 6, 24, 120};
@@ -389,7 +387,8 @@ static void cascade_fill(int n, const double *g, double *q) {
             q[i * n + j] = CASCADE_SIZE[n - 1] * g[i + j] / (FACTORIAL[i] * FACTORIAL[j]);
 }
 
-/* g_0 .. g_top: one series of positive terms for the last, then g_(m-1) = (u^m e^-2u + 2 g_m)/m. */
+/* g_0 .. g_top: a series of positive terms for the last one, then g_(m-1) = (u^m e^-2u + 2
+ * g_m)/m. */
 static void cascade_integrals(double u, int top, double *g) {
     double e2 = exp(-2 * u), power = 1;
     for (int m = 0; m <= top; m++) power *= u; /* u^(top+1) */
@@ -437,10 +436,9 @@ static void matern_prior(const struct kern *k, double t, double *p, double *dp) 
     for (int i = 0; i < n * n && dp; i++) dp[i] = 0;
 }
 
-/* SE has no finite form. Four damped waves e^(s_j u), u = dt/l, all driven by one white noise, have
- * a covariance within 2.2e-7 of it: f = sum_j 2 Re(c_j z_j), E z_i z_j* = -1/(s_i + s_j*). The
- * poles s and residues c are a minimax fit of the rational spectrum. States: Re and Im of each z.
- */
+/* SE has no finite form. Four damped waves e^(s_j u), u = dt/l, driven by one white noise, have a
+ * covariance within 2.2e-7 of it: f = sum_j 2 Re(c_j z_j), E z_i z_j* = -1/(s_i + s_j*). The poles
+ * s and residues c are a minimax fit of the rational spectrum. States: Re and Im of each z. */
 #define SE_WAVES 4
 static const double SE_POLE[SE_WAVES][2] = {{-2.1649579876204785, 2.375034003351112},
                                             {-2.2243434114102683, 1.3812721173523497},
@@ -518,12 +516,13 @@ static const struct kern_states se_states = {.n = 2 * SE_WAVES,
                                              .step = se_step,
                                              .prior = se_prior};
 
-/* ---- device text: squared, spread and kexp stand in kern_device.c ---- */
+/* ---- device text: squared, spread and kexp are defined in kern_device.c ---- */
 #define DEVICE_SCALED "COLUMNS f[c] = x[c] / p[1 + c % v];"
 #define DEVICE_MIXED  "double s = p[1 + v] / (1 + p[1 + v]), rho = p[2 + v], q = squared(f, h, n);"
 #define DEVICE_SHAPES "g[2 + v] += dr / rho; g[1 + v] += ds * s * (1 - s) / p[1 + v];"
 
-/* Median 0.12 of the span; half of it where it says how fast a periodic pattern changes. */
+/* Median 0.12 of the span; half of it in a product with a periodic factor, where it is the time
+ * over which the pattern changes. */
 #define LENGTH                                                                                     \
     {                                                                                              \
         "l", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -2.1202635362000911, 1, 1, true,         \

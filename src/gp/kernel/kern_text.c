@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels as text: a printer and a recursive-descent parser that read each other's output; and
- * queries over structures, which are made of such texts (kern_query.h).
+ * Kernels as text: a printer, a recursive-descent parser that reads its output, and queries over
+ * structures, which contain such texts (kern_query.h).
  *
  *   LIN(sf=1.2) + SE(sf=0.5, l=0.3) * PER(sf=1, p=12, l=0.7) + WN(sigma=0.1)
- *   4 * SE(sf=1, l=0.8)         SE[0,2](sf=1, l=[0.3, 0.5])      CP(LIN, SE(l=2), tau=1988, s=0.5)
- */
+ *   4 * SE(sf=1, l=0.8)         SE[0,2](sf=1, l=[0.3, 0.5])      CP(LIN, SE(l=2), tau=1988,
+ * s=0.5) */
 #include "gp/kernel/kern_query.h"
 #include "gp/kernel/kern_tree.h"
 
@@ -78,10 +78,10 @@ void kern_print(const struct kern *k, struct buf *out) {
 struct reader {
     const char *text, *at;
     int depth;
-    bool query;     /* names in any case, and short ones */
-    struct buf why; /* "column 7: ..."; not empty: failed */
+    bool query;     /* names in any case, and short names */
+    struct buf why; /* "column 7: ..."; empty: no failure */
 };
-struct args { /* what stood between the parentheses of one kernel */
+struct args { /* arguments between the parentheses of a kernel */
     const char *name[KERN_MAX_PAR];
     size_t name_len[KERN_MAX_PAR]; /* 0: positional */
     double value[KERN_MAX_PAR][MAX_COLS];
@@ -94,7 +94,7 @@ struct args { /* what stood between the parentheses of one kernel */
 
 static struct kern *parse_sum(struct reader *p);
 
-/* The first failure is kept. */
+/* Keeps the first failure. */
 static void *fail(struct reader *p, const char *fmt, const char *what) {
     if (p->why.len) return NULL;
     buf_printf(&p->why, "column %d: ", (int)(p->at - p->text) + 1);
@@ -183,7 +183,7 @@ static bool parse_arg(struct reader *p, struct args *a) {
     return true;
 }
 
-/* Place of argument i among the row's parameters, or -1. */
+/* Index of argument i among the row's parameters, or -1. */
 static int slot(const struct kern_class *row, const struct args *a, size_t i) {
     if (!a->name_len[i]) return i < row->npar ? (int)i : -1;
     for (size_t q = 0; q < row->npar; q++)
@@ -193,7 +193,7 @@ static int slot(const struct kern_class *row, const struct args *a, size_t i) {
     return -1;
 }
 
-/* The row of that name whose parameters hold all the arguments (LIN has two rows). */
+/* The row of that name whose parameters fit all arguments (LIN has two rows). */
 static const struct kern_class *choose(struct reader *p, const char *name, const struct args *a) {
     const struct kern_class *row, *any = NULL;
     for (size_t i = 0; (row = kern_class_at(i)); i++) {
@@ -256,7 +256,7 @@ static bool parse_kids(struct reader *p, struct args *a) {
     return true;
 }
 
-/* The name of the row that a query's word means: as it is, in upper case, or by a second name. */
+/* The row name meant by a word of a query: as written, in upper case, or by a short name. */
 static void spell_out(char **name) {
     const struct kern_class *row;
     if (kern_class_find(*name)) return;
@@ -293,7 +293,7 @@ static struct kern *parse_named(struct reader *p) {
     }
     if (ok) {
         const char *here = p->at;
-        p->at = start; /* complaints about the kernel point at its name */
+        p->at = start; /* errors about the kernel point at its name */
         if ((row = choose(p, name, a))) k = assemble(p, row, a);
         p->at = here;
     }
@@ -368,30 +368,30 @@ enum gpm_status kern_parse(const char *text, struct kern **out, char **why) {
     return GPM_OK;
 }
 
-/* ---- queries: what they say of the terms of a structure ---- */
+/* ---- queries: conditions on the terms of a structure ---- */
 
 /* The terms of a canonical structure. */
 struct terms {
     const char *at[64];
     size_t n;
-    bool change; /* there is a change operator around some of them */
+    bool change; /* some of them are inside a change operator */
 };
 
 enum op { OP_AND, OP_OR, OP_NOT, OP_TERMS, OP_MOTIF };
 struct kern_query {
     enum op op;
     const struct kern_query *a, *b;
-    const struct terms *terms; /* all of them are there */
+    const struct terms *terms; /* all of them must occur */
     const struct motif *motif;
 };
 
-/* ---- motifs: what the factors of one canonical product have to be ---- */
+/* ---- motifs: required factors of one canonical product ---- */
 #define ROLE(r)   (1u << KERN_ROLE_##r)
 #define DIRECTION (1u << 31) /* a factor counts as a trend */
 
 static const struct motif {
     const char *name;
-    unsigned all, none; /* roles that occur, and that do not */
+    unsigned all, none; /* roles that must occur, and that must not */
     size_t n;           /* factors; 0: any number */
 } motifs[] = {{"trend", DIRECTION, ROLE(PERIODIC) | ROLE(WHITE), 0},
               {"recurring_pattern", ROLE(PERIODIC), 0, 0},
@@ -426,7 +426,7 @@ static const struct motif *motif_find(const char *s, size_t len) {
     for (size_t i = 0; i < COUNT_OF(motifs); i++) {
         const char *m = motifs[i].name;
         if (strlen(m) != len) continue;
-        size_t k = 0; /* a blank or a hyphen may stand for the underscore */
+        size_t k = 0; /* a space or a hyphen may replace the underscore */
         while (k < len &&
                (ascii_lower(s[k]) == m[k] || (m[k] == '_' && (s[k] == ' ' || s[k] == '-'))))
             k++;
@@ -441,7 +441,7 @@ struct kern_parser {
     struct arena *a;
 };
 
-/* The letters of CP( and CW( and their commas separate terms as plus signs do. */
+/* Letters of CP( and CW( and their commas separate terms, like plus signs. */
 static void split(char *structure, struct terms *t) {
     char *rest = NULL;
     t->n = 0;
@@ -453,7 +453,7 @@ static void split(char *structure, struct terms *t) {
         t->at[t->n++] = w;
 }
 
-/* Takes an operator written as a sign (once or twice) or as a word. */
+/* Accepts an operator written as a sign (once or twice) or as a word. */
 static bool take(struct kern_parser *s, const char *signs, const char *name) {
     char c = peek(&s->in);
     if (c && strchr(signs, c)) {

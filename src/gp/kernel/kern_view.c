@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A kernel against fixed points, one new point at a time; contract in kernel.h. */
+ * A kernel between fixed points and one new point at a time; contract in kernel.h. */
 #include "gp/kernel/kern_plan.h"
 
 #include "base/mem.h"
@@ -10,9 +10,9 @@
 
 struct kern_view {
     struct kern *kern;
-    struct plan plan; /* columns: the one point x */
+    struct plan plan; /* cols: the single point x */
     double *x, *row;  /* the point; a row, for differences */
-    const double *w;  /* weights, while differences are taken */
+    const double *w;  /* weights, for differences */
 };
 
 struct kern_view *kern_view_new(const struct kern *k, struct kern_pts rows) {

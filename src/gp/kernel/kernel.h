@@ -2,11 +2,10 @@
  *
  * Covariance functions as immutable, reference-counted expression trees.
  *
- * A leaf is one row of the kernel table (kern_class.h) with its parameters and the input columns it
- * looks at; inner nodes are sums and products of any number of kernels (flattened: a sum never
- * holds a sum), change operators, and platform kernels, which are another parametrisation of a
- * leaf. A scale factor is a product with CONST, written as a plain number. A callback leaf
- * evaluates a covariance procedure of the user.
+ * A leaf is one row of the kernel table (kern_class.h) with its parameters and input columns. Inner
+ * nodes are sums and products of any number of kernels (flattened: a sum never holds a sum), change
+ * operators, and platform kernels, which reparametrise a leaf. A scale factor is a product with
+ * CONST, written as a plain number. A callback leaf evaluates a covariance procedure of the user.
  *
  * Ownership: parameters are borrowed, results are owned by the caller (kern_unref). Constructors
  * take their own references. Trees may be shared between threads; a callback must then be safe too.
@@ -14,8 +13,7 @@
  * Parameters are one flat vector: those of the leaves from left to right, a change operator's own
  * before those of its two kernels.
  *
- * Points are column-major: x[i + c * ld] is column c of point i.
- */
+ * Points are column-major: x[i + c * ld] is column c of point i. */
 #ifndef GP_KERNEL_H
 #define GP_KERNEL_H
 #include "base/buf.h"
@@ -27,18 +25,18 @@
 struct kern;
 struct kern_class;
 
-/* Parameters, inputs, outputs and noise enter squared: the squares are numbers with all their
- * digits, neither infinite nor zero where none was given. */
+/* Limits of parameters, inputs, outputs and noise. They enter squared, and the squares must keep
+ * all digits: neither infinite, nor zero for a nonzero number. */
 #define KERN_SIZE_MAX    1e150
 #define KERN_RANGE_TEXT  "between 1e-150 and 1e150 in size"
 #define KERN_DEPTH_MAX   200    /* alternations of sum and product, change operators */
-#define KERN_SYMBOLS_MAX 100000 /* of the expression written out */
+#define KERN_SYMBOLS_MAX 100000 /* of the expression in full */
 
-/* ALIAS is of rows alone: its kernels are leaves. */
+/* ALIAS occurs only in rows: alias kernels are leaves. */
 enum kern_op { KERN_LEAF, KERN_SUM, KERN_PRODUCT, KERN_CHANGE, KERN_ALIAS, KERN_CALLBACK };
 
-bool kern_in_range(double v);                     /* zero, or between 1e-150 and 1e150 in size */
-bool kern_all_bounded(const double *v, size_t n); /* no NaN, none above 1e150 in size */
+bool kern_in_range(double v);                     /* zero, or absolute value from 1e-150 to 1e150 */
+bool kern_all_bounded(const double *v, size_t n); /* no NaN, absolute values up to 1e150 */
 
 /* ---- the table; its rows are in kern_class.h ---- */
 enum kern_domain {
@@ -50,7 +48,7 @@ enum kern_domain {
 };
 enum kern_transform { KERN_T_NONE, KERN_T_LOG, KERN_T_LOGIT2, KERN_T_FIXED };
 enum kern_prior {
-    KERN_P_FLAT, /* none: whoever fits with default priors holds the parameter */
+    KERN_P_FLAT, /* no prior: fits with default priors hold the parameter fixed */
     KERN_P_NORMAL,
     KERN_P_LOGNORMAL,
     KERN_P_UNIFORM,
@@ -59,20 +57,20 @@ enum kern_prior {
 struct kern_param {
     const char *name;
     enum kern_domain domain;
-    enum kern_transform transform; /* unconstraining: identity, log, logit on (0,2), held fixed */
+    enum kern_transform transform; /* to unconstrained: identity, log, logit on (0,2), or fixed */
     enum kern_prior prior;         /* default, for standardised data (x in [0,1], y with sd 1) */
-    /* normal, lognormal: mean, sd (of the log); uniform, loguniform: ends */
+    /* normal, lognormal: mean and sd (of the log); uniform, loguniform: ends. */
     double prior_a, prior_b;
-    double fallback; /* value when the text or the constructor leaves it out */
+    double fallback; /* value if the text or the constructor omits it */
     bool vector;     /* may be given per input column (ARD) */
     struct {
         double share, a, b;
-    } second;      /* lognormal: share > 0 of a second one */
-    double beside; /* lognormal: the mean of the log in a product with a periodic factor; 0: a */
+    } second;      /* lognormal: a second component with share > 0 */
+    double beside; /* lognormal: mean of the log in a product with a periodic factor; 0: a */
 };
 
-/* What kind of function a row describes: for queries, and for what the structure learner does with
- * the rows that have a word. */
+/* The kind of function a row describes, used by queries, and by the structure learner for rows with
+ * a word. */
 enum kern_role {
     KERN_ROLE_NONE,
     KERN_ROLE_TREND,    /* parameters: sf, origin */
@@ -85,37 +83,37 @@ enum kern_role {
 struct kern_motif {
     enum kern_role role;
     bool direction;           /* counts as a trend */
-    int id;                   /* its bit in run folders: below 16, never used again */
-    const char *word, *brief; /* in structures (NULL: not learnt); a second name, or NULL */
+    int id;                   /* its bit in run folders: below 16, never reused */
+    const char *word, *brief; /* in structures (NULL: not learned); a short name, or NULL */
     double unit;              /* of sf: makes the function of order one for x in [0, 1] */
     bool standard;            /* in the default set */
     const char *english;      /* what a term of this factor is called in reports */
-    bool alone;               /* in the default set it stands in no product */
-    double cost;              /* of its prior, in factors beyond one; < 0: favoured */
+    bool alone;               /* in the default set it occurs in no product */
+    double cost;              /* of its prior, in factors above one; < 0: favoured */
 };
 
-/* By name, or by a symbol that is no other row's name; NULL when unknown. */
+/* By name, or by a symbol that is not another row's name; NULL if unknown. */
 const struct kern_class *kern_class_find(const char *name);
 const struct kern_class *kern_class_at(size_t i); /* NULL past the last row */
-/* The row of the same name with that many parameters; the row itself where there is none. */
+/* The row of the same name with npar parameters; the row itself if there is no other. */
 const struct kern_class *kern_class_with(const struct kern_class *row, size_t npar);
-/* Procedure i of the language that makes the kernel, NULL past the last. */
+/* Procedure i of the language that makes the kernel; NULL past the last. */
 const char *kern_class_maker(const struct kern_class *cls, size_t i);
 const struct kern_class *kern_change_class(bool window); /* CW, CP */
-/* The row closest in spelling, for messages; NULL when nothing is near. */
+/* The row with the most similar spelling, for messages; NULL if no name is similar. */
 const char *kern_class_suggest(const char *name);
 
-/* ---- construction: NULL and a message in *why (when not NULL, caller frees with mem_free) when a
- * parameter is out of its domain or the tree gets too deep ---- */
+/* ---- construction: returns NULL if a parameter is outside its domain or the tree too deep. *why
+ * (unless NULL) then has a message; the caller frees it with mem_free ---- */
 /* One value per parameter of the row. */
 struct kern *kern_leaf(const struct kern_class *cls, const double *par, char **why);
-/* With chosen columns (ncol > 0; 0-based) and, when ard > 1, that many values for the vector
- * parameter: par then holds nparam - 1 + ard values, in the row's order. */
+/* With chosen columns if ncol > 0 (from 0). If ard > 1 the vector parameter has that many values:
+ * par then holds nparam - 1 + ard values, in the row's order. */
 struct kern *kern_leaf_on(const struct kern_class *cls, const double *par, size_t ard,
                           const int *col, size_t ncol, char **why);
 struct kern *kern_sum(struct kern *a, struct kern *b);     /* NULL: too deep, too large */
 struct kern *kern_product(struct kern *a, struct kern *b); /* NULL: too deep, too large */
-/* Sum or product of two references that it takes over; NULL counts as nothing there. */
+/* Sum or product; takes over both references, and ignores a NULL. */
 struct kern *kern_join(enum kern_op op, struct kern *a, struct kern *b);
 struct kern *kern_scale(double variance, struct kern *k); /* variance * k; NULL: negative, deep */
 struct kern *kern_constant(double variance);              /* CONST; NULL: negative or not finite */
@@ -127,11 +125,11 @@ struct kern *kern_change(const struct kern_class *cls, const double *par, int co
 /* Covariance of two points given as contiguous coordinates. */
 typedef enum gpm_status (*kern_callback_fn)(void *user, const double *x1, const double *x2, int dim,
                                             double *out);
-/* drop (may be NULL) is called with user when the last reference goes. label prints it. Two
- * callback leaves are equal when function and user pointer are. */
+/* drop (may be NULL) is called with user when the last reference is released. label is printed.
+ * Callback leaves are equal if function and user pointer are. */
 struct kern *kern_callback(kern_callback_fn fn, void *user, void (*drop)(void *user),
                            const char *label);
-/* One with parameters, which `user` knows too; slope adds w (d k / d par) to g. */
+/* A callback with parameters, which `user` holds, too; slope adds w (d k / d par) to g. */
 typedef enum gpm_status (*kern_callback_slope_fn)(void *user, const double *x1, const double *x2,
                                                   int dim, double w, double *g);
 struct kern *kern_callback_with(kern_callback_fn fn, kern_callback_slope_fn slope, void *user,
@@ -141,11 +139,11 @@ struct kern *kern_callback_with(kern_callback_fn fn, kern_callback_slope_fn slop
 struct kern *kern_ref(const struct kern *k); /* returns k */
 void kern_unref(struct kern *k);             /* NULL is fine */
 
-/* ---- looking inside ---- */
+/* ---- inspection ---- */
 uint64_t kern_hash(const struct kern *k); /* structure, parameters and columns */
 bool kern_equal(const struct kern *a, const struct kern *b);
-/* Whether inputs of this dimension fit (columns in range, ARD lengths agree, one-column kernels);
- * otherwise GPM_E_ARG and a message. */
+/* Do inputs of this dimension fit (columns in range, ARD lengths agree, one-column kernels)?
+ * Otherwise GPM_E_ARG and a message. */
 GPM_MUST_USE enum gpm_status kern_check_dim(const struct kern *k, int dim, char **why);
 
 /* ---- parameters ---- */
@@ -165,24 +163,24 @@ struct kern_pts {
     const double *x; /* borrowed, column-major */
     size_t n, ld;
     int dim;
-    bool distinct; /* the caller knows that no two points are equal: WN touches the diagonal only */
-    double step;   /* > 0: one dimension, x[i] = some x0 + place[i] * step up to rounding */
+    bool distinct;       /* the caller knows that all points differ: WN only affects the diagonal */
+    double step;         /* > 0: one dimension, x[i] = some x0 + place[i] * step up to rounding */
     const size_t *place; /* NULL: place[i] = i */
     size_t grid;         /* with place: length of the grid */
 };
-/* GPM_E_USER when a callback failed, GPM_E_ARG when the inputs do not fit the kernel. */
+/* GPM_E_USER if a callback failed, GPM_E_ARG if the inputs do not fit the kernel. */
 GPM_MUST_USE enum gpm_status kern_eval(const struct kern *k, const double *x1, const double *x2,
                                        int dim, double *out);
-/* Lower triangle with diagonal of the Gram matrix. */
+/* Lower triangle of the Gram matrix, with the diagonal. */
 GPM_MUST_USE enum gpm_status kern_fill(const struct kern *k, struct kern_pts x, double *a,
                                        size_t ld);
-/* rows.n x cols.n block K(rows, cols). */
+/* The block K(rows, cols), rows.n x cols.n. */
 GPM_MUST_USE enum gpm_status kern_cross(const struct kern *k, struct kern_pts rows,
                                         struct kern_pts cols, double *a, size_t ld);
 GPM_MUST_USE enum gpm_status kern_diag(const struct kern *k, struct kern_pts x, double *d);
-/* g[p] += sum_ij M_ij dK_ij / dtheta_p over the whole symmetric matrix, M given by its lower
- * triangle; alpha not NULL: with the weights alpha alpha' - M, as the likelihood's gradient needs
- * them. Callback leaves have no parameters, fixed ones get 0. */
+/* g[p] += sum_ij M_ij dK_ij / dtheta_p over the full symmetric matrix; M is given by its lower
+ * triangle. If alpha is not NULL the weights are alpha alpha' - M, as in the gradient of the
+ * likelihood. Callback leaves have no parameters; fixed parameters get 0. */
 GPM_MUST_USE enum gpm_status kern_grad_add(const struct kern *k, struct kern_pts x,
                                            const double *alpha, const double *m, size_t ld,
                                            double *g);
@@ -193,45 +191,45 @@ GPM_MUST_USE enum gpm_status kern_grad_cross(const struct kern *k, struct kern_p
 GPM_MUST_USE enum gpm_status kern_grad_diag(const struct kern *k, struct kern_pts x,
                                             const double *w, double *g);
 
-/* The kernel against fixed points (borrowed, as long as the view is used) for one new point at a
- * time: what depends on the fixed points alone is done once. NULL when the inputs do not fit. */
+/* The kernel between fixed points (borrowed while the view exists) and one new point at a time.
+ * Work on the fixed points is done once. NULL if the inputs do not fit. */
 struct kern_view;
 struct kern_view *kern_view_new(const struct kern *k, struct kern_pts rows);
 void kern_view_free(struct kern_view *v); /* NULL is fine */
 /* out[i] = k(rows_i, x), x contiguous. */
 GPM_MUST_USE enum gpm_status kern_view_row(struct kern_view *v, const double *x, double *out);
-/* *f = sum_i w_i k(rows_i, x) and g[c] = df/dx_c; by central differences where a kernel has no
- * closed form. */
+/* *f = sum_i w_i k(rows_i, x) and g[c] = df/dx_c, by central differences for kernels without closed
+ * form. */
 GPM_MUST_USE enum gpm_status kern_view_slope(struct kern_view *v, const double *x, const double *w,
                                              double *f, double *g);
 
-/* Derivatives of a function of dim numbers by central differences, with steps that balance
- * truncation and rounding for coordinates of about `size` and more. */
+/* Derivatives of a function of dim numbers by central differences. The steps balance truncation and
+ * rounding for coordinates of at least about `size`. */
 typedef enum gpm_status (*kern_point_fn)(void *ctx, const double *x, double *f);
 GPM_MUST_USE enum gpm_status kern_differences(kern_point_fn fn, void *ctx, const double *x, int dim,
                                               double size, double *grad);
 
 /* ---- algebra (paper, appendices B and C) ---- */
-/* Sum of products with the rules of appendix B applied and the merged parameters computed: the same
- * function. Also WN + WN, C + C, numbers folded, LIN + LIN with different origins, PER and SE ...
- * times WN, products of rank-one constants. */
+/* The same function as a sum of products after the rules of appendix B, with merged parameters.
+ * Further rules: WN + WN, C + C, folded numbers, LIN + LIN with different origins, WN times PER, SE
+ * ..., products of rank-one constants. */
 struct kern *kern_simplify(const struct kern *k); /* NULL: KERN_TOO_LARGE */
 #define KERN_TOO_LARGE "the kernel stands for too many terms to be brought into normal form"
-/* Canonical symbolic expression of the simplified kernel, the same whatever the order it was
- * written in: factors LIN, SE, PER, others by name, WN last; terms by text, a lone WN last.
- * GPM_E_NOT_FOUND: KERN_TOO_LARGE, and nothing is added. */
+/* Canonical expression of the simplified kernel, whatever order it was written in: factors LIN, SE,
+ * PER, others by name, WN last; terms by text, a lone WN last. GPM_E_NOT_FOUND: KERN_TOO_LARGE; out
+ * is unchanged. */
 GPM_MUST_USE enum gpm_status kern_struct(const struct kern *k, struct buf *out);
-/* Rewrites a symbolic expression ("PER*SE + LIN") in canonical order and simplified;
- * GPM_E_FORMAT with a message when it cannot be read. */
+/* Rewrites a symbolic expression ("PER*SE + LIN") in canonical order and simplified. GPM_E_FORMAT
+ * with a message if it cannot be read. */
 GPM_MUST_USE enum gpm_status kern_struct_canonical(const char *text, struct buf *out, char **why);
-/* Is the structure (one or several terms) among k's global additive components? */
+/* Are the terms of the structure among k's global additive components? */
 GPM_MUST_USE enum gpm_status kern_contains(const struct kern *k, const char *structure, bool *yes,
                                            char **why);
 
 /* ---- text ---- */
 void kern_print(const struct kern *k, struct buf *out);
-/* Grammar: sum of products of NAME(par=number, ..., dims=[0, 1]), numbers, parentheses,
- * CP(k1, k2, tau=.., s=..). Positional parameters work too. Parameters left out take their default.
- * GPM_E_FORMAT and a message with the column when the text is wrong. */
+/* Grammar: sum of products of NAME(par=number, ..., dims=[0, 1]), numbers, parentheses, CP(k1, k2,
+ * tau=.., s=..). Parameters may be positional; omitted ones take their default. GPM_E_FORMAT and a
+ * message with the column for a wrong text. */
 GPM_MUST_USE enum gpm_status kern_parse(const char *text, struct kern **out, char **why);
 #endif
