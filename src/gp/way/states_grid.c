@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Chandrasekhar's recursions (Morf, Sidhu, Kailath 1974): an exact Kalman filter in O(d) a step,
- * for equal steps, equal noise and a constant observation h. The covariance changes from step to
- * step by L M L', of rank 1 for stationary and static terms together and one more for each state of
- * a process that starts (WIENER, IWIENER, IOU). With K = A P h, s = h'P h + noise: v_c = u_c -
- * h'a_c,  a_c = A a_c + K v_c/s u = L'h, w = M u:   s' = s + w'u,  M' = M + w w'/s,  K' = K + A L
- * w,  L' = A L - K' u'/s' from L = K, M = -1/s and, for a process that starts, the unit vectors
- * with A P A' + Q - P. Its derivatives go the same way back; those in A, P, Q then meet the rows'
- * own. Missing values are columns of their own (states_run.h).
- */
+ * Chandrasekhar's recursions (Morf, Sidhu, Kailath 1974): an exact Kalman filter in O(d) a step for
+ * equal steps, equal noise and a constant observation h. The covariance changes from step to step
+ * by L M L'. Its rank is 1 for all stationary and static terms together, plus one for each state of
+ * a process with a start (WIENER, IWIENER, IOU). With K = A P h, s = h'P h + noise:
+ *
+ *   v_c = u_c - h'a_c,  a_c = A a_c + K v_c/s
+ *   u = L'h,  w = M u
+ *   s' = s + w'u,  M' = M + w w'/s,  K' = K + A L w,  L' = A L - K' u'/s'
+ *
+ * It starts with L = K, M = -1/s. A process with a start adds unit vectors to L and A P A' + Q - P
+ * to M. Derivatives go backwards through the same recursions; those in A, P, Q then meet the rows'
+ * own. Missing values are separate columns (states_run.h). */
 #include "gp/way/states_run.h"
 
 #include <math.h>
@@ -16,9 +19,9 @@
 
 #define RANK_MAX ST_RANK_MAX
 
-/* The parts of a state, or of its adjoint. */
+/* The parts of a state or of its adjoint. */
 struct parts {
-    double *a, *k, *l, *m, *s; /* cols x d; d; rank x d; rank x rank; 1 */
+    double *a, *k, *l, *m, *s; /* cols x d; d; rank x d (L' by rows); rank x rank; 1 */
 };
 
 static size_t size(const struct st_run *r) {
@@ -36,7 +39,7 @@ static struct parts parts_of(const struct st_run *r, const double *state) {
     return p;
 }
 
-/* x = A x in place, the harmonics turning by one step. */
+/* x = A x in place, x: d; the harmonics rotate by one step. */
 static void turn(const struct st_model *m, double *x) {
     double t[ST_STATES_MAX];
     for (size_t i = 0; i < m->n_terms; i++) {
@@ -64,7 +67,8 @@ static void turn(const struct st_model *m, double *x) {
     }
 }
 
-/* Adjoint of y = A x: xb += A'yb, derivatives in A's entries (abar, ns x ns by term) and angles. */
+/* Adjoint of y = A x, all d: xb += A'yb. Adds derivatives in A's entries (abar, ns x ns per term)
+ * and in angles. */
 static void turn_back(const struct st_model *m, const double *x, const double *yb, double *xb,
                       double *abar) {
     double z[ST_STATES_MAX], lin[ST_STATES_MAX];
@@ -82,7 +86,8 @@ static void turn_back(const struct st_model *m, const double *x, const double *y
                     size_t c = s * w + (size_t)(skip + j), q = s * w + (size_t)(e->nc + j);
                     double cs = e->cs[skip + j], sn = e->sn[skip + j];
                     double yc = cs * lin[c] + sn * lin[q], ys = cs * lin[q] - sn * lin[c];
-                    e->freq_bar[skip + j] += bar[c] * ys - bar[q] * yc; /* of the angle, for now */
+                    e->freq_bar[skip + j] +=
+                        bar[c] * ys - bar[q] * yc; /* of the angle, until finish */
                     z[c] = cs * bar[c] - sn * bar[q];
                     z[q] = cs * bar[q] + sn * bar[c];
                 }
@@ -97,7 +102,7 @@ static void turn_back(const struct st_model *m, const double *x, const double *y
     }
 }
 
-/* h: the cosines. */
+/* h: d, selects the cosines. */
 static void observation(const struct st_model *m, double *h) {
     memset(h, 0, m->d * sizeof *h);
     for (size_t i = 0; i < m->n_terms; i++) {
@@ -107,7 +112,7 @@ static void observation(const struct st_model *m, double *h) {
     }
 }
 
-/* g = P h. */
+/* g = P h, both d. */
 static void prior_times(const struct st_model *m, const double *h, double *g) {
     memset(g, 0, m->d * sizeof *g);
     for (size_t i = 0; i < m->n_terms; i++) {
@@ -131,7 +136,7 @@ static void angles(const struct st_run *r) {
     }
 }
 
-/* A P A' + Q - P of a process that starts, at unit amplitude. */
+/* Element (i, j) of A P A' + Q - P for a process with a start, at unit amplitude. */
 static double increment(const struct st_term *t, int i, int j) {
     int n = t->ns;
     double z = t->q[i * n + j] - t->p[i * n + j];
@@ -169,7 +174,7 @@ static void start(struct st_run *r, double *state) {
     }
 }
 
-/* u = L'h and w = M u. */
+/* u = L'h and w = M u, both rank; returns w'u. */
 static double directions(const struct st_run *r, const struct parts *p, const double *h, double *u,
                          double *w) {
     size_t d = r->m->d, rank = r->m->rank;
@@ -206,7 +211,7 @@ static bool step(struct st_run *r, size_t k, double *state) {
     return true;
 }
 
-static double *transition_bars(struct st_run *r) { /* behind the scratch */
+static double *transition_bars(struct st_run *r) { /* after the scratch */
     return r->work + 2 * r->m->d + 2 * size(r);
 }
 
@@ -229,7 +234,7 @@ static void back(struct st_run *r, size_t k, const double *state) {
         sb2 += f * u[p] / (s2 * s2);
         st_axpy(d, -u[p] / s2, b.l + p * d, b.k);
     }
-    double *al = after + size(r), *alb = al + d; /* A L of one column, and its derivative */
+    double *al = after + size(r), *alb = al + d; /* A L of one row, and its derivative */
     for (size_t p = 0; p < rank; p++) {
         memcpy(al, y.l + p * d, d * sizeof *al);
         st_axpy(d, u[p] / s2, y.k, al);
@@ -271,7 +276,7 @@ static void back(struct st_run *r, size_t k, const double *state) {
     r->back.inverse = r->back.noise_bar = 0;
 }
 
-/* From the derivatives in the first state to those in A, P, Q, and on to sizes and lengths. */
+/* From the derivatives in the first state to those in A, P, Q, then to sizes and lengths. */
 static void finish(struct st_run *r) {
     struct st_model *m = r->m;
     size_t d = m->d, rank = m->rank, at = 1;
@@ -320,7 +325,7 @@ static void finish(struct st_run *r) {
     }
 }
 
-/* A step has gone on to the next event already. */
+/* A step already moves on to the next event. */
 static void resume(struct st_run *r, double last, double gap, double *state) {}
 
 const struct st_filter st_chandrasekhar = {"Chandrasekhar", size,  start, step, back,

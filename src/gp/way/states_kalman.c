@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The Kalman filter with covariances, and its smoother. Before event k the states have mean a_c
- * (for each column) and covariance P: g = P h, s = h'g + noise, v_c = u_c - h'a_c;   a += g v/s, P
- * -= g g'/s;   a = A a, P = A P A' + Q Back (de Jong 1989), r_c and N between events: r = A'r, N =
- * A'N A;   e = v/s - g'r/s, D = 1/s + g'N g/s^2;   r += h e, N = N - h n' - n h' + h h'D, n = N g/s
- * The smoothed states are a + P r with covariance P - P N P, and with S = sum_c r r' - N
- *   d log p = 1/2 <S, dQ> + <sum_c r m' + S A P, dA> + 1/2 (sum_c e^2 - D) dnoise + ..., m and P
- * after the update. P is kept whole, not as P_inf less a sum: it stays accurate when little noise
- * is left.
- */
+ * The Kalman filter with covariances, and its smoother. A state is a: cols x d (means, one row per
+ * column c), then P: d x d (covariance), both row-major. An event does
+ *
+ *   g = P h,  s = h'g + noise,  v_c = u_c - h'a_c
+ *   a_c += g v_c/s,  P -= g g'/s                  update
+ *   a_c = A a_c,  P = A P A' + Q                  step
+ *
+ * Back (de Jong 1989), with r: cols x d and N: d x d between events:
+ *
+ *   r_c = A'r_c,  N = A'N A
+ *   e_c = v_c/s - g'r_c/s,  D = 1/s + g'N g/s^2,  n = N g/s
+ *   r_c += h e_c,  N = N - h n' - n h' + h h'D
+ *
+ * The smoothed states are a + P r with covariance P - P N P. With S = sum_c r r' - N, and m and P
+ * after the update,
+ *
+ *   d log p = 1/2 <S, dQ> + <sum_c r m' + S A P, dA> + 1/2 (sum_c e^2 - D) dnoise + ...
+ *
+ * P is stored in full, not as P_inf less a sum, so it stays accurate with little noise. */
 #include "gp/way/states_run.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Below this part of the prior variance an innovation's has no digits. */
+/* Below this share of the prior variance an innovation's variance has no digits. */
 #define LEAST 1e-14
 
 static double *covariance(const struct st_run *r, double *state) {
@@ -50,7 +60,7 @@ static void start(struct st_run *r, double *state) {
     add_blocks(r, covariance(r, state), true);
 }
 
-/* x = A x (or A'x) of a term's states, blocks of len; t: scratch. */
+/* x = A x (or A'x) for a term's states, x: ns x len, row-major; t: scratch of that size. */
 static void turn_states(const struct st_term *e, bool trans, size_t len, double *x, double *t) {
     size_t ns = (size_t)e->ns;
     if (ns == 1) {
@@ -70,7 +80,8 @@ static void turn_states(const struct st_term *e, bool trans, size_t len, double 
     }
 }
 
-/* M = A M (or A'M) on the rows of every term, and the same from the right; t: scratch. */
+/* M = A M (or A'M), M: d x d, on the rows of every term; turn_columns does M = M A' (or M A) on
+ * `rows` rows. t: scratch. */
 static void turn_rows(const struct st_run *r, bool trans, double *p, double *t) {
     for (size_t i = 0; i < r->m->n_terms; i++) {
         const struct st_term *e = &r->m->term[i];
@@ -87,7 +98,7 @@ static void turn_columns(const struct st_run *r, bool trans, size_t rows, double
     }
 }
 
-/* Gains and innovations at event k: h, g into the scratch, s, v into r. */
+/* Gains and innovations at event k: h: m->d and g: d in the scratch, s and v in r. */
 static bool gains(struct st_run *r, size_t k, const double *state, double *h, double *g) {
     size_t d = r->d;
     const double *p = covariance(r, (double *)state);
@@ -112,7 +123,7 @@ static void update(struct st_run *r, const double *g, double *state) {
     for (size_t i = 0; i < d; i++) st_axpy(d, -g[i] / r->s, g, p + i * d);
 }
 
-/* a = A a, P = A P A' + Q. */
+/* The step: a = A a, P = A P A' + Q. */
 static void resume(struct st_run *r, double last, double gap, double *state) {
     size_t d = r->d;
     double *t = r->work + r->m->d + d, *p = covariance(r, state);
@@ -137,7 +148,7 @@ static bool step(struct st_run *r, size_t k, double *state) {
     return true;
 }
 
-/* S_(a,b) of the states (a, j) and (b, j) of a term. */
+/* Element (a, b) of S; rr: cols x d, n: d x d. */
 static double s_at(const struct st_run *r, const double *rr, const double *n, size_t a, size_t b) {
     size_t d = r->d;
     double s = -n[a * d + b];
@@ -145,7 +156,7 @@ static double s_at(const struct st_run *r, const double *rr, const double *n, si
     return s;
 }
 
-/* Half of S against the blocks of Q (or P): derivatives in sizes and lengths. */
+/* Half of S against the blocks of Q (or P), q: ns x ns: derivatives in sizes and lengths. */
 static void block_slopes(struct st_run *r, struct st_term *t, const double *q,
                          double *const dq[ST_SYSTEMS], const double *rr, const double *n) {
     for (int a = 0; a < t->ns; a++)
@@ -162,7 +173,8 @@ static void block_slopes(struct st_run *r, struct st_term *t, const double *q,
         }
 }
 
-/* <sum_c r m' + S A P, dA>: pa = P A', row by row, so that (A P)_(z, b) = pa_(b, z). */
+/* <sum_c r m' + S A P, dA>. m, rr and par: cols x d; n: d x d; pa = P A': d x d by rows, so that (A
+ * P)_(z, b) = pa_(b, z). */
 static void transition_slopes(struct st_run *r, struct st_term *t, const double *rr,
                               const double *n, const double *m, const double *pa,
                               const double *par) {
@@ -182,8 +194,8 @@ static void transition_slopes(struct st_run *r, struct st_term *t, const double 
         }
 }
 
-/* The step from event k to the next: derivatives, from r and N after it. filtered: state after the
- * update; it is overwritten. */
+/* Derivatives of the step from event k to the next, given r (rr: cols x d) and N (n: d x d) after
+ * it. filtered: the state after the update, overwritten. par: cols x d, t: scratch. */
 static void step_slopes(struct st_run *r, const double *rr, const double *n, double *filtered,
                         double *par, double *t) {
     size_t d = r->d;
@@ -206,7 +218,7 @@ static void step_slopes(struct st_run *r, const double *rr, const double *n, dou
     }
 }
 
-/* e, D, r and N through the update; ng = N g / s. */
+/* e, D, r and N back through the update; h, g and ng = N g / s: d each. */
 static void update_back(struct st_run *r, const double *h, const double *g, double *ng) {
     size_t d = r->d;
     double *rr = r->back.now, *n = covariance(r, rr), square = 0;
@@ -225,7 +237,8 @@ static void update_back(struct st_run *r, const double *h, const double *g, doub
     }
 }
 
-/* sum_c e (a + P r) - (g D - P ng): derivative in h; bar has room for h and d numbers more. */
+/* bar: m->d, the derivative in h: sum_c e (a + P r) - (g D - P ng). bar has room for d numbers
+ * more. */
 static void observe_slopes(struct st_run *r, size_t k, const double *state, const double *g,
                            const double *ng, double *bar) {
     size_t d = r->d;
@@ -275,14 +288,14 @@ static void back(struct st_run *r, size_t k, const double *state) {
     if (r->back.slopes && needs_observation(r)) observe_slopes(r, k, state, g, ng, bar);
 }
 
-/* P (h D - n): right after the way back through the event. */
+/* P (h D - n); call right after the backward pass through the event. */
 void st_kalman_own(const struct st_run *r, const double *state, double *out) {
     size_t d = r->d;
     const double *p = covariance(r, (double *)state), *g = r->work + r->m->d, *ng = g + d;
     for (size_t i = 0; i < d; i++) out[i] = g[i] * r->back.inverse - st_dot(d, p + i * d, ng);
 }
 
-/* Right after a step. */
+/* Call right after a step. */
 void st_kalman_carry(struct st_run *r, size_t k, size_t m, double *w) {
     size_t d = r->d;
     const double *h = r->work, *g = h + r->m->d;

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #define TERMS_MAX 40
-/* What the harmonics left out may cost, in nats over the whole series. */
+/* Error allowed for the omitted harmonics, in nats over the whole series. */
 #define TAIL_COST 1e-9
-/* How near to a whole number of steps a period is one: the rounding of both. */
+/* Relative tolerance for a period being a whole number of steps: the rounding of both. */
 #define WHOLE 1e-12
 
 /* ---- multiplying out ---- */
@@ -34,13 +34,13 @@ static bool kind_of(const struct kern *leaf, enum st_kind *kind) {
     else if (s)
         *kind = s->n ? ST_SYSTEM : ST_PERIODIC;
     else if (leaf->cls->stationary)
-        *kind = ST_LEVEL; /* of use beside white noise alone */
+        *kind = ST_LEVEL; /* only together with white noise */
     else
         return false;
     return true;
 }
 
-/* One factor more for each of the terms from `first` on. */
+/* Multiplies each of the terms from `first` on by one factor. */
 static bool times(struct expansion *e, size_t first, enum st_kind kind, const struct kern *k,
                   size_t at) {
     for (size_t i = first; i < e->n; i++) {
@@ -51,7 +51,7 @@ static bool times(struct expansion *e, size_t first, enum st_kind kind, const st
     return true;
 }
 
-/* Every term from `first` on times every term of k. */
+/* Multiplies every term from `first` on by every term of k. */
 static bool expand(struct expansion *e, size_t first, const struct kern *k, size_t at);
 
 static bool expand_sum(struct expansion *e, size_t first, const struct kern *k, size_t at) {
@@ -60,7 +60,7 @@ static bool expand_sum(struct expansion *e, size_t first, const struct kern *k, 
     memcpy(copy, e->term + first, n * sizeof *copy);
     e->n = first;
     bool change = k->op == KERN_CHANGE, ok = true;
-    size_t own = at; /* a change operator's parameters stand before those of its two kernels */
+    size_t own = at; /* a change operator's parameters precede those of its two kernels */
     if (change) at += k->npar;
     for (size_t i = 0; i < k->nkids && ok; i++) {
         size_t here = e->n;
@@ -98,13 +98,13 @@ static bool is_weight(const struct st_factor *f) {
     return f->kind == ST_LINE || f->kind == ST_BEFORE || f->kind == ST_AFTER;
 }
 
-/* A weight on another column than that of the time. */
+/* Is it a weight on a column other than the time? */
 static bool is_further(const struct st_factor *f) {
     return f->k->op == KERN_LEAF && f->k->ncol == 1 && f->k->col[0] > 0 && f->kind != ST_CONSTANT &&
            f->kind != ST_WHITE;
 }
 
-/* Of white noise everything but the value at lag 0 is gone. */
+/* In white noise only the value at lag 0 of other factors matters. */
 static bool sort_white(struct st_term *t) {
     int whites = 0;
     for (int i = 0; i < t->n; i++) {
@@ -132,7 +132,7 @@ static bool sort_term(struct st_term *t) {
     }
     if (!(t->amp >= 0) || !isfinite(t->amp)) return false;
     t->kind = ST_TERM_NOTHING;
-    if (t->amp == 0) return true; /* and neither has it slopes, in the logarithm of its size */
+    if (t->amp == 0) return true; /* no slopes, either, in the log of its size */
     if (white) return !further && sort_white(t);
     if (level) return false;
     for (int i = 0; i < t->n; i++) {
@@ -155,7 +155,8 @@ struct harmonics {
     double q[KERN_HARMONICS_MAX + 1], dq[KERN_HARMONICS_MAX + 1];
 };
 
-/* cos a cos b = (cos(a+b) + cos(a-b))/2: the harmonics of a product are sums and differences. */
+/* cos a cos b = (cos(a+b) + cos(a-b))/2: the harmonics of a product have sums and differences as
+ * frequencies. */
 struct wave {
     double freq, size, dsize[2], turns[2];
 };
@@ -182,7 +183,8 @@ static size_t product(const struct st_term *t, const struct harmonics *s, struct
     return n;
 }
 
-/* The waves of the periodic factors; one of frequency 0 when there are none. 0: too many. */
+/* The waves of the periodic factors; one wave of frequency 0 without periodic factors. Returns
+ * their number; 0: too many. */
 static size_t waves_of(const struct st_term *t, double tail, struct wave *out, size_t room) {
     struct harmonics s[2] = {{1, 0, {1}, {0}}, {1, 0, {1}, {0}}};
     if (!t->periodic) {
@@ -198,8 +200,8 @@ static size_t waves_of(const struct st_term *t, double tail, struct wave *out, s
     return product(t, s, out, room);
 }
 
-/* Harmonics 1, 2, ... (or 0, 1, ...) of a period of so many points of the grid, those that are
- * alike there as one. The slope in the period is then that of harmonic number turns, their mean. */
+/* Joins harmonics 1, 2, ... (or 0, 1, ...) that are equal on the grid, for a period of `points`
+ * grid points. The slope in the period then uses the mean harmonic number, `turns`. */
 static size_t fold(double points, struct wave *w, size_t n) {
     double whole = floor(points + 0.5);
     size_t half = (size_t)(whole / 2), kept = 0;
@@ -238,7 +240,7 @@ static void bind_states(struct st_term *t, const struct wave *wave, double **at)
     double **line[] = {&t->freq,     &t->size, &t->dsize[0], &t->dsize[1], &t->turns[0],
                        &t->turns[1], &t->cs,   &t->sn,       &t->size_bar, &t->freq_bar};
     for (size_t i = 0; i < COUNT_OF(line); i++) *line[i] = take(at, w);
-    for (int j = 0; j < t->w; j++) { /* a sine repeats the wave of its cosine */
+    for (int j = 0; j < t->w; j++) { /* a sine has the wave of its cosine */
         const struct wave *v = &wave[j < t->nc ? j : j - t->nz];
         t->freq[j] = v->freq;
         t->size[j] = t->amp * v->size;
@@ -258,9 +260,9 @@ static size_t room_of(const struct st_term *t) {
     return (size_t)(9 * t->ns * t->ns + 10 * t->w);
 }
 
-/* How many times its amplitude the variance of a term may become, 1 at least: lines grow with the
- * time, and so do processes that start. As far again behind the end as the series is long: there
- * may be more of it. */
+/* Bound on the variance of a term over its amplitude, at least 1: lines grow with time, and so do
+ * processes with a start. It is taken up to one length of the series after its end, since data may
+ * be appended. */
 static double growth(const struct st_term *t, const struct st_scope *s) {
     double all = 1, ends[] = {s->first, 2 * s->last - s->first};
     for (int i = 0; i < t->n; i++) {
@@ -275,7 +277,7 @@ static double growth(const struct st_term *t, const struct st_scope *s) {
     return fmax(all, 1);
 }
 
-/* Sizes of the term; the number of its waves, 0: no form. */
+/* Sets the sizes of the term; returns the number of its waves, 0: no form. */
 static size_t measure(struct st_model *m, struct st_term *t, const struct st_scope *s,
                       struct wave *wave) {
     double error = 0;
@@ -336,7 +338,7 @@ static bool lay_out(struct st_model *m, const struct st_scope *s) {
 
 bool st_model_init(struct st_model *m, const struct kern *k, const struct st_scope *s) {
     struct expansion e = {NEW_ARRAY(struct st_term, TERMS_MAX + 1), 1};
-    memset(e.term, 0, sizeof *e.term); /* the others are made from it */
+    memset(e.term, 0, sizeof *e.term); /* the others are copies of it */
     *m = (struct st_model){.term = e.term, .rank = 1, .t0 = s->first, .last = NAN};
     bool ok = expand(&e, 0, k, 0);
     m->n_terms = e.n;
@@ -361,7 +363,7 @@ void st_model_release(struct st_model *m) {
 
 /* ---- weights ---- */
 
-/* Of one factor; dh by the parameters from *first on. */
+/* One factor; dh: derivatives in the parameters from *first on. */
 static double weight_at(const struct st_factor *f, double x, const double *z, double *dh,
                         size_t *first) {
     const struct kern *k = f->k;
@@ -434,7 +436,7 @@ static double since(const struct kern *k, double x) {
     return k->cls->states->starts ? fmax(0, x - k->par[k->npar - 1]) : x;
 }
 
-/* out (+)= x (x) y, n and m states. */
+/* out = x (x) y, or added to; x: n x n, y: m x m, out: nm x nm. */
 static void kronecker(int n, const double *x, int m, const double *y, bool add, double *out) {
     for (int i = 0; i < n * m; i++)
         for (int j = 0; j < n * m; j++) {
@@ -479,13 +481,14 @@ void st_prior(struct st_model *m, double x) {
         if (m->term[i].kind == ST_TERM_STATES) term_prior(m, &m->term[i], x);
 }
 
-/* A, Q of one system over a step, P at its start and end, A P A' and derivatives of all of them. */
+/* One system over a step: A, Q, P at its start and end, A P A', and their derivatives; all n x n,
+ * row-major. */
 struct system_step {
     int n;
     double a[64], q[64], p[64], end[64], apa[64], da[64], dq[64], dp[64], dend[64], dapa[64];
 };
 
-/* out = x p y' + ..., added; n x n. */
+/* out += x p y', all n x n. */
 static void sandwich(int n, const double *x, const double *p, const double *y, double *out) {
     double left[64];
     for (int i = 0; i < n; i++)
@@ -514,8 +517,8 @@ static void system_move(const struct st_factor *f, double from, double gap, bool
     form->step(f->k, v->p, gap_of(f->k, from, gap), v->a, v->q, d ? v->da : NULL, d ? v->dq : NULL);
 }
 
-/* x and y independent, the state x (x) y: A = Ax (x) Ay, and without a difference
- * Q = Qx (x) Py' + Ax Px Ax' (x) Qy, Py' at the end of the step. */
+/* x and y are independent and the state is x (x) y: A = Ax (x) Ay. Q without subtraction is Qx (x)
+ * Py' + Ax Px Ax' (x) Qy, with Py' at the end of the step. */
 static void joint_step(const struct st_model *m, struct st_term *t, double from, double gap) {
     struct system_step v[2];
     for (int f = 0; f < 2; f++) {
@@ -558,8 +561,7 @@ static void term_step(const struct st_model *m, struct st_term *t, double from, 
     form->step(k, t->p, gap_of(k, from, gap), t->a, t->q, d ? t->da[0] : NULL, d ? t->dq[0] : NULL);
 }
 
-/* Equal steps are computed once; not for processes that have not started or whose Q depends on t.
- */
+/* Equal steps are computed once, except for processes with a start, whose step depends on t. */
 void st_step(struct st_model *m, double from, double gap) {
     bool same = gap == m->last;
     for (size_t i = 0; i < m->n_terms; i++) {
@@ -575,7 +577,7 @@ bool st_static(const struct st_term *t) {
 
 /* ---- observation ---- */
 
-/* cos and sin of 2 pi f (t - t0), the turns reduced before. */
+/* cos and sin of 2 pi f (t - t0) with whole turns removed; cs, sn: nc. */
 static void angles(const struct st_term *t, double since, double *cs, double *sn) {
     for (int j = 0; j < t->nc; j++) {
         double turns = t->freq[j] * since, a = 2 * M_PI * (turns - floor(turns));
@@ -653,7 +655,7 @@ void st_clear_slopes(struct st_model *m) {
     }
 }
 
-/* From the bars of the states to the factors' own parameters. */
+/* Passes the derivatives of the states on to the factors' own parameters. */
 static void states_own(struct st_term *t) {
     for (int j = 0; j < t->w; j++) t->damp += t->size_bar[j] * t->size[j] / t->amp;
     for (int f = 0; f < t->systems; f++)
@@ -677,7 +679,7 @@ void st_deliver(struct st_model *m, double *g) {
             struct st_factor *p = &t->f[f];
             if (p->k->op == KERN_LEAF && t->amp > 0)
                 p->own[0] += t->damp * t->amp / kern_amplitude(p->k) * kern_amp_slope(p->k);
-            for (size_t q = 0; q < p->k->npar; q++) /* held fixed: no slope, as elsewhere */
+            for (size_t q = 0; q < p->k->npar; q++) /* fixed parameters get no slope */
                 if (p->k->op == KERN_LEAF && p->k->cls->par[q].transform == KERN_T_FIXED)
                     p->own[q] = 0;
             for (size_t q = 0; q < p->k->npar; q++) g[p->at + q] += p->own[q];

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A kernel of one input, and of lines on further ones, as a linear system, put together from the
- * forms of its rows (kern_states.h): what the filters (states_run.h) run on.
+ * A kernel of one input, plus lines on further inputs, as a linear system for the filters
+ * (states_run.h). It is built from the forms of the kernel's rows (kern_states.h).
  *
- * The tree is multiplied out to a sum of terms, each a product of factors and of one of these
- * kinds:
+ * The tree is expanded to a sum of terms. Each is a product of factors, of one of these kinds:
  *
  *   WHITE    white noise times weights: variance of the measurements, no state
  *   COLUMN   constants and weights alone, sf^2 w(t) w(t'): a regressor column sf w(t) with a
@@ -12,23 +11,23 @@
  *   STATES   at most two systems (Matern, Wiener ...) times harmonics (PER, COS ...) times weights
  *
  * Weights are LIN, RAMP, STEP and the sides of change operators; a term f with weight w is w(t) f.
- * Of inputs with several columns the first is the time; weights on the others are regressors alone.
+ * If inputs have several columns, the first is the time; weights on the others occur only in
+ * regressors.
  *
- * The states of a term are an n x w matrix, row-major: n of the systems (Kronecker), w of the
- * harmonics, cosines first, then sines. The transition is A (x) I: in the turning frame the
- * harmonics stand still, and the observation h turns instead, h = observe (x) (cos, sin)(2 pi f t).
- * On a grid (constant h) they turn, and h picks the cosines.
- */
+ * The states of a term are an ns x w matrix, row-major: ns states of the systems (Kronecker
+ * product), w of the harmonics, cosines first, then sines. The transition is A (x) I. In the
+ * rotating frame the harmonics are constant and the observation rotates, h = observe (x) (cos,
+ * sin)(2 pi f t). On a grid (constant h) the harmonics rotate, and h selects the cosines. */
 #ifndef GP_STATES_MODEL_H
 #define GP_STATES_MODEL_H
 #include "gp/kernel/kern_states.h"
 
-#define ST_RANK_MAX    9 /* 1 and the states of processes that start */
+#define ST_RANK_MAX    9 /* 1 + states of processes with a start */
 #define ST_FACTORS     12
 #define ST_SYSTEMS     2   /* of one term */
 #define ST_SYSTEM_MAX  16  /* states of their product */
 #define ST_COLUMNS_MAX 24  /* regressors */
-#define ST_STATES_MAX  240 /* more: the filters are no longer the fast way */
+#define ST_STATES_MAX  240 /* with more states filters are not the fastest method */
 
 enum st_kind {
     ST_CONSTANT,
@@ -41,9 +40,9 @@ enum st_kind {
     ST_LEVEL
 };
 struct st_factor {
-    enum st_kind kind;        /* LEVEL: stationary, in a term of white noise */
-    const struct kern *k;     /* a leaf, or the change operator whose side this is */
-    size_t at;                /* of the first own parameter in the flat vector */
+    enum st_kind kind;        /* LEVEL: stationary, in a white noise term */
+    const struct kern *k;     /* a leaf, or a change operator whose side this is */
+    size_t at;                /* its first own parameter in the flat vector */
     double own[KERN_MAX_PAR]; /* derivatives in the leaf's parameters */
 };
 
@@ -54,73 +53,74 @@ struct st_term {
     int n;
     bool weighted;
     double amp;  /* product of the factors' amplitudes */
-    double damp; /* derivative in it */
+    double damp; /* derivative in amp */
 
-    /* STATES */
-    int systems, periodic; /* how many of these */
+    /* For STATES: */
+    int systems, periodic; /* number of these factors */
     const struct st_factor *system[ST_SYSTEMS], *period[2];
-    int ns, nc, nz, w, off; /* states of the systems; cosines, sines among w; first state */
+    int ns, nc, nz, w, off; /* ns of the systems; cosines, sines among w = nc + nz; first state */
     bool moving;            /* P depends on t */
     double observe[ST_SYSTEM_MAX];
-    double *a, *q, *p; /* ns x ns, of the last step, at unit amplitude */
+    double *a, *q, *p; /* ns x ns by rows, of the last step, at unit amplitude, as are da, dq, dp */
     double *da[ST_SYSTEMS], *dq[ST_SYSTEMS], *dp[ST_SYSTEMS];
-    double *freq, *size;         /* w: turns per unit of time; variance, amplitude included */
-    double *dsize[2];            /* its derivative in the length of each periodic factor */
-    double *turns[2];            /* harmonic number of each periodic factor, signed */
-    double *cs, *sn;             /* nc: of one step of a grid */
-    double *size_bar, *freq_bar; /* derivatives in size and freq */
+    double *freq, *size;         /* w each: turns per unit of time; variance with amplitude */
+    double *dsize[2];            /* w each: derivative of size in each periodic factor's length */
+    double *turns[2];            /* w each: signed harmonic number for each periodic factor */
+    double *cs, *sn;             /* nc each: cos, sin of the angle of one grid step */
+    double *size_bar, *freq_bar; /* w each: derivatives in size and freq */
     double length_bar[ST_SYSTEMS];
 };
 
 struct st_model {
     struct st_term *term;
-    size_t rank;       /* 1 and the states of processes that start */
+    size_t rank;       /* 1 + states of processes with a start */
     size_t n_terms, d; /* terms; states */
-    size_t d_steps;    /* of these, the first, that a step changes; harmonics alone come after */
-    size_t n_columns, column[ST_COLUMNS_MAX]; /* the terms that are regressors */
-    double error; /* sum of the amplitudes that have an inexact form, times its error */
-    double t0;    /* phases count from here */
-    double last;  /* the step that a, q belong to; NAN: none */
-    bool slopes;  /* with derivatives */
+    size_t d_steps;    /* the first ones, changed by a step; the rest are plain harmonics */
+    size_t n_columns, column[ST_COLUMNS_MAX]; /* terms that are regressors */
+    double error;                             /* sum over inexact terms of amplitude times error */
+    double t0;                                /* origin of the phases */
+    double last;                              /* the step that a, q belong to; NAN: no step */
+    bool slopes;                              /* with derivatives */
     bool white, weighted, moving; /* white terms; weights on states; on white noise; P moves */
     bool white_varies, folded;
     double *memory;
 };
 
-/* The series that a model is for. The least variance of its n measurements, and how far weights and
- * walks grow between its ends, say how many harmonics are needed. Where all times lie on a grid and
- * a period is a whole number of its steps, harmonic j is there what j + period and period - j are,
- * and the model has one of them: of a week of days three and a constant, however sharp it is. Such
- * a model (folded) knows nothing of what lies between the points of the grid. */
+/* The series a model is made for. Its least measurement variance, the number n, and the growth of
+ * weights and walks between its ends determine how many harmonics are needed. Suppose all times lie
+ * on a grid and a period is a whole number of steps. There harmonic j equals harmonics j + period
+ * and period - j, and the model keeps one of them: three and a constant for a week of days, however
+ * sharp the pattern. Such a folded model is valid only at the grid points. */
 struct st_scope {
     double first, last; /* times */
     double noise;
-    size_t n, most; /* points; states */
-    double step;    /* of the grid; 0: other times will be asked for, or there is none */
+    size_t n, most; /* points; maximum number of states */
+    double step;    /* of the grid; 0: no grid, or other times will be asked for */
 };
-/* False when a term has no form, or there are more states than `most`. */
+/* False if a term has no form, or there are more than `most` states. */
 bool st_model_init(struct st_model *m, const struct kern *k, const struct st_scope *s);
 void st_model_release(struct st_model *m);
-/* Product of the weights of a term at t, the further columns of the input in z (NULL: none); with
- * bar not 0, adds bar times its derivatives to the factors' own. */
+/* The product of the weights of a term at time x. z: nz further columns of the input, or NULL. If
+ * bar is not 0, adds bar times the derivatives to the factors' own. */
 double st_weight(struct st_term *t, double x, const double *z, double bar);
-/* Regressor c at t, z. */
+/* Regressor c at x, z. The slope function adds bar times its derivatives. */
 double st_column(struct st_model *m, size_t c, double x, const double *z);
 void st_column_slope(struct st_model *m, size_t c, double x, const double *z, double bar);
-/* Variance of white noise inside the kernel at t, and its slope. */
+/* Variance of the kernel's white noise at x; the slope function adds bar times its derivatives. */
 double st_white(struct st_model *m, double x);
 void st_white_slope(struct st_model *m, double x, double bar);
-/* P at t into each term's p (and dp). */
+/* Sets p (and dp) of each term to P at x. */
 void st_prior(struct st_model *m, double x);
-/* a and q of the step from `from` that is `gap` long; moving terms also set p at its start. */
+/* Sets a and q for the step of length `gap` from `from`. Terms with a start also set p at its
+ * start. */
 void st_step(struct st_model *m, double from, double gap);
-/* h at t in the turning frame, of the first d states (all, or those that a step changes). */
+/* h at x in the rotating frame; h: d, the first d states (all of them, or d_steps). */
 void st_observe(struct st_model *m, double x, size_t d, double *h);
-/* Adds the derivatives in weights and frequencies for the derivative hbar of h. */
+/* Adds the derivatives in weights and frequencies, given hbar: d, the derivative in h. */
 void st_observe_slope(struct st_model *m, double x, const double *hbar);
-/* Does the step leave the states of the term alone? */
+/* Does a step leave the states of the term unchanged? */
 bool st_static(const struct st_term *t);
-/* Everything gathered, into the flat vector g (added). */
+/* Adds all accumulated derivatives to g, one per kernel parameter. */
 void st_deliver(struct st_model *m, double *g);
 void st_clear_slopes(struct st_model *m);
 /* Same factors with the same parameters? */

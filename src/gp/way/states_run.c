@@ -15,13 +15,14 @@
 #define GUARD_TOLERANCE 1e-10
 #define SUMS_TOLERANCE  1e-6 /* nats */
 #define PIECE_MIN       32
-#define BLOCK           64 /* events whose products are summed at once */
-#define BLOCK_LEAST     9  /* columns for which that pays */
+#define BLOCK           64 /* events whose products are summed together */
+#define BLOCK_LEAST     9  /* columns from which on that is faster */
 #define READY_MOST      ((size_t)1 << 20)
 
 /* ---- columns ---- */
 
-/* Values of y and the regressors at event k, before mixing. */
+/* y (less beta times the regressors) and the regressors at event k, before mixing; u: 1 +
+ * n_columns. */
 static void regressors(struct st_run *r, size_t k, double *u) {
     double y = r->x->y[k];
     u[0] = isnan(y) ? 0 : y;
@@ -50,7 +51,7 @@ void st_columns(struct st_run *r, size_t k, double *u) {
         u[c] = st_dot(r->all, r->mix + c * r->all, raw);
 }
 
-/* Mixed columns of the events [from, to), unless they are there. */
+/* Computes the mixed columns of the events [from, to) unless they exist. */
 static void make_ready(struct st_run *r, size_t from, size_t to) {
     struct st_ready *d = &r->ready;
     size_t all = r->all;
@@ -85,7 +86,7 @@ static bool small_factor(size_t n, double *a, size_t ld) {
     return true;
 }
 
-/* x = L^-1 x, then perhaps L^-T x. */
+/* x: n. x = L^-1 x, and if `back` then x = L^-T x; l: n x n, row-major with row length ld. */
 static void small_solve(size_t n, const double *l, size_t ld, double *x, bool back) {
     for (size_t i = 0; i < n; i++) x[i] = (x[i] - st_dot(i, l + i * ld, x)) / l[i * ld + i];
     for (size_t i = n; i-- > 0 && back;) {
@@ -94,8 +95,8 @@ static void small_solve(size_t n, const double *l, size_t ld, double *x, bool ba
     }
 }
 
-/* What is left of y after least squares has no large parts, which would cancel in G. A little of
- * the identity makes columns that say the same thing harmless. */
+/* Least squares removes the large parts of y, which would cancel in G. A small multiple of the
+ * diagonal allows collinear columns. */
 static void fit_columns(struct st_run *r) {
     enum { N = ST_COLUMNS_MAX };
     size_t n = r->m->n_columns, ld = N;
@@ -177,9 +178,9 @@ static void add_products(struct st_run *r) {
     if (r->n_block == BLOCK) sum_block(r);
 }
 
-/* Events [from, to) from `state` on, which is left at `to`. */
+/* Filters events [from, to) from `state` on, which becomes the state at `to`. */
 static bool feed(struct st_run *r, size_t from, size_t to, double *state) {
-    double product = 1; /* of s: one logarithm for many of them */
+    double product = 1; /* of s: one logarithm for many factors */
     for (size_t k = from; k < to; k++) {
         if (!r->filter->step(r, k, state)) return false;
         if (r->s == 0) continue;
@@ -195,7 +196,7 @@ static bool feed(struct st_run *r, size_t from, size_t to, double *state) {
     return isfinite(r->log_s);
 }
 
-/* From G to the answer. */
+/* Computes the results from G. */
 static bool solve(struct st_run *r) {
     size_t n = r->all - 1, nz = n - r->n_special, ld = r->all;
     double *w = mem_zalloc(ld * ld * sizeof *w), delta[ST_MIX_MAX], quad = r->g[0], det = 0;
@@ -215,7 +216,7 @@ static bool solve(struct st_run *r) {
         quad += delta[i] * (row - 2 * r->g[1 + i]) + (i < nz ? x * x : 0);
         det += 2 * log(w[i * ld + i]);
         r->x_post[i] = x;
-        double *mixing = r->mixing + i * ld; /* row i: of L^-1, C = L^-T */
+        double *mixing = r->mixing + i * ld; /* row i of C = L^-T */
         memset(mixing, 0, n * sizeof *mixing);
         mixing[i] = 1;
     }
@@ -234,13 +235,13 @@ static void set_mix(struct st_run *r, double weight) {
     memset(r->mix, 0, ld * ld * sizeof *r->mix);
     r->mix[0] = sqrt(weight);
     for (size_t i = 0; i < n; i++) r->mix[1 + i] = sqrt(weight) * (r->beta[i] - r->x_post[i]);
-    for (size_t c = 0; c < n; c++) /* C_jc = (L^-1)_cj: mixing holds the columns of L^-1 as rows */
+    for (size_t c = 0; c < n; c++) /* C_jc = (L^-1)_cj; mixing holds C row by row */
         for (size_t j = 0; j < n; j++) r->mix[(1 + c) * ld + 1 + j] = r->mixing[j * ld + c];
     r->mixed = true;
 }
 
-/* The quadratic form of y - Zx itself: with little noise the sums in G cancel where harmonics are
- * large. */
+/* Recomputes the quadratic form from y - Zx: with little noise and large harmonics the sums in G
+ * cancel. */
 static enum gpm_status refine(struct st_run *r, bool *ok) {
     double sum = 0, *state;
     size_t cols = r->cols;
@@ -284,18 +285,18 @@ enum gpm_status st_run_value(struct st_run *r, double **end, bool *ok) {
 
 bool st_run_append(struct st_run *r, const struct st_series *more, double last, double *state) {
     r->x = more;
-    for (size_t i = 0; i < r->n_special; i++) r->special[i] = SIZE_MAX; /* events that are past */
+    for (size_t i = 0; i < r->n_special; i++) r->special[i] = SIZE_MAX; /* past events */
     double gap = more->step > 0 ? more->step : more->x[0] - last;
     r->filter->resume(r, last, gap, state);
     if (!feed(r, 0, more->n, state) || !solve(r)) return false;
-    /* What is cancelled by harmonics cannot be refined without the events that are past. */
+    /* Harmonics that cancel cannot be refined without the past events. */
     return r->n_standing == 0 || DBL_EPSILON * r->g[0] < SUMS_TOLERANCE;
 }
 
 enum gpm_status st_run_guard(struct st_model *m, const struct st_series *x, bool *ok) {
     struct st_run a = {0}, b = {0};
-    const double measured[GUARD_EVENTS] = {0}; /* variances do not depend on the values, and after
-                                                  a missing one the two filters' differ */
+    const double measured[GUARD_EVENTS] = {0}; /* Variances do not depend on the values; after a
+                                                  missing value those of the two filters differ */
     struct st_series head = *x;
     if (head.n > GUARD_EVENTS) head.n = GUARD_EVENTS;
     head.y = measured;
@@ -322,7 +323,8 @@ enum gpm_status st_run_guard(struct st_model *m, const struct st_series *x, bool
 
 /* ---- backwards ---- */
 
-/* bar: derivatives in the columns of the standing states, which are `raw`, root times h. */
+/* bar: n_standing derivatives in the columns of the standing states; raw: these columns, root times
+ * h. */
 static void standing_slopes(struct st_run *r, size_t k, const double *raw, const double *bar) {
     double hbar[ST_STATES_MAX] = {0};
     for (size_t i = 0; i < r->m->n_terms; i++) {
@@ -337,7 +339,8 @@ static void standing_slopes(struct st_run *r, size_t k, const double *raw, const
     st_observe_slope(r->m, r->x->x[k], hbar);
 }
 
-/* Derivatives in the mixtures at the events [from, to) reach the parameters of the columns. */
+/* Passes derivatives in the mixed columns at the events [from, to) on to the columns'
+ * parameters. */
 static void column_slopes(struct st_run *r, size_t from, size_t to) {
     const struct st_ready *d = &r->ready;
     size_t all = r->all, nz = r->m->n_columns, at = from - d->from;
@@ -353,7 +356,7 @@ static void column_slopes(struct st_run *r, size_t from, size_t to) {
     }
 }
 
-/* Room for the whole series where that is not much, else for a piece. */
+/* Allocates room for the whole series if it is small, otherwise for a piece. */
 static bool ready_room(struct st_run *r, size_t piece) {
     struct st_ready *d = &r->ready;
     d->room = r->x->n * r->all <= READY_MOST ? r->x->n : piece;
