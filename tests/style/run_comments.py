@@ -16,7 +16,7 @@ BUDGET = {  # room: words that a rewrite has still to remove
     "apps/regress": 14,
     "base": 32,
     "front": 40,
-    "gp": 24,
+    "gp": 20,
     "io": 71,
     "language": 35,
     "numeric": 16,
