@@ -19,7 +19,6 @@ BUDGET = {  # room: words that a rewrite has still to remove
     "gp": 20,
     "io": 71,
     "language": 35,
-    "numeric": 16,
     "runtime": 4,
     "table": 15,
 }

@@ -62,9 +62,9 @@ static inline bool is_count(double k) {
     return k >= 0 && k == floor(k) && !isinf(k);
 }
 
-/* Standard draws on which others build. */
+/* Standard draws from which others are built. */
 double draw_gamma(struct rng *r, double shape);     /* rate 1; 0 < shape */
-double draw_log_gamma(struct rng *r, double shape); /* log of one; no underflow for small shapes */
+double draw_log_gamma(struct rng *r, double shape); /* its log; no underflow for small shapes */
 
 /* Index drawn with probability w[i] / sum w; the weights are not negative, their sum positive. */
 size_t draw_index(struct rng *r, const double *w, size_t n);

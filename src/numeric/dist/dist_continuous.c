@@ -65,7 +65,7 @@ double dist_gamma_lp(double x, const double *a, size_t n) {
 
 double dist_gamma_draw(struct rng *r, const double *a, size_t n) {
     if (!(a[0] > 0 && a[1] > 0)) return NAN;
-    return fmax(draw_gamma(r, a[0]) / a[1], DBL_MIN); /* never outside the support by underflow */
+    return fmax(draw_gamma(r, a[0]) / a[1], DBL_MIN); /* underflow must not leave the support */
 }
 
 void dist_gamma_grad(double x, const double *a, size_t n, double *g) {
@@ -122,7 +122,7 @@ double dist_beta_lp(double x, const double *a, size_t n) {
 double dist_log_odds_beta_draw(struct rng *r, const double *a, size_t n) {
     if (!(a[0] > 0 && a[1] > 0)) return NAN;
     double lx = draw_log_gamma(r, a[0]), y = lx - draw_log_gamma(r, a[1]);
-    if (!isnan(y)) return y; /* both below the doubles: all the mass is at the two ends */
+    if (!isnan(y)) return y; /* both underflow: all mass is at the two ends */
     return rng_uniform(r) < 1 / (1 + a[1] / a[0]) ? DBL_MAX : -DBL_MAX;
 }
 
@@ -212,7 +212,7 @@ void dist_uniform_grad(double x, const double *a, size_t n, double *g) {
 /* ---- student_t(v, m, s), z = (x - m) / s:
  *      Gamma((v+1)/2) / (Gamma(v/2) sqrt(v pi) s) (1 + z^2 / v)^(-(v+1)/2) */
 
-/* log(1 + z^2 / v), also where the square is beyond the doubles. */
+/* log(1 + z^2 / v), even where the square overflows. */
 static double log_tail(double x, double m, double s, double v) {
     double d = fabs(0.5 * x - 0.5 * m), far = 2 * (log(d) + M_LN2 - log(s)) - log(v);
     if (far > 50) return far;
@@ -224,7 +224,7 @@ double dist_student_t_lp(double x, const double *a, size_t n) {
     double v = a[0], m = n > 1 ? a[1] : 0, s = n > 2 ? a[2] : 1;
     if (!(v > 0 && s > 0)) return NAN;
     if (isinf(x)) return -INFINITY;
-    /* log B(1/2, v/2) keeps its accuracy for large v where the two lgammas cancel */
+    /* log B(1/2, v/2) stays accurate for large v, where the two lgammas would cancel. */
     return -log_beta_fn(0.5, 0.5 * v) - 0.5 * log(v) - log(s) -
            0.5 * (v + 1) * log_tail(x, m, s, v);
 }
@@ -273,8 +273,8 @@ double dist_vonmises_lp(double x, const double *a, size_t n) {
     return -2 * a[1] * half * half - log(2 * M_PI * bessel_i0e(a[1]));
 }
 
-/* Best & Fisher 1979: rejection from a wrapped Cauchy. Nearly flat and nearly normal cases apart.
- */
+/* Best & Fisher 1979: rejection from a wrapped Cauchy. Nearly flat and nearly normal cases are
+ * separate. */
 double dist_vonmises_draw(struct rng *r, const double *a, size_t n) {
     double k = a[1], angle;
     if (!(k >= 0)) return NAN;

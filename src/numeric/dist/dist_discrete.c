@@ -77,7 +77,7 @@ static double binomial_invert(struct rng *r, double n, double p) {
         u -= f;
         k++;
         f *= odds * (n - k + 1) / k;
-        if (f < DBL_MIN && k > n * p) break; /* rounding left some of u: the tail is exhausted */
+        if (f < DBL_MIN && k > n * p) break; /* rounding left a rest of u: the tail is exhausted */
     }
     return k;
 }
@@ -126,7 +126,7 @@ static double poisson_large(double k, double m) {
 double dist_poisson_lp(double k, const double *a, size_t n) {
     if (!(a[0] >= 0)) return NAN;
     if (!is_count(k)) return -INFINITY;
-    if (k == 0) return -a[0]; /* also of mean 0 */
+    if (k == 0) return -a[0]; /* also if the mean is 0 */
     if (k >= 1000) return poisson_large(k, a[0]);
     return k * log(a[0]) - a[0] - log_factorial(k);
 }
@@ -184,7 +184,7 @@ double dist_neg_binomial_lp(double k, const double *a, size_t n) {
     return coef + a[0] * log(a[1]) + xlog1py(k, -a[1]);
 }
 
-/* A Poisson whose mean is gamma(r, p / (1 - p)). */
+/* A Poisson with mean gamma(r, p / (1 - p)). */
 double dist_neg_binomial_draw(struct rng *r, const double *a, size_t n) {
     if (!(a[0] > 0 && a[1] > 0 && a[1] <= 1)) return NAN;
     double mean = draw_gamma(r, a[0]) * (1 - a[1]) / a[1];
@@ -226,7 +226,7 @@ size_t draw_index(struct rng *r, const double *w, size_t n) {
         if (u < w[i]) return i;
         u -= w[i];
     }
-    return last; /* rounding cannot lead to an index of weight zero */
+    return last; /* rounding never selects an index of weight zero */
 }
 
 /* Gumbel-max (Maddison et al. 2014): the argmax of logw + Gumbel noise. */

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * First passage of a Wiener process: it begins at share w of the distance a between two boundaries,
- * drifts by v and has variance 1 per time; after t0 + t it hits one of them. The value is that
- * time, with a minus for the lower boundary. With u = t / a^2 the density at the lower one is
+ * First passage of a Wiener process. It starts at share w of the distance a between two boundaries,
+ * has drift v and variance 1 per time, and hits one of them after t0 + t. The value is that time,
+ * negative for the lower boundary. With u = t / a^2 the density at the lower one is
  *
  *     exp(-v a w - v^2 t / 2) f(u, w) / a^2
  *
  *     f(u, w) = pi sum_{k > 0} k exp(-k^2 pi^2 u / 2) sin(k pi w)                   (late)
  *             = (2 pi u^3)^-1/2 sum_k (w + 2k) exp(-(w + 2k)^2 / 2u)                (early)
  *
- * and that at the upper one the same with 1 - w and -v (Navarro and Fuss 2009). Both sums are the
- * same number: at most TERMS of the one that converges sooner do.
- */
+ * At the upper one it is the same with 1 - w and -v (Navarro and Fuss 2009). Both sums are equal;
+ * TERMS terms of the one that converges faster suffice. */
 #include "numeric/dist/dist.h"
 #include "numeric/special/special.h"
 
 enum { TERMS = 9 };
 #define EARLY 0.4 /* in u */
 
-/* log f and its derivatives in u and w. The greatest exponential is taken out of the sums. */
+/* log f and its derivatives in u and w. The largest exponential is factored out of the sums. */
 struct passage {
     double f, du, dw;
 };
@@ -46,8 +45,8 @@ static struct passage late(double u, double w) {
     return (struct passage){log(M_PI * s) - 0.5 * M_PI * M_PI * u, su / s, sw / s};
 }
 
-/* What is the same for both boundaries: share of the way to the one that was hit, drift away from
- * it, time. False: x is no such time. */
+/* Quantities common to both boundaries: share of the way to the one hit, drift away from it, time.
+ * False: x is not a possible time. */
 struct hit {
     double a, w, v, t, u;
 };
@@ -92,9 +91,9 @@ static double lower_share(double a, double w, double v) {
     return b > 0 ? exp(-b * w) * expm1(-b * (1 - w)) / expm1(-b) : expm1(b * (1 - w)) / expm1(b);
 }
 
-/* The first time at which a process with drift v towards it hits a boundary at distance d: inverse
- * normal of mean d / v and shape d^2, by the smaller root of its chi-square (Michael, Schucany and
- * Haas 1976). */
+/* The first time at which a process with drift v towards a boundary at distance d hits it. This is
+ * inverse normal with mean d / v and shape d^2, drawn by the smaller root of its chi-square
+ * (Michael, Schucany and Haas 1976). */
 static double single_passage(struct rng *r, double d, double v) {
     double z = rng_normal(r), mean = d / v, m = mean * z * z / (2 * d * d);
     if (!(v > 0) || isinf(mean)) return d * d / (z * z);
@@ -102,9 +101,9 @@ static double single_passage(struct rng *r, double d, double v) {
     return rng_uniform(r) * (mean + x) <= mean ? x : mean * mean / x;
 }
 
-/* The side by its probability. Given the side the sign of the drift does not matter; of the paths
- * that hit that boundary, drifting towards it, those that did not hit the other before are kept: at
- * time u the share that the sum is of its first term. */
+/* Draws the side by its probability. Given the side, the sign of the drift does not matter, so
+ * paths drift towards that boundary. Those that did not hit the other boundary first are kept: at
+ * time u, with probability sum / first term. */
 double dist_wiener_draw(struct rng *r, const double *p, size_t n) {
     if (!(p[0] > 0 && p[1] >= 0 && p[2] > 0 && p[2] < 1 && isfinite(p[3]))) return NAN;
     bool up = rng_uniform(r) >= lower_share(p[0], p[2], p[3]);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What follows from the two tails of a distribution: masses of intervals, quantiles, draws.
- */
+ * Results from the two tails of a distribution: masses of intervals, quantiles, draws. */
 #include "numeric/dist/tails.h"
 #include "numeric/special/special.h"
 #include <math.h>
@@ -22,7 +21,7 @@ static void ends(const struct law *w, double lo, double hi, double *a, double *b
     tails_at(w, hi, b);
 }
 
-/* So few whole numbers that their probabilities are added up. */
+/* Number of whole numbers up to which their probabilities are added. */
 enum { FEW = 32 };
 
 static double mass_of_few(const struct law *w, double lo, double hi) {
@@ -32,7 +31,7 @@ static double mass_of_few(const struct law *w, double lo, double hi) {
     return logsumexp(lp, n);
 }
 
-/* An interval so narrow that its ends have nearly the same tails: five Gauss-Legendre points. */
+/* An interval so narrow that both ends have nearly equal tails: five Gauss-Legendre points. */
 static double mass_of_narrow(const struct law *w, double lo, double hi) {
     static const double at[] = {0, 0.5384693101056831, 0.9061798459386640};
     static const double weight[] = {0.5688888888888889, 0.4786286704993665, 0.2369268850561891};
@@ -44,8 +43,8 @@ static double mass_of_narrow(const struct law *w, double lo, double hi) {
     return log(hi - lo) + logsumexp(lp, 5);
 }
 
-/* F(hi) - F(lo) from the tails that are small at both ends; with the interval about the middle, 1
- * minus what is outside. */
+/* F(hi) - F(lo), from the tails that are small at both ends. For an interval around the middle, 1
+ * minus the mass outside. */
 double law_log_mass(const struct law *w, double lo, double hi) {
     double a[2], b[2], log_mass, share;
     lo = fmax(lo, w->lo);
@@ -64,12 +63,11 @@ double law_log_mass(const struct law *w, double lo, double hi) {
         log_mass = log1p(-(exp(a[0]) + exp(b[1])));
     }
     if (!w->whole && share < 1e-5) return mass_of_narrow(w, lo, hi);
-    if (isnan(share))
-        return isnan(a[0] + b[0]) ? NAN : -INFINITY; /* both ends beyond the doubles */
+    if (isnan(share)) return isnan(a[0] + b[0]) ? NAN : -INFINITY; /* both ends overflow */
     return log_mass;
 }
 
-/* d log_mass / d a[i] by differences, of fourth order: h^4 and eps / h meet near 1e-12. */
+/* d log_mass / d a[i] by differences of fourth order; h^4 and eps / h meet near 1e-12. */
 static double mass_slope(const struct law *w, size_t i, double lo, double hi) {
     double a[LAW_PARAMS], f[4], at = w->a[i], h = 1e-3 * fmax(fabs(at), 0.1);
     struct law moved = *w;
@@ -81,11 +79,11 @@ static double mass_slope(const struct law *w, size_t i, double lo, double hi) {
         f[k] = law_log_mass(&moved, lo, hi);
     }
     double d = (8 * (f[2] - f[1]) - (f[3] - f[0])) / (12 * h);
-    return isfinite(d) ? d : 0; /* of a parameter that counts */
+    return isfinite(d) ? d : 0; /* otherwise it is a count, which has no slope */
 }
 
-/* With D the slopes, dF(x)/da = f(x) D: the integral's derivative is what its ends gain and lose.
- */
+/* With slopes D, dF(x)/da = f(x) D: the derivative of the integral is what its ends gain and
+ * lose. */
 void law_mass_grad(const struct law *w, double lo, double hi, double log_mass, double *g) {
     double end[2] = {lo, hi};
     bool open[LAW_PARAMS] = {false};
@@ -108,7 +106,7 @@ void law_mass_grad(const struct law *w, double lo, double hi, double log_mass, d
 
 /* ---- quantiles ------------------------------------------------------------------------------ */
 
-/* The tail that is sought, and how much too high the probability up to x is: above 0, x is too
+/* The target tail. excess: how far the probability up to x is too high; > 0 means x is too
  * large. */
 struct aim {
     int side;
@@ -121,7 +119,7 @@ static double excess(const struct law *w, const struct aim *q, double x) {
     return q->side ? q->level - t[1] : t[0] - q->level;
 }
 
-/* Steps from inside the support, each longer than the one before, until x is beyond the aim. */
+/* Steps from inside the support, each longer than the last, until x is beyond the target. */
 static double beyond(const struct law *w, const struct aim *q, double from, int sign) {
     double limit = sign > 0 ? w->hi : w->lo, left = isfinite(limit) ? fabs(limit - from) : 0;
     for (double step = 1; step < 1e300; step *= 4) {
@@ -138,7 +136,7 @@ static double middle(const struct law *w) {
     return low && high ? 0.5 * (w->lo + w->hi) : low ? w->lo + 1 : high ? w->hi - 1 : 0;
 }
 
-/* Newton's step on the log tail from x, whose derivative is the hazard; NaN when there is none. */
+/* Newton's step on the log tail from x, with the hazard as derivative; NaN if impossible. */
 static double newton(const struct law *w, const struct aim *q, double x, double e) {
     double t[2];
     tails_at(w, x, t);
@@ -149,7 +147,7 @@ double law_quantile(const struct law *w, double lower, double upper) {
     struct aim q = {upper < lower, fmin(lower, upper)};
     double from = middle(w), low = beyond(w, &q, from, -1), high = beyond(w, &q, from, 1);
     double x = low + 0.5 * (high - low);
-    for (int i = 0; i < 2200; i++) { /* halving doubles ends before that */
+    for (int i = 0; i < 2200; i++) { /* bisection of doubles ends before that */
         if (w->whole) x = floor(x);
         double e = excess(w, &q, x);
         if (isnan(e)) return NAN;
@@ -165,8 +163,8 @@ double law_quantile(const struct law *w, double lower, double upper) {
     return w->whole ? (excess(w, &q, low) >= 0 ? low : high) : x;
 }
 
-/* P(X <= x) is uniform between its values at the two ends; both tails are sums of positive terms.
- */
+/* P(X <= x) is uniform between its values at the two ends; both tails are sums of positive
+ * terms. */
 double law_draw_between(struct rng *r, const struct law *w, double lo, double hi) {
     double a[2], b[2], u = rng_uniform(r), mass = law_log_mass(w, lo, hi);
     if (!(mass > -INFINITY)) return NAN;

@@ -17,12 +17,12 @@
 void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w,
              double *work, const int *lwork, int *iwork, const int *liwork, int *info);
 void openblas_set_num_threads(int n);
-/* OpenBLAS's store of work buffers, one for each thread inside it; not announced. */
+/* OpenBLAS's allocator of work buffers, one per thread inside it; not in a public header. */
 __attribute__((weak)) void *blas_memory_alloc(int position);
 __attribute__((weak)) void blas_memory_free(void *buffer);
 __attribute__((weak)) char *openblas_get_corename(void);
 
-#define SYEVD_SECONDS 3e-10 /* of LAPACK's one call for all eigenvalues, times n^3 */
+#define SYEVD_SECONDS 3e-10 /* time of LAPACK's call for all eigenvalues, divided by n^3 */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -36,8 +36,8 @@ const char *la_blas_core(void) {
     return openblas_get_corename ? openblas_get_corename() : "built in";
 }
 
-/* What OpenBLAS takes where it does not know the processor (Intel's, AMD's, a third's): none of
- * them had the instructions that own_core looks for. */
+/* The cores OpenBLAS falls back to for unknown processors (of Intel, AMD, and another maker). None
+ * of them had the instructions that own_core looks for. */
 const char *la_blas_better_core(void) {
     static const char *const old[] = {
         "Katmai",  "Coppermine",   "Northwood",  "Prescott", "Banias",      "Atom",
@@ -55,14 +55,14 @@ void la_init(void) {
 enum { BUFFER = 136 << 20, MOST_BUFFERS = 64 }; /* 128 MiB and a page on x86-64, less elsewhere */
 
 static pthread_mutex_t buffers_lock = PTHREAD_MUTEX_INITIALIZER;
-static size_t inside, buffers; /* threads that have entered; work buffers OpenBLAS holds */
+static size_t inside, buffers; /* threads inside BLAS; work buffers OpenBLAS holds */
 
 static bool room_for_buffer(void) {
     void *p = mmap(NULL, BUFFER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return p != MAP_FAILED && munmap(p, BUFFER) == 0;
 }
 
-/* Buffers are kept once made, so holding `want` of them at a time leaves that many behind. */
+/* OpenBLAS keeps buffers once made, so holding `want` of them at a time leaves that many. */
 static bool make_buffers(size_t want) {
     void *held[MOST_BUFFERS];
     size_t n = 0;
@@ -104,8 +104,8 @@ void la_symv(size_t n, double alpha, const double *a, size_t lda, const double *
     if (n) cblas_dsymv(CblasColMajor, CblasLower, (int)n, alpha, a, (int)lda, x, 1, beta, y, 1);
 }
 
-/* How many of n columns (or rows) of a result to compute between two looks at the limits of the
- * work, when each takes so many operations: all of them, unless that takes long. */
+/* Number of columns (or rows) of a result to compute between two checks of the work limits, given
+ * the operations per column; all n if that is quick. */
 static size_t piece(size_t n, double each) {
     const double long_call = 1e10;
     size_t at_once = each * (double)n > long_call ? (size_t)(long_call / each) : n;
@@ -162,7 +162,7 @@ void la_trsm_right(bool trans, size_t m, size_t n, const double *l, size_t ldl, 
 }
 
 void la_trsv(bool trans, size_t n, const double *l, size_t ldl, double *x) {
-    enum { SMALL = 32 }; /* does not pay for a call of BLAS */
+    enum { SMALL = 32 }; /* too small for a call of BLAS */
     if (n <= SMALL)
         vec_ops()->trsv(trans, n, l, ldl, x);
     else
@@ -203,7 +203,7 @@ void mat_mirror(double *a, size_t n, size_t ld) {
                     a[j + i * ld] = a[i + j * ld];
 }
 
-/* Gram and Schmidt, twice. */
+/* Gram-Schmidt, applied twice. */
 size_t mat_orthonormal(double *q, size_t n, size_t k) {
     size_t rank = 0;
     for (size_t j = 0; j < k && rank < n; j++) {

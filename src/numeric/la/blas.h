@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Thin wrappers over BLAS and LAPACK: size_t dimensions, lower triangles, column-major. This folder
- * is the only one that sees a BLAS header.
+ * Thin wrappers over BLAS and LAPACK: size_t dimensions, lower triangles, column-major. Only this
+ * folder includes a BLAS header.
  *
- * One BLAS thread per process: parallelism comes from chains and structures, which beats threads
- * inside small factorisations. la_init sets that once and warms up dgemm (until a process has
- * called it, small factorisations take twice as long); every wrapper that matters calls la_init
- * itself.
- */
+ * One BLAS thread per process: parallelism over chains and structures beats threads inside small
+ * factorisations. la_init sets this once and calls dgemm to warm it up; before the first call small
+ * factorisations take twice as long. Every relevant wrapper calls la_init. */
 #ifndef LA_BLAS_H
 #define LA_BLAS_H
 #include "gpmem/status.h"
@@ -17,13 +15,13 @@
 void la_init(void); /* idempotent, thread-safe */
 /* The processor whose code OpenBLAS runs: "SkylakeX", "Prescott", ... */
 const char *la_blas_core(void);
-/* Where it is older than this machine's, and so several times slower, the better one: the user
- * asked for the older by OPENBLAS_CORETYPE, or the OpenBLAS is a shared one. NULL: all is well. */
+/* If that core is older than this machine's, hence several times slower: the better one. Causes are
+ * OPENBLAS_CORETYPE set by the user, or a shared OpenBLAS. NULL if the core is right. */
 const char *la_blas_better_core(void);
 
-/* `threads` more threads may now be inside BLAS at once, until la_leave takes them back; false when
- * the address space has no room for their work buffers. OpenBLAS itself would try for ever, so
- * nothing calls it that has not entered. */
+/* Announces `threads` more threads inside BLAS until la_leave. False if the address space lacks
+ * room for their work buffers. OpenBLAS itself would retry forever, so no thread may call it
+ * without entering. */
 GPM_MUST_USE bool la_enter(size_t threads);
 void la_leave(size_t threads);
 
@@ -48,8 +46,8 @@ void la_trsm_right(bool trans, size_t m, size_t n, const double *l, size_t ldl, 
 void la_trsv(bool trans, size_t n, const double *l, size_t ldl, double *x);
 void la_trmv(bool trans, size_t n, const double *l, size_t ldl, double *x); /* x = L x or L'x */
 
-/* Cholesky factor of the lower triangle, in place. GPM_E_NOT_PD with *pivot (0-based) on a pivot
- * that is not positive; the triangle is then garbage. Hand-written tiles for small n, recursion on
+/* Cholesky factor of the lower triangle, in place. GPM_E_NOT_PD if a pivot is not positive: *pivot
+ * is its index from 0, and the triangle is garbage. Hand-written tiles for small n, recursion on
  * BLAS above. The upper triangle is scratch. */
 GPM_MUST_USE enum gpm_status la_potrf(size_t n, double *a, size_t lda, size_t *pivot);
 /* Lower triangle of (LL')^-1 into a, which may be l. The upper triangle is scratch. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the library's own OpenBLAS (tools/blas) asks its surroundings for, before anything else
- * runs. It knows no processor newer than itself and then runs the code of an old one, slower and
- * with other last digits: so it is told. */
+ * Replacements that the library's own OpenBLAS (tools/blas) calls before any other code runs. For a
+ * processor newer than itself OpenBLAS runs code of an old one, slower and with different last
+ * digits. own_core therefore names the core to use. */
 #include "numeric/la/blas_own.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ const char *own_core(void) {
 
 char *own_getenv(const char *name) {
     char *value = getenv(name);
-    if (strcmp(name, "OPENBLAS_NUM_THREADS") == 0) return (char *)"1"; /* la_init says why */
+    if (strcmp(name, "OPENBLAS_NUM_THREADS") == 0) return (char *)"1"; /* see la_init */
     return strcmp(name, "OPENBLAS_CORETYPE") != 0 || (value && *value) ? value : (char *)own_core();
 }
 

@@ -6,10 +6,9 @@
 #define LA_BLAS_OWN_H
 #include <stddef.h>
 
-/* The core, by OpenBLAS's name, that has the instructions of this machine; NULL: one that OpenBLAS
- * knows better than we do. */
+/* OpenBLAS's name of the core with this machine's instructions; NULL if OpenBLAS chooses better. */
 const char *own_core(void);
-/* What the user has set goes before own_core; no threads, whatever is set. */
+/* A user's setting precedes own_core. The number of threads is always 1. */
 char *own_getenv(const char *name);
 void own_concat(size_t n, char *to, size_t na, const char *a, size_t nb, const char *b);
 #endif

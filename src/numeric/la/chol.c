@@ -25,7 +25,7 @@ static void copy_lower(size_t n, const double *from, size_t ldf, double *to, siz
         memcpy(to + j + j * ldt, from + j + j * ldf, (n - j) * sizeof *to);
 }
 
-/* Memory of the machine. An allocation beyond it may succeed and the process be killed later. */
+/* Memory of the machine. A larger allocation may succeed, and the process be killed later. */
 static size_t ram_kib(void) {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
     return pages > 0 && size > 0 ? (size_t)pages * (size_t)(size / 1024) : SIZE_MAX;
@@ -61,7 +61,7 @@ enum gpm_status chol_copy(struct chol *dst, const struct chol *src) {
     return GPM_OK;
 }
 
-/* Largest and mean diagonal element; false when one is not finite. */
+/* Largest and mean diagonal element; false if one is not finite. */
 static bool diag_scale(const double *a, size_t n, size_t ld, double *max, double *mean) {
     *max = *mean = 0;
     for (size_t i = 0; i < n; i++) {
@@ -72,21 +72,21 @@ static bool diag_scale(const double *a, size_t n, size_t ld, double *max, double
     return isfinite(*mean);
 }
 
-/* The computed factor is that of K + E with |E| about eps max(K), and E changes the density by a
- * share of eps max(K) tr(K^-1). With more than this, another order of summation gives another
- * density; near 1 one order has a factor and another has none. */
+/* The computed factor is that of K + E with |E| about eps max(K). E changes the density by a share
+ * of eps max(K) tr(K^-1). Above this limit another order of summation gives another density; near 1
+ * one order has a factor and another does not. */
 #define ROUNDING_SHARE 0.01
 
-/* A pivot above this part of the largest variance needs no closer look: it is w'Kw with the weights
- * w of a prediction from the rows before it, E moves it by eps max(K) w'w, and the weights of
- * smooth functions, binomial ones, have squares with a sum below 4^n. */
+/* A pivot above this share of the largest variance needs no further test. It equals w'Kw with the
+ * weights w of a prediction from the rows before it, so E changes it by eps max(K) w'w. Weights of
+ * smooth functions are binomial, and the sum of their squares is below 4^n. */
 bool chol_pivot_clear(size_t n, double least, double max) {
     double part = n > 14 ? 1e-4 : (double)(n << 2 * n) * (DBL_EPSILON / ROUNDING_SHARE);
     return least * least > part * max;
 }
 
-/* With signs s, s'K^-1 s = |L^-1 s|^2 estimates tr(K^-1) (Hutchinson 1990). The signs are fixed, so
- * that what is decided depends on the matrix alone. */
+/* With random signs s, s'K^-1 s = |L^-1 s|^2 estimates tr(K^-1) (Hutchinson 1990). The signs are
+ * fixed, so the decision depends on the matrix alone. */
 void chol_signs(size_t n, double *s) {
     for (size_t i = 0; i < n; i++) s[i] = (uint32_t)(i + 1) * 2654435761u >> 31 ? 1 : -1;
 }
@@ -104,8 +104,8 @@ static bool rounding_small(const struct chol *c, size_t n, double max) {
     return small;
 }
 
-/* Whether the factor of n rows, of which those before `from` are known to be, is sound; c->pivot is
- * the row that failed. */
+/* Is the factor of n rows sound, given that the rows before `from` are? c->pivot: the row that
+ * failed. */
 static bool pivots_sound(struct chol *c, size_t from, size_t n, double max) {
     double least = INFINITY;
     for (size_t i = from; i < n; i++) {
@@ -146,7 +146,7 @@ enum gpm_status chol_build(struct chol *c, size_t n, chol_fill_fn fill, void *ct
         if (relative > CHOL_JITTER_LAST * 1.5) return st;
         c->steps++;
     }
-    if (st == GPM_E_ARG) return GPM_E_NOT_PD; /* infinite or NaN diagonal: no rung helps */
+    if (st == GPM_E_ARG) return GPM_E_NOT_PD; /* infinite or NaN diagonal: jitter does not help */
     if (!st) c->n = n;
     return st;
 }
@@ -222,8 +222,8 @@ void chol_update(struct chol *c, double *x) {
     rotate(c->l, c->n, c->ld, 1, x);
 }
 
-/* LL' - xx' = L (I - pp') L' with Lp = x: positive definite exactly when p'p < 1. Checking that
- * first leaves the factor untouched on failure. */
+/* LL' - xx' = L (I - pp') L' with Lp = x is positive definite exactly if p'p < 1. This is checked
+ * first, so a failure leaves the factor unchanged. */
 enum gpm_status chol_downdate(struct chol *c, double *x) {
     size_t n = c->n;
     double *p = NEW_ARRAY(double, n + 1);
@@ -266,11 +266,11 @@ void chol_solve(const struct chol *c, double *b, size_t nrhs, size_t ldb) {
     chol_solve_lt(c, b, nrhs, ldb);
 }
 
-/* One logarithm for as many pivots as their product stays far from the ends of the range. */
+/* One logarithm per product of pivots, which must stay within range. */
 double chol_logdet(const struct chol *c) {
     double sum = 0, product = 1;
     for (size_t i = 0; i < c->n; i++) {
-        product *= c->l[i + i * c->ld]; /* roots of doubles: one alone cannot leave the range */
+        product *= c->l[i + i * c->ld]; /* a single root of a double cannot leave the range */
         if (product > 1e-150 && product < 1e150) continue;
         sum += log(product);
         product = 1;
@@ -278,8 +278,8 @@ double chol_logdet(const struct chol *c) {
     return 2 * (sum + log(product));
 }
 
-/* Power iteration on LL' and on its inverse: a dozen steps give one or two digits, which is what a
- * message needs. */
+/* Power iteration on LL' and on its inverse. A dozen steps give one or two digits, enough for a
+ * message. */
 double chol_condition(const struct chol *c) {
     size_t n = c->n;
     if (n == 0) return 1;

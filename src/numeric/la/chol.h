@@ -4,28 +4,27 @@
  * fill callback with a jitter ladder; append rows, delete a row, rank-1 update and downdate in
  * O(n^2); solve; log determinant. The leading dimension doubles, so appends copy rarely.
  *
- * Jitter ladder: the matrix is tried as it is, then with 1e-10 of the mean diagonal, then ten times
- * more at each step up to 1e-4. A factor whose smallest pivot is rounding noise (what an error of
- * n * eps * the largest diagonal element in K can make of it) counts as failed: its log determinant
- * would be meaningless.
+ * Jitter ladder: the matrix is tried without jitter, then with 1e-10 of the mean diagonal, then ten
+ * times more at each step up to 1e-4. A factor whose smallest pivot is rounding noise (of the order
+ * of n * eps * the largest diagonal element) counts as failed, since its log determinant would be
+ * meaningless.
  *
  * The appended or updated factor keeps the jitter it was built with; a pivot that is not clearly
- * positive gives GPM_E_NOT_PD and leaves the factor as it was, so that the caller can rebuild.
- */
+ * positive gives GPM_E_NOT_PD and leaves the factor as it was, so that the caller can rebuild. */
 #ifndef LA_CHOL_H
 #define LA_CHOL_H
 #include "gpmem/status.h"
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All zero: a factor of nothing. */
+/* All zero: the factor of an empty matrix. */
 struct chol {
     double *l;             /* owned; lower triangle valid, the rest is scratch */
     size_t n, ld;          /* ld is also the capacity */
     double jitter;         /* absolute amount on the diagonal; 0 in the normal case */
-    int steps;             /* rungs of the ladder that were needed */
+    int steps;             /* number of rungs of the ladder used */
     size_t pivot;          /* after GPM_E_NOT_PD: the row that failed */
-    unsigned long changes; /* counts; what was solved with the factor holds while it stays */
+    unsigned long changes; /* grows with every change; earlier solutions are valid until then */
 };
 
 #define CHOL_JITTER_FIRST 1e-10
@@ -48,12 +47,12 @@ GPM_MUST_USE enum gpm_status chol_build_from(struct chol *c, size_t n, const dou
  * new). Both are overwritten. */
 GPM_MUST_USE enum gpm_status chol_append(struct chol *c, size_t m, double *cross, size_t ldcross,
                                          double *corner, size_t ldcorner);
-/* The same for one row, of which v = L^-1 K(old, new) is known already. */
+/* The same for one row, whose v = L^-1 K(old, new) is already known. */
 GPM_MUST_USE enum gpm_status chol_append_solved(struct chol *c, const double *v, double corner);
 void chol_delete(struct chol *c, size_t i);
 /* Factor of LL' + xx'; x is overwritten. */
 void chol_update(struct chol *c, double *x);
-/* Factor of LL' - xx'; GPM_E_NOT_PD (factor unchanged) when that is not positive definite. */
+/* Factor of LL' - xx'; GPM_E_NOT_PD (factor unchanged) if that is not positive definite. */
 GPM_MUST_USE enum gpm_status chol_downdate(struct chol *c, double *x);
 
 void chol_solve_l(const struct chol *c, double *b, size_t nrhs, size_t ldb);  /* b = L^-1 b */
@@ -64,8 +63,8 @@ double chol_condition(const struct chol *c); /* estimated 2-norm condition numbe
 /* Lower triangle of K^-1 into a (n x n, lda). */
 void chol_inverse(const struct chol *c, double *a, size_t lda);
 
-/* Whether a factor of n rows is sound, for those who compute it elsewhere: its least pivot is clear
- * of rounding beside the largest variance; or L^-1 times the signs says that rounding changes
+/* Soundness tests for a factor of n rows computed elsewhere. Either its least pivot is clear of
+ * rounding given the largest variance, or L^-1 times the signs shows that rounding changes
  * nothing. */
 bool chol_pivot_clear(size_t n, double least, double max);
 void chol_signs(size_t n, double *s);

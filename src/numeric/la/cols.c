@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loops over columns; see the header. Each has a copy for every mixture of steps, so that the
- * compiler can see that columns are contiguous. */
+ * Loops over columns; see the header. Each has a copy for every combination of steps, so the
+ * compiler knows which operands are contiguous. */
 #include "numeric/la/cols.h"
 
 #define EACH(OP)                                                                                   \
@@ -24,8 +24,8 @@ void col_arith(enum col_op op, size_t n, struct col x, struct col y, double *res
     }
 }
 
-/* s[k]: the sum of TERM(i) over i = k, k + 4, ...; what follows the last whole four is written out,
- * so that the accumulators stay in registers. */
+/* s[k]: the sum of TERM(i) over i = k, k + 4, .... The rest after the last four is written out, so
+ * the accumulators stay in registers. */
 #define SUM4(s, TERM)                                                                              \
     double s[4] = {0};                                                                             \
     do {                                                                                           \

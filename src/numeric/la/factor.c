@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Cholesky factor and inverse of any size. Factor: register tiles (vec_ops.h) up to the size where
- * they win; above it block columns by tiles and the trailing matrix by BLAS, or, where the tiles
- * are narrow, recursive halving (L11, then L21 = K21 L11^-T, then the factor of K22 - L21 L21').
- * Inverse: register tiles, or LAPACK above their size.
- */
+ * they are faster. Above it, block columns by tiles and the trailing matrix by BLAS or, with narrow
+ * tiles, recursive halving (L11, then L21 = K21 L11^-T, then the factor of K22 - L21 L21').
+ * Inverse: register tiles, or LAPACK above their size. */
 #include "base/mem.h"
 #include "base/work.h"
 #include "numeric/la/blas.h"
@@ -16,7 +15,7 @@
 
 void dpotri_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 
-enum { COLUMNS = 256, LONG_INVERSE = 3000 }; /* the latter takes LAPACK a second */
+enum { COLUMNS = 256, LONG_INVERSE = 3000 }; /* LONG_INVERSE takes LAPACK a second */
 
 /* Halves that keep the first one a multiple of 8, so that columns stay aligned. */
 static size_t half(size_t n) {
@@ -61,8 +60,8 @@ enum gpm_status la_potrf(size_t n, double *a, size_t lda, size_t *pivot) {
     return GPM_E_NOT_PD;
 }
 
-/* In place, by columns of the identity: of the lower triangle of the inverse, those from o on need
- * the factor from row and column o on. */
+/* In place, by columns of the identity. The lower triangle of the inverse from column o on needs
+ * only the factor from row and column o on. */
 static void inverse_by_columns(size_t n, double *a, size_t lda) {
     double *b = mem_try_doubles(n * COLUMNS);
     for (size_t o = 0; b && o < n && !work_ends(); o += COLUMNS) {
@@ -79,8 +78,8 @@ static void inverse_by_columns(size_t n, double *a, size_t lda) {
     mem_free(b);
 }
 
-/* Without memory for the packed tiles, or above the size where they win, LAPACK inverts in place.
- */
+/* Without memory for the packed tiles, or above the size where they are faster, LAPACK inverts in
+ * place. */
 void la_inverse(size_t n, const double *l, size_t ldl, double *a, size_t lda) {
     const struct vec_ops *v = vec_ops();
     la_init();
@@ -94,7 +93,7 @@ void la_inverse(size_t n, const double *l, size_t ldl, double *a, size_t lda) {
         dpotri_("L", &in, a, &il, &info);
 }
 
-/* Few rows do not pay for packing the factor. */
+/* Few rows do not repay packing the factor. */
 void la_solve_rows(size_t n, size_t m, const double *l, size_t ldl, double *b, size_t ldb) {
     const struct vec_ops *v = vec_ops();
     la_init();

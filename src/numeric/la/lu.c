@@ -22,7 +22,7 @@ static bool pivots_fit(size_t n, const double *a, size_t lda) {
     return n == 0 || least > (double)n * DBL_EPSILON * most;
 }
 
-/* Factors in place; the exchanges of rows (they count from 1), owned, or NULL without memory. */
+/* Factors in place; returns the row exchanges (counted from 1), owned, or NULL without memory. */
 static int *factor(size_t n, double *a, size_t lda, int *info) {
     int in = (int)n, ia = (int)lda, *pivots = mem_try_alloc(n, sizeof *pivots);
     la_init();

@@ -33,10 +33,10 @@ void la_parallel(int threads, size_t jobs, la_job_fn fn, void *ctx) {
     struct job_range pool = {.jobs = jobs, .fn = fn, .ctx = ctx};
     atomic_init(&pool.next, 0);
     if ((size_t)threads > jobs) threads = (int)jobs;
-    if (parts_many()) threads = 1; /* parts come to their sums in one order */
+    if (parts_many()) threads = 1; /* all parts must add sums in the same order */
     struct worker *w = NEW_ARRAY(struct worker, (size_t)(threads > 0 ? threads : 1));
     int started = 1;
-    while (threads > 1 && !la_enter((size_t)threads)) threads--; /* this one may have none yet */
+    while (threads > 1 && !la_enter((size_t)threads)) threads--; /* this thread may lack a buffer */
     for (int i = 1; i < threads; i++) {
         w[started] = (struct worker){&pool, started, 0};
         if (pthread_create(&w[started].id, NULL, work, &w[started]) == 0) started++;

@@ -33,8 +33,8 @@ bool parts_mine(size_t piece) {
     return all.parts == 1 || piece % all.parts == all.part;
 }
 
-/* The status comes first: a part that failed does not leave the others waiting for its numbers, and
- * none of them goes on with half of them. */
+/* Exchanges the status first. So a part that failed does not make the others wait, and no part
+ * continues with incomplete numbers. */
 enum gpm_status parts_sum(double *v, size_t n, enum gpm_status st) {
     if (all.parts == 1) return st;
     double failed[2] = {st == GPM_E_NOT_PD, st != GPM_OK && st != GPM_E_NOT_PD};

@@ -11,8 +11,8 @@
 
 /* With u = r / sqrt(r_0), v = u but v_0 = 0, the columns of L are, for k = 0, 1, ...:
  * L(k.., k) = u; shift u down by one row; rho = v_k / u_k; u = (u - rho v) / sqrt(1 - rho^2),
- * v = sqrt(1 - rho^2) v - rho u  (the mixed form, which is stable). L is never stored: each right
- * hand side is eliminated on the way, z_k = y_k / L_kk, y -= z_k L(., k). */
+ * v = sqrt(1 - rho^2) v - rho u (the mixed form, which is stable). L is never stored: each
+ * right-hand side is eliminated meanwhile, z_k = y_k / L_kk, y -= z_k L(., k). */
 enum gpm_status toeplitz_half_solve(size_t n, const double *r, double least, size_t nrhs, double *b,
                                     double *logdet, double *scratch) {
     const struct vec_ops *ops = vec_ops();
@@ -28,14 +28,14 @@ enum gpm_status toeplitz_half_solve(size_t n, const double *r, double least, siz
         if (!(q > 0)) return GPM_E_NOT_PD;
         double f = 1 / sqrt(q), pivot = (u[0] - rho * v[k]) * f;
         if (!(pivot * pivot > least)) return GPM_E_NOT_PD;
-        /* Row k + i of the new column is at u[i]; b + k is what is left of a right hand side. */
+        /* Row k + i of the new column is at u[i]; b + k is the rest of a right-hand side. */
         double z = b[k] / pivot;
         ops->schur(n - k, rho, f, z, u, v + k, b + k);
         b[k] = z;
         for (size_t c = 1; c < nrhs; c++) {
             double *y = b + c * n + k;
             z = y[0] / pivot;
-            if (z != 0) ops->axpy(n - k, -z, u, y); /* a column may begin late */
+            if (z != 0) ops->axpy(n - k, -z, u, y); /* a column may start with zeros */
             y[0] = z;
         }
         sum += log(pivot);
@@ -44,9 +44,9 @@ enum gpm_status toeplitz_half_solve(size_t n, const double *r, double least, siz
     return GPM_OK;
 }
 
-/* f = (1, a_1 .. a_k) is the filter of order k, of error variance e; g, its mirror image, grows at
- * the front, so that the one before is g[1..]. The column is stored mirrored, and every inner
- * product runs forward. */
+/* f = (1, a_1 .. a_k) is the filter of order k with error variance e. g, its mirror image, grows at
+ * the front, so the previous one is g[1..]. The column is stored mirrored, so every inner product
+ * runs forward. */
 struct filters {
     const struct vec_ops *ops;
     const double *mirror;
@@ -77,7 +77,7 @@ static bool filters_grow(struct filters *w, size_t k, double least) {
     return true;
 }
 
-/* zeros: of nrhs numbers 0; how many each right hand side begins with, which cost nothing. */
+/* zeros: nrhs numbers, the leading zeros of each right-hand side, which cost nothing. */
 static enum gpm_status levinson(struct filters *w, double least, size_t nrhs, double *b,
                                 size_t *zeros) {
     const struct vec_ops *ops = w->ops;
@@ -99,10 +99,10 @@ static enum gpm_status levinson(struct filters *w, double least, size_t nrhs, do
     return GPM_OK;
 }
 
-/* The filters g_k are the rows of L^-1 but for its diagonal: T^-1 b = sum_k g_k (g_k' b) / e_k. Of
- * many right hand sides a block of rows at a time is multiplied with all of them. */
+/* The filters g_k are the rows of L^-1 up to scaling: T^-1 b = sum_k g_k (g_k' b) / e_k. With many
+ * right-hand sides a block of rows is multiplied with all of them. */
 #define ROWS    32
-#define SEVERAL 4   /* right hand sides */
+#define SEVERAL 4   /* right-hand sides */
 #define LONG    192 /* rows */
 
 static enum gpm_status levinson_blocks(struct filters *w, double least, size_t nrhs, double *b) {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Symmetric positive definite Toeplitz systems T = L L' in O(n^2), T given by its first column
- * r[0..n-1]. Two recursions: Schur's runs through the columns of L and serves likelihoods,
- * Levinson's gives solutions and the first column of the inverse, which gradients need.
+ * r[0..n-1]. Two recursions: Schur's runs through the columns of L and is used for likelihoods;
+ * Levinson's gives solutions and the first column of the inverse, for gradients.
  *
- * Both stop with GPM_E_NOT_PD when a pivot L_kk^2 (the variance of value k given those before it)
- * is not above `least`.
- */
+ * Both stop with GPM_E_NOT_PD if a pivot L_kk^2 (the variance of value k given the earlier ones) is
+ * not above `least`. */
 #ifndef LA_TOEPLITZ_H
 #define LA_TOEPLITZ_H
 #include "gpmem/status.h"

@@ -9,7 +9,7 @@ extern const struct vec_ops vec_ops_avx2, vec_ops_avx512;
 
 const struct vec_ops *vec_ops_at(int i) {
 #if defined(__x86_64__) && defined(GPMEM_X86_VARIANTS)
-    /* all that it is compiled for: a virtual machine may hide any of them */
+    /* Everything it is compiled for; a virtual machine may hide any feature. */
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("fma") && i-- == 0)

@@ -4,5 +4,5 @@
 #define VEC_NAME avx2
 #include "numeric/la/vec_body.h"
 #else
-typedef int vec_avx2_is_empty; /* the compiler was not asked for this instruction set */
+typedef int vec_avx2_is_empty; /* not compiled for this instruction set */
 #endif

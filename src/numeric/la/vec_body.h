@@ -47,8 +47,8 @@ static inline double exp_one(double x) {
     return x > 709.7 ? HUGE_VAL : y;
 }
 
-/* Strips are short: the last few elements go through a buffer of full vectors, because one by one
- * they would cost more than all the others. */
+/* Strips are short. The last few elements go through a buffer of full vectors; one by one they
+ * would cost more than all others. */
 #define TAIL 8
 static void v_exp_scale(size_t n, double a, double *RESTRICT x) {
     double buf[TAIL] = {0};
@@ -106,7 +106,7 @@ static void v_sqdist(size_t n, size_t d, const double *u, size_t ld, const doubl
     sqdist_block(TAIL, d, u + n - TAIL, ld, v, out + n - TAIL);
 }
 
-/* a may be q. Two passes: in one the constants of exp do not stay in registers. */
+/* a may be q. Two passes, since in one the constants of exp do not stay in registers. */
 static void v_decay(size_t n, const double *q, double f, double *a, double *RESTRICT e) {
     for (size_t i = 0; i < n; i++) a[i] = f * sqrt(q[i]);
     for (size_t i = 0; i < n; i++) e[i] = -a[i];
@@ -162,7 +162,7 @@ static void v_reflect(size_t n, double c, double *RESTRICT f, double *RESTRICT b
     }
 }
 
-/* Reductions keep LANES partial sums: the compiler may not reorder additions by itself. */
+/* Reductions keep LANES partial sums, because the compiler may not reorder additions. */
 #define LANES 16
 #define REDUCE(expr)                                                                               \
     double total = 0;                                                                              \
@@ -199,7 +199,7 @@ static double v_dot_diff(size_t n, const double *w, const double *u, double v) {
     REDUCE(w[q] * (u[q] - v));
 }
 
-/* cos(2 pi t) on the nearest turn: an even polynomial, Chebyshev's, error 1e-12. */
+/* cos(2 pi t), reduced to the nearest turn: an even Chebyshev polynomial with error 1e-12. */
 static inline double cos_turns(double t) {
     const double shift = 0x1.8p52;
     double f = t - ((t + shift) - shift), s = f * f, s2 = s * s, s4 = s2 * s2;

@@ -126,7 +126,7 @@ ALWAYS void edge_load(tile c, const double *a, size_t ld, size_t rows, size_t co
     tile_load(c, buf, MR);
 }
 
-/* A whole tile, or what there is of it. */
+/* A whole tile, or the part of it that exists. */
 ALWAYS void fetch(tile c, bool whole, const double *a, size_t ld, size_t rows, size_t cols) {
     if (whole)
         tile_load(c, a, ld);
@@ -152,7 +152,7 @@ static size_t diagonal_tile(double *a, size_t ld, size_t j0, size_t lo, size_t r
     tile c;
     double *at = a + (j0 - lo) + j0 * ld;
     bool whole = rows == MR && cols == NR;
-    fetch(c, whole, at, ld, rows, cols); /* also what lies above the diagonal, never stored */
+    fetch(c, whole, at, ld, rows, cols); /* also above the diagonal, which is never stored */
     tile_update(c, true, j0, p, p + lo, MR);
     tile_store(c, buf, MR);
     size_t bad = corner(buf + lo, MR, cols, t, inv);
@@ -206,7 +206,7 @@ static size_t panel(double *a, size_t ld, size_t m, size_t nb, double *pack, siz
     return 0;
 }
 
-/* One tile of a product of packed rows, added to what is there or (fresh) to nothing. */
+/* One tile of a product of packed rows, added to the present content or (fresh) to zero. */
 ALWAYS void product_tile(bool minus, double *at, size_t ld, size_t kb, size_t rows, size_t cols,
                          const double *pr, const double *pq, bool fresh, bool diagonal, size_t lo) {
     tile c;
@@ -243,8 +243,8 @@ ALWAYS void product(bool minus, bool upper, size_t n, size_t tiles, const double
             }
 }
 
-/* Covariances of far points underflow, and arithmetic on denormal numbers is a hundred times
- * slower: they count as zero while a factor is computed. The caller's mode is put back. */
+/* Covariances of distant points underflow, and arithmetic on denormal numbers is a hundred times
+ * slower. They count as zero while a factor is computed; the caller's mode is restored. */
 #if defined(__x86_64__)
 static unsigned flush_on(void) {
     unsigned old = _mm_getcsr();
@@ -261,7 +261,7 @@ static unsigned flush_on(void) {
 static void flush_restore(unsigned old) {}
 #endif
 
-/* Element (i, j) less what the columns before say. */
+/* Element (i, j) minus the contribution of earlier columns. */
 ALWAYS double tiny_left(const double *a, size_t lda, size_t i, size_t j) {
     double s = a[i + j * lda];
     PLAIN for (size_t k = 0; k < j; k++) s -= a[i + k * lda] * a[j + k * lda];
@@ -280,7 +280,7 @@ ALWAYS void tiny_rows(int pairs, double *a, size_t lda, size_t i, size_t j, doub
     UNROLL for (int r = 0; r < pairs; r++) at[r] = s[r] * inverse;
 }
 
-/* Below this size packing does not pay: columns from left to right. */
+/* Below this size packing is not worthwhile: columns from left to right. */
 static size_t tiny_potrf(size_t n, double *a, size_t lda) {
     for (size_t j = 0; j < n; j++) {
         double d = tiny_left(a, lda, j, j);

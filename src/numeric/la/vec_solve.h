@@ -37,7 +37,7 @@ struct factor_view {
 };
 
 /* The NR rows from j0 on, at column k; the step to the next column in *ldb. Rows past the end are
- * whatever follows: they only reach columns that nobody reads. */
+ * whatever follows: they only reach columns that are never read. */
 ALWAYS const double *factor_rows(const struct factor_view *f, size_t j0, size_t k, size_t *ldb) {
     *ldb = f->stride ? (size_t)MR : f->ld;
     if (!f->stride) return f->l + j0 + k * f->ld;

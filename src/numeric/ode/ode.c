@@ -6,10 +6,9 @@
  *     Y_i = y + h sum_{j<i} a_ij k_j,   k_i = f(t + c_i h, Y_i),   y_new = Y_7
  *     y(t + x h) = y + h sum_j b_j(x) k_j
  *
- * k_7 is the first slope of the next step. Derivatives are those of these formulas with the steps
- * as they were (the adjoint of the discrete solution), so that a log density and its gradient
- * belong to one function however large the tolerance is.
- */
+ * k_7 is the first slope of the next step. Derivatives are those of these formulas with the actual
+ * steps (the adjoint of the discrete solution). So a log density and its gradient are of one
+ * function, however large the tolerance. */
 #include "numeric/ode/ode.h"
 
 #include <float.h>
@@ -47,7 +46,7 @@ void ode_track_release(struct ode_track *t) {
     vec_release(&t->output_in);
 }
 
-/* A solution on its way; k holds STAGES slopes one after another. */
+/* A solution in progress; k holds STAGES slopes, one after another. */
 struct rk {
     struct ode *o;
     double t, h;
@@ -70,7 +69,7 @@ static double scale_at(const struct ode *o, double a, double b) {
     return o->atol + o->rtol * fmax(fabs(a), fabs(b));
 }
 
-/* Root mean square of x, each relative to what is tolerated at y. */
+/* Root mean square of x relative to the tolerance at y. */
 static double norm_of(const struct ode *o, const double *x, const double *y) {
     double s = 0;
     for (size_t i = 0; i < o->n; i++) {
@@ -80,8 +79,8 @@ static double norm_of(const struct ode *o, const double *x, const double *y) {
     return sqrt(s / (double)(o->n ? o->n : 1));
 }
 
-/* A first step (Hairer, II.4): one explicit Euler step small enough, from how far the slope turns
- * in it. */
+/* The first step (Hairer, II.4), from how much the slope changes over one small explicit Euler
+ * step. */
 static bool first_step(struct rk *r, double span) {
     struct ode *o = r->o;
     double *turned = r->k + o->n, d0 = norm_of(o, r->y, r->y), d1 = norm_of(o, r->k, r->y);
@@ -94,11 +93,11 @@ static bool first_step(struct rk *r, double span) {
     double d2 = norm_of(o, turned, r->y) / h0, d = fmax(d1, d2);
     double h1 = d <= 1e-15 ? fmax(1e-6, h0 * 1e-3) : pow(0.01 / d, 0.2);
     r->h = fmin(fmin(100 * h0, h1), span);
-    if (!(r->h > 0)) r->h = h0; /* NaN: the step that follows will say so */
+    if (!(r->h > 0)) r->h = h0; /* NaN: the next step reports it */
     return true;
 }
 
-/* The stages of one step; the error relative to what is tolerated, NaN where f was not finite. */
+/* The stages of one step; *error is relative to the tolerance, NaN if f was not finite. */
 static bool try_step(struct rk *r, double *error) {
     struct ode *o = r->o;
     size_t n = o->n;
@@ -134,7 +133,7 @@ static void keep_step(const struct rk *r, struct ode_track *track) {
     track->k.n += STAGES * n;
 }
 
-/* Times inside the step that was accepted. */
+/* Outputs at times inside the accepted step. */
 static void give_outputs(const struct rk *r, size_t *next, double *out, struct ode_track *track) {
     const struct ode *o = r->o;
     double w[STAGES];
@@ -160,8 +159,8 @@ static bool all_finite(const double *x, size_t n) {
     return true;
 }
 
-/* Steps until every time is behind; the last one ends at the last time, so that f is not asked
- * beyond it. */
+/* Takes steps until all times are passed. The last step ends at the last time, so f is never
+ * evaluated beyond it. */
 static enum ode_end steps(struct rk *r, double *out, size_t next, struct ode_track *track) {
     struct ode *o = r->o;
     double end = o->ts[o->m - 1], error = 0, grow = 10;
@@ -212,14 +211,14 @@ enum ode_end ode_rk(struct ode *o, double *out, struct ode_track *track) {
     return end;
 }
 
-/* ---- the way back ---- */
+/* ---- backwards ---- */
 
-/* What is known of adjoints behind a step: of the state there, and of its slope. */
+/* Known adjoints after a step: of the state there, and of its slope. */
 struct back {
     struct ode *o;
     const struct ode_track *track;
     const struct ode_adjoint *a;
-    size_t output;        /* those from here on have been given */
+    size_t output;        /* outputs from here on are done */
     double *dy, *dk, *dY; /* dk: STAGES n */
     double *Y;
 };
@@ -231,7 +230,7 @@ static enum gpm_status through_f(struct back *b, double t, const double *Y, cons
     bool any = false;
     for (size_t i = 0; i < o->n; i++) any |= dk[i] != 0;
     if (!any) return GPM_OK;
-    enum gpm_status st = o->f(o->ctx, t, Y, b->Y + o->n); /* its results are not needed again */
+    enum gpm_status st = o->f(o->ctx, t, Y, b->Y + o->n); /* its results are no longer needed */
     if (st == GPM_OK) o->back(o->ctx, dk, dY, b->a->dp);
     return st;
 }
@@ -240,7 +239,8 @@ static void add_scaled(double *to, double x, const double *d, size_t n) {
     for (size_t i = 0; x != 0 && i < n; i++) to[i] += x * d[i];
 }
 
-/* Outputs inside step s: y(t + x h) = y + h sum_j b_j(x) k_j. dy0: of y at the step's begin. */
+/* Outputs inside step s: y(t + x h) = y + h sum_j b_j(x) k_j. dy0: adjoint of y at the start of the
+ * step. */
 static void outputs_back(struct back *b, size_t s, const struct rk *r, double *dy0) {
     const struct ode_track *track = b->track;
     size_t n = b->o->n;
@@ -253,8 +253,8 @@ static void outputs_back(struct back *b, size_t s, const struct rk *r, double *d
     }
 }
 
-/* One step: dy is the adjoint of y_new and the last of dk that of its slope; afterwards they are
- * those of y and its slope k_1. */
+/* One step: dy is the adjoint of y_new and the last of dk that of its slope. Afterwards they are
+ * the adjoints of y and of its slope k_1. */
 static enum gpm_status step_back(struct back *b, size_t s, double *dy0) {
     size_t n = b->o->n;
     struct rk r = {.o = b->o, .t = b->track->steps.at[s].t, .h = b->track->steps.at[s].h};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Stiff systems: variable-order backward differentiation formulas with Newton's method, and forward
- * sensitivities, of CVODES (SUNDIALS, BSD-3). The library is loaded by the name that its version
- * has (which names its binary interface, too), so that neither building nor running needs it until
- * a stiff system is met; declared here is what is called.
+ * sensitivities, of CVODES (SUNDIALS, BSD-3). The library is loaded by its versioned name, which
+ * identifies the binary interface. So neither building nor running needs it before a stiff system
+ * occurs. This file declares the functions it calls.
  *
  *     S' = (df/dy) S + df/d(y0, p),   S(t0) = (1, 0)
  *
- * Sensitivities follow the steps that the solution needs and do not choose them. */
+ * Sensitivities follow the solution's steps and do not affect them. */
 #include "numeric/ode/ode.h"
 #include "base/library.h"
 
@@ -27,7 +27,7 @@ typedef int sens_fn(int n, double t, nvector y, nvector dy, nvector *s, nvector 
                     nvector a, nvector b);
 typedef void error_fn(int code, const char *module, const char *function, char *text, void *user);
 
-/* Every function that is called: result, name, parameters. */
+/* Every library function called here: result, name, parameters. */
 #define LIBRARY(X)                                                                                 \
     X(int, SUNContext_Create, (void *comm, handle *out))                                           \
     X(int, SUNContext_Free, (handle *))                                                            \
@@ -78,7 +78,7 @@ struct stiff {
     double *rows; /* n rows of n + p: df/dy, df/dp */
 };
 
-/* A value that is not finite can be recovered from by a shorter step (positive result). */
+/* A non-finite value may be avoided by a shorter step (positive result). */
 static int call_f(double t, nvector y, nvector dy, void *user) {
     struct ode *o = ((struct stiff *)user)->o;
     double *to = lib.N_VGetArrayPointer(dy);
@@ -89,7 +89,7 @@ static int call_f(double t, nvector y, nvector dy, void *user) {
     return 0;
 }
 
-/* Row by row, each by the way back from a unit. */
+/* Row by row, each by the backward function of a unit vector. */
 static int all_derivatives(struct stiff *s, double t, const double *y) {
     struct ode *o = s->o;
     size_t n = o->n, width = n + o->p;
@@ -193,7 +193,8 @@ static enum ode_end reach(struct stiff *s, double t) {
                                    : ODE_STUCK;
 }
 
-/* At t0 the solution is y0, and its sensitivity the unit matrix: what the vectors begin with. */
+/* At t0 the solution is y0 and its sensitivity the unit matrix, which the vectors initially
+ * hold. */
 static enum ode_end all_times(struct stiff *s, double *out, double *sens) {
     struct ode *o = s->o;
     size_t n = o->n, width = n + o->p;
@@ -217,7 +218,7 @@ enum ode_end ode_stiff(struct ode *o, double *out, double *sens) {
     struct stiff s = {.o = o};
     o->at = o->t0;
     o->status = GPM_OK;
-    if (o->m && !(o->ts[o->m - 1] > o->t0)) { /* no way to go */
+    if (o->m && !(o->ts[o->m - 1] > o->t0)) { /* no time to integrate over */
         for (size_t i = 0; i < o->m; i++) memcpy(out + i * o->n, o->y0, o->n * sizeof *out);
         for (size_t i = 0; sens && i < o->m * (o->n + o->p) * o->n; i++)
             sens[i] = i / o->n % (o->n + o->p) == i % o->n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Projected L-BFGS; contract in optim.h. Two-loop recursion after Nocedal (1980) on the variables
- * that are not held at a bound. */
+ * that are not fixed at a bound. */
 #include "numeric/optim/optim.h"
 
 #include "base/mem.h"
@@ -11,11 +11,11 @@
 #include <string.h>
 
 enum { MEMORY = 10 }; /* pairs kept */
-#define ENOUGH 1e-4   /* of what the slope promises: a step that gains less is too long */
+#define ENOUGH 1e-4   /* share of the predicted decrease; a step with less gain is too long */
 
 struct work {
     size_t n;
-    int used, next, evals; /* ring of the last `used` pairs; calls of the objective */
+    int used, next, evals; /* ring buffer of the last `used` pairs; calls of the objective */
     double *s, *y, rho[MEMORY];
     double *x, *g, *xn, *gn, *d;
     optim_fn f;
@@ -48,7 +48,7 @@ static double projected_norm(const struct work *w) {
     return m;
 }
 
-/* Pair k, the last one being number 0. */
+/* Pair k; the newest is number 0. */
 static int pair(const struct work *w, int k) {
     return (w->next - 1 - k + MEMORY) % MEMORY;
 }
@@ -90,7 +90,7 @@ static void remember(struct work *w) {
     if (w->used < MEMORY) w->used++;
 }
 
-/* How far along d to go first. */
+/* The first step length along d. */
 static double first_try(const struct work *w) {
     double size = 0, first = w->opt->first_step;
     for (size_t i = 0; i < w->n; i++) size = fmax(size, fabs(w->d[i]));
@@ -98,8 +98,8 @@ static double first_try(const struct work *w) {
     return first > 0 ? first / size : fmin(1, 1 / sqrt(fmax(dot(w->n, w->d, w->d), 1e-300)));
 }
 
-/* The objective at x + t d, as far as the bounds let it; *moved: how much the slope promises. With
- * late gradients there is one only where the step is short enough to do better than `most`. */
+/* The objective at x + t d, clipped to the bounds; *moved: the decrease predicted by the slope.
+ * With late gradients, the gradient is computed only if the value is below `most`. */
 static double try_step(struct work *w, double t, double most, double *moved) {
     bool late = w->opt->late && w->opt->late(w->ctx);
     *moved = 0;
@@ -114,10 +114,10 @@ static double try_step(struct work *w, double t, double most, double *moved) {
     return isfinite(w->f(w->ctx, w->xn, w->gn)) ? fn : INFINITY;
 }
 
-/* Bisection for the weak Wolfe conditions (Lewis and Overton 2013) along the projected path; as
- * long as every step was too long, to the minimum of the parabola through what is known, within
- * [least_cut, 0.5] of the step. Fits of posteriors always halve: a parabola of a rough density
- * leads into the mode next to the start, past the narrow ones that a halved step still meets. */
+/* Bisection for the weak Wolfe conditions (Lewis and Overton 2013) along the projected path. While
+ * all steps were too long it goes to the minimum of the interpolating parabola, within [least_cut,
+ * 0.5] of the step. Fits of posteriors always halve: a parabola of a rough density leads into the
+ * mode next to the start, past narrow modes that a halved step still finds. */
 static bool line_search(struct work *w, double *fx) {
     double lo = 0, hi = INFINITY, slope = dot(w->n, w->g, w->d), t = first_try(w), moved;
     double cut = w->opt->least_cut;
@@ -138,7 +138,7 @@ static bool line_search(struct work *w, double *fx) {
             t = (lo + hi) / 2;
         else
             t *= isfinite(q) ? fmin(fmax(q, cut), 0.5) : cut;
-        if (-t * slope < DBL_EPSILON * fabs(*fx)) break; /* a decrease that rounding hides */
+        if (-t * slope < DBL_EPSILON * fabs(*fx)) break; /* rounding hides such a decrease */
     }
     if (lo == 0) return false;
     *fx = try_step(w, lo, INFINITY, &moved);

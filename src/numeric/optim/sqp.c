@@ -13,9 +13,9 @@ struct sqp {
     const struct sqp_options *opt;
     double *B;                  /* n x n */
     double *factor;             /* the same, factored */
-    double *A, *b, *u;          /* rows of the quadratic program: m bounds, then the box */
+    double *A, *b, *u;          /* rows of the quadratic program: m constraints, then the box */
     double *mu;                 /* weights of the merit function */
-    double *p, *x, *c, *gf, *J; /* step; trial point with all that is known of it */
+    double *p, *x, *c, *gf, *J; /* step; trial point with its values */
     double *cn, *gn, *Jn, *dl;
 };
 
@@ -33,7 +33,7 @@ static bool evaluate(struct sqp *s, const double *x, double *f, double *c, doubl
     return good;
 }
 
-/* The rows of the step's program; bounds that are violated ask for the share `part` of their way
+/* Sets the rows of the step's program. Violated constraints ask for the share `part` of the way
  * back. */
 static void set_rows(struct sqp *s, const double *x, double part) {
     size_t n = s->n, m = s->m;
@@ -51,8 +51,8 @@ static void set_rows(struct sqp *s, const double *x, double part) {
     }
 }
 
-/* A step, with its multipliers in u. When the bounds cannot be met together, part of the way; in
- * the end violated bounds only must not become worse. */
+/* A step, with its multipliers in u. If the constraints cannot be met together, part of the way is
+ * tried; finally, violated ones must only not get worse. */
 static bool step(struct sqp *s, const double *x) {
     static const double parts[] = {1, 0.5, 0.1, 0};
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
@@ -72,8 +72,8 @@ static void reset_hessian(struct sqp *s) {
     for (size_t i = 0; i < s->n; i++) s->B[i * s->n + i] = size;
 }
 
-/* Damped BFGS: y = change of the Lagrangian's gradient, moved towards Bs where s'y is too small for
- * B to stay positive definite. first: B is scaled to the curvature just seen. */
+/* Damped BFGS: y, the change of the Lagrangian's gradient, is moved towards Bs if s'y is too small
+ * to keep B positive definite. first: scales B to the observed curvature. */
 static void update_hessian(struct sqp *s, double t, bool first) {
     size_t n = s->n;
     double sy = 0, sBs = 0, yy = 0, *y = s->dl, *Bs = s->factor;
@@ -100,7 +100,7 @@ static void update_hessian(struct sqp *s, double t, bool first) {
         for (size_t i = 0; i < n; i++) s->B[j * n + i] += y[i] * y[j] / sy - Bs[i] * Bs[j] / sBs;
 }
 
-/* Shortens p until the merit decreases by a part of what the linear model says; 0: it does not. */
+/* Shortens p until the merit decreases by a share of the linear prediction; 0 if it does not. */
 static double line_search(struct sqp *s, const double *x, double f, double *fn) {
     double merit = f + violation(s->m, s->c, s->mu), slope = -violation(s->m, s->c, s->mu);
     for (size_t j = 0; j < s->n; j++) slope += s->gf[j] * s->p[j];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Quadratic programs by the dual active-set method of Goldfarb and Idnani (Mathematical Programming
- * 27, 1983). B = L L'; Z = L^-T Q holds the active rows' space in its first q columns and its
- * complement in the rest, R (upper triangular, q x q) their normals: Z' N = [R; 0]. The start is
- * the free minimum; the most violated row is made active, multipliers that would become negative
- * leave, until no row is violated. */
+ * 27, 1983). B = L L'. The first q columns of Z = L^-T Q span the active rows, the others the
+ * complement. R (upper triangular, q x q) holds their normals: Z' N = [R; 0]. It starts at the
+ * unconstrained minimum. The most violated row is made active, and rows whose multipliers would
+ * become negative are dropped, until no row is violated. */
 #include "base/mem.h"
 #include "numeric/la/blas.h"
 #include "numeric/optim/sqp.h"
@@ -18,8 +18,8 @@ struct quad {
     double *R;      /* n x n by columns */
     double *d, *z;  /* Z' of the new normal; the step in x */
     double *r;      /* the step in the multipliers */
-    double *u;      /* multipliers of active rows, and of the one that enters */
-    size_t *active; /* which rows they are */
+    double *u;      /* multipliers of active rows, and of the entering one */
+    size_t *active; /* indexes of the active rows */
 };
 
 /* Rotates columns i, j of M so that with (a, b)' goes to (hypot, 0)'. */
@@ -57,7 +57,7 @@ static void directions(struct quad *w, const double *normal) {
     }
 }
 
-/* The row whose d is known becomes active; false when it depends on those that are. */
+/* Makes the row whose d is known active; false if it depends on active ones. */
 static bool add_row(struct quad *w, size_t row) {
     size_t n = w->n, q = w->q;
     for (size_t j = n - 1; j > q; j--) { /* d[q+1..] to zero */
@@ -82,7 +82,7 @@ static void drop_row(struct quad *w, size_t at) {
         w->active[j - 1] = w->active[j];
         w->u[j - 1] = w->u[j];
     }
-    w->u[w->q - 1] = w->u[w->q]; /* that of the entering row follows */
+    w->u[w->q - 1] = w->u[w->q]; /* the entering row's multiplier follows */
     w->q--;
     for (size_t j = at; j < w->q; j++) { /* R is upper Hessenberg from here on */
         double a = w->R[j * n + j], b = w->R[j * n + j + 1], h = hypot(a, b);
@@ -97,7 +97,7 @@ static void drop_row(struct quad *w, size_t at) {
     }
 }
 
-/* Makes row `row` (normal, of which p lacks `lack` > 0) active. */
+/* Makes row `row` active, whose normal is given and which p violates by `lack` > 0. */
 static enum gpm_status enter(struct quad *w, const double *normal, size_t row, double lack,
                              double *p) {
     w->u[w->q] = 0;
@@ -139,7 +139,7 @@ static enum gpm_status solve(struct quad *w, size_t k, const double *A, const do
             if (lack > worst && lack > 1e-12 * size) worst = lack, row = i;
         }
         for (size_t j = 0; j < w->q; j++)
-            if (w->active[j] == row) return GPM_OK; /* met up to rounding */
+            if (w->active[j] == row) return GPM_OK; /* satisfied up to rounding */
         if (row == SIZE_MAX) return GPM_OK;
         enum gpm_status s = enter(w, A + row * n, row, worst, p);
         if (s) return s;

@@ -23,26 +23,26 @@ double draws_mean(const double *x, size_t n);
 double draws_sd(const double *x, size_t n);                 /* denominator n - 1 */
 double draws_quantile(const double *x, size_t n, double p); /* interpolated, R's type 7 */
 
-/* Effective number of draws behind the mean. */
+/* Effective number of draws for the mean. */
 double draws_ess_mean(const double *x, size_t chains, size_t n);
 
 struct draws_summary {
     double mean, sd, mcse_mean, q5, median, q95, rhat, ess_bulk, ess_tail;
-    double absent; /* share of the draws that lack the quantity, by weight; set by who knows */
+    double absent; /* share of the draws that lack the quantity, by weight; set by the caller */
 };
-/* What columns of one length share; for the quantities of a table one after the other. */
+/* Tables shared by columns of one length, used for one quantity after another. */
 struct draws_tables;
 struct draws_tables *draws_tables_new(void);
 void draws_tables_free(struct draws_tables *t);
-/* w NULL: all weigh the same. */
+/* w NULL: equal weights. */
 void draws_summarise(struct draws_tables *t, const double *x, const double *w, size_t chains,
                      size_t n, struct draws_summary *out);
-/* How many equal draws these weights are worth: (sum w)^2 / sum w^2; 0 where all are 0. */
+/* Effective number of weighted draws: (sum w)^2 / sum w^2; 0 if all weights are 0. */
 double draws_worth(const double *w, size_t n);
 
-/* In words, what is wrong with a quantity called `name`: R-hat above 1.01, an effective sample size
- * below 100 per chain, draws that are not finite or never move. Appends one line per complaint and
- * returns their number. */
+/* Describes problems of a quantity called `name`: R-hat above 1.01, an effective sample size below
+ * 100 per chain, draws that are not finite or never move. Appends a line per problem and returns
+ * their number. */
 size_t draws_complain(const struct draws_summary *s, const double *x, const double *w,
                       size_t chains, size_t n, const char *name, struct buf *out);
 #endif

@@ -94,9 +94,9 @@ double *draw_table_column(const struct draw_table *d, size_t j) {
 
 /* ---- the order of columns ---- */
 
-/* Of an array a[1], a[2], or m[1,1], m[2,1]; in files a.1 and m.1.1. */
+/* The position in an array a[1], a[2], or m[1,1], m[2,1]; in files a.1 and m.1.1. */
 struct place {
-    size_t whole, dims, index[2]; /* whole: which array; index: the last one first */
+    size_t whole, dims, index[2]; /* whole: which array; index: the last index first */
     size_t at;
 };
 
@@ -158,7 +158,7 @@ void draw_table_arrange(struct draw_table *d) {
 
 /* ---- weights ---- */
 
-/* Logs of them; NULL: all are equal. */
+/* Log weights; NULL: all are equal. */
 static double *log_weights(const struct draw_table *d) {
     size_t j = 0, n = draw_table_rows(d) * d->chain.n;
     while (j < draw_table_columns(d) && strcmp(draw_table_name(d, j), DRAWS_LOG_WEIGHT) != 0) j++;
@@ -272,7 +272,7 @@ static const struct {
     const char *title, *key;
     size_t offset;
     int width, digits;
-    bool fixed; /* digits behind the point, else significant ones */
+    bool fixed; /* digits after the point; otherwise significant ones */
 } columns[] = {
     COLUMN("mean", mean, 10, 4, false),       COLUMN("mcse", mcse_mean, 9, 2, false),
     COLUMN("sd", sd, 10, 4, false),           COLUMN("5%", q5, 10, 4, false),
@@ -280,7 +280,7 @@ static const struct {
     COLUMN("ess_bulk", ess_bulk, 9, 0, true), COLUMN("ess_tail", ess_tail, 9, 0, true),
     COLUMN("rhat", rhat, 6, 3, true),         COLUMN("absent", absent, 7, 3, true),
 };
-enum { ALWAYS = COUNT_OF(columns) - 1 }; /* what is absent is told where something is */
+enum { ALWAYS = COUNT_OF(columns) - 1 }; /* `absent` is only shown if a draw lacks a quantity */
 
 static double field(const struct draws_summary *s, size_t k) {
     double x;
@@ -305,8 +305,8 @@ static void cell(size_t k, double x, struct buf *out) {
                    x);
 }
 
-/* The weights of column j: 0 where it is absent. *absent: the share by weight. NULL: all are
- * there, and weigh the same. */
+/* The weights of column j: 0 where it is absent. *absent: that share by weight. NULL: never absent,
+ * and equal weights. */
 static double *weights_of(const double *x, const double *all, size_t n, double *absent) {
     bool any = all != NULL;
     double there = 0, sum = 0;
@@ -324,7 +324,7 @@ static double *weights_of(const double *x, const double *all, size_t n, double *
     return w;
 }
 
-/* Made when first asked for, and anew when draws have come since. */
+/* Computed on first use, and again after new draws. */
 static const struct draws_summary *summaries(struct draw_table *d) {
     size_t rows = draw_table_rows(d), draws = all_rows(d), n = rows * d->chain.n;
     if (d->known && d->known_draws == draws) return d->known;
@@ -354,9 +354,9 @@ static size_t columns_shown(const struct draw_table *d, const struct draws_summa
 
 /* ---- complaints ---- */
 
-enum { STANDS_STILL = 20 }; /* fewer equal draws say nothing */
+enum { STANDS_STILL = 20 }; /* fewer equal draws do not show a problem */
 
-/* Is column j the same in all rows of chain c that have it? *x: what it is there; *n: how many. */
+/* Is column j constant in all rows of chain c that have it? *x: its value; *n: number of rows. */
 static bool is_same(const struct draw_table *d, size_t j, size_t c, double *x, size_t *n) {
     size_t rows = draw_table_rows(d);
     *n = 0;
@@ -402,8 +402,8 @@ static void complain_of_chain(const struct draw_table *d, size_t c, struct buf *
                    draw_table_rows(d));
 }
 
-/* Does column j stand still while others of its vector or matrix move? So do the diagonal of a
- * correlation matrix and the upper half of a Cholesky factor: nothing is wrong with them. */
+/* Is column j constant while others of its vector or matrix move? The diagonal of a correlation
+ * matrix and the upper half of a Cholesky factor are, and that is no problem. */
 static bool is_fixed_part(const struct draw_table *d, size_t j) {
     const char *name = draw_table_name(d, j);
     size_t n = strcspn(name, "[."); /* a[1], in files a.1 */

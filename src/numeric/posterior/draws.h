@@ -11,19 +11,17 @@
  *     draw_table_summary(&d, &buf);
  *     draw_table_release(&d);
  *
- * Rows of particles whose weights differ have a column log_weight__: the log of the weight over the
- * mean weight of the particles that were kept with it. Where it is absent it is 0. All statistics
- * take it in.
- */
+ * Rows of particles with different weights have a column log_weight__: the log of the weight over
+ * the mean weight of the particles kept together. Absent means 0. All statistics use it. */
 #ifndef INFER_DRAWS_H
 #define INFER_DRAWS_H
 #include "base/buf.h"
 #include "base/column_names.h"
 #include "numeric/posterior/diagnostics.h"
 
-/* What a column is, by its name: Stan's names for what a sampler says of itself, log_lik for the
- * log densities of the data, y_rep for their replicates, y_obs for the data themselves. Elements of
- * arrays are called a[1], or a.1 in files. */
+/* The kind of a column, by its name: Stan's names for sampler diagnostics, log_lik for log
+ * densities of the data, y_rep for replicates, y_obs for the data. Elements of arrays are called
+ * a[1], or a.1 in files. */
 enum draw_group {
     DRAWS_POSTERIOR,
     DRAWS_SAMPLER,
@@ -37,19 +35,19 @@ enum draw_group draw_group_of(const char *name);
 #define DRAWS_LOG_WEIGHT "log_weight__"
 
 struct draws_chain {
-    VEC(struct draws_cells) columns; /* fewer than the table has: the others are absent */
+    VEC(struct draws_cells) columns; /* may be fewer than in the table: the others are absent */
     size_t rows;
-    size_t number; /* what it is called, from 1 */
+    size_t number; /* its number, from 1 */
 };
 struct draws_cells {
-    VEC(double) x; /* fewer than rows: absent in the last ones */
+    VEC(double) x; /* may be fewer than rows: absent in the last ones */
 };
 struct draw_table {
     struct column_names columns;
-    bool late; /* a column has joined after the first row */
+    bool late; /* a column was added after the first row */
     VEC(struct draws_chain) chain;
-    struct draws_summary *known; /* of each column of the posterior; NULL: not asked for yet */
-    size_t known_draws;          /* how many there were then */
+    struct draws_summary *known; /* of each column of the posterior; NULL until needed */
+    size_t known_draws;          /* number of draws at that time */
 };
 
 void draw_table_init(struct draw_table *d, size_t chains);
@@ -58,12 +56,12 @@ void draw_table_drop_last(struct draw_table *d); /* the last chain */
 /* Adds a row: n numbers, copied. */
 void draw_table_push(struct draw_table *d, size_t chain, const char *const *names,
                      const double *row, size_t n);
-/* The same by places, which are those of columns (draw_table_place). */
+/* The same by column positions (draw_table_place). */
 void draw_table_push_at(struct draw_table *d, size_t chain, const size_t *places, const double *row,
                         size_t n);
-/* Places of columns called so, which are made where there are none. */
+/* The positions of columns with these names; missing columns are added. */
 void draw_table_place(struct draw_table *d, const char *const *names, size_t n, size_t *places);
-/* Elements of one array stand together and in order, those that joined late, too. */
+/* Sorts the columns so that elements of an array are adjacent and in order, even if added late. */
 void draw_table_arrange(struct draw_table *d);
 static inline size_t draw_table_columns(const struct draw_table *d) {
     return d->columns.names.n;
@@ -76,22 +74,22 @@ double draw_table_at(const struct draw_table *d, size_t chain, size_t row, size_
 size_t draw_table_rows(const struct draw_table *d);
 /* Column j, chains one after the other with draw_table_rows each; caller frees with mem_free. */
 double *draw_table_column(const struct draw_table *d, size_t j);
-/* n rows drawn by their log weights with one comb, in ascending order. */
+/* Draws n rows by their log weights with systematic resampling, in ascending order. */
 void draws_comb(const double *log_weight, size_t n, size_t *rows);
-/* For what knows no weights: as many rows, drawn by weight with one comb, as one chain. False: the
- * weights are equal, and *out is nothing. */
+/* For consumers that ignore weights: as many rows drawn by weight with systematic resampling, as
+ * one chain. False: the weights are equal, and *out is not set. */
 bool draw_table_draw(const struct draw_table *d, struct draw_table *out);
 
-/* {"chains": 2, "rows": 3, "draws": {"a": [[...], [...]]}}; what is absent or not finite is null.
- */
+/* {"chains": 2, "rows": 3, "draws": {"a": [[...], [...]]}}; absent or non-finite values are
+ * null. */
 void draw_table_json(const struct draw_table *d, struct buf *out);
 
-/* One line per column of the posterior: mean, mcse, sd, 5%, 50%, 95%, ess_bulk, ess_tail, rhat,
- * and where some are absent the share that is; then complaints. */
+/* One line per column of the posterior: mean, mcse, sd, 5%, 50%, 95%, ess_bulk, ess_tail, rhat, and
+ * the share absent if any; then warnings. */
 void draw_table_summary(struct draw_table *d, struct buf *out);
-/* The complaints alone: about columns, and about chains that do not move. */
+/* The warnings alone: about columns, and about chains that do not move. */
 void draw_table_complain(struct draw_table *d, struct buf *out);
-/* The summary as an HTML table; complaints and `remarks`, lines of text, stand below it. */
+/* The summary as an HTML table, followed by warnings and `remarks` (lines of text). */
 void draw_table_summary_html(struct draw_table *d, const char *remarks, struct buf *out);
 /* {"a": {"mean": ..., ...}, ...} */
 void draw_table_summary_json(struct draw_table *d, struct buf *out);

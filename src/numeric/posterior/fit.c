@@ -15,11 +15,11 @@ struct fit_starts *fit_starts_new(int d, int room) {
 }
 
 /* ---- optimisation ---- */
-/* The optimiser works on x = z / unit: a period, say, is known to a small fraction of itself, other
- * parameters to some tenths. */
+/* The optimiser works on x = z / unit, since scales differ: a period is known to a small fraction
+ * of itself, other parameters to some tenths. */
 struct scaled {
     const struct density *t;
-    double unit[PROPOSAL_MAX_DIM], valued[PROPOSAL_MAX_DIM]; /* where its value alone is known */
+    double unit[PROPOSAL_MAX_DIM], valued[PROPOSAL_MAX_DIM]; /* last point without gradient */
     bool begun, known;
 };
 
@@ -27,12 +27,12 @@ static double minus_density(void *ctx, const double *x, double *grad) {
     struct scaled *s = ctx;
     int d = s->t->d;
     double z[PROPOSAL_MAX_DIM];
-    if (s->begun && haste_now(s->t->haste)) return INFINITY; /* no step leads anywhere */
+    if (s->begun && haste_now(s->t->haste)) return INFINITY; /* rejects every step */
     s->begun = true;
     for (int i = 0; i < d; i++) z[i] = x[i] * s->unit[i];
     size_t size = sizeof *z * (size_t)d;
     bool rest = grad && s->known && !memcmp(z, s->valued, size);
-    double f = 0; /* of a gradient that follows nobody asks for the value again */
+    double f = 0; /* with a following gradient, the value is not needed again */
     if (rest)
         f = s->t->slopes(s->t->ctx, z, grad) ? 0 : -INFINITY;
     else
@@ -67,7 +67,7 @@ double fit_optimise(const struct density *t, double *z, int iterations) {
 }
 
 /* ---- starts ---- */
-/* Start i among the best `want`, best first. */
+/* Inserts start i in the list of the best `want`, best first. */
 static void rank(struct fit_starts *s, int want, int i, double logp) {
     bool full = s->n == want;
     if (!isfinite(logp) || (full && logp <= s->best[want - 1].logp)) return;
@@ -80,7 +80,7 @@ static void rank(struct fit_starts *s, int want, int i, double logp) {
     }
 }
 
-/* The best of those that lie apart, last. */
+/* Adds the best of the isolated starts at the end. */
 static void add_apart(struct fit_starts *s, int n, const double *logp) {
     int best = -1;
     for (int i = n - s->apart; i < n; i++)
@@ -88,9 +88,9 @@ static void add_apart(struct fit_starts *s, int n, const double *logp) {
     if (best >= 0 && s->n < FIT_MAX_POLISHED) s->best[s->n++] = (struct fit_rank){logp[best], best};
 }
 
-/* A copy of start `from`, as start `to`, in which one coordinate after the other takes the best of
- * the values that it has in the n starts. A narrow mode (a period over many cycles) is found so
- * where no start is near it in all coordinates at once. */
+/* Copies start `from` to start `to`, and sets each coordinate in turn to the best of its values in
+ * the n starts. This finds a narrow mode (a period over many cycles) even if no start is near it in
+ * all coordinates. */
 static void scan(const struct density *t, struct fit_starts *s, int n, struct fit_rank from, int to,
                  int want) {
     double *z = s->z + (size_t)(to * t->d), logp = from.logp;
@@ -107,7 +107,7 @@ static void scan(const struct density *t, struct fit_starts *s, int n, struct fi
     rank(s, want, to, logp);
 }
 
-/* Starts that are alike lead to the same place. */
+/* Drops similar starts, which lead to the same optimum. */
 static void drop_copies(const struct density *t, struct fit_starts *s) {
     int kept = 0;
     for (int k = 0; k < s->n; k++) {
@@ -162,7 +162,7 @@ double fit_modes(const struct density *t, struct fit_starts *s, int most, const 
     for (int k = 0; k < s->n && k < most; k++) {
         double *z = fit_best(t, s, k);
         if (s->best[k].logp < s->best[0].logp - r->range) break;
-        if (k > 0 && fit_known_mode(p, z, r->apart)) continue; /* it is almost there */
+        if (k > 0 && fit_known_mode(p, z, r->apart)) continue; /* it is almost there already */
         if (k > 0) s->best[k].logp = fit_optimise(t, z, r->modes);
         if (k > 0 && fit_known_mode(p, z, r->apart)) continue;
         if (s->best[k].logp < *map - r->range) continue;

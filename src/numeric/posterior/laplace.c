@@ -5,11 +5,11 @@
  *
  *     q(z) = sum_k w_k t_nu(z; mode_k, H_k^-1),   w_k ~ p(mode_k) (2 pi)^(d/2) |H_k|^(-1/2)
  *
- * H_k the negative Hessian of log p at mode k: each component has the mass that Laplace's method
- * (Tierney and Kadane 1986) gives its mode. Student's tails (nu = 5) keep the importance weights
- * p / q bounded where a normal's would not be. The draws then mend q: components with the moments
- * of the weighted draws are added (adaptive importance sampling, Cappe et al. 2008; with a wide one
- * as a defence, Hesterberg 1995), and only draws made after the last change are counted.
+ * where H_k is the negative Hessian of log p at mode k. Each component has the mass that Laplace's
+ * method (Tierney and Kadane 1986) gives its mode. Student's tails (nu = 5) keep the importance
+ * weights p / q bounded where normal tails would not. The draws then improve q: components with the
+ * moments of the weighted draws are added (adaptive importance sampling, Cappe et al. 2008), one of
+ * them wide as a defence (Hesterberg 1995). Only draws made after the last change count.
  */
 #include "numeric/posterior/laplace.h"
 #include "base/mem.h"
@@ -18,12 +18,12 @@
 #include <math.h>
 #include <string.h>
 
-/* In the units of the callers, where the prior has a spread of about 1, a direction flatter than
- * MIN_CURVATURE would get a component much wider than the prior. */
+/* In the callers' units the prior has a spread of about 1. A direction flatter than MIN_CURVATURE
+ * would get a component much wider than the prior. */
 #define MIN_CURVATURE 0.3
 #define DIFF_STEP     1e-4
-#define REACH         4.0 /* nats below the first mode: what else may count */
-#define REACH_MODES   4   /* with those elsewhere: what draws show to be missing has room, too */
+#define REACH         4.0 /* nats below the first mode within which other regions may matter */
+#define REACH_MODES   4   /* limit with regions elsewhere; leaves room for those from draws */
 
 void proposal_release(struct proposal *p) {
     while (p->n) mem_free(p->mode[--p->n].z);
@@ -82,7 +82,7 @@ void mode_point(const struct mode *m, int d, const double *t, double *z) {
     for (int i = 0; i < d; i++) z[i] += m->z[i];
 }
 
-/* t_nu = normal / sqrt(chi^2_nu / nu), the same divisor for all coordinates; nu is a whole number,
+/* t_nu = normal / sqrt(chi^2_nu / nu), with one divisor for all coordinates; nu is a whole number,
  * so chi^2 is a sum of that many squares. */
 void proposal_draw(const struct proposal *p, struct rng *r, double *z) {
     const struct mode *m = share_of(p, p->n, rng_uniform(r));
@@ -203,7 +203,7 @@ bool proposal_lend_mode(struct proposal *p, int d, const struct mode *like, int 
     return true;
 }
 
-/* Leaves out one of the modes from `from` on: the one that counts least. */
+/* Drops the mode with the least weight among those from `from` on. */
 static void drop_least(struct proposal *p, int from) {
     int least = from;
     for (int k = from; k < p->n; k++)
@@ -227,7 +227,7 @@ void proposal_reach(struct proposal *p, const struct density *t) {
         double logp = first.logp + density_eval(t, at, NULL) - here;
         if (!isfinite(logp) || !proposal_lend_mode(p, p->d, &first, p->d, source, unit, at, logp))
             continue;
-        struct mode *m = &p->mode[p->n - 1]; /* of a shape that is not its own: never most draws */
+        struct mode *m = &p->mode[p->n - 1]; /* its shape is borrowed: must never give most draws */
         m->log_weight = fmin(m->log_weight, first.log_weight);
         if (m->log_weight < first.log_weight - REACH)
             drop_least(p, p->n - 1);
@@ -236,12 +236,12 @@ void proposal_reach(struct proposal *p, const struct density *t) {
     }
 }
 
-/* A new field is to be written, or to be set by who reads. */
+/* A new field must be written, or set by the reader. */
 PACK_SIZE(struct mode, 40, "see mode_pack");
 PACK_SIZE(struct proposal, 336, "see proposal_pack");
 PACK_SIZE(struct draws, 40, "see is_draws_pack");
 
-/* A mode of a structure that was given up early has no shape. */
+/* The mode of a structure that was abandoned early has no shape. */
 static void mode_pack(struct pack *p, int d, struct mode *m) {
     const double none[PROPOSAL_MAX_DIM] = {0};
     bool shaped = m->scale != NULL;
@@ -291,7 +291,7 @@ void is_draws_pack(struct pack *p, struct draws *d) {
     pack_doubles(p, d->w, n);
 }
 
-/* Draws, log densities and log weights (left in w). */
+/* Computes draws, log densities and log weights (left in w). */
 static void sample(const struct density *t, const struct proposal *p, struct rng *r,
                    struct draws *d) {
     for (size_t i = 0; i < d->n; i++) proposal_draw(p, r, d->z + i * d->d);
@@ -301,7 +301,7 @@ static void sample(const struct density *t, const struct proposal *p, struct rng
                                        : -INFINITY;
 }
 
-/* From log weights to shares that sum to 1. With w_i = p/q of n draws:
+/* Turns log weights into shares that sum to 1. With w_i = p/q of n draws:
  *
  *     Z ~ 1/n sum w_i (unbiased),   ess / n = (sum w)^2 / (n sum w^2)
  *
@@ -322,9 +322,9 @@ static struct is_result normalise(struct draws *d) {
     return r;
 }
 
-/* A component with the moments of the weighted draws, its covariance times `widen`.
- * False: the covariance is singular (fewer draws of weight than dimensions). 1.02 on the diagonal
- * keeps it clear of that. */
+/* A component with the moments of the weighted draws, its covariance times `widen`. The diagonal
+ * gets a factor of 1.02 to stay away from singularity. False: the covariance is singular (fewer
+ * draws with weight than dimensions). */
 static bool moments(const struct draws *d, int n, double widen, struct mode *out) {
     double mean[PROPOSAL_MAX_DIM] = {0};
     for (size_t i = 0; i < d->n; i++)
@@ -347,8 +347,8 @@ static bool moments(const struct draws *d, int n, double widen, struct mode *out
     return true;
 }
 
-/* Two components with the moments of the draws, the second wide as a defence against heavy weights;
- * of the mixture they take 60 and 15 percent. Those of an earlier stage are replaced. */
+/* Adds two components with the moments of the draws, the second wide as a defence against heavy
+ * weights. They take 60 and 15 percent of the mixture and replace those of an earlier stage. */
 static void add_moments(struct proposal *p, const struct draws *d, double ess) {
     /* a covariance of d (d + 1) / 2 numbers from fewer draws would be noise */
     if (ess * (double)d->n < 2.5 * p->d) return;
@@ -375,16 +375,15 @@ struct is_result importance_once(const struct density *t, const struct proposal 
     return normalise(out);
 }
 
-/* Stage 0 is the pilot, which only shapes q; stage 1 the estimate; stage 2, from a q shaped by
- * stage 1 as well, replaces the estimate where few of its draws counted. *out holds the draws of
- * the last stage made. n_modes is fixed at the first call: later ones replace the components from
- * moments. */
+/* Stage 0 is the pilot, which only shapes q; stage 1 is the estimate. Stage 2, from a q also shaped
+ * by stage 1, replaces the estimate if few of its draws counted. *out holds the draws of the last
+ * stage. n_modes is fixed at the first call; later calls replace the components from moments. */
 struct is_result importance(const struct density *t, struct proposal *p, size_t pilot, size_t n,
                             struct rng *r, struct draws *out) {
     struct is_result res = {0};
     p->n_modes = p->n_modes ? p->n_modes : p->n;
     for (int stage = pilot ? 0 : 1; stage < 3; stage++) {
-        if (stage == 2 && res.ess > 0.35) break; /* a second adaptation only where it is needed */
+        if (stage == 2 && res.ess > 0.35) break; /* a second adaptation only if needed */
         if (out->n && haste_now(t->haste)) break;
         if (stage > 0 && out->n) is_draws_release(out);
         struct draws d;
@@ -395,9 +394,9 @@ struct is_result importance(const struct density *t, struct proposal *p, size_t 
     return res;
 }
 
-/* No draw weighs more than 1/sqrt(n) of all: where a few draws hold most of the weight, quantiles
- * of the parameters would be those few (truncated importance sampling, Ionides 2008). The cap c
- * solves c = sum min(w, c) / sqrt(n); weights that are even enough are not touched. */
+/* No draw weighs more than 1/sqrt(n) of all (truncated importance sampling, Ionides 2008).
+ * Otherwise a few heavy draws would determine the quantiles of the parameters. The cap c solves c =
+ * sum min(w, c) / sqrt(n); sufficiently even weights are unchanged. */
 void is_draws_even(struct draws *d) {
     double cap = INFINITY, root = sqrt((double)d->n);
     for (int it = 0; it < 100; it++) {

@@ -5,10 +5,9 @@
  *
  *     p(y_i | y_-i)  ~  sum_s w_s exp(l_si) / sum_s w_s
  *
- * where w are the ratios with their largest values replaced by quantiles of a generalised Pareto
- * distribution fitted to them. The shape k of that tail says whether the estimate can be trusted:
- * below 1/2 the ratios have a variance, below 1 a mean.
- */
+ * where w are the ratios with their largest values replaced by quantiles of a fitted generalised
+ * Pareto distribution. The shape k of that tail shows whether the estimate is reliable: below 1/2
+ * the ratios have a variance, below 1 a mean. */
 #include "numeric/posterior/loo.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -24,9 +23,9 @@ struct pareto {
     double k, sigma;
 };
 
-/* Zhang and Stephens (2009): the profile likelihood of theta = -k / sigma averaged over a grid;
- * then k is drawn towards 1/2 as if by ten observations (Vehtari et al. 2024), which keeps few
- * exceedances from saying too much. x ascends and is positive. */
+/* Zhang and Stephens (2009): averages the profile likelihood of theta = -k / sigma over a grid.
+ * Then k is shrunk towards 1/2 with the weight of ten observations (Vehtari et al. 2024), so that
+ * few exceedances do not dominate. x is positive and ascending. */
 static struct pareto pareto_fit(const double *x, size_t n) {
     size_t m = 30 + (size_t)sqrt((double)n);
     double *theta = NEW_ARRAY(double, 2 * m), *lik = theta + m, top = -INFINITY;
@@ -59,14 +58,14 @@ static double pareto_quantile(const struct pareto *g, double p) {
 /* ---- smoothing ---- */
 
 struct ranked {
-    double x; /* first, for number_compare */
+    double x; /* first member, for number_compare */
     size_t at;
 };
 
-/* The largest ratios, r[0 .. n - 1] ascending above `cut` (all on the log scale, at most 0), get
- * the quantiles of what fits them, but none more than the largest ratio there was. */
+/* The largest ratios, r[0 .. n - 1] ascending above `cut` (log scale, at most 0), get quantiles of
+ * the fitted distribution, but at most the largest observed ratio. */
 static double smooth_tail(double *lw, const struct ranked *r, size_t n, double cut) {
-    if (r[n - 1].x - r[0].x < 1e-16) return 0; /* equal: no tail to speak of */
+    if (r[n - 1].x - r[0].x < 1e-16) return 0; /* equal: there is no tail */
     double *x = NEW_ARRAY(double, n);
     for (size_t i = 0; i < n; i++) x[i] = exp(r[i].x) - exp(cut);
     struct pareto g = pareto_fit(x, n);
@@ -99,7 +98,7 @@ double psis(double *lw, size_t n, double r_eff) {
 
 /* ---- one observation ---- */
 
-/* How many independent draws a draw of exp(l) is worth; 1 where that cannot be told. */
+/* Number of independent draws per draw of exp(l); 1 if unknown. */
 static double relative_ess(const double *l, size_t chains, size_t rows) {
     size_t n = chains * rows;
     double *x = NEW_ARRAY(double, n + 1), top = -INFINITY;
@@ -189,7 +188,7 @@ struct loo_sum loo_difference(const struct loo *a, const struct loo *b) {
     return s;
 }
 
-/* ---- words ---- */
+/* ---- messages ---- */
 
 size_t loo_complain(const struct loo *l, struct buf *out) {
     enum { SHOWN = 8 };

@@ -114,7 +114,7 @@ bool predictive_of_table(const struct draw_table *d, struct predictive *out, str
 
 /* ---- report ---- */
 
-/* Shares of the replicates that reach the observed quantity from below and from above. */
+/* Shares of the replicates that are at least, and at most, the observed quantity. */
 static void tails(const struct predictive_quantity *q, double *at_least, double *at_most) {
     size_t up = 0, down = 0, n = q->replicated.n;
     for (size_t i = 0; i < n; i++) {
@@ -136,7 +136,7 @@ static void add_row(const struct predictive_quantity *q, struct buf *out) {
                draws_quantile(x, n, 0.5), draws_quantile(x, n, 0.95), p);
 }
 
-/* In words: quantities of which fewer than 2.5% of the replicates lie on one side of the data. */
+/* Describes quantities for which fewer than 2.5% of the replicates lie on one side of the data. */
 static void add_verdict(const struct predictive *c, struct buf *out) {
     size_t n = 0;
     buf_puts(out, "p: share of the replicates whose quantity is at least the observed one\n");
@@ -194,7 +194,7 @@ void predictive_json(const struct predictive *p, struct buf *out) {
 typedef void curve_fn(struct plot_panel *p, const char *label, size_t n, const double *sample,
                       struct plot_style style);
 
-/* The data over replicates, each a thin line. */
+/* The data over replicates, each drawn as a thin line. */
 static void add_overlay(const struct predictive *p, struct plot_scene *s, const char *title,
                         const char *axis, curve_fn *curve) {
     struct plot_panel *panel = plot_panel_add(s, title);

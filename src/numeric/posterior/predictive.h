@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Data beside data that a model makes (Gelman, Meng, Stern 1996): test quantities T of both, the
- * Bayesian p-value P(T(y') >= T(y)), estimated by the share of the replicates y', and pictures.
- */
+ * Compares data with data simulated from a model (Gelman, Meng, Stern 1996): test quantities T of
+ * both, the Bayesian p-value P(T(y') >= T(y)), estimated by the share of the replicates y', and
+ * pictures. */
 #ifndef INFER_PREDICTIVE_H
 #define INFER_PREDICTIVE_H
 #include "numeric/posterior/draws.h"
@@ -10,15 +10,15 @@
 
 typedef VEC(double) numbers;
 
-/* A test quantity that has a name: a function of the data, or their p-quantile. */
+/* A named test quantity: a function of the data, or their p-quantile. */
 struct known_quantity {
     const char *name;
     double (*fn)(const double *y, size_t n); /* NULL: the quantile */
     double p;
-    bool usual; /* taken when none is named */
+    bool usual; /* the default set */
 };
 const struct known_quantity *known_quantity(const char *name); /* NULL: unknown */
-const struct known_quantity *known_quantity_at(size_t i);      /* NULL: no more */
+const struct known_quantity *known_quantity_at(size_t i);      /* NULL past the last */
 double known_quantity_of(const struct known_quantity *k, const double *y, size_t n);
 
 struct predictive_quantity {
@@ -33,16 +33,16 @@ struct predictive {
     VEC(struct predictive_quantity) q;
 };
 void predictive_release(struct predictive *p);
-/* A replicate that may be drawn; those beyond the first 40 are not kept. */
+/* Offers a replicate for the picture; only the first 40 are kept. */
 void predictive_show(struct predictive *p, const double *y, size_t n);
-/* From the columns y_rep and y_obs of a table, with the usual quantities. False: `why` says why
- * not. */
+/* From the columns y_rep and y_obs of a table, with the usual quantities. False: `why` gives the
+ * reason. */
 bool predictive_of_table(const struct draw_table *d, struct predictive *out, struct buf *why);
 
-/* A table, and in words what the model seldom makes. */
+/* A table, and a description of what the model rarely reproduces. */
 void predictive_text(const struct predictive *p, struct buf *out);
 void predictive_json(const struct predictive *p, struct buf *out);
-/* Histograms of the quantities, before them with `overlay` densities and distribution functions of
+/* Histograms of the quantities; with `overlay`, preceded by densities and distribution functions of
  * the data and of replicates. */
 struct plot_scene *predictive_scene(const struct predictive *p, bool overlay);
 #endif

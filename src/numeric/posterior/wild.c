@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Values out of line: see wild.h. */
+ * Outliers: see wild.h. */
 #include "numeric/posterior/wild.h"
 #include <math.h>
 
 #define WIDE WILD_WIDTH
-/* Of them, those of any size. So few that skewed predictions (rare counts, logarithms), which know
- * of a hundred standard deviations, are believed. */
+/* Share of the outliers that may be of any size. It is so small that skewed predictions (rare
+ * counts, logarithms), where a hundred standard deviations can occur, are still accepted. */
 #define SLIPS 1e-6
 
 static double log_wide(double far, double sd) {

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Incomplete gamma and beta functions, as logarithms of both parts: the smaller one is computed, so
- * that far tails keep their digits, and the other one is its complement.
- */
+ * Incomplete gamma and beta functions, as logarithms of both parts. The smaller part is computed,
+ * so far tails keep their digits; the other is its complement. */
 #include "numeric/special/special.h"
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
 
-/* Series and fractions take some multiple of the root of their parameters; NaN: too many steps. */
+/* Series and fractions take a multiple of the root of their parameters; NaN if exceeded. */
 enum { STEPS = 100000 };
 
-/* A logarithm of a probability that rounding may have put above 0; NaN stays. */
+/* Clamps a log probability that rounding put above 0; NaN stays. */
 static double rounded(double log_p) {
     return log_p > 0 ? 0 : log_p;
 }

@@ -46,8 +46,8 @@ uint64_t rng_u64(struct rng *r) {
     return (uint64_t)at[0] << 32 | at[1];
 }
 
-/* The odd multiples of 2^-53: (k + 1/2) / 2^52 with k of 52 bits is exact, so 0 and 1 cannot come
- * out of rounding. */
+/* An odd multiple of 2^-53: (k + 1/2) / 2^52 with k of 52 bits is exact, so rounding never gives 0
+ * or 1. */
 double rng_uniform(struct rng *r) {
     return ((double)(rng_u64(r) >> 12) + 0.5) * 0x1p-52;
 }

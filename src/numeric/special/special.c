@@ -9,10 +9,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The last results: shapes of priors are constants, and asked for with every density. */
+/* Caches the last results: shapes of priors are constants and occur in every density. */
 enum { KEPT_BITS = 3 };
 struct kept {
-    double x, y; /* x = 0: none */
+    double x, y; /* x = 0: empty */
 };
 
 static struct kept *kept_at(struct kept *all, double x) {
@@ -37,7 +37,7 @@ double log_gamma_multi(double a, size_t p) {
     return s;
 }
 
-/* DLMF 5.11.1; x >= 10: the first term left out is below 3e-17. */
+/* DLMF 5.11.1; x >= 10: the first omitted term is below 3e-17. */
 double stirling_rest(double x) {
     static const double c[] = {1.0 / 12,   -1.0 / 360,      1.0 / 1260, -1.0 / 1680,
                                1.0 / 1188, -691.0 / 360360, 1.0 / 156,  -3617.0 / 122400};
@@ -46,8 +46,9 @@ double stirling_rest(double x) {
     return s / x;
 }
 
-/* For a large argument the three lgammas cancel; their leading terms are cancelled by hand:
- * log B(a, b) = lgamma(a) + r(b) - r(a+b) - (a+b-1/2) log1p(a/b) + a - a log b,      b >= 10. */
+/* For a large argument the three lgammas cancel; here their leading terms are cancelled
+ * analytically:
+ * log B(a, b) = lgamma(a) + r(b) - r(a+b) - (a+b-1/2) log1p(a/b) + a - a log b, b >= 10. */
 double log_beta_fn(double a, double b) {
     double small = fmin(a, b), large = fmax(a, b);
     if (!(small > 0) || isinf(large)) return log_gamma(a) + log_gamma(b) - log_gamma(a + b);
@@ -194,13 +195,13 @@ double norm_log_cdf(double x) {
     return -0.5 * x * x + log(0.5 * erfcx(-x * M_SQRT1_2));
 }
 
-/* Start from Abramowitz & Stegun 26.2.23 (error 5e-4), then Halley steps on Phi(x) = p, taken in
- * the lower tail as ratios to the density so that they do not underflow. */
+/* Starts from Abramowitz & Stegun 26.2.23 (error 5e-4), then takes Halley steps on Phi(x) = p. In
+ * the lower tail they use ratios to the density, which do not underflow. */
 double norm_quantile(double p) {
     if (isnan(p) || p < 0 || p > 1) return NAN;
     if (p == 0) return -INFINITY;
     if (p == 1) return INFINITY;
-    if (p > 0.5) return -norm_quantile(1 - p); /* exact: 1 - p is */
+    if (p > 0.5) return -norm_quantile(1 - p); /* 1 - p is exact */
     double logp = log(p), t = sqrt(-2 * logp);
     double x = (2.515517 + t * (0.802853 + t * 0.010328)) /
                    (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) -

@@ -37,8 +37,8 @@ double norm_log_cdf(double x);  /* accurate far into the lower tail */
 double norm_quantile(double p); /* inverse of norm_cdf on [0, 1] */
 
 double beta_inc(double a, double b, double x); /* regularised incomplete beta I_x(a, b) */
-/* Logarithms t[0] of the lower and t[1] of the upper part (incomplete.c): P(k, x) and Q(k, x);
- * I_x(a, b) and I_y(b, a), y = 1 - x given by itself so that neither end cancels. */
+/* Logarithms t[0] of the lower and t[1] of the upper part (incomplete.c): P(k, x) and Q(k, x), or
+ * I_x(a, b) and I_y(b, a). y = 1 - x is passed separately so that neither end cancels. */
 void gamma_tails(double k, double x, double *t);
 void beta_tails(double a, double b, double x, double y, double *t);
 
