@@ -154,6 +154,15 @@ def frozen_choices():
         assert (code, out) == (0, ["[0]"]), (out, err)
     refused("assume x = uniform_discrete(0, 3); assume b = flip(1); observe (if (b) { x } else { 1 }) = 2; infer freeze(quote(x));",
             "E0409", "branch")
+    # a name on the way to a choice that stays: the choice stays observed; a branch that goes refuses
+    text = "assume x = uniform_discrete(0, 3); assume y = x; assume z = y; %s observe %s = 2; infer freeze(quote(y)); "
+    for label, name in itertools.product(("", "o:"), ("y", "z")):
+        got = states(text % (label, name), ["x", "y", "z"], 10)
+        assert got == {(2, 2, 2)}, got
+        code, out, err = run(text % (label, name) + "infer do(l <- global_log_joint(), each <- log_lik(), r <- y_rep(), action(print(exp(l[0]) * 3, each)));")
+        assert (code, out) == (0, ["1 [[%.17g]]" % math.log(1 / 3)]), (code, out, err)
+    refused("assume x = uniform_discrete(0, 3); assume b = flip(1); assume y = if (b) { x } else { 1 }; observe y = 2; infer freeze(quote(y));",
+            "E0409", "branch")
 
 
 def splits():

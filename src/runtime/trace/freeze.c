@@ -67,19 +67,23 @@ static void bind_constant(struct freezing *z, struct node *was) {
 
 /* ---- observations --------------------------------------------------------------------------- */
 
-/* A choice about to be freed that another directive observes: through a name (1) or a branch
- * (2). */
+/* What another directive observes leads through nodes about to be freed: to a choice that it names
+ * (1), or on the way from a branch or to a choice that stays (2). */
 static int loses_choice(const struct record *q, uint32_t k) {
     struct node *n = recorded_root((struct recorded){q, k}), *end = chase(n);
-    if (end->kind == NODE_CONST || !end->family->dead) return 0;
+    bool freed = false;
+    for (struct node *m = n; m && end->kind != NODE_CONST; m = copy_source(m))
+        freed |= m->family->dead;
+    if (!freed) return 0;
     while (n != end && n->kind == NODE_TAG) n = copy_source(n);
-    return n == end ? 1 : 2;
+    return n == end && end->family->dead ? 1 : 2;
 }
 
 static enum gpm_status refuse_branch(struct freezing *z, struct recorded d, struct span at) {
     struct diags *diags = z->t->core->diags;
     diag_raise(diags, DIAG_FORGET_IN_USE, at,
-               "`%s` cannot be frozen: a branch that is observed leads to it", z->r->label->text);
+               "`%s` cannot be frozen: a branch or tag that is observed leads to it",
+               z->r->label->text);
     diag_add_label(diags, recorded_span(d), "observed here");
     return diag_set_help(diags, "forget the observation first");
 }

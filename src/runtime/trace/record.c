@@ -460,6 +460,7 @@ enum gpm_status trace_observe(struct trace *t, struct sym *label, const struct a
         drop_family(t, f);
         return st;
     }
+    while (f->root->kind == NODE_TAG && f->root->n_in == 1) f->root = copy_source(f->root);
     struct record *r = add_record(t, REC_OBSERVE, label, f, ast->span);
     r->weight = *weight;
     f->root->flags |= NODE_OBS_ROOT;
