@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The syntax tree, after desugaring. Nodes live in the arena of their code, which everything that
- * keeps a pointer to them counts. Every node has a span.
+ * The syntax tree, after desugaring. Nodes live in the arena of their code, and every holder of a
+ * node pointer counts a reference to that code. Every node has a span.
  *
  * Desugared by the parser: operators to calls of builtins (callee AST_NAME with `builtin` set, so a
  * user's own `add` does not capture `+`); `a && b`, `a || b`, and(..), or(..) to AST_IF; `a[i]` to
@@ -11,8 +11,8 @@
  * of directives
  * (`observe(e, v, l)`, `sample(e)`, ...) to AST_DIRECTIVE; `$x` to AST_UNQUOTE with `constant` set;
  * a selector path `/?t==v/...` to calls of by_tag, by_tag_value, by_star, by_walk, by_top;
- * `array(a, ..., b)` to _range(position of the ellipsis, items...), lists likewise in to_list(..).
- */
+ * `array(a, ..., b)` to _range(position of the ellipsis, items...), lists likewise in
+ * to_list(..). */
 #ifndef LANG_AST_H
 #define LANG_AST_H
 #include "base/arena.h"
@@ -21,7 +21,7 @@
 #include "language/lang/source.h"
 #include <stdbool.h>
 
-#define DATA_NAMES "_data_names" /* what `data n, y;` defines: the values of those names */
+#define DATA_NAMES "_data_names" /* what `data n, y;` defines: the names of the data */
 
 enum ast_kind {
     AST_NUMBER,
@@ -33,7 +33,7 @@ enum ast_kind {
     AST_LAMBDA,
     AST_IF,        /* kids: condition, then, else */
     AST_BLOCK,     /* statements; see `action` */
-    AST_LET,       /* statement: names = kids[0]; several names take a multiple value apart */
+    AST_LET,       /* statement: names = kids[0]; several names destructure a multiple value */
     AST_LETREC,    /* statement: names[i] = kids[i], mutually recursive */
     AST_BIND,      /* statement: names[0] <- kids[0], monadic */
     AST_TAG,       /* kids: scope, block (NULL: unique per evaluation), expression */
@@ -44,7 +44,7 @@ enum ast_kind {
     AST_MODEL,     /* a model expression inside the inference program: kids[0]; splices */
     AST_DIRECTIVE, /* see enum directive */
     AST_FOR,       /* names[0] = loop variable; kids: start, condition, step value, body (block) */
-    AST_DEFINE,    /* names = kids[0]; several names take a multiple value apart */
+    AST_DEFINE,    /* names = kids[0]; several names destructure a multiple value */
     AST_LOAD,      /* u.string = path */
     AST_PROGRAM    /* kids: instructions */
 };
@@ -68,12 +68,12 @@ struct ast {
     enum ast_kind kind;
     struct span span;
     uint32_t n;        /* number of kids */
-    uint32_t height;   /* levels of nodes below and with this one; the parser bounds it */
+    uint32_t height;   /* height of the subtree; the parser limits it */
     struct ast **kids; /* for AST_CALL kids[0] is the callee, the rest the arguments */
-    void *cache;       /* for the evaluator: constant node of a literal; owned there */
-    struct code *code; /* what it belongs to; the evaluator counts it. NULL: nobody evaluates it */
-    /* A node is as large as its kind needs: never copy one by assignment, use the member of its
-     * kind only. */
+    void *cache;       /* the evaluator's constant node of a literal; owned there */
+    struct code *code; /* its code, counted by the evaluator; NULL if never evaluated */
+    /* A node is allocated only as large as its kind needs. Never copy one by assignment, and use
+     * only its kind's member. */
     union {
         double number; /* AST_NUMBER, AST_ATOM */
         bool boolean;  /* AST_BOOL */
@@ -85,10 +85,10 @@ struct ast {
             struct sym *sym;
             int32_t depth, slot;  /* set by resolve: frames up, slot; depth < 0: global */
             bool builtin;         /* always the builtin of that name */
-            uint8_t global_first; /* model expressions between the name and the variable that may
-                                     supply it: the globals of that many models are asked first */
-            bool inference;       /* outside model expressions: a procedure that is brought into a
-                                     model keeps the program's own definitions */
+            uint8_t global_first; /* model expressions between the name and the variable it may
+                                     refer to: the globals of these models are searched first */
+            bool inference; /* outside model expressions: a procedure used in a model keeps the
+                               program's own definitions */
         } name;
         struct {
             struct sym **kw; /* NULL, or per argument its keyword (NULL: none); n - 1 entries */
@@ -112,7 +112,7 @@ struct ast {
         struct {
             uint32_t slot; /* in the splice frame of the nearest AST_MODEL / AST_QUASI */
             int32_t depth; /* frames up to it, set by resolve */
-            bool constant; /* $x: spliced as a constant even when it is code */
+            bool constant; /* $x: spliced as a constant even if it is code */
         } unquote;         /* kids[0]: inference expression */
         struct {
             struct ast **splices; /* the AST_UNQUOTE nodes inside, by slot */
@@ -136,23 +136,24 @@ struct ast {
  * inference top level has no frame: its names are globals (depth < 0). */
 
 /* Parses a whole unit. On GPM_OK *out is an AST_PROGRAM, resolved. Errors go to `diags`.
- * GPM_E_INCOMPLETE (no diagnostic): `interactive`, and the text ends with something still open. */
+ * GPM_E_INCOMPLETE (without diagnostic): `interactive`, and the text ends inside an open
+ * construct. */
 enum gpm_status parse_program(struct arena *arena, struct code *code, struct sym_table *syms,
                               struct diags *diags, uint32_t unit, bool interactive,
                               struct ast **out) GPM_MUST_USE;
 
-/* For those who follow names themselves: quoted code counts like any other. */
+/* Hooks for code that tracks names; quoted code counts like any other. */
 struct resolve_hook {
-    void *(*bound)(void *user, struct sym *s, const struct ast *by); /* gives what `used` gets */
-    void (*used)(void *user, const struct ast *name, void *tag);     /* tag NULL: no local name */
+    void *(*bound)(void *user, struct sym *s, const struct ast *by); /* gives `tag` of `used` */
+    void (*used)(void *user, const struct ast *name, void *tag);     /* tag NULL: not local */
     void *user;
 };
 
-/* Resolves names of one tree (parse_program does it; used again for code built at run time). hook:
- * NULL, or told of every name. */
+/* Resolves the names of a tree. parse_program does so, and code built at run time needs it, too.
+ * hook: NULL, or called for every name. */
 void resolve_program(struct arena *arena, struct ast *program, const struct resolve_hook *hook);
 
-/* Whether it is a call of the builtin of that name, whatever the program calls so. */
+/* Is it a call of the builtin with that name, even if the program redefines the name? */
 bool ast_calls(const struct ast *a, const char *builtin);
 
 /* Prints a tree as VentureScript source that parses back to an equal tree. */

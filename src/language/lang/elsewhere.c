@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Words and names of other languages, and what stands for them here. Messages of the parser and of
- * names that are not bound point to it; tests/cli/run_mistakes.py looks that what they name exists.
- */
+ * Words and names of other languages, with their equivalents here. The parser's messages and those
+ * about unbound names use them. tests/cli/run_mistakes.py checks that the named equivalents
+ * exist. */
 #include "language/lang/elsewhere.h"
 
 #include "base/ascii.h"
 #include "base/vec.h"
 #include <string.h>
 
-/* Words that start something elsewhere. */
+/* Words that start a construct elsewhere. */
 static const struct foreign {
     const char *words, *here;
 } words[] = {

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What people write who come from other languages and libraries.
- */
+ * Habits from other languages and libraries, with their equivalents here. */
 #ifndef LANG_ELSEWHERE_H
 #define LANG_ELSEWHERE_H
 #include <stddef.h>
 
-/* How what this word begins elsewhere is written here; NULL: nothing is known of it. */
+/* The equivalent of a construct that begins with this word in other languages; NULL: unknown. */
 const char *foreign_word(const char *word, size_t len);
-/* What the procedure is called here that has this name elsewhere; NULL: none. */
+/* The name here of a procedure with this name elsewhere; NULL: unknown. */
 const char *foreign_name(const char *name);
-/* Names of the language that have a syntax of their own, i = 0, 1, ...; NULL: no more. */
+/* Names with a syntax of their own, i = 0, 1, ...; NULL: past the last. */
 const char *special_name(size_t i);
 #endif

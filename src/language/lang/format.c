@@ -23,7 +23,7 @@
 
 struct bracket {
     enum tok_kind kind;
-    unsigned indent; /* of the line that it stands on */
+    unsigned indent; /* of its line */
     unsigned inside; /* of lines inside it */
     bool tight;      /* ${x} */
     bool statements; /* { }, and the parentheses of for and if: they hold statements */
@@ -35,16 +35,16 @@ struct layout {
     struct buf *out;
     VEC(struct bracket) open;
     struct token prev, before; /* the last token, and the one before it */
-    bool close;                /* nothing stands apart from the last token */
+    bool close;                /* no blank after the last token */
     unsigned indent;           /* of the current line */
     size_t line_start;         /* in out */
-    bool fresh;                /* nothing stands on the current line */
+    bool fresh;                /* the current line is still empty */
     bool code;                 /* some token was written */
     bool opened;               /* the last bracket was opened on the current line */
-    unsigned closed_indent;    /* of the bracket that was closed last */
+    unsigned closed_indent;    /* of the last bracket closed */
     size_t path;               /* 1 + brackets around a path /?a/b, which is kept as written */
-    bool remark;               /* a comment was the last thing on the line */
-    bool blank;                /* an empty line waits */
+    bool remark;               /* the line ends in a comment */
+    bool blank;                /* an empty line is pending */
 };
 
 static const struct bracket *innermost(const struct layout *f) {
@@ -63,7 +63,7 @@ static void end_line(struct layout *f) {
 
 static bool at_statement(const struct layout *f) {
     const struct bracket *b = innermost(f);
-    if (b && !b->statements) return true; /* brackets give the indent alone */
+    if (b && !b->statements) return true; /* brackets alone determine the indent */
     return !f->code || f->prev.kind == TOK_SEMI || f->prev.kind == TOK_LBRACE ||
            f->prev.kind == TOK_RBRACE || (b && f->prev.kind == TOK_LPAREN);
 }
@@ -85,7 +85,7 @@ static unsigned inner_indent(const struct layout *f) {
     return (b ? b->inside : 0) + (at_statement(f) ? 0 : 2);
 }
 
-/* Text as it is; lines inside it (of a string, a comment) stay as they are. */
+/* Copies text; lines inside it (of a string or comment) are unchanged. */
 static void put_text(struct layout *f, uint32_t start, uint32_t end) {
     buf_add(f->out, f->text + start, end - start);
     if (!memchr(f->text + start, '\n', end - start)) return;
@@ -103,7 +103,7 @@ static bool opens(const struct token *t) {
            t->kind == TOK_QUASI_OPEN;
 }
 
-/* else stands like the line with its if's last bracket; operators go on with a statement. */
+/* else is aligned with the line of its if's last bracket; operators continue a statement. */
 static unsigned indent_of(const struct layout *f, const struct token *t) {
     const struct bracket *b = innermost(f);
     if (closes(t) && b) return b->indent;
@@ -114,7 +114,7 @@ static unsigned indent_of(const struct layout *f, const struct token *t) {
     return inner_indent(f) + (f->prev.kind == TOK_RBRACE && !begins ? 2 : 0);
 }
 
-/* ---- comments: what stands between two tokens beside blanks ---- */
+/* ---- comments between two tokens ---- */
 
 /* Columns of the current line, in characters. */
 static size_t columns(const char *s, const char *end) {
@@ -123,8 +123,8 @@ static size_t columns(const char *s, const char *end) {
     return n;
 }
 
-/* On a line of its own it stands like what follows; before a closing bracket, like what is inside.
- */
+/* A comment on a line of its own is indented like what follows; before a closing bracket, like the
+ * contents. */
 static void comment(struct layout *f, uint32_t start, uint32_t end, const struct token *next) {
     const struct bracket *b = innermost(f);
     if (f->fresh) {
@@ -181,22 +181,22 @@ static bool ends_operand(const struct token *t) {
     }
 }
 
-/* name=e: inside a call, behind its parenthesis or a comma. */
+/* name=e: inside a call, after its parenthesis or a comma. */
 static bool is_keyword(const struct layout *f) {
     const struct bracket *b = innermost(f);
     return b && b->kind == TOK_LPAREN && !b->statements && f->prev.kind == TOK_NAME &&
            (f->before.kind == TOK_LPAREN || f->before.kind == TOK_COMMA);
 }
 
-/* An opening bracket: of a call or an index it stands close; behind a word of the language it
- * stands as it was written, sample(x) or sample (x + 1) * 2. */
+/* Is an opening bracket set apart? Not in a call or an index. After a word of the language it stays
+ * as written: sample(x) or sample (x + 1) * 2. */
 static bool bracket_apart(const struct layout *f, bool written) {
     if (f->prev.kind != TOK_NAME) return f->prev.kind != TOK_RPAREN && f->prev.kind != TOK_RBRACKET;
     if (f->prev.word == WORD_IF || f->prev.word == WORD_FOR) return true;
     return f->prev.word != WORD_NONE && f->prev.word != WORD_PROC && written;
 }
 
-/* A blank between the last token and t, which stand on one line? */
+/* Is there a blank between the last token and t on the same line? */
 static bool apart(const struct layout *f, const struct token *t) {
     bool written = t->start > f->prev.end;
     if (f->path || f->prev.kind == TOK_BAD || t->kind == TOK_BAD) return written;
@@ -216,7 +216,7 @@ static bool apart(const struct layout *f, const struct token *t) {
     }
 }
 
-/* Whether what follows t stands close to it. */
+/* Is there no blank after t? */
 static bool closes_up(const struct layout *f, const struct token *t) {
     switch (t->kind) {
     case TOK_LPAREN:
@@ -240,7 +240,7 @@ static void open_bracket(struct layout *f, const struct token *t) {
                           .indent = f->indent,
                           .tight = t->kind == TOK_LBRACE && f->prev.kind == TOK_DOLLAR,
                           .statements = t->kind == TOK_LBRACE || (t->kind == TOK_LPAREN && held)};
-    /* a line that opens several goes in once */
+    /* a line that opens several brackets indents once */
     new.inside = f->opened &&b ? b->inside : f->indent + 2;
     vec_push(&f->open, new);
     f->opened = true;
@@ -269,7 +269,7 @@ static void put_token(struct layout *f, const struct token *t) {
     f->code = true;
 }
 
-/* The query of prob(...) is text: it is copied up to the comma or parenthesis that ends it. */
+/* Copies the query of prob(...), which is text, up to the comma or parenthesis that ends it. */
 static void copy_query(struct layout *f) {
     uint32_t start, end;
     struct lexer lx = f->lx;

@@ -120,7 +120,7 @@ static void fail(struct token *t, enum lex_error err, uint32_t start, uint32_t e
     t->err_end = end;
 }
 
-/* The end of the unsigned decimal number at `i`; `i` itself when there is none. */
+/* The end of the unsigned decimal number at `i`; `i` itself if there is no number. */
 static uint32_t number_end(const char *s, uint32_t i) {
     uint32_t j = i;
     while (ascii_digit(s[j])) j++;
@@ -219,7 +219,7 @@ void lex_string(const struct lexer *lx, const struct token *t, struct buf *out) 
                               (unsigned)(s[j + 3] - '0'));
             i = j + 4;
         } else {
-            i = j + 1; /* reported already */
+            i = j + 1; /* already reported */
         }
     }
 }
@@ -241,7 +241,7 @@ static bool typed_name(const char *s, uint32_t len) {
     return false;
 }
 
-/* The end of `<literal>` at `i` (just after the type's name), or 0 when it is a comparison. */
+/* The end of `<literal>` at `i` (just after the type's name), or 0 if it is a comparison. */
 static uint32_t typed_end(const char *s, uint32_t i, bool name) {
     if (s[i] != '<') return 0;
     i++;
@@ -304,7 +304,7 @@ static bool lex_punct_token(struct lexer *lx, struct token *t) {
     return false;
 }
 
-/* A run of one strange character is one token, so that a line of them gives one message. */
+/* A run of one unexpected character is one token, so a line of them gives one message. */
 static void lex_bad_token(struct lexer *lx, struct token *t) {
     uint32_t code, n = utf8_decode(lx->text + lx->pos, lx->len - lx->pos, &code);
     if (n == 0) n = 1;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The lexer: a cursor over one unit's text. lex_next is a function of the cursor alone, so looking
- * ahead is copying the struct. Errors travel in the token; the parser reports them when it takes
- * it.
- */
+ * The lexer: a cursor over one unit's text. lex_next is a function of the cursor alone, so
+ * lookahead copies the struct. A token carries its error, and the parser reports it when it takes
+ * the token. */
 #ifndef LANG_LEX_H
 #define LANG_LEX_H
 #include "base/buf.h"
@@ -53,14 +52,14 @@ enum tok_kind {
     TOK_NUMBER,
     TOK_STRING,
     TOK_TYPED, /* integer<3>: the whole of it */
-    TOK_BAD,   /* characters that start no token; `err` says why */
+    TOK_BAD,   /* characters that start no token; the reason is in `err` */
 #define X(name, text) name,
     LEX_PUNCT(X)
 #undef X
         TOK_KIND_COUNT
 };
 
-/* Words with a meaning; a word is looked up without regard to case, once, by the lexer. */
+/* Keywords; the lexer looks a word up once, ignoring case. */
 #define LEX_WORDS(X)                                                                               \
     X(WORD_ASSUME, "assume")                                                                       \
     X(WORD_OBSERVE, "observe")                                                                     \
@@ -120,7 +119,7 @@ struct token {
     bool newline;       /* first token of its line */
     enum lex_error err;
     uint32_t start, end;
-    uint32_t err_start, err_end; /* the part that is wrong */
+    uint32_t err_start, err_end; /* the wrong part */
 };
 
 struct lexer {
@@ -130,11 +129,11 @@ struct lexer {
 
 void lex_init(struct lexer *lx, const char *text, uint32_t len);
 struct token lex_next(struct lexer *lx);
-/* The query of prob(...), which is text: from where the lexer stands up to the token that ends it,
- * a comma or a parenthesis that stands in no other one; without the blanks around it. */
+/* The query of prob(...), which is text: from the lexer's position to the token that ends it, a
+ * comma or a parenthesis not nested in another; without surrounding blanks. */
 struct token lex_query(struct lexer *lx, uint32_t *start, uint32_t *end);
 
-/* The end of the comment that begins at `at`, at most `limit`; `at`: none begins there. */
+/* The end of the comment at `at`, at most `limit`; `at` if no comment begins there. */
 uint32_t lex_comment_end(const char *text, uint32_t at, uint32_t limit);
 
 /* The value of a TOK_NUMBER. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The parser's ground: tokens, errors, nodes, names, and the entry point. Recursive descent; the
- * production stands above each function. Statements are in parse_stmt.c, expressions in
- * parse_expr.c, directives and the names with a syntax of their own in parse_special.c.
- */
+ * The basis of the parser: tokens, errors, nodes, names, and the entry point. Recursive descent,
+ * with the production above each function. Statements are in parse_stmt.c, expressions in
+ * parse_expr.c, directives and the names with a syntax of their own in parse_special.c. */
 #include "language/lang/parse.h"
 #include <stdarg.h>
 #include <string.h>
@@ -19,7 +18,7 @@ static void drop_token(struct parser *p) {
         p->tok[p->n_tok++] = lex_next(&p->lx);
 }
 
-/* Makes the current token usable: strange characters are reported and skipped. */
+/* Makes the current token valid: unexpected characters are reported and skipped. */
 static void settle(struct parser *p) {
     while (p->tok[0].err != LEX_OK) {
         report_bad(p, &p->tok[0]);
@@ -185,7 +184,7 @@ static void report_character(struct parser *p, const struct token *t) {
         diag_add_note(p->diags, "outside strings and comments only ASCII is used");
 }
 
-/* What is wrong with a token, by enum lex_error; %.*s is the part of it that is wrong. */
+/* The error of a token, by enum lex_error; %.*s is the wrong part. */
 static const struct {
     enum diag_code code;
     const char *help, *text;
@@ -226,7 +225,7 @@ static void report_bad(struct parser *p, const struct token *t) {
                                          : "atoms and counts are whole numbers from 0 on";
         (void)perr(p, bad_tokens[t->err].code, at, bad_tokens[t->err].help, bad_tokens[t->err].text,
                    len, s, domain);
-        if (!open) p->panic = false; /* the token itself is understood: parsing goes on */
+        if (!open) p->panic = false; /* the token is understood, so parsing continues */
     }
 }
 
@@ -278,7 +277,7 @@ void enter(struct parser *p) {
 
 /* ---- nodes ---- */
 
-/* What a kind of node keeps in its union: most nodes are small, and big literals have many. */
+/* Size of a kind's union member. Most nodes are small, and large literals have many of them. */
 static size_t payload(enum ast_kind kind) {
     struct ast *a = NULL;
     switch (kind) {
@@ -439,7 +438,7 @@ static bool check_encoding(struct parser *p, const struct source *u) {
     return false;
 }
 
-/* NULL: it is too high as a whole. */
+/* NULL if the tree is too high. */
 static struct ast *parse_text(struct parser *p) {
     jmp_buf catcher;
     bool trailing;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside the parser: its state and the functions its files share. What a parse function cannot
- * understand it reports, and does not return: the parser jumps to the innermost statement loop
- * (give_up), which drops what the statement had put on the stacks and skips to the next `;` or
- * closing brace. No other error is reported until it got there (`panic`). So everything that a
- * parse function allocates lies in the arena or on a stack of the parser.
- */
+ * Inside the parser: its state and the functions its files share. A parse function reports a syntax
+ * error and does not return. It jumps to the innermost statement loop (give_up), which drops the
+ * statement's stack entries and skips to the next `;` or closing brace. Until then no other error
+ * is reported (`panic`). Therefore everything a parse function allocates is in the arena or on a
+ * stack of the parser. */
 #ifndef LANG_PARSE_H
 #define LANG_PARSE_H
 #include "language/lang/ast.h"
@@ -44,48 +43,48 @@ struct parser {
     unsigned n_tok;
     uint32_t prev_end; /* where the token before the current one ended */
     unsigned depth;
-    int parens, parens_at_error; /* parentheses and square brackets open; when an error was met */
-    int lost; /* of those, left open by statements that failed: their closers are no news */
-    bool trailing_comma; /* the list parsed last ended in a comma */
+    int parens, parens_at_error; /* open parentheses and square brackets; at the last error */
+    int lost; /* of those, left open by failed statements: their closers cause no error */
+    bool trailing_comma; /* the last list ended in a comma */
     bool panic;          /* an error was reported; silence until recovery */
     unsigned failed;     /* errors reported */
-    bool interactive;    /* running out of text is not an error */
+    bool interactive;    /* the end of the text is not an error */
     bool incomplete;
-    enum { PROB_UNKNOWN, PROB_QUERY, PROB_OWN } prob; /* what prob(...) means in this unit */
-    jmp_buf *catcher;                                 /* where parsing goes on after an error */
+    enum { PROB_UNKNOWN, PROB_QUERY, PROB_OWN } prob; /* the meaning of prob(...) in this unit */
+    jmp_buf *catcher;                                 /* where parsing continues after an error */
     enum within within;
     size_t first_splice;         /* of the innermost model expression or quasiquotation */
-    VEC(struct ast *) splices;   /* stack of unquotes in those that are not complete yet */
+    VEC(struct ast *) splices;   /* stack of unquotes in unfinished models and quotations */
     VEC(struct list_item) items; /* of arguments under construction */
     VEC(struct ast *) stmts;     /* of statements */
     VEC(struct sym *) names;     /* of names */
-    struct map seen;             /* the names of the list being checked for doubles */
+    struct map seen;             /* names of the list being checked for duplicates */
 };
 
 /* parse.c: tokens, errors, nodes */
 const struct token *peek(struct parser *p, unsigned k);
 #define tok(p) (&(p)->tok[0])
 void advance(struct parser *p);
-struct span take(struct parser *p); /* advances; the token that was taken */
+struct span take(struct parser *p); /* advances; returns the span of the token taken */
 bool accept(struct parser *p, enum tok_kind kind);
 struct span here(const struct parser *p);                      /* the current token */
 struct span span_from(const struct parser *p, uint32_t start); /* to the last token taken */
-/* Reports unless in panic; true when a diagnostic was stored (labels may follow). `help`: a help
+/* Reports unless in panic; true if a diagnostic was stored (labels may follow). `help`: a help
  * line, or NULL. */
 bool perr(struct parser *p, enum diag_code code, struct span at, const char *help, const char *fmt,
           ...) __attribute__((format(printf, 5, 6)));
 bool perr_found(struct parser *p, const char *expected); /* "expected ..., found ..." */
-/* Ends the statement, after an error was reported. */
+/* Ends the statement after a reported error. */
 _Noreturn void give_up(struct parser *p);
 /* Reports and gives up. */
 _Noreturn void fail(struct parser *p, enum diag_code code, struct span at, const char *help,
                     const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 _Noreturn void fail_found(struct parser *p, const char *expected);
 _Noreturn void unclosed(struct parser *p, struct span open);
-/* Takes a token of that kind; `what` was expected otherwise. */
+/* Takes a token of that kind, or reports that `what` was expected. */
 void expect(struct parser *p, enum tok_kind kind, const char *what);
 bool is_closer(enum tok_kind k);
-/* Takes the closing bracket, or explains. `inside`: what else could stand here. */
+/* Takes the closing bracket, or reports an error. `inside`: what else may be here. */
 void close_bracket(struct parser *p, enum tok_kind kind, struct span open, const char *inside);
 void enter(struct parser *p);
 #define leave(p) ((p)->depth--)
@@ -95,11 +94,11 @@ struct sym *tok_sym(struct parser *p, const struct token *t);
 /* NAME or `( names )`; the names are pushed on p->names. */
 void parse_names(struct parser *p, const char *what);
 struct sym **copy_names(struct parser *p, size_t base, uint32_t *n);
-enum tok_kind after_names(const struct parser *p); /* the token after `(names)`, TOK_EOF: not so */
+enum tok_kind after_names(const struct parser *p); /* the token after `(names)`, or TOK_EOF */
 
 struct ast *node_at(struct parser *p, enum ast_kind kind, struct span at);
 struct ast *node(struct parser *p, enum ast_kind kind, uint32_t start); /* to the last token */
-/* Gives the node its kids; the node. */
+/* Sets the children of the node; returns it. */
 struct ast *set_kids(struct parser *p, struct ast *a, struct ast *const *kids, size_t n);
 struct ast *make(struct parser *p, enum ast_kind kind, uint32_t start, struct ast *const *kids,
                  size_t n);
@@ -113,8 +112,8 @@ struct ast *call_builtin(struct parser *p, uint32_t start, struct span op, const
 void name_lambda(struct ast *e, struct sym *name);
 
 /* parse_stmt.c */
-/* { [statement] ";" } [statement], up to `closer` (not taken); what fails is skipped. *trailing: a
- * `;` ends it. */
+/* { [statement] ";" } [statement], up to `closer` (not taken); failed statements are skipped.
+ * *trailing: it ends with `;`. */
 void parse_statements(struct parser *p, enum place place, enum tok_kind closer, struct span open,
                       bool *trailing);
 /* One statement, pushed on p->stmts (a top-level letrec pushes several). */
@@ -135,20 +134,20 @@ struct ast *lazy(struct parser *p, bool and, struct span at, struct ast *l, stru
 struct ast *parse_expr(struct parser *p);
 struct ast *parse_primary(struct parser *p);
 struct ast *parse_applicative(struct parser *p);
-/* Goes on from a complete left operand: calls, indices, operators, tags. */
+/* Continues after a complete left operand: calls, indices, operators, tags. */
 struct ast *parse_from(struct parser *p, uint32_t start, struct ast *left);
 bool starts_expr(const struct token *t);
 void parse_args(struct parser *p, enum tok_kind closer, struct span open, bool keywords);
 struct ast *parse_call(struct parser *p, struct ast *callee); /* at its parenthesis */
 
-/* parse_hint.c: adds a help line to the error just reported; `before`: the statement so far, or
- * NULL */
+/* parse_hint.c: adds a help line to the error just reported; `before`: the statement up to there,
+ * or NULL */
 void hint(struct parser *p, const struct ast *before);
 
 /* parse_special.c */
 bool directive_ahead(struct parser *p);
 struct ast *parse_directive(struct parser *p);
-/* A name before a parenthesis that has a syntax of its own, or `$`, `[|`; NULL: it has none. */
+/* Parses a name before a parenthesis with its own syntax, or `$`, `[|`; NULL for other names. */
 struct ast *parse_special(struct parser *p);
 struct ast *parse_path(struct parser *p);
 /* array(...) of the items from `base` on, with its ellipsis; `fn`: array, list or vector. */

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Expressions: one row per infix operator (binding power, builtin it means), prefix forms by
- * recursive descent. Operators become calls of builtins; `&&` and `||` become conditionals.
- */
+ * Expressions: one row per infix operator (binding power and builtin), prefix forms by recursive
+ * descent. Operators become calls of builtins; `&&` and `||` become conditionals. */
 #include "language/lang/parse.h"
 #include "base/number.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* A sum or product as high as this takes further operands into one variadic call, so that a long
+/* A sum or product of this height takes further operands into one variadic call, so a long
  * generated sum is not a deep tree. */
 enum { FLATTEN_AT = 64 };
 
@@ -32,7 +31,7 @@ static const enum tok_kind word_ops[WORD_COUNT] = {
     [WORD_GE] = TOK_GE,
 };
 
-/* The operator the current token is, in infix position; TOK_EOF: none. */
+/* The operator at the current token in infix position; TOK_EOF if it is not one. */
 static enum tok_kind infix_op(const struct parser *p) {
     enum tok_kind k = tok(p)->kind == TOK_NAME ? word_ops[tok(p)->word] : tok(p)->kind;
     return infix_rows[k].prec ? k : TOK_EOF;
@@ -61,7 +60,7 @@ struct ast *lazy(struct parser *p, bool and, struct span at, struct ast *l, stru
     return make(p, AST_IF, l->span.start, kids, 3);
 }
 
-/* Adds one operand to the call; its array grows by doubling (three kids are an exact fit). */
+/* Adds one operand to the call. Its array grows by doubling (three kids fit exactly). */
 static struct ast *append_operand(struct parser *p, struct ast *call, struct ast *r) {
     uint32_t n = call->n;
     if (n == 3 || (n & (n - 1)) == 0) {
@@ -89,7 +88,8 @@ static struct ast *make_binary(struct parser *p, enum tok_kind op, struct span a
 
 static struct ast *parse_unary(struct parser *p);
 
-/* Operators of at least `min` after a complete left operand. `**` alone is right-associative. */
+/* Operators of at least power `min` after a complete left operand. Only `**` is
+ * right-associative. */
 static struct ast *parse_infix(struct parser *p, struct ast *left, uint8_t min) {
     for (;;) {
         enum tok_kind op = infix_op(p);
@@ -144,7 +144,7 @@ static struct ast *parse_tags(struct parser *p, struct ast *e) {
     return e;
 }
 
-enum { MAX_INDICES = 8 }; /* of xs[i, j, ...] */
+enum { MAX_INDICES = 8 }; /* in xs[i, j, ...] */
 
 /* ---- calls ---- */
 
@@ -231,8 +231,7 @@ struct ast *parse_call(struct parser *p, struct ast *callee) {
     return a;
 }
 
-/* One of the indices between brackets: a value, or a slice from:to, either end of which may lack.
- */
+/* One index between brackets: a value, or a slice from:to with optional ends. */
 struct index {
     struct ast *from, *to;
     bool slice;
@@ -249,8 +248,8 @@ static struct index parse_one_index(struct parser *p) {
     return i;
 }
 
-/* A slice beside other indices is the sequence of those that it names: m[0:2, 1] is m[arange(0, 2),
- * 1]. Up to the end, m is asked how far that is, and so must be a name: it is evaluated again. */
+/* A slice among other indices becomes a sequence of indices: m[0:2, 1] is m[arange(0, 2), 1]. A
+ * slice without end asks for m's size, so m must be a name: it is evaluated again. */
 static struct ast *slice_range(struct parser *p, struct ast *e, const struct index *i,
                                size_t place) {
     struct ast *ends[2] = {i->from, i->to};
@@ -356,7 +355,7 @@ static _Noreturn void missing_else(struct parser *p, uint32_t start) {
     if (near) diag_add_label(p->diags, here(p), "did you mean `else`?");
     if (cut) {
         diag_add_label(p->diags, here(p), "no `;` stands before `else`");
-        advance(p); /* so that recovery skips the branch */
+        advance(p); /* recovery then skips the branch */
     }
     give_up(p);
 }
@@ -408,7 +407,7 @@ static struct ast *parse_name(struct parser *p) {
     return name_node(p, take(p), name);
 }
 
-/* A node of that kind that holds the string which is the current token. */
+/* A node of that kind holding the string of the current token. */
 struct ast *string_node(struct parser *p, enum ast_kind kind, uint32_t start) {
     struct buf b = BUF_INIT;
     lex_string(&p->lx, tok(p), &b);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What people write who come from other languages, and how it is written here. Only called after an
- * error was reported: a hint adds its help line and decides nothing.
- */
+ * Help for habits from other languages. Called only after a reported error: a hint adds a help line
+ * and does not affect parsing. */
 #include "language/lang/elsewhere.h"
 #include "language/lang/parse.h"
 #include <string.h>
@@ -11,7 +10,7 @@ static const char *of_name(const struct ast *a) {
     return a && a->kind == AST_NAME ? foreign_word(a->u.name.sym->text, a->u.name.sym->len) : NULL;
 }
 
-/* The last character before the current token that is not white space. */
+/* The last non-blank character before the current token. */
 static char char_before(const struct parser *p) {
     uint32_t i = tok(p)->start;
     while (i > 0 && strchr(" \t\r\n", p->lx.text[i - 1])) i--;
@@ -35,7 +34,7 @@ static const char *of_token(const struct parser *p, const struct ast *before) {
     }
 }
 
-/* What a statement binds is what the text went on from. */
+/* For a binding statement, the bound value, which the text continued. */
 static const struct ast *value_of(const struct ast *a) {
     while (a && (a->kind == AST_DEFINE || a->kind == AST_LET || a->kind == AST_MODEL ||
                  (a->kind == AST_DIRECTIVE && a->u.dir.kind == DIR_ASSUME)))

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Directives (keyword and call forms), quoting and splicing, do(...), tag(...), ranges, selector
- * paths, collect(...): everything that looks like a call or a name but has a syntax of its own.
- */
+ * paths, collect(...): everything that looks like a call or a name but has its own syntax. */
 #include "language/lang/elsewhere.h"
 #include "language/lang/parse.h"
 #include <string.h>
@@ -59,7 +58,7 @@ static struct ast *finish(struct parser *p, struct ast *d, struct ast *const *ki
     return set_kids(p, d, kids, n);
 }
 
-/* observe and force have a value. */
+/* Do observe and force have a value? */
 static bool has_value(const struct ast *d) {
     return d->u.dir.kind == DIR_OBSERVE || d->u.dir.kind == DIR_FORCE;
 }
@@ -90,8 +89,8 @@ static void parse_label_arg(struct parser *p, struct ast *d) {
         d->u.dir.label_expr = e;
 }
 
-/* What follows the first comma of observe(e, v[, l]), force(e, v), predict(e[, l]); sample(e) has
- * none. */
+/* The arguments after the first comma of observe(e, v[, l]), force(e, v), predict(e[, l]);
+ * sample(e) has no further ones. */
 static struct ast *parse_call_rest(struct parser *p, struct ast *d, struct ast *model,
                                    struct span open, const char *name) {
     struct ast *kids[] = {model, NULL};
@@ -151,7 +150,7 @@ static struct ast *parse_paren_form(struct parser *p, struct ast *d, const char 
     close_bracket(p, TOK_RPAREN, open, "`,` or `)`");
     struct span inside = e->span;
     struct ast *whole = parse_from(p, open.start, e);
-    if (whole == e) e->span = inside; /* the parenthesis is that of the call */
+    if (whole == e) e->span = inside; /* the parenthesis belongs to the call */
     return parse_observed(p, d, model_close(p, whole));
 }
 
@@ -229,10 +228,10 @@ struct ast *parse_directive(struct parser *p) {
 
 /* ---- quoting ---- */
 
-/* A call of a name with a syntax of its own, taken up to its parenthesis. */
+/* A call of a name with its own syntax, taken up to its parenthesis. */
 struct special {
     const char *name;
-    int variant;          /* of its row: which one of those parsed by one function it is */
+    int variant;          /* of its row: distinguishes rows parsed by one function */
     struct span at, open; /* the name, the parenthesis */
 };
 
@@ -255,7 +254,7 @@ static void check_inside(struct parser *p, const char *name) {
              "`%s` outside a model expression", name);
 }
 
-/* The value of an inference expression in the model or quotation around: unquote(e), or `$`
+/* The value of an inference expression in the enclosing model or quotation: unquote(e), or `$`
  * primary, which is quote(unquote(primary)). */
 static struct ast *special_unquote(struct parser *p, const struct special *s) {
     bool dollar = s->variant;
@@ -287,7 +286,7 @@ static void check_no_quasi(struct parser *p) {
         fail(p, DIAG_BAD_QUOTE, here(p), NULL, "a quasiquotation inside another one");
 }
 
-/* quasiquote(e) or "[|" body "|]". Inside a model expression its splices are those of the
+/* quasiquote(e) or "[|" body "|]". Inside a model expression its splices belong to that
  * expression. */
 static struct ast *special_quasi(struct parser *p, const struct special *s) {
     bool own = p->within == PROGRAM;
@@ -347,7 +346,7 @@ static _Noreturn void unknown_tag_keyword(struct parser *p, const struct list_it
     give_up(p);
 }
 
-/* Sorts the arguments: keywords by name, the rest in order into what is still free. */
+/* Assigns the arguments: keywords by name, the others in order to the free positions. */
 static void tag_arguments(struct parser *p, size_t base, struct span at, struct ast **out) {
     static const char *const known[] = {"scope", "block"};
     struct ast *rest[3];
@@ -529,8 +528,8 @@ static struct ast *special_call_back(struct parser *p, const struct special *s) 
 
 /* ---- prob ---- */
 
-/* A unit in which the name prob stands anywhere but before `(` has a prob of its own: prob(x) is
- * then an ordinary call. */
+/* If the name prob occurs in the unit other than before `(`, the unit has its own prob, and prob(x)
+ * is an ordinary call. */
 static bool own_prob(struct parser *p) {
     struct lexer lx = p->lx;
     lx.pos = 0;
@@ -546,8 +545,8 @@ static bool own_prob(struct parser *p) {
     return p->prob == PROB_OWN;
 }
 
-/* The query, as it is written: `LIN & (WN | LIN*WN)` is no expression of the language. Ends before
- * the comma or parenthesis that stands in no other one. */
+/* The query as written: `LIN & (WN | LIN*WN)` is not an expression of the language. Ends before a
+ * comma or parenthesis that is not nested. */
 static struct ast *query_text(struct parser *p) {
     struct lexer lx = p->lx;
     uint32_t start, end;
@@ -566,7 +565,7 @@ static struct ast *query_text(struct parser *p) {
 }
 
 /* prob(QUERY[, draws]): the query is text, quoted or not; prob($q, ...) takes it from a variable.
- * Only the name is taken: text that is not quoted is no tokens. */
+ * Only the name is taken, since unquoted text has no tokens. */
 static struct ast *special_prob(struct parser *p, const struct special *s) {
     struct ast *args[2] = {NULL, NULL};
     enum tok_kind first = peek(p, 1)->kind;
@@ -582,7 +581,7 @@ static struct ast *special_prob(struct parser *p, const struct special *s) {
     return call_builtin(p, s->at.start, s->at, "prob", args, args[1] ? 2 : 1);
 }
 
-/* run(a): inside a model its argument is a piece of inference program. */
+/* run(a): inside a model its argument is an inference expression. */
 static struct ast *special_run(struct parser *p, const struct special *s) {
     enum within within = p->within;
     size_t first_splice = p->first_splice;
@@ -593,8 +592,8 @@ static struct ast *special_run(struct parser *p, const struct special *s) {
     return call;
 }
 
-/* Where a form may stand: anywhere; not in a model; only in one; not in a quasiquotation. BARE:
- * nothing but its name is taken before it is parsed. */
+/* Where a form is allowed: anywhere; not in a model; only in a model; not in a quasiquotation.
+ * BARE: only its name is taken before it is parsed. */
 enum where { ANYWHERE, ACTION, SPLICE, QUOTATION, BARE = 4 };
 
 static const struct {
@@ -627,7 +626,8 @@ static const struct {
     {"vector", ANYWHERE, 0, special_sequence},
 };
 
-/* The row of the token, or one beyond. A model's extract_stats and factor are ordinary calls. */
+/* The row of the token, or the number of rows. In a model extract_stats and factor are ordinary
+ * calls. */
 static size_t find_special(struct parser *p) {
     const struct token *t = tok(p);
     const char *text = p->lx.text + t->start;

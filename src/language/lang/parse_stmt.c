@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Statements, blocks and recovery. A statement that fails is skipped up to the next `;`, closing
- * brace or line that starts an instruction, and the rest of the text is parsed as if it were fine.
- */
+ * Statements, blocks and recovery. A failed statement is skipped up to the next `;`, closing brace
+ * or line that starts an instruction. The rest of the text is parsed normally. */
 #include "language/lang/parse.h"
 
-/* A line that starts an instruction: where a statement that went wrong ends. */
+/* Does the current line start an instruction? There a failed statement ends. */
 bool instruction_ahead(struct parser *p) {
     const struct token *t = tok(p);
     if (t->kind != TOK_NAME || !t->newline) return false;
@@ -100,7 +99,7 @@ struct ast *parse_labelled(struct parser *p) {
     return parse_expr(p);
 }
 
-/* `<-` stands where actions are run one after the other. */
+/* `<-` is only allowed where actions run one after another. */
 static void check_bind(struct parser *p, enum place place) {
     if (place != PLACE_TOP && p->within == PROGRAM) return;
     struct span at = {p->unit, tok(p)->start, peek(p, 1)->end};
@@ -223,12 +222,12 @@ void parse_statement(struct parser *p, enum place place) {
     if (tok(p)->word == WORD_LETREC) {
         parse_letrec(p, place);
     } else {
-        struct ast *s = parse_simple(p, place); /* which uses the stack itself */
+        struct ast *s = parse_simple(p, place); /* uses the stack itself */
         vec_push(&p->stmts, s);
     }
 }
 
-/* A statement that is one misspelt keyword: `asume x = 1`. */
+/* Is the statement a misspelt keyword: `asume x = 1`? */
 static bool misspelt(struct parser *p, const struct ast *s) {
     static const char *const starts[] = {"assume", "observe", "predict", "sample", "force",
                                          "infer",  "define",  "load",    "let",    "letrec"};
@@ -242,11 +241,11 @@ static bool misspelt(struct parser *p, const struct ast *s) {
     return true;
 }
 
-/* Two slips are understood wherever a statement ends, with a warning; the paper's listings have
- * both. One `)` too many before `;`, the closing brace or the end:
+/* Two slips are accepted wherever a statement ends, with a warning; the paper's listings have both.
+ * One is an extra `)` before `;`, the closing brace or the end:
  *     assume (f_compute, f_emu) = gpmem(f, kse));
- * and no `;` before a statement that starts on a new line. What is ambiguous stays an error: a `)`
- * that a failed statement before may have opened, or one that more of an expression follows. */
+ * The other is a missing `;` before a statement on a new line. Ambiguous cases stay errors: a `)`
+ * that an earlier failed statement may have opened, or one followed by more of an expression. */
 static bool forgiven(struct parser *p, enum tok_kind closer) {
     if (tok(p)->kind == TOK_RPAREN && p->lost == 0) {
         enum tok_kind next = peek(p, 1)->kind;
@@ -263,7 +262,7 @@ static bool forgiven(struct parser *p, enum tok_kind closer) {
     return true;
 }
 
-/* The token after a complete statement, or at its start, cannot stand there. */
+/* Reports a token that cannot follow a complete statement, or cannot start one. */
 static void unexpected(struct parser *p, enum tok_kind closer, struct span open) {
     enum tok_kind k = tok(p)->kind;
     struct span at = here(p);
@@ -290,7 +289,7 @@ static void unexpected(struct parser *p, enum tok_kind closer, struct span open)
     }
 }
 
-/* What stands after a statement; true when the next one can be parsed. */
+/* Handles the end of a statement; true if the next one can be parsed. */
 static bool end_statement(struct parser *p, enum tok_kind closer, struct span open) {
     const struct ast *s = vec_last(&p->stmts);
     enum tok_kind k = tok(p)->kind;
@@ -302,7 +301,7 @@ static bool end_statement(struct parser *p, enum tok_kind closer, struct span op
     return false;
 }
 
-/* False: it failed, and what it had put on the stacks is gone. */
+/* False: the statement failed, and its stack entries were dropped. */
 static bool try_statement(struct parser *p, enum place place) {
     size_t items = p->items.n, stmts = p->stmts.n, names = p->names.n, splices = p->splices.n;
     size_t first_splice = p->first_splice;
@@ -343,7 +342,7 @@ static void recover(struct parser *p) {
     (void)accept(p, TOK_SEMI);
 }
 
-/* A line that starts an instruction where none can stand: some brace before it is still open. */
+/* Does a line start an instruction where none is allowed? Then a brace before it is still open. */
 static bool brace_forgotten(struct parser *p, enum place place, enum tok_kind closer) {
     const struct token *t = tok(p);
     bool first_column = t->start > 0 && p->lx.text[t->start - 1] == '\n';
@@ -356,7 +355,7 @@ void parse_statements(struct parser *p, enum place place, enum tok_kind closer, 
                       bool *trailing) {
     *trailing = false;
     while (tok(p)->kind != closer && tok(p)->kind != TOK_EOF) {
-        if (p->incomplete || diags_errors(p->diags) >= DIAG_MAX) return; /* enough of it */
+        if (p->incomplete || diags_errors(p->diags) >= DIAG_MAX) return; /* enough errors */
         if (accept(p, TOK_SEMI)) {
             *trailing = true;
             continue;
@@ -373,11 +372,11 @@ void parse_statements(struct parser *p, enum place place, enum tok_kind closer, 
             continue;
         }
         if (closer == TOK_RPAREN || closer == TOK_QUASI_CLOSE)
-            return; /* the bracket's owner explains */
+            return; /* the bracket's owner reports it */
         if (p->parens_at_error > parens) p->lost = p->parens_at_error - parens;
         recover(p);
         p->parens = parens;
-        /* a brace that closes nothing at the top level must not stop us */
+        /* A brace that closes nothing at the top level must not stop parsing. */
         if (tok(p)->start == before || (closer == TOK_EOF && tok(p)->kind == TOK_RBRACE)) {
             if (tok(p)->kind != closer) advance(p);
         }
@@ -428,7 +427,7 @@ struct ast *parse_body(struct parser *p, enum tok_kind closer, struct span open)
     leave(p);
     bool bad = p->failed != failed;
     close_bracket(p, closer, open, closer == TOK_RPAREN ? "`;` or `)`" : "`;` or `}`");
-    if (bad) { /* reported inside; something must stand for the block */
+    if (bad) { /* already reported; the block needs a placeholder */
         p->stmts.n = base;
         return pass_node(p, open);
     }

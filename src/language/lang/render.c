@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Draws diagnostics. For people:
+ * Renders diagnostics, as text
  *
  *     file:2:7: error[E0201]: `foo` is not bound
  *       |
@@ -9,10 +9,9 @@
  *       = help: did you mean `for`?
  *       = in f, called at file:9:1
  *
- * and for tools as one JSON object per line. Columns count characters; the drawing counts the
- * columns of a terminal (tabs to the next multiple of four, wide characters two). A long line is
- * cut to a window around its mark.
- */
+ * or as one JSON object per line. Columns count characters; the drawing counts the columns of a
+ * terminal (tabs to the next multiple of four, wide characters two). A long line is cut to a window
+ * around its mark. */
 #include "language/lang/lex.h"
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +39,7 @@ static void gutter(const struct paint *p, unsigned line) {
 
 /* ---- one source line ---- */
 
-/* A line of a unit, without the line break, and the window of it that is shown. */
+/* A line of a unit without the line break, and the visible part of it. */
 struct line {
     const char *text; /* of the unit */
     uint32_t start, end, from, to;
@@ -51,7 +50,7 @@ static bool inside_char(const char *text, uint32_t i) {
     return ((unsigned char)text[i] & 0xC0) == 0x80;
 }
 
-/* The line of `at`; the window of a long one starts a little before it. */
+/* The line of `at`; the visible part of a long line begins shortly before it. */
 static struct line find_line(struct sources *s, struct span at) {
     struct line l;
     unsigned column;
@@ -205,7 +204,7 @@ static bool same_call(const struct diag_part *a, const struct diag_part *b) {
     return a->at.unit == b->at.unit && a->at.start == b->at.start && strcmp(a->text, b->text) == 0;
 }
 
-/* The chain of calls, innermost first; a call that repeats is drawn once with its number. */
+/* The chain of calls, innermost first; a repeated call is drawn once with its count. */
 static void draw_calls(const struct paint *p, const struct diags *d, const struct diag *x) {
     const struct diag_part *calls = x->parts[DIAG_CALL].at;
     size_t n = x->parts[DIAG_CALL].n, middle = x->calls_dropped ? n - DIAG_CALLS_OUTER : n;

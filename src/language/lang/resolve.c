@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names to (frames up, slot). One pass over the tree with a map from each symbol to its innermost
- * binding; leaving a frame undoes its bindings, so the pass is linear. Quoted code is not resolved:
- * it is data until somebody evaluates it.
- */
+ * Resolves names to (frames up, slot). One pass over the tree with a map from each symbol to its
+ * innermost binding; leaving a frame undoes its bindings, so the pass is linear. Quoted code is
+ * data until evaluated, so it is not resolved. */
 #include "base/map.h"
 #include "language/lang/ast.h"
 
 struct name_place {
     struct sym *sym;
     struct name_place *shadowed; /* the binding of the same symbol further out */
-    int32_t level;               /* of the frame it lives in */
+    int32_t level;               /* level of its frame */
     int32_t slot;
-    int32_t models; /* model expressions around it */
-    bool loop;      /* a for variable: spliced into models before their own names */
-    void *tag;      /* the hook's */
+    int32_t models; /* number of enclosing model expressions */
+    bool loop;      /* a for variable: takes precedence over names of models */
+    void *tag;      /* from the hook */
 };
 
 struct resolver {

@@ -12,9 +12,9 @@
 #include "language/value/value.h"
 #include <math.h>
 
-enum { PRINT_DEPTH = 2000 }; /* deeper parts print as ... : the C stack is not the user's to fill */
+enum { PRINT_DEPTH = 2000 }; /* deeper parts print as ..., to limit use of the C stack */
 
-/* Where the text goes; sequences stop once it is longer than max. */
+/* The output; sequences stop once it is longer than max. */
 struct printer {
     struct buf *out;
     size_t max;
@@ -58,7 +58,7 @@ static void print_matrix(const struct matrix_obj *m, struct printer *p) {
     buf_putc(p->out, ']');
 }
 
-/* The text form of a value that JSON has no form for, as a string. */
+/* The text form of a value without a JSON form, as a string. */
 static void print_as_string(value v, struct printer *p) {
     struct buf text = BUF_INIT;
     value_print(v, &text);

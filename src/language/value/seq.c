@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Of a chain of pairs that does not end in the empty list there is none; *n is then left alone. */
+/* False for a chain of pairs that does not end in the empty list; *n is then unchanged. */
 bool seq_length(value v, size_t *n) {
     size_t pairs = 0;
     switch (v.tag) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Construction, release, equality, hashing and order of values. Nothing here recurses on the depth
- * of user data: release, equality and order walk with a stack of their own, hashing stops at a
- * fixed depth, so that a value nested a million times is as safe as a flat one.
- */
+ * of user data: release, equality and order use an explicit stack, and hashing stops at a fixed
+ * depth. A value nested a million times is as safe as a flat one. */
 #include "language/value/value.h"
 
 #include "base/mem.h"
@@ -126,7 +125,7 @@ struct some_parts {
 };
 
 bool value_any(value v, bool (*test)(value part, void *ctx), void *ctx) {
-    enum { SMALL = 256 }; /* steps for which nothing is remembered */
+    enum { SMALL = 256 }; /* number of steps without bookkeeping */
     VEC(struct some_parts) left = {0};
     struct map met = {0};
     bool found = test(v, ctx);
@@ -151,11 +150,11 @@ bool value_any(value v, bool (*test)(value part, void *ctx), void *ctx) {
 
 /* ---- dictionaries: keys and values in order of insertion ---------------------------------- */
 
-/* From INDEX_FROM keys on, a map from hashes to positions makes finding constant time (another key
- * of the same hash stands under the next one); smaller ones are scanned. */
+/* From INDEX_FROM keys on, a map from hashes to positions finds a key in constant time. Another key
+ * with the same hash is stored under the next one. Smaller dictionaries are scanned. */
 enum { INDEX_FROM = 8 };
 
-/* d->n: none. *slot: under which hash its position stands in the index, or belongs. */
+/* Returns d->n if missing. *slot: the hash under which its position is, or will be, indexed. */
 static size_t find_position(const struct dict_obj *d, value key, uint64_t *slot) {
     size_t p = 0;
     if (d->indexed) {
@@ -207,13 +206,13 @@ value value_dict(const value *kv, size_t n) {
 
 typedef VEC(value) value_stack;
 
-/* Gives up one reference; what dies with it waits on the stack. */
+/* Drops one reference; objects freed with it are pushed on the stack. */
 static void drop(value v, value_stack *pending) {
     if (IS_OBJ(v) && --v.u.obj->refs == 0) vec_push(pending, v);
 }
 
-/* A box is freed by its maker, which may lead to another box (a procedure to its frame, in which
- * stands a procedure, and so on): beyond some depth it waits for the outermost release. */
+/* A box is freed by its maker, which may lead to another box (a procedure to its frame, which holds
+ * a procedure, and so on). Beyond some depth it waits for the outermost release. */
 static void free_box(value v, value_stack *pending) {
     enum { NESTED = 200 };
     static _Thread_local unsigned depth;
@@ -273,7 +272,8 @@ static size_t n_parts(value v) {
     return v.tag == V_VECTOR ? v.u.vector->n : n;
 }
 
-/* The first n parts of two values side by side, the first on top; a vector's are numbers. */
+/* Pushes the first n parts of two values in pairs, the first on top; a vector's parts are
+ * numbers. */
 static void push_parts(two_stack *pending, value a, value b, size_t n) {
     size_t all;
     const value *x = value_parts(a, &all), *y = value_parts(b, &all);
@@ -282,8 +282,7 @@ static void push_parts(two_stack *pending, value a, value b, size_t n) {
                  y ? y[n] : value_num(b.u.vector->at[n]));
 }
 
-/* Under `==` a NaN equals nothing, as everywhere in arithmetic; as part of a key it equals itself.
- */
+/* Under `==` a NaN equals nothing, as in arithmetic; as part of a key it equals itself. */
 enum nan_rule { NAN_IS_ITSELF, NAN_EQUALS_NOTHING };
 
 static bool numbers_equal(double a, double b, enum nan_rule rule) {
@@ -306,7 +305,7 @@ static bool dict_equal(const struct dict_obj *a, const struct dict_obj *b, two_s
     return true;
 }
 
-/* Equality of two values but for their parts, which go to the stack. */
+/* Equality of two values without their parts, which are pushed on the stack. */
 static bool equal_one(value a, value b, two_stack *pending, enum nan_rule rule) {
     bool arrays =
         (a.tag == V_ARRAY && b.tag == V_VECTOR) || (a.tag == V_VECTOR && b.tag == V_ARRAY);
@@ -389,10 +388,10 @@ bool value_name_equal(value a, value b) {
 
 /* ---- hashing ------------------------------------------------------------------------------ */
 
-/* Parts beyond so many add nothing: shared arrays can have more of them than anybody counts. */
+/* Parts beyond this number are not hashed: shared arrays can have astronomically many. */
 enum { HASH_DEPTH = 24, HASH_ITEMS = 1 << 20 };
 
-/* *left: how many parts may still be looked at. */
+/* *left: number of parts that may still be hashed. */
 static bool spend(size_t *left, size_t n) {
     bool enough = *left >= n;
     *left -= enough ? n : *left;
@@ -401,7 +400,7 @@ static bool spend(size_t *left, size_t n) {
 
 static uint64_t hash_at(value v, int depth, size_t *left);
 
-/* As an array of the same numbers. */
+/* Gives the same hash as an array of the same numbers. */
 static uint64_t hash_doubles(uint64_t h, const double *at, size_t n, int depth, size_t *left) {
     for (size_t i = 0; i < n && *left; i++)
         h = hash_key_add(h, hash_at(value_num(at[i]), depth + 1, left));
@@ -415,8 +414,8 @@ static uint64_t hash_list(value v, int depth, size_t *left) {
     return v.tag == V_PAIR ? h : hash_key_add(h, hash_at(v, depth + 1, left));
 }
 
-/* Dictionaries are equal whatever the order of insertion: entries are added up, and each may look
- * at as many parts as any other. */
+/* Dictionaries are equal whatever the order of insertion, so the hashes of entries are added. Each
+ * entry may use the same number of parts. */
 static uint64_t hash_dict(const struct dict_obj *d, int depth, size_t *left) {
     uint64_t h = 0x33;
     size_t share = *left / (d->n + 1);
@@ -523,7 +522,7 @@ static int compare_one(value a, value b, two_stack *pending) {
         if (m != n) push_two(pending, value_num((double)m), value_num((double)n));
         push_parts(pending, a, b, m < n ? m : n);
         return 0;
-    default: /* no order of their own: by address, equal ones alike */
+    default: /* no natural order: by address, equal values equal */
         if (value_equal(a, b)) return 0;
         return (uintptr_t)a.u.obj < (uintptr_t)b.u.obj ? -1 : 1;
     }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Values: 16 bytes, a tag and a number, symbol or counted object. Objects are immutable after
- * construction and never cyclic by themselves.
+ * construction and contain no cycles.
  *
  * Ownership: parameters are borrowed, results are owned. A function that keeps a value takes its
- * own reference (value_ref); one that swallows its argument says `take` in its name. The
- * constructors below copy plain data and take references of the values they are given, except
- * where the name says take.
- */
+ * own reference (value_ref). A function with `take` in its name takes over the caller's reference.
+ * Other constructors below copy plain data and take references to given values. */
 #ifndef VALUE_VALUE_H
 #define VALUE_VALUE_H
 #include "base/buf.h"
@@ -94,7 +92,7 @@ struct matrix_obj {
 struct dict_obj {
     struct obj o;
     size_t n;
-    value *kv; /* n keys and values in turn, in order of insertion; later equal keys replace */
+    value *kv; /* n keys and values alternating, as inserted; a later equal key replaces */
     bool indexed;
     struct map index; /* hash of the key -> position + 1 */
 };
@@ -104,22 +102,22 @@ struct ref_obj {
     void *node; /* borrowed: the trace node it refers to, or NULL */
 };
 
-/* The values that a pair, array, dictionary (keys and values in turn) or reference holds, borrowed;
- * of others none. */
+/* The parts of a pair, array, dictionary (keys and values alternating) or reference, borrowed;
+ * other values have no parts. */
 const value *value_parts(value v, size_t *n);
 
-/* Does it, or one of its parts, theirs included, pass the test? A part that is shared is asked at
- * most twice, and one that passes ends the walk. */
+/* Does the value or any nested part pass the test? A shared part is tested at most twice; the walk
+ * ends at the first success. */
 bool value_any(value v, bool (*test)(value part, void *ctx), void *ctx);
 
-/* Payloads this layer knows nothing of: the first member of the object is a struct box. */
-/* Names every counted reference that an object holds, each once; see runtime/core/cycles.c. */
+/* Payloads unknown to this layer: the first member of the object is a struct box. */
+/* Visits every counted reference of an object, each once; see runtime/core/cycles.c. */
 struct frame;
 struct visitor {
     void (*value)(struct visitor *v, value x);
     void (*frame)(struct visitor *v, struct frame *f);
-    /* A part that shows what it holds. refs: how often it is held; 0: it has one owner, which it
-     * may be met through many times. */
+    /* A part with references of its own. refs: how often it is held; 0: it has a single owner, but
+     * may be visited many times. */
     void (*part)(struct visitor *v, void *part, uint32_t refs,
                  void (*visit)(void *part, struct visitor *v));
 };
@@ -131,17 +129,17 @@ struct box_class {
     void (*print)(const struct box *b, struct buf *out);     /* NULL: <name> */
     bool (*equal)(const struct box *a, const struct box *b); /* NULL: identity */
     uint64_t (*hash)(const struct box *b);                   /* NULL: address; goes with equal */
-    /* `+ - * /` and friends where one of a, b is of this class: op is "add", "sub", "mul", ...
+    /* `+ - * /` and similar operators if a or b is of this class: op is "add", "sub", "mul", ...
      * GPM_E_NOT_FOUND: not for these two. NULL: no arithmetic. */
     enum gpm_status (*arith)(const char *op, value a, value b, value *out);
     /* Adjoints *da, *db (owned) given that of the result. NULL: no gradient. */
     enum gpm_status (*arith_grad)(const char *op, value a, value b, value dresult, value *da,
                                   value *db);
-    void (*visit)(struct box *b, struct visitor *v); /* NULL: does not show what it holds */
-    void (*clear)(struct box *b); /* drops it, when a ring of references is opened; or NULL */
-    bool copies;                  /* holds what a trace may own: copied with it, by pack */
-    /* Writes or reads one under its number (base/pack.h); b NULL: one is read, owned. NULL: it
-     * cannot be saved. */
+    void (*visit)(struct box *b, struct visitor *v); /* NULL: its references are hidden */
+    void (*clear)(struct box *b); /* drops its references when a cycle is opened; or NULL */
+    bool copies;                  /* holds parts of traces, to be copied */
+    /* Writes or reads one with its number (base/pack.h); b NULL: reads one, owned. NULL: cannot be
+     * saved. */
     struct box *(*pack)(struct pack *p, size_t number, struct box *b);
 };
 struct box {
@@ -150,7 +148,7 @@ struct box {
 };
 
 #define IS_OBJ(v) ((v).tag >= V_STR)
-void value_free_(value v); /* the last reference has gone */
+void value_free_(value v); /* after the last reference */
 /* Objects of this layer (all but boxes) alive in the process; 0 unless built with GPMEM_CHECKS. */
 long value_live_count(void);
 static inline value value_ref(value v) {
@@ -180,7 +178,7 @@ static inline value value_atom(double x) {
 static inline value value_sym(struct sym *s) {
     return (value){.tag = V_SYM, .u.sym = s};
 }
-/* A number, an atom or a truth value as a double; false: none of them. */
+/* A number, atom or boolean as a double; false for other values. */
 static inline bool value_number(value v, double *out) {
     *out = v.tag == V_BOOL ? (double)v.u.boolean : v.u.num;
     return v.tag == V_NUM || v.tag == V_ATOM || v.tag == V_BOOL;
@@ -208,22 +206,23 @@ static inline void box_init(struct box *b, const struct box_class *cls) {
     b->cls = cls;
 }
 
-/* The one equality of keys: memo tables, dictionaries, blocks, particles that agree. Structural;
- * numbers by value, and NaN equals NaN; different types are unequal, except that arrays, vectors
- * and lists compare only with their own kind (array and vector of equal numbers are equal). */
+/* Equality of keys in memo tables, dictionaries, blocks and agreeing particles. It is structural;
+ * numbers compare by value, and NaN equals NaN. Different types are unequal. Arrays, vectors and
+ * lists compare only with their own kind, except that an array and a vector of equal numbers are
+ * equal. */
 bool value_equal(value a, value b);
 uint64_t value_hash(value v); /* agrees with value_equal */
-/* The operator ==: the same, but a NaN equals nothing, not even itself. */
+/* The operator ==: the same, except that a NaN equals nothing, not even itself. */
 bool value_equal_arithmetic(value a, value b);
 /* Total order for sorting blocks: numbers < atoms < booleans < symbols and strings < sequences. */
 int value_compare(value a, value b);
 
 /* Sequences: list, array or vector. */
 bool seq_is(value v);                        /* proper list, array, vector */
-bool seq_length(value v, size_t *n);         /* false: no sequence */
+bool seq_length(value v, size_t *n);         /* false: not a sequence */
 bool seq_get(value v, size_t i, value *out); /* owned element; false: no such index */
-/* The elements in turn, borrowed: while (seq_next(&w, &item)), from w = {v}. What is no sequence
- * has none; w.rest is then what a chain of pairs ends in. */
+/* The elements in turn, borrowed: while (seq_next(&w, &item)), starting with w = {v}. A value that
+ * is not a sequence has no elements; w.rest is then the tail of a chain of pairs. */
 struct seq_walk {
     value rest;
     size_t i;
@@ -233,7 +232,7 @@ static inline bool seq_next(struct seq_walk *w, value *item) {
     if (v.tag == V_PAIR) {
         *item = v.u.pair->first;
         w->rest = v.u.pair->rest;
-        w->i = SIZE_MAX; /* an array that ends an improper list is no part of it */
+        w->i = SIZE_MAX; /* an array as the tail of an improper list is not part of it */
         return true;
     }
     if (v.tag == V_ARRAY && w->i < v.u.array->n) {
@@ -246,31 +245,32 @@ static inline bool seq_next(struct seq_walk *w, value *item) {
 }
 /* Elements as an array of owned references; caller frees with values_free. */
 bool seq_items(value v, value **items, size_t *n);
-void seq_or_one(value v, value **items, size_t *n); /* the same; what is no sequence: itself */
+void seq_or_one(value v, value **items, size_t *n); /* the same; otherwise the value itself */
 void values_free(value *items, size_t n);
 /* Numbers (or booleans as 0/1) of a sequence; caller frees with mem_free. */
 bool seq_numbers(value v, double **out, size_t *n);
-/* A sequence of the kind of `like` (list, array or vector) from items; the caller's references are
- * taken. A vector needs numbers throughout, else an array is made. */
+/* A sequence of the same kind as `like` (list, array or vector) from items, taking over their
+ * references. A vector requires numbers; otherwise an array is made. */
 value seq_like_take(value like, value *items, size_t n);
-/* Copies a matrix, or a sequence of sequences of numbers of one length, column by column; false: it
- * is none. *ragged: the first row of another length than row 0, else 0. */
+/* Copies a matrix, or a sequence of number sequences of equal length, column by column; false for
+ * other values. *ragged: the first row whose length differs from row 0, else 0. */
 bool seq_matrix(value v, double **out, size_t *rows, size_t *cols, size_t *ragged);
-bool value_has_nan(value v); /* itself, or among its items */
+bool value_has_nan(value v); /* the value or one of its items */
 /* dict: borrowed value or NULL */
 const value *dict_find(const struct dict_obj *d, value key);
-/* Fills an empty one that nobody has looked at: for those who must know it before its keys. */
+/* Fills an empty dictionary that has no readers yet, for code that needs the object before its
+ * keys. */
 void dict_fill(struct dict_obj *d, const value *kv, size_t n);
 
-/* Names of scopes, blocks and labels: strings and symbols are alike. */
+/* Names of scopes, blocks and labels: a string equals the symbol. */
 bool value_name_equal(value a, value b);
 uint64_t value_name_hash(value v); /* agrees with value_name_equal */
 
 const char *value_type_name(value v); /* "number", "array", ... with article-free wording */
-/* The one canonical printer: shortest round-trip numbers, [a, b] arrays and vectors, (a, b) lists,
- * "s" strings, bare symbols, () nil, dicts as {k: v}, <kind ...> for opaque ones. */
+/* The canonical printer: shortest round-trip numbers, [a, b] arrays and vectors, (a, b) lists, "s"
+ * strings, bare symbols, () nil, dicts as {k: v}, <kind ...> for opaque values. */
 void value_print(value v, struct buf *out);
-/* The same, but sequences stop (without a mark) after about max bytes: for messages. */
+/* The same, but sequences stop (without a mark) after about max bytes; for messages. */
 void value_print_max(value v, size_t max, struct buf *out);
 void value_print_json(value v, struct buf *out);
 #endif

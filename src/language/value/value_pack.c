@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See value_pack.h. An object is made empty and filled in place: frames may lead from what it holds
- * back to it. */
+ * See value_pack.h. An object is made empty and filled in place, because its contents may lead back
+ * to it through frames. */
 #include "language/value/value_pack.h"
 
 static size_t length_of(value v) {
@@ -15,7 +15,7 @@ static size_t length_of(value v) {
     }
 }
 
-/* Its length and, of a matrix, the number of columns; of a value that is read, checked. */
+/* Its length and, for a matrix, the number of columns; checked when reading. */
 static void pack_shape(struct pack *p, value v, size_t *n, size_t *cols) {
     bool numbers = v.tag == V_VECTOR || v.tag == V_MATRIX;
     *n = p->reading ? 0 : length_of(v);
@@ -40,7 +40,7 @@ static value make(uint32_t tag, size_t n, size_t cols, const char *text) {
     }
 }
 
-/* Keys decide where things stand, so a dictionary is empty until they are all there. */
+/* Keys determine positions, so a dictionary stays empty until all of them are read. */
 static void pack_dict(struct pack *p, size_t number, value *v) {
     size_t n = p->reading ? 0 : v->u.dict->n;
     pack_count(p, &n, 2);
@@ -56,7 +56,7 @@ static void pack_dict(struct pack *p, size_t number, value *v) {
     values_free(kv, 2 * n);
 }
 
-/* Of a new object: made, and what it holds; the end of a list is left to the caller. */
+/* Makes a new object and packs its contents; the caller packs the rest of a list. */
 static void pack_contents(struct pack *p, size_t number, value *v) {
     uint32_t flags = p->reading ? 0 : v->u.obj->flags, tag = v->tag;
     size_t n, cols;
@@ -133,7 +133,7 @@ void pack_value(struct pack *p, value *v) {
         p->links->value(p, v);
         return;
     }
-    for (;;) { /* along the rest of a list, which may be long */
+    for (;;) { /* follows the rest of a list, which may be long */
         uint32_t tag = pack_choice(p, v->tag, V_BOX + 1);
         size_t before = p->n_objects;
         if (p->reading) *v = (value){.tag = tag};

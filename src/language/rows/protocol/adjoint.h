@@ -22,8 +22,8 @@ value adj_slice(value d, size_t from, size_t n);
 value adj_placed(value d, size_t n, size_t from, size_t count);
 /* The adjoint of n numbers as doubles; NIL parts are 0. A number stands for n = 1. */
 void adj_doubles(value d, double *out, size_t n);
-/* Numbers of a number, vector, array of numbers or matrix; 0: something else. adj_doubles reads
- * them, adj_like makes a value of the same shape with other numbers. */
+/* Count of the numbers in a number, vector, array of numbers or matrix; 0 for other values.
+ * adj_doubles reads them; adj_like makes a value of the same shape with other numbers. */
 size_t adj_count(value v);
 value adj_like(value shape, const double *x);
 /* A number adjoint (0 for NIL). */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Guesses: see guess.h. The class of a guess is named like the one type of all values that it
- * stands for, so that messages speak of it as of a value ("got a number").
- */
+ * Guesses: see guess.h. The class of a guess has the name of the common type of its possible
+ * values, so messages treat it like a value ("got a number"). */
 #include "language/rows/protocol/guess.h"
 
 #include "base/mem.h"
@@ -70,8 +69,8 @@ bool guess_may_be(value v, unsigned tag) {
     return g ? g->tags >> tag & 1 : v.tag == tag;
 }
 
-/* Sequences are given in whichever form was at hand; a procedure of numbers that is applied
- * elementwise gives sequences and matrices. */
+/* A sequence may have any form. A procedure of numbers applied elementwise gives sequences and
+ * matrices. */
 value guess_result(const struct sp_class *cls, const value *args, size_t n, struct span at) {
     const char *kind;
     unsigned tags = sp_result_tags(cls, &kind);

@@ -56,7 +56,7 @@ static enum gpm_status kernel_arith_grad(const char *op, value a, value b, value
     if (k && h && nk + nh == n) {
         *da = part(d, 0, nk);
         *db = part(d, nk, nh);
-    } else if (k && nk <= n) { /* scaled: the factor's own parameter stands beside */
+    } else if (k && nk <= n) { /* scaled: the factor's parameter follows */
         *da = part(d, n - nk, nk);
         *db = value_num(n > nk ? d.u.vector->at[0] : 0);
     } else if (h && nh <= n) {
@@ -132,7 +132,7 @@ value point_value(const double *x, int dim) {
     return dim == 1 ? value_num(x[0]) : value_vector(x, (size_t)dim);
 }
 
-/* "the kernel gave nan at 1, 2": impossible parameters when it is a number, else a mistake. */
+/* "the kernel gave nan at 1, 2": impossible parameters for a number, otherwise a mistake. */
 static enum gpm_status not_finite(struct procedure *p, const value *args, size_t n, value v) {
     struct buf at = BUF_INIT;
     for (size_t i = 0; i < n; i++) {
@@ -178,11 +178,11 @@ static struct procedure *procedure_new(struct sp_call *c, value proc, const char
     return p;
 }
 
-/* A kernel written with its parameters: code on numbers, made when the dimension is known. */
+/* A kernel written with its parameters: code on numbers, made once the dimension is known. */
 struct written {
     struct procedure p;
-    struct numeric *code; /* NULL: not yet asked for */
-    int dim;              /* that it was made for */
+    struct numeric *code; /* NULL until needed */
+    int dim;              /* dimension of the code */
     double *in;           /* both points, then the parameters */
     size_t n_par;
 };
@@ -195,7 +195,7 @@ static void written_drop(void *user) {
     mem_free(k);
 }
 
-/* Code for points of this dimension, and the point in its inputs. */
+/* Makes code for points of this dimension and copies the points into its inputs. */
 static enum gpm_status written_at(struct written *k, const double *x1, const double *x2, int dim) {
     size_t d = (size_t)dim;
     if (k->dim != dim) {

@@ -22,17 +22,17 @@ extern const struct box_class kernel_class, mean_class;
 extern const struct gp_foreign kernel_foreign; /* procedures of the language as kernels, means */
 value kernel_value_take(struct kern *k);
 value mean_value_take(struct mean *m);
-value point_value(const double *x, int dim); /* an input: a number, or a vector of several */
+value point_value(const double *x, int dim); /* an input: a number, or a vector if dim > 1 */
 struct kern *kernel_of(value v);             /* borrowed; NULL: not a kernel */
 /* A kernel value, or a procedure of two inputs as a callback kernel. Owned; NULL after sp_error. */
 struct kern *kernel_from(struct sp_call *c, value v);
-/* The procedure k(x, y, parameters) at these parameters, with slopes where it can be compiled to
+/* The procedure k(x, y, parameters) at these parameters, with slopes if it can be compiled to
  * numbers. Owned. */
 struct kern *kernel_written(struct sp_call *c, value k, const double *par, size_t n);
 /* A mean value, a number, or a procedure of one input. Owned; NULL after sp_error. */
 struct mean *mean_from(struct sp_call *c, value v);
-/* contains(k, s): is s, a structure or a kernel, among the global additive components of the kernel
- * args[0] after simplification? */
+/* contains(k, s): is the structure or kernel s among the global additive components of the kernel
+ * args[0], after simplification? */
 enum gpm_status kernel_contains(struct sp_call *c, value *out) GPM_MUST_USE;
 /* Constructors of the rows of the kernel table, for the index of procedures. */
 size_t sp_kernel_leaf_make(const struct sp_class **rows);

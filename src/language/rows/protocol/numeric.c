@@ -63,7 +63,7 @@ value numeric_shaped(value like, const double **at, bool adjoint) {
 
 /* ---- forwards ---- */
 
-/* The operands of a row, of which few stand in `small`, behind room for as many more. */
+/* The operands of a row; few are in `small`, followed by room for as many. */
 enum { SMALL = 16 };
 
 static double *row_begin(const struct numeric *f, const struct numeric_op *op, double *small,
@@ -138,7 +138,7 @@ static void back_row(const struct numeric *f, const struct numeric_op *op, doubl
     if (args != small) mem_free(args);
 }
 
-/* A branch that was not taken gets no adjoint, so what it holds (NaN perhaps) does no harm. */
+/* A branch not taken gets no adjoint, so its contents (perhaps NaN) do no harm. */
 void numeric_back(struct numeric *f, const double *d, double *din) {
     const double *v = f->v;
     double *adj = f->adj;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Signatures: parsing, and the check of arguments against them. One row per type gives its name,
- * the wording of messages and the test; a domain row (positive, count, ...) tells a number outside
- * the domain (DIAG_DOMAIN) from a value of another type (DIAG_TYPE).
- */
+ * the wording of messages and the test; a domain row (positive, count, ...) distinguishes a number
+ * outside the domain (DIAG_DOMAIN) from a value of another type (DIAG_TYPE). */
 #include "language/rows/protocol/guess.h"
 
 #include "base/mem.h"
@@ -22,7 +21,7 @@ static bool all_numbers(value v) {
     return w.rest.tag == v.tag || w.rest.tag == V_NIL;
 }
 
-/* A boolean is no number: a number may stand for a condition, not the other way round. */
+/* A boolean is not a number: a number can be a condition, but not vice versa. */
 #define TAG(t) (1u << (t))
 #define LISTS  (TAG(V_NIL) | TAG(V_PAIR))
 #define ARRAYS (TAG(V_ARRAY) | TAG(V_VECTOR))
@@ -38,10 +37,10 @@ static bool number_or_numbers(value v) {
 static const struct sp_type {
     const char *name;
     const char *text;   /* for messages: "x must be <text>" */
-    unsigned tags;      /* that fit */
-    bool domain, whole; /* numbers, not all of which are inside: lo to hi, integers */
+    unsigned tags;      /* accepted tags */
+    bool domain, whole; /* numbers of which only some fit: lo to hi, integers */
     double lo, hi;
-    bool (*also)(value v);       /* must hold of values of these tags */
+    bool (*also)(value v);       /* further condition on values of these tags */
     const char *box, *other_box; /* classes of boxes that fit, or NULL */
 } types[] = {
     {"any", "a value", .tags = ANYTHING},
@@ -95,7 +94,7 @@ static bool is_box(value v, const char *kind) {
     return kind && v.tag == V_BOX && strcmp(v.u.box->cls->name, kind) == 0;
 }
 
-/* Of a value that is not known yet: could it fit? */
+/* For a value not yet known: could it fit? */
 static bool guess_fits(const struct sp_type *type, value v) {
     const struct guess *g = guess_of(v);
     if (!g) return false;
@@ -109,14 +108,15 @@ static enum fit fit_of(const struct sp_type *type, value v) {
                    ? FIT
                    : WRONG_TYPE;
     if (type->domain) {
-        double x = v.u.num; /* a NaN is nowhere inside */
+        double x = v.u.num; /* NaN is never inside */
         bool inside = x >= type->lo && x <= type->hi && (!type->whole || x == floor(x));
         return inside ? FIT : OUTSIDE;
     }
     return !type->also || type->also(v) ? FIT : WRONG_TYPE;
 }
 
-/* Of a sequence where a number is declared, the elements; *odd: the one that does not fit. */
+/* For a sequence where a number is declared: checks its elements; *odd: the first that does not
+ * fit. */
 static enum fit fit_elements(const struct sp_type *type, value v, value *odd) {
     struct seq_walk w = {v, 0};
     enum fit fit = FIT;
@@ -227,7 +227,7 @@ unsigned sp_result_tags(const struct sp_class *cls, const char **kind) {
     return type->tags | (type->box ? TAG(V_BOX) : 0);
 }
 
-/* A value that the row's result cannot be: outside its domain, or of another type. */
+/* Can the row's result be this value? Not if it is outside its domain or of another type. */
 bool sp_result_fits(const struct sp_class *cls, value v) {
     struct sp_sig sig;
     sp_sig_parse(cls->sig, &sig);
@@ -287,7 +287,7 @@ bool sp_sig_takes_any(const struct sp_sig *sig) {
 }
 
 enum gpm_status sp_check_args(struct sp_call *c, const struct sp_sig *sig) {
-    /* a subproblem stands for scope and block: argument i >= 1 belongs to parameter i + 1 */
+    /* A subproblem replaces scope and block: argument i >= 1 belongs to parameter i + 1. */
     size_t shift =
         sig->target && c->n > 1 && !is_absent(c->args[1]) && is_box(c->args[0], "subproblem");
     if (c->n < sig->n_min || c->n + shift > sig->n_max) {

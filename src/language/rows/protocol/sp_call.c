@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What every procedure shares: raising errors, showing values in messages, and the procedure
- * values of this layer, rows of the tables and made procedures.
- */
+ * Shared by all procedures: raising errors, showing values in messages, and the procedure values of
+ * this layer (rows of the tables, made procedures). */
 #include "language/rows/protocol/sp.h"
 #include "language/value/value_pack.h"
 #include "language/rows/protocol/sp_options.h"
@@ -93,7 +92,7 @@ enum gpm_status sp_check_size(struct sp_call *c, double n, size_t size) {
         return sp_error(c, DIAG_LIMIT,
                         "%s: %.15g elements do not fit the memory limit (--max-memory)",
                         c->cls->name, n);
-    void *probe = mem_try_alloc(4 * (size_t)n, size); /* with copies made on the way */
+    void *probe = mem_try_alloc(4 * (size_t)n, size); /* including intermediate copies */
     if (!probe)
         return sp_error(c, DIAG_LIMIT, "%s: there is no memory for %.15g elements", c->cls->name,
                         n);
@@ -132,7 +131,7 @@ static void proc_print(const struct box *b, struct buf *out) {
     buf_printf(out, "<procedure %s>", ((const struct sp_proc *)b)->cls->name);
 }
 
-/* The same procedure is one that applies the same row to the same statistics. */
+/* Procedures are equal if they apply the same row to the same statistics. */
 static bool proc_equal(const struct box *a, const struct box *b) {
     const struct sp_proc *x = (const struct sp_proc *)a, *y = (const struct sp_proc *)b;
     return x->cls == y->cls && x->state == y->state;
@@ -168,7 +167,7 @@ static void pack_state(struct pack *p, struct sp_state **s) {
 static const struct sp_class *pack_row(struct pack *p, const struct sp_proc *m,
                                        const struct sp_state *state) {
     uint32_t number = 0;
-    if (state) { /* of made procedures the state knows the row */
+    if (state) { /* a made procedure's state determines the row */
         bool second = !p->reading && m->cls != state->cls->row(state->data, false);
         pack_bool(p, &second);
         return pack_ok(p) && state->data ? state->cls->row(state->data, second) : NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The index of procedures. The flat list of the families' rows (front/rows.c names them), the table
- * of names and the parsed signatures are worked out once and never change after that, so sessions
- * in several threads share them. */
+ * The index of procedures. The flat list of the families' rows (named in front/rows.c), the table
+ * of names and the parsed signatures are computed once and never change. So sessions in several
+ * threads share them. */
 #include "language/rows/protocol/sp.h"
 
 #include "base/mem.h"
