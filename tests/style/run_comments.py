@@ -18,7 +18,7 @@ BUDGET = {  # room: words that a rewrite has still to remove
     "front": 40,
     "gp": 20,
     "io": 71,
-    "language": 35,
+    "language": 20,
     "runtime": 4,
     "table": 15,
 }
