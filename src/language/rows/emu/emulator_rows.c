@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-/* What a maker's row is beside its words. */
+/* The fields of a maker's row except its texts. */
 #define ALONE(e)  .simulate = memoizer_make, .of = &e##_emulator, .aaa = &memoizer_aaa
 #define PAIRED(e) .simulate = memoizer_make, .of = &e##_emulator, .aaa = &memoizer_pair_aaa
 

@@ -12,7 +12,7 @@
  * weights of variance v scale^2, has K = scale^2 (1 + x.x')^degree and s = 1.
  *
  * Makers take [f,] [mean,] kernel [, noise=, ...]: one positional argument is the kernel, two are
- * mean and kernel; those of polynomials, numbers alone. */
+ * mean and kernel. Makers of polynomials take only numbers. */
 #include "language/rows/emu/emulator.h"
 
 #include "base/mem.h"
@@ -23,16 +23,16 @@
 #include <math.h>
 #include <string.h>
 
-/* What the arguments of a maker say. */
+/* The parsed arguments of a maker. */
 struct model_args {
     struct kern *k;
     struct mean *m; /* NULL: zero */
     double noise;
-    double a, b; /* of the scale; a == 0: known, 1 */
+    double a, b; /* of the scale; a == 0: fixed at 1 */
 };
 
-/* A proposal may be outlived by data that are to be used under it: then it is accepted early
- * (hardened), and undone by putting the old model back. */
+/* Data may arrive that are used under a pending proposal. Then it is accepted early (hardened), and
+ * rejecting it sets the old model again. */
 struct gp_em {
     struct gp *gp;
     double a, b;
@@ -47,7 +47,7 @@ static enum gp_target target(bool measured) {
 
 /* ---- arguments of the makers -------------------------------------------------------------- */
 
-/* Where mean, kernel and noise stand among the arguments. */
+/* Positions of mean, kernel and noise among the arguments. */
 struct places {
     size_t mean, kernel, noise;
     bool has_mean, has_noise;
@@ -126,7 +126,7 @@ static enum gpm_status read_polynomial(struct sp_call *c, struct model_args *out
     return st == GPM_OK ? st : sp_error(c, DIAG_DOMAIN, "%s: scale is too large", c->cls->name);
 }
 
-/* By the emulator that the maker's row stands for. */
+/* Reads the arguments for the emulator of the maker's row. */
 static enum gpm_status args_read(struct sp_call *c, struct model_args *out) {
     double df = 2;
     *out = (struct model_args){0};
@@ -162,7 +162,7 @@ static void *em_make(struct sp_call *c, int dim) {
     struct gp_em *e = NEW(struct gp_em);
     *e = (struct gp_em){.gp = g, .a = a.a, .b = a.b};
     if (!e->a) return e;
-    gp_set_approx(g, GP_EXACT, 0); /* the quadratic form is that of the exact matrix */
+    gp_set_approx(g, GP_EXACT, 0); /* the quadratic form belongs to the exact matrix */
     gp_set_structured(g, 0);
     return e;
 }
@@ -174,7 +174,7 @@ static void em_free(void *p) {
     mem_free(e);
 }
 
-/* As it is, under the kernel and the mean that the maker's call has here. */
+/* Copies the process unchanged, with the kernel and mean of this maker call. */
 static void copy(struct pack *p, struct gp_em *g) {
     struct gp *from = g->gp, *made = NULL;
     pack_raw(p, &from, sizeof from);
@@ -184,7 +184,7 @@ static void copy(struct pack *p, struct gp_em *g) {
     g->gp = made;
 }
 
-/* Between transitions no proposal is pending, and the model is the one that the arguments make. */
+/* Between transitions no proposal is pending, and the arguments determine the model. */
 static void em_pack(struct pack *p, void *e) {
     struct gp_em *g = e;
     if (p->copying) {
@@ -212,7 +212,7 @@ static enum gpm_status mixed(struct gp_em *e, bool proposed, double logml, doubl
     return st == GPM_E_NOT_PD ? GPM_OK : st;
 }
 
-/* -inf where the matrix is not positive definite. */
+/* -inf if the matrix is not positive definite. */
 static enum gpm_status em_log_joint(void *p, double *out) {
     struct gp_em *e = p;
     double logml = -INFINITY;
@@ -228,7 +228,7 @@ static double em_error(void *p, const char **method) {
     return gp_approx_error(g);
 }
 
-/* The data are about to be used under the proposed model. */
+/* Call before the data are used under the proposed model. */
 static struct gp_em *harden(void *p) {
     struct gp_em *e = p;
     if (!e->pending || e->hardened) return e;
@@ -237,7 +237,7 @@ static struct gp_em *harden(void *p) {
     return e;
 }
 
-/* By the chain rule, on a copy: replicates and contradictions come out right by themselves. */
+/* By the chain rule, on a copy, which handles replicates and contradictions correctly. */
 static enum gpm_status mixed_conditional(struct gp_em *e, bool measured, const double *x,
                                          const double *y, size_t n, double *logpdf) {
     struct gp_em with = *e;
@@ -262,7 +262,8 @@ static enum gpm_status em_conditional(void *p, bool measured, const double *x, c
     return GPM_OK;
 }
 
-/* With the scale integrated out the quadratic form counts A / B times, new pairs included. */
+/* With the scale integrated out, the quadratic form has the factor A / B, with the new pairs
+ * included. */
 static enum gpm_status em_slope(void *p, bool measured, const double *x, const double *y, size_t n,
                                 double *dy) {
     struct gp_em *e = harden(p);
@@ -280,7 +281,7 @@ static enum gpm_status prior_mean(void *gp, const double *x, double *m) {
     return mean_eval(gp_mean(gp), at, m);
 }
 
-/* What rounding leaves of a variance is no more than a trillionth of that before the data. */
+/* The variance is at least a trillionth of the prior variance, which rounding may lose. */
 static enum gpm_status em_predict(void *p, bool measured, const double *x, double at[2],
                                   double *dmean, double *dsd) {
     struct gp_em *e = harden(p);
@@ -306,8 +307,8 @@ static enum gpm_status em_predict(void *p, bool measured, const double *x, doubl
     return st;
 }
 
-/* The scale from its posterior, then the Gaussian process of that scale: the draw is linear in z.
- */
+/* Draws the scale from its posterior, then the Gaussian process at that scale: the draw is linear
+ * in z. */
 static enum gpm_status em_sample(void *p, const double *x, size_t n, bool measured, struct rng *rng,
                                  double *out) {
     struct gp_em *e = harden(p);
@@ -344,8 +345,7 @@ static void em_pair(void *p, size_t i, double *x, double *y) {
     gp_pair(((struct gp_em *)p)->gp, i, x, y);
 }
 
-/* The old model is noted after the proposal: until it is accepted the process itself still has it.
- */
+/* Stores the old model after the proposal: until accepted, the process itself still has it. */
 static enum gpm_status em_propose(void *p, struct sp_call *c, double *log_joint) {
     struct gp_em *e = p;
     struct model_args new;
@@ -379,7 +379,7 @@ static void em_accept(void *p) {
     forget_proposal(e);
 }
 
-/* A hardened proposal is the process's model already: the old one is set again, which costs a
+/* A hardened proposal is already the process's model. Setting the old model again costs a
  * factorisation. */
 static void em_reject(void *p) {
     struct gp_em *e = p;
@@ -392,7 +392,7 @@ static void em_reject(void *p) {
 
 /* ---- gradients ---------------------------------------------------------------------------- */
 
-/* With A = a + N/2, B = b + Q/2: the quadratic form counts A / B times, and
+/* With A = a + N/2, B = b + Q/2 the quadratic form has the factor A / B, and
  *     d/da = digamma(A) - digamma(a) + log(b / B),    d/db = a / b - A / B. */
 struct slopes {
     double weight, da, db;
@@ -435,7 +435,7 @@ void process_give(const struct sp_call *c, value dk, value dm, double dnoise, va
     if (at.has_noise) dargs[at.noise] = value_num(dnoise);
 }
 
-/* Of the log density under the model of the call: the proposed one where one is pending. */
+/* The gradient of the log density under the model of the call, which may be the proposed one. */
 static enum gpm_status em_gradient(void *p, struct sp_call *c, value *dargs) {
     struct gp_em *e = p;
     struct slopes s;
@@ -451,7 +451,7 @@ static enum gpm_status em_gradient(void *p, struct sp_call *c, value *dargs) {
         c, gp_grad_weighted(e->gp, s.weight, &logml, dk.u.vector->at, dm.u.vector->at, &dnoise));
     if (st == GPM_OK && polynomial) st = number_in(c, "scale", 10, 0, &scale);
     if (st == GPM_OK && !polynomial) process_give(c, dk, dm, dnoise, dargs);
-    if (st == GPM_OK) { /* a maker has some of these parameters */
+    if (st == GPM_OK) { /* a maker may have some of these parameters */
         give(c, "df", 0.5 * (s.da + s.db), dargs);
         give(c, "scale", 2 * scale * dk.u.vector->at[0], dargs);
         give(c, "shape", s.da, dargs);

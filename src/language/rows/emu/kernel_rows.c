@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Constructors of kernels and mean functions, kernel algebra, kernel text: parse, simplify, struct.
- * The constructors of table kernels are made from the table: name, parameters, words. */
+ * The constructors of table kernels are generated from the table: name, parameters, texts. */
 #include "language/rows/protocol/kernel_value.h"
 #include "gp/kernel/kern_class.h"
 
@@ -9,15 +9,15 @@
 #include "base/vec.h"
 #include <string.h>
 
-/* Where another row of that name has as many parameters as are given, that one; else the others
- * take their defaults. */
+/* If another row of the same name has exactly the given number of parameters, it is used; otherwise
+ * missing ones take their defaults. */
 static struct kern *leaf_kernel(const struct kern_class *row, double *par, size_t n, char **why) {
     if (n < row->npar) row = kern_class_with(row, n);
     for (; n < row->npar; n++) par[n] = row->par[n].fallback;
     return kern_leaf(row, par, why);
 }
 
-/* A kernel as a value, which takes it; without one, an error that says why (freed). */
+/* Gives a kernel as a value, taking it over. Without one, raises the error `why` (freed). */
 static enum gpm_status give(struct sp_call *c, struct kern *k, char *why, value *out) {
     enum gpm_status st = GPM_OK;
     if (k)
@@ -28,14 +28,14 @@ static enum gpm_status give(struct sp_call *c, struct kern *k, char *why, value 
     return st;
 }
 
-/* How many numbers argument i is: one, or one for each coordinate of the inputs. */
+/* The count of numbers in argument i: one, or one per input coordinate. */
 static size_t width(const struct sp_call *c, size_t i) {
     size_t n = 1;
     return c->args[i].tag == V_NUM || !seq_length(c->args[i], &n) ? 1 : n;
 }
 
-/* The numbers of all arguments, one after another, and defaults for those left out; the parameter
- * that may be given for each coordinate (a row has one at most) takes *ard of them. */
+/* The numbers of all arguments in sequence, with defaults for missing ones. The parameter that may
+ * be given per coordinate (at most one in a row) takes *ard of them. */
 static enum gpm_status leaf_numbers(struct sp_call *c, const struct kern_class *row, double **par,
                                     size_t *ard) {
     VEC(double) all = {0};
@@ -73,7 +73,7 @@ static enum gpm_status k_leaf(struct sp_call *c, value *out) {
     return st == GPM_OK ? give(c, k, why, out) : st;
 }
 
-/* The parameters of the leaf that an alias is are functions of its arguments. */
+/* An alias's leaf parameters are functions of its arguments. */
 static enum gpm_status k_alias_grad(struct sp_call *c, value result, value d, value *dargs) {
     const struct kern_class *row = c->cls->of;
     double par[KERN_MAX_PAR], sum[KERN_MAX_PAR] = {0}, slope;
@@ -86,7 +86,7 @@ static enum gpm_status k_alias_grad(struct sp_call *c, value result, value d, va
     return GPM_OK;
 }
 
-/* The adjoint of a kernel is the vector of adjoints of its flat parameters, which for a leaf are
+/* The adjoint of a kernel is the vector of adjoints of its flat parameters; a leaf's parameters are
  * its arguments. */
 static enum gpm_status k_leaf_grad(struct sp_call *c, value result, value d, value *dargs) {
     size_t at = 0;
@@ -100,8 +100,8 @@ static enum gpm_status k_leaf_grad(struct sp_call *c, value result, value d, val
     return GPM_OK;
 }
 
-/* Rows of sums and of products share this: `of` says which, and whether the first argument is the
- * variance of a constant. */
+/* Shared by rows of sums and products: `of` distinguishes them, and whether the first argument is
+ * the variance of a constant. */
 static enum gpm_status k_combine(struct sp_call *c, value *out) {
     const char *of = c->cls->of;
     struct kern *r = NULL;
@@ -123,8 +123,7 @@ static enum gpm_status k_combine(struct sp_call *c, value *out) {
     return GPM_OK;
 }
 
-/* Flat parameters of a sum or product are those of its parts in turn. A procedure as a part has
- * none. */
+/* Flat parameters of a sum or product are those of its parts in turn; a procedure has none. */
 static enum gpm_status k_combine_grad(struct sp_call *c, value result, value d, value *dargs) {
     size_t at = 0;
     for (size_t i = 0; i < c->n; i++) {
@@ -164,7 +163,7 @@ static enum gpm_status k_change(struct sp_call *c, value *out) {
     return a && b ? give(c, r, why, out) : GPM_E_USER;
 }
 
-/* The adjoint of a mean function is the vector of its parameters, as that of a kernel. */
+/* The adjoint of a mean function is the vector of its parameters, like that of a kernel. */
 static enum gpm_status m_linear(struct sp_call *c, value *out) {
     double slope = sp_num_or(c, 1, 0);
     *out = mean_value_take(mean_linear(sp_num(c, 0), &slope, c->n - 1)); /* 0 slopes: constant */
@@ -280,7 +279,7 @@ static char *leaf_doc(const struct kern_class *row, size_t i) {
     return buf_take(&b);
 }
 
-/* Made once for the index of procedures, and kept. */
+/* Made once for the index of procedures and kept. */
 size_t sp_kernel_leaf_make(const struct sp_class **rows) {
     static struct sp_class made[96];
     size_t n = 0;

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-/* While a proposal is pending its model is the one in use, and the other one waits. */
+/* While a proposal is pending its model is in use, and the old one is kept. */
 struct laplace_em {
     struct gp_laplace gp;
     struct laplace_model waiting;
@@ -105,7 +105,7 @@ static void em_free(void *p) {
     mem_free(e);
 }
 
-/* Data and model; what was computed is computed again. */
+/* Copies data and model; derived results are computed again. */
 static void copy_into(struct gp_laplace *to, const struct gp_laplace *from) {
     const struct laplace_model *m = &from->model;
     *to = (struct gp_laplace){.dim = from->dim};
@@ -117,7 +117,7 @@ static void copy_into(struct gp_laplace *to, const struct gp_laplace *from) {
     for (size_t i = 0; i < from->pairs.n; i++) vec_push(&to->pairs, from->pairs.at[i]);
 }
 
-/* The mode is found anew, from the same start. */
+/* The mode is searched again from the same start. */
 static void em_pack(struct pack *p, void *state) {
     struct laplace_em *e = state;
     struct gp_laplace *g = &e->gp;
@@ -154,7 +154,7 @@ static enum gpm_status em_remove(void *p, bool measured, const double *x, const 
     struct laplace_em *e = p;
     struct gp_laplace *g = &e->gp;
     size_t d = (size_t)g->dim, i = g->pairs.n;
-    while (i-- > 0) { /* what came last goes first */
+    while (i-- > 0) { /* the latest pairs go first */
         const struct laplace_pair *q = &g->pairs.at[i];
         if (q->exact == !measured && q->y == *y && !memcmp(g->x.at + i * d, x, d * sizeof *x))
             break;
@@ -200,7 +200,7 @@ static enum gpm_status em_conditional(void *p, bool measured, const double *x, c
     return st;
 }
 
-/* Measurements are counts, or their slope is nobody's to ask for. */
+/* Measurements are counts, or their slope is never requested. */
 static enum gpm_status em_slope(void *p, bool measured, const double *x, const double *y, size_t n,
                                 double *dy) {
     struct laplace_em *e = p;
@@ -213,7 +213,7 @@ static enum gpm_status em_slope(void *p, bool measured, const double *x, const d
     return st;
 }
 
-/* A count beyond all numbers is none: the status of a matrix that cannot be used. */
+/* A count beyond the range of numbers gives the status of an unusable matrix. */
 static enum gpm_status em_sample(void *p, const double *x, size_t n, bool measured, struct rng *rng,
                                  double *out) {
     struct laplace_em *e = p;

@@ -26,7 +26,7 @@ static void latent_release(struct latent *l) {
     mem_free(l->z);
 }
 
-/* Numbers are points on the line, sequences of them points of several dimensions. */
+/* Numbers are points on the line; sequences of numbers are points of several dimensions. */
 static enum gpm_status read_points(struct sp_call *c, struct latent *l) {
     size_t cols = 1, ragged;
     double *by_columns;
@@ -79,7 +79,7 @@ static enum gpm_status simulate_latent(struct sp_call *c, value *out) {
     return st;
 }
 
-/* Procedures as kernels or means hide what they depend on, and inputs are data: ABSENT. */
+/* Procedures as kernels or means hide their dependencies, and inputs are data: ABSENT. */
 static void give_model(struct sp_call *c, const struct latent *l, value dk, value dm,
                        value *dargs) {
     bool kernel = c->args[ARG_KERNEL].tag != V_PROC;

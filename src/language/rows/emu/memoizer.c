@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The statistical memoizer: a table of computed pairs and an emulator that is conditioned on it
- * and on observed pairs. One per evaluation of its maker; f_compute and f_emu share it.
+ * The statistical memoizer: a table of computed pairs and an emulator that is conditioned on it and
+ * on observed pairs. One per evaluation of its maker; f_compute and f_emu share it.
  *
  *     f_compute(x)   y = f(x), once per input; the pair is recorded as a measurement
  *     f_emu(x)       a draw of the emulator given all pairs, recorded while its node lives
  *
- * Both are exchangeable procedures: incorporate adds a pair, unincorporate takes it out again, in
- * any order, and the density of a pair is the emulator's conditional one. A change of the maker's
- * arguments (kernel, mean, noise) leaves the pairs where they are and is weighed by one likelihood
- * of all of them (aaa below): what depends on the procedures is not visited. */
+ * Both are exchangeable procedures: incorporate adds a pair and unincorporate removes it, in any
+ * order; the density of a pair is the emulator's conditional one. A change of the maker's arguments
+ * (kernel, mean, noise) keeps the pairs and is weighed by one likelihood of all of them (aaa
+ * below). Nodes that depend on the procedures are not visited. */
 #include "language/rows/emu/emulator.h"
 
 #include "base/mem.h"
@@ -25,28 +25,29 @@
 #include <math.h>
 #include <string.h>
 
-/* The emulator, made when the dimension is known; recorded pairs not yet given to it (most are
- * taken out again at once: sample f_emu(x)); computed inputs with counts. */
+/* The emulator, made once the dimension is known. It is lazy: recorded pairs wait before they are
+ * passed on, since most are removed immediately (sample f_emu(x)). Also the computed inputs with
+ * counts. */
 struct memoizer {
     const struct emulator_class *cls;
     void *em;    /* NULL until the dimension is known */
     int dim;     /* 0: not yet known */
-    size_t q;    /* values of a point */
-    bool vector; /* they are a vector, if only of one */
+    size_t q;    /* values per point */
+    bool vector; /* values are vectors, possibly of length one */
     value f;
     struct sp_call call;    /* the maker's call, for making the emulator later */
-    struct array_obj *args; /* of it; counted, nobody else's */
-    struct map computed;    /* count: recorded applications; the emulator holds a pair once */
-    VEC(double) px, py;     /* pairs not yet given to the emulator, all of one kind */
+    struct array_obj *args; /* of the call; counted, owned by this table alone */
+    struct map computed;    /* count: recorded applications; the emulator has the pair once */
+    VEC(double) px, py;     /* waiting pairs, all of one kind */
     bool pmeasured;
-    bool warned; /* of an approximation that may be off */
+    bool warned; /* about an approximation's error */
 };
 
 static void args_free(struct array_obj *a) {
     value_unref((value){.tag = V_ARRAY, .u.array = a});
 }
 
-/* Puts the call on other arguments (owned); those it had are returned. */
+/* Replaces the arguments of the call (owned); returns the previous ones. */
 static struct array_obj *swap_args(struct memoizer *m, struct array_obj *a) {
     struct array_obj *old = m->args;
     m->args = a;
@@ -78,12 +79,12 @@ static void memoizer_free(void *state) {
     mem_free(m);
 }
 
-/* Hands waiting pairs to the emulator, which then holds all there are. */
+/* Passes waiting pairs to the emulator, which then holds all pairs. */
 static enum gpm_status flush(struct memoizer *m) {
-    if (m->dim && !m->em) return GPM_E_NOMEM; /* a copy there was no room for */
+    if (m->dim && !m->em) return GPM_E_NOMEM; /* out of memory when copied */
     if (!m->py.n) return GPM_OK;
     enum gpm_status st = m->cls->add(m->em, m->pmeasured, m->px.at, m->py.at, m->py.n / m->q);
-    if (st != GPM_OK) return st; /* they stay, so that they can be taken out again */
+    if (st != GPM_OK) return st; /* they stay, so that they can be removed */
     vec_clear(&m->px);
     vec_clear(&m->py);
     return GPM_OK;
@@ -118,7 +119,7 @@ static void memoizer_visit(void *state, struct visitor *v) {
     v->value(v, (value){.tag = V_ARRAY, .u.array = m->args});
 }
 
-/* The maker's call: its row and arguments, which make the emulator again. */
+/* The maker's call: its row and arguments, from which the emulator is made again. */
 static void pack_call(struct pack *p, struct memoizer *m) {
     uint32_t row = m->call.cls ? (uint32_t)sp_index_number(m->call.cls->name) : 0;
     value args = m->args ? (value){.tag = V_ARRAY, .u.array = m->args} : NIL;
@@ -176,9 +177,9 @@ const struct sp_state_class memoizer_state = {.free = memoizer_free,
                                               .pack = memoizer_pack,
                                               .row = memoizer_row};
 
-/* What f_emu or f_compute is applied to. */
+/* The arguments of f_emu or f_compute. */
 struct points {
-    double *x, *y; /* y: the outputs, where they were read, m->q of each point */
+    double *x, *y; /* y: the outputs if read, m->q per point */
     size_t n;
     bool single; /* the result is one number */
 };
@@ -188,7 +189,7 @@ static void points_free(struct points *p) {
     mem_free(p->y);
 }
 
-/* The first input fixes the dimension and makes the emulator; every later one must have it. */
+/* The first input fixes the dimension and makes the emulator; later inputs must agree. */
 static enum gpm_status set_dim(struct sp_call *c, struct memoizer *m, int dim) {
     if (dim < 1) return sp_error(c, DIAG_GP_DIMENSION, "an input has no coordinates");
     if (m->dim == dim) return GPM_OK;
@@ -204,8 +205,8 @@ static enum gpm_status set_dim(struct sp_call *c, struct memoizer *m, int dim) {
     return GPM_OK;
 }
 
-/* Inputs: a number is a point on the line; a sequence of numbers several such points, or one point
- * when the dimension is known to be its length; a sequence of sequences several points. */
+/* Inputs: a number is a point on the line. A sequence of numbers is several such points, or one
+ * point if its length is the known dimension. A sequence of sequences is several points. */
 static enum gpm_status points_parse(struct sp_call *c, struct memoizer *m, value v,
                                     struct points *p) {
     value *items;
@@ -302,8 +303,8 @@ static enum gpm_status outputs_read(struct sp_call *c, const struct memoizer *m,
     return st;
 }
 
-/* Inputs and outputs of an application. The pairs of a table and their densities are finite: no
- * other output gets in. */
+/* Inputs and outputs of an application. The table accepts only finite outputs, so pairs and
+ * densities are finite. */
 static enum gpm_status pairs_read(struct sp_call *c, value v, struct points *p) {
     const struct memoizer *m = c->state;
     enum gpm_status st = points_read(c, p);
@@ -336,12 +337,12 @@ static enum gpm_status numeric(struct sp_call *c, enum gpm_status st) {
     }
     if (st == GPM_E_ARG)
         return sp_error(c, DIAG_GP_NUMERIC, "inputs and outputs must be finite numbers");
-    /* a matrix counts as an impossible state; that there is no GPU does not */
+    /* such a matrix is an impossible state; a missing GPU is not */
     return sp_error(c, st == GPM_E_DEVICE ? DIAG_LIMIT : DIAG_GP_NUMERIC, "%s", gp_status_text(st));
 }
 
-/* Recording of pairs. The last ones wait outside the emulator (px, py): a sample is taken out again
- * before anything else is asked, and then nothing was ever factorised. Whoever needs the emulator
+/* Recording of pairs. The latest ones wait outside the emulator (px, py). A sample is removed
+ * before any other request, and then no factorisation is ever needed. Code that needs the emulator
  * flushes first. */
 
 static enum gpm_status record(struct memoizer *m, bool measured, const double *x, const double *y,
@@ -370,17 +371,17 @@ static enum gpm_status take_out(struct memoizer *m, bool measured, const double 
     return st;
 }
 
-/* f_emu: a choice of the model is the latent function's value, or with measured=true a
- * measurement; what is observed is always a measurement. */
+/* f_emu: a choice of the model is a value of the latent function, or with measured=true a
+ * measurement. An observation is always a measurement. */
 
 static bool wants_measured(const struct sp_call *c) {
     bool yes = false;
     return c->observed || (sp_given(c, 1) && sp_truth(c->args[1], &yes) && yes);
 }
 
-/* Points above which a joint draw that is not looked at is not made: zeros stand for it, and as
- * many random numbers are used, so that what follows is the same. They wait beside the emulator
- * (px, py) until the observed values come in their place. */
+/* A joint draw of more points that is never read is replaced by zeros, using the same random
+ * numbers, so that later draws agree. The zeros wait beside the emulator (px, py) until the
+ * observed values replace them. */
 enum { IN_VAIN = 64 };
 
 static enum gpm_status draw(struct sp_call *c, bool measured, value *out) {
@@ -441,8 +442,8 @@ static enum gpm_status emulate_out(struct sp_call *c, value v) {
     return st;
 }
 
-/* Of log p(y) in the input of one observed number, whose mean and sd move with it; ABSENT: of none.
- */
+/* The gradient of log p(y) in the input of one observed number, whose mean and sd change with it;
+ * ABSENT for other inputs. */
 static enum gpm_status grad_input(struct sp_call *c, const struct points *p, value *dx) {
     struct memoizer *m = c->state;
     size_t d = (size_t)m->dim;
@@ -457,8 +458,8 @@ static enum gpm_status grad_input(struct sp_call *c, const struct points *p, val
     return st == GPM_E_LIMIT ? GPM_OK : numeric(c, st);
 }
 
-/* In the value; inputs are data (ABSENT where they are not), but for that of one measurement: a
- * choice at an input that moves moves with it instead (predict). */
+/* The gradient in the value. Inputs are data (ABSENT if they are not), except the input of one
+ * measurement. A choice at a changing input moves with it (predict). */
 static enum gpm_status emulate_grad(struct sp_call *c, value v, value *dv, value *dargs) {
     struct memoizer *m = c->state;
     struct points p;
@@ -518,9 +519,9 @@ static const struct sp_class emulate_class = {
     .predict = emulate_predict,
     .support = emulate_support};
 
-/* f_compute: requests an application of the source for every input (the tracer runs them, so that
- * a source written in the language is traced as any procedure), then makes one value of the
- * results. A store or a pool of processes answers several inputs at once: evaluations_fetch. */
+/* f_compute requests an application of the source for every input, then makes one value of the
+ * results. The evaluator runs the requests, so a source written in the language is traced like any
+ * procedure. A store or a pool of processes handles several inputs at once: evaluations_fetch. */
 
 static enum gpm_status compute_request(struct sp_call *c, sp_emit_fn *emit, void *ctx) {
     struct memoizer *m = c->state;
@@ -537,7 +538,7 @@ static enum gpm_status compute_request(struct sp_call *c, sp_emit_fn *emit, void
     return st;
 }
 
-/* results: one for each input that was requested. */
+/* results: one per requested input. */
 static enum gpm_status compute_output(struct sp_call *c, const value *results, size_t n,
                                       value *out) {
     const struct memoizer *m = c->state;
@@ -560,19 +561,19 @@ static enum gpm_status compute_output(struct sp_call *c, const value *results, s
     return st;
 }
 
-/* What the table of computed inputs knows a value by: the number, or a number made of several. */
+/* The key of a value in the table of computed inputs: the number itself, or a hash of several. */
 static double known_by(const struct memoizer *m, const double *y) {
     return m->vector ? (double)(hash_bytes(y, m->q * sizeof *y, 0) >> 11) : *y;
 }
 
-/* Inputs already in the table are no news: they have no density, or contradict it. */
+/* Inputs already in the table have no density, or contradict it. */
 static enum gpm_status compute_density(struct sp_call *c, value v, double *out) {
     struct memoizer *m = c->state;
     struct points p;
     size_t n = 0;
     bool clash = false;
     enum gpm_status st = pairs_read(c, v, &p);
-    size_t d = (size_t)m->dim; /* known now */
+    size_t d = (size_t)m->dim; /* known by now */
     for (size_t i = 0; i < p.n && st == GPM_OK; i++) {
         struct point_entry *known = point_map_find(&m->computed, p.x + i * d, m->dim);
         if (known) {
@@ -636,8 +637,7 @@ static const struct sp_class compute_class = {
 
 /* Makers. */
 
-/* The signature that was found last is kept: several parameters are asked for, with every
- * likelihood. */
+/* Caches the last signature, since several parameters are looked up for every likelihood. */
 int maker_parameter(const struct sp_call *c, const char *name) {
     static _Thread_local struct {
         const struct sp_class *of;
@@ -651,7 +651,7 @@ int maker_parameter(const struct sp_call *c, const char *name) {
     return i >= 0 && sp_given(c, (size_t)i) ? i : -1;
 }
 
-/* The source function as f_compute will call it; owned, NIL after sp_error. */
+/* The source function in the form that f_compute calls; owned, NIL after sp_error. */
 static value source_parameter(struct sp_call *c, int dim) {
     value f = c->args[0];
     int i = maker_parameter(c, "store");
@@ -664,7 +664,7 @@ static value source_parameter(struct sp_call *c, int dim) {
     return evaluations_value(c, f, i >= 0 ? c->args[i].u.str->text : NULL, dim);
 }
 
-/* Stores and functions from outside hold one number for an input. */
+/* Stores and external functions have one number per input. */
 static enum gpm_status check_several(struct sp_call *c, bool pair) {
     if (maker_parameter(c, "likelihood") >= 0)
         return sp_error(c, DIAG_DOMAIN, "%s: likelihood= is for one output", c->cls->name);
@@ -703,11 +703,11 @@ enum gpm_status memoizer_make(struct sp_call *c, value *out) {
     return st;
 }
 
-/* A change of kernel, mean or noise: one likelihood evaluation. remake proposes and gives
- * log p(all pairs | new arguments); the caller subtracts log_joint of before; then either commit
- * frees the old arguments (the token) or undo puts them back. */
+/* A change of kernel, mean or noise costs one likelihood evaluation. remake proposes and gives log
+ * p(all pairs | new arguments), from which the caller subtracts the old log_joint. Then commit
+ * frees the old arguments (the token), or undo restores them. */
 
-/* Said once for each table: what follows rests on a likelihood that is not exact. */
+/* Warns once per table that the likelihood is not exact. */
 static void warn_approximate(struct memoizer *m) {
     const char *method;
     double error = m->em && m->cls->error && !m->warned ? m->cls->error(m->em, &method) : 0;
@@ -739,7 +739,7 @@ static enum gpm_status aaa_remake(struct sp_call *c, void *state, void **token, 
 static void aaa_undo(void *state, void *token) {
     struct memoizer *m = state;
     if (m->em) {
-        enum gpm_status st = flush(m); /* what cannot be added now stays behind, as before */
+        enum gpm_status st = flush(m); /* pairs that cannot be added now keep waiting */
         (void)st;
         m->cls->reject(m->em);
     }

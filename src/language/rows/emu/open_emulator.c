@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Emulators from outside: a table of pairs, of which somebody else says what they make likely. The
- * voice is a pair of procedures of the language, or a plug-in (gpmem/plugin.h); both are asked two
- * things, given the pairs that are known:
+ * External emulators: a table of pairs, whose predictions come from a voice. The voice is a pair of
+ * procedures of the language, or a plug-in (gpmem/plugin.h). Given the known pairs it answers two
+ * requests:
  *
  *     draw       values at further inputs, jointly
  *     density    log p(values at further inputs)
  *
- * The density of the whole table is that of all pairs given none. Values and measurements are the
- * same: what noise there is, is the voice's own. */
+ * The density of the whole table is that of all pairs given an empty table. Values and measurements
+ * are the same; any noise belongs to the voice. */
 #include "language/rows/emu/emulator.h"
 
 #include "base/mem.h"
@@ -20,16 +20,16 @@
 #include <string.h>
 
 struct voice {
-    value draw, density;                       /* of the language; NIL: a plug-in */
+    value draw, density;                       /* procedures of the language; NIL: a plug-in */
     const struct gpm_plugin_emulator *plugged; /* or NULL */
-    double *par;                               /* of the plug-in; owned */
+    double *par;                               /* parameters of the plug-in; owned */
 };
 
 struct open_table {
     struct voice now, before; /* before: the proposal */
     size_t dim;
     VEC(double) x, y;
-    struct sp_call who; /* for messages and calls: the maker's, without arguments */
+    struct sp_call who; /* the maker's, without arguments; for messages and calls */
 };
 
 static void voice_release(struct voice *v) {
@@ -39,7 +39,7 @@ static void voice_release(struct voice *v) {
     *v = (struct voice){.draw = NIL, .density = NIL};
 }
 
-/* ---- what the voice says ---- */
+/* ---- requests to the voice ---- */
 
 static value points_array(const double *x, size_t n, size_t dim) {
     value v = value_array_new(n);
@@ -174,8 +174,8 @@ static void open_pair(void *e, size_t i, double *x, double *y) {
 
 /* ---- makers ---- */
 
-/* The voice among the maker's arguments; `load`: plug-ins are loaded by the maker alone, a proposal
- * of other parameters keeps what is there. */
+/* The voice among the maker's arguments. `load`: only the maker loads plug-ins; a proposal of other
+ * parameters keeps the loaded one. */
 static enum gpm_status read_voice(struct sp_call *c, const struct gpm_plugin_emulator *kept,
                                   struct voice *out) {
     int draw = maker_parameter(c, "draw"), name = maker_parameter(c, "name");
@@ -256,7 +256,7 @@ static void open_free(void *e) {
     mem_free(t);
 }
 
-/* The table; the voice is in the maker's call, and has no memory of its own. */
+/* The table. The maker's call has the voice, which has no state. */
 static void open_pack(struct pack *p, void *e) {
     struct open_table *t = e;
     pack_vec_doubles(p, &t->x);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Several values at a point: one emulator for each output, independent of each other, or one kernel
- * for all with a covariance B between the outputs (intrinsic coregionalisation):
+ * Several values per point: an independent emulator for each output, or one kernel for all with a
+ * covariance B between the outputs (intrinsic coregionalisation):
  *
  *     cov(y_i(x), y_j(x')) = B_ij k(x, x')
  *
@@ -10,7 +10,7 @@
  *
  *     log p(y) = sum_j log p(u_j) - n log |A|
  *
- * Other parameters mean emulators made anew for all pairs, which are kept here for that. */
+ * New parameters require new emulators for all pairs, so the pairs are kept here. */
 #include "language/rows/emu/emulator.h"
 
 #include "base/mem.h"
@@ -23,7 +23,7 @@
 
 enum { MOST_OUTPUTS = 1000 };
 
-/* The emulators of one setting of the parameters. */
+/* The emulators for one set of parameters. */
 struct setting {
     void **em;      /* one for each output */
     double *a;      /* lower triangular, by columns; NULL: independent outputs */
@@ -33,14 +33,14 @@ struct setting {
 struct several {
     const struct emulator_class *cls; /* of each output */
     size_t q, dim;
-    struct setting now, before; /* before: the proposal; without emulators: there was none */
+    struct setting now, before; /* before: during a proposal; without emulators: no proposal */
     VEC(double) x, y;           /* all pairs */
     VEC(bool) measured;
 };
 
 /* ---- parameters ---- */
 
-/* A list of kernels is no kernel. */
+/* A list of kernels is not a kernel. */
 static bool is_list(value v, size_t *n) {
     return v.tag != V_PROC && v.tag != V_BOX && seq_length(v, n);
 }
@@ -79,7 +79,7 @@ bool several_given(const struct sp_call *c) {
            (maker_parameter(c, "outputs") >= 0 || is_list(c->args[process_kernel_place(c)], &n));
 }
 
-/* The numbers of a symmetric q by q matrix, or of an array of its rows. */
+/* The numbers of a symmetric q x q matrix, or of an array of its rows. */
 static bool read_square(value v, size_t q, double *out) {
     bool ok = true;
     if (v.tag == V_MATRIX) {
@@ -127,7 +127,7 @@ static enum gpm_status read_factor(struct sp_call *c, size_t q, struct setting *
     return GPM_OK;
 }
 
-/* The maker's call as that of output j alone; args: room for them. */
+/* The maker's call restricted to output j; args: room for its arguments. */
 static struct sp_call call_of(const struct sp_call *c, size_t j, value *args) {
     struct sp_call one = *c;
     int outputs = maker_parameter(c, "outputs");
@@ -167,7 +167,7 @@ static enum gpm_status setting_make(struct several *s, struct sp_call *c, struct
     return st;
 }
 
-/* Column j of u = A^-1 y for n points; u: n * q numbers, of which column j comes at u[j * n]. */
+/* Column j of u = A^-1 y for n points; u: n * q numbers, with column j at u[j * n]. */
 static double *combined(const struct several *s, const struct setting *g, const double *y,
                         size_t n) {
     size_t q = s->q;
@@ -213,8 +213,8 @@ static bool is_among(const double *x, const double *all, size_t n, size_t dim) {
     return i < n;
 }
 
-/* Of n points, those that are not among `known` nor before them: others have the value that is
- * known there (there is no noise between outputs with covariances), and no density. */
+/* The number of the n points that are new: not among `known` and not repeated. The other values are
+ * determined (outputs with covariances have no noise) and have no density. */
 static double news(const struct several *s, const struct setting *g, const double *x, size_t n,
                    const double *known, size_t n_known) {
     double count = 0;
@@ -339,8 +339,7 @@ static void several_pair(void *e, size_t i, double *x, double *y) {
     memcpy(y, s->y.at + i * s->q, s->q * sizeof *y);
 }
 
-/* Every pair by itself, in the order they came: of those of one kind the emulator takes many at
- * once. */
+/* Adds pairs one by one in order; the emulator takes many at once only if they are of one kind. */
 static enum gpm_status add_all(struct several *s, struct setting *g) {
     enum gpm_status st = GPM_OK;
     for (size_t i = 0, n; i < s->measured.n && st == GPM_OK; i += n) {
@@ -351,8 +350,8 @@ static enum gpm_status add_all(struct several *s, struct setting *g) {
     return st;
 }
 
-/* Parameters under which the pairs are impossible leave the emulators as they were: only a
- * rejection can follow, or another proposal. */
+/* Parameters for which the pairs are impossible leave the emulators unchanged; then only a
+ * rejection or another proposal can follow. */
 static enum gpm_status several_propose(void *e, struct sp_call *c, double *log_joint) {
     struct several *s = e;
     struct setting g;
@@ -376,8 +375,8 @@ static void several_accept(void *e) {
     setting_release(s, &s->before);
 }
 
-/* Pairs that came while the proposal stood are in its emulators alone; there are none: a proposal
- * is judged at once. */
+/* Pairs added during a proposal would be in its emulators only. There are no such pairs, since a
+ * proposal is decided at once. */
 static void several_reject(void *e) {
     struct several *s = e;
     if (!s->before.em) return;
@@ -386,7 +385,8 @@ static void several_reject(void *e) {
     s->before = (struct setting){0};
 }
 
-/* Of a list of kernels a list of adjoints; else they add up. The covariances have none. */
+/* For a list of kernels, a list of adjoints; otherwise their sum. The covariances have no
+ * adjoint. */
 static enum gpm_status several_gradient(void *e, struct sp_call *c, value *dargs) {
     struct several *s = e;
     size_t k = process_kernel_place(c), n;
@@ -430,7 +430,7 @@ static void several_free(void *e) {
     mem_free(s);
 }
 
-/* Each output's emulator as it is; the covariances between them come from the maker's call. */
+/* Each output's emulator; the covariances come from the maker's call. */
 static void several_pack(struct pack *p, void *e) {
     struct several *s = e;
     size_t n = s->measured.n;

@@ -15,7 +15,7 @@
 /* ---- JSON -------------------------------------------------------------------------------------
  */
 
-/* Where a value stands, from the outermost name on, for messages. */
+/* The place of a value, from the outermost name on, for messages. */
 struct json_place {
     const struct json_place *outer;
     const char *name; /* NULL: an index */
@@ -34,7 +34,7 @@ static void put_place(const struct json_place *p, struct buf *out) {
 static enum gpm_status convert(const json_t *j, const struct json_place *at, value *out,
                                struct buf *err);
 
-/* A number, also as the texts for what JSON cannot write; null: missing. */
+/* A number, or the text of one that JSON cannot write; null: missing. */
 static bool as_number(const json_t *j, double *out) {
     static const struct {
         const char *text;
@@ -102,7 +102,7 @@ static enum gpm_status matrix_of(const json_t *j, const struct json_place *at, v
     return GPM_OK;
 }
 
-/* Parts of nested arrays of numbers have one shape. */
+/* Do nested arrays of numbers have equal shapes? */
 static bool same_shape(value a, value b) {
     if (a.tag != b.tag) return false;
     if (a.tag == V_MATRIX)
@@ -156,7 +156,7 @@ static enum gpm_status dict_of(const json_t *j, const struct json_place *at, val
     return st;
 }
 
-/* *out is NIL when it fails. */
+/* *out is NIL on failure. */
 static enum gpm_status convert(const json_t *j, const struct json_place *at, value *out,
                                struct buf *err) {
     double x;
@@ -194,7 +194,7 @@ enum gpm_status data_json(const char *text, size_t n, value *out, struct buf *er
 /* ---- CSV --------------------------------------------------------------------------------------
  */
 
-/* Numbers in the style of the column (table/amounts.h); one that leaves it open is text. */
+/* Numbers in the column's format (table/amounts.h); an ambiguous column is text. */
 static value column_of(const struct csv *file, int col) {
     const char **cells = NEW_ARRAY(const char *, file->n_rows + 1);
     value v = value_vector_new(file->n_rows);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See evaluations.h. One call of evaluations_fetch is a batch: every point goes missing -> claimed
- * (where there is a store) -> running -> known or failed. A failure does not stop the others, so
- * that nothing that was begun is lost; the first one is raised at the end. */
+ * See evaluations.h. One call of evaluations_fetch is a batch. Every point goes missing -> claimed
+ * (with a store) -> running -> known or failed. A failure does not stop the others, so started work
+ * is not lost; the first failure is raised at the end. */
 #include "language/rows/source/evaluations.h"
 
 #include "base/mem.h"
@@ -22,12 +22,12 @@
 #include <time.h>
 
 struct evaluations {
-    uint32_t refs; /* copies of a model share what is known */
+    uint32_t refs; /* copies of a model share the known values */
     value f;
     struct srcfn *src; /* borrowed from f; NULL: a procedure of the language */
     char *identity, *path;
-    struct memo *store; /* NULL: none, or not open yet */
-    int dim;            /* 0: not known yet */
+    struct memo *store; /* NULL: no store, or not yet open */
+    int dim;            /* 0: not yet known */
     struct map known;
 };
 
@@ -67,7 +67,7 @@ static enum gpm_status set_dim(struct sp_call *c, struct evaluations *e, int dim
     struct sp_options *o = c->host ? c->host->options : NULL;
     struct memo_options opt = {
         .function = e->identity, .dim = dim, .claim_seconds = o ? o->claim_seconds : 0};
-    struct buf err = BUF_INIT, names = BUF_INIT; /* a command says what its inputs are called */
+    struct buf err = BUF_INIT, names = BUF_INIT; /* a command gives names to its inputs */
     bool named = is_program(e);
     for (int i = 0; named && i < dim; i++)
         buf_printf(&names, "%s%s", i ? "," : "", e->src->u.command.names[i]);
@@ -86,16 +86,16 @@ struct batch {
     struct evaluations *e;
     const double *x;
     size_t n;
-    struct runner *runner; /* tags are places in the batch */
+    struct runner *runner; /* tags are positions in the batch */
     VEC(size_t) pending, busy;
     const volatile sig_atomic_t *stop;
-    bool failed, raised; /* raised: a diagnostic is on the list already */
+    bool failed, raised; /* raised: a diagnostic is already stored */
     size_t failed_at;
     struct buf why;
     enum gpm_status st; /* of the store */
     struct buf err;
-    pthread_mutex_t lock; /* of all this and of what is known, in threads */
-    pthread_cond_t over;  /* with `ended`: no point is running any more */
+    pthread_mutex_t lock; /* protects the batch and the known values between threads */
+    pthread_cond_t over;  /* with `ended`: no point is still running */
     bool ended;
 };
 
@@ -111,7 +111,7 @@ static void note_failure(struct batch *b, size_t i, const char *why) {
     buf_puts(&b->why, why);
 }
 
-/* Is point i ours to evaluate? Known, failed and busy ones are dealt with here. */
+/* Is point i ours to evaluate? Handles known, failed and busy points. */
 static bool claim(struct batch *b, size_t i, int64_t *id) {
     *id = 0;
     if (find(b->e, point(b, i))) return false;
@@ -136,7 +136,7 @@ static bool claim(struct batch *b, size_t i, int64_t *id) {
     return ours;
 }
 
-/* What a stored outcome says, which is released. */
+/* Takes over a stored outcome and releases it. */
 static void learn_outcome(struct batch *b, struct outcome *o) {
     if (b->st == GPM_OK && o->ok)
         learn(b->e, point(b, o->tag), o->y);
@@ -145,10 +145,10 @@ static void learn_outcome(struct batch *b, struct outcome *o) {
     outcome_release(o);
 }
 
-/* Points that others are evaluating come back after a while. */
+/* Waits for points that other processes evaluate. */
 static void wait_for_others(struct batch *b) {
     struct timespec pause = {0, 50 * 1000 * 1000};
-    pthread_mutex_unlock(&b->lock); /* for the others here */
+    pthread_mutex_unlock(&b->lock); /* for other threads of this process */
     nanosleep(&pause, NULL);
     pthread_mutex_lock(&b->lock);
     for (size_t k = 0; k < b->busy.n; k++) vec_push(&b->pending, b->busy.at[k]);
@@ -178,7 +178,8 @@ static bool evaluate_here(struct batch *b, size_t i, double *y, struct buf *why)
     return ok;
 }
 
-/* A function of this process, without the lock: it cannot be stopped, and what it gives is kept. */
+/* Calls a function of this process without the lock. It cannot be stopped, and its result is
+ * kept. */
 static void call_function(struct batch *b, size_t i, int64_t id) {
     struct outcome o = {.tag = i, .y = NAN, .why = BUF_INIT, .outputs = BUF_INIT};
     runner_hold(b->runner, id, point(b, i), i);
@@ -206,8 +207,8 @@ static void wait_for_program(struct batch *b) {
     if (got) learn_outcome(b, &o);
 }
 
-/* One point after the other: programs side by side, as many as the session's jobs say; functions
- * in as many threads, where they said that they may be. The lock is held but for the functions. */
+/* Works on one point after another: programs in parallel, as many as the session's jobs allow;
+ * functions in as many threads, if declared safe. The lock is held except during functions. */
 static void work(void *ctx, size_t job, int thread) {
     struct batch *b = ctx;
     bool programs = is_program(b->e);
@@ -228,7 +229,7 @@ static void work(void *ctx, size_t job, int thread) {
     pthread_mutex_unlock(&b->lock);
 }
 
-/* Claims are renewed while functions run, also those that take longer than a claim lasts. */
+/* Renews claims while functions run that take longer than a claim lasts. */
 static void *renew_claims(void *ctx) {
     struct batch *b = ctx;
     pthread_mutex_lock(&b->lock);
@@ -240,8 +241,9 @@ static void *renew_claims(void *ctx) {
     return NULL;
 }
 
-/* All points, beside a thread that keeps the claims of functions of this process (runner_wait keeps
- * those of programs): not for procedures of the language, which may use the store themselves. */
+/* Runs all points, with a thread that renews claims for functions of this process (runner_wait does
+ * so for programs). Procedures of the language get no such thread, because they may use the store
+ * themselves. */
 static void run(struct batch *b, int jobs) {
     pthread_t keeper;
     const struct evaluations *e = b->e;
@@ -255,7 +257,7 @@ static void run(struct batch *b, int jobs) {
     if (kept) pthread_join(keeper, NULL);
 }
 
-/* Missing points, each once. They are taken from the end of the list: the first go first. */
+/* Lists missing points, each once. They are taken from the end, so the list is reversed. */
 static void list_missing(struct batch *b) {
     struct map seen = {0};
     for (size_t i = b->n; i-- > 0;) {
@@ -297,7 +299,7 @@ enum gpm_status evaluations_fetch(struct sp_call *c, struct evaluations *e, cons
     clock_cond_init(&b.over);
     list_missing(&b);
     run(&b, jobs);
-    (void)!runner_end(b.runner, &b.err); /* claims that cannot be given back run out */
+    (void)!runner_end(b.runner, &b.err); /* claims that cannot be returned expire */
     st = verdict(&b);
     pthread_cond_destroy(&b.over);
     vec_release(&b.pending);
@@ -326,8 +328,8 @@ static enum gpm_status apply_known(struct sp_call *c, value *out) {
     return st;
 }
 
-/* Stores are opened again where they are: what they hold by now is known, too. Copies of a model
- * share one table, whose number is that of the table. */
+/* Stores are opened again, and their present contents become known, too. Copies of a model share
+ * one table, identified by its number. */
 static void *evaluations_pack(struct pack *p, void *state) {
     void *x = state;
     size_t number = pack_object(p, &x);
@@ -370,8 +372,8 @@ struct evaluations *evaluations_of(value v) {
     return m && m->cls == &evaluations_row ? m->state->data : NULL;
 }
 
-/* A store is a file that the program names: it may be written when the user lets programs write
- * files, or run others (which could write it anyway). */
+/* A store is a file named by the program. It may be written if the user allows programs to write
+ * files, or to run others (which could write it anyway). */
 static enum gpm_status may_store(struct sp_call *c, const char *path) {
     struct sp_options *o = c->host ? c->host->options : NULL;
     const char *verb = memo_is_file(path) ? "keep values in" : "connect to";
@@ -384,7 +386,7 @@ value evaluations_value(struct sp_call *c, value f, const char *store, int dim) 
     e->refs = 1;
     e->f = value_ref(f);
     e->src = srcfn_of(f);
-    struct buf code = BUF_INIT; /* what a store knows the function by */
+    struct buf code = BUF_INIT; /* identifies the function in a store */
     if (e->src)
         buf_puts(&code, e->src->identity);
     else if (c->host && c->host->describe)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loading plug-ins, and distributions of theirs as procedures. The row checks what it can once, at
- * loading; a draw or density that is no number is an error that names the plug-in. */
+ * Loading plug-ins, and their distributions as procedures. The row is checked once when loaded. A
+ * draw or density that is not a number is an error that names the plug-in. */
 #include "language/rows/source/plugin.h"
 
 #include "base/mem.h"
@@ -20,7 +20,7 @@ struct gpm_random plugin_random(struct rng *rng) {
     return (struct gpm_random){next_uniform, rng};
 }
 
-/* May draws of it be v? */
+/* Is v a possible draw? */
 static bool holds(const struct gpm_plugin_distribution *d, double v) {
     if (d->support == GPM_SUPPORT_POSITIVE) return v >= d->lo;
     return d->support != GPM_SUPPORT_INTERVAL || (v >= d->lo && v <= d->hi);
@@ -33,10 +33,10 @@ static bool support_sound(const struct gpm_plugin_distribution *d) {
     case GPM_SUPPORT_POSITIVE: return isfinite(d->lo);
     case GPM_SUPPORT_INTERVAL: return isfinite(d->lo) && isfinite(d->hi) && d->lo < d->hi;
     }
-    return false; /* whatever number the object holds */
+    return false; /* an invalid enum value in the object */
 }
 
-/* What is wrong with it; NULL: nothing. */
+/* What is wrong with the plug-in; NULL: valid. */
 static const char *fault_of(const struct gpm_plugin *p) {
     if (p->version != GPM_PLUGIN_VERSION) return "its version is another one";
     if ((p->n_distributions && !p->distributions) || (p->n_emulators && !p->emulators))
@@ -58,7 +58,7 @@ static const char *fault_of(const struct gpm_plugin *p) {
     return NULL;
 }
 
-/* What the object at this path holds, for a program that may load it; NULL after sp_error. */
+/* The plug-in in the object at this path, if the program may load it; NULL after sp_error. */
 static const struct gpm_plugin *plugin_load(struct sp_call *c, const char *path) {
     char *full = srcfn_path(c, path);
     struct buf err = BUF_INIT;
@@ -97,7 +97,7 @@ const struct gpm_plugin_emulator *plugin_emulator(struct sp_call *c, const char 
 
 struct plugged {
     const struct gpm_plugin_distribution *d;
-    char *path; /* of the object that it is in */
+    char *path; /* path of its object */
 };
 
 static void plugged_free(void *state) {
@@ -122,7 +122,7 @@ static const struct gpm_plugin_distribution *distribution(struct sp_call *c, con
 }
 
 extern const struct sp_class sp_plugin_rows[];
-/* Functions of plug-ins have no memory: where it lies is all there is to say. */
+/* Functions of plug-ins have no state, so their location suffices. */
 static void *plugged_pack(struct pack *p, void *state) {
     struct plugged *x = state;
     char *path = x ? x->path : NULL, *name = x ? (char *)(uintptr_t)x->d->name : NULL;
@@ -143,7 +143,7 @@ static const struct sp_class *plugged_row(const void *state, bool second);
 const struct sp_state_class plugged_state = {
     .shared = true, .free = plugged_free, .pack = plugged_pack, .row = plugged_row};
 
-/* The parameters, which must be as many numbers as the distribution has. */
+/* Reads the parameters; there must be as many numbers as the distribution has. */
 static enum gpm_status read_args(struct sp_call *c, double *args) {
     const struct gpm_plugin_distribution *d = ((struct plugged *)c->state)->d;
     if (c->n != d->n_args)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared objects that hold plug-ins (gpmem/plugin.h). Objects stay loaded while the process runs:
- * procedures of theirs may be anywhere.
- */
+ * Shared objects that hold plug-ins (gpmem/plugin.h). Objects stay loaded while the process runs,
+ * since any value may hold their procedures. */
 #ifndef SOURCE_PLUGIN_H
 #define SOURCE_PLUGIN_H
 #include "language/rows/protocol/sp.h"

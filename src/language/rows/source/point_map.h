@@ -8,15 +8,15 @@
 #include "base/pack.h"
 
 struct point_entry {
-    struct point_entry *next; /* of the same hash */
+    struct point_entry *next; /* with the same hash */
     double y;
     uint32_t count;
     double x[];
 };
 
-/* NULL: not there. */
+/* NULL if missing. */
 struct point_entry *point_map_find(const struct map *m, const double *x, int dim);
-/* An entry for an input that is not there; its count is 1. */
+/* Adds an entry for a missing input, with count 1. */
 struct point_entry *point_map_add(struct map *m, const double *x, int dim, double y);
 void point_map_remove(struct map *m, struct point_entry *e, int dim);
 void point_map_release(struct map *m);
