@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Text on its way out, one function per destination: terminals and messages, HTML and SVG,
- * Markdown, JSON. Names, cells, paths and messages come from files and programs that nobody vouches
- * for. What they hold may neither steer a terminal (escape sequences, and the characters that turn
- * the order of text around) nor become markup; and what is written is valid UTF-8, whatever came
- * in.
- */
+ * Markdown, JSON. Names, cells, paths and messages come from untrusted files and programs. Their
+ * contents must neither control a terminal (escape sequences, and characters that reverse the order
+ * of text) nor become markup. Output is valid UTF-8 for any input. */
 #include "base/ascii.h"
 #include "base/buf.h"
 #include "base/utf8.h"

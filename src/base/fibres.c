@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See fibres.h. A worker takes the fibres that are ready for it, and leaves the parcels of those
- * that wait; the server takes the parcels of all workers, has them served, several orders at a
- * time, and makes their fibres ready. (Workers that order for their own fibres alone were tried: a
- * launch costs the driver as much for thirty as for three hundred, and the card waits for the
- * driver.) The lists are arrays, so that whoever takes one can ask for the memory of what is in it
- * beforehand: a thousand fibres have left the caches when their turn comes.
+ * See fibres.h. A worker takes the fibres that are ready for it and leaves the parcels of waiting
+ * ones. The server takes the parcels of all workers, has several orders served at a time, and makes
+ * their fibres ready. One server serves all workers, because a launch costs the driver as much for
+ * thirty fibres as for three hundred. The lists are arrays, so that their contents can be
+ * prefetched: a thousand fibres have left the caches when their turn comes.
  *
  * A fibre may be made ready before it has left its thread: its worker looks only after that. */
 #include "base/fibres.h"
@@ -34,7 +33,7 @@ enum { SPINS = 10000 };      /* looks before sleeping, where there are cores for
 enum { AT_ONCE = 4 };        /* orders under way */
 enum { PART = 16 };          /* an order is due when one fibre in so many waits */
 
-/* Somebody who sleeps when there is nothing to do. */
+/* A thread that sleeps while it has no work. */
 struct sleeper {
     atomic_bool asleep;
     sem_t wake;
@@ -230,8 +229,8 @@ static bool goes_before(const struct ready *a, const struct ready *b) {
     return a->passed != b->passed ? a->passed < b->passed : a->came < b->came;
 }
 
-/* The one that is furthest behind: those that have more to do are at it from the beginning, instead
- * of at last and by themselves. *next: who comes after it. */
+/* The fibre that is furthest behind. So fibres with more work run from the beginning, not at the
+ * end alone. *next: the one after it. */
 static struct fibre *pick(struct fibre_worker *w, struct fibre **next) {
     struct ready *first = &w->turn.at[0], *second = NULL;
     for (size_t i = 1; i < w->turn.n; i++) {

@@ -33,13 +33,13 @@ struct parcel_service {
     void (*end)(void *ticket);
 };
 
-/* A stack: address space that nobody reserves (a limit for recursion may lie far above the
- * machine's memory), with pages below it that nobody may touch. NULL: there is none. */
+/* A stack: address space without reserved memory (a limit for recursion may be far above the
+ * machine's memory), with inaccessible pages below it. NULL if it cannot be made. */
 char *stack_new(size_t size);
 void stack_free(char *stack, size_t size);
 
-/* Runs f(arg) as a fibre on a stack of that size, whose lowest byte *lowest is before f begins, and
- * returns when it has ended; false: there is none, or no threads for it. */
+/* Runs f(arg) as a fibre on a stack of that size and returns when it has ended. *lowest is set to
+ * the stack's lowest byte before f begins. False: no stack, or no threads for it. */
 bool fibres_run(size_t size, void *(*f)(void *), void *arg, const char **lowest);
 bool fibre_here(void); /* is this one? */
 /* This one, if it is one, has passed a point: a transition, say. */

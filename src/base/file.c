@@ -45,8 +45,8 @@ static enum gpm_status go_on(void) {
 
 /* ---- places ---- */
 
-/* Where a name is looked up. That of a file of ours is its last part in its folder, which is held
- * open: nobody can put another folder there. */
+/* Where a name is looked up. A file of ours is looked up by its last part in its folder. The folder
+ * is held open, so it cannot be replaced. */
 struct place {
     int dir;
     const char *name;
@@ -59,7 +59,7 @@ static void leave(const struct place *p) {
     errno = keep;
 }
 
-/* May somebody but this user and root have put this link into the folder? */
+/* May a user other than this one and root have put this link into the folder? */
 static bool strange_link(int dir, const char *name) {
     struct stat d, l;
     uid_t me = geteuid();
@@ -144,7 +144,7 @@ static enum gpm_status open_as(const struct place *p, enum file_how how, int fla
     bool ours = how != FILE_GIVEN;
     *fd = openat(p->dir, p->name,
                  flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (ours ? O_NOFOLLOW : 0), 0666);
-    if (*fd < 0 && ours && errno == ELOOP) /* which nobody would understand */
+    if (*fd < 0 && ours && errno == ELOOP) /* its message would be unclear */
         return fail(GPM_E_IO, "it is a symbolic link, which is not followed here");
     if (*fd < 0) return fail_errno();
     enum gpm_status st = GPM_OK;
@@ -299,9 +299,9 @@ enum gpm_status file_sync(int fd) {
     return fsync(fd) == 0 ? GPM_OK : fail_errno();
 }
 
-/* A name beside `path` that nobody has: O_EXCL makes it a new file of this process. It is locked
- * while somebody writes it, so that what a killed process left is known (sweep), and one that was
- * taken for such before it was locked is made again. */
+/* An unused name beside `path`: O_EXCL makes it a new file of this process. It is locked while
+ * being written, so that sweep recognises the remains of a killed process. A file swept before it
+ * was locked is made again. */
 static int open_beside(const struct place *p, mode_t mode, struct buf *name) {
     static atomic_uint serial;
     for (int tries = 0; tries < 100; tries++) {
@@ -376,7 +376,7 @@ static enum gpm_status replace_at(const struct place *p, enum file_how how, cons
     if (fd < 0) { /* a folder that takes no new files may still hold one that can be written */
         st = how == FILE_GIVEN && there ? write_in_place(p->name, data, n) : fail_errno();
     } else {
-        /* who could not read the old one cannot read the new one */
+        /* Users without access to the old file get no access to the new one. */
         if (there && S_ISREG(sb.st_mode) && how != FILE_PRIVATE)
             (void)!fchmod(fd, sb.st_mode & 0777);
         st = fill_and_rename(fd, name.data, p, how, data, n, keep);
@@ -455,8 +455,8 @@ enum gpm_status file_folders_above(const char *path) {
     return st;
 }
 
-/* The lock is gone when its holder leaves (file_unlock), so one that was taken on a file that is no
- * longer the folder's is none: again. */
+/* A lock ends when its holder leaves (file_unlock). A lock on a file that is no longer the folder's
+ * is void: try again. */
 static enum gpm_status lock_once(const struct place *p, int *fd, bool *again) {
     struct stat mine, there;
     enum gpm_status st = open_as(p, FILE_OURS, O_RDWR | O_CREAT, &mine, fd);

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The one place that opens, writes, renames and locks files (tests/conform/run_one_place.py holds
- * it to that). Failures give a status; file_why is the reason without the path: callers say
- * "cannot read 'PATH': WHY".
+ * it to that). Failures give a status; file_why is the reason without the path: callers say "cannot
+ * read 'PATH': WHY".
  *
  * Kinds of names. A name that the user chose (FILE_GIVEN) may be a link, a pipe or a device. A file
  * in a folder that this program keeps (FILE_OURS) is a regular file: folders come from elsewhere,
- * and a link in one must not lead a write, or a read, out of it. Neither is a link on the way to it
- * followed in a folder that others can write. FILE_PRIVATE is moreover this user's, and nobody else
- * could have written it.
+ * and a link in one must not lead a write, or a read, out of it. A link on the way to it is not
+ * followed, either, in a folder that others can write. A FILE_PRIVATE also belongs to this user,
+ * and no other user could have written it.
  *
  * SQLite (io/store/sqlite_files.c), dlopen (io/host/foreign.c) and libedit's history
- * (front/cli/repl.c) open files themselves; the first two look before whether they are regular.
- */
+ * (front/cli/repl.c) open files themselves; the first two look before whether they are regular. */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 #include "base/buf.h"
@@ -24,7 +23,7 @@ enum file_how { FILE_GIVEN, FILE_OURS, FILE_PRIVATE };
 /* Why the last function of this file that failed in this thread did. */
 const char *file_why(void);
 
-/* What a text that somebody wrote has at most; /dev/zero has more. */
+/* largest size of a text file; /dev/zero is larger */
 #define FILE_TEXT_MAX ((size_t)256 << 20)
 
 /* Appends the whole of a file of at most `max` bytes (else GPM_E_LIMIT). Pipes are waited for, and

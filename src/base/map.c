@@ -23,8 +23,8 @@ void map_release(struct map *m) {
     memset(m, 0, sizeof *m);
 }
 
-/* The upper bits of a product with an odd number that nobody knows (Dietzfelbinger 1997): two keys
- * meet with a probability of at most 2 / cap. */
+/* The upper bits of a product with a secret odd number (Dietzfelbinger 1997): two keys collide with
+ * a probability of at most 2 / cap. */
 static size_t home(const struct map *m, uint64_t key) {
     return (size_t)(hash_mix(key) * secret[2] >> (__builtin_clzll(m->cap) + 1));
 }

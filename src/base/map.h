@@ -27,9 +27,8 @@ void map_put(struct map *m, uint64_t key, void *val);
 void *map_del(struct map *m, uint64_t key); /* returns the old value or NULL */
 /* The same in every process: for streams of random numbers and for what is written. */
 uint64_t hash_bytes(const void *p, size_t n, uint64_t seed);
-/* For keys of tables alone: who chooses the keys cannot choose that they meet in one place, since a
- * secret of the process goes in. Nothing that is seen may depend on it, nor on the order of slots.
- */
+/* For keys of tables only. It includes a secret of the process, so an author of keys cannot make
+ * them collide. No visible result may depend on it, or on the order of slots. */
 uint64_t hash_key(const void *p, size_t n, uint64_t seed);
 /* The hash of a sequence with one more part. */
 static inline uint64_t hash_key_add(uint64_t h, uint64_t part) {

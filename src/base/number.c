@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No allocation: the C libraries keep this one as a constant, which is why nobody frees it. */
+/* No allocation: C libraries keep this locale as a constant, so it is never freed. */
 static locale_t c_locale(void) {
     return newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What this user wrote, told from what others did. Files whose contents must be true (checkpoints,
- * models: a wrong one leads anywhere in memory) carry a code of their bytes under a key that nobody
- * else can read: 32 random bytes in the user's state folder, made when first asked for.
- */
+ * Distinguishes files written by this user from others. Files whose contents must be trusted
+ * (checkpoints, models: a wrong one could access any memory) carry a code of their bytes under a
+ * key that only this user can read. The key is 32 random bytes in the user's state folder, made on
+ * first use. */
 #ifndef BASE_OWN_H
 #define BASE_OWN_H
 #include "base/buf.h"

@@ -23,8 +23,8 @@
 /* Counts the ways of writing: another number is another format. */
 enum { PACK_FORMAT = 3 };
 
-/* A new field of a struct is to be packed, or to be set by who reads: another size says so. It is
- * that of 64-bit machines; in a web page structs have others. */
+/* A new field of a struct must be packed, or set by the reader; a changed size reports it. Sizes
+ * are for 64-bit machines; they differ in a web page. */
 #define PACK_SIZE(type, bytes, see)                                                                \
     _Static_assert(sizeof(void *) != 8 || sizeof(type) == (bytes), see)
 
@@ -37,7 +37,7 @@ struct pack {
     VEC(void *) objects;  /* reading: by number - 1 */
     size_t n_objects;
     struct buf why;          /* the first failure; empty: none */
-    const char *stack_limit; /* lowest address the C stack may reach; NULL: there is none */
+    const char *stack_limit; /* lowest address the C stack may reach, or NULL */
     struct sym_table *syms;
     const struct pack_links *links; /* see language/value/value_pack.h */
     void *core;                     /* of the session that reads or writes: struct session_core, */
@@ -99,9 +99,9 @@ size_t pack_known(const struct pack *p, const void *x);
 /* A file: its kind (four letters), format, version, checksum and length before the bytes, and the
  * code of all that (base/own.h). False: there is no key to say so by that this user wrote it. */
 bool pack_seal(const struct pack *p, const char *kind, struct buf *out);
-/* The bytes of such a file, borrowed; GPM_E_ARG with why: it is none, it was cut or changed, it was
- * written by another format or version, or, unless `anyones`, by another user: a pack that was made
- * up leads anywhere in memory. */
+/* The contents of such a file, borrowed. GPM_E_ARG with the reason: the file is not of this kind,
+ * was cut or changed, has another format or version, or (unless `anyones`) was written by another
+ * user. A forged pack could access any memory. */
 GPM_MUST_USE enum gpm_status pack_open(const char *data, size_t n, const char *kind, bool anyones,
                                        const char **body, size_t *len, struct buf *why);
 #endif

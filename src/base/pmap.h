@@ -12,7 +12,7 @@ struct pmap;
 struct pmap *pmap_ref(struct pmap *m);
 void pmap_unref(struct pmap *m);
 void *pmap_get(const struct pmap *m, uint64_t key); /* NULL when absent */
-/* Takes the reference to m and gives one to the new version, which may be m itself where nobody
- * else holds it. val NULL: the key is absent from then on. */
+/* Takes over the reference to m and returns one to the new version, which is m itself if it has no
+ * other holder. val NULL: removes the key. */
 struct pmap *pmap_put(struct pmap *m, uint64_t key, void *val);
 #endif

@@ -10,13 +10,13 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* `flag` may be NULL: nobody can ask. */
+/* `flag` may be NULL: never asked. */
 static inline bool stop_asked(const volatile sig_atomic_t *flag) {
     return flag && __atomic_load_n(flag, __ATOMIC_RELAXED);
 }
 
 struct haste {
-    const volatile sig_atomic_t *finish; /* NULL: nobody can ask */
+    const volatile sig_atomic_t *finish; /* may be NULL */
     double deadline;                     /* clock_seconds() */
 };
 static inline bool haste_now(const struct haste *h) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Checksums of what is kept for years: the same on every machine and in every version. A change
- * within any eight bytes that begin at a multiple of eight is always seen, any other but for 1 in
- * 2^64. They protect against rot and not against people, for whom there is base/own.h.
- */
+ * Checksums for long-lived files, equal on every machine and in every version. A change within one
+ * aligned group of eight bytes is always detected, any other with probability 1 - 2^-64. They
+ * protect against corruption, not against attackers; base/own.h does that. */
 #ifndef BASE_SUM_H
 #define BASE_SUM_H
 #include <stddef.h>

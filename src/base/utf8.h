@@ -13,7 +13,7 @@
 
 /* Length of the UTF-8 sequence at s (n bytes are there) and its code point; 0 when malformed. */
 uint32_t utf8_decode(const char *s, size_t n, uint32_t *code);
-/* The offset of the first byte that is not valid UTF-8 or is NUL; len when there is none. */
+/* The offset of the first byte that is not valid UTF-8 or is NUL; otherwise len. */
 size_t utf8_check(const char *s, size_t len);
 /* Controls (C0, DEL, C1), separators of lines and paragraphs, and the marks and overrides of
  * direction (Unicode's Bidi_Control): what steers a terminal, or turns text around on it. */

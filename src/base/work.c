@@ -45,7 +45,7 @@ bool work_time(double seconds) {
     struct work_limits *l = limits;
     if (!l || !l->cuts || l->taken || l->deadline <= 0) return true;
     bool time =
-        clock_seconds() + seconds / 2 < l->deadline; /* roughly: half of it is none too many */
+        clock_seconds() + seconds / 2 < l->deadline; /* roughly: half the time must suffice */
     if (!time && !l->cut) l->cut = WORK_LATE;
     return time;
 }

@@ -38,8 +38,7 @@ enum work_end work_look(void);
 bool work_ends(void);
 /* Whether `bytes` more may be held; if not, the work ends. */
 bool work_room(size_t bytes);
-/* Whether there is time for so many seconds, roughly, in which nobody is asked; if not, the work
- * ends. */
+/* Is there time for about this many seconds without a check? If not, the work ends. */
 bool work_time(double seconds);
 /* Why a walk was given up since the limits were set; then none is given up any more. */
 enum work_end work_was_cut(struct work_limits *l);

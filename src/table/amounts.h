@@ -25,13 +25,13 @@ struct number_style {
     char unit[8];      /* "%", "$", "EUR", "kWh"; "": none */
     const char *truth; /* all cells are this word for 1 or its opposite, for 0; NULL: numbers */
     bool magnitudes;   /* K, M, B multiply */
-    size_t noted;      /* cells with marks of footnotes; 0: there are to be none */
+    size_t noted;      /* cells with footnote marks; 0: none expected */
     char notes[24];    /* and these */
     const char *doubt; /* a cell that leaves it open, borrowed */
 };
 /* decimal: '.' or ',' as the user said, 0 to find it. Cells may be NULL (missing). */
 void number_style_find(size_t n, const char *const *cells, char decimal, struct number_style *out);
-/* A finite number; false when the cell is none in this style. */
+/* A finite number; false if the cell is not a number in this style. */
 bool number_style_read(const struct number_style *s, const char *cell, double *out);
 /* ", decimal commas, thousands separators, in EUR": what was unusual. */
 void number_style_say(const struct number_style *s, struct buf *out);

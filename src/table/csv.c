@@ -141,9 +141,9 @@ static bool skip_line(struct reader *r) {
 /* ---- what stands around a table ---- */
 enum { BEFORE = 30 }; /* lines that may stand before a table */
 
-/* The width that more than half of the rows have; that of the first, where there is none. */
+/* The width of more than half of the rows, otherwise that of the first row. */
 static size_t usual_width(const struct reader *r) {
-    size_t best = r->widths.at[0], votes = 0, n = 0; /* who has a majority outlives the others */
+    size_t best = r->widths.at[0], votes = 0, n = 0; /* majority vote */
     for (size_t i = 0; i < r->widths.n; i++) {
         if (!votes) best = r->widths.at[i];
         votes += r->widths.at[i] == best ? 1 : -1;

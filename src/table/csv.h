@@ -36,7 +36,7 @@ struct csv {
         size_t n, line; /* lines that are no rows of the table, and the first of them */
     } aside;
     enum csv_layout layout;
-    bool tidy; /* rows that are none of the table were looked for */
+    bool tidy; /* rows outside the table have been searched for */
 };
 
 /* Every row is one of data until a header is taken off. */

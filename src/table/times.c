@@ -122,7 +122,7 @@ static bool directive(char c, const char **p, struct time_parts *t) {
     }
 }
 
-/* The letter of the directive at `pattern`, whose end is *next; 0: it is none. */
+/* The letter of the directive at `pattern`, whose end is *next; 0: not a directive. */
 char time_directive(const char *pattern, const char **next) {
     if (*pattern != '%') return 0;
     pattern += 1 + (pattern[1] == '-');
@@ -401,7 +401,7 @@ static void keep_best(struct finding *f, size_t step) {
     f->at.n = kept;
 }
 
-/* The first cell that two patterns read differently; NULL: there is none. */
+/* The first cell that two patterns read differently, or NULL. */
 static const char *disputed(const struct finding *f, const char *a, const char *b) {
     struct time_parts t;
     double x, y;
@@ -506,8 +506,8 @@ static bool year_weeks(const struct finding *f) {
 }
 
 /* Months and years with a point between, 01.2019 or 2019.01, which are numbers, too: every one has
- * `digits` of them after the point, a month and a year from 1800 to 2200. Cells that are no numbers
- * are somebody else's. */
+ * `digits` of them after the point, a month and a year from 1800 to 2200. Cells that are not
+ * numbers are handled elsewhere. */
 static bool point_months(const struct finding *f, const char *pattern, size_t digits) {
     struct time_parts t;
     double x, v;
@@ -545,7 +545,7 @@ static const char *into_next(const struct finding *f) {
     return NULL;
 }
 
-/* All cells are hours, minutes and seconds, and they are no clock's that begins anew every day. */
+/* All cells are hours, minutes and seconds, and not clock times, which restart every day. */
 static bool all_elapsed(const struct finding *f) {
     double x, before = -1;
     bool descends = false, beyond = false;

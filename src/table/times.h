@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Times as people write them: the one place that reads them from text and writes them as the file
- * did. A column of times has one pattern, given or found:
+ * Times in common notations: the only code that reads them from text and writes them in the file's
+ * form. A column of times has one pattern, given or found:
  *
  *   %Y %y   year of four or two digits (69 is 1969, 68 is 2068)      %q   quarter, 1 to 4
  *   %m %b   month as a number, as a name (month_names.c)             %G %V %u   ISO year, week, day
@@ -17,8 +17,7 @@
  * stand for themselves, letters in either case, a blank for one blank or more.
  *
  * A pattern is found when it reads the most cells. Where two of them read equally many and differ
- * in what they read (3/4/2001), nothing is guessed: the caller is told to ask.
- */
+ * in what they read (3/4/2001), nothing is guessed: the caller must ask. */
 #ifndef HOST_TIMES_H
 #define HOST_TIMES_H
 #include "base/buf.h"
@@ -53,11 +52,11 @@ struct time_form time_form_copy(const struct time_form *f);
 void time_form_days(struct time_form *f);
 
 /* Reads a column. given: a pattern, or NULL to find it. x[i] is NaN where cell i is NULL or cannot
- * be read. GPM_E_FORMAT: the pattern is none, or several would do; err says which. */
+ * be read. GPM_E_FORMAT: the pattern is invalid, or several fit; err tells which. */
 GPM_MUST_USE enum gpm_status times_read(struct time_form *f, const char *given, size_t n,
                                         const char *const *cells, double *x, struct buf *err);
-/* One time in the form of a column; GPM_E_FORMAT when it is none. ISO dates are read, too, where
- * the column has dates. */
+/* Reads one time in the form of a column; GPM_E_FORMAT if it is not a time. ISO dates are read,
+ * too, if the column has dates. */
 GPM_MUST_USE enum gpm_status time_read(const struct time_form *f, const char *text, double *x);
 /* Whether the text is a time, whatever its form; numbers are, too. */
 bool time_is_one(const char *text);
@@ -71,7 +70,7 @@ bool time_dated(const struct time_form *f);   /* of the calendar, not numbers */
 bool time_elapsed(const struct time_form *f); /* hours that went by */
 /* In the form of the column. */
 void time_print(const struct time_form *f, double x, struct buf *out);
-/* In ISO form, for readers who do not know the file. */
+/* In ISO form, independent of the file's form. */
 void time_print_iso(const struct time_form *f, double x, struct buf *out);
 /* The day of this number in a year, 1 for its first, as 2001-01-01, or in a year beside it. */
 void time_put_day_of(int year, long day, struct buf *out);

@@ -26,7 +26,7 @@ static const char *first_cell(const struct csv *c, size_t row) {
     return csv_text(c, row, j);
 }
 
-/* The numbers of all cells, NaN where one is none. */
+/* The numbers of all cells; NaN for other cells. */
 static double *numbers(const struct csv *c, char decimal) {
     size_t n = c->n_rows, d = (size_t)c->n_cols;
     double *v = NEW_ARRAY(double, n *d + 1);
@@ -46,7 +46,7 @@ static double *numbers(const struct csv *c, char decimal) {
 
 #define ROUNDED 0.005 /* of a mean, at most */
 
-/* Are half of a row's numbers sums or means of those of the rows from `from` on that are none
+/* Are half of a row's numbers sums or means over the rows from `from` on that are not totals
  * themselves? */
 static bool adds_up(const double *v, size_t d, size_t from, size_t row, const bool *says) {
     size_t all = 0, right = 0;

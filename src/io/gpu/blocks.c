@@ -91,7 +91,7 @@ bool gpu_blocks_extend(struct gpu_blocks *b, size_t n) {
 }
 
 /* Whole block columns before the last old one get the new rows of the factor; the others are
- * factored anew, less the products of those. */
+ * factored again, less the products of the former. */
 enum gpm_status gpu_blocks_append(const struct gpu_blocks *b, size_t old, bool *failed) {
     size_t whole = old / b->nb;
     enum gpm_status st = GPM_OK;

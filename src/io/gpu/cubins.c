@@ -26,7 +26,7 @@ static struct header header_for(const struct buf *key, const void *data, size_t 
     return h;
 }
 
-/* False: nobody has told where. */
+/* False: no location is configured. */
 static bool path_of(const struct buf *key, struct buf *path) {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     if (cache && *cache == '/')

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Compiled programs on disk: $XDG_CACHE_HOME/gpmem/cubins (~/.cache/gpmem/cubins), a file each, by
- * what they were compiled from. A file is not believed: one that is damaged or was made of
- * something else is taken for missing and written anew. Where nothing can be written, nothing is.
- */
+ * what they were compiled from. Files are verified: one that is damaged or has another source
+ * counts as missing and is rewritten. Without write access nothing is cached. */
 #ifndef GPU_CUBINS_H
 #define GPU_CUBINS_H
 #include "base/buf.h"

@@ -217,7 +217,8 @@ static enum gpm_status state(void) {
     return usable ? GPM_OK : gpu_fail("%s", broken.data);
 }
 
-/* Chains ask at every step: while the card works, without waiting for whoever has its lock. */
+/* Chains call this at every step, also while the card works, so it does not wait for the card's
+ * lock. */
 enum gpm_status gpu_open(void) {
     pthread_once(&once, open_once);
     if (usable) return GPM_OK;

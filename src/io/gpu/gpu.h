@@ -48,7 +48,7 @@ GPM_MUST_USE enum gpm_status gpu_put(gpu_ptr to, const void *from, size_t bytes)
 GPM_MUST_USE enum gpm_status gpu_put_aside(gpu_ptr to, const void *from, size_t bytes);
 GPM_MUST_USE enum gpm_status gpu_get(void *to, gpu_ptr from, size_t bytes);
 GPM_MUST_USE enum gpm_status gpu_zero(gpu_ptr to, size_t bytes);
-/* Scratch memory that stays, for whoever holds the lock. */
+/* Persistent scratch memory, for the holder of the lock. */
 enum gpu_scratch {
     GPU_POINTS,
     GPU_FEATURES,
@@ -85,8 +85,8 @@ GPM_MUST_USE enum gpm_status gpu_occupancy(struct gpu_program *p, const char *na
                                            size_t shared, int *out);
 
 /* ---- lanes: one is laid out while the card works for another ---- */
-/* A queue of its own, with memory there and here between which it copies without anybody waiting.
- * One thread at a time has it; only what follows gpu_lane_start is called without the lock. */
+/* A separate queue, with device and host memory between which it copies asynchronously. One thread
+ * at a time has it; only what follows gpu_lane_start is called without the lock. */
 struct gpu_lane {
     void *queue;
     gpu_ptr in, scratch;

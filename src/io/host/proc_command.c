@@ -66,8 +66,8 @@ static enum gpm_status check_command(const struct proc_command *c, struct buf *e
                     c->names[0]);
 }
 
-/* The placeholders of the words, in the order of their first appearance; "x" when there are none.
- */
+/* The placeholders of the words, in the order of their first appearance; "x" if there are no
+ * placeholders. */
 static void take_names(struct proc_command *c) {
     for (int i = 0; i < c->argc; i++) {
         size_t at = 0, len = 0;

@@ -30,8 +30,8 @@ void proc_outputs_release(struct proc_outputs *o) {
     *o = (struct proc_outputs){0};
 }
 
-/* The next {name} or {} from p on; NULL: there is none. Unlike the arguments of a command
- * (proc_command.c) a pattern has slots without a name, and no doubled brackets. */
+/* The next {name} or {} from p on, or NULL. Unlike the arguments of a command (proc_command.c) a
+ * pattern has slots without a name, and no doubled brackets. */
 static const char *next_slot(const char *p, size_t *len) {
     for (; (p = strchr(p, '{')); p++) {
         size_t n = 0;
@@ -66,7 +66,7 @@ enum gpm_status proc_outputs_pattern(struct proc_outputs *o, const char *pattern
     return GPM_OK;
 }
 
-/* A number at the start of s, after blanks; its length, 0: there is none. */
+/* A number at the start of s, after blanks; returns its length, 0 without a number. */
 static size_t number_at(const char *s, double *value) {
     size_t skip = strspn(s, " \t");
     char *end;
@@ -227,7 +227,7 @@ static int read_line(const struct proc_outputs *o, const char *s, struct answer 
     }
 }
 
-/* Why the number `name` is none. */
+/* The reason why the number `name` is missing. */
 static void say_missing(const char *name, enum found f, struct buf *why) {
     static const char *const forms[] = {[ABSENT] = "'%s' is not among what it printed: ",
                                         [OTHER] = "'%s' is no number in what it printed: ",

@@ -31,8 +31,8 @@ struct job {
     struct proc_result r;
     double started, deadline;
     double again, pause; /* when to try to start it again, 0: it runs; the last pause */
-    double gives_up;     /* when a shortage has lasted too long, 0: there is none */
-    double counts;       /* when its failure is one of the program, 0: there is none */
+    double gives_up;     /* when a shortage has lasted too long, or 0 */
+    double counts;       /* when its failure counts as the program's, or 0 */
     int retries, wait_status;
     int64_t tag;
 };
@@ -335,10 +335,10 @@ static void settle(struct proc_pool *p, struct job *j) {
     }
 }
 
-/* Looks whether the child ended; then takes what is left in the pipes and judges or retries. Who
- * ends a job tells its processes one after the other, and the program may hear it first: a failure
- * counts when this process was not told soon after. No failure waits longer than the program ran,
- * unless a signal ended it. */
+/* Checks whether the child ended; then reads the rest of the pipes and judges or retries. A job's
+ * manager signals its processes one by one, and the program may receive its signal first. So a
+ * failure counts only if this process gets no signal soon afterwards. No failure waits longer than
+ * the program ran, unless a signal ended it. */
 static void check_ended(struct proc_pool *p, struct job *j, bool stoppable) {
     if (j->ended || j->child.pid <= 0) return;
     pid_t got = waitpid(j->child.pid, &j->wait_status, WNOHANG);

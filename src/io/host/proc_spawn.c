@@ -60,7 +60,7 @@ int proc_spawn(struct proc_child *child, int watch, char *const *argv, const cha
     e = errno ? errno : EIO;
     proc_close(&report[1]);
     if (pid > 0) {
-        setpgid(pid, pid); /* also here: whoever comes first, a kill of the group then works */
+        setpgid(pid, pid); /* also in the child: whichever is first, killing the group then works */
         e = exec_errno(report[0]);
     }
     if (pid > 0 && e) {

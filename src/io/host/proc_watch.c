@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The watcher: a process that outlives this one for a moment. A program may start programs of its
- * own (a shell script does); when this process ends without warning, by SIGKILL or any signal that
- * nobody catches, they would run on. The watcher holds one end of a socket whose other end this
- * process holds, and each child until its exec. It is told of every process group that begins and
- * ends; when the socket closes, because nobody holds the other end any more, it kills the groups
- * that are left. Programs that leave their group (setsid, daemons) are out of its reach.
- */
+ * The watcher: a process that outlives this one for a moment. A program may start other programs (a
+ * shell script does). When this process ends without warning, by SIGKILL or an uncaught signal,
+ * those would continue. The watcher holds one end of a socket; this process, and each child until
+ * its exec, holds the other. The watcher is notified of every process group that begins and ends.
+ * When the socket closes, because its other end is closed everywhere, it kills the remaining
+ * groups. Programs that leave their group (setsid, daemons) are out of its reach. */
 #include "base/mem.h"
 #include "io/host/proc_priv.h"
 
@@ -63,7 +62,7 @@ int proc_watch_start(struct proc_watch *w) {
 }
 
 void proc_watch_tell(int fd, pid_t group) {
-    ssize_t ignored = send(fd, &group, sizeof group, MSG_NOSIGNAL); /* somebody killed it: go on */
+    ssize_t ignored = send(fd, &group, sizeof group, MSG_NOSIGNAL); /* it was killed: go on */
     (void)ignored;
 }
 

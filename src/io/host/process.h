@@ -48,8 +48,8 @@ struct proc_command {
     double timeout;  /* seconds of wall time per attempt; 0: none */
     int retries;     /* further attempts after a failure */
     double patience; /* seconds that a shortage of the machine may last */
-    /* Lines "gpmem: STEP VALUE" of its output are told as they come; true: it is stopped, and the
-     * value is its result. NULL: they are output like any other. */
+    /* Called for each line "gpmem: STEP VALUE" of the output. True: stop the job, with the value as
+     * its result. NULL: such lines are ordinary output. */
     bool (*watch)(void *watcher, int64_t tag, double step, double value);
     void *watcher;
 };
@@ -117,10 +117,10 @@ bool proc_pool_full(const struct proc_pool *p);
  * The pool must not be full. */
 void proc_pool_start(struct proc_pool *p, const struct proc_command *c, const char *const *values,
                      int64_t tag);
-/* Waits up to `seconds` (< 0: for ever) for one job to end; false when none did, when nothing
- * runs, or when *stop became non-zero (stop may be NULL). r must be initialised. With a stop a
- * failure is told a little later: what fails as the caller is told to end is no answer, and is not
- * told at all. */
+/* Waits up to `seconds` (< 0: for ever) for one job to end; false when none did, when nothing runs,
+ * or when *stop became non-zero (stop may be NULL). r must be initialised. With a stop a failure is
+ * reported a little later: one caused by the caller's own end is not an answer and is not
+ * reported. */
 bool proc_pool_wait(struct proc_pool *p, double seconds, const volatile sig_atomic_t *stop,
                     int64_t *tag, struct proc_result *r);
 

@@ -89,7 +89,7 @@ struct plot_panel {
 
 struct plot_scene {
     struct arena arena;
-    const char *title, *description; /* description: for readers who do not see the picture */
+    const char *title, *description; /* description: for readers without the picture */
     size_t columns;                  /* of the grid of panels */
     VEC(struct plot_panel *) panels; /* owned */
 };

@@ -319,7 +319,7 @@ enum gpm_status catalog_refused(struct catalog *c, catalog_refused_fn each, void
     return s;
 }
 
-/* ---- who is at what ---- */
+/* ---- claims on series ---- */
 /* On a server, by its clock. */
 enum gpm_status catalog_claim(struct catalog *c, const char *name, bool *ours, struct buf *err) {
     int64_t got = 0;

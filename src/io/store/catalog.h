@@ -37,7 +37,7 @@ const char *catalog_structure_text(const struct catalog *c, uint32_t number); /*
 uint32_t catalog_structures(const struct catalog *c);                         /* the largest */
 
 /* ---- texts beside it ---- */
-/* *value owned, NULL: there is none. */
+/* *value owned, or NULL if missing. */
 GPM_MUST_USE enum gpm_status catalog_text(struct catalog *c, const char *key, char **value,
                                           struct buf *err);
 GPM_MUST_USE enum gpm_status catalog_set_text(struct catalog *c, const char *key, const char *value,
@@ -59,7 +59,7 @@ GPM_MUST_USE enum gpm_status catalog_put(struct catalog *c, const struct catalog
 /* *found: there is one of this name; hash and source of it into buffers. */
 GPM_MUST_USE enum gpm_status catalog_find(struct catalog *c, const char *name, bool *found,
                                           struct buf *hash, struct buf *source, struct buf *err);
-/* The number of a name; 0: there is none. */
+/* The number of a name; 0 if missing. */
 GPM_MUST_USE enum gpm_status catalog_number(struct catalog *c, const char *name, int64_t *id,
                                             struct buf *err);
 GPM_MUST_USE enum gpm_status catalog_remove(struct catalog *c, const char *name, bool *found,
@@ -74,7 +74,8 @@ GPM_MUST_USE enum gpm_status catalog_sketch(struct catalog *c, int64_t id, bool 
                                             struct buf *sketch, struct buf *err);
 
 /* ---- work that several processes share on a server ---- */
-/* *ours: nobody else is at this series, or longer ago than a claim lasts; always with a file. */
+/* *ours: no other process works on this series, or its claim has expired; always true for a
+ * file. */
 GPM_MUST_USE enum gpm_status catalog_claim(struct catalog *c, const char *name, bool *ours,
                                            struct buf *err);
 void catalog_set_claim(struct catalog *c, double seconds); /* that a claim lasts; 300 */
@@ -82,7 +83,7 @@ double catalog_claim_lasts(const struct catalog *c);
 /* All that this process has last from now on. */
 GPM_MUST_USE enum gpm_status catalog_renew(struct catalog *c, struct buf *err);
 GPM_MUST_USE enum gpm_status catalog_unclaim(struct catalog *c, const char *name, struct buf *err);
-void catalog_wait(struct catalog *c, double seconds); /* until somebody stored something */
+void catalog_wait(struct catalog *c, double seconds); /* until a process stored a value */
 /* After a failure outside of a transaction: is there a new connection, to try again? */
 GPM_MUST_USE bool catalog_again(struct catalog *c, enum gpm_status s, size_t said, struct buf *err);
 bool catalog_is_file(const char *path); /* else the name of a server's: postgresql://... */
@@ -97,8 +98,8 @@ GPM_MUST_USE enum gpm_status catalog_refused(struct catalog *c, catalog_refused_
 
 /* ---- blocks ---- */
 #define CATALOG_PARTS 64
-/* Who knows what the parts hold: appends the records of a row, or of a number without one (NULL),
- * to each of them. */
+/* A maker with knowledge of the parts' contents appends the records of a row, or of a number
+ * without a row (NULL), to each of them. */
 struct catalog_maker {
     int parts;
     enum gpm_status (*make)(void *ctx, const struct catalog_row *r, struct buf *part,

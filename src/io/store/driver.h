@@ -38,12 +38,11 @@ struct store_table {
     bool whole;                 /* or the table */
 };
 struct store_kind {
-    const char *noun;                /* what it is, in messages: "memo table" */
-    int application_id;              /* of an SQLite file */
-    int version, oldest;             /* what is written; what can be read without migration. The
-                                      * last step is none: pages of a file with that version have
-                                      * checksums */
-    const char *const *steps;        /* step v takes version v to v + 1; a new store takes all */
+    const char *noun;         /* what it is, in messages: "memo table" */
+    int application_id;       /* of an SQLite file */
+    int version, oldest;      /* what is written; what can be read without migration. The last step
+                                 migrates nothing: pages of such a file have checksums */
+    const char *const *steps; /* step v takes version v to v + 1; a new store takes all */
     const struct store_table *table; /* the last one has no name; the last version's */
 };
 /* Creates the tables of a new store where `make` is set (then `made`, which may be NULL), migrates
@@ -88,7 +87,7 @@ struct memo_driver {
     enum gpm_status (*commit)(struct memo *m, struct buf *err);
     void (*rollback)(struct memo *m); /* does nothing where there is nothing to take back */
     double (*now)(struct memo *m);    /* seconds since 1970, by a server's clock if there is one */
-    /* Until somebody has stored something, or so many seconds; may end early. */
+    /* Waits until a process has stored a value, or for so many seconds; may return early. */
     void (*wait)(struct memo *m, double seconds);
     /* After a failure: was the connection lost, and is there a new one? Then what was not committed
      * can be tried again. NULL: connections are not lost. */

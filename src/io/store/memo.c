@@ -145,7 +145,7 @@ struct watched {
     int attempts;
 };
 
-/* For how long this handle has seen the claim as it is; who renews one changes it. */
+/* How long this handle has seen the claim unchanged; its owner's renewals change it. */
 static double seen_silent(struct memo *m, const struct memo_row *r) {
     struct watched *w = map_get(&m->watched, (uint64_t)r->id);
     double now = clock_seconds();
@@ -156,8 +156,8 @@ static double seen_silent(struct memo *m, const struct memo_row *r) {
     return 0;
 }
 
-/* For how long the claim should have been renewed. The clock of who wrote it is not ours, unless
- * that is a server's: of a file only the difference of its two times is taken from it. */
+/* How long the claim is overdue for renewal. The owner's clock may differ from ours, except on a
+ * server. For a file only the difference of the claim's two times is used. */
 static double overdue(struct memo *m, const struct memo_row *r) {
     if (!r->expires) return -INFINITY;
     if (!memo_is_file(m->path)) return memo_now(m) - r->expires;
@@ -201,8 +201,8 @@ static enum gpm_status find(struct memo *m, const double *x, struct found *f, st
 
 /* ---- claiming ---- */
 
-/* The first row of its inputs, or, `more`, one more beside those that are there; *id 0: somebody
- * else has put it there. A server shows each statement what others have committed by then, so a
+/* The first row of its inputs, or, `more`, one more beside those that are there; *id 0: another
+ * process has put it there. A server shows each statement what others have committed by then, so a
  * first row must not ask how many there are: it would become the second. */
 static enum gpm_status insert_row(struct memo *m, const double *x, bool more,
                                   enum memo_status status, const char *tag, int64_t *id,
@@ -224,7 +224,7 @@ static enum gpm_status insert_row(struct memo *m, const double *x, bool more,
     return s;
 }
 
-/* A void claim becomes ours, unless somebody was faster: *taken. */
+/* Takes over a void claim, unless another process was faster: *taken. */
 static enum gpm_status take_row(struct memo *m, const struct found *f, bool *taken,
                                 struct buf *err) {
     int64_t id;
@@ -257,7 +257,7 @@ static enum gpm_status claim(struct memo *m, const double *x, struct memo_claim 
         s = take_row(m, &f, &taken, err);
     else
         return GPM_OK;
-    out->state = taken ? MEMO_OURS : MEMO_BUSY; /* somebody was faster */
+    out->state = taken ? MEMO_OURS : MEMO_BUSY; /* another process was faster */
     return s;
 }
 
@@ -284,7 +284,7 @@ enum gpm_status memo_new_row(struct memo *m, const double *x, bool asked, int64_
                              struct buf *err) {
     enum gpm_status s = check_x(m, x, err);
     if (!s) s = begin_to(m, asked ? MEMO_TO_STORE : MEMO_TO_CLAIM, err);
-    *id = 0; /* somebody else's replicate may take the number: then ours is the next */
+    *id = 0; /* if another process's replicate takes the number, ours is the next */
     while (!s && !*id)
         s = insert_row(m, x, true, asked ? MEMO_ASKED : MEMO_CLAIMED, asked ? "ask" : "", id, err);
     return memo_end(m, s, err);
@@ -335,8 +335,8 @@ enum gpm_status memo_reclaim(struct memo *m, bool *found, int64_t *id, double *x
 
 /* ---- results ---- */
 
-/* The outcome of a row: *y, or a failure with its text. A done row stays as it is: the first value
- * stored is the one everybody uses, and *y becomes it. */
+/* Stores the outcome of a row: *y, or a failure with its text. A finished row stays unchanged: all
+ * processes use the first value stored, and *y becomes that value. */
 static enum gpm_status put_result(struct memo *m, int64_t id, double *y, const char *outputs,
                                   const char *error, double seconds, struct buf *err) {
     int64_t put;
@@ -402,7 +402,7 @@ static enum gpm_status add(struct memo *m, const double *x, double y, const char
         return GPM_E_CONFLICT;
     }
     if (*added) s = insert_row(m, x, replicate, MEMO_CLAIMED, MEMO_GIVEN, &f.id, err);
-    if (!s && !f.id) /* somebody was faster: look again */
+    if (!s && !f.id) /* another process was faster: look again */
         return add(m, x, y, outputs, error, seconds, replicate, added, err);
     return s ? s : put_result(m, f.id, &y, outputs, error, seconds, err);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The memo table on disk: one SQLite file that remembers every evaluation of one source function,
- * shared by any number of processes. A point goes absent -> claimed -> done or failed; a claim
- * whose owner died or is silent for as long as it lasts is offered again: on a server by its clock,
- * in a file by what whoever waits has seen, since the clocks of machines differ. A result is on the
- * disk (WAL, synchronous=FULL) before memo_finish returns, so a value that was used is never lost.
+ * shared by any number of processes. A point goes absent -> claimed -> done or failed; a claim is
+ * offered again if its owner died, or did not renew it in time. A server's clock decides; for a
+ * file the waiting process measures, since the clocks of machines differ. A result is on the disk
+ * (WAL, synchronous=FULL) before memo_finish returns, so a value that was used is never lost.
  *
  * Use: memo_open, then for each input memo_claim; on MEMO_OURS evaluate and memo_finish or
  * memo_fail; on MEMO_BUSY look again later. Keys are the exact bits of the inputs (-0 is 0).
@@ -13,8 +13,7 @@
  * what happened, why, and what to do. GPM_E_IO: the disk (full, read-only, missing); GPM_E_FORMAT:
  * not a memo table, damaged, or made by a newer version; GPM_E_CONFLICT: the table of another
  * function or another number of inputs; GPM_E_BUSY: locked by others past the time-out.
- * A handle is used by one thread at a time, and must not be used on both sides of a fork.
- */
+ * A handle is used by one thread at a time, and must not be used on both sides of a fork. */
 #ifndef STORE_MEMO_H
 #define STORE_MEMO_H
 #include "base/buf.h"
@@ -33,7 +32,7 @@ enum memo_status {
     MEMO_CLAIMED,
     MEMO_DONE,
     MEMO_FAILED,
-    MEMO_ASKED, /* handed to somebody outside; waits for a tell, never expires */
+    MEMO_ASKED, /* given to an external evaluator; waits for a tell, never expires */
 };
 
 struct memo_options {
@@ -102,7 +101,7 @@ struct memo_claim {
         MEMO_OURS,         /* evaluate it, then memo_finish or memo_fail */
         MEMO_KNOWN,        /* y holds the stored value */
         MEMO_KNOWN_FAILED, /* failed before; the failure's text was appended to err */
-        MEMO_BUSY,         /* somebody else is at it */
+        MEMO_BUSY,         /* another process works on it */
     } state;
     int64_t id;
     double y;
@@ -122,11 +121,11 @@ GPM_MUST_USE enum gpm_status memo_new_row(struct memo *m, const double *x, bool 
                                           struct buf *err);
 /* Extends our claim on the row (heartbeat of a long evaluation). */
 GPM_MUST_USE enum gpm_status memo_renew(struct memo *m, int64_t id, struct buf *err);
-/* Takes over any claim that is void (owner dead, time over); *found false: there is none. x gets
- * the dim inputs: the point goes on as it was asked. */
+/* Takes over any void claim (owner dead, or expired); *found is false if there is no such claim. x:
+ * dim inputs, as originally requested. */
 GPM_MUST_USE enum gpm_status memo_reclaim(struct memo *m, bool *found, int64_t *id, double *x,
                                           struct buf *err);
-/* Our claim becomes void at once, for memo_reclaim by whoever comes next. */
+/* Makes our claim void at once, so that memo_reclaim can take it. */
 GPM_MUST_USE enum gpm_status memo_abandon(struct memo *m, int64_t id, struct buf *err);
 /* Gives a claim back unevaluated: the row is deleted. */
 GPM_MUST_USE enum gpm_status memo_unclaim(struct memo *m, int64_t id, struct buf *err);
@@ -171,7 +170,7 @@ GPM_MUST_USE enum gpm_status memo_begin(struct memo *m, struct buf *err);
 GPM_MUST_USE enum gpm_status memo_end(struct memo *m, enum gpm_status s, struct buf *err);
 
 const char *memo_status_name(enum memo_status s); /* "done", "failed", .. */
-/* Waits until somebody may have stored something, at most so long. */
+/* Waits until another process may have stored a value, at most that long. */
 void memo_wait(struct memo *m, double seconds);
 /* All rows and texts into a new store. */
 GPM_MUST_USE enum gpm_status memo_copy(struct memo *from, const char *path, size_t *rows,

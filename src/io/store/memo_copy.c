@@ -35,7 +35,7 @@ enum gpm_status memo_put_row(struct memo *m, const struct memo_row *r, struct bu
     return s;
 }
 
-/* Claims do not move: whoever works on the copy is offered their points. */
+/* Claims are not copied: processes working on the copy are offered these points. */
 static bool copy_row(const struct memo_row *r, void *user) {
     struct copying *c = user;
     c->st = memo_put_row(c->to, r, c->err);

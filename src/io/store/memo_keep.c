@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Values that were paid for and could not be stored, because the disk is full or the server away:
- * a memo table of their own keeps them, until the store is opened to be written to again. It stands
- * beside the store, of a server's in the user's state folder, and nobody else could have written
- * it. */
+ * Evaluated values that could not be stored, because the disk was full or the server away. A
+ * separate memo table keeps them until the store is next opened for writing. It is beside the
+ * store, or for a server in the user's state folder, and only this user could have written it. */
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/own.h"
@@ -30,7 +29,7 @@ static enum gpm_status open_kept(struct memo *m, const char *path, struct memo *
     return memo_open(out, path, &opt, err);
 }
 
-/* Whoever brings values in takes the file away: then it is written again. */
+/* The process that imports the values removes the file; then it is written again. */
 static enum gpm_status put_row(struct memo *m, const char *path, const struct memo_row *row,
                                struct buf *err) {
     enum gpm_status s = GPM_OK;

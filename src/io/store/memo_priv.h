@@ -10,7 +10,7 @@ enum gpm_status memo_fault(struct memo *m, enum gpm_status s, struct buf *err, c
     __attribute__((format(printf, 4, 5)));
 /* A statement with its parameters, one letter of `kinds` each: i int64_t, d double (NaN: NULL), s
  * text and b bytes (pointer, size_t) that live as long as the statement; without an argument k: the
- * key in m->key, and o: who we are (started, expires, host, pid, pid_start). Ended by memo_done,
+ * key in m->key, and o: our identity (started, expires, host, pid, pid_start). Ended by memo_done,
  * also after a failure. */
 enum gpm_status memo_query(struct memo *m, const char *doing, const char *sql,
                            struct memo_answer *a, struct buf *err, const char *kinds, ...);
@@ -50,7 +50,7 @@ void memo_key(unsigned char *key, const double *x, int dim);
 
 double memo_now(struct memo *m);    /* seconds since 1970; of a file by this machine's clock */
 long long memo_pid_start(long pid); /* start time of a process in ticks, 0 unknown, -1 gone */
-/* A text beside the table, from `meta` or `state`; *out owned, NULL when there is none. */
+/* A text beside the table, from `meta` or `state`; *out owned, NULL if missing. */
 enum gpm_status memo_text(struct memo *m, const char *sql, const char *key, char **out,
                           struct buf *err);
 #endif

@@ -41,7 +41,7 @@ enum gpm_status memo_fault(struct memo *m, enum gpm_status s, struct buf *err, c
     return s;
 }
 
-/* Who we are, for how long: started, expires, host, pid, pid_start. */
+/* Our identity and the claim's duration: started, expires, host, pid, pid_start. */
 static int add_owner(struct memo *m, struct memo_param *p) {
     double now = memo_now(m);
     p[0] = (struct memo_param){PARAM_NUMBER, .d = now};

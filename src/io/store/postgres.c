@@ -4,13 +4,13 @@
  *
  *     postgresql://[user[:password]@]host[:port]/database[?options][#store]
  *
- * The tables of a store stand in a schema of its name (gpmem where there is none). libpq is loaded
- * when the first such name is met. Statements are those of SQLite, translated word by word.
+ * The tables of a store are in a schema of its name (default: gpmem). libpq is loaded when the
+ * first such name is met. Statements are those of SQLite, translated word by word.
  *
  * Claims have ends by the server's clock, and a random owner: names of machines and numbers of
  * processes mean nothing elsewhere. Claims are inserts and conditional updates, which need no lock;
  * what stores a result holds the store's advisory lock, since `seq` must follow the order of the
- * commits. A lost connection is made anew, and what had not been committed is tried again. */
+ * commits. A lost connection is opened again, and uncommitted work is retried. */
 #include "base/ascii.h"
 #include "base/clock.h"
 #include "base/library.h"
@@ -82,7 +82,7 @@ struct server {
     char *schema;   /* in quotes, as SQL has it */
     double ahead;   /* of the server's clock, seconds; read again every CLOCK_SECONDS */
     double read_at; /* by ours that runs evenly */
-    bool listening, lost, waited; /* waited: for so long that nobody waits any more */
+    bool listening, lost, waited; /* waited: so long that waiting is over */
 };
 enum { CLOCK_SECONDS = 60, RETRY_SECONDS = 60 };
 enum { LOCK_CLASS = 0x67706d31 }; /* "gpm1": advisory locks of other programs are not ours */
@@ -169,8 +169,8 @@ static void say_waiting(struct memo *m) {
     buf_release(&text);
 }
 
-/* A server that is started anew, or moved, comes back within a minute, or somebody must look: it is
- * waited for once, and asked once whenever it is needed again. */
+/* A server that restarts or moves returns within a minute, or needs attention. So we wait for it
+ * once, and afterwards try once whenever it is needed. */
 static bool come_back(struct memo *m) {
     struct server *v = server_of(m);
     double begun = clock_seconds(), end = begun + (v->waited ? 0 : RETRY_SECONDS), pause = 0.05;
@@ -181,7 +181,7 @@ static bool come_back(struct memo *m) {
         v->waited = enter(m, &ignored) != GPM_OK;
         buf_release(&ignored);
         if (!v->waited) return true;
-        if (!said && clock_seconds() > begun + 1) { /* not of one that is just started anew */
+        if (!said && clock_seconds() > begun + 1) { /* not if it only restarts */
             said = true;
             say_waiting(m);
         }
@@ -209,7 +209,7 @@ static char *quoted(const char *name, char mark) {
     return buf_take(&b);
 }
 
-/* A process is known by a number that nobody else has: containers share names and numbers. */
+/* A process is identified by a random number, since containers share names and process numbers. */
 static void name_worker(struct memo *m) {
     unsigned char bytes[8] = {0};
     struct buf b = BUF_INIT;
@@ -400,8 +400,8 @@ static void rollback(struct memo *m) {
     buf_release(&ignored);
 }
 
-/* Who stores waits for the others who do, in this store. No transaction waits for the disk with the
- * lock in hand: its commit fixes the order, and the waiting comes after (flush). */
+/* A process that stores waits for others storing in the same store. No transaction holds the lock
+ * while waiting for the disk: its commit fixes the order, and the wait comes afterwards (flush). */
 static enum gpm_status begin(struct memo *m, enum memo_intent to, struct buf *err) {
     struct buf sql = BUF_INIT;
     const char *name = server_of(m)->schema;
@@ -455,7 +455,7 @@ static double now(struct memo *m) {
     return here + v->ahead;
 }
 
-/* Notifications may be lost with a connection, so nobody waits for one longer than a second. */
+/* Notifications may be lost with a connection, so a wait lasts at most a second. */
 static void wait_for_news(struct memo *m, double seconds) {
     struct server *v = server_of(m);
     struct buf sql = BUF_INIT, ignored = BUF_INIT;
@@ -483,7 +483,7 @@ static const char strangers[] =
     "FROM pg_roles me, o LEFT JOIN pg_roles r ON r.oid=o.id WHERE me.rolname=current_user AND NOT "
     "(o.id=me.oid OR coalesce(r.rolsuper, false) OR CASE WHEN me.rolsuper OR r.oid IS NULL THEN "
     "false ELSE pg_has_role(me.oid, r.oid, 'USAGE') END)";
-/* Tables that hold code: what runs when somebody reads or writes them. */
+/* Tables with code that runs when they are read or written. */
 static const char with_code[] =
     "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid=c.relnamespace WHERE "
     "n.nspname=?1 AND c.relname IN (%s) AND (c.relkind<>'r' OR c.relrowsecurity "

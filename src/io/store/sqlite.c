@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memo tables in a file, by SQLite (WAL; synchronous=FULL where results are stored). The file may
- * come from anybody: no code of its schema runs, and no statement takes longer than a file of its
- * size can need. */
+ * Memo tables in a file, by SQLite (WAL; synchronous=FULL where results are stored). The file is
+ * untrusted: no code of its schema runs, and no statement takes longer than a file of its size can
+ * need. */
 #include "base/mem.h"
 #include "base/stop.h"
 #include "io/store/memo_priv.h"
@@ -71,8 +71,8 @@ static enum gpm_status exec(struct memo *m, const char *sql, const char *doing, 
 
 /* ---- statements ---- */
 
-/* They stay with the connection until it closes: reading their words anew costs more than running
- * them. One that nobody is at, or NULL. */
+/* Statements stay with the connection until it closes, because preparing them costs more than
+ * running them. Returns an idle one, or NULL. */
 static sqlite3_stmt *idle_statement(struct memo *m, const char *sql) {
     sqlite3_stmt *st = sqlite3_next_stmt(db_of(m), NULL);
     while (st && (sqlite3_stmt_busy(st) || strcmp(sqlite3_sql(st), sql) != 0))
@@ -167,13 +167,13 @@ static double now(struct memo *m) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Nobody tells; whoever waits looks again soon. */
+/* Without notifications, a waiting process looks again soon. */
 static void pause_a_little(struct memo *m, double seconds) {
     double s = seconds < 0.1 ? seconds : 0.1;
     nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * s)}, NULL);
 }
 
-/* ---- a file of anybody's ---- */
+/* ---- untrusted files ---- */
 
 enum { STEPS_PER_LOOK = 20000, STEPS_AT_LEAST = 2000000, STEPS_PER_BYTE = 20 };
 enum { MAX_CELL = 64 << 20 }; /* bytes; the longest text of ours is an optimiser's state */
@@ -241,8 +241,8 @@ static enum gpm_status version(struct memo *m, int *version, struct buf *err) {
 }
 
 /* What a file of this version holds: tables, each with the columns that are read. Views,
- * triggers, virtual tables and computed columns are code of whoever made the file. A plain table
- * has a root page, the others have none. */
+ * triggers, virtual tables and computed columns are code from the file's author. A plain table has
+ * a root page, the others do not. */
 static enum gpm_status check(struct memo *m, struct buf *err) {
     int n = 0;
     enum gpm_status s = read_int(
@@ -284,7 +284,7 @@ static enum gpm_status stamp(struct memo *m, struct buf *err) {
 }
 
 /* WAL needs a shared-memory file beside the table; in a folder that cannot be written a table
- * without a pending log can still be read when SQLite is told that nothing will change. */
+ * without a pending log can still be read if SQLite is opened in immutable mode. */
 static int open_immutable(struct memo *m) {
     if (file_bytes(m, "-wal") > 0) return SQLITE_CANTOPEN;
     struct buf uri = BUF_INIT;

@@ -6,9 +6,9 @@
  *
  * Every page of a database that is made here ends with its checksum (base/sum.h), which is checked
  * when the page is read. SQLite leaves those bytes alone, and sees zeros there. So pages that
- * another program brings from our log into the database, or writes anew (VACUUM), have zeros: they
- * are read as pages without a checksum, until we write them. One that another program has changed
- * in its place has a wrong one. */
+ * another program copies from our log into the database, or rewrites (VACUUM), have zeros: they are
+ * read as pages without a checksum until we write them. A page changed in place by another program
+ * has a wrong checksum. */
 #ifndef STORE_SQLITE_FILES_H
 #define STORE_SQLITE_FILES_H
 #include "io/store/driver.h"

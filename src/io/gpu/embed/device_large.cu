@@ -116,7 +116,7 @@ GLOBAL void sum_parts(const double *part, i64 n, int np, double *out) {
 }
 
 /* Of the diagonal of a block: out[0] += sum of logarithms, out[1] least, out[2] largest, out[3] += sum; one block
- * of 256 threads. A number that is none makes the least one -1. */
+ * of 256 threads. A NaN makes the least one -1. */
 GLOBAL void diagonal(const double *a, i64 lda, i64 n, double *out) {
     SHARED double scratch[256], low[256], high[256];
     double logs = 0, sum = 0, least = 1e300, most = -1e300;

@@ -16,7 +16,7 @@
 #define VARIES_ARG(i) (2u << (i))
 
 /* ---- bounds: the density at its mode in the coordinates that vary (at least one does), with the
- * others at x and a; NaN where there is none. */
+ * others at x and a; NaN if unbounded. */
 static double at(const struct sp_call *c, double x, const double *a) {
     return c->cls->num_log_density(x, a, c->n);
 }

@@ -24,7 +24,7 @@ enum gpm_status sp_bad_arg(struct sp_call *c, size_t i, const char *name, const 
 /* What the row of a procedure of numbers says in its `of`. */
 struct scalar_family {
     /* Bound of the density over the coordinates in `varies` (not 0), the others at x and a; NaN:
-     * there is none. See log_bound in sp.h. */
+     * unbounded. See log_bound in sp.h. */
     double (*best)(const struct sp_call *c, uint64_t varies, double x, double *a);
     /* domains that a signature cannot say, at the parameters a of one element; or NULL */
     enum gpm_status (*check)(struct sp_call *c, const double *a);

@@ -209,7 +209,7 @@ static enum gpm_status k_struct(struct sp_call *c, value *out) {
     return st == GPM_OK ? st : too_large(c);
 }
 
-/* An input as numbers, owned; false: it is none. */
+/* An input as numbers, owned; false: the value is not an input. */
 static bool input_of(value v, double **x, size_t *n) {
     if (v.tag != V_NUM) return seq_numbers(v, x, n);
     *x = NEW_ARRAY(double, 1);

@@ -292,7 +292,7 @@ static enum gpm_status grad_part(struct sp_call *c, value dr, value *dargs) {
     return GPM_OK;
 }
 
-/* xs[[0, 1], 1] of sequences: element 1 of the part would be a row, and who writes it means a
+/* xs[[0, 1], 1] of sequences: element 1 of the part would be a row, but the author means a
  * column. */
 static enum gpm_status no_table(struct sp_call *c, value v) {
     sp_error(c, DIAG_INDEX, "lookup: several indices and another one are for a matrix, not for %s",
@@ -472,7 +472,7 @@ static enum gpm_status simulate_contains(struct sp_call *c, value *out) {
     return GPM_OK;
 }
 
-/* The number of elements, or (variant true) whether there is none. */
+/* The number of elements, or (variant true) whether it is zero. */
 static enum gpm_status simulate_size(struct sp_call *c, value *out) {
     value v = c->args[0];
     size_t n;

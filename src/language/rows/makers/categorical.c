@@ -112,7 +112,7 @@ static value dir_stats(const struct conj *s) {
     return out;
 }
 
-/* A slot of its own, with alpha 0, for a datum that is none of the objects: it makes the joint
+/* A separate slot with alpha 0, for a datum that is not one of the objects: it makes the joint
  * density zero. Returns its number. */
 static size_t add_homeless(struct conj *s, value v) {
     size_t n = s->n_par;

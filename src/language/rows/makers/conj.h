@@ -86,7 +86,7 @@ void conj_fixed(const struct conj *s, double *a);
 void conj_latent(const struct conj *s, double *a);
 
 /* Statistics that are a sorted table: stat[0] is the number of data, then come records of a key
- * (k numbers) and its count. Counts a datum by 1 or -1; false: there is none to take out. */
+ * (k numbers) and its count. Counts a datum by 1 or -1; false: the datum to remove is missing. */
 bool conj_tally(struct conj *s, const double *key, size_t k, double by);
 /* The record of `key`, or NULL; *at: where it stands or belongs, counted in records. */
 double *conj_record(const struct conj *s, const double *key, size_t k, size_t *at);

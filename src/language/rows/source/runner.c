@@ -70,7 +70,7 @@ enum gpm_status runner_settle(struct runner *r, struct outcome *o, struct buf *e
     else if (r->store)
         s = memo_finish(r->store, c.id, o->y, o->outputs.data, o->ok ? NULL : o->why.data,
                         o->seconds, &o->y, err);
-    bool gone = s == GPM_E_NOT_FOUND; /* somebody took its row away */
+    bool gone = s == GPM_E_NOT_FOUND; /* its row was deleted meanwhile */
     if (s && !gone && o->ok)
         memo_keep_value(r->store, c.id, c.x, o->y, o->outputs.data, o->seconds, err);
     r->failed = r->failed || s;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Claim, run, store: the one loop of whoever pays for evaluations (gpmem's sources, the optimiser).
- * The caller decides which point is next and claims it; here the programs of the claims run side by
- * side, an outcome is on the disk before it is told, claims are renewed while their programs run,
- * and what did not end is given back.
- */
+ * Claim, run, store: the common loop for paid evaluations (gpmem's sources, the optimiser). The
+ * caller chooses and claims the next point. The runner runs the programs of the claims in parallel
+ * and renews their claims. An outcome is on disk before it is reported, and unfinished claims are
+ * given back. */
 #ifndef SOURCE_RUNNER_H
 #define SOURCE_RUNNER_H
 #include "base/vec.h"
@@ -23,8 +22,8 @@ struct runner {
     bool abandon, failed;          /* failed: an outcome could not be stored */
     VEC(struct runner_claim) open; /* claims whose outcome is not there yet */
 };
-/* store: borrowed, NULL: none. What is given back becomes void at once, for whoever comes next
- * (abandon), or its row is deleted. */
+/* store: borrowed, or NULL. Claims given back become void at once for the next process (abandon),
+ * or their row is deleted. */
 struct runner *runner_new(struct memo *store, int jobs, bool abandon);
 
 /* A claim of x that the caller evaluates itself; `tag` names it, id is its row (0 without a store).
