@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What predicates mean, on the curves of one draw. Sizes are told in standard deviations of the
- * values (sd). An edge is soft: Phi((v - edge) / width).
+ * What predicates mean, on the curves of one draw. Sizes are in standard deviations of the values
+ * (sd). An edge is soft: Phi((v - edge) / width).
  *
  * The course is the level without its steps. Two shapes are fitted to it by least squares: a
- * straight line, and a line with one bend (at the best of the places between knots). A trend is
- * the part of either that rises or falls by EDGE_RISE sd, where the shape explains the course.
- */
+ * straight line, and a line with one bend (at the best of the places between knots). A trend is the
+ * part of either that rises or falls by EDGE_RISE sd, where the shape explains the course. */
 #include "apps/ask/ask_curve.h"
 #include "base/mem.h"
 #include <math.h>

@@ -114,7 +114,7 @@ static char *plain_text(struct ask_words *r, const char *text) {
     return s;
 }
 
-/* "march 1988" as a date of one word, 1988-03; NULL: it is none. */
+/* "march 1988" as a date of one word, 1988-03; NULL: not such a date. */
 static char *month_of_year(struct ask_words *r, const char *month, const char *year) {
     struct time_form f;
     double x;
@@ -247,7 +247,7 @@ static bool take_range(struct ask_words *r, struct ask_clause *c) {
     return set_interval(r, c, from, to);
 }
 
-/* A date behind a preposition; NULL: there is none, as in "about 10 years". */
+/* A date after a preposition; NULL: not a date, as in "about 10 years". */
 static char *take_date(struct ask_words *r) {
     ask_take(r, hedges);
     ask_take(r, "the year");

@@ -68,7 +68,7 @@ bool ask_take(struct ask_words *r, const char *list);
 char *ask_text(struct ask_words *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Says once what was expected where; false. */
 bool ask_expected(struct ask_words *r, const char *what);
-/* One phrase each; false: what comes next is none (or it is wrong: r->failed). */
+/* One phrase each; false: another phrase follows (or a wrong one: r->failed). */
 bool ask_take_time(struct ask_words *r, struct ask_clause *c);
 bool ask_take_period(struct ask_words *r, struct ask_clause *c);
 bool ask_take_amount(struct ask_words *r, struct ask_clause *c);

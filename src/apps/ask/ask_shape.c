@@ -12,7 +12,7 @@
 #define K       SKETCH_KNOTS
 #define FIRST   4 /* two knots on either side of a bend */
 #define LAST    (ASK_BENDS - 4)
-#define NOTHING 1e-12 /* a sum of squares that is none */
+#define NOTHING 1e-12 /* a sum of squares that counts as zero */
 
 static struct {
     pthread_once_t once;

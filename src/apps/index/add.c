@@ -35,9 +35,9 @@ struct job {
     char *name, *source;
     struct series *series;                     /* of a file of several; NULL: read by the job */
     char *why;                                 /* it is refused */
-    struct indexed *of;                        /* NULL: there is none, or it is written */
-    bool done, unchanged, replaces, elsewhere; /* elsewhere: somebody else is at it */
-    bool meanwhile;                            /* stored by somebody else while we were at it */
+    struct indexed *of;                        /* NULL: missing, or already written */
+    bool done, unchanged, replaces, elsewhere; /* elsewhere: another process works on it */
+    bool meanwhile;                            /* stored by another process meanwhile */
 };
 struct adding {
     const struct index_options *o;
@@ -385,7 +385,7 @@ static enum gpm_status write_series(struct adding *a, const struct job *j) {
     return st;
 }
 
-/* Somebody else has stored this very series since we claimed it: a claim ends when a server is away
+/* Another process has stored this series since we claimed it: a claim ends if the server is away
  * for longer than it lasts. */
 static enum gpm_status look_again(struct adding *a, struct job *j) {
     struct buf hash = BUF_INIT, source = BUF_INIT;
@@ -494,7 +494,7 @@ static void *beat(void *ctx) {
     double every = catalog_claim_lasts(h->a->c) / 3;
     pthread_mutex_lock(&h->a->lock);
     while (!h->end) {
-        struct buf ignored = BUF_INIT; /* a lost connection is met again by whoever needs it */
+        struct buf ignored = BUF_INIT; /* a lost connection is reported when next needed */
         clock_cond_wait(&h->ended, &h->a->lock, every);
         if (!h->end && !h->a->st) (void)!catalog_renew(h->a->c, &ignored);
         buf_release(&ignored);

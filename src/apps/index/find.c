@@ -36,7 +36,7 @@ struct scan {
     float *weight;       /* by number of a structure */
     bool exact;          /* the pass gives answers, not bounds */
     double least;
-    double floor;          /* nobody below it can be among the best; from the lower bounds */
+    double floor;          /* series below it cannot be among the best; from the lower bounds */
     size_t sure[TIES + 1]; /* series whose answer is this step at least, rounded down */
     int64_t series, looked;
     VEC(uint8_t) step;       /* of the bound of each number */
@@ -98,7 +98,7 @@ static enum gpm_status bounds_of(const struct scan *s, const struct traits *t, f
     return traits_bound(s->q, t, &names, (float)s->floor, lo, hi);
 }
 
-/* As many answers as are wanted are not below some step: who cannot reach it is out. */
+/* As many answers as wanted reach some step: series that cannot reach it are out. */
 static void raise_floor(struct scan *s, const uint8_t *live, const float *lo, size_t n) {
     float least = (float)s->floor;
     size_t above = 0;
@@ -112,7 +112,7 @@ static void raise_floor(struct scan *s, const uint8_t *live, const float *lo, si
         }
 }
 
-/* Of each series the step of its upper bound; `step` is NONE before. */
+/* For each series the step of its upper bound; `step` was NONE before. */
 static void take_steps(struct scan *s, const uint8_t *live, const float *hi, size_t n,
                        uint8_t *step) {
     float least = (float)(s->exact ? s->least : s->floor);
@@ -168,7 +168,7 @@ static void keep(struct scan *s, struct ranked r) {
     s->best[i] = r;
 }
 
-/* Can nobody from this number on, with a bound of this step, be among the best? No answer has an
+/* Can no series from this number on, with a bound of this step, be among the best? No answer has an
  * error below that which one draw more would make (ask_sketch). */
 static bool settled(const struct scan *s, int step, int64_t id) {
     double n = SKETCH_DRAWS, sure = POSTERIOR_ERROR_Z * sqrt(1 / (n * n * n));

@@ -5,8 +5,7 @@
  *
  * Several processes that add the same files to an index on a server share the work.
  * A series is indexed by one thread from its file to its sketch; sketches are written in the order
- * of the files, whoever is ready first, so that the index of the same files is the same.
- */
+ * of the files, whichever is ready first. So equal files give equal indexes. */
 #ifndef INDEX_INDEX_H
 #define INDEX_INDEX_H
 #include "apps/ask/ask.h"
@@ -116,6 +115,6 @@ GPM_MUST_USE enum gpm_status index_remove(const char *path, const char *name, st
 /* Every sketch is read; *n how many there are. */
 GPM_MUST_USE enum gpm_status index_verify(const char *path, size_t *n, bool *summed,
                                           struct buf *err);
-/* Writes the file anew without gaps; or a copy of it to a new file. */
+/* Rewrites the file without gaps, or writes such a copy to a new file. */
 GPM_MUST_USE enum gpm_status index_compact(const char *path, const char *copy, struct buf *err);
 #endif

@@ -245,7 +245,7 @@ enum gpm_status index_compact(const char *path, const char *copy, struct buf *er
     if (st) return st;
     struct catalog_maker maker = index_maker(c);
     st = catalog_begin(c, err);
-    if (!st) st = catalog_forget(c, err); /* blocks are made anew, whatever was wrong with them */
+    if (!st) st = catalog_forget(c, err); /* rebuilds the blocks, whatever was wrong with them */
     if (!st) st = catalog_settle(c, &maker, err);
     st = catalog_end(c, st, err);
     if (!st) st = catalog_compact(c, copy, err);

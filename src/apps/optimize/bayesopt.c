@@ -201,7 +201,8 @@ size_t bo_count(const struct bo *b) {
 
 /* ---- ask ---- */
 
-/* The category with most levels, each of which has one of the first points; -1: there is none. */
+/* The category with the most levels, all of which have one of the first points; -1 if there is no
+ * category. */
 static int widest_category(const struct bo *b) {
     int widest = -1, most = 2;
     for (int k = b->space->d; k < b->D; k++) {

@@ -54,9 +54,9 @@ void bo_tell_all(struct bo *b, const double *x, const double *y);
 void bo_set_pending(struct bo *b, const double *x, size_t n);
 
 size_t bo_count(const struct bo *b); /* evaluations told, failures included */
-/* The best evaluation (noisy: mean over replicates), all its numbers in y, and unless x is NULL its
- * point; false when there is none. Nothing within the bounds yet: the one that breaks them least.
- * Several objectives: one in the middle of the front. */
+/* The best evaluation (noisy: mean over replicates): all its numbers in y, and unless x is NULL its
+ * point; false without evaluations. If no evaluation is within the bounds: the one that violates
+ * them least. Several objectives: one in the middle of the front. */
 bool bo_best(const struct bo *b, double *x, double *y);
 bool bo_feasible(const struct bo *b, const double *y); /* the numbers keep their bounds */
 /* The point to use: best seen, or for a noisy function the minimum of the posterior mean, with the

@@ -201,7 +201,7 @@ static void make_candidates(const struct acq *a, struct rng *r, double *cand, in
 
 /* The candidates of a decision, with what is known of each. */
 struct candidates {
-    int count, outside;           /* the last `outside` of them are told points that break bounds */
+    int count, outside;           /* the last `outside` are points that violate bounds */
     double *cand, *value, *apart; /* D coordinates, value, penalty of each; one block */
     double *z, *mean;             /* draws: K values each, and the means beneath; one block */
 };
@@ -377,8 +377,8 @@ static int pick_starts(const double *value, int count, int *start) {
     return n;
 }
 
-/* The best of the `most` best candidates, refined, that is no duplicate; else the best plain
- * candidate that is none. */
+/* The best of the `most` best candidates, refined, that is not a duplicate; otherwise the best
+ * plain candidate that is not. */
 static bool search(struct acq *a, const struct candidates *p, int most, double *u, double *least) {
     struct bo *b = a->b;
     int start[N_START + OUTSIDE];

@@ -7,16 +7,15 @@
  *   f(x) - beta exp(-r(x, c)/w),   beta = |N(0, s^2)|,   r in length scales,
  *
  * for c any evaluated place around the lowest or the lowest itself, some widths w, and s a multiple
- * of the noise under a half-Cauchy prior; or there is none. What is believed is the average over
- * all of them by their evidence. With C, m the covariance and mean of f at the evaluated places
- * given their values y, S the variances of the noise, h = -exp(-r/w) and g = S^-1 h
+ * of the noise under a half-Cauchy prior; or no cusp. The belief is the average over all of them,
+ * weighted by their evidence. With C, m the covariance and mean of f at the evaluated places given
+ * their values y, S the variances of the noise, h = -exp(-r/w) and g = S^-1 h
  *
  *   q = h' P h = g' (h - C g),   b = h' P y = g' (y - m),   P = (K + S)^-1 = S^-1 - S^-1 C S^-1
  *   evidence against none: (1 + s^2 q)^-1/2 exp(b mu / 2) 2 Phi(mu / sigma),
  *   beta ~ N(mu, sigma^2) above zero, sigma^2 = s^2/(1 + s^2 q), mu = sigma^2 b,
  *
- * and the belief at a place moves by beta e, e = h - C g there.
- */
+ * and the belief at a place moves by beta e, e = h - C g there. */
 #include "numeric/special/special.h"
 #include "apps/optimize/bo_priv.h"
 
@@ -24,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CUSP_NONE 0.5 /* prior probability that there is none */
+#define CUSP_NONE 0.5 /* prior probability of no cusp */
 #define REACH     1.0 /* its point is at most so far from the lowest place, */
 #define AROUND    5.0 /* and the values so far from there tell about it, in length scales */
 #define MOST      150 /* of them at most */

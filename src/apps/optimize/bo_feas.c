@@ -108,7 +108,7 @@ static bool newton(struct bo_feas *f, const double *label, const double *gram, d
     return true;
 }
 
-/* The labels' posterior; false: there is none to be had, and failures are not modelled. */
+/* The labels' posterior; false: it is unavailable, and failures are not modelled. */
 static bool learn(struct bo *b, struct bo_feas *f) {
     size_t n = f->n = b->points.n, D = (size_t)b->D;
     double *label = mem_try_doubles(n * (n + 2)), *fhat = label + n, *gram = fhat + n;

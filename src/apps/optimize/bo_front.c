@@ -41,7 +41,7 @@ static void set_units(struct bo *b, const double *y, size_t n, const bool *keep)
 }
 
 #define ENDS_EVERY 4    /* decisions */
-#define END_GAIN   0.03 /* of the front's width, in the model's units: less is none */
+#define END_GAIN   0.03 /* of the front's width, in the model's units: less does not count */
 
 /* A reference point says how far the front is of use. Where one is missing its ends are sought,
  * too, the least of each objective in turn: volume alone would let them grow by little at a time.

@@ -48,7 +48,7 @@ static bool recenter(struct bo *b) {
     return true;
 }
 
-/* A tenth, or nothing when they are rounding; false: there were none. */
+/* A tenth, or zero if they are rounding; false: there were no margins. */
 static bool lower_margins(struct bo *b) {
     bool any = false;
     for (int k = 0; k < b->K; k++) {

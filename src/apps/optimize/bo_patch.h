@@ -31,7 +31,7 @@ struct bo_patch {
 
 void bo_patch_init(struct bo_patch *p, struct bo *b); /* around the local arm's centre */
 void bo_patch_release(struct bo_patch *p);
-/* The points of the region, and its factor; false: there is none. */
+/* Loads the points of the region and its factor; false: impossible. */
 GPM_MUST_USE bool bo_patch_load(struct bo_patch *p);
 bool bo_patch_flat(const struct bo_patch *p); /* every value is the same */
 /* The point of which least is known. */

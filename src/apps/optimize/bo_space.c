@@ -113,7 +113,7 @@ static char *trimmed(const char *text, size_t n) {
 }
 
 /* A level and the place after it: all up to a comma, or a JSON string, which may hold anything.
- * NULL: it begins with a quote and is none. */
+ * NULL: it begins with a quote but is not a string. */
 static char *read_level(const char **p) {
     const char *start = *p;
     if (*start != '"') {

@@ -62,7 +62,7 @@ bool bo_space_step(const struct bo_space *s, double *u, int k, int dir);
 double bo_space_relaxed(const struct bo_space *s, int k, double u);
 /* Coordinate k is a place in an order: the next member after `from` to change places with; -1. */
 int bo_space_partner(const struct bo_space *s, int k, int from);
-int bo_space_fidelity(const struct bo_space *s);           /* its coordinate; -1: there is none */
+int bo_space_fidelity(const struct bo_space *s);           /* its coordinate, or -1 */
 bool bo_space_is_integer(const struct bo_space *s, int k); /* of coordinate k < d of u */
 bool bo_space_active(const struct bo_space *s, const double *u, int k); /* coordinate k matters */
 int bo_space_levels(const struct bo_space *s, int k); /* of coordinate k of u; 0: numeric */

@@ -125,7 +125,7 @@ static enum gpm_status find_columns(const struct bo_space *space, const struct c
     return GPM_OK;
 }
 
-/* Rows that are neither done nor failed are somebody's business elsewhere: skipped. */
+/* Skips rows that are neither done nor failed; other processes work on them. */
 static enum gpm_status import_row(struct memo *m, const struct bo_space *space, const struct csv *c,
                                   size_t i, const struct columns *cols, bool replicate, double *x,
                                   size_t *added, struct buf *err) {

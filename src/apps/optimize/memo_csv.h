@@ -15,8 +15,8 @@ GPM_MUST_USE enum gpm_status memo_csv_export(struct memo *m, const struct bo_spa
 GPM_MUST_USE enum gpm_status memo_csv_import(struct memo *m, const struct bo_space *space,
                                              const char *path, bool replicate, size_t *added,
                                              struct buf *err);
-/* The search space stored beside the table; GPM_E_NOT_FOUND (no message) when there is none,
- * GPM_E_FORMAT when it is not one of the table's rows. */
+/* The search space stored with the table; GPM_E_NOT_FOUND (no message) if missing, GPM_E_FORMAT if
+ * it does not match the table's rows. */
 GPM_MUST_USE enum gpm_status memo_space(struct memo *m, struct bo_space *space, struct buf *err);
 /* The same; a table without one has numbers of any size under the names of its inputs. */
 GPM_MUST_USE enum gpm_status memo_inputs(struct memo *m, struct bo_space *space, struct buf *err);

@@ -89,7 +89,7 @@ static size_t word_length(const char *p) {
     return n;
 }
 
-/* One word name=value into x; false: there is no such variable, or its value is none. */
+/* Reads a word name=value into x; false: no such variable, or an invalid value. */
 static enum gpm_status read_word(struct optimize *o, const char *word, double *x, struct buf *err) {
     const char *eq = strchr(word, '=');
     size_t len = eq ? (size_t)(eq - word) : 0;
@@ -128,7 +128,7 @@ void optimize_function(struct optimize *o, const char *identity, gpm_objective *
 
 /* ---- settings beside the table ---- */
 
-/* beta was the width of a bound that nobody changed. */
+/* beta was the width of a bound, always at its default. */
 static void settings_text(const struct gpm_optimize_options *p, struct buf *out) {
     buf_printf(out,
                "goal=%s seed=%llu noisy=%d acq=%d initial=%d mcmc=%d no_local=%d beta=%a "
@@ -254,8 +254,8 @@ static enum gpm_status settle_settings(struct optimize *o, struct buf *err) {
     return s;
 }
 
-/* A worker that joins runs the command of the store. A file of somebody else's must not make us
- * run programs unasked; asking and telling run none. */
+/* A worker that joins runs the store's command. A file from another user must not make us run
+ * programs without consent; asking and telling run no programs. */
 static enum gpm_status adopt_command(struct optimize *o, struct buf *err) {
     char *text = NULL;
     enum gpm_status s = memo_get(o->memo, "command", &text, err);
@@ -489,8 +489,8 @@ static void begin_anew(struct optimize *o) {
     o->fed = 0;
 }
 
-/* A state that another process (or an earlier run) saved: replay up to it, take it over. Without a
- * state, or when it is damaged, everything is learnt anew. */
+/* A state saved by another process or an earlier run: replays up to it, then takes it over. Without
+ * a valid state everything is learned again. */
 static void adopt_state(struct optimize *o, const char *text) {
     size_t told = 0;
     begin_anew(o);

@@ -56,8 +56,8 @@ static void log_line(struct optimize *o, const struct optimize_eval *e, struct b
     buf_putc(out, '\n');
 }
 
-/* How much of the lines stands behind the offset already, written by whoever ended before the note
- * was kept. What stands there else is somebody else's: 0. */
+/* How many of the lines are already after the offset, written by a process that ended before noting
+ * it. 0 if other text is there. */
 static size_t written_before(const char *path, long long offset, long long size,
                              const struct buf *lines) {
     size_t n = (size_t)(size - offset);
@@ -80,7 +80,7 @@ static enum gpm_status log_append(struct optimize *o, int fd, const char *key, s
     if (s && s != GPM_E_NOT_FOUND) return s;
     if (fstat(fd, &sb)) return buf_fail(err, GPM_E_IO, "log '%s': %s", o->opt.log, strerror(errno));
     bool file = S_ISREG(sb.st_mode);                       /* a pipe has no end to look at */
-    if (file && sb.st_size < offset) seq = 0, offset = -1; /* somebody took it away: all again */
+    if (file && sb.st_size < offset) seq = 0, offset = -1; /* the file was removed: start again */
     struct buf lines = BUF_INIT, mark = BUF_INIT;
     for (size_t i = 0; i < o->trace.n; i++) {
         if (o->trace.at[i].seq <= seq || o->trace.at[i].given) continue;
@@ -143,7 +143,7 @@ static enum gpm_status claim(struct optimize *o, const double *x, bool ask, int6
     return s;
 }
 
-/* A guess that nobody has begun with yet. */
+/* The next unused guess. */
 static bool next_start(const struct optimize *o, double *x) {
     size_t n = (size_t)o->space.n, bytes = n * sizeof *x;
     for (size_t i = 0; i < o->starts.n; i += n) {
@@ -356,7 +356,7 @@ static enum gpm_status wait_for_one(struct optimize *o, double limit, struct buf
     double wait = fmin(60, limit - clock_seconds());
     enum gpm_status s = runner_wait(o->runner, wait < 0 ? 0 : wait, o->opt.stop, &any, &got, err);
     if (!any) return s;
-    if (!s && got.nothing) /* whoever comes next evaluates it */
+    if (!s && got.nothing) /* the next process evaluates it */
         s = buf_fail(err, GPM_E_IO, "%s; every evaluation so far is kept", got.why.data);
     if (!s && !got.ok) note_failure(o, got.why.data);
     if (!s && got.unread && !got.ok) {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Did this user give this command for this store, on this machine? A worker that joins a search
- * runs the command that the store holds, with the values that its variables have; the store may
- * come from anybody, so the answer is kept outside of it.
+ * runs the command that the store holds, with the values that its variables have; the store is
+ * untrusted, so the answer is kept outside of it.
  *
  * The record of a store is one file of the user's state folder,
  * $XDG_STATE_HOME/gpmem/commands/ID-DEVICE-INODE (~/.local/state by default), with the machine's
  * name, the store's owner or server, the command and the variables. Nothing in the store can make
- * it, and a store that was copied, altered or given away differs in one of them.
- */
+ * it, and a store that was copied, altered or given away differs in one of them. */
 #include "apps/optimize/optimize.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -21,7 +20,7 @@
 
 enum { ID_LENGTH = 32 };
 
-/* The id of the store: random, made when there is none. */
+/* The id of the store: random, made if missing. */
 static enum gpm_status store_id(struct memo *m, bool make, char **id, struct buf *err) {
     enum gpm_status s = memo_get(m, "id", id, err);
     if (s != GPM_E_NOT_FOUND || !make) return s;

@@ -136,8 +136,8 @@ static double evidence_of(const struct job *j, int number) {
     return sum;
 }
 
-/* A chain where there is next to nothing goes on from where the best one is; all then begin anew.
- */
+/* A chain at a place with almost no evidence continues from the best chain's place; then all chains
+ * start counting again. */
 static bool leave_lost(struct job *j) {
     const double *evidence = j->c->evidence;
     int best = 0;

@@ -6,15 +6,14 @@
  * quarter of it ends at a point that knows nothing of where it began: a shorter way is a random
  * walk, a longer one comes back. Lengths are drawn around that, between a half and one and a half
  * times. Of several modes each has chains by its evidence. A chain begins at a draw of the normal
- * distribution; the step adapts in its first part, which is not kept. A chain that ends a round
- * where there is next to no evidence, beside the place of another, goes on from there, and all
- * begin to count anew. Where the data say little about many inputs some of them may be taken for
- * the ones that matter: chains stay with such a story for a while and then leave it, so that those
- * of one length agree on one table and not on the next. They go on, a round at a time, until they
- * tell the same (RCHAINS_SETTLED) with as many effective draws as half of those kept, or have gone
- * `rounds`; if they still do not tell the same, each counts by the evidence of where it is. Chains
- * have their own random numbers and processes, so the draws do not depend on the threads.
- */
+ * distribution; the step adapts in its first part, which is not kept. A chain that ends a round at
+ * a place with almost no evidence, compared with another's, continues from the other's place, and
+ * all start counting again. Where the data say little about many inputs some of them may be taken
+ * for the ones that matter: chains stay with such a story for a while and then leave it, so that
+ * those of one length agree on one table and not on the next. They go on, a round at a time, until
+ * they tell the same (RCHAINS_SETTLED) with as many effective draws as half of those kept, or have
+ * gone `rounds`; if they still do not tell the same, each counts by the evidence of where it is.
+ * Chains have their own random numbers and processes, so the draws do not depend on the threads. */
 #ifndef REGRESS_RCHAINS_H
 #define REGRESS_RCHAINS_H
 #include "numeric/posterior/laplace.h"

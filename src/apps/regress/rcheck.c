@@ -249,7 +249,7 @@ static bool smaller(size_t n, const double *a, const double *b) {
     return mean > 2 * sqrt(sq / (double)(n - 1) / (double)n);
 }
 
-/* Without inputs no rows are told apart, and the guess is the more frequent value. */
+/* Without inputs all rows are alike, and the guess is the more frequent value. */
 static void score_none(struct regress *r, const double *y, size_t n, double share) {
     struct rscore *s = &r->check.score[RSCORE_NONE];
     s->auc = 0.5, s->right = 0;

@@ -337,8 +337,8 @@ static enum gpm_status one_function(void *ctx, size_t draw, struct rprocess *p) 
 
 /* ---- what they say ---- */
 
-/* Shares of the variation: below the first an effect is none to be seen, unless it may be as large
- * as the second. */
+/* Shares of the variation: below the first an effect is invisible, unless it may be as large as the
+ * second. */
 #define VISIBLE 0.02
 #define MAYBE   0.1
 
@@ -393,8 +393,8 @@ static enum rshape shape_of(const struct effects *e, const struct reffect_plan *
     return share[CURVE_WAVY] >= SHOWN ? RSHAPE_WAVY : RSHAPE_NOT_SIMPLE;
 }
 
-/* From the level with the smallest outcome to that with the largest: which two that are is told by
- * the medians, so that a draw may say that it is the other way round. */
+/* From the level with the smallest outcome to that with the largest. The medians choose the two
+ * levels, so a draw may have the opposite order. */
 static void between_levels(const struct effects *e, const struct reffect_plan *p,
                            struct reffect *f) {
     size_t lo = 0, hi = 0;

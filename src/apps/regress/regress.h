@@ -168,13 +168,13 @@ void regress_words(const struct regress *r, struct buf *out);
 void regress_open(const struct regress *r, struct buf *out);
 /* Why the shares of the inputs do not add up to all; nothing where they nearly do. */
 void regress_shares(const struct regress *r, struct buf *out);
-/* What became of rows out of line; nothing where there are none. */
+/* Reports what was done with outliers; writes nothing without outliers. */
 void regress_aside(const struct regress *r, struct buf *out);
 /* What is predicted: the outcome's name, or "chance of y = 1". */
 void regress_target(const struct regress *r, struct buf *out);
 /* "rises in a straight line", of input j. */
 const char *regress_shape(const struct regress *r, int j);
-/* The two values of input j between which its change is told. */
+/* The two values of input j between which its effect is reported. */
 void regress_between(const struct regress *r, int j, const char *sign, struct buf *out);
 /* What is left to chance, a sentence: noise, or how counts scatter. Nothing of chances. */
 void regress_rest(const struct regress *r, struct buf *out);

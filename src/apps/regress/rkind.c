@@ -2,12 +2,11 @@
  *
  * What the outcome is. Two values are a chance. Whole numbers from 0 on may be counts, or measures
  * that were rounded: with the Poisson and the negative binomial distribution as with normal noise
- * some rows are described, and the evidence decides, a density being the probability of a step of
- * 1 where every value is moved at random within its step: else normal noise narrower than a step
+ * some rows are described, and the evidence decides, a density being the probability of a step of 1
+ * where every value is moved at random within its step: else normal noise narrower than a step
  * would win by what rounding did. Numbers that scatter less than counts can (a quarter of their
- * mean), and large ones, whose steps are no matter, are measures; of those between (feet of
- * stopping distance, visits a day) nobody knows but the reader, who is told.
- */
+ * mean), and large ones, whose steps are no matter, are measures; those between (feet of stopping
+ * distance, visits a day) are ambiguous, which is reported to the user. */
 #include "base/mem.h"
 #include "numeric/dist/dist.h"
 #include "apps/regress/regress.h"
@@ -62,7 +61,7 @@ enum gpm_status regress_find_family(struct regress *r, struct buf *err) {
     return take(r, kind, err);
 }
 
-/* The log evidence of some rows, evenly chosen; -inf: there is none. */
+/* The log evidence of some rows, evenly chosen; -inf if unavailable. */
 static enum gpm_status evidence(const struct regress *r, enum rfamily_kind kind, double *out) {
     size_t all = r->t.n, n = all < CONTEST_ROWS ? all : CONTEST_ROWS, d = (size_t)r->t.d;
     double *x = NEW_ARRAY(double, n *(d + 1)), *y = x + n * d, mean = r->t.y_mean, sd = r->t.y_sd;

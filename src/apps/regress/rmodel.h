@@ -80,7 +80,7 @@ void rmodel_release(struct rmodel *m);
 /* A name of free parameter i: "SE.l[1]", "noise", "size". */
 void rmodel_name(const struct rmodel *m, int i, struct buf *out);
 
-/* A process with the data, for one thread: first it is told the parameters, then asked. */
+/* A process with the data, for one thread: set the parameters first, then evaluate. */
 struct rprocess {
     const struct rmodel *m;
     struct gp *g; /* of normal measurements; of chances and counts those that stand for them, and
@@ -102,8 +102,8 @@ GPM_MUST_USE enum gpm_status rprocess_settle(struct rprocess *p);
  * noise, else of the function. */
 GPM_MUST_USE enum gpm_status rprocess_loo(struct rprocess *p, double *mean, double *var);
 
-/* The log density of the parameters' logarithms, by this process; stops where the model is told to.
- */
+/* The log density of the parameters' logarithms, computed by this process; stops when the model is
+ * asked to. */
 struct density rprocess_density(struct rprocess *p);
 
 /* The value of free parameter i at its logarithm. */

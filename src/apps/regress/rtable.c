@@ -81,7 +81,7 @@ static struct rcolumn look(const struct csv *c, const struct rtable_options *o, 
     return k;
 }
 
-/* Numbers with a few cells that are none are a mistake in the file, not words. */
+/* Numbers with a few other cells are a mistake in the file, not words. */
 static bool is_numeric(const struct rcolumn *k) {
     return k->cells && k->numbers == k->cells;
 }

@@ -345,7 +345,7 @@ const char *gpm_discover_reading(gpm_discovery *d) {
     return d->out.data;
 }
 
-/* Nobody knows the regressors of these times? */
+/* An error if the regressors at these times are unknown. */
 static enum gpm_status need_regressors(gpm_discovery *d, size_t n, const double *x) {
     const struct regressors *r = &d->d.series.reg;
     double z[REGRESSORS_MAX], slack = 0.3 * d->d.data.step * d->d.data.span;

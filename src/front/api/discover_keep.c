@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include <string.h>
 
-/* A new field is to be written, or to be set by who reads. */
+/* A new field must be written, or set by the reader. */
 PACK_SIZE(struct gpm_discover_options, 248, "see pack_options");
 
 static void pack_name(struct pack *p, const char **x) {

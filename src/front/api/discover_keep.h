@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A search of structures that is kept while it runs (apps/discover/journal.h): what was asked for,
- * with the data, as the head of its journal. Who goes on with a folder takes all of it from there,
- * so the folder can be moved and the file may be gone.
- */
+ * A search of structures that is saved while it runs (apps/discover/journal.h). The head of its
+ * journal holds the request with its data. Resuming needs only the folder, so it can be moved, and
+ * the data file may be gone. */
 #ifndef API_DISCOVER_KEEP_H
 #define API_DISCOVER_KEEP_H
 #include "apps/discover/discovery.h"

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Runs f(arg) on a thread with a stack of that size, whose lowest byte *lowest is before f begins;
- * false: there is none. */
+/* Runs f(arg) on a thread with a stack of that size; *lowest is set to its lowest byte before f
+ * begins. False if the stack cannot be made. */
 bool run_on_stack(size_t size, void *(*f)(void *), void *arg, const char **lowest);
 #endif

@@ -104,7 +104,7 @@ static const struct option *option_at(const char *text, const char *s) {
     return NULL;
 }
 
-/* Length of the value at s, 0: what stands there is none. */
+/* Length of the value at s; 0 if there is no value. */
 static size_t value_length(const struct option *o, const char *s) {
     size_t n = 0;
     if (o->kind == FLAG) return 0;

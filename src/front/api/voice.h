@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages and reports name options as the tool takes them, `--max-points 100`. Who calls from
- * another language has arguments instead: voice_text() says their names, on the way out of the
- * library, by one table (gpm_voice in gpmem.h sets the language).
- */
+ * Messages and reports name options as the tool takes them, `--max-points 100`. Callers from
+ * another language have arguments instead: voice_text() substitutes their names in the library's
+ * output, by one table (gpm_voice in gpmem.h sets the language). */
 #ifndef API_VOICE_H
 #define API_VOICE_H
 #include "base/buf.h"

@@ -68,9 +68,9 @@ static unsigned long long minutes(void) {
 }
 
 /* Warned two minutes before the limit, a task stops in good order (status 4), is put back into the
- * queue and goes on. One that gets SIGTERM is not: Slurm itself puts back what it preempts, and who
- * cancels a job does not want it back. Not by srun: where it gets the SIGTERM of a job that ends
- * before its task does, it kills that. Slurm sends SIGTERM to all that the batch step runs, and the
+ * queue and goes on. One that gets SIGTERM is not: Slurm itself puts back preempted jobs, and a
+ * cancelled job should not return. Not by srun: where it gets the SIGTERM of a job that ends before
+ * its task does, it kills that. Slurm sends SIGTERM to all that the batch step runs, and the
  * warning of --signal to its shell. */
 static void slurm(struct buf *b, const struct work *w) {
     buf_printf(

@@ -42,7 +42,7 @@ static long read_headers(void) {
     return -1;
 }
 
-/* The next message, JSON null when it is none; NULL: there are no more. */
+/* The next message, JSON null if it is invalid; NULL after the last. */
 static json_t *read_message(void) {
     long length = read_headers();
     if (length < 0 || length > MESSAGE_MAX) return NULL;

@@ -42,7 +42,7 @@ static bool read_file(struct run_path path, struct buf *out) {
            complain(false, "cannot read '%s': %s", path.text, file_why());
 }
 
-/* What the operators of each chain did; null for those of whom nothing is kept. */
+/* The operators' statistics of each chain; null for chains without. */
 static json_t *moves_of(const char *dir, uint64_t chains) {
     struct buf text = BUF_INIT;
     struct run_path path = run_path(dir, "diagnostics.json");

@@ -94,7 +94,7 @@ static enum gpm_status give_fidelity(gpm_optimizer *o, const char *text) {
     return s;
 }
 
-/* The search that the options describe; its failure is told by `finish`. */
+/* The search that the options describe; `finish` reports its failure. */
 static int begin(gpm_optimizer **o, int argc, char **argv) {
     if (args.mcmc) options.mcmc = 1;
     *o = gpm_optimizer_new(&options);

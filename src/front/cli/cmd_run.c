@@ -130,7 +130,7 @@ static gpm_session *begin_chain(struct job *j, unsigned i, const struct gpm_opti
     run_folder_output(i, &c->out);
     enum run_resumed how = run_folder_resume(i, s, &c->out);
     *done = how == RUN_DONE;
-    if (how == RUN_SPOILT) { /* nobody knows what it holds: it is left as it is */
+    if (how == RUN_SPOILT) { /* its contents are unknown, so it is left alone */
         s = gpm_session_new(o);
         run_folder_watch(i, s);
     }
@@ -317,7 +317,7 @@ static char *folder_name(const char *pattern, uint64_t chain) {
 
 static int resume_run(const char *dir); /* below */
 
-/* The folder of the folders of many chains; whoever comes first makes it. Failures show when the
+/* The parent folder of many chains' folders; the first chain makes it. Failures show when the
  * folder itself is made. */
 static void make_parent(const char *dir) {
     char *parent = mem_strdup(dir), *end = strrchr(parent, '/');

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpmem watch DIR...: how far runs are that go on here or elsewhere, from what their folders hold:
- * the manifest, the rows of each chain, when they changed last. It writes nothing there and asks
- * nobody, so it works on any file system that the workers share.
- */
+ * gpmem watch DIR...: progress of runs here or elsewhere, from their folders: the manifest, the
+ * rows of each chain, the times of change. It writes nothing and contacts no process, so it works
+ * on any file system shared with the workers. */
 #include "base/calendar.h"
 #include "base/clock.h"
 #include "base/mem.h"

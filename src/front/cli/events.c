@@ -19,7 +19,7 @@ struct chain_events {
     double share, elapsed; /* of the running command */
     double said;           /* clock_seconds() of its last event */
     const char *state;     /* "waiting", "running", "finished", "failed", "stopped" */
-    /* whom the options reported to before */
+    /* the options' previous receiver */
     void (*progress)(void *user, double share, double elapsed, const char *acceptance);
     void *progress_user;
     gpm_draw_fn *draw;

@@ -19,8 +19,8 @@ extern struct option_group event_options; /* --events FILE, --metrics FILE */
 
 /* n chains from number `first` on; false: said why. Without the options it does nothing. */
 bool events_begin(uint64_t n, uint64_t first);
-/* Chain i (from 0) begins with options `o`, which report to us from now on, and to whom they did.
- */
+/* Chain i (from 0) begins with options `o`. They report to us from now on, and we forward to their
+ * previous receiver. */
 void events_attach(size_t i, struct gpm_options *o);
 /* Chain i has ended: status "finished", "failed", "stopped"; why: its error, or "". */
 void events_end_chain(size_t i, const char *status, const char *why);

@@ -36,7 +36,7 @@ size_t offset_at(const struct document *d, size_t line, size_t units, bool utf16
 json_t *position(const struct document *d, size_t offset);
 /* Protocol range of bytes; the caller owns the result. */
 json_t *range(const struct document *d, size_t start, size_t end);
-/* The bytes of a range of the protocol; false: it is none. */
+/* The bytes of a range of the protocol; false: invalid. */
 bool range_bytes(const struct document *d, json_t *range, size_t *start, size_t *end);
 /* The word around `offset`; empty: start == end. */
 void word(const struct document *d, size_t offset, size_t *start, size_t *end);

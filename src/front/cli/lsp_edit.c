@@ -23,7 +23,7 @@ static bool same_definition(const struct gpm_name_place *a, const struct gpm_nam
     return a->def_start == b->def_start && a->def_end == b->def_end;
 }
 
-/* Occurrences in order of the text, none twice: of one that is told twice, one is shown. */
+/* Occurrences in order of the text, without repetition. */
 static bool shown_before(const struct document *d, size_t i) {
     const struct gpm_name_place *n = &d->names.at[i];
     for (size_t k = 0; k < i; k++)
@@ -87,7 +87,7 @@ json_t *do_rename(json_t *params) {
 
 /* ---- quick fixes ---- */
 
-/* The text between two marks, the first of which follows `after`; empty: there is none. */
+/* The text between two marks, the first of which follows `after`; empty if missing. */
 static char *quoted(const char *message, const char *after, char mark) {
     const char *s = strstr(message, after);
     const char *open = s ? strchr(s + strlen(after), mark) : NULL;

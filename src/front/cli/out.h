@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The one place where text leaves the tool (tests/conform/run_one_place.py holds it to that).
- * Names, cells, paths, programs and messages come from files that nobody vouches for, so what
- * people read is made visible (base/buf.h: no escape sequence of the input reaches a terminal).
- * Values that a program prints and formats for other programs (JSON, CSV, HTML) go out byte for
- * byte, unless standard output is a terminal.
- */
+ * Names, cells, paths, programs and messages come from untrusted files, so text for people is made
+ * visible (base/buf.h: no escape sequence of the input reaches a terminal). Values that a program
+ * prints and formats for other programs (JSON, CSV, HTML) go out byte for byte, unless standard
+ * output is a terminal. */
 #ifndef CLI_OUT_H
 #define CLI_OUT_H
 #include "base/file.h"

@@ -161,7 +161,7 @@ static void complete(const char *before, size_t at, const char *word, struct nam
 
 /* ---- lines from the terminal: editing, history, completion by Tab (libedit) ----
  * The history lives in $XDG_STATE_HOME/gpmem/history (~/.local/state by default), readable by its
- * owner only; without a home there is none. */
+ * owner only; without a home there is no history. */
 
 #define HISTORY_LENGTH 2000
 
@@ -260,7 +260,7 @@ static unsigned char on_tab(EditLine *el, int key) {
 
 /* ---- history ---- */
 
-/* NULL: there is none, and the prompt works as well. */
+/* NULL: no history; the prompt works without it. */
 static char *find_history(void) {
     struct buf path = BUF_INIT;
     if (own_path(&path, "history") && file_folders_above(path.data) == GPM_OK)

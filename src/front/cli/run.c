@@ -31,8 +31,8 @@ static volatile sig_atomic_t stopped;
 static const int stop_signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGXCPU, SIGHUP};
 static atomic_int n_interrupts;
 
-/* A person who asks a second time does not want to wait. Machines send their signals twice without
- * meaning it: Slurm to the step and to the job, SIGUSR1 before SIGTERM. */
+/* A user who interrupts a second time does not want to wait. Machines send signals twice
+ * unintentionally: Slurm to the step and to the job, SIGUSR1 before SIGTERM. */
 static bool insists(int sig) {
     return sig == SIGINT && atomic_fetch_add(&n_interrupts, 1) > 0;
 }

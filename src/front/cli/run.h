@@ -17,8 +17,8 @@ bool interrupted(void); /* by SIGINT since the first of the sessions began */
 /* While on, SIGINT, SIGTERM, SIGUSR1, SIGXCPU and SIGHUP set the flag and interrupt the sessions; a
  * second SIGINT ends the process. */
 void stop_on_signals(bool on);
-/* From here on what is printed to a reader that is gone fails, as to a full disk, and does not end
- * the process: for those who have something to keep. So it is once a signal asked to stop. */
+/* From here on, printing to a closed reader fails like a full disk and does not end the process,
+ * for commands with results to save. This also holds once a signal has asked to stop. */
 void outlive_readers(void);
 const volatile sig_atomic_t *stop_flag(void);
 /* The prompt: from here on no number of SIGINTs ends the process. What comes when

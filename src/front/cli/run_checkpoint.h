@@ -25,7 +25,7 @@ struct chain_stand {
 };
 void chain_stand_release(struct chain_stand *c);
 bool chain_stand_write(const char *path, struct chain_stand *c); /* false: said why */
-/* False: there is none, or `why` says why it cannot be used. */
+/* False: there is no checkpoint, or `why` tells why it cannot be used. */
 bool chain_stand_read(const char *path, struct chain_stand *c, struct buf *why);
 /* The checksum of the first `length` bytes of a file; false: it is shorter. */
 bool draws_sum(int fd, uint64_t length, struct sum *sum);

@@ -73,7 +73,7 @@ static bool put_manifest(const char *dir, const struct run_facts *f) {
     return put_json(run_path(dir, "manifest.json"), m);
 }
 
-/* Summary and complaints of every quantity, for those who read the folder without this tool. */
+/* Summary and warnings of every quantity, for readers without this tool. */
 static bool put_diagnostics(const char *dir, struct run_facts *f, json_t *moves) {
     gpm_draws *d;
     if (run_draws_read(dir, f, &d) != EXIT_FINE) return false;
@@ -96,7 +96,7 @@ bool run_write_end(const char *dir, struct run_facts *f, bool draws, json_t *mov
     return put_manifest(dir, f) && good;
 }
 
-/* The checksums of the chains' files; null where nobody knows what a file should hold. */
+/* The checksums of the chains' files; null where the expected contents are unknown. */
 static json_t *sums_now(void) {
     json_t *sums = json_array();
     for (size_t i = 0; i < (size_t)run.facts.chains; i++) {
@@ -184,7 +184,7 @@ static bool begin(void) {
     return good && write_manifest(false, false);
 }
 
-/* The folder, which nobody else writes from here on; false: said why. */
+/* Takes the folder, which only this process writes from here on; false: reported why. */
 static bool take_folder(const char *dir) {
     if (file_lock(dir, &run.only) != GPM_OK)
         return complain(false, "cannot write to the folder '%s': %s", dir, file_why());

@@ -60,7 +60,7 @@ void run_folder_output(size_t i, const struct buf *output);
 /* Where chain i stood when the run before was stopped: its session, which has run nothing yet, goes
  * on from there, and *output gets what it had printed. */
 enum run_resumed {
-    RUN_BEGINS, /* there is no checkpoint, or none that can be used (said why): it begins anew */
+    RUN_BEGINS, /* no checkpoint, or an unusable one (reported): starts over */
     RUN_GOES_ON,
     RUN_DONE,  /* the chain had come to its end */
     RUN_SPOILT /* as the first, and the session is not to be used */

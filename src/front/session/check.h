@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The check before a run: walks over a program as its evaluation would, with what is known of the
- * values (constants, procedures, language/rows/protocol/guess.h), and gives the errors that
- * evaluation would give, by the functions that give them there. Nothing is drawn, run or changed.
+ * The check before a run. It walks over a program like the evaluation, with static knowledge of the
+ * values (constants, procedures, language/rows/protocol/guess.h). It reports the errors that
+ * evaluation would report, through the same functions. It draws, runs and changes nothing.
  *
- * What will certainly be evaluated and is wrong is an error; what is wrong but stands in a branch,
- * in a procedure or action that nobody may call, is a warning. Whatever is not known is believed.
- */
+ * A mistake in code that is certainly evaluated is an error. In a branch, or in a procedure or
+ * action that may never be called, it is a warning. Unknown values are assumed to be right. */
 #ifndef SESSION_CHECK_H
 #define SESSION_CHECK_H
 #include "front/session/session.h"
@@ -24,7 +23,7 @@ struct global {
     struct sym *name;
     value v; /* owned */
     struct span first;
-    bool twice; /* bound again: who does not follow the order does not know its value */
+    bool twice; /* bound again: outside the program's order its value is unknown */
 };
 
 /* A procedure of the text. */
@@ -111,7 +110,7 @@ struct checker {
 
 /* check_expr.c: what is known of the value of an expression; owned. */
 value check_expr(struct checker *k, const struct ast *a);
-void check_procedures(struct checker *k); /* the bodies of those that nobody called */
+void check_procedures(struct checker *k); /* the bodies of procedures never called */
 
 /* check_program.c */
 void check_bind(struct checker *k, struct map *to, struct sym *name, value v_taken, struct span at);
@@ -137,7 +136,7 @@ enum gpm_status session_load_enter(struct session *s, struct loads *l, const cha
                                    struct span at) GPM_MUST_USE;
 void session_load_leave(struct loads *l);
 void session_show_instruction(struct session *s, const struct ast *a);
-/* Of the name that was found unbound last, in instruction a: one of the model, or of nobody. */
+/* For the name last found unbound, in instruction a: one of the model, or unknown. */
 void session_help_unbound(struct session *s, const struct ast *a, const struct sym *of_model);
 void session_help_data(struct session *s, const struct ast *a);
 #endif

@@ -185,7 +185,7 @@ void check_aim(struct checker *k, const struct infer_op *op, const value *args, 
     sp_sig_parse(op->sig, &sig);
     if (!sig.target || !n || guess_of(args[0]) || subproblem_of(args[0])) return;
     bool named = n > 1 && !is_absent(args[1]), runs = true;
-    for (size_t i = 2; i < n; i++) { /* no steps, or perhaps none, harm nobody */
+    for (size_t i = 2; i < n; i++) { /* no steps, or perhaps none, do no harm */
         if (args[i].tag == V_NUM && args[i].u.num == 0) return;
         runs &= !guess_of(args[i]);
     }
@@ -253,7 +253,7 @@ static bool count_kind(const struct checked_choice *c, uint32_t before, struct k
     return true;
 }
 
-/* Choices that stand for certain when instruction `before` runs are told from others. */
+/* Distinguishes choices that certainly exist when instruction `before` runs from others. */
 static bool kinds_of(const struct checker *k, value scope, uint32_t before, struct kinds *out) {
     *out = (struct kinds){0};
     bool known = true;

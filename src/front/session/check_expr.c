@@ -166,8 +166,8 @@ static bool refused(struct sp_call *c) {
     return errors == 2;
 }
 
-/* Arithmetic with something that is none of its numbers, whatever the other arguments are: those
- * are taken to be 1. */
+/* Does arithmetic fail on an argument that is not a number, whatever the others are? Those are
+ * taken to be 1. */
 static bool hopeless(struct sp_call *c) {
     value *args = NEW_ARRAY(value, c->n + 1), v = NIL;
     bool found = false, wrong = false;
@@ -433,7 +433,7 @@ static value look_lambda(struct checker *k, const struct ast *a) {
         p->closed = k->locals.n == 0;
         map_put(&k->procs, MAP_PTR(a), p);
         if (p->closed)
-            vec_push(&k->waiting, p); /* whoever calls it knows more */
+            vec_push(&k->waiting, p); /* a call gives more information */
         else
             walk_body(k, p);
     }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The check of a whole text before it runs: see check.h. First every name, label and tag of the
- * text is gathered, then its instructions are looked at in order, then the procedures that nobody
- * called, then the operators, which need to know every tag.
- */
+ * text is gathered, then its instructions are looked at in order, then the procedures never called,
+ * then the operators, which need all tags. */
 #include "front/session/check.h"
 #include "base/file.h"
 #include "language/rows/source/srcfn.h"
@@ -57,7 +56,7 @@ struct global *check_global(const struct map *of, const struct sym *name) {
     return map_get(of, MAP_PTR(name));
 }
 
-/* Bound twice, its value is known only to those who follow the order. */
+/* A name bound twice has a known value only in the program's order. */
 void check_bind(struct checker *k, struct map *to, struct sym *name, value v_taken,
                 struct span at) {
     struct global *g = check_global(to, name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See checkpoint.h. What a session holds besides is made anew: the library, compiled code, memos of
- * pure procedures, what belongs to messages. */
+ * See checkpoint.h. Everything else in a session is rebuilt: the library, compiled code, memos of
+ * pure procedures, data for messages. */
 #include "front/session/checkpoint.h"
 
 #include "base/clock.h"

@@ -371,7 +371,7 @@ static bool only_changes(const struct ast *a, bool inside) {
     }
 }
 
-/* Draws that nobody receives, and that the program leaves at its end, are summarised. */
+/* Draws without a receiver that the program leaves at its end are summarised. */
 static bool leaves_draws(const struct session *s, const struct ast *a, value v) {
     const struct dataset *d = dataset_of(v);
     return a == s->last && s->printing && !s->infer.draw && !s->infer.wrote && d &&
