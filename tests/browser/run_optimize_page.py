@@ -21,7 +21,7 @@ window.addEventListener('load', () => {
   out.push(picked());
   visit.tell({picked: out, rows: rows.length, values: rows.map(r => parseFloat(r.cells[0].textContent)),
               wide: document.documentElement.scrollWidth, charts: document.querySelectorAll('svg').length, title: document.querySelector('h1').innerText,
-              said: document.querySelector('pre').innerText, small: Math.min(...[...document.querySelectorAll('svg')].map(s => s.getBoundingClientRect().width / s.viewBox.baseVal.width))});
+              said: document.querySelector('main').innerText, small: Math.min(...[...document.querySelectorAll('svg')].map(s => s.getBoundingClientRect().width / s.viewBox.baseVal.width))});
 });
 """
 LOOK = """
@@ -70,7 +70,7 @@ def main():
                 seen = server.visit(BROWSER, "/cost.html", LOOK, folder, width)
                 assert "epochs=30" in seen["text"] and "cost 5" in seen["text"] and seen["wide"] <= width and seen["charts"] >= 4, seen
                 seen = server.visit(BROWSER, "/stopped.html", LOOK, folder, width)
-                assert seen["text"].count(", stopped early\t") == seen["stopped"] and seen["stopped"] > 0, seen
+                assert seen["text"].count(", stopped early") == seen["stopped"] and seen["stopped"] > 0, seen
                 assert seen["wide"] <= width, seen
                 for page, charts in (("long", 7), ("many", 14), ("three", 8), ("failed", 0)):
                     seen = server.visit(BROWSER, "/%s.html" % page, LOOK, folder, width)

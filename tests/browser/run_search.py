@@ -16,7 +16,7 @@ window.addEventListener('load', function () {
   document.querySelectorAll('details').forEach(function (d) { d.open = true; });
   out.wide = document.documentElement.scrollWidth; out.window = window.innerWidth;
   out.charts = 0; out.least = 99;
-  document.querySelectorAll('.chart svg').forEach(function (s) {
+  document.querySelectorAll('figure svg').forEach(function (s) {
     var r = s.getBoundingClientRect();
     if (!r.width) return;
     out.charts++;

@@ -53,7 +53,7 @@ def test_front_under_noise():
             b = p["believed"][name]
             assert 0 < b["sd"] < 0.1 and abs(b["mean"] - truth) < 6 * b["sd"] + 0.01, (p, name, truth)
     page = open("n.html").read()
-    assert page.count("data-y=") == len(front) and 'class="weight"' in page and "±" in page
+    assert page.count("data-y=") == len(front) and 'data-weights="f\ng"' in page and "±" in page
 
 
 def test_nothing_within_the_bounds_is_said():

@@ -71,7 +71,7 @@ with tempfile.TemporaryDirectory() as tmp:
     for i, key in enumerate(KEYS):
         assert '<a href="#series%d">%s</a>' % (i + 1, key or "(no name)") in page and "<h2>%s</h2>" % (key or "(no name)") in page, key
     assert page.count("data-chart") >= 6 and page.count("Forecast as a table") == 6 and "no result: long.csv: 1 value is too few" in page
-    assert "per month (95%" in page and "<code>place</code>" in page
+    assert "per month (95%" in page and "by &#39;place&#39;" in page
     with open("evil.csv", "w") as f:
         f.write("k,t,y\n" + "".join('"<script>alert(%d)</script>",%d,%d\n' % (s, i, (i * 7 + s) % 11 + i) for s in range(3) for i in range(20)))
     run("discover", "evil.csv", "--by", "k", *K, "--html", "evil.html", "-q")

@@ -273,7 +273,7 @@ check(out["check"]["rmse"] < 0.8 * out["check"]["rmse_linear"] < out["check"]["r
 check([o["line"] for o in out["outliers"]] == [19], "the row far out is line 19")
 check("line 19:" in text and "No visible effect: x" in text, "the words")
 page = open("f.html").read()
-check("(south \u2192 north)" in page, "the page tells between what the outcome changes")
+check("south \u2192 north: " in page, "the page tells between what the outcome changes")
 check(page.count("<svg") == 9 and "rises in a straight line" in page and page.endswith("</html>\n"), "the page")
 predicted = list(csv.DictReader(open("p.csv")))
 check(len(predicted) == 150 and predicted[0]["site"] in ("north", "south"), "predictions of a file")

@@ -66,7 +66,7 @@ def check_watch():
     assert " running " in run("watch", "--once", "long")
     with open(at("watched"), "w") as seen:
         w = subprocess.Popen([TOOL, "watch", "long", "--every", "0.2s"], cwd=WORK, stdout=seen)
-    counts = lambda: [int(l.split()[3]) for l in open(at("watched")).read().split("\n")[:-1] if l.startswith("long")]
+    counts = lambda: [int(l.split()[3]) for l in open(at("watched")).read().split("\n")[:-1] if l.startswith("  long ")]
     while len(set(counts())) < 2:  # until it has seen the run go on
         time.sleep(0.05)
         assert p.poll() is None and w.poll() is None

@@ -89,7 +89,9 @@ RULES = [
     ("commas, currencies and other signs of people's numbers are read by table/amounts.c", Quoted(r"\\xe2\\x82\\xac|\bEUR\b"),
      ["table/amounts.c", "table/amounts.h"], {}),
     ("what is not finite is null in JSON, by base/json.c", Quoted(r'"null"'), ["base/json.c"],
-     {"apps/discover/report_html.c": "seven digits are enough where a pointer rests", "table/csv.c": "a word for a missing cell"}),
+     {"table/csv.c": "a word for a missing cell"}),
+    ("a page is begun by io/plot/doc_html.c", Quoted(r'<!(?i:doctype)'), ["io/plot/doc_html.c"],
+     {"table/csv.c": "says that a file is a page"}),
 ]
 
 

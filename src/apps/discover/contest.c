@@ -111,21 +111,6 @@ static int best_baseline(const struct contest *c) {
     return best;
 }
 
-void contest_print(const struct contest *c, const struct contest_form *f, struct buf *out) {
-    if (!c->origins) return;
-    double n = (double)c->origins;
-    buf_printf(out, f->title, 100 * c->level);
-    for (int k = 0; k < CONTEST_ROWS; k++) {
-        struct buf inside = BUF_INIT;
-        const struct contest_row *r = &c->row[k];
-        if (!isnan(r->coverage)) buf_printf(&inside, "%.0f%%", 100 * r->coverage / n);
-        buf_printf(out, f->row, contest_name(k), r->mase / n, r->smape / n,
-                   inside.len ? inside.data : "");
-        buf_release(&inside);
-    }
-    buf_puts(out, f->end);
-}
-
 void contest_sentence(const struct contest *c, struct buf *out) {
     if (!c->origins) return;
     int best = best_baseline(c);

@@ -36,10 +36,6 @@ struct contest_values {
  * m: the data of the fit, for their grid and season. */
 void contest_add(struct contest *c, const struct smodel_data *m, struct contest_values past,
                  struct contest_values next, const struct prediction *p);
-/* A table and a sentence; rows as the form says: name, MASE, sMAPE, coverage as text. */
-struct contest_form {
-    const char *title, *row, *end;
-};
-void contest_print(const struct contest *c, const struct contest_form *f, struct buf *out);
+/* Whether the structure pays. */
 void contest_sentence(const struct contest *c, struct buf *out);
 #endif

@@ -129,23 +129,9 @@ void discovery_program(const struct discovery *d, struct buf *out);
 /* The arguments of read_series and structure_model: which values of which file. */
 void program_series(const struct series *s, const struct series_options *o, struct buf *out);
 /* ---- output ---- */
-/* How a report writes the posterior's tables. Arguments of a row: probability, error, the transform
- * with `after` behind it or nothing, text, percent; of the others: what each of them, or their sum,
- * comes to. */
-struct entry_form {
-    const char *after, *row, *each, *rest;
-};
-/* "log", "root": what most of a structure's probability is of; "": the values. */
-const char *report_transform(const struct post_entry *e);
-void report_entries(const struct post_table *t, const struct entry_form *f, struct buf *out);
-void report_data(const struct discovery *d, struct buf *out);
-void report_holdout(const struct discovery *d, struct buf *out); /* a line; nothing without one */
-void discovery_text(const struct discovery *d, struct buf *out);
 void discovery_json(const struct discovery *d, struct buf *out);
 /* A table of the posterior as a field of a JSON object; key: what an entry's text is called. */
 void report_table(const char *name, const char *key, const struct post_table *t, struct buf *out);
-void discovery_markdown(const struct discovery *d, struct buf *out);
-void discovery_html(const struct discovery *d, struct buf *out);
 
 /* ---- folder ---- */
 GPM_MUST_USE enum gpm_status discovery_save(const struct discovery *d, const char *dir,

@@ -9,7 +9,7 @@
 #include "apps/ask/ask.h"
 #include "inference/op/query.h"
 #include "language/rows/source/srcfn.h"
-#include "apps/discover/discovery.h"
+#include "apps/discover/report.h"
 #include "apps/discover/every.h"
 #include "apps/discover/program_space.h"
 #include <math.h>
@@ -33,15 +33,18 @@ static void model_free(struct box *b) {
 static void model_print(const struct box *b, struct buf *out) {
     const struct structure_model *m = (const struct structure_model *)b;
     const struct posterior *p = &m->d.post;
-    static const struct entry_form form = {.after = " ",
-                                           .row = "\n  %1$.4f  %2$.4f  %3$s%4$s",
-                                           .rest = "\n  %.4f          all others"};
+    struct buf title = BUF_INIT;
+    struct doc doc;
     if (m->scope)
-        buf_printf(out, "<structures of the grammar %s", m->scope);
+        buf_printf(&title, "<structures of the grammar %s", m->scope);
     else
-        buf_printf(out, "<structures of %zu values of %s", m->d.series.n, m->d.series.name);
-    if (!p->search) buf_puts(out, ": not searched yet");
-    report_entries(&p->structures, &form, out);
+        buf_printf(&title, "<structures of %zu values of %s", m->d.series.n, m->d.series.name);
+    if (!p->search) buf_puts(&title, ": not searched yet");
+    doc_begin(&doc, DOC_TEXT, "", "", out);
+    report_entries(title.data, "", "structure", &p->structures, &doc);
+    doc_end(&doc);
+    buf_release(&title);
+    out->len--; /* the end of the last line */
     if (p->n_chains) buf_printf(out, "\n  %s%s", p->settled ? "" : "NOT SETTLED: ", p->verdict);
     buf_putc(out, '>');
 }

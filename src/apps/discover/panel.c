@@ -12,12 +12,10 @@
 #include "apps/discover/panel.h"
 #include "base/ascii.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/stop.h"
 #include "apps/discover/every.h"
-#include "apps/discover/words.h"
 #include "table/csv.h"
 #include <math.h>
 #include <stdio.h>
@@ -337,102 +335,4 @@ void panel_release(struct panel *p) {
     mem_free(p->name);
     mem_free(p->by);
     memset(p, 0, sizeof *p);
-}
-
-/* ---- reports ---- */
-
-static const char *const motifs[] = {"trend",  "recurring_pattern",    "smooth", "random_walk",
-                                     "change", "heteroskedastic_noise"};
-
-const char *panel_motif(const struct panel *p, size_t k, double *probability) {
-    double sum = 0, n = 0;
-    if (k == COUNT_OF(motifs)) return NULL;
-    for (size_t i = 0; i < p->n; i++)
-        if (!p->at[i].error) sum += posterior_entry(&p->at[i].d->post.motifs, motifs[k]), n++;
-    *probability = n > 0 ? sum / n : 0;
-    return motifs[k];
-}
-
-void panel_rise(const struct discovery *d, struct buf *out) {
-    struct level_rate all = level_rate(&d->dec.level, 0, LEVEL_POINTS - 1);
-    if (all.sd > 0 || all.slope != 0)
-        words_rate(d, all.slope, all.sd, true, out);
-    else
-        buf_puts(out, "level stays the same");
-}
-
-size_t panel_failures(const struct panel *p) {
-    size_t bad = 0;
-    for (size_t i = 0; i < p->n; i++) bad += p->at[i].error != NULL;
-    return bad;
-}
-
-void panel_text(const struct panel *p, struct buf *out) {
-    size_t bad = panel_failures(p);
-    buf_printf(out, "%s: %zu series", p->name, p->n);
-    if (p->by) buf_printf(out, " by '%s'", p->by);
-    if (bad) buf_printf(out, ", %zu of them without a result", bad);
-    buf_puts(out,
-             p->second ? "; hyper-parameters have priors learnt from all of them\n\n" : "\n\n");
-    buf_puts(out,
-             "Series: values, most probable structure, its probability; how the level moved\n");
-    for (size_t i = 0; i < p->n; i++) {
-        const struct panel_member *m = &p->at[i];
-        buf_printf(out, "  %-16s ", m->key);
-        if (m->error) {
-            buf_printf(out, "no result: %s\n", m->error);
-            continue;
-        }
-        const struct post_entry *top = &m->d->post.structures.at[0];
-        buf_printf(out, "%5zu  %s%s%s  %.2f  ", m->d->series.n, report_transform(top),
-                   *report_transform(top) ? " " : "", top->text, top->p);
-        panel_rise(m->d, out);
-        buf_puts(out, m->d->post.settled ? "\n" : "  NOT SETTLED\n");
-    }
-    buf_puts(out, "\nOver the panel: mean probability that a series has\n");
-    double mean;
-    const char *name;
-    for (size_t k = 0; (name = panel_motif(p, k, &mean)); k++)
-        buf_printf(out, "  %.3f  %s\n", mean, name);
-}
-
-void panel_json(const struct panel *p, struct buf *out) {
-    buf_puts(out, "{\n  ");
-    JSON(out, FIELD("file", p->name), FIELD("by", p->by ? p->by : ""), FIELD("series", p->n),
-         FIELD("shared_hyperparameters", p->second));
-    buf_puts(out, ",\n  \"motifs\": [\n");
-    double mean;
-    const char *name;
-    for (size_t k = 0; (name = panel_motif(p, k, &mean)); k++) {
-        buf_puts(out, "    {");
-        JSON(out, FIELD("motif", name), FIELD("mean_probability", mean));
-        buf_puts(out, k + 1 < COUNT_OF(motifs) ? "},\n" : "}\n  ],\n  \"shared\": [\n");
-    }
-    for (size_t k = 0; k < p->shared.n; k++) {
-        const struct hyper_prior *h = &p->shared.at[k];
-        struct buf term = BUF_INIT;
-        if (h->mask)
-            term_print((struct term){.mask = h->mask}, &term);
-        else
-            buf_puts(&term, "WN");
-        buf_puts(out, "    {");
-        JSON(out, FIELD("term", term.data), FIELD("parameter", spar_name(h->kind)),
-             FIELD("mean", h->mean), FIELD("sd", h->sd));
-        buf_puts(out, k + 1 < p->shared.n ? "},\n" : "}\n");
-        buf_release(&term);
-    }
-    buf_puts(out, "  ],\n  \"panel\": [\n");
-    for (size_t i = 0; i < p->n; i++) {
-        const struct panel_member *m = &p->at[i];
-        buf_puts(out, "{");
-        JSON(out, FIELD("key", m->key));
-        if (m->error) {
-            JSON(out, FIELD("error", m->error));
-        } else {
-            buf_puts(out, ", \"result\": ");
-            discovery_json(m->d, out);
-        }
-        buf_puts(out, i + 1 < p->n ? "},\n" : "}\n");
-    }
-    buf_puts(out, "]}\n");
 }

@@ -7,6 +7,7 @@
 #ifndef DISCOVER_PANEL_H
 #define DISCOVER_PANEL_H
 #include "apps/discover/discovery.h"
+#include "io/plot/doc.h"
 
 struct panel_member {
     char *key;           /* value of the column, or the column's name */
@@ -44,12 +45,6 @@ GPM_MUST_USE enum gpm_status panel_read(struct panel *p, const char *path,
 void panel_release(struct panel *p); /* not the runs */
 /* Each run into a folder of its own below dir, by its key. */
 GPM_MUST_USE enum gpm_status panel_save(const struct panel *p, const char *dir, struct buf *err);
-void panel_text(const struct panel *p, struct buf *out);
+void panel_report(const struct panel *p, enum doc_form form, struct buf *out);
 void panel_json(const struct panel *p, struct buf *out);
-void panel_html(const struct panel *p, struct buf *out);
-/* Pieces of them: motif number k (NULL: no more) with its mean probability over the series; how the
- * level of a series moved; how many have no run. */
-const char *panel_motif(const struct panel *p, size_t k, double *probability);
-void panel_rise(const struct discovery *d, struct buf *out);
-size_t panel_failures(const struct panel *p);
 #endif

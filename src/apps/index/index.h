@@ -10,6 +10,7 @@
 #define INDEX_INDEX_H
 #include "apps/ask/ask.h"
 #include "numeric/la/parallel.h"
+#include "io/plot/doc.h"
 #include "io/store/catalog.h"
 #include <signal.h>
 
@@ -96,9 +97,8 @@ GPM_MUST_USE enum gpm_status index_like(const char *path, const char *like, size
                                         const struct index_options *o, struct index_result *out,
                                         struct buf *err);
 void index_result_release(struct index_result *r);
-void index_result_text(const struct index_result *r, struct buf *out);
+void index_result_report(const struct index_result *r, enum doc_form form, struct buf *out);
 void index_result_json(const struct index_result *r, struct buf *out);
-void index_result_html(const struct index_result *r, struct buf *out);
 
 /* "forecast": [...], the steps ahead of a sketch. */
 void index_forecast(const struct sketch *p, struct buf *out);

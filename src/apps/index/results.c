@@ -4,14 +4,11 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "apps/index/index.h"
-#include "io/plot/scene.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define K SKETCH_KNOTS
-
-extern const char embed_index_page_css[], embed_index_page_js[];
 
 /* The course of a series over its knots: mean level, and what lies around it: draws, swing. */
 struct curve {
@@ -64,26 +61,6 @@ static void sparkline(const struct sketch *p, struct buf *out) {
     }
 }
 
-static void put_count(const struct index_result *r, struct buf *out) {
-    buf_printf(out, "%zu of %lld series", r->n, (long long)r->series);
-}
-
-void index_result_text(const struct index_result *r, struct buf *out) {
-    size_t wide = 4;
-    for (size_t i = 0; i < r->n; i++)
-        if (strlen(r->at[i].name) > wide) wide = strlen(r->at[i].name);
-    if (wide > 30) wide = 30;
-    buf_printf(out, "read as: %s\n", r->reading);
-    put_count(r, out);
-    buf_puts(out, ", the most probable first\n\n");
-    for (size_t i = 0; i < r->n; i++) {
-        const struct index_hit *h = &r->at[i];
-        buf_printf(out, "%3zu  %.3f ±%.3f  ", i + 1, h->probability, h->error);
-        sparkline(&h->sketch, out);
-        buf_printf(out, "  %-*s  %s\n", (int)wide, h->name, h->words);
-    }
-}
-
 /* A number of which a sketch knows some digits: more of them would only take time. */
 static void put_short(const char *before, double v, int digits, struct buf *out) {
     buf_puts(out, before);
@@ -127,7 +104,29 @@ void index_forecast(const struct sketch *p, struct buf *out) {
     buf_putc(out, ']');
 }
 
-/* ---- the page ---- */
+/* ---- documents ---- */
+
+static void hit_row(const struct index_hit *h, size_t rank, struct doc *doc) {
+    doc_cellf(doc, "%zu", rank);
+    doc_cellf(doc, "%.3f ±%.3f", h->probability, h->error);
+    sparkline(&h->sketch, &doc->words);
+    doc_cell(doc);
+    doc_cellf(doc, "%s", h->name);
+    doc_cellf(doc, "%s", h->words);
+}
+
+/* Rows of text. */
+static void hit_table(const struct index_result *r, struct doc *doc) {
+    static const struct doc_column columns[] = {{"", DOC_NUMBER},
+                                                {"probability", DOC_WORD},
+                                                {"course", DOC_WORD},
+                                                {"name", DOC_WORD},
+                                                {"words", DOC_WORD}};
+    doc_table(doc, NULL, "", columns, COUNT_OF(columns));
+    for (size_t i = 0; i < r->n; i++) hit_row(&r->at[i], i + 1, doc);
+    doc_table_end(doc);
+}
+
 static void put_spark(const struct curve *c, struct buf *out) {
     double lo, hi;
     range_of(c, &lo, &hi);
@@ -158,71 +157,74 @@ static void plot_ahead(struct plot_panel *panel, const struct sketch *p) {
             PLOT_COLOUR(PLOT_VERMILION));
 }
 
-static void put_chart(const struct sketch *p, const struct curve *c, size_t number,
-                      struct buf *out) {
-    static const struct {
-        const char *class;
-        double width;
-    } sizes[] = {{"wide", 860}, {"narrow", 356}};
-    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-        struct plot_scene *s =
-            plot_scene_new(NULL, "Level with what repeats and its uncertainty around it", 1);
-        struct plot_panel *panel = plot_panel_add(s, NULL);
-        char id[40];
-        panel->x.time = p->clock == CLOCK_YEARS  ? PLOT_TIME_YEARS
-                        : p->clock == CLOCK_DAYS ? PLOT_TIME_DAYS
-                                                 : PLOT_TIME_NONE;
-        plot_band(panel, "swing and uncertainty", K, c->x, c->lo, c->hi, PLOT_COLOUR(PLOT_BLUE));
-        plot_xy(panel, PLOT_LINE, "level", K, c->x, c->mid, PLOT_COLOUR(PLOT_BLUE));
-        plot_ahead(panel, p);
-        snprintf(id, sizeof id, "hit%zu-%s", number, sizes[i].class);
-        struct plot_svg_options o = {sizes[i].width, 240, id, true};
-        buf_printf(out, "<div class=\"chart %s\">", sizes[i].class);
-        plot_svg(s, &o, out);
-        buf_puts(out, "</div>\n");
-        plot_scene_free(s);
-    }
+static void put_chart(const struct sketch *p, const struct curve *c, const char *id,
+                      struct doc *doc) {
+    struct plot_scene *s =
+        plot_scene_new(NULL, "Level with what repeats and its uncertainty around it", 1);
+    struct plot_panel *panel = plot_panel_add(s, NULL);
+    panel->x.time = p->clock == CLOCK_YEARS  ? PLOT_TIME_YEARS
+                    : p->clock == CLOCK_DAYS ? PLOT_TIME_DAYS
+                                             : PLOT_TIME_NONE;
+    plot_band(panel, "swing and uncertainty", K, c->x, c->lo, c->hi, PLOT_COLOUR(PLOT_BLUE));
+    plot_xy(panel, PLOT_LINE, "level", K, c->x, c->mid, PLOT_COLOUR(PLOT_BLUE));
+    plot_ahead(panel, p);
+    doc_figure(doc, DOC_WIDE, id, s, NULL);
 }
 
-static void put_hit(const struct index_hit *h, size_t rank, struct buf *out) {
-    struct curve c = curve_of(&h->sketch);
-    buf_printf(out, "<li data-rank=\"%zu\" data-start=\"%.9g\"", rank, h->sketch.x0);
-    buf_html(out, " data-name=\"", h->name, "\"");
-    buf_html(out, " data-structure=\"", h->structure, "\"><details><summary>");
-    buf_html(out, "<span class=\"name\">", h->name, "</span>");
-    buf_printf(out,
-               "<span class=\"p\">%.3f ± %.3f<span class=\"bar\" style=\"display:block\"><div "
-               "style=\"width:%.1f%%\"></div></span></span>",
+/* The line of a result, which opens. */
+static void put_line(const struct index_hit *h, const struct curve *c, size_t rank,
+                     struct doc *doc) {
+    struct buf b = BUF_INIT;
+    buf_printf(&b, "<li data-rank=\"%zu\" data-start=\"%.9g\"", rank, h->sketch.x0);
+    buf_html(&b, " data-name=\"", h->name, "\"");
+    buf_html(&b, " data-structure=\"", h->structure, "\"><details><summary>");
+    buf_html(&b, "<span class=\"name\">", h->name, "</span>");
+    buf_printf(&b, "<span class=\"p\">%.3f ± %.3f<div style=\"width:%.1f%%\"></div></span>",
                h->probability, h->error, 100 * h->probability);
-    put_spark(&c, out);
-    buf_html(out, "<span class=\"words\">", h->words, "</span></summary>\n");
-    put_chart(&h->sketch, &c, rank, out);
-    buf_puts(out, "<table><tr><th>structure</th><th>probability</th></tr>");
-    for (size_t i = 0; i < h->sketch.n_structures && i < 8; i++) {
-        buf_html(out, "<tr><td><code>", h->sketch.structure[i].text, "</code></td>");
-        buf_printf(out, "<td>%.3f</td></tr>", (double)h->sketch.structure[i].p);
-    }
-    buf_html(out, "</table><p class=\"note\">", h->source, "");
-    buf_printf(out, ", %zu values</p></details></li>\n", h->sketch.n);
+    put_spark(c, &b);
+    buf_html(&b, "<span class=\"words\">", h->words, "</span></summary>\n");
+    doc_raw(doc, b.data);
+    buf_release(&b);
 }
 
-void index_result_html(const struct index_result *r, struct buf *out) {
-    buf_puts(out, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-                  "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
-    buf_html(out, "<title>", r->question, "</title>\n<style>");
-    buf_puts(out, embed_index_page_css);
-    buf_html(out, "</style></head><body>\n<h1>", r->question, "</h1>\n");
-    buf_html(out, "<p class=\"note\">Read as <code>", r->reading, "</code>. ");
-    put_count(r, out);
-    buf_puts(out,
-             ", the most probable first. A line opens.</p>\n"
-             "<div class=\"sort\" role=\"group\" aria-label=\"Sort\">"
-             "<button data-by=\"rank\" aria-pressed=\"true\">by probability</button>"
-             "<button data-by=\"name\" aria-pressed=\"false\">by name</button>"
-             "<button data-by=\"structure\" aria-pressed=\"false\">by structure</button>"
-             "<button data-by=\"start\" aria-pressed=\"false\">by start</button></div>\n<ol>\n");
-    for (size_t i = 0; i < r->n; i++) put_hit(&r->at[i], i + 1, out);
-    buf_puts(out, "</ol>\n<script>");
-    buf_puts(out, embed_index_page_js);
-    buf_puts(out, "</script></body></html>\n");
+static void put_hit(const struct index_hit *h, size_t rank, struct doc *doc) {
+    static const struct doc_column columns[] = {{"structure", DOC_NAME},
+                                                {"probability", DOC_NUMBER}};
+    struct curve c = curve_of(&h->sketch);
+    char id[32];
+    snprintf(id, sizeof id, "hit%zu", rank);
+    put_line(h, &c, rank, doc);
+    put_chart(&h->sketch, &c, id, doc);
+    doc_table(doc, NULL, NULL, columns, COUNT_OF(columns));
+    for (size_t i = 0; i < h->sketch.n_structures && i < 8; i++) {
+        doc_cellf(doc, "%s", h->sketch.structure[i].text);
+        doc_cellf(doc, "%.3f", (double)h->sketch.structure[i].p);
+    }
+    doc_table_end(doc);
+    doc_say(doc, DOC_NOTE, "%s, %zu values", h->source, h->sketch.n);
+    doc_raw(doc, "</details></li>\n");
+}
+
+static void hit_list(const struct index_result *r, struct doc *doc) {
+    doc_raw(doc, "<div class=\"sort\" role=\"group\" aria-label=\"Sort\">"
+                 "<button data-by=\"rank\" aria-pressed=\"true\">by probability</button>"
+                 "<button data-by=\"name\" aria-pressed=\"false\">by name</button>"
+                 "<button data-by=\"structure\" aria-pressed=\"false\">by structure</button>"
+                 "<button data-by=\"start\" aria-pressed=\"false\">by start</button></div>\n"
+                 "<ol class=\"hits\">\n");
+    for (size_t i = 0; i < r->n; i++) put_hit(&r->at[i], i + 1, doc);
+    doc_raw(doc, "</ol>\n");
+}
+
+void index_result_report(const struct index_result *r, enum doc_form form, struct buf *out) {
+    struct doc doc;
+    doc_begin(&doc, form, "gpmem search", r->question, out);
+    doc_say(&doc, DOC_ITEM, "read as: %s", r->reading);
+    doc_say(&doc, DOC_ITEM, "%zu of %lld series, the most probable first", r->n,
+            (long long)r->series);
+    if (doc_draws(&doc))
+        hit_list(r, &doc);
+    else
+        hit_table(r, &doc);
+    doc_end(&doc);
 }

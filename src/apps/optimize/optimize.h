@@ -13,6 +13,7 @@
 #define OPTIMIZE_OPTIMIZE_H
 #include "base/vec.h"
 #include "io/host/process.h"
+#include "io/plot/doc.h"
 #include "io/store/memo.h"
 #include "apps/optimize/goals.h"
 #include <signal.h>
@@ -91,9 +92,8 @@ bool optimize_best(const struct optimize *o, double *x, double *y);
 /* The evaluations that nothing is better than in every objective, within the bounds: indices into
  * the trace, at most trace.n; how many. */
 size_t optimize_front(const struct optimize *o, size_t *index);
-void optimize_report_text(struct optimize *o, struct buf *out);
+void optimize_report(struct optimize *o, enum doc_form form, struct buf *out);
 void optimize_report_json(struct optimize *o, struct buf *out);
-void optimize_report_html(struct optimize *o, struct buf *out);
 
 /* ---- for the files of this folder ---- */
 
@@ -110,11 +110,11 @@ double optimize_by_step(struct optimize_curve *c, double step);
  * of a lower fidelity? */
 double optimize_cost(const struct optimize *o, const struct optimize_eval *e);
 bool optimize_is_full(const struct optimize *o, const double *x);
-/* optimize_front.c: under noise what the objectives of these evaluations are believed to be, one
- * after the other; false: they are as they were told. And a table of the page to pick one in. */
+size_t optimize_within(const struct optimize *o); /* those that keep the bounds */
+/* Under noise what the objectives of these evaluations are believed to be, medians and half of the
+ * central 68%, one after the other; false: they are as they were told. */
 bool optimize_front_belief(struct optimize *o, const size_t *index, size_t n, double *mean,
                            double *sd);
-void optimize_front_table(struct optimize *o, const size_t *index, size_t n, struct buf *out);
 /* NaN: none, as a value of the first objective and as the best so far. */
 bool optimize_better(const struct optimize *o, double y, double best);
 /* " f=3 c=-1" of the numbers that are known. */

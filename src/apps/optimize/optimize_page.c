@@ -1,27 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The page of an optimisation: what was found, the front, how it got there, slices of what is
- * believed through the best point, what matters, what failed, what comes next. */
+ * An optimisation for people, one document (io/plot/doc.h): what was found; on a page the front,
+ * how it got there, slices of what is believed through the best point, what matters, what failed,
+ * what comes next. */
 #include "base/mem.h"
 #include "apps/optimize/optimize.h"
 #include "apps/optimize/pareto.h"
-#include "io/plot/scene.h"
+#include "io/plot/doc.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
-
-/* Pictures shrink with the page, and their words with them: they are made no wider than they have
- * to be, so that a telephone's are to be read. */
-static void draw(struct plot_scene *scene, const char *id, double width, struct buf *out) {
-    struct plot_svg_options svg = {
-        .id = id, .embedded = true, .panel_width = width, .panel_height = 120 + width / 3};
-    buf_puts(out, "<figure>");
-    plot_svg(scene, &svg, out);
-    buf_puts(out, "</figure>\n");
-    plot_scene_free(scene);
-}
-
-#define WHOLE 420 /* the width of a picture that stands alone */
-#define HALF  340 /* and of one beside another */
 
 /* A name as it fits beside a picture, in whole characters: of a long one the middle is left out, as
  * long names often begin alike. Owned. */
@@ -70,6 +58,127 @@ static const char *objective_name(const struct optimize *o) {
     return goals_name(&o->goals, first);
 }
 
+/* ---- in words ---- */
+
+/* Which bounds the numbers break, and by how much. */
+static void put_broken(const struct optimize *o, const double *y, struct buf *out) {
+    const char *sep = "";
+    for (int k = 0; k < o->goals.names.n; k++) {
+        const struct bo_goal *g = &o->goals.goal.at[k];
+        double over = fmax(g->lo - y[k], y[k] - g->hi);
+        if (!(over > 0)) continue;
+        buf_printf(out, "%s%s is %.3g %s", sep, goals_name(&o->goals, k), over,
+                   y[k] > g->hi ? "above " : "below ");
+        buf_number(out, y[k] > g->hi ? g->hi : g->lo);
+        sep = ", ";
+    }
+}
+
+/* " (f=3 +- 0.1)": what is believed of the objectives under noise. */
+static void put_belief(const struct optimize *o, const double *mean, const double *sd,
+                       struct buf *out) {
+    const char *sep = " (";
+    for (int k = 0, j = 0; k < o->goals.names.n; k++) {
+        if (!o->goals.goal.at[k].direction) continue;
+        buf_printf(out, "%s%s=%.5g +- %.2g", sep, goals_name(&o->goals, k), mean[j], sd[j]);
+        sep = " ";
+        j++;
+    }
+    buf_putc(out, ')');
+}
+
+static void front_lines(struct optimize *o, struct doc *doc) {
+    int first, m = goals_objectives(&o->goals, &first);
+    size_t *index = NEW_ARRAY(size_t, o->trace.n + 1), n = optimize_front(o, index);
+    double *mean = NEW_ARRAY(double, 2 * n * (size_t)m + 1), *sd = mean + n * (size_t)m;
+    bool known = optimize_front_belief(o, index, n, mean, sd);
+    doc_say(doc, DOC_ITEM, "front: %zu point%s that nothing is better than in every objective", n,
+            n == 1 ? "" : "s");
+    for (size_t i = 0; i < n && doc->form == DOC_TEXT; i++) { /* elsewhere they have a table */
+        buf_putc(&doc->words, ' ');
+        optimize_put_numbers(o, o->trace.at[index[i]].values, 6, &doc->words);
+        if (known) put_belief(o, mean + i * (size_t)m, sd + i * (size_t)m, &doc->words);
+        buf_puts(&doc->words, " at");
+        optimize_put_point(o, o->trace.at[index[i]].x, 6, &doc->words);
+        doc_put(doc, DOC_ITEM);
+    }
+    mem_free(index);
+    mem_free(mean);
+}
+
+static void best_line(struct optimize *o, double *x, double *y, struct doc *doc) {
+    bool met = goals_met(&o->goals, y);
+    buf_puts(&doc->words, met ? "best:" : "best: none within the bounds yet; the closest is");
+    optimize_put_numbers(o, y, 0, &doc->words);
+    buf_puts(&doc->words, " at");
+    optimize_put_point(o, x, 0, &doc->words);
+    if (!met) {
+        buf_puts(&doc->words, " (");
+        put_broken(o, y, &doc->words);
+        buf_puts(&doc->words, "); the search first looks for points within the bounds");
+    }
+    doc_put(doc, DOC_ITEM);
+}
+
+/* Those stopped on the way, and what all cost where it differs. */
+static void put_costs(const struct optimize *o, struct buf *out) {
+    size_t stopped = 0;
+    double cost = 0;
+    for (size_t i = 0; i < o->trace.n; i++) {
+        stopped += o->trace.at[i].stopped;
+        cost += optimize_cost(o, &o->trace.at[i]);
+    }
+    if (stopped) buf_printf(out, ", %zu stopped early", stopped);
+    if (fabs(cost - (double)o->trace.n) > 1e-9) buf_printf(out, ", cost %.6g", cost);
+}
+
+static void section_words(struct optimize *o, struct doc *doc) {
+    int first, n = goals_objectives(&o->goals, &first), count = goals_count(&o->goals);
+    double *x = NEW_ARRAY(double, (size_t)(o->space.n + count)), *y = x + o->space.n, mean, sd;
+    buf_printf(&doc->words, "evaluations: %zu (%zu failed", o->trace.n, optimize_failed(o));
+    if (goals_bounded(&o->goals))
+        buf_printf(&doc->words, ", %zu within the bounds", optimize_within(o));
+    put_costs(o, &doc->words);
+    doc_say(doc, DOC_ITEM, ")");
+    if (o->from_read && !o->from_used)
+        doc_say(doc, DOC_ITEM,
+                "from %s: nothing; of its %zu evaluations none succeeded at a point of this search "
+                "with the numbers it asks for",
+                o->opt.from, o->from_seen);
+    if (!optimize_best(o, x, y)) {
+        doc_say(doc, DOC_ITEM, "best: none, no evaluation succeeded");
+        if (o->failure) doc_say(doc, DOC_ITEM, "the last failure: %s", o->failure);
+    } else if (n > 1 && goals_met(&o->goals, y)) {
+        front_lines(o, doc);
+    } else {
+        best_line(o, x, y, doc);
+    }
+    if (!o->opt.noisy && bo_noise_seen(o->bo, &sd))
+        doc_say(doc, DOC_ITEM,
+                "noise: values at the same point differ (standard deviation about %.2g), and the "
+                "search took them for exact; begin a new one with --noisy (--from brings the "
+                "values along)",
+                sd);
+    if (o->opt.noisy && n == 1 && bo_recommend(o->bo, x, &mean, &sd)) {
+        buf_printf(&doc->words, "recommended: %.6g +- %.2g at", mean, sd);
+        optimize_put_point(o, x, 0, &doc->words);
+        doc_put(doc, DOC_ITEM);
+    }
+    mem_free(x);
+}
+
+static void section_model(struct optimize *o, struct doc *doc) {
+    struct bo_summary s;
+    if (!bo_summarise(o->bo, &s)) return;
+    buf_printf(&doc->words,
+               "Model: kernel %s, output %s, %zu points; leave-one-out coverage of the 50%% and "
+               "90%% intervals %.0f%% and %.0f%%.",
+               s.kernel, s.warp, s.n_model, 100 * s.coverage50, 100 * s.coverage90);
+    if (o->opt.noisy) buf_printf(&doc->words, " Estimated noise: %.3g.", s.noise_sd);
+    if (s.tabu) buf_printf(&doc->words, " Optima found to the last digit: %d.", s.tabu);
+    doc_put(doc, DOC_PLAIN);
+}
+
 /* ---- how it went ---- */
 
 /* Volume that the front so far dominates, of the box from the final front's best values to its
@@ -106,8 +215,9 @@ static void volumes(const struct optimize *o, double *volume) {
     mem_free(row);
 }
 
-static void trace_figure(const struct optimize *o, struct buf *out) {
+static void section_trace(struct optimize *o, struct doc *doc) {
     size_t n = o->trace.n;
+    if (optimize_failed(o) == n) return;
     int first, m = goals_objectives(&o->goals, &first);
     double *i = NEW_ARRAY(double, 4 * n + 1), *in = i + n, *beyond = in + n, *best = beyond + n;
     double low = NAN;
@@ -121,6 +231,7 @@ static void trace_figure(const struct optimize *o, struct buf *out) {
         if (met && optimize_better(o, e->y, low)) low = e->y;
         best[k] = low;
     }
+    doc_say(doc, DOC_SECTION, "How it went");
     struct plot_scene *s =
         plot_scene_new(NULL, "What each evaluation gave, and the best so far", 1);
     struct plot_panel *p = plot_panel_add(s, m > 1 ? "Volume dominated" : "Values and best so far");
@@ -136,18 +247,18 @@ static void trace_figure(const struct optimize *o, struct buf *out) {
             plot_xy(p, PLOT_POINTS, "beyond a bound", n, i, beyond, PLOT_COLOUR(PLOT_ORANGE));
         plot_xy(p, PLOT_LINE, "best so far", n, i, best, PLOT_COLOUR(PLOT_BLUE));
     }
-    draw(s, "trace", WHOLE, out);
+    doc_figure(doc, DOC_HALF, "trace", s, NULL);
     mem_free(i);
 }
 
 /* ---- the front ---- */
 
 /* Objectives a and b of all evaluations, those of the front apart. */
-static void front_panel(const struct optimize *o, int a, int b, double width, const size_t *index,
-                        size_t count, struct buf *out) {
+static void front_figure(const struct optimize *o, int a, int b, const size_t *index, size_t count,
+                         struct doc *doc) {
     struct plot_scene *s = plot_scene_new(
         NULL, "The front: evaluations that nothing is better than in every objective", 1);
-    struct buf id = BUF_INIT;
+    char id[40];
     size_t n = o->trace.n;
     double *x = NEW_ARRAY(double, 2 * (n + count) + 1), *y = x + n, *fx = y + n, *fy = fx + count;
     for (size_t i = 0; i < n; i++) {
@@ -164,25 +275,90 @@ static void front_panel(const struct optimize *o, int a, int b, double width, co
     label_axes(p, goals_name(&o->goals, a), goals_name(&o->goals, b));
     plot_xy(p, PLOT_POINTS, "evaluations", n, x, y, PLOT_COLOUR(PLOT_GREY));
     plot_xy(p, PLOT_POINTS, "front", count, fx, fy, PLOT_COLOUR(PLOT_VERMILION));
-    buf_printf(&id, "front%d-%d", a, b);
-    draw(s, id.data, width, out);
-    buf_release(&id);
+    snprintf(id, sizeof id, "front%d-%d", a, b);
+    doc_figure(doc, DOC_HALF, id, s, NULL);
     mem_free(x);
 }
 
-static void front_figure(struct optimize *o, struct buf *out) {
+/* One row of the front: numbers, objectives as believed under noise, the point. */
+static void front_row(const struct optimize *o, const struct optimize_eval *e, const double *mean,
+                      const double *sd, struct doc *doc) {
+    for (int k = 0, j = 0; k < o->goals.names.n; k++) {
+        bool objective = o->goals.goal.at[k].direction != 0;
+        if (objective && mean)
+            doc_cellf(doc, "%.5g ± %.2g", mean[j], sd[j]);
+        else
+            doc_cellf(doc, "%.6g", e->values[k]);
+        j += objective;
+    }
+    for (int j = 0; j < o->space.n; j++) {
+        bo_space_value(&o->space, j, e->x[j], 5, &doc->words);
+        doc_cell(doc);
+    }
+}
+
+/* The columns of a table of evaluations: its numbers before or after the variables. Owned. */
+static struct doc_column *columns_of(const struct optimize *o, bool before) {
+    size_t n = (size_t)o->space.n, m = (size_t)goals_count(&o->goals);
+    struct doc_column *c = NEW_ARRAY(struct doc_column, n + m), *vars = before ? c + m : c;
+    for (size_t j = 0; j < n; j++) vars[j] = (struct doc_column){o->space.vars[j].name, DOC_NUMBER};
+    for (size_t k = 0; k < m; k++)
+        (before ? c : c + n)[k] = (struct doc_column){goals_name(&o->goals, (int)k), DOC_NUMBER};
+    return c;
+}
+
+/* Each row has its objectives, small is good, from 0 (the best of the front) to 1 (the worst): a
+ * row is picked by how much each objective matters (the script of pages). */
+static void front_table(struct optimize *o, const size_t *index, size_t n, struct doc *doc) {
+    int first, m = goals_objectives(&o->goals, &first);
+    size_t M = (size_t)m;
+    double *y = NEW_ARRAY(double, 3 * n * M + 2 * M + 1), *mean = y + n * M, *sd = mean + n * M;
+    double *low = sd + n * M, *high = low + M;
+    bool known = optimize_front_belief(o, index, n, mean, sd);
+    struct doc_column *columns = columns_of(o, true);
+    struct buf pick = BUF_INIT;
+    for (size_t j = 0; j < M; j++) low[j] = INFINITY, high[j] = -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        if (!optimize_objectives(o, index[i], y + i * M)) continue;
+        for (size_t j = 0; j < M; j++) {
+            low[j] = fmin(low[j], y[i * M + j]);
+            high[j] = fmax(high[j], y[i * M + j]);
+        }
+    }
+    for (int k = 0; k < o->goals.names.n; k++)
+        if (o->goals.goal.at[k].direction)
+            buf_html(&pick, pick.len ? "\n" : " id=\"pick\" data-weights=\"",
+                     goals_name(&o->goals, k), "");
+    buf_putc(&pick, '"');
+    doc_say(doc, DOC_PLAIN, "Weigh the objectives, or click a row:");
+    doc_table(doc, NULL, NULL, columns, (size_t)(o->space.n + goals_count(&o->goals)));
+    doc->table.attributes = pick.data;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < M; j++)
+            buf_printf(&doc->row, "%s%.4f", j ? " " : " data-y=\"",
+                       high[j] > low[j] ? (y[i * M + j] - low[j]) / (high[j] - low[j]) : 0);
+        buf_printf(&doc->row, "\"");
+        front_row(o, &o->trace.at[index[i]], known ? mean + i * M : NULL, sd + i * M, doc);
+    }
+    doc_table_end(doc);
+    buf_release(&pick);
+    mem_free(columns);
+    mem_free(y);
+}
+
+static void section_front(struct optimize *o, struct doc *doc) {
     int first, m = goals_objectives(&o->goals, &first);
     if (m < 2) return;
     size_t *index = NEW_ARRAY(size_t, o->trace.n + 1), n = optimize_front(o, index);
-    buf_puts(out, "<h2>The front</h2>\n<p>Nothing found is better than these in every objective; "
-                  "which of them to take is yours to say.</p>\n");
-    if (m > 2) buf_puts(out, "<div class=\"grid\">\n");
+    doc_say(doc, DOC_SECTION, "The front");
+    doc_say(doc, DOC_PLAIN,
+            "Nothing found is better than these in every objective; which of them to take is yours "
+            "to say.");
     for (int a = 0; a < o->goals.names.n; a++)
         for (int b = a + 1; b < o->goals.names.n; b++)
             if (o->goals.goal.at[a].direction && o->goals.goal.at[b].direction)
-                front_panel(o, a, b, m > 2 ? HALF : WHOLE, index, n, out);
-    if (m > 2) buf_puts(out, "</div>\n");
-    optimize_front_table(o, index, n, out);
+                front_figure(o, a, b, index, n, doc);
+    front_table(o, index, n, doc);
     mem_free(index);
 }
 
@@ -269,45 +445,43 @@ static int shown_variables(struct optimize *o, int *which) {
 }
 
 /* One number along the variables, a figure each: they stand side by side where there is room. */
-static bool number_slices(struct optimize *o, const double *x, int k, struct buf *out) {
+static bool number_slices(struct optimize *o, const double *x, int k, struct doc *doc) {
     bool any = false;
     int *which = NEW_ARRAY(int, (size_t)o->space.n), n = shown_variables(o, which);
     for (int i = 0; i < n; i++) {
         int j = which[i];
         const struct bo_var *v = &o->space.vars[j];
         struct plot_scene *s = plot_scene_new(NULL, "What is believed along one variable", 1);
+        char id[40];
         if (!(v->n_levels || v->labels ? level_panel : slice_panel)(o, s, x, j, k)) {
             plot_scene_free(s);
             continue;
         }
-        struct buf id = BUF_INIT;
-        buf_printf(&id, "slice%d-%d", k, j);
+        snprintf(id, sizeof id, "slice%d-%d", k, j);
         if (!any)
-            buf_printf(out, "<h2>%s along %s, through the best point</h2>\n<div class=\"grid\">\n",
-                       goals_name(&o->goals, k),
-                       n < o->space.n ? "the variables that matter most" : "each variable");
+            doc_say(doc, DOC_SECTION, "%s along %s, through the best point",
+                    goals_name(&o->goals, k),
+                    n < o->space.n ? "the variables that matter most" : "each variable");
         any = true;
-        draw(s, id.data, HALF, out);
-        buf_release(&id);
+        doc_figure(doc, DOC_HALF, id, s, NULL);
     }
-    if (any) buf_puts(out, "</div>\n");
     mem_free(which);
     return any;
 }
 
-static void slices_figure(struct optimize *o, struct buf *out) {
+static void section_slices(struct optimize *o, struct doc *doc) {
     enum { MOST_NUMBERS = 6 };
     int shown = 0;
     double *x = NEW_ARRAY(double, (size_t)(o->space.n + goals_count(&o->goals)));
     bool best = optimize_best(o, x, x + o->space.n);
     for (int k = 0; best && k < goals_count(&o->goals) && shown < MOST_NUMBERS; k++)
-        if (goals_place(&o->goals, k) >= 0) shown += number_slices(o, x, k, out);
+        if (goals_place(&o->goals, k) >= 0) shown += number_slices(o, x, k, doc);
     mem_free(x);
 }
 
 /* ---- what matters ---- */
 
-static void sensitivity_figure(struct optimize *o, struct buf *out) {
+static void section_sensitivity(struct optimize *o, struct doc *doc) {
     size_t n = (size_t)o->space.n;
     double *first = NEW_ARRAY(double, 3 * n), *total = first + n, *sd = total + n;
     const char **names = NEW_ARRAY(const char *, n);
@@ -316,8 +490,8 @@ static void sensitivity_figure(struct optimize *o, struct buf *out) {
         struct plot_scene *s = plot_scene_new(NULL, "Total sensitivity index of each variable", 1);
         struct plot_panel *p = plot_panel_add(s, "Share of the variation, interactions included");
         bars(p, n, names, total, sd);
-        buf_printf(out, "<h2>What matters for %s</h2>\n", objective_name(o));
-        draw(s, "sensitivity", WHOLE, out);
+        doc_say(doc, DOC_SECTION, "What matters for %s", objective_name(o));
+        doc_figure(doc, DOC_HALF, "sensitivity", s, NULL);
     }
     mem_free(names);
     mem_free(first);
@@ -325,105 +499,79 @@ static void sensitivity_figure(struct optimize *o, struct buf *out) {
 
 /* ---- what failed, what comes next ---- */
 
-static void failures(const struct optimize *o, struct buf *out) {
+/* The last failure is open, those before it are closed. */
+static void section_failures(struct optimize *o, struct doc *doc) {
     enum { MOST = 20 };
     size_t n = optimize_failed(o), shown = 0;
     if (!n) return;
-    buf_printf(out,
-               "<h2>Failures</h2>\n<p>%zu of %zu evaluations failed; points like them are "
-               "avoided.</p>\n",
-               n, o->trace.n);
+    doc_say(doc, DOC_SECTION, "Failures");
+    doc_say(doc, DOC_PLAIN, "%zu of %zu evaluations failed; points like them are avoided.", n,
+            o->trace.n);
     for (size_t i = o->trace.n; i-- > 0 && shown < MOST;) {
         const struct optimize_eval *e = &o->trace.at[i];
-        if (e->values) continue;
         struct buf at = BUF_INIT;
+        if (e->values) continue;
+        buf_printf(&at, "%zu:", i + 1);
         optimize_put_point(o, e->x, 6, &at);
-        buf_printf(out, "<details%s><summary>%zu:", shown ? "" : " open", i + 1);
-        buf_markup(out, at.data);
-        buf_puts(out, "</summary><pre>");
-        buf_markup(out, e->error);
-        buf_puts(out, "</pre></details>\n");
+        if (shown)
+            doc_fold(doc, at.data);
+        else
+            doc_say(doc, DOC_SOFT, "%s", at.data);
+        doc_say(doc, DOC_CODE, "%s", e->error);
+        if (shown++) doc_fold_end(doc);
         buf_release(&at);
-        shown++;
     }
-    if (shown < n) buf_printf(out, "<p>and %zu before.</p>\n", n - shown);
+    if (shown < n) doc_say(doc, DOC_PLAIN, "and %zu before.", n - shown);
 }
 
 /* The next points, as an optimiser that knows the same would choose them. */
-static void next_points(struct optimize *o, struct buf *out) {
+static void section_next(struct optimize *o, struct doc *doc) {
     enum { POINTS = 3 };
     struct bo *b = goals_optimiser(&o->goals, &o->space, &o->opt);
     double *x = NEW_ARRAY(double, (size_t)o->space.n);
     for (size_t i = 0; i < o->trace.n; i++)
         if (bo_space_inside(&o->space, o->trace.at[i].x))
             goals_tell(&o->goals, b, o->trace.at[i].x, o->trace.at[i].values);
-    buf_puts(out, "<h2>What to try next</h2>\n<ul>\n");
+    doc_say(doc, DOC_SECTION, "What to try next");
     for (int i = 0; i < POINTS && bo_ask(b, x) == GPM_OK; i++) {
         struct buf at = BUF_INIT;
         optimize_put_point(o, x, 6, &at);
-        buf_puts(out, "<li>");
-        buf_markup(out, at.data + 1);
-        buf_puts(out, "</li>\n");
+        doc_say(doc, DOC_ITEM, "%s", at.data + 1);
         buf_release(&at);
     }
-    buf_puts(out, "</ul>\n");
     bo_free(b);
     mem_free(x);
 }
 
 /* ---- everything ---- */
 
-static void cell(struct buf *out, const char *text) {
-    buf_puts(out, "<td>");
-    buf_markup(out, text);
-    buf_puts(out, "</td>");
-}
-
-static void trace_row(const struct optimize *o, size_t i, struct buf *out) {
+static void trace_row(const struct optimize *o, size_t i, struct doc *doc) {
     const struct optimize_eval *e = &o->trace.at[i];
-    int count = goals_count(&o->goals);
-    struct buf text = BUF_INIT;
     bool met = e->values && goals_met(&o->goals, e->values) && !e->stopped;
-    buf_printf(out, "<tr%s><td>%zu</td>", met ? "" : " class=\"out\"", i + 1);
+    if (!met) buf_printf(&doc->row, " class=\"out\"");
+    doc_cellf(doc, "%zu", i + 1);
+    doc_cellf(doc, "%.3g", e->seconds);
     for (int j = 0; j < o->space.n; j++) {
-        buf_reset(&text);
-        bo_space_value(&o->space, j, e->x[j], 6, &text);
-        cell(out, text.data);
+        bo_space_value(&o->space, j, e->x[j], 6, &doc->words);
+        doc_cell(doc);
     }
-    for (int k = 0; e->values && k < count; k++) {
-        buf_reset(&text);
-        buf_printf(&text, "%.8g%s", e->values[k], e->stopped ? ", stopped early" : "");
-        cell(out, text.data);
-    }
-    if (!e->values) buf_printf(out, "<td colspan=\"%d\">failed</td>", count);
-    buf_printf(out, "<td>%.3g</td></tr>\n", e->seconds);
-    buf_release(&text);
+    for (int k = 0; e->values && k < goals_count(&o->goals); k++)
+        doc_cellf(doc, "%.8g%s", e->values[k], e->stopped ? ", stopped early" : "");
+    if (!e->values) doc_restf(doc, "failed");
 }
 
-static void trace_table(const struct optimize *o, struct buf *out) {
-    buf_puts(out, "<h2>Evaluations</h2>\n<div class=\"wide\"><table><tr><th>#</th>");
-    for (int j = 0; j < o->space.n; j++) {
-        buf_puts(out, "<th>");
-        buf_markup(out, o->space.vars[j].name);
-        buf_puts(out, "</th>");
-    }
-    for (int k = 0; k < goals_count(&o->goals); k++)
-        buf_printf(out, "<th>%s</th>", goals_name(&o->goals, k));
-    buf_puts(out, "<th>seconds</th></tr>\n");
-    for (size_t i = 0; i < o->trace.n; i++) trace_row(o, i, out);
-    buf_puts(out, "</table></div>\n");
-}
-
-static void model_paragraph(struct optimize *o, struct buf *out) {
-    struct bo_summary s;
-    if (!bo_summarise(o->bo, &s)) return;
-    buf_printf(out,
-               "<p>Model: kernel %s, output %s, %zu points; leave-one-out coverage of the 50%% "
-               "and 90%% intervals %.0f%% and %.0f%%.",
-               s.kernel, s.warp, s.n_model, 100 * s.coverage50, 100 * s.coverage90);
-    if (o->opt.noisy) buf_printf(out, " Estimated noise: %.3g.", s.noise_sd);
-    if (s.tabu) buf_printf(out, " Optima found to the last digit: %d.", s.tabu);
-    buf_puts(out, "</p>\n");
+static void section_evaluations(struct optimize *o, struct doc *doc) {
+    size_t n = (size_t)(o->space.n + goals_count(&o->goals));
+    struct doc_column *of = columns_of(o, false), *columns = NEW_ARRAY(struct doc_column, n + 2);
+    columns[0] = (struct doc_column){"#", DOC_NUMBER};
+    columns[1] = (struct doc_column){"seconds", DOC_NUMBER};
+    memcpy(columns + 2, of, n * sizeof *of);
+    doc_table(doc, "Evaluations", NULL, columns, n + 2);
+    doc->table.heading = DOC_SECTION;
+    for (size_t i = 0; i < o->trace.n; i++) trace_row(o, i, doc);
+    doc_table_end(doc);
+    mem_free(of);
+    mem_free(columns);
 }
 
 /* "Minimum of cost, maximum of speed", or of the program's name. */
@@ -439,55 +587,23 @@ static void title(const struct optimize *o, struct buf *out) {
     }
 }
 
-/* What the command says, but for the points of the front: they have a table. */
-static void in_words(struct optimize *o, struct buf *out) {
-    struct buf text = BUF_INIT, line = BUF_INIT;
-    optimize_report_text(o, &text);
-    buf_puts(out, "<pre>");
-    for (const char *at = text.data; *at; at += line.len) {
-        buf_reset(&line);
-        buf_add(&line, at, strcspn(at, "\n") + 1);
-        if (strncmp(line.data, "  ", 2) != 0) buf_markup(out, line.data);
-    }
-    buf_puts(out, "</pre>\n");
-    buf_release(&text);
-    buf_release(&line);
+static void section_function(struct optimize *o, struct doc *doc) {
+    buf_puts(&doc->words, o->memo->function);
+    for (size_t i = 0; i < o->goals.bounds.n; i++)
+        buf_printf(&doc->words, "%s%s", i ? ", " : " with ", o->goals.bounds.at[i]);
+    doc_put(doc, DOC_SOFT);
 }
 
-void optimize_report_html(struct optimize *o, struct buf *out) {
-    buf_puts(
-        out,
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
-        "<title>Optimisation</title>\n<style>body{font:16px/1.5 sans-serif;max-width:60em;"
-        "margin:2em auto;padding:0 1em}table{border-collapse:collapse;font-size:14px}"
-        "td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd;white-space:nowrap}"
-        ".grid{display:grid;gap:0 1em;grid-template-columns:repeat(auto-fit,"
-        "minmax(min(20em,100%),1fr))}.out{color:#767676}.wide{overflow-x:auto}"
-        "pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#f6f6f6;padding:.6em}"
-        ".picked{background:#fde8c8;font-weight:bold}.weights "
-        "label{margin-right:1em;white-space:nowrap}"
-        "#pick tbody tr{cursor:pointer}"
-        "h1,h2,p,summary,li{overflow-wrap:anywhere}figure{margin:1em 0}"
-        "svg{max-width:100%;height:auto}</style></head><body>\n<h1>");
-    title(o, out);
-    buf_puts(out, "</h1>\n<p><code>");
-    buf_markup(out, o->memo->function);
-    buf_puts(out, "</code>");
-    for (size_t i = 0; i < o->goals.bounds.n; i++) {
-        buf_puts(out, i ? ", <code>" : " with <code>");
-        buf_markup(out, o->goals.bounds.at[i]);
-        buf_puts(out, "</code>");
-    }
-    buf_puts(out, "</p>\n");
-    in_words(o, out);
-    model_paragraph(o, out);
-    front_figure(o, out);
-    if (optimize_failed(o) < o->trace.n) trace_figure(o, out);
-    slices_figure(o, out);
-    sensitivity_figure(o, out);
-    next_points(o, out);
-    failures(o, out);
-    trace_table(o, out);
-    buf_puts(out, "</body></html>\n");
+void optimize_report(struct optimize *o, enum doc_form form, struct buf *out) {
+    static void (*const sections[])(struct optimize *, struct doc *) = {
+        section_words,  section_function,    section_model, section_front,    section_trace,
+        section_slices, section_sensitivity, section_next,  section_failures, section_evaluations};
+    size_t n = form == DOC_TEXT ? 1 : COUNT_OF(sections); /* on a terminal words alone */
+    struct buf name = BUF_INIT;
+    struct doc doc;
+    title(o, &name);
+    doc_begin(&doc, form, "gpmem optimize", name.data, out);
+    for (size_t i = 0; i < n; i++) sections[i](o, &doc);
+    doc_end(&doc);
+    buf_release(&name);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What an optimisation found: text and JSON; the page is in optimize_page.c. */
+ * What an optimisation found: numbers of it, and JSON; for people: optimize_page.c. */
 #include "base/json.h"
 #include "base/mem.h"
 #include "apps/optimize/optimize.h"
@@ -15,7 +15,7 @@ size_t optimize_failed(const struct optimize *o) {
 }
 
 /* Evaluations that keep the bounds. */
-static size_t optimize_within(const struct optimize *o) {
+size_t optimize_within(const struct optimize *o) {
     size_t n = 0;
     for (size_t i = 0; i < o->trace.n; i++) {
         const double *y = o->trace.at[i].values;
@@ -94,7 +94,28 @@ bool optimize_better(const struct optimize *o, double y, double best) {
     return !isnan(y) && (isnan(best) || (up ? y > best : y < best));
 }
 
-/* ---- text ---- */
+/* Medians and half of the central 68% of the objectives at the points, m of each in turn. */
+bool optimize_front_belief(struct optimize *o, const size_t *index, size_t n, double *mean,
+                           double *sd) {
+    static const double p[] = {0.15865525393145707, 0.5, 0.8413447460685429};
+    int first, m = goals_objectives(&o->goals, &first), j = 0;
+    if (!o->opt.noisy || !n) return false;
+    size_t dim = (size_t)o->space.n;
+    double *x = NEW_ARRAY(double, n *(dim + 3)), *q = x + n * dim;
+    bool known = true;
+    for (size_t i = 0; i < n; i++) memcpy(x + i * dim, o->trace.at[index[i]].x, dim * sizeof *x);
+    for (int k = 0; k < o->goals.names.n && known; k++) {
+        if (!o->goals.goal.at[k].direction) continue;
+        known = bo_quantiles(o->bo, goals_place(&o->goals, k), x, n, p, 3, q);
+        for (size_t i = 0; known && i < n; i++) {
+            mean[i * (size_t)m + (size_t)j] = q[3 * i + 1];
+            sd[i * (size_t)m + (size_t)j] = 0.5 * (q[3 * i + 2] - q[3 * i]);
+        }
+        j++;
+    }
+    mem_free(x);
+    return known;
+}
 
 void optimize_put_point(const struct optimize *o, const double *x, int digits, struct buf *out) {
     for (int j = 0; j < o->space.n; j++) {
@@ -113,113 +134,6 @@ void optimize_put_numbers(const struct optimize *o, const double *y, int digits,
         else
             buf_number(out, y[k]);
     }
-}
-
-/* Which bounds the numbers break, and by how much. */
-static void put_broken(const struct optimize *o, const double *y, struct buf *out) {
-    const char *sep = "";
-    for (int k = 0; k < o->goals.names.n; k++) {
-        const struct bo_goal *g = &o->goals.goal.at[k];
-        double over = fmax(g->lo - y[k], y[k] - g->hi);
-        if (!(over > 0)) continue;
-        buf_printf(out, "%s%s is %.3g %s", sep, goals_name(&o->goals, k), over,
-                   y[k] > g->hi ? "above " : "below ");
-        buf_number(out, y[k] > g->hi ? g->hi : g->lo);
-        sep = ", ";
-    }
-}
-
-/* " (f=3 +- 0.1)": what is believed of the objectives under noise. */
-static void put_belief(const struct optimize *o, const double *mean, const double *sd,
-                       struct buf *out) {
-    const char *sep = " (";
-    for (int k = 0, j = 0; k < o->goals.names.n; k++) {
-        if (!o->goals.goal.at[k].direction) continue;
-        buf_printf(out, "%s%s=%.5g +- %.2g", sep, goals_name(&o->goals, k), mean[j], sd[j]);
-        sep = " ";
-        j++;
-    }
-    buf_putc(out, ')');
-}
-
-static void front_text(struct optimize *o, struct buf *out) {
-    int first, m = goals_objectives(&o->goals, &first);
-    size_t *index = NEW_ARRAY(size_t, o->trace.n + 1), n = optimize_front(o, index);
-    double *mean = NEW_ARRAY(double, 2 * n * (size_t)m + 1), *sd = mean + n * (size_t)m;
-    bool known = optimize_front_belief(o, index, n, mean, sd);
-    buf_printf(out, "front: %zu point%s that nothing is better than in every objective\n", n,
-               n == 1 ? "" : "s");
-    for (size_t i = 0; i < n; i++) {
-        buf_putc(out, ' ');
-        optimize_put_numbers(o, o->trace.at[index[i]].values, 6, out);
-        if (known) put_belief(o, mean + i * (size_t)m, sd + i * (size_t)m, out);
-        buf_puts(out, " at");
-        optimize_put_point(o, o->trace.at[index[i]].x, 6, out);
-        buf_putc(out, '\n');
-    }
-    mem_free(index);
-    mem_free(mean);
-}
-
-static void best_text(struct optimize *o, double *x, double *y, struct buf *out) {
-    bool met = goals_met(&o->goals, y);
-    buf_puts(out, met ? "best:" : "best: none within the bounds yet; the closest is");
-    optimize_put_numbers(o, y, 0, out);
-    buf_puts(out, " at");
-    optimize_put_point(o, x, 0, out);
-    if (!met) {
-        buf_puts(out, " (");
-        put_broken(o, y, out);
-        buf_puts(out, "); the search first looks for points within the bounds");
-    }
-    buf_putc(out, '\n');
-}
-
-/* Those stopped on the way, and what all cost where it differs. */
-static void put_costs(const struct optimize *o, struct buf *out) {
-    size_t stopped = 0;
-    double cost = 0;
-    for (size_t i = 0; i < o->trace.n; i++) {
-        stopped += o->trace.at[i].stopped;
-        cost += optimize_cost(o, &o->trace.at[i]);
-    }
-    if (stopped) buf_printf(out, ", %zu stopped early", stopped);
-    if (fabs(cost - (double)o->trace.n) > 1e-9) buf_printf(out, ", cost %.6g", cost);
-}
-
-void optimize_report_text(struct optimize *o, struct buf *out) {
-    int first, n = goals_objectives(&o->goals, &first), count = goals_count(&o->goals);
-    double *x = NEW_ARRAY(double, (size_t)(o->space.n + count)), *y = x + o->space.n, mean, sd;
-    buf_printf(out, "evaluations: %zu (%zu failed", o->trace.n, optimize_failed(o));
-    if (goals_bounded(&o->goals)) buf_printf(out, ", %zu within the bounds", optimize_within(o));
-    put_costs(o, out);
-    buf_puts(out, ")\n");
-    if (o->from_read && !o->from_used)
-        buf_printf(out,
-                   "from %s: nothing; of its %zu evaluations none succeeded at a point of this "
-                   "search with the numbers it asks for\n",
-                   o->opt.from, o->from_seen);
-    if (!optimize_best(o, x, y)) {
-        buf_puts(out, "best: none, no evaluation succeeded\n");
-        if (o->failure) buf_printf(out, "the last failure: %s\n", o->failure);
-    } else if (n > 1 && goals_met(&o->goals, y)) {
-        front_text(o, out);
-    } else {
-        best_text(o, x, y, out);
-    }
-    if (!o->opt.noisy && bo_noise_seen(o->bo, &sd))
-        buf_printf(
-            out,
-            "noise: values at the same point differ (standard deviation about %.2g), and the "
-            "search took them for exact; begin a new one with --noisy (--from brings the "
-            "values along)\n",
-            sd);
-    if (o->opt.noisy && n == 1 && bo_recommend(o->bo, x, &mean, &sd)) {
-        buf_printf(out, "recommended: %.6g +- %.2g at", mean, sd);
-        optimize_put_point(o, x, 0, out);
-        buf_putc(out, '\n');
-    }
-    mem_free(x);
 }
 
 /* ---- JSON ---- */

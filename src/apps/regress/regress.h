@@ -12,6 +12,7 @@
 #include "apps/regress/rmix.h"
 #include "apps/regress/rmodel.h"
 #include "apps/regress/rtable.h"
+#include "io/plot/doc.h"
 
 enum { REGRESS_MOST_ROWS = 8000, REGRESS_ROWS = 2000, REGRESS_FAMILY_ROWS = 800 };
 
@@ -152,10 +153,9 @@ GPM_MUST_USE enum gpm_status regress_check(struct regress *r);
 GPM_MUST_USE enum gpm_status regress_effects(struct regress *r);
 
 /* ---- reports ---- */
-void regress_text(const struct regress *r, struct buf *out);
+void regress_report(const struct regress *r, const struct rnew *at, const struct rprediction *p,
+                    enum doc_form form, struct buf *out);
 void regress_json(const struct regress *r, const struct rnew *at, const struct rprediction *p,
-                  struct buf *out);
-void regress_page(const struct regress *r, const struct rnew *at, const struct rprediction *p,
                   struct buf *out);
 void regress_program(const struct regress *r, struct buf *out);
 void regress_predictions_csv(const struct regress *r, const struct rnew *at,
@@ -172,6 +172,9 @@ void regress_shares(const struct regress *r, struct buf *out);
 void regress_aside(const struct regress *r, struct buf *out);
 /* What is predicted: the outcome's name, or "chance of y = 1". */
 void regress_target(const struct regress *r, struct buf *out);
+/* A value of the outcome: a number, or the word that the file has. */
+void regress_value(const struct regress *r, double y, struct buf *out);
+int percent_of(double share);
 /* "rises in a straight line", of input j. */
 const char *regress_shape(const struct regress *r, int j);
 /* The two values of input j between which its effect is reported. */

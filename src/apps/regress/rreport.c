@@ -1,294 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a regression found, as text, JSON and CSV. */
-#include "base/json.h"
+ *
+ * A regression for people: one document (io/plot/doc.h), whose sections are listed once: words, how
+ * well it predicts, what each input does, rows far out, predictions, the program.
+ */
 #include "base/mem.h"
 #include "base/number.h"
-#include "io/plot/scene.h"
+#include "base/version.h"
+#include "io/plot/doc.h"
 #include "apps/regress/regress.h"
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ODD = 8 }; /* rows named */
+/* What a section writes about. */
+struct told_by {
+    const struct regress *r;
+    const struct rnew *at;
+    const struct rprediction *p;
+};
 
-/* ---- words ---- */
-
-/* Which way it goes is known, and that it hardly matters. */
-static bool little_effect(const struct reffect *f) {
-    return f->shape == RSHAPE_NONE && (f->change.lo > 0 || f->change.hi < 0);
-}
-
-const char *regress_shape(const struct regress *r, int j) {
-    const struct reffect *f = &r->effect[j];
-    bool up = f->change.mid > 0;
-    if (r->t.input[j].level && f->shape != RSHAPE_NONE && f->shape != RSHAPE_JOINT)
-        return f->shape == RSHAPE_OPEN ? "not clear" : "differs by level";
-    switch (f->shape) {
-    case RSHAPE_OPEN: return "direction open";
-    case RSHAPE_JOINT: return "only together with others";
-    case RSHAPE_NOT_SIMPLE:
-        return f->change.lo > 0   ? "rises on the whole"
-               : f->change.hi < 0 ? "falls on the whole"
-                                  : "no simple shape";
-    case RSHAPE_LINE: return up ? "rises in a straight line" : "falls in a straight line";
-    case RSHAPE_MONOTONE: return up ? "rises in a curve" : "falls in a curve";
-    case RSHAPE_HILL: return "rises, then falls";
-    case RSHAPE_VALLEY: return "falls, then rises";
-    case RSHAPE_WAVY: return "goes up and down";
-    default: return little_effect(f) ? "little effect" : "no visible effect";
-    }
-}
-
-static int percent(double share) {
-    return (int)floor(100 * share + 0.5);
-}
-
-/* Of the outcome's variation, in percent; not 100 unless it is all. */
-static const char *explained(double r2, char text[NUMBER_TEXT]) {
-    bool nearly = r2 > 0.995 && r2 < 1;
-    number_snprintf(text, NUMBER_TEXT, nearly ? "%.1f" : "%.0f",
-                    fmin(100 * r2, nearly ? 99.9 : 100));
-    return text;
-}
-
-static void regress_together(const struct regress *r, struct buf *out);
-
-/* Inputs whose effect is clear, most important first; those that make no visible difference. */
-static void name_inputs(const struct regress *r, struct buf *out) {
-    enum { MOST = 3, MOST_NONE = 8 };
-    int seen = 0, clear = 0, none = 0, little = 0, n = r->t.n_inputs;
-    for (int j = 0; j < n; j++) {
-        clear += r->effect[j].clear, none += r->effect[j].shape == RSHAPE_NONE;
-        little += little_effect(&r->effect[j]);
-    }
-    bool told = clear && (r->check.beats_mean || r->check.r2 > 0.5);
-    if (!told)
-        buf_puts(out, none == n && !little ? "No input makes a visible difference"
-                      : n == 1             ? "What the input does is not clear"
-                                           : "What each input does on its own is not clear");
-    for (int i = 0; i < n && seen < MOST && told; i++) {
-        int j = r->order[i];
-        if (!r->effect[j].clear) continue;
-        const char *first = n > 1 ? "What matters most: " : "It depends on ";
-        buf_printf(out, "%s%s (%d%% of the variation; %s)", seen ? "; " : first, r->t.input[j].name,
-                   percent(r->effect[j].total.mid), regress_shape(r, j));
-        seen++;
-    }
-    buf_puts(out, ".");
-    if (told && r->n_together) {
-        buf_putc(out, ' ');
-        regress_together(r, out);
-    }
-    const char *between = little == none ? " Little effect: "
-                          : little       ? " Little or no visible effect: "
-                                         : " No visible effect: ";
-    int named = 0;
-    for (int i = 0; i < n && none < n; i++) {
-        if (r->effect[r->order[i]].shape != RSHAPE_NONE || named++ >= MOST_NONE) continue;
-        buf_printf(out, "%s%s", between, r->t.input[r->order[i]].name);
-        between = ", ";
-    }
-    if (none < n && named > MOST_NONE) buf_printf(out, " and %d more", named - MOST_NONE);
-    if (none && none < n && out->data[out->len - 1] != '.') buf_puts(out, ".");
-}
-
-/* Which inputs act together, a sentence; nothing where none are seen to. */
-static void regress_together(const struct regress *r, struct buf *out) {
-    enum { MOST = 3 };
-    for (int k = 0; k < r->n_together && k < MOST; k++) {
-        const struct rtogether *t = &r->together[k];
-        buf_printf(out, "%s%s and %s (%d%% [%d, %d] of the variation)",
-                   k ? "; " : "Act together: ", r->t.input[t->a].name, r->t.input[t->b].name,
-                   percent(t->share.mid), percent(t->share.lo), percent(t->share.hi));
-    }
-    if (r->n_together > MOST) buf_printf(out, "; and %d more pairs", r->n_together - MOST);
-    if (r->n_together) buf_putc(out, '.');
-}
-
-/* Why shares need not add up to all; nothing where they nearly do. */
-void regress_shares(const struct regress *r, struct buf *out) {
-    double sum = 0;
-    for (int j = 0; j < r->t.n_inputs; j++) sum += r->effect[j].total.mid;
-    if (sum < 0.8)
-        buf_printf(out,
-                   "The shares add up to %d%%: the rest belongs to inputs that go together, of "
-                   "which one can stand for another.",
-                   percent(sum));
-    if (sum > 1.2)
-        buf_printf(out,
-                   "The shares add up to %d%%: what inputs do together counts for each of them.",
-                   percent(sum));
-}
-
-void regress_aside(const struct regress *r, struct buf *out) {
-    if (!r->wild) return;
-    bool one = r->wild == 1;
-    buf_printf(out,
-               "%zu row%s out of line: errors of another kind are far more probable than noise. %s "
-               "not part of the model, noise and errors are without %s. Intervals of new "
-               "measurements take in that about %.1f%% of them are so, ten times as far out as "
-               "the others. --noise normal keeps all.",
-               r->wild, one ? " is" : "s are", one ? "It is" : "They are", one ? "it" : "them",
-               100 * r->wild_share);
-}
-
-/* A value of the outcome: a number, or the word that the file has. */
-static void put_value(const struct regress *r, double y, struct buf *out) {
-    if (r->t.word[0])
-        buf_puts(out, r->t.word[y > 0.5]);
+/* Sentences as a block, between other words. */
+static void say(const struct regress *r, void (*words)(const struct regress *, struct buf *),
+                const char *before, const char *after, enum doc_role role, struct doc *doc) {
+    size_t from;
+    buf_puts(&doc->words, before);
+    from = doc->words.len;
+    words(r, &doc->words);
+    if (doc->words.len == from)
+        buf_reset(&doc->words);
     else
-        buf_printf(out, "%g", y);
+        buf_puts(&doc->words, after);
+    doc_put(doc, role);
 }
 
-/* What the model predicts: the outcome, or the chance of one of its values. */
-void regress_target(const struct regress *r, struct buf *out) {
-    if (r->family != RFAMILY_CHANCE) {
-        buf_puts(out, r->t.y_name);
-        return;
-    }
-    buf_printf(out, "chance of %s = ", r->t.y_name);
-    put_value(r, r->high, out);
+static void put_percent(struct rinterval v, struct buf *out) {
+    buf_printf(out, "%d%% [%d, %d]", percent_of(v.mid), percent_of(v.lo), percent_of(v.hi));
 }
 
-static void words_of_chance(const struct regress *r, struct buf *out) {
-    const struct rscore *own = &r->check.score[RSCORE_OWN], *lines = &r->check.score[RSCORE_LINES],
-                        *none = &r->check.score[RSCORE_NONE];
-    struct buf high = BUF_INIT, low = BUF_INIT;
-    put_value(r, r->high, &high);
-    put_value(r, r->low, &low);
-    if (!r->check.beats_mean)
-        buf_printf(out,
-                   "The inputs hardly tell which rows have %s = %s: the share alone is as good, as "
-                   "far as can be told. ",
-                   r->t.y_name, high.data);
-    else
-        buf_printf(out,
-                   "Of a row with %s = %s and one with %s, neither of which it has seen, the model "
-                   "gives the first the larger chance in %d%% of the cases; its guess is right in "
-                   "%d%% of the rows, where that of the more frequent value is in %d%%",
-                   r->t.y_name, high.data, low.data, percent(own->auc), percent(own->right),
-                   percent(none->right));
-    buf_release(&high);
-    buf_release(&low);
-    if (!r->check.beats_mean) return;
-    bool curved = r->check.beats_lines && own->log > lines->log;
-    buf_puts(out, curved ? ". Straight lines on the scale of log odds do worse: curves or "
-                           "interactions matter. "
-                         : ", and straight lines on the scale of log odds do as well. ");
-}
-
-static void words_of_check(const struct regress *r, struct buf *out) {
-    const struct rcheck *k = &r->check;
-    if (r->family == RFAMILY_CHANCE) {
-        words_of_chance(r, out);
-        return;
-    }
-    bool hidden = regress_hidden(r);
-    if (hidden ? !k->beats_mean : k->r2 < 0.02 || (!k->beats_mean && k->r2 < 0.5)) {
-        buf_printf(out, "The inputs hardly help to predict %s: the mean is %s. ", r->t.y_name,
-                   k->r2 < 0.02 ? "as good" : "as good, as far as can be told");
-        return;
-    }
-    buf_printf(out,
-               "The model explains %s%% of the variation of %s in rows that it has not seen "
-               "(typical error "
-               "%s, where the mean has %s",
-               explained(k->r2, (char[NUMBER_TEXT]){0}), r->t.y_name, FIGURE(3, k->rmse),
-               FIGURE(3, k->rmse_mean));
-    double gain = 1 - k->rmse / k->rmse_linear;
-    /* of few rows straight lines are not well known */
-    bool curved = k->beats_lines && r->t.n >= 10 * (size_t)r->t.d;
-    if (gain > 0.03 && !curved)
-        buf_printf(out, " and straight lines have %s). ", FIGURE(3, k->rmse_linear));
-    else if (gain > 0.03)
-        buf_printf(out, " and straight lines have %s: curves or interactions matter). ",
-                   FIGURE(3, k->rmse_linear));
-    else
-        buf_puts(out, "), and straight lines do as well. ");
-}
-
-/* What the chains do not agree on, and what may help. */
-void regress_open(const struct regress *r, struct buf *out) {
-    const struct rchains *c = &r->model.chains;
-    buf_puts(out, "the chains end in different places, each of which explains the rows in another "
-                  "way (log evidence");
-    for (int i = 0; i < RCHAINS; i++) buf_printf(out, "%s %.1f", i ? "," : "", c->evidence[i]);
-    buf_printf(out, "; R-hat %.2f, of ", c->rhat);
-    rmodel_name(&r->model, c->worst, out);
-    buf_puts(out, "). More rows, fewer inputs (--x), another --kernel or another --seed may settle "
-                  "it");
-}
-
-void regress_words(const struct regress *r, struct buf *out) {
-    if (!rmodel_settled(&r->model)) {
-        buf_puts(out, "Not settled: ");
-        regress_open(r, out);
-        buf_puts(out, ". Shares, curves, intervals and predictions below are no answer. ");
-    }
-    words_of_check(r, out);
-    name_inputs(r, out);
-    if (regress_hidden(r) && r->family != RFAMILY_CHANCE) buf_putc(out, ' ');
-    if (regress_hidden(r))
-        regress_rest(r, out);
-    else
-        buf_printf(out, " What the inputs cannot explain has a standard deviation of %s.",
-                   FIGURE(3, r->noise.mid));
-    size_t odd = r->check.n_odd, wild = r->wild;
-    if (odd)
-        buf_printf(out, " %zu row%s far from what the others say", odd,
-                   odd == 1 ? " lies" : "s lie");
-    if (odd && wild == odd)
-        buf_printf(out, " and %s set aside", wild == 1 ? "is" : "are");
-    else if (odd && wild)
-        buf_printf(out, ", of which %zu %s set aside", wild, wild == 1 ? "is" : "are");
-    if (odd) buf_puts(out, ".");
-}
-
-void regress_rest(const struct regress *r, struct buf *out) {
-    switch (r->family) {
-    case RFAMILY_CHANCE: break;
-    case RFAMILY_POISSON:
-        buf_puts(out, "What the inputs leave open is what chance does to counts (Poisson).");
-        break;
-    case RFAMILY_NEGATIVE_BINOMIAL:
-        buf_printf(out,
-                   "Counts scatter more than by chance alone: around a mean m with variance m + "
-                   "m^2 / %.3g (%.3g to %.3g).",
-                   r->noise.mid, r->noise.lo, r->noise.hi);
-        break;
-    default:
-        buf_printf(out, "Noise: standard deviation %s [%s, %s]", FIGURE(4, r->noise.mid),
-                   FIGURE(4, r->noise.lo), FIGURE(4, r->noise.hi));
-    }
-}
-
-void regress_method(const struct regress *r, struct buf *out) {
-    const struct rmodel *m = &r->model;
-    if (regress_hidden(r))
-        buf_printf(out,
-                   "Gaussian process for the logarithm of the %s on %zu rows, %s likelihood by "
-                   "expectation propagation, %zu draws of its %d parameters ",
-                   r->family == RFAMILY_CHANCE ? "odds" : "mean", r->n, m->family->name, m->kept,
-                   m->d);
-    else
-        buf_printf(out, "exact Gaussian process on %zu rows, %zu draws of its %d parameters ", r->n,
-                   m->kept, m->d);
-    if (m->method == RMODEL_IMPORTANCE)
-        buf_printf(out, "by importance sampling (%.0f effective draws of %zu)",
-                   m->is.ess * (double)m->draws, m->draws);
-    else if (m->method == RMODEL_CHAINS)
-        buf_printf(out, "by %d chains of Hamiltonian Monte Carlo (R-hat %.2f%s)", RCHAINS,
-                   m->chains.rhat,
-                   m->chains.rhat >= RCHAINS_SETTLED
-                       ? ": not all of them tell the same, intervals are rough"
-                       : "");
-    else
-        buf_puts(
-            out,
-            "by Laplace's method: a normal approximation at the optimum, which is not checked, "
-            "since the table is too large for chains");
-}
-
-/* ---- text ---- */
+/* ---- what was read ---- */
 
 static void put_inputs(const struct regress *r, struct buf *out) {
     for (int j = 0; j < r->t.n_inputs; j++) {
@@ -298,463 +48,355 @@ static void put_inputs(const struct regress *r, struct buf *out) {
     }
 }
 
-static void put_head(const struct regress *r, struct buf *out) {
-    buf_printf(out, "%s: %zu rows; outcome %s; %d input%s: ", r->t.file, r->t.n, r->t.y_name,
-               r->t.n_inputs, r->t.n_inputs == 1 ? "" : "s");
-    put_inputs(r, out);
-    buf_puts(out, "\n");
+static void section_head(const struct told_by *t, struct doc *doc) {
+    const struct regress *r = t->r;
+    buf_printf(&doc->words, "%s: %zu rows; outcome %s; %d input%s: ", r->t.file, r->t.n,
+               r->t.y_name, r->t.n_inputs, r->t.n_inputs == 1 ? "" : "s");
+    put_inputs(r, &doc->words);
+    doc_put(doc, DOC_SOFT);
     for (const char *at = r->t.notes.data; *at; at += strcspn(at, "\n") + 1)
-        buf_printf(out, "  note: %.*s\n", (int)strcspn(at, "\n"), at);
+        doc_say(doc, DOC_ITEM, "note: %.*s", (int)strcspn(at, "\n"), at);
     if (r->n + r->wild < r->t.n)
-        buf_printf(out, "  note: the model is fitted to %zu rows drawn at random (--max-rows)%s\n",
-                   r->n + r->wild, r->check.apart ? "; others test it" : "");
+        doc_say(doc, DOC_ITEM,
+                "note: the model is fitted to %zu rows drawn at random (--max-rows)%s",
+                r->n + r->wild, r->check.apart ? "; others test it" : "");
+    if (doc->form == DOC_TEXT && !rmodel_settled(&r->model))
+        doc_say(doc, DOC_ITEM, "note: the result is NOT SETTLED, see the last paragraph");
 }
 
-static void put_scores(const struct regress *r, struct buf *out) {
-    const struct rcheck *k = &r->check;
-    const char *names[RSCORES] = {"this model", r->model.family->lines, r->model.family->none};
-    const double r2[RSCORES] = {k->r2, k->r2_linear, 0};
-    buf_printf(out, ")\n%-22s %10s %8s %8s %8s\n", "", "log score", "AUC", "right", "R2");
-    for (int i = 0; i < RSCORES; i++)
-        buf_printf(out, "  %-20s %10.4f %8.3f %7d%% %8.3f\n", names[i], k->score[i].log,
-                   k->score[i].auc, percent(k->score[i].right), r2[i]);
-    buf_puts(out, "(log score: mean logarithm of the chance of what happened; AUC: how often a row "
-                  "with the value\nhas the larger chance of two; right: guesses of the more "
-                  "probable value; R2: of the chances)\n");
+static void section_words(const struct told_by *t, struct doc *doc) {
+    say(t->r, regress_words, "", "", DOC_LEAD, doc);
 }
 
-static void put_check(const struct regress *r, struct buf *out) {
+/* ---- how well it predicts ---- */
+
+struct told {
+    double chance; /* first: it is what is compared */
+    double is;
+};
+
+/* Are chances what they say? Rows in groups by their chance: its mean, and the share with the
+ * value, with an interval of Wilson's. */
+static void calibration_figure(const struct regress *r, struct doc *doc) {
+    enum { GROUPS = 10 };
     const struct rcheck *k = &r->check;
-    buf_printf(out, "\nHow well it predicts (%zu rows%s", k->apart ? k->n : r->n,
-               k->apart ? " left aside" : ", each left out once");
-    if (r->wild) buf_printf(out, "; without the %zu set aside", r->wild);
+    size_t groups = k->n / 10 < GROUPS ? (k->n / 10 ? k->n / 10 : 1) : GROUPS;
+    struct told *v = NEW_ARRAY(struct told, k->n + 1);
+    double x[GROUPS], y[GROUPS], lo[GROUPS], hi[GROUPS];
+    for (size_t i = 0; i < k->n; i++)
+        v[i] = (struct told){k->mean[i], r->t.y[r->row[i + k->from]] == r->high};
+    qsort(v, k->n, sizeof *v, number_compare);
+    for (size_t g = 0; g < groups; g++) {
+        size_t from = g * k->n / groups, to = (g + 1) * k->n / groups;
+        double m = (double)(to - from), z = 1.96, chance = 0, is = 0;
+        for (size_t i = from; i < to; i++) chance += v[i].chance / m, is += v[i].is / m;
+        double mid = (is + z * z / (2 * m)) / (1 + z * z / m),
+               half = z * sqrt(is * (1 - is) / m + z * z / (4 * m * m)) / (1 + z * z / m);
+        x[g] = chance, y[g] = is, lo[g] = mid - half, hi[g] = mid + half;
+    }
+    const double ends[2] = {0, 1};
+    struct plot_scene *s = plot_scene_new(NULL, "Chances as predicted, and shares as observed", 1);
+    struct plot_panel *p = plot_panel_add(s, "Are the chances right?");
+    plot_axis_labels(p, "predicted chance, rows in groups", "observed share");
+    plot_band(p, "95% interval", groups, x, lo, hi, PLOT_COLOUR(PLOT_BLUE));
+    plot_xy(p, PLOT_POINTS, "groups of rows", groups, x, y, PLOT_COLOUR(PLOT_BLUE));
+    plot_xy(p, PLOT_LINE, "equal", 2, ends, ends, PLOT_COLOUR(PLOT_GREY));
+    doc_figure(doc, DOC_HALF, "check", s, NULL);
+    mem_free(v);
+}
+
+static void check_figure(const struct regress *r, struct doc *doc) {
+    const struct rcheck *k = &r->check;
+    if (!doc_draws(doc)) return;
     if (r->family == RFAMILY_CHANCE) {
-        put_scores(r, out);
+        calibration_figure(r, doc);
         return;
     }
+    double *y = NEW_ARRAY(double, k->n + 1), lo = INFINITY, hi = -INFINITY;
+    for (size_t i = 0; i < k->n; i++) {
+        y[i] = r->t.y[r->row[i + k->from]];
+        lo = fmin(lo, y[i]), hi = fmax(hi, y[i]);
+    }
+    const double ends[2] = {lo, hi};
+    struct plot_scene *s =
+        plot_scene_new(NULL, "Each row as predicted without it, and as observed", 1);
+    struct plot_panel *p = plot_panel_add(s, "Predicted and observed");
+    plot_axis_labels(p, k->apart ? "predicted" : "predicted from the other rows", r->t.y_name);
+    plot_xy(p, PLOT_POINTS, "rows", k->n, k->mean, y, PLOT_COLOUR(PLOT_BLUE));
+    plot_xy(p, PLOT_LINE, "equal", 2, ends, ends, PLOT_COLOUR(PLOT_GREY));
+    doc_figure(doc, DOC_HALF, "check", s, NULL);
+    mem_free(y);
+}
+
+static void score_cells(const struct regress *r, int i, struct doc *doc) {
+    const struct rcheck *k = &r->check;
     const double rmse[RSCORES] = {k->rmse, k->rmse_linear, k->rmse_mean};
     const double r2[RSCORES] = {k->r2, k->r2_linear, 0};
     const char *names[RSCORES] = {"this model", r->model.family->lines, r->model.family->none};
-    bool hidden = regress_hidden(r);
-    buf_printf(out, ")\n%-22s %10s %8s%s\n", "", "RMSE", "R2", hidden ? "  log score" : "");
-    for (int i = 0; i < RSCORES; i++) {
-        buf_printf(out, "  %-20s %10s %8.3f", names[i], FIGURE(4, rmse[i]), r2[i]);
-        if (hidden) buf_printf(out, " %10.4f", k->score[i].log);
-        if (!i)
-            buf_printf(out, "   %g%% intervals hold %.1f%%%s", 100 * r->o.level, 100 * k->coverage,
-                       r->wild && !k->apart ? " of all" : "");
-        buf_putc(out, '\n');
-    }
+    bool chance = r->family == RFAMILY_CHANCE;
+    doc_cellf(doc, "%s", names[i]);
+    if (chance) doc_cellf(doc, "%.4f", k->score[i].log);
+    if (chance) doc_cellf(doc, "%.3f", k->score[i].auc);
+    if (chance) doc_cellf(doc, "%d%%", percent_of(k->score[i].right));
+    if (!chance) doc_cellf(doc, "%s", FIGURE(4, rmse[i]));
+    doc_cellf(doc, "%.3f", r2[i]);
+    if (chance) return;
+    if (regress_hidden(r)) doc_cellf(doc, "%.4f", k->score[i].log);
+    doc_cellf(doc, i ? "" : "%g%% intervals hold %.1f%%%s", 100 * r->o.level, 100 * k->coverage,
+              r->wild && !k->apart ? " of all" : "");
 }
 
-static size_t name_width(const struct regress *r) {
-    size_t w = 8;
-    for (int j = 0; j < r->t.n_inputs; j++) {
-        size_t n = plot_text_length(r->t.input[j].name);
-        w = n > w && n <= 24 ? n : w;
-    }
-    return w;
+static void section_check(const struct told_by *t, struct doc *doc) {
+    const struct regress *r = t->r;
+    const struct rcheck *k = &r->check;
+    const char *by = doc->form == DOC_TEXT ? "" : "predicted by";
+    bool chance = r->family == RFAMILY_CHANCE;
+    const struct doc_column chances[] = {{by, DOC_WORD},
+                                         {"log score", DOC_NUMBER},
+                                         {"AUC", DOC_NUMBER},
+                                         {"right", DOC_NUMBER},
+                                         {"R2", DOC_NUMBER}};
+    const struct doc_column numbers[] = {
+        {by, DOC_WORD}, {"RMSE", DOC_NUMBER}, {"R2", DOC_NUMBER}, {"", DOC_WORD}};
+    const struct doc_column counts[] = {{by, DOC_WORD},
+                                        {"RMSE", DOC_NUMBER},
+                                        {"R2", DOC_NUMBER},
+                                        {"log score", DOC_NUMBER},
+                                        {"", DOC_WORD}};
+    struct buf title = BUF_INIT;
+    buf_printf(&title, "How well it predicts (%zu rows%s", k->apart ? k->n : r->n,
+               k->apart ? " left aside" : ", each left out once");
+    if (r->wild) buf_printf(&title, "; without the %zu set aside", r->wild);
+    buf_putc(&title, ')');
+    doc_table(doc, title.data, NULL,
+              chance              ? chances
+              : regress_hidden(r) ? counts
+                                  : numbers,
+              chance || regress_hidden(r) ? 5 : 4);
+    doc->table.heading = DOC_SECTION;
+    for (int i = 0; i < RSCORES; i++) score_cells(r, i, doc);
+    doc_table_end(doc);
+    if (chance)
+        doc_say(doc, DOC_SOFT,
+                "(log score: mean logarithm of the chance of what happened; AUC: how often a row "
+                "with the value has the larger chance of two; right: guesses of the more probable "
+                "value; R2: of the chances)");
+    buf_release(&title);
+    check_figure(r, doc);
 }
 
-/* A value of input j for readers: a number, or a date as the file writes it. */
-static void regress_number(const struct regress *r, int j, double v, struct buf *out) {
-    if (r->t.input[j].dated)
-        rinput_date(&r->t.input[j], v, out);
-    else
-        buf_puts(out, FIGURE(4, v));
-}
+/* ---- inputs ---- */
 
-void regress_between(const struct regress *r, int j, const char *sign, struct buf *out) {
-    const struct reffect *f = &r->effect[j];
-    char **level = r->t.input[j].level;
-    if (level) {
-        buf_printf(out, "%s%s%s", level[(int)f->from], sign, level[(int)f->to]);
-        return;
-    }
-    regress_number(r, j, f->from, out);
-    buf_puts(out, sign);
-    regress_number(r, j, f->to, out);
-}
-
-static void put_change(const struct regress *r, int j, struct buf *out) {
-    const struct reffect *f = &r->effect[j];
-    regress_between(r, j, " -> ", out);
-    buf_puts(out, ": ");
-    buf_printf(out, "%s%s [%s, %s]", f->change.mid < 0 ? "" : "+", FIGURE(3, f->change.mid),
-               FIGURE(3, f->change.lo), FIGURE(3, f->change.hi));
-}
-
-static int change_width(const struct regress *r) {
-    size_t w = strlen("change of the outcome");
-    for (int j = 0; j < r->t.n_inputs; j++) {
-        struct buf change = BUF_INIT;
-        put_change(r, j, &change);
-        size_t n = plot_text_length(change.data);
-        w = n > w ? n : w;
-        buf_release(&change);
-    }
-    return (int)w;
-}
-
-/* Words in lines of at most 96 characters. */
-static void put_wrapped(const char *text, struct buf *out) {
-    size_t column = 0;
-    while (*text) {
-        size_t n = strcspn(text, " ");
-        if (column && column + 1 + n > 96) {
-            buf_putc(out, '\n');
-            column = 0;
-        } else if (column) {
-            buf_putc(out, ' ');
-            column++;
-        }
-        buf_add(out, text, n);
-        column += n;
-        text += n;
-        while (*text == ' ') text++;
-    }
-    buf_putc(out, '\n');
-}
-
-/* The width in bytes that gives a text so many characters. */
-static int in_bytes(const char *text, int width) {
-    return width + (int)(strlen(text) - plot_text_length(text));
-}
-
-static void put_effects(const struct regress *r, struct buf *out) {
-    int w = (int)name_width(r), wide = change_width(r);
-    buf_printf(out, "\nWhat matters\n  %-*s  %-16s  %-*s  %s\n", w, "input", "share", wide,
-               r->family == RFAMILY_CHANCE ? "change of the chance" : "change of the outcome",
-               "how");
+static void section_inputs(const struct told_by *t, struct doc *doc) {
+    const struct regress *r = t->r;
+    const struct doc_column columns[] = {
+        {"input", DOC_WORD},
+        {"share", DOC_WORD},
+        {"", DOC_BAR},
+        {r->family == RFAMILY_CHANCE ? "change of the chance" : "change of the outcome", DOC_WORD},
+        {"how", DOC_WORD}};
+    doc_table(doc, "What matters", NULL, columns, COUNT_OF(columns));
+    doc->table.heading = DOC_SECTION;
+    doc->table.stacked = true;
     for (int i = 0; i < r->t.n_inputs; i++) {
         int j = r->order[i];
         const struct reffect *f = &r->effect[j];
-        struct buf share = BUF_INIT, change = BUF_INIT;
-        buf_printf(&share, "%d%% [%d, %d]", percent(f->total.mid), percent(f->total.lo),
-                   percent(f->total.hi));
-        put_change(r, j, &change);
-        buf_printf(out, "  %-*s  %-16s  %-*s  %s\n", in_bytes(r->t.input[j].name, w),
-                   r->t.input[j].name, share.data, in_bytes(change.data, wide), change.data,
-                   regress_shape(r, j));
-        buf_release(&share);
-        buf_release(&change);
+        doc_cellf(doc, "%s", r->t.input[j].name);
+        put_percent(f->total, &doc->words);
+        doc_cell(doc);
+        doc_cellf(doc, "%.1f", 100 * f->total.mid);
+        regress_between(r, j, doc_draws(doc) ? " \u2192 " : " -> ", &doc->words);
+        doc_cellf(doc, ": %s%s [%s, %s]", f->change.mid < 0 ? "" : "+", FIGURE(3, f->change.mid),
+                  FIGURE(3, f->change.lo), FIGURE(3, f->change.hi));
+        doc_cellf(doc, "%s", regress_shape(r, j));
     }
-    buf_printf(out,
-               "(share: of the function's variation, interactions included; change: between the "
-               "values that\n10%% and 90%% of the rows lie below; in brackets %g%% intervals)\n",
-               100 * r->o.level);
-    struct buf why = BUF_INIT;
-    regress_shares(r, &why);
-    if (why.len) put_wrapped(why.data, out);
-    buf_release(&why);
+    doc_table_end(doc);
+    doc_say(doc, DOC_SOFT,
+            "(share: of the function's variation, interactions included; change: between the "
+            "values that 10%% and 90%% of the rows lie below; in brackets %g%% intervals)",
+            100 * r->o.level);
+    say(r, regress_shares, "", "", DOC_SOFT, doc);
+    say(r, regress_rest, "", "", DOC_PLAIN, doc);
 }
 
-static void put_odd_chance(const struct regress *r, size_t row, double chance, struct buf *out) {
-    struct buf value = BUF_INIT;
-    put_value(r, r->t.y[row], &value);
-    buf_printf(out, "  line %zu: %s = %s, which had a chance of %.2g%%\n", r->t.line[row],
-               r->t.y_name, value.data, 100 * (r->t.y[row] == r->high ? chance : 1 - chance));
-    buf_release(&value);
+/* One scale for all inputs, so that what matters is seen. */
+static void shared_axis(const struct regress *r, struct plot_axis *y) {
+    double lo = INFINITY, hi = -INFINITY;
+    for (int j = 0; j < r->t.n_inputs; j++)
+        for (size_t i = 0; i < r->effect[j].m; i++)
+            lo = fmin(lo, r->effect[j].f[i].lo), hi = fmax(hi, r->effect[j].f[i].hi);
+    y->lo = lo - 0.03 * (hi - lo);
+    y->hi = hi + 0.03 * (hi - lo);
 }
 
-static void put_odd(const struct regress *r, struct buf *out) {
+static void number_panel(const struct regress *r, int j, struct plot_scene *s) {
+    const struct reffect *f = &r->effect[j];
+    const struct rinput *in = &r->t.input[j];
+    double *lo = NEW_ARRAY(double, 4 * f->m), *mid = lo + f->m, *hi = mid + f->m, *at = hi + f->m;
+    for (size_t i = 0; i < f->m; i++) lo[i] = f->f[i].lo, mid[i] = f->f[i].mid, hi[i] = f->f[i].hi;
+    struct buf band = BUF_INIT, what = BUF_INIT;
+    struct plot_panel *p = plot_panel_add(s, r->t.input[j].name);
+    regress_target(r, &what);
+    plot_axis_labels(p, r->t.input[j].name, what.data);
+    buf_release(&what);
+    shared_axis(r, &p->y);
+    for (size_t i = 0; i < f->m; i++)
+        at[i] = in->dated ? in->origin + f->at[i] * in->year : f->at[i];
+    if (in->dated) p->x.time = in->year > 1 ? PLOT_TIME_DAYS : PLOT_TIME_YEARS;
+    buf_printf(&band, "%g%% band", 100 * r->o.level);
+    plot_band(p, band.data, f->m, at, lo, hi, PLOT_COLOUR(PLOT_BLUE));
+    plot_xy(p, PLOT_LINE, "median", f->m, at, mid, PLOT_COLOUR(PLOT_BLUE));
+    buf_release(&band);
+    mem_free(lo);
+}
+
+static void level_panel(const struct regress *r, int j, struct plot_scene *s) {
+    const struct reffect *f = &r->effect[j];
+    double *mid = NEW_ARRAY(double, 2 * f->m), *half = mid + f->m;
+    for (size_t i = 0; i < f->m; i++)
+        mid[i] = f->f[i].mid, half[i] = 0.5 * (f->f[i].hi - f->f[i].lo);
+    plot_add(plot_panel_add(s, r->t.input[j].name),
+             (struct plot_item){PLOT_NAMED, PLOT_COLOUR(PLOT_BLUE), .n = f->m,
+                                .names = (const char *const *)r->t.input[j].level, .y = mid,
+                                .y2 = half});
+    mem_free(mid);
+}
+
+static void section_curves(const struct told_by *t, struct doc *doc) {
+    enum { MOST = 12 };
+    const struct regress *r = t->r;
+    if (!doc_draws(doc)) return;
+    say(r, regress_target, "The ", " along each input", DOC_SECTION, doc);
+    doc_say(doc, DOC_SOFT, "Averaged over the values of the other inputs.");
+    for (int i = 0; i < r->t.n_inputs && i < MOST; i++) {
+        char id[24];
+        struct plot_scene *s =
+            plot_scene_new(NULL, "The outcome along one input, with its band", 1);
+        (r->t.input[r->order[i]].level ? level_panel : number_panel)(r, r->order[i], s);
+        snprintf(id, sizeof id, "input%d", r->order[i]);
+        doc_figure(doc, DOC_HALF, id, s, NULL);
+    }
+}
+
+/* ---- rows and predictions ---- */
+
+static void odd_row(const struct regress *r, size_t at, struct doc *doc) {
     const struct rcheck *k = &r->check;
+    size_t row = r->row[at + k->from];
+    double y = r->t.y[row], chance = y == r->high ? k->mean[at] : 1 - k->mean[at];
+    buf_printf(&doc->words, "line %zu: %s = ", r->t.line[row], r->t.y_name);
+    if (r->family == RFAMILY_CHANCE) {
+        regress_value(r, y, &doc->words);
+        doc_say(doc, DOC_ITEM, ", which had a chance of %.2g%%", 100 * chance);
+    } else {
+        doc_say(doc, DOC_ITEM, "%s, expected %s [%s, %s], %.1f standard deviations off",
+                FIGURE(5, y), FIGURE(4, k->mean[at]), FIGURE(4, k->lo[at]), FIGURE(4, k->hi[at]),
+                fabs(y - k->mean[at]) / k->sd[at]);
+    }
+}
+
+static void section_odd(const struct told_by *t, struct doc *doc) {
+    const struct rcheck *k = &t->r->check;
+    enum { FEW = 8, MOST = 20 };
+    size_t most = doc->form == DOC_TEXT ? FEW : MOST;
     if (!k->n_odd) return;
-    buf_puts(out, "\nRows far from what the others say\n");
-    for (size_t i = 0; i < k->n_odd && i < MOST_ODD; i++) {
-        size_t at = k->odd[i], row = r->row[at + k->from];
-        if (r->family == RFAMILY_CHANCE)
-            put_odd_chance(r, row, k->mean[at], out);
-        else
-            buf_printf(out,
-                       "  line %zu: %s = %s, expected %s [%s, %s], %.1f standard deviations off\n",
-                       r->t.line[row], r->t.y_name, FIGURE(5, r->t.y[row]), FIGURE(4, k->mean[at]),
-                       FIGURE(4, k->lo[at]), FIGURE(4, k->hi[at]),
-                       fabs(r->t.y[row] - k->mean[at]) / k->sd[at]);
-    }
-    if (k->n_odd > MOST_ODD) buf_printf(out, "  and %zu more\n", k->n_odd - MOST_ODD);
-    struct buf aside = BUF_INIT;
-    regress_aside(r, &aside);
-    if (aside.len) put_wrapped(aside.data, out);
-    buf_release(&aside);
+    doc_say(doc, DOC_PART, "Rows far from what the others say");
+    for (size_t i = 0; i < k->n_odd && i < most; i++) odd_row(t->r, k->odd[i], doc);
+    if (k->n_odd > most) doc_say(doc, DOC_ITEM, "and %zu more", k->n_odd - most);
+    say(t->r, regress_aside, "", "", DOC_PLAIN, doc);
 }
 
-void regress_text(const struct regress *r, struct buf *out) {
-    struct buf words = BUF_INIT;
-    put_head(r, out);
-    if (!rmodel_settled(&r->model))
-        buf_puts(out, "  note: the result is NOT SETTLED, see the last paragraph\n");
-    put_check(r, out);
-    put_effects(r, out);
-    regress_rest(r, &words);
-    if (words.len) buf_printf(out, "\n%s\n", words.data);
-    buf_reset(&words);
-    put_odd(r, out);
-    buf_putc(out, '\n');
-    regress_words(r, &words);
-    put_wrapped(words.data, out);
-    buf_reset(&words);
-    buf_puts(&words, "Method: ");
-    regress_method(r, &words);
-    buf_putc(&words, '.');
-    put_wrapped(words.data, out);
-    buf_release(&words);
-}
-
-/* ---- predictions ---- */
-
-void regress_predictions_csv(const struct regress *r, const struct rnew *at,
-                             const struct rprediction *p, struct buf *out) {
+static void prediction(const struct told_by *t, size_t i, struct doc *doc) {
+    const struct regress *r = t->r;
+    const double *row = t->at->x + i * (size_t)r->t.d;
+    const struct rprediction *p = &t->p[i];
+    const char *unseen = t->at->unseen.at[i];
+    struct buf inputs = BUF_INIT, far = BUF_INIT;
     for (int j = 0; j < r->t.n_inputs; j++) {
-        csv_put(out, r->t.input[j].name);
-        buf_putc(out, ',');
+        buf_printf(&inputs, "%s%s=", j ? " " : "", r->t.input[j].name);
+        rtable_value(&r->t, j, row, &inputs);
     }
-    buf_puts(out, "mean,median,sd,lower,upper,new_sd,new_lower,new_upper,outside\n");
-    for (size_t i = 0; i < at->m; i++) {
-        const double v[] = {p[i].mean, p[i].median, p[i].sd,     p[i].lo,
-                            p[i].hi,   p[i].new_sd, p[i].new_lo, p[i].new_hi};
-        const double *row = at->x + i * (size_t)r->t.d;
-        struct buf cell = BUF_INIT;
-        for (int j = 0; j < r->t.n_inputs; j++) {
-            buf_reset(&cell);
-            rtable_value(&r->t, j, row, &cell);
-            csv_put(out, cell.data);
-            buf_putc(out, ',');
-        }
-        for (size_t k = 0; k < COUNT_OF(v); k++) {
-            if (isfinite(v[k])) buf_printf(out, "%.7g", v[k]);
-            buf_putc(out, ',');
-        }
-        buf_reset(&cell);
-        rtable_outside(&r->t, row, &cell);
-        csv_put(out, cell.data);
-        buf_putc(out, '\n');
-        buf_release(&cell);
+    if (rtable_outside(&r->t, row, &far) && !unseen)
+        buf_printf(&inputs, "   outside of the data: %s", far.data);
+    if (isfinite(p->mean)) {
+        doc_cellf(doc, "%s", FIGURE(5, r->family == RFAMILY_CHANCE ? p->mean : p->median));
+        doc_cellf(doc, "%s", FIGURE(3, p->sd));
+        doc_cellf(doc, "[%s, %s]", FIGURE(4, p->lo), FIGURE(4, p->hi));
+        doc_cellf(doc, "[%s, %s]", FIGURE(4, p->new_lo), FIGURE(4, p->new_hi));
+        doc_cellf(doc, "%s", inputs.data);
+    } else if (unseen) {
+        doc_restf(doc, "no prediction: %s  %s", unseen, inputs.data);
+    } else {
+        doc_restf(doc, "a value is missing: no prediction  %s", inputs.data);
     }
+    buf_release(&inputs);
+    buf_release(&far);
+}
+
+static void section_predictions(const struct told_by *t, struct doc *doc) {
+    const struct regress *r = t->r;
+    enum { FEW = 40, MOST = 200 };
+    size_t most = doc->form == DOC_TEXT ? FEW : MOST;
+    bool chance = r->family == RFAMILY_CHANCE;
+    const struct doc_column columns[] = {{chance ? "chance" : "median", DOC_NUMBER},
+                                         {"sd", DOC_NUMBER},
+                                         {chance ? "of the chance" : "of the function", DOC_WORD},
+                                         {"of a new measurement", DOC_WORD},
+                                         {"", DOC_WORD}};
+    struct buf title = BUF_INIT;
+    if (!t->at->m) return;
+    buf_puts(&title, "Predictions of ");
+    regress_target(r, &title);
+    buf_printf(&title, " (%g%% intervals)", 100 * r->o.level);
+    doc_table(doc, title.data, NULL, columns, COUNT_OF(columns));
+    doc->table.heading = DOC_SECTION;
+    for (size_t i = 0; i < t->at->m && i < most; i++) prediction(t, i, doc);
+    doc_table_end(doc);
+    if (t->at->m > most)
+        doc_say(doc, DOC_PLAIN, "and %zu more (--out FILE.csv has all)", t->at->m - most);
+    buf_release(&title);
+}
+
+/* ---- everything ---- */
+
+static void section_method(const struct told_by *t, struct doc *doc) {
+    say(t->r, regress_method, "Method: ", ".", DOC_PLAIN, doc);
+    if (doc->form == DOC_TEXT) return;
+    if (!t->r->o.kernel) {
+        doc_fold(doc, "The same model as a program");
+        say(t->r, regress_program, "", "", DOC_CODE, doc);
+        doc_fold_end(doc);
+    }
+    doc_say(doc, DOC_NOTE, "gpmem %s", version_text());
+}
+
+/* The summary comes first on a page and last on a terminal, where what is last is seen. */
+void regress_report(const struct regress *r, const struct rnew *at, const struct rprediction *p,
+                    enum doc_form form, struct buf *out) {
+    typedef void section(const struct told_by *t, struct doc *doc);
+    static section *const text[] = {section_head, section_check, section_inputs,
+                                    section_odd,  section_words, section_method},
+                          *const page[] = {section_head,        section_words,  section_check,
+                                           section_inputs,      section_curves, section_odd,
+                                           section_predictions, section_method};
+    section *const *s = form == DOC_TEXT ? text : page;
+    size_t n = form == DOC_TEXT ? COUNT_OF(text) : COUNT_OF(page);
+    const struct told_by t = {r, at, p};
+    struct buf title = BUF_INIT;
+    struct doc doc;
+    buf_printf(&title, "Regression of %s", r->t.y_name);
+    doc_begin(&doc, form, "gpmem regress", title.data, out);
+    for (size_t i = 0; i < n; i++) s[i](&t, &doc);
+    doc_end(&doc);
+    buf_release(&title);
 }
 
 void regress_predictions_text(const struct regress *r, const struct rnew *at,
                               const struct rprediction *p, struct buf *out) {
-    enum { MOST = 40 };
-    struct buf what = BUF_INIT;
-    regress_target(r, &what);
-    buf_printf(out, "\nPredictions of %s (%g%% intervals)\n  %10s %10s %-24s %s\n", what.data,
-               100 * r->o.level, r->family == RFAMILY_CHANCE ? "chance" : "median", "sd",
-               r->family == RFAMILY_CHANCE ? "  of the chance" : "  of the function",
-               "  of a new measurement");
-    buf_release(&what);
-    for (size_t i = 0; i < at->m && i < MOST; i++) {
-        const double *row = at->x + i * (size_t)r->t.d;
-        struct buf f = BUF_INIT, n = BUF_INIT, far = BUF_INIT;
-        buf_printf(&f, "[%s, %s]", FIGURE(4, p[i].lo), FIGURE(4, p[i].hi));
-        buf_printf(&n, "[%s, %s]", FIGURE(4, p[i].new_lo), FIGURE(4, p[i].new_hi));
-        if (isfinite(p[i].mean))
-            buf_printf(out, "  %10s %10s   %-22s   %-22s  ",
-                       FIGURE(5, r->family == RFAMILY_CHANCE ? p[i].mean : p[i].median),
-                       FIGURE(3, p[i].sd), f.data, n.data);
-        else if (at->unseen.at[i])
-            buf_puts(out, "  no prediction: "), buf_line(out, at->unseen.at[i]);
-        else
-            buf_printf(out, "  a value is missing: no prediction  ");
-        for (int j = 0; j < r->t.n_inputs; j++) {
-            buf_printf(out, " %s=", r->t.input[j].name);
-            rtable_value(&r->t, j, row, out);
-        }
-        if (rtable_outside(&r->t, row, &far) && !at->unseen.at[i])
-            buf_printf(out, "   outside of the data: %s", far.data);
-        buf_putc(out, '\n');
-        buf_release(&f);
-        buf_release(&n);
-        buf_release(&far);
-    }
-    if (at->m > MOST) buf_printf(out, "  and %zu more (--out FILE.csv has all)\n", at->m - MOST);
-}
-
-/* ---- JSON ---- */
-
-static void json_interval(struct buf *out, const char *name, struct rinterval v) {
-    json_numbers(out, name, 3, (const double[]){v.mid, v.lo, v.hi});
-}
-
-/* Dates as the file writes them, beside the years since the first that are computed with. */
-static void json_dates(const struct rinput *in, const struct reffect *f, struct buf *out) {
-    json_key(out, "dates");
-    for (size_t i = 0; i < f->m; i++) {
-        struct buf date = BUF_INIT;
-        rinput_date(in, f->at[i], &date);
-        buf_puts(out, i ? ", " : "[");
-        buf_json_string(out, date.data, date.len);
-        buf_release(&date);
-    }
-    buf_puts(out, "]");
-}
-
-static void json_effect(const struct regress *r, int j, struct buf *out) {
-    const struct reffect *f = &r->effect[j];
-    const struct rinput *in = &r->t.input[j];
-    double *v = NEW_ARRAY(double, 3 * f->m + 1);
-    for (size_t i = 0; i < f->m; i++)
-        v[i] = f->f[i].mid, v[f->m + i] = f->f[i].lo, v[2 * f->m + i] = f->f[i].hi;
-    buf_puts(out, "    {");
-    JSON(out, FIELD("name", (const char *)in->name), FIELD("shape", regress_shape(r, j)));
-    json_interval(out, "share", f->total);
-    json_interval(out, "share_alone", f->alone);
-    json_interval(out, "change", f->change);
-    json_interval(out, "bend", f->bend);
-    if (in->level) {
-        JSON(out, FIELD("from", (const char *)in->level[(int)f->from]),
-             FIELD("to", (const char *)in->level[(int)f->to]));
-        json_key(out, "levels");
-        for (int l = 0; l < in->n_levels; l++) {
-            buf_puts(out, l ? ", " : "[");
-            buf_json_string(out, in->level[l], strlen(in->level[l]));
-        }
-        buf_puts(out, "]");
-    } else {
-        if (in->dated) json_dates(in, f, out);
-        JSON(out, FIELD("from", f->from), FIELD("to", f->to));
-        json_numbers(out, "at", f->m, f->at);
-    }
-    json_numbers(out, "median", f->m, v);
-    json_numbers(out, "lower", f->m, v + f->m);
-    json_numbers(out, "upper", f->m, v + 2 * f->m);
-    buf_puts(out, "}");
-    mem_free(v);
-}
-
-static void json_together(const struct regress *r, struct buf *out) {
-    json_key(out, "interactions");
-    buf_puts(out, "[");
-    for (int k = 0; k < r->n_together; k++) {
-        const struct rtogether *t = &r->together[k];
-        buf_puts(out, k ? ", {" : "{");
-        JSON(out, FIELD("a", (const char *)r->t.input[t->a].name),
-             FIELD("b", (const char *)r->t.input[t->b].name));
-        json_interval(out, "share", t->share);
-        buf_puts(out, "}");
-    }
-    buf_puts(out, "]");
-}
-
-static void json_parameters(const struct regress *r, struct buf *out) {
-    const struct rmodel *m = &r->model;
-    double *v = NEW_ARRAY(double, m->kept + 1);
-    json_key(out, "parameters");
-    buf_puts(out, "{");
-    for (int i = 0; i < m->d; i++) {
-        struct buf name = BUF_INIT;
-        rmodel_name(m, i, &name);
-        for (size_t k = 0; k < m->kept; k++)
-            v[k] = rmodel_value(m, i, m->z[k * (size_t)m->d + (size_t)i]);
-        json_interval(out, name.data, rinterval_of(v, m->kept, r->o.level));
-        buf_release(&name);
-    }
-    buf_puts(out, "}");
-    mem_free(v);
-}
-
-static void json_odd(const struct regress *r, struct buf *out) {
-    const struct rcheck *k = &r->check;
-    json_key(out, "outliers");
-    buf_puts(out, "[");
-    for (size_t i = 0; i < k->n_odd; i++) {
-        size_t at = k->odd[i], row = r->row[at + k->from];
-        buf_puts(out, i ? ", {" : "{");
-        JSON(out, FIELD("line", r->t.line[row]), FIELD("value", r->t.y[row]),
-             FIELD("expected", k->mean[at]), FIELD("sd", k->sd[at]),
-             FIELD("set_aside", (bool)(!k->apart && at >= r->n)));
-        buf_puts(out, "}");
-    }
-    buf_puts(out, "]");
-}
-
-static void json_predictions(const struct regress *r, const struct rnew *at,
-                             const struct rprediction *p, struct buf *out) {
-    json_key(out, "predictions");
-    buf_puts(out, "[");
-    for (size_t i = 0; i < at->m; i++) {
-        const double *row = at->x + i * (size_t)r->t.d;
-        struct buf far = BUF_INIT;
-        buf_puts(out, i ? ",\n    {\"at\": {" : "\n    {\"at\": {");
-        for (int j = 0; j < r->t.n_inputs; j++) {
-            struct buf cell = BUF_INIT;
-            rtable_value(&r->t, j, row, &cell);
-            if (r->t.input[j].level || r->t.input[j].dated)
-                JSON(out, FIELD(r->t.input[j].name, (const char *)cell.data));
-            else
-                JSON(out, FIELD(r->t.input[j].name, row[r->t.input[j].first]));
-            buf_release(&cell);
-        }
-        rtable_outside(&r->t, row, &far);
-        buf_putc(out, '}');
-        JSON(out, FIELD("mean", p[i].mean), FIELD("median", p[i].median), FIELD("sd", p[i].sd),
-             FIELD("lower", p[i].lo), FIELD("upper", p[i].hi), FIELD("new_sd", p[i].new_sd),
-             FIELD("new_lower", p[i].new_lo), FIELD("new_upper", p[i].new_hi),
-             FIELD("outside", (const char *)far.data));
-        if (at->unseen.at[i]) JSON(out, FIELD("why", (const char *)at->unseen.at[i]));
-        buf_puts(out, "}");
-        buf_release(&far);
-    }
-    buf_puts(out, "]");
-}
-
-static void json_scores(const struct regress *r, struct buf *out) {
-    static const char *const names[RSCORES] = {"scores", "scores_linear", "scores_none"};
-    for (int i = 0; i < RSCORES; i++) {
-        const struct rscore *s = &r->check.score[i];
-        json_key(out, names[i]);
-        buf_putc(out, '{');
-        JSON(out, FIELD("log_score", s->log));
-        if (r->family == RFAMILY_CHANCE) JSON(out, FIELD("auc", s->auc), FIELD("right", s->right));
-        buf_putc(out, '}');
-    }
-}
-
-void regress_json(const struct regress *r, const struct rnew *at, const struct rprediction *p,
-                  struct buf *out) {
-    const struct rcheck *k = &r->check;
-    struct buf words = BUF_INIT, kernel = BUF_INIT, method = BUF_INIT;
-    regress_words(r, &words);
-    regress_method(r, &method);
-    kern_print(r->model.k, &kernel);
-    buf_puts(out, "{\n  ");
-    JSON(out, FIELD("file", (const char *)r->t.file), FIELD("outcome", (const char *)r->t.y_name),
-         FIELD("family", r->model.family->name), FIELD("rows", r->t.n),
-         FIELD("rows_read", r->t.read), FIELD("rows_of_the_model", r->n),
-         FIELD("level", r->o.level), FIELD("settled", rmodel_settled(&r->model)),
-         FIELD("summary", (const char *)words.data), FIELD("notes", (const char *)r->t.notes.data));
-    buf_puts(out, ",\n  \"check\": {");
-    const char *how = k->apart ? "rows left aside" : "leave one out";
-    JSON(out, FIELD("how", how), FIELD("rows", k->n), FIELD("rmse", k->rmse), FIELD("r2", k->r2),
-         FIELD("coverage", k->coverage), FIELD("rmse_linear", k->rmse_linear),
-         FIELD("r2_linear", k->r2_linear), FIELD("rmse_mean", k->rmse_mean));
-    if (regress_hidden(r))
-        json_scores(r, out);
-    else
-        JSON(out, FIELD("log_score", k->score[RSCORE_OWN].log));
-    buf_puts(out, "},\n  \"inputs\": [\n");
-    for (int i = 0; i < r->t.n_inputs; i++) {
-        if (i) buf_puts(out, ",\n");
-        json_effect(r, r->order[i], out);
-    }
-    buf_puts(out, "],\n ");
-    json_together(r, out);
-    if (!regress_hidden(r)) json_interval(out, "noise", r->noise);
-    if (r->family == RFAMILY_CHANCE) JSON(out, FIELD("chance_of", r->high));
-    JSON(out, FIELD("rows_set_aside", r->wild), FIELD("outlier_share", r->wild_share));
-    json_odd(r, out);
-    buf_puts(out, ",\n  \"model\": {");
-    JSON(out, FIELD("kernel", (const char *)kernel.data),
-         FIELD("method", (const char *)method.data), FIELD("draws", r->model.kept),
-         FIELD("log_evidence", r->model.is.logz), FIELD("log_evidence_error", r->model.is.se));
-    json_parameters(r, out);
-    buf_puts(out, "}");
-    if (at->m) {
-        buf_puts(out, ",\n ");
-        json_predictions(r, at, p, out);
-    }
-    buf_puts(out, "\n}\n");
-    buf_release(&words);
-    buf_release(&kernel);
-    buf_release(&method);
+    const struct told_by t = {r, at, p};
+    struct doc doc;
+    if (at->m) buf_putc(out, '\n');
+    doc_begin(&doc, DOC_TEXT, "", "", out);
+    section_predictions(&t, &doc);
+    doc_end(&doc);
 }

@@ -15,6 +15,7 @@
 #include "apps/discover/charts.h"
 #include "apps/discover/paper.h"
 #include "apps/discover/panel.h"
+#include "apps/discover/report.h"
 #include "table/csv.h"
 #include <math.h>
 #include <string.h>
@@ -279,14 +280,12 @@ enum gpm_status gpm_discover_forecast_add(gpm_discovery *d, const double *levels
     return GPM_OK;
 }
 
+static enum doc_form document_form(enum gpm_discover_format f) {
+    return f == GPM_REPORT_HTML ? DOC_HTML : f == GPM_REPORT_MARKDOWN ? DOC_MARKDOWN : DOC_TEXT;
+}
+
 const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f) {
     CALL_ALONE(d, "");
-    static void (*const writers[])(const struct discovery *d,
-                                   struct buf *out) = {[GPM_REPORT_TEXT] = discovery_text,
-                                                       [GPM_REPORT_JSON] = discovery_json,
-                                                       [GPM_REPORT_MARKDOWN] = discovery_markdown,
-                                                       [GPM_REPORT_HTML] = discovery_html,
-                                                       [GPM_REPORT_PROGRAM] = discovery_program};
     buf_reset(&d->out);
     if (d->paper_ready) {
         if (f == GPM_REPORT_JSON)
@@ -299,7 +298,11 @@ const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f) {
     }
     if (need_run(d) != GPM_OK) return "";
     unsigned long shortages = mem_shortages();
-    writers[f](&d->d, &d->out);
+    switch (f) {
+    case GPM_REPORT_JSON: discovery_json(&d->d, &d->out); break;
+    case GPM_REPORT_PROGRAM: discovery_program(&d->d, &d->out); break;
+    default: discovery_report(&d->d, document_form(f), &d->out);
+    }
     return search_no_shortage(shortages, GPM_OK, &d->err) ? "" : voice_text(&d->out);
 }
 
@@ -602,9 +605,7 @@ const char *gpm_panel_report(gpm_panel *p, enum gpm_discover_format f) {
     buf_reset(&p->out);
     if (f == GPM_REPORT_JSON)
         panel_json(&p->p, &p->out);
-    else if (f == GPM_REPORT_HTML)
-        panel_html(&p->p, &p->out);
     else
-        panel_text(&p->p, &p->out);
+        panel_report(&p->p, document_form(f), &p->out);
     return voice_text(&p->out);
 }

@@ -109,9 +109,10 @@ enum gpm_status gpm_index_merge(gpm_index *x, const char *const *from, size_t n,
 }
 
 static void render(gpm_index *x, struct index_result *r, enum gpm_index_format format) {
-    static void (*const forms[])(const struct index_result *, struct buf *) = {
-        index_result_text, index_result_json, index_result_html};
-    forms[format](r, &x->out);
+    if (format == GPM_INDEX_JSON)
+        index_result_json(r, &x->out);
+    else
+        index_result_report(r, format == GPM_INDEX_HTML ? DOC_HTML : DOC_TEXT, &x->out);
     index_result_release(r);
 }
 

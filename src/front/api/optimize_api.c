@@ -189,9 +189,10 @@ bool gpm_optimizer_recommend(gpm_optimizer *o, double *x, double *mean, double *
 
 const char *gpm_optimizer_report(gpm_optimizer *o, enum gpm_optimize_format f) {
     CALL_ALONE(o, "");
-    static void (*const writers[])(struct optimize *, struct buf *) = {
-        optimize_report_text, optimize_report_json, optimize_report_html};
     buf_reset(&o->out);
-    writers[f](o->o, &o->out);
+    if (f == GPM_OPTIMIZE_JSON)
+        optimize_report_json(o->o, &o->out);
+    else
+        optimize_report(o->o, f == GPM_OPTIMIZE_HTML ? DOC_HTML : DOC_TEXT, &o->out);
     return voice_text(&o->out);
 }

@@ -206,13 +206,13 @@ const char *gpm_regression_report(gpm_regression *r, enum gpm_regress_format f) 
     buf_reset(&r->out);
     switch (f) {
     case GPM_REGRESS_JSON: regress_json(&r->r, &r->at, r->p, &r->out); break;
-    case GPM_REGRESS_HTML: regress_page(&r->r, &r->at, r->p, &r->out); break;
+    case GPM_REGRESS_HTML: regress_report(&r->r, &r->at, r->p, DOC_HTML, &r->out); break;
     case GPM_REGRESS_PROGRAM: regress_program(&r->r, &r->out); break;
     case GPM_REGRESS_PREDICTIONS: regress_predictions_csv(&r->r, &r->at, r->p, &r->out); break;
     case GPM_REGRESS_PREDICTIONS_TEXT:
         regress_predictions_text(&r->r, &r->at, r->p, &r->out);
         break;
-    default: regress_text(&r->r, &r->out);
+    default: regress_report(&r->r, &r->at, r->p, DOC_TEXT, &r->out);
     }
     return voice_text(&r->out);
 }

@@ -49,7 +49,7 @@ static int write_all(gpm_discovery *d) {
     }
     if (args.out && gpm_discover_save(d, args.out) != GPM_OK)
         return complain(EXIT_FAILED, "%s", gpm_discover_error(d));
-    if (!taken && !(voice.quiet && kept)) out_text(gpm_discover_report(d, GPM_REPORT_TEXT));
+    if (!taken && !(voice.quiet && kept)) out_report(gpm_discover_report(d, GPM_REPORT_TEXT));
     for (size_t i = 0; i < args.query.n; i++) {
         struct gpm_answer r;
         if (gpm_discover_query(d, args.query.at[i], &r) != GPM_OK)
@@ -89,7 +89,7 @@ static int keep_panel(gpm_panel *p) {
     }
     if (status == EXIT_FINE && args.out && gpm_panel_save(p, args.out) != GPM_OK)
         status = complain(EXIT_FAILED, "%s", gpm_panel_error(p));
-    if (!taken && !(voice.quiet && kept)) out_text(gpm_panel_report(p, GPM_REPORT_TEXT));
+    if (!taken && !(voice.quiet && kept)) out_report(gpm_panel_report(p, GPM_REPORT_TEXT));
     for (size_t i = 0; i < gpm_panel_size(p); i++) {
         gpm_discovery *d = gpm_panel_member(p, i, NULL);
         settled &= !d || gpm_discover_settled(d);

@@ -130,7 +130,7 @@ static int write_outputs(gpm_optimizer *o) {
     const char *html = args.report ? gpm_optimizer_report(o, GPM_OPTIMIZE_HTML) : NULL;
     if (html && !out_file(args.report, html, strlen(html))) good = false;
     if (!(args.json && strcmp(args.json, "-") == 0))
-        out_text(gpm_optimizer_report(o, GPM_OPTIMIZE_TEXT));
+        out_report(gpm_optimizer_report(o, GPM_OPTIMIZE_TEXT));
     return good ? EXIT_FINE : EXIT_FAILED;
 }
 
@@ -407,7 +407,7 @@ static int run_tell(int argc, char **argv) {
     options.join = true;
     int status = begin(&o, 0, NULL);
     if (!status) status = tell(o, argc, argv);
-    if (!status) out_text(gpm_optimizer_report(o, GPM_OPTIMIZE_TEXT));
+    if (!status) out_report(gpm_optimizer_report(o, GPM_OPTIMIZE_TEXT));
     return finish(o, status);
 }
 

@@ -14,7 +14,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum { KIND_BOTH, KIND_TRACE, KIND_DENSITY, KIND_RANKS, KIND_ACF };
@@ -170,10 +169,8 @@ static void keep_picture(void *user, int stream, const char *text, size_t len) {
 
 /* Width and colours of standard output. */
 static void fit_terminal(struct gpm_plot_options *o) {
-    struct winsize ws = {0};
-    ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws);
     o->size = sizeof *o;
-    o->columns = ws.ws_col;
+    o->columns = (unsigned)out_width();
     o->colour = colour_wanted(STDOUT_FILENO);
 }
 

@@ -37,7 +37,7 @@ static bool write_report(const char *path, gpm_regression *r, enum gpm_regress_f
 static bool show(gpm_regression *r, enum gpm_regress_format f) {
     const char *text = gpm_regression_report(r, f);
     if (!text) return !complain(EXIT_FAILED, "%s", gpm_regression_error(r));
-    out_text(text);
+    out_report(text);
     return true;
 }
 

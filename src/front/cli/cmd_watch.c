@@ -11,6 +11,7 @@
 #include "front/cli/out.h"
 #include "front/cli/run.h"
 #include "front/cli/run_folder.h"
+#include "io/plot/doc.h"
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
@@ -82,67 +83,48 @@ static void look(struct watched *w) {
     gpm_draws_free(d);
 }
 
-/* ---- the terminal ---- */
+/* ---- what is shown ---- */
 
-static void put_cell(struct buf *b, const char *format, double v) {
+static void cell(const char *format, double v, struct doc *doc) {
     if (isfinite(v))
-        buf_printf(b, format, v);
+        buf_printf(&doc->words, format, v);
     else
-        buf_printf(b, "%9s", "-");
+        buf_putc(&doc->words, '-');
+    doc_cell(doc);
 }
 
-static void as_text(const struct watched *w, size_t n, struct buf *b) {
-    buf_printf(b, "%-24s %-9s %6s %9s %9s %9s %9s\n", "run", "state", "chains", "draws", "per s",
-               "rhat", "ess");
-    for (size_t i = 0; i < n; i++, w++) {
-        buf_printf(b, "%-24s %-9s %6zu %9zu ", w->dir, w->state, w->chains, w->draws);
-        put_cell(b, "%9.1f ", w->rate);
-        if (!isfinite(w->rate)) buf_putc(b, ' ');
-        put_cell(b, "%9.3f ", w->rhat);
-        if (!isfinite(w->rhat)) buf_putc(b, ' ');
-        put_cell(b, "%9.0f", w->ess);
-        if (w->lost) buf_printf(b, "  %zu without draws", w->lost);
-        if (!strcmp(w->state, "running") && w->silent > 60)
-            buf_printf(b, "  silent for %.0f min: is its process alive?", floor(w->silent / 60));
-        buf_putc(b, '\n');
-    }
+static void row(const struct watched *w, struct doc *doc) {
+    bool silent = !strcmp(w->state, "running") && w->silent > 60;
+    if (silent || !strcmp(w->state, "failed")) buf_puts(&doc->row, " class=\"picked\"");
+    doc_cellf(doc, "%s", w->dir);
+    doc_cellf(doc, "%s", w->state);
+    doc_cellf(doc, "%zu", w->chains);
+    doc_cellf(doc, "%zu", w->draws);
+    cell("%.1f", w->rate, doc);
+    cell("%.3f", w->rhat, doc);
+    cell("%.0f", w->ess, doc);
+    if (w->lost) buf_printf(&doc->words, "%zu without draws  ", w->lost);
+    if (silent)
+        buf_printf(&doc->words, "silent for %.0f min: is its process alive?",
+                   floor(w->silent / 60));
+    doc_cell(doc);
 }
 
-/* ---- the page ---- */
-
-static void as_page(const struct watched *w, size_t n, struct buf *b) {
+static void report(const struct watched *w, size_t n, enum doc_form form, struct buf *out) {
+    static const struct doc_column columns[] = {
+        {"run", DOC_WORD},     {"state", DOC_WORD},  {"chains", DOC_NUMBER}, {"draws", DOC_NUMBER},
+        {"per s", DOC_NUMBER}, {"rhat", DOC_NUMBER}, {"ess", DOC_NUMBER},    {"", DOC_WORD}};
     char when[40];
+    struct doc doc;
     calendar_now(false, when);
-    buf_printf(b,
-               "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-               "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
-               "<meta http-equiv=\"refresh\" content=\"10\"><title>gpmem watch</title><style>"
-               "body{font:16px/1.4 system-ui,sans-serif;margin:1em auto;max-width:60em;padding:0 "
-               "1em}table{border-collapse:collapse;width:100%%;font-variant-numeric:tabular-nums}"
-               "td,th{text-align:right;padding:.3em .5em;border-bottom:1px solid #ccc}"
-               "td:first-child,th:first-child,td:nth-child(2),th:nth-child(2){text-align:left;"
-               "overflow-wrap:anywhere}.failed,.silent{color:#b00}.finished{color:#060}"
-               "@media(max-width:500px){td:nth-child(5),th:nth-child(5),td:nth-child(3),"
-               "th:nth-child(3){display:none}}</style></head><body>\n<h1>Runs</h1>\n"
-               "<p>As of %s; the page looks again every ten seconds.</p>\n<table><tr><th>run</th>"
-               "<th>state</th><th>chains</th><th>draws</th><th>per s</th><th>R-hat</th>"
-               "<th>ESS</th></tr>\n",
-               when);
-    for (size_t i = 0; i < n; i++, w++) {
-        bool silent = !strcmp(w->state, "running") && w->silent > 60;
-        buf_puts(b, "<tr><td>");
-        buf_markup(b, w->dir);
-        buf_printf(b, "</td><td class=\"%s\">%s%s</td><td>%zu</td><td>%zu</td><td>",
-                   silent ? "silent" : w->state, w->state, silent ? ", silent" : "", w->chains,
-                   w->draws);
-        if (isfinite(w->rate)) buf_printf(b, "%.1f", w->rate);
-        buf_puts(b, "</td><td>");
-        if (isfinite(w->rhat)) buf_printf(b, "%.3f", w->rhat);
-        buf_puts(b, "</td><td>");
-        if (isfinite(w->ess)) buf_printf(b, "%.0f", w->ess);
-        buf_puts(b, "</td></tr>\n");
-    }
-    buf_puts(b, "</table></body></html>\n");
+    doc_begin(&doc, form, "gpmem watch", "Runs", out);
+    doc_raw(&doc, "<meta http-equiv=\"refresh\" content=\"10\">\n");
+    if (doc_draws(&doc))
+        doc_say(&doc, DOC_SOFT, "As of %s; the page looks again every ten seconds.", when);
+    doc_table(&doc, NULL, NULL, columns, COUNT_OF(columns));
+    for (size_t i = 0; i < n; i++) row(&w[i], &doc);
+    doc_table_end(&doc);
+    doc_end(&doc);
 }
 
 static bool goes_on(const struct watched *w, size_t n) {
@@ -166,12 +148,12 @@ static int watch(int argc, char **argv) {
         }
         for (; terminal && drawn; drawn--) out_drawn(1, "\033[1A\033[2K", 8);
         buf_reset(&text);
-        as_text(all, n, &text);
+        report(all, n, DOC_TEXT, &text);
         out_text(text.data);
         out_flush();
         drawn = n + 1;
         buf_reset(&text);
-        if (args.html) as_page(all, n, &text);
+        if (args.html) report(all, n, DOC_HTML, &text);
         if (args.html && !out_file(args.html, text.data, text.len)) status = EXIT_FAILED;
         if (status || args.once || !goes_on(all, n) || stop_asked(stop_flag())) break;
         double end = clock_seconds() + args.every;

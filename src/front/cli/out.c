@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 static atomic_int failed; /* errno of the first write to standard output that failed */
@@ -33,6 +34,44 @@ static void put_visible(FILE *to, const char *text, size_t n) {
 
 void out_text(const char *text) {
     put_visible(stdout, text, strlen(text));
+}
+
+size_t out_width(void) {
+    struct winsize ws = {0};
+    ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws);
+    return ws.ws_col;
+}
+
+/* A line in lines of at most so many characters. */
+static void wrap_line(const char *at, size_t bytes, size_t width, struct buf *out) {
+    const char *end = at + bytes;
+    size_t column = 0;
+    while (at < end) {
+        size_t n = strcspn(at, " "), wide = 0;
+        if (n > (size_t)(end - at)) n = (size_t)(end - at);
+        for (size_t i = 0; i < n; i++) wide += ((unsigned char)at[i] & 0xC0) != 0x80;
+        bool fits = column + 1 + wide <= width;
+        if (column) buf_putc(out, fits ? ' ' : '\n');
+        column = (column && fits ? column + 1 : 0) + wide;
+        buf_add(out, at, n);
+        at += n + (at + n < end);
+    }
+}
+
+void out_report(const char *text) {
+    size_t width = out_width();
+    struct buf b = BUF_INIT;
+    if (width > 100) width = 100; /* longer lines are hard to read */
+    for (size_t n; *text; text += n) {
+        n = strcspn(text, "\n");
+        if (width && *text != ' ' && n > width)
+            wrap_line(text, n, width, &b);
+        else
+            buf_add(&b, text, n);
+        if (text[n]) buf_putc(&b, text[n++]);
+    }
+    out_text(b.data);
+    buf_release(&b);
 }
 
 void out_line(const char *text) {

@@ -14,6 +14,9 @@
 
 /* Standard output, for people. */
 void out_text(const char *text);
+/* A report: on a terminal lines that begin with no blank are broken at blanks. */
+void out_report(const char *text);
+size_t out_width(void);          /* characters of a line of the terminal; 0: no terminal */
 void out_line(const char *text); /* its end is that of a line */
 void out_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Standard output, for programs: values, JSON, CSV. */

@@ -17,8 +17,8 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 static struct text_list expressions;
@@ -213,9 +213,7 @@ static size_t common_prefix(const struct name_list *m) {
 }
 
 static void show_matches(const struct name_list *m) {
-    struct winsize ws = {0};
-    ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws);
-    size_t width = ws.ws_col ? ws.ws_col : 80, longest = 1;
+    size_t width = out_width() ? out_width() : 80, longest = 1;
     for (size_t i = 0; i < m->n; i++) {
         if (strlen(m->at[i]) > longest) longest = strlen(m->at[i]);
     }

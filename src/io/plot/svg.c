@@ -384,7 +384,7 @@ static void begin_page(const struct plot_scene *s, const char *id, bool embedded
         "</desc>\n<style>#%s .grid{stroke:#e4e6ea;fill:none}#%s .axis{stroke:#8a8f98;fill:none}"
         "#%s .mark{font-size:11px;fill:#555}#%s .label,#%s .note{fill:#333}"
         "#%s .title{font-weight:bold;fill:#222}</style>\n"
-        "<rect width=\"%.0f\" height=\"%.0f\" fill=\"#fff\"/>\n",
+        "<rect class=\"paper\" width=\"%.0f\" height=\"%.0f\" fill=\"#fff\"/>\n",
         id, id, id, id, id, id, w, h);
 }
 

@@ -1,5 +1,6 @@
 "use strict";
-// Hover: the nearest time and its values. Drag: zoom into a stretch of time. Double click: back.
+// One script for all pages: charts, lists that are sorted, tables of which a row is picked.
+// Charts. Hover: the nearest time and its values. Drag: zoom into a stretch of time. Double click: back.
 document.querySelectorAll("figure[data-chart]").forEach(function (fig) {
   var d = JSON.parse(fig.querySelector("script").textContent);
   fig.querySelectorAll("svg").forEach(function (svg) {
@@ -66,4 +67,45 @@ document.querySelectorAll("figure[data-chart]").forEach(function (fig) {
     view = full.slice(); svg.setAttribute("viewBox", full.join(" ")); svg.removeAttribute("preserveAspectRatio"); svg.style.height = "";
   });
   });
+});
+// Lists: buttons order the items by one of their data.
+document.querySelectorAll(".sort").forEach(function (bar) {
+  var list = bar.nextElementSibling, buttons = bar.querySelectorAll("button");
+  buttons.forEach(function (button) {
+    button.addEventListener("click", function () {
+      var by = button.dataset.by;
+      buttons.forEach(function (other) { other.setAttribute("aria-pressed", String(other === button)); });
+      function order(a, b) {
+        var x = a.dataset[by], y = b.dataset[by], n = x - y;
+        return (isNaN(n) ? x.localeCompare(y) : n) || a.dataset.rank - b.dataset.rank;
+      }
+      Array.from(list.children).sort(order).forEach(function (item) { list.append(item); });
+    });
+  });
+});
+// Tables: rows have their objectives, small is good, from 0 (the best) to 1 (the worst). A slider for each of the first columns
+// weighs it, and the row is picked whose worst weighted objective is least; or the row that is clicked.
+document.querySelectorAll("table#pick").forEach(function (table) {
+  var rows = Array.from(table.tBodies[0].rows), bar = document.createElement("p");
+  if (!rows.length) return;
+  bar.className = "weights";
+  table.dataset.weights.split("\n").forEach(function (name) {
+    var label = document.createElement("label"), input = document.createElement("input");
+    input.className = "weight"; input.type = "range"; input.min = 0.02; input.max = 1; input.step = 0.02; input.value = 0.5;
+    input.addEventListener("input", pick);
+    label.append(name + " ", input);
+    bar.append(label, " ");
+  });
+  function mark(row) { rows.forEach(function (r) { r.className = r === row ? "picked" : ""; }); }
+  function pick() {
+    var weights = Array.from(bar.querySelectorAll("input")), best = Infinity, at;
+    rows.forEach(function (r) {
+      var worst = Math.max.apply(null, r.dataset.y.split(" ").map(function (y, j) { return weights[j].value * (+y + 0.01); }));
+      if (worst < best) { best = worst; at = r; }
+    });
+    mark(at);
+  }
+  rows.forEach(function (r) { r.addEventListener("click", function () { mark(r); }); });
+  table.parentNode.before(bar);
+  pick();
 });
