@@ -36,6 +36,8 @@ static void pack_state(struct pack *p, struct chain_stand *c) {
     pack_bool(p, &c->done);
     pack_u64(p, &c->length);
     pack_u64(p, &c->sum);
+    pack_u64(p, &c->whole);
+    pack_u64(p, &c->whole_sum);
     pack_bytes(p, &c->names);
     pack_u64(p, &c->before);
     pack_bytes(p, &c->output);

@@ -13,15 +13,17 @@
 #include <stdint.h>
 
 struct chain_stand {
-    char *of;          /* whose it is: a hash of program, data on the command line, seed, chain */
-    bool done;         /* the chain has come to its end: nothing is left to run */
-    uint64_t length;   /* bytes of draws that belong to it */
-    uint64_t sum;      /* their checksum */
-    struct buf names;  /* of the columns, each with its NUL */
-    uint64_t before;   /* rows that came before the first of them */
-    struct buf output; /* what the program printed (cmd_run.c) */
-    struct buf state;  /* of the session; empty when it is done */
-    char *moves;       /* JSON of what its operators did, when it is done; or NULL */
+    char *of;        /* whose it is: a hash of program, data on the command line, seed, chain */
+    bool done;       /* the chain has come to its end: nothing is left to run */
+    uint64_t length; /* bytes of draws that belong to it */
+    uint64_t sum;    /* their checksum */
+    uint64_t whole, whole_sum; /* of the table that the draws become at the end (chain_rows.h),
+                                  which may have replaced them; 0: they stay as they are */
+    struct buf names;          /* of the columns, each with its NUL */
+    uint64_t before;           /* rows that came before the first of them */
+    struct buf output;         /* what the program printed (cmd_run.c) */
+    struct buf state;          /* of the session; empty when it is done */
+    char *moves;               /* JSON of what its operators did, when it is done; or NULL */
 };
 void chain_stand_release(struct chain_stand *c);
 bool chain_stand_write(const char *path, struct chain_stand *c); /* false: said why */

@@ -398,27 +398,43 @@ static void write_waiting(struct chain_file *c) {
     c->written = clock_seconds();
 }
 
-/* The file of a chain that has ended becomes a whole table (chain_rows.h). */
-static void end_rows(struct chain_file *c) {
+/* The whole table that the file of a chain that has ended becomes (chain_rows.h); empty: the file
+ * is one already. */
+static struct buf whole_table(struct chain_file *c) {
     struct run_path path = run_chain_path(run.dir, number_of(c) - 1);
     struct buf file = BUF_INIT, whole = BUF_INIT;
     write_waiting(c);
     if (!c->failed && !c->old && c->fd >= 0) {
-        bool good = file_read(path.text, FILE_OURS, SIZE_MAX / 4, &file) == GPM_OK;
-        if (good && sum_bytes(0, file.data, file.len) != sum_end(&c->sum)) {
+        if (file_read(path.text, FILE_OURS, SIZE_MAX / 4, &file) != GPM_OK) {
+            cannot_write(c);
+        } else if (sum_bytes(0, file.data, file.len) != sum_end(&c->sum)) {
             complain(0, "'%s' was changed while the run wrote it", path.text);
             stop_chain(c);
-        } else if (good && chain_rows_whole(&c->rows, &file, &whole)) {
-            good = file_close(c->fd) == GPM_OK;
-            c->fd = -1;
-            good &= file_begin(path.text, whole.data, whole.len, &c->fd) == GPM_OK;
-            c->sum = (struct sum){0};
-            sum_add(&c->sum, whole.data, whole.len);
+        } else {
+            (void)chain_rows_whole(&c->rows, &file, &whole);
         }
-        if (!good) cannot_write(c);
     }
     buf_release(&file);
-    buf_release(&whole);
+    return whole;
+}
+
+/* The table takes the place of the rows, and is released. */
+static void put_whole(struct chain_file *c, struct buf *whole) {
+    if (whole->len && !c->failed) {
+        struct run_path path = run_chain_path(run.dir, number_of(c) - 1);
+        bool good = file_close(c->fd) == GPM_OK;
+        c->fd = -1;
+        good &= file_begin(path.text, whole->data, whole->len, &c->fd) == GPM_OK;
+        c->sum = (struct sum){0};
+        sum_add(&c->sum, whole->data, whole->len);
+        if (!good) cannot_write(c);
+    }
+    buf_release(whole);
+}
+
+static void end_rows(struct chain_file *c) {
+    struct buf whole = whole_table(c);
+    put_whole(c, &whole);
 }
 
 int run_folder_close(int status) {
@@ -462,16 +478,18 @@ static void first_line(const char *error, struct buf *out) {
     }
 }
 
-static void keep_end(struct chain_file *c, const json_t *moves); /* below */
+static void keep_end(struct chain_file *c, const json_t *moves,
+                     const struct buf *whole); /* below */
 
 void run_folder_note(size_t i, gpm_session *s, enum gpm_status st) {
-    struct buf why = BUF_INIT;
+    struct buf why = BUF_INIT, whole = BUF_INIT;
     if (st != GPM_OK) first_line(gpm_last_error(s), &why);
     pthread_mutex_lock(&run.lock);
     json_array_set_new(run.moves, i, moves_of(s));
     if (st == GPM_OK && run.chains[i].old) not_repeated(&run.chains[i]); /* the file holds more */
-    if (st == GPM_OK || !gpm_stopped(s)) end_rows(&run.chains[i]);
-    if (st == GPM_OK) keep_end(&run.chains[i], json_array_get(run.moves, i));
+    if (st == GPM_OK || !gpm_stopped(s)) whole = whole_table(&run.chains[i]);
+    if (st == GPM_OK) keep_end(&run.chains[i], json_array_get(run.moves, i), &whole);
+    put_whole(&run.chains[i], &whole);
     if (st != GPM_OK && !gpm_stopped(s))
         json_array_append_new(run.failed,
                               json_pack("{s:I, s:s}", "chain", (json_int_t)i + 1, "why", why.data));
@@ -560,13 +578,16 @@ static bool keep_state(void *chain, const void *data, size_t n) {
 }
 
 /* A chain that has ended needs nothing any more; the others of its run may, and the end of the
- * folder. A short run without a checkpoint is made again as fast. */
-static void keep_end(struct chain_file *c, const json_t *moves) {
+ * folder. A short run without a checkpoint is made again as fast. The checkpoint knows the rows and
+ * the table that takes their place after it, so a kill between the two loses nothing. */
+static void keep_end(struct chain_file *c, const json_t *moves, const struct buf *whole) {
     bool short_run = run.facts.chains < 2 && !file_there(checkpoint_path(number_of(c) - 1).text);
     if (short_run || c->failed || c->old) return;
     write_waiting(c);
     char *text = json_dumps(moves, 0);
     struct chain_stand s = {.done = true,
+                            .whole = whole->len,
+                            .whole_sum = sum_bytes(0, whole->data, whole->len),
                             .moves = text ? mem_strdup(text) : NULL,
                             .output = BUF_INIT,
                             .state = BUF_INIT};
@@ -590,11 +611,16 @@ static void carry_files(struct chain_file *c) {
     pthread_mutex_unlock(&run.lock);
 }
 
+static bool draws_are(struct chain_file *c, uint64_t length, uint64_t sum) {
+    return draws_sum(c->fd, length, &c->sum) && sum_end(&c->sum) == sum;
+}
+
 static bool fits(struct chain_file *c, const struct chain_stand *s, struct buf *why) {
     char *of = owner_of(c);
     if (!s->of || strcmp(of, s->of) != 0)
         buf_puts(why, "it is of another run");
-    else if (!draws_sum(c->fd, s->length, &c->sum) || sum_end(&c->sum) != s->sum)
+    else if (!(s->whole && draws_are(c, s->whole, s->whole_sum)) &&
+             !draws_are(c, s->length, s->sum))
         buf_puts(why, "the draws are not those it was written with");
     mem_free(of);
     return !why->len;
@@ -625,11 +651,12 @@ enum run_resumed run_folder_resume(size_t i, gpm_session *s, struct buf *output)
         else if (!was.done && (st = gpm_restore(s, was.state.data, was.state.len)) != GPM_OK) {
             buf_puts(&why, gpm_last_error(s));
             how = RUN_SPOILT;
-        } else if ((st = file_cut(c->fd, (size_t)was.length)) != GPM_OK)
+        } else if ((st = file_cut(c->fd, (size_t)c->sum.n)) != GPM_OK)
             buf_puts(&why, file_why());
         if (st == GPM_OK) {
             how = was.done ? RUN_DONE : RUN_GOES_ON;
             take_stand(c, &was, output);
+            if (was.done) end_rows(c); /* killed before the table took the place of the rows */
         } else if (c->fd >= 0) {
             (void)!file_close(c->fd);
             c->fd = -1;
