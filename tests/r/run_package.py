@@ -22,7 +22,7 @@ def try_page(place):
         rc, said = place.run("Rscript", "-e", "\n".join(block.lines))
         got = [line.rstrip() for line in said.rstrip("\n").split("\n")]
         count += 1
-        if rc or not run_docs.same(got, after.lines):
+        if rc or not run_docs.same(got, after.lines, after.share):
             bad.append("%s prints\n%s" % (block.where, "\n".join(got)))
     return "\n".join(bad) if count else "the page has no programs"
 
