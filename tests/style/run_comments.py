@@ -13,7 +13,7 @@ BUDGET = {  # room: words that a rewrite has still to remove
     "apps/index": 1,
     "apps/optimize": 1,
     "front": 1,
-    "gp": 20,
+    "gp": 13,
     "runtime": 4,
 }
 SLACK = 10  # words that a room may lie below its line

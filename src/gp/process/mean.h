@@ -20,7 +20,8 @@ struct mean *mean_ref(const struct mean *m);
 void mean_unref(struct mean *m);
 bool mean_equal(const struct mean *a, const struct mean *b);
 void mean_print(const struct mean *m, struct buf *out);
-/* Parameters: the constant, then the slopes; none of NULL, the zero mean, and callbacks. */
+/* Parameters: the constant, then the slopes. NULL (the zero mean) and callbacks have no
+ * parameters. */
 size_t mean_nparam(const struct mean *m);
 /* out[p] = sum_i w_i d m(x_i) / d par_p */
 void mean_grad(const struct mean *m, struct kern_pts x, const double *w, double *out);

@@ -14,13 +14,13 @@
 
 #define CHUNK 512 /* data points per pass */
 
-/* Sums over all data are taken over GROUPS of chunks, each by itself, and then over the groups in
- * their order: parts (numeric/la/parts.h) have groups of their own, and the result is the same
- * whatever the number of parts. */
+/* Sums over all data are computed for GROUPS of chunks separately, then over the groups in order.
+ * Each part (numeric/la/parts.h) takes whole groups, so the result does not depend on the number of
+ * parts. */
 enum { GROUPS = 16 };
 typedef enum gpm_status chunk_fn(void *ctx, size_t from, size_t n, double *sum);
 
-/* total (`size` zeros) += fn over all chunks of n points; fn adds to what is in `sum`. */
+/* total (`size` zeros) += fn over all chunks of n points; fn adds to `sum`. */
 static enum gpm_status sum_chunks(size_t n, size_t size, chunk_fn *fn, void *ctx, double *total) {
     size_t chunks = (n + CHUNK - 1) / CHUNK, groups = chunks < GROUPS ? chunks : GROUPS;
     size_t own = parts_many() ? groups : 1;
@@ -103,7 +103,7 @@ static struct kern_pts chunk_points(const struct approx_data *d, size_t from, si
     return x;
 }
 
-/* V' = K(x, u) Luu^-T (rows are points), kd = k(x, x), and how much of it the inducing points
+/* V' = K(x, u) Luu^-T (rows are points), kd = k(x, x), and the part of kd that the inducing points
  * explain: the squared length of the row. */
 static enum gpm_status explain(const struct inducing *q, const struct approx_data *d,
                                struct kern_pts x, double *v, double *kd, double *explained) {
@@ -116,18 +116,18 @@ static enum gpm_status explain(const struct inducing *q, const struct approx_dat
     return GPM_OK;
 }
 
-/* The point's own variance D, never below this part of k(x, x). */
+/* The variance D of a point, at least this share of k(x, x). */
 #define FLOOR 1e-12
 static double own_variance(double kd, double left, double noise) {
     return left + noise > FLOOR * kd ? left + noise : FLOOR * kd + 1e-300;
 }
 
-/* One chunk of data points: V' scaled by D^-1/2, then A += V D^-1 V', b += V D^-1 r and the sums of
- * the likelihood. */
+/* One chunk of data points: scales V' by D^-1/2, then A += V D^-1 V', b += V D^-1 r, and the sums
+ * of the likelihood. */
 struct sums {
     const struct inducing *q;
     const struct approx_data *d;
-    double *a, *b, *v, *kd, *rest; /* a, b and what follows: of all data, one piece of memory */
+    double *a, *b, *v, *kd, *rest; /* a, b and the sums are over all data, in one array */
     size_t lda;
 };
 enum { SUM_LOGD, SUM_QUAD, SUM_LOSS, SUMS }; /* behind b */
@@ -142,7 +142,7 @@ static enum gpm_status add_chunk(void *ctx, size_t from, size_t n, double *sum) 
     for (size_t i = 0; i < n; i++) {
         double left = fmax(0, s->kd[i] - s->rest[i]), noise = d->noise[from + i];
         double var = own_variance(s->kd[i], left, noise);
-        /* what rounding leaves is nothing */
+        /* Ignores rounding errors. */
         if (left > 1e-9 * s->kd[i]) more[SUM_LOSS] += left / noise;
         more[SUM_LOGD] += log(var);
         more[SUM_QUAD] += d->r[from + i] * d->r[from + i] / var;
@@ -214,17 +214,17 @@ enum gpm_status inducing_build(struct inducing *q, const struct approx_data *d,
 struct adjoint {
     const struct inducing *q;
     const struct approx_data *d;
-    struct approx_slopes points;  /* of the points alone */
+    struct approx_slopes points;  /* derivatives in the points */
     double *v, *w;                /* V' and (2 V W)' of a chunk, rows are points */
     double *kd, *known, *fit;     /* k(x, x); |v_i|^2, then v_i'A^-1 v_i; v_i'c, then a_i */
     double *inverse, *own, *diag; /* 1/D_i, 2 h_i, the weight of dk_ii */
-    double *kuu; /* - V W V', m x m; behind it the derivatives in the kernel's parameters */
+    double *kuu; /* - V W V', m x m; followed by derivatives in kernel parameters */
     size_t ld;
 };
 
 static void chunk_weights(const struct inducing *q, const struct approx_data *d, size_t from,
                           size_t n, struct adjoint *t, const struct approx_slopes *out) {
-    for (size_t i = 0; i < n; i++) t->inverse[i] = fmax(0, t->kd[i] - t->known[i]); /* left */
+    for (size_t i = 0; i < n; i++) t->inverse[i] = fmax(0, t->kd[i] - t->known[i]); /* residual */
     memset(t->known, 0, n * sizeof *t->known);
     for (size_t j = 0; j < q->m; j++)
         for (size_t i = 0; i < n; i++) t->known[i] += t->v[i + j * n] * t->w[i + j * n];
@@ -267,7 +267,7 @@ static enum gpm_status grad_chunk(void *ctx, size_t from, size_t n, double *sum)
     return st ? st : kern_grad_diag(d->kern, x, t->diag, kern);
 }
 
-/* The inducing matrix with its jitter, a part of the mean diagonal. */
+/* The gradient of the inducing matrix with its jitter, a share of the mean diagonal. */
 static enum gpm_status grad_inducing(const struct inducing *q, const struct approx_data *d,
                                      struct adjoint *t, double *g) {
     size_t m = q->m;
@@ -296,7 +296,7 @@ enum gpm_status inducing_grad(const struct inducing *q, const struct approx_data
     t.points.noise = t.kuu + size;
     t.points.mean = t.points.noise + n;
     enum gpm_status st = sum_chunks(n, size, grad_chunk, &t, t.kuu);
-    st = parts_sum(t.points.noise, 2 * n, st); /* a point is in one chunk */
+    st = parts_sum(t.points.noise, 2 * n, st); /* each point is in one chunk */
     for (size_t i = 0; i < n_kern && !st; i++) out->kern[i] += t.kuu[t.ld * m + i];
     for (size_t i = 0; i < n && !st; i++) {
         out->noise[i] += t.points.noise[i];

@@ -6,11 +6,11 @@
  *     Psi(u) = log p(y | f) - u'u / 2,    Psi' = L'g - u,    -Psi'' = B = 1 + L'WL,
  *     log p(y) ~ Psi(u^) - log|B| / 2,    covariance of f: S = L B^-1 L',
  *
- * g and W being slope and curvature of the log likelihood at each point. B is positive definite at
- * a maximum also where some W are negative (Student-t), and never needs K^-1. Where none is
- * (counts, truth values), C = 1 + W^1/2 K W^1/2 has the same determinant, is filled in O(n^2)
- * instead of O(n^3), and serves the steps to the mode: B^-1 = 1 - L'W^1/2 C^-1 W^1/2 L (R &
- * W 3.26). What is said about the function is said by B.
+ * where g and W are slope and curvature of the log likelihood at each point. B is positive definite
+ * at a maximum even if some W are negative (Student-t), and never needs K^-1. If all W are >= 0
+ * (counts, truth values), C = 1 + W^1/2 K W^1/2 has the same determinant and is filled in O(n^2)
+ * instead of O(n^3). The steps to the mode then use B^-1 = 1 - L'W^1/2 C^-1 W^1/2 L (R & W 3.26).
+ * Results about the function use B.
  *
  * Gradient (R & W 5.22-5.24): K moves Psi directly, by 1/2 g'dKg - 1/2 tr(R dK) with
  * R = W - W S W, and through the mode, whose share of log|B| is s_i = 1/2 S_ii l'''_i:
@@ -18,8 +18,8 @@
  *     sum_ij M_ij dK_ij,   M = (g g' - R + v g' + g v') / 2,   v = s - W S s,
  *     the mean: g + v;  a parameter of the likelihood: l_p - 1/2 S_ii W_p + s'S g_p.
  *
- * A value of the function that is known exactly is a normal measurement whose variance is a small
- * part (EXACT) of the prior's. */
+ * An exactly known value of the function is treated as a normal measurement whose variance is a
+ * small share (EXACT) of the prior's. */
 #include "gp/way/gp_laplace.h"
 
 #include "base/mem.h"
@@ -34,7 +34,7 @@
 
 #define EXACT    1e-8
 #define ROUNDING 1e-12
-#define CHORD    0.02 /* a step so short, in units of the prior, leaves the factor as it is */
+#define CHORD    0.02 /* a step this short, in units of the prior, keeps the factor */
 
 enum { NEWTON_MAX = 100, HALVINGS = 30 };
 
@@ -80,7 +80,7 @@ static void exact_at(double y, double f, double v, struct gp_likely *out) {
     out->safe = out->w;
 }
 
-/* The likelihood at f of model m; Psi, -inf for what cannot be. */
+/* Evaluates the likelihood of model m at f; returns Psi, -inf if impossible. */
 static double look_at(const struct gp_laplace *g, struct laplace_model *m, const double *u) {
     double psi = 0;
     gp_white_values(&m->white, u, m->f);
@@ -110,7 +110,7 @@ static bool none_negative(const struct curvature_job *job) {
     return true;
 }
 
-/* L'WL of weights that are not negative: half'half with half = sqrt(W) L. */
+/* L'WL for non-negative weights: half'half with half = sqrt(W) L. */
 static bool fill_by_halves(const struct curvature_job *job, double *a, size_t n, size_t ld) {
     const struct chol *f = &job->m->white.f;
     if (!none_negative(job)) return false;
@@ -126,7 +126,7 @@ static bool fill_by_halves(const struct curvature_job *job, double *a, size_t n,
     return true;
 }
 
-/* 1 + L'WL, with the weights as they are or safe ones. */
+/* 1 + L'WL, with the actual weights or safe ones. */
 static enum gpm_status fill_curvature(void *ctx, double *a, size_t n, size_t ld) {
     const struct curvature_job *job = ctx;
     const struct chol *f = &job->m->white.f;
@@ -143,10 +143,10 @@ static enum gpm_status fill_curvature(void *ctx, double *a, size_t n, size_t ld)
 static enum gpm_status factor_curvature(struct laplace_model *m, bool safe) {
     struct curvature_job job = {m, safe};
     enum gpm_status st = chol_build(&m->b, m->n, fill_curvature, &job);
-    return st == GPM_OK && m->b.jitter > 0 ? GPM_E_NOT_PD : st; /* it would be another matrix */
+    return st == GPM_OK && m->b.jitter > 0 ? GPM_E_NOT_PD : st; /* jitter makes another matrix */
 }
 
-/* C, the lower triangle. */
+/* Fills the lower triangle of C. */
 static enum gpm_status fill_balanced(void *ctx, double *a, size_t n, size_t ld) {
     const struct laplace_model *m = ctx;
     for (size_t j = 0; j < n; j++) {
@@ -156,7 +156,7 @@ static enum gpm_status fill_balanced(void *ctx, double *a, size_t n, size_t ld) 
     return GPM_OK;
 }
 
-/* The factor of C; GPM_E_NOT_PD where there is none, or it would be that of another matrix. */
+/* The factor of C; GPM_E_NOT_PD if it does not exist or would need jitter. */
 static enum gpm_status factor_balanced(struct laplace_model *m) {
     struct curvature_job job = {m, false};
     if (!none_negative(&job)) return GPM_E_NOT_PD;
@@ -171,7 +171,7 @@ static enum gpm_status factor_balanced(struct laplace_model *m) {
     return st == GPM_OK && m->c.jitter > 0 ? GPM_E_NOT_PD : st;
 }
 
-/* d = B^-1 d by C; work: n. */
+/* d = B^-1 d through C; d, work: n. */
 static void solve_balanced(const struct laplace_model *m, double *d, double *work) {
     memcpy(work, d, m->n * sizeof *d);
     gp_white_times(&m->white, false, work);
@@ -182,8 +182,8 @@ static void solve_balanced(const struct laplace_model *m, double *d, double *wor
     for (size_t i = 0; i < m->n; i++) d[i] -= work[i];
 }
 
-/* d = B^-1 (L'g - u): Newton's step; with safe weights it leads upwards from everywhere. work: n.
- * *chord: with the factor of C of the step before; set where there is one for the next. */
+/* d = B^-1 (L'g - u), Newton's step; with safe weights it goes uphill from everywhere. d, work: n.
+ * *chord: use the factor of C from the previous step; set if the next step may. */
 static enum gpm_status newton_step(struct laplace_model *m, bool *chord, double *d, double *work) {
     enum gpm_status st = *chord ? GPM_OK : factor_balanced(m);
     bool balanced = *chord = st == GPM_OK;
@@ -200,7 +200,7 @@ static enum gpm_status newton_step(struct laplace_model *m, bool *chord, double 
     return GPM_OK;
 }
 
-/* Halves the step until Psi does not fall, up to rounding; false: nowhere along it. */
+/* Halves the step until Psi does not fall, up to rounding; false if no length succeeds. */
 static bool climb(const struct gp_laplace *g, struct laplace_model *m, const double *d, double *try,
                   double *psi) {
     double step = 1;
@@ -215,10 +215,10 @@ static bool climb(const struct gp_laplace *g, struct laplace_model *m, const dou
     return false;
 }
 
-/* From the prior's mean, whatever was found before: one model has one answer. Steps shrink as their
- * squares: after one of 1e-7 the mode is as close as numbers can say. Close to it the factor of the
- * last step serves for the next ones, each shorter by about the size of that step; the last of them
- * is as much shorter still. */
+/* Starts at the prior's mean regardless of earlier results, so a model has one answer. Step lengths
+ * shrink quadratically: after one of 1e-7 the mode is exact to rounding. Near the mode the last
+ * step's factor is reused, and each step shrinks by about the size of that step; the last one as
+ * well. */
 static enum gpm_status find_mode(const struct gp_laplace *g, struct laplace_model *m, double *psi) {
     double *d = NEW_ARRAY(double, 2 * m->n + 1), *try = d + m->n, size = 1, end = 1e-7;
     enum gpm_status st = GPM_OK;
@@ -231,7 +231,7 @@ static enum gpm_status find_mode(const struct gp_laplace *g, struct laplace_mode
         size = st == GPM_OK ? mat_max_abs(d, m->n) : 0;
         chord = chord && size < CHORD * (kept ? before : 1);
         end = kept ? 1e-9 : 1e-7;
-        if (st == GPM_OK && !climb(g, m, d, try, psi)) size = 0; /* rounding is all that is left */
+        if (st == GPM_OK && !climb(g, m, d, try, psi)) size = 0; /* only rounding is left */
     }
     look_at(g, m, m->u);
     mem_free(d);
@@ -253,16 +253,16 @@ static enum gpm_status prepare(struct gp_laplace *g, struct laplace_model *m) {
     return st;
 }
 
-/* Has B a factor in numbers, too, beyond doubt? Its eigenvalues lie between 1 and the trace of C,
- * and a factor is sound where eps max(B) tr(B^-1) < 0.01 (chol.c). */
+/* Does B clearly have a numerical factor? Its eigenvalues lie between 1 and the trace of C, and a
+ * factor is sound if eps max(B) tr(B^-1) < 0.01 (chol.c). */
 static bool curvature_in_range(const struct laplace_model *m) {
     double trace = 0;
     for (size_t i = 0; i < m->n; i++) trace += 1 + m->root[i] * m->root[i] * m->k[i * (m->n + 1)];
     return (double)m->n * trace < 0.005 / DBL_EPSILON;
 }
 
-/* log|B| at the mode. Without a factor of B gradient and predictions are rounding errors: the data
- * count as impossible under such a model, so that no sampler goes there. */
+/* log|B| at the mode. If B has no sound factor, gradient and predictions are rounding noise. Then
+ * the data count as impossible under the model, so no sampler goes there. */
 static enum gpm_status log_curvature(struct laplace_model *m, double *out) {
     enum gpm_status st = factor_balanced(m);
     bool balanced = st == GPM_OK, clear = balanced && curvature_in_range(m);
@@ -272,7 +272,7 @@ static enum gpm_status log_curvature(struct laplace_model *m, double *out) {
     return st;
 }
 
-/* The mode and the log marginal likelihood. */
+/* Computes the mode and the log marginal likelihood. */
 static enum gpm_status solve(struct gp_laplace *g) {
     struct laplace_model *m = &g->model;
     double psi, log_b = 0;
@@ -291,7 +291,8 @@ static enum gpm_status solve(struct gp_laplace *g) {
     return GPM_OK;
 }
 
-/* The factor of B beside that, which gradient and predictions need. GPM_E_NOT_PD: there is none. */
+/* Also computes the factor of B, for gradient and predictions. GPM_E_NOT_PD if it does not
+ * exist. */
 static enum gpm_status solve_curved(struct gp_laplace *g) {
     struct laplace_model *m = &g->model;
     enum gpm_status st = solve(g);
@@ -309,7 +310,7 @@ enum gpm_status gp_laplace_logml(struct gp_laplace *g, double *out) {
 
 /* ---- gradient ---- */
 
-/* S = L B^-1 L' = X'X with X = C^-1 L', B = C C'; n x n, both triangles. */
+/* S = L B^-1 L' = X'X with X = C^-1 L', B = C C'; s: n x n, both triangles. */
 static enum gpm_status covariance(const struct laplace_model *m, double *s, size_t ld) {
     size_t n = m->n;
     const struct chol *f = &m->white.f;
@@ -324,7 +325,7 @@ static enum gpm_status covariance(const struct laplace_model *m, double *s, size
     return GPM_OK;
 }
 
-/* What the gradient is made of: s, v, and M in the place of S. */
+/* The parts of the gradient: s, v, and M in place of S. */
 struct slopes {
     double *S, *s, *v, *slope;
     size_t n, ld;
@@ -362,7 +363,7 @@ static void likelihood_gradient(const struct gp_laplace *g, const struct slopes 
     mem_free(move);
 }
 
-/* The variance of exact values moves with the kernel: v = EXACT k(x, x). With l = -log(v)/2 -
+/* The variance of exact values changes with the kernel: v = EXACT k(x, x). With l = -log(v)/2 -
  * e^2/(2v): l_v = (e^2 / v - 1) / (2 v), slope_v = -e / v^2, w_v = -1 / v^2. */
 static enum gpm_status exact_gradient(const struct gp_laplace *g, const struct slopes *k,
                                       double *dkern) {
@@ -391,7 +392,7 @@ static void weights(const struct laplace_model *m, struct slopes *k) {
         }
 }
 
-/* k->S is owned by the caller; NULL after an error. */
+/* k->S belongs to the caller; NULL after an error. */
 static enum gpm_status slopes_init(struct slopes *k, struct gp_laplace *g) {
     const struct laplace_model *m = &g->model;
     *k = (struct slopes){0};
@@ -407,7 +408,7 @@ static enum gpm_status slopes_init(struct slopes *k, struct gp_laplace *g) {
     return fill_slopes(m, k);
 }
 
-/* Of l = -(y - f)^2 / (2 v): directly -slope, and by the mode, which moves by S / v. */
+/* For l = -(y - f)^2 / (2 v): directly -slope, and through the mode, which moves by S / v. */
 enum gpm_status gp_laplace_value_slope(struct gp_laplace *g, size_t first, double *dy) {
     const struct laplace_model *m = &g->model;
     struct slopes k;
@@ -442,7 +443,7 @@ enum gpm_status gp_laplace_gradient(struct gp_laplace *g, double *dkern, double 
 
 /* ---- prediction ---- */
 
-/* The inputs by columns; *own: to be freed. */
+/* The inputs, column-major; *own: must be freed. */
 static struct kern_pts points(const double *x, size_t n, int dim, double **own) {
     size_t d = (size_t)dim;
     *own = NEW_ARRAY(double, n *d + 1);
@@ -478,7 +479,7 @@ enum gpm_status gp_laplace_predict(struct gp_laplace *g, const double *x, size_t
     return st;
 }
 
-/* With the variance that values of the function have when they are data. */
+/* Values of the function get the variance they have as data. */
 enum gpm_status gp_laplace_sample(struct gp_laplace *g, const double *x, size_t n, const double *z,
                                   double *out) {
     double *cov = mem_try_doubles(n * n + n + 1), *own, *prior = cov + n * n;

@@ -12,11 +12,11 @@
 #include <string.h>
 
 enum { CHUNK = 512, ITERATIONS = 60 };
-#define SOLVED 1e-11 /* residual, as a part of the right-hand side */
+#define SOLVED 1e-11 /* residual relative to the right-hand side */
 
 /* ---- pivots ---- */
 
-/* What L leaves of the diagonal: left; its sum over the noise, and where it is largest. */
+/* The residual diagonal `left`: returns its sum over the noise; *top: where it is largest. */
 static double look(const struct approx_data *d, const double *left, size_t *top) {
     double bound = 0;
     *top = 0;
@@ -27,7 +27,7 @@ static double look(const struct approx_data *d, const double *left, size_t *top)
     return bound;
 }
 
-/* L, the places of its pivots, and what is left. */
+/* Finds L, the indexes of its pivots, and the residual diagonal. */
 static enum gpm_status find_pivots(struct low_rank *w, size_t *pivot, double *left, double *bound) {
     size_t n = w->n, top;
     double *c = mem_try_doubles(n + 1);
@@ -41,7 +41,7 @@ static enum gpm_status find_pivots(struct low_rank *w, size_t *pivot, double *le
             c[i] *= scale;
             left[i] -= c[i] * c[i];
         }
-        left[top] = 0; /* whatever rounding says */
+        left[top] = 0; /* exactly, despite rounding */
         pivot[w->rank] = top;
         st = w->ops->keep(w, c);
         w->rank++;
@@ -53,7 +53,7 @@ static enum gpm_status find_pivots(struct low_rank *w, size_t *pivot, double *le
 
 /* ---- conjugate gradients ---- */
 
-/* P = L L' + D, D the noise and what is left: q->a is the factor of I + L'D^-1 L. */
+/* P = L L' + D, with D the noise plus the residual diagonal; q->a is the factor of I + L'D^-1 L. */
 struct solver {
     struct low_rank *w;
     const struct inducing *q;
@@ -110,7 +110,7 @@ static enum gpm_status solve(struct solver *s, const double *b, double *work, do
     return st;
 }
 
-/* ---- all ---- */
+/* ---- the whole ---- */
 
 static enum gpm_status refuse(const struct low_rank *w, double bound) {
     return gpu_fail("low rank is refused: after %zu of %zu pivots the rest may change the log "

@@ -65,7 +65,7 @@ void vecchia_order(struct vecchia *v, struct kern_pts x, size_t size) {
 
 /* ---- local problems ---- */
 
-/* Some data points, gathered. */
+/* Gathered data points. */
 struct local {
     const struct vecchia *v;
     const struct approx_data *d;
@@ -118,7 +118,7 @@ static enum gpm_status fill_local(void *ctx, double *a, size_t n, size_t ld) {
     return st;
 }
 
-/* Factor of the gathered points and w = L^-1 r. */
+/* The factor of the gathered points and w = L^-1 r. */
 static enum gpm_status local_solve(struct local *l) {
     enum gpm_status st = chol_build(&l->f, l->n, fill_local, l);
     if (st) return st;
@@ -127,9 +127,9 @@ static enum gpm_status local_solve(struct local *l) {
     return GPM_OK;
 }
 
-/* log p of the gathered points from place `before` on, given those before them. The rows of one
- * factorisation give it for every suffix: log p(y_i | before) = -w_i^2/2 - log L_ii - log(2 pi)/2.
- */
+/* log p of the gathered points from index `before` on, given those before them. One factorisation
+ * gives it for every suffix, row by row: log p(y_i | before) = -w_i^2/2 - log L_ii - log(2
+ * pi)/2. */
 static enum gpm_status suffix_density(struct local *l, size_t before, double *sum) {
     enum gpm_status st = local_solve(l);
     *sum = 0;
@@ -138,7 +138,8 @@ static enum gpm_status suffix_density(struct local *l, size_t before, double *su
     return st;
 }
 
-/* The block that begins at place i with the points it is given, how many of which come before. */
+/* Gathers the block starting at index i, preceded by the points it is conditioned on; returns their
+ * number. */
 static size_t gather_block(struct local *l, size_t i) {
     size_t size = l->v->size, before = i < size ? i : size;
     size_t here = l->v->n - i < size ? l->v->n - i : size;
@@ -168,9 +169,9 @@ enum gpm_status vecchia_logml(const struct vecchia *v, const struct approx_data 
 
 /* Gradient of log p(block | before) = log p(block, before) - log p(before): the difference of two
  * dense gradients, tr(W dK) with W = (a a' - K^-1 - (b b' - K0^-1))/2, a = K^-1 r, b = K0^-1 r0
- * (and zeros). One factor serves both, for that of K0 is its leading part, and the inverses differ
- * by K^-1 - K0^-1 = U U',  U = L^-T E,  E the unit vectors of the block, which needs no difference
- * of large numbers. m holds (U U' + b b')/2, so W = a a'/2 - m. */
+ * (padded with zeros). One factor suffices, since that of K0 is its leading part. The inverses
+ * differ by K^-1 - K0^-1 = U U', U = L^-T E, with E the unit vectors of the block, so large numbers
+ * are not subtracted. m holds (U U' + b b')/2, so W = a a'/2 - m. */
 struct window {
     double *u, *m, *a,
         *b; /* n x (block + 1), its last column b; n x n; n, with the factor 1/2^1/2 */
@@ -192,7 +193,7 @@ static void window_weights(struct local *l, size_t before, struct window *w) {
     la_syrk(false, n, here + 1, 1, w->u, ld, 0, w->m, ld);
 }
 
-/* The factor's jitter is a part of the mean diagonal, noise included. */
+/* The factor's jitter is a share of the mean diagonal, noise included. */
 static enum gpm_status add_window(struct local *l, struct window *w,
                                   const struct approx_slopes *out) {
     double trace = 0;
@@ -207,8 +208,8 @@ static enum gpm_status add_window(struct local *l, struct window *w,
     return kern_grad_add(l->d->kern, local_points(l), w->a, w->m, w->ld, out->kern);
 }
 
-/* Derivatives in the kernel's parameters block by block, which are added up in the order of the
- * blocks; a point has a share in two blocks at most, so that its sums have no order. */
+/* Derivatives in the kernel's parameters, by block, added in the order of the blocks. A point
+ * belongs to at most two blocks, so its sums do not depend on the order. */
 struct slopes_by_block {
     size_t blocks, n_kern, size;
     double *all, *noise, *mean; /* one piece of memory */
@@ -264,9 +265,9 @@ enum gpm_status vecchia_grad(const struct vecchia *v, const struct approx_data *
     return st;
 }
 
-/* What the points left out would have told: some blocks, spread over the data, are scored again
- * given as many points of all the past besides. A period or trend longer than the neighbourhood
- * shows there; where dependence is short nothing changes. */
+/* Estimates the contribution of omitted points. Some blocks, spread over the data, are evaluated
+ * again with as many additional points from the whole past. This reveals a period or trend longer
+ * than the neighbourhood; with short dependence nothing changes. */
 enum gpm_status vecchia_error(const struct vecchia *v, const struct approx_data *d, double *error) {
     enum { SAMPLED = 12 };
     size_t size = v->size, blocks = blocks_of(v), tried = 0;
@@ -298,7 +299,7 @@ enum gpm_status vecchia_error(const struct vecchia *v, const struct approx_data 
     return st;
 }
 
-/* Place in the order where a new point would go. */
+/* The position of a new point in the order. */
 static size_t insertion(const struct vecchia *v, uint64_t code) {
     size_t lo = 0, hi = v->n;
     while (lo < hi) {
@@ -311,7 +312,7 @@ static size_t insertion(const struct vecchia *v, uint64_t code) {
     return lo;
 }
 
-/* Prediction of some points from the gathered ones; the mean is added to what is there. */
+/* Predicts points from the gathered ones; adds to the mean. */
 static enum gpm_status predict_window(struct local *l, struct kern_pts xs, double *mean,
                                       double *var, double *cov, size_t ld) {
     size_t m = xs.n;
@@ -327,8 +328,8 @@ static enum gpm_status predict_window(struct local *l, struct kern_pts xs, doubl
     return st;
 }
 
-/* New points sorted by place, in groups that fit one window with half a window of data on each
- * side. */
+/* New points are sorted by position, in groups that fit one window with half a window of data on
+ * each side. */
 enum gpm_status vecchia_predict(const struct vecchia *v, const struct approx_data *d,
                                 struct kern_pts xs, double *mean, double *var) {
     enum { GROUP = 512 };
@@ -363,7 +364,7 @@ enum gpm_status vecchia_predict(const struct vecchia *v, const struct approx_dat
     return st;
 }
 
-/* The union of the points' neighbourhoods, which shrink when it would exceed 4000 points. */
+/* Gathers the union of the points' neighbourhoods; they shrink if it would exceed 4000 points. */
 static void gather_union(struct local *l, struct kern_pts xs) {
     size_t n = l->v->n, half = l->v->size / 2;
     char *mark = mem_zalloc(n + 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whitened Gaussian processes; contracts in gp_white.h. The way back through the factor (Murray
+ * Whitened Gaussian processes; contracts in gp_white.h. Reverse mode through the factor (Murray
  * 2016, Differentiation of the Cholesky decomposition): with the adjoint D of L,
  *
  *     P = tril(L' D), its diagonal halved,    adjoint of K = 1/2 L^-T (P + P') L^-1. */
@@ -18,8 +18,8 @@ static enum gpm_status fill(void *ctx, double *a, size_t n, size_t ld) {
     return kern_fill(w->kern, w->at, a, ld);
 }
 
-/* Points of one column that are a regular grid in its order, to 1e-10 of a step or rounding:
- * kernels then go by the lags. */
+/* Detects a regular grid in order in points of one column, to 1e-10 of a step or rounding. Kernels
+ * are then evaluated by lag. */
 static void find_grid(struct kern_pts *x) {
     if (x->dim != 1 || x->n < 3) return;
     double lo = x->x[0], step = (x->x[x->n - 1] - lo) / (double)(x->n - 1);
@@ -63,7 +63,7 @@ void gp_white_values(const struct gp_white *w, const double *z, double *f) {
     for (size_t i = 0; i < n; i++) f[i] += w->m[i];
 }
 
-/* The adjoint of K for that of L, which is the lower triangle of d z'; a: n x n. */
+/* The adjoint of K from that of L, which is the lower triangle of d z'; a: n x n. */
 static void factor_back(const struct gp_white *w, const double *z, const double *d, double *a,
                         size_t ld) {
     size_t n = w->at.n;

@@ -13,17 +13,17 @@
 
 extern const char embed_device_kernels_cu[], embed_device_any_cu[];
 
-/* One node of the tree, with its places in the arrays of a program. */
+/* One node of the tree, with its indexes in the arrays of a program. */
 struct site {
     const struct kern *k;
     int par, feature, constant;
     size_t own;             /* first parameter in the expression's own vector */
-    size_t first_kid, past; /* sites of the kids begin there; the next one after the subtree */
+    size_t first_kid, past; /* index of the kids' first site; index after the subtree */
 };
 struct sites {
     VEC(struct site) at;
     int dim, par, feature, gram, constant;
-    const struct kern *procedure; /* what has no text */
+    const struct kern *procedure; /* a part without device text */
 };
 
 static int site_features(const struct kern *k, int dim) {
@@ -48,7 +48,8 @@ static void collect(struct sites *s, const struct kern *k, size_t own) {
     s->at.at[me].past = s->at.n;
 }
 
-/* White noise knows by its place whether a pair is one point: its coordinates come last. */
+/* Does white noise compare positions to tell whether a pair is one point? Its coordinates come
+ * last. */
 static bool by_place(const struct kern *k) {
     return kern_is_white(k) && !k->ncol;
 }
@@ -148,7 +149,7 @@ static bool is_expo(const struct site *t) {
     return t->k->op == KERN_LEAF && t->k->cls->expo;
 }
 
-/* r: the row's value without amplitude, of rows with expo its logarithm. */
+/* r: the row's value without amplitude; its logarithm for rows with expo. */
 static void raw(const struct writer *w, const struct site *t, size_t id) {
     char points[64];
     both_points(t, points, sizeof points);
@@ -162,7 +163,7 @@ static size_t next_kid(const struct writer *w, size_t kid) {
     return w->s->at.at[kid].past;
 }
 
-/* v: the value of the subtree; x of a product: that of its exponentials, with their amplitudes. */
+/* v: the value of the subtree. x, for a product: the value of its exponentials, with amplitudes. */
 static void values(const struct writer *w, size_t id) {
     const struct site *t = &w->s->at.at[id], *kid = w->s->at.at;
     if (t->k->op == KERN_LEAF) {
@@ -215,7 +216,7 @@ static void leaf_slopes(const struct writer *w, const struct site *t, const char
     buf_puts(w->out, ";\n");
 }
 
-/* From w of a node to its sums and to w of its kids. */
+/* From the weight w of a node to its sums and the weights of its kids. */
 static void slopes(const struct writer *w, size_t id);
 
 static void leaf(const struct writer *w, const struct site *t, size_t id) {
@@ -240,7 +241,7 @@ static void product(const struct writer *w, const struct site *t, size_t id) {
     snprintf(weight, sizeof weight, "y%zu", id);
     buf_printf(w->out, "    double y%zu = w%zu * v%zu;\n", id, id, id);
     for (size_t i = t->first_kid; i < t->past; i = next_kid(w, i)) {
-        if (is_expo(&kid[i])) { /* of the logarithm */
+        if (is_expo(&kid[i])) { /* derivative of the logarithm */
             if (kid[i].k->cls->amp == KERN_AMP_SQUARE)
                 buf_printf(w->out, "    g[%d] += t[%d] > 0 ? y%zu * (2 / t[%d]) : 0;\n", kid[i].par,
                            kid[i].par, id, kid[i].par);
@@ -381,10 +382,10 @@ void kern_program_params(const struct kern *k, double *t) {
 
 /* ---- any expression of one column ---- */
 
-/* Most sites, numbers, parameters of them, features. */
+/* Limits: sites, numbers, parameters among them, features. */
 enum { ANY_SITES = 32, ANY_NUMBERS = 64, ANY_PAR = 48, ANY_FEATURES = 16 };
 
-/* Rows that have text, a number each from 1 on; 0 is white noise by place. */
+/* Rows with device text, numbered from 1; 0 is white noise by position. */
 static const struct kern_class *any_row(size_t number) {
     const struct kern_class *cls;
     for (size_t i = 0; (cls = kern_class_at(i)); i++)
@@ -411,7 +412,7 @@ static uint64_t any_number(const struct kern_class *cls) {
     return i;
 }
 
-/* A case for each row that has such a function: its features lie `ld` apart. */
+/* A case for each row with such a function; features are `ld` apart. */
 static void any_cases(struct buf *out, const char *head, const char *what, const char *call) {
     buf_printf(out, "%s {\n    switch (row) {\n", head);
     for (size_t i = 1; i <= any_rows.n; i++) {
@@ -461,7 +462,7 @@ void kern_any_program(struct kern_program *p, struct buf *text) {
     buf_puts(text, embed_device_any_cu);
 }
 
-/* The fields of a site's word, as device_any.cu reads them. */
+/* The fields of a site's word, as read by device_any.cu. */
 static uint64_t any_word(const struct site *t, size_t parent) {
     const struct kern_class *cls = t->k->cls;
     bool is_leaf = t->k->op == KERN_LEAF, change = t->k->op == KERN_CHANGE;
@@ -475,7 +476,7 @@ static uint64_t any_word(const struct site *t, size_t parent) {
 }
 
 static void any_words(const struct sites *s, uint64_t *to) {
-    size_t above[ANY_SITES] = {0}, depth = 0; /* those whose subtree we are in */
+    size_t above[ANY_SITES] = {0}, depth = 0; /* sites whose subtree contains the present one */
     for (size_t i = 0; i < s->at.n; i++) {
         while (depth && s->at.at[above[depth - 1]].past <= i) depth--;
         to[i] = any_word(&s->at.at[i], depth ? above[depth - 1] : 0);
@@ -499,7 +500,7 @@ bool kern_any_params(const struct kern *k, double *t, int *features) {
     bool fits = any_fits(&s);
     if (fits) {
         uint64_t words[1 + ANY_SITES] = {s.at.n | (uint64_t)s.gram << 8 | (uint64_t)s.par << 16};
-        for (size_t i = 0; i < s.at.n; i++) s.at.at[i].constant += s.par; /* they come behind */
+        for (size_t i = 0; i < s.at.n; i++) s.at.at[i].constant += s.par; /* after the numbers */
         any_words(&s, words + 1);
         memset(t, 0, (2 + ANY_SITES + ANY_NUMBERS) * sizeof *t);
         memcpy(t, words, sizeof words);
